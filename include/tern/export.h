@@ -1,0 +1,31 @@
+/* export.h - symbol visibility, compiler attributes and the version of the API.
+ *
+ * Only functions marked TERN_API leave the library; every one of them starts with `tern_`. */
+#ifndef TERN_EXPORT_H
+#define TERN_EXPORT_H
+
+#define TERN_VERSION_MAJOR 0
+#define TERN_VERSION_MINOR 1
+#define TERN_VERSION_PATCH 0
+
+#if defined(__GNUC__) || defined(__clang__)
+#define TERN_API __attribute__((visibility("default")))
+#define TERN_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define TERN_MUST_USE __attribute__((warn_unused_result))
+#else
+#define TERN_API
+#define TERN_PRINTF(fmt, args)
+#define TERN_MUST_USE
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of the library that is linked, such as "0.1.0". Static string. Any thread. */
+TERN_API const char *tern_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,313 @@
+/* alloc.c - the heap and the pages of the library, counted and gated.
+ *
+ * A block's size is asked from the system's allocator (malloc_usable_size) when it is freed, so plain and aligned
+ * blocks need no header: tern__free undoes both, and a sanitizer sees the exact bounds of each block.
+ * The counters are spread over cache lines so that threads that allocate at once do not fight for one. */
+#include "base/alloc.h"
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if defined(__APPLE__)
+#include <malloc/malloc.h>
+#define usable_size(block) malloc_size(block)
+#else
+#include <malloc.h>
+#define usable_size(block) malloc_usable_size(block)
+#endif
+
+#include "base/checked.h"
+#include "base/status.h"
+
+/* ---- counters and gate ---- */
+
+enum { SHARDS = 16, HUGE_PAGE = 2 << 20 };
+
+typedef struct shard {
+    alignas(64) _Atomic(uint64_t) allocations;
+    _Atomic(uint64_t) allocated_bytes;
+    _Atomic(uint64_t) frees;
+    _Atomic(uint64_t) freed_bytes;
+} shard;
+
+static shard shards[SHARDS];
+static _Atomic(uint64_t) refused;
+static _Atomic(unsigned) next_shard;
+
+static _Atomic(tern_alloc_gate) gate;
+static void *gate_user; /* written while no other thread is inside the library, like the gate */
+
+static shard *my_shard(void)
+{
+    static _Thread_local shard *mine;
+    if (TERN__UNLIKELY(mine == NULL))
+        mine = &shards[atomic_fetch_add_explicit(&next_shard, 1, memory_order_relaxed) % SHARDS];
+    return mine;
+}
+
+static void count_allocation(size_t bytes)
+{
+    shard *s = my_shard();
+    atomic_fetch_add_explicit(&s->allocations, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&s->allocated_bytes, bytes, memory_order_relaxed);
+}
+
+/* Release: whoever sees this free counted also sees its allocation counted, wherever that happened. */
+static void count_free(size_t bytes)
+{
+    shard *s = my_shard();
+    atomic_fetch_add_explicit(&s->frees, 1, memory_order_release);
+    atomic_fetch_add_explicit(&s->freed_bytes, bytes, memory_order_release);
+}
+
+static void *count_refusal(void)
+{
+    atomic_fetch_add_explicit(&refused, 1, memory_order_relaxed);
+    return NULL;
+}
+
+static bool gate_refuses(size_t bytes)
+{
+    tern_alloc_gate ask = atomic_load_explicit(&gate, memory_order_relaxed);
+    return TERN__UNLIKELY(ask != NULL) && !ask(gate_user, bytes);
+}
+
+void tern_alloc_set_gate(tern_alloc_gate new_gate, void *user)
+{
+    gate_user = user;
+    atomic_store_explicit(&gate, new_gate, memory_order_relaxed);
+}
+
+/* Frees are read before allocations, so that the differences cannot go below zero while others work. */
+void tern_alloc_get_stats(tern_alloc_stats *out)
+{
+    uint64_t allocations = 0, allocated_bytes = 0, frees = 0, freed_bytes = 0;
+    for (int i = 0; i < SHARDS; i++) {
+        frees += atomic_load_explicit(&shards[i].frees, memory_order_acquire);
+        freed_bytes += atomic_load_explicit(&shards[i].freed_bytes, memory_order_acquire);
+    }
+    for (int i = 0; i < SHARDS; i++) {
+        allocations += atomic_load_explicit(&shards[i].allocations, memory_order_relaxed);
+        allocated_bytes += atomic_load_explicit(&shards[i].allocated_bytes, memory_order_relaxed);
+    }
+    *out = (tern_alloc_stats){
+        .allocations = allocations,
+        .frees = frees,
+        .refused = atomic_load_explicit(&refused, memory_order_relaxed),
+        .live_bytes = allocated_bytes - freed_bytes,
+    };
+}
+
+/* ---- heap ---- */
+
+/* The common end of every allocation: counts it, or the refusal. */
+static void *counted(void *block)
+{
+    if (TERN__UNLIKELY(block == NULL))
+        return count_refusal();
+    count_allocation(usable_size(block));
+    return block;
+}
+
+void *tern__alloc(size_t bytes)
+{
+    if (gate_refuses(bytes))
+        return count_refusal();
+    return counted(malloc(bytes != 0 ? bytes : 1));
+}
+
+void *tern__alloc_zero(size_t count, size_t bytes_each)
+{
+    size_t bytes;
+    if (!tern__size_mul(count, bytes_each, &bytes) || gate_refuses(bytes))
+        return count_refusal();
+    return counted(calloc(1, bytes != 0 ? bytes : 1));
+}
+
+void *tern__realloc(void *block, size_t bytes)
+{
+    if (block == NULL)
+        return tern__alloc(bytes);
+    if (gate_refuses(bytes))
+        return count_refusal();
+    size_t old_bytes = usable_size(block);
+    void *moved = realloc(block, bytes != 0 ? bytes : 1);
+    if (moved == NULL)
+        return count_refusal();
+    count_allocation(usable_size(moved));
+    count_free(old_bytes);
+    return moved;
+}
+
+void *tern__alloc_aligned(size_t bytes, size_t alignment)
+{
+    void *block;
+    if (gate_refuses(bytes))
+        return count_refusal();
+    if (posix_memalign(&block, alignment, bytes != 0 ? bytes : 1) != 0)
+        return count_refusal();
+    return counted(block);
+}
+
+void tern__free(void *block)
+{
+    if (block == NULL)
+        return;
+    count_free(usable_size(block));
+    free(block);
+}
+
+bool tern__grow(void **items, size_t *capacity, size_t need, size_t bytes_each)
+{
+    if (need <= *capacity)
+        return true;
+    size_t wanted, bytes;
+    if (!tern__size_mul(*capacity, 2, &wanted) || wanted < need)
+        wanted = need;
+    if (!tern__size_mul(wanted, bytes_each, &bytes))
+        return false;
+    void *grown = tern__realloc(*items, bytes);
+    if (grown == NULL)
+        return false;
+    *items = grown;
+    *capacity = wanted;
+    return true;
+}
+
+char *tern__strndup(const char *text, size_t length)
+{
+    size_t bytes;
+    if (!tern__size_add(length, 1, &bytes))
+        return count_refusal();
+    char *copy = tern__alloc(bytes);
+    if (copy == NULL)
+        return NULL;
+    if (length > 0)
+        memcpy(copy, text, length);
+    copy[length] = '\0';
+    return copy;
+}
+
+char *tern__strdup(const char *text)
+{
+    return tern__strndup(text, strlen(text));
+}
+
+/* ---- pages ---- */
+
+size_t tern__page_size(void)
+{
+    static _Atomic(size_t) known;
+    size_t size = atomic_load_explicit(&known, memory_order_relaxed);
+    if (size == 0) {
+        size = (size_t)sysconf(_SC_PAGESIZE);
+        atomic_store_explicit(&known, size, memory_order_relaxed);
+    }
+    return size;
+}
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PAGES_FROM_HEAP 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define PAGES_FROM_HEAP 1
+#endif
+
+#if defined(PAGES_FROM_HEAP)
+
+/* A sanitizer knows nothing about mapped pages: neither a leak of them, nor a write past their end, nor that
+ * they hold pointers to other blocks. So its builds take them from the heap. */
+static void *map_pages(size_t bytes, bool huge)
+{
+    void *pages;
+    if (posix_memalign(&pages, huge && bytes >= HUGE_PAGE ? HUGE_PAGE : tern__page_size(), bytes) != 0)
+        return NULL;
+    memset(pages, 0, bytes);
+    return pages;
+}
+
+static void unmap_pages(void *pages, size_t bytes)
+{
+    (void)bytes;
+    free(pages);
+}
+
+#else
+
+static void *map_raw(size_t bytes)
+{
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+static void unmap_pages(void *pages, size_t bytes)
+{
+    if (bytes > 0)
+        munmap(pages, bytes);
+}
+
+/* Huge pages exist only at addresses that are multiples of their size: map more, cut both ends off. */
+static void *map_pages(size_t bytes, bool huge)
+{
+    size_t with_slack;
+    if (!huge || bytes < HUGE_PAGE || !tern__size_add(bytes, HUGE_PAGE, &with_slack))
+        return map_raw(bytes);
+    char *raw = map_raw(with_slack);
+    if (raw == NULL)
+        return NULL;
+    size_t before = (HUGE_PAGE - ((uintptr_t)raw & (HUGE_PAGE - 1))) & (HUGE_PAGE - 1);
+    unmap_pages(raw, before);
+    unmap_pages(raw + before + bytes, HUGE_PAGE - before);
+#if defined(MADV_HUGEPAGE)
+    madvise(raw + before, bytes, MADV_HUGEPAGE); /* a wish: without it the pages are small */
+#endif
+    return raw + before;
+}
+
+#endif
+
+void *tern__pages_map(size_t bytes, bool huge)
+{
+    if (bytes == 0 || gate_refuses(bytes))
+        return count_refusal();
+    void *pages = map_pages(bytes, huge);
+    if (pages == NULL)
+        return count_refusal();
+    count_allocation(bytes);
+    return pages;
+}
+
+void tern__pages_unmap(void *pages, size_t bytes)
+{
+    if (pages == NULL)
+        return;
+    count_free(bytes);
+    unmap_pages(pages, bytes);
+}
+
+void tern__pages_discard(void *start, size_t bytes)
+{
+    uintptr_t mask = (uintptr_t)tern__page_size() - 1;
+    uintptr_t from = ((uintptr_t)start + mask) & ~mask;
+    uintptr_t to = ((uintptr_t)start + bytes) & ~mask;
+    if (from >= to)
+        return;
+    char *pages = (char *)start + (from - (uintptr_t)start);
+#if defined(__linux__)
+    int result = madvise(pages, to - from, MADV_DONTNEED);
+#elif defined(PAGES_FROM_HEAP)
+    int result = -1;
+#else
+    /* MADV_FREE elsewhere may leave the old content; a fresh mapping over the old one is zero at once. */
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+    int result = mmap(pages, to - from, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED ? -1 : 0;
+#endif
+    if (result != 0) /* locked pages cannot be given back, but they read as zero all the same */
+        memset(pages, 0, to - from);
+}

@@ -1,0 +1,53 @@
+/* cpu.h - what this processor can do, and how many of its cores we may use. */
+#ifndef TERN_BASE_CPU_H
+#define TERN_BASE_CPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tern/status.h>
+
+/* Instruction-set levels, weakest first within an architecture: X(enumerator, name, architecture).
+ * A kernel names the level it needs; a cap (`TERN_CPU=`, or an option) hides the levels above it. */
+#define TERN__ISA_LIST(X)                        \
+    X(BASELINE, "baseline", "any")               \
+    X(SSE42, "sse4.2", "x86")                    \
+    X(AVX2, "avx2", "x86")                       \
+    X(AVX512, "avx512", "x86")                   \
+    X(AVX512VNNI, "avx512vnni", "x86")           \
+    X(NEON, "neon", "arm")                       \
+    X(NEONDOT, "neondot", "arm")
+
+typedef enum tern__isa {
+#define TERN__ISA_ENUM(id, name, arch) TERN__ISA_##id,
+    TERN__ISA_LIST(TERN__ISA_ENUM)
+#undef TERN__ISA_ENUM
+    TERN__ISA_COUNT
+} tern__isa;
+
+typedef struct tern__cpu_info {
+    char model[64];             /* "Intel(R) Xeon(R) ...", or "unknown" */
+    const char *arch;           /* "x86", "arm" or "other" */
+    uint32_t isa_mask;          /* bit i: level i runs here (OS support for the registers checked) */
+    tern__isa best;             /* highest level in the mask */
+    int cores_online;
+    int cores_usable;           /* min of affinity mask and cgroup v1/v2 quota (rounded up), at least 1 */
+    char cores_reason[64];      /* what limited cores_usable: "affinity", "cgroup quota 1.5", "all cores" */
+    int64_t l1d_bytes, l2_bytes, l3_bytes;  /* 0 = unknown */
+} tern__cpu_info;
+
+/* Detected once, at the first call; thread-safe; never fails. */
+const tern__cpu_info *tern__cpu(void);
+
+const char *tern__isa_name(tern__isa isa);
+
+/* `name` of a level, case-insensitive -> level; TERN_NOT_FOUND lists the names. */
+tern_status tern__isa_parse(const char *name, tern__isa *out);
+
+/* The levels of `cpu` that remain when nothing above `cap` may be used. */
+uint32_t tern__isa_mask_capped(const tern__cpu_info *cpu, tern__isa cap);
+
+/* Parses a cgroup quota: v2 text "max 100000" / "150000 100000" -> cores rounded up, 0 = no limit. Tested. */
+int tern__cgroup_v2_cores(const char *cpu_max_text);
+
+#endif

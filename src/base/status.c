@@ -1,0 +1,74 @@
+/* status.c - names of the codes, and the thread's last message. The buffer is part of the thread, so reporting
+ * a failure never allocates and works when memory has run out. */
+#include "base/status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local char last_error[TERN__MESSAGE_MAX];
+
+const char *tern_status_name(tern_status status)
+{
+    switch (status) {
+#define NAME(id, number, name, meaning) case TERN_##id: return name;
+        TERN_STATUS_LIST(NAME)
+#undef NAME
+    }
+    return "unknown";
+}
+
+const char *tern_status_meaning(tern_status status)
+{
+    switch (status) {
+#define MEANING(id, number, name, meaning) case TERN_##id: return meaning;
+        TERN_STATUS_LIST(MEANING)
+#undef MEANING
+    }
+    return "unknown";
+}
+
+const char *tern_last_error(void)
+{
+    return last_error;
+}
+
+void tern__mark_cut(char *text, size_t capacity)
+{
+    size_t at = capacity - sizeof "...";
+    /* Not in the middle of a UTF-8 sequence: a name from a file may stand here. */
+    while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80)
+        at--;
+    memcpy(text + at, "...", sizeof "...");
+}
+
+tern_status tern__fail_v(tern_status status, const char *format, va_list args)
+{
+    /* Formatted aside, because an argument may be the last message itself. */
+    char text[TERN__MESSAGE_MAX];
+    int length = vsnprintf(text, sizeof text, format, args);
+    if (length < 0)
+        snprintf(text, sizeof text, "%s (the message could not be formatted)", tern_status_meaning(status));
+    else if ((size_t)length >= sizeof text)
+        tern__mark_cut(text, sizeof text);
+    memcpy(last_error, text, strlen(text) + 1);
+    return status;
+}
+
+tern_status tern__fail(tern_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    tern__fail_v(status, format, args);
+    va_end(args);
+    return status;
+}
+
+tern_status tern__fail_in(tern_status status, const char *context)
+{
+    return tern__fail(status, "%s: %s", context, last_error);
+}
+
+tern_status tern__out_of_memory(size_t bytes)
+{
+    return tern__fail(TERN_OUT_OF_MEMORY, "out of memory: %zu bytes were refused", bytes);
+}

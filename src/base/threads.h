@@ -1,0 +1,28 @@
+/* threads.h - a small pool whose workers run one region at a time and meet at barriers inside it.
+ *
+ * The caller of tern__threads_run is worker 0, so a pool of one has no thread of its own and costs a call.
+ * Waiting spins for a short while, then sleeps (futex on Linux, condition variable elsewhere). */
+#ifndef TERN_BASE_THREADS_H
+#define TERN_BASE_THREADS_H
+
+#include <tern/status.h>
+
+typedef struct tern__threads tern__threads;
+
+typedef void (*tern__region_fn)(void *arg, int worker, int workers);
+
+/* `count` >= 1 workers, the caller included. */
+tern_status tern__threads_create(int count, tern__threads **out);
+void tern__threads_destroy(tern__threads *threads);  /* NULL is fine; no region may be running */
+int tern__threads_count(const tern__threads *threads);
+
+/* Runs fn(arg, w, workers) for w in [0, workers), workers <= count, and returns when all have returned.
+ * One region at a time per pool; not to be nested. Everything written before the call is visible inside,
+ * everything written inside is visible after it. */
+void tern__threads_run(tern__threads *threads, int workers, tern__region_fn fn, void *arg);
+
+/* Inside a region: returns when all its workers have arrived. A full memory barrier between them.
+ * With one worker it costs nothing. */
+void tern__threads_barrier(tern__threads *threads);
+
+#endif

@@ -1,0 +1,30 @@
+/* trace.h - recording of timed events. When off, an event costs one load and one predicted branch. */
+#ifndef TERN_BASE_TRACE_H
+#define TERN_BASE_TRACE_H
+
+#include <stdatomic.h>
+
+#include <tern/trace.h>
+
+#include "base/clock.h"
+#include "base/status.h"
+
+extern _Atomic(bool) tern__trace_enabled;
+
+static inline bool tern__trace_on(void)
+{
+    return TERN__UNLIKELY(atomic_load_explicit(&tern__trace_enabled, memory_order_relaxed));
+}
+
+/* Start time of an event, or 0 when tracing is off. */
+static inline uint64_t tern__trace_begin(void)
+{
+    return tern__trace_on() ? tern__now_ns() : 0;
+}
+
+/* Records an event that began at `start_ns` (0: nothing happens) and ends now. A thread's ring is allocated
+ * at its first event; if that fails the event counts as lost. */
+void tern__trace_end(uint64_t start_ns, const char *name, const char *category, uint32_t step, uint64_t flops,
+                     uint64_t bytes);
+
+#endif
