@@ -1,0 +1,56 @@
+# The front door. Everything here delegates: packages to scripts/install-deps.sh, building to CMake's presets,
+# tests to scripts/run-tests.sh. `make help` lists the targets.
+
+PREFIX ?= /usr/local
+# What `make run` shows.
+DEMO ?= graph run examples/graphs/bitlinear.tern --show
+
+SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
+
+.DEFAULT_GOAL := help
+.PHONY: help run test build bench check-all golden-update generate format install clean deps
+# Targets call each other's tools; CMake does the building in parallel.
+.NOTPARALLEL:
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## install what the core needs, build, and run the example graph end to end
+	@echo
+	build/tern $(DEMO)
+
+test: build ## build and run every test; the last line is the total
+	@scripts/install-deps.sh test
+	@scripts/run-tests.sh build
+
+build: deps ## build the library and the program build/tern
+	@scripts/build.sh release
+
+bench: build ## run the benchmarks, write build/bench.json
+	@scripts/install-deps.sh bench
+	@scripts/run-bench.sh build
+
+check-all: deps ## run the tests under ASan+UBSan, TSan, clang and on aarch64 (qemu)
+	@scripts/install-deps.sh test check
+	@scripts/check-all.sh
+
+golden-update: build ## rewrite the expected outputs of golden tests from what the build does now
+	@scripts/install-deps.sh test
+	@TERN_GOLDEN_UPDATE=1 scripts/run-tests.sh build
+	@git status --short tests
+
+generate: build ## regenerate the documentation pages that come from the tables
+	@scripts/generate.sh
+
+format: ## format all C sources with clang-format
+	@scripts/install-deps.sh check
+	clang-format -i $(SOURCES)
+
+install: build ## install into PREFIX (default /usr/local; DESTDIR is honoured)
+	cmake --install build --prefix $(PREFIX)
+
+clean: ## remove everything that was built
+	rm -rf build
+
+deps: ## install the packages that the core needs, if any are missing
+	@scripts/install-deps.sh core

@@ -1,0 +1,42 @@
+# What the library needs from the system. Each optional part defines TERN_HAVE_<NAME> to 1 or 0.
+# `tern_private_dependencies` reaches the sources; TERN_LINK_LIBRARIES is what a static user links as well,
+# TERN_PC_LIBS_PRIVATE the same for pkg-config, TERN_FIND_DEPENDENCIES the same for find_package.
+
+add_library(tern_private_dependencies INTERFACE)
+set(TERN_LINK_LIBRARIES "")
+set(TERN_PC_LIBS_PRIVATE "")
+set(TERN_FIND_DEPENDENCIES Threads)
+
+# Threads, mathematics, dlopen.
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+list(APPEND TERN_LINK_LIBRARIES Threads::Threads ${CMAKE_DL_LIBS})
+if(NOT APPLE)
+    list(APPEND TERN_LINK_LIBRARIES m)
+endif()
+set(TERN_PC_LIBS_PRIVATE "-lm -pthread")
+
+# xxHash, used header-only. Its one header is copied into the build, so that a cross build can use the host's
+# copy without seeing any other header of the host.
+find_path(XXHASH_INCLUDE_DIR xxhash.h)
+if(NOT XXHASH_INCLUDE_DIR)
+    find_path(XXHASH_INCLUDE_DIR xxhash.h PATHS /usr/include NO_CMAKE_FIND_ROOT_PATH)
+endif()
+if(NOT XXHASH_INCLUDE_DIR)
+    message(FATAL_ERROR "xxhash.h not found: run `make deps`, or install libxxhash-dev (Debian) or xxhash (Homebrew)")
+endif()
+configure_file(${XXHASH_INCLUDE_DIR}/xxhash.h ${PROJECT_BINARY_DIR}/foreign/xxhash.h COPYONLY)
+target_include_directories(tern_private_dependencies SYSTEM INTERFACE ${PROJECT_BINARY_DIR}/foreign)
+
+# zlib: compressed .npz members.
+find_package(ZLIB QUIET)
+if(ZLIB_FOUND)
+    target_compile_definitions(tern_private_dependencies INTERFACE TERN_HAVE_ZLIB=1)
+    target_link_libraries(tern_private_dependencies INTERFACE ZLIB::ZLIB)
+    list(APPEND TERN_LINK_LIBRARIES ZLIB::ZLIB)
+    list(APPEND TERN_FIND_DEPENDENCIES ZLIB)
+    string(PREPEND TERN_PC_LIBS_PRIVATE "-lz ")
+else()
+    message(STATUS "zlib not found: compressed .npz members will be refused")
+    target_compile_definitions(tern_private_dependencies INTERFACE TERN_HAVE_ZLIB=0)
+endif()

@@ -1,0 +1,39 @@
+# Which kernel files are built, and with which instruction sets.
+#
+# Only files in src/kernels/x86 and src/kernels/arm get ISA flags, chosen by the file name's last word:
+# gemm_t2_avx512vnni.c is compiled for AVX-512 VNNI. Everything else is baseline code for its architecture.
+
+set(TERN_ISA_sse42      -msse4.2)
+set(TERN_ISA_avx2       -mavx2 -mfma -mf16c -mbmi -mbmi2)
+set(TERN_ISA_avxvnni    ${TERN_ISA_avx2} -mavxvnni)
+set(TERN_ISA_avx512     ${TERN_ISA_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl)
+set(TERN_ISA_avx512vnni ${TERN_ISA_avx512} -mavx512vnni)
+set(TERN_ISA_neon       "")
+set(TERN_ISA_neondot    -march=armv8.2-a+dotprod)
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
+    set(TERN_ARCH x86)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+    set(TERN_ARCH arm)
+else()
+    set(TERN_ARCH other)
+endif()
+
+# Drops the kernels of other architectures from the list variable `sources`.
+function(tern_keep_this_architecture sources)
+    set(kept ${${sources}})
+    foreach(arch x86 arm)
+        if(NOT arch STREQUAL TERN_ARCH)
+            list(FILTER kept EXCLUDE REGEX "/src/kernels/${arch}/")
+        endif()
+    endforeach()
+    set(${sources} ${kept} PARENT_SCOPE)
+endfunction()
+
+function(tern_set_isa_flags)
+    foreach(source IN LISTS ARGN)
+        if(source MATCHES "/src/kernels/(x86|arm)/.*_([a-z0-9]+)\\.c$")
+            set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${TERN_ISA_${CMAKE_MATCH_2}}")
+        endif()
+    endforeach()
+endfunction()

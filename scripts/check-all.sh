@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# The long checks: the C tests and examples under ASan+UBSan, under TSan and on aarch64, and a build by clang.
+# The Python oracles run under ASan as well; under TSan they would only repeat single-threaded work, and the
+# static ARM build has no shared library that Python could load. Closes with the sum of all test runs.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+passed=0 failed=0 skipped=0
+
+# add "N passed, M failed, K skipped"
+add()
+{
+    local p f s
+    read -r p _ f _ s _ <<<"$1"
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+skip()
+{
+    echo "skip $1: $2"
+    add "0 passed, 0 failed, 1 skipped"
+}
+
+# build PRESET; a build that fails is one failure.
+build()
+{
+    echo
+    echo "== $1"
+    if ! scripts/build.sh "$1"; then
+        echo "FAIL $1: the build failed"
+        add "0 passed, 1 failed, 0 skipped"
+        return 1
+    fi
+}
+
+# run PRESET KINDS
+run()
+{
+    rm -f "build/$1/test-logs/total"
+    build "$1" || return 0
+    scripts/run-tests.sh "build/$1" --only "$2"
+    add "$(cat "build/$1/test-logs/total" 2>/dev/null || echo "0 passed, 1 failed, 0 skipped")"
+}
+
+run asan c,example,python
+run tsan c,example
+if ! command -v aarch64-linux-gnu-gcc >/dev/null; then
+    skip aarch64 "no cross compiler aarch64-linux-gnu-gcc on this system"
+elif ! command -v qemu-aarch64 >/dev/null && ! command -v qemu-aarch64-static >/dev/null; then
+    skip aarch64 "no qemu-aarch64 on this system"
+else
+    run aarch64 c,example
+fi
+if ! command -v clang >/dev/null; then
+    skip clang "no clang on this system"
+else
+    build clang && add "1 passed, 0 failed, 0 skipped"
+fi
+
+echo
+mkdir -p build
+echo "$passed passed, $failed failed, $skipped skipped" | tee build/check-all.total
+[ "$failed" -eq 0 ]

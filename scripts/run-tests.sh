@@ -1,0 +1,209 @@
+#!/usr/bin/env bash
+# Runs the tests of one build: scripts/run-tests.sh BUILD_DIR [--only KIND[,KIND]] [--filter TEXT] [-j N]
+#
+# A test is a program whose output closes with `N passed, M failed, K skipped`. Kinds:
+#   c         programs made from tests/<dir>/test_*.c
+#   example   programs made from examples/*.c; exit status 0 is the test
+#   check     tests/check_*.sh, and tests/<dir>/test_*.sh
+#   python    tests/<dir>/*.py that have a __main__ block (files without one are modules)
+# A program that crashes, takes longer than TERN_TEST_TIMEOUT seconds (600) or prints no closing line is one
+# failure. One line per program is shown, failures and the reasons of skips in full; complete logs are in
+# BUILD_DIR/test-logs. The last line is the sum over all programs. Exit status 1 if anything failed.
+#
+# Tests find these in their environment: TERN_SOURCE_DIR, TERN_BUILD_DIR, TERN_LIB (shared library), TERN_BIN (the
+# program), TERN_CC, TERN_PYTHON, TERN_SANITIZE, TERN_EMULATOR; and, when expected outputs are to be rewritten,
+# TERN_GOLDEN_UPDATE=1.
+set -uo pipefail
+
+source_dir=$(cd "$(dirname "$0")/.." && pwd)
+
+usage()
+{
+    echo "usage: scripts/run-tests.sh BUILD_DIR [--only c,check,example,python] [--filter TEXT] [-j N]" >&2
+    exit 2
+}
+
+# ---- one test: called back by xargs below -----------------------------------------------------------------
+
+now()
+{
+    echo "${EPOCHREALTIME:-$(date +%s).0}"
+}
+
+with_timeout()
+{
+    if command -v timeout >/dev/null; then
+        timeout --kill-after=10 "$limit" "$@"
+    else
+        perl -e 'alarm shift; exec @ARGV or exit 127' "$limit" "$@"
+    fi
+}
+
+# The command line of a test, by kind, in the array `command`.
+compose()
+{
+    local kind=$1 file=$2
+    case $kind in
+    c | example)
+        command=(${aslr[@]+"${aslr[@]}"} ${TERN_EMULATOR:+"$TERN_EMULATOR"} "$file")
+        ;;
+    check)
+        command=(bash "$file")
+        ;;
+    python)
+        command=(${aslr[@]+"${aslr[@]}"} "$TERN_PYTHON" "$file")
+        # Python itself is not instrumented: the sanitizer's run-time library has to be loaded first, and what
+        # the interpreter leaves allocated at exit is not ours to report.
+        case $TERN_SANITIZE in
+        *address*)
+            command=(env "LD_PRELOAD=$("$TERN_CC" -print-file-name=libasan.so)"
+                     "ASAN_OPTIONS=detect_leaks=0:${ASAN_OPTIONS:-}" "${command[@]}")
+            ;;
+        esac
+        ;;
+    esac
+}
+
+run_one()
+{
+    local kind=$1 name=$2 file=$3
+    local log=$logs/${name//\//-}.log start end status closing passed failed skipped verdict note=""
+    local command=()
+
+    compose "$kind" "$file"
+    start=$(now)
+    (cd "$source_dir" && with_timeout "${command[@]}") >"$log" 2>&1 </dev/null
+    status=$?
+    end=$(now)
+
+    closing=$(grep -aE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
+    if [ "$kind" = example ]; then
+        closing="1 passed, 0 failed, 0 skipped"
+    fi
+    read -r passed _ failed _ skipped _ <<<"${closing:-0 passed, 0 failed, 0 skipped}"
+
+    # A status that the closing line does not explain is a failure of its own.
+    if [ $status -eq 124 ] || [ $status -eq 137 ] || [ $status -eq 142 ]; then
+        note="timed out after $limit s"
+    elif [ $status -gt 128 ]; then
+        note="killed by signal $((status - 128))"
+    elif [ $status -ne 0 ] && [ "$failed" -eq 0 ]; then
+        note="exit status $status"
+    elif [ -z "$closing" ]; then
+        note="printed no closing line 'N passed, M failed, K skipped'"
+    elif [ "$status" -eq 0 ] && [ "$failed" -gt 0 ]; then
+        note="reported failures but exit status 0"
+    fi
+    if [ -n "$note" ]; then
+        failed=$((failed + 1))
+        [ "$kind" = example ] && passed=0
+    fi
+
+    verdict=ok
+    [ "$skipped" -gt 0 ] && verdict=skip
+    [ "$failed" -gt 0 ] && verdict=FAIL
+    echo "$passed $failed $skipped" >"$log.count"
+    # One write for the whole block, so that tests running side by side do not mix their lines.
+    report=$(
+        awk -v v="$verdict" -v n="$name" -v p="$passed" -v f="$failed" -v s="$skipped" -v a="$start" -v b="$end" \
+            'BEGIN { printf "%-4s %-40s %6d passed", v, n, p; if (f) printf ", %d failed", f;
+                     if (s) printf ", %d skipped", s; printf "  %.1f s", b - a }'
+        echo
+        if [ "$failed" -gt 0 ]; then
+            [ -n "$note" ] && echo "     $name: $note"
+            tail -n 60 "$log" | sed 's/^/     | /'
+            echo "     full log: $log"
+        elif [ "$skipped" -gt 0 ]; then
+            grep -ai 'skip' "$log" | grep -avE '^[0-9]+ passed, ' | sed 's/^/     | /'
+        fi
+    )
+    printf '%s\n' "$report"
+}
+
+# ---- all tests --------------------------------------------------------------------------------------------
+
+# "kind name file" lines, slowest kinds first so that the end of the run is not one long test.
+list_tests()
+{
+    local file name
+    for file in "$source_dir"/tests/*/*.py; do
+        [ -f "$file" ] && grep -q '__main__' "$file" || continue
+        name=${file#"$source_dir"/tests/}
+        echo "python ${name%.py} $file"
+    done
+    for file in "$source_dir"/tests/check_*.sh "$source_dir"/tests/*/test_*.sh; do
+        [ -f "$file" ] || continue
+        name=${file#"$source_dir"/tests/}
+        echo "check ${name%.sh} $file"
+    done
+    cat "$build/tests.list"
+}
+
+main()
+{
+    local only="" filter="" jobs=2
+    [ $# -gt 0 ] && [ -d "$1" ] || usage
+    build=$(cd "$1" && pwd)
+    shift
+    while [ $# -gt 0 ]; do
+        [ $# -gt 1 ] || usage
+        case $1 in
+        --only) only=$2 ;;
+        --filter) filter=$2 ;;
+        -j) jobs=$2 ;;
+        *) usage ;;
+        esac
+        shift 2
+    done
+    [ -f "$build/build-env.sh" ] || { echo "run-tests: $build holds no build with tests" >&2; exit 2; }
+
+    logs=$build/test-logs
+    rm -rf "$logs"
+    mkdir -p "$logs"
+    list_tests | awk -v only=",$only," -v filter="$filter" '
+        (only == ",," || index(only, "," $1 ",")) && (filter == "" || index($2, filter))' >"$logs/list"
+
+    TERN_PYTHON=$("$source_dir/scripts/find-python.sh" 2>/dev/null || echo python3)
+    export TERN_PYTHON TERN_RUN_LOGS=$logs TERN_RUN_BUILD=$build
+    tr '\n' '\0' <"$logs/list" | xargs -0 -n 1 -P "$jobs" "$0" --one
+
+    # A test without a count never came to its end (out of memory, interrupted): one failure.
+    local total
+    total=$(while read -r _ name _; do
+                cat "$logs/${name//\//-}.log.count" 2>/dev/null || echo "0 1 0"
+            done <"$logs/list" |
+            awk '{ p += $1; f += $2; s += $3 } END { printf "%d passed, %d failed, %d skipped", p, f, s }')
+    echo "$total" >"$logs/total"
+    echo "$total"
+    case $total in
+    "0 passed, 0 failed, 0 skipped") echo "run-tests: there was nothing to run" >&2; exit 2 ;;
+    *" 0 failed, "*) exit 0 ;;
+    *) exit 1 ;;
+    esac
+}
+
+if [ "${1:-}" = --one ]; then
+    build=$TERN_RUN_BUILD
+    logs=$TERN_RUN_LOGS
+    limit=${TERN_TEST_TIMEOUT:-600}
+    set -a
+    # shellcheck disable=SC1091
+    . "$build/build-env.sh"
+    set +a
+    export TERN_SOURCE_DIR=$source_dir TERN_BUILD_DIR=$build
+    # Where programs run under an emulator, tests that start the program get a script that does so too.
+    if [ -n "$TERN_EMULATOR" ] && [ -n "$TERN_BIN" ]; then
+        printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$TERN_EMULATOR" "$TERN_BIN" >"$logs/tern.$$" &&
+            chmod +x "$logs/tern.$$" && mv "$logs/tern.$$" "$logs/tern-emulated"
+        TERN_BIN=$logs/tern-emulated
+    fi
+    # ThreadSanitizer's fixed shadow mapping fails under strong address randomisation.
+    aslr=()
+    if [ "$TERN_SANITIZE" = thread ] && setarch "$(uname -m)" -R true 2>/dev/null; then
+        aslr=(setarch "$(uname -m)" -R)
+    fi
+    read -r kind name file <<<"$2"
+    run_one "$kind" "$name" "$file"
+else
+    main "$@"
+fi
