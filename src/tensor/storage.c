@@ -1,0 +1,162 @@
+/* storage.c - where the bytes of tensors come from: a pool, the heap, the caller, or a mapped file. */
+#include "tensor/storage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+
+/* A small block carries its storage header in front: one pool operation instead of two allocations. For larger
+ * blocks the header is apart, because it would push sizes such as 1 MiB into the next class. */
+enum { HEADER_BYTES = 64, INLINE_MAX = 2048 };
+
+_Static_assert(sizeof(tern__storage) <= HEADER_BYTES, "the header fits in front of a 64-byte aligned block");
+_Static_assert(HEADER_BYTES % TERN__ALIGN == 0, "data after the header stays aligned");
+
+static tern_status get_block(tern_pool *pool, size_t bytes, uint64_t key, void **out)
+{
+    if (pool)
+        return tern_pool_get(pool, bytes, key, out);
+    void *block = tern__alloc_aligned(bytes, TERN__ALIGN);
+    if (!block)
+        return tern__out_of_memory(bytes);
+    *out = block;
+    return TERN_OK;
+}
+
+static void put_block(tern_pool *pool, void *block)
+{
+    if (pool)
+        tern_pool_put(pool, block);
+    else
+        tern__free(block);
+}
+
+static void header_init(tern__storage *storage, void *host, size_t bytes)
+{
+    *storage = (tern__storage){.bytes = bytes, .host = host};
+    atomic_init(&storage->refs, 1);
+}
+
+tern_status tern__storage_create(tern_pool *pool, size_t bytes, uint64_t key, tern__storage **out)
+{
+    tern__storage *storage = NULL;
+    void *block = NULL;
+    if (bytes <= INLINE_MAX) {
+        TERN_TRY(get_block(pool, bytes + HEADER_BYTES, key, &block));
+        storage = block;
+        header_init(storage, (char *)block + HEADER_BYTES, bytes);
+        storage->inline_header = true;
+    } else {
+        storage = tern__alloc(sizeof *storage);
+        if (!storage)
+            return tern__out_of_memory(sizeof *storage);
+        tern_status status = get_block(pool, bytes, key, &block);
+        if (status != TERN_OK) {
+            tern__free(storage);
+            return status;
+        }
+        header_init(storage, block, bytes);
+    }
+    storage->pool = pool;
+    *out = storage;
+    return TERN_OK;
+}
+
+tern_status tern__storage_borrow(void *host, size_t bytes, bool read_only,
+                                 void (*drop)(void *user, void *host, size_t bytes), void *drop_user,
+                                 tern__storage **out)
+{
+    tern__storage *storage = tern__alloc(sizeof *storage);
+    if (!storage)
+        return tern__out_of_memory(sizeof *storage);
+    header_init(storage, host, bytes);
+    storage->read_only = read_only;
+    storage->borrowed = true;
+    storage->drop = drop;
+    storage->drop_user = drop_user;
+    *out = storage;
+    return TERN_OK;
+}
+
+/* ---- mapped files --------------------------------------------------------------------------------------- */
+
+/* The mapping starts on a page, the data somewhere inside it. */
+static void unmap(void *user, void *host, size_t bytes)
+{
+    (void)user;
+    size_t delta = (uintptr_t)host & (tern__page_size() - 1);
+    munmap((char *)host - delta, bytes + delta);
+}
+
+static tern_status check_file(const char *path, int fd, uint64_t offset, size_t bytes)
+{
+    struct stat info;
+    TERN__FAIL_IF(fstat(fd, &info) != 0, TERN_IO, "%s: %s", path, strerror(errno));
+    TERN__FAIL_IF(!S_ISREG(info.st_mode), TERN_IO, "%s: not a regular file", path);
+    TERN__FAIL_IF(!tern__range_fits(offset, bytes, (uint64_t)info.st_size), TERN_IO,
+                  "%s: the file has %lld bytes, but %zu bytes from %llu on are needed: it is cut short", path,
+                  (long long)info.st_size, bytes, (unsigned long long)offset);
+    return TERN_OK;
+}
+
+static tern_status map_open_file(const char *path, int fd, uint64_t offset, size_t bytes, bool writable_copy,
+                                 tern__storage **out)
+{
+    static _Alignas(TERN__ALIGN) char nothing[TERN__ALIGN]; /* a mapping cannot have 0 bytes */
+    TERN_TRY(check_file(path, fd, offset, bytes));
+    if (bytes == 0)
+        return tern__storage_borrow(nothing, 0, !writable_copy, NULL, NULL, out);
+
+    size_t delta = (size_t)(offset & (tern__page_size() - 1)), length;
+    TERN__FAIL_IF(!tern__size_add(bytes, delta, &length), TERN_OVERFLOW, "%s: %zu bytes cannot be mapped", path,
+                  bytes);
+    int protection = writable_copy ? PROT_READ | PROT_WRITE : PROT_READ;
+    char *pages = mmap(NULL, length, protection, writable_copy ? MAP_PRIVATE : MAP_SHARED, fd,
+                       (off_t)(offset - delta));
+    TERN__FAIL_IF(pages == MAP_FAILED, TERN_IO, "%s: cannot map %zu bytes: %s", path, length, strerror(errno));
+    tern_status status = tern__storage_borrow(pages + delta, bytes, !writable_copy, unmap, NULL, out);
+    if (status != TERN_OK)
+        munmap(pages, length);
+    return status;
+}
+
+tern_status tern__storage_map_file(const char *path, uint64_t offset, size_t bytes, bool writable_copy,
+                                   tern__storage **out)
+{
+    /* O_NONBLOCK: opening a pipe by mistake must not wait for its writer */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    TERN__FAIL_IF(fd < 0, errno == ENOENT ? TERN_NOT_FOUND : TERN_IO, "%s: %s", path, strerror(errno));
+    tern_status status = map_open_file(path, fd, offset, bytes, writable_copy, out);
+    close(fd); /* the mapping stays */
+    return status;
+}
+
+/* ---- reference counts ----------------------------------------------------------------------------------- */
+
+void tern__storage_retain(tern__storage *storage)
+{
+    atomic_fetch_add_explicit(&storage->refs, 1, memory_order_relaxed);
+}
+
+void tern__storage_release(tern__storage *storage)
+{
+    /* acquire as well: what other holders wrote happens before the block is reused */
+    if (!storage || atomic_fetch_sub_explicit(&storage->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    if (storage->inline_header) {
+        put_block(storage->pool, storage);
+        return;
+    }
+    if (storage->drop)
+        storage->drop(storage->drop_user, storage->host, storage->bytes);
+    else if (!storage->borrowed)
+        put_block(storage->pool, storage->host);
+    tern__free(storage);
+}
