@@ -8,7 +8,9 @@
 #include <tern/status.h>
 
 /* Instruction-set levels, weakest first within an architecture: X(enumerator, name, architecture).
- * A kernel names the level it needs; a cap (`TERN_CPU=`, or an option) hides the levels above it. */
+ * A kernel names the level it needs; a cap (`TERN_CPU=`, or an option) hides the levels above it. A level includes
+ * those before it. sse4.2, avx2, avx512 promise everything of x86-64-v2, -v3, -v4, and avx512vnni adds
+ * AVX512_VNNI; neon promises Advanced SIMD and neondot adds the dot-product instructions. */
 #define TERN__ISA_LIST(X)                        \
     X(BASELINE, "baseline", "any")               \
     X(SSE42, "sse4.2", "x86")                    \
@@ -44,10 +46,12 @@ const char *tern__isa_name(tern__isa isa);
 /* `name` of a level, case-insensitive -> level; TERN_NOT_FOUND lists the names. */
 tern_status tern__isa_parse(const char *name, tern__isa *out);
 
-/* The levels of `cpu` that remain when nothing above `cap` may be used. */
+/* The levels of `cpu` that remain when nothing above `cap` may be used. A cap of another architecture leaves
+ * the baseline only. */
 uint32_t tern__isa_mask_capped(const tern__cpu_info *cpu, tern__isa cap);
 
-/* Parses a cgroup quota: v2 text "max 100000" / "150000 100000" -> cores rounded up, 0 = no limit. Tested. */
+/* Parses a cgroup quota: v2 text "max 100000" / "150000 100000" -> cores rounded up, 0 = no limit (or no such
+ * text). */
 int tern__cgroup_v2_cores(const char *cpu_max_text);
 
 #endif

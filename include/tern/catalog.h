@@ -1,0 +1,56 @@
+/* catalog.h - the library's tables, for tools: operations, kernels, passes, devices. */
+#ifndef TERN_CATALOG_H
+#define TERN_CATALOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tern/export.h>
+#include <tern/status.h>
+
+typedef struct tern_op_info {
+    const char *name;
+    const char *signature;      /* "sum(x; axes:ints=[], keepdims:bool=false) -> y" */
+    const char *description;
+    const char *shape_rule, *dtype_rule, *cost_rule, *kernel;
+    int min_inputs, max_inputs; /* max -1 = any number */
+    int results;                /* -1 = depends on the attributes */
+    bool elementwise, view, commutative;
+} tern_op_info;
+
+typedef struct tern_kernel_info {
+    const char *name, *op, *isa;
+    bool usable;                /* runs on this machine under the cap given to the catalog call */
+} tern_kernel_info;
+
+typedef struct tern_pass_info {
+    const char *name, *level, *description;
+} tern_pass_info;
+
+typedef struct tern_device_info {
+    const char *name;           /* "cpu" */
+    const char *backend;        /* "native" */
+    const char *model;          /* "Intel(R) Xeon(R) ..." */
+    const char *isa;            /* best level in use */
+    const char *isa_available;  /* all levels of this machine, space-separated */
+    int cores_online, cores_usable;
+    const char *cores_reason;   /* what limits the usable cores */
+    int64_t memory_bytes;       /* physical memory, or the cgroup's limit if lower; 0 = unknown */
+    int64_t l1d_bytes, l2_bytes, l3_bytes;  /* 0 = unknown */
+    const char *unavailable;    /* why it cannot be used; NULL if it can */
+} tern_device_info;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Each returns TERN_OUT_OF_RANGE past the last entry. Strings are static. Any thread. */
+TERN_API tern_status tern_catalog_op(int i, tern_op_info *out);
+TERN_API tern_status tern_catalog_kernel(int i, tern_kernel_info *out);
+TERN_API tern_status tern_catalog_pass(int i, tern_pass_info *out);
+TERN_API tern_status tern_catalog_device(int i, tern_device_info *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

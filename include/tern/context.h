@@ -1,0 +1,79 @@
+/* context.h - a context owns tensors, the memory pool and the threads that compute; scopes own temporaries.
+ *
+ * Threading: a context, and everything made from it, belongs to one thread at a time. Different contexts are
+ * independent. */
+#ifndef TERN_CONTEXT_H
+#define TERN_CONTEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tern/export.h>
+#include <tern/pool.h>
+#include <tern/status.h>
+
+typedef struct tern_ctx tern_ctx;
+typedef struct tern_tensor tern_tensor;
+
+typedef struct tern_ctx_options {
+    int threads;                /* 0 = as many as affinity and cgroup limits allow                          */
+    const char *cpu;            /* highest instruction set to use, "avx2"; NULL = $TERN_CPU, else the best  */
+    tern_pool_options pool;
+} tern_ctx_options;
+
+typedef struct tern_ctx_stats {
+    uint64_t evaluations;       /* plans run                                        */
+    uint64_t steps;             /* kernels run                                      */
+    uint64_t nodes_live;        /* recorded operations and leaves that still exist  */
+    uint64_t arena_peak_bytes;  /* largest arena that a plan has used               */
+} tern_ctx_stats;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+TERN_API tern_ctx_options tern_ctx_options_default(void);
+
+/* `options` NULL = defaults. */
+TERN_API tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx **out);
+
+/* Frees the context and every tensor made from it, released or not. Memory exported by DLPack stays valid
+ * until its consumer drops it. NULL is fine. */
+TERN_API void tern_ctx_destroy(tern_ctx *ctx);
+
+TERN_API int tern_ctx_threads(const tern_ctx *ctx);
+TERN_API tern_pool *tern_ctx_pool(tern_ctx *ctx);    /* owned by the context */
+TERN_API void tern_ctx_get_stats(const tern_ctx *ctx, tern_ctx_stats *out);
+
+/* ---- Ownership ---------------------------------------------------------------------------------------------
+ *
+ * A tensor made while a scope is open is owned by the innermost open scope and dies with it. A tensor made
+ * outside any scope is owned by the caller, who releases it (or lets tern_ctx_destroy do so).
+ * tern_keep adds a reference that belongs to the caller, so the tensor outlives its scope. */
+
+TERN_API void tern_scope_open(tern_ctx *ctx);
+TERN_API void tern_scope_close(tern_ctx *ctx);   /* closes the innermost; nothing if none is open */
+
+TERN_API tern_tensor *tern_keep(tern_tensor *t);     /* returns t */
+TERN_API void tern_release(tern_tensor *t);          /* drops one reference of the caller's; NULL is fine */
+
+/* For TERN_SCOPE. */
+typedef struct tern_scope_guard {
+    tern_ctx *ctx;
+    int open;
+} tern_scope_guard;
+TERN_API tern_scope_guard tern_scope_guard_open(tern_ctx *ctx);
+TERN_API void tern_scope_guard_close(tern_scope_guard *guard);
+
+/* TERN_SCOPE(ctx) { ... } closes the scope however the block is left: by its end, break, return or goto. */
+#if defined(__GNUC__) || defined(__clang__)
+#define TERN_SCOPE(ctx)                                                                                    \
+    for (tern_scope_guard tern_scope_guard_ __attribute__((cleanup(tern_scope_guard_close))) =             \
+             tern_scope_guard_open(ctx);                                                                   \
+         tern_scope_guard_.open; tern_scope_guard_close(&tern_scope_guard_))
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

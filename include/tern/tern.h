@@ -1,0 +1,21 @@
+/* tern.h - the whole public API of libtern. Each header can also be included alone. */
+#ifndef TERN_TERN_H
+#define TERN_TERN_H
+
+#include <tern/alloc.h>
+#include <tern/catalog.h>
+#include <tern/context.h>
+#include <tern/dlpack.h>
+#include <tern/dtype.h>
+#include <tern/export.h>
+#include <tern/graph.h>
+#include <tern/io.h>
+#include <tern/log.h>
+#include <tern/ops.h>
+#include <tern/pool.h>
+#include <tern/program.h>
+#include <tern/status.h>
+#include <tern/tensor.h>
+#include <tern/trace.h>
+
+#endif

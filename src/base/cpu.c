@@ -1,0 +1,76 @@
+/* cpu.c - tern__cpu(): puts together what the architecture's file (cpu_x86.c, cpu_arm.c) and the system
+ * (cpu_system.c) say, once. Also the names of the instruction-set levels and the cap on them. */
+#include "base/cpu.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cpu_detect.h"
+#include "base/status.h"
+
+static const struct {
+    const char *name, *arch;
+} levels[TERN__ISA_COUNT] = {
+#define ROW(id, name, arch) [TERN__ISA_##id] = {name, arch},
+    TERN__ISA_LIST(ROW)
+#undef ROW
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static tern__cpu_info detected;
+
+#if !defined(__x86_64__) && !defined(__i386__) && !defined(__aarch64__)
+void tern__cpu_detect_isa(tern__cpu_info *info)
+{
+    info->arch = "other";
+}
+#endif
+
+static void detect(void)
+{
+    tern__cpu_info *info = &detected;
+    tern__cpu_detect_isa(info);
+    tern__cpu_detect_cores(info);
+    tern__cpu_detect_caches(info);
+    if (info->model[0] == '\0')
+        snprintf(info->model, sizeof info->model, "unknown");
+    info->isa_mask |= TERN__ISA_BIT(BASELINE);
+    for (int level = 0; level < TERN__ISA_COUNT; level++)
+        if ((info->isa_mask >> level & 1) != 0)
+            info->best = (tern__isa)level;
+}
+
+const tern__cpu_info *tern__cpu(void)
+{
+    pthread_once(&once, detect);
+    return &detected;
+}
+
+const char *tern__isa_name(tern__isa isa)
+{
+    return (unsigned)isa < TERN__ISA_COUNT ? levels[isa].name : "unknown";
+}
+
+tern_status tern__isa_parse(const char *name, tern__isa *out)
+{
+    for (int level = 0; level < TERN__ISA_COUNT; level++) {
+        if (strcasecmp(name, levels[level].name) == 0) {
+            *out = (tern__isa)level;
+            return TERN_OK;
+        }
+    }
+#define COMMA_NAME(id, text, arch) ", " text
+    static const char all[] = "" TERN__ISA_LIST(COMMA_NAME);
+#undef COMMA_NAME
+    return tern__fail(TERN_NOT_FOUND, "cpu level \"%s\" does not exist; there are %s", name, all + 2);
+}
+
+uint32_t tern__isa_mask_capped(const tern__cpu_info *cpu, tern__isa cap)
+{
+    uint32_t allowed = TERN__ISA_BIT(BASELINE);
+    if ((unsigned)cap < TERN__ISA_COUNT && strcmp(levels[cap].arch, cpu->arch) == 0)
+        allowed |= (2u << cap) - 1;
+    return cpu->isa_mask & allowed;
+}

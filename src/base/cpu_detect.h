@@ -1,0 +1,20 @@
+/* cpu_detect.h - the parts from which cpu.c puts tern__cpu_info together. Only cpu*.c and their test include it. */
+#ifndef TERN_BASE_CPU_DETECT_H
+#define TERN_BASE_CPU_DETECT_H
+
+#include "base/cpu.h"
+
+#define TERN__ISA_BIT(id) (1u << TERN__ISA_##id)
+
+/* Fills model, arch and isa_mask. One definition per architecture: cpu_x86.c, cpu_arm.c, or cpu.c for others. */
+void tern__cpu_detect_isa(tern__cpu_info *info);
+
+/* Fills cores_* and l*_bytes (cpu_system.c). */
+void tern__cpu_detect_cores(tern__cpu_info *info);
+void tern__cpu_detect_caches(tern__cpu_info *info);
+
+/* The tightest CPU quota, in cores, on the way from the process's own group up to the root; 0 = no limit.
+ * `mount` is where the cgroup file systems are ("/sys/fs/cgroup"), `self` the text of /proc/self/cgroup. */
+double tern__cgroup_quota(const char *mount, const char *self);
+
+#endif

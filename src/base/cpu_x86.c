@@ -1,0 +1,94 @@
+/* cpu_x86.c - instruction-set levels and model of an x86 processor, from cpuid and xgetbv. */
+#if defined(__x86_64__) || defined(__i386__)
+
+#include <cpuid.h>
+#include <string.h>
+
+#include "base/cpu_detect.h"
+
+typedef struct leaf {
+    unsigned eax, ebx, ecx, edx;
+} leaf;
+
+static leaf cpuid_leaf(unsigned number, unsigned sub)
+{
+    leaf r = {0, 0, 0, 0};
+    __get_cpuid_count(number, sub, &r.eax, &r.ebx, &r.ecx, &r.edx);
+    return r;
+}
+
+/* Which register states the operating system saves: bit 1 SSE, 2 AVX, 5-7 AVX-512. */
+static unsigned enabled_states(void)
+{
+    unsigned low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+static bool all(unsigned word, unsigned bits)
+{
+    return (word & bits) == bits;
+}
+
+#define BIT(n) (1u << (n))
+
+static uint32_t detect_levels(void)
+{
+    enum { AVX_STATE = 0x6, AVX512_STATE = 0xe6 };
+    leaf one = cpuid_leaf(1, 0), seven = cpuid_leaf(7, 0), extended = cpuid_leaf(0x80000001u, 0);
+    uint32_t mask = TERN__ISA_BIT(BASELINE);
+
+    /* x86-64-v2: sse3, ssse3, cmpxchg16b, sse4.1, sse4.2, popcnt; lahf */
+    if (!all(one.ecx, BIT(0) | BIT(9) | BIT(13) | BIT(19) | BIT(20) | BIT(23)) || !all(extended.ecx, BIT(0)))
+        return mask;
+    mask |= TERN__ISA_BIT(SSE42);
+
+    /* x86-64-v3: fma, movbe, osxsave, avx, f16c; bmi1, avx2, bmi2; lzcnt */
+    if (!all(one.ecx, BIT(12) | BIT(22) | BIT(27) | BIT(28) | BIT(29)) ||
+        !all(seven.ebx, BIT(3) | BIT(5) | BIT(8)) || !all(extended.ecx, BIT(5)))
+        return mask;
+    unsigned states = enabled_states();
+    if (!all(states, AVX_STATE))
+        return mask;
+    mask |= TERN__ISA_BIT(AVX2);
+
+    /* x86-64-v4: avx512 f, dq, cd, bw, vl */
+    if (!all(seven.ebx, BIT(16) | BIT(17) | BIT(28) | BIT(30) | BIT(31)) || !all(states, AVX512_STATE))
+        return mask;
+    mask |= TERN__ISA_BIT(AVX512);
+
+    if (all(seven.ecx, BIT(11)))
+        mask |= TERN__ISA_BIT(AVX512VNNI);
+    return mask;
+}
+
+/* The brand string: 48 bytes in three leaves, often padded with spaces in front or between words. */
+static void read_model(char *model, size_t capacity)
+{
+    char brand[49] = "";
+    if (__get_cpuid_max(0x80000000u, NULL) < 0x80000004u)
+        return;
+    for (unsigned i = 0; i < 3; i++) {
+        leaf part = cpuid_leaf(0x80000002u + i, 0);
+        memcpy(brand + 16 * i, &part, 16);
+    }
+    size_t length = 0;
+    for (const char *from = brand; *from != '\0' && length + 1 < capacity; from++) {
+        if (*from != ' ' || (length > 0 && model[length - 1] != ' '))
+            model[length++] = *from;
+    }
+    while (length > 0 && model[length - 1] == ' ')
+        length--;
+    model[length] = '\0';
+}
+
+void tern__cpu_detect_isa(tern__cpu_info *info)
+{
+    info->arch = "x86";
+    info->isa_mask = detect_levels();
+    read_model(info->model, sizeof info->model);
+}
+
+#else
+typedef int tern__cpu_x86_is_empty; /* ISO C wants a declaration in every file */
+#endif

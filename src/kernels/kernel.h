@@ -1,0 +1,47 @@
+/* kernel.h - what a kernel is: a pure function over operands. It allocates nothing, keeps no state, asks nothing
+ * of the system, and computes the same bits however its work is split.
+ *
+ * The work of a step is a number of independent items (the `work` column of ops.def: elements, rows, ...). A kernel
+ * is called with a range [begin, end) of them; ranges of one step run on several threads at once. */
+#ifndef TERN_KERNELS_KERNEL_H
+#define TERN_KERNELS_KERNEL_H
+
+#include <tern/status.h>
+
+#include "base/cpu.h"
+#include "tensor/attr.h"
+#include "tensor/buffer.h"
+
+/* Filled by a kernel that returns something other than TERN_OK (an index read from data is out of range):
+ * `value` is the offending number, `limit` what it must stay below. The executor writes the sentence. */
+typedef struct tern__fault {
+    int64_t value, limit;
+} tern__fault;
+
+typedef struct tern__kernel_args {
+    int n_in, n_out;
+    const tern__buffer *in;     /* (n_in)  any strides; absent optional operands are simply not counted */
+    const tern__buffer *out;    /* (n_out) any strides without overlap; never aliases an input, except that an
+                                   elementwise op's output may be exactly one of its inputs, and that the result of
+                                   write_slice / write_rows is its first input */
+    const tern__attr *attrs;    /* in the order of the op's row */
+    void *scratch;              /* 64-byte aligned, as many bytes as the kernel's scratch rule asked, this call's own */
+    tern__fault fault;
+} tern__kernel_args;
+
+typedef tern_status (*tern__kernel_fn)(tern__kernel_args *args, int64_t begin, int64_t end);
+
+/* Bytes of scratch that one call needs, from operand types; NULL = none. */
+typedef size_t (*tern__scratch_fn)(int n_in, const tern__type *const *in, const tern__attr *attrs);
+
+typedef struct tern__kernel {
+    const char *name;           /* "add__ref" */
+    tern__isa isa;              /* level it needs */
+    tern__kernel_fn run;
+    tern__scratch_fn scratch;
+} tern__kernel;
+
+/* Declares a kernel; every kernel has this one signature. */
+#define TERN__KERNEL(name) tern_status tern_##name(tern__kernel_args *args, int64_t begin, int64_t end)
+
+#endif
