@@ -1,7 +1,7 @@
 /* trace.h - a ring of timed events, off by default. Profilers and reports read these and nothing else.
  *
  * Each thread that records has a ring of its own, so recording takes no lock; when a ring is full the oldest
- * events are overwritten and counted as lost. */
+ * events are overwritten and counted as lost. "Oldest" goes by the end of events, which is when they are recorded. */
 #ifndef TERN_TRACE_H
 #define TERN_TRACE_H
 
@@ -32,11 +32,12 @@ typedef void (*tern_trace_visit)(void *user, const tern_trace_event *event);
 extern "C" {
 #endif
 
-/* Starts recording in the whole process. TERN_STATE if it is on already. */
+/* Starts recording in the whole process (options NULL: defaults). TERN_STATE if it is on already. */
 TERN_API tern_status tern_trace_start(const tern_trace_options *options);
 
-/* Stops recording and calls `visit` (may be NULL) for every event kept, by thread, then by time.
- * `lost`, if not NULL, receives how many were overwritten. No tern call may be running on other threads. */
+/* Stops recording and calls `visit` (may be NULL) for every event kept, by thread, then by start; an event comes
+ * before those nested in it. `lost`, if not NULL, receives how many were overwritten or found no memory.
+ * TERN_STATE if recording is off. No tern call may be running on other threads. */
 TERN_API tern_status tern_trace_stop(tern_trace_visit visit, void *user, uint64_t *lost);
 
 TERN_API bool tern_trace_is_on(void);

@@ -233,20 +233,18 @@ static void caches_from_sysfs(tern__cpu_info *info)
 
 static void fill(int64_t *bytes, int name)
 {
-    if (*bytes == 0) {
-        long size = sysconf(name);
-        *bytes = size > 0 ? size : 0;
-    }
+    if (*bytes != 0)
+        return;
+    long size = sysconf(name);
+    *bytes = size > 0 ? size : 0;
 }
 
 void tern__cpu_detect_caches(tern__cpu_info *info)
 {
     caches_from_sysfs(info);
-#if defined(_SC_LEVEL1_DCACHE_SIZE)
     fill(&info->l1d_bytes, _SC_LEVEL1_DCACHE_SIZE);
     fill(&info->l2_bytes, _SC_LEVEL2_CACHE_SIZE);
     fill(&info->l3_bytes, _SC_LEVEL3_CACHE_SIZE);
-#endif
 }
 
 #elif defined(__APPLE__)

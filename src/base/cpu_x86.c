@@ -66,7 +66,7 @@ static uint32_t detect_levels(void)
 static void read_model(char *model, size_t capacity)
 {
     char brand[49] = "";
-    if (__get_cpuid_max(0x80000000u, NULL) < 0x80000004u)
+    if (cpuid_leaf(0x80000000u, 0).eax < 0x80000004u)
         return;
     for (unsigned i = 0; i < 3; i++) {
         leaf part = cpuid_leaf(0x80000002u + i, 0);

@@ -9,7 +9,8 @@
 #include "base/clock.h"
 #include "base/status.h"
 
-extern _Atomic(bool) tern__trace_enabled;
+/* Hidden, so that the load below needs no detour through the linkage table of a shared library. */
+extern _Atomic(bool) tern__trace_enabled __attribute__((visibility("hidden")));
 
 static inline bool tern__trace_on(void)
 {
@@ -22,9 +23,17 @@ static inline uint64_t tern__trace_begin(void)
     return tern__trace_on() ? tern__now_ns() : 0;
 }
 
-/* Records an event that began at `start_ns` (0: nothing happens) and ends now. A thread's ring is allocated
- * at its first event; if that fails the event counts as lost. */
-void tern__trace_end(uint64_t start_ns, const char *name, const char *category, uint32_t step, uint64_t flops,
-                     uint64_t bytes);
+/* Records an event that began at `start_ns` and ends now. A thread's ring is allocated at its first event; if
+ * that fails the event counts as lost. Events of one thread may be nested. */
+void tern__trace_record(uint64_t start_ns, const char *name, const char *category, uint32_t step, uint64_t flops,
+                        uint64_t bytes);
+
+/* The same for a start from tern__trace_begin; nothing happens if that was 0. */
+static inline void tern__trace_end(uint64_t start_ns, const char *name, const char *category, uint32_t step,
+                                   uint64_t flops, uint64_t bytes)
+{
+    if (TERN__UNLIKELY(start_ns != 0))
+        tern__trace_record(start_ns, name, category, step, flops, bytes);
+}
 
 #endif
