@@ -8,7 +8,7 @@ DEMO ?= graph run examples/graphs/bitlinear.tern --show
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build bench check-all golden-update generate format install clean deps
+.PHONY: help run test build bench check-all golden-update generate format lint install clean deps
 # Targets call each other's tools; CMake does the building in parallel.
 .NOTPARALLEL:
 
@@ -45,6 +45,10 @@ generate: build ## regenerate the documentation pages that come from the tables
 format: ## format all C sources with clang-format
 	@scripts/install-deps.sh check
 	clang-format -i $(SOURCES)
+
+lint: build ## run clang-tidy over the library and the program (.clang-tidy says what it looks for)
+	@scripts/install-deps.sh lint
+	@git ls-files 'src/*.c' 'cli/*.c' | xargs -n 1 -P 2 scripts/lint.sh build
 
 install: build ## install into PREFIX (default /usr/local; DESTDIR is honoured)
 	cmake --install build --prefix $(PREFIX)

@@ -19,6 +19,7 @@ check | libc6-dev-arm64-cross | -        | C library for 64-bit ARM
 check | qemu-user             | -        | runs them here
 check | clang                 | -        | second compiler, for its warnings
 check | clang-format          | clang-format | code style
+lint  | clang-tidy            | llvm     | static analysis
 bench | libmimalloc2.0        | mimalloc | allocator to compare the memory pool with
 bench | libjemalloc2          | jemalloc | allocator to compare the memory pool with
 '
@@ -98,9 +99,9 @@ install_macos()
     HOMEBREW_NO_AUTO_UPDATE=1 brew install $names || fail "brew could not install: $names"
 }
 
-[ $# -gt 0 ] || fail "usage: scripts/install-deps.sh core|test|check|bench ..."
+[ $# -gt 0 ] || fail "usage: scripts/install-deps.sh core|test|check|lint|bench ..."
 for set in "$@"; do
-    [ -n "$(list 2 "$set")" ] || fail "unknown set '$set'; known: core test check bench"
+    [ -n "$(list 2 "$set")" ] || fail "unknown set '$set'; known: core test check lint bench"
 done
 
 if [ "$(uname -s)" = Darwin ]; then

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# An installed copy is complete, holds nothing else, can be moved, and is found by CMake and by pkg-config:
+# tests/external is built against it in three ways, and run.
+. "$(dirname "$0")/harness.sh"
+
+prefix=$scratch/prefix
+
+check "cmake --install" cmake --install "$build" --prefix "$scratch/first"
+[ "$failed" -eq 0 ] || finish
+mv "$scratch/first" "$prefix"
+
+wanted=$(cd "$root/include/tern" && ls ./*.h)
+installed=$(cd "$prefix/include/tern" && ls)
+if [ "$(printf '%s\n' "$wanted" | sed 's|^\./||')" = "$installed" ] && [ "$(ls "$prefix/include")" = tern ]; then
+    pass
+else
+    fail "installed headers" "differ from include/tern/*.h:" $installed
+fi
+check "installed program" "$prefix/bin/tern" version
+
+# expect NAME PROGRAM: it prints the sum.
+expect()
+{
+    local said
+    said=$("$2" 2>&1)
+    if [ "$said" = "11 22 33" ]; then
+        pass
+    else
+        fail "$1" "printed '$said' instead of '11 22 33'"
+    fi
+}
+
+libdir=$(dirname "$(find "$prefix" -name tern.pc)")/..
+export LD_LIBRARY_PATH=$libdir DYLD_LIBRARY_PATH=$libdir
+
+check "find_package(tern)" cmake -G Ninja -S "$root/tests/external" -B "$scratch/cmake" -D CMAKE_C_COMPILER="$cc" \
+    -D CMAKE_PREFIX_PATH="$prefix" -D CMAKE_C_FLAGS="-Wall -Werror ${TERN_SANITIZE:+-fsanitize=$TERN_SANITIZE}"
+check "building with tern::tern and tern::static" cmake --build "$scratch/cmake"
+expect "program linked with tern::tern" "$scratch/cmake/external_shared"
+expect "program linked with tern::static" "$scratch/cmake/external_static"
+
+if ! command -v pkg-config >/dev/null; then
+    skip pkg-config "pkg-config is not installed"
+    finish
+fi
+export PKG_CONFIG_PATH=$libdir/pkgconfig
+version=$(pkg-config --modversion tern 2>&1)
+header=$(awk '/define TERN_VERSION_/ { printf "%s%s", dot, $3; dot = "." }' "$prefix/include/tern/export.h")
+if [ "$version" = "$header" ]; then
+    pass
+else
+    fail "pkg-config --modversion tern" "says '$version', the header says '$header'"
+fi
+# shellcheck disable=SC2046 # lists of flags
+check "building with pkg-config" "$cc" ${TERN_SANITIZE:+-fsanitize=$TERN_SANITIZE} "$root/tests/external/main.c" \
+    -o "$scratch/external_pc" $(pkg-config --cflags --libs tern)
+expect "program built with pkg-config" "$scratch/external_pc"
+# shellcheck disable=SC2046
+check "building with pkg-config --static" "$cc" ${TERN_SANITIZE:+-fsanitize=$TERN_SANITIZE} "$root/tests/external/main.c" \
+    -o "$scratch/external_pc_static" $(pkg-config --cflags tern) "$libdir/libtern.a" \
+    $(pkg-config --static --libs tern | sed 's/-ltern//')
+expect "program built with pkg-config --static" "$scratch/external_pc_static"
+
+finish
