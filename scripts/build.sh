@@ -8,6 +8,11 @@ dir=build/$preset
 
 # Ninja re-runs CMake by itself when a CMake file or the set of sources changes.
 if [ ! -f "$dir/build.ninja" ]; then
-    cmake --preset "$preset"
+    echo "Configuring $dir"
+    cmake --preset "$preset" --log-level=NOTICE >/dev/null
 fi
-cmake --build "$dir"
+# Ninja's progress is one changing line on a terminal; in a log it would be a line per file.
+quiet=""
+[ -t 1 ] || quiet=--quiet
+echo "Building $dir"
+cmake --build "$dir" -- $quiet
