@@ -21,6 +21,7 @@ typedef struct tern__storage {
     tern_pool *pool;            /* owner of `host`; NULL: the heap, unless borrowed */
     void (*drop)(void *user, void *host, size_t bytes);     /* called when the last reference goes; or NULL */
     void *drop_user;
+    struct tern_tensor *tensors;    /* handles of the owning context that share it (graph/node.h keeps this list) */
 } tern__storage;
 
 /* A block of the pool (NULL: of the heap), aligned to 64; contents undefined. The pool outlives the storage. */

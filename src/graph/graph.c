@@ -1,0 +1,250 @@
+/* graph.c - building graphs: arrays that grow, attributes and names in the arena, storages held by the leaves. */
+#include "graph/graph.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+
+void tern__graph_init(tern_graph *g)
+{
+    memset(g, 0, sizeof *g);
+    tern__arena_init(&g->arena, 0);
+    g->name = "graph";
+}
+
+static void drop_leaves(tern_graph *g)
+{
+    for (uint32_t i = 0; i < g->n_leaves; i++)
+        tern__storage_release(g->leaves[i].storage);
+}
+
+void tern__graph_clear(tern_graph *g)
+{
+    drop_leaves(g);
+    tern__free(g->nodes);
+    tern__free(g->values);
+    tern__free(g->leaves);
+    tern__free(g->outputs);
+    tern__arena_free(&g->arena);
+    tern__graph_init(g);
+}
+
+void tern__graph_reset(tern_graph *g)
+{
+    drop_leaves(g);
+    tern__arena_reset(&g->arena);
+    g->name = "graph";
+    g->n_nodes = g->n_values = g->n_leaves = g->n_outputs = 0;
+}
+
+static bool room(void **items, uint32_t *capacity, size_t need, size_t bytes_each)
+{
+    if (TERN__LIKELY(need <= *capacity))
+        return true;
+    size_t cap = *capacity;
+    if (need >= TERN__NO_ID || !tern__grow(items, &cap, need, bytes_each))
+        return false;
+    *capacity = cap < TERN__NO_ID ? (uint32_t)cap : TERN__NO_ID;
+    return true;
+}
+
+tern_status tern__graph_reserve(tern_graph *g, uint32_t nodes, uint32_t values)
+{
+    if (!room((void **)&g->nodes, &g->cap_nodes, (size_t)g->n_nodes + nodes, sizeof *g->nodes) ||
+        !room((void **)&g->values, &g->cap_values, (size_t)g->n_values + values, sizeof *g->values))
+        return tern__out_of_memory((size_t)nodes * sizeof *g->nodes);
+    return TERN_OK;
+}
+
+tern_status tern__attrs_copy(tern__arena *arena, const tern__op *op, const tern__attr *from, tern__attr **out)
+{
+    if (op->n_attrs == 0) {
+        *out = NULL;
+        return TERN_OK;
+    }
+    size_t bytes = (size_t)op->n_attrs * sizeof(tern__attr);
+    tern__attr *copy = tern__arena_alloc(arena, bytes);
+    if (!copy)
+        return tern__out_of_memory(bytes);
+    memcpy(copy, from, bytes);
+    for (int i = 0; i < op->n_attrs; i++) {
+        tern__attr_kind kind = op->attrs[i].kind;
+        if (kind == TERN__ATTR_INTS) {
+            copy[i].ints = tern__arena_alloc(arena, copy[i].count * sizeof(int64_t));
+            if (!copy[i].ints)
+                return tern__out_of_memory(copy[i].count * sizeof(int64_t));
+            if (copy[i].count)
+                memcpy(copy[i].ints, from[i].ints, copy[i].count * sizeof(int64_t));
+        } else if (kind == TERN__ATTR_TEXT) {
+            copy[i].text = tern__arena_strndup(arena, from[i].text ? from[i].text : "", copy[i].count);
+            if (!copy[i].text)
+                return tern__out_of_memory(copy[i].count);
+        }
+    }
+    *out = copy;
+    return TERN_OK;
+}
+
+tern_status tern__graph_add(tern_graph *g, tern__opcode op, uint32_t n_in, const tern__id *in, const tern__attr *attrs,
+                            uint32_t n_out, const tern__type *types, tern__id *first_result)
+{
+    TERN_TRY(tern__graph_reserve(g, 1, n_out));
+    tern__attr *own_attrs;
+    TERN_TRY(tern__attrs_copy(&g->arena, &tern__ops[op], attrs, &own_attrs));
+    tern__id *own_in = NULL;
+    if (n_in) {
+        own_in = tern__arena_alloc(&g->arena, n_in * sizeof *own_in);
+        if (!own_in)
+            return tern__out_of_memory(n_in * sizeof *own_in);
+        memcpy(own_in, in, n_in * sizeof *own_in);
+    }
+    tern__id node = g->n_nodes++, out = g->n_values;
+    g->nodes[node] = (tern__gnode){.op = op, .n_in = n_in, .n_out = n_out, .in = own_in, .out = out,
+                                   .attrs = own_attrs, .leaf = TERN__NO_ID, .origin = NULL};
+    for (uint32_t i = 0; i < n_out; i++)
+        g->values[out + i] = (tern__value){.type = types[i], .node = node, .result = i, .name = NULL};
+    g->n_values += n_out;
+    *first_result = out;
+    return TERN_OK;
+}
+
+tern_status tern__graph_add_leaf(tern_graph *g, tern__opcode op, const char *name, const tern__type *type,
+                                 tern__storage *storage, const tern__layout *layout, tern__id *result)
+{
+    if (!room((void **)&g->leaves, &g->cap_leaves, (size_t)g->n_leaves + 1, sizeof *g->leaves))
+        return tern__out_of_memory(sizeof *g->leaves);
+    int64_t shape[TERN__MAX_RANK];
+    memcpy(shape, type->shape, sizeof shape);
+    size_t length = name ? strlen(name) : 0;
+    tern__attr attrs[3] = {{.text = name ? name : "", .count = (uint32_t)length},
+                           {.i = type->dtype},
+                           {.ints = shape, .count = (uint32_t)type->rank}};
+    TERN_TRY(tern__graph_add(g, op, 0, NULL, attrs, 1, type, result));
+    tern__gnode *node = &g->nodes[g->n_nodes - 1];
+    node->leaf = g->n_leaves++;
+    tern__leaf *leaf = &g->leaves[node->leaf];
+    leaf->node = g->n_nodes - 1;
+    leaf->storage = storage;
+    if (storage)
+        tern__storage_retain(storage);
+    if (layout)
+        leaf->layout = *layout;
+    else
+        tern__layout_contiguous(type, &leaf->layout);
+    return TERN_OK;
+}
+
+tern_status tern__graph_add_output(tern_graph *g, tern__id value, const char *name)
+{
+    if (!room((void **)&g->outputs, &g->cap_outputs, (size_t)g->n_outputs + 1, sizeof *g->outputs))
+        return tern__out_of_memory(sizeof *g->outputs);
+    char number[16];
+    if (!name) {
+        snprintf(number, sizeof number, "%u", g->n_outputs);
+        name = number;
+    }
+    const char *own = tern__arena_strndup(&g->arena, name, strlen(name));
+    if (!own)
+        return tern__out_of_memory(strlen(name));
+    g->outputs[g->n_outputs++] = (tern__output){.value = value, .name = own};
+    return TERN_OK;
+}
+
+static bool nodes_equal(const tern__gnode *a, const tern__gnode *b)
+{
+    if (a->op != b->op || a->n_in != b->n_in || a->n_out != b->n_out || a->out != b->out)
+        return false;
+    if (a->n_in && memcmp(a->in, b->in, a->n_in * sizeof *a->in) != 0)
+        return false;
+    return tern__attrs_equal(&tern__ops[a->op], a->attrs, b->attrs);
+}
+
+bool tern__graph_equal(const tern_graph *a, const tern_graph *b, bool by_structure)
+{
+    if (a->n_nodes != b->n_nodes || a->n_values != b->n_values || a->n_leaves != b->n_leaves ||
+        a->n_outputs != b->n_outputs)
+        return false;
+    for (uint32_t i = 0; i < a->n_nodes; i++)
+        if (!nodes_equal(&a->nodes[i], &b->nodes[i]))
+            return false;
+    for (uint32_t i = 0; i < a->n_values; i++)
+        if (!tern__type_equal(&a->values[i].type, &b->values[i].type))
+            return false;
+    for (uint32_t i = 0; i < a->n_leaves; i++) {
+        const tern__leaf *x = &a->leaves[i], *y = &b->leaves[i];
+        const tern__type *type = &a->values[a->nodes[x->node].out].type;
+        if (x->node != y->node)
+            return false;
+        if (!by_structure && a->nodes[x->node].op == TERN__OP_constant &&
+            (x->storage != y->storage || !tern__layout_same(type, &x->layout, type, &y->layout)))
+            return false;
+    }
+    for (uint32_t i = 0; i < a->n_outputs; i++)
+        if (a->outputs[i].value != b->outputs[i].value || strcmp(a->outputs[i].name, b->outputs[i].name) != 0)
+            return false;
+    return true;
+}
+
+tern_status tern__graph_new(struct tern_ctx *ctx, tern_graph **out)
+{
+    tern_graph *g = tern__alloc(sizeof *g);
+    if (!g)
+        return tern__out_of_memory(sizeof *g);
+    tern__graph_init(g);
+    g->ctx = ctx;
+    *out = g;
+    return TERN_OK;
+}
+
+void tern_graph_free(tern_graph *graph)
+{
+    if (!graph)
+        return;
+    tern__graph_clear(graph);
+    tern__free(graph);
+}
+
+void tern_string_free(char *text)
+{
+    tern__free(text);
+}
+
+void tern_graph_get_info(const tern_graph *graph, tern_graph_info *out)
+{
+    tern_graph_info info = {.nodes = (int)graph->n_nodes, .outputs = (int)graph->n_outputs};
+    for (uint32_t i = 0; i < graph->n_leaves; i++) {
+        tern__opcode op = graph->nodes[graph->leaves[i].node].op;
+        info.inputs += op == TERN__OP_input;
+        info.constants += op == TERN__OP_constant;
+        info.states += op == TERN__OP_state;
+    }
+    *out = info;
+}
+
+static tern_status port_of(const tern_graph *g, tern__id value, const char *name, tern_port *out)
+{
+    const tern__type *type = &g->values[value].type;
+    *out = (tern_port){.name = name, .dtype = type->dtype, .rank = type->rank, .shape = type->shape};
+    return TERN_OK;
+}
+
+tern_status tern_graph_input(const tern_graph *graph, int i, tern_port *out)
+{
+    int seen = 0;
+    for (uint32_t l = 0; l < graph->n_leaves; l++) {
+        const tern__gnode *node = &graph->nodes[graph->leaves[l].node];
+        if (node->op == TERN__OP_input && seen++ == i)
+            return port_of(graph, node->out, node->attrs[0].text, out);
+    }
+    return tern__fail(TERN_OUT_OF_RANGE, "graph input %d: the graph has %d inputs", i, seen);
+}
+
+tern_status tern_graph_output(const tern_graph *graph, int i, tern_port *out)
+{
+    TERN__FAIL_IF(i < 0 || (uint32_t)i >= graph->n_outputs, TERN_OUT_OF_RANGE,
+                  "graph output %d: the graph has %u outputs", i, graph->n_outputs);
+    return port_of(graph, graph->outputs[i].value, graph->outputs[i].name, out);
+}

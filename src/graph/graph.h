@@ -1,0 +1,91 @@
+/* graph.h - a graph as data: what passes rewrite, the verifier checks, the text form prints and plans are made of.
+ *
+ * Nodes stand in topological order: operands are results of earlier nodes. Nodes and values are named by index, so
+ * arrays may grow while a pass runs. Everything but the leaves' storages lives in the graph's arena. */
+#ifndef TERN_GRAPH_GRAPH_H
+#define TERN_GRAPH_GRAPH_H
+
+#include <tern/graph.h>
+
+#include "base/arena.h"
+#include "graph/op.h"
+#include "tensor/layout.h"
+#include "tensor/storage.h"
+
+typedef uint32_t tern__id;
+#define TERN__NO_ID UINT32_MAX
+
+/* One result of a node. */
+typedef struct tern__value {
+    tern__type type;
+    tern__id node;
+    uint32_t result;            /* which of the node's results */
+    const char *name;           /* as written in the text form, without '%'; NULL = numbered */
+} tern__value;
+
+typedef struct tern__gnode {
+    tern__opcode op;
+    uint32_t n_in, n_out;
+    const tern__id *in;         /* (n_in) value ids, all smaller than `out` */
+    tern__id out;               /* first result; results are consecutive values */
+    tern__attr *attrs;          /* (op's n_attrs) */
+    uint32_t leaf;              /* index into leaves for input, constant, state; else TERN__NO_ID */
+    const char *origin;         /* where it came from, for profiles: "layer 3"; or NULL */
+} tern__gnode;
+
+/* Data behind an input, constant or state node. `storage` NULL: unbound, given when the program runs. */
+typedef struct tern__leaf {
+    tern__id node;
+    tern__storage *storage;     /* one reference is held */
+    tern__layout layout;        /* inside the storage; of the contiguous form if unbound */
+} tern__leaf;
+
+typedef struct tern__output {
+    tern__id value;
+    const char *name;           /* never NULL: "y", or "0", "1", ... */
+} tern__output;
+
+struct tern_graph {
+    tern__arena arena;
+    const char *name;           /* "graph" */
+    tern__gnode *nodes;
+    tern__value *values;
+    tern__leaf *leaves;
+    tern__output *outputs;
+    uint32_t n_nodes, n_values, n_leaves, n_outputs;
+    uint32_t cap_nodes, cap_values, cap_leaves, cap_outputs;
+    struct tern_ctx *ctx;       /* owner of the pool that constants written in text live in */
+};
+
+/* An empty graph in `g` (caller's memory); frees with tern__graph_clear, which drops the leaves' storages. */
+void tern__graph_init(tern_graph *g);
+void tern__graph_clear(tern_graph *g);
+/* Empties it for reuse, keeping the memory. */
+void tern__graph_reset(tern_graph *g);
+
+/* Makes room so that the next `nodes` nodes with `values` results in all cannot fail for want of array space. */
+tern_status tern__graph_reserve(tern_graph *g, uint32_t nodes, uint32_t values);
+
+/* Appends a node. `in` and `attrs` (with the ints and texts they point at) are copied into the arena; result types
+ * are given by the caller (n_out of them), who inferred or checked them. *first_result receives the value id. */
+tern_status tern__graph_add(tern_graph *g, tern__opcode op, uint32_t n_in, const tern__id *in, const tern__attr *attrs,
+                            uint32_t n_out, const tern__type *types, tern__id *first_result);
+
+/* Appends a leaf node (op input, constant or state). `storage` may be NULL; a reference is taken. */
+tern_status tern__graph_add_leaf(tern_graph *g, tern__opcode op, const char *name, const tern__type *type,
+                                 tern__storage *storage, const tern__layout *layout, tern__id *result);
+
+/* Declares a value an output; `name` NULL = its number. */
+tern_status tern__graph_add_output(tern_graph *g, tern__id value, const char *name);
+
+/* Deep copy of attributes into an arena. */
+tern_status tern__attrs_copy(tern__arena *arena, const tern__op *op, const tern__attr *from, tern__attr **out);
+
+/* Structure equal: ops, attributes, types, edges, leaf kinds and names, outputs. For constants also identity of
+ * their data (same storage and layout) unless `by_structure`. */
+bool tern__graph_equal(const tern_graph *a, const tern_graph *b, bool by_structure);
+
+/* Heap-allocated graphs for the public API: tern_graph_free undoes it. */
+tern_status tern__graph_new(struct tern_ctx *ctx, tern_graph **out);
+
+#endif

@@ -1,0 +1,348 @@
+/* record.c - an operation is called: check it, infer its results, insert the casts it needs, remember it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "graph/node.h"
+
+/* ---- error tensors ---- */
+
+/* What a call returns when there is no memory even for an error: it belongs to no context. */
+static tern_tensor no_memory = {.node = NULL};
+
+static tern_tensor *wrap_error(tern_ctx *ctx, tern__error *error)
+{
+    tern__node *node = tern__node_new(ctx, TERN__OP_constant, 0, NULL, 1);
+    if (!node)
+        return &no_memory;
+    error->refs++;
+    node->error = error;
+    tern__node_own(node);
+    return &node->out[0];
+}
+
+tern_tensor *tern__error_tensor(tern_ctx *ctx, tern_status status)
+{
+    if (!ctx || status == TERN_OUT_OF_MEMORY)
+        return &no_memory;
+    const char *message = tern_last_error();
+    size_t length = strlen(message) + 1;
+    tern__error *error = tern__alloc(sizeof *error + length);
+    if (!error)
+        return &no_memory;
+    error->refs = 0;
+    error->status = status;
+    memcpy(error->message, message, length);
+    tern_tensor *t = wrap_error(ctx, error);
+    if (error->refs == 0)
+        tern__free(error);
+    return t;
+}
+
+bool tern__tensor_is_error(const tern_tensor *t)
+{
+    return !t->node || t->node->error;
+}
+
+tern_status tern_status_of(const tern_tensor *t)
+{
+    if (!t)
+        return TERN_INVALID_ARGUMENT;
+    if (!t->node)
+        return TERN_OUT_OF_MEMORY;
+    return t->node->error ? t->node->error->status : TERN_OK;
+}
+
+const char *tern_message_of(const tern_tensor *t)
+{
+    if (!t)
+        return "the tensor is NULL";
+    if (!t->node)
+        return "out of memory";
+    return t->node->error ? t->node->error->message : "";
+}
+
+tern_status tern__tensor_check(const tern_tensor *t)
+{
+    tern_status status = tern_status_of(t);
+    return status == TERN_OK ? TERN_OK : tern__fail(status, "%s", tern_message_of(t));
+}
+
+/* ---- recording ---- */
+
+/* Are the operands usable? On failure *error is the tensor to return. */
+static bool operands_usable(const tern__op *op, tern_ctx **ctx, int n_in, tern_tensor *const *in, tern_tensor **error)
+{
+    for (int i = 0; i < n_in; i++) {
+        if (!in[i]) {
+            *error = tern__error_tensor(
+                *ctx, tern__fail(TERN_INVALID_ARGUMENT, "%s: operand %d is NULL", op->name, i));
+            return false;
+        }
+        if (!in[i]->node) {
+            *error = &no_memory;
+            return false;
+        }
+        if (!*ctx)
+            *ctx = in[i]->node->ctx;
+        if (in[i]->node->error) {
+            *error = wrap_error(*ctx, in[i]->node->error);
+            return false;
+        }
+        if (in[i]->node->ctx != *ctx) {
+            *error = tern__error_tensor(
+                *ctx, tern__fail(TERN_INVALID_ARGUMENT, "%s: operand %d belongs to another context", op->name, i));
+            return false;
+        }
+        if (TERN__UNLIKELY(in[i]->consumed)) {
+            *error = tern__error_tensor(
+                *ctx, tern__fail(TERN_STATE, "%s: operand %d was given to an earlier write: use the result of that write",
+                                 op->name, i));
+            return false;
+        }
+    }
+    return true;
+}
+
+static tern_status check_counts(const tern__op *op, int n_in, int n_out, const tern__attr *attrs)
+{
+    if (n_in < op->min_in || (op->max_in >= 0 && n_in > op->max_in))
+        return tern__fail(TERN_INVALID_ARGUMENT, "%s: takes %s%d operand%s (%s), got %d", op->name,
+                          op->max_in == op->min_in ? "" : "at least ", op->min_in, op->min_in == 1 ? "" : "s",
+                          op->inputs, n_in);
+    int results = tern__op_results(op, attrs);
+    if (n_out != results)
+        return tern__fail(TERN_INVALID_ARGUMENT, "%s: has %d results (%s), room was given for %d", op->name, results,
+                          op->results, n_out);
+    return TERN_OK;
+}
+
+/* Chains longer than TERN__MAX_DEPTH are cut by evaluating the operand that is too deep. */
+static tern_status cut_long_chains(tern_ctx *ctx, int n_in, tern_tensor *const *in, uint32_t *depth)
+{
+    *depth = 1;
+    for (int i = 0; i < n_in; i++) {
+        if (in[i]->storage)
+            continue;
+        if (TERN__UNLIKELY(in[i]->node->depth >= TERN__MAX_DEPTH))
+            TERN_TRY(tern__recorder_of(ctx)->evaluator->eval(ctx, 1, &in[i]));
+        else if (in[i]->node->depth >= *depth)
+            *depth = in[i]->node->depth + 1;
+    }
+    return TERN_OK;
+}
+
+static tern__node *record_cast(tern_ctx *ctx, tern_tensor *x, tern_dtype dtype)
+{
+    tern__attr attr = {.i = dtype};
+    tern__node *node = tern__node_new(ctx, TERN__OP_cast, 1, &attr, 1);
+    if (!node)
+        return NULL;
+    node->out[0].type = x->type;
+    node->out[0].type.dtype = dtype;
+    node->depth = x->storage ? 1 : x->node->depth + 1;
+    tern__edge_link(&node->in[0], node, x);
+    return node;
+}
+
+/* A view of an evaluated tensor is evaluated at once: it costs a handle and no data. */
+static bool view_now(const tern__op *op, const tern_tensor *x, tern__node *node)
+{
+    tern__layout layout;
+    if (!x->storage || !tern__op_view(op, node->attrs, &x->type, &x->layout, &node->out[0].type, &layout))
+        return false;
+    node->out[0].constant = x->constant;
+    tern__tensor_set(&node->out[0], x->storage, &layout);
+    return true;
+}
+
+/* Everything that needs room proportional to the number of operands or results. */
+typedef struct frame {
+    const tern__type **types;   /* (n_in) operand types, after casts */
+    tern_dtype *dtypes;         /* (n_in) what operands are cast to */
+    tern__type *cast_types;     /* (n_in) */
+    tern__type *out;            /* (n_out) */
+    void *heap;                 /* NULL when the caller's stack is enough */
+} frame;
+
+enum { FRAME_SMALL = 8 };
+
+typedef struct frame_small {
+    const tern__type *types[FRAME_SMALL];
+    tern_dtype dtypes[FRAME_SMALL];
+    tern__type cast_types[FRAME_SMALL];
+    tern__type out[FRAME_SMALL];
+} frame_small;
+
+static tern_status frame_open(frame *f, frame_small *small, size_t n_in, size_t n_out)
+{
+    if (TERN__LIKELY(n_in <= FRAME_SMALL && n_out <= FRAME_SMALL)) {
+        *f = (frame){small->types, small->dtypes, small->cast_types, small->out, NULL};
+        return TERN_OK;
+    }
+    size_t bytes = n_in * (sizeof(tern__type *) + sizeof(tern__type) + sizeof(int64_t)) + n_out * sizeof(tern__type);
+    char *p = tern__alloc(bytes);
+    if (!p)
+        return tern__out_of_memory(bytes);
+    f->heap = p;
+    f->types = (const tern__type **)(void *)p;
+    f->cast_types = (tern__type *)(void *)(p += n_in * sizeof(tern__type *));
+    f->out = (tern__type *)(void *)(p += n_in * sizeof(tern__type));
+    f->dtypes = (tern_dtype *)(void *)(p + n_out * sizeof(tern__type));
+    return TERN_OK;
+}
+
+/* Infers result types; f->types points at the operands' types with the casts applied. */
+static tern_status infer(const tern__op *op, int n_in, tern_tensor *const *in, const tern__attr *attrs, int n_out,
+                         frame *f)
+{
+    for (int i = 0; i < n_in; i++) {
+        f->types[i] = &in[i]->type;
+        f->dtypes[i] = in[i]->type.dtype;
+    }
+    tern__call call = {.op = op, .n_in = n_in, .n_out = n_out, .in = f->types, .attrs = attrs, .out = f->out};
+    return tern__op_infer(&call, f->dtypes);
+}
+
+static tern_status check_writable(const tern__op *op, const tern_tensor *target)
+{
+    TERN__FAIL_IF(target->constant, TERN_STATE, "%s: the target is a constant", op->name);
+    TERN__FAIL_IF(target->storage && target->storage->read_only, TERN_STATE, "%s: the target is read-only", op->name);
+    return TERN_OK;
+}
+
+static tern_status build(tern_ctx *ctx, const tern__op *op, int n_in, tern_tensor *const *in, const tern__attr *attrs,
+                         int n_out, frame *f, tern__node **out)
+{
+    uint32_t depth;
+    TERN_TRY(infer(op, n_in, in, attrs, n_out, f));
+    if (op->flags & TERN__WRITES)
+        TERN_TRY(check_writable(op, in[0]));
+    TERN_TRY(cut_long_chains(ctx, n_in, in, &depth));
+    tern__node *node = tern__node_new(ctx, tern__op_code(op), (uint32_t)n_in, attrs, (uint32_t)n_out);
+    if (!node)
+        return tern__out_of_memory(sizeof *node);
+    for (int i = 0; i < n_out; i++)
+        node->out[i].type = f->out[i];
+    node->refs = 1; /* held here until owned */
+    node->n_in = 0;
+    if ((op->flags & TERN__VIEW) && view_now(op, in[0], node)) {
+        *out = node;
+        return TERN_OK;
+    }
+    node->depth = depth;
+    for (int i = 0; i < n_in; i++) {
+        tern_tensor *source = in[i];
+        if (f->dtypes[i] != source->type.dtype) {
+            tern__node *cast = record_cast(ctx, source, f->dtypes[i]);
+            if (!cast) {
+                tern__node_drop(node);
+                return tern__out_of_memory(sizeof *cast);
+            }
+            source = &cast->out[0];
+            if (cast->depth >= node->depth)
+                node->depth = cast->depth + 1;
+        }
+        tern__edge_link(&node->in[i], node, source);
+        node->n_in++;
+    }
+    if (op->flags & TERN__WRITES)
+        in[0]->consumed = true;
+    *out = node;
+    return TERN_OK;
+}
+
+static tern_status record(tern_ctx *ctx, const tern__op *op, int n_in, tern_tensor *const *in, const tern__attr *attrs,
+                          int n_out, tern__node **out)
+{
+    frame_small small;
+    frame f = {0};
+    TERN_TRY(check_counts(op, n_in, n_out, attrs));
+    TERN_TRY(frame_open(&f, &small, (size_t)n_in, (size_t)n_out));
+    tern_status status = build(ctx, op, n_in, in, attrs, n_out, &f, out);
+    tern__free(f.heap);
+    return status;
+}
+
+/* One reference per handle where the caller owns them; scopes own the node once. */
+static void hand_out(tern_tensor *first, bool same, int n_out, tern_tensor **out)
+{
+    bool callers = first->node && tern__recorder_of(first->node->ctx)->n_scopes == 0;
+    for (int i = 0; i < n_out; i++) {
+        out[i] = same ? first : first + i;
+        if (i > 0 && callers)
+            tern_keep(out[i]);
+    }
+}
+
+void tern__record_n(tern_ctx *ctx, tern__opcode code, int n_in, tern_tensor *const *in, const tern__attr *attrs,
+                    int n_out, tern_tensor **out)
+{
+    const tern__op *op = &tern__ops[code];
+    tern_tensor *error;
+    if (!operands_usable(op, &ctx, n_in, in, &error)) {
+        hand_out(error, true, n_out, out);
+        return;
+    }
+    tern__node *node;
+    tern_status status = ctx ? record(ctx, op, n_in, in, attrs, n_out, &node)
+                             : tern__fail(TERN_INVALID_ARGUMENT, "%s: the context is NULL", op->name);
+    if (status != TERN_OK) {
+        hand_out(tern__error_tensor(ctx, status), true, n_out, out);
+        return;
+    }
+    tern__node_own(node);
+    node->refs--;
+    hand_out(&node->out[0], false, n_out, out);
+}
+
+tern_tensor *tern__record(tern_ctx *ctx, tern__opcode op, int n_in, tern_tensor *const *in, const tern__attr *attrs)
+{
+    tern_tensor *out;
+    tern__record_n(ctx, op, n_in, in, attrs, 1, &out);
+    return out;
+}
+
+/* ---- tensors that are not the result of an operation ---- */
+
+tern_tensor *tern__tensor_wrap(tern_ctx *ctx, const tern__type *type, tern__storage *storage,
+                               const tern__layout *layout)
+{
+    tern__node *node = tern__node_new(ctx, TERN__OP_input, 0, NULL, 1);
+    if (!node) {
+        tern__storage_release(storage);
+        tern__out_of_memory(sizeof *node);
+        return &no_memory;
+    }
+    node->out[0].type = *type;
+    tern__tensor_set(&node->out[0], storage, layout);
+    tern__storage_release(storage);
+    tern__node_own(node);
+    return &node->out[0];
+}
+
+tern_tensor *tern__tensor_leaf(tern_ctx *ctx, tern__opcode op, const char *name, const tern__type *type,
+                               tern__storage *storage)
+{
+    int64_t shape[TERN__MAX_RANK];
+    memcpy(shape, type->shape, sizeof shape);
+    tern__attr attrs[3] = {{.text = name, .count = (uint32_t)strlen(name)},
+                           {.i = type->dtype},
+                           {.ints = shape, .count = (uint32_t)type->rank}};
+    tern__node *node = tern__node_new(ctx, op, 0, attrs, 1);
+    if (!node) {
+        tern__storage_release(storage);
+        tern__out_of_memory(sizeof *node);
+        return &no_memory;
+    }
+    node->out[0].type = *type;
+    if (storage) {
+        tern__layout layout;
+        tern__layout_contiguous(type, &layout);
+        tern__tensor_set(&node->out[0], storage, &layout);
+        tern__storage_release(storage);
+    }
+    tern__node_own(node);
+    return &node->out[0];
+}

@@ -1,0 +1,24 @@
+/* target.h - what the compiler may ask of the machine. A device hands one of these to the passes; they know no more. */
+#ifndef TERN_GRAPH_TARGET_H
+#define TERN_GRAPH_TARGET_H
+
+#include "graph/graph.h"
+
+struct tern__kernel;
+
+/* What the target says about one call: the kernel that would run it. */
+typedef struct tern__choice {
+    const struct tern__kernel *kernel;
+    const char *name, *isa;
+    size_t scratch_bytes;       /* per worker */
+} tern__choice;
+
+typedef struct tern__target {
+    const char *name;           /* "cpu" */
+    int workers;                /* threads that may share a step */
+    /* The kernel for a call; TERN_UNSUPPORTED with a sentence if there is none. */
+    tern_status (*choose)(const struct tern__target *target, const tern__call *call, tern__choice *out);
+    const void *data;           /* the device's */
+} tern__target;
+
+#endif
