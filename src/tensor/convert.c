@@ -82,8 +82,11 @@ SMALL_INT(u8, uint8_t)
 SMALL_INT(i8, int8_t)
 #undef SMALL_INT
 
-/* i32 and i64 -> 16-bit floats round once: i32 is exact in f64, i64 is made so by folding the bits that f64
- * would round away into a sticky last one (far below what a 16-bit float keeps). */
+/* i32 and i64 -> 16-bit floats round once. f16 ends at 65504: clamped to twice that, an integer is exact in f32.
+ * For bf16, i32 is exact in f64, and i64 is made so by folding the bits that f64 would round away into a sticky
+ * last one, far below what bf16 keeps. */
+#define CLAMP_FOR_F16(x) ((float)(int32_t)((x) > 131072 ? 131072 : (x) < -131072 ? -131072 : (x)))
+
 static inline double exact_enough(int64_t x)
 {
     uint64_t magnitude = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
@@ -97,7 +100,7 @@ static inline uint8_t i32_to_U8(int32_t x) { return (uint8_t)x; }
 static inline int8_t i32_to_I8(int32_t x) { return (int8_t)(uint8_t)x; }
 static inline int32_t i32_to_I32(int32_t x) { return x; }
 static inline int64_t i32_to_I64(int32_t x) { return x; }
-static inline mem_F16 i32_to_F16(int32_t x) { return tern__f64_to_f16(x); }
+static inline mem_F16 i32_to_F16(int32_t x) { return tern__f32_to_f16(CLAMP_FOR_F16(x)); }
 static inline mem_BF16 i32_to_BF16(int32_t x) { return tern__f64_to_bf16(x); }
 static inline float i32_to_F32(int32_t x) { return (float)x; }
 static inline double i32_to_F64(int32_t x) { return x; }
@@ -106,7 +109,7 @@ static inline uint8_t i64_to_U8(int64_t x) { return (uint8_t)x; }
 static inline int8_t i64_to_I8(int64_t x) { return (int8_t)(uint8_t)x; }
 static inline int32_t i64_to_I32(int64_t x) { return (int32_t)(uint32_t)x; }
 static inline int64_t i64_to_I64(int64_t x) { return x; }
-static inline mem_F16 i64_to_F16(int64_t x) { return tern__f64_to_f16(exact_enough(x)); }
+static inline mem_F16 i64_to_F16(int64_t x) { return tern__f32_to_f16(CLAMP_FOR_F16(x)); }
 static inline mem_BF16 i64_to_BF16(int64_t x) { return tern__f64_to_bf16(exact_enough(x)); }
 static inline float i64_to_F32(int64_t x) { return (float)x; }
 static inline double i64_to_F64(int64_t x) { return (double)x; }

@@ -25,7 +25,10 @@ void tern__layout_span(const tern__type *type, const tern__layout *layout, int64
 bool tern__layout_overlap(const tern__type *at, const tern__layout *al, const tern__type *bt, const tern__layout *bl);
 bool tern__layout_same(const tern__type *at, const tern__layout *al, const tern__type *bt, const tern__layout *bl);
 
-/* ---- views: given a type and layout, the type and layout of the view ------------------------------------ */
+/* ---- views: given a type and layout, the type and layout of the view ------------------------------------
+ *
+ * Outputs may be the inputs. Packed types: a view takes or leaves whole rows, so the last axis is neither sliced,
+ * broadcast nor moved; callers check that first. */
 
 /* Can `from` be seen as `to` (equal element count) without moving data? false: a copy is needed. */
 bool tern__view_reshape(const tern__type *from, const tern__layout *layout, const tern__type *to, tern__layout *out);

@@ -1,0 +1,106 @@
+/* files.c - temporary files for tests. */
+#include "tensor/files.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char directory[PATH_MAX];
+
+static void visit(bool delete, int *count)
+{
+    char path[PATH_MAX + 256];
+    DIR *dir = opendir(directory);
+    for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        ++*count;
+        snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
+        if (delete && unlink(path) != 0)
+            rmdir(path);
+    }
+    if (dir != NULL)
+        closedir(dir);
+}
+
+static void remove_directory(void)
+{
+    int count = 0;
+    visit(true, &count);
+    rmdir(directory);
+}
+
+const char *files_path(const char *name)
+{
+    static char paths[8][PATH_MAX + 256];
+    static unsigned next;
+    if (directory[0] == '\0') {
+        const char *parent = getenv("TMPDIR");
+        snprintf(directory, sizeof directory, "%s/tern-test-XXXXXX", parent != NULL ? parent : P_tmpdir);
+        if (mkdtemp(directory) == NULL) {
+            perror(directory);
+            exit(2);
+        }
+        atexit(remove_directory);
+    }
+    char *path = paths[next++ % 8];
+    snprintf(path, sizeof paths[0], "%s/%s", directory, name);
+    return path;
+}
+
+bool files_write(const char *path, const void *data, size_t bytes)
+{
+    FILE *file = fopen(path, "wb");
+    if (file == NULL)
+        return false;
+    bool written = bytes == 0 || fwrite(data, 1, bytes, file) == bytes;
+    return fclose(file) == 0 && written;
+}
+
+void *files_read(const char *path, size_t *bytes)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        return NULL;
+    char *data = NULL;
+    size_t length = 0, capacity = 0, got = 1;
+    while (got > 0) {
+        if (length == capacity) {
+            capacity = capacity * 2 + 4096;
+            data = realloc(data, capacity);
+            if (data == NULL)
+                exit(2);
+        }
+        got = fread(data + length, 1, capacity - length, file);
+        length += got;
+    }
+    fclose(file);
+    *bytes = length;
+    return data;
+}
+
+bool files_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+int files_count(void)
+{
+    int count = 0;
+    visit(false, &count);
+    return count;
+}
+
+const char *files_shared(const char *name)
+{
+    static char path[PATH_MAX];
+    const char *root = getenv("TERN_SHARED_DATA"), *source = getenv("TERN_SOURCE_DIR");
+    if (root != NULL)
+        snprintf(path, sizeof path, "%s/%s", root, name);
+    else
+        snprintf(path, sizeof path, "%s/../shared/data/%s", source != NULL ? source : ".", name);
+    return files_exists(path) ? path : NULL;
+}
