@@ -3,6 +3,7 @@
 #define TERN_GRAPH_OP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tensor/attr.h"
@@ -53,8 +54,8 @@ typedef struct tern__call {
 typedef tern_status (*tern__shape_rule)(const tern__call *call);
 
 /* From operand types: the dtype that each operand must be cast to (`operands`, n_in of them, preset to what they
- * are) and the dtype of each result (`results`, n_out). */
-typedef tern_status (*tern__dtype_rule)(const tern__call *call, tern_dtype *operands, tern_dtype *results);
+ * are) and the dtype of out[0..n_out). */
+typedef tern_status (*tern__dtype_rule)(const tern__call *call, tern_dtype *operands);
 
 /* How many independent items the op's work splits into. */
 typedef int64_t (*tern__work_rule)(const tern__call *call);
@@ -80,6 +81,11 @@ typedef struct tern__op {
 } tern__op;
 
 extern const tern__op tern__ops[TERN__OP_COUNT];
+
+/* Generated (ops_index.c): opcodes by ascending name, and the signature of each op in the text form's manner,
+ * "sum(x; axes:ints=[], keepdims:bool=false) -> y". */
+extern const uint16_t tern__op_order[TERN__OP_COUNT];
+extern const char *const tern__op_signatures[TERN__OP_COUNT];
 
 /* The op called `name` (of `length` bytes), or NULL. */
 const tern__op *tern__op_find(const char *name, size_t length);
