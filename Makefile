@@ -39,7 +39,7 @@ golden-update: build ## rewrite the expected outputs of golden tests from what t
 	@TERN_GOLDEN_UPDATE=1 scripts/run-tests.sh build
 	@git status --short tests
 
-generate: build ## regenerate the documentation pages that come from the tables
+generate: ## rewrite the committed files that come from tables (docs/ops.md, <tern/ops.h>, ...)
 	@scripts/generate.sh
 
 format: ## format all C sources with clang-format

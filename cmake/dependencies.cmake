@@ -15,6 +15,9 @@ if(NOT APPLE)
     list(APPEND TERN_LINK_LIBRARIES m)
 endif()
 set(TERN_PC_LIBS_PRIVATE "-lm -pthread")
+foreach(library IN LISTS CMAKE_DL_LIBS)
+    string(APPEND TERN_PC_LIBS_PRIVATE " -l${library}")
+endforeach()
 
 # xxHash, used header-only. Its one header is copied into the build, so that a cross build can use the host's
 # copy without seeing any other header of the host.

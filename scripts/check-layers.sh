@@ -23,7 +23,7 @@ function check_public(layer, name,    owner)
         return
     }
     if (!(name in owner_of)) {
-        complain("<tern/" name "> has no line in layers.txt: say there which folder implements it")
+        complain("<tern/" name "> has no line in layers.txt: say there which folder it belongs to")
         return
     }
     owner = owner_of[name]
@@ -61,7 +61,7 @@ function check_file(    content, layer, name, parts)
         if (layer == "tern.h")
             return
         if (layer == "") {
-            complain("<tern/" name "> has no line in layers.txt: say there which folder implements it")
+            complain("<tern/" name "> has no line in layers.txt: say there which folder it belongs to")
             return
         }
     } else if (!(layer in text)) {
