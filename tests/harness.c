@@ -63,7 +63,8 @@ bool harness_check_status(tern_status got, tern_status want, const char *file, i
     return false;
 }
 
-bool harness_check_eq(intmax_t a, intmax_t b, const char *file, int line, const char *a_text, const char *b_text)
+bool harness_check_eq(intmax_t a, intmax_t b, const char *file, int line, const char *a_text,
+                      const char *b_text)
 {
     if (a == b)
         return true;

@@ -7,8 +7,9 @@
  *     }
  *
  * main() is in harness.c; each tests/<dir>/test_*.c is a program of its own. Usage: test_x [-v] [SUBSTRING].
- * A failing check marks the running test as failed, prints file, line and values, and returns from the function
- * it stands in, so checks belong in functions that return void. Checks may be used from one thread only. */
+ * A failing check marks the running test as failed, prints file, line and values, and returns from the
+ * function it stands in, so checks belong in functions that return void. Checks may be used from one thread
+ * only. */
 #ifndef TERN_TESTS_HARNESS_H
 #define TERN_TESTS_HARNESS_H
 
@@ -31,7 +32,8 @@ void harness_fail(const char *file, int line, const char *format, ...) TERN_PRIN
 void harness_skip(const char *reason);
 bool harness_check_ok(tern_status status, const char *file, int line, const char *text);
 bool harness_check_status(tern_status got, tern_status want, const char *file, int line, const char *text);
-bool harness_check_eq(intmax_t a, intmax_t b, const char *file, int line, const char *a_text, const char *b_text);
+bool harness_check_eq(intmax_t a, intmax_t b, const char *file, int line, const char *a_text,
+                      const char *b_text);
 bool harness_check_str(const char *a, const char *b, const char *file, int line, const char *text);
 bool harness_check_near(double a, double b, double tolerance, const char *file, int line, const char *text);
 
@@ -42,21 +44,21 @@ uint64_t harness_seed(void);
 /* Did the running test fail? For helpers whose caller must stop too. */
 bool harness_failed(void);
 
-#define TEST(id)                                                                              \
-    static void test_##id(void);                                                              \
-    static harness_test harness_test_##id = {#id, __FILE__, __LINE__, test_##id, NULL};       \
-    __attribute__((constructor)) static void harness_register_##id(void)                      \
-    {                                                                                         \
-        harness_register(&harness_test_##id);                                                 \
-    }                                                                                         \
+#define TEST(id)                                                                        \
+    static void test_##id(void);                                                        \
+    static harness_test harness_test_##id = {#id, __FILE__, __LINE__, test_##id, NULL}; \
+    __attribute__((constructor)) static void harness_register_##id(void)                \
+    {                                                                                   \
+        harness_register(&harness_test_##id);                                           \
+    }                                                                                   \
     static void test_##id(void)
 
-#define CHECK(condition)                                                  \
-    do {                                                                  \
-        if (!(condition)) {                                               \
-            harness_fail(__FILE__, __LINE__, "%s", #condition);           \
-            return;                                                       \
-        }                                                                 \
+#define CHECK(condition)                                        \
+    do {                                                        \
+        if (!(condition)) {                                     \
+            harness_fail(__FILE__, __LINE__, "%s", #condition); \
+            return;                                             \
+        }                                                       \
     } while (0)
 
 #define HARNESS_RETURN_UNLESS(call) \
@@ -82,10 +84,10 @@ bool harness_failed(void);
     HARNESS_RETURN_UNLESS(harness_check_near((a), (b), (tolerance), __FILE__, __LINE__, #a))
 
 /* Ends the test without a verdict. The reason appears on screen. */
-#define SKIP(reason)             \
-    do {                         \
-        harness_skip(reason);    \
-        return;                  \
+#define SKIP(reason)          \
+    do {                      \
+        harness_skip(reason); \
+        return;               \
     } while (0)
 
 /* Built with a sanitizer? A few tests have to know. */

@@ -13,10 +13,10 @@
 typedef bool (*tern_alloc_gate)(void *user, size_t bytes);
 
 typedef struct tern_alloc_stats {
-    uint64_t allocations;   /* successful ones since the process started */
-    uint64_t frees;         /* of blocks, NULL not counted               */
-    uint64_t refused;       /* by the gate or by the system              */
-    uint64_t live_bytes;    /* allocated and not freed                   */
+    uint64_t allocations; /* successful ones since the process started */
+    uint64_t frees;       /* of blocks, NULL not counted               */
+    uint64_t refused;     /* by the gate or by the system              */
+    uint64_t live_bytes;  /* allocated and not freed                   */
 } tern_alloc_stats;
 
 #ifdef __cplusplus

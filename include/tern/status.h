@@ -8,21 +8,21 @@
 #include <tern/export.h>
 
 /* The one list of status codes: X(enumerator, number, name, meaning). Numbers are part of the ABI. */
-#define TERN_STATUS_LIST(X)                                                                      \
-    X(OK, 0, "ok", "success")                                                                    \
-    X(INVALID_ARGUMENT, 1, "invalid-argument", "an argument is outside what the call accepts")   \
-    X(SHAPE, 2, "shape", "shapes do not fit together")                                           \
-    X(DTYPE, 3, "dtype", "an element type is not accepted here")                                 \
-    X(OUT_OF_MEMORY, 4, "out-of-memory", "an allocation failed")                                 \
-    X(OUT_OF_RANGE, 5, "out-of-range", "an index or position is outside its bounds")             \
-    X(OVERFLOW, 6, "overflow", "a size does not fit the machine's integers")                     \
-    X(NOT_FOUND, 7, "not-found", "a file, name or entry does not exist")                         \
-    X(IO, 8, "io", "reading or writing failed")                                                  \
-    X(FORMAT, 9, "format", "a file or text is malformed")                                        \
-    X(UNSUPPORTED, 10, "unsupported", "a valid request that this build does not carry out")      \
-    X(UNAVAILABLE, 11, "unavailable", "something needed is absent on this machine")              \
-    X(LIMIT, 12, "limit", "a configured limit would be exceeded")                                \
-    X(STATE, 13, "state", "the object is not in a state that allows the call")                   \
+#define TERN_STATUS_LIST(X)                                                                    \
+    X(OK, 0, "ok", "success")                                                                  \
+    X(INVALID_ARGUMENT, 1, "invalid-argument", "an argument is outside what the call accepts") \
+    X(SHAPE, 2, "shape", "shapes do not fit together")                                         \
+    X(DTYPE, 3, "dtype", "an element type is not accepted here")                               \
+    X(OUT_OF_MEMORY, 4, "out-of-memory", "an allocation failed")                               \
+    X(OUT_OF_RANGE, 5, "out-of-range", "an index or position is outside its bounds")           \
+    X(OVERFLOW, 6, "overflow", "a size does not fit the machine's integers")                   \
+    X(NOT_FOUND, 7, "not-found", "a file, name or entry does not exist")                       \
+    X(IO, 8, "io", "reading or writing failed")                                                \
+    X(FORMAT, 9, "format", "a file or text is malformed")                                      \
+    X(UNSUPPORTED, 10, "unsupported", "a valid request that this build does not carry out")    \
+    X(UNAVAILABLE, 11, "unavailable", "something needed is absent on this machine")            \
+    X(LIMIT, 12, "limit", "a configured limit would be exceeded")                              \
+    X(STATE, 13, "state", "the object is not in a state that allows the call")                 \
     X(INTERNAL, 14, "internal", "a bug in tern: an invariant does not hold")
 
 typedef enum tern_status {
@@ -32,11 +32,11 @@ typedef enum tern_status {
 } tern_status;
 
 /* Returns its status from the enclosing function unless it is TERN_OK. */
-#define TERN_TRY(expression)                            \
-    do {                                                \
-        tern_status tern_try_status = (expression);     \
-        if (tern_try_status != TERN_OK)                 \
-            return tern_try_status;                     \
+#define TERN_TRY(expression)                        \
+    do {                                            \
+        tern_status tern_try_status = (expression); \
+        if (tern_try_status != TERN_OK)             \
+            return tern_try_status;                 \
     } while (0)
 
 #ifdef __cplusplus

@@ -1,7 +1,8 @@
 /* trace.h - a ring of timed events, off by default. Profilers and reports read these and nothing else.
  *
  * Each thread that records has a ring of its own, so recording takes no lock; when a ring is full the oldest
- * events are overwritten and counted as lost. "Oldest" goes by the end of events, which is when they are recorded. */
+ * events are overwritten and counted as lost. "Oldest" goes by the end of events, which is when they are
+ * recorded. */
 #ifndef TERN_TRACE_H
 #define TERN_TRACE_H
 
@@ -13,17 +14,17 @@
 #include <tern/status.h>
 
 typedef struct tern_trace_event {
-    const char *name;       /* static or interned for the life of the process */
-    const char *category;   /* "step", "compile", "pool", ...; static         */
-    uint64_t start_ns;      /* monotonic clock                                */
-    uint64_t duration_ns;   /* 0 for an instant                               */
-    uint32_t thread;        /* small number, in order of first event          */
-    uint32_t step;          /* plan step, or UINT32_MAX                       */
-    uint64_t flops, bytes;  /* estimates of the work done; 0 = not applicable */
+    const char *name;      /* static or interned for the life of the process */
+    const char *category;  /* "step", "compile", "pool", ...; static         */
+    uint64_t start_ns;     /* monotonic clock                                */
+    uint64_t duration_ns;  /* 0 for an instant                               */
+    uint32_t thread;       /* small number, in order of first event          */
+    uint32_t step;         /* plan step, or UINT32_MAX                       */
+    uint64_t flops, bytes; /* estimates of the work done; 0 = not applicable */
 } tern_trace_event;
 
 typedef struct tern_trace_options {
-    size_t events_per_thread;   /* capacity of each ring, rounded up to a power of two; 0 = 65536 */
+    size_t events_per_thread; /* capacity of each ring, rounded up to a power of two; 0 = 65536 */
 } tern_trace_options;
 
 typedef void (*tern_trace_visit)(void *user, const tern_trace_event *event);
@@ -35,9 +36,9 @@ extern "C" {
 /* Starts recording in the whole process (options NULL: defaults). TERN_STATE if it is on already. */
 TERN_API tern_status tern_trace_start(const tern_trace_options *options);
 
-/* Stops recording and calls `visit` (may be NULL) for every event kept, by thread, then by start; an event comes
- * before those nested in it. `lost`, if not NULL, receives how many were overwritten or found no memory.
- * TERN_STATE if recording is off. No tern call may be running on other threads. */
+/* Stops recording and calls `visit` (may be NULL) for every event kept, by thread, then by start; an event
+ * comes before those nested in it. `lost`, if not NULL, receives how many were overwritten or found no
+ * memory. TERN_STATE if recording is off. No tern call may be running on other threads. */
 TERN_API tern_status tern_trace_stop(tern_trace_visit visit, void *user, uint64_t *lost);
 
 TERN_API bool tern_trace_is_on(void);

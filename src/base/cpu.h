@@ -7,35 +7,37 @@
 
 #include <tern/status.h>
 
-/* Instruction-set levels, weakest first within an architecture: X(enumerator, name, architecture).
- * A kernel names the level it needs; a cap (`TERN_CPU=`, or an option) hides the levels above it. A level includes
+/* Instruction-set levels, weakest first within an architecture: X(enumerator, name, architecture). A kernel
+ * names the level it needs; a cap (`TERN_CPU=`, or an option) hides the levels above it. A level includes
  * those before it. sse4.2, avx2, avx512 promise everything of x86-64-v2, -v3, -v4, and avx512vnni adds
  * AVX512_VNNI; neon promises Advanced SIMD and neondot adds the dot-product instructions. */
-#define TERN__ISA_LIST(X)                        \
-    X(BASELINE, "baseline", "any")               \
-    X(SSE42, "sse4.2", "x86")                    \
-    X(AVX2, "avx2", "x86")                       \
-    X(AVX512, "avx512", "x86")                   \
-    X(AVX512VNNI, "avx512vnni", "x86")           \
-    X(NEON, "neon", "arm")                       \
+#define TERN__ISA_LIST(X)              \
+    X(BASELINE, "baseline", "any")     \
+    X(SSE42, "sse4.2", "x86")          \
+    X(AVX2, "avx2", "x86")             \
+    X(AVX512, "avx512", "x86")         \
+    X(AVX512VNNI, "avx512vnni", "x86") \
+    X(NEON, "neon", "arm")             \
     X(NEONDOT, "neondot", "arm")
 
+/* clang-format off */
 typedef enum tern__isa {
 #define TERN__ISA_ENUM(id, name, arch) TERN__ISA_##id,
     TERN__ISA_LIST(TERN__ISA_ENUM)
 #undef TERN__ISA_ENUM
     TERN__ISA_COUNT
 } tern__isa;
+/* clang-format on */
 
 typedef struct tern__cpu_info {
-    char model[64];             /* "Intel(R) Xeon(R) ...", or "unknown" */
-    const char *arch;           /* "x86", "arm" or "other" */
-    uint32_t isa_mask;          /* bit i: level i runs here (OS support for the registers checked) */
-    tern__isa best;             /* highest level in the mask */
+    char model[64];    /* "Intel(R) Xeon(R) ...", or "unknown" */
+    const char *arch;  /* "x86", "arm" or "other" */
+    uint32_t isa_mask; /* bit i: level i runs here (OS support for the registers checked) */
+    tern__isa best;    /* highest level in the mask */
     int cores_online;
-    int cores_usable;           /* min of affinity mask and cgroup v1/v2 quota (rounded up), at least 1 */
-    char cores_reason[64];      /* what limited cores_usable: "affinity", "cgroup quota 1.5", "all cores" */
-    int64_t l1d_bytes, l2_bytes, l3_bytes;  /* 0 = unknown */
+    int cores_usable;      /* min of affinity mask and cgroup v1/v2 quota (rounded up), at least 1 */
+    char cores_reason[64]; /* what limited cores_usable: "affinity", "cgroup quota 1.5", "all cores" */
+    int64_t l1d_bytes, l2_bytes, l3_bytes; /* 0 = unknown */
 } tern__cpu_info;
 
 /* Detected once, at the first call; thread-safe; never fails. */

@@ -1,4 +1,5 @@
-/* cpu_detect.h - the parts from which cpu.c puts tern__cpu_info together. Only cpu*.c and their test include it. */
+/* cpu_detect.h - the parts from which cpu.c puts tern__cpu_info together. Only cpu*.c and their test include
+ * it. */
 #ifndef TERN_BASE_CPU_DETECT_H
 #define TERN_BASE_CPU_DETECT_H
 
@@ -6,7 +7,8 @@
 
 #define TERN__ISA_BIT(id) (1u << TERN__ISA_##id)
 
-/* Fills model, arch and isa_mask. One definition per architecture: cpu_x86.c, cpu_arm.c, or cpu.c for others. */
+/* Fills model, arch and isa_mask. One definition per architecture: cpu_x86.c, cpu_arm.c, or cpu.c for
+ * others. */
 void tern__cpu_detect_isa(tern__cpu_info *info);
 
 /* Fills cores_* and l*_bytes (cpu_system.c). */

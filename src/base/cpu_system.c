@@ -1,5 +1,6 @@
 /* cpu_system.c - what the operating system says about the processor: cores online, cores this process may use
- * (affinity, cgroup quota), cache sizes. Reads into buffers on the stack, so it works when memory has run out. */
+ * (affinity, cgroup quota), cache sizes. Reads into buffers on the stack, so it works when memory has run
+ * out. */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* sched_getaffinity */
 #endif
@@ -91,8 +92,8 @@ static double tighter(double a, double b)
     return a < b ? a : b;
 }
 
-/* Minimum over `top`/`group`, its parent, ... and `top` itself. In a container the group's path may be that of
- * the host and not exist under the mount; then only `top` answers, and it is the container's own group. */
+/* Minimum over `top`/`group`, its parent, ... and `top` itself. In a container the group's path may be that
+ * of the host and not exist under the mount; then only `top` answers, and it is the container's own group. */
 static double walk_up(const char *top, const char *group, double (*read_quota)(const char *directory))
 {
     char directory[PATH_MAX];
@@ -186,7 +187,9 @@ void tern__cpu_detect_cores(tern__cpu_info *info)
     }
 #if defined(__linux__)
     char self[8192];
-    double quota = read_text("/proc/self/cgroup", self, sizeof self) ? tern__cgroup_quota("/sys/fs/cgroup", self) : 0;
+    double quota = 0;
+    if (read_text("/proc/self/cgroup", self, sizeof self))
+        quota = tern__cgroup_quota("/sys/fs/cgroup", self);
     if (quota > 0 && cores_of(quota) < info->cores_usable) {
         info->cores_usable = cores_of(quota);
         snprintf(info->cores_reason, sizeof info->cores_reason, "cgroup quota %.3g", quota);

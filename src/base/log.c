@@ -24,7 +24,9 @@ void tern_log_set(tern_log_level level, tern_log_fn fn, void *user)
 const char *tern_log_level_name(tern_log_level level)
 {
     switch (level) {
-#define NAME(id, number, name) case TERN_LOG_##id: return name;
+#define NAME(id, number, name) \
+    case TERN_LOG_##id:        \
+        return name;
         TERN_LOG_LIST(NAME)
 #undef NAME
     }

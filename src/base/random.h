@@ -1,5 +1,5 @@
-/* random.h - counter-based random numbers (Philox 4x32-10): number i of a seed is a pure function of (seed, i),
- * so any thread may compute any part and the sequence is the same everywhere. */
+/* random.h - counter-based random numbers (Philox 4x32-10): number i of a seed is a pure function of (seed,
+ * i), so any thread may compute any part and the sequence is the same everywhere. */
 #ifndef TERN_BASE_RANDOM_H
 #define TERN_BASE_RANDOM_H
 

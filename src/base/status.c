@@ -1,5 +1,5 @@
-/* status.c - names of the codes, and the thread's last message. The buffer is part of the thread, so reporting
- * a failure never allocates and works when memory has run out. */
+/* status.c - names of the codes, and the thread's last message. The buffer is part of the thread, so
+ * reporting a failure never allocates and works when memory has run out. */
 #include "base/status.h"
 
 #include <stdio.h>
@@ -10,7 +10,9 @@ static _Thread_local char last_error[TERN__MESSAGE_MAX];
 const char *tern_status_name(tern_status status)
 {
     switch (status) {
-#define NAME(id, number, name, meaning) case TERN_##id: return name;
+#define NAME(id, number, name, meaning) \
+    case TERN_##id:                     \
+        return name;
         TERN_STATUS_LIST(NAME)
 #undef NAME
     }
@@ -20,7 +22,9 @@ const char *tern_status_name(tern_status status)
 const char *tern_status_meaning(tern_status status)
 {
     switch (status) {
-#define MEANING(id, number, name, meaning) case TERN_##id: return meaning;
+#define MEANING(id, number, name, meaning) \
+    case TERN_##id:                        \
+        return meaning;
         TERN_STATUS_LIST(MEANING)
 #undef MEANING
     }

@@ -29,10 +29,10 @@ tern_status tern__out_of_memory(size_t bytes);
 /* Makes the end of a cut text of `capacity` bytes, terminator included, say so: "...". */
 void tern__mark_cut(char *text, size_t capacity);
 
-#define TERN__FAIL_IF(condition, status, ...)                \
-    do {                                                     \
-        if (TERN__UNLIKELY(condition))                       \
-            return tern__fail((status), __VA_ARGS__);        \
+#define TERN__FAIL_IF(condition, status, ...)         \
+    do {                                              \
+        if (TERN__UNLIKELY(condition))                \
+            return tern__fail((status), __VA_ARGS__); \
     } while (0)
 
 #endif

@@ -1,5 +1,5 @@
-/* strbuf.h - text that grows. A failed allocation sticks: later appends do nothing and tern__strbuf_take fails,
- * so that printers need one check at the end. */
+/* strbuf.h - text that grows. A failed allocation sticks: later appends do nothing and tern__strbuf_take
+ * fails, so that printers need one check at the end. */
 #ifndef TERN_BASE_STRBUF_H
 #define TERN_BASE_STRBUF_H
 
@@ -9,7 +9,7 @@
 #include <tern/status.h>
 
 typedef struct tern__strbuf {
-    char *text;         /* NUL-terminated once anything was appended */
+    char *text; /* NUL-terminated once anything was appended */
     size_t length, capacity;
     bool failed;
 } tern__strbuf;

@@ -1,10 +1,11 @@
 /* threads.c - the pool: mailboxes start a region, a central barrier synchronises it inside and at its end.
  *
- * Each thread of the pool waits at a mailbox of its own, so a region on two workers wakes one thread and leaves
- * the others asleep. All waiting follows one pattern: spin while the answer may come within the time that
- * sleeping and waking would cost, then announce the sleep in the very word that is waited for (a
- * compare-exchange), and sleep on it. Whoever changes the word learns from its old value whether somebody must
- * be woken, so no wake-up can fall between check and sleep, and a wake-up that nobody needs costs no system call.
+ * Each thread of the pool waits at a mailbox of its own, so a region on two workers wakes one thread and
+ * leaves the others asleep. All waiting follows one pattern: spin while the answer may come within the time
+ * that sleeping and waking would cost, then announce the sleep in the very word that is waited for (a
+ * compare-exchange), and sleep on it. Whoever changes the word learns from its old value whether somebody
+ * must be woken, so no wake-up can fall between check and sleep, and a wake-up that nobody needs costs no
+ * system call.
  *
  * Orderings are acquire and release only, on the words themselves; thread sanitizers can follow them. */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
@@ -14,6 +15,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -21,7 +23,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#if defined(__linux__)
+#if defined(__linux__) && !defined(TERN__NO_FUTEX) /* defined to try the other way here */
+#define USE_FUTEX
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -36,6 +39,7 @@ enum { WORKERS_MAX = 4096, FEW_WORKERS = 4 };
 
 /* A sleep and its wake-up cost tens of microseconds together; waiting longer than that awake is a loss. */
 static const uint64_t spin_limit_ns = 50000;
+static const uint64_t quiet_spin_ns = 4000; /* then spin, but let others run in between */
 
 /* States of a mailbox. */
 enum { MAIL_EMPTY, MAIL_SLEEPING, MAIL_RUN, MAIL_QUIT };
@@ -59,13 +63,14 @@ struct tern__threads {
     member **members; /* (count); [0] is the caller and stays NULL */
 
     /* The barrier's phase, one of the two below. Few workers meet faster when everything is on one cache line
-     * (two workers: 100 ns against 165); many that spin on the line of the arrivals would hold up each arrival. */
+     * (two workers: 100 ns against 165); many that spin on the line of the arrivals would hold up each
+     * arrival. */
     _Atomic(uint32_t) *phase;
     alignas(64) _Atomic(uint32_t) arrived; /* workers at the barrier in this phase */
     _Atomic(uint32_t) phase_near;
     alignas(64) _Atomic(uint32_t) phase_far;
 
-#if !defined(__linux__)
+#if !defined(USE_FUTEX)
     pthread_mutex_t mutex; /* stands for the kernel's queue of sleepers */
     pthread_cond_t changed;
 #endif
@@ -73,7 +78,7 @@ struct tern__threads {
 
 /* ---- sleeping and spinning ---- */
 
-#if defined(__linux__)
+#if defined(USE_FUTEX)
 
 /* Returns at a wake-up, when the word is not `expected`, or for no reason. */
 static void sleep_while(tern__threads *pool, _Atomic(uint32_t) *word, uint32_t expected)
@@ -141,31 +146,47 @@ static inline void pause_briefly(void)
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    __asm__ volatile("isb"); /* `yield` does nothing on most cores; this takes about as long as an x86 pause */
+    /* `yield` does nothing on most cores; this takes about as long as an x86 pause. */
+    __asm__ volatile("isb");
 #endif
 }
 
-/* Spins while the word, without the bit `ignored`, is `value`, for a bounded time; returns what it saw last. */
-static uint32_t spin_while(const tern__threads *pool, _Atomic(uint32_t) *word, uint32_t value, uint32_t ignored)
+/* Spins while the word, without the bit `ignored`, is `value`, for a bounded time; returns what it saw
+ * last. */
+static uint32_t spin_while(const tern__threads *pool, _Atomic(uint32_t) *word, uint32_t value,
+                           uint32_t ignored)
 {
     uint32_t seen = atomic_load_explicit(word, memory_order_acquire);
     if (!pool->spin || (seen & ~ignored) != value)
         return seen;
-    uint64_t give_up = tern__now_ns() + spin_limit_ns;
+    uint64_t start = tern__now_ns(), now = start;
     do {
+        /* The one we wait for may be queued on our own core, where the system likes to put the two ends of a
+         * wake-up: spinning alone would then hold him up until we give up, every time. */
+        if (now - start > quiet_spin_ns)
+            sched_yield();
         for (int i = 0; i < 32; i++) {
             pause_briefly();
             seen = atomic_load_explicit(word, memory_order_acquire);
             if ((seen & ~ignored) != value)
                 return seen;
         }
-    } while (tern__now_ns() < give_up);
+        now = tern__now_ns();
+    } while (now - start < spin_limit_ns);
     return seen;
+}
+
+/* `*seen` -> `sleeping`, or false and the newer value in `*seen`. */
+static bool announce_sleep(_Atomic(uint32_t) *word, uint32_t *seen, uint32_t sleeping)
+{
+    return atomic_compare_exchange_strong_explicit(word, seen, sleeping, memory_order_acquire,
+                                                   memory_order_acquire);
 }
 
 /* ---- barrier ---- */
 
-/* Counts the worker in; the last one ends the phase. Returns the phase it belongs to, or says that it is over. */
+/* Counts the worker in; the last one ends the phase. Returns the phase it belongs to, or says that it is
+ * over. */
 static bool arrive(tern__threads *pool, int workers, uint32_t *phase)
 {
     /* The phase cannot end without us, so what we read here is its number. */
@@ -188,8 +209,7 @@ void tern__threads_barrier(tern__threads *pool)
         return;
     _Atomic(uint32_t) *phase = pool->phase;
     uint32_t seen = spin_while(pool, phase, mine, PHASE_SLEEPS);
-    if (seen == mine && atomic_compare_exchange_strong_explicit(phase, &seen, mine | PHASE_SLEEPS,
-                                                                memory_order_acquire, memory_order_acquire))
+    if (seen == mine && announce_sleep(phase, &seen, mine | PHASE_SLEEPS))
         seen = mine | PHASE_SLEEPS;
     while (seen == (mine | PHASE_SLEEPS)) {
         sleep_while(pool, phase, seen);
@@ -202,9 +222,7 @@ void tern__threads_barrier(tern__threads *pool)
 static uint32_t wait_for_mail(member *m)
 {
     uint32_t mail = spin_while(m->pool, &m->mail, MAIL_EMPTY, 0);
-    if (mail == MAIL_EMPTY &&
-        atomic_compare_exchange_strong_explicit(&m->mail, &mail, MAIL_SLEEPING, memory_order_acquire,
-                                                memory_order_acquire))
+    if (mail == MAIL_EMPTY && announce_sleep(&m->mail, &mail, MAIL_SLEEPING))
         mail = MAIL_SLEEPING;
     while (mail == MAIL_SLEEPING) {
         sleep_while(m->pool, &m->mail, MAIL_SLEEPING);
@@ -231,8 +249,8 @@ static void *member_main(void *arg)
     while (wait_for_mail(m) == MAIL_RUN) {
         uint32_t phase;
         pool->fn(pool->arg, m->worker, pool->workers);
-        /* Before arriving: afterwards the caller may send the next mail at once. Only the caller waits for the
-         * end of the region; the members wait at their mailboxes. */
+        /* Before arriving: afterwards the caller may send the next mail at once. Only the caller waits for
+         * the end of the region; the members wait at their mailboxes. */
         atomic_store_explicit(&m->mail, MAIL_EMPTY, memory_order_relaxed);
         arrive(pool, pool->workers, &phase);
     }
@@ -251,8 +269,8 @@ static tern_status start_member(tern__threads *pool, int worker)
     int error = pthread_create(&m->thread, NULL, member_main, m);
     if (error != 0) {
         tern__free(m);
-        return tern__fail(TERN_LIMIT, "threads: the system gave %d of %d (%s); ask for fewer", worker, pool->count,
-                          strerror(error));
+        return tern__fail(TERN_LIMIT, "threads: the system gave %d of %d (%s); ask for fewer", worker,
+                          pool->count, strerror(error));
     }
     pool->members[worker] = m;
     return TERN_OK;

@@ -13,7 +13,7 @@ typedef void (*tern__region_fn)(void *arg, int worker, int workers);
 
 /* `count` >= 1 workers, the caller included. */
 tern_status tern__threads_create(int count, tern__threads **out);
-void tern__threads_destroy(tern__threads *threads);  /* NULL is fine; no region may be running */
+void tern__threads_destroy(tern__threads *threads); /* NULL is fine; no region may be running */
 int tern__threads_count(const tern__threads *threads);
 
 /* Runs fn(arg, w, workers) for w in [0, workers), workers <= count, and returns when all have returned.

@@ -1,9 +1,9 @@
 /* trace.c - one ring of events per thread and recording session.
  *
  * A thread reaches its ring through a thread-local pointer that is good for one session; the session's number
- * stands beside it, so a pointer left over from an earlier session is never followed. All rings of a session are
- * in one list (pushed without a lock, taken apart by tern_trace_stop), which frees them even if their thread
- * is gone. */
+ * stands beside it, so a pointer left over from an earlier session is never followed. All rings of a session
+ * are in one list (pushed without a lock, taken apart by tern_trace_stop), which frees them even if their
+ * thread is gone. */
 #include "base/trace.h"
 
 #include <stdatomic.h>
@@ -17,8 +17,8 @@ enum { EVENTS_DEFAULT = 65536 };
 typedef struct ring {
     struct ring *next;
     uint32_t thread;
-    uint64_t mask;              /* capacity - 1 */
-    _Atomic(uint64_t) written;  /* events ever recorded here; event i is at i & mask */
+    uint64_t mask;             /* capacity - 1 */
+    _Atomic(uint64_t) written; /* events ever recorded here; event i is at i & mask */
     tern_trace_event events[];
 } ring;
 
@@ -59,8 +59,8 @@ static ring *attach(uint64_t number)
     return r;
 }
 
-void tern__trace_record(uint64_t start_ns, const char *name, const char *category, uint32_t step, uint64_t flops,
-                        uint64_t bytes)
+void tern__trace_record(uint64_t start_ns, const char *name, const char *category, uint32_t step,
+                        uint64_t flops, uint64_t bytes)
 {
     /* Acquire: a thread that sees the session on sees its number and capacity. */
     if (!atomic_load_explicit(&tern__trace_enabled, memory_order_acquire))
@@ -93,8 +93,8 @@ bool tern_trace_is_on(void)
 
 tern_status tern_trace_start(const tern_trace_options *options)
 {
-    size_t wanted = options != NULL && options->events_per_thread != 0 ? options->events_per_thread : EVENTS_DEFAULT;
-    size_t capacity = 1;
+    size_t wanted = options != NULL ? options->events_per_thread : 0;
+    size_t capacity = wanted != 0 ? 1 : EVENTS_DEFAULT;
     TERN__FAIL_IF(tern_trace_is_on(), TERN_STATE, "trace: recording is on already; stop it first");
     TERN__FAIL_IF(wanted > SIZE_MAX / 2 / sizeof(tern_trace_event) / 2, TERN_OVERFLOW,
                   "trace: a ring of %zu events does not fit in memory", wanted);
@@ -117,8 +117,9 @@ static bool comes_before(const tern_trace_event *a, const tern_trace_event *b)
     return a->duration_ns > b->duration_ns;
 }
 
-/* Events stand in the order of their ends; this puts the kept ones, [first, written), in order of their starts.
- * An event moves past those nested in it and no others, so insertion costs events x depth of nesting. */
+/* Events stand in the order of their ends; this puts the kept ones, [first, written), in order of their
+ * starts. An event moves past those nested in it and no others, so insertion costs events x depth of
+ * nesting. */
 static void sort_by_start(ring *r, uint64_t first, uint64_t written)
 {
     for (uint64_t i = first + 1; i < written; i++) {

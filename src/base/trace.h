@@ -25,8 +25,8 @@ static inline uint64_t tern__trace_begin(void)
 
 /* Records an event that began at `start_ns` and ends now. A thread's ring is allocated at its first event; if
  * that fails the event counts as lost. Events of one thread may be nested. */
-void tern__trace_record(uint64_t start_ns, const char *name, const char *category, uint32_t step, uint64_t flops,
-                        uint64_t bytes);
+void tern__trace_record(uint64_t start_ns, const char *name, const char *category, uint32_t step,
+                        uint64_t flops, uint64_t bytes);
 
 /* The same for a start from tern__trace_begin; nothing happens if that was 0. */
 static inline void tern__trace_end(uint64_t start_ns, const char *name, const char *category, uint32_t step,

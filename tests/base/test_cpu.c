@@ -1,0 +1,225 @@
+/* test_cpu.c - quota texts, cgroup trees built in a temporary folder, capped masks, and the plausibility of
+ * what was detected here. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/cpu_detect.h"
+#include "harness.h"
+
+TEST(cgroup_v2_texts)
+{
+    static const struct {
+        const char *text;
+        int cores;
+    } cases[] = {
+        {"max 100000\n", 0},
+        {"100000 100000\n", 1},
+        {"150000 100000\n", 2},
+        {"200000 100000", 2},
+        {"1000 100000\n", 1},
+        {"200001 100000\n", 3},
+        {"0 100000\n", 0},
+        {"-1 100000\n", 0},
+        {"100000 0\n", 0},
+        {"100000 -5\n", 0},
+        {"100000\n", 0},
+        {"\n", 0},
+        {"", 0},
+        {"max", 0},
+        {"12x 100000\n", 0},
+        {"100000 100000x\n", 0},
+        {"100000 ", 0},
+        {"9223372036854775807 1\n", INT_MAX},
+        {"99999999999999999999999 100000\n", INT_MAX},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        CHECK_EQ(tern__cgroup_v2_cores(cases[i].text), cases[i].cores);
+}
+
+/* ---- cgroup trees ---- */
+
+static char root[PATH_MAX];
+
+static bool make_root(void)
+{
+    const char *temporary = getenv("TMPDIR");
+    snprintf(root, sizeof root, "%s/tern-cgroup-XXXXXX", temporary != NULL ? temporary : "/tmp");
+    return mkdtemp(root) != NULL;
+}
+
+/* Creates root/path with its folders. */
+static bool put(const char *path, const char *text)
+{
+    char whole[PATH_MAX + 256];
+    snprintf(whole, sizeof whole, "%s/%s", root, path);
+    for (char *at = whole + strlen(root) + 1; (at = strchr(at, '/')) != NULL; at++) {
+        *at = '\0';
+        mkdir(whole, 0700);
+        *at = '/';
+    }
+    FILE *file = fopen(whole, "w");
+    if (file == NULL)
+        return false;
+    fputs(text, file);
+    return fclose(file) == 0;
+}
+
+static void drop(const char *const *paths)
+{
+    char whole[PATH_MAX + 256];
+    for (; *paths != NULL; paths++) {
+        snprintf(whole, sizeof whole, "%s/%s", root, *paths);
+        remove(whole);
+    }
+    rmdir(root);
+}
+
+TEST(cgroup_v2_takes_the_tightest_on_the_way_up)
+{
+    CHECK(make_root());
+    CHECK(put("a/cpu.max", "150000 100000\n"));
+    CHECK(put("a/b/cpu.max", "max 100000\n"));
+    CHECK(put("a/b/c/cpu.max", "400000 100000\n"));
+    double own = tern__cgroup_quota(root, "0::/a/b/c\n");
+    double sibling = tern__cgroup_quota(root, "0::/other/place\n");
+    double top = tern__cgroup_quota(root, "0::/\n");
+    CHECK(put("cpu.max", "50000 100000\n"));
+    double tightest = tern__cgroup_quota(root, "1:name=systemd:/x\n0::/a/b/c\n");
+    double outside = tern__cgroup_quota(root, "0::/../../elsewhere\n");
+    drop((const char *const[]){"a/b/c/cpu.max", "a/b/c", "a/b/cpu.max", "a/b", "a/cpu.max", "a", "cpu.max",
+                               NULL});
+    CHECK_NEAR(own, 1.5, 0);
+    CHECK_NEAR(sibling, 0, 0);
+    CHECK_NEAR(top, 0, 0);
+    CHECK_NEAR(tightest, 0.5, 0);
+    CHECK_NEAR(outside, 0.5, 0);
+}
+
+TEST(cgroup_v1_quota_and_period)
+{
+    CHECK(make_root());
+    CHECK(put("cpu,cpuacct/docker/cpu.cfs_quota_us", "250000\n"));
+    CHECK(put("cpu,cpuacct/docker/cpu.cfs_period_us", "100000\n"));
+    CHECK(put("cpu,cpuacct/cpu.cfs_quota_us", "-1\n"));
+    CHECK(put("cpu,cpuacct/cpu.cfs_period_us", "100000\n"));
+    double named = tern__cgroup_quota(root, "5:memory:/\n4:cpu,cpuacct:/docker\n");
+    double above = tern__cgroup_quota(root, "4:cpu,cpuacct:/\n");
+    double unrelated = tern__cgroup_quota(root, "4:cpuset:/docker\n3:cpuacct:/docker\n");
+    /* In a container the path of the host does not exist; the top is the container's own group. */
+    CHECK(put("cpu/cpu.cfs_quota_us", "300000\n"));
+    CHECK(put("cpu/cpu.cfs_period_us", "100000\n"));
+    double container = tern__cgroup_quota(root, "4:cpuacct,cpu:/docker/4f2a\n");
+    drop((const char *const[]){"cpu,cpuacct/docker/cpu.cfs_quota_us", "cpu,cpuacct/docker/cpu.cfs_period_us",
+                               "cpu,cpuacct/docker", "cpu,cpuacct/cpu.cfs_quota_us",
+                               "cpu,cpuacct/cpu.cfs_period_us", "cpu,cpuacct", "cpu/cpu.cfs_quota_us",
+                               "cpu/cpu.cfs_period_us", "cpu", NULL});
+    CHECK_NEAR(named, 2.5, 0);
+    CHECK_NEAR(above, 0, 0);
+    CHECK_NEAR(unrelated, 0, 0);
+    CHECK_NEAR(container, 3, 0);
+}
+
+TEST(malformed_cgroup_lists_are_harmless)
+{
+    char line[PATH_MAX + 100] = "0::/";
+    memset(line + 4, 'a', sizeof line - 5);
+    line[sizeof line - 1] = '\0';
+    static const char *const texts[] = {
+        "", "\n\n", ":", "::", "0:", "0::", "x", "0::/a\n4:", "4:cpu:", "4:,,cpu,:/"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        CHECK_NEAR(tern__cgroup_quota("/nonexistent", texts[i]), 0, 0);
+    CHECK_NEAR(tern__cgroup_quota("/nonexistent", line), 0, 0);
+}
+
+/* ---- levels ---- */
+
+TEST(level_names)
+{
+    for (int level = 0; level < TERN__ISA_COUNT; level++) {
+        tern__isa parsed = TERN__ISA_COUNT;
+        CHECK_OK(tern__isa_parse(tern__isa_name((tern__isa)level), &parsed));
+        CHECK_EQ(parsed, level);
+    }
+    tern__isa isa = TERN__ISA_SSE42;
+    CHECK_OK(tern__isa_parse("AVX512vnni", &isa));
+    CHECK_EQ(isa, TERN__ISA_AVX512VNNI);
+    CHECK_STATUS(tern__isa_parse("avx10", &isa), TERN_NOT_FOUND);
+    CHECK_EQ(isa, TERN__ISA_AVX512VNNI);
+    CHECK_STR(tern_last_error(),
+              "cpu level \"avx10\" does not exist; there are baseline, sse4.2, avx2, avx512, "
+              "avx512vnni, neon, neondot");
+    CHECK_STR(tern__isa_name(TERN__ISA_COUNT), "unknown");
+}
+
+TEST(capped_masks)
+{
+    uint32_t b = TERN__ISA_BIT(BASELINE), s = TERN__ISA_BIT(SSE42), a = TERN__ISA_BIT(AVX2);
+    uint32_t f = TERN__ISA_BIT(AVX512), v = TERN__ISA_BIT(AVX512VNNI);
+    tern__cpu_info x86 = {.arch = "x86", .isa_mask = b | s | a | f | v};
+    CHECK_EQ(tern__isa_mask_capped(&x86, TERN__ISA_BASELINE), b);
+    CHECK_EQ(tern__isa_mask_capped(&x86, TERN__ISA_SSE42), b | s);
+    CHECK_EQ(tern__isa_mask_capped(&x86, TERN__ISA_AVX512), b | s | a | f);
+    CHECK_EQ(tern__isa_mask_capped(&x86, TERN__ISA_AVX512VNNI), x86.isa_mask);
+    CHECK_EQ(tern__isa_mask_capped(&x86, TERN__ISA_NEON), b);
+    x86.isa_mask = b | s;
+    CHECK_EQ(tern__isa_mask_capped(&x86, TERN__ISA_AVX512), b | s); /* a cap adds nothing */
+
+    uint32_t n = TERN__ISA_BIT(NEON), d = TERN__ISA_BIT(NEONDOT);
+    tern__cpu_info arm = {.arch = "arm", .isa_mask = b | n | d};
+    CHECK_EQ(tern__isa_mask_capped(&arm, TERN__ISA_NEON), b | n);
+    CHECK_EQ(tern__isa_mask_capped(&arm, TERN__ISA_NEONDOT), b | n | d);
+    CHECK_EQ(tern__isa_mask_capped(&arm, TERN__ISA_BASELINE), b);
+    CHECK_EQ(tern__isa_mask_capped(&arm, TERN__ISA_AVX2), b);
+}
+
+/* ---- this machine ---- */
+
+TEST(detection_is_plausible)
+{
+    const tern__cpu_info *cpu = tern__cpu();
+    CHECK(cpu == tern__cpu());
+    CHECK(cpu->model[0] != '\0');
+    CHECK((cpu->isa_mask & TERN__ISA_BIT(BASELINE)) != 0);
+    CHECK((cpu->isa_mask >> cpu->best & 1) != 0);
+    CHECK_EQ(cpu->isa_mask >> cpu->best >> 1, 0);
+    CHECK_EQ(tern__isa_mask_capped(cpu, cpu->best), cpu->isa_mask);
+    CHECK(cpu->cores_online >= 1);
+    CHECK(cpu->cores_usable >= 1 && cpu->cores_usable <= cpu->cores_online);
+    CHECK(cpu->cores_reason[0] != '\0');
+    if (cpu->cores_usable < cpu->cores_online)
+        CHECK(strcmp(cpu->cores_reason, "all cores") != 0);
+    CHECK(cpu->l1d_bytes == 0 || (cpu->l1d_bytes >= 4096 && cpu->l1d_bytes <= 1 << 20));
+#if defined(__aarch64__)
+    CHECK_STR(cpu->arch, "arm");
+    CHECK((cpu->isa_mask & TERN__ISA_BIT(NEON)) != 0);
+#elif defined(__x86_64__)
+    CHECK_STR(cpu->arch, "x86");
+    /* The compiler's library has a detection of its own to compare with. */
+    CHECK_EQ(cpu->isa_mask >> TERN__ISA_SSE42 & 1, __builtin_cpu_supports("sse4.2") != 0);
+    CHECK_EQ(cpu->isa_mask >> TERN__ISA_AVX2 & 1,
+             __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+    CHECK_EQ(cpu->isa_mask >> TERN__ISA_AVX512 & 1,
+             __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                 __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"));
+    CHECK_EQ(cpu->isa_mask >> TERN__ISA_AVX512VNNI & 1, __builtin_cpu_supports("avx512vnni") != 0);
+#endif
+}
+
+TEST(clock_moves_forward)
+{
+    uint64_t before = tern__now_ns();
+    for (int i = 0; i < 1000; i++) {
+        uint64_t now = tern__now_ns();
+        CHECK(now >= before);
+        before = now;
+    }
+    usleep(2000);
+    uint64_t passed = tern__now_ns() - before;
+    CHECK(passed >= 2000000 && passed < UINT64_C(60000000000));
+}

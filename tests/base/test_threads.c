@@ -1,0 +1,286 @@
+/* test_threads.c - regions and barriers: everybody takes part once, nobody runs ahead, writes are seen.
+ *
+ * Shared data is plain (not atomic) wherever the pool promises to order it, so that a thread sanitizer checks
+ * the promise. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#include <sys/resource.h>
+#endif
+
+#include "base/alloc.h"
+#include "base/threads.h"
+#include "harness.h"
+
+enum { MOST = 8 };
+
+static uint64_t live_blocks(void)
+{
+    tern_alloc_stats s;
+    tern_alloc_get_stats(&s);
+    return s.allocations - s.frees;
+}
+
+TEST(count_is_checked)
+{
+    tern__threads *pool = NULL;
+    CHECK_STATUS(tern__threads_create(0, &pool), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern__threads_create(-1, &pool), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern__threads_create(1000000, &pool), TERN_INVALID_ARGUMENT);
+    CHECK(pool == NULL);
+    tern__threads_destroy(NULL);
+}
+
+TEST(create_and_destroy_at_once)
+{
+    uint64_t before = live_blocks();
+    for (int count = 1; count <= MOST; count++) {
+        tern__threads *pool;
+        CHECK_OK(tern__threads_create(count, &pool));
+        CHECK_EQ(tern__threads_count(pool), count);
+        tern__threads_destroy(pool);
+    }
+    CHECK_EQ(live_blocks(), before);
+}
+
+/* ---- regions ---- */
+
+typedef struct roll_call {
+    int calls[MOST], workers[MOST]; /* per worker */
+    int input;
+} roll_call;
+
+static void answer(void *arg, int worker, int workers)
+{
+    roll_call *roll = arg;
+    roll->calls[worker] += roll->input;
+    roll->workers[worker] = workers;
+}
+
+TEST(every_worker_runs_once_per_region)
+{
+    for (int count = 1; count <= MOST; count++) {
+        tern__threads *pool;
+        CHECK_OK(tern__threads_create(count, &pool));
+        for (int workers = 1; workers <= count; workers++) {
+            roll_call roll = {.input = 3};
+            tern__threads_run(pool, workers, answer, &roll);
+            for (int w = 0; w < MOST; w++) {
+                CHECK_EQ(roll.calls[w], w < workers ? 3 : 0);
+                CHECK_EQ(roll.workers[w], w < workers ? workers : 0);
+            }
+        }
+        tern__threads_destroy(pool);
+    }
+}
+
+TEST(regions_of_changing_size_see_each_others_writes)
+{
+    enum { REGIONS = 3000 };
+    static const int sizes[] = {2, 8, 1, 3, 8, 8, 2, 5};
+    tern__threads *pool;
+    roll_call roll = {0};
+    int want[MOST] = {0};
+    CHECK_OK(tern__threads_create(MOST, &pool));
+    for (int r = 0; r < REGIONS; r++) {
+        int workers = sizes[r % 8];
+        roll.input = r;
+        tern__threads_run(pool, workers, answer, &roll);
+        for (int w = 0; w < workers; w++)
+            want[w] += r;
+    }
+    tern__threads_destroy(pool);
+    for (int w = 0; w < MOST; w++)
+        CHECK_EQ(roll.calls[w], want[w]);
+}
+
+TEST(more_workers_than_there_are_become_all)
+{
+    tern__threads *pool;
+    roll_call roll = {.input = 1};
+    CHECK_OK(tern__threads_create(2, &pool));
+    tern__threads_run(pool, MOST, answer, &roll);
+    tern__threads_destroy(pool);
+    CHECK_EQ(roll.calls[1], 1);
+    CHECK_EQ(roll.calls[2], 0);
+    CHECK_EQ(roll.workers[0], 2);
+}
+
+TEST(members_wake_from_sleep)
+{
+    tern__threads *pool;
+    roll_call roll = {.input = 1};
+    CHECK_OK(tern__threads_create(4, &pool));
+    for (int i = 0; i < 5; i++) {
+        usleep(3000); /* far longer than they spin */
+        tern__threads_run(pool, 4, answer, &roll);
+    }
+    tern__threads_destroy(pool);
+    for (int w = 0; w < 4; w++)
+        CHECK_EQ(roll.calls[w], 5);
+}
+
+/* ---- barriers ---- */
+
+typedef struct march {
+    tern__threads *pool;
+    int steps, slow_worker; /* that one sleeps a little before some barriers; -1 = none */
+    struct {
+        int step;
+        char apart[60];
+    } at[2][MOST];
+    int mistakes[MOST];
+} march;
+
+/* Each worker writes where it is, all meet, each reads where the others are. The two halves of `at`
+ * alternate: a slow reader of one step and a fast writer of the next are then one barrier apart. */
+static void walk(void *arg, int worker, int workers)
+{
+    march *m = arg;
+    for (int step = 1; step <= m->steps; step++) {
+        m->at[step & 1][worker].step = step;
+        if (worker == m->slow_worker && step % 10 == 0)
+            usleep(500);
+        tern__threads_barrier(m->pool);
+        for (int other = 0; other < workers; other++)
+            m->mistakes[worker] += m->at[step & 1][other].step != step;
+    }
+}
+
+static void march_with(int count, int workers, int steps, int slow_worker)
+{
+    static march m;
+    memset(&m, 0, sizeof m);
+    m.steps = steps;
+    m.slow_worker = slow_worker;
+    CHECK_OK(tern__threads_create(count, &m.pool));
+    tern__threads_run(m.pool, workers, walk, &m);
+    tern__threads_run(m.pool, workers, walk, &m); /* the barrier is in a good state afterwards */
+    tern__threads_destroy(m.pool);
+    for (int w = 0; w < workers; w++) {
+        CHECK_EQ(m.mistakes[w], 0);
+        CHECK_EQ(m.at[steps & 1][w].step, steps);
+    }
+}
+
+TEST(barriers_hold_for_any_number_of_workers)
+{
+    for (int workers = 1; workers <= MOST && !harness_failed(); workers++)
+        march_with(workers, workers, 1001, -1);
+}
+
+TEST(ten_thousand_barriers)
+{
+    march_with(2, 2, 10000, -1);
+    march_with(MOST, MOST, 10000, -1);
+}
+
+TEST(barriers_in_part_of_a_pool)
+{
+    march_with(MOST, 3, 500, -1);
+}
+
+TEST(barriers_survive_slow_workers)
+{
+    march_with(2, 2, 200, 0);
+    march_with(2, 2, 200, 1);
+    march_with(4, 4, 200, 3);
+}
+
+/* ---- failure ---- */
+
+typedef struct refuse {
+    int at, seen;
+} refuse;
+
+static bool refuse_gate(void *user, size_t bytes)
+{
+    refuse *r = user;
+    (void)bytes;
+    return ++r->seen != r->at;
+}
+
+TEST(a_refused_allocation_undoes_what_was_started)
+{
+    uint64_t before = live_blocks();
+    int tried = 0;
+    for (int at = 1;; at++) {
+        refuse r = {.at = at};
+        tern__threads *pool = NULL;
+        tern_alloc_set_gate(refuse_gate, &r);
+        tern_status status = tern__threads_create(5, &pool);
+        tern_alloc_set_gate(NULL, NULL);
+        if (r.seen < at) {
+            CHECK_OK(status);
+            tern__threads_destroy(pool);
+            break;
+        }
+        tried++;
+        CHECK_STATUS(status, TERN_OUT_OF_MEMORY);
+        CHECK(pool == NULL);
+        CHECK_EQ(live_blocks(), before);
+    }
+    CHECK_EQ(tried, 6); /* the pool, its list, four members */
+    CHECK_EQ(live_blocks(), before);
+}
+
+TEST(a_refused_thread_undoes_what_was_started)
+{
+#if defined(__linux__)
+    if (HARNESS_ASAN || HARNESS_TSAN)
+        SKIP("a sanitizer cannot live with a limit on address space");
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    CHECK(file != NULL && fscanf(file, "%lu", &pages) == 1);
+    fclose(file);
+
+    uint64_t before = live_blocks();
+    struct rlimit old, tight;
+    CHECK_EQ(getrlimit(RLIMIT_AS, &old), 0);
+    tight = old;
+    tight.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (64 << 20);
+    CHECK_EQ(setrlimit(RLIMIT_AS, &tight), 0);
+    void *probe = mmap(NULL, 1 << 30, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    tern__threads *pool = NULL;
+    tern_status status = TERN_OK;
+    if (probe == MAP_FAILED)
+        status = tern__threads_create(500, &pool);
+    CHECK_EQ(setrlimit(RLIMIT_AS, &old), 0);
+    if (probe != MAP_FAILED) {
+        munmap(probe, 1 << 30);
+        SKIP("this system does not enforce a limit on address space");
+    }
+    CHECK_STATUS(status, TERN_LIMIT);
+    CHECK(strstr(tern_last_error(), "of 500") != NULL);
+    CHECK(pool == NULL);
+    CHECK_EQ(live_blocks(), before);
+#else
+    SKIP("the limit on address space is set the Linux way");
+#endif
+}
+
+/* ---- signals ---- */
+
+static void look_at_mask(void *arg, int worker, int workers)
+{
+    int *blocked = arg;
+    sigset_t mask;
+    (void)workers;
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    blocked[worker] = sigismember(&mask, SIGINT) + 2 * sigismember(&mask, SIGSEGV);
+}
+
+TEST(members_leave_signals_to_the_program)
+{
+    int blocked[2] = {-1, -1};
+    tern__threads *pool;
+    CHECK_OK(tern__threads_create(2, &pool));
+    tern__threads_run(pool, 2, look_at_mask, blocked);
+    tern__threads_destroy(pool);
+    CHECK_EQ(blocked[0], 0);
+    CHECK_EQ(blocked[1], 1);
+}
