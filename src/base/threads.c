@@ -39,7 +39,11 @@ enum { WORKERS_MAX = 4096, FEW_WORKERS = 4 };
 
 /* A sleep and its wake-up cost tens of microseconds together; waiting longer than that awake is a loss. */
 static const uint64_t spin_limit_ns = 50000;
-static const uint64_t quiet_spin_ns = 4000; /* then spin, but let others run in between */
+
+/* After this, or at once when there are more workers than cores, each look at the word is followed by a
+ * sched_yield: the one we wait for may be queued on our own core (the system likes to put the two ends of a
+ * wake-up on one), and spinning alone would hold him up until we give up, every time. */
+static const uint64_t quiet_spin_ns = 4000;
 
 /* States of a mailbox. */
 enum { MAIL_EMPTY, MAIL_SLEEPING, MAIL_RUN, MAIL_QUIT };
@@ -57,7 +61,7 @@ typedef struct member {
 struct tern__threads {
     /* Written by the caller before the mail goes out, read by the members it goes to. */
     int count, workers;
-    bool spin;
+    uint64_t quiet_spin_ns; /* 0 on too few cores */
     tern__region_fn fn;
     void *arg;
     member **members; /* (count); [0] is the caller and stays NULL */
@@ -157,16 +161,16 @@ static uint32_t spin_while(const tern__threads *pool, _Atomic(uint32_t) *word, u
                            uint32_t ignored)
 {
     uint32_t seen = atomic_load_explicit(word, memory_order_acquire);
-    if (!pool->spin || (seen & ~ignored) != value)
+    if ((seen & ~ignored) != value)
         return seen;
     uint64_t start = tern__now_ns(), now = start;
     do {
-        /* The one we wait for may be queued on our own core, where the system likes to put the two ends of a
-         * wake-up: spinning alone would then hold him up until we give up, every time. */
-        if (now - start > quiet_spin_ns)
-            sched_yield();
-        for (int i = 0; i < 32; i++) {
-            pause_briefly();
+        bool quiet = now - start < pool->quiet_spin_ns;
+        for (int looks = quiet ? 32 : 1; looks > 0; looks--) {
+            if (quiet)
+                pause_briefly();
+            else
+                sched_yield();
             seen = atomic_load_explicit(word, memory_order_acquire);
             if ((seen & ~ignored) != value)
                 return seen;
@@ -306,8 +310,7 @@ tern_status tern__threads_create(int count, tern__threads **out)
     pool->count = count;
     pool->workers = 1;
     pool->phase = count <= FEW_WORKERS ? &pool->phase_near : &pool->phase_far;
-    /* On too few cores the one who spins keeps out the one he waits for. */
-    pool->spin = count <= tern__cpu()->cores_usable;
+    pool->quiet_spin_ns = count <= tern__cpu()->cores_usable ? quiet_spin_ns : 0;
     pool->members = tern__alloc_zero((size_t)count, sizeof *pool->members);
     if (pool->members == NULL) {
         tern__free(pool);

@@ -1,7 +1,8 @@
 /* threads.h - a small pool whose workers run one region at a time and meet at barriers inside it.
  *
  * The caller of tern__threads_run is worker 0, so a pool of one has no thread of its own and costs a call.
- * Waiting spins for a short while, then sleeps (futex on Linux, condition variable elsewhere). */
+ * Waiting spins for a short while (politely when there are more workers than cores), then sleeps (futex on
+ * Linux, condition variable elsewhere). */
 #ifndef TERN_BASE_THREADS_H
 #define TERN_BASE_THREADS_H
 
