@@ -2,15 +2,13 @@
 #include "tensor/storage.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "tensor/file.h"
 
 /* A small block carries its storage header in front: one pool operation instead of two allocations. For larger
  * blocks the header is apart, because it would push sizes such as 1 MiB into the next class. */
@@ -95,32 +93,23 @@ static void unmap(void *user, void *host, size_t bytes)
     munmap((char *)host - delta, bytes + delta);
 }
 
-static tern_status check_file(const char *path, int fd, uint64_t offset, size_t bytes)
-{
-    struct stat info;
-    TERN__FAIL_IF(fstat(fd, &info) != 0, TERN_IO, "%s: %s", path, strerror(errno));
-    TERN__FAIL_IF(!S_ISREG(info.st_mode), TERN_IO, "%s: not a regular file", path);
-    TERN__FAIL_IF(!tern__range_fits(offset, bytes, (uint64_t)info.st_size), TERN_IO,
-                  "%s: the file has %lld bytes, but %zu bytes from %llu on are needed: it is cut short", path,
-                  (long long)info.st_size, bytes, (unsigned long long)offset);
-    return TERN_OK;
-}
-
-static tern_status map_open_file(const char *path, int fd, uint64_t offset, size_t bytes, bool writable_copy,
-                                 tern__storage **out)
+tern_status tern__storage_map_open(const tern__file *file, uint64_t offset, size_t bytes, bool writable_copy,
+                                   tern__storage **out)
 {
     static _Alignas(TERN__ALIGN) char nothing[TERN__ALIGN]; /* a mapping cannot have 0 bytes */
-    TERN_TRY(check_file(path, fd, offset, bytes));
+    TERN__FAIL_IF(!tern__range_fits(offset, bytes, file->bytes), TERN_IO,
+                  "%s: the file has %llu bytes, but %zu bytes from %llu on are needed: it is cut short", file->path,
+                  (unsigned long long)file->bytes, bytes, (unsigned long long)offset);
     if (bytes == 0)
         return tern__storage_borrow(nothing, 0, !writable_copy, NULL, NULL, out);
 
     size_t delta = (size_t)(offset & (tern__page_size() - 1)), length;
-    TERN__FAIL_IF(!tern__size_add(bytes, delta, &length), TERN_OVERFLOW, "%s: %zu bytes cannot be mapped", path,
-                  bytes);
+    TERN__FAIL_IF(!tern__size_add(bytes, delta, &length), TERN_OVERFLOW, "%s: %zu bytes cannot be mapped",
+                  file->path, bytes);
     int protection = writable_copy ? PROT_READ | PROT_WRITE : PROT_READ;
-    char *pages = mmap(NULL, length, protection, writable_copy ? MAP_PRIVATE : MAP_SHARED, fd,
+    char *pages = mmap(NULL, length, protection, writable_copy ? MAP_PRIVATE : MAP_SHARED, file->fd,
                        (off_t)(offset - delta));
-    TERN__FAIL_IF(pages == MAP_FAILED, TERN_IO, "%s: cannot map %zu bytes: %s", path, length, strerror(errno));
+    TERN__FAIL_IF(pages == MAP_FAILED, TERN_IO, "%s: cannot map %zu bytes: %s", file->path, length, strerror(errno));
     tern_status status = tern__storage_borrow(pages + delta, bytes, !writable_copy, unmap, NULL, out);
     if (status != TERN_OK)
         munmap(pages, length);
@@ -130,11 +119,10 @@ static tern_status map_open_file(const char *path, int fd, uint64_t offset, size
 tern_status tern__storage_map_file(const char *path, uint64_t offset, size_t bytes, bool writable_copy,
                                    tern__storage **out)
 {
-    /* O_NONBLOCK: opening a pipe by mistake must not wait for its writer */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    TERN__FAIL_IF(fd < 0, errno == ENOENT ? TERN_NOT_FOUND : TERN_IO, "%s: %s", path, strerror(errno));
-    tern_status status = map_open_file(path, fd, offset, bytes, writable_copy, out);
-    close(fd); /* the mapping stays */
+    tern__file file;
+    TERN_TRY(tern__file_open(path, &file));
+    tern_status status = tern__storage_map_open(&file, offset, bytes, writable_copy, out);
+    tern__file_close(&file); /* the mapping stays */
     return status;
 }
 

@@ -39,6 +39,11 @@ tern_status tern__storage_borrow(void *host, size_t bytes, bool read_only,
 tern_status tern__storage_map_file(const char *path, uint64_t offset, size_t bytes, bool writable_copy,
                                    tern__storage **out);
 
+/* The same of a file that is open; it may be closed afterwards. */
+struct tern__file;
+tern_status tern__storage_map_open(const struct tern__file *file, uint64_t offset, size_t bytes, bool writable_copy,
+                                   tern__storage **out);
+
 /* Any thread. */
 void tern__storage_retain(tern__storage *storage);
 void tern__storage_release(tern__storage *storage);     /* NULL is fine */
