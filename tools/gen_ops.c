@@ -5,8 +5,8 @@
  *   index     src/graph/ops_index.c   opcodes by name, signatures
  *   markdown  docs/ops.md
  *
- * scripts/generate.sh (`make generate`) compiles and runs it. It links nothing of the library, so that it works
- * when the files above are missing or stale. */
+ * scripts/generate.sh (`make generate`) compiles and runs it. It links nothing of the library, so that it
+ * works when the files above are missing or stale. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +15,15 @@
 #define TERN__RULE(kind, name) NULL
 #include "graph/op_table.h"
 
+#define ORIGIN \
+    "Generated from src/graph/ops.def by tools/gen_ops.c; do not edit: change the row and `make generate`."
+#define GENERATED " * " ORIGIN " */\n"
+
 enum { COLUMNS = 110, TEXT_MAX = 2048, PARAMETERS_MAX = 32, WORD_MAX = 80 };
 
 /* Rows and section heads in the order of ops.def. */
 static const struct item {
-    int op;                         /* an opcode, or -1 for a section */
+    int op; /* an opcode, or -1 for a section */
     const char *title, *text;
 } ITEMS[] = {
 #define TERN_SECTION(section_title, section_text) {-1, section_title, section_text},
@@ -43,7 +47,7 @@ static const char *const DTYPE_NAMES[TERN_DTYPE_COUNT] = {
 #undef NAME
 };
 
-/* ---- text ------------------------------------------------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------------------------------------- */
 
 /* Appends to text[TEXT_MAX]. */
 static void add(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -80,8 +84,8 @@ static bool word(const char *list, int i, char out[WORD_MAX])
     return false;
 }
 
-/* Prints `text` in lines of at most COLUMNS, broken at spaces, with room for the end of a comment; lines after the
- * first start with `indent`. It starts in column `at`. */
+/* Prints `text` in lines of at most COLUMNS, broken at spaces, with room for the end of a comment; lines
+ * after the first start with `indent`. It starts in column `at`. */
 static void print_wrapped(const char *text, const char *indent, int at)
 {
     char next[WORD_MAX];
@@ -113,7 +117,7 @@ static void print_rule(const char *title, const char *text)
     printf(" */\n");
 }
 
-/* ---- signatures ------------------------------------------------------------------------------------------- */
+/* ---- signatures ---------------------------------------------------------------------------------------- */
 
 typedef struct parameters {
     int count;
@@ -153,8 +157,9 @@ static const char *count_prefix(const tern__op *op, int i, const char **name)
 static void add_attr(parameters *list, const tern__op *op, int i)
 {
     static const char *const TYPES[] = {
-        [TERN__ATTR_INT] = "int64_t ",          [TERN__ATTR_FLOAT] = "double ",     [TERN__ATTR_BOOL] = "bool ",
-        [TERN__ATTR_INTS] = "const int64_t *",  [TERN__ATTR_DTYPE] = "tern_dtype ", [TERN__ATTR_TEXT] = "const char *",
+        [TERN__ATTR_INT] = "int64_t ",      [TERN__ATTR_FLOAT] = "double ",
+        [TERN__ATTR_BOOL] = "bool ",        [TERN__ATTR_INTS] = "const int64_t *",
+        [TERN__ATTR_DTYPE] = "tern_dtype ", [TERN__ATTR_TEXT] = "const char *",
     };
     const tern__attr_spec *spec = &op->attrs[i];
     if (spec->kind == TERN__ATTR_INTS && !spec->like_previous) {
@@ -199,8 +204,8 @@ static int declarator_length(const tern__op *op, const char *before)
     return (int)length;
 }
 
-/* Items with commas between them, wrapped to the column where the first starts, with room for two characters after
- * the last. */
+/* Items with commas between them, wrapped to the column where the first starts, with room for two characters
+ * after the last. */
 static void print_list(const parameters *list, int start)
 {
     int at = start;
@@ -228,11 +233,21 @@ static void add_fallback(char *line, const tern__attr_spec *spec)
 {
     switch (spec->kind) {
     case TERN__ATTR_INT:
-    case TERN__ATTR_FLOAT: add(line, "%g", spec->fallback); break;
-    case TERN__ATTR_BOOL: add(line, "%s", spec->fallback != 0 ? "true" : "false"); break;
-    case TERN__ATTR_INTS: add(line, "[]"); break;
-    case TERN__ATTR_DTYPE: add(line, "%s", DTYPE_NAMES[(int)spec->fallback]); break;
-    case TERN__ATTR_TEXT: add(line, "\"\""); break;
+    case TERN__ATTR_FLOAT:
+        add(line, "%g", spec->fallback);
+        break;
+    case TERN__ATTR_BOOL:
+        add(line, "%s", spec->fallback != 0 ? "true" : "false");
+        break;
+    case TERN__ATTR_INTS:
+        add(line, "[]");
+        break;
+    case TERN__ATTR_DTYPE:
+        add(line, "%s", DTYPE_NAMES[(int)spec->fallback]);
+        break;
+    case TERN__ATTR_TEXT:
+        add(line, "\"\"");
+        break;
     }
 }
 
@@ -260,7 +275,7 @@ static void add_signature(char *line, const tern__op *op)
         add(line, "%s%s%s", i ? ", " : "", name, op->n_out < 0 ? "..." : "");
 }
 
-/* ---- header ----------------------------------------------------------------------------------------------- */
+/* ---- header -------------------------------------------------------------------------------------------- */
 
 /* Leaves are made by functions of their own: tern_input, tern_state, tern_freeze. */
 static bool has_function(const tern__op *op)
@@ -286,8 +301,8 @@ static void describe(char *line, const tern__op *op)
         add(line, "; %s has room for n_sizes", op->results);
 }
 
-/* A short declaration has its description at its side, in one of two columns; others stand below theirs. `tight`:
- * the entry before was of the first kind. Returns whether this one is. */
+/* A short declaration has its description at its side, in one of two columns; others stand below theirs.
+ * `tight`: the entry before was of the first kind. Returns whether this one is. */
 static bool print_declaration(const tern__op *op, bool tight)
 {
     char text[TEXT_MAX] = "";
@@ -309,28 +324,27 @@ static bool print_declaration(const tern__op *op, bool tight)
 
 static void print_header(void)
 {
-    printf("/* ops.h - every operation as a function. docs/ops.md lists the rules for shapes and types.\n"
-           " *\n"
-           " * A call records the operation and returns a handle at once; nothing is computed until data is asked for\n"
-           " * (<tern/tensor.h>). A bad call gives an error tensor that says what was wrong; none returns NULL. Several\n"
-           " * results go to pointers, of which those that are not wanted may be NULL. Lists are read during the call\n"
-           " * only. Negative axes count from the end.\n"
-           " *\n"
-           " * Generated from src/graph/ops.def by tools/gen_ops.c; do not edit: change the row and `make generate`. */\n"
-           "/* clang-format off */\n"
-           "#ifndef TERN_OPS_H\n"
-           "#define TERN_OPS_H\n"
-           "\n"
-           "#include <stdbool.h>\n"
-           "#include <stdint.h>\n"
-           "\n"
-           "#include <tern/context.h>\n"
-           "#include <tern/dtype.h>\n"
-           "#include <tern/export.h>\n"
-           "\n"
-           "#ifdef __cplusplus\n"
-           "extern \"C\" {\n"
-           "#endif\n");
+    printf(
+        "/* ops.h - every operation as a function. docs/ops.md lists the rules for shapes and types.\n"
+        " *\n"
+        " * A call records the operation and returns a handle at once; nothing is computed until data is\n"
+        " * asked for (<tern/tensor.h>). A bad call gives an error tensor that says what was wrong; none\n"
+        " * returns NULL. Several results go to pointers, of which those that are not wanted may be NULL.\n"
+        " * Lists are read during the call only. Negative axes count from the end.\n"
+        " *\n" GENERATED "/* clang-format off */\n"
+        "#ifndef TERN_OPS_H\n"
+        "#define TERN_OPS_H\n"
+        "\n"
+        "#include <stdbool.h>\n"
+        "#include <stdint.h>\n"
+        "\n"
+        "#include <tern/context.h>\n"
+        "#include <tern/dtype.h>\n"
+        "#include <tern/export.h>\n"
+        "\n"
+        "#ifdef __cplusplus\n"
+        "extern \"C\" {\n"
+        "#endif\n");
     bool tight = false;
     for (int i = 0; i < ITEM_COUNT; i++) {
         if (ITEMS[i].op < 0) {
@@ -348,7 +362,7 @@ static void print_header(void)
            "#endif\n");
 }
 
-/* ---- source ----------------------------------------------------------------------------------------------- */
+/* ---- source -------------------------------------------------------------------------------------------- */
 
 static void add_attr_value(parameters *list, const tern__op *op, int i)
 {
@@ -357,10 +371,18 @@ static void add_attr_value(parameters *list, const tern__op *op, int i)
     const char *name, *prefix;
     switch (spec->kind) {
     case TERN__ATTR_INT:
-    case TERN__ATTR_BOOL: add(value, "{.i = %s}", spec->name); break;
-    case TERN__ATTR_DTYPE: add(value, "{.i = (int64_t)%s}", spec->name); break;
-    case TERN__ATTR_FLOAT: add(value, "{.f = %s}", spec->name); break;
-    case TERN__ATTR_TEXT: add(value, "text(%s)", spec->name); break;
+    case TERN__ATTR_BOOL:
+        add(value, "{.i = %s}", spec->name);
+        break;
+    case TERN__ATTR_DTYPE:
+        add(value, "{.i = (int64_t)%s}", spec->name);
+        break;
+    case TERN__ATTR_FLOAT:
+        add(value, "{.f = %s}", spec->name);
+        break;
+    case TERN__ATTR_TEXT:
+        add(value, "text(%s)", spec->name);
+        break;
     case TERN__ATTR_INTS:
         prefix = count_prefix(op, i, &name);
         add(value, "ints(%s%s, %s)", prefix, name, spec->name);
@@ -425,16 +447,14 @@ static void print_definition(const tern__op *op)
 
 static void print_source(void)
 {
-    printf("/* ops_api.c - the functions of <tern/ops.h>: each packs its arguments and hands them to the recorder.\n"
-           " *\n"
-           " * Generated from src/graph/ops.def by tools/gen_ops.c; do not edit: change the row and `make generate`. */\n"
-           "/* clang-format off */\n"
+    printf("/* ops_api.c - the functions of <tern/ops.h>: each packs its arguments and calls the recorder.\n"
+           " *\n" GENERATED "/* clang-format off */\n"
            "#include <tern/ops.h>\n"
            "\n"
            "#include <string.h>\n"
            "\n"
            "#include \"graph/op.h\"\n"
-           "#include \"graph/record.h\"\n"
+           "#include \"graph/node.h\"\n"
            "\n"
            "/* The recorder copies the list. A negative count becomes one that inference refuses. */\n"
            "static tern__attr ints(int n, const int64_t *values)\n"
@@ -467,7 +487,7 @@ static void print_source(void)
     }
 }
 
-/* ---- index ------------------------------------------------------------------------------------------------ */
+/* ---- index --------------------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -482,9 +502,7 @@ static void print_index(void)
     qsort(order, TERN__OP_COUNT, sizeof order[0], by_name);
 
     printf("/* ops_index.c - opcodes by name, and signatures.\n"
-           " *\n"
-           " * Generated from src/graph/ops.def by tools/gen_ops.c; do not edit: change the row and `make generate`. */\n"
-           "/* clang-format off */\n"
+           " *\n" GENERATED "/* clang-format off */\n"
            "#include \"graph/op.h\"\n"
            "\n"
            "_Static_assert(TERN__OP_COUNT == %d, \"ops.def has changed: run `make generate`\");\n"
@@ -505,7 +523,7 @@ static void print_index(void)
     printf("};\n");
 }
 
-/* ---- markdown --------------------------------------------------------------------------------------------- */
+/* ---- markdown ------------------------------------------------------------------------------------------ */
 
 static void print_cost(const tern__op *op)
 {
@@ -525,8 +543,9 @@ static void print_flags(const tern__op *op)
         unsigned flag;
         const char *text;
     } FLAGS[] = {
-        {TERN__ELEMENTWISE, "elementwise"}, {TERN__COMMUTATIVE, "commutative"}, {TERN__VIEW, "view where possible"},
-        {TERN__LEAF, "leaf"},               {TERN__WRITES, "writes its state"},
+        {TERN__ELEMENTWISE, "elementwise"},  {TERN__COMMUTATIVE, "commutative"},
+        {TERN__VIEW, "view where possible"}, {TERN__LEAF, "leaf"},
+        {TERN__WRITES, "writes its state"},
     };
     for (size_t i = 0; i < sizeof FLAGS / sizeof FLAGS[0]; i++) {
         if (op->flags & FLAGS[i].flag)
@@ -534,7 +553,7 @@ static void print_flags(const tern__op *op)
     }
 }
 
-/* "|" would end a table's cell, and "[a](b)" outside code would be a link: descriptions stand in paragraphs. */
+/* Paragraphs, not a table: a "|" in a description would end the cell. */
 static void print_markdown_op(const tern__op *op)
 {
     char signature[TEXT_MAX] = "";
@@ -567,32 +586,36 @@ static void print_markdown_section(const struct item *section)
 
 static void print_markdown(void)
 {
-    printf("<!-- Generated from src/graph/ops.def by tools/gen_ops.c: do not edit, change the row and run `make generate`. -->\n"
-           "\n"
-           "# Operations\n"
-           "\n"
-           "All %d operations of the table `src/graph/ops.def`. For each: what it computes, its signature in the text form\n"
-           "(attributes follow the semicolon with their defaults; operands in brackets may be left out), its C function from\n"
-           "`<tern/ops.h>`, and its row: the rules for shapes and types, the arithmetic it counts for, the reference kernel.\n"
-           "\n"
-           "Shapes follow NumPy: sizes are aligned at the last axis, an axis of size 1 repeats, negative axes count from the\n"
-           "end. The rules for types are explained [at the end](#types).\n",
-           TERN__OP_COUNT);
+    printf(
+        "<!-- " ORIGIN " -->\n"
+        "\n"
+        "# Operations\n"
+        "\n"
+        "All %d operations of the table `src/graph/ops.def`. For each: what it computes, its signature in\n"
+        "the text form (attributes follow the semicolon with their defaults; operands in brackets may be\n"
+        "left out), its C function from `<tern/ops.h>`, and its row: the rules for shapes and types, the\n"
+        "arithmetic it counts for, the reference kernel.\n"
+        "\n"
+        "Shapes follow NumPy: sizes are aligned at the last axis, an axis of size 1 repeats, negative axes\n"
+        "count from the end. The rules for types are explained [at the end](#types).\n",
+        TERN__OP_COUNT);
     for (int i = 0; i < ITEM_COUNT; i++) {
         if (ITEMS[i].op >= 0)
             print_markdown_op(&tern__ops[ITEMS[i].op]);
         else
             print_markdown_section(&ITEMS[i]);
     }
-    printf("\n"
-           "## Types\n"
-           "\n"
-           "Operands are cast as the rule says before the operation runs; the casts are nodes like any other and appear in\n"
-           "the printed graph. `tern_dtype_promote` in `<tern/dtype.h>` states the promoted type of two. The packed types\n"
-           "t2 and t5 are refused unless a rule names them: cast them to i8, or use `ternary_dequantise`.\n"
-           "\n"
-           "| rule | accepts and gives |\n"
-           "|---|---|\n");
+    printf(
+        "\n"
+        "## Types\n"
+        "\n"
+        "Operands are cast as the rule says before the operation runs; the casts are nodes like any other\n"
+        "and appear in the printed graph. `tern_dtype_promote` in `<tern/dtype.h>` states the promoted type\n"
+        "of two. The packed types t2 and t5 are refused unless a rule names them: cast them to i8, or use\n"
+        "`ternary_dequantise`.\n"
+        "\n"
+        "| rule | accepts and gives |\n"
+        "|---|---|\n");
     for (size_t i = 0; i < sizeof DTYPE_RULES / sizeof DTYPE_RULES[0]; i++)
         printf("| `%s` | %s |\n", DTYPE_RULES[i].name, DTYPE_RULES[i].text);
 }
@@ -603,7 +626,10 @@ int main(int argc, char **argv)
         const char *name;
         void (*print)(void);
     } OUTPUTS[] = {
-        {"header", print_header}, {"source", print_source}, {"index", print_index}, {"markdown", print_markdown},
+        {"header", print_header},
+        {"source", print_source},
+        {"index", print_index},
+        {"markdown", print_markdown},
     };
     for (size_t i = 0; argc == 2 && i < sizeof OUTPUTS / sizeof OUTPUTS[0]; i++) {
         if (strcmp(argv[1], OUTPUTS[i].name) != 0)

@@ -1,9 +1,9 @@
 /* ops.h - every operation as a function. docs/ops.md lists the rules for shapes and types.
  *
- * A call records the operation and returns a handle at once; nothing is computed until data is asked for
- * (<tern/tensor.h>). A bad call gives an error tensor that says what was wrong; none returns NULL. Several
- * results go to pointers, of which those that are not wanted may be NULL. Lists are read during the call
- * only. Negative axes count from the end.
+ * A call records the operation and returns a handle at once; nothing is computed until data is
+ * asked for (<tern/tensor.h>). A bad call gives an error tensor that says what was wrong; none
+ * returns NULL. Several results go to pointers, of which those that are not wanted may be NULL.
+ * Lists are read during the call only. Negative axes count from the end.
  *
  * Generated from src/graph/ops.def by tools/gen_ops.c; do not edit: change the row and `make generate`. */
 /* clang-format off */
@@ -296,6 +296,9 @@ TERN_API tern_tensor *tern_rope(tern_tensor *x, tern_tensor *positions, double t
  * kv_heads, d] at slots[r]; position -1 = padding, gives zeros; scale 0 = 1 / sqrt(d) */
 TERN_API tern_tensor *tern_attention(tern_tensor *q, tern_tensor *k, tern_tensor *v, tern_tensor *slots,
                                      tern_tensor *positions, double scale);
+
+/* state with every element replaced by x, which broadcasts to it and is cast to its dtype */
+TERN_API tern_tensor *tern_overwrite(tern_tensor *state, tern_tensor *x);
 
 /* state with x written at the start indices at[rank], which are read when it runs */
 TERN_API tern_tensor *tern_write_slice(tern_tensor *state, tern_tensor *x, tern_tensor *at);

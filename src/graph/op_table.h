@@ -1,12 +1,14 @@
 /* op_table.h - expands ops.def to tern__ops[]. Included by op.c and by tools/gen_ops.c, and by nobody else.
  *
- * The includer first defines TERN__RULE(kind, name): the rule tern__<kind>_<name>, or NULL in the generator, which
+ * The includer first defines TERN__RULE(kind, name): tern__rule_<kind>_<name>, or NULL in the generator, which
  * needs the text of the rows only and has to build when the files that it writes do not. */
 #include <math.h>
 
 #include "graph/op.h"
 
-#define SPEC(label, spec_kind, like, value) {.name = label, .kind = spec_kind, .like_previous = like, .fallback = value}
+/* clang-format off */
+#define SPEC(label, spec_kind, like, value) \
+    {.name = label, .kind = spec_kind, .like_previous = like, .fallback = value}
 
 #define NO_ATTRS {{0}}
 #define ATTRS(...) {__VA_ARGS__, {0}}
@@ -26,21 +28,23 @@
 #define IN(least, most, names) .min_in = least, .max_in = most, .inputs = names
 #define OUT(count, names) .n_out = count, .results = names
 #define COST(rule, factor) .cost = TERN__RULE(cost, rule), .cost_factor = factor, .cost_name = #rule
-#define TERN_OP(id, in, out, attr_list, shape_rule, dtype_rule, op_flags, work_rule, cost_rule, op_kernel, text)    \
-    [TERN__OP_##id] = {.name = #id,                                                                                 \
-                       in,                                                                                          \
-                       out,                                                                                         \
-                       .n_attrs = (int)(sizeof SPECS_##id / sizeof SPECS_##id[0]) - 1,                              \
-                       .attrs = SPECS_##id,                                                                         \
-                       .shape = TERN__RULE(shape, shape_rule),                                                      \
-                       .dtype = TERN__RULE(dtype, dtype_rule),                                                      \
-                       .flags = op_flags,                                                                           \
-                       .work = TERN__RULE(work, work_rule),                                                         \
-                       cost_rule,                                                                                   \
-                       .shape_name = #shape_rule,                                                                   \
-                       .dtype_name = #dtype_rule,                                                                   \
-                       .kernel_name = #op_kernel,                                                                   \
+#define TERN_OP(id, in, out, attr_list, s_rule, d_rule, op_flags, w_rule, cost_rule, op_kernel, text) \
+    [TERN__OP_##id] = {.name = #id,                                                                  \
+                       in,                                                                           \
+                       out,                                                                          \
+                       .n_attrs = (int)(sizeof SPECS_##id / sizeof SPECS_##id[0]) - 1,               \
+                       .attrs = SPECS_##id,                                                          \
+                       .shape = TERN__RULE(shape, s_rule),                                           \
+                       .dtype = TERN__RULE(dtype, d_rule),                                           \
+                       .flags = op_flags,                                                            \
+                       .work = TERN__RULE(work, w_rule),                                             \
+                       cost_rule,                                                                    \
+                       .shape_name = #s_rule,                                                        \
+                       .dtype_name = #d_rule,                                                        \
+                       .kernel_name = #op_kernel,                                                    \
                        .description = text},
+
+/* clang-format on */
 
 const tern__op tern__ops[TERN__OP_COUNT] = {
 #include "graph/ops.def"

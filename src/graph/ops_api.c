@@ -1,4 +1,4 @@
-/* ops_api.c - the functions of <tern/ops.h>: each packs its arguments and hands them to the recorder.
+/* ops_api.c - the functions of <tern/ops.h>: each packs its arguments and calls the recorder.
  *
  * Generated from src/graph/ops.def by tools/gen_ops.c; do not edit: change the row and `make generate`. */
 /* clang-format off */
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "graph/op.h"
-#include "graph/record.h"
+#include "graph/node.h"
 
 /* The recorder copies the list. A negative count becomes one that inference refuses. */
 static tern__attr ints(int n, const int64_t *values)
@@ -721,6 +721,12 @@ tern_tensor *tern_attention(tern_tensor *q, tern_tensor *k, tern_tensor *v, tern
     tern_tensor *const in[] = {q, k, v, slots, positions};
     const tern__attr attrs[] = {{.f = scale}};
     return tern__record(NULL, TERN__OP_attention, 5, in, attrs);
+}
+
+tern_tensor *tern_overwrite(tern_tensor *state, tern_tensor *x)
+{
+    tern_tensor *const in[] = {state, x};
+    return tern__record(NULL, TERN__OP_overwrite, 2, in, NULL);
 }
 
 tern_tensor *tern_write_slice(tern_tensor *state, tern_tensor *x, tern_tensor *at)

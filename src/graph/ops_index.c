@@ -4,7 +4,7 @@
 /* clang-format off */
 #include "graph/op.h"
 
-_Static_assert(TERN__OP_COUNT == 125, "ops.def has changed: run `make generate`");
+_Static_assert(TERN__OP_COUNT == 126, "ops.def has changed: run `make generate`");
 
 const uint16_t tern__op_order[TERN__OP_COUNT] = {
     TERN__OP_abs,
@@ -83,6 +83,7 @@ const uint16_t tern__op_order[TERN__OP_COUNT] = {
     TERN__OP_ne,
     TERN__OP_neg,
     TERN__OP_one_hot,
+    TERN__OP_overwrite,
     TERN__OP_pad,
     TERN__OP_permute,
     TERN__OP_pow,
@@ -255,6 +256,7 @@ const char *const tern__op_signatures[TERN__OP_COUNT] = {
     [TERN__OP_ternary_dequantise] = "ternary_dequantise(t, scale) -> y",
     [TERN__OP_rope] = "rope(x, positions; theta:float=10000, dims:int=0, interleaved:bool=false) -> y",
     [TERN__OP_attention] = "attention(q, k, v, slots, positions; scale:float=0) -> y",
+    [TERN__OP_overwrite] = "overwrite(state, x) -> y",
     [TERN__OP_write_slice] = "write_slice(state, x, at) -> y",
     [TERN__OP_write_rows] = "write_rows(state, x, slots, positions) -> y",
     [TERN__OP_conv2d] = "conv2d(x, weight, [bias]; stride_h:int=1, stride_w:int=1, pad_h:int=0, pad_w:int=0, dilation_h:int=1, dilation_w:int=1, groups:int=1, nhwc:bool=false) -> y",
