@@ -28,6 +28,7 @@ TERN_API tern_status tern_compile(tern_ctx *ctx, int n, tern_tensor *const *outp
 
 TERN_API void tern_program_free(tern_program *program);     /* NULL is fine; execs of it must be gone */
 
+/* What must be bound when it runs: the graph's inputs, and constants that were given without data. */
 TERN_API int tern_program_inputs(const tern_program *program);
 TERN_API int tern_program_outputs(const tern_program *program);
 TERN_API tern_status tern_program_input(const tern_program *program, int i, tern_port *out);
@@ -42,22 +43,30 @@ typedef struct tern_program_info {
 } tern_program_info;
 TERN_API void tern_program_get_info(const tern_program *program, tern_program_info *out);
 
-/* One step of the plan, for people and tools. Strings live as long as the program. */
+/* One step of the plan, for people and tools. Strings are static. */
 typedef struct tern_step_info {
     const char *op, *kernel, *isa;
-    const char *result;         /* its first result, as the text form names it: "%3" */
-    const char *operands;       /* "%x f32[4,8] input, %1 f32[8] arena+256"          */
-    int threads;                /* how many may share it                             */
-    uint64_t flops, bytes;
-    size_t arena_offset;        /* of the first result; SIZE_MAX if not in the arena */
-    size_t result_bytes;
+    int threads;                /* how many may share it */
+    int n_operands, n_results;
+    uint64_t flops, bytes;      /* estimates */
 } tern_step_info;
 TERN_API tern_status tern_program_step(const tern_program *program, int i, tern_step_info *out);
 
+/* Operand i of a step: its operands come first, then its results. */
+typedef struct tern_operand_info {
+    char name[64];              /* as the text form names the value, without '%'; long names are cut */
+    tern_port port;             /* dtype and shape; port.name is NULL */
+    const char *place;          /* "input", "constant", "state", "output" or "arena"; static */
+    size_t offset;              /* bytes from the start of that place */
+    size_t bytes;               /* of the contiguous form */
+} tern_operand_info;
+TERN_API tern_status tern_program_operand(const tern_program *program, int step, int i, tern_operand_info *out);
+
+/* States start as copies of the data they had when the program was compiled (zeros if none) and belong to the exec. */
 TERN_API tern_status tern_exec_create(tern_ctx *ctx, const tern_program *program, tern_exec **out);
 TERN_API void tern_exec_free(tern_exec *exec);      /* NULL is fine */
 
-/* Runs with inputs[i] bound to input i (evaluated if need be; dtype and shape must match) and makes outputs[j],
+/* Runs with inputs[i] bound to input i of the program (evaluated if need be; dtype and shape must match) and makes outputs[j],
  * new evaluated tensors owned like any other (see <tern/context.h>). */
 TERN_API tern_status tern_exec_run(tern_exec *exec, int n_in, tern_tensor *const *inputs, int n_out,
                                    tern_tensor **outputs);

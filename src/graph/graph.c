@@ -37,7 +37,7 @@ void tern__graph_reset(tern_graph *g)
     drop_leaves(g);
     tern__arena_reset(&g->arena);
     g->name = "graph";
-    g->n_nodes = g->n_values = g->n_leaves = g->n_outputs = 0;
+    g->n_nodes = g->n_values = g->n_leaves = g->n_outputs = g->n_writes = 0;
 }
 
 static bool room(void **items, uint32_t *capacity, size_t need, size_t bytes_each)
@@ -107,6 +107,7 @@ tern_status tern__graph_add(tern_graph *g, tern__opcode op, uint32_t n_in, const
     for (uint32_t i = 0; i < n_out; i++)
         g->values[out + i] = (tern__value){.type = types[i], .node = node, .result = i, .name = NULL};
     g->n_values += n_out;
+    g->n_writes += (tern__ops[op].flags & TERN__WRITES) != 0;
     *first_result = out;
     return TERN_OK;
 }
@@ -141,14 +142,19 @@ tern_status tern__graph_add_output(tern_graph *g, tern__id value, const char *na
 {
     if (!room((void **)&g->outputs, &g->cap_outputs, (size_t)g->n_outputs + 1, sizeof *g->outputs))
         return tern__out_of_memory(sizeof *g->outputs);
-    char number[16];
-    if (!name) {
-        snprintf(number, sizeof number, "%u", g->n_outputs);
-        name = number;
+    /* Lazy evaluation names nothing and has few outputs: no formatting, no copy. */
+    static const char *const small[] = {"0", "1", "2", "3", "4", "5", "6", "7"};
+    const char *own = !name && g->n_outputs < TERN__COUNT(small) ? small[g->n_outputs] : NULL;
+    if (!own) {
+        char number[16];
+        if (!name) {
+            snprintf(number, sizeof number, "%u", g->n_outputs);
+            name = number;
+        }
+        own = tern__arena_strndup(&g->arena, name, strlen(name));
+        if (!own)
+            return tern__out_of_memory(strlen(name));
     }
-    const char *own = tern__arena_strndup(&g->arena, name, strlen(name));
-    if (!own)
-        return tern__out_of_memory(strlen(name));
     g->outputs[g->n_outputs++] = (tern__output){.value = value, .name = own};
     return TERN_OK;
 }
@@ -186,6 +192,54 @@ bool tern__graph_equal(const tern_graph *a, const tern_graph *b, bool by_structu
         if (a->outputs[i].value != b->outputs[i].value || strcmp(a->outputs[i].name, b->outputs[i].name) != 0)
             return false;
     return true;
+}
+
+static tern_status clone_node(const tern_graph *from, const tern__gnode *node, tern_graph *to)
+{
+    tern__id value;
+    if (node->leaf != TERN__NO_ID) {
+        const tern__leaf *leaf = &from->leaves[node->leaf];
+        TERN_TRY(tern__graph_add_leaf(to, node->op, node->attrs[0].text, &from->values[node->out].type, leaf->storage,
+                                      &leaf->layout, &value));
+    } else {
+        tern__type small[8];
+        tern__type *types = node->n_out <= 8 ? small : tern__arena_alloc(&to->arena, node->n_out * sizeof *types);
+        if (!types)
+            return tern__out_of_memory(node->n_out * sizeof *types);
+        for (uint32_t i = 0; i < node->n_out; i++)
+            types[i] = from->values[node->out + i].type;
+        TERN_TRY(tern__graph_add(to, node->op, node->n_in, node->in, node->attrs, node->n_out, types, &value));
+    }
+    for (uint32_t i = 0; i < node->n_out; i++) {
+        const char *name = from->values[node->out + i].name;
+        if (!name)
+            continue;
+        to->values[value + i].name = tern__arena_strndup(&to->arena, name, strlen(name));
+        if (!to->values[value + i].name)
+            return tern__out_of_memory(strlen(name));
+    }
+    return TERN_OK;
+}
+
+tern_status tern__graph_clone(const tern_graph *from, tern_graph *to)
+{
+    to->ctx = from->ctx;
+    to->name = tern__arena_strndup(&to->arena, from->name, strlen(from->name));
+    if (!to->name)
+        return tern__out_of_memory(strlen(from->name));
+    TERN_TRY(tern__graph_reserve(to, from->n_nodes, from->n_values));
+    for (uint32_t i = 0; i < from->n_nodes; i++)
+        TERN_TRY(clone_node(from, &from->nodes[i], to));
+    for (uint32_t i = 0; i < from->n_outputs; i++)
+        TERN_TRY(tern__graph_add_output(to, from->outputs[i].value, from->outputs[i].name));
+    return TERN_OK;
+}
+
+uint32_t tern__graph_written_leaf(const tern_graph *g, const tern__gnode *node)
+{
+    while (tern__ops[node->op].flags & (TERN__WRITES | TERN__VIEW))
+        node = &g->nodes[g->values[node->in[0]].node];
+    return node->leaf;
 }
 
 tern_status tern__graph_new(struct tern_ctx *ctx, tern_graph **out)

@@ -53,6 +53,7 @@ struct tern_graph {
     tern__leaf *leaves;
     tern__output *outputs;
     uint32_t n_nodes, n_values, n_leaves, n_outputs;
+    uint32_t n_writes;          /* nodes whose op has TERN__WRITES */
     uint32_t cap_nodes, cap_values, cap_leaves, cap_outputs;
     struct tern_ctx *ctx;       /* owner of the pool that constants written in text live in */
 };
@@ -84,6 +85,13 @@ tern_status tern__attrs_copy(tern__arena *arena, const tern__op *op, const tern_
 /* Structure equal: ops, attributes, types, edges, leaf kinds and names, outputs. For constants also identity of
  * their data (same storage and layout) unless `by_structure`. */
 bool tern__graph_equal(const tern_graph *a, const tern_graph *b, bool by_structure);
+
+/* A copy of `from` in `to` (freshly initialised), with references of its own to the storages. */
+tern_status tern__graph_clone(const tern_graph *from, tern_graph *to);
+
+/* The leaf that a node with TERN__WRITES updates, through views and earlier updates; TERN__NO_ID if its target is an
+ * intermediate. */
+uint32_t tern__graph_written_leaf(const tern_graph *g, const tern__gnode *node);
 
 /* Heap-allocated graphs for the public API: tern_graph_free undoes it. */
 tern_status tern__graph_new(struct tern_ctx *ctx, tern_graph **out);

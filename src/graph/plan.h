@@ -1,5 +1,6 @@
 /* plan.h - a compiled graph: steps in the order in which they run, operands with their places. Immutable; printed,
- * explained, profiled and executed, but never interpreted by op-specific code. */
+ * explained, profiled and executed, but never interpreted by op-specific code. A plan points into its graph and lives
+ * no longer. */
 #ifndef TERN_GRAPH_PLAN_H
 #define TERN_GRAPH_PLAN_H
 
@@ -15,12 +16,12 @@ typedef enum tern__space {
 } tern__space;
 
 typedef struct tern__operand {
-    tern__type type;
-    tern__layout layout;        /* inside the block; layout.offset is included in `byte_offset` already */
+    const tern__type *type;     /* of the graph's value */
+    const int64_t *strides;     /* (rank) in units */
     tern__space space;
     uint32_t index;
     size_t byte_offset;         /* of element [0,0,...] from the start of the block */
-    tern__id value;             /* of the graph, for people */
+    tern__id value;             /* of the graph */
 } tern__operand;
 
 typedef struct tern__step {
@@ -37,21 +38,17 @@ typedef struct tern__step {
     tern__id node;
 } tern__step;
 
-/* A block that outlives the run. */
-typedef struct tern__block {
-    size_t bytes;
-} tern__block;
-
 /* A result that leaves the plan: where it is. */
 typedef struct tern__result {
-    tern__operand at;           /* a leaf for outputs that are views of inputs or updated states */
+    tern__operand at;           /* in a leaf for outputs that are views of inputs, or updated states */
+    tern__layout layout;        /* inside that leaf or block */
     const char *name;
 } tern__result;
 
 typedef struct tern__plan {
     tern__step *steps;
     tern__operand *operands;
-    tern__block *blocks;        /* outputs to allocate before a run */
+    size_t *block_bytes;        /* (n_blocks) output blocks to allocate before a run */
     tern__result *results;      /* one per graph output */
     uint32_t n_steps, n_operands, n_blocks, n_results;
     size_t arena_bytes;         /* scratch included */

@@ -1,0 +1,94 @@
+/* cpu.c - the CPU as a device. */
+#include "devices/cpu/cpu.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "devices/cpu/kernels.h"
+
+extern const tern__device_ops tern__device_cpu;
+
+static tern_status choose(const tern__target *target, const tern__call *call, tern__choice *out)
+{
+    const tern__device *device = target->data;
+    const tern__kernel *kernel = tern__cpu_kernel(call, device->isa_mask);
+    TERN__FAIL_IF(!kernel, TERN_UNSUPPORTED, "%s: the CPU has no kernel for it", call->op->name);
+    *out = (tern__choice){.kernel = kernel, .name = kernel->name, .isa = tern__isa_name(kernel->isa),
+                          .scratch_bytes = kernel->scratch ? kernel->scratch(call->n_in, call->in, call->attrs) : 0};
+    return TERN_OK;
+}
+
+static void destroy(tern__device *device)
+{
+    if (!device)
+        return;
+    tern__threads_destroy(device->threads);
+    tern__free(device->buffers);
+    tern__free(device);
+}
+
+static tern_status create(const tern__device_options *options, tern__device **out)
+{
+    tern__device *device = tern__alloc_zero(1, sizeof *device);
+    if (!device)
+        return tern__out_of_memory(sizeof *device);
+    tern_status status = tern__threads_create(options->threads, &device->threads);
+    if (status != TERN_OK) {
+        destroy(device);
+        return status;
+    }
+    device->isa_mask = tern__isa_mask_capped(tern__cpu(), options->isa_cap);
+    device->target = (tern__target){.name = "cpu", .workers = options->threads, .choose = choose, .data = device};
+    *out = device;
+    return TERN_OK;
+}
+
+static const tern__target *target_of(const tern__device *device)
+{
+    return &device->target;
+}
+
+/* Names of the levels in `mask`, space-separated. Written once, at the first call; later calls write the same text. */
+static const char *isa_names(uint32_t mask)
+{
+    static _Thread_local char names[128];
+    size_t used = 0;
+    names[0] = '\0';
+    for (int i = 0; i < TERN__ISA_COUNT; i++) {
+        if (!(mask & (1u << i)))
+            continue;
+        const char *name = tern__isa_name((tern__isa)i);
+        size_t length = strlen(name);
+        if (used + length + 2 > sizeof names)
+            break;
+        if (used)
+            names[used++] = ' ';
+        memcpy(names + used, name, length + 1);
+        used += length;
+    }
+    return names;
+}
+
+static void describe(tern_device_info *out)
+{
+    const tern__cpu_info *cpu = tern__cpu();
+    long pages = sysconf(_SC_PHYS_PAGES);
+    *out = (tern_device_info){.name = "cpu", .backend = "native", .model = cpu->model,
+                              .isa = tern__isa_name(cpu->best), .isa_available = isa_names(cpu->isa_mask),
+                              .cores_online = cpu->cores_online, .cores_usable = cpu->cores_usable,
+                              .cores_reason = cpu->cores_reason,
+                              .memory_bytes = pages > 0 ? (int64_t)pages * (int64_t)tern__page_size() : 0,
+                              .l1d_bytes = cpu->l1d_bytes, .l2_bytes = cpu->l2_bytes, .l3_bytes = cpu->l3_bytes};
+}
+
+const tern__device_ops tern__device_cpu = {
+    .name = "cpu",
+    .backend = "native",
+    .create = create,
+    .destroy = destroy,
+    .target = target_of,
+    .run = tern__cpu_run,
+    .describe = describe,
+};

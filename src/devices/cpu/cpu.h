@@ -1,0 +1,18 @@
+/* cpu.h - the CPU device: threads and the target it shows to the compiler. Private to devices/cpu. */
+#ifndef TERN_DEVICES_CPU_CPU_H
+#define TERN_DEVICES_CPU_CPU_H
+
+#include "base/threads.h"
+#include "devices/device.h"
+
+struct tern__device {
+    tern__target target;
+    uint32_t isa_mask;
+    tern__threads *threads;
+    void *buffers;              /* operands of the plan that runs, reused from run to run */
+    size_t cap_buffers;
+};
+
+tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, const tern__bindings *bindings);
+
+#endif

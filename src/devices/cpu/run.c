@@ -1,0 +1,116 @@
+/* run.c - executes a plan: one parallel region in which the workers walk the steps together.
+ *
+ * A step that is shared has a barrier before and after it; consecutive steps that are not run on worker 0 without
+ * meeting. When no step is shared the calling thread runs everything and no worker wakes. */
+#include <inttypes.h>
+#include <stdatomic.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/trace.h"
+#include "devices/cpu/cpu.h"
+#include "kernels/kernel.h"
+
+typedef struct run {
+    tern__device *device;
+    const tern__plan *plan;
+    const tern__buffer *buffers;    /* (n_operands) */
+    char *scratch;
+    _Atomic(int) failed;            /* set once, by the first worker that fails */
+    tern_status status;             /* of that worker */
+    const tern__step *step;
+    tern__fault fault;
+} run;
+
+static void fill_buffers(const tern__plan *plan, const tern__bindings *bindings, tern__buffer *buffers)
+{
+    for (uint32_t i = 0; i < plan->n_operands; i++) {
+        const tern__operand *operand = &plan->operands[i];
+        char *base = operand->space == TERN__SPACE_ARENA  ? bindings->arena
+                     : operand->space == TERN__SPACE_LEAF ? bindings->leaves[operand->index]
+                                                          : bindings->blocks[operand->index];
+        buffers[i] = (tern__buffer){.data = base + operand->byte_offset, .type = operand->type,
+                                    .strides = operand->strides};
+    }
+}
+
+static void run_part(run *r, uint32_t number, int part, int parts)
+{
+    const tern__step *step = &r->plan->steps[number];
+    int64_t begin = step->work / parts * part + (part < step->work % parts ? part : step->work % parts);
+    int64_t end = begin + step->work / parts + (part < step->work % parts);
+    if (begin >= end)
+        return;
+    uint64_t start = tern__trace_begin();
+    const tern__buffer *operands = r->buffers + step->operands;
+    tern__kernel_args args = {.n_in = (int)step->n_in, .n_out = (int)step->n_out, .in = operands,
+                              .out = operands + step->n_in, .attrs = step->attrs,
+                              .scratch = r->scratch + (size_t)part * r->plan->scratch_stride};
+    tern_status status = step->kernel->run(&args, begin, end);
+    if (TERN__UNLIKELY(status != TERN_OK)) {
+        int expected = 0;
+        if (atomic_compare_exchange_strong(&r->failed, &expected, 1)) {
+            r->status = status;
+            r->step = step;
+            r->fault = args.fault;
+        }
+    }
+    tern__trace_end(start, tern__ops[step->op].name, "step", number, step->flops / (uint64_t)parts,
+                    step->bytes / (uint64_t)parts);
+}
+
+static bool stopped(run *r)
+{
+    return TERN__UNLIKELY(atomic_load_explicit(&r->failed, memory_order_relaxed) != 0);
+}
+
+static void run_alone(run *r)
+{
+    for (uint32_t s = 0; s < r->plan->n_steps && !stopped(r); s++)
+        run_part(r, s, 0, 1);
+}
+
+static void run_shared(void *arg, int worker, int workers)
+{
+    run *r = arg;
+    bool together = true; /* nobody is ahead: no barrier is needed */
+    for (uint32_t s = 0; s < r->plan->n_steps; s++) {
+        int parts = r->plan->steps[s].parts < workers ? r->plan->steps[s].parts : workers;
+        if (parts == 1) {
+            if (worker == 0 && !stopped(r))
+                run_part(r, s, 0, 1);
+            together = false;
+            continue;
+        }
+        if (!together)
+            tern__threads_barrier(r->device->threads);
+        if (worker < parts && !stopped(r))
+            run_part(r, s, worker, parts);
+        tern__threads_barrier(r->device->threads);
+        together = true;
+    }
+}
+
+static tern_status report(const run *r)
+{
+    const char *op = tern__ops[r->step->op].name;
+    if (r->status == TERN_OUT_OF_RANGE)
+        return tern__fail(TERN_OUT_OF_RANGE, "%s: index %" PRId64 " is outside [0, %" PRId64 ")", op, r->fault.value,
+                          r->fault.limit);
+    return tern__fail(r->status, "%s: kernel %s failed", op, r->step->kernel_name);
+}
+
+tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, const tern__bindings *bindings)
+{
+    if (!tern__grow(&device->buffers, &device->cap_buffers, plan->n_operands, sizeof(tern__buffer)))
+        return tern__out_of_memory(plan->n_operands * sizeof(tern__buffer));
+    tern__buffer *buffers = device->buffers;
+    fill_buffers(plan, bindings, buffers);
+    run r = {.device = device, .plan = plan, .buffers = buffers,
+             .scratch = bindings->arena ? (char *)bindings->arena + plan->scratch_offset : NULL};
+    if (plan->workers == 1)
+        run_alone(&r);
+    else
+        tern__threads_run(device->threads, plan->workers, run_shared, &r);
+    return stopped(&r) ? report(&r) : TERN_OK;
+}

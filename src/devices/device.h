@@ -1,0 +1,40 @@
+/* device.h - what the runtime asks of a device. One row in devices.def and one folder make a new one. */
+#ifndef TERN_DEVICES_DEVICE_H
+#define TERN_DEVICES_DEVICE_H
+
+#include <tern/catalog.h>
+
+#include "base/cpu.h"
+#include "graph/plan.h"
+#include "graph/target.h"
+
+typedef struct tern__device tern__device;
+
+typedef struct tern__device_options {
+    int threads;                /* >= 1 */
+    tern__isa isa_cap;          /* nothing above this level is used */
+} tern__device_options;
+
+/* Addresses for one run of a plan: (n_leaves of the graph), (n_blocks of the plan), and an arena of arena_bytes. */
+typedef struct tern__bindings {
+    void *const *leaves;
+    void *const *blocks;
+    void *arena;
+} tern__bindings;
+
+typedef struct tern__device_ops {
+    const char *name;           /* "cpu" */
+    const char *backend;        /* "native" */
+    tern_status (*create)(const tern__device_options *options, tern__device **out);
+    void (*destroy)(tern__device *device);
+    const tern__target *(*target)(const tern__device *device);
+    /* Runs every step. A kernel that finds bad data (an index out of range) stops the run with a sentence. */
+    tern_status (*run)(tern__device *device, const tern__plan *plan, const tern__bindings *bindings);
+    void (*describe)(tern_device_info *out);    /* without a device: what is there */
+} tern__device_ops;
+
+/* The table of devices.def. */
+extern const tern__device_ops *const tern__devices[];
+extern const int tern__n_devices;
+
+#endif

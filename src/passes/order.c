@@ -1,0 +1,148 @@
+/* order.c - the order in which nodes run. Recorded order is topological already; only a node that overwrites its
+ * operand adds a demand: everything that reads the old value runs before it. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "passes/pass.h"
+
+tern_status tern__pass_order(tern__compilation *c);
+
+/* The value whose buffer `value` may lie in, following views towards their base. */
+static tern__id base_of(const tern_graph *g, tern__id value)
+{
+    for (;;) {
+        const tern__gnode *node = &g->nodes[g->values[value].node];
+        if (!(tern__ops[node->op].flags & TERN__VIEW))
+            return value;
+        value = node->in[0];
+    }
+}
+
+/* Readers of each written value, as linked lists: entry e is read by node `reader[e]`. */
+typedef struct readers {
+    uint32_t *head;     /* (n_values) first entry, or TERN__NO_ID */
+    uint32_t *next;     /* (entries) */
+    tern__id *reader;   /* (entries) */
+} readers;
+
+static tern_status find_readers(tern__compilation *c, readers *out)
+{
+    const tern_graph *g = c->graph;
+    size_t entries = 0;
+    for (uint32_t n = 0; n < g->n_nodes; n++)
+        entries += g->nodes[n].n_in;
+    out->head = tern__arena_alloc(c->arena, g->n_values * sizeof *out->head);
+    out->next = tern__arena_alloc(c->arena, entries * sizeof *out->next);
+    out->reader = tern__arena_alloc(c->arena, entries * sizeof *out->reader);
+    if (!out->head || !out->next || !out->reader)
+        return tern__out_of_memory(entries * sizeof *out->next);
+    memset(out->head, 0xff, g->n_values * sizeof *out->head);
+    uint32_t e = 0;
+    for (uint32_t n = 0; n < g->n_nodes; n++) {
+        const tern__gnode *node = &g->nodes[n];
+        for (uint32_t i = 0; i < node->n_in; i++, e++) {
+            tern__id base = base_of(g, node->in[i]);
+            out->reader[e] = n;
+            out->next[e] = out->head[base];
+            out->head[base] = e;
+        }
+    }
+    return TERN_OK;
+}
+
+enum { WAITING, OPEN, DONE };
+
+typedef struct walk {
+    tern__compilation *c;
+    readers readers;
+    uint8_t *state;     /* (n_nodes) */
+    tern__id *stack;
+    size_t n_stack, cap_stack;
+    uint32_t n_order;
+} walk;
+
+static tern_status want(walk *w, tern__id node)
+{
+    if (w->state[node] == DONE)
+        return TERN_OK;
+    if (w->state[node] == OPEN)
+        return tern__fail(TERN_UNSUPPORTED,
+                          "%s reads the old value of a state after it was overwritten: read it before the write",
+                          tern__ops[w->c->graph->nodes[node].op].name);
+    if (!tern__grow((void **)&w->stack, &w->cap_stack, w->n_stack + 1, sizeof *w->stack))
+        return tern__out_of_memory(sizeof *w->stack);
+    w->stack[w->n_stack++] = node;
+    return TERN_OK;
+}
+
+/* Asks for the nodes that read `value`, except `writer`. */
+static tern_status want_readers(walk *w, tern__id value, tern__id writer)
+{
+    for (uint32_t e = w->readers.head[value]; e != TERN__NO_ID; e = w->readers.next[e])
+        if (w->readers.reader[e] != writer)
+            TERN_TRY(want(w, w->readers.reader[e]));
+    return TERN_OK;
+}
+
+/* Asks for everything that must run before `node`. */
+static tern_status want_before(walk *w, tern__id id)
+{
+    const tern_graph *g = w->c->graph;
+    const tern__gnode *node = &g->nodes[id];
+    for (uint32_t i = node->n_in; i-- > 0;)
+        TERN_TRY(want(w, g->values[node->in[i]].node));
+    if (!(tern__ops[node->op].flags & TERN__WRITES))
+        return TERN_OK;
+    tern__id base = base_of(g, node->in[0]);
+    TERN_TRY(want_readers(w, base, id));
+    /* Other leaves may be views of the same storage. */
+    uint32_t leaf = g->nodes[g->values[base].node].leaf;
+    const tern__storage *storage = leaf == TERN__NO_ID ? NULL : g->leaves[leaf].storage;
+    for (uint32_t l = 0; storage && l < g->n_leaves; l++)
+        if (l != leaf && g->leaves[l].storage == storage)
+            TERN_TRY(want_readers(w, g->nodes[g->leaves[l].node].out, id));
+    return TERN_OK;
+}
+
+static tern_status visit(walk *w, tern__id root)
+{
+    TERN_TRY(want(w, root));
+    while (w->n_stack > 0) {
+        tern__id id = w->stack[w->n_stack - 1];
+        if (w->state[id] == WAITING) {
+            w->state[id] = OPEN;
+            size_t before = w->n_stack;
+            TERN_TRY(want_before(w, id));
+            if (w->n_stack > before)
+                continue;
+        }
+        w->n_stack--;
+        if (w->state[id] == OPEN) {
+            w->state[id] = DONE;
+            w->c->order[w->n_order++] = id;
+        }
+    }
+    return TERN_OK;
+}
+
+tern_status tern__pass_order(tern__compilation *c)
+{
+    uint32_t n = c->graph->n_nodes;
+    c->order = tern__arena_alloc(c->arena, n * sizeof *c->order);
+    if (!c->order)
+        return tern__out_of_memory(n * sizeof *c->order);
+    if (c->graph->n_writes == 0) {
+        for (uint32_t i = 0; i < n; i++)
+            c->order[i] = i;
+        return TERN_OK;
+    }
+    walk w = {.c = c, .state = tern__arena_alloc_zero(c->arena, n, 1)};
+    if (!w.state)
+        return tern__out_of_memory(n);
+    tern_status status = find_readers(c, &w.readers);
+    for (uint32_t i = 0; i < n && status == TERN_OK; i++)
+        status = visit(&w, i);
+    tern__free(w.stack);
+    return status;
+}

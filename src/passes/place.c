@@ -1,0 +1,173 @@
+/* place.c - which buffer each value lies in, and how. Views and updates share the buffer of their operand; every other
+ * result gets one of its own. Also finds how long each buffer is in use. */
+#include <string.h>
+
+#include "base/status.h"
+#include "passes/pass.h"
+
+tern_status tern__pass_place(tern__compilation *c);
+
+static void own_buffer(const tern_graph *g, tern__id value, tern__place *places)
+{
+    places[value] = (tern__place){.root = value, .first = UINT32_MAX, .last = 0};
+    tern__layout_contiguous(&g->values[value].type, &places[value].layout);
+}
+
+static void place_leaf(const tern_graph *g, const tern__gnode *node, tern__place *places)
+{
+    places[node->out] = (tern__place){.root = node->out, .first = UINT32_MAX, .last = 0,
+                                      .layout = g->leaves[node->leaf].layout};
+}
+
+/* Shares operand 0's buffer if the layout allows; false: the view must be a copy. */
+static bool place_view(const tern_graph *g, const tern__gnode *node, tern__place *places)
+{
+    const tern__place *from = &places[node->in[0]];
+    tern__layout layout;
+    if (!tern__op_view(&tern__ops[node->op], node->attrs, &g->values[node->in[0]].type, &from->layout,
+                       &g->values[node->out].type, &layout))
+        return false;
+    places[node->out] = (tern__place){.root = from->root, .layout = layout};
+    return true;
+}
+
+static bool is_graph_output(const tern_graph *g, tern__id root, const tern__place *places, tern__id writer_result)
+{
+    for (uint32_t i = 0; i < g->n_outputs; i++) {
+        tern__id value = g->outputs[i].value;
+        if (value < writer_result && places[value].root == root)
+            return true;
+    }
+    return false;
+}
+
+static tern_status place_update(const tern_graph *g, const tern__gnode *node, tern__place *places)
+{
+    const char *op = tern__ops[node->op].name;
+    const tern__place *from = &places[node->in[0]];
+    const tern__type *type = &g->values[node->in[0]].type;
+    const tern__gnode *base = &g->nodes[g->values[from->root].node];
+    TERN__FAIL_IF(base->leaf != TERN__NO_ID && base->op != TERN__OP_state, TERN_UNSUPPORTED,
+                  "%s: the target is an %s of the program: use a state, or write into a copy (contiguous)", op,
+                  tern__ops[base->op].name);
+    TERN__FAIL_IF(base->leaf == TERN__NO_ID && is_graph_output(g, from->root, places, node->out), TERN_UNSUPPORTED,
+                  "%s: the old value of the target is an output too: write into a copy (contiguous)", op);
+    for (int i = 0; i < type->rank; i++)
+        TERN__FAIL_IF(from->layout.strides[i] == 0 && type->shape[i] > 1, TERN_UNSUPPORTED,
+                      "%s: the target is a broadcast view: write into a copy (contiguous)", op);
+    places[node->out] = (tern__place){.root = from->root, .layout = from->layout};
+    return TERN_OK;
+}
+
+/* May the elementwise node `producer` write straight into the target of `update`, an overwrite that follows it at once
+ * and is the only reader of its result? Operands that share memory with the target must be the very same view of it:
+ * then element i is read before it is written. */
+static bool writes_through(const tern_graph *g, const tern__gnode *producer, const tern__gnode *update,
+                           const tern__place *places, const uint32_t *uses)
+{
+    if (!(tern__ops[producer->op].flags & TERN__ELEMENTWISE) || producer->n_out != 1 ||
+        update->op != TERN__OP_overwrite || update->in[1] != producer->out || update->in[0] > producer->out ||
+        uses[producer->out] != 1 ||
+        !tern__type_equal(&g->values[producer->out].type, &g->values[update->out].type))
+        return false;
+    const tern__place *target = &places[update->in[0]];
+    const tern__type *type = &g->values[update->in[0]].type;
+    uint32_t target_leaf = g->nodes[g->values[target->root].node].leaf;
+    for (uint32_t i = 0; i < producer->n_in; i++) {
+        const tern__place *operand = &places[producer->in[i]];
+        const tern__type *operand_type = &g->values[producer->in[i]].type;
+        uint32_t leaf = g->nodes[g->values[operand->root].node].leaf;
+        bool same_memory = operand->root == target->root ||
+                           (leaf != TERN__NO_ID && target_leaf != TERN__NO_ID && g->leaves[leaf].storage &&
+                            g->leaves[leaf].storage == g->leaves[target_leaf].storage);
+        if (same_memory && !tern__layout_same(operand_type, &operand->layout, type, &target->layout) &&
+            tern__layout_overlap(operand_type, &operand->layout, type, &target->layout))
+            return false;
+    }
+    return true;
+}
+
+static void touch(tern__place *root, uint32_t step)
+{
+    if (step < root->first)
+        root->first = step;
+    if (step > root->last)
+        root->last = step;
+}
+
+static void touch_operands(const tern__gnode *node, tern__place *places, uint32_t step)
+{
+    for (uint32_t i = 0; i < node->n_in; i++)
+        touch(&places[places[node->in[i]].root], step);
+    for (uint32_t i = 0; i < node->n_out; i++)
+        touch(&places[places[node->out + i].root], step);
+}
+
+/* How often each value is read; outputs count. Only graphs with updates need it. */
+static tern_status count_uses(tern__compilation *c, uint32_t **out)
+{
+    const tern_graph *g = c->graph;
+    uint32_t *uses = tern__arena_alloc_zero(c->arena, g->n_values, sizeof *uses);
+    if (!uses)
+        return tern__out_of_memory(g->n_values * sizeof *uses);
+    for (uint32_t n = 0; n < g->n_nodes; n++)
+        for (uint32_t i = 0; i < g->nodes[n].n_in; i++)
+            uses[g->nodes[n].in[i]]++;
+    for (uint32_t i = 0; i < g->n_outputs; i++)
+        uses[g->outputs[i].value]++;
+    *out = uses;
+    return TERN_OK;
+}
+
+static tern_status place_node(tern__compilation *c, tern__id id, const tern__gnode *next, const uint32_t *uses,
+                              uint32_t *steps, uint32_t *operands)
+{
+    const tern_graph *g = c->graph;
+    const tern__gnode *node = &g->nodes[id];
+    const tern__op *op = &tern__ops[node->op];
+    c->needs_step[id] = false;
+    if (node->leaf != TERN__NO_ID) {
+        place_leaf(g, node, c->places);
+        return TERN_OK;
+    }
+    if ((op->flags & TERN__VIEW) && place_view(g, node, c->places))
+        return TERN_OK;
+    if (op->flags & TERN__WRITES) {
+        TERN_TRY(place_update(g, node, c->places));
+        if (node->op == TERN__OP_overwrite && c->places[node->in[1]].root == c->places[node->out].root &&
+            tern__layout_same(&g->values[node->in[1]].type, &c->places[node->in[1]].layout,
+                              &g->values[node->out].type, &c->places[node->out].layout))
+            return TERN_OK; /* written through by its producer */
+    } else if (next && writes_through(g, node, next, c->places, uses)) {
+        const tern__place *target = &c->places[next->in[0]];
+        c->places[node->out] = (tern__place){.root = target->root, .layout = target->layout};
+    } else {
+        for (uint32_t i = 0; i < node->n_out; i++)
+            own_buffer(g, node->out + i, c->places);
+    }
+    c->needs_step[id] = true;
+    touch_operands(node, c->places, (*steps)++);
+    *operands += node->n_in + node->n_out;
+    return TERN_OK;
+}
+
+tern_status tern__pass_place(tern__compilation *c)
+{
+    const tern_graph *g = c->graph;
+    c->places = tern__arena_alloc(c->arena, g->n_values * sizeof *c->places);
+    c->needs_step = tern__arena_alloc(c->arena, g->n_nodes);
+    if (!c->places || !c->needs_step)
+        return tern__out_of_memory(g->n_values * sizeof *c->places);
+    uint32_t steps = 0, operands = 0, *uses = NULL;
+    if (g->n_writes > 0)
+        TERN_TRY(count_uses(c, &uses));
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const tern__gnode *next = uses && i + 1 < g->n_nodes ? &g->nodes[c->order[i + 1]] : NULL;
+        TERN_TRY(place_node(c, c->order[i], next, uses, &steps, &operands));
+    }
+    for (uint32_t i = 0; i < g->n_outputs; i++)
+        c->places[c->places[g->outputs[i].value].root].is_output = true;
+    c->plan->n_steps = steps;
+    c->plan->n_operands = operands;
+    return TERN_OK;
+}

@@ -1,0 +1,89 @@
+/* context.c - making and freeing contexts. */
+#include "runtime/context.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/status.h"
+
+tern_ctx_options tern_ctx_options_default(void)
+{
+    return (tern_ctx_options){.threads = 0, .cpu = NULL, .pool = tern_pool_options_default()};
+}
+
+static const tern__evaluator evaluator = {.eval = tern__eval};
+
+enum { MOST_THREADS = 1024 };
+
+static tern_status device_options(const tern_ctx_options *options, tern__device_options *out)
+{
+    const tern__cpu_info *cpu = tern__cpu();
+    TERN__FAIL_IF(options->threads < 0 || options->threads > MOST_THREADS, TERN_INVALID_ARGUMENT,
+                  "context: threads is %d, must be 0 (automatic) to %d", options->threads, MOST_THREADS);
+    out->threads = options->threads ? options->threads : cpu->cores_usable;
+    out->isa_cap = cpu->best;
+    const char *cap = options->cpu ? options->cpu : tern__env_cpu();
+    if (cap && cap[0]) {
+        tern_status status = tern__isa_parse(cap, &out->isa_cap);
+        if (status != TERN_OK)
+            return tern__fail_in(status, options->cpu ? "context: option cpu" : "context: $TERN_CPU");
+    }
+    return TERN_OK;
+}
+
+tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx **out)
+{
+    TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "context: out is NULL");
+    tern_ctx_options defaults = tern_ctx_options_default();
+    if (!options)
+        options = &defaults;
+    tern__device_options device;
+    TERN_TRY(device_options(options, &device));
+    tern_ctx *ctx = tern__alloc_zero(1, sizeof *ctx);
+    if (!ctx)
+        return tern__out_of_memory(sizeof *ctx);
+    ctx->threads = device.threads;
+    ctx->device_ops = tern__devices[0];
+    tern__graph_init(&ctx->graph);
+    tern__arena_init(&ctx->arena, 0);
+    tern_status status = tern_pool_create(&options->pool, &ctx->pool);
+    if (status == TERN_OK)
+        status = ctx->device_ops->create(&device, &ctx->device);
+    tern__recorder_init(&ctx->recorder, ctx->pool, &evaluator);
+    if (status != TERN_OK) {
+        tern_ctx_destroy(ctx);
+        return status;
+    }
+    *out = ctx;
+    return TERN_OK;
+}
+
+void tern_ctx_destroy(tern_ctx *ctx)
+{
+    if (!ctx)
+        return;
+    tern__recorder_clear(&ctx->recorder);
+    tern__graph_clear(&ctx->graph);
+    tern__arena_free(&ctx->arena);
+    tern__free(ctx->roots);
+    ctx->device_ops->destroy(ctx->device);
+    tern_pool_destroy(ctx->pool); /* storages that outlive us (exports, programs) keep it alive */
+    tern__free(ctx);
+}
+
+int tern_ctx_threads(const tern_ctx *ctx)
+{
+    return ctx->threads;
+}
+
+tern_pool *tern_ctx_pool(tern_ctx *ctx)
+{
+    return ctx->pool;
+}
+
+void tern_ctx_get_stats(const tern_ctx *ctx, tern_ctx_stats *out)
+{
+    *out = ctx->stats;
+    out->nodes_live = ctx->recorder.n_nodes;
+}

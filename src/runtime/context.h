@@ -1,0 +1,35 @@
+/* context.h - a context: recorder, memory, device, and what evaluation reuses from one run to the next. */
+#ifndef TERN_RUNTIME_CONTEXT_H
+#define TERN_RUNTIME_CONTEXT_H
+
+#include "devices/device.h"
+#include "graph/node.h"
+
+struct tern_ctx {
+    tern__recorder recorder;    /* first: see tern__recorder_of */
+    tern_pool *pool;
+    const tern__device_ops *device_ops;
+    tern__device *device;
+    int threads;
+    tern_graph graph;           /* of the evaluation that runs */
+    tern__arena arena;          /* its plan */
+    tern_tensor **roots;        /* its outputs */
+    size_t n_roots, cap_roots;
+    tern_ctx_stats stats;
+};
+
+/* Evaluates; the recorder's evaluator. */
+tern_status tern__eval(tern_ctx *ctx, int n, tern_tensor *const *tensors);
+
+/* Evaluates every pending node that reads `storage`, so that it may be overwritten. */
+tern_status tern__settle_readers(tern_ctx *ctx, const tern__storage *storage);
+
+/* Runs `plan` of `graph` with the leaves at `leaves`: allocates output blocks (one reference each into `blocks`,
+ * which has room for plan->n_blocks; all released on failure) and a temporary arena. */
+tern_status tern__run_plan(tern_ctx *ctx, const tern__plan *plan, void *const *leaves, tern__storage **blocks,
+                           void **block_pointers);
+
+/* The value of $TERN_CPU, or NULL: the one place below the program that reads the environment. */
+const char *tern__env_cpu(void);
+
+#endif

@@ -1,0 +1,254 @@
+/* eval.c - asking for data: capture the pending graph, compile it, run the plan, keep the results. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/trace.h"
+#include "passes/pass.h"
+#include "runtime/context.h"
+
+/* ---- what to evaluate ---- */
+
+static tern_status add_root(tern_ctx *ctx, tern_tensor *t)
+{
+    if (!tern__grow((void **)&ctx->roots, &ctx->cap_roots, ctx->n_roots + 1, sizeof *ctx->roots))
+        return tern__out_of_memory(sizeof *ctx->roots);
+    ctx->roots[ctx->n_roots++] = t;
+    return TERN_OK;
+}
+
+/* The pending tensor that `t` will be a view of once evaluated, or NULL if it is no view. Only views that need no
+ * copy count: walking down from `t`, a link that cannot be a view of a dense operand starts a buffer of its own. */
+static tern_tensor *base_of(tern_tensor *t)
+{
+    tern_tensor *base = NULL;
+    while (!t->storage && (tern__ops[t->node->op].flags & TERN__VIEW)) {
+        tern_tensor *from = t->node->in[0].source;
+        tern__layout dense, layout;
+        tern__layout_contiguous(&from->type, &dense);
+        if (from->storage || !tern__op_view(&tern__ops[t->node->op], t->node->attrs, &from->type, &dense, &t->type, &layout))
+            break;
+        base = t = from;
+    }
+    return base;
+}
+
+/* Named tensors that are pending first, then the bases of those that are views: base and view share storage, so
+ * that writing through one is seen in the other. */
+static tern_status collect_roots(tern_ctx *ctx, int n, tern_tensor *const *tensors)
+{
+    ctx->n_roots = 0;
+    for (int i = 0; i < n; i++) {
+        TERN_TRY(tern__tensor_check(tensors[i]));
+        TERN__FAIL_IF(tensors[i]->node->ctx != ctx, TERN_INVALID_ARGUMENT,
+                      "eval: tensor %d belongs to another context", i);
+        if (!tensors[i]->storage)
+            TERN_TRY(add_root(ctx, tensors[i]));
+    }
+    size_t named = ctx->n_roots;
+    for (size_t i = 0; i < named; i++) {
+        tern_tensor *base = base_of(ctx->roots[i]);
+        if (base)
+            TERN_TRY(add_root(ctx, base));
+    }
+    return TERN_OK;
+}
+
+/* ---- readers that must see the old value ---- */
+
+typedef struct tensor_list {
+    tern_tensor **items;
+    size_t n, capacity;
+} tensor_list;
+
+/* Pending readers of `storage` that are not part of capture `mark` (0: all of them). */
+static tern_status list_readers(const tern__storage *storage, uint32_t mark, tensor_list *list)
+{
+    for (tern_tensor *t = storage->tensors; t; t = t->alias_next)
+        for (tern__edge *edge = t->readers; edge; edge = edge->next)
+            for (uint32_t i = 0; i < edge->reader->n_out; i++) {
+                tern_tensor *result = &edge->reader->out[i];
+                if (result->storage || (mark && result->mark == mark))
+                    continue;
+                if (!tern__grow((void **)&list->items, &list->capacity, list->n + 1, sizeof *list->items))
+                    return tern__out_of_memory(sizeof *list->items);
+                list->items[list->n++] = result;
+            }
+    return TERN_OK;
+}
+
+/* The listed tensors may be held by each other only: they are kept while they are evaluated. */
+static tern_status eval_list(tern_ctx *ctx, tensor_list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        tern_keep(list->items[i]);
+    tern_status status = TERN_OK;
+    for (size_t i = 0; i < list->n && status == TERN_OK; i++)
+        status = tern__eval(ctx, 1, &list->items[i]);
+    for (size_t i = 0; i < list->n; i++)
+        tern_release(list->items[i]);
+    return status;
+}
+
+tern_status tern__settle_readers(tern_ctx *ctx, const tern__storage *storage)
+{
+    tensor_list list = {0};
+    tern_status status = list_readers(storage, 0, &list);
+    if (status == TERN_OK)
+        status = eval_list(ctx, &list);
+    tern__free(list.items);
+    return status;
+}
+
+/* Readers outside the captured graph of storages that it overwrites. */
+static tern_status list_outsiders(const tern_ctx *ctx, tensor_list *list)
+{
+    const tern_graph *g = &ctx->graph;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        if (!(tern__ops[g->nodes[i].op].flags & TERN__WRITES))
+            continue;
+        uint32_t leaf = tern__graph_written_leaf(g, &g->nodes[i]);
+        if (leaf != TERN__NO_ID && g->leaves[leaf].storage)
+            TERN_TRY(list_readers(g->leaves[leaf].storage, ctx->recorder.capture, list));
+    }
+    return TERN_OK;
+}
+
+/* Captures the roots; where the graph overwrites something that others still have to read, those go first. */
+static tern_status capture(tern_ctx *ctx, int n, tern_tensor *const *tensors)
+{
+    for (;;) {
+        TERN_TRY(collect_roots(ctx, n, tensors));
+        if (ctx->n_roots == 0)
+            return TERN_OK;
+        tern__graph_reset(&ctx->graph);
+        TERN_TRY(tern__capture(ctx, (int)ctx->n_roots, ctx->roots, NULL, &ctx->graph));
+        if (ctx->graph.n_writes == 0)
+            return TERN_OK;
+        tensor_list list = {0};
+        tern_status status = list_outsiders(ctx, &list);
+        bool none = list.n == 0;
+        if (status == TERN_OK && !none)
+            status = eval_list(ctx, &list);
+        tern__free(list.items);
+        TERN_TRY(status);
+        if (none)
+            return TERN_OK;
+    }
+}
+
+/* ---- running ---- */
+
+static tern_status allocate_blocks(tern_ctx *ctx, const tern__plan *plan, tern__storage **blocks, void **pointers)
+{
+    for (uint32_t i = 0; i < plan->n_blocks; i++) {
+        tern_status status = tern__storage_create(ctx->pool, plan->block_bytes[i], 0, &blocks[i]);
+        if (status != TERN_OK) {
+            while (i > 0)
+                tern__storage_release(blocks[--i]);
+            return status;
+        }
+        pointers[i] = blocks[i]->host;
+    }
+    return TERN_OK;
+}
+
+tern_status tern__run_plan(tern_ctx *ctx, const tern__plan *plan, void *const *leaves, tern__storage **blocks,
+                           void **block_pointers)
+{
+    TERN_TRY(allocate_blocks(ctx, plan, blocks, block_pointers));
+    void *arena = NULL;
+    tern_status status = plan->arena_bytes ? tern_pool_get(ctx->pool, plan->arena_bytes, 0, &arena) : TERN_OK;
+    if (status == TERN_OK) {
+        tern__bindings bindings = {.leaves = leaves, .blocks = block_pointers, .arena = arena};
+        status = ctx->device_ops->run(ctx->device, plan, &bindings);
+        tern_pool_put(ctx->pool, arena);
+    }
+    if (status != TERN_OK) {
+        for (uint32_t i = 0; i < plan->n_blocks; i++)
+            tern__storage_release(blocks[i]);
+        return status;
+    }
+    ctx->stats.evaluations++;
+    ctx->stats.steps += plan->n_steps;
+    if (plan->arena_bytes > ctx->stats.arena_peak_bytes)
+        ctx->stats.arena_peak_bytes = plan->arena_bytes;
+    return TERN_OK;
+}
+
+static tern_status leaf_pointers(const tern_graph *g, void **pointers)
+{
+    for (uint32_t i = 0; i < g->n_leaves; i++) {
+        const tern__storage *storage = g->leaves[i].storage;
+        TERN__FAIL_IF(!storage, TERN_STATE, "eval: input '%s' has no data: compile a program and bind it when it runs",
+                      g->nodes[g->leaves[i].node].attrs[0].text);
+        pointers[i] = storage->host;
+    }
+    return TERN_OK;
+}
+
+/* Results become the tensors' data. Bases stand last among the roots and are set first: setting a view lets go of its
+ * base, which may be nobody else's. */
+static void keep_results(tern_ctx *ctx, const tern__plan *plan, tern__storage **blocks)
+{
+    for (size_t i = ctx->n_roots; i-- > 0;) {
+        const tern__result *result = &plan->results[i];
+        tern__storage *storage = result->at.space == TERN__SPACE_OUTPUT ? blocks[result->at.index]
+                                                                         : ctx->graph.leaves[result->at.index].storage;
+        tern__tensor_set(ctx->roots[i], storage, &result->layout);
+    }
+    for (uint32_t i = 0; i < plan->n_blocks; i++)
+        tern__storage_release(blocks[i]);
+    const tern_graph *g = &ctx->graph;
+    for (uint32_t i = 0; g->n_writes > 0 && i < g->n_nodes; i++) {
+        if (!(tern__ops[g->nodes[i].op].flags & TERN__WRITES))
+            continue;
+        uint32_t leaf = tern__graph_written_leaf(g, &g->nodes[i]);
+        if (leaf != TERN__NO_ID)
+            g->leaves[leaf].storage->version++;
+    }
+}
+
+static tern_status compile_and_run(tern_ctx *ctx)
+{
+    tern_graph *g = &ctx->graph;
+    tern__plan plan;
+    tern__arena_reset(&ctx->arena);
+    TERN_TRY(tern__compile(g, ctx->device_ops->target(ctx->device), &ctx->arena, &plan));
+    void **leaves = tern__arena_alloc(&ctx->arena, g->n_leaves * sizeof *leaves);
+    void **pointers = tern__arena_alloc(&ctx->arena, plan.n_blocks * sizeof *pointers);
+    tern__storage **blocks = tern__arena_alloc(&ctx->arena, plan.n_blocks * sizeof *blocks);
+    if (!leaves || !pointers || !blocks)
+        return tern__out_of_memory(g->n_leaves * sizeof *leaves);
+    TERN_TRY(leaf_pointers(g, leaves));
+    TERN_TRY(tern__run_plan(ctx, &plan, leaves, blocks, pointers));
+    keep_results(ctx, &plan, blocks);
+    return TERN_OK;
+}
+
+tern_status tern__eval(tern_ctx *ctx, int n, tern_tensor *const *tensors)
+{
+    uint64_t start = tern__trace_begin();
+    tern_status status = capture(ctx, n, tensors);
+    if (status == TERN_OK && ctx->n_roots > 0)
+        status = compile_and_run(ctx);
+    tern__graph_reset(&ctx->graph); /* lets the leaves' storages go */
+    tern__trace_end(start, "eval", "eval", UINT32_MAX, 0, 0);
+    return status;
+}
+
+tern_status tern_eval(tern_tensor *t)
+{
+    if (t && t->storage)
+        return TERN_OK;
+    return tern_eval_all(1, &t);
+}
+
+tern_status tern_eval_all(int n, tern_tensor *const *tensors)
+{
+    TERN__FAIL_IF(n < 0 || (n > 0 && !tensors), TERN_INVALID_ARGUMENT, "eval: %d tensors at %s", n,
+                  tensors ? "a bad count" : "NULL");
+    for (int i = 0; i < n; i++)
+        TERN_TRY(tern__tensor_check(tensors[i]));
+    return n > 0 ? tern__eval(tensors[0]->node->ctx, n, tensors) : TERN_OK;
+}

@@ -1,0 +1,172 @@
+/* look.c - what a tensor is and where its data are. */
+#include <string.h>
+
+#include "base/status.h"
+#include "runtime/context.h"
+
+tern_ctx *tern_ctx_of(const tern_tensor *t)
+{
+    return t && t->node ? t->node->ctx : NULL;
+}
+
+tern_dtype tern_dtype_of(const tern_tensor *t)
+{
+    return t->type.dtype;
+}
+
+int tern_rank(const tern_tensor *t)
+{
+    return t->type.rank;
+}
+
+const int64_t *tern_shape(const tern_tensor *t)
+{
+    return t->type.shape;
+}
+
+int64_t tern_dim(const tern_tensor *t, int axis)
+{
+    int at;
+    return tern__axis_normalise(axis, t->type.rank, &at) ? t->type.shape[at] : -1;
+}
+
+int64_t tern_numel(const tern_tensor *t)
+{
+    return tern__type_numel(&t->type);
+}
+
+size_t tern_nbytes(const tern_tensor *t)
+{
+    return tern__type_bytes(&t->type);
+}
+
+const char *tern_device_of(const tern_tensor *t)
+{
+    return t->node ? t->node->ctx->device_ops->name : "none";
+}
+
+const char *tern_backend_of(const tern_tensor *t)
+{
+    return t->node ? t->node->ctx->device_ops->backend : "none";
+}
+
+bool tern_is_evaluated(const tern_tensor *t)
+{
+    return t->storage != NULL;
+}
+
+bool tern_is_constant(const tern_tensor *t)
+{
+    return t->constant;
+}
+
+static char *element_zero(const tern_tensor *t)
+{
+    return (char *)t->storage->host + t->layout.offset * (int64_t)tern__dtype_unit_bytes(t->type.dtype);
+}
+
+/* A contiguous copy of a strided view, kept until the storage is written to. */
+static tern_status make_dense(tern_tensor *t)
+{
+    if (t->dense && t->dense_version == t->storage->version)
+        return TERN_OK;
+    tern_status status = TERN_OK;
+    TERN_SCOPE(t->node->ctx)
+    {
+        tern_tensor *copy = tern__record(NULL, TERN__OP_contiguous, 1, &t, NULL);
+        status = tern_eval(copy);
+        if (status == TERN_OK) {
+            tern__storage_release(t->dense);
+            t->dense = copy->storage;
+            tern__storage_retain(t->dense);
+            t->dense_version = t->storage->version;
+        }
+    }
+    return status;
+}
+
+const void *tern_data(tern_tensor *t)
+{
+    if (tern_eval(t) != TERN_OK)
+        return NULL;
+    if (tern__layout_is_contiguous(&t->type, &t->layout))
+        return element_zero(t);
+    return make_dense(t) == TERN_OK ? t->dense->host : NULL;
+}
+
+static const void *data_as(tern_tensor *t, tern_dtype dtype)
+{
+    if (tern__tensor_check(t) != TERN_OK)
+        return NULL;
+    if (t->type.dtype != dtype) {
+        tern__fail(TERN_DTYPE, "data_%s: the tensor is %s: cast it first", tern_dtype_name(dtype),
+                   tern_dtype_name(t->type.dtype));
+        return NULL;
+    }
+    return tern_data(t);
+}
+
+const float *tern_data_f32(tern_tensor *t)
+{
+    return data_as(t, TERN_F32);
+}
+
+const double *tern_data_f64(tern_tensor *t)
+{
+    return data_as(t, TERN_F64);
+}
+
+const int8_t *tern_data_i8(tern_tensor *t)
+{
+    return data_as(t, TERN_I8);
+}
+
+const uint8_t *tern_data_u8(tern_tensor *t)
+{
+    return data_as(t, TERN_U8);
+}
+
+const int32_t *tern_data_i32(tern_tensor *t)
+{
+    return data_as(t, TERN_I32);
+}
+
+const int64_t *tern_data_i64(tern_tensor *t)
+{
+    return data_as(t, TERN_I64);
+}
+
+const uint8_t *tern_data_bool(tern_tensor *t)
+{
+    return data_as(t, TERN_BOOL);
+}
+
+tern_status tern_read(tern_tensor *t, void *out, size_t bytes)
+{
+    TERN_TRY(tern__tensor_check(t));
+    size_t need = tern__type_bytes(&t->type);
+    TERN__FAIL_IF(bytes < need || (!out && need), TERN_INVALID_ARGUMENT, "read: %zu bytes are needed, %zu were given",
+                  need, bytes);
+    const void *data = tern_data(t);
+    if (!data)
+        return tern__tensor_check(t) != TERN_OK ? tern_status_of(t) : TERN_OUT_OF_MEMORY;
+    if (need)
+        memcpy(out, data, need);
+    return TERN_OK;
+}
+
+tern_status tern_map(tern_tensor *t, void **data, int64_t *strides)
+{
+    TERN_TRY(tern_eval(t));
+    *data = element_zero(t);
+    memcpy(strides, t->layout.strides, (size_t)t->type.rank * sizeof *strides);
+    return TERN_OK;
+}
+
+tern_status tern_shares_storage(tern_tensor *a, tern_tensor *b, bool *out)
+{
+    TERN_TRY(tern_eval(a));
+    TERN_TRY(tern_eval(b));
+    *out = a->storage == b->storage;
+    return TERN_OK;
+}

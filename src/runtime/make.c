@@ -1,0 +1,213 @@
+/* make.c - tensors from data and from nothing. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "runtime/context.h"
+#include "tensor/ternary.h"
+
+static tern_tensor *need_context(const char *who)
+{
+    return tern__error_tensor(NULL, tern__fail(TERN_INVALID_ARGUMENT, "%s: the context is NULL", who));
+}
+
+/* Bytes of the last axis at a time: ternary data from outside must be canonical before kernels see it. */
+static tern_status check_ternary(const char *who, const tern__type *type, const void *data)
+{
+    if (!tern__dtype_is_packed(type->dtype))
+        return TERN_OK;
+    int64_t columns = type->rank ? type->shape[type->rank - 1] : 1;
+    int64_t rows = columns ? tern__type_numel(type) / columns : 0, bad;
+    TERN__FAIL_IF(!tern__ternary_valid(type->dtype, data, rows, columns, &bad), TERN_FORMAT,
+                  "%s: byte %lld is not canonical %s (see <tern/dtype.h>)", who, (long long)bad,
+                  tern_dtype_name(type->dtype));
+    return TERN_OK;
+}
+
+tern_tensor *tern_from_data(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape, const void *data)
+{
+    if (!ctx)
+        return need_context("from_data");
+    tern__type type;
+    tern__storage *storage;
+    tern_status status = tern__type_make("from_data", dtype, rank, shape, &type);
+    if (status == TERN_OK && !data && tern__type_numel(&type) > 0)
+        status = tern__fail(TERN_INVALID_ARGUMENT, "from_data: data is NULL");
+    if (status == TERN_OK)
+        status = check_ternary("from_data", &type, data);
+    if (status == TERN_OK)
+        status = tern__storage_create(ctx->pool, tern__type_bytes(&type), 0, &storage);
+    if (status != TERN_OK)
+        return tern__error_tensor(ctx, status);
+    if (tern__type_bytes(&type))
+        memcpy(storage->host, data, tern__type_bytes(&type));
+    tern__layout layout;
+    tern__layout_contiguous(&type, &layout);
+    return tern__tensor_wrap(ctx, &type, storage, &layout);
+}
+
+/* The caller's drop function takes no size. */
+typedef struct borrowed {
+    void (*drop)(void *user, void *data);
+    void *user, *data;
+} borrowed;
+
+static void drop_borrowed(void *user, void *host, size_t bytes)
+{
+    borrowed *b = user;
+    (void)host, (void)bytes;
+    b->drop(b->user, b->data);
+    tern__free(b);
+}
+
+/* Bytes from the first element to behind the last, for strides that only go up. */
+static tern_status borrowed_layout(const tern__type *type, const int64_t *strides, tern__layout *layout, size_t *bytes)
+{
+    tern__layout_contiguous(type, layout);
+    if (!strides) {
+        *bytes = tern__type_bytes(type);
+        return TERN_OK;
+    }
+    TERN__FAIL_IF(tern__dtype_is_packed(type->dtype), TERN_UNSUPPORTED, "borrow: ternary data cannot be strided");
+    int64_t last = 0;
+    for (int i = 0; i < type->rank; i++) {
+        int64_t reach;
+        TERN__FAIL_IF(strides[i] < 0, TERN_INVALID_ARGUMENT, "borrow: stride %d is negative: borrow forwards and flip",
+                      i);
+        TERN__FAIL_IF(type->shape[i] > 0 && (!tern__i64_mul(type->shape[i] - 1, strides[i], &reach) ||
+                                             !tern__i64_add(last, reach, &last)),
+                      TERN_OVERFLOW, "borrow: strides reach beyond the address space");
+        layout->strides[i] = strides[i];
+    }
+    size_t span;
+    TERN__FAIL_IF(!tern__size_from_i64(last, &span) || !tern__size_add(span, 1, &span) ||
+                      !tern__size_mul(span, tern__dtype_unit_bytes(type->dtype), bytes),
+                  TERN_OVERFLOW, "borrow: strides reach beyond the address space");
+    if (tern__type_numel(type) == 0)
+        *bytes = 0;
+    return TERN_OK;
+}
+
+static tern_status borrow_storage(const tern__type *type, size_t bytes, void *data, void (*drop)(void *, void *),
+                                  void *user, tern__storage **out)
+{
+    TERN__FAIL_IF(!data && bytes, TERN_INVALID_ARGUMENT, "borrow: data is NULL");
+    size_t unit = tern__dtype_unit_bytes(type->dtype);
+    TERN__FAIL_IF((uintptr_t)data % unit, TERN_INVALID_ARGUMENT, "borrow: data is not aligned to %zu bytes", unit);
+    if (!drop)
+        return tern__storage_borrow(data, bytes, false, NULL, NULL, out);
+    borrowed *b = tern__alloc(sizeof *b);
+    if (!b)
+        return tern__out_of_memory(sizeof *b);
+    *b = (borrowed){drop, user, data};
+    tern_status status = tern__storage_borrow(data, bytes, false, drop_borrowed, b, out);
+    if (status != TERN_OK)
+        tern__free(b);
+    return status;
+}
+
+/* A wrap that fails must not call the user's drop: the call failed and the data are still the caller's. */
+static tern_tensor *wrap_borrowed(tern_ctx *ctx, const tern__type *type, tern__storage *storage,
+                                  const tern__layout *layout)
+{
+    void (*drop)(void *, void *, size_t) = storage->drop;
+    void *user = storage->drop_user;
+    storage->drop = NULL;
+    tern_tensor *t = tern__tensor_wrap(ctx, type, storage, layout);
+    if (tern__tensor_is_error(t)) {
+        if (drop)
+            tern__free(user);
+        return t;
+    }
+    storage->drop = drop;
+    return t;
+}
+
+tern_tensor *tern_borrow(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape, const int64_t *strides,
+                         void *data, void (*drop)(void *user, void *data), void *user)
+{
+    if (!ctx)
+        return need_context("borrow");
+    tern__type type;
+    tern__layout layout;
+    size_t bytes = 0;
+    tern__storage *storage;
+    tern_status status = tern__type_make("borrow", dtype, rank, shape, &type);
+    if (status == TERN_OK)
+        status = borrowed_layout(&type, strides, &layout, &bytes);
+    if (status == TERN_OK && data)
+        status = check_ternary("borrow", &type, data);
+    if (status == TERN_OK)
+        status = borrow_storage(&type, bytes, data, drop, user, &storage);
+    if (status != TERN_OK)
+        return tern__error_tensor(ctx, status);
+    return wrap_borrowed(ctx, &type, storage, &layout);
+}
+
+static tern_tensor *filled(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape, double value)
+{
+    if (rank < 0 || rank > TERN__MAX_RANK || (rank > 0 && !shape)) {
+        tern__type type;
+        return tern__error_tensor(ctx, tern__type_make("full", dtype, rank, shape, &type));
+    }
+    int64_t sizes[TERN__MAX_RANK];
+    if (rank > 0)
+        memcpy(sizes, shape, (size_t)rank * sizeof *sizes);
+    tern__attr attrs[3] = {{.i = dtype}, {.ints = sizes, .count = (uint32_t)rank}, {.f = value}};
+    return tern__record(ctx, TERN__OP_full, 0, NULL, attrs);
+}
+
+tern_tensor *tern_zeros(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape)
+{
+    return filled(ctx, dtype, rank, shape, 0);
+}
+
+tern_tensor *tern_ones(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape)
+{
+    return filled(ctx, dtype, rank, shape, 1);
+}
+
+tern_tensor *tern_scalar(tern_ctx *ctx, tern_dtype dtype, double value)
+{
+    return filled(ctx, dtype, 0, NULL, value);
+}
+
+tern_tensor *tern_input(tern_ctx *ctx, const char *name, tern_dtype dtype, int rank, const int64_t *shape)
+{
+    if (!ctx)
+        return need_context("input");
+    tern__type type;
+    tern_status status = tern__type_make("input", dtype, rank, shape, &type);
+    if (status == TERN_OK && (!name || !name[0]))
+        status = tern__fail(TERN_INVALID_ARGUMENT, "input: it needs a name");
+    if (status != TERN_OK)
+        return tern__error_tensor(ctx, status);
+    return tern__tensor_leaf(ctx, TERN__OP_input, name, &type, NULL);
+}
+
+tern_tensor *tern_state(tern_ctx *ctx, const char *name, tern_dtype dtype, int rank, const int64_t *shape)
+{
+    if (!ctx)
+        return need_context("state");
+    tern__type type;
+    tern__storage *storage;
+    tern_status status = tern__type_make("state", dtype, rank, shape, &type);
+    if (status == TERN_OK && (!name || !name[0]))
+        status = tern__fail(TERN_INVALID_ARGUMENT, "state: it needs a name");
+    if (status == TERN_OK && tern__dtype_is_packed(dtype))
+        status = tern__fail(TERN_DTYPE, "state: %s cannot be written element by element", tern_dtype_name(dtype));
+    if (status == TERN_OK)
+        status = tern__storage_create(ctx->pool, tern__type_bytes(&type), 0, &storage);
+    if (status != TERN_OK)
+        return tern__error_tensor(ctx, status);
+    memset(storage->host, 0, tern__type_bytes(&type));
+    return tern__tensor_leaf(ctx, TERN__OP_state, name, &type, storage);
+}
+
+tern_status tern_freeze(tern_tensor *t)
+{
+    TERN_TRY(tern_eval(t));
+    t->constant = true;
+    return TERN_OK;
+}

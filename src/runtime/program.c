@@ -1,0 +1,158 @@
+/* program.c - compiling graphs, and telling people what came of it. */
+#include "runtime/program.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "graph/text.h"
+#include "passes/pass.h"
+
+/* Inputs, and constants whose data are not known yet. */
+static bool is_bound_at_run(const tern_graph *g, const tern__leaf *leaf)
+{
+    tern__opcode op = g->nodes[leaf->node].op;
+    return !leaf->storage && op != TERN__OP_state;
+}
+
+static tern_status list_inputs(tern_program *p)
+{
+    const tern_graph *g = &p->graph;
+    p->inputs = tern__arena_alloc(&p->arena, g->n_leaves * sizeof *p->inputs);
+    if (!p->inputs)
+        return tern__out_of_memory(g->n_leaves * sizeof *p->inputs);
+    for (uint32_t i = 0; i < g->n_leaves; i++)
+        if (is_bound_at_run(g, &g->leaves[i]))
+            p->inputs[p->n_inputs++] = i;
+    return TERN_OK;
+}
+
+static tern_status compile_into(tern_ctx *ctx, const tern_graph *graph, tern_program *p)
+{
+    uint64_t start = tern__now_ns();
+    TERN_TRY(tern__graph_clone(graph, &p->graph));
+    TERN_TRY(tern_graph_verify(&p->graph));
+    TERN_TRY(tern__compile(&p->graph, ctx->device_ops->target(ctx->device), &p->arena, &p->plan));
+    TERN_TRY(list_inputs(p));
+    TERN_TRY(tern__labels_make(&p->graph, &p->labels));
+    p->compile_ns = tern__now_ns() - start;
+    return TERN_OK;
+}
+
+tern_status tern_graph_compile(tern_ctx *ctx, const tern_graph *graph, tern_program **out)
+{
+    TERN__FAIL_IF(!ctx || !graph || !out, TERN_INVALID_ARGUMENT, "compile: needs a context, a graph and room for a program");
+    tern_program *p = tern__alloc_zero(1, sizeof *p);
+    if (!p)
+        return tern__out_of_memory(sizeof *p);
+    tern__graph_init(&p->graph);
+    tern__arena_init(&p->arena, 0);
+    tern_status status = compile_into(ctx, graph, p);
+    if (status != TERN_OK) {
+        tern_program_free(p);
+        return status;
+    }
+    *out = p;
+    return TERN_OK;
+}
+
+tern_status tern_compile(tern_ctx *ctx, int n, tern_tensor *const *outputs, const char *const *names,
+                         tern_program **out)
+{
+    tern_graph *graph;
+    TERN_TRY(tern_graph_capture(ctx, n, outputs, names, &graph));
+    tern_status status = tern_graph_compile(ctx, graph, out);
+    tern_graph_free(graph);
+    return status;
+}
+
+void tern_program_free(tern_program *program)
+{
+    if (!program)
+        return;
+    tern__graph_clear(&program->graph);
+    tern__arena_free(&program->arena);
+    tern__free(program->labels);
+    tern__free(program);
+}
+
+int tern_program_inputs(const tern_program *program)
+{
+    return program->n_inputs;
+}
+
+int tern_program_outputs(const tern_program *program)
+{
+    return (int)program->plan.n_results;
+}
+
+static tern_port port(const tern__type *type, const char *name)
+{
+    return (tern_port){.name = name, .dtype = type->dtype, .rank = type->rank, .shape = type->shape};
+}
+
+tern_status tern_program_input(const tern_program *program, int i, tern_port *out)
+{
+    TERN__FAIL_IF(i < 0 || i >= program->n_inputs, TERN_OUT_OF_RANGE, "program input %d: there are %d", i,
+                  program->n_inputs);
+    const tern__gnode *node = &program->graph.nodes[program->graph.leaves[program->inputs[i]].node];
+    *out = port(&program->graph.values[node->out].type, node->attrs[0].text);
+    return TERN_OK;
+}
+
+tern_status tern_program_output(const tern_program *program, int i, tern_port *out)
+{
+    TERN__FAIL_IF(i < 0 || (uint32_t)i >= program->plan.n_results, TERN_OUT_OF_RANGE, "program output %d: there are %u",
+                  i, program->plan.n_results);
+    const tern__result *result = &program->plan.results[i];
+    *out = port(result->at.type, result->name);
+    return TERN_OK;
+}
+
+void tern_program_get_info(const tern_program *program, tern_program_info *out)
+{
+    const tern__plan *plan = &program->plan;
+    *out = (tern_program_info){.steps = (int)plan->n_steps, .arena_bytes = plan->arena_bytes,
+                               .naive_bytes = plan->naive_bytes, .flops = plan->flops, .bytes = plan->bytes,
+                               .compile_ns = program->compile_ns};
+}
+
+tern_status tern_program_step(const tern_program *program, int i, tern_step_info *out)
+{
+    const tern__plan *plan = &program->plan;
+    TERN__FAIL_IF(i < 0 || (uint32_t)i >= plan->n_steps, TERN_OUT_OF_RANGE, "program step %d: there are %u", i,
+                  plan->n_steps);
+    const tern__step *step = &plan->steps[i];
+    tern_step_info info = {.op = tern__ops[step->op].name, .kernel = step->kernel_name, .isa = step->isa_name,
+                           .threads = step->parts, .flops = step->flops, .bytes = step->bytes,
+                           .n_operands = (int)step->n_in, .n_results = (int)step->n_out};
+    *out = info;
+    return TERN_OK;
+}
+
+static const char *place_name(const tern_graph *g, const tern__operand *operand)
+{
+    if (operand->space == TERN__SPACE_LEAF)
+        return tern__ops[g->nodes[g->leaves[operand->index].node].op].name;
+    return operand->space == TERN__SPACE_OUTPUT ? "output" : "arena";
+}
+
+tern_status tern_program_operand(const tern_program *program, int step, int i, tern_operand_info *out)
+{
+    const tern__plan *plan = &program->plan;
+    TERN__FAIL_IF(step < 0 || (uint32_t)step >= plan->n_steps, TERN_OUT_OF_RANGE, "program step %d: there are %u", step,
+                  plan->n_steps);
+    const tern__step *s = &plan->steps[step];
+    TERN__FAIL_IF(i < 0 || (uint32_t)i >= s->n_in + s->n_out, TERN_OUT_OF_RANGE,
+                  "operand %d of step %d: there are %u", i, step, s->n_in + s->n_out);
+    const tern__operand *operand = &plan->operands[s->operands + (uint32_t)i];
+    *out = (tern_operand_info){.port = port(operand->type, NULL), .place = place_name(&program->graph, operand),
+                               .offset = operand->byte_offset, .bytes = tern__type_bytes(operand->type)};
+    const tern__label *label = &program->labels[operand->value];
+    if (label->name)
+        snprintf(out->name, sizeof out->name, "%s", label->name);
+    else
+        snprintf(out->name, sizeof out->name, "%u", label->number);
+    return TERN_OK;
+}
