@@ -191,6 +191,9 @@ if [ "${1:-}" = --one ]; then
     . "$build/build-env.sh"
     set +a
     export TERN_SOURCE_DIR=$source_dir TERN_BUILD_DIR=$build
+    # Nothing outside the repository is touched: temporary files go to the build directory as well.
+    export TMPDIR=$build/test-scratch/tmp
+    mkdir -p "$TMPDIR"
     # Where programs run under an emulator, tests that start the program get a script that does so too.
     if [ -n "$TERN_EMULATOR" ] && [ -n "$TERN_BIN" ]; then
         printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$TERN_EMULATOR" "$TERN_BIN" >"$logs/tern.$$" &&

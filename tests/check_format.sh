@@ -3,36 +3,59 @@
 . "$(dirname "$0")/harness.sh"
 cd "$root" || exit 1
 
-# unformatted FILE: ":line:" of the first place that clang-format would change; fails if there is none.
+# existing PATTERN...: files of the repository, without those just deleted.
+existing()
+{
+    git ls-files "$@" | while read -r file; do
+        [ ! -f "$file" ] || printf '%s\n' "$file"
+    done
+}
+
+# unformatted FILE...: "file:line:" of the first place in each file that clang-format would change.
 unformatted()
 {
-    clang-format --dry-run --Werror --style=file:"$root/.clang-format" "$1" 2>&1 | sed -nE '1s/^[^:]*(:[0-9]+:).*/\1/p' | grep .
+    printf '%s\n' "$@" | xargs clang-format --dry-run --style=file:"$root/.clang-format" 2>&1 |
+        sed -nE 's/^([^:]*:[0-9]+:).*warning.*/\1/p' | awk -F : '!seen[$1]++'
+}
+
+# untidy FILE...: "file:line:" of lines that end in a blank, "file:" of files that do not end in a newline.
+untidy()
+{
+    local file
+    grep -nIE '[[:blank:]]$' /dev/null "$@" | sed -E 's/^([^:]*:[0-9]+:).*/\1 a blank at the end of the line/'
+    for file in "$@"; do
+        if [ -s "$file" ] && [ -n "$(tail -c 1 "$file")" ]; then
+            echo "$file: no newline at the end"
+        fi
+    done
+}
+
+# report NAME LINES: a pass if there are none.
+report()
+{
+    local line
+    [ -n "$2" ] || pass
+    while read -r line; do
+        [ -z "$line" ] || fail "$1" "$line"
+    done <<<"$2"
 }
 
 # Another version formats a little differently; the style is that of Debian 12's.
 if ! command -v clang-format >/dev/null; then
-    skip clang-format "clang-format is not installed (make check-all installs it)"
+    skip "make format" "clang-format is not installed (make check-all installs it)"
 elif ! clang-format --version | grep -q 'version 14\.'; then
-    skip clang-format "$(clang-format --version) formats differently from version 14"
+    skip "make format" "$(clang-format --version) formats differently from version 14"
 else
-    while read -r file; do
-        [ -f "$file" ] || continue
-        line=$(unformatted "$file")
-        [ -z "$line" ] && pass || fail "${file}${line%:}" "not formatted; run make format"
-    done < <(git ls-files '*.c' '*.h')
+    # shellcheck disable=SC2046 # file names without blanks
+    report "make format" "$(unformatted $(existing '*.c' '*.h'))"
     printf 'int main(void)\n{\n  return 0;\n}\n' >"$scratch/planted.c"
-    [ "$(unformatted "$scratch/planted.c")" = ":2:" ] && pass || fail "planted file" "its bad line was not found"
+    [ "$(unformatted "$scratch/planted.c")" = "$scratch/planted.c:2:" ] && pass ||
+        fail "planted file" "its bad line was not found"
 fi
 
-while read -r file; do
-    [ -f "$file" ] || continue
-    if line=$(grep -nIm 1 -E '[[:blank:]]$' "$file"); then
-        fail "$file:${line%%:*}" "blank at the end of the line"
-    elif [ -s "$file" ] && [ -n "$(tail -c 1 "$file")" ]; then
-        fail "$file" "no newline at the end of the file"
-    else
-        pass
-    fi
-done < <(git ls-files '*.c' '*.h' '*.def' '*.sh' '*.py' '*.md' '*.cmake' '*.txt' Makefile .ci/run)
+# shellcheck disable=SC2046
+report tidy "$(untidy $(existing '*.c' '*.h' '*.def' '*.sh' '*.py' '*.md' '*.cmake' '*.txt' Makefile .ci/run))"
+printf 'a \nb' >"$scratch/planted.md"
+[ "$(untidy "$scratch/planted.md" | wc -l)" -eq 2 ] && pass || fail "planted file" "its faults were not found"
 
 finish
