@@ -71,10 +71,12 @@ tern_status tern__storage_borrow(void *host, size_t bytes, bool read_only,
                                  void (*drop)(void *user, void *host, size_t bytes), void *drop_user,
                                  tern__storage **out)
 {
+    static _Alignas(TERN__ALIGN) char nothing[TERN__ALIGN];
+    TERN__FAIL_IF(!host && bytes > 0, TERN_INVALID_ARGUMENT, "borrow: the memory is NULL");
     tern__storage *storage = tern__alloc(sizeof *storage);
     if (!storage)
         return tern__out_of_memory(sizeof *storage);
-    header_init(storage, host, bytes);
+    header_init(storage, host ? host : nothing, bytes);
     storage->read_only = read_only;
     storage->borrowed = true;
     storage->drop = drop;
@@ -96,12 +98,11 @@ static void unmap(void *user, void *host, size_t bytes)
 tern_status tern__storage_map_open(const tern__file *file, uint64_t offset, size_t bytes, bool writable_copy,
                                    tern__storage **out)
 {
-    static _Alignas(TERN__ALIGN) char nothing[TERN__ALIGN]; /* a mapping cannot have 0 bytes */
     TERN__FAIL_IF(!tern__range_fits(offset, bytes, file->bytes), TERN_IO,
                   "%s: the file has %llu bytes, but %zu bytes from %llu on are needed: it is cut short", file->path,
                   (unsigned long long)file->bytes, bytes, (unsigned long long)offset);
     if (bytes == 0)
-        return tern__storage_borrow(nothing, 0, !writable_copy, NULL, NULL, out);
+        return tern__storage_borrow(NULL, 0, !writable_copy, NULL, NULL, out); /* a mapping cannot have 0 bytes */
 
     size_t delta = (size_t)(offset & (tern__page_size() - 1)), length;
     TERN__FAIL_IF(!tern__size_add(bytes, delta, &length), TERN_OVERFLOW, "%s: %zu bytes cannot be mapped",

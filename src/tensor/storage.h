@@ -27,7 +27,8 @@ typedef struct tern__storage {
 /* A block of the pool (NULL: of the heap), aligned to 64; contents undefined. The pool outlives the storage. */
 tern_status tern__storage_create(tern_pool *pool, size_t bytes, uint64_t key, tern__storage **out);
 
-/* Wraps memory of the caller's; `drop` may be NULL. On failure nothing is dropped. */
+/* Wraps memory of the caller's; `drop` may be NULL. On failure nothing is dropped. Without bytes the memory may be
+ * NULL; the storage's `host` is not, even then. */
 tern_status tern__storage_borrow(void *host, size_t bytes, bool read_only,
                                  void (*drop)(void *user, void *host, size_t bytes), void *drop_user,
                                  tern__storage **out);
