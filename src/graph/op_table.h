@@ -1,6 +1,6 @@
 /* op_table.h - expands ops.def to tern__ops[]. Included by op.c and by tools/gen_ops.c, and by nobody else.
  *
- * The includer first defines TERN__RULE(kind, name): tern__rule_<kind>_<name>, or NULL in the generator, which
+ * The includer first defines TERN__RULE(kind, name): tern__rule_<kind>_<name>, or NULL in the generator, that
  * needs the text of the rows only and has to build when the files that it writes do not. */
 #include <math.h>
 

@@ -1,5 +1,6 @@
 /* shape_rules.c - shapes of sources, of elementwise ops and of views. The other shape rules are in
- * shape_rules_axes.c (reductions, sorting), shape_rules_move.c, shape_rules_product.c, shape_rules_model.c. */
+ * shape_rules_axes.c (reductions, sorting), shape_rules_move.c, shape_rules_product.c and
+ * shape_rules_model.c. */
 #include "graph/rules.h"
 
 #include <math.h>

@@ -61,7 +61,7 @@ tern_status tern__rule_shape_overwrite(const tern__call *call)
     TERN__RULE_FAIL_IF(!tern__shape_broadcast(state, x, out) || !tern__shape_equal(state, out), TERN_SHAPE,
                        "x %s does not broadcast to state %s", TERN__SHAPE_TEXT(x), TERN__SHAPE_TEXT(state));
     bool whole = state->rank == 0 || (x->rank > 0 && x->shape[x->rank - 1] == state->shape[state->rank - 1]);
-    TERN__RULE_FAIL_IF(!whole && tern__dtype_is_packed(state->dtype), TERN_SHAPE,
+    TERN__RULE_FAIL_IF(!whole && tern__dtype_is_packed(state->dtype), TERN_DTYPE,
                        "x %s does not have the whole rows of the %s state %s", TERN__SHAPE_TEXT(x),
                        tern_dtype_name(state->dtype), TERN__SHAPE_TEXT(state));
     return TERN_OK;
@@ -122,8 +122,9 @@ static tern_status count_places(const tern__call *call, window w, int64_t *out)
                            !tern__i64_mul(w.kernel - 1, w.dilation, &reach),
                        TERN_OVERFLOW, "the window along %s is too large", w.what);
     TERN__RULE_FAIL_IF(reach >= padded, TERN_SHAPE,
-                       "a window of %" PRId64 " along %s does not fit a padded size of %" PRId64, reach + 1,
-                       w.what, padded);
+                       "kernel_%s %" PRId64 " with dilation %" PRId64
+                       " does not fit a padded size of %" PRId64,
+                       w.what, w.kernel, w.dilation, padded);
     *out = (padded - reach - 1) / w.stride + 1;
     return TERN_OK;
 }
