@@ -52,7 +52,7 @@ TERN_API tern_status tern_freeze(tern_tensor *t);
 
 /* ---- Looking ------------------------------------------------------------------------------------------------ */
 
-TERN_API tern_ctx *tern_ctx_of(const tern_tensor *t);   /* NULL for the out-of-memory error tensor */
+TERN_API tern_ctx *tern_ctx_of(const tern_tensor *t);   /* NULL for error tensors made without context or memory */
 TERN_API tern_dtype tern_dtype_of(const tern_tensor *t);
 TERN_API int tern_rank(const tern_tensor *t);
 TERN_API const int64_t *tern_shape(const tern_tensor *t);       /* tern_rank(t) sizes; valid while t is */

@@ -8,8 +8,9 @@
 
 /* ---- error tensors ---- */
 
-/* What a call returns when there is no memory even for an error: it belongs to no context. */
+/* What a call returns when there is no memory even for an error, and when nothing tells the context. */
 static tern_tensor no_memory = {.node = NULL};
+static tern_tensor no_context = {.node = NULL};
 
 static tern_tensor *wrap_error(tern_ctx *ctx, tern__error *error)
 {
@@ -24,8 +25,10 @@ static tern_tensor *wrap_error(tern_ctx *ctx, tern__error *error)
 
 tern_tensor *tern__error_tensor(tern_ctx *ctx, tern_status status)
 {
-    if (!ctx || status == TERN_OUT_OF_MEMORY)
+    if (status == TERN_OUT_OF_MEMORY)
         return &no_memory;
+    if (!ctx)
+        return &no_context;
     const char *message = tern_last_error();
     size_t length = strlen(message) + 1;
     tern__error *error = tern__alloc(sizeof *error + length);
@@ -50,7 +53,7 @@ tern_status tern_status_of(const tern_tensor *t)
     if (!t)
         return TERN_INVALID_ARGUMENT;
     if (!t->node)
-        return TERN_OUT_OF_MEMORY;
+        return t == &no_context ? TERN_INVALID_ARGUMENT : TERN_OUT_OF_MEMORY;
     return t->node->error ? t->node->error->status : TERN_OK;
 }
 
@@ -59,7 +62,7 @@ const char *tern_message_of(const tern_tensor *t)
     if (!t)
         return "the tensor is NULL";
     if (!t->node)
-        return "out of memory";
+        return t == &no_context ? "the context, or the operand that would tell it, is NULL" : "out of memory";
     return t->node->error ? t->node->error->message : "";
 }
 
@@ -74,6 +77,8 @@ tern_status tern__tensor_check(const tern_tensor *t)
 /* Are the operands usable? On failure *error is the tensor to return. */
 static bool operands_usable(const tern__op *op, tern_ctx **ctx, int n_in, tern_tensor *const *in, tern_tensor **error)
 {
+    for (int i = 0; i < n_in && !*ctx; i++)
+        *ctx = in[i] && in[i]->node ? in[i]->node->ctx : NULL;
     for (int i = 0; i < n_in; i++) {
         if (!in[i]) {
             *error = tern__error_tensor(
@@ -81,11 +86,9 @@ static bool operands_usable(const tern__op *op, tern_ctx **ctx, int n_in, tern_t
             return false;
         }
         if (!in[i]->node) {
-            *error = &no_memory;
+            *error = in[i];
             return false;
         }
-        if (!*ctx)
-            *ctx = in[i]->node->ctx;
         if (in[i]->node->error) {
             *error = wrap_error(*ctx, in[i]->node->error);
             return false;

@@ -32,7 +32,8 @@ typedef struct tern__kernel_args {
 typedef tern_status (*tern__kernel_fn)(tern__kernel_args *args, int64_t begin, int64_t end);
 
 /* Bytes of scratch that one call needs, from operand types; NULL = none. */
-typedef size_t (*tern__scratch_fn)(int n_in, const tern__type *const *in, const tern__attr *attrs);
+typedef size_t tern__scratch_rule(int n_in, const tern__type *const *in, const tern__attr *attrs);
+typedef tern__scratch_rule *tern__scratch_fn;
 
 typedef struct tern__kernel {
     const char *name;           /* "add__ref" */

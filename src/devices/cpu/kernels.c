@@ -8,13 +8,17 @@
 /* Ops that need no kernel say `none`. */
 #define tern_none__ref NULL
 
-/* Scratch rules of the kernels that work on more than their operands. */
-size_t tern_sort__ref_scratch(int n_in, const tern__type *const *in, const tern__attr *attrs);
-size_t tern_topk__ref_scratch(int n_in, const tern__type *const *in, const tern__attr *attrs);
+/* Three kernels work on more than their operands and say how much more they need. */
+tern__scratch_rule tern_sort__ref_scratch, tern_topk__ref_scratch, tern_attention__ref_scratch;
+#define SCRATCH(op)                                             \
+    ((op) == TERN__OP_sort        ? tern_sort__ref_scratch      \
+     : (op) == TERN__OP_topk      ? tern_topk__ref_scratch      \
+     : (op) == TERN__OP_attention ? tern_attention__ref_scratch \
+                                  : NULL)
 
 static const tern__kernel reference[TERN__OP_COUNT] = {
 #define TERN_OP(id, in, out, attrs, shape, dtype, flags, work, cost, kernel, text) \
-    [TERN__OP_##id] = {#kernel "__ref", TERN__ISA_BASELINE, tern_##kernel##__ref, NULL},
+    [TERN__OP_##id] = {#kernel "__ref", TERN__ISA_BASELINE, tern_##kernel##__ref, SCRATCH(TERN__OP_##id)},
 #include "graph/ops.def"
 #undef TERN_OP
 };
