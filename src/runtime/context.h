@@ -24,6 +24,11 @@ tern_status tern__eval(tern_ctx *ctx, int n, tern_tensor *const *tensors);
 /* Evaluates every pending node that reads `storage`, so that it may be overwritten. */
 tern_status tern__settle_readers(tern_ctx *ctx, const tern__storage *storage);
 
+/* tern__tensor_wrap for memory that somebody else gave us: if it fails, the storage's drop function is not called and
+ * the memory is still theirs. */
+tern_tensor *tern__tensor_wrap_foreign(tern_ctx *ctx, const tern__type *type, tern__storage *storage,
+                                       const tern__layout *layout);
+
 /* Runs `plan` of `graph` with the leaves at `leaves`: allocates output blocks (one reference each into `blocks`,
  * which has room for plan->n_blocks; all released on failure) and a temporary arena. */
 tern_status tern__run_plan(tern_ctx *ctx, const tern__plan *plan, void *const *leaves, tern__storage **blocks,

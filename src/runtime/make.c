@@ -107,20 +107,14 @@ static tern_status borrow_storage(const tern__type *type, size_t bytes, void *da
     return status;
 }
 
-/* A wrap that fails must not call the user's drop: the call failed and the data are still the caller's. */
-static tern_tensor *wrap_borrowed(tern_ctx *ctx, const tern__type *type, tern__storage *storage,
-                                  const tern__layout *layout)
+tern_tensor *tern__tensor_wrap_foreign(tern_ctx *ctx, const tern__type *type, tern__storage *storage,
+                                       const tern__layout *layout)
 {
     void (*drop)(void *, void *, size_t) = storage->drop;
-    void *user = storage->drop_user;
     storage->drop = NULL;
     tern_tensor *t = tern__tensor_wrap(ctx, type, storage, layout);
-    if (tern__tensor_is_error(t)) {
-        if (drop)
-            tern__free(user);
-        return t;
-    }
-    storage->drop = drop;
+    if (!tern__tensor_is_error(t))
+        storage->drop = drop;
     return t;
 }
 
@@ -142,7 +136,11 @@ tern_tensor *tern_borrow(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_
         status = borrow_storage(&type, bytes, data, drop, user, &storage);
     if (status != TERN_OK)
         return tern__error_tensor(ctx, status);
-    return wrap_borrowed(ctx, &type, storage, &layout);
+    void *own = storage->drop_user;
+    tern_tensor *t = tern__tensor_wrap_foreign(ctx, &type, storage, &layout);
+    if (tern__tensor_is_error(t))
+        tern__free(own);
+    return t;
 }
 
 static tern_tensor *filled(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape, double value)

@@ -3,6 +3,7 @@
  * A hit takes the spin lock of one front, moves one entry of a stack and counts; everything else (refilling
  * a stack, making slabs and regions, the first use by a thread) happens under the pool's lock in the slow
  * halves. */
+#include "tensor/pool.h"
 #include "tensor/pool_internal.h"
 
 #include <sched.h>
@@ -131,6 +132,7 @@ tern_status tern_pool_create(const tern_pool_options *options, tern_pool **out)
     tern_pool *pool = tern__pages_map(bytes, false);
     if (pool == NULL)
         return tern__out_of_memory(bytes);
+    atomic_init(&pool->refs, 1);
     pool->pool_bytes = bytes;
     pool->options = chosen;
     pool->small_classes = tern__pool_class_of(chosen.small_max) + 1;
@@ -142,9 +144,14 @@ tern_status tern_pool_create(const tern_pool_options *options, tern_pool **out)
     return TERN_OK;
 }
 
+void tern__pool_retain(tern_pool *pool)
+{
+    atomic_fetch_add_explicit(&pool->refs, 1, memory_order_relaxed);
+}
+
 void tern_pool_destroy(tern_pool *pool)
 {
-    if (pool == NULL)
+    if (pool == NULL || atomic_fetch_sub_explicit(&pool->refs, 1, memory_order_acq_rel) != 1)
         return;
     tern_pool_stats stats;
     tern_pool_get_stats(pool, &stats);

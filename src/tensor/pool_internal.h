@@ -136,6 +136,7 @@ struct tern_pool {
     tern_pool_options options; /* with the defaults filled in */
     unsigned small_classes;    /* classes below this are small */
     size_t pool_bytes;         /* of this description, in whole pages */
+    _Atomic(uint64_t) refs;     /* the creator's and those of tern__pool_retain */
 
     pthread_mutex_t lock;
     tern__pool_region **regions; /* entries may be NULL */

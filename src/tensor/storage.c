@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "tensor/file.h"
+#include "tensor/pool.h"
 
 /* A small block carries its storage header in front: one pool operation instead of two allocations. For larger
  * blocks the header is apart, because it would push sizes such as 1 MiB into the next class. */
@@ -19,8 +20,11 @@ _Static_assert(HEADER_BYTES % TERN__ALIGN == 0, "data after the header stays ali
 
 static tern_status get_block(tern_pool *pool, size_t bytes, uint64_t key, void **out)
 {
-    if (pool)
-        return tern_pool_get(pool, bytes, key, out);
+    if (pool) {
+        TERN_TRY(tern_pool_get(pool, bytes, key, out));
+        tern__pool_retain(pool);
+        return TERN_OK;
+    }
     void *block = tern__alloc_aligned(bytes, TERN__ALIGN);
     if (!block)
         return tern__out_of_memory(bytes);
@@ -30,10 +34,12 @@ static tern_status get_block(tern_pool *pool, size_t bytes, uint64_t key, void *
 
 static void put_block(tern_pool *pool, void *block)
 {
-    if (pool)
+    if (pool) {
         tern_pool_put(pool, block);
-    else
+        tern_pool_destroy(pool); /* our reference */
+    } else {
         tern__free(block);
+    }
 }
 
 static void header_init(tern__storage *storage, void *host, size_t bytes)

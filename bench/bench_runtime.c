@@ -1,0 +1,140 @@
+/* bench_runtime.c - what the runtime itself costs: tiny operations through the public API, and the trace ring.
+ *
+ * small_ops_per_s: chains of 64 additions of 8-element f32 tensors, recorded and evaluated, one thread.
+ * trace_off_overhead_pct: cost of a disabled event x events of one such evaluation / its time. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <tern/tern.h>
+
+#include "base/clock.h"
+#include "base/trace.h"
+#include "bench_json.h"
+
+enum { CHAIN = 64, ROUNDS = 41, CHAINS_PER_ROUND = 300 };
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof *values, by_value);
+    return values[n / 2];
+}
+
+static tern_status run_chain(tern_ctx *ctx, tern_tensor *x, const float **out)
+{
+    TERN_SCOPE(ctx)
+    {
+        tern_tensor *t = x;
+        for (int i = 0; i < CHAIN; i++)
+            t = tern_add(t, x);
+        *out = tern_data_f32(t);
+        return *out && (*out)[0] == CHAIN + 1 ? TERN_OK : TERN_INTERNAL;
+    }
+    return TERN_INTERNAL;
+}
+
+/* Nanoseconds per operation, median over rounds. */
+static tern_status small_ops(tern_ctx *ctx, tern_tensor *x, double *ns_per_op, double *best)
+{
+    double rounds[ROUNDS];
+    const float *data;
+    for (int r = 0; r < ROUNDS; r++) {
+        uint64_t start = tern__now_ns();
+        for (int i = 0; i < CHAINS_PER_ROUND; i++)
+            TERN_TRY(run_chain(ctx, x, &data));
+        rounds[r] = (double)(tern__now_ns() - start) / (CHAINS_PER_ROUND * CHAIN);
+    }
+    *ns_per_op = median(rounds, ROUNDS);
+    *best = rounds[0];
+    return TERN_OK;
+}
+
+/* A disabled begin and end pair: the loop with events minus the loop without, per event. */
+static double event_off_ns(void)
+{
+    enum { EVENTS = 2000000 };
+    double rounds[15];
+    for (int r = 0; r < 15; r++) {
+        uint64_t start = tern__now_ns();
+        for (int i = 0; i < EVENTS; i++) {
+            uint64_t event = tern__trace_begin();
+            __asm__ volatile("" : : "r"(event) : "memory");
+            tern__trace_end(event, "x", "bench", 0, 0, 0);
+        }
+        uint64_t middle = tern__now_ns();
+        for (int i = 0; i < EVENTS; i++)
+            __asm__ volatile("" : : "r"((uint64_t)i) : "memory");
+        uint64_t end = tern__now_ns();
+        rounds[r] = ((double)(middle - start) - (double)(end - middle)) / EVENTS;
+    }
+    double ns = median(rounds, 15);
+    return ns > 0 ? ns : 0;
+}
+
+static void count_event(void *user, const tern_trace_event *event)
+{
+    (void)event;
+    ++*(int *)user;
+}
+
+/* Events of one chain, and what recording them costs, by running with the trace on. */
+static tern_status trace_on(tern_ctx *ctx, tern_tensor *x, int *events, double *ns_per_op)
+{
+    const float *data;
+    double ignored;
+    TERN_TRY(tern_trace_start(NULL));
+    tern_status status = run_chain(ctx, x, &data);
+    *events = 0;
+    TERN_TRY(tern_trace_stop(count_event, events, NULL));
+    TERN_TRY(status);
+    TERN_TRY(tern_trace_start(NULL));
+    status = small_ops(ctx, x, ns_per_op, &ignored);
+    TERN_TRY(tern_trace_stop(NULL, NULL, NULL));
+    return status;
+}
+
+static tern_status measure(bench_output *out)
+{
+    tern_ctx_options options = tern_ctx_options_default();
+    options.threads = 1;
+    tern_ctx *ctx;
+    TERN_TRY(tern_ctx_create(&options, &ctx));
+    tern_tensor *x = tern_ones(ctx, TERN_F32, 1, (int64_t[]){8});
+    double off, best, on;
+    int events;
+    tern_status status = tern_eval(x);
+    if (status == TERN_OK)
+        status = small_ops(ctx, x, &off, &best);
+    if (status == TERN_OK)
+        status = trace_on(ctx, x, &events, &on);
+    tern_ctx_destroy(ctx);
+    TERN_TRY(status);
+
+    double event_ns = event_off_ns();
+    printf("small ops: %.0f ns each (best round %.0f), chains of %d on f32[8], 1 thread\n", off, best, CHAIN);
+    printf("trace: a disabled event costs %.2f ns; %d events per chain; with the trace on an op takes %.0f ns\n", event_ns,
+           events, on);
+    bench_row(out, "small_ops_per_s", 1e9 / off, "ops/s", "higher",
+              "record + evaluate, chains of %d f32[8] additions, 1 thread, median of %d rounds; best round %.0f ns/op",
+              CHAIN, ROUNDS, best);
+    bench_row(out, "trace_off_overhead_pct", 100 * event_ns * events / (off * CHAIN), "%", "lower",
+              "disabled event %.3f ns x %d events / %.0f ns for a chain of %d; trace on: %.0f instead of %.0f ns/op",
+              event_ns, events, off * CHAIN, CHAIN, on, off);
+    return TERN_OK;
+}
+
+int main(int argc, char **argv)
+{
+    bench_output out;
+    if (!bench_open(&out, &argc, argv))
+        return 2;
+    tern_status status = measure(&out);
+    if (status != TERN_OK)
+        fprintf(stderr, "bench_runtime: %s\n", tern_last_error());
+    return bench_close(&out) && status == TERN_OK ? 0 : 1;
+}
