@@ -1,0 +1,161 @@
+/* text_names.c - sets of names, and what the values of a graph are called when it is printed. */
+#include "graph/text.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/hash.h"
+#include "base/status.h"
+
+struct tern__names_entry {
+    const char *name; /* NULL: free */
+    uint32_t length, number;
+};
+
+/* Where the name is, or the free place where it belongs. */
+static struct tern__names_entry *look_up(const tern__names *names, const char *name, size_t length)
+{
+    /* seeded with an address, so that nobody can prepare a text whose names all collide */
+    size_t mask = names->capacity - 1;
+    size_t at = (size_t)tern__hash(name, length, (uint64_t)(uintptr_t)names) & mask;
+    struct tern__names_entry *e = &names->entries[at];
+    while (e->name && (e->length != length || memcmp(e->name, name, length) != 0)) {
+        at = (at + 1) & mask;
+        e = &names->entries[at];
+    }
+    return e;
+}
+
+static tern_status grow(tern__names *names)
+{
+    tern__names larger = {.capacity = names->capacity ? names->capacity : 8};
+    if (!tern__size_mul(larger.capacity, 2, &larger.capacity))
+        return tern__out_of_memory(SIZE_MAX);
+    larger.entries = tern__alloc_zero(larger.capacity, sizeof *larger.entries);
+    if (!larger.entries)
+        return tern__out_of_memory(larger.capacity * sizeof *larger.entries);
+    struct tern__names_entry *old = names->entries;
+    size_t n = names->capacity;
+    names->entries = larger.entries;
+    names->capacity = larger.capacity;
+    for (size_t i = 0; i < n; i++)
+        if (old[i].name)
+            *look_up(names, old[i].name, old[i].length) = old[i];
+    tern__free(old);
+    return TERN_OK;
+}
+
+tern_status tern__names_add(tern__names *names, const char *name, size_t length, uint32_t number,
+                            uint32_t *before)
+{
+    if (names->count >= names->capacity / 2)
+        TERN_TRY(grow(names));
+    struct tern__names_entry *e = look_up(names, name, length);
+    *before = e->name ? e->number : TERN__NO_ID;
+    if (!e->name) {
+        *e = (struct tern__names_entry){.name = name, .length = (uint32_t)length, .number = number};
+        names->count++;
+    }
+    return TERN_OK;
+}
+
+uint32_t tern__names_find(const tern__names *names, const char *name, size_t length)
+{
+    if (names->count == 0)
+        return TERN__NO_ID;
+    const struct tern__names_entry *e = look_up(names, name, length);
+    return e->name ? e->number : TERN__NO_ID;
+}
+
+void tern__names_free(tern__names *names)
+{
+    tern__free(names->entries);
+    *names = (tern__names){0};
+}
+
+/* ---- labels ------------------------------------------------------------------------------------------------- */
+
+/* The leaf's name if it can serve as a value's, else NULL. */
+static const char *leaf_name(const tern_graph *g, const tern__value *value)
+{
+    if (value->node >= g->n_nodes)
+        return NULL;
+    const tern__gnode *node = &g->nodes[value->node];
+    if ((unsigned)node->op >= TERN__OP_COUNT || !(tern__ops[node->op].flags & TERN__LEAF) || !node->attrs)
+        return NULL;
+    const tern__attr *name = &node->attrs[0];
+    return name->text && tern__is_identifier(name->text, name->count) ? name->text : NULL;
+}
+
+static tern_status fill_labels(const tern_graph *g, tern__names *taken, tern__label *labels)
+{
+    uint32_t before;
+    for (uint32_t i = 0; i < g->n_values; i++) {
+        labels[i] = (tern__label){.name = g->values[i].name};
+        if (labels[i].name)
+            TERN_TRY(tern__names_add(taken, labels[i].name, strlen(labels[i].name), i, &before));
+    }
+    uint32_t number = 0;
+    for (uint32_t i = 0; i < g->n_values; i++) {
+        if (labels[i].name)
+            continue;
+        const char *name = leaf_name(g, &g->values[i]);
+        before = 0;
+        if (name)
+            TERN_TRY(tern__names_add(taken, name, strlen(name), i, &before));
+        if (before == TERN__NO_ID)
+            labels[i].name = name;
+        else
+            labels[i].number = number++;
+    }
+    return TERN_OK;
+}
+
+tern_status tern__labels_make(const tern_graph *g, tern__label **out)
+{
+    tern__label *labels = tern__alloc_zero((size_t)g->n_values + 1, sizeof *labels);
+    if (!labels)
+        return tern__out_of_memory(((size_t)g->n_values + 1) * sizeof *labels);
+    tern__names taken = {0};
+    tern_status status = fill_labels(g, &taken, labels);
+    tern__names_free(&taken);
+    if (status != TERN_OK)
+        tern__free(labels);
+    else
+        *out = labels;
+    return status;
+}
+
+void tern__label_add(tern__strbuf *s, const tern_graph *g, const tern__label *labels, tern__id value)
+{
+    if (value >= g->n_values) {
+        tern__strbuf_add(s, "%?");
+        return;
+    }
+    const char *name = labels ? labels[value].name : g->values[value].name;
+    if (name)
+        tern__strbuf_addf(s, "%%%s", name);
+    else
+        tern__strbuf_addf(s, "%%%u", labels ? labels[value].number : value);
+}
+
+void tern__node_head_add(tern__strbuf *s, const tern_graph *g, const tern__label *labels, tern__id node)
+{
+    enum { SHOWN = 6 };
+    const tern__gnode *n = &g->nodes[node];
+    for (uint32_t i = 0; i < n->n_out && i < SHOWN; i++) {
+        tern__strbuf_add(s, i ? ", " : "");
+        tern__label_add(s, g, labels, n->out + i);
+    }
+    const char *op = (unsigned)n->op < TERN__OP_COUNT ? tern__ops[n->op].name : "?";
+    tern__strbuf_addf(s, "%s = %s", n->n_out > SHOWN ? ", ..." : "", op);
+    if ((unsigned)n->op < TERN__OP_COUNT && tern__ops[n->op].flags & TERN__LEAF)
+        return;
+    tern__strbuf_add(s, "(");
+    for (uint32_t i = 0; i < n->n_in && i < SHOWN && n->in; i++) {
+        tern__strbuf_add(s, i ? ", " : "");
+        tern__label_add(s, g, labels, n->in[i]);
+    }
+    tern__strbuf_add(s, n->n_in > SHOWN ? ", ...)" : ")");
+}
