@@ -1,7 +1,7 @@
 /* operand.h - operands for direct tests of kernels: memory of their own, any strides, random contents.
  *
- * Around and between the elements of an operand lies the byte GUARD, and operand_is_intact tells whether a kernel
- * wrote there. Functions are static inline so that each test program takes what it needs. */
+ * Around and between the elements of an operand lies the byte GUARD, and operand_is_intact tells whether a
+ * kernel wrote there. Functions are static inline so that each test program takes what it needs. */
 #ifndef TERN_TESTS_KERNELS_OPERAND_H
 #define TERN_TESTS_KERNELS_OPERAND_H
 
@@ -21,7 +21,7 @@ typedef struct operand {
     size_t bytes;                   /* of memory */
 } operand;
 
-/* ---- random numbers: a counter, so that a test is a function of the seed ---------------------------------------- */
+/* ---- random numbers: a counter, so that a test is a function of the seed ------------------------------- */
 
 typedef struct dice {
     uint64_t seed, next;
@@ -43,14 +43,17 @@ static inline int64_t dice_below(dice *d, int64_t n)
 /* A number that fits the type, now and then an awkward one. */
 static inline double dice_number(dice *d, tern_dtype dtype)
 {
-    static const double awkward[] = {0, -0.0, 1, -1, __builtin_inf(), -__builtin_inf(), __builtin_nan(""),
-                                     0x1p-149, 0x1p-24, -0x1.fffffep127, 65504, 2147483647, -0x1p63, 0.5, 2.5};
+    static const double awkward[] = {
+        0, -0.0, 1, -1, __builtin_inf(), -__builtin_inf(), __builtin_nan(""), 0x1p-149, 0x1p-24,
+        -0x1.fffffep127, 65504, 2147483647, -0x1p63, 0.5, 2.5,
+    };
     const int64_t count = sizeof awkward / sizeof awkward[0];
-    double x = ((double)dice_u32(d) * 0x1p-32 - 0.5) * (dtype == TERN_BOOL ? 2 : tern__dtype_is_float(dtype) ? 20 : 300);
+    double range = dtype == TERN_BOOL ? 2 : tern__dtype_is_float(dtype) ? 20 : 300;
+    double x = ((double)dice_u32(d) * 0x1p-32 - 0.5) * range;
     return dice_below(d, 4) == 0 ? awkward[dice_below(d, count)] : x;
 }
 
-/* ---- operands ------------------------------------------------------------------------------------------------ */
+/* ---- operands ------------------------------------------------------------------------------------------ */
 
 static inline int64_t operand_numel(const operand *o)
 {
@@ -172,7 +175,44 @@ static inline operand operand_dense(const operand *o)
     return copy;
 }
 
-/* ---- calls --------------------------------------------------------------------------------------------------- */
+/* `small` in the shape of `type`, row-major: what broadcasting means. */
+static inline operand operand_spread(const operand *small, const tern__type *type)
+{
+    operand full = operand_make(small->type.dtype, type->rank, type->shape, NULL);
+    size_t unit = tern__dtype_unit_bytes(small->type.dtype);
+    for (int64_t i = 0; i < operand_numel(&full); i++) {
+        int64_t rest = i, from = 0, size = 1;
+        for (int d = type->rank - 1, own = small->type.rank - 1; own >= 0; d--, own--) {
+            from += (small->type.shape[own] == 1 ? 0 : rest % type->shape[d]) * size;
+            size *= small->type.shape[own];
+            rest /= type->shape[d];
+        }
+        memcpy(operand_at(&full, i), operand_at(small, from), unit);
+    }
+    return full;
+}
+
+/* A shape that broadcasts to `type`. */
+static inline operand operand_random_part(tern_dtype dtype, const tern__type *type, dice *d)
+{
+    int64_t shape[TERN__MAX_RANK];
+    int dropped = dice_below(d, 3) == 0 ? (int)dice_below(d, type->rank + 1) : 0, rank = type->rank - dropped;
+    for (int i = 0; i < rank; i++)
+        shape[i] = dice_below(d, 4) == 0 ? 1 : type->shape[i + dropped];
+    operand o = operand_make(dtype, rank, shape, dice_below(d, 4) == 0 ? NULL : d);
+    operand_randomise(&o, d);
+    return o;
+}
+
+static inline tern__type dice_type(tern_dtype dtype, dice *d)
+{
+    tern__type type = {.dtype = dtype, .rank = (int)dice_below(d, 7)};
+    for (int i = 0; i < type.rank; i++)
+        type.shape[i] = dice_below(d, 12) == 0 ? 0 : 1 + dice_below(d, type.rank > 3 ? 3 : 9);
+    return type;
+}
+
+/* ---- calls --------------------------------------------------------------------------------------------- */
 
 /* Runs `kernel` on items [0, items), in random pieces if `d` is given. */
 static inline tern_status operand_run(tern__kernel_fn kernel, int n_in, const operand *in, const operand *out,

@@ -1,5 +1,6 @@
-/* test_ref_elementwise.c - the elementwise reference kernels: every one over every layout and split against itself on
- * dense operands, and the values of each against numbers known by hand or from long double. */
+/* test_ref_elementwise.c - the elementwise reference kernels: every one over every layout and split
+ * against itself on dense operands, and the values of each against numbers known by hand or from long
+ * double. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,34 +8,26 @@
 #include "harness.h"
 #include "kernels/operand.h"
 #include "tensor/half.h"
-#include "tensor/ternary.h"
 
-/* ---- every kernel -------------------------------------------------------------------------------------------- */
+/* ---- every kernel -------------------------------------------------------------------------------------- */
 
-/* X(name, operands, types): n numbers, f floats, i integers and bool, b bool, u everything; capital: gives bool. */
-#define KERNELS(X)                                                                                          \
-    X(neg, 1, n) X(abs, 1, n) X(sign, 1, n) X(square, 1, n) X(relu, 1, n) X(clamp, 1, n) X(floor, 1, f)     \
-    X(ceil, 1, f) X(trunc, 1, f) X(round, 1, f) X(reciprocal, 1, f) X(sqrt, 1, f) X(rsqrt, 1, f)            \
-    X(cbrt, 1, f) X(exp, 1, f) X(exp2, 1, f) X(expm1, 1, f) X(log, 1, f) X(log2, 1, f) X(log1p, 1, f)       \
-    X(sin, 1, f) X(cos, 1, f) X(tan, 1, f) X(asin, 1, f) X(acos, 1, f) X(atan, 1, f) X(sinh, 1, f)          \
-    X(cosh, 1, f) X(tanh, 1, f) X(erf, 1, f) X(relu2, 1, f) X(leaky_relu, 1, f) X(elu, 1, f) X(gelu, 1, f)  \
-    X(gelu_tanh, 1, f) X(silu, 1, f) X(sigmoid, 1, f) X(softplus, 1, f) X(isnan, 1, U) X(isinf, 1, U)       \
-    X(isfinite, 1, U) X(logical_not, 1, b) X(bit_not, 1, i)                                                 \
-    X(add, 2, u) X(sub, 2, n) X(mul, 2, u) X(div, 2, f) X(floor_div, 2, n) X(mod, 2, n) X(pow, 2, f)        \
-    X(atan2, 2, f) X(maximum, 2, u) X(minimum, 2, u) X(eq, 2, U) X(ne, 2, U) X(lt, 2, U) X(le, 2, U)        \
-    X(gt, 2, U) X(ge, 2, U) X(logical_and, 2, b) X(logical_or, 2, b) X(logical_xor, 2, b) X(bit_and, 2, i)  \
+/* X(name, operands, types): n numbers, f floats, i integers and bool, b bool, u everything; capital: gives
+ * bool. */
+#define KERNELS(X)                                                                                         \
+    X(neg, 1, n) X(abs, 1, n) X(sign, 1, n) X(square, 1, n) X(relu, 1, n) X(clamp, 1, n) X(floor, 1, f)    \
+    X(ceil, 1, f) X(trunc, 1, f) X(round, 1, f) X(reciprocal, 1, f) X(sqrt, 1, f) X(rsqrt, 1, f)           \
+    X(cbrt, 1, f) X(exp, 1, f) X(exp2, 1, f) X(expm1, 1, f) X(log, 1, f) X(log2, 1, f) X(log1p, 1, f)      \
+    X(sin, 1, f) X(cos, 1, f) X(tan, 1, f) X(asin, 1, f) X(acos, 1, f) X(atan, 1, f) X(sinh, 1, f)         \
+    X(cosh, 1, f) X(tanh, 1, f) X(erf, 1, f) X(relu2, 1, f) X(leaky_relu, 1, f) X(elu, 1, f) X(gelu, 1, f) \
+    X(gelu_tanh, 1, f) X(silu, 1, f) X(sigmoid, 1, f) X(softplus, 1, f) X(isnan, 1, U) X(isinf, 1, U)      \
+    X(isfinite, 1, U) X(logical_not, 1, b) X(bit_not, 1, i)                                                \
+    X(add, 2, u) X(sub, 2, n) X(mul, 2, u) X(div, 2, f) X(floor_div, 2, n) X(mod, 2, n) X(pow, 2, f)       \
+    X(atan2, 2, f) X(maximum, 2, u) X(minimum, 2, u) X(eq, 2, U) X(ne, 2, U) X(lt, 2, U) X(le, 2, U)       \
+    X(gt, 2, U) X(ge, 2, U) X(logical_and, 2, b) X(logical_or, 2, b) X(logical_xor, 2, b) X(bit_and, 2, i) \
     X(bit_or, 2, i) X(bit_xor, 2, i)
 
 #define DECLARE(name, operands, types) TERN__KERNEL(name##__ref);
 KERNELS(DECLARE)
-DECLARE(where, , )
-DECLARE(cast, , )
-DECLARE(copy, , )
-DECLARE(full, , )
-DECLARE(arange, , )
-DECLARE(eye, , )
-DECLARE(rand, , )
-DECLARE(randn, , )
 
 typedef struct entry {
     const char *name;
@@ -68,51 +61,14 @@ static tern_dtype gives(const entry *e, tern_dtype dtype)
     return e->types == 'U' ? TERN_BOOL : dtype;
 }
 
-/* `small` in the shape of `type`, row-major: what broadcasting means. */
-static operand spread(const operand *small, const tern__type *type)
-{
-    operand full = operand_make(small->type.dtype, type->rank, type->shape, NULL);
-    size_t unit = tern__dtype_unit_bytes(small->type.dtype);
-    for (int64_t i = 0; i < operand_numel(&full); i++) {
-        int64_t rest = i, from = 0, size = 1;
-        for (int d = type->rank - 1, own = small->type.rank - 1; own >= 0; d--, own--) {
-            from += (small->type.shape[own] == 1 ? 0 : rest % type->shape[d]) * size;
-            size *= small->type.shape[own];
-            rest /= type->shape[d];
-        }
-        memcpy(operand_at(&full, i), operand_at(small, from), unit);
-    }
-    return full;
-}
-
-/* A shape that broadcasts to `type`. */
-static operand random_part(tern_dtype dtype, const tern__type *type, dice *d)
-{
-    int64_t shape[TERN__MAX_RANK];
-    int dropped = dice_below(d, 3) == 0 ? (int)dice_below(d, type->rank + 1) : 0, rank = type->rank - dropped;
-    for (int i = 0; i < rank; i++)
-        shape[i] = dice_below(d, 4) == 0 ? 1 : type->shape[i + dropped];
-    operand o = operand_make(dtype, rank, shape, dice_below(d, 4) == 0 ? NULL : d);
-    operand_randomise(&o, d);
-    return o;
-}
-
-static tern__type random_type(tern_dtype dtype, dice *d)
-{
-    tern__type type = {.dtype = dtype, .rank = (int)dice_below(d, 7)};
-    for (int i = 0; i < type.rank; i++)
-        type.shape[i] = dice_below(d, 12) == 0 ? 0 : 1 + dice_below(d, type.rank > 3 ? 3 : 9);
-    return type;
-}
-
 static void check_layouts(const entry *e, tern_dtype dtype, dice *d)
 {
-    tern__type type = random_type(dtype, d);
+    tern__type type = dice_type(dtype, d);
     int64_t n = tern__type_numel(&type);
     operand in[2], dense[2];
     for (int k = 0; k < e->operands; k++) {
-        in[k] = random_part(dtype, &type, d);
-        dense[k] = spread(&in[k], &type);
+        in[k] = operand_random_part(dtype, &type, d);
+        dense[k] = operand_spread(&in[k], &type);
     }
     operand want = operand_make(gives(e, dtype), type.rank, type.shape, NULL);
     operand got = operand_make(gives(e, dtype), type.rank, type.shape, d);
@@ -120,8 +76,8 @@ static void check_layouts(const entry *e, tern_dtype dtype, dice *d)
     tern_status second = operand_run(e->run, e->operands, in, &got, ATTRS, n, d);
     if (first != TERN_OK || second != TERN_OK || !operand_same(&want, &got) || !operand_is_intact(&got) ||
         !operand_is_intact(&want))
-        harness_fail(__FILE__, __LINE__, "%s of %s: strided operands give another result than dense ones", e->name,
-                     tern_dtype_name(dtype));
+        harness_fail(__FILE__, __LINE__, "%s of %s: strided operands give another result than dense ones",
+                     e->name, tern_dtype_name(dtype));
     operand_free(&want);
     operand_free(&got);
     for (int k = 0; k < e->operands; k++) {
@@ -152,7 +108,8 @@ TEST(types_that_a_kernel_does_not_know_are_refused)
             operand in[2], out = operand_make((tern_dtype)dtype, 1, (int64_t[]){4}, NULL);
             for (int k = 0; k < 2; k++)
                 in[k] = operand_make((tern_dtype)dtype, 1, (int64_t[]){4}, NULL);
-            CHECK_STATUS(operand_run(ENTRIES[e].run, ENTRIES[e].operands, in, &out, ATTRS, 4, NULL), TERN_INTERNAL);
+            CHECK_STATUS(operand_run(ENTRIES[e].run, ENTRIES[e].operands, in, &out, ATTRS, 4, NULL),
+                         TERN_INTERNAL);
             operand_free(&out);
             operand_free(&in[0]);
             operand_free(&in[1]);
@@ -181,7 +138,7 @@ TEST(a_result_may_be_one_of_the_operands)
     }
 }
 
-/* ---- values -------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------------------------------------- */
 
 /* The kernel on scalars of `dtype`, as a double. */
 static double call(tern__kernel_fn run, tern_dtype dtype, tern_dtype result, int n, const double *x,
@@ -303,8 +260,8 @@ TEST(integers_wrap_and_clamp_inside_their_bounds)
 TEST(floor_division_of_integers)
 {
     static const double cases[][4] = {  /* a, b, a // b, a % b */
-        {7, 2, 3, 1}, {-7, 2, -4, 1}, {7, -2, -4, -1}, {-7, -2, 3, -1}, {6, -2, -3, 0}, {5, 0, 0, 0}, {0, -3, 0, 0},
-        {-5, 0, 0, 0}, {-128, -1, 128, 0}, {-1, 100, -1, 99}, {1, -100, -1, -99},
+        {7, 2, 3, 1}, {-7, 2, -4, 1}, {7, -2, -4, -1}, {-7, -2, 3, -1}, {6, -2, -3, 0}, {5, 0, 0, 0},
+        {0, -3, 0, 0}, {-5, 0, 0, 0}, {-128, -1, 128, 0}, {-1, 100, -1, 99}, {1, -100, -1, -99},
     };
     static const tern_dtype types[] = {TERN_I8, TERN_I32, TERN_I64};
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
@@ -407,7 +364,7 @@ TEST(activations_at_the_ends)
     }
 }
 
-/* ---- accuracy of functions, against long double -------------------------------------------------------------- */
+/* ---- accuracy of functions, against long double -------------------------------------------------------- */
 
 #if LDBL_MANT_DIG > DBL_MANT_DIG
 static long double exact_sigmoid(long double x) { return 1 / (1 + expl(-x)); }
@@ -450,9 +407,11 @@ TEST(functions_are_within_their_bounds)
         {"asin", tern_asin__ref, asinl, -1, 1, 1.1},         {"acos", tern_acos__ref, acosl, -1, 1, 1.1},
         {"atan", tern_atan__ref, atanl, -10, 10, 1.1},       {"sinh", tern_sinh__ref, sinhl, -20, 20, 2.5},
         {"cosh", tern_cosh__ref, coshl, -20, 20, 2.5},       {"tanh", tern_tanh__ref, tanhl, -5, 5, 2.5},
-        {"erf", tern_erf__ref, erfl, -4, 4, 1.6},            {"rsqrt", tern_rsqrt__ref, exact_rsqrt, 0, 100, 1.6},
+        {"erf", tern_erf__ref, erfl, -4, 4, 1.6},
+        {"rsqrt", tern_rsqrt__ref, exact_rsqrt, 0, 100, 1.6},
         {"sigmoid", tern_sigmoid__ref, exact_sigmoid, -80, 40, 3},
-        {"silu", tern_silu__ref, exact_silu, -80, 40, 4},    {"gelu", tern_gelu__ref, exact_gelu, -12, 6, 400},
+        {"silu", tern_silu__ref, exact_silu, -80, 40, 4},
+        {"gelu", tern_gelu__ref, exact_gelu, -12, 6, 400},
         {"gelu_tanh", tern_gelu_tanh__ref, exact_gelu_tanh, -12, 6, 400},
         {"softplus", tern_softplus__ref, exact_softplus, -80, 60, 3},
     };
@@ -469,8 +428,9 @@ TEST(functions_are_within_their_bounds)
             worst64 = fmax(worst64, ulps(got64, list[f].exact((long double)x), 53, -1074));
         }
         if (!(worst32 <= 0.51) || !(worst64 <= list[f].f64_ulps))
-            harness_fail(__FILE__, __LINE__, "%s: off by %g ULP in f32 (0.51 allowed), %g in f64 (%g allowed)",
-                         list[f].name, worst32, worst64, list[f].f64_ulps);
+            harness_fail(__FILE__, __LINE__,
+                         "%s: off by %g ULP in f32 (0.51 allowed), %g in f64 (%g allowed)", list[f].name,
+                         worst32, worst64, list[f].f64_ulps);
     }
 }
 #else
@@ -493,283 +453,4 @@ TEST(sixteen_bit_results_are_f32_results_rounded)
             CHECK_EQ(out, t == 0 ? tern__f32_to_f16(y) : tern__f32_to_bf16(y));
         }
     }
-}
-
-/* ---- where, cast, copy --------------------------------------------------------------------------------------- */
-
-TEST(where_moves_bits)
-{
-    dice d = {harness_seed(), 2000000};
-    for (int round = 0; round < 60; round++) {
-        for (int dtype = 0; dtype < UNPACKED; dtype++) {
-            tern__type type = random_type((tern_dtype)dtype, &d);
-            operand in[3], wide[3];
-            for (int k = 0; k < 3; k++) {
-                in[k] = random_part(k == 0 ? TERN_BOOL : (tern_dtype)dtype, &type, &d);
-                wide[k] = spread(&in[k], &type);
-            }
-            operand out = operand_make((tern_dtype)dtype, type.rank, type.shape, &d);
-            CHECK_OK(operand_run(tern_where__ref, 3, in, &out, NULL, operand_numel(&out), &d));
-            for (int64_t i = 0; i < operand_numel(&out); i++)
-                CHECK(memcmp(operand_at(&out, i), operand_at(&wide[*operand_at(&wide[0], i) ? 1 : 2], i),
-                             tern__dtype_unit_bytes((tern_dtype)dtype)) == 0);
-            CHECK(operand_is_intact(&out));
-            operand_free(&out);
-            for (int k = 0; k < 3; k++) {
-                operand_free(&in[k]);
-                operand_free(&wide[k]);
-            }
-        }
-    }
-}
-
-TEST(casts_are_those_of_tern_convert)
-{
-    dice d = {harness_seed(), 3000000};
-    for (int from = 0; from < UNPACKED; from++) {
-        for (int to = 0; to < UNPACKED; to++) {
-            tern__type type = random_type((tern_dtype)from, &d);
-            operand in = operand_make((tern_dtype)from, type.rank, type.shape, &d);
-            operand out = operand_make((tern_dtype)to, type.rank, type.shape, &d);
-            operand_randomise(&in, &d);
-            CHECK_OK(operand_run(tern_cast__ref, 1, &in, &out, NULL, operand_numel(&out), &d));
-            for (int64_t i = 0; i < operand_numel(&out); i++) {
-                char want[8];
-                tern__convert((tern_dtype)from, operand_at(&in, i), 1, (tern_dtype)to, want, 1, 1);
-                CHECK(memcmp(want, operand_at(&out, i), tern__dtype_unit_bytes((tern_dtype)to)) == 0);
-            }
-            CHECK(operand_is_intact(&out));
-            operand_free(&in);
-            operand_free(&out);
-        }
-    }
-}
-
-/* Element i is element i, between [4,3,6] in any layout and other shapes of 72. */
-TEST(copies_between_shapes)
-{
-    static const int64_t shapes[][4] = {{4, 3, 6, 1}, {72, 1, 1, 1}, {2, 2, 2, 9}, {8, 9, 1, 1}};
-    dice d = {harness_seed(), 4000000};
-    for (int round = 0; round < 200; round++) {
-        const int64_t *shape = shapes[round % 4];
-        tern_dtype dtype = (tern_dtype)(round % UNPACKED);
-        operand in = operand_make(dtype, 3, shapes[0], dice_below(&d, 2) ? NULL : &d);
-        operand out = operand_make(dtype, 4, shape, dice_below(&d, 2) ? NULL : &d);
-        for (int64_t i = 0; i < 72; i++)
-            operand_set(&in, i, (double)i);
-        CHECK_OK(operand_run(tern_copy__ref, 1, &in, &out, NULL, 72, &d));
-        for (int64_t i = 0; i < 72; i++)
-            CHECK(operand_get(&out, i) == (dtype == TERN_BOOL ? i != 0 : (double)i));
-        CHECK(operand_is_intact(&out));
-        operand_free(&in);
-        operand_free(&out);
-    }
-}
-
-TEST(copy_refuses_what_it_cannot_mean)
-{
-    operand a = operand_make(TERN_F32, 1, (int64_t[]){6}, NULL), b = operand_make(TERN_I32, 1, (int64_t[]){6}, NULL);
-    operand c = operand_make(TERN_F32, 1, (int64_t[]){5}, NULL);
-    CHECK_STATUS(operand_run(tern_copy__ref, 1, &a, &b, NULL, 6, NULL), TERN_INTERNAL);
-    CHECK_STATUS(operand_run(tern_copy__ref, 1, &a, &c, NULL, 5, NULL), TERN_INTERNAL);
-    operand_free(&a);
-    operand_free(&b);
-    operand_free(&c);
-}
-
-/* Ternary values of column c in row r, by hand. */
-static int8_t trit(int64_t r, int64_t c)
-{
-    return (int8_t)((r * 7 + c * c + c / 3) % 3 - 1);
-}
-
-/* A packed operand [rows, columns] with gaps of `gap` bytes between the rows. */
-static operand packed_make(tern_dtype dtype, int64_t rows, int64_t columns, int64_t gap)
-{
-    int64_t stride = tern__row_units(dtype, columns) + gap;
-    operand o = {.type = {.dtype = dtype, .rank = 2, .shape = {rows, columns}}, .strides = {stride, 1}};
-    o.bytes = (size_t)(stride * rows) + 2 * OPERAND_MARGIN;
-    o.memory = malloc(o.bytes);
-    if (o.memory == NULL)
-        abort();
-    memset(o.memory, OPERAND_GUARD, o.bytes);
-    o.data = o.memory + OPERAND_MARGIN;
-    return o;
-}
-
-static void check_packed(tern_dtype packed, tern_dtype other, int64_t columns, dice *d)
-{
-    const int64_t rows = 3;
-    operand plain = operand_make(other, 2, (int64_t[]){rows, columns}, dice_below(d, 2) ? NULL : d);
-    operand t = packed_make(packed, rows, columns, dice_below(d, 3));
-    for (int64_t i = 0; i < rows * columns; i++)
-        operand_set(&plain, i, (double)trit(i / columns, i % columns) * (other == TERN_F32 ? 0.75 : 1));
-    CHECK_OK(operand_run(tern_cast__ref, 1, &plain, &t, NULL, rows, d));
-    for (int64_t r = 0; r < rows; r++) {
-        const char *row = t.data + r * t.strides[0];
-        for (int64_t c = 0; c < columns; c++) {
-            int8_t want = other == TERN_BOOL || other == TERN_U8 ? trit(r, c) != 0 : trit(r, c);
-            if (other == TERN_U8)      /* -1 saturates to 0 in operand_set */
-                want = trit(r, c) > 0;
-            CHECK_EQ(tern__ternary_at(packed, (const uint8_t *)row, c), want);
-        }
-        int64_t bad;
-        CHECK(tern__ternary_valid(packed, (const uint8_t *)row, 1, columns, &bad));
-        CHECK((unsigned char)row[-1] == OPERAND_GUARD || r > 0);
-    }
-    operand back = operand_make(other, 2, (int64_t[]){rows, columns}, dice_below(d, 2) ? NULL : d);
-    CHECK_OK(operand_run(tern_cast__ref, 1, &t, &back, NULL, rows, d));
-    for (int64_t i = 0; i < rows * columns; i++)
-        CHECK(operand_get(&back, i) ==
-              (other == TERN_F32 ? operand_get(&plain, i) / 0.75 : operand_get(&plain, i)));
-    CHECK(operand_is_intact(&back));
-    tern_dtype twin = packed == TERN_T2 ? TERN_T5 : TERN_T2;
-    operand u = packed_make(twin, rows, columns, 1);
-    CHECK_OK(operand_run(tern_cast__ref, 1, &t, &u, NULL, rows, NULL));
-    for (int64_t i = 0; i < rows * columns; i++)
-        CHECK_EQ(tern__ternary_at(twin, (uint8_t *)u.data + i / columns * u.strides[0], i % columns),
-                 tern__ternary_at(packed, (uint8_t *)t.data + i / columns * t.strides[0], i % columns));
-    operand_free(&plain);
-    operand_free(&t);
-    operand_free(&back);
-    operand_free(&u);
-}
-
-TEST(casts_to_and_from_packed_types_go_by_rows)
-{
-    static const int64_t widths[] = {0, 1, 3, 4, 5, 7, 20, 639, 640, 641, 1999};
-    dice d = {harness_seed(), 5000000};
-    for (int dtype = 0; dtype < UNPACKED; dtype++) {
-        for (int packed = TERN_T2; packed <= TERN_T5; packed++) {
-            for (int w = 0; w < 11; w++) {
-                check_packed((tern_dtype)packed, (tern_dtype)dtype, widths[w], &d);
-                if (harness_failed())
-                    return;
-            }
-        }
-    }
-}
-
-TEST(packed_tensors_copy_into_other_rows)
-{
-    for (int packed = TERN_T2; packed <= TERN_T5; packed++) {
-        operand in = packed_make((tern_dtype)packed, 6, 7, 2), out = packed_make((tern_dtype)packed, 2, 21, 0);
-        operand values = operand_make(TERN_I8, 2, (int64_t[]){6, 7}, NULL);
-        for (int64_t i = 0; i < 42; i++)
-            operand_set(&values, i, trit(i / 7, i % 7));
-        CHECK_OK(operand_run(tern_cast__ref, 1, &values, &in, NULL, 6, NULL));
-        dice d = {1, 0};
-        CHECK_OK(operand_run(tern_copy__ref, 1, &in, &out, NULL, 2, &d));
-        for (int64_t i = 0; i < 42; i++)
-            CHECK_EQ(tern__ternary_at((tern_dtype)packed, (uint8_t *)out.data + i / 21 * out.strides[0], i % 21),
-                     trit(i / 7, i % 7));
-        int64_t bad;
-        CHECK(tern__ternary_valid((tern_dtype)packed, (uint8_t *)out.data, 2, 21, &bad));
-        operand_free(&in);
-        operand_free(&out);
-        operand_free(&values);
-    }
-}
-
-/* ---- sources ------------------------------------------------------------------------------------------------- */
-
-static operand source(tern__kernel_fn run, tern_dtype dtype, int rank, const int64_t *shape, const tern__attr *attrs,
-                      dice *d)
-{
-    operand out = operand_make(dtype, rank, shape, d);
-    if (operand_run(run, 0, NULL, &out, attrs, operand_numel(&out), d) != TERN_OK || !operand_is_intact(&out))
-        harness_fail(__FILE__, __LINE__, "a source of %s failed", tern_dtype_name(dtype));
-    return out;
-}
-
-TEST(full_fills_every_type)
-{
-    dice d = {harness_seed(), 6000000};
-    for (int dtype = 0; dtype < UNPACKED; dtype++) {
-        static const double values[] = {0, 1, -2.5, 300, NAN, INFINITY};
-        for (int v = 0; v < 6; v++) {
-            const tern__attr attrs[3] = {{.i = dtype}, {.count = 0}, {.f = values[v]}};
-            operand dense = source(tern_full__ref, (tern_dtype)dtype, 2, (int64_t[]){71, 83}, attrs, NULL);
-            operand strided = source(tern_full__ref, (tern_dtype)dtype, 2, (int64_t[]){71, 83}, attrs, &d);
-            char want[8];
-            tern__convert(TERN_F64, &values[v], 1, (tern_dtype)dtype, want, 1, 1);
-            for (int64_t i = 0; i < operand_numel(&dense); i++)
-                CHECK(memcmp(want, operand_at(&dense, i), tern__dtype_unit_bytes((tern_dtype)dtype)) == 0);
-            CHECK(operand_same(&dense, &strided));
-            operand_free(&dense);
-            operand_free(&strided);
-        }
-    }
-}
-
-TEST(arange_and_eye)
-{
-    dice d = {harness_seed(), 7000000};
-    tern__attr range[4] = {{.i = 0}, {.f = -0x1p62}, {.f = 0}, {.f = 3}};
-    operand whole = source(tern_arange__ref, TERN_I64, 1, (int64_t[]){200}, range, &d);
-    for (int64_t i = 0; i < 200; i++)
-        CHECK_EQ(*(int64_t *)(void *)operand_at(&whole, i), -((int64_t)1 << 62) + 3 * i);    /* exact beyond 2^53 */
-    operand_free(&whole);
-    range[1].f = 0.1;
-    range[3].f = 0.3;
-    operand real = source(tern_arange__ref, TERN_F32, 1, (int64_t[]){200}, range, &d);
-    operand cut = source(tern_arange__ref, TERN_I32, 1, (int64_t[]){200}, range, &d);
-    for (int64_t i = 0; i < 200; i++) {
-        CHECK(operand_get(&real, i) == (double)(float)(0.1 + (double)i * 0.3));
-        CHECK(operand_get(&cut, i) == trunc(0.1 + (double)i * 0.3));
-    }
-    operand_free(&real);
-    operand_free(&cut);
-
-    for (int64_t diagonal = -6; diagonal <= 8; diagonal++) {
-        for (int dtype = 0; dtype < UNPACKED; dtype++) {
-            const tern__attr attrs[4] = {{.i = dtype}, {.i = 5}, {.i = 7}, {.i = diagonal}};
-            operand eye = source(tern_eye__ref, (tern_dtype)dtype, 2, (int64_t[]){5, 7}, attrs, &d);
-            for (int64_t i = 0; i < 35; i++)
-                CHECK(operand_get(&eye, i) == (i % 7 - i / 7 == diagonal));
-            operand_free(&eye);
-        }
-    }
-}
-
-TEST(random_tensors_are_functions_of_seed_and_index)
-{
-    dice d = {harness_seed(), 8000000};
-    for (int t = 0; t < 4; t++) {
-        tern_dtype dtype = FLOAT_TYPES[t];
-        const tern__attr attrs[3] = {{.i = dtype}, {.count = 0}, {.i = -42}};
-        const int64_t shape[] = {60, 70};
-        operand uniform = source(tern_rand__ref, dtype, 2, shape, attrs, NULL);
-        operand pieces = source(tern_rand__ref, dtype, 2, shape, attrs, &d);
-        CHECK(operand_same(&uniform, &pieces));
-        double sum = 0;
-        for (int64_t i = 0; i < 4200; i++) {
-            double x = operand_get(&uniform, i), sample = tern__random_uniform((uint64_t)-42, (uint64_t)i);
-            double grid = dtype == TERN_F16 ? 0x1p-11 : dtype == TERN_BF16 ? 0x1p-8 : dtype == TERN_F32 ? 0x1p-24 : 0x1p-53;
-            CHECK(x >= 0 && x < 1 && x <= sample && sample - x < grid);
-            sum += x;
-        }
-        CHECK_NEAR(sum / 4200, 0.5, 0.02);
-        operand_free(&uniform);
-        operand_free(&pieces);
-
-        operand normal = source(tern_randn__ref, dtype, 2, shape, attrs, NULL);
-        operand parts = source(tern_randn__ref, dtype, 2, shape, attrs, &d);
-        CHECK(operand_same(&normal, &parts));
-        double mean = 0, square = 0;
-        for (int64_t i = 0; i < 4200; i++) {
-            double x = operand_get(&normal, i);
-            mean += x / 4200;
-            square += x * x / 4200;
-        }
-        CHECK_NEAR(mean, 0, 0.06);
-        CHECK_NEAR(square, 1, 0.1);
-        operand_free(&normal);
-        operand_free(&parts);
-    }
-    operand ints = operand_make(TERN_I32, 1, (int64_t[]){4}, NULL);
-    const tern__attr attrs[3] = {{.i = TERN_I32}, {.count = 0}, {.i = 1}};
-    CHECK_STATUS(operand_run(tern_rand__ref, 0, NULL, &ints, attrs, 4, NULL), TERN_INTERNAL);
-    CHECK_STATUS(operand_run(tern_randn__ref, 0, NULL, &ints, attrs, 4, NULL), TERN_INTERNAL);
-    operand_free(&ints);
 }

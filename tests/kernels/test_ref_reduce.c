@@ -1,12 +1,14 @@
 /* test_ref_reduce.c - the reference reductions over random shapes, axes, layouts and splits against a slow
- * reduction that goes through the operand element by element, in the order that the kernels promise: bit for bit. */
+ * reduction that goes through the operand element by element, in the order that the kernels promise: bit
+ * for bit. */
 #include <math.h>
 
 #include "harness.h"
 #include "kernels/operand.h"
 
 /* X(name, types): u everything, f floats, b bool */
-#define KERNELS(X) X(sum, u) X(mean, f) X(prod, u) X(max, u) X(min, u) X(var, f) X(any, b) X(all, b) X(logsumexp, f) \
+#define KERNELS(X)                                                                                          \
+    X(sum, u) X(mean, f) X(prod, u) X(max, u) X(min, u) X(var, f) X(any, b) X(all, b) X(logsumexp, f)       \
     X(argmax, u) X(argmin, u)
 enum {
 #define ID(name, types) K_##name,
@@ -41,7 +43,7 @@ static tern_dtype gives(int kernel, tern_dtype dtype)
     return sums && !tern__dtype_is_float(dtype) ? TERN_I64 : dtype;
 }
 
-/* ---- the slow reduction -------------------------------------------------------------------------------------- */
+/* ---- the slow reduction -------------------------------------------------------------------------------- */
 
 typedef struct lane {
     double f, mean, top;
@@ -138,7 +140,7 @@ static void reduce_slowly(int kernel, const operand *in, unsigned reduced, int64
     free(l);
 }
 
-/* ---- one random case ----------------------------------------------------------------------------------------- */
+/* ---- one random case ----------------------------------------------------------------------------------- */
 
 static void reduced_shape(const tern__type *in, unsigned reduced, bool keepdims, tern__type *out)
 {
@@ -157,8 +159,9 @@ static void random_case(int kernel, tern_dtype dtype, dice *d)
     bool empty_allowed = !one_axis && kernel != K_max && kernel != K_min;
     int rank = one_axis ? 1 + (int)dice_below(d, 6) : (int)dice_below(d, 7);
     int64_t shape[TERN__MAX_RANK], axes[TERN__MAX_RANK];
+    const int64_t most = rank > 3 ? 4 : rank > 1 ? 12 : 200;
     for (int i = 0; i < rank; i++)
-        shape[i] = empty_allowed && dice_below(d, 12) == 0 ? 0 : 1 + dice_below(d, rank > 3 ? 4 : rank > 1 ? 12 : 200);
+        shape[i] = empty_allowed && dice_below(d, 12) == 0 ? 0 : 1 + dice_below(d, most);
     unsigned reduced = 0;
     uint32_t count = 0;
     for (int i = 0; i < rank && !one_axis; i++) {
@@ -188,7 +191,8 @@ static void random_case(int kernel, tern_dtype dtype, dice *d)
     operand want = operand_make(type.dtype, type.rank, type.shape, NULL);
     operand got = operand_make(type.dtype, type.rank, type.shape, dice_below(d, 3) == 0 ? NULL : d);
     reduce_slowly(kernel, &in, reduced, ddof, &want);
-    tern_status status = operand_run(RUN[kernel], 1, &in, &got, attrs, operand_numel(&got), dice_below(d, 2) ? d : NULL);
+    dice *split = dice_below(d, 2) ? d : NULL;
+    tern_status status = operand_run(RUN[kernel], 1, &in, &got, attrs, operand_numel(&got), split);
     if (status != TERN_OK || !operand_same(&want, &got) || !operand_is_intact(&got)) {
         char text[TERN__TYPE_TEXT];
         harness_fail(__FILE__, __LINE__, "%s of %s over axes %#x, keepdims %d", NAME[kernel],
@@ -216,7 +220,8 @@ TEST(types_that_a_reduction_does_not_know_are_refused)
         for (int dtype = 0; dtype < TERN_DTYPE_COUNT; dtype++) {
             if (dtype < UNPACKED && takes(kernel, (tern_dtype)dtype))
                 continue;
-            operand in = operand_make((tern_dtype)dtype, 1, (int64_t[]){4}, NULL), out = operand_make(TERN_F64, 0, NULL, NULL);
+            operand in = operand_make((tern_dtype)dtype, 1, (int64_t[]){4}, NULL);
+            operand out = operand_make(TERN_F64, 0, NULL, NULL);
             const tern__attr attrs[3] = {{.count = 0}};
             CHECK_STATUS(operand_run(RUN[kernel], 1, &in, &out, attrs, 1, NULL), TERN_INTERNAL);
             operand_free(&in);
@@ -225,15 +230,17 @@ TEST(types_that_a_reduction_does_not_know_are_refused)
     }
 }
 
-/* ---- values known by hand ------------------------------------------------------------------------------------ */
+/* ---- values known by hand ------------------------------------------------------------------------------ */
 
 static double reduce(int kernel, tern_dtype dtype, int64_t n, const double *x, int64_t ddof)
 {
-    const tern__attr attrs[3] = {{.i = kernel == K_argmax || kernel == K_argmin ? -1 : 0}, {.i = 0}, {.i = ddof}};
+    bool one_axis = kernel == K_argmax || kernel == K_argmin;
+    const tern__attr attrs[3] = {{.i = one_axis ? -1 : 0}, {.i = 0}, {.i = ddof}};
     operand in = operand_make(dtype, 1, &n, NULL), out = operand_make(gives(kernel, dtype), 0, NULL, NULL);
     for (int64_t i = 0; i < n; i++)
         operand_set(&in, i, x[i]);
-    double y = operand_run(RUN[kernel], 1, &in, &out, attrs, 1, NULL) == TERN_OK ? operand_get(&out, 0) : -12345;
+    tern_status status = operand_run(RUN[kernel], 1, &in, &out, attrs, 1, NULL);
+    double y = status == TERN_OK ? operand_get(&out, 0) : -12345;
     operand_free(&in);
     operand_free(&out);
     return y;

@@ -25,7 +25,7 @@ BINARY(div, FLOATS, val, a / b)
 BINARY(pow, FLOATS, wide, pow(a, b))
 BINARY(atan2, FLOATS, wide, atan2(a, b))
 
-/* ---- floor division and its remainder ------------------------------------------------------------------------ */
+/* ---- floor division and its remainder ------------------------------------------------------------------ */
 
 /* The result is cut to the operands' width by the store, so that MIN / -1 wraps. */
 static uint64_t int_floor_div(int64_t a, int64_t b)
@@ -46,8 +46,9 @@ static int64_t int_mod(int64_t a, int64_t b)
     return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
 
-/* As NumPy defines them, in the type's own arithmetic. fmod is exact, so (a - r) / b is near a whole number, and
- * the quotient goes to that one; a zero quotient has the sign of a / b, a zero remainder that of b. */
+/* As NumPy defines them, in the type's own arithmetic. fmod is exact, so (a - r) / b is near a whole
+ * number, and the quotient goes to that one; a zero quotient has the sign of a / b, a zero remainder that
+ * of b. */
 #define FLOAT_DIVISION(real, fmod, floor, copysign)                                         \
     static real real##_mod(real a, real b)                                                  \
     {                                                                                       \
@@ -77,7 +78,7 @@ FLOAT_DIVISION(double, fmod, floor, copysign)
 BINARY_NUMBER(floor_div, int_floor_div(a, b), FLOAT_CALL(floor_div, a, b))
 BINARY_NUMBER(mod, int_mod(a, b), FLOAT_CALL(mod, a, b))
 
-/* ---- order --------------------------------------------------------------------------------------------------- */
+/* ---- order --------------------------------------------------------------------------------------------- */
 
 /* Equal operands give the first, a NaN wins. */
 #define EXTREME(op, compare)                                                    \
@@ -97,7 +98,7 @@ COMPARISON(le, a <= b)
 COMPARISON(gt, a > b)
 COMPARISON(ge, a >= b)
 
-/* ---- logic and bits ------------------------------------------------------------------------------------------ */
+/* ---- logic and bits ------------------------------------------------------------------------------------ */
 
 BINARY(logical_and, BOOLS, val, a & b)
 BINARY(logical_or, BOOLS, val, a | b)

@@ -1,8 +1,8 @@
 /* cast.c - reference kernels that move elements into another type or another shape: cast and copy.
  *
- * Both are one function: result element i, in row-major order, is operand element i, whatever their shapes (a copy
- * makes reshapes that no view can). Where a packed type is involved the items of work are rows of the result (its
- * last axis), else elements. */
+ * Both are one function: result element i, in row-major order, is operand element i, whatever their shapes
+ * (a copy makes reshapes that no view can). Where a packed type is involved the items of work are rows of
+ * the result (its last axis), else elements. */
 #include "base/status.h"
 #include "kernels/ref/loops.h"
 #include "tensor/convert.h"
@@ -19,10 +19,11 @@ static void convert_run(const tern__run *run)
                   run->step[1] / (int64_t)tern__dtype_unit_bytes(to), run->n);
 }
 
-/* ---- elements, between shapes of equal count ----------------------------------------------------------------- */
+/* ---- elements, between shapes of equal count ----------------------------------------------------------- */
 
 /* A row-major block seen in the shape of the other operand. */
-static tern__buffer reshaped(const tern__buffer *block, const tern__type *shape, tern__type *type, tern__layout *layout)
+static tern__buffer reshaped(const tern__buffer *block, const tern__type *shape, tern__type *type,
+                             tern__layout *layout)
 {
     *type = *shape;
     type->dtype = block->type->dtype;
@@ -45,14 +46,15 @@ static tern_status reshape_elements(tern__kernel_args *args, int64_t begin, int6
         return tern__elementwise(&again, begin, end, convert_run);
     }
     tern_dtype from = in.type->dtype, to = out.type->dtype;
-    int64_t from_bytes = (int64_t)tern__dtype_unit_bytes(from), to_bytes = (int64_t)tern__dtype_unit_bytes(to);
+    int64_t from_bytes = (int64_t)tern__dtype_unit_bytes(from);
+    int64_t to_bytes = (int64_t)tern__dtype_unit_bytes(to);
     for (int64_t i = begin; i < end; i++)
         tern__convert(from, (char *)in.data + tern__offset_of(&in, i) * from_bytes, 0, to,
                       (char *)out.data + tern__offset_of(&out, i) * to_bytes, 0, 1);
     return TERN_OK;
 }
 
-/* ---- rows, with a packed type on either side ----------------------------------------------------------------- */
+/* ---- rows, with a packed type on either side ----------------------------------------------------------- */
 
 /* An operand as rows. A scalar is a row of one. */
 typedef struct rows {
@@ -78,7 +80,8 @@ static char *row_at(const rows *r, int64_t row)
 /* Address of column `first` (a multiple of BLOCK) of a row. */
 static char *block_at(const rows *r, char *row, int64_t first)
 {
-    return row + (tern__dtype_is_packed(r->dtype) ? tern__row_units(r->dtype, first) : first * r->step) * r->bytes;
+    bool packed = tern__dtype_is_packed(r->dtype);
+    return row + (packed ? tern__row_units(r->dtype, first) : first * r->step) * r->bytes;
 }
 
 /* A row of `from` to an equally long row of `to`. Rows with gaps pass through a block without. */
@@ -92,13 +95,15 @@ static void convert_row(const rows *from, char *source, const rows *to, char *ta
         char *s = block_at(from, source, c), *t = block_at(to, target, c);
         if (gaps_in)
             tern__convert(from->dtype, s, from->step, from->dtype, block_in, 1, n);
-        tern__convert_row(from->dtype, gaps_in ? (void *)block_in : s, to->dtype, gaps_out ? (void *)block_out : t, n);
+        tern__convert_row(from->dtype, gaps_in ? (void *)block_in : s, to->dtype,
+                          gaps_out ? (void *)block_out : t, n);
         if (gaps_out)
             tern__convert(to->dtype, block_out, 1, to->dtype, t, to->step, n);
     }
 }
 
-/* Row `r` of the packed result, whose rows are not those of the packed operand: one column after the other. */
+/* Row `r` of the packed result, whose rows are not those of the packed operand: one column after the
+ * other. */
 static void regroup_row(const rows *from, const rows *to, int64_t r)
 {
     int8_t values[BLOCK];
@@ -117,8 +122,9 @@ static void regroup_row(const rows *from, const rows *to, int64_t r)
 static tern_status convert_rows(const tern__kernel_args *args, int64_t begin, int64_t end)
 {
     rows from = rows_of(&args->in[0]), to = rows_of(&args->out[0]);
-    bool same = tern__shape_equal(args->in[0].type, args->out[0].type);
-    bool regroups = from.dtype == to.dtype && tern__type_numel(args->in[0].type) == tern__type_numel(args->out[0].type);
+    const tern__type *in = args->in[0].type, *out = args->out[0].type;
+    bool same = tern__shape_equal(in, out);
+    bool regroups = in->dtype == out->dtype && tern__type_numel(in) == tern__type_numel(out);
     if (!same && !regroups)
         return TERN_INTERNAL;
     if (to.columns == 0)        /* rows without elements may have no memory */
@@ -132,7 +138,7 @@ static tern_status convert_rows(const tern__kernel_args *args, int64_t begin, in
     return TERN_OK;
 }
 
-/* ---- the kernels --------------------------------------------------------------------------------------------- */
+/* ---- the kernels --------------------------------------------------------------------------------------- */
 
 static tern_status convert(tern__kernel_args *args, int64_t begin, int64_t end)
 {

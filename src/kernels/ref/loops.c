@@ -1,4 +1,5 @@
-/* loops.c - the walk of the elementwise kernels: one run for dense operands, else an odometer over merged axes. */
+/* loops.c - the walk of the elementwise kernels: one run for dense operands, else an odometer over merged
+ * axes. */
 #include "kernels/ref/loops.h"
 
 #include "base/status.h"

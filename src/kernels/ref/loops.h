@@ -1,9 +1,9 @@
-/* loops.h - what the reference kernels are built from: element types by name, and the walk that turns operands of
- * any strides into runs along one axis. Private to kernels/ref.
+/* loops.h - what the reference kernels are built from: element types by name, and the walk that turns
+ * operands of any strides into runs along one axis. Private to kernels/ref.
  *
- * An elementwise kernel is one inner loop per dtype over a run, and tern__elementwise does the rest: broadcasting,
- * odd strides, the part [begin, end) of the work. Dense operands of one shape make a single run, so a small tensor
- * costs one check and one call. */
+ * An elementwise kernel is one inner loop per dtype over a run, and tern__elementwise does the rest:
+ * broadcasting, odd strides, the part [begin, end) of the work. Dense operands of one shape make a single
+ * run, so a small tensor costs one check and one call. */
 #ifndef TERN_KERNELS_REF_LOOPS_H
 #define TERN_KERNELS_REF_LOOPS_H
 
@@ -15,7 +15,7 @@
     TERN__KERNEL(name##__ref); \
     TERN__KERNEL(name##__ref)
 
-/* ---- element types ------------------------------------------------------------------------------------------ */
+/* ---- element types ------------------------------------------------------------------------------------- */
 
 /* TYPES(X, ...) expands X(T, ...) for each T of a list. */
 #define BOOLS(X, ...) X(BOOL, __VA_ARGS__)
@@ -75,8 +75,8 @@ typedef double wide_F64;
 #define load_F32(m) (m)
 #define load_F64(m) (m)
 
-/* store_T: any of val_T, wrap_T, wide_T -> mem_T. Integers wrap, floats round (f64 to a 16-bit float by way of f32,
- * so that a 16-bit result always is the f32 result, rounded). */
+/* store_T: any of val_T, wrap_T, wide_T -> mem_T. Integers wrap, floats round (f64 to a 16-bit float by
+ * way of f32, so that a 16-bit result always is the f32 result, rounded). */
 #define store_BOOL(v) ((mem_BOOL)((v) != 0))
 #define store_U8(v) ((mem_U8)(v))
 #define store_I8(v) ((mem_I8)(v))
@@ -91,7 +91,7 @@ typedef double wide_F64;
 #define AT(T, at) (*(mem_##T *)(void *)(at))
 #define AT_CONST(T, at) (*(const mem_##T *)(const void *)(at))
 
-/* ---- elementwise kernels ------------------------------------------------------------------------------------- */
+/* ---- elementwise kernels ------------------------------------------------------------------------------- */
 
 enum { TERN__RUN_OPERANDS = 4 };
 
@@ -106,8 +106,9 @@ typedef struct tern__run {
 
 typedef void (*tern__loop)(const tern__run *run);
 
-/* Walks elements [begin, end) of result 0 in row-major order and calls `loop` for each run of them. Inputs broadcast
- * to result 0; at most three. No operand is packed. A NULL loop gives TERN_INTERNAL: no kernel for the dtype. */
+/* Walks elements [begin, end) of result 0 in row-major order and calls `loop` for each run of them. Inputs
+ * broadcast to result 0; at most three. No operand is packed. A NULL loop gives TERN_INTERNAL: no kernel
+ * for the dtype. */
 tern_status tern__elementwise(tern__kernel_args *args, int64_t begin, int64_t end, tern__loop loop);
 
 /* The kernel `op` with one loop per dtype of operand 0, named op_T. */
@@ -119,8 +120,9 @@ tern_status tern__elementwise(tern__kernel_args *args, int64_t begin, int64_t en
         return tern__elementwise(args, begin, end, op##_loops[args->in[0].type->dtype]);    \
     }
 
-/* A loop op_T over one operand; `...` computes the result, stored as OUT, from `x` of type kind_T (val, wrap, wide)
- * and whatever `setup` declares. The contiguous case stands apart so that compilers vectorise it. */
+/* A loop op_T over one operand; `...` computes the result, stored as OUT, from `x` of type kind_T (val,
+ * wrap, wide) and whatever `setup` declares. The contiguous case stands apart so that compilers vectorise
+ * it. */
 #define UNARY_LOOP(T, OUT, op, kind, setup, ...)                                            \
     static void op##_##T(const tern__run *run)                                              \
     {                                                                                       \
@@ -170,13 +172,13 @@ tern_status tern__elementwise(tern__kernel_args *args, int64_t begin, int64_t en
 #define BINARY_SAME(T, ...) BINARY_LOOP(T, T, __VA_ARGS__)
 #define BINARY_TEST(T, ...) BINARY_LOOP(T, BOOL, __VA_ARGS__)
 
-/* ---- finding elements ---------------------------------------------------------------------------------------- */
+/* ---- finding elements ---------------------------------------------------------------------------------- */
 
 /* Units from data to element `index`, counted in row-major order. */
 int64_t tern__offset_of(const tern__buffer *buffer, int64_t index);
 
-/* Units from data to the first element of lane `lane`: the elements along `axis` (0 <= axis < rank) are a lane, and
- * lanes are counted in row-major order of the other axes. */
+/* Units from data to the first element of lane `lane`: the elements along `axis` (0 <= axis < rank) are a
+ * lane, and lanes are counted in row-major order of the other axes. */
 int64_t tern__lane_offset(const tern__buffer *buffer, int axis, int64_t lane);
 
 /* Are the elements those of a row-major block, without gaps? Not for packed types. */

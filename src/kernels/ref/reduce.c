@@ -1,8 +1,8 @@
-/* reduce.c - the frame of the reference reductions, and those over any axes: sum, mean, prod, max, min, var, any,
- * all, logsumexp.
+/* reduce.c - the frame of the reference reductions, and those over any axes: sum, mean, prod, max, min,
+ * var, any, all, logsumexp.
  *
- * Floats of every width accumulate in f64, one after the other, and are rounded once; n terms are summed within
- * n * 2^-53 * sum|x|. Integers accumulate in i64 and wrap. */
+ * Floats of every width accumulate in f64, one after the other, and are rounded once; n terms are summed
+ * within n * 2^-53 * sum|x|. Integers accumulate in i64 and wrap. */
 #include "kernels/ref/reduce.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "tensor/convert.h"
 
-/* ---- the frame ----------------------------------------------------------------------------------------------- */
+/* ---- the frame ----------------------------------------------------------------------------------------- */
 
 enum { LANES = 64 };    /* accumulators at a time */
 
@@ -47,8 +47,8 @@ static void add_axis(lane_axes *axes, int64_t size, int64_t step)
 }
 
 /* One pass over the lanes that begin at `from`. */
-static void pass(const lane_axes *axes, tern__reduce_loop loop, tern__acc *acc, int64_t lanes, const char *from,
-                 int64_t lane_step)
+static void pass(const lane_axes *axes, tern__reduce_loop loop, tern__acc *acc, int64_t lanes,
+                 const char *from, int64_t lane_step)
 {
     if (axes->count == 0)
         return;
@@ -72,7 +72,8 @@ static void pass(const lane_axes *axes, tern__reduce_loop loop, tern__acc *acc, 
     }
 }
 
-static void reduce_lanes(const frame *f, const char *from, int64_t lane_step, char *to, int64_t to_step, int64_t lanes)
+static void reduce_lanes(const frame *f, const char *from, int64_t lane_step, char *to, int64_t to_step,
+                         int64_t lanes)
 {
     const tern__reduction *r = f->reduction;
     tern_dtype from_dtype = f->args.in[0].type->dtype, to_dtype = f->args.out[0].type->dtype;
@@ -105,8 +106,8 @@ static void reduce_run(const tern__run *run)
                      run->n - k < LANES ? run->n - k : LANES);
 }
 
-tern_status tern__reduce(tern__kernel_args *args, int64_t begin, int64_t end, const tern__reduction *reduction,
-                         unsigned reduced, bool keepdims)
+tern_status tern__reduce(tern__kernel_args *args, int64_t begin, int64_t end,
+                         const tern__reduction *reduction, unsigned reduced, bool keepdims)
 {
     const tern__buffer *in = &args->in[0], *out = &args->out[0];
     tern_dtype dtype = in->type->dtype;
@@ -140,9 +141,10 @@ tern_status tern__reduce(tern__kernel_args *args, int64_t begin, int64_t end, co
     return tern__elementwise(&f.args, begin, end, reduce_run);
 }
 
-/* ---- reductions over attribute `axes` (empty: all), keepdims ------------------------------------------------- */
+/* ---- reductions over attribute `axes` (empty: all), keepdims ------------------------------------------- */
 
-static tern_status reduce_axes(tern__kernel_args *args, int64_t begin, int64_t end, const tern__reduction *reduction)
+static tern_status reduce_axes(tern__kernel_args *args, int64_t begin, int64_t end,
+                               const tern__reduction *reduction)
 {
     const tern__attr *list = &args->attrs[0];
     int rank = args->in[0].type->rank;
@@ -192,7 +194,7 @@ BOOLS(REDUCE_LOOP, all, val, acc->i &= x;)
 REDUCE_TABLE(all, BOOLS)
 REDUCE_KERNEL(all, .first = all_loops, .start = {.i = 1})
 
-/* ---- mean and var: 0 / 0 over nothing ------------------------------------------------------------------------ */
+/* ---- mean and var: 0 / 0 over nothing ------------------------------------------------------------------ */
 
 static void mean_finish(tern__acc *acc, int64_t count, const tern__attr *attrs)
 {
@@ -217,10 +219,10 @@ static void var_finish(tern__acc *acc, int64_t count, const tern__attr *attrs)
 
 FLOATS(REDUCE_LOOP, deviations, wide, acc->f += (x - acc->g) * (x - acc->g);)
 REDUCE_TABLE(deviations, FLOATS)
-REDUCE_KERNEL(var, .first = sum_loops, .second = deviations_loops, .between = var_between, .finish = var_finish,
-              .floats_only = true)
+REDUCE_KERNEL(var, .first = sum_loops, .second = deviations_loops, .between = var_between,
+              .finish = var_finish, .floats_only = true)
 
-/* ---- logsumexp: relative to the largest, which decides alone if it is infinite or NaN ------------------------ */
+/* ---- logsumexp: relative to the largest, which decides alone if it is infinite or NaN ------------------ */
 
 static void logsumexp_between(tern__acc *acc, int64_t count)
 {

@@ -1,5 +1,5 @@
-/* source.c - reference kernels without operands. Element i of a result is a function of i and the attributes alone,
- * so any split of the work gives the same tensor. */
+/* source.c - reference kernels without operands. Element i of a result is a function of i and the
+ * attributes alone, so any split of the work gives the same tensor. */
 #include <math.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ static tern_status floats(tern__kernel_args *args, int64_t begin, int64_t end, t
     return tern__elementwise(args, begin, end, fits ? loop : NULL);
 }
 
-/* ---- constants ----------------------------------------------------------------------------------------------- */
+/* ---- constants ----------------------------------------------------------------------------------------- */
 
 static void full_run(const tern__run *run)
 {
@@ -50,7 +50,7 @@ static void full_run(const tern__run *run)
     bool dense = run->step[0] == bytes;
     int64_t done = dense && run->n > BLOCK ? BLOCK : run->n;
     tern__convert(TERN_F64, &value, 0, dtype, run->at[0], run->step[0] / bytes, done);
-    while (done < run->n) {         /* the rest copies the beginning, as much of it as stays in the L1 cache */
+    while (done < run->n) {     /* the rest copies the beginning, as much of it as stays in the L1 cache */
         int64_t n = done < most ? done : most;
         if (n > run->n - done)
             n = run->n - done;
@@ -88,7 +88,7 @@ KERNEL(eye)
     return numbers(args, begin, end, eye_run);
 }
 
-/* ---- arange -------------------------------------------------------------------------------------------------- */
+/* ---- arange -------------------------------------------------------------------------------------------- */
 
 static void arange_fill(const tern__kernel_args *args, int64_t index, int64_t n, void *values)
 {
@@ -115,7 +115,8 @@ static bool is_whole(double x)
 static void arange_run(const tern__run *run)
 {
     const tern__attr *attrs = run->args->attrs;
-    bool whole = !tern__dtype_is_float(run->args->out[0].type->dtype) && is_whole(attrs[1].f) && is_whole(attrs[3].f);
+    bool is_float = tern__dtype_is_float(run->args->out[0].type->dtype);
+    bool whole = !is_float && is_whole(attrs[1].f) && is_whole(attrs[3].f);
     if (whole)
         put(run, TERN_I64, arange_whole_fill);
     else
@@ -127,9 +128,10 @@ KERNEL(arange)
     return numbers(args, begin, end, arange_run);
 }
 
-/* ---- random -------------------------------------------------------------------------------------------------- */
+/* ---- random -------------------------------------------------------------------------------------------- */
 
-/* As many leading bits of the sample as the type's significand holds: the conversion is exact and never reaches 1. */
+/* As many leading bits of the sample as the type's significand holds: the conversion is exact and never
+ * reaches 1. */
 static double uniform_grid(tern_dtype dtype)
 {
     return dtype == TERN_F16 ? 0x1p11 : dtype == TERN_BF16 ? 0x1p8 : dtype == TERN_F32 ? 0x1p24 : 0x1p53;

@@ -1,5 +1,5 @@
-/* unary.c - reference kernels of one operand that are plain arithmetic: signs, rounding, roots, tests of a value.
- * Functions of libm are in unary_math.c. */
+/* unary.c - reference kernels of one operand that are plain arithmetic: signs, rounding, roots, tests of a
+ * value. Functions of libm are in unary_math.c. */
 #include <math.h>
 
 #include "kernels/ref/loops.h"
@@ -32,13 +32,14 @@ UNARY(sqrt, FLOATS, val, NATIVE(sqrt, x))
 UNARY(rsqrt, FLOATS, wide, 1 / sqrt(x))
 UNARY(relu2, FLOATS, val, x <= 0 ? 0 : x * x)
 
-/* ---- with attributes ----------------------------------------------------------------------------------------- */
+/* ---- with attributes ----------------------------------------------------------------------------------- */
 
 #define SLOPE const double slope = run->args->attrs[0].f;
 FLOATS(UNARY_SAME, leaky_relu, wide, SLOPE, x < 0 ? slope * x : x)
 LOOP_KERNEL(leaky_relu, FLOATS)
 
-/* The bounds of an integer clamp: the whole numbers inside [low, high], saturated to the type. NaN is no bound. */
+/* The bounds of an integer clamp: the whole numbers inside [low, high], saturated to the type. NaN is no
+ * bound. */
 static int64_t whole_low(double low, int64_t min, int64_t max)
 {
     double bound = ceil(low);
@@ -64,7 +65,7 @@ UNARY_SAME(I64, clamp, val, WHOLE_BOUNDS(INT64_MIN, INT64_MAX), CLAMPED(x))
 FLOATS(UNARY_SAME, clamp, wide, BOUNDS, CLAMPED(x))
 LOOP_KERNEL(clamp, NUMBERS)
 
-/* ---- tests and bits ------------------------------------------------------------------------------------------ */
+/* ---- tests and bits ------------------------------------------------------------------------------------ */
 
 /* Integers and bools are always finite: the constant is an expression of x, which the loop declares. */
 #define FLOAT_TEST(op, on_int, on_float)             \

@@ -1,8 +1,9 @@
 /* unary_math.c - reference kernels of one operand that need libm: elementary functions and activations.
  *
- * All compute in f64, whatever the type, and round once to f32 (16-bit floats: then to 16 bits), so f32 results are
- * within 0.51 ULP. The formulas of the activations are chosen to keep their relative accuracy in f64 too. At -inf
- * the products x * sigmoid(x) and x * Phi(x) are -inf * 0 = NaN, as IEEE arithmetic has it. */
+ * All compute in f64, whatever the type, and round once to f32 (16-bit floats: then to 16 bits), so f32
+ * results are within 0.51 ULP. The formulas of the activations are chosen to keep their relative accuracy
+ * in f64 too. At -inf the products x * sigmoid(x) and x * Phi(x) are -inf * 0 = NaN, as IEEE arithmetic
+ * has it. */
 #include <math.h>
 
 #include "kernels/ref/loops.h"
