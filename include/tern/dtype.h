@@ -13,7 +13,8 @@
 #include <tern/status.h>
 
 /* X(enumerator, number, name, kind, elements per unit, bytes per unit, description)
- * A unit is the smallest addressable piece: one element, except for the packed types, where it is one byte. */
+ * A unit is the smallest addressable piece: one element, but one byte for the packed types. */
+/* clang-format off */
 #define TERN_DTYPE_LIST(X)                                                          \
     X(BOOL, 0, "bool", BOOL,    1, 1, "0 or 1, one byte")                           \
     X(U8,   1, "u8",   UINT,    1, 1, "unsigned 8-bit integer")                     \
@@ -33,6 +34,7 @@ typedef enum tern_dtype {
 #undef TERN_DTYPE_ENUM
     TERN_DTYPE_COUNT
 } tern_dtype;
+/* clang-format on */
 
 typedef enum tern_dtype_kind {
     TERN_KIND_BOOL,
@@ -43,11 +45,11 @@ typedef enum tern_dtype_kind {
 } tern_dtype_kind;
 
 typedef struct tern_dtype_info {
-    const char *name;           /* "f32" */
+    const char *name; /* "f32" */
     const char *description;
     tern_dtype_kind kind;
-    int unit_elements;          /* elements in one unit: 1, or 4 / 5 for t2 / t5 */
-    int unit_bytes;             /* bytes of one unit                             */
+    int unit_elements; /* elements in one unit: 1, or 4 / 5 for t2 / t5 */
+    int unit_bytes;    /* bytes of one unit                             */
 } tern_dtype_info;
 
 /* ---- t2 and t5: canonical storage, the same on every machine --------------------------------------------
@@ -71,8 +73,8 @@ typedef struct tern_dtype_info {
  * that is made from this one; it never appears in files or in the API. */
 #define TERN_T2_PER_BYTE 4
 #define TERN_T5_PER_BYTE 5
-#define TERN_T2_ZERO_BYTE 0x55  /* four zeros */
-#define TERN_T5_ZERO_BYTE 121   /* five zeros: 1 + 3 + 9 + 27 + 81 */
+#define TERN_T2_ZERO_BYTE 0x55 /* four zeros */
+#define TERN_T5_ZERO_BYTE 121  /* five zeros: 1 + 3 + 9 + 27 + 81 */
 
 #ifdef __cplusplus
 extern "C" {

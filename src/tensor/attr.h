@@ -7,22 +7,22 @@
 #include <stdint.h>
 
 typedef enum tern__attr_kind {
-    TERN__ATTR_INT,     /* i                                        axis=-1          */
-    TERN__ATTR_FLOAT,   /* f                                        eps=1e-05        */
-    TERN__ATTR_BOOL,    /* i, 0 or 1                                keepdims=true    */
-    TERN__ATTR_INTS,    /* ints, count                              axes=[0,1]       */
-    TERN__ATTR_DTYPE,   /* i, a tern_dtype                          dtype=f32        */
-    TERN__ATTR_TEXT,    /* text, count bytes, NUL-terminated        name="x"         */
+    TERN__ATTR_INT,   /* i                                        axis=-1          */
+    TERN__ATTR_FLOAT, /* f                                        eps=1e-05        */
+    TERN__ATTR_BOOL,  /* i, 0 or 1                                keepdims=true    */
+    TERN__ATTR_INTS,  /* ints, count                              axes=[0,1]       */
+    TERN__ATTR_DTYPE, /* i, a tern_dtype                          dtype=f32        */
+    TERN__ATTR_TEXT,  /* text, count bytes, NUL-terminated        name="x"         */
 } tern__attr_kind;
 
 typedef struct tern__attr {
     union {
         int64_t i;
         double f;
-        int64_t *ints;          /* `count` of them; owned by the node or arena that holds the attribute */
+        int64_t *ints; /* `count` of them; owned by the node or arena that holds the attribute */
         const char *text;
     };
-    uint32_t count;             /* INTS, TEXT; 0 otherwise */
+    uint32_t count; /* INTS, TEXT; 0 otherwise */
 } tern__attr;
 
 #endif

@@ -7,9 +7,9 @@
 #include "tensor/layout.h"
 
 typedef struct tern__buffer {
-    void *data;                             /* element [0,0,...] */
+    void *data; /* element [0,0,...] */
     const tern__type *type;
-    const int64_t *strides;                 /* (rank) in units */
+    const int64_t *strides; /* (rank) in units */
 } tern__buffer;
 
 #endif

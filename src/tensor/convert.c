@@ -1,7 +1,8 @@
 /* convert.c - every conversion between element types, generated from one rule per kind of pair.
  *
- * Each pair of unpacked types has one function with two loops: a contiguous one, plain enough for the compiler to
- * vectorise, and a strided one. A table maps (from, to) to it. Packed types go through i8 in blocks. */
+ * Each pair of unpacked types has one function with two loops: a contiguous one, plain enough for the
+ * compiler to vectorise, and a strided one. A table maps (from, to) to it. Packed types go through i8 in
+ * blocks. */
 #include "tensor/convert.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "tensor/half.h"
 #include "tensor/ternary.h"
 
-/* ---- storage types and their values --------------------------------------------------------------------- */
+/* ---- storage types and their values -------------------------------------------------------------------- */
 
 /* How an element lies in memory, per type. */
 typedef uint8_t mem_BOOL;
@@ -24,6 +25,7 @@ typedef float mem_F32;
 typedef double mem_F64;
 
 /* What a loaded element computes as: f16 and bf16 widen exactly, a bool byte is 0 or 1. */
+/* clang-format off */
 static inline uint8_t load_BOOL(mem_BOOL x) { return x != 0; }
 static inline uint8_t load_U8(mem_U8 x) { return x; }
 static inline int8_t load_I8(mem_I8 x) { return x; }
@@ -33,11 +35,13 @@ static inline float load_F16(mem_F16 x) { return tern__f16_to_f32(x); }
 static inline float load_BF16(mem_BF16 x) { return tern__bf16_to_f32(x); }
 static inline float load_F32(mem_F32 x) { return x; }
 static inline double load_F64(mem_F64 x) { return x; }
+/* clang-format on */
 
-/* ---- the rules: value -> memory of the target, by the type of the value ---------------------------------- */
+/* ---- the rules: value -> memory of the target, by the type of the value -------------------------------- */
 
-/* float -> integer: truncates, saturates, NaN gives 0. The casts see only numbers that fit. Comparisons against
- * powers of two are exact in every float type, INT_MAX itself is not. */
+/* float -> integer: truncates, saturates, NaN gives 0. The casts see only numbers that fit. Comparisons
+ * against powers of two are exact in every float type, INT_MAX itself is not. */
+/* clang-format off */
 #define FLOAT_TO_INT(name, value_t, int_t, low, high, limit)                        \
     static inline int_t name(value_t x)                                             \
     {                                                                               \
@@ -66,8 +70,10 @@ static inline mem_F16 f64_to_F16(double x) { return tern__f64_to_f16(x); }
 static inline mem_BF16 f64_to_BF16(double x) { return tern__f64_to_bf16(x); }
 static inline float f64_to_F32(double x) { return (float)x; }
 static inline double f64_to_F64(double x) { return x; }
+/* clang-format on */
 
 /* 8-bit values are exact in every float type. */
+/* clang-format off */
 #define SMALL_INT(prefix, value_t)                                                          \
     static inline uint8_t prefix##_to_BOOL(value_t x) { return x != 0; }                    \
     static inline uint8_t prefix##_to_U8(value_t x) { return (uint8_t)x; }                  \
@@ -81,10 +87,11 @@ static inline double f64_to_F64(double x) { return x; }
 SMALL_INT(u8, uint8_t)
 SMALL_INT(i8, int8_t)
 #undef SMALL_INT
+/* clang-format on */
 
-/* i32 and i64 -> 16-bit floats round once. f16 ends at 65504: clamped to twice that, an integer is exact in f32.
- * For bf16, i32 is exact in f64, and i64 is made so by folding the bits that f64 would round away into a sticky
- * last one, far below what bf16 keeps. */
+/* i32 and i64 -> 16-bit floats round once. f16 ends at 65504: clamped to twice that, an integer is exact in
+ * f32. For bf16, i32 is exact in f64, and i64 is made so by folding the bits that f64 would round away into a
+ * sticky last one, far below what bf16 keeps. */
 #define CLAMP_FOR_F16(x) ((float)(int32_t)((x) > 131072 ? 131072 : (x) < -131072 ? -131072 : (x)))
 
 static inline double exact_enough(int64_t x)
@@ -95,6 +102,7 @@ static inline double exact_enough(int64_t x)
     return x < 0 ? -(double)kept : (double)kept;
 }
 
+/* clang-format off */
 static inline uint8_t i32_to_BOOL(int32_t x) { return x != 0; }
 static inline uint8_t i32_to_U8(int32_t x) { return (uint8_t)x; }
 static inline int8_t i32_to_I8(int32_t x) { return (int8_t)(uint8_t)x; }
@@ -113,25 +121,27 @@ static inline mem_F16 i64_to_F16(int64_t x) { return tern__f32_to_f16(CLAMP_FOR_
 static inline mem_BF16 i64_to_BF16(int64_t x) { return tern__f64_to_bf16(exact_enough(x)); }
 static inline float i64_to_F32(int64_t x) { return (float)x; }
 static inline double i64_to_F64(int64_t x) { return (double)x; }
+/* clang-format on */
 
-/* ---- one function per pair ------------------------------------------------------------------------------ */
+/* ---- one function per pair ----------------------------------------------------------------------------- */
 
 typedef void (*convert_fn)(const void *restrict source, int64_t source_stride, void *restrict target,
                            int64_t target_stride, int64_t n);
 
-#define PAIR(from, rule, to)                                                                                    \
-    static void from##_##to(const void *restrict source, int64_t source_stride, void *restrict target,          \
-                            int64_t target_stride, int64_t n)                                                   \
-    {                                                                                                           \
-        const mem_##from *restrict s = source;                                                                  \
-        mem_##to *restrict t = target;                                                                          \
-        if (source_stride == 1 && target_stride == 1) {                                                         \
-            for (int64_t i = 0; i < n; i++)                                                                     \
-                t[i] = rule##_to_##to(load_##from(s[i]));                                                       \
-            return;                                                                                             \
-        }                                                                                                       \
-        for (int64_t i = 0; i < n; i++)                                                                         \
-            t[i * target_stride] = rule##_to_##to(load_##from(s[i * source_stride]));                           \
+/* clang-format off */
+#define PAIR(from, rule, to)                                                                           \
+    static void from##_##to(const void *restrict source, int64_t source_stride, void *restrict target, \
+                            int64_t target_stride, int64_t n)                                          \
+    {                                                                                                  \
+        const mem_##from *restrict s = source;                                                         \
+        mem_##to *restrict t = target;                                                                 \
+        if (source_stride == 1 && target_stride == 1) {                                                \
+            for (int64_t i = 0; i < n; i++)                                                            \
+                t[i] = rule##_to_##to(load_##from(s[i]));                                              \
+            return;                                                                                    \
+        }                                                                                              \
+        for (int64_t i = 0; i < n; i++)                                                                \
+            t[i * target_stride] = rule##_to_##to(load_##from(s[i * source_stride]));                  \
     }
 
 /* X(from, rule, to) for one source and every target. */
@@ -144,20 +154,23 @@ typedef void (*convert_fn)(const void *restrict source, int64_t source_stride, v
     TO_ALL(X, F16, f32) TO_ALL(X, BF16, f32) TO_ALL(X, F32, f32) TO_ALL(X, F64, f64)
 
 ALL_PAIRS(PAIR)
+/* clang-format on */
 
 enum { UNPACKED = TERN_T2 }; /* the packed types are the last two */
 _Static_assert(TERN_T2 == 9 && TERN_T5 == 10 && TERN_DTYPE_COUNT == 11, "the tables below cover every type");
 
+/* clang-format off */
 static const convert_fn CONVERT[UNPACKED][UNPACKED] = {
 #define ENTRY(from, rule, to) [TERN_##from][TERN_##to] = from##_##to,
     ALL_PAIRS(ENTRY)
 #undef ENTRY
 };
+/* clang-format on */
 
 /* The bits of a value pass unchanged between equal types (a NaN is not quieted, unlike in f16 -> f32 -> f16).
  * Bytes of a bool that are neither 0 nor 1 are the exception: they become 1. */
-static void copy(tern_dtype dtype, const char *source, int64_t source_stride, char *target, int64_t target_stride,
-                 int64_t n)
+static void copy(tern_dtype dtype, const char *source, int64_t source_stride, char *target,
+                 int64_t target_stride, int64_t n)
 {
     size_t bytes = tern__dtype_unit_bytes(dtype);
     if (source_stride == 1 && target_stride == 1) {
@@ -165,12 +178,14 @@ static void copy(tern_dtype dtype, const char *source, int64_t source_stride, ch
         return;
     }
     int64_t s = source_stride * (int64_t)bytes, t = target_stride * (int64_t)bytes;
+    /* clang-format off */
     switch (bytes) { /* a memcpy of constant size is one load and one store */
     case 1: for (int64_t i = 0; i < n; i++) target[i * t] = source[i * s]; break;
     case 2: for (int64_t i = 0; i < n; i++) memcpy(target + i * t, source + i * s, 2); break;
     case 4: for (int64_t i = 0; i < n; i++) memcpy(target + i * t, source + i * s, 4); break;
     default: for (int64_t i = 0; i < n; i++) memcpy(target + i * t, source + i * s, 8); break;
     }
+    /* clang-format on */
 }
 
 void tern__convert(tern_dtype from, const void *source, int64_t source_stride, tern_dtype to, void *target,
@@ -184,9 +199,10 @@ void tern__convert(tern_dtype from, const void *source, int64_t source_stride, t
         CONVERT[from][to](source, source_stride, target, target_stride, n);
 }
 
-/* ---- packed rows ---------------------------------------------------------------------------------------- */
+/* ---- packed rows --------------------------------------------------------------------------------------- */
 
 /* Rounded half to even and clamped to [-1, 1]: 0.5 and -0.5 round to 0, anything beyond has its sign. */
+/* clang-format off */
 #define TO_TERNARY(from, low, high)                                                         \
     static void from##_ternary(const void *source, int8_t *restrict target, int64_t n)      \
     {                                                                                       \
@@ -210,6 +226,7 @@ static void (*const TERNARY[UNPACKED])(const void *source, int8_t *restrict targ
     [TERN_I32] = I32_ternary,   [TERN_I64] = I64_ternary,   [TERN_F16] = F16_ternary,
     [TERN_BF16] = BF16_ternary, [TERN_F32] = F32_ternary,   [TERN_F64] = F64_ternary,
 };
+/* clang-format on */
 
 /* Columns that go through i8 at a time: whole bytes of both packed types, and small enough for the stack. */
 enum { BLOCK = 1280 };

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 
+/* clang-format off */
 static const struct element {
     tern_dtype dtype;
     uint8_t code, bits;
@@ -15,8 +16,9 @@ static const struct element {
     {TERN_I32, DLPACK_INT, 32},     {TERN_I64, DLPACK_INT, 64},  {TERN_F16, DLPACK_FLOAT, 16},
     {TERN_BF16, DLPACK_BFLOAT, 16}, {TERN_F32, DLPACK_FLOAT, 32}, {TERN_F64, DLPACK_FLOAT, 64},
 };
+/* clang-format on */
 
-/* ---- export --------------------------------------------------------------------------------------------- */
+/* ---- export -------------------------------------------------------------------------------------------- */
 
 /* One block: the struct that leaves, what it points to, and the storage it keeps. */
 typedef struct exported {
@@ -96,8 +98,9 @@ tern_status tern__dlpack_export(const tern__type *type, const tern__layout *layo
 tern_status tern__dlpack_export_unversioned(const tern__type *type, const tern__layout *layout,
                                             tern__storage *storage, struct DLManagedTensor **out)
 {
-    TERN__FAIL_IF(storage->read_only, TERN_UNSUPPORTED,
-                  "dlpack: the older form cannot say that memory is read-only; use the versioned one, or copy");
+    TERN__FAIL_IF(
+        storage->read_only, TERN_UNSUPPORTED,
+        "dlpack: the older form cannot say that memory is read-only; use the versioned one, or copy");
     exported *e = tern__alloc_zero(1, sizeof *e);
     if (!e)
         return tern__out_of_memory(sizeof *e);
@@ -112,7 +115,7 @@ tern_status tern__dlpack_export_unversioned(const tern__type *type, const tern__
     return TERN_OK;
 }
 
-/* ---- import --------------------------------------------------------------------------------------------- */
+/* ---- import -------------------------------------------------------------------------------------------- */
 
 static tern_status import_type(const DLTensor *t, tern__type *out)
 {
@@ -121,13 +124,15 @@ static tern_status import_type(const DLTensor *t, tern__type *out)
         if (ELEMENTS[i].code == t->dtype.code && ELEMENTS[i].bits == t->dtype.bits && t->dtype.lanes == 1)
             element = &ELEMENTS[i];
     }
-    TERN__FAIL_IF(!element, TERN_UNSUPPORTED, "dlpack: elements of code %u, %u bits and %u lanes are not supported",
-                  t->dtype.code, t->dtype.bits, t->dtype.lanes);
-    TERN__FAIL_IF(t->device.device_type != DLPACK_CPU, TERN_UNSUPPORTED,
-                  "dlpack: the memory belongs to device type %d; only the CPU's is taken (copy it there first)",
-                  t->device.device_type);
-    TERN__FAIL_IF(t->ndim > TERN__MAX_RANK, TERN_UNSUPPORTED, "dlpack: %d axes; at most %d are supported", t->ndim,
-                  TERN__MAX_RANK);
+    TERN__FAIL_IF(!element, TERN_UNSUPPORTED,
+                  "dlpack: elements of code %u, %u bits and %u lanes are not supported", t->dtype.code,
+                  t->dtype.bits, t->dtype.lanes);
+    TERN__FAIL_IF(
+        t->device.device_type != DLPACK_CPU, TERN_UNSUPPORTED,
+        "dlpack: the memory belongs to device type %d; only the CPU's is taken (copy it there first)",
+        t->device.device_type);
+    TERN__FAIL_IF(t->ndim > TERN__MAX_RANK, TERN_UNSUPPORTED, "dlpack: %d axes; at most %d are supported",
+                  t->ndim, TERN__MAX_RANK);
     return tern__type_make("dlpack", element->dtype, t->ndim, t->shape, out);
 }
 
@@ -158,11 +163,12 @@ static tern_status import_tensor(const DLTensor *t, bool read_only,
     tern__layout strided;
     int64_t low, high;
     TERN_TRY(import_type(t, &made));
-    TERN__FAIL_IF(!import_layout(t, &made, &strided), TERN_OVERFLOW, "dlpack: the strides reach beyond all memory");
-    TERN__FAIL_IF(!t->data && tern__type_numel(&made) > 0, TERN_INVALID_ARGUMENT, "dlpack: the data are NULL");
+    TERN__FAIL_IF(!import_layout(t, &made, &strided), TERN_OVERFLOW,
+                  "dlpack: the strides reach beyond all memory");
+    TERN__FAIL_IF(!t->data && tern__type_numel(&made) > 0, TERN_INVALID_ARGUMENT,
+                  "dlpack: the data are NULL");
     TERN__FAIL_IF(t->data && ((uintptr_t)t->data + t->byte_offset) % tern__dtype_unit_bytes(made.dtype) != 0,
-                  TERN_UNSUPPORTED,
-                  "dlpack: the data are not aligned to their elements; copy them first");
+                  TERN_UNSUPPORTED, "dlpack: the data are not aligned to their elements; copy them first");
     tern__layout_span(&made, &strided, &low, &high); /* low is 0 */
     size_t lead = (size_t)strided.offset * tern__dtype_unit_bytes(made.dtype);
     char *host = t->data ? (char *)t->data + t->byte_offset - lead : NULL;
@@ -190,19 +196,19 @@ static void drop_unversioned(void *user, void *host, size_t bytes)
         managed->deleter(managed);
 }
 
-tern_status tern__dlpack_import(struct DLManagedTensorVersioned *managed, tern__type *type, tern__layout *layout,
-                                tern__storage **storage)
+tern_status tern__dlpack_import(struct DLManagedTensorVersioned *managed, tern__type *type,
+                                tern__layout *layout, tern__storage **storage)
 {
     TERN__FAIL_IF(!managed, TERN_INVALID_ARGUMENT, "dlpack: the tensor is NULL");
     TERN__FAIL_IF(managed->version.major != DLPACK_MAJOR, TERN_UNSUPPORTED,
                   "dlpack: version %u.%u of the ABI is not understood; %d.x is", managed->version.major,
                   managed->version.minor, DLPACK_MAJOR);
-    return import_tensor(&managed->dl_tensor, managed->flags & DLPACK_READ_ONLY, drop_versioned, managed, type, layout,
-                         storage);
+    return import_tensor(&managed->dl_tensor, managed->flags & DLPACK_READ_ONLY, drop_versioned, managed,
+                         type, layout, storage);
 }
 
-tern_status tern__dlpack_import_unversioned(struct DLManagedTensor *managed, tern__type *type, tern__layout *layout,
-                                            tern__storage **storage)
+tern_status tern__dlpack_import_unversioned(struct DLManagedTensor *managed, tern__type *type,
+                                            tern__layout *layout, tern__storage **storage)
 {
     TERN__FAIL_IF(!managed, TERN_INVALID_ARGUMENT, "dlpack: the tensor is NULL");
     return import_tensor(&managed->dl_tensor, false, drop_unversioned, managed, type, layout, storage);

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "tensor/type.h"
 
+/* clang-format off */
 static const tern_dtype_info INFO[] = {
 #define ROW(id, number, label, type_kind, elements, bytes, text)    \
     [number] = {.name = label,                                      \
@@ -16,18 +17,21 @@ static const tern_dtype_info INFO[] = {
     TERN_DTYPE_LIST(ROW)
 #undef ROW
 };
+/* clang-format on */
 
 _Static_assert(TERN__COUNT(INFO) == TERN_DTYPE_COUNT, "type numbers are dense and in order");
 
 /* The inline predicates of type.h compare numbers; the kinds of the table must agree with them. */
-#define CHECK_ROW(id, number, label, type_kind, elements, bytes, text)                                          \
-    _Static_assert((TERN_KIND_##type_kind == TERN_KIND_FLOAT) == (number >= TERN_F16 && number <= TERN_F64),    \
-                   "floats are f16..f64");                                                                      \
-    _Static_assert((TERN_KIND_##type_kind == TERN_KIND_INT || TERN_KIND_##type_kind == TERN_KIND_UINT) ==       \
-                       (number >= TERN_U8 && number <= TERN_I64), "integers are u8..i64");                      \
+/* clang-format off */
+#define CHECK_ROW(id, number, label, type_kind, elements, bytes, text)                                       \
+    _Static_assert((TERN_KIND_##type_kind == TERN_KIND_FLOAT) == (number >= TERN_F16 && number <= TERN_F64), \
+                   "floats are f16..f64");                                                                   \
+    _Static_assert((TERN_KIND_##type_kind == TERN_KIND_INT || TERN_KIND_##type_kind == TERN_KIND_UINT) ==    \
+                       (number >= TERN_U8 && number <= TERN_I64), "integers are u8..i64");                   \
     _Static_assert((TERN_KIND_##type_kind == TERN_KIND_TERNARY) == (elements > 1), "only ternary types pack");
 TERN_DTYPE_LIST(CHECK_ROW)
 #undef CHECK_ROW
+/* clang-format on */
 
 static bool is_dtype(tern_dtype dtype)
 {
@@ -79,7 +83,8 @@ tern_status tern_dtype_promote(tern_dtype a, tern_dtype b, tern_dtype *out)
                   is_dtype(a) ? (int)b : (int)a);
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "promote: out is NULL");
     TERN__FAIL_IF(tern__dtype_is_packed(a) || tern__dtype_is_packed(b), TERN_DTYPE,
-                  "promote: %s and %s: ternary types do not promote; cast them first", INFO[a].name, INFO[b].name);
+                  "promote: %s and %s: ternary types do not promote; cast them first", INFO[a].name,
+                  INFO[b].name);
     if (a == b || b == TERN_BOOL)
         *out = a;
     else if (a == TERN_BOOL)

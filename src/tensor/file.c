@@ -32,7 +32,7 @@ static bool allowed(const char *operation)
     return false;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 tern_status tern__file_open(const char *path, tern__file *out)
 {
@@ -58,8 +58,8 @@ tern_status tern__file_read(const tern__file *file, uint64_t offset, void *targe
 {
     char *at = target;
     TERN__FAIL_IF(!tern__range_fits(offset, bytes, file->bytes), TERN_IO,
-                  "%s: the file has %llu bytes, but %zu bytes from %llu on are needed: it is cut short", file->path,
-                  (unsigned long long)file->bytes, bytes, (unsigned long long)offset);
+                  "%s: the file has %llu bytes, but %zu bytes from %llu on are needed: it is cut short",
+                  file->path, (unsigned long long)file->bytes, bytes, (unsigned long long)offset);
     while (bytes > 0) {
         size_t wanted = bytes < SSIZE_MAX / 2 ? bytes : SSIZE_MAX / 2;
         ssize_t got = allowed("read") ? pread(file->fd, at, wanted, (off_t)offset) : -1;
@@ -81,15 +81,15 @@ void tern__file_close(tern__file *file)
     file->fd = -1;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 static tern_status fail_writing(const tern__writer *writer)
 {
     return tern__fail(TERN_IO, "%s: writing failed: %s", writer->path, strerror(errno));
 }
 
-/* The temporary file, in the directory of `path` because a rename cannot cross file systems. Its name does not
- * contain the target's, which may be as long as names can be. */
+/* The temporary file, in the directory of `path` because a rename cannot cross file systems. Its name does
+ * not contain the target's, which may be as long as names can be. */
 static int create_temporary(const char *path, char **name)
 {
     static _Atomic(unsigned) counter;
@@ -116,7 +116,8 @@ tern_status tern__writer_open(const char *path, tern__writer *out)
     *out = (tern__writer){.fd = -1};
     TERN__FAIL_IF(!path || !*path, TERN_INVALID_ARGUMENT, "the name of the file to write is empty");
     bool exists = stat(path, &old) == 0;
-    TERN__FAIL_IF(exists && !S_ISREG(old.st_mode), TERN_IO, "%s: not a regular file, so it is not replaced", path);
+    TERN__FAIL_IF(exists && !S_ISREG(old.st_mode), TERN_IO, "%s: not a regular file, so it is not replaced",
+                  path);
     const char *target = exists && realpath(path, resolved) ? resolved : path;
 
     out->path = tern__strdup(target);
@@ -124,15 +125,16 @@ tern_status tern__writer_open(const char *path, tern__writer *out)
         return tern__out_of_memory(strlen(target) + 1);
     out->fd = create_temporary(target, &out->temporary);
     if (out->fd < 0) {
-        tern_status status = out->temporary ? tern__fail(TERN_IO, "%s: cannot be written: %s", path, strerror(errno))
-                                            : tern__out_of_memory(strlen(target) + 64);
+        tern_status status = out->temporary
+                                 ? tern__fail(TERN_IO, "%s: cannot be written: %s", path, strerror(errno))
+                                 : tern__out_of_memory(strlen(target) + 64);
         tern__free(out->temporary);
         tern__free(out->path);
         *out = (tern__writer){.fd = -1};
         return status;
     }
-    if (exists)
-        (void)!fchmod(out->fd, old.st_mode & 07777); /* keeps the old file's permissions where that is possible */
+    if (exists) /* keeps the old file's permissions where that is possible */
+        (void)!fchmod(out->fd, old.st_mode & 07777);
     return TERN_OK;
 }
 

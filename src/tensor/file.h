@@ -8,12 +8,12 @@
 
 #include <tern/status.h>
 
-/* ---- reading -------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 typedef struct tern__file {
     int fd;
-    uint64_t bytes;         /* at the time of opening */
-    const char *path;       /* the caller's; for messages */
+    uint64_t bytes;   /* at the time of opening */
+    const char *path; /* the caller's; for messages */
 } tern__file;
 
 /* Opens a regular file. TERN_NOT_FOUND if there is none, TERN_IO otherwise; messages start with the path. */
@@ -24,18 +24,19 @@ tern_status tern__file_read(const tern__file *file, uint64_t offset, void *targe
 
 void tern__file_close(tern__file *file);
 
-/* ---- writing -------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
-/* A file under construction: everything goes to a temporary file in the same directory, which takes the place of
- * the old file when it is complete and on disk. After any failure call tern__writer_abort: the old file is
+/* A file under construction: everything goes to a temporary file in the same directory, which takes the place
+ * of the old file when it is complete and on disk. After any failure call tern__writer_abort: the old file is
  * untouched and the temporary one gone. */
 typedef struct tern__writer {
     int fd;
     char *path, *temporary;
-    uint64_t bytes;         /* written so far */
+    uint64_t bytes; /* written so far */
 } tern__writer;
 
-/* Through a symbolic link the file it points to is replaced. Refuses targets that exist but are no regular file. */
+/* Through a symbolic link the file it points to is replaced. Refuses targets that exist but are no regular
+ * file. */
 tern_status tern__writer_open(const char *path, tern__writer *out);
 tern_status tern__writer_write(tern__writer *writer, const void *data, size_t bytes);
 
@@ -48,10 +49,10 @@ tern_status tern__writer_commit(tern__writer *writer);
 /* Ends a writer without a trace. Does nothing to one that has ended, or that failed to open. */
 void tern__writer_abort(tern__writer *writer);
 
-/* ---- failing on purpose --------------------------------------------------------------------------------- */
+/* ---- failing on purpose -------------------------------------------------------------------------------- */
 
-/* Asked before every "open", "read", "write", "sync" and "rename"; false makes that one fail. For tests; not to be
- * set while other threads use files. NULL: none. */
+/* Asked before every "open", "read", "write", "sync" and "rename"; false makes that one fail. For tests; not
+ * to be set while other threads use files. NULL: none. */
 typedef bool (*tern__file_gate)(void *user, const char *operation);
 void tern__file_set_gate(tern__file_gate gate, void *user);
 

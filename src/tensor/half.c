@@ -1,8 +1,8 @@
 /* half.c - f64 to the 16-bit floats with a single rounding.
  *
- * Both go through f32 rounded to odd: of the two f32 neighbours of an inexact value the one with an odd last bit
- * is taken. f32 has more than two bits to spare over either 16-bit format, so that bit remembers "not exact" and
- * the second rounding decides as if it had seen the f64. */
+ * Both go through f32 rounded to odd: of the two f32 neighbours of an inexact value the one with an odd last
+ * bit is taken. f32 has more than two bits to spare over either 16-bit format, so that bit remembers "not
+ * exact" and the second rounding decides as if it had seen the f64. */
 #include "tensor/half.h"
 
 static float round_to_odd(double d)

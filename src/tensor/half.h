@@ -1,5 +1,6 @@
 /* half.h - one f16 or bf16 value to and from f32: round to nearest, ties to even, subnormals kept, NaN stays
- * NaN (quiet, sign and top payload bits kept). Every other conversion path must agree with these bit for bit. */
+ * NaN (quiet, sign and top payload bits kept). Every other conversion path must agree with these bit for
+ * bit. */
 #ifndef TERN_TENSOR_HALF_H
 #define TERN_TENSOR_HALF_H
 
@@ -33,9 +34,9 @@ static inline uint16_t tern__f32_to_bf16(float f)
     return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
 }
 
-/* x if the condition holds, else y, in plain arithmetic: given a choice, compilers make it a branch, and a branch
- * around a float operation keeps loops over the two functions below from being vectorised. Signed, because
- * SSE2 compares only signed integers. */
+/* x if the condition holds, else y, in plain arithmetic: given a choice, compilers make it a branch, and a
+ * branch around a float operation keeps loops over the two functions below from being vectorised. Signed,
+ * because SSE2 compares only signed integers. */
 static inline int32_t tern__choose(int condition, int32_t x, int32_t y)
 {
     return y ^ ((x ^ y) & -condition);
@@ -44,9 +45,9 @@ static inline int32_t tern__choose(int condition, int32_t x, int32_t y)
 static inline float tern__f16_to_f32(uint16_t h)
 {
     int32_t magnitude = h & 0x7fff, shifted = magnitude << 13;
-    int32_t normal = shifted + (112 << 23);             /* the exponent's bias goes from 15 to 127 */
+    int32_t normal = shifted + (112 << 23); /* the exponent's bias goes from 15 to 127 */
     int32_t special = shifted | 0x7f800000 | (magnitude > 0x7c00) << 22;
-    float small = (float)magnitude * 0x1p-24f;          /* zero and subnormals: exact */
+    float small = (float)magnitude * 0x1p-24f; /* zero and subnormals: exact */
     int32_t finite = tern__choose(magnitude < 0x0400, (int32_t)tern__f32_bits(small), normal);
     int32_t bits = tern__choose(magnitude >= 0x7c00, special, finite);
     return tern__f32_from_bits((uint32_t)bits | (uint32_t)(h & 0x8000u) << 16);

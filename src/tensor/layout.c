@@ -69,7 +69,8 @@ bool tern__layout_fits(const tern__type *type, const tern__layout *layout, size_
         return true;
     for (int i = 0; i < strided_axes(type); i++) {
         int64_t *end = layout->strides[i] < 0 ? &low : &high;
-        if (!tern__i64_mul(layout->strides[i], type->shape[i] - 1, &reach) || !tern__i64_add(*end, reach, end))
+        if (!tern__i64_mul(layout->strides[i], type->shape[i] - 1, &reach) ||
+            !tern__i64_add(*end, reach, end))
             return false;
     }
     if (low < 0 || !tern__i64_add(high, inner_units(type), &high) || !tern__i64_mul(high, bytes, &high))
@@ -90,7 +91,8 @@ void tern__layout_span(const tern__type *type, const tern__layout *layout, int64
     *high = empty ? *low : (last + inner_units(type)) * bytes;
 }
 
-bool tern__layout_overlap(const tern__type *at, const tern__layout *al, const tern__type *bt, const tern__layout *bl)
+bool tern__layout_overlap(const tern__type *at, const tern__layout *al, const tern__type *bt,
+                          const tern__layout *bl)
 {
     int64_t a_low, a_high, b_low, b_high;
     tern__layout_span(at, al, &a_low, &a_high);
@@ -98,7 +100,8 @@ bool tern__layout_overlap(const tern__type *at, const tern__layout *al, const te
     return a_low < b_high && b_low < a_high && a_low < a_high && b_low < b_high;
 }
 
-bool tern__layout_same(const tern__type *at, const tern__layout *al, const tern__type *bt, const tern__layout *bl)
+bool tern__layout_same(const tern__type *at, const tern__layout *al, const tern__type *bt,
+                       const tern__layout *bl)
 {
     if (al->offset != bl->offset || !tern__type_equal(at, bt))
         return false;
@@ -130,10 +133,11 @@ static int merge_runs(int axes, const int64_t *shape, const int64_t *strides, ru
 }
 
 /* Cuts the runs into the axes of `shape`, innermost first. false: an axis would straddle two runs. */
-static bool split_runs(const run *runs, int count, int axes, const int64_t *shape, int64_t inner, int64_t *strides)
+static bool split_runs(const run *runs, int count, int axes, const int64_t *shape, int64_t inner,
+                       int64_t *strides)
 {
     int at = 0;
-    int64_t left = count > 0 ? runs[0].size : 1;    /* of the current run */
+    int64_t left = count > 0 ? runs[0].size : 1; /* of the current run */
     int64_t stride = count > 0 ? runs[0].stride : inner;
     for (int i = axes - 1; i >= 0; i--) {
         strides[i] = stride;
@@ -152,7 +156,8 @@ static bool split_runs(const run *runs, int count, int axes, const int64_t *shap
     return left == 1 && at + 1 >= count;
 }
 
-bool tern__view_reshape(const tern__type *from, const tern__layout *layout, const tern__type *to, tern__layout *out)
+bool tern__view_reshape(const tern__type *from, const tern__layout *layout, const tern__type *to,
+                        tern__layout *out)
 {
     run runs[TERN__MAX_RANK];
     tern__layout made = {.offset = layout->offset};
@@ -176,8 +181,8 @@ bool tern__view_reshape(const tern__type *from, const tern__layout *layout, cons
     return true;
 }
 
-void tern__view_permute(const tern__type *from, const tern__layout *layout, const int64_t *axes, tern__type *to,
-                        tern__layout *out)
+void tern__view_permute(const tern__type *from, const tern__layout *layout, const int64_t *axes,
+                        tern__type *to, tern__layout *out)
 {
     tern__type type = {.dtype = from->dtype, .rank = from->rank};
     tern__layout made = {.offset = layout->offset};

@@ -10,7 +10,7 @@
 #include "tensor/convert.h"
 #include "tensor/file.h"
 
-/* ---- elements ------------------------------------------------------------------------------------------- */
+/* ---- elements ------------------------------------------------------------------------------------------ */
 
 static void swap_bytes(size_t element, char *data, size_t bytes)
 {
@@ -47,13 +47,14 @@ void tern__npy_normalise(const tern__npy_header *header, void *data, size_t byte
         bools[i] = bools[i] != 0;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 static tern_status check_size(const char *who, const tern__npy_header *header, uint64_t bytes)
 {
     char text[TERN__TYPE_TEXT];
     uint64_t array = bytes - header->data_offset; /* the header was parsed, so it is there */
-    TERN__FAIL_IF(array < header->data_bytes, TERN_FORMAT, "%s: cut short: %s needs %zu bytes, %llu are there", who,
+    TERN__FAIL_IF(array < header->data_bytes, TERN_FORMAT,
+                  "%s: cut short: %s needs %zu bytes, %llu are there", who,
                   tern__type_text(&header->type, text), header->data_bytes, (unsigned long long)array);
     TERN__FAIL_IF(array > header->data_bytes, TERN_FORMAT,
                   "%s: %llu bytes follow the array %s (several arrays in one file are not supported)", who,
@@ -142,8 +143,8 @@ static tern_status map_array(const tern__file *file, bool writable_copy, tern__n
     TERN__FAIL_IF(header->swapped, TERN_UNSUPPORTED,
                   "%s: elements in the other byte order cannot be mapped; read the file instead", file->path);
     TERN__FAIL_IF(header->data_offset % tern__dtype_unit_bytes(header->type.dtype) != 0, TERN_UNSUPPORTED,
-                  "%s: the array starts at byte %zu, too crooked to be mapped; read the file instead", file->path,
-                  header->data_offset);
+                  "%s: the array starts at byte %zu, too crooked to be mapped; read the file instead",
+                  file->path, header->data_offset);
     return tern__storage_map_open(file, header->data_offset, header->data_bytes, writable_copy, storage);
 }
 
@@ -161,7 +162,7 @@ tern_status tern__npy_map(const char *path, bool writable_copy, tern__type *type
     return TERN_OK;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 enum { GATHER_BYTES = 32 << 10 };
 
@@ -196,7 +197,8 @@ static tern_status gather_run(gather *g, tern_dtype dtype, const char *source, i
     return TERN_OK;
 }
 
-static tern_status emit_strided(const tern__type *type, const tern__layout *layout, const char *first, gather *g)
+static tern_status emit_strided(const tern__type *type, const tern__layout *layout, const char *first,
+                                gather *g)
 {
     int64_t index[TERN__MAX_RANK] = {0}, bytes = (int64_t)tern__dtype_unit_bytes(type->dtype);
     int inner = type->rank - 1; /* a scalar is contiguous, so there is an axis */
@@ -232,7 +234,8 @@ static tern_status write_piece(void *user, const void *data, size_t bytes)
     return tern__writer_write(user, data, bytes);
 }
 
-tern_status tern__npy_write(const char *path, const tern__type *type, const tern__layout *layout, const void *host)
+tern_status tern__npy_write(const char *path, const tern__type *type, const tern__layout *layout,
+                            const void *host)
 {
     char header[TERN__NPY_HEADER_WRITTEN];
     size_t bytes;
@@ -248,24 +251,26 @@ tern_status tern__npy_write(const char *path, const tern__type *type, const tern
     return status;
 }
 
-/* ---- conversion in chunks ------------------------------------------------------------------------------- */
+/* ---- conversion in chunks ------------------------------------------------------------------------------ */
 
 typedef struct conversion {
     tern__file in;
     tern__npy_header header;
     tern__type to;
     tern__writer out;
-    char *source, *target;  /* (chunk) elements of either type, parts of one block */
+    char *source, *target; /* (chunk) elements of either type, parts of one block */
     size_t chunk;
 } conversion;
 
 static tern_status convert_chunks(conversion *c)
 {
-    size_t from_bytes = tern__dtype_unit_bytes(c->header.type.dtype), to_bytes = tern__dtype_unit_bytes(c->to.dtype);
+    size_t from_bytes = tern__dtype_unit_bytes(c->header.type.dtype),
+           to_bytes = tern__dtype_unit_bytes(c->to.dtype);
     size_t total = (size_t)tern__type_numel(&c->to);
     for (size_t done = 0; done < total; done += c->chunk) {
         size_t n = total - done < c->chunk ? total - done : c->chunk;
-        TERN_TRY(tern__file_read(&c->in, c->header.data_offset + done * from_bytes, c->source, n * from_bytes));
+        TERN_TRY(
+            tern__file_read(&c->in, c->header.data_offset + done * from_bytes, c->source, n * from_bytes));
         tern__npy_normalise(&c->header, c->source, n * from_bytes);
         tern__convert(c->header.type.dtype, c->source, 1, c->to.dtype, c->target, 1, (int64_t)n);
         TERN_TRY(tern__writer_write(&c->out, c->target, n * to_bytes));
@@ -283,7 +288,8 @@ static tern_status convert_file(conversion *c, const char *out_path, tern_dtype 
     TERN_TRY(tern__type_make(c->in.path, to, c->header.type.rank, c->header.type.shape, &c->to));
     TERN_TRY(tern__npy_format(&c->to, c->header.fortran_order, header, &header_bytes));
 
-    size_t from_bytes = tern__dtype_unit_bytes(c->header.type.dtype), both = from_bytes + tern__dtype_unit_bytes(to);
+    size_t from_bytes = tern__dtype_unit_bytes(c->header.type.dtype),
+           both = from_bytes + tern__dtype_unit_bytes(to);
     size_t budget = chunk_bytes == 0 ? CHUNK_DEFAULT : chunk_bytes < CHUNK_LEAST ? CHUNK_LEAST : chunk_bytes;
     c->chunk = budget / both / 8 * 8; /* keeps the second half aligned */
     c->source = tern__alloc(c->chunk * both);

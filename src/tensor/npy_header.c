@@ -3,8 +3,8 @@
  *     \x93NUMPY  major minor  length (u16, from version 2 on u32, little-endian)
  *     {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }        spaces        \n
  *
- * The parser accepts that literal with its keys in any order, free spacing, either kind of quotes, trailing commas
- * and Python 2's long integers (3L). It knows no other syntax, so there is nothing to evaluate. */
+ * The parser accepts that literal with its keys in any order, free spacing, either kind of quotes, trailing
+ * commas and Python 2's long integers (3L). It knows no other syntax, so there is nothing to evaluate. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include "tensor/npy.h"
 
 /* What follows the byte order in `descr`, per type. */
+/* clang-format off */
 static const struct descr {
     tern_dtype dtype;
     char text[3];
@@ -21,15 +22,16 @@ static const struct descr {
     {TERN_BOOL, "b1"}, {TERN_U8, "u1"},  {TERN_I8, "i1"},  {TERN_I32, "i4"},
     {TERN_I64, "i8"},  {TERN_F16, "f2"}, {TERN_F32, "f4"}, {TERN_F64, "f8"},
 };
+/* clang-format on */
 #define SUPPORTED "bool, u8, i8, i32, i64, f16, f32, f64"
 
 static const bool BIG_ENDIAN_HOST = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 
-/* ---- a cursor over the literal -------------------------------------------------------------------------- */
+/* ---- a cursor over the literal ------------------------------------------------------------------------- */
 
 typedef struct cursor {
     const char *at, *end;
-    const char *who;        /* the file, for messages */
+    const char *who; /* the file, for messages */
     const char *start;
 } cursor;
 
@@ -117,7 +119,7 @@ static tern_status take_size(cursor *c, int64_t *out)
     return TERN_OK;
 }
 
-/* ---- the three values ----------------------------------------------------------------------------------- */
+/* ---- the three values ---------------------------------------------------------------------------------- */
 
 typedef struct fields {
     bool has_descr, has_order, has_shape;
@@ -132,13 +134,15 @@ static tern_status refuse_descr(const char *who, const char *text, const char *e
     char shown[EXCERPT];
     excerpt(text, end, shown);
     if (memchr(text, 'O', (size_t)(end - text)))
-        return tern__fail(TERN_UNSUPPORTED, "%s: an array of Python objects ('%s') is not read; supported: " SUPPORTED,
-                          who, shown);
+        return tern__fail(TERN_UNSUPPORTED,
+                          "%s: an array of Python objects ('%s') is not read; supported: " SUPPORTED, who,
+                          shown);
     if (end - text == 3 && memcmp(text + 1, "V2", 2) == 0)
-        return tern__fail(TERN_UNSUPPORTED, "%s: elements of raw bytes ('%s'), perhaps bfloat16; save it as float32",
-                          who, shown);
-    return tern__fail(TERN_UNSUPPORTED, "%s: elements of type '%s' are not supported; supported: " SUPPORTED, who,
-                      shown);
+        return tern__fail(TERN_UNSUPPORTED,
+                          "%s: elements of raw bytes ('%s'), perhaps bfloat16; save it as float32", who,
+                          shown);
+    return tern__fail(TERN_UNSUPPORTED, "%s: elements of type '%s' are not supported; supported: " SUPPORTED,
+                      who, shown);
 }
 
 static tern_status parse_descr(cursor *c, fields *out)
@@ -146,8 +150,8 @@ static tern_status parse_descr(cursor *c, fields *out)
     const char *text, *end;
     skip_space(c);
     if (c->at < c->end && *c->at == '[')
-        return tern__fail(TERN_UNSUPPORTED, "%s: structured arrays are not supported; save each field by itself",
-                          c->who);
+        return tern__fail(TERN_UNSUPPORTED,
+                          "%s: structured arrays are not supported; save each field by itself", c->who);
     TERN_TRY(take_string(c, "the element type, such as '<f4'", &text, &end));
     bool has_order = text < end && (*text == '<' || *text == '>' || *text == '|' || *text == '=');
     const char *type = has_order ? text + 1 : text;
@@ -175,8 +179,8 @@ static tern_status parse_shape(cursor *c, fields *out)
         comma = take(c, ',');
     }
     if (out->rank == 1 && !comma)
-        return tern__fail(TERN_FORMAT, "%s: the shape in the .npy header is a number in parentheses, not a tuple",
-                          c->who);
+        return tern__fail(TERN_FORMAT,
+                          "%s: the shape in the .npy header is a number in parentheses, not a tuple", c->who);
     return TERN_OK;
 }
 
@@ -193,7 +197,7 @@ static tern_status parse_item(cursor *c, fields *out)
 {
     static const struct {
         const char *name;
-        size_t seen;    /* offset of the flag */
+        size_t seen; /* offset of the flag */
         tern_status (*parse)(cursor *, fields *);
     } KEYS[] = {
         {"descr", offsetof(fields, has_descr), parse_descr},
@@ -204,14 +208,16 @@ static tern_status parse_item(cursor *c, fields *out)
     char shown[EXCERPT];
     TERN_TRY(take_string(c, "a key", &text, &end));
     for (size_t i = 0; i < TERN__COUNT(KEYS); i++) {
-        if ((size_t)(end - text) != strlen(KEYS[i].name) || memcmp(text, KEYS[i].name, (size_t)(end - text)) != 0)
+        if ((size_t)(end - text) != strlen(KEYS[i].name) ||
+            memcmp(text, KEYS[i].name, (size_t)(end - text)) != 0)
             continue;
         bool *seen = (bool *)((char *)out + KEYS[i].seen);
         TERN__FAIL_IF(*seen, TERN_FORMAT, "%s: the .npy header has the key '%s' twice", c->who, KEYS[i].name);
         *seen = true;
         return take(c, ':') ? KEYS[i].parse(c, out) : unexpected(c, "':'");
     }
-    return tern__fail(TERN_FORMAT, "%s: the .npy header has an unknown key '%s'", c->who, excerpt(text, end, shown));
+    return tern__fail(TERN_FORMAT, "%s: the .npy header has an unknown key '%s'", c->who,
+                      excerpt(text, end, shown));
 }
 
 static tern_status parse_dict(cursor *c, fields *out)
@@ -230,14 +236,17 @@ static tern_status parse_dict(cursor *c, fields *out)
         return unexpected(c, "only spaces");
     TERN__FAIL_IF(!out->has_descr || !out->has_order || !out->has_shape, TERN_FORMAT,
                   "%s: the .npy header has no '%s'", c->who,
-                  !out->has_descr ? "descr" : !out->has_order ? "fortran_order" : "shape");
+                  !out->has_descr   ? "descr"
+                  : !out->has_order ? "fortran_order"
+                                    : "shape");
     return TERN_OK;
 }
 
-/* ---- the whole header ----------------------------------------------------------------------------------- */
+/* ---- the whole header ---------------------------------------------------------------------------------- */
 
 /* Where the literal starts and ends, from the first bytes. */
-static tern_status parse_preamble(const char *who, const uint8_t *data, size_t bytes, size_t *start, size_t *end)
+static tern_status parse_preamble(const char *who, const uint8_t *data, size_t bytes, size_t *start,
+                                  size_t *end)
 {
     static const uint8_t MAGIC[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
     TERN__FAIL_IF(bytes < sizeof MAGIC || memcmp(data, MAGIC, sizeof MAGIC) != 0, TERN_FORMAT,
@@ -279,8 +288,8 @@ tern_status tern__npy_parse(const char *who, const void *data, size_t bytes, ter
     return TERN_OK;
 }
 
-tern_status tern__npy_format(const tern__type *type, bool fortran_order, char buffer[TERN__NPY_HEADER_WRITTEN],
-                             size_t *bytes)
+tern_status tern__npy_format(const tern__type *type, bool fortran_order,
+                             char buffer[TERN__NPY_HEADER_WRITTEN], size_t *bytes)
 {
     enum { GROWTH = 21 }; /* NumPy leaves room for the axis that grows to have that many digits */
     const char *descr = NULL;
@@ -288,8 +297,8 @@ tern_status tern__npy_format(const tern__type *type, bool fortran_order, char bu
         if (DESCRS[i].dtype == type->dtype)
             descr = DESCRS[i].text;
     }
-    TERN__FAIL_IF(!descr, TERN_DTYPE, "a .npy file cannot hold %s; cast to %s first", tern_dtype_name(type->dtype),
-                  type->dtype == TERN_BF16 ? "f32" : "i8");
+    TERN__FAIL_IF(!descr, TERN_DTYPE, "a .npy file cannot hold %s; cast to %s first",
+                  tern_dtype_name(type->dtype), type->dtype == TERN_BF16 ? "f32" : "i8");
 
     char text[TERN__NPY_HEADER_WRITTEN];
     char order = descr[1] == '1' ? '|' : BIG_ENDIAN_HOST ? '>' : '<';
@@ -300,7 +309,8 @@ tern_status tern__npy_format(const tern__type *type, bool fortran_order, char bu
     at += snprintf(text + at, sizeof text - (size_t)at, "%s), }", type->rank == 1 ? "," : "");
     if (type->rank > 0) {
         char digits[24];
-        at += GROWTH - snprintf(digits, sizeof digits, "%" PRId64, type->shape[fortran_order ? type->rank - 1 : 0]);
+        at += GROWTH -
+              snprintf(digits, sizeof digits, "%" PRId64, type->shape[fortran_order ? type->rank - 1 : 0]);
     }
     size_t total = ((size_t)at + 10 + 1 + 63) / 64 * 64, length = total - 10;
     memset(buffer, ' ', total);

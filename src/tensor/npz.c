@@ -1,4 +1,5 @@
-/* npz.c - reading .npz archives. zip.c reads the directory, npy_header.c the headers; here members are unpacked. */
+/* npz.c - reading .npz archives. zip.c reads the directory, npy_header.c the headers; here members are
+ * unpacked. */
 #include "tensor/npz.h"
 
 #include <stdio.h>
@@ -17,16 +18,16 @@
 #endif
 
 struct tern__npz {
-    char *who;                  /* the path, for messages */
+    char *who; /* the path, for messages */
     tern__storage *archive;
-    tern__zip_entry *entries;   /* (count) in the order of the directory */
-    const char **names;         /* (count) keys, in the block `text` */
-    size_t *sorted;             /* (count) indices, by key */
+    tern__zip_entry *entries; /* (count) in the order of the directory */
+    const char **names;       /* (count) keys, in the block `text` */
+    size_t *sorted;           /* (count) indices, by key */
     char *text;
     size_t count;
 };
 
-/* ---- opening and names ---------------------------------------------------------------------------------- */
+/* ---- opening and names --------------------------------------------------------------------------------- */
 
 typedef struct named {
     const char *name;
@@ -184,15 +185,15 @@ tern_status tern__npz_find(const tern__npz *npz, const char *name, size_t *out)
     return tern__fail(TERN_NOT_FOUND, "%s: the archive has no array named '%.80s'", npz->who, name);
 }
 
-/* ---- members as streams --------------------------------------------------------------------------------- */
+/* ---- members as streams -------------------------------------------------------------------------------- */
 
 /* A member being unpacked, front to back. */
 typedef struct member {
     const tern__zip_entry *entry;
-    char who[256];              /* "path: member", for messages */
-    const uint8_t *data;        /* the rest of the packed bytes */
+    char who[256];       /* "path: member", for messages */
+    const uint8_t *data; /* the rest of the packed bytes */
     size_t data_left;
-    uint64_t left;              /* unpacked bytes that are still to come */
+    uint64_t left; /* unpacked bytes that are still to come */
     uint32_t crc;
 #if TERN_HAVE_ZLIB
     z_stream z;
@@ -245,8 +246,8 @@ static tern_status inflate_some(member *m, uint8_t *target, size_t bytes, size_t
         done += out - m->z.avail_out;
         m->ended = code == Z_STREAM_END;
         TERN__FAIL_IF(code == Z_MEM_ERROR, TERN_OUT_OF_MEMORY, "%s: out of memory for unpacking", m->who);
-        TERN__FAIL_IF(code != Z_OK && code != Z_STREAM_END, TERN_FORMAT, "%s: the compressed data are damaged",
-                      m->who);
+        TERN__FAIL_IF(code != Z_OK && code != Z_STREAM_END, TERN_FORMAT,
+                      "%s: the compressed data are damaged", m->who);
     }
     *got = done;
     return TERN_OK;
@@ -270,8 +271,10 @@ static tern_status member_open(const tern__npz *npz, size_t i, member *m)
 #if TERN_HAVE_ZLIB
     return inflate_open(m);
 #else
-    return tern__fail(TERN_UNAVAILABLE, "%s: is compressed, and this build of tern has no zlib; numpy.savez writes "
-                      "archives that can be read", m->who);
+    return tern__fail(TERN_UNAVAILABLE,
+                      "%s: is compressed, and this build of tern has no zlib; numpy.savez writes "
+                      "archives that can be read",
+                      m->who);
 #endif
 }
 
@@ -303,12 +306,12 @@ static tern_status member_finish(member *m)
         uint8_t more;
         size_t got;
         TERN_TRY(inflate_some(m, &more, 1, &got));
-        TERN__FAIL_IF(got != 0 || m->data_left != 0, TERN_FORMAT, "%s: unpacks to more bytes than the archive says",
-                      m->who);
+        TERN__FAIL_IF(got != 0 || m->data_left != 0, TERN_FORMAT,
+                      "%s: unpacks to more bytes than the archive says", m->who);
     }
 #endif
-    TERN__FAIL_IF(m->crc != m->entry->crc, TERN_FORMAT, "%s: damaged: the CRC of its %llu bytes is wrong", m->who,
-                  (unsigned long long)m->entry->bytes);
+    TERN__FAIL_IF(m->crc != m->entry->crc, TERN_FORMAT, "%s: damaged: the CRC of its %llu bytes is wrong",
+                  m->who, (unsigned long long)m->entry->bytes);
     return TERN_OK;
 }
 
@@ -322,7 +325,7 @@ static void member_close(member *m)
 #endif
 }
 
-/* ---- arrays --------------------------------------------------------------------------------------------- */
+/* ---- arrays -------------------------------------------------------------------------------------------- */
 
 /* The first bytes of a member, in a block of their own, and the header in them. */
 static tern_status member_header(member *m, uint8_t **head, size_t *head_bytes, tern__npy_header *header)
@@ -336,14 +339,14 @@ static tern_status member_header(member *m, uint8_t **head, size_t *head_bytes, 
     TERN_TRY(tern__npy_parse(m->who, *head, bytes, header));
     uint64_t array = m->entry->bytes - header->data_offset;
     TERN__FAIL_IF(array != header->data_bytes, TERN_FORMAT,
-                  "%s: the array needs %zu bytes, but the archive holds %llu for it", m->who, header->data_bytes,
-                  (unsigned long long)array);
+                  "%s: the array needs %zu bytes, but the archive holds %llu for it", m->who,
+                  header->data_bytes, (unsigned long long)array);
     return TERN_OK;
 }
 
 /* The array behind the header, of which the head has the beginning. */
-static tern_status member_array(member *m, const uint8_t *head, size_t head_bytes, const tern__npy_header *header,
-                                tern_pool *pool, tern__storage **out)
+static tern_status member_array(member *m, const uint8_t *head, size_t head_bytes,
+                                const tern__npy_header *header, tern_pool *pool, tern__storage **out)
 {
     tern__storage *storage;
     size_t known = head_bytes - header->data_offset;
@@ -377,8 +380,8 @@ tern_status tern__npz_inspect(const tern__npz *npz, size_t i, tern__npy_header *
     return status;
 }
 
-tern_status tern__npz_read(const tern__npz *npz, size_t i, tern_pool *pool, tern__type *type, tern__layout *layout,
-                           tern__storage **storage)
+tern_status tern__npz_read(const tern__npz *npz, size_t i, tern_pool *pool, tern__type *type,
+                           tern__layout *layout, tern__storage **storage)
 {
     member m;
     uint8_t *head = NULL;
@@ -414,12 +417,14 @@ tern_status tern__npz_map(const tern__npz *npz, size_t i, tern__type *type, tern
     TERN__FAIL_IF(npz->entries[i].method != TERN__ZIP_STORED, TERN_UNSUPPORTED,
                   "%s: '%.80s' is compressed and cannot be mapped; read it instead", npz->who, npz->names[i]);
     TERN_TRY(member_open(npz, i, &m));
-    char *array = (char *)npz->archive->host + (m.data - (const uint8_t *)npz->archive->host) + header.data_offset;
+    char *array =
+        (char *)npz->archive->host + (m.data - (const uint8_t *)npz->archive->host) + header.data_offset;
     TERN__FAIL_IF(header.swapped || (uintptr_t)array % tern__dtype_unit_bytes(header.type.dtype) != 0,
                   TERN_UNSUPPORTED, "%s: the array is %s and cannot be mapped; read it instead", m.who,
                   header.swapped ? "in the other byte order" : "off its alignment");
     tern__storage_retain(npz->archive);
-    tern_status status = tern__storage_borrow(array, header.data_bytes, true, drop_archive, npz->archive, storage);
+    tern_status status =
+        tern__storage_borrow(array, header.data_bytes, true, drop_archive, npz->archive, storage);
     if (status != TERN_OK) {
         tern__storage_release(npz->archive);
         return status;

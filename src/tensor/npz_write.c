@@ -1,4 +1,5 @@
-/* npz_write.c - writing .npz archives of stored members, whose arrays lie on 64-byte boundaries of the file. */
+/* npz_write.c - writing .npz archives of stored members, whose arrays lie on 64-byte boundaries of the
+ * file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,10 +12,10 @@
 #include "tensor/zip.h"
 
 enum {
-    NAME_MOST = 4096,           /* bytes of a key; keeps records small enough for one buffer */
+    NAME_MOST = 4096, /* bytes of a key; keeps records small enough for one buffer */
     RECORD_MOST = TERN__ZIP_CENTRAL_BYTES + NAME_MOST + 4 + 128,
-    EXTRA_ALIGNMENT = 0xd935,   /* id of the extra field that Android's zipalign pads with: alignment, zeros */
-    DATE_1980 = 0x21,           /* 1 January 1980, midnight: archives do not depend on the clock */
+    EXTRA_ALIGNMENT = 0xd935, /* id of the extra field that Android's zipalign pads with: alignment, zeros */
+    DATE_1980 = 0x21,         /* 1 January 1980, midnight: archives do not depend on the clock */
     VERSION_64 = 45,
     VERSION_PLAIN = 20,
     MADE_ON_UNIX = 3 << 8,
@@ -50,10 +51,10 @@ typedef struct written {
 typedef struct archive {
     tern__writer file;
     const tern__npz_item *items;
-    written *members;       /* (count) */
+    written *members; /* (count) */
     size_t count;
     uint64_t zip64_from;
-    uint32_t crc;           /* of the member being written */
+    uint32_t crc; /* of the member being written */
 } archive;
 
 /* Does the number need a 64-bit record, and what stands in its 32-bit place then? */
@@ -77,7 +78,8 @@ static unsigned name_flags(const char *name)
 }
 
 /* The fields that a local header and the directory share, from the version on. */
-static void put_common(record *r, const archive *a, const char *name, const written *m, bool wide, size_t extra)
+static void put_common(record *r, const archive *a, const char *name, const written *m, bool wide,
+                       size_t extra)
 {
     put(r, wide ? VERSION_64 : VERSION_PLAIN, 2);
     put(r, name_flags(name), 2);
@@ -121,10 +123,10 @@ static void put_central(record *r, const archive *a, const char *name, const wri
     put(r, TERN__ZIP_CENTRAL, 4);
     put(r, MADE_ON_UNIX | VERSION_64, 2);
     put_common(r, a, name, m, numbers > 0, numbers ? 4 + numbers : 0);
-    put(r, 0, 2);                   /* no comment */
-    put(r, 0, 2);                   /* disk */
-    put(r, 0, 2);                   /* internal attributes */
-    put(r, 0100644u << 16, 4);      /* a regular file */
+    put(r, 0, 2);              /* no comment */
+    put(r, 0, 2);              /* disk */
+    put(r, 0, 2);              /* internal attributes */
+    put(r, 0100644u << 16, 4); /* a regular file */
     put(r, narrow(a, m->offset), 4);
     put_name(r, name);
     if (numbers > 0) {
@@ -175,10 +177,10 @@ static tern_status write_end(archive *a, uint64_t directory)
     bool many = a->count >= a->zip64_from || a->count >= UINT16_MAX;
     if (many || is_wide(a, bytes) || is_wide(a, directory)) {
         put(&r, TERN__ZIP_END64, 4);
-        put(&r, TERN__ZIP_END64_BYTES - 12, 8);     /* what follows this number */
+        put(&r, TERN__ZIP_END64_BYTES - 12, 8); /* what follows this number */
         put(&r, MADE_ON_UNIX | VERSION_64, 2);
         put(&r, VERSION_64, 2);
-        put(&r, 0, 8);                              /* disks */
+        put(&r, 0, 8); /* disks */
         put(&r, a->count, 8);
         put(&r, a->count, 8);
         put(&r, bytes, 8);
@@ -189,12 +191,12 @@ static tern_status write_end(archive *a, uint64_t directory)
         put(&r, 1, 4);
     }
     put(&r, TERN__ZIP_END, 4);
-    put(&r, 0, 4);                                  /* disks */
+    put(&r, 0, 4); /* disks */
     put(&r, many ? UINT16_MAX : a->count, 2);
     put(&r, many ? UINT16_MAX : a->count, 2);
     put(&r, narrow(a, bytes), 4);
     put(&r, narrow(a, directory), 4);
-    put(&r, 0, 2);                                  /* no comment */
+    put(&r, 0, 2); /* no comment */
     return tern__writer_write(&a->file, r.bytes, r.length);
 }
 
@@ -252,7 +254,8 @@ static tern_status check_items(const char *path, size_t count, const tern__npz_i
     return check_twice(path, count, items);
 }
 
-tern_status tern__npz_write_from(const char *path, size_t count, const tern__npz_item *items, uint64_t zip64_from)
+tern_status tern__npz_write_from(const char *path, size_t count, const tern__npz_item *items,
+                                 uint64_t zip64_from)
 {
     TERN_TRY(check_items(path, count, items));
     archive a = {.items = items, .count = count, .zip64_from = zip64_from};

@@ -11,8 +11,8 @@
 #include "tensor/file.h"
 #include "tensor/pool.h"
 
-/* A small block carries its storage header in front: one pool operation instead of two allocations. For larger
- * blocks the header is apart, because it would push sizes such as 1 MiB into the next class. */
+/* A small block carries its storage header in front: one pool operation instead of two allocations. For
+ * larger blocks the header is apart, because it would push sizes such as 1 MiB into the next class. */
 enum { HEADER_BYTES = 64, INLINE_MAX = 2048 };
 
 _Static_assert(sizeof(tern__storage) <= HEADER_BYTES, "the header fits in front of a 64-byte aligned block");
@@ -91,7 +91,7 @@ tern_status tern__storage_borrow(void *host, size_t bytes, bool read_only,
     return TERN_OK;
 }
 
-/* ---- mapped files --------------------------------------------------------------------------------------- */
+/* ---- mapped files -------------------------------------------------------------------------------------- */
 
 /* The mapping starts on a page, the data somewhere inside it. */
 static void unmap(void *user, void *host, size_t bytes)
@@ -105,10 +105,11 @@ tern_status tern__storage_map_open(const tern__file *file, uint64_t offset, size
                                    tern__storage **out)
 {
     TERN__FAIL_IF(!tern__range_fits(offset, bytes, file->bytes), TERN_IO,
-                  "%s: the file has %llu bytes, but %zu bytes from %llu on are needed: it is cut short", file->path,
-                  (unsigned long long)file->bytes, bytes, (unsigned long long)offset);
+                  "%s: the file has %llu bytes, but %zu bytes from %llu on are needed: it is cut short",
+                  file->path, (unsigned long long)file->bytes, bytes, (unsigned long long)offset);
     if (bytes == 0)
-        return tern__storage_borrow(NULL, 0, !writable_copy, NULL, NULL, out); /* a mapping cannot have 0 bytes */
+        return tern__storage_borrow(NULL, 0, !writable_copy, NULL, NULL,
+                                    out); /* a mapping cannot have 0 bytes */
 
     size_t delta = (size_t)(offset & (tern__page_size() - 1)), length;
     TERN__FAIL_IF(!tern__size_add(bytes, delta, &length), TERN_OVERFLOW, "%s: %zu bytes cannot be mapped",
@@ -116,7 +117,8 @@ tern_status tern__storage_map_open(const tern__file *file, uint64_t offset, size
     int protection = writable_copy ? PROT_READ | PROT_WRITE : PROT_READ;
     char *pages = mmap(NULL, length, protection, writable_copy ? MAP_PRIVATE : MAP_SHARED, file->fd,
                        (off_t)(offset - delta));
-    TERN__FAIL_IF(pages == MAP_FAILED, TERN_IO, "%s: cannot map %zu bytes: %s", file->path, length, strerror(errno));
+    TERN__FAIL_IF(pages == MAP_FAILED, TERN_IO, "%s: cannot map %zu bytes: %s", file->path, length,
+                  strerror(errno));
     tern_status status = tern__storage_borrow(pages + delta, bytes, !writable_copy, unmap, NULL, out);
     if (status != TERN_OK)
         munmap(pages, length);
@@ -133,7 +135,7 @@ tern_status tern__storage_map_file(const char *path, uint64_t offset, size_t byt
     return status;
 }
 
-/* ---- reference counts ----------------------------------------------------------------------------------- */
+/* ---- reference counts ---------------------------------------------------------------------------------- */
 
 void tern__storage_retain(tern__storage *storage)
 {

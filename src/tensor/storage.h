@@ -11,42 +11,45 @@
 #include <tern/status.h>
 
 typedef struct tern__storage {
-    _Atomic(uint32_t) refs;     /* atomic: storages travel between contexts and through DLPack */
-    bool read_only;             /* mapped without write permission, or imported as read-only */
-    bool borrowed;              /* `host` belongs to somebody else; `drop` tells them */
-    bool inline_header;         /* this header and `host` are one block of the pool */
+    _Atomic(uint32_t) refs; /* atomic: storages travel between contexts and through DLPack */
+    bool read_only;         /* mapped without write permission, or imported as read-only */
+    bool borrowed;          /* `host` belongs to somebody else; `drop` tells them */
+    bool inline_header;     /* this header and `host` are one block of the pool */
     size_t bytes;
-    void *host;                 /* 64-byte aligned when owned; borrowed and mapped blocks as they come */
-    uint64_t version;           /* bumped by every in-place write */
-    tern_pool *pool;            /* owner of `host`; NULL: the heap, unless borrowed */
-    void (*drop)(void *user, void *host, size_t bytes);     /* called when the last reference goes; or NULL */
+    void *host;       /* 64-byte aligned when owned; borrowed and mapped blocks as they come */
+    uint64_t version; /* bumped by every in-place write */
+    tern_pool *pool;  /* owner of `host`; NULL: the heap, unless borrowed */
+    void (*drop)(void *user, void *host, size_t bytes); /* called when the last reference goes; or NULL */
     void *drop_user;
-    struct tern_tensor *tensors;    /* handles of the owning context that share it (graph/node.h keeps this list) */
+    struct tern_tensor
+        *tensors; /* handles of the owning context that share it (graph/node.h keeps this list) */
 } tern__storage;
 
-/* A block of the pool (NULL: of the heap), aligned to 64; contents undefined. The pool outlives the storage. */
+/* A block of the pool (NULL: of the heap), aligned to 64; contents undefined. The pool outlives the
+ * storage. */
 tern_status tern__storage_create(tern_pool *pool, size_t bytes, uint64_t key, tern__storage **out);
 
-/* Wraps memory of the caller's; `drop` may be NULL. On failure nothing is dropped. Without bytes the memory may be
- * NULL; the storage's `host` is not, even then. */
+/* Wraps memory of the caller's; `drop` may be NULL. On failure nothing is dropped. Without bytes the memory
+ * may be NULL; the storage's `host` is not, even then. */
 tern_status tern__storage_borrow(void *host, size_t bytes, bool read_only,
                                  void (*drop)(void *user, void *host, size_t bytes), void *drop_user,
                                  tern__storage **out);
 
-/* Maps [offset, offset+bytes) of a file read-only (or copy-on-write); only the pages touched are read. `host` is
- * aligned as `offset` is. TERN_IO with the file's name if it is shorter than that, TERN_NOT_FOUND if there is
- * none. A file that somebody cuts short while it is mapped raises SIGBUS when the lost part is touched: files
- * that others rewrite in place should be read, not mapped (tern's own writers replace files by renaming). */
+/* Maps [offset, offset+bytes) of a file read-only (or copy-on-write); only the pages touched are read. `host`
+ * is aligned as `offset` is. TERN_IO with the file's name if it is shorter than that, TERN_NOT_FOUND if there
+ * is none. A file that somebody cuts short while it is mapped raises SIGBUS when the lost part is touched:
+ * files that others rewrite in place should be read, not mapped (tern's own writers replace files by
+ * renaming). */
 tern_status tern__storage_map_file(const char *path, uint64_t offset, size_t bytes, bool writable_copy,
                                    tern__storage **out);
 
 /* The same of a file that is open; it may be closed afterwards. */
 struct tern__file;
-tern_status tern__storage_map_open(const struct tern__file *file, uint64_t offset, size_t bytes, bool writable_copy,
-                                   tern__storage **out);
+tern_status tern__storage_map_open(const struct tern__file *file, uint64_t offset, size_t bytes,
+                                   bool writable_copy, tern__storage **out);
 
 /* Any thread. */
 void tern__storage_retain(tern__storage *storage);
-void tern__storage_release(tern__storage *storage);     /* NULL is fine */
+void tern__storage_release(tern__storage *storage); /* NULL is fine */
 
 #endif

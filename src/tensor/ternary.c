@@ -123,7 +123,8 @@ static bool byte_valid(tern_dtype dtype, uint8_t byte, int64_t used)
     return true;
 }
 
-bool tern__ternary_valid(tern_dtype dtype, const uint8_t *packed, int64_t rows, int64_t columns, int64_t *bad_byte)
+bool tern__ternary_valid(tern_dtype dtype, const uint8_t *packed, int64_t rows, int64_t columns,
+                         int64_t *bad_byte)
 {
     int per_byte = dtype == TERN_T2 ? TERN_T2_PER_BYTE : TERN_T5_PER_BYTE;
     int64_t row_bytes = tern__row_units(dtype, columns);

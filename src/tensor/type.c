@@ -1,5 +1,5 @@
-/* type.c - element type and shape: making, comparing, printing and broadcasting them. On the recording path of
- * every op, so nothing here allocates and the loops run over the rank only. */
+/* type.c - element type and shape: making, comparing, printing and broadcasting them. On the recording path
+ * of every op, so nothing here allocates and the loops run over the rank only. */
 #include "tensor/type.h"
 
 #include <inttypes.h>
@@ -9,11 +9,13 @@
 #include "base/checked.h"
 #include "base/status.h"
 
+/* clang-format off */
 static const uint8_t UNIT_BYTES[TERN_DTYPE_COUNT] = {
 #define ROW(id, number, label, kind, elements, bytes, text) [number] = bytes,
     TERN_DTYPE_LIST(ROW)
 #undef ROW
 };
+/* clang-format on */
 
 size_t tern__dtype_unit_bytes(tern_dtype dtype)
 {
@@ -30,7 +32,8 @@ int64_t tern__row_units(tern_dtype dtype, int64_t columns)
     return columns;
 }
 
-/* The product of the sizes, zeros counted as ones, must fit: then strides of zero-size tensors fit as well. */
+/* The product of the sizes, zeros counted as ones, must fit: then strides of zero-size tensors fit as
+ * well. */
 static bool sizes_fit(tern_dtype dtype, int rank, const int64_t *shape)
 {
     int64_t elements = 1, bytes = UNIT_BYTES[dtype];
@@ -43,13 +46,14 @@ static bool sizes_fit(tern_dtype dtype, int rank, const int64_t *shape)
     return (uint64_t)bytes <= SIZE_MAX / 2;
 }
 
-tern_status tern__type_make(const char *who, tern_dtype dtype, int rank, const int64_t *shape, tern__type *out)
+tern_status tern__type_make(const char *who, tern_dtype dtype, int rank, const int64_t *shape,
+                            tern__type *out)
 {
     char text[TERN__TYPE_TEXT];
     TERN__FAIL_IF((unsigned)dtype >= TERN_DTYPE_COUNT, TERN_INVALID_ARGUMENT, "%s: %d is not a dtype", who,
                   (int)dtype);
-    TERN__FAIL_IF(rank < 0 || rank > TERN__MAX_RANK, TERN_INVALID_ARGUMENT, "%s: rank %d is outside 0..%d", who,
-                  rank, TERN__MAX_RANK);
+    TERN__FAIL_IF(rank < 0 || rank > TERN__MAX_RANK, TERN_INVALID_ARGUMENT, "%s: rank %d is outside 0..%d",
+                  who, rank, TERN__MAX_RANK);
     TERN__FAIL_IF(rank > 0 && !shape, TERN_INVALID_ARGUMENT, "%s: shape is NULL", who);
     for (int i = 0; i < rank; i++)
         TERN__FAIL_IF(shape[i] < 0, TERN_SHAPE, "%s: axis %d of %s has a negative size", who, i,

@@ -13,13 +13,14 @@ enum { TERN__MAX_RANK = 8 };
 
 typedef struct tern__type {
     tern_dtype dtype;
-    int rank;                           /* 0 (a scalar) .. TERN__MAX_RANK */
-    int64_t shape[TERN__MAX_RANK];      /* only the first `rank` are meaningful; sizes >= 0 */
+    int rank;                      /* 0 (a scalar) .. TERN__MAX_RANK */
+    int64_t shape[TERN__MAX_RANK]; /* only the first `rank` are meaningful; sizes >= 0 */
 } tern__type;
 
 /* Fills `out`, refusing bad ranks, negative sizes and element or byte counts that overflow. `who` starts the
  * message: "zeros". */
-tern_status tern__type_make(const char *who, tern_dtype dtype, int rank, const int64_t *shape, tern__type *out);
+tern_status tern__type_make(const char *who, tern_dtype dtype, int rank, const int64_t *shape,
+                            tern__type *out);
 
 /* Number of elements; cannot overflow for a type made by tern__type_make. 1 for rank 0. */
 int64_t tern__type_numel(const tern__type *type);
@@ -33,7 +34,7 @@ bool tern__shape_equal(const tern__type *a, const tern__type *b);
 /* "f32[2,3]" into `buffer`, always terminated; returns `buffer`. */
 enum { TERN__TYPE_TEXT = 192 };
 char *tern__type_text(const tern__type *type, char buffer[TERN__TYPE_TEXT]);
-char *tern__shape_text(int rank, const int64_t *shape, char buffer[TERN__TYPE_TEXT]);    /* "[2,3]" */
+char *tern__shape_text(int rank, const int64_t *shape, char buffer[TERN__TYPE_TEXT]); /* "[2,3]" */
 
 /* NumPy broadcasting of two shapes (dtype untouched). false: they do not fit. */
 bool tern__shape_broadcast(const tern__type *a, const tern__type *b, tern__type *out);
@@ -42,9 +43,11 @@ bool tern__shape_broadcast(const tern__type *a, const tern__type *b, tern__type 
 bool tern__axis_normalise(int64_t axis, int rank, int *out);
 
 /* Facts from the table in <tern/dtype.h>, without checks. */
+/* clang-format off */
 static inline bool tern__dtype_is_packed(tern_dtype d) { return d == TERN_T2 || d == TERN_T5; }
 static inline bool tern__dtype_is_float(tern_dtype d) { return d >= TERN_F16 && d <= TERN_F64; }
 static inline bool tern__dtype_is_int(tern_dtype d) { return d >= TERN_U8 && d <= TERN_I64; }
+/* clang-format on */
 size_t tern__dtype_unit_bytes(tern_dtype dtype);
 
 /* Units (see <tern/dtype.h>) in a row of `columns`: columns, or the padded byte count for packed types. */

@@ -24,11 +24,11 @@ static uint64_t get64(const uint8_t *p)
     return get32(p) | (uint64_t)get32(p + 4) << 32;
 }
 
-/* ---- the end record ------------------------------------------------------------------------------------- */
+/* ---- the end record ------------------------------------------------------------------------------------ */
 
 typedef struct directory {
     uint64_t offset, bytes, count;
-    uint64_t end;       /* where the end records start: the directory lies before */
+    uint64_t end; /* where the end records start: the directory lies before */
 } directory;
 
 /* The end record is the last thing in the file but for a comment whose length it states. */
@@ -51,9 +51,11 @@ static tern_status read_end64(const char *who, const uint8_t *data, const uint8_
     TERN__FAIL_IF(!tern__range_fits(at, TERN__ZIP_END64_BYTES, room) || get32(data + at) != TERN__ZIP_END64,
                   TERN_FORMAT, "%s: the zip64 end record is not where it should be", who);
     const uint8_t *record = data + at;
-    TERN__FAIL_IF(get32(record + 16) != 0 || get32(record + 20) != 0 || get64(record + 24) != get64(record + 32),
+    TERN__FAIL_IF(get32(record + 16) != 0 || get32(record + 20) != 0 ||
+                      get64(record + 24) != get64(record + 32),
                   TERN_UNSUPPORTED, "%s: the archive is split over several files", who);
-    *out = (directory){.count = get64(record + 32), .bytes = get64(record + 40), .offset = get64(record + 48), .end = at};
+    *out = (directory){
+        .count = get64(record + 32), .bytes = get64(record + 40), .offset = get64(record + 48), .end = at};
     return TERN_OK;
 }
 
@@ -67,7 +69,9 @@ static tern_status read_end(const char *who, const uint8_t *data, size_t bytes, 
     } else {
         TERN__FAIL_IF(get16(end + 4) != 0 || get16(end + 6) != 0 || get16(end + 8) != get16(end + 10),
                       TERN_UNSUPPORTED, "%s: the archive is split over several files", who);
-        *out = (directory){.count = get16(end + 10), .bytes = get32(end + 12), .offset = get32(end + 16),
+        *out = (directory){.count = get16(end + 10),
+                           .bytes = get32(end + 12),
+                           .offset = get32(end + 16),
                            .end = (uint64_t)(end - data)};
     }
     TERN__FAIL_IF(!tern__range_fits(out->offset, out->bytes, out->end), TERN_FORMAT,
@@ -78,7 +82,7 @@ static tern_status read_end(const char *who, const uint8_t *data, size_t bytes, 
     return TERN_OK;
 }
 
-/* ---- entries -------------------------------------------------------------------------------------------- */
+/* ---- entries ------------------------------------------------------------------------------------------- */
 
 /* Numbers that are all ones stand, in a fixed order, in the extra field with id 1. */
 static bool read_extra64(const uint8_t *extra, size_t bytes, tern__zip_entry *entry)
@@ -166,7 +170,8 @@ static tern_status set_limits(const char *who, tern__zip_entry *entries, size_t 
     return TERN_OK;
 }
 
-static tern_status read_entries(const char *who, const uint8_t *data, const directory *dir, tern__zip_entry *entries)
+static tern_status read_entries(const char *who, const uint8_t *data, const directory *dir,
+                                tern__zip_entry *entries)
 {
     const uint8_t *at = data + dir->offset;
     uint64_t room = dir->bytes;
@@ -198,7 +203,8 @@ tern_status tern__zip_parse(const char *who, const uint8_t *data, size_t bytes, 
     return TERN_OK;
 }
 
-tern_status tern__zip_locate(const char *who, const uint8_t *data, const tern__zip_entry *entry, size_t *start)
+tern_status tern__zip_locate(const char *who, const uint8_t *data, const tern__zip_entry *entry,
+                             size_t *start)
 {
     const uint8_t *local = data + entry->offset; /* header and name are inside the limit */
     TERN__FAIL_IF(get32(local) != TERN__ZIP_LOCAL || get16(local + 26) != entry->name_bytes ||

@@ -1,5 +1,6 @@
-/* zip.h - the directory of a zip archive in memory, as much of it as .npz needs: stored and deflated members, with
- * zip64 records; one disk, no encryption. Member names are labels; nothing is ever extracted to a path. */
+/* zip.h - the directory of a zip archive in memory, as much of it as .npz needs: stored and deflated members,
+ * with zip64 records; one disk, no encryption. Member names are labels; nothing is ever extracted to a
+ * path. */
 #ifndef TERN_TENSOR_ZIP_H
 #define TERN_TENSOR_ZIP_H
 
@@ -22,27 +23,28 @@ enum {
     TERN__ZIP_LOCATOR64_BYTES = 20,
     TERN__ZIP_STORED = 0,
     TERN__ZIP_DEFLATED = 8,
-    TERN__ZIP_EXTRA64 = 0x0001,     /* id of the extra field with 64-bit sizes */
+    TERN__ZIP_EXTRA64 = 0x0001, /* id of the extra field with 64-bit sizes */
 };
 
 typedef struct tern__zip_entry {
-    const char *name;       /* inside the archive, not terminated */
+    const char *name; /* inside the archive, not terminated */
     size_t name_bytes;
-    uint64_t offset;        /* of the local header */
-    uint64_t limit;         /* where the next member or the directory starts: this one ends before */
-    uint64_t packed_bytes;  /* in the archive */
-    uint64_t bytes;         /* unpacked */
+    uint64_t offset;       /* of the local header */
+    uint64_t limit;        /* where the next member or the directory starts: this one ends before */
+    uint64_t packed_bytes; /* in the archive */
+    uint64_t bytes;        /* unpacked */
     uint32_t crc;
-    uint16_t method;        /* TERN__ZIP_STORED or TERN__ZIP_DEFLATED */
+    uint16_t method; /* TERN__ZIP_STORED or TERN__ZIP_DEFLATED */
 } tern__zip_entry;
 
-/* Reads the directory of the archive `data`. The entries, in its order, are one block for tern__free; names point
- * into `data`. Every number has been checked against the archive's size, and members do not overlap. `who` starts
- * every message. */
+/* Reads the directory of the archive `data`. The entries, in its order, are one block for tern__free; names
+ * point into `data`. Every number has been checked against the archive's size, and members do not overlap.
+ * `who` starts every message. */
 tern_status tern__zip_parse(const char *who, const uint8_t *data, size_t bytes, tern__zip_entry **entries,
                             size_t *count);
 
 /* Finds a member's data, [*start, *start + packed_bytes), by way of its local header. */
-tern_status tern__zip_locate(const char *who, const uint8_t *data, const tern__zip_entry *entry, size_t *start);
+tern_status tern__zip_locate(const char *who, const uint8_t *data, const tern__zip_entry *entry,
+                             size_t *start);
 
 #endif

@@ -19,7 +19,7 @@ static void visit(bool delete, int *count)
             continue;
         ++*count;
         snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
-        if (delete && unlink(path) != 0)
+        if (delete &&unlink(path) != 0)
             rmdir(path);
     }
     if (dir != NULL)

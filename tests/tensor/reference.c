@@ -17,15 +17,16 @@ double reference_value(uint16_t bits, int mantissa)
     return sign * ldexp(fraction + (1 << mantissa), exponent - bias - mantissa);
 }
 
-/* Finds the neighbours by bisection over the ordered finite patterns and compares with their midpoint, which has
- * few bits and is exact. Infinity stands at the place where the next finite number would be. */
+/* Finds the neighbours by bisection over the ordered finite patterns and compares with their midpoint, which
+ * has few bits and is exact. Infinity stands at the place where the next finite number would be. */
 uint16_t reference_round(long double x, int mantissa)
 {
     uint16_t sign = signbit(x) ? 0x8000 : 0;
     uint16_t infinity = (uint16_t)(0x7fff >> mantissa << mantissa);
     long double magnitude = fabsl(x);
     int low = 0, high = infinity; /* value(low) <= magnitude < value(high), infinity's place counted */
-    double end = reference_value((uint16_t)(infinity - 1), mantissa) * 2 - reference_value((uint16_t)(infinity - 2), mantissa);
+    double end = reference_value((uint16_t)(infinity - 1), mantissa) * 2 -
+                 reference_value((uint16_t)(infinity - 2), mantissa);
     if (magnitude >= end)
         return sign | infinity;
     while (high - low > 1) {
@@ -54,6 +55,7 @@ static long double load(tern_dtype dtype, const void *source)
     uint16_t u16;
     float f32;
     double f64;
+    /* clang-format off */
     switch (dtype) {
     case TERN_BOOL: memcpy(&u8, source, 1); return u8 ? 1 : 0;
     case TERN_U8: memcpy(&u8, source, 1); return u8;
@@ -65,6 +67,7 @@ static long double load(tern_dtype dtype, const void *source)
     case TERN_F32: memcpy(&f32, source, 4); return f32;
     default: memcpy(&f64, source, 8); return f64;
     }
+    /* clang-format on */
 }
 
 /* Floats saturate, integers wrap. */
@@ -93,9 +96,11 @@ void reference_convert(tern_dtype from, const void *source, tern_dtype to, void 
     int8_t i8 = (int8_t)to_int(x, wraps, 8, true);
     int32_t i32 = (int32_t)to_int(x, wraps, 32, true);
     int64_t i64 = to_int(x, wraps, 64, true);
-    uint16_t f16 = isnan(x) ? 0x7e00 : reference_round(x, 10), bf16 = isnan(x) ? 0x7fc0 : reference_round(x, 7);
+    uint16_t f16 = isnan(x) ? 0x7e00 : reference_round(x, 10),
+             bf16 = isnan(x) ? 0x7fc0 : reference_round(x, 7);
     float f32 = (float)x;
     double f64 = (double)x;
+    /* clang-format off */
     switch (to) {
     case TERN_BOOL: memcpy(target, &truth, 1); break;
     case TERN_U8: memcpy(target, &u8, 1); break;
@@ -107,6 +112,7 @@ void reference_convert(tern_dtype from, const void *source, tern_dtype to, void 
     case TERN_F32: memcpy(target, &f32, 4); break;
     default: memcpy(target, &f64, 8); break;
     }
+    /* clang-format on */
 }
 
 int8_t reference_ternary(tern_dtype from, const void *source)

@@ -1,4 +1,5 @@
-/* reference.h - slow, obvious versions of what src/tensor computes, for comparison. They share no code with it. */
+/* reference.h - slow, obvious versions of what src/tensor computes, for comparison. They share no code with
+ * it. */
 #ifndef TERN_TESTS_TENSOR_REFERENCE_H
 #define TERN_TESTS_TENSOR_REFERENCE_H
 

@@ -13,28 +13,34 @@
 enum { COUNT = 3000, UNPACKED = 9 };
 
 /* Values at the edges of every type; each is stored in the source type as far as that can hold it. */
+/* clang-format off */
 static const double SPECIAL[] = {
-    0.0, -0.0, 0.25, -0.25, 0.5, -0.5, 0.50001, -0.50001, 0.999, -0.999, 1, -1, 1.5, -1.5, 2, -2, 2.5, 127, 127.5, 128,
-    -127, -128, -128.5, -129, 254.9, 255, 255.9, 256, -256, 65503, 65504, 65519, 65520, 65536, 16777215, 16777217,
-    2147483520.0, 2147483647.0, 2147483648.0, -2147483648.0, -2147483649.0, 4294967296.0, 0x1p53, 0x1p53 + 2, 0x1p62,
-    0x1p62 + 0x1p54, 0x1p63, -0x1p63, 0x1.fffffffffffffp62, 0x1p64, -0x1p64, 1e19, 3.4e38, 3.5e38, -3.5e38, 1e300,
-    0x1p-14, 0x1p-15, 0x1p-24, 0x1p-25, 0x1.8p-25, 0x1p-126, 0x1p-127, 0x1p-133, 0x1p-134, 0x1p-149, 0x1p-150, 1e-300,
-    0x1p-1074, INFINITY, -INFINITY, NAN,
+    0.0, -0.0, 0.25, -0.25, 0.5, -0.5, 0.50001, -0.50001, 0.999, -0.999, 1, -1, 1.5, -1.5, 2, -2, 2.5,
+    127, 127.5, 128, -127, -128, -128.5, -129, 254.9, 255, 255.9, 256, -256, 65503, 65504, 65519, 65520,
+    65536, 16777215, 16777217, 2147483520.0, 2147483647.0, 2147483648.0, -2147483648.0, -2147483649.0,
+    4294967296.0, 0x1p53, 0x1p53 + 2, 0x1p62, 0x1p62 + 0x1p54, 0x1p63, -0x1p63, 0x1.fffffffffffffp62,
+    0x1p64, -0x1p64, 1e19, 3.4e38, 3.5e38, -3.5e38, 1e300, 0x1p-14, 0x1p-15, 0x1p-24, 0x1p-25, 0x1.8p-25,
+    0x1p-126, 0x1p-127, 0x1p-133, 0x1p-134, 0x1p-149, 0x1p-150, 1e-300, 0x1p-1074, INFINITY, -INFINITY,
+    NAN,
 };
+/* clang-format on */
 enum { SPECIALS = sizeof SPECIAL / sizeof SPECIAL[0] };
 
 /* Integers that f64 cannot hold: ties and near-ties of f32 and bf16 below 2^63, and the ends. */
+/* clang-format off */
 static const int64_t BIG[] = {
     INT64_MAX, INT64_MIN, INT64_MIN + 1, (1LL << 62) + (1LL << 54) + 1, (1LL << 62) + (1LL << 54) - 1,
-    (1LL << 62) + (1LL << 38) + 1, -(1LL << 62) - (1LL << 54) - 1, (1LL << 53) + 1, (1LL << 40) + (1LL << 32) + 1,
-    (1LL << 40) + (1LL << 32), 16777217, 33554434, 0x101000001, 0x1018001,
+    (1LL << 62) + (1LL << 38) + 1, -(1LL << 62) - (1LL << 54) - 1, (1LL << 53) + 1,
+    (1LL << 40) + (1LL << 32) + 1, (1LL << 40) + (1LL << 32), 16777217, 33554434, 0x101000001, 0x1018001,
 };
+/* clang-format on */
 enum { BIGS = sizeof BIG / sizeof BIG[0] };
 
 /* The reference counts in long double; where that is no wider than double, it cannot hold every i64. */
 static const bool WIDE = LDBL_MANT_DIG >= 64;
 
-/* COUNT elements of `dtype`: special values, then random bits (bools: random bytes, zero half of the time). */
+/* COUNT elements of `dtype`: special values, then random bits (bools: random bytes, zero half of the
+ * time). */
 static void fill(tern_dtype dtype, char *data)
 {
     size_t bytes = tern__dtype_unit_bytes(dtype);
@@ -124,7 +130,8 @@ TEST(narrow_nans_widen_and_narrow_as_half_h_says)
 static void check_strides(tern_dtype from, tern_dtype to)
 {
     enum { N = 200 };
-    int64_t from_bytes = (int64_t)tern__dtype_unit_bytes(from), to_bytes = (int64_t)tern__dtype_unit_bytes(to);
+    int64_t from_bytes = (int64_t)tern__dtype_unit_bytes(from),
+            to_bytes = (int64_t)tern__dtype_unit_bytes(to);
     fill(from, source);
     memset(target, 0x5a, sizeof target);
     tern__convert(from, source + from_bytes * 2 * (N - 1), -2, to, target, 3, N);
@@ -202,15 +209,19 @@ TEST(chunks_equal_one_shot)
     for (int from = 0; from < TERN_DTYPE_COUNT; from++) {
         for (int to = 0; to < TERN_DTYPE_COUNT; to++) {
             enum { CHUNK = 140 }; /* whole bytes of t2 and t5, but no divisor of COUNT */
-            size_t from_step = (size_t)tern__row_units((tern_dtype)from, CHUNK) * tern__dtype_unit_bytes((tern_dtype)from);
-            size_t to_step = (size_t)tern__row_units((tern_dtype)to, CHUNK) * tern__dtype_unit_bytes((tern_dtype)to);
-            size_t bytes = (size_t)tern__row_units((tern_dtype)to, COUNT) * tern__dtype_unit_bytes((tern_dtype)to);
+            size_t from_step =
+                (size_t)tern__row_units((tern_dtype)from, CHUNK) * tern__dtype_unit_bytes((tern_dtype)from);
+            size_t to_step =
+                (size_t)tern__row_units((tern_dtype)to, CHUNK) * tern__dtype_unit_bytes((tern_dtype)to);
+            size_t bytes =
+                (size_t)tern__row_units((tern_dtype)to, COUNT) * tern__dtype_unit_bytes((tern_dtype)to);
             fill_row((tern_dtype)from, source, COUNT);
             tern__convert_row((tern_dtype)from, source, (tern_dtype)to, expected, COUNT);
             memset(target, 0x5a, sizeof target);
             for (size_t c = 0; c * CHUNK < COUNT; c++) {
                 int64_t n = COUNT - (int64_t)c * CHUNK < CHUNK ? COUNT - (int64_t)c * CHUNK : CHUNK;
-                tern__convert_row((tern_dtype)from, source + c * from_step, (tern_dtype)to, target + c * to_step, n);
+                tern__convert_row((tern_dtype)from, source + c * from_step, (tern_dtype)to,
+                                  target + c * to_step, n);
             }
             CHECK(memcmp(target, expected, bytes) == 0);
         }

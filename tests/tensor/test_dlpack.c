@@ -23,7 +23,8 @@ static void make_view(tern__type *type, tern__layout *layout, tern__storage **st
     for (int i = 0; i < 24; i++)
         ((int32_t *)(*storage)->host)[i] = i;
     tern__layout_contiguous(&whole, &contiguous);
-    tern__view_slice(&whole, &contiguous, (int64_t[]){3, 1}, (int64_t[]){4, 3}, (int64_t[]){-1, 2}, type, layout);
+    tern__view_slice(&whole, &contiguous, (int64_t[]){3, 1}, (int64_t[]){4, 3}, (int64_t[]){-1, 2}, type,
+                     layout);
 }
 
 TEST(export_states_the_view)
@@ -62,8 +63,9 @@ TEST(every_type_goes_there_and_back)
     static const struct {
         tern_dtype dtype;
         uint8_t code, bits;
-    } TYPES[] = {{TERN_BOOL, 6, 8},  {TERN_U8, 1, 8},   {TERN_I8, 0, 8},   {TERN_I32, 0, 32}, {TERN_I64, 0, 64},
-                 {TERN_F16, 2, 16}, {TERN_BF16, 4, 16}, {TERN_F32, 2, 32}, {TERN_F64, 2, 64}};
+    } TYPES[] = {{TERN_BOOL, 6, 8},  {TERN_U8, 1, 8},   {TERN_I8, 0, 8},
+                 {TERN_I32, 0, 32},  {TERN_I64, 0, 64}, {TERN_F16, 2, 16},
+                 {TERN_BF16, 4, 16}, {TERN_F32, 2, 32}, {TERN_F64, 2, 64}};
     uint64_t before = live_blocks();
     for (size_t i = 0; i < sizeof TYPES / sizeof TYPES[0]; i++) {
         for (int rank = 0; rank <= TERN__MAX_RANK; rank++) {
@@ -76,7 +78,8 @@ TEST(every_type_goes_there_and_back)
             tern__layout_contiguous(&type, &layout);
             CHECK_OK(tern__storage_create(NULL, tern__type_bytes(&type), 0, &storage));
             CHECK_OK(tern__dlpack_export(&type, &layout, storage, &managed));
-            CHECK(managed->dl_tensor.dtype.code == TYPES[i].code && managed->dl_tensor.dtype.bits == TYPES[i].bits);
+            CHECK(managed->dl_tensor.dtype.code == TYPES[i].code &&
+                  managed->dl_tensor.dtype.bits == TYPES[i].bits);
             CHECK_OK(tern__dlpack_import(managed, &back, &back_layout, &imported));
             CHECK(tern__layout_same(&type, &layout, &back, &back_layout));
             CHECK(imported->host == storage->host && imported->bytes == tern__type_bytes(&type));
@@ -147,7 +150,7 @@ TEST(ternary_types_are_refused)
     CHECK_EQ(live_blocks(), before);
 }
 
-/* ---- what other producers hand over --------------------------------------------------------------------- */
+/* ---- what other producers hand over -------------------------------------------------------------------- */
 
 static int deleted;
 
@@ -169,7 +172,11 @@ static struct DLManagedTensorVersioned foreign(void)
     return (struct DLManagedTensorVersioned){
         .version = {1, 7},
         .deleter = count_deletion,
-        .dl_tensor = {.data = memory, .device = {1, 0}, .ndim = 2, .dtype = {2, 32, 1}, .shape = shape,
+        .dl_tensor = {.data = memory,
+                      .device = {1, 0},
+                      .ndim = 2,
+                      .dtype = {2, 32, 1},
+                      .shape = shape,
                       .strides = strides},
     };
 }
@@ -225,9 +232,9 @@ TEST(foreign_tensors_that_are_refused_stay_the_callers)
     tern__storage *storage = NULL;
     struct DLManagedTensorVersioned m;
     deleted = 0;
-#define REFUSED(change, status)                 \
-    m = foreign();                              \
-    change;                                     \
+#define REFUSED(change, status) \
+    m = foreign();              \
+    change;                     \
     CHECK_STATUS(import(&m, &storage), status)
     REFUSED(m.version.major = 2, TERN_UNSUPPORTED);
     REFUSED(m.version.major = 0, TERN_UNSUPPORTED);

@@ -35,6 +35,7 @@ TEST(dtype_parse_refuses_and_lists)
 }
 
 /* The upper triangle of the documented rule, row by row, in the order bool u8 i8 i32 i64 f16 bf16 f32 f64. */
+/* clang-format off */
 static const tern_dtype PROMOTED[9][9] = {
     {TERN_BOOL, TERN_U8, TERN_I8, TERN_I32, TERN_I64, TERN_F16, TERN_BF16, TERN_F32, TERN_F64},
     {0, TERN_U8, TERN_I32, TERN_I32, TERN_I64, TERN_F16, TERN_BF16, TERN_F32, TERN_F64},
@@ -46,6 +47,7 @@ static const tern_dtype PROMOTED[9][9] = {
     {0, 0, 0, 0, 0, 0, 0, TERN_F32, TERN_F64},
     {0, 0, 0, 0, 0, 0, 0, 0, TERN_F64},
 };
+/* clang-format on */
 
 TEST(dtype_promotion_table)
 {
@@ -97,7 +99,8 @@ TEST(type_make_refuses)
     CHECK_STATUS(tern__type_make("zeros", TERN_F32, -1, nine, &t), TERN_INVALID_ARGUMENT);
     CHECK_STATUS(tern__type_make("zeros", TERN_F32, 1, NULL, &t), TERN_INVALID_ARGUMENT);
     CHECK_STATUS(tern__type_make("zeros", (tern_dtype)11, 1, nine, &t), TERN_INVALID_ARGUMENT);
-    CHECK_STATUS(tern__type_make("zeros", TERN_F32, 2, (int64_t[]){1 << 20, INT64_MAX >> 20}, &t), TERN_OVERFLOW);
+    CHECK_STATUS(tern__type_make("zeros", TERN_F32, 2, (int64_t[]){1 << 20, INT64_MAX >> 20}, &t),
+                 TERN_OVERFLOW);
     CHECK_STATUS(tern__type_make("zeros", TERN_F32, 1, (int64_t[]){INT64_MAX}, &t), TERN_OVERFLOW);
     CHECK_STATUS(tern__type_make("zeros", TERN_F64, 3, (int64_t[]){INT64_MAX, 2, 1}, &t), TERN_OVERFLOW);
     /* a zero does not hide sizes whose strides would overflow */
@@ -115,7 +118,8 @@ TEST(type_text)
     CHECK_STR(tern__type_text(&t, buffer), "bf16[2,3]");
     CHECK_OK(tern__type_make("t", TERN_I64, 0, NULL, &t));
     CHECK_STR(tern__type_text(&t, buffer), "i64[]");
-    int64_t worst[9] = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, 1};
+    int64_t worst[9] = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN,
+                        INT64_MIN, INT64_MIN, INT64_MIN, 1};
     t = (tern__type){.dtype = TERN_BF16, .rank = 8};
     memcpy(t.shape, worst, sizeof t.shape);
     CHECK_EQ(strlen(tern__type_text(&t, buffer)), 4 + 2 + 8 * 20 + 7);

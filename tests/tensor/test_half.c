@@ -49,7 +49,8 @@ static bool f32_agrees(uint32_t bits)
         uint16_t bf16 = (uint16_t)(bits >> 16 | 0x40);
         return tern__f32_to_f16(f) == f16 && tern__f32_to_bf16(f) == bf16;
     }
-    return tern__f32_to_f16(f) == reference_round((double)f, 10) && tern__f32_to_bf16(f) == reference_round((double)f, 7);
+    return tern__f32_to_f16(f) == reference_round((double)f, 10) &&
+           tern__f32_to_bf16(f) == reference_round((double)f, 7);
 }
 
 TEST(f32_at_every_boundary)
@@ -96,7 +97,7 @@ TEST(f32_random_sample)
 typedef struct cursor {
     int mantissa;
     uint16_t answer;
-    double midpoint;    /* between the answer and the next pattern; infinity has none */
+    double midpoint; /* between the answer and the next pattern; infinity has none */
 } cursor;
 
 static void cursor_set(cursor *c, uint16_t answer)
@@ -150,7 +151,8 @@ TEST(f64_ties_round_once)
     for (int format = 0; format < 2; format++) {
         int mantissa = format == 0 ? 10 : 7, infinity = 0x7fff >> mantissa << mantissa;
         for (int h = 0; h < infinity - 1; h++) {
-            double middle = (reference_value((uint16_t)h, mantissa) + reference_value((uint16_t)(h + 1), mantissa)) / 2;
+            double middle =
+                (reference_value((uint16_t)h, mantissa) + reference_value((uint16_t)(h + 1), mantissa)) / 2;
             CHECK(f64_agrees(middle));
             CHECK(f64_agrees(nextafter(middle, 0)));
             CHECK(f64_agrees(nextafter(middle, INFINITY)));
@@ -164,8 +166,9 @@ TEST(f64_ties_round_once)
 
 TEST(f64_extremes)
 {
-    double cases[] = {0.0, 0x1p-1074, 1e-300, 0x1p-149, 0x1p-150, 0x1p-134, 0x1.8p-134, 0x1p-133, 0x1p-25, 0x1.000001p-25,
-                      65519.999999, 65520, 1e30, 3.4028234e38, 3.4028236e38, 0x1p128, 1e300, INFINITY};
+    double cases[] = {0.0,        0x1p-1074,    1e-300,       0x1p-149,       0x1p-150,     0x1p-134,
+                      0x1.8p-134, 0x1p-133,     0x1p-25,      0x1.000001p-25, 65519.999999, 65520,
+                      1e30,       3.4028234e38, 3.4028236e38, 0x1p128,        1e300,        INFINITY};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         if (!f64_agrees(cases[i]))
             printf("at %a\n", cases[i]);
@@ -184,7 +187,7 @@ TEST(f64_random_sample)
         uint32_t words[4];
         tern__philox(seed + 1, i, words);
         double unit = (words[0] + words[1] * 0x1p-32) * 0x1p-32 + 1;
-        CHECK(f64_agrees(ldexp(unit, (int)(words[2] % 46u) - 28)));     /* around f16's range */
-        CHECK(f64_agrees(ldexp(unit, (int)(words[3] % 290u) - 150)));   /* around bf16's range */
+        CHECK(f64_agrees(ldexp(unit, (int)(words[2] % 46u) - 28)));   /* around f16's range */
+        CHECK(f64_agrees(ldexp(unit, (int)(words[3] % 290u) - 150))); /* around bf16's range */
     }
 }

@@ -1,4 +1,5 @@
-/* Layouts and views against brute force: a layout is the list of places of its elements in row-major order. */
+/* Layouts and views against brute force: a layout is the list of places of its elements in row-major
+ * order. */
 #include "harness.h"
 
 #include <stdlib.h>
@@ -211,15 +212,16 @@ TEST(reshape_of_packed_rows)
     CHECK_EQ(out.strides[2], 1);
     CHECK(reshape(TERN_T5, 1, (int64_t[]){1}, 0, NULL, &out));
     CHECK(reshape(TERN_T5, 0, NULL, 3, (int64_t[]){1, 1, 1}, &out));
-    CHECK(!reshape(TERN_T5, 2, (int64_t[]){2, 10}, 2, (int64_t[]){4, 5}, &out));  /* rows are cut */
-    CHECK(!reshape(TERN_T2, 2, (int64_t[]){2, 8}, 1, (int64_t[]){16}, &out));     /* rows are joined */
+    CHECK(!reshape(TERN_T5, 2, (int64_t[]){2, 10}, 2, (int64_t[]){4, 5}, &out)); /* rows are cut */
+    CHECK(!reshape(TERN_T2, 2, (int64_t[]){2, 8}, 1, (int64_t[]){16}, &out));    /* rows are joined */
     CHECK(!reshape(TERN_T2, 2, (int64_t[]){4, 1}, 2, (int64_t[]){1, 4}, &out));
     CHECK(reshape(TERN_T2, 2, (int64_t[]){0, 4}, 2, (int64_t[]){3, 0}, &out));
     /* every second row of [4,5]: the rows are there, the merged rows are not */
     tern__type a = type_of(TERN_T2, 3, (int64_t[]){4, 2, 5}), s, b = type_of(TERN_T2, 2, (int64_t[]){4, 5});
     tern__layout layout, view;
     tern__layout_contiguous(&a, &layout);
-    tern__view_slice(&a, &layout, (int64_t[]){0, 0, 0}, (int64_t[]){2, 2, 5}, (int64_t[]){2, 1, 1}, &s, &view);
+    tern__view_slice(&a, &layout, (int64_t[]){0, 0, 0}, (int64_t[]){2, 2, 5}, (int64_t[]){2, 1, 1}, &s,
+                     &view);
     CHECK(!tern__view_reshape(&s, &view, &b, &out));
 }
 
@@ -324,7 +326,8 @@ TEST(overlap_and_sameness)
 
 TEST(slices_and_broadcasts_by_hand)
 {
-    tern__type t = type_of(TERN_I32, 2, (int64_t[]){5, 7}), s, to = type_of(TERN_I32, 3, (int64_t[]){2, 5, 9});
+    tern__type t = type_of(TERN_I32, 2, (int64_t[]){5, 7}), s,
+               to = type_of(TERN_I32, 3, (int64_t[]){2, 5, 9});
     tern__layout l, out;
     tern__layout_contiguous(&t, &l);
     tern__view_slice(&t, &l, (int64_t[]){4, 1}, (int64_t[]){3, 3}, (int64_t[]){-2, 3}, &s, &out);

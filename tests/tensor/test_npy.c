@@ -49,8 +49,8 @@ static const struct accepted {
     {1, "{'descr': '|u1', 'fortran_order': False, 'shape': (7,), }", "u8[7]", false, false},
     {1, "{'descr': '|i1', 'fortran_order': True, 'shape': (7,), }", "i8[7]", true, false},
     {2, "{'descr': '<i4', 'fortran_order': False, 'shape': (0, 5)}   \n", "i32[0,5]", false, false},
-    {3, "{'descr': '<i8', 'fortran_order': False, 'shape': (1, 2, 3, 4, 5, 6, 7, 8)}", "i64[1,2,3,4,5,6,7,8]", false,
-     false},
+    {3, "{'descr': '<i8', 'fortran_order': False, 'shape': (1, 2, 3, 4, 5, 6, 7, 8)}", "i64[1,2,3,4,5,6,7,8]",
+     false, false},
     {1, "{'descr': '<f2', 'fortran_order': False, 'shape': (2, 3,),}", "f16[2,3]", false, false},
     {1, "{'descr': '>f8', 'fortran_order': True, 'shape': (2L, 3L), }", "f64[2,3]", true, true},
     {1, "{'descr': '>i4', 'fortran_order': False, 'shape': (3L,), }", "i32[3]", false, true},
@@ -58,7 +58,8 @@ static const struct accepted {
     {1, "{'descr': '=f4', 'fortran_order': False, 'shape': (3,), }", "f32[3]", false, false},
     {1, "{'descr': 'f4', 'fortran_order': False, 'shape': (3,), }", "f32[3]", false, false},
     {1, "{\"shape\":(3,),\"descr\":\"<f4\",\"fortran_order\":True}", "f32[3]", true, false},
-    {1, "  {\n 'shape' : ( 3 , 4 ) , 'fortran_order'\t: False, 'descr' :'<f4' , } \r\n ", "f32[3,4]", false, false},
+    {1, "  {\n 'shape' : ( 3 , 4 ) , 'fortran_order'\t: False, 'descr' :'<f4' , } \r\n ", "f32[3,4]", false,
+     false},
 };
 
 TEST(headers_that_are_accepted)
@@ -98,7 +99,9 @@ static const struct refused {
     {TERN_UNSUPPORTED, WITH_DESCR("'<U10'"), "not supported"},
     {TERN_UNSUPPORTED, WITH_DESCR("'<M8[ns]'"), "not supported"},
     {TERN_UNSUPPORTED, WITH_DESCR("''"), "not supported"},
-    {TERN_UNSUPPORTED, WITH_DESCR("'<f\x01\x02'"), "'<f?" "?'"},
+    {TERN_UNSUPPORTED, WITH_DESCR("'<f\x01\x02'"),
+     "'<f?"
+     "?'"},
     {TERN_FORMAT, WITH_DESCR("3"), "where the element type"},
     {TERN_FORMAT, "{'descr': '<f4", "where the element type"},
     {TERN_FORMAT, WITH_DESCR("'<\\x664'"), "where the element type"},
@@ -135,12 +138,14 @@ static const struct refused {
     {TERN_FORMAT, "{'descr': '<f4', 'fortran_order': 0, 'shape': (3,)}", "True or False"},
     {TERN_FORMAT, "{'descr': '<f4', 'fortran_order': Falsehood, 'shape': (3,)}", "',' or '}'"},
     {TERN_FORMAT, "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (3,)}", "twice"},
-    {TERN_FORMAT, "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 'extra': 1}", "unknown key 'extra'"},
+    {TERN_FORMAT, "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 'extra': 1}",
+     "unknown key 'extra'"},
     {TERN_FORMAT, "{'descr': '<f4' 'fortran_order': False, 'shape': (3,)}", "',' or '}'"},
     {TERN_FORMAT, "{'descr' '<f4', 'fortran_order': False, 'shape': (3,)}", "':'"},
     {TERN_FORMAT, "{,}", "where a key"},
     {TERN_FORMAT, "__import__('os').system('true')", "where '{'"},
-    {TERN_FORMAT, "{'descr': __import__('os'), 'fortran_order': False, 'shape': (3,)}", "where the element type"},
+    {TERN_FORMAT, "{'descr': __import__('os'), 'fortran_order': False, 'shape': (3,)}",
+     "where the element type"},
 };
 
 TEST(headers_that_are_refused)
@@ -253,7 +258,7 @@ TEST(written_headers_are_numpys)
     CHECK(bytes % 64 == 0 && tern__type_equal(&type, &back.type));
 }
 
-/* ---- round trips ---------------------------------------------------------------------------------------- */
+/* ---- round trips --------------------------------------------------------------------------------------- */
 
 static void fill(void *data, size_t bytes, tern_dtype dtype)
 {
@@ -287,7 +292,8 @@ static void round_trip(tern_dtype dtype, int rank, const int64_t *shape, bool ma
     tern__storage_release(storage);
 }
 
-static const tern_dtype SUPPORTED[] = {TERN_BOOL, TERN_U8, TERN_I8, TERN_I32, TERN_I64, TERN_F16, TERN_F32, TERN_F64};
+static const tern_dtype SUPPORTED[] = {TERN_BOOL, TERN_U8,  TERN_I8,  TERN_I32,
+                                       TERN_I64,  TERN_F16, TERN_F32, TERN_F64};
 
 TEST(every_type_and_rank_round_trips)
 {
@@ -369,7 +375,8 @@ TEST(fortran_order_is_a_strided_view)
             CHECK_OK(tern__npy_map(path, true, &type, &layout, &storage));
         else
             CHECK_OK(tern__npy_read(path, NULL, &type, &layout, &storage));
-        CHECK(layout.offset == 0 && layout.strides[0] == 1 && layout.strides[1] == 2 && layout.strides[2] == 6);
+        CHECK(layout.offset == 0 && layout.strides[0] == 1 && layout.strides[1] == 2 &&
+              layout.strides[2] == 6);
         CHECK(tern__layout_fits(&type, &layout, storage->bytes));
         CHECK_EQ(((uint8_t *)storage->host)[1 * 1 + 2 * 2 + 3 * 6], 24); /* [1,2,3] is the last */
         /* written again it is in C order */
@@ -388,7 +395,8 @@ TEST(arrays_off_their_alignment_are_read_but_not_mapped)
     tern__type type;
     tern__layout layout;
     tern__storage *storage = NULL;
-    size_t bytes = build(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 8, file); /* data at 67 */
+    size_t bytes =
+        build(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 8, file); /* data at 67 */
     CHECK(files_write(files_path("crooked.npy"), file, bytes));
     CHECK_STATUS(tern__npy_map(files_path("crooked.npy"), false, &type, &layout, &storage), TERN_UNSUPPORTED);
     CHECK_OK(tern__npy_read(files_path("crooked.npy"), NULL, &type, &layout, &storage));
@@ -429,7 +437,7 @@ TEST(types_without_a_form_are_not_written)
     }
 }
 
-/* ---- conversion in chunks ------------------------------------------------------------------------------- */
+/* ---- conversion in chunks ------------------------------------------------------------------------------ */
 
 TEST(conversion_in_chunks_is_bit_equal_to_one_shot)
 {
@@ -463,7 +471,8 @@ TEST(conversion_keeps_order_and_swaps_bytes)
     tern__storage *storage;
     size_t bytes = build(1, "{'descr': '>i4', 'fortran_order': True, 'shape': (2, 2), }", 16, file);
     CHECK(files_write(files_path("same.npy"), file, bytes));
-    CHECK_OK(tern__npy_convert(files_path("same.npy"), files_path("same.npy"), TERN_I64, 1)); /* onto itself */
+    CHECK_OK(
+        tern__npy_convert(files_path("same.npy"), files_path("same.npy"), TERN_I64, 1)); /* onto itself */
     CHECK_OK(tern__npy_read(files_path("same.npy"), NULL, &type, &layout, &storage));
     CHECK(type.dtype == TERN_I64 && layout.strides[0] == 1 && layout.strides[1] == 2);
     CHECK_EQ(((int64_t *)storage->host)[3], 0x0d0e0f10);
@@ -471,7 +480,8 @@ TEST(conversion_keeps_order_and_swaps_bytes)
     CHECK_STATUS(tern__npy_convert(files_path("same.npy"), files_path("t2.npy"), TERN_T2, 0), TERN_DTYPE);
     CHECK_STATUS(tern__npy_convert(files_path("same.npy"), files_path("x.npy"), (tern_dtype)55, 0),
                  TERN_INVALID_ARGUMENT);
-    CHECK_STATUS(tern__npy_convert(files_path("nothing.npy"), files_path("x.npy"), TERN_I8, 0), TERN_NOT_FOUND);
+    CHECK_STATUS(tern__npy_convert(files_path("nothing.npy"), files_path("x.npy"), TERN_I8, 0),
+                 TERN_NOT_FOUND);
 }
 
 static bool remember_largest(void *user, size_t bytes)
@@ -496,7 +506,8 @@ TEST(conversion_of_a_large_file_takes_little_memory)
     free(data);
     tern_alloc_get_stats(&before);
     tern_alloc_set_gate(remember_largest, &largest);
-    tern_status status = tern__npy_convert(files_path("large.npy"), files_path("large64.npy"), TERN_F64, 65536);
+    tern_status status =
+        tern__npy_convert(files_path("large.npy"), files_path("large64.npy"), TERN_F64, 65536);
     tern_alloc_set_gate(NULL, NULL);
     tern_alloc_get_stats(&after);
     CHECK_OK(status);
@@ -507,7 +518,7 @@ TEST(conversion_of_a_large_file_takes_little_memory)
     CHECK_EQ(info.st_size, 128 + 8 * (off_t)COUNT);
 }
 
-/* ---- failing disks and memory --------------------------------------------------------------------------- */
+/* ---- failing disks and memory -------------------------------------------------------------------------- */
 
 static bool fail_nth(void *user, const char *operation)
 {
@@ -610,7 +621,7 @@ TEST(only_regular_files_are_replaced)
     CHECK_EQ(info.st_mode & 0777, 0640);
 }
 
-/* ---- files that others made ----------------------------------------------------------------------------- */
+/* ---- files that others made ---------------------------------------------------------------------------- */
 
 TEST(foreign_object_arrays_are_refused)
 {
@@ -663,10 +674,14 @@ TEST(foreign_activations_load)
     char text[TERN__TYPE_TEXT];
     static const struct {
         const char *name, *type;
-    } FILES[] = {{"acc_i32_5x16", "i32[5,16]"},        {"latent_w_absmean", "f32[1]"},
-                 {"latent_w_f32_16x512", "f32[16,512]"}, {"latent_w_ternary_i8", "i8[16,512]"},
-                 {"scale_f32", "f32[1]"},              {"x_f32_5x512", "f32[5,512]"},
-                 {"x_i8", "i8[5,512]"},                {"x_scale_127_over_absmax", "f32[5,1]"},
+    } FILES[] = {{"acc_i32_5x16", "i32[5,16]"},
+                 {"latent_w_absmean", "f32[1]"},
+                 {"latent_w_f32_16x512", "f32[16,512]"},
+                 {"latent_w_ternary_i8", "i8[16,512]"},
+                 {"scale_f32", "f32[1]"},
+                 {"x_f32_5x512", "f32[5,512]"},
+                 {"x_i8", "i8[5,512]"},
+                 {"x_scale_127_over_absmax", "f32[5,1]"},
                  {"y_f32_autobitlinear_5x16", "f32[5,16]"}};
     for (size_t i = 0; i < sizeof FILES / sizeof FILES[0]; i++) {
         char name[100];

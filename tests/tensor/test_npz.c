@@ -26,7 +26,7 @@ TEST(crc_of_the_standard_text)
     CHECK_EQ(tern__crc32(0, data, sizeof data), tern__crc32_own(0, data, sizeof data));
 }
 
-/* ---- archives by hand ----------------------------------------------------------------------------------- */
+/* ---- archives by hand ---------------------------------------------------------------------------------- */
 
 typedef struct zip {
     uint8_t data[1 << 16];
@@ -149,7 +149,7 @@ TEST(an_archive_by_hand_is_read)
     size_t bytes = npy_counting(5, npy);
     archive = (zip){.length = 0};
     zip_stored(&archive, "b.npy", npy, bytes);
-    zip_stored(&archive, "../../etc/a.npy", npy, bytes);   /* a key like any other */
+    zip_stored(&archive, "../../etc/a.npy", npy, bytes); /* a key like any other */
     zip_stored(&archive, "/absolute", npy, bytes);
     zip_directory(&archive);
     CHECK_OK(open_zip(&archive, &npz));
@@ -239,7 +239,7 @@ TEST(a_flipped_byte_is_an_error_or_harmless)
     }
 }
 
-/* ---- lies ----------------------------------------------------------------------------------------------- */
+/* ---- lies ---------------------------------------------------------------------------------------------- */
 
 /* Where the directory and the end record of a one-member archive are. */
 static uint8_t *central(void)
@@ -262,10 +262,10 @@ static void one_member(void)
 
 TEST(lies_in_the_directory_are_found)
 {
-#define LIE(change, status, text)                                                   \
-    one_member();                                                                   \
-    change;                                                                         \
-    CHECK_STATUS(use_everything(archive.data, archive.length), status);             \
+#define LIE(change, status, text)                                       \
+    one_member();                                                       \
+    change;                                                             \
+    CHECK_STATUS(use_everything(archive.data, archive.length), status); \
     CHECK(strstr(tern_last_error(), text) != NULL)
     LIE(memset(central() + 20, 0xee, 4), TERN_FORMAT, "two different sizes");
     LIE((memset(central() + 20, 0xee, 4), memset(central() + 24, 0xee, 4)), TERN_FORMAT, "outside the file");
@@ -345,7 +345,7 @@ TEST(members_must_be_exactly_one_array)
     tern__npz_close(npz);
 }
 
-/* ---- compressed members --------------------------------------------------------------------------------- */
+/* ---- compressed members -------------------------------------------------------------------------------- */
 
 #if TERN_HAVE_ZLIB
 static size_t pack(const void *data, size_t bytes, uint8_t *out, size_t room)
@@ -468,7 +468,7 @@ TEST(compressed_members_that_lie_are_refused)
 }
 #endif
 
-/* ---- writing -------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 static float weights[6] = {1, 2, 3, 4, 5, 6};
 static int8_t bytes_[3] = {-1, 0, 1};
@@ -487,7 +487,9 @@ static void make_items(tern__type types[3], tern__layout layouts[3], tern__npz_i
     CHECK_OK(tern__type_make("t", TERN_F64, 0, NULL, &types[2]));
     tern__layout_contiguous(&types[2], &layouts[2]);
     items[0] = (tern__npz_item){"weights", &types[0], &layouts[0], weights};
-    items[1] = (tern__npz_item){"gr\xc3\xb6\xc3\x9f" "e/x", &types[1], &layouts[1], bytes_};
+    items[1] = (tern__npz_item){"gr\xc3\xb6\xc3\x9f"
+                                "e/x",
+                                &types[1], &layouts[1], bytes_};
     items[2] = (tern__npz_item){"s", &types[2], &layouts[2], &scalar};
 }
 
@@ -499,7 +501,8 @@ static void check_written(const char *path)
     tern__storage *storage[3];
     CHECK_OK(tern__npz_open(path, &npz));
     CHECK_EQ(tern__npz_count(npz), 3);
-    CHECK_STR(tern__npz_name(npz, 1), "gr\xc3\xb6\xc3\x9f" "e/x");
+    CHECK_STR(tern__npz_name(npz, 1), "gr\xc3\xb6\xc3\x9f"
+                                      "e/x");
     for (int map = 0; map < 2; map++) {
         for (size_t i = 0; i < 3; i++) {
             if (map)
@@ -531,7 +534,8 @@ TEST(written_archives_are_read_and_mapped)
     check_written(files_path("w.npz"));
     /* the same items give the same bytes */
     CHECK_OK(tern__npz_write(files_path("w2.npz"), 3, items));
-    char *first = files_read(files_path("w.npz"), &first_bytes), *second = files_read(files_path("w2.npz"), &second_bytes);
+    char *first = files_read(files_path("w.npz"), &first_bytes),
+         *second = files_read(files_path("w2.npz"), &second_bytes);
     CHECK(first_bytes == second_bytes && memcmp(first, second, first_bytes) == 0);
     free(first);
     free(second);

@@ -166,7 +166,8 @@ TEST(files_that_cannot_be_mapped)
     const char *path = files_path("short");
     CHECK(files_write(path, "12345", 5));
     CHECK_STATUS(tern__storage_map_file(path, 0, 6, false, &s), TERN_IO);
-    snprintf(message, sizeof message, "%s: the file has 5 bytes, but 6 bytes from 0 on are needed: it is cut short", path);
+    snprintf(message, sizeof message,
+             "%s: the file has 5 bytes, but 6 bytes from 0 on are needed: it is cut short", path);
     CHECK_STR(tern_last_error(), message);
     CHECK_STATUS(tern__storage_map_file(path, 6, 0, false, &s), TERN_IO);
     CHECK_STATUS(tern__storage_map_file(path, UINT64_MAX, 2, false, &s), TERN_IO);
@@ -179,8 +180,8 @@ TEST(files_that_cannot_be_mapped)
     CHECK(s == NULL);
 }
 
-/* KiB of the mapping at `start` that this process has touched; -1 if the system does not say. (mincore would count
- * the page cache, into which the kernel reads ahead.) */
+/* KiB of the mapping at `start` that this process has touched; -1 if the system does not say. (mincore would
+ * count the page cache, into which the kernel reads ahead.) */
 static long resident_kib(const void *start)
 {
     char line[512];
