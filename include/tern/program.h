@@ -3,6 +3,7 @@
 #ifndef TERN_PROGRAM_H
 #define TERN_PROGRAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,12 +20,39 @@ typedef struct tern_exec tern_exec;
 extern "C" {
 #endif
 
-/* Compiles `graph`, which may be freed afterwards. */
-TERN_API tern_status tern_graph_compile(tern_ctx *ctx, const tern_graph *graph, tern_program **out);
+/* How hard the compiler tries. X(enumerator, number, name, meaning). */
+#define TERN_LEVEL_LIST(X)                                                                  \
+    X(NONE, 0, "none", "every operation as recorded, for debugging")                        \
+    X(LOW, 1, "low", "cheap clean-ups")                                                     \
+    X(MEDIUM, 2, "medium", "everything that pays on the first run")                         \
+    X(HIGH, 3, "high", "also what pays only when a program runs often")
+
+typedef enum tern_level {
+#define TERN_LEVEL_ENUM(id, number, name, meaning) TERN_LEVEL_##id = number,
+    TERN_LEVEL_LIST(TERN_LEVEL_ENUM)
+#undef TERN_LEVEL_ENUM
+} tern_level;
+
+typedef struct tern_compile_options {
+    tern_level level;
+    int n_disabled;                 /* passes to leave out, by the names of `tern list passes` */
+    const char *const *disabled;
+    size_t memory_limit;            /* most bytes for intermediates, else TERN_LIMIT before running; 0 = no limit */
+} tern_compile_options;
+
+TERN_API tern_compile_options tern_compile_options_default(void);
+
+/* "none", "low", "medium", "high"; TERN_NOT_FOUND lists them. */
+TERN_API tern_status tern_level_parse(const char *name, tern_level *out);
+TERN_API const char *tern_level_name(tern_level level);
+
+/* Compiles `graph`, which may be freed afterwards. `options` NULL = defaults (level medium). */
+TERN_API tern_status tern_graph_compile(tern_ctx *ctx, const tern_graph *graph, const tern_compile_options *options,
+                                        tern_program **out);
 
 /* Capture and compile in one call: the graph behind `outputs`. */
 TERN_API tern_status tern_compile(tern_ctx *ctx, int n, tern_tensor *const *outputs, const char *const *names,
-                                  tern_program **out);
+                                  const tern_compile_options *options, tern_program **out);
 
 TERN_API void tern_program_free(tern_program *program);     /* NULL is fine; execs of it must be gone */
 
@@ -34,7 +62,18 @@ TERN_API int tern_program_outputs(const tern_program *program);
 TERN_API tern_status tern_program_input(const tern_program *program, int i, tern_port *out);
 TERN_API tern_status tern_program_output(const tern_program *program, int i, tern_port *out);
 
+/* What one pass did. `notes` says why, a line per decision; it lives as long as the program. */
+typedef struct tern_pass_report {
+    const char *name;
+    bool ran;                       /* false: switched off by level or name */
+    int changes, nodes_after;
+    uint64_t ns;
+    const char *notes;
+} tern_pass_report;
+TERN_API tern_status tern_program_pass(const tern_program *program, int i, tern_pass_report *out);
+
 typedef struct tern_program_info {
+    int nodes_before, nodes_after;  /* of the graph                                             */
     int steps;                  /* kernels that run                                             */
     size_t arena_bytes;         /* memory for all intermediates, as planned                     */
     size_t naive_bytes;         /* the same with every intermediate in a buffer of its own      */

@@ -3,7 +3,10 @@
 #ifndef TERN_PASSES_PASS_H
 #define TERN_PASSES_PASS_H
 
+#include <tern/program.h>
+
 #include "base/arena.h"
+#include "base/strbuf.h"
 #include "graph/graph.h"
 #include "graph/plan.h"
 #include "graph/target.h"
@@ -23,8 +26,27 @@ typedef struct tern__home {
     size_t offset, bytes;
 } tern__home;
 
+/* What a pass did, for people; collected only when a program is compiled, not in lazy evaluation. */
+typedef struct tern__pass_log {
+    uint32_t changes;
+    uint32_t nodes_after;
+    bool ran;
+    uint64_t ns;
+    tern__strbuf notes;
+} tern__pass_log;
+
+typedef struct tern__compile_options {
+    tern_level level;
+    uint64_t disabled;          /* bit i: pass i is switched off */
+    size_t memory_limit;        /* 0 = none */
+} tern__compile_options;
+
 typedef struct tern__compilation {
     tern_graph *graph;
+    tern_graph *spare;          /* where a rewrite builds the next graph (rewrite.h) */
+    tern__compile_options options;
+    tern__pass_log *log;        /* of the pass that runs; NULL: nobody listens */
+    uint32_t changes;           /* made by the pass that runs */
     const tern__target *target;
     tern__arena *arena;         /* holds the plan and everything below */
     tern__plan *plan;           /* filled by the passes, complete at the end */
@@ -36,16 +58,28 @@ typedef struct tern__compilation {
 
 typedef tern_status (*tern__pass_fn)(tern__compilation *c);
 
+typedef enum tern__pass_kind { TERN__PASS_GRAPH, TERN__PASS_PLAN } tern__pass_kind;
+
 typedef struct tern__pass {
-    const char *name, *level, *description;
+    const char *name, *description;
+    tern_level level;
+    tern__pass_kind kind;
     tern__pass_fn run;
 } tern__pass;
 
 extern const tern__pass tern__passes[];
 extern const int tern__n_passes;
 
-/* Runs all passes over `graph`. On success `plan` is complete; it and everything it points at live in `arena` and in
- * the graph. A pass that fails is named in the message. */
-tern_status tern__compile(tern_graph *graph, const tern__target *target, tern__arena *arena, tern__plan *plan);
+/* Runs the passes over `graph`, which they rewrite in place. On success `plan` is complete; it and everything it points
+ * at live in `arena` and in the graph. `logs` (n_passes of them, zeroed) or NULL. The graph is verified after every pass
+ * that changed it in debug builds, and a pass that broke it is named. */
+tern_status tern__compile(tern_graph *graph, const tern__target *target, const tern__compile_options *options,
+                          tern__arena *arena, tern__plan *plan, tern__pass_log *logs);
+
+/* Adds a line to the log of the pass that runs: what was done and why. Costs nothing when nobody listens. */
+void tern__note(tern__compilation *c, const char *format, ...) TERN_PRINTF(2, 3);
+
+/* Checks and translates the public options; NULL = defaults. */
+tern_status tern__compile_options_from(const tern_compile_options *options, tern__compile_options *out);
 
 #endif

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "passes/pass.h"
+#include "passes/rewrite.h"
 
 tern_status tern__pass_place(tern__compilation *c);
 
@@ -103,22 +103,6 @@ static void touch_operands(const tern__gnode *node, tern__place *places, uint32_
         touch(&places[places[node->out + i].root], step);
 }
 
-/* How often each value is read; outputs count. Only graphs with updates need it. */
-static tern_status count_uses(tern__compilation *c, uint32_t **out)
-{
-    const tern_graph *g = c->graph;
-    uint32_t *uses = tern__arena_alloc_zero(c->arena, g->n_values, sizeof *uses);
-    if (!uses)
-        return tern__out_of_memory(g->n_values * sizeof *uses);
-    for (uint32_t n = 0; n < g->n_nodes; n++)
-        for (uint32_t i = 0; i < g->nodes[n].n_in; i++)
-            uses[g->nodes[n].in[i]]++;
-    for (uint32_t i = 0; i < g->n_outputs; i++)
-        uses[g->outputs[i].value]++;
-    *out = uses;
-    return TERN_OK;
-}
-
 static tern_status place_node(tern__compilation *c, tern__id id, const tern__gnode *next, const uint32_t *uses,
                               uint32_t *steps, uint32_t *operands)
 {
@@ -160,7 +144,7 @@ tern_status tern__pass_place(tern__compilation *c)
         return tern__out_of_memory(g->n_values * sizeof *c->places);
     uint32_t steps = 0, operands = 0, *uses = NULL;
     if (g->n_writes > 0)
-        TERN_TRY(count_uses(c, &uses));
+        TERN_TRY(tern__count_uses(c, g, &uses));
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const tern__gnode *next = uses && i + 1 < g->n_nodes ? &g->nodes[c->order[i + 1]] : NULL;
         TERN_TRY(place_node(c, c->order[i], next, uses, &steps, &operands));

@@ -38,7 +38,7 @@ tern_status tern_catalog_kernel(int i, tern_kernel_info *out)
 tern_status tern_catalog_pass(int i, tern_pass_info *out)
 {
     TERN__FAIL_IF(i < 0 || i >= tern__n_passes, TERN_OUT_OF_RANGE, "catalog: pass %d: there are %d", i, tern__n_passes);
-    *out = (tern_pass_info){.name = tern__passes[i].name, .level = tern__passes[i].level,
+    *out = (tern_pass_info){.name = tern__passes[i].name, .level = tern_level_name(tern__passes[i].level),
                             .description = tern__passes[i].description};
     return TERN_OK;
 }

@@ -45,6 +45,7 @@ tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx **out)
         return tern__out_of_memory(sizeof *ctx);
     ctx->threads = device.threads;
     ctx->device_ops = tern__devices[0];
+    ctx->compile.level = TERN_LEVEL_MEDIUM;
     tern__graph_init(&ctx->graph);
     tern__arena_init(&ctx->arena, 0);
     tern_status status = tern_pool_create(&options->pool, &ctx->pool);

@@ -4,6 +4,7 @@
 
 #include "devices/device.h"
 #include "graph/node.h"
+#include "passes/pass.h"
 
 struct tern_ctx {
     tern__recorder recorder;    /* first: see tern__recorder_of */
@@ -11,6 +12,7 @@ struct tern_ctx {
     const tern__device_ops *device_ops;
     tern__device *device;
     int threads;
+    tern__compile_options compile;  /* of lazy evaluation */
     tern_graph graph;           /* of the evaluation that runs */
     tern__arena arena;          /* its plan */
     tern_tensor **roots;        /* its outputs */

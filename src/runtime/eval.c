@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/trace.h"
-#include "passes/pass.h"
 #include "runtime/context.h"
 
 /* ---- what to evaluate ---- */
@@ -214,7 +213,7 @@ static tern_status compile_and_run(tern_ctx *ctx)
     tern_graph *g = &ctx->graph;
     tern__plan plan;
     tern__arena_reset(&ctx->arena);
-    TERN_TRY(tern__compile(g, ctx->device_ops->target(ctx->device), &ctx->arena, &plan));
+    TERN_TRY(tern__compile(g, ctx->device_ops->target(ctx->device), &ctx->compile, &ctx->arena, &plan, NULL));
     void **leaves = tern__arena_alloc(&ctx->arena, g->n_leaves * sizeof *leaves);
     void **pointers = tern__arena_alloc(&ctx->arena, plan.n_blocks * sizeof *pointers);
     tern__storage **blocks = tern__arena_alloc(&ctx->arena, plan.n_blocks * sizeof *blocks);

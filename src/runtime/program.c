@@ -28,19 +28,27 @@ static tern_status list_inputs(tern_program *p)
     return TERN_OK;
 }
 
-static tern_status compile_into(tern_ctx *ctx, const tern_graph *graph, tern_program *p)
+static tern_status compile_into(tern_ctx *ctx, const tern_graph *graph, const tern_compile_options *options,
+                                tern_program *p)
 {
     uint64_t start = tern__now_ns();
+    tern__compile_options checked;
+    TERN_TRY(tern__compile_options_from(options, &checked));
+    p->logs = tern__alloc_zero((size_t)tern__n_passes, sizeof *p->logs);
+    if (!p->logs)
+        return tern__out_of_memory((size_t)tern__n_passes * sizeof *p->logs);
     TERN_TRY(tern__graph_clone(graph, &p->graph));
     TERN_TRY(tern_graph_verify(&p->graph));
-    TERN_TRY(tern__compile(&p->graph, ctx->device_ops->target(ctx->device), &p->arena, &p->plan));
+    p->nodes_before = (int)p->graph.n_nodes;
+    TERN_TRY(tern__compile(&p->graph, ctx->device_ops->target(ctx->device), &checked, &p->arena, &p->plan, p->logs));
     TERN_TRY(list_inputs(p));
     TERN_TRY(tern__labels_make(&p->graph, &p->labels));
     p->compile_ns = tern__now_ns() - start;
     return TERN_OK;
 }
 
-tern_status tern_graph_compile(tern_ctx *ctx, const tern_graph *graph, tern_program **out)
+tern_status tern_graph_compile(tern_ctx *ctx, const tern_graph *graph, const tern_compile_options *options,
+                               tern_program **out)
 {
     TERN__FAIL_IF(!ctx || !graph || !out, TERN_INVALID_ARGUMENT, "compile: needs a context, a graph and room for a program");
     tern_program *p = tern__alloc_zero(1, sizeof *p);
@@ -48,7 +56,7 @@ tern_status tern_graph_compile(tern_ctx *ctx, const tern_graph *graph, tern_prog
         return tern__out_of_memory(sizeof *p);
     tern__graph_init(&p->graph);
     tern__arena_init(&p->arena, 0);
-    tern_status status = compile_into(ctx, graph, p);
+    tern_status status = compile_into(ctx, graph, options, p);
     if (status != TERN_OK) {
         tern_program_free(p);
         return status;
@@ -58,11 +66,11 @@ tern_status tern_graph_compile(tern_ctx *ctx, const tern_graph *graph, tern_prog
 }
 
 tern_status tern_compile(tern_ctx *ctx, int n, tern_tensor *const *outputs, const char *const *names,
-                         tern_program **out)
+                         const tern_compile_options *options, tern_program **out)
 {
     tern_graph *graph;
     TERN_TRY(tern_graph_capture(ctx, n, outputs, names, &graph));
-    tern_status status = tern_graph_compile(ctx, graph, out);
+    tern_status status = tern_graph_compile(ctx, graph, options, out);
     tern_graph_free(graph);
     return status;
 }
@@ -74,6 +82,9 @@ void tern_program_free(tern_program *program)
     tern__graph_clear(&program->graph);
     tern__arena_free(&program->arena);
     tern__free(program->labels);
+    for (int i = 0; program->logs && i < tern__n_passes; i++)
+        tern__strbuf_free(&program->logs[i].notes);
+    tern__free(program->logs);
     tern__free(program);
 }
 
@@ -113,9 +124,20 @@ tern_status tern_program_output(const tern_program *program, int i, tern_port *o
 void tern_program_get_info(const tern_program *program, tern_program_info *out)
 {
     const tern__plan *plan = &program->plan;
-    *out = (tern_program_info){.steps = (int)plan->n_steps, .arena_bytes = plan->arena_bytes,
+    *out = (tern_program_info){.nodes_before = program->nodes_before, .nodes_after = (int)program->graph.n_nodes,
+                               .steps = (int)plan->n_steps, .arena_bytes = plan->arena_bytes,
                                .naive_bytes = plan->naive_bytes, .flops = plan->flops, .bytes = plan->bytes,
                                .compile_ns = program->compile_ns};
+}
+
+tern_status tern_program_pass(const tern_program *program, int i, tern_pass_report *out)
+{
+    TERN__FAIL_IF(i < 0 || i >= tern__n_passes, TERN_OUT_OF_RANGE, "program pass %d: there are %d", i, tern__n_passes);
+    const tern__pass_log *log = &program->logs[i];
+    *out = (tern_pass_report){.name = tern__passes[i].name, .ran = log->ran, .changes = (int)log->changes,
+                              .nodes_after = (int)log->nodes_after, .ns = log->ns,
+                              .notes = log->notes.text ? log->notes.text : ""};
+    return TERN_OK;
 }
 
 tern_status tern_program_step(const tern_program *program, int i, tern_step_info *out)

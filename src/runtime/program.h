@@ -14,6 +14,8 @@ struct tern_program {
     uint32_t *inputs;           /* (n_inputs) leaves to be bound: inputs and unbound constants, in order */
     int n_inputs;
     struct tern__label *labels; /* (n_values) what values are called in print */
+    tern__pass_log *logs;       /* (tern__n_passes) */
+    int nodes_before;
     uint64_t compile_ns;
 };
 

@@ -67,7 +67,7 @@ static tern_status lazy_part(tern_ctx *ctx)
 static tern_status run_program(tern_ctx *ctx, const tern_graph *graph)
 {
     tern_program *program;
-    TERN_TRY(tern_graph_compile(ctx, graph, &program));
+    TERN_TRY(tern_graph_compile(ctx, graph, NULL, &program));
     tern_exec *exec = NULL;
     tern_status status = tern_exec_create(ctx, program, &exec);
     if (status == TERN_OK) {

@@ -450,7 +450,7 @@ TEST(programs_run_with_bound_inputs_and_own_their_states)
         tern_tensor *s = tern_state(ctx, "total", TERN_F32, SHAPE(2));
         tern_tensor *total = tern_overwrite(s, tern_add(s, x));
         tern_tensor *y = tern_mul(total, tern_scalar(ctx, TERN_F32, 10));
-        CHECK_OK(tern_compile(ctx, 2, (tern_tensor *[]){y, total}, (const char *[]){"y", "total"}, &program));
+        CHECK_OK(tern_compile(ctx, 2, (tern_tensor *[]){y, total}, (const char *[]){"y", "total"}, NULL, &program));
     }
     CHECK_EQ(tern_program_inputs(program), 1);
     tern_port port;
@@ -487,7 +487,7 @@ TEST(a_chain_shares_two_buffers)
         tern_tensor *t = tern_input(ctx, "x", TERN_F32, SHAPE(1024));
         for (int i = 0; i < 20; i++)
             t = tern_add(t, tern_scalar(ctx, TERN_F32, i));
-        CHECK_OK(tern_compile(ctx, 1, &t, NULL, &program));
+        CHECK_OK(tern_compile(ctx, 1, &t, NULL, NULL, &program));
     }
     tern_program_info info;
     tern_program_get_info(program, &info);
