@@ -1,0 +1,250 @@
+/* args.c - from words to a command with its options and operands. */
+#include "args.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "term.h"
+
+typedef struct given {
+    const option *option;
+    const char *value;
+} given;
+
+struct args {
+    const command *command;
+    const char *path; /* "graph run" */
+    given *given;     /* in the order of the line */
+    int n_given;
+    const char **operands;
+    int n_operands;
+};
+
+/* clang-format off */
+const option common_options[] = {
+    {"color", 0, "WHEN", "auto always never", "colour the output; auto: on a terminal, unless NO_COLOR is set"},
+    {"help", 'h', NULL, NULL, "show this help"},
+    {0},
+};
+/* clang-format on */
+
+/* ---- looking things up in the tables ------------------------------------------------------------------------ */
+
+static const option *find_option(const command *c, const char *name, size_t length, char letter)
+{
+    const option *const tables[] = {c->options, common_options};
+    for (size_t i = 0; i < 2; i++)
+        for (const option *o = tables[i]; o && o->name; o++)
+            if (letter ? o->letter == letter
+                       : strlen(o->name) == length && memcmp(o->name, name, length) == 0)
+                return o;
+    return NULL;
+}
+
+static int fail_unknown_option(const command *c, const char *word)
+{
+    char buffer[128];
+    size_t dashes = strspn(word, "-");
+    char *name = grab_string(word + dashes, strcspn(word + dashes, "="));
+    suggestion s = suggestion_for(name);
+    const option *const tables[] = {c->options, common_options};
+    for (size_t i = 0; i < 2; i++)
+        for (const option *o = tables[i]; o && o->name; o++)
+            suggestion_offer(&s, o->name);
+    int code = fail_usage("unknown option '%.*s%s'%s", (int)dashes, word, name,
+                          suggestion_text(&s, "--", buffer, sizeof buffer));
+    free(name);
+    return code;
+}
+
+static bool is_choice(const option *o, const char *value)
+{
+    char word[64];
+    for (int i = 0; o->choices && list_word(o->choices, i, word, sizeof word); i++)
+        if (strcmp(word, value) == 0)
+            return true;
+    return !o->choices;
+}
+
+/* "auto, always or never" */
+static void add_choices(text *t, const char *choices)
+{
+    char word[64], next[64];
+    for (int i = 0; list_word(choices, i, word, sizeof word); i++) {
+        bool last = !list_word(choices, i + 1, next, sizeof next);
+        text_addf(t, "%s%s", i == 0 ? "" : last ? " or " : ", ", word);
+    }
+}
+
+/* ---- parsing ------------------------------------------------------------------------------------------------ */
+
+static int check_value(const option *o, const char *value)
+{
+    if (is_choice(o, value))
+        return EXIT_DONE;
+    text choices = {0};
+    add_choices(&choices, o->choices);
+    int code = fail_usage("--%s is %s, not '%s'", o->name, text_string(&choices), value);
+    text_free(&choices);
+    return code;
+}
+
+/* words[*at] is an option; its value may be in the next word. */
+static int parse_option(args *a, int count, char **words, int *at)
+{
+    const char *word = words[*at], *value = NULL;
+    const option *o;
+    if (word[1] == '-') {
+        size_t length = strcspn(word + 2, "=");
+        o = find_option(a->command, word + 2, length, 0);
+        if (word[2 + length] == '=')
+            value = word + 2 + length + 1;
+    } else {
+        o = find_option(a->command, NULL, 0, word[1]);
+        if (word[2] != '\0')
+            value = word + 2;
+        if (o && !o->argument && value)
+            o = NULL; /* switches are not bundled */
+    }
+    if (!o)
+        return fail_unknown_option(a->command, word);
+    if (!o->argument && value)
+        return fail_usage("--%s takes no value", o->name);
+    if (o->argument && !value) {
+        if (*at + 1 >= count)
+            return fail_usage("--%s needs a value: --%s %s", o->name, o->name, o->argument);
+        value = words[++*at];
+    }
+    int code = o->argument ? check_value(o, value) : EXIT_DONE;
+    a->given[a->n_given++] = (given){o, value};
+    return code;
+}
+
+static int check_operands(const args *a)
+{
+    const command *c = a->command;
+    if (a->n_operands < c->least)
+        return fail_usage("missing operand: tern %s %s", a->path, c->operands);
+    if (c->most >= 0 && a->n_operands > c->most)
+        return fail_usage("unexpected operand '%s'", a->operands[c->most]);
+    return EXIT_DONE;
+}
+
+static int parse(args *a, int count, char **words)
+{
+    bool options = true;
+    for (int i = 0; i < count; i++) {
+        if (options && strcmp(words[i], "--") == 0) {
+            options = false;
+        } else if (options && words[i][0] == '-' && words[i][1] != '\0') {
+            int code = parse_option(a, count, words, &i);
+            if (code != EXIT_DONE)
+                return code;
+            if (args_has(a, "help"))
+                return EXIT_DONE;
+        } else {
+            a->operands[a->n_operands++] = words[i];
+        }
+    }
+    return check_operands(a);
+}
+
+static int run(const command *c, const char *path, int count, char **words)
+{
+    args a = {.command = c,
+              .path = path,
+              .given = grab((size_t)count, sizeof *a.given),
+              .operands = grab((size_t)count, sizeof *a.operands)};
+    int code = parse(&a, count, words);
+    if (code == EXIT_DONE) {
+        const char *when = args_value(&a, "color");
+        if (when)
+            term_set_color(when[1] == 'l' ? COLOR_ALWAYS : when[0] == 'n' ? COLOR_NEVER : COLOR_AUTO);
+        code = args_has(&a, "help") ? print_help(c, path) : c->run(&a);
+    }
+    free(a.given);
+    free(a.operands);
+    return code;
+}
+
+int args_dispatch(int count, char **words)
+{
+    static text path;
+    const command *c = &program;
+    int at = 0;
+    while (c->verbs && at < count && words[at][0] != '-') {
+        c = find_command(++at, (const char *const *)words, &path);
+        if (!c)
+            return EXIT_USAGE;
+    }
+    term_set_command(text_string(&path));
+    if (c->run)
+        return run(c, text_string(&path), count - at, words + at);
+    if (at < count && (strcmp(words[at], "--help") == 0 || strcmp(words[at], "-h") == 0))
+        return print_help(c, text_string(&path));
+    if (at < count)
+        return fail_unknown_option(c, words[at]);
+    text verbs = {0};
+    for (int i = 0; c->verbs[i]; i++)
+        text_addf(&verbs, "%s%s", i == 0 ? "" : c->verbs[i + 1] ? ", " : " or ", c->verbs[i]->name);
+    int code = fail_usage("say what to do: %s", text_string(&verbs));
+    text_free(&verbs);
+    return code;
+}
+
+/* ---- reading what was parsed -------------------------------------------------------------------------------- */
+
+const char *args_nth(const args *a, const char *name, int n)
+{
+    for (int i = 0; i < a->n_given; i++)
+        if (strcmp(a->given[i].option->name, name) == 0 && n-- == 0)
+            return a->given[i].value;
+    return NULL;
+}
+
+bool args_has(const args *a, const char *name)
+{
+    for (int i = 0; i < a->n_given; i++)
+        if (strcmp(a->given[i].option->name, name) == 0)
+            return true;
+    return false;
+}
+
+const char *args_value(const args *a, const char *name)
+{
+    const char *value = NULL;
+    for (int i = 0; i < a->n_given; i++)
+        if (strcmp(a->given[i].option->name, name) == 0)
+            value = a->given[i].value;
+    return value;
+}
+
+int args_operands(const args *a)
+{
+    return a->n_operands;
+}
+
+const char *args_operand(const args *a, int i)
+{
+    return i >= 0 && i < a->n_operands ? a->operands[i] : NULL;
+}
+
+bool args_int(const args *a, const char *name, int least, int most, int fallback, int *out)
+{
+    const char *value = args_value(a, name);
+    *out = fallback;
+    if (!value)
+        return true;
+    char *end;
+    errno = 0;
+    long number = strtol(value, &end, 10);
+    bool digits = value[0] >= '0' && value[0] <= '9';
+    if (!digits || *end != '\0' || errno || number < least || number > most) {
+        fail_usage("--%s is a whole number from %d to %d, not '%s'", name, least, most, value);
+        return false;
+    }
+    *out = (int)number;
+    return true;
+}

@@ -1,0 +1,75 @@
+/* args.h - commands and their options as tables. Parsing, --help, completion and the suggestions for misspelt words
+ * all come from the same rows; a command adds a row and reads its values by name. */
+#ifndef TERN_CLI_ARGS_H
+#define TERN_CLI_ARGS_H
+
+#include <stdbool.h>
+
+#include "text.h"
+
+typedef struct option {
+    const char *name;     /* without the dashes; NULL ends a table */
+    char letter;          /* 'i' for -i, or 0 */
+    const char *argument; /* what to call its value in --help; NULL: a switch, without value */
+    const char *choices;  /* the values it may have, space-separated; NULL: any */
+    const char *help;
+} option;
+
+typedef struct args args;
+
+typedef struct command {
+    const char *name;
+    const char *operands; /* as in the usage line, "FILE"; "" for none */
+    int least, most;      /* how many operands; most -1 = any number */
+    const char
+        *choices; /* values of the first operand, space-separated, for completion; NULL: files or any */
+    const char *summary; /* one line */
+    const char *details; /* for --help, paragraphs; NULL: none */
+    const option *options;
+    const char *examples;               /* one per line; NULL: none */
+    const struct command *const *verbs; /* NULL: none; ends with NULL */
+    int (*run)(const args *a);          /* NULL: one of the verbs must follow */
+} command;
+
+/* The top of the tree (tern.c), and what every command takes besides its own options (args.c). */
+extern const command program;
+extern const option common_options[];
+
+/* Finds the command, parses the rest of the line, runs it; returns the exit code. */
+int args_dispatch(int count, char **words);
+
+bool args_has(const args *a, const char *option);
+const char *args_value(const args *a, const char *option); /* the last one given, or NULL */
+/* Value i of an option that may be repeated; NULL past the last. */
+const char *args_nth(const args *a, const char *option, int i);
+int args_operands(const args *a);
+const char *args_operand(const args *a, int i); /* NULL past the last */
+
+/* The value as a whole number from least to most, or `fallback` if it was not given. false: it is something else, and
+ * that was said. */
+bool args_int(const args *a, const char *option, int least, int most, int fallback, int *out);
+
+/* ---- help.c -------------------------------------------------------------------------------------------------- */
+
+/* The command that words[0..count) name; NULL, and an error was said, if there is none. `path` receives "graph run". */
+const command *find_command(int count, const char *const *words, text *path);
+int print_help(const command *c, const char *path);
+
+/* ---- suggest.c ----------------------------------------------------------------------------------------------- */
+
+/* Calls for the nearest of the words offered: start with suggestion_for(word), offer each, then ask. */
+typedef struct suggestion {
+    const char *word;
+    const char *best;
+    int distance;
+} suggestion;
+
+suggestion suggestion_for(const char *word);
+void suggestion_offer(suggestion *s, const char *candidate); /* which must stay valid */
+/* "; did you mean 'x'?" in `buffer`, or "" if nothing is near. `before` stands before the word: "--". */
+const char *suggestion_text(const suggestion *s, const char *before, char *buffer, size_t room);
+
+/* Word i of a space-separated list, in `buffer`; false past the last. */
+bool list_word(const char *list, int i, char *buffer, size_t room);
+
+#endif

@@ -1,0 +1,211 @@
+/* bindings.c - arrays for inputs, files for outputs. */
+#include "bindings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <tern/io.h>
+
+#include "array.h"
+#include "source.h"
+#include "term.h"
+
+/* ---- the command line --------------------------------------------------------------------------------------- */
+
+static bool ends_with(const char *string, const char *end)
+{
+    size_t n = strlen(string), m = strlen(end);
+    return n >= m && strcmp(string + n - m, end) == 0;
+}
+
+static binding *find(const bindings *b, const char *name)
+{
+    for (int i = 0; i < b->n; i++)
+        if (strcmp(b->items[i].name, name) == 0)
+            return &b->items[i];
+    return NULL;
+}
+
+bool bindings_parse(const args *a, const char *kind, bindings *out)
+{
+    const char *value;
+    for (int i = 0; (value = args_nth(a, kind, i)); i++) {
+        const char *equals = strchr(value, '=');
+        if (!equals || equals == value || equals[1] == '\0') {
+            fail_usage("--%s is NAME=FILE, not '%s'", kind, value);
+            return false;
+        }
+        binding b = {.name = grab_string(value, (size_t)(equals - value)),
+                     .file = grab_string(equals + 1, strlen(equals + 1))};
+        bool twice = find(out, b.name) != NULL;
+        out->items = grab_more(out->items, (size_t)out->n + 1, sizeof *out->items);
+        out->items[out->n++] = b;
+        if (twice) {
+            fail_usage("--%s %s is given twice", kind, b.name);
+            return false;
+        }
+    }
+    return true;
+}
+
+void bindings_free(bindings *b)
+{
+    for (int i = 0; i < b->n; i++) {
+        free(b->items[i].name);
+        free(b->items[i].file);
+    }
+    free(b->items);
+    *b = (bindings){0};
+}
+
+/* ---- inputs ------------------------------------------------------------------------------------------------- */
+
+static bool check_type(const tern_port *want, const binding *b, const tern_tensor *t)
+{
+    bool fits = tern_dtype_of(t) == want->dtype && tern_rank(t) == want->rank;
+    for (int i = 0; fits && i < want->rank; i++)
+        fits = tern_shape(t)[i] == want->shape[i];
+    if (fits)
+        return true;
+    text wanted = {0}, given = {0};
+    text_add_type(&wanted, tern_dtype_name(want->dtype), want->rank, want->shape);
+    array_add_type(&given, t);
+    fail("input '%s' takes %s, but %s holds %s", want->name, text_string(&wanted), b->file,
+         text_string(&given));
+    text_free(&wanted);
+    text_free(&given);
+    return false;
+}
+
+/* "; the graph has x, y" */
+static void add_names(text *t, const graph_run *r, bool outputs)
+{
+    int n = outputs ? r->n_outputs : r->n_inputs;
+    text_addf(t, "; the graph has %s", n == 0 ? "none" : "");
+    for (int i = 0; i < n; i++) {
+        tern_port port;
+        tern_status status =
+            outputs ? tern_program_output(r->program, i, &port) : tern_program_input(r->program, i, &port);
+        if (status == TERN_OK && port.name)
+            text_addf(t, "%s%s", i ? ", " : "", port.name);
+    }
+}
+
+/* Names on the command line that the graph does not have. */
+static bool all_used(const bindings *b, const graph_run *r, bool outputs)
+{
+    for (int i = 0; i < b->n; i++) {
+        if (b->items[i].used)
+            continue;
+        text names = {0};
+        add_names(&names, r, outputs);
+        fail("no %s is called '%s'%s", outputs ? "output" : "input", b->items[i].name, text_string(&names));
+        text_free(&names);
+        return false;
+    }
+    return true;
+}
+
+bool bindings_load(bindings *b, graph_run *r)
+{
+    tern_port port;
+    for (int i = 0; i < r->n_inputs; i++) {
+        if (tern_program_input(r->program, i, &port) != TERN_OK)
+            return fail_status(NULL), false;
+        binding *found = port.name ? find(b, port.name) : NULL;
+        if (found)
+            found->used = true;
+    }
+    if (!all_used(b, r, false))
+        return false;
+    for (int i = 0; i < r->n_inputs; i++) {
+        if (tern_program_input(r->program, i, &port) != TERN_OK)
+            return fail_status(NULL), false;
+        binding *found = port.name ? find(b, port.name) : NULL;
+        if (!found && (!port.name || !port.name[0])) {
+            fail("input %d of the graph has neither data nor a name, so nothing can be given for it", i);
+            return false;
+        }
+        if (!found) {
+            text type = {0};
+            text_add_type(&type, tern_dtype_name(port.dtype), port.rank, port.shape);
+            fail("input '%s' (%s) is not given: add --input %s=FILE.npy", port.name, text_string(&type),
+                 port.name);
+            text_free(&type);
+            return false;
+        }
+        if (!array_load(r->ctx, found->file, found->name, &r->inputs[i]) ||
+            !check_type(&port, found, r->inputs[i]))
+            return false;
+    }
+    return true;
+}
+
+/* ---- outputs ------------------------------------------------------------------------------------------------ */
+
+bool bindings_check_outputs(bindings *b, const graph_run *r)
+{
+    for (int i = 0; i < r->n_outputs; i++) {
+        tern_port port;
+        if (tern_program_output(r->program, i, &port) != TERN_OK)
+            return fail_status(NULL), false;
+        binding *found = find(b, port.name);
+        if (found)
+            found->used = true;
+    }
+    if (!all_used(b, r, true))
+        return false;
+    for (int i = 0; i < b->n; i++)
+        for (int k = 0; k < i; k++)
+            if (strcmp(b->items[i].file, b->items[k].file) == 0 && !ends_with(b->items[i].file, ".npz")) {
+                fail("outputs '%s' and '%s' are both to go to %s", b->items[k].name, b->items[i].name,
+                     b->items[i].file);
+                return false;
+            }
+    return true;
+}
+
+static int output_called(const graph_run *r, const char *name)
+{
+    tern_port port;
+    for (int i = 0; i < r->n_outputs; i++)
+        if (tern_program_output(r->program, i, &port) == TERN_OK && strcmp(port.name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* All the outputs that go to one archive, written at once when the first of them comes up. */
+static tern_status save_npz(const bindings *b, graph_run *r, const char *path)
+{
+    const char **names = grab((size_t)b->n, sizeof *names);
+    tern_tensor **tensors = grab((size_t)b->n, sizeof *tensors);
+    int n = 0;
+    for (int i = 0; i < b->n; i++) {
+        if (strcmp(b->items[i].file, path) != 0)
+            continue;
+        int output = output_called(r, b->items[i].name);
+        names[n] = b->items[i].name;
+        tensors[n++] = r->outputs[output];
+        r->saved[output] = path;
+    }
+    tern_status status = tern_npz_save(path, n, names, tensors);
+    free(names);
+    free(tensors);
+    return status;
+}
+
+bool bindings_save(const bindings *b, graph_run *r)
+{
+    for (int i = 0; i < b->n; i++) {
+        const char *path = b->items[i].file;
+        int output = output_called(r, b->items[i].name);
+        if (output < 0 || r->saved[output])
+            continue;
+        tern_status status =
+            ends_with(path, ".npz") ? save_npz(b, r, path) : tern_npy_save(r->outputs[output], path);
+        if (status != TERN_OK)
+            return fail_status(NULL), false;
+        r->saved[output] = path;
+    }
+    return true;
+}

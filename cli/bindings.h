@@ -1,0 +1,34 @@
+/* bindings.h - NAME=FILE options: which array goes into which input, which output goes into which file. */
+#ifndef TERN_CLI_BINDINGS_H
+#define TERN_CLI_BINDINGS_H
+
+#include <stdbool.h>
+
+#include "args.h"
+#include "run.h"
+
+typedef struct binding {
+    char *name; /* of the input or output */
+    char *file;
+    bool used;
+} binding;
+
+typedef struct bindings {
+    binding *items;
+    int n;
+} bindings;
+
+/* Reads all --`kind` NAME=FILE; false: one is malformed or a name is there twice, and that was said. */
+bool bindings_parse(const args *a, const char *kind, bindings *out);
+void bindings_free(bindings *b);
+
+/* Loads what r->program needs into r->inputs. Missing, superfluous and ill-typed arrays are errors that were said. */
+bool bindings_load(bindings *b, graph_run *r);
+
+/* Are all the names outputs of r->program? */
+bool bindings_check_outputs(bindings *b, const graph_run *r);
+
+/* Writes r->outputs to their files and notes them in r->saved. Outputs with the same .npz file share it. */
+bool bindings_save(const bindings *b, graph_run *r);
+
+#endif

@@ -1,0 +1,308 @@
+/* catalog.c - what can be listed, and how it is printed. */
+#include "catalog.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <tern/catalog.h>
+#include <tern/dtype.h>
+
+#include "table.h"
+#include "term.h"
+
+/* ---- the tables --------------------------------------------------------------------------------------------- */
+
+/* clang-format off */
+static const field op_fields[] = {
+    {"name", "op", FIELD_TEXT, true},
+    {"description", "computes", FIELD_TEXT, true},
+    {"signature", "signature", FIELD_TEXT, false},
+    {"min_inputs", "operands, at least", FIELD_INT, false},
+    {"max_inputs", "operands, at most", FIELD_ANY, false},
+    {"results", "results", FIELD_ANY, false},
+    {"shape_rule", "shape rule", FIELD_TEXT, false},
+    {"dtype_rule", "dtype rule", FIELD_TEXT, false},
+    {"cost_rule", "cost rule", FIELD_TEXT, false},
+    {"kernel", "reference kernel", FIELD_TEXT, false},
+    {"elementwise", "elementwise", FIELD_BOOL, false},
+    {"view", "view", FIELD_BOOL, false},
+    {"commutative", "commutative", FIELD_BOOL, false},
+    {0},
+};
+
+static const field kernel_fields[] = {
+    {"name", "kernel", FIELD_TEXT, true},
+    {"op", "op", FIELD_TEXT, true},
+    {"isa", "isa", FIELD_TEXT, true},
+    {"usable", "runs here", FIELD_BOOL, true},
+    {0},
+};
+
+static const field pass_fields[] = {
+    {"name", "pass", FIELD_TEXT, true},
+    {"level", "from level", FIELD_TEXT, true},
+    {"description", "what it does", FIELD_TEXT, true},
+    {0},
+};
+
+static const field dtype_fields[] = {
+    {"name", "dtype", FIELD_TEXT, true},
+    {"kind", "kind", FIELD_TEXT, true},
+    {"bits", "bits", FIELD_REAL, true},
+    {"unit_bytes", "bytes of a unit", FIELD_INT, false},
+    {"unit_elements", "elements in it", FIELD_INT, false},
+    {"description", "description", FIELD_TEXT, true},
+    {0},
+};
+
+static const field device_fields[] = {
+    {"name", "device", FIELD_TEXT, true},
+    {"backend", "backend", FIELD_TEXT, true},
+    {"cores_usable", "cores", FIELD_INT, true},
+    {"cores_online", "cores online", FIELD_INT, false},
+    {"cores_reason", "cores set by", FIELD_TEXT, false},
+    {"isa", "isa", FIELD_TEXT, true},
+    {"isa_available", "isa levels", FIELD_TEXT, false},
+    {"model", "model", FIELD_TEXT, true},
+    {"memory_bytes", "memory", FIELD_BYTES, false},
+    {"l1d_bytes", "L1 data cache", FIELD_BYTES, false},
+    {"l2_bytes", "L2 cache", FIELD_BYTES, false},
+    {"l3_bytes", "L3 cache", FIELD_BYTES, false},
+    {"unavailable", "unavailable", FIELD_TEXT, false},
+    {0},
+};
+/* clang-format on */
+
+static bool op_row(int i, field_value *out)
+{
+    tern_op_info op;
+    if (tern_catalog_op(i, &op) != TERN_OK)
+        return false;
+    const field_value row[] = {
+        {.text = op.name},         {.text = op.description},  {.text = op.signature},
+        {.number = op.min_inputs}, {.number = op.max_inputs}, {.number = op.results},
+        {.text = op.shape_rule},   {.text = op.dtype_rule},   {.text = op.cost_rule},
+        {.text = op.kernel},       {.yes = op.elementwise},   {.yes = op.view},
+        {.yes = op.commutative},
+    };
+    memcpy(out, row, sizeof row);
+    return true;
+}
+
+static bool kernel_row(int i, field_value *out)
+{
+    tern_kernel_info kernel;
+    if (tern_catalog_kernel(i, &kernel) != TERN_OK)
+        return false;
+    const field_value row[] = {
+        {.text = kernel.name}, {.text = kernel.op}, {.text = kernel.isa}, {.yes = kernel.usable}};
+    memcpy(out, row, sizeof row);
+    return true;
+}
+
+static bool pass_row(int i, field_value *out)
+{
+    tern_pass_info pass;
+    if (tern_catalog_pass(i, &pass) != TERN_OK)
+        return false;
+    const field_value row[] = {{.text = pass.name}, {.text = pass.level}, {.text = pass.description}};
+    memcpy(out, row, sizeof row);
+    return true;
+}
+
+static bool dtype_row(int i, field_value *out)
+{
+    static const char *const kinds[] = {
+        [TERN_KIND_BOOL] = "bool",   [TERN_KIND_UINT] = "unsigned",   [TERN_KIND_INT] = "signed",
+        [TERN_KIND_FLOAT] = "float", [TERN_KIND_TERNARY] = "ternary",
+    };
+    const tern_dtype_info *dtype = i < TERN_DTYPE_COUNT ? tern_dtype_get((tern_dtype)i) : NULL;
+    if (!dtype)
+        return false;
+    const field_value row[] = {{.text = dtype->name},
+                               {.text = kinds[dtype->kind]},
+                               {.real = 8.0 * dtype->unit_bytes / dtype->unit_elements},
+                               {.number = dtype->unit_bytes},
+                               {.number = dtype->unit_elements},
+                               {.text = dtype->description}};
+    memcpy(out, row, sizeof row);
+    return true;
+}
+
+static bool device_row(int i, field_value *out)
+{
+    tern_device_info device;
+    if (tern_catalog_device(i, &device) != TERN_OK)
+        return false;
+    const field_value row[] = {
+        {.text = device.name},           {.text = device.backend},      {.number = device.cores_usable},
+        {.number = device.cores_online}, {.text = device.cores_reason}, {.text = device.isa},
+        {.text = device.isa_available},  {.text = device.model},        {.number = device.memory_bytes},
+        {.number = device.l1d_bytes},    {.number = device.l2_bytes},   {.number = device.l3_bytes},
+        {.text = device.unavailable},
+    };
+    memcpy(out, row, sizeof row);
+    return true;
+}
+
+static const catalog ops = {"ops", "op", "operations that graphs are made of", op_fields, NULL, op_row};
+static const catalog kernels = {"kernels",     "kernel", "functions that compute them",
+                                kernel_fields, "op",     kernel_row};
+static const catalog passes = {"passes",    "pass", "stages of the compiler, in order",
+                               pass_fields, NULL,   pass_row};
+static const catalog dtypes = {"dtypes", "dtype", "element types", dtype_fields, NULL, dtype_row};
+static const catalog devices = {"devices",     "device", "machines that programs run on",
+                                device_fields, NULL,     device_row};
+
+const catalog *const catalogs[] = {&ops, &kernels, &passes, &dtypes, &devices, NULL};
+
+const catalog *catalog_find(const char *name)
+{
+    for (int i = 0; catalogs[i]; i++)
+        if (strcmp(catalogs[i]->name, name) == 0)
+            return catalogs[i];
+    return NULL;
+}
+
+int catalog_count(const catalog *c)
+{
+    field_value row[MOST_FIELDS];
+    int n = 0;
+    while (c->row(n, row))
+        n++;
+    return n;
+}
+
+/* ---- printing ----------------------------------------------------------------------------------------------- */
+
+/* Does a row answer to `name`? Everything does to NULL. */
+static bool matches(const catalog *c, const field_value *row, const char *name)
+{
+    if (!name || strcmp(row[0].text, name) == 0)
+        return true;
+    for (int f = 0; c->group && c->fields[f].key; f++)
+        if (strcmp(c->fields[f].key, c->group) == 0)
+            return strcmp(row[f].text, name) == 0;
+    return false;
+}
+
+bool catalog_has(const catalog *c, const char *name)
+{
+    field_value row[MOST_FIELDS];
+    for (int i = 0; c->row(i, row); i++)
+        if (matches(c, row, name))
+            return true;
+    return false;
+}
+
+static void add_value(text *t, field_kind kind, field_value v)
+{
+    char number[NUMBER_TEXT];
+    switch (kind) {
+    case FIELD_TEXT:
+        text_add_safe(t, v.text ? v.text : "");
+        break;
+    case FIELD_INT:
+        text_addf(t, "%" PRId64, v.number);
+        break;
+    case FIELD_ANY:
+        if (v.number < 0)
+            text_add(t, "any number");
+        else
+            text_addf(t, "%" PRId64, v.number);
+        break;
+    case FIELD_BYTES:
+        text_add(t, v.number > 0 ? format_bytes(number, (uint64_t)v.number) : "unknown");
+        break;
+    case FIELD_REAL:
+        text_add(t, format_double(number, v.real));
+        break;
+    case FIELD_BOOL:
+        text_add(t, v.yes ? "yes" : "no");
+        break;
+    }
+}
+
+void catalog_print_table(const catalog *c)
+{
+    table_column columns[MOST_FIELDS];
+    int n = 0;
+    for (const field *f = c->fields; f->key; f++) {
+        if (!f->listed)
+            continue;
+        columns[n] = (table_column){f->title, f->kind == FIELD_INT || f->kind == FIELD_REAL, false,
+                                    n == 0 ? STYLE_NAME : STYLE_NONE};
+        n++;
+    }
+    table t = table_make(columns, n);
+    field_value row[MOST_FIELDS];
+    text cell = {0};
+    for (int i = 0; c->row(i, row); i++) {
+        for (int f = 0; c->fields[f].key; f++) {
+            if (!c->fields[f].listed)
+                continue;
+            text_clear(&cell);
+            add_value(&cell, c->fields[f].kind, row[f]);
+            table_add(&t, text_string(&cell));
+        }
+    }
+    text_free(&cell);
+    table_print(&t, 0, true);
+}
+
+void catalog_print_details(const catalog *c, const char *name)
+{
+    static const table_column columns[] = {{"", false, false, STYLE_DIM}, {"", false, false, STYLE_NONE}};
+    field_value row[MOST_FIELDS];
+    text cell = {0};
+    bool first = true;
+    for (int i = 0; c->row(i, row); i++) {
+        if (!matches(c, row, name))
+            continue;
+        printf("%s%s%s%s\n", first ? "" : "\n", on(STYLE_NAME), row[0].text, off(STYLE_NAME));
+        first = false;
+        table t = table_make(columns, 2);
+        for (int f = 1; c->fields[f].key; f++) {
+            text_clear(&cell);
+            add_value(&cell, c->fields[f].kind, row[f]);
+            if (cell.length == 0)
+                continue;
+            table_add(&t, c->fields[f].title);
+            table_add(&t, text_string(&cell));
+        }
+        table_print(&t, 2, false);
+    }
+    text_free(&cell);
+}
+
+void catalog_print_json(const catalog *c, const char *name)
+{
+    json j = {0};
+    field_value row[MOST_FIELDS];
+    json_array(&j, NULL);
+    for (int i = 0; c->row(i, row); i++) {
+        if (!matches(c, row, name))
+            continue;
+        json_object(&j, NULL);
+        for (int f = 0; c->fields[f].key; f++) {
+            const char *key = c->fields[f].key;
+            field_kind kind = c->fields[f].kind;
+            bool unknown =
+                (kind == FIELD_BYTES && row[f].number <= 0) || (kind == FIELD_ANY && row[f].number < 0);
+            if (unknown)
+                json_null(&j, key);
+            else if (kind == FIELD_TEXT)
+                json_string(&j, key, row[f].text);
+            else if (kind == FIELD_REAL)
+                json_double(&j, key, row[f].real);
+            else if (kind == FIELD_BOOL)
+                json_bool(&j, key, row[f].yes);
+            else
+                json_int(&j, key, row[f].number);
+        }
+        json_end(&j);
+    }
+    json_end(&j);
+    json_print(&j);
+}

@@ -1,0 +1,54 @@
+/* catalog.h - the library's tables (<tern/catalog.h>, <tern/dtype.h>) behind one face: each is a list of fields and a
+ * function that fills a row. Tables, details and JSON are printed from the fields. */
+#ifndef TERN_CLI_CATALOG_H
+#define TERN_CLI_CATALOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "json.h"
+
+enum { MOST_FIELDS = 16 };
+
+typedef enum field_kind {
+    FIELD_TEXT,
+    FIELD_INT,
+    FIELD_ANY,   /* an int; -1 means "any number" */
+    FIELD_BYTES, /* 0 means "unknown" */
+    FIELD_BOOL,
+    FIELD_REAL,
+} field_kind;
+
+typedef struct field {
+    const char *key;   /* in JSON; NULL ends the list */
+    const char *title; /* for people */
+    field_kind kind;
+    bool listed; /* in the table; details and JSON have all */
+} field;
+
+typedef union field_value {
+    const char *text; /* NULL: none */
+    int64_t number;
+    bool yes;
+    double real;
+} field_value;
+
+typedef struct catalog {
+    const char *name; /* "ops" */
+    const char *one;  /* "op" */
+    const char *description;
+    const field *fields;                  /* the first is the name */
+    const char *group;                    /* key of a field that `list KIND NAME` matches too; NULL: none */
+    bool (*row)(int i, field_value *out); /* false past the last */
+} catalog;
+
+extern const catalog *const catalogs[]; /* ends with NULL */
+const catalog *catalog_find(const char *name);
+
+int catalog_count(const catalog *c);
+void catalog_print_table(const catalog *c);
+void catalog_print_json(const catalog *c, const char *name); /* all, or those that match `name` */
+void catalog_print_details(const catalog *c, const char *name);
+bool catalog_has(const catalog *c, const char *name);
+
+#endif

@@ -1,0 +1,10 @@
+/* commands.h - the verbs of the program, one cmd_*.c each. tern.c and cmd_graph.c list them. */
+#ifndef TERN_CLI_COMMANDS_H
+#define TERN_CLI_COMMANDS_H
+
+#include "args.h"
+
+extern const command cmd_completion, cmd_devices, cmd_graph, cmd_help, cmd_inspect, cmd_list, cmd_version;
+extern const command cmd_graph_check, cmd_graph_print, cmd_graph_run;
+
+#endif

@@ -1,0 +1,96 @@
+/* source.c - reading files and telling what they are. */
+#include "source.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "term.h"
+
+enum { MOST_BYTES = 1 << 30 }; /* of a graph's text: what is larger was not meant */
+
+const char *source_name(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+static bool say_unreadable(const char *path, const char *what)
+{
+    fail("cannot %s '%s': %s", what, source_name(path), strerror(errno));
+    return false;
+}
+
+/* Appends up to `most` bytes; false after an error, which was said. */
+static bool read_some(const char *path, FILE *file, size_t most, text *out)
+{
+    char block[16384];
+    while (out->length < most) {
+        size_t room = most - out->length < sizeof block ? most - out->length : sizeof block;
+        size_t got = fread(block, 1, room, file);
+        text_add_n(out, block, got);
+        if (got < room)
+            break;
+    }
+    return ferror(file) ? say_unreadable(path, "read") : true;
+}
+
+static bool read_file(const char *path, size_t most, text *out)
+{
+    if (strcmp(path, "-") == 0)
+        return read_some(path, stdin, most, out);
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return say_unreadable(path, "open");
+    bool ok = read_some(path, file, most, out);
+    fclose(file);
+    return ok;
+}
+
+/* Past blanks and comments; NULL if the text ends before anything else comes. */
+static const char *first_word(const char *at, const char *end)
+{
+    while (at < end && strchr(" \t\r\n#", *at) && *at) {
+        if (*at++ != '#')
+            continue;
+        while (at < end && *at != '\n')
+            at++;
+    }
+    return at < end ? at : NULL;
+}
+
+bool file_kind_of(const char *path, file_kind *out)
+{
+    static const char graph[] = "graph";
+    text head = {0};
+    if (!read_file(path, 1 << 20, &head)) {
+        text_free(&head);
+        return false;
+    }
+    const char *s = text_string(&head), *word = first_word(s, s + head.length);
+    if (head.length >= 6 && memcmp(s, "\x93NUMPY", 6) == 0)
+        *out = FILE_NPY;
+    else if (head.length >= 4 && (memcmp(s, "PK\3\4", 4) == 0 || memcmp(s, "PK\5\6", 4) == 0))
+        *out = FILE_NPZ;
+    else if (word && strncmp(word, graph, strlen(graph)) == 0)
+        *out = FILE_GRAPH;
+    else
+        *out = FILE_OTHER;
+    text_free(&head);
+    return true;
+}
+
+bool read_graph(tern_ctx *ctx, const char *path, tern_graph **out)
+{
+    text all = {0};
+    bool ok = read_file(path, (size_t)MOST_BYTES + 1, &all);
+    if (ok && all.length > MOST_BYTES) {
+        fail("%s: larger than 1 GiB, which no graph is", source_name(path));
+        ok = false;
+    }
+    if (ok && tern_graph_parse(ctx, text_string(&all), all.length, out) != TERN_OK) {
+        fail_status(source_name(path));
+        ok = false;
+    }
+    text_free(&all);
+    return ok;
+}

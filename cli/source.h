@@ -1,0 +1,28 @@
+/* source.h - files that the program reads: what they are, by their content, and graphs from them. Each call that
+ * returns bool says what went wrong before it returns false. */
+#ifndef TERN_CLI_SOURCE_H
+#define TERN_CLI_SOURCE_H
+
+#include <stdbool.h>
+
+#include <tern/graph.h>
+
+#include "text.h"
+
+typedef enum file_kind {
+    FILE_NPY,
+    FILE_NPZ,
+    FILE_GRAPH, /* text that begins like a graph */
+    FILE_OTHER,
+} file_kind;
+
+/* Looks at the first bytes of a file. Comments at the start of a graph may be of any length. */
+bool file_kind_of(const char *path, file_kind *out);
+
+/* Reads and parses a graph; "-" is standard input. Messages name the file, line and column. */
+bool read_graph(tern_ctx *ctx, const char *path, tern_graph **out);
+
+/* How messages and reports call it: the path, or "standard input". */
+const char *source_name(const char *path);
+
+#endif

@@ -1,0 +1,363 @@
+/* story.c - a run in three acts: what was recorded, what it was compiled to, what was computed. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "ports.h"
+#include "run.h"
+#include "table.h"
+#include "term.h"
+#include "text.h"
+
+enum { MOST_LINES = 60, BAR = 24 };
+
+static void print_act(int number, const char *title, const char *summary)
+{
+    text line = {0};
+    int used = 2 + 3 + text_width(title) + 2 + text_width(summary) + 1;
+    text_repeat(&line, glyph_of(GLYPH_LINE), term_width() - used > 2 ? term_width() - used : 2);
+    printf("%s%s %d. %s%s  %s %s%s%s\n\n", on(STYLE_TITLE), glyph_of(GLYPH_LINE), number, title,
+           off(STYLE_TITLE), summary, on(STYLE_DIM), text_string(&line), off(STYLE_DIM));
+    text_free(&line);
+}
+
+static void print_more(int64_t more, const char *how)
+{
+    printf("  %s%s %" PRId64 " more (%s)%s\n", on(STYLE_DIM), glyph_of(GLYPH_ELLIPSIS), more, how,
+           off(STYLE_DIM));
+}
+
+/* ---- act one: the text form, in columns --------------------------------------------------------------------- */
+
+/* The first place of `what` outside quotes, or the end of the line. */
+static const char *find_plain(const char *line, const char *end, const char *what)
+{
+    bool quoted = false;
+    size_t length = strlen(what);
+    for (const char *at = line; at + length <= end; at++) {
+        if (!quoted && memcmp(at, what, length) == 0)
+            return at;
+        if (quoted && *at == '\\')
+            at++;
+        else if (*at == '"')
+            quoted = !quoted;
+    }
+    return end;
+}
+
+static void add_cell(table *t, const char *from, const char *to)
+{
+    char *raw = grab_string(from, (size_t)(to - from));
+    text safe = {0};
+    text_add_safe(&safe, raw);
+    table_add(t, text_string(&safe));
+    text_free(&safe);
+    free(raw);
+}
+
+static bool starts_with(const char *at, const char *end, const char *word)
+{
+    return (size_t)(end - at) >= strlen(word) && memcmp(at, word, strlen(word)) == 0;
+}
+
+/* The parts of a line, each from begin to end. */
+typedef struct part {
+    const char *from, *to;
+} part;
+
+typedef struct statement {
+    part results, call, data, types, origin;
+} statement;
+
+/* input "x" f32[2] {1, 2} */
+static void split_leaf(const char *from, const char *to, statement *out)
+{
+    const char *type = find_plain(from, to, " ");
+    if (type + 1 < to && type[1] == '"')
+        type = find_plain(type + 1, to, " ");
+    const char *end = type < to ? find_plain(type + 1, to, " ") : to;
+    out->call = (part){from, type};
+    out->types = (part){type < to ? type + 1 : to, end};
+    out->data = (part){end, to};
+}
+
+/* %y, %i = topk(%x) {k=4} : f32[4], i64[4] from "here" */
+static statement split(const char *from, const char *to)
+{
+    const char *call = find_plain(from, to, " = ");
+    const char *origin = find_plain(from, to, " from \"");
+    statement s = {.results = {from, call}, .origin = {to, to}, .data = {to, to}};
+    if (origin < to)
+        s.origin = (part){origin + strlen(" from \""), to - 1};
+    call = call < origin ? call + 3 : origin;
+    if (starts_with(call, to, "input ") || starts_with(call, to, "constant ") ||
+        starts_with(call, to, "state ")) {
+        split_leaf(call, origin, &s);
+        return s;
+    }
+    const char *type = find_plain(call, origin, " : ");
+    s.call = (part){call, type};
+    s.types = (part){type < origin ? type + 3 : origin, origin};
+    return s;
+}
+
+/* Takes the next piece of a list with ", " between them. */
+static part next_of(part *list)
+{
+    const char *end = find_plain(list->from, list->to, ", ");
+    part piece = {list->from, end};
+    list->from = end < list->to ? end + 2 : end;
+    return piece;
+}
+
+/* One row per result; the call stands in the first. */
+static void add_statement(table *t, const char *from, const char *to)
+{
+    statement s = split(from, to);
+    text call = {0};
+    text_add_n(&call, s.call.from, (size_t)(s.call.to - s.call.from));
+    text_add_n(&call, s.data.from, (size_t)(s.data.to - s.data.from));
+    for (bool first = true; first || s.results.from < s.results.to; first = false) {
+        part name = next_of(&s.results), type = next_of(&s.types);
+        add_cell(t, name.from, name.to);
+        add_cell(t, text_string(&call), text_string(&call) + call.length);
+        add_cell(t, type.from, type.to);
+        add_cell(t, s.origin.from, s.origin.to);
+        text_clear(&call);
+        s.origin.from = s.origin.to;
+    }
+    text_free(&call);
+}
+
+static void print_returns(const char *from, const char *to)
+{
+    static const table_column columns[] = {{"", false, false, STYLE_NONE}, {"", false, false, STYLE_NONE}};
+    const char *blank = find_plain(from, to, " ");
+    table t = table_make(columns, 2);
+    add_cell(&t, from, blank);
+    add_cell(&t, blank < to ? blank + 1 : to, to);
+    table_print(&t, 2, false);
+}
+
+static void print_statements(const char *printed)
+{
+    static const table_column columns[] = {{"", false, true, STYLE_NAME},
+                                           {"", false, true, STYLE_NONE},
+                                           {"", false, true, STYLE_NUMBER},
+                                           {"", false, false, STYLE_DIM}};
+    table t = table_make(columns, 4);
+    int64_t lines = 0;
+    part returns = {printed, printed};
+    for (const char *line = printed; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        const char *end = line + strcspn(line, "\n"), *from = line + strspn(line, " ");
+        if (*from == '%' && ++lines <= MOST_LINES)
+            add_statement(&t, from, end);
+        else if (starts_with(from, end, "return"))
+            returns = (part){from, end};
+    }
+    table_print(&t, 2, false);
+    if (lines > MOST_LINES)
+        print_more(lines - MOST_LINES, "tern graph print shows all");
+    print_returns(returns.from, returns.to);
+    putchar('\n');
+}
+
+static tern_status print_recorded(const graph_run *r)
+{
+    char *printed;
+    TERN_TRY(tern_graph_print(r->graph, &printed));
+    text summary = {0};
+    ports_add_counts(&summary, &r->graph_info);
+    print_act(1, "recorded", text_string(&summary));
+    print_statements(printed);
+    text_free(&summary);
+    tern_string_free(printed);
+    return TERN_OK;
+}
+
+/* ---- act two: the plan -------------------------------------------------------------------------------------- */
+
+/* "ref" for matmul__ref of matmul; other kernels by their whole name. */
+static const char *kernel_name(const tern_step_info *step)
+{
+    size_t n = strlen(step->op);
+    bool own = strncmp(step->kernel, step->op, n) == 0 && strncmp(step->kernel + n, "__", 2) == 0;
+    return own ? step->kernel + n + 2 : step->kernel;
+}
+
+/* One row per result; what belongs to the whole step stands in the first. */
+static void add_step(table *t, const tern_program *program, int number)
+{
+    char index[NUMBER_TEXT], threads[NUMBER_TEXT], flops[NUMBER_TEXT], bytes[NUMBER_TEXT];
+    tern_step_info step;
+    if (tern_program_step(program, number, &step) != TERN_OK)
+        return;
+    snprintf(index, sizeof index, "%d", number);
+    snprintf(threads, sizeof threads, "%d", step.threads);
+    const char *whole[] = {index,
+                           step.op,
+                           kernel_name(&step),
+                           threads,
+                           format_count(flops, step.flops),
+                           format_bytes(bytes, step.bytes)};
+    for (int i = 0; i < step.n_results; i++) {
+        tern_operand_info result;
+        if (tern_program_operand(program, number, step.n_operands + i, &result) != TERN_OK)
+            continue;
+        text name = {0}, type = {0};
+        text_add(&name, "%");
+        text_add_safe(&name, result.name);
+        text_add_type(&type, tern_dtype_name(result.port.dtype), result.port.rank, result.port.shape);
+        const char *row[] = {whole[0], whole[1], text_string(&name), text_string(&type),
+                             whole[2], whole[3], whole[4],           whole[5]};
+        for (int c = 0; c < 8; c++)
+            table_add(t, i == 0 || c == 2 || c == 3 ? row[c] : "");
+        text_free(&name);
+        text_free(&type);
+    }
+}
+
+static void print_compiled(const graph_run *r)
+{
+    static const table_column columns[] = {
+        {"#", true, false, STYLE_DIM},       {"op", false, true, STYLE_NONE},
+        {"result", false, true, STYLE_NAME}, {"type", false, true, STYLE_NUMBER},
+        {"kernel", false, true, STYLE_NONE}, {"threads", true, false, STYLE_NONE},
+        {"flops", true, false, STYLE_NONE},  {"bytes", true, false, STYLE_NONE},
+    };
+    char number[NUMBER_TEXT];
+    text summary = {0};
+    text_add_plural(&summary, r->info.steps, "step");
+    text_addf(&summary, " planned in %s: ", format_time(number, r->info.compile_ns));
+    text_addf(&summary, "%s flops, ", format_count(number, r->info.flops));
+    text_addf(&summary, "%s moved", format_bytes(number, r->info.bytes));
+    print_act(2, "compiled", text_string(&summary));
+    text_free(&summary);
+    table t = table_make(columns, 8);
+    for (int i = 0; i < r->info.steps && i < MOST_LINES; i++)
+        add_step(&t, r->program, i);
+    table_print(&t, 2, true);
+    if (r->info.steps > MOST_LINES)
+        print_more(r->info.steps - MOST_LINES, "--json lists all");
+    picture_print(r);
+    putchar('\n');
+}
+
+/* ---- act three: results and time ---------------------------------------------------------------------------- */
+
+static void add_bar(text *t, double share)
+{
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    int units = (int)(share * BAR * 8 + 0.5);
+    if (!term_utf8()) {
+        text_repeat(t, "#", (units + 4) / 8);
+        return;
+    }
+    text_repeat(t, "█", units / 8);
+    text_add(t, eighths[units % 8]);
+}
+
+typedef struct timing {
+    int step;
+    uint64_t ns;
+} timing;
+
+static int by_time(const void *a, const void *b)
+{
+    const timing *x = a, *y = b;
+    if (x->ns != y->ns)
+        return x->ns > y->ns ? -1 : 1;
+    return x->step - y->step;
+}
+
+/* In running order; the slowest ones only if there are many. */
+static void print_times(const graph_run *r)
+{
+    static const table_column columns[] = {
+        {"#", true, false, STYLE_DIM},     {"op", false, true, STYLE_NONE},
+        {"time", true, false, STYLE_NONE}, {"share", true, false, STYLE_NONE},
+        {"", false, false, STYLE_BAR},
+    };
+    enum { MOST_TIMES = 24 };
+    int n = r->info.steps;
+    timing *times = grab((size_t)n, sizeof *times);
+    uint64_t total = 0;
+    for (int i = 0; i < n; i++) {
+        times[i] = (timing){i, r->step_ns[i]};
+        total += r->step_ns[i];
+    }
+    if (n > MOST_TIMES)
+        qsort(times, (size_t)n, sizeof *times, by_time);
+    table t = table_make(columns, 5);
+    text bar = {0};
+    char number[NUMBER_TEXT];
+    for (int i = 0; i < n && i < MOST_TIMES; i++) {
+        tern_step_info step;
+        if (tern_program_step(r->program, times[i].step, &step) != TERN_OK)
+            continue;
+        double share = total > 0 ? (double)times[i].ns / (double)total : 0;
+        text_clear(&bar);
+        add_bar(&bar, share);
+        table_addf(&t, "%d", times[i].step);
+        table_add(&t, step.op);
+        table_add(&t, format_time(number, times[i].ns));
+        table_addf(&t, "%.1f %%", 100 * share);
+        table_add(&t, text_string(&bar));
+    }
+    table_print(&t, 2, true);
+    if (n > MOST_TIMES)
+        print_more(n - MOST_TIMES, "faster ones; --json lists all");
+    putchar('\n');
+    text_free(&bar);
+    free(times);
+}
+
+tern_status outputs_print(const graph_run *r)
+{
+    for (int i = 0; i < r->n_outputs; i++) {
+        tern_port port;
+        array_stats stats;
+        TERN_TRY(tern_program_output(r->program, i, &port));
+        TERN_TRY(array_measure(r->outputs[i], &stats));
+        text name = {0}, type = {0}, about = {0};
+        text_add_safe(&name, port.name);
+        array_add_type(&type, r->outputs[i]);
+        bool one = tern_numel(r->outputs[i]) == 1; /* statistics of one number would say it four times */
+        if (!one)
+            array_add_stats(&about, &stats);
+        else if (array_add_first(&about, r->outputs[i]) != TERN_OK)
+            text_clear(&about);
+        printf("%s%s%s%s  %s%s%s%s%s\n", i ? "\n" : "", on(STYLE_NAME), text_string(&name), off(STYLE_NAME),
+               on(STYLE_NUMBER), text_string(&type), off(STYLE_NUMBER), about.length ? "  " : "",
+               text_string(&about));
+        text_free(&name);
+        text_free(&type);
+        text_free(&about);
+        if (!one)
+            TERN_TRY(array_preview(r->outputs[i], 2));
+    }
+    return TERN_OK;
+}
+
+static tern_status print_computed(const graph_run *r)
+{
+    char number[NUMBER_TEXT];
+    text summary = {0};
+    text_add_plural(&summary, r->n_outputs, "output");
+    text_addf(&summary, " in %s on ", format_time(number, r->run_ns));
+    text_add_plural(&summary, tern_ctx_threads(r->ctx), "thread");
+    print_act(3, "computed", text_string(&summary));
+    text_free(&summary);
+    if (r->step_ns && r->info.steps > 0)
+        print_times(r);
+    return outputs_print(r);
+}
+
+tern_status story_print(const graph_run *r)
+{
+    TERN_TRY(print_recorded(r));
+    print_compiled(r);
+    return print_computed(r);
+}

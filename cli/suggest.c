@@ -1,0 +1,77 @@
+/* suggest.c - the nearest of some words, for those who misspelt one. */
+#include <stdio.h>
+#include <string.h>
+
+#include "args.h"
+
+enum { LONGEST = 63 };
+
+static int least_of(int a, int b, int c)
+{
+    int least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+/* Insertions, deletions, replacements and swaps of neighbours that lead from one word to the other. */
+static int distance(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b);
+    if (n > LONGEST || m > LONGEST)
+        return LONGEST;
+    int rows[3][LONGEST + 1]; /* row i % 3 belongs to the first i characters of a */
+    for (size_t j = 0; j <= m; j++)
+        rows[0][j] = (int)j;
+    for (size_t i = 1; i <= n; i++) {
+        int *row = rows[i % 3], *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= m; j++) {
+            row[j] = least_of(above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped && before[j - 2] + 1 < row[j])
+                row[j] = before[j - 2] + 1;
+        }
+    }
+    return rows[n % 3][m];
+}
+
+suggestion suggestion_for(const char *word)
+{
+    /* More than a third of the letters wrong is another word. */
+    size_t length = strlen(word);
+    int most = length < 3 ? 1 : length < 6 ? 2 : 3;
+    return (suggestion){.word = word, .distance = most + 1};
+}
+
+void suggestion_offer(suggestion *s, const char *candidate)
+{
+    size_t length = strlen(s->word);
+    int d = distance(s->word, candidate);
+    /* The beginning of a word means that word: "thr" for "threads". */
+    if (length >= 3 && strncmp(s->word, candidate, length) == 0)
+        d = 1;
+    if (d < s->distance && d < (int)strlen(candidate)) {
+        s->distance = d;
+        s->best = candidate;
+    }
+}
+
+const char *suggestion_text(const suggestion *s, const char *before, char *buffer, size_t room)
+{
+    buffer[0] = '\0';
+    if (s->best)
+        snprintf(buffer, room, "; did you mean '%s%s'?", before, s->best);
+    return buffer;
+}
+
+bool list_word(const char *list, int i, char *buffer, size_t room)
+{
+    while (i-- > 0) {
+        list += strcspn(list, " ");
+        list += strspn(list, " ");
+    }
+    size_t length = strcspn(list, " ");
+    if (length == 0)
+        return false;
+    snprintf(buffer, room, "%.*s", (int)length, list);
+    return true;
+}

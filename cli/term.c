@@ -1,0 +1,161 @@
+/* term.c - errors, colour, width and characters. */
+#include "term.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "text.h"
+
+static char command[64]; /* the command that messages name */
+static bool utf8, color, terminal;
+static int columns; /* 0 = nobody says */
+
+/* ---- errors ------------------------------------------------------------------------------------------------- */
+
+void term_set_command(const char *path)
+{
+    snprintf(command, sizeof command, "%s", path);
+}
+
+static void say(const char *format, va_list list, const char *tail)
+{
+    char message[4096];
+    vsnprintf(message, sizeof message, format, list);
+    text line = {0};
+    text_addf(&line, "tern: %s%s", command, command[0] ? ": " : "");
+    text_add_safe(&line, message);
+    text_addf(&line, "%s\n", tail);
+    fflush(stdout); /* what was said before comes before */
+    fputs(text_string(&line), stderr);
+    text_free(&line);
+}
+
+int fail(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    say(format, list, "");
+    va_end(list);
+    return EXIT_FAILED;
+}
+
+int fail_usage(const char *format, ...)
+{
+    char tail[128];
+    snprintf(tail, sizeof tail, " (see 'tern %s%s--help')", command, command[0] ? " " : "");
+    va_list list;
+    va_start(list, format);
+    say(format, list, tail);
+    va_end(list);
+    return EXIT_USAGE;
+}
+
+int fail_status(const char *subject)
+{
+    return fail("%s%s%s", subject ? subject : "", subject ? ": " : "", tern_last_error());
+}
+
+void warn(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    say(format, list, "");
+    va_end(list);
+}
+
+int term_finish(int code)
+{
+    int problem = 0;
+    if (fflush(stdout) != 0 || ferror(stdout))
+        problem = errno ? errno : EIO;
+    if (fclose(stdout) != 0 && !problem)
+        problem = errno; /* some file systems report a full disk only here */
+    if (!problem)
+        return code;
+    if (problem != EPIPE) /* a reader that has gone has seen enough */
+        fprintf(stderr, "tern: cannot write to standard output: %s\n", strerror(problem));
+    return EXIT_FAILED;
+}
+
+/* ---- the terminal ------------------------------------------------------------------------------------------- */
+
+static int read_columns(void)
+{
+    const char *set = getenv("COLUMNS");
+    if (set && *set) {
+        char *end;
+        long value = strtol(set, &end, 10);
+        if (*end == '\0' && value > 0 && value < 10000)
+            return (int)value;
+    }
+    struct winsize size;
+    if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    return 0;
+}
+
+void term_init(void)
+{
+    signal(SIGPIPE, SIG_DFL); /* a parent may have it ignored; a closed pipe ends the program, quietly */
+    setlocale(LC_CTYPE, "");  /* characters only: numbers keep their point */
+    const char *charset = nl_langinfo(CODESET);
+    utf8 = charset && (strcmp(charset, "UTF-8") == 0 || strcmp(charset, "utf8") == 0);
+    terminal = isatty(STDOUT_FILENO);
+    columns = read_columns();
+    term_set_color(COLOR_AUTO);
+}
+
+void term_set_color(color_when when)
+{
+    const char *no = getenv("NO_COLOR"), *kind = getenv("TERM");
+    bool wanted = terminal && !(no && *no) && !(kind && strcmp(kind, "dumb") == 0);
+    color = when == COLOR_ALWAYS || (when == COLOR_AUTO && wanted);
+}
+
+bool term_utf8(void)
+{
+    return utf8;
+}
+
+int term_width(void)
+{
+    enum { LEAST = 80, MOST = 160 };
+    return columns < LEAST ? LEAST : columns > MOST ? MOST : columns;
+}
+
+bool term_is_wide(void)
+{
+    return columns == 0;
+}
+
+const char *on(style s)
+{
+    static const char *const codes[STYLE_COUNT] = {
+        [STYLE_NONE] = "",         [STYLE_BOLD] = "\033[1m",       [STYLE_DIM] = "\033[2m",
+        [STYLE_TITLE] = "\033[1m", [STYLE_NAME] = "\033[36m",      [STYLE_NUMBER] = "\033[33m",
+        [STYLE_BAR] = "\033[32m",  [STYLE_OTHER_BAR] = "\033[34m",
+    };
+    return color ? codes[s] : "";
+}
+
+const char *off(style s)
+{
+    return color && s != STYLE_NONE ? "\033[0m" : "";
+}
+
+const char *glyph_of(glyph g)
+{
+    static const char *const glyphs[GLYPH_COUNT][2] = {
+        [GLYPH_LINE] = {"-", "─"}, [GLYPH_ELLIPSIS] = {"...", "…"}, [GLYPH_DOT] = {".", "·"},
+        [GLYPH_FULL] = {"#", "█"}, [GLYPH_LIGHT] = {":", "░"},      [GLYPH_ARROW] = {"->", "→"},
+    };
+    return glyphs[g][utf8];
+}

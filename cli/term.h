@@ -1,0 +1,76 @@
+/* term.h - where the program's words go: exit codes, errors, colour, width and the characters a terminal has. */
+#ifndef TERN_CLI_TERM_H
+#define TERN_CLI_TERM_H
+
+#include <stdbool.h>
+
+#include <tern/export.h>
+#include <tern/status.h>
+
+/* Exit codes: docs/cli.md states them, and so does every --help. */
+enum {
+    EXIT_DONE = 0,   /* the work was done                                                     */
+    EXIT_FAILED = 1, /* it was not: a file, a graph, a run or a write failed                  */
+    EXIT_USAGE = 2,  /* the command line is wrong as it stands; nothing was read or written   */
+};
+
+/* ---- errors: one line on stderr, "tern: graph run: ..." ------------------------------------------------------ */
+
+/* The command that messages name from now on, such as "graph run". */
+void term_set_command(const char *path);
+
+/* Each returns the exit code, so that a command can `return fail(...)`. */
+int fail(const char *format, ...) TERN_PRINTF(1, 2);
+int fail_usage(const char *format, ...) TERN_PRINTF(1, 2); /* adds where help is */
+int fail_status(const char *subject); /* tern_last_error(), after "subject: " unless NULL */
+
+/* A remark on stderr that is not a failure. */
+void warn(const char *format, ...) TERN_PRINTF(1, 2);
+
+/* Called last: everything written to stdout has arrived, or the exit code says otherwise. */
+int term_finish(int code);
+
+/* ---- the terminal -------------------------------------------------------------------------------------------- */
+
+typedef enum color_when {
+    COLOR_AUTO, /* on a terminal, unless $NO_COLOR is set or $TERM is dumb */
+    COLOR_ALWAYS,
+    COLOR_NEVER,
+} color_when;
+
+void term_init(void); /* once, at the start */
+void term_set_color(color_when when);
+
+bool term_utf8(void);
+int term_width(void);    /* for pictures: at least 80 */
+bool term_is_wide(void); /* tables need not be fitted: no terminal, and no $COLUMNS, limits them */
+
+typedef enum style {
+    STYLE_NONE,
+    STYLE_BOLD,
+    STYLE_DIM,
+    STYLE_TITLE,
+    STYLE_NAME, /* of a value, op or file */
+    STYLE_NUMBER,
+    STYLE_BAR,
+    STYLE_OTHER_BAR, /* beside the first */
+    STYLE_COUNT
+} style;
+
+/* Escape sequences that begin and end a style; "" without colour. */
+const char *on(style s);
+const char *off(style s);
+
+/* Characters outside ASCII, or what stands for them. */
+typedef enum glyph {
+    GLYPH_LINE,     /* ─ */
+    GLYPH_ELLIPSIS, /* … */
+    GLYPH_DOT,      /* · */
+    GLYPH_FULL,     /* █ */
+    GLYPH_LIGHT,    /* ░ */
+    GLYPH_ARROW,    /* → */
+    GLYPH_COUNT
+} glyph;
+const char *glyph_of(glyph g);
+
+#endif

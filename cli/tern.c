@@ -1,0 +1,51 @@
+/* tern.c - the program: its verbs, and what `tern` alone does. */
+#include <stdio.h>
+#include <string.h>
+
+#include <tern/log.h>
+
+#include "args.h"
+#include "commands.h"
+#include "term.h"
+
+static const command *const verbs[] = {
+    &cmd_graph, &cmd_inspect, &cmd_list, &cmd_devices, &cmd_version, &cmd_completion, &cmd_help, NULL,
+};
+
+static const option options[] = {
+    {"version", 'V', NULL, NULL, "print the version"},
+    {0},
+};
+
+static int run_program(const args *a)
+{
+    return args_has(a, "version") ? cmd_version.run(a) : print_help(&program, "");
+}
+
+const command program = {
+    .name = "tern",
+    .operands = "",
+    .summary = "Tern: a tensor runtime and graph compiler for ternary models.",
+    .options = options,
+    .examples = "tern graph run examples/graphs/bitlinear.tern --show\n"
+                "tern graph run mlp.tern --input x=x.npy --output y=y.npy\n"
+                "tern inspect weights.npz\n"
+                "tern list ops matmul",
+    .verbs = verbs,
+    .run = run_program,
+};
+
+/* What the library has to say besides results: on stderr, in its own words. May be called by several threads. */
+static void print_log(void *user, tern_log_level level, const char *message)
+{
+    (void)user;
+    fprintf(stderr, "tern: %s: %s\n", level == TERN_LOG_ERROR ? "error" : "warning", message);
+}
+
+int main(int argc, char **argv)
+{
+    term_init();
+    tern_log_set(TERN_LOG_WARN, print_log, NULL);
+    int code = args_dispatch(argc > 0 ? argc - 1 : 0, argv + (argc > 0));
+    return term_finish(code);
+}

@@ -1,0 +1,245 @@
+/* text.c - text that grows, and numbers as people read them. */
+#include "text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "term.h"
+
+/* ---- memory ------------------------------------------------------------------------------------------------- */
+
+static void *or_die(void *block)
+{
+    if (block)
+        return block;
+    fputs("tern: out of memory\n", stderr);
+    exit(EXIT_FAILED);
+}
+
+void *grab(size_t count, size_t bytes_each)
+{
+    return or_die(calloc(count ? count : 1, bytes_each ? bytes_each : 1));
+}
+
+void *grab_more(void *block, size_t count, size_t bytes_each)
+{
+    if (bytes_each && count > SIZE_MAX / bytes_each)
+        return or_die(NULL);
+    size_t bytes = count * bytes_each;
+    return or_die(realloc(block, bytes > 0 ? bytes : 1));
+}
+
+char *grab_string(const char *string, size_t length)
+{
+    char *copy = grab(length + 1, 1);
+    memcpy(copy, string, length);
+    return copy;
+}
+
+/* ---- text --------------------------------------------------------------------------------------------------- */
+
+static void make_room(text *t, size_t more)
+{
+    if (more >= SIZE_MAX / 2 - t->length)
+        or_die(NULL);
+    size_t need = t->length + more + 1;
+    if (need <= t->capacity)
+        return;
+    t->capacity = need > 2 * t->capacity ? need : 2 * t->capacity;
+    t->data = grab_more(t->data, t->capacity, 1);
+}
+
+void text_add_n(text *t, const char *string, size_t length)
+{
+    make_room(t, length);
+    memcpy(t->data + t->length, string, length);
+    t->length += length;
+    t->data[t->length] = '\0';
+}
+
+void text_add(text *t, const char *string)
+{
+    text_add_n(t, string, strlen(string));
+}
+
+void text_addf(text *t, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int length = vsnprintf(NULL, 0, format, list);
+    va_end(list);
+    if (length < 0)
+        return; /* no format of ours can fail */
+    make_room(t, (size_t)length);
+    va_start(list, format);
+    vsnprintf(t->data + t->length, (size_t)length + 1, format, list);
+    va_end(list);
+    t->length += (size_t)length;
+}
+
+void text_repeat(text *t, const char *string, int times)
+{
+    for (int i = 0; i < times; i++)
+        text_add(t, string);
+}
+
+void text_clear(text *t)
+{
+    t->length = 0;
+    if (t->data)
+        t->data[0] = '\0';
+}
+
+void text_free(text *t)
+{
+    free(t->data);
+    *t = (text){0};
+}
+
+const char *text_string(const text *t)
+{
+    return t->data ? t->data : "";
+}
+
+/* ---- UTF-8 -------------------------------------------------------------------------------------------------- */
+
+/* Length of the character at `s`, and its number; 0 if the bytes are not UTF-8. */
+static size_t decode(const char *s, uint32_t *out)
+{
+    const unsigned char *u = (const unsigned char *)s;
+    if (u[0] < 0x80) {
+        *out = u[0];
+        return 1;
+    }
+    size_t n = u[0] >= 0xf0 ? 4 : u[0] >= 0xe0 ? 3 : 2;
+    if (u[0] < 0xc2 || u[0] > 0xf4)
+        return 0;
+    uint32_t c = u[0] & (0x7fu >> n);
+    for (size_t i = 1; i < n; i++) {
+        if ((u[i] & 0xc0) != 0x80)
+            return 0;
+        c = c << 6 | (u[i] & 0x3f);
+    }
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+        return 0;
+    *out = c;
+    return n;
+}
+
+size_t text_character(const char *string)
+{
+    uint32_t c;
+    return decode(string, &c);
+}
+
+void text_add_safe(text *t, const char *string)
+{
+    while (*string) {
+        uint32_t c = 0;
+        size_t n = decode(string, &c);
+        bool plain = n == 1 ? c >= 0x20 && c != 0x7f : n > 1 && c >= 0xa0 && term_utf8();
+        if (plain)
+            text_add_n(t, string, n);
+        else
+            text_add(t, "?");
+        string += n ? n : 1;
+    }
+}
+
+int text_width(const char *string)
+{
+    int columns = 0;
+    for (; *string; string++)
+        columns += ((unsigned char)*string & 0xc0) != 0x80;
+    return columns;
+}
+
+size_t text_cut(const char *string, int columns)
+{
+    const char *at = string;
+    for (; *at; at++)
+        if (((unsigned char)*at & 0xc0) != 0x80 && columns-- == 0)
+            break;
+    return (size_t)(at - string);
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------ */
+
+/* Three digits that say something: 1.23, 12.3, 123. */
+static char *scaled(char buffer[NUMBER_TEXT], double value, const char *unit)
+{
+    int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    snprintf(buffer, NUMBER_TEXT, "%.*f %s", decimals, value, unit);
+    return buffer;
+}
+
+char *format_bytes(char buffer[NUMBER_TEXT], uint64_t bytes)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    if (bytes < 1024) {
+        snprintf(buffer, NUMBER_TEXT, "%" PRIu64 " B", bytes);
+        return buffer;
+    }
+    double value = (double)bytes / 1024;
+    size_t unit = 0;
+    for (; value >= 1023.5 && unit < 5; unit++)
+        value /= 1024;
+    return scaled(buffer, value, units[unit]);
+}
+
+char *format_count(char buffer[NUMBER_TEXT], uint64_t count)
+{
+    static const char *const units[] = {"k", "M", "G", "T", "P", "E"};
+    if (count < 1000) {
+        snprintf(buffer, NUMBER_TEXT, "%" PRIu64, count);
+        return buffer;
+    }
+    double value = (double)count / 1000;
+    size_t unit = 0;
+    for (; value >= 999.5 && unit < 5; unit++)
+        value /= 1000;
+    return scaled(buffer, value, units[unit]);
+}
+
+char *format_time(char buffer[NUMBER_TEXT], uint64_t ns)
+{
+    double value = (double)ns;
+    if (ns < 1000) {
+        snprintf(buffer, NUMBER_TEXT, "%" PRIu64 " ns", ns);
+        return buffer;
+    }
+    if (value < 999.5e3)
+        return scaled(buffer, value / 1e3, term_utf8() ? "µs" : "us");
+    if (value < 999.5e6)
+        return scaled(buffer, value / 1e6, "ms");
+    return scaled(buffer, value / 1e9, "s");
+}
+
+char *format_double(char buffer[NUMBER_TEXT], double value)
+{
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(buffer, NUMBER_TEXT, "%.*g", digits, value);
+        if (isnan(value) || strtod(buffer, NULL) == value)
+            break;
+    }
+    return buffer;
+}
+
+void text_add_plural(text *t, int64_t count, const char *noun)
+{
+    text_addf(t, "%" PRId64 " %s%s", count, noun, count == 1 ? "" : "s");
+}
+
+void text_add_type(text *t, const char *dtype, int rank, const int64_t *shape)
+{
+    text_addf(t, "%s[", dtype);
+    for (int i = 0; i < rank; i++)
+        text_addf(t, "%s%" PRId64, i ? "," : "", shape[i]);
+    text_add(t, "]");
+}

@@ -1,0 +1,56 @@
+/* text.h - text that grows, and numbers as people read them. Running out of memory ends the program with a line. */
+#ifndef TERN_CLI_TEXT_H
+#define TERN_CLI_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tern/export.h>
+
+/* malloc, realloc and strdup that do not return NULL. Free with free(). */
+void *grab(size_t count, size_t bytes_each);
+void *grab_more(void *block, size_t count, size_t bytes_each);
+char *grab_string(const char *text, size_t length);
+
+/* Zeroed = empty. `data` is terminated once anything was added, else NULL. */
+typedef struct text {
+    char *data;
+    size_t length, capacity;
+} text;
+
+void text_add(text *t, const char *string);
+void text_add_n(text *t, const char *string, size_t length);
+void text_addf(text *t, const char *format, ...) TERN_PRINTF(2, 3);
+void text_repeat(text *t, const char *string, int times);
+void text_clear(text *t); /* empty again; keeps its memory */
+void text_free(text *t);
+const char *text_string(const text *t); /* "" if empty */
+
+/* Appends text from a file or a user, harmless on a terminal: control characters and bytes that are not UTF-8
+ * become '?'. */
+void text_add_safe(text *t, const char *string);
+
+/* Bytes of the UTF-8 character at the start of `string`; 0 if they are none. */
+size_t text_character(const char *string);
+
+/* Columns that UTF-8 text takes on a terminal, one for each character. */
+int text_width(const char *string);
+/* Bytes of its first `columns` characters. */
+size_t text_cut(const char *string, int columns);
+
+enum { NUMBER_TEXT = 40 };
+
+/* Each fills `buffer` and returns it. */
+char *format_bytes(char buffer[NUMBER_TEXT], uint64_t bytes); /* 512 B, 1.5 KiB */
+char *format_count(char buffer[NUMBER_TEXT], uint64_t count); /* 512, 1.5 k, 2.1 M */
+char *format_time(char buffer[NUMBER_TEXT], uint64_t ns);     /* 812 ns, 1.2 ms */
+char *format_double(char buffer[NUMBER_TEXT], double value);  /* the shortest that reads back as the same */
+
+/* Joins with the right word: "1 node", "2 nodes". */
+void text_add_plural(text *t, int64_t count, const char *noun);
+
+/* f32[2,3] */
+void text_add_type(text *t, const char *dtype, int rank, const int64_t *shape);
+
+#endif
