@@ -173,7 +173,7 @@ static void credit_share(tern_pool *pool, tern__pool_front *front, size_t bytes)
 {
     uint64_t current = 0;
     for (int i = 0; i < TERN__POOL_FRONTS; i++)
-        current += pool->fronts[i].bytes;
+        current += pool->fronts[i].granted - pool->fronts[i].credit;
     if (!front->active) {
         front->active = true;
         pool->active++;
@@ -181,9 +181,12 @@ static void credit_share(tern_pool *pool, tern__pool_front *front, size_t bytes)
     if (current + bytes > pool->peak)
         pool->peak = current + bytes;
     uint64_t left = pool->peak - current - bytes, share = left / pool->active;
-    for (int i = 0; i < TERN__POOL_FRONTS; i++)
-        pool->fronts[i].credit = pool->fronts[i].active ? share : 0;
-    front->credit = left - share * (pool->active - 1) + bytes;
+    for (int i = 0; i < TERN__POOL_FRONTS; i++) {
+        tern__pool_front *f = &pool->fronts[i];
+        uint64_t in_use = f->granted - f->credit;
+        f->credit = !f->active ? 0 : f != front ? share : left - share * (pool->active - 1) + bytes;
+        f->granted = in_use + f->credit;
+    }
 }
 
 /* Locks `front` with credit for `bytes` more. The pool's lock is held. */
@@ -202,19 +205,6 @@ static void lock_with_credit(tern_pool *pool, tern__pool_front *front, size_t by
     }
 }
 
-static inline void count_get(tern__pool_front *front, size_t bytes)
-{
-    front->credit -= bytes;
-    front->bytes += bytes;
-}
-
-static inline void count_put(tern__pool_front *front, size_t bytes)
-{
-    front->credit += bytes;
-    front->bytes -= bytes;
-    front->returns++;
-}
-
 /* ---- stacks ---- */
 
 static inline uint8_t *hint_of(tern__pool_front *front, unsigned index, uint16_t tag)
@@ -223,12 +213,14 @@ static inline uint8_t *hint_of(tern__pool_front *front, unsigned index, uint16_t
 }
 
 /* There is room. */
-static inline void stack_push(tern__pool_front *front, unsigned index, const tern__pool_cached *entry)
+static inline void stack_push(tern__pool_front *front, unsigned index, const tern__pool_cached *entry,
+                              uint16_t tag)
 {
     unsigned count = front->counts[index];
     front->stacks[index][count] = *entry;
     front->counts[index] = (uint8_t)(count + 1);
-    *hint_of(front, index, entry->tag) = (uint8_t)count;
+    if (tag != 0)
+        *hint_of(front, index, tag) = (uint8_t)count;
 }
 
 /* Pops the entry last used with the same tag, if the hint or the newest few know one, or the top. The stack
@@ -238,17 +230,17 @@ static inline tern__pool_cached stack_pop(tern__pool_front *front, unsigned inde
     tern__pool_cached *stack = front->stacks[index];
     unsigned top = --front->counts[index];
     tern__pool_cached entry = stack[top];
-    if (tag == TERN__POOL_TAG_NONE || entry.tag == tag)
+    if (tag == 0 || *entry.tag_at == tag)
         return entry;
     unsigned at = *hint_of(front, index, tag);
-    for (unsigned looks = 0; at >= top || stack[at].tag != tag; looks++) {
+    for (unsigned looks = 0; at >= top || *stack[at].tag_at != tag; looks++) {
         if (looks == KEY_LOOKS || looks == top)
             return entry;
         at = top - 1 - looks;
     }
     tern__pool_cached found = stack[at];
     stack[at] = entry;
-    *hint_of(front, index, entry.tag) = (uint8_t)at;
+    *hint_of(front, index, *entry.tag_at) = (uint8_t)at;
     return found;
 }
 
@@ -256,12 +248,10 @@ static inline tern__pool_cached stack_pop(tern__pool_front *front, unsigned inde
 static void entry_give(tern_pool *pool, const tern__pool_cached *entry)
 {
     tern__pool_unit *unit = tern__pool_unit_of(pool, entry->block);
-    if (unit->kind == TERN__POOL_SMALL) {
+    if (unit->kind == TERN__POOL_SMALL)
         tern__pool_slab_give(pool, unit->small.slab, entry->block);
-    } else {
-        unit->tag = entry->tag;
+    else
         tern__pool_large_give(pool, unit);
-    }
 }
 
 /* Returns the `count` oldest entries of a stack. The pool's and the front's locks are held. */
@@ -370,7 +360,7 @@ static __attribute__((noinline)) tern_status get_slow(tern_pool *pool, unsigned 
         }
     }
     lock_with_credit(pool, front, bytes);
-    count_get(front, bytes);
+    front->credit -= bytes;
     front->misses += fresh;
     front->hits += !fresh;
     if (index < pool->small_classes && cached) {
@@ -383,7 +373,7 @@ static __attribute__((noinline)) tern_status get_slow(tern_pool *pool, unsigned 
     tern__pool_front_unlock(front);
     pthread_mutex_unlock(&pool->lock);
 
-    *entry.tag_at = tag;
+    *entry.tag_at = tag | TERN__POOL_IN_USE;
     TERN__POOL_UNPOISON(entry.block, bytes);
     *out = entry.block;
     return TERN_OK;
@@ -415,14 +405,15 @@ tern_status tern_pool_get(tern_pool *pool, size_t bytes, uint64_t key, void **ou
     if (TERN__UNLIKELY(raise)) {
         /* Alone in the pool, the front knows what is in use and raises the peak itself. */
         pool->peak += block_bytes - front->credit;
+        front->granted += block_bytes - front->credit;
         front->credit = block_bytes;
     }
     tern__pool_cached entry = stack_pop(front, index, tag);
-    count_get(front, block_bytes);
+    front->credit -= block_bytes;
     front->hits++;
     tern__pool_front_unlock(front);
 
-    *entry.tag_at = tag;
+    *entry.tag_at = tag | TERN__POOL_IN_USE;
     TERN__POOL_UNPOISON(entry.block, block_bytes);
     *out = entry.block;
     return TERN_OK;
@@ -451,11 +442,12 @@ static __attribute__((noinline)) void put_slow(tern_pool *pool, unsigned index,
     size_t bytes = tern__pool_class_bytes(index);
     pthread_mutex_lock(&pool->lock);
     lock_with_credit(pool, front, 0);
-    count_put(front, bytes);
+    front->credit += bytes;
+    front->returns++;
     if (index < TERN__POOL_CACHED) {
         if (front->counts[index] == TERN__POOL_STACK)
             stack_flush(pool, front, index, TERN__POOL_STACK / 2);
-        stack_push(front, index, entry);
+        stack_push(front, index, entry, *entry->tag_at);
     } else {
         entry_give(pool, entry);
     }
@@ -469,15 +461,16 @@ void tern_pool_put(tern_pool *pool, void *block)
         return;
     tern__pool_unit *unit;
     uint16_t *tag_at = tag_of_block(pool, block, &unit);
-    if (TERN__UNLIKELY(tag_at == NULL || *tag_at == 0)) {
+    if (TERN__UNLIKELY(tag_at == NULL || (*tag_at & TERN__POOL_IN_USE) == 0)) {
         tern__log(TERN_LOG_ERROR,
                   "pool: put of %p ignored: it is not a block in use of this pool (returned twice?)", block);
         return;
     }
-    tern__pool_cached entry = {.block = block, .tag_at = tag_at, .tag = *tag_at};
+    uint16_t tag = *tag_at & (uint16_t)~TERN__POOL_IN_USE;
+    tern__pool_cached entry = {.block = block, .tag_at = tag_at};
     unsigned index = unit->class_index;
     size_t block_bytes = tern__pool_class_bytes(index);
-    *tag_at = 0;
+    *tag_at = tag;
     TERN__POOL_POISON(block, block_bytes);
     if (TERN__UNLIKELY(index >= TERN__POOL_CACHED)) {
         put_slow(pool, index, &entry);
@@ -490,8 +483,9 @@ void tern_pool_put(tern_pool *pool, void *block)
         put_slow(pool, index, &entry);
         return;
     }
-    stack_push(front, index, &entry);
-    count_put(front, block_bytes);
+    stack_push(front, index, &entry, tag);
+    front->credit += block_bytes;
+    front->returns++;
     tern__pool_front_unlock(front);
 }
 
@@ -501,5 +495,6 @@ size_t tern_pool_block_bytes(const tern_pool *pool, const void *block)
     if (pool == NULL || block == NULL)
         return 0;
     const uint16_t *tag_at = tag_of_block(pool, block, &unit);
-    return tag_at == NULL || *tag_at == 0 ? 0 : tern__pool_class_bytes(unit->class_index);
+    return tag_at == NULL || (*tag_at & TERN__POOL_IN_USE) == 0 ? 0
+                                                                : tern__pool_class_bytes(unit->class_index);
 }

@@ -67,7 +67,7 @@ struct tern__pool_unit {
     uint32_t units;       /* length of this block */
     uint32_t before;      /* length of the block before it, 0 at the start of the region */
     uint16_t region;      /* tern_pool.regions[region] */
-    uint16_t tag;         /* large: 0 = not in use, else of which key; free: of its last use */
+    uint16_t tag;         /* large, free: see tags below */
     uint16_t class_index; /* large, small */
     uint16_t kind;        /* tern__pool_kind */
     union {
@@ -76,7 +76,7 @@ struct tern__pool_unit {
         } link;
         struct {
             tern__pool_slab *slab;
-            uint16_t *tags; /* (64) small: as `tag`, for the block that starts at each cache line */
+            uint16_t *tags; /* (64) small: of the block that starts at each cache line */
         } small;
     };
 };
@@ -113,20 +113,19 @@ struct tern__pool_slab {
 /* A free block in a front, or one on its way to the caller. */
 typedef struct tern__pool_cached {
     void *block;
-    uint16_t *tag_at; /* where its tag is kept while it is in use */
-    uint16_t tag;     /* of its last use */
+    uint16_t *tag_at; /* where its tag is kept */
 } tern__pool_cached;
 
-/* Counters are per front: allocations = hits + misses, and current bytes is the sum of `bytes` over the
- * fronts (one alone may be "negative": a block may return through another front). `credit` is how many bytes
- * this front may hand out before the pool could pass its recorded peak: always, sum of credits + current =
- * peak. So the peak is exact although no counter is shared. */
+/* Counters are per front; allocations = hits + misses. The pool's peak is shared out among the fronts:
+ * `granted` is a front's share and `credit` what is left of it, so that it has granted - credit bytes in use
+ * (which may be "negative": a block may return through another front). The sum of `granted` is the peak, the
+ * sum of `credit` what could be handed out without passing it. So both current bytes and peak are exact
+ * although the fronts share no counter; when one runs out of credit, the shares are drawn anew. */
 typedef struct tern__pool_front {
     alignas(128) _Atomic(uint32_t) lock;
     bool active; /* has been used; inactive ones have no credit */
-    uint64_t credit;
+    uint64_t granted, credit;
     uint64_t hits, misses, returns;
-    uint64_t bytes;
     uint8_t counts[TERN__POOL_CACHED];
     uint8_t hints[TERN__POOL_HINTS]; /* by class and tag: where in the stack such a block was put last */
     tern__pool_cached stacks[TERN__POOL_CACHED][TERN__POOL_STACK]; /* the last returned at the top */
@@ -136,7 +135,7 @@ struct tern_pool {
     tern_pool_options options; /* with the defaults filled in */
     unsigned small_classes;    /* classes below this are small */
     size_t pool_bytes;         /* of this description, in whole pages */
-    _Atomic(uint64_t) refs;     /* the creator's and those of tern__pool_retain */
+    _Atomic(uint64_t) refs;    /* the creator's and those of tern__pool_retain */
 
     pthread_mutex_t lock;
     tern__pool_region **regions; /* entries may be NULL */
@@ -183,14 +182,15 @@ static inline unsigned tern__pool_bin_of(size_t units)
     return tern__pool_class_bytes(index) > bytes ? index - 1 : index;
 }
 
-/* ---- tags: a key in 16 bits. Two keys may share one; then a block is merely less warm than hoped ---- */
+/* ---- tags: the key of a block's last use in 15 bits, and whether it is in use. Two keys may share a tag;
+ * then a block is merely less warm than hoped ---- */
 
-enum { TERN__POOL_TAG_NONE = 1 }; /* in use without a key; 0 is not in use */
+enum { TERN__POOL_IN_USE = 1 };
 
+/* Of a free block that was used with this key; 0 without a key. */
 static inline uint16_t tern__pool_tag_of(uint64_t key)
 {
-    uint64_t folded = key ^ key >> 15 ^ key >> 30 ^ key >> 45 ^ key >> 60;
-    return (uint16_t)(folded << 1 | TERN__POOL_TAG_NONE);
+    return (uint16_t)((key ^ key >> 15 ^ key >> 30 ^ key >> 45 ^ key >> 60) << 1);
 }
 
 /* ---- addresses ---- */

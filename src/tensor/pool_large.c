@@ -96,7 +96,7 @@ static tern__pool_unit *bin_best(const tern_pool *pool, unsigned bin, size_t uni
     for (tern__pool_unit *unit = pool->bins[bin]; unit != NULL && looks-- > 0; unit = unit->link.next) {
         if (unit->units < units)
             continue;
-        if (unit->units == units && (tag == TERN__POOL_TAG_NONE || unit->tag == tag))
+        if (unit->units == units && (tag == 0 || unit->tag == tag))
             return unit;
         if (best == NULL || unit->units < best->units)
             best = unit;

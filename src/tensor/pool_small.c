@@ -89,7 +89,7 @@ static tern__pool_slab *describe(unsigned index, size_t bytes)
 tern__pool_result tern__pool_slab_add(tern_pool *pool, unsigned index, bool least)
 {
     size_t bytes = tern__pool_slab_bytes(pool, index, least);
-    tern__pool_unit *head = tern__pool_large_take(pool, bytes >> TERN__POOL_UNIT_SHIFT, TERN__POOL_TAG_NONE);
+    tern__pool_unit *head = tern__pool_large_take(pool, bytes >> TERN__POOL_UNIT_SHIFT, 0);
     if (head == NULL)
         return TERN__POOL_NO_ROOM;
     tern__pool_slab *slab = describe(index, bytes);

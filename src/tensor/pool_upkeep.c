@@ -18,7 +18,7 @@ void tern_pool_get_stats(const tern_pool *pool, tern_pool_stats *out)
         sum.deallocations += front->returns;
         sum.hits += front->hits;
         sum.misses += front->misses;
-        sum.current_bytes += front->bytes;
+        sum.current_bytes += front->granted - front->credit;
     }
     sum.peak_bytes = pool->peak;
     tern__pool_unlock_all(locked);

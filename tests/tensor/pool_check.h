@@ -148,7 +148,8 @@ static inline const char *pool_check_slabs(const tern_pool *pool, pool_sums *sum
             bool here = slab->bits[i / 64] >> i % 64 & 1;
             bits += here;
             POOL_EXPECT(!here || i / 64 >= slab->hint);
-            POOL_EXPECT(!here || slab->tags[i * slab->block_bytes / TERN__POOL_LINE] == 0);
+            POOL_EXPECT(!here ||
+                        (slab->tags[i * slab->block_bytes / TERN__POOL_LINE] & TERN__POOL_IN_USE) == 0);
         }
         POOL_EXPECT(bits == slab->free && slab->listed == (slab->free > 0));
         POOL_EXPECT(slab->block_bytes == tern__pool_class_bytes(slab->class_index));
@@ -176,12 +177,12 @@ static inline const char *pool_check_fronts(const tern_pool *pool, const pool_su
             POOL_EXPECT(front->counts[index] <= TERN__POOL_STACK);
             for (unsigned j = 0; j < front->counts[index]; j++) {
                 const tern__pool_cached *entry = &front->stacks[index][j];
-                POOL_EXPECT(*entry->tag_at == 0);
+                POOL_EXPECT((*entry->tag_at & TERN__POOL_IN_USE) == 0);
                 POOL_EXPECT(tern__pool_unit_of(pool, entry->block)->class_index == index);
             }
             cached += front->counts[index] * tern__pool_class_bytes(index);
         }
-        current += front->bytes;
+        current += front->granted - front->credit;
         credit += front->credit;
         active += front->active;
         POOL_EXPECT(front->active || front->credit == 0);

@@ -1,0 +1,127 @@
+/* bench_json.h - what every benchmark program does with its results: a table on the screen, rows in a file.
+ *
+ * A benchmark is started with `--rows FILE` (one JSON object per line, for scripts/run-bench.sh, which
+ * merges the programs' rows into bench.json) or `--json FILE` (the same rows as an array), or neither. A row
+ * is {"name", "value", "unit", "better": "higher" or "lower", "detail"}. What could not be measured has no
+ * row.
+ *
+ *     bench_output out;
+ *     if (!bench_open(&out, &argc, argv))
+ *         return 2;
+ *     bench_row(&out, "pool_hit_ns", 21.4, "ns", "lower", "64 B: %.1f, ...", ...);
+ *     return bench_close(&out) ? 0 : 1;
+ *
+ * Header-only, because each .c file here is a program. */
+#ifndef TERN_BENCH_JSON_H
+#define TERN_BENCH_JSON_H
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <tern/export.h>
+
+typedef struct bench_output {
+    FILE *file; /* NULL: nobody wants rows */
+    const char *path;
+    bool array;
+    int rows;
+} bench_output;
+
+/* Takes `--rows FILE` or `--json FILE` out of the arguments. false: wrong usage or the file cannot be
+ * written; it has been said on stderr. */
+static inline bool bench_open(bench_output *out, int *argc, char **argv)
+{
+    *out = (bench_output){0};
+    int kept = 1;
+    for (int i = 1; i < *argc; i++) {
+        bool array = strcmp(argv[i], "--json") == 0;
+        if (!array && strcmp(argv[i], "--rows") != 0) {
+            argv[kept++] = argv[i];
+            continue;
+        }
+        if (i + 1 == *argc || out->path != NULL) {
+            fprintf(stderr, "usage: %s [--rows FILE | --json FILE]\n", argv[0]);
+            return false;
+        }
+        out->path = argv[++i];
+        out->array = array;
+    }
+    *argc = kept;
+    if (out->path == NULL)
+        return true;
+    out->file = fopen(out->path, "w");
+    if (out->file == NULL) {
+        fprintf(stderr, "%s: cannot write %s\n", argv[0], out->path);
+        return false;
+    }
+    if (out->array)
+        fputs("[", out->file);
+    return true;
+}
+
+static inline void bench_string(FILE *file, const char *text)
+{
+    putc('"', file);
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            fprintf(file, "\\%c", c);
+        else if (c < 0x20)
+            fprintf(file, "\\u%04x", (unsigned)c);
+        else
+            putc(c, file);
+    }
+    putc('"', file);
+}
+
+/* One result: printed, and written if rows are wanted. `better` is "higher" or "lower". A value that is not a
+ * finite number is not a measurement: it is reported on stderr and left out. */
+static inline void bench_row(bench_output *out, const char *name, double value, const char *unit,
+                             const char *better, const char *detail, ...) TERN_PRINTF(6, 7);
+
+static inline void bench_row(bench_output *out, const char *name, double value, const char *unit,
+                             const char *better, const char *detail, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, detail);
+    vsnprintf(text, sizeof text, detail, args);
+    va_end(args);
+    if (!isfinite(value)) {
+        fprintf(stderr, "%s: no value (%s)\n", name, text);
+        return;
+    }
+    printf("%s = %.4g %s (%s is better)\n", name, value, unit, better);
+    if (out->file == NULL)
+        return;
+    fputs(!out->array ? "" : out->rows > 0 ? ",\n " : "\n ", out->file);
+    fputs("{\"name\": ", out->file);
+    bench_string(out->file, name);
+    fprintf(out->file, ", \"value\": %.6g, \"unit\": ", value);
+    bench_string(out->file, unit);
+    fputs(", \"better\": ", out->file);
+    bench_string(out->file, better);
+    fputs(", \"detail\": ", out->file);
+    bench_string(out->file, text);
+    fputs(out->array ? "}" : "}\n", out->file);
+    out->rows++;
+}
+
+/* false: the rows could not be written; it has been said on stderr. */
+static inline bool bench_close(bench_output *out)
+{
+    if (out->file == NULL)
+        return true;
+    if (out->array)
+        fputs("\n]\n", out->file);
+    bool ok = ferror(out->file) == 0;
+    ok = fclose(out->file) == 0 && ok;
+    if (!ok)
+        fprintf(stderr, "cannot write %s\n", out->path);
+    return ok;
+}
+
+#endif
