@@ -194,12 +194,10 @@ static void sync_directory(const char *path)
 
 tern_status tern__writer_commit(tern__writer *writer)
 {
-    tern_status status = TERN_OK;
-    if (!allowed("sync") || fsync(writer->fd) != 0)
-        status = fail_writing(writer);
-    else if (!allowed("rename") || rename(writer->temporary, writer->path) != 0)
-        status = fail_writing(writer);
-    if (status != TERN_OK) {
+    bool done = allowed("sync") && fsync(writer->fd) == 0 && allowed("rename") &&
+                rename(writer->temporary, writer->path) == 0;
+    if (!done) {
+        tern_status status = fail_writing(writer);
         tern__writer_abort(writer);
         return status;
     }

@@ -25,6 +25,8 @@ static const struct descr {
 /* clang-format on */
 #define SUPPORTED "bool, u8, i8, i32, i64, f16, f32, f64"
 
+static const uint8_t MAGIC[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
+
 static const bool BIG_ENDIAN_HOST = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 
 /* ---- a cursor over the literal ------------------------------------------------------------------------- */
@@ -42,7 +44,10 @@ static const char *excerpt(const char *text, const char *end, char buffer[EXCERP
 {
     size_t n = 0;
     while (text + n < end && n < EXCERPT - 1) {
-        buffer[n] = text[n] >= ' ' && text[n] < 127 ? text[n] : '?';
+        bool plain = text[n] >= ' ' && text[n] < 127;
+        buffer[n] = '?';
+        if (plain)
+            buffer[n] = text[n];
         n++;
     }
     buffer[n] = '\0';
@@ -147,7 +152,7 @@ static tern_status refuse_descr(const char *who, const char *text, const char *e
 
 static tern_status parse_descr(cursor *c, fields *out)
 {
-    const char *text, *end;
+    const char *text = NULL, *end = NULL;
     skip_space(c);
     if (c->at < c->end && *c->at == '[')
         return tern__fail(TERN_UNSUPPORTED,
@@ -204,7 +209,7 @@ static tern_status parse_item(cursor *c, fields *out)
         {"fortran_order", offsetof(fields, has_order), parse_order},
         {"shape", offsetof(fields, has_shape), parse_shape},
     };
-    const char *text, *end;
+    const char *text = NULL, *end = NULL;
     char shown[EXCERPT];
     TERN_TRY(take_string(c, "a key", &text, &end));
     for (size_t i = 0; i < TERN__COUNT(KEYS); i++) {
@@ -248,7 +253,6 @@ static tern_status parse_dict(cursor *c, fields *out)
 static tern_status parse_preamble(const char *who, const uint8_t *data, size_t bytes, size_t *start,
                                   size_t *end)
 {
-    static const uint8_t MAGIC[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
     TERN__FAIL_IF(bytes < sizeof MAGIC || memcmp(data, MAGIC, sizeof MAGIC) != 0, TERN_FORMAT,
                   "%s: not a .npy file (it does not start with \\x93NUMPY)", who);
     TERN__FAIL_IF(bytes < 10, TERN_FORMAT, "%s: the .npy header is cut short", who);
@@ -301,23 +305,20 @@ tern_status tern__npy_format(const tern__type *type, bool fortran_order,
                   tern_dtype_name(type->dtype), type->dtype == TERN_BF16 ? "f32" : "i8");
 
     char text[TERN__NPY_HEADER_WRITTEN];
-    char order = descr[1] == '1' ? '|' : BIG_ENDIAN_HOST ? '>' : '<';
-    int at = snprintf(text, sizeof text, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (", order, descr,
+    const char *order = descr[1] == '1' ? "|" : BIG_ENDIAN_HOST ? ">" : "<";
+    int at = snprintf(text, sizeof text, "{'descr': '%s%s', 'fortran_order': %s, 'shape': (", order, descr,
                       fortran_order ? "True" : "False");
     for (int i = 0; i < type->rank; i++)
         at += snprintf(text + at, sizeof text - (size_t)at, "%s%" PRId64, i ? ", " : "", type->shape[i]);
     at += snprintf(text + at, sizeof text - (size_t)at, "%s), }", type->rank == 1 ? "," : "");
-    if (type->rank > 0) {
-        char digits[24];
-        at += GROWTH -
-              snprintf(digits, sizeof digits, "%" PRId64, type->shape[fortran_order ? type->rank - 1 : 0]);
-    }
-    size_t total = ((size_t)at + 10 + 1 + 63) / 64 * 64, length = total - 10;
+    int growth = 0;
+    if (type->rank > 0)
+        growth = GROWTH - snprintf(NULL, 0, "%" PRId64, type->shape[fortran_order ? type->rank - 1 : 0]);
+    size_t used = (size_t)at, total = (10 + used + (size_t)growth + 1 + 63) / 64 * 64, length = total - 10;
     memset(buffer, ' ', total);
-    memcpy(buffer, "\x93NUMPY\x01\x00", 8);
-    buffer[8] = (char)(length & 0xff);
-    buffer[9] = (char)(length >> 8);
-    memcpy(buffer + 10, text, strlen(text));
+    memcpy(buffer, MAGIC, sizeof MAGIC);
+    memcpy(buffer + 6, (uint8_t[4]){1, 0, (uint8_t)length, (uint8_t)(length >> 8)}, 4);
+    memcpy(buffer + 10, text, used);
     buffer[total - 1] = '\n';
     *bytes = total;
     return TERN_OK;

@@ -140,7 +140,7 @@ tern_status tern__npz_open(const char *path, tern__npz **out)
 tern_status tern__npz_open_memory(const char *who, const void *data, size_t bytes, tern__npz **out)
 {
     tern__storage *archive;
-    TERN_TRY(tern__storage_borrow((void *)(uintptr_t)data, bytes, true, NULL, NULL, &archive));
+    TERN_TRY(tern__storage_borrow((void *)data, bytes, true, NULL, NULL, &archive));
     return open_storage(who, archive, out);
 }
 
@@ -236,7 +236,7 @@ static tern_status inflate_some(member *m, uint8_t *target, size_t bytes, size_t
     while (done < bytes && !m->ended) {
         uInt out = bytes - done < (1u << 30) ? (uInt)(bytes - done) : 1u << 30;
         uInt in = m->data_left < (1u << 30) ? (uInt)m->data_left : 1u << 30;
-        m->z.next_in = (Bytef *)(uintptr_t)m->data;
+        m->z.next_in = (Bytef *)m->data;
         m->z.avail_in = in;
         m->z.next_out = target + done;
         m->z.avail_out = out;
@@ -254,12 +254,17 @@ static tern_status inflate_some(member *m, uint8_t *target, size_t bytes, size_t
 }
 #endif
 
+static tern_status check_index(const tern__npz *npz, size_t i)
+{
+    TERN__FAIL_IF(i >= npz->count, TERN_OUT_OF_RANGE, "%s: no member %zu, the archive has %zu", npz->who, i,
+                  npz->count);
+    return TERN_OK;
+}
+
 static tern_status member_open(const tern__npz *npz, size_t i, member *m)
 {
     size_t start;
     memset(m, 0, sizeof *m);
-    TERN__FAIL_IF(i >= npz->count, TERN_OUT_OF_RANGE, "%s: no member %zu, the archive has %zu", npz->who, i,
-                  npz->count);
     m->entry = &npz->entries[i];
     snprintf(m->who, sizeof m->who, "%.170s: %.80s", npz->who, npz->names[i]);
     TERN_TRY(tern__zip_locate(m->who, npz->archive->host, m->entry, &start));
@@ -368,8 +373,9 @@ tern_status tern__npz_inspect(const tern__npz *npz, size_t i, tern__npy_header *
 {
     member m;
     uint8_t *head = NULL;
-    size_t head_bytes;
-    tern__npy_header header;
+    size_t head_bytes = 0;
+    tern__npy_header header = {0};
+    TERN_TRY(check_index(npz, i));
     tern_status status = member_open(npz, i, &m);
     if (status == TERN_OK)
         status = member_header(&m, &head, &head_bytes, &header);
@@ -385,8 +391,9 @@ tern_status tern__npz_read(const tern__npz *npz, size_t i, tern_pool *pool, tern
 {
     member m;
     uint8_t *head = NULL;
-    size_t head_bytes;
-    tern__npy_header header;
+    size_t head_bytes = 0;
+    tern__npy_header header = {0};
+    TERN_TRY(check_index(npz, i));
     tern_status status = member_open(npz, i, &m);
     if (status == TERN_OK)
         status = member_header(&m, &head, &head_bytes, &header);
@@ -412,7 +419,7 @@ tern_status tern__npz_map(const tern__npz *npz, size_t i, tern__type *type, tern
                           tern__storage **storage)
 {
     member m;
-    tern__npy_header header;
+    tern__npy_header header = {0};
     TERN_TRY(tern__npz_inspect(npz, i, &header));
     TERN__FAIL_IF(npz->entries[i].method != TERN__ZIP_STORED, TERN_UNSUPPORTED,
                   "%s: '%.80s' is compressed and cannot be mapped; read it instead", npz->who, npz->names[i]);

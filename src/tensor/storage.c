@@ -18,6 +18,7 @@ enum { HEADER_BYTES = 64, INLINE_MAX = 2048 };
 _Static_assert(sizeof(tern__storage) <= HEADER_BYTES, "the header fits in front of a 64-byte aligned block");
 _Static_assert(HEADER_BYTES % TERN__ALIGN == 0, "data after the header stays aligned");
 
+/* On failure `*out` stays as it is: NULL. */
 static tern_status get_block(tern_pool *pool, size_t bytes, uint64_t key, void **out)
 {
     if (pool) {
@@ -53,7 +54,9 @@ tern_status tern__storage_create(tern_pool *pool, size_t bytes, uint64_t key, te
     tern__storage *storage = NULL;
     void *block = NULL;
     if (bytes <= INLINE_MAX) {
-        TERN_TRY(get_block(pool, bytes + HEADER_BYTES, key, &block));
+        tern_status status = get_block(pool, bytes + HEADER_BYTES, key, &block);
+        if (!block)
+            return status;
         storage = block;
         header_init(storage, (char *)block + HEADER_BYTES, bytes);
         storage->inline_header = true;
@@ -62,7 +65,7 @@ tern_status tern__storage_create(tern_pool *pool, size_t bytes, uint64_t key, te
         if (!storage)
             return tern__out_of_memory(sizeof *storage);
         tern_status status = get_block(pool, bytes, key, &block);
-        if (status != TERN_OK) {
+        if (!block) {
             tern__free(storage);
             return status;
         }

@@ -2,6 +2,7 @@
 #include "harness.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,34 @@ TEST(pool_storage_goes_back_to_its_pool)
     CHECK_EQ(stats.allocations, stats.deallocations);
     CHECK_EQ(stats.current_bytes, 0);
     tern_pool_destroy(pool);
+}
+
+/* Each thread takes and gives back references, then gives back one that it was handed; the last one frees. */
+static void *hold_and_let_go(void *arg)
+{
+    tern__storage *s = arg;
+    for (int i = 0; i < 1000; i++) {
+        tern__storage_retain(s);
+        tern__storage_release(s);
+    }
+    tern__storage_release(s);
+    return NULL;
+}
+
+TEST(references_may_go_on_any_thread)
+{
+    uint64_t before = live_blocks();
+    pthread_t threads[4];
+    tern__storage *s;
+    CHECK_OK(tern__storage_create(NULL, 100, 0, &s));
+    for (int i = 0; i < 4; i++) {
+        tern__storage_retain(s);
+        CHECK_EQ(pthread_create(&threads[i], NULL, hold_and_let_go, s), 0);
+    }
+    tern__storage_release(s);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    CHECK_EQ(live_blocks(), before);
 }
 
 static void note_drop(void *user, void *host, size_t bytes)
