@@ -26,6 +26,7 @@ typedef struct tern_ctx_stats {
     uint64_t steps;             /* kernels run                                      */
     uint64_t nodes_live;        /* recorded operations and leaves that still exist  */
     uint64_t arena_peak_bytes;  /* largest arena that a plan has used               */
+    uint64_t cache_hits, cache_misses, cache_evictions, cache_entries;  /* of compiled graphs */
 } tern_ctx_stats;
 
 #ifdef __cplusplus

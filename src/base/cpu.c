@@ -38,8 +38,11 @@ static void detect(void)
         snprintf(info->model, sizeof info->model, "unknown");
     info->isa_mask |= TERN__ISA_BIT(BASELINE);
     for (int level = 0; level < TERN__ISA_COUNT; level++)
-        if ((info->isa_mask >> level & 1) != 0)
+        if ((info->isa_mask >> level & 1) != 0) {
             info->best = (tern__isa)level;
+            size_t used = strlen(info->isa_names);
+            snprintf(info->isa_names + used, sizeof info->isa_names - used, "%s%s", used ? " " : "", levels[level].name);
+        }
 }
 
 const tern__cpu_info *tern__cpu(void)

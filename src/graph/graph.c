@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "base/hash.h"
 #include "base/status.h"
 
 void tern__graph_init(tern_graph *g)
@@ -128,6 +129,8 @@ tern_status tern__graph_add_leaf(tern_graph *g, tern__opcode op, const char *nam
     node->leaf = g->n_leaves++;
     tern__leaf *leaf = &g->leaves[node->leaf];
     leaf->node = g->n_nodes - 1;
+    leaf->source = leaf->alias = node->leaf;
+    leaf->bound = storage != NULL;
     leaf->storage = storage;
     if (storage)
         tern__storage_retain(storage);
@@ -168,6 +171,48 @@ static bool nodes_equal(const tern__gnode *a, const tern__gnode *b)
     return tern__attrs_equal(&tern__ops[a->op], a->attrs, b->attrs);
 }
 
+/* Must the place of the leaf's data inside its storage be the same for a plan to fit? */
+static bool place_matters(const tern_graph *g, const tern__leaf *leaf)
+{
+    return g->n_writes > 0 || g->nodes[leaf->node].op == TERN__OP_constant;
+}
+
+static bool leaves_equal(const tern_graph *g, const tern__leaf *x, const tern__leaf *y, const tern__type *type)
+{
+    tern__layout there = y->layout;
+    if (!place_matters(g, x))
+        there.offset = x->layout.offset;
+    if (x->bound != y->bound || x->alias != y->alias || !tern__layout_same(type, &x->layout, type, &there))
+        return false;
+    return g->nodes[x->node].op != TERN__OP_constant || x->storage == y->storage;
+}
+
+/* Leaves are entered in a table by storage, in order: the first of a storage stays. */
+tern_status tern__graph_find_aliases(tern_graph *g)
+{
+    if (g->n_writes == 0)
+        return TERN_OK;
+    size_t slots = 16;
+    while (slots < (size_t)g->n_leaves * 2)
+        slots *= 2;
+    uint32_t *table = tern__arena_alloc(&g->arena, slots * sizeof *table);
+    if (!table)
+        return tern__out_of_memory(slots * sizeof *table);
+    memset(table, 0xff, slots * sizeof *table);
+    for (uint32_t i = 0; i < g->n_leaves; i++) {
+        g->leaves[i].alias = i;
+        if (!g->leaves[i].storage)
+            continue;
+        size_t at = tern__hash_mix(0, (uint64_t)(uintptr_t)g->leaves[i].storage) & (slots - 1);
+        while (table[at] != UINT32_MAX && g->leaves[table[at]].storage != g->leaves[i].storage)
+            at = (at + 1) & (slots - 1);
+        if (table[at] == UINT32_MAX)
+            table[at] = i;
+        g->leaves[i].alias = table[at];
+    }
+    return TERN_OK;
+}
+
 bool tern__graph_equal(const tern_graph *a, const tern_graph *b, bool by_structure)
 {
     if (a->n_nodes != b->n_nodes || a->n_values != b->n_values || a->n_leaves != b->n_leaves ||
@@ -184,14 +229,64 @@ bool tern__graph_equal(const tern_graph *a, const tern_graph *b, bool by_structu
         const tern__type *type = &a->values[a->nodes[x->node].out].type;
         if (x->node != y->node)
             return false;
-        if (!by_structure && a->nodes[x->node].op == TERN__OP_constant &&
-            (x->storage != y->storage || !tern__layout_same(type, &x->layout, type, &y->layout)))
+        if (!by_structure && !leaves_equal(a, x, y, type))
             return false;
     }
     for (uint32_t i = 0; i < a->n_outputs; i++)
         if (a->outputs[i].value != b->outputs[i].value || strcmp(a->outputs[i].name, b->outputs[i].name) != 0)
             return false;
     return true;
+}
+
+static uint64_t hash_attrs(uint64_t h, const tern__op *op, const tern__attr *attrs)
+{
+    for (int i = 0; i < op->n_attrs; i++) {
+        if (op->attrs[i].kind == TERN__ATTR_INTS)
+            for (uint32_t k = 0; k < attrs[i].count; k++)
+                h = tern__hash_mix(h, (uint64_t)attrs[i].ints[k]);
+        else if (op->attrs[i].kind == TERN__ATTR_TEXT)
+            h = tern__hash(attrs[i].text, attrs[i].count, h);
+        else
+            h = tern__hash_mix(h, (uint64_t)attrs[i].i);
+        h = tern__hash_mix(h, attrs[i].count);
+    }
+    return h;
+}
+
+static uint64_t hash_type(uint64_t h, const tern__type *type)
+{
+    h = tern__hash_mix(h, (uint64_t)type->dtype << 8 | (uint64_t)type->rank);
+    for (int i = 0; i < type->rank; i++)
+        h = tern__hash_mix(h, (uint64_t)type->shape[i]);
+    return h;
+}
+
+static uint64_t hash_leaf(uint64_t h, const tern_graph *g, const tern__leaf *leaf)
+{
+    const tern__gnode *node = &g->nodes[leaf->node];
+    const tern__type *type = &g->values[node->out].type;
+    h = tern__hash_mix(h, (uint64_t)leaf->alias << 1 | leaf->bound);
+    h = tern__hash_mix(h, place_matters(g, leaf) ? (uint64_t)leaf->layout.offset : 0);
+    for (int i = 0; i < type->rank; i++)
+        h = tern__hash_mix(h, type->shape[i] > 1 ? (uint64_t)leaf->layout.strides[i] : 0);
+    return node->op == TERN__OP_constant ? tern__hash_mix(h, (uint64_t)(uintptr_t)leaf->storage) : h;
+}
+
+uint64_t tern__graph_hash(const tern_graph *g)
+{
+    uint64_t h = tern__hash_mix(g->n_nodes, g->n_outputs);
+    for (uint32_t n = 0; n < g->n_nodes; n++) {
+        const tern__gnode *node = &g->nodes[n];
+        h = tern__hash_mix(h, (uint64_t)node->op << 32 | node->n_in << 8 | node->n_out);
+        for (uint32_t i = 0; i < node->n_in; i++)
+            h = tern__hash_mix(h, node->in[i]);
+        h = hash_attrs(h, &tern__ops[node->op], node->attrs);
+        if (node->leaf != TERN__NO_ID)
+            h = hash_leaf(hash_type(h, &g->values[node->out].type), g, &g->leaves[node->leaf]);
+    }
+    for (uint32_t i = 0; i < g->n_outputs; i++)
+        h = tern__hash_mix(h, g->outputs[i].value);
+    return h;
 }
 
 static tern_status clone_node(const tern_graph *from, const tern__gnode *node, tern_graph *to)
@@ -201,6 +296,10 @@ static tern_status clone_node(const tern_graph *from, const tern__gnode *node, t
         const tern__leaf *leaf = &from->leaves[node->leaf];
         TERN_TRY(tern__graph_add_leaf(to, node->op, node->attrs[0].text, &from->values[node->out].type, leaf->storage,
                                       &leaf->layout, &value));
+        tern__leaf *copy = &to->leaves[to->n_leaves - 1];
+        copy->source = leaf->source;
+        copy->alias = leaf->alias;
+        copy->bound = leaf->bound;
     } else {
         tern__type small[8];
         tern__type *types = node->n_out <= 8 ? small : tern__arena_alloc(&to->arena, node->n_out * sizeof *types);

@@ -38,6 +38,10 @@ typedef struct tern__leaf {
     tern__id node;
     tern__storage *storage;     /* one reference is held */
     tern__layout layout;        /* inside the storage; of the contiguous form if unbound */
+    uint32_t source;            /* the leaf it was in the graph as captured or parsed; TERN__NO_ID: made by a pass */
+    uint32_t alias;             /* leaves with equal numbers share memory; TERN__NO_ID shares with none. Each its own
+                                   unless tern__graph_find_aliases ran */
+    bool bound;                 /* it had a storage when it was added */
 } tern__leaf;
 
 typedef struct tern__output {
@@ -72,7 +76,8 @@ tern_status tern__graph_reserve(tern_graph *g, uint32_t nodes, uint32_t values);
 tern_status tern__graph_add(tern_graph *g, tern__opcode op, uint32_t n_in, const tern__id *in, const tern__attr *attrs,
                             uint32_t n_out, const tern__type *types, tern__id *first_result);
 
-/* Appends a leaf node (op input, constant or state). `storage` may be NULL; a reference is taken. */
+/* Appends a leaf node (op input, constant or state). `storage` may be NULL; a reference is taken. Its source is itself:
+ * who copies a leaf from another graph copies the source too. */
 tern_status tern__graph_add_leaf(tern_graph *g, tern__opcode op, const char *name, const tern__type *type,
                                  tern__storage *storage, const tern__layout *layout, tern__id *result);
 
@@ -82,9 +87,16 @@ tern_status tern__graph_add_output(tern_graph *g, tern__id value, const char *na
 /* Deep copy of attributes into an arena. */
 tern_status tern__attrs_copy(tern__arena *arena, const tern__op *op, const tern__attr *from, tern__attr **out);
 
-/* Structure equal: ops, attributes, types, edges, leaf kinds and names, outputs. For constants also identity of
- * their data (same storage and layout) unless `by_structure`. */
+/* Fills `alias` of every leaf, if the graph overwrites anything: then plans depend on which leaves share memory. */
+tern_status tern__graph_find_aliases(tern_graph *g);
+
+/* Structure equal: ops, attributes, types, edges, leaf kinds and names, outputs. Unless `by_structure` also what is behind
+ * the leaves as far as plans depend on it: strides, bound or not, which of them share memory if some is overwritten, and for
+ * constants the identity of their data. */
 bool tern__graph_equal(const tern_graph *a, const tern_graph *b, bool by_structure);
+
+/* A hash of what tern__graph_equal (not by_structure) compares; equal graphs have equal hashes. Data is never read. */
+uint64_t tern__graph_hash(const tern_graph *g);
 
 /* A copy of `from` in `to` (freshly initialised), with references of its own to the storages. */
 tern_status tern__graph_clone(const tern_graph *from, tern_graph *to);

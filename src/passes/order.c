@@ -98,9 +98,9 @@ static tern_status want_before(walk *w, tern__id id)
     TERN_TRY(want_readers(w, base, id));
     /* Other leaves may be views of the same storage. */
     uint32_t leaf = g->nodes[g->values[base].node].leaf;
-    const tern__storage *storage = leaf == TERN__NO_ID ? NULL : g->leaves[leaf].storage;
-    for (uint32_t l = 0; storage && l < g->n_leaves; l++)
-        if (l != leaf && g->leaves[l].storage == storage)
+    uint32_t alias = leaf == TERN__NO_ID ? TERN__NO_ID : g->leaves[leaf].alias;
+    for (uint32_t l = 0; alias != TERN__NO_ID && l < g->n_leaves; l++)
+        if (l != leaf && g->leaves[l].alias == alias)
             TERN_TRY(want_readers(w, g->nodes[g->leaves[l].node].out, id));
     return TERN_OK;
 }

@@ -17,6 +17,7 @@ static void place_leaf(const tern_graph *g, const tern__gnode *node, tern__place
 {
     places[node->out] = (tern__place){.root = node->out, .first = UINT32_MAX, .last = 0,
                                       .layout = g->leaves[node->leaf].layout};
+    places[node->out].layout.offset = 0; /* the run is given the address of the first element */
 }
 
 /* Shares operand 0's buffer if the layout allows; false: the view must be a copy. */
@@ -59,6 +60,18 @@ static tern_status place_update(const tern_graph *g, const tern__gnode *node, te
     return TERN_OK;
 }
 
+/* Which memory a value lies in (equal numbers: the same), and where in it. */
+static tern__id memory_of(const tern_graph *g, const tern__place *places, tern__id value, tern__layout *layout)
+{
+    const tern__place *place = &places[value];
+    uint32_t leaf = g->nodes[g->values[place->root].node].leaf;
+    *layout = place->layout;
+    if (leaf == TERN__NO_ID || g->leaves[leaf].alias == TERN__NO_ID)
+        return place->root;
+    layout->offset += g->leaves[leaf].layout.offset;
+    return g->n_values + g->leaves[leaf].alias;
+}
+
 /* May the elementwise node `producer` write straight into the target of `update`, an overwrite that follows it at once
  * and is the only reader of its result? Operands that share memory with the target must be the very same view of it:
  * then element i is read before it is written. */
@@ -70,18 +83,14 @@ static bool writes_through(const tern_graph *g, const tern__gnode *producer, con
         uses[producer->out] != 1 ||
         !tern__type_equal(&g->values[producer->out].type, &g->values[update->out].type))
         return false;
-    const tern__place *target = &places[update->in[0]];
     const tern__type *type = &g->values[update->in[0]].type;
-    uint32_t target_leaf = g->nodes[g->values[target->root].node].leaf;
+    tern__layout target, operand;
+    tern__id memory = memory_of(g, places, update->in[0], &target);
     for (uint32_t i = 0; i < producer->n_in; i++) {
-        const tern__place *operand = &places[producer->in[i]];
         const tern__type *operand_type = &g->values[producer->in[i]].type;
-        uint32_t leaf = g->nodes[g->values[operand->root].node].leaf;
-        bool same_memory = operand->root == target->root ||
-                           (leaf != TERN__NO_ID && target_leaf != TERN__NO_ID && g->leaves[leaf].storage &&
-                            g->leaves[leaf].storage == g->leaves[target_leaf].storage);
-        if (same_memory && !tern__layout_same(operand_type, &operand->layout, type, &target->layout) &&
-            tern__layout_overlap(operand_type, &operand->layout, type, &target->layout))
+        if (memory_of(g, places, producer->in[i], &operand) == memory &&
+            !tern__layout_same(operand_type, &operand, type, &target) &&
+            tern__layout_overlap(operand_type, &operand, type, &target))
             return false;
     }
     return true;

@@ -63,6 +63,10 @@ tern_status tern__rewrite_copy(tern__rewrite *w, tern__id n)
         const tern__leaf *leaf = &w->from->leaves[node->leaf];
         TERN_TRY(tern__graph_add_leaf(w->to, node->op, node->attrs[0].text, &w->from->values[node->out].type,
                                       leaf->storage, &leaf->layout, &first));
+        tern__leaf *copy = &w->to->leaves[w->to->n_leaves - 1];
+        copy->source = leaf->source;
+        copy->alias = leaf->alias;
+        copy->bound = leaf->bound;
     } else {
         TERN_TRY(copy_op(w, node, &first));
     }
@@ -100,7 +104,10 @@ tern_status tern__rewrite_emit(tern__rewrite *w, tern__opcode op, uint32_t n_in,
 tern_status tern__rewrite_emit_constant(tern__rewrite *w, const char *name, const tern__type *type,
                                         tern__storage *storage, const tern__layout *layout, tern__id *result)
 {
-    return tern__graph_add_leaf(w->to, TERN__OP_constant, name, type, storage, layout, result);
+    TERN_TRY(tern__graph_add_leaf(w->to, TERN__OP_constant, name, type, storage, layout, result));
+    tern__leaf *leaf = &w->to->leaves[w->to->n_leaves - 1];
+    leaf->source = leaf->alias = TERN__NO_ID;
+    return TERN_OK;
 }
 
 tern_status tern__rewrite_end(tern__rewrite *w)

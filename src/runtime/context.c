@@ -65,6 +65,7 @@ void tern_ctx_destroy(tern_ctx *ctx)
     if (!ctx)
         return;
     tern__recorder_clear(&ctx->recorder);
+    tern__cache_clear(&ctx->cache);
     tern__graph_clear(&ctx->graph);
     tern__arena_free(&ctx->arena);
     tern__free(ctx->roots);
@@ -87,4 +88,8 @@ void tern_ctx_get_stats(const tern_ctx *ctx, tern_ctx_stats *out)
 {
     *out = ctx->stats;
     out->nodes_live = ctx->recorder.n_nodes;
+    out->cache_hits = ctx->cache.hits;
+    out->cache_misses = ctx->cache.misses;
+    out->cache_evictions = ctx->cache.evictions;
+    out->cache_entries = ctx->cache.entries;
 }

@@ -5,6 +5,7 @@
 #include "devices/device.h"
 #include "graph/node.h"
 #include "passes/pass.h"
+#include "runtime/cache.h"
 
 struct tern_ctx {
     tern__recorder recorder;    /* first: see tern__recorder_of */
@@ -13,8 +14,9 @@ struct tern_ctx {
     tern__device *device;
     int threads;
     tern__compile_options compile;  /* of lazy evaluation */
+    tern__cache cache;
     tern_graph graph;           /* of the evaluation that runs */
-    tern__arena arena;          /* its plan */
+    tern__arena arena;          /* its pointers */
     tern_tensor **roots;        /* its outputs */
     size_t n_roots, cap_roots;
     tern_ctx_stats stats;
@@ -35,6 +37,11 @@ tern_tensor *tern__tensor_wrap_foreign(tern_ctx *ctx, const tern__type *type, te
  * which has room for plan->n_blocks; all released on failure) and a temporary arena. */
 tern_status tern__run_plan(tern_ctx *ctx, const tern__plan *plan, void *const *leaves, tern__storage **blocks,
                            void **block_pointers);
+
+/* Where the data of a leaf of the compiled graph are, when leaf i of the graph as it was captured is bound to
+ * storages[i]: the storage, and the address of its first element. */
+tern__storage *tern__leaf_storage(const tern__leaf *leaf, tern__storage *const *storages);
+void *tern__leaf_address(const tern_graph *graph, const tern__leaf *leaf, const tern__storage *storage, int64_t offset);
 
 /* The value of $TERN_CPU, or NULL: the one place below the program that reads the environment. */
 const char *tern__env_cpu(void);

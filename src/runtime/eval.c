@@ -175,28 +175,57 @@ tern_status tern__run_plan(tern_ctx *ctx, const tern__plan *plan, void *const *l
     return TERN_OK;
 }
 
-static tern_status leaf_pointers(const tern_graph *g, void **pointers)
+tern__storage *tern__leaf_storage(const tern__leaf *leaf, tern__storage *const *storages)
 {
-    for (uint32_t i = 0; i < g->n_leaves; i++) {
-        const tern__storage *storage = g->leaves[i].storage;
-        TERN__FAIL_IF(!storage, TERN_STATE, "eval: input '%s' has no data: compile a program and bind it when it runs",
-                      g->nodes[g->leaves[i].node].attrs[0].text);
-        pointers[i] = storage->host;
+    return leaf->source == TERN__NO_ID ? leaf->storage : storages[leaf->source];
+}
+
+void *tern__leaf_address(const tern_graph *graph, const tern__leaf *leaf, const tern__storage *storage, int64_t offset)
+{
+    tern_dtype dtype = graph->values[graph->nodes[leaf->node].out].type.dtype;
+    return (char *)storage->host + offset * (int64_t)tern__dtype_unit_bytes(dtype);
+}
+
+/* The leaf of the captured graph that a leaf of the compiled one was; NULL for constants that a pass made. */
+static const tern__leaf *captured_leaf(const tern_ctx *ctx, const tern__leaf *leaf)
+{
+    return leaf->source == TERN__NO_ID ? NULL : &ctx->graph.leaves[leaf->source];
+}
+
+static tern_status leaf_pointers(const tern_ctx *ctx, const tern_graph *compiled, void **pointers)
+{
+    for (uint32_t i = 0; i < compiled->n_leaves; i++) {
+        const tern__leaf *leaf = &compiled->leaves[i];
+        const tern__leaf *bound = captured_leaf(ctx, leaf) ? captured_leaf(ctx, leaf) : leaf;
+        TERN__FAIL_IF(!bound->storage, TERN_STATE,
+                      "eval: input '%s' has no data: compile a program and bind it when it runs",
+                      compiled->nodes[leaf->node].attrs[0].text);
+        pointers[i] = tern__leaf_address(compiled, leaf, bound->storage, bound->layout.offset);
     }
     return TERN_OK;
 }
 
+static void set_result(tern_ctx *ctx, const tern__compiled *compiled, uint32_t i, tern__storage **blocks)
+{
+    const tern__result *result = &compiled->plan.results[i];
+    if (result->at.space == TERN__SPACE_OUTPUT) {
+        tern__tensor_set(ctx->roots[i], blocks[result->at.index], &result->layout);
+        return;
+    }
+    const tern__leaf *leaf = &compiled->graph.leaves[result->at.index];
+    const tern__leaf *bound = captured_leaf(ctx, leaf) ? captured_leaf(ctx, leaf) : leaf;
+    tern__layout layout = result->layout;
+    layout.offset += bound->layout.offset;
+    tern__tensor_set(ctx->roots[i], bound->storage, &layout);
+}
+
 /* Results become the tensors' data. Bases stand last among the roots and are set first: setting a view lets go of its
  * base, which may be nobody else's. */
-static void keep_results(tern_ctx *ctx, const tern__plan *plan, tern__storage **blocks)
+static void keep_results(tern_ctx *ctx, const tern__compiled *compiled, tern__storage **blocks)
 {
-    for (size_t i = ctx->n_roots; i-- > 0;) {
-        const tern__result *result = &plan->results[i];
-        tern__storage *storage = result->at.space == TERN__SPACE_OUTPUT ? blocks[result->at.index]
-                                                                         : ctx->graph.leaves[result->at.index].storage;
-        tern__tensor_set(ctx->roots[i], storage, &result->layout);
-    }
-    for (uint32_t i = 0; i < plan->n_blocks; i++)
+    for (size_t i = ctx->n_roots; i-- > 0;)
+        set_result(ctx, compiled, (uint32_t)i, blocks);
+    for (uint32_t i = 0; i < compiled->plan.n_blocks; i++)
         tern__storage_release(blocks[i]);
     const tern_graph *g = &ctx->graph;
     for (uint32_t i = 0; g->n_writes > 0 && i < g->n_nodes; i++) {
@@ -208,21 +237,29 @@ static void keep_results(tern_ctx *ctx, const tern__plan *plan, tern__storage **
     }
 }
 
+static tern_status run_compiled(tern_ctx *ctx, const tern__compiled *compiled)
+{
+    const tern__plan *plan = &compiled->plan;
+    tern__arena_reset(&ctx->arena);
+    void **leaves = tern__arena_alloc(&ctx->arena, compiled->graph.n_leaves * sizeof *leaves);
+    void **pointers = tern__arena_alloc(&ctx->arena, plan->n_blocks * sizeof *pointers);
+    tern__storage **blocks = tern__arena_alloc(&ctx->arena, plan->n_blocks * sizeof *blocks);
+    if (!leaves || !pointers || !blocks)
+        return tern__out_of_memory(compiled->graph.n_leaves * sizeof *leaves);
+    TERN_TRY(leaf_pointers(ctx, &compiled->graph, leaves));
+    TERN_TRY(tern__run_plan(ctx, plan, leaves, blocks, pointers));
+    keep_results(ctx, compiled, blocks);
+    return TERN_OK;
+}
+
 static tern_status compile_and_run(tern_ctx *ctx)
 {
-    tern_graph *g = &ctx->graph;
-    tern__plan plan;
-    tern__arena_reset(&ctx->arena);
-    TERN_TRY(tern__compile(g, ctx->device_ops->target(ctx->device), &ctx->compile, &ctx->arena, &plan, NULL));
-    void **leaves = tern__arena_alloc(&ctx->arena, g->n_leaves * sizeof *leaves);
-    void **pointers = tern__arena_alloc(&ctx->arena, plan.n_blocks * sizeof *pointers);
-    tern__storage **blocks = tern__arena_alloc(&ctx->arena, plan.n_blocks * sizeof *blocks);
-    if (!leaves || !pointers || !blocks)
-        return tern__out_of_memory(g->n_leaves * sizeof *leaves);
-    TERN_TRY(leaf_pointers(g, leaves));
-    TERN_TRY(tern__run_plan(ctx, &plan, leaves, blocks, pointers));
-    keep_results(ctx, &plan, blocks);
-    return TERN_OK;
+    tern__compiled *compiled;
+    TERN_TRY(tern__cache_get(&ctx->cache, &ctx->graph, ctx->device_ops->target(ctx->device), &ctx->compile, false,
+                             &compiled));
+    tern_status status = run_compiled(ctx, compiled);
+    tern__compiled_release(compiled);
+    return status;
 }
 
 tern_status tern__eval(tern_ctx *ctx, int n, tern_tensor *const *tensors)

@@ -8,50 +8,54 @@
 struct tern_exec {
     tern_ctx *ctx;
     const tern_program *program;
-    tern__storage **storages;   /* (n_leaves) what each leaf is bound to in the run under way; states: always */
-    void **leaves;              /* (n_leaves) */
+    tern__storage **storages;   /* (n_leaves of the source graph) what each is bound to in the run under way */
+    int64_t *offsets;           /* (n_leaves of the source graph) of the first element, in units */
+    tern__storage **states;     /* (n_leaves of the source graph) those that the exec owns, else NULL */
+    void **leaves;              /* (n_leaves of the compiled graph) */
     tern__storage **blocks;     /* (n_blocks) */
     void **pointers;            /* (n_blocks) */
-    void *memory;               /* behind the four */
+    tern__arena arena;          /* behind the six */
 };
 
 /* A state starts as a copy of the data it was compiled with. */
-static tern_status make_state(tern_exec *e, uint32_t leaf)
+static tern_status make_state(tern_exec *e, uint32_t i)
 {
-    const tern_graph *g = &e->program->graph;
-    const tern__leaf *from = &g->leaves[leaf];
-    size_t bytes = from->storage ? from->storage->bytes : tern__type_bytes(&g->values[g->nodes[from->node].out].type);
-    TERN_TRY(tern__storage_create(e->ctx->pool, bytes, 0, &e->storages[leaf]));
-    if (from->storage)
-        memcpy(e->storages[leaf]->host, from->storage->host, bytes);
+    const tern_graph *g = &e->program->compiled->source;
+    const tern__storage *from = e->program->storages[i];
+    size_t bytes = from ? from->bytes : tern__type_bytes(&g->values[g->nodes[g->leaves[i].node].out].type);
+    TERN_TRY(tern__storage_create(e->ctx->pool, bytes, 0, &e->states[i]));
+    if (from)
+        memcpy(e->states[i]->host, from->host, bytes);
     else
-        memset(e->storages[leaf]->host, 0, bytes);
-    e->leaves[leaf] = e->storages[leaf]->host;
+        memset(e->states[i]->host, 0, bytes);
+    e->storages[i] = e->states[i];
     return TERN_OK;
-}
-
-static bool is_state(const tern_graph *g, uint32_t leaf)
-{
-    return g->nodes[g->leaves[leaf].node].op == TERN__OP_state;
 }
 
 static tern_status prepare(tern_exec *e)
 {
-    const tern_graph *g = &e->program->graph;
-    size_t n = g->n_leaves, blocks = e->program->plan.n_blocks;
-    char *memory = tern__alloc_zero(2 * (n + blocks), sizeof(void *));
-    if (!memory)
-        return tern__out_of_memory(2 * (n + blocks) * sizeof(void *));
-    e->memory = memory;
-    e->storages = (tern__storage **)(void *)memory;
-    e->leaves = (void **)(void *)(memory + n * sizeof(void *));
-    e->blocks = (tern__storage **)(void *)(memory + 2 * n * sizeof(void *));
-    e->pointers = (void **)(void *)(memory + (2 * n + blocks) * sizeof(void *));
+    const tern__compiled *compiled = e->program->compiled;
+    const tern_graph *g = &compiled->source;
+    size_t n = g->n_leaves, blocks = compiled->plan.n_blocks;
+    e->storages = tern__arena_alloc_zero(&e->arena, n, sizeof *e->storages);
+    e->offsets = tern__arena_alloc_zero(&e->arena, n, sizeof *e->offsets);
+    e->states = tern__arena_alloc_zero(&e->arena, n, sizeof *e->states);
+    e->leaves = tern__arena_alloc_zero(&e->arena, compiled->graph.n_leaves, sizeof *e->leaves);
+    e->blocks = tern__arena_alloc_zero(&e->arena, blocks, sizeof *e->blocks);
+    e->pointers = tern__arena_alloc_zero(&e->arena, blocks, sizeof *e->pointers);
+    if (!e->storages || !e->offsets || !e->states || !e->leaves || !e->blocks || !e->pointers)
+        return tern__out_of_memory(n * sizeof *e->storages);
     for (uint32_t i = 0; i < g->n_leaves; i++) {
-        if (is_state(g, i))
+        e->offsets[i] = g->leaves[i].layout.offset;
+        e->storages[i] = e->program->storages[i];
+        if (g->nodes[g->leaves[i].node].op != TERN__OP_state)
+            continue;
+        /* States that share memory go on doing so. */
+        uint32_t first = g->leaves[i].alias;
+        if (first < i && e->states[first])
+            e->storages[i] = e->states[first];
+        else
             TERN_TRY(make_state(e, i));
-        else if (g->leaves[i].storage)
-            e->leaves[i] = g->leaves[i].storage->host;
     }
     return TERN_OK;
 }
@@ -64,6 +68,7 @@ tern_status tern_exec_create(tern_ctx *ctx, const tern_program *program, tern_ex
         return tern__out_of_memory(sizeof *e);
     e->ctx = ctx;
     e->program = program;
+    tern__arena_init(&e->arena, 1024);
     tern_status status = prepare(e);
     if (status != TERN_OK) {
         tern_exec_free(e);
@@ -77,11 +82,9 @@ void tern_exec_free(tern_exec *exec)
 {
     if (!exec)
         return;
-    if (exec->memory)
-        for (uint32_t i = 0; i < exec->program->graph.n_leaves; i++)
-            if (is_state(&exec->program->graph, i))
-                tern__storage_release(exec->storages[i]);
-    tern__free(exec->memory);
+    for (uint32_t i = 0; exec->states && i < exec->program->compiled->source.n_leaves; i++)
+        tern__storage_release(exec->states[i]);
+    tern__arena_free(&exec->arena);
     tern__free(exec);
 }
 
@@ -92,7 +95,8 @@ static tern_status bind_input(tern_exec *e, int i, tern_tensor *t)
     tern_port want;
     TERN_TRY(tern_program_input(p, i, &want));
     TERN_TRY(tern__tensor_check(t));
-    const tern__type *type = &p->graph.values[p->graph.nodes[p->graph.leaves[p->inputs[i]].node].out].type;
+    const tern_graph *g = &p->compiled->source;
+    const tern__type *type = &g->values[g->nodes[g->leaves[p->inputs[i]].node].out].type;
     char expected[TERN__TYPE_TEXT], given[TERN__TYPE_TEXT];
     TERN__FAIL_IF(!tern__type_equal(type, &t->type), TERN_SHAPE, "exec_run: input '%s' is %s, got %s", want.name,
                   tern__type_text(type, expected), tern__type_text(&t->type, given));
@@ -102,24 +106,25 @@ static tern_status bind_input(tern_exec *e, int i, tern_tensor *t)
     if (!data)
         return TERN_OUT_OF_MEMORY; /* tern_data has said why; its other failures were ruled out above */
     uint32_t leaf = p->inputs[i];
-    e->leaves[leaf] = (void *)(uintptr_t)data; /* never written: plans write to states, outputs and the arena only */
     e->storages[leaf] = t->dense && data == t->dense->host ? t->dense : t->storage;
+    e->offsets[leaf] = ((const char *)data - (const char *)e->storages[leaf]->host) /
+                       (int64_t)tern__dtype_unit_bytes(type->dtype);
     return TERN_OK;
 }
 
 /* Wraps result i. One that lies in an input, constant or state shares its storage. */
 static tern_tensor *wrap_result(tern_exec *e, uint32_t i)
 {
-    const tern__result *result = &e->program->plan.results[i];
-    const tern_graph *g = &e->program->graph;
-    tern__storage *storage = result->at.space == TERN__SPACE_OUTPUT ? e->blocks[result->at.index]
-                             : e->storages[result->at.index]        ? e->storages[result->at.index]
-                                                                    : g->leaves[result->at.index].storage;
+    const tern__compiled *compiled = e->program->compiled;
+    const tern__result *result = &compiled->plan.results[i];
+    tern__storage *storage = NULL;
     tern__layout layout = result->layout;
-    if (result->at.space == TERN__SPACE_LEAF) {
-        /* The leaf's data may start anywhere in the storage that was bound. */
-        int64_t unit = (int64_t)tern__dtype_unit_bytes(result->at.type->dtype);
-        layout.offset += ((char *)e->leaves[result->at.index] - (char *)storage->host) / unit;
+    if (result->at.space == TERN__SPACE_OUTPUT) {
+        storage = e->blocks[result->at.index];
+    } else {
+        const tern__leaf *leaf = &compiled->graph.leaves[result->at.index];
+        storage = tern__leaf_storage(leaf, e->storages);
+        layout.offset += leaf->source == TERN__NO_ID ? leaf->layout.offset : e->offsets[leaf->source];
     }
     tern__storage_retain(storage);
     return tern__tensor_wrap(e->ctx, result->at.type, storage, &layout);
@@ -127,7 +132,7 @@ static tern_tensor *wrap_result(tern_exec *e, uint32_t i)
 
 static tern_status wrap_results(tern_exec *e, tern_tensor **outputs)
 {
-    const tern__plan *plan = &e->program->plan;
+    const tern__plan *plan = &e->program->compiled->plan;
     for (uint32_t i = 0; i < plan->n_results; i++) {
         tern_tensor *t = wrap_result(e, i);
         if (tern__tensor_is_error(t)) {
@@ -143,15 +148,22 @@ static tern_status wrap_results(tern_exec *e, tern_tensor **outputs)
 tern_status tern_exec_run(tern_exec *exec, int n_in, tern_tensor *const *inputs, int n_out, tern_tensor **outputs)
 {
     const tern_program *p = exec->program;
+    const tern__plan *plan = &p->compiled->plan;
+    const tern_graph *g = &p->compiled->graph;
     TERN__FAIL_IF(n_in != p->n_inputs, TERN_INVALID_ARGUMENT, "exec_run: the program has %d inputs, got %d",
                   p->n_inputs, n_in);
-    TERN__FAIL_IF(n_out != (int)p->plan.n_results, TERN_INVALID_ARGUMENT,
-                  "exec_run: the program has %u outputs, room was given for %d", p->plan.n_results, n_out);
+    TERN__FAIL_IF(n_out != (int)plan->n_results, TERN_INVALID_ARGUMENT,
+                  "exec_run: the program has %u outputs, room was given for %d", plan->n_results, n_out);
     for (int i = 0; i < n_in; i++)
         TERN_TRY(bind_input(exec, i, inputs[i]));
-    TERN_TRY(tern__run_plan(exec->ctx, &p->plan, exec->leaves, exec->blocks, exec->pointers));
+    for (uint32_t i = 0; i < g->n_leaves; i++) {
+        const tern__leaf *leaf = &g->leaves[i];
+        int64_t offset = leaf->source == TERN__NO_ID ? leaf->layout.offset : exec->offsets[leaf->source];
+        exec->leaves[i] = tern__leaf_address(g, leaf, tern__leaf_storage(leaf, exec->storages), offset);
+    }
+    TERN_TRY(tern__run_plan(exec->ctx, plan, exec->leaves, exec->blocks, exec->pointers));
     tern_status status = wrap_results(exec, outputs);
-    for (uint32_t i = 0; i < p->plan.n_blocks; i++)
+    for (uint32_t i = 0; i < plan->n_blocks; i++)
         tern__storage_release(exec->blocks[i]);
     return status;
 }

@@ -6,56 +6,47 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
-#include "graph/text.h"
-#include "passes/pass.h"
 
 /* Inputs, and constants whose data are not known yet. */
 static bool is_bound_at_run(const tern_graph *g, const tern__leaf *leaf)
 {
-    tern__opcode op = g->nodes[leaf->node].op;
-    return !leaf->storage && op != TERN__OP_state;
+    return !leaf->bound && g->nodes[leaf->node].op != TERN__OP_state;
 }
 
-static tern_status list_inputs(tern_program *p)
+/* Keeps the data of the graph's leaves and lists those that have none. */
+static tern_status keep_leaves(const tern_graph *g, tern_program *p)
 {
-    const tern_graph *g = &p->graph;
-    p->inputs = tern__arena_alloc(&p->arena, g->n_leaves * sizeof *p->inputs);
-    if (!p->inputs)
-        return tern__out_of_memory(g->n_leaves * sizeof *p->inputs);
-    for (uint32_t i = 0; i < g->n_leaves; i++)
+    p->storages = tern__alloc_zero(g->n_leaves, sizeof *p->storages);
+    p->inputs = tern__alloc_zero(g->n_leaves, sizeof *p->inputs);
+    if (!p->storages || !p->inputs)
+        return tern__out_of_memory(g->n_leaves * sizeof *p->storages);
+    for (uint32_t i = 0; i < g->n_leaves; i++) {
         if (is_bound_at_run(g, &g->leaves[i]))
             p->inputs[p->n_inputs++] = i;
+        p->storages[i] = g->leaves[i].storage;
+        if (p->storages[i])
+            tern__storage_retain(p->storages[i]);
+    }
     return TERN_OK;
 }
 
-static tern_status compile_into(tern_ctx *ctx, const tern_graph *graph, const tern_compile_options *options,
-                                tern_program *p)
+static tern_status compile_into(tern_ctx *ctx, tern_graph *graph, const tern_compile_options *options, tern_program *p)
 {
     uint64_t start = tern__now_ns();
     tern__compile_options checked;
     TERN_TRY(tern__compile_options_from(options, &checked));
-    p->logs = tern__alloc_zero((size_t)tern__n_passes, sizeof *p->logs);
-    if (!p->logs)
-        return tern__out_of_memory((size_t)tern__n_passes * sizeof *p->logs);
-    TERN_TRY(tern__graph_clone(graph, &p->graph));
-    TERN_TRY(tern_graph_verify(&p->graph));
-    p->nodes_before = (int)p->graph.n_nodes;
-    TERN_TRY(tern__compile(&p->graph, ctx->device_ops->target(ctx->device), &checked, &p->arena, &p->plan, p->logs));
-    TERN_TRY(list_inputs(p));
-    TERN_TRY(tern__labels_make(&p->graph, &p->labels));
+    TERN_TRY(tern__cache_get(&ctx->cache, graph, ctx->device_ops->target(ctx->device), &checked, true, &p->compiled));
+    p->nodes_before = (int)graph->n_nodes;
+    TERN_TRY(keep_leaves(graph, p));
     p->compile_ns = tern__now_ns() - start;
     return TERN_OK;
 }
 
-tern_status tern_graph_compile(tern_ctx *ctx, const tern_graph *graph, const tern_compile_options *options,
-                               tern_program **out)
+static tern_status compile(tern_ctx *ctx, tern_graph *graph, const tern_compile_options *options, tern_program **out)
 {
-    TERN__FAIL_IF(!ctx || !graph || !out, TERN_INVALID_ARGUMENT, "compile: needs a context, a graph and room for a program");
     tern_program *p = tern__alloc_zero(1, sizeof *p);
     if (!p)
         return tern__out_of_memory(sizeof *p);
-    tern__graph_init(&p->graph);
-    tern__arena_init(&p->arena, 0);
     tern_status status = compile_into(ctx, graph, options, p);
     if (status != TERN_OK) {
         tern_program_free(p);
@@ -65,12 +56,20 @@ tern_status tern_graph_compile(tern_ctx *ctx, const tern_graph *graph, const ter
     return TERN_OK;
 }
 
+tern_status tern_graph_compile(tern_ctx *ctx, const tern_graph *graph, const tern_compile_options *options,
+                               tern_program **out)
+{
+    TERN__FAIL_IF(!ctx || !graph || !out, TERN_INVALID_ARGUMENT, "compile: needs a context, a graph and room for a program");
+    /* Only the aliases of its leaves are filled in; the graph is the caller's and stays as it is otherwise. */
+    return compile(ctx, (tern_graph *)(uintptr_t)graph, options, out);
+}
+
 tern_status tern_compile(tern_ctx *ctx, int n, tern_tensor *const *outputs, const char *const *names,
                          const tern_compile_options *options, tern_program **out)
 {
     tern_graph *graph;
     TERN_TRY(tern_graph_capture(ctx, n, outputs, names, &graph));
-    tern_status status = tern_graph_compile(ctx, graph, options, out);
+    tern_status status = compile(ctx, graph, options, out);
     tern_graph_free(graph);
     return status;
 }
@@ -79,12 +78,12 @@ void tern_program_free(tern_program *program)
 {
     if (!program)
         return;
-    tern__graph_clear(&program->graph);
-    tern__arena_free(&program->arena);
-    tern__free(program->labels);
-    for (int i = 0; program->logs && i < tern__n_passes; i++)
-        tern__strbuf_free(&program->logs[i].notes);
-    tern__free(program->logs);
+    const tern_graph *source = program->compiled ? &program->compiled->source : NULL;
+    for (uint32_t i = 0; program->storages && i < source->n_leaves; i++)
+        tern__storage_release(program->storages[i]);
+    tern__free(program->storages);
+    tern__free(program->inputs);
+    tern__compiled_release(program->compiled);
     tern__free(program);
 }
 
@@ -95,7 +94,7 @@ int tern_program_inputs(const tern_program *program)
 
 int tern_program_outputs(const tern_program *program)
 {
-    return (int)program->plan.n_results;
+    return (int)program->compiled->plan.n_results;
 }
 
 static tern_port port(const tern__type *type, const char *name)
@@ -107,24 +106,26 @@ tern_status tern_program_input(const tern_program *program, int i, tern_port *ou
 {
     TERN__FAIL_IF(i < 0 || i >= program->n_inputs, TERN_OUT_OF_RANGE, "program input %d: there are %d", i,
                   program->n_inputs);
-    const tern__gnode *node = &program->graph.nodes[program->graph.leaves[program->inputs[i]].node];
-    *out = port(&program->graph.values[node->out].type, node->attrs[0].text);
+    const tern_graph *g = &program->compiled->source;
+    const tern__gnode *node = &g->nodes[g->leaves[program->inputs[i]].node];
+    *out = port(&g->values[node->out].type, node->attrs[0].text);
     return TERN_OK;
 }
 
 tern_status tern_program_output(const tern_program *program, int i, tern_port *out)
 {
-    TERN__FAIL_IF(i < 0 || (uint32_t)i >= program->plan.n_results, TERN_OUT_OF_RANGE, "program output %d: there are %u",
-                  i, program->plan.n_results);
-    const tern__result *result = &program->plan.results[i];
+    const tern__plan *plan = &program->compiled->plan;
+    TERN__FAIL_IF(i < 0 || (uint32_t)i >= plan->n_results, TERN_OUT_OF_RANGE, "program output %d: there are %u", i,
+                  plan->n_results);
+    const tern__result *result = &plan->results[i];
     *out = port(result->at.type, result->name);
     return TERN_OK;
 }
 
 void tern_program_get_info(const tern_program *program, tern_program_info *out)
 {
-    const tern__plan *plan = &program->plan;
-    *out = (tern_program_info){.nodes_before = program->nodes_before, .nodes_after = (int)program->graph.n_nodes,
+    const tern__plan *plan = &program->compiled->plan;
+    *out = (tern_program_info){.nodes_before = program->nodes_before, .nodes_after = (int)program->compiled->graph.n_nodes,
                                .steps = (int)plan->n_steps, .arena_bytes = plan->arena_bytes,
                                .naive_bytes = plan->naive_bytes, .flops = plan->flops, .bytes = plan->bytes,
                                .compile_ns = program->compile_ns};
@@ -133,7 +134,7 @@ void tern_program_get_info(const tern_program *program, tern_program_info *out)
 tern_status tern_program_pass(const tern_program *program, int i, tern_pass_report *out)
 {
     TERN__FAIL_IF(i < 0 || i >= tern__n_passes, TERN_OUT_OF_RANGE, "program pass %d: there are %d", i, tern__n_passes);
-    const tern__pass_log *log = &program->logs[i];
+    const tern__pass_log *log = &program->compiled->logs[i];
     *out = (tern_pass_report){.name = tern__passes[i].name, .ran = log->ran, .changes = (int)log->changes,
                               .nodes_after = (int)log->nodes_after, .ns = log->ns,
                               .notes = log->notes.text ? log->notes.text : ""};
@@ -142,7 +143,7 @@ tern_status tern_program_pass(const tern_program *program, int i, tern_pass_repo
 
 tern_status tern_program_step(const tern_program *program, int i, tern_step_info *out)
 {
-    const tern__plan *plan = &program->plan;
+    const tern__plan *plan = &program->compiled->plan;
     TERN__FAIL_IF(i < 0 || (uint32_t)i >= plan->n_steps, TERN_OUT_OF_RANGE, "program step %d: there are %u", i,
                   plan->n_steps);
     const tern__step *step = &plan->steps[i];
@@ -162,16 +163,16 @@ static const char *place_name(const tern_graph *g, const tern__operand *operand)
 
 tern_status tern_program_operand(const tern_program *program, int step, int i, tern_operand_info *out)
 {
-    const tern__plan *plan = &program->plan;
+    const tern__plan *plan = &program->compiled->plan;
     TERN__FAIL_IF(step < 0 || (uint32_t)step >= plan->n_steps, TERN_OUT_OF_RANGE, "program step %d: there are %u", step,
                   plan->n_steps);
     const tern__step *s = &plan->steps[step];
     TERN__FAIL_IF(i < 0 || (uint32_t)i >= s->n_in + s->n_out, TERN_OUT_OF_RANGE,
                   "operand %d of step %d: there are %u", i, step, s->n_in + s->n_out);
     const tern__operand *operand = &plan->operands[s->operands + (uint32_t)i];
-    *out = (tern_operand_info){.port = port(operand->type, NULL), .place = place_name(&program->graph, operand),
+    *out = (tern_operand_info){.port = port(operand->type, NULL), .place = place_name(&program->compiled->graph, operand),
                                .offset = operand->byte_offset, .bytes = tern__type_bytes(operand->type)};
-    const tern__label *label = &program->labels[operand->value];
+    const tern__label *label = &program->compiled->labels[operand->value];
     if (label->name)
         snprintf(out->name, sizeof out->name, "%s", label->name);
     else

@@ -4,19 +4,15 @@
 
 #include <tern/program.h>
 
-#include "graph/plan.h"
 #include "runtime/context.h"
 
 struct tern_program {
-    tern_graph graph;           /* a copy of its own, rewritten by the passes */
-    tern__arena arena;          /* holds the plan */
-    tern__plan plan;
-    uint32_t *inputs;           /* (n_inputs) leaves to be bound: inputs and unbound constants, in order */
+    tern__compiled *compiled;   /* one reference */
+    tern__storage **storages;   /* (n_leaves of compiled->source) data that came with the graph; NULL: bound when it runs */
+    uint32_t *inputs;           /* (n_inputs) leaves of compiled->source to be bound: inputs and constants without data */
     int n_inputs;
-    struct tern__label *labels; /* (n_values) what values are called in print */
-    tern__pass_log *logs;       /* (tern__n_passes) */
     int nodes_before;
-    uint64_t compile_ns;
+    uint64_t compile_ns;        /* of this call: a hit costs less than compiling */
 };
 
 #endif

@@ -1,7 +1,6 @@
 /* cpu.c - the CPU as a device. */
 #include "devices/cpu/cpu.h"
 
-#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -50,33 +49,12 @@ static const tern__target *target_of(const tern__device *device)
     return &device->target;
 }
 
-/* Names of the levels in `mask`, space-separated. Written once, at the first call; later calls write the same text. */
-static const char *isa_names(uint32_t mask)
-{
-    static _Thread_local char names[128];
-    size_t used = 0;
-    names[0] = '\0';
-    for (int i = 0; i < TERN__ISA_COUNT; i++) {
-        if (!(mask & (1u << i)))
-            continue;
-        const char *name = tern__isa_name((tern__isa)i);
-        size_t length = strlen(name);
-        if (used + length + 2 > sizeof names)
-            break;
-        if (used)
-            names[used++] = ' ';
-        memcpy(names + used, name, length + 1);
-        used += length;
-    }
-    return names;
-}
-
 static void describe(tern_device_info *out)
 {
     const tern__cpu_info *cpu = tern__cpu();
     long pages = sysconf(_SC_PHYS_PAGES);
     *out = (tern_device_info){.name = "cpu", .backend = "native", .model = cpu->model,
-                              .isa = tern__isa_name(cpu->best), .isa_available = isa_names(cpu->isa_mask),
+                              .isa = tern__isa_name(cpu->best), .isa_available = cpu->isa_names,
                               .cores_online = cpu->cores_online, .cores_usable = cpu->cores_usable,
                               .cores_reason = cpu->cores_reason,
                               .memory_bytes = pages > 0 ? (int64_t)pages * (int64_t)tern__page_size() : 0,

@@ -1,0 +1,36 @@
+/* cache.h - compiled graphs by structure, so that evaluating or compiling the same graph again costs a look-up.
+ *
+ * A hit is confirmed by comparing structure; hashes only find candidates. Bounded by number and bytes, least recently
+ * used first out. Entries whose constants nobody else holds any more are dropped when the next graph is compiled. Belongs
+ * to one context. */
+#ifndef TERN_RUNTIME_CACHE_H
+#define TERN_RUNTIME_CACHE_H
+
+#include "runtime/compiled.h"
+
+enum { TERN__CACHE_BUCKETS = 256, TERN__CACHE_ENTRIES = 256 };
+
+typedef struct tern__cache_entry {
+    struct tern__cache_entry *chain;            /* same bucket */
+    struct tern__cache_entry *newer, *older;    /* by use */
+    uint64_t hash;
+    size_t bytes;
+    tern__compiled *compiled;                   /* one reference */
+} tern__cache_entry;
+
+typedef struct tern__cache {
+    tern__cache_entry *buckets[TERN__CACHE_BUCKETS];
+    tern__cache_entry *newest, *oldest;
+    size_t entries, bytes;
+    size_t most_bytes;                          /* 0 = 64 MiB */
+    uint64_t hits, misses, evictions;
+} tern__cache;
+
+void tern__cache_clear(tern__cache *cache);
+
+/* The compiled form of `graph` (whose aliases are found on the way), from the cache or made now. *out carries a reference of the caller's. With `explain` only
+ * an entry that has notes will do. If there is no memory to remember it, it is made and not remembered. */
+tern_status tern__cache_get(tern__cache *cache, tern_graph *graph, const tern__target *target,
+                            const tern__compile_options *options, bool explain, tern__compiled **out);
+
+#endif

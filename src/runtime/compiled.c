@@ -1,0 +1,84 @@
+/* compiled.c - making and sharing compiled graphs. */
+#include "runtime/compiled.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/status.h"
+
+/* What is bound anew at every run must not be kept alive: only constants are part of what was compiled. */
+static void forget_data(tern_graph *g)
+{
+    for (uint32_t i = 0; i < g->n_leaves; i++) {
+        tern__leaf *leaf = &g->leaves[i];
+        if (g->nodes[leaf->node].op == TERN__OP_constant)
+            continue;
+        tern__storage_release(leaf->storage);
+        leaf->storage = NULL;
+    }
+}
+
+static tern_status make(const tern_graph *graph, const tern__target *target, bool explain, tern__compiled *p)
+{
+    uint64_t start = tern__now_ns();
+    TERN_TRY(tern__graph_clone(graph, &p->source));
+    TERN_TRY(tern__graph_clone(graph, &p->graph));
+    if (explain) {
+        p->logs = tern__alloc_zero((size_t)tern__n_passes, sizeof *p->logs);
+        if (!p->logs)
+            return tern__out_of_memory((size_t)tern__n_passes * sizeof *p->logs);
+    }
+    TERN_TRY(tern__compile(&p->graph, target, &p->options, &p->arena, &p->plan, p->logs));
+    forget_data(&p->source);
+    forget_data(&p->graph);
+    if (explain)
+        TERN_TRY(tern__labels_make(&p->graph, &p->labels));
+    p->compile_ns = tern__now_ns() - start;
+    return TERN_OK;
+}
+
+tern_status tern__compiled_make(const tern_graph *graph, const tern__target *target,
+                                const tern__compile_options *options, bool explain, tern__compiled **out)
+{
+    tern__compiled *p = tern__alloc_zero(1, sizeof *p);
+    if (!p)
+        return tern__out_of_memory(sizeof *p);
+    atomic_init(&p->refs, 1);
+    p->options = *options;
+    tern__graph_init(&p->source);
+    tern__graph_init(&p->graph);
+    tern__arena_init(&p->arena, 0);
+    tern_status status = make(graph, target, explain, p);
+    if (status != TERN_OK) {
+        tern__compiled_release(p);
+        return status;
+    }
+    *out = p;
+    return TERN_OK;
+}
+
+void tern__compiled_retain(tern__compiled *compiled)
+{
+    atomic_fetch_add_explicit(&compiled->refs, 1, memory_order_relaxed);
+}
+
+void tern__compiled_release(tern__compiled *p)
+{
+    if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    tern__graph_clear(&p->source);
+    tern__graph_clear(&p->graph);
+    tern__arena_free(&p->arena);
+    for (int i = 0; p->logs && i < tern__n_passes; i++)
+        tern__strbuf_free(&p->logs[i].notes);
+    tern__free(p->logs);
+    tern__free(p->labels);
+    tern__free(p);
+}
+
+size_t tern__compiled_bytes(const tern__compiled *p)
+{
+    size_t nodes = (size_t)p->source.cap_nodes + p->graph.cap_nodes;
+    size_t values = (size_t)p->source.cap_values + p->graph.cap_values;
+    return sizeof *p + nodes * (sizeof(tern__gnode) + 2 * sizeof(tern__step)) +
+           values * (sizeof(tern__value) + sizeof(tern__place) + sizeof(tern__home));
+}
