@@ -24,7 +24,7 @@ struct args {
 
 /* clang-format off */
 const option common_options[] = {
-    {"color", 0, "WHEN", "auto always never", "colour the output; auto: on a terminal, unless NO_COLOR is set"},
+    {"color", 0, "WHEN", "auto always never", "colour the output; by default on a terminal, unless NO_COLOR is set"},
     {"help", 'h', NULL, NULL, "show this help"},
     {0},
 };
@@ -68,16 +68,6 @@ static bool is_choice(const option *o, const char *value)
     return !o->choices;
 }
 
-/* "auto, always or never" */
-static void add_choices(text *t, const char *choices)
-{
-    char word[64], next[64];
-    for (int i = 0; list_word(choices, i, word, sizeof word); i++) {
-        bool last = !list_word(choices, i + 1, next, sizeof next);
-        text_addf(t, "%s%s", i == 0 ? "" : last ? " or " : ", ", word);
-    }
-}
-
 /* ---- parsing ------------------------------------------------------------------------------------------------ */
 
 static int check_value(const option *o, const char *value)
@@ -85,7 +75,7 @@ static int check_value(const option *o, const char *value)
     if (is_choice(o, value))
         return EXIT_DONE;
     text choices = {0};
-    add_choices(&choices, o->choices);
+    list_add(&choices, o->choices);
     int code = fail_usage("--%s is %s, not '%s'", o->name, text_string(&choices), value);
     text_free(&choices);
     return code;

@@ -12,7 +12,7 @@ typedef struct option {
     char letter;          /* 'i' for -i, or 0 */
     const char *argument; /* what to call its value in --help; NULL: a switch, without value */
     const char *choices;  /* the values it may have, space-separated; NULL: any */
-    const char *help;
+    const char *help;     /* the choices are added to it */
 } option;
 
 typedef struct args args;
@@ -71,5 +71,7 @@ const char *suggestion_text(const suggestion *s, const char *before, char *buffe
 
 /* Word i of a space-separated list, in `buffer`; false past the last. */
 bool list_word(const char *list, int i, char *buffer, size_t room);
+/* "auto, always or never" */
+void list_add(text *t, const char *list);
 
 #endif

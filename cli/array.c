@@ -33,6 +33,7 @@ static tern_tensor *flatten(tern_tensor *t)
 /* Sums that cannot overflow on the way: the second has room for any number of the largest values. */
 typedef struct sums {
     double plain, scaled;
+    __int128 whole; /* of integers: exact */
 } sums;
 
 static void take_ints(const int64_t *values, int64_t n, array_stats *s, sums *sum)
@@ -42,7 +43,7 @@ static void take_ints(const int64_t *values, int64_t n, array_stats *s, sums *su
         s->least_int = s->finite == 0 || v < s->least_int ? v : s->least_int;
         s->most_int = s->finite == 0 || v > s->most_int ? v : s->most_int;
         s->finite++;
-        sum->plain += (double)v;
+        sum->whole += v;
     }
 }
 
@@ -95,7 +96,9 @@ tern_status array_measure(tern_tensor *t, array_stats *out)
         for (int64_t start = 0; start < n; start += PIECE)
             TERN_TRY(take_piece(flat, start, n - start < PIECE ? n - start : PIECE, &s, &sum));
     }
-    if (s.finite > 0)
+    if (s.finite > 0 && s.integer)
+        s.mean = (double)sum.whole / (double)s.finite;
+    else if (s.finite > 0)
         s.mean = isfinite(sum.plain) ? sum.plain / (double)s.finite : sum.scaled / (double)s.finite * 0x1p64;
     *out = s;
     return TERN_OK;

@@ -91,11 +91,21 @@ static void add_names(text *t, const graph_run *r, bool outputs)
     }
 }
 
+/* An input of the graph that the compiler found to be of no use may be given all the same. */
+static bool is_unused_input(const graph_run *r, const char *name)
+{
+    tern_port port;
+    for (int i = 0; i < r->graph_info.inputs; i++)
+        if (tern_graph_input(r->graph, i, &port) == TERN_OK && port.name && strcmp(port.name, name) == 0)
+            return true;
+    return false;
+}
+
 /* Names on the command line that the graph does not have. */
 static bool all_used(const bindings *b, const graph_run *r, bool outputs)
 {
     for (int i = 0; i < b->n; i++) {
-        if (b->items[i].used)
+        if (b->items[i].used || (!outputs && is_unused_input(r, b->items[i].name)))
             continue;
         text names = {0};
         add_names(&names, r, outputs);
@@ -203,8 +213,10 @@ bool bindings_save(const bindings *b, graph_run *r)
             continue;
         tern_status status =
             ends_with(path, ".npz") ? save_npz(b, r, path) : tern_npy_save(r->outputs[output], path);
-        if (status != TERN_OK)
-            return fail_status(NULL), false;
+        if (status != TERN_OK) {
+            fail("output '%s': %s", b->items[i].name, tern_last_error());
+            return false;
+        }
         r->saved[output] = path;
     }
     return true;

@@ -75,25 +75,28 @@ static tern_status run_plain(graph_run *r)
 
 /* ---- the work ----------------------------------------------------------------------------------------------- */
 
-static bool open_run(const args *a, graph_run *r)
+/* Returns an exit code. */
+static int open_run(const args *a, graph_run *r)
 {
     tern_ctx_options options = tern_ctx_options_default();
     options.cpu = args_value(a, "cpu");
     if (!args_int(a, "threads", 1, 1024, 0, &options.threads))
-        return false;
-    if (tern_ctx_create(&options, &r->ctx) != TERN_OK) {
-        fail_status(NULL);
-        return false;
-    }
-    return true;
+        return EXIT_USAGE;
+    tern_status status = tern_ctx_create(&options, &r->ctx);
+    if (status == TERN_NOT_FOUND && options.cpu)
+        return fail_usage("%s", tern_last_error());
+    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
-static bool compile(graph_run *r)
+static bool compile(const args *a, graph_run *r)
 {
     if (!read_graph(r->ctx, r->path, &r->graph))
         return false;
     tern_graph_get_info(r->graph, &r->graph_info);
-    if (tern_graph_compile(r->ctx, r->graph, NULL, &r->program) != TERN_OK) {
+    tern_compile_options options = tern_compile_options_default();
+    const char *level = args_value(a, "level");
+    if ((level && tern_level_parse(level, &options.level) != TERN_OK) ||
+        tern_graph_compile(r->ctx, r->graph, &options, &r->program) != TERN_OK) {
         fail_status(source_name(r->path));
         return false;
     }
@@ -165,10 +168,12 @@ static int run(const args *a)
     bindings inputs = {0}, outputs = {0};
     bool traced = args_has(a, "show") || args_has(a, "json");
     int code = EXIT_USAGE;
-    if (!bindings_parse(a, "input", &inputs) || !bindings_parse(a, "output", &outputs) || !open_run(a, &r))
+    if (bindings_parse(a, "input", &inputs) && bindings_parse(a, "output", &outputs))
+        code = open_run(a, &r);
+    if (code != EXIT_DONE)
         goto done;
     code = EXIT_FAILED;
-    if (compile(&r) && bindings_check_outputs(&outputs, &r) && bindings_load(&inputs, &r) &&
+    if (compile(a, &r) && bindings_check_outputs(&outputs, &r) && bindings_load(&inputs, &r) &&
         compute(&r, traced) && bindings_save(&outputs, &r))
         code = report(a, &r, outputs.n > 0);
 done:
@@ -178,12 +183,15 @@ done:
     return code;
 }
 
+#define LEVEL_NAME(id, number, name, meaning) name " "
+
 /* clang-format off */
-static const option options[] = {
+static const option run_options[] = {
     {"input", 'i', "NAME=FILE", NULL, "give an input or an unbound constant: FILE.npy, FILE.npz (the array of that name, or the only one) or FILE.npz:KEY; may be repeated"},
     {"output", 'o', "NAME=FILE", NULL, "write an output to FILE.npy, or into FILE.npz under its name; may be repeated"},
     {"show", 0, NULL, NULL, "tell the whole story: what was recorded, compiled and computed"},
     {"json", 0, NULL, NULL, "print all of that as JSON"},
+    {"level", 0, "LEVEL", TERN_LEVEL_LIST(LEVEL_NAME), "how hard the compiler tries, by default medium"},
     {"threads", 0, "N", NULL, "compute with N threads (default: as many as the machine allows)"},
     {"cpu", 0, "LEVEL", NULL, "use no instruction set above LEVEL, such as avx2 (default: $TERN_CPU, else the best)"},
     {0},
@@ -200,7 +208,7 @@ const command cmd_graph_run = {
         "FILE is a graph in the text form of docs/graph-text.md; '-' is standard input. Every input, and "
         "every constant without data, is given with --input. Outputs that are not saved with --output are "
         "not written anywhere; without --output, --show and --json a preview of all is printed.",
-    .options = options,
+    .options = run_options,
     .examples = "tern graph run examples/graphs/bitlinear.tern --show\n"
                 "tern graph run mlp.tern -i x=x.npy -i w=weights.npz:layer0 -o y=y.npy\n"
                 "tern graph run mlp.tern -i x=x.npy --json --threads 1",

@@ -98,11 +98,9 @@ static void print_options(const option *table, int width, text *t)
         printf("  %s%s%s%*s  ", on(STYLE_NAME), text_string(t), off(STYLE_NAME), width - (int)t->length, "");
         text_clear(t);
         text_add(t, o->help);
-        for (const char *c = o->choices; c; c = NULL) {
-            text_add(t, " (");
-            for (; *c; c++)
-                text_addf(t, "%s%.1s", *c == ' ' ? "," : "", c);
-            text_add(t, ")");
+        if (o->choices) {
+            text_add(t, ": ");
+            list_add(t, o->choices);
         }
         wrap(text_string(t), width + 4);
     }

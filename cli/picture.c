@@ -133,6 +133,15 @@ static void print_summary(const graph_run *r, int n)
     text_free(&line);
 }
 
+static bool any_share(const picture *p)
+{
+    for (int i = 0; i < p->n && i < MOST_ROWS; i++)
+        for (int k = 0; k < p->n; k++)
+            if (k != i && buffers_share(&p->buffers[i], &p->buffers[k]))
+                return true;
+    return false;
+}
+
 void picture_print(const graph_run *r)
 {
     if (r->info.steps == 0 || r->info.steps > MOST_STEPS)
@@ -151,7 +160,7 @@ void picture_print(const graph_run *r)
     if (p.n > MOST_ROWS)
         printf("  %s%s %d more (--json lists all)%s\n", on(STYLE_DIM), glyph_of(GLYPH_ELLIPSIS),
                p.n - MOST_ROWS, off(STYLE_DIM));
-    if (p.n > 1)
+    if (any_share(&p))
         printf("  %s%*s  %s in use   %s its bytes are used by others%s\n", on(STYLE_DIM), p.name_width, "",
                glyph_of(GLYPH_FULL), glyph_of(GLYPH_LIGHT), off(STYLE_DIM));
     free(buffers);

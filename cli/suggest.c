@@ -75,3 +75,12 @@ bool list_word(const char *list, int i, char *buffer, size_t room)
     snprintf(buffer, room, "%.*s", (int)length, list);
     return true;
 }
+
+void list_add(text *t, const char *list)
+{
+    char word[64], next[64];
+    for (int i = 0; list_word(list, i, word, sizeof word); i++) {
+        bool last = !list_word(list, i + 1, next, sizeof next);
+        text_addf(t, "%s%s", i == 0 ? "" : last ? " or " : ", ", word);
+    }
+}

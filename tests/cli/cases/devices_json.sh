@@ -1,0 +1,1 @@
+tern devices --json | json '[(d["name"], d["backend"], d["cores_usable"] > 0, d["unavailable"]) for d in j]'

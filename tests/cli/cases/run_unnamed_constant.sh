@@ -1,0 +1,1 @@
+graph g '%x = constant f32[100] return %x as "x"' | tern graph run -

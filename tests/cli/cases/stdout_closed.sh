@@ -1,0 +1,2 @@
+tern list ops >&-
+echo "exit status $?"

@@ -1,0 +1,1 @@
+tern graph print x.tern --dot --json

@@ -1,0 +1,2 @@
+status tern list op
+status tern list colours

@@ -1,0 +1,1 @@
+tern graph run x.tern --inptu x=x.npy

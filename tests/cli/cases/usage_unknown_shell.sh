@@ -1,0 +1,1 @@
+tern completion fish

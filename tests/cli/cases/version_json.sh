@@ -1,0 +1,1 @@
+tern version --json | json 'sorted(j), j["version"] == j["library"]'

@@ -1,0 +1,55 @@
+# Sourced before every case: things to make test files with, and to take out of outputs what differs from run to run.
+set -o pipefail
+
+# utf8 COMMAND...: with a locale that has more than ASCII; skips the case where there is none.
+utf8()
+{
+    [ -n "$UTF8_LOCALE" ] || { skip "no UTF-8 locale is installed"; return; }
+    LC_ALL=$UTF8_LOCALE "$@"
+}
+
+skip()
+{
+    echo "$*" >.skip
+    exit 0
+}
+
+# npy DESCR SHAPE DATA >FILE: a .npy file; DATA as for printf.
+npy()
+{
+    local header
+    header=$(printf "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" "$1" "$2")
+    printf '\223NUMPY\001\000\166\000%-117s\n' "$header"
+    printf "$3"
+}
+
+# graph NAME TEXT >FILE: a graph around statements.
+graph()
+{
+    printf 'graph %s {\n%s\n}\n' "$1" "$2"
+}
+
+# Measured times, which differ from run to run, and the bars drawn from them.
+hide_times()
+{
+    sed -E -e 's/[0-9.]+ (ns|us|µs|ms|s)(( on|:).*[a-z]) (-|─)+$/TIME\2/' \
+           -e 's/^( +[0-9]+  [a-z_0-9]+) +[0-9.]+ (ns|us|µs|ms|s) +[0-9.]+ %.*$/\1  TIME SHARE/' \
+           -e 's/"(compile_us|run_us|us)": [0-9.e+-]+/"\1": TIME/' \
+           -e 's/^(  #  op) +time +share$/\1  TIME SHARE/'
+}
+
+# json EXPRESSION: the value of a Python expression over the JSON `j` on stdin, which must be valid.
+json()
+{
+    command -v "$TERN_PYTHON" >/dev/null || skip "python3 is not installed"
+    "$TERN_PYTHON" -c 'import json, sys
+j = json.load(sys.stdin)
+print(eval(sys.argv[1]))' "$1"
+}
+
+# Says how a command ends, for cases with several.
+status()
+{
+    "$@"
+    echo "exit status $?"
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# The program, as its users see it: every tests/cli/cases/NAME.sh is run by itself in an empty directory, and what it
+# writes to stdout and stderr and its exit status must be exactly what NAME.stdout, NAME.stderr and NAME.exit say (a
+# missing file means nothing written, or status 0).
+#
+#   TERN_BIN=build/tern tests/cli/test_cli.sh [TEXT]     only the cases whose name contains TEXT
+#   UPDATE=1 tests/cli/test_cli.sh                       rewrite what is expected; review the diff
+#
+# A case may use: `tern`; $GRAPHS, the folder of example graphs; and the functions of lib.sh. A case that cannot be run
+# here calls `skip REASON`.
+. "$(dirname "$0")/../harness.sh"
+
+here=$(cd "$(dirname "$0")" && pwd)
+program=${TERN_BIN:-$build/tern}
+update=${UPDATE:-${TERN_GOLDEN_UPDATE:-}}
+only=${1:-}
+
+if [ ! -x "$program" ]; then
+    fail "the program" "there is none at $program; build it, or set TERN_BIN"
+    finish
+fi
+
+# Cases find the program on their path, and nothing of the caller's settings.
+mkdir -p "$scratch/bin"
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$program" >"$scratch/bin/tern"
+chmod +x "$scratch/bin/tern"
+utf8=$(locale -a 2>/dev/null | grep -iE '^(C|en_US)\.utf-?8$' | head -n 1)
+export PATH=$scratch/bin:$PATH GRAPHS=$root/examples/graphs DOCS=$root/docs TERN_PYTHON=${TERN_PYTHON:-python3}
+export UTF8_LOCALE=$utf8 LC_ALL=C TERM=xterm
+unset COLUMNS NO_COLOR TERN_CPU LANG
+
+# expected NAME SUFFIX: the text that is expected, "" without a file.
+expected()
+{
+    [ ! -f "$here/cases/$1.$2" ] || cat "$here/cases/$1.$2"
+}
+
+# store NAME SUFFIX FILE: makes it the expected text.
+store()
+{
+    if [ -s "$3" ]; then
+        cp "$3" "$here/cases/$1.$2"
+    else
+        rm -f "$here/cases/$1.$2"
+    fi
+}
+
+run_case()
+{
+    local name=$1 dir=$scratch/$1 status suffix bad=0
+    mkdir -p "$dir/work"
+    (cd "$dir/work" && bash -c '. "$1/lib.sh"; . "$1/cases/$2.sh"' case "$here" "$name") \
+        >"$dir/stdout" 2>"$dir/stderr" </dev/null
+    status=$?
+    if [ -f "$dir/work/.skip" ]; then
+        skip "$name" "$(cat "$dir/work/.skip")"
+        return
+    fi
+    [ $status -eq 0 ] && : >"$dir/exit" || echo $status >"$dir/exit"
+    for suffix in stdout stderr exit; do
+        if [ -n "$update" ]; then
+            store "$name" "$suffix" "$dir/$suffix"
+        elif ! diff -u <(expected "$name" "$suffix") "$dir/$suffix" >"$dir/diff"; then
+            bad=1
+            fail "$name" "$suffix is not as expected (- expected, + got):"
+            sed -n '3,40p' "$dir/diff"
+            break
+        fi
+    done
+    [ $bad -eq 1 ] || pass
+}
+
+for file in "$here"/cases/*.sh; do
+    name=$(basename "$file" .sh)
+    case $name in
+    *"$only"*) run_case "$name" ;;
+    esac
+done
+
+# Expected texts that belong to no case would never be looked at.
+for file in "$here"/cases/*.stdout "$here"/cases/*.stderr "$here"/cases/*.exit; do
+    [ -f "$file" ] || continue
+    name=$(basename "${file%.*}")
+    [ -f "$here/cases/$name.sh" ] || fail "$(basename "$file")" "there is no case $name.sh"
+done
+
+finish
