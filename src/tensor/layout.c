@@ -181,33 +181,43 @@ bool tern__view_reshape(const tern__type *from, const tern__layout *layout, cons
     return true;
 }
 
+/* Writes a view whose sizes and strides were computed apart, because outputs may be the inputs. */
+static void set_view(tern_dtype dtype, int rank, const int64_t *shape, const int64_t *strides, int64_t offset,
+                     tern__type *to, tern__layout *out)
+{
+    to->dtype = dtype;
+    to->rank = rank;
+    out->offset = offset;
+    for (int i = 0; i < rank; i++) {
+        to->shape[i] = shape[i];
+        out->strides[i] = strides[i];
+    }
+    for (int i = rank; i < TERN__MAX_RANK; i++)
+        to->shape[i] = out->strides[i] = 0;
+}
+
 void tern__view_permute(const tern__type *from, const tern__layout *layout, const int64_t *axes,
                         tern__type *to, tern__layout *out)
 {
-    tern__type type = {.dtype = from->dtype, .rank = from->rank};
-    tern__layout made = {.offset = layout->offset};
+    int64_t shape[TERN__MAX_RANK], strides[TERN__MAX_RANK];
     for (int i = 0; i < from->rank; i++) {
-        type.shape[i] = from->shape[axes[i]];
-        made.strides[i] = layout->strides[axes[i]];
+        shape[i] = from->shape[axes[i]];
+        strides[i] = layout->strides[axes[i]];
     }
-    *to = type;
-    *out = made;
+    set_view(from->dtype, from->rank, shape, strides, layout->offset, to, out);
 }
 
 void tern__view_slice(const tern__type *from, const tern__layout *layout, const int64_t *start,
                       const int64_t *count, const int64_t *step, tern__type *to, tern__layout *out)
 {
-    tern__type type = {.dtype = from->dtype, .rank = from->rank};
-    tern__layout made = {.offset = layout->offset};
+    int64_t strides[TERN__MAX_RANK], offset = layout->offset;
     for (int i = 0; i < from->rank; i++) {
-        type.shape[i] = count[i];
         /* the step of an axis with one element says nothing, and might overflow */
-        made.strides[i] = count[i] > 1 ? layout->strides[i] * step[i] : layout->strides[i];
+        strides[i] = count[i] > 1 ? layout->strides[i] * step[i] : layout->strides[i];
         if (count[i] > 0)
-            made.offset += layout->strides[i] * start[i];
+            offset += layout->strides[i] * start[i];
     }
-    *to = type;
-    *out = made;
+    set_view(from->dtype, from->rank, count, strides, offset, to, out);
 }
 
 void tern__view_broadcast(const tern__type *from, const tern__layout *layout, const tern__type *to,

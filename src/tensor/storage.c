@@ -147,8 +147,12 @@ void tern__storage_retain(tern__storage *storage)
 
 void tern__storage_release(tern__storage *storage)
 {
-    /* acquire as well: what other holders wrote happens before the block is reused */
-    if (!storage || atomic_fetch_sub_explicit(&storage->refs, 1, memory_order_acq_rel) != 1)
+    if (!storage)
+        return;
+    /* A reference that is the only one cannot be joined by another, so it goes without a locked operation.
+     * Acquire: what other holders wrote happens before the block is reused. */
+    if (atomic_load_explicit(&storage->refs, memory_order_acquire) != 1 &&
+        atomic_fetch_sub_explicit(&storage->refs, 1, memory_order_acq_rel) != 1)
         return;
     if (storage->inline_header) {
         put_block(storage->pool, storage);

@@ -61,10 +61,10 @@ tern_status tern__type_make(const char *who, tern_dtype dtype, int rank, const i
     TERN__FAIL_IF(!sizes_fit(dtype, rank, shape), TERN_OVERFLOW, "%s: %s%s does not fit in memory", who,
                   tern_dtype_name(dtype), tern__shape_text(rank, shape, text));
 
-    tern__type made = {.dtype = dtype, .rank = rank};
-    for (int i = 0; i < rank; i++)
-        made.shape[i] = shape[i];
-    *out = made;
+    out->dtype = dtype;
+    out->rank = rank;
+    for (int i = 0; i < TERN__MAX_RANK; i++)
+        out->shape[i] = i < rank ? shape[i] : 0; /* `shape` may be out's own */
     return TERN_OK;
 }
 
