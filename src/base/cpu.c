@@ -41,7 +41,8 @@ static void detect(void)
         if ((info->isa_mask >> level & 1) != 0) {
             info->best = (tern__isa)level;
             size_t used = strlen(info->isa_names);
-            snprintf(info->isa_names + used, sizeof info->isa_names - used, "%s%s", used ? " " : "", levels[level].name);
+            snprintf(info->isa_names + used, sizeof info->isa_names - used, "%s%s", used ? " " : "",
+                     levels[level].name);
         }
 }
 

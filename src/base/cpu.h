@@ -30,11 +30,11 @@ typedef enum tern__isa {
 /* clang-format on */
 
 typedef struct tern__cpu_info {
-    char model[64];    /* "Intel(R) Xeon(R) ...", or "unknown" */
-    const char *arch;  /* "x86", "arm" or "other" */
-    uint32_t isa_mask; /* bit i: level i runs here (OS support for the registers checked) */
+    char model[64];     /* "Intel(R) Xeon(R) ...", or "unknown" */
+    const char *arch;   /* "x86", "arm" or "other" */
+    uint32_t isa_mask;  /* bit i: level i runs here (OS support for the registers checked) */
     char isa_names[96]; /* those levels, space-separated */
-    tern__isa best;    /* highest level in the mask */
+    tern__isa best;     /* highest level in the mask */
     int cores_online;
     int cores_usable;      /* min of affinity mask and cgroup v1/v2 quota (rounded up), at least 1 */
     char cores_reason[64]; /* what limited cores_usable: "affinity", "cgroup quota 1.5", "all cores" */

@@ -11,8 +11,8 @@
 typedef struct tern__device tern__device;
 
 typedef struct tern__device_options {
-    int threads;                /* >= 1 */
-    tern__isa isa_cap;          /* nothing above this level is used */
+    int threads;       /* >= 1 */
+    tern__isa isa_cap; /* nothing above this level is used */
 } tern__device_options;
 
 /* Addresses for one run of a plan: (n_leaves of the graph), (n_blocks of the plan), and an arena of arena_bytes. */
@@ -23,14 +23,14 @@ typedef struct tern__bindings {
 } tern__bindings;
 
 typedef struct tern__device_ops {
-    const char *name;           /* "cpu" */
-    const char *backend;        /* "native" */
+    const char *name;    /* "cpu" */
+    const char *backend; /* "native" */
     tern_status (*create)(const tern__device_options *options, tern__device **out);
     void (*destroy)(tern__device *device);
     const tern__target *(*target)(const tern__device *device);
     /* Runs every step. A kernel that finds bad data (an index out of range) stops the run with a sentence. */
     tern_status (*run)(tern__device *device, const tern__plan *plan, const tern__bindings *bindings);
-    void (*describe)(tern_device_info *out);    /* without a device: what is there */
+    void (*describe)(tern_device_info *out); /* without a device: what is there */
 } tern__device_ops;
 
 /* The table of devices.def. */

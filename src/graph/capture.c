@@ -32,7 +32,8 @@ static tern_status capture_node(tern__node *node, tern_graph *g, uint32_t captur
     tern__id small_in[SMALL];
     tern__type small_out[SMALL];
     tern__id *in = node->n_in <= SMALL ? small_in : tern__arena_alloc(&g->arena, node->n_in * sizeof *in);
-    tern__type *out = node->n_out <= SMALL ? small_out : tern__arena_alloc(&g->arena, node->n_out * sizeof *out);
+    tern__type *out =
+        node->n_out <= SMALL ? small_out : tern__arena_alloc(&g->arena, node->n_out * sizeof *out);
     if (!in || !out)
         return tern__out_of_memory(node->n_in * sizeof *in + node->n_out * sizeof *out);
     for (uint32_t i = 0; i < node->n_in; i++)
@@ -88,7 +89,8 @@ static tern_status walk(tern__recorder *r, tern_tensor *root, tern_graph *g, uin
     return TERN_OK;
 }
 
-tern_status tern__capture(tern_ctx *ctx, int n, tern_tensor *const *outputs, const char *const *names, tern_graph *g)
+tern_status tern__capture(tern_ctx *ctx, int n, tern_tensor *const *outputs, const char *const *names,
+                          tern_graph *g)
 {
     tern__recorder *r = tern__recorder_of(ctx);
     uint32_t capture = ++r->capture;
@@ -104,7 +106,8 @@ tern_status tern__capture(tern_ctx *ctx, int n, tern_tensor *const *outputs, con
 tern_status tern_graph_capture(tern_ctx *ctx, int n, tern_tensor *const *outputs, const char *const *names,
                                tern_graph **out)
 {
-    TERN__FAIL_IF(!ctx || n <= 0 || !outputs, TERN_INVALID_ARGUMENT, "graph_capture: needs a context and outputs");
+    TERN__FAIL_IF(!ctx || n <= 0 || !outputs, TERN_INVALID_ARGUMENT,
+                  "graph_capture: needs a context and outputs");
     tern_graph *g;
     TERN_TRY(tern__graph_new(ctx, &g));
     tern_status status = tern__capture(ctx, n, outputs, names, g);

@@ -76,7 +76,8 @@ static void copy_attrs(const tern__op *op, const tern__attr *from, tern__attr *t
     }
 }
 
-tern__node *tern__node_new(tern_ctx *ctx, tern__opcode op, uint32_t n_in, const tern__attr *attrs, uint32_t n_out)
+tern__node *tern__node_new(tern_ctx *ctx, tern__opcode op, uint32_t n_in, const tern__attr *attrs,
+                           uint32_t n_out)
 {
     tern__recorder *r = tern__recorder_of(ctx);
     const tern__op *row = &tern__ops[op];

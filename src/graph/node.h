@@ -32,39 +32,39 @@ typedef struct tern__error {
 } tern__error;
 
 struct tern_tensor {
-    tern__node *node;           /* NULL only for the static out-of-memory tensor */
-    uint32_t result;            /* which result of the node */
-    bool constant;              /* frozen */
-    bool consumed;              /* given to write_slice or write_rows: its result is the value now */
-    uint32_t mark;              /* capture in which `value` is valid */
-    tern__id value;             /* its id in that capture */
+    tern__node *node; /* NULL only for the static out-of-memory tensor */
+    uint32_t result;  /* which result of the node */
+    bool constant;    /* frozen */
+    bool consumed;    /* given to write_slice or write_rows: its result is the value now */
+    uint32_t mark;    /* capture in which `value` is valid */
+    tern__id value;   /* its id in that capture */
     tern__type type;
-    tern__storage *storage;     /* NULL while pending; one reference */
+    tern__storage *storage; /* NULL while pending; one reference */
     tern__layout layout;
-    tern__edge *readers;        /* pending nodes that read it */
-    tern_tensor *alias_prev, *alias_next;   /* evaluated tensors that share the storage */
-    tern__storage *dense;       /* contiguous copy handed out by tern_data for a strided view; or NULL */
-    uint64_t dense_version;     /* version of `storage` that `dense` was made from */
+    tern__edge *readers;                  /* pending nodes that read it */
+    tern_tensor *alias_prev, *alias_next; /* evaluated tensors that share the storage */
+    tern__storage *dense;   /* contiguous copy handed out by tern_data for a strided view; or NULL */
+    uint64_t dense_version; /* version of `storage` that `dense` was made from */
 };
 
 struct tern__node {
     tern_ctx *ctx;
-    tern__node *prev, *next;    /* all live nodes of the context */
-    tern__node *scope_next;     /* nodes owned by the same scope */
+    tern__node *prev, *next; /* all live nodes of the context */
+    tern__node *scope_next;  /* nodes owned by the same scope */
     tern__opcode op;
     uint32_t n_in, n_out;
-    uint32_t refs;              /* owner + callers + readers */
-    uint32_t caller_refs;       /* of those: references that tern_release may drop */
-    uint32_t depth;             /* longest chain of pending nodes ending here */
-    uint32_t bytes;             /* of this allocation */
-    tern__error *error;         /* NULL unless this is an error tensor */
-    tern__edge *in;             /* (n_in) dropped (n_in = 0) when all results are evaluated */
-    tern__attr *attrs;          /* (op's n_attrs) */
-    tern_tensor out[];          /* (n_out) */
+    uint32_t refs;        /* owner + callers + readers */
+    uint32_t caller_refs; /* of those: references that tern_release may drop */
+    uint32_t depth;       /* longest chain of pending nodes ending here */
+    uint32_t bytes;       /* of this allocation */
+    tern__error *error;   /* NULL unless this is an error tensor */
+    tern__edge *in;       /* (n_in) dropped (n_in = 0) when all results are evaluated */
+    tern__attr *attrs;    /* (op's n_attrs) */
+    tern_tensor out[];    /* (n_out) */
 };
 
 typedef struct tern__scope {
-    tern__node *nodes;          /* by scope_next */
+    tern__node *nodes; /* by scope_next */
 } tern__scope;
 
 /* What recording needs from the layers above it. */
@@ -78,15 +78,15 @@ enum { TERN__NODE_CLASSES = 16, TERN__NODE_CLASS_BYTES = 64 };
 typedef struct tern__recorder {
     tern_pool *pool;
     const tern__evaluator *evaluator;
-    tern__node *nodes;          /* all live nodes */
+    tern__node *nodes; /* all live nodes */
     uint64_t n_nodes;
-    tern__scope *scopes;        /* stack */
+    tern__scope *scopes; /* stack */
     size_t n_scopes, cap_scopes;
-    size_t lost_scopes;         /* opened without memory for them: their tensors belong to the scope outside */
-    uint32_t capture;           /* number of the newest capture, for tensor->mark */
-    void *free_nodes[TERN__NODE_CLASSES];   /* recycled node memory by size */
+    size_t lost_scopes; /* opened without memory for them: their tensors belong to the scope outside */
+    uint32_t capture;   /* number of the newest capture, for tensor->mark */
+    void *free_nodes[TERN__NODE_CLASSES]; /* recycled node memory by size */
     tern__arena node_memory;
-    tern_tensor **stack;        /* reused by walks */
+    tern_tensor **stack; /* reused by walks */
     size_t cap_stack;
 } tern__recorder;
 
@@ -106,7 +106,8 @@ void tern__recorder_clear(tern__recorder *r);
 /* ---- record.c ---- */
 
 /* Records `op` and returns result 0, or an error tensor. `ctx` may be NULL when there are operands. attrs are copied. */
-tern_tensor *tern__record(tern_ctx *ctx, tern__opcode op, int n_in, tern_tensor *const *in, const tern__attr *attrs);
+tern_tensor *tern__record(tern_ctx *ctx, tern__opcode op, int n_in, tern_tensor *const *in,
+                          const tern__attr *attrs);
 /* The same for any number of results; n_out must be the op's. */
 void tern__record_n(tern_ctx *ctx, tern__opcode op, int n_in, tern_tensor *const *in, const tern__attr *attrs,
                     int n_out, tern_tensor **out);
@@ -124,10 +125,11 @@ tern_tensor *tern__error_tensor(tern_ctx *ctx, tern_status status);
 /* ---- node.c ---- */
 
 /* NULL when out of memory. refs = 0; the caller owns it via tern__node_own or an edge. */
-tern__node *tern__node_new(tern_ctx *ctx, tern__opcode op, uint32_t n_in, const tern__attr *attrs, uint32_t n_out);
+tern__node *tern__node_new(tern_ctx *ctx, tern__opcode op, uint32_t n_in, const tern__attr *attrs,
+                           uint32_t n_out);
 /* Gives the node to the innermost scope, or to the caller if none is open. */
 void tern__node_own(tern__node *node);
-void tern__node_drop(tern__node *node);     /* one reference; frees what becomes unreachable */
+void tern__node_drop(tern__node *node); /* one reference; frees what becomes unreachable */
 void tern__edge_link(tern__edge *edge, tern__node *reader, tern_tensor *source);
 
 /* The tensor becomes evaluated: takes a reference of the storage. Lets the node's operands go when all are. */
@@ -142,6 +144,7 @@ tern_status tern__tensor_check(const tern_tensor *t);
 
 /* Appends to `g` (empty) the pending graph behind `outputs`, which become its outputs in order. Evaluated tensors
  * become leaves, once each. mark and value of everything reached are set to this capture. */
-tern_status tern__capture(tern_ctx *ctx, int n, tern_tensor *const *outputs, const char *const *names, tern_graph *g);
+tern_status tern__capture(tern_ctx *ctx, int n, tern_tensor *const *outputs, const char *const *names,
+                          tern_graph *g);
 
 #endif

@@ -75,7 +75,8 @@ tern_status tern__tensor_check(const tern_tensor *t)
 /* ---- recording ---- */
 
 /* Are the operands usable? On failure *error is the tensor to return. */
-static bool operands_usable(const tern__op *op, tern_ctx **ctx, int n_in, tern_tensor *const *in, tern_tensor **error)
+static bool operands_usable(const tern__op *op, tern_ctx **ctx, int n_in, tern_tensor *const *in,
+                            tern_tensor **error)
 {
     for (int i = 0; i < n_in && !*ctx; i++)
         *ctx = in[i] && in[i]->node ? in[i]->node->ctx : NULL;
@@ -95,12 +96,14 @@ static bool operands_usable(const tern__op *op, tern_ctx **ctx, int n_in, tern_t
         }
         if (in[i]->node->ctx != *ctx) {
             *error = tern__error_tensor(
-                *ctx, tern__fail(TERN_INVALID_ARGUMENT, "%s: operand %d belongs to another context", op->name, i));
+                *ctx,
+                tern__fail(TERN_INVALID_ARGUMENT, "%s: operand %d belongs to another context", op->name, i));
             return false;
         }
         if (TERN__UNLIKELY(in[i]->consumed)) {
             *error = tern__error_tensor(
-                *ctx, tern__fail(TERN_STATE, "%s: operand %d was given to an earlier write: use the result of that write",
+                *ctx, tern__fail(TERN_STATE,
+                                 "%s: operand %d was given to an earlier write: use the result of that write",
                                  op->name, i));
             return false;
         }
@@ -116,8 +119,8 @@ static tern_status check_counts(const tern__op *op, int n_in, int n_out, const t
                           op->inputs, n_in);
     int results = tern__op_results(op, attrs);
     if (n_out != results)
-        return tern__fail(TERN_INVALID_ARGUMENT, "%s: has %d results (%s), room was given for %d", op->name, results,
-                          op->results, n_out);
+        return tern__fail(TERN_INVALID_ARGUMENT, "%s: has %d results (%s), room was given for %d", op->name,
+                          results, op->results, n_out);
     return TERN_OK;
 }
 
@@ -162,11 +165,11 @@ static bool view_now(const tern__op *op, const tern_tensor *x, tern__node *node)
 
 /* Everything that needs room proportional to the number of operands or results. */
 typedef struct frame {
-    const tern__type **types;   /* (n_in) operand types, after casts */
-    tern_dtype *dtypes;         /* (n_in) what operands are cast to */
-    tern__type *cast_types;     /* (n_in) */
-    tern__type *out;            /* (n_out) */
-    void *heap;                 /* NULL when the caller's stack is enough */
+    const tern__type **types; /* (n_in) operand types, after casts */
+    tern_dtype *dtypes;       /* (n_in) what operands are cast to */
+    tern__type *cast_types;   /* (n_in) */
+    tern__type *out;          /* (n_out) */
+    void *heap;               /* NULL when the caller's stack is enough */
 } frame;
 
 enum { FRAME_SMALL = 8 };
@@ -184,7 +187,8 @@ static tern_status frame_open(frame *f, frame_small *small, size_t n_in, size_t 
         *f = (frame){small->types, small->dtypes, small->cast_types, small->out, NULL};
         return TERN_OK;
     }
-    size_t bytes = n_in * (sizeof(tern__type *) + sizeof(tern__type) + sizeof(int64_t)) + n_out * sizeof(tern__type);
+    size_t bytes =
+        n_in * (sizeof(tern__type *) + sizeof(tern__type) + sizeof(int64_t)) + n_out * sizeof(tern__type);
     char *p = tern__alloc(bytes);
     if (!p)
         return tern__out_of_memory(bytes);
@@ -197,8 +201,8 @@ static tern_status frame_open(frame *f, frame_small *small, size_t n_in, size_t 
 }
 
 /* Infers result types; f->types points at the operands' types with the casts applied. */
-static tern_status infer(const tern__op *op, int n_in, tern_tensor *const *in, const tern__attr *attrs, int n_out,
-                         frame *f)
+static tern_status infer(const tern__op *op, int n_in, tern_tensor *const *in, const tern__attr *attrs,
+                         int n_out, frame *f)
 {
     for (int i = 0; i < n_in; i++) {
         f->types[i] = &in[i]->type;
@@ -211,12 +215,13 @@ static tern_status infer(const tern__op *op, int n_in, tern_tensor *const *in, c
 static tern_status check_writable(const tern__op *op, const tern_tensor *target)
 {
     TERN__FAIL_IF(target->constant, TERN_STATE, "%s: the target is a constant", op->name);
-    TERN__FAIL_IF(target->storage && target->storage->read_only, TERN_STATE, "%s: the target is read-only", op->name);
+    TERN__FAIL_IF(target->storage && target->storage->read_only, TERN_STATE, "%s: the target is read-only",
+                  op->name);
     return TERN_OK;
 }
 
-static tern_status build(tern_ctx *ctx, const tern__op *op, int n_in, tern_tensor *const *in, const tern__attr *attrs,
-                         int n_out, frame *f, tern__node **out)
+static tern_status build(tern_ctx *ctx, const tern__op *op, int n_in, tern_tensor *const *in,
+                         const tern__attr *attrs, int n_out, frame *f, tern__node **out)
 {
     uint32_t depth;
     TERN_TRY(infer(op, n_in, in, attrs, n_out, f));
@@ -256,8 +261,8 @@ static tern_status build(tern_ctx *ctx, const tern__op *op, int n_in, tern_tenso
     return TERN_OK;
 }
 
-static tern_status record(tern_ctx *ctx, const tern__op *op, int n_in, tern_tensor *const *in, const tern__attr *attrs,
-                          int n_out, tern__node **out)
+static tern_status record(tern_ctx *ctx, const tern__op *op, int n_in, tern_tensor *const *in,
+                          const tern__attr *attrs, int n_out, tern__node **out)
 {
     frame_small small;
     frame f = {0};
@@ -279,8 +284,8 @@ static void hand_out(tern_tensor *first, bool same, int n_out, tern_tensor **out
     }
 }
 
-void tern__record_n(tern_ctx *ctx, tern__opcode code, int n_in, tern_tensor *const *in, const tern__attr *attrs,
-                    int n_out, tern_tensor **out)
+void tern__record_n(tern_ctx *ctx, tern__opcode code, int n_in, tern_tensor *const *in,
+                    const tern__attr *attrs, int n_out, tern_tensor **out)
 {
     const tern__op *op = &tern__ops[code];
     tern_tensor *error;
@@ -300,7 +305,8 @@ void tern__record_n(tern_ctx *ctx, tern__opcode code, int n_in, tern_tensor *con
     hand_out(&node->out[0], false, n_out, out);
 }
 
-tern_tensor *tern__record(tern_ctx *ctx, tern__opcode op, int n_in, tern_tensor *const *in, const tern__attr *attrs)
+tern_tensor *tern__record(tern_ctx *ctx, tern__opcode op, int n_in, tern_tensor *const *in,
+                          const tern__attr *attrs)
 {
     tern_tensor *out;
     tern__record_n(ctx, op, n_in, in, attrs, 1, &out);

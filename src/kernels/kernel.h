@@ -20,12 +20,12 @@ typedef struct tern__fault {
 
 typedef struct tern__kernel_args {
     int n_in, n_out;
-    const tern__buffer *in;     /* (n_in)  any strides; absent optional operands are simply not counted */
-    const tern__buffer *out;    /* (n_out) any strides without overlap; never aliases an input, except that an
+    const tern__buffer *in;  /* (n_in)  any strides; absent optional operands are simply not counted */
+    const tern__buffer *out; /* (n_out) any strides without overlap; never aliases an input, except that an
                                    elementwise op's output may be exactly one of its inputs, and that the result of
                                    write_slice / write_rows is its first input */
-    const tern__attr *attrs;    /* in the order of the op's row */
-    void *scratch;              /* 64-byte aligned, as many bytes as the kernel's scratch rule asked, this call's own */
+    const tern__attr *attrs; /* in the order of the op's row */
+    void *scratch; /* 64-byte aligned, as many bytes as the kernel's scratch rule asked, this call's own */
     tern__fault fault;
 } tern__kernel_args;
 
@@ -36,8 +36,8 @@ typedef size_t tern__scratch_rule(int n_in, const tern__type *const *in, const t
 typedef tern__scratch_rule *tern__scratch_fn;
 
 typedef struct tern__kernel {
-    const char *name;           /* "add__ref" */
-    tern__isa isa;              /* level it needs */
+    const char *name; /* "add__ref" */
+    tern__isa isa;    /* level it needs */
     tern__kernel_fn run;
     tern__scratch_fn scratch;
 } tern__kernel;

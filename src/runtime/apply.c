@@ -20,12 +20,13 @@ static tern_status prepare(const char *name, const char *text, tern__arena *aren
     TERN__FAIL_IF(!name, TERN_INVALID_ARGUMENT, "apply: the op's name is NULL");
     *op = tern__op_find(name, strlen(name));
     TERN__FAIL_IF(!*op, TERN_NOT_FOUND, "apply: there is no op '%s'", name);
-    TERN__FAIL_IF((*op)->flags & TERN__LEAF, TERN_INVALID_ARGUMENT, "apply: '%s' is a leaf, not an operation", name);
+    TERN__FAIL_IF((*op)->flags & TERN__LEAF, TERN_INVALID_ARGUMENT, "apply: '%s' is a leaf, not an operation",
+                  name);
     return tern__attrs_parse(arena, *op, text ? text : "", text ? strlen(text) : 0, attrs);
 }
 
-void tern_apply(tern_ctx *ctx, const char *name, const char *attributes, int n_in, tern_tensor *const *in, int n_out,
-                tern_tensor **out)
+void tern_apply(tern_ctx *ctx, const char *name, const char *attributes, int n_in, tern_tensor *const *in,
+                int n_out, tern_tensor **out)
 {
     const tern__op *op = NULL;
     tern__attr attrs[TERN__MAX_ATTRS];

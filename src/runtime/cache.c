@@ -47,7 +47,8 @@ static tern__cache_entry *find(tern__cache *cache, uint64_t hash, const tern_gra
                                const tern__compile_options *options, bool explain)
 {
     for (tern__cache_entry *e = cache->buckets[hash % TERN__CACHE_BUCKETS]; e; e = e->chain)
-        if (e->hash == hash && (e->compiled->logs || !explain) && options_equal(&e->compiled->options, options) &&
+        if (e->hash == hash && (e->compiled->logs || !explain) &&
+            options_equal(&e->compiled->options, options) &&
             tern__graph_equal(&e->compiled->source, graph, false))
             return e;
     return NULL;
@@ -91,7 +92,8 @@ tern_status tern__cache_get(tern__cache *cache, tern_graph *graph, const tern__t
                             const tern__compile_options *options, bool explain, tern__compiled **out)
 {
     TERN_TRY(tern__graph_find_aliases(graph));
-    uint64_t hash = tern__hash_mix(tern__graph_hash(graph), (uint64_t)options->level << 56 ^ options->disabled);
+    uint64_t hash =
+        tern__hash_mix(tern__graph_hash(graph), (uint64_t)options->level << 56 ^ options->disabled);
     tern__cache_entry *e = find(cache, hash, graph, options, explain);
     if (e) {
         cache->hits++;

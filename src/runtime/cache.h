@@ -11,18 +11,18 @@
 enum { TERN__CACHE_BUCKETS = 256, TERN__CACHE_ENTRIES = 256 };
 
 typedef struct tern__cache_entry {
-    struct tern__cache_entry *chain;            /* same bucket */
-    struct tern__cache_entry *newer, *older;    /* by use */
+    struct tern__cache_entry *chain;         /* same bucket */
+    struct tern__cache_entry *newer, *older; /* by use */
     uint64_t hash;
     size_t bytes;
-    tern__compiled *compiled;                   /* one reference */
+    tern__compiled *compiled; /* one reference */
 } tern__cache_entry;
 
 typedef struct tern__cache {
     tern__cache_entry *buckets[TERN__CACHE_BUCKETS];
     tern__cache_entry *newest, *oldest;
     size_t entries, bytes;
-    size_t most_bytes;                          /* 0 = 64 MiB */
+    size_t most_bytes; /* 0 = 64 MiB */
     uint64_t hits, misses, evictions;
 } tern__cache;
 

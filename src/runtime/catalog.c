@@ -11,13 +11,22 @@ extern const char *const tern__op_signatures[];
 
 tern_status tern_catalog_op(int i, tern_op_info *out)
 {
-    TERN__FAIL_IF(i < 0 || i >= TERN__OP_COUNT, TERN_OUT_OF_RANGE, "catalog: op %d: there are %d", i, TERN__OP_COUNT);
+    TERN__FAIL_IF(i < 0 || i >= TERN__OP_COUNT, TERN_OUT_OF_RANGE, "catalog: op %d: there are %d", i,
+                  TERN__OP_COUNT);
     const tern__op *op = &tern__ops[i];
-    *out = (tern_op_info){.name = op->name, .signature = tern__op_signatures[i], .description = op->description,
-                          .shape_rule = op->shape_name, .dtype_rule = op->dtype_name, .cost_rule = op->cost_name,
-                          .kernel = op->kernel_name, .min_inputs = op->min_in, .max_inputs = op->max_in,
-                          .results = op->n_out, .elementwise = (op->flags & TERN__ELEMENTWISE) != 0,
-                          .view = (op->flags & TERN__VIEW) != 0, .commutative = (op->flags & TERN__COMMUTATIVE) != 0};
+    *out = (tern_op_info){.name = op->name,
+                          .signature = tern__op_signatures[i],
+                          .description = op->description,
+                          .shape_rule = op->shape_name,
+                          .dtype_rule = op->dtype_name,
+                          .cost_rule = op->cost_name,
+                          .kernel = op->kernel_name,
+                          .min_inputs = op->min_in,
+                          .max_inputs = op->max_in,
+                          .results = op->n_out,
+                          .elementwise = (op->flags & TERN__ELEMENTWISE) != 0,
+                          .view = (op->flags & TERN__VIEW) != 0,
+                          .commutative = (op->flags & TERN__COMMUTATIVE) != 0};
     return TERN_OK;
 }
 
@@ -28,7 +37,9 @@ tern_status tern_catalog_kernel(int i, tern_kernel_info *out)
         const tern__kernel *kernel = tern__cpu_reference((tern__opcode)op);
         if (!kernel || seen++ != i)
             continue;
-        *out = (tern_kernel_info){.name = kernel->name, .op = tern__ops[op].name, .isa = tern__isa_name(kernel->isa),
+        *out = (tern_kernel_info){.name = kernel->name,
+                                  .op = tern__ops[op].name,
+                                  .isa = tern__isa_name(kernel->isa),
                                   .usable = (tern__cpu()->isa_mask & (1u << kernel->isa)) != 0};
         return TERN_OK;
     }
@@ -37,8 +48,10 @@ tern_status tern_catalog_kernel(int i, tern_kernel_info *out)
 
 tern_status tern_catalog_pass(int i, tern_pass_info *out)
 {
-    TERN__FAIL_IF(i < 0 || i >= tern__n_passes, TERN_OUT_OF_RANGE, "catalog: pass %d: there are %d", i, tern__n_passes);
-    *out = (tern_pass_info){.name = tern__passes[i].name, .level = tern_level_name(tern__passes[i].level),
+    TERN__FAIL_IF(i < 0 || i >= tern__n_passes, TERN_OUT_OF_RANGE, "catalog: pass %d: there are %d", i,
+                  tern__n_passes);
+    *out = (tern_pass_info){.name = tern__passes[i].name,
+                            .level = tern_level_name(tern__passes[i].level),
                             .description = tern__passes[i].description};
     return TERN_OK;
 }

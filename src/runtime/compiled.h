@@ -12,13 +12,13 @@
 
 typedef struct tern__compiled {
     _Atomic(uint32_t) refs;
-    tern_graph source;          /* as it was given: what the cache compares */
+    tern_graph source; /* as it was given: what the cache compares */
     tern__compile_options options;
-    tern_graph graph;           /* as the passes left it */
-    tern__arena arena;          /* holds the plan */
+    tern_graph graph;  /* as the passes left it */
+    tern__arena arena; /* holds the plan */
     tern__plan plan;
-    tern__pass_log *logs;       /* (tern__n_passes), or NULL: nobody asked */
-    tern__label *labels;        /* (n_values of graph) what values are called in print; NULL like logs */
+    tern__pass_log *logs; /* (tern__n_passes), or NULL: nobody asked */
+    tern__label *labels;  /* (n_values of graph) what values are called in print; NULL like logs */
     uint64_t compile_ns;
 } tern__compiled;
 
@@ -26,7 +26,7 @@ typedef struct tern__compiled {
 tern_status tern__compiled_make(const tern_graph *graph, const tern__target *target,
                                 const tern__compile_options *options, bool explain, tern__compiled **out);
 void tern__compiled_retain(tern__compiled *compiled);
-void tern__compiled_release(tern__compiled *compiled);      /* NULL is fine */
+void tern__compiled_release(tern__compiled *compiled); /* NULL is fine */
 
 /* Bytes it occupies besides the data of constants. */
 size_t tern__compiled_bytes(const tern__compiled *compiled);

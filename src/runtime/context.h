@@ -8,16 +8,16 @@
 #include "runtime/cache.h"
 
 struct tern_ctx {
-    tern__recorder recorder;    /* first: see tern__recorder_of */
+    tern__recorder recorder; /* first: see tern__recorder_of */
     tern_pool *pool;
     const tern__device_ops *device_ops;
     tern__device *device;
     int threads;
-    tern__compile_options compile;  /* of lazy evaluation */
+    tern__compile_options compile; /* of lazy evaluation */
     tern__cache cache;
-    tern_graph graph;           /* of the evaluation that runs */
-    tern__arena arena;          /* its pointers */
-    tern_tensor **roots;        /* its outputs */
+    tern_graph graph;    /* of the evaluation that runs */
+    tern__arena arena;   /* its pointers */
+    tern_tensor **roots; /* its outputs */
     size_t n_roots, cap_roots;
     tern_ctx_stats stats;
 };
@@ -41,7 +41,8 @@ tern_status tern__run_plan(tern_ctx *ctx, const tern__plan *plan, void *const *l
 /* Where the data of a leaf of the compiled graph are, when leaf i of the graph as it was captured is bound to
  * storages[i]: the storage, and the address of its first element. */
 tern__storage *tern__leaf_storage(const tern__leaf *leaf, tern__storage *const *storages);
-void *tern__leaf_address(const tern_graph *graph, const tern__leaf *leaf, const tern__storage *storage, int64_t offset);
+void *tern__leaf_address(const tern_graph *graph, const tern__leaf *leaf, const tern__storage *storage,
+                         int64_t offset);
 
 /* The value of $TERN_CPU, or NULL: the one place below the program that reads the environment. */
 const char *tern__env_cpu(void);

@@ -31,12 +31,13 @@ tern_status tern_to_dlpack_unversioned(tern_tensor *t, struct DLManagedTensor **
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "to_dlpack: no place for the result");
     TERN_TRY(tern_eval(t));
     TERN__FAIL_IF(shares_with_constant(t), TERN_UNSUPPORTED,
-                  "to_dlpack: the tensor is a constant, and the older form cannot say read-only: use the versioned one");
+                  "to_dlpack: the tensor is a constant, and the older form cannot say read-only: use the "
+                  "versioned one");
     return tern__dlpack_export_unversioned(&t->type, &t->layout, t->storage, out);
 }
 
-static tern_status wrap(tern_ctx *ctx, const tern__type *type, const tern__layout *layout, tern__storage *storage,
-                        tern_tensor **out)
+static tern_status wrap(tern_ctx *ctx, const tern__type *type, const tern__layout *layout,
+                        tern__storage *storage, tern_tensor **out)
 {
     tern_tensor *t = tern__tensor_wrap_foreign(ctx, type, storage, layout);
     TERN_TRY(tern__tensor_check(t));

@@ -25,7 +25,8 @@ static tern_tensor *base_of(tern_tensor *t)
         tern_tensor *from = t->node->in[0].source;
         tern__layout dense, layout;
         tern__layout_contiguous(&from->type, &dense);
-        if (from->storage || !tern__op_view(&tern__ops[t->node->op], t->node->attrs, &from->type, &dense, &t->type, &layout))
+        if (from->storage ||
+            !tern__op_view(&tern__ops[t->node->op], t->node->attrs, &from->type, &dense, &t->type, &layout))
             break;
         base = t = from;
     }
@@ -138,7 +139,8 @@ static tern_status capture(tern_ctx *ctx, int n, tern_tensor *const *tensors)
 
 /* ---- running ---- */
 
-static tern_status allocate_blocks(tern_ctx *ctx, const tern__plan *plan, tern__storage **blocks, void **pointers)
+static tern_status allocate_blocks(tern_ctx *ctx, const tern__plan *plan, tern__storage **blocks,
+                                   void **pointers)
 {
     for (uint32_t i = 0; i < plan->n_blocks; i++) {
         tern_status status = tern__storage_create(ctx->pool, plan->block_bytes[i], 0, &blocks[i]);
@@ -180,7 +182,8 @@ tern__storage *tern__leaf_storage(const tern__leaf *leaf, tern__storage *const *
     return leaf->source == TERN__NO_ID ? leaf->storage : storages[leaf->source];
 }
 
-void *tern__leaf_address(const tern_graph *graph, const tern__leaf *leaf, const tern__storage *storage, int64_t offset)
+void *tern__leaf_address(const tern_graph *graph, const tern__leaf *leaf, const tern__storage *storage,
+                         int64_t offset)
 {
     tern_dtype dtype = graph->values[graph->nodes[leaf->node].out].type.dtype;
     return (char *)storage->host + offset * (int64_t)tern__dtype_unit_bytes(dtype);
@@ -255,8 +258,8 @@ static tern_status run_compiled(tern_ctx *ctx, const tern__compiled *compiled)
 static tern_status compile_and_run(tern_ctx *ctx)
 {
     tern__compiled *compiled;
-    TERN_TRY(tern__cache_get(&ctx->cache, &ctx->graph, ctx->device_ops->target(ctx->device), &ctx->compile, false,
-                             &compiled));
+    TERN_TRY(tern__cache_get(&ctx->cache, &ctx->graph, ctx->device_ops->target(ctx->device), &ctx->compile,
+                             false, &compiled));
     tern_status status = run_compiled(ctx, compiled);
     tern__compiled_release(compiled);
     return status;

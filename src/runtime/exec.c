@@ -8,13 +8,13 @@
 struct tern_exec {
     tern_ctx *ctx;
     const tern_program *program;
-    tern__storage **storages;   /* (n_leaves of the source graph) what each is bound to in the run under way */
-    int64_t *offsets;           /* (n_leaves of the source graph) of the first element, in units */
-    tern__storage **states;     /* (n_leaves of the source graph) those that the exec owns, else NULL */
-    void **leaves;              /* (n_leaves of the compiled graph) */
-    tern__storage **blocks;     /* (n_blocks) */
-    void **pointers;            /* (n_blocks) */
-    tern__arena arena;          /* behind the six */
+    tern__storage **storages; /* (n_leaves of the source graph) what each is bound to in the run under way */
+    int64_t *offsets;         /* (n_leaves of the source graph) of the first element, in units */
+    tern__storage **states;   /* (n_leaves of the source graph) those that the exec owns, else NULL */
+    void **leaves;            /* (n_leaves of the compiled graph) */
+    tern__storage **blocks;   /* (n_blocks) */
+    void **pointers;          /* (n_blocks) */
+    tern__arena arena;        /* behind the six */
 };
 
 /* A state starts as a copy of the data it was compiled with. */
@@ -98,10 +98,10 @@ static tern_status bind_input(tern_exec *e, int i, tern_tensor *t)
     const tern_graph *g = &p->compiled->source;
     const tern__type *type = &g->values[g->nodes[g->leaves[p->inputs[i]].node].out].type;
     char expected[TERN__TYPE_TEXT], given[TERN__TYPE_TEXT];
-    TERN__FAIL_IF(!tern__type_equal(type, &t->type), TERN_SHAPE, "exec_run: input '%s' is %s, got %s", want.name,
-                  tern__type_text(type, expected), tern__type_text(&t->type, given));
-    TERN__FAIL_IF(t->node->ctx != e->ctx, TERN_INVALID_ARGUMENT, "exec_run: input '%s' belongs to another context",
-                  want.name);
+    TERN__FAIL_IF(!tern__type_equal(type, &t->type), TERN_SHAPE, "exec_run: input '%s' is %s, got %s",
+                  want.name, tern__type_text(type, expected), tern__type_text(&t->type, given));
+    TERN__FAIL_IF(t->node->ctx != e->ctx, TERN_INVALID_ARGUMENT,
+                  "exec_run: input '%s' belongs to another context", want.name);
     const void *data = tern_data(t);
     if (!data)
         return TERN_OUT_OF_MEMORY; /* tern_data has said why; its other failures were ruled out above */
@@ -145,7 +145,8 @@ static tern_status wrap_results(tern_exec *e, tern_tensor **outputs)
     return TERN_OK;
 }
 
-tern_status tern_exec_run(tern_exec *exec, int n_in, tern_tensor *const *inputs, int n_out, tern_tensor **outputs)
+tern_status tern_exec_run(tern_exec *exec, int n_in, tern_tensor *const *inputs, int n_out,
+                          tern_tensor **outputs)
 {
     const tern_program *p = exec->program;
     const tern__plan *plan = &p->compiled->plan;

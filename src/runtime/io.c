@@ -7,8 +7,8 @@
 #include "tensor/npy.h"
 #include "tensor/npz.h"
 
-static tern_status wrap(tern_ctx *ctx, const tern__type *type, const tern__layout *layout, tern__storage *storage,
-                        tern_tensor **out)
+static tern_status wrap(tern_ctx *ctx, const tern__type *type, const tern__layout *layout,
+                        tern__storage *storage, tern_tensor **out)
 {
     tern_tensor *t = tern__tensor_wrap(ctx, type, storage, layout);
     TERN_TRY(tern__tensor_check(t));
@@ -100,7 +100,8 @@ tern_status tern_npz_save(const char *path, int n, const char *const *names, ter
     if (!items)
         return tern__out_of_memory((size_t)n * sizeof *items);
     for (int i = 0; i < n; i++)
-        items[i] = (tern__npz_item){names[i], &tensors[i]->type, &tensors[i]->layout, tensors[i]->storage->host};
+        items[i] =
+            (tern__npz_item){names[i], &tensors[i]->type, &tensors[i]->layout, tensors[i]->storage->host};
     tern_status status = tern__npz_write(path, (size_t)n, items);
     tern__free(items);
     return status;

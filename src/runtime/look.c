@@ -71,8 +71,7 @@ static tern_status make_dense(tern_tensor *t)
     if (t->dense && t->dense_version == t->storage->version)
         return TERN_OK;
     tern_status status = TERN_OK;
-    TERN_SCOPE(t->node->ctx)
-    {
+    TERN_SCOPE(t->node->ctx) {
         tern_tensor *copy = tern__record(NULL, TERN__OP_contiguous, 1, &t, NULL);
         status = tern_eval(copy);
         if (status == TERN_OK) {
@@ -145,8 +144,8 @@ tern_status tern_read(tern_tensor *t, void *out, size_t bytes)
 {
     TERN_TRY(tern__tensor_check(t));
     size_t need = tern__type_bytes(&t->type);
-    TERN__FAIL_IF(bytes < need || (!out && need), TERN_INVALID_ARGUMENT, "read: %zu bytes are needed, %zu were given",
-                  need, bytes);
+    TERN__FAIL_IF(bytes < need || (!out && need), TERN_INVALID_ARGUMENT,
+                  "read: %zu bytes are needed, %zu were given", need, bytes);
     const void *data = tern_data(t);
     if (!data)
         return tern__tensor_check(t) != TERN_OK ? tern_status_of(t) : TERN_OUT_OF_MEMORY;

@@ -62,19 +62,21 @@ static void drop_borrowed(void *user, void *host, size_t bytes)
 }
 
 /* Bytes from the first element to behind the last, for strides that only go up. */
-static tern_status borrowed_layout(const tern__type *type, const int64_t *strides, tern__layout *layout, size_t *bytes)
+static tern_status borrowed_layout(const tern__type *type, const int64_t *strides, tern__layout *layout,
+                                   size_t *bytes)
 {
     tern__layout_contiguous(type, layout);
     if (!strides) {
         *bytes = tern__type_bytes(type);
         return TERN_OK;
     }
-    TERN__FAIL_IF(tern__dtype_is_packed(type->dtype), TERN_UNSUPPORTED, "borrow: ternary data cannot be strided");
+    TERN__FAIL_IF(tern__dtype_is_packed(type->dtype), TERN_UNSUPPORTED,
+                  "borrow: ternary data cannot be strided");
     int64_t last = 0;
     for (int i = 0; i < type->rank; i++) {
         int64_t reach;
-        TERN__FAIL_IF(strides[i] < 0, TERN_INVALID_ARGUMENT, "borrow: stride %d is negative: borrow forwards and flip",
-                      i);
+        TERN__FAIL_IF(strides[i] < 0, TERN_INVALID_ARGUMENT,
+                      "borrow: stride %d is negative: borrow forwards and flip", i);
         TERN__FAIL_IF(type->shape[i] > 0 && (!tern__i64_mul(type->shape[i] - 1, strides[i], &reach) ||
                                              !tern__i64_add(last, reach, &last)),
                       TERN_OVERFLOW, "borrow: strides reach beyond the address space");
@@ -89,12 +91,13 @@ static tern_status borrowed_layout(const tern__type *type, const int64_t *stride
     return TERN_OK;
 }
 
-static tern_status borrow_storage(const tern__type *type, size_t bytes, void *data, void (*drop)(void *, void *),
-                                  void *user, tern__storage **out)
+static tern_status borrow_storage(const tern__type *type, size_t bytes, void *data,
+                                  void (*drop)(void *, void *), void *user, tern__storage **out)
 {
     TERN__FAIL_IF(!data && bytes, TERN_INVALID_ARGUMENT, "borrow: data is NULL");
     size_t unit = tern__dtype_unit_bytes(type->dtype);
-    TERN__FAIL_IF((uintptr_t)data % unit, TERN_INVALID_ARGUMENT, "borrow: data is not aligned to %zu bytes", unit);
+    TERN__FAIL_IF((uintptr_t)data % unit, TERN_INVALID_ARGUMENT, "borrow: data is not aligned to %zu bytes",
+                  unit);
     if (!drop)
         return tern__storage_borrow(data, bytes, false, NULL, NULL, out);
     borrowed *b = tern__alloc(sizeof *b);
@@ -118,8 +121,8 @@ tern_tensor *tern__tensor_wrap_foreign(tern_ctx *ctx, const tern__type *type, te
     return t;
 }
 
-tern_tensor *tern_borrow(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape, const int64_t *strides,
-                         void *data, void (*drop)(void *user, void *data), void *user)
+tern_tensor *tern_borrow(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape,
+                         const int64_t *strides, void *data, void (*drop)(void *user, void *data), void *user)
 {
     if (!ctx)
         return need_context("borrow");
@@ -194,7 +197,8 @@ tern_tensor *tern_state(tern_ctx *ctx, const char *name, tern_dtype dtype, int r
     if (status == TERN_OK && (!name || !name[0]))
         status = tern__fail(TERN_INVALID_ARGUMENT, "state: it needs a name");
     if (status == TERN_OK && tern__dtype_is_packed(dtype))
-        status = tern__fail(TERN_DTYPE, "state: %s cannot be written element by element", tern_dtype_name(dtype));
+        status =
+            tern__fail(TERN_DTYPE, "state: %s cannot be written element by element", tern_dtype_name(dtype));
     if (status == TERN_OK)
         status = tern__storage_create(ctx->pool, tern__type_bytes(&type), 0, &storage);
     if (status != TERN_OK)

@@ -30,19 +30,22 @@ static tern_status keep_leaves(const tern_graph *g, tern_program *p)
     return TERN_OK;
 }
 
-static tern_status compile_into(tern_ctx *ctx, tern_graph *graph, const tern_compile_options *options, tern_program *p)
+static tern_status compile_into(tern_ctx *ctx, tern_graph *graph, const tern_compile_options *options,
+                                tern_program *p)
 {
     uint64_t start = tern__now_ns();
     tern__compile_options checked;
     TERN_TRY(tern__compile_options_from(options, &checked));
-    TERN_TRY(tern__cache_get(&ctx->cache, graph, ctx->device_ops->target(ctx->device), &checked, true, &p->compiled));
+    TERN_TRY(tern__cache_get(&ctx->cache, graph, ctx->device_ops->target(ctx->device), &checked, true,
+                             &p->compiled));
     p->nodes_before = (int)graph->n_nodes;
     TERN_TRY(keep_leaves(graph, p));
     p->compile_ns = tern__now_ns() - start;
     return TERN_OK;
 }
 
-static tern_status compile(tern_ctx *ctx, tern_graph *graph, const tern_compile_options *options, tern_program **out)
+static tern_status compile(tern_ctx *ctx, tern_graph *graph, const tern_compile_options *options,
+                           tern_program **out)
 {
     tern_program *p = tern__alloc_zero(1, sizeof *p);
     if (!p)
@@ -59,7 +62,8 @@ static tern_status compile(tern_ctx *ctx, tern_graph *graph, const tern_compile_
 tern_status tern_graph_compile(tern_ctx *ctx, const tern_graph *graph, const tern_compile_options *options,
                                tern_program **out)
 {
-    TERN__FAIL_IF(!ctx || !graph || !out, TERN_INVALID_ARGUMENT, "compile: needs a context, a graph and room for a program");
+    TERN__FAIL_IF(!ctx || !graph || !out, TERN_INVALID_ARGUMENT,
+                  "compile: needs a context, a graph and room for a program");
     /* Only the aliases of its leaves are filled in; the graph is the caller's and stays as it is otherwise. */
     return compile(ctx, (tern_graph *)(uintptr_t)graph, options, out);
 }
@@ -115,8 +119,8 @@ tern_status tern_program_input(const tern_program *program, int i, tern_port *ou
 tern_status tern_program_output(const tern_program *program, int i, tern_port *out)
 {
     const tern__plan *plan = &program->compiled->plan;
-    TERN__FAIL_IF(i < 0 || (uint32_t)i >= plan->n_results, TERN_OUT_OF_RANGE, "program output %d: there are %u", i,
-                  plan->n_results);
+    TERN__FAIL_IF(i < 0 || (uint32_t)i >= plan->n_results, TERN_OUT_OF_RANGE,
+                  "program output %d: there are %u", i, plan->n_results);
     const tern__result *result = &plan->results[i];
     *out = port(result->at.type, result->name);
     return TERN_OK;
@@ -125,18 +129,26 @@ tern_status tern_program_output(const tern_program *program, int i, tern_port *o
 void tern_program_get_info(const tern_program *program, tern_program_info *out)
 {
     const tern__plan *plan = &program->compiled->plan;
-    *out = (tern_program_info){.nodes_before = program->nodes_before, .nodes_after = (int)program->compiled->graph.n_nodes,
-                               .steps = (int)plan->n_steps, .arena_bytes = plan->arena_bytes,
-                               .naive_bytes = plan->naive_bytes, .flops = plan->flops, .bytes = plan->bytes,
+    *out = (tern_program_info){.nodes_before = program->nodes_before,
+                               .nodes_after = (int)program->compiled->graph.n_nodes,
+                               .steps = (int)plan->n_steps,
+                               .arena_bytes = plan->arena_bytes,
+                               .naive_bytes = plan->naive_bytes,
+                               .flops = plan->flops,
+                               .bytes = plan->bytes,
                                .compile_ns = program->compile_ns};
 }
 
 tern_status tern_program_pass(const tern_program *program, int i, tern_pass_report *out)
 {
-    TERN__FAIL_IF(i < 0 || i >= tern__n_passes, TERN_OUT_OF_RANGE, "program pass %d: there are %d", i, tern__n_passes);
+    TERN__FAIL_IF(i < 0 || i >= tern__n_passes, TERN_OUT_OF_RANGE, "program pass %d: there are %d", i,
+                  tern__n_passes);
     const tern__pass_log *log = &program->compiled->logs[i];
-    *out = (tern_pass_report){.name = tern__passes[i].name, .ran = log->ran, .changes = (int)log->changes,
-                              .nodes_after = (int)log->nodes_after, .ns = log->ns,
+    *out = (tern_pass_report){.name = tern__passes[i].name,
+                              .ran = log->ran,
+                              .changes = (int)log->changes,
+                              .nodes_after = (int)log->nodes_after,
+                              .ns = log->ns,
                               .notes = log->notes.text ? log->notes.text : ""};
     return TERN_OK;
 }
@@ -144,12 +156,17 @@ tern_status tern_program_pass(const tern_program *program, int i, tern_pass_repo
 tern_status tern_program_step(const tern_program *program, int i, tern_step_info *out)
 {
     const tern__plan *plan = &program->compiled->plan;
-    TERN__FAIL_IF(i < 0 || (uint32_t)i >= plan->n_steps, TERN_OUT_OF_RANGE, "program step %d: there are %u", i,
-                  plan->n_steps);
+    TERN__FAIL_IF(i < 0 || (uint32_t)i >= plan->n_steps, TERN_OUT_OF_RANGE, "program step %d: there are %u",
+                  i, plan->n_steps);
     const tern__step *step = &plan->steps[i];
-    tern_step_info info = {.op = tern__ops[step->op].name, .kernel = step->kernel_name, .isa = step->isa_name,
-                           .threads = step->parts, .flops = step->flops, .bytes = step->bytes,
-                           .n_operands = (int)step->n_in, .n_results = (int)step->n_out};
+    tern_step_info info = {.op = tern__ops[step->op].name,
+                           .kernel = step->kernel_name,
+                           .isa = step->isa_name,
+                           .threads = step->parts,
+                           .flops = step->flops,
+                           .bytes = step->bytes,
+                           .n_operands = (int)step->n_in,
+                           .n_results = (int)step->n_out};
     *out = info;
     return TERN_OK;
 }
@@ -164,14 +181,16 @@ static const char *place_name(const tern_graph *g, const tern__operand *operand)
 tern_status tern_program_operand(const tern_program *program, int step, int i, tern_operand_info *out)
 {
     const tern__plan *plan = &program->compiled->plan;
-    TERN__FAIL_IF(step < 0 || (uint32_t)step >= plan->n_steps, TERN_OUT_OF_RANGE, "program step %d: there are %u", step,
-                  plan->n_steps);
+    TERN__FAIL_IF(step < 0 || (uint32_t)step >= plan->n_steps, TERN_OUT_OF_RANGE,
+                  "program step %d: there are %u", step, plan->n_steps);
     const tern__step *s = &plan->steps[step];
     TERN__FAIL_IF(i < 0 || (uint32_t)i >= s->n_in + s->n_out, TERN_OUT_OF_RANGE,
                   "operand %d of step %d: there are %u", i, step, s->n_in + s->n_out);
     const tern__operand *operand = &plan->operands[s->operands + (uint32_t)i];
-    *out = (tern_operand_info){.port = port(operand->type, NULL), .place = place_name(&program->compiled->graph, operand),
-                               .offset = operand->byte_offset, .bytes = tern__type_bytes(operand->type)};
+    *out = (tern_operand_info){.port = port(operand->type, NULL),
+                               .place = place_name(&program->compiled->graph, operand),
+                               .offset = operand->byte_offset,
+                               .bytes = tern__type_bytes(operand->type)};
     const tern__label *label = &program->compiled->labels[operand->value];
     if (label->name)
         snprintf(out->name, sizeof out->name, "%s", label->name);

@@ -7,8 +7,9 @@
 
 static tern_tensor *bad_axis(tern_tensor *x, const char *who, int axis)
 {
-    return tern__error_tensor(x->node->ctx, tern__fail(TERN_OUT_OF_RANGE, "%s: axis %d of a tensor of rank %d", who,
-                                                       axis, x->type.rank));
+    return tern__error_tensor(
+        x->node->ctx,
+        tern__fail(TERN_OUT_OF_RANGE, "%s: axis %d of a tensor of rank %d", who, axis, x->type.rank));
 }
 
 tern_tensor *tern_transpose(tern_tensor *x, int axis_a, int axis_b)
@@ -41,8 +42,9 @@ tern_tensor *tern_squeeze(tern_tensor *x, int axis)
     if (!tern__axis_normalise(axis, x->type.rank, &at))
         return bad_axis(x, "squeeze", axis);
     if (x->type.shape[at] != 1)
-        return tern__error_tensor(x->node->ctx, tern__fail(TERN_SHAPE, "squeeze: axis %d has size %lld, not 1", axis,
-                                                           (long long)x->type.shape[at]));
+        return tern__error_tensor(x->node->ctx,
+                                  tern__fail(TERN_SHAPE, "squeeze: axis %d has size %lld, not 1", axis,
+                                             (long long)x->type.shape[at]));
     int64_t shape[TERN__MAX_RANK];
     int rank = 0;
     for (int i = 0; i < x->type.rank; i++)
@@ -57,7 +59,8 @@ tern_tensor *tern_unsqueeze(tern_tensor *x, int axis)
         return reshape(x, 0, NULL);
     int at, rank = x->type.rank;
     if (rank == TERN__MAX_RANK)
-        return tern__error_tensor(x->node->ctx, tern__fail(TERN_SHAPE, "unsqueeze: rank %d is the highest", rank));
+        return tern__error_tensor(x->node->ctx,
+                                  tern__fail(TERN_SHAPE, "unsqueeze: rank %d is the highest", rank));
     if (!tern__axis_normalise(axis, rank + 1, &at))
         return bad_axis(x, "unsqueeze", axis);
     int64_t shape[TERN__MAX_RANK];
@@ -88,7 +91,8 @@ tern_tensor *tern_narrow(tern_tensor *x, int axis, int64_t start, int64_t stop)
 
 tern_status tern_batch_layout(int n, tern_tensor *const *tensors, tern_tensor **batch, tern_tensor **out)
 {
-    TERN__FAIL_IF(n < 1 || !tensors || !batch || !out, TERN_INVALID_ARGUMENT, "batch_layout: needs tensors and room");
+    TERN__FAIL_IF(n < 1 || !tensors || !batch || !out, TERN_INVALID_ARGUMENT,
+                  "batch_layout: needs tensors and room");
     for (int i = 0; i < n; i++) {
         TERN_TRY(tern__tensor_check(tensors[i]));
         TERN__FAIL_IF(!tern__type_equal(&tensors[i]->type, &tensors[0]->type), TERN_SHAPE,

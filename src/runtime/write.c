@@ -11,14 +11,14 @@ static tern_status check_target(const char *who, tern_tensor *t)
         TERN__FAIL_IF(alias->constant, TERN_STATE, "%s: the target %s constant", who,
                       alias == t ? "is a" : "shares storage with a");
     TERN__FAIL_IF(t->storage->read_only, TERN_STATE, "%s: the target is read-only", who);
-    TERN__FAIL_IF(t->consumed, TERN_STATE, "%s: the target was given to an earlier write: use the result of that write",
-                  who);
+    TERN__FAIL_IF(t->consumed, TERN_STATE,
+                  "%s: the target was given to an earlier write: use the result of that write", who);
     return TERN_OK;
 }
 
 /* t = op(t, rest...) for an elementwise op; `code` TERN__OP_COUNT stands for plain assignment of rest[0]. */
-static tern_status write(const char *who, tern_tensor *t, tern__opcode code, const tern__attr *attrs, int n_rest,
-                         tern_tensor *const *rest)
+static tern_status write(const char *who, tern_tensor *t, tern__opcode code, const tern__attr *attrs,
+                         int n_rest, tern_tensor *const *rest)
 {
     enum { MOST = TERN__MAX_INPUTS_FIXED };
     TERN_TRY(tern_eval(t));
@@ -26,8 +26,7 @@ static tern_status write(const char *who, tern_tensor *t, tern__opcode code, con
     TERN_TRY(check_target(who, t));
     TERN_TRY(tern__settle_readers(ctx, t->storage));
     tern_status status = TERN_OK;
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *value = n_rest ? rest[0] : NULL;
         if (code != TERN__OP_COUNT) {
             tern_tensor *in[MOST] = {t};
@@ -71,8 +70,7 @@ tern_status tern_fill_(tern_tensor *t, double value)
 {
     TERN_TRY(tern__tensor_check(t));
     tern_status status = TERN_OK;
-    TERN_SCOPE(t->node->ctx)
-    {
+    TERN_SCOPE(t->node->ctx) {
         tern_tensor *scalar = tern_scalar(t->node->ctx, TERN_F64, value);
         status = write("fill_", t, TERN__OP_COUNT, NULL, 1, &scalar);
     }
@@ -84,9 +82,11 @@ tern_status tern_apply_(tern_tensor *t, const char *op_name, int n_rest, tern_te
     TERN__FAIL_IF(!op_name, TERN_INVALID_ARGUMENT, "apply_: the op's name is NULL");
     const tern__op *op = tern__op_find(op_name, strlen(op_name));
     TERN__FAIL_IF(!op, TERN_NOT_FOUND, "apply_: there is no op '%s'", op_name);
-    TERN__FAIL_IF(!(op->flags & TERN__ELEMENTWISE), TERN_INVALID_ARGUMENT, "apply_: %s is not elementwise", op->name);
+    TERN__FAIL_IF(!(op->flags & TERN__ELEMENTWISE), TERN_INVALID_ARGUMENT, "apply_: %s is not elementwise",
+                  op->name);
     TERN__FAIL_IF(n_rest < op->min_in - 1 || n_rest > op->max_in - 1, TERN_INVALID_ARGUMENT,
-                  "apply_: %s takes %d operands besides the target, got %d", op->name, op->max_in - 1, n_rest);
+                  "apply_: %s takes %d operands besides the target, got %d", op->name, op->max_in - 1,
+                  n_rest);
     tern__attr attrs[TERN__MAX_ATTRS];
     tern__op_default_attrs(op, attrs);
     return write(op->name, t, tern__op_code(op), attrs, n_rest, rest);

@@ -18,7 +18,7 @@ typedef struct operand {
     tern__type type;
     int64_t strides[TERN__MAX_RANK];
     char *memory, *data;
-    size_t bytes;                   /* of memory */
+    size_t bytes; /* of memory */
 } operand;
 
 /* ---- random numbers: a counter, so that a test is a function of the seed ------------------------------- */
@@ -44,8 +44,21 @@ static inline int64_t dice_below(dice *d, int64_t n)
 static inline double dice_number(dice *d, tern_dtype dtype)
 {
     static const double awkward[] = {
-        0, -0.0, 1, -1, __builtin_inf(), -__builtin_inf(), __builtin_nan(""), 0x1p-149, 0x1p-24,
-        -0x1.fffffep127, 65504, 2147483647, -0x1p63, 0.5, 2.5,
+        0,
+        -0.0,
+        1,
+        -1,
+        __builtin_inf(),
+        -__builtin_inf(),
+        __builtin_nan(""),
+        0x1p-149,
+        0x1p-24,
+        -0x1.fffffep127,
+        65504,
+        2147483647,
+        -0x1p63,
+        0.5,
+        2.5,
     };
     const int64_t count = sizeof awkward / sizeof awkward[0];
     double range = dtype == TERN_BOOL ? 2 : tern__dtype_is_float(dtype) ? 20 : 300;

@@ -129,7 +129,7 @@ static void check_packed(tern_dtype packed, tern_dtype other, int64_t columns, d
         const char *row = t.data + r * t.strides[0];
         for (int64_t c = 0; c < columns; c++) {
             int8_t want = other == TERN_BOOL || other == TERN_U8 ? trit(r, c) != 0 : trit(r, c);
-            if (other == TERN_U8)      /* -1 saturates to 0 in operand_set */
+            if (other == TERN_U8) /* -1 saturates to 0 in operand_set */
                 want = trit(r, c) > 0;
             CHECK_EQ(tern__ternary_at(packed, (const uint8_t *)row, c), want);
         }

@@ -13,18 +13,22 @@
 
 /* X(name, operands, types): n numbers, f floats, i integers and bool, b bool, u everything; capital: gives
  * bool. */
-#define KERNELS(X)                                                                                         \
-    X(neg, 1, n) X(abs, 1, n) X(sign, 1, n) X(square, 1, n) X(relu, 1, n) X(clamp, 1, n) X(floor, 1, f)    \
-    X(ceil, 1, f) X(trunc, 1, f) X(round, 1, f) X(reciprocal, 1, f) X(sqrt, 1, f) X(rsqrt, 1, f)           \
-    X(cbrt, 1, f) X(exp, 1, f) X(exp2, 1, f) X(expm1, 1, f) X(log, 1, f) X(log2, 1, f) X(log1p, 1, f)      \
-    X(sin, 1, f) X(cos, 1, f) X(tan, 1, f) X(asin, 1, f) X(acos, 1, f) X(atan, 1, f) X(sinh, 1, f)         \
-    X(cosh, 1, f) X(tanh, 1, f) X(erf, 1, f) X(relu2, 1, f) X(leaky_relu, 1, f) X(elu, 1, f) X(gelu, 1, f) \
-    X(gelu_tanh, 1, f) X(silu, 1, f) X(sigmoid, 1, f) X(softplus, 1, f) X(isnan, 1, U) X(isinf, 1, U)      \
-    X(isfinite, 1, U) X(logical_not, 1, b) X(bit_not, 1, i)                                                \
-    X(add, 2, u) X(sub, 2, n) X(mul, 2, u) X(div, 2, f) X(floor_div, 2, n) X(mod, 2, n) X(pow, 2, f)       \
-    X(atan2, 2, f) X(maximum, 2, u) X(minimum, 2, u) X(eq, 2, U) X(ne, 2, U) X(lt, 2, U) X(le, 2, U)       \
-    X(gt, 2, U) X(ge, 2, U) X(logical_and, 2, b) X(logical_or, 2, b) X(logical_xor, 2, b) X(bit_and, 2, i) \
-    X(bit_or, 2, i) X(bit_xor, 2, i)
+#define KERNELS(X)                                                                                           \
+    X(neg, 1, n)                                                                                             \
+    X(abs, 1, n) X(sign, 1, n) X(square, 1, n) X(relu, 1, n) X(clamp, 1, n) X(floor, 1, f) X(ceil, 1, f)     \
+        X(trunc, 1, f) X(round, 1, f) X(reciprocal, 1, f) X(sqrt, 1, f) X(rsqrt, 1, f) X(cbrt, 1, f)         \
+            X(exp, 1, f) X(exp2, 1, f) X(expm1, 1, f) X(log, 1, f) X(log2, 1, f) X(log1p, 1, f) X(sin, 1, f) \
+                X(cos, 1, f) X(tan, 1, f) X(asin, 1, f) X(acos, 1, f) X(atan, 1, f) X(sinh, 1, f)            \
+                    X(cosh, 1, f) X(tanh, 1, f) X(erf, 1, f) X(relu2, 1, f) X(leaky_relu, 1, f) X(elu, 1, f) \
+                        X(gelu, 1, f) X(gelu_tanh, 1, f) X(silu, 1, f) X(sigmoid, 1, f) X(softplus, 1, f)    \
+                            X(isnan, 1, U) X(isinf, 1, U) X(isfinite, 1, U) X(logical_not, 1, b)             \
+                                X(bit_not, 1, i) X(add, 2, u) X(sub, 2, n) X(mul, 2, u) X(div, 2, f)         \
+                                    X(floor_div, 2, n) X(mod, 2, n) X(pow, 2, f) X(atan2, 2, f)              \
+                                        X(maximum, 2, u) X(minimum, 2, u) X(eq, 2, U) X(ne, 2, U)            \
+                                            X(lt, 2, U) X(le, 2, U) X(gt, 2, U) X(ge, 2, U)                  \
+                                                X(logical_and, 2, b) X(logical_or, 2, b)                     \
+                                                    X(logical_xor, 2, b) X(bit_and, 2, i) X(bit_or, 2, i)    \
+                                                        X(bit_xor, 2, i)
 
 #define DECLARE(name, operands, types) TERN__KERNEL(name##__ref);
 KERNELS(DECLARE)
@@ -38,21 +42,25 @@ typedef struct entry {
 
 static const entry ENTRIES[] = {
 #define ENTRY(name, operands, types) {#name, tern_##name##__ref, operands, #types[0]},
-    KERNELS(ENTRY)
-};
+    KERNELS(ENTRY)};
 enum { ENTRY_COUNT = sizeof ENTRIES / sizeof ENTRIES[0], UNPACKED = TERN_F64 + 1 };
 
-static const tern__attr ATTRS[2] = {{.f = -1.25}, {.f = 2.75}};     /* clamp, leaky_relu, elu */
+static const tern__attr ATTRS[2] = {{.f = -1.25}, {.f = 2.75}}; /* clamp, leaky_relu, elu */
 
 static bool takes(const entry *e, tern_dtype dtype)
 {
     bool is_float = tern__dtype_is_float(dtype), is_bool = dtype == TERN_BOOL;
     switch (e->types) {
-    case 'n': return !is_bool;
-    case 'f': return is_float;
-    case 'i': return !is_float;
-    case 'b': return is_bool;
-    default: return true;
+    case 'n':
+        return !is_bool;
+    case 'f':
+        return is_float;
+    case 'i':
+        return !is_float;
+    case 'b':
+        return is_bool;
+    default:
+        return true;
     }
 }
 
@@ -232,7 +240,7 @@ TEST(integers_wrap_and_clamp_inside_their_bounds)
     CHECK_UNARY(square, TERN_I32, 65536, 0.0);
     CHECK_UNARY(square, TERN_I64, 0x1p31, 0x1p62);
     CHECK_UNARY(relu, TERN_I8, -128, 0.0);
-    CHECK_UNARY(clamp, TERN_I32, -9, -1.0);     /* [-1.25, 2.75] holds -1 .. 2 */
+    CHECK_UNARY(clamp, TERN_I32, -9, -1.0); /* [-1.25, 2.75] holds -1 .. 2 */
     CHECK_UNARY(clamp, TERN_I32, 9, 2.0);
     CHECK_UNARY(clamp, TERN_U8, 0, 0.0);
     const tern__attr wide[2] = {{.f = -INFINITY}, {.f = 300}}, high[2] = {{.f = 300}, {.f = INFINITY}};
@@ -259,9 +267,11 @@ TEST(integers_wrap_and_clamp_inside_their_bounds)
 
 TEST(floor_division_of_integers)
 {
-    static const double cases[][4] = {  /* a, b, a // b, a % b */
-        {7, 2, 3, 1}, {-7, 2, -4, 1}, {7, -2, -4, -1}, {-7, -2, 3, -1}, {6, -2, -3, 0}, {5, 0, 0, 0},
-        {0, -3, 0, 0}, {-5, 0, 0, 0}, {-128, -1, 128, 0}, {-1, 100, -1, 99}, {1, -100, -1, -99},
+    static const double cases[][4] = {
+        /* a, b, a // b, a % b */
+        {7, 2, 3, 1},       {-7, 2, -4, 1},    {7, -2, -4, -1},    {-7, -2, 3, -1},
+        {6, -2, -3, 0},     {5, 0, 0, 0},      {0, -3, 0, 0},      {-5, 0, 0, 0},
+        {-128, -1, 128, 0}, {-1, 100, -1, 99}, {1, -100, -1, -99},
     };
     static const tern_dtype types[] = {TERN_I8, TERN_I32, TERN_I64};
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
@@ -281,11 +291,27 @@ TEST(floor_division_of_integers)
 TEST(floor_division_of_floats_is_that_of_numpy)
 {
     static const double cases[][4] = {
-        {7, 2, 3, 1}, {-7, 2, -4, 1}, {7, -2, -4, -1}, {-7, -2, 3, -1}, {6, -2, -3, -0.0}, {-6, 2, -3, 0.0},
-        {0.0, 2, 0.0, 0.0}, {-0.0, 2, -0.0, 0.0}, {0.0, -2, -0.0, -0.0}, {1, 0.0, INFINITY, NAN},
-        {1, -0.0, -INFINITY, NAN}, {-1, 0.0, -INFINITY, NAN}, {0.0, 0.0, NAN, NAN}, {1, INFINITY, 0.0, 1},
-        {-1, INFINITY, -1, INFINITY}, {1, -INFINITY, -1, -INFINITY}, {INFINITY, 2, NAN, NAN},
-        {INFINITY, INFINITY, NAN, NAN}, {NAN, 1, NAN, NAN}, {1, NAN, NAN, NAN}, {0.5, 0.25, 2, 0.0},
+        {7, 2, 3, 1},
+        {-7, 2, -4, 1},
+        {7, -2, -4, -1},
+        {-7, -2, 3, -1},
+        {6, -2, -3, -0.0},
+        {-6, 2, -3, 0.0},
+        {0.0, 2, 0.0, 0.0},
+        {-0.0, 2, -0.0, 0.0},
+        {0.0, -2, -0.0, -0.0},
+        {1, 0.0, INFINITY, NAN},
+        {1, -0.0, -INFINITY, NAN},
+        {-1, 0.0, -INFINITY, NAN},
+        {0.0, 0.0, NAN, NAN},
+        {1, INFINITY, 0.0, 1},
+        {-1, INFINITY, -1, INFINITY},
+        {1, -INFINITY, -1, -INFINITY},
+        {INFINITY, 2, NAN, NAN},
+        {INFINITY, INFINITY, NAN, NAN},
+        {NAN, 1, NAN, NAN},
+        {1, NAN, NAN, NAN},
+        {0.5, 0.25, 2, 0.0},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         for (int t = 0; t < 4; t++) {
@@ -307,7 +333,7 @@ TEST(order_and_comparison_with_nan_and_zeros)
         CHECK_BINARY(minimum, dtype, 1, NAN, NAN);
         CHECK_BINARY(maximum, dtype, -INF, 1, 1.0);
         CHECK_BINARY(minimum, dtype, -INF, 1, -INF);
-        CHECK_BINARY(maximum, dtype, -0.0, 0.0, -0.0);  /* equal: the first */
+        CHECK_BINARY(maximum, dtype, -0.0, 0.0, -0.0); /* equal: the first */
         CHECK_BINARY(minimum, dtype, 0.0, -0.0, 0.0);
 #define TRUTH(name, a, b) call(tern_##name##__ref, dtype, TERN_BOOL, 2, (double[]){a, b}, NULL)
         CHECK(TRUTH(eq, NAN, NAN) == 0 && TRUTH(ne, NAN, NAN) == 1 && TRUTH(le, NAN, 1) == 0);
@@ -345,7 +371,7 @@ TEST(activations_at_the_ends)
         CHECK_UNARY(softplus, dtype, INF, INF);
         CHECK_UNARY(softplus, dtype, -INF, 0.0);
         CHECK_UNARY(softplus, dtype, 30000.0 / 1024 * 1024, UNARY(relu, dtype, 30000));
-        CHECK_UNARY(elu, dtype, -INF, 1.25);    /* alpha is -1.25 */
+        CHECK_UNARY(elu, dtype, -INF, 1.25); /* alpha is -1.25 */
         CHECK_UNARY(elu, dtype, 2, 2.0);
         CHECK_UNARY(tanh, dtype, -INF, -1.0);
         CHECK_UNARY(erf, dtype, INF, 1.0);
@@ -367,11 +393,26 @@ TEST(activations_at_the_ends)
 /* ---- accuracy of functions, against long double -------------------------------------------------------- */
 
 #if LDBL_MANT_DIG > DBL_MANT_DIG
-static long double exact_sigmoid(long double x) { return 1 / (1 + expl(-x)); }
-static long double exact_silu(long double x) { return x / (1 + expl(-x)); }
-static long double exact_gelu(long double x) { return x / 2 * erfcl(-x / sqrtl(2)); }
-static long double exact_softplus(long double x) { return x > 50 ? x : log1pl(expl(x)); }
-static long double exact_rsqrt(long double x) { return 1 / sqrtl(x); }
+static long double exact_sigmoid(long double x)
+{
+    return 1 / (1 + expl(-x));
+}
+static long double exact_silu(long double x)
+{
+    return x / (1 + expl(-x));
+}
+static long double exact_gelu(long double x)
+{
+    return x / 2 * erfcl(-x / sqrtl(2));
+}
+static long double exact_softplus(long double x)
+{
+    return x > 50 ? x : log1pl(expl(x));
+}
+static long double exact_rsqrt(long double x)
+{
+    return 1 / sqrtl(x);
+}
 static long double exact_gelu_tanh(long double x)
 {
     long double u = sqrtl(2 / 3.14159265358979323846264338327950288L) * (x + 0.044715L * x * x * x);
@@ -399,14 +440,22 @@ typedef struct function {
 TEST(functions_are_within_their_bounds)
 {
     static const function list[] = {
-        {"cbrt", tern_cbrt__ref, cbrtl, -100, 100, 4.1},     {"exp", tern_exp__ref, expl, -100, 88, 1.1},
-        {"exp2", tern_exp2__ref, exp2l, -140, 127, 1.1},     {"expm1", tern_expm1__ref, expm1l, -20, 80, 1.1},
-        {"log", tern_log__ref, logl, 0, 100, 1.1},           {"log2", tern_log2__ref, log2l, 0, 100, 1.1},
-        {"log1p", tern_log1p__ref, log1pl, -1, 10, 1.1},     {"sin", tern_sin__ref, sinl, -100, 100, 1.1},
-        {"cos", tern_cos__ref, cosl, -100, 100, 1.1},        {"tan", tern_tan__ref, tanl, -100, 100, 1.1},
-        {"asin", tern_asin__ref, asinl, -1, 1, 1.1},         {"acos", tern_acos__ref, acosl, -1, 1, 1.1},
-        {"atan", tern_atan__ref, atanl, -10, 10, 1.1},       {"sinh", tern_sinh__ref, sinhl, -20, 20, 2.5},
-        {"cosh", tern_cosh__ref, coshl, -20, 20, 2.5},       {"tanh", tern_tanh__ref, tanhl, -5, 5, 2.5},
+        {"cbrt", tern_cbrt__ref, cbrtl, -100, 100, 4.1},
+        {"exp", tern_exp__ref, expl, -100, 88, 1.1},
+        {"exp2", tern_exp2__ref, exp2l, -140, 127, 1.1},
+        {"expm1", tern_expm1__ref, expm1l, -20, 80, 1.1},
+        {"log", tern_log__ref, logl, 0, 100, 1.1},
+        {"log2", tern_log2__ref, log2l, 0, 100, 1.1},
+        {"log1p", tern_log1p__ref, log1pl, -1, 10, 1.1},
+        {"sin", tern_sin__ref, sinl, -100, 100, 1.1},
+        {"cos", tern_cos__ref, cosl, -100, 100, 1.1},
+        {"tan", tern_tan__ref, tanl, -100, 100, 1.1},
+        {"asin", tern_asin__ref, asinl, -1, 1, 1.1},
+        {"acos", tern_acos__ref, acosl, -1, 1, 1.1},
+        {"atan", tern_atan__ref, atanl, -10, 10, 1.1},
+        {"sinh", tern_sinh__ref, sinhl, -20, 20, 2.5},
+        {"cosh", tern_cosh__ref, coshl, -20, 20, 2.5},
+        {"tanh", tern_tanh__ref, tanhl, -5, 5, 2.5},
         {"erf", tern_erf__ref, erfl, -4, 4, 1.6},
         {"rsqrt", tern_rsqrt__ref, exact_rsqrt, 0, 100, 1.6},
         {"sigmoid", tern_sigmoid__ref, exact_sigmoid, -80, 40, 3},
@@ -419,7 +468,7 @@ TEST(functions_are_within_their_bounds)
         double worst32 = 0, worst64 = 0;
         for (uint64_t i = 0; i < 1500; i++) {
             double x = list[f].low + (list[f].high - list[f].low) * tern__random_uniform(harness_seed(), i);
-            if (i % 3 == 0)     /* and small ones */
+            if (i % 3 == 0) /* and small ones */
                 x = x > 0 || list[f].low < 0 ? ldexp(x, -(int)(i % 20)) : x;
             float narrow = (float)x;
             double got32 = call(list[f].run, TERN_F32, TERN_F32, 1, (double[]){(double)narrow}, NULL);

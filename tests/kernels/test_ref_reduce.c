@@ -7,9 +7,10 @@
 #include "kernels/operand.h"
 
 /* X(name, types): u everything, f floats, b bool */
-#define KERNELS(X)                                                                                          \
-    X(sum, u) X(mean, f) X(prod, u) X(max, u) X(min, u) X(var, f) X(any, b) X(all, b) X(logsumexp, f)       \
-    X(argmax, u) X(argmin, u)
+#define KERNELS(X)                                                                                       \
+    X(sum, u)                                                                                            \
+    X(mean, f) X(prod, u) X(max, u) X(min, u) X(var, f) X(any, b) X(all, b) X(logsumexp, f) X(argmax, u) \
+        X(argmin, u)
 enum {
 #define ID(name, types) K_##name,
     KERNELS(ID) K_COUNT
@@ -18,16 +19,13 @@ enum {
 KERNELS(DECLARE)
 static const tern__kernel_fn RUN[] = {
 #define FN(name, types) tern_##name##__ref,
-    KERNELS(FN)
-};
+    KERNELS(FN)};
 static const char *const NAME[] = {
 #define TEXT(name, types) #name,
-    KERNELS(TEXT)
-};
+    KERNELS(TEXT)};
 static const char TYPES[] = {
 #define KIND(name, types) #types[0],
-    KERNELS(KIND)
-};
+    KERNELS(KIND)};
 enum { UNPACKED = TERN_F64 + 1 };
 
 static bool takes(int kernel, tern_dtype dtype)
@@ -47,7 +45,7 @@ static tern_dtype gives(int kernel, tern_dtype dtype)
 
 typedef struct lane {
     double f, mean, top;
-    uint64_t u;                 /* integers, wrapping */
+    uint64_t u; /* integers, wrapping */
     int64_t best, at, seen;
 } lane;
 
@@ -93,17 +91,36 @@ static void finish(int kernel, lane *l, int64_t ddof, bool is_float, double *f, 
     *i = (int64_t)l->u;
     *f = l->f;
     switch (kernel) {
-    case K_prod: if (l->seen == 0) *f = (double)(*i = 1); break;
-    case K_mean: *f = l->mean; break;
-    case K_max: case K_min: *f = l->top; *i = l->best; break;
-    case K_var: *f = l->f / (l->seen > ddof ? (double)(l->seen - ddof) : 0); break;
-    case K_any: *i = l->u != 0; break;
-    case K_all: *i = l->u == (uint64_t)l->seen; break;
+    case K_prod:
+        if (l->seen == 0)
+            *f = (double)(*i = 1);
+        break;
+    case K_mean:
+        *f = l->mean;
+        break;
+    case K_max:
+    case K_min:
+        *f = l->top;
+        *i = l->best;
+        break;
+    case K_var:
+        *f = l->f / (l->seen > ddof ? (double)(l->seen - ddof) : 0);
+        break;
+    case K_any:
+        *i = l->u != 0;
+        break;
+    case K_all:
+        *i = l->u == (uint64_t)l->seen;
+        break;
     case K_logsumexp:
         *f = l->seen == 0 ? -INFINITY : isfinite(l->top) ? l->top + log(l->f) : l->top;
         break;
-    case K_argmax: case K_argmin: *i = l->at; break;
-    default: break;
+    case K_argmax:
+    case K_argmin:
+        *i = l->at;
+        break;
+    default:
+        break;
     }
     (void)is_float;
 }
@@ -180,10 +197,11 @@ static void random_case(int kernel, tern_dtype dtype, dice *d)
     int64_t ddof = dice_below(d, 3);
     const tern__attr attrs[3] = {one_axis ? (tern__attr){.i = axes[0] - (keepdims ? rank : 0)}
                                           : (tern__attr){.ints = axes, .count = count},
-                                 {.i = keepdims}, {.i = ddof}};
+                                 {.i = keepdims},
+                                 {.i = ddof}};
 
     operand in = operand_make(dtype, rank, shape, dice_below(d, 3) == 0 ? NULL : d);
-    bool tame = dice_below(d, 2);   /* else NaN and infinities hide what the numbers do */
+    bool tame = dice_below(d, 2); /* else NaN and infinities hide what the numbers do */
     for (int64_t i = 0; i < operand_numel(&in); i++)
         operand_set(&in, i, tame ? (double)dice_below(d, 41) / 4 - 5 : dice_number(d, dtype));
     tern__type type = {.dtype = gives(kernel, dtype)};
@@ -246,7 +264,11 @@ static double reduce(int kernel, tern_dtype dtype, int64_t n, const double *x, i
     return y;
 }
 
-#define LIST(...) (int64_t)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)), (double[]){__VA_ARGS__}
+#define LIST(...)                                                           \
+    (int64_t)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)), (double[]) \
+    {                                                                       \
+        __VA_ARGS__                                                         \
+    }
 static const double NOTHING[1];
 
 TEST(nothing_to_reduce)
@@ -260,13 +282,13 @@ TEST(nothing_to_reduce)
     CHECK(reduce(K_any, TERN_BOOL, 0, NOTHING, 0) == 0);
     CHECK(reduce(K_all, TERN_BOOL, 0, NOTHING, 0) == 1);
     CHECK(reduce(K_logsumexp, TERN_F32, 0, NOTHING, 0) == -INFINITY);
-    CHECK(reduce(K_max, TERN_F32, 0, NOTHING, 0) == -12345);        /* refused */
+    CHECK(reduce(K_max, TERN_F32, 0, NOTHING, 0) == -12345); /* refused */
     CHECK(reduce(K_argmin, TERN_I32, 0, NOTHING, 0) == -12345);
 }
 
 TEST(sums_are_wide)
 {
-    CHECK(reduce(K_sum, TERN_F32, LIST(1e8, 1, -1e8), 0) == 1);     /* 0 in f32 */
+    CHECK(reduce(K_sum, TERN_F32, LIST(1e8, 1, -1e8), 0) == 1); /* 0 in f32 */
     CHECK(reduce(K_sum, TERN_F16, LIST(60000, 60000, -60000), 0) == 60000);
     CHECK(reduce(K_mean, TERN_F16, LIST(60000, 60000), 0) == 60000);
     CHECK(reduce(K_prod, TERN_F32, LIST(1e30, 1e30, 1e-30, 1e-30), 0) == 1);
@@ -282,7 +304,7 @@ TEST(variance_and_its_degrees_of_freedom)
 {
     CHECK(reduce(K_var, TERN_F32, LIST(1, 2, 3, 4), 0) == 1.25);
     CHECK(reduce(K_var, TERN_F64, LIST(1, 2, 3, 4, 5), 1) == 2.5);
-    CHECK(reduce(K_var, TERN_F32, LIST(1e8, 1e8 + 8, 1e8 + 16), 1) == 64);     /* no cancellation */
+    CHECK(reduce(K_var, TERN_F32, LIST(1e8, 1e8 + 8, 1e8 + 16), 1) == 64); /* no cancellation */
     CHECK(isnan(reduce(K_var, TERN_F32, LIST(7), 1)));
     CHECK(reduce(K_var, TERN_F32, LIST(7, 9), 2) == INFINITY);
     CHECK(reduce(K_var, TERN_F32, LIST(7, 9), 5) == INFINITY);

@@ -48,7 +48,7 @@ TEST(arange_and_eye)
     tern__attr range[4] = {{.i = 0}, {.f = -0x1p62}, {.f = 0}, {.f = 3}};
     operand whole = source(tern_arange__ref, TERN_I64, 1, (int64_t[]){200}, range, &d);
     for (int64_t i = 0; i < 200; i++)
-        CHECK_EQ(*(int64_t *)(void *)operand_at(&whole, i), -((int64_t)1 << 62) + 3 * i);   /* exact */
+        CHECK_EQ(*(int64_t *)(void *)operand_at(&whole, i), -((int64_t)1 << 62) + 3 * i); /* exact */
     operand_free(&whole);
     range[1].f = 0.1;
     range[3].f = 0.3;
@@ -60,6 +60,12 @@ TEST(arange_and_eye)
     }
     operand_free(&real);
     operand_free(&cut);
+    range[1].f = -5;
+    range[3].f = 30;
+    operand narrow = source(tern_arange__ref, TERN_U8, 1, (int64_t[]){12}, range, &d);
+    for (int64_t i = 0; i < 12; i++) /* saturates, as casts do */
+        CHECK_EQ((int64_t)operand_get(&narrow, i), i == 0 ? 0 : i >= 9 ? 255 : -5 + 30 * i);
+    operand_free(&narrow);
 
     for (int64_t diagonal = -6; diagonal <= 8; diagonal++) {
         for (int dtype = 0; dtype < UNPACKED; dtype++) {
@@ -74,7 +80,7 @@ TEST(arange_and_eye)
 
 TEST(random_tensors_are_functions_of_seed_and_index)
 {
-    static const double grid[] = {0x1p-11, 0x1p-8, 0x1p-24, 0x1p-53};      /* of FLOAT_TYPES */
+    static const double grid[] = {0x1p-11, 0x1p-8, 0x1p-24, 0x1p-53}; /* of FLOAT_TYPES */
     dice d = {harness_seed(), 8000000};
     for (int t = 0; t < 4; t++) {
         tern_dtype dtype = FLOAT_TYPES[t];

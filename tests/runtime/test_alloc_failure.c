@@ -9,10 +9,14 @@
 
 #include "harness.h"
 
-#define SHAPE(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__}
+#define SHAPE(...)                                                               \
+    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) \
+    {                                                                            \
+        __VA_ARGS__                                                              \
+    }
 
 typedef struct gate {
-    long countdown;     /* the allocation that fails; counts down */
+    long countdown; /* the allocation that fails; counts down */
     bool for_ever;
     bool fired;
 } gate;
@@ -31,11 +35,11 @@ static bool allow(void *user, size_t bytes)
 
 static tern_status lazy_part(tern_ctx *ctx)
 {
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *x = tern_randn(ctx, TERN_F32, SHAPE(16, 24), 1);
         tern_tensor *w = tern_from_data(ctx, TERN_F32, SHAPE(24, 2), (float[48]){1, 2, 3});
-        tern_tensor *h = tern_relu(tern_add(tern_matmul(x, w, false, false), tern_scalar(ctx, TERN_F64, 0.5)));
+        tern_tensor *h =
+            tern_relu(tern_add(tern_matmul(x, w, false, false), tern_scalar(ctx, TERN_F64, 0.5)));
         tern_tensor *values, *indices, *parts[9];
         tern_topk(tern_reshape(h, SHAPE(32)), 3, -1, true, &values, &indices);
         tern_split(tern_arange(ctx, TERN_I32, 0, 9, 1), 9, (int64_t[]){1, 1, 1, 1, 1, 1, 1, 1, 1}, 0, parts);
@@ -71,8 +75,7 @@ static tern_status run_program(tern_ctx *ctx, const tern_graph *graph)
     tern_exec *exec = NULL;
     tern_status status = tern_exec_create(ctx, program, &exec);
     if (status == TERN_OK) {
-        TERN_SCOPE(ctx)
-        {
+        TERN_SCOPE(ctx) {
             tern_tensor *in = tern_transpose(tern_randn(ctx, TERN_F32, SHAPE(8, 4), 3), 0, 1), *out[1];
             status = tern_exec_run(exec, 1, &in, 1, out);
             if (status == TERN_OK)
@@ -117,8 +120,7 @@ static tern_status file_part(tern_ctx *ctx, const char *folder)
     char npy[256], npz[256];
     snprintf(npy, sizeof npy, "%s/x.npy", folder);
     snprintf(npz, sizeof npz, "%s/x.npz", folder);
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *x = tern_randn(ctx, TERN_F32, SHAPE(5, 3), 1), *back;
         TERN_TRY(tern_npy_save(tern_transpose(x, 0, 1), npy));
         TERN_TRY(tern_npy_load(ctx, npy, &back));

@@ -6,7 +6,11 @@
 
 #include "harness.h"
 
-#define SHAPE(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__}
+#define SHAPE(...)                                                               \
+    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) \
+    {                                                                            \
+        __VA_ARGS__                                                              \
+    }
 
 static tern_ctx *open_ctx(void)
 {
@@ -36,8 +40,7 @@ static bool holds(tern_tensor *t, int n, const float *expected)
 TEST(nothing_is_computed_until_asked)
 {
     tern_ctx *ctx = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *a = floats(ctx, 2, (float[]){1, 2});
         tern_tensor *b = tern_add(a, a);
         CHECK(tern_is_evaluated(a));
@@ -52,8 +55,7 @@ TEST(nothing_is_computed_until_asked)
 TEST(eval_materialises_exactly_what_is_named)
 {
     tern_ctx *ctx = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *a = floats(ctx, 2, (float[]){1, 2});
         tern_tensor *middle = tern_mul(a, a);
         tern_tensor *top = tern_add(middle, a);
@@ -74,8 +76,7 @@ TEST(evaluated_tensors_hold_no_history)
     tern_ctx_stats before, after;
     tern_tensor *kept = NULL;
     tern_ctx_get_stats(ctx, &before);
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *t = floats(ctx, 2, (float[]){1, 2});
         for (int i = 0; i < 100; i++)
             t = tern_add(t, t);
@@ -94,8 +95,7 @@ TEST(evaluated_tensors_hold_no_history)
 TEST(pending_reader_sees_the_value_before_an_in_place_write)
 {
     tern_ctx *ctx = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *a = floats(ctx, 3, (float[]){1, 2, 3});
         tern_tensor *reader = tern_mul(a, a);
         tern_tensor *far_reader = tern_neg(reader);
@@ -111,8 +111,7 @@ TEST(pending_reader_sees_the_value_before_an_in_place_write)
 TEST(pending_reader_of_a_view_sees_the_value_before_a_write_to_the_base)
 {
     tern_ctx *ctx = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *a = floats(ctx, 4, (float[]){1, 2, 3, 4});
         tern_tensor *view = tern_narrow(a, 0, 1, 3);
         tern_tensor *reader = tern_add(view, view);
@@ -126,8 +125,7 @@ TEST(pending_reader_of_a_view_sees_the_value_before_a_write_to_the_base)
 TEST(writes_through_views_are_visible_in_the_base_and_back)
 {
     tern_ctx *ctx = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *a = tern_reshape(floats(ctx, 6, (float[]){0, 1, 2, 3, 4, 5}), SHAPE(2, 3));
         tern_tensor *t = tern_transpose(a, 0, 1);
         tern_tensor *row = tern_narrow(t, 0, 1, 2); /* column 1 of a: 1, 4 */
@@ -145,8 +143,7 @@ TEST(writes_through_views_are_visible_in_the_base_and_back)
 TEST(a_view_of_a_pending_tensor_shares_storage_with_it)
 {
     tern_ctx *ctx = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *a = floats(ctx, 4, (float[]){1, 2, 3, 4});
         tern_tensor *sum = tern_add(a, a); /* pending */
         tern_tensor *view = tern_narrow(sum, 0, 0, 2);
@@ -160,8 +157,7 @@ TEST(a_view_of_a_pending_tensor_shares_storage_with_it)
 TEST(a_reshape_that_cannot_be_a_view_copies_and_says_so)
 {
     tern_ctx *ctx = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *a = tern_reshape(floats(ctx, 6, (float[]){0, 1, 2, 3, 4, 5}), SHAPE(2, 3));
         tern_tensor *flat = tern_reshape(tern_transpose(a, 0, 1), SHAPE(6));
         bool shared = true;
@@ -175,8 +171,7 @@ TEST(a_reshape_that_cannot_be_a_view_copies_and_says_so)
 TEST(in_place_keeps_the_pointer_and_allocates_no_storage)
 {
     tern_ctx *ctx = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *a = floats(ctx, 4, (float[]){1, 2, 3, 4});
         tern_tensor *b = floats(ctx, 4, (float[]){1, 1, 1, 1});
         const float *before = tern_data_f32(a);
@@ -196,8 +191,7 @@ TEST(in_place_keeps_the_pointer_and_allocates_no_storage)
 TEST(in_place_with_an_operand_that_overlaps_in_another_order)
 {
     tern_ctx *ctx = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *a = tern_reshape(floats(ctx, 4, (float[]){1, 2, 3, 4}), SHAPE(2, 2));
         CHECK_OK(tern_add_(a, tern_transpose(a, 0, 1)));
         CHECK(holds(a, 4, (float[]){2, 5, 5, 8}));
@@ -214,11 +208,11 @@ TEST(in_place_with_an_operand_that_overlaps_in_another_order)
 TEST(in_place_refuses_what_does_not_fit)
 {
     tern_ctx *ctx = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *a = floats(ctx, 2, (float[]){1, 2});
         CHECK_STATUS(tern_add_(a, floats(ctx, 3, (float[]){1, 2, 3})), TERN_SHAPE);
-        CHECK_STATUS(tern_add_(a, tern_reshape(floats(ctx, 4, (float[]){1, 2, 3, 4}), SHAPE(2, 2))), TERN_SHAPE);
+        CHECK_STATUS(tern_add_(a, tern_reshape(floats(ctx, 4, (float[]){1, 2, 3, 4}), SHAPE(2, 2))),
+                     TERN_SHAPE);
         CHECK(holds(a, 2, (float[]){1, 2}));
         CHECK_OK(tern_freeze(a));
         CHECK_STATUS(tern_fill_(a, 0), TERN_STATE);
@@ -233,8 +227,7 @@ TEST(in_place_refuses_what_does_not_fit)
 TEST(a_million_node_chain_evaluates_without_deep_recursion)
 {
     tern_ctx *ctx = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *one = floats(ctx, 1, (float[]){1});
         tern_tensor *t = floats(ctx, 1, (float[]){0});
         for (int i = 0; i < 1000000; i++)
@@ -247,8 +240,7 @@ TEST(a_million_node_chain_evaluates_without_deep_recursion)
 TEST(a_wide_graph_of_shared_nodes_is_walked_once)
 {
     tern_ctx *ctx = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *t = floats(ctx, 1, (float[]){1});
         for (int i = 0; i < 100; i++) /* 2^100 paths */
             t = tern_mul(tern_add(t, t), tern_scalar(ctx, TERN_F32, 0.5));
@@ -260,8 +252,7 @@ TEST(a_wide_graph_of_shared_nodes_is_walked_once)
 TEST(error_tensors_travel_with_their_first_message)
 {
     tern_ctx *ctx = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *bad = tern_matmul(tern_zeros(ctx, TERN_F32, SHAPE(32, 784)),
                                        tern_zeros(ctx, TERN_F32, SHAPE(512, 256)), false, false);
         CHECK_STATUS(tern_status_of(bad), TERN_SHAPE);
@@ -270,7 +261,9 @@ TEST(error_tensors_travel_with_their_first_message)
         tern_tensor *t = bad;
         tern_tensor *other = floats(ctx, 1, (float[]){1});
         for (int i = 0; i < 100; i++)
-            t = i % 3 == 0 ? tern_add(t, other) : i % 3 == 1 ? tern_relu(t) : tern_concat(2, (tern_tensor *[]){other, t}, 0);
+            t = i % 3 == 0   ? tern_add(t, other)
+                : i % 3 == 1 ? tern_relu(t)
+                             : tern_concat(2, (tern_tensor *[]){other, t}, 0);
         CHECK_STR(tern_message_of(t), expected);
         CHECK_STATUS(tern_eval(t), TERN_SHAPE);
         CHECK_STR(tern_last_error(), expected);
@@ -286,8 +279,7 @@ TEST(error_tensors_travel_with_their_first_message)
 TEST(null_and_foreign_operands_are_errors)
 {
     tern_ctx *ctx = open_ctx(), *other = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *a = floats(ctx, 1, (float[]){1});
         CHECK_STATUS(tern_status_of(tern_add(a, NULL)), TERN_INVALID_ARGUMENT);
         CHECK_STATUS(tern_status_of(tern_add(NULL, a)), TERN_INVALID_ARGUMENT);
@@ -306,8 +298,7 @@ TEST(null_and_foreign_operands_are_errors)
 TEST(inputs_without_data_cannot_be_evaluated)
 {
     tern_ctx *ctx = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *x = tern_input(ctx, "x", TERN_F32, SHAPE(2));
         tern_tensor *y = tern_relu(x);
         CHECK_STATUS(tern_eval(y), TERN_STATE);
@@ -320,8 +311,7 @@ TEST(inputs_without_data_cannot_be_evaluated)
 TEST(state_updates_alias_and_old_readers_run_first)
 {
     tern_ctx *ctx = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *s0 = tern_state(ctx, "cache", TERN_F32, SHAPE(4));
         const float *where = tern_data_f32(s0);
         tern_tensor *old = tern_add(s0, tern_scalar(ctx, TERN_F32, 0.5));
@@ -344,8 +334,7 @@ TEST(state_updates_alias_and_old_readers_run_first)
 TEST(one_graph_reads_a_state_before_and_after_its_update)
 {
     tern_ctx *ctx = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *s0 = tern_state(ctx, "s", TERN_F32, SHAPE(2));
         tern_tensor *view = tern_narrow(s0, 0, 0, 1);
         tern_tensor *old = tern_add(view, tern_scalar(ctx, TERN_F32, 1));
@@ -383,8 +372,7 @@ TEST(several_results_live_and_die_separately)
 TEST(strided_data_is_copied_once_and_refreshed_after_writes)
 {
     tern_ctx *ctx = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *a = tern_reshape(floats(ctx, 4, (float[]){1, 2, 3, 4}), SHAPE(2, 2));
         tern_tensor *t = tern_transpose(a, 0, 1);
         const float *first = tern_data_f32(t);
@@ -408,8 +396,7 @@ TEST(borrowed_memory_is_used_in_place_and_given_back)
     tern_ctx *ctx = open_ctx();
     float mine[4] = {1, 2, 3, 4};
     drops = 0;
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *a = tern_borrow(ctx, TERN_F32, SHAPE(2), (int64_t[]){2}, mine, count_drop, NULL);
         CHECK(holds(a, 2, (float[]){1, 3}));
         CHECK_OK(tern_fill_(a, 0));
@@ -426,8 +413,7 @@ TEST(borrowed_memory_is_used_in_place_and_given_back)
 TEST(batch_layout_packs_tensors_side_by_side)
 {
     tern_ctx *ctx = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *in[3], *out[3], *batch;
         for (int i = 0; i < 3; i++)
             in[i] = tern_full(ctx, TERN_F32, SHAPE(2), i);
@@ -444,13 +430,13 @@ TEST(programs_run_with_bound_inputs_and_own_their_states)
 {
     tern_ctx *ctx = open_ctx();
     tern_program *program = NULL;
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *x = tern_input(ctx, "x", TERN_F32, SHAPE(2));
         tern_tensor *s = tern_state(ctx, "total", TERN_F32, SHAPE(2));
         tern_tensor *total = tern_overwrite(s, tern_add(s, x));
         tern_tensor *y = tern_mul(total, tern_scalar(ctx, TERN_F32, 10));
-        CHECK_OK(tern_compile(ctx, 2, (tern_tensor *[]){y, total}, (const char *[]){"y", "total"}, NULL, &program));
+        CHECK_OK(tern_compile(ctx, 2, (tern_tensor *[]){y, total}, (const char *[]){"y", "total"}, NULL,
+                              &program));
     }
     CHECK_EQ(tern_program_inputs(program), 1);
     tern_port port;
@@ -459,8 +445,7 @@ TEST(programs_run_with_bound_inputs_and_own_their_states)
     tern_exec *a, *b;
     CHECK_OK(tern_exec_create(ctx, program, &a));
     CHECK_OK(tern_exec_create(ctx, program, &b));
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *in = floats(ctx, 2, (float[]){1, 2}), *out[2];
         CHECK_OK(tern_exec_run(a, 1, &in, 2, out));
         CHECK(holds(out[0], 2, (float[]){10, 20}));
@@ -482,8 +467,7 @@ TEST(a_chain_shares_two_buffers)
 {
     tern_ctx *ctx = open_ctx();
     tern_program *program = NULL;
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *t = tern_input(ctx, "x", TERN_F32, SHAPE(1024));
         for (int i = 0; i < 20; i++)
             t = tern_add(t, tern_scalar(ctx, TERN_F32, i));
@@ -506,8 +490,7 @@ TEST(threads_do_not_change_a_bit)
         options.threads = threads;
         tern_ctx *ctx;
         CHECK_OK(tern_ctx_create(&options, &ctx));
-        TERN_SCOPE(ctx)
-        {
+        TERN_SCOPE(ctx) {
             tern_tensor *x = tern_randn(ctx, TERN_F32, SHAPE(257, 300), 1);
             tern_tensor *w = tern_randn(ctx, TERN_F32, SHAPE(300, 129), 2);
             tern_tensor *y = tern_softmax(tern_gelu(tern_matmul(x, w, false, false)), -1);
@@ -527,8 +510,7 @@ TEST(threads_do_not_change_a_bit)
 TEST(ops_by_name)
 {
     tern_ctx *ctx = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *x = tern_reshape(floats(ctx, 6, (float[]){0, 1, 2, 3, 4, 5}), SHAPE(2, 3)), *y;
         tern_apply(ctx, "sum", "axes=[1] keepdims=true", 1, &x, 1, &y);
         CHECK(holds(y, 2, (float[]){3, 12}));
@@ -547,8 +529,7 @@ TEST(ops_by_name)
 TEST(releasing_what_a_scope_owns_is_ignored)
 {
     tern_ctx *ctx = open_ctx();
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *a = floats(ctx, 1, (float[]){1});
         tern_release(a); /* not kept: belongs to the scope */
         CHECK(holds(a, 1, (float[]){1}));

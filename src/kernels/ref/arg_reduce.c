@@ -9,7 +9,7 @@ static tern_status reduce_axis(tern__kernel_args *args, int64_t begin, int64_t e
                                const tern__reduction *reduction)
 {
     int rank = args->in[0].type->rank, axis = 0;
-    if (rank == 0)      /* a scalar is its own extreme, at 0 */
+    if (rank == 0) /* a scalar is its own extreme, at 0 */
         return tern__reduce(args, begin, end, reduction, 0, false);
     if (!tern__axis_normalise(args->attrs[0].i, rank, &axis))
         return TERN_INTERNAL;
@@ -23,10 +23,10 @@ static void found(tern__acc *acc, int64_t count, const tern__attr *attrs)
     acc->i = acc->at;
 }
 
-#define TAKE(best)          \
-    {                       \
-        acc->best = x;      \
-        acc->at = i;        \
+#define TAKE(best)     \
+    {                  \
+        acc->best = x; \
+        acc->at = i;   \
     }
 #define ARG_REDUCE(op, better, float_start, int_start)                                       \
     BOOL_AND_INTS(REDUCE_LOOP, op, val, if (x better acc->i) TAKE(i))                        \

@@ -3,6 +3,8 @@
 
 #include "kernels/ref/loops.h"
 
+/* clang-format off: the tables below read best as they are */
+
 #define BINARY(op, TYPES, kind, ...)            \
     TYPES(BINARY_SAME, op, kind, __VA_ARGS__)   \
     LOOP_KERNEL(op, TYPES)

@@ -52,9 +52,9 @@ int64_t tern__lane_offset(const tern__buffer *buffer, int axis, int64_t lane)
 
 /* The axes of the result, innermost first, neighbours merged wherever every operand allows it. */
 typedef struct walk {
-    int rank;                                                   /* >= 1 */
+    int rank; /* >= 1 */
     int64_t shape[TERN__MAX_RANK];
-    int64_t step[TERN__MAX_RANK][TERN__RUN_OPERANDS];           /* bytes */
+    int64_t step[TERN__MAX_RANK][TERN__RUN_OPERANDS]; /* bytes */
 } walk;
 
 /* Bytes from one index of the result's axis `d` to the next: 0 where the operand repeats. */
@@ -147,7 +147,7 @@ tern_status tern__elementwise(tern__kernel_args *args, int64_t begin, int64_t en
         run.at[k] = operands[k]->data;
         run.step[k] = (int64_t)tern__dtype_unit_bytes(operands[k]->type->dtype);
         if (!dense_in_shape(operands[k], shape)) {
-            dense = dense && operands[k]->type->rank == 0;      /* a scalar fits any run */
+            dense = dense && operands[k]->type->rank == 0; /* a scalar fits any run */
             run.step[k] = 0;
         }
     }

@@ -10,6 +10,8 @@
 #include "base/status.h"
 #include "tensor/convert.h"
 
+/* clang-format off: the tables below read best as they are */
+
 /* ---- the frame ----------------------------------------------------------------------------------------- */
 
 enum { LANES = 64 };    /* accumulators at a time */

@@ -21,11 +21,11 @@ typedef void (*tern__reduce_loop)(tern__acc *acc, int64_t lanes, const char *fro
 
 typedef struct tern__reduction {
     tern__acc start;
-    const tern__reduce_loop *first, *second;                    /* by dtype; second NULL: one pass is all */
-    void (*between)(tern__acc *acc, int64_t count);             /* before the second pass; count: of a lane */
-    void (*finish)(tern__acc *acc, int64_t count, const tern__attr *attrs);     /* NULL: nothing to do */
-    bool floats_only;                                           /* though the tables hold more */
-    bool needs_one;                                             /* nothing to reduce is an error */
+    const tern__reduce_loop *first, *second;        /* by dtype; second NULL: one pass is all */
+    void (*between)(tern__acc *acc, int64_t count); /* before the second pass; count: of a lane */
+    void (*finish)(tern__acc *acc, int64_t count, const tern__attr *attrs); /* NULL: nothing to do */
+    bool floats_only;                                                       /* though the tables hold more */
+    bool needs_one; /* nothing to reduce is an error */
 } tern__reduction;
 
 /* Result elements [begin, end), reduced over the axes in `reduced` (bit d: axis d). `keepdims`: they stay

@@ -50,7 +50,7 @@ static void full_run(const tern__run *run)
     bool dense = run->step[0] == bytes;
     int64_t done = dense && run->n > BLOCK ? BLOCK : run->n;
     tern__convert(TERN_F64, &value, 0, dtype, run->at[0], run->step[0] / bytes, done);
-    while (done < run->n) {     /* the rest copies the beginning, as much of it as stays in the L1 cache */
+    while (done < run->n) { /* the rest copies the beginning, as much of it as stays in the L1 cache */
         int64_t n = done < most ? done : most;
         if (n > run->n - done)
             n = run->n - done;
@@ -115,9 +115,9 @@ static bool is_whole(double x)
 static void arange_run(const tern__run *run)
 {
     const tern__attr *attrs = run->args->attrs;
-    bool is_float = tern__dtype_is_float(run->args->out[0].type->dtype);
-    bool whole = !is_float && is_whole(attrs[1].f) && is_whole(attrs[3].f);
-    if (whole)
+    /* Narrower integers are exact as doubles, and saturate like any number that becomes one. */
+    bool is_i64 = run->args->out[0].type->dtype == TERN_I64;
+    if (is_i64 && is_whole(attrs[1].f) && is_whole(attrs[3].f))
         put(run, TERN_I64, arange_whole_fill);
     else
         put(run, TERN_F64, arange_fill);

@@ -8,6 +8,8 @@
 
 #include "kernels/ref/loops.h"
 
+/* clang-format off: the tables below read best as they are */
+
 #define MATH(op, ...)                               \
     FLOATS(UNARY_SAME, op, wide, , __VA_ARGS__)     \
     LOOP_KERNEL(op, FLOATS)
