@@ -3,7 +3,8 @@
 
 #include "kernels/ref/loops.h"
 
-/* clang-format off: the tables below read best as they are */
+/* The tables below read best as they are. */
+/* clang-format off */
 
 #define BINARY(op, TYPES, kind, ...)            \
     TYPES(BINARY_SAME, op, kind, __VA_ARGS__)   \

@@ -10,7 +10,8 @@
 #include "base/status.h"
 #include "tensor/convert.h"
 
-/* clang-format off: the tables below read best as they are */
+/* The tables below read best as they are. */
+/* clang-format off */
 
 /* ---- the frame ----------------------------------------------------------------------------------------- */
 

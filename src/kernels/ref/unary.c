@@ -4,7 +4,8 @@
 
 #include "kernels/ref/loops.h"
 
-/* clang-format off: the tables below read best as they are */
+/* The tables below read best as they are. */
+/* clang-format off */
 
 /* libm's function for the type at hand: exact ones need no f64. */
 #define NATIVE(function, x) _Generic((x), float: function##f, double: function)(x)

@@ -8,7 +8,8 @@
 
 #include "kernels/ref/loops.h"
 
-/* clang-format off: the tables below read best as they are */
+/* The tables below read best as they are. */
+/* clang-format off */
 
 #define MATH(op, ...)                               \
     FLOATS(UNARY_SAME, op, wide, , __VA_ARGS__)     \
