@@ -13,7 +13,8 @@
  * In front of that stand the fronts: short stacks of free blocks, one per class, each front used by a few
  * threads. Get and put normally touch one front only. Its stacks are also where large blocks wait unmerged
  * because they will probably be wanted again; they are merged when a request finds nothing else, or on
- * request.
+ * request. (One front for all threads was measured too: two threads on two cores together then do 14 million
+ * pairs per second, less than one thread alone; with fronts 59 million.)
  *
  * Locks: `tern_pool.lock` guards regions, slabs and bins; each front has a spin lock of its own for its
  * stacks and counters. Order: pool, then fronts by rising index. Whoever holds all sees a pool at rest. */
@@ -137,7 +138,7 @@ struct tern_pool {
     size_t pool_bytes;         /* of this description, in whole pages */
     _Atomic(uint64_t) refs;    /* the creator's and those of tern__pool_retain */
 
-    pthread_mutex_t lock;
+    alignas(128) pthread_mutex_t lock; /* away from the options, which every get reads */
     tern__pool_region **regions; /* entries may be NULL */
     size_t region_count, region_capacity;
     size_t held;                               /* bytes of all regions */
