@@ -139,7 +139,7 @@ struct tern_pool {
     _Atomic(uint64_t) refs;    /* the creator's and those of tern__pool_retain */
 
     alignas(128) pthread_mutex_t lock; /* away from the options, which every get reads */
-    tern__pool_region **regions; /* entries may be NULL */
+    tern__pool_region **regions;       /* entries may be NULL */
     size_t region_count, region_capacity;
     size_t held;                               /* bytes of all regions */
     uint64_t merges;                           /* of free blocks, ever */
