@@ -30,7 +30,7 @@ bench: build ## run the benchmarks, write build/bench.json
 	@scripts/install-deps.sh bench
 	@scripts/run-bench.sh build
 
-check-all: deps ## run the tests under ASan+UBSan, TSan, clang and on aarch64 (qemu)
+check-all: deps ## run the tests under ASan+UBSan, TSan, clang and its fuzzers, and on aarch64 (qemu)
 	@scripts/install-deps.sh test check
 	@scripts/check-all.sh
 

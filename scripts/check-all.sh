@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# The long checks: the C tests and examples under ASan+UBSan, under TSan and on aarch64, and a build by clang.
+# The long checks: the tests of library and program under ASan+UBSan, under TSan and on aarch64, and once more built by
+# clang (other warnings, other checks in its UBSan) together with the fuzz targets.
 # The Python oracles run under ASan as well; under TSan they would only repeat single-threaded work, and the
 # static ARM build has no shared library that Python could load. Closes with the sum of all test runs.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 passed=0 failed=0 skipped=0
+mkdir -p build
 
 # add "N passed, M failed, K skipped"
 add()
@@ -42,26 +44,28 @@ run()
     add "$(cat "build/$1/test-logs/total" 2>/dev/null || echo "0 passed, 1 failed, 0 skipped")"
 }
 
-if [ "$(uname -s)" = Darwin ]; then
-    run asan c,example # macOS does not let a system interpreter load the sanitizer's library
-else
-    run asan c,example,python
-fi
-run tsan c,example
+# macOS does not let a system interpreter load the sanitizer's library.
+python=,python
+[ "$(uname -s)" = Darwin ] && python=""
+
+run asan c,example,shell$python
+run tsan c,example,shell
 if ! command -v aarch64-linux-gnu-gcc >/dev/null; then
     skip aarch64 "no cross compiler aarch64-linux-gnu-gcc on this system"
 elif ! command -v qemu-aarch64 >/dev/null && ! command -v qemu-aarch64-static >/dev/null; then
     skip aarch64 "no qemu-aarch64 on this system"
 else
-    run aarch64 c,example
+    run aarch64 c,example,shell
 fi
 if ! command -v clang >/dev/null; then
-    skip clang "no clang on this system"
+    skip fuzz "no clang on this system"
+elif ! echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTestOneInput(void) { return 0; }' |
+    clang -fsanitize=fuzzer -x c - -o build/fuzzer-probe 2>/dev/null; then
+    skip fuzz "this clang has no libFuzzer (Apple's does not)"
 else
-    build clang && add "1 passed, 0 failed, 0 skipped"
+    run fuzz c,fuzz
 fi
 
 echo
-mkdir -p build
 echo "$passed passed, $failed failed, $skipped skipped" | tee build/check-all.total
 [ "$failed" -eq 0 ]

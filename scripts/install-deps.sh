@@ -17,7 +17,8 @@ test  | python3-numpy         | numpy    | the oracle that operations are compar
 check | gcc-aarch64-linux-gnu | -        | builds the tests for 64-bit ARM
 check | libc6-dev-arm64-cross | -        | C library for 64-bit ARM
 check | qemu-user             | -        | runs them here
-check | clang                 | -        | second compiler, for its warnings
+check | clang                 | -        | second compiler: its warnings, libFuzzer
+check | libclang-rt-14-dev    | -        | its sanitizers
 check | clang-format          | clang-format | code style
 lint  | clang-tidy            | llvm     | static analysis
 bench | libmimalloc2.0        | mimalloc | allocator to compare the memory pool with

@@ -4,7 +4,10 @@
 # A test is a program whose output closes with `N passed, M failed, K skipped`. Kinds:
 #   c         programs made from tests/<dir>/test_*.c
 #   example   programs made from examples/*.c; exit status 0 is the test
-#   check     tests/check_*.sh, and tests/<dir>/test_*.sh
+#   fuzz      programs made from tests/fuzz/fuzz_*.c, each for TERN_FUZZ_SECONDS (20), with the arguments in
+#             fuzz_*.args if there are any; exit status 0 is the test
+#   check     tests/check_*.sh: about the repository and the installed library
+#   shell     tests/<dir>/test_*.sh: about the program
 #   python    tests/<dir>/*.py that have a __main__ block (files without one are modules)
 # A program that crashes, takes longer than TERN_TEST_TIMEOUT seconds (600) or prints no closing line is one
 # failure. One line per program is shown, failures and the reasons of skips in full; complete logs are in
@@ -19,7 +22,7 @@ source_dir=$(cd "$(dirname "$0")/.." && pwd)
 
 usage()
 {
-    echo "usage: scripts/run-tests.sh BUILD_DIR [--only c,check,example,python] [--filter TEXT] [-j N]" >&2
+    echo "usage: scripts/run-tests.sh BUILD_DIR [--only KIND[,KIND]] [--filter TEXT] [-j N]" >&2
     exit 2
 }
 
@@ -45,13 +48,22 @@ compose()
     local kind=$1 file=$2
     case $kind in
     c | example)
-        command=(${aslr[@]+"${aslr[@]}"} ${TERN_EMULATOR:+"$TERN_EMULATOR"} "$file")
+        command=(${prefix[@]+"${prefix[@]}"} "$file")
         ;;
-    check)
+    fuzz)
+        # What it learns stays in the build directory, and so does an input that it finds a fault with.
+        local corpus=$build/fuzz-corpus/$(basename "$file") args=$source_dir/tests/fuzz/$(basename "$file").args
+        mkdir -p "$corpus"
+        command=("$file" -max_total_time="${TERN_FUZZ_SECONDS:-20}" -artifact_prefix="$corpus-" -print_final_stats=1
+                 "$corpus")
+        # shellcheck disable=SC2207 # a list of words
+        [ -f "$args" ] && command+=($(cat "$args"))
+        ;;
+    check | shell)
         command=(bash "$file")
         ;;
     python)
-        command=(${aslr[@]+"${aslr[@]}"} "$TERN_PYTHON" "$file")
+        command=("$TERN_PYTHON" "$file")
         # Python itself is not instrumented: the sanitizer's run-time library has to be loaded first, and what
         # the interpreter leaves allocated at exit is not ours to report.
         case $TERN_SANITIZE in
@@ -77,7 +89,7 @@ run_one()
     end=$(now)
 
     closing=$(grep -aE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
-    if [ "$kind" = example ]; then
+    if [ "$kind" = example ] || [ "$kind" = fuzz ]; then
         closing="1 passed, 0 failed, 0 skipped"
     fi
     read -r passed _ failed _ skipped _ <<<"${closing:-0 passed, 0 failed, 0 skipped}"
@@ -96,7 +108,7 @@ run_one()
     fi
     if [ -n "$note" ]; then
         failed=$((failed + 1))
-        [ "$kind" = example ] && passed=0
+        case $kind in example | fuzz) passed=0 ;; esac
     fi
 
     verdict=ok
@@ -131,10 +143,13 @@ list_tests()
         name=${file#"$source_dir"/tests/}
         echo "python ${name%.py} $file"
     done
-    for file in "$source_dir"/tests/check_*.sh "$source_dir"/tests/*/test_*.sh; do
+    for file in "$source_dir"/tests/*/test_*.sh "$source_dir"/tests/check_*.sh; do
         [ -f "$file" ] || continue
         name=${file#"$source_dir"/tests/}
-        echo "check ${name%.sh} $file"
+        case $name in
+        */*) echo "shell ${name%.sh} $file" ;;
+        *) echo "check ${name%.sh} $file" ;;
+        esac
     done
     cat "$build/tests.list"
 }
@@ -194,16 +209,19 @@ if [ "${1:-}" = --one ]; then
     # Nothing outside the repository is touched: temporary files go to the build directory as well.
     export TMPDIR=$build/test-scratch/tmp
     mkdir -p "$TMPDIR"
-    # Where programs run under an emulator, tests that start the program get a script that does so too.
-    if [ -n "$TERN_EMULATOR" ] && [ -n "$TERN_BIN" ]; then
-        printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$TERN_EMULATOR" "$TERN_BIN" >"$logs/tern.$$" &&
-            chmod +x "$logs/tern.$$" && mv "$logs/tern.$$" "$logs/tern-emulated"
-        TERN_BIN=$logs/tern-emulated
+    # How a program of this build is started: under an emulator, or, because ThreadSanitizer's fixed shadow mapping
+    # fails under strong address randomisation, without that.
+    prefix=()
+    if [ -n "$TERN_EMULATOR" ]; then
+        prefix=("$TERN_EMULATOR")
+    elif [ "$TERN_SANITIZE" = thread ] && setarch "$(uname -m)" -R true 2>/dev/null; then
+        prefix=(setarch "$(uname -m)" -R)
     fi
-    # ThreadSanitizer's fixed shadow mapping fails under strong address randomisation.
-    aslr=()
-    if [ "$TERN_SANITIZE" = thread ] && setarch "$(uname -m)" -R true 2>/dev/null; then
-        aslr=(setarch "$(uname -m)" -R)
+    # Tests that start `tern` themselves get a script that does so in the same way.
+    if [ ${#prefix[@]} -gt 0 ] && [ -n "$TERN_BIN" ]; then
+        printf '#!/bin/sh\nexec %s "%s" "$@"\n' "${prefix[*]}" "$TERN_BIN" >"$logs/tern.$$" &&
+            chmod +x "$logs/tern.$$" && mv "$logs/tern.$$" "$logs/tern"
+        TERN_BIN=$logs/tern
     fi
     read -r kind name file <<<"$2"
     run_one "$kind" "$name" "$file"
