@@ -2,10 +2,12 @@
 #include "harness.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -594,6 +596,49 @@ TEST(a_failure_at_any_step_loses_nothing)
     }
     tern_alloc_get_stats(&after);
     CHECK_EQ(after.live_bytes, before.live_bytes);
+}
+
+/* Arrays of one value each, until somebody ends the process. */
+static void write_for_ever(const char *path, const tern__type *type, const tern__layout *layout,
+                           int32_t *data, int count)
+{
+    for (int32_t n = 0;; n++) {
+        for (int i = 0; i < count; i++)
+            data[i] = n;
+        if (tern__npy_write(path, type, layout, data) != TERN_OK)
+            _exit(1);
+    }
+}
+
+TEST(a_killed_writer_leaves_the_old_file_or_the_new_one)
+{
+    enum { COUNT = 200000, KILLS = 20 };
+    static int32_t data[COUNT];
+    tern__type type;
+    tern__layout layout;
+    const char *path = files_path("killed.npy");
+    CHECK_OK(tern__type_make("t", TERN_I32, 1, (int64_t[]){COUNT}, &type));
+    tern__layout_contiguous(&type, &layout);
+    CHECK_OK(tern__npy_write(path, &type, &layout, data));
+    for (int round = 0; round < KILLS; round++) {
+        pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0)
+            write_for_ever(path, &type, &layout, data, COUNT);
+        usleep(1000 + 1700 * (useconds_t)round);
+        CHECK_EQ(kill(child, SIGKILL), 0);
+        CHECK_EQ(waitpid(child, NULL, 0), child);
+        tern__storage *storage;
+        tern__type got;
+        tern__layout got_layout;
+        CHECK_OK(tern__npy_read(path, NULL, &got, &got_layout, &storage));
+        const int32_t *read = storage->host;
+        bool whole = true;
+        for (int i = 0; i < COUNT; i++)
+            whole = whole && read[i] == read[0];
+        tern__storage_release(storage);
+        CHECK(whole);
+    }
 }
 
 TEST(only_regular_files_are_replaced)
