@@ -177,7 +177,7 @@ int args_dispatch(int count, char **words)
     if (at < count)
         return fail_unknown_option(c, words[at]);
     text verbs = {0};
-    for (int i = 0; c->verbs[i]; i++)
+    for (int i = 0; c->verbs && c->verbs[i]; i++)
         text_addf(&verbs, "%s%s", i == 0 ? "" : c->verbs[i + 1] ? ", " : " or ", c->verbs[i]->name);
     int code = fail_usage("say what to do: %s", text_string(&verbs));
     text_free(&verbs);

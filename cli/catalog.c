@@ -15,61 +15,61 @@
 
 /* clang-format off */
 static const field op_fields[] = {
-    {"name", "op", FIELD_TEXT, true},
-    {"description", "computes", FIELD_TEXT, true},
-    {"signature", "signature", FIELD_TEXT, false},
-    {"min_inputs", "operands, at least", FIELD_INT, false},
-    {"max_inputs", "operands, at most", FIELD_ANY, false},
-    {"results", "results", FIELD_ANY, false},
-    {"shape_rule", "shape rule", FIELD_TEXT, false},
-    {"dtype_rule", "dtype rule", FIELD_TEXT, false},
-    {"cost_rule", "cost rule", FIELD_TEXT, false},
-    {"kernel", "reference kernel", FIELD_TEXT, false},
-    {"elementwise", "elementwise", FIELD_BOOL, false},
-    {"view", "view", FIELD_BOOL, false},
-    {"commutative", "commutative", FIELD_BOOL, false},
+    {"name", "op", FIELD_TEXT, IN_TABLE},
+    {"description", "computes", FIELD_TEXT, IN_TABLE},
+    {"signature", "signature", FIELD_TEXT, IN_DETAILS},
+    {"min_inputs", "fewest operands", FIELD_INT, IN_JSON},
+    {"max_inputs", "most operands", FIELD_ANY, IN_JSON},
+    {"results", "results", FIELD_ANY, IN_JSON},
+    {"shape_rule", "shape rule", FIELD_TEXT, IN_DETAILS},
+    {"dtype_rule", "dtype rule", FIELD_TEXT, IN_DETAILS},
+    {"cost_rule", "cost rule", FIELD_TEXT, IN_DETAILS},
+    {"kernel", "reference kernel", FIELD_TEXT, IN_DETAILS},
+    {"elementwise", "elementwise", FIELD_BOOL, IN_DETAILS},
+    {"view", "view", FIELD_BOOL, IN_DETAILS},
+    {"commutative", "commutative", FIELD_BOOL, IN_DETAILS},
     {0},
 };
 
 static const field kernel_fields[] = {
-    {"name", "kernel", FIELD_TEXT, true},
-    {"op", "op", FIELD_TEXT, true},
-    {"isa", "isa", FIELD_TEXT, true},
-    {"usable", "runs here", FIELD_BOOL, true},
+    {"name", "kernel", FIELD_TEXT, IN_TABLE},
+    {"op", "op", FIELD_TEXT, IN_TABLE},
+    {"isa", "isa", FIELD_TEXT, IN_TABLE},
+    {"usable", "runs here", FIELD_BOOL, IN_TABLE},
     {0},
 };
 
 static const field pass_fields[] = {
-    {"name", "pass", FIELD_TEXT, true},
-    {"level", "from level", FIELD_TEXT, true},
-    {"description", "what it does", FIELD_TEXT, true},
+    {"name", "pass", FIELD_TEXT, IN_TABLE},
+    {"level", "from level", FIELD_TEXT, IN_TABLE},
+    {"description", "what it does", FIELD_TEXT, IN_TABLE},
     {0},
 };
 
 static const field dtype_fields[] = {
-    {"name", "dtype", FIELD_TEXT, true},
-    {"kind", "kind", FIELD_TEXT, true},
-    {"bits", "bits", FIELD_REAL, true},
-    {"unit_bytes", "bytes of a unit", FIELD_INT, false},
-    {"unit_elements", "elements in it", FIELD_INT, false},
-    {"description", "description", FIELD_TEXT, true},
+    {"name", "dtype", FIELD_TEXT, IN_TABLE},
+    {"kind", "kind", FIELD_TEXT, IN_TABLE},
+    {"bits", "bits", FIELD_REAL, IN_TABLE},
+    {"unit_bytes", "bytes of a unit", FIELD_INT, IN_DETAILS},
+    {"unit_elements", "elements in it", FIELD_INT, IN_DETAILS},
+    {"description", "description", FIELD_TEXT, IN_TABLE},
     {0},
 };
 
 static const field device_fields[] = {
-    {"name", "device", FIELD_TEXT, true},
-    {"backend", "backend", FIELD_TEXT, true},
-    {"cores_usable", "cores", FIELD_INT, true},
-    {"cores_online", "cores online", FIELD_INT, false},
-    {"cores_reason", "cores set by", FIELD_TEXT, false},
-    {"isa", "isa", FIELD_TEXT, true},
-    {"isa_available", "isa levels", FIELD_TEXT, false},
-    {"model", "model", FIELD_TEXT, true},
-    {"memory_bytes", "memory", FIELD_BYTES, false},
-    {"l1d_bytes", "L1 data cache", FIELD_BYTES, false},
-    {"l2_bytes", "L2 cache", FIELD_BYTES, false},
-    {"l3_bytes", "L3 cache", FIELD_BYTES, false},
-    {"unavailable", "unavailable", FIELD_TEXT, false},
+    {"name", "device", FIELD_TEXT, IN_TABLE},
+    {"backend", "backend", FIELD_TEXT, IN_TABLE},
+    {"cores_usable", "cores", FIELD_INT, IN_TABLE},
+    {"cores_online", "cores online", FIELD_INT, IN_DETAILS},
+    {"cores_reason", "cores set by", FIELD_TEXT, IN_DETAILS},
+    {"isa", "isa", FIELD_TEXT, IN_TABLE},
+    {"isa_available", "isa levels", FIELD_TEXT, IN_DETAILS},
+    {"model", "model", FIELD_TEXT, IN_TABLE},
+    {"memory_bytes", "memory", FIELD_BYTES, IN_DETAILS},
+    {"l1d_bytes", "L1 data cache", FIELD_BYTES, IN_DETAILS},
+    {"l2_bytes", "L2 cache", FIELD_BYTES, IN_DETAILS},
+    {"l3_bytes", "L3 cache", FIELD_BYTES, IN_DETAILS},
+    {"unavailable", "unavailable", FIELD_TEXT, IN_DETAILS},
     {0},
 };
 /* clang-format on */
@@ -229,7 +229,7 @@ void catalog_print_table(const catalog *c)
     table_column columns[MOST_FIELDS];
     int n = 0;
     for (const field *f = c->fields; f->key; f++) {
-        if (!f->listed)
+        if (f->use != IN_TABLE)
             continue;
         columns[n] = (table_column){f->title, f->kind == FIELD_INT || f->kind == FIELD_REAL, false,
                                     n == 0 ? STYLE_NAME : STYLE_NONE};
@@ -240,7 +240,7 @@ void catalog_print_table(const catalog *c)
     text cell = {0};
     for (int i = 0; c->row(i, row); i++) {
         for (int f = 0; c->fields[f].key; f++) {
-            if (!c->fields[f].listed)
+            if (c->fields[f].use != IN_TABLE)
                 continue;
             text_clear(&cell);
             add_value(&cell, c->fields[f].kind, row[f]);
@@ -266,7 +266,7 @@ void catalog_print_details(const catalog *c, const char *name)
         for (int f = 1; c->fields[f].key; f++) {
             text_clear(&cell);
             add_value(&cell, c->fields[f].kind, row[f]);
-            if (cell.length == 0)
+            if (cell.length == 0 || c->fields[f].use == IN_JSON)
                 continue;
             table_add(&t, c->fields[f].title);
             table_add(&t, text_string(&cell));

@@ -19,11 +19,18 @@ typedef enum field_kind {
     FIELD_REAL,
 } field_kind;
 
+/* Where a field appears; each includes those before it. */
+typedef enum field_use {
+    IN_JSON,
+    IN_DETAILS,
+    IN_TABLE,
+} field_use;
+
 typedef struct field {
     const char *key;   /* in JSON; NULL ends the list */
     const char *title; /* for people */
     field_kind kind;
-    bool listed; /* in the table; details and JSON have all */
+    field_use use;
 } field;
 
 typedef union field_value {
