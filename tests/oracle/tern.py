@@ -1,0 +1,384 @@
+"""A minimal ctypes binding over libtern's public API, for tests only.
+
+The library is the one that TERN_LIB names. Handles are plain integers (void pointers); the classes below only
+hold them together with their context. Values cross the border as values.Val: a dtype name and a NumPy array.
+"""
+import contextlib
+import ctypes
+import os
+import sys
+
+import numpy as np
+
+from values import DTYPES, DTYPE_NUMBER, Val, pack, unpack, STORED
+
+P = ctypes.c_void_p
+I = ctypes.c_int
+I64 = ctypes.c_int64
+SIZE = ctypes.c_size_t
+STR = ctypes.c_char_p
+F64 = ctypes.c_double
+DROP = ctypes.CFUNCTYPE(None, P, P)
+
+
+class PoolOptions(ctypes.Structure):
+    _fields_ = [("small_max", SIZE), ("small_slab", SIZE), ("large_region", SIZE), ("cap_bytes", SIZE),
+                ("huge_pages", I)]
+
+
+class CtxOptions(ctypes.Structure):
+    _fields_ = [("threads", I), ("cpu", STR), ("pool", PoolOptions)]
+
+
+class CompileOptions(ctypes.Structure):
+    _fields_ = [("level", I), ("n_disabled", I), ("disabled", P), ("memory_limit", SIZE)]
+
+
+class CtxStats(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("evaluations", "steps", "nodes_live", "arena_peak_bytes",
+                                                     "cache_hits", "cache_misses", "cache_evictions",
+                                                     "cache_entries")]
+
+
+class OpInfo(ctypes.Structure):
+    _fields_ = [(name, STR) for name in ("name", "signature", "description", "shape_rule", "dtype_rule",
+                                         "cost_rule", "kernel")] + \
+               [("min_inputs", I), ("max_inputs", I), ("results", I), ("elementwise", ctypes.c_bool),
+                ("view", ctypes.c_bool), ("commutative", ctypes.c_bool)]
+
+
+class Port(ctypes.Structure):
+    _fields_ = [("name", STR), ("dtype", I), ("rank", I), ("shape", ctypes.POINTER(I64))]
+
+
+# name: (result, arguments)
+FUNCTIONS = {
+    "tern_last_error": (STR, []),
+    "tern_status_name": (STR, [I]),
+    "tern_catalog_op": (I, [I, P]),
+    "tern_dtype_promote": (I, [I, I, P]),
+    "tern_ctx_options_default": (CtxOptions, []),
+    "tern_ctx_create": (I, [P, P]),
+    "tern_ctx_destroy": (None, [P]),
+    "tern_ctx_get_stats": (None, [P, P]),
+    "tern_scope_open": (None, [P]),
+    "tern_scope_close": (None, [P]),
+    "tern_keep": (P, [P]),
+    "tern_release": (None, [P]),
+    "tern_from_data": (P, [P, I, I, P, P]),
+    "tern_borrow": (P, [P, I, I, P, P, P, P, P]),
+    "tern_input": (P, [P, STR, I, I, P]),
+    "tern_state": (P, [P, STR, I, I, P]),
+    "tern_freeze": (I, [P]),
+    "tern_dtype_of": (I, [P]),
+    "tern_rank": (I, [P]),
+    "tern_shape": (ctypes.POINTER(I64), [P]),
+    "tern_nbytes": (SIZE, [P]),
+    "tern_status_of": (I, [P]),
+    "tern_message_of": (STR, [P]),
+    "tern_is_evaluated": (ctypes.c_bool, [P]),
+    "tern_eval": (I, [P]),
+    "tern_eval_all": (I, [I, P]),
+    "tern_data": (P, [P]),
+    "tern_read": (I, [P, P, SIZE]),
+    "tern_map": (I, [P, P, P]),
+    "tern_shares_storage": (I, [P, P, P]),
+    "tern_transpose": (P, [P, I, I]),
+    "tern_squeeze": (P, [P, I]),
+    "tern_unsqueeze": (P, [P, I]),
+    "tern_narrow": (P, [P, I, I64, I64]),
+    "tern_batch_layout": (I, [I, P, P, P]),
+    "tern_assign": (I, [P, P]),
+    "tern_add_": (I, [P, P]),
+    "tern_sub_": (I, [P, P]),
+    "tern_mul_": (I, [P, P]),
+    "tern_div_": (I, [P, P]),
+    "tern_fill_": (I, [P, F64]),
+    "tern_apply_": (I, [P, STR, I, P]),
+    "tern_apply": (None, [P, STR, STR, I, P, I, P]),
+    "tern_graph_capture": (I, [P, I, P, P, P]),
+    "tern_graph_parse": (I, [P, STR, SIZE, P]),
+    "tern_graph_print": (I, [P, P]),
+    "tern_graph_dot": (I, [P, P]),
+    "tern_graph_verify": (I, [P]),
+    "tern_graph_free": (None, [P]),
+    "tern_string_free": (None, [P]),
+    "tern_compile_options_default": (CompileOptions, []),
+    "tern_graph_compile": (I, [P, P, P, P]),
+    "tern_program_free": (None, [P]),
+    "tern_program_inputs": (I, [P]),
+    "tern_program_outputs": (I, [P]),
+    "tern_program_input": (I, [P, I, P]),
+    "tern_program_output": (I, [P, I, P]),
+    "tern_exec_create": (I, [P, P, P]),
+    "tern_exec_free": (None, [P]),
+    "tern_exec_run": (I, [P, I, P, I, P]),
+    "tern_npy_load": (I, [P, STR, P]),
+    "tern_npy_map": (I, [P, STR, P]),
+    "tern_npy_save": (I, [P, STR]),
+    "tern_npy_convert": (I, [STR, STR, I, SIZE]),
+    "tern_npz_open": (I, [STR, P]),
+    "tern_npz_close": (None, [P]),
+    "tern_npz_count": (I, [P]),
+    "tern_npz_name": (STR, [P, I]),
+    "tern_npz_load": (I, [P, P, I, P]),
+    "tern_npz_save": (I, [STR, I, P, P]),
+    "tern_to_dlpack": (I, [P, P]),
+    "tern_to_dlpack_unversioned": (I, [P, P]),
+    "tern_from_dlpack": (I, [P, P, P]),
+    "tern_from_dlpack_unversioned": (I, [P, P, P]),
+}
+
+
+def load():
+    path = os.environ.get("TERN_LIB")
+    if not path:
+        sys.exit("TERN_LIB is not set: run by scripts/run-tests.sh, or TERN_LIB=build/libtern.so python3 " + sys.argv[0])
+    library = ctypes.CDLL(path)
+    for name, (result, arguments) in FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+lib = load()
+
+
+class Error(Exception):
+    """A call failed: .status is the name of the code, the text the library's sentence."""
+
+    def __init__(self, status, message):
+        super().__init__("%s: %s" % (status, message))
+        self.status, self.message = status, message
+
+
+def check(status):
+    if status:
+        raise Error(lib.tern_status_name(status).decode(), lib.tern_last_error().decode())
+
+
+def ints(values):
+    values = list(values)
+    return (I64 * max(len(values), 1))(*values)
+
+
+def handles(tensors):
+    return (P * max(len(tensors), 1))(*[t.handle for t in tensors])
+
+
+def attributes_text(attributes):
+    """{"axes": [0, 1], "keepdims": True} as tern_apply reads it. Texts of dtypes are given as Dtype("f32")."""
+    def text(value):
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, (list, tuple)):
+            return "[" + ",".join(str(int(v)) for v in value) + "]"
+        if isinstance(value, Dtype):
+            return str(value)
+        if isinstance(value, str):
+            return '"' + value + '"'
+        if isinstance(value, float):
+            return "nan" if value != value else repr(value)
+        return str(int(value))
+    return " ".join(name + "=" + text(value) for name, value in attributes.items())
+
+
+class Dtype(str):
+    """The name of a dtype as the value of an attribute."""
+
+
+def catalog():
+    """Every operation, as OpInfo, in the order of the table."""
+    found = []
+    while True:
+        info = OpInfo()
+        if lib.tern_catalog_op(len(found), ctypes.byref(info)):
+            return found
+        found.append(info)
+
+
+class Tensor:
+    __slots__ = ("ctx", "handle", "keep")
+
+    def __init__(self, ctx, handle, keep=None):
+        assert handle, "a function that never returns NULL did"
+        self.ctx, self.handle, self.keep = ctx, handle, keep
+
+    @property
+    def dtype(self):
+        return DTYPES[lib.tern_dtype_of(self.handle)]
+
+    @property
+    def shape(self):
+        sizes = lib.tern_shape(self.handle)
+        return tuple(sizes[i] for i in range(lib.tern_rank(self.handle)))
+
+    @property
+    def error(self):
+        """(status, message) of an error tensor, None of any other."""
+        status = lib.tern_status_of(self.handle)
+        if status == 0:
+            return None
+        return lib.tern_status_name(status).decode(), lib.tern_message_of(self.handle).decode()
+
+    def eval(self):
+        check(lib.tern_eval(self.handle))
+        return self
+
+    def freeze(self):
+        check(lib.tern_freeze(self.handle))
+        return self
+
+    def bytes(self):
+        size = lib.tern_nbytes(self.handle)
+        buffer = np.full(size + 8, 0xA5, np.uint8)
+        check(lib.tern_read(self.handle, buffer.ctypes.data, size))
+        assert (buffer[size:] == 0xA5).all(), "tern_read wrote past the end"
+        return buffer[:size]
+
+    def read(self):
+        dtype, shape = self.dtype, self.shape
+        return Val(dtype, unpack(dtype, shape, self.bytes()))
+
+    def map(self):
+        """(address of element 0, strides in elements)."""
+        data, strides = P(), ints([0] * 8)
+        check(lib.tern_map(self.handle, ctypes.byref(data), strides))
+        return data.value, tuple(strides[:len(self.shape)])
+
+    def shares_storage(self, other):
+        answer = ctypes.c_bool()
+        check(lib.tern_shares_storage(self.handle, other.handle, ctypes.byref(answer)))
+        return answer.value
+
+    def in_place(self, op, *rest):
+        """t = op(t, rest...)"""
+        check(lib.tern_apply_(self.handle, op.encode(), len(rest), handles(rest)))
+        return self
+
+    def assign(self, other):
+        check(lib.tern_assign(self.handle, other.handle))
+        return self
+
+    def __repr__(self):
+        return "<%s%s>" % (self.dtype, list(self.shape)) if not self.error else "<error %s: %s>" % self.error
+
+
+class Ctx:
+    def __init__(self, threads=1):
+        options = lib.tern_ctx_options_default()
+        options.threads = threads
+        out = P()
+        check(lib.tern_ctx_create(ctypes.byref(options), ctypes.byref(out)))
+        self.handle = out.value
+
+    def destroy(self):
+        lib.tern_ctx_destroy(self.handle)
+        self.handle = None
+
+    @contextlib.contextmanager
+    def scope(self):
+        lib.tern_scope_open(self.handle)
+        try:
+            yield self
+        finally:
+            lib.tern_scope_close(self.handle)
+
+    def live_nodes(self):
+        stats = CtxStats()
+        lib.tern_ctx_get_stats(self.handle, ctypes.byref(stats))
+        return stats.nodes_live
+
+    def from_val(self, val):
+        data = pack(val)
+        return Tensor(self, lib.tern_from_data(self.handle, DTYPE_NUMBER[val.dtype], val.a.ndim, ints(val.a.shape),
+                                               data.ctypes.data))
+
+    def borrow(self, dtype, view):
+        """Uses the memory of a NumPy array of the stored type, whatever its (non-negative) strides."""
+        assert view.dtype == STORED[dtype]
+        strides = [s // view.itemsize for s in view.strides]
+        return Tensor(self, lib.tern_borrow(self.handle, DTYPE_NUMBER[dtype], view.ndim, ints(view.shape),
+                                            ints(strides), view.ctypes.data, None, None), keep=view)
+
+    def borrow_packed(self, val):
+        data = pack(val)
+        return Tensor(self, lib.tern_borrow(self.handle, DTYPE_NUMBER[val.dtype], val.a.ndim, ints(val.a.shape),
+                                            None, data.ctypes.data, None, None), keep=data)
+
+    def input(self, name, dtype, shape):
+        return Tensor(self, lib.tern_input(self.handle, name.encode(), DTYPE_NUMBER[dtype], len(shape), ints(shape)))
+
+    def state(self, name, dtype, shape):
+        return Tensor(self, lib.tern_state(self.handle, name.encode(), DTYPE_NUMBER[dtype], len(shape), ints(shape)))
+
+    def apply(self, op, tensors=(), n_out=1, **attributes):
+        """The results of an operation by name, as a list."""
+        out = (P * max(n_out, 1))()
+        lib.tern_apply(self.handle, op.encode(), attributes_text(attributes).encode(), len(tensors),
+                       handles(list(tensors)), n_out, out)
+        return [Tensor(self, out[i]) for i in range(n_out)]
+
+    def op(self, op, *tensors, **attributes):
+        """The only result of an operation by name."""
+        return self.apply(op, tensors, 1, **attributes)[0]
+
+    def eval_all(self, tensors):
+        check(lib.tern_eval_all(len(tensors), handles(tensors)))
+
+    def capture(self, outputs, names=None):
+        out = P()
+        texts = (STR * len(outputs))(*[n.encode() for n in names]) if names else None
+        check(lib.tern_graph_capture(self.handle, len(outputs), handles(outputs), texts, ctypes.byref(out)))
+        return Graph(self, out.value)
+
+    def parse(self, text):
+        out, data = P(), text.encode()
+        check(lib.tern_graph_parse(self.handle, data, len(data), ctypes.byref(out)))
+        return Graph(self, out.value)
+
+
+class Graph:
+    def __init__(self, ctx, handle):
+        self.ctx, self.handle = ctx, handle
+
+    def _text(self, function):
+        out = P()
+        check(function(self.handle, ctypes.byref(out)))
+        text = ctypes.string_at(out.value).decode()
+        lib.tern_string_free(out)
+        return text
+
+    def print(self):
+        return self._text(lib.tern_graph_print)
+
+    def dot(self):
+        return self._text(lib.tern_graph_dot)
+
+    def verify(self):
+        check(lib.tern_graph_verify(self.handle))
+
+    def free(self):
+        lib.tern_graph_free(self.handle)
+        self.handle = None
+
+    def run(self, inputs, level=None):
+        """Compiles (at a level 0..3, or the default one) and runs once; inputs by name, results in the order of the
+        outputs."""
+        program, execution = P(), P()
+        options = lib.tern_compile_options_default()
+        options.level = options.level if level is None else level
+        check(lib.tern_graph_compile(self.ctx.handle, self.handle, ctypes.byref(options), ctypes.byref(program)))
+        try:
+            n_in, n_out = lib.tern_program_inputs(program), lib.tern_program_outputs(program)
+            port, bound = Port(), []
+            for i in range(n_in):
+                check(lib.tern_program_input(program, i, ctypes.byref(port)))
+                bound.append(inputs[port.name.decode()])
+            check(lib.tern_exec_create(self.ctx.handle, program, ctypes.byref(execution)))
+            out = (P * max(n_out, 1))()
+            check(lib.tern_exec_run(execution, n_in, handles(bound), n_out, out))
+            return [Tensor(self.ctx, out[i]) for i in range(n_out)]
+        finally:
+            lib.tern_exec_free(execution)
+            lib.tern_program_free(program)
