@@ -1,0 +1,23 @@
+/* kernels.h - the rows of ternary kernels: one line per form and ISA, weakest first, the last match wins. */
+#ifndef TERN_KERNELS_TERNARY_KERNELS_H
+#define TERN_KERNELS_TERNARY_KERNELS_H
+
+#include "kernels/ternary/ternary.h"
+
+#if defined(__x86_64__)
+#define TERN__TERNARY_KERNEL_LIST(X) \
+    X(ternary_t2__ref)               \
+    X(ternary_t5__ref)               \
+    X(ternary_t2__avx512vnni)        \
+    X(ternary_t5__avx512vbmi)
+#else
+#define TERN__TERNARY_KERNEL_LIST(X) \
+    X(ternary_t2__ref)               \
+    X(ternary_t5__ref)
+#endif
+
+#define TERN__TERNARY_DECLARE(kernel) extern const tern__ternary_kernel tern__##kernel;
+TERN__TERNARY_KERNEL_LIST(TERN__TERNARY_DECLARE)
+#undef TERN__TERNARY_DECLARE
+
+#endif

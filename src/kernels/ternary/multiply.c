@@ -1,0 +1,161 @@
+/* multiply.c - the loops around the inner kernels: tiles, panels of columns, groups of activation rows.
+ *
+ * A tile is finished before the next one begins. Small batches take it in one go; larger ones panel by
+ * panel: the panel's weights are unpacked once into the scratch, where they stay in the first-level cache for all
+ * rows of x, while the packed bytes of the next panel are prefetched. */
+#include "kernels/ternary/ternary.h"
+
+#include <string.h>
+
+#include "kernels/ternary/kernels.h"
+
+enum {
+    SCRATCH_BYTES = 64 * 1024,
+    /* Columns whose sums the kernels may keep scaled (by up to 84 + 28 ...) in 32 bits: 4 * 16384 * 128 * 224 is below
+     * 2^31, 224 being the largest partial number that is divided again. */
+    DIRECT_QUADS = 16384,
+};
+_Static_assert((int64_t)DIRECT_QUADS * 4 * 128 * 224 <= INT32_MAX, "scaled sums overflow");
+
+size_t tern__ternary_scratch_bytes(void)
+{
+    return SCRATCH_BYTES;
+}
+
+/* One tile of the product, as the loops below see it. */
+typedef struct tile_job {
+    const tern__ternary_kernel *kernel;
+    const uint8_t *packed; /* this tile */
+    int64_t quads;
+    const int8_t *x;
+    int64_t x_stride, batch;
+    int32_t *y;
+    int64_t y_stride;
+    int64_t rows; /* rows of the tile that exist */
+} tile_job;
+
+/* Calls an inner kernel; a tile with missing rows goes through a whole one, so that kernels never see it. */
+static void call_kernel(const tile_job *job, void (*run)(const tern__ternary_call *),
+                        tern__ternary_call *call)
+{
+    if (job->rows == tern__ternary_tile_rows(job->kernel->form)) {
+        run(call);
+        return;
+    }
+    enum { MOST = 8 };
+    int32_t whole[MOST * TERN__TERNARY_MAX_TILE] = {0};
+    tern__ternary_call part = *call;
+    part.y = whole;
+    part.y_stride = TERN__TERNARY_MAX_TILE;
+    const size_t bytes = (size_t)job->rows * sizeof *whole;
+    for (int i = 0; call->add && i < call->batch; i++)
+        memcpy(whole + i * part.y_stride, call->y + i * call->y_stride, bytes);
+    run(&part);
+    for (int i = 0; i < call->batch; i++)
+        memcpy(call->y + i * call->y_stride, whole + i * part.y_stride, bytes);
+}
+
+/* All rows of x, at most `most` per call and as evenly as that allows, times one run of quads. */
+static void each_group(const tile_job *job, void (*run)(const tern__ternary_call *), int64_t most,
+                       const uint8_t *weights, int64_t quad, int64_t quads, const uint8_t *ahead)
+{
+    const int64_t groups = (job->batch + most - 1) / most;
+    tern__ternary_call call = {.weights = weights,
+                               .quads = quads,
+                               .x_stride = job->x_stride,
+                               .y_stride = job->y_stride,
+                               .add = quad > 0};
+    for (int64_t g = 0; g < groups; g++) {
+        const int64_t begin = job->batch * g / groups, end = job->batch * (g + 1) / groups;
+        call.x = job->x + begin * job->x_stride + 4 * quad;
+        call.sums = job->x + begin * job->x_stride + job->x_stride - 4;
+        call.y = job->y + begin * job->y_stride;
+        call.batch = (int)(end - begin);
+        /* The first two groups prefetch half of what comes next each; a single one all of it. */
+        call.ahead_step = groups == 1 ? TERN__TERNARY_QUAD_BYTES : g < 2 ? TERN__TERNARY_QUAD_BYTES / 2 : 0;
+        call.ahead = groups > 1 && g == 1 ? ahead + quads * TERN__TERNARY_QUAD_BYTES / 2 : ahead;
+        call_kernel(job, run, &call);
+    }
+}
+
+static void multiply_tile(const tile_job *job, uint8_t *panel)
+{
+    const tern__ternary_kernel *kernel = job->kernel;
+    const bool direct = job->batch <= kernel->direct_limit;
+    const int64_t limit = !direct                              ? kernel->panel_quads
+                          : job->batch <= kernel->direct_batch ? DIRECT_QUADS
+                                                               : kernel->panel_quads;
+    /* Panels of equal size, and one empty panel if there are no columns: somebody has to write y. */
+    const int64_t panels = job->quads == 0 ? 1 : (job->quads + limit - 1) / limit;
+    for (int64_t p = 0; p < panels; p++) {
+        const int64_t quad = job->quads * p / panels, end = job->quads * (p + 1) / panels;
+        const uint8_t *packed = job->packed + quad * TERN__TERNARY_QUAD_BYTES;
+        const uint8_t *ahead = job->packed + end * TERN__TERNARY_QUAD_BYTES;
+        if (direct) {
+            each_group(job, kernel->direct, kernel->direct_batch, packed, quad, end - quad, ahead);
+        } else {
+            kernel->unpack(packed, end - quad, panel);
+            each_group(job, kernel->multiply, kernel->multiply_batch, panel, quad, end - quad, ahead);
+        }
+    }
+}
+
+void tern__ternary_multiply(const tern__ternary_kernel *kernel, const uint8_t *weights, int64_t rows,
+                            int64_t columns, int64_t tile_begin, int64_t tile_end, const int8_t *x,
+                            int64_t batch, int32_t *y, int64_t y_stride, void *scratch)
+{
+    const int64_t tile_rows = tern__ternary_tile_rows(kernel->form),
+                  tile_bytes = tern__ternary_tile_bytes(columns);
+    tile_job job = {.kernel = kernel,
+                    .quads = tern__ternary_quads(columns),
+                    .x = x,
+                    .x_stride = tern__ternary_x_stride(columns),
+                    .batch = batch,
+                    .y_stride = y_stride};
+    if (batch == 0)
+        return;
+    for (int64_t tile = tile_begin; tile < tile_end; tile++) {
+        const int64_t left = rows - tile * tile_rows;
+        job.packed = weights + tile * tile_bytes;
+        job.rows = left < tile_rows ? left : tile_rows;
+        job.y = y + (tile - tile_begin) * tile_rows;
+        multiply_tile(&job, scratch);
+    }
+}
+
+/* ---- selection ----------------------------------------------------------------------------------------- */
+
+#define POINTER(kernel) &tern__##kernel,
+static const tern__ternary_kernel *const kernels[] = {TERN__TERNARY_KERNEL_LIST(POINTER)};
+#undef POINTER
+
+const tern__ternary_kernel *const *tern__ternary_kernels(int *count)
+{
+    *count = (int)(sizeof kernels / sizeof *kernels);
+    return kernels;
+}
+
+/* A level promises VNNI but not the byte permutes that came one generation later. */
+static bool has_vbmi(void)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512vbmi") != 0;
+#else
+    return false;
+#endif
+}
+
+bool tern__ternary_runs_here(const tern__ternary_kernel *kernel, uint32_t isa_mask)
+{
+    return (isa_mask >> kernel->isa & 1) != 0 && (!kernel->needs_vbmi || has_vbmi());
+}
+
+const tern__ternary_kernel *tern__ternary_select(tern__ternary_form form, uint32_t isa_mask)
+{
+    const tern__ternary_kernel *best = kernels[form]; /* baseline runs everywhere */
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        if (kernels[i]->form == form && tern__ternary_runs_here(kernels[i], isa_mask))
+            best = kernels[i];
+    }
+    return best;
+}
