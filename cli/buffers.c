@@ -11,6 +11,8 @@ typedef struct finder {
     const tern_program *program;
     buffer *items; /* in order of creation */
     int n, capacity;
+    int *newest; /* those that no later one has taken bytes from: few, however long the program is */
+    int n_newest, newest_capacity;
 } finder;
 
 static size_t end_of(const buffer *b)
@@ -26,10 +28,27 @@ bool buffers_share(const buffer *a, const buffer *b)
 /* The buffer that an operand lies in: the newest at that place, since older ones there are dead. -1: none. */
 static int holder(const finder *f, size_t offset)
 {
-    for (int i = f->n - 1; i >= 0; i--)
-        if (offset >= f->items[i].offset && offset < end_of(&f->items[i]))
-            return i;
+    for (int i = f->n_newest - 1; i >= 0; i--) {
+        const buffer *b = &f->items[f->newest[i]];
+        if (offset >= b->offset && offset < end_of(b))
+            return f->newest[i];
+    }
     return -1;
+}
+
+/* The last of f->items is new: those that it shares bytes with are no longer the newest there. */
+static void supersede(finder *f)
+{
+    int kept = 0;
+    for (int i = 0; i < f->n_newest; i++)
+        if (!buffers_share(&f->items[f->newest[i]], &f->items[f->n - 1]))
+            f->newest[kept++] = f->newest[i];
+    if (kept == f->newest_capacity) {
+        f->newest_capacity = kept ? 2 * kept : 32;
+        f->newest = grab_more(f->newest, (size_t)f->newest_capacity, sizeof *f->newest);
+    }
+    f->newest[kept] = f->n - 1;
+    f->n_newest = kept + 1;
 }
 
 static void create(finder *f, const tern_operand_info *result, int step)
@@ -42,6 +61,7 @@ static void create(finder *f, const tern_operand_info *result, int step)
     *b = (buffer){.offset = result->offset, .bytes = result->bytes, .first = step, .last = step};
     memcpy(b->name, result->name, sizeof b->name);
     f->n++;
+    supersede(f);
 }
 
 /* Reads keep a buffer alive. A result that lies where an operand of the same step does is an update of that buffer:
@@ -80,6 +100,7 @@ buffer *buffers_find(const tern_program *program, int *count)
     finder f = {.program = program};
     for (int s = 0; s < info.steps; s++)
         take_step(&f, s);
+    free(f.newest);
     if (f.n > 0)
         qsort(f.items, (size_t)f.n, sizeof *f.items, by_place);
     *count = f.n;
