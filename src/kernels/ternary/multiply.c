@@ -11,6 +11,10 @@
 
 enum {
     SCRATCH_BYTES = 64 * 1024,
+    /* Far enough that a line arrives before it is needed, near enough to stay in the first-level cache. */
+    PREFETCH_BYTES = 4096,
+    /* Activations that are multiplied with all tiles before the next ones: well below a second-level cache. */
+    X_BYTES = 400 * 1024,
     /* Columns whose sums the kernels may keep scaled (by up to 84 + 28 ...) in 32 bits: 4 * 16384 * 128 * 224 is below
      * 2^31, 224 being the largest partial number that is divided again. */
     DIRECT_QUADS = 16384,
@@ -55,7 +59,8 @@ static void call_kernel(const tile_job *job, void (*run)(const tern__ternary_cal
         memcpy(call->y + i * call->y_stride, whole + i * part.y_stride, bytes);
 }
 
-/* All rows of x, at most `most` per call and as evenly as that allows, times one run of quads. */
+/* All rows of x, at most `most` per call and as evenly as that allows, times one run of quads. What is to be
+ * prefetched meanwhile is shared by the first two groups. */
 static void each_group(const tile_job *job, void (*run)(const tern__ternary_call *), int64_t most,
                        const uint8_t *weights, int64_t quad, int64_t quads, const uint8_t *ahead)
 {
@@ -71,9 +76,8 @@ static void each_group(const tile_job *job, void (*run)(const tern__ternary_call
         call.sums = job->x + begin * job->x_stride + job->x_stride - 4;
         call.y = job->y + begin * job->y_stride;
         call.batch = (int)(end - begin);
-        /* The first two groups prefetch half of what comes next each; a single one all of it. */
         call.ahead_step = groups == 1 ? TERN__TERNARY_QUAD_BYTES : g < 2 ? TERN__TERNARY_QUAD_BYTES / 2 : 0;
-        call.ahead = groups > 1 && g == 1 ? ahead + quads * TERN__TERNARY_QUAD_BYTES / 2 : ahead;
+        call.ahead = g == 1 ? ahead + quads * TERN__TERNARY_QUAD_BYTES / 2 : ahead;
         call_kernel(job, run, &call);
     }
 }
@@ -81,10 +85,8 @@ static void each_group(const tile_job *job, void (*run)(const tern__ternary_call
 static void multiply_tile(const tile_job *job, uint8_t *panel)
 {
     const tern__ternary_kernel *kernel = job->kernel;
-    const bool direct = job->batch <= kernel->direct_limit;
-    const int64_t limit = !direct                              ? kernel->panel_quads
-                          : job->batch <= kernel->direct_batch ? DIRECT_QUADS
-                                                               : kernel->panel_quads;
+    const bool direct = job->batch <= kernel->direct_limit, at_once = job->batch <= kernel->direct_batch;
+    const int64_t limit = direct && at_once ? DIRECT_QUADS : kernel->panel_quads;
     /* Panels of equal size, and one empty panel if there are no columns: somebody has to write y. */
     const int64_t panels = job->quads == 0 ? 1 : (job->quads + limit - 1) / limit;
     for (int64_t p = 0; p < panels; p++) {
@@ -92,7 +94,8 @@ static void multiply_tile(const tile_job *job, uint8_t *panel)
         const uint8_t *packed = job->packed + quad * TERN__TERNARY_QUAD_BYTES;
         const uint8_t *ahead = job->packed + end * TERN__TERNARY_QUAD_BYTES;
         if (direct) {
-            each_group(job, kernel->direct, kernel->direct_batch, packed, quad, end - quad, ahead);
+            each_group(job, kernel->direct, kernel->direct_batch, packed, quad, end - quad,
+                       at_once ? packed + PREFETCH_BYTES : ahead);
         } else {
             kernel->unpack(packed, end - quad, panel);
             each_group(job, kernel->multiply, kernel->multiply_batch, panel, quad, end - quad, ahead);
@@ -100,26 +103,38 @@ static void multiply_tile(const tile_job *job, uint8_t *panel)
     }
 }
 
+/* All tiles for rows of x that stay in the second-level cache meanwhile. */
+static void multiply_tiles(tile_job job, const uint8_t *weights, int64_t rows, int64_t tile_begin,
+                           int64_t tile_end, uint8_t *panel)
+{
+    const int64_t tile_rows = tern__ternary_tile_rows(job.kernel->form);
+    int32_t *y = job.y;
+    for (int64_t tile = tile_begin; tile < tile_end; tile++) {
+        const int64_t left = rows - tile * tile_rows;
+        job.packed = weights + tile * TERN__TERNARY_QUAD_BYTES * job.quads;
+        job.rows = left < tile_rows ? left : tile_rows;
+        job.y = y + (tile - tile_begin) * tile_rows;
+        multiply_tile(&job, panel);
+    }
+}
+
 void tern__ternary_multiply(const tern__ternary_kernel *kernel, const uint8_t *weights, int64_t rows,
                             int64_t columns, int64_t tile_begin, int64_t tile_end, const int8_t *x,
                             int64_t batch, int32_t *y, int64_t y_stride, void *scratch)
 {
-    const int64_t tile_rows = tern__ternary_tile_rows(kernel->form),
-                  tile_bytes = tern__ternary_tile_bytes(columns);
-    tile_job job = {.kernel = kernel,
-                    .quads = tern__ternary_quads(columns),
-                    .x = x,
-                    .x_stride = tern__ternary_x_stride(columns),
-                    .batch = batch,
-                    .y_stride = y_stride};
-    if (batch == 0)
-        return;
-    for (int64_t tile = tile_begin; tile < tile_end; tile++) {
-        const int64_t left = rows - tile * tile_rows;
-        job.packed = weights + tile * tile_bytes;
-        job.rows = left < tile_rows ? left : tile_rows;
-        job.y = y + (tile - tile_begin) * tile_rows;
-        multiply_tile(&job, scratch);
+    const int64_t x_stride = tern__ternary_x_stride(columns);
+    const int64_t fitting = X_BYTES / x_stride, fewest = 8 * kernel->multiply_batch;
+    const int64_t most = fitting > fewest ? fitting : fewest, parts = (batch + most - 1) / most;
+    for (int64_t part = 0; part < parts; part++) {
+        const int64_t begin = batch * part / parts, end = batch * (part + 1) / parts;
+        multiply_tiles((tile_job){.kernel = kernel,
+                                  .quads = tern__ternary_quads(columns),
+                                  .x = x + begin * x_stride,
+                                  .x_stride = x_stride,
+                                  .batch = end - begin,
+                                  .y = y + begin * y_stride,
+                                  .y_stride = y_stride},
+                       weights, rows, tile_begin, tile_end, scratch);
     }
 }
 

@@ -25,9 +25,6 @@ typedef struct planes {
     __m512i a, b, c, d, e;
 } planes;
 
-/* Far enough that a line arrives before it is needed, near enough to stay in the first-level cache. */
-enum { PREFETCH_BYTES = 4096 };
-
 INLINE __m512i broadcast_quad(const int8_t *x)
 {
     int32_t quad;
@@ -104,31 +101,32 @@ INLINE void put(const tern__ternary_call *call, int i, planes codes)
 
 /* Straight from the packed weights. A single row has too few sums to hide the latency of vpdpbusd: odd quads
  * get sums of their own. */
-#define DIRECT_1                                                               \
-    static void direct_1(const tern__ternary_call *call)                       \
-    {                                                                          \
-        const int8_t *x = call->x;                                             \
-        const uint8_t *at = call->weights;                                     \
-        planes even = {0}, odd = {0};                                          \
-        for (int64_t q = 0; q + 2 <= call->quads; q += 2, x += 8, at += 128) { \
-            _mm_prefetch((const char *)at + PREFETCH_BYTES, _MM_HINT_T0);      \
-            _mm_prefetch((const char *)at + PREFETCH_BYTES + 64, _MM_HINT_T0); \
-            even = dot(even, decode(_mm512_loadu_si512(at)), x);               \
-            odd = dot(odd, decode(_mm512_loadu_si512(at + 64)), x + 4);        \
-        }                                                                      \
-        if (call->quads % 2 != 0)                                              \
-            even = dot(even, decode(_mm512_loadu_si512(at)), x);               \
-        put(call, 0, settle(plus(even, odd)));                                 \
+#define DIRECT_1                                                                             \
+    static void direct_1(const tern__ternary_call *call)                                     \
+    {                                                                                        \
+        const int8_t *x = call->x;                                                           \
+        const uint8_t *at = call->weights, *ahead = call->ahead;                             \
+        planes even = {0}, odd = {0};                                                        \
+        for (int64_t q = 0; q + 2 <= call->quads; q += 2, x += 8, at += 128, ahead += 128) { \
+            _mm_prefetch((const char *)ahead, _MM_HINT_T0);                                  \
+            _mm_prefetch((const char *)ahead + 64, _MM_HINT_T0);                             \
+            even = dot(even, decode(_mm512_loadu_si512(at)), x);                             \
+            odd = dot(odd, decode(_mm512_loadu_si512(at + 64)), x + 4);                      \
+        }                                                                                    \
+        if (call->quads % 2 != 0)                                                            \
+            even = dot(even, decode(_mm512_loadu_si512(at)), x);                             \
+        put(call, 0, settle(plus(even, odd)));                                               \
     }
 
 #define DIRECT(N)                                                                   \
     static void direct_##N(const tern__ternary_call *call)                          \
     {                                                                               \
         const int8_t *x = call->x;                                                  \
-        const uint8_t *at = call->weights;                                          \
+        const uint8_t *at = call->weights, *ahead = call->ahead;                    \
         TIMES_##N(SUMS) for (int64_t q = 0; q < call->quads; q++, x += 4, at += 64) \
         {                                                                           \
-            _mm_prefetch((const char *)at + PREFETCH_BYTES, _MM_HINT_T0);           \
+            _mm_prefetch((const char *)ahead, _MM_HINT_T0);                         \
+            ahead += call->ahead_step;                                              \
             const planes w = decode(_mm512_loadu_si512(at));                        \
             TIMES_##N(DOT)                                                          \
         }                                                                           \
@@ -181,7 +179,7 @@ INLINE void put(const tern__ternary_call *call, int i, planes codes)
         .form = form_,                                                                                     \
         .isa = TERN__ISA_AVX512VNNI,                                                                       \
         .needs_vbmi = vbmi,                                                                                \
-        .direct_limit = 4,                                                                                 \
+        .direct_limit = 8,                                                                                 \
         .direct_batch = 4,                                                                                 \
         .multiply_batch = PLANES == 4 ? 6 : 5,                                                             \
         .panel_quads = quads_of_panel,                                                                     \
