@@ -10,11 +10,12 @@ struct tern_exec {
     const tern_program *program;
     tern__storage **storages; /* (n_leaves of the source graph) what each is bound to in the run under way */
     int64_t *offsets;         /* (n_leaves of the source graph) of the first element, in units */
+    bool *copied;             /* (n_leaves of the source graph) the binding is a private copy of a strided input */
     tern__storage **states;   /* (n_leaves of the source graph) those that the exec owns, else NULL */
     void **leaves;            /* (n_leaves of the compiled graph) */
     tern__storage **blocks;   /* (n_blocks) */
     void **pointers;          /* (n_blocks) */
-    tern__arena arena;        /* behind the six */
+    tern__arena arena;        /* behind the seven */
 };
 
 /* A state starts as a copy of the data it was compiled with. */
@@ -39,11 +40,12 @@ static tern_status prepare(tern_exec *e)
     size_t n = g->n_leaves, blocks = compiled->plan.n_blocks;
     e->storages = tern__arena_alloc_zero(&e->arena, n, sizeof *e->storages);
     e->offsets = tern__arena_alloc_zero(&e->arena, n, sizeof *e->offsets);
+    e->copied = tern__arena_alloc_zero(&e->arena, n, sizeof *e->copied);
     e->states = tern__arena_alloc_zero(&e->arena, n, sizeof *e->states);
     e->leaves = tern__arena_alloc_zero(&e->arena, compiled->graph.n_leaves, sizeof *e->leaves);
     e->blocks = tern__arena_alloc_zero(&e->arena, blocks, sizeof *e->blocks);
     e->pointers = tern__arena_alloc_zero(&e->arena, blocks, sizeof *e->pointers);
-    if (!e->storages || !e->offsets || !e->states || !e->leaves || !e->blocks || !e->pointers)
+    if (!e->storages || !e->offsets || !e->copied || !e->states || !e->leaves || !e->blocks || !e->pointers)
         return tern__out_of_memory(n * sizeof *e->storages);
     for (uint32_t i = 0; i < g->n_leaves; i++) {
         e->offsets[i] = g->leaves[i].layout.offset;
@@ -102,17 +104,27 @@ static tern_status bind_input(tern_exec *e, int i, tern_tensor *t)
                   want.name, tern__type_text(type, expected), tern__type_text(&t->type, given));
     TERN__FAIL_IF(t->node->ctx != e->ctx, TERN_INVALID_ARGUMENT,
                   "exec_run: input '%s' belongs to another context", want.name);
+    TERN_TRY(tern_eval(t));
     const void *data = tern_data(t);
     if (!data)
         return TERN_OUT_OF_MEMORY; /* tern_data has said why; its other failures were ruled out above */
     uint32_t leaf = p->inputs[i];
-    e->storages[leaf] = t->dense && data == t->dense->host ? t->dense : t->storage;
+    e->copied[leaf] = t->dense && data == t->dense->host;
+    e->storages[leaf] = e->copied[leaf] ? t->dense : t->storage;
     e->offsets[leaf] = ((const char *)data - (const char *)e->storages[leaf]->host) /
                        (int64_t)tern__dtype_unit_bytes(type->dtype);
     return TERN_OK;
 }
 
-/* Wraps result i. One that lies in an input, constant or state shares its storage. */
+static tern_status clone(tern_exec *e, const tern__storage *from, tern__storage **out)
+{
+    TERN_TRY(tern__storage_create(e->ctx->pool, from->bytes, 0, out));
+    memcpy((*out)->host, from->host, from->bytes);
+    return TERN_OK;
+}
+
+/* Wraps result i. One that lies in an input, constant or state shares its storage, unless that is the private copy of
+ * a strided input: its tensor would not notice writes to it. */
 static tern_tensor *wrap_result(tern_exec *e, uint32_t i)
 {
     const tern__compiled *compiled = e->program->compiled;
@@ -125,6 +137,11 @@ static tern_tensor *wrap_result(tern_exec *e, uint32_t i)
         const tern__leaf *leaf = &compiled->graph.leaves[result->at.index];
         storage = tern__leaf_storage(leaf, e->storages);
         layout.offset += leaf->source == TERN__NO_ID ? leaf->layout.offset : e->offsets[leaf->source];
+        if (leaf->source != TERN__NO_ID && e->copied[leaf->source]) {
+            tern_status status = clone(e, storage, &storage);
+            return status == TERN_OK ? tern__tensor_wrap(e->ctx, result->at.type, storage, &layout)
+                                     : tern__error_tensor(e->ctx, status);
+        }
     }
     tern__storage_retain(storage);
     return tern__tensor_wrap(e->ctx, result->at.type, storage, &layout);

@@ -146,9 +146,10 @@ tern_status tern_read(tern_tensor *t, void *out, size_t bytes)
     size_t need = tern__type_bytes(&t->type);
     TERN__FAIL_IF(bytes < need || (!out && need), TERN_INVALID_ARGUMENT,
                   "read: %zu bytes are needed, %zu were given", need, bytes);
+    TERN_TRY(tern_eval(t));
     const void *data = tern_data(t);
     if (!data)
-        return tern__tensor_check(t) != TERN_OK ? tern_status_of(t) : TERN_OUT_OF_MEMORY;
+        return TERN_OUT_OF_MEMORY; /* of the contiguous copy: tern_data has said so */
     if (need)
         memcpy(out, data, need);
     return TERN_OK;

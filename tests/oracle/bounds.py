@@ -14,7 +14,7 @@ ELEMENTWISE = {
     "sin": (1, 1), "cos": (1, 1), "tan": (1, 1), "asin": (1, 1), "acos": (1, 1), "atan": (1, 1),
     "sinh": (1, 2), "cosh": (1, 2), "tanh": (1, 2.5), "erf": (1, 1.5),
     "sigmoid": (1, 4), "silu": (1, 4), "softplus": (1, 4), "elu": (1, 4), "leaky_relu": (1, 1),
-    # in f64 the rounding of the argument of erfc or tanh is amplified: + x^2 or + 2|u| ULPs
+    # in f64 the rounding of the argument of erfc or tanh is amplified: + x^2 or + 6|u| ULPs
     "gelu": (1, 6), "gelu_tanh": (1, 6),
     "pow": (1, 1), "atan2": (1, 1),
     "clamp": (0.5, 0.5),

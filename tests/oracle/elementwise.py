@@ -100,7 +100,7 @@ def judge_function(op, vals, attributes, types):
     if types[0] == "f64" and op == "gelu":
         ulps = ulps + np.minimum(x * x, 2000)
     if types[0] == "f64" and op == "gelu_tanh":
-        ulps = ulps + np.minimum(np.abs(tanh_argument(x)), 2000)
+        ulps = ulps + 3 * np.minimum(np.abs(tanh_argument(x)), 2000)
     if op == "softplus" and types[0] == "f64":
         x = x.astype(LONG)
     return [near(types[0], FUNCTIONS[op](x), ulps, zeros=op not in ("gelu", "gelu_tanh", "silu"))]

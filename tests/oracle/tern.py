@@ -105,6 +105,7 @@ FUNCTIONS = {
     "tern_string_free": (None, [P]),
     "tern_compile_options_default": (CompileOptions, []),
     "tern_graph_compile": (I, [P, P, P, P]),
+    "tern_compile": (I, [P, I, P, P, P, P]),
     "tern_program_free": (None, [P]),
     "tern_program_inputs": (I, [P]),
     "tern_program_outputs": (I, [P]),

@@ -1,0 +1,65 @@
+/* test_results.c - what comes out: statuses of failed reads, and results of programs that lie in their inputs. */
+#include <string.h>
+
+#include <tern/tern.h>
+
+#include "harness.h"
+
+static tern_ctx *open_ctx(void)
+{
+    tern_ctx *ctx = NULL;
+    return tern_ctx_create(NULL, &ctx) == TERN_OK ? ctx : NULL;
+}
+
+TEST(reading_says_why_the_evaluation_failed)
+{
+    tern_ctx *ctx = open_ctx();
+    CHECK(ctx != NULL);
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = tern_zeros(ctx, TERN_F32, 1, (int64_t[]){3});
+        tern_tensor *at = tern_from_data(ctx, TERN_I32, 1, (int64_t[]){1}, (int32_t[]){7});
+        tern_tensor *y = tern_gather(x, at, 0);
+        float out = 5;
+        CHECK_STATUS(tern_read(y, &out, sizeof out), TERN_OUT_OF_RANGE);
+        CHECK(strncmp(tern_last_error(), "gather", 6) == 0);
+        CHECK(out == 5);
+
+        tern_tensor *in = tern_input(ctx, "x", TERN_F32, 1, (int64_t[]){1}), *result = NULL;
+        tern_tensor *doubled = tern_add(in, in);
+        tern_program *program = NULL;
+        tern_exec *exec = NULL;
+        CHECK_OK(tern_compile(ctx, 1, &doubled, NULL, NULL, &program));
+        CHECK_OK(tern_exec_create(ctx, program, &exec));
+        CHECK_STATUS(tern_exec_run(exec, 1, &y, 1, &result), TERN_OUT_OF_RANGE);
+        CHECK(result == NULL);
+        tern_exec_free(exec);
+        tern_program_free(program);
+    }
+    tern_ctx_destroy(ctx);
+}
+
+TEST(a_result_does_not_lie_in_the_private_copy_of_a_strided_input)
+{
+    tern_ctx *ctx = open_ctx();
+    CHECK(ctx != NULL);
+    TERN_SCOPE(ctx) {
+        tern_tensor *in = tern_input(ctx, "x", TERN_F32, 1, (int64_t[]){2}), *result = NULL;
+        tern_tensor *column = tern_reshape(in, 2, (int64_t[]){2, 1});
+        tern_program *program = NULL;
+        tern_exec *exec = NULL;
+        CHECK_OK(tern_compile(ctx, 1, &column, NULL, NULL, &program));
+        CHECK_OK(tern_exec_create(ctx, program, &exec));
+
+        tern_tensor *base = tern_from_data(ctx, TERN_F32, 1, (int64_t[]){4}, (float[]){1, 2, 3, 4});
+        tern_tensor *odd = tern_slice(base, 1, (int64_t[]){0}, (int64_t[]){4}, (int64_t[]){2});
+        CHECK_OK(tern_exec_run(exec, 1, &odd, 1, &result));
+        CHECK_OK(tern_fill_(result, 9));
+        const float *data = tern_data_f32(odd);
+        CHECK(data[0] == 1 && data[1] == 3);
+        data = tern_data_f32(result);
+        CHECK(data[0] == 9 && data[1] == 9);
+        tern_exec_free(exec);
+        tern_program_free(program);
+    }
+    tern_ctx_destroy(ctx);
+}
