@@ -160,6 +160,7 @@ static void add_attr(parameters *list, const tern__op *op, int i)
         [TERN__ATTR_INT] = "int64_t ",      [TERN__ATTR_FLOAT] = "double ",
         [TERN__ATTR_BOOL] = "bool ",        [TERN__ATTR_INTS] = "const int64_t *",
         [TERN__ATTR_DTYPE] = "tern_dtype ", [TERN__ATTR_TEXT] = "const char *",
+        [TERN__ATTR_BODY] = "",
     };
     const tern__attr_spec *spec = &op->attrs[i];
     if (spec->kind == TERN__ATTR_INTS && !spec->like_previous) {
@@ -248,6 +249,9 @@ static void add_fallback(char *line, const tern__attr_spec *spec)
     case TERN__ATTR_TEXT:
         add(line, "\"\"");
         break;
+    case TERN__ATTR_BODY:
+        add(line, "{}");
+        break;
     }
 }
 
@@ -257,6 +261,7 @@ static void add_signature(char *line, const tern__op *op)
     static const char *const KINDS[] = {
         [TERN__ATTR_INT] = "int",   [TERN__ATTR_FLOAT] = "float", [TERN__ATTR_BOOL] = "bool",
         [TERN__ATTR_INTS] = "ints", [TERN__ATTR_DTYPE] = "dtype", [TERN__ATTR_TEXT] = "text",
+        [TERN__ATTR_BODY] = "body",
     };
     char name[WORD_MAX];
     add(line, "%s(", op->name);
@@ -277,10 +282,10 @@ static void add_signature(char *line, const tern__op *op)
 
 /* ---- header -------------------------------------------------------------------------------------------- */
 
-/* Leaves are made by functions of their own: tern_input, tern_state, tern_freeze. */
+/* Leaves are made by functions of their own: tern_input, tern_state, tern_freeze; what the compiler makes, by none. */
 static bool has_function(const tern__op *op)
 {
-    return !(op->flags & TERN__LEAF);
+    return !(op->flags & (TERN__LEAF | TERN__INTERNAL));
 }
 
 static void add_quoted(char *line, const char *text)
@@ -348,6 +353,8 @@ static void print_header(void)
     bool tight = false;
     for (int i = 0; i < ITEM_COUNT; i++) {
         if (ITEMS[i].op < 0) {
+            if (i + 1 < ITEM_COUNT && tern__ops[ITEMS[i + 1].op].flags & TERN__INTERNAL)
+                continue; /* a section without functions */
             printf("\n");
             print_rule(ITEMS[i].title, ITEMS[i].text);
             tight = false;
@@ -386,6 +393,8 @@ static void add_attr_value(parameters *list, const tern__op *op, int i)
     case TERN__ATTR_INTS:
         prefix = count_prefix(op, i, &name);
         add(value, "ints(%s%s, %s)", prefix, name, spec->name);
+        break;
+    case TERN__ATTR_BODY:
         break;
     }
     add_parameter(list, value, "", "");
@@ -545,7 +554,7 @@ static void print_flags(const tern__op *op)
     } FLAGS[] = {
         {TERN__ELEMENTWISE, "elementwise"},  {TERN__COMMUTATIVE, "commutative"},
         {TERN__VIEW, "view where possible"}, {TERN__LEAF, "leaf"},
-        {TERN__WRITES, "writes its state"},
+        {TERN__WRITES, "writes its state"},  {TERN__INTERNAL, "made by passes only"},
     };
     for (size_t i = 0; i < sizeof FLAGS / sizeof FLAGS[0]; i++) {
         if (op->flags & FLAGS[i].flag)

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "graph/region.h"
 
 void tern__graph_init(tern_graph *g)
 {
@@ -79,6 +80,10 @@ tern_status tern__attrs_copy(tern__arena *arena, const tern__op *op, const tern_
                 return tern__out_of_memory(copy[i].count * sizeof(int64_t));
             if (copy[i].count)
                 memcpy(copy[i].ints, from[i].ints, copy[i].count * sizeof(int64_t));
+        } else if (kind == TERN__ATTR_BODY && from[i].region) {
+            copy[i].region = tern__region_copy(arena, from[i].region);
+            if (!copy[i].region)
+                return tern__out_of_memory(sizeof(tern__region));
         } else if (kind == TERN__ATTR_TEXT) {
             copy[i].text = tern__arena_strndup(arena, from[i].text ? from[i].text : "", copy[i].count);
             if (!copy[i].text)
@@ -246,6 +251,9 @@ static uint64_t hash_attrs(uint64_t h, const tern__op *op, const tern__attr *att
                 h = tern__hash_mix(h, (uint64_t)attrs[i].ints[k]);
         else if (op->attrs[i].kind == TERN__ATTR_TEXT)
             h = tern__hash(attrs[i].text, attrs[i].count, h);
+        else if (op->attrs[i].kind == TERN__ATTR_BODY)
+            for (int k = 0; attrs[i].region && k < attrs[i].region->n_ops; k++)
+                h = tern__hash_mix(h, (uint64_t)attrs[i].region->ops[k].op);
         else
             h = tern__hash_mix(h, (uint64_t)attrs[i].i);
         h = tern__hash_mix(h, attrs[i].count);

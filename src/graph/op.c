@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "graph/region.h"
+
 #define TERN__RULE(kind, name) tern__rule_##kind##_##name
 #include "graph/op_table.h"
 
@@ -52,6 +54,8 @@ int tern__op_results(const tern__op *op, const tern__attr *attrs)
     if (TERN__LIKELY(op->n_out >= 0))
         return op->n_out;
     for (int i = 0; i < op->n_attrs; i++) {
+        if (op->attrs[i].kind == TERN__ATTR_BODY)
+            return attrs[i].region ? attrs[i].region->n_out : 0;
         if (strcmp(op->attrs[i].name, "sizes") == 0)
             return attrs[i].count <= INT32_MAX ? (int)attrs[i].count : 0;
     }
@@ -68,6 +72,8 @@ void tern__op_default_attrs(const tern__op *op, tern__attr *attrs)
             attrs[i] = (tern__attr){.ints = NULL};
         else if (spec->kind == TERN__ATTR_TEXT)
             attrs[i] = (tern__attr){.text = ""};
+        else if (spec->kind == TERN__ATTR_BODY)
+            attrs[i] = (tern__attr){.region = NULL};
         else
             attrs[i] = (tern__attr){.i = (int64_t)spec->fallback};
     }
@@ -78,6 +84,11 @@ bool tern__attrs_equal(const tern__op *op, const tern__attr *a, const tern__attr
     for (int i = 0; i < op->n_attrs; i++) {
         tern__attr_kind kind = op->attrs[i].kind;
         bool list = kind == TERN__ATTR_INTS, text = kind == TERN__ATTR_TEXT;
+        if (kind == TERN__ATTR_BODY) {
+            if (!tern__region_equal(a[i].region, b[i].region))
+                return false;
+            continue;
+        }
         if (!list && !text) {
             if (memcmp(&a[i].i, &b[i].i, sizeof a[i].i) != 0) /* floats too: -0 and NaN as they are */
                 return false;

@@ -32,6 +32,7 @@ enum {
     TERN__LEAF = 1 << 4,        /* input, constant, state                                                     */
     TERN__WRITES = 1 << 5,      /* result aliases operand 0 and overwrites part of it                         */
     TERN__SOURCE = 1 << 6,      /* no operands, takes the context                                             */
+    TERN__INTERNAL = 1 << 7,    /* made by passes: no function records it; such rows stand last               */
 };
 
 typedef struct tern__attr_spec {
@@ -67,7 +68,7 @@ typedef struct tern__op {
     const char *name;
     int min_in, max_in;         /* max_in -1: any number */
     const char *inputs;         /* names, space-separated */
-    int n_out;                  /* -1: given by attribute `sizes` */
+    int n_out;                  /* -1: given by attribute `sizes`, or by the body */
     const char *results;
     int n_attrs;
     const tern__attr_spec *attrs;
@@ -95,7 +96,7 @@ static inline tern__opcode tern__op_code(const tern__op *op)
     return (tern__opcode)(op - tern__ops);
 }
 
-/* Number of results of a call: the row's, or that of attribute `sizes`. */
+/* Number of results of a call: the row's, or that of attribute `sizes` or of the body. */
 int tern__op_results(const tern__op *op, const tern__attr *attrs);
 
 /* Runs dtype and shape rules: fills `operands` (n_in) with the dtypes to cast to and call->out with the result

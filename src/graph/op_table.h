@@ -19,6 +19,7 @@
 #define INTS(label) SPEC(#label, TERN__ATTR_INTS, false, 0)
 #define INTS_LIKE(label) SPEC(#label, TERN__ATTR_INTS, true, 0)
 #define TEXT(label) SPEC(#label, TERN__ATTR_TEXT, false, 0)
+#define BODY(label) SPEC(#label, TERN__ATTR_BODY, false, 0)
 
 /* Each list ends with an empty entry, so that a row without attributes is a list too. */
 #define TERN_OP(id, in, out, attr_list, ...) static const tern__attr_spec SPECS_##id[] = attr_list;
@@ -64,3 +65,4 @@ const tern__op tern__ops[TERN__OP_COUNT] = {
 #undef INTS
 #undef INTS_LIKE
 #undef TEXT
+#undef BODY

@@ -4,7 +4,7 @@
 /* clang-format off */
 #include "graph/op.h"
 
-_Static_assert(TERN__OP_COUNT == 126, "ops.def has changed: run `make generate`");
+_Static_assert(TERN__OP_COUNT == 127, "ops.def has changed: run `make generate`");
 
 const uint16_t tern__op_order[TERN__OP_COUNT] = {
     TERN__OP_abs,
@@ -49,6 +49,7 @@ const uint16_t tern__op_order[TERN__OP_COUNT] = {
     TERN__OP_floor,
     TERN__OP_floor_div,
     TERN__OP_full,
+    TERN__OP_fused,
     TERN__OP_gather,
     TERN__OP_ge,
     TERN__OP_gelu,
@@ -262,4 +263,5 @@ const char *const tern__op_signatures[TERN__OP_COUNT] = {
     [TERN__OP_conv2d] = "conv2d(x, weight, [bias]; stride_h:int=1, stride_w:int=1, pad_h:int=0, pad_w:int=0, dilation_h:int=1, dilation_w:int=1, groups:int=1, nhwc:bool=false) -> y",
     [TERN__OP_max_pool2d] = "max_pool2d(x; kernel_h:int=2, kernel_w:int=2, stride_h:int=2, stride_w:int=2, pad_h:int=0, pad_w:int=0, nhwc:bool=false) -> y",
     [TERN__OP_avg_pool2d] = "avg_pool2d(x; kernel_h:int=2, kernel_w:int=2, stride_h:int=2, stride_w:int=2, pad_h:int=0, pad_w:int=0, nhwc:bool=false, count_padding:bool=false) -> y",
+    [TERN__OP_fused] = "fused([xs]...; body:body={}) -> ys...",
 };

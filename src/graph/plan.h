@@ -31,6 +31,7 @@ typedef struct tern__step {
     const tern__attr *attrs;
     const struct tern__kernel *kernel;  /* chosen by the target */
     const char *kernel_name, *isa_name;
+    const void *program;        /* what the kernel interprets, or NULL */
     int64_t work;               /* independent items */
     int parts;                  /* how many workers share them; 1 = too small to split */
     size_t scratch_bytes;       /* per worker */
@@ -52,6 +53,7 @@ typedef struct tern__plan {
     tern__result *results;      /* one per graph output */
     uint32_t n_steps, n_operands, n_blocks, n_results;
     size_t arena_bytes;         /* scratch included */
+    size_t live_bytes;          /* most bytes of intermediates live at one step: no plan needs less */
     size_t naive_bytes;         /* every intermediate in a buffer of its own */
     size_t scratch_offset;      /* in the arena; worker w's scratch is at + w * scratch_stride */
     size_t scratch_stride;

@@ -11,13 +11,17 @@ typedef struct tern__choice {
     const struct tern__kernel *kernel;
     const char *name, *isa;
     size_t scratch_bytes;       /* per worker */
+    const void *program;        /* what the kernel interprets, if it does; in the arena */
+    int64_t work;               /* independent items; -1: as the op's row says */
 } tern__choice;
 
 typedef struct tern__target {
     const char *name;           /* "cpu" */
     int workers;                /* threads that may share a step */
-    /* The kernel for a call; TERN_UNSUPPORTED with a sentence if there is none. */
-    tern_status (*choose)(const struct tern__target *target, const tern__call *call, tern__choice *out);
+    /* The kernel for a call; TERN_UNSUPPORTED with a sentence if there is none. `arena` is the plan's. */
+    tern_status (*choose)(const struct tern__target *target, const tern__call *call, tern__arena *arena, tern__choice *out);
+    /* May the call be part of a fused region? NULL: nothing may. */
+    bool (*fuses)(const struct tern__target *target, const tern__call *call);
     const void *data;           /* the device's */
 } tern__target;
 

@@ -68,6 +68,8 @@ static tern_status read_value(tern__lexer *lex, tern__arena *arena, tern__attr_k
         TERN_TRY(tern__lex_string(lex, arena, "a text in quotes", &attr->text, &length));
         attr->count = (uint32_t)length;
         return TERN_OK;
+    case TERN__ATTR_BODY:
+        return tern__lex_unexpected(lex, "another attribute: a body stands behind them");
     }
     return tern__fail(TERN_INTERNAL, "attribute of kind %d", (int)kind);
 }

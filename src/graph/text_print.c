@@ -40,6 +40,8 @@ bool tern__attr_is_set(const tern__attr_spec *spec, const tern__attr *attr)
     case TERN__ATTR_INTS:
     case TERN__ATTR_TEXT:
         return attr->count > 0;
+    case TERN__ATTR_BODY:
+        return false;
     default:
         return attr->i != (int64_t)spec->fallback;
     }
@@ -69,6 +71,8 @@ void tern__attr_add(tern__strbuf *s, tern__attr_kind kind, const tern__attr *att
         break;
     case TERN__ATTR_TEXT:
         tern__quoted_add(s, attr->text, attr->count);
+        break;
+    case TERN__ATTR_BODY: /* a block of its own behind the attributes: text_region.c */
         break;
     }
 }

@@ -25,6 +25,7 @@ typedef struct tern__kernel_args {
                                    elementwise op's output may be exactly one of its inputs, and that the result of
                                    write_slice / write_rows is its first input */
     const tern__attr *attrs; /* in the order of the op's row */
+    const void *program;     /* what the kernel interprets, if it does (row/program.h) */
     void *scratch; /* 64-byte aligned, as many bytes as the kernel's scratch rule asked, this call's own */
     tern__fault fault;
 } tern__kernel_args;

@@ -40,11 +40,12 @@ static tern_status select_step(tern__compilation *c, tern__id id, tern__step *st
     tern__call call = {.op = op, .n_in = (int)node->n_in, .n_out = (int)node->n_out, .in = in,
                        .attrs = node->attrs, .out = out};
     tern__choice choice;
-    TERN_TRY(c->target->choose(c->target, &call, &choice));
+    TERN_TRY(c->target->choose(c->target, &call, c->arena, &choice));
     double flops = op->cost(&call, op->cost_factor), bytes = (double)tern__op_bytes(&call);
-    int64_t work = op->work(&call);
+    int64_t work = choice.work >= 0 ? choice.work : op->work(&call);
     *step = (tern__step){.op = node->op, .n_in = node->n_in, .n_out = node->n_out, .attrs = node->attrs,
                          .kernel = choice.kernel, .kernel_name = choice.name, .isa_name = choice.isa,
+                         .program = choice.program,
                          .work = work, .parts = parts_for(c->target, work, flops, bytes),
                          .scratch_bytes = choice.scratch_bytes, .flops = (uint64_t)flops, .bytes = (uint64_t)bytes,
                          .node = id};

@@ -13,6 +13,7 @@ typedef enum tern__attr_kind {
     TERN__ATTR_INTS,  /* ints, count                              axes=[0,1]       */
     TERN__ATTR_DTYPE, /* i, a tern_dtype                          dtype=f32        */
     TERN__ATTR_TEXT,  /* text, count bytes, NUL-terminated        name="x"         */
+    TERN__ATTR_BODY,  /* region                                   (graph/region.h) */
 } tern__attr_kind;
 
 typedef struct tern__attr {
@@ -21,6 +22,7 @@ typedef struct tern__attr {
         double f;
         int64_t *ints; /* `count` of them; owned by the node or arena that holds the attribute */
         const char *text;
+        const struct tern__region *region; /* or NULL; owned like ints */
     };
     uint32_t count; /* INTS, TEXT; 0 otherwise */
 } tern__attr;

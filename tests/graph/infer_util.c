@@ -67,6 +67,8 @@ static const char *parse_value(const char *text, parsed_call *c, int i)
         snprintf(c->texts[i], sizeof c->texts[i], "%s", word);
         *attr = (tern__attr){.text = c->texts[i], .count = (uint32_t)strlen(c->texts[i])};
         return text + length;
+    case TERN__ATTR_BODY:
+        return NULL;
     case TERN__ATTR_INTS:
         text = parse_ints(text, c->ints[i], 16, &count);
         *attr = (tern__attr){.ints = c->ints[i], .count = (uint32_t)count};

@@ -59,7 +59,7 @@ TEST(rows_are_complete)
         CHECK(is_identifier(op->shape_name) && is_identifier(op->dtype_name));
         CHECK(is_identifier(op->cost_name) && is_identifier(op->kernel_name));
         CHECK(strlen(op->description) >= 3 && op->description[strlen(op->description) - 1] != '.');
-        CHECK((strcmp(op->kernel_name, "none") == 0) == ((op->flags & TERN__LEAF) != 0));
+        CHECK((strcmp(op->kernel_name, "none") == 0) == ((op->flags & (TERN__LEAF | TERN__INTERNAL)) != 0));
     }
 }
 
@@ -105,7 +105,7 @@ TEST(attributes_are_sound)
                 CHECK(spec->fallback == 0 || spec->fallback == 1);
             if (spec->kind == TERN__ATTR_DTYPE)
                 CHECK(spec->fallback >= 0 && spec->fallback < TERN_DTYPE_COUNT);
-            sizes = sizes || strcmp(spec->name, "sizes") == 0;
+            sizes = sizes || strcmp(spec->name, "sizes") == 0 || spec->kind == TERN__ATTR_BODY;
         }
         CHECK_EQ(op->n_out == -1, sizes);
         CHECK(!op->attrs[op->n_attrs].name); /* the list is terminated */

@@ -386,6 +386,8 @@ static void random_attr(dice *d, const tern__attr_spec *spec, tern__attr *attr, 
     case TERN__ATTR_TEXT:
         *attr = (tern__attr){.text = text, .count = 3};
         break;
+    case TERN__ATTR_BODY: /* test_region.c */
+        break;
     case TERN__ATTR_INTS:
         for (uint32_t i = 0; i < count; i++)
             ints[i] = (int64_t)roll(d, 4) - (roll(d, 8) == 0);

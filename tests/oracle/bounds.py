@@ -29,6 +29,11 @@ CHAIN = {"f16": 2.0 ** -24, "bf16": 2.0 ** -24, "f32": 2.0 ** -24, "f64": 2.0 **
 
 # rmsnorm rounds after every step (mean, + eps, sqrt, 1 / x, two products)
 RMSNORM = 5
+# var: the squares of f32 differences are summed in f64: a difference that is half an ULP off gives a square that is
+# two off at most. layernorm rounds twice where it takes off the mean, the scale, and after each of three products; its
+# bound counts f32 roundings of the normalised value.
+VAR = 3
+LAYERNORM = 6
 # softmax: e^(x - max): the rounding of x - max is amplified: + |x - max| ULPs
 SOFTMAX = 4
 

@@ -6,16 +6,35 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "devices/cpu/kernels.h"
+#include "devices/cpu/regions.h"
 
 extern const tern__device_ops tern__device_cpu;
 
-static tern_status choose(const tern__target *target, const tern__call *call, tern__choice *out)
+/* The name says what runs: an interpreter. */
+static const tern__kernel row_kernel = {.name = "row program", .run = tern__row_run};
+
+static bool fuses(const tern__target *target, const tern__call *call)
 {
     const tern__device *device = target->data;
+    return tern__cpu_has_rows(call, device->rows);
+}
+
+static tern_status choose(const tern__target *target, const tern__call *call, tern__arena *arena, tern__choice *out)
+{
+    const tern__device *device = target->data;
+    const tern__row_program *program;
+    TERN_TRY(tern__cpu_row_program(call, device->rows, arena, &program));
+    if (program) {
+        *out = (tern__choice){.kernel = &row_kernel, .name = row_kernel.name, .isa = tern__isa_name(device->rows->isa),
+                              .scratch_bytes = program->scratch_bytes <= TERN__CPU_ROW_BYTES ? 0 : program->scratch_bytes,
+                              .program = program, .work = program->work};
+        return TERN_OK;
+    }
     const tern__kernel *kernel = tern__cpu_kernel(call, device->isa_mask);
     TERN__FAIL_IF(!kernel, TERN_UNSUPPORTED, "%s: the CPU has no kernel for it", call->op->name);
     *out = (tern__choice){.kernel = kernel, .name = kernel->name, .isa = tern__isa_name(kernel->isa),
-                          .scratch_bytes = kernel->scratch ? kernel->scratch(call->n_in, call->in, call->attrs) : 0};
+                          .scratch_bytes = kernel->scratch ? kernel->scratch(call->n_in, call->in, call->attrs) : 0,
+                          .work = -1};
     return TERN_OK;
 }
 
@@ -25,6 +44,7 @@ static void destroy(tern__device *device)
         return;
     tern__threads_destroy(device->threads);
     tern__free(device->buffers);
+    tern__free(device->row_memory);
     tern__free(device);
 }
 
@@ -38,8 +58,16 @@ static tern_status create(const tern__device_options *options, tern__device **ou
         destroy(device);
         return status;
     }
+    size_t row_bytes = (size_t)options->threads * TERN__CPU_ROW_BYTES;
+    device->row_memory = tern__alloc_aligned(row_bytes, TERN__ALIGN);
+    if (!device->row_memory) {
+        destroy(device);
+        return tern__out_of_memory(row_bytes);
+    }
     device->isa_mask = tern__isa_mask_capped(tern__cpu(), options->isa_cap);
-    device->target = (tern__target){.name = "cpu", .workers = options->threads, .choose = choose, .data = device};
+    device->rows = tern__rowop_tables(device->isa_mask);
+    device->target = (tern__target){.name = "cpu", .workers = options->threads, .choose = choose, .fuses = fuses,
+                                    .data = device};
     *out = device;
     return TERN_OK;
 }

@@ -4,11 +4,17 @@
 
 #include "base/threads.h"
 #include "devices/device.h"
+#include "kernels/row/rowops.h"
+
+/* Row programs that need more (their rows are very long) take it from the plan's arena. */
+enum { TERN__CPU_ROW_BYTES = 128 << 10 };
 
 struct tern__device {
     tern__target target;
     uint32_t isa_mask;
+    const tern__rowop_table *rows;  /* instructions of row programs */
     tern__threads *threads;
+    char *row_memory;           /* scratch of row programs: TERN__CPU_ROW_BYTES for each worker */
     void *buffers;              /* operands of the plan that runs, reused from run to run */
     size_t cap_buffers;
 };

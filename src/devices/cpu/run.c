@@ -34,6 +34,13 @@ static void fill_buffers(const tern__plan *plan, const tern__bindings *bindings,
     }
 }
 
+static void *scratch_of(const run *r, const tern__step *step, int part)
+{
+    if (step->program && step->scratch_bytes == 0)
+        return r->device->row_memory + (size_t)part * TERN__CPU_ROW_BYTES;
+    return r->scratch ? r->scratch + (size_t)part * r->plan->scratch_stride : NULL;
+}
+
 static void run_part(run *r, uint32_t number, int part, int parts)
 {
     const tern__step *step = &r->plan->steps[number];
@@ -44,8 +51,8 @@ static void run_part(run *r, uint32_t number, int part, int parts)
     uint64_t start = tern__trace_begin();
     const tern__buffer *operands = r->buffers + step->operands;
     tern__kernel_args args = {.n_in = (int)step->n_in, .n_out = (int)step->n_out, .in = operands,
-                              .out = operands + step->n_in, .attrs = step->attrs,
-                              .scratch = r->scratch + (size_t)part * r->plan->scratch_stride};
+                              .out = operands + step->n_in, .attrs = step->attrs, .program = step->program,
+                              .scratch = scratch_of(r, step, part)};
     tern_status status = step->kernel->run(&args, begin, end);
     if (TERN__UNLIKELY(status != TERN_OK)) {
         int expected = 0;

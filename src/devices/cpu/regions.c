@@ -1,0 +1,104 @@
+/* regions.c - calls and fused regions become row programs. A single op is a region of one, so that it computes the same bits
+ * whether it is fused or not. */
+#include "devices/cpu/regions.h"
+
+#include "base/cpu.h"
+#include "base/status.h"
+
+/* Results that leave even the outermost cache half full gain from going past the caches. */
+static double stream_threshold(void)
+{
+    const tern__cpu_info *cpu = tern__cpu();
+    double l2 = (double)cpu->l2_bytes * 8, l3 = (double)cpu->l3_bytes / 2, least = 16 << 20;
+    return l3 > l2 ? l3 : l2 > least ? l2 : least;
+}
+
+static bool should_stream(const tern__call *call)
+{
+    double bytes = 0;
+    for (int i = 0; i < call->n_out; i++)
+        bytes += (double)tern__type_bytes(&call->out[i]);
+    return bytes > stream_threshold();
+}
+
+static bool is_i32(const tern__type *type)
+{
+    return type->dtype == TERN_I32;
+}
+
+static bool is_squeezed(const tern__call *call)
+{
+    return tern__row_role_of(call) == TERN__ROW_ROLE_REDUCE && call->attrs[1].i == 0;
+}
+
+/* ---- one op ---- */
+
+static bool build_op(tern__row_builder *b, const tern__rowop_table *table, const tern__call *call,
+                     tern__row_role role)
+{
+    tern__type domain;
+    tern__row_domain_of(call, role, &domain);
+    tern__row_begin(b, &domain, call->n_in, call->n_out);
+    tern__row_context c = {.b = b, .table = table, .row = domain.rank ? domain.shape[domain.rank - 1] : 1};
+    tern__row_id in[TERN__MAX_INPUTS_FIXED], out[TERN__MAX_RESULTS_FIXED];
+    for (int i = 0; i < call->n_in; i++)
+        in[i] = tern__row_load(b, i, tern__row_extent_of(&domain, call->in[i]), is_i32(call->in[i]));
+    if (!tern__row_expand(&c, call, in, out))
+        return false;
+    for (int i = 0; i < call->n_out; i++)
+        tern__row_store(b, out[i], i, is_squeezed(call));
+    return !b->full;
+}
+
+bool tern__cpu_has_rows(const tern__call *call, const tern__rowop_table *table)
+{
+    tern__row_builder b;
+    tern__row_role role = tern__row_role_of(call);
+    return role != TERN__ROW_ROLE_NONE && build_op(&b, table, call, role);
+}
+
+/* ---- a region ---- */
+
+static bool build_region(tern__row_builder *b, const tern__rowop_table *table, const tern__region *r)
+{
+    tern__row_id values[TERN__REGION_MAX_VALUES];
+    bool squeezed[TERN__REGION_MAX_VALUES] = {false};
+    tern__row_begin(b, &r->domain, r->n_in, r->n_out);
+    tern__row_context c = {
+        .b = b, .table = table, .row = r->domain.rank ? r->domain.shape[r->domain.rank - 1] : 1};
+    for (int i = 0; i < r->n_in; i++)
+        values[i] = tern__row_load(b, i, tern__row_extent_of(&r->domain, &r->types[i]), is_i32(&r->types[i]));
+    for (int i = 0; i < r->n_ops; i++) {
+        const tern__region_op *op = &r->ops[i];
+        const tern__type *types[TERN__MAX_INPUTS_FIXED];
+        tern__row_id in[TERN__MAX_INPUTS_FIXED];
+        tern__call call = tern__region_call(r, i, types);
+        for (int k = 0; k < op->n_in; k++)
+            in[k] = values[op->in[k]];
+        if (!tern__row_expand(&c, &call, in, &values[op->out]))
+            return false;
+        squeezed[op->out] = is_squeezed(&call);
+    }
+    for (int i = 0; i < r->n_out; i++)
+        tern__row_store(b, values[r->out[i]], i, squeezed[r->out[i]]);
+    return !b->full;
+}
+
+tern_status tern__cpu_row_program(const tern__call *call, const tern__rowop_table *table, tern__arena *arena,
+                                  const tern__row_program **out)
+{
+    tern__row_builder b;
+    *out = NULL;
+    if (tern__op_code(call->op) == TERN__OP_fused) {
+        if (!build_region(&b, table, call->attrs[0].region))
+            return TERN_OK;
+    } else {
+        tern__row_role role = tern__row_role_of(call);
+        if (role == TERN__ROW_ROLE_NONE || !build_op(&b, table, call, role))
+            return TERN_OK;
+    }
+    tern__row_program *program = NULL;
+    tern_status status = tern__row_finish(&b, table, should_stream(call), arena, &program);
+    *out = program;
+    return status == TERN_UNSUPPORTED ? TERN_OK : status;
+}

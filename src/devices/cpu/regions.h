@@ -1,0 +1,28 @@
+/* regions.h - calls and fused regions as row programs. */
+#ifndef TERN_DEVICES_CPU_REGIONS_H
+#define TERN_DEVICES_CPU_REGIONS_H
+
+#include "graph/region.h"
+#include "kernels/row/program.h"
+
+/* The program of a call: of a fused region, or of one op that could be part of one. *out stays NULL where there is none, and
+ * another kernel must run it. An op has the same bits in a program of its own and in any region. */
+tern_status tern__cpu_row_program(const tern__call *call, const tern__rowop_table *table, tern__arena *arena,
+                                  const tern__row_program **out);
+
+/* Has the call instructions, so that it may be part of a region? */
+bool tern__cpu_has_rows(const tern__call *call, const tern__rowop_table *table);
+
+/* ---- rows_expand.c: what an op is made of ---- */
+
+typedef struct tern__row_context {
+    tern__row_builder *b;
+    const tern__rowop_table *table;
+    int64_t row; /* elements */
+} tern__row_context;
+
+/* Adds the instructions of one op: `in` are its operands, `out` receives its results. false: there are none for it. */
+bool tern__row_expand(const tern__row_context *c, const tern__call *call, const tern__row_id *in,
+                      tern__row_id *out);
+
+#endif

@@ -1,0 +1,379 @@
+/* assemble.c - makes row programs: puts instructions in phases and gives values places to lie in. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "kernels/row/program.h"
+
+/* ---- the builder ---- */
+
+void tern__row_begin(tern__row_builder *b, const tern__type *domain, int n_in, int n_out)
+{
+    b->domain = *domain;
+    b->n_in = (uint8_t)n_in;
+    b->n_out = (uint8_t)n_out;
+    b->squeezed = 0;
+    b->full = n_in + n_out > TERN__ROW_MAX_OPERANDS;
+    b->n_instrs = b->n_values = b->n_registers = 0;
+}
+
+static int64_t row_size(const tern__type *domain)
+{
+    return domain->rank ? domain->shape[domain->rank - 1] : 1;
+}
+
+tern__row_extent tern__row_extent_of(const tern__type *domain, const tern__type *type)
+{
+    if (tern__type_numel(type) == 1)
+        return TERN__ROW_SCALAR;
+    return row_size(domain) > 1 && row_size(type) == 1 ? TERN__ROW_EACH : TERN__ROW_FULL;
+}
+
+/* Room for an instruction; when there is none, the last one is lost, and so is the program. */
+static tern__row_instr *next_instr(tern__row_builder *b, tern__row_kind kind, int op, int phase)
+{
+    if (b->n_instrs == TERN__ROW_MAX_INSTRS) {
+        b->full = true;
+        b->n_instrs--;
+    }
+    tern__row_instr *i = &b->instrs[b->n_instrs++];
+    *i = (tern__row_instr){.kind = (uint8_t)kind, .op = (uint8_t)op, .phase = (uint8_t)phase};
+    return i;
+}
+
+static tern__row_id next_value(tern__row_builder *b, int extent, bool is_i32, int phase)
+{
+    if (b->n_values == TERN__ROW_MAX_INSTRS) {
+        b->full = true;
+        b->n_values--;
+    }
+    int v = b->n_values++;
+    b->values[v] = (tern__row_value){
+        .extent = (uint8_t)extent, .is_i32 = is_i32, .operand = -1, .result = -1, .slot = -1};
+    b->value_phase[v] = (uint8_t)phase;
+    return (tern__row_id)v;
+}
+
+static tern__row_id next_register(tern__row_builder *b, int phase)
+{
+    if (b->n_registers == TERN__ROW_MAX_REGISTERS) {
+        b->full = true;
+        b->n_registers--;
+    }
+    b->register_phase[b->n_registers] = (uint8_t)phase;
+    return (tern__row_id)b->n_registers++;
+}
+
+tern__row_id tern__row_load(tern__row_builder *b, int operand, tern__row_extent extent, bool is_i32)
+{
+    tern__row_id v = next_value(b, extent, is_i32, 0);
+    b->values[v].operand = (int16_t)operand;
+    tern__row_instr *i = next_instr(b, TERN__ROW_LOAD, 0, 0);
+    i->dst = v;
+    i->a = (uint8_t)operand;
+    return v;
+}
+
+tern__row_id tern__row_constant(tern__row_builder *b, double number)
+{
+    tern__row_id v = next_value(b, TERN__ROW_SCALAR, false, 0);
+    tern__row_instr *i = next_instr(b, TERN__ROW_CONSTANT, 0, 0);
+    i->dst = v;
+    i->number = number;
+    return v;
+}
+
+static const uint8_t operand_count[TERN__ROWOP_COUNT] = {
+#define TERN_ROWOP(name, operands, kind) [TERN__ROWOP_##name] = operands,
+#include "kernels/row/rowops.def"
+#undef TERN_ROWOP
+};
+
+static bool gives_i32(tern__rowop op)
+{
+    return op == TERN__ROWOP_add_i32 || op == TERN__ROWOP_sub_i32 || op == TERN__ROWOP_mul_i32 ||
+           op == TERN__ROWOP_i32_from_f32;
+}
+
+tern__row_id tern__row_map(tern__row_builder *b, tern__rowop op, tern__row_id x, tern__row_id y,
+                           tern__row_id z)
+{
+    const tern__row_id from[3] = {x, y, z};
+    int extent = TERN__ROW_SCALAR, phase = 0;
+    for (int k = 0; k < operand_count[op]; k++) {
+        extent = b->values[from[k]].extent > extent ? b->values[from[k]].extent : extent;
+        phase = b->value_phase[from[k]] > phase ? b->value_phase[from[k]] : phase;
+    }
+    bool is_i32 = op == TERN__ROWOP_where ? b->values[y].is_i32 : gives_i32(op);
+    tern__row_id v = next_value(b, extent, is_i32, phase);
+    tern__row_instr *i = next_instr(b, TERN__ROW_MAP, op, phase);
+    i->dst = v;
+    i->a = x;
+    i->b = operand_count[op] > 1 ? y : x;
+    i->c = operand_count[op] > 2 ? z : x;
+    return v;
+}
+
+tern__row_id tern__row_map_imm(tern__row_builder *b, tern__rowop op, tern__row_id x, double imm0, double imm1)
+{
+    tern__row_id v = tern__row_map(b, op, x, x, x);
+    b->instrs[b->n_instrs - 1].imm[0] = (float)imm0;
+    b->instrs[b->n_instrs - 1].imm[1] = (float)imm1;
+    return v;
+}
+
+tern__row_id tern__row_reduce(tern__row_builder *b, tern__rowop op, tern__row_id x)
+{
+    int phase = b->value_phase[x];
+    tern__row_instr *i = next_instr(b, TERN__ROW_REDUCE, op, phase);
+    i->a = x;
+    return i->dst = next_register(b, phase + 1);
+}
+
+tern__row_id tern__row_compute(tern__row_builder *b, tern__rowscalar op, tern__row_id x, tern__row_id y,
+                               double number)
+{
+    int phase = b->register_phase[x] > b->register_phase[y] ? b->register_phase[x] : b->register_phase[y];
+    tern__row_instr *i = next_instr(b, TERN__ROW_COMPUTE, op, phase);
+    i->a = x;
+    i->b = y;
+    i->number = number;
+    return i->dst = next_register(b, phase);
+}
+
+tern__row_id tern__row_value_of(tern__row_builder *b, tern__row_id x)
+{
+    int phase = b->register_phase[x];
+    tern__row_id v = next_value(b, TERN__ROW_EACH, false, phase);
+    tern__row_instr *i = next_instr(b, TERN__ROW_VALUE, 0, phase);
+    i->dst = v;
+    i->a = x;
+    return v;
+}
+
+void tern__row_store(tern__row_builder *b, tern__row_id x, int result, bool squeezed)
+{
+    tern__row_instr *i = next_instr(b, TERN__ROW_STORE, 0, b->value_phase[x]);
+    i->dst = (uint8_t)result;
+    i->a = x;
+    if (squeezed)
+        b->squeezed |= 1u << result;
+    /* Only the first result of a value can be where the value is computed; the others are copies. */
+    if (b->values[x].operand < 0 && b->values[x].result < 0)
+        b->values[x].result = (int16_t)result;
+}
+
+/* ---- finishing ---- */
+
+static int reads(const tern__row_instr *i, uint8_t out[3])
+{
+    if (i->kind == TERN__ROW_MAP) {
+        out[0] = i->a;
+        out[1] = i->b;
+        out[2] = i->c;
+        return operand_count[i->op];
+    }
+    out[0] = i->a;
+    return i->kind == TERN__ROW_REDUCE || i->kind == TERN__ROW_STORE;
+}
+
+static bool defines_value(const tern__row_instr *i)
+{
+    return i->kind == TERN__ROW_LOAD || i->kind == TERN__ROW_CONSTANT || i->kind == TERN__ROW_MAP ||
+           i->kind == TERN__ROW_VALUE;
+}
+
+/* Instructions in order of their phases, else as they were. */
+static void sort_by_phase(const tern__row_builder *b, tern__row_program *p, tern__row_instr *instrs,
+                          uint8_t *ends)
+{
+    int n = 0;
+    for (int phase = 0; phase < p->n_phases; phase++) {
+        for (int k = 0; k < b->n_instrs; k++)
+            if (b->instrs[k].phase == phase)
+                instrs[n++] = b->instrs[k];
+        ends[phase] = (uint8_t)n;
+    }
+}
+
+/* A value with one element is computed once and kept; in programs without reductions that holds for scalars only, since
+ * rows may be run together there. */
+static bool is_single(const tern__row_program *p, const tern__row_value *v)
+{
+    return v->extent == TERN__ROW_SCALAR || (p->reduces && v->extent == TERN__ROW_EACH);
+}
+
+static void find_lives(const tern__row_program *p, const tern__row_builder *b, int *last,
+                       tern__row_value *values)
+{
+    for (int k = 0; k < p->n_instrs; k++) {
+        uint8_t from[3] = {0};
+        int n = reads(&p->instrs[k], from);
+        for (int j = 0; j < n; j++) {
+            last[from[j]] = k;
+            if (p->instrs[k].phase > b->value_phase[from[j]] && !is_single(p, &values[from[j]]))
+                values[from[j]].stays = true;
+        }
+    }
+}
+
+/* Gives back the slots of what instruction k read last: those of full values before its own result takes one, so that the
+ * result may lie where an operand was; single elements after it, since they are read throughout the run. */
+static void free_read(const tern__row_program *p, const int *last, const tern__row_value *values,
+                      bool long_rows, int k, bool full, int *free_slots, int *n_free)
+{
+    uint8_t from[3] = {0};
+    int n = reads(&p->instrs[k], from);
+    for (int j = 0; j < n; j++) {
+        const tern__row_value *v = &values[from[j]];
+        bool again = (j > 0 && from[j] == from[0]) || (j > 1 && from[j] == from[1]);
+        if (last[from[j]] == k && !again && !is_single(p, v) && !(long_rows && v->stays) &&
+            (v->extent == TERN__ROW_FULL) == full)
+            free_slots[(*n_free)++] = v->slot;
+    }
+}
+
+/* Slots are taken when a value is made and given back after its last reader. */
+static void give_slots(tern__row_program *p, const int *last, tern__row_value *values, bool long_rows)
+{
+    int free_slots[TERN__ROW_MAX_INSTRS], n_free = 0;
+    for (int k = 0; k < p->n_instrs; k++) {
+        const tern__row_instr *i = &p->instrs[k];
+        free_read(p, last, values, long_rows, k, true, free_slots, &n_free);
+        if (defines_value(i)) {
+            tern__row_value *v = &values[i->dst];
+            bool shared = !is_single(p, v) && !(long_rows && v->stays);
+            v->slot = (int16_t)(is_single(p, v) ? p->n_single++
+                                : !shared       ? p->n_long++
+                                : n_free        ? free_slots[--n_free]
+                                                : p->n_slots++);
+            if (shared && last[i->dst] < 0)
+                free_slots[n_free++] = v->slot; /* nobody reads it */
+        }
+        free_read(p, last, values, long_rows, k, false, free_slots, &n_free);
+    }
+}
+
+static int64_t round_16(int64_t n)
+{
+    return (n + 15) / 16 * 16;
+}
+
+/* Half of a usual L1 for slots; the rest is for what streams through. */
+enum { SLOT_BYTES = 24 << 10 };
+
+static int64_t tile_for(int n_slots, int64_t least, int64_t most)
+{
+    int64_t tile = SLOT_BYTES / 4 / (n_slots ? n_slots : 1) / 16 * 16;
+    tile = tile < least ? least : tile;
+    return tile > most ? most : tile;
+}
+
+static tern_status lay_out(tern__row_program *p, const tern__row_builder *b, tern__row_value *values)
+{
+    int last[TERN__ROW_MAX_INSTRS];
+    int64_t row = round_16(row_size(&p->domain));
+    memset(last, 0xff, sizeof last);
+    find_lives(p, b, last, values);
+    give_slots(p, last, values, false);
+    if (!p->reduces) {
+        p->tile = tile_for(p->n_slots, 256, TERN__ROW_TILE);
+        return TERN_OK;
+    }
+    p->tile = tile_for(p->n_slots, TERN__ROW_TILE, row ? row : 16);
+    if (p->tile >= row)
+        return TERN_OK;
+    p->n_slots = p->n_long = p->n_single = 0;
+    give_slots(p, last, values, true);
+    p->row = p->n_long ? row : 0;
+    return p->n_long && row > TERN__ROW_LONGEST ? TERN_UNSUPPORTED : TERN_OK;
+}
+
+static void mark_once(tern__row_program *p, tern__row_instr *instrs, bool *walks)
+{
+    for (int k = 0; k < p->n_instrs; k++) {
+        tern__row_instr *i = &instrs[k];
+        switch ((tern__row_kind)i->kind) {
+        case TERN__ROW_COMPUTE:
+        case TERN__ROW_VALUE:
+        case TERN__ROW_CONSTANT:
+            i->once = true;
+            break;
+        case TERN__ROW_REDUCE:
+            i->once = false;
+            break;
+        case TERN__ROW_STORE:
+            i->once = is_single(p, &p->values[i->a]);
+            break;
+        default:
+            i->once = is_single(p, &p->values[i->dst]);
+        }
+        walks[i->phase] = walks[i->phase] || !i->once;
+    }
+}
+
+static int64_t rows_of(const tern__type *domain)
+{
+    int64_t rows = 1;
+    for (int d = 0; d < domain->rank - 1; d++)
+        rows *= domain->shape[d];
+    return rows;
+}
+
+/* Rows are the items of work where something is reduced, or a result has one element per row: no two threads may write
+ * it. */
+static bool needs_rows(const tern__row_builder *b)
+{
+    for (int k = 0; k < b->n_instrs; k++)
+        if (b->instrs[k].kind == TERN__ROW_STORE && b->values[b->instrs[k].a].extent != TERN__ROW_FULL)
+            return true;
+    return b->n_registers > 0;
+}
+
+tern_status tern__row_finish(const tern__row_builder *b, const tern__rowop_table *table, bool streams,
+                             tern__arena *arena, tern__row_program **out)
+{
+    if (b->full)
+        return TERN_UNSUPPORTED;
+    int n_phases = 1;
+    for (int k = 0; k < b->n_instrs; k++)
+        n_phases = b->instrs[k].phase >= n_phases ? b->instrs[k].phase + 1 : n_phases;
+    size_t n = (size_t)b->n_instrs, m = (size_t)b->n_values, bytes = 0;
+    size_t instrs_at = sizeof(tern__row_program), values_at = instrs_at + n * sizeof(tern__row_instr);
+    size_t ends_at = values_at + m * sizeof(tern__row_value);
+    bytes = ends_at + 2 * (size_t)n_phases;
+    char *memory = tern__arena_alloc(arena, bytes);
+    if (!memory)
+        return tern__out_of_memory(bytes);
+    tern__row_program *p = (tern__row_program *)(void *)memory;
+    tern__row_instr *instrs = (tern__row_instr *)(void *)(memory + instrs_at);
+    tern__row_value *values = (tern__row_value *)(void *)(memory + values_at);
+    uint8_t *ends = (uint8_t *)memory + ends_at;
+    bool *walks = (bool *)memory + ends_at + n_phases;
+    *p = (tern__row_program){.table = table,
+                             .domain = b->domain,
+                             .streams = streams,
+                             .squeezed = b->squeezed,
+                             .n_in = b->n_in,
+                             .n_out = b->n_out,
+                             .n_instrs = (uint8_t)n,
+                             .n_values = (uint8_t)m,
+                             .n_registers = (uint8_t)b->n_registers,
+                             .n_phases = (uint8_t)n_phases,
+                             .instrs = instrs,
+                             .values = values,
+                             .phase_end = ends,
+                             .phase_walks = walks,
+                             .reduces = needs_rows(b)};
+    memset(walks, 0, (size_t)n_phases);
+    memcpy(values, b->values, m * sizeof *values);
+    sort_by_phase(b, p, instrs, ends);
+    TERN_TRY(lay_out(p, b, values));
+    mark_once(p, instrs, walks);
+    int64_t numel = tern__type_numel(&p->domain);
+    p->work = p->reduces ? rows_of(&p->domain) : (numel + TERN__ROW_CHUNK - 1) / TERN__ROW_CHUNK;
+    p->scratch_bytes =
+        tern__row_frame_bytes(p) + (size_t)(p->n_slots * p->tile + p->n_long * p->row) * 4 + TERN__ALIGN;
+    *out = p;
+    return TERN_OK;
+}
