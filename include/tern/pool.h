@@ -50,7 +50,8 @@ extern "C" {
 TERN_API tern_status tern_pool_create(const tern_pool_options *options, tern_pool **out);
 
 /* Gives everything back to the system. Blocks still in use become invalid: their number is logged as a
- * warning. NULL is fine. No other thread may be using the pool. */
+ * warning; tensors made from the pool (of a context) keep it until they are gone. NULL is fine. No other thread
+ * may be using the pool. */
 TERN_API void tern_pool_destroy(tern_pool *pool);
 
 /* `bytes` (0 counts as 1), aligned to 64, contents undefined. `key` is any number that describes the block's

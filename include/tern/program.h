@@ -76,6 +76,7 @@ typedef struct tern_program_info {
     int nodes_before, nodes_after;  /* of the graph                                             */
     int steps;                  /* kernels that run                                             */
     size_t arena_bytes;         /* memory for all intermediates, as planned                     */
+    size_t live_bytes;          /* most bytes of intermediates live at one step: no plan needs less */
     size_t naive_bytes;         /* the same with every intermediate in a buffer of its own      */
     uint64_t flops, bytes;      /* estimated work of one run                                    */
     uint64_t compile_ns;        /* measured                                                     */

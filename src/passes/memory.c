@@ -1,80 +1,20 @@
-/* memory.c - where buffers are. Results that leave the plan get blocks of their own; intermediates share one arena:
- * walking the steps, a buffer takes the best-fitting gap when its first step comes and gives it back after its last. */
+/* memory.c - where buffers are. Results that leave the plan get blocks of their own; intermediates share one arena, so
+ * that two buffers overlap in bytes only if they never live at the same time (pack.h). */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "passes/pack.h"
 #include "passes/pass.h"
 
 tern_status tern__pass_memory(tern__compilation *c);
-
-typedef struct gap {
-    size_t offset, bytes;
-} gap;
-
-typedef struct gaps {
-    gap *items;         /* by offset, never touching each other */
-    size_t n, capacity;
-    size_t end;         /* arena bytes in use so far; everything beyond is free */
-} gaps;
 
 static size_t padded(const tern__type *type)
 {
     size_t bytes = tern__type_bytes(type), rounded;
     /* A type's bytes leave room for rounding: tern__type_make refuses sizes near the limit. */
     return tern__size_round_up(bytes ? bytes : 1, TERN__ALIGN, &rounded) ? rounded : bytes;
-}
-
-static bool gaps_take(gaps *g, size_t bytes, size_t *offset)
-{
-    size_t best = SIZE_MAX;
-    for (size_t i = 0; i < g->n; i++)
-        if (g->items[i].bytes >= bytes && (best == SIZE_MAX || g->items[i].bytes < g->items[best].bytes))
-            best = i;
-    if (best != SIZE_MAX) {
-        *offset = g->items[best].offset;
-        g->items[best].offset += bytes;
-        g->items[best].bytes -= bytes;
-        if (g->items[best].bytes == 0)
-            memmove(&g->items[best], &g->items[best + 1], (--g->n - best) * sizeof(gap));
-        return true;
-    }
-    /* A gap at the very end is extended instead of left behind. */
-    size_t start = g->end;
-    if (g->n && g->items[g->n - 1].offset + g->items[g->n - 1].bytes == g->end)
-        start = g->items[--g->n].offset;
-    *offset = start;
-    return tern__size_add(start, bytes, &g->end);
-}
-
-static bool gaps_give(gaps *g, size_t offset, size_t bytes)
-{
-    size_t low = 0, high = g->n; /* first gap behind `offset` */
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (g->items[middle].offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool joins_left = low > 0 && g->items[low - 1].offset + g->items[low - 1].bytes == offset;
-    bool joins_right = low < g->n && offset + bytes == g->items[low].offset;
-    if (joins_left && joins_right) {
-        g->items[low - 1].bytes += bytes + g->items[low].bytes;
-        memmove(&g->items[low], &g->items[low + 1], (--g->n - low) * sizeof(gap));
-    } else if (joins_left) {
-        g->items[low - 1].bytes += bytes;
-    } else if (joins_right) {
-        g->items[low].offset = offset;
-        g->items[low].bytes += bytes;
-    } else {
-        if (!tern__grow((void **)&g->items, &g->capacity, g->n + 1, sizeof(gap)))
-            return false;
-        memmove(&g->items[low + 1], &g->items[low], (g->n++ - low) * sizeof(gap));
-        g->items[low] = (gap){offset, bytes};
-    }
-    return true;
 }
 
 /* Leaves and outputs: homes that do not depend on time. */
@@ -97,31 +37,53 @@ static tern_status settle_fixed(tern__compilation *c)
     return TERN_OK;
 }
 
-/* The buffers a step is the first, or the last, to touch. Results come first in the list of operands that may begin. */
-static tern_status settle_step(tern__compilation *c, uint32_t number, gaps *free_gaps)
+/* The buffers that live in the arena, in order of their first step. */
+static tern_status list_buffers(tern__compilation *c, tern__pack_item **items, tern__id **roots,
+                                uint32_t *count)
 {
     const tern_graph *g = c->graph;
-    const tern__gnode *node = &g->nodes[c->plan->steps[number].node];
-    for (uint32_t i = 0; i < node->n_out; i++) {
-        tern__id root = c->places[node->out + i].root;
-        tern__home *home = &c->homes[root];
-        if (home->space != TERN__SPACE_ARENA || home->bytes || c->places[root].first != number)
-            continue;
-        home->bytes = padded(&g->values[root].type);
-        if (!gaps_take(free_gaps, home->bytes, &home->offset) ||
-            !tern__size_add(c->plan->naive_bytes, home->bytes, &c->plan->naive_bytes))
-            return tern__fail(TERN_OVERFLOW, "the program's intermediates do not fit the address space");
+    *items = tern__arena_alloc(c->arena, g->n_values * sizeof **items);
+    *roots = tern__arena_alloc(c->arena, g->n_values * sizeof **roots);
+    if (!*items || !*roots)
+        return tern__out_of_memory(g->n_values * sizeof **items);
+    uint32_t n = 0;
+    for (uint32_t s = 0; s < c->plan->n_steps; s++) {
+        const tern__gnode *node = &g->nodes[c->plan->steps[s].node];
+        for (uint32_t i = 0; i < node->n_out; i++) {
+            tern__id root = node->out + i;
+            const tern__place *place = &c->places[root];
+            if (c->homes[place->root].space != TERN__SPACE_ARENA)
+                continue;
+            if (!tern__size_add(c->plan->naive_bytes, padded(&g->values[root].type), &c->plan->naive_bytes))
+                return tern__fail(TERN_OVERFLOW, "the program's intermediates do not fit the address space");
+            if (place->root != root)
+                continue;
+            (*roots)[n] = root;
+            (*items)[n++] = (tern__pack_item){
+                .bytes = padded(&g->values[root].type), .first = place->first, .last = place->last};
+        }
     }
-    for (uint32_t i = 0; i < node->n_in + node->n_out; i++) {
-        tern__id value = i < node->n_in ? node->in[i] : node->out + (i - node->n_in);
-        tern__id root = c->places[value].root;
-        tern__home *home = &c->homes[root];
-        if (home->space != TERN__SPACE_ARENA || c->places[root].last != number)
-            continue;
-        c->places[root].last = UINT32_MAX; /* an operand used twice is given back once */
-        if (!gaps_give(free_gaps, home->offset, home->bytes))
-            return tern__out_of_memory(sizeof(gap));
+    *count = n;
+    return TERN_OK;
+}
+
+static tern_status settle_arena(tern__compilation *c, size_t *arena_end)
+{
+    tern__pack_item *items = NULL;
+    tern__id *roots = NULL;
+    uint32_t n = 0;
+    TERN_TRY(list_buffers(c, &items, &roots, &n));
+    tern__pack_result packed;
+    TERN_TRY(tern__pack(items, n, c->options.level >= TERN_LEVEL_LOW, &packed));
+    for (uint32_t i = 0; i < n; i++) {
+        c->homes[roots[i]].offset = items[i].offset;
+        c->homes[roots[i]].bytes = items[i].bytes;
     }
+    c->plan->live_bytes = packed.lower_bound;
+    *arena_end = packed.bytes;
+    tern__note(c,
+               "%u intermediates in %zu bytes (%s); at least %zu are live at once, apart they would take %zu",
+               n, packed.bytes, packed.method, packed.lower_bound, c->plan->naive_bytes);
     return TERN_OK;
 }
 
@@ -130,10 +92,13 @@ static void fill_operand(const tern__compilation *c, tern__id value, tern__opera
     const tern__place *place = &c->places[value];
     const tern__home *home = &c->homes[place->root];
     const tern__type *type = &c->graph->values[value].type;
-    *out = (tern__operand){
-        .type = type, .strides = place->layout.strides, .space = home->space, .index = home->index,
-        .byte_offset = home->offset + (size_t)place->layout.offset * tern__dtype_unit_bytes(type->dtype),
-        .value = value};
+    *out = (tern__operand){.type = type,
+                           .strides = place->layout.strides,
+                           .space = home->space,
+                           .index = home->index,
+                           .byte_offset = home->offset +
+                                          (size_t)place->layout.offset * tern__dtype_unit_bytes(type->dtype),
+                           .value = value};
 }
 
 static tern_status fill_operands(tern__compilation *c)
@@ -181,18 +146,14 @@ static tern_status settle_scratch(tern__plan *plan, size_t arena_end)
 tern_status tern__pass_memory(tern__compilation *c)
 {
     const tern_graph *g = c->graph;
+    size_t arena_end = 0;
     c->homes = tern__arena_alloc(c->arena, g->n_values * sizeof *c->homes);
     if (!c->homes)
         return tern__out_of_memory(g->n_values * sizeof *c->homes);
     for (uint32_t v = 0; v < g->n_values; v++)
         c->homes[v] = (tern__home){.space = TERN__SPACE_ARENA};
     TERN_TRY(settle_fixed(c));
-    gaps free_gaps = {0};
-    tern_status status = TERN_OK;
-    for (uint32_t s = 0; s < c->plan->n_steps && status == TERN_OK; s++)
-        status = settle_step(c, s, &free_gaps);
-    tern__free(free_gaps.items);
-    TERN_TRY(status);
-    TERN_TRY(settle_scratch(c->plan, free_gaps.end));
+    TERN_TRY(settle_arena(c, &arena_end));
+    TERN_TRY(settle_scratch(c->plan, arena_end));
     return fill_operands(c);
 }

@@ -58,7 +58,7 @@ typedef struct tern__compilation {
 
 typedef tern_status (*tern__pass_fn)(tern__compilation *c);
 
-typedef enum tern__pass_kind { TERN__PASS_GRAPH, TERN__PASS_PLAN } tern__pass_kind;
+typedef enum tern__pass_kind { TERN__PASS_GRAPH, TERN__PASS_PLAN, TERN__PASS_CHOICE } tern__pass_kind;
 
 typedef struct tern__pass {
     const char *name, *description;

@@ -22,8 +22,8 @@ static tern_status prepare(const char *name, const char *text, tern__arena *aren
     TERN__FAIL_IF(!*op, TERN_NOT_FOUND, "apply: there is no op '%s'", name);
     TERN__FAIL_IF((*op)->flags & TERN__LEAF, TERN_INVALID_ARGUMENT, "apply: '%s' is a leaf, not an operation",
                   name);
-    TERN__FAIL_IF((*op)->flags & TERN__INTERNAL, TERN_INVALID_ARGUMENT, "apply: '%s' is made by the compiler only",
-                  name);
+    TERN__FAIL_IF((*op)->flags & TERN__INTERNAL, TERN_INVALID_ARGUMENT,
+                  "apply: '%s' is made by the compiler only", name);
     return tern__attrs_parse(arena, *op, text ? text : "", text ? strlen(text) : 0, attrs);
 }
 

@@ -92,10 +92,15 @@ static tern_status eval_list(tern_ctx *ctx, tensor_list *list)
 
 tern_status tern__settle_readers(tern_ctx *ctx, const tern__storage *storage)
 {
+    /* A pending view becomes an alias of the storage when it is evaluated: its own readers come to light then. */
     tensor_list list = {0};
-    tern_status status = list_readers(storage, 0, &list);
-    if (status == TERN_OK)
-        status = eval_list(ctx, &list);
+    tern_status status;
+    do {
+        list.n = 0;
+        status = list_readers(storage, 0, &list);
+        if (status == TERN_OK)
+            status = eval_list(ctx, &list);
+    } while (status == TERN_OK && list.n > 0);
     tern__free(list.items);
     return status;
 }

@@ -10,12 +10,12 @@ struct tern_exec {
     const tern_program *program;
     tern__storage **storages; /* (n_leaves of the source graph) what each is bound to in the run under way */
     int64_t *offsets;         /* (n_leaves of the source graph) of the first element, in units */
-    bool *copied;             /* (n_leaves of the source graph) the binding is a private copy of a strided input */
-    tern__storage **states;   /* (n_leaves of the source graph) those that the exec owns, else NULL */
-    void **leaves;            /* (n_leaves of the compiled graph) */
-    tern__storage **blocks;   /* (n_blocks) */
-    void **pointers;          /* (n_blocks) */
-    tern__arena arena;        /* behind the seven */
+    bool *copied; /* (n_leaves of the source graph) the binding is a private copy of a strided input */
+    tern__storage **states; /* (n_leaves of the source graph) those that the exec owns, else NULL */
+    void **leaves;          /* (n_leaves of the compiled graph) */
+    tern__storage **blocks; /* (n_blocks) */
+    void **pointers;        /* (n_blocks) */
+    tern__arena arena;      /* behind the seven */
 };
 
 /* A state starts as a copy of the data it was compiled with. */

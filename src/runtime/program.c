@@ -133,6 +133,7 @@ void tern_program_get_info(const tern_program *program, tern_program_info *out)
                                .nodes_after = (int)program->compiled->graph.n_nodes,
                                .steps = (int)plan->n_steps,
                                .arena_bytes = plan->arena_bytes,
+                               .live_bytes = plan->live_bytes,
                                .naive_bytes = plan->naive_bytes,
                                .flops = plan->flops,
                                .bytes = plan->bytes,

@@ -33,6 +33,9 @@ static tern_status write(const char *who, tern_tensor *t, tern__opcode code, con
             memcpy(in + 1, rest, (size_t)n_rest * sizeof *in);
             value = tern__record(ctx, code, n_rest + 1, in, attrs);
         }
+        /* A copy of part of the target over another part of it goes by way of a buffer. */
+        if (code == TERN__OP_COUNT && value && value->storage == t->storage)
+            value = tern__record(ctx, TERN__OP_contiguous, 1, &value, NULL);
         status = tern__tensor_check(value);
         if (status == TERN_OK)
             status = tern_eval(tern__record(ctx, TERN__OP_overwrite, 2, (tern_tensor *[]){t, value}, NULL));

@@ -1,4 +1,5 @@
-/* test_results.c - what comes out: statuses of failed reads, and results of programs that lie in their inputs. */
+/* test_results.c - what comes out: statuses of failed reads, results of programs that lie in their inputs, and writes
+ * whose operands or readers reach the target by way of views. */
 #include <string.h>
 
 #include <tern/tern.h>
@@ -60,6 +61,64 @@ TEST(a_result_does_not_lie_in_the_private_copy_of_a_strided_input)
         CHECK(data[0] == 9 && data[1] == 9);
         tern_exec_free(exec);
         tern_program_free(program);
+    }
+    tern_ctx_destroy(ctx);
+}
+
+TEST(an_operand_that_lies_in_the_target_is_read_before_the_write)
+{
+    tern_ctx *ctx = open_ctx();
+    CHECK(ctx != NULL);
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = tern_from_data(ctx, TERN_I32, 2, (int64_t[]){2, 2}, (int32_t[]){1, 2, 3, 4});
+        CHECK_OK(tern_assign(tern_transpose(x, 0, 1), x));
+        const int32_t *data = tern_data_i32(x);
+        CHECK(data[0] == 1 && data[1] == 3 && data[2] == 2 && data[3] == 4);
+
+        tern_tensor *y = tern_from_data(ctx, TERN_I32, 1, (int64_t[]){4}, (int32_t[]){1, 2, 3, 4});
+        CHECK_OK(tern_assign(tern_narrow(y, 0, 1, 4), tern_narrow(y, 0, 0, 3)));
+        data = tern_data_i32(y);
+        CHECK(data[0] == 1 && data[1] == 1 && data[2] == 2 && data[3] == 3);
+
+        tern_tensor *s = tern_state(ctx, "s", TERN_I32, 1, (int64_t[]){4});
+        CHECK_OK(tern_assign(s, y));
+        tern_tensor *at = tern_from_data(ctx, TERN_I32, 1, (int64_t[]){1}, (int32_t[]){1});
+        data = tern_data_i32(tern_write_slice(s, tern_narrow(s, 0, 0, 3), at));
+        CHECK(data[0] == 1 && data[1] == 1 && data[2] == 1 && data[3] == 2);
+    }
+    tern_ctx_destroy(ctx);
+}
+
+TEST(a_parsed_graph_that_writes_over_its_operand_is_refused)
+{
+    static const char text[] = "graph {\n"
+                               "  %s = state \"s\" i32[2,2]\n"
+                               "  %0 = permute(%s) {axes=[1,0]} : i32[2,2]\n"
+                               "  %1 = overwrite(%s, %0) : i32[2,2]\n"
+                               "  return %1\n"
+                               "}\n";
+    tern_ctx *ctx = open_ctx();
+    tern_graph *graph = NULL;
+    tern_program *program = NULL;
+    CHECK_OK(tern_graph_parse(ctx, text, sizeof text - 1, &graph));
+    CHECK_STATUS(tern_graph_compile(ctx, graph, NULL, &program), TERN_UNSUPPORTED);
+    CHECK(strstr(tern_last_error(), "overwrite: operand 1 lies in the target") != NULL);
+    tern_graph_free(graph);
+    tern_ctx_destroy(ctx);
+}
+
+TEST(readers_of_a_pending_view_see_the_value_before_the_write)
+{
+    tern_ctx *ctx = open_ctx();
+    CHECK(ctx != NULL);
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = tern_from_data(ctx, TERN_I32, 1, (int64_t[]){2}, (int32_t[]){1, 2});
+        tern_tensor *sum = tern_add(x, x), *view = tern_reshape(sum, 2, (int64_t[]){2, 1});
+        tern_tensor *of_view = tern_mul(view, view);
+        CHECK_OK(tern_fill_(sum, 7));
+        const int32_t *data = tern_data_i32(of_view);
+        CHECK(data[0] == 4 && data[1] == 16);
+        CHECK(tern_data_i32(view)[1] == 7);
     }
     tern_ctx_destroy(ctx);
 }

@@ -1,0 +1,72 @@
+/* inplace.c - an elementwise step may write its result over an operand that nobody reads afterwards.
+ *
+ * Safe when the operand is an intermediate in a buffer of its own (not a leaf, not an output), of the same size and dense
+ * like the result, this step is the last to touch that buffer, and every other operand in the same buffer is the very same
+ * view of it: then element i is read before it is overwritten. */
+#include "base/status.h"
+#include "passes/pass.h"
+
+tern_status tern__pass_inplace(tern__compilation *c);
+
+static bool may_reuse(const tern__compilation *c, const tern__gnode *node, uint32_t operand, uint32_t step)
+{
+    const tern_graph *g = c->graph;
+    tern__id value = node->in[operand];
+    const tern__place *place = &c->places[value], *root = &c->places[place->root];
+    const tern__type *type = &g->values[value].type, *result = &g->values[node->out].type;
+    if (g->nodes[g->values[place->root].node].leaf != TERN__NO_ID || root->is_output || root->last != step)
+        return false;
+    if (!tern__shape_equal(type, result) ||
+        tern__dtype_unit_bytes(type->dtype) != tern__dtype_unit_bytes(result->dtype) ||
+        tern__type_bytes(&g->values[place->root].type) != tern__type_bytes(result) ||
+        place->layout.offset != 0 || !tern__layout_is_contiguous(type, &place->layout))
+        return false;
+    for (uint32_t i = 0; i < node->n_in; i++) {
+        const tern__place *other = &c->places[node->in[i]];
+        if (other->root == place->root &&
+            !tern__layout_same(&g->values[node->in[i]].type, &other->layout, type, &place->layout))
+            return false;
+    }
+    return true;
+}
+
+/* The result and everything that was placed in its buffer move to the operand's. */
+static void reuse(tern__compilation *c, const tern__gnode *node, tern__id root)
+{
+    tern__place *result = &c->places[node->out];
+    c->places[root].last = result->last;
+    c->places[root].is_output = result->is_output;
+    result->root = root;
+    /* Values after this node that were views of the result follow when they are met (see below). */
+}
+
+tern_status tern__pass_inplace(tern__compilation *c)
+{
+    const tern_graph *g = c->graph;
+    uint32_t step = 0;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        tern__id id = c->order[i];
+        const tern__gnode *node = &g->nodes[id];
+        /* Views and updates of a result that moved: their root is what their root's root has become. */
+        for (uint32_t r = 0; r < node->n_out; r++) {
+            tern__place *place = &c->places[node->out + r];
+            place->root = c->places[place->root].root;
+        }
+        if (!c->needs_step[id])
+            continue;
+        uint32_t number = step++;
+        bool own = node->n_out == 1 && c->places[node->out].root == node->out;
+        if (!own || !(tern__ops[node->op].flags & TERN__ELEMENTWISE) || c->places[node->out].is_output)
+            continue;
+        for (uint32_t k = 0; k < node->n_in; k++) {
+            if (!may_reuse(c, node, k, number))
+                continue;
+            reuse(c, node, c->places[node->in[k]].root);
+            c->changes++;
+            tern__note(c, "step %u (%s) writes its result over operand %u, which nobody reads afterwards",
+                       number, tern__ops[node->op].name, k);
+            break;
+        }
+    }
+    return TERN_OK;
+}
