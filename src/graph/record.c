@@ -139,10 +139,11 @@ static tern_status cut_long_chains(tern_ctx *ctx, int n_in, tern_tensor *const *
     return TERN_OK;
 }
 
-static tern__node *record_cast(tern_ctx *ctx, tern_tensor *x, tern_dtype dtype)
+/* cast or contiguous, between an operand and the operation that needs it. */
+static tern__node *record_between(tern_ctx *ctx, tern_tensor *x, tern__opcode op, tern_dtype dtype)
 {
     tern__attr attr = {.i = dtype};
-    tern__node *node = tern__node_new(ctx, TERN__OP_cast, 1, &attr, 1);
+    tern__node *node = tern__node_new(ctx, op, 1, op == TERN__OP_cast ? &attr : NULL, 1);
     if (!node)
         return NULL;
     node->out[0].type = x->type;
@@ -150,6 +151,21 @@ static tern__node *record_cast(tern_ctx *ctx, tern_tensor *x, tern_dtype dtype)
     node->depth = x->storage ? 1 : x->node->depth + 1;
     tern__edge_link(&node->in[0], node, x);
     return node;
+}
+
+/* What the memory of `t` belongs to, or will: a storage, or the pending tensor that its views and writes start from. */
+static const void *memory_of(const tern_tensor *t)
+{
+    while (!t->storage && (tern__ops[t->node->op].flags & (TERN__VIEW | TERN__WRITES)))
+        t = t->node->in[0].source;
+    return t->storage ? (const void *)t->storage : t;
+}
+
+/* Must operand i be copied before the operation writes into operand 0, because it may lie in the same memory? */
+static bool lies_in_target(const tern__op *op, tern_tensor *const *in, int i)
+{
+    return i > 0 && (op->flags & TERN__WRITES) && !(tern__op_code(op) == TERN__OP_overwrite && in[i] == in[0]) &&
+           memory_of(in[i]) == memory_of(in[0]);
 }
 
 /* A view of an evaluated tensor is evaluated at once: it costs a handle and no data. */
@@ -242,15 +258,17 @@ static tern_status build(tern_ctx *ctx, const tern__op *op, int n_in, tern_tenso
     node->depth = depth;
     for (int i = 0; i < n_in; i++) {
         tern_tensor *source = in[i];
-        if (f->dtypes[i] != source->type.dtype) {
-            tern__node *cast = record_cast(ctx, source, f->dtypes[i]);
-            if (!cast) {
+        bool cast = f->dtypes[i] != source->type.dtype;
+        if (cast || lies_in_target(op, in, i)) {
+            tern__node *between =
+                record_between(ctx, source, cast ? TERN__OP_cast : TERN__OP_contiguous, f->dtypes[i]);
+            if (!between) {
                 tern__node_drop(node);
-                return tern__out_of_memory(sizeof *cast);
+                return tern__out_of_memory(sizeof *between);
             }
-            source = &cast->out[0];
-            if (cast->depth >= node->depth)
-                node->depth = cast->depth + 1;
+            source = &between->out[0];
+            if (between->depth >= node->depth)
+                node->depth = between->depth + 1;
         }
         tern__edge_link(&node->in[i], node, source);
         node->n_in++;

@@ -53,6 +53,14 @@ static tern_status place_update(const tern_graph *g, const tern__gnode *node, te
                   tern__ops[base->op].name);
     TERN__FAIL_IF(base->leaf == TERN__NO_ID && is_graph_output(g, from->root, places, node->out), TERN_UNSUPPORTED,
                   "%s: the old value of the target is an output too: write into a copy (contiguous)", op);
+    for (uint32_t i = 1; i < node->n_in; i++) {
+        const tern__place *x = &places[node->in[i]];
+        const tern__type *x_type = &g->values[node->in[i]].type;
+        TERN__FAIL_IF(x->root == from->root && tern__layout_overlap(x_type, &x->layout, type, &from->layout) &&
+                          !(node->op == TERN__OP_overwrite &&
+                            tern__layout_same(x_type, &x->layout, type, &from->layout)),
+                      TERN_UNSUPPORTED, "%s: operand %u lies in the target: give it a copy (contiguous)", op, i);
+    }
     for (int i = 0; i < type->rank; i++)
         TERN__FAIL_IF(from->layout.strides[i] == 0 && type->shape[i] > 1, TERN_UNSUPPORTED,
                       "%s: the target is a broadcast view: write into a copy (contiguous)", op);
