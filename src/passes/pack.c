@@ -161,33 +161,52 @@ static void place_one(tern__pack_item *item, tern__pack_item **placed, uint32_t 
     placed[at] = item;
 }
 
+/* An attempt is quadratic in the number of buffers: beyond TRY_MOST the walk over time has to do, below there are as
+ * many as fit into TRY_WORK comparisons. */
+enum { TRY_MOST = 1500, TRY_WORK = 200000, TRY_ATTEMPTS = 24 };
+
 typedef struct attempt {
     tern__pack_item **order, **placed;
     size_t *best; /* (n) offsets of the best attempt so far */
 } attempt;
 
-static void try_order(tern__pack_item *items, uint32_t n, attempt *a,
-                      int (*compare)(const void *, const void *), const char *method, tern__pack_result *out)
+/* Places everything in the order given; keeps the offsets if the whole is smaller than what we have. Returns the place in
+ * the order of the buffer that reaches highest. */
+static uint32_t try_order(tern__pack_item *items, uint32_t n, attempt *a, const char *method, tern__pack_result *out)
 {
+    size_t end = 0;
+    uint32_t top = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        place_one(a->order[i], a->placed, i);
+        if (a->order[i]->offset + a->order[i]->bytes > end) {
+            end = a->order[i]->offset + a->order[i]->bytes;
+            top = i;
+        }
+    }
+    if (end < out->bytes) {
+        out->bytes = end;
+        out->method = method;
+        for (uint32_t i = 0; i < n; i++)
+            a->best[i] = items[i].offset;
+    }
+    return top;
+}
+
+/* Starting from an order by `compare`, the buffer that sticks out is placed first in the next attempt. */
+static void try_orders(tern__pack_item *items, uint32_t n, attempt *a, int (*compare)(const void *, const void *),
+                       const char *method, tern__pack_result *out)
+{
+    uint32_t attempts = 1 + TRY_WORK / n / n;
     for (uint32_t i = 0; i < n; i++)
         a->order[i] = &items[i];
     qsort(a->order, n, sizeof *a->order, compare);
-    size_t end = 0;
-    for (uint32_t i = 0; i < n && end < out->bytes; i++) {
-        place_one(a->order[i], a->placed, i);
-        if (a->order[i]->offset + a->order[i]->bytes > end)
-            end = a->order[i]->offset + a->order[i]->bytes;
+    for (uint32_t k = 0; k < attempts && k < TRY_ATTEMPTS && out->bytes > out->lower_bound; k++) {
+        uint32_t top = try_order(items, n, a, method, out);
+        tern__pack_item *first = a->order[top];
+        memmove(&a->order[1], &a->order[0], top * sizeof *a->order);
+        a->order[0] = first;
     }
-    if (end >= out->bytes)
-        return;
-    out->bytes = end;
-    out->method = method;
-    for (uint32_t i = 0; i < n; i++)
-        a->best[i] = items[i].offset;
 }
-
-/* Quadratic: for more buffers than this the walk over time has to do. */
-enum { TRY_MOST = 1500 };
 
 static tern_status improve(tern__pack_item *items, uint32_t n, tern__pack_result *out)
 {
@@ -197,9 +216,8 @@ static tern_status improve(tern__pack_item *items, uint32_t n, tern__pack_result
     if (a.order && a.placed && a.best) {
         for (uint32_t i = 0; i < n; i++)
             a.best[i] = items[i].offset;
-        try_order(items, n, &a, larger_first, "largest first", out);
-        if (out->bytes > out->lower_bound)
-            try_order(items, n, &a, longer_first, "longest-lived first", out);
+        try_orders(items, n, &a, larger_first, "largest first", out);
+        try_orders(items, n, &a, longer_first, "longest-lived first", out);
         for (uint32_t i = 0; i < n; i++)
             items[i].offset = a.best[i];
     } else {

@@ -95,5 +95,5 @@ TEST(random_lifetimes_are_sound_and_close_to_the_bound)
     for (int round = 0; round < ROUNDS; round++)
         over += ratios[round] > 1.10;
     printf("random lifetimes: %d of %d over 1.10 of the lower bound\n", over, ROUNDS);
-    CHECK(over <= ROUNDS / 10);
+    CHECK(over <= ROUNDS / 100);
 }
