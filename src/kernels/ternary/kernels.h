@@ -4,17 +4,34 @@
 
 #include "kernels/ternary/ternary.h"
 
+/* clang-format off */
+#define TERN__TERNARY_BASELINE_LIST(X) \
+    X(ternary_t2__ref)                 \
+    X(ternary_t5__ref)
+
 #if defined(__x86_64__)
 #define TERN__TERNARY_KERNEL_LIST(X) \
-    X(ternary_t2__ref)               \
-    X(ternary_t5__ref)               \
+    TERN__TERNARY_BASELINE_LIST(X)   \
+    X(ternary_t2__sse42)             \
+    X(ternary_t5__sse42)             \
+    X(ternary_t2__avx2)              \
+    X(ternary_t5__avx2)              \
+    X(ternary_t2__avx512)            \
+    X(ternary_t5__avx512)            \
     X(ternary_t2__avx512vnni)        \
+    X(ternary_t5__avx512vnni)        \
     X(ternary_t5__avx512vbmi)
-#else
+#elif defined(__aarch64__)
 #define TERN__TERNARY_KERNEL_LIST(X) \
-    X(ternary_t2__ref)               \
-    X(ternary_t5__ref)
+    TERN__TERNARY_BASELINE_LIST(X)   \
+    X(ternary_t2__neon)              \
+    X(ternary_t5__neon)              \
+    X(ternary_t2__neondot)           \
+    X(ternary_t5__neondot)
+#else
+#define TERN__TERNARY_KERNEL_LIST(X) TERN__TERNARY_BASELINE_LIST(X)
 #endif
+/* clang-format on */
 
 #define TERN__TERNARY_DECLARE(kernel) extern const tern__ternary_kernel tern__##kernel;
 TERN__TERNARY_KERNEL_LIST(TERN__TERNARY_DECLARE)

@@ -15,11 +15,10 @@ enum {
     PREFETCH_BYTES = 4096,
     /* Activations that are multiplied with all tiles before the next ones: well below a second-level cache. */
     X_BYTES = 400 * 1024,
-    /* Columns whose sums the kernels may keep scaled (by up to 84 + 28 ...) in 32 bits: 4 * 16384 * 128 * 224 is below
-     * 2^31, 224 being the largest partial number that is divided again. */
-    DIRECT_QUADS = 16384,
+    /* Packed weights that several groups of rows read in turn while as many are prefetched: half a first-level
+     * cache. */
+    CHUNK_QUADS = 256,
 };
-_Static_assert((int64_t)DIRECT_QUADS * 4 * 128 * 224 <= INT32_MAX, "scaled sums overflow");
 
 size_t tern__ternary_scratch_bytes(void)
 {
@@ -86,7 +85,9 @@ static void multiply_tile(const tile_job *job, uint8_t *panel)
 {
     const tern__ternary_kernel *kernel = job->kernel;
     const bool direct = job->batch <= kernel->direct_limit, at_once = job->batch <= kernel->direct_batch;
-    const int64_t limit = direct && at_once ? DIRECT_QUADS : kernel->panel_quads;
+    const int64_t quads_direct =
+        at_once || kernel->direct_quads < CHUNK_QUADS ? kernel->direct_quads : CHUNK_QUADS;
+    const int64_t limit = direct ? quads_direct : kernel->panel_quads;
     /* Panels of equal size, and one empty panel if there are no columns: somebody has to write y. */
     const int64_t panels = job->quads == 0 ? 1 : (job->quads + limit - 1) / limit;
     for (int64_t p = 0; p < panels; p++) {

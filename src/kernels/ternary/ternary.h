@@ -125,7 +125,8 @@ typedef struct tern__ternary_kernel {
     int direct_limit;   /* batches up to this are multiplied directly */
     int direct_batch;   /* most rows of x in one call of direct */
     int multiply_batch; /* and of multiply */
-    int panel_quads;    /* most quads of one panel; panel_quads * 4 * tile rows bytes are unpacked */
+    int direct_quads;   /* most quads of one call of direct */
+    int panel_quads;    /* and of one panel; panel_quads * 4 * tile rows bytes are unpacked */
     void (*direct)(const tern__ternary_call *call);
     void (*unpack)(const uint8_t *packed, int64_t quads, uint8_t *panel);
     void (*multiply)(const tern__ternary_call *call);

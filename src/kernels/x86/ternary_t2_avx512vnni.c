@@ -20,4 +20,18 @@ INLINE planes settle(planes sums)
                     _mm512_srai_epi32(sums.c, 4), _mm512_srai_epi32(sums.d, 6), others};
 }
 
-TERN__DOT512_KERNEL(ternary_t2__avx512vnni, TERN__TERNARY_2, false, 128)
+#include "kernels/x86/ternary_dot512_loops.h"
+
+const tern__ternary_kernel tern__ternary_t2__avx512vnni = {
+    .name = "ternary_t2__avx512vnni",
+    .form = TERN__TERNARY_2,
+    .isa = TERN__ISA_AVX512VNNI,
+    .direct_limit = 24,
+    .direct_batch = GROUP,
+    .multiply_batch = GROUP,
+    .direct_quads = DIRECT_QUADS,
+    .panel_quads = 128,
+    .direct = direct,
+    .unpack = unpack,
+    .multiply = multiply,
+};

@@ -46,4 +46,19 @@ INLINE planes settle(planes sums)
     return (planes){_mm512_sub_epi32(_mm512_sub_epi32(v, upper), rest), s1, s2, s3, s4};
 }
 
-TERN__DOT512_KERNEL(ternary_t5__avx512vbmi, TERN__TERNARY_5, true, 100)
+#include "kernels/x86/ternary_dot512_loops.h"
+
+const tern__ternary_kernel tern__ternary_t5__avx512vbmi = {
+    .name = "ternary_t5__avx512vbmi",
+    .form = TERN__TERNARY_5,
+    .isa = TERN__ISA_AVX512VNNI,
+    .needs_vbmi = true,
+    .direct_limit = 10,
+    .direct_batch = GROUP,
+    .multiply_batch = GROUP,
+    .direct_quads = DIRECT_QUADS,
+    .panel_quads = 100,
+    .direct = direct,
+    .unpack = unpack,
+    .multiply = multiply,
+};
