@@ -19,24 +19,27 @@ run: build ## install what the core needs, build, and run the example graph end 
 	@echo
 	build/tern $(DEMO)
 
-test: build ## build and run every test; the last line is the total
+test: deps ## build and run every test; the last line is the total
 	@scripts/install-deps.sh test
+	@scripts/build.sh release
 	@scripts/run-tests.sh build
 
 build: deps ## build the library and the program build/tern
-	@scripts/build.sh release
+	@scripts/build.sh release tern_static tern_shared tern_program
 
-bench: build ## run the benchmarks, write build/bench.json
+bench: deps ## run the benchmarks, write build/bench.json
 	@scripts/install-deps.sh bench
+	@scripts/build.sh release
 	@scripts/run-bench.sh build
 
 check-all: deps ## run the tests under ASan+UBSan, TSan, clang and its fuzzers, and on aarch64 (qemu)
 	@scripts/install-deps.sh test check
 	@scripts/check-all.sh
 
-golden-update: build ## rewrite the expected outputs of golden tests from what the build does now
+golden-update: deps ## rewrite the expected outputs of golden tests from what the build does now
 	@scripts/install-deps.sh test
-	@TERN_GOLDEN_UPDATE=1 scripts/run-tests.sh build
+	@scripts/build.sh release
+	-@TERN_GOLDEN_UPDATE=1 scripts/run-tests.sh build --only c,shell,python
 	@git status --short tests
 
 generate: ## rewrite the committed files that come from tables (docs/ops.md, <tern/ops.h>, ...)

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Configures (the first time) and builds one preset of CMakePresets.json: scripts/build.sh PRESET
+# Configures (the first time) and builds one preset of CMakePresets.json: scripts/build.sh PRESET [TARGET...]
+# Without a target, everything: library, program, tests, examples and benchmarks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=$1
+shift
 dir=build/$preset
 [ "$preset" = release ] && dir=build
 
@@ -15,4 +17,4 @@ fi
 quiet=""
 [ -t 1 ] || quiet=--quiet
 echo "Building $dir"
-cmake --build "$dir" -- $quiet
+cmake --build "$dir" --target "${@:-all}" -- $quiet

@@ -66,7 +66,7 @@ debian_has()
 
 install_debian()
 {
-    local wanted as_root="" names
+    local wanted as_root="" names output
     wanted=$(missing 2 debian_has "$@")
     [ -n "$wanted" ] || return 0
     names=$(printf '%s\n' "$wanted" | cut -d ' ' -f 1 | tr '\n' ' ')
@@ -77,9 +77,13 @@ install_debian()
     announce "apt-get" "$wanted"
     # An update that fails (one broken source) need not stop an install that would succeed.
     $as_root apt-get -q -o DPkg::Lock::Timeout=300 update >/dev/null || echo "install-deps: apt-get update failed" >&2
+    # The hundred lines about unpacking are shown only if it goes wrong.
     # shellcheck disable=SC2086 # a list of words
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
-        -o Dpkg::Use-Pty=0 install --no-install-recommends $names || fail "apt-get could not install: $names"
+    output=$($as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
+        install --no-install-recommends $names 2>&1) || {
+        printf '%s\n' "$output" >&2
+        fail "apt-get could not install: $names"
+    }
 }
 
 brew_has()
