@@ -25,6 +25,7 @@ typedef struct tern_kernel_info {
 
 typedef struct tern_pass_info {
     const char *name, *level, *description;
+    bool optional;              /* may be switched off by name */
 } tern_pass_info;
 
 typedef struct tern_device_info {

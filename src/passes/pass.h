@@ -76,6 +76,9 @@ extern const int tern__n_passes;
 tern_status tern__compile(tern_graph *graph, const tern__target *target, const tern__compile_options *options,
                           tern__arena *arena, tern__plan *plan, tern__pass_log *logs);
 
+/* Bytes that a buffer of this type takes in the arena: whole cache lines. */
+size_t tern__buffer_bytes(const tern__type *type);
+
 /* Adds a line to the log of the pass that runs: what was done and why. Costs nothing when nobody listens. */
 void tern__note(tern__compilation *c, const char *format, ...) TERN_PRINTF(2, 3);
 

@@ -53,7 +53,8 @@ tern_status tern_catalog_pass(int i, tern_pass_info *out)
                   tern__n_passes);
     *out = (tern_pass_info){.name = tern__passes[i].name,
                             .level = tern_level_name(tern__passes[i].level),
-                            .description = tern__passes[i].description};
+                            .description = tern__passes[i].description,
+                            .optional = tern__passes[i].kind != TERN__PASS_PLAN};
     return TERN_OK;
 }
 

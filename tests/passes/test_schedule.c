@@ -1,0 +1,142 @@
+/* test_schedule.c - the scheduler against all orders: never worse than recorded order, within 2 % of the best one. */
+#include <stdio.h>
+#include <string.h>
+
+#include <tern/tern.h>
+
+#include "harness.h"
+
+enum { MADE = 5, MOST = 2 * MADE, GRAPHS = 40, MOST_PASSES = 64 };
+
+typedef struct line {
+    char text[160];
+    int needs[2]; /* nodes it reads, or -1 */
+} line;
+
+/* Random nodes, and a sum of each that nobody reads. */
+typedef struct sample {
+    line lines[MOST];
+    int n;
+} sample;
+
+static uint32_t next(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33);
+}
+
+/* Node i: a source of random size, two earlier ones joined, a sum to a scalar, or a view of an earlier one. */
+static void make_line(uint64_t *state, int i, line *out)
+{
+    int a = i ? (int)(next(state) % (uint32_t)i) : -1, b = i ? (int)(next(state) % (uint32_t)i) : -1;
+    uint32_t kind = i < 2 ? 0 : next(state) % 5;
+    *out = (line){.needs = {-1, -1}};
+    if (kind == 0) {
+        snprintf(out->text, sizeof out->text, "%%n%d = full() {shape=[%u]}", i, 16 * (1 + next(state) % 40));
+    } else if (kind == 1) {
+        snprintf(out->text, sizeof out->text, "%%n%d = sum(%%n%d) {keepdims=true}", i, a);
+        out->needs[0] = a;
+    } else if (kind == 2) {
+        snprintf(out->text, sizeof out->text, "%%n%d = slice(%%n%d) {start=[0], stop=[1], step=[1]}", i, a);
+        out->needs[0] = a;
+    } else {
+        snprintf(out->text, sizeof out->text, "%%n%d = concat(%%n%d, %%n%d)", i, a, b);
+        out->needs[0] = a;
+        out->needs[1] = b;
+    }
+}
+
+static void make_sample(uint64_t *state, sample *s)
+{
+    unsigned read = 0;
+    for (s->n = 0; s->n < MADE; s->n++) {
+        make_line(state, s->n, &s->lines[s->n]);
+        for (int k = 0; k < 2; k++)
+            if (s->lines[s->n].needs[k] >= 0)
+                read |= 1u << s->lines[s->n].needs[k];
+    }
+    for (int i = 0; i < MADE; i++) {
+        if (read & 1u << i)
+            continue;
+        line *sum = &s->lines[s->n];
+        *sum = (line){.needs = {i, -1}};
+        snprintf(sum->text, sizeof sum->text, "%%n%d = sum(%%n%d) {keepdims=true}", s->n++, i);
+    }
+}
+
+/* Peak bytes live of the graph written in `order`, with only the scheduler on, or nothing. */
+static size_t live_bytes(tern_ctx *ctx, const sample *s, const int *order, bool schedule)
+{
+    char text[2048];
+    size_t used = (size_t)snprintf(text, sizeof text, "graph g {\n");
+    for (int i = 0; i < s->n; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s\n", s->lines[order[i]].text);
+    used += (size_t)snprintf(text + used, sizeof text - used, "%%end = concat(");
+    for (int i = MADE; i < s->n; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%%n%d", i > MADE ? ", " : "", i);
+    used += (size_t)snprintf(text + used, sizeof text - used, ")\nreturn %%end\n}\n");
+
+    const char *off[MOST_PASSES];
+    tern_compile_options options = {.level = TERN_LEVEL_HIGH, .disabled = off};
+    tern_pass_info pass;
+    for (int i = 0; tern_catalog_pass(i, &pass) == TERN_OK; i++)
+        if (pass.optional && !(schedule && strcmp(pass.name, "schedule") == 0))
+            off[options.n_disabled++] = pass.name;
+    tern_graph *graph;
+    tern_program *program;
+    tern_program_info info = {.live_bytes = SIZE_MAX};
+    if (tern_graph_parse(ctx, text, used, &graph) != TERN_OK)
+        return SIZE_MAX;
+    if (tern_graph_compile(ctx, graph, &options, &program) == TERN_OK) {
+        tern_program_get_info(program, &info);
+        tern_program_free(program);
+    }
+    tern_graph_free(graph);
+    return info.live_bytes;
+}
+
+/* The lowest peak over every order that respects the operands. */
+static void all_orders(tern_ctx *ctx, const sample *s, int *order, int n, unsigned done, size_t *best)
+{
+    if (n == s->n) {
+        size_t live = live_bytes(ctx, s, order, false);
+        if (live < *best)
+            *best = live;
+        return;
+    }
+    for (int i = 0; i < s->n; i++) {
+        bool ready = !(done & 1u << i);
+        for (int k = 0; k < 2 && ready; k++)
+            ready = s->lines[i].needs[k] < 0 || (done & 1u << s->lines[i].needs[k]);
+        if (!ready)
+            continue;
+        order[n] = i;
+        all_orders(ctx, s, order, n + 1, done | 1u << i, best);
+    }
+}
+
+TEST(scheduled_orders_are_near_the_best_and_never_worse_than_recorded)
+{
+    uint64_t state = harness_seed();
+    int improved = 0;
+    tern_ctx *ctx;
+    CHECK_OK(tern_ctx_create(NULL, &ctx));
+    for (int round = 0; round < GRAPHS; round++) {
+        sample s;
+        int recorded[MOST], order[MOST];
+        make_sample(&state, &s);
+        for (int i = 0; i < s.n; i++)
+            recorded[i] = i;
+        size_t best = SIZE_MAX;
+        all_orders(ctx, &s, order, 0, 0, &best);
+        size_t before = live_bytes(ctx, &s, recorded, false);
+        size_t after = live_bytes(ctx, &s, recorded, true);
+        CHECK(best != SIZE_MAX && before != SIZE_MAX);
+        CHECK(after <= before);
+        CHECK((double)after <= 1.02 * (double)best);
+        improved += after < before;
+    }
+    printf("%d of %d graphs were improved\n", improved, GRAPHS);
+    CHECK(improved > 0);
+    tern_ctx_destroy(ctx);
+}
