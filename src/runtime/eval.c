@@ -16,21 +16,32 @@ static tern_status add_root(tern_ctx *ctx, tern_tensor *t)
     return TERN_OK;
 }
 
-/* The pending tensor that `t` will be a view of once evaluated, or NULL if it is no view. Only views that need no
- * copy count: walking down from `t`, a link that cannot be a view of a dense operand starts a buffer of its own. */
-static tern_tensor *base_of(tern_tensor *t)
+/* The pending tensor whose buffer `t` will share once evaluated, or NULL if that is its own or exists already. The
+ * layouts decide, from the bottom up: a view that its operand's layout does not allow starts a buffer. */
+static tern_status base_of(tern_ctx *ctx, tern_tensor *t, tern_tensor **out)
 {
-    tern_tensor *base = NULL;
-    while (!t->storage && (tern__ops[t->node->op].flags & TERN__VIEW)) {
-        tern_tensor *from = t->node->in[0].source;
-        tern__layout dense, layout;
-        tern__layout_contiguous(&from->type, &dense);
-        if (from->storage ||
-            !tern__op_view(&tern__ops[t->node->op], t->node->attrs, &from->type, &dense, &t->type, &layout))
-            break;
-        base = t = from;
+    tern__recorder *r = &ctx->recorder;
+    size_t n = 0;
+    tern_tensor *bottom = t;
+    while (!bottom->storage && (tern__ops[bottom->node->op].flags & TERN__VIEW)) {
+        if (!tern__grow((void **)&r->stack, &r->cap_stack, n + 1, sizeof *r->stack))
+            return tern__out_of_memory(sizeof *r->stack);
+        r->stack[n++] = bottom;
+        bottom = bottom->node->in[0].source;
     }
-    return base;
+    tern_tensor *base = bottom->storage ? NULL : bottom;
+    tern__layout from = bottom->layout, layout;
+    if (base)
+        tern__layout_contiguous(&base->type, &from);
+    for (const tern_tensor *below = bottom; n > 0; below = r->stack[n], from = layout) {
+        tern_tensor *view = r->stack[--n];
+        if (tern__op_view(&tern__ops[view->node->op], view->node->attrs, &below->type, &from, &view->type, &layout))
+            continue;
+        base = view;
+        tern__layout_contiguous(&view->type, &layout);
+    }
+    *out = base == t ? NULL : base;
+    return TERN_OK;
 }
 
 /* Named tensors that are pending first, then the bases of those that are views: base and view share storage, so
@@ -47,7 +58,8 @@ static tern_status collect_roots(tern_ctx *ctx, int n, tern_tensor *const *tenso
     }
     size_t named = ctx->n_roots;
     for (size_t i = 0; i < named; i++) {
-        tern_tensor *base = base_of(ctx->roots[i]);
+        tern_tensor *base;
+        TERN_TRY(base_of(ctx, ctx->roots[i], &base));
         if (base)
             TERN_TRY(add_root(ctx, base));
     }

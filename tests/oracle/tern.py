@@ -237,6 +237,10 @@ class Tensor:
         assert (buffer[size:] == 0xA5).all(), "tern_read wrote past the end"
         return buffer[:size]
 
+    def read_size(self):
+        """Bytes of the contiguous form."""
+        return lib.tern_nbytes(self.handle)
+
     def read(self):
         dtype, shape = self.dtype, self.shape
         return Val(dtype, unpack(dtype, shape, self.bytes()))

@@ -122,3 +122,22 @@ TEST(readers_of_a_pending_view_see_the_value_before_the_write)
     }
     tern_ctx_destroy(ctx);
 }
+
+TEST(a_view_of_a_pending_copy_shares_storage_with_the_copy)
+{
+    tern_ctx *ctx = open_ctx();
+    CHECK(ctx != NULL);
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = tern_from_data(ctx, TERN_I32, 1, (int64_t[]){2}, (int32_t[]){1, 2});
+        tern_tensor *many = tern_broadcast(tern_add(x, x), 2, (int64_t[]){3, 2});
+        tern_tensor *copy = tern_reshape(many, 2, (int64_t[]){2, 3}); /* of a broadcast: no view */
+        tern_tensor *view = tern_transpose(copy, 0, 1);
+        CHECK_OK(tern_fill_(view, 7));
+        bool shared = false;
+        CHECK_OK(tern_shares_storage(copy, view, &shared));
+        CHECK(shared);
+        CHECK(tern_data_i32(copy)[5] == 7);
+        CHECK(tern_data_i32(many)[5] == 4);
+    }
+    tern_ctx_destroy(ctx);
+}
