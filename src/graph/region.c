@@ -26,6 +26,10 @@ tern__row_role tern__row_role_of(const tern__call *call)
     if (call->op->flags & TERN__ELEMENTWISE)
         return TERN__ROW_ROLE_MAP;
     switch (tern__op_code(call->op)) {
+    case TERN__OP_full:
+        return call->out[0].dtype == TERN_F32 && tern__type_numel(&call->out[0]) == 1
+                   ? TERN__ROW_ROLE_CONSTANT
+                   : TERN__ROW_ROLE_NONE;
     case TERN__OP_sum:
     case TERN__OP_mean:
     case TERN__OP_max:
@@ -230,6 +234,8 @@ static tern_status check_op(const tern__region *r, int i, uint16_t first, bool *
                 "result %d of %s has another type", k, row->name);
     tern__row_role role = tern__row_role_of(&call);
     FAIL_IF(role == TERN__ROW_ROLE_NONE, TERN_INVALID_ARGUMENT, "%s does not work on rows", row->name);
+    if (role == TERN__ROW_ROLE_CONSTANT)
+        return TERN_OK;
     squeezed[op->out] = is_squeezed(r, op, role);
     tern__type domain;
     tern__row_domain_of(&call, role, &domain);
@@ -247,6 +253,9 @@ static tern_status check_outputs(const tern__region *r)
     for (int i = 0; i < r->n_out; i++) {
         FAIL_IF(r->out[i] < r->n_in || r->out[i] >= r->n_values, TERN_INVALID_ARGUMENT,
                 "result %d is not computed in the region", i);
+        for (int k = 0; k < r->n_ops; k++)
+            FAIL_IF(r->ops[k].out == r->out[i] && r->ops[k].op == TERN__OP_full, TERN_INVALID_ARGUMENT,
+                    "result %d is a constant", i);
         for (int k = 0; k < i; k++)
             FAIL_IF(r->out[k] == r->out[i], TERN_INVALID_ARGUMENT, "results %d and %d are the same", k, i);
     }

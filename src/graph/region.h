@@ -38,6 +38,7 @@ typedef struct tern__region {
 /* How an op treats its operand's last axis. */
 typedef enum tern__row_role {
     TERN__ROW_ROLE_NONE,      /* cannot be part of a region */
+    TERN__ROW_ROLE_CONSTANT,  /* a number that is written down: `full` of one f32 element */
     TERN__ROW_ROLE_MAP,       /* elementwise */
     TERN__ROW_ROLE_REDUCE,    /* one number per row */
     TERN__ROW_ROLE_NORMALISE, /* reduces, then maps: softmax, rmsnorm, quantise_rows */

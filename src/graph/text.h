@@ -52,6 +52,13 @@ void tern__quoted_add(tern__strbuf *s, const char *text, size_t length); /* "x",
 /* One attribute's value as the text form writes it: 4, 1e-5, true, [0,1], f32, "cpu". */
 void tern__attr_add(tern__strbuf *s, tern__attr_kind kind, const tern__attr *attr);
 
+/* " {axis=1, keepdims=true}", or nothing if all have their defaults. */
+void tern__attrs_add(tern__strbuf *s, const tern__op *op, const tern__attr *attrs);
+
+/* " over [64,128] {" and the ops of a fused node's body, one line each. text_region.c. */
+void tern__region_add(tern__strbuf *s, const tern_graph *g, const tern__label *labels,
+                      const tern__gnode *node);
+
 /* Does it differ from the default of the op's row, so that it is printed? */
 bool tern__attr_is_set(const tern__attr_spec *spec, const tern__attr *attr);
 

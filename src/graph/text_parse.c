@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "graph/region.h"
 #include "graph/text.h"
 #include "graph/text_data.h"
 #include "graph/text_lex.h"
@@ -197,6 +198,165 @@ static tern_status infer(parser *p, const tern__token *op_token, const tern__tok
     return tern__lex_fail_at(&p->lex, blamed >= 0 ? operands[blamed].start : op_token->start, status);
 }
 
+static tern_status fail_unknown_op(const parser *p, const tern__token *t)
+{
+    int shown = (int)(t->length < 40 ? t->length : 40);
+    const tern__op *near = tern__op_nearest(t->text, t->length);
+    if (near)
+        return tern__lex_fail(&p->lex, t->start, TERN_FORMAT, "unknown op '%.*s': did you mean '%s'?", shown,
+                              t->text, near->name);
+    return tern__lex_fail(&p->lex, t->start, TERN_FORMAT, "unknown op '%.*s'", shown, t->text);
+}
+
+/* {axis=1}, or nothing. */
+static tern_status read_attrs(parser *p, const tern__op *op, tern__attr *attrs)
+{
+    bool present = false;
+    tern__op_default_attrs(op, attrs);
+    if (op->n_attrs == 0 || op->attrs[0].kind != TERN__ATTR_BODY)
+        TERN_TRY(tern__lex_accept(&p->lex, '{', &present));
+    if (present) {
+        TERN_TRY(tern__lex_attrs(&p->lex, &p->scratch, op, '}', attrs));
+        TERN_TRY(tern__lex_expect_mark(&p->lex, '}'));
+    }
+    return TERN_OK;
+}
+
+/* ---- the body of a fused node (text_region.c prints it) ----------------------------------------------------- */
+
+/* Values of a body: the node's operands by the names they are given, then what is computed. */
+typedef struct body {
+    tern__region_draft draft;
+    tern__token names[TERN__REGION_MAX_VALUES];
+} body;
+
+static tern_status find_local(parser *p, const body *b, const tern__token *t, uint16_t *out)
+{
+    for (uint16_t i = 0; i < b->draft.region.n_values; i++)
+        if (b->names[i].length == t->length && memcmp(b->names[i].text, t->text, t->length) == 0) {
+            *out = i;
+            return TERN_OK;
+        }
+    return tern__lex_fail(&p->lex, t->start, TERN_FORMAT,
+                          "%%%.*s is neither an operand of fused nor computed before",
+                          (int)(t->length < 40 ? t->length : 40), t->text);
+}
+
+/* The op, its types inferred, joins the draft. */
+static tern_status add_body_op(parser *p, body *b, const tern__op *op, const tern__token *op_token,
+                               size_t n_in, const tern__token *operands, tern__attr *attrs, size_t n_names,
+                               const tern__token *names)
+{
+    uint16_t in[TERN__MAX_INPUTS_FIXED], first;
+    const tern__type *types[TERN__MAX_INPUTS_FIXED];
+    tern_dtype casts[TERN__MAX_INPUTS_FIXED];
+    tern__type out[TERN__MAX_RESULTS_FIXED];
+    if (n_in > TERN__MAX_INPUTS_FIXED || op->max_in < 0 || op->n_out < 0 ||
+        (op->flags & (TERN__LEAF | TERN__WRITES)))
+        return tern__lex_fail(&p->lex, op_token->start, TERN_FORMAT, "%s cannot be part of fused", op->name);
+    if (n_names != (size_t)op->n_out)
+        return tern__lex_fail(&p->lex, names[0].start, TERN_FORMAT, "%s gives %d results, but %zu are named",
+                              op->name, op->n_out, n_names);
+    for (size_t i = 0; i < n_in; i++) {
+        TERN_TRY(find_local(p, b, &operands[i], &in[i]));
+        types[i] = &b->draft.types[in[i]];
+    }
+    tern__call call = {
+        .op = op, .n_in = (int)n_in, .n_out = op->n_out, .in = types, .attrs = attrs, .out = out};
+    int blamed;
+    tern_status status = tern__call_check(&call, casts, &blamed);
+    if (status != TERN_OK)
+        return tern__lex_fail_at(&p->lex, op_token->start, status);
+    TERN_TRY(check_types(p, op, n_names, out));
+    uint16_t before = b->draft.region.n_values;
+    if (!tern__region_add_op(&b->draft, tern__op_code(op), (int)n_in, in, attrs, op->n_out, out, &first))
+        return tern__lex_fail(&p->lex, op_token->start, TERN_LIMIT, "fused has at most %d ops",
+                              TERN__REGION_MAX_OPS);
+    for (size_t i = 0; i < n_names; i++)
+        b->names[before + i] = names[i];
+    return TERN_OK;
+}
+
+/* %r0 = add(%x, %b) : f32[2] */
+static tern_status read_body_op(parser *p, body *b)
+{
+    tern__token *names, *operands = NULL, op_token;
+    size_t n_names, n_in = 0;
+    TERN_TRY(read_values(p, &names, &n_names));
+    TERN_TRY(tern__lex_expect_mark(&p->lex, '='));
+    TERN_TRY(tern__lex_expect(&p->lex, TERN__TOKEN_NAME, "an op such as add", &op_token));
+    const tern__op *op = tern__op_find(op_token.text, op_token.length);
+    if (!op)
+        return fail_unknown_op(p, &op_token);
+    TERN_TRY(tern__lex_expect_mark(&p->lex, '('));
+    if (!tern__lex_is_mark(&p->lex, ')'))
+        TERN_TRY(read_values(p, &operands, &n_in));
+    TERN_TRY(tern__lex_expect_mark(&p->lex, ')'));
+    tern__attr *attrs = scratch(p, TERN__MAX_ATTRS, sizeof *attrs);
+    if (!attrs)
+        return tern__out_of_memory(TERN__MAX_ATTRS * sizeof *attrs);
+    TERN_TRY(read_attrs(p, op, attrs));
+    for (size_t i = 0; i < n_names; i++) {
+        uint16_t found;
+        if (find_local(p, b, &names[i], &found) == TERN_OK)
+            return tern__lex_fail(&p->lex, names[i].start, TERN_FORMAT, "%%%.*s is defined already",
+                                  (int)(names[i].length < 40 ? names[i].length : 40), names[i].text);
+    }
+    return add_body_op(p, b, op, &op_token, n_in, operands, attrs, n_names, names);
+}
+
+static tern_status read_body_results(parser *p, body *b)
+{
+    if (!tern__lex_is_name(&p->lex, "return"))
+        return tern__lex_unexpected(&p->lex, "an op or 'return'");
+    TERN_TRY(tern__lex_next(&p->lex));
+    tern__token *results;
+    size_t n;
+    TERN_TRY(read_values(p, &results, &n));
+    for (size_t i = 0; i < n; i++) {
+        uint16_t value = 0;
+        TERN_TRY(find_local(p, b, &results[i], &value));
+        if (!tern__region_add_output(&b->draft, value))
+            return tern__lex_fail(&p->lex, results[i].start, TERN_LIMIT, "fused has at most %d results",
+                                  TERN__REGION_MAX_OUTPUTS);
+    }
+    return tern__lex_expect_mark(&p->lex, '}');
+}
+
+/* over [64,128] { ... } */
+static tern_status read_body(parser *p, size_t n_in, const tern__token *operands, const tern__id *in,
+                             const tern__region **out)
+{
+    body *b = scratch(p, 1, sizeof *b);
+    tern__type domain = {.dtype = TERN_F32};
+    const char *start = p->lex.token.start;
+    int64_t *sizes;
+    uint32_t rank;
+    if (!b)
+        return tern__out_of_memory(sizeof *b);
+    if (!tern__lex_is_name(&p->lex, "over"))
+        return tern__lex_unexpected(&p->lex, "'over' and the shape that the body works on");
+    TERN_TRY(tern__lex_next(&p->lex));
+    TERN_TRY(tern__lex_ints(&p->lex, &p->scratch, "a size", &sizes, &rank));
+    tern_status status =
+        tern__type_make("fused", TERN_F32, rank > INT32_MAX ? INT32_MAX : (int)rank, sizes, &domain);
+    if (status != TERN_OK)
+        return tern__lex_fail_at(&p->lex, start, status);
+    tern__region_begin(&b->draft, &domain);
+    for (size_t i = 0; i < n_in; i++) {
+        uint16_t value = 0;
+        if (!tern__region_add_input(&b->draft, &p->g->values[in[i]].type, &value))
+            return tern__lex_fail(&p->lex, operands[i].start, TERN_LIMIT, "fused has at most %d operands",
+                                  TERN__REGION_MAX_INPUTS);
+        b->names[value] = operands[i];
+    }
+    TERN_TRY(tern__lex_expect_mark(&p->lex, '{'));
+    while (p->lex.token.kind == TERN__TOKEN_VALUE)
+        TERN_TRY(read_body_op(p, b));
+    *out = &b->draft.region;
+    return read_body_results(p, b);
+}
+
 /* (%a, %b) {axis=1} : f32[2] */
 static tern_status read_call(parser *p, const tern__op *op, const tern__token *op_token, size_t n_names)
 {
@@ -213,13 +373,9 @@ static tern_status read_call(parser *p, const tern__op *op, const tern__token *o
         TERN_TRY(find_value(p, &operands[i], &in[i]));
 
     tern__attr attrs[TERN__MAX_ATTRS];
-    tern__op_default_attrs(op, attrs);
-    bool present;
-    TERN_TRY(tern__lex_accept(&p->lex, '{', &present));
-    if (present) {
-        TERN_TRY(tern__lex_attrs(&p->lex, &p->scratch, op, '}', attrs));
-        TERN_TRY(tern__lex_expect_mark(&p->lex, '}'));
-    }
+    TERN_TRY(read_attrs(p, op, attrs));
+    if (tern__op_code(op) == TERN__OP_fused)
+        TERN_TRY(read_body(p, n_in, operands, in, &attrs[0].region));
     tern__call call = {.op = op, .n_in = (int)n_in, .attrs = attrs};
     TERN_TRY(infer(p, op_token, operands, in, &call));
     size_t n_out = (size_t)call.n_out;
@@ -235,16 +391,6 @@ static tern_status read_call(parser *p, const tern__op *op, const tern__token *o
                              &value));
     p->g->nodes[p->g->n_nodes - 1].origin = origin;
     return TERN_OK;
-}
-
-static tern_status fail_unknown_op(const parser *p, const tern__token *t)
-{
-    int shown = (int)(t->length < 40 ? t->length : 40);
-    const tern__op *near = tern__op_nearest(t->text, t->length);
-    if (near)
-        return tern__lex_fail(&p->lex, t->start, TERN_FORMAT, "unknown op '%.*s': did you mean '%s'?", shown,
-                              t->text, near->name);
-    return tern__lex_fail(&p->lex, t->start, TERN_FORMAT, "unknown op '%.*s'", shown, t->text);
 }
 
 /* %a, %b = op ... */

@@ -100,6 +100,19 @@ static void add_leaf(tern__strbuf *s, const tern_graph *g, const tern__gnode *no
     }
 }
 
+void tern__attrs_add(tern__strbuf *s, const tern__op *op, const tern__attr *attrs)
+{
+    bool any = false;
+    for (int i = 0; i < op->n_attrs; i++) {
+        if (!tern__attr_is_set(&op->attrs[i], &attrs[i]))
+            continue;
+        tern__strbuf_addf(s, "%s%s=", any ? ", " : " {", op->attrs[i].name);
+        tern__attr_add(s, op->attrs[i].kind, &attrs[i]);
+        any = true;
+    }
+    tern__strbuf_add(s, any ? "}" : "");
+}
+
 /* topk(%0) {k=4} : f32[32,4], i64[32,4] */
 static void add_call(tern__strbuf *s, const tern_graph *g, const tern__label *labels, const tern__gnode *node)
 {
@@ -110,15 +123,9 @@ static void add_call(tern__strbuf *s, const tern_graph *g, const tern__label *la
         tern__label_add(s, g, labels, node->in[i]);
     }
     tern__strbuf_add(s, ")");
-    bool any = false;
-    for (int i = 0; i < op->n_attrs; i++) {
-        if (!tern__attr_is_set(&op->attrs[i], &node->attrs[i]))
-            continue;
-        tern__strbuf_addf(s, "%s%s=", any ? ", " : " {", op->attrs[i].name);
-        tern__attr_add(s, op->attrs[i].kind, &node->attrs[i]);
-        any = true;
-    }
-    tern__strbuf_add(s, any ? "}" : "");
+    tern__attrs_add(s, op, node->attrs);
+    if (node->op == TERN__OP_fused && node->attrs[0].region)
+        tern__region_add(s, g, labels, node);
     for (uint32_t i = 0; i < node->n_out; i++) {
         tern__strbuf_add(s, i ? ", " : " : ");
         tern__type_add(s, &g->values[node->out + i].type);

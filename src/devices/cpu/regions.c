@@ -54,7 +54,7 @@ bool tern__cpu_has_rows(const tern__call *call, const tern__rowop_table *table)
 {
     tern__row_builder b;
     tern__row_role role = tern__row_role_of(call);
-    return role != TERN__ROW_ROLE_NONE && build_op(&b, table, call, role);
+    return role >= TERN__ROW_ROLE_MAP && build_op(&b, table, call, role);
 }
 
 /* ---- a region ---- */
@@ -75,6 +75,10 @@ static bool build_region(tern__row_builder *b, const tern__rowop_table *table, c
         tern__call call = tern__region_call(r, i, types);
         for (int k = 0; k < op->n_in; k++)
             in[k] = values[op->in[k]];
+        if (op->op == TERN__OP_full) {
+            values[op->out] = tern__row_constant(b, op->attrs[2].f);
+            continue;
+        }
         if (!tern__row_expand(&c, &call, in, &values[op->out]))
             return false;
         squeezed[op->out] = is_squeezed(&call);
@@ -94,7 +98,7 @@ tern_status tern__cpu_row_program(const tern__call *call, const tern__rowop_tabl
             return TERN_OK;
     } else {
         tern__row_role role = tern__row_role_of(call);
-        if (role == TERN__ROW_ROLE_NONE || !build_op(&b, table, call, role))
+        if (role < TERN__ROW_ROLE_MAP || !build_op(&b, table, call, role))
             return TERN_OK;
     }
     tern__row_program *program = NULL;

@@ -98,6 +98,15 @@ static id is_not_zero(ctx *c, id x)
     return map2(c, TERN__ROWOP_ne, x, tern__row_constant(c->b, 0));
 }
 
+/* NaN gives 0, and so does -0. */
+static id truncated_u8(ctx *c, id x)
+{
+    id zero = tern__row_constant(c->b, 0);
+    id whole = tern__row_map_imm(c->b, TERN__ROWOP_clamp, map1(c, TERN__ROWOP_trunc, x), 0, 255);
+    return map2(c, TERN__ROWOP_add,
+                tern__row_map(c->b, TERN__ROWOP_where, map2(c, TERN__ROWOP_eq, x, x), whole, zero), zero);
+}
+
 static bool expand_cast(ctx *c, const tern__call *call, id x, id *out)
 {
     tern_dtype from = call->in[0]->dtype, to = call->out[0].dtype;
@@ -120,10 +129,7 @@ static bool expand_cast(ctx *c, const tern__call *call, id x, id *out)
              to == TERN_I8) /* of whole numbers quantise_i8 only saturates, and NaN gives 0 */
         *out = map1(c, TERN__ROWOP_quantise_i8, map1(c, TERN__ROWOP_trunc, x));
     else if (source == LANES_FLOAT && to == TERN_U8)
-        *out =
-            tern__row_map(c->b, TERN__ROWOP_where, map2(c, TERN__ROWOP_eq, x, x),
-                          tern__row_map_imm(c->b, TERN__ROWOP_clamp, map1(c, TERN__ROWOP_trunc, x), 0, 255),
-                          tern__row_constant(c->b, 0));
+        *out = truncated_u8(c, x);
     else if (source == LANES_WHOLE && target == LANES_WHOLE)
         return from == TERN_BOOL; /* u8 <-> i8 wraps */
     return true;

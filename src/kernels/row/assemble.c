@@ -26,7 +26,7 @@ tern__row_extent tern__row_extent_of(const tern__type *domain, const tern__type 
 {
     if (tern__type_numel(type) == 1)
         return TERN__ROW_SCALAR;
-    return row_size(domain) > 1 && row_size(type) == 1 ? TERN__ROW_EACH : TERN__ROW_FULL;
+    return row_size(domain) != 1 && row_size(type) == 1 ? TERN__ROW_EACH : TERN__ROW_FULL;
 }
 
 /* Room for an instruction; when there is none, the last one is lost, and so is the program. */

@@ -34,7 +34,7 @@ static double sigmoid(double x)
 static float quantised(float x)
 {
     float r = rintf(x);
-    return isnan(r) ? 0 : r > 127 ? 127 : r < -128 ? -128 : r;
+    return isnan(r) ? 0 : r > 127 ? 127 : r < -128 ? -128 : r + 0.0f; /* -0 + 0 is 0 */
 }
 
 static int32_t truncated(float x)

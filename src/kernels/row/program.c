@@ -62,7 +62,7 @@ size_t tern__row_frame_bytes(const tern__row_program *p)
 static void align(const tern__row_program *p, const tern__buffer *b, bool squeezed, operand *o,
                   int64_t *strides)
 {
-    int shift = squeezed ? 0 : p->domain.rank - b->type->rank;
+    int shift = p->domain.rank - b->type->rank - squeezed;
     o->base = b->data;
     o->dtype = b->type->dtype;
     o->bytes = (int64_t)tern__dtype_unit_bytes(o->dtype);
@@ -371,6 +371,7 @@ static void step_instr(frame *f, int k, int64_t t, int64_t n)
         load_value(f, i->dst, &f->operands[i->a], t, n);
         break;
     case TERN__ROW_CONSTANT:
+        place_result(f, i->dst, t);
         *(float *)(void *)f->at[i->dst] = (float)i->number;
         break;
     case TERN__ROW_MAP:
