@@ -3,6 +3,7 @@
 #define TERN_GRAPH_TARGET_H
 
 #include "graph/graph.h"
+#include "tensor/buffer.h"
 
 struct tern__kernel;
 
@@ -22,6 +23,10 @@ typedef struct tern__target {
     tern_status (*choose)(const struct tern__target *target, const tern__call *call, tern__arena *arena, tern__choice *out);
     /* May the call be part of a fused region? NULL: nothing may. */
     bool (*fuses)(const struct tern__target *target, const tern__call *call);
+    /* Runs a call at compile time, on data that never changes (constant folding). Operands and results as a kernel sees
+     * them. Other failures than TERN_OUT_OF_MEMORY mean that the call has to wait for the run. NULL: it cannot. */
+    tern_status (*evaluate)(const struct tern__target *target, const tern__call *call, const tern__buffer *in,
+                            const tern__buffer *out);
     const void *data;           /* the device's */
 } tern__target;
 

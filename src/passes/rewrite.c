@@ -1,9 +1,12 @@
 /* rewrite.c - building the next graph beside the old one. */
 #include "passes/rewrite.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
+#include "graph/node.h"
+#include "tensor/buffer.h"
 #include "tensor/convert.h"
 
 tern_status tern__rewrite_begin(tern__compilation *c, tern__rewrite *w)
@@ -39,13 +42,30 @@ static tern_status keep_names(tern__rewrite *w, const tern__gnode *node, tern__i
     return TERN_OK;
 }
 
+/* Room for the holds of all new values; those that were just added start without. */
+static tern_status make_held(tern__rewrite *w)
+{
+    if (w->to->n_values <= w->cap_held)
+        return TERN_OK;
+    uint32_t capacity = w->to->n_values * 2 > w->from->n_values ? w->to->n_values * 2 : w->from->n_values;
+    uint8_t *held = tern__arena_alloc_zero(w->c->arena, capacity, 1);
+    if (!held)
+        return tern__out_of_memory(capacity);
+    if (w->cap_held)
+        memcpy(held, w->held, w->cap_held);
+    w->held = held;
+    w->cap_held = capacity;
+    return TERN_OK;
+}
+
 static tern_status copy_op(tern__rewrite *w, const tern__gnode *node, tern__id *first)
 {
     enum { SMALL = 8 };
     tern__id small_in[SMALL];
     tern__type small_types[SMALL];
     tern__id *in = node->n_in <= SMALL ? small_in : tern__arena_alloc(w->c->arena, node->n_in * sizeof *in);
-    tern__type *types = node->n_out <= SMALL ? small_types : tern__arena_alloc(w->c->arena, node->n_out * sizeof *types);
+    tern__type *types =
+        node->n_out <= SMALL ? small_types : tern__arena_alloc(w->c->arena, node->n_out * sizeof *types);
     if (!in || !types)
         return tern__out_of_memory(node->n_in * sizeof *in + node->n_out * sizeof *types);
     for (uint32_t i = 0; i < node->n_in; i++)
@@ -72,6 +92,10 @@ tern_status tern__rewrite_copy(tern__rewrite *w, tern__id n)
     }
     for (uint32_t i = 0; i < node->n_out; i++)
         w->map[node->out + i] = first + i;
+    if (w->holds) {
+        TERN_TRY(make_held(w));
+        memcpy(w->held + first, w->holds + node->out, node->n_out);
+    }
     return keep_names(w, node, first);
 }
 
@@ -89,7 +113,8 @@ tern_status tern__rewrite_emit(tern__rewrite *w, tern__opcode op, uint32_t n_in,
     const tern__type *types[MOST];
     tern_dtype dtypes[MOST];
     tern__type out[MOST];
-    TERN__FAIL_IF(n_in > MOST || n_out > MOST, TERN_INTERNAL, "rewrite: %s with %u operands", row->name, n_in);
+    TERN__FAIL_IF(n_in > MOST || n_out > MOST, TERN_INTERNAL, "rewrite: %s with %u operands", row->name,
+                  n_in);
     for (uint32_t i = 0; i < n_in; i++) {
         types[i] = &w->to->values[in[i]].type;
         dtypes[i] = types[i]->dtype;
@@ -97,8 +122,30 @@ tern_status tern__rewrite_emit(tern__rewrite *w, tern__opcode op, uint32_t n_in,
     tern__call call = {.op = row, .n_in = (int)n_in, .n_out = n_out, .in = types, .attrs = attrs, .out = out};
     TERN_TRY(tern__op_infer(&call, dtypes));
     for (uint32_t i = 0; i < n_in; i++)
-        TERN__FAIL_IF(dtypes[i] != types[i]->dtype, TERN_INTERNAL, "rewrite: %s needs a cast of operand %u", row->name, i);
-    return tern__graph_add(w->to, op, n_in, in, attrs, (uint32_t)n_out, out, first);
+        TERN__FAIL_IF(dtypes[i] != types[i]->dtype, TERN_INTERNAL, "rewrite: %s needs a cast of operand %u",
+                      row->name, i);
+    TERN_TRY(tern__graph_add(w->to, op, n_in, in, attrs, (uint32_t)n_out, out, first));
+    if (w->holds) {
+        TERN_TRY(make_held(w));
+        if (row->flags & TERN__VIEW)
+            w->held[*first] = w->held[in[0]] & TERN__HELD_WRITTEN;
+    }
+    return TERN_OK;
+}
+
+tern_status tern__rewrite_become(tern__rewrite *w, tern__id n, tern__opcode op, uint32_t n_in,
+                                 const tern__id *in, const tern__attr *attrs)
+{
+    const tern__gnode *node = &w->from->nodes[n];
+    tern__id value;
+    TERN_TRY(tern__rewrite_emit(w, op, n_in, in, attrs, &value));
+    TERN__FAIL_IF(!tern__type_equal(&w->to->values[value].type, &w->from->values[node->out].type),
+                  TERN_INTERNAL, "rewrite: %s in the place of %s has another type", tern__ops[op].name,
+                  tern__ops[node->op].name);
+    w->map[node->out] = value;
+    if (w->holds)
+        w->held[value] |= w->holds[node->out];
+    return keep_names(w, node, value);
 }
 
 tern_status tern__rewrite_emit_constant(tern__rewrite *w, const char *name, const tern__type *type,
@@ -107,7 +154,7 @@ tern_status tern__rewrite_emit_constant(tern__rewrite *w, const char *name, cons
     TERN_TRY(tern__graph_add_leaf(w->to, TERN__OP_constant, name, type, storage, layout, result));
     tern__leaf *leaf = &w->to->leaves[w->to->n_leaves - 1];
     leaf->source = leaf->alias = TERN__NO_ID;
-    return TERN_OK;
+    return w->holds ? make_held(w) : TERN_OK;
 }
 
 tern_status tern__rewrite_end(tern__rewrite *w)
@@ -120,6 +167,83 @@ tern_status tern__rewrite_end(tern__rewrite *w)
     *w->to = old;
     return TERN_OK;
 }
+
+/* ---- holds ---- */
+
+/* Marks buffers that are overwritten: the bases of targets, and leaves that share memory with one of them. */
+static tern_status find_written(tern__compilation *c, const tern_graph *g, uint8_t *holds)
+{
+    uint32_t most = 0;
+    for (uint32_t l = 0; l < g->n_leaves; l++)
+        if (g->leaves[l].alias != TERN__NO_ID && g->leaves[l].alias >= most)
+            most = g->leaves[l].alias + 1;
+    bool *written = tern__arena_alloc_zero(c->arena, (size_t)most + 1, sizeof *written);
+    if (!written)
+        return tern__out_of_memory(most);
+    for (uint32_t n = 0; n < g->n_nodes; n++) {
+        if (!(tern__ops[g->nodes[n].op].flags & TERN__WRITES))
+            continue;
+        tern__id base = g->nodes[n].in[0];
+        holds[base] |= TERN__HELD_TARGET;
+        while (tern__ops[g->nodes[g->values[base].node].op].flags & TERN__VIEW)
+            base = g->nodes[g->values[base].node].in[0];
+        holds[base] |= TERN__HELD_WRITTEN;
+        uint32_t leaf = g->nodes[g->values[base].node].leaf;
+        if (leaf != TERN__NO_ID && g->leaves[leaf].alias != TERN__NO_ID)
+            written[g->leaves[leaf].alias] = true;
+    }
+    for (uint32_t l = 0; l < g->n_leaves; l++)
+        if (g->leaves[l].alias != TERN__NO_ID && written[g->leaves[l].alias])
+            holds[g->nodes[g->leaves[l].node].out] |= TERN__HELD_WRITTEN;
+    for (uint32_t n = 0; n < g->n_nodes; n++)
+        if (tern__ops[g->nodes[n].op].flags & TERN__VIEW)
+            holds[g->nodes[n].out] |= holds[g->nodes[n].in[0]] & TERN__HELD_WRITTEN;
+    return TERN_OK;
+}
+
+tern_status tern__find_holds(tern__compilation *c, const tern_graph *g, uint8_t **out)
+{
+    uint8_t *holds = tern__arena_alloc_zero(c->arena, (size_t)g->n_values + 1, 1);
+    if (!holds)
+        return tern__out_of_memory(g->n_values);
+    for (uint32_t i = 0; i < g->n_outputs; i++) {
+        tern__id value = g->outputs[i].value;
+        while (!(holds[value] & TERN__HELD_OUTPUT)) {
+            const tern__gnode *node = &g->nodes[g->values[value].node];
+            holds[value] |= TERN__HELD_OUTPUT;
+            if (tern__ops[node->op].flags & TERN__VIEW)
+                value = node->in[0];
+        }
+    }
+    if (g->n_writes > 0)
+        TERN_TRY(find_written(c, g, holds));
+    *out = holds;
+    return TERN_OK;
+}
+
+tern_status tern__rewrite_begin_held(tern__compilation *c, tern__rewrite *w)
+{
+    uint8_t *holds;
+    TERN_TRY(tern__find_holds(c, c->graph, &holds));
+    TERN_TRY(tern__rewrite_begin(c, w));
+    w->holds = holds;
+    return TERN_OK;
+}
+
+bool tern__rewrite_may_share(tern__rewrite *w, tern__id old, tern__id new_value)
+{
+    if ((w->holds[old] | w->held[new_value]) & TERN__HELD_WRITTEN)
+        return false;
+    if (!(w->holds[old] & TERN__HELD_OUTPUT))
+        return true;
+    const tern__op *op = &tern__ops[w->to->nodes[w->to->values[new_value].node].op];
+    if ((w->held[new_value] & TERN__HELD_OUTPUT) || (op->flags & (TERN__VIEW | TERN__LEAF | TERN__WRITES)))
+        return false;
+    w->held[new_value] |= TERN__HELD_OUTPUT;
+    return true;
+}
+
+/* ---- facts ---- */
 
 tern_status tern__count_uses(tern__compilation *c, const tern_graph *g, uint32_t **out)
 {
@@ -143,18 +267,97 @@ const tern__leaf *tern__constant_of(const tern_graph *g, tern__id value)
     return &g->leaves[node->leaf];
 }
 
+/* Elements of a constant that are looked at before it is called uniform. */
+enum { LOOK_AT_MOST = 64 };
+
+static bool uniform_leaf(const tern__leaf *leaf, const tern__type *type, double *out)
+{
+    size_t unit = tern__dtype_unit_bytes(type->dtype);
+    int64_t count = tern__type_numel(type);
+    if (tern__dtype_is_packed(type->dtype) || count < 1 || count > LOOK_AT_MOST ||
+        (count > 1 && !tern__layout_is_contiguous(type, &leaf->layout)))
+        return false;
+    const char *data = (const char *)leaf->storage->host + leaf->layout.offset * (int64_t)unit;
+    for (int64_t i = 1; i < count; i++)
+        if (memcmp(data, data + (size_t)i * unit, unit) != 0)
+            return false;
+    tern__convert(type->dtype, data, 1, TERN_F64, out, 1, 1);
+    return true;
+}
+
 bool tern__is_uniform(const tern_graph *g, tern__id value, double *out)
 {
+    while (tern__ops[g->nodes[g->values[value].node].op].flags & TERN__VIEW)
+        value = g->nodes[g->values[value].node].in[0];
     const tern__gnode *node = &g->nodes[g->values[value].node];
     const tern__type *type = &g->values[value].type;
     if (node->op == TERN__OP_full) {
-        *out = node->attrs[2].f;
+        uint64_t element = 0; /* as the dtype holds it: 1.4 is 1 as an integer */
+        tern__convert(TERN_F64, &node->attrs[2].f, 1, type->dtype, &element, 1, 1);
+        tern__convert(type->dtype, &element, 1, TERN_F64, out, 1, 1);
         return true;
     }
     const tern__leaf *leaf = tern__constant_of(g, value);
-    if (!leaf || tern__type_numel(type) != 1 || tern__dtype_is_packed(type->dtype))
-        return false;
-    const char *data = (const char *)leaf->storage->host + leaf->layout.offset * (int64_t)tern__dtype_unit_bytes(type->dtype);
-    tern__convert(type->dtype, data, 1, TERN_F64, out, 1, 1);
-    return true;
+    return leaf && uniform_leaf(leaf, type, out);
+}
+
+bool tern__lies_dense(const tern_graph *g, tern__id value)
+{
+    const tern__gnode *node = &g->nodes[g->values[value].node];
+    while (node->op == TERN__OP_reshape) /* of what is dense, or a dense copy */
+        node = &g->nodes[g->values[value = node->in[0]].node];
+    if (node->leaf != TERN__NO_ID)
+        return tern__layout_is_contiguous(&g->values[value].type, &g->leaves[node->leaf].layout);
+    return !(tern__ops[node->op].flags & (TERN__VIEW | TERN__WRITES));
+}
+
+void tern__ops_present(const tern_graph *g, tern__op_set *out)
+{
+    *out = (tern__op_set){{0}};
+    for (uint32_t n = 0; n < g->n_nodes; n++)
+        out->bits[g->nodes[n].op / 64] |= (uint64_t)1 << (g->nodes[n].op % 64);
+}
+
+const char *tern__value_text(const tern_graph *g, tern__id value, char buffer[TERN__VALUE_TEXT])
+{
+    if (g->values[value].name)
+        snprintf(buffer, TERN__VALUE_TEXT, "%%%s", g->values[value].name);
+    else
+        snprintf(buffer, TERN__VALUE_TEXT, "%s %u", tern__ops[g->nodes[g->values[value].node].op].name,
+                 value);
+    return buffer;
+}
+
+/* ---- evaluating at compile time ---- */
+
+tern_status tern__evaluate(tern__compilation *c, const tern__call *call, const tern__leaf *const *leaves,
+                           tern__storage **storages)
+{
+    enum { MOST = 16 };
+    tern__buffer in[MOST], out[MOST];
+    tern__layout dense[MOST];
+    tern_pool *pool = c->graph->ctx ? tern__recorder_of(c->graph->ctx)->pool : NULL;
+    if (!c->target->evaluate || call->n_in > MOST || call->n_out > MOST)
+        return TERN_UNSUPPORTED;
+    for (int i = 0; i < call->n_in; i++) {
+        const tern__leaf *leaf = leaves[i];
+        int64_t offset = leaf->layout.offset * (int64_t)tern__dtype_unit_bytes(call->in[i]->dtype);
+        in[i] = (tern__buffer){(char *)leaf->storage->host + offset, call->in[i], leaf->layout.strides};
+    }
+    tern_status status = TERN_OK;
+    int made = 0;
+    for (; made < call->n_out && status == TERN_OK; made++) {
+        status = tern__storage_create(pool, tern__type_bytes(&call->out[made]), 0, &storages[made]);
+        if (status != TERN_OK)
+            break;
+        tern__layout_contiguous(&call->out[made], &dense[made]);
+        out[made] = (tern__buffer){storages[made]->host, &call->out[made], dense[made].strides};
+    }
+    if (status == TERN_OK)
+        status = c->target->evaluate(c->target, call, in, out);
+    if (status == TERN_OK)
+        return TERN_OK;
+    while (made > 0)
+        tern__storage_release(storages[--made]);
+    return status == TERN_OUT_OF_MEMORY ? status : TERN_UNSUPPORTED;
 }

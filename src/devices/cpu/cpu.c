@@ -68,6 +68,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     device->rows = tern__rowop_tables(device->isa_mask);
     device->target = (tern__target){.name = "cpu", .workers = options->threads, .choose = choose, .fuses = fuses,
                                     .data = device};
+    device->target.evaluate = tern__cpu_evaluate;
     *out = device;
     return TERN_OK;
 }

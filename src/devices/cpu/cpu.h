@@ -21,4 +21,8 @@ struct tern__device {
 
 tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, const tern__bindings *bindings);
 
+/* tern__target.evaluate of the CPU. */
+tern_status tern__cpu_evaluate(const tern__target *target, const tern__call *call, const tern__buffer *in,
+                               const tern__buffer *out);
+
 #endif
