@@ -105,30 +105,47 @@ INLINE void put(const tern__ternary_call *call, int i, int row, vec sums)
 
 /* ---- straight from the packed weights, one row of x ----------------------------------------------------- */
 
+/* Two vectors of a quad at a time, where a quad has more than one: what is prefetched must not wait for a second
+ * pass over the same quads. */
+enum { PARTS = WIDTH == 64 ? 1 : 2 };
+
+INLINE planes add_planes(planes sums, planes w, vec quad, int planes_count)
+{
+    sums.a = add_products(sums.a, w.a, quad);
+    sums.b = add_products(sums.b, w.b, quad);
+    sums.c = add_products(sums.c, w.c, quad);
+    sums.d = add_products(sums.d, w.d, quad);
+    if (planes_count == 5)
+        sums.e = add_products(sums.e, w.e, quad);
+    return sums;
+}
+
+INLINE void put_planes(const tern__ternary_call *call, int row, planes sums, int planes_count)
+{
+    put(call, 0, row, sums.a);
+    put(call, 0, row + TERN__TERNARY_BLOCK, sums.b);
+    put(call, 0, row + TERN__TERNARY_BLOCK * 2, sums.c);
+    put(call, 0, row + TERN__TERNARY_BLOCK * 3, sums.d);
+    if (planes_count == 5)
+        put(call, 0, row + TERN__TERNARY_BLOCK * 4, sums.e);
+}
+
 INLINE void direct(const tern__ternary_call *call, int planes_count, planes (*decode)(vec))
 {
-    for (int part = 0; part < PER_QUAD; part++) {
+    for (int part = 0; part < PER_QUAD; part += PARTS) {
         const uint8_t *at = call->weights + part * WIDTH;
-        planes sums = {0};
-        for (int64_t q = 0; q < call->quads; q++, at += TERN__TERNARY_QUAD_BYTES) {
-            if (part == 0)
-                _mm_prefetch((const char *)call->ahead + q * TERN__TERNARY_QUAD_BYTES, _MM_HINT_T0);
-            const planes w = decode(load(at));
+        const uint8_t *ahead = call->ahead + part * call->quads * WIDTH;
+        planes first = {0}, second = {0};
+        for (int64_t q = 0; q < call->quads; q++, at += TERN__TERNARY_QUAD_BYTES, ahead += PARTS * WIDTH) {
+            _mm_prefetch((const char *)ahead, _MM_HINT_T0);
             const vec quad = broadcast_quad(call->x + 4 * q);
-            sums.a = add_products(sums.a, w.a, quad);
-            sums.b = add_products(sums.b, w.b, quad);
-            sums.c = add_products(sums.c, w.c, quad);
-            sums.d = add_products(sums.d, w.d, quad);
-            if (planes_count == 5)
-                sums.e = add_products(sums.e, w.e, quad);
+            first = add_planes(first, decode(load(at)), quad, planes_count);
+            if (PARTS == 2)
+                second = add_planes(second, decode(load(at + WIDTH)), quad, planes_count);
         }
-        const int row = part * LANES;
-        put(call, 0, row, sums.a);
-        put(call, 0, row + TERN__TERNARY_BLOCK, sums.b);
-        put(call, 0, row + TERN__TERNARY_BLOCK * 2, sums.c);
-        put(call, 0, row + TERN__TERNARY_BLOCK * 3, sums.d);
-        if (planes_count == 5)
-            put(call, 0, row + TERN__TERNARY_BLOCK * 4, sums.e);
+        put_planes(call, part * LANES, first, planes_count);
+        if (PARTS == 2)
+            put_planes(call, (part + 1) * LANES, second, planes_count);
     }
 }
 
