@@ -14,6 +14,8 @@ core  | zlib1g-dev            | -        | compressed .npz files
 test  | pkg-config            | pkgconf  | tests that an installed copy is found
 test  | g++                   | -        | tests that the public headers are valid C++
 test  | python3-numpy         | numpy    | the oracle that operations are compared with
+test  | graphviz              | graphviz | reads the graphs that are drawn
+test  | locales               | -        | a locale with decimal commas, which files must not depend on
 check | gcc-aarch64-linux-gnu | -        | builds the tests for 64-bit ARM
 check | libc6-dev-arm64-cross | -        | C library for 64-bit ARM
 check | qemu-user             | -        | runs them here

@@ -154,6 +154,18 @@ list_tests()
     cat "$build/tests.list"
 }
 
+# Makes one locale with decimal commas inside the build directory, for tests of what must not depend on the locale.
+make_locale()
+{
+    local locales=$build/test-scratch/locale
+    if [ -f /usr/share/i18n/locales/de_DE ] && command -v localedef >/dev/null; then
+        mkdir -p "$locales"
+        [ -d "$locales/de_DE.UTF-8" ] ||
+            localedef --no-archive -c -i de_DE -f UTF-8 "$locales/de_DE.UTF-8" >/dev/null 2>&1
+        export LOCPATH=$locales
+    fi
+}
+
 main()
 {
     local only="" filter="" jobs=2
@@ -179,6 +191,7 @@ main()
         (only == ",," || index(only, "," $1 ",")) && (filter == "" || index($2, filter))' >"$logs/list"
 
     TERN_PYTHON=$("$source_dir/scripts/find-python.sh" 2>/dev/null || echo python3)
+    make_locale
     export TERN_PYTHON TERN_RUN_LOGS=$logs TERN_RUN_BUILD=$build
     tr '\n' '\0' <"$logs/list" | xargs -0 -n 1 -P "$jobs" "$0" --one
 
