@@ -1,0 +1,235 @@
+/* horizontal.c - matrix products that share an operand become one: the query, key and value projections of a layer, the
+ * gate and up projections of its feed-forward part. One step instead of three, and the shared operand is read once.
+ *
+ * The other operands must be constants with data that nobody else reads; they are joined now, and the results are views of
+ * the one product. Every output is the same chain of operations as before. Joining copies the weights, which only pays for
+ * a program that runs often: hence level high. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "graph/node.h"
+#include "passes/rewrite.h"
+
+tern_status tern__pass_horizontal(tern__compilation *c);
+
+enum { MOST = 8 }; /* products that become one */
+
+typedef struct group {
+    uint32_t n;
+    tern__id members[MOST]; /* nodes, in order */
+    struct group *next;     /* of the same shared operand */
+} group;
+
+typedef struct joiner {
+    tern__compilation *c;
+    tern__rewrite w;
+    const tern_graph *g;  /* as it was */
+    const uint32_t *uses; /* (n_values) */
+    const uint8_t *holds; /* (n_values) */
+    group **of_value;     /* (n_values) groups that read this value; the latest first */
+    group **of_node;      /* (n_nodes) the group that a node belongs to */
+} joiner;
+
+/* ---- which products ---- */
+
+static const tern__type *type_of(const tern_graph *g, tern__id value)
+{
+    return &g->values[value].type;
+}
+
+/* The axis of the weights along which results lie, and along which weights are joined. */
+static int column_axis(const tern__gnode *node)
+{
+    return node->op == TERN__OP_ternary_matmul || node->attrs[1].i ? 0 : 1;
+}
+
+static bool is_candidate(const joiner *j, const tern__gnode *node)
+{
+    if (node->op != TERN__OP_matmul && node->op != TERN__OP_ternary_matmul)
+        return false;
+    const tern__type *weight = type_of(j->g, node->in[1]);
+    const tern__leaf *leaf = tern__constant_of(j->g, node->in[1]);
+    return leaf && weight->rank == 2 && j->uses[node->in[1]] == 1 && tern__type_numel(weight) > 0 &&
+           !(j->holds[node->out] & (TERN__HELD_OUTPUT | TERN__HELD_WRITTEN)) &&
+           (!tern__dtype_is_packed(weight->dtype) || tern__layout_is_contiguous(weight, &leaf->layout));
+}
+
+/* Do two products of one operand differ in their weights alone? */
+static bool alike(const tern_graph *g, const tern__gnode *a, const tern__gnode *b)
+{
+    const tern__type *s = type_of(g, a->in[1]), *t = type_of(g, b->in[1]);
+    return a->op == b->op && s->dtype == t->dtype &&
+           tern__attrs_equal(&tern__ops[a->op], a->attrs, b->attrs) &&
+           s->shape[1 - column_axis(a)] == t->shape[1 - column_axis(b)];
+}
+
+/* Adds node n to a group of its operand that has room, or begins one. There are few kinds of products, so few groups are
+ * looked at: those that are full are behind the one that was begun last. */
+static tern_status add_to_group(joiner *j, tern__id n)
+{
+    const tern__gnode *node = &j->g->nodes[n];
+    group **first = &j->of_value[node->in[0]];
+    int looked_at = 0;
+    for (group *at = *first; at && looked_at < 16; at = at->next, looked_at++)
+        if (at->n < MOST && alike(j->g, &j->g->nodes[at->members[0]], node)) {
+            at->members[at->n++] = n;
+            j->of_node[n] = at;
+            return TERN_OK;
+        }
+    group *made = tern__arena_alloc_zero(j->c->arena, 1, sizeof *made);
+    if (!made)
+        return tern__out_of_memory(sizeof *made);
+    made->members[made->n++] = n;
+    made->next = *first;
+    *first = made;
+    j->of_node[n] = made;
+    return TERN_OK;
+}
+
+/* *any: some group has more than one member. */
+static tern_status find_groups(joiner *j, bool *any)
+{
+    const tern_graph *g = j->g;
+    uint32_t *uses;
+    uint8_t *holds;
+    TERN_TRY(tern__count_uses(j->c, g, &uses));
+    TERN_TRY(tern__find_holds(j->c, g, &holds));
+    j->uses = uses;
+    j->holds = holds;
+    j->of_value = tern__arena_alloc_zero(j->c->arena, g->n_values, sizeof *j->of_value);
+    j->of_node = tern__arena_alloc_zero(j->c->arena, g->n_nodes, sizeof *j->of_node);
+    if (!j->of_value || !j->of_node)
+        return tern__out_of_memory(g->n_values * sizeof *j->of_value);
+    for (tern__id n = 0; n < g->n_nodes; n++) {
+        if (!is_candidate(j, &g->nodes[n]))
+            continue;
+        TERN_TRY(add_to_group(j, n));
+        *any = *any || j->of_node[n]->n > 1;
+    }
+    return TERN_OK;
+}
+
+/* ---- joining ---- */
+
+/* Packed rows are whole bytes: joined along axis 0 they follow each other. */
+static tern_status join_packed(joiner *j, const group *at, const tern__type *type, tern__storage **out)
+{
+    tern_pool *pool = j->g->ctx ? tern__recorder_of(j->g->ctx)->pool : NULL;
+    TERN_TRY(tern__storage_create(pool, tern__type_bytes(type), 0, out));
+    char *to = (*out)->host;
+    for (uint32_t i = 0; i < at->n; i++) {
+        tern__id weight = j->g->nodes[at->members[i]].in[1];
+        const tern__leaf *leaf = tern__constant_of(j->g, weight);
+        size_t bytes = tern__type_bytes(type_of(j->g, weight));
+        memcpy(to, (const char *)leaf->storage->host + leaf->layout.offset, bytes); /* a unit is a byte */
+        to += bytes;
+    }
+    return TERN_OK;
+}
+
+static tern_status join_weights(joiner *j, const group *at, tern__type *type, tern__storage **out)
+{
+    const tern__gnode *first = &j->g->nodes[at->members[0]];
+    const tern__type *types[MOST];
+    const tern__leaf *leaves[MOST];
+    int axis = column_axis(first);
+    int64_t shape[2];
+    memcpy(shape, type_of(j->g, first->in[1])->shape, sizeof shape);
+    shape[axis] = 0;
+    for (uint32_t i = 0; i < at->n; i++) {
+        tern__id weight = j->g->nodes[at->members[i]].in[1];
+        types[i] = type_of(j->g, weight);
+        leaves[i] = tern__constant_of(j->g, weight);
+        if (!tern__i64_add(shape[axis], types[i]->shape[axis], &shape[axis]))
+            return TERN_UNSUPPORTED;
+    }
+    TERN_TRY(tern__type_make("horizontal", types[0]->dtype, 2, shape, type));
+    if (tern__dtype_is_packed(type->dtype))
+        return join_packed(j, at, type, out);
+    tern__attr attr = {.i = axis};
+    tern__call call = {.op = &tern__ops[TERN__OP_concat],
+                       .n_in = (int)at->n,
+                       .n_out = 1,
+                       .in = types,
+                       .attrs = &attr,
+                       .out = type};
+    return tern__evaluate(j->c, &call, leaves, out);
+}
+
+/* Member i is columns [first, first + count) of the product. */
+static tern_status emit_part(joiner *j, tern__id member, tern__id product, int64_t first, int64_t count)
+{
+    const tern__type *type = &j->w.to->values[product].type;
+    int64_t start[TERN__MAX_RANK] = {0}, stop[TERN__MAX_RANK], step[TERN__MAX_RANK];
+    uint32_t rank = (uint32_t)type->rank;
+    memcpy(stop, type->shape, sizeof stop);
+    for (int i = 0; i < TERN__MAX_RANK; i++)
+        step[i] = 1;
+    start[rank - 1] = first;
+    stop[rank - 1] = first + count;
+    tern__attr attrs[3] = {
+        {.ints = start, .count = rank}, {.ints = stop, .count = rank}, {.ints = step, .count = rank}};
+    return tern__rewrite_become(&j->w, member, TERN__OP_slice, 1, &product, attrs);
+}
+
+/* The one product in the place of its first member, and the parts of all of them. */
+static tern_status emit_group(joiner *j, const group *at, const tern__type *type, tern__storage *storage)
+{
+    const tern__gnode *first = &j->g->nodes[at->members[0]];
+    tern__id in[2] = {j->w.map[first->in[0]]}, product;
+    char text[TERN__TYPE_TEXT];
+    TERN_TRY(tern__rewrite_emit_constant(&j->w, NULL, type, storage, NULL, &in[1]));
+    TERN_TRY(tern__rewrite_emit(&j->w, first->op, 2, in, first->attrs, &product));
+    int64_t column = 0;
+    for (uint32_t i = 0; i < at->n; i++) {
+        int64_t columns = type_of(j->g, j->g->nodes[at->members[i]].in[1])->shape[column_axis(first)];
+        TERN_TRY(emit_part(j, at->members[i], product, column, columns));
+        column += columns;
+    }
+    j->c->changes++;
+    tern__note(j->c, "%u x %s of one operand became one with weights %s, %zu bytes joined now", at->n,
+               tern__ops[first->op].name, tern__type_text(type, text), tern__type_bytes(type));
+    return TERN_OK;
+}
+
+static tern_status join_node(joiner *j, tern__id n)
+{
+    group *at = j->of_node[n];
+    if (!at || at->n < 2)
+        return tern__rewrite_copy(&j->w, n);
+    if (at->members[0] != n)
+        return TERN_OK; /* a part of what its first member became */
+    tern__type type;
+    tern__storage *storage;
+    tern_status status = join_weights(j, at, &type, &storage);
+    if (status == TERN_UNSUPPORTED) {
+        at->n = 0; /* all stay as they are */
+        return tern__rewrite_copy(&j->w, n);
+    }
+    TERN_TRY(status);
+    status = emit_group(j, at, &type, storage);
+    tern__storage_release(storage);
+    return status;
+}
+
+tern_status tern__pass_horizontal(tern__compilation *c)
+{
+    tern__op_set present;
+    bool any = false;
+    tern__ops_present(c->graph, &present);
+    if (!tern__op_in(&present, TERN__OP_constant) ||
+        (!tern__op_in(&present, TERN__OP_matmul) && !tern__op_in(&present, TERN__OP_ternary_matmul)))
+        return TERN_OK;
+    joiner j = {.c = c, .g = c->graph};
+    TERN_TRY(find_groups(&j, &any));
+    if (!any)
+        return TERN_OK;
+    uint32_t removed;
+    TERN_TRY(tern__rewrite_begin(c, &j.w));
+    for (tern__id n = 0; n < j.g->n_nodes; n++)
+        TERN_TRY(join_node(&j, n));
+    TERN_TRY(tern__rewrite_end(&j.w));
+    return tern__remove_dead(c, false, &removed);
+}
