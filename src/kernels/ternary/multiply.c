@@ -76,7 +76,8 @@ static void each_group(const tile_job *job, void (*run)(const tern__ternary_call
         call.y = job->y + begin * job->y_stride;
         call.batch = (int)(end - begin);
         call.ahead_step = groups == 1 ? TERN__TERNARY_QUAD_BYTES : g < 2 ? TERN__TERNARY_QUAD_BYTES / 2 : 0;
-        call.ahead = g == 1 ? ahead + quads * TERN__TERNARY_QUAD_BYTES / 2 : ahead;
+        /* Later groups prefetch what is in the cache already, which costs least. */
+        call.ahead = g == 0 ? ahead : g == 1 ? ahead + quads * TERN__TERNARY_QUAD_BYTES / 2 : weights;
         call_kernel(job, run, &call);
     }
 }
