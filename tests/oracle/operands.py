@@ -235,8 +235,11 @@ class Operand:
             base = ctx.op("flip", ctx.op("flip", base))
         return base
 
+    def is_borrowed(self):
+        return self.how == "borrow" and not is_packed(self.dtype) and all(s >= 0 for s in self.view.strides)
+
     def make(self, ctx):
-        if self.how == "borrow" and not is_packed(self.dtype) and all(s >= 0 for s in self.view.strides):
+        if self.is_borrowed():
             return ctx.borrow(self.dtype, self.view)
         if self.how is None:
             return self.make_base(ctx) if self.leaf != "leaf" else ctx.from_val(self.val)
