@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "graph/region.h"
 #include "graph/text.h"
 
 /* clang-format off */
@@ -97,21 +98,25 @@ static void add_leaf(tern__strbuf *s, const tern_graph *g, const tern__label *la
     tern__type_add(s, &g->values[node->out].type);
 }
 
-static void add_call(tern__strbuf *s, const tern__gnode *node)
+static void add_op(tern__strbuf *s, const tern__op *op, const tern__attr *attrs)
 {
-    const tern__op *op = &tern__ops[node->op];
     tern__strbuf_add(s, op->name);
     for (int i = 0; i < op->n_attrs; i++) {
-        if (!tern__attr_is_set(&op->attrs[i], &node->attrs[i]))
+        if (!tern__attr_is_set(&op->attrs[i], &attrs[i]))
             continue;
         tern__strbuf value = TERN__STRBUF_EMPTY;
-        tern__attr_add(&value, op->attrs[i].kind, &node->attrs[i]);
+        tern__attr_add(&value, op->attrs[i].kind, &attrs[i]);
         tern__strbuf_addf(s, "\\n%s = ", op->attrs[i].name);
         if (value.text)
             add_text(s, value.text);
         s->failed = s->failed || value.failed;
         tern__strbuf_free(&value);
     }
+}
+
+static void add_call(tern__strbuf *s, const tern__gnode *node)
+{
+    add_op(s, &tern__ops[node->op], node->attrs);
     if (node->origin) {
         tern__strbuf_add(s, "\\n(");
         add_text(s, node->origin);
@@ -119,9 +124,54 @@ static void add_call(tern__strbuf *s, const tern__gnode *node)
     }
 }
 
+static const tern__region *body_of(const tern__gnode *node)
+{
+    return node->op == TERN__OP_fused ? node->attrs[0].region : NULL;
+}
+
+/* The ops of a fused node, in a box. */
+static void add_region(tern__strbuf *s, const tern__region *r, uint32_t id)
+{
+    char domain[TERN__TYPE_TEXT];
+    tern__strbuf_addf(
+        s,
+        "  subgraph cluster_%u {\n    label=\"fused over %s\"; fontname=\"Helvetica\"; fontsize=10;"
+        " style=\"rounded,filled\"; color=\"#0d9488\"; fillcolor=\"#f0fdfa\"\n",
+        id, tern__shape_text(r->domain.rank, r->domain.shape, domain));
+    for (int k = 0; k < r->n_ops; k++) {
+        tern__strbuf_addf(s, "    n%u_%d [label=\"", id, k);
+        add_op(s, &tern__ops[r->ops[k].op], r->ops[k].attrs);
+        tern__strbuf_add(s, "\"]\n");
+    }
+    tern__strbuf_add(s, "  }\n");
+}
+
+/* The op of a region that gives a value; -1: it comes from outside. */
+static int maker_in(const tern__region *r, uint16_t value)
+{
+    for (int k = 0; k < r->n_ops; k++)
+        if (value >= r->ops[k].out && value < r->ops[k].out + r->ops[k].n_out)
+            return k;
+    return -1;
+}
+
+/* Where a value comes from: "n3", or "n3_1" inside a box. */
+static void add_source(tern__strbuf *s, const tern_graph *g, tern__id value)
+{
+    const tern__value *v = &g->values[value];
+    const tern__region *r = body_of(&g->nodes[v->node]);
+    tern__strbuf_addf(s, "n%u", v->node);
+    if (r && v->result < r->n_out)
+        tern__strbuf_addf(s, "_%d", maker_in(r, r->out[v->result]));
+}
+
 static void add_node(tern__strbuf *s, const tern_graph *g, const tern__label *labels, uint32_t id)
 {
     const tern__gnode *node = &g->nodes[id];
+    if (body_of(node)) {
+        add_region(s, body_of(node), id);
+        return;
+    }
     tern__strbuf_addf(s, "  n%u [label=\"", id);
     if (node->leaf < g->n_leaves)
         add_leaf(s, g, labels, node);
@@ -142,7 +192,7 @@ static void add_edge_label(tern__strbuf *s, const tern_graph *g, tern__id value,
     const tern__gnode *from = &g->nodes[v->node];
     bool named = reader && reader->max_in != 1 && !(reader->flags & TERN__COMMUTATIVE);
     tern__strbuf_add(s, "label=\" ");
-    if (from->n_out > 1) {
+    if (from->n_out > 1 && !body_of(from)) {
         add_word(s, tern__ops[from->op].results, v->result, tern__ops[from->op].n_out < 0);
         tern__strbuf_add(s, named ? " \xe2\x86\x92 " : " "); /* an arrow */
     }
@@ -154,11 +204,35 @@ static void add_edge_label(tern__strbuf *s, const tern_graph *g, tern__id value,
     tern__strbuf_add(s, "\"");
 }
 
+/* Edges into and inside a box. */
+static void add_region_edges(tern__strbuf *s, const tern_graph *g, const tern__gnode *node, uint32_t id)
+{
+    const tern__region *r = body_of(node);
+    for (int k = 0; k < r->n_ops; k++)
+        for (int i = 0; i < r->ops[k].n_in; i++) {
+            uint16_t value = r->ops[k].in[i];
+            tern__strbuf_add(s, "  ");
+            if (value < node->n_in)
+                add_source(s, g, node->in[value]);
+            else
+                tern__strbuf_addf(s, "n%u_%d", id, maker_in(r, value));
+            tern__strbuf_addf(s, " -> n%u_%d [label=\" ", id, k);
+            tern__type_add(s, &r->types[value]);
+            tern__strbuf_add(s, "\"]\n");
+        }
+}
+
 static void add_edges(tern__strbuf *s, const tern_graph *g, uint32_t id)
 {
     const tern__gnode *node = &g->nodes[id];
+    if (body_of(node)) {
+        add_region_edges(s, g, node, id);
+        return;
+    }
     for (uint32_t i = 0; i < node->n_in; i++) {
-        tern__strbuf_addf(s, "  n%u -> n%u [", g->values[node->in[i]].node, id);
+        tern__strbuf_add(s, "  ");
+        add_source(s, g, node->in[i]);
+        tern__strbuf_addf(s, " -> n%u [", id);
         add_edge_label(s, g, node->in[i], &tern__ops[node->op], i);
         tern__strbuf_add(s, "]\n");
     }
@@ -171,7 +245,9 @@ static void add_outputs(tern__strbuf *s, const tern_graph *g)
         add_text(s, g->outputs[i].name);
         tern__strbuf_add(s, "\\noutput ");
         tern__type_add(s, &g->values[g->outputs[i].value].type);
-        tern__strbuf_addf(s, "\", %s]\n  n%u -> o%u [", OUTPUT, g->values[g->outputs[i].value].node, i);
+        tern__strbuf_addf(s, "\", %s]\n  ", OUTPUT);
+        add_source(s, g, g->outputs[i].value);
+        tern__strbuf_addf(s, " -> o%u [", i);
         add_edge_label(s, g, g->outputs[i].value, NULL, 0);
         tern__strbuf_add(s, "]\n");
     }

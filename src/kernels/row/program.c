@@ -41,6 +41,11 @@ typedef struct frame {
     int64_t inner; /* elements along the innermost axis */
     bool by_tile;  /* tiles in row-major order, whatever rows they belong to */
     char *slots, *longs, *singles;
+    int n_ahead; /* operands that are fetched ahead */
+    uint8_t ahead[TERN__ROW_MAX_OPERANDS];
+    const char *ahead_at[TERN__ROW_MAX_OPERANDS];
+    int64_t ahead_bytes, ahead_done,
+        ahead_step; /* of the next tile of each; so far; after each instruction */
     double registers[TERN__ROW_MAX_REGISTERS];
     tern__rowop_state states[TERN__ROW_MAX_REGISTERS];
     tern__rowop_map maps[TERN__ROW_MAX_INSTRS];
@@ -172,6 +177,63 @@ static void resolve(frame *f)
         /* What an instruction does not read is said to be `a`; forms it has not are those of fewer operands. */
         f->maps[k] = maps[form] ? maps[form] : maps[form & 3] ? maps[form & 3] : maps[form & 1];
     }
+}
+
+/* ---- fetching ahead ----
+ *
+ * Only a tile's first instructions touch memory; the others find everything in L1. So that memory is not idle meanwhile, and
+ * since the processor's own prefetching stops where a page ends, they ask for the next tile, each for a part of it. */
+
+enum {
+    AHEAD_LEAST = 1 << 16,
+    AHEAD_MOST = 16 << 10
+}; /* elements of a domain that is worth it; bytes of an operand */
+
+static void plan_ahead(frame *f)
+{
+    const tern__row_program *p = f->p;
+    int walking = 0;
+    f->n_ahead = 0;
+    f->ahead_done = f->ahead_bytes = 0;
+    if (tern__type_numel(&p->domain) < AHEAD_LEAST)
+        return;
+    for (int v = 0; v < p->n_values; v++) {
+        int k = p->values[v].operand;
+        if (k >= 0 && p->values[v].extent == TERN__ROW_FULL &&
+            (f->by_tile ? f->operands[k].flat : f->operands[k].dense))
+            f->ahead[f->n_ahead++] = (uint8_t)k;
+    }
+    for (int k = 0; k < p->n_instrs; k++)
+        walking += !p->instrs[k].once &&
+                   (p->instrs[k].kind == TERN__ROW_MAP || p->instrs[k].kind == TERN__ROW_REDUCE);
+    f->ahead_step = walking ? walking : 1; /* a count until bytes are known */
+}
+
+/* The next tile has n elements, `skip` bytes of an element's size behind the current row or run. */
+static void look_ahead(frame *f, int64_t n, int64_t first, bool next_row)
+{
+    for (int k = 0; k < f->n_ahead; k++) {
+        const operand *o = &f->operands[f->ahead[k]];
+        int64_t row = next_row && f->rank > 0 ? o->strides[f->rank - 1] : 0;
+        f->ahead_at[k] = (f->by_tile ? o->base : o->at) + row + first * o->bytes;
+    }
+    f->ahead_bytes = n * 4 < AHEAD_MOST ? n * 4 : AHEAD_MOST;
+    f->ahead_done = 0;
+}
+
+static void fetch_ahead(frame *f)
+{
+    if (f->ahead_done >= f->ahead_bytes)
+        return;
+    int64_t step = (f->ahead_bytes / f->ahead_step + 127) / 64 * 64, end = f->ahead_done + step;
+    end = end < f->ahead_bytes ? end : f->ahead_bytes;
+    for (int k = 0; k < f->n_ahead; k++) {
+        int64_t bytes = f->operands[f->ahead[k]].bytes;
+        for (int64_t at = f->ahead_done; at < end; at += 64)
+            if (bytes == 4 || (at * bytes & 255) == 0)
+                __builtin_prefetch(f->ahead_at[k] + at * bytes / 4);
+    }
+    f->ahead_done = end;
 }
 
 /* ---- moving elements ---- */
@@ -377,9 +439,11 @@ static void step_instr(frame *f, int k, int64_t t, int64_t n)
     case TERN__ROW_MAP:
         place_result(f, i->dst, t);
         f->maps[k](f->at[i->dst], f->at[i->a], f->at[i->b], f->at[i->c], i->imm, f->one[i->dst] ? 1 : n);
+        fetch_ahead(f);
         break;
     case TERN__ROW_REDUCE:
         f->p->table->reduce[i->op](&f->states[i->dst], (const float *)(const void *)f->at[i->a], n);
+        fetch_ahead(f);
         break;
     case TERN__ROW_COMPUTE:
         f->registers[i->dst] =
@@ -469,6 +533,8 @@ static void run_rows(frame *f, int64_t begin, int64_t end)
     const tern__row_program *p = f->p;
     seek(f, begin);
     for (int64_t row = begin; row < end; row++) {
+        if (f->n_ahead && f->inner <= p->tile)
+            look_ahead(f, f->inner, 0, true);
         for (int phase = 0, first = 0; phase < p->n_phases; phase++) {
             run_phase(f, phase, first, p->phase_end[phase]);
             first = p->phase_end[phase];
@@ -489,6 +555,8 @@ static void run_elements(frame *f, int64_t begin, int64_t end)
         int64_t n = end - first < p->tile ? end - first : p->tile;
         if (!f->by_tile && f->inner - t < n)
             n = f->inner - t;
+        if (f->n_ahead && (f->by_tile || t + n < f->inner))
+            look_ahead(f, n, t + n, false);
         for (int k = 0; k < p->n_instrs; k++)
             if (!started || !p->instrs[k].once)
                 step_instr(f, k, t, n);
@@ -514,6 +582,7 @@ tern_status tern__row_run(tern__kernel_args *args, int64_t begin, int64_t end)
     f->slots = (char *)f + tern__row_frame_bytes(p);
     f->longs = f->slots + (int64_t)p->n_slots * p->tile * 4;
     resolve(f);
+    plan_ahead(f);
     if (p->reduces) {
         run_rows(f, begin, end);
     } else {
