@@ -4,8 +4,8 @@ import numpy as np
 import bounds
 from registry import oracle
 from tern import Dtype
-from values import (FLOATS, INTS, LONG, PACKED, UNPACKED, Val, cast, exactly, from_working, is_float, near, wide,
-                    working)
+from values import (FLOATS, INTS, LONG, PACKED, UNPACKED, Val, cast, exactly, from_working, is_float, is_int, near,
+                    wide, working)
 
 PI = LONG("3.14159265358979323846264338327950288")
 
@@ -214,7 +214,9 @@ def draw_binary(types):
         if g.chance(0.5):
             b = a
         shapes = g.broadcast_shapes(2)
-        operands = [g.operand(a, shapes[0]), g.operand(b, shapes[1])]
+        # extremes meet each other now and then
+        style = "extreme" if is_int(a) and is_int(b) and g.chance(0.3) else None
+        operands = [g.operand(a, shapes[0], style), g.operand(b, shapes[1], style)]
         if g.chance(0.05) and shapes[0] == shapes[1] and a == b:
             operands[1] = operands[0]
         return operands, {}
@@ -294,6 +296,10 @@ def draw_scaled(types):
         shape = g.shape()
         own = shape if g.chance(0.4) else shape[g.int(0, len(shape)):]
         own = tuple(1 if g.chance(0.3) else s for s in own)
+        if g.chance(0.3):   # products that are halves
+            dtype = g.pick(types)
+            scale = Val("f32", g.rng.choice(np.array([0.5, 1, 2, -0.5], np.float32), own))
+            return [g.operand(dtype, shape, "halves" if is_float(dtype) else None), g.given(scale)], {}
         return [g.operand(g.pick(types), shape), g.operand(g.pick(UNPACKED + ["f32"] * 6), own)], {}
     return draw
 

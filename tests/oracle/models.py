@@ -72,6 +72,11 @@ oracle("ternary_matmul", draw_ternary_matmul, judge_ternary_matmul, cases=130)
 def draw_quantise(g, op):
     shape = g.shape(low=1 if op == "quantise_rows" else 0, most=200)
     dtype = g.pick(UNPACKED + ["f32"] * 6)
+    if g.chance(0.25) and int(np.prod(shape)):      # the scale is 1, and halves are among the numbers
+        x = g.numbers("f32", shape, "halves").a
+        x = np.where(np.abs(x) > 127, 1, x).astype(np.float32)
+        x.reshape(-1, shape[-1] if shape else 1)[:, 0] = g.pick([127, -127])
+        return [g.given(Val("f32", x))], {}
     return [g.operand(dtype, shape, style=g.pick([None, "unit", "unit"]) if is_float(dtype) else None)], {}
 
 
@@ -87,7 +92,10 @@ def draw_ternary_quantise(g, op):
     dtype = g.pick(UNPACKED + ["f32"] * 6)
     operands = [g.operand(dtype, g.shape(most=400), style=g.pick(["unit", "unit", "mixed", "whole", "tiny"])
                           if is_float(dtype) else None)]
-    if g.chance(0.4):
+    if g.chance(0.2):       # quotients that are halves
+        operands = [g.operand("f32", g.shape(most=400), style="halves"),
+                    g.given(Val("f32", np.asarray(g.pick([1, 2, -1, 0.5]), np.float32)))]
+    elif g.chance(0.4):
         own = g.pick(UNPACKED + ["f32"] * 4)
         operands.append(g.operand(own, (), style=g.pick(["unit", "unit", "special"]) if is_float(own) else "small"))
     return operands, {"dtype": Dtype(g.pick(PACKED))}

@@ -81,7 +81,7 @@ class Gen:
 
     def numbers(self, dtype, shape, style=None):
         """Values of a type. Styles of floats: unit (normal, around 1), mixed (with special values), special, wide (all
-        exponents), whole, tiny, near one, nonfinite; of integers: small, full, extreme."""
+        exponents), whole, halves, tiny, near one, nonfinite; of integers: small, full, extreme."""
         rng = self.rng
         if is_packed(dtype):
             return Val(dtype, rng.integers(-1, 2, shape).astype(np.int8))
@@ -98,6 +98,8 @@ class Gen:
             x = np.rint(x * 3)
         elif style == "tiny":
             x = x * np.ldexp(1.0, FORMATS[dtype][1])
+        elif style == "halves":
+            x = np.rint(x * 6) / 2
         elif style == "near one":
             x = 1 + x / 8
         elif style == "nonfinite":
@@ -116,7 +118,8 @@ class Gen:
         elif style == "full":
             x = self.rng.integers(info.min, info.max, shape, endpoint=True, dtype=STORED[dtype])
         else:
-            edges = np.array([info.min, info.min + 1, info.max, info.max - 1, 0, 1, info.max // 2], STORED[dtype])
+            edges = [info.min, info.min + 1, info.max, info.max - 1, 0, 1, info.max // 2] + ([-1] if info.min < 0 else [])
+            edges = np.array(edges, STORED[dtype])
             x = edges[self.rng.integers(0, len(edges), shape)]
         return Val(dtype, np.asarray(x).astype(STORED[dtype]))
 

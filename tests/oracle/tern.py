@@ -40,6 +40,12 @@ class CtxStats(ctypes.Structure):
                                                      "cache_entries")]
 
 
+class DeviceInfo(ctypes.Structure):
+    _fields_ = [(name, STR) for name in ("name", "backend", "model", "isa", "isa_available")] + \
+               [("cores_online", I), ("cores_usable", I), ("cores_reason", STR), ("memory_bytes", I64),
+                ("l1d_bytes", I64), ("l2_bytes", I64), ("l3_bytes", I64), ("unavailable", STR)]
+
+
 class OpInfo(ctypes.Structure):
     _fields_ = [(name, STR) for name in ("name", "signature", "description", "shape_rule", "dtype_rule",
                                          "cost_rule", "kernel")] + \
@@ -56,6 +62,7 @@ FUNCTIONS = {
     "tern_last_error": (STR, []),
     "tern_status_name": (STR, [I]),
     "tern_catalog_op": (I, [I, P]),
+    "tern_catalog_device": (I, [I, P]),
     "tern_dtype_promote": (I, [I, I, P]),
     "tern_ctx_options_default": (CtxOptions, []),
     "tern_ctx_create": (I, [P, P]),
@@ -198,6 +205,13 @@ def catalog():
         found.append(info)
 
 
+def isa_levels():
+    """The instruction sets of this machine, lowest first."""
+    info = DeviceInfo()
+    check(lib.tern_catalog_device(0, ctypes.byref(info)))
+    return info.isa_available.decode().split()
+
+
 class Tensor:
     __slots__ = ("ctx", "handle", "keep")
 
@@ -270,9 +284,10 @@ class Tensor:
 
 
 class Ctx:
-    def __init__(self, threads=1):
+    def __init__(self, threads=1, cpu=None):
         options = lib.tern_ctx_options_default()
         options.threads = threads
+        options.cpu = cpu.encode() if cpu else None
         out = P()
         check(lib.tern_ctx_create(ctypes.byref(options), ctypes.byref(out)))
         self.handle = out.value

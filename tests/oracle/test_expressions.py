@@ -27,10 +27,14 @@ from tern import Dtype, Error, lib
 from values import FLOATS, STORED, UNPACKED, Val, bits, cast, from_working, is_float, is_packed, promote, working
 
 contexts = {}
+pairs = []
 
 
 def setup():
     contexts.update({n: tern.Ctx(n) for n in (1, 2, 4)})
+    # pairs of one and more threads, at every instruction set
+    pairs.append((contexts[1], [contexts[1], contexts[2], contexts[4]]))
+    pairs.extend((tern.Ctx(1, isa), [tern.Ctx(2, isa)]) for isa in tern.isa_levels()[:-1])
 
 
 def differ(a, b):
@@ -155,7 +159,8 @@ class Recording:
 def case_chain(g):
     recording = Recording(g)
     steps = g.pick([3, 6, 12, 25])
-    one, other = contexts[1], contexts[g.pick([1, 2, 4])]
+    one, others = pairs[0] if g.chance(0.6) else g.pick(pairs)
+    other = g.pick(others)
     problems = []
     with one.scope(), other.scope():
         stepwise = recording.extend(g, one, steps)

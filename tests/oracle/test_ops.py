@@ -20,11 +20,12 @@ from values import bits, cast, compare, is_float, working
 INFO = {info.name.decode(): info for info in tern.catalog()}
 THROUGH_TEXT = 0.2      # share of cases that run as a program too
 WRITES = ("overwrite", "write_slice", "write_rows")
-contexts = {}
+contexts = []
 
 
 def setup():
-    contexts.update({1: tern.Ctx(1), 2: tern.Ctx(2)})
+    """One and two threads, and every instruction set that this machine has."""
+    contexts.extend([tern.Ctx(1), tern.Ctx(2), tern.Ctx(2)] + [tern.Ctx(1, isa) for isa in tern.isa_levels()])
 
 
 def n_results(op, attributes):
@@ -97,7 +98,7 @@ def run_case(g, op):
     else:
         to, types = apply_rule(info.dtype_rule.decode(), [o.dtype for o in operands], attributes)
     expects = oracle.judge(op, [cast(o.val, t) for o, t in zip(operands, to)], attributes, types)
-    as_text, ctx = g.chance(THROUGH_TEXT), contexts[g.pick([1, 2, 2])]
+    as_text, ctx = g.chance(THROUGH_TEXT), g.pick(contexts)
     problems = []
     with ctx.scope():
         if info.min_inputs == 0 and operands:
