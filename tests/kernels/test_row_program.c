@@ -1,0 +1,215 @@
+/* test_row_program.c - row programs made by hand: against plain loops, cut at every place, over strides, with tiles, phases
+ * and results of every extent. What ops are made of is tested through them (tests/passes/test_fuse.c, tests/oracle). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "harness.h"
+#include "kernels/row/program.h"
+
+enum { MOST = 1 << 15 };
+static float x_data[MOST], y_data[MOST], w_data[MOST], out_data[MOST], again[MOST];
+static tern__row_builder b;
+
+static const tern__rowop_table *table(void)
+{
+    return tern__rowop_tables(tern__cpu()->isa_mask);
+}
+
+static tern__type shape(int rank, int64_t a, int64_t n)
+{
+    return rank == 1 ? (tern__type){.dtype = TERN_F32, .rank = 1, .shape = {n}}
+                     : (tern__type){.dtype = TERN_F32, .rank = 2, .shape = {a, n}};
+}
+
+static void fill(void)
+{
+    for (int i = 0; i < MOST; i++) {
+        x_data[i] = (float)((i * 37 + 11) % 101) / 7 - 6;
+        y_data[i] = (float)((i * 53 + 5) % 89) / 9 - 4;
+        w_data[i] = (float)(i % 13) / 4;
+    }
+}
+
+static bool run(const tern__row_program *p, tern__kernel_args *args, int64_t begin, int64_t end)
+{
+    void *scratch = tern__alloc_aligned(p->scratch_bytes, TERN__ALIGN);
+    args->program = p;
+    args->scratch = scratch;
+    bool ok = scratch && tern__row_run(args, begin, end) == TERN_OK;
+    tern__free(scratch);
+    return ok;
+}
+
+/* y = relu(x + w) * x, w one per column; x may be strided. */
+static void check_elements(int64_t rows, int64_t n, int64_t step, int64_t cut)
+{
+    tern__arena arena;
+    tern__arena_init(&arena, 0);
+    tern__row_program *p;
+    tern__type full = shape(2, rows, n), column = shape(1, 0, n);
+    tern__row_begin(&b, &full, 2, 1);
+    tern__row_id x = tern__row_load(&b, 0, tern__row_extent_of(&full, &full), false);
+    tern__row_id w = tern__row_load(&b, 1, tern__row_extent_of(&full, &column), false);
+    tern__row_id t = tern__row_map(&b, TERN__ROWOP_relu, tern__row_map(&b, TERN__ROWOP_add, x, w, x), x, x);
+    tern__row_store(&b, tern__row_map(&b, TERN__ROWOP_mul, t, x, x), 0, false);
+    CHECK_OK(tern__row_finish(&b, table(), false, &arena, &p));
+    CHECK(!p->reduces || rows * n == 1);
+    CHECK_EQ(p->work, (rows * n + TERN__ROW_CHUNK - 1) / TERN__ROW_CHUNK);
+    tern__buffer in[2] = {{x_data, &full, (int64_t[]){n * step, step}}, {w_data, &column, (int64_t[]){1}}};
+    tern__buffer out = {out_data, &full, (int64_t[]){n, 1}};
+    tern__kernel_args args = {.n_in = 2, .n_out = 1, .in = in, .out = &out};
+    memset(out_data, 0xff, sizeof out_data);
+    cut = cut < p->work ? cut : p->work;
+    CHECK(run(p, &args, cut, p->work) && run(p, &args, 0, cut));
+    for (int64_t i = 0; i < rows * n; i++) {
+        float v = x_data[(i / n * n + i % n) * step], s = v + w_data[i % n];
+        float want = (s <= 0 ? 0 : s) * v;
+        if (memcmp(&want, &out_data[i], 4) != 0) {
+            harness_fail(__FILE__, __LINE__, "[%d,%d] step %d: element %d is %g, not %g", (int)rows, (int)n,
+                         (int)step, (int)i, (double)out_data[i], (double)want);
+            break;
+        }
+    }
+    CHECK(isnan(out_data[rows * n])); /* nothing behind it was touched */
+    tern__arena_free(&arena);
+}
+
+TEST(elements_in_runs_and_tiles)
+{
+    static const int64_t N[] = {1, 2, 15, 16, 100, 255, 256, 257, 1023, 1024, 1025, 5000};
+    fill();
+    for (size_t k = 0; k < sizeof N / sizeof *N; k++)
+        for (int64_t rows = 1; rows <= 3; rows++)
+            for (int64_t step = 1; step <= 2 && !harness_failed(); step++)
+                for (int64_t cut = 0; cut < 3; cut++)
+                    check_elements(rows, N[k], step, cut);
+    check_elements(2000, 7, 1, 2); /* short rows run together */
+    check_elements(7, 2000, 1, 1);
+}
+
+/* d = x - max(x); s = sum(d) without the last axis; both leave. Rows of several tiles keep d from phase to phase. */
+static void check_rows(int64_t rows, int64_t n, int64_t cut)
+{
+    tern__arena arena;
+    tern__arena_init(&arena, 0);
+    tern__row_program *p;
+    tern__type full = shape(2, rows, n), each = shape(1, 0, rows);
+    tern__row_begin(&b, &full, 1, 2);
+    tern__row_id x = tern__row_load(&b, 0, TERN__ROW_FULL, false);
+    tern__row_id max = tern__row_value_of(&b, tern__row_reduce(&b, TERN__ROWOP_max, x));
+    tern__row_id d = tern__row_map(&b, TERN__ROWOP_sub, x, max, x);
+    tern__row_id s = tern__row_value_of(&b, tern__row_reduce(&b, TERN__ROWOP_sum, d));
+    tern__row_store(&b, tern__row_map(&b, TERN__ROWOP_div, d, s, x), 0, false);
+    tern__row_store(&b, s, 1, true);
+    CHECK_OK(tern__row_finish(&b, table(), false, &arena, &p));
+    CHECK(p->reduces && p->n_phases == 3);
+    CHECK_EQ(p->work, rows);
+    tern__buffer in = {x_data, &full, (int64_t[]){n, 1}};
+    tern__buffer out[2] = {{out_data, &full, (int64_t[]){n, 1}}, {again, &each, (int64_t[]){1}}};
+    tern__kernel_args args = {.n_in = 1, .n_out = 2, .in = &in, .out = out};
+    CHECK(run(p, &args, cut, rows) && run(p, &args, 0, cut));
+    for (int64_t r = 0; r < rows; r++) {
+        double lanes[16] = {0};
+        float largest = -INFINITY;
+        for (int64_t i = 0; i < n; i++)
+            largest = fmaxf(largest, x_data[r * n + i]);
+        for (int64_t i = 0; i < n; i++)
+            lanes[i % 16] += (double)(x_data[r * n + i] - largest);
+        for (int half = 8; half > 0; half /= 2)
+            for (int j = 0; j < half; j++)
+                lanes[j] += lanes[j + half];
+        float sum = (float)lanes[0];
+        CHECK(memcmp(&sum, &again[r], 4) == 0);
+        for (int64_t i = 0; i < n; i++)
+            CHECK(out_data[r * n + i] == (x_data[r * n + i] - largest) / sum || isnan(out_data[r * n + i]));
+    }
+    tern__arena_free(&arena);
+}
+
+TEST(rows_with_two_reductions)
+{
+    static const int64_t N[] = {0, 1, 3, 16, 17, 1000, 4096, 9000};
+    fill();
+    for (size_t k = 0; k < sizeof N / sizeof *N && !harness_failed(); k++)
+        for (int64_t cut = 0; cut <= 3; cut++)
+            check_rows(3, N[k], cut);
+}
+
+/* Rows so long that a value cannot be kept whole are refused, those that only reduce are not. */
+TEST(rows_have_a_limit)
+{
+    tern__arena arena;
+    tern__arena_init(&arena, 0);
+    tern__row_program *p;
+    tern__type full = shape(2, 1, 2 * TERN__ROW_LONGEST);
+    tern__row_begin(&b, &full, 1, 1);
+    tern__row_id x = tern__row_load(&b, 0, TERN__ROW_FULL, false);
+    tern__row_id s = tern__row_value_of(&b, tern__row_reduce(&b, TERN__ROWOP_sum, x));
+    tern__row_store(&b, s, 0, false);
+    CHECK_OK(tern__row_finish(&b, table(), false, &arena, &p));
+    tern__row_begin(&b, &full, 1, 1);
+    x = tern__row_load(&b, 0, TERN__ROW_FULL, false);
+    s = tern__row_value_of(&b, tern__row_reduce(&b, TERN__ROWOP_sum, x));
+    tern__row_store(&b, tern__row_map(&b, TERN__ROWOP_sub, x, s, x), 0, false);
+    CHECK_EQ(tern__row_finish(&b, table(), false, &arena, &p), TERN_UNSUPPORTED);
+    tern__row_begin(&b, &full, 1, 1);
+    x = tern__row_load(&b, 0, TERN__ROW_FULL, false);
+    for (int i = 0; i < TERN__ROW_MAX_INSTRS + 5; i++)
+        x = tern__row_map(&b, TERN__ROWOP_neg, x, x, x);
+    tern__row_store(&b, x, 0, false);
+    CHECK_EQ(tern__row_finish(&b, table(), false, &arena, &p), TERN_UNSUPPORTED);
+    tern__arena_free(&arena);
+}
+
+/* Past the caches or through them: the same numbers. */
+TEST(streamed_results_are_the_same)
+{
+    fill();
+    tern__arena arena;
+    tern__arena_init(&arena, 0);
+    tern__type full = shape(1, 0, 10007);
+    _Alignas(64) static float to[10016];
+    for (int streams = 0; streams < 2; streams++) {
+        tern__row_program *p;
+        tern__row_begin(&b, &full, 2, 1);
+        tern__row_id x = tern__row_load(&b, 0, TERN__ROW_FULL, false),
+                     y = tern__row_load(&b, 1, TERN__ROW_FULL, false);
+        tern__row_store(&b, tern__row_map(&b, TERN__ROWOP_mul, x, y, x), 0, false);
+        CHECK_OK(tern__row_finish(&b, table(), streams, &arena, &p));
+        tern__buffer in[2] = {{x_data, &full, (int64_t[]){1}}, {y_data, &full, (int64_t[]){-1}}};
+        in[1].data = y_data + 10006;
+        tern__buffer out = {to, &full, (int64_t[]){1}};
+        tern__kernel_args args = {.n_in = 2, .n_out = 1, .in = in, .out = &out};
+        memset(to, 0xff, sizeof to);
+        CHECK(run(p, &args, 0, p->work));
+        for (int i = 0; i < 10007; i++)
+            CHECK(to[i] == x_data[i] * y_data[10006 - i]);
+        CHECK(isnan(to[10007]));
+    }
+    tern__arena_free(&arena);
+}
+
+/* Fusing must not change a bit, so an instruction may not care where in a run an element stands. */
+TEST(instructions_do_not_care_where_an_element_stands)
+{
+    static const tern__rowop OPS[] = {TERN__ROWOP_exp,       TERN__ROWOP_log,   TERN__ROWOP_tanh,
+                                      TERN__ROWOP_gelu,      TERN__ROWOP_silu,  TERN__ROWOP_sin,
+                                      TERN__ROWOP_erf,       TERN__ROWOP_rsqrt, TERN__ROWOP_sigmoid,
+                                      TERN__ROWOP_gelu_tanh, TERN__ROWOP_exp2,  TERN__ROWOP_quantise_i8,
+                                      TERN__ROWOP_round_f16};
+    const float imm[2] = {0};
+    fill();
+    for (size_t k = 0; k < sizeof OPS / sizeof *OPS; k++) {
+        tern__rowop_map f = table()->map[OPS[k]][0];
+        f(out_data, x_data, NULL, NULL, imm, 203);
+        for (int i = 0; i < 203; i++) {
+            float one;
+            f(&one, x_data + i, NULL, NULL, imm, 1);
+            CHECK(memcmp(&one, &out_data[i], 4) == 0);
+        }
+        f(again, x_data + 5, NULL, NULL, imm, 190);
+        CHECK(memcmp(again, out_data + 5, 190 * 4) == 0);
+    }
+}
