@@ -146,6 +146,34 @@ tern_status tern__graph_add_leaf(tern_graph *g, tern__opcode op, const char *nam
     return TERN_OK;
 }
 
+tern_status tern__graph_adopt(tern_graph *g, const tern_graph *from, tern__id n, const tern__id *in, tern__id *first_result)
+{
+    const tern__gnode *node = &from->nodes[n];
+    TERN_TRY(tern__graph_reserve(g, 1, node->n_out));
+    if (!room((void **)&g->leaves, &g->cap_leaves, (size_t)g->n_leaves + 1, sizeof *g->leaves))
+        return tern__out_of_memory(sizeof *g->leaves);
+    tern__id id = g->n_nodes++, out = g->n_values;
+    g->nodes[id] = *node;
+    g->nodes[id].in = in;
+    g->nodes[id].out = out;
+    for (uint32_t i = 0; i < node->n_out; i++) {
+        g->values[out + i] = from->values[node->out + i];
+        g->values[out + i].node = id;
+    }
+    g->n_values += node->n_out;
+    g->n_writes += (tern__ops[node->op].flags & TERN__WRITES) != 0;
+    if (node->leaf != TERN__NO_ID) {
+        tern__leaf *leaf = &g->leaves[g->n_leaves];
+        *leaf = from->leaves[node->leaf];
+        leaf->node = id;
+        if (leaf->storage)
+            tern__storage_retain(leaf->storage);
+        g->nodes[id].leaf = g->n_leaves++;
+    }
+    *first_result = out;
+    return TERN_OK;
+}
+
 tern_status tern__graph_add_output(tern_graph *g, tern__id value, const char *name)
 {
     if (!room((void **)&g->outputs, &g->cap_outputs, (size_t)g->n_outputs + 1, sizeof *g->outputs))

@@ -81,6 +81,10 @@ tern_status tern__graph_add(tern_graph *g, tern__opcode op, uint32_t n_in, const
 tern_status tern__graph_add_leaf(tern_graph *g, tern__opcode op, const char *name, const tern__type *type,
                                  tern__storage *storage, const tern__layout *layout, tern__id *result);
 
+/* Appends node `n` of `from`, whose arena `g` has taken over: attributes and names are shared, operands are `in` (in that
+ * arena too), and leaves take references of their own. */
+tern_status tern__graph_adopt(tern_graph *g, const tern_graph *from, tern__id n, const tern__id *in, tern__id *first_result);
+
 /* Declares a value an output; `name` NULL = its number. */
 tern_status tern__graph_add_output(tern_graph *g, tern__id value, const char *name);
 

@@ -165,8 +165,8 @@ tern_status tern__pass_cse(tern__compilation *c)
         }
         for (uint32_t i = 0; i < node->n_out; i++)
             tern__rewrite_replace(&w, node->out + i, w.map[m.same[node->out + i]]);
-        tern__note(c, "%s is %s again: %s of the same operands", tern__value_text(w.from, node->out, one),
-                   tern__value_text(w.from, m.same[node->out], other), tern__ops[node->op].name);
+        tern__note(c, "%s is %s again: %s of the same operands", tern__value_text(c, w.from, node->out, one),
+                   tern__value_text(c, w.from, m.same[node->out], other), tern__ops[node->op].name);
     }
     return tern__rewrite_end(&w);
 }

@@ -150,8 +150,9 @@ static void note(folder *f, tern__id n, const char *how)
     const tern__gnode *node = &f->w.from->nodes[n];
     char value[TERN__VALUE_TEXT], type[TERN__TYPE_TEXT];
     f->c->changes++;
-    tern__note(f->c, "%s, %s, is a constant now: %s", tern__value_text(f->w.from, node->out, value),
-               tern__type_text(&f->w.from->values[node->out].type, type), how);
+    if (f->c->log)
+        tern__note(f->c, "%s, %s, is a constant now: %s", tern__value_text(f->c, f->w.from, node->out, value),
+                   tern__type_text(&f->w.from->values[node->out].type, type), how);
 }
 
 /* A view that needs no copy: the same storage in another layout. */

@@ -14,32 +14,24 @@ tern_status tern__rewrite_begin(tern__compilation *c, tern__rewrite *w)
     *w = (tern__rewrite){.c = c, .from = c->graph, .to = c->spare};
     tern__graph_reset(w->to);
     w->to->ctx = w->from->ctx;
-    w->to->name = tern__arena_strndup(&w->to->arena, w->from->name, strlen(w->from->name));
+    w->to->name = w->from->name;
+    /* Most of a graph survives a pass: what it points at stays where it is and changes hands. */
+    tern__arena_free(&w->to->arena);
+    w->to->arena = c->graph->arena;
+    tern__arena_init(&c->graph->arena, 0);
     w->map = tern__arena_alloc(c->arena, w->from->n_values * sizeof *w->map);
-    if (!w->map || !w->to->name)
+    if (!w->map)
         return tern__out_of_memory(w->from->n_values * sizeof *w->map);
     memset(w->map, 0xff, w->from->n_values * sizeof *w->map);
     return tern__graph_reserve(w->to, w->from->n_nodes, w->from->n_values);
 }
 
-/* Names and origins are kept, so that people recognise what a pass left alone. */
-static tern_status keep_names(tern__rewrite *w, const tern__gnode *node, tern__id first)
+/* Names and origins are kept, so that people recognise what a pass left alone. They lie in the arena that both share. */
+static void keep_names(tern__rewrite *w, const tern__gnode *node, tern__id first)
 {
-    for (uint32_t i = 0; i < node->n_out; i++) {
-        const char *name = w->from->values[node->out + i].name;
-        if (!name)
-            continue;
-        w->to->values[first + i].name = tern__arena_strndup(&w->to->arena, name, strlen(name));
-        if (!w->to->values[first + i].name)
-            return tern__out_of_memory(strlen(name));
-    }
-    if (node->origin) {
-        tern__gnode *copy = &w->to->nodes[w->to->values[first].node];
-        copy->origin = tern__arena_strndup(&w->to->arena, node->origin, strlen(node->origin));
-        if (!copy->origin)
-            return tern__out_of_memory(strlen(node->origin));
-    }
-    return TERN_OK;
+    for (uint32_t i = 0; i < node->n_out; i++)
+        w->to->values[first + i].name = w->from->values[node->out + i].name;
+    w->to->nodes[w->to->values[first].node].origin = node->origin;
 }
 
 /* Room for the holds of all new values; those that were just added start without. */
@@ -58,45 +50,38 @@ static tern_status make_held(tern__rewrite *w)
     return TERN_OK;
 }
 
-static tern_status copy_op(tern__rewrite *w, const tern__gnode *node, tern__id *first)
+/* Operands of a copy: those of the original where nothing moved. */
+static tern_status map_operands(tern__rewrite *w, const tern__gnode *node, const tern__id **out)
 {
-    enum { SMALL = 8 };
-    tern__id small_in[SMALL];
-    tern__type small_types[SMALL];
-    tern__id *in = node->n_in <= SMALL ? small_in : tern__arena_alloc(w->c->arena, node->n_in * sizeof *in);
-    tern__type *types =
-        node->n_out <= SMALL ? small_types : tern__arena_alloc(w->c->arena, node->n_out * sizeof *types);
-    if (!in || !types)
-        return tern__out_of_memory(node->n_in * sizeof *in + node->n_out * sizeof *types);
+    uint32_t same = 0;
+    while (same < node->n_in && w->map[node->in[same]] == node->in[same])
+        same++;
+    *out = node->in;
+    if (same == node->n_in)
+        return TERN_OK;
+    tern__id *in = tern__arena_alloc(&w->to->arena, node->n_in * sizeof *in);
+    if (!in)
+        return tern__out_of_memory(node->n_in * sizeof *in);
     for (uint32_t i = 0; i < node->n_in; i++)
         in[i] = w->map[node->in[i]];
-    for (uint32_t i = 0; i < node->n_out; i++)
-        types[i] = w->from->values[node->out + i].type;
-    return tern__graph_add(w->to, node->op, node->n_in, in, node->attrs, node->n_out, types, first);
+    *out = in;
+    return TERN_OK;
 }
 
 tern_status tern__rewrite_copy(tern__rewrite *w, tern__id n)
 {
     const tern__gnode *node = &w->from->nodes[n];
+    const tern__id *in;
     tern__id first;
-    if (node->leaf != TERN__NO_ID) {
-        const tern__leaf *leaf = &w->from->leaves[node->leaf];
-        TERN_TRY(tern__graph_add_leaf(w->to, node->op, node->attrs[0].text, &w->from->values[node->out].type,
-                                      leaf->storage, &leaf->layout, &first));
-        tern__leaf *copy = &w->to->leaves[w->to->n_leaves - 1];
-        copy->source = leaf->source;
-        copy->alias = leaf->alias;
-        copy->bound = leaf->bound;
-    } else {
-        TERN_TRY(copy_op(w, node, &first));
-    }
+    TERN_TRY(map_operands(w, node, &in));
+    TERN_TRY(tern__graph_adopt(w->to, w->from, n, in, &first));
     for (uint32_t i = 0; i < node->n_out; i++)
         w->map[node->out + i] = first + i;
     if (w->holds) {
         TERN_TRY(make_held(w));
         memcpy(w->held + first, w->holds + node->out, node->n_out);
     }
-    return keep_names(w, node, first);
+    return TERN_OK;
 }
 
 void tern__rewrite_replace(tern__rewrite *w, tern__id old, tern__id new_value)
@@ -145,7 +130,8 @@ tern_status tern__rewrite_become(tern__rewrite *w, tern__id n, tern__opcode op, 
     w->map[node->out] = value;
     if (w->holds)
         w->held[value] |= w->holds[node->out];
-    return keep_names(w, node, value);
+    keep_names(w, node, value);
+    return TERN_OK;
 }
 
 tern_status tern__rewrite_emit_constant(tern__rewrite *w, const char *name, const tern__type *type,
@@ -318,8 +304,11 @@ void tern__ops_present(const tern_graph *g, tern__op_set *out)
         out->bits[g->nodes[n].op / 64] |= (uint64_t)1 << (g->nodes[n].op % 64);
 }
 
-const char *tern__value_text(const tern_graph *g, tern__id value, char buffer[TERN__VALUE_TEXT])
+const char *tern__value_text(const tern__compilation *c, const tern_graph *g, tern__id value,
+                             char buffer[TERN__VALUE_TEXT])
 {
+    if (!c->log)
+        return "";
     if (g->values[value].name)
         snprintf(buffer, TERN__VALUE_TEXT, "%%%s", g->values[value].name);
     else

@@ -25,6 +25,7 @@ typedef struct tern__rewrite {
     uint32_t cap_held;
 } tern__rewrite;
 
+/* The new graph takes over the old one's arena: until the end the old graph must not grow. */
 tern_status tern__rewrite_begin(tern__compilation *c, tern__rewrite *w);
 
 /* Copies node `n` with its operands mapped; its results are mapped to the copies. Leaves keep their storage. */
@@ -100,9 +101,10 @@ static inline bool tern__op_in(const tern__op_set *set, tern__opcode op)
     return set->bits[op / 64] >> (op % 64) & 1;
 }
 
-/* "%name" or "%12" for notes; the buffer is the caller's. */
+/* "%name" or "add 12" for notes; the buffer is the caller's. Nothing, if nobody listens. */
 enum { TERN__VALUE_TEXT = 48 };
-const char *tern__value_text(const tern_graph *g, tern__id value, char buffer[TERN__VALUE_TEXT]);
+const char *tern__value_text(const tern__compilation *c, const tern_graph *g, tern__id value,
+                             char buffer[TERN__VALUE_TEXT]);
 
 /* Runs a call on constants through the target's `evaluate` and gives the results in new storages (one reference each, of
  * the caller's). `leaves` (n_in) say where operands are. TERN_UNSUPPORTED if the target cannot or the kernel refuses the

@@ -189,7 +189,7 @@ static void note(simplifier *s, const rule *r, tern__id old)
 {
     char value[TERN__VALUE_TEXT];
     s->c->changes++;
-    tern__note(s->c, "%s at %s: %s", r->name, tern__value_text(s->w.from, old, value), r->text);
+    tern__note(s->c, "%s at %s: %s", r->name, tern__value_text(s->c, s->w.from, old, value), r->text);
 }
 
 /* May this change be made to old value `old`, given who holds it? */

@@ -158,7 +158,7 @@ static tern_status op_then_broadcast(specialiser *s, tern__id n, tern__id wide)
     TERN_TRY(tern__rewrite_emit(&s->w, node->op, 1, &small, node->attrs, &small));
     s->c->changes++;
     tern__note(s->c, "%s is computed before it is broadcast: fewer elements",
-               tern__value_text(s->w.from, node->out, value));
+               tern__value_text(s->c, s->w.from, node->out, value));
     return tern__rewrite_become(&s->w, n, TERN__OP_broadcast, 1, &small, &to);
 }
 
@@ -191,7 +191,7 @@ static tern_status split_by_views(specialiser *s, tern__id n, tern__id x)
     }
     s->c->changes++;
     tern__note(s->c, "%s and the other parts are views of what was split: no copies",
-               tern__value_text(s->w.from, node->out, value));
+               tern__value_text(s->c, s->w.from, node->out, value));
     return TERN_OK;
 }
 
@@ -204,8 +204,8 @@ static tern_status emit_special(specialiser *s, tern__id n, const special *as)
                                        : "broadcasts its operands itself";
     char value[TERN__VALUE_TEXT];
     s->c->changes++;
-    tern__note(s->c, "%s, %s, %s", tern__value_text(s->w.from, node->out, value), tern__ops[node->op].name,
-               why);
+    tern__note(s->c, "%s, %s, %s", tern__value_text(s->c, s->w.from, node->out, value),
+               tern__ops[node->op].name, why);
     const tern__attr *attrs = node->op == TERN__OP_matmul ? as->attrs : node->attrs;
     return tern__rewrite_become(&s->w, n, node->op, node->n_in, as->in, attrs);
 }

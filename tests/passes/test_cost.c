@@ -138,8 +138,8 @@ TEST(time_grows_with_the_nodes)
     CHECK_OK(tern_ctx_create(NULL, &ctx));
     CHECK_OK(make_blocks(ctx, 50, &small));
     CHECK_OK(make_blocks(ctx, 500, &large));
-    CHECK_OK(best_time(ctx, small, 20, &small_ns, &small_changes));
-    CHECK_OK(best_time(ctx, large, 5, &large_ns, &large_changes));
+    CHECK_OK(best_time(ctx, small, 100, &small_ns, &small_changes));
+    CHECK_OK(best_time(ctx, large, 40, &large_ns, &large_changes));
     printf("%u nodes: %.0f us, %u changes; %u nodes: %.0f us, %u changes; growth %.1f\n", small->n_nodes,
            (double)small_ns / 1e3, small_changes, large->n_nodes, (double)large_ns / 1e3, large_changes,
            (double)large_ns / (double)small_ns);
