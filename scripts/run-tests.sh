@@ -8,7 +8,7 @@
 #             fuzz_*.args if there are any; exit status 0 is the test
 #   check     tests/check_*.sh: about the repository and the installed library
 #   shell     tests/<dir>/test_*.sh: about the program
-#   python    tests/<dir>/*.py that have a __main__ block (files without one are modules)
+#   python    tests/<dir>/test_*.py
 # A program that crashes, takes longer than TERN_TEST_TIMEOUT seconds (600) or prints no closing line is one
 # failure. One line per program is shown, failures and the reasons of skips in full; complete logs are in
 # BUILD_DIR/test-logs. The last line is the sum over all programs. Exit status 1 if anything failed.
@@ -138,8 +138,8 @@ run_one()
 list_tests()
 {
     local file name
-    for file in "$source_dir"/tests/*/*.py; do
-        [ -f "$file" ] && grep -q '__main__' "$file" || continue
+    for file in "$source_dir"/tests/*/test_*.py; do
+        [ -f "$file" ] || continue
         name=${file#"$source_dir"/tests/}
         echo "python ${name%.py} $file"
     done
