@@ -1,6 +1,5 @@
 /* test_pack.c - buffers with lifetimes get offsets: nothing that lives together overlaps, and the whole stays small. */
 #include <stdio.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "harness.h"
