@@ -30,7 +30,8 @@ static tern_status write(const char *who, tern_tensor *t, tern__opcode code, con
         tern_tensor *value = n_rest ? rest[0] : NULL;
         if (code != TERN__OP_COUNT) {
             tern_tensor *in[MOST] = {t};
-            memcpy(in + 1, rest, (size_t)n_rest * sizeof *in);
+            if (n_rest)
+                memcpy(in + 1, rest, (size_t)n_rest * sizeof *in);
             value = tern__record(ctx, code, n_rest + 1, in, attrs);
         }
         /* A copy of part of the target over another part of it goes by way of a buffer. */

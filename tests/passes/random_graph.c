@@ -173,7 +173,7 @@ bool add_op(builder *b, tern__opcode op, uint32_t n_in, const tern__id *operands
     if (tern__op_infer(&call, dtypes) != TERN_OK || !results_are_small(results, n_out))
         return false;
     for (uint32_t i = 0; i < n_in; i++) {
-        if (dtypes[i] == types[i]->dtype)
+        if (dtypes[i] == type_of(b, in[i])->dtype)
             continue;
         tern__attr dtype = {.i = dtypes[i]};
         if (op == TERN__OP_cast || !add_op(b, TERN__OP_cast, 1, &in[i], &dtype, &in[i]))

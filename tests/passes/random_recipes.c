@@ -89,7 +89,8 @@ static bool some_binary(builder *b)
 static bool number(builder *b, tern_dtype dtype, double value, int rank, const int64_t *shape, tern__id *out)
 {
     int64_t sizes[TERN__MAX_RANK];
-    memcpy(sizes, shape, (size_t)rank * sizeof *sizes);
+    if (rank)
+        memcpy(sizes, shape, (size_t)rank * sizeof *sizes);
     tern__attr attrs[3] = {{.i = dtype}, {.ints = sizes, .count = (uint32_t)rank}, {.f = value}};
     return add_op(b, TERN__OP_full, 0, NULL, attrs, out);
 }
