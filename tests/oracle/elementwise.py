@@ -4,8 +4,8 @@ import numpy as np
 import bounds
 from registry import oracle
 from tern import Dtype
-from values import (FLOATS, INTS, LONG, PACKED, UNPACKED, Val, cast, exactly, from_working, is_float, is_int, near,
-                    wide, working)
+from values import (FLOATS, FORMATS, INTS, LONG, PACKED, STORED, UNPACKED, Val, cast, exactly, from_working, is_float,
+                    is_int, near, store, wide, working)
 
 PI = LONG("3.14159265358979323846264338327950288")
 
@@ -190,9 +190,31 @@ oracle("leaky_relu", draw_slope("slope", [0.01, 0.5, 0.0, -1.0, 0.1, 2.0]), judg
 oracle("elu", draw_slope("alpha", [1.0, 0.5, 1.67326324, 0.1]), judge_elu)
 
 
+def ties(g, source, target, shape):
+    """Numbers of the source type at, and just beside, the middle between two neighbours of a float type: they show where
+    rounding happens twice."""
+    digits = FORMATS[target][0]
+    if is_float(source):
+        low, high = FORMATS[target][1] - 2, min(FORMATS[target][2], FORMATS[source][2]) - 1
+        exponent = g.rng.integers(max(low, -30) if g.chance(0.7) else low, min(high, 30) if g.chance(0.7) else high, shape)
+        middle = np.ldexp(g.rng.integers(2 ** (digits - 1), 2 ** digits, shape) + 0.5, exponent - digits + 1)
+        beside = np.ldexp(middle, -g.pick([20, 24, 30, 45, 52])) * g.rng.integers(-1, 2, shape)
+        x = (middle + beside) * g.rng.choice([-1.0, 1.0], shape)
+        return Val(source, store(np.asarray(x).astype(LONG if source == "f64" else np.float64), source))
+    width = STORED[source].itemsize * 8 - 1
+    shift = g.rng.integers(1, max(width - digits, 1) + 1, shape)
+    whole = g.rng.integers(2 ** (digits - 1), 2 ** digits, shape)
+    x = (whole << shift) + (1 << (shift - 1)) + g.rng.integers(-1, 2, shape)
+    return Val(source, np.asarray(x * g.rng.choice([-1, 1], shape)).astype(STORED[source]))
+
+
 def draw_cast(g, op):
     source, target = g.pick(UNPACKED + PACKED), g.pick(UNPACKED + PACKED)
     modify = None
+    if g.chance(0.25):
+        source, target = g.pick(["f32", "f64", "f64", "i32", "i64"]), g.pick(["f16", "bf16", "f32"])
+        if source != target and not (source == "i32" and target == "f64"):
+            return [g.given(ties(g, source, target, g.shape(most=200)))], {"dtype": Dtype(target)}
     if g.chance(0.5):
         scale = g.pick([100.0, 1e5, 3e9, 1e19, 2.0 ** -24, 2.0 ** -130, 0.4])
         modify = lambda x: x * scale
@@ -203,7 +225,7 @@ def judge_cast(op, vals, attributes, types):
     return [exactly(cast(vals[0], types[0]), bits=vals[0].dtype == types[0])]
 
 
-oracle("cast", draw_cast, judge_cast, cases=400)
+oracle("cast", draw_cast, judge_cast, cases=500)
 
 
 # ---- two operands ----------------------------------------------------------------------------------------------
@@ -215,7 +237,7 @@ def draw_binary(types):
             b = a
         shapes = g.broadcast_shapes(2)
         # extremes meet each other now and then
-        style = "extreme" if is_int(a) and is_int(b) and g.chance(0.3) else None
+        style = "extreme" if is_int(a) and is_int(b) and g.chance(0.5) else None
         operands = [g.operand(a, shapes[0], style), g.operand(b, shapes[1], style)]
         if g.chance(0.05) and shapes[0] == shapes[1] and a == b:
             operands[1] = operands[0]
@@ -263,7 +285,7 @@ def judge_binary_function(op, vals, attributes, types):
     return [near(types[0], function(wide(vals[0]), wide(vals[1])), bounds.elementwise(op, types[0]))]
 
 
-oracle(list(ARITHMETIC), draw_binary(UNPACKED + ["f32"]), judge_arithmetic, cases=96)
+oracle(list(ARITHMETIC), draw_binary(UNPACKED + ["f32"]), judge_arithmetic, cases=120)
 oracle(list(COMPARISONS), draw_binary(UNPACKED), judge_comparison)
 oracle(list(BITS), draw_binary(["bool"] + INTS), judge_bits)
 oracle(["pow", "atan2"], draw_binary(UNPACKED + FLOATS + ["f32"]), judge_binary_function, cases=96)
