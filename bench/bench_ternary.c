@@ -1,14 +1,16 @@
 /* bench_ternary.c - ternary x int8 products as shares of what the machine can do.
  *
- * Generation (batch 1 and 8) streams more weights than any cache holds; its limit is the best of four ways to read
- * the same memory. Prompts (batch 512, the shapes of BitNet b1.58 2B-4T) are limited by the rate of vpdpbusd on
- * registers. Limits and kernels are measured in turns; a share is the median over the rounds of (kernel / limit
- * of the same round), so that a neighbour who takes the machine for a while disturbs both. A share above 1.02
- * means that a probe is wrong, and the program fails.
+ * Generation (batch 1 and 8) streams more weights than any cache holds; its limit is the best of four
+ * ways to read the same memory. Prompts (batch 512, the shapes of BitNet b1.58 2B-4T) are limited by the
+ * rate of vpdpbusd on registers. Limits and kernels are measured in turns; a share is the median over the
+ * rounds of (kernel / limit of the same round), so that a neighbour who takes the machine for a while
+ * disturbs both. A share above 1.02 means that a probe is wrong, and the program fails.
  *
- *     bench_ternary [--rows FILE | --json FILE] [--isa LEVEL] [--rounds N] [--gib N] [--only gemv | gemm] [--clock cpu]
+ *     bench_ternary [--rows FILE | --json FILE] [--isa LEVEL] [--rounds N] [--gib N] [--only gemv | gemm]
+ *                   [--clock cpu]
  *
- * --clock cpu takes the processor time of the busiest thread instead of wall time, for a machine that others use. */
+ * --clock cpu takes the processor time of the busiest thread instead of wall time, for a machine that
+ * others use. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
@@ -47,7 +49,7 @@ static double median(const double *values, int n)
     return sorted[n / 2];
 }
 
-/* ---- limits -------------------------------------------------------------------------------------------- */
+/* ---- limits ------------------------------------------------------------------------------------------ */
 
 typedef uint64_t line __attribute__((vector_size(64), aligned(64)));
 
@@ -135,7 +137,7 @@ static bool has(tern__isa isa)
     return (tern__cpu()->isa_mask >> isa & 1) != 0;
 }
 
-/* ---- jobs that threads share --------------------------------------------------------------------------- */
+/* ---- jobs that threads share ------------------------------------------------------------------------- */
 
 typedef struct job {
     enum { READ, DOT, PRODUCT } kind;
@@ -209,7 +211,7 @@ static double seconds(tern__threads *threads, int workers, job *j)
     return cpu_time ? busiest : wall;
 }
 
-/* ---- operands ------------------------------------------------------------------------------------------ */
+/* ---- operands ---------------------------------------------------------------------------------------- */
 
 static void *take(size_t bytes)
 {
@@ -259,7 +261,7 @@ static int8_t *make_x(int64_t batch, int64_t columns)
     return prepared;
 }
 
-/* ---- results ------------------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------------- */
 
 /* Samples of one line: seconds of the kernel and of the limit's best probe (scaled to the same work). */
 typedef struct series {
@@ -291,17 +293,27 @@ static double show(const series *s, int rounds, const char *name, const char *sh
     return share;
 }
 
-/* ---- generation: weights from memory ------------------------------------------------------------------- */
+/* ---- generation: weights from memory ----------------------------------------------------------------- */
 
-static double best_read(tern__threads *threads, int workers, job *j)
+static double reads[MAX_THREADS][PROBES][MAX_ROUNDS];
+
+static void probe_reads(tern__threads *threads, int workers, job *j, int round)
 {
-    double best = 1e9;
     j->kind = READ;
-    for (j->probe = 0; j->probe < PROBES; j->probe++) {
-        double t = seconds(threads, workers, j);
-        best = t < best ? t : best;
-    }
+    for (j->probe = 0; j->probe < PROBES; j->probe++)
+        reads[workers - 1][j->probe][round] = seconds(threads, workers, j);
     j->kind = PRODUCT;
+}
+
+/* The probe with the best median: the best sample of each round would be luck that the kernels do not
+ * get. */
+static const double *best_reads(int workers, int rounds)
+{
+    const double *best = reads[workers - 1][0];
+    for (int p = 1; p < PROBES; p++) {
+        if (median(reads[workers - 1][p], rounds) < median(best, rounds))
+            best = reads[workers - 1][p];
+    }
     return best;
 }
 
@@ -329,19 +341,22 @@ static void generation(bench_output *out, const options *o, tern__threads *threa
     const int most = tern__threads_count(threads);
     for (int round = 0; round < o->rounds; round++) {
         for (int t = 1; t <= most; t++) {
-            double limit = best_read(threads, t, j);
+            probe_reads(threads, t, j, round);
             for (int b = 0; b < BATCHES; b++) {
                 j->batch = batches[b];
-                add(&samples[t - 1][b], round, seconds(threads, t, j), limit);
+                samples[t - 1][b].kernel[round] = seconds(threads, t, j);
             }
         }
     }
     tern__free(x);
     const char *type = form == TERN__TERNARY_2 ? "t2" : "t5";
     for (int t = 1; t <= most; t++) {
+        const double *limit = best_reads(t, o->rounds);
         for (int b = 0; b < BATCHES; b++) {
             char shape[64], name[64];
-            const series *s = &samples[t - 1][b];
+            series *s = &samples[t - 1][b];
+            for (int round = 0; round < o->rounds; round++)
+                add(s, round, s->kernel[round], limit[round]);
             snprintf(shape, sizeof shape, "%lldx%lld n=%lld", (long long)j->rows, (long long)j->columns,
                      (long long)batches[b]);
             double share =
@@ -365,7 +380,7 @@ static void generation(bench_output *out, const options *o, tern__threads *threa
     }
 }
 
-/* ---- prompts: int8 dot products ------------------------------------------------------------------------ */
+/* ---- prompts: int8 dot products ---------------------------------------------------------------------- */
 
 static const int64_t shapes[][2] = {{2560, 2560}, {640, 2560}, {6912, 2560}, {2560, 6912}};
 enum { SHAPES = 4, DOT_REPETITIONS = 400000 };
@@ -421,7 +436,7 @@ static void prompts(bench_output *out, const options *o, tern__threads *threads,
     }
 }
 
-/* ---- program ------------------------------------------------------------------------------------------- */
+/* ---- program ----------------------------------------------------------------------------------------- */
 
 static bool parse(options *o, int argc, char **argv)
 {

@@ -1,10 +1,11 @@
-/* ternary_vectors.h - ternary kernels on 128-bit NEON, with the dot product instruction (DOTPROD 1) or without.
+/* ternary_vectors.h - ternary kernels on 128-bit NEON, with the dot product instruction (DOTPROD 1) or
+ * without.
  *
- * A file defines DOTPROD, includes this header and writes TERN__TERNARY_NEON_KERNEL for each form. Planes are
- * clean codes 0..2.
+ * A file defines DOTPROD, includes this header and writes TERN__TERNARY_NEON_KERNEL for each form. Planes
+ * are clean codes 0..2.
  *
- * With sdot a vector of i32 sums takes 4 products each. Without, products are added as i16, one lane per column of
- * the quad: a product lies in [-256, 254], so 128 of them fit, [-32768, 32512]. */
+ * With sdot a vector of i32 sums takes 4 products each. Without, products are added as i16, one lane per
+ * column of the quad: a product lies in [-256, 254], so 128 of them fit, [-32768, 32512]. */
 #ifndef TERN_KERNELS_ARM_TERNARY_VECTORS_H
 #define TERN_KERNELS_ARM_TERNARY_VECTORS_H
 
@@ -41,7 +42,7 @@ INLINE int8x16_t broadcast_quad(const int8_t *x)
     return vreinterpretq_s8_s32(broadcast_i32(x));
 }
 
-/* ---- sums of four rows ----------------------------------------------------------------------------------- */
+/* ---- sums of four rows ------------------------------------------------------------------------------- */
 
 #if DOTPROD
 typedef int32x4_t sums_t;
@@ -89,7 +90,7 @@ INLINE void put(const tern__ternary_call *call, int i, int row, sums_t sums)
     vst1q_s32(y, vaddq_s32(call->add ? vld1q_s32(y) : start, sums_total(sums)));
 }
 
-/* ---- codes ----------------------------------------------------------------------------------------------- */
+/* ---- codes ------------------------------------------------------------------------------------------- */
 
 INLINE planes decode_2(uint8x16_t v)
 {
@@ -100,8 +101,9 @@ INLINE planes decode_2(uint8x16_t v)
                     vreinterpretq_s8_u8(vshrq_n_u8(v, 6)), vreinterpretq_s8_u8(v)};
 }
 
-/* v = 84*c4 + 28*c3 + 9*c2 + 3*c1 + c0. v / 28 is v * 147 >> 12 for every v that occurs (v % 28 < 27), and a number
- * below 9 divided by 3 is itself * 11 >> 5. The rest, below 27, is looked up: c0 | c1 << 2 | c2 << 4. */
+/* v = 84*c4 + 28*c3 + 9*c2 + 3*c1 + c0. v / 28 is v * 147 >> 12 for every v that occurs (v % 28 < 27),
+ * and a number below 9 divided by 3 is itself * 11 >> 5. The rest, below 27, is looked up: c0 | c1 << 2 |
+ * c2 << 4. */
 INLINE planes decode_5(uint8x16_t v)
 {
 #define THREE(d) (d), (d) + 1, (d) + 2
@@ -122,7 +124,7 @@ INLINE planes decode_5(uint8x16_t v)
                     vreinterpretq_s8_u8(c4)};
 }
 
-/* ---- straight from the packed weights, one row of x ------------------------------------------------------ */
+/* ---- straight from the packed weights, one row of x -------------------------------------------------- */
 
 /* The tile in parts of 4 rows of each plane: the i16 sums of all would not fit the registers. */
 INLINE void direct(const tern__ternary_call *call, int planes_count, planes (*decode)(uint8x16_t), int parts)
@@ -159,7 +161,7 @@ INLINE void direct(const tern__ternary_call *call, int planes_count, planes (*de
     }
 }
 
-/* ---- panels: (quads, planes, 64) clean codes ------------------------------------------------------------- */
+/* ---- panels: (quads, planes, 64) clean codes --------------------------------------------------------- */
 
 INLINE void unpack(const uint8_t *packed, int64_t quads, uint8_t *panel, int planes_count,
                    planes (*decode)(uint8x16_t))
@@ -222,7 +224,7 @@ INLINE void multiply(const tern__ternary_call *call, int planes_count)
     }
 }
 
-/* ---- one kernel per form --------------------------------------------------------------------------------- */
+/* ---- one kernel per form ----------------------------------------------------------------------------- */
 
 #define TERN__TERNARY_NEON_KERNEL(NAME, F, P, ISA)                               \
     static void direct_##F(const tern__ternary_call *call)                       \

@@ -1,8 +1,8 @@
 /* multiply.c - the loops around the inner kernels: tiles, panels of columns, groups of activation rows.
  *
  * A tile is finished before the next one begins. Small batches take it in one go; larger ones panel by
- * panel: the panel's weights are unpacked once into the scratch, where they stay in the first-level cache for all
- * rows of x, while the packed bytes of the next panel are prefetched. */
+ * panel: the panel's weights are unpacked once into the scratch, where they stay in the first-level cache
+ * for all rows of x, while the packed bytes of the next panel are prefetched. */
 #include "kernels/ternary/ternary.h"
 
 #include <string.h>
@@ -13,10 +13,11 @@ enum {
     SCRATCH_BYTES = 64 * 1024,
     /* Far enough that a line arrives before it is needed, near enough to stay in the first-level cache. */
     PREFETCH_BYTES = 4096,
-    /* Activations that are multiplied with all tiles before the next ones: well below a second-level cache. */
-    X_BYTES = 400 * 1024,
-    /* Packed weights that several groups of rows read in turn while as many are prefetched: half a first-level
+    /* Activations that are multiplied with all tiles before the next ones: well below a second-level
      * cache. */
+    X_BYTES = 400 * 1024,
+    /* Packed weights that several groups of rows read in turn while as many are prefetched: half a
+     * first-level cache. */
     CHUNK_QUADS = 256,
 };
 
@@ -58,8 +59,8 @@ static void call_kernel(const tile_job *job, void (*run)(const tern__ternary_cal
         memcpy(call->y + i * call->y_stride, whole + i * part.y_stride, bytes);
 }
 
-/* All rows of x, at most `most` per call and as evenly as that allows, times one run of quads. What is to be
- * prefetched meanwhile is shared by the first two groups. */
+/* All rows of x, at most `most` per call and as evenly as that allows, times one run of quads. What is to
+ * be prefetched meanwhile is shared by the first two groups. */
 static void each_group(const tile_job *job, void (*run)(const tern__ternary_call *), int64_t most,
                        const uint8_t *weights, int64_t quad, int64_t quads, const uint8_t *ahead)
 {
@@ -140,7 +141,7 @@ void tern__ternary_multiply(const tern__ternary_kernel *kernel, const uint8_t *w
     }
 }
 
-/* ---- selection ----------------------------------------------------------------------------------------- */
+/* ---- selection --------------------------------------------------------------------------------------- */
 
 #define POINTER(kernel) &tern__##kernel,
 static const tern__ternary_kernel *const kernels[] = {TERN__TERNARY_KERNEL_LIST(POINTER)};

@@ -1,33 +1,37 @@
 /* ternary.h - ternary x int8 matrix products on private packed weights: forms, activations, kernels.
  *
- *     y[i][o] = sum over k of x[i][k] * w[o][k]        x: i8 (batch, columns), w: -1, 0, +1 (rows, columns), y: i32
+ *     y[i][o] = sum over k of x[i][k] * w[o][k]
+ *
+ *     x: i8 (batch, columns)   w: -1, 0, +1 (rows, columns)   y: i32 (batch, rows)
  *
  * Three steps, all pure functions on memory of the caller:
  *
  *   1. tern__ternary_pack      canonical t2 or t5 -> packed weights, once. Tiles of rows are independent.
- *   2. tern__ternary_prepare   one row of activations -> the same row, padded, with its sum. Once per row and step.
+ *   2. tern__ternary_prepare   one row of activations -> the same row, padded, with its sum. Once per row.
  *   3. tern__ternary_multiply  any range of tiles x all prepared rows -> y. Threads split the tiles.
  *
- * Sums are exact, so y is the same for every kernel, split and batch. It is defined modulo 2^32, as in ref/.
+ * Sums are exact, so y is the same for every kernel, split and batch. It is defined modulo 2^32, as in
+ * ref/.
  *
- * ---- Packed weights: the same bytes for every ISA, architecture and batch size -----------------------------
+ * ---- Packed weights: the same bytes for every ISA, architecture and batch size --------------------
  *
- * A form has P planes; a tile is P blocks of 16 rows, and a quad is 4 columns. The tile is stored quad after
- * quad, 64 bytes each. Byte 4*r + j of a quad belongs to the rows 16*p + r (p < P) at the quad's column j, and
- * holds their P codes (w + 1, so 0..2) as one number:
+ * A form has P planes; a tile is P blocks of 16 rows, and a quad is 4 columns. The tile is stored quad
+ * after quad, 64 bytes each. Byte 4*r + j of a quad belongs to the rows 16*p + r (p < P) at the quad's
+ * column j, and holds their P codes (w + 1, so 0..2) as one number:
  *
  *   form 2   P = 4, 64 rows   code0 + 4*code1 + 16*code2 + 64*code3                2 bits a weight
- *   form 5   P = 5, 80 rows   code0 + 3*code1 + 9*code2 + 28*code3 + 84*code4      1.6 bits a weight, at most 250
+ *   form 5   P = 5, 80 rows   code0 + 3*code1 + 9*code2 + 28*code3 + 84*code4      1.6 bits a weight, <= 250
  *
- * so that one 64-byte load feeds P dot products of 16 rows with the same four activations. 28 and 84 instead
- * of 27 and 81 make the two upper digits a function of the upper 6 bits, which one byte permute looks up.
- * Columns are padded to a quad and rows to a tile with code 0: what is added to sum(code * x) is nothing.
- * The kernels compute sum(code * x) and subtract sum(x), which step 2 provides.
+ * so that one 64-byte load feeds P dot products of 16 rows with the same four activations. 28 and 84
+ * instead of 27 and 81 make the two upper digits a function of the upper 6 bits, which one byte permute
+ * looks up. Columns are padded to a quad and rows to a tile with code 0: what is added to sum(code * x)
+ * is nothing. The kernels compute sum(code * x) and subtract sum(x), which step 2 provides.
  *
- * ---- Prepared activations --------------------------------------------------------------------------------
+ * ---- Prepared activations --------------------
  *
- * Row i starts at i * stride: the columns, zeros up to stride - 4, then sum(x) as an i32 in the last 4 bytes. The
- * stride is an odd number of cache lines, so that the rows of a batch do not compete for the same cache sets. */
+ * Row i starts at i * stride: the columns, zeros up to stride - 4, then sum(x) as an i32 in the last 4
+ * bytes. The stride is an odd number of cache lines, so that the rows of a batch do not compete for the
+ * same cache sets. */
 #ifndef TERN_KERNELS_TERNARY_H
 #define TERN_KERNELS_TERNARY_H
 
@@ -83,9 +87,9 @@ static inline int64_t tern__ternary_tile_bytes(int64_t columns)
 /* Bytes of packed weights; false if rows, columns or the product are out of range. */
 bool tern__ternary_packed_bytes(tern__ternary_form form, int64_t rows, int64_t columns, size_t *bytes);
 
-/* Packs the tiles [tile_begin, tile_end) of a canonical matrix of type t2 or t5 (either packs into either form)
- * whose rows lie `row_stride` bytes apart. `packed` is the start of the whole packed matrix, aligned. Invalid
- * canonical bytes count as zeros, as everywhere. */
+/* Packs the tiles [tile_begin, tile_end) of a canonical matrix of type t2 or t5 (either packs into either
+ * form) whose rows lie `row_stride` bytes apart. `packed` is the start of the whole packed matrix,
+ * aligned. Invalid canonical bytes count as zeros, as everywhere. */
 void tern__ternary_pack(tern__ternary_form form, tern_dtype dtype, const uint8_t *canonical,
                         int64_t row_stride, int64_t rows, int64_t columns, int64_t tile_begin,
                         int64_t tile_end, uint8_t *packed);
@@ -115,8 +119,9 @@ typedef struct tern__ternary_call {
     bool add;  /* y += sum(code * x), otherwise y = sum(code * x) - sum(x) */
 } tern__ternary_call;
 
-/* The inner kernels of one form for one ISA. Small batches are multiplied straight from the packed weights
- * (`direct`); larger ones from a panel of weights that is unpacked once into cache (`unpack`, `multiply`). */
+/* The inner kernels of one form for one ISA. Small batches are multiplied straight from the packed
+ * weights (`direct`); larger ones from a panel of weights that is unpacked once into cache (`unpack`,
+ * `multiply`). */
 typedef struct tern__ternary_kernel {
     const char *name; /* "ternary_t5__avx512vbmi" */
     tern__ternary_form form;
@@ -138,16 +143,17 @@ const tern__ternary_kernel *const *tern__ternary_kernels(int *count);
 /* Does this processor run the kernel, within the levels of `isa_mask`? */
 bool tern__ternary_runs_here(const tern__ternary_kernel *kernel, uint32_t isa_mask);
 
-/* The best kernel of a form among the levels of `isa_mask` (tern__isa_mask_capped) on this processor. Never NULL. */
+/* The best kernel of a form among the levels of `isa_mask` (tern__isa_mask_capped) on this processor.
+ * Never NULL. */
 const tern__ternary_kernel *tern__ternary_select(tern__ternary_form form, uint32_t isa_mask);
 
 /* Bytes of scratch for one thread, aligned. The same for every kernel and shape. */
 size_t tern__ternary_scratch_bytes(void);
 
 /* y = x * transposed weights for the tiles [tile_begin, tile_end): row i of x, weight row o of that range
- * (counted from the first row of tile_begin) -> y[i * y_stride + o]. Rows beyond `rows` are not written. `x`:
- * `batch` prepared rows. `weights`: start of the whole packed matrix. Packed weights may be read, as a
- * prefetch only, beyond their end. */
+ * (counted from the first row of tile_begin) -> y[i * y_stride + o]. Rows beyond `rows` are not written.
+ * `x`: `batch` prepared rows. `weights`: start of the whole packed matrix. Packed weights may be read, as
+ * a prefetch only, beyond their end. */
 void tern__ternary_multiply(const tern__ternary_kernel *kernel, const uint8_t *weights, int64_t rows,
                             int64_t columns, int64_t tile_begin, int64_t tile_end, const int8_t *x,
                             int64_t batch, int32_t *y, int64_t y_stride, void *scratch);

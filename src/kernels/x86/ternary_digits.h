@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* v / 28 is v * BY_28 >> 16 for every v that occurs (v % 28 < 27), and for the upper byte of a word the upper byte
- * of (word * BY_28 >> 16), whatever its lower byte. */
+/* v / 28 is v * BY_28 >> 16 for every v that occurs (v % 28 < 27), and for the upper byte of a word the
+ * upper byte of (word * BY_28 >> 16), whatever its lower byte. */
 enum { BY_28 = 2341 };
 
 /* clang-format off */

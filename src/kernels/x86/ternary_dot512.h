@@ -1,14 +1,14 @@
 /* ternary_dot512.h - ternary kernels on 512-bit dot products (vpdpbusd), whatever the weights' decoding.
  *
- * vpdpbusd adds four products u8 * i8 to each i32 lane and never saturates, so a plane need not be a clean code
- * 0..2: any numbers that are linear in the codes do, as long as they can be told apart once per sum. A file
- * defines PLANES (4 or 5), includes this header, defines
+ * vpdpbusd adds four products u8 * i8 to each i32 lane and never saturates, so a plane need not be a
+ * clean code 0..2: any numbers that are linear in the codes do, as long as they can be told apart once
+ * per sum. A file defines PLANES (4 or 5), includes this header, defines
  *
  *     decode(packed)   64 packed bytes -> PLANES vectors of u8
  *     settle(sums)     PLANES vectors of i32 sums of those -> sums of codes
  *
- * and includes ternary_dot512_loops.h. Structs, because gcc keeps their members in registers where it would
- * spill an array. */
+ * and includes ternary_dot512_loops.h. Structs, because gcc keeps their members in registers where it
+ * would spill an array. */
 #ifndef TERN_KERNELS_X86_TERNARY_DOT512_H
 #define TERN_KERNELS_X86_TERNARY_DOT512_H
 
@@ -31,8 +31,8 @@ INLINE __m512i broadcast_quad(const int8_t *x)
     return _mm512_set1_epi32(quad);
 }
 
-/* As an instruction, not an intrinsic: gcc 12 gives the intrinsic's operands other vector types than __m512i, and
- * copies and spills sums that would all fit the registers (0.45 instead of 0.9 of the peak). */
+/* As an instruction, not an intrinsic: gcc 12 gives the intrinsic's operands other vector types than
+ * __m512i, and copies and spills sums that would all fit the registers (0.45 instead of 0.9 of the peak). */
 INLINE __m512i add_products(__m512i sums, __m512i w, __m512i quad)
 {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(quad));

@@ -1,8 +1,8 @@
-/* ternary_dot512_loops.h - direct(), unpack() and multiply() of one file, after ternary_dot512.h, decode() and
- * settle().
+/* ternary_dot512_loops.h - direct(), unpack() and multiply() of one file, after ternary_dot512.h,
+ * decode() and settle().
  *
- * Each batch size is a function of its own, so that all sums live in registers: batch * PLANES of them, at most
- * 25, beside the planes and one broadcast quad of x. */
+ * Each batch size is a function of its own, so that all sums live in registers: batch * PLANES of them,
+ * at most 25, beside the planes and one broadcast quad of x. */
 #ifndef TERN_KERNELS_X86_TERNARY_DOT512_LOOPS_H
 #define TERN_KERNELS_X86_TERNARY_DOT512_LOOPS_H
 
@@ -49,21 +49,25 @@ DIRECT(6) MULTIPLY(6)
 #endif
     /* clang-format on */
 
-    /* A single row has too few sums to hide the latency of vpdpbusd: odd quads get sums of their own. */
+    /* A single row has too few sums to hide the latency of vpdpbusd, and one stream of weights does not reach the
+ * bandwidth that two do: the halves of the tile are read side by side, each with sums of its own. The last lines of
+ * the first half prefetch for the second half of the next tile; what lies between is fetched already. */
     static void direct_1(const tern__ternary_call *call)
 {
-    const int8_t *x = call->x;
+    const int64_t half = call->quads / 2, bytes = half * TERN__TERNARY_QUAD_BYTES;
+    const int64_t distance = call->ahead - call->weights, turn = half - distance / TERN__TERNARY_QUAD_BYTES;
+    const int8_t *x = call->x, *x2 = x + 4 * half;
     const uint8_t *at = call->weights, *ahead = call->ahead;
-    planes even = {0}, odd = {0};
-    for (int64_t q = 0; q + 2 <= call->quads; q += 2, x += 8, at += 128, ahead += 128) {
-        _mm_prefetch((const char *)ahead, _MM_HINT_T0);
-        _mm_prefetch((const char *)ahead + 64, _MM_HINT_T0);
-        even = dot(even, DECODED(at), x);
-        odd = dot(odd, DECODED(at + 64), x + 4);
+    planes first = {0}, second = {0};
+    for (int64_t q = 0; q < half; q++, x += 4, x2 += 4, at += 64, ahead += 64) {
+        _mm_prefetch((const char *)ahead + (q < turn ? 0 : 2 * bytes), _MM_HINT_T0);
+        _mm_prefetch((const char *)ahead + bytes, _MM_HINT_T0);
+        first = dot(first, DECODED(at), x);
+        second = dot(second, DECODED(at + bytes), x2);
     }
     if (call->quads % 2 != 0)
-        even = dot(even, DECODED(at), x);
-    put(call, 0, settle(plus(even, odd)));
+        first = dot(first, DECODED(at + bytes), x2);
+    put(call, 0, settle(plus(first, second)));
 }
 
 static void direct(const tern__ternary_call *call)

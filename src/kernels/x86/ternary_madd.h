@@ -1,10 +1,12 @@
-/* ternary_madd.h - ternary kernels where there is no dot product: vpmaddubsw, for vectors of 16, 32 or 64 bytes.
+/* ternary_madd.h - ternary kernels where there is no dot product: vpmaddubsw, for vectors of 16, 32 or 64
+ * bytes.
  *
  * A file defines WIDTH, includes this header and writes TERN__TERNARY_MADD_KERNEL for each form.
  *
- * vpmaddubsw adds two products u8 * i8 into an i16 and saturates, so planes are clean codes here: a pair of
- * products lies in [2*2*-128, 2*2*127] = [-512, 508], and 64 of them in [-32768, 32512], which an i16 holds. So
- * sums of 64 quads are kept as i16, then pairs are added (vpmaddwd with ones) and go to y as i32. */
+ * vpmaddubsw adds two products u8 * i8 into an i16 and saturates, so planes are clean codes here: a pair
+ * of products lies in [2*2*-128, 2*2*127] = [-512, 508], and 64 of them in [-32768, 32512], which an i16
+ * holds. So sums of 64 quads are kept as i16, then pairs are added (vpmaddwd with ones) and go to y as
+ * i32. */
 #ifndef TERN_KERNELS_X86_TERNARY_MADD_H
 #define TERN_KERNELS_X86_TERNARY_MADD_H
 
@@ -103,10 +105,10 @@ INLINE void put(const tern__ternary_call *call, int i, int row, vec sums)
     store(y, V(add_epi32)(call->add ? load(y) : start, added));
 }
 
-/* ---- straight from the packed weights, one row of x ----------------------------------------------------- */
+/* ---- straight from the packed weights, one row of x -------------------------------------------------- */
 
-/* Two vectors of a quad at a time, where a quad has more than one: what is prefetched must not wait for a second
- * pass over the same quads. */
+/* Two vectors of a quad at a time, where a quad has more than one: what is prefetched must not wait for a
+ * second pass over the same quads. */
 enum { PARTS = WIDTH == 64 ? 1 : 2 };
 
 INLINE planes add_planes(planes sums, planes w, vec quad, int planes_count)
@@ -149,7 +151,7 @@ INLINE void direct(const tern__ternary_call *call, int planes_count, planes (*de
     }
 }
 
-/* ---- panels: (quads, planes, 64) clean codes ------------------------------------------------------------ */
+/* ---- panels: (quads, planes, 64) clean codes --------------------------------------------------------- */
 
 INLINE void unpack(const uint8_t *packed, int64_t quads, uint8_t *panel, int planes_count,
                    planes (*decode)(vec))
@@ -234,7 +236,7 @@ INLINE void multiply(const tern__ternary_call *call, int planes_count)
     }
 }
 
-/* ---- one kernel per form -------------------------------------------------------------------------------- */
+/* ---- one kernel per form ----------------------------------------------------------------------------- */
 
 #define TERN__TERNARY_MADD_KERNEL(NAME, F, P, ISA)                               \
     static void direct_##F(const tern__ternary_call *call)                       \

@@ -1,8 +1,9 @@
 /* ternary_t2_avx512vnni.c - form 2 on AVX-512 VNNI: three ANDs unpack 256 weights.
  *
- * The planes keep the places of their bits, scaled by 1, 4, 16 and 64, and the first one is the packed byte
- * itself: its sum minus the three others is the sum of code 0, modulo 2^32. The scaled sums themselves must fit:
- * 128 * 128 for each column, so up to 131,071 columns in one call; the loops outside stop at 65,536. */
+ * The planes keep the places of their bits, scaled by 1, 4, 16 and 64, and the first one is the packed
+ * byte itself: its sum minus the three others is the sum of code 0, modulo 2^32. The scaled sums
+ * themselves must fit: 128 * 128 for each column, so up to 131,071 columns in one call; the loops outside
+ * stop at 65,536. */
 #define PLANES 4
 #include "kernels/x86/ternary_dot512.h"
 

@@ -1,8 +1,8 @@
 /* ternary_t5_avx512vbmi.c - form 5 on AVX-512 VNNI and VBMI: six instructions unpack 320 weights.
  *
- * A packed byte is v = 84*c4 + 28*c3 + 9*c2 + 3*c1 + c0. 84 and 28 are multiples of 4 and the rest is below 28, so v
- * / 4, a 6-bit index for vpermb, tells upper = 84*c4 + 28*c3, and v - upper, below 27, is an index for c2 and c1.
- * The planes are v, upper, c4, c2 and c1; the other sums follow from
+ * A packed byte is v = 84*c4 + 28*c3 + 9*c2 + 3*c1 + c0. 84 and 28 are multiples of 4 and the rest is
+ * below 28, so v / 4, a 6-bit index for vpermb, tells upper = 84*c4 + 28*c3, and v - upper, below 27, is
+ * an index for c2 and c1. The planes are v, upper, c4, c2 and c1; the other sums follow from
  *
  *     upper - 84*c4 = 28*c3          v - upper - 9*c2 - 3*c1 = c0
  *
@@ -11,16 +11,17 @@
 #define PLANES 5
 #include "kernels/x86/ternary_dot512.h"
 
+/* Lookups of v / 4 (upper, c4) and of v - upper (c2, c1). */
 /* clang-format off */
 #define SAME7(x) x, x, x, x, x, x, x
 #define SAME9(x) x, x, x, x, x, x, x, x, x
 #define UPPER(c4) SAME7(84 * c4), SAME7(84 * c4 + 28), SAME7(84 * c4 + 56)
-static const uint8_t upper_of[64] __attribute__((aligned(64))) = {UPPER(0), UPPER(1), UPPER(2)};   /* v / 4     */
+static const uint8_t upper_of[64] __attribute__((aligned(64))) = {UPPER(0), UPPER(1), UPPER(2)};
 static const uint8_t c4_of[64] __attribute__((aligned(64))) = {
-    SAME7(0), SAME7(0), SAME7(0), SAME7(1), SAME7(1), SAME7(1), SAME7(2), SAME7(2), SAME7(2)};     /* v / 4     */
-static const uint8_t c2_of[64] __attribute__((aligned(64))) = {SAME9(0), SAME9(1), SAME9(2)};      /* v - upper */
+    SAME7(0), SAME7(0), SAME7(0), SAME7(1), SAME7(1), SAME7(1), SAME7(2), SAME7(2), SAME7(2)};
+static const uint8_t c2_of[64] __attribute__((aligned(64))) = {SAME9(0), SAME9(1), SAME9(2)};
 #define DIGIT1 0, 0, 0, 1, 1, 1, 2, 2, 2
-static const uint8_t c1_of[64] __attribute__((aligned(64))) = {DIGIT1, DIGIT1, DIGIT1};            /* v - upper */
+static const uint8_t c1_of[64] __attribute__((aligned(64))) = {DIGIT1, DIGIT1, DIGIT1};
 /* clang-format on */
 
 INLINE planes decode(__m512i packed)

@@ -1,8 +1,8 @@
-/* ternary_t5_avx512vnni.c - form 5 on AVX-512 VNNI without VBMI (Cascade Lake, Cooper Lake): 15 instructions
- * unpack 320 weights.
+/* ternary_t5_avx512vnni.c - form 5 on AVX-512 VNNI without VBMI (Cascade Lake, Cooper Lake): 15
+ * instructions unpack 320 weights.
  *
- * As ternary_t5_avx512vbmi.c, but what is looked up must fit 16 entries: v / 28, a number below 9, comes from
- * multiplications of even and odd bytes, and c2 and c1 of the rest below 27 from two tables. */
+ * As ternary_t5_avx512vbmi.c, but what is looked up must fit 16 entries: v / 28, a number below 9, comes
+ * from multiplications of even and odd bytes, and c2 and c1 of the rest below 27 from two tables. */
 #define PLANES 5
 #include "kernels/x86/ternary_dot512.h"
 #include "kernels/x86/ternary_digits.h"
