@@ -47,12 +47,13 @@ MULTIPLY(1) MULTIPLY(2) MULTIPLY(3) MULTIPLY(4) MULTIPLY(5)
 #if PLANES == 4
 DIRECT(6) MULTIPLY(6)
 #endif
-    /* clang-format on */
 
-    /* A single row has too few sums to hide the latency of vpdpbusd, and one stream of weights does not reach the
- * bandwidth that two do: the halves of the tile are read side by side, each with sums of its own. The last lines of
- * the first half prefetch for the second half of the next tile; what lies between is fetched already. */
-    static void direct_1(const tern__ternary_call *call)
+/* A single row has too few sums to hide the latency of vpdpbusd, and one stream of weights does not reach
+ * the bandwidth that two do: the halves of the tile are read side by side, each with sums of its own. The
+ * last lines of the first half prefetch for the second half of the next tile; what lies between is fetched
+ * already. */
+static void direct_1(const tern__ternary_call *call)
+/* clang-format on */
 {
     const int64_t half = call->quads / 2, bytes = half * TERN__TERNARY_QUAD_BYTES;
     const int64_t distance = call->ahead - call->weights, turn = half - distance / TERN__TERNARY_QUAD_BYTES;
