@@ -1,4 +1,4 @@
-/* ternary_t5_avx512vnni.c - form 5 on AVX-512 VNNI without VBMI (Cascade Lake, Cooper Lake): 15
+/* ternary_t5_avx512vnni.c - form 5 on AVX-512 VNNI without VBMI (Cascade Lake, Cooper Lake): 14
  * instructions unpack 320 weights.
  *
  * As ternary_t5_avx512vbmi.c, but what is looked up must fit 16 entries: v / 28, a number below 9, comes
