@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <tern/catalog.h>
+#include <tern/context.h>
 #include <tern/dtype.h>
 
 #include "table.h"
@@ -63,6 +64,7 @@ static const field device_fields[] = {
     {"cores_online", "cores online", FIELD_INT, IN_DETAILS},
     {"cores_reason", "cores set by", FIELD_TEXT, IN_DETAILS},
     {"isa", "isa", FIELD_TEXT, IN_TABLE},
+    {"isa_limit", "limited by", FIELD_TEXT, IN_NOTE},
     {"isa_available", "isa levels", FIELD_TEXT, IN_DETAILS},
     {"model", "model", FIELD_TEXT, IN_TABLE},
     {"memory_bytes", "memory", FIELD_BYTES, IN_DETAILS},
@@ -130,17 +132,25 @@ static bool dtype_row(int i, field_value *out)
     return true;
 }
 
+/* What keeps a device from its best instruction set, the last of those it has; NULL: nothing. */
+static const char *isa_limit(const tern_device_info *device)
+{
+    const char *last = device->isa_available ? strrchr(device->isa_available, ' ') : NULL;
+    const char *best = last ? last + 1 : device->isa_available;
+    return !best || !device->isa || strcmp(best, device->isa) == 0 ? NULL : "$TERN_CPU";
+}
+
 static bool device_row(int i, field_value *out)
 {
     tern_device_info device;
     if (tern_catalog_device(i, &device) != TERN_OK)
         return false;
     const field_value row[] = {
-        {.text = device.name},           {.text = device.backend},      {.number = device.cores_usable},
-        {.number = device.cores_online}, {.text = device.cores_reason}, {.text = device.isa},
-        {.text = device.isa_available},  {.text = device.model},        {.number = device.memory_bytes},
-        {.number = device.l1d_bytes},    {.number = device.l2_bytes},   {.number = device.l3_bytes},
-        {.text = device.unavailable},
+        {.text = device.name},           {.text = device.backend},       {.number = device.cores_usable},
+        {.number = device.cores_online}, {.text = device.cores_reason},  {.text = device.isa},
+        {.text = isa_limit(&device)},    {.text = device.isa_available}, {.text = device.model},
+        {.number = device.memory_bytes}, {.number = device.l1d_bytes},   {.number = device.l2_bytes},
+        {.number = device.l3_bytes},     {.text = device.unavailable},
     };
     memcpy(out, row, sizeof row);
     return true;
@@ -163,6 +173,19 @@ const catalog *catalog_find(const char *name)
         if (strcmp(catalogs[i]->name, name) == 0)
             return catalogs[i];
     return NULL;
+}
+
+int catalog_check(const catalog *c)
+{
+    if (c != &devices)
+        return EXIT_DONE;
+    tern_ctx_options options = tern_ctx_options_default();
+    options.threads = 1;
+    tern_ctx *ctx; /* refuses what $TERN_CPU cannot be */
+    if (tern_ctx_create(&options, &ctx) != TERN_OK)
+        return fail_status(NULL);
+    tern_ctx_destroy(ctx);
+    return EXIT_DONE;
 }
 
 int catalog_count(const catalog *c)
@@ -266,8 +289,11 @@ void catalog_print_details(const catalog *c, const char *name)
         for (int f = 1; c->fields[f].key; f++) {
             text_clear(&cell);
             add_value(&cell, c->fields[f].kind, row[f]);
-            if (cell.length == 0 || c->fields[f].use == IN_JSON)
+            if (cell.length == 0 || c->fields[f].use < IN_DETAILS)
                 continue;
+            const field *note = &c->fields[f + 1];
+            if (note->key && note->use == IN_NOTE && row[f + 1].text)
+                text_addf(&cell, " (%s %s)", note->title, row[f + 1].text);
             table_add(&t, c->fields[f].title);
             table_add(&t, text_string(&cell));
         }

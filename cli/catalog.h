@@ -22,6 +22,7 @@ typedef enum field_kind {
 /* Where a field appears; each includes those before it. */
 typedef enum field_use {
     IN_JSON,
+    IN_NOTE, /* in details behind the field before it: "avx2 (limited by $TERN_CPU)" */
     IN_DETAILS,
     IN_TABLE,
 } field_use;
@@ -51,6 +52,9 @@ typedef struct catalog {
 
 extern const catalog *const catalogs[]; /* ends with NULL */
 const catalog *catalog_find(const char *name);
+
+/* Can it be listed here and now? An exit code, after saying why not. */
+int catalog_check(const catalog *c);
 
 int catalog_count(const catalog *c);
 void catalog_print_table(const catalog *c);

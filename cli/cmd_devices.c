@@ -6,6 +6,9 @@
 static int run(const args *a)
 {
     const catalog *c = catalog_find("devices");
+    int code = catalog_check(c);
+    if (code != EXIT_DONE)
+        return code;
     if (args_has(a, "json"))
         catalog_print_json(c, NULL);
     else

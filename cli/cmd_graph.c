@@ -31,7 +31,7 @@ static int run_print(const args *a)
         return fail_usage("--dot and --json exclude each other");
     tern_ctx *ctx = NULL;
     tern_graph *graph = NULL;
-    if (!open_reader(&ctx) || !read_graph(ctx, path, &graph)) {
+    if (!open_reader(&ctx) || !read_graph(ctx, path, &graph, NULL)) {
         tern_ctx_destroy(ctx);
         return EXIT_FAILED;
     }
@@ -76,7 +76,7 @@ static int run_check(const args *a)
     const char *path = args_operand(a, 0);
     tern_ctx *ctx = NULL;
     tern_graph *graph = NULL;
-    if (!open_reader(&ctx) || !read_graph(ctx, path, &graph)) { /* parsing verifies */
+    if (!open_reader(&ctx) || !read_graph(ctx, path, &graph, NULL)) { /* parsing verifies */
         tern_ctx_destroy(ctx);
         return EXIT_FAILED;
     }

@@ -90,7 +90,7 @@ static int open_run(const args *a, graph_run *r)
 
 static bool compile(const args *a, graph_run *r)
 {
-    if (!read_graph(r->ctx, r->path, &r->graph))
+    if (!read_graph(r->ctx, r->path, &r->graph, &r->remarks))
         return false;
     tern_graph_get_info(r->graph, &r->graph_info);
     tern_compile_options options = tern_compile_options_default();
@@ -156,6 +156,7 @@ static void close_run(graph_run *r)
     free(r->inputs);
     free(r->outputs);
     free(r->saved);
+    text_free(&r->remarks);
     tern_exec_free(r->exec);
     tern_program_free(r->program);
     tern_graph_free(r->graph);
@@ -168,6 +169,8 @@ static int run(const args *a)
     bindings inputs = {0}, outputs = {0};
     bool traced = args_has(a, "show") || args_has(a, "json");
     int code = EXIT_USAGE;
+    if (args_has(a, "show") && args_has(a, "json"))
+        return fail_usage("--show and --json exclude each other");
     if (bindings_parse(a, "input", &inputs) && bindings_parse(a, "output", &outputs))
         code = open_run(a, &r);
     if (code != EXIT_DONE)

@@ -189,7 +189,7 @@ static int inspect_npz(report *r)
 static int inspect_graph(report *r)
 {
     tern_graph *graph;
-    if (!read_graph(r->ctx, r->path, &graph))
+    if (!read_graph(r->ctx, r->path, &graph, NULL))
         return EXIT_FAILED;
     if (r->as_json) {
         json_object(&r->j, NULL);

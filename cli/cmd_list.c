@@ -68,6 +68,9 @@ static int run(const args *a)
         return fail_unknown_kind(kind);
     if (name && !catalog_has(c, name))
         return fail_unknown_entry(c, name);
+    int code = catalog_check(c);
+    if (code != EXIT_DONE)
+        return code;
     if (as_json)
         catalog_print_json(c, name);
     else if (name)

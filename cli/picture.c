@@ -21,6 +21,7 @@ typedef struct picture {
     int n, steps;
     int name_width;
     int cells; /* of the time axis */
+    bool kib;  /* offsets in KiB, not bytes */
 } picture;
 
 static void measure(picture *p)
@@ -55,8 +56,8 @@ static void print_axis(const picture *p)
         text_add(&line, number);
     }
     text_repeat(&line, " ", p->cells - (int)line.length);
-    printf("  %s%-*s  %s  %10s  %9s%s\n", on(STYLE_DIM), p->name_width, "step", text_string(&line), "offset",
-           "bytes", off(STYLE_DIM));
+    printf("  %s%-*s  %s  %10s  %9s%s\n", on(STYLE_DIM), p->name_width, "step", text_string(&line),
+           p->kib ? "offset KiB" : "offset B", "bytes", off(STYLE_DIM));
     text_free(&line);
 }
 
@@ -113,7 +114,8 @@ static void print_row(const picture *p, const buffer *b)
     int blanks = p->name_width - text_width(text_string(&name));
     printf("  %s%s%s%*s  ", on(STYLE_NAME), text_string(&name), off(STYLE_NAME), blanks, "");
     print_bar(p, b);
-    printf("  %10zu  %9s\n", b->offset, format_bytes(bytes, b->bytes));
+    printf("  %10.*f  %9s\n", p->kib ? 1 : 0, (double)b->offset / (p->kib ? 1024 : 1),
+           format_bytes(bytes, b->bytes));
     text_free(&name);
 }
 
@@ -142,11 +144,19 @@ static bool any_share(const picture *p)
     return false;
 }
 
+static void print_legend(const picture *p)
+{
+    printf("  %s%s in use   ", on(STYLE_DIM), glyph_of(GLYPH_FULL));
+    if (any_share(p))
+        printf("%s bytes used by others   ", glyph_of(GLYPH_LIGHT));
+    printf("%s free   outputs have their own memory%s\n", glyph_of(GLYPH_DOT), off(STYLE_DIM));
+}
+
 void picture_print(const graph_run *r)
 {
     if (r->info.steps == 0 || r->info.steps > MOST_STEPS)
         return; /* nothing to draw, or nothing that could be seen */
-    picture p = {.steps = r->info.steps};
+    picture p = {.steps = r->info.steps, .kib = r->info.arena_bytes >= 8192};
     buffer *buffers = buffers_find(r->program, &p.n);
     p.buffers = buffers;
     print_summary(r, p.n);
@@ -160,8 +170,7 @@ void picture_print(const graph_run *r)
     if (p.n > MOST_ROWS)
         printf("  %s%s %d more (--json lists all)%s\n", on(STYLE_DIM), glyph_of(GLYPH_ELLIPSIS),
                p.n - MOST_ROWS, off(STYLE_DIM));
-    if (any_share(&p))
-        printf("  %s%*s  %s in use   %s its bytes are used by others%s\n", on(STYLE_DIM), p.name_width, "",
-               glyph_of(GLYPH_FULL), glyph_of(GLYPH_LIGHT), off(STYLE_DIM));
+    if (p.n > 0)
+        print_legend(&p);
     free(buffers);
 }

@@ -7,6 +7,8 @@
 
 #include <tern/program.h>
 
+#include "text.h"
+
 typedef struct graph_run {
     const char *path;
     tern_ctx *ctx;
@@ -20,6 +22,7 @@ typedef struct graph_run {
     uint64_t run_ns;    /* measured, from call to return */
     uint64_t *step_ns;  /* (info.steps) measured, NULL unless the run was traced */
     const char **saved; /* (n_outputs) where each was written, or NULL */
+    text remarks;       /* the comment behind the graph */
 } graph_run;
 
 /* The three acts, for people: story.c. TERN_OK, or what reading an output gave. */

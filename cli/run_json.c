@@ -36,6 +36,7 @@ static void add_plan(json *j, const graph_run *r)
         json_object(j, NULL);
         json_int(j, "step", i);
         json_string(j, "op", step.op);
+        json_string(j, "fused", step.detail[0] ? step.detail : NULL);
         json_string(j, "kernel", step.kernel);
         json_string(j, "isa", step.isa);
         json_int(j, "threads", step.threads);

@@ -79,7 +79,31 @@ bool file_kind_of(const char *path, file_kind *out)
     return true;
 }
 
-bool read_graph(tern_ctx *ctx, const char *path, tern_graph **out)
+/* The lines of comment at the end of `all`, without their marks. The line before them is not one, so a '#' in a string
+ * is none either: strings end on their line. */
+static void add_remarks(text *remarks, const text *all)
+{
+    const char *s = text_string(all), *end = s + all->length, *from = end;
+    for (const char *line = s; line < end;) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line)), *next = newline ? newline + 1 : end;
+        const char *word = line + strspn(line, " \t\r");
+        if (*word != '#' && word < next && *word != '\n')
+            from = next;
+        line = next;
+    }
+    while (from < end) {
+        size_t length = strcspn(from, "\n");
+        const char *mark = memchr(from, '#', length);
+        if (mark) {
+            const char *word = mark + 1 + (mark[1] == ' ');
+            text_add_n(remarks, word, (size_t)(from + length - word));
+            text_add(remarks, "\n");
+        }
+        from += length < (size_t)(end - from) ? length + 1 : length;
+    }
+}
+
+bool read_graph(tern_ctx *ctx, const char *path, tern_graph **out, text *remarks)
 {
     text all = {0};
     bool ok = read_file(path, (size_t)MOST_BYTES + 1, &all);
@@ -91,6 +115,8 @@ bool read_graph(tern_ctx *ctx, const char *path, tern_graph **out)
         fail_status(source_name(path));
         ok = false;
     }
+    if (ok && remarks)
+        add_remarks(remarks, &all);
     text_free(&all);
     return ok;
 }

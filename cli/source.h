@@ -19,8 +19,9 @@ typedef enum file_kind {
 /* Looks at the first bytes of a file. Comments at the start of a graph may be of any length. */
 bool file_kind_of(const char *path, file_kind *out);
 
-/* Reads and parses a graph; "-" is standard input. Messages name the file, line and column. */
-bool read_graph(tern_ctx *ctx, const char *path, tern_graph **out);
+/* Reads and parses a graph; "-" is standard input. Messages name the file, line and column. The comment that stands
+ * behind the graph is added to `remarks`, line by line, unless that is NULL. */
+bool read_graph(tern_ctx *ctx, const char *path, tern_graph **out, text *remarks);
 
 /* How messages and reports call it: the path, or "standard input". */
 const char *source_name(const char *path);

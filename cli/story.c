@@ -11,7 +11,11 @@
 #include "term.h"
 #include "text.h"
 
-enum { MOST_LINES = 60, BAR = 24 };
+enum {
+    MOST_LINES = 60,
+    BAR = 24,
+    OPS_WIDTH = 16, /* of the ops of a fused step in the plan */
+};
 
 static void print_act(int number, const char *title, const char *summary)
 {
@@ -187,7 +191,50 @@ static const char *kernel_name(const tern_step_info *step)
     return own ? step->kernel + n + 2 : step->kernel;
 }
 
-/* One row per result; what belongs to the whole step stands in the first. */
+/* Takes as many names off the front of "a + b + c" as fit, one at least: "a + b +". Names are never cut. */
+static void take_ops(const char **names, int width, text *out)
+{
+    static const char plus[] = " + ";
+    size_t took = 0;
+    for (const char *at = *names; *at;) {
+        const char *end = strstr(at, plus);
+        size_t length = end ? (size_t)(end - *names) + 2 : strlen(*names);
+        if (took > 0 && length > (size_t)width)
+            break;
+        took = length;
+        at = end ? end + strlen(plus) : at + strlen(at);
+    }
+    text_add_n(out, *names, took);
+    *names += took;
+    *names += **names == ' ';
+}
+
+/* What a step computes: its op, or those that are fused in it. */
+static const char *ops_of(const tern_step_info *step)
+{
+    return step->detail[0] ? step->detail : step->op;
+}
+
+static bool is_row_program(const tern_step_info *step)
+{
+    return strcmp(step->kernel, "row program") == 0;
+}
+
+/* The name of a result and its type; nothing past the last. */
+static void describe_result(const tern_program *program, int number, const tern_step_info *step, int i,
+                            text *name, text *type)
+{
+    tern_operand_info result;
+    if (i >= step->n_results ||
+        tern_program_operand(program, number, step->n_operands + i, &result) != TERN_OK)
+        return;
+    text_add(name, "%");
+    text_add_safe(name, result.name);
+    text_add_type(type, tern_dtype_name(result.port.dtype), result.port.rank, result.port.shape);
+}
+
+/* One row per result, and more if the ops of a fused step need them; what belongs to the whole step stands in the
+ * first. */
 static void add_step(table *t, const tern_program *program, int number)
 {
     char index[NUMBER_TEXT], threads[NUMBER_TEXT], flops[NUMBER_TEXT], bytes[NUMBER_TEXT];
@@ -196,33 +243,49 @@ static void add_step(table *t, const tern_program *program, int number)
         return;
     snprintf(index, sizeof index, "%d", number);
     snprintf(threads, sizeof threads, "%d", step.threads);
-    const char *whole[] = {index,
-                           step.op,
-                           kernel_name(&step),
-                           threads,
-                           format_count(flops, step.flops),
-                           format_bytes(bytes, step.bytes)};
-    for (int i = 0; i < step.n_results; i++) {
-        tern_operand_info result;
-        if (tern_program_operand(program, number, step.n_operands + i, &result) != TERN_OK)
-            continue;
-        text name = {0}, type = {0};
-        text_add(&name, "%");
-        text_add_safe(&name, result.name);
-        text_add_type(&type, tern_dtype_name(result.port.dtype), result.port.rank, result.port.shape);
-        const char *row[] = {whole[0], whole[1], text_string(&name), text_string(&type),
-                             whole[2], whole[3], whole[4],           whole[5]};
-        for (int c = 0; c < 8; c++)
-            table_add(t, i == 0 || c == 2 || c == 3 ? row[c] : "");
+    const char *ops = ops_of(&step);
+    const char *whole[] = {index, threads, format_count(flops, step.flops), format_bytes(bytes, step.bytes)};
+    for (int i = 0; i < step.n_results || *ops; i++) {
+        text op = {0}, name = {0}, type = {0};
+        take_ops(&ops, OPS_WIDTH, &op);
+        describe_result(program, number, &step, i, &name, &type);
+        table_add(t, i == 0 ? whole[0] : "");
+        table_add(t, text_string(&op));
+        table_add(t, text_string(&name));
+        table_add(t, text_string(&type));
+        table_add(t, i > 0 ? "" : is_row_program(&step) ? "row" : kernel_name(&step));
+        for (int c = 1; c < 4; c++)
+            table_add(t, i == 0 ? whole[c] : "");
+        text_free(&op);
         text_free(&name);
         text_free(&type);
     }
 }
 
+/* What the short words in the table mean. */
+static void print_legend(const graph_run *r)
+{
+    static const table_column columns[] = {{"", false, false, STYLE_DIM}};
+    bool plain = false, row = false;
+    for (int i = 0; i < r->info.steps && i < MOST_LINES; i++) {
+        tern_step_info step;
+        if (tern_program_step(r->program, i, &step) != TERN_OK)
+            continue;
+        row = row || is_row_program(&step);
+        plain = plain || strcmp(kernel_name(&step), "ref") == 0;
+    }
+    const char *dot = glyph_of(GLYPH_DOT);
+    table t = table_make(columns, 1);
+    table_addf(&t, "%s%s%s%s%s%sthreads: how many may share a step %s flops, bytes: estimates",
+               plain ? "ref: plain C " : "", plain ? dot : "", plain ? " " : "",
+               row ? "row: fused row program " : "", row ? dot : "", row ? " " : "", dot);
+    table_print(&t, 2, false);
+}
+
 static void print_compiled(const graph_run *r)
 {
     static const table_column columns[] = {
-        {"#", true, false, STYLE_DIM},       {"op", false, true, STYLE_NONE},
+        {"#", true, false, STYLE_DIM},       {"op", false, false, STYLE_NONE},
         {"result", false, true, STYLE_NAME}, {"type", false, true, STYLE_NUMBER},
         {"kernel", false, true, STYLE_NONE}, {"threads", true, false, STYLE_NONE},
         {"flops", true, false, STYLE_NONE},  {"bytes", true, false, STYLE_NONE},
@@ -241,6 +304,8 @@ static void print_compiled(const graph_run *r)
     table_print(&t, 2, true);
     if (r->info.steps > MOST_LINES)
         print_more(r->info.steps - MOST_LINES, "--json lists all");
+    if (r->info.steps > 0)
+        print_legend(r);
     picture_print(r);
     putchar('\n');
 }
@@ -272,11 +337,43 @@ static int by_time(const void *a, const void *b)
     return x->step - y->step;
 }
 
-/* In running order; the slowest ones only if there are many. */
+/* The ops of a step within the width that the table has for them. */
+static void add_ops(table *t, const tern_step_info *step)
+{
+    enum { WIDTH = 28, MORE = sizeof " 48 more" };
+    text ops = {0};
+    const char *left = ops_of(step);
+    if (text_width(left) <= WIDTH) {
+        text_add(&ops, left);
+    } else {
+        take_ops(&left, WIDTH - MORE, &ops);
+        int more = *left != '\0';
+        for (const char *at = left; (at = strstr(at, " + ")); at++)
+            more++;
+        if (more > 0)
+            text_addf(&ops, " %d more", more);
+    }
+    table_add(t, text_string(&ops));
+    text_free(&ops);
+}
+
+static void add_time(table *t, uint64_t ns, uint64_t whole)
+{
+    char number[NUMBER_TEXT];
+    double share = whole > 0 ? (double)ns / (double)whole : 0;
+    text bar = {0};
+    add_bar(&bar, share);
+    table_add(t, format_time(number, ns));
+    table_addf(t, "%.1f %%", 100 * share);
+    table_add(t, text_string(&bar));
+    text_free(&bar);
+}
+
+/* In running order; the slowest ones only if there are many. What the run took beside its steps comes last. */
 static void print_times(const graph_run *r)
 {
     static const table_column columns[] = {
-        {"#", true, false, STYLE_DIM},     {"op", false, true, STYLE_NONE},
+        {"#", true, false, STYLE_DIM},     {"op", false, false, STYLE_NONE},
         {"time", true, false, STYLE_NONE}, {"share", true, false, STYLE_NONE},
         {"", false, false, STYLE_BAR},
     };
@@ -290,27 +387,23 @@ static void print_times(const graph_run *r)
     }
     if (n > MOST_TIMES)
         qsort(times, (size_t)n, sizeof *times, by_time);
+    uint64_t whole = r->run_ns > total ? r->run_ns : total;
     table t = table_make(columns, 5);
-    text bar = {0};
-    char number[NUMBER_TEXT];
     for (int i = 0; i < n && i < MOST_TIMES; i++) {
         tern_step_info step;
         if (tern_program_step(r->program, times[i].step, &step) != TERN_OK)
             continue;
-        double share = total > 0 ? (double)times[i].ns / (double)total : 0;
-        text_clear(&bar);
-        add_bar(&bar, share);
         table_addf(&t, "%d", times[i].step);
-        table_add(&t, step.op);
-        table_add(&t, format_time(number, times[i].ns));
-        table_addf(&t, "%.1f %%", 100 * share);
-        table_add(&t, text_string(&bar));
+        add_ops(&t, &step);
+        add_time(&t, times[i].ns, whole);
     }
+    table_add(&t, "");
+    table_add(&t, "between steps");
+    add_time(&t, whole - total, whole);
     table_print(&t, 2, true);
     if (n > MOST_TIMES)
         print_more(n - MOST_TIMES, "faster ones; --json lists all");
     putchar('\n');
-    text_free(&bar);
     free(times);
 }
 
@@ -348,6 +441,7 @@ static tern_status print_computed(const graph_run *r)
     text_add_plural(&summary, r->n_outputs, "output");
     text_addf(&summary, " in %s on ", format_time(number, r->run_ns));
     text_add_plural(&summary, tern_ctx_threads(r->ctx), "thread");
+    text_add(&summary, ", timed once, cold");
     print_act(3, "computed", text_string(&summary));
     text_free(&summary);
     if (r->step_ns && r->info.steps > 0)
@@ -355,9 +449,29 @@ static tern_status print_computed(const graph_run *r)
     return outputs_print(r);
 }
 
+/* The closing words are those of the graph's author. */
+static void print_remarks(const graph_run *r)
+{
+    const char *line = text_string(&r->remarks);
+    if (*line)
+        putchar('\n');
+    while (*line) {
+        size_t length = strcspn(line, "\n");
+        char *raw = grab_string(line, length);
+        text safe = {0};
+        text_add_safe(&safe, raw);
+        printf("%s\n", text_string(&safe));
+        text_free(&safe);
+        free(raw);
+        line += length + (line[length] == '\n');
+    }
+}
+
 tern_status story_print(const graph_run *r)
 {
     TERN_TRY(print_recorded(r));
     print_compiled(r);
-    return print_computed(r);
+    TERN_TRY(print_computed(r));
+    print_remarks(r);
+    return TERN_OK;
 }

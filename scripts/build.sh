@@ -8,13 +8,22 @@ shift
 dir=build/$preset
 [ "$preset" = release ] && dir=build
 
+# Without a target this is the first half of a test run, whose last line is the total whatever happens.
+everything=$([ $# -gt 0 ] || echo yes)
+give_up()
+{
+    echo "build: $1; the reason is above"
+    [ -z "$everything" ] || echo "0 passed, 1 failed, 0 skipped"
+    exit 1
+}
+
 # Ninja re-runs CMake by itself when a CMake file or the set of sources changes.
 if [ ! -f "$dir/build.ninja" ]; then
     echo "Configuring $dir"
-    cmake --preset "$preset" --log-level=NOTICE >/dev/null
+    cmake --preset "$preset" --log-level=NOTICE >/dev/null || give_up "configuring $dir failed"
 fi
 # Ninja's progress is one changing line on a terminal; in a log it would be a line per file.
 quiet=""
 [ -t 1 ] || quiet=--quiet
 echo "Building $dir"
-cmake --build "$dir" --target "${@:-all}" -- $quiet
+cmake --build "$dir" --target "${@:-all}" -- $quiet || give_up "building $dir failed"

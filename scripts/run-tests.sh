@@ -112,7 +112,7 @@ run_one()
     fi
 
     verdict=ok
-    [ "$skipped" -gt 0 ] && verdict=skip
+    [ "$skipped" -gt 0 ] && [ "$passed" -eq 0 ] && verdict=skip
     [ "$failed" -gt 0 ] && verdict=FAIL
     echo "$passed $failed $skipped" >"$log.count"
     # One write for the whole block, so that tests running side by side do not mix their lines.
@@ -189,6 +189,12 @@ main()
     mkdir -p "$logs"
     list_tests | awk -v only=",$only," -v filter="$filter" '
         (only == ",," || index(only, "," $1 ",")) && (filter == "" || index($2, filter))' >"$logs/list"
+
+    # xargs would start one test of no name.
+    if [ ! -s "$logs/list" ]; then
+        echo "run-tests: no test matches${only:+ --only $only}${filter:+ --filter $filter}" >&2
+        exit 2
+    fi
 
     TERN_PYTHON=$("$source_dir/scripts/find-python.sh" 2>/dev/null || echo python3)
     make_locale

@@ -30,14 +30,15 @@ untidy()
     done
 }
 
-# report NAME LINES: a pass if there are none.
+# report NAME LINES MESSAGE: a pass if there are no lines, else one failure that lists them.
 report()
 {
-    local line
-    [ -n "$2" ] || pass
-    while read -r line; do
-        [ -z "$line" ] || fail "$1" "$line"
-    done <<<"$2"
+    if [ -z "$2" ]; then
+        pass
+    else
+        fail "$1" "$3"
+        printf '%s\n' "$2" | sed 's/^/    /'
+    fi
 }
 
 # Another version formats a little differently; the style is that of Debian 12's.
@@ -47,14 +48,16 @@ elif ! clang-format --version | grep -q 'version 14\.'; then
     skip "make format" "$(clang-format --version) formats differently from version 14"
 else
     # shellcheck disable=SC2046 # file names without blanks
-    report "make format" "$(unformatted $(existing '*.c' '*.h'))"
+    report format "$(unformatted $(existing '*.c' '*.h'))" \
+        "clang-format would change these lines; run \`make format\`"
     printf 'int main(void)\n{\n  return 0;\n}\n' >"$scratch/planted.c"
     [ "$(unformatted "$scratch/planted.c")" = "$scratch/planted.c:2:" ] && pass ||
         fail "planted file" "its bad line was not found"
 fi
 
 # shellcheck disable=SC2046
-report tidy "$(untidy $(existing '*.c' '*.h' '*.def' '*.sh' '*.py' '*.md' '*.cmake' '*.txt' Makefile .ci/run))"
+report tidy "$(untidy $(existing '*.c' '*.h' '*.def' '*.sh' '*.py' '*.md' '*.cmake' '*.txt' Makefile .ci/run))" \
+    "these lines need a hand"
 printf 'a \nb' >"$scratch/planted.md"
 [ "$(untidy "$scratch/planted.md" | wc -l)" -eq 2 ] && pass || fail "planted file" "its faults were not found"
 

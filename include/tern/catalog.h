@@ -32,7 +32,7 @@ typedef struct tern_device_info {
     const char *name;           /* "cpu" */
     const char *backend;        /* "native" */
     const char *model;          /* "Intel(R) Xeon(R) ..." */
-    const char *isa;            /* best level in use */
+    const char *isa;            /* best level in use, under $TERN_CPU */
     const char *isa_available;  /* all levels of this machine, space-separated */
     int cores_online, cores_usable;
     const char *cores_reason;   /* what limits the usable cores */

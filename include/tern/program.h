@@ -89,6 +89,7 @@ typedef struct tern_step_info {
     int threads;                /* how many may share it */
     int n_operands, n_results;
     uint64_t flops, bytes;      /* estimates */
+    char detail[128];           /* the ops of a fused step, "rmsnorm + quantise_rows" (if long, "... + 7 more"); else "" */
 } tern_step_info;
 TERN_API tern_status tern_program_step(const tern_program *program, int i, tern_step_info *out);
 

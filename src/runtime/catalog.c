@@ -6,6 +6,7 @@
 #include "devices/device.h"
 #include "graph/op.h"
 #include "passes/pass.h"
+#include "runtime/context.h"
 
 extern const char *const tern__op_signatures[];
 
@@ -58,10 +59,24 @@ tern_status tern_catalog_pass(int i, tern_pass_info *out)
     return TERN_OK;
 }
 
+/* The best level that contexts use under $TERN_CPU; a value that they would refuse is theirs to report. */
+static void apply_cap(tern_device_info *device)
+{
+    const char *name = tern__env_cpu();
+    tern__isa cap;
+    if (!name || !name[0] || tern__isa_parse(name, &cap) != TERN_OK)
+        return;
+    uint32_t mask = tern__isa_mask_capped(tern__cpu(), cap);
+    for (int level = 0; level < TERN__ISA_COUNT; level++)
+        if (mask & (1u << level))
+            device->isa = tern__isa_name((tern__isa)level);
+}
+
 tern_status tern_catalog_device(int i, tern_device_info *out)
 {
     TERN__FAIL_IF(i < 0 || i >= tern__n_devices, TERN_OUT_OF_RANGE, "catalog: device %d: there are %d", i,
                   tern__n_devices);
     tern__devices[i]->describe(out);
+    apply_cap(out);
     return TERN_OK;
 }

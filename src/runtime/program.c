@@ -2,10 +2,12 @@
 #include "runtime/program.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "graph/region.h"
 
 /* Inputs, and constants whose data are not known yet. */
 static bool is_bound_at_run(const tern_graph *g, const tern__leaf *leaf)
@@ -154,6 +156,21 @@ tern_status tern_program_pass(const tern_program *program, int i, tern_pass_repo
     return TERN_OK;
 }
 
+/* The names of a region's ops with " + " between them; those for which there is no room are counted. */
+static void name_ops(const tern__region *region, char *out, size_t size)
+{
+    enum { MORE = sizeof " + 65535 more" };
+    size_t used = 0;
+    for (int i = 0; i < region->n_ops; i++) {
+        const char *name = tern__ops[region->ops[i].op].name;
+        if (used + strlen(" + ") + strlen(name) + MORE > size) {
+            snprintf(out + used, size - used, " + %d more", region->n_ops - i);
+            return;
+        }
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? " + " : "", name);
+    }
+}
+
 tern_status tern_program_step(const tern_program *program, int i, tern_step_info *out)
 {
     const tern__plan *plan = &program->compiled->plan;
@@ -168,6 +185,8 @@ tern_status tern_program_step(const tern_program *program, int i, tern_step_info
                            .bytes = step->bytes,
                            .n_operands = (int)step->n_in,
                            .n_results = (int)step->n_out};
+    if (step->op == TERN__OP_fused)
+        name_ops(step->attrs[0].region, info.detail, sizeof info.detail);
     *out = info;
     return TERN_OK;
 }

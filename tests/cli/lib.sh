@@ -33,7 +33,7 @@ graph()
 hide_times()
 {
     sed -E -e 's/[0-9.]+ (ns|us|µs|ms|s)(( on|:).*[a-z]) (-|─)+$/TIME\2/' \
-           -e 's/^( +[0-9]+  [a-z_0-9]+) +[0-9.]+ (ns|us|µs|ms|s) +[0-9.]+ %.*$/\1  TIME SHARE/' \
+           -e 's/^( +([0-9]+|  )  [a-z_0-9]+( [+a-z_0-9]+)*) +[0-9.]+ (ns|us|µs|ms|s) +[0-9.]+ %.*$/\1  TIME SHARE/' \
            -e 's/"(compile_us|run_us|us)": [0-9.e+-]+/"\1": TIME/' \
            -e 's/^(  #  op) +time +share$/\1  TIME SHARE/'
 }

@@ -1,0 +1,1 @@
+tern graph run x.tern --show --json
