@@ -348,8 +348,10 @@ static void add_ops(table *t, const tern_step_info *step)
     } else {
         take_ops(&left, WIDTH - MORE, &ops);
         int more = *left != '\0';
-        for (const char *at = left; (at = strstr(at, " + ")); at++)
-            more++;
+        for (const char *at = left; (at = strstr(at, " + ")); at++) {
+            int untold = atoi(at + 3); /* the library's own "+ 7 more" */
+            more += untold > 0 ? untold : 1;
+        }
         if (more > 0)
             text_addf(&ops, " %d more", more);
     }
