@@ -1,9 +1,9 @@
 /* rowops.h - the instructions of row programs (rowops.def) as function tables, one per instruction set.
  *
- * Every table computes the same bits for the exact instructions (arithmetic, comparisons, rounding, conversions,
- * quantisation, reductions: their order is fixed below) on every instruction set. The transcendental ones (exp, log, sin,
- * tanh, erf, gelu, ...) stay within 2 ULP of the correctly rounded result; on one machine all levels of the compiler use one
- * table, so fusing never changes a bit. */
+ * Every table computes the same bits for the exact instructions (arithmetic, comparisons, rounding,
+ * conversions, quantisation, reductions: their order is fixed below) on every instruction set. The
+ * transcendental ones (exp, log, sin, tanh, erf, gelu, ...) stay within 2 ULP of the correctly rounded
+ * result; on one machine all levels of the compiler use one table, so fusing never changes a bit. */
 #ifndef TERN_KERNELS_ROW_ROWOPS_H
 #define TERN_KERNELS_ROW_ROWOPS_H
 
@@ -18,14 +18,16 @@ typedef enum tern__rowop {
     TERN__ROWOP_COUNT
 } tern__rowop;
 
-/* MAP, LOAD, STORE. Runs of n elements; dst may be exactly a, b or c, and overlaps them in no other way. Addresses are
- * aligned to the element only. Which operands are one value for the whole run (broadcast) is part of the function's
- * form: bit 0 of the form = a is a single value, bit 1 = b, bit 2 = c. imm: attributes (clamp: low, high; leaky_relu: slope). */
-typedef void (*tern__rowop_map)(void *dst, const void *a, const void *b, const void *c, const float imm[2], int64_t n);
+/* MAP, LOAD, STORE. Runs of n elements; dst may be exactly a, b or c, and overlaps them in no other way.
+ * Addresses are aligned to the element only. Which operands are one value for the whole run (broadcast) is
+ * part of the function's form: bit 0 of the form = a is a single value, bit 1 = b, bit 2 = c. imm: attributes
+ * (clamp: low, high; leaky_relu: slope). */
+typedef void (*tern__rowop_map)(void *dst, const void *a, const void *b, const void *c, const float imm[2],
+                                int64_t n);
 
-/* REDUCE. Adds a run to the state; `first` is the index of its first element in the row, a multiple of 16 except that the
- * last run of a row may have any length. Element i goes to lane i % 16, ascending; sums are kept in f64.
- * tern__rowop_finish folds the lanes: lane j with j + 8, then j + 4, j + 2, j + 1. */
+/* REDUCE. Adds a run to the state; `first` is the index of its first element in the row, a multiple of 16
+ * except that the last run of a row may have any length. Element i goes to lane i % 16, ascending; sums are
+ * kept in f64. tern__rowop_finish folds the lanes: lane j with j + 8, then j + 4, j + 2, j + 1. */
 typedef struct tern__rowop_state {
     double lanes[16];
 } tern__rowop_state;
@@ -33,13 +35,22 @@ typedef void (*tern__rowop_reduce)(tern__rowop_state *state, const float *a, int
 
 typedef struct tern__rowop_table {
     tern__isa isa;
-    tern__rowop_map map[TERN__ROWOP_COUNT][8];      /* by form; NULL for REDUCE and for forms the op has not */
-    tern__rowop_reduce reduce[TERN__ROWOP_COUNT];   /* NULL for the others */
+    tern__rowop_map map[TERN__ROWOP_COUNT][8];    /* by form; NULL for REDUCE and for forms the op has not */
+    tern__rowop_reduce reduce[TERN__ROWOP_COUNT]; /* NULL for the others */
 } tern__rowop_table;
 
-/* Start value of a reduction (0; -inf for max, inf for min), and the number at the end. NaN propagates in all. */
+/* Start value of a reduction (0; -inf for max, inf for min), and the number at the end. NaN propagates in
+ * all. */
 void tern__rowop_start(tern__rowop op, tern__rowop_state *state);
 double tern__rowop_finish(tern__rowop op, const tern__rowop_state *state);
+
+/* After `stream`: makes what was stored past the caches visible to whoever sees this thread's later
+ * stores. */
+void tern__rowop_settle(void);
+
+/* For a finite x >= 1: the number n (modulo 4) of quarter turns nearest to the angle x, and the rest; exact
+ * to more than 24 digits. The rest of infinities and NaN is NaN. What tables do not do in vectors. */
+uint32_t tern__rowop_reduce_angle(float x, float *rest);
 
 /* The best table among the levels in `isa_mask`. */
 const tern__rowop_table *tern__rowop_tables(uint32_t isa_mask);

@@ -1,0 +1,105 @@
+/* rowops.c - what the tables of row instructions share: choosing one, beginning and ending a reduction, and
+ * the reduction of large angles. */
+#include "kernels/row/rowops.h"
+
+#include <math.h>
+#include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+/* ---- the tables, weakest first ---- */
+
+extern const tern__rowop_table tern__rowops_baseline;
+#if defined(__x86_64__)
+extern const tern__rowop_table tern__rowops_sse42, tern__rowops_avx2, tern__rowops_avx512;
+#elif defined(__aarch64__)
+extern const tern__rowop_table tern__rowops_neon;
+#endif
+
+static const tern__rowop_table *const tables[] = {
+    &tern__rowops_baseline,
+#if defined(__x86_64__)
+    &tern__rowops_sse42,
+    &tern__rowops_avx2,
+    &tern__rowops_avx512,
+#elif defined(__aarch64__)
+    &tern__rowops_neon,
+#endif
+};
+
+const tern__rowop_table *tern__rowop_tables(uint32_t isa_mask)
+{
+    const tern__rowop_table *best = tables[0];
+    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++)
+        if (isa_mask >> tables[k]->isa & 1)
+            best = tables[k];
+    return best;
+}
+
+void tern__rowop_settle(void)
+{
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+}
+
+/* ---- reductions ---- */
+
+void tern__rowop_start(tern__rowop op, tern__rowop_state *state)
+{
+    const double start = op == TERN__ROWOP_max ? -INFINITY : op == TERN__ROWOP_min ? INFINITY : 0;
+    for (int j = 0; j < 16; j++)
+        state->lanes[j] = start;
+}
+
+static double fold(tern__rowop op, double a, double b)
+{
+    switch (op) {
+    case TERN__ROWOP_max:
+    case TERN__ROWOP_max_abs:
+        return b > a || isnan(b) ? b : a;
+    case TERN__ROWOP_min:
+        return b < a || isnan(b) ? b : a;
+    default:
+        return a + b;
+    }
+}
+
+double tern__rowop_finish(tern__rowop op, const tern__rowop_state *state)
+{
+    double lanes[16];
+    memcpy(lanes, state->lanes, sizeof lanes);
+    for (int half = 8; half > 0; half /= 2)
+        for (int j = 0; j < half; j++)
+            lanes[j] = fold(op, lanes[j], lanes[j + half]);
+    return lanes[0];
+}
+
+/* ---- large angles ---- */
+
+/* x = m 2^k, so x 2 / pi modulo 4 needs only those digits of 2 / pi whose product with 2^k is below 4: 96 of
+ * them leave an error below 2^-70, and no float is nearer to a multiple of pi / 2 than 2^-30 or so. */
+uint32_t tern__rowop_reduce_angle(float x, float *rest)
+{
+    static const uint32_t two_over_pi[] = {0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0,
+                                           0xdb629599, 0x3c439041, 0xfe5163ab, 0xdebbc561};
+    if (!isfinite(x)) {
+        *rest = NAN;
+        return 0;
+    }
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const uint32_t m = (bits & 0x007fffffu) | 0x00800000u;
+    const int k = (int)(bits >> 23) - 150, skip = k > 2 ? k - 2 : 0;
+    const uint32_t *word = two_over_pi + skip / 32;
+    unsigned __int128 digits =
+        (unsigned __int128)((uint64_t)word[0] << 32 | word[1]) << 64 | ((uint64_t)word[2] << 32 | word[3]);
+    digits = digits << skip % 32 >> 32;
+    /* Quarter turns in the upper 2 bits, their fraction below. */
+    const unsigned __int128 turns = (digits * m) << (30 + (k < 2 ? k : 2));
+    const uint32_t quarters = (uint32_t)((turns + ((unsigned __int128)1 << 125)) >> 126);
+    const int64_t fraction = (int64_t)(uint64_t)((turns - ((unsigned __int128)quarters << 126)) >> 64);
+    *rest = (float)((double)fraction * (1.57079632679489661923 * 0x1p-62));
+    return quarters;
+}
