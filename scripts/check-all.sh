@@ -4,7 +4,7 @@
 # The Python oracles run under ASan as well; under TSan they would only repeat single-threaded work, and the
 # static ARM build has no shared library that Python could load. Closes with the sum of all test runs.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 
 passed=0 failed=0 skipped=0
 mkdir -p build
@@ -65,6 +65,12 @@ elif ! echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTestOneInput(void) 
 else
     run fuzz c,fuzz
 fi
+
+# clang-format is installed for this target only; `make test` may have had to skip what needs it.
+echo
+echo "== style"
+tests/check_format.sh | tee build/style.log
+add "$(tail -n 1 build/style.log)"
 
 echo
 echo "$passed passed, $failed failed, $skipped skipped" | tee build/check-all.total

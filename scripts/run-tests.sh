@@ -52,7 +52,7 @@ compose()
         ;;
     fuzz)
         # What it learns stays in the build directory, and so does an input that it finds a fault with.
-        local corpus=$build/fuzz-corpus/$(basename "$file") args=$source_dir/tests/fuzz/$(basename "$file").args
+        local corpus=$build/fuzz-corpus/${file##*/} args=$source_dir/tests/fuzz/${file##*/}.args
         mkdir -p "$corpus"
         command=("$file" -max_total_time="${TERN_FUZZ_SECONDS:-20}" -artifact_prefix="$corpus-" -print_final_stats=1
                  "$corpus")
@@ -225,6 +225,10 @@ if [ "${1:-}" = --one ]; then
     . "$build/build-env.sh"
     set +a
     export TERN_SOURCE_DIR=$source_dir TERN_BUILD_DIR=$build
+    # What does not apply to this build is absent, not empty.
+    for name in TERN_LIB TERN_BIN TERN_SANITIZE TERN_EMULATOR; do
+        [ -n "${!name}" ] || export -n "${name?}"
+    done
     # Nothing outside the repository is touched: temporary files go to the build directory as well.
     export TMPDIR=$build/test-scratch/tmp
     mkdir -p "$TMPDIR"

@@ -3,6 +3,7 @@
 . "$(dirname "$0")/harness.sh"
 
 [ -f "$root/README.md" ] || { skip README.md "there is none yet"; finish; }
+[ -n "${TERN_LIB:-}" ] || { skip README.md "this build has no shared library"; finish; }
 
 # Block n goes to block_n.c.
 awk -v dir="$scratch" '
