@@ -27,8 +27,7 @@ static double median(double *values, int n)
 
 static tern_status run_chain(tern_ctx *ctx, tern_tensor *x, const float **out)
 {
-    TERN_SCOPE(ctx)
-    {
+    TERN_SCOPE(ctx) {
         tern_tensor *t = x;
         for (int i = 0; i < CHAIN; i++)
             t = tern_add(t, x);
@@ -117,13 +116,16 @@ static tern_status measure(bench_output *out)
 
     double event_ns = event_off_ns();
     printf("small ops: %.0f ns each (best round %.0f), chains of %d on f32[8], 1 thread\n", off, best, CHAIN);
-    printf("trace: a disabled event costs %.2f ns; %d events per chain; with the trace on an op takes %.0f ns\n", event_ns,
-           events, on);
+    printf(
+        "trace: a disabled event costs %.2f ns; %d events per chain; with the trace on an op takes %.0f ns\n",
+        event_ns, events, on);
     bench_row(out, "small_ops_per_s", 1e9 / off, "ops/s", "higher",
-              "record + evaluate, chains of %d f32[8] additions, 1 thread, median of %d rounds; best round %.0f ns/op",
+              "record + evaluate, chains of %d f32[8] additions, 1 thread, median of %d rounds; best round "
+              "%.0f ns/op",
               CHAIN, ROUNDS, best);
     bench_row(out, "trace_off_overhead_pct", 100 * event_ns * events / (off * CHAIN), "%", "lower",
-              "disabled event %.3f ns x %d events / %.0f ns for a chain of %d; trace on: %.0f instead of %.0f ns/op",
+              "disabled event %.3f ns x %d events / %.0f ns for a chain of %d; trace on: %.0f instead of "
+              "%.0f ns/op",
               event_ns, events, off * CHAIN, CHAIN, on, off);
     return TERN_OK;
 }

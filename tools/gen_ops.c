@@ -157,9 +157,12 @@ static const char *count_prefix(const tern__op *op, int i, const char **name)
 static void add_attr(parameters *list, const tern__op *op, int i)
 {
     static const char *const TYPES[] = {
-        [TERN__ATTR_INT] = "int64_t ",      [TERN__ATTR_FLOAT] = "double ",
-        [TERN__ATTR_BOOL] = "bool ",        [TERN__ATTR_INTS] = "const int64_t *",
-        [TERN__ATTR_DTYPE] = "tern_dtype ", [TERN__ATTR_TEXT] = "const char *",
+        [TERN__ATTR_INT] = "int64_t ",
+        [TERN__ATTR_FLOAT] = "double ",
+        [TERN__ATTR_BOOL] = "bool ",
+        [TERN__ATTR_INTS] = "const int64_t *",
+        [TERN__ATTR_DTYPE] = "tern_dtype ",
+        [TERN__ATTR_TEXT] = "const char *",
         [TERN__ATTR_BODY] = "",
     };
     const tern__attr_spec *spec = &op->attrs[i];

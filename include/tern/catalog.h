@@ -10,7 +10,7 @@
 
 typedef struct tern_op_info {
     const char *name;
-    const char *signature;      /* "sum(x; axes:ints=[], keepdims:bool=false) -> y" */
+    const char *signature; /* "sum(x; axes:ints=[], keepdims:bool=false) -> y" */
     const char *description;
     const char *shape_rule, *dtype_rule, *cost_rule, *kernel;
     int min_inputs, max_inputs; /* max -1 = any number */
@@ -20,25 +20,25 @@ typedef struct tern_op_info {
 
 typedef struct tern_kernel_info {
     const char *name, *op, *isa;
-    bool usable;                /* runs on this machine under the cap given to the catalog call */
+    bool usable; /* runs on this machine under the cap given to the catalog call */
 } tern_kernel_info;
 
 typedef struct tern_pass_info {
     const char *name, *level, *description;
-    bool optional;              /* may be switched off by name */
+    bool optional; /* may be switched off by name */
 } tern_pass_info;
 
 typedef struct tern_device_info {
-    const char *name;           /* "cpu" */
-    const char *backend;        /* "native" */
-    const char *model;          /* "Intel(R) Xeon(R) ..." */
-    const char *isa;            /* best level in use, under $TERN_CPU */
-    const char *isa_available;  /* all levels of this machine, space-separated */
+    const char *name;          /* "cpu" */
+    const char *backend;       /* "native" */
+    const char *model;         /* "Intel(R) Xeon(R) ..." */
+    const char *isa;           /* best level in use, under $TERN_CPU */
+    const char *isa_available; /* all levels of this machine, space-separated */
     int cores_online, cores_usable;
-    const char *cores_reason;   /* what limits the usable cores */
-    int64_t memory_bytes;       /* physical memory, or the cgroup's limit if lower; 0 = unknown */
-    int64_t l1d_bytes, l2_bytes, l3_bytes;  /* 0 = unknown */
-    const char *unavailable;    /* why it cannot be used; NULL if it can */
+    const char *cores_reason;              /* what limits the usable cores */
+    int64_t memory_bytes;                  /* physical memory; 0 = unknown */
+    int64_t l1d_bytes, l2_bytes, l3_bytes; /* 0 = unknown */
+    const char *unavailable;               /* why it cannot be used; NULL if it can */
 } tern_device_info;
 
 #ifdef __cplusplus

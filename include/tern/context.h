@@ -1,7 +1,8 @@
 /* context.h - a context owns tensors, the memory pool and the threads that compute; scopes own temporaries.
  *
- * Threading: a context, and everything made from it, belongs to one thread at a time. Different contexts are
- * independent. */
+ * Threading: a context and the tensors and execs made from it belong to one thread at a time. Different contexts are
+ * independent. Graphs and programs do not change once made: any number of threads may read them at once.
+ * Lifetimes: execs are freed before their program and their context; graphs and programs may outlive the context. */
 #ifndef TERN_CONTEXT_H
 #define TERN_CONTEXT_H
 
@@ -16,17 +17,17 @@ typedef struct tern_ctx tern_ctx;
 typedef struct tern_tensor tern_tensor;
 
 typedef struct tern_ctx_options {
-    int threads;                /* 0 = as many as affinity and cgroup limits allow                          */
-    const char *cpu;            /* highest instruction set to use, "avx2"; NULL = $TERN_CPU, else the best  */
+    int threads;     /* 0 = as many as affinity and cgroup limits allow                          */
+    const char *cpu; /* highest instruction set to use, "avx2"; NULL = $TERN_CPU, else the best  */
     tern_pool_options pool;
 } tern_ctx_options;
 
 typedef struct tern_ctx_stats {
-    uint64_t evaluations;       /* plans run                                        */
-    uint64_t steps;             /* kernels run                                      */
-    uint64_t nodes_live;        /* recorded operations and leaves that still exist  */
-    uint64_t arena_peak_bytes;  /* largest arena that a plan has used               */
-    uint64_t cache_hits, cache_misses, cache_evictions, cache_entries;  /* of compiled graphs */
+    uint64_t evaluations;      /* plans run                                        */
+    uint64_t steps;            /* kernels run                                      */
+    uint64_t nodes_live;       /* recorded operations and leaves that still exist  */
+    uint64_t arena_peak_bytes; /* largest arena that a plan has used               */
+    uint64_t cache_hits, cache_misses, cache_evictions, cache_entries; /* of compiled graphs */
 } tern_ctx_stats;
 
 #ifdef __cplusplus
@@ -43,7 +44,7 @@ TERN_API tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx *
 TERN_API void tern_ctx_destroy(tern_ctx *ctx);
 
 TERN_API int tern_ctx_threads(const tern_ctx *ctx);
-TERN_API tern_pool *tern_ctx_pool(tern_ctx *ctx);    /* owned by the context */
+TERN_API tern_pool *tern_ctx_pool(tern_ctx *ctx); /* owned by the context */
 TERN_API void tern_ctx_get_stats(const tern_ctx *ctx, tern_ctx_stats *out);
 
 /* ---- Ownership ---------------------------------------------------------------------------------------------
@@ -53,10 +54,10 @@ TERN_API void tern_ctx_get_stats(const tern_ctx *ctx, tern_ctx_stats *out);
  * tern_keep adds a reference that belongs to the caller, so the tensor outlives its scope. */
 
 TERN_API void tern_scope_open(tern_ctx *ctx);
-TERN_API void tern_scope_close(tern_ctx *ctx);   /* closes the innermost; nothing if none is open */
+TERN_API void tern_scope_close(tern_ctx *ctx); /* closes the innermost; nothing if none is open */
 
-TERN_API tern_tensor *tern_keep(tern_tensor *t);     /* returns t */
-TERN_API void tern_release(tern_tensor *t);          /* drops one reference of the caller's; NULL is fine */
+TERN_API tern_tensor *tern_keep(tern_tensor *t); /* returns t */
+TERN_API void tern_release(tern_tensor *t);      /* drops one reference of the caller's; NULL is fine */
 
 /* For TERN_SCOPE. */
 typedef struct tern_scope_guard {
@@ -68,9 +69,9 @@ TERN_API void tern_scope_guard_close(tern_scope_guard *guard);
 
 /* TERN_SCOPE(ctx) { ... } closes the scope however the block is left: by its end, break, return or goto. */
 #if defined(__GNUC__) || defined(__clang__)
-#define TERN_SCOPE(ctx)                                                                                    \
-    for (tern_scope_guard tern_scope_guard_ __attribute__((cleanup(tern_scope_guard_close))) =             \
-             tern_scope_guard_open(ctx);                                                                   \
+#define TERN_SCOPE(ctx)                                                                 \
+    for (tern_scope_guard tern_scope_guard_                                             \
+         __attribute__((cleanup(tern_scope_guard_close))) = tern_scope_guard_open(ctx); \
          tern_scope_guard_.open; tern_scope_guard_close(&tern_scope_guard_))
 #endif
 

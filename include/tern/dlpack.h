@@ -25,8 +25,10 @@ TERN_API tern_status tern_to_dlpack_unversioned(tern_tensor *t, struct DLManaged
 
 /* Takes over `managed`, whose deleter runs when the last tensor that uses the memory dies. On failure the caller
  * still owns it. */
-TERN_API tern_status tern_from_dlpack(tern_ctx *ctx, struct DLManagedTensorVersioned *managed, tern_tensor **out);
-TERN_API tern_status tern_from_dlpack_unversioned(tern_ctx *ctx, struct DLManagedTensor *managed, tern_tensor **out);
+TERN_API tern_status tern_from_dlpack(tern_ctx *ctx, struct DLManagedTensorVersioned *managed,
+                                      tern_tensor **out);
+TERN_API tern_status tern_from_dlpack_unversioned(tern_ctx *ctx, struct DLManagedTensor *managed,
+                                                  tern_tensor **out);
 
 #ifdef __cplusplus
 }

@@ -11,11 +11,9 @@
 #if defined(__GNUC__) || defined(__clang__)
 #define TERN_API __attribute__((visibility("default")))
 #define TERN_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
-#define TERN_MUST_USE __attribute__((warn_unused_result))
 #else
 #define TERN_API
 #define TERN_PRINTF(fmt, args)
-#define TERN_MUST_USE
 #endif
 
 #ifdef __cplusplus

@@ -19,14 +19,14 @@ extern "C" {
 
 /* The graph that computes `outputs`: everything pending behind them; evaluated tensors and inputs are its leaves.
  * Nothing is computed. `names` (or NULL) names the outputs. The graph keeps the data of its leaves alive. */
-TERN_API tern_status tern_graph_capture(tern_ctx *ctx, int n, tern_tensor *const *outputs, const char *const *names,
-                                        tern_graph **out);
+TERN_API tern_status tern_graph_capture(tern_ctx *ctx, int n, tern_tensor *const *outputs,
+                                        const char *const *names, tern_graph **out);
 
 /* Reads the text form (docs/graph-text.md). The message of a failure starts with line and column. `length` bytes
  * of `text` need no terminator. The result is verified. */
 TERN_API tern_status tern_graph_parse(tern_ctx *ctx, const char *text, size_t length, tern_graph **out);
 
-TERN_API void tern_graph_free(tern_graph *graph);   /* NULL is fine */
+TERN_API void tern_graph_free(tern_graph *graph); /* NULL is fine */
 
 /* Text form; tern_graph_parse gives back an equal graph. DOT for Graphviz. Free with tern_string_free. */
 TERN_API tern_status tern_graph_print(const tern_graph *graph, char **out);

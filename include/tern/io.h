@@ -28,15 +28,17 @@ TERN_API tern_status tern_npy_map(tern_ctx *ctx, const char *path, tern_tensor *
 TERN_API tern_status tern_npy_save(tern_tensor *t, const char *path);
 
 /* Copies a file to another element type in chunks of about `chunk_bytes` (0 = 4 MiB), however large it is. */
-TERN_API tern_status tern_npy_convert(const char *in_path, const char *out_path, tern_dtype to, size_t chunk_bytes);
+TERN_API tern_status tern_npy_convert(const char *in_path, const char *out_path, tern_dtype to,
+                                      size_t chunk_bytes);
 
 /* A .npz archive (stored or deflated entries). */
 TERN_API tern_status tern_npz_open(const char *path, tern_npz **out);
-TERN_API void tern_npz_close(tern_npz *npz);        /* NULL is fine */
+TERN_API void tern_npz_close(tern_npz *npz); /* NULL is fine */
 TERN_API int tern_npz_count(const tern_npz *npz);
-TERN_API const char *tern_npz_name(const tern_npz *npz, int i);     /* without ".npy"; NULL if out of range */
+TERN_API const char *tern_npz_name(const tern_npz *npz, int i); /* without ".npy"; NULL if out of range */
 TERN_API tern_status tern_npz_load(tern_ctx *ctx, const tern_npz *npz, int i, tern_tensor **out);
-TERN_API tern_status tern_npz_save(const char *path, int n, const char *const *names, tern_tensor *const *tensors);
+TERN_API tern_status tern_npz_save(const char *path, int n, const char *const *names,
+                                   tern_tensor *const *tensors);
 
 #ifdef __cplusplus
 }

@@ -14,38 +14,38 @@
 typedef struct tern_pool tern_pool;
 
 typedef struct tern_pool_options {
-    size_t small_max;       /* requests up to this size use the small classes; 0 = 64 KiB, at most 1 MiB    */
-    size_t small_slab;      /* most memory set aside at once for the blocks of one small class; 0 = 1 MiB   */
-    size_t large_region;    /* most memory taken from the system at once, unless one block needs more;
+    size_t small_max;    /* requests up to this size use the small classes; 0 = 64 KiB, at most 1 MiB    */
+    size_t small_slab;   /* most memory set aside at once for the blocks of one small class; 0 = 1 MiB   */
+    size_t large_region; /* most memory taken from the system at once, unless one block needs more;
                                a new pool starts with 2 MiB and doubles; 0 = 32 MiB                         */
-    size_t cap_bytes;       /* most bytes the pool may hold from the system, all classes; 0 = no cap        */
-    int huge_pages;         /* 1: ask for huge pages (default), 0: do not                                   */
+    size_t cap_bytes;    /* most bytes the pool may hold from the system, all classes; 0 = no cap        */
+    int huge_pages;      /* 1: ask for huge pages (default), 0: do not                                   */
 } tern_pool_options;
-
-TERN_API tern_pool_options tern_pool_options_default(void);
 
 /* Counters. Always: allocations - deallocations = blocks in use; hits + misses = allocations. */
 typedef struct tern_pool_stats {
     uint64_t allocations, deallocations;
-    uint64_t hits;              /* served from memory that the pool already held  */
-    uint64_t misses;            /* needed new pages from the system               */
-    uint64_t current_bytes;     /* in use by callers (block sizes, not requests)  */
-    uint64_t peak_bytes;        /* highest current_bytes                          */
+    uint64_t hits;          /* served from memory that the pool already held  */
+    uint64_t misses;        /* needed new pages from the system               */
+    uint64_t current_bytes; /* in use by callers (block sizes, not requests)  */
+    uint64_t peak_bytes;    /* highest current_bytes                          */
 } tern_pool_stats;
 
 /* What a walk over the real free lists finds at this moment. */
 typedef struct tern_pool_fragmentation {
-    uint64_t held_bytes;        /* taken from the system: in use + free + slack   */
+    uint64_t held_bytes; /* taken from the system: in use + free + slack   */
     uint64_t free_bytes;
-    uint64_t slack_bytes;       /* at the ends of slabs, too short for a block    */
+    uint64_t slack_bytes; /* at the ends of slabs, too short for a block    */
     uint64_t free_blocks;
     uint64_t largest_free;
-    double ratio;               /* 1 - largest_free / free_bytes; 0 if none free  */
+    double ratio; /* 1 - largest_free / free_bytes; 0 if none free  */
 } tern_pool_fragmentation;
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+TERN_API tern_pool_options tern_pool_options_default(void);
 
 TERN_API tern_status tern_pool_create(const tern_pool_options *options, tern_pool **out);
 

@@ -39,32 +39,36 @@ TERN_API tern_tensor *tern_borrow(tern_ctx *ctx, tern_dtype dtype, int rank, con
 
 TERN_API tern_tensor *tern_zeros(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape);
 TERN_API tern_tensor *tern_ones(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape);
-TERN_API tern_tensor *tern_scalar(tern_ctx *ctx, tern_dtype dtype, double value);   /* rank 0 */
+TERN_API tern_tensor *tern_scalar(tern_ctx *ctx, tern_dtype dtype, double value); /* rank 0 */
 
 /* A named input of a program: it has no data of its own and is bound when the program runs. */
-TERN_API tern_tensor *tern_input(tern_ctx *ctx, const char *name, tern_dtype dtype, int rank, const int64_t *shape);
+TERN_API tern_tensor *tern_input(tern_ctx *ctx, const char *name, tern_dtype dtype, int rank,
+                                 const int64_t *shape);
 
 /* A zeroed state (a KV cache, optimiser moments): tern_write_slice and tern_write_rows update it in place. */
-TERN_API tern_tensor *tern_state(tern_ctx *ctx, const char *name, tern_dtype dtype, int rank, const int64_t *shape);
+TERN_API tern_tensor *tern_state(tern_ctx *ctx, const char *name, tern_dtype dtype, int rank,
+                                 const int64_t *shape);
 
 /* Evaluates `t` and makes it a constant (weights): the compiler may fold and repack it; writing to it is an error. */
 TERN_API tern_status tern_freeze(tern_tensor *t);
 
-/* ---- Looking ------------------------------------------------------------------------------------------------ */
+/* ---- Looking (a NULL tensor has rank 0, no elements and no data) ------------------------------------------------------------------------------------------------ */
 
-TERN_API tern_ctx *tern_ctx_of(const tern_tensor *t);   /* NULL for error tensors made without context or memory */
+TERN_API tern_ctx *
+tern_ctx_of(const tern_tensor *t); /* NULL for error tensors made without context or memory */
 TERN_API tern_dtype tern_dtype_of(const tern_tensor *t);
 TERN_API int tern_rank(const tern_tensor *t);
-TERN_API const int64_t *tern_shape(const tern_tensor *t);       /* tern_rank(t) sizes; valid while t is */
-TERN_API int64_t tern_dim(const tern_tensor *t, int axis);      /* negative axes count from the end; -1 if out of range */
+TERN_API const int64_t *tern_shape(const tern_tensor *t); /* tern_rank(t) sizes; valid while t is */
+TERN_API int64_t tern_dim(const tern_tensor *t,
+                          int axis); /* negative axes count from the end; -1 if out of range */
 TERN_API int64_t tern_numel(const tern_tensor *t);
-TERN_API size_t tern_nbytes(const tern_tensor *t);              /* of the contiguous form */
-TERN_API const char *tern_device_of(const tern_tensor *t);      /* where it is, or will be: "cpu" */
-TERN_API const char *tern_backend_of(const tern_tensor *t);     /* what computes there: "native" */
+TERN_API size_t tern_nbytes(const tern_tensor *t);          /* of the contiguous form */
+TERN_API const char *tern_device_of(const tern_tensor *t);  /* where it is, or will be: "cpu" */
+TERN_API const char *tern_backend_of(const tern_tensor *t); /* what computes there: "native" */
 
-TERN_API tern_status tern_status_of(const tern_tensor *t);      /* TERN_OK unless t is an error tensor */
-TERN_API const char *tern_message_of(const tern_tensor *t);     /* its message, "" if none; valid while t is */
-TERN_API bool tern_is_evaluated(const tern_tensor *t);          /* its data exists */
+TERN_API tern_status tern_status_of(const tern_tensor *t);  /* TERN_OK unless t is an error tensor */
+TERN_API const char *tern_message_of(const tern_tensor *t); /* its message, "" if none; valid while t is */
+TERN_API bool tern_is_evaluated(const tern_tensor *t);      /* its data exists */
 TERN_API bool tern_is_constant(const tern_tensor *t);
 
 /* ---- Evaluating --------------------------------------------------------------------------------------------- */
@@ -95,8 +99,8 @@ TERN_API tern_status tern_read(tern_tensor *t, void *out, size_t bytes);
  * tensor) they copy; tern_shares_storage tells. */
 
 TERN_API tern_tensor *tern_transpose(tern_tensor *x, int axis_a, int axis_b);
-TERN_API tern_tensor *tern_squeeze(tern_tensor *x, int axis);     /* the axis must have size 1 */
-TERN_API tern_tensor *tern_unsqueeze(tern_tensor *x, int axis);   /* in [-rank-1, rank] */
+TERN_API tern_tensor *tern_squeeze(tern_tensor *x, int axis);   /* the axis must have size 1 */
+TERN_API tern_tensor *tern_unsqueeze(tern_tensor *x, int axis); /* in [-rank-1, rank] */
 /* Elements start, start+1, ... stop-1 of one axis; negatives count from the end. The general form is tern_slice. */
 TERN_API tern_tensor *tern_narrow(tern_tensor *x, int axis, int64_t start, int64_t stop);
 
@@ -108,27 +112,29 @@ TERN_API tern_status tern_shares_storage(tern_tensor *a, tern_tensor *b, bool *o
 TERN_API tern_status tern_map(tern_tensor *t, void **data, int64_t *strides);
 
 /* Packs `n` tensors of one type into one contiguous storage [n, shape...]; out[i] is a view of row i. */
-TERN_API tern_status tern_batch_layout(int n, tern_tensor *const *tensors, tern_tensor **batch, tern_tensor **out);
+TERN_API tern_status tern_batch_layout(int n, tern_tensor *const *tensors, tern_tensor **batch,
+                                       tern_tensor **out);
 
 /* ---- Writing in place -----------------------------------------------------------------------------------------
  * These act at once: pending readers of the old values are evaluated first, so programs behave as if every
  * operation had run when it was recorded. The pointer stays; no tensor storage is allocated unless an operand
  * overlaps the target in another order. `b` broadcasts to the shape of `t` and is converted to its type. */
-TERN_API tern_status tern_assign(tern_tensor *t, tern_tensor *b);   /* t = b */
+TERN_API tern_status tern_assign(tern_tensor *t, tern_tensor *b); /* t = b */
 TERN_API tern_status tern_add_(tern_tensor *t, tern_tensor *b);
 TERN_API tern_status tern_sub_(tern_tensor *t, tern_tensor *b);
 TERN_API tern_status tern_mul_(tern_tensor *t, tern_tensor *b);
 TERN_API tern_status tern_div_(tern_tensor *t, tern_tensor *b);
 TERN_API tern_status tern_fill_(tern_tensor *t, double value);
-/* Any elementwise op by name, t = op(t, rest...): tern_apply_(t, "relu", 0, NULL). */
-TERN_API tern_status tern_apply_(tern_tensor *t, const char *op, int n_rest, tern_tensor *const *rest);
+/* Any elementwise op by name, t = op(t, rest...): tern_apply_(t, "clamp", "low=0 high=6", 0, NULL). */
+TERN_API tern_status tern_apply_(tern_tensor *t, const char *op, const char *attributes, int n_rest,
+                                 tern_tensor *const *rest);
 
 /* ---- Any operation by name -------------------------------------------------------------------------------------
  * `attributes` in the text form: "axes=[0,1] keepdims=true"; NULL or "" = defaults. Results go to out[0..n_out);
  * n_out must be the op's number of results. All are error tensors if the call is bad. For callers that learn
  * the op at run time: parsers, bindings, tests. */
-TERN_API void tern_apply(tern_ctx *ctx, const char *op, const char *attributes, int n_in, tern_tensor *const *in,
-                         int n_out, tern_tensor **out);
+TERN_API void tern_apply(tern_ctx *ctx, const char *op, const char *attributes, int n_in,
+                         tern_tensor *const *in, int n_out, tern_tensor **out);
 
 #ifdef __cplusplus
 }

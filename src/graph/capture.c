@@ -100,7 +100,7 @@ tern_status tern__capture(tern_ctx *ctx, int n, tern_tensor *const *outputs, con
         TERN_TRY(walk(r, outputs[i], g, capture));
         TERN_TRY(tern__graph_add_output(g, outputs[i]->value, names ? names[i] : NULL));
     }
-    return TERN_OK;
+    return tern__graph_find_aliases(g);
 }
 
 tern_status tern_graph_capture(tern_ctx *ctx, int n, tern_tensor *const *outputs, const char *const *names,

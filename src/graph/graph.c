@@ -94,8 +94,9 @@ tern_status tern__attrs_copy(tern__arena *arena, const tern__op *op, const tern_
     return TERN_OK;
 }
 
-tern_status tern__graph_add(tern_graph *g, tern__opcode op, uint32_t n_in, const tern__id *in, const tern__attr *attrs,
-                            uint32_t n_out, const tern__type *types, tern__id *first_result)
+tern_status tern__graph_add(tern_graph *g, tern__opcode op, uint32_t n_in, const tern__id *in,
+                            const tern__attr *attrs, uint32_t n_out, const tern__type *types,
+                            tern__id *first_result)
 {
     TERN_TRY(tern__graph_reserve(g, 1, n_out));
     tern__attr *own_attrs;
@@ -108,8 +109,14 @@ tern_status tern__graph_add(tern_graph *g, tern__opcode op, uint32_t n_in, const
         memcpy(own_in, in, n_in * sizeof *own_in);
     }
     tern__id node = g->n_nodes++, out = g->n_values;
-    g->nodes[node] = (tern__gnode){.op = op, .n_in = n_in, .n_out = n_out, .in = own_in, .out = out,
-                                   .attrs = own_attrs, .leaf = TERN__NO_ID, .origin = NULL};
+    g->nodes[node] = (tern__gnode){.op = op,
+                                   .n_in = n_in,
+                                   .n_out = n_out,
+                                   .in = own_in,
+                                   .out = out,
+                                   .attrs = own_attrs,
+                                   .leaf = TERN__NO_ID,
+                                   .origin = NULL};
     for (uint32_t i = 0; i < n_out; i++)
         g->values[out + i] = (tern__value){.type = types[i], .node = node, .result = i, .name = NULL};
     g->n_values += n_out;
@@ -146,7 +153,8 @@ tern_status tern__graph_add_leaf(tern_graph *g, tern__opcode op, const char *nam
     return TERN_OK;
 }
 
-tern_status tern__graph_adopt(tern_graph *g, const tern_graph *from, tern__id n, const tern__id *in, tern__id *first_result)
+tern_status tern__graph_adopt(tern_graph *g, const tern_graph *from, tern__id n, const tern__id *in,
+                              tern__id *first_result)
 {
     const tern__gnode *node = &from->nodes[n];
     TERN_TRY(tern__graph_reserve(g, 1, node->n_out));
@@ -210,7 +218,8 @@ static bool place_matters(const tern_graph *g, const tern__leaf *leaf)
     return g->n_writes > 0 || g->nodes[leaf->node].op == TERN__OP_constant;
 }
 
-static bool leaves_equal(const tern_graph *g, const tern__leaf *x, const tern__leaf *y, const tern__type *type)
+static bool leaves_equal(const tern_graph *g, const tern__leaf *x, const tern__leaf *y,
+                         const tern__type *type)
 {
     tern__layout there = y->layout;
     if (!place_matters(g, x))
@@ -330,20 +339,22 @@ static tern_status clone_node(const tern_graph *from, const tern__gnode *node, t
     tern__id value;
     if (node->leaf != TERN__NO_ID) {
         const tern__leaf *leaf = &from->leaves[node->leaf];
-        TERN_TRY(tern__graph_add_leaf(to, node->op, node->attrs[0].text, &from->values[node->out].type, leaf->storage,
-                                      &leaf->layout, &value));
+        TERN_TRY(tern__graph_add_leaf(to, node->op, node->attrs[0].text, &from->values[node->out].type,
+                                      leaf->storage, &leaf->layout, &value));
         tern__leaf *copy = &to->leaves[to->n_leaves - 1];
         copy->source = leaf->source;
         copy->alias = leaf->alias;
         copy->bound = leaf->bound;
     } else {
         tern__type small[8];
-        tern__type *types = node->n_out <= 8 ? small : tern__arena_alloc(&to->arena, node->n_out * sizeof *types);
+        tern__type *types =
+            node->n_out <= 8 ? small : tern__arena_alloc(&to->arena, node->n_out * sizeof *types);
         if (!types)
             return tern__out_of_memory(node->n_out * sizeof *types);
         for (uint32_t i = 0; i < node->n_out; i++)
             types[i] = from->values[node->out + i].type;
-        TERN_TRY(tern__graph_add(to, node->op, node->n_in, node->in, node->attrs, node->n_out, types, &value));
+        TERN_TRY(
+            tern__graph_add(to, node->op, node->n_in, node->in, node->attrs, node->n_out, types, &value));
     }
     for (uint32_t i = 0; i < node->n_out; i++) {
         const char *name = from->values[node->out + i].name;

@@ -19,47 +19,47 @@ typedef uint32_t tern__id;
 typedef struct tern__value {
     tern__type type;
     tern__id node;
-    uint32_t result;            /* which of the node's results */
-    const char *name;           /* as written in the text form, without '%'; NULL = numbered */
+    uint32_t result;  /* which of the node's results */
+    const char *name; /* as written in the text form, without '%'; NULL = numbered */
 } tern__value;
 
 typedef struct tern__gnode {
     tern__opcode op;
     uint32_t n_in, n_out;
-    const tern__id *in;         /* (n_in) value ids, all smaller than `out` */
-    tern__id out;               /* first result; results are consecutive values */
-    tern__attr *attrs;          /* (op's n_attrs) */
-    uint32_t leaf;              /* index into leaves for input, constant, state; else TERN__NO_ID */
-    const char *origin;         /* where it came from, for profiles: "layer 3"; or NULL */
+    const tern__id *in; /* (n_in) value ids, all smaller than `out` */
+    tern__id out;       /* first result; results are consecutive values */
+    tern__attr *attrs;  /* (op's n_attrs) */
+    uint32_t leaf;      /* index into leaves for input, constant, state; else TERN__NO_ID */
+    const char *origin; /* where it came from, for profiles: "layer 3"; or NULL */
 } tern__gnode;
 
 /* Data behind an input, constant or state node. `storage` NULL: unbound, given when the program runs. */
 typedef struct tern__leaf {
     tern__id node;
-    tern__storage *storage;     /* one reference is held */
-    tern__layout layout;        /* inside the storage; of the contiguous form if unbound */
-    uint32_t source;            /* the leaf it was in the graph as captured or parsed; TERN__NO_ID: made by a pass */
-    uint32_t alias;             /* leaves with equal numbers share memory; TERN__NO_ID shares with none. Each its own
+    tern__storage *storage; /* one reference is held */
+    tern__layout layout;    /* inside the storage; of the contiguous form if unbound */
+    uint32_t source; /* the leaf it was in the graph as captured or parsed; TERN__NO_ID: made by a pass */
+    uint32_t alias;  /* leaves with equal numbers share memory; TERN__NO_ID shares with none. Each its own
                                    unless tern__graph_find_aliases ran */
-    bool bound;                 /* it had a storage when it was added */
+    bool bound;      /* it had a storage when it was added */
 } tern__leaf;
 
 typedef struct tern__output {
     tern__id value;
-    const char *name;           /* never NULL: "y", or "0", "1", ... */
+    const char *name; /* never NULL: "y", or "0", "1", ... */
 } tern__output;
 
 struct tern_graph {
     tern__arena arena;
-    const char *name;           /* "graph" */
+    const char *name; /* "graph" */
     tern__gnode *nodes;
     tern__value *values;
     tern__leaf *leaves;
     tern__output *outputs;
     uint32_t n_nodes, n_values, n_leaves, n_outputs;
-    uint32_t n_writes;          /* nodes whose op has TERN__WRITES */
+    uint32_t n_writes; /* nodes whose op has TERN__WRITES */
     uint32_t cap_nodes, cap_values, cap_leaves, cap_outputs;
-    struct tern_ctx *ctx;       /* owner of the pool that constants written in text live in */
+    struct tern_ctx *ctx; /* owner of the pool that constants written in text live in */
 };
 
 /* An empty graph in `g` (caller's memory); frees with tern__graph_clear, which drops the leaves' storages. */
@@ -73,8 +73,9 @@ tern_status tern__graph_reserve(tern_graph *g, uint32_t nodes, uint32_t values);
 
 /* Appends a node. `in` and `attrs` (with the ints and texts they point at) are copied into the arena; result types
  * are given by the caller (n_out of them), who inferred or checked them. *first_result receives the value id. */
-tern_status tern__graph_add(tern_graph *g, tern__opcode op, uint32_t n_in, const tern__id *in, const tern__attr *attrs,
-                            uint32_t n_out, const tern__type *types, tern__id *first_result);
+tern_status tern__graph_add(tern_graph *g, tern__opcode op, uint32_t n_in, const tern__id *in,
+                            const tern__attr *attrs, uint32_t n_out, const tern__type *types,
+                            tern__id *first_result);
 
 /* Appends a leaf node (op input, constant or state). `storage` may be NULL; a reference is taken. Its source is itself:
  * who copies a leaf from another graph copies the source too. */
@@ -83,13 +84,15 @@ tern_status tern__graph_add_leaf(tern_graph *g, tern__opcode op, const char *nam
 
 /* Appends node `n` of `from`, whose arena `g` has taken over: attributes and names are shared, operands are `in` (in that
  * arena too), and leaves take references of their own. */
-tern_status tern__graph_adopt(tern_graph *g, const tern_graph *from, tern__id n, const tern__id *in, tern__id *first_result);
+tern_status tern__graph_adopt(tern_graph *g, const tern_graph *from, tern__id n, const tern__id *in,
+                              tern__id *first_result);
 
 /* Declares a value an output; `name` NULL = its number. */
 tern_status tern__graph_add_output(tern_graph *g, tern__id value, const char *name);
 
 /* Deep copy of attributes into an arena. */
-tern_status tern__attrs_copy(tern__arena *arena, const tern__op *op, const tern__attr *from, tern__attr **out);
+tern_status tern__attrs_copy(tern__arena *arena, const tern__op *op, const tern__attr *from,
+                             tern__attr **out);
 
 /* Fills `alias` of every leaf, if the graph overwrites anything: then plans depend on which leaves share memory. */
 tern_status tern__graph_find_aliases(tern_graph *g);

@@ -256,6 +256,8 @@ void tern__recorder_clear(tern__recorder *r)
 
 void tern_scope_open(tern_ctx *ctx)
 {
+    if (!ctx)
+        return;
     tern__recorder *r = tern__recorder_of(ctx);
     /* Without memory for a scope its tensors fall to the enclosing one: they live longer, nothing breaks. */
     if (!tern__grow((void **)&r->scopes, &r->cap_scopes, r->n_scopes + 1, sizeof *r->scopes)) {
@@ -267,6 +269,8 @@ void tern_scope_open(tern_ctx *ctx)
 
 void tern_scope_close(tern_ctx *ctx)
 {
+    if (!ctx)
+        return;
     tern__recorder *r = tern__recorder_of(ctx);
     if (r->lost_scopes) {
         r->lost_scopes--;

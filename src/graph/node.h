@@ -96,7 +96,7 @@ static inline tern__recorder *tern__recorder_of(tern_ctx *ctx)
     return (tern__recorder *)(void *)ctx;
 }
 
-/* A pending chain this long is evaluated by itself when it grows (DESIGN: evaluation). */
+/* A pending chain this long is evaluated by itself when it grows. */
 enum { TERN__MAX_DEPTH = 65536 };
 
 void tern__recorder_init(tern__recorder *r, tern_pool *pool, const tern__evaluator *evaluator);
@@ -139,6 +139,10 @@ bool tern__tensor_is_error(const tern_tensor *t);
 /* Sets the thread's last error from an error tensor and returns its status; TERN_OK for others. NULL tensors are an
  * invalid argument. */
 tern_status tern__tensor_check(const tern_tensor *t);
+
+/* May an operation called `who` write into the evaluated or pending tensor? Not into constants and what shares memory
+ * with one, nor into read-only memory, nor through a handle that was given to an earlier write. */
+tern_status tern__tensor_check_writable(const char *who, const tern_tensor *t);
 
 /* ---- capture.c ---- */
 

@@ -25,21 +25,23 @@ enum {
 
 /* Properties of an op, the `flags` column. */
 enum {
-    TERN__PURE = 1 << 0,        /* equal operands and attributes give equal results: may be merged and folded */
-    TERN__ELEMENTWISE = 1 << 1, /* out[i] depends on in[i] only (after broadcasting)                          */
-    TERN__COMMUTATIVE = 1 << 2, /* op(a, b) = op(b, a), bit for bit                                           */
-    TERN__VIEW = 1 << 3,        /* result shares the storage of operand 0 where the layout allows             */
-    TERN__LEAF = 1 << 4,        /* input, constant, state                                                     */
-    TERN__WRITES = 1 << 5,      /* result aliases operand 0 and overwrites part of it                         */
-    TERN__SOURCE = 1 << 6,      /* no operands, takes the context                                             */
-    TERN__INTERNAL = 1 << 7,    /* made by passes: no function records it; such rows stand last               */
+    TERN__PURE = 1 << 0, /* equal operands and attributes give equal results: may be merged and folded */
+    TERN__ELEMENTWISE =
+        1 << 1, /* out[i] depends on in[i] only (after broadcasting)                          */
+    TERN__COMMUTATIVE =
+        1 << 2,              /* op(a, b) = op(b, a), bit for bit                                           */
+    TERN__VIEW = 1 << 3,     /* result shares the storage of operand 0 where the layout allows             */
+    TERN__LEAF = 1 << 4,     /* input, constant, state                                                     */
+    TERN__WRITES = 1 << 5,   /* result aliases operand 0 and overwrites part of it                         */
+    TERN__SOURCE = 1 << 6,   /* no operands, takes the context                                             */
+    TERN__INTERNAL = 1 << 7, /* made by passes: no function records it; such rows stand last               */
 };
 
 typedef struct tern__attr_spec {
     const char *name;
     tern__attr_kind kind;
-    bool like_previous;         /* INTS with the same count as the INTS before it (one count in the C signature) */
-    double fallback;            /* value when absent; INTS and TEXT default to empty */
+    bool like_previous; /* INTS with the same count as the INTS before it (one count in the C signature) */
+    double fallback;    /* value when absent; INTS and TEXT default to empty */
 } tern__attr_spec;
 
 /* One application of an op, as the rules see it. `in` are operand types after the casts that the dtype rule asks
@@ -66,9 +68,9 @@ typedef double (*tern__cost_rule)(const tern__call *call, double per_item);
 
 typedef struct tern__op {
     const char *name;
-    int min_in, max_in;         /* max_in -1: any number */
-    const char *inputs;         /* names, space-separated */
-    int n_out;                  /* -1: given by attribute `sizes`, or by the body */
+    int min_in, max_in; /* max_in -1: any number */
+    const char *inputs; /* names, space-separated */
+    int n_out;          /* -1: given by attribute `sizes`, or by the body */
     const char *results;
     int n_attrs;
     const tern__attr_spec *attrs;
@@ -114,10 +116,11 @@ void tern__op_default_attrs(const tern__op *op, tern__attr *attrs);
 bool tern__attrs_equal(const tern__op *op, const tern__attr *a, const tern__attr *b);
 
 /* For an op with TERN__VIEW: the result's layout inside operand 0's storage. false: it needs a copy. */
-bool tern__op_view(const tern__op *op, const tern__attr *attrs, const tern__type *in, const tern__layout *in_layout,
-                   const tern__type *out, tern__layout *out_layout);
+bool tern__op_view(const tern__op *op, const tern__attr *attrs, const tern__type *in,
+                   const tern__layout *in_layout, const tern__type *out, tern__layout *out_layout);
 
 /* Python's slice semantics: clamps start and stop for an axis of `size`; step != 0. */
-void tern__slice_resolve(int64_t size, int64_t start, int64_t stop, int64_t step, int64_t *first, int64_t *count);
+void tern__slice_resolve(int64_t size, int64_t start, int64_t stop, int64_t step, int64_t *first,
+                         int64_t *count);
 
 #endif

@@ -10,54 +10,54 @@
 
 /* Where an operand's bytes are. */
 typedef enum tern__space {
-    TERN__SPACE_LEAF,           /* input, constant or state `index` of the graph: bound when the plan runs */
-    TERN__SPACE_OUTPUT,         /* block `index` allocated for results that leave the plan                 */
-    TERN__SPACE_ARENA,          /* `offset` bytes into the plan's arena (index 0)                          */
+    TERN__SPACE_LEAF,   /* input, constant or state `index` of the graph: bound when the plan runs */
+    TERN__SPACE_OUTPUT, /* block `index` allocated for results that leave the plan                 */
+    TERN__SPACE_ARENA,  /* `offset` bytes into the plan's arena (index 0)                          */
 } tern__space;
 
 typedef struct tern__operand {
-    const tern__type *type;     /* of the graph's value */
-    const int64_t *strides;     /* (rank) in units */
+    const tern__type *type; /* of the graph's value */
+    const int64_t *strides; /* (rank) in units */
     tern__space space;
     uint32_t index;
-    size_t byte_offset;         /* of element [0,0,...] from the start of the block */
-    tern__id value;             /* of the graph */
+    size_t byte_offset; /* of element [0,0,...] from the start of the block */
+    tern__id value;     /* of the graph */
 } tern__operand;
 
 typedef struct tern__step {
     tern__opcode op;
     uint32_t n_in, n_out;
-    uint32_t operands;          /* index of the first in plan->operands: inputs, then outputs */
+    uint32_t operands; /* index of the first in plan->operands: inputs, then outputs */
     const tern__attr *attrs;
-    const struct tern__kernel *kernel;  /* chosen by the target */
+    const struct tern__kernel *kernel; /* chosen by the target */
     const char *kernel_name, *isa_name;
-    const void *program;        /* what the kernel interprets, or NULL */
-    int64_t work;               /* independent items */
-    int parts;                  /* how many workers share them; 1 = too small to split */
-    size_t scratch_bytes;       /* per worker */
-    uint64_t flops, bytes;      /* estimates */
+    const void *program;   /* what the kernel interprets, or NULL */
+    int64_t work;          /* independent items */
+    int parts;             /* how many workers share them; 1 = too small to split */
+    size_t scratch_bytes;  /* per worker */
+    uint64_t flops, bytes; /* estimates */
     tern__id node;
 } tern__step;
 
 /* A result that leaves the plan: where it is. */
 typedef struct tern__result {
-    tern__operand at;           /* in a leaf for outputs that are views of inputs, or updated states */
-    tern__layout layout;        /* inside that leaf or block */
+    tern__operand at;    /* in a leaf for outputs that are views of inputs, or updated states */
+    tern__layout layout; /* inside that leaf or block */
     const char *name;
 } tern__result;
 
 typedef struct tern__plan {
     tern__step *steps;
     tern__operand *operands;
-    size_t *block_bytes;        /* (n_blocks) output blocks to allocate before a run */
-    tern__result *results;      /* one per graph output */
+    size_t *block_bytes;   /* (n_blocks) output blocks to allocate before a run */
+    tern__result *results; /* one per graph output */
     uint32_t n_steps, n_operands, n_blocks, n_results;
-    size_t arena_bytes;         /* scratch included */
-    size_t live_bytes;          /* most bytes of intermediates live at one step: no plan needs less */
-    size_t naive_bytes;         /* every intermediate in a buffer of its own */
-    size_t scratch_offset;      /* in the arena; worker w's scratch is at + w * scratch_stride */
+    size_t arena_bytes;    /* scratch included */
+    size_t live_bytes;     /* most bytes of intermediates live at one step: no plan needs less */
+    size_t naive_bytes;    /* every intermediate in a buffer of its own */
+    size_t scratch_offset; /* in the arena; worker w's scratch is at + w * scratch_stride */
     size_t scratch_stride;
-    int workers;                /* the most that any step uses */
+    int workers; /* the most that any step uses */
     uint64_t flops, bytes;
 } tern__plan;
 

@@ -113,6 +113,9 @@ static bool operands_usable(const tern__op *op, tern_ctx **ctx, int n_in, tern_t
 
 static tern_status check_counts(const tern__op *op, int n_in, int n_out, const tern__attr *attrs)
 {
+    if (op->max_in > op->min_in && (n_in < op->min_in || n_in > op->max_in))
+        return tern__fail(TERN_INVALID_ARGUMENT, "%s: takes %d to %d operands (%s), got %d", op->name,
+                          op->min_in, op->max_in, op->inputs, n_in);
     if (n_in < op->min_in || (op->max_in >= 0 && n_in > op->max_in))
         return tern__fail(TERN_INVALID_ARGUMENT, "%s: takes %s%d operand%s (%s), got %d", op->name,
                           op->max_in == op->min_in ? "" : "at least ", op->min_in, op->min_in == 1 ? "" : "s",
@@ -164,7 +167,8 @@ static const void *memory_of(const tern_tensor *t)
 /* Must operand i be copied before the operation writes into operand 0, because it may lie in the same memory? */
 static bool lies_in_target(const tern__op *op, tern_tensor *const *in, int i)
 {
-    return i > 0 && (op->flags & TERN__WRITES) && !(tern__op_code(op) == TERN__OP_overwrite && in[i] == in[0]) &&
+    return i > 0 && (op->flags & TERN__WRITES) &&
+           !(tern__op_code(op) == TERN__OP_overwrite && in[i] == in[0]) &&
            memory_of(in[i]) == memory_of(in[0]);
 }
 
@@ -228,11 +232,15 @@ static tern_status infer(const tern__op *op, int n_in, tern_tensor *const *in, c
     return tern__op_infer(&call, f->dtypes);
 }
 
-static tern_status check_writable(const tern__op *op, const tern_tensor *target)
+tern_status tern__tensor_check_writable(const char *who, const tern_tensor *t)
 {
-    TERN__FAIL_IF(target->constant, TERN_STATE, "%s: the target is a constant", op->name);
-    TERN__FAIL_IF(target->storage && target->storage->read_only, TERN_STATE, "%s: the target is read-only",
-                  op->name);
+    TERN__FAIL_IF(t->consumed, TERN_STATE,
+                  "%s: the target was given to an earlier write: use the result of that write", who);
+    if (!t->storage)
+        return TERN_OK;
+    TERN__FAIL_IF(t->storage->frozen, TERN_STATE, "%s: the target %s constant", who,
+                  t->constant ? "is a" : "shares storage with a");
+    TERN__FAIL_IF(t->storage->read_only, TERN_STATE, "%s: the target is read-only", who);
     return TERN_OK;
 }
 
@@ -242,7 +250,7 @@ static tern_status build(tern_ctx *ctx, const tern__op *op, int n_in, tern_tenso
     uint32_t depth;
     TERN_TRY(infer(op, n_in, in, attrs, n_out, f));
     if (op->flags & TERN__WRITES)
-        TERN_TRY(check_writable(op, in[0]));
+        TERN_TRY(tern__tensor_check_writable(op->name, in[0]));
     TERN_TRY(cut_long_chains(ctx, n_in, in, &depth));
     tern__node *node = tern__node_new(ctx, tern__op_code(op), (uint32_t)n_in, attrs, (uint32_t)n_out);
     if (!node)

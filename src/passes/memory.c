@@ -54,13 +54,15 @@ static tern_status list_buffers(tern__compilation *c, tern__pack_item **items, t
             const tern__place *place = &c->places[root];
             if (c->homes[place->root].space != TERN__SPACE_ARENA)
                 continue;
-            if (!tern__size_add(c->plan->naive_bytes, tern__buffer_bytes(&g->values[root].type), &c->plan->naive_bytes))
+            if (!tern__size_add(c->plan->naive_bytes, tern__buffer_bytes(&g->values[root].type),
+                                &c->plan->naive_bytes))
                 return tern__fail(TERN_OVERFLOW, "the program's intermediates do not fit the address space");
             if (place->root != root)
                 continue;
             (*roots)[n] = root;
-            (*items)[n++] = (tern__pack_item){
-                .bytes = tern__buffer_bytes(&g->values[root].type), .first = place->first, .last = place->last};
+            (*items)[n++] = (tern__pack_item){.bytes = tern__buffer_bytes(&g->values[root].type),
+                                              .first = place->first,
+                                              .last = place->last};
         }
     }
     *count = n;

@@ -21,9 +21,9 @@ static tern__id base_of(const tern_graph *g, tern__id value)
 
 /* Readers of each written value, as linked lists: entry e is read by node `reader[e]`. */
 typedef struct readers {
-    uint32_t *head;     /* (n_values) first entry, or TERN__NO_ID */
-    uint32_t *next;     /* (entries) */
-    tern__id *reader;   /* (entries) */
+    uint32_t *head;   /* (n_values) first entry, or TERN__NO_ID */
+    uint32_t *next;   /* (entries) */
+    tern__id *reader; /* (entries) */
 } readers;
 
 static tern_status find_readers(tern__compilation *c, readers *out)
@@ -56,7 +56,7 @@ enum { WAITING, OPEN, DONE };
 typedef struct walk {
     tern__compilation *c;
     readers readers;
-    uint8_t *state;     /* (n_nodes) */
+    uint8_t *state; /* (n_nodes) */
     tern__id *stack;
     size_t n_stack, cap_stack;
     uint32_t n_order;
@@ -67,9 +67,10 @@ static tern_status want(walk *w, tern__id node)
     if (w->state[node] == DONE)
         return TERN_OK;
     if (w->state[node] == OPEN)
-        return tern__fail(TERN_UNSUPPORTED,
-                          "%s reads the old value of a state after it was overwritten: read it before the write",
-                          tern__ops[w->c->graph->nodes[node].op].name);
+        return tern__fail(
+            TERN_UNSUPPORTED,
+            "%s reads the old value of a state after it was overwritten: read it before the write",
+            tern__ops[w->c->graph->nodes[node].op].name);
     if (!tern__grow((void **)&w->stack, &w->cap_stack, w->n_stack + 1, sizeof *w->stack))
         return tern__out_of_memory(sizeof *w->stack);
     w->stack[w->n_stack++] = node;

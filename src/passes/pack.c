@@ -80,7 +80,7 @@ static int by_last(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Sweeps over time; without `g` only the lower bound is found. */
+/* Walks over time, taking and giving back; finds the lower bound on the way. */
 static tern_status sweep(tern__pack_item *items, uint32_t n, tern__pack_item **ends, gaps *g,
                          size_t *lower_bound)
 {
@@ -131,7 +131,7 @@ static int larger_first(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static int longer_first(const void *a, const void *b)
+static int larger_area_first(const void *a, const void *b)
 {
     const tern__pack_item *x = *(tern__pack_item *const *)a, *y = *(tern__pack_item *const *)b;
     double ax = (double)x->bytes * (x->last - x->first + 1), ay = (double)y->bytes * (y->last - y->first + 1);
@@ -172,7 +172,8 @@ typedef struct attempt {
 
 /* Places everything in the order given; keeps the offsets if the whole is smaller than what we have. Returns the place in
  * the order of the buffer that reaches highest. */
-static uint32_t try_order(tern__pack_item *items, uint32_t n, attempt *a, const char *method, tern__pack_result *out)
+static uint32_t try_order(tern__pack_item *items, uint32_t n, attempt *a, const char *method,
+                          tern__pack_result *out)
 {
     size_t end = 0;
     uint32_t top = 0;
@@ -193,8 +194,8 @@ static uint32_t try_order(tern__pack_item *items, uint32_t n, attempt *a, const 
 }
 
 /* Starting from an order by `compare`, the buffer that sticks out is placed first in the next attempt. */
-static void try_orders(tern__pack_item *items, uint32_t n, attempt *a, int (*compare)(const void *, const void *),
-                       const char *method, tern__pack_result *out)
+static void try_orders(tern__pack_item *items, uint32_t n, attempt *a,
+                       int (*compare)(const void *, const void *), const char *method, tern__pack_result *out)
 {
     uint32_t attempts = 1 + TRY_WORK / n / n;
     for (uint32_t i = 0; i < n; i++)
@@ -217,7 +218,7 @@ static tern_status improve(tern__pack_item *items, uint32_t n, tern__pack_result
         for (uint32_t i = 0; i < n; i++)
             a.best[i] = items[i].offset;
         try_orders(items, n, &a, larger_first, "largest first", out);
-        try_orders(items, n, &a, longer_first, "longest-lived first", out);
+        try_orders(items, n, &a, larger_area_first, "largest area first", out);
         for (uint32_t i = 0; i < n; i++)
             items[i].offset = a.best[i];
     } else {

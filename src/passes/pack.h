@@ -22,7 +22,7 @@ typedef struct tern__pack_result {
 } tern__pack_result;
 
 /* Walks the steps once with a list of gaps, best fit. If that misses the lower bound and `try_harder`, tries placing the
- * largest first, and the longest-lived first, and keeps the best; on large inputs only within a budget, so that time grows
+ * largest first, and the largest area (bytes x lifetime) first, and keeps the best; on large inputs only within a budget, so that time grows
  * about linearly. Deterministic. */
 tern_status tern__pack(tern__pack_item *items, uint32_t n, bool try_harder, tern__pack_result *out);
 

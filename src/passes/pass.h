@@ -14,9 +14,9 @@
 /* Where a value lies: in the buffer of its root value (itself, or what it is a view or an update of). */
 typedef struct tern__place {
     tern__id root;
-    bool is_output;             /* of a root: some output of the graph lies in it */
-    uint32_t first, last;       /* of a root: steps that first and last touch it; first > last = untouched */
-    tern__layout layout;        /* inside the root's buffer */
+    bool is_output;       /* of a root: some output of the graph lies in it */
+    uint32_t first, last; /* of a root: steps that first and last touch it; first > last = untouched */
+    tern__layout layout;  /* inside the root's buffer */
 } tern__place;
 
 /* A root's buffer, once memory is planned. */
@@ -37,23 +37,23 @@ typedef struct tern__pass_log {
 
 typedef struct tern__compile_options {
     tern_level level;
-    uint64_t disabled;          /* bit i: pass i is switched off */
-    size_t memory_limit;        /* 0 = none */
+    uint64_t disabled;   /* bit i: pass i is switched off */
+    size_t memory_limit; /* 0 = none */
 } tern__compile_options;
 
 typedef struct tern__compilation {
     tern_graph *graph;
-    tern_graph *spare;          /* where a rewrite builds the next graph (rewrite.h) */
+    tern_graph *spare; /* where a rewrite builds the next graph (rewrite.h) */
     tern__compile_options options;
-    tern__pass_log *log;        /* of the pass that runs; NULL: nobody listens */
-    uint32_t changes;           /* made by the pass that runs */
+    tern__pass_log *log; /* of the pass that runs; NULL: nobody listens */
+    uint32_t changes;    /* made by the pass that runs */
     const tern__target *target;
-    tern__arena *arena;         /* holds the plan and everything below */
-    tern__plan *plan;           /* filled by the passes, complete at the end */
-    tern__id *order;            /* set by `order`: (n_nodes) nodes as they will run */
-    tern__place *places;        /* set by `place`: (n_values) */
-    bool *needs_step;           /* set by `place`: (n_nodes) false for leaves and views */
-    tern__home *homes;          /* set by `memory`: (n_values), of roots */
+    tern__arena *arena;  /* holds the plan and everything below */
+    tern__plan *plan;    /* filled by the passes, complete at the end */
+    tern__id *order;     /* set by `order`: (n_nodes) nodes as they will run */
+    tern__place *places; /* set by `place`: (n_values) */
+    bool *needs_step;    /* set by `place`: (n_nodes) false for leaves and views */
+    tern__home *homes;   /* set by `memory`: (n_values), of roots */
 } tern__compilation;
 
 typedef tern_status (*tern__pass_fn)(tern__compilation *c);

@@ -56,7 +56,8 @@ static tern_status find_pass(const char *name, int *out)
             *out = i;
             return TERN_OK;
         }
-    return tern__fail(TERN_NOT_FOUND, "compile: there is no pass '%s'; `tern list passes` names them", name ? name : "");
+    return tern__fail(TERN_NOT_FOUND, "compile: there is no pass '%s'; `tern list passes` names them",
+                      name ? name : "");
 }
 
 tern_status tern__compile_options_from(const tern_compile_options *options, tern__compile_options *out)
@@ -66,14 +67,15 @@ tern_status tern__compile_options_from(const tern_compile_options *options, tern
         options = &defaults;
     TERN__FAIL_IF((unsigned)options->level >= TERN__COUNT(level_names), TERN_INVALID_ARGUMENT,
                   "compile: level %d is not one", (int)options->level);
-    TERN__FAIL_IF(options->n_disabled < 0 || (options->n_disabled > 0 && !options->disabled), TERN_INVALID_ARGUMENT,
-                  "compile: %d disabled passes at NULL", options->n_disabled);
+    TERN__FAIL_IF(options->n_disabled < 0 || (options->n_disabled > 0 && !options->disabled),
+                  TERN_INVALID_ARGUMENT, "compile: %d disabled passes at NULL", options->n_disabled);
     *out = (tern__compile_options){.level = options->level, .memory_limit = options->memory_limit};
     for (int i = 0; i < options->n_disabled; i++) {
         int pass = 0;
         TERN_TRY(find_pass(options->disabled[i], &pass));
         TERN__FAIL_IF(tern__passes[pass].kind == TERN__PASS_PLAN, TERN_INVALID_ARGUMENT,
-                      "compile: pass '%s' makes the plan and cannot be switched off", tern__passes[pass].name);
+                      "compile: pass '%s' makes the plan and cannot be switched off",
+                      tern__passes[pass].name);
         out->disabled |= (uint64_t)1 << pass;
     }
     return TERN_OK;
@@ -103,7 +105,8 @@ static tern_status run_pass(tern__compilation *c, const tern__pass *pass)
     if (status == TERN_OK && c->changes > 0 && pass->kind == TERN__PASS_GRAPH) {
         status = tern_graph_verify(c->graph);
         if (status != TERN_OK && status != TERN_OUT_OF_MEMORY)
-            status = tern__fail(TERN_INTERNAL, "pass '%s' broke the graph: %s", pass->name, tern_last_error());
+            status =
+                tern__fail(TERN_INTERNAL, "pass '%s' broke the graph: %s", pass->name, tern_last_error());
     }
 #endif
     return status;
@@ -135,12 +138,13 @@ tern_status tern__compile(tern_graph *graph, const tern__target *target, const t
     memset(plan, 0, sizeof *plan);
     tern_graph spare;
     tern__graph_init(&spare);
-    tern__compilation c = {.graph = graph, .spare = &spare, .options = *options, .target = target, .arena = arena,
-                           .plan = plan};
+    tern__compilation c = {
+        .graph = graph, .spare = &spare, .options = *options, .target = target, .arena = arena, .plan = plan};
     tern_status status = run_all(&c, logs);
     tern__graph_clear(&spare);
     TERN_TRY(status);
     TERN__FAIL_IF(options->memory_limit && plan->arena_bytes > options->memory_limit, TERN_LIMIT,
-                  "compile: intermediates need %zu bytes, the limit is %zu", plan->arena_bytes, options->memory_limit);
+                  "compile: intermediates need %zu bytes, the limit is %zu", plan->arena_bytes,
+                  options->memory_limit);
     return TERN_OK;
 }

@@ -15,8 +15,8 @@ static void own_buffer(const tern_graph *g, tern__id value, tern__place *places)
 
 static void place_leaf(const tern_graph *g, const tern__gnode *node, tern__place *places)
 {
-    places[node->out] = (tern__place){.root = node->out, .first = UINT32_MAX, .last = 0,
-                                      .layout = g->leaves[node->leaf].layout};
+    places[node->out] = (tern__place){
+        .root = node->out, .first = UINT32_MAX, .last = 0, .layout = g->leaves[node->leaf].layout};
     places[node->out].layout.offset = 0; /* the run is given the address of the first element */
 }
 
@@ -32,7 +32,8 @@ static bool place_view(const tern_graph *g, const tern__gnode *node, tern__place
     return true;
 }
 
-static bool is_graph_output(const tern_graph *g, tern__id root, const tern__place *places, tern__id writer_result)
+static bool is_graph_output(const tern_graph *g, tern__id root, const tern__place *places,
+                            tern__id writer_result)
 {
     for (uint32_t i = 0; i < g->n_outputs; i++) {
         tern__id value = g->outputs[i].value;
@@ -49,17 +50,19 @@ static tern_status place_update(const tern_graph *g, const tern__gnode *node, te
     const tern__type *type = &g->values[node->in[0]].type;
     const tern__gnode *base = &g->nodes[g->values[from->root].node];
     TERN__FAIL_IF(base->leaf != TERN__NO_ID && base->op != TERN__OP_state, TERN_UNSUPPORTED,
-                  "%s: the target is an %s of the program: use a state, or write into a copy (contiguous)", op,
-                  tern__ops[base->op].name);
-    TERN__FAIL_IF(base->leaf == TERN__NO_ID && is_graph_output(g, from->root, places, node->out), TERN_UNSUPPORTED,
+                  "%s: the target is an %s of the program: use a state, or write into a copy (contiguous)",
+                  op, tern__ops[base->op].name);
+    TERN__FAIL_IF(base->leaf == TERN__NO_ID && is_graph_output(g, from->root, places, node->out),
+                  TERN_UNSUPPORTED,
                   "%s: the old value of the target is an output too: write into a copy (contiguous)", op);
     for (uint32_t i = 1; i < node->n_in; i++) {
         const tern__place *x = &places[node->in[i]];
         const tern__type *x_type = &g->values[node->in[i]].type;
-        TERN__FAIL_IF(x->root == from->root && tern__layout_overlap(x_type, &x->layout, type, &from->layout) &&
-                          !(node->op == TERN__OP_overwrite &&
-                            tern__layout_same(x_type, &x->layout, type, &from->layout)),
-                      TERN_UNSUPPORTED, "%s: operand %u lies in the target: give it a copy (contiguous)", op, i);
+        TERN__FAIL_IF(
+            x->root == from->root && tern__layout_overlap(x_type, &x->layout, type, &from->layout) &&
+                !(node->op == TERN__OP_overwrite &&
+                  tern__layout_same(x_type, &x->layout, type, &from->layout)),
+            TERN_UNSUPPORTED, "%s: operand %u lies in the target: give it a copy (contiguous)", op, i);
     }
     for (int i = 0; i < type->rank; i++)
         TERN__FAIL_IF(from->layout.strides[i] == 0 && type->shape[i] > 1, TERN_UNSUPPORTED,
@@ -69,7 +72,8 @@ static tern_status place_update(const tern_graph *g, const tern__gnode *node, te
 }
 
 /* Which memory a value lies in (equal numbers: the same), and where in it. */
-static tern__id memory_of(const tern_graph *g, const tern__place *places, tern__id value, tern__layout *layout)
+static tern__id memory_of(const tern_graph *g, const tern__place *places, tern__id value,
+                          tern__layout *layout)
 {
     const tern__place *place = &places[value];
     uint32_t leaf = g->nodes[g->values[place->root].node].leaf;
@@ -120,8 +124,8 @@ static void touch_operands(const tern__gnode *node, tern__place *places, uint32_
         touch(&places[places[node->out + i].root], step);
 }
 
-static tern_status place_node(tern__compilation *c, tern__id id, const tern__gnode *next, const uint32_t *uses,
-                              uint32_t *steps, uint32_t *operands)
+static tern_status place_node(tern__compilation *c, tern__id id, const tern__gnode *next,
+                              const uint32_t *uses, uint32_t *steps, uint32_t *operands)
 {
     const tern_graph *g = c->graph;
     const tern__gnode *node = &g->nodes[id];

@@ -74,7 +74,6 @@ static bool holds_the_last_constant(const tern__compiled *compiled)
 
 static void make_room(tern__cache *cache)
 {
-    size_t most = cache->most_bytes ? cache->most_bytes : (size_t)64 << 20;
     for (tern__cache_entry *e = cache->oldest, *next; e; e = next) {
         next = e->newer;
         if (holds_the_last_constant(e->compiled)) {
@@ -82,16 +81,15 @@ static void make_room(tern__cache *cache)
             cache->evictions++;
         }
     }
-    while (cache->oldest && (cache->entries >= TERN__CACHE_ENTRIES || cache->bytes > most)) {
+    while (cache->oldest && (cache->entries >= TERN__CACHE_ENTRIES || cache->bytes > TERN__CACHE_BYTES)) {
         remove_entry(cache, cache->oldest);
         cache->evictions++;
     }
 }
 
-tern_status tern__cache_get(tern__cache *cache, tern_graph *graph, const tern__target *target,
+tern_status tern__cache_get(tern__cache *cache, const tern_graph *graph, const tern__target *target,
                             const tern__compile_options *options, bool explain, tern__compiled **out)
 {
-    TERN_TRY(tern__graph_find_aliases(graph));
     uint64_t hash =
         tern__hash_mix(tern__graph_hash(graph), (uint64_t)options->level << 56 ^ options->disabled);
     tern__cache_entry *e = find(cache, hash, graph, options, explain);

@@ -8,7 +8,7 @@
 
 #include "runtime/compiled.h"
 
-enum { TERN__CACHE_BUCKETS = 256, TERN__CACHE_ENTRIES = 256 };
+enum { TERN__CACHE_BUCKETS = 256, TERN__CACHE_ENTRIES = 256, TERN__CACHE_BYTES = 64 << 20 };
 
 typedef struct tern__cache_entry {
     struct tern__cache_entry *chain;         /* same bucket */
@@ -22,15 +22,14 @@ typedef struct tern__cache {
     tern__cache_entry *buckets[TERN__CACHE_BUCKETS];
     tern__cache_entry *newest, *oldest;
     size_t entries, bytes;
-    size_t most_bytes; /* 0 = 64 MiB */
     uint64_t hits, misses, evictions;
 } tern__cache;
 
 void tern__cache_clear(tern__cache *cache);
 
-/* The compiled form of `graph` (whose aliases are found on the way), from the cache or made now. *out carries a reference of the caller's. With `explain` only
+/* The compiled form of `graph`, from the cache or made now. *out carries a reference of the caller's. With `explain` only
  * an entry that has notes will do. If there is no memory to remember it, it is made and not remembered. */
-tern_status tern__cache_get(tern__cache *cache, tern_graph *graph, const tern__target *target,
+tern_status tern__cache_get(tern__cache *cache, const tern_graph *graph, const tern__target *target,
                             const tern__compile_options *options, bool explain, tern__compiled **out);
 
 #endif

@@ -25,6 +25,9 @@ struct tern_ctx {
 /* Evaluates; the recorder's evaluator. */
 tern_status tern__eval(tern_ctx *ctx, int n, tern_tensor *const *tensors);
 
+/* Evaluates `t` and gives its contiguous data: its own, or a copy that belongs to it. */
+tern_status tern__dense_data(tern_tensor *t, const void **out);
+
 /* Evaluates every pending node that reads `storage`, so that it may be overwritten. */
 tern_status tern__settle_readers(tern_ctx *ctx, const tern__storage *storage);
 

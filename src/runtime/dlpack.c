@@ -5,22 +5,13 @@
 #include "runtime/context.h"
 #include "tensor/dlpack.h"
 
-/* Nobody may write to constants, nor to what shares memory with one. */
-static bool shares_with_constant(const tern_tensor *t)
-{
-    for (const tern_tensor *alias = t->storage->tensors; alias; alias = alias->alias_next)
-        if (alias->constant)
-            return true;
-    return false;
-}
-
 tern_status tern_to_dlpack(tern_tensor *t, struct DLManagedTensorVersioned **out)
 {
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "to_dlpack: no place for the result");
     TERN_TRY(tern_eval(t));
     struct DLManagedTensorVersioned *managed;
     TERN_TRY(tern__dlpack_export(&t->type, &t->layout, t->storage, &managed));
-    if (shares_with_constant(t))
+    if (t->storage->frozen)
         managed->flags |= DLPACK_READ_ONLY;
     *out = managed;
     return TERN_OK;
@@ -30,7 +21,7 @@ tern_status tern_to_dlpack_unversioned(tern_tensor *t, struct DLManagedTensor **
 {
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "to_dlpack: no place for the result");
     TERN_TRY(tern_eval(t));
-    TERN__FAIL_IF(shares_with_constant(t), TERN_UNSUPPORTED,
+    TERN__FAIL_IF(t->storage->frozen, TERN_UNSUPPORTED,
                   "to_dlpack: the tensor is a constant, and the older form cannot say read-only: use the "
                   "versioned one");
     return tern__dlpack_export_unversioned(&t->type, &t->layout, t->storage, out);

@@ -35,7 +35,8 @@ static tern_status base_of(tern_ctx *ctx, tern_tensor *t, tern_tensor **out)
         tern__layout_contiguous(&base->type, &from);
     for (const tern_tensor *below = bottom; n > 0; below = r->stack[n], from = layout) {
         tern_tensor *view = r->stack[--n];
-        if (tern__op_view(&tern__ops[view->node->op], view->node->attrs, &below->type, &from, &view->type, &layout))
+        if (tern__op_view(&tern__ops[view->node->op], view->node->attrs, &below->type, &from, &view->type,
+                          &layout))
             continue;
         base = view;
         tern__layout_contiguous(&view->type, &layout);
@@ -302,8 +303,8 @@ tern_status tern_eval(tern_tensor *t)
 
 tern_status tern_eval_all(int n, tern_tensor *const *tensors)
 {
-    TERN__FAIL_IF(n < 0 || (n > 0 && !tensors), TERN_INVALID_ARGUMENT, "eval: %d tensors at %s", n,
-                  tensors ? "a bad count" : "NULL");
+    TERN__FAIL_IF(n < 0, TERN_INVALID_ARGUMENT, "eval: the number of tensors is %d", n);
+    TERN__FAIL_IF(n > 0 && !tensors, TERN_INVALID_ARGUMENT, "eval: %d tensors were given at NULL", n);
     for (int i = 0; i < n; i++)
         TERN_TRY(tern__tensor_check(tensors[i]));
     return n > 0 ? tern__eval(tensors[0]->node->ctx, n, tensors) : TERN_OK;

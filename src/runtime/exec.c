@@ -15,7 +15,8 @@ struct tern_exec {
     void **leaves;          /* (n_leaves of the compiled graph) */
     tern__storage **blocks; /* (n_blocks) */
     void **pointers;        /* (n_blocks) */
-    tern__arena arena;      /* behind the seven */
+    tern_tensor **results;  /* (n_results) of the run under way */
+    tern__arena arena;      /* holds the arrays above */
 };
 
 /* A state starts as a copy of the data it was compiled with. */
@@ -45,7 +46,9 @@ static tern_status prepare(tern_exec *e)
     e->leaves = tern__arena_alloc_zero(&e->arena, compiled->graph.n_leaves, sizeof *e->leaves);
     e->blocks = tern__arena_alloc_zero(&e->arena, blocks, sizeof *e->blocks);
     e->pointers = tern__arena_alloc_zero(&e->arena, blocks, sizeof *e->pointers);
-    if (!e->storages || !e->offsets || !e->copied || !e->states || !e->leaves || !e->blocks || !e->pointers)
+    e->results = tern__arena_alloc_zero(&e->arena, compiled->plan.n_results, sizeof *e->results);
+    if (!e->results || !e->storages || !e->offsets || !e->copied || !e->states || !e->leaves || !e->blocks ||
+        !e->pointers)
         return tern__out_of_memory(n * sizeof *e->storages);
     for (uint32_t i = 0; i < g->n_leaves; i++) {
         e->offsets[i] = g->leaves[i].layout.offset;
@@ -104,10 +107,8 @@ static tern_status bind_input(tern_exec *e, int i, tern_tensor *t)
                   want.name, tern__type_text(type, expected), tern__type_text(&t->type, given));
     TERN__FAIL_IF(t->node->ctx != e->ctx, TERN_INVALID_ARGUMENT,
                   "exec_run: input '%s' belongs to another context", want.name);
-    TERN_TRY(tern_eval(t));
-    const void *data = tern_data(t);
-    if (!data)
-        return TERN_OUT_OF_MEMORY; /* tern_data has said why; its other failures were ruled out above */
+    const void *data = NULL;
+    TERN_TRY(tern__dense_data(t, &data));
     uint32_t leaf = p->inputs[i];
     e->copied[leaf] = t->dense && data == t->dense->host;
     e->storages[leaf] = e->copied[leaf] ? t->dense : t->storage;
@@ -147,24 +148,31 @@ static tern_tensor *wrap_result(tern_exec *e, uint32_t i)
     return tern__tensor_wrap(e->ctx, result->at.type, storage, &layout);
 }
 
+/* The caller's array is filled when all results exist. What exists when one fails belongs to the open scope, or is let
+ * go. */
 static tern_status wrap_results(tern_exec *e, tern_tensor **outputs)
 {
     const tern__plan *plan = &e->program->compiled->plan;
+    bool callers = tern__recorder_of(e->ctx)->n_scopes == 0;
     for (uint32_t i = 0; i < plan->n_results; i++) {
-        tern_tensor *t = wrap_result(e, i);
-        if (tern__tensor_is_error(t)) {
-            while (i > 0)
-                tern_release(outputs[--i]);
-            return TERN_OUT_OF_MEMORY;
+        e->results[i] = wrap_result(e, i);
+        tern_status status = tern__tensor_check(e->results[i]);
+        if (status != TERN_OK) {
+            while (callers && i > 0)
+                tern_release(e->results[--i]);
+            return status;
         }
-        outputs[i] = t;
     }
+    for (uint32_t i = 0; i < plan->n_results; i++)
+        outputs[i] = e->results[i];
     return TERN_OK;
 }
 
 tern_status tern_exec_run(tern_exec *exec, int n_in, tern_tensor *const *inputs, int n_out,
                           tern_tensor **outputs)
 {
+    TERN__FAIL_IF(!exec || (n_in > 0 && !inputs) || (n_out > 0 && !outputs), TERN_INVALID_ARGUMENT,
+                  "exec_run: the exec, its inputs or the place for its outputs is NULL");
     const tern_program *p = exec->program;
     const tern__plan *plan = &p->compiled->plan;
     const tern_graph *g = &p->compiled->graph;

@@ -4,6 +4,8 @@
 #include "base/status.h"
 #include "runtime/context.h"
 
+_Static_assert((int)TERN_MAX_RANK == (int)TERN__MAX_RANK, "one rank limit, inside and out");
+
 tern_ctx *tern_ctx_of(const tern_tensor *t)
 {
     return t && t->node ? t->node->ctx : NULL;
@@ -11,53 +13,54 @@ tern_ctx *tern_ctx_of(const tern_tensor *t)
 
 tern_dtype tern_dtype_of(const tern_tensor *t)
 {
-    return t->type.dtype;
+    return t ? t->type.dtype : TERN_DTYPE_COUNT;
 }
 
 int tern_rank(const tern_tensor *t)
 {
-    return t->type.rank;
+    return t ? t->type.rank : 0;
 }
 
 const int64_t *tern_shape(const tern_tensor *t)
 {
-    return t->type.shape;
+    static const int64_t none[TERN__MAX_RANK];
+    return t ? t->type.shape : none;
 }
 
 int64_t tern_dim(const tern_tensor *t, int axis)
 {
     int at;
-    return tern__axis_normalise(axis, t->type.rank, &at) ? t->type.shape[at] : -1;
+    return t && tern__axis_normalise(axis, t->type.rank, &at) ? t->type.shape[at] : -1;
 }
 
 int64_t tern_numel(const tern_tensor *t)
 {
-    return tern__type_numel(&t->type);
+    return t ? tern__type_numel(&t->type) : 0;
 }
 
 size_t tern_nbytes(const tern_tensor *t)
 {
-    return tern__type_bytes(&t->type);
+    return t ? tern__type_bytes(&t->type) : 0;
 }
 
 const char *tern_device_of(const tern_tensor *t)
 {
-    return t->node ? t->node->ctx->device_ops->name : "none";
+    return t && t->node ? t->node->ctx->device_ops->name : "none";
 }
 
 const char *tern_backend_of(const tern_tensor *t)
 {
-    return t->node ? t->node->ctx->device_ops->backend : "none";
+    return t && t->node ? t->node->ctx->device_ops->backend : "none";
 }
 
 bool tern_is_evaluated(const tern_tensor *t)
 {
-    return t->storage != NULL;
+    return t && t->storage != NULL;
 }
 
 bool tern_is_constant(const tern_tensor *t)
 {
-    return t->constant;
+    return t && t->constant;
 }
 
 static char *element_zero(const tern_tensor *t)
@@ -84,13 +87,22 @@ static tern_status make_dense(tern_tensor *t)
     return status;
 }
 
+tern_status tern__dense_data(tern_tensor *t, const void **out)
+{
+    TERN_TRY(tern_eval(t));
+    if (!tern__layout_is_contiguous(&t->type, &t->layout)) {
+        TERN_TRY(make_dense(t));
+        *out = t->dense->host;
+        return TERN_OK;
+    }
+    *out = element_zero(t);
+    return TERN_OK;
+}
+
 const void *tern_data(tern_tensor *t)
 {
-    if (tern_eval(t) != TERN_OK)
-        return NULL;
-    if (tern__layout_is_contiguous(&t->type, &t->layout))
-        return element_zero(t);
-    return make_dense(t) == TERN_OK ? t->dense->host : NULL;
+    const void *data = NULL;
+    return tern__dense_data(t, &data) == TERN_OK ? data : NULL;
 }
 
 static const void *data_as(tern_tensor *t, tern_dtype dtype)
@@ -147,9 +159,8 @@ tern_status tern_read(tern_tensor *t, void *out, size_t bytes)
     TERN__FAIL_IF(bytes < need || (!out && need), TERN_INVALID_ARGUMENT,
                   "read: %zu bytes are needed, %zu were given", need, bytes);
     TERN_TRY(tern_eval(t));
-    const void *data = tern_data(t);
-    if (!data)
-        return TERN_OUT_OF_MEMORY; /* of the contiguous copy: tern_data has said so */
+    const void *data = NULL;
+    TERN_TRY(tern__dense_data(t, &data));
     if (need)
         memcpy(out, data, need);
     return TERN_OK;

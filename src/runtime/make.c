@@ -210,6 +210,8 @@ tern_tensor *tern_state(tern_ctx *ctx, const char *name, tern_dtype dtype, int r
 tern_status tern_freeze(tern_tensor *t)
 {
     TERN_TRY(tern_eval(t));
+    TERN__FAIL_IF(t->consumed, TERN_STATE, "freeze: the tensor was given to a write: freeze its result");
     t->constant = true;
+    t->storage->frozen = true;
     return TERN_OK;
 }

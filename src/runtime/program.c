@@ -32,7 +32,7 @@ static tern_status keep_leaves(const tern_graph *g, tern_program *p)
     return TERN_OK;
 }
 
-static tern_status compile_into(tern_ctx *ctx, tern_graph *graph, const tern_compile_options *options,
+static tern_status compile_into(tern_ctx *ctx, const tern_graph *graph, const tern_compile_options *options,
                                 tern_program *p)
 {
     uint64_t start = tern__now_ns();
@@ -46,7 +46,7 @@ static tern_status compile_into(tern_ctx *ctx, tern_graph *graph, const tern_com
     return TERN_OK;
 }
 
-static tern_status compile(tern_ctx *ctx, tern_graph *graph, const tern_compile_options *options,
+static tern_status compile(tern_ctx *ctx, const tern_graph *graph, const tern_compile_options *options,
                            tern_program **out)
 {
     tern_program *p = tern__alloc_zero(1, sizeof *p);
@@ -66,8 +66,7 @@ tern_status tern_graph_compile(tern_ctx *ctx, const tern_graph *graph, const ter
 {
     TERN__FAIL_IF(!ctx || !graph || !out, TERN_INVALID_ARGUMENT,
                   "compile: needs a context, a graph and room for a program");
-    /* Only the aliases of its leaves are filled in; the graph is the caller's and stays as it is otherwise. */
-    return compile(ctx, (tern_graph *)(uintptr_t)graph, options, out);
+    return compile(ctx, graph, options, out);
 }
 
 tern_status tern_compile(tern_ctx *ctx, int n, tern_tensor *const *outputs, const char *const *names,

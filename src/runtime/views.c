@@ -105,12 +105,14 @@ tern_status tern_batch_layout(int n, tern_tensor *const *tensors, tern_tensor **
         tern_release(all);
         return status;
     }
-    for (int i = 0; i < n; i++) {
+    bool callers = tern__recorder_of(all->node->ctx)->n_scopes == 0;
+    for (int i = 0; i < n && status == TERN_OK; i++) {
         tern_tensor *row = tern_narrow(all, 0, i, i + 1);
         out[i] = tern_squeeze(row, 0);
-        if (tern__recorder_of(all->node->ctx)->n_scopes == 0)
+        status = tern__tensor_check(out[i]);
+        if (callers)
             tern_release(row);
     }
     *batch = all;
-    return TERN_OK;
+    return status;
 }

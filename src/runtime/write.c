@@ -3,27 +3,17 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "graph/text.h"
 #include "runtime/context.h"
 
-static tern_status check_target(const char *who, tern_tensor *t)
-{
-    for (const tern_tensor *alias = t->storage->tensors; alias; alias = alias->alias_next)
-        TERN__FAIL_IF(alias->constant, TERN_STATE, "%s: the target %s constant", who,
-                      alias == t ? "is a" : "shares storage with a");
-    TERN__FAIL_IF(t->storage->read_only, TERN_STATE, "%s: the target is read-only", who);
-    TERN__FAIL_IF(t->consumed, TERN_STATE,
-                  "%s: the target was given to an earlier write: use the result of that write", who);
-    return TERN_OK;
-}
-
 /* t = op(t, rest...) for an elementwise op; `code` TERN__OP_COUNT stands for plain assignment of rest[0]. */
-static tern_status write(const char *who, tern_tensor *t, tern__opcode code, const tern__attr *attrs,
-                         int n_rest, tern_tensor *const *rest)
+static tern_status write_in_place(const char *who, tern_tensor *t, tern__opcode code, const tern__attr *attrs,
+                                  int n_rest, tern_tensor *const *rest)
 {
     enum { MOST = TERN__MAX_INPUTS_FIXED };
     TERN_TRY(tern_eval(t));
     tern_ctx *ctx = t->node->ctx;
-    TERN_TRY(check_target(who, t));
+    TERN_TRY(tern__tensor_check_writable(who, t));
     TERN_TRY(tern__settle_readers(ctx, t->storage));
     tern_status status = TERN_OK;
     TERN_SCOPE(ctx) {
@@ -34,9 +24,6 @@ static tern_status write(const char *who, tern_tensor *t, tern__opcode code, con
                 memcpy(in + 1, rest, (size_t)n_rest * sizeof *in);
             value = tern__record(ctx, code, n_rest + 1, in, attrs);
         }
-        /* A copy of part of the target over another part of it goes by way of a buffer. */
-        if (code == TERN__OP_COUNT && value && value->storage == t->storage)
-            value = tern__record(ctx, TERN__OP_contiguous, 1, &value, NULL);
         status = tern__tensor_check(value);
         if (status == TERN_OK)
             status = tern_eval(tern__record(ctx, TERN__OP_overwrite, 2, (tern_tensor *[]){t, value}, NULL));
@@ -47,27 +34,27 @@ static tern_status write(const char *who, tern_tensor *t, tern__opcode code, con
 
 tern_status tern_assign(tern_tensor *t, tern_tensor *b)
 {
-    return write("assign", t, TERN__OP_COUNT, NULL, 1, &b);
+    return write_in_place("assign", t, TERN__OP_COUNT, NULL, 1, &b);
 }
 
 tern_status tern_add_(tern_tensor *t, tern_tensor *b)
 {
-    return write("add_", t, TERN__OP_add, NULL, 1, &b);
+    return write_in_place("add_", t, TERN__OP_add, NULL, 1, &b);
 }
 
 tern_status tern_sub_(tern_tensor *t, tern_tensor *b)
 {
-    return write("sub_", t, TERN__OP_sub, NULL, 1, &b);
+    return write_in_place("sub_", t, TERN__OP_sub, NULL, 1, &b);
 }
 
 tern_status tern_mul_(tern_tensor *t, tern_tensor *b)
 {
-    return write("mul_", t, TERN__OP_mul, NULL, 1, &b);
+    return write_in_place("mul_", t, TERN__OP_mul, NULL, 1, &b);
 }
 
 tern_status tern_div_(tern_tensor *t, tern_tensor *b)
 {
-    return write("div_", t, TERN__OP_div, NULL, 1, &b);
+    return write_in_place("div_", t, TERN__OP_div, NULL, 1, &b);
 }
 
 tern_status tern_fill_(tern_tensor *t, double value)
@@ -76,12 +63,13 @@ tern_status tern_fill_(tern_tensor *t, double value)
     tern_status status = TERN_OK;
     TERN_SCOPE(t->node->ctx) {
         tern_tensor *scalar = tern_scalar(t->node->ctx, TERN_F64, value);
-        status = write("fill_", t, TERN__OP_COUNT, NULL, 1, &scalar);
+        status = write_in_place("fill_", t, TERN__OP_COUNT, NULL, 1, &scalar);
     }
     return status;
 }
 
-tern_status tern_apply_(tern_tensor *t, const char *op_name, int n_rest, tern_tensor *const *rest)
+tern_status tern_apply_(tern_tensor *t, const char *op_name, const char *attributes, int n_rest,
+                        tern_tensor *const *rest)
 {
     TERN__FAIL_IF(!op_name, TERN_INVALID_ARGUMENT, "apply_: the op's name is NULL");
     const tern__op *op = tern__op_find(op_name, strlen(op_name));
@@ -91,7 +79,15 @@ tern_status tern_apply_(tern_tensor *t, const char *op_name, int n_rest, tern_te
     TERN__FAIL_IF(n_rest < op->min_in - 1 || n_rest > op->max_in - 1, TERN_INVALID_ARGUMENT,
                   "apply_: %s takes %d operands besides the target, got %d", op->name, op->max_in - 1,
                   n_rest);
+    TERN__FAIL_IF(n_rest > 0 && !rest, TERN_INVALID_ARGUMENT, "apply_: %d operands were given at NULL",
+                  n_rest);
     tern__attr attrs[TERN__MAX_ATTRS];
-    tern__op_default_attrs(op, attrs);
-    return write(op->name, t, tern__op_code(op), attrs, n_rest, rest);
+    tern__arena arena;
+    tern__arena_init(&arena, 1024);
+    tern_status status = tern__attrs_parse(&arena, op, attributes ? attributes : "",
+                                           attributes ? strlen(attributes) : 0, attrs);
+    if (status == TERN_OK)
+        status = write_in_place(op->name, t, tern__op_code(op), attrs, n_rest, rest);
+    tern__arena_free(&arena);
+    return status;
 }

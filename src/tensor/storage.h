@@ -13,6 +13,7 @@
 typedef struct tern__storage {
     _Atomic(uint32_t) refs; /* atomic: storages travel between contexts and through DLPack */
     bool read_only;         /* mapped without write permission, or imported as read-only */
+    bool frozen;            /* data of a constant: no tensor that shares it may be written */
     bool borrowed;          /* `host` belongs to somebody else; `drop` tells them */
     bool inline_header;     /* this header and `host` are one block of the pool */
     size_t bytes;
@@ -21,8 +22,8 @@ typedef struct tern__storage {
     tern_pool *pool;  /* owner of `host`; NULL: the heap, unless borrowed */
     void (*drop)(void *user, void *host, size_t bytes); /* called when the last reference goes; or NULL */
     void *drop_user;
-    struct tern_tensor
-        *tensors; /* handles of the owning context that share it (graph/node.h keeps this list) */
+    /* handles of the owning context that share it (graph/node.h keeps this list) */
+    struct tern_tensor *tensors;
 } tern__storage;
 
 /* A block of the pool (NULL: of the heap), aligned to 64; contents undefined. The pool outlives the

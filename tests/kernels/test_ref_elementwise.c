@@ -13,22 +13,20 @@
 
 /* X(name, operands, types): n numbers, f floats, i integers and bool, b bool, u everything; capital: gives
  * bool. */
-#define KERNELS(X)                                                                                           \
-    X(neg, 1, n)                                                                                             \
-    X(abs, 1, n) X(sign, 1, n) X(square, 1, n) X(relu, 1, n) X(clamp, 1, n) X(floor, 1, f) X(ceil, 1, f)     \
-        X(trunc, 1, f) X(round, 1, f) X(reciprocal, 1, f) X(sqrt, 1, f) X(rsqrt, 1, f) X(cbrt, 1, f)         \
-            X(exp, 1, f) X(exp2, 1, f) X(expm1, 1, f) X(log, 1, f) X(log2, 1, f) X(log1p, 1, f) X(sin, 1, f) \
-                X(cos, 1, f) X(tan, 1, f) X(asin, 1, f) X(acos, 1, f) X(atan, 1, f) X(sinh, 1, f)            \
-                    X(cosh, 1, f) X(tanh, 1, f) X(erf, 1, f) X(relu2, 1, f) X(leaky_relu, 1, f) X(elu, 1, f) \
-                        X(gelu, 1, f) X(gelu_tanh, 1, f) X(silu, 1, f) X(sigmoid, 1, f) X(softplus, 1, f)    \
-                            X(isnan, 1, U) X(isinf, 1, U) X(isfinite, 1, U) X(logical_not, 1, b)             \
-                                X(bit_not, 1, i) X(add, 2, u) X(sub, 2, n) X(mul, 2, u) X(div, 2, f)         \
-                                    X(floor_div, 2, n) X(mod, 2, n) X(pow, 2, f) X(atan2, 2, f)              \
-                                        X(maximum, 2, u) X(minimum, 2, u) X(eq, 2, U) X(ne, 2, U)            \
-                                            X(lt, 2, U) X(le, 2, U) X(gt, 2, U) X(ge, 2, U)                  \
-                                                X(logical_and, 2, b) X(logical_or, 2, b)                     \
-                                                    X(logical_xor, 2, b) X(bit_and, 2, i) X(bit_or, 2, i)    \
-                                                        X(bit_xor, 2, i)
+/* clang-format off */
+#define KERNELS(X)                                                                                          \
+    X(neg, 1, n) X(abs, 1, n) X(sign, 1, n) X(square, 1, n) X(relu, 1, n) X(clamp, 1, n)                    \
+    X(floor, 1, f) X(ceil, 1, f) X(trunc, 1, f) X(round, 1, f) X(reciprocal, 1, f) X(sqrt, 1, f)            \
+    X(rsqrt, 1, f) X(cbrt, 1, f) X(exp, 1, f) X(exp2, 1, f) X(expm1, 1, f) X(log, 1, f)                     \
+    X(log2, 1, f) X(log1p, 1, f) X(sin, 1, f) X(cos, 1, f) X(tan, 1, f) X(asin, 1, f)                       \
+    X(acos, 1, f) X(atan, 1, f) X(sinh, 1, f) X(cosh, 1, f) X(tanh, 1, f) X(erf, 1, f)                      \
+    X(relu2, 1, f) X(leaky_relu, 1, f) X(elu, 1, f) X(gelu, 1, f) X(gelu_tanh, 1, f) X(silu, 1, f)          \
+    X(sigmoid, 1, f) X(softplus, 1, f) X(isnan, 1, U) X(isinf, 1, U) X(isfinite, 1, U) X(logical_not, 1, b) \
+    X(bit_not, 1, i) X(add, 2, u) X(sub, 2, n) X(mul, 2, u) X(div, 2, f) X(floor_div, 2, n)                 \
+    X(mod, 2, n) X(pow, 2, f) X(atan2, 2, f) X(maximum, 2, u) X(minimum, 2, u) X(eq, 2, U)                  \
+    X(ne, 2, U) X(lt, 2, U) X(le, 2, U) X(gt, 2, U) X(ge, 2, U) X(logical_and, 2, b)                        \
+    X(logical_or, 2, b) X(logical_xor, 2, b) X(bit_and, 2, i) X(bit_or, 2, i) X(bit_xor, 2, i)
+/* clang-format on */
 
 #define DECLARE(name, operands, types) TERN__KERNEL(name##__ref);
 KERNELS(DECLARE)

@@ -7,10 +7,10 @@
 #include "kernels/operand.h"
 
 /* X(name, types): u everything, f floats, b bool */
-#define KERNELS(X)                                                                                       \
-    X(sum, u)                                                                                            \
-    X(mean, f) X(prod, u) X(max, u) X(min, u) X(var, f) X(any, b) X(all, b) X(logsumexp, f) X(argmax, u) \
-        X(argmin, u)
+#define KERNELS(X) \
+    X(sum, u)      \
+    X(mean, f)     \
+    X(prod, u) X(max, u) X(min, u) X(var, f) X(any, b) X(all, b) X(logsumexp, f) X(argmax, u) X(argmin, u)
 enum {
 #define ID(name, types) K_##name,
     KERNELS(ID) K_COUNT

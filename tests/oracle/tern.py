@@ -6,6 +6,7 @@ hold them together with their context. Values cross the border as values.Val: a 
 import contextlib
 import ctypes
 import os
+import re
 import sys
 
 import numpy as np
@@ -101,7 +102,7 @@ FUNCTIONS = {
     "tern_mul_": (I, [P, P]),
     "tern_div_": (I, [P, P]),
     "tern_fill_": (I, [P, F64]),
-    "tern_apply_": (I, [P, STR, I, P]),
+    "tern_apply_": (I, [P, STR, STR, I, P]),
     "tern_apply": (None, [P, STR, STR, I, P, I, P]),
     "tern_graph_capture": (I, [P, I, P, P, P]),
     "tern_graph_parse": (I, [P, STR, SIZE, P]),
@@ -136,6 +137,33 @@ FUNCTIONS = {
     "tern_from_dlpack": (I, [P, P, P]),
     "tern_from_dlpack_unversioned": (I, [P, P, P]),
 }
+
+
+STRUCTS = {"tern_pool_options": PoolOptions, "tern_ctx_options": CtxOptions, "tern_ctx_stats": CtxStats,
+           "tern_compile_options": CompileOptions, "tern_op_info": OpInfo, "tern_device_info": DeviceInfo,
+           "tern_port": Port}
+
+
+def differences_from_headers(folder):
+    """Where this file and the public headers disagree about how many arguments a function and fields a struct has."""
+    text = ""
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name)) as file:
+            text += re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+    found = []
+    for name, (_, arguments) in FUNCTIONS.items():
+        declared = re.search(r"TERN_API[^;]*?\b%s\s*\((.*?)\);" % name, text, re.S)
+        # a pointer to a function has commas of its own
+        plain = re.sub(r"\(\*(\w+)\)\([^()]*\)", r"\1", declared.group(1)) if declared else ""
+        count = 0 if plain.strip() in ("", "void") else plain.count(",") + 1
+        if not declared or count != len(arguments):
+            found.append("%s: %d arguments here, %s in the header" % (name, len(arguments), count if declared else "none"))
+    for name, struct in STRUCTS.items():
+        body = re.search(r"typedef struct %s \{(.*?)\}" % name, text, re.S)
+        count = sum(line.count(",") + 1 for line in body.group(1).split(";") if line.strip()) if body else 0
+        if count != len(struct._fields_):
+            found.append("%s: %d fields here, %d in the header" % (name, len(struct._fields_), count))
+    return found
 
 
 def load():
@@ -270,9 +298,9 @@ class Tensor:
         check(lib.tern_shares_storage(self.handle, other.handle, ctypes.byref(answer)))
         return answer.value
 
-    def in_place(self, op, *rest):
+    def in_place(self, op, *rest, **attributes):
         """t = op(t, rest...)"""
-        check(lib.tern_apply_(self.handle, op.encode(), len(rest), handles(rest)))
+        check(lib.tern_apply_(self.handle, op.encode(), attributes_text(attributes).encode(), len(rest), handles(rest)))
         return self
 
     def assign(self, other):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Bad calls: every one gives an error tensor whose message starts with the op's name, none ends the process.
 
+  binding     tern.py declares functions and structs as the headers do
   dtypes      every op with random dtypes: refused exactly where the rules of docs/ops.md refuse
   counts      too few and too many operands, and operands that are NULL or errors themselves
   attributes  unknown names, wrong kinds, broken text; numbers at the edges of their range
@@ -8,6 +9,7 @@
   data        indices that point nowhere: found when it runs
 """
 import ctypes
+import os
 
 import numpy as np
 
@@ -300,10 +302,16 @@ def case_data(g):
     return None
 
 
+def case_binding(g):
+    """That the calls below mean what they say: the tests' own view of the API is that of the headers."""
+    source = os.environ.get("TERN_SOURCE_DIR") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    return tern.differences_from_headers(os.path.join(source, "include", "tern")) or None
+
+
 def all_cases():
     kinds = [("dtypes", case_dtypes, 900), ("counts", case_counts, 400), ("broken", case_broken_attributes, 400),
              ("odd", case_odd_attributes, 700), ("shapes", case_shapes, 700), ("data", case_data, 150)]
-    cases = [(name, k, function) for name, function, count in kinds for k in range(count)]
+    cases = [("binding", 0, case_binding)] + [(name, k, function) for name, function, count in kinds for k in range(count)]
     return cases + [("refused", k, case_refused(k)) for k in range(len(REFUSED))]
 
 

@@ -5,6 +5,8 @@
               another number of threads, and printed, parsed and compiled at a random level: the same bits
   eager       random programs of views, pending expressions and writes in place, against NumPy, which has no laziness:
               every handle reads as if each line had run when it was written
+  blocks      what models are made of: products with constant weights, norms, quantised rows; compiled at every level
+  decoding    a program with states, run step by step: reads before and after each update, padding, many slots
   programs    one program, run several times with other inputs: results stay what they were
   random      element i of rand and randn is a function of (seed, i) alone
   threads     large operands, cut differently by 1, 2 and 4 threads: the same bits
@@ -24,7 +26,7 @@ from registry import ORACLES
 from rules import apply_rule
 import tern
 from tern import Dtype, Error, lib
-from values import FLOATS, STORED, UNPACKED, Val, bits, cast, from_working, is_float, is_packed, promote, working
+from values import FLOATS, PACKED, STORED, UNPACKED, Val, bits, cast, from_working, is_float, is_packed, promote, working
 
 contexts = {}
 pairs = []
@@ -184,7 +186,9 @@ def case_chain(g):
 
 
 def chain_as_text(ctx, recording, expected, wanted, level):
-    inputs = [ctx.input("x%d" % i, leaf.dtype, leaf.shape) for i, leaf in enumerate(recording.leaves)]
+    # small constants are part of the text, everything else is given when it runs
+    inputs = [leaf.make(ctx) if leaf.leaf == "frozen" and leaf.how is None and leaf.val.a.size <= 64 else
+              ctx.input("x%d" % i, leaf.dtype, leaf.shape) for i, leaf in enumerate(recording.leaves)]
     made = recording.replay(ctx, inputs)
     captured = ctx.capture([made[i] for i in wanted])
     text = captured.print()
@@ -398,6 +402,143 @@ def case_eager(g):
     return ["\n".join(program.lines), problem] if problem else None
 
 
+# ---- blocks ----------------------------------------------------------------------------------------------------
+
+class Block:
+    """A piece of a model: records itself on any context, with any x, calling `each` for every tensor that it makes."""
+
+    def __init__(self, g):
+        self.rows, self.d, self.hidden = g.pick([1, 1, 2, 5, 17]), g.pick([4, 5, 16, 33, 64]), g.pick([3, 8, 32])
+        self.ternary = g.chance(0.6)
+        self.dtype = g.pick(PACKED)
+        self.norm, self.activation = g.pick(["rmsnorm", "layernorm"]), g.pick(["relu2", "silu", "gelu", "relu"])
+        self.gated, self.biased, self.transposed = g.chance(0.5), g.chance(0.5), g.chance(0.5)
+        self.softmax, self.residual = g.chance(0.4), g.chance(0.6)
+        self.x = [g.numbers("f32", (self.rows, self.d), g.pick(["unit", "unit", "mixed"])) for _ in range(2)]
+        self.weights = {"norm": g.numbers("f32", (self.d,), "unit"), "bias": g.numbers("f32", (self.hidden,), "unit")}
+        for name in ("up", "gate"):
+            shape = (self.hidden, self.d) if self.ternary or self.transposed else (self.d, self.hidden)
+            self.weights[name] = g.numbers(self.dtype if self.ternary else "f32", shape, "unit")
+        self.weights["down"] = g.numbers("f32", (self.hidden, self.d), "unit")
+        self.scale = Val("f32", np.asarray(g.rng.random(), np.float32))
+
+    def product(self, ctx, h, weight, each):
+        if not self.ternary:
+            return each(ctx.op("matmul", h, weight, transpose_b=self.transposed))
+        q, scale = ctx.apply("quantise_rows", [h], 2)
+        y = each(ctx.op("ternary_matmul", each(q), weight))
+        return each(ctx.op("mul", each(ctx.op("dequantise", y, each(scale))), each(ctx.from_val(self.scale).freeze())))
+
+    def record(self, ctx, x, weights, each):
+        """[the block's result, and one from the middle]"""
+        h = each(ctx.op(self.norm, x, weights["norm"]))
+        up = self.product(ctx, h, weights["up"], each)
+        if self.gated:
+            gate = self.product(ctx, h, weights["gate"], each)
+            up = each(ctx.op("mul", each(ctx.op(self.activation, gate)), up))
+        else:
+            up = each(ctx.op(self.activation, up))
+        if self.biased:
+            up = each(ctx.op("add", up, weights["bias"]))
+        y = each(ctx.op("matmul", up, weights["down"]))
+        y = each(ctx.op("add", x, y)) if self.residual else y
+        return [each(ctx.op("softmax", y)) if self.softmax else y, up]
+
+    def constants(self, ctx):
+        return {name: ctx.from_val(val).freeze() for name, val in self.weights.items()}
+
+    def text(self):
+        return " ".join("%s=%s" % (name, value) for name, value in vars(self).items() if name not in ("x", "weights"))
+
+
+def case_block(g):
+    block = Block(g)
+    one, others = pairs[0] if g.chance(0.5) else g.pick(pairs)
+    other, problems = g.pick(others), []
+    with one.scope(), other.scope():
+        constants = block.constants(one)
+        expected = [[t.read() for t in block.record(one, one.from_val(x), constants, lambda t: t.eval())] for x in block.x]
+        constants = block.constants(other)
+        for k, x in enumerate(block.x):
+            for i, t in enumerate(block.record(other, other.from_val(x), constants, lambda t: t)):
+                problem = differ(expected[k][i], t.read())
+                if problem:
+                    problems.append("input %d, result %d at once: %s" % (k, i, problem))
+        graph = other.capture(block.record(other, other.input("x", "f32", block.x[0].shape), constants, lambda t: t))
+        for level in range(4):
+            for k, x in enumerate(block.x):
+                for i, t in enumerate(graph.run({"x": other.from_val(x)}, level)):
+                    problem = differ(expected[k][i], t.read())
+                    if problem:
+                        problems.append("input %d, result %d compiled at level %d: %s" % (k, i, level, problem))
+        graph.free()
+    return [block.text()] + problems if problems else None
+
+
+# ---- decoding --------------------------------------------------------------------------------------------------
+
+def case_decode(g):
+    """Keys and values of several sequences in two states. NumPy keeps what the states have to be."""
+    slots, capacity, heads, d = g.int(1, 3), g.int(4, 9), g.int(1, 2), g.pick([2, 8])
+    rows, group = g.int(1, 4), g.int(1, 2)
+    dtype = g.pick(["f32", "f32", "f16", "bf16"])
+    ctx, level = contexts[g.pick([1, 2])], g.int(0, 3)
+    cache = (slots, capacity, heads, d)
+    kept = [np.zeros(cache, STORED[dtype]) for _ in range(2)]
+    what = "slots %d, capacity %d, heads %d x %d, d %d, rows %d, %s, level %d" % (slots, capacity, heads, group, d, rows,
+                                                                                  dtype, level)
+    with ctx.scope():
+        inputs = {"k": ctx.input("k", "f32", (rows, heads, d)), "v": ctx.input("v", "f32", (rows, heads, d)),
+                  "q": ctx.input("q", "f32", (rows, heads * group, d)), "slots": ctx.input("slots", "i32", (rows,)),
+                  "positions": ctx.input("positions", "i32", (rows,))}
+        states = [ctx.state(name, dtype, cache) for name in ("keys", "values")]
+        before = ctx.op("sum", states[0])      # reads the old value, whenever it runs
+        written = [ctx.op("write_rows", s, inputs[x], inputs["slots"], inputs["positions"])
+                   for s, x in zip(states, ("k", "v"))]
+        y = ctx.op("attention", inputs["q"], written[0], written[1], inputs["slots"], inputs["positions"])
+        after = ctx.op("sum", written[0])
+        outputs = [before, y, after]
+        g.rng.shuffle(outputs)
+        order = [outputs.index(t) for t in (before, y, after)]
+        program, execution = ctypes.c_void_p(), ctypes.c_void_p()
+        options = lib.tern_compile_options_default()
+        options.level = level
+        tern.check(lib.tern_compile(ctx.handle, 3, tern.handles(outputs), None, ctypes.byref(options),
+                                    ctypes.byref(program)))
+        tern.check(lib.tern_exec_create(ctx.handle, program, ctypes.byref(execution)))
+        names = []
+        for i in range(lib.tern_program_inputs(program)):
+            port = tern.Port()
+            tern.check(lib.tern_program_input(program, i, ctypes.byref(port)))
+            names.append(port.name.decode())
+        for step in range(g.int(2, 5)):
+            position = g.rng.integers(-1, capacity, rows).astype(np.int32)
+            slot = g.rng.integers(0, slots, rows).astype(np.int32)
+            given = {"k": g.numbers("f32", (rows, heads, d), "unit"), "v": g.numbers("f32", (rows, heads, d), "unit"),
+                     "q": g.numbers("f32", (rows, heads * group, d), "unit"), "slots": Val("i32", slot),
+                     "positions": Val("i32", position)}
+            old_sum = ctx.op("sum", ctx.from_val(Val(dtype, kept[0]))).read()
+            for array, name in zip(kept, ("k", "v")):
+                new = cast(given[name], dtype).a
+                for r in range(rows):
+                    if position[r] >= 0:
+                        array[slot[r], position[r]] = new[r]
+            expected = [old_sum, ctx.op("attention", ctx.from_val(given["q"]), ctx.from_val(Val(dtype, kept[0])),
+                                        ctx.from_val(Val(dtype, kept[1])), ctx.from_val(given["slots"]),
+                                        ctx.from_val(given["positions"])).read(),
+                        ctx.op("sum", ctx.from_val(Val(dtype, kept[0]))).read()]
+            out = (ctypes.c_void_p * 3)()
+            tensors = [ctx.from_val(given[name]) for name in names]
+            tern.check(lib.tern_exec_run(execution, len(tensors), tern.handles(tensors), 3, out))
+            for name, at, want in zip(("sum before", "attention", "sum after"), order, expected):
+                problem = differ(want, tern.Tensor(ctx, out[at]).read())
+                if problem:
+                    return "%s: step %d, %s: %s" % (what, step, name, problem)
+        lib.tern_exec_free(execution)
+        lib.tern_program_free(program)
+    return None
+
+
 # ---- programs --------------------------------------------------------------------------------------------------
 
 PROGRAM_OPS = ["add", "relu", "reshape", "permute", "slice", "broadcast", "contiguous", "matmul", "softmax", "split", "cast",
@@ -516,7 +657,8 @@ def case_threads(g):
 
 
 def all_cases():
-    kinds = [("chains", case_chain, 500), ("eager", case_eager, 700), ("programs", case_program, 150),
+    kinds = [("chains", case_chain, 500), ("eager", case_eager, 700), ("blocks", case_block, 60),
+             ("decoding", case_decode, 60), ("programs", case_program, 150),
              ("random", case_random, 12), ("threads", case_threads, 60)]
     return [(name, k, function) for name, function, count in kinds for k in range(count)]
 

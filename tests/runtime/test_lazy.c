@@ -181,7 +181,7 @@ TEST(in_place_keeps_the_pointer_and_allocates_no_storage)
         tern_pool_get_stats(tern_ctx_pool(ctx), &first);
         CHECK_OK(tern_add_(a, b));
         CHECK_OK(tern_mul_(a, a));
-        CHECK_OK(tern_apply_(a, "relu", 0, NULL));
+        CHECK_OK(tern_apply_(a, "relu", NULL, 0, NULL));
         tern_pool_get_stats(tern_ctx_pool(ctx), &second);
         CHECK_EQ(second.allocations, first.allocations);
         CHECK(tern_data_f32(a) == before);
@@ -218,12 +218,18 @@ TEST(in_place_refuses_what_does_not_fit)
         CHECK_STATUS(tern_add_(a, tern_reshape(floats(ctx, 4, (float[]){1, 2, 3, 4}), SHAPE(2, 2))),
                      TERN_SHAPE);
         CHECK(holds(a, 2, (float[]){1, 2}));
+        CHECK_STATUS(tern_apply_(a, "add", NULL, 1, NULL), TERN_INVALID_ARGUMENT);
+        CHECK_OK(tern_apply_(a, "clamp", "low=1 high=2", 0, NULL));
+        tern_tensor *older_view = tern_narrow(a, 0, 0, 1), *at = tern_zeros(ctx, TERN_I64, SHAPE(1));
         CHECK_OK(tern_freeze(a));
+        CHECK_STATUS(tern_fill_(older_view, 0), TERN_STATE);
+        CHECK_STATUS(tern_status_of(tern_write_slice(older_view, floats(ctx, 1, (float[]){5}), at)),
+                     TERN_STATE);
         CHECK_STATUS(tern_fill_(a, 0), TERN_STATE);
         CHECK_STATUS(tern_fill_(tern_narrow(a, 0, 0, 1), 0), TERN_STATE);
         CHECK(holds(a, 2, (float[]){1, 2}));
-        CHECK_STATUS(tern_apply_(a, "sum", 0, NULL), TERN_INVALID_ARGUMENT);
-        CHECK_STATUS(tern_apply_(a, "nonsense", 0, NULL), TERN_NOT_FOUND);
+        CHECK_STATUS(tern_apply_(a, "sum", NULL, 0, NULL), TERN_INVALID_ARGUMENT);
+        CHECK_STATUS(tern_apply_(a, "nonsense", NULL, 0, NULL), TERN_NOT_FOUND);
     }
     tern_ctx_destroy(ctx);
 }

@@ -19,21 +19,29 @@ static bool fuses(const tern__target *target, const tern__call *call)
     return tern__cpu_has_rows(call, device->rows);
 }
 
-static tern_status choose(const tern__target *target, const tern__call *call, tern__arena *arena, tern__choice *out)
+static tern_status choose(const tern__target *target, const tern__call *call, tern__arena *arena,
+                          tern__choice *out)
 {
     const tern__device *device = target->data;
     const tern__row_program *program;
     TERN_TRY(tern__cpu_row_program(call, device->rows, arena, &program));
     if (program) {
-        *out = (tern__choice){.kernel = &row_kernel, .name = row_kernel.name, .isa = tern__isa_name(device->rows->isa),
-                              .scratch_bytes = program->scratch_bytes <= TERN__CPU_ROW_BYTES ? 0 : program->scratch_bytes,
-                              .program = program, .work = program->work};
+        *out = (tern__choice){.kernel = &row_kernel,
+                              .name = row_kernel.name,
+                              .isa = tern__isa_name(device->rows->isa),
+                              .scratch_bytes =
+                                  program->scratch_bytes <= TERN__CPU_ROW_BYTES ? 0 : program->scratch_bytes,
+                              .program = program,
+                              .work = program->work};
         return TERN_OK;
     }
     const tern__kernel *kernel = tern__cpu_kernel(call, device->isa_mask);
     TERN__FAIL_IF(!kernel, TERN_UNSUPPORTED, "%s: the CPU has no kernel for it", call->op->name);
-    *out = (tern__choice){.kernel = kernel, .name = kernel->name, .isa = tern__isa_name(kernel->isa),
-                          .scratch_bytes = kernel->scratch ? kernel->scratch(call->n_in, call->in, call->attrs) : 0,
+    *out = (tern__choice){.kernel = kernel,
+                          .name = kernel->name,
+                          .isa = tern__isa_name(kernel->isa),
+                          .scratch_bytes =
+                              kernel->scratch ? kernel->scratch(call->n_in, call->in, call->attrs) : 0,
                           .work = -1};
     return TERN_OK;
 }
@@ -66,8 +74,8 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     }
     device->isa_mask = tern__isa_mask_capped(tern__cpu(), options->isa_cap);
     device->rows = tern__rowop_tables(device->isa_mask);
-    device->target = (tern__target){.name = "cpu", .workers = options->threads, .choose = choose, .fuses = fuses,
-                                    .data = device};
+    device->target = (tern__target){
+        .name = "cpu", .workers = options->threads, .choose = choose, .fuses = fuses, .data = device};
     device->target.evaluate = tern__cpu_evaluate;
     *out = device;
     return TERN_OK;
@@ -82,12 +90,18 @@ static void describe(tern_device_info *out)
 {
     const tern__cpu_info *cpu = tern__cpu();
     long pages = sysconf(_SC_PHYS_PAGES);
-    *out = (tern_device_info){.name = "cpu", .backend = "native", .model = cpu->model,
-                              .isa = tern__isa_name(cpu->best), .isa_available = cpu->isa_names,
-                              .cores_online = cpu->cores_online, .cores_usable = cpu->cores_usable,
+    *out = (tern_device_info){.name = "cpu",
+                              .backend = "native",
+                              .model = cpu->model,
+                              .isa = tern__isa_name(cpu->best),
+                              .isa_available = cpu->isa_names,
+                              .cores_online = cpu->cores_online,
+                              .cores_usable = cpu->cores_usable,
                               .cores_reason = cpu->cores_reason,
                               .memory_bytes = pages > 0 ? (int64_t)pages * (int64_t)tern__page_size() : 0,
-                              .l1d_bytes = cpu->l1d_bytes, .l2_bytes = cpu->l2_bytes, .l3_bytes = cpu->l3_bytes};
+                              .l1d_bytes = cpu->l1d_bytes,
+                              .l2_bytes = cpu->l2_bytes,
+                              .l3_bytes = cpu->l3_bytes};
 }
 
 const tern__device_ops tern__device_cpu = {

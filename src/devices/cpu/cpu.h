@@ -12,10 +12,10 @@ enum { TERN__CPU_ROW_BYTES = 128 << 10 };
 struct tern__device {
     tern__target target;
     uint32_t isa_mask;
-    const tern__rowop_table *rows;  /* instructions of row programs */
+    const tern__rowop_table *rows; /* instructions of row programs */
     tern__threads *threads;
-    char *row_memory;           /* scratch of row programs: TERN__CPU_ROW_BYTES for each worker */
-    void *buffers;              /* operands of the plan that runs, reused from run to run */
+    char *row_memory; /* scratch of row programs: TERN__CPU_ROW_BYTES for each worker */
+    void *buffers;    /* operands of the plan that runs, reused from run to run */
     size_t cap_buffers;
 };
 

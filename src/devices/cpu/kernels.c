@@ -1,7 +1,8 @@
 /* kernels.c - the kernel column of ops.def, expanded here and nowhere else. */
 #include "devices/cpu/kernels.h"
 
-#define TERN_OP(id, in, out, attrs, shape, dtype, flags, work, cost, kernel, text) TERN__KERNEL(kernel##__ref);
+#define TERN_OP(id, in, out, attrs, shape, dtype, flags, work, cost, kernel, text) \
+    TERN__KERNEL(kernel##__ref);
 #include "graph/ops.def"
 #undef TERN_OP
 

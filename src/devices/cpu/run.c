@@ -14,10 +14,10 @@
 typedef struct run {
     tern__device *device;
     const tern__plan *plan;
-    const tern__buffer *buffers;    /* (n_operands) */
+    const tern__buffer *buffers; /* (n_operands) */
     char *scratch;
-    _Atomic(int) failed;            /* set once, by the first worker that fails */
-    tern_status status;             /* of that worker */
+    _Atomic(int) failed; /* set once, by the first worker that fails */
+    tern_status status;  /* of that worker */
     const tern__step *step;
     tern__fault fault;
 } run;
@@ -29,8 +29,8 @@ static void fill_buffers(const tern__plan *plan, const tern__bindings *bindings,
         char *base = operand->space == TERN__SPACE_ARENA  ? bindings->arena
                      : operand->space == TERN__SPACE_LEAF ? bindings->leaves[operand->index]
                                                           : bindings->blocks[operand->index];
-        buffers[i] = (tern__buffer){.data = base + operand->byte_offset, .type = operand->type,
-                                    .strides = operand->strides};
+        buffers[i] = (tern__buffer){
+            .data = base + operand->byte_offset, .type = operand->type, .strides = operand->strides};
     }
 }
 
@@ -50,8 +50,12 @@ static void run_part(run *r, uint32_t number, int part, int parts)
         return;
     uint64_t start = tern__trace_begin();
     const tern__buffer *operands = r->buffers + step->operands;
-    tern__kernel_args args = {.n_in = (int)step->n_in, .n_out = (int)step->n_out, .in = operands,
-                              .out = operands + step->n_in, .attrs = step->attrs, .program = step->program,
+    tern__kernel_args args = {.n_in = (int)step->n_in,
+                              .n_out = (int)step->n_out,
+                              .in = operands,
+                              .out = operands + step->n_in,
+                              .attrs = step->attrs,
+                              .program = step->program,
                               .scratch = scratch_of(r, step, part)};
     tern_status status = step->kernel->run(&args, begin, end);
     if (TERN__UNLIKELY(status != TERN_OK)) {
@@ -102,8 +106,8 @@ static tern_status report(const run *r)
 {
     const char *op = tern__ops[r->step->op].name;
     if (r->status == TERN_OUT_OF_RANGE)
-        return tern__fail(TERN_OUT_OF_RANGE, "%s: index %" PRId64 " is outside [0, %" PRId64 ")", op, r->fault.value,
-                          r->fault.limit);
+        return tern__fail(TERN_OUT_OF_RANGE, "%s: index %" PRId64 " is outside [0, %" PRId64 ")", op,
+                          r->fault.value, r->fault.limit);
     return tern__fail(r->status, "%s: kernel %s failed", op, r->step->kernel_name);
 }
 
@@ -113,7 +117,9 @@ tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, const te
         return tern__out_of_memory(plan->n_operands * sizeof(tern__buffer));
     tern__buffer *buffers = device->buffers;
     fill_buffers(plan, bindings, buffers);
-    run r = {.device = device, .plan = plan, .buffers = buffers,
+    run r = {.device = device,
+             .plan = plan,
+             .buffers = buffers,
              .scratch = bindings->arena ? (char *)bindings->arena + plan->scratch_offset : NULL};
     if (plan->workers == 1)
         run_alone(&r);

@@ -60,16 +60,20 @@ static tern_status reshape_elements(tern__kernel_args *args, int64_t begin, int6
 typedef struct rows {
     const tern__buffer *buffer;
     tern_dtype dtype;
-    int last;                   /* axis that a row lies along; -1 for a scalar */
-    int64_t columns, step;      /* step in units; meaningless for packed types */
-    int64_t bytes;              /* of a unit */
+    int last;              /* axis that a row lies along; -1 for a scalar */
+    int64_t columns, step; /* step in units; meaningless for packed types */
+    int64_t bytes;         /* of a unit */
 } rows;
 
 static rows rows_of(const tern__buffer *buffer)
 {
     int last = buffer->type->rank - 1;
-    return (rows){buffer, buffer->type->dtype, last, last < 0 ? 1 : buffer->type->shape[last],
-                  last < 0 ? 1 : buffer->strides[last], (int64_t)tern__dtype_unit_bytes(buffer->type->dtype)};
+    return (rows){buffer,
+                  buffer->type->dtype,
+                  last,
+                  last < 0 ? 1 : buffer->type->shape[last],
+                  last < 0 ? 1 : buffer->strides[last],
+                  (int64_t)tern__dtype_unit_bytes(buffer->type->dtype)};
 }
 
 static char *row_at(const rows *r, int64_t row)
@@ -89,7 +93,7 @@ static void convert_row(const rows *from, char *source, const rows *to, char *ta
 {
     bool gaps_in = !tern__dtype_is_packed(from->dtype) && from->step != 1;
     bool gaps_out = !tern__dtype_is_packed(to->dtype) && to->step != 1;
-    double block_in[BLOCK], block_out[BLOCK];       /* room for any type */
+    double block_in[BLOCK], block_out[BLOCK]; /* room for any type */
     for (int64_t c = 0; c < to->columns; c += BLOCK) {
         int64_t n = to->columns - c < BLOCK ? to->columns - c : BLOCK;
         char *s = block_at(from, source, c), *t = block_at(to, target, c);
@@ -127,7 +131,7 @@ static tern_status convert_rows(const tern__kernel_args *args, int64_t begin, in
     bool regroups = in->dtype == out->dtype && tern__type_numel(in) == tern__type_numel(out);
     if (!same && !regroups)
         return TERN_INTERNAL;
-    if (to.columns == 0)        /* rows without elements may have no memory */
+    if (to.columns == 0) /* rows without elements may have no memory */
         return TERN_OK;
     for (int64_t r = begin; r < end; r++) {
         if (same)
