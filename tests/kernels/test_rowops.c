@@ -1,7 +1,7 @@
 /* Every instruction of row programs, in every form, on every instruction set this machine has, against plain
  * C (rowops_plain.c): runs of all lengths, addresses aligned to the element only, results in place of an
  * operand, guard values on both sides. Exact instructions agree bit for bit (a NaN with any NaN, except where
- * elements are only moved or converted); the others, whose error test_rowops_math.c bounds, are the same
+ * elements are only moved or converted); the others, whose error rowops_ulp.h measures, are the same
  * wherever in a run an element stands. */
 #include <math.h>
 #include <stdio.h>
@@ -285,5 +285,41 @@ TEST(caps_choose_weaker_tables)
         tern__isa chosen = tern__rowop_tables(tern__isa_mask_capped(cpu, (tern__isa)isa))->isa;
         CHECK((int)chosen <= isa);
         CHECK(cpu->isa_mask >> chosen & 1);
+    }
+}
+
+/* ---- transcendental instructions ---- */
+
+/* Instruction sets with fused multiply-adds differ in width only. */
+TEST(fused_tables_have_the_same_bits)
+{
+    static const tern__rowop ops[] = {
+        TERN__ROWOP_exp,  TERN__ROWOP_exp2,    TERN__ROWOP_log,  TERN__ROWOP_log2, TERN__ROWOP_sin,
+        TERN__ROWOP_cos,  TERN__ROWOP_tanh,    TERN__ROWOP_erf,  TERN__ROWOP_gelu, TERN__ROWOP_gelu_tanh,
+        TERN__ROWOP_silu, TERN__ROWOP_sigmoid, TERN__ROWOP_rsqrt};
+    uint32_t mask = tern__cpu()->isa_mask;
+    const tern__rowop_table *a = tern__rowop_tables(1u << TERN__ISA_AVX2 & mask);
+    const tern__rowop_table *b = tern__rowop_tables(1u << TERN__ISA_AVX512 & mask);
+    if (a->isa != TERN__ISA_AVX2 || b->isa != TERN__ISA_AVX512)
+        SKIP("needs AVX2 and AVX-512");
+    enum { BATCH = 1 << 12 };
+    static float x[BATCH], from_a[BATCH], from_b[BATCH];
+    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
+        for (uint64_t bits = k; bits <= UINT32_MAX;) {
+            int m = 0;
+            for (; m < BATCH && bits <= UINT32_MAX; m++, bits += 4099) {
+                uint32_t low = (uint32_t)bits;
+                memcpy(&x[m], &low, sizeof low);
+            }
+            a->map[ops[k]][0](from_a, x, NULL, NULL, NULL, m);
+            b->map[ops[k]][0](from_b, x, NULL, NULL, NULL, m);
+            for (int i = 0; i < m; i++)
+                if (memcmp(&from_a[i], &from_b[i], sizeof(float)) != 0 &&
+                    !(isnan(from_a[i]) && isnan(from_b[i]))) {
+                    harness_fail(__FILE__, __LINE__, "instruction %d of %.9g: %a and %a", (int)ops[k],
+                                 (double)x[i], (double)from_a[i], (double)from_b[i]);
+                    return;
+                }
+        }
     }
 }

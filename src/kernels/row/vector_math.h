@@ -1,6 +1,5 @@
 /* vector_math.h - exp, log, sin, tanh, erf and their like on the vectors of vector.h, within 2 ULP of the
- * correctly rounded f32 for every argument (tests/kernels/test_rowops_math.c states and tests the bound of
- * each).
+ * correctly rounded f32 for every argument (tests/kernels/test_rowops_*.c state and test the bounds).
  *
  * Instruction sets with fused multiply-adds have the same bits, whatever their width. Without (V_FUSED is 0)
  * results may differ in the last place, but stay within the bounds: no step relies on a product being kept

@@ -1,0 +1,90 @@
+/* rowops_ulp.c - errors of transcendental instructions, in ULP. */
+#include "rowops_ulp.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUN = 1 << 12 };
+
+double rowops_sigmoid(double x)
+{
+    double e = exp(-fabs(x));
+    return (x < 0 ? e : 1) / (1 + e);
+}
+
+/* Floats in their order, both zeros at 0. */
+static int64_t order_of(float x)
+{
+    int32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits < 0 ? -(int64_t)(bits & INT32_MAX) : bits;
+}
+
+/* Where the largest error was. */
+typedef struct worst {
+    int64_t ulp;
+    float x, got, want;
+} worst;
+
+static void compare(const float *x, const float *got, const double *want, int n, worst *w)
+{
+    for (int i = 0; i < n; i++) {
+        float rounded = (float)want[i];
+        int64_t ulp = order_of(got[i]) - order_of(rounded);
+        ulp = ulp < 0 ? -ulp : ulp;
+        if (isnan(rounded) || isnan(got[i]))
+            ulp = isnan(rounded) && isnan(got[i]) ? 0 : INT32_MAX;
+        /* A zero has the sign of the reference's. */
+        if (rounded == 0 && got[i] == 0 && signbit(rounded) != signbit(got[i]))
+            ulp = INT32_MAX;
+        if (ulp > w->ulp)
+            *w = (worst){ulp, x[i], got[i], rounded};
+    }
+}
+
+/* The tables that run here; `n` of them. */
+static int tables_here(const tern__rowop_table **tables)
+{
+    int n = 0;
+    for (int isa = 0; isa < TERN__ISA_COUNT; isa++) {
+        const tern__rowop_table *table = tern__rowop_tables(1u << isa & tern__cpu()->isa_mask);
+        if ((int)table->isa == isa)
+            tables[n++] = table;
+    }
+    return n;
+}
+
+void rowops_check_ulp(tern__rowop op, const char *name, double (*reference)(double), int64_t bound)
+{
+    const tern__rowop_table *tables[TERN__ISA_COUNT];
+    const char *text = getenv("TERN_TEST_LONG");
+    const bool all = text && strcmp(text, "1") == 0;
+    const int n = tables_here(tables), first = all ? n - 1 : 0;
+    /* Sanitizers and emulators are slow. The step is odd, so the sample has all low bits. */
+    const uint64_t step = all ? 1 : HARNESS_ASAN || HARNESS_TSAN || getenv("TERN_EMULATOR") ? 65521 : 251;
+    worst w[TERN__ISA_COUNT] = {0};
+    static float x[RUN], got[RUN];
+    static double want[RUN];
+    for (uint64_t bits = 0; bits <= UINT32_MAX;) {
+        int m = 0;
+        for (; m < RUN && bits <= UINT32_MAX; m++, bits += step) {
+            uint32_t low = (uint32_t)bits;
+            memcpy(&x[m], &low, sizeof low);
+            want[m] = reference((double)x[m]);
+        }
+        for (int k = first; k < n; k++) {
+            tables[k]->map[op][0](got, x, NULL, NULL, NULL, m);
+            compare(x, got, want, m, &w[k]);
+        }
+    }
+    printf("%-10s", name);
+    for (int k = first; k < n; k++)
+        printf("  %s %lld ULP at %.9g", tern__isa_name(tables[k]->isa), (long long)w[k].ulp, (double)w[k].x);
+    printf(all ? "  (every float)\n" : "  (1 in %llu floats)\n", (unsigned long long)step);
+    for (int k = first; k < n; k++)
+        if (w[k].ulp > bound)
+            harness_fail(__FILE__, __LINE__, "%s %s(%.9g) = %.9g, not %.9g: %lld ULP, bound %lld",
+                         tern__isa_name(tables[k]->isa), name, (double)w[k].x, (double)w[k].got,
+                         (double)w[k].want, (long long)w[k].ulp, (long long)bound);
+}
