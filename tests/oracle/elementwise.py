@@ -98,7 +98,7 @@ def judge_function(op, vals, attributes, types):
     x = wide(vals[0])
     ulps = bounds.elementwise(op, types[0])
     if types[0] == "f64" and op == "gelu":
-        ulps = ulps + np.minimum(x * x, 2000)
+        ulps = ulps + 2 * np.minimum(x * x, 2000)
     if types[0] == "f64" and op == "gelu_tanh":
         ulps = ulps + 3 * np.minimum(np.abs(tanh_argument(x)), 2000)
     if op == "softplus" and types[0] == "f64":

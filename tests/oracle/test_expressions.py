@@ -316,7 +316,13 @@ class Eager:
                 return
             value = from_working(np.negative(working(old)), target.dtype)
             target.tensor.in_place("neg")
-        elif kind < 0.45:
+        elif kind < 0.4:
+            if target.dtype == "bool":
+                return
+            self.say("clamp", target.name)
+            value = from_working(np.clip(working(old), 0, 3), target.dtype)
+            target.tensor.in_place("clamp", low=0.0, high=3.0)
+        elif kind < 0.48:
             number = float(g.int(-3, 3))
             self.say("fill", target.name, number)
             value = cast(Val("f64", np.asarray(number)), target.dtype)
