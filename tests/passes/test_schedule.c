@@ -6,7 +6,7 @@
 
 #include "harness.h"
 
-enum { MADE = 5, MOST = 2 * MADE, GRAPHS = 40, MOST_PASSES = 64 };
+enum { MADE = 4, MOST = 2 * MADE, GRAPHS = 30, MOST_PASSES = 64 };
 
 typedef struct line {
     char text[160];
