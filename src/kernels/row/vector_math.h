@@ -90,34 +90,38 @@ static inline vf exp2_of(vf x)
     return v_scale(exp2_minus_1(x - n) + 1, n);
 }
 
-/* (e - 1) / (e + 1) with e = e^2|x|; e - 1 is computed as such, so that small x keep their digits. */
+/* h / (h + 1) with h = (e^2|x| - 1) / 2, which is computed as such, so that small x keep their digits. There
+ * it is also h - h^2 / (h + 1), which the division's errors hardly touch. */
 static inline vf tanh_of(vf x)
 {
     vf n, r, a = v_min(v_splat(10), v_abs(x));
     exp_reduce(a + a, &n, &r);
-    vf power = pow2(n), e = v_fma(power, exp_minus_1(r), power - 1);
-    return v_copysign(e / (e + 2), x);
+    vf half = pow2(n - 1), h = v_fma(half, exp_minus_1(r), half - 0.5f), quotient = h / (h + 1);
+    vf small = v_fma_once(v_neg(h), quotient, h);
+    return v_copysign(v_select(v_lt(h, v_splat(0.5f)), small, quotient), x);
 }
 
-/* With e = e^-|x|: 1 / (1 + e), or e / (1 + e) for negative x. */
+/* With e = e^-|x|: 1 / (1 + e), or e / (1 + e) for negative x; both as y - y e / (1 + e), since the errors of
+ * the quotient weigh least there. */
 static inline vf sigmoid_of(vf x)
 {
     vf n, r;
     exp_reduce(v_max(v_splat(-104), v_neg(v_abs(x))), &n, &r);
-    vf e = v_scale(exp_minus_1(r) + 1, n);
-    return v_select(v_lt(x, v_splat(0)), e, v_splat(1)) / (e + 1);
+    vf e = v_scale(exp_minus_1(r) + 1, n), y = v_select(v_lt(x, v_splat(0)), e, v_splat(1));
+    return v_fma_once(v_neg(y), e / (e + 1), y);
 }
 
 /* x / (1 + e) with e = 2^n (1 + t) = e^-|u|, times e for negative x: x times the sigmoid of u, which has the
- * sign of x. e may be subnormal, where its digits are few; so the product with 2^n comes last. At -inf the
- * result is -inf * 0, NaN: whoever calls this bounds u so that n is below -280 and t negative there, which
- * makes the sum x t + x NaN, and 0 of any other x. */
+ * sign of x; as y - y e / (1 + e), like the sigmoid. e may be subnormal, where its digits are few; so the
+ * product with 2^n comes last. At -inf the result is -inf * 0, NaN: whoever calls this bounds u so that n is
+ * below -280 and t negative there, which makes the sum x t + x NaN, and 0 of any other x. */
 static inline vf times_sigmoid(vf x, vf t, vf n)
 {
     vm negative = v_lt(x, v_splat(0));
-    vf power = pow2(v_max(n, v_splat(-100)));
+    vf power = pow2(v_max(n, v_splat(-100))), e = v_fma(power, t, power);
     vf product = v_select(negative, v_fma_once(x, t, x), x);
-    return v_scale_far(product / v_fma(power, t, power + 1), v_where(negative, n));
+    vf finite = v_min(v_splat(0x1.fffffep127f), product); /* inf stays inf */
+    return v_scale_far(v_fma_once(v_neg(finite), e / (e + 1), product), v_where(negative, n));
 }
 
 static inline vf silu_of(vf x)
