@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 # What `make run` shows.
 DEMO ?= graph run examples/graphs/bitlinear.tern --show
 
-SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
+SOURCES = $(shell find include src cli tests tools bench examples -name '*.[ch]')
 
 .DEFAULT_GOAL := help
 .PHONY: help run test build bench check-all golden-update generate format lint install clean deps
@@ -40,7 +40,7 @@ golden-update: deps ## rewrite the expected outputs of golden tests from what th
 	@scripts/install-deps.sh test
 	@scripts/build.sh release
 	-@TERN_GOLDEN_UPDATE=1 scripts/run-tests.sh build --only c,shell,python
-	@git status --short tests
+	@git status --short tests docs
 
 generate: ## rewrite the committed files that come from tables (docs/ops.md, <tern/ops.h>, ...)
 	@scripts/generate.sh
@@ -51,7 +51,7 @@ format: ## format all C sources with clang-format
 
 lint: build ## run clang-tidy over the library and the program (.clang-tidy says what it looks for)
 	@scripts/install-deps.sh lint
-	@git ls-files 'src/*.c' 'cli/*.c' | xargs -n 1 -P 2 scripts/lint.sh build
+	@find src cli -name '*.c' | xargs -n 1 -P 2 scripts/lint.sh build
 
 install: build ## install into PREFIX (default /usr/local; DESTDIR is honoured)
 	cmake --install build --prefix $(PREFIX)

@@ -3,12 +3,14 @@
 . "$(dirname "$0")/harness.sh"
 cd "$root" || exit 1
 
-# existing PATTERN...: files of the repository, without those just deleted.
-existing()
+# sources NAME...: the repository's files with such names, one per line.
+sources()
 {
-    git ls-files "$@" | while read -r file; do
-        [ ! -f "$file" ] || printf '%s\n' "$file"
+    local name names=()
+    for name in "$@"; do
+        names+=(-o -name "$name")
     done
+    find . \( -path ./build -o -path ./.git \) -prune -o -type f \( "${names[@]:1}" \) -print | sed 's|^\./||' | sort
 }
 
 # unformatted FILE...: "file:line:" of the first place in each file that clang-format would change.
@@ -41,6 +43,8 @@ report()
     fi
 }
 
+[ "$(sources '*.[ch]' | wc -l)" -gt 50 ] && pass || fail "sources" "too few were found in $root"
+
 # Another version formats a little differently; the style is that of Debian 12's.
 if ! command -v clang-format >/dev/null; then
     skip "make format" "clang-format is not installed (make check-all installs it)"
@@ -48,7 +52,7 @@ elif ! clang-format --version | grep -q 'version 14\.'; then
     skip "make format" "$(clang-format --version) formats differently from version 14"
 else
     # shellcheck disable=SC2046 # file names without blanks
-    report format "$(unformatted $(existing '*.c' '*.h'))" \
+    report format "$(unformatted $(sources '*.c' '*.h'))" \
         "clang-format would change these lines; run \`make format\`"
     printf 'int main(void)\n{\n  return 0;\n}\n' >"$scratch/planted.c"
     [ "$(unformatted "$scratch/planted.c")" = "$scratch/planted.c:2:" ] && pass ||
@@ -56,7 +60,7 @@ else
 fi
 
 # shellcheck disable=SC2046
-report tidy "$(untidy $(existing '*.c' '*.h' '*.def' '*.sh' '*.py' '*.md' '*.cmake' '*.txt' Makefile .ci/run))" \
+report tidy "$(untidy $(sources '*.c' '*.h' '*.def' '*.sh' '*.py' '*.md' '*.cmake' '*.txt' Makefile run))" \
     "these lines need a hand"
 printf 'a \nb' >"$scratch/planted.md"
 [ "$(untidy "$scratch/planted.md" | wc -l)" -eq 2 ] && pass || fail "planted file" "its faults were not found"
