@@ -59,6 +59,14 @@ static tern_status push(tern__recorder *r, size_t *n, tern_tensor *t)
     return TERN_OK;
 }
 
+static tern_status note_write(tern__recorder *r, tern_tensor *t)
+{
+    if (!tern__grow((void **)&r->writes, &r->cap_writes, r->n_writes + 1, sizeof *r->writes))
+        return tern__out_of_memory(sizeof *r->writes);
+    r->writes[r->n_writes++] = t;
+    return TERN_OK;
+}
+
 /* One tensor and everything behind it. A tensor stays on the stack until its operands are done; the walk meets each
  * pending node at most once per reader. */
 static tern_status walk(tern__recorder *r, tern_tensor *root, tern_graph *g, uint32_t capture)
@@ -84,6 +92,8 @@ static tern_status walk(tern__recorder *r, tern_tensor *root, tern_graph *g, uin
         if (n > before)
             continue;
         TERN_TRY(capture_node(node, g, capture));
+        if (tern__ops[node->op].flags & TERN__WRITES)
+            TERN_TRY(note_write(r, &node->out[0]));
         n--;
     }
     return TERN_OK;
@@ -94,6 +104,7 @@ tern_status tern__capture(tern_ctx *ctx, int n, tern_tensor *const *outputs, con
 {
     tern__recorder *r = tern__recorder_of(ctx);
     uint32_t capture = ++r->capture;
+    r->n_writes = 0;
     g->ctx = ctx;
     for (int i = 0; i < n; i++) {
         TERN_TRY(tern__tensor_check(outputs[i]));

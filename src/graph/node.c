@@ -249,6 +249,7 @@ void tern__recorder_clear(tern__recorder *r)
         node_destroy(r, r->nodes);
     tern__free(r->scopes);
     tern__free(r->stack);
+    tern__free(r->writes);
     tern__arena_free(&r->node_memory);
 }
 

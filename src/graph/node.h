@@ -57,6 +57,7 @@ struct tern__node {
     uint32_t caller_refs; /* of those: references that tern_release may drop */
     uint32_t depth;       /* longest chain of pending nodes ending here */
     uint32_t bytes;       /* of this allocation */
+    bool fleeting;        /* its handle is about to be dropped: nobody will ask for its value later */
     tern__error *error;   /* NULL unless this is an error tensor */
     tern__edge *in;       /* (n_in) dropped (n_in = 0) when all results are evaluated */
     tern__attr *attrs;    /* (op's n_attrs) */
@@ -88,6 +89,8 @@ typedef struct tern__recorder {
     tern__arena node_memory;
     tern_tensor **stack; /* reused by walks */
     size_t cap_stack;
+    tern_tensor **writes; /* results of the writes in the newest capture */
+    size_t n_writes, cap_writes;
 } tern__recorder;
 
 /* The recorder is the first member of struct tern_ctx. */

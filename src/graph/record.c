@@ -244,13 +244,34 @@ tern_status tern__tensor_check_writable(const char *who, const tern_tensor *t)
     return TERN_OK;
 }
 
+/* A pending write through another view of the same storage happens before this one is recorded: writes keep their
+ * order. */
+static tern_status settle_writes(tern_ctx *ctx, const tern_tensor *target)
+{
+    if (!target->storage)
+        return TERN_OK;
+    for (;;) {
+        tern_tensor *pending = NULL;
+        for (const tern_tensor *t = target->storage->tensors; t && !pending; t = t->alias_next)
+            for (const tern__edge *edge = t->readers; edge && !pending; edge = edge->next)
+                if (t->consumed && (tern__ops[edge->reader->op].flags & TERN__WRITES) &&
+                    edge == &edge->reader->in[0])
+                    pending = &edge->reader->out[0];
+        if (!pending)
+            return TERN_OK;
+        TERN_TRY(tern__recorder_of(ctx)->evaluator->eval(ctx, 1, &pending));
+    }
+}
+
 static tern_status build(tern_ctx *ctx, const tern__op *op, int n_in, tern_tensor *const *in,
                          const tern__attr *attrs, int n_out, frame *f, tern__node **out)
 {
     uint32_t depth;
     TERN_TRY(infer(op, n_in, in, attrs, n_out, f));
-    if (op->flags & TERN__WRITES)
+    if (op->flags & TERN__WRITES) {
         TERN_TRY(tern__tensor_check_writable(op->name, in[0]));
+        TERN_TRY(settle_writes(ctx, in[0]));
+    }
     TERN_TRY(cut_long_chains(ctx, n_in, in, &depth));
     tern__node *node = tern__node_new(ctx, tern__op_code(op), (uint32_t)n_in, attrs, (uint32_t)n_out);
     if (!node)

@@ -286,7 +286,7 @@ tern_status tern__pass_schedule(tern__compilation *c)
     tern__id *order = tern__arena_alloc(c->arena, c->graph->n_nodes * sizeof *order);
     if (!order)
         return tern__out_of_memory(c->graph->n_nodes * sizeof *order);
-    bool made;
+    bool made = false;
     TERN_TRY(greedy(&m, order, &made));
     size_t other = made ? peak_of(&m, order) : peak;
     if (other < peak) {
@@ -296,7 +296,7 @@ tern_status tern__pass_schedule(tern__compilation *c)
     small s;
     if (make_small(&m, c->options.level >= TERN_LEVEL_HIGH ? EXHAUSTIVE_MOST : EXHAUSTIVE_QUICK, &s) &&
         s.n > 0) {
-        bool better;
+        bool better = false;
         TERN_TRY(exhaustive(&m, &s, peak, order, &better));
         if (better)
             adopt(c, order, peak, peak_of(&m, order), "the best");

@@ -132,6 +132,60 @@ static tern_status list_outsiders(const tern_ctx *ctx, tensor_list *list)
     return TERN_OK;
 }
 
+static bool is_root(const tern_ctx *ctx, const tern_tensor *t)
+{
+    for (size_t k = 0; k < ctx->n_roots; k++)
+        if (ctx->roots[k] == t)
+            return true;
+    return false;
+}
+
+static tern_status add_captured(tern_ctx *ctx, tern_tensor *t)
+{
+    if (is_root(ctx, t))
+        return TERN_OK;
+    TERN_TRY(add_root(ctx, t));
+    return tern__graph_add_output(&ctx->graph, t->value, NULL);
+}
+
+/* Can somebody ask for the node's results later? Its readers hold one reference each; more are handles. */
+static bool has_handles(const tern__node *node)
+{
+    uint32_t edges = 0;
+    for (uint32_t i = 0; i < node->n_out; i++)
+        for (const tern__edge *edge = node->out[i].readers; edge; edge = edge->next)
+            edges++;
+    return !node->fleeting && node->refs > edges;
+}
+
+/* Readers of `storage` inside the capture keep what they computed from the old values. */
+static tern_status add_readers(tern_ctx *ctx, const tern__storage *storage)
+{
+    for (tern_tensor *t = storage->tensors; t; t = t->alias_next)
+        for (tern__edge *edge = t->readers; edge; edge = edge->next)
+            for (uint32_t i = 0; i < edge->reader->n_out; i++) {
+                tern_tensor *result = &edge->reader->out[i];
+                if (!result->storage && result->mark == ctx->recorder.capture && has_handles(edge->reader))
+                    TERN_TRY(add_captured(ctx, result));
+            }
+    return TERN_OK;
+}
+
+/* A write happens once: whatever evaluation reaches it first keeps its result, asked for or not. */
+static tern_status add_writes(tern_ctx *ctx)
+{
+    tern_graph *g = &ctx->graph;
+    for (size_t i = 0; i < ctx->recorder.n_writes; i++) {
+        tern_tensor *t = ctx->recorder.writes[i];
+        uint32_t leaf = tern__graph_written_leaf(g, &g->nodes[g->values[t->value].node]);
+        if (leaf == TERN__NO_ID || !g->leaves[leaf].storage)
+            continue; /* intermediates are nobody else's */
+        TERN_TRY(add_captured(ctx, t));
+        TERN_TRY(add_readers(ctx, g->leaves[leaf].storage));
+    }
+    return TERN_OK;
+}
+
 /* Captures the roots; where the graph overwrites something that others still have to read, those go first. */
 static tern_status capture(tern_ctx *ctx, int n, tern_tensor *const *tensors)
 {
@@ -151,7 +205,7 @@ static tern_status capture(tern_ctx *ctx, int n, tern_tensor *const *tensors)
         tern__free(list.items);
         TERN_TRY(status);
         if (none)
-            return TERN_OK;
+            return add_writes(ctx);
     }
 }
 

@@ -23,6 +23,8 @@ static tern_status write_in_place(const char *who, tern_tensor *t, tern__opcode 
             if (n_rest)
                 memcpy(in + 1, rest, (size_t)n_rest * sizeof *in);
             value = tern__record(ctx, code, n_rest + 1, in, attrs);
+            if (value->node)
+                value->node->fleeting = true;
         }
         status = tern__tensor_check(value);
         if (status == TERN_OK)

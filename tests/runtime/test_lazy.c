@@ -356,6 +356,30 @@ TEST(one_graph_reads_a_state_before_and_after_its_update)
     tern_ctx_destroy(ctx);
 }
 
+TEST(a_write_happens_once_and_old_readers_keep_the_old_value)
+{
+    tern_ctx *ctx = open_ctx();
+    TERN_SCOPE(ctx) {
+        tern_tensor *at = tern_zeros(ctx, TERN_I64, SHAPE(1)), *one = tern_scalar(ctx, TERN_F32, 1);
+        tern_tensor *s0 = tern_state(ctx, "s", TERN_F32, SHAPE(2));
+        tern_tensor *s1 = tern_write_slice(s0, tern_add(s0, one), at);
+        tern_tensor *y = tern_mul(s1, tern_scalar(ctx, TERN_F32, 10)), *z = tern_neg(s1);
+        CHECK(holds(y, 2, (float[]){10, 10}));
+        CHECK(holds(z, 2, (float[]){-1, -1}));
+        CHECK(holds(s1, 2, (float[]){1, 1}));
+        tern_tensor *old = tern_add(s1, s1);
+        tern_tensor *s2 = tern_write_slice(s1, tern_add(tern_mul(old, old), one), at);
+        CHECK(holds(s2, 2, (float[]){5, 5}));
+        CHECK(holds(old, 2, (float[]){2, 2}));
+        tern_tensor *s3 = tern_write_slice(s2, tern_add(s2, one), at);
+        tern_tensor *s4 = tern_write_slice(s3, tern_add(s3, one), at);
+        CHECK(holds(s4, 2, (float[]){7, 7}));
+        tern_tensor *s5 = tern_write_slice(s4, tern_add(s4, one), at);
+        CHECK(holds(s5, 2, (float[]){8, 8}));
+    }
+    tern_ctx_destroy(ctx);
+}
+
 TEST(several_results_live_and_die_separately)
 {
     tern_ctx *ctx = open_ctx();

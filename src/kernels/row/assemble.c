@@ -66,7 +66,7 @@ static tern__row_id next_register(tern__row_builder *b, int phase)
 
 tern__row_id tern__row_load(tern__row_builder *b, int operand, tern__row_extent extent, bool is_i32)
 {
-    tern__row_id v = next_value(b, extent, is_i32, 0);
+    tern__row_id v = next_value(b, (int)extent, is_i32, 0);
     b->values[v].operand = (int16_t)operand;
     tern__row_instr *i = next_instr(b, TERN__ROW_LOAD, 0, 0);
     i->dst = v;
@@ -106,7 +106,7 @@ tern__row_id tern__row_map(tern__row_builder *b, tern__rowop op, tern__row_id x,
     }
     bool is_i32 = op == TERN__ROWOP_where ? b->values[y].is_i32 : gives_i32(op);
     tern__row_id v = next_value(b, extent, is_i32, phase);
-    tern__row_instr *i = next_instr(b, TERN__ROW_MAP, op, phase);
+    tern__row_instr *i = next_instr(b, TERN__ROW_MAP, (int)op, phase);
     i->dst = v;
     i->a = x;
     i->b = operand_count[op] > 1 ? y : x;
@@ -125,7 +125,7 @@ tern__row_id tern__row_map_imm(tern__row_builder *b, tern__rowop op, tern__row_i
 tern__row_id tern__row_reduce(tern__row_builder *b, tern__rowop op, tern__row_id x)
 {
     int phase = b->value_phase[x];
-    tern__row_instr *i = next_instr(b, TERN__ROW_REDUCE, op, phase);
+    tern__row_instr *i = next_instr(b, TERN__ROW_REDUCE, (int)op, phase);
     i->a = x;
     return i->dst = next_register(b, phase + 1);
 }
@@ -134,7 +134,7 @@ tern__row_id tern__row_compute(tern__row_builder *b, tern__rowscalar op, tern__r
                                double number)
 {
     int phase = b->register_phase[x] > b->register_phase[y] ? b->register_phase[x] : b->register_phase[y];
-    tern__row_instr *i = next_instr(b, TERN__ROW_COMPUTE, op, phase);
+    tern__row_instr *i = next_instr(b, TERN__ROW_COMPUTE, (int)op, phase);
     i->a = x;
     i->b = y;
     i->number = number;
