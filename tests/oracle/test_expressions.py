@@ -3,6 +3,8 @@
 
   chains      random expressions, evaluated at once, against the same expressions evaluated one operation at a time, on
               another number of threads, and printed, parsed and compiled at a random level: the same bits
+  algebra     the same with what a compiler likes to simplify: x * 1, -(-x), casts there and back, special numbers
+  rules       every op with special numbers, nested, with itself, and casts there and back: one by one and compiled
   eager       random programs of views, pending expressions and writes in place, against NumPy, which has no laziness:
               every handle reads as if each line had run when it was written
   blocks      what models are made of: products with constant weights, norms, quantised rows; compiled at every level
@@ -21,7 +23,7 @@ import models       # noqa: F401
 import moves        # noqa: F401
 import reductions   # noqa: F401
 from elementwise import ARITHMETIC
-from operands import Layout
+from operands import Layout, SPECIAL, edges_of
 from registry import ORACLES
 from rules import apply_rule
 import tern
@@ -108,11 +110,48 @@ def draw_step(g, dtype, shape):
     return "pad", 0, {"before": [g.int(0, 1) for _ in shape], "after": [g.int(0, 1) for _ in shape], "value": 2.0}, 1
 
 
+NUMBERS = [0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 4.0, -2.0, 3.0, 0.25, float("inf"), float("nan"), 1e38, 2.0 ** -126]
+NESTING = ["neg", "abs", "sign", "square", "relu", "floor", "ceil", "trunc", "round", "logical_not", "bit_not", "reciprocal",
+           "sqrt", "relu2", "isnan", "contiguous"]
+PAIRING = ["add", "sub", "mul", "div", "floor_div", "mod", "pow", "maximum", "minimum", "bit_and", "bit_or", "bit_xor", "eq",
+           "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor"]
+
+
+def draw_algebra(g, dtype, shape):
+    """What rules of algebra are about: nested signs and roundings, special numbers, x with itself, types and views there
+    and back."""
+    rank, kind = len(shape), g.rng.random()
+    if kind < 0.15:
+        return "full", -1, {"dtype": Dtype(dtype if g.chance(0.8) else g.pick(UNPACKED)), "shape": [],
+                            "value": float(g.pick(NUMBERS))}, 1
+    if kind < 0.4:
+        return g.pick(NESTING), 0, {}, 1
+    if kind < 0.7:
+        return g.pick(PAIRING), 1, {}, 1
+    if kind < 0.74:
+        return "where", 2, {}, 1
+    if kind < 0.8:
+        return "clamp", 0, {"low": float(g.pick([-1, 0, 0, 1])), "high": float(g.pick([0, 1, 6, float("inf")]))}, 1
+    if kind < 0.9:
+        return "cast", 0, {"dtype": Dtype(g.pick(UNPACKED))}, 1
+    if kind < 0.93:
+        return "permute", 0, {"axes": [int(a) for a in g.rng.permutation(rank)]}, 1
+    if kind < 0.95:
+        return "slice", 0, {"start": [0 if g.chance(0.6) else n - 1 for n in shape], "stop": [n if g.chance(0.6) else -n - 1
+                                                                                             for n in shape],
+                            "step": [1 if g.chance(0.6) else -1 for n in shape]}, 1
+    if kind < 0.97:
+        return "reshape", 0, {"shape": g.pick([[-1], [1] + list(shape), list(shape)])}, 1
+    if kind < 0.98:
+        return "broadcast", 0, {"shape": [g.int(1, 2)] + list(shape)}, 1
+    return g.pick(["sum", "max", "softmax", "flip"]), 0, {}, 1
+
+
 class Recording:
     """A random expression as a list of steps over numbered values, the first of which are leaves."""
 
-    def __init__(self, g):
-        self.leaves, self.steps = [], []
+    def __init__(self, g, draw_step=draw_step):
+        self.leaves, self.steps, self.draw_step = [], [], draw_step
         full = g.shape(high=4, most=40)
         if g.chance(0.03):
             full = g.pick([(30000,), (150, 150), (40, 20, 30)])
@@ -120,8 +159,8 @@ class Recording:
         types = [g.pick(["f32"] * 5 + UNPACKED)] * 2 + [g.pick(UNPACKED)]
         for dtype in types[:g.int(1, 3)]:
             shape = full if g.chance(0.6) else tuple(1 if g.chance(0.4) else s for s in full)
-            self.leaves.append(g.operand(dtype, shape, style=g.pick(["unit", "unit", "mixed"]) if is_float(dtype)
-                                         else None))
+            styles = ["unit", "unit", "mixed"] if draw_step is not draw_algebra else ["special", "mixed", "halves"]
+            self.leaves.append(g.operand(dtype, shape, style=g.pick(styles) if is_float(dtype) else None))
 
     def extend(self, g, ctx, n):
         """Draws n steps, evaluating each on `ctx`, and gives the Vals (None for errors) of everything."""
@@ -130,8 +169,14 @@ class Recording:
             at = g.pick(range(max(0, len(made) - 4), len(made))) if g.chance(0.7) else g.int(0, len(made) - 1)
             if made[at].error and g.chance(0.9):
                 continue
-            op, more, attributes, results = draw_step(g, made[at].dtype, made[at].shape)
-            operands = [at] + [g.int(0, len(made) - 1) for _ in range(more)]
+            if g.chance(0.06):
+                self.meet_reversed(g, ctx, made, at)
+                continue
+            op, more, attributes, results = self.draw_step(g, made[at].dtype, made[at].shape)
+            operands = ([at] + [at if g.chance(0.15) else g.int(max(0, len(made) - 6), len(made) - 1) if g.chance(0.6) else
+                                g.int(0, len(made) - 1) for _ in range(more)])[:more + 1]
+            if len(operands) == 2 and g.chance(0.3):
+                operands.reverse()
             out = ctx.apply(op, [made[i] for i in operands], results, **attributes)
             if not out[0].error and np.prod(out[0].shape) > 300000:
                 continue
@@ -141,6 +186,19 @@ class Recording:
             self.steps.append((op, operands, attributes, results))
             made += out
         return made
+
+    def meet_reversed(self, g, ctx, made, at):
+        """A value and itself backwards, as a view, meet in one operation: neither may be written over while it is read."""
+        shape = made[at].shape
+        steps = [("slice", [at], {"start": [n - 1 for n in shape], "stop": [-n - 1 for n in shape], "step": [-1] * len(shape)},
+                  1), (g.pick(["add", "mul", "maximum", "sub"]), [at, len(made)], {}, 1)]
+        if g.chance(0.5):
+            steps[1][1].reverse()
+        for op, operands, attributes, results in steps:
+            made += ctx.apply(op, [made[i] for i in operands], results, **attributes)
+            if not made[-1].error:
+                made[-1].eval()
+        self.steps += steps
 
     def replay(self, ctx, leaves):
         made = list(leaves)
@@ -158,8 +216,12 @@ class Recording:
         return "\n".join(lines)
 
 
-def case_chain(g):
-    recording = Recording(g)
+def case_algebra(g):
+    return case_chain(g, draw_algebra)
+
+
+def case_chain(g, draw=draw_step):
+    recording = Recording(g, draw)
     steps = g.pick([3, 6, 12, 25])
     one, others = pairs[0] if g.chance(0.6) else g.pick(pairs)
     other = g.pick(others)
@@ -205,6 +267,104 @@ def chain_as_text(ctx, recording, expected, wanted, level):
             problems.append("%%%d as text at level %d: %s" % (i, level, problem))
     parsed.free()
     return problems
+
+
+# ---- rules -----------------------------------------------------------------------------------------------------
+
+def special_numbers(g, dtype):
+    """All special values of a type, and some others."""
+    parts = [g.numbers(dtype, (20,), style).a for style in (["unit", "whole", "halves", "tiny", "wide"] if is_float(dtype)
+                                                           else ["small", "full", "extreme"])]
+    if is_float(dtype):
+        parts.append(cast(Val("f64", np.array(SPECIAL + edges_of(dtype))), dtype).a)
+    return Val(dtype, np.concatenate(parts))
+
+
+def pair_with_numbers(op):
+    def record(ctx, x, dtype):
+        numbers = [ctx.op("full", dtype=Dtype(dtype), shape=[], value=n) for n in NUMBERS]
+        return [ctx.op(op, x, n) for n in numbers] + [ctx.op(op, n, x) for n in numbers] + [ctx.op(op, x, x)]
+    return record
+
+
+def nest(outer):
+    def record(ctx, x, dtype):
+        return [ctx.op(outer, ctx.op(inner, x)) for inner in NESTING]
+    return record
+
+
+def pair_of_nested(op):
+    def record(ctx, x, dtype):
+        results = []
+        for inner in ("neg", "abs", "logical_not", "relu", "square"):
+            y = ctx.op(inner, x)
+            results += [ctx.op(op, x, y), ctx.op(op, y, x), ctx.op(op, y, y), ctx.op("logical_not", ctx.op(op, x, y))]
+        return results
+    return record
+
+
+def cast_twice(between):
+    def record(ctx, x, dtype):
+        y = ctx.op("cast", x, dtype=Dtype(between))
+        return [ctx.op("cast", y, dtype=Dtype(to)) for to in UNPACKED]
+    return record
+
+
+def clamp_twice(ctx, x, dtype):
+    pairs_of = [(-1.0, 1.0), (0.0, 6.0), (1.0, -1.0), (-0.0, 0.0), (float("-inf"), float("inf")), (0.5, 2.5)]
+    clamped = [ctx.op("clamp", x, low=low, high=high) for low, high in pairs_of]
+    return clamped + [ctx.op("clamp", t, low=low, high=high) for t in clamped for low, high in pairs_of]
+
+
+def choose(ctx, x, dtype):
+    y = ctx.op("neg", x)
+    condition = ctx.op("gt", x, y)
+    known = [ctx.op("full", dtype=Dtype("bool"), shape=[], value=v) for v in (0.0, 1.0)]
+    return [ctx.op("where", c, x, y) for c in known + [condition, ctx.op("logical_not", condition)]] + [
+        ctx.op("where", condition, x, x)]
+
+
+RULES_OF = [(op, pair_with_numbers(op)) for op in PAIRING] + [(op, nest(op)) for op in NESTING] + [
+    (op + " nested", pair_of_nested(op)) for op in PAIRING] + [("cast", cast_twice(t)) for t in UNPACKED] + [
+    ("clamp", clamp_twice), ("where", choose)]
+
+
+class Stepwise:
+    """A context that evaluates every operation when it is called."""
+
+    def __init__(self, ctx):
+        self.ctx = ctx
+
+    def op(self, *arguments, **attributes):
+        t = self.ctx.op(*arguments, **attributes)
+        return t if t.error else t.eval()
+
+
+def case_rules(number):
+    """Everything that one op might be simplified to, for one dtype and all special values: first one by one, then compiled."""
+    def run(g):
+        (name, record), dtype = RULES_OF[number // len(UNPACKED)], UNPACKED[number % len(UNPACKED)]
+        ctx, val = contexts[g.pick([1, 2])], special_numbers(g, dtype)
+        problems = []
+        with ctx.scope():
+            # an intermediate, as leaves themselves cannot be results; each result in a buffer of its own
+            def expression(on, x):
+                padded = on.op("pad", x, before=[1], after=[0])
+                return [on.op("concat", t, t) for t in record(on, padded, dtype) if not t.error]
+            expected = [t.read() for t in expression(Stepwise(ctx), ctx.from_val(val))]
+            lazy = expression(ctx, ctx.input("x", dtype, val.shape))
+            if not lazy:
+                return None
+            graph = ctx.capture(lazy)
+            for level in (1, 2, 3):
+                for i, t in enumerate(graph.run({"x": ctx.from_val(val)}, level)):
+                    problem = differ(expected[i], t.read())
+                    if problem:
+                        problems.append("result %d at level %d: %s" % (i, level, problem))
+            text = graph.print() if problems else ""
+            graph.free()
+        return ["%s, %s" % (name, dtype)] + problems[:4] + [text] if problems else None
+    return run
 
 
 # ---- eager -----------------------------------------------------------------------------------------------------
@@ -303,7 +463,7 @@ class Eager:
         if not target.writable:
             return
         fitting = [h for h in self.handles if self.fits(h.array.shape, target.array.shape)]
-        other = g.pick(fitting)
+        other = self.new_overlap(target) if g.chance(0.25) else g.pick(fitting)
         kind = g.rng.random()
         old = target.val()
         if kind < 0.25:
@@ -336,6 +496,20 @@ class Eager:
                                       dtype), target.dtype)
             target.tensor.in_place(op, other.tensor)
         target.array[...] = value.a
+
+    def new_overlap(self, target):
+        """A view of the target itself: backwards, or its first row for all rows."""
+        start, stop, step = [], [], []
+        backwards = self.g.chance(0.6)
+        for i, n in enumerate(target.array.shape):
+            row = not backwards and i == 0 and n > 0
+            start.append(n - 1 if backwards else 0), stop.append(-n - 1 if backwards else 1 if row else n)
+            step.append(-1 if backwards else 1)
+        attributes = {"start": start, "stop": stop, "step": step}
+        view = self.add(self.ctx.op("slice", target.tensor, **attributes), target.dtype,
+                        target.array[tuple(slice(*s) for s in zip(start, stop, step)) + (Ellipsis,)], target.writable)
+        self.say(view.name, "= slice", target.name, attributes)
+        return view
 
     @staticmethod
     def fits(shape, into):
@@ -663,10 +837,11 @@ def case_threads(g):
 
 
 def all_cases():
-    kinds = [("chains", case_chain, 500), ("eager", case_eager, 700), ("blocks", case_block, 60),
+    kinds = [("chains", case_chain, 500), ("algebra", case_algebra, 300), ("eager", case_eager, 800), ("blocks", case_block, 60),
              ("decoding", case_decode, 60), ("programs", case_program, 150),
              ("random", case_random, 12), ("threads", case_threads, 60)]
-    return [(name, k, function) for name, function, count in kinds for k in range(count)]
+    cases = [(name, k, function) for name, function, count in kinds for k in range(count)]
+    return cases + [("rules", k, case_rules(k)) for k in range(len(RULES_OF) * len(UNPACKED))]
 
 
 if __name__ == "__main__":
