@@ -57,7 +57,7 @@ TERN_API void tern_pool_destroy(tern_pool *pool);
 /* `bytes` (0 counts as 1), aligned to 64, contents undefined. `key` is any number that describes the block's
  * use (0 = none): among the recently returned blocks of the size, one last used with the same key is
  * preferred, so that its cache lines and pages are warm. TERN_LIMIT: the cap would be exceeded even after
- * trimming. TERN_OUT_OF_MEMORY: the system refused. */
+ * trimming. TERN_OUT_OF_MEMORY: the system refused, even after trimming. */
 TERN_API tern_status tern_pool_get(tern_pool *pool, size_t bytes, uint64_t key, void **out);
 
 /* Returns a block from tern_pool_get, from any thread. NULL is fine. What is not a block in use of this pool

@@ -253,8 +253,8 @@ char *tern__pool_unit_address(const tern_pool *pool, const tern__pool_unit *unit
 tern__pool_unit *tern__pool_region_unit(const tern__pool_region *region, size_t index);
 
 /* Takes a region from the system that can hold a block of `bytes`, and that much at least is free in one
- * piece afterwards. TERN_LIMIT: the cap forbids it even without the regions that are wholly free (they have
- * been given back then). TERN_OUT_OF_MEMORY. */
+ * piece afterwards. TERN_LIMIT, TERN_OUT_OF_MEMORY: the cap forbids it, or the system refuses, even without the
+ * regions that are wholly free (they have been given back then). */
 tern_status tern__pool_region_add(tern_pool *pool, size_t bytes);
 
 /* Gives wholly free regions back while more than `keep` of the bytes in bins remain; returns the bytes given

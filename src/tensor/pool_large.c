@@ -311,11 +311,14 @@ tern_status tern__pool_region_add(tern_pool *pool, size_t bytes)
         return tern__fail(TERN_LIMIT, "pool: %zu more bytes would exceed the cap of %zu (%zu held)", need,
                           pool->options.cap_bytes, pool->held);
 
-    /* A refusal is passed on instead of asking for less: who meters memory sees every refusal take effect. */
     size_t index = region_slot(pool);
-    tern__pool_region *region = NULL;
-    if (index != REGIONS_MAX)
-        region = region_make(pool, region_want(pool, need, cap_room(pool)), index);
+    if (index == REGIONS_MAX)
+        return tern__out_of_memory(need);
+    tern__pool_region *region = region_make(pool, region_want(pool, need, cap_room(pool)), index);
+    /* Regions that lie idle, too small for this block, may be what the system lacks: they go back, and it is
+     * asked once more, for no more than is needed. */
+    if (region == NULL && tern__pool_regions_trim(pool, 0) > 0)
+        region = region_make(pool, region_want(pool, need, need), index);
     if (region == NULL)
         return tern__out_of_memory(need);
     TERN__POOL_POISON(region->base, region->bytes);

@@ -413,6 +413,59 @@ static bool fail_some(void *user, size_t bytes)
     return number < f->from || number - f->from >= f->count;
 }
 
+/* A system that has no more than `most` bytes in all. */
+typedef struct budget {
+    uint64_t most;
+    uint64_t refusals;
+} budget;
+
+static bool within_budget(void *user, size_t bytes)
+{
+    budget *b = user;
+    tern_alloc_stats stats;
+    tern_alloc_get_stats(&stats);
+    bool fits = stats.live_bytes + bytes <= b->most;
+    b->refusals += !fits;
+    return fits;
+}
+
+/* Where idle regions are what the system lacks, they go back and the request succeeds; blocks in use stay. */
+TEST(a_refused_region_is_asked_for_again_without_the_idle_ones)
+{
+    tern_pool *pool = pool_with(0, 0, 4 * MIB, 0, 1);
+    void *kept = NULL, *idle[4], *block = &pool;
+    CHECK_OK(tern_pool_get(pool, 2 * MIB, 0, &kept));
+    memset(kept, 7, 2 * MIB);
+    for (int i = 0; i < 4; i++)
+        CHECK_OK(tern_pool_get(pool, 4 * MIB, 0, &idle[i]));
+    for (int i = 0; i < 4; i++)
+        tern_pool_put(pool, idle[i]);
+    uint64_t held = fragmentation_of(pool).held_bytes;
+    CHECK(held >= 18 * MIB);
+
+    tern_alloc_stats now;
+    tern_alloc_get_stats(&now);
+    budget b = {.most = now.live_bytes + MIB};
+    tern_alloc_set_gate(within_budget, &b);
+    tern_status fits = tern_pool_get(pool, 12 * MIB, 0, &block);
+    bool refused_first = b.refusals > 0;
+    void *none = &pool;
+    tern_status too_much = tern_pool_get(pool, 64 * MIB, 0, &none);
+    tern_alloc_set_gate(NULL, NULL);
+    CHECK_OK(fits);
+    CHECK(refused_first);
+    CHECK(block != &pool && tern_pool_block_bytes(pool, block) == 12 * MIB);
+    CHECK(fragmentation_of(pool).held_bytes < held);
+    CHECK_STATUS(too_much, TERN_OUT_OF_MEMORY);
+    CHECK(none == &pool);
+    for (size_t i = 0; i < 2 * MIB; i++)
+        CHECK(((char *)kept)[i] == 7);
+    CHECK_STR(pool_check(pool), NULL);
+    tern_pool_put(pool, block);
+    tern_pool_put(pool, kept);
+    tern_pool_destroy(pool);
+}
+
 /* Create, gets of many sizes, puts, a second life, destroy; every refusal is an error and nothing is lost. */
 static void use_pool(uint64_t *errors)
 {
