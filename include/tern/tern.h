@@ -3,6 +3,7 @@
 #define TERN_TERN_H
 
 #include <tern/alloc.h>
+#include <tern/cache.h>
 #include <tern/catalog.h>
 #include <tern/context.h>
 #include <tern/dlpack.h>
