@@ -8,6 +8,7 @@
 #include <tern/context.h>
 #include <tern/dlpack.h>
 #include <tern/dtype.h>
+#include <tern/edit.h>
 #include <tern/export.h>
 #include <tern/graph.h>
 #include <tern/io.h>

@@ -356,6 +356,12 @@ static tern_status clone_node(const tern_graph *from, const tern__gnode *node, t
         TERN_TRY(
             tern__graph_add(to, node->op, node->n_in, node->in, node->attrs, node->n_out, types, &value));
     }
+    if (node->origin) {
+        char *origin = tern__arena_strndup(&to->arena, node->origin, strlen(node->origin));
+        if (!origin)
+            return tern__out_of_memory(strlen(node->origin));
+        to->nodes[to->n_nodes - 1].origin = origin;
+    }
     for (uint32_t i = 0; i < node->n_out; i++) {
         const char *name = from->values[node->out + i].name;
         if (!name)
@@ -414,7 +420,10 @@ void tern_string_free(char *text)
 
 void tern_graph_get_info(const tern_graph *graph, tern_graph_info *out)
 {
-    tern_graph_info info = {.nodes = (int)graph->n_nodes, .outputs = (int)graph->n_outputs};
+    if (!graph || !out)
+        return;
+    tern_graph_info info = {
+        .nodes = (int)graph->n_nodes, .outputs = (int)graph->n_outputs, .values = (int)graph->n_values};
     for (uint32_t i = 0; i < graph->n_leaves; i++) {
         tern__opcode op = graph->nodes[graph->leaves[i].node].op;
         info.inputs += op == TERN__OP_input;
@@ -433,6 +442,7 @@ static tern_status port_of(const tern_graph *g, tern__id value, const char *name
 
 tern_status tern_graph_input(const tern_graph *graph, int i, tern_port *out)
 {
+    TERN__FAIL_IF(!graph || !out, TERN_INVALID_ARGUMENT, "graph_input: an argument is NULL");
     int seen = 0;
     for (uint32_t l = 0; l < graph->n_leaves; l++) {
         const tern__gnode *node = &graph->nodes[graph->leaves[l].node];
@@ -444,6 +454,7 @@ tern_status tern_graph_input(const tern_graph *graph, int i, tern_port *out)
 
 tern_status tern_graph_output(const tern_graph *graph, int i, tern_port *out)
 {
+    TERN__FAIL_IF(!graph || !out, TERN_INVALID_ARGUMENT, "graph_output: an argument is NULL");
     TERN__FAIL_IF(i < 0 || (uint32_t)i >= graph->n_outputs, TERN_OUT_OF_RANGE,
                   "graph output %d: the graph has %u outputs", i, graph->n_outputs);
     return port_of(graph, graph->outputs[i].value, graph->outputs[i].name, out);

@@ -31,6 +31,7 @@ typedef struct tern__gnode {
     tern__attr *attrs;  /* (op's n_attrs) */
     uint32_t leaf;      /* index into leaves for input, constant, state; else TERN__NO_ID */
     const char *origin; /* where it came from, for profiles: "layer 3"; or NULL */
+    bool removed;       /* only in a graph that is being edited (edit.c) */
 } tern__gnode;
 
 /* Data behind an input, constant or state node. `storage` NULL: unbound, given when the program runs. */
