@@ -1,10 +1,11 @@
 # What the library needs from the system. Each optional part defines TERN_HAVE_<NAME> to 1 or 0.
 # `tern_private_dependencies` reaches the sources; TERN_LINK_LIBRARIES is what a static user links as well,
-# TERN_PC_LIBS_PRIVATE the same for pkg-config, TERN_FIND_DEPENDENCIES the same for find_package.
+# TERN_PC_LIBS_PRIVATE and TERN_PC_REQUIRES_PRIVATE the same for pkg-config, TERN_FIND_DEPENDENCIES the same for find_package.
 
 add_library(tern_private_dependencies INTERFACE)
 set(TERN_LINK_LIBRARIES "")
 set(TERN_PC_LIBS_PRIVATE "")
+set(TERN_PC_REQUIRES_PRIVATE "")
 set(TERN_FIND_DEPENDENCIES Threads)
 
 # Threads, mathematics, dlopen.
@@ -42,4 +43,17 @@ if(ZLIB_FOUND)
 else()
     message(STATUS "zlib not found: compressed .npz members will be refused")
     target_compile_definitions(tern_private_dependencies INTERFACE TERN_HAVE_ZLIB=0)
+endif()
+
+# SQLite: tuning results that outlive the process.
+find_package(SQLite3 QUIET)
+if(SQLite3_FOUND)
+    target_compile_definitions(tern_private_dependencies INTERFACE TERN_HAVE_SQLITE=1)
+    target_link_libraries(tern_private_dependencies INTERFACE SQLite::SQLite3)
+    list(APPEND TERN_LINK_LIBRARIES SQLite::SQLite3)
+    list(APPEND TERN_FIND_DEPENDENCIES SQLite3)
+    list(APPEND TERN_PC_REQUIRES_PRIVATE sqlite3)
+else()
+    message(STATUS "SQLite not found: tuning results will last as long as the process")
+    target_compile_definitions(tern_private_dependencies INTERFACE TERN_HAVE_SQLITE=0)
 endif()

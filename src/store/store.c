@@ -1,0 +1,384 @@
+/* store.c - opening, migrating and querying SQLite databases; what its result codes mean here. */
+#include "store/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+tern_status tern__store_remove(const char *path)
+{
+    char beside[4096];
+    static const char *const suffixes[] = {"-journal", "-wal", "-shm"};
+    for (size_t i = 0; i < TERN__COUNT(suffixes); i++)
+        if (snprintf(beside, sizeof beside, "%s%s", path, suffixes[i]) < (int)sizeof beside)
+            unlink(beside);
+    if (unlink(path) == 0)
+        return TERN_OK;
+    return tern__fail(errno == ENOENT ? TERN_NOT_FOUND : TERN_IO, "%s: %s", path, strerror(errno));
+}
+
+#if TERN_HAVE_SQLITE
+#include <sqlite3.h>
+
+struct tern__store {
+    sqlite3 *db;
+    const tern__store_schema *schema;
+    bool in_transaction;
+    char path[];
+};
+
+struct tern__query {
+    tern__store *store;
+    sqlite3_stmt *statement;
+    int failed; /* SQLite's code of the first binding that failed */
+};
+
+bool tern__store_available(void)
+{
+    return true;
+}
+
+/* ---- what went wrong ---- */
+
+static tern_status status_of(int code)
+{
+    switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return TERN_UNAVAILABLE;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_SCHEMA:
+    case SQLITE_ERROR: /* a table that should be there is not */
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH:
+        return TERN_FORMAT;
+    case SQLITE_NOMEM:
+        return TERN_OUT_OF_MEMORY;
+    case SQLITE_MISUSE:
+    case SQLITE_RANGE:
+        return TERN_INTERNAL;
+    default:
+        return TERN_IO;
+    }
+}
+
+static tern_status fail(const tern__store *store, int code)
+{
+    return tern__fail(status_of(code), "%s (%s): %s", store->path, store->schema->name,
+                      store->db ? sqlite3_errmsg(store->db) : sqlite3_errstr(code));
+}
+
+tern_status tern__store_run(tern__store *store, const char *sql)
+{
+    int code = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+    return code == SQLITE_OK ? TERN_OK : fail(store, code);
+}
+
+/* ---- transactions ---- */
+
+tern_status tern__store_begin(tern__store *store)
+{
+    /* Asking for the right to write at once: two readers that both want to write later would wait for each other. */
+    TERN_TRY(tern__store_run(store, "BEGIN IMMEDIATE"));
+    store->in_transaction = true;
+    return TERN_OK;
+}
+
+tern_status tern__store_commit(tern__store *store)
+{
+    TERN_TRY(tern__store_run(store, "COMMIT"));
+    store->in_transaction = false;
+    return TERN_OK;
+}
+
+void tern__store_rollback(tern__store *store)
+{
+    if (store->in_transaction)
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    store->in_transaction = false;
+}
+
+/* ---- queries ---- */
+
+tern_status tern__query_make(tern__store *store, const char *sql, tern__query **out)
+{
+    tern__query *q = tern__alloc_zero(1, sizeof *q);
+    if (!q)
+        return tern__out_of_memory(sizeof *q);
+    q->store = store;
+    int code = sqlite3_prepare_v2(store->db, sql, -1, &q->statement, NULL);
+    if (code != SQLITE_OK) {
+        tern__free(q);
+        return fail(store, code);
+    }
+    *out = q;
+    return TERN_OK;
+}
+
+void tern__query_free(tern__query *query)
+{
+    if (!query)
+        return;
+    sqlite3_finalize(query->statement);
+    tern__free(query);
+}
+
+static void note(tern__query *query, int code)
+{
+    if (code != SQLITE_OK && !query->failed)
+        query->failed = code;
+}
+
+void tern__query_bind_text(tern__query *query, int parameter, const char *text)
+{
+    note(query, sqlite3_bind_text(query->statement, parameter, text, -1, SQLITE_TRANSIENT));
+}
+
+void tern__query_bind_int(tern__query *query, int parameter, int64_t value)
+{
+    note(query, sqlite3_bind_int64(query->statement, parameter, value));
+}
+
+tern_status tern__query_step(tern__query *query, bool *row)
+{
+    if (query->failed)
+        return fail(query->store, query->failed);
+    int code = sqlite3_step(query->statement);
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        return fail(query->store, code);
+    *row = code == SQLITE_ROW;
+    return TERN_OK;
+}
+
+tern_status tern__query_finish(tern__query *query)
+{
+    bool row = false;
+    tern_status status = tern__query_step(query, &row);
+    sqlite3_reset(query->statement);
+    return status;
+}
+
+int64_t tern__query_int(const tern__query *query, int column)
+{
+    return sqlite3_column_int64(query->statement, column);
+}
+
+const char *tern__query_text(const tern__query *query, int column)
+{
+    const unsigned char *text = sqlite3_column_text(query->statement, column);
+    return text ? (const char *)text : "";
+}
+
+/* ---- opening ---- */
+
+static tern_status pragma(tern__store *store, const char *name, int64_t *out)
+{
+    char sql[64];
+    snprintf(sql, sizeof sql, "PRAGMA %s", name);
+    tern__query *q = NULL;
+    TERN_TRY(tern__query_make(store, sql, &q));
+    bool row = false;
+    tern_status status = tern__query_step(q, &row);
+    if (status == TERN_OK)
+        *out = row ? tern__query_int(q, 0) : 0;
+    tern__query_free(q);
+    return status;
+}
+
+static tern_status apply_migrations(tern__store *store, int from)
+{
+    const tern__store_schema *schema = store->schema;
+    char stamp[96];
+    for (int i = from; i < schema->n_migrations; i++)
+        TERN_TRY(tern__store_run(store, schema->migrations[i]));
+    snprintf(stamp, sizeof stamp, "PRAGMA application_id=%u; PRAGMA user_version=%d", schema->application,
+             schema->n_migrations);
+    return tern__store_run(store, stamp);
+}
+
+/* The version of the tables in the file; an empty file has version 0. */
+static tern_status read_version(tern__store *store, int64_t *version)
+{
+    int64_t application = 0, tables = 0;
+    TERN_TRY(pragma(store, "application_id", &application));
+    TERN_TRY(pragma(store, "user_version", version));
+    TERN_TRY(pragma(store, "schema_version", &tables));
+    TERN__FAIL_IF(application != (int64_t)store->schema->application && (application || tables), TERN_FORMAT,
+                  "%s: a database of something else, not of %s", store->path, store->schema->name);
+    TERN__FAIL_IF(*version > store->schema->n_migrations, TERN_UNSUPPORTED,
+                  "%s: a newer version of tern wrote these %s (form %lld, this one knows %d)", store->path,
+                  store->schema->name, (long long)*version, store->schema->n_migrations);
+    return TERN_OK;
+}
+
+static tern_status migrate(tern__store *store)
+{
+    int64_t version = 0;
+    TERN_TRY(read_version(store, &version));
+    if (version == store->schema->n_migrations)
+        return TERN_OK;
+    TERN_TRY(tern__store_begin(store));
+    tern_status status = read_version(store, &version); /* somebody else may have been first */
+    if (status == TERN_OK)
+        status = apply_migrations(store, (int)version);
+    if (status == TERN_OK)
+        status = tern__store_commit(store);
+    tern__store_rollback(store);
+    return status;
+}
+
+/* Makes the folders above the file; what cannot be made shows when the file is opened. */
+static void make_folders(char *path)
+{
+    for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        mkdir(path, 0700);
+        *at = '/';
+    }
+}
+
+static tern_status open_file(tern__store *store, const tern__store_options *options)
+{
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+    if (options->create) {
+        make_folders(store->path);
+        flags |= SQLITE_OPEN_CREATE;
+    } else {
+        TERN__FAIL_IF(access(store->path, F_OK) != 0 && errno == ENOENT, TERN_NOT_FOUND,
+                      "%s: there is no such file", store->path);
+    }
+    int code = sqlite3_open_v2(store->path, &store->db, flags, NULL);
+    if (code != SQLITE_OK)
+        return fail(store, code);
+    sqlite3_extended_result_codes(store->db, 1);
+    sqlite3_busy_timeout(store->db, options->busy_timeout_ms);
+    /* What is lost in a power cut can be measured again. */
+    TERN_TRY(tern__store_run(store, "PRAGMA synchronous=OFF"));
+    return migrate(store);
+}
+
+tern_status tern__store_open(const char *path, const tern__store_schema *schema,
+                             const tern__store_options *options, tern__store **out)
+{
+    size_t length = strlen(path) + 1;
+    tern__store *store = tern__alloc_zero(1, sizeof *store + length);
+    if (!store)
+        return tern__out_of_memory(sizeof *store + length);
+    memcpy(store->path, path, length);
+    store->schema = schema;
+    tern_status status = open_file(store, options);
+    if (status != TERN_OK) {
+        tern__store_close(store);
+        return status;
+    }
+    *out = store;
+    return TERN_OK;
+}
+
+void tern__store_close(tern__store *store)
+{
+    if (!store)
+        return;
+    tern__store_rollback(store);
+    sqlite3_close_v2(store->db);
+    tern__free(store);
+}
+
+#else /* without SQLite nothing can be kept; whoever asks is told */
+
+bool tern__store_available(void)
+{
+    return false;
+}
+
+static tern_status missing(void)
+{
+    return tern__fail(TERN_UNAVAILABLE, "store: this build of tern has no SQLite");
+}
+
+tern_status tern__store_open(const char *path, const tern__store_schema *schema,
+                             const tern__store_options *options, tern__store **out)
+{
+    (void)path, (void)schema, (void)options, (void)out;
+    return missing();
+}
+
+void tern__store_close(tern__store *store)
+{
+    (void)store;
+}
+
+tern_status tern__store_run(tern__store *store, const char *sql)
+{
+    (void)store, (void)sql;
+    return missing();
+}
+
+tern_status tern__store_begin(tern__store *store)
+{
+    (void)store;
+    return missing();
+}
+
+tern_status tern__store_commit(tern__store *store)
+{
+    (void)store;
+    return missing();
+}
+
+void tern__store_rollback(tern__store *store)
+{
+    (void)store;
+}
+
+tern_status tern__query_make(tern__store *store, const char *sql, tern__query **out)
+{
+    (void)store, (void)sql, (void)out;
+    return missing();
+}
+
+void tern__query_free(tern__query *query)
+{
+    (void)query;
+}
+
+void tern__query_bind_text(tern__query *query, int parameter, const char *text)
+{
+    (void)query, (void)parameter, (void)text;
+}
+
+void tern__query_bind_int(tern__query *query, int parameter, int64_t value)
+{
+    (void)query, (void)parameter, (void)value;
+}
+
+tern_status tern__query_step(tern__query *query, bool *row)
+{
+    (void)query, (void)row;
+    return missing();
+}
+
+tern_status tern__query_finish(tern__query *query)
+{
+    (void)query;
+    return missing();
+}
+
+int64_t tern__query_int(const tern__query *query, int column)
+{
+    (void)query, (void)column;
+    return 0;
+}
+
+const char *tern__query_text(const tern__query *query, int column)
+{
+    (void)query, (void)column;
+    return "";
+}
+#endif
