@@ -33,152 +33,91 @@ static void print_more(int64_t more, const char *how)
            off(STYLE_DIM));
 }
 
-/* ---- act one: the text form, in columns --------------------------------------------------------------------- */
+/* ---- act one: the graph, in columns -------------------------------------------------------------------------- */
 
-/* The first place of `what` outside quotes, or the end of the line. */
-static const char *find_plain(const char *line, const char *end, const char *what)
+static void add_safe_cell(table *t, const char *raw)
 {
-    bool quoted = false;
-    size_t length = strlen(what);
-    for (const char *at = line; at + length <= end; at++) {
-        if (!quoted && memcmp(at, what, length) == 0)
-            return at;
-        if (quoted && *at == '\\')
-            at++;
-        else if (*at == '"')
-            quoted = !quoted;
-    }
-    return end;
-}
-
-static void add_cell(table *t, const char *from, const char *to)
-{
-    char *raw = grab_string(from, (size_t)(to - from));
     text safe = {0};
     text_add_safe(&safe, raw);
     table_add(t, text_string(&safe));
     text_free(&safe);
-    free(raw);
-}
-
-static bool starts_with(const char *at, const char *end, const char *word)
-{
-    return (size_t)(end - at) >= strlen(word) && memcmp(at, word, strlen(word)) == 0;
-}
-
-/* The parts of a line, each from begin to end. */
-typedef struct part {
-    const char *from, *to;
-} part;
-
-typedef struct statement {
-    part results, call, data, types, origin;
-} statement;
-
-/* input "x" f32[2] {1, 2} */
-static void split_leaf(const char *from, const char *to, statement *out)
-{
-    const char *type = find_plain(from, to, " ");
-    if (type + 1 < to && type[1] == '"')
-        type = find_plain(type + 1, to, " ");
-    const char *end = type < to ? find_plain(type + 1, to, " ") : to;
-    out->call = (part){from, type};
-    out->types = (part){type < to ? type + 1 : to, end};
-    out->data = (part){end, to};
-}
-
-/* %y, %i = topk(%x) {k=4} : f32[4], i64[4] from "here" */
-static statement split(const char *from, const char *to)
-{
-    const char *call = find_plain(from, to, " = ");
-    const char *origin = find_plain(from, to, " from \"");
-    statement s = {.results = {from, call}, .origin = {to, to}, .data = {to, to}};
-    if (origin < to)
-        s.origin = (part){origin + strlen(" from \""), to - 1};
-    call = call < origin ? call + 3 : origin;
-    if (starts_with(call, to, "input ") || starts_with(call, to, "constant ") ||
-        starts_with(call, to, "state ")) {
-        split_leaf(call, origin, &s);
-        return s;
-    }
-    const char *type = find_plain(call, origin, " : ");
-    s.call = (part){call, type};
-    s.types = (part){type < origin ? type + 3 : origin, origin};
-    return s;
-}
-
-/* Takes the next piece of a list with ", " between them. */
-static part next_of(part *list)
-{
-    const char *end = find_plain(list->from, list->to, ", ");
-    part piece = {list->from, end};
-    list->from = end < list->to ? end + 2 : end;
-    return piece;
 }
 
 /* One row per result; the call stands in the first. */
-static void add_statement(table *t, const char *from, const char *to)
+static tern_status add_node(table *t, const tern_graph *graph, char *const *labels, tern_node node)
 {
-    statement s = split(from, to);
-    text call = {0};
-    text_add_n(&call, s.call.from, (size_t)(s.call.to - s.call.from));
-    text_add_n(&call, s.data.from, (size_t)(s.data.to - s.data.from));
-    for (bool first = true; first || s.results.from < s.results.to; first = false) {
-        part name = next_of(&s.results), type = next_of(&s.types);
-        add_cell(t, name.from, name.to);
-        add_cell(t, text_string(&call), text_string(&call) + call.length);
-        add_cell(t, type.from, type.to);
-        add_cell(t, s.origin.from, s.origin.to);
-        text_clear(&call);
-        s.origin.from = s.origin.to;
+    tern_node_info info;
+    char *call;
+    TERN_TRY(tern_graph_node(graph, node, &info));
+    TERN_TRY(tern_graph_call_text(graph, labels, node, &call));
+    for (int i = 0; i < info.n_results; i++) {
+        tern_value_info value;
+        text type = {0};
+        if (tern_graph_value(graph, info.result + (tern_value)i, &value) == TERN_OK)
+            text_add_type(&type, tern_dtype_name(value.dtype), value.rank, value.shape);
+        add_safe_cell(t, labels[info.result + (tern_value)i]);
+        add_safe_cell(t, i == 0 ? call : "");
+        table_add(t, text_string(&type));
+        add_safe_cell(t, i == 0 && info.origin ? info.origin : "");
+        text_free(&type);
     }
-    text_free(&call);
+    tern_string_free(call);
+    return TERN_OK;
 }
 
-static void print_returns(const char *from, const char *to)
+/* What leaves the graph, and under which name where that is not its number. */
+static void print_returns(const graph_run *r, char *const *labels)
 {
     static const table_column columns[] = {{"", false, false, STYLE_NONE}, {"", false, false, STYLE_NONE}};
-    const char *blank = find_plain(from, to, " ");
+    text line = {0};
+    for (int i = 0; i < r->graph_info.outputs; i++) {
+        tern_value value;
+        tern_port port;
+        char number[NUMBER_TEXT];
+        if (tern_graph_output_value(r->graph, i, &value) != TERN_OK ||
+            tern_graph_output(r->graph, i, &port) != TERN_OK)
+            continue;
+        snprintf(number, sizeof number, "%d", i);
+        text_addf(&line, "%s%s", i ? ", " : "", labels[value]);
+        if (strcmp(port.name, number) != 0)
+            text_addf(&line, " as \"%s\"", port.name);
+    }
     table t = table_make(columns, 2);
-    add_cell(&t, from, blank);
-    add_cell(&t, blank < to ? blank + 1 : to, to);
+    table_add(&t, "return");
+    add_safe_cell(&t, text_string(&line));
     table_print(&t, 2, false);
+    text_free(&line);
 }
 
-static void print_statements(const char *printed)
+static tern_status print_nodes(const graph_run *r, char *const *labels)
 {
     static const table_column columns[] = {{"", false, true, STYLE_NAME},
                                            {"", false, true, STYLE_NONE},
                                            {"", false, true, STYLE_NUMBER},
                                            {"", false, false, STYLE_DIM}};
     table t = table_make(columns, 4);
-    int64_t lines = 0;
-    part returns = {printed, printed};
-    for (const char *line = printed; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        const char *end = line + strcspn(line, "\n"), *from = line + strspn(line, " ");
-        if (*from == '%' && ++lines <= MOST_LINES)
-            add_statement(&t, from, end);
-        else if (starts_with(from, end, "return"))
-            returns = (part){from, end};
-    }
+    tern_status status = TERN_OK;
+    for (int n = 0; n < r->graph_info.nodes && n < MOST_LINES && status == TERN_OK; n++)
+        status = add_node(&t, r->graph, labels, (tern_node)n);
     table_print(&t, 2, false);
-    if (lines > MOST_LINES)
-        print_more(lines - MOST_LINES, "tern graph print shows all");
-    print_returns(returns.from, returns.to);
+    if (r->graph_info.nodes > MOST_LINES)
+        print_more(r->graph_info.nodes - MOST_LINES, "tern graph print shows all");
+    print_returns(r, labels);
     putchar('\n');
+    return status;
 }
 
 static tern_status print_recorded(const graph_run *r)
 {
-    char *printed;
-    TERN_TRY(tern_graph_print(r->graph, &printed));
+    char **labels;
+    TERN_TRY(tern_graph_labels(r->graph, &labels));
     text summary = {0};
     ports_add_counts(&summary, &r->graph_info);
     print_act(1, "recorded", text_string(&summary));
-    print_statements(printed);
     text_free(&summary);
-    tern_string_free(printed);
-    return TERN_OK;
+    tern_status status = print_nodes(r, labels);
+    tern_labels_free(labels);
+    return status;
 }
 
 /* ---- act two: the plan -------------------------------------------------------------------------------------- */
