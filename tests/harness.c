@@ -1,13 +1,16 @@
 /* harness.c - main() of every test program: runs the registered tests and counts. */
 #include "harness.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static harness_test *first_test;
 static const harness_test *running;
@@ -109,6 +112,54 @@ uint64_t harness_seed(void)
     }
     printf("seed %" PRIu64 " (repeat with TERN_TEST_SEED=%" PRIu64 ")\n", seed, seed);
     return seed;
+}
+
+/* ---- scratch files ---- */
+
+static char folder[PATH_MAX / 2];
+
+static void remove_tree(const char *path)
+{
+    char inner[PATH_MAX];
+    DIR *dir = unlink(path) == 0 ? NULL : opendir(path);
+    if (dir == NULL)
+        return;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name) < (int)sizeof inner)
+            remove_tree(inner);
+    }
+    closedir(dir);
+    rmdir(path);
+}
+
+static void remove_folder(void)
+{
+    remove_tree(folder);
+}
+
+const char *harness_folder(void)
+{
+    if (folder[0] == '\0') {
+        const char *parent = getenv("TMPDIR");
+        snprintf(folder, sizeof folder, "%s/tern-test-XXXXXX", parent != NULL && *parent ? parent : "/tmp");
+        if (mkdtemp(folder) == NULL) {
+            perror(folder);
+            exit(2);
+        }
+        atexit(remove_folder);
+    }
+    return folder;
+}
+
+bool harness_path(char *out, size_t size, const char *name)
+{
+    int length = snprintf(out, size, "%s/%s", harness_folder(), name);
+    if (length >= 0 && (size_t)length < size)
+        return true;
+    harness_fail(__FILE__, __LINE__, "the path of %s is too long", name);
+    return false;
 }
 
 int main(int argc, char **argv)

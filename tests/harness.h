@@ -41,6 +41,12 @@ bool harness_check_near(double a, double b, double tolerance, const char *file, 
  * repeated. */
 uint64_t harness_seed(void);
 
+/* A folder of this program's own, empty at first, in $TMPDIR (or /tmp). Removed at exit with all that is in it. */
+const char *harness_folder(void);
+
+/* Writes "<harness_folder()>/<name>"; false, and the test has failed, if it does not fit. */
+bool harness_path(char *out, size_t size, const char *name);
+
 /* Did the running test fail? For helpers whose caller must stop too. */
 bool harness_failed(void);
 

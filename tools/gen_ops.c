@@ -410,7 +410,7 @@ static void print_record_arguments(const tern__op *op)
     if (op->max_in == 0)
         printf("0, NULL");
     else if (is_variadic(op))
-        printf("n_%s, %s", op->inputs, op->inputs);
+        printf("given(n_%s, %s), %s", op->inputs, op->inputs, op->inputs);
     else if (op->min_in < op->max_in)
         printf("present(%d, %d, in), in", op->min_in, op->max_in);
     else if (op->max_in == 1)
@@ -486,6 +486,12 @@ static void print_source(void)
            "    while (most > least && !in[most - 1])\n"
            "        most--;\n"
            "    return most;\n"
+           "}\n"
+           "\n"
+           "/* A list at NULL has nothing in it; the recorder says how many operands the op needs. */\n"
+           "static int given(int n, tern_tensor *const *in)\n"
+           "{\n"
+           "    return in ? n : 0;\n"
            "}\n"
            "\n"
            "static void give(tern_tensor **to, tern_tensor *result)\n"

@@ -67,6 +67,7 @@ TERN_API void tern_pool_put(tern_pool *pool, void *block);
 /* The usable size of a block in use: at least what was asked for. 0 if it is not one. */
 TERN_API size_t tern_pool_block_bytes(const tern_pool *pool, const void *block);
 
+/* `out` stays as it is if there is no pool; the calls below do nothing then. */
 TERN_API void tern_pool_get_stats(const tern_pool *pool, tern_pool_stats *out);
 TERN_API void tern_pool_get_fragmentation(const tern_pool *pool, tern_pool_fragmentation *out);
 

@@ -118,6 +118,8 @@ static void *count_refusal(void)
 /* Frees are read before allocations, so that the differences cannot go below zero while others work. */
 void tern_alloc_get_stats(tern_alloc_stats *out)
 {
+    if (out == NULL)
+        return;
     uint64_t allocations = 0, allocated_bytes = 0, frees = 0, freed_bytes = 0;
     for (int i = 0; i < SHARDS; i++) {
         frees += atomic_load_explicit(&shards[i].frees, memory_order_acquire);

@@ -108,11 +108,12 @@ tern_status tern_graph_attr_named(const tern_graph *graph, tern_node node, const
                                   tern_attr_info *out)
 {
     TERN_TRY(check_node(graph, node, out));
+    TERN__FAIL_IF(!name, TERN_INVALID_ARGUMENT, "graph_attr_named: the name is NULL");
     const tern__op *op = &tern__ops[graph->nodes[node].op];
-    for (int i = 0; name && i < op->n_attrs; i++)
+    for (int i = 0; i < op->n_attrs; i++)
         if (strcmp(op->attrs[i].name, name) == 0)
             return tern_graph_attr(graph, node, i, out);
-    return tern__fail(TERN_NOT_FOUND, "%s has no attribute '%s'", op->name, name ? name : "");
+    return tern__fail(TERN_NOT_FOUND, "%s has no attribute '%s'", op->name, name);
 }
 
 /* ---- in print ---- */

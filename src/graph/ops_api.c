@@ -29,6 +29,12 @@ static int present(int least, int most, tern_tensor *const *in)
     return most;
 }
 
+/* A list at NULL has nothing in it; the recorder says how many operands the op needs. */
+static int given(int n, tern_tensor *const *in)
+{
+    return in ? n : 0;
+}
+
 static void give(tern_tensor **to, tern_tensor *result)
 {
     if (to)
@@ -596,13 +602,13 @@ tern_tensor *tern_ternary_matmul(tern_tensor *x, tern_tensor *weight)
 tern_tensor *tern_concat(int n_xs, tern_tensor *const *xs, int64_t axis)
 {
     const tern__attr attrs[] = {{.i = axis}};
-    return tern__record(NULL, TERN__OP_concat, n_xs, xs, attrs);
+    return tern__record(NULL, TERN__OP_concat, given(n_xs, xs), xs, attrs);
 }
 
 tern_tensor *tern_stack(int n_xs, tern_tensor *const *xs, int64_t axis)
 {
     const tern__attr attrs[] = {{.i = axis}};
-    return tern__record(NULL, TERN__OP_stack, n_xs, xs, attrs);
+    return tern__record(NULL, TERN__OP_stack, given(n_xs, xs), xs, attrs);
 }
 
 void tern_split(tern_tensor *x, int n_sizes, const int64_t *sizes, int64_t axis, tern_tensor **parts)

@@ -33,6 +33,10 @@ void tern_apply(tern_ctx *ctx, const char *name, const char *attributes, int n_i
     const tern__op *op = NULL;
     tern__attr attrs[TERN__MAX_ATTRS];
     tern__arena arena;
+    if (n_out > 0 && !out) {
+        tern__fail(TERN_INVALID_ARGUMENT, "apply: no place for %d results", n_out);
+        return;
+    }
     tern__arena_init(&arena, 1024);
     tern_status status = prepare(name, attributes, &arena, &op, attrs);
     if (status == TERN_OK && (n_in < 0 || (n_in > 0 && !in)))

@@ -76,16 +76,18 @@ void tern_ctx_destroy(tern_ctx *ctx)
 
 int tern_ctx_threads(const tern_ctx *ctx)
 {
-    return ctx->threads;
+    return ctx ? ctx->threads : 0;
 }
 
 tern_pool *tern_ctx_pool(tern_ctx *ctx)
 {
-    return ctx->pool;
+    return ctx ? ctx->pool : NULL;
 }
 
 void tern_ctx_get_stats(const tern_ctx *ctx, tern_ctx_stats *out)
 {
+    if (!ctx || !out)
+        return;
     *out = ctx->stats;
     out->nodes_live = ctx->recorder.n_nodes;
     out->cache_hits = ctx->cache.hits;

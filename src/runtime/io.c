@@ -71,7 +71,7 @@ void tern_npz_close(tern_npz *npz)
 
 int tern_npz_count(const tern_npz *npz)
 {
-    return (int)tern__npz_count(inner(npz));
+    return npz ? (int)tern__npz_count(inner(npz)) : 0;
 }
 
 const char *tern_npz_name(const tern_npz *npz, int i)

@@ -146,32 +146,32 @@ tern_tensor *tern_borrow(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_
     return t;
 }
 
-static tern_tensor *filled(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape, double value)
+static tern_tensor *filled(const char *who, tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape,
+                           double value)
 {
-    if (rank < 0 || rank > TERN__MAX_RANK || (rank > 0 && !shape)) {
-        tern__type type;
-        return tern__error_tensor(ctx, tern__type_make("full", dtype, rank, shape, &type));
-    }
-    int64_t sizes[TERN__MAX_RANK];
-    if (rank > 0)
-        memcpy(sizes, shape, (size_t)rank * sizeof *sizes);
-    tern__attr attrs[3] = {{.i = dtype}, {.ints = sizes, .count = (uint32_t)rank}, {.f = value}};
+    if (!ctx)
+        return need_context(who);
+    tern__type type;
+    tern_status status = tern__type_make(who, dtype, rank, shape, &type);
+    if (status != TERN_OK)
+        return tern__error_tensor(ctx, status);
+    tern__attr attrs[3] = {{.i = dtype}, {.ints = type.shape, .count = (uint32_t)rank}, {.f = value}};
     return tern__record(ctx, TERN__OP_full, 0, NULL, attrs);
 }
 
 tern_tensor *tern_zeros(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape)
 {
-    return filled(ctx, dtype, rank, shape, 0);
+    return filled("zeros", ctx, dtype, rank, shape, 0);
 }
 
 tern_tensor *tern_ones(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape)
 {
-    return filled(ctx, dtype, rank, shape, 1);
+    return filled("ones", ctx, dtype, rank, shape, 1);
 }
 
 tern_tensor *tern_scalar(tern_ctx *ctx, tern_dtype dtype, double value)
 {
-    return filled(ctx, dtype, 0, NULL, value);
+    return filled("scalar", ctx, dtype, 0, NULL, value);
 }
 
 tern_tensor *tern_input(tern_ctx *ctx, const char *name, tern_dtype dtype, int rank, const int64_t *shape)

@@ -5,6 +5,14 @@
 #include "base/status.h"
 #include "runtime/context.h"
 
+/* `x` if it is an error, passed on; one that says so if it is NULL; NULL if it can be used. */
+static tern_tensor *unusable(tern_tensor *x, const char *who)
+{
+    if (!x)
+        return tern__error_tensor(NULL, tern__fail(TERN_INVALID_ARGUMENT, "%s: the tensor is NULL", who));
+    return tern__tensor_is_error(x) ? tern__record(NULL, TERN__OP_contiguous, 1, &x, NULL) : NULL;
+}
+
 static tern_tensor *bad_axis(tern_tensor *x, const char *who, int axis)
 {
     return tern__error_tensor(
@@ -14,8 +22,9 @@ static tern_tensor *bad_axis(tern_tensor *x, const char *who, int axis)
 
 tern_tensor *tern_transpose(tern_tensor *x, int axis_a, int axis_b)
 {
-    if (!x || tern__tensor_is_error(x))
-        return tern__record(NULL, TERN__OP_permute, 1, &x, (tern__attr[]){{.count = 0}});
+    tern_tensor *error = unusable(x, "transpose");
+    if (error)
+        return error;
     int a, b;
     if (!tern__axis_normalise(axis_a, x->type.rank, &a))
         return bad_axis(x, "transpose", axis_a);
@@ -36,8 +45,9 @@ static tern_tensor *reshape(tern_tensor *x, int rank, int64_t *shape)
 
 tern_tensor *tern_squeeze(tern_tensor *x, int axis)
 {
-    if (!x || tern__tensor_is_error(x))
-        return reshape(x, 0, NULL);
+    tern_tensor *error = unusable(x, "squeeze");
+    if (error)
+        return error;
     int at;
     if (!tern__axis_normalise(axis, x->type.rank, &at))
         return bad_axis(x, "squeeze", axis);
@@ -55,8 +65,9 @@ tern_tensor *tern_squeeze(tern_tensor *x, int axis)
 
 tern_tensor *tern_unsqueeze(tern_tensor *x, int axis)
 {
-    if (!x || tern__tensor_is_error(x))
-        return reshape(x, 0, NULL);
+    tern_tensor *error = unusable(x, "unsqueeze");
+    if (error)
+        return error;
     int at, rank = x->type.rank;
     if (rank == TERN__MAX_RANK)
         return tern__error_tensor(x->node->ctx,
@@ -74,8 +85,9 @@ tern_tensor *tern_narrow(tern_tensor *x, int axis, int64_t start, int64_t stop)
 {
     int64_t starts[TERN__MAX_RANK], stops[TERN__MAX_RANK], steps[TERN__MAX_RANK];
     tern__attr attrs[3] = {{.ints = starts}, {.ints = stops}, {.ints = steps}};
-    if (!x || tern__tensor_is_error(x))
-        return tern__record(NULL, TERN__OP_slice, 1, &x, attrs);
+    tern_tensor *error = unusable(x, "narrow");
+    if (error)
+        return error;
     int at;
     if (!tern__axis_normalise(axis, x->type.rank, &at))
         return bad_axis(x, "narrow", axis);
@@ -98,21 +110,31 @@ tern_status tern_batch_layout(int n, tern_tensor *const *tensors, tern_tensor **
         TERN__FAIL_IF(!tern__type_equal(&tensors[i]->type, &tensors[0]->type), TERN_SHAPE,
                       "batch_layout: tensor %d differs in shape or dtype from tensor 0", i);
     }
+    tern_tensor **rows =
+        tern__alloc_zero((size_t)n, sizeof *rows); /* the caller's array is filled when all exist */
+    if (!rows)
+        return tern__out_of_memory((size_t)n * sizeof *rows);
     tern__attr axis = {.i = 0};
     tern_tensor *all = tern__record(NULL, TERN__OP_stack, n, tensors, &axis);
     tern_status status = tern_eval(all);
-    if (status != TERN_OK) {
-        tern_release(all);
-        return status;
-    }
-    bool callers = tern__recorder_of(all->node->ctx)->n_scopes == 0;
-    for (int i = 0; i < n && status == TERN_OK; i++) {
-        tern_tensor *row = tern_narrow(all, 0, i, i + 1);
-        out[i] = tern_squeeze(row, 0);
-        status = tern__tensor_check(out[i]);
+    bool callers = status == TERN_OK && tern__recorder_of(all->node->ctx)->n_scopes == 0;
+    int made = 0;
+    for (; made < n && status == TERN_OK; made++) {
+        tern_tensor *row = tern_narrow(all, 0, made, made + 1);
+        rows[made] = tern_squeeze(row, 0);
+        status = tern__tensor_check(rows[made]);
         if (callers)
             tern_release(row);
     }
-    *batch = all;
+    if (status == TERN_OK) {
+        memcpy(out, rows, (size_t)n * sizeof *rows);
+        *batch = all;
+    } else {
+        while (callers && made > 0)
+            tern_release(rows[--made]);
+        if (!all->node || tern__recorder_of(all->node->ctx)->n_scopes == 0)
+            tern_release(all);
+    }
+    tern__free(rows);
     return status;
 }

@@ -9,6 +9,8 @@
 /* Counters are summed with everything locked, so they belong to one moment. */
 void tern_pool_get_stats(const tern_pool *pool, tern_pool_stats *out)
 {
+    if (pool == NULL || out == NULL)
+        return;
     tern_pool *locked = (tern_pool *)pool; /* looking needs the locks, nothing else changes */
     tern_pool_stats sum = {0};
     tern__pool_lock_all(locked);
@@ -37,6 +39,8 @@ static void count_free(tern_pool_fragmentation *sum, uint64_t blocks, uint64_t b
 
 void tern_pool_get_fragmentation(const tern_pool *pool, tern_pool_fragmentation *out)
 {
+    if (pool == NULL || out == NULL)
+        return;
     tern_pool *locked = (tern_pool *)pool;
     tern_pool_fragmentation sum = {0};
     tern__pool_lock_all(locked);
@@ -75,6 +79,8 @@ static size_t free_in_slabs(const tern_pool *pool)
 
 size_t tern_pool_trim(tern_pool *pool, size_t keep_bytes)
 {
+    if (pool == NULL)
+        return 0;
     tern_pool_fragmentation now;
     tern_pool_get_fragmentation(pool, &now);
     if (now.free_bytes <= keep_bytes)
@@ -109,6 +115,8 @@ static void discard_in_slab(const tern__pool_slab *slab)
 
 size_t tern_pool_defragment(tern_pool *pool, int release_pages)
 {
+    if (pool == NULL)
+        return 0;
     pthread_mutex_lock(&pool->lock);
     uint64_t before = pool->merges;
     tern__pool_reclaim(pool);
@@ -127,7 +135,7 @@ size_t tern_pool_defragment(tern_pool *pool, int release_pages)
 
 void tern_pool_pressure(tern_pool *pool, int level)
 {
-    if (level <= 0)
+    if (pool == NULL || level <= 0)
         return;
     if (level == 1) {
         tern_pool_fragmentation now;

@@ -48,9 +48,7 @@ static char root[PATH_MAX];
 
 static bool make_root(void)
 {
-    const char *temporary = getenv("TMPDIR");
-    snprintf(root, sizeof root, "%s/tern-cgroup-XXXXXX", temporary != NULL ? temporary : "/tmp");
-    return mkdtemp(root) != NULL;
+    return harness_path(root, sizeof root, "cgroup") && mkdir(root, 0700) == 0;
 }
 
 /* Creates root/path with its folders. */

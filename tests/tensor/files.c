@@ -8,46 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static char directory[PATH_MAX];
-
-static void visit(bool delete, int *count)
-{
-    char path[PATH_MAX + 256];
-    DIR *dir = opendir(directory);
-    for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        ++*count;
-        snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
-        if (delete &&unlink(path) != 0)
-            rmdir(path);
-    }
-    if (dir != NULL)
-        closedir(dir);
-}
-
-static void remove_directory(void)
-{
-    int count = 0;
-    visit(true, &count);
-    rmdir(directory);
-}
+#include "harness.h"
 
 const char *files_path(const char *name)
 {
     static char paths[8][PATH_MAX + 256];
     static unsigned next;
-    if (directory[0] == '\0') {
-        const char *parent = getenv("TMPDIR");
-        snprintf(directory, sizeof directory, "%s/tern-test-XXXXXX", parent != NULL ? parent : P_tmpdir);
-        if (mkdtemp(directory) == NULL) {
-            perror(directory);
-            exit(2);
-        }
-        atexit(remove_directory);
-    }
     char *path = paths[next++ % 8];
-    snprintf(path, sizeof paths[0], "%s/%s", directory, name);
+    harness_path(path, sizeof paths[0], name);
     return path;
 }
 
@@ -90,7 +58,11 @@ bool files_exists(const char *path)
 int files_count(void)
 {
     int count = 0;
-    visit(false, &count);
+    DIR *dir = opendir(harness_folder());
+    for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;)
+        count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    if (dir != NULL)
+        closedir(dir);
     return count;
 }
 
