@@ -1,5 +1,5 @@
 /* io.h - tensors in files: .npy and .npz, read, mapped, written, converted. Writes are atomic: a failure leaves
- * the old file as it was. */
+ * the old file as it was. Writing to a link replaces the file that it leads to. */
 #ifndef TERN_IO_H
 #define TERN_IO_H
 
@@ -22,7 +22,9 @@ extern "C" {
 TERN_API tern_status tern_npy_load(tern_ctx *ctx, const char *path, tern_tensor **out);
 
 /* The same without reading: pages are fetched when touched, so a slice of a large file costs its pages only. The
- * tensor is read-only. TERN_UNSUPPORTED for big-endian files. */
+ * tensor is read-only. TERN_UNSUPPORTED for big-endian files. Who changes the file meanwhile changes the tensor, and who cuts it
+ * short makes the operating system end the process with SIGBUS at the next touch of what is gone: load what others may write
+ * to. Files that tern writes replace the old one, which stays as it is for those who have it mapped. */
 TERN_API tern_status tern_npy_map(tern_ctx *ctx, const char *path, tern_tensor **out);
 
 TERN_API tern_status tern_npy_save(tern_tensor *t, const char *path);

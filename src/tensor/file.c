@@ -109,17 +109,37 @@ static int create_temporary(const char *path, char **name)
     return -1;
 }
 
+/* Follows the links that `path` is, to a file that need not exist: the link stays and its target is replaced. */
+static tern_status follow_links(const char *path, char target[PATH_MAX])
+{
+    enum { MOST = 40 };
+    TERN__FAIL_IF(strlen(path) >= PATH_MAX, TERN_IO, "%.60s...: the name is too long", path);
+    memcpy(target, path, strlen(path) + 1);
+    for (int hop = 0; hop < MOST; hop++) {
+        char link[PATH_MAX];
+        ssize_t length = readlink(target, link, sizeof link - 1);
+        if (length < 0)
+            return TERN_OK;
+        const char *slash = strrchr(target, '/');
+        size_t directory = slash && link[0] != '/' ? (size_t)(slash - target) + 1 : 0;
+        TERN__FAIL_IF(directory + (size_t)length >= PATH_MAX, TERN_IO,
+                      "%s: a link to a name that is too long", path);
+        memcpy(target + directory, link, (size_t)length);
+        target[directory + (size_t)length] = '\0';
+    }
+    return tern__fail(TERN_IO, "%s: more than %d links lead on to each other", path, MOST);
+}
+
 tern_status tern__writer_open(const char *path, tern__writer *out)
 {
-    char resolved[PATH_MAX];
+    char target[PATH_MAX];
     struct stat old;
     *out = (tern__writer){.fd = -1};
     TERN__FAIL_IF(!path || !*path, TERN_INVALID_ARGUMENT, "the name of the file to write is empty");
     bool exists = stat(path, &old) == 0;
     TERN__FAIL_IF(exists && !S_ISREG(old.st_mode), TERN_IO, "%s: not a regular file, so it is not replaced",
                   path);
-    const char *target = exists && realpath(path, resolved) ? resolved : path;
-
+    TERN_TRY(follow_links(path, target));
     out->path = tern__strdup(target);
     if (!out->path)
         return tern__out_of_memory(strlen(target) + 1);

@@ -664,6 +664,17 @@ TEST(only_regular_files_are_replaced)
     CHECK(stat(files_path("target.npy"), &info) == 0);
     CHECK_EQ(info.st_size, 132);
     CHECK_EQ(info.st_mode & 0777, 0640);
+    /* also one that leads nowhere yet, through another link and a folder; a circle is refused */
+    CHECK_EQ(mkdir(files_path("folder"), 0700), 0);
+    CHECK_EQ(symlink("folder/second.npy", files_path("first.npy")), 0);
+    CHECK_EQ(symlink("new.npy", files_path("folder/second.npy")), 0);
+    CHECK_OK(tern__npy_write(files_path("first.npy"), &type, &layout, data));
+    CHECK(lstat(files_path("first.npy"), &info) == 0 && S_ISLNK(info.st_mode));
+    CHECK(lstat(files_path("folder/second.npy"), &info) == 0 && S_ISLNK(info.st_mode));
+    CHECK(lstat(files_path("folder/new.npy"), &info) == 0 && S_ISREG(info.st_mode));
+    CHECK_EQ(info.st_size, 132);
+    CHECK_EQ(symlink("circle.npy", files_path("circle.npy")), 0);
+    CHECK_STATUS(tern__npy_write(files_path("circle.npy"), &type, &layout, data), TERN_IO);
 }
 
 /* ---- files that others made ---------------------------------------------------------------------------- */
