@@ -3,7 +3,7 @@
  * A benchmark is started with `--rows FILE` (one JSON object per line, for scripts/run-bench.sh, which
  * merges the programs' rows into bench.json) or `--json FILE` (the same rows as an array), or neither. A row
  * is {"name", "value", "unit", "better": "higher" or "lower", "detail"}. What could not be measured has no
- * row.
+ * row. What was measured on, and by which command, is printed first.
  *
  *     bench_output out;
  *     if (!bench_open(&out, &argc, argv))
@@ -20,8 +20,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include <tern/export.h>
+
+#include "base/cpu.h"
 
 typedef struct bench_output {
     FILE *file; /* NULL: nobody wants rows */
@@ -30,11 +33,33 @@ typedef struct bench_output {
     int rows;
 } bench_output;
 
-/* Takes `--rows FILE` or `--json FILE` out of the arguments. false: wrong usage or the file cannot be
+static inline void bench_heading(int argc, char **argv)
+{
+    struct utsname system;
+    const tern__cpu_info *cpu = tern__cpu();
+    char huge[64] = "";
+    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    if (file == NULL || fgets(huge, sizeof huge, file) == NULL)
+        snprintf(huge, sizeof huge, "unavailable: no /sys/kernel/mm/transparent_hugepage");
+    if (file != NULL)
+        fclose(file);
+    huge[strcspn(huge, "\n")] = '\0';
+    printf("machine: %s, %d of %d cores usable (%s)", cpu->model, cpu->cores_usable, cpu->cores_online,
+           cpu->cores_reason);
+    if (uname(&system) == 0)
+        printf(", %s %s", system.sysname, system.release);
+    printf("; transparent huge pages: %s\ncommand:", huge);
+    for (int i = 0; i < argc; i++)
+        printf(" %s", argv[i]);
+    printf("\n");
+}
+
+/* Prints the heading and takes `--rows FILE` or `--json FILE` out of the arguments. false: wrong usage or the file cannot be
  * written; it has been said on stderr. */
 static inline bool bench_open(bench_output *out, int *argc, char **argv)
 {
     *out = (bench_output){0};
+    bench_heading(*argc, argv);
     int kept = 1;
     for (int i = 1; i < *argc; i++) {
         bool array = strcmp(argv[i], "--json") == 0;

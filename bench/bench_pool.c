@@ -21,7 +21,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -458,24 +457,6 @@ static void contention(rotation pattern, size_t bytes)
     }
 }
 
-static void print_machine(void)
-{
-    struct utsname system;
-    const tern__cpu_info *cpu = tern__cpu();
-    char huge[64] = "";
-    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
-    if (file == NULL || fgets(huge, sizeof huge, file) == NULL)
-        snprintf(huge, sizeof huge, "unavailable: no /sys/kernel/mm/transparent_hugepage");
-    if (file != NULL)
-        fclose(file);
-    huge[strcspn(huge, "\n")] = '\0';
-    printf("machine: %s, %d of %d cores usable (%s)", cpu->model, cpu->cores_usable, cpu->cores_online,
-           cpu->cores_reason);
-    if (uname(&system) == 0)
-        printf(", %s %s", system.sysname, system.release);
-    printf("; transparent huge pages: %s\n", huge);
-}
-
 static void print_unavailable(void)
 {
     for (int which = MALLOC; which < CONTENDERS; which++) {
@@ -523,7 +504,6 @@ int main(int argc, char **argv)
     program = argv[0];
     /* jemalloc keeps its state in thread-local memory of the static kind, of which glibc reserves little. */
     setenv("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=16384", 1);
-    print_machine();
     print_unavailable();
 
     static result batch[SIZES][CONTENDERS], ring[SIZES][CONTENDERS];

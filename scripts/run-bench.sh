@@ -3,7 +3,7 @@
 #
 # A benchmark (bench/*.c) is started with `--rows FILE`. It prints for people on stdout and writes to FILE one JSON
 # object per line: {"name","value","unit","better":"higher|lower","detail"}. BUILD_DIR/bench.json is the array of
-# all rows. Benchmarks run one after the other: two at once would measure each other.
+# all rows; a program that fails keeps those that it had written. Benchmarks run one after the other: two at once would measure each other.
 set -uo pipefail
 [ $# -gt 0 ] && [ -f "$1/bench.list" ] || { echo "usage: scripts/run-bench.sh BUILD_DIR [NAME...]" >&2; exit 2; }
 build=$(cd "$1" && pwd)
@@ -20,15 +20,14 @@ while read -r name program; do
     echo "== bench/$name"
     rm -f "$rows/$name"
     if ! "$program" --rows "$rows/$name"; then
-        echo "run-bench: bench/$name failed; its rows are left out" >&2
-        rm -f "$rows/$name"
+        echo "run-bench: bench/$name failed; the rows that it had written stay" >&2
         status=1
     fi
     echo
 done <"$build/bench.list"
 
 cat "$rows"/* 2>/dev/null | awk '
-    /./ { printf "%s  %s", n++ ? ",\n" : "[\n", $0 }
+    /^\{.*\}$/ { printf "%s  %s", n++ ? ",\n" : "[\n", $0 }
     END { print n ? "\n]" : "[]" }' >"$build/bench.json"
 echo "wrote $build/bench.json"
 exit $status
