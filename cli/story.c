@@ -232,8 +232,8 @@ static void print_compiled(const graph_run *r)
     char number[NUMBER_TEXT];
     text summary = {0};
     text_add_plural(&summary, r->info.steps, "step");
-    text_addf(&summary, " planned in %s: ", format_time(number, r->info.compile_ns));
-    text_addf(&summary, "%s flops, ", format_count(number, r->info.flops));
+    text_addf(&summary, " in %s: ", format_time(number, r->info.compile_ns));
+    text_addf(&summary, "estimated %s flops, ", format_count(number, r->info.flops));
     text_addf(&summary, "%s moved", format_bytes(number, r->info.bytes));
     print_act(2, "compiled", text_string(&summary));
     text_free(&summary);
