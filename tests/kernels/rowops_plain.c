@@ -83,17 +83,19 @@ ONE(store_f16, 0, uint16_t, float, tern__f32_to_f16(x))
 ONE(store_bf16, 0, uint16_t, float, tern__f32_to_bf16(x))
 ONE(store_i8, 0, int8_t, float, (int8_t)x) ONE(store_u8, 0, uint8_t, float, (uint8_t)x)
 
-#define REDUCTION(name, expression)                                         \
+#define REDUCTION(name, T, lanes, expression)                               \
     static void name(tern__rowop_state *state, const float *a, int64_t n)   \
     {                                                                       \
         for (int64_t i = 0; i < n; i++) {                                   \
-            const double x = (double)a[i], s = state->lanes[i % 16];        \
+            const T x = (T)a[i], s = state->lanes[i % 16];                  \
             state->lanes[i % 16] = expression;                              \
         }                                                                   \
     }
-REDUCTION(sum, s + x) REDUCTION(sum_squares, s + x * x) REDUCTION(sum_abs, s + fabs(x))
-REDUCTION(max, x > s || isnan(x) ? x : s) REDUCTION(min, x < s || isnan(x) ? x : s)
-REDUCTION(max_abs, fabs(x) > s || isnan(x) ? fabs(x) : s)
+REDUCTION(sum, double, lanes, s + x) REDUCTION(sum_squares, double, lanes, s + x * x)
+REDUCTION(sum_abs, double, lanes, s + fabs(x))
+REDUCTION(max, float, singles, x > s || isnan(x) ? x : s)
+REDUCTION(min, float, singles, x < s || isnan(x) ? x : s)
+REDUCTION(max_abs, float, singles, fabsf(x) > s || isnan(x) ? fabsf(x) : s)
 
 ONE(load_bool, 0, float, uint8_t, x != 0) ONE(copy, 0, uint32_t, uint32_t, x)
 ONE(copy, 1, uint32_t, uint32_t, x)

@@ -89,6 +89,11 @@ static const uint8_t operand_count[TERN__ROWOP_COUNT] = {
 #undef TERN_ROWOP
 };
 
+int tern__row_operand_count(tern__rowop op)
+{
+    return operand_count[op];
+}
+
 static bool gives_i32(tern__rowop op)
 {
     return op == TERN__ROWOP_add_i32 || op == TERN__ROWOP_sub_i32 || op == TERN__ROWOP_mul_i32 ||
@@ -275,6 +280,8 @@ static tern_status lay_out(tern__row_program *p, const tern__row_builder *b, ter
     int64_t row = round_16(row_size(&p->domain));
     memset(last, 0xff, sizeof last);
     find_lives(p, b, last, values);
+    for (int v = 0; v < p->n_values; v++)
+        values[v].last = (int16_t)last[v];
     give_slots(p, last, values, false);
     if (!p->reduces) {
         p->tile = tile_for(p->n_slots, 256, TERN__ROW_TILE);

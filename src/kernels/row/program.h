@@ -71,6 +71,7 @@ typedef struct tern__row_value {
     bool is_i32;    /* its 4 bytes are an i32, else an f32 */
     bool stays;     /* from phase to phase: where rows are cut into tiles it has room for a whole row */
     int16_t operand, result; /* loaded from; stored to, straight if the result's memory allows; or -1 */
+    int16_t last;            /* instruction that reads it last, or -1 */
     int16_t slot; /* where it lies: a tile (`stays`: or row), or one element; -1: in an operand only */
 } tern__row_value;
 
@@ -98,6 +99,9 @@ tern_status tern__row_run(tern__kernel_args *args, int64_t begin, int64_t end);
 
 /* Bytes that a run needs besides the slots. */
 size_t tern__row_frame_bytes(const tern__row_program *p);
+
+/* How many values an instruction reads. */
+int tern__row_operand_count(tern__rowop op);
 
 /* ---- making one ---- */
 

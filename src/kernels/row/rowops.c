@@ -3,6 +3,7 @@
 #include "kernels/row/rowops.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -46,34 +47,38 @@ void tern__rowop_settle(void)
 
 /* ---- reductions ---- */
 
-void tern__rowop_start(tern__rowop op, tern__rowop_state *state)
+static bool is_sum(tern__rowop op)
 {
-    const double start = op == TERN__ROWOP_max ? -INFINITY : op == TERN__ROWOP_min ? INFINITY : 0;
-    for (int j = 0; j < 16; j++)
-        state->lanes[j] = start;
+    return op == TERN__ROWOP_sum || op == TERN__ROWOP_sum_squares || op == TERN__ROWOP_sum_abs;
 }
 
-static double fold(tern__rowop op, double a, double b)
+void tern__rowop_start(tern__rowop op, tern__rowop_state *state)
 {
-    switch (op) {
-    case TERN__ROWOP_max:
-    case TERN__ROWOP_max_abs:
-        return b > a || isnan(b) ? b : a;
-    case TERN__ROWOP_min:
-        return b < a || isnan(b) ? b : a;
-    default:
-        return a + b;
-    }
+    const float start = op == TERN__ROWOP_max ? -INFINITY : op == TERN__ROWOP_min ? INFINITY : 0;
+    memset(state, 0, sizeof *state);
+    for (int j = 0; j < 16 && start != 0; j++)
+        state->singles[j] = start;
+}
+
+static bool is_better(tern__rowop op, float a, float b)
+{
+    return (op == TERN__ROWOP_min ? a < b : a > b) || a != a;
 }
 
 double tern__rowop_finish(tern__rowop op, const tern__rowop_state *state)
 {
-    double lanes[16];
-    memcpy(lanes, state->lanes, sizeof lanes);
+    tern__rowop_state s = *state;
+    if (is_sum(op)) {
+        for (int half = 8; half > 0; half /= 2)
+            for (int j = 0; j < half; j++)
+                s.lanes[j] = s.lanes[j] + s.lanes[j + half];
+        return s.lanes[0];
+    }
     for (int half = 8; half > 0; half /= 2)
         for (int j = 0; j < half; j++)
-            lanes[j] = fold(op, lanes[j], lanes[j + half]);
-    return lanes[0];
+            if (is_better(op, s.singles[j + half], s.singles[j]))
+                s.singles[j] = s.singles[j + half];
+    return (double)s.singles[0];
 }
 
 /* ---- large angles ---- */

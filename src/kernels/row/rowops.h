@@ -28,15 +28,67 @@ typedef void (*tern__rowop_map)(void *dst, const void *a, const void *b, const v
 /* REDUCE. Adds a run to the state; `first` is the index of its first element in the row, a multiple of 16
  * except that the last run of a row may have any length. Element i goes to lane i % 16, ascending; sums are
  * kept in f64. tern__rowop_finish folds the lanes: lane j with j + 8, then j + 4, j + 2, j + 1. */
-typedef struct tern__rowop_state {
-    double lanes[16];
+typedef union tern__rowop_state {
+    double lanes[16];  /* of sums */
+    float singles[16]; /* of max, min, max_abs */
 } tern__rowop_state;
 typedef void (*tern__rowop_reduce)(tern__rowop_state *state, const float *a, int64_t n);
+
+/* A cell: an instruction on a strip of elements in registers, followed in memory by the cell that has the strip next
+ * (cells.h). Addresses are those of pointers, so that one piece of code serves every tile: the pointers are set to
+ * the tile's first elements. */
+typedef void (*tern__rowop_cell_fn)(void); /* its real type is the instruction set's */
+typedef struct tern__rowop_cell {
+    tern__rowop_cell_fn run;
+    char *const *at; /* the other operand (b of `where`), what is loaded, or where it is stored */
+    union {
+        char *const *at_c;        /* c of `where` */
+        tern__rowop_state *state; /* REDUCE */
+        float imm[2];
+    };
+} tern__rowop_cell;
+
+/* Cells of an instruction, by form. MAP of one operand, LOAD, REDUCE: the first. */
+enum {
+    /* MAP of two: the strip s with a run (r) or one value (1), in this order */
+    TERN__CELL_SR = 0,
+    TERN__CELL_RS,
+    TERN__CELL_S1,
+    TERN__CELL_1S,
+    TERN__CELL_SS,
+    /* MAP of three, the strip being a: + 1 where b is one value, + 2 where c is */
+    TERN__CELL_WHERE = 0,
+    /* STORE */
+    TERN__CELL_STORE = 0,
+    TERN__CELL_STREAM, /* past the caches; the address is a multiple of 64 bytes */
+    /* copy */
+    TERN__CELL_GET = 0,
+    TERN__CELL_GET_ONE,
+    TERN__CELL_PUT,
+    TERN__CELL_PUT_PAST, /* like STREAM */
+    TERN__CELL_FORMS = 5,
+};
+
+enum { TERN__ROW_STRIP_VECTORS = 8 };
+
+/* What is fetched while cells run: for each strip `bytes` more of each run of memory. */
+enum { TERN__ROW_MAX_AHEAD = 4 };
+typedef struct tern__rowop_ahead {
+    int n;
+    const char *at[TERN__ROW_MAX_AHEAD];
+    int bytes[TERN__ROW_MAX_AHEAD];
+} tern__rowop_ahead;
 
 typedef struct tern__rowop_table {
     tern__isa isa;
     tern__rowop_map map[TERN__ROWOP_COUNT][8];    /* by form; NULL for REDUCE and for forms the op has not */
     tern__rowop_reduce reduce[TERN__ROWOP_COUNT]; /* NULL for the others */
+    /* The same as cells; NULL for GATHER and forms that an instruction has not. */
+    tern__rowop_cell_fn cell[TERN__ROWOP_COUNT][TERN__CELL_FORMS];
+    tern__rowop_cell_fn end; /* behind the last cell */
+    int64_t strip;           /* elements of a strip, a multiple of 16 */
+    /* Runs cells over n elements, a multiple of `strip`. */
+    void (*run_strips)(const tern__rowop_cell *code, int64_t n, const tern__rowop_ahead *ahead);
 } tern__rowop_table;
 
 /* Start value of a reduction (0; -inf for max, inf for min), and the number at the end. NaN propagates in

@@ -4,6 +4,7 @@
 #ifndef TERN_KERNELS_ROW_ROWOPS_IMPL_H
 #define TERN_KERNELS_ROW_ROWOPS_IMPL_H
 
+#include "kernels/row/cells.h"
 #include "kernels/row/rowops.h"
 #include "kernels/row/vector.h"
 #include "kernels/row/vector_math.h"
@@ -46,14 +47,16 @@
         if (i < n)                                                                                      \
             STEP(form, has_b, has_c, 0, LOAD_PART, STORE_PART, __VA_ARGS__);                            \
     }
-#define UNARY_WITH(name, setup, ...) FORM(name, 0, 0, 0, setup, __VA_ARGS__)
+#define UNARY_WITH(name, setup, ...) \
+    FORM(name, 0, 0, 0, setup, __VA_ARGS__) CELL_UNARY(name, setup, __VA_ARGS__)
 #define UNARY(name, ...) UNARY_WITH(name, , __VA_ARGS__)
 #define BINARY(name, ...)   \
-    FORM(name, 0, 1, 0, , __VA_ARGS__) FORM(name, 1, 1, 0, , __VA_ARGS__) FORM(name, 2, 1, 0, , __VA_ARGS__)
+    FORM(name, 0, 1, 0, , __VA_ARGS__) FORM(name, 1, 1, 0, , __VA_ARGS__) FORM(name, 2, 1, 0, , __VA_ARGS__) \
+    CELLS_BINARY(name, __VA_ARGS__)
 #define TERNARY(name, ...)                                                                                   \
     FORM(name, 0, 1, 1, , __VA_ARGS__) FORM(name, 1, 1, 1, , __VA_ARGS__) FORM(name, 2, 1, 1, , __VA_ARGS__) \
     FORM(name, 3, 1, 1, , __VA_ARGS__) FORM(name, 4, 1, 1, , __VA_ARGS__) FORM(name, 5, 1, 1, , __VA_ARGS__) \
-    FORM(name, 6, 1, 1, , __VA_ARGS__)
+    FORM(name, 6, 1, 1, , __VA_ARGS__) CELLS_TERNARY(name, __VA_ARGS__)
 
 #define ZERO v_splat(0)
 #define ONE v_splat(1)
@@ -90,7 +93,7 @@ UNARY(f32_from_i32, v_from_i32((vi)x)) UNARY(i32_from_f32, (vf)v_to_i32(x))
 UNARY(round_f16, v_round_f16(x)) UNARY(round_bf16, v_float(v_bf16_bits(x) << 16))
 #define BYTE(x) v_max(v_splat(-128), v_min(v_splat(127), v_round(x)))
 UNARY(quantise_i8, v_where(v_eq(x, x), BYTE(x)) + 0)                /* no -0 */
-UNARY(copy, x) FORM(copy, 1, 0, 0, , x)
+FORM(copy, 0, 0, 0, , x) FORM(copy, 1, 0, 0, , x)
 
 /* ---- LOAD, STORE ---- */
 
@@ -110,9 +113,13 @@ UNARY(copy, x) FORM(copy, 1, 0, 0, , x)
             memcpy(from, a + i, (size_t)(n - i) * sizeof(T));   \
             v_store_part(dst + i, __VA_ARGS__, n - i);          \
         }                                                       \
-    }
+    }                                                           \
+    CELL_LOAD(name, T, __VA_ARGS__)
 
-#define STORE_OP(name, T, STORE)                                \
+#define STORE_OP(name, T, STORE, STREAM) \
+    CELL_STORE_AS(name##_cell, T, STORE) CELL_STORE_AS(name##_cell_past, T, STREAM) \
+    STORE_RUN(name, T, STORE)
+#define STORE_RUN(name, T, STORE)                                \
     static void name##_0(ARGUMENTS)                             \
     {                                                           \
         T *dst = dst_;                                          \
@@ -135,10 +142,10 @@ UNARY(copy, x) FORM(copy, 1, 0, 0, , x)
 LOAD_OP(load_f16, uint16_t, v_load_f16(from)) LOAD_OP(load_bf16, uint16_t, v_float(v_load_u16(from) << 16))
 LOAD_OP(load_i8, int8_t, v_from_i32(v_load_i8(from))) LOAD_OP(load_u8, uint8_t, v_from_i32(v_load_u8(from)))
 LOAD_OP(load_bool, uint8_t, v_min(ONE, v_from_i32(v_load_u8(from))))
-STORE_OP(store_f16, uint16_t, v_store_f16(to, x))
-STORE_OP(store_bf16, uint16_t, v_store_u16(to, v_bf16_bits(x)))
-STORE_OP(store_i8, int8_t, v_store_u8((uint8_t *)to, v_whole(x)))
-STORE_OP(store_u8, uint8_t, v_store_u8(to, v_whole(x)))
+STORE_OP(store_f16, uint16_t, v_store_f16(to, x), v_stream_f16(to, x))
+STORE_OP(store_bf16, uint16_t, v_store_u16(to, v_bf16_bits(x)), v_stream_u16(to, v_bf16_bits(x)))
+STORE_OP(store_i8, int8_t, v_store_u8((uint8_t *)to, v_whole(x)), v_stream_u8((uint8_t *)to, v_whole(x)))
+STORE_OP(store_u8, uint8_t, v_store_u8(to, v_whole(x)), v_stream_u8(to, v_whole(x)))
 
 /* ---- GATHER: what lies apart is brought together, a piece at a time, and loaded ---- */
 
@@ -232,7 +239,8 @@ enum { SUM_VECTORS = 32 / LANES }; /* that hold the 16 lanes in f64 */
             const double x = (double)a[i];                                  \
             state->lanes[j] = state->lanes[j] + (scalar);                   \
         }                                                                   \
-    }
+    }                                                                       \
+    CELL_SUM(name, vector)
 /* clang-format on */
 
 typedef uint64_t v_u64 __attribute__((vector_size(LANES * 4)));
@@ -261,12 +269,10 @@ enum { EXTREME_VECTORS = 4, EXTREME_BLOCK = EXTREME_VECTORS * LANES, LANE_VECTOR
 
 /* The first of equals stays, a NaN stays: in ascending order, lane by lane. */
 #define EXTREME_EXACT(name, of, better)                                             \
-    static void name##_exact(tern__rowop_state *state, const float *a, int64_t n)   \
+    static void name##_exact(tern__rowop_state *state, const float *a, int64_t n) \
     {                                                                               \
         vf s[LANE_VECTORS];                                                         \
-        float lanes[16];                                                            \
-        for (int j = 0; j < 16; j++)                                                \
-            lanes[j] = (float)state->lanes[j];                                      \
+        float *lanes = state->singles;                                              \
         memcpy(s, lanes, sizeof s);                                                 \
         int64_t i = 0;                                                              \
         for (; i + 16 <= n; i += 16) {                                              \
@@ -276,13 +282,12 @@ enum { EXTREME_VECTORS = 4, EXTREME_BLOCK = EXTREME_VECTORS * LANES, LANE_VECTOR
             }                                                                       \
         }                                                                           \
         memcpy(lanes, s, sizeof s);                                                 \
-        for (int j = 0; i < n; i++, j++) {                                          \
-            float part[LANES] = {a[i]};                                             \
+        const int rest = (int)(n - i);                                              \
+        for (int j = 0; j < rest; j++) {                                            \
+            float part[LANES] = {a[i + j]};                                             \
             const vf x = of(v_load(part)), t = v_splat(lanes[j]);                   \
             lanes[j] = v_select(m_or(better(x, t), v_isnan(x)), x, t)[0];           \
         }                                                                           \
-        for (int j = 0; j < 16; j++)                                                \
-            state->lanes[j] = (double)lanes[j];                                     \
     }
 
 /* Several vectors at a time, since one would wait for itself. That loses the order, which only shows where a
@@ -322,7 +327,8 @@ enum { EXTREME_VECTORS = 4, EXTREME_BLOCK = EXTREME_VECTORS * LANES, LANE_VECTOR
             v_store(block + k * LANES, s[k]);                               \
         name##_exact(state, block, 16);                                     \
         name##_exact(state, a + whole, n - whole);                          \
-    }
+    }                                                                       \
+    CELL_EXTREME(name, of, better, pick)
 #define SAME(x) (x)
 EXTREME_OP(max, SAME, v_gt, v_max) EXTREME_OP(min, SAME, v_lt, v_min) EXTREME_OP(max_abs, v_abs, v_gt, v_max)
 
@@ -343,6 +349,35 @@ EXTREME_OP(max, SAME, v_gt, v_max) EXTREME_OP(min, SAME, v_lt, v_min) EXTREME_OP
 #define ROWOPS_ONLY_STORE ROWOPS_ONLY_MAP
 #define ROWOPS_ONLY_GATHER ROWOPS_ONLY_MAP
 
+#define ROWOPS_CELL(name) (tern__rowop_cell_fn)name
+#define ROWOPS_CELL_MAP_1(name) {ROWOPS_CELL(name##_cell)}
+#define ROWOPS_CELL_MAP_2(name)                                                                             \
+    {ROWOPS_CELL(name##_cell_sb), ROWOPS_CELL(name##_cell_bs), ROWOPS_CELL(name##_cell_s1),                 \
+     ROWOPS_CELL(name##_cell_1s), ROWOPS_CELL(name##_cell_ss)}
+#define ROWOPS_CELL_MAP_3(name)                                                                             \
+    {ROWOPS_CELL(name##_cell_bb), ROWOPS_CELL(name##_cell_1b), ROWOPS_CELL(name##_cell_b1),                 \
+     ROWOPS_CELL(name##_cell_11)}
+#define ROWOPS_CELL_LOAD_1 ROWOPS_CELL_MAP_1
+#define ROWOPS_CELL_REDUCE_1 ROWOPS_CELL_MAP_1
+#define ROWOPS_CELL_STORE_1(name) {ROWOPS_CELL(name##_cell), ROWOPS_CELL(name##_cell_past)}
+#define ROWOPS_CELL_GATHER_1(name) {NULL}
+#define ROWOPS_CELL_COPY_1(name) ROWOPS_CELLS_##name
+#define ROWOPS_CELLS_copy                                                                                   \
+    {ROWOPS_CELL(copy_cell_get), ROWOPS_CELL(copy_cell_one), ROWOPS_CELL(copy_cell_put),                    \
+     ROWOPS_CELL(stream_cell_put)}
+#define ROWOPS_CELLS_stream {NULL}
+
+static void run_strips(const tern__rowop_cell *code, int64_t n, const tern__rowop_ahead *ahead)
+{
+    const vf none = v_splat(0);
+    for (int64_t i = 0, strip = 0; i < n; i += STRIP, strip++) {
+        for (int k = 0; k < ahead->n; k++)
+            for (int64_t at = strip * ahead->bytes[k] & -64, end = (strip + 1) * ahead->bytes[k] & -64; at < end; at += 64)
+                __builtin_prefetch(ahead->at[k] + at);
+        ((cell_fn)code->run)(code, i, none, none, none, none, none, none, none, none);
+    }
+}
+
 const tern__rowop_table TERN__ROWOPS_TABLE = {
     .isa = TERN__ROWOPS_ISA,
     .map = {
@@ -355,6 +390,14 @@ const tern__rowop_table TERN__ROWOPS_TABLE = {
 #include "kernels/row/rowops.def"
 #undef TERN_ROWOP
     },
+    .cell = {
+#define TERN_ROWOP(name, operands, kind) ROWOPS_CELL_##kind##_##operands(name),
+#include "kernels/row/rowops.def"
+#undef TERN_ROWOP
+    },
+    .end = (tern__rowop_cell_fn)end_cell,
+    .strip = STRIP,
+    .run_strips = run_strips,
 };
 /* clang-format on */
 

@@ -95,6 +95,22 @@ static inline bool m_all(vm m)
 }
 #endif
 
+#if !defined(m_any)
+static inline bool m_any(vm m)
+{
+    uint32_t any = 0;
+    for (int j = 0; j < LANES; j++)
+        any |= m[j];
+    return any != 0;
+}
+#endif
+
+/* Is either NaN? */
+static inline vm v_unordered(vf a, vf b)
+{
+    return (vm)(a != a) | (vm)(b != b);
+}
+
 /* a where m, else b. */
 #if !defined(v_select)
 static inline vf v_select(vm m, vf a, vf b)
@@ -351,6 +367,19 @@ static inline void v_store_u8(uint8_t *p, vi bits)
 }
 #endif
 
+/* Past the caches, where there is a way; p is aligned to as much as is stored. */
+#if !defined(v_stream_u8)
+static inline void v_stream_u16(uint16_t *p, vu bits)
+{
+    v_store_u16(p, bits);
+}
+
+static inline void v_stream_u8(uint8_t *p, vi bits)
+{
+    v_store_u8(p, bits);
+}
+#endif
+
 #if !defined(v_load_f16)
 static inline vf v_load_f16(const uint16_t *p)
 {
@@ -360,6 +389,11 @@ static inline vf v_load_f16(const uint16_t *p)
 static inline void v_store_f16(uint16_t *p, vf x)
 {
     v_store_u16(p, v_f16_bits(x));
+}
+
+static inline void v_stream_f16(uint16_t *p, vf x)
+{
+    v_stream_u16(p, v_f16_bits(x));
 }
 
 static inline vf v_round_f16(vf x)

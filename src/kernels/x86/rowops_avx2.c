@@ -27,6 +27,12 @@ static inline int m_all(vu m)
     return _mm256_movemask_ps((__m256)m) == 255;
 }
 
+#define m_any m_any
+static inline int m_any(vu m)
+{
+    return _mm256_movemask_ps((__m256)m) != 0;
+}
+
 #define V_FUSED 1
 #define v_fma v_fma
 static inline vf v_fma(vf a, vf b, vf c)
@@ -122,11 +128,15 @@ static inline vu v_load_u16(const uint16_t *p)
     return (vu)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
 }
 
-static inline void v_store_u16(uint16_t *p, vu a)
+static inline __m128i low_16(vu a)
 {
     __m256i low = (__m256i)(a & 0xffffu);
-    __m128i packed = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
-    _mm_storeu_si128((__m128i *)(void *)p, packed);
+    return _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+}
+
+static inline void v_store_u16(uint16_t *p, vu a)
+{
+    _mm_storeu_si128((__m128i *)(void *)p, low_16(a));
 }
 
 #define v_load_i8 v_load_i8
@@ -140,11 +150,26 @@ static inline vi v_load_u8(const uint8_t *p)
     return (vi)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p));
 }
 
+static inline __m128i low_8(vi a)
+{
+    const __m128i words = low_16((vu)(a & 0xff));
+    return _mm_packus_epi16(words, words);
+}
+
 static inline void v_store_u8(uint8_t *p, vi a)
 {
-    __m256i low = (__m256i)(a & 0xff);
-    __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
-    _mm_storel_epi64((__m128i *)(void *)p, _mm_packus_epi16(words, words));
+    _mm_storel_epi64((__m128i *)(void *)p, low_8(a));
+}
+
+#define v_stream_u8 v_stream_u8
+static inline void v_stream_u16(uint16_t *p, vu a)
+{
+    _mm_stream_si128((__m128i *)(void *)p, low_16(a));
+}
+
+static inline void v_stream_u8(uint8_t *p, vi a)
+{
+    _mm_stream_si64((long long *)(void *)p, _mm_cvtsi128_si64(low_8(a)));
 }
 
 #define v_load_f16 v_load_f16
@@ -157,6 +182,11 @@ static inline vf v_load_f16(const uint16_t *p)
 static inline void v_store_f16(uint16_t *p, vf a)
 {
     _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
+}
+
+static inline void v_stream_f16(uint16_t *p, vf a)
+{
+    _mm_stream_si128((__m128i *)(void *)p, _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
 }
 
 static inline vf v_round_f16(vf a)

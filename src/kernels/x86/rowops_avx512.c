@@ -47,6 +47,16 @@ static inline int m_all(vm m)
     return m == 0xffff;
 }
 
+static inline int m_any(vm m)
+{
+    return m != 0;
+}
+
+static inline vm v_unordered(vf a, vf b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q);
+}
+
 static inline vf v_select(vm m, vf a, vf b)
 {
     return _mm512_mask_blend_ps(m, b, a);
@@ -202,6 +212,17 @@ static inline void v_store_u8(uint8_t *p, vi a)
     _mm_storeu_si128((__m128i *)(void *)p, _mm512_cvtepi32_epi8((__m512i)a));
 }
 
+#define v_stream_u8 v_stream_u8
+static inline void v_stream_u16(uint16_t *p, vu a)
+{
+    _mm256_stream_si256((__m256i *)(void *)p, _mm512_cvtepi32_epi16((__m512i)a));
+}
+
+static inline void v_stream_u8(uint8_t *p, vi a)
+{
+    _mm_stream_si128((__m128i *)(void *)p, _mm512_cvtepi32_epi8((__m512i)a));
+}
+
 #define v_load_f16 v_load_f16
 #define v_f16_bits
 static inline vf v_load_f16(const uint16_t *p)
@@ -212,6 +233,11 @@ static inline vf v_load_f16(const uint16_t *p)
 static inline void v_store_f16(uint16_t *p, vf a)
 {
     _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
+}
+
+static inline void v_stream_f16(uint16_t *p, vf a)
+{
+    _mm256_stream_si256((__m256i *)(void *)p, _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
 }
 
 static inline vf v_round_f16(vf a)

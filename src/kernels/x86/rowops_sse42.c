@@ -27,6 +27,12 @@ static inline int m_all(vu m)
     return _mm_movemask_ps((__m128)m) == 15;
 }
 
+#define m_any m_any
+static inline int m_any(vu m)
+{
+    return _mm_movemask_ps((__m128)m) != 0;
+}
+
 #define v_sqrt v_sqrt
 static inline vf v_sqrt(vf a)
 {
@@ -111,11 +117,28 @@ static inline vi v_load_u8(const uint8_t *p)
     return (vi)_mm_cvtepu8_epi32(_mm_cvtsi32_si128(four));
 }
 
-static inline void v_store_u8(uint8_t *p, vi a)
+static inline int32_t low_8(vi a)
 {
     const __m128i low = _mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
-    int32_t four = _mm_cvtsi128_si32(_mm_shuffle_epi8((__m128i)a, low));
+    return _mm_cvtsi128_si32(_mm_shuffle_epi8((__m128i)a, low));
+}
+
+static inline void v_store_u8(uint8_t *p, vi a)
+{
+    int32_t four = low_8(a);
     __builtin_memcpy(p, &four, sizeof four);
+}
+
+#define v_stream_u8 v_stream_u8
+static inline void v_stream_u16(uint16_t *p, vu a)
+{
+    _mm_stream_si64((long long *)(void *)p,
+                    _mm_cvtsi128_si64(_mm_packus_epi32((__m128i)(a & 0xffffu), (__m128i)a)));
+}
+
+static inline void v_stream_u8(uint8_t *p, vi a)
+{
+    _mm_stream_si32((int *)(void *)p, low_8(a));
 }
 
 #define TERN__ROWOPS_TABLE tern__rowops_sse42

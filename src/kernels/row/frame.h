@@ -1,0 +1,68 @@
+/* frame.h - what one call of a row program knows: where operands lie, where values are, and the code of its phases.
+ * Private to kernels/row: survey.c fills it, strips.c writes the cells, program.c runs it. */
+#ifndef TERN_KERNELS_ROW_FRAME_H
+#define TERN_KERNELS_ROW_FRAME_H
+
+#include "kernels/row/program.h"
+
+/* An operand or result, its axes those of the walk. */
+typedef struct tern__row_operand {
+    char *base, *at;                 /* element [0,0,...]; the first element of the current row or run */
+    int64_t strides[TERN__MAX_RANK]; /* bytes, of the outer axes */
+    int64_t inner;                   /* bytes, along the innermost */
+    int64_t bytes;                   /* of an element */
+    tern_dtype dtype;
+    bool dense;   /* no gaps along the innermost axis */
+    bool flat;    /* no gaps at all, in row-major order */
+    bool solid;   /* a tile of it has no gaps: dense or flat, as the walk needs it */
+    bool past;    /* a result that goes past the caches */
+    bool aligned; /* its tiles begin at multiples of 16 elements from a cache line */
+} tern__row_operand;
+
+/* What becomes of an instruction in this call. */
+typedef enum tern__row_action {
+    TERN__ROW_SKIP,  /* nothing: what it would load or store is used where it lies */
+    TERN__ROW_ONE,   /* on one element, before the tile (`once`: before the row's first tile) */
+    TERN__ROW_FIRST, /* loads what is not solid, for the whole tile, before the others */
+    TERN__ROW_WALK,  /* on the tile's elements: a cell, or a run */
+    TERN__ROW_FINAL, /* stores what no cell can, for the whole tile, after the others */
+} tern__row_action;
+
+enum { TERN__ROW_MAX_CELLS = 2 * TERN__ROW_MAX_INSTRS };
+
+typedef struct tern__row_frame {
+    const tern__row_program *p;
+    tern__row_operand operands[TERN__ROW_MAX_OPERANDS]; /* operands, then results */
+    char *tile[TERN__ROW_MAX_OPERANDS];                 /* of solid ones: the tile's first element */
+    int rank;                                           /* outer axes */
+    int64_t shape[TERN__MAX_RANK], index[TERN__MAX_RANK];
+    int64_t inner; /* elements along the innermost axis */
+    bool by_tile;  /* tiles in row-major order, whatever rows they belong to */
+    char *slots, *longs, *singles;
+    int n_ahead, n_walks; /* operands that are fetched ahead; phases that walk */
+    uint8_t ahead[TERN__ROW_MAX_AHEAD];
+    double registers[TERN__ROW_MAX_REGISTERS];
+    tern__rowop_state states[TERN__ROW_MAX_REGISTERS];
+    tern__rowop_map maps[TERN__ROW_MAX_INSTRS];
+    uint8_t action[TERN__ROW_MAX_INSTRS];
+    bool one[TERN__ROW_MAX_INSTRS]; /* of values: a single element in this walk */
+    bool in_place
+        [TERN__ROW_MAX_INSTRS];     /* of values: read where the operand, computed where the result lies */
+    char *at[TERN__ROW_MAX_INSTRS]; /* of values: their slots */
+    char **where[TERN__ROW_MAX_INSTRS]; /* of values: what points to the tile's first element */
+    int16_t code[TERN__ROW_MAX_INSTRS]; /* (n_phases) first cell, or -1: none */
+    int n_cells;
+    tern__rowop_cell cells[TERN__ROW_MAX_CELLS];
+} tern__row_frame;
+
+/* Looks at the operands and decides what becomes of values and instructions (survey.c). */
+void tern__row_survey(tern__row_frame *f, const tern__kernel_args *args);
+
+/* Writes the cells of every phase that walks (strips.c). */
+void tern__row_encode(tern__row_frame *f);
+
+/* Instructions that move a run of elements of a type from memory to 4 bytes each, and back; 0: none. */
+tern__rowop tern__row_load_op(tern_dtype dtype);
+tern__rowop tern__row_store_op(tern_dtype dtype);
+
+#endif
