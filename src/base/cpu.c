@@ -57,6 +57,16 @@ const char *tern__isa_name(tern__isa isa)
     return (unsigned)isa < TERN__ISA_COUNT ? levels[isa].name : "unknown";
 }
 
+const char *tern__feature_name(tern__feature feature)
+{
+    static const char *const names[TERN__FEATURE_COUNT] = {[TERN__FEATURE_NONE] = "",
+#define ROW(id, name) [TERN__FEATURE_##id] = name,
+                                                           TERN__FEATURE_LIST(ROW)
+#undef ROW
+    };
+    return (unsigned)feature < TERN__FEATURE_COUNT ? names[feature] : "unknown";
+}
+
 tern_status tern__isa_parse(const char *name, tern__isa *out)
 {
     for (int level = 0; level < TERN__ISA_COUNT; level++) {

@@ -29,10 +29,24 @@ typedef enum tern__isa {
 } tern__isa;
 /* clang-format on */
 
+/* What some processors of a level have besides: X(enumerator, name). */
+#define TERN__FEATURE_LIST(X) X(VBMI, "avx512vbmi")
+
+/* clang-format off */
+typedef enum tern__feature {
+    TERN__FEATURE_NONE,
+#define TERN__FEATURE_ENUM(id, name) TERN__FEATURE_##id,
+    TERN__FEATURE_LIST(TERN__FEATURE_ENUM)
+#undef TERN__FEATURE_ENUM
+    TERN__FEATURE_COUNT
+} tern__feature;
+/* clang-format on */
+
 typedef struct tern__cpu_info {
     char model[64];     /* "Intel(R) Xeon(R) ...", or "unknown" */
     const char *arch;   /* "x86", "arm" or "other" */
     uint32_t isa_mask;  /* bit i: level i runs here (OS support for the registers checked) */
+    uint32_t features;  /* bit i: feature i is there; a level that it belongs to may still be missing */
     char isa_names[96]; /* those levels, space-separated */
     tern__isa best;     /* highest level in the mask */
     int cores_online;
@@ -45,6 +59,13 @@ typedef struct tern__cpu_info {
 const tern__cpu_info *tern__cpu(void);
 
 const char *tern__isa_name(tern__isa isa);
+const char *tern__feature_name(tern__feature feature); /* "" for none */
+
+/* Is the feature there (none always is)? */
+static inline bool tern__cpu_has(const tern__cpu_info *cpu, tern__feature feature)
+{
+    return feature == TERN__FEATURE_NONE || (cpu->features >> feature & 1) != 0;
+}
 
 /* `name` of a level, case-insensitive -> level; TERN_NOT_FOUND lists the names. */
 tern_status tern__isa_parse(const char *name, tern__isa *out);

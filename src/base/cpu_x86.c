@@ -86,6 +86,8 @@ void tern__cpu_detect_isa(tern__cpu_info *info)
 {
     info->arch = "x86";
     info->isa_mask = detect_levels();
+    if (all(cpuid_leaf(7, 0).ecx, BIT(1)))
+        info->features |= 1u << TERN__FEATURE_VBMI;
     read_model(info->model, sizeof info->model);
 }
 

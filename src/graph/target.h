@@ -31,4 +31,8 @@ typedef struct tern__target {
     const void *data; /* the device's */
 } tern__target;
 
+/* How many workers should share a call of so many independent items: each gets enough to do, flops or (where there are more)
+ * bytes, that waking it pays. */
+int tern__target_parts(const tern__target *target, int64_t items, double flops, double bytes);
+
 #endif

@@ -26,21 +26,19 @@ typedef struct tern__kernel_args {
                                    write_slice / write_rows is its first input */
     const tern__attr *attrs; /* in the order of the op's row */
     const void *program;     /* what the kernel interprets, if it does (row/program.h) */
-    void *scratch; /* 64-byte aligned, as many bytes as the kernel's scratch rule asked, this call's own */
+    void *scratch;           /* 64-byte aligned, as many bytes as its chooser asked, this call's own */
     tern__fault fault;
 } tern__kernel_args;
 
 typedef tern_status (*tern__kernel_fn)(tern__kernel_args *args, int64_t begin, int64_t end);
 
-/* Bytes of scratch that one call needs, from operand types; NULL = none. */
+/* Bytes of scratch that one call needs, from operand types (TERN_SCRATCH of kernels.def). */
 typedef size_t tern__scratch_rule(int n_in, const tern__type *const *in, const tern__attr *attrs);
 typedef tern__scratch_rule *tern__scratch_fn;
-
 typedef struct tern__kernel {
     const char *name; /* "add__ref" */
     tern__isa isa;    /* level it needs */
     tern__kernel_fn run;
-    tern__scratch_fn scratch;
 } tern__kernel;
 
 /* Declares a kernel; every kernel has this one signature. */

@@ -4,22 +4,6 @@
 
 tern_status tern__pass_select(tern__compilation *c);
 
-/* A step is shared only if every worker gets at least this much to do: flops, or bytes where there are more. It is
- * about ten times what it costs to meet at a barrier. */
-static const double work_worth_sharing = 65536;
-
-static int parts_for(const tern__target *target, int64_t items, double flops, double bytes)
-{
-    double size = flops > bytes ? flops : bytes;
-    double most = size / work_worth_sharing;
-    int parts = target->workers;
-    if (most < parts)
-        parts = (int)most;
-    if (items < parts)
-        parts = (int)items;
-    return parts < 1 ? 1 : parts;
-}
-
 static tern_status select_step(tern__compilation *c, tern__id id, tern__step *step)
 {
     enum { SMALL = 8 };
@@ -57,7 +41,7 @@ static tern_status select_step(tern__compilation *c, tern__id id, tern__step *st
                          .isa_name = choice.isa,
                          .program = choice.program,
                          .work = work,
-                         .parts = parts_for(c->target, work, flops, bytes),
+                         .parts = tern__target_parts(c->target, work, flops, bytes),
                          .scratch_bytes = choice.scratch_bytes,
                          .flops = (uint64_t)flops,
                          .bytes = (uint64_t)bytes,

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "harness.h"
+#include "kernels/select.h"
 #include "kernels/ternary/ternary.h"
 #include "tensor/ternary.h"
 
@@ -163,18 +164,22 @@ static void check_kernel(const tern__ternary_kernel *kernel, const product *p, c
     tern__free(scratch);
 }
 
+static const tern__kernel_family family_of[TERN__TERNARY_FORMS] = {TERN__FAMILY_ternary_t2,
+                                                                   TERN__FAMILY_ternary_t5};
+
 static void check_product(int64_t rows, int64_t columns, int64_t batch, fill w, fill x)
 {
     int count;
-    const tern__ternary_kernel *const *kernels = tern__ternary_kernels(&count);
+    const tern__kernel_row *rows_of_table = tern__kernel_rows(&count);
     char what[64];
     snprintf(what, sizeof what, "x %s, w %s", fill_names[x], fill_names[w]);
     product p = product_make(roll(2) ? TERN_T2 : TERN_T5, rows, columns, batch, w, x);
     for (int form = 0; form < TERN__TERNARY_FORMS; form++) {
         uint8_t *packed = packed_make(&p, (tern__ternary_form)form);
         for (int k = 0; k < count; k++) {
-            if ((int)kernels[k]->form == form && tern__ternary_runs_here(kernels[k], tern__cpu()->isa_mask))
-                check_kernel(kernels[k], &p, packed, what);
+            const tern__kernel_row *row = &rows_of_table[k];
+            if (row->family == family_of[form] && tern__kernel_runs(row, tern__cpu()->isa_mask))
+                check_kernel(row->kernel, &p, packed, what);
         }
         tern__free(packed);
     }
@@ -273,8 +278,11 @@ TEST(selection_follows_the_cap)
         for (int cap = 0; cap < TERN__ISA_COUNT; cap++) {
             uint32_t mask = tern__isa_mask_capped(tern__cpu(), (tern__isa)cap);
             const tern__ternary_kernel *kernel = tern__ternary_select((tern__ternary_form)form, mask);
+            const tern__kernel_row *row = tern__kernel_select(family_of[form], mask);
             CHECK_EQ(kernel->form, form);
-            CHECK((mask >> kernel->isa & 1) != 0);
+            CHECK(kernel == row->kernel);
+            CHECK_STR(kernel->name, row->name);
+            CHECK((mask >> row->isa & 1) != 0);
         }
     }
 }
@@ -283,12 +291,12 @@ TEST(selection_follows_the_cap)
 TEST(kernels_seen)
 {
     int count, missing = 0;
-    const tern__ternary_kernel *const *kernels = tern__ternary_kernels(&count);
+    const tern__kernel_row *rows = tern__kernel_rows(&count);
     static char reason[512] = "this processor does not run";
     for (int k = 0; k < count; k++) {
-        if (!tern__ternary_runs_here(kernels[k], tern__cpu()->isa_mask)) {
+        if (!tern__kernel_runs(&rows[k], tern__cpu()->isa_mask)) {
             missing++;
-            snprintf(reason + strlen(reason), sizeof reason - strlen(reason), " %s", kernels[k]->name);
+            snprintf(reason + strlen(reason), sizeof reason - strlen(reason), " %s", rows[k].name);
         }
     }
     CHECK(missing < count);

@@ -35,13 +35,12 @@ static tern_status choose(const tern__target *target, const tern__call *call, te
                               .work = program->work};
         return TERN_OK;
     }
-    const tern__kernel *kernel = tern__cpu_kernel(call, device->isa_mask);
+    const tern__kernel *kernel = tern__cpu_reference(tern__op_code(call->op));
     TERN__FAIL_IF(!kernel, TERN_UNSUPPORTED, "%s: the CPU has no kernel for it", call->op->name);
     *out = (tern__choice){.kernel = kernel,
                           .name = kernel->name,
                           .isa = tern__isa_name(kernel->isa),
-                          .scratch_bytes =
-                              kernel->scratch ? kernel->scratch(call->n_in, call->in, call->attrs) : 0,
+                          .scratch_bytes = tern__cpu_reference_scratch(call),
                           .work = -1};
     return TERN_OK;
 }

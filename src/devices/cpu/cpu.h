@@ -4,6 +4,7 @@
 
 #include "base/threads.h"
 #include "devices/device.h"
+#include "kernels/kernel.h"
 #include "kernels/row/rowops.h"
 
 /* Row programs that need more (their rows are very long) take it from the plan's arena. */
@@ -18,6 +19,20 @@ struct tern__device {
     void *buffers;    /* operands of the plan that runs, reused from run to run */
     size_t cap_buffers;
 };
+
+/* A call whose operands have their places: a step of a plan, or a call at compile time. */
+typedef struct tern__cpu_work {
+    const tern__kernel *kernel;
+    tern__kernel_args args; /* `scratch` and `fault` are each part's own */
+    int64_t items;
+    int parts;     /* that share the items */
+    char *scratch; /* of part 0; NULL: a row program that makes do with the device's row memory, or none */
+    size_t scratch_stride; /* from one part's to the next */
+} tern__cpu_work;
+
+/* Runs one part: items are split evenly, and the same for every caller. *fault is filled on failure. */
+tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work *work, int part,
+                               tern__fault *fault);
 
 tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, const tern__bindings *bindings);
 

@@ -1,33 +1,22 @@
-/* evaluate.c - one call at compile time, for constant folding: the kernel that would run it, on the device's threads if it
- * is worth waking them. */
+/* evaluate.c - one call at compile time, for constant folding: run like a step of a plan. */
 #include <stdatomic.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "devices/cpu/cpu.h"
-#include "kernels/kernel.h"
 
 typedef struct evaluation {
-    const tern__kernel *kernel;
-    tern__kernel_args args;
-    char *scratch;
-    size_t scratch_bytes; /* per worker */
-    int64_t work;
-    int parts;
+    const tern__device *device;
+    tern__cpu_work work;
     _Atomic(int) failed; /* status of a worker that failed */
 } evaluation;
 
 static void run_part(void *user, int worker, int workers)
 {
     evaluation *e = user;
+    tern__fault fault;
     (void)workers;
-    int64_t share = e->work / e->parts, begin = share * worker;
-    int64_t end = worker == e->parts - 1 ? e->work : begin + share;
-    if (begin >= end)
-        return;
-    tern__kernel_args args = e->args;
-    args.scratch = e->scratch ? e->scratch + (size_t)worker * e->scratch_bytes : NULL;
-    tern_status status = e->kernel->run(&args, begin, end);
+    tern_status status = tern__cpu_run_part(e->device, &e->work, worker, &fault);
     if (status != TERN_OK)
         atomic_store_explicit(&e->failed, (int)status, memory_order_relaxed);
 }
@@ -35,34 +24,30 @@ static void run_part(void *user, int worker, int workers)
 static tern_status run_choice(const tern__target *target, const tern__call *call, const tern__choice *choice,
                               const tern__buffer *in, const tern__buffer *out)
 {
-    const double worth_sharing = 1 << 20; /* flops */
-    const tern__device *device = target->data;
-    evaluation e = {.kernel = choice->kernel, .parts = target->workers};
-    e.work = choice->work >= 0 ? choice->work : call->op->work(call);
-    e.args = (tern__kernel_args){.n_in = call->n_in,
-                                 .n_out = call->n_out,
-                                 .in = in,
-                                 .out = out,
-                                 .attrs = call->attrs,
-                                 .program = choice->program};
+    evaluation e = {.device = target->data,
+                    .work = {.kernel = choice->kernel,
+                             .args = {.n_in = call->n_in,
+                                      .n_out = call->n_out,
+                                      .in = in,
+                                      .out = out,
+                                      .attrs = call->attrs,
+                                      .program = choice->program},
+                             .items = choice->work >= 0 ? choice->work : call->op->work(call)}};
     atomic_init(&e.failed, TERN_OK);
-    if (call->op->cost(call, call->op->cost_factor) < worth_sharing || e.work < e.parts)
-        e.parts = 1;
-    e.scratch_bytes = (choice->scratch_bytes + TERN__ALIGN - 1) / TERN__ALIGN * TERN__ALIGN;
-    void *own = NULL;
-    if (e.scratch_bytes) {
-        e.scratch = own = tern__alloc_aligned(e.scratch_bytes * (size_t)e.parts, TERN__ALIGN);
-        if (!own)
-            return tern__out_of_memory(e.scratch_bytes * (size_t)e.parts);
-    } else if (choice->program) {
-        e.scratch = device->row_memory;
-        e.scratch_bytes = TERN__CPU_ROW_BYTES;
+    e.work.parts = tern__target_parts(target, e.work.items, call->op->cost(call, call->op->cost_factor),
+                                      tern__op_bytes(call));
+    e.work.scratch_stride = (choice->scratch_bytes + TERN__ALIGN - 1) / TERN__ALIGN * TERN__ALIGN;
+    const size_t bytes = e.work.scratch_stride * (size_t)e.work.parts;
+    if (bytes) {
+        e.work.scratch = tern__alloc_aligned(bytes, TERN__ALIGN);
+        if (!e.work.scratch)
+            return tern__out_of_memory(bytes);
     }
-    if (e.parts == 1)
+    if (e.work.parts == 1)
         run_part(&e, 0, 1);
     else
-        tern__threads_run(device->threads, e.parts, run_part, &e);
-    tern__free(own);
+        tern__threads_run(e.device->threads, e.work.parts, run_part, &e);
+    tern__free(e.work.scratch);
     return (tern_status)atomic_load_explicit(&e.failed, memory_order_relaxed);
 }
 

@@ -8,7 +8,7 @@
 /* The reference kernel of an op; NULL for leaves. */
 const tern__kernel *tern__cpu_reference(tern__opcode op);
 
-/* The kernel for a call with levels `isa_mask` allowed; NULL if there is none. */
-const tern__kernel *tern__cpu_kernel(const tern__call *call, uint32_t isa_mask);
+/* Bytes of scratch that it needs for a call, for each worker. */
+size_t tern__cpu_reference_scratch(const tern__call *call);
 
 #endif

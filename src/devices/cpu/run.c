@@ -34,36 +34,48 @@ static void fill_buffers(const tern__plan *plan, const tern__bindings *bindings,
     }
 }
 
-static void *scratch_of(const run *r, const tern__step *step, int part)
+tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work *work, int part,
+                               tern__fault *fault)
 {
-    if (step->program && step->scratch_bytes == 0)
-        return r->device->row_memory + (size_t)part * TERN__CPU_ROW_BYTES;
-    return r->scratch ? r->scratch + (size_t)part * r->plan->scratch_stride : NULL;
+    const int64_t share = work->items / work->parts, rest = work->items % work->parts;
+    const int64_t begin = share * part + (part < rest ? part : rest);
+    const int64_t end = begin + share + (part < rest);
+    if (begin >= end)
+        return TERN_OK;
+    tern__kernel_args args = work->args;
+    if (work->scratch)
+        args.scratch = work->scratch + (size_t)part * work->scratch_stride;
+    else if (args.program)
+        args.scratch = device->row_memory + (size_t)part * TERN__CPU_ROW_BYTES;
+    tern_status status = work->kernel->run(&args, begin, end);
+    *fault = args.fault;
+    return status;
 }
 
 static void run_part(run *r, uint32_t number, int part, int parts)
 {
     const tern__step *step = &r->plan->steps[number];
-    int64_t begin = step->work / parts * part + (part < step->work % parts ? part : step->work % parts);
-    int64_t end = begin + step->work / parts + (part < step->work % parts);
-    if (begin >= end)
-        return;
-    uint64_t start = tern__trace_begin();
     const tern__buffer *operands = r->buffers + step->operands;
-    tern__kernel_args args = {.n_in = (int)step->n_in,
-                              .n_out = (int)step->n_out,
-                              .in = operands,
-                              .out = operands + step->n_in,
-                              .attrs = step->attrs,
-                              .program = step->program,
-                              .scratch = scratch_of(r, step, part)};
-    tern_status status = step->kernel->run(&args, begin, end);
+    const tern__cpu_work work = {.kernel = step->kernel,
+                                 .args = {.n_in = (int)step->n_in,
+                                          .n_out = (int)step->n_out,
+                                          .in = operands,
+                                          .out = operands + step->n_in,
+                                          .attrs = step->attrs,
+                                          .program = step->program},
+                                 .items = step->work,
+                                 .parts = parts,
+                                 .scratch = step->scratch_bytes ? r->scratch : NULL,
+                                 .scratch_stride = r->plan->scratch_stride};
+    tern__fault fault;
+    uint64_t start = tern__trace_begin();
+    tern_status status = tern__cpu_run_part(r->device, &work, part, &fault);
     if (TERN__UNLIKELY(status != TERN_OK)) {
         int expected = 0;
         if (atomic_compare_exchange_strong(&r->failed, &expected, 1)) {
             r->status = status;
             r->step = step;
-            r->fault = args.fault;
+            r->fault = fault;
         }
     }
     tern__trace_end(start, tern__ops[step->op].name, "step", number, step->flops / (uint64_t)parts,

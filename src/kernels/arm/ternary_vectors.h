@@ -12,7 +12,7 @@
 #include <arm_neon.h>
 #include <string.h>
 
-#include "kernels/ternary/kernels.h"
+#include "kernels/select.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -226,7 +226,7 @@ INLINE void multiply(const tern__ternary_call *call, int planes_count)
 
 /* ---- one kernel per form ----------------------------------------------------------------------------- */
 
-#define TERN__TERNARY_NEON_KERNEL(NAME, F, P, ISA)                               \
+#define TERN__TERNARY_NEON_KERNEL(NAME, F, P)                                    \
     static void direct_##F(const tern__ternary_call *call)                       \
     {                                                                            \
         direct(call, P, decode_##F, DOTPROD ? 2 : 1);                            \
@@ -242,7 +242,6 @@ INLINE void multiply(const tern__ternary_call *call, int planes_count)
     const tern__ternary_kernel tern__##NAME = {                                  \
         .name = #NAME,                                                           \
         .form = TERN__TERNARY_##F,                                               \
-        .isa = TERN__ISA_##ISA,                                                  \
         .direct_limit = 1,                                                       \
         .direct_batch = 1,                                                       \
         .multiply_batch = GROUP,                                                 \

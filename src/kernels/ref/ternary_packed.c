@@ -1,7 +1,7 @@
 /* ternary_packed.c - products with packed ternary weights in plain C: what every other kernel must equal. */
 #include <string.h>
 
-#include "kernels/ternary/kernels.h"
+#include "kernels/select.h"
 
 enum { PANEL_QUADS = 128, BATCH = 8 };
 
@@ -76,7 +76,6 @@ static void multiply_5(const tern__ternary_call *call)
 const tern__ternary_kernel tern__ternary_t2__ref = {
     .name = "ternary_t2__ref",
     .form = TERN__TERNARY_2,
-    .isa = TERN__ISA_BASELINE,
     .multiply_batch = BATCH,
     .panel_quads = PANEL_QUADS,
     .unpack = unpack_2,
@@ -86,7 +85,6 @@ const tern__ternary_kernel tern__ternary_t2__ref = {
 const tern__ternary_kernel tern__ternary_t5__ref = {
     .name = "ternary_t5__ref",
     .form = TERN__TERNARY_5,
-    .isa = TERN__ISA_BASELINE,
     .multiply_batch = BATCH,
     .panel_quads = PANEL_QUADS,
     .unpack = unpack_5,

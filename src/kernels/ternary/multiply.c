@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "kernels/ternary/kernels.h"
+#include "kernels/select.h"
 
 enum {
     SCRATCH_BYTES = 64 * 1024,
@@ -143,37 +143,11 @@ void tern__ternary_multiply(const tern__ternary_kernel *kernel, const uint8_t *w
 
 /* ---- selection --------------------------------------------------------------------------------------- */
 
-#define POINTER(kernel) &tern__##kernel,
-static const tern__ternary_kernel *const kernels[] = {TERN__TERNARY_KERNEL_LIST(POINTER)};
-#undef POINTER
-
-const tern__ternary_kernel *const *tern__ternary_kernels(int *count)
-{
-    *count = (int)(sizeof kernels / sizeof *kernels);
-    return kernels;
-}
-
-/* A level promises VNNI but not the byte permutes that came one generation later. */
-static bool has_vbmi(void)
-{
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("avx512vbmi") != 0;
-#else
-    return false;
-#endif
-}
-
-bool tern__ternary_runs_here(const tern__ternary_kernel *kernel, uint32_t isa_mask)
-{
-    return (isa_mask >> kernel->isa & 1) != 0 && (!kernel->needs_vbmi || has_vbmi());
-}
-
 const tern__ternary_kernel *tern__ternary_select(tern__ternary_form form, uint32_t isa_mask)
 {
-    const tern__ternary_kernel *best = kernels[form]; /* baseline runs everywhere */
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
-        if (kernels[i]->form == form && tern__ternary_runs_here(kernels[i], isa_mask))
-            best = kernels[i];
-    }
-    return best;
+    static const tern__kernel_family families[TERN__TERNARY_FORMS] = {
+        [TERN__TERNARY_2] = TERN__FAMILY_ternary_t2,
+        [TERN__TERNARY_5] = TERN__FAMILY_ternary_t5,
+    };
+    return tern__kernel_select(families[form], isa_mask)->kernel; /* the baseline runs everywhere */
 }

@@ -125,8 +125,6 @@ typedef struct tern__ternary_call {
 typedef struct tern__ternary_kernel {
     const char *name; /* "ternary_t5__avx512vbmi" */
     tern__ternary_form form;
-    tern__isa isa;
-    bool needs_vbmi;    /* beyond the level */
     int direct_limit;   /* batches up to this are multiplied directly */
     int direct_batch;   /* most rows of x in one call of direct */
     int multiply_batch; /* and of multiply */
@@ -136,12 +134,6 @@ typedef struct tern__ternary_kernel {
     void (*unpack)(const uint8_t *packed, int64_t quads, uint8_t *panel);
     void (*multiply)(const tern__ternary_call *call);
 } tern__ternary_kernel;
-
-/* All kernels of this build, weakest first. */
-const tern__ternary_kernel *const *tern__ternary_kernels(int *count);
-
-/* Does this processor run the kernel, within the levels of `isa_mask`? */
-bool tern__ternary_runs_here(const tern__ternary_kernel *kernel, uint32_t isa_mask);
 
 /* The best kernel of a form among the levels of `isa_mask` (tern__isa_mask_capped) on this processor.
  * Never NULL. */

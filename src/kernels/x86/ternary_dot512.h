@@ -15,7 +15,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-#include "kernels/ternary/kernels.h"
+#include "kernels/select.h"
 
 #define INLINE static inline __attribute__((always_inline))
 

@@ -26,7 +26,6 @@ INLINE planes settle(planes sums)
 const tern__ternary_kernel tern__ternary_t2__avx512vnni = {
     .name = "ternary_t2__avx512vnni",
     .form = TERN__TERNARY_2,
-    .isa = TERN__ISA_AVX512VNNI,
     .direct_limit = 24,
     .direct_batch = GROUP,
     .multiply_batch = GROUP,

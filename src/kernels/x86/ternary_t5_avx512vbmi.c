@@ -52,8 +52,6 @@ INLINE planes settle(planes sums)
 const tern__ternary_kernel tern__ternary_t5__avx512vbmi = {
     .name = "ternary_t5__avx512vbmi",
     .form = TERN__TERNARY_5,
-    .isa = TERN__ISA_AVX512VNNI,
-    .needs_vbmi = true,
     .direct_limit = 10,
     .direct_batch = GROUP,
     .multiply_batch = GROUP,

@@ -46,7 +46,6 @@ INLINE planes settle(planes sums)
 const tern__ternary_kernel tern__ternary_t5__avx512vnni = {
     .name = "ternary_t5__avx512vnni",
     .form = TERN__TERNARY_5,
-    .isa = TERN__ISA_AVX512VNNI,
     .direct_limit = GROUP,
     .direct_batch = GROUP,
     .multiply_batch = GROUP,
