@@ -1,10 +1,13 @@
 /* bench_fusion.c - what fusion gains: ops one by one, the same ops as one row program, and the best plain loop that a person
- * would write for them, all on the same threads.
+ * would write, all on the same threads.
  *
- * fused_chain_bw_share: six elementwise ops on 16 M f32, bytes moved / time, as a share of the plain loop's (with or without
- * non-temporal stores, whichever is faster). fused_chain_speedup: level none's time / level medium's. fused_softmax_bw_share:
- * softmax of rows, against the same loop: it reads and writes as much. Details: layernorm, and rmsnorm with quantisation, which
- * writes a quarter. Rounds of all candidates alternate, and medians are compared, so that a busy machine slows them all. */
+ * The limit is the fastest of plain loops that move the same bytes in the same proportion: with 32- or 64-byte vectors, with or
+ * without non-temporal stores. One reads and writes f32 (the chain itself; softmax and layernorm read and write as much), one
+ * reads f32 and writes i8 (rmsnorm with quantisation). Rounds of all candidates alternate, and medians are compared, so that a
+ * busy machine slows them all; a share above 1.02 means that the loop was disturbed, or is not the best.
+ *
+ * fused_chain_bw_share: six elementwise ops on 16 M f32, bytes moved / time, as a share of the loop's. fused_chain_speedup:
+ * level none's time / level medium's. fused_softmax_bw_share: softmax of rows. */
 #include <stdint.h>
 #include <stdlib.h>
 #if defined __x86_64__
@@ -34,50 +37,131 @@ static double median(double *values, int n)
 
 /* ---- plain loops ---- */
 
-typedef struct loop {
-    const float *x;
-    float *y;
-    bool streams;
-} loop;
+typedef void (*loop_fn)(const float *x, void *y, int64_t n);
 
-static float chain_of(float x)
+static void chain_plain(const float *x, void *y_, int64_t n)
 {
-    float t = x * 1.5f + 0.25f;
-    t = t <= 0 ? 0 : t;
-    t = (t - 0.5f) * t;
-    return t < -1 ? -1 : t > 4 ? 4 : t;
+    float *y = y_;
+    for (int64_t i = 0; i < n; i++) {
+        float t = x[i] * 1.5f + 0.25f;
+        t = t <= 0 ? 0 : t;
+        t = (t - 0.5f) * t;
+        y[i] = t < -1 ? -1 : t > 4 ? 4 : t;
+    }
+}
+
+static void bytes_plain(const float *x, void *y_, int64_t n)
+{
+    int8_t *y = y_;
+    for (int64_t i = 0; i < n; i++) {
+        float t = x[i] * 20;
+        y[i] = (int8_t)(int)(t < -128 ? -128 : t > 127 ? 127 : t);
+    }
 }
 
 #if defined __x86_64__
-__attribute__((target("avx2"))) static void chain_avx2(const float *x, float *y, int64_t n, bool streams)
+#define CHAIN(name, isa, width, bits, store)                                                         \
+    __attribute__((target(isa))) static void name(const float *x, void *y_, int64_t n)               \
+    {                                                                                                \
+        float *y = y_;                                                                               \
+        const __m##bits a = _mm##bits##_set1_ps(1.5f), b = _mm##bits##_set1_ps(0.25f);               \
+        const __m##bits zero = _mm##bits##_setzero_ps(), half = _mm##bits##_set1_ps(0.5f);           \
+        const __m##bits low = _mm##bits##_set1_ps(-1), high = _mm##bits##_set1_ps(4);                \
+        for (int64_t i = 0; i + (width) <= n; i += (width)) {                                        \
+            __m##bits t = _mm##bits##_add_ps(_mm##bits##_mul_ps(_mm##bits##_loadu_ps(x + i), a), b); \
+            t = _mm##bits##_max_ps(t, zero);                                                         \
+            t = _mm##bits##_mul_ps(_mm##bits##_sub_ps(t, half), t);                                  \
+            _mm##bits##_##store##_ps(y + i, _mm##bits##_min_ps(_mm##bits##_max_ps(t, low), high));   \
+        }                                                                                            \
+        _mm_sfence();                                                                                \
+    }
+CHAIN(chain_avx2, "avx2", 8, 256, store)
+CHAIN(chain_avx2_past, "avx2", 8, 256, stream)
+CHAIN(chain_avx512, "avx512f", 16, 512, store)
+CHAIN(chain_avx512_past, "avx512f", 16, 512, stream)
+
+__attribute__((target("avx2"))) static __m128i bytes_of_16(const float *x)
 {
-    const __m256 a = _mm256_set1_ps(1.5f), b = _mm256_set1_ps(0.25f), zero = _mm256_setzero_ps();
-    const __m256 half = _mm256_set1_ps(0.5f), low = _mm256_set1_ps(-1), high = _mm256_set1_ps(4);
-    for (int64_t i = 0; i + 8 <= n; i += 8) {
-        __m256 t = _mm256_max_ps(_mm256_add_ps(_mm256_mul_ps(_mm256_loadu_ps(x + i), a), b), zero);
-        t = _mm256_mul_ps(_mm256_sub_ps(t, half), t);
-        t = _mm256_min_ps(_mm256_max_ps(t, low), high);
-        if (streams)
-            _mm256_stream_ps(y + i, t);
-        else
-            _mm256_storeu_ps(y + i, t);
+    const __m256 scale = _mm256_set1_ps(20);
+    __m256i a = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x), scale));
+    __m256i b = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + 8), scale));
+    __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(a, b), 0xd8);
+    return _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+}
+
+__attribute__((target("avx2"))) static void bytes_avx2(const float *x, void *y, int64_t n)
+{
+    for (int64_t i = 0; i + 16 <= n; i += 16)
+        _mm_store_si128((__m128i *)(void *)((char *)y + i), bytes_of_16(x + i));
+}
+
+__attribute__((target("avx2"))) static void bytes_avx2_past(const float *x, void *y, int64_t n)
+{
+    for (int64_t i = 0; i + 16 <= n; i += 16)
+        _mm_stream_si128((__m128i *)(void *)((char *)y + i), bytes_of_16(x + i));
+    _mm_sfence();
+}
+
+__attribute__((target("avx512f"))) static void bytes_avx512_past(const float *x, void *y, int64_t n)
+{
+    const __m512 scale = _mm512_set1_ps(20);
+    for (int64_t i = 0; i + 16 <= n; i += 16) {
+        __m512i whole = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + i), scale));
+        _mm_stream_si128((__m128i *)(void *)((char *)y + i), _mm512_cvtsepi32_epi8(whole));
     }
     _mm_sfence();
 }
 #endif
 
+typedef enum moves { F32_TO_F32, F32_TO_I8, MOVES } moves;
+
+typedef struct probe {
+    const char *name;
+    const char *isa; /* NULL: any */
+    moves moves;
+    bool past;
+    loop_fn run;
+    double ns[ROUNDS];
+} probe;
+
+static const double bytes_per_element[MOVES] = {8, 5};
+
+static probe probes[] = {
+    {.name = "f32 to f32", .moves = F32_TO_F32, .run = chain_plain},
+    {.name = "f32 to i8", .moves = F32_TO_I8, .run = bytes_plain},
+#if defined __x86_64__
+    {.name = "f32 to f32", .isa = "avx2", .moves = F32_TO_F32, .run = chain_avx2},
+    {.name = "f32 to f32", .isa = "avx2", .moves = F32_TO_F32, .past = true, .run = chain_avx2_past},
+    {.name = "f32 to f32", .isa = "avx512f", .moves = F32_TO_F32, .run = chain_avx512},
+    {.name = "f32 to f32", .isa = "avx512f", .moves = F32_TO_F32, .past = true, .run = chain_avx512_past},
+    {.name = "f32 to i8", .isa = "avx2", .moves = F32_TO_I8, .run = bytes_avx2},
+    {.name = "f32 to i8", .isa = "avx2", .moves = F32_TO_I8, .past = true, .run = bytes_avx2_past},
+    {.name = "f32 to i8", .isa = "avx512f", .moves = F32_TO_I8, .past = true, .run = bytes_avx512_past},
+#endif
+};
+enum { PROBES = sizeof probes / sizeof *probes };
+
+static bool is_there(const probe *p)
+{
+#if defined __x86_64__
+    if (p->isa)
+        return p->isa[3] == '2' ? __builtin_cpu_supports("avx2") : __builtin_cpu_supports("avx512f");
+#endif
+    return !p->isa;
+}
+
+typedef struct loop {
+    const probe *probe;
+    const float *x;
+    char *y;
+} loop;
+
 static void run_loop(void *arg, int worker, int workers)
 {
     const loop *l = arg;
     int64_t begin = ELEMENTS / 64 * worker / workers * 64, end = ELEMENTS / 64 * (worker + 1) / workers * 64;
-#if defined __x86_64__
-    if (__builtin_cpu_supports("avx2")) {
-        chain_avx2(l->x + begin, l->y + begin, end - begin, l->streams);
-        return;
-    }
-#endif
-    for (int64_t i = begin; i < end; i++)
-        l->y[i] = chain_of(l->x[i]);
+    int64_t bytes = l->probe->moves == F32_TO_F32 ? 4 : 1;
+    l->probe->run(l->x + begin, l->y + begin * bytes, end - begin);
 }
 
 /* ---- programs ---- */
@@ -120,7 +204,7 @@ typedef struct candidate {
     const char *name;
     build_fn build;
     tern_level level;
-    double bytes; /* that it has to move, at least */
+    moves moves; /* what it has to move, at least */
     tern_program *program;
     tern_exec *exec;
     int outputs;
@@ -152,59 +236,91 @@ static tern_status measure(candidate *c, tern_tensor *x, int round)
     return TERN_OK;
 }
 
+enum { CHAIN_FUSED, CHAIN_ALONE, SOFTMAX, LAYERNORM, QUANTISE, COUNT };
+#define CANDIDATE(label, function, of_level, moved)                                      \
+    {                                                                                    \
+        .name = label, .build = function, .level = TERN_LEVEL_##of_level, .moves = moved \
+    }
+static candidate candidates[COUNT] = {CANDIDATE("chain, fused", chain, MEDIUM, F32_TO_F32),
+                                      CANDIDATE("chain, one by one", chain, NONE, F32_TO_F32),
+                                      CANDIDATE("softmax", softmax, MEDIUM, F32_TO_F32),
+                                      CANDIDATE("layernorm", layernorm, MEDIUM, F32_TO_F32),
+                                      CANDIDATE("rmsnorm, quantise_rows", norm_quantise, MEDIUM, F32_TO_I8)};
+
+static tern_status run_round(tern_ctx *ctx, tern__threads *threads, tern_tensor *x, char *y, int at)
+{
+    for (int k = 0; k < PROBES; k++) {
+        if (!is_there(&probes[k]))
+            continue;
+        loop l = {.probe = &probes[k], .x = tern_data_f32(x), .y = y};
+        uint64_t start = tern__now_ns();
+        tern__threads_run(threads, tern_ctx_threads(ctx), run_loop, &l);
+        probes[k].ns[at] = (double)(tern__now_ns() - start);
+    }
+    for (int i = 0; i < COUNT; i++)
+        TERN_TRY(measure(&candidates[i], x, at));
+    return TERN_OK;
+}
+
+/* GB/s of the best loop of each kind; of f32 to f32 also with and without non-temporal stores. */
+static void find_limits(double best[MOVES], double *cached, double *past)
+{
+    best[F32_TO_F32] = best[F32_TO_I8] = *cached = *past = 0;
+    for (int k = 0; k < PROBES; k++) {
+        const probe *p = &probes[k];
+        if (!is_there(p))
+            continue;
+        double rate = bytes_per_element[p->moves] * ELEMENTS / median(probes[k].ns, ROUNDS);
+        best[p->moves] = rate > best[p->moves] ? rate : best[p->moves];
+        if (p->moves == F32_TO_F32 && rate > *(p->past ? past : cached))
+            *(p->past ? past : cached) = rate;
+        printf("  loop, %s%s%s%s: %.1f GB/s\n", p->name, p->isa ? ", " : "", p->isa ? p->isa : "",
+               p->past ? ", past the caches" : "", rate);
+    }
+}
+
+static void report(bench_output *rows, int threads)
+{
+    double best[MOVES], cached, past, rate[COUNT], share[COUNT];
+    printf("%d threads, %d f32\n", threads, ELEMENTS);
+    find_limits(best, &cached, &past);
+    for (int i = 0; i < COUNT; i++) {
+        candidate *c = &candidates[i];
+        rate[i] = bytes_per_element[c->moves] * ELEMENTS / median(c->ns, ROUNDS);
+        share[i] = rate[i] / best[c->moves];
+        printf("  %-24s %6.1f GB/s, %.2f of the best loop\n", c->name, rate[i], share[i]);
+    }
+    bench_row(rows, "fused_chain_bw_share", share[CHAIN_FUSED], "ratio", "higher",
+              "six ops on 16 M f32: %.1f GB/s; plain loop %.1f GB/s, with non-temporal stores %.1f GB/s",
+              rate[CHAIN_FUSED], cached, past);
+    bench_row(rows, "fused_chain_speedup", rate[CHAIN_FUSED] / rate[CHAIN_ALONE], "x", "higher",
+              "six ops on 16 M f32, level medium against none: %.1f and %.1f GB/s", rate[CHAIN_FUSED],
+              rate[CHAIN_ALONE]);
+    bench_row(
+        rows, "fused_softmax_bw_share", share[SOFTMAX], "ratio", "higher",
+        "rows of %d f32: %.1f GB/s; layernorm %.2f, rmsnorm + quantise_rows %.2f of loops that move the same",
+        COLUMNS, rate[SOFTMAX], share[LAYERNORM], share[QUANTISE]);
+}
+
 static tern_status run(bench_output *rows)
 {
-    enum { CHAIN_FUSED, CHAIN_ALONE, SOFTMAX, LAYERNORM, QUANTISE, COUNT };
-    const double full = 8.0 * ELEMENTS;
-#define CANDIDATE(label, function, of_level, moved) \
-    {.name = label, .build = function, .level = TERN_LEVEL_##of_level, .bytes = moved}
-    candidate c[COUNT] = {
-        CANDIDATE("chain, fused", chain, MEDIUM, full), CANDIDATE("chain, one by one", chain, NONE, full),
-        CANDIDATE("softmax", softmax, MEDIUM, full), CANDIDATE("layernorm", layernorm, MEDIUM, full),
-        CANDIDATE("rmsnorm, quantise_rows", norm_quantise, MEDIUM, 5.0 * ELEMENTS)};
-    double plain[ROUNDS], streamed[ROUNDS];
     tern_ctx *ctx;
     tern__threads *threads;
     TERN_TRY(tern_ctx_create(NULL, &ctx));
     TERN_TRY(tern__threads_create(tern_ctx_threads(ctx), &threads));
     tern_tensor *x = tern_randn(ctx, TERN_F32, 2, (int64_t[]){ELEMENTS / COLUMNS, COLUMNS}, 7);
     TERN_TRY(tern_eval(x));
-    float *y = tern__alloc_aligned(sizeof(float) * ELEMENTS, 4096);
+    char *y = tern__alloc_aligned(sizeof(float) * ELEMENTS, 4096);
     if (!y)
         return TERN_OUT_OF_MEMORY;
     for (int i = 0; i < COUNT; i++)
-        TERN_TRY(prepare(ctx, &c[i]));
-    for (int round = -2; round < ROUNDS; round++) { /* two rounds to warm up */
-        int at = round < 0 ? 0 : round;
-        for (int s = 0; s < 2; s++) {
-            loop l = {.x = tern_data_f32(x), .y = y, .streams = s};
-            uint64_t start = tern__now_ns();
-            tern__threads_run(threads, tern_ctx_threads(ctx), run_loop, &l);
-            (s ? streamed : plain)[at] = (double)(tern__now_ns() - start);
-        }
-        for (int i = 0; i < COUNT; i++)
-            TERN_TRY(measure(&c[i], x, at));
-    }
-    double cached = full / median(plain, ROUNDS), past = full / median(streamed, ROUNDS);
-    double best = cached > past ? cached : past, rate[COUNT];
-    printf("%d threads; plain loop %.1f GB/s, with non-temporal stores %.1f GB/s\n", tern_ctx_threads(ctx),
-           cached, past);
+        TERN_TRY(prepare(ctx, &candidates[i]));
+    for (int round = -2; round < ROUNDS; round++) /* two rounds to warm up */
+        TERN_TRY(run_round(ctx, threads, x, y, round < 0 ? 0 : round));
+    report(rows, tern_ctx_threads(ctx));
     for (int i = 0; i < COUNT; i++) {
-        rate[i] = c[i].bytes / median(c[i].ns, ROUNDS);
-        printf("  %-24s %6.1f GB/s, %.2f of the loop\n", c[i].name, rate[i], rate[i] / best);
-    }
-    bench_row(rows, "fused_chain_bw_share", rate[CHAIN_FUSED] / best, "ratio", "higher",
-              "six ops on 16 M f32: %.1f GB/s; plain loop %.1f GB/s, with non-temporal stores %.1f GB/s",
-              rate[CHAIN_FUSED], cached, past);
-    bench_row(rows, "fused_chain_speedup", rate[CHAIN_FUSED] / rate[CHAIN_ALONE], "x", "higher",
-              "six ops on 16 M f32, level medium against none: %.1f and %.1f GB/s", rate[CHAIN_FUSED],
-              rate[CHAIN_ALONE]);
-    bench_row(rows, "fused_softmax_bw_share", rate[SOFTMAX] / best, "ratio", "higher",
-              "rows of %d f32: %.1f GB/s; layernorm %.2f, rmsnorm + quantise_rows %.2f of the loop", COLUMNS,
-              rate[SOFTMAX], rate[LAYERNORM] / best, rate[QUANTISE] / best);
-    for (int i = 0; i < COUNT; i++) {
-        tern_exec_free(c[i].exec);
-        tern_program_free(c[i].program);
+        tern_exec_free(candidates[i].exec);
+        tern_program_free(candidates[i].program);
     }
     tern__free(y);
     tern__threads_destroy(threads);

@@ -202,7 +202,8 @@ static bool expand_softmax(ctx *c, const tern__call *call, id x, id *out)
        e = map1(c, TERN__ROWOP_exp, shifted);
     id sum = tern__row_reduce(c->b, TERN__ROWOP_sum, e);
     if (tern__op_code(call->op) == TERN__OP_softmax) {
-        *out = map2(c, TERN__ROWOP_div, e, tern__row_value_of(c->b, sum));
+        /* The reciprocal is rounded once more than a quotient would be, and several times as fast. */
+        *out = map2(c, TERN__ROWOP_mul, e, tern__row_value_of(c->b, scalar(c, TERN__ROWSCALAR_over, sum, 1)));
         return true;
     }
     /* an infinite largest element is the logsumexp itself */

@@ -28,6 +28,15 @@ typedef enum tern__row_action {
     TERN__ROW_FINAL, /* stores what no cell can, for the whole tile, after the others */
 } tern__row_action;
 
+/* The instructions of a phase, by action: indices into `list`, one behind the last of each. */
+typedef struct tern__row_phase {
+    uint8_t begin, once, one, first, walk, final;
+    uint8_t reduces; /* of `reductions`, one behind the last */
+    bool walks;
+    int8_t number; /* of phases that walk */
+    int16_t code;  /* first cell, or -1: none */
+} tern__row_phase;
+
 enum { TERN__ROW_MAX_CELLS = 2 * TERN__ROW_MAX_INSTRS };
 
 typedef struct tern__row_frame {
@@ -39,8 +48,12 @@ typedef struct tern__row_frame {
     int64_t inner; /* elements along the innermost axis */
     bool by_tile;  /* tiles in row-major order, whatever rows they belong to */
     char *slots, *longs, *singles;
-    int n_ahead, n_walks; /* operands that are fetched ahead; phases that walk */
+    int n_walks; /* phases that walk */
+    int n_ahead; /* operands that are fetched ahead */
     uint8_t ahead[TERN__ROW_MAX_AHEAD];
+    int ahead_bytes[TERN__ROW_MAX_AHEAD]; /* for each strip */
+    int64_t ahead_share
+        [TERN__ROW_MAX_AHEAD]; /* of a row, in each phase that walks; 0: a little ahead, in the first */
     double registers[TERN__ROW_MAX_REGISTERS];
     tern__rowop_state states[TERN__ROW_MAX_REGISTERS];
     tern__rowop_map maps[TERN__ROW_MAX_INSTRS];
@@ -50,7 +63,8 @@ typedef struct tern__row_frame {
         [TERN__ROW_MAX_INSTRS];     /* of values: read where the operand, computed where the result lies */
     char *at[TERN__ROW_MAX_INSTRS]; /* of values: their slots */
     char **where[TERN__ROW_MAX_INSTRS]; /* of values: what points to the tile's first element */
-    int16_t code[TERN__ROW_MAX_INSTRS]; /* (n_phases) first cell, or -1: none */
+    uint8_t list[TERN__ROW_MAX_INSTRS], reductions[TERN__ROW_MAX_REGISTERS];
+    tern__row_phase phases[TERN__ROW_MAX_INSTRS];
     int n_cells;
     tern__rowop_cell cells[TERN__ROW_MAX_CELLS];
 } tern__row_frame;

@@ -222,71 +222,62 @@ static void enter_tile(frame *f, int64_t t)
             f->at[v] = f->longs + (p->values[v].slot * p->row + t) * 4;
 }
 
-enum { AHEAD_BYTES = 2048 }; /* that memory needs to answer, about */
+enum { AHEAD_BYTES = 2048 }; /* that are on their way while memory answers, about */
 
-/* While a row is computed in several phases the next one is fetched, in each phase a part of it: so memory is never idle.
- * Longer rows, and elements that are computed in one go, are fetched a little ahead of where they are read. */
-static void look_ahead(const frame *f, int64_t n, int walk, bool whole_row, tern__rowop_ahead *out)
+static void look_ahead(const frame *f, int number, tern__rowop_ahead *out)
 {
-    int64_t strip = f->p->table->strip;
-    out->n = walk > 0 && !whole_row ? 0 : f->n_ahead;
-    for (int k = 0; k < out->n; k++) {
+    out->n = 0;
+    for (int k = 0; k < f->n_ahead; k++) {
         const operand *o = &f->operands[f->ahead[k]];
-        if (!whole_row || f->n_walks == 1) {
-            out->at[k] = f->tile[f->ahead[k]] + AHEAD_BYTES;
-            out->bytes[k] = (int)(strip * o->bytes);
-        } else {
-            int64_t row = f->rank > 0 ? o->strides[f->rank - 1] : 0, share = n * o->bytes / f->n_walks;
-            out->at[k] = o->at + row + walk * share;
-            out->bytes[k] = (int)(strip * o->bytes / f->n_walks);
-        }
+        int64_t share = f->ahead_share[k];
+        if (share == 0 && number > 0)
+            continue;
+        out->at[out->n] = share ? o->at + (f->rank > 0 ? o->strides[f->rank - 1] : 0) + number * share
+                                : f->tile[f->ahead[k]] + AHEAD_BYTES;
+        out->bytes[out->n++] = f->ahead_bytes[k];
     }
 }
 
-/* Instructions [begin, end) on a tile of n elements from element t on; `code` their cells, or -1. `started`: what is known
- * once was computed. */
-static void run_tile(frame *f, int begin, int end, int code, int64_t t, int64_t n, bool started,
-                     const tern__rowop_ahead *ahead)
+/* A phase on the n elements from element t on; `started`: what is known once was computed. */
+static void run_tile(frame *f, const tern__row_phase *phase, int64_t t, int64_t n, bool started)
 {
-    const tern__row_program *p = f->p;
-    for (int k = begin; k < end; k++) {
-        if (f->action[k] == TERN__ROW_ONE && !(started && p->instrs[k].once))
-            step_one(f, k);
-        else if (f->action[k] == TERN__ROW_FIRST)
-            step_tile(f, k, t, n);
+    const tern__rowop_table *table = f->p->table;
+    enter_tile(f, t);
+    for (int k = started ? phase->once : phase->begin; k < phase->one; k++)
+        step_one(f, f->list[k]);
+    if (!phase->walks)
+        return;
+    for (int k = phase->one; k < phase->first; k++)
+        step_tile(f, f->list[k], t, n);
+    int64_t whole = 0;
+    if (phase->code >= 0 && n >= table->strip) {
+        tern__rowop_ahead ahead;
+        look_ahead(f, phase->number, &ahead);
+        whole = n / table->strip * table->strip;
+        table->run_strips(&f->cells[phase->code], whole, &ahead);
     }
-    int64_t whole = code >= 0 ? n / p->table->strip * p->table->strip : 0;
-    if (whole)
-        p->table->run_strips(&f->cells[code], whole, ahead);
-    for (int k = begin; k < end; k++) {
-        if (f->action[k] == TERN__ROW_WALK && whole < n)
-            step_run(f, k, whole, n - whole);
-        else if (f->action[k] == TERN__ROW_FINAL)
-            step_tile(f, k, t, n);
-    }
+    for (int k = phase->first; k < phase->walk && whole < n; k++)
+        step_run(f, f->list[k], whole, n - whole);
+    for (int k = phase->walk; k < phase->final; k++)
+        step_tile(f, f->list[k], t, n);
 }
 
 /* ---- programs that reduce: rows ---- */
 
-static void run_phase(frame *f, int phase, int begin, int end, int walk)
+static void run_phase(frame *f, const tern__row_phase *phase, int reductions)
 {
     const tern__row_program *p = f->p;
-    int64_t row = p->phase_walks[phase] ? f->inner : 0;
-    tern__rowop_ahead ahead = {.n = 0};
-    for (int k = begin; k < end; k++)
-        if (p->instrs[k].kind == TERN__ROW_REDUCE)
-            tern__rowop_start((tern__rowop)p->instrs[k].op, &f->states[p->instrs[k].dst]);
-    for (int64_t t = 0; t == 0 || t < row; t += p->tile) {
-        int64_t n = row - t < p->tile ? row - t : p->tile;
-        enter_tile(f, t);
-        if (f->n_ahead)
-            look_ahead(f, n, walk, f->inner <= p->tile, &ahead);
-        run_tile(f, begin, end, f->code[phase], t, n, t > 0, &ahead);
+    int64_t row = phase->walks ? f->inner : 0;
+    for (int k = reductions; k < phase->reduces; k++) {
+        const tern__row_instr *i = &p->instrs[f->reductions[k]];
+        tern__rowop_start((tern__rowop)i->op, &f->states[i->dst]);
     }
-    for (int k = begin; k < end; k++)
-        if (p->instrs[k].kind == TERN__ROW_REDUCE)
-            f->registers[p->instrs[k].dst] =
-                tern__rowop_finish((tern__rowop)p->instrs[k].op, &f->states[p->instrs[k].dst]);
+    for (int64_t t = 0; t == 0 || t < row; t += p->tile)
+        run_tile(f, phase, t, row - t < p->tile ? row - t : p->tile, t > 0);
+    for (int k = reductions; k < phase->reduces; k++) {
+        const tern__row_instr *i = &p->instrs[f->reductions[k]];
+        f->registers[i->dst] = tern__rowop_finish((tern__rowop)i->op, &f->states[i->dst]);
+    }
 }
 
 static void seek(frame *f, int64_t row)
@@ -320,14 +311,10 @@ static void next_row(frame *f)
 
 static void run_rows(frame *f, int64_t begin, int64_t end)
 {
-    const tern__row_program *p = f->p;
     seek(f, begin);
     for (int64_t row = begin; row < end; row++) {
-        for (int phase = 0, first = 0, walk = 0; phase < p->n_phases; phase++) {
-            run_phase(f, phase, first, p->phase_end[phase], walk);
-            walk += p->phase_walks[phase];
-            first = p->phase_end[phase];
-        }
+        for (int phase = 0; phase < f->p->n_phases; phase++)
+            run_phase(f, &f->phases[phase], phase ? f->phases[phase - 1].reduces : 0);
         next_row(f);
     }
 }
@@ -339,15 +326,12 @@ static void run_elements(frame *f, int64_t begin, int64_t end)
     const tern__row_program *p = f->p;
     int64_t first = begin, t = f->by_tile ? begin : begin % f->inner;
     bool started = false;
-    tern__rowop_ahead ahead = {.n = 0};
     seek(f, begin / f->inner);
     while (first < end) {
         int64_t n = end - first < p->tile ? end - first : p->tile;
         if (!f->by_tile && f->inner - t < n)
             n = f->inner - t;
-        enter_tile(f, t);
-        look_ahead(f, n, 0, false, &ahead);
-        run_tile(f, 0, p->n_instrs, f->code[0], t, n, started, &ahead);
+        run_tile(f, &f->phases[0], t, n, started);
         started = true;
         first += n;
         t += n;

@@ -47,6 +47,11 @@ void tern__rowop_settle(void)
 
 /* ---- reductions ---- */
 
+/* Pieces of a state, small enough for every processor. */
+typedef double two __attribute__((vector_size(16)));
+typedef float four __attribute__((vector_size(16)));
+typedef int32_t four_masks __attribute__((vector_size(16)));
+
 static bool is_sum(tern__rowop op)
 {
     return op == TERN__ROWOP_sum || op == TERN__ROWOP_sum_squares || op == TERN__ROWOP_sum_abs;
@@ -55,30 +60,46 @@ static bool is_sum(tern__rowop op)
 void tern__rowop_start(tern__rowop op, tern__rowop_state *state)
 {
     const float start = op == TERN__ROWOP_max ? -INFINITY : op == TERN__ROWOP_min ? INFINITY : 0;
+    const four lanes = start - (four){0};
     memset(state, 0, sizeof *state);
-    for (int j = 0; j < 16 && start != 0; j++)
-        state->singles[j] = start;
+    for (int k = 0; k < 4 && start != 0; k++)
+        memcpy(state->singles + 4 * k, &lanes, sizeof lanes);
 }
 
-static bool is_better(tern__rowop op, float a, float b)
+static double finish_sum(const tern__rowop_state *state)
 {
-    return (op == TERN__ROWOP_min ? a < b : a > b) || a != a;
+    two s[8];
+    memcpy(s, state->lanes, sizeof s);
+    for (int k = 0; k < 4; k++)
+        s[k] += s[k + 4];
+    for (int k = 0; k < 2; k++)
+        s[k] += s[k + 2];
+    s[0] += s[1];
+    return s[0][0] + s[0][1];
+}
+
+/* The later one where it is better or NaN. */
+static four better_of(bool least, four a, four b)
+{
+    const four_masks take = (least ? (four_masks)(b < a) : (four_masks)(b > a)) | (four_masks)(b != b);
+    return (four)(((four_masks)b & take) | ((four_masks)a & ~take));
+}
+
+static double finish_extreme(bool least, const tern__rowop_state *state)
+{
+    four s[4];
+    memcpy(s, state->singles, sizeof s);
+    s[0] = better_of(least, s[0], s[2]);
+    s[1] = better_of(least, s[1], s[3]);
+    s[0] = better_of(least, s[0], s[1]);
+    s[0] = better_of(least, s[0], (four){s[0][2], s[0][3], 0, 0});
+    s[0] = better_of(least, s[0], (four){s[0][1], 0, 0, 0});
+    return (double)s[0][0];
 }
 
 double tern__rowop_finish(tern__rowop op, const tern__rowop_state *state)
 {
-    tern__rowop_state s = *state;
-    if (is_sum(op)) {
-        for (int half = 8; half > 0; half /= 2)
-            for (int j = 0; j < half; j++)
-                s.lanes[j] = s.lanes[j] + s.lanes[j + half];
-        return s.lanes[0];
-    }
-    for (int half = 8; half > 0; half /= 2)
-        for (int j = 0; j < half; j++)
-            if (is_better(op, s.singles[j + half], s.singles[j]))
-                s.singles[j] = s.singles[j + half];
-    return (double)s.singles[0];
+    return is_sum(op) ? finish_sum(state) : finish_extreme(op == TERN__ROWOP_min, state);
 }
 
 /* ---- large angles ---- */

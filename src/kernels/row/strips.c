@@ -171,7 +171,7 @@ static void encode_phase(encoder *e, int phase, int begin, int end)
     bool any = f->n_cells > first;
     emit(e, (tern__rowop_cell){.run = f->p->table->end});
     if (any && !e->fails) {
-        f->code[phase] = (int16_t)first;
+        f->phases[phase].code = (int16_t)first;
         return;
     }
     f->n_cells = first;
@@ -187,8 +187,7 @@ void tern__row_encode(tern__row_frame *f)
     encoder e = {.f = f};
     f->n_cells = 0;
     for (int phase = 0, begin = 0; phase < p->n_phases; phase++) {
-        f->code[phase] = -1;
-        if (p->phase_walks[phase] && p->table->run_strips)
+        if (f->phases[phase].walks)
             encode_phase(&e, phase, begin, p->phase_end[phase]);
         begin = p->phase_end[phase];
     }

@@ -225,18 +225,55 @@ static void choose_actions(frame *f)
     }
 }
 
+static uint8_t append(frame *f, int begin, int end, tern__row_action action, int once, uint8_t n)
+{
+    for (int k = begin; k < end; k++)
+        if (f->action[k] == action && (once < 0 || f->p->instrs[k].once == once))
+            f->list[n++] = (uint8_t)k;
+    return n;
+}
+
+static void list_phases(frame *f)
+{
+    const tern__row_program *p = f->p;
+    uint8_t n = 0, reductions = 0;
+    f->n_walks = 0;
+    for (int phase = 0, begin = 0; phase < p->n_phases; phase++) {
+        tern__row_phase *to = &f->phases[phase];
+        int end = p->phase_end[phase];
+        for (int k = begin; k < end; k++)
+            if (p->instrs[k].kind == TERN__ROW_REDUCE)
+                f->reductions[reductions++] = (uint8_t)k;
+        *to = (tern__row_phase){.begin = n, .reduces = reductions, .code = -1};
+        to->once = append(f, begin, end, TERN__ROW_ONE, true, to->begin);
+        to->one = append(f, begin, end, TERN__ROW_ONE, false, to->once);
+        to->first = append(f, begin, end, TERN__ROW_FIRST, -1, to->one);
+        to->walk = append(f, begin, end, TERN__ROW_WALK, -1, to->first);
+        to->final = n = append(f, begin, end, TERN__ROW_FINAL, -1, to->walk);
+        to->walks = to->final > to->once;
+        to->number = (int8_t)f->n_walks;
+        f->n_walks += to->walks;
+        begin = end;
+    }
+}
+
+/* While a row is computed in several phases the next one is fetched, in each phase a part of it: so memory is never idle.
+ * Longer rows, and elements that are computed in one go, are fetched a little ahead of where they are read. */
 static void plan_ahead(frame *f)
 {
     const tern__row_program *p = f->p;
-    f->n_ahead = f->n_walks = 0;
-    for (int phase = 0; phase < p->n_phases; phase++)
-        f->n_walks += p->phase_walks[phase];
+    bool next_row = p->reduces && f->inner <= p->tile && f->n_walks > 1;
+    f->n_ahead = 0;
     if (tern__type_numel(&p->domain) < AHEAD_LEAST)
         return;
     for (int v = 0; v < p->n_values && f->n_ahead < TERN__ROW_MAX_AHEAD; v++) {
-        int k = p->values[v].operand;
-        if (k >= 0 && p->values[v].extent == TERN__ROW_FULL && f->operands[k].solid)
-            f->ahead[f->n_ahead++] = (uint8_t)k;
+        int k = p->values[v].operand, n = f->n_ahead;
+        if (k < 0 || p->values[v].extent != TERN__ROW_FULL || !f->operands[k].solid)
+            continue;
+        f->ahead[n] = (uint8_t)k;
+        f->ahead_share[n] = next_row ? f->inner * f->operands[k].bytes / f->n_walks : 0;
+        f->ahead_bytes[n] = (int)(p->table->strip * f->operands[k].bytes / (next_row ? f->n_walks : 1));
+        f->n_ahead++;
     }
 }
 
@@ -248,6 +285,7 @@ void tern__row_survey(tern__row_frame *f, const tern__kernel_args *args)
     f->longs = f->slots + (int64_t)f->p->n_slots * f->p->tile * 4;
     place_values(f);
     choose_actions(f);
+    list_phases(f);
     plan_ahead(f);
 }
 
