@@ -19,5 +19,6 @@
 #include <tern/status.h>
 #include <tern/tensor.h>
 #include <tern/trace.h>
+#include <tern/tune.h>
 
 #endif

@@ -11,8 +11,9 @@
 typedef struct tern__device tern__device;
 
 typedef struct tern__device_options {
-    int threads;       /* >= 1 */
-    tern__isa isa_cap; /* nothing above this level is used */
+    int threads;                  /* >= 1 */
+    tern__isa isa_cap;            /* nothing above this level is used */
+    const tern__timings *timings; /* for the target; outlives the device; or NULL */
 } tern__device_options;
 
 /* Addresses for one run of a plan: (n_leaves of the graph), (n_blocks of the plan), and an arena of arena_bytes. */

@@ -31,6 +31,8 @@ typedef struct tern__step {
     const tern__attr *attrs;
     const struct tern__kernel *kernel; /* chosen by the target */
     const char *kernel_name, *isa_name;
+    const char
+        *variant; /* the candidate that measured timings chose (target.h); NULL: the target's own choice */
     const void *program;   /* what the kernel interprets, or NULL */
     int64_t work;          /* independent items */
     int parts;             /* how many workers share them; 1 = too small to split */

@@ -16,12 +16,42 @@ typedef struct tern__choice {
     int64_t work;         /* independent items; -1: as the op's row says */
 } tern__choice;
 
+/* One way to run a call. All candidates of a call compute the same bits, so that choosing by time changes no result. */
+enum { TERN__CANDIDATE_NAME = 64, TERN__MAX_CANDIDATES = 32, TERN__CANDIDATE_PARAMS = 4 };
+typedef struct tern__candidate {
+    char name[TERN__CANDIDATE_NAME];        /* "tile=512 stream=0": unique, the same in every process */
+    int64_t params[TERN__CANDIDATE_PARAMS]; /* the device's own */
+    int parts;                              /* workers that share the step; 0: as many as pay */
+} tern__candidate;
+
+/* What is known about the time of a candidate. */
+typedef struct tern__timing {
+    uint64_t ns;  /* median; 0: nothing is known */
+    bool in_runs; /* measured while programs ran, not by the tuner */
+    bool failed;  /* it could not run */
+} tern__timing;
+
+/* Measured timings, for the compiler to choose by. */
+typedef struct tern__timings {
+    /* Is anything known at all? If not, nobody needs to list candidates. */
+    bool (*any)(const struct tern__timings *timings);
+    /* Fills out[0..n); false: nothing is known about this call. */
+    bool (*find)(const struct tern__timings *timings, const tern__call *call, int n,
+                 const tern__candidate *candidates, tern__timing *out);
+} tern__timings;
+
 typedef struct tern__target {
     const char *name; /* "cpu" */
     int workers;      /* threads that may share a step */
-    /* The kernel for a call; TERN_UNSUPPORTED with a sentence if there is none. `arena` is the plan's. */
-    tern_status (*choose)(const struct tern__target *target, const tern__call *call, tern__arena *arena,
-                          tern__choice *out);
+    /* The kernel for a call, as the candidate says (NULL: as the device thinks best); TERN_UNSUPPORTED with a sentence if
+     * there is none. `arena` is the plan's. */
+    tern_status (*choose)(const struct tern__target *target, const tern__call *call,
+                          const tern__candidate *candidate, tern__arena *arena, tern__choice *out);
+    /* The ways to run a call, apart from how many workers share it, the device's own choice first. Returns how many, at
+     * most `most`; 0 or NULL: there is one. */
+    int (*candidates)(const struct tern__target *target, const tern__call *call, int most,
+                      tern__candidate *out);
+    const tern__timings *timings; /* or NULL */
     /* May the call be part of a fused region? NULL: nothing may. */
     bool (*fuses)(const struct tern__target *target, const tern__call *call);
     /* Runs a call at compile time, on data that never changes (constant folding). Operands and results as a kernel sees

@@ -1,57 +1,179 @@
-/* select.c - a kernel for every step, how many workers share it, and what it is estimated to cost. */
+/* select.c - a kernel for every step, how many workers share it, and what it is estimated to cost. Where several ways to run
+ * a step have been measured, the fastest is taken; they all compute the same bits. */
+#include "passes/select.h"
+
+#include <stdio.h>
+#include <string.h>
+
 #include "base/status.h"
+#include "graph/text.h"
 #include "passes/pass.h"
 
 tern_status tern__pass_select(tern__compilation *c);
 
-static tern_status select_step(tern__compilation *c, tern__id id, tern__step *step)
+tern_status tern__call_of(const tern_graph *g, tern__id id, tern__call_room *room, tern__arena *arena,
+                          tern__call *out)
 {
-    enum { SMALL = 8 };
-    const tern_graph *g = c->graph;
     const tern__gnode *node = &g->nodes[id];
-    const tern__op *op = &tern__ops[node->op];
-    const tern__type *small_in[SMALL];
-    tern__type small_out[SMALL];
-    const tern__type **in =
-        node->n_in <= SMALL ? small_in : tern__arena_alloc(c->arena, node->n_in * sizeof *in);
-    tern__type *out =
-        node->n_out <= SMALL ? small_out : tern__arena_alloc(c->arena, node->n_out * sizeof *out);
-    if (!in || !out)
-        return tern__out_of_memory(node->n_in * sizeof *in + node->n_out * sizeof *out);
+    const tern__type **in = room->in;
+    tern__type *results = room->out;
+    if (node->n_in > TERN__COUNT(room->in))
+        in = tern__arena_alloc(arena, node->n_in * sizeof *in);
+    if (node->n_out > TERN__COUNT(room->out))
+        results = tern__arena_alloc(arena, node->n_out * sizeof *results);
+    if (!in || !results)
+        return tern__out_of_memory(node->n_in * sizeof *in + node->n_out * sizeof *results);
     for (uint32_t i = 0; i < node->n_in; i++)
         in[i] = &g->values[node->in[i]].type;
     for (uint32_t i = 0; i < node->n_out; i++)
-        out[i] = g->values[node->out + i].type;
-    tern__call call = {.op = op,
-                       .n_in = (int)node->n_in,
-                       .n_out = (int)node->n_out,
-                       .in = in,
-                       .attrs = node->attrs,
-                       .out = out};
+        results[i] = g->values[node->out + i].type;
+    *out = (tern__call){.op = &tern__ops[node->op],
+                        .n_in = (int)node->n_in,
+                        .n_out = (int)node->n_out,
+                        .in = in,
+                        .attrs = node->attrs,
+                        .out = results};
+    return TERN_OK;
+}
+
+tern_status tern__step_of(const tern__target *target, const tern__call *call,
+                          const tern__candidate *candidate, tern__arena *arena, tern__step *out)
+{
     tern__choice choice;
-    TERN_TRY(c->target->choose(c->target, &call, c->arena, &choice));
-    double flops = op->cost(&call, op->cost_factor), bytes = (double)tern__op_bytes(&call);
-    int64_t work = choice.work >= 0 ? choice.work : op->work(&call);
-    *step = (tern__step){.op = node->op,
-                         .n_in = node->n_in,
-                         .n_out = node->n_out,
-                         .attrs = node->attrs,
-                         .kernel = choice.kernel,
-                         .kernel_name = choice.name,
-                         .isa_name = choice.isa,
-                         .program = choice.program,
-                         .work = work,
-                         .parts = tern__target_parts(c->target, work, flops, bytes),
-                         .scratch_bytes = choice.scratch_bytes,
-                         .flops = (uint64_t)flops,
-                         .bytes = (uint64_t)bytes,
-                         .node = id};
+    TERN_TRY(target->choose(target, call, candidate, arena, &choice));
+    double flops = call->op->cost(call, call->op->cost_factor), bytes = (double)tern__op_bytes(call);
+    int64_t work = choice.work >= 0 ? choice.work : call->op->work(call);
+    int parts =
+        candidate && candidate->parts ? candidate->parts : tern__target_parts(target, work, flops, bytes);
+    *out = (tern__step){.op = tern__op_code(call->op),
+                        .n_in = (uint32_t)call->n_in,
+                        .n_out = (uint32_t)call->n_out,
+                        .attrs = call->attrs,
+                        .kernel = choice.kernel,
+                        .kernel_name = choice.name,
+                        .isa_name = choice.isa,
+                        .program = choice.program,
+                        .work = work,
+                        .parts = parts,
+                        .scratch_bytes = choice.scratch_bytes,
+                        .flops = (uint64_t)flops,
+                        .bytes = (uint64_t)bytes};
+    return TERN_OK;
+}
+
+/* ---- ways to run a step ---- */
+
+/* Numbers of workers worth trying, the usual one first. A step far too small to share is not shared in order to see. */
+static int list_parts(const tern__target *target, const tern__step *usual, int out[4])
+{
+    const uint64_t least = 32768; /* flops or bytes: half of what makes two workers share it */
+    int n = 0, most = usual->work < target->workers ? (int)usual->work : target->workers;
+    const int others[] = {1, most, most / 2};
+    out[n++] = usual->parts;
+    if (usual->parts == 1 && usual->flops < least && usual->bytes < least)
+        return n;
+    for (size_t i = 0; i < TERN__COUNT(others); i++) {
+        bool is_new = others[i] >= 1;
+        for (int k = 0; k < n; k++)
+            is_new = is_new && out[k] != others[i];
+        if (is_new)
+            out[n++] = others[i];
+    }
+    return n;
+}
+
+int tern__step_candidates(const tern__target *target, const tern__call *call, const tern__step *usual,
+                          tern__candidate out[TERN__MAX_CANDIDATES])
+{
+    tern__candidate own[TERN__MAX_CANDIDATES];
+    int n_own = target->candidates ? target->candidates(target, call, TERN__MAX_CANDIDATES, own) : 0;
+    if (n_own == 0) {
+        own[0] = (tern__candidate){.name = ""};
+        n_own = 1;
+    }
+    int parts[4], n_parts = list_parts(target, usual, parts), n = 0;
+    for (int p = 0; p < n_parts; p++)
+        for (int i = 0; i < n_own && n < TERN__MAX_CANDIDATES; i++) {
+            out[n] = own[i];
+            size_t length = strlen(own[i].name);
+            snprintf(out[n].name + length, sizeof out[n].name - length, "%sthreads=%d", length ? " " : "",
+                     parts[p]);
+            out[n++].parts = parts[p];
+        }
+    return n;
+}
+
+/* The fastest of those that were measured; -1 if the usual way (0) is it, or too little is known to say so. */
+static int fastest(int n, const tern__timing *timings)
+{
+    int best = -1;
+    for (int i = 0; i < n; i++)
+        if (timings[i].ns && !timings[i].failed && (best < 0 || timings[i].ns < timings[best].ns))
+            best = i;
+    return best > 0 ? best : -1;
+}
+
+static void explain(tern__compilation *c, tern__id node, const tern__candidate *candidates,
+                    const tern__timing *timings, int best)
+{
+    if (!c->log)
+        return;
+    tern__strbuf head = TERN__STRBUF_EMPTY;
+    tern__node_head_add(&head, c->graph, NULL, node);
+    if (timings[0].ns)
+        tern__note(c, "%s: runs with %s, which took %.1f us %s; %s took %.1f us",
+                   head.text ? head.text : "a step", candidates[best].name, (double)timings[best].ns / 1e3,
+                   timings[best].in_runs ? "in earlier runs" : "when it was tuned", candidates[0].name,
+                   (double)timings[0].ns / 1e3);
+    else
+        tern__note(c, "%s: runs with %s, the fastest that was measured (%.1f us)",
+                   head.text ? head.text : "a step", candidates[best].name, (double)timings[best].ns / 1e3);
+    tern__strbuf_free(&head);
+}
+
+/* Replaces the usual step by one that was measured to be faster. One that cannot be made any more is left alone. */
+static tern_status use_timings(tern__compilation *c, const tern__call *call, tern__id node, tern__step *step)
+{
+    tern__candidate candidates[TERN__MAX_CANDIDATES];
+    tern__timing timings[TERN__MAX_CANDIDATES] = {{0}};
+    int n = tern__step_candidates(c->target, call, step, candidates);
+    if (n < 2 || !c->target->timings->find(c->target->timings, call, n, candidates, timings))
+        return TERN_OK;
+    int best = fastest(n, timings);
+    if (best < 0)
+        return TERN_OK;
+    tern__step faster;
+    tern_status status = tern__step_of(c->target, call, &candidates[best], c->arena, &faster);
+    if (status != TERN_OK)
+        return status == TERN_OUT_OF_MEMORY ? status : TERN_OK;
+    faster.variant = tern__arena_strndup(c->arena, candidates[best].name, strlen(candidates[best].name));
+    if (!faster.variant)
+        return tern__out_of_memory(TERN__CANDIDATE_NAME);
+    *step = faster;
+    c->changes++;
+    explain(c, node, candidates, timings, best);
+    return TERN_OK;
+}
+
+/* ---- the pass ---- */
+
+static tern_status select_step(tern__compilation *c, tern__id id, bool measured, tern__step *step)
+{
+    tern__call_room room;
+    tern__call call;
+    TERN_TRY(tern__call_of(c->graph, id, &room, c->arena, &call));
+    TERN_TRY(tern__step_of(c->target, &call, NULL, c->arena, step));
+    if (measured)
+        TERN_TRY(use_timings(c, &call, id, step));
+    step->node = id;
     return TERN_OK;
 }
 
 tern_status tern__pass_select(tern__compilation *c)
 {
     tern__plan *plan = c->plan;
+    const tern__timings *timings = c->target->timings;
+    bool measured = timings && c->options.level > TERN_LEVEL_NONE && timings->any(timings);
     plan->steps = tern__arena_alloc(c->arena, plan->n_steps * sizeof *plan->steps);
     if (!plan->steps)
         return tern__out_of_memory(plan->n_steps * sizeof *plan->steps);
@@ -61,7 +183,7 @@ tern_status tern__pass_select(tern__compilation *c)
         if (!c->needs_step[c->order[i]])
             continue;
         tern__step *step = &plan->steps[n++];
-        TERN_TRY(select_step(c, c->order[i], step));
+        TERN_TRY(select_step(c, c->order[i], measured, step));
         plan->flops += step->flops;
         plan->bytes += step->bytes;
         if (step->parts > plan->workers)

@@ -23,6 +23,7 @@ static tern_status device_options(const tern_ctx_options *options, tern__device_
                   "context: threads is %d, must be 0 (automatic) to %d", options->threads, MOST_THREADS);
     out->threads = options->threads ? options->threads : cpu->cores_usable;
     out->isa_cap = cpu->best;
+    out->timings = NULL;
     const char *cap = options->cpu ? options->cpu : tern__env_cpu();
     if (cap && cap[0]) {
         tern_status status = tern__isa_parse(cap, &out->isa_cap);
@@ -30,6 +31,15 @@ static tern_status device_options(const tern_ctx_options *options, tern__device_
             return tern__fail_in(status, options->cpu ? "context: option cpu" : "context: $TERN_CPU");
     }
     return TERN_OK;
+}
+
+/* "off" and "" keep nothing. */
+static tern_status make_tuning(const tern_ctx_options *options, const tern__device_options *device,
+                               tern__tuning **out)
+{
+    char buffer[4096];
+    const char *path = options->tuning ? options->tuning : tern__env_tuning(buffer, sizeof buffer);
+    return tern__tuning_create(strcmp(path, "off") == 0 ? NULL : path, device->threads, device->isa_cap, out);
 }
 
 tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx **out)
@@ -49,6 +59,9 @@ tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx **out)
     tern__graph_init(&ctx->graph);
     tern__arena_init(&ctx->arena, 0);
     tern_status status = tern_pool_create(&options->pool, &ctx->pool);
+    if (status == TERN_OK)
+        status = make_tuning(options, &device, &ctx->tuning);
+    device.timings = ctx->tuning ? &ctx->tuning->timings : NULL;
     if (status == TERN_OK)
         status = ctx->device_ops->create(&device, &ctx->device);
     tern__recorder_init(&ctx->recorder, ctx->pool, &evaluator);
@@ -70,6 +83,7 @@ void tern_ctx_destroy(tern_ctx *ctx)
     tern__arena_free(&ctx->arena);
     tern__free(ctx->roots);
     ctx->device_ops->destroy(ctx->device);
+    tern__tuning_free(ctx->tuning);
     tern_pool_destroy(ctx->pool); /* storages that outlive us (exports, programs) keep it alive */
     tern__free(ctx);
 }

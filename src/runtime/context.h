@@ -6,6 +6,8 @@
 #include "graph/node.h"
 #include "passes/pass.h"
 #include "runtime/cache.h"
+#include "runtime/probe.h"
+#include "runtime/tuning.h"
 
 struct tern_ctx {
     tern__recorder recorder; /* first: see tern__recorder_of */
@@ -15,6 +17,8 @@ struct tern_ctx {
     int threads;
     tern__compile_options compile; /* of lazy evaluation */
     tern__cache cache;
+    tern__tuning *tuning;
+    tern__probe *probe;  /* runs a plan in the device's place; NULL: nobody does */
     tern_graph graph;    /* of the evaluation that runs */
     tern__arena arena;   /* its pointers */
     tern_tensor **roots; /* its outputs */
@@ -47,7 +51,11 @@ tern__storage *tern__leaf_storage(const tern__leaf *leaf, tern__storage *const *
 void *tern__leaf_address(const tern_graph *graph, const tern__leaf *leaf, const tern__storage *storage,
                          int64_t offset);
 
-/* The value of $TERN_CPU, or NULL: the one place below the program that reads the environment. */
+/* ---- options_env.c: the one place below the program that reads the environment ---- */
+
+/* The value of $TERN_CPU, or NULL. */
 const char *tern__env_cpu(void);
+/* Where tuning results are kept: $TERN_TUNING, else tern/tuning.db in the user's cache folder; "": nowhere. */
+const char *tern__env_tuning(char *buffer, size_t size);
 
 #endif

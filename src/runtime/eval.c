@@ -234,7 +234,8 @@ tern_status tern__run_plan(tern_ctx *ctx, const tern__plan *plan, void *const *l
     tern_status status = plan->arena_bytes ? tern_pool_get(ctx->pool, plan->arena_bytes, 0, &arena) : TERN_OK;
     if (status == TERN_OK) {
         tern__bindings bindings = {.leaves = leaves, .blocks = block_pointers, .arena = arena};
-        status = ctx->device_ops->run(ctx->device, plan, &bindings);
+        status = ctx->probe && ctx->probe->plan == plan ? ctx->probe->run(ctx->probe, &bindings)
+                                                        : ctx->device_ops->run(ctx->device, plan, &bindings);
         tern_pool_put(ctx->pool, arena);
     }
     if (status != TERN_OK) {

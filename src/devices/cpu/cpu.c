@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "devices/cpu/candidates.h"
 #include "devices/cpu/kernels.h"
 #include "devices/cpu/regions.h"
 
@@ -19,12 +20,17 @@ static bool fuses(const tern__target *target, const tern__call *call)
     return tern__cpu_has_rows(call, device->rows);
 }
 
-static tern_status choose(const tern__target *target, const tern__call *call, tern__arena *arena,
-                          tern__choice *out)
+static tern_status choose(const tern__target *target, const tern__call *call,
+                          const tern__candidate *candidate, tern__arena *arena, tern__choice *out)
 {
     const tern__device *device = target->data;
     const tern__row_program *program;
-    TERN_TRY(tern__cpu_row_program(call, device->rows, arena, &program));
+    /* A candidate without a name of its own only says how many workers share the step. */
+    bool as_told = candidate && candidate->params[0] != 0;
+    tern__row_variant variant = as_told ? tern__cpu_row_variant(candidate) : (tern__row_variant){0};
+    TERN_TRY(tern__cpu_row_program(call, device->rows, as_told ? &variant : NULL, arena, &program));
+    TERN__FAIL_IF(as_told && !program, TERN_UNSUPPORTED, "%s: cannot run with %s", call->op->name,
+                  candidate->name);
     if (program) {
         *out = (tern__choice){.kernel = &row_kernel,
                               .name = row_kernel.name,
@@ -75,6 +81,8 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     device->rows = tern__rowop_tables(device->isa_mask);
     device->target = (tern__target){
         .name = "cpu", .workers = options->threads, .choose = choose, .fuses = fuses, .data = device};
+    device->target.candidates = tern__cpu_candidates;
+    device->target.timings = options->timings;
     device->target.evaluate = tern__cpu_evaluate;
     *out = device;
     return TERN_OK;

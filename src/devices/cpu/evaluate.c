@@ -57,7 +57,7 @@ tern_status tern__cpu_evaluate(const tern__target *target, const tern__call *cal
     tern__arena arena; /* of what the kernel interprets */
     tern__choice choice;
     tern__arena_init(&arena, 1024);
-    tern_status status = target->choose(target, call, &arena, &choice);
+    tern_status status = target->choose(target, call, NULL, &arena, &choice);
     if (status == TERN_OK)
         status = run_choice(target, call, &choice, in, out);
     tern__arena_free(&arena);

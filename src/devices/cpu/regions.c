@@ -88,7 +88,8 @@ static bool build_region(tern__row_builder *b, const tern__rowop_table *table, c
     return !b->full;
 }
 
-tern_status tern__cpu_row_program(const tern__call *call, const tern__rowop_table *table, tern__arena *arena,
+tern_status tern__cpu_row_program(const tern__call *call, const tern__rowop_table *table,
+                                  const tern__row_variant *variant, tern__arena *arena,
                                   const tern__row_program **out)
 {
     tern__row_builder b;
@@ -102,7 +103,9 @@ tern_status tern__cpu_row_program(const tern__call *call, const tern__rowop_tabl
             return TERN_OK;
     }
     tern__row_program *program = NULL;
-    tern_status status = tern__row_finish(&b, table, should_stream(call), arena, &program);
+    b.tile = variant ? variant->tile : 0;
+    bool streams = variant ? variant->streams : should_stream(call);
+    tern_status status = tern__row_finish(&b, table, streams, arena, &program);
     *out = program;
     return status == TERN_UNSUPPORTED ? TERN_OK : status;
 }

@@ -5,9 +5,16 @@
 #include "graph/region.h"
 #include "kernels/row/program.h"
 
+/* How a program is to run, where the device's own choice (NULL) is not wanted. No bit of a result depends on it. */
+typedef struct tern__row_variant {
+    int64_t tile; /* elements that an instruction takes at a time */
+    bool streams; /* results go past the caches */
+} tern__row_variant;
+
 /* The program of a call: of a fused region, or of one op that could be part of one. *out stays NULL where there is none, and
  * another kernel must run it. An op has the same bits in a program of its own and in any region. */
-tern_status tern__cpu_row_program(const tern__call *call, const tern__rowop_table *table, tern__arena *arena,
+tern_status tern__cpu_row_program(const tern__call *call, const tern__rowop_table *table,
+                                  const tern__row_variant *variant, tern__arena *arena,
                                   const tern__row_program **out);
 
 /* Has the call instructions, so that it may be part of a region? */

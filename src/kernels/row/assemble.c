@@ -13,6 +13,7 @@ void tern__row_begin(tern__row_builder *b, const tern__type *domain, int n_in, i
     b->n_in = (uint8_t)n_in;
     b->n_out = (uint8_t)n_out;
     b->squeezed = 0;
+    b->tile = 0;
     b->full = n_in + n_out > TERN__ROW_MAX_OPERANDS;
     b->n_instrs = b->n_values = b->n_registers = 0;
 }
@@ -267,10 +268,10 @@ static int64_t round_16(int64_t n)
 /* Half of a usual L1 for slots; the rest is for what streams through. */
 enum { SLOT_BYTES = 24 << 10 };
 
-static int64_t tile_for(int n_slots, int64_t least, int64_t most)
+static int64_t tile_for(int n_slots, int64_t wanted, int64_t least, int64_t most)
 {
-    int64_t tile = SLOT_BYTES / 4 / (n_slots ? n_slots : 1) / 16 * 16;
-    tile = tile < least ? least : tile;
+    int64_t tile = wanted ? round_16(wanted) : SLOT_BYTES / 4 / (n_slots ? n_slots : 1) / 16 * 16;
+    tile = tile < least && !wanted ? least : tile;
     return tile > most ? most : tile;
 }
 
@@ -284,10 +285,10 @@ static tern_status lay_out(tern__row_program *p, const tern__row_builder *b, ter
         values[v].last = (int16_t)last[v];
     give_slots(p, last, values, false);
     if (!p->reduces) {
-        p->tile = tile_for(p->n_slots, 256, TERN__ROW_TILE);
+        p->tile = tile_for(p->n_slots, b->tile, 256, b->tile ? TERN__ROW_CHUNK : TERN__ROW_TILE);
         return TERN_OK;
     }
-    p->tile = tile_for(p->n_slots, TERN__ROW_TILE, row ? row : 16);
+    p->tile = tile_for(p->n_slots, b->tile, TERN__ROW_TILE, row ? row : 16);
     if (p->tile >= row)
         return TERN_OK;
     p->n_slots = p->n_long = p->n_single = 0;

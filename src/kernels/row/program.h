@@ -109,7 +109,8 @@ typedef struct tern__row_builder {
     tern__type domain;
     uint8_t n_in, n_out;
     uint32_t squeezed;
-    bool full; /* a limit was met; what was added since is lost */
+    bool full;    /* a limit was met; what was added since is lost */
+    int64_t tile; /* elements of a slot, if they are not to be as many as suit L1 (0); rounded and limited */
     int n_instrs, n_values, n_registers;
     tern__row_instr instrs[TERN__ROW_MAX_INSTRS];
     tern__row_value values[TERN__ROW_MAX_INSTRS];

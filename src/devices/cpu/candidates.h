@@ -1,0 +1,14 @@
+/* candidates.h - the ways in which the CPU can run a call, for the tuner to measure. */
+#ifndef TERN_DEVICES_CPU_CANDIDATES_H
+#define TERN_DEVICES_CPU_CANDIDATES_H
+
+#include "devices/cpu/regions.h"
+#include "graph/target.h"
+
+/* tern__target.candidates of the CPU. */
+int tern__cpu_candidates(const tern__target *target, const tern__call *call, int most, tern__candidate *out);
+
+/* The variant of a row program that a candidate stands for. */
+tern__row_variant tern__cpu_row_variant(const tern__candidate *candidate);
+
+#endif

@@ -1,0 +1,28 @@
+/* select.h - steps and the ways to run them: what the select pass and the tuner share. */
+#ifndef TERN_PASSES_SELECT_H
+#define TERN_PASSES_SELECT_H
+
+#include "graph/plan.h"
+#include "graph/target.h"
+
+/* Room for the types of most calls; larger ones take it from an arena. */
+typedef struct tern__call_room {
+    const tern__type *in[8];
+    tern__type out[8];
+} tern__call_room;
+
+/* The call that a node is; it points into `g`, `room` and `arena`. */
+tern_status tern__call_of(const tern_graph *g, tern__id node, tern__call_room *room, tern__arena *arena,
+                          tern__call *out);
+
+/* The step of a call that runs as `candidate` says (NULL: as the target thinks best); its operands are left 0. What it
+ * interprets is in `arena`. */
+tern_status tern__step_of(const tern__target *target, const tern__call *call,
+                          const tern__candidate *candidate, tern__arena *arena, tern__step *out);
+
+/* All ways to run a call: the target's candidates, each with a few numbers of workers. The first is what `usual`, the
+ * step as the target thinks best, does. Returns how many; 1 means that there is nothing to choose. */
+int tern__step_candidates(const tern__target *target, const tern__call *call, const tern__step *usual,
+                          tern__candidate out[TERN__MAX_CANDIDATES]);
+
+#endif

@@ -1,0 +1,417 @@
+/* tune_program.c - tuning the steps of a program. An ordinary run of the program is begun; when its buffers are there and the
+ * device would run the plan, the tuner walks it instead: before each step, whose operands are then what they would be, every
+ * way to run it is measured on these very buffers, and then it runs once as planned. */
+#include <string.h>
+
+#include <tern/ops.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "graph/text_call.h"
+#include "passes/select.h"
+#include "runtime/contest.h"
+#include "runtime/probe.h"
+#include "runtime/program.h"
+
+typedef struct tuner {
+    tern__probe probe; /* first */
+    tern_ctx *ctx;
+    const tern__compiled *compiled;
+    const tern_tune_options *options;
+    tern_tune_report *report;
+    tern__bindings bindings; /* with an arena of its own, which has room for any candidate's scratch */
+    tern__arena memory;      /* of the step that is tuned */
+    int done, total;
+} tuner;
+
+enum {
+    MOST_REPEATS = 64,
+    WORTH_TIMING_NS = 50000, /* shorter steps are run several times in a row */
+};
+
+/* ---- running one step ---- */
+
+/* A step as a plan of its own. */
+typedef struct trial {
+    tern__step *steps; /* (repeats) all the same */
+    tern__plan plan;
+    int repeats;
+    tern_status status; /* of making it */
+} trial;
+
+static size_t stride_of(size_t bytes)
+{
+    return (bytes + TERN__ALIGN - 1) / TERN__ALIGN * TERN__ALIGN;
+}
+
+static trial trial_of(const tuner *t, const tern__step *planned, const tern__step *as, tern__step *steps)
+{
+    const tern__plan *plan = t->probe.plan;
+    trial out = {.steps = steps, .plan = *plan, .repeats = 1};
+    for (int i = 0; i < MOST_REPEATS; i++) {
+        steps[i] = *as;
+        steps[i].operands = 0;
+        steps[i].node = planned->node;
+    }
+    out.plan.steps = steps;
+    out.plan.n_steps = 1;
+    out.plan.operands = plan->operands + planned->operands;
+    out.plan.n_operands = planned->n_in + planned->n_out;
+    out.plan.workers = as->parts;
+    out.plan.scratch_stride = stride_of(as->scratch_bytes);
+    out.plan.scratch_offset = stride_of(plan->arena_bytes);
+    return out;
+}
+
+static tern_status run_trial(const tuner *t, const trial *r)
+{
+    return t->ctx->device_ops->run(t->ctx->device, &r->plan, &t->bindings);
+}
+
+/* ---- steps that write over their operands ---- */
+
+typedef struct saved {
+    char *at, *copy;
+    size_t bytes;
+} saved;
+
+typedef struct span {
+    char *low, *high;
+} span;
+
+static span span_of(const tuner *t, const tern__operand *o)
+{
+    tern__layout layout = {.offset = 0};
+    memcpy(layout.strides, o->strides, (size_t)o->type->rank * sizeof *layout.strides);
+    int64_t low = 0, high = 0;
+    tern__layout_span(o->type, &layout, &low, &high);
+    char *base = o->space == TERN__SPACE_ARENA  ? t->bindings.arena
+                 : o->space == TERN__SPACE_LEAF ? t->bindings.leaves[o->index]
+                                                : t->bindings.blocks[o->index];
+    return (span){base + o->byte_offset + low, base + o->byte_offset + high};
+}
+
+/* Copies of the results that overlap an operand: running the step again must find what it found the first time. */
+static tern_status save_overwritten(tuner *t, const tern__step *step, saved **out, int *count)
+{
+    const tern__operand *operands = t->probe.plan->operands + step->operands;
+    saved *list = tern__arena_alloc_zero(&t->memory, step->n_out, sizeof *list);
+    if (!list)
+        return tern__out_of_memory(step->n_out * sizeof *list);
+    *out = list;
+    *count = 0;
+    for (uint32_t i = 0; i < step->n_out; i++) {
+        span result = span_of(t, &operands[step->n_in + i]);
+        bool overlaps = false;
+        for (uint32_t k = 0; k < step->n_in; k++) {
+            span operand = span_of(t, &operands[k]);
+            overlaps = overlaps || (operand.low < result.high && result.low < operand.high);
+        }
+        if (!overlaps)
+            continue;
+        saved *s = &list[(*count)++];
+        *s = (saved){.at = result.low, .bytes = (size_t)(result.high - result.low)};
+        s->copy = tern__arena_alloc(&t->memory, s->bytes);
+        if (!s->copy)
+            return tern__out_of_memory(s->bytes);
+        memcpy(s->copy, s->at, s->bytes);
+    }
+    return TERN_OK;
+}
+
+static void restore(const saved *list, int count)
+{
+    for (int i = 0; i < count; i++)
+        memcpy(list[i].at, list[i].copy, list[i].bytes);
+}
+
+/* ---- measuring ---- */
+
+typedef struct heats {
+    const tuner *t;
+    trial *trials;
+    const saved *overwritten;
+    int n_overwritten;
+    int repeats; /* of each timed run; 0: not known yet */
+} heats;
+
+static tern_status run_heat(void *user, int i, uint64_t *ns)
+{
+    heats *h = user;
+    trial *r = &h->trials[i];
+    if (r->status != TERN_OK)
+        return r->status;
+    restore(h->overwritten, h->n_overwritten);
+    r->plan.n_steps = h->repeats ? (uint32_t)h->repeats : 1;
+    uint64_t start = tern__now_ns();
+    tern_status status = run_trial(h->t, r);
+    uint64_t passed = tern__now_ns() - start;
+    *ns = passed / r->plan.n_steps;
+    if (!h->repeats && status == TERN_OK) { /* the same number for all: that of the first which runs */
+        uint64_t wanted = passed ? WORTH_TIMING_NS / passed : MOST_REPEATS;
+        h->repeats = h->n_overwritten || wanted < 1 ? 1 : wanted > MOST_REPEATS ? MOST_REPEATS : (int)wanted;
+    }
+    return status;
+}
+
+static tern_status make_trials(tuner *t, const tern__call *call, const tern__step *planned, int n,
+                               const tern__candidate *candidates, trial **out)
+{
+    const tern__target *target = t->ctx->device_ops->target(t->ctx->device);
+    trial *trials = tern__arena_alloc_zero(&t->memory, (size_t)n, sizeof *trials);
+    tern__step *steps = tern__arena_alloc_zero(&t->memory, (size_t)n * MOST_REPEATS, sizeof *steps);
+    if (!trials || !steps)
+        return tern__out_of_memory((size_t)n * MOST_REPEATS * sizeof *steps);
+    for (int i = 0; i < n; i++) {
+        tern__step step = {0};
+        tern_status status = tern__step_of(target, call, &candidates[i], &t->memory, &step);
+        if (status == TERN_OK)
+            trials[i] = trial_of(t, planned, &step, steps + (size_t)i * MOST_REPEATS);
+        trials[i].status = status;
+    }
+    *out = trials;
+    return TERN_OK;
+}
+
+/* The ways to run a step, the usual one first; fewer than two: there is no choice. */
+static tern_status list_ways(tuner *t, const tern__step *planned, tern__call_room *room, tern__call *call,
+                             int *n, tern__candidate *candidates)
+{
+    const tern__target *target = t->ctx->device_ops->target(t->ctx->device);
+    tern__step usual;
+    TERN_TRY(tern__call_of(&t->compiled->graph, planned->node, room, &t->memory, call));
+    TERN_TRY(tern__step_of(target, call, NULL, &t->memory, &usual));
+    *n = tern__step_candidates(target, call, &usual, candidates);
+    return TERN_OK;
+}
+
+static tern_status tune_step(tuner *t, uint32_t number)
+{
+    const tern__step *planned = &t->probe.plan->steps[number];
+    tern__call_room room;
+    tern__call call;
+    tern__candidate candidates[TERN__MAX_CANDIDATES];
+    const char *names[TERN__MAX_CANDIDATES];
+    heats h = {.t = t};
+    saved *overwritten = NULL;
+    int n = 0, best = -1;
+    tern_status first = TERN_OK;
+    TERN_TRY(list_ways(t, planned, &room, &call, &n, candidates));
+    if (n < 2)
+        return TERN_OK;
+    for (int i = 0; i < n; i++)
+        names[i] = candidates[i].name;
+    TERN_TRY(make_trials(t, &call, planned, n, candidates, &h.trials));
+    TERN_TRY(save_overwritten(t, planned, &overwritten, &h.n_overwritten));
+    h.overwritten = overwritten;
+    tern__tuned_key *key = tern__tuning_key(t->ctx->tuning, &call, true);
+    tern__contest contest = {.tuning = t->ctx->tuning,
+                             .key = key,
+                             .op = call.op->name,
+                             .shapes = key ? key->shapes : "",
+                             .params = key ? key->params : "",
+                             .n = n,
+                             .names = names,
+                             .first_is_usual = true,
+                             .step = (int)number,
+                             .run = run_heat,
+                             .user = &h,
+                             .options = t->options,
+                             .report = t->report,
+                             .done = t->done,
+                             .total = t->total};
+    tern_status status = tern__contest_hold(&contest, &best, &first);
+    restore(h.overwritten, h.n_overwritten);
+    t->done += n;
+    return status;
+}
+
+static tern_status count_ways(tuner *t, size_t *scratch)
+{
+    const tern__plan *plan = t->probe.plan;
+    const tern__target *target = t->ctx->device_ops->target(t->ctx->device);
+    tern_status status = TERN_OK;
+    for (uint32_t s = 0; s < plan->n_steps && status == TERN_OK; s++) {
+        tern__call_room room;
+        tern__call call;
+        tern__candidate candidates[TERN__MAX_CANDIDATES];
+        int n = 0;
+        status = list_ways(t, &plan->steps[s], &room, &call, &n, candidates);
+        t->total += n > 1 ? n : 0;
+        for (int i = 0; i < n && status == TERN_OK; i++) {
+            tern__step step = {0};
+            if (tern__step_of(target, &call, &candidates[i], &t->memory, &step) != TERN_OK)
+                continue;
+            size_t bytes = stride_of(step.scratch_bytes) * (size_t)step.parts;
+            *scratch = bytes > *scratch ? bytes : *scratch;
+        }
+        size_t own = stride_of(plan->steps[s].scratch_bytes) * (size_t)plan->steps[s].parts;
+        *scratch = own > *scratch ? own : *scratch;
+        tern__arena_reset(&t->memory);
+    }
+    return status;
+}
+
+static tern_status walk(tuner *t)
+{
+    const tern__plan *plan = t->probe.plan;
+    tern__step repeated[MOST_REPEATS];
+    for (uint32_t s = 0; s < plan->n_steps; s++) {
+        tern_status status = tune_step(t, s);
+        tern__arena_reset(&t->memory);
+        TERN_TRY(status);
+        trial as_planned = trial_of(t, &plan->steps[s], &plan->steps[s], repeated);
+        TERN_TRY(run_trial(t, &as_planned));
+    }
+    return TERN_OK;
+}
+
+static tern_status run_probe(tern__probe *probe, const tern__bindings *bindings)
+{
+    tuner *t = (tuner *)(void *)probe;
+    tern_pool *pool = t->ctx->pool;
+    size_t scratch = 0;
+    void *arena = NULL;
+    TERN_TRY(count_ways(t, &scratch));
+    TERN_TRY(tern_pool_get(pool, stride_of(probe->plan->arena_bytes) + scratch + 1, 0, &arena));
+    t->bindings = *bindings;
+    t->bindings.arena = arena;
+    tern_status status = walk(t);
+    tern_pool_put(pool, arena);
+    return status;
+}
+
+/* ---- the program ---- */
+
+/* Numbers for an input that was not given: zeros are valid as indices, positions and ternary digits. */
+static tern_tensor *make_up(tern_ctx *ctx, const tern_port *port, int i)
+{
+    if (port->dtype == TERN_F32 || port->dtype == TERN_F64 || port->dtype == TERN_F16 ||
+        port->dtype == TERN_BF16)
+        return tern_randn(ctx, port->dtype, port->rank, port->shape, 1000 + i);
+    return tern_zeros(ctx, port->dtype, port->rank, port->shape);
+}
+
+static tern_status run_tuned(tuner *t, tern_exec *exec, const tern_program *program,
+                             tern_tensor *const *given)
+{
+    int n_in = tern_program_inputs(program), n_out = tern_program_outputs(program);
+    tern_tensor **tensors = tern__alloc_zero((size_t)n_in + (size_t)n_out + 1, sizeof *tensors);
+    if (!tensors)
+        return tern__out_of_memory(((size_t)n_in + (size_t)n_out) * sizeof *tensors);
+    tern_status status = TERN_OK;
+    TERN_SCOPE(t->ctx) {
+        for (int i = 0; i < n_in && status == TERN_OK; i++) {
+            tern_port port;
+            status = tern_program_input(program, i, &port);
+            tensors[i] = status == TERN_OK && given ? given[i] : NULL;
+            if (status == TERN_OK && !tensors[i])
+                tensors[i] = make_up(t->ctx, &port, i);
+            if (status == TERN_OK) /* now: an evaluation must not meet the probe */
+                status = tern_data(tensors[i]) ? TERN_OK : tern_eval(tensors[i]);
+        }
+        if (status == TERN_OK) {
+            t->ctx->probe = &t->probe;
+            status = tern_exec_run(exec, n_in, tensors, n_out, tensors + n_in);
+            t->ctx->probe = NULL;
+        }
+    }
+    tern__free(tensors);
+    return status;
+}
+
+static tern_status tune(tern_ctx *ctx, const tern_program *program, tern_tensor *const *inputs,
+                        const tern_tune_options *options, tern_tune_report *report)
+{
+    tern__tuning_load(ctx->tuning);
+    tuner t = {.probe = {.plan = &program->compiled->plan, .run = run_probe},
+               .ctx = ctx,
+               .compiled = program->compiled,
+               .options = options,
+               .report = report};
+    tern_exec *exec = NULL;
+    TERN_TRY(tern_exec_create(ctx, program, &exec));
+    tern__arena_init(&t.memory, 0);
+    tern_status status = run_tuned(&t, exec, program, inputs);
+    tern__arena_free(&t.memory);
+    tern_exec_free(exec);
+    if (ctx->tuning->dirty)
+        tern__cache_clear(&ctx->cache); /* what was compiled before may be chosen differently now */
+    tern__tuning_save(ctx->tuning);
+    return status;
+}
+
+tern_status tern_program_tune(tern_ctx *ctx, const tern_program *program, int n_inputs,
+                              tern_tensor *const *inputs, const tern_tune_options *options,
+                              tern_tune_report **out)
+{
+    TERN__FAIL_IF(!ctx || !program, TERN_INVALID_ARGUMENT, "program_tune: needs a context and a program");
+    TERN__FAIL_IF(inputs && n_inputs != tern_program_inputs(program), TERN_INVALID_ARGUMENT,
+                  "program_tune: the program has %d inputs, got %d", tern_program_inputs(program), n_inputs);
+    tern_tune_options defaults = tern_tune_options_default();
+    tern_tune_report *report = NULL;
+    if (out)
+        TERN_TRY(tern__tune_report_create(&report));
+    tern_status status = tune(ctx, program, inputs, options ? options : &defaults, report);
+    if (status != TERN_OK) {
+        tern_tune_report_free(report);
+        return status;
+    }
+    if (out)
+        *out = report;
+    return TERN_OK;
+}
+
+/* ---- ordinary runs ---- */
+
+/* The candidate that a step runs as: what timings chose, or the usual one. */
+static tern_status keep_step(tern_ctx *ctx, const tern_program *program, const tern__step *step, uint64_t ns,
+                             tern__arena *memory)
+{
+    const tern__target *target = ctx->device_ops->target(ctx->device);
+    tern__call_room room;
+    tern__call call;
+    tern__candidate candidates[TERN__MAX_CANDIDATES];
+    TERN_TRY(tern__call_of(&program->compiled->graph, step->node, &room, memory, &call));
+    tern__step usual;
+    TERN_TRY(tern__step_of(target, &call, NULL, memory, &usual));
+    if (tern__step_candidates(target, &call, &usual, candidates) < 2)
+        return TERN_OK;
+    const char *name = step->variant ? step->variant : candidates[0].name;
+    tern__tuned_key *key = tern__tuning_key(ctx->tuning, &call, true);
+    tern__tuned *tuned = key ? tern__tuned_add(ctx->tuning, key, name, TERN__TUNED_RUN) : NULL;
+    if (!tuned)
+        return tern__out_of_memory(sizeof *tuned);
+    bool counted = tern__tuned_timing(key, name).in_runs;
+    uint64_t before = tuned->median_ns;
+    tern__tuned_sample(tuned, ns);
+    ctx->tuning->dirty = true;
+    /* What is compiled already may have chosen by other numbers; small changes are not worth compiling again. */
+    bool counts = tern__tuned_timing(key, name).in_runs;
+    uint64_t change = before > tuned->median_ns ? before - tuned->median_ns : tuned->median_ns - before;
+    if (counts && (!counted || change > before / 8))
+        tern__cache_clear(&ctx->cache);
+    return TERN_OK;
+}
+
+tern_status tern_program_keep_profile(tern_ctx *ctx, const tern_program *program, int n_steps,
+                                      const uint64_t *ns)
+{
+    TERN__FAIL_IF(!ctx || !program || (n_steps > 0 && !ns), TERN_INVALID_ARGUMENT,
+                  "keep_profile: needs a context, a program and times");
+    const tern__plan *plan = &program->compiled->plan;
+    TERN__FAIL_IF(n_steps != (int)plan->n_steps, TERN_INVALID_ARGUMENT,
+                  "keep_profile: the program has %u steps, got %d", plan->n_steps, n_steps);
+    tern__tuning_load(ctx->tuning);
+    tern__arena memory;
+    tern__arena_init(&memory, 0);
+    tern_status status = TERN_OK;
+    for (int i = 0; i < n_steps && status == TERN_OK; i++) {
+        if (ns[i])
+            status = keep_step(ctx, program, &plan->steps[i], ns[i], &memory);
+        tern__arena_reset(&memory);
+    }
+    tern__arena_free(&memory);
+    return status;
+}
