@@ -15,7 +15,7 @@ SOURCES = $(shell find include src cli tests tools bench examples -name '*.[ch]'
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## install what the core needs, build, and run the example graph end to end
+run: build ## install what is missing, build, run an example graph
 	@echo
 	build/tern $(DEMO)
 
@@ -32,32 +32,33 @@ bench: deps ## run the benchmarks, write build/bench.json
 	@scripts/build.sh release
 	@scripts/run-bench.sh build
 
-check-all: deps ## run the tests under ASan+UBSan, TSan, clang and its fuzzers, and on aarch64 (qemu)
+check-all: deps ## tests under ASan+UBSan, TSan, clang + fuzz, aarch64 (qemu)
 	@scripts/install-deps.sh test check
 	@scripts/check-all.sh
 
-golden-update: deps ## rewrite the expected outputs of golden tests from what the build does now
+golden-update: deps ## rewrite expected outputs from what the build does now
 	@scripts/install-deps.sh test
 	@scripts/build.sh release
 	-@TERN_GOLDEN_UPDATE=1 scripts/run-tests.sh build --only c,shell,python
 	@git status --short tests docs
 
-generate: ## rewrite the committed files that come from tables (docs/ops.md, <tern/ops.h>, ...)
+generate: ## rewrite committed files that come from tables
 	@scripts/generate.sh
 
 format: ## format all C sources with clang-format
 	@scripts/install-deps.sh check
 	clang-format -i $(SOURCES)
 
-lint: build ## run clang-tidy over the library and the program (.clang-tidy says what it looks for)
+lint: build ## run clang-tidy over the library and the program
 	@scripts/install-deps.sh lint
 	@find src cli -name '*.c' | xargs -n 1 -P 2 scripts/lint.sh build
 
-install: build ## install into PREFIX (default /usr/local; DESTDIR is honoured)
-	cmake --install build --prefix $(PREFIX)
+install: build ## install into PREFIX (/usr/local); honours DESTDIR
+	@cmake --install build --prefix $(PREFIX) >build/install.log || { cat build/install.log; exit 1; }
+	@scripts/after-install.sh build
 
 clean: ## remove everything that was built
 	rm -rf build
 
-deps: ## install the packages that the core needs, if any are missing
+deps: ## install the packages that the core needs
 	@scripts/install-deps.sh core

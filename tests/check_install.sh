@@ -18,6 +18,14 @@ else
 fi
 check "installed program" "$prefix/bin/tern" version
 
+# `make install` closes with the next step; where the copy is not on pkg-config's own way, that is its path.
+said=$("$root/scripts/after-install.sh" "$build" 2>&1)
+if [[ $said == "Installed "*" files. Next: export PKG_CONFIG_PATH=$scratch/first/"*/pkgconfig ]]; then
+    pass
+else
+    fail "what make install says" "'$said'"
+fi
+
 # expect NAME PROGRAM: it prints the sum.
 expect()
 {

@@ -39,4 +39,6 @@ SOFTMAX = 4
 
 
 def elementwise(op, dtype):
+    if op not in ELEMENTWISE:
+        raise LookupError(f"{op} has no bound: add it to ELEMENTWISE in tests/oracle/bounds.py as (ULPs in f32, in f64)")
     return ELEMENTWISE[op][1 if dtype == "f64" else 0]

@@ -66,13 +66,24 @@ int files_count(void)
     return count;
 }
 
+static char shared_path[PATH_MAX];
+
 const char *files_shared(const char *name)
 {
-    static char path[PATH_MAX];
     const char *root = getenv("TERN_SHARED_DATA"), *source = getenv("TERN_SOURCE_DIR");
     if (root != NULL)
-        snprintf(path, sizeof path, "%s/%s", root, name);
+        snprintf(shared_path, sizeof shared_path, "%s/%s", root, name);
     else
-        snprintf(path, sizeof path, "%s/../shared/data/%s", source != NULL ? source : ".", name);
-    return files_exists(path) ? path : NULL;
+        snprintf(shared_path, sizeof shared_path, "%s/../shared/data/%s", source != NULL ? source : ".",
+                 name);
+    return files_exists(shared_path) ? shared_path : NULL;
+}
+
+const char *files_shared_absent(void)
+{
+    static char text[PATH_MAX + 128];
+    snprintf(text, sizeof text,
+             "test data that others made are absent: %s; TERN_SHARED_DATA may say where they are",
+             shared_path);
+    return text;
 }

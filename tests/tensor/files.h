@@ -20,5 +20,6 @@ int files_count(void); /* entries in the directory */
 /* The path of a file of foreign test data, or NULL where that is absent: looked for in $TERN_SHARED_DATA,
  * else in shared/data beside the repository. Valid until the next call. */
 const char *files_shared(const char *name);
+const char *files_shared_absent(void); /* a reason to skip: which file was looked for last, and where */
 
 #endif

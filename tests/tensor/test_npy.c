@@ -688,7 +688,7 @@ TEST(foreign_object_arrays_are_refused)
         tern__layout layout;
         tern__storage *storage = NULL;
         if (path == NULL)
-            SKIP("the shared test data are absent (set TERN_SHARED_DATA)");
+            SKIP(files_shared_absent());
         CHECK_STATUS(tern__npy_read(path, NULL, &type, &layout, &storage), TERN_UNSUPPORTED);
         CHECK(strstr(tern_last_error(), "Python objects") != NULL);
         CHECK_STATUS(tern__npy_map(path, false, &type, &layout, &storage), TERN_UNSUPPORTED);
@@ -703,7 +703,7 @@ TEST(foreign_ternary_weights_pack_and_unpack)
     tern__storage *storage;
     const char *path = files_shared("ternary-formats/w_ternary_i8_16x512.npy");
     if (path == NULL)
-        SKIP("the shared test data are absent (set TERN_SHARED_DATA)");
+        SKIP(files_shared_absent());
     CHECK_OK(tern__npy_map(path, false, &type, &layout, &storage));
     CHECK(type.dtype == TERN_I8 && type.rank == 2 && type.shape[0] == 16 && type.shape[1] == 512);
     for (int d = TERN_T2; d <= TERN_T5; d++) {
@@ -744,7 +744,7 @@ TEST(foreign_activations_load)
         snprintf(name, sizeof name, "ternary-formats/%s.npy", FILES[i].name);
         const char *path = files_shared(name);
         if (path == NULL)
-            SKIP("the shared test data are absent (set TERN_SHARED_DATA)");
+            SKIP(files_shared_absent());
         CHECK_OK(tern__npy_read(path, NULL, &type, &layout, &storage));
         CHECK_STR(tern__type_text(&type, text), FILES[i].type);
         for (int64_t k = 0; type.dtype == TERN_F32 && k < tern__type_numel(&type); k++)

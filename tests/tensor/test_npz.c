@@ -683,7 +683,7 @@ TEST(foreign_object_archives_are_refused)
         tern__layout layout;
         tern__storage *storage = NULL;
         if (path == NULL)
-            SKIP("the shared test data are absent (set TERN_SHARED_DATA)");
+            SKIP(files_shared_absent());
         CHECK_OK(tern__npz_open(path, &npz));
         CHECK_EQ(tern__npz_count(npz), 1);
         CHECK_STR(tern__npz_name(npz, 0), "x");
