@@ -17,6 +17,7 @@
 /* clang-format off */
 static const field op_fields[] = {
     {"name", "op", FIELD_TEXT, IN_TABLE},
+    {"section", "section", FIELD_TEXT, IN_HEADING},
     {"description", "computes", FIELD_TEXT, IN_TABLE},
     {"signature", "signature", FIELD_TEXT, IN_DETAILS},
     {"min_inputs", "fewest operands", FIELD_INT, IN_JSON},
@@ -82,11 +83,11 @@ static bool op_row(int i, field_value *out)
     if (tern_catalog_op(i, &op) != TERN_OK)
         return false;
     const field_value row[] = {
-        {.text = op.name},         {.text = op.description},  {.text = op.signature},
-        {.number = op.min_inputs}, {.number = op.max_inputs}, {.number = op.results},
-        {.text = op.shape_rule},   {.text = op.dtype_rule},   {.text = op.cost_rule},
-        {.text = op.kernel},       {.yes = op.elementwise},   {.yes = op.view},
-        {.yes = op.commutative},
+        {.text = op.name},      {.text = op.section},      {.text = op.description},
+        {.text = op.signature}, {.number = op.min_inputs}, {.number = op.max_inputs},
+        {.number = op.results}, {.text = op.shape_rule},   {.text = op.dtype_rule},
+        {.text = op.cost_rule}, {.text = op.kernel},       {.yes = op.elementwise},
+        {.yes = op.view},       {.yes = op.commutative},
     };
     memcpy(out, row, sizeof row);
     return true;
@@ -251,6 +252,7 @@ void catalog_print_table(const catalog *c)
 {
     table_column columns[MOST_FIELDS];
     int n = 0;
+    const char *heading = "";
     for (const field *f = c->fields; f->key; f++) {
         if (f->use != IN_TABLE)
             continue;
@@ -262,6 +264,10 @@ void catalog_print_table(const catalog *c)
     field_value row[MOST_FIELDS];
     text cell = {0};
     for (int i = 0; c->row(i, row); i++) {
+        for (int f = 0; c->fields[f].key; f++) {
+            if (c->fields[f].use == IN_HEADING && row[f].text && strcmp(row[f].text, heading) != 0)
+                table_add_heading(&t, heading = row[f].text);
+        }
         for (int f = 0; c->fields[f].key; f++) {
             if (c->fields[f].use != IN_TABLE)
                 continue;

@@ -37,6 +37,17 @@ void table_addf(table *t, const char *format, ...)
     table_add(t, buffer);
 }
 
+struct table_heading {
+    char *text;
+    int cell; /* the first of the row below it */
+};
+
+void table_add_heading(table *t, const char *string)
+{
+    t->headings = grab_more(t->headings, (size_t)t->n_headings + 1, sizeof *t->headings);
+    t->headings[t->n_headings++] = (struct table_heading){grab_string(string, strlen(string)), t->n_cells};
+}
+
 static void measure(const table *t, bool titles, int *widths)
 {
     for (int c = 0; c < t->n_columns; c++)
@@ -169,8 +180,12 @@ void table_print(table *t, int indent, bool titles)
     fit(t, indent, widths);
     if (titles)
         print_titles(t, widths, indent);
-    for (int i = 0; i + t->n_columns <= t->n_cells; i += t->n_columns)
+    const struct table_heading *heading = t->headings, *end = heading + t->n_headings;
+    for (int i = 0; i + t->n_columns <= t->n_cells; i += t->n_columns) {
+        for (; heading < end && heading->cell == i; heading++)
+            printf("\n%*s%s%s%s\n", indent, "", on(STYLE_DIM), heading->text, off(STYLE_DIM));
         print_row(t, t->cells + i, widths, indent);
+    }
     free(widths);
     table_free(t);
 }
@@ -180,5 +195,8 @@ void table_free(table *t)
     for (int i = 0; i < t->n_cells; i++)
         free(t->cells[i]);
     free(t->cells);
+    for (int i = 0; i < t->n_headings; i++)
+        free(t->headings[i].text);
+    free(t->headings);
     *t = (table){0};
 }

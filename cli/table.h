@@ -19,6 +19,8 @@ typedef struct table {
     int n_columns;
     char **cells; /* row by row */
     int n_cells, capacity;
+    struct table_heading *headings;
+    int n_headings;
 } table;
 
 table table_make(const table_column *columns, int n_columns);
@@ -26,6 +28,9 @@ table table_make(const table_column *columns, int n_columns);
 /* The next cell, from left to right, then the next row. Text from files must have gone through text_add_safe. */
 void table_add(table *t, const char *string);
 void table_addf(table *t, const char *format, ...) TERN_PRINTF(2, 3);
+
+/* A line of its own above the next row, with an empty one before it. */
+void table_add_heading(table *t, const char *string);
 
 /* Prints it to stdout, `indent` columns from the left, with or without the titles; frees it. */
 void table_print(table *t, int indent, bool titles);

@@ -2,7 +2,7 @@
  *
  *   header    include/tern/ops.h      one function per op, with the row's description
  *   source    src/graph/ops_api.c     their definitions: pack the arguments, call the recorder
- *   index     src/graph/ops_index.c   opcodes by name, signatures
+ *   index     src/graph/ops_index.c   opcodes by name, signatures, sections
  *   markdown  docs/ops.md
  *
  * scripts/generate.sh (`make generate`) compiles and runs it. It links nothing of the library, so that it
@@ -519,7 +519,7 @@ static void print_index(void)
         order[i] = i;
     qsort(order, TERN__OP_COUNT, sizeof order[0], by_name);
 
-    printf("/* ops_index.c - opcodes by name, and signatures.\n"
+    printf("/* ops_index.c - opcodes by name, signatures, sections.\n"
            " *\n" GENERATED "/* clang-format off */\n"
            "#include \"graph/op.h\"\n"
            "\n"
@@ -537,6 +537,16 @@ static void print_index(void)
         add_signature(line, &tern__ops[i]);
         add_quoted(quoted, line);
         printf("    [TERN__OP_%s] = \"%s\",\n", tern__ops[i].name, quoted);
+    }
+    printf("};\n"
+           "\n"
+           "const char *const tern__op_sections[TERN__OP_COUNT] = {\n");
+    const char *section = "";
+    for (int i = 0; i < ITEM_COUNT; i++) {
+        if (ITEMS[i].op < 0)
+            section = ITEMS[i].title;
+        else
+            printf("    [TERN__OP_%s] = \"%s\",\n", tern__ops[ITEMS[i].op].name, section);
     }
     printf("};\n");
 }

@@ -10,6 +10,7 @@
 
 typedef struct tern_op_info {
     const char *name;
+    const char *section;   /* "Reductions"; the ops of a section stand together */
     const char *signature; /* "sum(x; axes:ints=[], keepdims:bool=false) -> y" */
     const char *description;
     const char *shape_rule, *dtype_rule, *cost_rule, *kernel;

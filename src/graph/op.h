@@ -89,6 +89,7 @@ extern const tern__op tern__ops[TERN__OP_COUNT];
  * "sum(x; axes:ints=[], keepdims:bool=false) -> y". */
 extern const uint16_t tern__op_order[TERN__OP_COUNT];
 extern const char *const tern__op_signatures[TERN__OP_COUNT];
+extern const char *const tern__op_sections[TERN__OP_COUNT]; /* titles */
 
 /* The op called `name` (of `length` bytes), or NULL. */
 const tern__op *tern__op_find(const char *name, size_t length);

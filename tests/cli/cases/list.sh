@@ -2,7 +2,7 @@
 tern list | sed -E 's/ +[0-9]+  /  N  /'
 for kind in ops kernels passes dtypes devices; do
     n=$(tern list | awk -v kind=$kind '$1 == kind { print $2 }')
-    lines=$(tern list $kind | tail -n +2 | wc -l)
+    lines=$(tern list $kind | awk '/^$/ { getline; next } NR > 1' | wc -l) # without titles and headings
     objects=$(tern list $kind --json | json 'len(j)')
     [ "$n" -gt 0 ] && [ "$n" -eq "$lines" ] && [ "$n" -eq "$objects" ] || echo "$kind: $n, $lines lines, $objects objects"
 done
