@@ -268,6 +268,9 @@ static int64_t round_16(int64_t n)
 /* Half of a usual L1 for slots; the rest is for what streams through. */
 enum { SLOT_BYTES = 24 << 10 };
 
+/* Slots of which there may be two sets. */
+enum { PAIR_BYTES = 12 << 10 };
+
 static int64_t tile_for(int n_slots, int64_t wanted, int64_t least, int64_t most)
 {
     int64_t tile = wanted ? round_16(wanted) : SLOT_BYTES / 4 / (n_slots ? n_slots : 1) / 16 * 16;
@@ -380,8 +383,10 @@ tern_status tern__row_finish(const tern__row_builder *b, const tern__rowop_table
     mark_once(p, instrs, walks);
     int64_t numel = tern__type_numel(&p->domain);
     p->work = p->reduces ? rows_of(&p->domain) : (numel + TERN__ROW_CHUNK - 1) / TERN__ROW_CHUNK;
-    p->scratch_bytes =
-        tern__row_frame_bytes(p) + (size_t)(p->n_slots * p->tile + p->n_long * p->row) * 4 + TERN__ALIGN;
+    size_t slots = (size_t)(p->n_slots * p->tile + p->n_long * p->row) * 4;
+    p->frame_bytes = tern__row_frame_bytes(p) + (slots + TERN__ALIGN - 1) / TERN__ALIGN * TERN__ALIGN;
+    p->pairs = p->reduces && p->n_phases > 1 && p->work > 1 && slots <= PAIR_BYTES;
+    p->scratch_bytes = p->frame_bytes * (p->pairs ? 2 : 1) + TERN__ALIGN;
     *out = p;
     return TERN_OK;
 }

@@ -232,7 +232,8 @@ static void look_ahead(const frame *f, int number, tern__rowop_ahead *out)
         int64_t share = f->ahead_share[k];
         if (share == 0 && number > 0)
             continue;
-        out->at[out->n] = share ? o->at + (f->rank > 0 ? o->strides[f->rank - 1] : 0) + number * share
+        int64_t rows = f->p->pairs ? 2 : 1; /* from one row of this frame to the next, mostly */
+        out->at[out->n] = share ? o->at + (f->rank > 0 ? rows * o->strides[f->rank - 1] : 0) + number * share
                                 : f->tile[f->ahead[k]] + AHEAD_BYTES;
         out->bytes[out->n++] = f->ahead_bytes[k];
     }
@@ -309,13 +310,21 @@ static void next_row(frame *f)
     }
 }
 
-static void run_rows(frame *f, int64_t begin, int64_t end)
+/* What a reduction gave is known some time after its last element was added. So that the processor has something to do
+ * meanwhile, two rows are taken at a time, phase by phase. */
+static void run_rows(frame *const f[2], int together, int64_t begin, int64_t end)
 {
-    seek(f, begin);
-    for (int64_t row = begin; row < end; row++) {
-        for (int phase = 0; phase < f->p->n_phases; phase++)
-            run_phase(f, &f->phases[phase], phase ? f->phases[phase - 1].reduces : 0);
-        next_row(f);
+    const tern__row_program *p = f[0]->p;
+    for (int k = 0; k < together; k++)
+        seek(f[k], begin + k);
+    for (int64_t row = begin; row < end; row += together) {
+        int n = end - row < together ? (int)(end - row) : together;
+        for (int phase = 0; phase < p->n_phases; phase++)
+            for (int k = 0; k < n; k++)
+                run_phase(f[k], &f[k]->phases[phase], phase ? f[k]->phases[phase - 1].reduces : 0);
+        for (int k = 0; k < n; k++)
+            for (int skip = 0; skip < together; skip++)
+                next_row(f[k]);
     }
 }
 
@@ -342,20 +351,29 @@ static void run_elements(frame *f, int64_t begin, int64_t end)
     }
 }
 
+static frame *set_up(const tern__kernel_args *args, char *memory)
+{
+    frame *f = (frame *)(void *)memory;
+    f->p = args->program;
+    tern__row_survey(f, args);
+    tern__row_encode(f);
+    return f;
+}
+
 tern_status tern__row_run(tern__kernel_args *args, int64_t begin, int64_t end)
 {
     const tern__row_program *p = args->program;
-    frame *f = args->scratch;
     if (begin >= end)
         return TERN_OK;
-    f->p = p;
-    tern__row_survey(f, args);
-    tern__row_encode(f);
+    frame *f[2] = {set_up(args, args->scratch), NULL};
+    int together = p->pairs && end - begin > 1 ? 2 : 1;
+    if (together == 2)
+        f[1] = set_up(args, (char *)args->scratch + p->frame_bytes);
     if (p->reduces) {
-        run_rows(f, begin, end);
+        run_rows(f, together, begin, end);
     } else {
         int64_t numel = tern__type_numel(&p->domain), last = end * TERN__ROW_CHUNK;
-        run_elements(f, begin * TERN__ROW_CHUNK, last < numel ? last : numel);
+        run_elements(f[0], begin * TERN__ROW_CHUNK, last < numel ? last : numel);
     }
     if (p->streams)
         tern__rowop_settle(); /* what was streamed must be seen by whoever is told that the work is done */

@@ -90,6 +90,8 @@ typedef struct tern__row_program {
     int64_t tile;             /* elements of a slot, a multiple of 16 */
     int64_t row;              /* elements of a long slot; 0: rows fit in a tile */
     int n_slots, n_long, n_single;
+    bool pairs;         /* takes two rows at a time, each in a frame of its own */
+    size_t frame_bytes; /* of a frame with its slots */
     size_t scratch_bytes;
     int64_t work;
 } tern__row_program;
