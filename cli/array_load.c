@@ -20,14 +20,6 @@ static bool load_npy(tern_ctx *ctx, const char *path, tern_tensor **out)
     return status == TERN_OK;
 }
 
-static int find_key(const tern_npz *npz, const char *key)
-{
-    for (int i = 0; i < tern_npz_count(npz); i++)
-        if (strcmp(tern_npz_name(npz, i), key) == 0)
-            return i;
-    return -1;
-}
-
 /* "; it has a, b and 3 more" */
 static void say_no_key(const char *path, const tern_npz *npz, const char *key)
 {
@@ -45,6 +37,12 @@ static void say_no_key(const char *path, const tern_npz *npz, const char *key)
     text_free(&names);
 }
 
+static tern_status load_entry(tern_ctx *ctx, const tern_npz *npz, int i, tern_tensor **out)
+{
+    tern_status status = tern_npz_map(ctx, npz, i, out);
+    return status == TERN_UNSUPPORTED ? tern_npz_load(ctx, npz, i, out) : status;
+}
+
 static bool load_npz(tern_ctx *ctx, const char *path, const char *key, const char *name, tern_tensor **out)
 {
     tern_npz *npz;
@@ -52,13 +50,13 @@ static bool load_npz(tern_ctx *ctx, const char *path, const char *key, const cha
         fail_status(NULL);
         return false;
     }
-    int i = find_key(npz, key ? key : name);
-    if (i < 0 && !key && tern_npz_count(npz) == 1)
+    int i = -1;
+    if (tern_npz_find(npz, key ? key : name, &i) != TERN_OK && !key && tern_npz_count(npz) == 1)
         i = 0;
     bool ok = false;
     if (i < 0)
         say_no_key(path, npz, key ? key : name);
-    else if (!(ok = tern_npz_load(ctx, npz, i, out) == TERN_OK))
+    else if (!(ok = load_entry(ctx, npz, i, out) == TERN_OK))
         fail_status(NULL);
     tern_npz_close(npz);
     return ok;

@@ -38,7 +38,11 @@ TERN_API tern_status tern_npz_open(const char *path, tern_npz **out);
 TERN_API void tern_npz_close(tern_npz *npz); /* NULL is fine */
 TERN_API int tern_npz_count(const tern_npz *npz);
 TERN_API const char *tern_npz_name(const tern_npz *npz, int i); /* without ".npy"; NULL if out of range */
+TERN_API tern_status tern_npz_find(const tern_npz *npz, const char *name, int *out); /* TERN_NOT_FOUND */
 TERN_API tern_status tern_npz_load(tern_ctx *ctx, const tern_npz *npz, int i, tern_tensor **out);
+/* As tern_npy_map; checksums are not looked at. TERN_UNSUPPORTED for entries that are deflated, big-endian or not aligned.
+ * What tern wrote can always be mapped. The tensor may outlive the archive. */
+TERN_API tern_status tern_npz_map(tern_ctx *ctx, const tern_npz *npz, int i, tern_tensor **out);
 TERN_API tern_status tern_npz_save(const char *path, int n, const char *const *names,
                                    tern_tensor *const *tensors);
 

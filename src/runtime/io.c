@@ -79,11 +79,37 @@ const char *tern_npz_name(const tern_npz *npz, int i)
     return i >= 0 && i < tern_npz_count(npz) ? tern__npz_name(inner(npz), (size_t)i) : NULL;
 }
 
+tern_status tern_npz_find(const tern_npz *npz, const char *name, int *out)
+{
+    TERN__FAIL_IF(!npz || !name || !out, TERN_INVALID_ARGUMENT, "npz_find: an argument is NULL");
+    size_t i;
+    TERN_TRY(tern__npz_find(inner(npz), name, &i));
+    *out = (int)i;
+    return TERN_OK;
+}
+
+static tern_status check_entry(const char *who, const tern_ctx *ctx, const tern_npz *npz, int i,
+                               tern_tensor **out)
+{
+    TERN__FAIL_IF(!ctx || !npz || !out, TERN_INVALID_ARGUMENT, "%s: an argument is NULL", who);
+    TERN__FAIL_IF(i < 0 || i >= tern_npz_count(npz), TERN_OUT_OF_RANGE, "%s: array %d: there are %d", who, i,
+                  tern_npz_count(npz));
+    return TERN_OK;
+}
+
+tern_status tern_npz_map(tern_ctx *ctx, const tern_npz *npz, int i, tern_tensor **out)
+{
+    TERN_TRY(check_entry("npz_map", ctx, npz, i, out));
+    tern__type type;
+    tern__layout layout;
+    tern__storage *storage;
+    TERN_TRY(tern__npz_map(inner(npz), (size_t)i, &type, &layout, &storage));
+    return wrap(ctx, &type, &layout, storage, out);
+}
+
 tern_status tern_npz_load(tern_ctx *ctx, const tern_npz *npz, int i, tern_tensor **out)
 {
-    TERN__FAIL_IF(!ctx || !npz || !out, TERN_INVALID_ARGUMENT, "npz_load: an argument is NULL");
-    TERN__FAIL_IF(i < 0 || i >= tern_npz_count(npz), TERN_OUT_OF_RANGE, "npz_load: array %d: there are %d", i,
-                  tern_npz_count(npz));
+    TERN_TRY(check_entry("npz_load", ctx, npz, i, out));
     tern__type type;
     tern__layout layout;
     tern__storage *storage;

@@ -83,15 +83,6 @@ static tern_status read_header(const tern__file *file, tern__npy_header *out)
     return check_size(file->path, out, file->bytes);
 }
 
-tern_status tern__npy_inspect(const char *path, tern__npy_header *out)
-{
-    tern__file file;
-    TERN_TRY(tern__file_open(path, &file));
-    tern_status status = read_header(&file, out);
-    tern__file_close(&file);
-    return status;
-}
-
 static tern_status read_array(const tern__file *file, tern_pool *pool, tern__npy_header *header,
                               tern__storage **storage)
 {

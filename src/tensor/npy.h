@@ -62,9 +62,6 @@ tern_status tern__npy_read_memory(const char *who, const void *data, size_t byte
 tern_status tern__npy_map(const char *path, bool writable_copy, tern__type *type, tern__layout *layout,
                           tern__storage **storage);
 
-/* Only the header of a file, checked against the file's size. */
-tern_status tern__npy_inspect(const char *path, tern__npy_header *out);
-
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
 /* Receives the elements of a tensor in row-major order, a piece at a time. */
