@@ -26,7 +26,7 @@ printf '#!/bin/sh\nexec "%s" "$@"\n' "$program" >"$scratch/bin/tern"
 chmod +x "$scratch/bin/tern"
 utf8=$(locale -a 2>/dev/null | grep -iE '^(C|en_US)\.utf-?8$' | head -n 1)
 export PATH=$scratch/bin:$PATH GRAPHS=$root/examples/graphs DOCS=$root/docs TERN_PYTHON=${TERN_PYTHON:-python3}
-export UTF8_LOCALE=$utf8 LC_ALL=C TERM=xterm
+export UTF8_LOCALE=$utf8 LC_ALL=C TERM=xterm TERN_TUNING=off
 unset COLUMNS NO_COLOR TERN_CPU LANG
 
 # expected NAME SUFFIX: the text that is expected, "" without a file.
