@@ -32,7 +32,9 @@ TERN_API tern_tensor *tern_from_data(tern_ctx *ctx, tern_dtype dtype, int rank, 
                                      const void *data);
 
 /* Uses `data` in place. It must stay valid until `drop(user, data)` is called (drop may be NULL). `strides` in
- * elements, NULL = contiguous. Writes through the tensor are visible in `data`. If the call fails, drop is not called. */
+ * elements, NULL = contiguous. Writes through the tensor are visible in `data`. If the call fails, drop is not called.
+ * Two tensors that borrow overlapping memory are strangers to each other: evaluate readers of one before writing through
+ * the other. */
 TERN_API tern_tensor *tern_borrow(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape,
                                   const int64_t *strides, void *data, void (*drop)(void *user, void *data),
                                   void *user);
@@ -45,7 +47,11 @@ TERN_API tern_tensor *tern_scalar(tern_ctx *ctx, tern_dtype dtype, double value)
 TERN_API tern_tensor *tern_input(tern_ctx *ctx, const char *name, tern_dtype dtype, int rank,
                                  const int64_t *shape);
 
-/* A zeroed state (a KV cache, optimiser moments): tern_write_slice and tern_write_rows update it in place. */
+/* A zeroed state (a KV cache, optimiser moments): tern_write_slice, tern_write_rows and tern_overwrite update it in place.
+ * Each is recorded and gives a new handle; the old one may not be used in operations any more. The write happens, once
+ * and in recorded order, when its result or anything else that lies in the state's memory is asked for or read by a
+ * later operation. Readers recorded before it see the old values. If its result is released before that, it never
+ * happens and the old handle may be used again. */
 TERN_API tern_tensor *tern_state(tern_ctx *ctx, const char *name, tern_dtype dtype, int rank,
                                  const int64_t *shape);
 
@@ -76,11 +82,12 @@ TERN_API bool tern_is_constant(const tern_tensor *t);
 /* Computes exactly the tensors named (and the base of any that is a view: they share storage). They become
  * leaves; other handles keep their recipe and recompute if asked later. */
 TERN_API tern_status tern_eval(tern_tensor *t);
+/* One failing (an index out of range) fails the call; what was complete by then is kept. */
 TERN_API tern_status tern_eval_all(int n, tern_tensor *const *tensors);
 
 /* Evaluates if need be and returns contiguous data, or NULL (tern_last_error says why: an error tensor, another
  * dtype, out of memory). A strided view is first made contiguous in a copy that belongs to `t`. The pointer is
- * valid until `t` is written to, or dies. */
+ * valid until `t` dies. A copy shows what the tensor was when it was last asked for. */
 TERN_API const void *tern_data(tern_tensor *t);
 TERN_API const float *tern_data_f32(tern_tensor *t);
 TERN_API const double *tern_data_f64(tern_tensor *t);
@@ -108,7 +115,9 @@ TERN_API tern_tensor *tern_narrow(tern_tensor *x, int axis, int64_t start, int64
 TERN_API tern_status tern_shares_storage(tern_tensor *a, tern_tensor *b, bool *out);
 
 /* Where the data of `t` are right now (evaluates it): pointer to element [0,0,...] and strides in elements (bytes
- * for t2 and t5; tern_rank(t) of them are written). No copy. Valid until `t` dies. */
+ * for t2 and t5; tern_rank(t) of them are written). No copy. Valid until `t` dies. What is recorded before is computed
+ * first, so writing there is as if in place; from then on readers see what is there when they are evaluated. Constants
+ * must not be written. */
 TERN_API tern_status tern_map(tern_tensor *t, void **data, int64_t *strides);
 
 /* Packs `n` tensors of one type into one contiguous storage [n, shape...]; out[i] is a view of row i. */

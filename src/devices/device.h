@@ -21,6 +21,7 @@ typedef struct tern__bindings {
     void *const *leaves;
     void *const *blocks;
     void *arena;
+    uint64_t *step_ns; /* (n_steps of the plan) receives what each step took; NULL: nobody asked */
 } tern__bindings;
 
 typedef struct tern__device_ops {
@@ -29,9 +30,13 @@ typedef struct tern__device_ops {
     tern_status (*create)(const tern__device_options *options, tern__device **out);
     void (*destroy)(tern__device *device);
     const tern__target *(*target)(const tern__device *device);
-    /* Runs every step. A kernel that finds bad data (an index out of range) stops the run with a sentence. */
-    tern_status (*run)(tern__device *device, const tern__plan *plan, const tern__bindings *bindings);
-    void (*describe)(tern_device_info *out); /* without a device: what is there */
+    /* Runs every step. A kernel that finds bad data (an index out of range) stops the run with a sentence. *n_done counts
+     * the steps that ran to their end: those before the one that failed. */
+    tern_status (*run)(tern__device *device, const tern__plan *plan, const tern__bindings *bindings,
+                       uint32_t *n_done);
+    /* Without a device: what is there, and kernel i (false past the last), when nothing above `cap` is used. */
+    void (*describe)(tern__isa cap, tern_device_info *out);
+    bool (*list)(int i, tern__isa cap, tern_kernel_info *out);
 } tern__device_ops;
 
 /* The table of devices.def. */

@@ -1,9 +1,11 @@
 /* capture.c - from pending nodes to a graph: an iterative depth-first walk, operands before readers. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "graph/node.h"
+#include "graph/text.h"
 
 /* A tensor that another pending node overwrites is captured as a state, so that the plan updates it in place. */
 static tern__opcode leaf_kind(const tern_tensor *t)
@@ -42,6 +44,7 @@ static tern_status capture_node(tern__node *node, tern_graph *g, uint32_t captur
         out[i] = node->out[i].type;
     tern__id value;
     TERN_TRY(tern__graph_add(g, node->op, node->n_in, in, node->attrs, node->n_out, out, &value));
+    node->captured = capture;
     for (uint32_t i = 0; i < node->n_out; i++) {
         if (node->out[i].storage)
             continue; /* evaluated earlier: readers see that leaf, this result is unused */
@@ -59,11 +62,11 @@ static tern_status push(tern__recorder *r, size_t *n, tern_tensor *t)
     return TERN_OK;
 }
 
-static tern_status note_write(tern__recorder *r, tern_tensor *t)
+static tern_status note(tern__node ***list, size_t *n, size_t *capacity, tern__node *node)
 {
-    if (!tern__grow((void **)&r->writes, &r->cap_writes, r->n_writes + 1, sizeof *r->writes))
-        return tern__out_of_memory(sizeof *r->writes);
-    r->writes[r->n_writes++] = t;
+    if (!tern__grow((void **)list, capacity, *n + 1, sizeof **list))
+        return tern__out_of_memory(sizeof **list);
+    (*list)[(*n)++] = node;
     return TERN_OK;
 }
 
@@ -80,6 +83,7 @@ static tern_status walk(tern__recorder *r, tern_tensor *root, tern_graph *g, uin
             n--;
             continue;
         }
+        TERN_TRY(tern__tensor_check(t));
         if (t->storage || (tern__ops[node->op].flags & TERN__LEAF)) {
             TERN_TRY(capture_leaf(t, g, capture));
             n--;
@@ -92,39 +96,95 @@ static tern_status walk(tern__recorder *r, tern_tensor *root, tern_graph *g, uin
         if (n > before)
             continue;
         TERN_TRY(capture_node(node, g, capture));
+        TERN_TRY(note(&r->captured, &r->n_captured, &r->cap_captured, node));
         if (tern__ops[node->op].flags & TERN__WRITES)
-            TERN_TRY(note_write(r, &node->out[0]));
+            TERN_TRY(note(&r->writes, &r->n_writes, &r->cap_writes, node));
         n--;
     }
     return TERN_OK;
 }
 
+void tern__capture_begin(tern_ctx *ctx, tern_graph *g)
+{
+    tern__recorder *r = tern__recorder_of(ctx);
+    r->capture++;
+    r->n_captured = r->n_writes = 0;
+    g->ctx = ctx;
+}
+
+tern_status tern__capture_add(tern_ctx *ctx, tern_tensor *t, const char *name, tern_graph *g)
+{
+    tern__recorder *r = tern__recorder_of(ctx);
+    TERN_TRY(tern__tensor_check(t));
+    TERN_TRY(walk(r, t, g, r->capture));
+    t->output = r->capture;
+    return tern__graph_add_output(g, t->value, name);
+}
+
+/* One of the values that a captured node became. */
+static tern__id value_of(const tern__node *node, uint32_t capture)
+{
+    uint32_t k = 0;
+    while (node->out[k].mark != capture)
+        k++;
+    return node->out[k].value;
+}
+
+static int by_serial(const void *a, const void *b)
+{
+    const tern__node *x = *(tern__node *const *)a, *y = *(tern__node *const *)b;
+    return (x->serial > y->serial) - (x->serial < y->serial);
+}
+
+tern_status tern__capture_end(tern_ctx *ctx, tern_graph *g)
+{
+    tern__recorder *r = tern__recorder_of(ctx);
+    if (g->n_writes == 0)
+        return TERN_OK;
+    qsort(r->captured, r->n_captured, sizeof(tern__node *), by_serial);
+    tern__id *order = tern__arena_alloc(&g->arena, g->n_nodes * sizeof *order);
+    if (!order)
+        return tern__out_of_memory(g->n_nodes * sizeof *order);
+    for (uint32_t i = 0; i < g->n_leaves; i++)
+        order[i] = g->leaves[i].node;
+    for (size_t i = 0; i < r->n_captured; i++)
+        order[g->n_leaves + i] = g->values[value_of(r->captured[i], r->capture)].node;
+    const tern__id *moved;
+    TERN_TRY(tern__graph_reorder(g, order, &moved));
+    for (size_t i = 0; i < r->n_captured; i++)
+        for (uint32_t k = 0; k < r->captured[i]->n_out; k++)
+            if (r->captured[i]->out[k].mark == r->capture)
+                r->captured[i]->out[k].value = moved[r->captured[i]->out[k].value];
+    return tern__graph_find_aliases(g);
+}
+
 tern_status tern__capture(tern_ctx *ctx, int n, tern_tensor *const *outputs, const char *const *names,
                           tern_graph *g)
 {
-    tern__recorder *r = tern__recorder_of(ctx);
-    uint32_t capture = ++r->capture;
-    r->n_writes = 0;
-    g->ctx = ctx;
-    for (int i = 0; i < n; i++) {
-        TERN_TRY(tern__tensor_check(outputs[i]));
-        TERN_TRY(walk(r, outputs[i], g, capture));
-        TERN_TRY(tern__graph_add_output(g, outputs[i]->value, names ? names[i] : NULL));
-    }
-    return tern__graph_find_aliases(g);
+    tern__capture_begin(ctx, g);
+    for (int i = 0; i < n; i++)
+        TERN_TRY(tern__capture_add(ctx, outputs[i], names ? names[i] : NULL, g));
+    return tern__capture_end(ctx, g);
 }
 
 tern_status tern_graph_capture(tern_ctx *ctx, int n, tern_tensor *const *outputs, const char *const *names,
                                tern_graph **out)
 {
-    TERN__FAIL_IF(!ctx || n <= 0 || !outputs, TERN_INVALID_ARGUMENT,
-                  "graph_capture: needs a context and outputs");
+    TERN__FAIL_IF(!ctx || n <= 0 || !outputs || !out, TERN_INVALID_ARGUMENT,
+                  "graph_capture: needs a context, outputs and room for a graph");
+    for (int i = 0; i < n; i++) {
+        TERN_TRY(tern__tensor_check(outputs[i]));
+        TERN__FAIL_IF(outputs[i]->node->ctx != ctx, TERN_INVALID_ARGUMENT,
+                      "graph_capture: output %d belongs to another context", i);
+    }
     tern_graph *g;
     TERN_TRY(tern__graph_new(ctx, &g));
     tern_status status = tern__capture(ctx, n, outputs, names, g);
+    if (status == TERN_OK)
+        status = tern__graph_settle(g, names);
     if (status != TERN_OK) {
         tern_graph_free(g);
-        return status;
+        return tern__fail_in(status, "graph_capture");
     }
     *out = g;
     return TERN_OK;

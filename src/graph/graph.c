@@ -387,6 +387,43 @@ tern_status tern__graph_clone(const tern_graph *from, tern_graph *to)
     return TERN_OK;
 }
 
+tern_status tern__graph_reorder(tern_graph *g, const tern__id *order, const tern__id **moved)
+{
+    tern__gnode *nodes = tern__arena_alloc(&g->arena, g->n_nodes * sizeof *nodes);
+    tern__value *values = tern__arena_alloc(&g->arena, g->n_values * sizeof *values);
+    tern__id *to = tern__arena_alloc(&g->arena, g->n_values * sizeof *to);
+    size_t n_in = 0;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        n_in += g->nodes[i].n_in;
+    tern__id *in = tern__arena_alloc(&g->arena, n_in * sizeof *in);
+    if (!nodes || !values || !to || !in)
+        return tern__out_of_memory(g->n_nodes * sizeof *nodes + g->n_values * sizeof *values);
+    memcpy(nodes, g->nodes, g->n_nodes * sizeof *nodes);
+    memcpy(values, g->values, g->n_values * sizeof *values);
+    tern__id next = 0;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        tern__gnode *node = &g->nodes[i];
+        *node = nodes[order[i]];
+        for (uint32_t k = 0; k < node->n_in; k++)
+            in[k] = to[node->in[k]];
+        node->in = in;
+        in += node->n_in;
+        for (uint32_t k = 0; k < node->n_out; k++) {
+            to[node->out + k] = next + k;
+            g->values[next + k] = values[node->out + k];
+            g->values[next + k].node = i;
+        }
+        node->out = next;
+        next += node->n_out;
+        if (node->leaf != TERN__NO_ID)
+            g->leaves[node->leaf].node = i;
+    }
+    for (uint32_t i = 0; i < g->n_outputs; i++)
+        g->outputs[i].value = to[g->outputs[i].value];
+    *moved = to;
+    return TERN_OK;
+}
+
 uint32_t tern__graph_written_leaf(const tern_graph *g, const tern__gnode *node)
 {
     while (tern__ops[node->op].flags & (TERN__WRITES | TERN__VIEW))

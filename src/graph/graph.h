@@ -109,6 +109,10 @@ uint64_t tern__graph_hash(const tern_graph *g);
 /* A copy of `from` in `to` (freshly initialised), with references of its own to the storages. */
 tern_status tern__graph_clone(const tern_graph *from, tern_graph *to);
 
+/* Puts the nodes in another order, (n_nodes) of which each operand comes before its readers. *moved (n_values, in the
+ * graph's arena) receives the new id of each value. */
+tern_status tern__graph_reorder(tern_graph *g, const tern__id *order, const tern__id **moved);
+
 /* The leaf that a node with TERN__WRITES updates, through views and earlier updates; TERN__NO_ID if its target is an
  * intermediate. */
 uint32_t tern__graph_written_leaf(const tern_graph *g, const tern__gnode *node);

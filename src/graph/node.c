@@ -138,8 +138,25 @@ static void edge_unlink(tern__edge *edge)
         edge->next->prev = edge->prev;
 }
 
+/* Frozen storages are never written, so nobody has to be found through them; they may be other contexts' too. */
+static void alias_link(tern_tensor *t)
+{
+    tern__storage *storage = t->storage;
+    if (storage->frozen)
+        return;
+    t->listed = true;
+    t->alias_prev = NULL;
+    t->alias_next = storage->tensors;
+    if (storage->tensors)
+        storage->tensors->alias_prev = t;
+    storage->tensors = t;
+}
+
 static void alias_unlink(tern_tensor *t)
 {
+    if (!t->listed)
+        return;
+    t->listed = false;
     if (t->alias_prev)
         t->alias_prev->alias_next = t->alias_next;
     else
@@ -180,9 +197,13 @@ static void node_destroy(tern__recorder *r, tern__node *node)
  * references is in no scope). */
 static void let_operands_go(tern__node *node, tern__node **dead)
 {
-    /* A write that never ran gives its target back. */
-    if (node->n_in && (tern__ops[node->op].flags & TERN__WRITES) && !node->out[0].storage)
-        node->in[0].source->consumed = false;
+    if (node->n_in && (tern__ops[node->op].flags & TERN__WRITES)) {
+        tern_tensor *target = node->in[0].source;
+        if (target->storage && target->storage->pending_write == node)
+            target->storage->pending_write = NULL;
+        if (!node->out[0].storage)
+            target->consumed = false; /* it never ran: the target is what it was */
+    }
     for (uint32_t i = 0; i < node->n_in; i++) {
         tern__node *source = node->in[i].source->node;
         edge_unlink(&node->in[i]);
@@ -220,11 +241,7 @@ void tern__tensor_set(tern_tensor *t, tern__storage *storage, const tern__layout
     tern__storage_retain(storage);
     t->storage = storage;
     t->layout = *layout;
-    t->alias_prev = NULL;
-    t->alias_next = storage->tensors;
-    if (storage->tensors)
-        storage->tensors->alias_prev = t;
-    storage->tensors = t;
+    alias_link(t);
 
     tern__node *node = t->node;
     for (uint32_t i = 0; i < node->n_out; i++)
@@ -232,7 +249,30 @@ void tern__tensor_set(tern_tensor *t, tern__storage *storage, const tern__layout
             return;
     tern__node *dead = NULL;
     let_operands_go(node, &dead);
+    tern__node *writer = t->consumed ? tern__writer_of(t) : NULL;
+    if (writer)
+        storage->pending_write = writer;
     destroy_all(tern__recorder_of(node->ctx), dead);
+}
+
+void tern__node_fail(tern__node *node, tern_status status)
+{
+    tern__error *error = tern__error_make(status);
+    if (!error)
+        return; /* it stays pending, and fails again when it is asked for */
+    error->refs++;
+    node->error = error;
+    tern__node *dead = NULL;
+    let_operands_go(node, &dead);
+    destroy_all(tern__recorder_of(node->ctx), dead);
+}
+
+tern__node *tern__writer_of(const tern_tensor *t)
+{
+    for (tern__edge *edge = t->readers; edge; edge = edge->next)
+        if ((tern__ops[edge->reader->op].flags & TERN__WRITES) && edge == &edge->reader->in[0])
+            return edge->reader;
+    return NULL;
 }
 
 void tern__recorder_init(tern__recorder *r, tern_pool *pool, const tern__evaluator *evaluator)
@@ -250,6 +290,7 @@ void tern__recorder_clear(tern__recorder *r)
     tern__free(r->scopes);
     tern__free(r->stack);
     tern__free(r->writes);
+    tern__free(r->captured);
     tern__arena_free(&r->node_memory);
 }
 
@@ -296,7 +337,7 @@ tern_scope_guard tern_scope_guard_open(tern_ctx *ctx)
 
 void tern_scope_guard_close(tern_scope_guard *guard)
 {
-    if (!guard->open)
+    if (!guard || !guard->open)
         return;
     guard->open = 0;
     tern_scope_close(guard->ctx);

@@ -36,7 +36,9 @@ struct tern_tensor {
     uint32_t result;  /* which result of the node */
     bool constant;    /* frozen */
     bool consumed;    /* given to write_slice or write_rows: its result is the value now */
+    bool listed;      /* among the tensors of `storage` */
     uint32_t mark;    /* capture in which `value` is valid */
+    uint32_t output;  /* capture of which it is an output */
     tern__id value;   /* its id in that capture */
     tern__type type;
     tern__storage *storage; /* NULL while pending; one reference */
@@ -57,7 +59,12 @@ struct tern__node {
     uint32_t caller_refs; /* of those: references that tern_release may drop */
     uint32_t depth;       /* longest chain of pending nodes ending here */
     uint32_t bytes;       /* of this allocation */
+    uint64_t serial;      /* when it was recorded: later nodes have greater numbers */
+    uint32_t n_writes;    /* pending writes one after another that end here */
+    uint32_t captured;    /* newest capture that has it */
     bool fleeting;        /* its handle is about to be dropped: nobody will ask for its value later */
+    bool symbolic;        /* depends on an input without data: it can be compiled, not evaluated */
+    bool stays_pending;   /* used by evaluation: somebody may ask for it after the run that is prepared */
     tern__error *error;   /* NULL unless this is an error tensor */
     tern__edge *in;       /* (n_in) dropped (n_in = 0) when all results are evaluated */
     tern__attr *attrs;    /* (op's n_attrs) */
@@ -80,7 +87,7 @@ typedef struct tern__recorder {
     tern_pool *pool;
     const tern__evaluator *evaluator;
     tern__node *nodes; /* all live nodes */
-    uint64_t n_nodes;
+    uint64_t n_nodes, n_recorded;
     tern__scope *scopes; /* stack */
     size_t n_scopes, cap_scopes;
     size_t lost_scopes; /* opened without memory for them: their tensors belong to the scope outside */
@@ -89,7 +96,9 @@ typedef struct tern__recorder {
     tern__arena node_memory;
     tern_tensor **stack; /* reused by walks */
     size_t cap_stack;
-    tern_tensor **writes; /* results of the writes in the newest capture */
+    tern__node **captured; /* nodes of the newest capture, operands before readers */
+    size_t n_captured, cap_captured;
+    tern__node **writes; /* those of them that write into an operand */
     size_t n_writes, cap_writes;
 } tern__recorder;
 
@@ -99,8 +108,8 @@ static inline tern__recorder *tern__recorder_of(tern_ctx *ctx)
     return (tern__recorder *)(void *)ctx;
 }
 
-/* A pending chain this long is evaluated by itself when it grows. */
-enum { TERN__MAX_DEPTH = 65536 };
+/* Pending chains this long, and so many pending writes one after another, are evaluated when they grow. */
+enum { TERN__MAX_DEPTH = 65536, TERN__MAX_WRITES = 64 };
 
 void tern__recorder_init(tern__recorder *r, tern_pool *pool, const tern__evaluator *evaluator);
 /* Destroys every node, whoever holds it. */
@@ -122,6 +131,8 @@ tern_tensor *tern__tensor_wrap(tern_ctx *ctx, const tern__type *type, tern__stor
 tern_tensor *tern__tensor_leaf(tern_ctx *ctx, tern__opcode op, const char *name, const tern__type *type,
                                tern__storage *storage);
 
+/* The thread's last error, with no references yet; NULL when out of memory. */
+tern__error *tern__error_make(tern_status status);
 /* An error tensor with the thread's last error. ctx NULL, or no memory: the static one. */
 tern_tensor *tern__error_tensor(tern_ctx *ctx, tern_status status);
 
@@ -137,6 +148,18 @@ void tern__edge_link(tern__edge *edge, tern__node *reader, tern_tensor *source);
 
 /* The tensor becomes evaluated: takes a reference of the storage. Lets the node's operands go when all are. */
 void tern__tensor_set(tern_tensor *t, tern__storage *storage, const tern__layout *layout);
+/* A pending node becomes an error with the thread's last error: it cannot be computed any more. */
+void tern__node_fail(tern__node *node, tern_status status);
+
+/* The pending write into `t`, or NULL. */
+tern__node *tern__writer_of(const tern_tensor *t);
+/* Must the memory of `t` be asked for with care, because a write that could run has not? */
+static inline bool tern__write_is_due(const tern__storage *storage)
+{
+    return storage->pending_write && !storage->pending_write->symbolic;
+}
+/* Runs the writes into `storage` that are recorded, in their order, as far as they can be evaluated. */
+tern_status tern__settle_writes(tern_ctx *ctx, const tern__storage *storage);
 
 bool tern__tensor_is_error(const tern_tensor *t);
 /* Sets the thread's last error from an error tensor and returns its status; TERN_OK for others. NULL tensors are an
@@ -149,8 +172,17 @@ tern_status tern__tensor_check_writable(const char *who, const tern_tensor *t);
 
 /* ---- capture.c ---- */
 
-/* Appends to `g` (empty) the pending graph behind `outputs`, which become its outputs in order. Evaluated tensors
- * become leaves, once each. mark and value of everything reached are set to this capture. */
+/* Starts a capture into `g`, which is empty. */
+void tern__capture_begin(tern_ctx *ctx, tern_graph *g);
+/* Appends the pending graph behind `t`, as far as the capture does not have it, and makes `t` an output. Evaluated
+ * tensors become leaves, once each. Sets mark and value of everything reached. */
+tern_status tern__capture_add(tern_ctx *ctx, tern_tensor *t, const char *name, tern_graph *g);
+
+/* Ends it: nodes of a graph that overwrites something are put in the order in which they were recorded, so that what
+ * reads a value stands before what overwrites it. */
+tern_status tern__capture_end(tern_ctx *ctx, tern_graph *g);
+
+/* A whole capture: the graph behind `outputs`, in order. */
 tern_status tern__capture(tern_ctx *ctx, int n, tern_tensor *const *outputs, const char *const *names,
                           tern_graph *g);
 

@@ -10,7 +10,20 @@
 
 /* What a call returns when there is no memory even for an error, and when nothing tells the context. */
 static tern_tensor no_memory = {.node = NULL};
-static tern_tensor no_context = {.node = NULL};
+static tern_tensor
+    no_context[TERN__OP_COUNT + 1]; /* one per op, so that the message can name it; the last: any call */
+static const char *const no_context_messages[TERN__OP_COUNT + 1] = {
+#define NO_CONTEXT "the context, or the operand that would tell it, is NULL or missing"
+#define TERN_OP(id, ...) [TERN__OP_##id] = #id ": " NO_CONTEXT,
+#include "graph/ops.def"
+#undef TERN_OP
+    [TERN__OP_COUNT] = NO_CONTEXT,
+};
+
+static bool lacks_context(const tern_tensor *t)
+{
+    return t >= no_context && t <= &no_context[TERN__OP_COUNT];
+}
 
 static tern_tensor *wrap_error(tern_ctx *ctx, tern__error *error)
 {
@@ -23,20 +36,28 @@ static tern_tensor *wrap_error(tern_ctx *ctx, tern__error *error)
     return &node->out[0];
 }
 
+tern__error *tern__error_make(tern_status status)
+{
+    const char *message = tern_last_error();
+    size_t length = strlen(message) + 1;
+    tern__error *error = tern__alloc(sizeof *error + length);
+    if (!error)
+        return NULL;
+    error->refs = 0;
+    error->status = status;
+    memcpy(error->message, message, length);
+    return error;
+}
+
 tern_tensor *tern__error_tensor(tern_ctx *ctx, tern_status status)
 {
     if (status == TERN_OUT_OF_MEMORY)
         return &no_memory;
     if (!ctx)
-        return &no_context;
-    const char *message = tern_last_error();
-    size_t length = strlen(message) + 1;
-    tern__error *error = tern__alloc(sizeof *error + length);
+        return &no_context[TERN__OP_COUNT];
+    tern__error *error = tern__error_make(status);
     if (!error)
         return &no_memory;
-    error->refs = 0;
-    error->status = status;
-    memcpy(error->message, message, length);
     tern_tensor *t = wrap_error(ctx, error);
     if (error->refs == 0)
         tern__free(error);
@@ -53,7 +74,7 @@ tern_status tern_status_of(const tern_tensor *t)
     if (!t)
         return TERN_INVALID_ARGUMENT;
     if (!t->node)
-        return t == &no_context ? TERN_INVALID_ARGUMENT : TERN_OUT_OF_MEMORY;
+        return lacks_context(t) ? TERN_INVALID_ARGUMENT : TERN_OUT_OF_MEMORY;
     return t->node->error ? t->node->error->status : TERN_OK;
 }
 
@@ -62,7 +83,7 @@ const char *tern_message_of(const tern_tensor *t)
     if (!t)
         return "the tensor is NULL";
     if (!t->node)
-        return t == &no_context ? "the context, or the operand that would tell it, is NULL" : "out of memory";
+        return lacks_context(t) ? no_context_messages[t - no_context] : "out of memory";
     return t->node->error ? t->node->error->message : "";
 }
 
@@ -82,8 +103,8 @@ static bool operands_usable(const tern__op *op, tern_ctx **ctx, int n_in, tern_t
         *ctx = in[i] && in[i]->node ? in[i]->node->ctx : NULL;
     for (int i = 0; i < n_in; i++) {
         if (!in[i]) {
-            *error = tern__error_tensor(
-                *ctx, tern__fail(TERN_INVALID_ARGUMENT, "%s: operand %d is NULL", op->name, i));
+            tern_status status = tern__fail(TERN_INVALID_ARGUMENT, "%s: operand %d is NULL", op->name, i);
+            *error = *ctx ? tern__error_tensor(*ctx, status) : &no_context[tern__op_code(op)];
             return false;
         }
         if (!in[i]->node) {
@@ -127,13 +148,17 @@ static tern_status check_counts(const tern__op *op, int n_in, int n_out, const t
     return TERN_OK;
 }
 
-/* Chains longer than TERN__MAX_DEPTH are cut by evaluating the operand that is too deep. */
-static tern_status cut_long_chains(tern_ctx *ctx, int n_in, tern_tensor *const *in, uint32_t *depth)
+/* Chains longer than TERN__MAX_DEPTH are cut by evaluating the operand that is too deep, and an operand whose memory
+ * an earlier write is to change sees it changed. */
+static tern_status ready_operands(tern_ctx *ctx, int n_in, tern_tensor *const *in, uint32_t *depth)
 {
     *depth = 1;
     for (int i = 0; i < n_in; i++) {
-        if (in[i]->storage)
+        if (in[i]->storage) {
+            if (TERN__UNLIKELY(tern__write_is_due(in[i]->storage)))
+                TERN_TRY(tern__settle_writes(ctx, in[i]->storage));
             continue;
+        }
         if (TERN__UNLIKELY(in[i]->node->depth >= TERN__MAX_DEPTH))
             TERN_TRY(tern__recorder_of(ctx)->evaluator->eval(ctx, 1, &in[i]));
         else if (in[i]->node->depth >= *depth)
@@ -152,6 +177,8 @@ static tern__node *record_between(tern_ctx *ctx, tern_tensor *x, tern__opcode op
     node->out[0].type = x->type;
     node->out[0].type.dtype = dtype;
     node->depth = x->storage ? 1 : x->node->depth + 1;
+    node->symbolic = !x->storage && x->node->symbolic;
+    node->serial = ++tern__recorder_of(ctx)->n_recorded;
     tern__edge_link(&node->in[0], node, x);
     return node;
 }
@@ -244,23 +271,91 @@ tern_status tern__tensor_check_writable(const char *who, const tern_tensor *t)
     return TERN_OK;
 }
 
-/* A pending write through another view of the same storage happens before this one is recorded: writes keep their
- * order. */
-static tern_status settle_writes(tern_ctx *ctx, const tern_tensor *target)
+tern_status tern__settle_writes(tern_ctx *ctx, const tern__storage *storage)
 {
-    if (!target->storage)
+    tern__node *last = storage->pending_write;
+    if (!last || last->symbolic)
         return TERN_OK;
-    for (;;) {
-        tern_tensor *pending = NULL;
-        for (const tern_tensor *t = target->storage->tensors; t && !pending; t = t->alias_next)
-            for (const tern__edge *edge = t->readers; edge && !pending; edge = edge->next)
-                if (t->consumed && (tern__ops[edge->reader->op].flags & TERN__WRITES) &&
-                    edge == &edge->reader->in[0])
-                    pending = &edge->reader->out[0];
-        if (!pending)
-            return TERN_OK;
-        TERN_TRY(tern__recorder_of(ctx)->evaluator->eval(ctx, 1, &pending));
+    for (tern__node *next = tern__writer_of(&last->out[0]); next && !next->symbolic;
+         next = tern__writer_of(&last->out[0]))
+        last = next;
+    return tern__recorder_of(ctx)->evaluator->eval(ctx, 1, (tern_tensor *[]){&last->out[0]});
+}
+
+static tern_status add_views(tern__recorder *r, const tern_tensor *t, size_t *n)
+{
+    for (tern__edge *edge = t->readers; edge; edge = edge->next) {
+        if (!(tern__ops[edge->reader->op].flags & TERN__VIEW) || edge->reader->symbolic ||
+            edge->reader->error)
+            continue;
+        if (!tern__grow((void **)&r->stack, &r->cap_stack, *n + 1, sizeof *r->stack))
+            return tern__out_of_memory(sizeof *r->stack);
+        r->stack[(*n)++] = &edge->reader->out[0];
     }
+    return TERN_OK;
+}
+
+/* Puts the pending views of `t`'s memory, and the views of those, into the recorder's stack. */
+static tern_status list_views(tern__recorder *r, const tern_tensor *t, size_t *n)
+{
+    *n = 0;
+    if (!t->storage)
+        TERN_TRY(add_views(r, t, n));
+    for (const tern_tensor *alias = t->storage ? t->storage->tensors : NULL; alias; alias = alias->alias_next)
+        TERN_TRY(add_views(r, alias, n));
+    for (size_t i = 0; i < *n; i++)
+        TERN_TRY(add_views(r, r->stack[i], n));
+    return TERN_OK;
+}
+
+/* Evaluates `t` and the pending views of its memory, which become handles of that memory, or copies. */
+static tern_status eval_with_views(tern_ctx *ctx, tern_tensor *t)
+{
+    tern__recorder *r = tern__recorder_of(ctx);
+    size_t n;
+    TERN_TRY(list_views(r, t, &n));
+    if (n == 0)
+        return r->evaluator->eval(ctx, 1, &t);
+    tern_tensor **all = tern__alloc((n + 1) * sizeof *all); /* evaluation uses the stack */
+    if (!all)
+        return tern__out_of_memory((n + 1) * sizeof *all);
+    memcpy(all, r->stack, n * sizeof *all);
+    all[n] = t;
+    tern_status status = r->evaluator->eval(ctx, (int)(n + 1), all);
+    tern__free(all);
+    return status;
+}
+
+static bool has_pending_views(const tern_tensor *t)
+{
+    for (const tern__edge *edge = t->readers; edge; edge = edge->next)
+        if ((tern__ops[edge->reader->op].flags & TERN__VIEW) && !edge->reader->symbolic &&
+            !edge->reader->error)
+            return true;
+    return false;
+}
+
+/* A write that can be evaluated may stay pending where its target is memory that exists, or the result of such a write,
+ * and no views of that are pending: so writes into one memory happen in the order in which they were recorded, and
+ * views see what is written after them. */
+static tern_status ready_target(tern_ctx *ctx, tern_tensor *target, bool symbolic)
+{
+    if (!target->storage) {
+        bool chained =
+            (tern__ops[target->node->op].flags & TERN__WRITES) && target->node->n_writes < TERN__MAX_WRITES;
+        if (target->node->symbolic || (chained && !has_pending_views(target)))
+            return TERN_OK;
+        TERN_TRY(eval_with_views(ctx, target));
+    }
+    const tern__storage *storage = target->storage;
+    TERN_TRY(tern__settle_writes(ctx, storage));
+    TERN__FAIL_IF(symbolic && storage->pending_write, TERN_STATE,
+                  "the target's memory is written by %s, which is recorded already: write into its result",
+                  tern__ops[storage->pending_write->op].name);
+    for (const tern_tensor *alias = storage->tensors; alias; alias = alias->alias_next)
+        if (has_pending_views(alias))
+            return eval_with_views(ctx, target);
+    return TERN_OK;
 }
 
 static tern_status build(tern_ctx *ctx, const tern__op *op, int n_in, tern_tensor *const *in,
@@ -270,9 +365,14 @@ static tern_status build(tern_ctx *ctx, const tern__op *op, int n_in, tern_tenso
     TERN_TRY(infer(op, n_in, in, attrs, n_out, f));
     if (op->flags & TERN__WRITES) {
         TERN_TRY(tern__tensor_check_writable(op->name, in[0]));
-        TERN_TRY(settle_writes(ctx, in[0]));
+        bool symbolic = false;
+        for (int i = 0; i < n_in; i++)
+            symbolic |= !in[i]->storage && in[i]->node->symbolic;
+        tern_status status = ready_target(ctx, in[0], symbolic);
+        if (status != TERN_OK)
+            return tern__fail_in(status, op->name);
     }
-    TERN_TRY(cut_long_chains(ctx, n_in, in, &depth));
+    TERN_TRY(ready_operands(ctx, n_in, in, &depth));
     tern__node *node = tern__node_new(ctx, tern__op_code(op), (uint32_t)n_in, attrs, (uint32_t)n_out);
     if (!node)
         return tern__out_of_memory(sizeof *node);
@@ -299,11 +399,19 @@ static tern_status build(tern_ctx *ctx, const tern__op *op, int n_in, tern_tenso
             if (between->depth >= node->depth)
                 node->depth = between->depth + 1;
         }
+        node->symbolic |= !source->storage && source->node->symbolic;
         tern__edge_link(&node->in[i], node, source);
         node->n_in++;
     }
-    if (op->flags & TERN__WRITES)
+    node->serial = ++tern__recorder_of(ctx)->n_recorded;
+    if (op->flags & TERN__WRITES) {
         in[0]->consumed = true;
+        node->n_writes = 1;
+        if (in[0]->storage)
+            in[0]->storage->pending_write = node;
+        else
+            node->n_writes += in[0]->node->n_writes;
+    }
     *out = node;
     return TERN_OK;
 }
@@ -344,7 +452,7 @@ void tern__record_n(tern_ctx *ctx, tern__opcode code, int n_in, tern_tensor *con
     tern_status status = ctx ? record(ctx, op, n_in, in, attrs, n_out, &node)
                              : tern__fail(TERN_INVALID_ARGUMENT, "%s: the context is NULL", op->name);
     if (status != TERN_OK) {
-        hand_out(tern__error_tensor(ctx, status), true, n_out, out);
+        hand_out(ctx ? tern__error_tensor(ctx, status) : &no_context[code], true, n_out, out);
         return;
     }
     tern__node_own(node);
@@ -399,6 +507,7 @@ tern_tensor *tern__tensor_leaf(tern_ctx *ctx, tern__opcode op, const char *name,
         tern__tensor_set(&node->out[0], storage, &layout);
         tern__storage_release(storage);
     }
+    node->symbolic = !storage;
     tern__node_own(node);
     return &node->out[0];
 }

@@ -23,6 +23,7 @@ struct tern_ctx {
     tern__arena arena;   /* its pointers */
     tern_tensor **roots; /* its outputs */
     size_t n_roots, cap_roots;
+    uint64_t *step_ns; /* where the run under way leaves the times of its steps, or NULL (exec_time.h) */
     tern_ctx_stats stats;
 };
 
@@ -31,9 +32,20 @@ tern_status tern__eval(tern_ctx *ctx, int n, tern_tensor *const *tensors);
 
 /* Evaluates `t` and gives its contiguous data: its own, or a copy that belongs to it. */
 tern_status tern__dense_data(tern_tensor *t, const void **out);
+/* The same, always the copy. */
+tern_status tern__copied_data(tern_tensor *t, const void **out);
 
-/* Evaluates every pending node that reads `storage`, so that it may be overwritten. */
+/* ---- settle.c ---- */
+
+/* Evaluates every pending node that reads `storage`, so that it may be overwritten. One that cannot be computed becomes
+ * an error tensor; only lack of memory fails. */
 tern_status tern__settle_readers(tern_ctx *ctx, const tern__storage *storage);
+/* The same for a list of pending tensors, one by one. */
+tern_status tern__settle_each(tern_ctx *ctx, size_t n, tern_tensor *const *tensors);
+/* Evaluates `t`, runs the writes recorded into its memory and evaluates the pending readers of it. */
+tern_status tern__settle_for_writing(tern_tensor *t);
+/* The same for handing out its address, through which others may write whenever they like. */
+tern_status tern__expose(tern_tensor *t);
 
 /* tern__tensor_wrap for memory that somebody else gave us: if it fails, the storage's drop function is not called and
  * the memory is still theirs. */
@@ -41,9 +53,10 @@ tern_tensor *tern__tensor_wrap_foreign(tern_ctx *ctx, const tern__type *type, te
                                        const tern__layout *layout);
 
 /* Runs `plan` of `graph` with the leaves at `leaves`: allocates output blocks (one reference each into `blocks`,
- * which has room for plan->n_blocks; all released on failure) and a temporary arena. */
+ * which has room for plan->n_blocks) and a temporary arena. *n_done counts the steps that ran to their end; if there
+ * are none after a failure, the blocks are released here. */
 tern_status tern__run_plan(tern_ctx *ctx, const tern__plan *plan, void *const *leaves, tern__storage **blocks,
-                           void **block_pointers);
+                           void **block_pointers, uint32_t *n_done);
 
 /* Where the data of a leaf of the compiled graph are, when leaf i of the graph as it was captured is bound to
  * storages[i]: the storage, and the address of its first element. */

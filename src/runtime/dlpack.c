@@ -8,7 +8,7 @@
 tern_status tern_to_dlpack(tern_tensor *t, struct DLManagedTensorVersioned **out)
 {
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "to_dlpack: no place for the result");
-    TERN_TRY(tern_eval(t));
+    TERN_TRY(tern__expose(t));
     struct DLManagedTensorVersioned *managed;
     TERN_TRY(tern__dlpack_export(&t->type, &t->layout, t->storage, &managed));
     if (t->storage->frozen)
@@ -20,7 +20,7 @@ tern_status tern_to_dlpack(tern_tensor *t, struct DLManagedTensorVersioned **out
 tern_status tern_to_dlpack_unversioned(tern_tensor *t, struct DLManagedTensor **out)
 {
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "to_dlpack: no place for the result");
-    TERN_TRY(tern_eval(t));
+    TERN_TRY(tern__expose(t));
     TERN__FAIL_IF(t->storage->frozen, TERN_UNSUPPORTED,
                   "to_dlpack: the tensor is a constant, and the older form cannot say read-only: use the "
                   "versioned one");

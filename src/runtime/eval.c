@@ -59,7 +59,7 @@ static tern_status collect_roots(tern_ctx *ctx, int n, tern_tensor *const *tenso
     }
     size_t named = ctx->n_roots;
     for (size_t i = 0; i < named; i++) {
-        tern_tensor *base;
+        tern_tensor *base = NULL;
         TERN_TRY(base_of(ctx, ctx->roots[i], &base));
         if (base)
             TERN_TRY(add_root(ctx, base));
@@ -67,149 +67,106 @@ static tern_status collect_roots(tern_ctx *ctx, int n, tern_tensor *const *tenso
     return TERN_OK;
 }
 
-/* ---- readers that must see the old value ---- */
+/* ---- what else runs with it ---- */
 
-typedef struct tensor_list {
-    tern_tensor **items;
-    size_t n, capacity;
-} tensor_list;
-
-/* Pending readers of `storage` that are not part of capture `mark` (0: all of them). */
-static tern_status list_readers(const tern__storage *storage, uint32_t mark, tensor_list *list)
+static tern_status add_output(tern_ctx *ctx, tern_tensor *t)
 {
-    for (tern_tensor *t = storage->tensors; t; t = t->alias_next)
-        for (tern__edge *edge = t->readers; edge; edge = edge->next)
-            for (uint32_t i = 0; i < edge->reader->n_out; i++) {
-                tern_tensor *result = &edge->reader->out[i];
-                if (result->storage || (mark && result->mark == mark))
-                    continue;
-                if (!tern__grow((void **)&list->items, &list->capacity, list->n + 1, sizeof *list->items))
-                    return tern__out_of_memory(sizeof *list->items);
-                list->items[list->n++] = result;
-            }
-    return TERN_OK;
-}
-
-/* The listed tensors may be held by each other only: they are kept while they are evaluated. */
-static tern_status eval_list(tern_ctx *ctx, tensor_list *list)
-{
-    for (size_t i = 0; i < list->n; i++)
-        tern_keep(list->items[i]);
-    tern_status status = TERN_OK;
-    for (size_t i = 0; i < list->n && status == TERN_OK; i++)
-        status = tern__eval(ctx, 1, &list->items[i]);
-    for (size_t i = 0; i < list->n; i++)
-        tern_release(list->items[i]);
-    return status;
-}
-
-tern_status tern__settle_readers(tern_ctx *ctx, const tern__storage *storage)
-{
-    /* A pending view becomes an alias of the storage when it is evaluated: its own readers come to light then. */
-    tensor_list list = {0};
-    tern_status status;
-    do {
-        list.n = 0;
-        status = list_readers(storage, 0, &list);
-        if (status == TERN_OK)
-            status = eval_list(ctx, &list);
-    } while (status == TERN_OK && list.n > 0);
-    tern__free(list.items);
-    return status;
-}
-
-/* Readers outside the captured graph of storages that it overwrites. */
-static tern_status list_outsiders(const tern_ctx *ctx, tensor_list *list)
-{
-    const tern_graph *g = &ctx->graph;
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        if (!(tern__ops[g->nodes[i].op].flags & TERN__WRITES))
-            continue;
-        uint32_t leaf = tern__graph_written_leaf(g, &g->nodes[i]);
-        if (leaf != TERN__NO_ID && g->leaves[leaf].storage)
-            TERN_TRY(list_readers(g->leaves[leaf].storage, ctx->recorder.capture, list));
-    }
-    return TERN_OK;
-}
-
-static bool is_root(const tern_ctx *ctx, const tern_tensor *t)
-{
-    for (size_t k = 0; k < ctx->n_roots; k++)
-        if (ctx->roots[k] == t)
-            return true;
-    return false;
-}
-
-static tern_status add_captured(tern_ctx *ctx, tern_tensor *t)
-{
-    if (is_root(ctx, t))
+    if (t->output == ctx->recorder.capture)
         return TERN_OK;
     TERN_TRY(add_root(ctx, t));
-    return tern__graph_add_output(&ctx->graph, t->value, NULL);
+    return tern__capture_add(ctx, t, NULL, &ctx->graph);
 }
 
-/* Can somebody ask for the node's results later? Its readers hold one reference each; more are handles. */
-static bool has_handles(const tern__node *node)
+/* Does the captured write change memory that others can see? Intermediates are nobody else's. */
+static bool writes_storage(const tern_ctx *ctx, const tern__node *write)
 {
-    uint32_t edges = 0;
-    for (uint32_t i = 0; i < node->n_out; i++)
-        for (const tern__edge *edge = node->out[i].readers; edge; edge = edge->next)
-            edges++;
-    return !node->fleeting && node->refs > edges;
+    const tern_graph *g = &ctx->graph;
+    uint32_t leaf = tern__graph_written_leaf(g, &g->nodes[g->values[write->out[0].value].node]);
+    return leaf != TERN__NO_ID && g->leaves[leaf].storage;
 }
 
-/* Readers of `storage` inside the capture keep what they computed from the old values. */
-static tern_status add_readers(tern_ctx *ctx, const tern__storage *storage)
+/* Calls visit(ctx, reader) for every pending node that reads what `write` is about to change. */
+static tern_status for_old_readers(tern_ctx *ctx, const tern__node *write,
+                                   tern_status (*visit)(tern_ctx *ctx, tern__node *reader))
 {
-    for (tern_tensor *t = storage->tensors; t; t = t->alias_next)
+    tern_tensor *target = write->in[0].source;
+    for (tern_tensor *t = target->storage ? target->storage->tensors : target; t;
+         t = target->storage ? t->alias_next : NULL)
         for (tern__edge *edge = t->readers; edge; edge = edge->next)
-            for (uint32_t i = 0; i < edge->reader->n_out; i++) {
-                tern_tensor *result = &edge->reader->out[i];
-                if (!result->storage && result->mark == ctx->recorder.capture && has_handles(edge->reader))
-                    TERN_TRY(add_captured(ctx, result));
-            }
+            if (edge->reader != write && !edge->reader->symbolic)
+                TERN_TRY(visit(ctx, edge->reader));
     return TERN_OK;
 }
 
-/* A write happens once: whatever evaluation reaches it first keeps its result, asked for or not. */
-static tern_status add_writes(tern_ctx *ctx)
+/* Readers that the capture does not have join it. */
+static tern_status add_outsider(tern_ctx *ctx, tern__node *reader)
 {
-    tern_graph *g = &ctx->graph;
-    for (size_t i = 0; i < ctx->recorder.n_writes; i++) {
-        tern_tensor *t = ctx->recorder.writes[i];
-        uint32_t leaf = tern__graph_written_leaf(g, &g->nodes[g->values[t->value].node]);
-        if (leaf == TERN__NO_ID || !g->leaves[leaf].storage)
-            continue; /* intermediates are nobody else's */
-        TERN_TRY(add_captured(ctx, t));
-        TERN_TRY(add_readers(ctx, g->leaves[leaf].storage));
-    }
+    for (uint32_t i = 0; reader->captured != ctx->recorder.capture && i < reader->n_out; i++)
+        if (!reader->out[i].storage)
+            TERN_TRY(add_output(ctx, &reader->out[i]));
     return TERN_OK;
 }
 
-/* Captures the roots; where the graph overwrites something that others still have to read, those go first. */
-static tern_status capture(tern_ctx *ctx, int n, tern_tensor *const *tensors)
+/* Captured readers keep what they computed if it may be asked for later: computed again, it would be from new data. */
+static tern_status add_lasting(tern_ctx *ctx, tern__node *reader)
 {
-    for (;;) {
-        TERN_TRY(collect_roots(ctx, n, tensors));
-        if (ctx->n_roots == 0)
-            return TERN_OK;
-        tern__graph_reset(&ctx->graph);
-        TERN_TRY(tern__capture(ctx, (int)ctx->n_roots, ctx->roots, NULL, &ctx->graph));
-        if (ctx->graph.n_writes == 0)
-            return TERN_OK;
-        tensor_list list = {0};
-        tern_status status = list_outsiders(ctx, &list);
-        bool none = list.n == 0;
-        if (status == TERN_OK && !none)
-            status = eval_list(ctx, &list);
-        tern__free(list.items);
-        TERN_TRY(status);
-        if (none)
-            return add_writes(ctx);
+    for (uint32_t i = 0; reader->stays_pending && i < reader->n_out; i++)
+        if (!reader->out[i].storage)
+            TERN_TRY(add_output(ctx, &reader->out[i]));
+    return TERN_OK;
+}
+
+/* Will somebody be able to ask for the node's results after this run, though they are not among its outputs? Its readers
+ * hold one reference each; more are handles. */
+static bool stays_pending(const tern_ctx *ctx, const tern__node *node)
+{
+    uint32_t capture = ctx->recorder.capture, edges = 0, kept = 0;
+    bool wanted = false;
+    for (uint32_t i = 0; i < node->n_out; i++) {
+        kept += node->out[i].storage || node->out[i].output == capture;
+        for (const tern__edge *edge = node->out[i].readers; edge; edge = edge->next, edges++)
+            wanted |= edge->reader->captured != capture || edge->reader->stays_pending;
     }
+    return kept < node->n_out && (wanted || (!node->fleeting && node->refs > edges));
+}
+
+/* A write happens once: whatever evaluation reaches it first keeps its result, asked for or not. Pending readers of what
+ * it changes run before it, in the same plan. */
+static tern_status add_what_writes_need(tern_ctx *ctx)
+{
+    tern__recorder *r = &ctx->recorder;
+    for (size_t i = 0; i < r->n_writes; i++) { /* outsiders may bring more writes */
+        if (!writes_storage(ctx, r->writes[i]))
+            continue;
+        TERN_TRY(add_output(ctx, &r->writes[i]->out[0]));
+        TERN_TRY(for_old_readers(ctx, r->writes[i], add_outsider));
+    }
+    for (size_t i = r->n_captured; i-- > 0;) /* readers stand behind what they read */
+        r->captured[i]->stays_pending = stays_pending(ctx, r->captured[i]);
+    for (size_t i = 0; i < r->n_writes; i++)
+        if (writes_storage(ctx, r->writes[i]))
+            TERN_TRY(for_old_readers(ctx, r->writes[i], add_lasting));
+    return TERN_OK;
+}
+
+static tern_status capture(tern_ctx *ctx)
+{
+    tern__graph_reset(&ctx->graph);
+    tern__capture_begin(ctx, &ctx->graph);
+    for (size_t i = 0; i < ctx->n_roots; i++)
+        TERN_TRY(tern__capture_add(ctx, ctx->roots[i], NULL, &ctx->graph));
+    if (ctx->graph.n_writes > 0)
+        TERN_TRY(add_what_writes_need(ctx));
+    return tern__capture_end(ctx, &ctx->graph);
 }
 
 /* ---- running ---- */
+
+static void release_blocks(const tern__plan *plan, tern__storage **blocks)
+{
+    for (uint32_t i = 0; i < plan->n_blocks; i++)
+        tern__storage_release(blocks[i]);
+}
 
 static tern_status allocate_blocks(tern_ctx *ctx, const tern__plan *plan, tern__storage **blocks,
                                    void **pointers)
@@ -227,20 +184,23 @@ static tern_status allocate_blocks(tern_ctx *ctx, const tern__plan *plan, tern__
 }
 
 tern_status tern__run_plan(tern_ctx *ctx, const tern__plan *plan, void *const *leaves, tern__storage **blocks,
-                           void **block_pointers)
+                           void **block_pointers, uint32_t *n_done)
 {
+    *n_done = 0;
     TERN_TRY(allocate_blocks(ctx, plan, blocks, block_pointers));
     void *arena = NULL;
     tern_status status = plan->arena_bytes ? tern_pool_get(ctx->pool, plan->arena_bytes, 0, &arena) : TERN_OK;
     if (status == TERN_OK) {
-        tern__bindings bindings = {.leaves = leaves, .blocks = block_pointers, .arena = arena};
-        status = ctx->probe && ctx->probe->plan == plan ? ctx->probe->run(ctx->probe, &bindings)
-                                                        : ctx->device_ops->run(ctx->device, plan, &bindings);
+        tern__bindings bindings = {
+            .leaves = leaves, .blocks = block_pointers, .arena = arena, .step_ns = ctx->step_ns};
+        status = ctx->probe && ctx->probe->plan == plan
+                     ? ctx->probe->run(ctx->probe, &bindings, n_done)
+                     : ctx->device_ops->run(ctx->device, plan, &bindings, n_done);
         tern_pool_put(ctx->pool, arena);
     }
     if (status != TERN_OK) {
-        for (uint32_t i = 0; i < plan->n_blocks; i++)
-            tern__storage_release(blocks[i]);
+        if (*n_done == 0)
+            release_blocks(plan, blocks);
         return status;
     }
     ctx->stats.evaluations++;
@@ -295,22 +255,37 @@ static void set_result(tern_ctx *ctx, const tern__compiled *compiled, uint32_t i
     tern__tensor_set(ctx->roots[i], bound->storage, &layout);
 }
 
-/* Results become the tensors' data. Bases stand last among the roots and are set first: setting a view lets go of its
- * base, which may be nobody else's. */
-static void keep_results(tern_ctx *ctx, const tern__compiled *compiled, tern__storage **blocks)
+/* The steps that run before a value of the compiled graph exists: all up to the one that makes it. */
+static uint32_t steps_before(const tern__compiled *compiled, tern__id value)
 {
-    for (size_t i = ctx->n_roots; i-- > 0;)
-        set_result(ctx, compiled, (uint32_t)i, blocks);
-    for (uint32_t i = 0; i < compiled->plan.n_blocks; i++)
-        tern__storage_release(blocks[i]);
-    const tern_graph *g = &ctx->graph;
-    for (uint32_t i = 0; g->n_writes > 0 && i < g->n_nodes; i++) {
-        if (!(tern__ops[g->nodes[i].op].flags & TERN__WRITES))
-            continue;
-        uint32_t leaf = tern__graph_written_leaf(g, &g->nodes[i]);
-        if (leaf != TERN__NO_ID)
-            g->leaves[leaf].storage->version++;
+    const tern_graph *g = &compiled->graph;
+    for (;;) {
+        const tern__gnode *node = &g->nodes[g->values[value].node];
+        if (tern__ops[node->op].flags & TERN__LEAF)
+            return 0;
+        for (uint32_t s = 0; s < compiled->plan.n_steps; s++)
+            if (compiled->plan.steps[s].node == g->values[value].node)
+                return s + 1;
+        value = node->in[0]; /* a view: it takes no step */
     }
+}
+
+/* Results become the tensors' data: all of them, or after a failure those that were complete by then. A write that ran
+ * must never run again, even if something after it failed. */
+static void keep_results(tern_ctx *ctx, const tern__compiled *compiled, tern__storage **blocks,
+                         uint32_t n_done)
+{
+    bool all = n_done == compiled->plan.n_steps;
+    for (size_t i = 0; i < ctx->n_roots; i++)
+        if (all || steps_before(compiled, compiled->plan.results[i].at.value) <= n_done)
+            set_result(ctx, compiled, (uint32_t)i, blocks);
+    for (size_t i = 0; i < ctx->recorder.n_writes; i++) {
+        uint32_t leaf = tern__graph_written_leaf(
+            &ctx->graph, &ctx->graph.nodes[ctx->graph.values[ctx->recorder.writes[i]->out[0].value].node]);
+        if (leaf != TERN__NO_ID && ctx->graph.leaves[leaf].storage)
+            ctx->graph.leaves[leaf].storage->version++;
+    }
+    release_blocks(&compiled->plan, blocks);
 }
 
 static tern_status run_compiled(tern_ctx *ctx, const tern__compiled *compiled)
@@ -323,9 +298,11 @@ static tern_status run_compiled(tern_ctx *ctx, const tern__compiled *compiled)
     if (!leaves || !pointers || !blocks)
         return tern__out_of_memory(compiled->graph.n_leaves * sizeof *leaves);
     TERN_TRY(leaf_pointers(ctx, &compiled->graph, leaves));
-    TERN_TRY(tern__run_plan(ctx, plan, leaves, blocks, pointers));
-    keep_results(ctx, compiled, blocks);
-    return TERN_OK;
+    uint32_t n_done;
+    tern_status status = tern__run_plan(ctx, plan, leaves, blocks, pointers, &n_done);
+    if (status == TERN_OK || n_done > 0)
+        keep_results(ctx, compiled, blocks, n_done);
+    return status;
 }
 
 static tern_status compile_and_run(tern_ctx *ctx)
@@ -333,20 +310,42 @@ static tern_status compile_and_run(tern_ctx *ctx)
     tern__compiled *compiled;
     TERN_TRY(tern__cache_get(&ctx->cache, &ctx->graph, ctx->device_ops->target(ctx->device), &ctx->compile,
                              false, &compiled));
+    /* Some outputs may be held by other outputs only: setting those lets them go. */
+    for (size_t i = 0; i < ctx->n_roots; i++)
+        ctx->roots[i]->node->refs++;
     tern_status status = run_compiled(ctx, compiled);
+    for (size_t i = 0; i < ctx->n_roots; i++)
+        tern__node_drop(ctx->roots[i]->node);
     tern__compiled_release(compiled);
+    return status;
+}
+
+/* Evaluates the tensors in one plan. *n_named: how many of the context's roots were asked for; the others run because
+ * a write needs them. */
+static tern_status evaluate(tern_ctx *ctx, int n, tern_tensor *const *tensors, size_t *n_named)
+{
+    TERN_TRY(collect_roots(ctx, n, tensors));
+    *n_named = ctx->n_roots;
+    if (ctx->n_roots == 0)
+        return TERN_OK;
+    uint64_t start = tern__trace_begin();
+    tern_status status = capture(ctx);
+    if (status == TERN_OK)
+        status = compile_and_run(ctx);
+    tern__graph_reset(&ctx->graph); /* lets the leaves' storages go */
+    tern__trace_end(start, "eval", "eval", UINT32_MAX, 0, 0);
     return status;
 }
 
 tern_status tern__eval(tern_ctx *ctx, int n, tern_tensor *const *tensors)
 {
-    uint64_t start = tern__trace_begin();
-    tern_status status = capture(ctx, n, tensors);
-    if (status == TERN_OK && ctx->n_roots > 0)
-        status = compile_and_run(ctx);
-    tern__graph_reset(&ctx->graph); /* lets the leaves' storages go */
-    tern__trace_end(start, "eval", "eval", UINT32_MAX, 0, 0);
-    return status;
+    size_t n_named = 0;
+    tern_status status = evaluate(ctx, n, tensors, &n_named);
+    if (status == TERN_OK || status == TERN_OUT_OF_MEMORY || ctx->n_roots == n_named)
+        return status;
+    /* Perhaps only something that nobody asked for failed: it is settled by itself, as an error if need be. */
+    TERN_TRY(tern__settle_each(ctx, ctx->n_roots - n_named, ctx->roots + n_named));
+    return evaluate(ctx, n, tensors, &n_named);
 }
 
 tern_status tern_eval(tern_tensor *t)

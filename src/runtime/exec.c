@@ -11,26 +11,64 @@ struct tern_exec {
     tern__storage **storages; /* (n_leaves of the source graph) what each is bound to in the run under way */
     int64_t *offsets;         /* (n_leaves of the source graph) of the first element, in units */
     bool *copied; /* (n_leaves of the source graph) the binding is a private copy of a strided input */
-    tern__storage **states; /* (n_leaves of the source graph) those that the exec owns, else NULL */
+    tern__storage *
+        *states;   /* (n_leaves of the source graph) by alias class: those that the exec owns, else NULL */
+    bool *written; /* (n_leaves of the source graph) by alias class: a run changes it */
+    tern__storage **changing; /* (n_changing) states that a run changes */
+    uint32_t n_changing;
     void **leaves;          /* (n_leaves of the compiled graph) */
     tern__storage **blocks; /* (n_blocks) */
     void **pointers;        /* (n_blocks) */
     tern_tensor **results;  /* (n_results) of the run under way */
-    tern__arena arena;      /* holds the arrays above */
+    uint64_t *step_ns;      /* (n_steps) of the last run; NULL until they are asked for */
+    tern_step_time *times;  /* (n_steps) of all runs since */
+    bool timed;
+    tern__arena arena; /* holds the arrays above */
 };
 
-/* A state starts as a copy of the data it was compiled with. */
+/* Leaves with one number share memory. */
+static uint32_t class_of(const tern_graph *g, uint32_t leaf)
+{
+    return g->leaves[leaf].alias == TERN__NO_ID ? leaf : g->leaves[leaf].alias;
+}
+
+/* The state of leaf i's class: a copy of what its memory holds now. */
 static tern_status make_state(tern_exec *e, uint32_t i)
 {
     const tern_graph *g = &e->program->compiled->source;
     const tern__storage *from = e->program->storages[i];
     size_t bytes = from ? from->bytes : tern__type_bytes(&g->values[g->nodes[g->leaves[i].node].out].type);
-    TERN_TRY(tern__storage_create(e->ctx->pool, bytes, 0, &e->states[i]));
+    tern__storage **state = &e->states[class_of(g, i)];
+    TERN_TRY(tern__storage_create(e->ctx->pool, bytes, 0, state));
     if (from)
-        memcpy(e->states[i]->host, from->host, bytes);
+        memcpy((*state)->host, from->host, bytes);
     else
-        memset(e->states[i]->host, 0, bytes);
-    e->storages[i] = e->states[i];
+        memset((*state)->host, 0, bytes);
+    return TERN_OK;
+}
+
+/* States, and every leaf that is a view of one, lie in memory of the exec's. */
+static tern_status bind_states(tern_exec *e)
+{
+    const tern_graph *g = &e->program->compiled->source;
+    for (uint32_t i = 0; i < g->n_leaves; i++)
+        if (g->nodes[g->leaves[i].node].op == TERN__OP_state && !e->states[class_of(g, i)])
+            TERN_TRY(make_state(e, i));
+    for (uint32_t i = 0; i < g->n_leaves; i++) {
+        e->offsets[i] = g->leaves[i].layout.offset;
+        tern__storage *state = e->states[class_of(g, i)];
+        e->storages[i] = state ? state : e->program->storages[i];
+    }
+    for (uint32_t i = 0; g->n_writes > 0 && i < g->n_nodes; i++) {
+        if (!(tern__ops[g->nodes[i].op].flags & TERN__WRITES))
+            continue;
+        uint32_t leaf = tern__graph_written_leaf(g, &g->nodes[i]);
+        if (leaf != TERN__NO_ID)
+            e->written[class_of(g, leaf)] = true;
+    }
+    for (uint32_t i = 0; i < g->n_leaves; i++)
+        if (e->written[i] && e->states[i])
+            e->changing[e->n_changing++] = e->states[i];
     return TERN_OK;
 }
 
@@ -43,26 +81,16 @@ static tern_status prepare(tern_exec *e)
     e->offsets = tern__arena_alloc_zero(&e->arena, n, sizeof *e->offsets);
     e->copied = tern__arena_alloc_zero(&e->arena, n, sizeof *e->copied);
     e->states = tern__arena_alloc_zero(&e->arena, n, sizeof *e->states);
+    e->written = tern__arena_alloc_zero(&e->arena, n, sizeof *e->written);
+    e->changing = tern__arena_alloc_zero(&e->arena, n, sizeof *e->changing);
     e->leaves = tern__arena_alloc_zero(&e->arena, compiled->graph.n_leaves, sizeof *e->leaves);
     e->blocks = tern__arena_alloc_zero(&e->arena, blocks, sizeof *e->blocks);
     e->pointers = tern__arena_alloc_zero(&e->arena, blocks, sizeof *e->pointers);
     e->results = tern__arena_alloc_zero(&e->arena, compiled->plan.n_results, sizeof *e->results);
-    if (!e->results || !e->storages || !e->offsets || !e->copied || !e->states || !e->leaves || !e->blocks ||
-        !e->pointers)
+    if (!e->results || !e->storages || !e->offsets || !e->copied || !e->states || !e->written ||
+        !e->changing || !e->leaves || !e->blocks || !e->pointers)
         return tern__out_of_memory(n * sizeof *e->storages);
-    for (uint32_t i = 0; i < g->n_leaves; i++) {
-        e->offsets[i] = g->leaves[i].layout.offset;
-        e->storages[i] = e->program->storages[i];
-        if (g->nodes[g->leaves[i].node].op != TERN__OP_state)
-            continue;
-        /* States that share memory go on doing so. */
-        uint32_t first = g->leaves[i].alias;
-        if (first < i && e->states[first])
-            e->storages[i] = e->states[first];
-        else
-            TERN_TRY(make_state(e, i));
-    }
-    return TERN_OK;
+    return bind_states(e);
 }
 
 tern_status tern_exec_create(tern_ctx *ctx, const tern_program *program, tern_exec **out)
@@ -93,6 +121,17 @@ void tern_exec_free(tern_exec *exec)
     tern__free(exec);
 }
 
+/* An earlier result may be given as an input: the run must not change it while it reads it. */
+static bool lies_in_changing_state(const tern_exec *e, tern_tensor *t)
+{
+    if (tern_eval(t) != TERN_OK)
+        return false; /* fails again where the status is looked at */
+    for (uint32_t i = 0; i < e->n_changing; i++)
+        if (t->storage == e->changing[i])
+            return true;
+    return false;
+}
+
 /* The plan expects the dense layout of an unbound leaf; a strided input is made contiguous first. */
 static tern_status bind_input(tern_exec *e, int i, tern_tensor *t)
 {
@@ -108,7 +147,7 @@ static tern_status bind_input(tern_exec *e, int i, tern_tensor *t)
     TERN__FAIL_IF(t->node->ctx != e->ctx, TERN_INVALID_ARGUMENT,
                   "exec_run: input '%s' belongs to another context", want.name);
     const void *data = NULL;
-    TERN_TRY(tern__dense_data(t, &data));
+    TERN_TRY(lies_in_changing_state(e, t) ? tern__copied_data(t, &data) : tern__dense_data(t, &data));
     uint32_t leaf = p->inputs[i];
     e->copied[leaf] = t->dense && data == t->dense->host;
     e->storages[leaf] = e->copied[leaf] ? t->dense : t->storage;
@@ -124,27 +163,35 @@ static tern_status clone(tern_exec *e, const tern__storage *from, tern__storage 
     return TERN_OK;
 }
 
-/* Wraps result i. One that lies in an input, constant or state shares its storage, unless that is the private copy of
- * a strided input: its tensor would not notice writes to it. */
+/* May a result share leaf i's memory? Inputs are the caller's, states the exec's, and constants nobody changes. What
+ * else the program was compiled with belongs to another context, perhaps another thread; and writes into the private copy
+ * of a strided input would go unnoticed. */
+static bool may_share(const tern_exec *e, uint32_t i)
+{
+    const tern_program *p = e->program;
+    return !e->copied[i] && (e->states[class_of(&p->compiled->source, i)] ||
+                             e->storages[i] != p->storages[i] || e->storages[i]->frozen);
+}
+
 static tern_tensor *wrap_result(tern_exec *e, uint32_t i)
 {
     const tern__compiled *compiled = e->program->compiled;
     const tern__result *result = &compiled->plan.results[i];
-    tern__storage *storage = NULL;
     tern__layout layout = result->layout;
     if (result->at.space == TERN__SPACE_OUTPUT) {
-        storage = e->blocks[result->at.index];
-    } else {
-        const tern__leaf *leaf = &compiled->graph.leaves[result->at.index];
-        storage = tern__leaf_storage(leaf, e->storages);
-        layout.offset += leaf->source == TERN__NO_ID ? leaf->layout.offset : e->offsets[leaf->source];
-        if (leaf->source != TERN__NO_ID && e->copied[leaf->source]) {
-            tern_status status = clone(e, storage, &storage);
-            return status == TERN_OK ? tern__tensor_wrap(e->ctx, result->at.type, storage, &layout)
-                                     : tern__error_tensor(e->ctx, status);
-        }
+        tern__storage_retain(e->blocks[result->at.index]);
+        return tern__tensor_wrap(e->ctx, result->at.type, e->blocks[result->at.index], &layout);
     }
-    tern__storage_retain(storage);
+    const tern__leaf *leaf = &compiled->graph.leaves[result->at.index];
+    tern__storage *storage = tern__leaf_storage(leaf, e->storages);
+    layout.offset += leaf->source == TERN__NO_ID ? leaf->layout.offset : e->offsets[leaf->source];
+    if (leaf->source == TERN__NO_ID ? storage->frozen : may_share(e, leaf->source)) {
+        tern__storage_retain(storage);
+    } else {
+        tern_status status = clone(e, storage, &storage);
+        if (status != TERN_OK)
+            return tern__error_tensor(e->ctx, status);
+    }
     return tern__tensor_wrap(e->ctx, result->at.type, storage, &layout);
 }
 
@@ -168,6 +215,58 @@ static tern_status wrap_results(tern_exec *e, tern_tensor **outputs)
     return TERN_OK;
 }
 
+/* Earlier results may lie in a state, and what was recorded on them sees it as it is before this run. */
+static tern_status settle_states(tern_exec *e)
+{
+    for (uint32_t i = 0; i < e->n_changing; i++) {
+        TERN_TRY(tern__settle_writes(e->ctx, e->changing[i]));
+        TERN_TRY(tern__settle_readers(e->ctx, e->changing[i]));
+    }
+    return TERN_OK;
+}
+
+static void bump_states(tern_exec *e)
+{
+    for (uint32_t i = 0; i < e->n_changing; i++)
+        e->changing[i]->version++;
+}
+
+static void add_times(tern_exec *e)
+{
+    for (uint32_t i = 0; i < e->program->compiled->plan.n_steps; i++) {
+        tern_step_time *t = &e->times[i];
+        t->last_ns = e->step_ns[i];
+        t->total_ns += e->step_ns[i];
+        t->min_ns = t->runs == 0 || e->step_ns[i] < t->min_ns ? e->step_ns[i] : t->min_ns;
+        t->runs++;
+    }
+}
+
+tern_status tern_exec_time_steps(tern_exec *exec, bool on)
+{
+    TERN__FAIL_IF(!exec, TERN_INVALID_ARGUMENT, "exec_time_steps: the exec is NULL");
+    size_t n = exec->program->compiled->plan.n_steps;
+    if (on && !exec->times) {
+        uint64_t *step_ns = tern__arena_alloc_zero(&exec->arena, n, sizeof *step_ns);
+        tern_step_time *times = tern__arena_alloc_zero(&exec->arena, n, sizeof *times);
+        if (!step_ns || !times)
+            return tern__out_of_memory(n * sizeof *times);
+        exec->step_ns = step_ns;
+        exec->times = times;
+    }
+    exec->timed = on;
+    return TERN_OK;
+}
+
+tern_status tern_exec_step_time(const tern_exec *exec, int step, tern_step_time *out)
+{
+    TERN__FAIL_IF(!exec || !out, TERN_INVALID_ARGUMENT, "exec_step_time: an argument is NULL");
+    uint32_t n = exec->program->compiled->plan.n_steps;
+    TERN__FAIL_IF(step < 0 || (uint32_t)step >= n, TERN_OUT_OF_RANGE, "exec step %d: there are %u", step, n);
+    *out = exec->times ? exec->times[step] : (tern_step_time){0};
+    return TERN_OK;
+}
+
 tern_status tern_exec_run(tern_exec *exec, int n_in, tern_tensor *const *inputs, int n_out,
                           tern_tensor **outputs)
 {
@@ -187,8 +286,18 @@ tern_status tern_exec_run(tern_exec *exec, int n_in, tern_tensor *const *inputs,
         int64_t offset = leaf->source == TERN__NO_ID ? leaf->layout.offset : exec->offsets[leaf->source];
         exec->leaves[i] = tern__leaf_address(g, leaf, tern__leaf_storage(leaf, exec->storages), offset);
     }
-    TERN_TRY(tern__run_plan(exec->ctx, plan, exec->leaves, exec->blocks, exec->pointers));
-    tern_status status = wrap_results(exec, outputs);
+    TERN_TRY(settle_states(exec));
+    uint32_t n_done;
+    exec->ctx->step_ns = exec->timed ? exec->step_ns : NULL;
+    tern_status status = tern__run_plan(exec->ctx, plan, exec->leaves, exec->blocks, exec->pointers, &n_done);
+    exec->ctx->step_ns = NULL;
+    if (status == TERN_OK && exec->timed)
+        add_times(exec);
+    bump_states(exec);
+    if (status != TERN_OK && n_done == 0)
+        return status;
+    if (status == TERN_OK)
+        status = wrap_results(exec, outputs);
     for (uint32_t i = 0; i < plan->n_blocks; i++)
         tern__storage_release(exec->blocks[i]);
     return status;

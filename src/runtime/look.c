@@ -68,33 +68,44 @@ static char *element_zero(const tern_tensor *t)
     return (char *)t->storage->host + t->layout.offset * (int64_t)tern__dtype_unit_bytes(t->type.dtype);
 }
 
-/* A contiguous copy of a strided view, kept until the storage is written to. */
+/* A contiguous copy of a strided view. It is made once; its contents follow the storage when that may have changed. */
 static tern_status make_dense(tern_tensor *t)
 {
-    if (t->dense && t->dense_version == t->storage->version)
+    if (t->dense && t->dense_version == t->storage->version && !t->storage->exposed && !t->storage->borrowed)
         return TERN_OK;
     tern_status status = TERN_OK;
     TERN_SCOPE(t->node->ctx) {
+        bool consumed = t->consumed;
+        t->consumed = false; /* its memory is what is asked for, whatever its value is called now */
         tern_tensor *copy = tern__record(NULL, TERN__OP_contiguous, 1, &t, NULL);
+        t->consumed = consumed;
         status = tern_eval(copy);
-        if (status == TERN_OK) {
-            tern__storage_release(t->dense);
+        if (status == TERN_OK && t->dense) {
+            memcpy(t->dense->host, copy->storage->host, tern__type_bytes(&t->type));
+        } else if (status == TERN_OK) {
             t->dense = copy->storage;
             tern__storage_retain(t->dense);
-            t->dense_version = t->storage->version;
         }
+        t->dense_version = t->storage->version;
     }
     return status;
+}
+
+tern_status tern__copied_data(tern_tensor *t, const void **out)
+{
+    TERN_TRY(tern_eval(t));
+    TERN_TRY(tern__settle_writes(t->node->ctx, t->storage));
+    TERN_TRY(make_dense(t));
+    *out = t->dense->host;
+    return TERN_OK;
 }
 
 tern_status tern__dense_data(tern_tensor *t, const void **out)
 {
     TERN_TRY(tern_eval(t));
-    if (!tern__layout_is_contiguous(&t->type, &t->layout)) {
-        TERN_TRY(make_dense(t));
-        *out = t->dense->host;
-        return TERN_OK;
-    }
+    TERN_TRY(tern__settle_writes(t->node->ctx, t->storage));
+    if (!tern__layout_is_contiguous(&t->type, &t->layout))
+        return tern__copied_data(t, out);
     *out = element_zero(t);
     return TERN_OK;
 }
@@ -168,7 +179,9 @@ tern_status tern_read(tern_tensor *t, void *out, size_t bytes)
 
 tern_status tern_map(tern_tensor *t, void **data, int64_t *strides)
 {
-    TERN_TRY(tern_eval(t));
+    TERN__FAIL_IF(!data || (!strides && tern_rank(t) > 0), TERN_INVALID_ARGUMENT,
+                  "map: no place for the address or the strides");
+    TERN_TRY(tern__expose(t));
     *data = element_zero(t);
     memcpy(strides, t->layout.strides, (size_t)t->type.rank * sizeof *strides);
     return TERN_OK;
@@ -176,6 +189,7 @@ tern_status tern_map(tern_tensor *t, void **data, int64_t *strides)
 
 tern_status tern_shares_storage(tern_tensor *a, tern_tensor *b, bool *out)
 {
+    TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "shares_storage: no place for the result");
     TERN_TRY(tern_eval(a));
     TERN_TRY(tern_eval(b));
     *out = a->storage == b->storage;

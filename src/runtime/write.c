@@ -14,7 +14,7 @@ static tern_status write_in_place(const char *who, tern_tensor *t, tern__opcode 
     TERN_TRY(tern_eval(t));
     tern_ctx *ctx = t->node->ctx;
     TERN_TRY(tern__tensor_check_writable(who, t));
-    TERN_TRY(tern__settle_readers(ctx, t->storage));
+    TERN_TRY(tern__settle_for_writing(t));
     tern_status status = TERN_OK;
     TERN_SCOPE(ctx) {
         tern_tensor *value = n_rest ? rest[0] : NULL;

@@ -12,18 +12,23 @@
 
 typedef struct tern__storage {
     _Atomic(uint32_t) refs; /* atomic: storages travel between contexts and through DLPack */
-    bool read_only;         /* mapped without write permission, or imported as read-only */
-    bool frozen;            /* data of a constant: no tensor that shares it may be written */
-    bool borrowed;          /* `host` belongs to somebody else; `drop` tells them */
-    bool inline_header;     /* this header and `host` are one block of the pool */
+    bool read_only : 1;     /* mapped without write permission, or imported as read-only */
+    bool frozen : 1;        /* data of a constant: no tensor that shares it may be written */
+    bool exposed : 1;       /* others were given its address and may write without saying so */
+    bool borrowed : 1;      /* `host` belongs to somebody else; `drop` tells them */
+    bool inline_header : 1; /* this header and `host` are one block of the pool */
     size_t bytes;
     void *host;       /* 64-byte aligned when owned; borrowed and mapped blocks as they come */
     uint64_t version; /* bumped by every in-place write */
-    tern_pool *pool;  /* owner of `host`; NULL: the heap, unless borrowed */
     void (*drop)(void *user, void *host, size_t bytes); /* called when the last reference goes; or NULL */
-    void *drop_user;
-    /* handles of the owning context that share it (graph/node.h keeps this list) */
+    union {
+        tern_pool *pool; /* not borrowed: owner of `host`; NULL is the heap */
+        void *drop_user; /* borrowed: for `drop` */
+    };
+    /* Kept by graph/node.h: handles of the owning context that share it (frozen storages, which travel between
+     * contexts and are never written, keep none), and the write into it that is recorded but has not run. */
     struct tern_tensor *tensors;
+    struct tern__node *pending_write;
 } tern__storage;
 
 /* A block of the pool (NULL: of the heap), aligned to 64; contents undefined. The pool outlives the

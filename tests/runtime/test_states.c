@@ -1,0 +1,484 @@
+/* test_states.c - writes that are recorded: they happen once, in order, and everybody sees what an eager program would
+ * have shown, whatever is asked for first. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tern/tern.h>
+
+#include "harness.h"
+
+#define SHAPE(...)                                                               \
+    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) \
+    {                                                                            \
+        __VA_ARGS__                                                              \
+    }
+
+static tern_ctx *open_ctx(void)
+{
+    tern_ctx *ctx = NULL;
+    tern_ctx_create(NULL, &ctx); /* a NULL context gives error tensors, which every test would notice */
+    return ctx;
+}
+
+static tern_tensor *floats(tern_ctx *ctx, int n, const float *values)
+{
+    return tern_from_data(ctx, TERN_F32, 1, (int64_t[]){n}, values);
+}
+
+static tern_tensor *index_of(tern_ctx *ctx, int64_t at)
+{
+    return tern_from_data(ctx, TERN_I64, 1, (int64_t[]){1}, &at);
+}
+
+/* Exactly these values? A NaN equals itself here. */
+static bool holds(tern_tensor *t, int n, const float *expected)
+{
+    const float *data = tern_data_f32(t);
+    return data && tern_numel(t) == n && memcmp(data, expected, (size_t)n * sizeof *data) == 0;
+}
+
+TEST(a_write_that_ran_before_something_failed_is_not_repeated)
+{
+    tern_ctx *ctx = open_ctx();
+    TERN_SCOPE(ctx) {
+        tern_tensor *one = tern_scalar(ctx, TERN_F32, 1);
+        tern_tensor *s0 = tern_state(ctx, "s", TERN_F32, SHAPE(2));
+        tern_tensor *old = tern_neg(s0);
+        tern_tensor *s1 = tern_write_slice(s0, tern_add(s0, one), index_of(ctx, 0));
+        tern_tensor *bad = tern_gather(s1, index_of(ctx, 7), 0);
+        CHECK_STATUS(tern_eval_all(2, (tern_tensor *[]){s1, bad}), TERN_OUT_OF_RANGE);
+        CHECK(holds(s1, 2, (float[]){1, 1}));
+        CHECK(holds(s1, 2, (float[]){1, 1}));
+        CHECK(holds(old, 2, (float[]){-0.0f, -0.0f}));
+        CHECK_STATUS(tern_eval(bad), TERN_OUT_OF_RANGE);
+    }
+    tern_ctx_destroy(ctx);
+}
+
+TEST(a_view_shows_the_state_as_of_the_line_that_reads_it)
+{
+    for (int asked_first = 0; asked_first < 4; asked_first++) {
+        tern_ctx *ctx = open_ctx();
+        TERN_SCOPE(ctx) {
+            tern_tensor *s0 = tern_state(ctx, "s", TERN_F32, SHAPE(3)), *one = tern_scalar(ctx, TERN_F32, 1);
+            tern_tensor *view = tern_narrow(s0, 0, 0, 2);
+            tern_tensor *before = tern_add(view, one);
+            tern_tensor *s1 = tern_write_slice(s0, floats(ctx, 2, (float[]){5, 6}), index_of(ctx, 0));
+            tern_tensor *after = tern_add(view, one);
+            tern_tensor *s2 = tern_write_slice(s1, floats(ctx, 1, (float[]){9}), index_of(ctx, 1));
+            tern_tensor *all[] = {before, after, s2, view};
+            CHECK_OK(tern_eval(all[asked_first]));
+            CHECK(holds(view, 2, (float[]){5, 9}));
+            CHECK(holds(s2, 3, (float[]){5, 9, 0}));
+            CHECK(holds(after, 2, (float[]){6, 7}));
+            CHECK(holds(before, 2, (float[]){1, 1}));
+        }
+        tern_ctx_destroy(ctx);
+    }
+}
+
+TEST(a_write_that_nobody_asked_for_never_happens)
+{
+    tern_ctx *ctx = open_ctx();
+    tern_tensor *s = tern_state(ctx, "s", TERN_F32, SHAPE(2));
+    tern_tensor *x = floats(ctx, 2, (float[]){1, 2}), *at = index_of(ctx, 0);
+    tern_tensor *written = tern_write_slice(s, x, at);
+    CHECK_STATUS(tern_status_of(tern_neg(s)), TERN_STATE);
+    tern_release(written);
+    CHECK(holds(tern_abs(s), 2, (float[]){0, 0}));
+    written = tern_write_slice(s, x, at);
+    CHECK(holds(written, 2, (float[]){1, 2}));
+    tern_ctx_destroy(ctx);
+}
+
+TEST(what_was_computed_from_old_values_is_kept_or_computed_before)
+{
+    tern_ctx *ctx = open_ctx();
+    tern_tensor *one = tern_scalar(ctx, TERN_F32, 1), *at = index_of(ctx, 0);
+    tern_tensor *s0 = tern_state(ctx, "s", TERN_F32, SHAPE(2));
+    tern_tensor *inner = tern_add(s0, one);           /* 1 1, no handle after this */
+    tern_tensor *kept = tern_add(inner, inner);       /* 2 2, reads the state only through `inner` */
+    tern_tensor *used = tern_mul(inner, inner);       /* 1 1 */
+    tern_tensor *s1 = tern_write_slice(s0, used, at); /* captures `inner`, not `kept` */
+    tern_release(inner);
+    CHECK(holds(s1, 2, (float[]){1, 1}));
+    CHECK(holds(kept, 2, (float[]){2, 2}));
+    /* the same through a captured node in the middle that has a handle */
+    tern_tensor *first = tern_add(s1, one), *middle = tern_add(first, one), *last = tern_neg(middle);
+    tern_release(first);
+    tern_tensor *s2 = tern_write_slice(s1, last, at);
+    CHECK(holds(s2, 2, (float[]){-3, -3}));
+    CHECK(holds(middle, 2, (float[]){3, 3}));
+    /* and readers of a write that is pending itself */
+    tern_tensor *s3 = tern_write_slice(s2, one, at), *reader = NULL;
+    CHECK(tern_status_of(s3) != TERN_OK); /* rank: the state is still usable */
+    tern_release(s3);
+    s3 = tern_overwrite(s2, one);
+    reader = tern_neg(s3);
+    tern_tensor *s4 = tern_overwrite(s3, floats(ctx, 2, (float[]){8, 9}));
+    CHECK(holds(s4, 2, (float[]){8, 9}));
+    CHECK(holds(reader, 2, (float[]){-1, -1}));
+    tern_ctx_destroy(ctx);
+}
+
+TEST(views_of_what_is_pending_see_later_writes)
+{
+    tern_ctx *ctx = open_ctx();
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = tern_add(floats(ctx, 4, (float[]){1, 2, 3, 4}), tern_scalar(ctx, TERN_F32, 0));
+        tern_tensor *view = tern_narrow(x, 0, 1, 3), *inner = tern_narrow(view, 0, 0, 1);
+        tern_tensor *written = tern_overwrite(view, tern_scalar(ctx, TERN_F32, 7));
+        tern_tensor *sum = tern_add(inner, x); /* [1] + [4] */
+        CHECK(holds(sum, 4, (float[]){8, 14, 14, 11}));
+        CHECK(holds(written, 2, (float[]){7, 7}));
+        CHECK(holds(x, 4, (float[]){1, 7, 7, 4}));
+    }
+    tern_ctx_destroy(ctx);
+}
+
+TEST(a_reader_that_cannot_be_computed_does_not_block_a_write)
+{
+    tern_ctx *ctx = open_ctx();
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = floats(ctx, 2, (float[]){1, 2});
+        tern_tensor *bad = tern_gather(x, index_of(ctx, 9), 0), *far = tern_neg(bad);
+        tern_tensor *good = tern_neg(x);
+        CHECK_OK(tern_fill_(x, 5));
+        CHECK(holds(x, 2, (float[]){5, 5}));
+        CHECK(holds(good, 2, (float[]){-1, -2}));
+        CHECK_STATUS(tern_eval(bad), TERN_OUT_OF_RANGE);
+        CHECK_STATUS(tern_eval(far), TERN_OUT_OF_RANGE);
+        /* the same when a recorded write forces it */
+        tern_tensor *s0 = tern_state(ctx, "s", TERN_F32, SHAPE(2));
+        bad = tern_gather(s0, index_of(ctx, 9), 0);
+        tern_tensor *s1 = tern_overwrite(s0, x);
+        CHECK(holds(s1, 2, (float[]){5, 5}));
+        CHECK_STATUS(tern_eval(bad), TERN_OUT_OF_RANGE);
+        /* what depends on an input reads when its program runs */
+        tern_tensor *in = tern_input(ctx, "in", TERN_F32, SHAPE(2)), *y = tern_add(in, x);
+        CHECK_OK(tern_fill_(x, 6));
+        CHECK_STATUS(tern_eval(y), TERN_STATE);
+    }
+    tern_ctx_destroy(ctx);
+}
+
+TEST(many_states_that_wait_for_each_other)
+{
+    enum { STATES = 20000 };
+    tern_ctx *ctx = open_ctx();
+    TERN_SCOPE(ctx) {
+        tern_tensor *last = tern_scalar(ctx, TERN_F32, 1);
+        for (int i = 0; i < STATES; i++) {
+            tern_tensor *s = tern_state(ctx, "s", TERN_F32, SHAPE(1));
+            tern_tensor *old = tern_add(s, last); /* the reader of this state waits for the write before it */
+            last = tern_overwrite(s, tern_scalar(ctx, TERN_F32, i));
+            last = tern_maximum(last, old);
+        }
+        CHECK(holds(last, 1, (float[]){STATES - 1}));
+    }
+    tern_ctx_destroy(ctx);
+}
+
+TEST(a_long_chain_of_writes)
+{
+    enum { WRITES = 20000 };
+    tern_ctx *ctx = open_ctx();
+    TERN_SCOPE(ctx) {
+        tern_tensor *s = tern_state(ctx, "s", TERN_F32, SHAPE(1)), *one = tern_scalar(ctx, TERN_F32, 1);
+        for (int i = 0; i < WRITES; i++)
+            s = tern_overwrite(s, tern_add(s, one));
+        CHECK(holds(s, 1, (float[]){WRITES}));
+    }
+    tern_ctx_destroy(ctx);
+}
+
+TEST(handing_out_the_address_is_like_a_write)
+{
+    tern_ctx *ctx = open_ctx();
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = tern_from_data(ctx, TERN_F32, SHAPE(2, 2), (float[]){1, 2, 3, 4});
+        tern_tensor *reader = tern_neg(x), *turned = tern_transpose(x, 0, 1);
+        const float *copy = tern_data_f32(turned);
+        CHECK(copy && copy[1] == 3);
+        void *address;
+        int64_t strides[2];
+        CHECK_OK(tern_map(x, &address, strides));
+        ((float *)address)[2] = 30;
+        CHECK(holds(reader, 4, (float[]){-1, -2, -3, -4}));
+        CHECK(tern_data_f32(turned) == copy && copy[1] == 30);
+        ((float *)address)[2] = 31;
+        CHECK(tern_data_f32(turned) == copy && copy[1] == 31);
+    }
+    tern_ctx_destroy(ctx);
+}
+
+/* ---- programs ---- */
+
+static tern_program *counter(tern_ctx *ctx)
+{
+    tern_program *program = NULL;
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = tern_input(ctx, "x", TERN_F32, SHAPE(2));
+        tern_tensor *s = tern_state(ctx, "total", TERN_F32, SHAPE(2));
+        tern_tensor *total = tern_overwrite(s, tern_add(s, x));
+        tern_compile(ctx, 1, &total, NULL, NULL, &program);
+    }
+    return program;
+}
+
+TEST(results_in_a_state_show_it_as_it_is)
+{
+    tern_ctx *ctx = open_ctx();
+    tern_program *program = counter(ctx);
+    tern_exec *exec;
+    CHECK_OK(tern_exec_create(ctx, program, &exec));
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = floats(ctx, 2, (float[]){1, 2}), *first, *second, *third;
+        CHECK_OK(tern_exec_run(exec, 1, &x, 1, &first));
+        tern_tensor *doubled = tern_add(first, first), *copy = tern_contiguous(first);
+        CHECK_OK(tern_exec_run(exec, 1, &x, 1, &second));
+        CHECK(holds(doubled, 2, (float[]){2, 4})); /* recorded before the second run */
+        CHECK(holds(copy, 2, (float[]){1, 2}));
+        CHECK(holds(second, 2, (float[]){2, 4}));
+        CHECK(holds(first, 2, (float[]){2, 4}));
+        /* a result as the next input: read as it was */
+        CHECK_OK(tern_exec_run(exec, 1, &second, 1, &third));
+        CHECK(holds(third, 2, (float[]){4, 8}));
+    }
+    tern_exec_free(exec);
+    tern_program_free(program);
+    tern_ctx_destroy(ctx);
+}
+
+TEST(views_of_a_state_in_a_program_follow_the_execs_copy)
+{
+    tern_ctx *ctx = open_ctx();
+    tern_program *program = NULL;
+    tern_tensor *s = tern_state(ctx, "s", TERN_F32, SHAPE(3));
+    CHECK_OK(tern_fill_(s, 4)); /* after this the exec is created: it starts with 4 */
+    TERN_SCOPE(ctx) {
+        tern_tensor *view = tern_narrow(s, 0, 1, 3);
+        tern_tensor *x = tern_input(ctx, "x", TERN_F32, SHAPE(1));
+        tern_tensor *old = tern_sum(view, 0, NULL, false);
+        tern_tensor *s1 = tern_write_slice(s, x, index_of(ctx, 1));
+        tern_tensor *both =
+            tern_add(tern_sum(s1, 0, NULL, false), tern_mul(old, tern_scalar(ctx, TERN_F32, 100)));
+        CHECK_OK(tern_compile(ctx, 1, &both, NULL, NULL, &program));
+    }
+    tern_exec *exec;
+    CHECK_OK(tern_exec_create(ctx, program, &exec));
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = floats(ctx, 1, (float[]){1}), *out;
+        CHECK_OK(tern_exec_run(exec, 1, &x, 1, &out));
+        CHECK(holds(out, 1, (float[]){809}));
+        CHECK_OK(tern_exec_run(exec, 1, &x, 1, &out));
+        CHECK(holds(out, 1, (float[]){509})); /* the view sees what the first run wrote */
+        CHECK(holds(tern_contiguous(tern_narrow(s, 0, 0, 1)), 1, (float[]){4}));
+    }
+    tern_exec_free(exec);
+    tern_program_free(program);
+    tern_ctx_destroy(ctx);
+}
+
+TEST(the_old_value_of_a_state_is_no_output)
+{
+    tern_ctx *ctx = open_ctx();
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = tern_input(ctx, "x", TERN_F32, SHAPE(2));
+        tern_tensor *s0 = tern_state(ctx, "s", TERN_F32, SHAPE(2));
+        tern_tensor *view = tern_narrow(s0, 0, 0, 1), *copy = tern_contiguous(s0);
+        tern_tensor *s1 = tern_overwrite(s0, x), *s2 = tern_overwrite(s1, tern_neg(x));
+        tern_program *program = NULL;
+        CHECK_STATUS(tern_compile(ctx, 2, (tern_tensor *[]){s0, s2}, NULL, NULL, &program), TERN_STATE);
+        CHECK_STATUS(tern_compile(ctx, 2, (tern_tensor *[]){view, s2}, NULL, NULL, &program), TERN_STATE);
+        CHECK_STATUS(tern_compile(ctx, 2, (tern_tensor *[]){s1, s2}, NULL, NULL, &program), TERN_STATE);
+        CHECK(!program);
+        CHECK_OK(tern_compile(ctx, 2, (tern_tensor *[]){copy, s2}, NULL, NULL, &program));
+        tern_program_free(program);
+    }
+    tern_ctx_destroy(ctx);
+}
+
+TEST(a_result_never_lies_in_another_contexts_memory)
+{
+    tern_ctx *ctx = open_ctx(), *other = open_ctx();
+    tern_tensor *x = floats(ctx, 2, (float[]){1, 2}), *view = tern_narrow(x, 0, 0, 1);
+    tern_program *program = NULL;
+    CHECK_OK(tern_compile(ctx, 1, &view, NULL, NULL, &program));
+    tern_exec *exec;
+    CHECK_OK(tern_exec_create(other, program, &exec));
+    tern_tensor *out;
+    CHECK_OK(tern_exec_run(exec, 0, NULL, 1, &out));
+    CHECK_OK(tern_fill_(out, 9));
+    CHECK(holds(x, 2, (float[]){1, 2}));
+    CHECK_OK(tern_fill_(x, 3));
+    CHECK(holds(out, 1, (float[]){9}));
+    tern_exec_free(exec);
+    tern_program_free(program);
+    tern_ctx_destroy(other);
+    tern_ctx_destroy(ctx);
+}
+
+/* ---- any program, against one that is eager ---- */
+
+enum { MEMORIES = 512, ELEMENTS = 6, HANDLES = 96 };
+
+/* A handle: a range of a memory, and the tensor that should show it. */
+typedef struct handle {
+    tern_tensor *t;
+    int memory, start, step, n;
+    bool spent; /* given to a write */
+} handle;
+
+typedef struct world {
+    tern_ctx *ctx;
+    float memory[MEMORIES][ELEMENTS];
+    handle handles[HANDLES];
+    int n_memories, n_handles;
+    uint64_t random;
+} world;
+
+static int draw(world *w, int below)
+{
+    w->random = w->random * 6364136223846793005u + 1442695040888963407u;
+    return (int)((w->random >> 33) % (uint64_t)below);
+}
+
+static float *at(world *w, const handle *h, int i)
+{
+    return &w->memory[h->memory][h->start + i * h->step];
+}
+
+static handle *add_handle(world *w, tern_tensor *t, int memory, int start, int step, int n)
+{
+    handle *h = &w->handles[w->n_handles < HANDLES ? w->n_handles++ : draw(w, HANDLES)];
+    *h = (handle){.t = t, .memory = memory, .start = start, .step = step, .n = n};
+    return h;
+}
+
+static handle *pick(world *w)
+{
+    for (;;) {
+        handle *h = &w->handles[draw(w, w->n_handles)];
+        if (!h->spent)
+            return h;
+    }
+}
+
+static void do_compute(world *w, const handle *a, const handle *b)
+{
+    if (w->n_memories == MEMORIES || (a->n != b->n && b->n != 1))
+        return;
+    float *out = w->memory[w->n_memories];
+    int kind = draw(w, 3);
+    for (int i = 0; i < a->n; i++) {
+        float x = *at(w, a, i), y = *at(w, b, b->n == 1 ? 0 : i);
+        out[i] = kind == 0 ? x + y : kind == 1 ? x - y : x > y ? x : y;
+    }
+    tern_tensor *t = kind == 0   ? tern_add(a->t, b->t)
+                     : kind == 1 ? tern_sub(a->t, b->t)
+                                 : tern_maximum(a->t, b->t);
+    add_handle(w, t, w->n_memories++, 0, 1, a->n);
+}
+
+static void do_view(world *w, const handle *a)
+{
+    if (a->n < 2)
+        return;
+    bool backwards = draw(w, 2);
+    int start = draw(w, a->n), n = 1 + draw(w, a->n - start);
+    int64_t from = start, to = start + n, step = 1;
+    if (backwards) {
+        from = start + n - 1;
+        to = start - 1 < 0 ? -a->n - 1 : start - 1;
+        step = -1;
+    }
+    tern_tensor *t = tern_slice(a->t, 1, &from, &to, &step);
+    add_handle(w, t, a->memory, a->start + (int)from * a->step, a->step * (int)step, n);
+}
+
+/* What both sides do with the values of `b`, read before anything is written. */
+static void store(world *w, const handle *a, int offset, const handle *b, int n, bool add)
+{
+    float values[ELEMENTS];
+    for (int i = 0; i < n; i++)
+        values[i] = *at(w, b, b->n == 1 ? 0 : i) + (add ? *at(w, a, offset + i) : 0);
+    for (int i = 0; i < n; i++)
+        *at(w, a, offset + i) = values[i];
+}
+
+static tern_status do_in_place(world *w, handle *a, const handle *b)
+{
+    if (a->n != b->n && b->n != 1)
+        return TERN_OK;
+    bool add = draw(w, 2);
+    store(w, a, 0, b, a->n, add);
+    return add ? tern_add_(a->t, b->t) : tern_assign(a->t, b->t);
+}
+
+static void do_write(world *w, handle *a, const handle *b)
+{
+    if (b->n > a->n)
+        return;
+    handle from = *a;
+    int offset = draw(w, a->n - b->n + 1);
+    tern_tensor *t = tern_write_slice(a->t, b->t, index_of(w->ctx, offset));
+    store(w, a, offset, b, b->n, false);
+    a->spent = true;
+    add_handle(w, t, from.memory, from.start, from.step, from.n);
+}
+
+static bool shows(world *w, const handle *h)
+{
+    float expected[ELEMENTS];
+    for (int i = 0; i < h->n; i++)
+        expected[i] = *at(w, h, i);
+    return holds(h->t, h->n, expected);
+}
+
+static bool step(world *w)
+{
+    int kind = draw(w, 20);
+    handle a = *pick(w), b = *pick(w);
+    if (kind < 7)
+        do_compute(w, &a, &b);
+    else if (kind < 11)
+        do_view(w, &a);
+    else if (kind < 13)
+        return do_in_place(w, &a, &b) == TERN_OK;
+    else if (kind < 17)
+        do_write(w, pick(w), &b);
+    else if (kind == 17)
+        return tern_eval_all(2, (tern_tensor *[]){a.t, b.t}) == TERN_OK;
+    else
+        return shows(w, &a);
+    return true;
+}
+
+TEST(random_programs_are_as_if_eager)
+{
+    static world w;
+    for (int program = 0; program < 2000; program++) {
+        uint64_t seed = harness_seed() + (uint64_t)program;
+        w = (world){.ctx = open_ctx(), .random = seed};
+        bool right = true;
+        int steps = 0;
+        TERN_SCOPE(w.ctx) {
+            for (int i = 0; i < 3; i++) {
+                for (int k = 0; k < ELEMENTS; k++)
+                    w.memory[i][k] = (float)draw(&w, 9);
+                add_handle(&w, floats(w.ctx, ELEMENTS, w.memory[i]), w.n_memories++, 0, 1, ELEMENTS);
+            }
+            for (; right && steps < 60; steps++)
+                right = step(&w);
+            for (int i = 0; right && i < w.n_handles; i++)
+                right = w.handles[i].spent || shows(&w, &w.handles[i]);
+        }
+        if (!right)
+            printf("program with seed %llu differs after %d steps: %s\n", (unsigned long long)seed, steps,
+                   tern_last_error());
+        tern_ctx_destroy(w.ctx);
+        CHECK(right);
+    }
+}
