@@ -125,12 +125,13 @@ const command cmd_graph_check = {
 
 /* ---- the group ---------------------------------------------------------------------------------------------- */
 
-static const command *const verbs[] = {&cmd_graph_run, &cmd_graph_print, &cmd_graph_check, NULL};
+static const command *const verbs[] = {&cmd_graph_run, &cmd_graph_compile, &cmd_graph_print, &cmd_graph_check,
+                                       NULL};
 
 const command cmd_graph = {
     .name = "graph",
     .operands = "",
-    .summary = "Run, print or check a graph that is written down as text.",
+    .summary = "Run, compile, print or check a graph that is written down as text.",
     .verbs = verbs,
     .examples = "tern graph run examples/graphs/bitlinear.tern --show\n"
                 "tern graph print examples/graphs/mlp.tern --dot",

@@ -2,14 +2,14 @@
  * first word on stdout, so that a failure leaves stdout empty. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include <tern/trace.h>
+#include <tern/ops.h>
 
 #include "array.h"
 #include "bindings.h"
 #include "commands.h"
+#include "compile.h"
 #include "run.h"
 #include "source.h"
 #include "term.h"
@@ -21,101 +21,75 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* ---- measured time of every step ---------------------------------------------------------------------------- */
-
-typedef struct span {
-    uint64_t begin, end;
-} span;
-
-typedef struct spans {
-    span *steps;
-    uint32_t n;
-} spans;
-
-/* Threads that share a step each have an event; the step lasts from the first begin to the last end. */
-static void take_event(void *user, const tern_trace_event *event)
-{
-    spans *s = user;
-    if (strcmp(event->category, "step") != 0 || event->step >= s->n)
-        return;
-    span *step = &s->steps[event->step];
-    uint64_t end = event->start_ns + event->duration_ns;
-    if (step->end == 0 || event->start_ns < step->begin)
-        step->begin = event->start_ns;
-    if (end > step->end)
-        step->end = end;
-}
-
-static tern_status run_traced(graph_run *r)
-{
-    tern_trace_options options = {.events_per_thread = 2 * (size_t)r->info.steps + 1024};
-    TERN_TRY(tern_trace_start(&options));
-    uint64_t start = now_ns();
-    tern_status status = tern_exec_run(r->exec, r->n_inputs, r->inputs, r->n_outputs, r->outputs);
-    r->run_ns = now_ns() - start;
-    spans s = {.steps = grab((size_t)r->info.steps, sizeof(span)), .n = (uint32_t)r->info.steps};
-    uint64_t lost = 0;
-    tern_status stopped = tern_trace_stop(take_event, &s, &lost);
-    if (status == TERN_OK && stopped == TERN_OK && lost == 0) {
-        r->step_ns = grab(s.n, sizeof *r->step_ns);
-        for (uint32_t i = 0; i < s.n; i++)
-            r->step_ns[i] = s.steps[i].end - s.steps[i].begin;
-    }
-    free(s.steps);
-    return status;
-}
-
-static tern_status run_plain(graph_run *r)
-{
-    uint64_t start = now_ns();
-    tern_status status = tern_exec_run(r->exec, r->n_inputs, r->inputs, r->n_outputs, r->outputs);
-    r->run_ns = now_ns() - start;
-    return status;
-}
-
 /* ---- the work ----------------------------------------------------------------------------------------------- */
 
-/* Returns an exit code. */
-static int open_run(const args *a, graph_run *r)
+static int by_value(const void *a, const void *b)
 {
-    tern_ctx_options options = tern_ctx_options_default();
-    options.cpu = args_value(a, "cpu");
-    if (!args_int(a, "threads", 1, 1024, 0, &options.threads))
-        return EXIT_USAGE;
-    tern_status status = tern_ctx_create(&options, &r->ctx);
-    if (status == TERN_NOT_FOUND && options.cpu)
-        return fail_usage("%s", tern_last_error());
-    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
 }
 
-static bool compile(const args *a, graph_run *r)
+/* An output may lie in a state, which later runs change. */
+static tern_status keep_outputs(graph_run *r)
 {
-    if (!read_graph(r->ctx, r->path, &r->graph, &r->remarks))
-        return false;
-    tern_graph_get_info(r->graph, &r->graph_info);
-    tern_compile_options options = tern_compile_options_default();
-    const char *level = args_value(a, "level");
-    if ((level && tern_level_parse(level, &options.level) != TERN_OK) ||
-        tern_graph_compile(r->ctx, r->graph, &options, &r->program) != TERN_OK) {
-        fail_status(source_name(r->path));
-        return false;
+    for (int i = 0; i < r->n_outputs; i++) {
+        tern_tensor *copy = tern_contiguous(r->outputs[i]);
+        TERN_TRY(tern_eval(copy));
+        tern_release(r->outputs[i]);
+        r->outputs[i] = copy;
     }
-    tern_program_get_info(r->program, &r->info);
-    r->n_inputs = tern_program_inputs(r->program);
-    r->n_outputs = tern_program_outputs(r->program);
-    r->inputs = grab((size_t)r->n_inputs, sizeof *r->inputs);
-    r->outputs = grab((size_t)r->n_outputs, sizeof *r->outputs);
-    r->saved = grab((size_t)r->n_outputs, sizeof *r->saved);
-    return true;
+    return TERN_OK;
 }
 
-static bool compute(graph_run *r, bool traced)
+/* The outputs are those of the first run. */
+static tern_status run_once(graph_run *r, int number)
 {
-    if (tern_exec_create(r->ctx, r->program, &r->exec) == TERN_OK &&
-        (traced ? run_traced(r) : run_plain(r)) == TERN_OK)
+    tern_tensor **outputs = number == 0 ? r->outputs : grab((size_t)r->n_outputs, sizeof *outputs);
+    uint64_t start = now_ns();
+    tern_status status = tern_exec_run(r->exec, r->n_inputs, r->inputs, r->n_outputs, outputs);
+    r->run_times[number] = now_ns() - start;
+    if (number == 0) {
+        r->run_ns = r->run_times[0];
+        return status == TERN_OK && r->runs > 1 ? keep_outputs(r) : status;
+    }
+    for (int i = 0; i < r->n_outputs && status == TERN_OK; i++)
+        tern_release(outputs[i]);
+    free(outputs);
+    return status;
+}
+
+static tern_status run_all(graph_run *r, bool timed)
+{
+    TERN_TRY(tern_exec_create(r->ctx, r->program, &r->exec));
+    if (timed)
+        TERN_TRY(tern_exec_time_steps(r->exec, true));
+    for (int i = 0; i < r->runs; i++)
+        TERN_TRY(run_once(r, i));
+    qsort(r->run_times, (size_t)r->runs, sizeof *r->run_times, by_value);
+    if (timed)
+        r->step_ns = grab((size_t)r->info.steps, sizeof *r->step_ns);
+    for (int i = 0; timed && i < r->info.steps; i++) {
+        tern_step_time time;
+        TERN_TRY(tern_exec_step_time(r->exec, i, &time));
+        r->step_ns[i] = time.min_ns;
+    }
+    return TERN_OK;
+}
+
+static bool compute(graph_run *r, bool timed)
+{
+    if (run_all(r, timed) == TERN_OK)
         return true;
     fail_status(source_name(r->path));
     return false;
+}
+
+static void make_room(graph_run *r)
+{
+    r->inputs = grab((size_t)r->n_inputs, sizeof *r->inputs);
+    r->outputs = grab((size_t)r->n_outputs, sizeof *r->outputs);
+    r->saved = grab((size_t)r->n_outputs, sizeof *r->saved);
+    r->run_times = grab((size_t)r->runs, sizeof *r->run_times);
 }
 
 static void print_saved(const graph_run *r)
@@ -136,67 +110,73 @@ static void print_saved(const graph_run *r)
     }
 }
 
+static int explain(const args *a, const graph_run *r)
+{
+    machine_rates rates;
+    int code = rates_find(a, r->ctx, &rates);
+    if (code == EXIT_DONE)
+        explain_print(r, &rates, NULL);
+    return code;
+}
+
 static int report(const args *a, const graph_run *r, bool saved)
 {
     tern_status status = TERN_OK;
+    int code = EXIT_DONE;
+    machine_rates rates;
+    if (args_has(a, "json") && args_has(a, "explain"))
+        code = rates_find(a, r->ctx, &rates);
+    if (code != EXIT_DONE)
+        return code;
     if (args_has(a, "json"))
-        status = run_json_print(r);
+        status = run_json_print(r, args_has(a, "explain") ? &rates : NULL);
+    else if (args_has(a, "explain"))
+        code = explain(a, r);
     else if (args_has(a, "show"))
         status = story_print(r);
     else if (!saved)
         status = outputs_print(r);
-    if (status == TERN_OK && !args_has(a, "json"))
+    if (code == EXIT_DONE && status == TERN_OK && !args_has(a, "json"))
         print_saved(r);
-    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
-}
-
-static void close_run(graph_run *r)
-{
-    free(r->step_ns);
-    free(r->inputs);
-    free(r->outputs);
-    free(r->saved);
-    text_free(&r->remarks);
-    tern_exec_free(r->exec);
-    tern_program_free(r->program);
-    tern_graph_free(r->graph);
-    tern_ctx_destroy(r->ctx); /* and every tensor with it */
+    return status == TERN_OK ? code : fail_status(NULL);
 }
 
 static int run(const args *a)
 {
     graph_run r = {.path = args_operand(a, 0)};
     bindings inputs = {0}, outputs = {0};
-    bool traced = args_has(a, "show") || args_has(a, "json");
+    bool timed = args_has(a, "show") || args_has(a, "json") || args_has(a, "explain");
     int code = EXIT_USAGE;
-    if (args_has(a, "show") && args_has(a, "json"))
-        return fail_usage("--show and --json exclude each other");
+    if (args_has(a, "show") && (args_has(a, "json") || args_has(a, "explain")))
+        return fail_usage("--show and --%s exclude each other", args_has(a, "json") ? "json" : "explain");
+    if (!args_int(a, "repeat", 1, 1000000, 1, &r.runs))
+        return EXIT_USAGE;
     if (bindings_parse(a, "input", &inputs) && bindings_parse(a, "output", &outputs))
-        code = open_run(a, &r);
+        code = compile_open(a, &r, NULL, NULL);
     if (code != EXIT_DONE)
         goto done;
+    make_room(&r);
     code = EXIT_FAILED;
-    if (compile(a, &r) && bindings_check_outputs(&outputs, &r) && bindings_load(&inputs, &r) &&
-        compute(&r, traced) && bindings_save(&outputs, &r))
+    if (bindings_check_outputs(&outputs, &r) && bindings_load(&inputs, &r) && compute(&r, timed) &&
+        bindings_save(&outputs, &r))
         code = report(a, &r, outputs.n > 0);
 done:
-    close_run(&r);
+    compile_close(&r);
     bindings_free(&inputs);
     bindings_free(&outputs);
     return code;
 }
-
-#define LEVEL_NAME(id, number, name, meaning) name " "
 
 /* clang-format off */
 static const option run_options[] = {
     {"input", 'i', "NAME=FILE", NULL, "give an input or an unbound constant: FILE.npy, FILE.npz (the array of that name, or the only one) or FILE.npz:KEY; may be repeated"},
     {"output", 'o', "NAME=FILE", NULL, "write an output to FILE.npy, or into FILE.npz under its name; may be repeated"},
     {"show", 0, NULL, NULL, "tell the whole story: what was recorded, compiled and computed"},
-    {"json", 0, NULL, NULL, "print all of that as JSON"},
-    {"level", 0, "LEVEL", TERN_LEVEL_LIST(LEVEL_NAME), "how hard the compiler tries, by default medium"},
-    {"threads", 0, "N", NULL, "compute with N threads (default: as many as the machine allows)"},
-    {"cpu", 0, "LEVEL", NULL, "use no instruction set above LEVEL, such as avx2 (default: $TERN_CPU, else the best)"},
+    {"json", 0, NULL, NULL, "print all of that as JSON; with --explain, with estimated times"},
+    {"explain", 0, NULL, NULL, "report what the compiler did, and measured times beside estimates for every step"},
+    {"repeat", 0, "N", NULL, "run N times, and say the median and the least time; outputs are those of the first run"},
+    COMPILE_OPTIONS,
+    ESTIMATE_OPTIONS,
     {0},
 };
 /* clang-format on */
@@ -206,14 +186,15 @@ const command cmd_graph_run = {
     .operands = "FILE",
     .least = 1,
     .most = 1,
-    .summary = "Compile a graph, run it once and show or save its outputs.",
+    .summary = "Compile a graph, run it and show or save its outputs.",
     .details =
         "FILE is a graph in the text form of docs/graph-text.md; '-' is standard input. Every input, and "
         "every constant without data, is given with --input. Outputs that are not saved with --output are "
-        "not written anywhere; without --output, --show and --json a preview of all is printed.",
+        "not written anywhere; without --output and a report (--show, --explain, --json) a preview of all is "
+        "printed.",
     .options = run_options,
     .examples = "tern graph run examples/graphs/bitlinear.tern --show\n"
                 "tern graph run mlp.tern -i x=x.npy -i w=weights.npz:layer0 -o y=y.npy\n"
-                "tern graph run mlp.tern -i x=x.npy --json --threads 1",
+                "tern graph run mlp.tern -i x=x.npy --repeat 100 --json --threads 1",
     .run = run,
 };

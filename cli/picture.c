@@ -17,12 +17,39 @@ enum {
 };
 
 typedef struct picture {
-    const buffer *buffers;
+    const tern_buffer_info *buffers;
     int n, steps;
     int name_width;
     int cells; /* of the time axis */
     bool kib;  /* offsets in KiB, not bytes */
 } picture;
+
+/* Do they have bytes in common? Then they are never alive at the same time. */
+static bool share(const tern_buffer_info *a, const tern_buffer_info *b)
+{
+    return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const tern_buffer_info *x = a, *y = b;
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* In order of offset, then of time. Free with free(). */
+static tern_buffer_info *find_buffers(const tern_program *program, int *n)
+{
+    tern_buffer_info one, *all;
+    for (*n = 0; tern_program_buffer(program, *n, &one) == TERN_OK;)
+        ++*n;
+    all = grab((size_t)*n, sizeof *all);
+    for (int i = 0; i < *n; i++)
+        tern_program_buffer(program, i, &all[i]);
+    qsort(all, (size_t)*n, sizeof *all, by_place);
+    return all;
+}
 
 static void measure(picture *p)
 {
@@ -77,24 +104,24 @@ static void add_name(text *t, const char *name, int width)
     text_free(&safe);
 }
 
-static bool covers(const picture *p, const buffer *b, int cell)
+static bool covers(const picture *p, const tern_buffer_info *b, int cell)
 {
     int begin = cell_of(p, b->first), end = cell_of(p, b->last + 1);
     return cell >= begin && cell < (end > begin ? end : begin + 1);
 }
 
 /* What stands at one cell of a buffer's row: its bar, somebody else in the same bytes, or nothing. */
-static glyph glyph_at(const picture *p, const buffer *b, int cell)
+static glyph glyph_at(const picture *p, const tern_buffer_info *b, int cell)
 {
     if (covers(p, b, cell))
         return GLYPH_FULL;
     for (int i = 0; i < p->n; i++)
-        if (covers(p, &p->buffers[i], cell) && buffers_share(b, &p->buffers[i]))
+        if (covers(p, &p->buffers[i], cell) && share(b, &p->buffers[i]))
             return GLYPH_LIGHT;
     return GLYPH_DOT;
 }
 
-static void print_bar(const picture *p, const buffer *b)
+static void print_bar(const picture *p, const tern_buffer_info *b)
 {
     text t = {0};
     for (int cell = 0; cell < p->cells; cell++) {
@@ -106,7 +133,7 @@ static void print_bar(const picture *p, const buffer *b)
     text_free(&t);
 }
 
-static void print_row(const picture *p, const buffer *b)
+static void print_row(const picture *p, const tern_buffer_info *b)
 {
     char bytes[NUMBER_TEXT];
     text name = {0};
@@ -139,7 +166,7 @@ static bool any_share(const picture *p)
 {
     for (int i = 0; i < p->n && i < MOST_ROWS; i++)
         for (int k = 0; k < p->n; k++)
-            if (k != i && buffers_share(&p->buffers[i], &p->buffers[k]))
+            if (k != i && share(&p->buffers[i], &p->buffers[k]))
                 return true;
     return false;
 }
@@ -152,14 +179,15 @@ static void print_legend(const picture *p)
     printf("%s free   outputs have their own memory%s\n", glyph_of(GLYPH_DOT), off(STYLE_DIM));
 }
 
-void picture_print(const graph_run *r)
+void picture_print(const graph_run *r, bool summary)
 {
     if (r->info.steps == 0 || r->info.steps > MOST_STEPS)
         return; /* nothing to draw, or nothing that could be seen */
     picture p = {.steps = r->info.steps, .kib = r->info.arena_bytes >= 8192};
-    buffer *buffers = buffers_find(r->program, &p.n);
+    tern_buffer_info *buffers = find_buffers(r->program, &p.n);
     p.buffers = buffers;
-    print_summary(r, p.n);
+    if (summary)
+        print_summary(r, p.n);
     if (p.n > 0) {
         measure(&p);
         putchar('\n');

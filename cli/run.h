@@ -19,35 +19,41 @@ typedef struct graph_run {
     tern_tensor **inputs, **outputs;
     tern_graph_info graph_info;
     tern_program_info info;
-    uint64_t run_ns;    /* measured, from call to return */
-    uint64_t *step_ns;  /* (info.steps) measured, NULL unless the run was traced */
-    const char **saved; /* (n_outputs) where each was written, or NULL */
-    text remarks;       /* the comment behind the graph */
+    tern_level level;
+    int runs;            /* how often it ran */
+    uint64_t run_ns;     /* of the first run, measured from call to return */
+    uint64_t *run_times; /* (runs) of all, in ascending order */
+    uint64_t *step_ns;   /* (info.steps) the least of all runs, measured; NULL unless steps were timed */
+    const char **saved;  /* (n_outputs) where each was written, or NULL */
+    text remarks;        /* the comment behind the graph */
 } graph_run;
 
 /* The three acts, for people: story.c. TERN_OK, or what reading an output gave. */
 tern_status story_print(const graph_run *r);
 
-/* Act two's picture of memory: picture.c. */
-void picture_print(const graph_run *r);
+/* A picture of memory over time, with or without a line that says how much it is: picture.c. */
+void picture_print(const graph_run *r, bool summary);
 
 /* The outputs alone: name, type, statistics, first values. */
 tern_status outputs_print(const graph_run *r);
 
-/* All of it as data: run_json.c. */
-tern_status run_json_print(const graph_run *r);
+/* All of it as data: run_json.c. `rates` NULL: without estimates. */
+struct machine_rates;
+tern_status run_json_print(const graph_run *r, const struct machine_rates *rates);
 
-/* Where the intermediates are and how long they live: buffers.c. */
-typedef struct buffer {
-    char name[64]; /* of the value it was made for */
-    size_t offset, bytes;
-    int first, last; /* steps that touch it */
-} buffer;
+/* A heading over the width of the terminal. */
+void heading_print(const char *title, const char *summary);
 
-/* In order of offset, then of time. Free with free(). */
-buffer *buffers_find(const tern_program *program, int *count);
+/* ---- plan.c: the steps as a table ---- */
 
-/* Do they have bytes in common? Then they are never alive at the same time. */
-bool buffers_share(const buffer *a, const buffer *b);
+/* Measured and estimated times of steps, as far as there are any. */
+typedef struct step_times {
+    const uint64_t *measured; /* (steps) ns, or NULL */
+    const double *estimated;  /* (steps) ns, or NULL */
+} step_times;
+
+void plan_print(const graph_run *r, step_times times);
+/* What a step computes, "add + relu", cut to a width. */
+void plan_add_ops(text *t, const tern_step_info *step, int width);
 
 #endif

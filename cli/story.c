@@ -14,16 +14,16 @@
 enum {
     MOST_LINES = 60,
     BAR = 24,
-    OPS_WIDTH = 16, /* of the ops of a fused step in the plan */
+    OPS_WIDTH = 28, /* of the ops of a fused step */
 };
 
-static void print_act(int number, const char *title, const char *summary)
+void heading_print(const char *title, const char *summary)
 {
     text line = {0};
-    int used = 2 + 3 + text_width(title) + 2 + text_width(summary) + 1;
+    int used = 2 + text_width(title) + 2 + text_width(summary) + 1;
     text_repeat(&line, glyph_of(GLYPH_LINE), term_width() - used > 2 ? term_width() - used : 2);
-    printf("%s%s %d. %s%s  %s %s%s%s\n\n", on(STYLE_TITLE), glyph_of(GLYPH_LINE), number, title,
-           off(STYLE_TITLE), summary, on(STYLE_DIM), text_string(&line), off(STYLE_DIM));
+    printf("%s%s %s%s  %s %s%s%s\n\n", on(STYLE_TITLE), glyph_of(GLYPH_LINE), title, off(STYLE_TITLE),
+           summary, on(STYLE_DIM), text_string(&line), off(STYLE_DIM));
     text_free(&line);
 }
 
@@ -113,7 +113,7 @@ static tern_status print_recorded(const graph_run *r)
     TERN_TRY(tern_graph_labels(r->graph, &labels));
     text summary = {0};
     ports_add_counts(&summary, &r->graph_info);
-    print_act(1, "recorded", text_string(&summary));
+    heading_print("1. recorded", text_string(&summary));
     text_free(&summary);
     tern_status status = print_nodes(r, labels);
     tern_labels_free(labels);
@@ -122,130 +122,18 @@ static tern_status print_recorded(const graph_run *r)
 
 /* ---- act two: the plan -------------------------------------------------------------------------------------- */
 
-/* "ref" for matmul__ref of matmul; other kernels by their whole name. */
-static const char *kernel_name(const tern_step_info *step)
-{
-    size_t n = strlen(step->op);
-    bool own = strncmp(step->kernel, step->op, n) == 0 && strncmp(step->kernel + n, "__", 2) == 0;
-    return own ? step->kernel + n + 2 : step->kernel;
-}
-
-/* Takes as many names off the front of "a + b + c" as fit, one at least: "a + b +". Names are never cut. */
-static void take_ops(const char **names, int width, text *out)
-{
-    static const char plus[] = " + ";
-    size_t took = 0;
-    for (const char *at = *names; *at;) {
-        const char *end = strstr(at, plus);
-        size_t length = end ? (size_t)(end - *names) + 2 : strlen(*names);
-        if (took > 0 && length > (size_t)width)
-            break;
-        took = length;
-        at = end ? end + strlen(plus) : at + strlen(at);
-    }
-    text_add_n(out, *names, took);
-    *names += took;
-    *names += **names == ' ';
-}
-
-/* What a step computes: its op, or those that are fused in it. */
-static const char *ops_of(const tern_step_info *step)
-{
-    return step->detail[0] ? step->detail : step->op;
-}
-
-static bool is_row_program(const tern_step_info *step)
-{
-    return strcmp(step->kernel, "row program") == 0;
-}
-
-/* The name of a result and its type; nothing past the last. */
-static void describe_result(const tern_program *program, int number, const tern_step_info *step, int i,
-                            text *name, text *type)
-{
-    tern_operand_info result;
-    if (i >= step->n_results ||
-        tern_program_operand(program, number, step->n_operands + i, &result) != TERN_OK)
-        return;
-    text_add(name, "%");
-    text_add_safe(name, result.name);
-    text_add_type(type, tern_dtype_name(result.port.dtype), result.port.rank, result.port.shape);
-}
-
-/* One row per result, and more if the ops of a fused step need them; what belongs to the whole step stands in the
- * first. */
-static void add_step(table *t, const tern_program *program, int number)
-{
-    char index[NUMBER_TEXT], threads[NUMBER_TEXT], flops[NUMBER_TEXT], bytes[NUMBER_TEXT];
-    tern_step_info step;
-    if (tern_program_step(program, number, &step) != TERN_OK)
-        return;
-    snprintf(index, sizeof index, "%d", number);
-    snprintf(threads, sizeof threads, "%d", step.threads);
-    const char *ops = ops_of(&step);
-    const char *whole[] = {index, threads, format_count(flops, step.flops), format_bytes(bytes, step.bytes)};
-    for (int i = 0; i < step.n_results || *ops; i++) {
-        text op = {0}, name = {0}, type = {0};
-        take_ops(&ops, OPS_WIDTH, &op);
-        describe_result(program, number, &step, i, &name, &type);
-        table_add(t, i == 0 ? whole[0] : "");
-        table_add(t, text_string(&op));
-        table_add(t, text_string(&name));
-        table_add(t, text_string(&type));
-        table_add(t, i > 0 ? "" : is_row_program(&step) ? "row" : kernel_name(&step));
-        for (int c = 1; c < 4; c++)
-            table_add(t, i == 0 ? whole[c] : "");
-        text_free(&op);
-        text_free(&name);
-        text_free(&type);
-    }
-}
-
-/* What the short words in the table mean. */
-static void print_legend(const graph_run *r)
-{
-    static const table_column columns[] = {{"", false, false, STYLE_DIM}};
-    bool plain = false, row = false;
-    for (int i = 0; i < r->info.steps && i < MOST_LINES; i++) {
-        tern_step_info step;
-        if (tern_program_step(r->program, i, &step) != TERN_OK)
-            continue;
-        row = row || is_row_program(&step);
-        plain = plain || strcmp(kernel_name(&step), "ref") == 0;
-    }
-    const char *dot = glyph_of(GLYPH_DOT);
-    table t = table_make(columns, 1);
-    table_addf(&t, "%s%s%s%s%s%sthreads: how many may share a step %s flops, bytes: estimates",
-               plain ? "ref: plain C " : "", plain ? dot : "", plain ? " " : "",
-               row ? "row: fused row program " : "", row ? dot : "", row ? " " : "", dot);
-    table_print(&t, 2, false);
-}
-
 static void print_compiled(const graph_run *r)
 {
-    static const table_column columns[] = {
-        {"#", true, false, STYLE_DIM},       {"op", false, false, STYLE_NONE},
-        {"result", false, true, STYLE_NAME}, {"type", false, true, STYLE_NUMBER},
-        {"kernel", false, true, STYLE_NONE}, {"threads", true, false, STYLE_NONE},
-        {"flops", true, false, STYLE_NONE},  {"bytes", true, false, STYLE_NONE},
-    };
     char number[NUMBER_TEXT];
     text summary = {0};
     text_add_plural(&summary, r->info.steps, "step");
     text_addf(&summary, " in %s: ", format_time(number, r->info.compile_ns));
     text_addf(&summary, "estimated %s flops, ", format_count(number, r->info.flops));
     text_addf(&summary, "%s moved", format_bytes(number, r->info.bytes));
-    print_act(2, "compiled", text_string(&summary));
+    heading_print("2. compiled", text_string(&summary));
     text_free(&summary);
-    table t = table_make(columns, 8);
-    for (int i = 0; i < r->info.steps && i < MOST_LINES; i++)
-        add_step(&t, r->program, i);
-    table_print(&t, 2, true);
-    if (r->info.steps > MOST_LINES)
-        print_more(r->info.steps - MOST_LINES, "--json lists all");
-    if (r->info.steps > 0)
-        print_legend(r);
-    picture_print(r);
+    plan_print(r, (step_times){0});
+    picture_print(r, true);
     putchar('\n');
 }
 
@@ -274,28 +162,6 @@ static int by_time(const void *a, const void *b)
     if (x->ns != y->ns)
         return x->ns > y->ns ? -1 : 1;
     return x->step - y->step;
-}
-
-/* The ops of a step within the width that the table has for them. */
-static void add_ops(table *t, const tern_step_info *step)
-{
-    enum { WIDTH = 28, MORE = sizeof " 48 more" };
-    text ops = {0};
-    const char *left = ops_of(step);
-    if (text_width(left) <= WIDTH) {
-        text_add(&ops, left);
-    } else {
-        take_ops(&left, WIDTH - MORE, &ops);
-        int more = *left != '\0';
-        for (const char *at = left; (at = strstr(at, " + ")); at++) {
-            int untold = atoi(at + 3); /* the library's own "+ 7 more" */
-            more += untold > 0 ? untold : 1;
-        }
-        if (more > 0)
-            text_addf(&ops, " %d more", more);
-    }
-    table_add(t, text_string(&ops));
-    text_free(&ops);
 }
 
 static void add_time(table *t, uint64_t ns, uint64_t whole)
@@ -335,7 +201,10 @@ static void print_times(const graph_run *r)
         if (tern_program_step(r->program, times[i].step, &step) != TERN_OK)
             continue;
         table_addf(&t, "%d", times[i].step);
-        add_ops(&t, &step);
+        text ops = {0};
+        plan_add_ops(&ops, &step, OPS_WIDTH);
+        table_add(&t, text_string(&ops));
+        text_free(&ops);
         add_time(&t, times[i].ns, whole);
     }
     table_add(&t, "");
@@ -382,8 +251,12 @@ static tern_status print_computed(const graph_run *r)
     text_add_plural(&summary, r->n_outputs, "output");
     text_addf(&summary, " in %s on ", format_time(number, r->run_ns));
     text_add_plural(&summary, tern_ctx_threads(r->ctx), "thread");
-    text_add(&summary, ", timed once, cold");
-    print_act(3, "computed", text_string(&summary));
+    if (r->runs > 1)
+        text_addf(&summary, ", the first of %d runs; the best took %s", r->runs,
+                  format_time(number, r->run_times[0]));
+    else
+        text_add(&summary, ", timed once, cold");
+    heading_print("3. computed", text_string(&summary));
     text_free(&summary);
     if (r->step_ns && r->info.steps > 0)
         print_times(r);

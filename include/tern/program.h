@@ -10,6 +10,7 @@
 #include <tern/context.h>
 #include <tern/export.h>
 #include <tern/graph.h>
+#include <tern/pass.h>
 #include <tern/status.h>
 #include <tern/tensor.h>
 
@@ -20,31 +21,53 @@ typedef struct tern_exec tern_exec;
 extern "C" {
 #endif
 
-/* How hard the compiler tries. X(enumerator, number, name, meaning). */
-#define TERN_LEVEL_LIST(X)                                           \
-    X(NONE, 0, "none", "every operation as recorded, for debugging") \
-    X(LOW, 1, "low", "cheap clean-ups")                              \
-    X(MEDIUM, 2, "medium", "everything that pays on the first run")  \
-    X(HIGH, 3, "high", "also what pays only when a program runs often")
+/* What counts when it runs. X(enumerator, number, name, meaning). */
+#define TERN_GOAL_LIST(X)                                            \
+    X(LATENCY, 0, "latency", "a run ends soon: threads share steps") \
+    X(THROUGHPUT, 1, "throughput", "many runs side by side: each uses one thread and never waits for others")
 
-typedef enum tern_level {
-#define TERN_LEVEL_ENUM(id, number, name, meaning) TERN_LEVEL_##id = number,
-    TERN_LEVEL_LIST(TERN_LEVEL_ENUM)
-#undef TERN_LEVEL_ENUM
-} tern_level;
+typedef enum tern_goal {
+#define TERN_GOAL_ENUM(id, number, name, meaning) TERN_GOAL_##id = number,
+    TERN_GOAL_LIST(TERN_GOAL_ENUM)
+#undef TERN_GOAL_ENUM
+} tern_goal;
 
+/* In what intermediates are stored; sums are f32 in any case. X(enumerator, number, name, meaning). */
+#define TERN_PRECISION_LIST(X)                                          \
+    X(EXACT, 0, "exact", "as recorded: nothing is rounded in addition") \
+    X(BF16, 1, "bf16", "f32 intermediates as bf16: half the bytes")     \
+    X(F16, 2, "f16", "f32 intermediates as f16: half the bytes, less range")
+
+typedef enum tern_precision {
+#define TERN_PRECISION_ENUM(id, number, name, meaning) TERN_PRECISION_##id = number,
+    TERN_PRECISION_LIST(TERN_PRECISION_ENUM)
+#undef TERN_PRECISION_ENUM
+} tern_precision;
+
+/* Zeroed fields are the defaults but for the level. What they point at is copied, except what `user` pointers lead to. */
 typedef struct tern_compile_options {
     tern_level level;
     int n_disabled; /* passes to leave out, by the names of `tern list passes` */
     const char *const *disabled;
     size_t memory_limit; /* most bytes for intermediates, else TERN_LIMIT before running; 0 = no limit */
+    tern_goal goal;
+    int threads;        /* most that share a step; 0 = all of the context, which has no more to give */
+    const char *cpu;    /* highest instruction set to use, "avx2"; NULL = the context's */
+    const char *device; /* NULL = the context's; no other can be asked for */
+    tern_precision precision;
+    int n_passes; /* <tern/pass.h>; those at the same point run in this order */
+    const tern_custom_pass *passes;
+    int n_patterns;
+    const tern_fusion_pattern *patterns;
+    tern_pass_observer observe; /* or NULL; with one, programs are compiled anew and not cached */
+    void *observe_user;
 } tern_compile_options;
 
 TERN_API tern_compile_options tern_compile_options_default(void);
 
-/* "none", "low", "medium", "high"; TERN_NOT_FOUND lists them. */
-TERN_API tern_status tern_level_parse(const char *name, tern_level *out);
-TERN_API const char *tern_level_name(tern_level level);
+/* "latency" and "throughput"; "exact", "bf16" and "f16". TERN_NOT_FOUND lists them. */
+TERN_API tern_status tern_goal_parse(const char *name, tern_goal *out);
+TERN_API tern_status tern_precision_parse(const char *name, tern_precision *out);
 
 /* Compiles `graph`, which may be freed afterwards. `options` NULL = defaults (level medium). */
 TERN_API tern_status tern_graph_compile(tern_ctx *ctx, const tern_graph *graph,
@@ -62,15 +85,46 @@ TERN_API int tern_program_outputs(const tern_program *program);
 TERN_API tern_status tern_program_input(const tern_program *program, int i, tern_port *out);
 TERN_API tern_status tern_program_output(const tern_program *program, int i, tern_port *out);
 
-/* What one pass did. `notes` says why, a line per decision; it lives as long as the program. */
+/* The graph as the passes left it; it lives as long as the program. Its leaves are without data, but for constants. */
+TERN_API const tern_graph *tern_program_graph(const tern_program *program);
+
+/* A drawing of the graph before and after, fused nodes boxed, for Graphviz. Free with tern_string_free. */
+TERN_API tern_status tern_program_dot(const tern_program *program, char **out);
+
+/* What one pass did, in the order in which they run. `notes` says why, a line per decision. Strings live as long as the
+ * program. */
 typedef struct tern_pass_report {
     const char *name;
-    bool ran; /* false: switched off by level or name */
-    int changes, nodes_after;
+    bool ran;    /* false: switched off by level or name */
+    bool custom; /* the caller's own */
+    int changes, nodes_before, nodes_after;
+    int failures; /* of patterns: what could not be fused and stays as it was */
     uint64_t ns;
     const char *notes;
 } tern_pass_report;
 TERN_API tern_status tern_program_pass(const tern_program *program, int i, tern_pass_report *out);
+
+/* Nodes that became one. The speed-up is the ratio of bytes that they move apart and together: what it would be if memory
+ * traffic were all that counts. */
+typedef struct tern_fusion_info {
+    const char *kind; /* "row program", "product", or the name of a pattern */
+    int n_nodes;
+    const char *const *nodes; /* (n_nodes) "%x", or "add 12" for values without a name */
+    const char *const *ops;   /* (n_nodes) */
+    uint64_t bytes_before, bytes_after;
+    double estimated_speedup;
+} tern_fusion_info;
+TERN_API tern_status tern_program_fusion(const tern_program *program, int i, tern_fusion_info *out);
+
+/* A buffer of the arena and the steps that need it, in order of first use. Buffers of one group share bytes with others of it,
+ * directly or not, so they never live at the same time where they do. */
+typedef struct tern_buffer_info {
+    char name[64]; /* of the value that it was made for, without '%'; long names are cut */
+    size_t offset, bytes;
+    int first, last; /* steps */
+    int group;       /* counted from 0, in order of first use */
+} tern_buffer_info;
+TERN_API tern_status tern_program_buffer(const tern_program *program, int i, tern_buffer_info *out);
 
 typedef struct tern_program_info {
     int nodes_before, nodes_after; /* of the graph                                             */
@@ -86,7 +140,8 @@ TERN_API void tern_program_get_info(const tern_program *program, tern_program_in
 /* One step of the plan, for people and tools. Strings are static. */
 typedef struct tern_step_info {
     const char *op, *kernel, *isa;
-    int threads; /* how many may share it */
+    tern_node node; /* of tern_program_graph */
+    int threads;    /* how many may share it */
     int n_operands, n_results;
     uint64_t flops, bytes; /* estimates */
     char detail
@@ -105,9 +160,19 @@ typedef struct tern_operand_info {
 TERN_API tern_status tern_program_operand(const tern_program *program, int step, int i,
                                           tern_operand_info *out);
 
-/* States start as copies of the data they had when the program was compiled (zeros if none) and belong to the exec. */
+/* States, and views of them that the program reads, belong to the exec: they start as copies of what their memory holds when
+ * the exec is created (zeros for a state that has none). */
 TERN_API tern_status tern_exec_create(tern_ctx *ctx, const tern_program *program, tern_exec **out);
 TERN_API void tern_exec_free(tern_exec *exec); /* NULL is fine */
+
+/* Keeps, from now on, how long every step takes, or stops that; off at first. It costs a look at the clock for each step. */
+TERN_API tern_status tern_exec_time_steps(tern_exec *exec, bool on);
+
+/* Of the runs that were timed; runs 0: none was. */
+typedef struct tern_step_time {
+    uint64_t runs, last_ns, min_ns, total_ns;
+} tern_step_time;
+TERN_API tern_status tern_exec_step_time(const tern_exec *exec, int step, tern_step_time *out);
 
 /* Runs with inputs[i] bound to input i of the program (evaluated if need be; dtype and shape must match) and makes outputs[j],
  * new evaluated tensors owned like any other (see <tern/context.h>). */

@@ -3,6 +3,7 @@
 #define TERN_TERN_H
 
 #include <tern/alloc.h>
+#include <tern/analysis.h>
 #include <tern/cache.h>
 #include <tern/catalog.h>
 #include <tern/context.h>
@@ -14,6 +15,7 @@
 #include <tern/io.h>
 #include <tern/log.h>
 #include <tern/ops.h>
+#include <tern/pass.h>
 #include <tern/pool.h>
 #include <tern/program.h>
 #include <tern/status.h>

@@ -22,6 +22,14 @@ static const char *const WRITE    = "fillcolor=\"#fef3c7\", color=\"#d97706\"";
 static const char *const OUTPUT   = "style=\"filled,rounded,bold\", fillcolor=\"#f3e8ff\", color=\"#9333ea\"";
 /* clang-format on */
 
+/* One graph of a drawing. Two of them in one drawing need different names for their nodes. */
+typedef struct drawing {
+    tern__strbuf *s;
+    const tern_graph *g;
+    const tern__label *labels;
+    const char *prefix; /* of nodes: "" or "a_" */
+} drawing;
+
 /* How many bytes the UTF-8 character at `text` takes; 0 if it is none. */
 static size_t character_bytes(const char *text, size_t length)
 {
@@ -130,16 +138,17 @@ static const tern__region *body_of(const tern__gnode *node)
 }
 
 /* The ops of a fused node, in a box. */
-static void add_region(tern__strbuf *s, const tern__region *r, uint32_t id)
+static void add_region(const drawing *d, const tern__region *r, uint32_t id)
 {
     char domain[TERN__TYPE_TEXT];
+    tern__strbuf *s = d->s;
     tern__strbuf_addf(
         s,
-        "  subgraph cluster_%u {\n    label=\"fused over %s\"; fontname=\"Helvetica\"; fontsize=10;"
+        "  subgraph cluster_%s%u {\n    label=\"fused over %s\"; fontname=\"Helvetica\"; fontsize=10;"
         " style=\"rounded,filled\"; color=\"#0d9488\"; fillcolor=\"#f0fdfa\"\n",
-        id, tern__shape_text(r->domain.rank, r->domain.shape, domain));
+        d->prefix, id, tern__shape_text(r->domain.rank, r->domain.shape, domain));
     for (int k = 0; k < r->n_ops; k++) {
-        tern__strbuf_addf(s, "    n%u_%d [label=\"", id, k);
+        tern__strbuf_addf(s, "    %sn%u_%d [label=\"", d->prefix, id, k);
         add_op(s, &tern__ops[r->ops[k].op], r->ops[k].attrs);
         tern__strbuf_add(s, "\"]\n");
     }
@@ -156,29 +165,32 @@ static int maker_in(const tern__region *r, uint16_t value)
 }
 
 /* Where a value comes from: "n3", or "n3_1" inside a box. */
-static void add_source(tern__strbuf *s, const tern_graph *g, tern__id value)
+static void add_source(const drawing *d, tern__id value)
 {
+    const tern_graph *g = d->g;
     const tern__value *v = &g->values[value];
     const tern__region *r = body_of(&g->nodes[v->node]);
-    tern__strbuf_addf(s, "n%u", v->node);
+    tern__strbuf_addf(d->s, "%sn%u", d->prefix, v->node);
     if (r && v->result < r->n_out)
-        tern__strbuf_addf(s, "_%d", maker_in(r, r->out[v->result]));
+        tern__strbuf_addf(d->s, "_%d", maker_in(r, r->out[v->result]));
 }
 
-static void add_node(tern__strbuf *s, const tern_graph *g, const tern__label *labels, uint32_t id)
+static void add_node(const drawing *d, uint32_t id)
 {
+    const tern_graph *g = d->g;
     const tern__gnode *node = &g->nodes[id];
+    tern__strbuf *s = d->s;
     if (body_of(node)) {
-        add_region(s, body_of(node), id);
+        add_region(d, body_of(node), id);
         return;
     }
-    tern__strbuf_addf(s, "  n%u [label=\"", id);
+    tern__strbuf_addf(s, "  %sn%u [label=\"", d->prefix, id);
     if (node->leaf < g->n_leaves)
-        add_leaf(s, g, labels, node);
+        add_leaf(s, g, d->labels, node);
     else
         add_call(s, node);
     tern__strbuf_add(s, "\", tooltip=\"");
-    tern__node_head_add(s, g, labels, id);
+    tern__node_head_add(s, g, d->labels, id);
     const char *style = style_of(node);
     tern__strbuf_addf(s, "\"%s%s]\n", style ? ", " : "", style ? style : "");
 }
@@ -205,70 +217,116 @@ static void add_edge_label(tern__strbuf *s, const tern_graph *g, tern__id value,
 }
 
 /* Edges into and inside a box. */
-static void add_region_edges(tern__strbuf *s, const tern_graph *g, const tern__gnode *node, uint32_t id)
+static void add_region_edges(const drawing *d, const tern__gnode *node, uint32_t id)
 {
+    tern__strbuf *s = d->s;
     const tern__region *r = body_of(node);
     for (int k = 0; k < r->n_ops; k++)
         for (int i = 0; i < r->ops[k].n_in; i++) {
             uint16_t value = r->ops[k].in[i];
             tern__strbuf_add(s, "  ");
             if (value < node->n_in)
-                add_source(s, g, node->in[value]);
+                add_source(d, node->in[value]);
             else
-                tern__strbuf_addf(s, "n%u_%d", id, maker_in(r, value));
-            tern__strbuf_addf(s, " -> n%u_%d [label=\" ", id, k);
+                tern__strbuf_addf(s, "%sn%u_%d", d->prefix, id, maker_in(r, value));
+            tern__strbuf_addf(s, " -> %sn%u_%d [label=\" ", d->prefix, id, k);
             tern__type_add(s, &r->types[value]);
             tern__strbuf_add(s, "\"]\n");
         }
 }
 
-static void add_edges(tern__strbuf *s, const tern_graph *g, uint32_t id)
+static void add_edges(const drawing *d, uint32_t id)
 {
+    const tern_graph *g = d->g;
+    tern__strbuf *s = d->s;
     const tern__gnode *node = &g->nodes[id];
     if (body_of(node)) {
-        add_region_edges(s, g, node, id);
+        add_region_edges(d, node, id);
         return;
     }
     for (uint32_t i = 0; i < node->n_in; i++) {
         tern__strbuf_add(s, "  ");
-        add_source(s, g, node->in[i]);
-        tern__strbuf_addf(s, " -> n%u [", id);
+        add_source(d, node->in[i]);
+        tern__strbuf_addf(s, " -> %sn%u [", d->prefix, id);
         add_edge_label(s, g, node->in[i], &tern__ops[node->op], i);
         tern__strbuf_add(s, "]\n");
     }
 }
 
-static void add_outputs(tern__strbuf *s, const tern_graph *g)
+static void add_outputs(const drawing *d)
 {
+    const tern_graph *g = d->g;
+    tern__strbuf *s = d->s;
     for (uint32_t i = 0; i < g->n_outputs; i++) {
-        tern__strbuf_addf(s, "  o%u [label=\"", i);
+        tern__strbuf_addf(s, "  %so%u [label=\"", d->prefix, i);
         add_text(s, g->outputs[i].name);
         tern__strbuf_add(s, "\\noutput ");
         tern__type_add(s, &g->values[g->outputs[i].value].type);
         tern__strbuf_addf(s, "\", %s]\n  ", OUTPUT);
-        add_source(s, g, g->outputs[i].value);
-        tern__strbuf_addf(s, " -> o%u [", i);
+        add_source(d, g->outputs[i].value);
+        tern__strbuf_addf(s, " -> %so%u [", d->prefix, i);
         add_edge_label(s, g, g->outputs[i].value, NULL, 0);
         tern__strbuf_add(s, "]\n");
     }
 }
 
+static tern_status add_graph(tern__strbuf *s, const tern_graph *g, const char *prefix)
+{
+    tern__label *labels;
+    TERN_TRY(tern__labels_make(g, &labels));
+    drawing d = {.s = s, .g = g, .labels = labels, .prefix = prefix};
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        add_node(&d, i);
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        add_edges(&d, i);
+    add_outputs(&d);
+    tern__free(labels);
+    return TERN_OK;
+}
+
+static void begin(tern__strbuf *s, const char *name)
+{
+    tern__strbuf_add(s, "digraph \"");
+    add_text(s, name);
+    tern__strbuf_add(s, "\" {\n");
+    tern__strbuf_add(s, HEADER);
+}
+
+static tern_status finish(tern__strbuf *s, tern_status status, char **out)
+{
+    tern__strbuf_add(s, "}\n");
+    if (status == TERN_OK)
+        return tern__strbuf_take(s, out);
+    tern__strbuf_free(s);
+    return status;
+}
+
 tern_status tern_graph_dot(const tern_graph *graph, char **out)
 {
     TERN__FAIL_IF(!graph || !out, TERN_INVALID_ARGUMENT, "graph_dot: a NULL argument");
-    tern__label *labels;
-    TERN_TRY(tern__labels_make(graph, &labels));
     tern__strbuf s = TERN__STRBUF_EMPTY;
-    tern__strbuf_add(&s, "digraph \"");
-    add_text(&s, graph->name);
-    tern__strbuf_add(&s, "\" {\n");
-    tern__strbuf_add(&s, HEADER);
-    for (uint32_t i = 0; i < graph->n_nodes; i++)
-        add_node(&s, graph, labels, i);
-    for (uint32_t i = 0; i < graph->n_nodes; i++)
-        add_edges(&s, graph, i);
-    add_outputs(&s, graph);
-    tern__strbuf_add(&s, "}\n");
-    tern__free(labels);
-    return tern__strbuf_take(&s, out);
+    begin(&s, graph->name);
+    return finish(&s, add_graph(&s, graph, ""), out);
+}
+
+static tern_status add_side(tern__strbuf *s, const tern_graph *g, const char *title, const char *prefix)
+{
+    tern__strbuf_addf(
+        s,
+        "  subgraph cluster_%s {\n  label=\"%s: %u nodes\"; fontname=\"Helvetica\"; fontsize=13;"
+        " style=\"rounded\"; color=\"#a1a1aa\"; margin=16\n",
+        title, title, g->n_nodes);
+    TERN_TRY(add_graph(s, g, prefix));
+    tern__strbuf_add(s, "  }\n");
+    return TERN_OK;
+}
+
+tern_status tern__graph_dot_pair(const tern_graph *before, const tern_graph *after, char **out)
+{
+    tern__strbuf s = TERN__STRBUF_EMPTY;
+    begin(&s, before->name);
+    tern_status status = add_side(&s, before, "recorded", "a_");
+    if (status == TERN_OK)
+        status = add_side(&s, after, "compiled", "b_");
+    return finish(&s, status, out);
 }

@@ -229,6 +229,7 @@ tern_status tern_edit_insert_constant(tern_edit *edit, const char *name, tern_dt
     TERN_TRY(tern__type_make("edit_insert_constant", dtype, rank, shape, &type));
     TERN_TRY(tern__storage_create(pool, tern__type_bytes(&type), 0, &storage));
     memcpy(storage->host, data, tern__type_bytes(&type));
+    storage->frozen = true;
     tern__edit_mark mark = tern__edit_here(edit);
     tern_status status = tern__graph_add_leaf(g, TERN__OP_constant, name, &type, storage, NULL, &value);
     tern__storage_release(storage);

@@ -58,6 +58,9 @@ void tern__edit_undo(tern_edit *edit, tern__edit_mark mark);
  * the edited graph's and `to` is empty. */
 tern_status tern__edit_settle(tern_edit *edit, tern_graph *to);
 
+/* Is there an order in which its nodes can run? A cycle is named. */
+tern_status tern__edit_check(const tern_edit *edit);
+
 /* ---- for edit_fuse.c ---- */
 
 tern_status tern__edit_check_node(const tern_edit *edit, tern_node node);

@@ -113,22 +113,42 @@ static tern_status write_graph(tern_edit *e, const sorter *s, tern__id *map, ter
     return status;
 }
 
+static sorter sorter_for(const tern_graph *g)
+{
+    size_t n = (size_t)g->n_nodes + 1;
+    return (sorter){.g = g,
+                    .state = tern__alloc_zero(n, 1),
+                    .order = tern__alloc(n * sizeof(tern__id)),
+                    .path = tern__alloc(n * sizeof(tern__id))};
+}
+
+static void sorter_free(sorter *s)
+{
+    tern__free(s->state);
+    tern__free(s->order);
+    tern__free(s->path);
+}
+
+tern_status tern__edit_check(const tern_edit *e)
+{
+    sorter s = sorter_for(e->graph);
+    tern_status status =
+        s.state && s.order && s.path ? sort(&s) : tern__out_of_memory(e->graph->n_nodes * sizeof(tern__id));
+    sorter_free(&s);
+    return status;
+}
+
 tern_status tern__edit_settle(tern_edit *e, tern_graph *to)
 {
     const tern_graph *g = e->graph;
-    sorter s = {.g = g,
-                .state = tern__alloc_zero((size_t)g->n_nodes + 1, 1),
-                .order = tern__alloc(((size_t)g->n_nodes + 1) * sizeof(tern__id)),
-                .path = tern__alloc(((size_t)g->n_nodes + 1) * sizeof(tern__id))};
+    sorter s = sorter_for(g);
     tern__id *map = tern__alloc(((size_t)g->n_values + 1) * sizeof *map);
     tern_status status = s.state && s.order && s.path && map
                              ? sort(&s)
                              : tern__out_of_memory(((size_t)g->n_values + 1) * sizeof *map);
     if (status == TERN_OK)
         status = write_graph(e, &s, map, to);
-    tern__free(s.state);
-    tern__free(s.order);
-    tern__free(s.path);
+    sorter_free(&s);
     tern__free(map);
     return status;
 }

@@ -48,12 +48,21 @@ typedef struct tern__result {
     const char *name;
 } tern__result;
 
+/* One intermediate's place in the arena, and the steps that need it. */
+typedef struct tern__buffer_plan {
+    tern__id value; /* that it was made for */
+    size_t offset, bytes;
+    uint32_t first, last;
+    uint32_t group; /* those that share bytes, directly or not; 0 unless there is a report */
+} tern__buffer_plan;
+
 typedef struct tern__plan {
     tern__step *steps;
     tern__operand *operands;
-    size_t *block_bytes;   /* (n_blocks) output blocks to allocate before a run */
-    tern__result *results; /* one per graph output */
-    uint32_t n_steps, n_operands, n_blocks, n_results;
+    size_t *block_bytes;        /* (n_blocks) output blocks to allocate before a run */
+    tern__result *results;      /* one per graph output */
+    tern__buffer_plan *buffers; /* (n_buffers) in order of first use */
+    uint32_t n_steps, n_operands, n_blocks, n_results, n_buffers;
     size_t arena_bytes;    /* scratch included */
     size_t live_bytes;     /* most bytes of intermediates live at one step: no plan needs less */
     size_t naive_bytes;    /* every intermediate in a buffer of its own */

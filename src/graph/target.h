@@ -41,8 +41,9 @@ typedef struct tern__timings {
 } tern__timings;
 
 typedef struct tern__target {
-    const char *name; /* "cpu" */
-    int workers;      /* threads that may share a step */
+    const char *name;  /* "cpu" */
+    int workers;       /* threads that may share a step */
+    uint32_t isa_mask; /* instruction sets that kernels may use (base/cpu.h); options narrow it */
     /* The kernel for a call, as the candidate says (NULL: as the device thinks best); TERN_UNSUPPORTED with a sentence if
      * there is none. `arena` is the plan's. */
     tern_status (*choose)(const struct tern__target *target, const tern__call *call,

@@ -81,6 +81,11 @@ bool tern__number_read_int(const char *text, size_t length, int64_t *out, bool *
 tern_status tern__attrs_parse(tern__arena *arena, const tern__op *op, const char *text, size_t length,
                               tern__attr *attrs);
 
+/* ---- drawing: dot.c ----------------------------------------------------------------------------------------- */
+
+/* A graph before and after passes, side by side, in the manner of tern_graph_dot. */
+tern_status tern__graph_dot_pair(const tern_graph *before, const tern_graph *after, char **out);
+
 /* ---- verifying: verify.c ------------------------------------------------------------------------------------ */
 
 /* tern__op_infer for a call whose operands must have been cast already. `operands` is scratch (n_in). *operand is the
@@ -89,5 +94,14 @@ tern_status tern__call_check(const tern__call *call, tern_dtype *operands, int *
 
 /* tern_graph_verify, which also tells the node to blame (TERN__NO_ID: none in particular). */
 tern_status tern__graph_check(const tern_graph *g, tern__id *node);
+
+/* The end of a capture whose outputs are called `names` (or NULL): numbers those that have none, and verifies. */
+tern_status tern__graph_settle(tern_graph *g, const char *const *names);
+
+/* ---- slips: text_suggest.c ---------------------------------------------------------------------------------- */
+
+/* Letters to insert, delete, replace or swap with their neighbour to make `b` of `a`; words of more than 32 letters are
+ * another word altogether. */
+size_t tern__word_distance(const char *a, size_t n, const char *b, size_t m);
 
 #endif

@@ -1,4 +1,5 @@
-/* text_suggest.c - the op that somebody probably meant. */
+/* text_suggest.c - what somebody probably meant. */
+#include "graph/text.h"
 #include "graph/text_lex.h"
 
 #include <string.h>
@@ -10,9 +11,10 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Letters to insert, delete, replace or swap with their neighbour to make `b` of `a`. */
-static size_t distance(const char *a, size_t n, const char *b, size_t m)
+size_t tern__word_distance(const char *a, size_t n, const char *b, size_t m)
 {
+    if (n > LONGEST || m > LONGEST)
+        return n > m ? n : m;
     size_t rows[3][LONGEST + 1];
     size_t *before = rows[0], *last = rows[1], *row = rows[2];
     for (size_t j = 0; j <= m; j++)
@@ -42,7 +44,7 @@ const tern__op *tern__op_nearest(const char *name, size_t length)
         size_t other = strlen(tern__ops[i].name);
         if (other > LONGEST)
             continue;
-        size_t d = distance(name, length, tern__ops[i].name, other);
+        size_t d = tern__word_distance(name, length, tern__ops[i].name, other);
         if (d < best_distance) {
             best_distance = d;
             best = &tern__ops[i];

@@ -392,23 +392,26 @@ static void describe(fusion *f, const group *own, const tern__id *members, const
 {
     if (!f->c->log)
         return;
-    char names[160] = "", domain[TERN__TYPE_TEXT];
+    char names[320] = "", domain[TERN__TYPE_TEXT], value[TERN__VALUE_TEXT];
     size_t used = 0;
     for (uint32_t k = 0; k < own->n_members; k++) {
-        const char *name = tern__ops[f->g->nodes[members[k]].op].name;
-        int added = snprintf(names + used, sizeof names - used, "%s%s", k ? ", " : "", name);
+        const tern__gnode *node = &f->g->nodes[members[k]];
+        const char *op = f->g->values[node->out].name ? tern__ops[node->op].name : "";
+        int added = snprintf(names + used, sizeof names - used, "%s%s%s%s", k ? ", " : "",
+                             tern__value_text(f->c, f->g, node->out, value), *op ? " " : "", op);
         if (added < 0 || (size_t)added + 8 >= sizeof names - used) {
             snprintf(names + used, sizeof names - used, ", ...");
             break;
         }
         used += (size_t)added;
     }
+    tern__log_fusion(f->c, "row program", f->g, own->n_members, members, ends->bytes_before, bytes_after);
     tern__note(f->c,
-               "fused %u nodes (%s) into a row program over %s: saves %d intermediates, %.0f KiB of traffic; "
-               "estimated "
-               "speed-up %.1fx",
+               "fused %u nodes (%s) into a row program over %s: %d intermediate%s in the cache, %.1f KiB of "
+               "traffic less; estimated speed-up %.1fx if traffic is what counts",
                own->n_members, names, tern__shape_text(own->domain.rank, own->domain.shape, domain),
-               ends->inside, (ends->bytes_before - bytes_after) / 1024,
+               ends->inside, ends->inside == 1 ? " stays" : "s stay",
+               (ends->bytes_before - bytes_after) / 1024,
                bytes_after > 0 ? ends->bytes_before / bytes_after : 1.0);
 }
 

@@ -174,12 +174,26 @@ static tern_status emit_part(joiner *j, tern__id member, tern__id product, int64
     return tern__rewrite_become(&j->w, member, TERN__OP_slice, 1, &product, attrs);
 }
 
+/* Apart, each product reads the common operand; together they read it once. */
+static void describe(joiner *j, const group *at, const tern__type *weights)
+{
+    const tern__gnode *first = &j->g->nodes[at->members[0]];
+    double common = (double)tern__type_bytes(type_of(j->g, first->in[0]));
+    double after = common + (double)tern__type_bytes(weights);
+    char text[TERN__TYPE_TEXT], value[TERN__VALUE_TEXT];
+    for (uint32_t i = 0; i < at->n; i++)
+        after += (double)tern__type_bytes(type_of(j->g, j->g->nodes[at->members[i]].out));
+    tern__log_fusion(j->c, "product", j->g, at->n, at->members, after + (at->n - 1) * common, after);
+    tern__note(j->c, "%u x %s of %s became one with weights %s, %zu bytes joined now", at->n,
+               tern__ops[first->op].name, tern__value_text(j->c, j->g, first->in[0], value),
+               tern__type_text(weights, text), tern__type_bytes(weights));
+}
+
 /* The one product in the place of its first member, and the parts of all of them. */
 static tern_status emit_group(joiner *j, const group *at, const tern__type *type, tern__storage *storage)
 {
     const tern__gnode *first = &j->g->nodes[at->members[0]];
     tern__id in[2] = {j->w.map[first->in[0]]}, product;
-    char text[TERN__TYPE_TEXT];
     TERN_TRY(tern__rewrite_emit_constant(&j->w, NULL, type, storage, NULL, &in[1]));
     TERN_TRY(tern__rewrite_emit(&j->w, first->op, 2, in, first->attrs, &product));
     int64_t column = 0;
@@ -189,8 +203,7 @@ static tern_status emit_group(joiner *j, const group *at, const tern__type *type
         column += columns;
     }
     j->c->changes++;
-    tern__note(j->c, "%u x %s of one operand became one with weights %s, %zu bytes joined now", at->n,
-               tern__ops[first->op].name, tern__type_text(type, text), tern__type_bytes(type));
+    describe(j, at, type);
     return TERN_OK;
 }
 

@@ -1,5 +1,6 @@
 /* memory.c - where buffers are. Results that leave the plan get blocks of their own; intermediates share one arena, so
  * that two buffers overlap in bytes only if they never live at the same time (pack.h). */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -69,6 +70,42 @@ static tern_status list_buffers(tern__compilation *c, tern__pack_item **items, t
     return TERN_OK;
 }
 
+static int by_offset(const void *a, const void *b)
+{
+    const tern__buffer_plan *x = *(tern__buffer_plan *const *)a, *y = *(tern__buffer_plan *const *)b;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* Buffers in a row, each reaching into the next, are a group; groups are counted in order of first use. */
+static tern_status find_groups(const tern__compilation *c, tern__buffer_plan *buffers, uint32_t n)
+{
+    tern__buffer_plan **row = tern__arena_alloc(c->arena, (n + 1) * sizeof *row);
+    uint32_t *number = tern__arena_alloc(c->arena, (n + 1) * sizeof *number);
+    if (!row || !number)
+        return tern__out_of_memory(n * sizeof *row);
+    for (uint32_t i = 0; i < n; i++) {
+        row[i] = &buffers[i];
+        number[i] = UINT32_MAX;
+    }
+    if (n > 0)
+        qsort(row, n, sizeof *row, by_offset);
+    size_t end = 0;
+    uint32_t interval = 0, groups = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        interval += i > 0 && row[i]->offset >= end;
+        row[i]->group = interval;
+        if (row[i]->offset + row[i]->bytes > end)
+            end = row[i]->offset + row[i]->bytes;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t *at = &number[buffers[i].group];
+        if (*at == UINT32_MAX)
+            *at = groups++;
+        buffers[i].group = *at;
+    }
+    return TERN_OK;
+}
+
 static tern_status settle_arena(tern__compilation *c, size_t *arena_end)
 {
     tern__pack_item *items = NULL;
@@ -77,15 +114,27 @@ static tern_status settle_arena(tern__compilation *c, size_t *arena_end)
     TERN_TRY(list_buffers(c, &items, &roots, &n));
     tern__pack_result packed;
     TERN_TRY(tern__pack(items, n, c->options.level >= TERN_LEVEL_LOW, &packed));
+    tern__buffer_plan *buffers = tern__arena_alloc(c->arena, (n + 1) * sizeof *buffers);
+    if (!buffers)
+        return tern__out_of_memory(n * sizeof *buffers);
     for (uint32_t i = 0; i < n; i++) {
         c->homes[roots[i]].offset = items[i].offset;
         c->homes[roots[i]].bytes = items[i].bytes;
+        buffers[i] = (tern__buffer_plan){.value = roots[i],
+                                         .offset = items[i].offset,
+                                         .bytes = items[i].bytes,
+                                         .first = items[i].first,
+                                         .last = items[i].last};
     }
+    c->plan->buffers = buffers;
+    c->plan->n_buffers = n;
+    if (c->log)
+        TERN_TRY(find_groups(c, buffers, n));
     c->plan->live_bytes = packed.lower_bound;
     *arena_end = packed.bytes;
-    tern__note(c,
-               "%u intermediates in %zu bytes (%s); at least %zu are live at once, apart they would take %zu",
-               n, packed.bytes, packed.method, packed.lower_bound, c->plan->naive_bytes);
+    tern__note(
+        c, "%u intermediate%s in %zu bytes (%s); at least %zu are live at once, apart they would take %zu", n,
+        n == 1 ? "" : "s", packed.bytes, packed.method, packed.lower_bound, c->plan->naive_bytes);
     return TERN_OK;
 }
 

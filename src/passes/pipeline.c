@@ -3,10 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/trace.h"
-#include "passes/pass.h"
+#include "passes/rewrite.h"
 
 #define TERN_PASS(name, level, kind, description) tern_status tern__pass_##name(tern__compilation *c);
 #include "passes/passes.def"
@@ -21,66 +22,6 @@ const tern__pass tern__passes[] = {
 const int tern__n_passes = (int)TERN__COUNT(tern__passes);
 _Static_assert(TERN__COUNT(tern__passes) <= 64, "tern__compile_options.disabled has a bit for each");
 
-/* ---- options ---- */
-
-static const char *const level_names[] = {
-#define TERN_LEVEL_NAME(id, number, name, meaning) [number] = name,
-    TERN_LEVEL_LIST(TERN_LEVEL_NAME)
-#undef TERN_LEVEL_NAME
-};
-
-const char *tern_level_name(tern_level level)
-{
-    return (unsigned)level < TERN__COUNT(level_names) ? level_names[level] : "invalid";
-}
-
-tern_status tern_level_parse(const char *name, tern_level *out)
-{
-    for (size_t i = 0; name && i < TERN__COUNT(level_names); i++)
-        if (strcmp(name, level_names[i]) == 0) {
-            *out = (tern_level)i;
-            return TERN_OK;
-        }
-    return tern__fail(TERN_NOT_FOUND, "there is no level '%s': none, low, medium or high", name ? name : "");
-}
-
-tern_compile_options tern_compile_options_default(void)
-{
-    return (tern_compile_options){.level = TERN_LEVEL_MEDIUM};
-}
-
-static tern_status find_pass(const char *name, int *out)
-{
-    for (int i = 0; name && i < tern__n_passes; i++)
-        if (strcmp(tern__passes[i].name, name) == 0) {
-            *out = i;
-            return TERN_OK;
-        }
-    return tern__fail(TERN_NOT_FOUND, "compile: there is no pass '%s'; `tern list passes` names them",
-                      name ? name : "");
-}
-
-tern_status tern__compile_options_from(const tern_compile_options *options, tern__compile_options *out)
-{
-    tern_compile_options defaults = tern_compile_options_default();
-    if (!options)
-        options = &defaults;
-    TERN__FAIL_IF((unsigned)options->level >= TERN__COUNT(level_names), TERN_INVALID_ARGUMENT,
-                  "compile: level %d is not one", (int)options->level);
-    TERN__FAIL_IF(options->n_disabled < 0 || (options->n_disabled > 0 && !options->disabled),
-                  TERN_INVALID_ARGUMENT, "compile: %d disabled passes at NULL", options->n_disabled);
-    *out = (tern__compile_options){.level = options->level, .memory_limit = options->memory_limit};
-    for (int i = 0; i < options->n_disabled; i++) {
-        int pass = 0;
-        TERN_TRY(find_pass(options->disabled[i], &pass));
-        TERN__FAIL_IF(tern__passes[pass].kind == TERN__PASS_PLAN, TERN_INVALID_ARGUMENT,
-                      "compile: pass '%s' makes the plan and cannot be switched off",
-                      tern__passes[pass].name);
-        out->disabled |= (uint64_t)1 << pass;
-    }
-    return TERN_OK;
-}
-
 /* ---- running ---- */
 
 void tern__note(tern__compilation *c, const char *format, ...)
@@ -94,6 +35,87 @@ void tern__note(tern__compilation *c, const char *format, ...)
     va_end(args);
     tern__strbuf_add(&c->log->notes, line);
     tern__strbuf_add(&c->log->notes, "\n");
+}
+
+/* ---- the report ---- */
+
+void tern__report_init(tern__report *report)
+{
+    *report = (tern__report){0};
+    tern__arena_init(&report->arena, 0);
+}
+
+void tern__report_free(tern__report *report)
+{
+    for (uint32_t i = 0; i < report->n_passes; i++)
+        tern__strbuf_free(&report->passes[i].notes);
+    tern__free(report->passes);
+    tern__free(report->fusions);
+    tern__arena_free(&report->arena);
+    tern__report_init(report);
+}
+
+static bool name_nodes(tern__compilation *c, const tern_graph *g, const tern__id *nodes, tern__fusion *f)
+{
+    tern__arena *arena = &c->report->arena;
+    f->nodes = tern__arena_alloc(arena, f->n_nodes * sizeof *f->nodes);
+    f->ops = tern__arena_alloc(arena, f->n_nodes * sizeof *f->ops);
+    for (uint32_t i = 0; f->nodes && f->ops && i < f->n_nodes; i++) {
+        char text[TERN__VALUE_TEXT];
+        tern__value_text(c, g, g->nodes[nodes[i]].out, text);
+        f->ops[i] = tern__ops[g->nodes[nodes[i]].op].name;
+        f->nodes[i] = tern__arena_strndup(arena, text, strlen(text));
+        if (!f->nodes[i])
+            return false;
+    }
+    return f->nodes && f->ops;
+}
+
+/* A report that there is no memory for is no reason to fail. */
+void tern__log_fusion(tern__compilation *c, const char *kind, const tern_graph *g, uint32_t n,
+                      const tern__id *nodes, double bytes_before, double bytes_after)
+{
+    tern__report *r = c->report;
+    if (!r || !c->log ||
+        !tern__grow((void **)&r->fusions, &r->cap_fusions, r->n_fusions + 1, sizeof *r->fusions))
+        return;
+    tern__fusion *f = &r->fusions[r->n_fusions];
+    *f = (tern__fusion){.n_nodes = n, .bytes_before = bytes_before, .bytes_after = bytes_after};
+    f->kind = tern__arena_strndup(&r->arena, kind, strlen(kind));
+    if (f->kind && name_nodes(c, g, nodes, f))
+        r->n_fusions++;
+}
+
+/* ---- one pass after the other ---- */
+
+typedef struct pipeline {
+    tern__compilation *c;
+    uint32_t next; /* log to fill */
+} pipeline;
+
+static void begin_pass(pipeline *p, const char *name, bool custom)
+{
+    tern__compilation *c = p->c;
+    c->changes = 0;
+    c->log = c->report ? &c->report->passes[p->next++] : NULL;
+    if (c->log)
+        *c->log = (tern__pass_log){.name = name,
+                                   .custom = custom,
+                                   .nodes_before = c->graph->n_nodes,
+                                   .nodes_after = c->graph->n_nodes};
+}
+
+static void end_pass(const pipeline *p, const char *name, uint64_t start)
+{
+    tern__compilation *c = p->c;
+    if (c->log) {
+        c->log->ran = true;
+        c->log->changes = c->changes;
+        c->log->nodes_after = c->graph->n_nodes;
+        c->log->ns = tern__now_ns() - start;
+    }
+    if (c->options.observe)
+        c->options.observe(c->options.observe_user, name, (int)c->changes, c->graph);
 }
 
 static tern_status run_pass(tern__compilation *c, const tern__pass *pass)
@@ -112,39 +134,73 @@ static tern_status run_pass(tern__compilation *c, const tern__pass *pass)
     return status;
 }
 
-static tern_status run_all(tern__compilation *c, tern__pass_log *logs)
+/* The caller's passes that run before pass number `at`. */
+static tern_status run_extensions(pipeline *p, int at)
 {
-    for (int i = 0; i < tern__n_passes; i++) {
-        const tern__pass *pass = &tern__passes[i];
-        c->log = logs ? &logs[i] : NULL;
-        c->changes = 0;
-        bool runs = c->options.level >= pass->level && !(c->options.disabled >> i & 1);
-        uint64_t start = c->log ? tern__now_ns() : 0;
-        if (runs)
-            TERN_TRY(run_pass(c, pass));
-        if (c->log) {
-            c->log->ran = runs;
-            c->log->changes = c->changes;
-            c->log->nodes_after = c->graph->n_nodes;
-            c->log->ns = tern__now_ns() - start;
-        }
+    const tern__extensions *e = p->c->options.extensions;
+    for (int i = 0; e && i < e->n_passes; i++) {
+        const tern__extension *x = &e->passes[i];
+        if (x->at != at)
+            continue;
+        begin_pass(p, x->pass.name, true);
+        uint64_t start = p->c->log ? tern__now_ns() : 0;
+        if (x->off || p->c->options.level < x->pass.level)
+            continue;
+        TERN_TRY(tern__run_custom(p->c, &x->pass));
+        end_pass(p, x->pass.name, start);
     }
     return TERN_OK;
 }
 
+static tern_status run_all(pipeline *p)
+{
+    tern__compilation *c = p->c;
+    for (int i = 0; i < tern__n_passes; i++) {
+        const tern__pass *pass = &tern__passes[i];
+        TERN_TRY(run_extensions(p, i));
+        begin_pass(p, pass->name, false);
+        uint64_t start = c->log ? tern__now_ns() : 0;
+        if (c->options.level < pass->level || (c->options.disabled >> i & 1))
+            continue;
+        TERN_TRY(run_pass(c, pass));
+        end_pass(p, pass->name, start);
+    }
+    return TERN_OK;
+}
+
+static tern_status make_logs(tern__report *report, const tern__compile_options *options)
+{
+    size_t n = (size_t)tern__n_passes + (options->extensions ? (size_t)options->extensions->n_passes : 0);
+    report->passes = tern__alloc_zero(n, sizeof *report->passes);
+    if (!report->passes)
+        return tern__out_of_memory(n * sizeof *report->passes);
+    report->n_passes = (uint32_t)n;
+    return TERN_OK;
+}
+
 tern_status tern__compile(tern_graph *graph, const tern__target *target, const tern__compile_options *options,
-                          tern__arena *arena, tern__plan *plan, tern__pass_log *logs)
+                          tern__arena *arena, tern__plan *plan, tern__report *report)
 {
     memset(plan, 0, sizeof *plan);
     tern_graph spare;
+    tern__target narrowed;
+    TERN_TRY(tern__compile_options_narrow(options, target, &narrowed));
+    if (report)
+        TERN_TRY(make_logs(report, options));
     tern__graph_init(&spare);
-    tern__compilation c = {
-        .graph = graph, .spare = &spare, .options = *options, .target = target, .arena = arena, .plan = plan};
-    tern_status status = run_all(&c, logs);
+    tern__compilation c = {.graph = graph,
+                           .spare = &spare,
+                           .options = *options,
+                           .report = report,
+                           .target = &narrowed,
+                           .arena = arena,
+                           .plan = plan};
+    tern_status status = run_all(&(pipeline){.c = &c});
     tern__graph_clear(&spare);
     TERN_TRY(status);
-    TERN__FAIL_IF(options->memory_limit && plan->arena_bytes > options->memory_limit, TERN_LIMIT,
-                  "compile: intermediates need %zu bytes, the limit is %zu", plan->arena_bytes,
-                  options->memory_limit);
+    TERN__FAIL_IF(
+        options->memory_limit && plan->arena_bytes > options->memory_limit, TERN_LIMIT,
+        "compile: intermediates need %zu bytes and the limit is %zu (at least %zu are live at once)",
+        plan->arena_bytes, options->memory_limit, plan->live_bytes);
     return TERN_OK;
 }

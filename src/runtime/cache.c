@@ -38,17 +38,12 @@ void tern__cache_clear(tern__cache *cache)
         remove_entry(cache, cache->newest);
 }
 
-static bool options_equal(const tern__compile_options *a, const tern__compile_options *b)
-{
-    return a->level == b->level && a->disabled == b->disabled && a->memory_limit == b->memory_limit;
-}
-
 static tern__cache_entry *find(tern__cache *cache, uint64_t hash, const tern_graph *graph,
                                const tern__compile_options *options, bool explain)
 {
     for (tern__cache_entry *e = cache->buckets[hash % TERN__CACHE_BUCKETS]; e; e = e->chain)
-        if (e->hash == hash && (e->compiled->logs || !explain) &&
-            options_equal(&e->compiled->options, options) &&
+        if (e->hash == hash && (e->compiled->report || !explain) &&
+            tern__compile_options_equal(&e->compiled->options, options) &&
             tern__graph_equal(&e->compiled->source, graph, false))
             return e;
     return NULL;
@@ -90,8 +85,7 @@ static void make_room(tern__cache *cache)
 tern_status tern__cache_get(tern__cache *cache, const tern_graph *graph, const tern__target *target,
                             const tern__compile_options *options, bool explain, tern__compiled **out)
 {
-    uint64_t hash =
-        tern__hash_mix(tern__graph_hash(graph), (uint64_t)options->level << 56 ^ options->disabled);
+    uint64_t hash = tern__hash_mix(tern__graph_hash(graph), tern__compile_options_hash(options));
     tern__cache_entry *e = find(cache, hash, graph, options, explain);
     if (e) {
         cache->hits++;

@@ -2,21 +2,21 @@
 #include <tern/catalog.h>
 
 #include "base/status.h"
-#include "devices/cpu/kernels.h"
 #include "devices/device.h"
 #include "graph/op.h"
 #include "passes/pass.h"
 #include "runtime/context.h"
 
-extern const char *const tern__op_signatures[];
-
 tern_status tern_catalog_op(int i, tern_op_info *out)
 {
-    /* What passes make stands last, and is nothing that anybody can use. */
-    const int count = TERN__OP_fused;
+    TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "catalog: no place for the op");
+    int count = 0; /* what passes make stands last, and is nothing that anybody can use */
+    while (count < TERN__OP_COUNT && !(tern__ops[count].flags & TERN__INTERNAL))
+        count++;
     TERN__FAIL_IF(i < 0 || i >= count, TERN_OUT_OF_RANGE, "catalog: op %d: there are %d", i, count);
     const tern__op *op = &tern__ops[i];
     *out = (tern_op_info){.name = op->name,
+                          .section = tern__op_sections[i],
                           .signature = tern__op_signatures[i],
                           .description = op->description,
                           .shape_rule = op->shape_name,
@@ -32,24 +32,31 @@ tern_status tern_catalog_op(int i, tern_op_info *out)
     return TERN_OK;
 }
 
+/* The level that contexts stop at under $TERN_CPU; a value that they would refuse is theirs to report. */
+static tern__isa cap_of_environment(void)
+{
+    const char *name = tern__env_cpu();
+    tern__isa cap;
+    return name && name[0] && tern__isa_parse(name, &cap) == TERN_OK ? cap : tern__cpu()->best;
+}
+
 tern_status tern_catalog_kernel(int i, tern_kernel_info *out)
 {
-    int seen = 0;
-    for (int op = 0; op < TERN__OP_COUNT; op++) {
-        const tern__kernel *kernel = tern__cpu_reference((tern__opcode)op);
-        if (!kernel || seen++ != i)
-            continue;
-        *out = (tern_kernel_info){.name = kernel->name,
-                                  .op = tern__ops[op].name,
-                                  .isa = tern__isa_name(kernel->isa),
-                                  .usable = (tern__cpu()->isa_mask & (1u << kernel->isa)) != 0};
-        return TERN_OK;
-    }
-    return tern__fail(TERN_OUT_OF_RANGE, "catalog: kernel %d: there are %d", i, seen);
+    TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "catalog: no place for the kernel");
+    tern_kernel_info info;
+    int left = i;
+    for (int d = 0; d < tern__n_devices; d++)
+        for (int k = 0; tern__devices[d]->list(k, cap_of_environment(), &info); k++)
+            if (left-- == 0) {
+                *out = info;
+                return TERN_OK;
+            }
+    return tern__fail(TERN_OUT_OF_RANGE, "catalog: kernel %d: there are %d", i, i - left);
 }
 
 tern_status tern_catalog_pass(int i, tern_pass_info *out)
 {
+    TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "catalog: no place for the pass");
     TERN__FAIL_IF(i < 0 || i >= tern__n_passes, TERN_OUT_OF_RANGE, "catalog: pass %d: there are %d", i,
                   tern__n_passes);
     *out = (tern_pass_info){.name = tern__passes[i].name,
@@ -59,24 +66,11 @@ tern_status tern_catalog_pass(int i, tern_pass_info *out)
     return TERN_OK;
 }
 
-/* The best level that contexts use under $TERN_CPU; a value that they would refuse is theirs to report. */
-static void apply_cap(tern_device_info *device)
-{
-    const char *name = tern__env_cpu();
-    tern__isa cap;
-    if (!name || !name[0] || tern__isa_parse(name, &cap) != TERN_OK)
-        return;
-    uint32_t mask = tern__isa_mask_capped(tern__cpu(), cap);
-    for (int level = 0; level < TERN__ISA_COUNT; level++)
-        if (mask & (1u << level))
-            device->isa = tern__isa_name((tern__isa)level);
-}
-
 tern_status tern_catalog_device(int i, tern_device_info *out)
 {
+    TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "catalog: no place for the device");
     TERN__FAIL_IF(i < 0 || i >= tern__n_devices, TERN_OUT_OF_RANGE, "catalog: device %d: there are %d", i,
                   tern__n_devices);
-    tern__devices[i]->describe(out);
-    apply_cap(out);
+    tern__devices[i]->describe(cap_of_environment(), out);
     return TERN_OK;
 }

@@ -23,11 +23,12 @@ static tern_status make(const tern_graph *graph, const tern__target *target, boo
     TERN_TRY(tern__graph_clone(graph, &p->source));
     TERN_TRY(tern__graph_clone(graph, &p->graph));
     if (explain) {
-        p->logs = tern__alloc_zero((size_t)tern__n_passes, sizeof *p->logs);
-        if (!p->logs)
-            return tern__out_of_memory((size_t)tern__n_passes * sizeof *p->logs);
+        p->report = tern__alloc(sizeof *p->report);
+        if (!p->report)
+            return tern__out_of_memory(sizeof *p->report);
+        tern__report_init(p->report);
     }
-    TERN_TRY(tern__compile(&p->graph, target, &p->options, &p->arena, &p->plan, p->logs));
+    TERN_TRY(tern__compile(&p->graph, target, &p->options, &p->arena, &p->plan, p->report));
     forget_data(&p->source);
     forget_data(&p->graph);
     if (explain)
@@ -44,6 +45,7 @@ tern_status tern__compiled_make(const tern_graph *graph, const tern__target *tar
         return tern__out_of_memory(sizeof *p);
     atomic_init(&p->refs, 1);
     p->options = *options;
+    tern__compile_options_keep(options);
     tern__graph_init(&p->source);
     tern__graph_init(&p->graph);
     tern__arena_init(&p->arena, 0);
@@ -68,9 +70,10 @@ void tern__compiled_release(tern__compiled *p)
     tern__graph_clear(&p->source);
     tern__graph_clear(&p->graph);
     tern__arena_free(&p->arena);
-    for (int i = 0; p->logs && i < tern__n_passes; i++)
-        tern__strbuf_free(&p->logs[i].notes);
-    tern__free(p->logs);
+    if (p->report)
+        tern__report_free(p->report);
+    tern__free(p->report);
+    tern__compile_options_drop(&p->options);
     tern__free(p->labels);
     tern__free(p);
 }

@@ -17,8 +17,8 @@ typedef struct tern__compiled {
     tern_graph graph;  /* as the passes left it */
     tern__arena arena; /* holds the plan */
     tern__plan plan;
-    tern__pass_log *logs; /* (tern__n_passes), or NULL: nobody asked */
-    tern__label *labels;  /* (n_values of graph) what values are called in print; NULL like logs */
+    tern__report *report; /* NULL: nobody asked */
+    tern__label *labels;  /* (n_values of graph) what values are called in print; NULL like the report */
     uint64_t compile_ns;
 } tern__compiled;
 

@@ -32,14 +32,61 @@ static tern_status keep_leaves(const tern_graph *g, tern_program *p)
     return TERN_OK;
 }
 
+/* The value of which an output that lies in a leaf is a view. */
+static tern__id viewed(const tern_graph *g, tern__id value)
+{
+    while (tern__ops[g->nodes[g->values[value].node].op].flags & TERN__VIEW)
+        value = g->nodes[g->values[value].node].in[0];
+    return value;
+}
+
+static uint32_t alias_of(const tern_graph *g, tern__id value)
+{
+    uint32_t leaf = g->nodes[g->values[value].node].leaf;
+    return leaf == TERN__NO_ID ? TERN__NO_ID : g->leaves[leaf].alias;
+}
+
+/* When a run is over, a state holds its last value: an earlier one cannot be an output. */
+static tern_status check_outputs(const tern__compiled *compiled)
+{
+    const tern_graph *g = &compiled->graph;
+    const tern__plan *plan = &compiled->plan;
+    for (uint32_t i = 0; g->n_writes > 0 && i < g->n_nodes; i++) {
+        if (!(tern__ops[g->nodes[i].op].flags & TERN__WRITES))
+            continue;
+        tern__id gone = viewed(g, g->nodes[i].in[0]);
+        uint32_t memory = alias_of(g, gone);
+        for (uint32_t k = 0; k < plan->n_results; k++) {
+            if (plan->results[k].at.space != TERN__SPACE_LEAF)
+                continue;
+            tern__id value = viewed(g, plan->results[k].at.value);
+            TERN__FAIL_IF(value == gone || (memory != TERN__NO_ID && alias_of(g, value) == memory),
+                          TERN_STATE,
+                          "compile: output '%s' is a value that %s overwrites: use the result of the write, "
+                          "or a copy (contiguous)",
+                          plan->results[k].name, tern__ops[g->nodes[i].op].name);
+        }
+    }
+    return TERN_OK;
+}
+
 static tern_status compile_into(tern_ctx *ctx, const tern_graph *graph, const tern_compile_options *options,
                                 tern_program *p)
 {
     uint64_t start = tern__now_ns();
     tern__compile_options checked;
+    TERN__FAIL_IF(options && options->device && strcmp(options->device, ctx->device_ops->name) != 0,
+                  TERN_NOT_FOUND, "compile: device '%s' was asked for, the context computes on '%s'",
+                  options->device, ctx->device_ops->name);
     TERN_TRY(tern__compile_options_from(options, &checked));
-    TERN_TRY(tern__cache_get(&ctx->cache, graph, ctx->device_ops->target(ctx->device), &checked, true,
-                             &p->compiled));
+    const tern__target *target = ctx->device_ops->target(ctx->device);
+    /* Whoever watches wants to see the passes run. */
+    tern_status status = checked.observe
+                             ? tern__compiled_make(graph, target, &checked, true, &p->compiled)
+                             : tern__cache_get(&ctx->cache, graph, target, &checked, true, &p->compiled);
+    tern__compile_options_drop(&checked);
+    TERN_TRY(status);
+    TERN_TRY(check_outputs(p->compiled));
     p->nodes_before = (int)graph->n_nodes;
     TERN_TRY(keep_leaves(graph, p));
     p->compile_ns = tern__now_ns() - start;
@@ -72,6 +119,7 @@ tern_status tern_graph_compile(tern_ctx *ctx, const tern_graph *graph, const ter
 tern_status tern_compile(tern_ctx *ctx, int n, tern_tensor *const *outputs, const char *const *names,
                          const tern_compile_options *options, tern_program **out)
 {
+    TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "compile: no place for the program");
     tern_graph *graph;
     TERN_TRY(tern_graph_capture(ctx, n, outputs, names, &graph));
     tern_status status = compile(ctx, graph, options, out);
@@ -94,12 +142,12 @@ void tern_program_free(tern_program *program)
 
 int tern_program_inputs(const tern_program *program)
 {
-    return program->n_inputs;
+    return program ? program->n_inputs : 0;
 }
 
 int tern_program_outputs(const tern_program *program)
 {
-    return (int)program->compiled->plan.n_results;
+    return program ? (int)program->compiled->plan.n_results : 0;
 }
 
 static tern_port port(const tern__type *type, const char *name)
@@ -109,6 +157,7 @@ static tern_port port(const tern__type *type, const char *name)
 
 tern_status tern_program_input(const tern_program *program, int i, tern_port *out)
 {
+    TERN__FAIL_IF(!program || !out, TERN_INVALID_ARGUMENT, "program_input: an argument is NULL");
     TERN__FAIL_IF(i < 0 || i >= program->n_inputs, TERN_OUT_OF_RANGE, "program input %d: there are %d", i,
                   program->n_inputs);
     const tern_graph *g = &program->compiled->source;
@@ -119,6 +168,7 @@ tern_status tern_program_input(const tern_program *program, int i, tern_port *ou
 
 tern_status tern_program_output(const tern_program *program, int i, tern_port *out)
 {
+    TERN__FAIL_IF(!program || !out, TERN_INVALID_ARGUMENT, "program_output: an argument is NULL");
     const tern__plan *plan = &program->compiled->plan;
     TERN__FAIL_IF(i < 0 || (uint32_t)i >= plan->n_results, TERN_OUT_OF_RANGE,
                   "program output %d: there are %u", i, plan->n_results);
@@ -129,6 +179,8 @@ tern_status tern_program_output(const tern_program *program, int i, tern_port *o
 
 void tern_program_get_info(const tern_program *program, tern_program_info *out)
 {
+    if (!program || !out)
+        return;
     const tern__plan *plan = &program->compiled->plan;
     *out = (tern_program_info){.nodes_before = program->nodes_before,
                                .nodes_after = (int)program->compiled->graph.n_nodes,
@@ -139,20 +191,6 @@ void tern_program_get_info(const tern_program *program, tern_program_info *out)
                                .flops = plan->flops,
                                .bytes = plan->bytes,
                                .compile_ns = program->compile_ns};
-}
-
-tern_status tern_program_pass(const tern_program *program, int i, tern_pass_report *out)
-{
-    TERN__FAIL_IF(i < 0 || i >= tern__n_passes, TERN_OUT_OF_RANGE, "program pass %d: there are %d", i,
-                  tern__n_passes);
-    const tern__pass_log *log = &program->compiled->logs[i];
-    *out = (tern_pass_report){.name = tern__passes[i].name,
-                              .ran = log->ran,
-                              .changes = (int)log->changes,
-                              .nodes_after = (int)log->nodes_after,
-                              .ns = log->ns,
-                              .notes = log->notes.text ? log->notes.text : ""};
-    return TERN_OK;
 }
 
 /* The names of a region's ops with " + " between them; those for which there is no room are counted. */
@@ -172,6 +210,7 @@ static void name_ops(const tern__region *region, char *out, size_t size)
 
 tern_status tern_program_step(const tern_program *program, int i, tern_step_info *out)
 {
+    TERN__FAIL_IF(!program || !out, TERN_INVALID_ARGUMENT, "program_step: an argument is NULL");
     const tern__plan *plan = &program->compiled->plan;
     TERN__FAIL_IF(i < 0 || (uint32_t)i >= plan->n_steps, TERN_OUT_OF_RANGE, "program step %d: there are %u",
                   i, plan->n_steps);
@@ -179,6 +218,7 @@ tern_status tern_program_step(const tern_program *program, int i, tern_step_info
     tern_step_info info = {.op = tern__ops[step->op].name,
                            .kernel = step->kernel_name,
                            .isa = step->isa_name,
+                           .node = step->node,
                            .threads = step->parts,
                            .flops = step->flops,
                            .bytes = step->bytes,
@@ -199,6 +239,7 @@ static const char *place_name(const tern_graph *g, const tern__operand *operand)
 
 tern_status tern_program_operand(const tern_program *program, int step, int i, tern_operand_info *out)
 {
+    TERN__FAIL_IF(!program || !out, TERN_INVALID_ARGUMENT, "program_operand: an argument is NULL");
     const tern__plan *plan = &program->compiled->plan;
     TERN__FAIL_IF(step < 0 || (uint32_t)step >= plan->n_steps, TERN_OUT_OF_RANGE,
                   "program step %d: there are %u", step, plan->n_steps);

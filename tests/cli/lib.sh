@@ -34,8 +34,15 @@ hide_times()
 {
     sed -E -e 's/[0-9.]+ (ns|us|µs|ms|s)(( on|:).*[a-z]) (-|─)+$/TIME\2/' \
            -e 's/^( +([0-9]+|  )  [a-z_0-9]+( [+a-z_0-9]+)*) +[0-9.]+ (ns|us|µs|ms|s) +[0-9.]+ %.*$/\1  TIME SHARE/' \
-           -e 's/"(compile_us|run_us|us)": [0-9.e+-]+/"\1": TIME/' \
+           -e 's/"(compile_us|run_us|median_us|min_us|us)": [0-9.e+-]+/"\1": TIME/' \
            -e 's/^(  #  op) +time +share$/\1  TIME SHARE/'
+}
+
+# The same in reports of `graph compile --explain`, whose estimates are stable when rates are given.
+hide_compile_times()
+{
+    sed -E -e 's/(nodes(, [0-9]+ steps?)?), [0-9.]+ (ns|us|ms|s)( -+)?$/\1, TIME/' \
+           -e 's/(compiled in|measured) [0-9.]+ (ns|us|ms|s)/\1 TIME/' -e 's/ -+$//'
 }
 
 # json EXPRESSION: the value of a Python expression over the JSON `j` on stdin, which must be valid.

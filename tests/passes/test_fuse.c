@@ -282,10 +282,16 @@ TEST(the_pass_tells_what_it_did)
     for (int i = 0; tern_program_pass(p, i, &report) == TERN_OK && strcmp(report.name, "fuse") != 0;)
         i++;
     CHECK_EQ(report.changes, 1);
-    CHECK_STR(
-        report.notes,
-        "fused 3 nodes (exp, neg, sum) into a row program over [64,128]: saves 2 intermediates, 128 KiB of "
-        "traffic; estimated speed-up 5.0x\n");
+    CHECK_STR(report.notes, "fused 3 nodes (exp 1, neg 2, sum 3) into a row program over [64,128]: 2 "
+                            "intermediates stay in the cache, "
+                            "128.0 KiB of traffic less; estimated speed-up 5.0x if traffic is what counts\n");
+    tern_fusion_info fusion;
+    CHECK_OK(tern_program_fusion(p, 0, &fusion));
+    CHECK_STR(fusion.kind, "row program");
+    CHECK_EQ(fusion.n_nodes, 3);
+    CHECK_STR(fusion.ops[2], "sum");
+    CHECK(fusion.estimated_speedup > 4.9 && fusion.estimated_speedup < 5.1);
+    CHECK_STATUS(tern_program_fusion(p, 1, &fusion), TERN_OUT_OF_RANGE);
     tern_program_free(p);
     const char *off[] = {"fuse"};
     tern_compile_options options = tern_compile_options_default();

@@ -13,7 +13,6 @@ enum { TERN__CPU_ROW_BYTES = 128 << 10 };
 struct tern__device {
     tern__target target;
     uint32_t isa_mask;
-    const tern__rowop_table *rows; /* instructions of row programs */
     tern__threads *threads;
     char *row_memory; /* scratch of row programs: TERN__CPU_ROW_BYTES for each worker */
     void *buffers;    /* operands of the plan that runs, reused from run to run */
@@ -34,7 +33,15 @@ typedef struct tern__cpu_work {
 tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work *work, int part,
                                tern__fault *fault);
 
-tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, const tern__bindings *bindings);
+tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, const tern__bindings *bindings,
+                          uint32_t *n_done);
+
+/* What runs row programs: an interpreter. */
+#define TERN__ROW_KERNEL_NAME "row program"
+
+/* catalog.c: tern__device_ops.describe and list. */
+void tern__cpu_describe(tern__isa cap, tern_device_info *out);
+bool tern__cpu_list(int i, tern__isa cap, tern_kernel_info *out);
 
 /* tern__target.evaluate of the CPU. */
 tern_status tern__cpu_evaluate(const tern__target *target, const tern__call *call, const tern__buffer *in,

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "base/trace.h"
 #include "devices/cpu/cpu.h"
@@ -16,6 +17,7 @@ typedef struct run {
     const tern__plan *plan;
     const tern__buffer *buffers; /* (n_operands) */
     char *scratch;
+    uint64_t *step_ns;   /* (n_steps) or NULL */
     _Atomic(int) failed; /* set once, by the first worker that fails */
     tern_status status;  /* of that worker */
     const tern__step *step;
@@ -87,10 +89,25 @@ static bool stopped(run *r)
     return TERN__UNLIKELY(atomic_load_explicit(&r->failed, memory_order_relaxed) != 0);
 }
 
+/* Worker 0 sees every step from its begin to the barrier at its end. */
+static uint64_t begin_step(const run *r, int worker)
+{
+    return TERN__UNLIKELY(r->step_ns && worker == 0) ? tern__now_ns() : 0;
+}
+
+static void end_step(const run *r, int worker, uint32_t s, uint64_t start)
+{
+    if (TERN__UNLIKELY(r->step_ns && worker == 0))
+        r->step_ns[s] = tern__now_ns() - start;
+}
+
 static void run_alone(run *r)
 {
-    for (uint32_t s = 0; s < r->plan->n_steps && !stopped(r); s++)
+    for (uint32_t s = 0; s < r->plan->n_steps && !stopped(r); s++) {
+        uint64_t start = begin_step(r, 0);
         run_part(r, s, 0, 1);
+        end_step(r, 0, s, start);
+    }
 }
 
 static void run_shared(void *arg, int worker, int workers)
@@ -100,16 +117,21 @@ static void run_shared(void *arg, int worker, int workers)
     for (uint32_t s = 0; s < r->plan->n_steps; s++) {
         int parts = r->plan->steps[s].parts < workers ? r->plan->steps[s].parts : workers;
         if (parts == 1) {
-            if (worker == 0 && !stopped(r))
+            if (worker == 0 && !stopped(r)) {
+                uint64_t start = begin_step(r, worker);
                 run_part(r, s, 0, 1);
+                end_step(r, worker, s, start);
+            }
             together = false;
             continue;
         }
         if (!together)
             tern__threads_barrier(r->device->threads);
+        uint64_t start = begin_step(r, worker);
         if (worker < parts && !stopped(r))
             run_part(r, s, worker, parts);
         tern__threads_barrier(r->device->threads);
+        end_step(r, worker, s, start);
         together = true;
     }
 }
@@ -123,8 +145,10 @@ static tern_status report(const run *r)
     return tern__fail(r->status, "%s: kernel %s failed", op, r->step->kernel_name);
 }
 
-tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, const tern__bindings *bindings)
+tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, const tern__bindings *bindings,
+                          uint32_t *n_done)
 {
+    *n_done = 0;
     if (!tern__grow(&device->buffers, &device->cap_buffers, plan->n_operands, sizeof(tern__buffer)))
         return tern__out_of_memory(plan->n_operands * sizeof(tern__buffer));
     tern__buffer *buffers = device->buffers;
@@ -132,10 +156,12 @@ tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, const te
     run r = {.device = device,
              .plan = plan,
              .buffers = buffers,
+             .step_ns = bindings->step_ns,
              .scratch = bindings->arena ? (char *)bindings->arena + plan->scratch_offset : NULL};
     if (plan->workers == 1)
         run_alone(&r);
     else
         tern__threads_run(device->threads, plan->workers, run_shared, &r);
+    *n_done = stopped(&r) ? (uint32_t)(r.step - plan->steps) : plan->n_steps;
     return stopped(&r) ? report(&r) : TERN_OK;
 }

@@ -1,0 +1,189 @@
+/* cmd_graph_compile.c - `tern graph compile`: compile without running, and show every decision. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "commands.h"
+#include "compile.h"
+#include "json.h"
+#include "source.h"
+#include "term.h"
+
+/* ---- files ---- */
+
+/* Returns an exit code; a failure was said. */
+static int write_file(const char *path, const char *content)
+{
+    FILE *file = fopen(path, "wb");
+    bool ok = file && fputs(content, file) >= 0;
+    ok = file && fclose(file) == 0 && ok;
+    return ok ? EXIT_DONE : fail("cannot write '%s': %s", path, strerror(errno));
+}
+
+/* ---- the graph after every pass ---- */
+
+typedef struct tracer {
+    const char *dir;
+    int number;
+    int code; /* the first failure ends it */
+} tracer;
+
+static void write_graph(tracer *t, const char *name, const tern_graph *graph)
+{
+    char *printed = NULL;
+    if (t->code != EXIT_DONE)
+        return;
+    if (tern_graph_print(graph, &printed) != TERN_OK) {
+        t->code = fail_status(NULL);
+        return;
+    }
+    text path = {0};
+    text_addf(&path, "%s/%02d-%s.tern", t->dir, t->number++, name);
+    t->code = write_file(text_string(&path), printed);
+    text_free(&path);
+    tern_string_free(printed);
+}
+
+static void see_pass(void *user, const char *pass, int changes, const tern_graph *graph)
+{
+    (void)changes;
+    write_graph(user, pass, graph);
+}
+
+static int make_directory(const char *path)
+{
+    struct stat about;
+    if (mkdir(path, 0777) == 0 || (stat(path, &about) == 0 && S_ISDIR(about.st_mode)))
+        return EXIT_DONE;
+    return fail("cannot make directory '%s': %s", path, strerror(errno));
+}
+
+/* ---- reports ---- */
+
+static int print_json(const graph_run *r, const machine_rates *rates)
+{
+    json j = {0};
+    json_object(&j, NULL);
+    json_string(&j, "graph", r->path);
+    json_string(&j, "level", tern_level_name(r->level));
+    json_int(&j, "nodes_before", r->info.nodes_before);
+    json_int(&j, "nodes_after", r->info.nodes_after);
+    json_int(&j, "steps", r->info.steps);
+    json_int(&j, "threads", tern_ctx_threads(r->ctx));
+    json_uint(&j, "peak_bytes", r->info.arena_bytes);
+    json_uint(&j, "naive_bytes", r->info.naive_bytes);
+    json_uint(&j, "live_bytes_lower_bound", r->info.live_bytes);
+    json_uint(&j, "flops", r->info.flops);
+    json_uint(&j, "bytes", r->info.bytes);
+    json_double(&j, "compile_us", (double)r->info.compile_ns / 1e3);
+    compile_json_add(&j, r->program);
+    plan_json_add(&j, r->program, NULL, rates);
+    json_end(&j);
+    json_print(&j);
+    return EXIT_DONE;
+}
+
+static int print_summary(const graph_run *r)
+{
+    char number[NUMBER_TEXT];
+    text line = {0};
+    text_add_safe(&line, source_name(r->path));
+    text_addf(&line, ": %d %s %d nodes, ", r->info.nodes_before, glyph_of(GLYPH_ARROW), r->info.nodes_after);
+    text_add_plural(&line, r->info.steps, "step");
+    text_addf(&line, ", %s for intermediates", format_bytes(number, r->info.arena_bytes));
+    text_addf(&line, ", compiled in %s", format_time(number, r->info.compile_ns));
+    puts(text_string(&line));
+    text_free(&line);
+    return EXIT_DONE;
+}
+
+/* What level high would fuse: only a compilation can tell. */
+static int explain(const args *a, const graph_run *r)
+{
+    tern_compile_options high = tern_compile_options_default();
+    tern_program *higher = NULL;
+    machine_rates rates;
+    int code = rates_find(a, r->ctx, &rates);
+    if (code != EXIT_DONE)
+        return code;
+    if (args_has(a, "json"))
+        return print_json(r, &rates);
+    high.level = TERN_LEVEL_HIGH;
+    if (tern_graph_compile(r->ctx, r->graph, &high, &higher) != TERN_OK)
+        return fail_status(source_name(r->path));
+    explain_print(r, &rates, higher);
+    tern_program_free(higher);
+    return EXIT_DONE;
+}
+
+static int write_dot(const graph_run *r, const char *path)
+{
+    char *drawing;
+    if (tern_program_dot(r->program, &drawing) != TERN_OK)
+        return fail_status(NULL);
+    int code = write_file(path, drawing);
+    tern_string_free(drawing);
+    return code;
+}
+
+static int report(const args *a, const graph_run *r)
+{
+    const char *dot = args_value(a, "dot");
+    int code = dot ? write_dot(r, dot) : EXIT_DONE;
+    if (code != EXIT_DONE)
+        return code;
+    if (args_has(a, "explain"))
+        return explain(a, r);
+    if (args_has(a, "json"))
+        return print_json(r, NULL);
+    return print_summary(r);
+}
+
+static int run(const args *a)
+{
+    graph_run r = {.path = args_operand(a, 0)};
+    tracer t = {.dir = args_value(a, "trace-passes"), .number = 1};
+    int code = t.dir ? make_directory(t.dir) : EXIT_DONE;
+    if (code == EXIT_DONE)
+        code = compile_open(a, &r, t.dir ? see_pass : NULL, &t);
+    if (code == EXIT_DONE && t.dir && t.code == EXIT_DONE) {
+        t.number = 0;
+        write_graph(&t, "recorded", r.graph);
+    }
+    if (code == EXIT_DONE)
+        code = t.code;
+    if (code == EXIT_DONE)
+        code = report(a, &r);
+    compile_close(&r);
+    return code;
+}
+
+/* clang-format off */
+static const option compile_options[] = {
+    COMPILE_OPTIONS,
+    {"explain", 0, NULL, NULL, "report every decision: passes, fusions, memory, steps with estimated times"},
+    {"json", 0, NULL, NULL, "print JSON; with --explain, with estimated times"},
+    {"dot", 0, "FILE", NULL, "write a drawing of the graph before and after, for Graphviz"},
+    {"trace-passes", 0, "DIR", NULL, "write the graph after every pass into DIR, as text"},
+    ESTIMATE_OPTIONS,
+    {0},
+};
+/* clang-format on */
+
+const command cmd_graph_compile = {
+    .name = "compile",
+    .operands = "FILE",
+    .least = 1,
+    .most = 1,
+    .summary = "Compile a graph without running it, and show what the compiler did.",
+    .details = "FILE is a graph in the text form of docs/graph-text.md; '-' is standard input. Estimates are "
+               "made from "
+               "rates that are measured on this machine when they are needed, unless they are given.",
+    .options = compile_options,
+    .examples = "tern graph compile examples/graphs/mlp.tern --explain\n"
+                "tern graph compile mlp.tern --level high --disable fuse --json\n"
+                "tern graph compile mlp.tern --dot mlp.dot && dot -Tsvg mlp.dot > mlp.svg",
+    .run = run,
+};

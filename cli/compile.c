@@ -1,0 +1,217 @@
+/* compile.c - options of verbs that compile, and compiling. */
+#include "compile.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tern/catalog.h>
+
+#include "source.h"
+#include "term.h"
+
+/* ---- options ---- */
+
+/* "4096", "64K", "1.5MiB": a number and a power of 1024. */
+static bool read_bytes(const char *value, size_t *out)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    errno = 0;
+    double number = strtod(value, &end);
+    if (end == value || errno || !(number >= 0) || value[0] == '-' || value[0] == '+')
+        return false;
+    const char *unit = *end ? strchr(units, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
+    for (const char *u = units; unit && u <= unit; u++)
+        number *= 1024;
+    end += unit != NULL;
+    if (*end == 'i' && unit)
+        end++;
+    if (*end == 'B')
+        end++;
+    if (*end != '\0' || number > 1e18 || floor(number) != number)
+        return false;
+    *out = (size_t)number;
+    return true;
+}
+
+static int read_limit(const args *a, size_t *out)
+{
+    const char *value = args_value(a, "memory-limit");
+    if (!value)
+        return EXIT_DONE;
+    if (!read_bytes(value, out) || *out == 0)
+        return fail_usage("--memory-limit is a number of bytes such as 4096, 64K or 1G, not '%s'", value);
+    return EXIT_DONE;
+}
+
+static int check_pass(const char *name)
+{
+    char buffer[128];
+    tern_pass_info pass;
+    suggestion s = suggestion_for(name);
+    for (int i = 0; tern_catalog_pass(i, &pass) == TERN_OK; i++) {
+        suggestion_offer(&s, pass.name);
+        if (strcmp(pass.name, name) != 0)
+            continue;
+        return pass.optional ? EXIT_DONE
+                             : fail_usage("--disable: pass '%s' makes the plan and cannot be left out", name);
+    }
+    return fail_usage("--disable: there is no pass '%s'%s", name,
+                      suggestion_text(&s, "", buffer, sizeof buffer));
+}
+
+static int read_disabled(const args *a, tern_compile_options *out)
+{
+    while (args_nth(a, "disable", out->n_disabled))
+        out->n_disabled++;
+    const char **names = grab((size_t)out->n_disabled, sizeof *names);
+    int code = EXIT_DONE;
+    for (int i = 0; i < out->n_disabled; i++) {
+        names[i] = args_nth(a, "disable", i);
+        if (code == EXIT_DONE)
+            code = check_pass(names[i]);
+    }
+    out->disabled = names;
+    return code;
+}
+
+/* The table of options has checked the choices. */
+static int read_options(const args *a, tern_compile_options *out)
+{
+    const char *level = args_value(a, "level"), *goal = args_value(a, "goal");
+    const char *precision = args_value(a, "precision");
+    if ((level && tern_level_parse(level, &out->level) != TERN_OK) ||
+        (goal && tern_goal_parse(goal, &out->goal) != TERN_OK) ||
+        (precision && tern_precision_parse(precision, &out->precision) != TERN_OK))
+        return fail_usage("%s", tern_last_error());
+    out->device = args_value(a, "device");
+    int code = read_limit(a, &out->memory_limit);
+    return code == EXIT_DONE ? read_disabled(a, out) : code;
+}
+
+/* ---- compiling ---- */
+
+static int open_context(const args *a, graph_run *r)
+{
+    tern_ctx_options options = tern_ctx_options_default();
+    options.cpu = args_value(a, "cpu");
+    if (!args_int(a, "threads", 1, 1024, 0, &options.threads))
+        return EXIT_USAGE;
+    tern_status status = tern_ctx_create(&options, &r->ctx);
+    if (status == TERN_NOT_FOUND && options.cpu)
+        return fail_usage("%s", tern_last_error());
+    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
+}
+
+static int compile(graph_run *r, const tern_compile_options *options)
+{
+    tern_status status = tern_graph_compile(r->ctx, r->graph, options, &r->program);
+    if (status == TERN_NOT_FOUND) /* a device that is not there: nothing is wrong with the file */
+        return fail_usage("%s", tern_last_error());
+    if (status != TERN_OK)
+        return fail_status(source_name(r->path));
+    tern_program_get_info(r->program, &r->info);
+    r->n_inputs = tern_program_inputs(r->program);
+    r->n_outputs = tern_program_outputs(r->program);
+    return EXIT_DONE;
+}
+
+static int read_and_compile(const args *a, graph_run *r, const tern_compile_options *options)
+{
+    int code = open_context(a, r);
+    if (code != EXIT_DONE)
+        return code;
+    if (!read_graph(r->ctx, r->path, &r->graph, &r->remarks))
+        return EXIT_FAILED;
+    tern_graph_get_info(r->graph, &r->graph_info);
+    r->level = options->level;
+    return compile(r, options);
+}
+
+int compile_open(const args *a, graph_run *r, tern_pass_observer observe, void *user)
+{
+    tern_compile_options options = tern_compile_options_default();
+    options.observe = observe;
+    options.observe_user = user;
+    int code = read_options(a, &options);
+    if (code == EXIT_DONE)
+        code = read_and_compile(a, r, &options);
+    free((void *)options.disabled);
+    return code;
+}
+
+void compile_close(graph_run *r)
+{
+    free(r->step_ns);
+    free(r->run_times);
+    free(r->inputs);
+    free(r->outputs);
+    free(r->saved);
+    text_free(&r->remarks);
+    tern_exec_free(r->exec);
+    tern_program_free(r->program);
+    tern_graph_free(r->graph);
+    tern_ctx_destroy(r->ctx); /* and every tensor with it */
+}
+
+/* ---- rates ---- */
+
+static bool read_rate(const args *a, const char *name, double *out, bool *given)
+{
+    const char *value = args_value(a, name);
+    *given = value != NULL;
+    if (!value)
+        return true;
+    char *end;
+    double number = strtod(value, &end);
+    if (end == value || *end != '\0' || !(number > 0) || !isfinite(number)) {
+        fail_usage("--%s is a number above 0, not '%s'", name, value);
+        return false;
+    }
+    *out = number * 1e9;
+    return true;
+}
+
+int rates_find(const args *a, tern_ctx *ctx, machine_rates *out)
+{
+    double bandwidth = 0, peak = 0;
+    *out = (machine_rates){0};
+    if (!read_rate(a, "bandwidth", &bandwidth, &out->bandwidth_given) ||
+        !read_rate(a, "peak", &peak, &out->peak_given))
+        return EXIT_USAGE;
+    if ((!out->bandwidth_given || !out->peak_given) && tern_machine_measure(ctx, &out->machine) != TERN_OK)
+        return fail_status("measuring the machine");
+    if (out->bandwidth_given) { /* one rate for all bytes: no caches, and steps cost nothing by being there */
+        out->machine.memory_bytes_per_s = bandwidth;
+        out->machine.cache_bytes = 0;
+        out->machine.cache_bytes_per_s = 0;
+    }
+    if (out->peak_given)
+        out->machine.flops_per_s = peak;
+    if (out->bandwidth_given && out->peak_given)
+        out->machine.step_ns = 0;
+    return EXIT_DONE;
+}
+
+void rates_print(const machine_rates *r, int threads)
+{
+    char number[NUMBER_TEXT];
+    const tern_machine *m = &r->machine;
+    printf("  %sestimates: the longer of bytes / bandwidth and flops / peak%s%s\n  ", on(STYLE_DIM),
+           m->step_ns > 0 ? ", and what a step costs by itself" : "", off(STYLE_DIM));
+    printf("%s%.1f GB/s %s", on(STYLE_DIM), m->memory_bytes_per_s / 1e9,
+           r->bandwidth_given ? "(given)" : "to memory");
+    if (m->cache_bytes > 0)
+        printf(", %.1f GB/s within %s of cache", m->cache_bytes_per_s / 1e9,
+               format_bytes(number, m->cache_bytes));
+    printf(", %.1f GFLOP/s%s", m->flops_per_s / 1e9, r->peak_given ? " (given)" : "");
+    if (m->step_ns > 0)
+        printf(", %s a step", format_time(number, (uint64_t)(m->step_ns + 0.5)));
+    if (!r->bandwidth_given || !r->peak_given)
+        printf(": measured just now with the library's own add and matmul on %d thread%s", threads,
+               threads == 1 ? "" : "s");
+    printf("%s\n", off(STYLE_DIM));
+}

@@ -1,0 +1,149 @@
+/* compile_json.c - what the compiler did and planned, as data. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile.h"
+#include "json.h"
+
+/* Lines of text as an array of strings. */
+static void add_lines(json *j, const char *key, const char *lines)
+{
+    json_array(j, key);
+    while (*lines) {
+        size_t length = strcspn(lines, "\n");
+        char *line = grab_string(lines, length);
+        json_string(j, NULL, line);
+        free(line);
+        lines += length + (lines[length] == '\n');
+    }
+    json_end(j);
+}
+
+static void add_passes(json *j, const tern_program *p)
+{
+    tern_pass_report pass;
+    json_array(j, "passes");
+    for (int i = 0; tern_program_pass(p, i, &pass) == TERN_OK; i++) {
+        json_object(j, NULL);
+        json_string(j, "name", pass.name);
+        json_bool(j, "ran", pass.ran);
+        json_int(j, "changes", pass.changes);
+        json_int(j, "failures", pass.failures);
+        json_int(j, "nodes_before", pass.nodes_before);
+        json_int(j, "nodes_after", pass.nodes_after);
+        json_double(j, "us", (double)pass.ns / 1e3);
+        add_lines(j, "notes", pass.notes);
+        json_end(j);
+    }
+    json_end(j);
+}
+
+static void add_strings(json *j, const char *key, int n, const char *const *strings)
+{
+    json_array(j, key);
+    for (int i = 0; i < n; i++)
+        json_string(j, NULL, strings[i]);
+    json_end(j);
+}
+
+static void add_fusions(json *j, const tern_program *p)
+{
+    tern_fusion_info fusion;
+    json_array(j, "fusions");
+    for (int i = 0; tern_program_fusion(p, i, &fusion) == TERN_OK; i++) {
+        json_object(j, NULL);
+        json_string(j, "kind", fusion.kind);
+        add_strings(j, "nodes", fusion.n_nodes, fusion.nodes);
+        add_strings(j, "ops", fusion.n_nodes, fusion.ops);
+        json_uint(j, "bytes_before", fusion.bytes_before);
+        json_uint(j, "bytes_after", fusion.bytes_after);
+        json_double(j, "estimated_speedup", fusion.estimated_speedup);
+        json_end(j);
+    }
+    json_end(j);
+}
+
+/* The first result of every step, as they run. */
+static void add_order(json *j, const tern_program *p)
+{
+    tern_step_info step;
+    json_array(j, "order");
+    for (int i = 0; tern_program_step(p, i, &step) == TERN_OK; i++) {
+        tern_operand_info result;
+        if (tern_program_operand(p, i, step.n_operands, &result) == TERN_OK)
+            json_string(j, NULL, result.name);
+    }
+    json_end(j);
+}
+
+void compile_json_add(json *j, const tern_program *p)
+{
+    add_passes(j, p);
+    add_fusions(j, p);
+    add_order(j, p);
+}
+
+static void add_operands(json *j, const char *key, const tern_program *p, int step, int from, int to)
+{
+    json_array(j, key);
+    for (int i = from; i < to; i++) {
+        tern_operand_info operand;
+        if (tern_program_operand(p, step, i, &operand) != TERN_OK)
+            continue;
+        json_object(j, NULL);
+        json_string(j, "name", operand.name);
+        json_string(j, "dtype", tern_dtype_name(operand.port.dtype));
+        json_ints(j, "shape", operand.port.rank, operand.port.shape);
+        json_string(j, "place", operand.place);
+        json_uint(j, "offset", operand.offset);
+        json_uint(j, "bytes", operand.bytes);
+        json_end(j);
+    }
+    json_end(j);
+}
+
+static void add_buffers(json *j, const tern_program *p)
+{
+    tern_buffer_info buffer;
+    json_array(j, "buffers");
+    for (int i = 0; tern_program_buffer(p, i, &buffer) == TERN_OK; i++) {
+        json_object(j, NULL);
+        json_string(j, "name", buffer.name);
+        json_uint(j, "offset", buffer.offset);
+        json_uint(j, "bytes", buffer.bytes);
+        json_int(j, "first_step", buffer.first);
+        json_int(j, "last_step", buffer.last);
+        json_int(j, "group", buffer.group);
+        json_end(j);
+    }
+    json_end(j);
+}
+
+void plan_json_add(json *j, const tern_program *p, const uint64_t *step_ns, const machine_rates *rates)
+{
+    tern_step_info step;
+    json_array(j, "plan");
+    for (int i = 0; tern_program_step(p, i, &step) == TERN_OK; i++) {
+        json_object(j, NULL);
+        json_int(j, "step", i);
+        json_string(j, "op", step.op);
+        json_string(j, "fused", step.detail[0] ? step.detail : NULL);
+        json_string(j, "kernel", step.kernel);
+        json_string(j, "isa", step.isa);
+        json_int(j, "threads", step.threads);
+        json_uint(j, "flops", step.flops);
+        json_uint(j, "bytes", step.bytes);
+        if (rates)
+            json_double(j, "estimated_us",
+                        tern_machine_estimate_ns(&rates->machine, step.flops, step.bytes) / 1e3);
+        if (step_ns)
+            json_double(j, "us", (double)step_ns[i] / 1e3);
+        else
+            json_null(j, "us");
+        add_operands(j, "operands", p, i, 0, step.n_operands);
+        add_operands(j, "results", p, i, step.n_operands, step.n_operands + step.n_results);
+        json_end(j);
+    }
+    json_end(j);
+    add_buffers(j, p);
+}

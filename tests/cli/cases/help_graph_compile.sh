@@ -1,0 +1,1 @@
+tern graph compile --help
