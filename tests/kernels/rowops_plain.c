@@ -62,6 +62,13 @@ UNARY(leaky_relu, x < 0 ? imm[0] * x : x)
 UNARY(gelu, (float)((double)x * 0.5 * erfc((double)x * -0.70710678118654752440)))
 UNARY(gelu_tanh, (float)gelu_tanh((double)x))
 UNARY(silu, (float)((double)x * sigmoid((double)x))) UNARY(sigmoid, (float)sigmoid((double)x))
+UNARY(expm1, (float)expm1((double)x)) UNARY(log1p, (float)log1p((double)x))
+UNARY(softplus, (float)(fmax((double)x, 0) + log1p(exp(-fabs((double)x)))))
+UNARY(elu, x < 0 ? (float)((double)imm[0] * expm1((double)x)) : x)
+UNARY(sinh, (float)sinh((double)x)) UNARY(cosh, (float)cosh((double)x)) UNARY(tan, (float)tan((double)x))
+UNARY(asin, (float)asin((double)x)) UNARY(acos, (float)acos((double)x)) UNARY(atan, (float)atan((double)x))
+UNARY(cbrt, (float)cbrt((double)x)) BINARY(pow, (float)pow((double)x, (double)y))
+BINARY(atan2, (float)atan2((double)x, (double)y))
 BINARY(add, x + y) BINARY(sub, x - y) BINARY(mul, x * y) BINARY(div, x / y)
 BINARY(maximum, x >= y || isnan(x) ? x : y) BINARY(minimum, x <= y || isnan(x) ? x : y)
 BINARY(eq, x == y) BINARY(ne, x != y) BINARY(lt, x < y) BINARY(le, x <= y) BINARY(gt, x > y)
@@ -124,7 +131,9 @@ const tern__rowop_table rowops_plain = {
             U(round),
             U(reciprocal), U(sqrt), U(rsqrt), U(exp), U(exp2), U(log), U(log2), U(sin), U(cos), U(tanh),
             U(erf),
-            U(leaky_relu), U(gelu), U(gelu_tanh), U(silu), U(sigmoid), B(add), B(sub), B(mul), B(div),
+            U(leaky_relu), U(gelu), U(gelu_tanh), U(silu), U(sigmoid),
+            U(expm1), U(log1p), U(softplus), U(elu), U(sinh), U(cosh), U(tan), U(asin), U(acos), U(atan),
+            U(cbrt), B(pow), B(atan2), B(add), B(sub), B(mul), B(div),
             B(maximum),
             B(minimum), B(eq), B(ne), B(lt), B(le), B(gt), B(ge), B(add_i32), B(sub_i32), B(mul_i32),
             [TERN__ROWOP_where] = {where_0, where_1, where_2, where_3, where_4, where_5, where_6},

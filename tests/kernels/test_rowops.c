@@ -35,8 +35,9 @@ static bool is_one_of(const char *name, const char *const *list)
 /* Within some ULP of plain C only. */
 static bool is_inexact(int op)
 {
-    static const char *const list[] = {"rsqrt", "exp", "exp2", "log",       "log2", "sin",     "cos",
-                                       "tanh",  "erf", "gelu", "gelu_tanh", "silu", "sigmoid", NULL};
+    static const char *const list[] = {"rsqrt", "exp",      "exp2", "log",       "log2", "sin",     "cos",
+                                       "tanh",  "erf",      "gelu", "gelu_tanh", "silu", "sigmoid", "expm1",
+                                       "log1p", "softplus", "elu",  "sinh",      "cosh", "pow",     NULL};
     return is_one_of(instructions[op].name, list);
 }
 
@@ -136,7 +137,8 @@ static void expect(const tern__rowop_table *table, int op, int form, unsigned ch
         return;
     }
     for (int i = 0; i < n; i++)
-        table->map[op][form](want + 4 * i, (const float *)from[0] + i, NULL, NULL, imm, 1);
+        table->map[op][form](want + 4 * i, (const float *)from[0] + (form & 1 ? 0 : i),
+                             (const float *)from[1] + (form & 2 ? 0 : i), NULL, imm, 1);
 }
 
 /* `in_place`: the operand where the result goes, or -1. */
@@ -298,10 +300,12 @@ TEST(caps_choose_weaker_tables)
 /* Instruction sets with fused multiply-adds differ in width only. */
 TEST(fused_tables_have_the_same_bits)
 {
-    static const tern__rowop ops[] = {
-        TERN__ROWOP_exp,  TERN__ROWOP_exp2,    TERN__ROWOP_log,  TERN__ROWOP_log2, TERN__ROWOP_sin,
-        TERN__ROWOP_cos,  TERN__ROWOP_tanh,    TERN__ROWOP_erf,  TERN__ROWOP_gelu, TERN__ROWOP_gelu_tanh,
-        TERN__ROWOP_silu, TERN__ROWOP_sigmoid, TERN__ROWOP_rsqrt};
+    static const tern__rowop ops[] = {TERN__ROWOP_exp,       TERN__ROWOP_exp2,  TERN__ROWOP_log,
+                                      TERN__ROWOP_log2,      TERN__ROWOP_sin,   TERN__ROWOP_cos,
+                                      TERN__ROWOP_tanh,      TERN__ROWOP_erf,   TERN__ROWOP_gelu,
+                                      TERN__ROWOP_gelu_tanh, TERN__ROWOP_silu,  TERN__ROWOP_sigmoid,
+                                      TERN__ROWOP_rsqrt,     TERN__ROWOP_expm1, TERN__ROWOP_log1p,
+                                      TERN__ROWOP_softplus,  TERN__ROWOP_sinh,  TERN__ROWOP_cosh};
     uint32_t mask = tern__cpu()->isa_mask;
     const tern__rowop_table *a = tern__rowop_tables(1u << TERN__ISA_AVX2 & mask);
     const tern__rowop_table *b = tern__rowop_tables(1u << TERN__ISA_AVX512 & mask);

@@ -10,13 +10,13 @@ bools and quantisation bit for bit.
 ELEMENTWISE = {
     "rsqrt": (2.5, 1.5),
     "cbrt": (1, 4),      # glibc states 4 for its cbrt
-    "exp": (2.5, 1), "exp2": (2.5, 1), "expm1": (1, 2), "log": (2.5, 1), "log2": (2.5, 1), "log1p": (1, 2),
+    "exp": (2.5, 1), "exp2": (2.5, 1), "expm1": (2.5, 2), "log": (2.5, 1), "log2": (2.5, 1), "log1p": (2.5, 2),
     "sin": (2.5, 1), "cos": (2.5, 1), "tan": (1, 1), "asin": (1, 1), "acos": (1, 1), "atan": (1, 1),
-    "sinh": (1, 2), "cosh": (1, 2), "tanh": (2.5, 2.5), "erf": (2.5, 1.5),
-    "sigmoid": (2.5, 4), "silu": (2.5, 4), "softplus": (1, 4), "elu": (1, 4), "leaky_relu": (1, 1),
+    "sinh": (2.5, 2), "cosh": (2.5, 2), "tanh": (2.5, 2.5), "erf": (2.5, 1.5),
+    "sigmoid": (2.5, 4), "silu": (2.5, 4), "softplus": (2.5, 4), "elu": (3.5, 4), "leaky_relu": (1, 1),
     # in f64 the rounding of the argument of erfc or tanh is amplified: + 2 x^2 or + 6|u| ULPs
     "gelu": (2.5, 6), "gelu_tanh": (2.5, 6),
-    "pow": (1, 1), "atan2": (1, 1),
+    "pow": (1.5, 1), "atan2": (1, 1),
     "clamp": (0.5, 0.5),
     "arange": (0.5, 1),
 }

@@ -8,6 +8,7 @@
 #include "kernels/row/rowops.h"
 #include "kernels/row/vector.h"
 #include "kernels/row/vector_math.h"
+#include "kernels/row/vector_more.h"
 
 /* clang-format off */
 
@@ -81,6 +82,12 @@ UNARY(sin, sin_of(x))
 UNARY(cos, cos_of(x)) UNARY(tanh, tanh_of(x)) UNARY(erf, erf_of(x)) UNARY(gelu, gelu_of(x))
 UNARY(silu, silu_of(x))
 UNARY(gelu_tanh, gelu_tanh_of(x)) UNARY(sigmoid, sigmoid_of(x))
+UNARY(expm1, expm1_of(x)) UNARY(log1p, log1p_of(x)) UNARY(softplus, softplus_of(x))
+UNARY_WITH(elu, const vf alpha = v_splat(imm[0]);, v_select(v_lt(x, ZERO), alpha * expm1_of(x), x))
+UNARY(sinh, sinh_of(x)) UNARY(cosh, cosh_of(x)) BINARY(pow, pow_of(x, y))
+/* The C library's, lane by lane: too rare for more. */
+UNARY(tan, tan_each(x)) UNARY(asin, asin_each(x)) UNARY(acos, acos_each(x)) UNARY(atan, atan_each(x))
+UNARY(cbrt, cbrt_each(x)) BINARY(atan2, atan2_each(x, y))
 BINARY(add, x + y) BINARY(sub, x - y) BINARY(mul, x * y) BINARY(div, x / y)
 BINARY(maximum, v_select(m_or(v_ge(x, y), v_isnan(x)), x, y))
 BINARY(minimum, v_select(m_or(v_le(x, y), v_isnan(x)), x, y))
