@@ -6,7 +6,7 @@
 
 typedef struct tern__probe {
     const tern__plan *plan; /* the one it waits for; others run as usual */
-    tern_status (*run)(struct tern__probe *probe, const tern__bindings *bindings);
+    tern_status (*run)(struct tern__probe *probe, const tern__bindings *bindings, uint32_t *n_done);
 } tern__probe;
 
 #endif

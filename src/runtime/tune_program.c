@@ -3,14 +3,13 @@
  * way to run it is measured on these very buffers, and then it runs once as planned. */
 #include <string.h>
 
-#include <tern/ops.h>
-
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "graph/text_call.h"
 #include "passes/select.h"
 #include "runtime/contest.h"
+#include "runtime/made_up.h"
 #include "runtime/probe.h"
 #include "runtime/program.h"
 
@@ -66,7 +65,8 @@ static trial trial_of(const tuner *t, const tern__step *planned, const tern__ste
 
 static tern_status run_trial(const tuner *t, const trial *r)
 {
-    return t->ctx->device_ops->run(t->ctx->device, &r->plan, &t->bindings);
+    uint32_t n_done;
+    return t->ctx->device_ops->run(t->ctx->device, &r->plan, &t->bindings, &n_done);
 }
 
 /* ---- steps that write over their operands ---- */
@@ -267,31 +267,25 @@ static tern_status walk(tuner *t)
     return TERN_OK;
 }
 
-static tern_status run_probe(tern__probe *probe, const tern__bindings *bindings)
+static tern_status run_probe(tern__probe *probe, const tern__bindings *bindings, uint32_t *n_done)
 {
     tuner *t = (tuner *)(void *)probe;
     tern_pool *pool = t->ctx->pool;
     size_t scratch = 0;
     void *arena = NULL;
+    *n_done = 0;
     TERN_TRY(count_ways(t, &scratch));
     TERN_TRY(tern_pool_get(pool, stride_of(probe->plan->arena_bytes) + scratch + 1, 0, &arena));
     t->bindings = *bindings;
     t->bindings.arena = arena;
+    t->bindings.step_ns = NULL; /* the plans that run are not the one whose steps are timed */
     tern_status status = walk(t);
+    *n_done = status == TERN_OK ? probe->plan->n_steps : 0;
     tern_pool_put(pool, arena);
     return status;
 }
 
 /* ---- the program ---- */
-
-/* Numbers for an input that was not given: zeros are valid as indices, positions and ternary digits. */
-static tern_tensor *make_up(tern_ctx *ctx, const tern_port *port, int i)
-{
-    if (port->dtype == TERN_F32 || port->dtype == TERN_F64 || port->dtype == TERN_F16 ||
-        port->dtype == TERN_BF16)
-        return tern_randn(ctx, port->dtype, port->rank, port->shape, 1000 + i);
-    return tern_zeros(ctx, port->dtype, port->rank, port->shape);
-}
 
 static tern_status run_tuned(tuner *t, tern_exec *exec, const tern_program *program,
                              tern_tensor *const *given)
@@ -302,15 +296,8 @@ static tern_status run_tuned(tuner *t, tern_exec *exec, const tern_program *prog
         return tern__out_of_memory(((size_t)n_in + (size_t)n_out) * sizeof *tensors);
     tern_status status = TERN_OK;
     TERN_SCOPE(t->ctx) {
-        for (int i = 0; i < n_in && status == TERN_OK; i++) {
-            tern_port port;
-            status = tern_program_input(program, i, &port);
-            tensors[i] = status == TERN_OK && given ? given[i] : NULL;
-            if (status == TERN_OK && !tensors[i])
-                tensors[i] = make_up(t->ctx, &port, i);
-            if (status == TERN_OK) /* now: an evaluation must not meet the probe */
-                status = tern_data(tensors[i]) ? TERN_OK : tern_eval(tensors[i]);
-        }
+        status = tern__make_up_inputs(t->ctx, program, given,
+                                      tensors); /* now: an evaluation must not meet the probe */
         if (status == TERN_OK) {
             t->ctx->probe = &t->probe;
             status = tern_exec_run(exec, n_in, tensors, n_out, tensors + n_in);
