@@ -94,11 +94,40 @@ static tern_status check_leaf(const tern_graph *g, const tern__gnode *node)
     return TERN_OK;
 }
 
-/* Operand 0 of a write is gone afterwards, so it can be written only once. */
-static tern_status check_write(checker *c, tern__id id)
+/* The value in whose memory `value` lies if it is a view. */
+static tern__id viewed(const tern_graph *g, tern__id value)
+{
+    while (tern__ops[g->nodes[g->values[value].node].op].flags & TERN__VIEW)
+        value = g->nodes[g->values[value].node].in[0];
+    return value;
+}
+
+static tern_status overwritten(const checker *c, tern__id value, tern__id writer)
+{
+    tern__label *labels = NULL;
+    tern__strbuf s = TERN__STRBUF_EMPTY;
+    tern__labels_make(c->g, &labels); /* without it values go by their ids */
+    tern__label_add(&s, c->g, labels, value);
+    tern__strbuf_add(&s, " is overwritten already by ");
+    tern__node_head_add(&s, c->g, labels, writer);
+    tern__strbuf_add(&s, ": use its result, or read before it");
+    tern_status status = tern__fail(TERN_INVALID_ARGUMENT, "%s",
+                                    s.failed || !s.text ? "an operand is overwritten already" : s.text);
+    tern__strbuf_free(&s);
+    tern__free(labels);
+    return status;
+}
+
+/* Operand 0 of a write is gone afterwards: nobody reads or writes it again. */
+static tern_status check_overwritten(checker *c, tern__id id)
 {
     const tern_graph *g = c->g;
     const tern__gnode *node = &g->nodes[id];
+    for (uint32_t i = 0; c->writers && i < node->n_in; i++) {
+        tern__id value = viewed(g, node->in[i]);
+        if (c->writers[value] != TERN__NO_ID)
+            return overwritten(c, node->in[i], c->writers[value]);
+    }
     if (!(tern__ops[node->op].flags & TERN__WRITES) || node->n_in == 0)
         return TERN_OK;
     if (!c->writers) {
@@ -107,23 +136,11 @@ static tern_status check_write(checker *c, tern__id id)
             return tern__out_of_memory(g->n_values * sizeof *c->writers);
         memset(c->writers, 0xff, g->n_values * sizeof *c->writers);
     }
-    tern__id target = node->in[0], other = c->writers[target];
+    tern__id target = viewed(g, node->in[0]);
     TERN__FAIL_IF(g->nodes[g->values[target].node].op == TERN__OP_constant, TERN_INVALID_ARGUMENT,
                   "operand 0 is a constant, which cannot be written");
     c->writers[target] = id;
-    if (other == TERN__NO_ID)
-        return TERN_OK;
-    tern__label *labels = NULL;
-    tern__strbuf s = TERN__STRBUF_EMPTY;
-    tern__labels_make(g, &labels); /* without it values go by their ids */
-    tern__label_add(&s, g, labels, target);
-    tern__strbuf_add(&s, " is overwritten already by ");
-    tern__node_head_add(&s, g, labels, other);
-    tern_status status =
-        tern__fail(TERN_INVALID_ARGUMENT, "%s", s.failed || !s.text ? "written twice" : s.text);
-    tern__strbuf_free(&s);
-    tern__free(labels);
-    return status;
+    return TERN_OK;
 }
 
 static tern_status check_node(checker *c, tern__id id, tern__id first_value)
@@ -155,7 +172,7 @@ static tern_status check_node(checker *c, tern__id id, tern__id first_value)
     TERN__FAIL_IF(node->origin && strlen(node->origin) > TERN__MAX_NAME, TERN_LIMIT,
                   "its origin has more than %d bytes", TERN__MAX_NAME);
     TERN_TRY(check_leaf(g, node));
-    return check_write(c, id);
+    return check_overwritten(c, id);
 }
 
 /* ---- names and outputs -------------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* order.c - the order in which nodes run. Recorded order is topological already; only a node that overwrites its
- * operand adds a demand: everything that reads the old value runs before it. */
+ * operand adds a demand: everything that reads the old value, through whatever leaf lies in that memory, runs before
+ * it. Captured graphs keep that too; what passes and users made of them need not. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -56,7 +57,9 @@ enum { WAITING, OPEN, DONE };
 typedef struct walk {
     tern__compilation *c;
     readers readers;
-    uint8_t *state; /* (n_nodes) */
+    uint32_t *next_alias;  /* (n_leaves) the next leaf that shares its memory, or TERN__NO_ID */
+    uint32_t *first_alias; /* (n_leaves) by alias number: the first leaf */
+    uint8_t *state;        /* (n_nodes) */
     tern__id *stack;
     size_t n_stack, cap_stack;
     uint32_t n_order;
@@ -69,7 +72,7 @@ static tern_status want(walk *w, tern__id node)
     if (w->state[node] == OPEN)
         return tern__fail(
             TERN_UNSUPPORTED,
-            "%s reads the old value of a state after it was overwritten: read it before the write",
+            "%s reads a value that something else which it needs has overwritten: read it before the write",
             tern__ops[w->c->graph->nodes[node].op].name);
     if (!tern__grow((void **)&w->stack, &w->cap_stack, w->n_stack + 1, sizeof *w->stack))
         return tern__out_of_memory(sizeof *w->stack);
@@ -100,8 +103,9 @@ static tern_status want_before(walk *w, tern__id id)
     /* Other leaves may be views of the same storage. */
     uint32_t leaf = g->nodes[g->values[base].node].leaf;
     uint32_t alias = leaf == TERN__NO_ID ? TERN__NO_ID : g->leaves[leaf].alias;
-    for (uint32_t l = 0; alias != TERN__NO_ID && l < g->n_leaves; l++)
-        if (l != leaf && g->leaves[l].alias == alias)
+    for (uint32_t l = alias == TERN__NO_ID ? alias : w->first_alias[alias]; l != TERN__NO_ID;
+         l = w->next_alias[l])
+        if (l != leaf)
             TERN_TRY(want_readers(w, g->nodes[g->leaves[l].node].out, id));
     return TERN_OK;
 }
@@ -127,6 +131,28 @@ static tern_status visit(walk *w, tern__id root)
     return TERN_OK;
 }
 
+/* Lists of leaves by their alias numbers, which are numbers of leaves of the graph that was captured. */
+static tern_status list_aliases(walk *w)
+{
+    const tern_graph *g = w->c->graph;
+    uint32_t most = g->n_leaves;
+    for (uint32_t l = 0; l < g->n_leaves; l++)
+        if (g->leaves[l].alias != TERN__NO_ID && g->leaves[l].alias >= most)
+            most = g->leaves[l].alias + 1;
+    w->next_alias = tern__arena_alloc(w->c->arena, g->n_leaves * sizeof *w->next_alias);
+    w->first_alias = tern__arena_alloc(w->c->arena, most * sizeof *w->first_alias);
+    if (!w->next_alias || !w->first_alias)
+        return tern__out_of_memory(most * sizeof *w->first_alias);
+    memset(w->first_alias, 0xff, most * sizeof *w->first_alias);
+    for (uint32_t l = 0; l < g->n_leaves; l++) {
+        if (g->leaves[l].alias == TERN__NO_ID)
+            continue;
+        w->next_alias[l] = w->first_alias[g->leaves[l].alias];
+        w->first_alias[g->leaves[l].alias] = l;
+    }
+    return TERN_OK;
+}
+
 tern_status tern__pass_order(tern__compilation *c)
 {
     uint32_t n = c->graph->n_nodes;
@@ -141,6 +167,7 @@ tern_status tern__pass_order(tern__compilation *c)
     walk w = {.c = c, .state = tern__arena_alloc_zero(c->arena, n, 1)};
     if (!w.state)
         return tern__out_of_memory(n);
+    TERN_TRY(list_aliases(&w));
     tern_status status = find_readers(c, &w.readers);
     for (uint32_t i = 0; i < n && status == TERN_OK; i++)
         status = visit(&w, i);

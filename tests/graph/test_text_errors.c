@@ -153,7 +153,8 @@ static const bad BAD[] = {
     /* state */
     {"graph {\n%s = state \"s\" f32[4]\n%x = input f32[2]\n%i = input i64[1]\n%0 = write_slice(%s, %x, %i)\n"
      "  %1 = write_slice(%s, %x, %i) return %0 }", TERN_INVALID_ARGUMENT,
-     "line 6, column 3: %1 = write_slice(%s, %x, %i): %s is overwritten already by %0 = write_slice(%s, %x, %i)"},
+     "line 6, column 3: %1 = write_slice(%s, %x, %i): %s is overwritten already by %0 = write_slice(%s, %x, %i): use "
+     "its result, or read before it"},
     {"graph {\n%s = constant f32[4]\n%x = input f32[2]\n%i = input i64[1]\n%0 = write_slice(%s, %x, %i) return %0 }",
      TERN_INVALID_ARGUMENT,
      "line 5, column 1: %0 = write_slice(%s, %x, %i): operand 0 is a constant, which cannot be written"},

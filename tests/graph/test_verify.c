@@ -125,7 +125,8 @@ static const breakage BREAKAGES[] = {
      "%w = constant: f32[8,2] does not fit in its storage of 64 bytes"},
     {BREAK(stray_leaf), TERN_INTERNAL, "leaf 4 belongs to no node"},
     {BREAK(write_again), TERN_INVALID_ARGUMENT,
-     "%1 = write_slice(%s, %0, %at): %s is overwritten already by %s1 = write_slice(%s, %0, %at)"},
+     "%1 = write_slice(%s, %0, %at): %s is overwritten already by %s1 = write_slice(%s, %0, %at): use "
+     "its result, or read before it"},
     {BREAK(write_a_constant), TERN_INVALID_ARGUMENT,
      "%s1 = write_slice(%w, %0, %at): operand 0 is a constant, which cannot be written"},
     {BREAK(same_value_names), TERN_INVALID_ARGUMENT, "%x = matmul(%x, %w): %x names another value already"},

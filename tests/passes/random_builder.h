@@ -7,10 +7,9 @@
 enum { RANDOM_MAX_VALUES = 1024 };
 
 typedef struct fact {
-    tern__id base;    /* the value whose buffer it lies in, if views need no copies */
-    bool spent;       /* overwritten: only what does not follow a write may read it */
-    bool after_write; /* follows a write */
-    bool writable;    /* may be overwritten */
+    tern__id base; /* the value whose buffer it lies in, if views need no copies */
+    bool spent;    /* overwritten: nothing may read it */
+    bool writable; /* may be overwritten */
 } fact;
 
 typedef struct builder {

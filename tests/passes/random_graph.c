@@ -87,9 +87,6 @@ static bool note_values(builder *b, tern__id first, uint32_t count)
         bool view = (flags & TERN__VIEW) != 0;
         *f = (fact){.base = view ? b->facts[node->in[0]].base : first + i,
                     .spent = view && b->facts[node->in[0]].spent};
-        for (uint32_t k = 0; k < node->n_in; k++)
-            f->after_write |= b->facts[node->in[k]].after_write;
-        f->after_write |= (flags & TERN__WRITES) != 0;
         f->writable = node->op == TERN__OP_state || node->op == TERN__OP_contiguous ||
                       (flags & TERN__WRITES) ||
                       (node->op == TERN__OP_slice && b->facts[node->in[0]].writable);
@@ -132,15 +129,13 @@ bool add_index_leaf(builder *b, tern_dtype dtype, int rank, const int64_t *shape
     return true;
 }
 
-/* May these be read together? What was overwritten may still be read by what does not follow the write. */
+/* What was overwritten is gone. */
 static bool readable(const builder *b, uint32_t n_in, const tern__id *in)
 {
-    bool spent = false, after = false;
-    for (uint32_t i = 0; i < n_in; i++) {
-        spent |= b->facts[in[i]].spent;
-        after |= b->facts[in[i]].after_write;
-    }
-    return !spent || !after;
+    for (uint32_t i = 0; i < n_in; i++)
+        if (b->facts[in[i]].spent)
+            return false;
+    return true;
 }
 
 static bool results_are_small(const tern__type *out, int n_out)
