@@ -4,7 +4,7 @@
 /* clang-format off */
 #include "graph/op.h"
 
-_Static_assert(TERN__OP_COUNT == 127, "ops.def has changed: run `make generate`");
+_Static_assert(TERN__OP_COUNT == 129, "ops.def has changed: run `make generate`");
 
 const uint16_t tern__op_order[TERN__OP_COUNT] = {
     TERN__OP_abs,
@@ -85,6 +85,8 @@ const uint16_t tern__op_order[TERN__OP_COUNT] = {
     TERN__OP_neg,
     TERN__OP_one_hot,
     TERN__OP_overwrite,
+    TERN__OP_packed_matmul,
+    TERN__OP_packed_ternary_matmul,
     TERN__OP_pad,
     TERN__OP_permute,
     TERN__OP_pow,
@@ -264,6 +266,8 @@ const char *const tern__op_signatures[TERN__OP_COUNT] = {
     [TERN__OP_max_pool2d] = "max_pool2d(x; kernel_h:int=2, kernel_w:int=2, stride_h:int=2, stride_w:int=2, pad_h:int=0, pad_w:int=0, nhwc:bool=false) -> y",
     [TERN__OP_avg_pool2d] = "avg_pool2d(x; kernel_h:int=2, kernel_w:int=2, stride_h:int=2, stride_w:int=2, pad_h:int=0, pad_w:int=0, nhwc:bool=false, count_padding:bool=false) -> y",
     [TERN__OP_fused] = "fused([xs]...; body:body={}) -> ys...",
+    [TERN__OP_packed_matmul] = "packed_matmul(a, weight; n:int=1, transpose_a:bool=false) -> y",
+    [TERN__OP_packed_ternary_matmul] = "packed_ternary_matmul(x, weight; n:int=1, form:int=2) -> y",
 };
 
 const char *const tern__op_sections[TERN__OP_COUNT] = {
@@ -394,4 +398,6 @@ const char *const tern__op_sections[TERN__OP_COUNT] = {
     [TERN__OP_max_pool2d] = "Images",
     [TERN__OP_avg_pool2d] = "Images",
     [TERN__OP_fused] = "Made by the compiler",
+    [TERN__OP_packed_matmul] = "Made by the compiler",
+    [TERN__OP_packed_ternary_matmul] = "Made by the compiler",
 };

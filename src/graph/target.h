@@ -40,6 +40,16 @@ typedef struct tern__timings {
                  const tern__candidate *candidates, tern__timing *out);
 } tern__timings;
 
+/* Another form of a call with a constant operand, which a target's kernel prefers: what the call becomes when operand 1 is
+ * packed. */
+typedef struct tern__packing {
+    tern__opcode op;
+    tern__attr attrs[TERN__MAX_ATTRS];
+    int axis;        /* of the constant, along which results lie */
+    tern__type type; /* of the packed constant, dense */
+    const void *how; /* the target's */
+} tern__packing;
+
 typedef struct tern__target {
     const char *name;  /* "cpu" */
     int workers;       /* threads that may share a step */
@@ -59,6 +69,11 @@ typedef struct tern__target {
      * them. Other failures than TERN_OUT_OF_MEMORY mean that the call has to wait for the run. NULL: it cannot. */
     tern_status (*evaluate)(const struct tern__target *target, const tern__call *call, const tern__buffer *in,
                             const tern__buffer *out);
+    /* Would the call, whose operand 1 is a constant, run better on a packed form of it? NULL: never. */
+    bool (*packing)(const struct tern__target *target, const tern__call *call, tern__packing *out);
+    /* Packs the constant into `to` (64-byte aligned, bytes of packing->type). */
+    tern_status (*pack)(const struct tern__target *target, const tern__packing *packing,
+                        const tern__buffer *constant, void *to);
     const void *data; /* the device's */
 } tern__target;
 

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "tensor/derived.h"
 #include "tensor/file.h"
 #include "tensor/pool.h"
 
@@ -154,6 +155,8 @@ void tern__storage_release(tern__storage *storage)
     if (atomic_load_explicit(&storage->refs, memory_order_acquire) != 1 &&
         atomic_fetch_sub_explicit(&storage->refs, 1, memory_order_acq_rel) != 1)
         return;
+    if (TERN__UNLIKELY(atomic_load_explicit(&storage->has_derived, memory_order_acquire)))
+        tern__derived_drop(storage);
     if (storage->inline_header) {
         put_block(storage->pool, storage);
         return;

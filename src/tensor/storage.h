@@ -11,12 +11,13 @@
 #include <tern/status.h>
 
 typedef struct tern__storage {
-    _Atomic(uint32_t) refs; /* atomic: storages travel between contexts and through DLPack */
-    bool read_only : 1;     /* mapped without write permission, or imported as read-only */
-    bool frozen : 1;        /* data of a constant: no tensor that shares it may be written */
-    bool exposed : 1;       /* others were given its address and may write without saying so */
-    bool borrowed : 1;      /* `host` belongs to somebody else; `drop` tells them */
-    bool inline_header : 1; /* this header and `host` are one block of the pool */
+    _Atomic(uint32_t) refs;    /* atomic: storages travel between contexts and through DLPack */
+    bool read_only : 1;        /* mapped without write permission, or imported as read-only */
+    bool frozen : 1;           /* data of a constant: no tensor that shares it may be written */
+    bool exposed : 1;          /* others were given its address and may write without saying so */
+    bool borrowed : 1;         /* `host` belongs to somebody else; `drop` tells them */
+    bool inline_header : 1;    /* this header and `host` are one block of the pool */
+    _Atomic(bool) has_derived; /* something is kept with it (derived.h) */
     size_t bytes;
     void *host;       /* 64-byte aligned when owned; borrowed and mapped blocks as they come */
     uint64_t version; /* bumped by every in-place write */

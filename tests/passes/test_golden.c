@@ -218,10 +218,16 @@ TEST(passes_turn_golden_inputs_into_golden_outputs)
     tern_ctx *ctx;
     int n = list_cases(cases);
     CHECK(n > 0);
+    /* What constants are packed into depends on the machine: every one of them has the baseline. */
+    tern_ctx *baseline;
+    tern_ctx_options options = tern_ctx_options_default();
+    options.cpu = "baseline";
     CHECK_OK(tern_ctx_create(NULL, &ctx));
+    CHECK_OK(tern_ctx_create(&options, &baseline));
     for (int i = 0; i < n; i++)
-        check_case(ctx, &cases[i]);
+        check_case(strcmp(cases[i].pass, "layout") == 0 ? baseline : ctx, &cases[i]);
     tern_ctx_destroy(ctx);
+    tern_ctx_destroy(baseline);
 }
 
 /* Passes that are tested here have a case in which they act and one in which they must not. */

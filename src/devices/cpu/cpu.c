@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "devices/cpu/candidates.h"
 #include "devices/cpu/kernels.h"
+#include "devices/cpu/products.h"
 #include "devices/cpu/regions.h"
 
 extern const tern__device_ops tern__device_cpu;
@@ -38,6 +39,10 @@ static tern_status choose(const tern__target *target, const tern__call *call,
                               .work = program->work};
         return TERN_OK;
     }
+    bool found;
+    TERN_TRY(tern__cpu_product(target, call, target->isa_mask, arena, out, &found));
+    if (found)
+        return TERN_OK;
     const tern__kernel *kernel = tern__cpu_reference(tern__op_code(call->op));
     TERN__FAIL_IF(!kernel, TERN_UNSUPPORTED, "%s: the CPU has no kernel for it", call->op->name);
     *out = (tern__choice){.kernel = kernel,
@@ -46,6 +51,11 @@ static tern_status choose(const tern__target *target, const tern__call *call,
                           .scratch_bytes = tern__cpu_reference_scratch(call),
                           .work = -1};
     return TERN_OK;
+}
+
+static bool packing(const tern__target *target, const tern__call *call, tern__packing *out)
+{
+    return tern__cpu_packing(call, target->isa_mask, out);
 }
 
 static void destroy(tern__device *device)
@@ -84,6 +94,8 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     device->target.candidates = tern__cpu_candidates;
     device->target.timings = options->timings;
     device->target.evaluate = tern__cpu_evaluate;
+    device->target.packing = packing;
+    device->target.pack = tern__cpu_pack;
     *out = device;
     return TERN_OK;
 }

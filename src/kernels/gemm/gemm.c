@@ -244,6 +244,8 @@ void tern__gemm_multiply(const tern__gemm_kernel *kernel, const tern__gemm *g, i
 {
     const int64_t rows = row_end - row_begin;
     const bool few = rows <= kernel->wide_rows;
+    if (rows == 0)
+        return;
     const int64_t panels = parts_of(g->k, kernel->depth), deepest = smaller(g->k, kernel->depth);
     /* In place a tile costs a page for every row of b: for a few uses, or where there are few pages. */
     const int64_t small = 1 << 16; /* floats */

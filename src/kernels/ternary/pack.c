@@ -89,7 +89,7 @@ void tern__ternary_prepare(const int8_t *x, int64_t columns, int8_t *to)
             part += x[c];
         sum += (uint32_t)part;
     }
-    if (columns > 0)
+    if (columns > 0 && to != x)
         memcpy(to, x, (size_t)columns);
     memset(to + columns, 0, (size_t)(stride - 4 - columns));
     memcpy(to + stride - 4, &sum, 4);

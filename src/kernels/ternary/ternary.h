@@ -100,7 +100,7 @@ static inline int64_t tern__ternary_x_stride(int64_t columns)
     return (((columns + 4 + 63) / 64) | 1) * 64;
 }
 
-/* Prepares one row of activations: `to` takes tern__ternary_x_stride(columns) bytes, aligned. */
+/* Prepares one row of activations: `to` takes tern__ternary_x_stride(columns) bytes, aligned. It may be x. */
 void tern__ternary_prepare(const int8_t *x, int64_t columns, int8_t *to);
 
 /* One call of an inner kernel: a piece of one tile times a few prepared rows. */

@@ -1,0 +1,172 @@
+/* products.c - matrix products on the CPU. Constants are packed for the kernel that will read them: f32 into tiles of its
+ * width, ternary weights into form 5, which is smaller, where one byte permute decodes it, and into form 2 elsewhere. */
+#include "devices/cpu/products.h"
+
+#include <string.h>
+
+#include "base/status.h"
+#include "devices/cpu/cpu.h"
+#include "kernels/gemm/product.h"
+#include "kernels/select.h"
+#include "kernels/ternary/product.h"
+
+static const tern__kernel gemm = {.name = "gemm", .run = tern_matmul__gemm};
+static const tern__kernel gemm_packed = {.name = "gemm packed", .run = tern_packed_matmul__gemm};
+static const tern__kernel ternary = {.name = "ternary packed", .run = tern_packed_ternary_matmul__packed};
+
+/* ---- choosing ---- */
+
+static tern_status keep(tern__arena *arena, const void *program, size_t bytes, const void **out)
+{
+    void *kept = tern__arena_alloc(arena, bytes);
+    if (!kept)
+        return tern__out_of_memory(bytes);
+    memcpy(kept, program, bytes);
+    *out = kept;
+    return TERN_OK;
+}
+
+static tern_status choose_gemm(const tern__target *target, const tern__call *call, uint32_t isa_mask,
+                               tern__arena *arena, tern__choice *out, bool *found)
+{
+    const tern__kernel_row *row = tern__kernel_select(TERN__FAMILY_gemm_f32, isa_mask);
+    const bool packed = tern__op_code(call->op) == TERN__OP_packed_matmul;
+    tern__gemm_program p;
+    if (!row)
+        return TERN_OK;
+    if (packed)
+        tern__gemm_plan_packed(row->kernel, call->in[1], &call->out[0], target->workers, &p);
+    else if (!tern__gemm_plan(row->kernel, call->in[0], call->in[1], &call->out[0], call->attrs,
+                              target->workers, &p))
+        return TERN_OK;
+    *out = (tern__choice){.kernel = packed ? &gemm_packed : &gemm,
+                          .name = row->name,
+                          .isa = tern__isa_name(row->isa),
+                          .scratch_bytes = p.scratch_bytes,
+                          .work = p.work};
+    *found = true;
+    return keep(arena, &p, sizeof p, &out->program);
+}
+
+static tern__kernel_family family_of(tern__ternary_form form)
+{
+    return form == TERN__TERNARY_5 ? TERN__FAMILY_ternary_t5 : TERN__FAMILY_ternary_t2;
+}
+
+static tern_status choose_ternary(const tern__call *call, uint32_t isa_mask, tern__arena *arena,
+                                  tern__choice *out, bool *found)
+{
+    const tern__ternary_form form = call->attrs[1].i == 5 ? TERN__TERNARY_5 : TERN__TERNARY_2;
+    const tern__kernel_row *row = tern__kernel_select(family_of(form), isa_mask);
+    tern__ternary_program p;
+    tern__ternary_plan(row->kernel, call->in[0], call->attrs[0].i, &p);
+    *out = (tern__choice){.kernel = &ternary,
+                          .name = row->name,
+                          .isa = tern__isa_name(row->isa),
+                          .scratch_bytes = p.scratch_bytes,
+                          .work = p.work};
+    *found = true;
+    return keep(arena, &p, sizeof p, &out->program);
+}
+
+tern_status tern__cpu_product(const tern__target *target, const tern__call *call, uint32_t isa_mask,
+                              tern__arena *arena, tern__choice *out, bool *found)
+{
+    *found = false;
+    switch (tern__op_code(call->op)) {
+    case TERN__OP_matmul:
+    case TERN__OP_packed_matmul:
+        return choose_gemm(target, call, isa_mask, arena, out, found);
+    case TERN__OP_packed_ternary_matmul:
+        return choose_ternary(call, isa_mask, arena, out, found);
+    default:
+        return TERN_OK;
+    }
+}
+
+/* ---- packing ---- */
+
+static bool gemm_packing(const tern__call *call, uint32_t isa_mask, tern__packing *out)
+{
+    const tern__kernel_row *row = tern__kernel_select(TERN__FAMILY_gemm_f32, isa_mask);
+    const tern__type *a = call->in[0], *b = call->in[1];
+    if (!row || a->dtype != TERN_F32 || b->dtype != TERN_F32 || b->rank != 2)
+        return false;
+    const tern__gemm_kernel *kernel = row->kernel;
+    const int64_t n = b->shape[call->attrs[1].i ? 0 : 1], k = b->shape[call->attrs[1].i ? 1 : 0];
+    /* Narrow ones are turned around, and there is little to gain for small ones. */
+    if (n < kernel->columns / 2 || k < 16)
+        return false;
+    *out = (tern__packing){.op = TERN__OP_packed_matmul, .axis = call->attrs[1].i ? 0 : 1, .how = row};
+    out->attrs[0].i = n;
+    out->attrs[1].i = call->attrs[0].i;
+    return tern__type_make("packed_matmul", TERN_F32, 3,
+                           (int64_t[]){tern__gemm_tiles(kernel, n), k, kernel->columns},
+                           &out->type) == TERN_OK;
+}
+
+static bool ternary_packing(const tern__call *call, uint32_t isa_mask, tern__packing *out)
+{
+    const tern__type *weight = call->in[1];
+    const tern__kernel_row *five = tern__kernel_select(TERN__FAMILY_ternary_t5, isa_mask);
+    const bool fast = five->feature == TERN__FEATURE_VBMI;
+    const tern__ternary_form form = fast ? TERN__TERNARY_5 : TERN__TERNARY_2;
+    *out = (tern__packing){.op = TERN__OP_packed_ternary_matmul,
+                           .how = fast ? five : tern__kernel_select(TERN__FAMILY_ternary_t2, isa_mask)};
+    out->attrs[0].i = weight->shape[0];
+    out->attrs[1].i = fast ? 5 : 2;
+    return tern__type_make("packed_ternary_matmul", TERN_U8, 3,
+                           (int64_t[]){tern__ternary_tiles(form, weight->shape[0]),
+                                       tern__ternary_quads(weight->shape[1]), TERN__TERNARY_QUAD_BYTES},
+                           &out->type) == TERN_OK;
+}
+
+bool tern__cpu_packing(const tern__call *call, uint32_t isa_mask, tern__packing *out)
+{
+    switch (tern__op_code(call->op)) {
+    case TERN__OP_matmul:
+        return gemm_packing(call, isa_mask, out);
+    case TERN__OP_ternary_matmul:
+        return ternary_packing(call, isa_mask, out);
+    default:
+        return false;
+    }
+}
+
+typedef struct packer {
+    const tern__packing *packing;
+    const tern__buffer *from;
+    void *to;
+} packer;
+
+static void pack_part(void *user, int worker, int workers)
+{
+    const packer *o = user;
+    const tern__packing *packing = o->packing;
+    const tern__kernel_row *row = packing->how;
+    const int64_t tiles = packing->type.shape[0];
+    const int64_t begin = tiles * worker / workers, end = tiles * (worker + 1) / workers;
+    if (packing->op == TERN__OP_packed_matmul) {
+        const int64_t *strides = o->from->strides;
+        tern__gemm_pack(row->kernel, o->from->data, strides[1 - packing->axis], strides[packing->axis],
+                        packing->type.shape[1], packing->attrs[0].i, begin, end, o->to);
+        return;
+    }
+    const tern__type *type = o->from->type;
+    tern__ternary_pack(packing->attrs[1].i == 5 ? TERN__TERNARY_5 : TERN__TERNARY_2, type->dtype,
+                       o->from->data, o->from->strides[0], type->shape[0], type->shape[1], begin, end, o->to);
+}
+
+tern_status tern__cpu_pack(const tern__target *target, const tern__packing *packing,
+                           const tern__buffer *constant, void *to)
+{
+    const tern__device *device = target->data;
+    packer o = {.packing = packing, .from = constant, .to = to};
+    const double bytes = (double)tern__type_bytes(&packing->type);
+    const int parts = tern__target_parts(target, packing->type.shape[0], 0, bytes);
+    if (parts == 1)
+        pack_part(&o, 0, 1);
+    else
+        tern__threads_run(device->threads, parts, pack_part, &o);
+    return TERN_OK;
+}

@@ -1,0 +1,17 @@
+/* products.h - matrix products on the CPU: kernels, programs, packed constants. */
+#ifndef TERN_DEVICES_CPU_PRODUCTS_H
+#define TERN_DEVICES_CPU_PRODUCTS_H
+
+#include "graph/target.h"
+
+/* Chooses a kernel for a product within the levels of `isa_mask`; *out stays as it is, and `found` false, where there is none
+ * but the reference kernel. */
+tern_status tern__cpu_product(const tern__target *target, const tern__call *call, uint32_t isa_mask,
+                              tern__arena *arena, tern__choice *out, bool *found);
+
+/* tern__target.packing and .pack. */
+bool tern__cpu_packing(const tern__call *call, uint32_t isa_mask, tern__packing *out);
+tern_status tern__cpu_pack(const tern__target *target, const tern__packing *packing,
+                           const tern__buffer *constant, void *to);
+
+#endif

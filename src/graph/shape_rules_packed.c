@@ -1,0 +1,83 @@
+/* shape_rules_packed.c - the rules of products whose constant operand was packed: the layout pass makes them. */
+#include "graph/rules.h"
+
+static tern_status need_dtype(const tern__call *call, int i, tern_dtype dtype)
+{
+    TERN__RULE_FAIL_IF(call->in[i]->dtype != dtype, TERN_DTYPE, "operand %s is %s; accepted: %s",
+                       TERN__OPERAND_NAME(i), tern_dtype_name(call->in[i]->dtype), tern_dtype_name(dtype));
+    return TERN_OK;
+}
+
+tern_status tern__rule_dtype_packed_matmul(const tern__call *call, tern_dtype *operands)
+{
+    (void)operands;
+    TERN_TRY(need_dtype(call, 0, TERN_F32));
+    TERN_TRY(need_dtype(call, 1, TERN_F32));
+    call->out[0].dtype = TERN_F32;
+    return TERN_OK;
+}
+
+tern_status tern__rule_dtype_packed_ternary_matmul(const tern__call *call, tern_dtype *operands)
+{
+    (void)operands;
+    TERN_TRY(need_dtype(call, 0, TERN_I8));
+    TERN_TRY(need_dtype(call, 1, TERN_U8));
+    call->out[0].dtype = TERN_I32;
+    return TERN_OK;
+}
+
+/* `n` items in tiles of `each`. */
+static tern_status check_tiles(const tern__call *call, int64_t n, int64_t each)
+{
+    const tern__type *weight = call->in[1];
+    TERN__RULE_FAIL_IF(n < 0 || each < 1 || weight->shape[0] != n / each + (n % each != 0), TERN_SHAPE,
+                       "weight %s does not hold %" PRId64 " in tiles of %" PRId64, TERN__SHAPE_TEXT(weight),
+                       n, each);
+    return TERN_OK;
+}
+
+tern_status tern__rule_shape_packed_matmul(const tern__call *call)
+{
+    const tern__type *a = call->in[0], *weight = call->in[1];
+    const bool across = call->attrs[1].i != 0;
+    TERN__RULE_FAIL_IF(a->rank < 1 + across, TERN_SHAPE, "a %s has too few axes", TERN__SHAPE_TEXT(a));
+    TERN__RULE_FAIL_IF(weight->rank != 3, TERN_SHAPE, "weight %s must be [tiles, k, columns]",
+                       TERN__SHAPE_TEXT(weight));
+    const int k_axis = a->rank - 1 - across, row_axis = a->rank - 2 + across;
+    TERN__RULE_FAIL_IF(a->shape[k_axis] != weight->shape[1], TERN_SHAPE, "inner sizes differ: %s x %s",
+                       TERN__SHAPE_TEXT(a), TERN__SHAPE_TEXT(weight));
+    TERN_TRY(check_tiles(call, call->attrs[0].i, weight->shape[2]));
+    tern__rule_copy_shape(call, 0, a);
+    if (a->rank > 1)
+        call->out[0].shape[a->rank - 2] = a->shape[row_axis];
+    call->out[0].shape[a->rank - 1] = call->attrs[0].i;
+    return TERN_OK;
+}
+
+tern_status tern__rule_shape_packed_ternary_matmul(const tern__call *call)
+{
+    const tern__type *x = call->in[0], *weight = call->in[1];
+    const int64_t form = call->attrs[1].i;
+    TERN__RULE_FAIL_IF(x->rank == 0, TERN_SHAPE, "%s", "x needs at least one axis");
+    TERN__RULE_FAIL_IF(form != 2 && form != 5, TERN_INVALID_ARGUMENT, "form %" PRId64 " is neither 2 nor 5",
+                       form);
+    const int64_t k = x->shape[x->rank - 1];
+    TERN__RULE_FAIL_IF(
+        weight->rank != 3 || weight->shape[2] != 64 || weight->shape[1] != k / 4 + (k % 4 != 0), TERN_SHAPE,
+        "weight %s must be [tiles, %" PRId64 ", 64]", TERN__SHAPE_TEXT(weight), k / 4 + (k % 4 != 0));
+    TERN_TRY(check_tiles(call, call->attrs[0].i, form == 2 ? 64 : 80));
+    tern__rule_copy_shape(call, 0, x);
+    call->out[0].shape[x->rank - 1] = call->attrs[0].i;
+    return TERN_OK;
+}
+
+double tern__rule_cost_packed_matmul(const tern__call *call, double per_item)
+{
+    return per_item * (double)tern__type_numel(&call->out[0]) * (double)call->in[1]->shape[1];
+}
+
+double tern__rule_cost_packed_ternary_matmul(const tern__call *call, double per_item)
+{
+    return per_item * (double)tern__type_numel(&call->out[0]) *
+           (double)call->in[0]->shape[call->in[0]->rank - 1];
+}

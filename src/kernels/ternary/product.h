@@ -1,0 +1,24 @@
+/* product.h - ternary x int8 products as a kernel of a plan: packed_ternary_matmul. */
+#ifndef TERN_KERNELS_TERNARY_PRODUCT_H
+#define TERN_KERNELS_TERNARY_PRODUCT_H
+
+#include "kernels/kernel.h"
+#include "kernels/ternary/ternary.h"
+
+/* What the kernel interprets. Items of work are tiles of weights. */
+typedef struct tern__ternary_program {
+    const tern__ternary_kernel *kernel;
+    int64_t batch, rows, columns; /* rows of x, rows and columns of the weights */
+    int64_t block;                /* rows of x that are prepared and multiplied at a time */
+    int64_t work;
+    size_t scratch_bytes;
+} tern__ternary_program;
+
+/* Plans y[..., rows] = x[..., columns] times packed weights. */
+void tern__ternary_plan(const tern__ternary_kernel *kernel, const tern__type *x, int64_t rows,
+                        tern__ternary_program *out);
+
+/* The kernel; args->program is a tern__ternary_program. Operands: x, packed weights. */
+TERN__KERNEL(packed_ternary_matmul__packed);
+
+#endif

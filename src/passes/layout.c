@@ -1,0 +1,170 @@
+/* layout.c - constants in the form that the target's kernels read fastest.
+ *
+ * A product whose second operand is a constant with data becomes a product with the packed constant, if the target prefers
+ * that. What is packed is kept with the constant (tensor/derived.h), so that other programs and batch sizes share it; the
+ * constant itself stays what the user sees, and is no longer needed by the plan. */
+#include <string.h>
+
+#include "base/status.h"
+#include "graph/node.h"
+#include "passes/rewrite.h"
+#include "tensor/derived.h"
+
+tern_status tern__pass_layout(tern__compilation *c);
+
+/* What tells one packed form of a storage's data from another. Compared as bytes: unused ones are 0. */
+typedef struct pack_key {
+    const void *how;
+    tern__opcode op;
+    int axis;
+    int64_t attrs[TERN__MAX_ATTRS];
+    tern__type from, to;
+    tern__layout layout;
+} pack_key;
+
+typedef struct packed_value {
+    tern__packing packing;
+    tern__id value; /* of the new graph; TERN__NO_ID: none yet */
+} packed_value;
+
+typedef struct layouter {
+    tern__compilation *c;
+    tern__rewrite w;
+    packed_value *packed; /* (n_values) of constants */
+} layouter;
+
+/* The constant that node n would rather have packed; NULL: none. */
+static const tern__leaf *packs(const tern__compilation *c, const tern_graph *g, const tern__gnode *node,
+                               tern__packing *out)
+{
+    if (node->op != TERN__OP_matmul && node->op != TERN__OP_ternary_matmul)
+        return NULL;
+    const tern__leaf *leaf = tern__constant_of(g, node->in[1]);
+    if (!leaf)
+        return NULL;
+    const tern__type *in[] = {&g->values[node->in[0]].type, &g->values[node->in[1]].type};
+    tern__type type = g->values[node->out].type;
+    tern__call call = {
+        .op = &tern__ops[node->op], .n_in = 2, .n_out = 1, .in = in, .attrs = node->attrs, .out = &type};
+    return tern__type_numel(in[1]) > 0 && c->target->packing(c->target, &call, out) ? leaf : NULL;
+}
+
+static void make_key(const tern__packing *packing, const tern__type *type, const tern__layout *layout,
+                     pack_key *key)
+{
+    memset(key, 0, sizeof *key);
+    key->how = packing->how;
+    key->op = packing->op;
+    key->axis = packing->axis;
+    for (int i = 0; i < tern__ops[packing->op].n_attrs; i++)
+        key->attrs[i] = packing->attrs[i].i;
+    key->from.dtype = type->dtype;
+    key->to.dtype = packing->type.dtype;
+    for (int d = 0; d < type->rank; d++) {
+        key->from.shape[d] = type->shape[d];
+        key->layout.strides[d] = layout->strides[d];
+    }
+    for (int d = 0; d < packing->type.rank; d++)
+        key->to.shape[d] = packing->type.shape[d];
+    key->layout.offset = layout->offset;
+}
+
+/* The packed constant, found or made; one reference of the caller's. */
+static tern_status get_packed(layouter *l, const tern__leaf *leaf, const tern__type *type,
+                              const tern__packing *packing, bool *found, tern__storage **out)
+{
+    const tern_graph *g = l->w.from;
+    pack_key key;
+    make_key(packing, type, &leaf->layout, &key);
+    *out = tern__derived_get(leaf->storage, &key, sizeof key);
+    *found = *out != NULL;
+    if (*found)
+        return TERN_OK;
+    tern_pool *pool = g->ctx ? tern__recorder_of(g->ctx)->pool : NULL;
+    TERN_TRY(tern__storage_create(pool, tern__type_bytes(&packing->type), 0, out));
+    const int64_t offset = leaf->layout.offset * (int64_t)tern__dtype_unit_bytes(type->dtype);
+    const tern__buffer from = {(char *)leaf->storage->host + offset, type, leaf->layout.strides};
+    tern_status status = l->c->target->pack(l->c->target, packing, &from, (*out)->host);
+    if (status != TERN_OK) {
+        tern__storage_release(*out);
+        return status;
+    }
+    (*out)->frozen = true;
+    if (leaf->storage->frozen)
+        tern__derived_put(leaf->storage, &key, sizeof key, *out);
+    return TERN_OK;
+}
+
+static void note(layouter *l, const tern__gnode *node, const tern__packing *packing, bool found)
+{
+    const tern_graph *g = l->w.from;
+    char value[TERN__VALUE_TEXT], from[TERN__TYPE_TEXT], to[TERN__TYPE_TEXT];
+    if (!l->c->log)
+        return;
+    const tern__type *type = &g->values[node->in[1]].type;
+    tern__note(l->c, "%s, %s of %zu bytes, is read packed: %s of %zu bytes, %s",
+               tern__value_text(l->c, g, node->in[1], value), tern__type_text(type, from),
+               tern__type_bytes(type), tern__type_text(&packing->type, to), tern__type_bytes(&packing->type),
+               found ? "which was there already" : "made now");
+}
+
+static bool same_packing(const tern__packing *a, const tern__packing *b)
+{
+    return a->op == b->op && a->axis == b->axis && a->how == b->how && a->attrs[0].i == b->attrs[0].i &&
+           a->attrs[1].i == b->attrs[1].i && tern__type_equal(&a->type, &b->type);
+}
+
+/* The packed constant as a value of the new graph. */
+static tern_status packed_constant(layouter *l, const tern__gnode *node, const tern__leaf *leaf,
+                                   const tern__packing *packing, tern__id *out)
+{
+    packed_value *known = &l->packed[node->in[1]];
+    if (known->value != TERN__NO_ID && same_packing(&known->packing, packing)) {
+        *out = known->value;
+        return TERN_OK;
+    }
+    tern__storage *storage;
+    bool found;
+    TERN_TRY(get_packed(l, leaf, &l->w.from->values[node->in[1]].type, packing, &found, &storage));
+    note(l, node, packing, found);
+    tern_status status = tern__rewrite_emit_constant(&l->w, NULL, &packing->type, storage, NULL, out);
+    tern__storage_release(storage);
+    *known = (packed_value){.packing = *packing, .value = *out};
+    return status;
+}
+
+static tern_status layout_node(layouter *l, tern__id n)
+{
+    const tern__gnode *node = &l->w.from->nodes[n];
+    tern__packing packing;
+    const tern__leaf *leaf = packs(l->c, l->w.from, node, &packing);
+    if (!leaf)
+        return tern__rewrite_copy(&l->w, n);
+    tern__id in[2] = {l->w.map[node->in[0]]};
+    TERN_TRY(packed_constant(l, node, leaf, &packing, &in[1]));
+    l->c->changes++;
+    return tern__rewrite_become(&l->w, n, packing.op, 2, in, packing.attrs);
+}
+
+tern_status tern__pass_layout(tern__compilation *c)
+{
+    tern__packing packing;
+    bool any = false;
+    const tern_graph *g = c->graph;
+    for (tern__id n = 0; c->target->packing && n < g->n_nodes && !any; n++)
+        any = packs(c, g, &g->nodes[n], &packing) != NULL;
+    if (!any)
+        return TERN_OK;
+    layouter l = {.c = c};
+    l.packed = tern__arena_alloc(c->arena, g->n_values * sizeof *l.packed);
+    if (!l.packed)
+        return tern__out_of_memory(g->n_values * sizeof *l.packed);
+    for (tern__id v = 0; v < g->n_values; v++)
+        l.packed[v].value = TERN__NO_ID;
+    TERN_TRY(tern__rewrite_begin(c, &l.w));
+    for (tern__id n = 0; n < l.w.from->n_nodes; n++)
+        TERN_TRY(layout_node(&l, n));
+    TERN_TRY(tern__rewrite_end(&l.w));
+    uint32_t removed;
+    return tern__remove_dead(c, false, &removed); /* constants that are needed no more */
+}
