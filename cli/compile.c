@@ -98,6 +98,7 @@ static int open_context(const args *a, graph_run *r)
 {
     tern_ctx_options options = tern_ctx_options_default();
     options.cpu = args_value(a, "cpu");
+    options.tuning = args_has(a, "no-tune") ? "off" : NULL;
     if (!args_int(a, "threads", 1, 1024, 0, &options.threads))
         return EXIT_USAGE;
     tern_status status = tern_ctx_create(&options, &r->ctx);

@@ -21,6 +21,7 @@
     {"memory-limit", 0, "BYTES", NULL, "fail before running if intermediates need more, such as 64M"}, \
     {"precision", 0, "PRECISION", TERN_PRECISION_LIST(COMPILE_NAME), "how intermediates are stored, by default exact: as recorded"}, \
     {"device", 0, "NAME", NULL, "compute on this device (default: the first of `tern devices`)"}, \
+    {"no-tune", 0, NULL, NULL, "choose without measured times, and remember none (see `tern tune`)"}, \
     {"threads", 0, "N", NULL, "compute with N threads (default: as many as the machine allows)"}, \
     {"cpu", 0, "LEVEL", NULL, "use no instruction set above LEVEL, such as avx2 (default: $TERN_CPU, else the best)"}
 

@@ -165,7 +165,8 @@ TERN_API tern_status tern_program_operand(const tern_program *program, int step,
 TERN_API tern_status tern_exec_create(tern_ctx *ctx, const tern_program *program, tern_exec **out);
 TERN_API void tern_exec_free(tern_exec *exec); /* NULL is fine */
 
-/* Keeps, from now on, how long every step takes, or stops that; off at first. It costs a look at the clock for each step. */
+/* Keeps, from now on, how long every step takes, or stops that; off at first. It costs a look at the clock for each step.
+ * Programs that are compiled later may use the times (<tern/tune.h>). */
 TERN_API tern_status tern_exec_time_steps(tern_exec *exec, bool on);
 
 /* Of the runs that were timed; runs 0: none was. */

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "runtime/profile.h"
 #include "runtime/program.h"
 
 struct tern_exec {
@@ -22,6 +23,7 @@ struct tern_exec {
     tern_tensor **results;  /* (n_results) of the run under way */
     uint64_t *step_ns;      /* (n_steps) of the last run; NULL until they are asked for */
     tern_step_time *times;  /* (n_steps) of all runs since */
+    tern__profile *profile; /* where they go too; NULL like them */
     bool timed;
     tern__arena arena; /* holds the arrays above */
 };
@@ -240,6 +242,7 @@ static void add_times(tern_exec *e)
         t->min_ns = t->runs == 0 || e->step_ns[i] < t->min_ns ? e->step_ns[i] : t->min_ns;
         t->runs++;
     }
+    tern__profile_add(e->profile, e->step_ns);
 }
 
 tern_status tern_exec_time_steps(tern_exec *exec, bool on)
@@ -249,7 +252,8 @@ tern_status tern_exec_time_steps(tern_exec *exec, bool on)
     if (on && !exec->times) {
         uint64_t *step_ns = tern__arena_alloc_zero(&exec->arena, n, sizeof *step_ns);
         tern_step_time *times = tern__arena_alloc_zero(&exec->arena, n, sizeof *times);
-        if (!step_ns || !times)
+        exec->profile = tern__profile_make(exec->ctx, exec->program, &exec->arena);
+        if (!step_ns || !times || !exec->profile)
             return tern__out_of_memory(n * sizeof *times);
         exec->step_ns = step_ns;
         exec->times = times;

@@ -123,7 +123,7 @@ tern__timing tern__tuned_timing(const tern__tuned_key *key, const char *candidat
     return (tern__timing){.ns = tune ? tune->median_ns : 0};
 }
 
-void tern__tuned_sample(tern__tuned *w, uint64_t ns)
+void tern__tuned_sample(tern__tuning *t, tern__tuned *w, uint64_t ns)
 {
     uint64_t sorted[TERN__TUNED_SAMPLES + 1];
     w->samples[w->n_samples++ % TERN__TUNED_SAMPLES] = ns;
@@ -134,7 +134,8 @@ void tern__tuned_sample(tern__tuned *w, uint64_t ns)
     w->median_ns = tern__median(sorted, n);
     w->min_ns = w->min_ns && w->min_ns < ns ? w->min_ns : ns;
     w->runs = w->runs < INT32_MAX ? w->runs + 1 : w->runs;
-    w->dirty = true;
+    w->dirty = w->runs >= ENOUGH_RUNS;
+    t->dirty = t->dirty || w->dirty;
 }
 
 /* ---- the compiler's view ---- */

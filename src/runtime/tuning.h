@@ -49,6 +49,7 @@ typedef struct tern__tuning {
     tern__timings timings; /* first: what the compiler sees */
     char *path;            /* of the database; NULL: nothing is kept */
     bool loaded, dirty;
+    uint32_t generation; /* counts how often everything was forgotten */
     int threads;
     char cpu[128]; /* model and highest level used: another one's times mean nothing here */
     tern__arena arena;
@@ -75,8 +76,8 @@ tern__tuned *tern__tuned_add(tern__tuning *tuning, tern__tuned_key *key, const c
 /* The time to go by: that of runs if there are enough of them, else the tuner's. */
 tern__timing tern__tuned_timing(const tern__tuned_key *key, const char *candidate);
 
-/* Adds the time of a run to what is known. */
-void tern__tuned_sample(tern__tuned *tuned, uint64_t ns);
+/* Adds the time of a run to what is known. What is known from a few runs only is not written to the database. */
+void tern__tuned_sample(tern__tuning *tuning, tern__tuned *tuned, uint64_t ns);
 
 uint64_t tern__median(uint64_t *samples, int n); /* sorts them; n >= 1 */
 

@@ -256,6 +256,7 @@ tern_status tern_tune_clear(tern_ctx *ctx)
         memset(t->buckets, 0, t->n_buckets * sizeof *t->buckets);
     t->n_keys = 0;
     t->dirty = false;
+    t->generation++;
     tern__arena_reset(&t->arena);
     tern__cache_clear(&ctx->cache);
     TERN__FAIL_IF(!t->path, TERN_NOT_FOUND, "tune_clear: this context keeps no tuning results");

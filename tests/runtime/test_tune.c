@@ -583,6 +583,44 @@ TEST(profiles_outlive_the_process_too)
     remove_folder();
 }
 
+TEST(an_exec_that_times_its_steps_leaves_a_profile)
+{
+    NEED_SQLITE();
+    CHECK(make_folder());
+    for (int runs = 2; runs <= 3; runs++) {
+        work w;
+        CHECK_OK(open_work(path, 1, &w));
+        tern_exec *exec;
+        CHECK_OK(tern_exec_create(w.ctx, w.program, &exec));
+        CHECK_OK(tern_exec_time_steps(exec, true));
+        tern_tensor *in[INPUTS], *out[OUTPUTS];
+        TERN_SCOPE(w.ctx) {
+            for (int i = 0; i < INPUTS; i++) {
+                tern_port port;
+                CHECK_OK(tern_program_input(w.program, i, &port));
+                in[i] = tern_randn(w.ctx, port.dtype, port.rank, port.shape, i);
+            }
+            for (int i = 0; i < runs; i++)
+                CHECK_OK(tern_exec_run(exec, INPUTS, in, OUTPUTS, out));
+        }
+        tern_exec_free(exec);
+        tern_tune_report *report = NULL;
+        if (runs == 2) { /* too few to be worth a file */
+            CHECK_STATUS(tern_tune_list(w.ctx, &report), TERN_NOT_FOUND);
+        } else {
+            tern_tune_row row;
+            CHECK_OK(tern_tune_list(w.ctx, &report));
+            CHECK(tern_tune_report_rows(report) >= 2);
+            CHECK_OK(tern_tune_report_row(report, 0, &row));
+            CHECK_STR(row.source, "run");
+            CHECK(row.runs >= 3 && row.median_ns > 0);
+        }
+        tern_tune_report_free(report);
+        close_work(&w);
+    }
+    remove_folder();
+}
+
 /* ---- without memory ---- */
 
 typedef struct gate {

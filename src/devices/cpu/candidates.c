@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "base/status.h"
-#include "devices/cpu/cpu.h"
 
 enum { PARAM_TILE, PARAM_STREAMS };
 
@@ -58,12 +57,11 @@ static int row_candidates(const tern__row_program *p, const tern__call *call, in
 
 int tern__cpu_candidates(const tern__target *target, const tern__call *call, int most, tern__candidate *out)
 {
-    const tern__device *device = target->data;
     const tern__row_program *program = NULL;
     tern__arena arena;
     tern__arena_init(&arena, 0);
     int n = 0;
-    if (tern__cpu_row_program(call, tern__rowop_tables(device->isa_mask), NULL, &arena, &program) ==
+    if (tern__cpu_row_program(call, tern__rowop_tables(target->isa_mask), NULL, &arena, &program) ==
             TERN_OK &&
         program)
         n = row_candidates(program, call, most, out);
