@@ -16,6 +16,8 @@
 typedef struct tern_ctx tern_ctx;
 typedef struct tern_tensor tern_tensor;
 
+struct tern_compile_options; /* <tern/program.h> */
+
 typedef struct tern_ctx_options {
     int threads;     /* 0 = as many as affinity and cgroup limits allow                          */
     const char *cpu; /* highest instruction set to use, "avx2"; NULL = $TERN_CPU, else the best  */
@@ -23,6 +25,7 @@ typedef struct tern_ctx_options {
         tuning; /* file of tuning results (<tern/tune.h>); "off": none is read or written; NULL = $TERN_TUNING,
                          * else tern/tuning.db in $XDG_CACHE_HOME or ~/.cache                      */
     tern_pool_options pool;
+    const struct tern_compile_options *compile; /* of lazy evaluation; NULL = defaults */
 } tern_ctx_options;
 
 typedef struct tern_ctx_stats {

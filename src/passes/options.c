@@ -360,5 +360,7 @@ tern_status tern__compile_options_narrow(const tern__compile_options *options, c
         out->workers = 1;
     if (options->isa_mask)
         out->isa_mask &= options->isa_mask;
+    if (out->workers != target->workers || out->isa_mask != target->isa_mask)
+        out->timings = NULL; /* they were measured with all of it */
     return TERN_OK;
 }

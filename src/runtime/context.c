@@ -42,6 +42,15 @@ static tern_status make_tuning(const tern_ctx_options *options, const tern__devi
     return tern__tuning_create(strcmp(path, "off") == 0 ? NULL : path, device->threads, device->isa_cap, out);
 }
 
+/* How lazy evaluation compiles. What the context cannot do is said now, not when something is evaluated. */
+static tern_status compile_options(tern_ctx *ctx, const tern_compile_options *options)
+{
+    TERN__FAIL_IF(options && options->threads > ctx->threads, TERN_INVALID_ARGUMENT,
+                  "context: compile options ask for %d threads, it has %d", options->threads, ctx->threads);
+    TERN_TRY(tern__check_device(ctx, options));
+    return tern__compile_options_from(options, &ctx->compile);
+}
+
 tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx **out)
 {
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "context: out is NULL");
@@ -55,10 +64,11 @@ tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx **out)
         return tern__out_of_memory(sizeof *ctx);
     ctx->threads = device.threads;
     ctx->device_ops = tern__devices[0];
-    ctx->compile.level = TERN_LEVEL_MEDIUM;
     tern__graph_init(&ctx->graph);
     tern__arena_init(&ctx->arena, 0);
-    tern_status status = tern_pool_create(&options->pool, &ctx->pool);
+    tern_status status = compile_options(ctx, options->compile);
+    if (status == TERN_OK)
+        status = tern_pool_create(&options->pool, &ctx->pool);
     if (status == TERN_OK)
         status = make_tuning(options, &device, &ctx->tuning);
     device.timings = ctx->tuning ? &ctx->tuning->timings : NULL;
@@ -79,6 +89,7 @@ void tern_ctx_destroy(tern_ctx *ctx)
         return;
     tern__recorder_clear(&ctx->recorder);
     tern__cache_clear(&ctx->cache);
+    tern__compile_options_drop(&ctx->compile);
     tern__graph_clear(&ctx->graph);
     tern__arena_free(&ctx->arena);
     tern__free(ctx->roots);

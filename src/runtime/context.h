@@ -27,6 +27,9 @@ struct tern_ctx {
     tern_ctx_stats stats;
 };
 
+/* Fails if the options ask for another device than the context's. */
+tern_status tern__check_device(const tern_ctx *ctx, const tern_compile_options *options);
+
 /* Evaluates; the recorder's evaluator. */
 tern_status tern__eval(tern_ctx *ctx, int n, tern_tensor *const *tensors);
 

@@ -70,14 +70,20 @@ static tern_status check_outputs(const tern__compiled *compiled)
     return TERN_OK;
 }
 
+tern_status tern__check_device(const tern_ctx *ctx, const tern_compile_options *options)
+{
+    TERN__FAIL_IF(options && options->device && strcmp(options->device, ctx->device_ops->name) != 0,
+                  TERN_NOT_FOUND, "compile: device '%s' was asked for, the context computes on '%s'",
+                  options->device, ctx->device_ops->name);
+    return TERN_OK;
+}
+
 static tern_status compile_into(tern_ctx *ctx, const tern_graph *graph, const tern_compile_options *options,
                                 tern_program *p)
 {
     uint64_t start = tern__now_ns();
     tern__compile_options checked;
-    TERN__FAIL_IF(options && options->device && strcmp(options->device, ctx->device_ops->name) != 0,
-                  TERN_NOT_FOUND, "compile: device '%s' was asked for, the context computes on '%s'",
-                  options->device, ctx->device_ops->name);
+    TERN_TRY(tern__check_device(ctx, options));
     TERN_TRY(tern__compile_options_from(options, &checked));
     const tern__target *target = ctx->device_ops->target(ctx->device);
     /* Whoever watches wants to see the passes run. */
