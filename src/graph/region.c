@@ -200,6 +200,28 @@ tern__call tern__region_call(const tern__region *r, int i, const tern__type *in[
                         .out = (tern__type *)&r->types[op->out]};
 }
 
+bool tern__region_may_overwrite(const tern__region *r, int operand, int result)
+{
+    bool needed[TERN__REGION_MAX_VALUES] = {false};
+    needed[r->out[result]] = true;
+    for (int i = r->n_ops; i-- > 0;) {
+        const tern__region_op *op = &r->ops[i];
+        bool wanted = false, reads = false;
+        for (int k = 0; k < op->n_out; k++)
+            wanted = wanted || needed[op->out + k];
+        for (int k = 0; k < op->n_in; k++) {
+            reads = reads || op->in[k] == operand;
+            needed[op->in[k]] = needed[op->in[k]] || wanted;
+        }
+        if (reads && !wanted)
+            return false;
+        for (int k = 1; k < op->n_out; k++) /* only the first result of an op comes after all that it reads */
+            if (op->out + k == r->out[result])
+                return false;
+    }
+    return true;
+}
+
 /* ---- checking ---- */
 
 #define FAIL_IF(condition, status, ...) TERN__FAIL_IF(condition, status, "fused: " __VA_ARGS__)

@@ -80,6 +80,10 @@ bool tern__region_equal(const tern__region *a, const tern__region *b);
 /* Everything that is said above; `in` are the operand types of the fused node. */
 tern_status tern__region_check(const tern__region *region, int n_in, const tern__type *const *in);
 
+/* May result `result` be written where operand `operand` lies (the very same view)? If whatever reads the operand is needed
+ * for the result: then no element is overwritten before it was read. */
+bool tern__region_may_overwrite(const tern__region *region, int operand, int result);
+
 /* The call that op number i is; `in` has room for its operands. */
 tern__call tern__region_call(const tern__region *region, int i, const tern__type *in[TERN__MAX_INPUTS_FIXED]);
 

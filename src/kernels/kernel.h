@@ -22,7 +22,8 @@ typedef struct tern__kernel_args {
     int n_in, n_out;
     const tern__buffer *in;  /* (n_in)  any strides; absent optional operands are simply not counted */
     const tern__buffer *out; /* (n_out) any strides without overlap; never aliases an input, except that an
-                                   elementwise op's output may be exactly one of its inputs, and that the result of
+                                   elementwise op's output (and a region's, where
+                                   tern__region_may_overwrite says so) may be exactly one of its inputs, and that the result of
                                    write_slice / write_rows is its first input */
     const tern__attr *attrs; /* in the order of the op's row */
     const void *program;     /* what the kernel interprets, if it does (row/program.h) */

@@ -1,19 +1,30 @@
-/* inplace.c - an elementwise step may write its result over an operand that nobody reads afterwards.
+/* inplace.c - an elementwise or fused step may write a result over an operand that nobody reads afterwards.
  *
  * Safe when the operand is an intermediate in a buffer of its own (not a leaf, not an output), of the same size and dense
  * like the result, this step is the last to touch that buffer, and every other operand in the same buffer is the very same
- * view of it: then element i is read before it is overwritten. */
+ * view of it: then element i is read before it is overwritten. Of a fused step moreover whatever reads the operand must be
+ * needed for the result (region.h). */
 #include "base/status.h"
+#include "graph/region.h"
 #include "passes/pass.h"
 
 tern_status tern__pass_inplace(tern__compilation *c);
 
-static bool may_reuse(const tern__compilation *c, const tern__gnode *node, uint32_t operand, uint32_t step)
+/* Does the op read an element of the operand before it writes that of the result? */
+static bool reads_first(const tern__gnode *node, uint32_t operand, uint32_t result)
+{
+    if (node->op == TERN__OP_fused)
+        return tern__region_may_overwrite(node->attrs[0].region, (int)operand, (int)result);
+    return (tern__ops[node->op].flags & TERN__ELEMENTWISE) && node->n_out == 1;
+}
+
+static bool may_reuse(const tern__compilation *c, const tern__gnode *node, uint32_t operand, uint32_t r,
+                      uint32_t step)
 {
     const tern_graph *g = c->graph;
     tern__id value = node->in[operand];
     const tern__place *place = &c->places[value], *root = &c->places[place->root];
-    const tern__type *type = &g->values[value].type, *result = &g->values[node->out].type;
+    const tern__type *type = &g->values[value].type, *result = &g->values[node->out + r].type;
     if (g->nodes[g->values[place->root].node].leaf != TERN__NO_ID || root->is_output || root->last != step)
         return false;
     if (!tern__shape_equal(type, result) ||
@@ -24,20 +35,47 @@ static bool may_reuse(const tern__compilation *c, const tern__gnode *node, uint3
     for (uint32_t i = 0; i < node->n_in; i++) {
         const tern__place *other = &c->places[node->in[i]];
         if (other->root == place->root &&
-            !tern__layout_same(&g->values[node->in[i]].type, &other->layout, type, &place->layout))
+            !(reads_first(node, i, r) &&
+              tern__layout_same(&g->values[node->in[i]].type, &other->layout, type, &place->layout)))
             return false;
     }
     return true;
 }
 
 /* The result and everything that was placed in its buffer move to the operand's. */
-static void reuse(tern__compilation *c, const tern__gnode *node, tern__id root)
+static void reuse(tern__compilation *c, tern__id out, tern__id root)
 {
-    tern__place *result = &c->places[node->out];
+    tern__place *result = &c->places[out];
     c->places[root].last = result->last;
     c->places[root].is_output = result->is_output;
     result->root = root;
     /* Values after this node that were views of the result follow when they are met (see below). */
+}
+
+static bool is_taken(const tern__compilation *c, const tern__gnode *node, uint32_t result, tern__id root)
+{
+    for (uint32_t r = 0; r < result; r++)
+        if (c->places[node->out + r].root == root)
+            return true;
+    return false;
+}
+
+/* Puts result r over the first operand that allows it. */
+static void find_operand(tern__compilation *c, const tern__gnode *node, uint32_t r, uint32_t step)
+{
+    tern__id out = node->out + r;
+    if (c->places[out].root != out || c->places[out].is_output)
+        return;
+    for (uint32_t k = 0; k < node->n_in; k++) {
+        tern__id root = c->places[node->in[k]].root;
+        if (is_taken(c, node, r, root) || !may_reuse(c, node, k, r, step))
+            continue;
+        reuse(c, out, root);
+        c->changes++;
+        tern__note(c, "step %u (%s) writes its result over operand %u, which nobody reads afterwards", step,
+                   tern__ops[node->op].name, k);
+        return;
+    }
 }
 
 tern_status tern__pass_inplace(tern__compilation *c)
@@ -55,18 +93,8 @@ tern_status tern__pass_inplace(tern__compilation *c)
         if (!c->needs_step[id])
             continue;
         uint32_t number = step++;
-        bool own = node->n_out == 1 && c->places[node->out].root == node->out;
-        if (!own || !(tern__ops[node->op].flags & TERN__ELEMENTWISE) || c->places[node->out].is_output)
-            continue;
-        for (uint32_t k = 0; k < node->n_in; k++) {
-            if (!may_reuse(c, node, k, number))
-                continue;
-            reuse(c, node, c->places[node->in[k]].root);
-            c->changes++;
-            tern__note(c, "step %u (%s) writes its result over operand %u, which nobody reads afterwards",
-                       number, tern__ops[node->op].name, k);
-            break;
-        }
+        for (uint32_t r = 0; r < node->n_out; r++)
+            find_operand(c, node, r, number);
     }
     return TERN_OK;
 }

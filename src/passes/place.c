@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "graph/region.h"
 #include "passes/rewrite.h"
 
 tern_status tern__pass_place(tern__compilation *c);
@@ -84,13 +85,14 @@ static tern__id memory_of(const tern_graph *g, const tern__place *places, tern__
     return g->n_values + g->leaves[leaf].alias;
 }
 
-/* May the elementwise node `producer` write straight into the target of `update`, an overwrite that follows it at once
- * and is the only reader of its result? Operands that share memory with the target must be the very same view of it:
- * then element i is read before it is written. */
+/* May the elementwise or fused node `producer` write straight into the target of `update`, an overwrite that follows it at
+ * once and is the only reader of its result? Operands that share memory with the target must be the very same view of it,
+ * and read before the result is written: then element i is. */
 static bool writes_through(const tern_graph *g, const tern__gnode *producer, const tern__gnode *update,
                            const tern__place *places, const uint32_t *uses)
 {
-    if (!(tern__ops[producer->op].flags & TERN__ELEMENTWISE) || producer->n_out != 1 ||
+    bool fused = producer->op == TERN__OP_fused;
+    if (!(fused || (tern__ops[producer->op].flags & TERN__ELEMENTWISE)) || producer->n_out != 1 ||
         update->op != TERN__OP_overwrite || update->in[1] != producer->out || update->in[0] > producer->out ||
         uses[producer->out] != 1 ||
         !tern__type_equal(&g->values[producer->out].type, &g->values[update->out].type))
@@ -101,7 +103,8 @@ static bool writes_through(const tern_graph *g, const tern__gnode *producer, con
     for (uint32_t i = 0; i < producer->n_in; i++) {
         const tern__type *operand_type = &g->values[producer->in[i]].type;
         if (memory_of(g, places, producer->in[i], &operand) == memory &&
-            !tern__layout_same(operand_type, &operand, type, &target) &&
+            !(tern__layout_same(operand_type, &operand, type, &target) &&
+              (!fused || tern__region_may_overwrite(producer->attrs[0].region, (int)i, 0))) &&
             tern__layout_overlap(operand_type, &operand, type, &target))
             return false;
     }

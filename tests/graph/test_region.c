@@ -91,3 +91,27 @@ TEST(bad_bodies_are_refused)
     REFUSED("%y = fused(%x) over [-4,8] { %a = neg(%x) return %a }", "fused");
     REFUSED("%y = fused(%x) {body=1}", "'over'");
 }
+
+/* Results may lie where an operand does only if nothing that comes later reads it. */
+TEST(results_overwrite_what_was_read)
+{
+    static const char text[] = "graph {\n"
+                               "  %x = input \"x\" f32[4,8]\n"
+                               "  %w = input \"w\" f32[4,8]\n"
+                               "  %a, %b, %q, %s = fused(%x, %w) over [4,8] {\n"
+                               "    %r0 = relu(%x) : f32[4,8]\n"
+                               "    %r1 = rmsnorm(%r0) : f32[4,8]\n"
+                               "    %r2 = mul(%r1, %w) : f32[4,8]\n"
+                               "    %r3, %r4 = quantise_rows(%r2) : i8[4,8], f32[4,1]\n"
+                               "    return %r0, %r2, %r3, %r4\n"
+                               "  } : f32[4,8], f32[4,8], i8[4,8], f32[4,1]\n"
+                               "  return %a, %b, %q, %s\n}\n";
+    static const bool want[2][4] = {{true, true, true, false}, {false, true, true, false}};
+    tern_graph *g;
+    CHECK_OK(tern_graph_parse(NULL, text, strlen(text), &g));
+    const tern__region *r = g->nodes[g->n_nodes - 1].attrs[0].region;
+    for (int operand = 0; operand < 2; operand++)
+        for (int result = 0; result < 4; result++)
+            CHECK_EQ(tern__region_may_overwrite(r, operand, result), want[operand][result]);
+    tern_graph_free(g);
+}
