@@ -41,6 +41,9 @@ typedef union null_outputs {
         tern_port port;
         tern_node node;
         tern_value value;
+        tern_goal goal;
+        tern_precision precision;
+        tern_tune_report *tune_report;
         struct DLManagedTensor *managed;
         struct DLManagedTensorVersioned *versioned;
     };
@@ -62,6 +65,11 @@ typedef union null_outputs {
     tern_pool_fragmentation fragmentation;
     tern_alloc_stats alloc_stats;
     tern_cache_stats cache_stats;
+    tern_fusion_info fusion_info;
+    tern_buffer_info buffer_info;
+    tern_step_time step_time;
+    tern_tune_row tune_row;
+    tern_machine machine;
 } null_outputs;
 
 static null_outputs o;

@@ -1,0 +1,131 @@
+/* test_null_tools.c - looking into programs, timing, tuning, batches and the machine's model with NULL for each pointer in
+ * turn. */
+#include "null_arguments.h"
+
+static const int64_t shape[] = {2};
+static const char text[] = "graph { %x = input \"x\" f32[2]\n %y = clamp(%x) {low=0, high=1}\n return %y }";
+static tern_ctx *ctx;
+static tern_graph *graph;
+static tern_program *program;
+static tern_exec *exec;
+
+static void set_up(void)
+{
+    tern_ctx_options options = tern_ctx_options_default();
+    options.tuning = "off";
+    CHECK_OK(tern_ctx_create(&options, &ctx));
+    tern_scope_open(ctx);
+    CHECK_OK(tern_graph_parse(ctx, text, sizeof text - 1, &graph));
+    CHECK_OK(tern_graph_compile(ctx, graph, NULL, &program));
+    CHECK_OK(tern_exec_create(ctx, program, &exec));
+}
+
+static void tear_down(void)
+{
+    tern_exec_free(exec);
+    tern_program_free(program);
+    tern_graph_free(graph);
+    tern_scope_close(ctx);
+    tern_ctx_destroy(ctx);
+}
+
+TEST(insides_of_programs)
+{
+    set_up();
+    REFUSED(tern_goal_parse(NULL, &o.goal));
+    REFUSED(tern_goal_parse("speed", NULL));
+    REFUSED(tern_precision_parse(NULL, &o.precision));
+    REFUSED(tern_precision_parse("exact", NULL));
+    NEUTRAL(tern_program_graph(NULL), NULL);
+    REFUSED(tern_program_dot(NULL, &o.text));
+    REFUSED(tern_program_dot(program, NULL));
+    REFUSED(tern_program_fusion(NULL, 0, &o.fusion_info));
+    REFUSED(tern_program_fusion(program, 0, NULL));
+    REFUSED(tern_program_buffer(NULL, 0, &o.buffer_info));
+    REFUSED(tern_program_buffer(program, 0, NULL));
+    REFUSED(tern_exec_time_steps(NULL, true));
+    REFUSED(tern_exec_step_time(NULL, 0, &o.step_time));
+    REFUSED(tern_exec_step_time(exec, 0, NULL));
+    tear_down();
+}
+
+static tern_status nothing(void *user, int configuration, uint64_t *ns)
+{
+    (void)user, (void)configuration;
+    *ns = 1;
+    return TERN_OK;
+}
+
+TEST(tuning)
+{
+    set_up();
+    const char *const names[] = {"a", "b"}, *const no_names[] = {"a", NULL};
+    uint64_t ns = 1;
+    int best = 0;
+    CHECK(tern_tune_options_default().progress == NULL);
+    REFUSED(tern_program_tune(NULL, program, 0, NULL, NULL, &o.tune_report));
+    REFUSED(tern_program_tune(ctx, NULL, 0, NULL, NULL, &o.tune_report));
+    REFUSED(tern_program_keep_profile(NULL, program, 1, &ns));
+    REFUSED(tern_program_keep_profile(ctx, NULL, 1, &ns));
+    REFUSED(tern_program_keep_profile(ctx, program, 1, NULL));
+    REFUSED(tern_tune(NULL, "n", NULL, 2, names, nothing, NULL, NULL, &o.number, &o.tune_report));
+    REFUSED(tern_tune(ctx, NULL, NULL, 2, names, nothing, NULL, NULL, &o.number, &o.tune_report));
+    REFUSED(tern_tune(ctx, "n", NULL, 2, NULL, nothing, NULL, NULL, &o.number, &o.tune_report));
+    REFUSED(tern_tune(ctx, "n", NULL, 2, no_names, nothing, NULL, NULL, &o.number, &o.tune_report));
+    REFUSED(tern_tune(ctx, "n", NULL, 2, names, NULL, NULL, NULL, &o.number, &o.tune_report));
+    REFUSED(tern_tune(ctx, "n", NULL, 2, names, nothing, NULL, NULL, NULL, &o.tune_report));
+    CHECK_OK(tern_tune(ctx, "n", NULL, 2, names, nothing, NULL, NULL, &best, NULL));
+    REFUSED(tern_tune_list(NULL, &o.tune_report));
+    REFUSED(tern_tune_list(ctx, NULL));
+    REFUSED(tern_tune_clear(NULL));
+    CHECK_STR(tern_tune_path(NULL), "");
+    NEUTRAL(tern_tune_report_rows(NULL), 0);
+    REFUSED(tern_tune_report_row(NULL, 0, &o.tune_row));
+    NEUTRAL(tern_tune_report_runs(NULL), 0);
+    tern_tune_report_free(NULL);
+    tear_down();
+}
+
+static tern_status compile(void *user, tern_ctx *of, int64_t batch, tern_program **out)
+{
+    (void)user, (void)batch;
+    return tern_graph_compile(of, graph, NULL, out);
+}
+
+static tern_status count(void *user, int64_t first, int64_t n, void *const *items, void **results)
+{
+    (void)first, (void)items, (void)results;
+    *(int64_t *)user += n;
+    return TERN_OK;
+}
+
+TEST(batches)
+{
+    set_up();
+    tern_tensor *item = tern_ones(ctx, TERN_F32, 1, shape);
+    tern_batch_work work = {.compile = compile}, no_work = {.compile = NULL};
+    int64_t counted = 0;
+    CHECK(tern_batch_options_default().memory_limit == 0);
+    REFUSED(tern_batch_find(NULL, &work, NULL, &o.ints[0], NULL, NULL));
+    REFUSED(tern_batch_find(ctx, NULL, NULL, &o.ints[0], NULL, NULL));
+    REFUSED(tern_batch_find(ctx, &no_work, NULL, &o.ints[0], NULL, NULL));
+    REFUSED(tern_batch_find(ctx, &work, NULL, NULL, NULL, NULL));
+    REFUSED(tern_batch_process(3, NULL, NULL, 2, NULL, NULL, NULL));
+    CHECK_OK(tern_batch_process(3, NULL, NULL, 2, count, &counted, NULL));
+    CHECK_EQ(counted, 3);
+    REFUSED(tern_batch_run(NULL, exec, program, 1, &item, o.tensors, NULL));
+    REFUSED(tern_batch_run(ctx, NULL, program, 1, &item, o.tensors, NULL));
+    REFUSED(tern_batch_run(ctx, exec, NULL, 1, &item, o.tensors, NULL));
+    REFUSED(tern_batch_run(ctx, exec, program, 1, NULL, o.tensors, NULL));
+    REFUSED(tern_batch_run(ctx, exec, program, 1, &item, NULL, NULL));
+    tear_down();
+}
+
+TEST(machines)
+{
+    set_up();
+    REFUSED(tern_machine_measure(NULL, &o.machine));
+    REFUSED(tern_machine_measure(ctx, NULL));
+    NEUTRAL(tern_machine_estimate_ns(NULL, 1, 1) > 0, false);
+    tear_down();
+}
