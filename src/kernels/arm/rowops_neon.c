@@ -101,6 +101,11 @@ static inline void v_store_f16(uint16_t *p, vf a)
     vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(a)));
 }
 
+static inline void v_stream_f16(uint16_t *p, vf a)
+{
+    v_store_f16(p, a);
+}
+
 static inline vf v_round_f16(vf a)
 {
     return vcvt_f32_f16(vcvt_f16_f32(a));

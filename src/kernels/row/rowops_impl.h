@@ -383,6 +383,7 @@ static void run_strips(const tern__rowop_cell *code, int64_t n, const tern__rowo
                 __builtin_prefetch(ahead->at[k] + at);
         ((cell_fn)code->run)(code, i, none, none, none, none, none, none, none, none);
     }
+    v_leave();
 }
 
 const tern__rowop_table TERN__ROWOPS_TABLE = {

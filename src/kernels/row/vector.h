@@ -12,6 +12,13 @@
 
 #include "kernels/row/lanes.h"
 
+/* Behind code that leaves vectors in registers, where that slows down what comes next. */
+#if !defined(v_leave)
+static inline void v_leave(void)
+{
+}
+#endif
+
 /* ---- bits, splats ---- */
 
 static inline vf v_splat(float x)
