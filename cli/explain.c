@@ -179,6 +179,9 @@ static void print_memory(const graph_run *r)
     printf("  %s planned; no plan of this order needs less than %s; apart the intermediates take %s\n",
            format_bytes(planned, r->info.arena_bytes), format_bytes(live, r->info.live_bytes),
            format_bytes(naive, r->info.naive_bytes));
+    if (r->info.scratch_bytes > 0)
+        printf("  with at most %s of scratch for a kernel among them\n",
+               format_bytes(planned, r->info.scratch_bytes));
     picture_print(r, false);
     putchar('\n');
 }

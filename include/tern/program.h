@@ -129,7 +129,8 @@ TERN_API tern_status tern_program_buffer(const tern_program *program, int i, ter
 typedef struct tern_program_info {
     int nodes_before, nodes_after; /* of the graph                                             */
     int steps;                     /* kernels that run                                             */
-    size_t arena_bytes;            /* memory for all intermediates, as planned                     */
+    size_t arena_bytes;            /* memory for all intermediates and scratch, as planned         */
+    size_t scratch_bytes;          /* most of these that a step works in besides its operands      */
     size_t live_bytes;             /* most bytes of intermediates live at one step: no plan needs less */
     size_t naive_bytes;            /* the same with every intermediate in a buffer of its own      */
     uint64_t flops, bytes;         /* estimated work of one run                                    */
@@ -176,7 +177,10 @@ typedef struct tern_step_time {
 TERN_API tern_status tern_exec_step_time(const tern_exec *exec, int step, tern_step_time *out);
 
 /* Runs with inputs[i] bound to input i of the program (evaluated if need be; dtype and shape must match) and makes outputs[j],
- * new evaluated tensors owned like any other (see <tern/context.h>). */
+ * new evaluated tensors owned like any other (see <tern/context.h>). A result that is the value of a state lies in the exec's
+ * memory: the next run changes it like a write in place (what was recorded on it before is computed first); keep a
+ * tern_contiguous copy of what must stay. If the run fails, no outputs are made and states hold what the steps before
+ * the failure wrote. */
 TERN_API tern_status tern_exec_run(tern_exec *exec, int n_in, tern_tensor *const *inputs, int n_out,
                                    tern_tensor **outputs);
 

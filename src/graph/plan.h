@@ -36,7 +36,8 @@ typedef struct tern__step {
     const void *program;   /* what the kernel interprets, or NULL */
     int64_t work;          /* independent items */
     int parts;             /* how many workers share them; 1 = too small to split */
-    size_t scratch_bytes;  /* per worker */
+    size_t scratch_bytes;  /* per worker, a multiple of the alignment */
+    size_t scratch_offset; /* in the arena: worker w's scratch is at + w * scratch_bytes */
     uint64_t flops, bytes; /* estimates */
     tern__id node;
 } tern__step;
@@ -63,12 +64,10 @@ typedef struct tern__plan {
     tern__result *results;      /* one per graph output */
     tern__buffer_plan *buffers; /* (n_buffers) in order of first use */
     uint32_t n_steps, n_operands, n_blocks, n_results, n_buffers;
-    size_t arena_bytes;    /* scratch included */
-    size_t live_bytes;     /* most bytes of intermediates live at one step: no plan needs less */
-    size_t naive_bytes;    /* every intermediate in a buffer of its own */
-    size_t scratch_offset; /* in the arena; worker w's scratch is at + w * scratch_stride */
-    size_t scratch_stride;
-    int workers; /* the most that any step uses */
+    size_t arena_bytes; /* scratch included */
+    size_t live_bytes;  /* most bytes of intermediates and scratch in use at one step: no plan needs less */
+    size_t naive_bytes; /* every intermediate in a buffer of its own */
+    int workers;        /* the most that any step uses */
     uint64_t flops, bytes;
 } tern__plan;
 

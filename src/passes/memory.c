@@ -38,18 +38,34 @@ static tern_status settle_fixed(tern__compilation *c)
     return TERN_OK;
 }
 
-/* The buffers that live in the arena, in order of their first step. */
+/* Scratch is in use during its step only: it may lie where nothing else lives then. */
+static tern_status add_scratch(tern__step *step, uint32_t number, tern__pack_item *item)
+{
+    size_t all;
+    if (!tern__size_round_up(step->scratch_bytes, TERN__ALIGN, &step->scratch_bytes) ||
+        !tern__size_mul(step->scratch_bytes, (size_t)step->parts, &all))
+        return tern__fail(TERN_OVERFLOW, "the program's scratch memory does not fit the address space");
+    *item = (tern__pack_item){.bytes = all, .first = number, .last = number};
+    return TERN_OK;
+}
+
+/* The buffers that live in the arena, in order of their first step. Scratch has no root. */
 static tern_status list_buffers(tern__compilation *c, tern__pack_item **items, tern__id **roots,
                                 uint32_t *count)
 {
     const tern_graph *g = c->graph;
-    *items = tern__arena_alloc(c->arena, g->n_values * sizeof **items);
-    *roots = tern__arena_alloc(c->arena, g->n_values * sizeof **roots);
+    size_t most = (size_t)g->n_values + c->plan->n_steps;
+    *items = tern__arena_alloc(c->arena, most * sizeof **items);
+    *roots = tern__arena_alloc(c->arena, most * sizeof **roots);
     if (!*items || !*roots)
-        return tern__out_of_memory(g->n_values * sizeof **items);
+        return tern__out_of_memory(most * sizeof **items);
     uint32_t n = 0;
     for (uint32_t s = 0; s < c->plan->n_steps; s++) {
         const tern__gnode *node = &g->nodes[c->plan->steps[s].node];
+        if (c->plan->steps[s].scratch_bytes > 0) {
+            (*roots)[n] = TERN__NO_ID;
+            TERN_TRY(add_scratch(&c->plan->steps[s], s, &(*items)[n++]));
+        }
         for (uint32_t i = 0; i < node->n_out; i++) {
             tern__id root = node->out + i;
             const tern__place *place = &c->places[root];
@@ -106,7 +122,7 @@ static tern_status find_groups(const tern__compilation *c, tern__buffer_plan *bu
     return TERN_OK;
 }
 
-static tern_status settle_arena(tern__compilation *c, size_t *arena_end)
+static tern_status settle_arena(tern__compilation *c)
 {
     tern__pack_item *items = NULL;
     tern__id *roots = NULL;
@@ -117,21 +133,27 @@ static tern_status settle_arena(tern__compilation *c, size_t *arena_end)
     tern__buffer_plan *buffers = tern__arena_alloc(c->arena, (n + 1) * sizeof *buffers);
     if (!buffers)
         return tern__out_of_memory(n * sizeof *buffers);
+    uint32_t n_buffers = 0;
     for (uint32_t i = 0; i < n; i++) {
+        if (roots[i] == TERN__NO_ID) {
+            c->plan->steps[items[i].first].scratch_offset = items[i].offset;
+            continue;
+        }
         c->homes[roots[i]].offset = items[i].offset;
         c->homes[roots[i]].bytes = items[i].bytes;
-        buffers[i] = (tern__buffer_plan){.value = roots[i],
-                                         .offset = items[i].offset,
-                                         .bytes = items[i].bytes,
-                                         .first = items[i].first,
-                                         .last = items[i].last};
+        buffers[n_buffers++] = (tern__buffer_plan){.value = roots[i],
+                                                   .offset = items[i].offset,
+                                                   .bytes = items[i].bytes,
+                                                   .first = items[i].first,
+                                                   .last = items[i].last};
     }
+    n = n_buffers;
     c->plan->buffers = buffers;
     c->plan->n_buffers = n;
     if (c->log)
         TERN_TRY(find_groups(c, buffers, n));
     c->plan->live_bytes = packed.lower_bound;
-    *arena_end = packed.bytes;
+    c->plan->arena_bytes = packed.bytes;
     tern__note(
         c, "%u intermediate%s in %zu bytes (%s); at least %zu are live at once, apart they would take %zu", n,
         n == 1 ? "" : "s", packed.bytes, packed.method, packed.lower_bound, c->plan->naive_bytes);
@@ -179,32 +201,15 @@ static tern_status fill_operands(tern__compilation *c)
     return TERN_OK;
 }
 
-static tern_status settle_scratch(tern__plan *plan, size_t arena_end)
-{
-    size_t most = 0;
-    for (uint32_t s = 0; s < plan->n_steps; s++)
-        if (plan->steps[s].scratch_bytes > most)
-            most = plan->steps[s].scratch_bytes;
-    plan->scratch_offset = arena_end;
-    size_t all;
-    if (!tern__size_round_up(most, TERN__ALIGN, &plan->scratch_stride) ||
-        !tern__size_mul(plan->scratch_stride, (size_t)plan->workers, &all) ||
-        !tern__size_add(arena_end, all, &plan->arena_bytes))
-        return tern__fail(TERN_OVERFLOW, "the program's scratch memory does not fit the address space");
-    return TERN_OK;
-}
-
 tern_status tern__pass_memory(tern__compilation *c)
 {
     const tern_graph *g = c->graph;
-    size_t arena_end = 0;
     c->homes = tern__arena_alloc(c->arena, g->n_values * sizeof *c->homes);
     if (!c->homes)
         return tern__out_of_memory(g->n_values * sizeof *c->homes);
     for (uint32_t v = 0; v < g->n_values; v++)
         c->homes[v] = (tern__home){.space = TERN__SPACE_ARENA};
     TERN_TRY(settle_fixed(c));
-    TERN_TRY(settle_arena(c, &arena_end));
-    TERN_TRY(settle_scratch(c->plan, arena_end));
+    TERN_TRY(settle_arena(c));
     return fill_operands(c);
 }

@@ -52,14 +52,14 @@ static trial trial_of(const tuner *t, const tern__step *planned, const tern__ste
         steps[i] = *as;
         steps[i].operands = 0;
         steps[i].node = planned->node;
+        steps[i].scratch_bytes = stride_of(as->scratch_bytes);
+        steps[i].scratch_offset = stride_of(plan->arena_bytes);
     }
     out.plan.steps = steps;
     out.plan.n_steps = 1;
     out.plan.operands = plan->operands + planned->operands;
     out.plan.n_operands = planned->n_in + planned->n_out;
     out.plan.workers = as->parts;
-    out.plan.scratch_stride = stride_of(as->scratch_bytes);
-    out.plan.scratch_offset = stride_of(plan->arena_bytes);
     return out;
 }
 

@@ -16,7 +16,7 @@ typedef struct run {
     tern__device *device;
     const tern__plan *plan;
     const tern__buffer *buffers; /* (n_operands) */
-    char *scratch;
+    char *arena;
     uint64_t *step_ns;   /* (n_steps) or NULL */
     _Atomic(int) failed; /* set once, by the first worker that fails */
     tern_status status;  /* of that worker */
@@ -67,8 +67,8 @@ static void run_part(run *r, uint32_t number, int part, int parts)
                                           .program = step->program},
                                  .items = step->work,
                                  .parts = parts,
-                                 .scratch = step->scratch_bytes ? r->scratch : NULL,
-                                 .scratch_stride = r->plan->scratch_stride};
+                                 .scratch = step->scratch_bytes ? r->arena + step->scratch_offset : NULL,
+                                 .scratch_stride = step->scratch_bytes};
     tern__fault fault;
     uint64_t start = tern__trace_begin();
     tern_status status = tern__cpu_run_part(r->device, &work, part, &fault);
@@ -157,7 +157,7 @@ tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, const te
              .plan = plan,
              .buffers = buffers,
              .step_ns = bindings->step_ns,
-             .scratch = bindings->arena ? (char *)bindings->arena + plan->scratch_offset : NULL};
+             .arena = bindings->arena};
     if (plan->workers == 1)
         run_alone(&r);
     else
