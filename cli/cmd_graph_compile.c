@@ -73,6 +73,7 @@ static int print_json(const graph_run *r, const machine_rates *rates)
     json_int(&j, "steps", r->info.steps);
     json_int(&j, "threads", tern_ctx_threads(r->ctx));
     json_uint(&j, "peak_bytes", r->info.arena_bytes);
+    json_uint(&j, "scratch_bytes", r->info.scratch_bytes);
     json_uint(&j, "naive_bytes", r->info.naive_bytes);
     json_uint(&j, "live_bytes_lower_bound", r->info.live_bytes);
     json_uint(&j, "flops", r->info.flops);

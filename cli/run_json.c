@@ -63,6 +63,7 @@ static tern_status build(json *j, const graph_run *r, const machine_rates *rates
     json_string(j, "level", tern_level_name(r->level));
     json_uint(j, "arena_bytes", r->info.arena_bytes);
     json_uint(j, "peak_bytes", r->info.arena_bytes);
+    json_uint(j, "scratch_bytes", r->info.scratch_bytes);
     json_uint(j, "naive_bytes", r->info.naive_bytes);
     json_uint(j, "live_bytes_lower_bound", r->info.live_bytes);
     json_uint(j, "flops", r->info.flops);

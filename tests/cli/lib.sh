@@ -45,6 +45,12 @@ hide_compile_times()
            -e 's/(compiled in|measured) [0-9.]+ (ns|us|ms|s)/\1 TIME/' -e 's/ -+$//'
 }
 
+# Bytes of scratch memory depend on the instruction set.
+hide_memory()
+{
+    sed -E -e 's/[0-9.]+ (B|KiB|MiB) for/BYTES for/' -e 's/need [0-9]+ bytes/need N bytes/' -e 's/least [0-9]+ are/least N are/'
+}
+
 # json EXPRESSION: the value of a Python expression over the JSON `j` on stdin, which must be valid.
 json()
 {

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "devices/cpu/cpu.h"
 #include "devices/cpu/kernels.h"
+#include "kernels/select.h"
 
 void tern__cpu_describe(tern__isa cap, tern_device_info *out)
 {
@@ -28,6 +29,13 @@ void tern__cpu_describe(tern__isa cap, tern_device_info *out)
                               .l3_bytes = cpu->l3_bytes};
 }
 
+/* What the kernels of kernels.def compute. */
+static const tern__opcode op_of_family[TERN__KERNEL_FAMILIES] = {
+    [TERN__FAMILY_ternary_t2] = TERN__OP_ternary_matmul,
+    [TERN__FAMILY_ternary_t5] = TERN__OP_ternary_matmul,
+    [TERN__FAMILY_gemm_f32] = TERN__OP_matmul,
+};
+
 /* Counts down to the entry that is asked for. */
 static bool is_next(int *left)
 {
@@ -45,6 +53,17 @@ bool tern__cpu_list(int i, tern__isa cap, tern_kernel_info *out)
                                   .op = tern__ops[op].name,
                                   .isa = tern__isa_name(kernel->isa),
                                   .usable = (mask >> kernel->isa & 1) != 0};
+        return true;
+    }
+    int count;
+    const tern__kernel_row *rows = tern__kernel_rows(&count);
+    for (int r = 0; r < count; r++) {
+        if (!is_next(&i))
+            continue;
+        *out = (tern_kernel_info){.name = rows[r].name,
+                                  .op = tern__ops[op_of_family[rows[r].family]].name,
+                                  .isa = tern__isa_name(rows[r].isa),
+                                  .usable = tern__kernel_runs(&rows[r], mask)};
         return true;
     }
     /* One interpreter, with instructions for each level. */

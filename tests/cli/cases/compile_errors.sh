@@ -10,9 +10,8 @@ echo 'graph {' >half.tern
 status tern graph compile half.tern
 status tern graph compile cycle.tern
 status tern graph compile nowhere.tern
-status tern graph compile g.tern --memory-limit 1K
-status tern graph compile g.tern --memory-limit 16K >/dev/null
-status tern graph compile g.tern --precision bf16
+status tern graph compile g.tern --memory-limit 1K --cpu baseline
+status tern graph compile g.tern --memory-limit 1G >/dev/null
 status tern graph compile g.tern --dot no/such/place.dot
 : >file
 status tern graph compile g.tern --trace-passes file

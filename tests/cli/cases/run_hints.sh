@@ -1,4 +1,4 @@
 # The same switches as for compiling.
 tern graph run $GRAPHS/bitlinear.tern --json --goal throughput | json '[s["threads"] for s in j["plan"]] == [1] * j["steps"]'
 tern graph run $GRAPHS/bitlinear.tern --json --disable fuse --disable inplace | json '"fused" in [s["op"] for s in j["plan"]]'
-status tern graph run $GRAPHS/bitlinear.tern --memory-limit 4K 2>&1 | sed "s|$GRAPHS/||"
+status tern graph run $GRAPHS/bitlinear.tern --memory-limit 4K 2>&1 | sed "s|$GRAPHS/||" | hide_memory
