@@ -53,6 +53,10 @@ TERN_API int tern_ctx_threads(const tern_ctx *ctx);
 TERN_API tern_pool *tern_ctx_pool(tern_ctx *ctx); /* owned by the context */
 TERN_API void tern_ctx_get_stats(const tern_ctx *ctx, tern_ctx_stats *out);
 
+/* Lets go of what is kept for later: compiled graphs, with released constants that only they still hold, and idle memory
+ * of the pool. Returns the bytes given back to the system. Nothing that is in use changes. */
+TERN_API size_t tern_ctx_trim(tern_ctx *ctx);
+
 /* ---- Ownership ---------------------------------------------------------------------------------------------
  *
  * A tensor made while a scope is open is owned by the innermost open scope and dies with it. A tensor made

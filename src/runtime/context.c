@@ -109,6 +109,14 @@ tern_pool *tern_ctx_pool(tern_ctx *ctx)
     return ctx ? ctx->pool : NULL;
 }
 
+size_t tern_ctx_trim(tern_ctx *ctx)
+{
+    if (!ctx)
+        return 0;
+    tern__cache_clear(&ctx->cache);
+    return tern_pool_trim(ctx->pool, 0);
+}
+
 void tern_ctx_get_stats(const tern_ctx *ctx, tern_ctx_stats *out)
 {
     if (!ctx || !out)

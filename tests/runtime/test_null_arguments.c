@@ -89,6 +89,7 @@ TEST(contexts)
     REFUSED(tern_ctx_create(NULL, NULL));
     tern_ctx_destroy(NULL);
     NEUTRAL(tern_ctx_threads(NULL), 0);
+    NEUTRAL(tern_ctx_trim(NULL), 0);
     NEUTRAL(tern_ctx_pool(NULL), NULL);
     QUIET(tern_ctx_get_stats(NULL, &o.ctx_stats));
     QUIET(tern_ctx_get_stats(ctx, NULL));

@@ -141,3 +141,26 @@ TEST(a_view_of_a_pending_copy_shares_storage_with_the_copy)
     }
     tern_ctx_destroy(ctx);
 }
+
+TEST(trimming_lets_released_weights_go)
+{
+    tern_ctx *ctx = NULL;
+    CHECK_OK(tern_ctx_create(NULL, &ctx));
+    tern_pool_stats before, held, after;
+    tern_pool_get_stats(tern_ctx_pool(ctx), &before);
+    tern_tensor *w = tern_ones(ctx, TERN_F32, 2, (int64_t[]){512, 512});
+    CHECK_OK(tern_freeze(w));
+    tern_tensor *x = tern_ones(ctx, TERN_F32, 2, (int64_t[]){1, 512});
+    tern_tensor *y = tern_matmul(x, w, false, false);
+    CHECK(tern_data_f32(y) && tern_data_f32(y)[511] == 512);
+    tern_release(w);
+    tern_release(x);
+    tern_pool_get_stats(tern_ctx_pool(ctx), &held);
+    CHECK(held.current_bytes >=
+          before.current_bytes + 512 * 512 * sizeof(float)); /* the compiled graph has it */
+    CHECK(tern_ctx_trim(ctx) >= 512 * 512 * sizeof(float));
+    tern_pool_get_stats(tern_ctx_pool(ctx), &after);
+    CHECK(after.current_bytes < before.current_bytes + 512 * 512 * sizeof(float));
+    CHECK(tern_data_f32(y)[0] == 512); /* what is in use stays */
+    tern_ctx_destroy(ctx);
+}
