@@ -54,9 +54,9 @@ static double median(const double *values, int n)
 
 typedef uint64_t line __attribute__((vector_size(64), aligned(64)));
 
-/* Reads `lines` cache lines block by block (0: all are one), each as `streams` sequential streams side by side,
- * `step` lines of each in turn, `ahead` bytes of prefetch (0: none). Near the end of its part a stream prefetches
- * for its part of the next block. */
+/* Reads `lines` cache lines block by block (0: all are one), each as `streams` sequential streams side by
+ * side, `step` lines of each in turn, `ahead` bytes of prefetch (0: none). Near the end of its part a stream
+ * prefetches for its part of the next block. */
 static inline __attribute__((always_inline)) void read_lines(const line *from, int64_t lines, int streams,
                                                              int step, int ahead, int64_t block,
                                                              volatile uint64_t *sink)
@@ -82,8 +82,8 @@ static inline __attribute__((always_inline)) void read_lines(const line *from, i
     *sink = all[0] | all[1] | all[2] | all[3] | all[4] | all[5] | all[6] | all[7];
 }
 
-/* X(streams, lines of each in turn, bytes of prefetch, lines of a block). The kernels read tiles of 640 lines, their
- * halves side by side where n = 1. */
+/* X(streams, lines of each in turn, bytes of prefetch, lines of a block). The kernels read tiles of 640
+ * lines, their halves side by side where n = 1. */
 #define PROBE_LIST(X)   \
     X(1, 4, 0, 0)       \
     X(1, 4, 2048, 0)    \

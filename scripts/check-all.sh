@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# The long checks: the tests of library and program under ASan+UBSan, under TSan and on aarch64, and once more built by
-# clang (other warnings, other checks in its UBSan) together with the fuzz targets.
-# The Python oracles run under ASan as well; under TSan they would only repeat single-threaded work, and the
-# static ARM build has no shared library that Python could load. Closes with the sum of all test runs.
+# The long checks: scripts/check-all.sh [PART...], all parts without one. Closes with the sum of all test runs.
+#
+#   asan     ASan and UBSan: C tests, examples, the program, and every 16th case of the Python oracles
+#   tsan     TSan: C tests of what uses threads, and examples
+#   aarch64  64-bit ARM under qemu: C tests, examples, the program (no Python: the build is static)
+#   fuzz     built by clang (other warnings, another UBSan): C tests, and 20 seconds of each fuzz target
+#   style    clang-format
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 times=""
 mkdir -p build
 
 # add "N passed, M failed, K skipped"
@@ -23,55 +26,82 @@ skip()
     add "0 passed, 0 failed, 1 skipped"
 }
 
-# build PRESET; a build that fails is one failure.
-build()
-{
-    echo
-    echo "== $1"
-    if ! scripts/build.sh "$1"; then
-        echo "FAIL $1: the build failed"
-        add "0 passed, 1 failed, 0 skipped"
-        return 1
-    fi
-}
-
-# run PRESET KINDS
+# run PRESET KINDS [OPTION...]: builds and tests. A build that fails is one failure.
 run()
 {
-    rm -f "build/$1/test-logs/total"
-    build "$1" || return 0
-    scripts/run-tests.sh "build/$1" --only "$2"
-    add "$(cat "build/$1/test-logs/total" 2>/dev/null || echo "0 passed, 1 failed, 0 skipped")"
+    local preset=$1 kinds=$2 dir=build/$1 started=$SECONDS built
+    shift 2
+    rm -f "$dir/test-logs/total"
+    if ! scripts/build.sh "$preset"; then
+        echo "FAIL $preset: the build failed"
+        add "0 passed, 1 failed, 0 skipped"
+        return
+    fi
+    built=$SECONDS
+    scripts/run-tests.sh "$dir" --only "$kinds" "$@"
+    add "$(cat "$dir/test-logs/total" 2>/dev/null || echo "0 passed, 1 failed, 0 skipped")"
+    times+=" ($((built - started)) s to build, $((SECONDS - built)) s to run)"
 }
 
 # macOS does not let a system interpreter load the sanitizer's library.
 python=,python
 [ "$(uname -s)" = Darwin ] && python=""
 
-run asan c,example,shell$python
-run tsan c,example,shell
-if ! command -v aarch64-linux-gnu-gcc >/dev/null; then
-    skip aarch64 "no cross compiler aarch64-linux-gnu-gcc on this system"
-elif ! command -v qemu-aarch64 >/dev/null && ! command -v qemu-aarch64-static >/dev/null; then
-    skip aarch64 "no qemu-aarch64 on this system"
-else
-    run aarch64 c,example,shell
-fi
-if ! command -v clang >/dev/null; then
-    skip fuzz "no clang on this system"
-elif ! echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTestOneInput(void) { return 0; }' |
-    clang -fsanitize=fuzzer -x c - -o build/fuzzer-probe 2>/dev/null; then
-    skip fuzz "this clang has no libFuzzer (Apple's does not)"
-else
-    run fuzz c,fuzz
-fi
+check_asan()
+{
+    # The cases differ in their operands only; what a sanitizer finds, it finds in a few of each kind.
+    TERN_TEST_EVERY=16 run asan c,example,shell$python
+}
 
-# clang-format is installed for this target only; `make test` may have had to skip what needs it.
-echo
-echo "== style"
-tests/check_format.sh | tee build/style.log
-add "$(tail -n 1 build/style.log)"
+check_tsan()
+{
+    run tsan c,example --without kernels,graph # their tests use one thread
+}
+
+check_aarch64()
+{
+    if ! command -v aarch64-linux-gnu-gcc >/dev/null; then
+        skip aarch64 "no cross compiler aarch64-linux-gnu-gcc on this system"
+    elif ! command -v qemu-aarch64 >/dev/null && ! command -v qemu-aarch64-static >/dev/null; then
+        skip aarch64 "no qemu-aarch64 on this system"
+    else
+        run aarch64 c,example,shell
+    fi
+}
+
+check_fuzz()
+{
+    if ! command -v clang >/dev/null; then
+        skip fuzz "no clang on this system"
+    elif ! echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTestOneInput(void) { return 0; }' |
+        clang -fsanitize=fuzzer -x c - -o build/fuzzer-probe 2>/dev/null; then
+        skip fuzz "this clang has no libFuzzer (Apple's does not)"
+    else
+        run fuzz c,fuzz
+    fi
+}
+
+check_style()
+{
+    # clang-format is installed for this target only; `make test` may have had to skip what needs it.
+    tests/check_format.sh | tee build/style.log
+    add "$(tail -n 1 build/style.log)"
+}
+
+[ $# -gt 0 ] || set -- asan tsan aarch64 fuzz style
+for part in "$@"; do
+    declare -F "check_$part" >/dev/null || { echo "check-all: there is no part '$part'" >&2; exit 2; }
+done
+report=""
+for part in "$@"; do
+    echo
+    echo "== $part"
+    started=$SECONDS times=""
+    "check_$part"
+    report+="  $part: $((SECONDS - started)) s$times"$'\n'
+done
 
 echo
+printf 'Time by part:\n%s' "$report"
 echo "$passed passed, $failed failed, $skipped skipped" | tee build/check-all.total
 [ "$failed" -eq 0 ]

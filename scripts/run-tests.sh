@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of one build: scripts/run-tests.sh BUILD_DIR [--only KIND[,KIND]] [--filter TEXT] [-j N]
+# Runs the tests of one build:
+#   scripts/run-tests.sh BUILD_DIR [--only KIND[,KIND]] [--without FOLDER[,FOLDER]] [--filter TEXT] [-j N]
 #
 # A test is a program whose output closes with `N passed, M failed, K skipped`. Kinds:
 #   c         programs made from tests/<dir>/test_*.c
@@ -22,7 +23,7 @@ source_dir=$(cd "$(dirname "$0")/.." && pwd)
 
 usage()
 {
-    echo "usage: scripts/run-tests.sh BUILD_DIR [--only KIND[,KIND]] [--filter TEXT] [-j N]" >&2
+    echo "usage: scripts/run-tests.sh BUILD_DIR [--only KIND[,KIND]] [--without FOLDER[,FOLDER]] [--filter TEXT] [-j N]" >&2
     exit 2
 }
 
@@ -168,7 +169,7 @@ make_locale()
 
 main()
 {
-    local only="" filter="" jobs=2
+    local only="" without="" filter="" jobs=2
     [ $# -gt 0 ] && [ -d "$1" ] || usage
     build=$(cd "$1" && pwd)
     shift
@@ -176,6 +177,7 @@ main()
         [ $# -gt 1 ] || usage
         case $1 in
         --only) only=$2 ;;
+        --without) without=$2 ;;
         --filter) filter=$2 ;;
         -j) jobs=$2 ;;
         *) usage ;;
@@ -187,8 +189,10 @@ main()
     logs=$build/test-logs
     rm -rf "$logs"
     mkdir -p "$logs"
-    list_tests | awk -v only=",$only," -v filter="$filter" '
-        (only == ",," || index(only, "," $1 ",")) && (filter == "" || index($2, filter))' >"$logs/list"
+    list_tests | awk -v only=",$only," -v without=",$without," -v filter="$filter" '
+        { folder = $2; sub(/\/.*/, "", folder) }
+        (only == ",," || index(only, "," $1 ",")) && !index(without, "," folder ",") &&
+        (filter == "" || index($2, filter))' >"$logs/list"
 
     # xargs would start one test of no name.
     if [ ! -s "$logs/list" ]; then

@@ -1,12 +1,14 @@
-/* settle.c - the last step of a capture that is handed out: outputs that the caller left unnamed get numbers that no
- * other output has, and the graph is verified, so that whatever was accepted prints, parses back and compiles. */
+/* settle.c - the last step of a capture that is handed out: outputs that the caller left unnamed get numbers
+ * that no other output has, and the graph is verified, so that whatever was accepted prints, parses back and
+ * compiles. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "graph/text.h"
 
-/* Adds the names that the caller gave; the first of equal ones stays, the verifier complains about the second. */
+/* Adds the names that the caller gave; the first of equal ones stays, the verifier complains about the
+ * second. */
 static tern_status add_given(const tern_graph *g, const char *const *names, tern__names *taken)
 {
     uint32_t before;
@@ -16,7 +18,8 @@ static tern_status add_given(const tern_graph *g, const char *const *names, tern
     return TERN_OK;
 }
 
-/* An unnamed output goes by its number, or by the first free one after the outputs where somebody has that name. */
+/* An unnamed output goes by its number, or by the first free one after the outputs where somebody has that
+ * name. */
 static tern_status number_unnamed(tern_graph *g, const char *const *names, const tern__names *taken)
 {
     uint32_t next = g->n_outputs;

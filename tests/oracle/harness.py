@@ -6,6 +6,7 @@ Cases run in a child process: one that kills it is reported like any other failu
     --seed N    draw other cases (also TERN_TEST_SEED)
     --only G    only this group (an op, for test_ops.py)
     --case K    only case number K of each group
+    --every N   only each Nth case of each group, the first among them (also TERN_TEST_EVERY)
 """
 import argparse
 import mmap
@@ -50,6 +51,8 @@ def options():
     parser.add_argument("--seed", type=int, default=int(os.environ.get("TERN_TEST_SEED") or DEFAULT_SEED))
     parser.add_argument("--only", help="run only this group")
     parser.add_argument("--case", type=int, help="run only this case of each group")
+    parser.add_argument("--every", type=int, default=int(os.environ.get("TERN_TEST_EVERY") or 1),
+                        help="run only each Nth case of each group")
     return parser.parse_args()
 
 
@@ -112,6 +115,8 @@ def main(cases, setup=lambda: None):
         cases = [c for c in cases if c[0] == chosen.only]
     if chosen.case is not None:
         cases = [c for c in cases if c[1] == chosen.case]
+    elif chosen.every > 1:
+        cases = [c for c in cases if c[1] % chosen.every == 0]
     print("seed %d, %d cases" % (chosen.seed, len(cases)), flush=True)
     progress = Progress()
     first = 0

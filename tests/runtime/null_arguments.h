@@ -1,13 +1,12 @@
-/* null_arguments.h - for tests/runtime/test_null_*.c, which call every public function with NULL for each pointer in turn.
- * tests/check_null_arguments.sh makes sure that no exported function is missing there.
+/* null_arguments.h - for tests/runtime/test_null_*.c, which call every public function with NULL for each
+ * pointer in turn. tests/check_null_arguments.sh makes sure that no exported function is missing there.
  *
  *   REFUSED(call)        a status: TERN_INVALID_ARGUMENT, a sentence, outputs untouched
- *   TENSOR(call)         a tensor: an error tensor with that status and a message that names the operation, or what is
- *                        missing if that is the context of a function that is no operation
- *   RESULTS(n, call)     n tensors in o.tensors: the same
- *   NEUTRAL(call, value) a value that means nothing, outputs untouched
- *   QUIET(call)          nothing happens: returns, outputs untouched
- *   ALLOWED(call)        NULL is a good argument: returns TERN_OK, or nothing
+ *   TENSOR(call)         a tensor: an error tensor with that status and a message that names the operation,
+ * or what is missing if that is the context of a function that is no operation RESULTS(n, call)     n tensors
+ * in o.tensors: the same NEUTRAL(call, value) a value that means nothing, outputs untouched QUIET(call)
+ * nothing happens: returns, outputs untouched ALLOWED(call)        NULL is a good argument: returns TERN_OK,
+ * or nothing
  *
  * Outputs are fields of `o`, which is filled with a pattern. */
 #ifndef TERN_TESTS_NULL_ARGUMENTS_H

@@ -1,6 +1,7 @@
-/* test_alloc_failure.c - a whole program (record, evaluate, write in place, compile, run, print, parse, save, free) in
- * which the 1st, 2nd, 3rd, ... allocation fails, once or from then on: an error each time, no leak, no crash, what does come
- * out is right, and the same context then runs it all again as if nothing had been. */
+/* test_alloc_failure.c - a whole program (record, evaluate, write in place, compile, run, print, parse, save,
+ * free) in which the 1st, 2nd, 3rd, ... allocation fails, once or from then on: an error each time, no leak,
+ * no crash, what does come out is right, and the same context then runs it all again as if nothing had been.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,8 +268,8 @@ static void learn(void)
     learning = false;
 }
 
-/* Walks the failing allocation forward until the program gets through without meeting it. Afterwards the same context
- * works as if nothing had been. */
+/* Walks the failing allocation forward until the program gets through without meeting it. Afterwards the same
+ * context works as if nothing had been. */
 static void walk(bool for_ever)
 {
     learn();

@@ -1,5 +1,5 @@
-/* test_capture.c - whatever tern_graph_capture accepts verifies, prints and parses back to the same text, whatever
- * tensors are called; what it refuses, it refuses with a sentence about the name. */
+/* test_capture.c - whatever tern_graph_capture accepts verifies, prints and parses back to the same text,
+ * whatever tensors are called; what it refuses, it refuses with a sentence about the name. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* test_null_ops.c - the functions of <tern/ops.h> with NULL for each operand and list in turn. A list at NULL with a count of 1
- * is refused; result pointers may be NULL. */
+/* test_null_ops.c - the functions of <tern/ops.h> with NULL for each operand and list in turn. A list at NULL
+ * with a count of 1 is refused; result pointers may be NULL. */
 #include "null_arguments.h"
 
 static const int64_t ints[] = {1};

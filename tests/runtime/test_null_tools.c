@@ -1,5 +1,5 @@
-/* test_null_tools.c - looking into programs, timing, tuning, batches and the machine's model with NULL for each pointer in
- * turn. */
+/* test_null_tools.c - looking into programs, timing, tuning, batches and the machine's model with NULL for
+ * each pointer in turn. */
 #include "null_arguments.h"
 
 static const int64_t shape[] = {2};
