@@ -207,9 +207,11 @@ static bool nodes_equal(const tern__gnode *a, const tern__gnode *b)
 {
     if (a->op != b->op || a->n_in != b->n_in || a->n_out != b->n_out || a->out != b->out)
         return false;
-    if (a->n_in && memcmp(a->in, b->in, a->n_in * sizeof *a->in) != 0)
-        return false;
-    return tern__attrs_equal(&tern__ops[a->op], a->attrs, b->attrs);
+    for (uint32_t i = 0; i < a->n_in; i++)
+        if (a->in[i] != b->in[i])
+            return false;
+    const tern__op *op = &tern__ops[a->op];
+    return op->n_attrs == 0 || tern__attrs_equal(op, a->attrs, b->attrs);
 }
 
 /* Must the place of the leaf's data inside its storage be the same for a plan to fit? */
@@ -221,10 +223,14 @@ static bool place_matters(const tern_graph *g, const tern__leaf *leaf)
 static bool leaves_equal(const tern_graph *g, const tern__leaf *x, const tern__leaf *y,
                          const tern__type *type)
 {
+    if (x->bound != y->bound || x->alias != y->alias)
+        return false;
+    if (!x->bound)
+        return true; /* contiguous, and without data */
     tern__layout there = y->layout;
     if (!place_matters(g, x))
         there.offset = x->layout.offset;
-    if (x->bound != y->bound || x->alias != y->alias || !tern__layout_same(type, &x->layout, type, &there))
+    if (!tern__layout_same(type, &x->layout, type, &there))
         return false;
     return g->nodes[x->node].op != TERN__OP_constant || x->storage == y->storage;
 }
@@ -263,13 +269,11 @@ bool tern__graph_equal(const tern_graph *a, const tern_graph *b, bool by_structu
     for (uint32_t i = 0; i < a->n_nodes; i++)
         if (!nodes_equal(&a->nodes[i], &b->nodes[i]))
             return false;
-    for (uint32_t i = 0; i < a->n_values; i++)
-        if (!tern__type_equal(&a->values[i].type, &b->values[i].type))
-            return false;
+    /* Types follow from the leaves' by the ops' rules. */
     for (uint32_t i = 0; i < a->n_leaves; i++) {
         const tern__leaf *x = &a->leaves[i], *y = &b->leaves[i];
         const tern__type *type = &a->values[a->nodes[x->node].out].type;
-        if (x->node != y->node)
+        if (x->node != y->node || !tern__type_equal(type, &b->values[b->nodes[y->node].out].type))
             return false;
         if (!by_structure && !leaves_equal(a, x, y, type))
             return false;
@@ -280,29 +284,36 @@ bool tern__graph_equal(const tern_graph *a, const tern_graph *b, bool by_structu
     return true;
 }
 
+/* One word of a node. Cheaper than tern__hash_mix, which follows once for each node. */
+static inline uint64_t fold(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * 0x9fb21c651e98df25u;
+    return h << 29 | h >> 35;
+}
+
 static uint64_t hash_attrs(uint64_t h, const tern__op *op, const tern__attr *attrs)
 {
     for (int i = 0; i < op->n_attrs; i++) {
-        if (op->attrs[i].kind == TERN__ATTR_INTS)
+        if (op->attrs[i].kind == TERN__ATTR_INTS) {
+            h = fold(h, attrs[i].count);
             for (uint32_t k = 0; k < attrs[i].count; k++)
-                h = tern__hash_mix(h, (uint64_t)attrs[i].ints[k]);
-        else if (op->attrs[i].kind == TERN__ATTR_TEXT)
+                h = fold(h, (uint64_t)attrs[i].ints[k]);
+        } else if (op->attrs[i].kind == TERN__ATTR_TEXT)
             h = tern__hash(attrs[i].text, attrs[i].count, h);
         else if (op->attrs[i].kind == TERN__ATTR_BODY)
             for (int k = 0; attrs[i].region && k < attrs[i].region->n_ops; k++)
-                h = tern__hash_mix(h, (uint64_t)attrs[i].region->ops[k].op);
+                h = fold(h, (uint64_t)attrs[i].region->ops[k].op);
         else
-            h = tern__hash_mix(h, (uint64_t)attrs[i].i);
-        h = tern__hash_mix(h, attrs[i].count);
+            h = fold(h, (uint64_t)attrs[i].i);
     }
     return h;
 }
 
 static uint64_t hash_type(uint64_t h, const tern__type *type)
 {
-    h = tern__hash_mix(h, (uint64_t)type->dtype << 8 | (uint64_t)type->rank);
+    h = fold(h, (uint64_t)type->dtype << 8 | (uint64_t)type->rank);
     for (int i = 0; i < type->rank; i++)
-        h = tern__hash_mix(h, (uint64_t)type->shape[i]);
+        h = fold(h, (uint64_t)type->shape[i]);
     return h;
 }
 
@@ -310,24 +321,28 @@ static uint64_t hash_leaf(uint64_t h, const tern_graph *g, const tern__leaf *lea
 {
     const tern__gnode *node = &g->nodes[leaf->node];
     const tern__type *type = &g->values[node->out].type;
-    h = tern__hash_mix(h, (uint64_t)leaf->alias << 1 | leaf->bound);
-    h = tern__hash_mix(h, place_matters(g, leaf) ? (uint64_t)leaf->layout.offset : 0);
+    h = fold(h, (uint64_t)leaf->alias << 1 | leaf->bound);
+    if (!leaf->bound)
+        return h;
+    h = fold(h, place_matters(g, leaf) ? (uint64_t)leaf->layout.offset : 0);
     for (int i = 0; i < type->rank; i++)
-        h = tern__hash_mix(h, type->shape[i] > 1 ? (uint64_t)leaf->layout.strides[i] : 0);
-    return node->op == TERN__OP_constant ? tern__hash_mix(h, (uint64_t)(uintptr_t)leaf->storage) : h;
+        h = fold(h, type->shape[i] > 1 ? (uint64_t)leaf->layout.strides[i] : 0);
+    return node->op == TERN__OP_constant ? fold(h, (uint64_t)(uintptr_t)leaf->storage) : h;
 }
 
 uint64_t tern__graph_hash(const tern_graph *g)
 {
     uint64_t h = tern__hash_mix(g->n_nodes, g->n_outputs);
     for (uint32_t n = 0; n < g->n_nodes; n++) {
+        /* Each node by itself, so that the processor can work on several at a time. */
         const tern__gnode *node = &g->nodes[n];
-        h = tern__hash_mix(h, (uint64_t)node->op << 32 | node->n_in << 8 | node->n_out);
+        uint64_t own = (uint64_t)node->op << 32 | node->n_in << 8 | node->n_out;
         for (uint32_t i = 0; i < node->n_in; i++)
-            h = tern__hash_mix(h, node->in[i]);
-        h = hash_attrs(h, &tern__ops[node->op], node->attrs);
+            own = fold(own, node->in[i]);
+        own = hash_attrs(own, &tern__ops[node->op], node->attrs);
         if (node->leaf != TERN__NO_ID)
-            h = hash_leaf(hash_type(h, &g->values[node->out].type), g, &g->leaves[node->leaf]);
+            own = hash_leaf(hash_type(own, &g->values[node->out].type), g, &g->leaves[node->leaf]);
+        h = tern__hash_mix(h, own);
     }
     for (uint32_t i = 0; i < g->n_outputs; i++)
         h = tern__hash_mix(h, g->outputs[i].value);

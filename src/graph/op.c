@@ -84,21 +84,13 @@ bool tern__attrs_equal(const tern__op *op, const tern__attr *a, const tern__attr
     for (int i = 0; i < op->n_attrs; i++) {
         tern__attr_kind kind = op->attrs[i].kind;
         bool list = kind == TERN__ATTR_INTS, text = kind == TERN__ATTR_TEXT;
-        if (kind == TERN__ATTR_BODY) {
-            if (!tern__region_equal(a[i].region, b[i].region))
-                return false;
+        if (memcmp(&a[i].i, &b[i].i, sizeof a[i].i) == 0 && (a[i].count == b[i].count || !(list || text)))
+            continue; /* floats too: -0 and NaN as they are; or the same list in the same place */
+        if (kind == TERN__ATTR_BODY && tern__region_equal(a[i].region, b[i].region))
             continue;
-        }
-        if (!list && !text) {
-            if (memcmp(&a[i].i, &b[i].i, sizeof a[i].i) != 0) /* floats too: -0 and NaN as they are */
-                return false;
-            continue;
-        }
-        if (a[i].count != b[i].count)
-            return false;
-        if (list && a[i].count && memcmp(a[i].ints, b[i].ints, a[i].count * sizeof(int64_t)) != 0)
-            return false;
-        if (text && a[i].count && memcmp(a[i].text, b[i].text, a[i].count) != 0)
+        size_t bytes = a[i].count * (list ? sizeof(int64_t) : 1);
+        if (!(list || text) || a[i].count != b[i].count ||
+            (bytes && memcmp(a[i].text, b[i].text, bytes) != 0))
             return false;
     }
     return true;

@@ -38,13 +38,18 @@ void tern__cache_clear(tern__cache *cache)
         remove_entry(cache, cache->newest);
 }
 
+static bool matches(const tern__cache_entry *e, const tern_graph *graph, const tern__compile_options *options,
+                    bool explain)
+{
+    return (e->compiled->report || !explain) && tern__compile_options_equal(&e->compiled->options, options) &&
+           tern__graph_equal(&e->compiled->source, graph, false);
+}
+
 static tern__cache_entry *find(tern__cache *cache, uint64_t hash, const tern_graph *graph,
                                const tern__compile_options *options, bool explain)
 {
     for (tern__cache_entry *e = cache->buckets[hash % TERN__CACHE_BUCKETS]; e; e = e->chain)
-        if (e->hash == hash && (e->compiled->report || !explain) &&
-            tern__compile_options_equal(&e->compiled->options, options) &&
-            tern__graph_equal(&e->compiled->source, graph, false))
+        if (e->hash == hash && matches(e, graph, options, explain))
             return e;
     return NULL;
 }
@@ -85,8 +90,13 @@ static void make_room(tern__cache *cache)
 tern_status tern__cache_get(tern__cache *cache, const tern_graph *graph, const tern__target *target,
                             const tern__compile_options *options, bool explain, tern__compiled **out)
 {
-    uint64_t hash = tern__hash_mix(tern__graph_hash(graph), tern__compile_options_hash(options));
-    tern__cache_entry *e = find(cache, hash, graph, options, explain);
+    /* The same as last time, in a loop, is known without its hash; another graph differs early as a rule. */
+    uint64_t hash = 0;
+    tern__cache_entry *e = cache->newest;
+    if (!e || !matches(e, graph, options, explain)) {
+        hash = tern__hash_mix(tern__graph_hash(graph), tern__compile_options_hash(options));
+        e = find(cache, hash, graph, options, explain);
+    }
     if (e) {
         cache->hits++;
         if (e != cache->newest) {
