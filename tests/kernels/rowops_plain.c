@@ -98,8 +98,21 @@ ONE(store_i8, 0, int8_t, float, (int8_t)x) ONE(store_u8, 0, uint8_t, float, (uin
             state->lanes[i % 16] = expression;                              \
         }                                                                   \
     }
-REDUCTION(sum, double, lanes, s + x) REDUCTION(sum_squares, double, lanes, s + x * x)
-REDUCTION(sum_abs, double, lanes, s + fabs(x))
+#define SUM(name, expression)                                               \
+    static void name(tern__rowop_state *state, const float *a, int64_t n)   \
+    {                                                                       \
+        for (int64_t i = 0; i < n; i++) {                                   \
+            double t = 0;                                                   \
+            if (i / 16 % 2)                                                 \
+                continue; /* was added with the one before */               \
+            for (int64_t j = i; j <= i + 16 && j < n; j += 16) {            \
+                const double x = (double)a[j];                              \
+                t = j == i ? (expression) : t + (expression);               \
+            }                                                               \
+            state->lanes[i % 16] += t;                                      \
+        }                                                                   \
+    }
+SUM(sum, x) SUM(sum_squares, x * x) SUM(sum_abs, fabs(x))
 REDUCTION(max, float, singles, x > s || isnan(x) ? x : s)
 REDUCTION(min, float, singles, x < s || isnan(x) ? x : s)
 REDUCTION(max_abs, float, singles, fabsf(x) > s || isnan(x) ? fabsf(x) : s)

@@ -115,8 +115,11 @@ static void check_rows(int64_t rows, int64_t n, int64_t cut)
         float largest = -INFINITY;
         for (int64_t i = 0; i < n; i++)
             largest = fmaxf(largest, x_data[r * n + i]);
-        for (int64_t i = 0; i < n; i++)
-            lanes[i % 16] += (double)(x_data[r * n + i] - largest);
+        for (int64_t i = 0; i < n; i++) { /* two elements of a lane at a time */
+            double less = (double)(x_data[r * n + i] - largest);
+            if (i / 16 % 2 == 0)
+                lanes[i % 16] += i + 16 < n ? less + (double)(x_data[r * n + i + 16] - largest) : less;
+        }
         for (int half = 8; half > 0; half /= 2)
             for (int j = 0; j < half; j++)
                 lanes[j] += lanes[j + half];

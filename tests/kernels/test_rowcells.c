@@ -231,6 +231,6 @@ TEST(strips_are_whole_lines)
     for (int isa = 0; isa < TERN__ISA_COUNT; isa++) {
         const tern__rowop_table *table = table_of(isa);
         if (table)
-            CHECK(table->strip % 16 == 0 && MOST % table->strip == 0);
+            CHECK(table->strip % 32 == 0 && MOST % table->strip == 0);
     }
 }

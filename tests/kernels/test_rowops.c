@@ -252,7 +252,7 @@ TEST(reductions_agree_with_plain_c)
             }
             for (int n = 0; n < LONGEST && !harness_failed(); n += n < 70 ? 1 : 13) {
                 fill_row(row, LONGEST + 1, random_bits() % 3);
-                check_reduction(table, op, row + (random_bits() & 1), n, n / 32 * 16);
+                check_reduction(table, op, row + (random_bits() & 1), n, n / 64 * 32);
             }
         }
     }

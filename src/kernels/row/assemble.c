@@ -260,9 +260,9 @@ static void give_slots(tern__row_program *p, const int *last, tern__row_value *v
     }
 }
 
-static int64_t round_16(int64_t n)
+static int64_t round_32(int64_t n)
 {
-    return (n + 15) / 16 * 16;
+    return (n + 31) / 32 * 32;
 }
 
 /* Half of a usual L1 for slots; the rest is for what streams through. */
@@ -273,7 +273,7 @@ enum { PAIR_BYTES = 12 << 10 };
 
 static int64_t tile_for(int n_slots, int64_t wanted, int64_t least, int64_t most)
 {
-    int64_t tile = wanted ? round_16(wanted) : SLOT_BYTES / 4 / (n_slots ? n_slots : 1) / 16 * 16;
+    int64_t tile = wanted ? round_32(wanted) : SLOT_BYTES / 4 / (n_slots ? n_slots : 1) / 32 * 32;
     tile = tile < least && !wanted ? least : tile;
     return tile > most ? most : tile;
 }
@@ -281,7 +281,7 @@ static int64_t tile_for(int n_slots, int64_t wanted, int64_t least, int64_t most
 static tern_status lay_out(tern__row_program *p, const tern__row_builder *b, tern__row_value *values)
 {
     int last[TERN__ROW_MAX_INSTRS];
-    int64_t row = round_16(row_size(&p->domain));
+    int64_t row = round_32(row_size(&p->domain));
     memset(last, 0xff, sizeof last);
     find_lives(p, b, last, values);
     for (int v = 0; v < p->n_values; v++)
@@ -291,7 +291,7 @@ static tern_status lay_out(tern__row_program *p, const tern__row_builder *b, ter
         p->tile = tile_for(p->n_slots, b->tile, 256, b->tile ? TERN__ROW_CHUNK : TERN__ROW_TILE);
         return TERN_OK;
     }
-    p->tile = tile_for(p->n_slots, b->tile, TERN__ROW_TILE, row ? row : 16);
+    p->tile = tile_for(p->n_slots, b->tile, TERN__ROW_TILE, row ? row : 32);
     if (p->tile >= row)
         return TERN_OK;
     p->n_slots = p->n_long = p->n_single = 0;

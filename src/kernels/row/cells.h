@@ -112,21 +112,21 @@ CELL_STORE(stream_cell_put, v_stream)
 
 /* ---- REDUCE ---- */
 
-#define CELL_SUM_STEP(r, k, vector)                                                 \
+#define CELL_SUM(name, vector)                                                      \
+    static void name##_cell(CELL_ARGUMENTS)                                         \
     {                                                                               \
-        const vd2 x = v_widen(r);                                                   \
-        vd *const to = s + (k) % (16 / LANES) * 2;                                  \
-        to[0] = vector(to[0], x.lo);                                                \
-        to[1] = vector(to[1], x.hi);                                                \
-    }
-#define CELL_SUM(name, vector)                                      \
-    static void name##_cell(CELL_ARGUMENTS)                         \
-    {                                                               \
-        vd s[32 / LANES];                                           \
-        memcpy(s, pc->state->lanes, sizeof s);                      \
-        CELL_ALL(CELL_SUM_STEP, vector)                             \
-        memcpy(pc->state->lanes, s, sizeof s);                      \
-        CELL_NEXT;                                                  \
+        enum { EACH = 16 / LANES };                                                 \
+        const vf all[8] = {CELL_PASSED};                                            \
+        vd s[2 * EACH];                                                             \
+        memcpy(s, pc->state->lanes, sizeof s);                                      \
+        for (int k = 0; k < 8; k += 2 * EACH)                                       \
+            for (int j = 0; j < EACH; j++) {                                        \
+                const vd2 x = v_widen(all[k + j]), y = v_widen(all[k + j + EACH]);  \
+                s[2 * j] += vector(x.lo) + vector(y.lo);                            \
+                s[2 * j + 1] += vector(x.hi) + vector(y.hi);                        \
+            }                                                                       \
+        memcpy(pc->state->lanes, s, sizeof s);                                      \
+        CELL_NEXT;                                                                  \
     }
 
 /* Vectors in any order: that only shows where a NaN, or a zero among zeros of either sign, is the result; then the

@@ -87,7 +87,7 @@ typedef struct tern__row_program {
     const tern__row_value *values;
     const uint8_t *phase_end; /* (n_phases) index of the instruction after the phase's last */
     const bool *phase_walks;  /* (n_phases) has it instructions for every tile? */
-    int64_t tile;             /* elements of a slot, a multiple of 16 */
+    int64_t tile;             /* elements of a slot, a multiple of 32 */
     int64_t row;              /* elements of a long slot; 0: rows fit in a tile */
     int n_slots, n_long, n_single;
     bool pairs;         /* takes two rows at a time, each in a frame of its own */

@@ -25,9 +25,9 @@ typedef enum tern__rowop {
 typedef void (*tern__rowop_map)(void *dst, const void *a, const void *b, const void *c, const float imm[2],
                                 int64_t n);
 
-/* REDUCE. Adds a run to the state; `first` is the index of its first element in the row, a multiple of 16
- * except that the last run of a row may have any length. Element i goes to lane i % 16, ascending; sums are
- * kept in f64. tern__rowop_finish folds the lanes: lane j with j + 8, then j + 4, j + 2, j + 1. */
+/* REDUCE. Adds a run to the state; its first element has an index in the row that is a multiple of 32, so
+ * all runs but a row's last have lengths that are. Element i goes to lane i % 16, ascending; sums are kept in f64, and
+ * take two elements of a lane at a time: those of every 32 are added to each other, then to the lane. tern__rowop_finish folds the lanes: lane j with j + 8, then j + 4, j + 2, j + 1. */
 typedef union tern__rowop_state {
     double lanes[16];  /* of sums */
     float singles[16]; /* of max, min, max_abs */
@@ -86,7 +86,7 @@ typedef struct tern__rowop_table {
     /* The same as cells; NULL for GATHER and forms that an instruction has not. */
     tern__rowop_cell_fn cell[TERN__ROWOP_COUNT][TERN__CELL_FORMS];
     tern__rowop_cell_fn end; /* behind the last cell */
-    int64_t strip;           /* elements of a strip, a multiple of 16 */
+    int64_t strip;           /* elements of a strip, a multiple of 32 */
     /* Runs cells over n elements, a multiple of `strip`. */
     void (*run_strips)(const tern__rowop_cell *code, int64_t n, const tern__rowop_ahead *ahead);
 } tern__rowop_table;

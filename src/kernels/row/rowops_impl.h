@@ -228,47 +228,60 @@ static void stream_1(ARGUMENTS)
 enum { SUM_VECTORS = 32 / LANES }; /* that hold the 16 lanes in f64 */
 
 /* clang-format off */
-#define SUM_OP(name, vector, scalar)                                        \
-    static void name(tern__rowop_state *state, const float *a, int64_t n)   \
-    {                                                                       \
-        vd s[SUM_VECTORS];                                                  \
-        memcpy(s, state->lanes, sizeof s);                                  \
-        int64_t i = 0;                                                      \
-        for (; i + 16 <= n; i += 16) {                                      \
-            for (int k = 0; k < SUM_VECTORS; k += 2) {                      \
-                const vd2 x = v_widen(v_load(a + i + k * (LANES / 2)));     \
-                s[k] = vector(s[k], x.lo);                                  \
-                s[k + 1] = vector(s[k + 1], x.hi);                          \
-            }                                                               \
-        }                                                                   \
-        memcpy(state->lanes, s, sizeof s);                                  \
-        for (int j = 0; i < n; i++, j++) {                                  \
-            const double x = (double)a[i];                                  \
-            state->lanes[j] = state->lanes[j] + (scalar);                   \
-        }                                                                   \
-    }                                                                       \
+#define SUM_OP(name, vector, scalar)                                                    \
+    static void name(tern__rowop_state *state, const float *a, int64_t n)               \
+    {                                                                                   \
+        vd s[SUM_VECTORS];                                                              \
+        memcpy(s, state->lanes, sizeof s);                                              \
+        int64_t i = 0;                                                                  \
+        for (; i + 32 <= n; i += 32) {                                                  \
+            for (int k = 0; k < SUM_VECTORS; k += 2) {                                  \
+                const float *from = a + i + k * (LANES / 2);                            \
+                const vd2 x = v_widen(v_load(from)), y = v_widen(v_load(from + 16));    \
+                s[k] += vector(x.lo) + vector(y.lo);                                    \
+                s[k + 1] += vector(x.hi) + vector(y.hi);                                \
+            }                                                                           \
+        }                                                                               \
+        memcpy(state->lanes, s, sizeof s);                                              \
+        const int rest = (int)(n - i);                                                  \
+        for (int j = 0; j < rest && j < 16; j++) {                                      \
+            const double x = scalar((double)a[i + j]);                                  \
+            const bool two = j + 16 < rest;                                             \
+            state->lanes[j] += two ? x + scalar((double)a[i + j + 16]) : x;             \
+        }                                                                               \
+    }                                                                                   \
     CELL_SUM(name, vector)
 /* clang-format on */
 
 typedef uint64_t v_u64 __attribute__((vector_size(LANES * 4)));
 
-static inline vd add_plain(vd s, vd x)
+static inline vd d_same(vd x)
 {
-    return s + x;
+    return x;
 }
 
-static inline vd add_square(vd s, vd x)
+static inline double same_of(double x)
 {
-    return s + x * x; /* the square of an f32 is exact in f64 */
+    return x;
 }
 
-static inline vd add_abs(vd s, vd x)
+static inline double square_of(double x)
 {
-    return s + (vd)((v_u64)x & 0x7fffffffffffffffu);
+    return x * x;
+}
+
+static inline vd d_square(vd x)
+{
+    return x * x; /* the square of an f32 is exact in f64 */
+}
+
+static inline vd d_abs(vd x)
+{
+    return (vd)((v_u64)x & 0x7fffffffffffffffu);
 }
 
 /* clang-format off */
-SUM_OP(sum, add_plain, x) SUM_OP(sum_squares, add_square, x * x) SUM_OP(sum_abs, add_abs, fabs(x))
+SUM_OP(sum, d_same, same_of) SUM_OP(sum_squares, d_square, square_of) SUM_OP(sum_abs, d_abs, fabs)
 
 /* ---- REDUCE: extremes ---- */
 
