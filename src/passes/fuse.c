@@ -67,22 +67,6 @@ static bool is_inline_value(const tern_graph *g, tern__id value)
     return is_inline(g, g->values[value].node);
 }
 
-static tern__call call_of(const tern_graph *g, const tern__gnode *node,
-                          const tern__type *in[TERN__MAX_INPUTS_FIXED],
-                          tern__type out[TERN__MAX_RESULTS_FIXED])
-{
-    for (uint32_t i = 0; i < node->n_in; i++)
-        in[i] = &g->values[node->in[i]].type;
-    for (uint32_t i = 0; i < node->n_out; i++)
-        out[i] = g->values[node->out + i].type;
-    return (tern__call){.op = &tern__ops[node->op],
-                        .n_in = (int)node->n_in,
-                        .n_out = (int)node->n_out,
-                        .in = in,
-                        .attrs = node->attrs,
-                        .out = out};
-}
-
 static int64_t last_size(const tern__type *type)
 {
     return type->rank ? type->shape[type->rank - 1] : 1;
@@ -111,9 +95,11 @@ static tern__row_role role_of(fusion *f, tern__id n, tern__type *domain)
     tern__type out[TERN__MAX_RESULTS_FIXED];
     if (node->n_in == 0 || node->n_in > TERN__MAX_INPUTS_FIXED || node->n_out > TERN__MAX_RESULTS_FIXED)
         return TERN__ROW_ROLE_NONE;
-    tern__call call = call_of(f->g, node, in, out);
+    tern__call call = tern__small_call(f->g, node, in, out);
     tern__row_role role = tern__row_role_of(&call);
-    if (role == TERN__ROW_ROLE_NONE || reads_overwritten(f, n) || !f->c->target->fuses(f->c->target, &call))
+    if (role == TERN__ROW_ROLE_NONE || reads_overwritten(f, n))
+        return TERN__ROW_ROLE_NONE;
+    if (node->op == TERN__OP_reshape ? !f->squeezed[node->in[0]] : !f->c->target->fuses(f->c->target, &call))
         return TERN__ROW_ROLE_NONE;
     tern__row_domain_of(&call, role, domain);
     if (role != TERN__ROW_ROLE_MAP && !has_worthwhile_rows(f, domain))
@@ -146,7 +132,7 @@ static bool count_inputs(fusion *f, tern__id from, tern__id other, int *inputs, 
         const tern__gnode *node = &f->g->nodes[m];
         for (uint32_t i = 0; i < node->n_in; i++) {
             tern__id value = node->in[i], maker = find(f, f->g->values[value].node);
-            if (maker == other && f->squeezed[value])
+            if (maker == other && f->squeezed[value] && node->op != TERN__OP_reshape)
                 return false;
             if (maker == from || maker == other || f->stamp[value] == f->attempt)
                 continue;
@@ -218,6 +204,8 @@ static void take_node(fusion *f, tern__id n)
         if (maker != n)
             try_to_join(f, maker, n, n);
     }
+    if (node->op == TERN__OP_reshape && own->n_members == 1)
+        own->role = TERN__ROW_ROLE_NONE; /* only together with what it reads */
     for (uint32_t i = 0; i < node->n_in; i++) {
         group *maker = &f->groups[find(f, f->g->values[node->in[i]].node)];
         if (maker != own && own->position < maker->first_use)
@@ -375,13 +363,15 @@ static bool draft_outputs(fusion *f, const group *own, const tern__id *members, 
                 ends->bytes_inside += (double)tern__type_bytes(&g->values[value].type);
                 continue;
             }
+            if (node->op == TERN__OP_reshape)
+                return false; /* a view of something else: it cannot be a result of its own */
             ends->outputs[d->region.n_out < TERN__REGION_MAX_OUTPUTS ? d->region.n_out : 0] = value;
             if (!tern__region_add_output(d, f->local[value]))
                 return false;
         }
         const tern__type *in[TERN__MAX_INPUTS_FIXED];
         tern__type out[TERN__MAX_RESULTS_FIXED];
-        tern__call call = call_of(g, node, in, out);
+        tern__call call = tern__small_call(g, node, in, out);
         ends->bytes_before += tern__op_bytes(&call);
     }
     return d->region.n_out > 0;

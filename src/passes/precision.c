@@ -26,21 +26,6 @@ static bool is_f32(const tern_graph *g, tern__id value)
     return g->values[value].type.dtype == TERN_F32;
 }
 
-static tern__call call_of(const tern_graph *g, const tern__gnode *node, const tern__type **in,
-                          tern__type *out)
-{
-    for (uint32_t i = 0; i < node->n_in; i++)
-        in[i] = &g->values[node->in[i]].type;
-    for (uint32_t i = 0; i < node->n_out; i++)
-        out[i] = g->values[node->out + i].type;
-    return (tern__call){.op = &tern__ops[node->op],
-                        .n_in = (int)node->n_in,
-                        .n_out = (int)node->n_out,
-                        .in = in,
-                        .attrs = node->attrs,
-                        .out = out};
-}
-
 /* Can the node read and write the small type wherever it has f32 now, and is it not one that regions take? */
 static bool stores_small(const narrower *s, const tern__gnode *node)
 {
@@ -51,7 +36,7 @@ static bool stores_small(const narrower *s, const tern__gnode *node)
         return false;
     const tern__type *in[MOST_IN];
     tern__type small[MOST_IN], out[MOST_OUT];
-    tern__call call = call_of(g, node, in, out);
+    tern__call call = tern__small_call(g, node, in, out);
     if (tern__row_role_of(&call) != TERN__ROW_ROLE_NONE)
         return false;
     bool any = false;

@@ -5,37 +5,7 @@
 #include <tern/tern.h>
 
 #include "harness.h"
-
-#define SHAPE(...)                                                               \
-    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) \
-    {                                                                            \
-        __VA_ARGS__                                                              \
-    }
-
-static tern_ctx *open_ctx(void)
-{
-    tern_ctx *ctx = NULL;
-    tern_ctx_create(NULL, &ctx); /* a NULL context gives error tensors, which every test would notice */
-    return ctx;
-}
-
-static tern_tensor *floats(tern_ctx *ctx, int n, const float *values)
-{
-    int64_t shape[] = {n};
-    return tern_from_data(ctx, TERN_F32, 1, shape, values);
-}
-
-/* Compares data with expected values, exactly. */
-static bool holds(tern_tensor *t, int n, const float *expected)
-{
-    const float *data = tern_data_f32(t);
-    if (!data || tern_numel(t) != n)
-        return false;
-    for (int i = 0; i < n; i++)
-        if (data[i] != expected[i])
-            return false;
-    return true;
-}
+#include "lazy.h"
 
 TEST(nothing_is_computed_until_asked)
 {
