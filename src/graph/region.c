@@ -20,6 +20,18 @@ static bool reduces_last_axis(const tern__call *call)
     return axes->count == 1 && tern__axis_normalise(axes->ints[0], rank, &axis) && axis == rank - 1;
 }
 
+/* [n] as [n, 1]: one element per row again. */
+static bool restores_last_axis(const tern__call *call)
+{
+    const tern__type *from = call->in[0], *to = &call->out[0];
+    if (to->rank != from->rank + 1 || to->shape[to->rank - 1] != 1)
+        return false;
+    for (int i = 0; i < from->rank; i++)
+        if (from->shape[i] != to->shape[i])
+            return false;
+    return true;
+}
+
 tern__row_role tern__row_role_of(const tern__call *call)
 {
     int axis = 0, rank = call->n_in ? call->in[0]->rank : 0;
@@ -30,6 +42,8 @@ tern__row_role tern__row_role_of(const tern__call *call)
         return call->out[0].dtype == TERN_F32 && tern__type_numel(&call->out[0]) == 1
                    ? TERN__ROW_ROLE_CONSTANT
                    : TERN__ROW_ROLE_NONE;
+    case TERN__OP_reshape:
+        return restores_last_axis(call) ? TERN__ROW_ROLE_MAP : TERN__ROW_ROLE_NONE;
     case TERN__OP_sum:
     case TERN__OP_mean:
     case TERN__OP_max:
@@ -240,8 +254,8 @@ static tern_status check_op(const tern__region *r, int i, uint16_t first, bool *
     FAIL_IF(op->n_in > TERN__MAX_INPUTS_FIXED || op->n_out > TERN__MAX_RESULTS_FIXED || op->out != first,
             TERN_INTERNAL, "%s has %u operands and result %u", row->name, op->n_in, op->out);
     for (int k = 0; k < op->n_in; k++)
-        FAIL_IF(op->in[k] >= first || squeezed[op->in[k]], TERN_INVALID_ARGUMENT,
-                "operand %d of %s is not known there", k, row->name);
+        FAIL_IF(op->in[k] >= first || squeezed[op->in[k]] != (op->op == TERN__OP_reshape),
+                TERN_INVALID_ARGUMENT, "operand %d of %s is not known there", k, row->name);
     const tern__type *in[TERN__MAX_INPUTS_FIXED];
     tern__type out[TERN__MAX_RESULTS_FIXED];
     tern_dtype operands[TERN__MAX_INPUTS_FIXED];

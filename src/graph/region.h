@@ -4,7 +4,8 @@
  *
  * All values of a region belong to one domain, a shape whose last axis is the row: each is full (the domain's shape, leading
  * axes of size 1 aside), has one element per row (last axis 1), or broadcasts to it. Its ops are the elementwise ones and
- * those that reduce or normalise the last axis. */
+ * those that reduce or normalise the last axis. What a reduction without that axis gives can leave the region, or be read
+ * through a `reshape` that puts the axis back. */
 #ifndef TERN_GRAPH_REGION_H
 #define TERN_GRAPH_REGION_H
 

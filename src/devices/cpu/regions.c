@@ -79,6 +79,10 @@ static bool build_region(tern__row_builder *b, const tern__rowop_table *table, c
             values[op->out] = tern__row_constant(b, op->attrs[2].f);
             continue;
         }
+        if (op->op == TERN__OP_reshape) {
+            values[op->out] = in[0];
+            continue;
+        }
         if (!tern__row_expand(&c, &call, in, &values[op->out]))
             return false;
         squeezed[op->out] = is_squeezed(&call);
