@@ -16,7 +16,7 @@
 tern_status tern__pass_fuse(tern__compilation *c);
 
 enum {
-    LONGEST_ROW = 1 << 18, /* a longer one is reduced alone */
+    LONGEST_ROW = 1 << 22, /* a longer one is reduced alone */
     LONG_ROW =
         1 << 15, /* fewer rows than workers: elementwise work on long ones is better shared by elements */
 };
