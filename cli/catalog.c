@@ -38,6 +38,8 @@ static const field kernel_fields[] = {
     {"op", "op", FIELD_TEXT, IN_TABLE},
     {"isa", "isa", FIELD_TEXT, IN_TABLE},
     {"usable", "runs here", FIELD_BOOL, IN_TABLE},
+    {"chosen", "is used", FIELD_BOOL, IN_TABLE},
+    {"why", "because", FIELD_TEXT, IN_DETAILS},
     {0},
 };
 
@@ -67,6 +69,8 @@ static const field device_fields[] = {
     {"isa", "isa", FIELD_TEXT, IN_TABLE},
     {"isa_limit", "limited by", FIELD_TEXT, IN_NOTE},
     {"isa_available", "isa levels", FIELD_TEXT, IN_DETAILS},
+    {"features", "features", FIELD_TEXT, IN_DETAILS},
+    {"kernels", "kernels", FIELD_TEXT, IN_DETAILS},
     {"model", "model", FIELD_TEXT, IN_TABLE},
     {"memory_bytes", "memory", FIELD_BYTES, IN_DETAILS},
     {"l1d_bytes", "L1 data cache", FIELD_BYTES, IN_DETAILS},
@@ -98,8 +102,8 @@ static bool kernel_row(int i, field_value *out)
     tern_kernel_info kernel;
     if (tern_catalog_kernel(i, &kernel) != TERN_OK)
         return false;
-    const field_value row[] = {
-        {.text = kernel.name}, {.text = kernel.op}, {.text = kernel.isa}, {.yes = kernel.usable}};
+    const field_value row[] = {{.text = kernel.name},  {.text = kernel.op},    {.text = kernel.isa},
+                               {.yes = kernel.usable}, {.yes = kernel.chosen}, {.text = kernel.why}};
     memcpy(out, row, sizeof row);
     return true;
 }
@@ -149,9 +153,10 @@ static bool device_row(int i, field_value *out)
     const field_value row[] = {
         {.text = device.name},           {.text = device.backend},       {.number = device.cores_usable},
         {.number = device.cores_online}, {.text = device.cores_reason},  {.text = device.isa},
-        {.text = isa_limit(&device)},    {.text = device.isa_available}, {.text = device.model},
-        {.number = device.memory_bytes}, {.number = device.l1d_bytes},   {.number = device.l2_bytes},
-        {.number = device.l3_bytes},     {.text = device.unavailable},
+        {.text = isa_limit(&device)},    {.text = device.isa_available}, {.text = device.features},
+        {.text = device.kernels},        {.text = device.model},         {.number = device.memory_bytes},
+        {.number = device.l1d_bytes},    {.number = device.l2_bytes},    {.number = device.l3_bytes},
+        {.text = device.unavailable},
     };
     memcpy(out, row, sizeof row);
     return true;

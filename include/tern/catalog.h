@@ -21,7 +21,9 @@ typedef struct tern_op_info {
 
 typedef struct tern_kernel_info {
     const char *name, *op, *isa;
-    bool usable; /* runs on this machine under the cap given to the catalog call */
+    bool usable;     /* runs on this machine under the cap given to the catalog call */
+    bool chosen;     /* and no better one of its kind does: it is the one that is used */
+    const char *why; /* why it is chosen or not: "the best that runs here", "needs avx512vbmi" */
 } tern_kernel_info;
 
 typedef struct tern_pass_info {
@@ -35,6 +37,8 @@ typedef struct tern_device_info {
     const char *model;         /* "Intel(R) Xeon(R) ..." */
     const char *isa;           /* best level in use, under $TERN_CPU */
     const char *isa_available; /* all levels of this machine, space-separated */
+    const char *features;      /* what it has besides its levels, space-separated: "avx512vbmi" */
+    const char *kernels;       /* those that were chosen for it among several, space-separated */
     int cores_online, cores_usable;
     const char *cores_reason;              /* what limits the usable cores */
     int64_t memory_bytes;                  /* physical memory; 0 = unknown */

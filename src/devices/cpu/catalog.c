@@ -1,10 +1,38 @@
 /* catalog.c - what the CPU tells about itself without a device being made: the machine, and the kernels there are. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "devices/cpu/cpu.h"
 #include "devices/cpu/kernels.h"
 #include "kernels/select.h"
+
+/* What stands in strings that outlive the call: chosen kernels for each level that is the best, and features. */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static char chosen_names[TERN__ISA_COUNT][256], features[64];
+
+static void add_name(char *to, size_t size, const char *name)
+{
+    const size_t used = strlen(to);
+    snprintf(to + used, size - used, "%s%s", used ? " " : "", name);
+}
+
+static void write_names(void)
+{
+    const tern__cpu_info *cpu = tern__cpu();
+    for (int level = 0; level < TERN__ISA_COUNT; level++)
+        for (int family = 0; family < TERN__KERNEL_FAMILIES; family++) {
+            const tern__kernel_row *row = tern__kernel_select((tern__kernel_family)family,
+                                                              tern__isa_mask_capped(cpu, (tern__isa)level));
+            if (row)
+                add_name(chosen_names[level], sizeof chosen_names[level], row->name);
+        }
+    for (int feature = TERN__FEATURE_NONE + 1; feature < TERN__FEATURE_COUNT; feature++)
+        if (tern__cpu_has(cpu, (tern__feature)feature))
+            add_name(features, sizeof features, tern__feature_name((tern__feature)feature));
+}
 
 void tern__cpu_describe(tern__isa cap, tern_device_info *out)
 {
@@ -15,11 +43,14 @@ void tern__cpu_describe(tern__isa cap, tern_device_info *out)
     for (int level = 0; level < TERN__ISA_COUNT; level++)
         if (mask >> level & 1)
             best = (tern__isa)level;
+    pthread_once(&once, write_names);
     *out = (tern_device_info){.name = "cpu",
                               .backend = "native",
                               .model = cpu->model,
                               .isa = tern__isa_name(best),
                               .isa_available = cpu->isa_names,
+                              .features = features,
+                              .kernels = chosen_names[best],
                               .cores_online = cpu->cores_online,
                               .cores_usable = cpu->cores_usable,
                               .cores_reason = cpu->cores_reason,
@@ -29,17 +60,46 @@ void tern__cpu_describe(tern__isa cap, tern_device_info *out)
                               .l3_bytes = cpu->l3_bytes};
 }
 
-/* What the kernels of kernels.def compute. */
-static const tern__opcode op_of_family[TERN__KERNEL_FAMILIES] = {
-    [TERN__FAMILY_ternary_t2] = TERN__OP_ternary_matmul,
-    [TERN__FAMILY_ternary_t5] = TERN__OP_ternary_matmul,
-    [TERN__FAMILY_gemm_f32] = TERN__OP_matmul,
-};
-
 /* Counts down to the entry that is asked for. */
 static bool is_next(int *left)
 {
     return (*left)-- == 0;
+}
+
+/* Of several kernels for the same, why this one is taken or not. */
+static const char *why(tern__isa isa, tern__feature feature, uint32_t mask, bool chosen)
+{
+    if (chosen)
+        return "the best that runs here";
+    if (!(tern__cpu()->isa_mask >> isa & 1))
+        return "this processor lacks its instructions";
+    if (!(mask >> isa & 1))
+        return "above the level that may be used";
+    if (!tern__cpu_has(tern__cpu(), feature))
+        return "this processor lacks its feature";
+    return "a better one runs here";
+}
+
+/* Entry i of kernels.def. */
+static bool list_row(int i, uint32_t mask, tern_kernel_info *out)
+{
+    static const tern__opcode ops[TERN__KERNEL_FAMILIES] = {
+        [TERN__FAMILY_gemm_f32] = TERN__OP_matmul,
+        [TERN__FAMILY_ternary_t2] = TERN__OP_ternary_matmul,
+        [TERN__FAMILY_ternary_t5] = TERN__OP_ternary_matmul,
+    };
+    int count;
+    const tern__kernel_row *rows = tern__kernel_rows(&count), *row = rows + (i < count ? i : 0);
+    if (i >= count)
+        return false;
+    const bool chosen = row == tern__kernel_select(row->family, mask);
+    *out = (tern_kernel_info){.name = row->name,
+                              .op = tern__ops[ops[row->family]].name,
+                              .isa = tern__isa_name(row->isa),
+                              .usable = tern__kernel_runs(row, mask),
+                              .chosen = chosen,
+                              .why = why(row->isa, row->feature, mask, chosen)};
+    return true;
 }
 
 bool tern__cpu_list(int i, tern__isa cap, tern_kernel_info *out)
@@ -52,18 +112,9 @@ bool tern__cpu_list(int i, tern__isa cap, tern_kernel_info *out)
         *out = (tern_kernel_info){.name = kernel->name,
                                   .op = tern__ops[op].name,
                                   .isa = tern__isa_name(kernel->isa),
-                                  .usable = (mask >> kernel->isa & 1) != 0};
-        return true;
-    }
-    int count;
-    const tern__kernel_row *rows = tern__kernel_rows(&count);
-    for (int r = 0; r < count; r++) {
-        if (!is_next(&i))
-            continue;
-        *out = (tern_kernel_info){.name = rows[r].name,
-                                  .op = tern__ops[op_of_family[rows[r].family]].name,
-                                  .isa = tern__isa_name(rows[r].isa),
-                                  .usable = tern__kernel_runs(&rows[r], mask)};
+                                  .usable = true,
+                                  .chosen = true,
+                                  .why = "computes what faster kernels do not"};
         return true;
     }
     /* One interpreter, with instructions for each level. */
@@ -71,11 +122,14 @@ bool tern__cpu_list(int i, tern__isa cap, tern_kernel_info *out)
         const tern__rowop_table *table = tern__rowop_tables(1u << level | 1u);
         if ((int)table->isa != level || !is_next(&i))
             continue;
-        *out = (tern_kernel_info){.name = TERN__ROW_KERNEL_NAME,
-                                  .op = tern__ops[TERN__OP_fused].name,
-                                  .isa = tern__isa_name(table->isa),
-                                  .usable = (mask >> level & 1) != 0};
+        *out = (tern_kernel_info){
+            .name = TERN__ROW_KERNEL_NAME,
+            .op = tern__ops[TERN__OP_fused].name,
+            .isa = tern__isa_name(table->isa),
+            .usable = (mask >> level & 1) != 0,
+            .chosen = table == tern__rowop_tables(mask),
+            .why = why(table->isa, TERN__FEATURE_NONE, mask, table == tern__rowop_tables(mask))};
         return true;
     }
-    return false;
+    return list_row(i, mask, out);
 }

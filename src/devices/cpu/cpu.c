@@ -30,13 +30,13 @@ static tern_status choose(const tern__target *target, const tern__call *call,
     TERN__FAIL_IF(as_told && !program, TERN_UNSUPPORTED, "%s: cannot run with %s", call->op->name,
                   candidate->name);
     if (program) {
-        *out = (tern__choice){.kernel = &row_kernel,
-                              .name = row_kernel.name,
-                              .isa = tern__isa_name(rows->isa),
-                              .scratch_bytes =
-                                  program->scratch_bytes <= TERN__CPU_ROW_BYTES ? 0 : program->scratch_bytes,
-                              .program = program,
-                              .work = program->work};
+        *out = (tern__choice){
+            .kernel = &row_kernel,
+            .name = row_kernel.name,
+            .isa = tern__isa_name(rows->isa),
+            .scratch_bytes = program->scratch_bytes <= TERN__CPU_SCRATCH_BYTES ? 0 : program->scratch_bytes,
+            .program = program,
+            .work = program->work};
         return TERN_OK;
     }
     bool found;
@@ -64,7 +64,7 @@ static void destroy(tern__device *device)
         return;
     tern__threads_destroy(device->threads);
     tern__free(device->buffers);
-    tern__free(device->row_memory);
+    tern__free(device->scratch_memory);
     tern__free(device);
 }
 
@@ -78,9 +78,9 @@ static tern_status create(const tern__device_options *options, tern__device **ou
         destroy(device);
         return status;
     }
-    size_t row_bytes = (size_t)options->threads * TERN__CPU_ROW_BYTES;
-    device->row_memory = tern__alloc_aligned(row_bytes, TERN__ALIGN);
-    if (!device->row_memory) {
+    size_t row_bytes = (size_t)options->threads * TERN__CPU_SCRATCH_BYTES;
+    device->scratch_memory = tern__alloc_aligned(row_bytes, TERN__ALIGN);
+    if (!device->scratch_memory) {
         destroy(device);
         return tern__out_of_memory(row_bytes);
     }

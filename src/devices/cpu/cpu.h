@@ -7,15 +7,15 @@
 #include "kernels/kernel.h"
 #include "kernels/row/rowops.h"
 
-/* Row programs that need more (their rows are very long) take it from the plan's arena. */
-enum { TERN__CPU_ROW_BYTES = 128 << 10 };
+/* Scratch that the device has for each worker. Programs that need more (very long rows) take it from the plan's arena. */
+enum { TERN__CPU_SCRATCH_BYTES = 1 << 20 };
 
 struct tern__device {
     tern__target target;
     uint32_t isa_mask;
     tern__threads *threads;
-    char *row_memory; /* scratch of row programs: TERN__CPU_ROW_BYTES for each worker */
-    void *buffers;    /* operands of the plan that runs, reused from run to run */
+    char *scratch_memory; /* TERN__CPU_SCRATCH_BYTES for each worker */
+    void *buffers;        /* operands of the plan that runs, reused from run to run */
     size_t cap_buffers;
 };
 
@@ -24,8 +24,8 @@ typedef struct tern__cpu_work {
     const tern__kernel *kernel;
     tern__kernel_args args; /* `scratch` and `fault` are each part's own */
     int64_t items;
-    int parts;     /* that share the items */
-    char *scratch; /* of part 0; NULL: a row program that makes do with the device's row memory, or none */
+    int parts;             /* that share the items */
+    char *scratch;         /* of part 0; NULL: a program that makes do with the device's, or none */
     size_t scratch_stride; /* from one part's to the next */
 } tern__cpu_work;
 

@@ -26,6 +26,12 @@ static tern_status keep(tern__arena *arena, const void *program, size_t bytes, c
     return TERN_OK;
 }
 
+/* What the arena has to give. */
+static size_t beyond_device(size_t bytes)
+{
+    return bytes <= TERN__CPU_SCRATCH_BYTES ? 0 : bytes;
+}
+
 static tern_status choose_gemm(const tern__target *target, const tern__call *call, uint32_t isa_mask,
                                tern__arena *arena, tern__choice *out, bool *found)
 {
@@ -42,7 +48,7 @@ static tern_status choose_gemm(const tern__target *target, const tern__call *cal
     *out = (tern__choice){.kernel = packed ? &gemm_packed : &gemm,
                           .name = row->name,
                           .isa = tern__isa_name(row->isa),
-                          .scratch_bytes = p.scratch_bytes,
+                          .scratch_bytes = beyond_device(p.scratch_bytes),
                           .work = p.work};
     *found = true;
     return keep(arena, &p, sizeof p, &out->program);
@@ -63,7 +69,7 @@ static tern_status choose_ternary(const tern__call *call, uint32_t isa_mask, ter
     *out = (tern__choice){.kernel = &ternary,
                           .name = row->name,
                           .isa = tern__isa_name(row->isa),
-                          .scratch_bytes = p.scratch_bytes,
+                          .scratch_bytes = beyond_device(p.scratch_bytes),
                           .work = p.work};
     *found = true;
     return keep(arena, &p, sizeof p, &out->program);

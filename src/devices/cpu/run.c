@@ -48,7 +48,7 @@ tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work 
     if (work->scratch)
         args.scratch = work->scratch + (size_t)part * work->scratch_stride;
     else if (args.program)
-        args.scratch = device->row_memory + (size_t)part * TERN__CPU_ROW_BYTES;
+        args.scratch = device->scratch_memory + (size_t)part * TERN__CPU_SCRATCH_BYTES;
     tern_status status = work->kernel->run(&args, begin, end);
     *fault = args.fault;
     return status;
