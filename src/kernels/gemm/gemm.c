@@ -78,7 +78,7 @@ typedef struct panel {
     const tern__gemm_kernel *kernel;
     const tern__gemm *g;
     int64_t k_begin, depth;
-    bool b_in_place; /* whole tiles of b are read where they lie */
+    bool b_in_place; /* whole vectors of b are read where they lie */
     float *a_block, *b_panel, *y_tile;
 } panel;
 
@@ -98,7 +98,7 @@ static void find_b(const panel *p, int64_t tile, float *room, tern__gemm_tile *t
         return;
     }
     const float *from = g->b + p->k_begin * g->b_k + tile * width * g->b_column;
-    if (p->b_in_place && columns == width) {
+    if (p->b_in_place && columns % p->kernel->vector == 0) {
         t->b = from;
         t->b_k = g->b_k;
         return;

@@ -6,6 +6,7 @@
  *     ROWS, VECTORS                           a tile is ROWS x (VECTORS * WIDTH)
  *     DEPTH, BLOCK_BYTES                      k of a panel; bytes of a that stay in the second-level cache
  *     WIDE_ROWS                               most rows of `wide`
+ *     TRANSPOSE, transpose                    optional: transposes squares of TRANSPOSE floats, as transpose_four below
  *     EACH_ROWS(M), EACH_WIDE(M)              M(1) .. M(ROWS), M(1) .. M(WIDE_ROWS)
  *     EACH_VECTORS(M, n)                      M(n, 1) .. M(n, VECTORS)
  *
@@ -173,13 +174,22 @@ static void pack(const float *from, int64_t lane, int64_t step, int64_t lanes, i
             memcpy(to + p * width, from + p * step, (size_t)lanes * sizeof *to);
         return;
     }
-    if (step != 1) {
+    if (step != 1 || lanes == 0) {
         pack_plain(from, lane, step, lanes, width, k, to);
         return;
     }
+    int64_t big = 0; /* lanes that are done in large squares, as far as `whole` */
+#if defined(TRANSPOSE)
+    const int64_t whole = k / TRANSPOSE * TRANSPOSE;
+    big = lanes / TRANSPOSE * TRANSPOSE;
+    for (int64_t p = 0; p < whole; p += TRANSPOSE)
+        for (int64_t i = 0; i < big; i += TRANSPOSE)
+            transpose(from + i * lane + p, lane, width, to + p * width + i);
+#else
     const int64_t whole = k / 4 * 4;
+#endif
     for (int64_t p = 0; p < whole && lanes >= 4; p += 4)
-        for (int64_t i = 0; i < lanes; i += 4) {
+        for (int64_t i = big; i < lanes; i += 4) {
             const int64_t first = i + 4 <= lanes ? i : lanes - 4; /* the last four may do some again */
             transpose_four(from + first * lane + p, lane, width, to + p * width + first);
         }

@@ -1,5 +1,6 @@
 /* gemm_avx512.c - f32 products on AVX-512: 6 x 64 sums in 24 of the 32 registers. */
 #include <immintrin.h>
+#include <stdint.h>
 
 typedef __m512 vec;
 #define WIDTH 16
@@ -16,6 +17,43 @@ typedef __m512 vec;
 #define EACH_WIDE(M) M(1) M(2) M(3)
 #define EACH_ROWS(M) M(1) M(2) M(3) M(4) M(5) M(6)
 #define EACH_VECTORS(M, n) M(n, 1) M(n, 2) M(n, 3) M(n, 4)
+
+/* Sixteen lanes of sixteen elements each, across: pairs, fours, then quarters of vectors change places. */
+#define TRANSPOSE 16
+#define PD(x) _mm512_castps_pd(x)
+#define PS(x) _mm512_castpd_ps(x)
+static inline __attribute__((always_inline)) void transpose(const float *from, int64_t lane, int64_t width,
+                                                            float *to)
+{
+    __m512 r[16], t[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++)
+        r[i] = _mm512_loadu_ps(from + i * lane);
+#pragma GCC unroll 8
+    for (int i = 0; i < 16; i += 2) {
+        t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
+        t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 16; i += 4) {
+        r[i] = PS(_mm512_unpacklo_pd(PD(t[i]), PD(t[i + 2])));
+        r[i + 1] = PS(_mm512_unpackhi_pd(PD(t[i]), PD(t[i + 2])));
+        r[i + 2] = PS(_mm512_unpacklo_pd(PD(t[i + 1]), PD(t[i + 3])));
+        r[i + 3] = PS(_mm512_unpackhi_pd(PD(t[i + 1]), PD(t[i + 3])));
+    }
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; j++) {
+        const __m512 a = _mm512_shuffle_f32x4(r[j], r[4 + j], 0x88),
+                     b = _mm512_shuffle_f32x4(r[j], r[4 + j], 0xdd);
+        const __m512 c = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0x88);
+        const __m512 d = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0xdd);
+        _mm512_storeu_ps(to + j * width, _mm512_shuffle_f32x4(a, c, 0x88));
+        _mm512_storeu_ps(to + (4 + j) * width, _mm512_shuffle_f32x4(b, d, 0x88));
+        _mm512_storeu_ps(to + (8 + j) * width, _mm512_shuffle_f32x4(a, c, 0xdd));
+        _mm512_storeu_ps(to + (12 + j) * width, _mm512_shuffle_f32x4(b, d, 0xdd));
+    }
+}
+
 #include "kernels/gemm/tile_impl.h"
 
 TERN__GEMM_KERNEL(avx512)
