@@ -206,7 +206,7 @@ static void print_rows(const tuning *t)
     if (path[0])
         printf("kept in %s\n", path);
     else
-        printf("not kept: tuning results are switched off\n");
+        printf("not kept: tuning results are switched off, or this build has no SQLite\n");
 }
 
 static int tune(const args *a, tuning *t, bindings *inputs)

@@ -95,7 +95,7 @@ TERN_API tern_status tern_tune_list(tern_ctx *ctx, tern_tune_report **out);
 /* Forgets everything and removes the file, even a damaged one. TERN_NOT_FOUND: there was none. */
 TERN_API tern_status tern_tune_clear(tern_ctx *ctx);
 
-/* Where results are kept; "" if they are not. Valid as long as the context. */
+/* Where results are kept; "" if they are not (switched off, or a build without SQLite). Valid as long as the context. */
 TERN_API const char *tern_tune_path(tern_ctx *ctx);
 
 TERN_API int tern_tune_report_rows(const tern_tune_report *report);

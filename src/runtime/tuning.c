@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "graph/text_call.h"
+#include "store/store.h"
 
 enum {
     FIRST_BUCKETS = 64,
@@ -173,7 +174,7 @@ tern_status tern__tuning_create(const char *path, int threads, tern__isa cap, te
     t->threads = threads;
     snprintf(t->cpu, sizeof t->cpu, "%s (%s)", tern__cpu()->model, tern__isa_name(cap));
     tern__arena_init(&t->arena, 0);
-    if (path && path[0]) {
+    if (path && path[0] && tern__store_available()) {
         t->path = tern__strdup(path);
         if (!t->path) {
             tern__free(t);

@@ -231,6 +231,7 @@ tern_status tern_tune_list(tern_ctx *ctx, tern_tune_report **out)
 {
     TERN__FAIL_IF(!ctx || !out, TERN_INVALID_ARGUMENT, "tune_list: needs a context and room for a report");
     tern__tuning *t = ctx->tuning;
+    TERN__FAIL_IF(!tern__store_available(), TERN_UNAVAILABLE, "tune_list: this build of tern has no SQLite");
     TERN__FAIL_IF(!t->path, TERN_NOT_FOUND, "tune_list: this context keeps no tuning results");
     tern__tuning_save(t);
     tern__store *store = NULL;

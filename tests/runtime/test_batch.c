@@ -9,7 +9,7 @@
 
 typedef struct plan {
     const double *ns_per_item; /* by log2 of the batch */
-    int64_t tried[16];
+    int64_t tried[8];          /* the first ones */
     int n_tried;
     int64_t fails_at;
 } plan;
@@ -38,7 +38,7 @@ static tern_status planted(void *user, tern_ctx *ctx, int64_t batch, const tern_
     (void)ctx, (void)program;
     while ((int64_t)1 << log < batch)
         log++;
-    if (p->n_tried == 0 || p->tried[p->n_tried - 1] != batch)
+    if (p->n_tried < 8 && (p->n_tried == 0 || p->tried[p->n_tried - 1] != batch))
         p->tried[p->n_tried++] = batch;
     *ns = (uint64_t)(p->ns_per_item[log] * (double)batch);
     return TERN_OK;

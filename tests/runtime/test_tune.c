@@ -177,7 +177,7 @@ static void close_work(work *w)
     tern_ctx_destroy(w->ctx);
 }
 
-static const tern_tune_options quick = {.runs = 2, .budget_ns = 20000000};
+static const tern_tune_options quick = {.runs = 1, .budget_ns = 20000000};
 
 enum { INPUTS = 4, OUTPUTS = 6 };
 
