@@ -60,10 +60,12 @@ static bool is_sum(tern__rowop op)
 void tern__rowop_start(tern__rowop op, tern__rowop_state *state)
 {
     const float start = op == TERN__ROWOP_max ? -INFINITY : op == TERN__ROWOP_min ? INFINITY : 0;
-    const four lanes = start - (four){0};
-    memset(state, 0, sizeof *state);
-    for (int k = 0; k < 4 && start != 0; k++)
+    const four zero = {0}, lanes = start - zero;
+    for (int k = 0; k < 4;
+         k++) /* in pieces: compilers' way to clear it all takes as long as a phase of a short row */
         memcpy(state->singles + 4 * k, &lanes, sizeof lanes);
+    for (int k = 0; k < 4; k++)
+        memcpy((char *)state + sizeof state->singles + 16 * k, &zero, sizeof zero);
 }
 
 static double finish_sum(const tern__rowop_state *state)

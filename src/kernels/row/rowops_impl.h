@@ -237,7 +237,7 @@ enum { SUM_VECTORS = 32 / LANES }; /* that hold the 16 lanes in f64 */
         for (; i + 32 <= n; i += 32) {                                                  \
             for (int k = 0; k < SUM_VECTORS; k += 2) {                                  \
                 const float *from = a + i + k * (LANES / 2);                            \
-                const vd2 x = v_widen(v_load(from)), y = v_widen(v_load(from + 16));    \
+                const vd2 x = v_widen_load(from), y = v_widen_load(from + 16);    \
                 s[k] += vector(x.lo) + vector(y.lo);                                    \
                 s[k + 1] += vector(x.hi) + vector(y.hi);                                \
             }                                                                           \

@@ -309,6 +309,13 @@ static inline void v_store(float *p, vf x)
     memcpy(p, &x, sizeof x);
 }
 
+#if !defined(v_widen_load)
+static inline vd2 v_widen_load(const float *p)
+{
+    return v_widen(v_load(p));
+}
+#endif
+
 /* 0 < n < LANES elements; the other lanes are 0. */
 #if !defined(v_load_part)
 static inline vf v_load_part(const float *p, int64_t n)

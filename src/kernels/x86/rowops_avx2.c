@@ -105,6 +105,13 @@ static inline vf v_narrow(vd2 a)
     return _mm256_set_m128(_mm256_cvtpd_ps(a.hi), _mm256_cvtpd_ps(a.lo));
 }
 
+/* From memory a conversion needs no shuffle. */
+#define v_widen_load v_widen_load
+static inline vd2 v_widen_load(const float *p)
+{
+    return (vd2){_mm256_cvtps_pd(_mm_loadu_ps(p)), _mm256_cvtps_pd(_mm_loadu_ps(p + 4))};
+}
+
 /* The first n lanes. */
 static inline __m256i part(int64_t n)
 {

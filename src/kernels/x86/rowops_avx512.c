@@ -169,6 +169,13 @@ static inline vf v_narrow(vd2 a)
     return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(a.lo)), _mm512_cvtpd_ps(a.hi), 1);
 }
 
+/* From memory a conversion needs no shuffle. */
+#define v_widen_load v_widen_load
+static inline vd2 v_widen_load(const float *p)
+{
+    return (vd2){_mm512_cvtps_pd(_mm256_loadu_ps(p)), _mm512_cvtps_pd(_mm256_loadu_ps(p + 8))};
+}
+
 /* The first n lanes. */
 static inline __mmask16 part(int64_t n)
 {
