@@ -23,7 +23,7 @@ struct tern_ctx {
     tern__arena arena;   /* its pointers */
     tern_tensor **roots; /* its outputs */
     size_t n_roots, cap_roots;
-    uint64_t *step_ns; /* where the run under way leaves the times of its steps, or NULL (exec_time.h) */
+    uint64_t *step_ns; /* where the run under way leaves the times of its steps, or NULL */
     tern_ctx_stats stats;
 };
 

@@ -309,3 +309,64 @@ TEST(null_arguments_are_refused)
     tern_edit_free(NULL);
     tern_labels_free(NULL);
 }
+
+/* ---- without memory ---- */
+
+typedef struct gate {
+    long countdown;
+    bool fired;
+} gate;
+
+static bool allow(void *user, size_t bytes)
+{
+    (void)bytes;
+    gate *g = user;
+    if (--g->countdown != 0)
+        return true;
+    g->fired = true;
+    return false;
+}
+
+/* A bit of everything; gives up at the first failure. */
+static tern_status edit_chain(tern_graph **out)
+{
+    const float two = 2;
+    tern_node fused;
+    tern_value c, sum, x = value("x"), a = value("a");
+    TERN_TRY(tern_edit_begin(graph, &edit));
+    TERN_TRY(tern_edit_insert_constant(edit, "two", TERN_F32, 0, NULL, &two, &c));
+    TERN_TRY(tern_edit_insert(edit, "add", NULL, 2, (tern_value[]){x, c}, &sum));
+    TERN_TRY(tern_edit_replace(edit, a, sum));
+    TERN_TRY(tern_edit_remove(edit, maker(a)));
+    TERN_TRY(tern_edit_fuse(edit, 2, (tern_node[]){maker(sum), maker(value("b"))}, &fused));
+    TERN_TRY(tern_edit_finish(edit, out));
+    edit = NULL;
+    return TERN_OK;
+}
+
+TEST(no_memory_is_an_error_and_nothing_else)
+{
+    tern_alloc_stats before, after;
+    tern_alloc_get_stats(&before);
+    open_text(chain);
+    tern_edit_free(edit);
+    edit = NULL;
+    gate g = {.fired = true};
+    int failures = 0;
+    for (long n = 1; g.fired; n++) {
+        tern_graph *made = NULL;
+        g = (gate){.countdown = n};
+        tern_alloc_set_gate(allow, &g);
+        tern_status status = edit_chain(&made);
+        tern_alloc_set_gate(NULL, NULL);
+        failures += status != TERN_OK;
+        CHECK_EQ(status, g.fired ? TERN_OUT_OF_MEMORY : TERN_OK);
+        tern_edit_free(edit);
+        edit = NULL;
+        tern_graph_free(made);
+    }
+    CHECK(failures > 20);
+    close_all();
+    tern_alloc_get_stats(&after);
+    CHECK_EQ(after.allocations - after.frees, before.allocations - before.frees);
+}

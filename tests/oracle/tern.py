@@ -28,11 +28,13 @@ class PoolOptions(ctypes.Structure):
 
 
 class CtxOptions(ctypes.Structure):
-    _fields_ = [("threads", I), ("cpu", STR), ("pool", PoolOptions)]
+    _fields_ = [("threads", I), ("cpu", STR), ("tuning", STR), ("pool", PoolOptions), ("compile", P)]
 
 
 class CompileOptions(ctypes.Structure):
-    _fields_ = [("level", I), ("n_disabled", I), ("disabled", P), ("memory_limit", SIZE)]
+    _fields_ = [("level", I), ("n_disabled", I), ("disabled", P), ("memory_limit", SIZE), ("goal", I), ("threads", I),
+                ("cpu", STR), ("device", STR), ("precision", I), ("n_passes", I), ("passes", P), ("n_patterns", I),
+                ("patterns", P), ("observe", P), ("observe_user", P)]
 
 
 class CtxStats(ctypes.Structure):

@@ -473,6 +473,68 @@ TEST(descriptions_of_patterns_are_checked)
     close_all();
 }
 
+/* ---- without memory ---- */
+
+typedef struct gate {
+    long countdown;
+    bool fired;
+} gate;
+
+static bool allow(void *user, size_t bytes)
+{
+    (void)bytes;
+    gate *g = user;
+    if (--g->countdown != 0)
+        return true;
+    g->fired = true;
+    return false;
+}
+
+static void ignore(void *user, const char *pass, int changes, const tern_graph *g)
+{
+    (void)user;
+    (void)pass;
+    (void)changes;
+    (void)g;
+}
+
+TEST(no_memory_is_an_error_and_nothing_else)
+{
+    int runs = 0;
+    const tern_custom_pass pass = {.name = "to-square", .after = "dce", .run = exp_to_square, .user = &runs};
+    const tern_fusion_pattern pattern = {.name = "neg-relu", .op = "relu", .fuse = with_operand};
+    tern_alloc_stats before, after;
+    char *text = NULL, *same = NULL;
+    tern_alloc_get_stats(&before);
+    open_text(chain);
+    options.n_passes = options.n_patterns = 1;
+    options.passes = &pass;
+    options.patterns = &pattern;
+    options.observe = ignore; /* compiled anew each time */
+    CHECK_OK(tern_graph_print(graph, &text));
+    gate g = {.fired = true};
+    int failures = 0;
+    for (long n = 1; g.fired; n++) {
+        g = (gate){.countdown = n};
+        tern_alloc_set_gate(allow, &g);
+        tern_status status = tern_graph_compile(ctx, graph, &options, &program);
+        tern_alloc_set_gate(NULL, NULL);
+        failures += status != TERN_OK;
+        if (status != TERN_OK)
+            CHECK_EQ(status, TERN_OUT_OF_MEMORY);
+        tern_program_free(program);
+        program = NULL;
+    }
+    CHECK(failures > 20);
+    CHECK_OK(tern_graph_print(graph, &same));
+    CHECK_STR(same, text);
+    tern_string_free(text);
+    tern_string_free(same);
+    close_all();
+    tern_alloc_get_stats(&after);
+    CHECK_EQ(after.allocations - after.frees, before.allocations - before.frees);
+}
+
 /* ---- watching ---- */
 
 typedef struct watch {
