@@ -30,10 +30,14 @@ static uint64_t run_once(tern__racer *racer, int i, tern_tune_run run, void *use
     return ns ? ns : 1; /* 0 means unknown everywhere else */
 }
 
-/* A way that is three times slower than the best so far, twice, will not win. */
+/* A way whose best of four runs is three times slower than the best of all will not win. Fewer runs would not do: others
+ * may use the machine just then. */
 static bool is_hopeless(const tern__racer *racer, uint64_t best)
 {
-    return racer->n >= 2 && racer->samples[0] > 3 * best && racer->samples[1] > 3 * best;
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < racer->n; i++)
+        least = racer->samples[i] < least ? racer->samples[i] : least;
+    return racer->n >= 4 && least / 3 > best;
 }
 
 void tern__race(int n, tern__racer *racers, tern_tune_run run, void *user, const tern_tune_options *options,
