@@ -8,6 +8,14 @@ utf8()
     LC_ALL=$UTF8_LOCALE "$@"
 }
 
+# Skips the case where tuning results cannot be kept.
+needs_sqlite()
+{
+    echo >.probe
+    [[ $(TERN_TUNING=$PWD/.probe tern tune --list 2>&1) != *"no SQLite"* ]] || skip "this build has no SQLite"
+    rm -f .probe
+}
+
 skip()
 {
     echo "$*" >.skip

@@ -1,7 +1,7 @@
 # Every way is measured once, by the first process; the second one remembers.
 graph g '%x = input "x" f32[8,2048] %a = exp(%x) %b = sum(%a) {axes=[1]} return %b as "b"' >g.tern
 export TERN_TUNING=$PWD/tuning.db
-tern tune --list 2>&1 | grep -q 'no SQLite' && skip "this build has no SQLite"
+needs_sqlite
 hide()
 {
     sed -E -e 's/[0-9.]+ (ns|us|ms|s)\b/TIME/g' -e 's/[0-9]+ runs/N runs/' -e "s|$PWD|DIR|" -e 's/[01] of/N of/' \

@@ -1,6 +1,6 @@
 graph g '%x = input "x" f32[8,2048] %a = exp(%x) return %a' >g.tern
 export TERN_TUNING=$PWD/tuning.db
-tern tune --list 2>&1 | grep -q 'no SQLite' && skip "this build has no SQLite"
+needs_sqlite
 tern tune --list | sed "s|$PWD|DIR|"
 tern tune g.tern --threads 1 --runs 1 >/dev/null 2>&1
 tern tune --list | sed -E -e '2,$s/tile.*/.../' -e 's/  +/  /g' | uniq

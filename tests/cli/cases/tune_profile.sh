@@ -1,7 +1,7 @@
 # Repeated runs leave the times of their steps behind, unless told not to.
 graph g '%x = randn() {shape=[64,2048], seed=1} %a = exp(%x) %b = sum(%a) {axes=[1]} return %b' >g.tern
 export TERN_TUNING=$PWD/tuning.db
-tern tune --list 2>&1 | grep -q 'no SQLite' && skip "this build has no SQLite"
+needs_sqlite
 tern graph run g.tern --json >/dev/null
 tern graph run g.tern --repeat 5 --json --no-tune >/dev/null
 ls
