@@ -447,14 +447,14 @@ class Eager:
         g, a = self.g, self.pick()
         b = self.pick()
         try:
-            np.broadcast_shapes(a.array.shape, b.array.shape)
+            shape = np.broadcast_shapes(a.array.shape, b.array.shape)
         except ValueError:
-            b = a
+            b, shape = a, a.array.shape
         op = g.pick(["add", "mul", "maximum", "minimum"])
+        if np.prod(shape, dtype=float) > 2000:
+            return
         dtype = promote(a.dtype, b.dtype)
         result = from_working(ARITHMETIC[op](working(cast(a.val(), dtype)), working(cast(b.val(), dtype))), dtype)
-        if result.a.size > 2000:
-            return
         value = self.add(self.ctx.op(op, a.tensor, b.tensor), dtype, np.array(result.a))
         self.say(value.name, "=", op, a.name, b.name)
 
