@@ -31,8 +31,10 @@ static void fill_buffers(const tern__plan *plan, const tern__bindings *bindings,
         char *base = operand->space == TERN__SPACE_ARENA  ? bindings->arena
                      : operand->space == TERN__SPACE_LEAF ? bindings->leaves[operand->index]
                                                           : bindings->blocks[operand->index];
-        buffers[i] = (tern__buffer){
-            .data = base + operand->byte_offset, .type = operand->type, .strides = operand->strides};
+        /* A view may start before the part of a state's memory that the leaf is: offsets are signed there. */
+        buffers[i] = (tern__buffer){.data = base + (ptrdiff_t)operand->byte_offset,
+                                    .type = operand->type,
+                                    .strides = operand->strides};
     }
 }
 
