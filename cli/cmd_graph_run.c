@@ -41,13 +41,66 @@ static tern_status keep_outputs(graph_run *r)
     return TERN_OK;
 }
 
-/* The outputs are those of the first run. */
+/* Times of the steps of the newest warm runs: all of them, unless that would take too much memory. */
+typedef struct step_log {
+    uint64_t *ns;     /* (kept, steps) */
+    uint64_t *run_ns; /* (kept) of the whole run */
+    int kept, steps;
+} step_log;
+
+static step_log log_make(const graph_run *r)
+{
+    enum { MOST_SAMPLES = 1 << 20 };
+    step_log log = {.steps = r->info.steps};
+    int most = log.steps > 0 ? MOST_SAMPLES / log.steps : 1;
+    log.kept = most < 1 ? 1 : most < r->warm ? most : r->warm;
+    log.ns = grab((size_t)log.kept * (size_t)log.steps, sizeof *log.ns);
+    log.run_ns = grab((size_t)log.kept, sizeof *log.run_ns);
+    return log;
+}
+
+static tern_status log_run(step_log *log, const graph_run *r, int number)
+{
+    int at = number % log->kept;
+    log->run_ns[at] = r->run_times[number];
+    for (int i = 0; i < log->steps; i++) {
+        tern_step_time time;
+        TERN_TRY(tern_exec_step_time(r->exec, i, &time));
+        log->ns[(size_t)at * (size_t)log->steps + (size_t)i] = time.last_ns;
+    }
+    return TERN_OK;
+}
+
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/* Medians of single steps would not add up to the median of runs: those of one run do. */
+static void log_show(const step_log *log, graph_run *r)
+{
+    int nearest = 0;
+    for (int i = 1; i < log->kept; i++)
+        if (apart(log->run_ns[i], r->median_ns) < apart(log->run_ns[nearest], r->median_ns))
+            nearest = i;
+    r->shown_ns = log->run_ns[nearest];
+    for (int i = 0; i < log->steps; i++)
+        r->step_ns[i] = log->ns[(size_t)nearest * (size_t)log->steps + (size_t)i];
+}
+
+static void log_free(step_log *log)
+{
+    free(log->ns);
+    free(log->run_ns);
+}
+
+/* The outputs are those of the first run, whose time is that of a warm one only if there is no other. */
 static tern_status run_once(graph_run *r, int number)
 {
     tern_tensor **outputs = number == 0 ? r->outputs : grab((size_t)r->n_outputs, sizeof *outputs);
     uint64_t start = now_ns();
     tern_status status = tern_exec_run(r->exec, r->n_inputs, r->inputs, r->n_outputs, outputs);
-    r->run_times[number] = now_ns() - start;
+    r->run_times[number > 0 ? number - 1 : 0] = now_ns() - start;
     if (number == 0) {
         r->run_ns = r->run_times[0];
         return status == TERN_OK && r->runs > 1 ? keep_outputs(r) : status;
@@ -58,30 +111,34 @@ static tern_status run_once(graph_run *r, int number)
     return status;
 }
 
-static tern_status run_all(graph_run *r, bool timed)
+/* `log` NULL: steps are not timed. */
+static tern_status run_all(graph_run *r, step_log *log)
 {
     TERN_TRY(tern_exec_create(r->ctx, r->program, &r->exec));
-    if (timed)
+    if (log)
         TERN_TRY(tern_exec_time_steps(r->exec, true));
-    for (int i = 0; i < r->runs; i++)
+    for (int i = 0; i < r->runs; i++) {
         TERN_TRY(run_once(r, i));
-    qsort(r->run_times, (size_t)r->runs, sizeof *r->run_times, by_value);
-    if (timed)
-        r->step_ns = grab((size_t)r->info.steps, sizeof *r->step_ns);
-    for (int i = 0; timed && i < r->info.steps; i++) {
-        tern_step_time time;
-        TERN_TRY(tern_exec_step_time(r->exec, i, &time));
-        r->step_ns[i] = time.min_ns;
+        if (log)
+            TERN_TRY(log_run(log, r, i > 0 ? i - 1 : 0));
     }
+    qsort(r->run_times, (size_t)r->warm, sizeof *r->run_times, by_value);
+    r->median_ns = r->shown_ns = r->run_times[(r->warm - 1) / 2];
     return TERN_OK;
 }
 
 static bool compute(graph_run *r, bool timed)
 {
-    if (run_all(r, timed) == TERN_OK)
-        return true;
-    fail_status(source_name(r->path));
-    return false;
+    step_log log = timed ? log_make(r) : (step_log){0};
+    bool done = run_all(r, timed ? &log : NULL) == TERN_OK;
+    if (done && timed) {
+        r->step_ns = grab((size_t)r->info.steps, sizeof *r->step_ns);
+        log_show(&log, r);
+    }
+    if (!done)
+        fail_status(source_name(r->path));
+    log_free(&log);
+    return done;
 }
 
 static void make_room(graph_run *r)
@@ -89,7 +146,16 @@ static void make_room(graph_run *r)
     r->inputs = grab((size_t)r->n_inputs, sizeof *r->inputs);
     r->outputs = grab((size_t)r->n_outputs, sizeof *r->outputs);
     r->saved = grab((size_t)r->n_outputs, sizeof *r->saved);
-    r->run_times = grab((size_t)r->runs, sizeof *r->run_times);
+    r->warm = r->runs > 1 ? r->runs - 1 : 1;
+    r->run_times = grab((size_t)r->warm, sizeof *r->run_times);
+}
+
+static void print_times(const graph_run *r)
+{
+    text line = {0};
+    run_add_times(&line, r);
+    printf("%s\n", text_string(&line));
+    text_free(&line);
 }
 
 static void print_saved(const graph_run *r)
@@ -138,6 +204,9 @@ static int report(const args *a, const graph_run *r, bool saved)
         status = outputs_print(r);
     if (code == EXIT_DONE && status == TERN_OK && !args_has(a, "json"))
         print_saved(r);
+    if (status == TERN_OK && r->runs > 1 && !args_has(a, "json") && !args_has(a, "explain") &&
+        !args_has(a, "show"))
+        print_times(r);
     return status == TERN_OK ? code : fail_status(NULL);
 }
 
@@ -174,7 +243,7 @@ static const option run_options[] = {
     {"show", 0, NULL, NULL, "tell the whole story: what was recorded, compiled and computed"},
     {"json", 0, NULL, NULL, "print all of that as JSON; with --explain, with estimated times"},
     {"explain", 0, NULL, NULL, "report what the compiler did, and measured times beside estimates for every step"},
-    {"repeat", 0, "N", NULL, "run N times, and say the median and the least time; outputs are those of the first run"},
+    {"repeat", 0, "N", NULL, "run N times, and say the median and the least time of the runs after the first; outputs are those of the first"},
     COMPILE_OPTIONS,
     ESTIMATE_OPTIONS,
     {0},

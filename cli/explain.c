@@ -205,8 +205,13 @@ static void print_steps(const graph_run *r, const machine_rates *rates)
     text_addf(&summary, ", %s moved", format_bytes(number, r->info.bytes));
     text_addf(&summary, ", estimated %s", format_time(number, (uint64_t)(total + 0.5)));
     if (r->runs > 0)
-        text_addf(&summary, ", measured %s", format_time(number, r->run_times[0]));
+        text_addf(&summary, ", measured %s", format_time(number, r->shown_ns));
     heading_print("steps", text_string(&summary));
+    if (r->runs > 1) {
+        text_clear(&summary);
+        run_add_times(&summary, r);
+        printf("  %s\n\n", text_string(&summary));
+    }
     text_free(&summary);
     plan_print(r, (step_times){.measured = r->step_ns, .estimated = estimated});
     rates_print(rates, tern_ctx_threads(r->ctx));

@@ -131,7 +131,8 @@ static void print_legend(const graph_run *r, bool timed)
         text_addf(&line, "row: fused row program %s ", dot);
     text_addf(&line, "threads: how many may share a step %s flops, bytes: estimates", dot);
     if (timed)
-        text_addf(&line, " %s measured: the least of all runs", dot);
+        text_addf(&line, " %s measured: %s", dot,
+                  r->runs > 1 ? "the run of median time" : "the first run, cold");
     table_add(&t, text_string(&line));
     text_free(&line);
     table_print(&t, 2, false);

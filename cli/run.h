@@ -22,9 +22,13 @@ typedef struct graph_run {
     tern_level level;
     int runs;            /* how often it ran */
     uint64_t run_ns;     /* of the first run, measured from call to return */
-    uint64_t *run_times; /* (runs) of all, in ascending order */
-    uint64_t *step_ns;   /* (info.steps) the least of all runs, measured; NULL unless steps were timed */
-    const char **saved;  /* (n_outputs) where each was written, or NULL */
+    int warm;            /* runs that count: all but the first, or that one if there is no other */
+    uint64_t *run_times; /* (warm) of those, in ascending order */
+    uint64_t median_ns;  /* of those: the time of one of them, the lower middle of an even number */
+    /* One run, so that its parts add up: that of the median time, or the nearest whose steps were kept. */
+    uint64_t shown_ns;
+    uint64_t *step_ns;  /* (info.steps) of it; NULL unless steps were timed */
+    const char **saved; /* (n_outputs) where each was written, or NULL */
     text remarks;        /* the comment behind the graph */
 } graph_run;
 
@@ -33,6 +37,9 @@ tern_status story_print(const graph_run *r);
 
 /* A picture of memory over time, with or without a line that says how much it is: picture.c. */
 void picture_print(const graph_run *r, bool summary);
+
+/* "49 warm runs: median 1.2 ms, least 1.1 ms; the first run took 13.5 ms". */
+void run_add_times(text *t, const graph_run *r);
 
 /* The outputs alone: name, type, statistics, first values. */
 tern_status outputs_print(const graph_run *r);

@@ -45,11 +45,6 @@ static tern_status add_output_hash(json *j, const graph_run *r)
     return TERN_OK;
 }
 
-static double median_of(const uint64_t *sorted, int n)
-{
-    return n % 2 ? (double)sorted[n / 2] : ((double)sorted[n / 2 - 1] + (double)sorted[n / 2]) / 2;
-}
-
 static tern_status build(json *j, const graph_run *r, const machine_rates *rates)
 {
     json_object(j, NULL);
@@ -71,7 +66,7 @@ static tern_status build(json *j, const graph_run *r, const machine_rates *rates
     json_double(j, "compile_us", (double)r->info.compile_ns / 1e3);
     json_double(j, "run_us", (double)r->run_ns / 1e3);
     json_int(j, "runs", r->runs);
-    json_double(j, "median_us", median_of(r->run_times, r->runs) / 1e3);
+    json_double(j, "median_us", (double)r->median_ns / 1e3);
     json_double(j, "min_us", (double)r->run_times[0] / 1e3);
     TERN_TRY(add_output_hash(j, r));
     json_array(j, "outputs");

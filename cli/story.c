@@ -194,7 +194,7 @@ static void print_times(const graph_run *r)
     }
     if (n > MOST_TIMES)
         qsort(times, (size_t)n, sizeof *times, by_time);
-    uint64_t whole = r->run_ns > total ? r->run_ns : total;
+    uint64_t whole = r->shown_ns > total ? r->shown_ns : total;
     table t = table_make(columns, 5);
     for (int i = 0; i < n && i < MOST_TIMES; i++) {
         tern_step_info step;
@@ -244,19 +244,29 @@ tern_status outputs_print(const graph_run *r)
     return TERN_OK;
 }
 
+void run_add_times(text *t, const graph_run *r)
+{
+    char number[NUMBER_TEXT];
+    text_add_plural(t, r->warm, "warm run");
+    text_addf(t, ": median %s", format_time(number, r->median_ns));
+    text_addf(t, ", least %s", format_time(number, r->run_times[0]));
+    text_addf(t, "; the first run took %s", format_time(number, r->run_ns));
+}
+
 static tern_status print_computed(const graph_run *r)
 {
     char number[NUMBER_TEXT];
     text summary = {0};
     text_add_plural(&summary, r->n_outputs, "output");
-    text_addf(&summary, " in %s on ", format_time(number, r->run_ns));
+    text_addf(&summary, " in %s on ", format_time(number, r->shown_ns));
     text_add_plural(&summary, tern_ctx_threads(r->ctx), "thread");
-    if (r->runs > 1)
-        text_addf(&summary, ", the first of %d runs; the best took %s", r->runs,
-                  format_time(number, r->run_times[0]));
-    else
-        text_add(&summary, ", timed once, cold");
+    text_add(&summary, r->runs > 1 ? ", the run of median time" : ", timed once, cold");
     heading_print("3. computed", text_string(&summary));
+    if (r->runs > 1) {
+        text_clear(&summary);
+        run_add_times(&summary, r);
+        printf("  %s\n\n", text_string(&summary));
+    }
     text_free(&summary);
     if (r->step_ns && r->info.steps > 0)
         print_times(r);
