@@ -52,7 +52,7 @@ tern_status tern_npy_convert(const char *in_path, const char *out_path, tern_dty
 /* The public handle is the archive itself. */
 static tern__npz *inner(const tern_npz *npz)
 {
-    return (tern__npz *)(uintptr_t)npz;
+    return (tern__npz *)(void *)npz;
 }
 
 tern_status tern_npz_open(const char *path, tern_npz **out)
