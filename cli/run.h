@@ -29,7 +29,7 @@ typedef struct graph_run {
     uint64_t shown_ns;
     uint64_t *step_ns;  /* (info.steps) of it; NULL unless steps were timed */
     const char **saved; /* (n_outputs) where each was written, or NULL */
-    text remarks;        /* the comment behind the graph */
+    text remarks;       /* the comment behind the graph */
 } graph_run;
 
 /* The three acts, for people: story.c. TERN_OK, or what reading an output gave. */

@@ -69,6 +69,10 @@ TERN_API tern_compile_options tern_compile_options_default(void);
 TERN_API tern_status tern_goal_parse(const char *name, tern_goal *out);
 TERN_API tern_status tern_precision_parse(const char *name, tern_precision *out);
 
+/* What a program computes with: inputs are given to each run, states belong to the exec, constants (tern_freeze) never
+ * change. Any other tensor that the graph reads is read where it is, as it is when the program runs: freeze those
+ * that must not change, and before other threads run the program. */
+
 /* Compiles `graph`, which may be freed afterwards. `options` NULL = defaults (level medium). */
 TERN_API tern_status tern_graph_compile(tern_ctx *ctx, const tern_graph *graph,
                                         const tern_compile_options *options, tern_program **out);

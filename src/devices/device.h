@@ -14,6 +14,7 @@ typedef struct tern__device_options {
     int threads;                  /* >= 1 */
     tern__isa isa_cap;            /* nothing above this level is used */
     const tern__timings *timings; /* for the target; outlives the device; or NULL */
+    tern_pool *pool;              /* for constants that compiling makes; outlives the device */
 } tern__device_options;
 
 /* Addresses for one run of a plan: (n_leaves of the graph), (n_blocks of the plan), and an arena of arena_bytes. */

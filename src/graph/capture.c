@@ -10,7 +10,7 @@
 /* A tensor that another pending node overwrites is captured as a state, so that the plan updates it in place. */
 static tern__opcode leaf_kind(const tern_tensor *t)
 {
-    if (t->node->op == TERN__OP_state || t->consumed)
+    if (t->node->op == TERN__OP_state || (t->consumed && t->storage))
         return TERN__OP_state;
     return t->constant ? TERN__OP_constant : TERN__OP_input;
 }
@@ -109,7 +109,6 @@ void tern__capture_begin(tern_ctx *ctx, tern_graph *g)
     tern__recorder *r = tern__recorder_of(ctx);
     r->capture++;
     r->n_captured = r->n_writes = 0;
-    g->ctx = ctx;
 }
 
 tern_status tern__capture_add(tern_ctx *ctx, tern_tensor *t, const char *name, tern_graph *g)
@@ -121,11 +120,11 @@ tern_status tern__capture_add(tern_ctx *ctx, tern_tensor *t, const char *name, t
     return tern__graph_add_output(g, t->value, name);
 }
 
-/* One of the values that a captured node became. */
+/* One of the values that a captured node became. A result that was evaluated earlier is a leaf instead. */
 static tern__id value_of(const tern__node *node, uint32_t capture)
 {
     uint32_t k = 0;
-    while (node->out[k].mark != capture)
+    while (node->out[k].storage || node->out[k].mark != capture)
         k++;
     return node->out[k].value;
 }
@@ -178,7 +177,7 @@ tern_status tern_graph_capture(tern_ctx *ctx, int n, tern_tensor *const *outputs
                       "graph_capture: output %d belongs to another context", i);
     }
     tern_graph *g;
-    TERN_TRY(tern__graph_new(ctx, &g));
+    TERN_TRY(tern__graph_new(&g));
     tern_status status = tern__capture(ctx, n, outputs, names, g);
     if (status == TERN_OK)
         status = tern__graph_settle(g, names);

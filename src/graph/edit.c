@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "graph/node.h"
 #include "graph/text.h"
+#include "tensor/ternary.h"
 
 /* ---- bookkeeping ---- */
 
@@ -220,14 +221,14 @@ tern_status tern_edit_insert_constant(tern_edit *edit, const char *name, tern_dt
     TERN__FAIL_IF(!edit || !data || !out, TERN_INVALID_ARGUMENT,
                   "edit_insert_constant: the edit, the data or the place for the value is NULL");
     tern_graph *g = edit->graph;
-    tern_pool *pool = g->ctx ? tern__recorder_of(g->ctx)->pool : NULL;
     tern__type type;
     tern__storage *storage;
     tern__id value;
     TERN__FAIL_IF(name && strlen(name) > TERN__MAX_NAME, TERN_LIMIT,
                   "edit_insert_constant: the name has more than %d bytes", TERN__MAX_NAME);
     TERN_TRY(tern__type_make("edit_insert_constant", dtype, rank, shape, &type));
-    TERN_TRY(tern__storage_create(pool, tern__type_bytes(&type), 0, &storage));
+    TERN_TRY(tern__ternary_check("edit_insert_constant", &type, data));
+    TERN_TRY(tern__storage_create(NULL, tern__type_bytes(&type), 0, &storage));
     memcpy(storage->host, data, tern__type_bytes(&type));
     storage->frozen = true;
     tern__edit_mark mark = tern__edit_here(edit);

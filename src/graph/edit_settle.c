@@ -100,7 +100,6 @@ static tern_status write_graph(tern_edit *e, const sorter *s, tern__id *map, ter
     tern__arena_free(&to->arena);
     to->arena = g->arena;
     tern__arena_init(&g->arena, 0);
-    to->ctx = g->ctx;
     to->name = g->name;
     tern_status status = write_nodes(s, map, to);
     if (status == TERN_OK)
@@ -188,7 +187,7 @@ tern_status tern_edit_finish(tern_edit *edit, tern_graph **out)
     TERN__FAIL_IF(edit->graph != &edit->own, TERN_STATE,
                   "edit_finish: the pass that runs ends this edit by returning");
     tern_graph *g;
-    TERN_TRY(tern__graph_new(edit->graph->ctx, &g));
+    TERN_TRY(tern__graph_new(&g));
     tern_status status = tern__edit_settle(edit, g);
     if (status != TERN_OK) {
         tern_graph_free(g);

@@ -390,7 +390,6 @@ static tern_status clone_node(const tern_graph *from, const tern__gnode *node, t
 
 tern_status tern__graph_clone(const tern_graph *from, tern_graph *to)
 {
-    to->ctx = from->ctx;
     to->name = tern__arena_strndup(&to->arena, from->name, strlen(from->name));
     if (!to->name)
         return tern__out_of_memory(strlen(from->name));
@@ -446,13 +445,12 @@ uint32_t tern__graph_written_leaf(const tern_graph *g, const tern__gnode *node)
     return node->leaf;
 }
 
-tern_status tern__graph_new(struct tern_ctx *ctx, tern_graph **out)
+tern_status tern__graph_new(tern_graph **out)
 {
     tern_graph *g = tern__alloc(sizeof *g);
     if (!g)
         return tern__out_of_memory(sizeof *g);
     tern__graph_init(g);
-    g->ctx = ctx;
     *out = g;
     return TERN_OK;
 }

@@ -60,7 +60,6 @@ struct tern_graph {
     uint32_t n_nodes, n_values, n_leaves, n_outputs;
     uint32_t n_writes; /* nodes whose op has TERN__WRITES */
     uint32_t cap_nodes, cap_values, cap_leaves, cap_outputs;
-    struct tern_ctx *ctx; /* owner of the pool that constants written in text live in */
 };
 
 /* An empty graph in `g` (caller's memory); frees with tern__graph_clear, which drops the leaves' storages. */
@@ -118,6 +117,6 @@ tern_status tern__graph_reorder(tern_graph *g, const tern__id *order, const tern
 uint32_t tern__graph_written_leaf(const tern_graph *g, const tern__gnode *node);
 
 /* Heap-allocated graphs for the public API: tern_graph_free undoes it. */
-tern_status tern__graph_new(struct tern_ctx *ctx, tern_graph **out);
+tern_status tern__graph_new(tern_graph **out);
 
 #endif

@@ -119,30 +119,12 @@ void tern__node_own(tern__node *node)
     scope->nodes = node;
 }
 
-void tern__edge_link(tern__edge *edge, tern__node *reader, tern_tensor *source)
-{
-    *edge = (tern__edge){.source = source, .reader = reader, .next = source->readers};
-    if (source->readers)
-        source->readers->prev = edge;
-    source->readers = edge;
-    source->node->refs++;
-}
-
-static void edge_unlink(tern__edge *edge)
-{
-    if (edge->prev)
-        edge->prev->next = edge->next;
-    else
-        edge->source->readers = edge->next;
-    if (edge->next)
-        edge->next->prev = edge->prev;
-}
-
-/* Frozen storages are never written, so nobody has to be found through them; they may be other contexts' too. */
+/* A storage lists the tensors that have pending readers. Frozen ones are never written, so nobody has to be found through
+ * them; they may be other contexts' too. */
 static void alias_link(tern_tensor *t)
 {
     tern__storage *storage = t->storage;
-    if (storage->frozen)
+    if (!storage || storage->frozen || t->listed || !t->readers)
         return;
     t->listed = true;
     t->alias_prev = NULL;
@@ -164,6 +146,28 @@ static void alias_unlink(tern_tensor *t)
     if (t->alias_next)
         t->alias_next->alias_prev = t->alias_prev;
     t->alias_prev = t->alias_next = NULL;
+}
+
+void tern__edge_link(tern__edge *edge, tern__node *reader, tern_tensor *source)
+{
+    *edge = (tern__edge){.source = source, .reader = reader, .next = source->readers};
+    if (source->readers)
+        source->readers->prev = edge;
+    source->readers = edge;
+    source->node->refs++;
+    alias_link(source);
+}
+
+static void edge_unlink(tern__edge *edge)
+{
+    if (edge->prev)
+        edge->prev->next = edge->next;
+    else
+        edge->source->readers = edge->next;
+    if (edge->next)
+        edge->next->prev = edge->prev;
+    if (!edge->source->readers)
+        alias_unlink(edge->source);
 }
 
 static void tensor_clear(tern_tensor *t)

@@ -44,7 +44,7 @@ struct tern_tensor {
     tern__storage *storage; /* NULL while pending; one reference */
     tern__layout layout;
     tern__edge *readers;                  /* pending nodes that read it */
-    tern_tensor *alias_prev, *alias_next; /* evaluated tensors that share the storage */
+    tern_tensor *alias_prev, *alias_next; /* evaluated tensors with readers that share the storage */
     tern__storage *dense;   /* contiguous copy handed out by tern_data for a strided view; or NULL */
     uint64_t dense_version; /* version of `storage` that `dense` was made from */
 };
@@ -151,6 +151,12 @@ void tern__tensor_set(tern_tensor *t, tern__storage *storage, const tern__layout
 /* A pending node becomes an error with the thread's last error: it cannot be computed any more. */
 void tern__node_fail(tern__node *node, tern_status status);
 
+/* Failures that may be gone the next time: memory. What they befall stays pending. */
+static inline bool tern__may_go_away(tern_status status)
+{
+    return status == TERN_OUT_OF_MEMORY || status == TERN_LIMIT;
+}
+
 /* The pending write into `t`, or NULL. */
 tern__node *tern__writer_of(const tern_tensor *t);
 /* Must the memory of `t` be asked for with care, because a write that could run has not? */
@@ -158,7 +164,8 @@ static inline bool tern__write_is_due(const tern__storage *storage)
 {
     return storage->pending_write && !storage->pending_write->symbolic;
 }
-/* Runs the writes into `storage` that are recorded, in their order, as far as they can be evaluated. */
+/* Runs the writes into `storage` that are recorded, in their order, as far as they can be evaluated. One that fails becomes
+ * an error and leaves the memory as it is; only lack of memory fails here. */
 tern_status tern__settle_writes(tern_ctx *ctx, const tern__storage *storage);
 
 bool tern__tensor_is_error(const tern_tensor *t);

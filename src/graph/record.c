@@ -186,7 +186,7 @@ static tern__node *record_between(tern_ctx *ctx, tern_tensor *x, tern__opcode op
 /* What the memory of `t` belongs to, or will: a storage, or the pending tensor that its views and writes start from. */
 static const void *memory_of(const tern_tensor *t)
 {
-    while (!t->storage && (tern__ops[t->node->op].flags & (TERN__VIEW | TERN__WRITES)))
+    while (!t->storage && t->node->n_in > 0 && (tern__ops[t->node->op].flags & (TERN__VIEW | TERN__WRITES)))
         t = t->node->in[0].source;
     return t->storage ? (const void *)t->storage : t;
 }
@@ -268,6 +268,9 @@ tern_status tern__tensor_check_writable(const char *who, const tern_tensor *t)
     TERN__FAIL_IF(t->storage->frozen, TERN_STATE, "%s: the target %s constant", who,
                   t->constant ? "is a" : "shares storage with a");
     TERN__FAIL_IF(t->storage->read_only, TERN_STATE, "%s: the target is read-only", who);
+    for (int i = 0; i < t->type.rank; i++)
+        TERN__FAIL_IF(t->layout.strides[i] == 0 && t->type.shape[i] > 1, TERN_UNSUPPORTED,
+                      "%s: the target is a broadcast view: write into a copy (contiguous)", who);
     return TERN_OK;
 }
 
@@ -279,7 +282,24 @@ tern_status tern__settle_writes(tern_ctx *ctx, const tern__storage *storage)
     for (tern__node *next = tern__writer_of(&last->out[0]); next && !next->symbolic;
          next = tern__writer_of(&last->out[0]))
         last = next;
-    return tern__recorder_of(ctx)->evaluator->eval(ctx, 1, (tern_tensor *[]){&last->out[0]});
+    const tern__evaluator *evaluator = tern__recorder_of(ctx)->evaluator;
+    tern_status status = evaluator->eval(ctx, 1, (tern_tensor *[]){&last->out[0]});
+    while (status != TERN_OK && !tern__may_go_away(status)) { /* one by one, to see which it is */
+        tern__node *first = storage->pending_write;
+        if (!first || first->symbolic)
+            return TERN_OK;
+        first->refs++;
+        status = evaluator->eval(ctx, 1, (tern_tensor *[]){&first->out[0]});
+        if (status != TERN_OK && !tern__may_go_away(status) && !first->error)
+            tern__node_fail(first, status);
+        bool stuck = storage->pending_write == first;
+        tern__node_drop(first);
+        if (stuck)
+            return status;
+        if (status == TERN_OK && tern__write_is_due(storage))
+            return tern__settle_writes(ctx, storage);
+    }
+    return status;
 }
 
 static tern_status add_views(tern__recorder *r, const tern_tensor *t, size_t *n)
@@ -373,6 +393,8 @@ static tern_status build(tern_ctx *ctx, const tern__op *op, int n_in, tern_tenso
             return tern__fail_in(status, op->name);
     }
     TERN_TRY(ready_operands(ctx, n_in, in, &depth));
+    for (int i = 0; i < n_in; i++) /* evaluating may have shown that one cannot be computed */
+        TERN_TRY(tern__tensor_check(in[i]));
     tern__node *node = tern__node_new(ctx, tern__op_code(op), (uint32_t)n_in, attrs, (uint32_t)n_out);
     if (!node)
         return tern__out_of_memory(sizeof *node);

@@ -493,7 +493,7 @@ tern_status tern_graph_parse(tern_ctx *ctx, const char *text, size_t length, ter
 {
     TERN__FAIL_IF(!out || (!text && length > 0), TERN_INVALID_ARGUMENT, "graph_parse: a NULL argument");
     parser p = {.pool = ctx ? tern_ctx_pool(ctx) : NULL};
-    TERN_TRY(tern__graph_new(ctx, &p.g));
+    TERN_TRY(tern__graph_new(&p.g));
     tern__arena_init(&p.scratch, 0);
     tern_status status = parse(&p, text, length);
     if (status == TERN_OK)

@@ -116,8 +116,7 @@ static tern_status find_groups(joiner *j, bool *any)
 /* Packed rows are whole bytes: joined along axis 0 they follow each other. */
 static tern_status join_packed(joiner *j, const group *at, const tern__type *type, tern__storage **out)
 {
-    tern_pool *pool = j->g->ctx ? tern__recorder_of(j->g->ctx)->pool : NULL;
-    TERN_TRY(tern__storage_create(pool, tern__type_bytes(type), 0, out));
+    TERN_TRY(tern__storage_create(j->c->target->pool, tern__type_bytes(type), 0, out));
     char *to = (*out)->host;
     for (uint32_t i = 0; i < at->n; i++) {
         tern__id weight = j->g->nodes[at->members[i]].in[1];

@@ -80,8 +80,7 @@ static tern_status get_packed(layouter *l, const tern__leaf *leaf, const tern__t
     *found = *out != NULL;
     if (*found)
         return TERN_OK;
-    tern_pool *pool = g->ctx ? tern__recorder_of(g->ctx)->pool : NULL;
-    TERN_TRY(tern__storage_create(pool, tern__type_bytes(&packing->type), 0, out));
+    TERN_TRY(tern__storage_create(l->c->target->pool, tern__type_bytes(&packing->type), 0, out));
     const int64_t offset = leaf->layout.offset * (int64_t)tern__dtype_unit_bytes(type->dtype);
     const tern__buffer from = {(char *)leaf->storage->host + offset, type, leaf->layout.strides};
     tern_status status = l->c->target->pack(l->c->target, packing, &from, (*out)->host);

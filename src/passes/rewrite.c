@@ -13,7 +13,6 @@ tern_status tern__rewrite_begin(tern__compilation *c, tern__rewrite *w)
 {
     *w = (tern__rewrite){.c = c, .from = c->graph, .to = c->spare};
     tern__graph_reset(w->to);
-    w->to->ctx = w->from->ctx;
     w->to->name = w->from->name;
     /* Most of a graph survives a pass: what it points at stays where it is and changes hands. */
     tern__arena_free(&w->to->arena);
@@ -341,7 +340,7 @@ tern_status tern__evaluate(tern__compilation *c, const tern__call *call, const t
     enum { MOST = 16 };
     tern__buffer in[MOST], out[MOST];
     tern__layout dense[MOST];
-    tern_pool *pool = c->graph->ctx ? tern__recorder_of(c->graph->ctx)->pool : NULL;
+    tern_pool *pool = c->target->pool;
     if (!c->target->evaluate || call->n_in > MOST || call->n_out > MOST)
         return TERN_UNSUPPORTED;
     for (int i = 0; i < call->n_in; i++) {

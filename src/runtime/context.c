@@ -71,6 +71,7 @@ tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx **out)
         status = tern_pool_create(&options->pool, &ctx->pool);
     if (status == TERN_OK)
         status = make_tuning(options, &device, &ctx->tuning);
+    device.pool = ctx->pool;
     device.timings = ctx->tuning ? &ctx->tuning->timings : NULL;
     if (status == TERN_OK)
         status = ctx->device_ops->create(&device, &ctx->device);

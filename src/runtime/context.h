@@ -43,8 +43,15 @@ tern_status tern__copied_data(tern_tensor *t, const void **out);
 /* Evaluates every pending node that reads `storage`, so that it may be overwritten. One that cannot be computed becomes
  * an error tensor; only lack of memory fails. */
 tern_status tern__settle_readers(tern_ctx *ctx, const tern__storage *storage);
+/* Tensors, one reference each. Adding fails for want of memory only. */
+typedef struct tern__tensor_list {
+    tern_tensor **items;
+    size_t n, capacity;
+} tern__tensor_list;
+bool tern__tensor_list_add(tern__tensor_list *list, tern_tensor *t);
+void tern__tensor_list_free(tern__tensor_list *list);
 /* The same for a list of pending tensors, one by one. */
-tern_status tern__settle_each(tern_ctx *ctx, size_t n, tern_tensor *const *tensors);
+tern_status tern__settle_each(tern_ctx *ctx, const tern__tensor_list *list);
 /* Evaluates `t`, runs the writes recorded into its memory and evaluates the pending readers of it. */
 tern_status tern__settle_for_writing(tern_tensor *t);
 /* The same for handing out its address, through which others may write whenever they like. */

@@ -266,7 +266,8 @@ static uint32_t steps_before(const tern__compiled *compiled, tern__id value)
         for (uint32_t s = 0; s < compiled->plan.n_steps; s++)
             if (compiled->plan.steps[s].node == g->values[value].node)
                 return s + 1;
-        value = node->in[0]; /* a view: it takes no step */
+        /* A view takes no step; nor does a write into which its operand wrote itself. */
+        value = node->in[tern__ops[node->op].flags & TERN__WRITES ? 1 : 0];
     }
 }
 
@@ -310,42 +311,49 @@ static tern_status compile_and_run(tern_ctx *ctx)
     tern__compiled *compiled;
     TERN_TRY(tern__cache_get(&ctx->cache, &ctx->graph, ctx->device_ops->target(ctx->device), &ctx->compile,
                              false, &compiled));
-    /* Some outputs may be held by other outputs only: setting those lets them go. */
-    for (size_t i = 0; i < ctx->n_roots; i++)
-        ctx->roots[i]->node->refs++;
     tern_status status = run_compiled(ctx, compiled);
-    for (size_t i = 0; i < ctx->n_roots; i++)
-        tern__node_drop(ctx->roots[i]->node);
     tern__compiled_release(compiled);
     return status;
 }
 
-/* Evaluates the tensors in one plan. *n_named: how many of the context's roots were asked for; the others run because
- * a write needs them. */
-static tern_status evaluate(tern_ctx *ctx, int n, tern_tensor *const *tensors, size_t *n_named)
+/* Evaluates the tensors in one plan, with what writes need besides. After a failure *unasked lists that (one reference
+ * each, memory of the caller's). */
+static tern_status evaluate(tern_ctx *ctx, int n, tern_tensor *const *tensors, tern__tensor_list *unasked)
 {
     TERN_TRY(collect_roots(ctx, n, tensors));
-    *n_named = ctx->n_roots;
-    if (ctx->n_roots == 0)
+    size_t n_named = ctx->n_roots;
+    if (n_named == 0)
         return TERN_OK;
     uint64_t start = tern__trace_begin();
     tern_status status = capture(ctx);
+    /* Some outputs may be held by other outputs only: setting those lets them go. */
+    for (size_t i = 0; i < ctx->n_roots; i++)
+        ctx->roots[i]->node->refs++;
     if (status == TERN_OK)
         status = compile_and_run(ctx);
     tern__graph_reset(&ctx->graph); /* lets the leaves' storages go */
+    for (size_t i = n_named; status != TERN_OK && !tern__may_go_away(status) && i < ctx->n_roots; i++)
+        if (!tern__tensor_list_add(unasked, ctx->roots[i]))
+            status = tern__out_of_memory(sizeof *ctx->roots);
+    for (size_t i = 0; i < ctx->n_roots; i++)
+        tern__node_drop(ctx->roots[i]->node);
     tern__trace_end(start, "eval", "eval", UINT32_MAX, 0, 0);
     return status;
 }
 
 tern_status tern__eval(tern_ctx *ctx, int n, tern_tensor *const *tensors)
 {
-    size_t n_named = 0;
-    tern_status status = evaluate(ctx, n, tensors, &n_named);
-    if (status == TERN_OK || status == TERN_OUT_OF_MEMORY || ctx->n_roots == n_named)
-        return status;
-    /* Perhaps only something that nobody asked for failed: it is settled by itself, as an error if need be. */
-    TERN_TRY(tern__settle_each(ctx, ctx->n_roots - n_named, ctx->roots + n_named));
-    return evaluate(ctx, n, tensors, &n_named);
+    for (;;) {
+        tern__tensor_list unasked = {0};
+        tern_status status = evaluate(ctx, n, tensors, &unasked);
+        /* Perhaps only something that nobody asked for failed: it is settled by itself, as an error if need be. */
+        bool again = unasked.n > 0 && !tern__may_go_away(status);
+        if (again)
+            status = tern__settle_each(ctx, &unasked);
+        tern__tensor_list_free(&unasked);
+        if (!again || status != TERN_OK)
+            return status;
+    }
 }
 
 tern_status tern_eval(tern_tensor *t)

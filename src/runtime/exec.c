@@ -34,12 +34,22 @@ static uint32_t class_of(const tern_graph *g, uint32_t leaf)
     return g->leaves[leaf].alias == TERN__NO_ID ? leaf : g->leaves[leaf].alias;
 }
 
+/* Writes recorded into memory that the program reads have happened when it is read. Those of other contexts are theirs:
+ * see <tern/program.h>. */
+static tern_status settle_own(tern_exec *e, const tern__storage *storage)
+{
+    const tern__node *write = storage->frozen ? NULL : storage->pending_write;
+    return write && write->ctx == e->ctx ? tern__settle_writes(e->ctx, storage) : TERN_OK;
+}
+
 /* The state of leaf i's class: a copy of what its memory holds now. */
 static tern_status make_state(tern_exec *e, uint32_t i)
 {
     const tern_graph *g = &e->program->compiled->source;
     const tern__storage *from = e->program->storages[i];
     size_t bytes = from ? from->bytes : tern__type_bytes(&g->values[g->nodes[g->leaves[i].node].out].type);
+    if (from)
+        TERN_TRY(settle_own(e, from));
     tern__storage **state = &e->states[class_of(g, i)];
     TERN_TRY(tern__storage_create(e->ctx->pool, bytes, 0, state));
     if (from)
@@ -220,6 +230,10 @@ static tern_status wrap_results(tern_exec *e, tern_tensor **outputs)
 /* Earlier results may lie in a state, and what was recorded on them sees it as it is before this run. */
 static tern_status settle_states(tern_exec *e)
 {
+    const tern_program *p = e->program;
+    for (uint32_t i = 0; i < p->compiled->source.n_leaves; i++)
+        if (p->storages[i] && e->storages[i] == p->storages[i])
+            TERN_TRY(settle_own(e, p->storages[i]));
     for (uint32_t i = 0; i < e->n_changing; i++) {
         TERN_TRY(tern__settle_writes(e->ctx, e->changing[i]));
         TERN_TRY(tern__settle_readers(e->ctx, e->changing[i]));

@@ -86,7 +86,8 @@ static tern_status make_dense(tern_tensor *t)
             t->dense = copy->storage;
             tern__storage_retain(t->dense);
         }
-        t->dense_version = t->storage->version;
+        if (status == TERN_OK)
+            t->dense_version = t->storage->version;
     }
     return status;
 }

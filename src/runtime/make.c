@@ -12,19 +12,6 @@ static tern_tensor *need_context(const char *who)
     return tern__error_tensor(NULL, tern__fail(TERN_INVALID_ARGUMENT, "%s: the context is NULL", who));
 }
 
-/* Bytes of the last axis at a time: ternary data from outside must be canonical before kernels see it. */
-static tern_status check_ternary(const char *who, const tern__type *type, const void *data)
-{
-    if (!tern__dtype_is_packed(type->dtype))
-        return TERN_OK;
-    int64_t columns = type->rank ? type->shape[type->rank - 1] : 1;
-    int64_t rows = columns ? tern__type_numel(type) / columns : 0, bad;
-    TERN__FAIL_IF(!tern__ternary_valid(type->dtype, data, rows, columns, &bad), TERN_FORMAT,
-                  "%s: byte %lld is not canonical %s (see <tern/dtype.h>)", who, (long long)bad,
-                  tern_dtype_name(type->dtype));
-    return TERN_OK;
-}
-
 tern_tensor *tern_from_data(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape, const void *data)
 {
     if (!ctx)
@@ -35,7 +22,7 @@ tern_tensor *tern_from_data(tern_ctx *ctx, tern_dtype dtype, int rank, const int
     if (status == TERN_OK && !data && tern__type_numel(&type) > 0)
         status = tern__fail(TERN_INVALID_ARGUMENT, "from_data: data is NULL");
     if (status == TERN_OK)
-        status = check_ternary("from_data", &type, data);
+        status = tern__ternary_check("from_data", &type, data);
     if (status == TERN_OK)
         status = tern__storage_create(ctx->pool, tern__type_bytes(&type), 0, &storage);
     if (status != TERN_OK)
@@ -134,7 +121,7 @@ tern_tensor *tern_borrow(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_
     if (status == TERN_OK)
         status = borrowed_layout(&type, strides, &layout, &bytes);
     if (status == TERN_OK && data)
-        status = check_ternary("borrow", &type, data);
+        status = tern__ternary_check("borrow", &type, data);
     if (status == TERN_OK)
         status = borrow_storage(&type, bytes, data, drop, user, &storage);
     if (status != TERN_OK)

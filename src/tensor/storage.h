@@ -26,8 +26,8 @@ typedef struct tern__storage {
         tern_pool *pool; /* not borrowed: owner of `host`; NULL is the heap */
         void *drop_user; /* borrowed: for `drop` */
     };
-    /* Kept by graph/node.h: handles of the owning context that share it (frozen storages, which travel between
-     * contexts and are never written, keep none), and the write into it that is recorded but has not run. */
+    /* Kept by graph/node.h: handles of the owning context that share it and have pending readers (frozen storages,
+     * which travel between contexts and are never written, keep none), and the write into it that is recorded but has not run. */
     struct tern_tensor *tensors;
     struct tern__node *pending_write;
 } tern__storage;

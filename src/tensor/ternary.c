@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/status.h"
+
 enum { T5_VALID = 243 }; /* 3^5 codes */
 
 _Static_assert(TERN_T2_ZERO_BYTE == (1 | 1 << 2 | 1 << 4 | 1 << 6), "four codes of 1, two bits each");
@@ -139,4 +141,16 @@ bool tern__ternary_valid(tern_dtype dtype, const uint8_t *packed, int64_t rows, 
         }
     }
     return true;
+}
+
+tern_status tern__ternary_check(const char *who, const tern__type *type, const void *data)
+{
+    if (!tern__dtype_is_packed(type->dtype))
+        return TERN_OK;
+    int64_t columns = type->rank ? type->shape[type->rank - 1] : 1;
+    int64_t rows = columns ? tern__type_numel(type) / columns : 0, bad;
+    TERN__FAIL_IF(!tern__ternary_valid(type->dtype, data, rows, columns, &bad), TERN_FORMAT,
+                  "%s: byte %lld is not canonical %s (see <tern/dtype.h>)", who, (long long)bad,
+                  tern_dtype_name(type->dtype));
+    return TERN_OK;
 }

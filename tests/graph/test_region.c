@@ -23,7 +23,7 @@ static void check_reads_back(const char *body)
     CHECK_OK(tern_graph_parse(NULL, printed, strlen(printed), &h));
     CHECK(tern__graph_equal(g, h, true));
     CHECK_EQ(tern__graph_hash(g), tern__graph_hash(h));
-    CHECK_OK(tern__graph_new(NULL, &copy));
+    CHECK_OK(tern__graph_new(&copy));
     CHECK_OK(tern__graph_clone(g, copy));
     CHECK(tern__graph_equal(g, copy, true));
     CHECK_OK(tern_graph_print(copy, &again));

@@ -101,7 +101,7 @@ TEST(values_get_labels)
 {
     tern_graph *g;
     char *printed;
-    CHECK_OK(tern__graph_new(NULL, &g));
+    CHECK_OK(tern__graph_new(&g));
     tern__type type = {.dtype = TERN_F32, .rank = 0};
     const char *names[] = {"x", "not an identifier", NULL, "y"};
     tern__id value, y, sum;
@@ -136,7 +136,7 @@ TEST(a_view_of_a_storage_prints_its_own_elements)
     tern_graph *g;
     char *printed;
     tern__id value;
-    CHECK_OK(tern__graph_new(NULL, &g));
+    CHECK_OK(tern__graph_new(&g));
     tern__type type = {.dtype = TERN_F32, .rank = 2, .shape = {3, 2}};
     tern__layout turned = {.offset = 2, .strides = {-1, 3}};
     CHECK_OK(tern__graph_add_leaf(g, TERN__OP_constant, NULL, &type, floats, &turned, &value));
@@ -164,7 +164,7 @@ TEST(only_small_leaves_print_their_data)
         tern__id value;
         tern__storage *storage;
         tern__type type = {.dtype = TERN_U8, .rank = 1, .shape = {n}};
-        CHECK_OK(tern__graph_new(NULL, &g));
+        CHECK_OK(tern__graph_new(&g));
         CHECK_OK(tern__storage_create(NULL, (size_t)n, 0, &storage));
         memset(storage->host, 7, (size_t)n);
         CHECK_OK(tern__graph_add_leaf(g, TERN__OP_constant, NULL, &type, storage, NULL, &value));
@@ -464,7 +464,7 @@ TEST(any_op_reads_back)
         int found = 0;
         for (int attempt = 0; attempt < 4000 && found < 5; attempt++) {
             tern_graph *g;
-            CHECK_OK(tern__graph_new(NULL, &g));
+            CHECK_OK(tern__graph_new(&g));
             if (random_call(&d, &tern__ops[i], g)) {
                 found++;
                 check_round_trip(g);

@@ -161,7 +161,7 @@ TEST(a_sound_graph_passes)
 TEST(an_empty_graph_passes)
 {
     tern_graph *g;
-    CHECK_OK(tern__graph_new(NULL, &g));
+    CHECK_OK(tern__graph_new(&g));
     CHECK_OK(tern_graph_verify(g));
     tern_graph_free(g);
     CHECK_STATUS(tern_graph_verify(NULL), TERN_INVALID_ARGUMENT);

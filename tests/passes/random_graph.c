@@ -104,8 +104,7 @@ bool add_leaf(builder *b, tern__opcode op, const tern__type *type, tern__id *out
         snprintf(name, sizeof name, "x%d", b->n_inputs++);
     } else {
         snprintf(name, sizeof name, "%s%u", op == TERN__OP_state ? "s" : "c", b->g->n_leaves);
-        if (tern__storage_create(tern__recorder_of(b->g->ctx)->pool, tern__type_bytes(type), 0, &storage) !=
-            TERN_OK)
+        if (tern__storage_create(NULL, tern__type_bytes(type), 0, &storage) != TERN_OK)
             return false;
         random_fill(&b->r, type, b->options.special, storage->host);
     }
@@ -287,7 +286,7 @@ tern_status random_graph_make(tern_ctx *ctx, uint64_t seed, const random_graph_o
                               tern_graph **out)
 {
     tern_graph *g;
-    TERN_TRY(tern__graph_new(ctx, &g));
+    TERN_TRY(tern__graph_new(&g));
     builder b = {.g = g, .r = {seed}, .options = options ? *options : random_graph_options_default()};
     random_next(&b.r);
     uint32_t nodes =

@@ -238,7 +238,7 @@ static tern_graph *reduced(const tern_graph *g, tern__id cut, selection outputs)
     tern_graph *to;
     bool *need = calloc(g->n_nodes + 1, 1);
     tern__id *map = calloc(g->n_values + 1, sizeof *map);
-    if (!need || !map || tern__graph_new(g->ctx, &to) != TERN_OK)
+    if (!need || !map || tern__graph_new(&to) != TERN_OK)
         return NULL;
     for (uint32_t i = 0; i < g->n_outputs; i++)
         if (stays(outputs, i))

@@ -189,7 +189,168 @@ TEST(handing_out_the_address_is_like_a_write)
     tern_ctx_destroy(ctx);
 }
 
+TEST(a_write_after_a_failed_reader_still_happens)
+{
+    tern_ctx *ctx = open_ctx();
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = floats(ctx, 2, (float[]){1, 2}), *y = floats(ctx, 2, (float[]){10, 20});
+        tern_tensor *good = tern_neg(y), *bad = tern_gather(y, index_of(ctx, 99), 0);
+        tern_tensor *w = tern_overwrite(y, tern_scalar(ctx, TERN_F32, 3));
+        CHECK_OK(tern_add_(x, w));
+        CHECK(holds(x, 2, (float[]){4, 5}));
+        CHECK(holds(good, 2, (float[]){-10, -20}));
+        CHECK_STATUS(tern_eval(bad), TERN_OUT_OF_RANGE);
+    }
+    tern_ctx_destroy(ctx);
+}
+
+TEST(one_result_evaluated_and_one_pending_in_a_graph_that_writes)
+{
+    tern_ctx *ctx = open_ctx();
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = floats(ctx, 3, (float[]){3, 1, 2}), *values, *indices;
+        tern_sort(x, 0, false, &values, &indices);
+        CHECK(holds(tern_overwrite(values, indices), 3, (float[]){1, 2, 0}));
+        tern_sort(x, 0, false, &values, &indices);
+        CHECK_OK(tern_eval(values));
+        CHECK(
+            holds(tern_overwrite(x, tern_add(values, tern_cast(indices, TERN_F32))), 3, (float[]){2, 4, 3}));
+    }
+    tern_ctx_destroy(ctx);
+}
+
+TEST(what_fails_may_be_held_by_nobody_else)
+{
+    tern_ctx *ctx = open_ctx();
+    tern_tensor *one = tern_scalar(ctx, TERN_F32, 1), *s0 = tern_state(ctx, "s", TERN_F32, SHAPE(2));
+    tern_tensor *s1 = tern_overwrite(s0, one), *s2 = tern_overwrite(s1, tern_add(s1, one));
+    tern_release(s1);
+    tern_tensor *bad = tern_gather(s2, index_of(ctx, 99), 0), *s3 = tern_overwrite(s2, one);
+    CHECK_OK(tern_eval(s3));
+    CHECK_STATUS(tern_eval(bad), TERN_OUT_OF_RANGE);
+    /* an operand that turns out to be an error while it is recorded */
+    tern_tensor *t = floats(ctx, 2, (float[]){1, 2}), *v = tern_narrow(t, 0, 0, 2);
+    tern_tensor *z = floats(ctx, 2, (float[]){3, 4}), *broken = tern_write_slice(z, t, index_of(ctx, 99));
+    tern_release(z);
+    tern_tensor *w = tern_overwrite(t, tern_scalar(ctx, TERN_F32, 5));
+    CHECK_STATUS(tern_eval(tern_overwrite(v, broken)), TERN_OUT_OF_RANGE);
+    CHECK(holds(w, 2, (float[]){5, 5}));
+    tern_ctx_destroy(ctx);
+}
+
+TEST(a_write_that_fails_leaves_its_memory_usable)
+{
+    tern_ctx *ctx = open_ctx();
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = floats(ctx, 4, (float[]){1, 2, 3, 4}), *v = tern_narrow(x, 0, 0, 2);
+        tern_tensor *w = tern_write_slice(x, v, index_of(ctx, 99));
+        CHECK(holds(v, 2, (float[]){1, 2}));
+        CHECK_STATUS(tern_eval(w), TERN_OUT_OF_RANGE);
+        CHECK_OK(tern_fill_(v, 5));
+        CHECK(holds(x, 4, (float[]){5, 5, 3, 4}));
+        tern_tensor *wide = tern_broadcast(tern_narrow(x, 0, 0, 1), 1, (int64_t[]){3});
+        CHECK_STATUS(tern_status_of(tern_overwrite(wide, tern_scalar(ctx, TERN_F32, 1))), TERN_UNSUPPORTED);
+    }
+    tern_ctx_destroy(ctx);
+}
+
+static int refuse(void *user, size_t bytes)
+{
+    (void)user;
+    (void)bytes;
+    return 0;
+}
+
+TEST(a_copy_that_could_not_be_made_anew_is_not_given_out)
+{
+    tern_ctx *ctx = open_ctx();
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = tern_from_data(ctx, TERN_F32, SHAPE(2, 2), (float[]){1, 2, 3, 4});
+        tern_tensor *t = tern_transpose(x, 0, 1);
+        CHECK(holds(t, 4, (float[]){1, 3, 2, 4}));
+        CHECK_OK(tern_fill_(x, 9));
+        tern_alloc_set_gate(refuse, NULL);
+        const void *data = tern_data_f32(t);
+        tern_alloc_set_gate(NULL, NULL);
+        CHECK(!data || ((const float *)data)[0] == 9);
+        CHECK(holds(t, 4, (float[]){9, 9, 9, 9}));
+    }
+    tern_ctx_destroy(ctx);
+}
+
+TEST(a_limit_of_memory_loses_nothing)
+{
+    tern_ctx_options options = tern_ctx_options_default();
+    options.pool.cap_bytes = 24 << 20;
+    tern_ctx *ctx = NULL;
+    CHECK_OK(tern_ctx_create(&options, &ctx));
+    tern_tensor *x = tern_ones(ctx, TERN_F32, 1, (int64_t[]){1 << 21}); /* 8 MiB */
+    tern_tensor *other = tern_ones(ctx, TERN_F32, 1, (int64_t[]){3 << 20});
+    CHECK_OK(tern_eval_all(2, (tern_tensor *[]){x, other}));
+    tern_tensor *big = tern_neg(x);
+    CHECK_STATUS(tern_eval(big), TERN_LIMIT);
+    CHECK_STATUS(tern_fill_(x, 7), TERN_LIMIT);
+    tern_release(other);
+    CHECK_OK(tern_fill_(x, 7));
+    CHECK(tern_data_f32(big) && tern_data_f32(big)[0] == -1);
+    tern_ctx_destroy(ctx);
+}
+
+TEST(a_graph_outlives_its_context)
+{
+    tern_ctx *ctx = open_ctx(), *other = open_ctx();
+    tern_tensor *w = floats(ctx, 2, (float[]){1, 2});
+    CHECK_OK(tern_freeze(w));
+    tern_tensor *y = tern_mul(tern_neg(w), tern_scalar(ctx, TERN_F32, 3));
+    tern_graph *graph;
+    CHECK_OK(tern_graph_capture(ctx, 1, &y, NULL, &graph));
+    tern_ctx_destroy(ctx);
+    tern_program *program;
+    CHECK_OK(tern_graph_compile(other, graph, NULL, &program));
+    tern_exec *exec;
+    CHECK_OK(tern_exec_create(other, program, &exec));
+    CHECK_OK(tern_exec_run(exec, 0, NULL, 1, &y));
+    CHECK(holds(y, 2, (float[]){-3, -6}));
+    tern_edit *edit;
+    tern_value constant;
+    CHECK_OK(tern_edit_begin(graph, &edit));
+    CHECK_OK(tern_edit_insert_constant(edit, "c", TERN_F32, SHAPE(1), (float[]){1}, &constant));
+    CHECK_STATUS(tern_edit_insert_constant(edit, "t", TERN_T2, SHAPE(4), (uint8_t[]){0xff}, &constant),
+                 TERN_FORMAT);
+    tern_edit_free(edit);
+    tern_exec_free(exec);
+    tern_program_free(program);
+    tern_graph_free(graph);
+    tern_ctx_destroy(other);
+}
+
 /* ---- programs ---- */
+
+TEST(programs_see_what_was_recorded_before_they_run)
+{
+    tern_ctx *ctx = open_ctx();
+    tern_tensor *in = tern_input(ctx, "in", TERN_F32, SHAPE(2)),
+                *s = tern_state(ctx, "s", TERN_F32, SHAPE(2));
+    tern_tensor *x = floats(ctx, 2, (float[]){1, 2}), *zero = tern_zeros(ctx, TERN_F32, SHAPE(2));
+    tern_tensor *y = tern_add(tern_add(s, in), x);
+    tern_program *program;
+    CHECK_OK(tern_compile(ctx, 1, &y, NULL, NULL, &program));
+    tern_tensor *s1 = tern_overwrite(s, tern_scalar(ctx, TERN_F32, 5));
+    tern_exec *exec;
+    CHECK_OK(tern_exec_create(ctx, program, &exec));
+    tern_tensor *x1 = tern_overwrite(x, tern_scalar(ctx, TERN_F32, 10)), *out;
+    CHECK_OK(tern_exec_run(exec, 1, &zero, 1, &out));
+    CHECK(holds(out, 2, (float[]){15, 15}));
+    CHECK(holds(s1, 2, (float[]){5, 5}));
+    CHECK(holds(x1, 2, (float[]){10, 10}));
+    /* an input cannot be overwritten */
+    tern_program *none = NULL;
+    tern_tensor *gone = tern_overwrite(in, zero);
+    CHECK(tern_compile(ctx, 1, &gone, NULL, NULL, &none) != TERN_OK && !none);
+    tern_exec_free(exec);
+    tern_program_free(program);
+    tern_ctx_destroy(ctx);
+}
 
 static tern_program *counter(tern_ctx *ctx)
 {
@@ -304,7 +465,9 @@ enum { MEMORIES = 512, ELEMENTS = 6, HANDLES = 96 };
 typedef struct handle {
     tern_tensor *t;
     int memory, start, step, n;
-    bool spent; /* given to a write */
+    bool spent;   /* given to a write, or released */
+    bool fails;   /* cannot be computed */
+    bool written; /* the result of a write: released unasked, that would never happen */
 } handle;
 
 typedef struct world {
@@ -355,7 +518,16 @@ static void do_compute(world *w, const handle *a, const handle *b)
     tern_tensor *t = kind == 0   ? tern_add(a->t, b->t)
                      : kind == 1 ? tern_sub(a->t, b->t)
                                  : tern_maximum(a->t, b->t);
-    add_handle(w, t, w->n_memories++, 0, 1, a->n);
+    add_handle(w, t, w->n_memories++, 0, 1, a->n)->fails = a->fails || b->fails;
+}
+
+/* An index out of range is noticed only when it is looked at. */
+static void do_fail(world *w, const handle *a)
+{
+    if (w->n_memories == MEMORIES)
+        return;
+    tern_tensor *t = tern_gather(a->t, index_of(w->ctx, 99), 0);
+    add_handle(w, t, w->n_memories++, 0, 1, 1)->fails = true;
 }
 
 static void do_view(world *w, const handle *a)
@@ -371,7 +543,7 @@ static void do_view(world *w, const handle *a)
         step = -1;
     }
     tern_tensor *t = tern_slice(a->t, 1, &from, &to, &step);
-    add_handle(w, t, a->memory, a->start + (int)from * a->step, a->step * (int)step, n);
+    add_handle(w, t, a->memory, a->start + (int)from * a->step, a->step * (int)step, n)->fails = a->fails;
 }
 
 /* What both sides do with the values of `b`, read before anything is written. */
@@ -388,9 +560,11 @@ static tern_status do_in_place(world *w, handle *a, const handle *b)
 {
     if (a->n != b->n && b->n != 1)
         return TERN_OK;
-    bool add = draw(w, 2);
-    store(w, a, 0, b, a->n, add);
-    return add ? tern_add_(a->t, b->t) : tern_assign(a->t, b->t);
+    bool add = draw(w, 2), fails = a->fails || b->fails;
+    if (!fails)
+        store(w, a, 0, b, a->n, add);
+    tern_status status = add ? tern_add_(a->t, b->t) : tern_assign(a->t, b->t);
+    return (status != TERN_OK) == fails ? TERN_OK : TERN_INTERNAL;
 }
 
 static void do_write(world *w, handle *a, const handle *b)
@@ -399,15 +573,29 @@ static void do_write(world *w, handle *a, const handle *b)
         return;
     handle from = *a;
     int offset = draw(w, a->n - b->n + 1);
-    tern_tensor *t = tern_write_slice(a->t, b->t, index_of(w->ctx, offset));
-    store(w, a, offset, b, b->n, false);
+    bool fails = from.fails || b->fails || draw(w, 12) == 0;
+    tern_tensor *t = tern_write_slice(a->t, b->t, index_of(w->ctx, fails ? 99 : offset));
+    if (!fails)
+        store(w, a, offset, b, b->n, false);
     a->spent = true;
-    add_handle(w, t, from.memory, from.start, from.step, from.n);
+    handle *result = add_handle(w, t, from.memory, from.start, from.step, from.n);
+    result->fails = fails;
+    result->written = true;
+}
+
+static void do_release(handle *h)
+{
+    if (h->written)
+        return;
+    tern_release(h->t);
+    h->spent = true;
 }
 
 static bool shows(world *w, const handle *h)
 {
     float expected[ELEMENTS];
+    if (h->fails)
+        return tern_data_f32(h->t) == NULL;
     for (int i = 0; i < h->n; i++)
         expected[i] = *at(w, h, i);
     return holds_bits(h->t, h->n, expected);
@@ -415,7 +603,7 @@ static bool shows(world *w, const handle *h)
 
 static bool step(world *w)
 {
-    int kind = draw(w, 20);
+    int kind = draw(w, 23);
     handle a = *pick(w), b = *pick(w);
     if (kind < 7)
         do_compute(w, &a, &b);
@@ -426,7 +614,11 @@ static bool step(world *w)
     else if (kind < 17)
         do_write(w, pick(w), &b);
     else if (kind == 17)
-        return tern_eval_all(2, (tern_tensor *[]){a.t, b.t}) == TERN_OK;
+        return (tern_eval_all(2, (tern_tensor *[]){a.t, b.t}) != TERN_OK) == (a.fails || b.fails);
+    else if (kind == 18)
+        do_fail(w, &a);
+    else if (kind == 19 && w->n_handles > 8)
+        do_release(pick(w));
     else
         return shows(w, &a);
     return true;
@@ -440,17 +632,16 @@ TEST(random_programs_are_as_if_eager)
         w = (world){.ctx = open_ctx(), .random = seed};
         bool right = true;
         int steps = 0;
-        TERN_SCOPE(w.ctx) {
-            for (int i = 0; i < 3; i++) {
-                for (int k = 0; k < ELEMENTS; k++)
-                    w.memory[i][k] = (float)draw(&w, 9);
-                add_handle(&w, floats(w.ctx, ELEMENTS, w.memory[i]), w.n_memories++, 0, 1, ELEMENTS);
-            }
-            for (; right && steps < 60; steps++)
-                right = step(&w);
-            for (int i = 0; right && i < w.n_handles; i++)
-                right = w.handles[i].spent || shows(&w, &w.handles[i]);
+        for (int i = 0; i < 3; i++) {
+            for (int k = 0; k < ELEMENTS; k++)
+                w.memory[i][k] = (float)draw(&w, 9);
+            add_handle(&w, floats(w.ctx, ELEMENTS, w.memory[i]), w.n_memories++, 0, 1, ELEMENTS)->written =
+                true;
         }
+        for (; right && steps < 60; steps++)
+            right = step(&w);
+        for (int i = 0; right && i < w.n_handles; i++)
+            right = w.handles[i].spent || shows(&w, &w.handles[i]);
         if (!right)
             printf("program with seed %llu differs after %d steps: %s\n", (unsigned long long)seed, steps,
                    tern_last_error());

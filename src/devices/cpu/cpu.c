@@ -93,6 +93,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
                                     .data = device};
     device->target.candidates = tern__cpu_candidates;
     device->target.timings = options->timings;
+    device->target.pool = options->pool;
     device->target.evaluate = tern__cpu_evaluate;
     device->target.packing = packing;
     device->target.pack = tern__cpu_pack;

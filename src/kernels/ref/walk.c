@@ -64,7 +64,7 @@ void tern__copy(size_t size, void *to_data, int64_t to, int64_t to_stride, const
     char *target = (char *)to_data + to * (int64_t)size;
     const char *source = (const char *)from_data + from * (int64_t)size;
     if (to_stride == 1 && from_stride == 1 && n > 0) {
-        memcpy(target, source, (size_t)n * size);
+        memmove(target, source, (size_t)n * size); /* memory borrowed twice may overlap */
         return;
     }
     switch (size) {
