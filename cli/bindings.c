@@ -60,7 +60,7 @@ void bindings_free(bindings *b)
 
 /* ---- inputs ------------------------------------------------------------------------------------------------- */
 
-static bool check_type(const tern_port *want, const binding *b, const tern_tensor *t)
+bool bindings_check_type(const tern_port *want, const binding *b, const tern_tensor *t)
 {
     bool fits = tern_dtype_of(t) == want->dtype && tern_rank(t) == want->rank;
     for (int i = 0; fits && i < want->rank; i++)
@@ -145,7 +145,7 @@ bool bindings_load(bindings *b, graph_run *r)
             return false;
         }
         if (!array_load(r->ctx, found->file, found->name, &r->inputs[i]) ||
-            !check_type(&port, found, r->inputs[i]))
+            !bindings_check_type(&port, found, r->inputs[i]))
             return false;
     }
     return true;

@@ -22,6 +22,9 @@ typedef struct bindings {
 bool bindings_parse(const args *a, const char *kind, bindings *out);
 void bindings_free(bindings *b);
 
+/* Does the array that was loaded have the type of the input? If not, that was said. */
+bool bindings_check_type(const tern_port *want, const binding *b, const tern_tensor *t);
+
 /* Loads what r->program needs into r->inputs. Missing, superfluous and ill-typed arrays are errors that were said. */
 bool bindings_load(bindings *b, graph_run *r);
 

@@ -77,6 +77,25 @@ static bool next_row(const tern_tune_report *report, int i, tern_tune_row *row)
     return i < tern_tune_report_rows(report) && tern_tune_report_row(report, i, row) == TERN_OK;
 }
 
+/* What the row is about: its op; of a fused step, whose parameters read "over [4]: 2=add(0,1); 3=relu(2); return 3", its ops. */
+static void add_ops(text *t, const tern_tune_row *row)
+{
+    int n = 0;
+    const char *at = strcmp(row->op, "fused") == 0 ? row->params : "";
+    while ((at = strchr(at, '='))) {
+        size_t length = strcspn(++at, "(;");
+        if (at[length] != '(')
+            continue;
+        char *op = grab_string(at, length);
+        text_add(t, n++ ? " + " : "");
+        text_add_safe(t, op);
+        free(op);
+        at += length + strcspn(at + length, ";"); /* attributes may have signs of equality too */
+    }
+    if (n == 0)
+        text_add_safe(t, strcmp(row->op, "user") == 0 ? row->params : row->op);
+}
+
 static void rows_json(json *j, const tern_tune_report *report, bool listed)
 {
     tern_tune_row row;
@@ -104,6 +123,10 @@ static void rows_json(json *j, const tern_tune_report *report, bool listed)
             json_null(j, "min_us");
         }
         if (!listed) {
+            if (row.run_median_ns)
+                json_double(j, "run_median_us", (double)row.run_median_ns / 1e3);
+            else
+                json_null(j, "run_median_us");
             json_bool(j, "usual", row.usual);
             json_bool(j, "fastest", row.chosen);
             json_bool(j, "remembered", row.remembered);
@@ -142,7 +165,8 @@ static bool load_inputs(bindings *given, tuning *t)
                 strcmp(port.name, b->name) != 0)
                 continue;
             b->used = true;
-            if (!array_load(t->ctx, b->file, b->name, &t->inputs[i]))
+            if (!array_load(t->ctx, b->file, b->name, &t->inputs[i]) ||
+                !bindings_check_type(&port, b, t->inputs[i]))
                 return false;
         }
         if (!b->used) {
@@ -160,34 +184,59 @@ static void show_progress(void *user, const tern_tune_row *row, int done, int to
     char number[NUMBER_TEXT];
     const char *time =
         row->status == TERN_OK ? format_time(number, row->median_ns) : tern_status_name(row->status);
+    text ops = {0};
+    add_ops(&ops, row);
     fprintf(stderr, "%s%d/%d  step %d  %s  %s  %s%s", *terminal ? "\r\033[K" : "", done, total, row->step,
-            row->op, row->candidate, row->remembered ? "remembered" : time,
+            text_string(&ops), row->candidate, row->remembered ? "remembered" : time,
             *terminal && done < total ? "" : "\n");
+    text_free(&ops);
 }
 
+static void print_summary(const tuning *t, int gains, int steps)
+{
+    uint64_t runs = tern_tune_report_runs(t->report);
+    printf("\n%d of %d steps run faster than usual; ", gains, steps);
+    if (runs == 0)
+        printf("all of it was remembered\n");
+    else
+        printf("%llu runs were measured\n", (unsigned long long)runs);
+}
+
+/* A heading for each step, and below it the ways to run it. What ordinary runs took has a column if it counts anywhere. */
 static void print_rows(const tuning *t)
 {
-    static const table_column columns[] = {
-        {"step", true, false, STYLE_NONE},    {"op", false, false, STYLE_NAME},
+    static const table_column alone[] = {
         {"with", false, true, STYLE_NONE},    {"median", true, false, STYLE_NUMBER},
         {"least", true, false, STYLE_NUMBER}, {"runs", true, false, STYLE_NONE},
         {"", false, false, STYLE_BOLD},
     };
-    table rows = table_make(columns, (int)(sizeof columns / sizeof *columns));
+    static const table_column beside_runs[] = {
+        {"with", false, true, STYLE_NONE},          {"median", true, false, STYLE_NUMBER},
+        {"least", true, false, STYLE_NUMBER},       {"runs", true, false, STYLE_NONE},
+        {"in programs", true, false, STYLE_NUMBER}, {"", false, false, STYLE_BOLD},
+    };
+    char number[NUMBER_TEXT];
     tern_tune_row row;
     int last = -1, steps = 0, gains = 0;
+    bool in_runs = false;
+    for (int i = 0; next_row(t->report, i, &row); i++)
+        in_runs = in_runs || row.run_median_ns;
+    table rows = table_make(in_runs ? beside_runs : alone, in_runs ? 6 : 5);
     for (int i = 0; next_row(t->report, i, &row); i++) {
-        bool first = row.step != last;
-        steps += first;
+        if (row.step != last) {
+            text title = {0};
+            text_addf(&title, "step %d  ", row.step);
+            add_ops(&title, &row);
+            table_add_heading(&rows, text_string(&title));
+            text_free(&title);
+        }
+        steps += row.step != last;
         gains += row.chosen && !row.usual;
         last = row.step;
-        if (first)
-            table_addf(&rows, "%d", row.step);
-        else
-            table_add(&rows, "");
-        table_add(&rows, first ? row.op : "");
         table_add(&rows, row.candidate);
         add_times(&rows, &row);
+        if (in_runs)
+            table_add(&rows, row.run_median_ns ? format_time(number, row.run_median_ns) : "");
         table_add(&rows, mark_of(&row));
     }
     if (steps == 0) {
@@ -196,17 +245,22 @@ static void print_rows(const tuning *t)
         return;
     }
     table_print(&rows, 2, true);
-    uint64_t runs = tern_tune_report_runs(t->report);
-    printf("\n%d of %d steps run faster than usual; ", gains, steps);
-    if (runs == 0)
-        printf("all of it was remembered\n");
-    else
-        printf("%llu runs were measured\n", (unsigned long long)runs);
-    const char *path = tern_tune_path(t->ctx);
-    if (path[0])
+    if (in_runs)
+        puts("\nin programs: the median of ordinary runs, which decides where it is known");
+    print_summary(t, gains, steps);
+}
+
+/* Where the results are, as the last line; or why they are nowhere, which is a failure unless that was asked for. */
+static int say_where(const tuning *t, bool quiet)
+{
+    const char *path = tern_tune_path(t->ctx), *trouble = tern_tune_trouble(t->ctx);
+    if (trouble[0])
+        return fail("not kept: %s", trouble);
+    if (!quiet && path[0])
         printf("kept in %s\n", path);
-    else
+    else if (!quiet)
         printf("not kept: tuning results are switched off, or this build has no SQLite\n");
+    return EXIT_DONE;
 }
 
 static int tune(const args *a, tuning *t, bindings *inputs)
@@ -227,43 +281,67 @@ static int tune(const args *a, tuning *t, bindings *inputs)
         return fail_status(source_name(t->path));
     if (!args_has(a, "json")) {
         print_rows(t);
-        return EXIT_DONE;
+        return tern_tune_report_rows(t->report) > 0 ? say_where(t, false) : EXIT_DONE;
     }
     json j = {0};
     json_object(&j, NULL);
     json_string(&j, "graph", t->path);
-    json_string(&j, "kept_in", tern_tune_path(t->ctx));
+    json_string(&j, "kept_in", tern_tune_trouble(t->ctx)[0] ? "" : tern_tune_path(t->ctx));
     json_uint(&j, "runs", tern_tune_report_runs(t->report));
     rows_json(&j, t->report, false);
     json_end(&j);
     json_print(&j);
-    return EXIT_DONE;
+    return say_where(t, true);
 }
 
 /* ---- tern tune --list, --clear --------------------------------------------------------------------------------- */
 
-static void print_list(const tuning *t)
+/* One table for each machine and version, with a heading for each thing that was measured. */
+static int print_part(const tuning *t, int from)
 {
     static const table_column columns[] = {
-        {"op", false, false, STYLE_NAME},      {"shapes", false, true, STYLE_NONE},
         {"with", false, true, STYLE_NONE},     {"from", false, false, STYLE_DIM},
         {"median", true, false, STYLE_NUMBER}, {"least", true, false, STYLE_NUMBER},
-        {"runs", true, false, STYLE_NONE},     {"status", false, false, STYLE_NONE},
-        {"cpu", false, true, STYLE_DIM},       {"version", false, false, STYLE_DIM},
+        {"runs", true, false, STYLE_NONE},     {"", false, false, STYLE_NONE},
     };
     table rows = table_make(columns, (int)(sizeof columns / sizeof *columns));
-    tern_tune_row row;
-    for (int i = 0; next_row(t->report, i, &row); i++) {
-        add_safe_cell(&rows, row.op);
-        add_safe_cell(&rows, row.shapes);
+    tern_tune_row first, row, last = {.op = "", .shapes = "", .params = ""};
+    int i = from;
+    text title = {0};
+    next_row(t->report, from, &first);
+    text_add_safe(&title, first.cpu);
+    text_add(&title, ", ");
+    text_add_plural(&title, first.threads, "thread");
+    text_add(&title, ", version ");
+    text_add_safe(&title, first.version);
+    printf("%s%s%s%s\n", from > 0 ? "\n" : "", on(STYLE_TITLE), text_string(&title), off(STYLE_TITLE));
+    for (; next_row(t->report, i, &row); i++) {
+        if (strcmp(row.cpu, first.cpu) != 0 || strcmp(row.version, first.version) != 0 ||
+            row.threads != first.threads)
+            break;
+        if (strcmp(row.op, last.op) != 0 || strcmp(row.shapes, last.shapes) != 0 ||
+            strcmp(row.params, last.params) != 0) {
+            text_clear(&title);
+            add_ops(&title, &row);
+            text_add(&title, "  ");
+            text_add_safe(&title, row.shapes);
+            table_add_heading(&rows, text_string(&title));
+        }
+        last = row;
         add_safe_cell(&rows, row.candidate);
         add_safe_cell(&rows, row.source);
         add_times(&rows, &row);
-        table_add(&rows, tern_status_name(row.status));
-        add_safe_cell(&rows, row.cpu);
-        add_safe_cell(&rows, row.version);
+        table_add(&rows, row.status == TERN_OK ? "" : tern_status_name(row.status));
     }
-    table_print(&rows, 0, true);
+    table_print(&rows, 2, true);
+    text_free(&title);
+    return i;
+}
+
+static void print_list(const tuning *t)
+{
+    for (int i = 0; i < tern_tune_report_rows(t->report);)
+        i = print_part(t, i);
 }
 
 static int list(const args *a, tuning *t)

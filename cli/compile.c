@@ -78,6 +78,23 @@ static int read_disabled(const args *a, tern_compile_options *out)
     return code;
 }
 
+/* GB/s, GFLOP/s. */
+static bool read_rate(const args *a, const char *name, double *out, bool *given)
+{
+    const char *value = args_value(a, name);
+    *given = value != NULL;
+    if (!value)
+        return true;
+    char *end;
+    double number = strtod(value, &end);
+    if (end == value || *end != '\0' || !(number > 0) || !isfinite(number)) {
+        fail_usage("--%s is a number above 0, not '%s'", name, value);
+        return false;
+    }
+    *out = number * 1e9;
+    return true;
+}
+
 /* The table of options has checked the choices. */
 static int read_options(const args *a, tern_compile_options *out)
 {
@@ -88,6 +105,10 @@ static int read_options(const args *a, tern_compile_options *out)
         (precision && tern_precision_parse(precision, &out->precision) != TERN_OK))
         return fail_usage("%s", tern_last_error());
     out->device = args_value(a, "device");
+    double rate;
+    bool given;
+    if (!read_rate(a, "bandwidth", &rate, &given) || !read_rate(a, "peak", &rate, &given))
+        return EXIT_USAGE;
     int code = read_limit(a, &out->memory_limit);
     return code == EXIT_DONE ? read_disabled(a, out) : code;
 }
@@ -160,22 +181,6 @@ void compile_close(graph_run *r)
 
 /* ---- rates ---- */
 
-static bool read_rate(const args *a, const char *name, double *out, bool *given)
-{
-    const char *value = args_value(a, name);
-    *given = value != NULL;
-    if (!value)
-        return true;
-    char *end;
-    double number = strtod(value, &end);
-    if (end == value || *end != '\0' || !(number > 0) || !isfinite(number)) {
-        fail_usage("--%s is a number above 0, not '%s'", name, value);
-        return false;
-    }
-    *out = number * 1e9;
-    return true;
-}
-
 int rates_find(const args *a, tern_ctx *ctx, machine_rates *out)
 {
     double bandwidth = 0, peak = 0;
@@ -215,4 +220,9 @@ void rates_print(const machine_rates *r, int threads)
         printf(": measured just now with the library's own add and matmul on %d thread%s", threads,
                threads == 1 ? "" : "s");
     printf("%s\n", off(STYLE_DIM));
+    if (m->busy)
+        printf("  %sthe machine was busy: rates differed from try to try and are probably too low, estimates "
+               "too "
+               "long%s\n",
+               on(STYLE_BOLD), off(STYLE_BOLD));
 }

@@ -1,4 +1,5 @@
-/* tuning.c - measuring instead of guessing: the fastest of several ways, the best batch size, items in batches. */
+/* tuning.c - measuring instead of guessing: the fastest of several ways, the best batch size, items in batches. With the name of
+ * a file, what was measured is kept there, and the next process remembers it. */
 #include <stdio.h>
 
 #include <tern/tern.h>
@@ -66,10 +67,12 @@ static tern_status run(tern_ctx *ctx)
     return status;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     tern_ctx *ctx;
-    tern_status status = tern_ctx_create(NULL, &ctx);
+    tern_ctx_options options = tern_ctx_options_default();
+    options.tuning = argc > 1 ? argv[1] : "off"; /* NULL: in the user's cache folder */
+    tern_status status = tern_ctx_create(&options, &ctx);
     if (status == TERN_OK) {
         status = run(ctx);
         tern_ctx_destroy(ctx);

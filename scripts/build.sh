@@ -17,6 +17,9 @@ give_up()
     exit 1
 }
 
+# Where ccache is installed, its files stay inside the source tree, like all others, unless its user says where.
+export CCACHE_DIR=${CCACHE_DIR:-$PWD/build/ccache}
+
 # Ninja re-runs CMake by itself when a CMake file or the set of sources changes.
 if [ ! -f "$dir/build.ninja" ]; then
     echo "Configuring $dir"

@@ -6,6 +6,7 @@
 #ifndef TERN_ANALYSIS_H
 #define TERN_ANALYSIS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <tern/context.h>
@@ -18,6 +19,7 @@ typedef struct tern_machine {
     double flops_per_s;
     double step_ns;       /* what a step takes that has nothing to do */
     uint64_t cache_bytes; /* of the last private cache; 0 = unknown: all bytes come from memory */
+    bool busy; /* rates could not be measured twice alike: the machine had other work, and they are too low */
 } tern_machine;
 
 #ifdef __cplusplus
@@ -25,7 +27,8 @@ extern "C" {
 #endif
 
 /* Measures this machine with the threads and instruction sets of the context: additions of arrays far beyond the caches and well
- * inside them, a product of matrices, additions of single numbers; the best of a few runs of each. Takes about 0.1 s. */
+ * inside them, a product of matrices, additions of single numbers; the best of a few runs of each, in two to six rounds until
+ * they agree. Takes 0.2 s if the machine has nothing else to do. */
 TERN_API tern_status tern_machine_measure(tern_ctx *ctx, tern_machine *out);
 
 /* What a step of so many flops and bytes should take; rates that are 0 are left out. */

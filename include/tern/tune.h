@@ -35,6 +35,7 @@ typedef struct tern_tune_row {
     int threads;               /* of the context                                                         */
     int step;                  /* of the program; -1 in a list                                           */
     uint64_t median_ns, min_ns;
+    uint64_t run_median_ns; /* of ordinary runs, which counts in place of median_ns; 0: there were too few */
     int runs;
     tern_status status; /* TERN_OK, or why it could not run: such rows have no times                      */
     bool usual;         /* what would run if nothing were known                                            */
@@ -97,6 +98,10 @@ TERN_API tern_status tern_tune_clear(tern_ctx *ctx);
 
 /* Where results are kept; "" if they are not (switched off, or a build without SQLite). Valid as long as the context. */
 TERN_API const char *tern_tune_path(tern_ctx *ctx);
+
+/* Why the newest results could not be written there; "" if they were, or there were none. Valid until the next call that
+ * measures. */
+TERN_API const char *tern_tune_trouble(tern_ctx *ctx);
 
 TERN_API int tern_tune_report_rows(const tern_tune_report *report);
 TERN_API tern_status tern_tune_report_row(const tern_tune_report *report, int i, tern_tune_row *out);

@@ -54,12 +54,17 @@ static void fill_remembered(tern_tune_row *row, const tern__tuned *w)
 }
 
 /* The time to go by: the row's, or that of ordinary runs if there are enough. 0: none. */
-static uint64_t time_of(const tern__contest *c, const tern_tune_row *row)
+static uint64_t time_of(const tern_tune_row *row)
 {
     if (row->status != TERN_OK)
         return 0;
-    tern__timing timing = c->key ? tern__tuned_timing(c->key, row->candidate) : (tern__timing){0};
-    return timing.ns ? timing.ns : row->median_ns;
+    return row->run_median_ns ? row->run_median_ns : row->median_ns;
+}
+
+static uint64_t run_median_of(const tern__contest *c, const char *name)
+{
+    tern__timing timing = c->key ? tern__tuned_timing(c->key, name) : (tern__timing){0};
+    return timing.in_runs ? timing.ns : 0;
 }
 
 static tern_status report(const tern__contest *c, tern_tune_row *rows, int best)
@@ -100,7 +105,8 @@ static tern_status hold(const tern__contest *c, tern__racer *racers, tern_tune_r
             fill_measured(&rows[i], &racers[i]);
             remember(c, c->names[i], &rows[i]);
         }
-        uint64_t ns = time_of(c, &rows[i]);
+        rows[i].run_median_ns = run_median_of(c, c->names[i]);
+        uint64_t ns = time_of(&rows[i]);
         if (ns && (*best < 0 || ns < fastest)) {
             *best = i;
             fastest = ns;

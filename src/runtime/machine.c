@@ -1,4 +1,5 @@
 /* machine.c - the machine as the library's own kernels see it, for estimates. */
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,7 @@ enum {
     CHAIN = 32,                /* steps of small probes, so that what a run costs besides does not count */
     ROWS = 96,                 /* of the square matrices */
     TRIES = 5,
+    MOST_ROUNDS = 6,
 };
 
 /* A chain of additions of n numbers: x = x + y, again and again, each a step of its own. */
@@ -114,6 +116,43 @@ static tern_status measure(tern_ctx *ctx, tern_machine *m)
     return TERN_OK;
 }
 
+/* Other work only slows things down, so the best of two measurements is nearer to the truth. */
+static void keep_best(tern_machine *best, const tern_machine *m)
+{
+    best->memory_bytes_per_s = fmax(best->memory_bytes_per_s, m->memory_bytes_per_s);
+    best->cache_bytes_per_s = fmax(best->cache_bytes_per_s, m->cache_bytes_per_s);
+    best->flops_per_s = fmax(best->flops_per_s, m->flops_per_s);
+    best->step_ns = fmin(best->step_ns, m->step_ns);
+}
+
+/* Two measurements within a third of each other. */
+static bool alike(double a, double b)
+{
+    return fmin(a, b) * 4 >= fmax(a, b) * 3;
+}
+
+/* A cache that is slower than memory was measured while something else ran. */
+static bool agree(const tern_machine *a, const tern_machine *b)
+{
+    return alike(a->memory_bytes_per_s, b->memory_bytes_per_s) &&
+           alike(a->cache_bytes_per_s, b->cache_bytes_per_s) && alike(a->flops_per_s, b->flops_per_s) &&
+           fmax(a->cache_bytes_per_s, b->cache_bytes_per_s) >=
+               fmax(a->memory_bytes_per_s, b->memory_bytes_per_s);
+}
+
+static tern_status measure_until_sure(tern_ctx *ctx, tern_machine *best)
+{
+    TERN_TRY(measure(ctx, best));
+    best->busy = true;
+    for (int round = 1; round < MOST_ROUNDS && best->busy; round++) {
+        tern_machine m = {0};
+        TERN_TRY(measure(ctx, &m));
+        best->busy = !agree(best, &m);
+        keep_best(best, &m);
+    }
+    return TERN_OK;
+}
+
 tern_status tern_machine_measure(tern_ctx *ctx, tern_machine *out)
 {
     TERN__FAIL_IF(!ctx || !out, TERN_INVALID_ARGUMENT, "machine_measure: an argument is NULL");
@@ -122,7 +161,7 @@ tern_status tern_machine_measure(tern_ctx *ctx, tern_machine *out)
     for (int i = 0; tern_catalog_device(i, &device) == TERN_OK; i++)
         if (strcmp(device.name, ctx->device_ops->name) == 0)
             m.cache_bytes = device.l2_bytes > 0 ? (uint64_t)device.l2_bytes : 0;
-    TERN_TRY(measure(ctx, &m));
+    TERN_TRY(measure_until_sure(ctx, &m));
     *out = m;
     return TERN_OK;
 }

@@ -48,6 +48,8 @@ typedef struct tern__tuned_key {
 typedef struct tern__tuning {
     tern__timings timings; /* first: what the compiler sees */
     char *path;            /* of the database; NULL: nothing is kept */
+    bool nobody_asked; /* `path` is where it would be by default: only tuning makes it, not ordinary runs */
+    char trouble[256]; /* why it could not be written; "" if it could */
     bool loaded, dirty;
     uint32_t generation; /* counts how often everything was forgotten */
     int threads;

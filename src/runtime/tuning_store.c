@@ -1,5 +1,6 @@
 /* tuning_store.c - the table of what is known, in a database. Whatever is wrong with the file, the work goes on without
  * it: the log says so, once for each context. */
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -173,18 +174,35 @@ static tern_status save(tern__tuning *t, tern__store *store)
     return status;
 }
 
+/* Was anything measured on purpose? */
+static bool was_tuned(const tern__tuning *t)
+{
+    for (size_t i = 0; i < t->n_buckets; i++)
+        for (const tern__tuned_key *key = t->buckets[i]; key; key = key->chain)
+            for (const tern__tuned *w = key->ways; w; w = w->next)
+                if (w->dirty && w->source == TERN__TUNED_TUNE)
+                    return true;
+    return false;
+}
+
 void tern__tuning_save(tern__tuning *t)
 {
     if (!t->dirty || !t->path)
         return;
     t->dirty = false; /* what could not be written is not tried again and again */
+    t->trouble[0] = '\0';
+    bool create = !t->nobody_asked || was_tuned(t);
     tern__store *store = NULL;
-    tern_status status = open_store(t, true, &store);
+    tern_status status = open_store(t, create, &store);
     if (status == TERN_OK)
         status = save(t, store);
     tern__store_close(store);
-    if (status != TERN_OK)
-        tern__log(TERN_LOG_WARN, "tuning results are not kept: %s", tern_last_error());
+    if (status == TERN_NOT_FOUND && !create)
+        return; /* times of ordinary runs alone are no reason to leave a file behind */
+    if (status != TERN_OK) {
+        snprintf(t->trouble, sizeof t->trouble, "%s", tern_last_error());
+        tern__log(TERN_LOG_WARN, "tuning results are not kept: %s", t->trouble);
+    }
     for (size_t i = 0; status == TERN_OK && i < t->n_buckets; i++)
         for (tern__tuned_key *key = t->buckets[i]; key; key = key->chain)
             for (tern__tuned *w = key->ways; w; w = w->next)
@@ -267,4 +285,9 @@ tern_status tern_tune_clear(tern_ctx *ctx)
 const char *tern_tune_path(tern_ctx *ctx)
 {
     return ctx && ctx->tuning->path ? ctx->tuning->path : "";
+}
+
+const char *tern_tune_trouble(tern_ctx *ctx)
+{
+    return ctx ? ctx->tuning->trouble : "";
 }

@@ -79,6 +79,7 @@ TEST(tuning)
     REFUSED(tern_tune_list(ctx, NULL));
     REFUSED(tern_tune_clear(NULL));
     CHECK_STR(tern_tune_path(NULL), "");
+    CHECK_STR(tern_tune_trouble(NULL), "");
     NEUTRAL(tern_tune_report_rows(NULL), 0);
     REFUSED(tern_tune_report_row(NULL, 0, &o.tune_row));
     NEUTRAL(tern_tune_report_runs(NULL), 0);

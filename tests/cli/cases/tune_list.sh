@@ -3,7 +3,7 @@ export TERN_TUNING=$PWD/tuning.db
 needs_sqlite
 tern tune --list | sed "s|$PWD|DIR|"
 tern tune g.tern --threads 1 --runs 1 >/dev/null 2>&1
-tern tune --list | sed -E -e '2,$s/tile.*/.../' -e 's/  +/  /g' | uniq
+tern tune --list | sed -E -e '1s/^.*(, [0-9]+ thread).*/CPU\1/' -e '2,$s/tile.*/.../' -e 's/  +/  /g' | uniq
 tern tune --list --json | json 'sorted(j["rows"][0]), len(j["rows"]) >= 3, {r["op"] for r in j["rows"]}'
 tern tune --clear | sed "s|$PWD|DIR|"
 tern tune --clear

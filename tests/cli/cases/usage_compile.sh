@@ -17,3 +17,4 @@ status tern graph compile g.tern --explain --peak fast
 status tern graph compile g.tern --threads 0
 status tern graph run g.tern --repeat 0
 status tern graph run g.tern --show --explain
+status tern graph run g.tern --bandwidth 0
