@@ -1,5 +1,6 @@
 /* cmd_list.c - `tern list`: the library's tables. */
 #include <stdio.h>
+#include <string.h>
 
 #include "args.h"
 #include "catalog.h"
@@ -44,6 +45,10 @@ static int fail_unknown_kind(const char *kind)
     suggestion s = suggestion_for(kind);
     for (int i = 0; catalogs[i]; i++)
         suggestion_offer(&s, catalogs[i]->name);
+    for (int i = 0; !s.best && catalogs[i]; i++) /* an entry without its catalog */
+        if (catalog_has(catalogs[i], kind))
+            return fail_usage("cannot list '%s'; did you mean 'tern list %s %s'?", kind, catalogs[i]->name,
+                              kind);
     return fail_usage("cannot list '%s'%s", kind, suggestion_text(&s, "", buffer, sizeof buffer));
 }
 
@@ -51,6 +56,17 @@ static int fail_unknown_entry(const catalog *c, const char *name)
 {
     char buffer[128];
     field_value row[MOST_FIELDS];
+    text containing = {0};
+    int n = 0;
+    for (int i = 0; strlen(name) >= 3 && c->row(i, row); i++)
+        if (strstr(row[0].text, name))
+            text_addf(&containing, "%s%s", n++ ? ", " : "", row[0].text);
+    if (n > 0) {
+        int code =
+            fail("no %s is called '%s'; with it in their names: %s", c->one, name, text_string(&containing));
+        text_free(&containing);
+        return code;
+    }
     suggestion s = suggestion_for(name);
     for (int i = 0; c->row(i, row); i++)
         suggestion_offer(&s, row[0].text);

@@ -132,7 +132,7 @@ static int compile(graph_run *r, const tern_compile_options *options)
 {
     tern_status status = tern_graph_compile(r->ctx, r->graph, options, &r->program);
     if (status == TERN_NOT_FOUND) /* a device that is not there: nothing is wrong with the file */
-        return fail_usage("%s", tern_last_error());
+        return fail_usage("%s; `tern devices` lists them", tern_last_error());
     if (status != TERN_OK)
         return fail_status(source_name(r->path));
     tern_program_get_info(r->program, &r->info);

@@ -9,6 +9,27 @@
 
 enum { HELP_COLUMNS = 80 };
 
+/* What somebody means who says a verb of `tern graph` without 'graph', a file without a verb, or `graph help`. NULL: no idea. */
+static const char *verb_hint(const command *c, const char *word, char *buffer, size_t room)
+{
+    size_t length = strlen(word);
+    bool file = length > 5 && strcmp(word + length - 5, ".tern") == 0;
+    for (int v = 0; c == &program && cmd_graph.verbs[v]; v++)
+        if (strcmp(cmd_graph.verbs[v]->name, word) == 0) {
+            snprintf(buffer, room, "; did you mean 'tern graph %s'?", word);
+            return buffer;
+        }
+    if (file && (c == &program || c == &cmd_graph)) {
+        snprintf(buffer, room, "; did you mean 'tern graph run %.150s'?", word);
+        return buffer;
+    }
+    if (c != &program && strcmp(word, "help") == 0) {
+        snprintf(buffer, room, "; did you mean 'tern help %s'?", c->name);
+        return buffer;
+    }
+    return NULL;
+}
+
 const command *find_command(int count, const char *const *words, text *path)
 {
     const command *c = &program;
@@ -22,8 +43,10 @@ const command *find_command(int count, const char *const *words, text *path)
                 found = c->verbs[v];
         }
         if (!found) {
-            char buffer[128];
-            const char *near = suggestion_text(&s, "", buffer, sizeof buffer);
+            char buffer[256];
+            const char *near = verb_hint(c, words[i], buffer, sizeof buffer);
+            if (!near)
+                near = suggestion_text(&s, "", buffer, sizeof buffer);
             term_set_command(text_string(path));
             if (c->verbs)
                 fail_usage("unknown verb '%s'%s", words[i], near);

@@ -75,10 +75,13 @@ tern_status tern__isa_parse(const char *name, tern__isa *out)
             return TERN_OK;
         }
     }
-#define COMMA_NAME(id, text, arch) ", " text
-    static const char all[] = "" TERN__ISA_LIST(COMMA_NAME);
-#undef COMMA_NAME
-    return tern__fail(TERN_NOT_FOUND, "cpu level \"%s\" does not exist; there are %s", name, all + 2);
+    char all[256] = ""; /* those of this machine's kind: others would be no use here */
+    size_t used = 0;
+    for (int level = 0; level < TERN__ISA_COUNT && used < sizeof all; level++)
+        if (level == TERN__ISA_BASELINE || strcmp(levels[level].arch, tern__cpu()->arch) == 0)
+            used +=
+                (size_t)snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "", levels[level].name);
+    return tern__fail(TERN_NOT_FOUND, "cpu level \"%s\" does not exist; there are %s", name, all);
 }
 
 uint32_t tern__isa_mask_capped(const tern__cpu_info *cpu, tern__isa cap)

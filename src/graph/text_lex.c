@@ -163,6 +163,8 @@ tern_status tern__lex_next(tern__lexer *lex)
         return take_string(lex);
     if (c != '\0' && strchr("{}[](),:=", c))
         return take(lex, TERN__TOKEN_MARK, lex->at, lex->at + 1);
+    if (c == '/' && lex->at + 1 < lex->end && lex->at[1] == '/')
+        return tern__lex_fail(lex, lex->at, TERN_FORMAT, "unexpected '//': a comment begins with #");
     if (c > ' ' && c <= '~')
         return tern__lex_fail(lex, lex->at, TERN_FORMAT, "unexpected '%c'", c);
     return tern__lex_fail(lex, lex->at, TERN_FORMAT, "unexpected byte 0x%02x", (unsigned char)c);
@@ -195,11 +197,39 @@ tern_status tern__lex_expect_mark(tern__lexer *lex, char mark)
     return tern__lex_next(lex);
 }
 
+/* Is the token in a list, not at the beginning of a statement? */
+static bool is_listed(const tern__lexer *lex)
+{
+    const char *p = lex->token.start;
+    while (p > lex->begin && (p[-1] == ' ' || p[-1] == '\n'))
+        p--;
+    return p > lex->begin && (p[-1] == '(' || p[-1] == ',');
+}
+
+/* Not a value. Numbers and attributes stand among the operands in other languages; here they have their own places. */
+static tern_status fail_no_value(const tern__lexer *lex, const char *what)
+{
+    const tern__token *t = &lex->token;
+    tern__lexer ahead = *lex;
+    if (t->length <= SHOWN && is_listed(lex) && t->kind == TERN__TOKEN_NUMBER)
+        return tern__lex_fail(
+            lex, t->start, TERN_FORMAT,
+            "expected %s but found '%.*s': numbers are constants: %%c = constant f32[] {%.*s}", what,
+            (int)t->length, t->text, (int)t->length, t->text);
+    if (t->length <= SHOWN && is_listed(lex) && t->kind == TERN__TOKEN_NAME &&
+        tern__lex_next(&ahead) == TERN_OK && tern__lex_is_mark(&ahead, '='))
+        return tern__lex_fail(
+            lex, t->start, TERN_FORMAT,
+            "expected %s but found '%.*s': attributes stand behind the operands: (...) {%.*s=...}", what,
+            (int)t->length, t->text, (int)t->length, t->text);
+    return tern__lex_unexpected(lex, what);
+}
+
 tern_status tern__lex_expect(tern__lexer *lex, tern__token_kind kind, const char *what, tern__token *out)
 {
     *out = lex->token;
     if (lex->token.kind != kind)
-        return tern__lex_unexpected(lex, what);
+        return kind == TERN__TOKEN_VALUE ? fail_no_value(lex, what) : tern__lex_unexpected(lex, what);
     return tern__lex_next(lex);
 }
 

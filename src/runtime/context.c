@@ -39,10 +39,7 @@ static tern_status make_tuning(const tern_ctx_options *options, const tern__devi
 {
     char buffer[4096];
     const char *path = options->tuning ? options->tuning : tern__env_tuning(buffer, sizeof buffer);
-    TERN_TRY(
-        tern__tuning_create(strcmp(path, "off") == 0 ? NULL : path, device->threads, device->isa_cap, out));
-    (*out)->nobody_asked = path == buffer;
-    return TERN_OK;
+    return tern__tuning_create(strcmp(path, "off") == 0 ? NULL : path, device->threads, device->isa_cap, out);
 }
 
 /* How lazy evaluation compiles. What the context cannot do is said now, not when something is evaluated. */

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "graph/text_call.h"
+#include "runtime/context.h"
 #include "store/store.h"
 
 enum {
@@ -165,6 +166,14 @@ static bool find(const tern__timings *timings, const tern__call *call, int n,
 
 /* ---- making and freeing ---- */
 
+/* Is it the place that is taken when nobody names one? */
+static bool is_default_place(const char *path)
+{
+    char buffer[4096];
+    const char *place = tern__env_tuning(buffer, sizeof buffer);
+    return place == buffer && strcmp(place, path) == 0;
+}
+
 tern_status tern__tuning_create(const char *path, int threads, tern__isa cap, tern__tuning **out)
 {
     tern__tuning *t = tern__alloc_zero(1, sizeof *t);
@@ -180,6 +189,7 @@ tern_status tern__tuning_create(const char *path, int threads, tern__isa cap, te
             tern__free(t);
             return tern__out_of_memory(strlen(path) + 1);
         }
+        t->nobody_asked = is_default_place(path);
     }
     *out = t;
     return TERN_OK;
