@@ -104,7 +104,7 @@ static tern_status walk(tern__recorder *r, tern_tensor *root, tern_graph *g, uin
     return TERN_OK;
 }
 
-void tern__capture_begin(tern_ctx *ctx, tern_graph *g)
+void tern__capture_begin(tern_ctx *ctx)
 {
     tern__recorder *r = tern__recorder_of(ctx);
     r->capture++;
@@ -160,7 +160,7 @@ tern_status tern__capture_end(tern_ctx *ctx, tern_graph *g)
 tern_status tern__capture(tern_ctx *ctx, int n, tern_tensor *const *outputs, const char *const *names,
                           tern_graph *g)
 {
-    tern__capture_begin(ctx, g);
+    tern__capture_begin(ctx);
     for (int i = 0; i < n; i++)
         TERN_TRY(tern__capture_add(ctx, outputs[i], names ? names[i] : NULL, g));
     return tern__capture_end(ctx, g);

@@ -179,8 +179,8 @@ tern_status tern__tensor_check_writable(const char *who, const tern_tensor *t);
 
 /* ---- capture.c ---- */
 
-/* Starts a capture into `g`, which is empty. */
-void tern__capture_begin(tern_ctx *ctx, tern_graph *g);
+/* Starts a capture, into an empty graph. */
+void tern__capture_begin(tern_ctx *ctx);
 /* Appends the pending graph behind `t`, as far as the capture does not have it, and makes `t` an output. Evaluated
  * tensors become leaves, once each. Sets mark and value of everything reached. */
 tern_status tern__capture_add(tern_ctx *ctx, tern_tensor *t, const char *name, tern_graph *g);

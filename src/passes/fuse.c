@@ -228,15 +228,29 @@ static tern__id base_of(const tern_graph *g, tern__id value)
     return value;
 }
 
-/* Leaves of one storage stand for each other. */
-static tern__id base_leaf(const tern_graph *g, tern__id value)
+/* Leaves that share memory stand for each other: `first` (by alias number) of them. */
+static tern__id base_leaf(const tern_graph *g, const tern__id *first, tern__id value)
 {
     value = base_of(g, value);
     uint32_t leaf = g->nodes[g->values[value].node].leaf;
-    for (uint32_t l = 0; leaf != TERN__NO_ID && g->leaves[leaf].storage && l < leaf; l++)
-        if (g->leaves[l].storage == g->leaves[leaf].storage)
-            return g->nodes[g->leaves[l].node].out;
-    return value;
+    uint32_t alias = leaf == TERN__NO_ID ? TERN__NO_ID : g->leaves[leaf].alias;
+    return alias == TERN__NO_ID ? value : first[alias];
+}
+
+static tern_status find_first_aliases(fusion *f, tern__id **out)
+{
+    const tern_graph *g = f->g;
+    uint32_t n = 0; /* alias numbers are those of the graph that was captured */
+    for (uint32_t l = 0; l < g->n_leaves; l++)
+        if (g->leaves[l].alias != TERN__NO_ID && g->leaves[l].alias >= n)
+            n = g->leaves[l].alias + 1;
+    *out = tern__arena_alloc(f->c->arena, n * sizeof **out);
+    if (!*out)
+        return tern__out_of_memory(n * sizeof **out);
+    for (uint32_t l = g->n_leaves; l-- > 0;)
+        if (g->leaves[l].alias != TERN__NO_ID)
+            (*out)[g->leaves[l].alias] = g->nodes[g->leaves[l].node].out;
+    return TERN_OK;
 }
 
 static tern_status find_writers(fusion *f)
@@ -248,15 +262,17 @@ static tern_status find_writers(fusion *f)
     if (!f->writer)
         return tern__out_of_memory(g->n_values * sizeof *f->writer);
     memset(f->writer, 0xff, g->n_values * sizeof *f->writer);
+    tern__id *first;
+    TERN_TRY(find_first_aliases(f, &first));
     for (tern__id n = 0; n < g->n_nodes; n++) {
         if (!(tern__ops[g->nodes[n].op].flags & TERN__WRITES))
             continue;
-        tern__id base = base_leaf(g, g->nodes[n].in[0]);
+        tern__id base = base_leaf(g, first, g->nodes[n].in[0]);
         if (f->writer[base] == TERN__NO_ID)
             f->writer[base] = n;
     }
     for (tern__id v = 0; v < g->n_values; v++)
-        f->writer[v] = f->writer[base_leaf(g, v)];
+        f->writer[v] = f->writer[base_leaf(g, first, v)];
     return TERN_OK;
 }
 

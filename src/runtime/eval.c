@@ -152,7 +152,7 @@ static tern_status add_what_writes_need(tern_ctx *ctx)
 static tern_status capture(tern_ctx *ctx)
 {
     tern__graph_reset(&ctx->graph);
-    tern__capture_begin(ctx, &ctx->graph);
+    tern__capture_begin(ctx);
     for (size_t i = 0; i < ctx->n_roots; i++)
         TERN_TRY(tern__capture_add(ctx, ctx->roots[i], NULL, &ctx->graph));
     if (ctx->graph.n_writes > 0)

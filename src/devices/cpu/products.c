@@ -13,6 +13,7 @@
 static const tern__kernel gemm = {.name = "gemm", .run = tern_matmul__gemm};
 static const tern__kernel gemm_packed = {.name = "gemm packed", .run = tern_packed_matmul__gemm};
 static const tern__kernel ternary = {.name = "ternary packed", .run = tern_packed_ternary_matmul__packed};
+static const tern__kernel ternary_canonical = {.name = "ternary", .run = tern_ternary_matmul__packing};
 
 /* ---- choosing ---- */
 
@@ -59,14 +60,17 @@ static tern__kernel_family family_of(tern__ternary_form form)
     return form == TERN__TERNARY_5 ? TERN__FAMILY_ternary_t5 : TERN__FAMILY_ternary_t2;
 }
 
+/* Weights that are no constants are packed on the way, always into form 2: decoding it takes the least. */
 static tern_status choose_ternary(const tern__call *call, uint32_t isa_mask, tern__arena *arena,
                                   tern__choice *out, bool *found)
 {
-    const tern__ternary_form form = call->attrs[1].i == 5 ? TERN__TERNARY_5 : TERN__TERNARY_2;
+    const bool packed = tern__op_code(call->op) == TERN__OP_packed_ternary_matmul;
+    const tern__ternary_form form = packed && call->attrs[1].i == 5 ? TERN__TERNARY_5 : TERN__TERNARY_2;
     const tern__kernel_row *row = tern__kernel_select(family_of(form), isa_mask);
     tern__ternary_program p;
-    tern__ternary_plan(row->kernel, call->in[0], call->attrs[0].i, &p);
-    *out = (tern__choice){.kernel = &ternary,
+    tern__ternary_plan(row->kernel, call->in[0], packed ? call->attrs[0].i : call->in[1]->shape[0], packed,
+                       &p);
+    *out = (tern__choice){.kernel = packed ? &ternary : &ternary_canonical,
                           .name = row->name,
                           .isa = tern__isa_name(row->isa),
                           .scratch_bytes = beyond_device(p.scratch_bytes),
@@ -83,6 +87,7 @@ tern_status tern__cpu_product(const tern__target *target, const tern__call *call
     case TERN__OP_matmul:
     case TERN__OP_packed_matmul:
         return choose_gemm(target, call, isa_mask, arena, out, found);
+    case TERN__OP_ternary_matmul:
     case TERN__OP_packed_ternary_matmul:
         return choose_ternary(call, isa_mask, arena, out, found);
     default:

@@ -1,5 +1,6 @@
 /* product.c - ternary products on operands with strides. Every worker prepares the activations itself, a block at a time that
- * stays in its second-level cache: that costs less than to wait for another. */
+ * stays in its second-level cache: that costs less than to wait for another. Weights that are no constants are packed
+ * on the way, a tile at a time, by the worker that multiplies it. */
 #include "kernels/ternary/product.h"
 
 enum {
@@ -8,7 +9,7 @@ enum {
     MOST = 512, /* rows of a block */
 };
 
-void tern__ternary_plan(const tern__ternary_kernel *kernel, const tern__type *x, int64_t rows,
+void tern__ternary_plan(const tern__ternary_kernel *kernel, const tern__type *x, int64_t rows, bool packed,
                         tern__ternary_program *out)
 {
     tern__ternary_program p = {.kernel = kernel, .batch = 1, .rows = rows, .columns = x->shape[x->rank - 1]};
@@ -22,6 +23,7 @@ void tern__ternary_plan(const tern__ternary_kernel *kernel, const tern__type *x,
     p.block = blocks > 1 ? (p.batch + blocks - 1) / blocks : p.batch;
     p.work = tern__ternary_tiles(kernel->form, rows);
     p.scratch_bytes = tern__ternary_scratch_bytes() + (size_t)(p.block * stride) +
+                      (packed ? 0 : (size_t)tern__ternary_tile_bytes(p.columns)) +
                       (size_t)p.block * TERN__TERNARY_MAX_TILE * sizeof(int32_t);
     *out = p;
 }
@@ -62,23 +64,46 @@ static bool is_matrix(const tern__buffer *y, int64_t begin, int64_t end, int64_t
 
 typedef struct block {
     const tern__ternary_program *p;
-    const uint8_t *weights;
+    const tern__buffer *weights;
+    uint8_t *tile;      /* room for a packed one; NULL: the weights are packed already */
     const int8_t *x;    /* prepared */
     int64_t begin, end; /* rows of the batch */
     int32_t *room;      /* (block, tile) */
     void *scratch;
 } block;
 
-/* Tile by tile into a place where it fits, then to where y wants it. */
-static void multiply_apart(const block *b, const tern__buffer *y, int64_t tile_begin, int64_t tile_end)
+/* Multiplies one tile of weights: rows [first, first + n) of them. */
+static void multiply_tile(const block *b, int64_t tile, int64_t first, int64_t n, int32_t *to, int64_t stride)
+{
+    const tern__ternary_program *p = b->p;
+    const int64_t batch = b->end - b->begin;
+    if (!b->tile) {
+        tern__ternary_multiply(p->kernel, b->weights->data, p->rows, p->columns, tile, tile + 1, b->x, batch,
+                               to, stride, b->scratch);
+        return;
+    }
+    const int64_t row_bytes = b->weights->strides[0];
+    tern__ternary_pack(p->kernel->form, b->weights->type->dtype,
+                       (const uint8_t *)b->weights->data + first * row_bytes, row_bytes, n, p->columns, 0, 1,
+                       b->tile);
+    tern__ternary_multiply(p->kernel, b->tile, n, p->columns, 0, 1, b->x, batch, to, stride, b->scratch);
+}
+
+/* Tile by tile: straight to where y wants it, or into a place where it fits and then there. */
+static void multiply_tiles(const block *b, const tern__buffer *y, int64_t tile_begin, int64_t tile_end)
 {
     const int64_t tile_rows = tern__ternary_tile_rows(b->p->kernel->form);
     const int64_t step = y->strides[y->type->rank - 1];
+    int64_t y_stride;
+    const bool direct = is_matrix(y, b->begin, b->end, &y_stride);
     for (int64_t tile = tile_begin; tile < tile_end; tile++) {
         const int64_t first = tile * tile_rows;
         const int64_t n = b->p->rows - first < tile_rows ? b->p->rows - first : tile_rows;
-        tern__ternary_multiply(b->p->kernel, b->weights, b->p->rows, b->p->columns, tile, tile + 1, b->x,
-                               b->end - b->begin, b->room, TERN__TERNARY_MAX_TILE, b->scratch);
+        if (direct) {
+            multiply_tile(b, tile, first, n, (int32_t *)y->data + row_offset(y, b->begin) + first, y_stride);
+            continue;
+        }
+        multiply_tile(b, tile, first, n, b->room, TERN__TERNARY_MAX_TILE);
         for (int64_t row = b->begin; row < b->end; row++) {
             int32_t *to = (int32_t *)y->data + row_offset(y, row) + first * step;
             for (int64_t i = 0; i < n; i++)
@@ -87,28 +112,43 @@ static void multiply_apart(const block *b, const tern__buffer *y, int64_t tile_b
     }
 }
 
-TERN__KERNEL(packed_ternary_matmul__packed)
+static tern_status multiply(tern__kernel_args *args, bool packed, int64_t begin, int64_t end)
 {
     const tern__ternary_program *p = args->program;
     const tern__buffer *x = &args->in[0], *y = &args->out[0];
     const int64_t stride = tern__ternary_x_stride(p->columns), step = x->strides[x->type->rank - 1];
     int8_t *prepared = (int8_t *)args->scratch + tern__ternary_scratch_bytes();
-    block b = {.p = p, .weights = args->in[1].data, .x = prepared, .scratch = args->scratch};
-    b.room = (int32_t *)(void *)(prepared + p->block * stride);
+    uint8_t *tile = (uint8_t *)prepared + p->block * stride;
+    block b = {.p = p,
+               .weights = &args->in[1],
+               .tile = packed ? NULL : tile,
+               .x = prepared,
+               .scratch = args->scratch};
+    b.room = (int32_t *)(void *)(tile + (packed ? 0 : tern__ternary_tile_bytes(p->columns)));
     for (b.begin = 0; b.begin < p->batch; b.begin = b.end) {
         b.end = p->batch - b.begin < p->block ? p->batch : b.begin + p->block;
         for (int64_t row = b.begin; row < b.end; row++)
             prepare_row((const int8_t *)x->data + row_offset(x, row), step, p->columns,
                         prepared + (row - b.begin) * stride);
         int64_t y_stride;
-        if (!is_matrix(y, b.begin, b.end, &y_stride)) {
-            multiply_apart(&b, y, begin, end);
-            continue;
+        if (packed && is_matrix(y, b.begin, b.end, &y_stride)) {
+            int32_t *to = (int32_t *)y->data + row_offset(y, b.begin) +
+                          begin * tern__ternary_tile_rows(p->kernel->form);
+            tern__ternary_multiply(p->kernel, args->in[1].data, p->rows, p->columns, begin, end, prepared,
+                                   b.end - b.begin, to, y_stride, args->scratch);
+        } else {
+            multiply_tiles(&b, y, begin, end);
         }
-        int32_t *to =
-            (int32_t *)y->data + row_offset(y, b.begin) + begin * tern__ternary_tile_rows(p->kernel->form);
-        tern__ternary_multiply(p->kernel, b.weights, p->rows, p->columns, begin, end, prepared,
-                               b.end - b.begin, to, y_stride, args->scratch);
     }
     return TERN_OK;
+}
+
+TERN__KERNEL(packed_ternary_matmul__packed)
+{
+    return multiply(args, true, begin, end);
+}
+
+TERN__KERNEL(ternary_matmul__packing)
+{
+    return multiply(args, false, begin, end);
 }

@@ -1,4 +1,4 @@
-/* product.h - ternary x int8 products as a kernel of a plan: packed_ternary_matmul. */
+/* product.h - ternary x int8 products as kernels of a plan: packed_ternary_matmul and ternary_matmul. */
 #ifndef TERN_KERNELS_TERNARY_PRODUCT_H
 #define TERN_KERNELS_TERNARY_PRODUCT_H
 
@@ -14,11 +14,12 @@ typedef struct tern__ternary_program {
     size_t scratch_bytes;
 } tern__ternary_program;
 
-/* Plans y[..., rows] = x[..., columns] times packed weights. */
-void tern__ternary_plan(const tern__ternary_kernel *kernel, const tern__type *x, int64_t rows,
+/* Plans y[..., rows] = x[..., columns] times weights that are `packed`, or canonical. */
+void tern__ternary_plan(const tern__ternary_kernel *kernel, const tern__type *x, int64_t rows, bool packed,
                         tern__ternary_program *out);
 
-/* The kernel; args->program is a tern__ternary_program. Operands: x, packed weights. */
+/* The kernels; args->program is a tern__ternary_program. Operands: x, and packed weights or canonical ones. */
 TERN__KERNEL(packed_ternary_matmul__packed);
+TERN__KERNEL(ternary_matmul__packing);
 
 #endif
