@@ -73,7 +73,6 @@ static void make_key(const tern__packing *packing, const tern__type *type, const
 static tern_status get_packed(layouter *l, const tern__leaf *leaf, const tern__type *type,
                               const tern__packing *packing, bool *found, tern__storage **out)
 {
-    const tern_graph *g = l->w.from;
     pack_key key;
     make_key(packing, type, &leaf->layout, &key);
     *out = tern__derived_get(leaf->storage, &key, sizeof key);

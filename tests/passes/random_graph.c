@@ -282,8 +282,7 @@ static tern_status add_outputs(builder *b)
     return TERN_OK;
 }
 
-tern_status random_graph_make(tern_ctx *ctx, uint64_t seed, const random_graph_options *options,
-                              tern_graph **out)
+tern_status random_graph_make(uint64_t seed, const random_graph_options *options, tern_graph **out)
 {
     tern_graph *g;
     TERN_TRY(tern__graph_new(&g));

@@ -26,8 +26,7 @@ typedef struct random_graph_options {
 random_graph_options random_graph_options_default(void);
 
 /* Inputs are unbound and called "x0", "x1", ...; constants and states have data. The graph is verified. */
-tern_status random_graph_make(tern_ctx *ctx, uint64_t seed, const random_graph_options *options,
-                              tern_graph **out);
+tern_status random_graph_make(uint64_t seed, const random_graph_options *options, tern_graph **out);
 
 /* Fills the contiguous form of `type` (tern__type_bytes). */
 void random_fill(random_state *r, const tern__type *type, bool special, void *data);

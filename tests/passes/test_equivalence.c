@@ -348,7 +348,7 @@ static bool check_graph(tern_ctx *ctx, uint64_t seed, int *refused)
 {
     tern_graph *g;
     char why[MESSAGE] = "";
-    if (random_graph_make(ctx, seed, NULL, &g) != TERN_OK) {
+    if (random_graph_make(seed, NULL, &g) != TERN_OK) {
         printf("seed %" PRIu64 ": %s\n", seed, tern_last_error());
         return false;
     }
@@ -391,7 +391,7 @@ TEST(random_graphs_use_every_op)
     CHECK_OK(tern_ctx_create(NULL, &ctx));
     for (uint64_t i = 0; i < 1000; i++) {
         tern_graph *g;
-        CHECK_OK(random_graph_make(ctx, harness_seed() + i, NULL, &g));
+        CHECK_OK(random_graph_make(harness_seed() + i, NULL, &g));
         nodes += g->n_nodes;
         for (uint32_t n = 0; n < g->n_nodes; n++)
             seen[g->nodes[n].op] = true;

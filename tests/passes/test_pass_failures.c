@@ -58,7 +58,7 @@ TEST(no_memory_is_an_error_and_nothing_else)
         tern_ctx *ctx;
         tern_graph *graph;
         CHECK_OK(tern_ctx_create(NULL, &ctx));
-        CHECK_OK(random_graph_make(ctx, harness_seed() + i, NULL, &graph));
+        CHECK_OK(random_graph_make(harness_seed() + i, NULL, &graph));
         check_graph(ctx, graph);
         tern_graph_free(graph);
         tern_ctx_destroy(ctx);

@@ -254,11 +254,11 @@ TEST(a_write_that_fails_leaves_its_memory_usable)
     tern_ctx_destroy(ctx);
 }
 
-static int refuse(void *user, size_t bytes)
+static bool refuse(void *user, size_t bytes)
 {
     (void)user;
     (void)bytes;
-    return 0;
+    return false;
 }
 
 TEST(a_copy_that_could_not_be_made_anew_is_not_given_out)
