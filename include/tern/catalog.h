@@ -21,7 +21,7 @@ typedef struct tern_op_info {
 
 typedef struct tern_kernel_info {
     const char *name, *op, *isa;
-    bool usable;     /* runs on this machine under the cap given to the catalog call */
+    bool usable;     /* runs on this machine, under $TERN_CPU */
     bool chosen;     /* and no better one of its kind does: it is the one that is used */
     const char *why; /* why it is chosen or not: "the best that runs here", "needs avx512vbmi" */
 } tern_kernel_info;

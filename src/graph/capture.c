@@ -180,7 +180,7 @@ tern_status tern_graph_capture(tern_ctx *ctx, int n, tern_tensor *const *outputs
     TERN_TRY(tern__graph_new(&g));
     tern_status status = tern__capture(ctx, n, outputs, names, g);
     if (status == TERN_OK)
-        status = tern__graph_settle(g, names);
+        status = tern__capture_finish(g, names);
     if (status != TERN_OK) {
         tern_graph_free(g);
         return tern__fail_in(status, "graph_capture");

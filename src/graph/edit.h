@@ -56,7 +56,7 @@ void tern__edit_undo(tern_edit *edit, tern__edit_mark mark);
 /* Writes the edited graph in topological order into `to` (initialised, empty), which takes over the graph's arena; verifies
  * it. The edited graph is left with its arrays and references of the leaves, to be cleared. On failure the arena is still
  * the edited graph's and `to` is empty. */
-tern_status tern__edit_settle(tern_edit *edit, tern_graph *to);
+tern_status tern__edit_put_in_order(tern_edit *edit, tern_graph *to);
 
 /* Is there an order in which its nodes can run? A cycle is named. */
 tern_status tern__edit_check(const tern_edit *edit);

@@ -438,6 +438,13 @@ tern_status tern__graph_reorder(tern_graph *g, const tern__id *order, const tern
     return TERN_OK;
 }
 
+tern__id tern__graph_view_base(const tern_graph *g, tern__id value)
+{
+    while (tern__ops[g->nodes[g->values[value].node].op].flags & TERN__VIEW)
+        value = g->nodes[g->values[value].node].in[0];
+    return value;
+}
+
 uint32_t tern__graph_written_leaf(const tern_graph *g, const tern__gnode *node)
 {
     while (tern__ops[node->op].flags & (TERN__WRITES | TERN__VIEW))

@@ -112,6 +112,9 @@ tern_status tern__graph_clone(const tern_graph *from, tern_graph *to);
  * graph's arena) receives the new id of each value. */
 tern_status tern__graph_reorder(tern_graph *g, const tern__id *order, const tern__id **moved);
 
+/* The value of which `value` is a view, perhaps through others; itself if it is none. */
+tern__id tern__graph_view_base(const tern_graph *g, tern__id value);
+
 /* The leaf that a node with TERN__WRITES updates, through views and earlier updates; TERN__NO_ID if its target is an
  * intermediate. */
 uint32_t tern__graph_written_leaf(const tern_graph *g, const tern__gnode *node);

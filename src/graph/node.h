@@ -32,10 +32,10 @@ typedef struct tern__error {
 } tern__error;
 
 struct tern_tensor {
-    tern__node *node; /* NULL only for the static out-of-memory tensor */
+    tern__node *node; /* NULL only for the static ones: out of memory, no context */
     uint32_t result;  /* which result of the node */
     bool constant;    /* frozen */
-    bool consumed;    /* given to write_slice or write_rows: its result is the value now */
+    bool consumed;    /* given to an op that writes: its result is the value now */
     bool listed;      /* among the tensors of `storage` */
     uint32_t mark;    /* capture in which `value` is valid */
     uint32_t output;  /* capture of which it is an output */

@@ -96,7 +96,7 @@ tern_status tern__call_check(const tern__call *call, tern_dtype *operands, int *
 tern_status tern__graph_check(const tern_graph *g, tern__id *node);
 
 /* The end of a capture whose outputs are called `names` (or NULL): numbers those that have none, and verifies. */
-tern_status tern__graph_settle(tern_graph *g, const char *const *names);
+tern_status tern__capture_finish(tern_graph *g, const char *const *names);
 
 /* ---- slips: text_suggest.c ---------------------------------------------------------------------------------- */
 

@@ -94,14 +94,6 @@ static tern_status check_leaf(const tern_graph *g, const tern__gnode *node)
     return TERN_OK;
 }
 
-/* The value in whose memory `value` lies if it is a view. */
-static tern__id viewed(const tern_graph *g, tern__id value)
-{
-    while (tern__ops[g->nodes[g->values[value].node].op].flags & TERN__VIEW)
-        value = g->nodes[g->values[value].node].in[0];
-    return value;
-}
-
 static tern_status overwritten(const checker *c, tern__id value, tern__id writer)
 {
     tern__label *labels = NULL;
@@ -124,7 +116,7 @@ static tern_status check_overwritten(checker *c, tern__id id)
     const tern_graph *g = c->g;
     const tern__gnode *node = &g->nodes[id];
     for (uint32_t i = 0; c->writers && i < node->n_in; i++) {
-        tern__id value = viewed(g, node->in[i]);
+        tern__id value = tern__graph_view_base(g, node->in[i]);
         if (c->writers[value] != TERN__NO_ID)
             return overwritten(c, node->in[i], c->writers[value]);
     }
@@ -136,7 +128,7 @@ static tern_status check_overwritten(checker *c, tern__id id)
             return tern__out_of_memory(g->n_values * sizeof *c->writers);
         memset(c->writers, 0xff, g->n_values * sizeof *c->writers);
     }
-    tern__id target = viewed(g, node->in[0]);
+    tern__id target = tern__graph_view_base(g, node->in[0]);
     TERN__FAIL_IF(g->nodes[g->values[target].node].op == TERN__OP_constant, TERN_INVALID_ARGUMENT,
                   "operand 0 is a constant, which cannot be written");
     c->writers[target] = id;

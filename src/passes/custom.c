@@ -72,7 +72,7 @@ void tern__forget_error(void)
 tern_status tern__edit_take(tern__compilation *c, tern_edit *edit)
 {
     tern__graph_reset(c->spare);
-    TERN_TRY(tern__edit_settle(edit, c->spare));
+    TERN_TRY(tern__edit_put_in_order(edit, c->spare));
     tern_graph old = *c->graph;
     *c->graph = *c->spare;
     *c->spare = old;

@@ -218,20 +218,10 @@ static void take_node(fusion *f, tern__id n)
 
 /* ---- what is overwritten ---- */
 
-static tern__id base_of(const tern_graph *g, tern__id value)
-{
-    const tern__gnode *node = &g->nodes[g->values[value].node];
-    while (tern__ops[node->op].flags & TERN__VIEW) {
-        value = node->in[0];
-        node = &g->nodes[g->values[value].node];
-    }
-    return value;
-}
-
 /* Leaves that share memory stand for each other: `first` (by alias number) of them. */
 static tern__id base_leaf(const tern_graph *g, const tern__id *first, tern__id value)
 {
-    value = base_of(g, value);
+    value = tern__graph_view_base(g, value);
     uint32_t leaf = g->nodes[g->values[value].node].leaf;
     uint32_t alias = leaf == TERN__NO_ID ? TERN__NO_ID : g->leaves[leaf].alias;
     return alias == TERN__NO_ID ? value : first[alias];

@@ -9,17 +9,6 @@
 
 tern_status tern__pass_order(tern__compilation *c);
 
-/* The value whose buffer `value` may lie in, following views towards their base. */
-static tern__id base_of(const tern_graph *g, tern__id value)
-{
-    for (;;) {
-        const tern__gnode *node = &g->nodes[g->values[value].node];
-        if (!(tern__ops[node->op].flags & TERN__VIEW))
-            return value;
-        value = node->in[0];
-    }
-}
-
 /* Readers of each written value, as linked lists: entry e is read by node `reader[e]`. */
 typedef struct readers {
     uint32_t *head;   /* (n_values) first entry, or TERN__NO_ID */
@@ -43,7 +32,7 @@ static tern_status find_readers(tern__compilation *c, readers *out)
     for (uint32_t n = 0; n < g->n_nodes; n++) {
         const tern__gnode *node = &g->nodes[n];
         for (uint32_t i = 0; i < node->n_in; i++, e++) {
-            tern__id base = base_of(g, node->in[i]);
+            tern__id base = tern__graph_view_base(g, node->in[i]);
             out->reader[e] = n;
             out->next[e] = out->head[base];
             out->head[base] = e;
@@ -98,7 +87,7 @@ static tern_status want_before(walk *w, tern__id id)
         TERN_TRY(want(w, g->values[node->in[i]].node));
     if (!(tern__ops[node->op].flags & TERN__WRITES))
         return TERN_OK;
-    tern__id base = base_of(g, node->in[0]);
+    tern__id base = tern__graph_view_base(g, node->in[0]);
     TERN_TRY(want_readers(w, base, id));
     /* Other leaves may be views of the same storage. */
     uint32_t leaf = g->nodes[g->values[base].node].leaf;

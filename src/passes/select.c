@@ -66,7 +66,7 @@ tern_status tern__step_of(const tern__target *target, const tern__call *call,
 /* Numbers of workers worth trying, the usual one first. A step far too small to share is not shared in order to see. */
 static int list_parts(const tern__target *target, const tern__step *usual, int out[4])
 {
-    const uint64_t least = 32768; /* flops or bytes: half of what makes two workers share it */
+    const uint64_t least = 32768; /* flops or bytes: a quarter of what makes two workers share it */
     int n = 0, most = usual->work < target->workers ? (int)usual->work : target->workers;
     const int others[] = {1, most, most / 2};
     out[n++] = usual->parts;

@@ -62,7 +62,7 @@ tern_status tern__expose(tern_tensor *t);
 tern_tensor *tern__tensor_wrap_foreign(tern_ctx *ctx, const tern__type *type, tern__storage *storage,
                                        const tern__layout *layout);
 
-/* Runs `plan` of `graph` with the leaves at `leaves`: allocates output blocks (one reference each into `blocks`,
+/* Runs `plan` with the leaves at `leaves`: allocates output blocks (one reference each into `blocks`,
  * which has room for plan->n_blocks) and a temporary arena. *n_done counts the steps that ran to their end; if there
  * are none after a failure, the blocks are released here. */
 tern_status tern__run_plan(tern_ctx *ctx, const tern__plan *plan, void *const *leaves, tern__storage **blocks,

@@ -32,14 +32,6 @@ static tern_status keep_leaves(const tern_graph *g, tern_program *p)
     return TERN_OK;
 }
 
-/* The value of which an output that lies in a leaf is a view. */
-static tern__id viewed(const tern_graph *g, tern__id value)
-{
-    while (tern__ops[g->nodes[g->values[value].node].op].flags & TERN__VIEW)
-        value = g->nodes[g->values[value].node].in[0];
-    return value;
-}
-
 static uint32_t alias_of(const tern_graph *g, tern__id value)
 {
     uint32_t leaf = g->nodes[g->values[value].node].leaf;
@@ -54,12 +46,12 @@ static tern_status check_outputs(const tern__compiled *compiled)
     for (uint32_t i = 0; g->n_writes > 0 && i < g->n_nodes; i++) {
         if (!(tern__ops[g->nodes[i].op].flags & TERN__WRITES))
             continue;
-        tern__id gone = viewed(g, g->nodes[i].in[0]);
+        tern__id gone = tern__graph_view_base(g, g->nodes[i].in[0]);
         uint32_t memory = alias_of(g, gone);
         for (uint32_t k = 0; k < plan->n_results; k++) {
             if (plan->results[k].at.space != TERN__SPACE_LEAF)
                 continue;
-            tern__id value = viewed(g, plan->results[k].at.value);
+            tern__id value = tern__graph_view_base(g, plan->results[k].at.value);
             TERN__FAIL_IF(value == gone || (memory != TERN__NO_ID && alias_of(g, value) == memory),
                           TERN_STATE,
                           "compile: output '%s' is a value that %s overwrites: use the result of the write, "

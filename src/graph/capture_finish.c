@@ -1,4 +1,4 @@
-/* settle.c - the last step of a capture that is handed out: outputs that the caller left unnamed get numbers
+/* capture_finish.c - the last step of a capture that is handed out: outputs that the caller left unnamed get numbers
  * that no other output has, and the graph is verified, so that whatever was accepted prints, parses back and
  * compiles. */
 #include <stdio.h>
@@ -38,7 +38,7 @@ static tern_status number_unnamed(tern_graph *g, const char *const *names, const
     return TERN_OK;
 }
 
-tern_status tern__graph_settle(tern_graph *g, const char *const *names)
+tern_status tern__capture_finish(tern_graph *g, const char *const *names)
 {
     if (names) {
         tern__names taken = {0};

@@ -1,4 +1,4 @@
-/* edit_settle.c - an edited graph in topological order again, and edits that users begin themselves. */
+/* edit_finish.c - an edited graph in topological order again, and edits that users begin themselves. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -137,7 +137,7 @@ tern_status tern__edit_check(const tern_edit *e)
     return status;
 }
 
-tern_status tern__edit_settle(tern_edit *e, tern_graph *to)
+tern_status tern__edit_put_in_order(tern_edit *e, tern_graph *to)
 {
     const tern_graph *g = e->graph;
     sorter s = sorter_for(g);
@@ -188,7 +188,7 @@ tern_status tern_edit_finish(tern_edit *edit, tern_graph **out)
                   "edit_finish: the pass that runs ends this edit by returning");
     tern_graph *g;
     TERN_TRY(tern__graph_new(&g));
-    tern_status status = tern__edit_settle(edit, g);
+    tern_status status = tern__edit_put_in_order(edit, g);
     if (status != TERN_OK) {
         tern_graph_free(g);
         return status;
