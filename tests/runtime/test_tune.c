@@ -127,8 +127,9 @@ TEST(bad_calls_say_so)
     CHECK_EQ(best, -7);
     CHECK(report == NULL);
     CHECK_STATUS(tern_program_tune(ctx, NULL, 0, NULL, NULL, NULL), TERN_INVALID_ARGUMENT);
-    CHECK_STATUS(tern_tune_list(ctx, &report), TERN_NOT_FOUND);
-    CHECK_STATUS(tern_tune_clear(ctx), TERN_NOT_FOUND);
+    tern_status none = tern__store_available() ? TERN_NOT_FOUND : TERN_UNAVAILABLE;
+    CHECK_STATUS(tern_tune_list(ctx, &report), none);
+    CHECK_STATUS(tern_tune_clear(ctx), none);
     CHECK_STR(tern_tune_path(ctx), "");
     tern_ctx_destroy(ctx);
 }
