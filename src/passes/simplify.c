@@ -192,9 +192,25 @@ static void note(simplifier *s, const rule *r, tern__id old)
     tern__note(s->c, "%s at %s: %s", r->name, tern__value_text(s->c, s->w.from, old, value), r->text);
 }
 
+/* Would the change read memory that somebody overwrites, and that its node did not read? It may stand behind the write. */
+static bool reads_written(const simplifier *s, tern__id old, const tern__change *change)
+{
+    const tern__gnode *node = &s->w.from->nodes[s->w.from->values[old].node];
+    for (uint32_t i = 0; change->kind == TERN__BECOMES_CALL && i < change->n_in; i++) {
+        bool known = change->in[i] == TERN__NO_ID || !(s->w.held[change->in[i]] & TERN__HELD_WRITTEN);
+        for (uint32_t k = 0; k < node->n_in && !known; k++)
+            known = s->w.map[node->in[k]] == change->in[i];
+        if (!known)
+            return true;
+    }
+    return false;
+}
+
 /* May this change be made to old value `old`, given who holds it? */
 static bool is_allowed(simplifier *s, tern__id old, const tern__change *change)
 {
+    if (reads_written(s, old, change))
+        return false;
     if (change->same_memory)
         return true;
     if (change->kind == TERN__BECOMES_VALUE)
