@@ -43,18 +43,6 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof *values, by_value);
-    return values[n / 2];
-}
-
 /* ---- plain loops ---- */
 
 typedef void (*loop_fn)(const float *x, void *y, int64_t n);
@@ -327,7 +315,7 @@ static void find_limits(double best[MOVES], double *cached, double *past)
         const probe *p = &probes[k];
         if (!is_there(p))
             continue;
-        double rate = bytes_per_element[p->moves] * ELEMENTS / median(probes[k].ns, ROUNDS);
+        double rate = bytes_per_element[p->moves] * ELEMENTS / bench_median(probes[k].ns, ROUNDS);
         best[p->moves] = rate > best[p->moves] ? rate : best[p->moves];
         if (p->moves == F32_TO_F32 && rate > *(p->past ? past : cached))
             *(p->past ? past : cached) = rate;
@@ -343,7 +331,7 @@ static void report(bench_output *rows, int threads)
     find_limits(best, &cached, &past);
     for (int i = 0; i < COUNT; i++) {
         candidate *c = &candidates[i];
-        rate[i] = bytes_per_element[c->moves] * ELEMENTS / median(c->ns, ROUNDS);
+        rate[i] = bytes_per_element[c->moves] * ELEMENTS / bench_median(c->ns, ROUNDS);
         share[i] = rate[i] / best[c->moves];
         printf("  %-24s %6.1f GB/s, %.2f of the best loop; in cache %.3f ns per element, memory %.3f\n",
                c->name, rate[i], share[i], c->cached_ns,

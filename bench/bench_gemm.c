@@ -24,20 +24,6 @@ enum { MAX_ROUNDS = 101, MAX_THREADS = 2, PEAK_REPETITIONS = 200000 };
 
 static bool cpu_time;
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(const double *values, int n)
-{
-    double sorted[MAX_ROUNDS];
-    memcpy(sorted, values, (size_t)n * sizeof *values);
-    qsort(sorted, (size_t)n, sizeof *sorted, by_value);
-    return sorted[n / 2];
-}
-
 /* ---- the limit: 24 independent chains of multiply-adds on registers (12 where there are 16 registers) ---- */
 
 #if defined(__x86_64__)
@@ -294,10 +280,10 @@ static result measure(const bench *o, shape s, int threads)
         if (isfinite(peer_best))
             ratios[n_ratios++] = peer_best / best;
     }
-    result got = {.peer_ratio = n_ratios ? median(ratios, n_ratios) : NAN};
+    result got = {.peer_ratio = n_ratios ? bench_median(ratios, n_ratios) : NAN};
     for (int mode = 0; mode < 2; mode++) {
-        got.share[mode] = median(shares[mode], rounds);
-        got.rate[mode] = median(rates[mode], rounds);
+        got.share[mode] = bench_median(shares[mode], rounds);
+        got.rate[mode] = bench_median(rates[mode], rounds);
     }
     printf("%5d x %5d x %5d  %d  %7.1f GFLOPS  share %.3f   packed %7.1f  share %.3f   ", s.m, s.n, s.k,
            threads, got.rate[0], got.share[0], got.rate[1], got.share[1]);

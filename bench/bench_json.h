@@ -19,6 +19,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -147,6 +148,23 @@ static inline bool bench_close(bench_output *out)
     if (!ok)
         fprintf(stderr, "cannot write %s\n", out->path);
     return ok;
+}
+
+static inline int bench_by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+enum { BENCH_MOST_VALUES = 1024 };
+
+/* The middle one of at most BENCH_MOST_VALUES; they keep their order. */
+static inline double bench_median(const double *values, int n)
+{
+    double sorted[BENCH_MOST_VALUES];
+    memcpy(sorted, values, (size_t)n * sizeof *values);
+    qsort(sorted, (size_t)n, sizeof *sorted, bench_by_value);
+    return sorted[n / 2];
 }
 
 #endif

@@ -14,18 +14,6 @@
 
 enum { CHAIN = 64, ROUNDS = 41, CHAINS_PER_ROUND = 300 };
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof *values, by_value);
-    return values[n / 2];
-}
-
 static tern_status run_chain(tern_ctx *ctx, tern_tensor *x, const float **out)
 {
     TERN_SCOPE(ctx) {
@@ -49,7 +37,7 @@ static tern_status small_ops(tern_ctx *ctx, tern_tensor *x, double *ns_per_op, d
             TERN_TRY(run_chain(ctx, x, &data));
         rounds[r] = (double)(tern__now_ns() - start) / (CHAINS_PER_ROUND * CHAIN);
     }
-    *ns_per_op = median(rounds, ROUNDS);
+    *ns_per_op = bench_median(rounds, ROUNDS);
     *best = rounds[0];
     return TERN_OK;
 }
@@ -88,11 +76,11 @@ static event_cost event_off(void)
         with[r] = (double)(middle - start) / EVENTS;
         difference[r] = ((double)(middle - start) - (double)(end - middle)) / EVENTS;
     }
-    double ns = median(difference, EVENT_ROUNDS);
+    double ns = bench_median(difference, EVENT_ROUNDS);
     double spread = difference[EVENT_ROUNDS * 3 / 4] - difference[EVENT_ROUNDS / 4];
     if (ns > spread)
         return (event_cost){.ns = ns};
-    return (event_cost){.ns = median(with, EVENT_ROUNDS), .bounded = true};
+    return (event_cost){.ns = bench_median(with, EVENT_ROUNDS), .bounded = true};
 }
 
 static void count_event(void *user, const tern_trace_event *event)

@@ -36,20 +36,6 @@ typedef struct options {
 /* Processor time of the busiest worker instead of wall time: for machines that are shared. */
 static bool cpu_time;
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(const double *values, int n)
-{
-    double sorted[MAX_ROUNDS];
-    memcpy(sorted, values, (size_t)n * sizeof *values);
-    qsort(sorted, (size_t)n, sizeof *sorted, by_value);
-    return sorted[n / 2];
-}
-
 /* ---- limits ------------------------------------------------------------------------------------------ */
 
 typedef uint64_t line __attribute__((vector_size(64), aligned(64)));
@@ -312,10 +298,10 @@ static void add(series *s, int round, double kernel, double limit)
 static double show(const series *s, int rounds, const char *name, const char *shape, int threads, double work,
                    const char *unit)
 {
-    const double share = median(s->share, rounds);
+    const double share = bench_median(s->share, rounds);
     printf("%-24s %-20s %d %10.1f us %8.1f %-5s limit %8.1f  share %.3f\n", name, shape, threads,
-           median(s->kernel, rounds) * 1e6, work / median(s->kernel, rounds) * 1e-9, unit,
-           work / median(s->limit, rounds) * 1e-9, share);
+           bench_median(s->kernel, rounds) * 1e6, work / bench_median(s->kernel, rounds) * 1e-9, unit,
+           work / bench_median(s->limit, rounds) * 1e-9, share);
     if (share * 100 <= TOO_GOOD)
         return share;
     fprintf(stderr,
@@ -365,7 +351,7 @@ static int best_reads(double reads[][MAX_ROUNDS], int n, int rounds)
 {
     int best = 0;
     for (int p = 1; p < n; p++) {
-        if (median(reads[p], rounds) < median(reads[best], rounds))
+        if (bench_median(reads[p], rounds) < bench_median(reads[best], rounds))
             best = p;
     }
     return best;
@@ -406,9 +392,9 @@ static void generation_rows(bench_output *out, const options *o, const job *j, i
                   "%s, %.2f GB of weights, median of %d rounds; %.1f GB/s of %.1f, %.1f G weights/s; the "
                   "limit is the "
                   "best of %d probes, here %d streams, %d B of prefetch",
-                  j->kernel->name, bytes * 1e-9, o->rounds, bytes / median(s->kernel, o->rounds) * 1e-9,
-                  bytes / median(s->limit, o->rounds) * 1e-9, weights / median(s->kernel, o->rounds) * 1e-9,
-                  PROBES, by->streams, by->ahead);
+                  j->kernel->name, bytes * 1e-9, o->rounds, bytes / bench_median(s->kernel, o->rounds) * 1e-9,
+                  bytes / bench_median(s->limit, o->rounds) * 1e-9,
+                  weights / bench_median(s->kernel, o->rounds) * 1e-9, PROBES, by->streams, by->ahead);
     snprintf(name, sizeof name, threads == most ? "%s_batch8_over_limit" : "%s_batch8_over_limit_%dt",
              j->kernel->form == TERN__TERNARY_2 ? "ternary" : "ternary_t5", threads);
     if (batch == 8)
@@ -463,7 +449,7 @@ static void generation(bench_output *out, const options *o, tern__threads *threa
             for (int round = 0; round < o->rounds; round++)
                 add(s, round, s->kernel[round], reads[t - 1][best][round]);
             j->batch = batches[b];
-            for (int again = 0; again < 2 && median(s->share, o->rounds) > 1; again++)
+            for (int again = 0; again < 2 && bench_median(s->share, o->rounds) > 1; again++)
                 by = measure_again(o, threads, t, j, s);
             generation_rows(out, o, j, t, most, batches[b], s, &probes[by]);
         }

@@ -1,4 +1,5 @@
 /* options.c - what a caller may ask of the compiler, checked and in the form that passes read. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -30,32 +31,44 @@ const char *tern_level_name(tern_level level)
     return (unsigned)level < TERN__COUNT(level_names) ? level_names[level] : "invalid";
 }
 
+/* The number of the choice called `name`; a failure lists them. */
+static tern_status parse_choice(const char *what, const char *const *names, size_t n, const char *name,
+                                const void *out, int *number)
+{
+    TERN__FAIL_IF(!name || !out, TERN_INVALID_ARGUMENT, "%s_parse: an argument is NULL", what);
+    if (find_name(names, n, name, number))
+        return TERN_OK;
+    char list[128];
+    size_t used = 0;
+    for (size_t i = 0; i < n && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
+                                 i == 0       ? ""
+                                 : i == n - 1 ? " or "
+                                              : ", ",
+                                 names[i]);
+    return tern__fail(TERN_NOT_FOUND, "there is no %s '%s': %s", what, name, list);
+}
+
 tern_status tern_level_parse(const char *name, tern_level *out)
 {
-    int i;
-    TERN__FAIL_IF(!name || !out, TERN_INVALID_ARGUMENT, "level_parse: an argument is NULL");
-    TERN__FAIL_IF(!find_name(level_names, TERN__COUNT(level_names), name, &i), TERN_NOT_FOUND,
-                  "there is no level '%s': none, low, medium or high", name);
+    int i = 0;
+    TERN_TRY(parse_choice("level", level_names, TERN__COUNT(level_names), name, out, &i));
     *out = (tern_level)i;
     return TERN_OK;
 }
 
 tern_status tern_goal_parse(const char *name, tern_goal *out)
 {
-    int i;
-    TERN__FAIL_IF(!name || !out, TERN_INVALID_ARGUMENT, "goal_parse: an argument is NULL");
-    TERN__FAIL_IF(!find_name(goal_names, TERN__COUNT(goal_names), name, &i), TERN_NOT_FOUND,
-                  "there is no goal '%s': latency or throughput", name);
+    int i = 0;
+    TERN_TRY(parse_choice("goal", goal_names, TERN__COUNT(goal_names), name, out, &i));
     *out = (tern_goal)i;
     return TERN_OK;
 }
 
 tern_status tern_precision_parse(const char *name, tern_precision *out)
 {
-    int i;
-    TERN__FAIL_IF(!name || !out, TERN_INVALID_ARGUMENT, "precision_parse: an argument is NULL");
-    TERN__FAIL_IF(!find_name(precision_names, TERN__COUNT(precision_names), name, &i), TERN_NOT_FOUND,
-                  "there is no precision '%s': exact, bf16 or f16", name);
+    int i = 0;
+    TERN_TRY(parse_choice("precision", precision_names, TERN__COUNT(precision_names), name, out, &i));
     *out = (tern_precision)i;
     return TERN_OK;
 }
@@ -249,10 +262,6 @@ static tern_status check_choices(const tern_compile_options *options)
                   "compile: goal %d is not one", (int)options->goal);
     TERN__FAIL_IF((unsigned)options->precision >= TERN__COUNT(precision_names), TERN_INVALID_ARGUMENT,
                   "compile: precision %d is not one", (int)options->precision);
-    TERN__FAIL_IF(options->precision != TERN_PRECISION_EXACT && pass_called("precision") < 0,
-                  TERN_UNSUPPORTED,
-                  "compile: precision %s: this version stores intermediates as recorded only",
-                  precision_names[options->precision]);
     TERN__FAIL_IF(options->threads < 0, TERN_INVALID_ARGUMENT, "compile: threads is %d, must be 0 or more",
                   options->threads);
     TERN__FAIL_IF(options->n_disabled < 0 || (options->n_disabled > 0 && !options->disabled),

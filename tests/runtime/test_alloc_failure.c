@@ -10,6 +10,7 @@
 
 #include <tern/tern.h>
 
+#include "gate.h"
 #include "harness.h"
 
 #define SHAPE(...)                                                               \
@@ -17,24 +18,6 @@
     {                                                                            \
         __VA_ARGS__                                                              \
     }
-
-typedef struct gate {
-    long countdown; /* the allocation that fails; counts down */
-    bool for_ever;
-    bool fired;
-} gate;
-
-static bool allow(void *user, size_t bytes)
-{
-    (void)bytes;
-    gate *g = user;
-    if (g->fired && g->for_ever)
-        return false;
-    if (--g->countdown > 0 || g->fired)
-        return true;
-    g->fired = true;
-    return false;
-}
 
 /* ---- what comes out ---- */
 
@@ -278,7 +261,7 @@ static void walk(bool for_ever)
     for (long nth = 1; !harness_failed(); nth++) {
         gate g = {.countdown = nth, .for_ever = for_ever};
         tern_ctx *ctx = NULL;
-        tern_alloc_set_gate(allow, &g);
+        tern_alloc_set_gate(gate_allow, &g);
         tern_status status = make_context(&ctx);
         bool made = status == TERN_OK;
         if (made)

@@ -3,6 +3,7 @@
 
 #include <tern/tern.h>
 
+#include "gate.h"
 #include "harness.h"
 
 /* ---- finding ---- */
@@ -255,21 +256,6 @@ TEST(results_belong_to_the_scope_that_is_open)
 
 /* ---- without memory ---- */
 
-typedef struct gate {
-    long countdown;
-    bool fired;
-} gate;
-
-static bool allow(void *user, size_t bytes)
-{
-    gate *g = user;
-    (void)bytes;
-    if (g->fired || --g->countdown > 0)
-        return true;
-    g->fired = true;
-    return false;
-}
-
 static tern_status whole(void)
 {
     tern_ctx_options options = tern_ctx_options_default();
@@ -318,7 +304,7 @@ TEST(every_allocation_may_fail)
     long failures = 0;
     for (long nth = 1;; nth++) {
         gate g = {.countdown = nth};
-        tern_alloc_set_gate(allow, &g);
+        tern_alloc_set_gate(gate_allow, &g);
         tern_status status = whole();
         tern_alloc_set_gate(NULL, NULL);
         tern_alloc_get_stats(&after);

@@ -3,22 +3,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <tern/tern.h>
 
+#include "gate.h"
 #include "harness.h"
 #include "passes/select.h"
 #include "runtime/program.h"
 #include "store/store.h"
 
-static char folder[64], path[128];
+static char folder[1024], path[1100];
 
 static bool make_folder(void)
 {
-    snprintf(folder, sizeof folder, "/tmp/tern-tune-XXXXXX");
-    if (!mkdtemp(folder))
+    if (!harness_path(folder, sizeof folder, "tune") || mkdir(folder, 0700) != 0)
         return false;
     snprintf(path, sizeof path, "%s/tuning.db", folder);
     return true;
@@ -624,21 +625,6 @@ TEST(an_exec_that_times_its_steps_leaves_a_profile)
 
 /* ---- without memory ---- */
 
-typedef struct gate {
-    long countdown;
-    bool fired;
-} gate;
-
-static bool allow(void *user, size_t bytes)
-{
-    gate *g = user;
-    (void)bytes;
-    if (g->fired || --g->countdown > 0)
-        return true;
-    g->fired = true;
-    return false;
-}
-
 static tern_status small_program(void)
 {
     static const char small[] =
@@ -684,7 +670,7 @@ TEST(every_allocation_may_fail)
     long failures = 0;
     for (long nth = 1;; nth++) {
         gate g = {.countdown = nth};
-        tern_alloc_set_gate(allow, &g);
+        tern_alloc_set_gate(gate_allow, &g);
         tern_status status = small_program();
         tern_alloc_set_gate(NULL, NULL);
         tern_alloc_get_stats(&after);

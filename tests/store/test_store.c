@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,12 +22,11 @@ static const tern__store_schema other_schema = {"other rows", 0x07e5, 1, migrati
 static const tern__store_options create = {.create = true, .busy_timeout_ms = 2000};
 static const tern__store_options existing = {.create = false, .busy_timeout_ms = 50};
 
-static char folder[64], path[128];
+static char folder[1024], path[1100];
 
 static bool make_folder(void)
 {
-    snprintf(folder, sizeof folder, "/tmp/tern-store-XXXXXX");
-    if (!mkdtemp(folder))
+    if (!harness_path(folder, sizeof folder, "store") || mkdir(folder, 0700) != 0)
         return false;
     snprintf(path, sizeof path, "%s/deep/er/x.db", folder);
     return true;
@@ -34,7 +34,7 @@ static bool make_folder(void)
 
 static void remove_folder(void)
 {
-    char sub[128];
+    char sub[1100];
     tern__store_remove(path);
     snprintf(sub, sizeof sub, "%s/deep/er", folder);
     rmdir(sub);
