@@ -111,7 +111,7 @@ TERN_API tern_status tern_program_pass(const tern_program *program, int i, tern_
 /* Nodes that became one. The speed-up is the ratio of bytes that they move apart and together: what it would be if memory
  * traffic were all that counts. What could be fused in a graph is what a program of it at TERN_LEVEL_HIGH tells. */
 typedef struct tern_fusion_info {
-    const char *kind; /* "row program", "product", or the name of a pattern */
+    const char *kind; /* "row program", "epilogue", "product", or the name of a pattern */
     int n_nodes;
     const char *const *nodes; /* (n_nodes) "%x", or "add 12" for values without a name */
     const char *const *ops;   /* (n_nodes) */

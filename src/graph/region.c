@@ -214,9 +214,40 @@ tern__call tern__region_call(const tern__region *r, int i, const tern__type *in[
                         .out = (tern__type *)&r->types[op->out]};
 }
 
+bool tern__op_is_product(tern__opcode op)
+{
+    return op == TERN__OP_matmul || op == TERN__OP_packed_matmul || op == TERN__OP_packed_ternary_matmul;
+}
+
+bool tern__region_has_product(const tern__region *r)
+{
+    return r->n_ops > 0 && tern__op_is_product(r->ops[0].op);
+}
+
+bool tern__region_reads_rows(const tern__region *r, int operand)
+{
+    for (int i = tern__region_has_product(r) ? 1 : 0; i < r->n_ops; i++)
+        for (int k = 0; k < r->ops[i].n_in; k++)
+            if (r->ops[i].in[k] == operand)
+                return true;
+    return false;
+}
+
+/* Values that may still lie where the operand does: a cast can be no more than another name. */
+static void find_names(const tern__region *r, int operand, bool *names)
+{
+    names[operand] = true;
+    for (int i = 0; i < r->n_ops; i++)
+        names[r->ops[i].out] = r->ops[i].op == TERN__OP_cast && names[r->ops[i].in[0]];
+}
+
 bool tern__region_may_overwrite(const tern__region *r, int operand, int result)
 {
-    bool needed[TERN__REGION_MAX_VALUES] = {false};
+    bool needed[TERN__REGION_MAX_VALUES] = {false}, names[TERN__REGION_MAX_VALUES] = {false};
+    find_names(r, operand, names);
+    for (int i = 0; i < r->n_out; i++) /* results are stored one after the other */
+        if (i != result && names[r->out[i]])
+            return false;
     needed[r->out[result]] = true;
     for (int i = r->n_ops; i-- > 0;) {
         const tern__region_op *op = &r->ops[i];
@@ -224,10 +255,10 @@ bool tern__region_may_overwrite(const tern__region *r, int operand, int result)
         for (int k = 0; k < op->n_out; k++)
             wanted = wanted || needed[op->out + k];
         for (int k = 0; k < op->n_in; k++) {
-            reads = reads || op->in[k] == operand;
+            reads = reads || names[op->in[k]];
             needed[op->in[k]] = needed[op->in[k]] || wanted;
         }
-        if (reads && !wanted)
+        if (reads && (!wanted || tern__op_is_product(op->op)))
             return false;
         for (int k = 1; k < op->n_out; k++) /* only the first result of an op comes after all that it reads */
             if (op->out + k == r->out[result])
@@ -268,8 +299,15 @@ static tern_status check_op(const tern__region *r, int i, uint16_t first, bool *
     for (int k = 0; k < op->n_out; k++)
         FAIL_IF(!tern__type_equal(&out[k], &r->types[op->out + k]), TERN_SHAPE,
                 "result %d of %s has another type", k, row->name);
+    if (i == 0 && tern__op_is_product(op->op)) {
+        FAIL_IF(!tern__shape_equal(&out[0], &r->domain), TERN_SHAPE, "the result of %s is not the domain",
+                row->name);
+        return TERN_OK;
+    }
     tern__row_role role = tern__row_role_of(&call);
     FAIL_IF(role == TERN__ROW_ROLE_NONE, TERN_INVALID_ARGUMENT, "%s does not work on rows", row->name);
+    FAIL_IF(role > TERN__ROW_ROLE_MAP && tern__region_has_product(r), TERN_INVALID_ARGUMENT,
+            "%s reduces rows, of which an epilogue sees parts only", row->name);
     if (role == TERN__ROW_ROLE_CONSTANT)
         return TERN_OK;
     squeezed[op->out] = is_squeezed(r, op, role);
@@ -292,6 +330,9 @@ static tern_status check_outputs(const tern__region *r)
         for (int k = 0; k < r->n_ops; k++)
             FAIL_IF(r->ops[k].out == r->out[i] && r->ops[k].op == TERN__OP_full, TERN_INVALID_ARGUMENT,
                     "result %d is a constant", i);
+        FAIL_IF(tern__region_has_product(r) &&
+                    (r->out[i] == r->ops[0].out || !tern__row_is_full(&r->domain, &r->types[r->out[i]])),
+                TERN_INVALID_ARGUMENT, "result %d is not one of the whole epilogue", i);
         for (int k = 0; k < i; k++)
             FAIL_IF(r->out[k] == r->out[i], TERN_INVALID_ARGUMENT, "results %d and %d are the same", k, i);
     }
@@ -311,8 +352,9 @@ tern_status tern__region_check(const tern__region *r, int n_in, const tern__type
         char text[TERN__TYPE_TEXT];
         FAIL_IF(!tern__type_equal(in[i], &r->types[i]), TERN_SHAPE,
                 "operand %d is %s, its body takes another type", i, tern__type_text(in[i], text));
-        FAIL_IF(!broadcasts_to(&r->domain, in[i]), TERN_SHAPE, "operand %d does not broadcast to the domain",
-                i);
+        FAIL_IF(!broadcasts_to(&r->domain, in[i]) &&
+                    (!tern__region_has_product(r) || tern__region_reads_rows(r, i)),
+                TERN_SHAPE, "operand %d does not broadcast to the domain", i);
     }
     uint16_t first = r->n_in;
     for (int i = 0; i < r->n_ops; i++) {

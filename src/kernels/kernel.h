@@ -27,7 +27,8 @@ typedef struct tern__kernel_args {
                                    write_slice / write_rows is its first input */
     const tern__attr *attrs; /* in the order of the op's row */
     const void *program;     /* what the kernel interprets, if it does (row/program.h) */
-    void *scratch;           /* 64-byte aligned, as many bytes as its chooser asked, this call's own */
+    const struct tern__epilogue *epilogue; /* of a product: takes the result, or NULL (row/epilogue.h) */
+    void *scratch; /* 64-byte aligned, as many bytes as its chooser asked, this call's own */
     tern__fault fault;
 } tern__kernel_args;
 

@@ -80,7 +80,7 @@ TEST(bad_bodies_are_refused)
             "neither full nor one number per row");
     REFUSED("%y = fused(%x) over [4,8] { %a = sum(%x) {axes=[0]} return %a }", "does not work on rows");
     REFUSED("%y = fused(%x) over [4,8] { %a = matmul(%x, %x) {transpose_b=true} return %a }",
-            "does not work on rows");
+            "is not the domain");
     REFUSED("%y = fused(%x) over [4,8] { %a = sum(%x) {axes=[1]} %b = neg(%a) return %b }",
             "is not known there");
     REFUSED("%y = fused(%x) over [4,8] { %a = full() return %a }", "is a constant");

@@ -326,6 +326,23 @@ static bool norm(builder *b)
 
 /* ---- products ---- */
 
+/* What usually follows a product: scale, bias, activation, residual, and not always all of it. */
+static void finish_product(builder *b, tern__id y)
+{
+    const tern__type t = *type_of(b, y);
+    tern__type row = {.dtype = t.dtype, .rank = 1, .shape = {t.shape[t.rank - 1]}}, each = t, whole = t;
+    const tern__type *const types[] = {&row, &each, &whole};
+    each.shape[t.rank - 1] = 1;
+    for (int i = 0; i < 3; i++) {
+        tern__id other;
+        if (CHANCE(40) && add_leaf(b, CHANCE(50) ? TERN__OP_constant : TERN__OP_input, types[i], &other) &&
+            !add_op(b, i == 1 ? TERN__OP_mul : TERN__OP_add, 2, (tern__id[]){y, other}, NULL, &y))
+            return;
+    }
+    if (CHANCE(70))
+        add_unary(b, CHANCE(50) ? TERN__OP_relu : TERN__OP_square, y, &y);
+}
+
 /* One to three products of one operand with constants, sometimes through a transpose. */
 static bool products(builder *b)
 {
@@ -336,7 +353,7 @@ static bool products(builder *b)
     bool flag = CHANCE(50);
     for (int i = 0; i < n; i++) {
         const tern__type *t = type_of(b, x);
-        int64_t k = t->shape[t->rank - 1], columns = 1 + BELOW(5);
+        int64_t k = t->shape[t->rank - 1], columns = CHANCE(60) ? 1 + BELOW(5) : 16 + BELOW(60);
         tern__type type = {.dtype = t->dtype, .rank = 2, .shape = {flag ? columns : k, flag ? k : columns}};
         tern__attr attrs[2] = {{.i = 0}, {.i = flag}};
         if (!add_leaf(b, CHANCE(85) ? TERN__OP_constant : TERN__OP_input, &type, &w))
@@ -349,6 +366,8 @@ static bool products(builder *b)
         }
         if (!add_op(b, TERN__OP_matmul, 2, (tern__id[]){x, w}, attrs, &out))
             return i > 0;
+        if (CHANCE(50))
+            finish_product(b, out);
     }
     return true;
 }
@@ -408,7 +427,8 @@ static bool ternary(builder *b)
         if (!add_leaf(b, TERN__OP_constant, &type, &w) ||
             !add_op(b, TERN__OP_ternary_matmul, 2, (tern__id[]){q, w}, NULL, &y))
             return i > 0;
-        add_op(b, TERN__OP_dequantise, 2, (tern__id[]){y, scale}, NULL, &y);
+        if (add_op(b, TERN__OP_dequantise, 2, (tern__id[]){y, scale}, NULL, &y) && CHANCE(50))
+            finish_product(b, y);
     }
     return true;
 }

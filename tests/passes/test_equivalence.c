@@ -120,6 +120,15 @@ static tern_status run_program(tern_ctx *ctx, const tern_program *p, uint64_t se
     return status;
 }
 
+static int epilogues; /* products with one, in all programs */
+
+static void count_epilogues(const tern_program *p)
+{
+    tern_fusion_info fusion;
+    for (int i = 0; tern_program_fusion(p, i, &fusion) == TERN_OK; i++)
+        epilogues += strcmp(fusion.kind, "epilogue") == 0;
+}
+
 static void run_variant(tern_ctx *ctx, const tern_graph *g, variant v, uint64_t seed, outcome *o)
 {
     const char *names[64];
@@ -134,6 +143,8 @@ static void run_variant(tern_ctx *ctx, const tern_graph *g, variant v, uint64_t 
         o->status = tern_graph_verify(&p->compiled->graph);
     if (o->status == TERN_OK)
         o->status = run_program(ctx, p, seed, o);
+    if (o->status == TERN_OK)
+        count_epilogues(p);
     if (o->status != TERN_OK && !o->message[0])
         snprintf(o->message, sizeof o->message, "%s", tern_last_error());
     tern_program_free(p);
@@ -416,7 +427,9 @@ TEST(random_graphs_agree_at_every_level)
     for (int i = 0; i < n && failed < 3; i++)
         failed += !check_graph(ctx, seed + (uint64_t)i, &refused);
     tern_ctx_destroy(ctx);
-    printf("%d graphs, %d of them refused at every level\n", n, refused);
+    printf("%d graphs, %d of them refused at every level, %d products with epilogues\n", n, refused,
+           epilogues);
     CHECK_EQ(failed, 0);
+    CHECK(epilogues > n / 10);
     CHECK(refused <= n / 20);
 }

@@ -233,7 +233,8 @@ TEST(passes_turn_golden_inputs_into_golden_outputs)
 /* Passes that are tested here have a case in which they act and one in which they must not. */
 TEST(every_pass_acts_and_refrains)
 {
-    static const char *const passes[] = {"fold", "simplify", "cse", "dce", "specialise", "horizontal"};
+    static const char *const passes[] = {"fold",       "simplify",   "cse",  "dce",
+                                         "specialise", "horizontal", "fuse", "epilogue"};
     int n = list_cases(cases);
     for (size_t p = 0; p < sizeof passes / sizeof passes[0]; p++) {
         int acts = 0, refrains = 0;

@@ -7,8 +7,9 @@
 #include "kernels/kernel.h"
 #include "kernels/row/rowops.h"
 
-/* Scratch that the device has for each worker. Programs that need more (very long rows) take it from the plan's arena. */
-enum { TERN__CPU_SCRATCH_BYTES = 1 << 20 };
+/* Scratch that the device has for each worker. Programs that need more (very long rows) take it from the plan's arena.
+ * A product with an epilogue makes do with it. */
+enum { TERN__CPU_SCRATCH_BYTES = 3 << 19 };
 
 struct tern__device {
     tern__target target;

@@ -4,9 +4,12 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/status.h"
 #include "devices/cpu/cpu.h"
+#include "devices/cpu/regions.h"
 #include "kernels/gemm/product.h"
+#include "kernels/row/epilogue.h"
 #include "kernels/select.h"
 #include "kernels/ternary/product.h"
 
@@ -14,6 +17,7 @@ static const tern__kernel gemm = {.name = "gemm", .run = tern_matmul__gemm};
 static const tern__kernel gemm_packed = {.name = "gemm packed", .run = tern_packed_matmul__gemm};
 static const tern__kernel ternary = {.name = "ternary packed", .run = tern_packed_ternary_matmul__packed};
 static const tern__kernel ternary_canonical = {.name = "ternary", .run = tern_ternary_matmul__packing};
+static const tern__kernel epilogue = {.name = "product with epilogue", .run = tern__epilogue_run};
 
 /* ---- choosing ---- */
 
@@ -49,7 +53,7 @@ static tern_status choose_gemm(const tern__target *target, const tern__call *cal
     *out = (tern__choice){.kernel = packed ? &gemm_packed : &gemm,
                           .name = row->name,
                           .isa = tern__isa_name(row->isa),
-                          .scratch_bytes = beyond_device(p.scratch_bytes),
+                          .scratch_bytes = p.scratch_bytes,
                           .work = p.work};
     *found = true;
     return keep(arena, &p, sizeof p, &out->program);
@@ -73,16 +77,15 @@ static tern_status choose_ternary(const tern__call *call, uint32_t isa_mask, ter
     *out = (tern__choice){.kernel = packed ? &ternary : &ternary_canonical,
                           .name = row->name,
                           .isa = tern__isa_name(row->isa),
-                          .scratch_bytes = beyond_device(p.scratch_bytes),
+                          .scratch_bytes = p.scratch_bytes,
                           .work = p.work};
     *found = true;
     return keep(arena, &p, sizeof p, &out->program);
 }
 
-tern_status tern__cpu_product(const tern__target *target, const tern__call *call, uint32_t isa_mask,
-                              tern__arena *arena, tern__choice *out, bool *found)
+static tern_status choose_product(const tern__target *target, const tern__call *call, uint32_t isa_mask,
+                                  tern__arena *arena, tern__choice *out, bool *found)
 {
-    *found = false;
     switch (tern__op_code(call->op)) {
     case TERN__OP_matmul:
     case TERN__OP_packed_matmul:
@@ -93,6 +96,78 @@ tern_status tern__cpu_product(const tern__target *target, const tern__call *call
     default:
         return TERN_OK;
     }
+}
+
+/* ---- products with epilogues ---- */
+
+/* Can the product hand on its result? */
+static bool has_epilogue(const tern__target *target, const tern__call *call, uint32_t isa_mask)
+{
+    const tern__kernel_row *row = tern__kernel_select(TERN__FAMILY_gemm_f32, isa_mask);
+    tern__gemm_program p;
+    switch (tern__op_code(call->op)) {
+    case TERN__OP_matmul: /* one that is turned round, or lacks the axis of columns, has no rows to hand on */
+        return row && call->in[1]->rank > 1 &&
+               tern__gemm_plan(row->kernel, call->in[0], call->in[1], &call->out[0], call->attrs,
+                               target->workers, &p) &&
+               !p.turned;
+    case TERN__OP_packed_matmul:
+        return row != NULL;
+    default:
+        return tern__op_code(call->op) == TERN__OP_packed_ternary_matmul;
+    }
+}
+
+static size_t whole_lines(size_t bytes)
+{
+    return (bytes + TERN__ALIGN - 1) / TERN__ALIGN * TERN__ALIGN;
+}
+
+/* The product is chosen as if it were alone, so that its bits are the same; the rest is a row program. */
+static tern_status choose_epilogue(const tern__target *target, const tern__region *r, uint32_t isa_mask,
+                                   tern__arena *arena, tern__choice *out, bool *found)
+{
+    const tern__type *in[TERN__MAX_INPUTS_FIXED];
+    const tern__call call = tern__region_call(r, 0, in);
+    tern__epilogue_program p = {.product_attrs = call.attrs, .y = call.out, .n_product = call.n_in};
+    tern__choice choice;
+    bool any = false;
+    if (!has_epilogue(target, &call, isa_mask))
+        return TERN_OK;
+    TERN_TRY(tern__cpu_epilogue_rows(r, tern__rowop_tables(isa_mask), arena, &p.rows));
+    if (p.rows)
+        TERN_TRY(choose_product(target, &call, isa_mask, arena, &choice, &any));
+    if (!any)
+        return TERN_OK;
+    for (int i = 0; i < call.n_in; i++)
+        p.product_in[i] = (uint8_t)r->ops[0].in[i];
+    for (int i = 0, n = 0; i < r->n_in; i++)
+        if (tern__region_reads_rows(r, i))
+            p.rows_in[n++] = (uint8_t)i;
+    p.product = choice.kernel;
+    p.product_program = choice.program;
+    p.rows_at = whole_lines(choice.scratch_bytes);
+    p.room_at = p.rows_at + whole_lines(p.rows->scratch_bytes);
+    p.scratch_bytes = p.room_at + TERN__EPILOGUE_ROOM * sizeof(float);
+    choice.kernel = &epilogue;
+    choice.scratch_bytes = p.scratch_bytes;
+    *out = choice;
+    *found = true;
+    return keep(arena, &p, sizeof p, &out->program);
+}
+
+tern_status tern__cpu_product(const tern__target *target, const tern__call *call, uint32_t isa_mask,
+                              tern__arena *arena, tern__choice *out, bool *found)
+{
+    const tern__region *region = tern__op_code(call->op) == TERN__OP_fused ? call->attrs[0].region : NULL;
+    *found = false;
+    if (region && tern__region_has_product(region))
+        TERN_TRY(choose_epilogue(target, region, isa_mask, arena, out, found));
+    else
+        TERN_TRY(choose_product(target, call, isa_mask, arena, out, found));
+    if (*found)
+        out->scratch_bytes = beyond_device(out->scratch_bytes);
+    return TERN_OK;
 }
 
 /* ---- packing ---- */

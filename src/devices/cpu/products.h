@@ -4,7 +4,7 @@
 
 #include "graph/target.h"
 
-/* Chooses a kernel for a product within the levels of `isa_mask`; *out stays as it is, and `found` false, where there is none
+/* Chooses a kernel for a product, or a region with one, within the levels of `isa_mask`; *out stays as it is, and `found` false, where there is none
  * but the reference kernel. */
 tern_status tern__cpu_product(const tern__target *target, const tern__call *call, uint32_t isa_mask,
                               tern__arena *arena, tern__choice *out, bool *found);

@@ -59,16 +59,29 @@ bool tern__cpu_has_rows(const tern__call *call, const tern__rowop_table *table)
 
 /* ---- a region ---- */
 
+static tern__row_id load(tern__row_builder *b, int operand, const tern__region *r, int value)
+{
+    const tern__type *type = &r->types[value];
+    return tern__row_load(b, operand, tern__row_extent_of(&r->domain, type), is_i32(type));
+}
+
 static bool build_region(tern__row_builder *b, const tern__rowop_table *table, const tern__region *r)
 {
     tern__row_id values[TERN__REGION_MAX_VALUES];
     bool squeezed[TERN__REGION_MAX_VALUES] = {false};
-    tern__row_begin(b, &r->domain, r->n_in, r->n_out);
+    const bool product = tern__region_has_product(r);
+    int n_in = 0;
+    for (int i = 0; i < r->n_in; i++)
+        n_in += !product || tern__region_reads_rows(r, i);
+    tern__row_begin(b, &r->domain, n_in + product, r->n_out);
     tern__row_context c = {
         .b = b, .table = table, .row = r->domain.rank ? r->domain.shape[r->domain.rank - 1] : 1};
-    for (int i = 0; i < r->n_in; i++)
-        values[i] = tern__row_load(b, i, tern__row_extent_of(&r->domain, &r->types[i]), is_i32(&r->types[i]));
-    for (int i = 0; i < r->n_ops; i++) {
+    for (int i = 0, n = 0; i < r->n_in; i++)
+        if (!product || tern__region_reads_rows(r, i))
+            values[i] = load(b, n++, r, i);
+    if (product)
+        values[r->ops[0].out] = load(b, n_in, r, r->ops[0].out);
+    for (int i = product; i < r->n_ops; i++) {
         const tern__region_op *op = &r->ops[i];
         const tern__type *types[TERN__MAX_INPUTS_FIXED];
         tern__row_id in[TERN__MAX_INPUTS_FIXED];
@@ -99,7 +112,8 @@ tern_status tern__cpu_row_program(const tern__call *call, const tern__rowop_tabl
     tern__row_builder b;
     *out = NULL;
     if (tern__op_code(call->op) == TERN__OP_fused) {
-        if (!build_region(&b, table, call->attrs[0].region))
+        const tern__region *region = call->attrs[0].region;
+        if (tern__region_has_product(region) || !build_region(&b, table, region))
             return TERN_OK;
     } else {
         tern__row_role role = tern__row_role_of(call);
@@ -111,5 +125,20 @@ tern_status tern__cpu_row_program(const tern__call *call, const tern__rowop_tabl
     bool streams = variant ? variant->streams : should_stream(call);
     tern_status status = tern__row_finish(&b, table, streams, arena, &program);
     *out = program;
+    return status == TERN_UNSUPPORTED ? TERN_OK : status;
+}
+
+tern_status tern__cpu_epilogue_rows(const tern__region *region, const tern__rowop_table *table,
+                                    tern__arena *arena, const tern__row_program **out)
+{
+    tern__row_builder b;
+    tern__row_program *program = NULL;
+    *out = NULL;
+    if (!build_region(&b, table, region))
+        return TERN_OK;
+    b.tile = 0;
+    tern_status status = tern__row_finish(&b, table, false, arena, &program);
+    if (program && !program->reduces)
+        *out = program;
     return status == TERN_UNSUPPORTED ? TERN_OK : status;
 }

@@ -17,6 +17,11 @@ tern_status tern__cpu_row_program(const tern__call *call, const tern__rowop_tabl
                                   const tern__row_variant *variant, tern__arena *arena,
                                   const tern__row_program **out);
 
+/* The program of a region behind its product: its operands are those of the region that tern__region_reads_rows names, then
+ * the product's result. *out stays NULL where there is none. */
+tern_status tern__cpu_epilogue_rows(const tern__region *region, const tern__rowop_table *table,
+                                    tern__arena *arena, const tern__row_program **out);
+
 /* Has the call instructions, so that it may be part of a region? */
 bool tern__cpu_has_rows(const tern__call *call, const tern__rowop_table *table);
 

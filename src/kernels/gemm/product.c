@@ -1,6 +1,8 @@
 /* product.c - f32 products on operands with strides, axes and batches: finds the matrices, and shares the tiles. */
 #include "kernels/gemm/product.h"
 
+#include "kernels/row/epilogue.h"
+
 /* ---- planning ---- */
 
 /* Enough items that workers end together, but no smaller blocks of rows than fill tiles several times. */
@@ -144,18 +146,30 @@ typedef struct product {
     const tern__gemm_program *p;
     matrices a, b, y;
     const float *packed;
-    int64_t rows; /* of y that lie in one matrix: those of all batches if they are one */
+    int64_t rows;                   /* of y that lie in one matrix: those of all batches if they are one */
+    const tern__epilogue *epilogue; /* NULL: y is memory */
     void *scratch;
 } product;
 
+/* A rectangle on its way to the epilogue: y is row `row` (of all batches) and column `column` onwards. */
+typedef struct part {
+    int64_t row, column, stride;
+} part;
+
 /* Rows [begin, end) of one matrix. */
-static void multiply(const product *o, int64_t batch, int64_t begin, int64_t end, int64_t tile_begin,
-                     int64_t tile_end)
+static void multiply(const product *o, const part *to, int64_t batch, int64_t begin, int64_t end,
+                     int64_t tile_begin, int64_t tile_end)
 {
     const tern__gemm_program *p = o->p;
     tern__gemm g = {.m = p->m, .n = p->n, .k = p->k, .packed = o->packed};
     const float *a = matrix_at(&o->a, &o->y, batch), *b = o->packed ? NULL : matrix_at(&o->b, &o->y, batch);
-    g.y = matrix_at(&o->y, &o->y, batch);
+    if (to) {
+        /* Tiles and rows are counted from the matrix' first, which lies before the room. */
+        const int64_t before = (to->row - batch * o->rows) * to->stride + to->column;
+        g.y = (float *)((uintptr_t)o->epilogue->room - (uintptr_t)before * sizeof(float));
+    } else {
+        g.y = matrix_at(&o->y, &o->y, batch);
+    }
     if (p->turned) {
         g.a = b;
         g.a_row = o->b.column_stride;
@@ -172,21 +186,51 @@ static void multiply(const product *o, int64_t batch, int64_t begin, int64_t end
         g.b = b;
         g.b_k = o->b.row_stride;
         g.b_column = o->b.column_stride;
-        g.y_row = o->y.row_stride;
-        g.y_column = o->y.column_stride;
+        g.y_row = to ? to->stride : o->y.row_stride;
+        g.y_column = to ? 1 : o->y.column_stride;
     }
     tern__gemm_multiply(p->kernel, &g, begin, end, tile_begin, tile_end, o->scratch);
 }
 
 /* Rows of several matrices, each by itself unless they are one. */
-static void multiply_flat(const product *o, int64_t begin, int64_t end, int64_t tile_begin, int64_t tile_end)
+static void multiply_flat(const product *o, const part *to, int64_t begin, int64_t end, int64_t tile_begin,
+                          int64_t tile_end)
 {
     while (begin < end) {
         const int64_t matrix = begin / o->rows, first = begin % o->rows;
         const int64_t n = end - begin < o->rows - first ? end - begin : o->rows - first;
-        multiply(o, matrix, first, first + n, tile_begin, tile_end);
+        multiply(o, to, matrix, first, first + n, tile_begin, tile_end);
         begin += n;
     }
+}
+
+static void multiply_part(const product *o, const part *to, int64_t batch, int64_t begin, int64_t end,
+                          int64_t tile_begin, int64_t tile_end)
+{
+    if (o->p->flat)
+        multiply_flat(o, to, begin, end, tile_begin, tile_end);
+    else
+        multiply(o, to, batch, begin, end, tile_begin, tile_end);
+}
+
+/* Rectangle by rectangle, each handed on while it is hot. Blocking changes no chain. */
+static void multiply_apart(const product *o, int64_t batch, int64_t begin, int64_t end, int64_t tile_begin,
+                           int64_t tile_end)
+{
+    const tern__gemm_program *p = o->p;
+    const int64_t width = p->kernel->columns;
+    int64_t rows, tiles;
+    tern__epilogue_shape(end - begin, width, &rows, &tiles);
+    for (int64_t row = begin; row < end; row += rows)
+        for (int64_t tile = tile_begin; tile < tile_end; tile += tiles) {
+            const int64_t last = end - row < rows ? end : row + rows;
+            const int64_t next = tile_end - tile < tiles ? tile_end : tile + tiles;
+            const int64_t stop = next * width < p->n ? next * width : p->n;
+            const part to = {
+                .row = batch * p->m + row, .column = tile * width, .stride = (next - tile) * width};
+            multiply_part(o, &to, batch, row, last, tile, next);
+            tern__epilogue_apply(o->epilogue, to.row, to.row + last - row, to.column, stop, to.stride);
+        }
 }
 
 static void run(const product *o, int64_t begin, int64_t end)
@@ -197,10 +241,10 @@ static void run(const product *o, int64_t begin, int64_t end)
         const int64_t batch = item / each, block = item % each / p->tiles, tile = item % p->tiles;
         n = end - item < p->tiles - tile ? end - item : p->tiles - tile;
         const int64_t first = p->m * block / p->row_blocks, last = p->m * (block + 1) / p->row_blocks;
-        if (p->flat)
-            multiply_flat(o, first, last, tile, tile + n);
+        if (o->epilogue)
+            multiply_apart(o, batch, first, last, tile, tile + n);
         else
-            multiply(o, batch, first, last, tile, tile + n);
+            multiply_part(o, NULL, batch, first, last, tile, tile + n);
     }
 }
 
@@ -208,6 +252,7 @@ static tern_status run_product(tern__kernel_args *args, product *o, int64_t begi
 {
     o->p = args->program;
     o->scratch = args->scratch;
+    o->epilogue = args->epilogue;
     o->rows = is_one_matrix(&o->a, &o->y) && is_one_matrix(&o->y, &o->y) ? o->p->m : o->y.rows;
     run(o, begin, end);
     return TERN_OK;

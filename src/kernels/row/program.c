@@ -351,10 +351,10 @@ static void run_elements(frame *f, int64_t begin, int64_t end)
     }
 }
 
-static frame *set_up(const tern__kernel_args *args, char *memory)
+static frame *set_up(const tern__kernel_args *args, const tern__row_program *p, char *memory)
 {
     frame *f = (frame *)(void *)memory;
-    f->p = args->program;
+    f->p = p;
     tern__row_survey(f, args);
     tern__row_encode(f);
     return f;
@@ -365,10 +365,10 @@ tern_status tern__row_run(tern__kernel_args *args, int64_t begin, int64_t end)
     const tern__row_program *p = args->program;
     if (begin >= end)
         return TERN_OK;
-    frame *f[2] = {set_up(args, args->scratch), NULL};
+    frame *f[2] = {set_up(args, p, args->scratch), NULL};
     int together = p->pairs && end - begin > 1 ? 2 : 1;
     if (together == 2)
-        f[1] = set_up(args, (char *)args->scratch + p->frame_bytes);
+        f[1] = set_up(args, p, (char *)args->scratch + p->frame_bytes);
     if (p->reduces) {
         run_rows(f, together, begin, end);
     } else {
@@ -378,4 +378,12 @@ tern_status tern__row_run(tern__kernel_args *args, int64_t begin, int64_t end)
     if (p->streams)
         tern__rowop_settle(); /* what was streamed must be seen by whoever is told that the work is done */
     return TERN_OK;
+}
+
+void tern__row_run_part(const tern__kernel_args *args, int64_t columns, int64_t begin, int64_t end)
+{
+    tern__row_program part = *(const tern__row_program *)args->program;
+    part.domain.shape[part.domain.rank - 1] = columns;
+    part.narrow = columns == 1;
+    run_elements(set_up(args, &part, args->scratch), begin * columns, end * columns);
 }

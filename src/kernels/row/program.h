@@ -79,6 +79,7 @@ typedef struct tern__row_program {
     const tern__rowop_table *table;
     tern__type domain; /* shape only; its last axis is the row */
     bool reduces;      /* items of work are rows (something is reduced, or known once per row), else chunks */
+    bool narrow;       /* one column of a wider domain: what has one element per row still has */
     bool streams;      /* results go past the caches */
     uint32_t squeezed; /* bit i: result i has no last axis */
     uint8_t n_in, n_out;
@@ -98,6 +99,10 @@ typedef struct tern__row_program {
 
 /* The kernel; args->program is the program, args->scratch has its scratch_bytes. */
 tern_status tern__row_run(tern__kernel_args *args, int64_t begin, int64_t end);
+
+/* Of a program that does not reduce: rows [begin, end) of its domain, of which each has `columns` elements only. Operands
+ * and results point at the first of them, strides stay. */
+void tern__row_run_part(const tern__kernel_args *args, int64_t columns, int64_t begin, int64_t end);
 
 /* Bytes that a run needs besides the slots. */
 size_t tern__row_frame_bytes(const tern__row_program *p);

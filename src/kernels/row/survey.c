@@ -116,7 +116,7 @@ static void survey_operands(frame *f, const tern__kernel_args *args)
         align(p, &args->in[k], false, &f->operands[k], strides[k]);
     for (int k = 0; k < p->n_out; k++)
         align(p, &args->out[k], p->squeezed >> k & 1, &f->operands[p->n_in + k], strides[p->n_in + k]);
-    int rank = merge_axes(p, n, strides, shape, p->reduces);
+    int rank = merge_axes(p, n, strides, shape, p->reduces || p->narrow);
     f->inner = rank ? shape[rank - 1] : 1;
     f->by_tile = !p->reduces && rank > 1 && f->inner < SHORT_RUN;
     f->rank = rank ? rank - 1 : 0;

@@ -3,6 +3,8 @@
  * on the way, a tile at a time, by the worker that multiplies it. */
 #include "kernels/ternary/product.h"
 
+#include "kernels/row/epilogue.h"
+
 enum {
     X_BYTES = 400 * 1024,
     FEWEST = 48,
@@ -112,6 +114,25 @@ static void multiply_tiles(const block *b, const tern__buffer *y, int64_t tile_b
     }
 }
 
+/* Packed weights: rectangle by rectangle, each handed on while it is hot. */
+static void multiply_on(const block *b, const tern__epilogue *e, int64_t tile_begin, int64_t tile_end)
+{
+    const int64_t width = tern__ternary_tile_rows(b->p->kernel->form);
+    const int64_t stride = tern__ternary_x_stride(b->p->columns);
+    int64_t rows, tiles;
+    tern__epilogue_shape(b->end - b->begin, width, &rows, &tiles);
+    for (int64_t row = b->begin; row < b->end; row += rows)
+        for (int64_t tile = tile_begin; tile < tile_end; tile += tiles) {
+            const int64_t last = b->end - row < rows ? b->end : row + rows;
+            const int64_t next = tile_end - tile < tiles ? tile_end : tile + tiles;
+            const int64_t stop = next * width < b->p->rows ? next * width : b->p->rows;
+            tern__ternary_multiply(b->p->kernel, b->weights->data, b->p->rows, b->p->columns, tile, next,
+                                   b->x + (row - b->begin) * stride, last - row, e->room,
+                                   (next - tile) * width, b->scratch);
+            tern__epilogue_apply(e, row, last, tile * width, stop, (next - tile) * width);
+        }
+}
+
 static tern_status multiply(tern__kernel_args *args, bool packed, int64_t begin, int64_t end)
 {
     const tern__ternary_program *p = args->program;
@@ -131,6 +152,10 @@ static tern_status multiply(tern__kernel_args *args, bool packed, int64_t begin,
             prepare_row((const int8_t *)x->data + row_offset(x, row), step, p->columns,
                         prepared + (row - b.begin) * stride);
         int64_t y_stride;
+        if (args->epilogue) {
+            multiply_on(&b, args->epilogue, begin, end);
+            continue;
+        }
         if (packed && is_matrix(y, b.begin, b.end, &y_stride)) {
             int32_t *to = (int32_t *)y->data + row_offset(y, b.begin) +
                           begin * tern__ternary_tile_rows(p->kernel->form);
