@@ -92,26 +92,64 @@ TEST(bad_bodies_are_refused)
     REFUSED("%y = fused(%x) {body=1}", "'over'");
 }
 
-/* Results may lie where an operand does only if nothing that comes later reads it. */
-TEST(results_overwrite_what_was_read)
+/* `want` by operand and result, of a graph that ends with a fused node. */
+static void check_overwrites(const char *text, int operands, int results, const bool *want)
 {
-    static const char text[] = "graph {\n"
-                               "  %x = input \"x\" f32[4,8]\n"
-                               "  %w = input \"w\" f32[4,8]\n"
-                               "  %a, %b, %q, %s = fused(%x, %w) over [4,8] {\n"
-                               "    %r0 = relu(%x) : f32[4,8]\n"
-                               "    %r1 = rmsnorm(%r0) : f32[4,8]\n"
-                               "    %r2 = mul(%r1, %w) : f32[4,8]\n"
-                               "    %r3, %r4 = quantise_rows(%r2) : i8[4,8], f32[4,1]\n"
-                               "    return %r0, %r2, %r3, %r4\n"
-                               "  } : f32[4,8], f32[4,8], i8[4,8], f32[4,1]\n"
-                               "  return %a, %b, %q, %s\n}\n";
-    static const bool want[2][4] = {{true, true, true, false}, {false, true, true, false}};
     tern_graph *g;
     CHECK_OK(tern_graph_parse(NULL, text, strlen(text), &g));
     const tern__region *r = g->nodes[g->n_nodes - 1].attrs[0].region;
-    for (int operand = 0; operand < 2; operand++)
-        for (int result = 0; result < 4; result++)
-            CHECK_EQ(tern__region_may_overwrite(r, operand, result), want[operand][result]);
+    for (int operand = 0; operand < operands; operand++)
+        for (int result = 0; result < results; result++)
+            CHECK_EQ(tern__region_may_overwrite(r, operand, result), want[operand * results + result]);
     tern_graph_free(g);
+}
+
+/* Results may lie where an operand does only if nothing that comes later reads it. */
+TEST(results_overwrite_what_was_read)
+{
+    check_overwrites("graph {\n"
+                     "  %x = input \"x\" f32[4,8]\n"
+                     "  %w = input \"w\" f32[4,8]\n"
+                     "  %a, %b, %q, %s = fused(%x, %w) over [4,8] {\n"
+                     "    %r0 = relu(%x) : f32[4,8]\n"
+                     "    %r1 = rmsnorm(%r0) : f32[4,8]\n"
+                     "    %r2 = mul(%r1, %w) : f32[4,8]\n"
+                     "    %r3, %r4 = quantise_rows(%r2) : i8[4,8], f32[4,1]\n"
+                     "    return %r0, %r2, %r3, %r4\n"
+                     "  } : f32[4,8], f32[4,8], i8[4,8], f32[4,1]\n"
+                     "  return %a, %b, %q, %s\n}\n",
+                     2, 4, (const bool[]){true, true, true, false, false, true, true, false});
+}
+
+/* What a cast gives may be the operand itself: it is stored, or read again, after other results were. */
+TEST(casts_are_other_names)
+{
+    check_overwrites("graph {\n"
+                     "  %x = input \"x\" i32[4,8]\n"
+                     "  %a, %b, %c = fused(%x) over [4,8] {\n"
+                     "    %r0 = cast(%x) {dtype=i32} : i32[4,8]\n"
+                     "    %r1 = cast(%r0) {dtype=f32} : f32[4,8]\n"
+                     "    %r2 = relu(%r1) : f32[4,8]\n"
+                     "    %r3 = neg(%r1) : f32[4,8]\n"
+                     "    return %r0, %r2, %r3\n"
+                     "  } : i32[4,8], f32[4,8], f32[4,8]\n"
+                     "  return %a, %b, %c\n}\n",
+                     1, 3, (const bool[]){false, false, false});
+}
+
+/* A product reads everything before its epilogue writes anything: nothing that it reads is overwritten. */
+TEST(operands_of_products_stay)
+{
+    check_overwrites("graph {\n"
+                     "  %x = input \"x\" f32[8,8]\n"
+                     "  %y = input \"y\" f32[8,8]\n"
+                     "  %z = input \"z\" f32[8,8]\n"
+                     "  %a = fused(%x, %y, %z) over [8,8] {\n"
+                     "    %r0 = matmul(%x, %y) : f32[8,8]\n"
+                     "    %r1 = add(%r0, %z) : f32[8,8]\n"
+                     "    %r2 = add(%r1, %x) : f32[8,8]\n"
+                     "    return %r2\n"
+                     "  } : f32[8,8]\n"
+                     "  return %a\n}\n",
+                     3, 1, (const bool[]){false, false, true});
 }
