@@ -113,7 +113,7 @@ static bool add_single(const search *s, attempt *a, const tern__gnode *reader, u
     uint16_t first;
     for (uint32_t i = 0; i < reader->n_in; i++) {
         const tern__gnode *maker = &s->g->nodes[s->g->values[reader->in[i]].node];
-        if (is_number(s->g, maker) && !add_node(s, a, maker, NULL, &numbers[i]))
+        if (is_number(s->g, maker) && !add_node(s, a, maker, numbers, &numbers[i]))
             return false;
     }
     if (!add_node(s, a, reader, numbers, &first))
