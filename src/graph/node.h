@@ -123,6 +123,11 @@ tern_tensor *tern__record(tern_ctx *ctx, tern__opcode op, int n_in, tern_tensor 
 /* The same for any number of results; n_out must be the op's. */
 void tern__record_n(tern_ctx *ctx, tern__opcode op, int n_in, tern_tensor *const *in, const tern__attr *attrs,
                     int n_out, tern_tensor **out);
+/* Fills a caller's n_out handles from a node just owned: its results in turn, or `same` one. Where the caller owns them
+ * each counts as a reference; a scope owns the node once. */
+void tern__hand_out(tern_tensor *first, bool same, int n_out, tern_tensor **out);
+
+/* ---- leaf.c ---- */
 
 /* A new evaluated tensor over `storage` (takes the caller's reference, also on failure). */
 tern_tensor *tern__tensor_wrap(tern_ctx *ctx, const tern__type *type, tern__storage *storage,
@@ -131,10 +136,21 @@ tern_tensor *tern__tensor_wrap(tern_ctx *ctx, const tern__type *type, tern__stor
 tern_tensor *tern__tensor_leaf(tern_ctx *ctx, tern__opcode op, const char *name, const tern__type *type,
                                tern__storage *storage);
 
+/* ---- error_tensor.c ---- */
+
 /* The thread's last error, with no references yet; NULL when out of memory. */
 tern__error *tern__error_make(tern_status status);
-/* An error tensor with the thread's last error. ctx NULL, or no memory: the static one. */
+/* An error tensor with the thread's last error. ctx NULL, or no memory: a static one. */
 tern_tensor *tern__error_tensor(tern_ctx *ctx, tern_status status);
+/* An error tensor that shares an error. */
+tern_tensor *tern__error_wrap(tern_ctx *ctx, tern__error *error);
+/* The static one for a call of `op` that nothing tells the context of. */
+tern_tensor *tern__error_no_context(tern__opcode op);
+
+bool tern__tensor_is_error(const tern_tensor *t);
+/* Sets the thread's last error from an error tensor and returns its status; TERN_OK for others. NULL tensors are an
+ * invalid argument. */
+tern_status tern__tensor_check(const tern_tensor *t);
 
 /* ---- node.c ---- */
 
@@ -159,6 +175,21 @@ static inline bool tern__may_go_away(tern_status status)
 
 /* The pending write into `t`, or NULL. */
 tern__node *tern__writer_of(const tern_tensor *t);
+/* Do handles that calls return now belong to the caller (no scope is open)? Static error tensors belong to nobody. */
+static inline bool tern__owned_by_caller(const tern_tensor *t)
+{
+    return t->node && tern__recorder_of(t->node->ctx)->n_scopes == 0;
+}
+
+/* Lets go of a handle that a call returned just now; where a scope is open it belongs to that and stays. */
+static inline void tern__tensor_discard(tern_tensor *t)
+{
+    if (tern__owned_by_caller(t))
+        tern_release(t);
+}
+
+/* ---- write_order.c ---- */
+
 /* Must the memory of `t` be asked for with care, because a write that could run has not? */
 static inline bool tern__write_is_due(const tern__storage *storage)
 {
@@ -168,14 +199,14 @@ static inline bool tern__write_is_due(const tern__storage *storage)
  * an error and leaves the memory as it is; only lack of memory fails here. */
 tern_status tern__settle_writes(tern_ctx *ctx, const tern__storage *storage);
 
-bool tern__tensor_is_error(const tern_tensor *t);
-/* Sets the thread's last error from an error tensor and returns its status; TERN_OK for others. NULL tensors are an
- * invalid argument. */
-tern_status tern__tensor_check(const tern_tensor *t);
-
 /* May an operation called `who` write into the evaluated or pending tensor? Not into constants and what shares memory
  * with one, nor into read-only memory, nor through a handle that was given to an earlier write. */
 tern_status tern__tensor_check_writable(const char *who, const tern_tensor *t);
+
+/* Before a write into `target` is recorded. One that can be evaluated may stay pending where its target is memory that
+ * exists, or the result of such a write, and no views of that are pending: so writes into one memory happen in the order in
+ * which they were recorded, and views see what is written after them. `symbolic`: it depends on an input without data. */
+tern_status tern__ready_target(tern_ctx *ctx, tern_tensor *target, bool symbolic);
 
 /* ---- capture.c ---- */
 

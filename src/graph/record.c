@@ -1,99 +1,7 @@
 /* record.c - an operation is called: check it, infer its results, insert the casts it needs, remember it. */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/status.h"
 #include "graph/node.h"
-
-/* ---- error tensors ---- */
-
-/* What a call returns when there is no memory even for an error, and when nothing tells the context. */
-static tern_tensor no_memory = {.node = NULL};
-static tern_tensor
-    no_context[TERN__OP_COUNT + 1]; /* one per op, so that the message can name it; the last: any call */
-static const char *const no_context_messages[TERN__OP_COUNT + 1] = {
-#define NO_CONTEXT "the context, or the operand that would tell it, is NULL or missing"
-#define TERN_OP(id, ...) [TERN__OP_##id] = #id ": " NO_CONTEXT,
-#include "graph/ops.def"
-#undef TERN_OP
-    [TERN__OP_COUNT] = NO_CONTEXT,
-};
-
-static bool lacks_context(const tern_tensor *t)
-{
-    return t >= no_context && t <= &no_context[TERN__OP_COUNT];
-}
-
-static tern_tensor *wrap_error(tern_ctx *ctx, tern__error *error)
-{
-    tern__node *node = tern__node_new(ctx, TERN__OP_constant, 0, NULL, 1);
-    if (!node)
-        return &no_memory;
-    error->refs++;
-    node->error = error;
-    tern__node_own(node);
-    return &node->out[0];
-}
-
-tern__error *tern__error_make(tern_status status)
-{
-    const char *message = tern_last_error();
-    size_t length = strlen(message) + 1;
-    tern__error *error = tern__alloc(sizeof *error + length);
-    if (!error)
-        return NULL;
-    error->refs = 0;
-    error->status = status;
-    memcpy(error->message, message, length);
-    return error;
-}
-
-tern_tensor *tern__error_tensor(tern_ctx *ctx, tern_status status)
-{
-    if (status == TERN_OUT_OF_MEMORY)
-        return &no_memory;
-    if (!ctx)
-        return &no_context[TERN__OP_COUNT];
-    tern__error *error = tern__error_make(status);
-    if (!error)
-        return &no_memory;
-    tern_tensor *t = wrap_error(ctx, error);
-    if (error->refs == 0)
-        tern__free(error);
-    return t;
-}
-
-bool tern__tensor_is_error(const tern_tensor *t)
-{
-    return !t->node || t->node->error;
-}
-
-tern_status tern_status_of(const tern_tensor *t)
-{
-    if (!t)
-        return TERN_INVALID_ARGUMENT;
-    if (!t->node)
-        return lacks_context(t) ? TERN_INVALID_ARGUMENT : TERN_OUT_OF_MEMORY;
-    return t->node->error ? t->node->error->status : TERN_OK;
-}
-
-const char *tern_message_of(const tern_tensor *t)
-{
-    if (!t)
-        return "the tensor is NULL";
-    if (!t->node)
-        return lacks_context(t) ? no_context_messages[t - no_context] : "out of memory";
-    return t->node->error ? t->node->error->message : "";
-}
-
-tern_status tern__tensor_check(const tern_tensor *t)
-{
-    tern_status status = tern_status_of(t);
-    return status == TERN_OK ? TERN_OK : tern__fail(status, "%s", tern_message_of(t));
-}
-
-/* ---- recording ---- */
 
 /* Are the operands usable? On failure *error is the tensor to return. */
 static bool operands_usable(const tern__op *op, tern_ctx **ctx, int n_in, tern_tensor *const *in,
@@ -104,7 +12,7 @@ static bool operands_usable(const tern__op *op, tern_ctx **ctx, int n_in, tern_t
     for (int i = 0; i < n_in; i++) {
         if (!in[i]) {
             tern_status status = tern__fail(TERN_INVALID_ARGUMENT, "%s: operand %d is NULL", op->name, i);
-            *error = *ctx ? tern__error_tensor(*ctx, status) : &no_context[tern__op_code(op)];
+            *error = *ctx ? tern__error_tensor(*ctx, status) : tern__error_no_context(tern__op_code(op));
             return false;
         }
         if (!in[i]->node) {
@@ -112,7 +20,7 @@ static bool operands_usable(const tern__op *op, tern_ctx **ctx, int n_in, tern_t
             return false;
         }
         if (in[i]->node->error) {
-            *error = wrap_error(*ctx, in[i]->node->error);
+            *error = tern__error_wrap(*ctx, in[i]->node->error);
             return false;
         }
         if (in[i]->node->ctx != *ctx) {
@@ -259,125 +167,6 @@ static tern_status infer(const tern__op *op, int n_in, tern_tensor *const *in, c
     return tern__op_infer(&call, f->dtypes);
 }
 
-tern_status tern__tensor_check_writable(const char *who, const tern_tensor *t)
-{
-    TERN__FAIL_IF(t->consumed, TERN_STATE,
-                  "%s: the target was given to an earlier write: use the result of that write", who);
-    if (!t->storage)
-        return TERN_OK;
-    TERN__FAIL_IF(t->storage->frozen, TERN_STATE, "%s: the target %s constant", who,
-                  t->constant ? "is a" : "shares storage with a");
-    TERN__FAIL_IF(t->storage->read_only, TERN_STATE, "%s: the target is read-only", who);
-    for (int i = 0; i < t->type.rank; i++)
-        TERN__FAIL_IF(t->layout.strides[i] == 0 && t->type.shape[i] > 1, TERN_UNSUPPORTED,
-                      "%s: the target is a broadcast view: write into a copy (contiguous)", who);
-    return TERN_OK;
-}
-
-tern_status tern__settle_writes(tern_ctx *ctx, const tern__storage *storage)
-{
-    tern__node *last = storage->pending_write;
-    if (!last || last->symbolic)
-        return TERN_OK;
-    for (tern__node *next = tern__writer_of(&last->out[0]); next && !next->symbolic;
-         next = tern__writer_of(&last->out[0]))
-        last = next;
-    const tern__evaluator *evaluator = tern__recorder_of(ctx)->evaluator;
-    tern_status status = evaluator->eval(ctx, 1, (tern_tensor *[]){&last->out[0]});
-    while (status != TERN_OK && !tern__may_go_away(status)) { /* one by one, to see which it is */
-        tern__node *first = storage->pending_write;
-        if (!first || first->symbolic)
-            return TERN_OK;
-        first->refs++;
-        status = evaluator->eval(ctx, 1, (tern_tensor *[]){&first->out[0]});
-        if (status != TERN_OK && !tern__may_go_away(status) && !first->error)
-            tern__node_fail(first, status);
-        bool stuck = storage->pending_write == first;
-        tern__node_drop(first);
-        if (stuck)
-            return status;
-        if (status == TERN_OK && tern__write_is_due(storage))
-            return tern__settle_writes(ctx, storage);
-    }
-    return status;
-}
-
-static tern_status add_views(tern__recorder *r, const tern_tensor *t, size_t *n)
-{
-    for (tern__edge *edge = t->readers; edge; edge = edge->next) {
-        if (!(tern__ops[edge->reader->op].flags & TERN__VIEW) || edge->reader->symbolic ||
-            edge->reader->error)
-            continue;
-        if (!tern__grow((void **)&r->stack, &r->cap_stack, *n + 1, sizeof *r->stack))
-            return tern__out_of_memory(sizeof *r->stack);
-        r->stack[(*n)++] = &edge->reader->out[0];
-    }
-    return TERN_OK;
-}
-
-/* Puts the pending views of `t`'s memory, and the views of those, into the recorder's stack. */
-static tern_status list_views(tern__recorder *r, const tern_tensor *t, size_t *n)
-{
-    *n = 0;
-    if (!t->storage)
-        TERN_TRY(add_views(r, t, n));
-    for (const tern_tensor *alias = t->storage ? t->storage->tensors : NULL; alias; alias = alias->alias_next)
-        TERN_TRY(add_views(r, alias, n));
-    for (size_t i = 0; i < *n; i++)
-        TERN_TRY(add_views(r, r->stack[i], n));
-    return TERN_OK;
-}
-
-/* Evaluates `t` and the pending views of its memory, which become handles of that memory, or copies. */
-static tern_status eval_with_views(tern_ctx *ctx, tern_tensor *t)
-{
-    tern__recorder *r = tern__recorder_of(ctx);
-    size_t n;
-    TERN_TRY(list_views(r, t, &n));
-    if (n == 0)
-        return r->evaluator->eval(ctx, 1, &t);
-    tern_tensor **all = tern__alloc((n + 1) * sizeof *all); /* evaluation uses the stack */
-    if (!all)
-        return tern__out_of_memory((n + 1) * sizeof *all);
-    memcpy(all, r->stack, n * sizeof *all);
-    all[n] = t;
-    tern_status status = r->evaluator->eval(ctx, (int)(n + 1), all);
-    tern__free(all);
-    return status;
-}
-
-static bool has_pending_views(const tern_tensor *t)
-{
-    for (const tern__edge *edge = t->readers; edge; edge = edge->next)
-        if ((tern__ops[edge->reader->op].flags & TERN__VIEW) && !edge->reader->symbolic &&
-            !edge->reader->error)
-            return true;
-    return false;
-}
-
-/* A write that can be evaluated may stay pending where its target is memory that exists, or the result of such a write,
- * and no views of that are pending: so writes into one memory happen in the order in which they were recorded, and
- * views see what is written after them. */
-static tern_status ready_target(tern_ctx *ctx, tern_tensor *target, bool symbolic)
-{
-    if (!target->storage) {
-        bool chained =
-            (tern__ops[target->node->op].flags & TERN__WRITES) && target->node->n_writes < TERN__MAX_WRITES;
-        if (target->node->symbolic || (chained && !has_pending_views(target)))
-            return TERN_OK;
-        TERN_TRY(eval_with_views(ctx, target));
-    }
-    const tern__storage *storage = target->storage;
-    TERN_TRY(tern__settle_writes(ctx, storage));
-    TERN__FAIL_IF(symbolic && storage->pending_write, TERN_STATE,
-                  "the target's memory is written by %s, which is recorded already: write into its result",
-                  tern__ops[storage->pending_write->op].name);
-    for (const tern_tensor *alias = storage->tensors; alias; alias = alias->alias_next)
-        if (has_pending_views(alias))
-            return eval_with_views(ctx, target);
-    return TERN_OK;
-}
-
 static tern_status build(tern_ctx *ctx, const tern__op *op, int n_in, tern_tensor *const *in,
                          const tern__attr *attrs, int n_out, frame *f, tern__node **out)
 {
@@ -388,7 +177,7 @@ static tern_status build(tern_ctx *ctx, const tern__op *op, int n_in, tern_tenso
         bool symbolic = false;
         for (int i = 0; i < n_in; i++)
             symbolic |= !in[i]->storage && in[i]->node->symbolic;
-        tern_status status = ready_target(ctx, in[0], symbolic);
+        tern_status status = tern__ready_target(ctx, in[0], symbolic);
         if (status != TERN_OK)
             return tern__fail_in(status, op->name);
     }
@@ -450,10 +239,9 @@ static tern_status record(tern_ctx *ctx, const tern__op *op, int n_in, tern_tens
     return status;
 }
 
-/* One reference per handle where the caller owns them; scopes own the node once. */
-static void hand_out(tern_tensor *first, bool same, int n_out, tern_tensor **out)
+void tern__hand_out(tern_tensor *first, bool same, int n_out, tern_tensor **out)
 {
-    bool callers = first->node && tern__recorder_of(first->node->ctx)->n_scopes == 0;
+    bool callers = tern__owned_by_caller(first);
     for (int i = 0; i < n_out; i++) {
         out[i] = same ? first : first + i;
         if (i > 0 && callers)
@@ -467,19 +255,20 @@ void tern__record_n(tern_ctx *ctx, tern__opcode code, int n_in, tern_tensor *con
     const tern__op *op = &tern__ops[code];
     tern_tensor *error;
     if (!operands_usable(op, &ctx, n_in, in, &error)) {
-        hand_out(error, true, n_out, out);
+        tern__hand_out(error, true, n_out, out);
         return;
     }
     tern__node *node;
     tern_status status = ctx ? record(ctx, op, n_in, in, attrs, n_out, &node)
                              : tern__fail(TERN_INVALID_ARGUMENT, "%s: the context is NULL", op->name);
     if (status != TERN_OK) {
-        hand_out(ctx ? tern__error_tensor(ctx, status) : &no_context[code], true, n_out, out);
+        tern__hand_out(ctx ? tern__error_tensor(ctx, status) : tern__error_no_context(code), true, n_out,
+                       out);
         return;
     }
     tern__node_own(node);
     node->refs--;
-    hand_out(&node->out[0], false, n_out, out);
+    tern__hand_out(&node->out[0], false, n_out, out);
 }
 
 tern_tensor *tern__record(tern_ctx *ctx, tern__opcode op, int n_in, tern_tensor *const *in,
@@ -488,48 +277,4 @@ tern_tensor *tern__record(tern_ctx *ctx, tern__opcode op, int n_in, tern_tensor 
     tern_tensor *out;
     tern__record_n(ctx, op, n_in, in, attrs, 1, &out);
     return out;
-}
-
-/* ---- tensors that are not the result of an operation ---- */
-
-tern_tensor *tern__tensor_wrap(tern_ctx *ctx, const tern__type *type, tern__storage *storage,
-                               const tern__layout *layout)
-{
-    tern__node *node = tern__node_new(ctx, TERN__OP_input, 0, NULL, 1);
-    if (!node) {
-        tern__storage_release(storage);
-        tern__out_of_memory(sizeof *node);
-        return &no_memory;
-    }
-    node->out[0].type = *type;
-    tern__tensor_set(&node->out[0], storage, layout);
-    tern__storage_release(storage);
-    tern__node_own(node);
-    return &node->out[0];
-}
-
-tern_tensor *tern__tensor_leaf(tern_ctx *ctx, tern__opcode op, const char *name, const tern__type *type,
-                               tern__storage *storage)
-{
-    int64_t shape[TERN__MAX_RANK];
-    memcpy(shape, type->shape, sizeof shape);
-    tern__attr attrs[3] = {{.text = name, .count = (uint32_t)strlen(name)},
-                           {.i = type->dtype},
-                           {.ints = shape, .count = (uint32_t)type->rank}};
-    tern__node *node = tern__node_new(ctx, op, 0, attrs, 1);
-    if (!node) {
-        tern__storage_release(storage);
-        tern__out_of_memory(sizeof *node);
-        return &no_memory;
-    }
-    node->out[0].type = *type;
-    if (storage) {
-        tern__layout layout;
-        tern__layout_contiguous(type, &layout);
-        tern__tensor_set(&node->out[0], storage, &layout);
-        tern__storage_release(storage);
-    }
-    node->symbolic = !storage;
-    tern__node_own(node);
-    return &node->out[0];
 }

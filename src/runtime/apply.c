@@ -5,15 +5,6 @@
 #include "graph/text.h"
 #include "runtime/context.h"
 
-static void fill(tern_tensor *error, int n_out, tern_tensor **out)
-{
-    for (int i = 0; i < n_out; i++) {
-        out[i] = error;
-        if (i > 0 && error->node && tern__recorder_of(error->node->ctx)->n_scopes == 0)
-            tern_keep(error);
-    }
-}
-
 static tern_status prepare(const char *name, const char *text, tern__arena *arena, const tern__op **op,
                            tern__attr *attrs)
 {
@@ -44,6 +35,6 @@ void tern_apply(tern_ctx *ctx, const char *name, const char *attributes, int n_i
     if (status == TERN_OK)
         tern__record_n(ctx, tern__op_code(op), n_in, in, attrs, n_out, out);
     else
-        fill(tern__error_tensor(ctx, status), n_out, out);
+        tern__hand_out(tern__error_tensor(ctx, status), true, n_out, out);
     tern__arena_free(&arena);
 }

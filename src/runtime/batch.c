@@ -221,10 +221,10 @@ static tern_status run_rows(stream *s, int64_t first, int64_t count, void *const
  * scope, so they are already. */
 static void hand_over(tern_tensor *t, bool lost)
 {
-    if (!lost && tern__recorder_of(t->node->ctx)->n_scopes > 0)
-        tern__node_own(t->node);
-    else if (!lost)
+    if (!lost && tern__owned_by_caller(t))
         return; /* the reference that was kept is the caller's */
+    if (!lost)
+        tern__node_own(t->node);
     tern_release(t);
 }
 

@@ -6,7 +6,6 @@
 #include "graph/node.h"
 #include "passes/pass.h"
 #include "runtime/cache.h"
-#include "runtime/probe.h"
 #include "runtime/tuning.h"
 
 struct tern_ctx {
@@ -18,12 +17,10 @@ struct tern_ctx {
     tern__compile_options compile; /* of lazy evaluation */
     tern__cache cache;
     tern__tuning *tuning;
-    tern__probe *probe;  /* runs a plan in the device's place; NULL: nobody does */
     tern_graph graph;    /* of the evaluation that runs */
     tern__arena arena;   /* its pointers */
     tern_tensor **roots; /* its outputs */
     size_t n_roots, cap_roots;
-    uint64_t *step_ns; /* where the run under way leaves the times of its steps, or NULL */
     tern_ctx_stats stats;
 };
 
@@ -61,18 +58,6 @@ tern_status tern__expose(tern_tensor *t);
  * the memory is still theirs. */
 tern_tensor *tern__tensor_wrap_foreign(tern_ctx *ctx, const tern__type *type, tern__storage *storage,
                                        const tern__layout *layout);
-
-/* Runs `plan` with the leaves at `leaves`: allocates output blocks (one reference each into `blocks`,
- * which has room for plan->n_blocks) and a temporary arena. *n_done counts the steps that ran to their end; if there
- * are none after a failure, the blocks are released here. */
-tern_status tern__run_plan(tern_ctx *ctx, const tern__plan *plan, void *const *leaves, tern__storage **blocks,
-                           void **block_pointers, uint32_t *n_done);
-
-/* Where the data of a leaf of the compiled graph are, when leaf i of the graph as it was captured is bound to
- * storages[i]: the storage, and the address of its first element. */
-tern__storage *tern__leaf_storage(const tern__leaf *leaf, tern__storage *const *storages);
-void *tern__leaf_address(const tern_graph *graph, const tern__leaf *leaf, const tern__storage *storage,
-                         int64_t offset);
 
 /* ---- options_env.c: the one place below the program that reads the environment ---- */
 

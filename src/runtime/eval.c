@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "base/trace.h"
 #include "runtime/context.h"
+#include "runtime/run.h"
 
 /* ---- what to evaluate ---- */
 
@@ -162,66 +163,6 @@ static tern_status capture(tern_ctx *ctx)
 
 /* ---- running ---- */
 
-static void release_blocks(const tern__plan *plan, tern__storage **blocks)
-{
-    for (uint32_t i = 0; i < plan->n_blocks; i++)
-        tern__storage_release(blocks[i]);
-}
-
-static tern_status allocate_blocks(tern_ctx *ctx, const tern__plan *plan, tern__storage **blocks,
-                                   void **pointers)
-{
-    for (uint32_t i = 0; i < plan->n_blocks; i++) {
-        tern_status status = tern__storage_create(ctx->pool, plan->block_bytes[i], 0, &blocks[i]);
-        if (status != TERN_OK) {
-            while (i > 0)
-                tern__storage_release(blocks[--i]);
-            return status;
-        }
-        pointers[i] = blocks[i]->host;
-    }
-    return TERN_OK;
-}
-
-tern_status tern__run_plan(tern_ctx *ctx, const tern__plan *plan, void *const *leaves, tern__storage **blocks,
-                           void **block_pointers, uint32_t *n_done)
-{
-    *n_done = 0;
-    TERN_TRY(allocate_blocks(ctx, plan, blocks, block_pointers));
-    void *arena = NULL;
-    tern_status status = plan->arena_bytes ? tern_pool_get(ctx->pool, plan->arena_bytes, 0, &arena) : TERN_OK;
-    if (status == TERN_OK) {
-        tern__bindings bindings = {
-            .leaves = leaves, .blocks = block_pointers, .arena = arena, .step_ns = ctx->step_ns};
-        status = ctx->probe && ctx->probe->plan == plan
-                     ? ctx->probe->run(ctx->probe, &bindings, n_done)
-                     : ctx->device_ops->run(ctx->device, plan, &bindings, n_done);
-        tern_pool_put(ctx->pool, arena);
-    }
-    if (status != TERN_OK) {
-        if (*n_done == 0)
-            release_blocks(plan, blocks);
-        return status;
-    }
-    ctx->stats.evaluations++;
-    ctx->stats.steps += plan->n_steps;
-    if (plan->arena_bytes > ctx->stats.arena_peak_bytes)
-        ctx->stats.arena_peak_bytes = plan->arena_bytes;
-    return TERN_OK;
-}
-
-tern__storage *tern__leaf_storage(const tern__leaf *leaf, tern__storage *const *storages)
-{
-    return leaf->source == TERN__NO_ID ? leaf->storage : storages[leaf->source];
-}
-
-void *tern__leaf_address(const tern_graph *graph, const tern__leaf *leaf, const tern__storage *storage,
-                         int64_t offset)
-{
-    tern_dtype dtype = graph->values[graph->nodes[leaf->node].out].type.dtype;
-    return (char *)storage->host + offset * (int64_t)tern__dtype_unit_bytes(dtype);
-}
-
 /* The leaf of the captured graph that a leaf of the compiled one was; NULL for constants that a pass made. */
 static const tern__leaf *captured_leaf(const tern_ctx *ctx, const tern__leaf *leaf)
 {
@@ -286,23 +227,20 @@ static void keep_results(tern_ctx *ctx, const tern__compiled *compiled, tern__st
         if (leaf != TERN__NO_ID && ctx->graph.leaves[leaf].storage)
             ctx->graph.leaves[leaf].storage->version++;
     }
-    release_blocks(&compiled->plan, blocks);
 }
 
 static tern_status run_compiled(tern_ctx *ctx, const tern__compiled *compiled)
 {
-    const tern__plan *plan = &compiled->plan;
     tern__arena_reset(&ctx->arena);
     void **leaves = tern__arena_alloc(&ctx->arena, compiled->graph.n_leaves * sizeof *leaves);
-    void **pointers = tern__arena_alloc(&ctx->arena, plan->n_blocks * sizeof *pointers);
-    tern__storage **blocks = tern__arena_alloc(&ctx->arena, plan->n_blocks * sizeof *blocks);
-    if (!leaves || !pointers || !blocks)
+    tern__run run = {.plan = &compiled->plan, .leaves = leaves};
+    if (!leaves || !tern__run_init(&run, &ctx->arena))
         return tern__out_of_memory(compiled->graph.n_leaves * sizeof *leaves);
     TERN_TRY(leaf_pointers(ctx, &compiled->graph, leaves));
-    uint32_t n_done;
-    tern_status status = tern__run_plan(ctx, plan, leaves, blocks, pointers, &n_done);
-    if (status == TERN_OK || n_done > 0)
-        keep_results(ctx, compiled, blocks, n_done);
+    tern_status status = tern__run_plan(ctx, &run);
+    if (status == TERN_OK || run.n_done > 0)
+        keep_results(ctx, compiled, run.blocks, run.n_done);
+    tern__run_finish(&run);
     return status;
 }
 

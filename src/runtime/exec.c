@@ -17,9 +17,8 @@ struct tern_exec {
     bool *written; /* (n_leaves of the source graph) by alias class: a run changes it */
     tern__storage **changing; /* (n_changing) states that a run changes */
     uint32_t n_changing;
-    void **leaves;          /* (n_leaves of the compiled graph) */
-    tern__storage **blocks; /* (n_blocks) */
-    void **pointers;        /* (n_blocks) */
+    void **leaves; /* (n_leaves of the compiled graph) */
+    tern__run run;
     tern_tensor **results;  /* (n_results) of the run under way */
     uint64_t *step_ns;      /* (n_steps) of the last run; NULL until they are asked for */
     tern_step_time *times;  /* (n_steps) of all runs since */
@@ -88,7 +87,7 @@ static tern_status prepare(tern_exec *e)
 {
     const tern__compiled *compiled = e->program->compiled;
     const tern_graph *g = &compiled->source;
-    size_t n = g->n_leaves, blocks = compiled->plan.n_blocks;
+    size_t n = g->n_leaves;
     e->storages = tern__arena_alloc_zero(&e->arena, n, sizeof *e->storages);
     e->offsets = tern__arena_alloc_zero(&e->arena, n, sizeof *e->offsets);
     e->copied = tern__arena_alloc_zero(&e->arena, n, sizeof *e->copied);
@@ -96,12 +95,11 @@ static tern_status prepare(tern_exec *e)
     e->written = tern__arena_alloc_zero(&e->arena, n, sizeof *e->written);
     e->changing = tern__arena_alloc_zero(&e->arena, n, sizeof *e->changing);
     e->leaves = tern__arena_alloc_zero(&e->arena, compiled->graph.n_leaves, sizeof *e->leaves);
-    e->blocks = tern__arena_alloc_zero(&e->arena, blocks, sizeof *e->blocks);
-    e->pointers = tern__arena_alloc_zero(&e->arena, blocks, sizeof *e->pointers);
     e->results = tern__arena_alloc_zero(&e->arena, compiled->plan.n_results, sizeof *e->results);
     if (!e->results || !e->storages || !e->offsets || !e->copied || !e->states || !e->written ||
-        !e->changing || !e->leaves || !e->blocks || !e->pointers)
+        !e->changing || !e->leaves || !tern__run_init(&e->run, &e->arena))
         return tern__out_of_memory(n * sizeof *e->storages);
+    e->run.leaves = e->leaves;
     return bind_states(e);
 }
 
@@ -113,6 +111,7 @@ tern_status tern_exec_create(tern_ctx *ctx, const tern_program *program, tern_ex
         return tern__out_of_memory(sizeof *e);
     e->ctx = ctx;
     e->program = program;
+    e->run.plan = &program->compiled->plan;
     tern__arena_init(&e->arena, 1024);
     tern_status status = prepare(e);
     if (status != TERN_OK) {
@@ -131,6 +130,11 @@ void tern_exec_free(tern_exec *exec)
         tern__storage_release(exec->states[i]);
     tern__arena_free(&exec->arena);
     tern__free(exec);
+}
+
+void tern__exec_set_probe(tern_exec *exec, tern__probe *probe)
+{
+    exec->run.probe = probe;
 }
 
 /* An earlier result may be given as an input: the run must not change it while it reads it. */
@@ -191,8 +195,9 @@ static tern_tensor *wrap_result(tern_exec *e, uint32_t i)
     const tern__result *result = &compiled->plan.results[i];
     tern__layout layout = result->layout;
     if (result->at.space == TERN__SPACE_OUTPUT) {
-        tern__storage_retain(e->blocks[result->at.index]);
-        return tern__tensor_wrap(e->ctx, result->at.type, e->blocks[result->at.index], &layout);
+        tern__storage *block = e->run.blocks[result->at.index];
+        tern__storage_retain(block);
+        return tern__tensor_wrap(e->ctx, result->at.type, block, &layout);
     }
     const tern__leaf *leaf = &compiled->graph.leaves[result->at.index];
     tern__storage *storage = tern__leaf_storage(leaf, e->storages);
@@ -212,13 +217,12 @@ static tern_tensor *wrap_result(tern_exec *e, uint32_t i)
 static tern_status wrap_results(tern_exec *e, tern_tensor **outputs)
 {
     const tern__plan *plan = &e->program->compiled->plan;
-    bool callers = tern__recorder_of(e->ctx)->n_scopes == 0;
     for (uint32_t i = 0; i < plan->n_results; i++) {
         e->results[i] = wrap_result(e, i);
         tern_status status = tern__tensor_check(e->results[i]);
         if (status != TERN_OK) {
-            while (callers && i > 0)
-                tern_release(e->results[--i]);
+            while (i > 0)
+                tern__tensor_discard(e->results[--i]);
             return status;
         }
     }
@@ -305,18 +309,13 @@ tern_status tern_exec_run(tern_exec *exec, int n_in, tern_tensor *const *inputs,
         exec->leaves[i] = tern__leaf_address(g, leaf, tern__leaf_storage(leaf, exec->storages), offset);
     }
     TERN_TRY(settle_states(exec));
-    uint32_t n_done;
-    exec->ctx->step_ns = exec->timed ? exec->step_ns : NULL;
-    tern_status status = tern__run_plan(exec->ctx, plan, exec->leaves, exec->blocks, exec->pointers, &n_done);
-    exec->ctx->step_ns = NULL;
+    exec->run.step_ns = exec->timed ? exec->step_ns : NULL;
+    tern_status status = tern__run_plan(exec->ctx, &exec->run);
     if (status == TERN_OK && exec->timed)
         add_times(exec);
     bump_states(exec);
-    if (status != TERN_OK && n_done == 0)
-        return status;
     if (status == TERN_OK)
         status = wrap_results(exec, outputs);
-    for (uint32_t i = 0; i < plan->n_blocks; i++)
-        tern__storage_release(exec->blocks[i]);
+    tern__run_finish(&exec->run);
     return status;
 }

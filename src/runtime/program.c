@@ -1,13 +1,11 @@
-/* program.c - compiling graphs, and telling people what came of it. */
+/* program.c - compiling graphs, and what goes into programs and comes out. */
 #include "runtime/program.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
-#include "graph/region.h"
 
 /* Inputs, and constants whose data are not known yet. */
 static bool is_bound_at_run(const tern_graph *g, const tern__leaf *leaf)
@@ -148,7 +146,7 @@ int tern_program_outputs(const tern_program *program)
     return program ? (int)program->compiled->plan.n_results : 0;
 }
 
-static tern_port port(const tern__type *type, const char *name)
+tern_port tern__port(const tern__type *type, const char *name)
 {
     return (tern_port){.name = name, .dtype = type->dtype, .rank = type->rank, .shape = type->shape};
 }
@@ -160,7 +158,7 @@ tern_status tern_program_input(const tern_program *program, int i, tern_port *ou
                   program->n_inputs);
     const tern_graph *g = &program->compiled->source;
     const tern__gnode *node = &g->nodes[g->leaves[program->inputs[i]].node];
-    *out = port(&g->values[node->out].type, node->attrs[0].text);
+    *out = tern__port(&g->values[node->out].type, node->attrs[0].text);
     return TERN_OK;
 }
 
@@ -171,99 +169,6 @@ tern_status tern_program_output(const tern_program *program, int i, tern_port *o
     TERN__FAIL_IF(i < 0 || (uint32_t)i >= plan->n_results, TERN_OUT_OF_RANGE,
                   "program output %d: there are %u", i, plan->n_results);
     const tern__result *result = &plan->results[i];
-    *out = port(result->at.type, result->name);
-    return TERN_OK;
-}
-
-static size_t most_scratch(const tern__plan *plan)
-{
-    size_t most = 0;
-    for (uint32_t i = 0; i < plan->n_steps; i++) {
-        size_t bytes = plan->steps[i].scratch_bytes * (size_t)plan->steps[i].parts;
-        most = bytes > most ? bytes : most;
-    }
-    return most;
-}
-
-void tern_program_get_info(const tern_program *program, tern_program_info *out)
-{
-    if (!program || !out)
-        return;
-    const tern__plan *plan = &program->compiled->plan;
-    *out = (tern_program_info){.nodes_before = program->nodes_before,
-                               .nodes_after = (int)program->compiled->graph.n_nodes,
-                               .steps = (int)plan->n_steps,
-                               .arena_bytes = plan->arena_bytes,
-                               .scratch_bytes = most_scratch(plan),
-                               .live_bytes = plan->live_bytes,
-                               .naive_bytes = plan->naive_bytes,
-                               .flops = plan->flops,
-                               .bytes = plan->bytes,
-                               .compile_ns = program->compile_ns};
-}
-
-/* The names of a region's ops with " + " between them; those for which there is no room are counted. */
-static void name_ops(const tern__region *region, char *out, size_t size)
-{
-    enum { MORE = sizeof " + 65535 more" };
-    size_t used = 0;
-    for (int i = 0; i < region->n_ops; i++) {
-        const char *name = tern__ops[region->ops[i].op].name;
-        if (used + strlen(" + ") + strlen(name) + MORE > size) {
-            snprintf(out + used, size - used, " + %d more", region->n_ops - i);
-            return;
-        }
-        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? " + " : "", name);
-    }
-}
-
-tern_status tern_program_step(const tern_program *program, int i, tern_step_info *out)
-{
-    TERN__FAIL_IF(!program || !out, TERN_INVALID_ARGUMENT, "program_step: an argument is NULL");
-    const tern__plan *plan = &program->compiled->plan;
-    TERN__FAIL_IF(i < 0 || (uint32_t)i >= plan->n_steps, TERN_OUT_OF_RANGE, "program step %d: there are %u",
-                  i, plan->n_steps);
-    const tern__step *step = &plan->steps[i];
-    tern_step_info info = {.op = tern__ops[step->op].name,
-                           .kernel = step->kernel_name,
-                           .isa = step->isa_name,
-                           .node = step->node,
-                           .threads = step->parts,
-                           .flops = step->flops,
-                           .bytes = step->bytes,
-                           .n_operands = (int)step->n_in,
-                           .n_results = (int)step->n_out};
-    if (step->op == TERN__OP_fused)
-        name_ops(step->attrs[0].region, info.detail, sizeof info.detail);
-    *out = info;
-    return TERN_OK;
-}
-
-static const char *place_name(const tern_graph *g, const tern__operand *operand)
-{
-    if (operand->space == TERN__SPACE_LEAF)
-        return tern__ops[g->nodes[g->leaves[operand->index].node].op].name;
-    return operand->space == TERN__SPACE_OUTPUT ? "output" : "arena";
-}
-
-tern_status tern_program_operand(const tern_program *program, int step, int i, tern_operand_info *out)
-{
-    TERN__FAIL_IF(!program || !out, TERN_INVALID_ARGUMENT, "program_operand: an argument is NULL");
-    const tern__plan *plan = &program->compiled->plan;
-    TERN__FAIL_IF(step < 0 || (uint32_t)step >= plan->n_steps, TERN_OUT_OF_RANGE,
-                  "program step %d: there are %u", step, plan->n_steps);
-    const tern__step *s = &plan->steps[step];
-    TERN__FAIL_IF(i < 0 || (uint32_t)i >= s->n_in + s->n_out, TERN_OUT_OF_RANGE,
-                  "operand %d of step %d: there are %u", i, step, s->n_in + s->n_out);
-    const tern__operand *operand = &plan->operands[s->operands + (uint32_t)i];
-    *out = (tern_operand_info){.port = port(operand->type, NULL),
-                               .place = place_name(&program->compiled->graph, operand),
-                               .offset = operand->byte_offset,
-                               .bytes = tern__type_bytes(operand->type)};
-    const tern__label *label = &program->compiled->labels[operand->value];
-    if (label->name)
-        snprintf(out->name, sizeof out->name, "%s", label->name);
-    else
-        snprintf(out->name, sizeof out->name, "%u", label->number);
+    *out = tern__port(result->at.type, result->name);
     return TERN_OK;
 }

@@ -4,7 +4,7 @@
 
 #include <tern/program.h>
 
-#include "runtime/context.h"
+#include "runtime/run.h"
 
 struct tern_program {
     tern__compiled *compiled; /* one reference */
@@ -16,5 +16,11 @@ struct tern_program {
     int nodes_before;
     uint64_t compile_ns; /* of this call: a hit costs less than compiling */
 };
+
+/* Borrows type and name. */
+tern_port tern__port(const tern__type *type, const char *name);
+
+/* From now on `probe` carries out the exec's runs; NULL: the device again. */
+void tern__exec_set_probe(tern_exec *exec, tern__probe *probe);
 
 #endif

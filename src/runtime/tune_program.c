@@ -10,7 +10,6 @@
 #include "passes/select.h"
 #include "runtime/contest.h"
 #include "runtime/made_up.h"
-#include "runtime/probe.h"
 #include "runtime/program.h"
 
 typedef struct tuner {
@@ -46,7 +45,7 @@ static size_t stride_of(size_t bytes)
 
 static trial trial_of(const tuner *t, const tern__step *planned, const tern__step *as, tern__step *steps)
 {
-    const tern__plan *plan = t->probe.plan;
+    const tern__plan *plan = &t->compiled->plan;
     trial out = {.steps = steps, .plan = *plan, .repeats = 1};
     for (int i = 0; i < MOST_REPEATS; i++) {
         steps[i] = *as;
@@ -95,7 +94,7 @@ static span span_of(const tuner *t, const tern__operand *o)
 /* Copies of the results that overlap an operand: running the step again must find what it found the first time. */
 static tern_status save_overwritten(tuner *t, const tern__step *step, saved **out, int *count)
 {
-    const tern__operand *operands = t->probe.plan->operands + step->operands;
+    const tern__operand *operands = t->compiled->plan.operands + step->operands;
     saved *list = tern__arena_alloc_zero(&t->memory, step->n_out, sizeof *list);
     if (!list)
         return tern__out_of_memory(step->n_out * sizeof *list);
@@ -188,7 +187,7 @@ static tern_status list_ways(tuner *t, const tern__step *planned, tern__call_roo
 
 static tern_status tune_step(tuner *t, uint32_t number)
 {
-    const tern__step *planned = &t->probe.plan->steps[number];
+    const tern__step *planned = &t->compiled->plan.steps[number];
     tern__call_room room;
     tern__call call;
     tern__candidate candidates[TERN__MAX_CANDIDATES];
@@ -229,7 +228,7 @@ static tern_status tune_step(tuner *t, uint32_t number)
 
 static tern_status count_ways(tuner *t, size_t *scratch)
 {
-    const tern__plan *plan = t->probe.plan;
+    const tern__plan *plan = &t->compiled->plan;
     const tern__target *target = t->ctx->device_ops->target(t->ctx->device);
     tern_status status = TERN_OK;
     for (uint32_t s = 0; s < plan->n_steps && status == TERN_OK; s++) {
@@ -255,7 +254,7 @@ static tern_status count_ways(tuner *t, size_t *scratch)
 
 static tern_status walk(tuner *t)
 {
-    const tern__plan *plan = t->probe.plan;
+    const tern__plan *plan = &t->compiled->plan;
     tern__step repeated[MOST_REPEATS];
     for (uint32_t s = 0; s < plan->n_steps; s++) {
         tern_status status = tune_step(t, s);
@@ -275,12 +274,12 @@ static tern_status run_probe(tern__probe *probe, const tern__bindings *bindings,
     void *arena = NULL;
     *n_done = 0;
     TERN_TRY(count_ways(t, &scratch));
-    TERN_TRY(tern_pool_get(pool, stride_of(probe->plan->arena_bytes) + scratch + 1, 0, &arena));
+    TERN_TRY(tern_pool_get(pool, stride_of(t->compiled->plan.arena_bytes) + scratch + 1, 0, &arena));
     t->bindings = *bindings;
     t->bindings.arena = arena;
     t->bindings.step_ns = NULL; /* the plans that run are not the one whose steps are timed */
     tern_status status = walk(t);
-    *n_done = status == TERN_OK ? probe->plan->n_steps : 0;
+    *n_done = status == TERN_OK ? t->compiled->plan.n_steps : 0;
     tern_pool_put(pool, arena);
     return status;
 }
@@ -296,12 +295,10 @@ static tern_status run_tuned(tuner *t, tern_exec *exec, const tern_program *prog
         return tern__out_of_memory(((size_t)n_in + (size_t)n_out) * sizeof *tensors);
     tern_status status = TERN_OK;
     TERN_SCOPE(t->ctx) {
-        status = tern__make_up_inputs(t->ctx, program, given,
-                                      tensors); /* now: an evaluation must not meet the probe */
+        status = tern__make_up_inputs(t->ctx, program, given, tensors);
         if (status == TERN_OK) {
-            t->ctx->probe = &t->probe;
+            tern__exec_set_probe(exec, &t->probe);
             status = tern_exec_run(exec, n_in, tensors, n_out, tensors + n_in);
-            t->ctx->probe = NULL;
         }
     }
     tern__free(tensors);
@@ -312,7 +309,7 @@ static tern_status tune(tern_ctx *ctx, const tern_program *program, tern_tensor 
                         const tern_tune_options *options, tern_tune_report *report)
 {
     tern__tuning_load(ctx->tuning);
-    tuner t = {.probe = {.plan = &program->compiled->plan, .run = run_probe},
+    tuner t = {.probe = {.run = run_probe},
                .ctx = ctx,
                .compiled = program->compiled,
                .options = options,

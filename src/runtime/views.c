@@ -117,23 +117,20 @@ tern_status tern_batch_layout(int n, tern_tensor *const *tensors, tern_tensor **
     tern__attr axis = {.i = 0};
     tern_tensor *all = tern__record(NULL, TERN__OP_stack, n, tensors, &axis);
     tern_status status = tern_eval(all);
-    bool callers = status == TERN_OK && tern__recorder_of(all->node->ctx)->n_scopes == 0;
     int made = 0;
     for (; made < n && status == TERN_OK; made++) {
         tern_tensor *row = tern_narrow(all, 0, made, made + 1);
         rows[made] = tern_squeeze(row, 0);
         status = tern__tensor_check(rows[made]);
-        if (callers)
-            tern_release(row);
+        tern__tensor_discard(row);
     }
     if (status == TERN_OK) {
         memcpy(out, rows, (size_t)n * sizeof *rows);
         *batch = all;
     } else {
-        while (callers && made > 0)
-            tern_release(rows[--made]);
-        if (!all->node || tern__recorder_of(all->node->ctx)->n_scopes == 0)
-            tern_release(all);
+        while (made > 0)
+            tern__tensor_discard(rows[--made]);
+        tern__tensor_discard(all);
     }
     tern__free(rows);
     return status;

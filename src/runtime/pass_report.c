@@ -1,8 +1,4 @@
-/* report.c - what the compiler did and planned, for people and tools: passes, fusions, memory, a drawing. */
-#include <stdio.h>
-#include <string.h>
-
-#include "base/alloc.h"
+/* pass_report.c - what the compiler did, for people and tools: passes, fusions, a drawing. */
 #include "base/status.h"
 #include "graph/text.h"
 #include "runtime/program.h"
@@ -52,25 +48,5 @@ tern_status tern_program_fusion(const tern_program *program, int i, tern_fusion_
                            .bytes_before = (uint64_t)f->bytes_before,
                            .bytes_after = (uint64_t)f->bytes_after,
                            .estimated_speedup = f->bytes_after > 0 ? f->bytes_before / f->bytes_after : 1.0};
-    return TERN_OK;
-}
-
-tern_status tern_program_buffer(const tern_program *program, int i, tern_buffer_info *out)
-{
-    TERN__FAIL_IF(!program || !out, TERN_INVALID_ARGUMENT, "program_buffer: an argument is NULL");
-    const tern__plan *plan = &program->compiled->plan;
-    TERN__FAIL_IF(i < 0 || (uint32_t)i >= plan->n_buffers, TERN_OUT_OF_RANGE,
-                  "program buffer %d: there are %u", i, plan->n_buffers);
-    const tern__buffer_plan *buffer = &plan->buffers[i];
-    *out = (tern_buffer_info){.offset = buffer->offset,
-                              .bytes = buffer->bytes,
-                              .first = (int)buffer->first,
-                              .last = (int)buffer->last,
-                              .group = (int)buffer->group};
-    const tern__label *label = &program->compiled->labels[buffer->value];
-    if (label->name)
-        snprintf(out->name, sizeof out->name, "%s", label->name);
-    else
-        snprintf(out->name, sizeof out->name, "%u", label->number);
     return TERN_OK;
 }

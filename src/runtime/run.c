@@ -1,0 +1,61 @@
+/* run.c - gives a plan its memory and has it carried out. */
+#include "runtime/run.h"
+
+#include "base/status.h"
+
+bool tern__run_init(tern__run *run, tern__arena *arena)
+{
+    run->blocks = tern__arena_alloc_zero(arena, run->plan->n_blocks, sizeof *run->blocks);
+    run->pointers = tern__arena_alloc_zero(arena, run->plan->n_blocks, sizeof *run->pointers);
+    return run->blocks && run->pointers;
+}
+
+static tern_status carry_out(tern_ctx *ctx, tern__run *run)
+{
+    const tern__plan *plan = run->plan;
+    for (uint32_t i = 0; i < plan->n_blocks; i++) {
+        TERN_TRY(tern__storage_create(ctx->pool, plan->block_bytes[i], 0, &run->blocks[i]));
+        run->pointers[i] = run->blocks[i]->host;
+    }
+    void *arena = NULL;
+    if (plan->arena_bytes)
+        TERN_TRY(tern_pool_get(ctx->pool, plan->arena_bytes, 0, &arena));
+    tern__bindings bindings = {
+        .leaves = run->leaves, .blocks = run->pointers, .arena = arena, .step_ns = run->step_ns};
+    tern_status status = run->probe ? run->probe->run(run->probe, &bindings, &run->n_done)
+                                    : ctx->device_ops->run(ctx->device, plan, &bindings, &run->n_done);
+    tern_pool_put(ctx->pool, arena);
+    return status;
+}
+
+tern_status tern__run_plan(tern_ctx *ctx, tern__run *run)
+{
+    const tern__plan *plan = run->plan;
+    run->n_done = 0;
+    TERN_TRY(carry_out(ctx, run));
+    ctx->stats.evaluations++;
+    ctx->stats.steps += plan->n_steps;
+    if (plan->arena_bytes > ctx->stats.arena_peak_bytes)
+        ctx->stats.arena_peak_bytes = plan->arena_bytes;
+    return TERN_OK;
+}
+
+void tern__run_finish(tern__run *run)
+{
+    for (uint32_t i = 0; i < run->plan->n_blocks; i++) {
+        tern__storage_release(run->blocks[i]);
+        run->blocks[i] = NULL;
+    }
+}
+
+tern__storage *tern__leaf_storage(const tern__leaf *leaf, tern__storage *const *storages)
+{
+    return leaf->source == TERN__NO_ID ? leaf->storage : storages[leaf->source];
+}
+
+void *tern__leaf_address(const tern_graph *graph, const tern__leaf *leaf, const tern__storage *storage,
+                         int64_t offset)
+{
+    tern_dtype dtype = graph->values[graph->nodes[leaf->node].out].type.dtype;
+    return (char *)storage->host + offset * (int64_t)tern__dtype_unit_bytes(dtype);
+}

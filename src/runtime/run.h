@@ -1,0 +1,35 @@
+/* run.h - one run of a plan: memory for its results and its intermediates, and who carries it out. */
+#ifndef TERN_RUNTIME_RUN_H
+#define TERN_RUNTIME_RUN_H
+
+#include "runtime/context.h"
+
+/* Somebody who runs a plan in the device's place, with the buffers of an ordinary run: the tuner. */
+typedef struct tern__probe {
+    tern_status (*run)(struct tern__probe *probe, const tern__bindings *bindings, uint32_t *n_done);
+} tern__probe;
+
+typedef struct tern__run {
+    const tern__plan *plan;
+    void *const *leaves;    /* (n_leaves of the compiled graph) where their data are */
+    uint64_t *step_ns;      /* (n_steps) receives what each step took; NULL: nobody asked */
+    tern__probe *probe;     /* NULL: the device runs it */
+    tern__storage **blocks; /* (n_blocks) of results, from tern__run_plan to tern__run_finish; NULL outside */
+    void **pointers;        /* (n_blocks) */
+    uint32_t n_done;        /* steps that ran to their end */
+} tern__run;
+
+/* Room for blocks and pointers. False: no memory. */
+bool tern__run_init(tern__run *run, tern__arena *arena);
+/* Allocates output blocks and a temporary arena, and runs. After a failure the blocks of steps that are done hold. */
+tern_status tern__run_plan(tern_ctx *ctx, tern__run *run);
+/* Lets the blocks go; whoever wants one has taken a reference. */
+void tern__run_finish(tern__run *run);
+
+/* Where the data of a leaf of the compiled graph are, when leaf i of the graph as it was captured is bound to
+ * storages[i]: the storage, and the address of its first element. */
+tern__storage *tern__leaf_storage(const tern__leaf *leaf, tern__storage *const *storages);
+void *tern__leaf_address(const tern_graph *graph, const tern__leaf *leaf, const tern__storage *storage,
+                         int64_t offset);
+
+#endif
