@@ -168,6 +168,10 @@ TERN_API tern_status tern_program_operand(const tern_program *program, int step,
 /* States, and views of them that the program reads, belong to the exec: they start as copies of what their memory holds when
  * the exec is created (zeros for a state that has none). */
 TERN_API tern_status tern_exec_create(tern_ctx *ctx, const tern_program *program, tern_exec **out);
+/* The same on the states themselves: what runs write is seen in the tensors that the program was compiled from, and by every
+ * other exec made like this, of any program (one per batch size, say). All of them belong to one thread at a time, that of
+ * the context, which must be the states' own. TERN_STATE if one has no memory: a graph that was read as text. */
+TERN_API tern_status tern_exec_create_in_place(tern_ctx *ctx, const tern_program *program, tern_exec **out);
 TERN_API void tern_exec_free(tern_exec *exec); /* NULL is fine */
 
 /* Keeps, from now on, how long every step takes, or stops that; off at first. It costs a look at the clock for each step.

@@ -9,6 +9,7 @@
 struct tern_exec {
     tern_ctx *ctx;
     const tern_program *program;
+    bool in_place;            /* the states are those that the program was compiled from */
     tern__storage **storages; /* (n_leaves of the source graph) what each is bound to in the run under way */
     int64_t *offsets;         /* (n_leaves of the source graph) of the first element, in units */
     bool *copied; /* (n_leaves of the source graph) the binding is a private copy of a strided input */
@@ -41,7 +42,7 @@ static tern_status settle_own(tern_exec *e, const tern__storage *storage)
     return write && write->ctx == e->ctx ? tern__settle_writes(e->ctx, storage) : TERN_OK;
 }
 
-/* The state of leaf i's class: a copy of what its memory holds now. */
+/* The state of leaf i's class: a copy of what its memory holds now, or that memory. */
 static tern_status make_state(tern_exec *e, uint32_t i)
 {
     const tern_graph *g = &e->program->compiled->source;
@@ -50,6 +51,13 @@ static tern_status make_state(tern_exec *e, uint32_t i)
     if (from)
         TERN_TRY(settle_own(e, from));
     tern__storage **state = &e->states[class_of(g, i)];
+    if (e->in_place) {
+        TERN__FAIL_IF(!from, TERN_STATE, "exec: state '%s' has no memory that several could share",
+                      g->nodes[g->leaves[i].node].attrs[0].text);
+        *state = e->program->storages[i];
+        tern__storage_retain(*state);
+        return TERN_OK;
+    }
     TERN_TRY(tern__storage_create(e->ctx->pool, bytes, 0, state));
     if (from)
         memcpy((*state)->host, from->host, bytes);
@@ -103,7 +111,7 @@ static tern_status prepare(tern_exec *e)
     return bind_states(e);
 }
 
-tern_status tern_exec_create(tern_ctx *ctx, const tern_program *program, tern_exec **out)
+static tern_status create(tern_ctx *ctx, const tern_program *program, bool in_place, tern_exec **out)
 {
     TERN__FAIL_IF(!ctx || !program || !out, TERN_INVALID_ARGUMENT, "exec: needs a context and a program");
     tern_exec *e = tern__alloc_zero(1, sizeof *e);
@@ -111,6 +119,7 @@ tern_status tern_exec_create(tern_ctx *ctx, const tern_program *program, tern_ex
         return tern__out_of_memory(sizeof *e);
     e->ctx = ctx;
     e->program = program;
+    e->in_place = in_place;
     e->run.plan = &program->compiled->plan;
     tern__arena_init(&e->arena, 1024);
     tern_status status = prepare(e);
@@ -120,6 +129,16 @@ tern_status tern_exec_create(tern_ctx *ctx, const tern_program *program, tern_ex
     }
     *out = e;
     return TERN_OK;
+}
+
+tern_status tern_exec_create(tern_ctx *ctx, const tern_program *program, tern_exec **out)
+{
+    return create(ctx, program, false, out);
+}
+
+tern_status tern_exec_create_in_place(tern_ctx *ctx, const tern_program *program, tern_exec **out)
+{
+    return create(ctx, program, true, out);
 }
 
 void tern_exec_free(tern_exec *exec)

@@ -152,6 +152,9 @@ TEST(programs)
     REFUSED(tern_exec_create(NULL, program, &o.exec));
     REFUSED(tern_exec_create(ctx, NULL, &o.exec));
     REFUSED(tern_exec_create(ctx, program, NULL));
+    REFUSED(tern_exec_create_in_place(NULL, program, &o.exec));
+    REFUSED(tern_exec_create_in_place(ctx, NULL, &o.exec));
+    REFUSED(tern_exec_create_in_place(ctx, program, NULL));
     REFUSED(tern_exec_run(NULL, 1, &x, 1, o.tensors));
     REFUSED(tern_exec_run(exec, 1, NULL, 1, o.tensors));
     REFUSED(tern_exec_run(exec, 1, &none, 1, o.tensors));

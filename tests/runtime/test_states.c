@@ -649,3 +649,59 @@ TEST(random_programs_are_as_if_eager)
         CHECK(right);
     }
 }
+
+/* A program that writes `n` rows into the state, and its exec on the state itself. */
+typedef struct writer {
+    tern_program *program;
+    tern_exec *exec;
+} writer;
+
+static tern_status make_writer(tern_ctx *ctx, tern_tensor *state, int64_t n, writer *out)
+{
+    tern_status status = TERN_OK;
+    TERN_SCOPE(ctx) {
+        tern_tensor *rows = tern_input(ctx, "rows", TERN_F32, SHAPE(n, 2));
+        tern_tensor *at = tern_input(ctx, "at", TERN_I64, SHAPE(2));
+        tern_tensor *written = tern_write_slice(state, rows, at);
+        tern_tensor *outputs[] = {tern_sum(written, 1, (int64_t[]){1}, false)};
+        status = tern_compile(ctx, 1, outputs, NULL, NULL, &out->program);
+    }
+    return status == TERN_OK ? tern_exec_create_in_place(ctx, out->program, &out->exec) : status;
+}
+
+static bool write_at(tern_ctx *ctx, writer *w, int64_t n, int64_t at, float value, const float *sums)
+{
+    bool right = false;
+    TERN_SCOPE(ctx) {
+        tern_tensor *in[] = {tern_full(ctx, TERN_F32, SHAPE(n, 2), (double)value),
+                             tern_from_data(ctx, TERN_I64, SHAPE(2), (int64_t[]){at, 0})};
+        tern_tensor *out;
+        right = tern_exec_run(w->exec, 2, in, 1, &out) == TERN_OK && holds(out, 4, sums);
+    }
+    return right;
+}
+
+TEST(programs_of_several_sizes_share_a_state_in_place)
+{
+    tern_ctx *ctx = open_ctx();
+    tern_tensor *state = tern_state(ctx, "s", TERN_F32, SHAPE(4, 2));
+    writer one = {0}, two = {0};
+    CHECK_OK(make_writer(ctx, state, 1, &one));
+    CHECK_OK(make_writer(ctx, state, 2, &two));
+    CHECK(write_at(ctx, &two, 2, 0, 1, (float[]){2, 2, 0, 0}));
+    CHECK(write_at(ctx, &one, 1, 3, 4, (float[]){2, 2, 0, 8}));
+    CHECK(write_at(ctx, &two, 2, 1, 2, (float[]){2, 4, 4, 8}));
+    CHECK(holds(state, 8, (float[]){1, 1, 2, 2, 2, 2, 4, 4}));
+    tern_exec *own;
+    CHECK_OK(tern_exec_create(ctx, one.program, &own));
+    writer apart = {one.program, own};
+    CHECK(write_at(ctx, &apart, 1, 0, 9, (float[]){18, 4, 4, 8}));
+    CHECK(holds(state, 8, (float[]){1, 1, 2, 2, 2, 2, 4, 4}));
+    tern_exec_free(own);
+    tern_exec_free(one.exec);
+    tern_exec_free(two.exec);
+    tern_program_free(one.program);
+    tern_program_free(two.program);
+    tern_release(state);
+    tern_ctx_destroy(ctx);
+}
