@@ -7,6 +7,7 @@
 #include <tern/io.h>
 
 #include "array.h"
+#include "compile.h"
 #include "source.h"
 #include "term.h"
 
@@ -116,6 +117,36 @@ static bool all_used(const bindings *b, const graph_run *r, bool outputs)
     return true;
 }
 
+/* The array for input `i`; NULL, and that was said, if none was given. */
+static binding *given_for(const bindings *b, const tern_port *port, int i)
+{
+    binding *found = port->name ? find(b, port->name) : NULL;
+    if (!found && (!port->name || !port->name[0])) {
+        fail("input %d of the graph has neither data nor a name, so nothing can be given for it", i);
+    } else if (!found) {
+        text type = {0};
+        text_add_type(&type, tern_dtype_name(port->dtype), port->rank, port->shape);
+        fail("input '%s' (%s) is not given: add --input %s=FILE.npy", port->name, text_string(&type),
+             port->name);
+        text_free(&type);
+    }
+    return found;
+}
+
+/* With a range of batches, what was given decides which of its programs runs. */
+static bool fit_batch(graph_run *r)
+{
+    tern_port first, port;
+    if (r->info.batch == 0 || tern_graph_input(r->graph, 0, &first) != TERN_OK)
+        return true;
+    const char *name = r->batch_names ? r->batch_names : first.name;
+    for (int i = 0; i < r->n_inputs; i++)
+        if (tern_program_input(r->program, i, &port) == TERN_OK && strcmp(port.name, name) == 0 &&
+            tern_rank(r->inputs[i]) > 0)
+            return compile_for_batch(r, tern_shape(r->inputs[i])[0]) == EXIT_DONE;
+    return true;
+}
+
 bool bindings_load(bindings *b, graph_run *r)
 {
     tern_port port;
@@ -131,23 +162,16 @@ bool bindings_load(bindings *b, graph_run *r)
     for (int i = 0; i < r->n_inputs; i++) {
         if (tern_program_input(r->program, i, &port) != TERN_OK)
             return fail_status(NULL), false;
-        binding *found = port.name ? find(b, port.name) : NULL;
-        if (!found && (!port.name || !port.name[0])) {
-            fail("input %d of the graph has neither data nor a name, so nothing can be given for it", i);
-            return false;
-        }
-        if (!found) {
-            text type = {0};
-            text_add_type(&type, tern_dtype_name(port.dtype), port.rank, port.shape);
-            fail("input '%s' (%s) is not given: add --input %s=FILE.npy", port.name, text_string(&type),
-                 port.name);
-            text_free(&type);
-            return false;
-        }
-        if (!array_load(r->ctx, found->file, found->name, &r->inputs[i]) ||
-            !bindings_check_type(&port, found, r->inputs[i]))
+        const binding *found = given_for(b, &port, i);
+        if (!found || !array_load(r->ctx, found->file, found->name, &r->inputs[i]))
             return false;
     }
+    if (!fit_batch(r))
+        return false;
+    for (int i = 0; i < r->n_inputs; i++)
+        if (tern_program_input(r->program, i, &port) != TERN_OK ||
+            !bindings_check_type(&port, find(b, port.name), r->inputs[i]))
+            return false;
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* cmd_graph_compile.c - `tern graph compile`: compile without running, and show every decision. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,13 @@ static int print_json(const graph_run *r, const machine_rates *rates)
     json_uint(&j, "flops", r->info.flops);
     json_uint(&j, "bytes", r->info.bytes);
     json_double(&j, "compile_us", (double)r->info.compile_ns / 1e3);
+    if (r->info.batch > 0) {
+        json_object(&j, "batch");
+        json_int(&j, "recorded", r->info.batch);
+        json_int(&j, "least", r->info.batch_least);
+        json_int(&j, "most", r->info.batch_most);
+        json_end(&j);
+    }
     compile_json_add(&j, r->program);
     plan_json_add(&j, r->program, NULL, rates);
     json_end(&j);
@@ -95,6 +103,8 @@ static int print_summary(const graph_run *r)
     text_add_plural(&line, r->info.steps, "step");
     text_addf(&line, ", %s for intermediates", format_bytes(number, r->info.arena_bytes));
     text_addf(&line, ", compiled in %s", format_time(number, r->info.compile_ns));
+    if (r->info.batch > 0)
+        text_addf(&line, "; for batches of %" PRId64 " to %" PRId64, r->info.batch_least, r->info.batch_most);
     puts(text_string(&line));
     text_free(&line);
     return EXIT_DONE;

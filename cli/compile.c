@@ -78,6 +78,35 @@ static int read_disabled(const args *a, tern_compile_options *out)
     return code;
 }
 
+/* "1..64", or "x,y=1..64": names are cut apart in a copy, which r->batch_names keeps. */
+static int read_batch(const args *a, graph_run *r, tern_batch_range *out)
+{
+    const char *value = args_value(a, "batch");
+    if (!value)
+        return EXIT_DONE;
+    const char *equals = strrchr(value, '=');
+    char *end;
+    errno = 0;
+    out->least = strtoll(equals ? equals + 1 : value, &end, 10);
+    bool fits = strncmp(end, "..", 2) == 0 && end[2] >= '0' && end[2] <= '9';
+    if (fits)
+        out->most = strtoll(end + 2, &end, 10);
+    if (!fits || *end != '\0' || errno || out->least < 1 || out->most < out->least || equals == value)
+        return fail_usage("--batch is a range such as 1..64 or x,y=1..64, not '%s'", value);
+    if (!equals)
+        return EXIT_DONE;
+    r->batch_names = grab_string(value, (size_t)(equals - value));
+    const char **names = grab(strlen(r->batch_names), sizeof *names);
+    for (char *name = r->batch_names, *comma; name; name = comma) {
+        comma = strchr(name, ',');
+        if (comma)
+            *comma++ = '\0';
+        names[out->n_inputs++] = name;
+    }
+    out->inputs = names;
+    return EXIT_DONE;
+}
+
 /* GB/s, GFLOP/s. */
 static bool read_rate(const args *a, const char *name, double *out, bool *given)
 {
@@ -131,6 +160,8 @@ static int open_context(const args *a, graph_run *r)
 static int compile(graph_run *r, const tern_compile_options *options)
 {
     tern_status status = tern_graph_compile(r->ctx, r->graph, options, &r->program);
+    if (status == TERN_NOT_FOUND && options->batch.n_inputs > 0)
+        return fail_usage("%s", tern_last_error());
     if (status == TERN_NOT_FOUND) /* a device that is not there: nothing is wrong with the file */
         return fail_usage("%s; `tern devices` lists them", tern_last_error());
     if (status != TERN_OK)
@@ -160,13 +191,28 @@ int compile_open(const args *a, graph_run *r, tern_pass_observer observe, void *
     options.observe_user = user;
     int code = read_options(a, &options);
     if (code == EXIT_DONE)
+        code = read_batch(a, r, &options.batch);
+    if (code == EXIT_DONE)
         code = read_and_compile(a, r, &options);
     free((void *)options.disabled);
+    free((void *)options.batch.inputs);
     return code;
+}
+
+int compile_for_batch(graph_run *r, int64_t batch)
+{
+    tern_program *fitting = NULL;
+    if (tern_program_for_batch(r->ctx, r->program, batch, &fitting) != TERN_OK)
+        return fail_status(source_name(r->path));
+    tern_program_free(r->program);
+    r->program = fitting;
+    tern_program_get_info(fitting, &r->info);
+    return EXIT_DONE;
 }
 
 void compile_close(graph_run *r)
 {
+    free(r->batch_names);
     free(r->step_ns);
     free(r->run_times);
     free(r->inputs);

@@ -19,6 +19,7 @@
     {"disable", 0, "PASS", NULL, "leave out a pass, by the names of `tern list passes`; may be repeated"}, \
     {"goal", 0, "GOAL", TERN_GOAL_LIST(COMPILE_NAME), "what counts, by default latency; for throughput a run uses one thread"}, \
     {"memory-limit", 0, "BYTES", NULL, "fail before running if intermediates need more, such as 64M"}, \
+    {"batch", 0, "RANGE", NULL, "compile for every batch of 1..64 (first axis of all inputs) or x,y=1..64 (of these)"}, \
     {"precision", 0, "PRECISION", TERN_PRECISION_LIST(COMPILE_NAME), "how intermediates are stored, by default exact: as recorded"}, \
     {"device", 0, "NAME", NULL, "compute on this device (default: the first of `tern devices`)"}, \
     {"no-tune", 0, NULL, NULL, "choose without measured times, and remember none (see `tern tune`)"}, \
@@ -34,6 +35,8 @@
 /* Makes r->ctx, reads r->path and compiles it as the options say; everything but r->exec and the tensors is filled.
  * `observe` (or NULL) sees every pass. Returns an exit code; a failure was said. */
 int compile_open(const args *a, graph_run *r, tern_pass_observer observe, void *user);
+/* Puts the program for one size of its range of batches in the place of r->program. Returns an exit code likewise. */
+int compile_for_batch(graph_run *r, int64_t batch);
 void compile_close(graph_run *r); /* and all that belongs to the run */
 
 /* The rates that estimates are made with, and where they come from. */

@@ -186,6 +186,42 @@ static void print_memory(const graph_run *r)
     putchar('\n');
 }
 
+/* ---- a range of batches ---- */
+
+static void print_batch(const graph_run *r)
+{
+    static const table_column columns[] = {{"batch", true, false, STYLE_NAME},
+                                           {"steps", true, false, STYLE_NONE},
+                                           {"intermediates", true, false, STYLE_NUMBER},
+                                           {"flops", true, false, STYLE_NONE}};
+    const int64_t sizes[] = {r->info.batch_least, r->info.batch, r->info.batch_most};
+    char number[NUMBER_TEXT];
+    text summary = {0};
+    table t = table_make(columns, 4);
+    text_addf(&summary, "%" PRId64 " to %" PRId64 ", recorded with %" PRId64, r->info.batch_least,
+              r->info.batch_most, r->info.batch);
+    heading_print("batch", text_string(&summary));
+    puts(
+        "  a plan for every size that runs, made when it first does; one arena for all, that of the largest");
+    putchar('\n');
+    for (int i = 0; i < 3; i++) {
+        tern_program *fitting;
+        tern_program_info info;
+        if ((i > 0 && sizes[i] == sizes[i - 1]) ||
+            tern_program_for_batch(r->ctx, r->program, sizes[i], &fitting) != TERN_OK)
+            continue;
+        tern_program_get_info(fitting, &info);
+        table_addf(&t, "%" PRId64, sizes[i]);
+        table_addf(&t, "%d", info.steps);
+        table_add(&t, format_bytes(number, info.arena_bytes));
+        table_add(&t, format_count(number, info.flops));
+        tern_program_free(fitting);
+    }
+    table_print(&t, 2, true);
+    text_free(&summary);
+    putchar('\n');
+}
+
 /* ---- steps ---- */
 
 static void print_steps(const graph_run *r, const machine_rates *rates)
@@ -231,5 +267,7 @@ void explain_print(const graph_run *r, const machine_rates *rates, const tern_pr
     print_passes(r);
     print_all_fusions(r, higher);
     print_memory(r);
+    if (r->info.batch > 0)
+        print_batch(r);
     print_steps(r, rates);
 }

@@ -44,6 +44,14 @@ typedef enum tern_precision {
 #undef TERN_PRECISION_ENUM
 } tern_precision;
 
+/* Sizes of the batch, the first axis of some inputs, that one program serves. A program for each size that occurs is compiled
+ * when it first runs, and kept; nothing is padded, so that results are those of a program for that size, bit for bit. */
+typedef struct tern_batch_range {
+    int64_t least, most; /* the size that was recorded lies between them; 0, 0: that one only */
+    int n_inputs;        /* those that have the batch as first axis, by name; 0: all inputs */
+    const char *const *inputs;
+} tern_batch_range;
+
 /* Zeroed fields are the defaults but for the level. What they point at is copied, except what `user` pointers lead to. */
 typedef struct tern_compile_options {
     tern_level level;
@@ -55,7 +63,8 @@ typedef struct tern_compile_options {
     const char *cpu;    /* highest instruction set to use, "avx2"; NULL = the context's */
     const char *device; /* NULL = the context's; no other can be asked for */
     tern_precision precision;
-    int n_passes; /* <tern/pass.h>; those at the same point run in this order */
+    tern_batch_range batch; /* of programs; lazy evaluation takes shapes as they come, and refuses one */
+    int n_passes;           /* <tern/pass.h>; those at the same point run in this order */
     const tern_custom_pass *passes;
     int n_patterns;
     const tern_fusion_pattern *patterns;
@@ -82,6 +91,11 @@ TERN_API tern_status tern_compile(tern_ctx *ctx, int n, tern_tensor *const *outp
                                   const tern_compile_options *options, tern_program **out);
 
 TERN_API void tern_program_free(tern_program *program); /* NULL is fine; execs of it must be gone */
+
+/* The program for one size of the range that `program` was compiled for: what its runs with such inputs use. It is a program of
+ * its own, and shares constants, packed weights and states' initial values. */
+TERN_API tern_status tern_program_for_batch(tern_ctx *ctx, const tern_program *program, int64_t batch,
+                                            tern_program **out);
 
 /* What must be bound when it runs: the graph's inputs, and constants that were given without data. */
 TERN_API int tern_program_inputs(const tern_program *program);
@@ -139,6 +153,8 @@ typedef struct tern_program_info {
     size_t naive_bytes;            /* the same with every intermediate in a buffer of its own      */
     uint64_t flops, bytes;         /* estimated work of one run                                    */
     uint64_t compile_ns;           /* measured                                                     */
+    int64_t batch;                 /* all of this is for this size of the batch; 0: no range was given */
+    int64_t batch_least, batch_most;
 } tern_program_info;
 TERN_API void tern_program_get_info(const tern_program *program, tern_program_info *out);
 
@@ -165,7 +181,10 @@ typedef struct tern_operand_info {
 TERN_API tern_status tern_program_operand(const tern_program *program, int step, int i,
                                           tern_operand_info *out);
 
-/* States, and views of them that the program reads, belong to the exec: they start as copies of what their memory holds when
+/* The exec of a program for a range of batches takes inputs of any size in it. All sizes share the exec's states and its one
+ * arena, which is as large as the largest that ran needs.
+ *
+ * States, and views of them that the program reads, belong to the exec: they start as copies of what their memory holds when
  * the exec is created (zeros for a state that has none). */
 TERN_API tern_status tern_exec_create(tern_ctx *ctx, const tern_program *program, tern_exec **out);
 /* The same on the states themselves: what runs write is seen in the tensors that the program was compiled from, and by every
@@ -178,7 +197,7 @@ TERN_API void tern_exec_free(tern_exec *exec); /* NULL is fine */
  * Programs that are compiled later may use the times (<tern/tune.h>). */
 TERN_API tern_status tern_exec_time_steps(tern_exec *exec, bool on);
 
-/* Of the runs that were timed; runs 0: none was. */
+/* Of the runs that were timed; runs 0: none was. With a range of batches: of those with the size that was recorded. */
 typedef struct tern_step_time {
     uint64_t runs, last_ns, min_ns, total_ns;
 } tern_step_time;

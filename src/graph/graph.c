@@ -349,27 +349,22 @@ uint64_t tern__graph_hash(const tern_graph *g)
     return h;
 }
 
-static tern_status clone_node(const tern_graph *from, const tern__gnode *node, tern_graph *to)
+tern_status tern__graph_clone_node(const tern_graph *from, tern__id n, const tern__attr *attrs,
+                                   const tern__type *types, tern_graph *to)
 {
+    const tern__gnode *node = &from->nodes[n];
     tern__id value;
     if (node->leaf != TERN__NO_ID) {
         const tern__leaf *leaf = &from->leaves[node->leaf];
-        TERN_TRY(tern__graph_add_leaf(to, node->op, node->attrs[0].text, &from->values[node->out].type,
-                                      leaf->storage, &leaf->layout, &value));
+        const bool same = tern__type_equal(types, &from->values[node->out].type);
+        TERN_TRY(tern__graph_add_leaf(to, node->op, attrs[0].text, types, same ? leaf->storage : NULL,
+                                      same ? &leaf->layout : NULL, &value));
         tern__leaf *copy = &to->leaves[to->n_leaves - 1];
         copy->source = leaf->source;
         copy->alias = leaf->alias;
         copy->bound = leaf->bound;
     } else {
-        tern__type small[8];
-        tern__type *types =
-            node->n_out <= 8 ? small : tern__arena_alloc(&to->arena, node->n_out * sizeof *types);
-        if (!types)
-            return tern__out_of_memory(node->n_out * sizeof *types);
-        for (uint32_t i = 0; i < node->n_out; i++)
-            types[i] = from->values[node->out + i].type;
-        TERN_TRY(
-            tern__graph_add(to, node->op, node->n_in, node->in, node->attrs, node->n_out, types, &value));
+        TERN_TRY(tern__graph_add(to, node->op, node->n_in, node->in, attrs, node->n_out, types, &value));
     }
     if (node->origin) {
         char *origin = tern__arena_strndup(&to->arena, node->origin, strlen(node->origin));
@@ -388,6 +383,20 @@ static tern_status clone_node(const tern_graph *from, const tern__gnode *node, t
     return TERN_OK;
 }
 
+static tern_status clone_as_is(const tern_graph *from, tern__id n, tern_graph *to)
+{
+    enum { SMALL = 8 };
+    const tern__gnode *node = &from->nodes[n];
+    tern__type small[SMALL];
+    tern__type *types =
+        node->n_out <= SMALL ? small : tern__arena_alloc(&to->arena, node->n_out * sizeof *types);
+    if (!types)
+        return tern__out_of_memory(node->n_out * sizeof *types);
+    for (uint32_t i = 0; i < node->n_out; i++)
+        types[i] = from->values[node->out + i].type;
+    return tern__graph_clone_node(from, n, node->attrs, types, to);
+}
+
 tern_status tern__graph_clone(const tern_graph *from, tern_graph *to)
 {
     to->name = tern__arena_strndup(&to->arena, from->name, strlen(from->name));
@@ -395,7 +404,7 @@ tern_status tern__graph_clone(const tern_graph *from, tern_graph *to)
         return tern__out_of_memory(strlen(from->name));
     TERN_TRY(tern__graph_reserve(to, from->n_nodes, from->n_values));
     for (uint32_t i = 0; i < from->n_nodes; i++)
-        TERN_TRY(clone_node(from, &from->nodes[i], to));
+        TERN_TRY(clone_as_is(from, i, to));
     for (uint32_t i = 0; i < from->n_outputs; i++)
         TERN_TRY(tern__graph_add_output(to, from->outputs[i].value, from->outputs[i].name));
     return TERN_OK;

@@ -108,6 +108,11 @@ uint64_t tern__graph_hash(const tern_graph *g);
 /* A copy of `from` in `to` (freshly initialised), with references of its own to the storages. */
 tern_status tern__graph_clone(const tern_graph *from, tern_graph *to);
 
+/* Appends a copy of node `n` of `from` with other attributes and result types; its operands have the same ids in `to`. A leaf of
+ * another type is left without data, dense. */
+tern_status tern__graph_clone_node(const tern_graph *from, tern__id n, const tern__attr *attrs,
+                                   const tern__type *types, tern_graph *to);
+
 /* Puts the nodes in another order, (n_nodes) of which each operand comes before its readers. *moved (n_values, in the
  * graph's arena) receives the new id of each value. */
 tern_status tern__graph_reorder(tern_graph *g, const tern__id *order, const tern__id **moved);

@@ -95,6 +95,10 @@ tern_status tern__call_check(const tern__call *call, tern_dtype *operands, int *
 /* tern_graph_verify, which also tells the node to blame (TERN__NO_ID: none in particular). */
 tern_status tern__graph_check(const tern_graph *g, tern__id *node);
 
+/* Makes "%3 = matmul(%0, %1): inner sizes differ ..." of the thread's last error "matmul: inner sizes differ ...". Returns
+ * `status`. */
+tern_status tern__graph_blame(const tern_graph *g, tern__id id, tern_status status);
+
 /* The end of a capture whose outputs are called `names` (or NULL): numbers those that have none, and verifies. */
 tern_status tern__capture_finish(tern_graph *g, const char *const *names);
 

@@ -253,8 +253,7 @@ static tern_status check_all(checker *c)
     return check_names(c, check_outputs);
 }
 
-/* "%3 = matmul(%0, %1): inner sizes differ ..." from "matmul: inner sizes differ ...". */
-static tern_status name_node(const tern_graph *g, tern__id id, tern_status status)
+tern_status tern__graph_blame(const tern_graph *g, tern__id id, tern_status status)
 {
     char message[TERN__MESSAGE_MAX];
     memcpy(message, tern_last_error(), strlen(tern_last_error()) + 1);
@@ -289,7 +288,7 @@ tern_status tern__graph_check(const tern_graph *g, tern__id *node)
     *node = c.node;
     if (status == TERN_OK || status == TERN_OUT_OF_MEMORY || c.node == TERN__NO_ID)
         return status;
-    return name_node(g, c.node, status);
+    return tern__graph_blame(g, c.node, status);
 }
 
 tern_status tern_graph_verify(const tern_graph *graph)

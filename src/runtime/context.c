@@ -47,6 +47,8 @@ static tern_status compile_options(tern_ctx *ctx, const tern_compile_options *op
 {
     TERN__FAIL_IF(options && options->threads > ctx->threads, TERN_INVALID_ARGUMENT,
                   "context: compile options ask for %d threads, it has %d", options->threads, ctx->threads);
+    TERN__FAIL_IF(options && (options->batch.least || options->batch.most), TERN_INVALID_ARGUMENT,
+                  "context: compile options have a range of batches, which is for programs");
     TERN_TRY(tern__check_device(ctx, options));
     return tern__compile_options_from(options, &ctx->compile);
 }

@@ -6,10 +6,25 @@
 #include "runtime/profile.h"
 #include "runtime/program.h"
 
+/* A size of the batch that ran, and what runs it. */
+typedef struct bucket {
+    int64_t size;
+    uint64_t used; /* when it ran last, in runs */
+    tern_program *program;
+    tern_exec *exec;
+} bucket;
+
+enum { MOST_BUCKETS = 32 }; /* of the others the plan is left to the context's cache of programs */
+
 struct tern_exec {
     tern_ctx *ctx;
     const tern_program *program;
-    bool in_place;            /* the states are those that the program was compiled from */
+    bool in_place;    /* the states are those that the program was compiled from */
+    tern_exec *owner; /* of a bucket: its states and its arena serve; else NULL */
+    bucket *buckets;  /* (n_buckets) sizes of the batch other than that of `program` */
+    size_t n_buckets, cap_buckets;
+    uint64_t runs;
+    tern__room room;          /* of all buckets, where there is a range of batches */
     tern__storage **storages; /* (n_leaves of the source graph) what each is bound to in the run under way */
     int64_t *offsets;         /* (n_leaves of the source graph) of the first element, in units */
     bool *copied; /* (n_leaves of the source graph) the binding is a private copy of a strided input */
@@ -70,6 +85,11 @@ static tern_status make_state(tern_exec *e, uint32_t i)
 static tern_status bind_states(tern_exec *e)
 {
     const tern_graph *g = &e->program->compiled->source;
+    for (uint32_t i = 0; e->owner && i < g->n_leaves; i++) {
+        e->states[i] = e->owner->states[i];
+        if (e->states[i])
+            tern__storage_retain(e->states[i]);
+    }
     for (uint32_t i = 0; i < g->n_leaves; i++)
         if (g->nodes[g->leaves[i].node].op == TERN__OP_state && !e->states[class_of(g, i)])
             TERN_TRY(make_state(e, i));
@@ -111,7 +131,8 @@ static tern_status prepare(tern_exec *e)
     return bind_states(e);
 }
 
-static tern_status create(tern_ctx *ctx, const tern_program *program, bool in_place, tern_exec **out)
+static tern_status create(tern_ctx *ctx, const tern_program *program, bool in_place, tern_exec *owner,
+                          tern_exec **out)
 {
     TERN__FAIL_IF(!ctx || !program || !out, TERN_INVALID_ARGUMENT, "exec: needs a context and a program");
     tern_exec *e = tern__alloc_zero(1, sizeof *e);
@@ -121,6 +142,8 @@ static tern_status create(tern_ctx *ctx, const tern_program *program, bool in_pl
     e->program = program;
     e->in_place = in_place;
     e->run.plan = &program->compiled->plan;
+    e->owner = owner;
+    e->run.room = owner ? &owner->room : program->batching ? &e->room : NULL;
     tern__arena_init(&e->arena, 1024);
     tern_status status = prepare(e);
     if (status != TERN_OK) {
@@ -133,18 +156,28 @@ static tern_status create(tern_ctx *ctx, const tern_program *program, bool in_pl
 
 tern_status tern_exec_create(tern_ctx *ctx, const tern_program *program, tern_exec **out)
 {
-    return create(ctx, program, false, out);
+    return create(ctx, program, false, NULL, out);
 }
 
 tern_status tern_exec_create_in_place(tern_ctx *ctx, const tern_program *program, tern_exec **out)
 {
-    return create(ctx, program, true, out);
+    return create(ctx, program, true, NULL, out);
+}
+
+static void free_bucket(bucket *b)
+{
+    tern_exec_free(b->exec);
+    tern_program_free(b->program);
 }
 
 void tern_exec_free(tern_exec *exec)
 {
     if (!exec)
         return;
+    for (size_t i = 0; i < exec->n_buckets; i++)
+        free_bucket(&exec->buckets[i]);
+    tern__free(exec->buckets);
+    tern_pool_put(exec->ctx->pool, exec->room.block);
     for (uint32_t i = 0; exec->states && i < exec->program->compiled->source.n_leaves; i++)
         tern__storage_release(exec->states[i]);
     tern__arena_free(&exec->arena);
@@ -285,6 +318,8 @@ static void add_times(tern_exec *e)
 tern_status tern_exec_time_steps(tern_exec *exec, bool on)
 {
     TERN__FAIL_IF(!exec, TERN_INVALID_ARGUMENT, "exec_time_steps: the exec is NULL");
+    for (size_t i = 0; i < exec->n_buckets; i++)
+        TERN_TRY(tern_exec_time_steps(exec->buckets[i].exec, on));
     size_t n = exec->program->compiled->plan.n_steps;
     if (on && !exec->times) {
         uint64_t *step_ns = tern__arena_alloc_zero(&exec->arena, n, sizeof *step_ns);
@@ -308,16 +343,73 @@ tern_status tern_exec_step_time(const tern_exec *exec, int step, tern_step_time 
     return TERN_OK;
 }
 
+/* ---- sizes of the batch ---- */
+
+static tern_status fill_bucket(tern_exec *e, int64_t size, bucket *b)
+{
+    *b = (bucket){.size = size};
+    TERN_TRY(tern_program_for_batch(e->ctx, e->program, size, &b->program));
+    TERN_TRY(create(e->ctx, b->program, e->in_place, e, &b->exec));
+    return e->timed ? tern_exec_time_steps(b->exec, true) : TERN_OK;
+}
+
+/* Room for one more: behind the others, or that of the one whose last run is longest ago. */
+static tern_status take_place(tern_exec *e, bucket **out)
+{
+    if (e->n_buckets < MOST_BUCKETS) {
+        if (!tern__grow((void **)&e->buckets, &e->cap_buckets, e->n_buckets + 1, sizeof *e->buckets))
+            return tern__out_of_memory(sizeof *e->buckets);
+        *out = &e->buckets[e->n_buckets];
+        return TERN_OK;
+    }
+    *out = &e->buckets[0];
+    for (size_t i = 1; i < e->n_buckets; i++)
+        if (e->buckets[i].used < (*out)->used)
+            *out = &e->buckets[i];
+    free_bucket(*out);
+    bucket *last = &e->buckets[--e->n_buckets];
+    **out = *last;
+    *out = last;
+    return TERN_OK;
+}
+
+/* What runs these inputs: the exec itself, or its bucket for the size of their batch. */
+static tern_status pick_bucket(tern_exec *e, tern_tensor *const *inputs, tern_exec **out)
+{
+    int64_t size;
+    *out = e;
+    if (!e->program->batching)
+        return TERN_OK;
+    TERN_TRY(tern__batching_size(e->program, inputs, &size));
+    if (size == e->program->batching->recorded)
+        return TERN_OK;
+    bucket *b = NULL;
+    for (size_t i = 0; i < e->n_buckets && !b; i++)
+        b = e->buckets[i].size == size ? &e->buckets[i] : NULL;
+    if (!b) {
+        TERN_TRY(take_place(e, &b));
+        tern_status status = fill_bucket(e, size, b);
+        if (status != TERN_OK) {
+            free_bucket(b);
+            return status;
+        }
+        e->n_buckets++;
+    }
+    b->used = ++e->runs;
+    *out = b->exec;
+    return TERN_OK;
+}
+
 tern_status tern_exec_run(tern_exec *exec, int n_in, tern_tensor *const *inputs, int n_out,
                           tern_tensor **outputs)
 {
     TERN__FAIL_IF(!exec || (n_in > 0 && !inputs) || (n_out > 0 && !outputs), TERN_INVALID_ARGUMENT,
                   "exec_run: the exec, its inputs or the place for its outputs is NULL");
-    const tern_program *p = exec->program;
-    const tern__plan *plan = &p->compiled->plan;
-    const tern_graph *g = &p->compiled->graph;
-    TERN__FAIL_IF(n_in != p->n_inputs, TERN_INVALID_ARGUMENT, "exec_run: the program has %d inputs, got %d",
-                  p->n_inputs, n_in);
+    TERN__FAIL_IF(n_in != exec->program->n_inputs, TERN_INVALID_ARGUMENT,
+                  "exec_run: the program has %d inputs, got %d", exec->program->n_inputs, n_in);
+    TERN_TRY(pick_bucket(exec, inputs, &exec));
+    const tern__plan *plan = &exec->program->compiled->plan;
+    const tern_graph *g = &exec->program->compiled->graph;
     TERN__FAIL_IF(n_out != (int)plan->n_results, TERN_INVALID_ARGUMENT,
                   "exec_run: the program has %u outputs, room was given for %d", plan->n_results, n_out);
     for (int i = 0; i < n_in; i++)

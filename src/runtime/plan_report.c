@@ -31,6 +31,12 @@ void tern_program_get_info(const tern_program *program, tern_program_info *out)
                                .flops = plan->flops,
                                .bytes = plan->bytes,
                                .compile_ns = program->compile_ns};
+    const tern__batching *b = program->batching;
+    if (b) {
+        out->batch = b->recorded;
+        out->batch_least = b->least;
+        out->batch_most = b->most;
+    }
 }
 
 /* The names of a region's ops with " + " between them; those for which there is no room are counted. */

@@ -68,20 +68,14 @@ tern_status tern__check_device(const tern_ctx *ctx, const tern_compile_options *
     return TERN_OK;
 }
 
-static tern_status compile_into(tern_ctx *ctx, const tern_graph *graph, const tern_compile_options *options,
-                                tern_program *p)
+static tern_status make(tern_ctx *ctx, const tern_graph *graph, const tern__compile_options *options,
+                        tern_program *p)
 {
     uint64_t start = tern__now_ns();
-    tern__compile_options checked;
-    TERN_TRY(tern__check_device(ctx, options));
-    TERN_TRY(tern__compile_options_from(options, &checked));
     const tern__target *target = ctx->device_ops->target(ctx->device);
     /* Whoever watches wants to see the passes run. */
-    tern_status status = checked.observe
-                             ? tern__compiled_make(graph, target, &checked, true, &p->compiled)
-                             : tern__cache_get(&ctx->cache, graph, target, &checked, true, &p->compiled);
-    tern__compile_options_drop(&checked);
-    TERN_TRY(status);
+    TERN_TRY(options->observe ? tern__compiled_make(graph, target, options, true, &p->compiled)
+                              : tern__cache_get(&ctx->cache, graph, target, options, true, &p->compiled));
     TERN_TRY(check_outputs(p->compiled));
     p->nodes_before = (int)graph->n_nodes;
     TERN_TRY(keep_leaves(graph, p));
@@ -89,13 +83,32 @@ static tern_status compile_into(tern_ctx *ctx, const tern_graph *graph, const te
     return TERN_OK;
 }
 
-static tern_status compile(tern_ctx *ctx, const tern_graph *graph, const tern_compile_options *options,
-                           tern_program **out)
+tern_status tern__program_make(tern_ctx *ctx, const tern_graph *graph, const tern__compile_options *options,
+                               tern_program **out)
 {
     tern_program *p = tern__alloc_zero(1, sizeof *p);
     if (!p)
         return tern__out_of_memory(sizeof *p);
-    tern_status status = compile_into(ctx, graph, options, p);
+    tern_status status = make(ctx, graph, options, p);
+    if (status != TERN_OK) {
+        tern_program_free(p);
+        return status;
+    }
+    *out = p;
+    return TERN_OK;
+}
+
+static tern_status compile(tern_ctx *ctx, const tern_graph *graph, const tern_compile_options *options,
+                           tern_program **out)
+{
+    tern__compile_options checked;
+    tern_program *p = NULL;
+    TERN_TRY(tern__check_device(ctx, options));
+    TERN_TRY(tern__compile_options_from(options, &checked));
+    tern_status status = tern__program_make(ctx, graph, &checked, &p);
+    tern__compile_options_drop(&checked);
+    if (status == TERN_OK && options && (options->batch.least || options->batch.most))
+        status = tern__batching_make(ctx, &options->batch, p);
     if (status != TERN_OK) {
         tern_program_free(p);
         return status;
@@ -132,6 +145,7 @@ void tern_program_free(tern_program *program)
         tern__storage_release(program->storages[i]);
     tern__free(program->storages);
     tern__free(program->inputs);
+    tern__free(program->batching);
     tern__compiled_release(program->compiled);
     tern__free(program);
 }

@@ -6,6 +6,13 @@
 
 #include "runtime/run.h"
 
+/* The range of batches that a program serves. */
+typedef struct tern__batching {
+    int64_t recorded, least, most;
+    int input;      /* of the program: the first that has the batch */
+    bool batched[]; /* (n_leaves of compiled->source) */
+} tern__batching;
+
 struct tern_program {
     tern__compiled *compiled; /* one reference */
     tern__storage **
@@ -14,7 +21,8 @@ struct tern_program {
         *inputs; /* (n_inputs) leaves of compiled->source to be bound: inputs and constants without data */
     int n_inputs;
     int nodes_before;
-    uint64_t compile_ns; /* of this call: a hit costs less than compiling */
+    uint64_t compile_ns;      /* of this call: a hit costs less than compiling */
+    tern__batching *batching; /* NULL: no range */
 };
 
 /* Borrows type and name. */
@@ -22,5 +30,16 @@ tern_port tern__port(const tern__type *type, const char *name);
 
 /* From now on `probe` carries out the exec's runs; NULL: the device again. */
 void tern__exec_set_probe(tern_exec *exec, tern__probe *probe);
+
+/* tern_graph_compile with checked options. */
+tern_status tern__program_make(tern_ctx *ctx, const tern_graph *graph, const tern__compile_options *options,
+                               tern_program **out);
+
+/* ---- batching.c ---- */
+
+/* Makes program->batching, and sees that the graph has a meaning for every size of the range. */
+tern_status tern__batching_make(tern_ctx *ctx, const tern_batch_range *range, tern_program *program);
+/* The size of the batch in `inputs` (as many as the program has). */
+tern_status tern__batching_size(const tern_program *program, tern_tensor *const *inputs, int64_t *out);
 
 #endif

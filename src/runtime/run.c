@@ -10,6 +10,18 @@ bool tern__run_init(tern__run *run, tern__arena *arena)
     return run->blocks && run->pointers;
 }
 
+/* The old block goes first, so that there are never two. */
+static tern_status reserve(tern_ctx *ctx, size_t bytes, tern__room *room)
+{
+    if (bytes <= room->bytes)
+        return TERN_OK;
+    tern_pool_put(ctx->pool, room->block);
+    *room = (tern__room){0};
+    TERN_TRY(tern_pool_get(ctx->pool, bytes, 0, &room->block));
+    room->bytes = bytes;
+    return TERN_OK;
+}
+
 static tern_status carry_out(tern_ctx *ctx, tern__run *run)
 {
     const tern__plan *plan = run->plan;
@@ -17,14 +29,13 @@ static tern_status carry_out(tern_ctx *ctx, tern__run *run)
         TERN_TRY(tern__storage_create(ctx->pool, plan->block_bytes[i], 0, &run->blocks[i]));
         run->pointers[i] = run->blocks[i]->host;
     }
-    void *arena = NULL;
-    if (plan->arena_bytes)
-        TERN_TRY(tern_pool_get(ctx->pool, plan->arena_bytes, 0, &arena));
+    tern__room own = {0}, *room = run->room ? run->room : &own;
+    TERN_TRY(reserve(ctx, plan->arena_bytes, room));
     tern__bindings bindings = {
-        .leaves = run->leaves, .blocks = run->pointers, .arena = arena, .step_ns = run->step_ns};
+        .leaves = run->leaves, .blocks = run->pointers, .arena = room->block, .step_ns = run->step_ns};
     tern_status status = run->probe ? run->probe->run(run->probe, &bindings, &run->n_done)
                                     : ctx->device_ops->run(ctx->device, plan, &bindings, &run->n_done);
-    tern_pool_put(ctx->pool, arena);
+    tern_pool_put(ctx->pool, own.block);
     return status;
 }
 

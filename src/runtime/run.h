@@ -9,11 +9,18 @@ typedef struct tern__probe {
     tern_status (*run)(struct tern__probe *probe, const tern__bindings *bindings, uint32_t *n_done);
 } tern__probe;
 
+/* An arena that plans share, one after the other: as large as the largest of them needed. */
+typedef struct tern__room {
+    void *block; /* of the context's pool, or NULL */
+    size_t bytes;
+} tern__room;
+
 typedef struct tern__run {
     const tern__plan *plan;
     void *const *leaves;    /* (n_leaves of the compiled graph) where their data are */
     uint64_t *step_ns;      /* (n_steps) receives what each step took; NULL: nobody asked */
     tern__probe *probe;     /* NULL: the device runs it */
+    tern__room *room;       /* where intermediates lie; NULL: in memory for this run only */
     tern__storage **blocks; /* (n_blocks) of results, from tern__run_plan to tern__run_finish; NULL outside */
     void **pointers;        /* (n_blocks) */
     uint32_t n_done;        /* steps that ran to their end */
@@ -21,7 +28,7 @@ typedef struct tern__run {
 
 /* Room for blocks and pointers. False: no memory. */
 bool tern__run_init(tern__run *run, tern__arena *arena);
-/* Allocates output blocks and a temporary arena, and runs. After a failure the blocks of steps that are done hold. */
+/* Allocates output blocks and what the arena lacks, and runs. After a failure the blocks of steps that are done hold. */
 tern_status tern__run_plan(tern_ctx *ctx, tern__run *run);
 /* Lets the blocks go; whoever wants one has taken a reference. */
 void tern__run_finish(tern__run *run);

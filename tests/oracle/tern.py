@@ -31,9 +31,13 @@ class CtxOptions(ctypes.Structure):
     _fields_ = [("threads", I), ("cpu", STR), ("tuning", STR), ("pool", PoolOptions), ("compile", P)]
 
 
+class BatchRange(ctypes.Structure):
+    _fields_ = [("least", I64), ("most", I64), ("n_inputs", I), ("inputs", P)]
+
+
 class CompileOptions(ctypes.Structure):
     _fields_ = [("level", I), ("n_disabled", I), ("disabled", P), ("memory_limit", SIZE), ("goal", I), ("threads", I),
-                ("cpu", STR), ("device", STR), ("precision", I), ("n_passes", I), ("passes", P), ("n_patterns", I),
+                ("cpu", STR), ("device", STR), ("precision", I), ("batch", BatchRange), ("n_passes", I), ("passes", P), ("n_patterns", I),
                 ("patterns", P), ("observe", P), ("observe_user", P)]
 
 

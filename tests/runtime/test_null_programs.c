@@ -145,6 +145,9 @@ TEST(programs)
     REFUSED(tern_program_pass(program, 0, NULL));
     QUIET(tern_program_get_info(NULL, &o.program_info));
     QUIET(tern_program_get_info(program, NULL));
+    REFUSED(tern_program_for_batch(NULL, program, 1, &o.program));
+    REFUSED(tern_program_for_batch(ctx, NULL, 1, &o.program));
+    REFUSED(tern_program_for_batch(ctx, program, 1, NULL));
     REFUSED(tern_program_step(NULL, 0, &o.step_info));
     REFUSED(tern_program_step(program, 0, NULL));
     REFUSED(tern_program_operand(NULL, 0, 0, &o.operand_info));
