@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "tensor/convert.h"
-#include "tensor/file.h"
+#include "base/file.h"
 
 /* ---- elements ------------------------------------------------------------------------------------------ */
 

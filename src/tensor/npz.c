@@ -10,7 +10,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "tensor/crc.h"
-#include "tensor/file.h"
+#include "base/file.h"
 #include "tensor/zip.h"
 
 #if TERN_HAVE_ZLIB

@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "tensor/crc.h"
-#include "tensor/file.h"
+#include "base/file.h"
 #include "tensor/npz.h"
 #include "tensor/zip.h"
 

@@ -9,7 +9,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "tensor/derived.h"
-#include "tensor/file.h"
+#include "base/file.h"
 #include "tensor/pool.h"
 
 /* A small block carries its storage header in front: one pool operation instead of two allocations. For

@@ -23,6 +23,9 @@ typedef union null_outputs {
     struct {
         void *block;
         char *text, **texts;
+        const char *constant_text;
+        size_t size;
+        double real;
         bool flag;
         int number;
         int64_t ints[TERN_MAX_RANK];
@@ -33,6 +36,8 @@ typedef union null_outputs {
         tern_program *program;
         tern_exec *exec;
         tern_npz *npz;
+        tern_model_file *model_file;
+        tern_stored stored;
         tern_cache *cache;
         tern_edit *edit;
         tern_dtype dtype;
@@ -69,6 +74,8 @@ typedef union null_outputs {
     tern_step_time step_time;
     tern_tune_row tune_row;
     tern_machine machine;
+    tern_file_tensor file_tensor;
+    tern_meta_info meta_info;
 } null_outputs;
 
 static null_outputs o;

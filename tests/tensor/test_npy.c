@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "tensor/convert.h"
-#include "tensor/file.h"
+#include "base/file.h"
 #include "tensor/files.h"
 #include "tensor/npy.h"
 #include "tensor/ternary.h"

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "tensor/crc.h"
-#include "tensor/file.h"
+#include "base/file.h"
 #include "tensor/files.h"
 #include "tensor/npz.h"
 

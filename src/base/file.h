@@ -1,6 +1,6 @@
 /* file.h - reading parts of files, and writing files that appear whole or not at all. */
-#ifndef TERN_TENSOR_FILE_H
-#define TERN_TENSOR_FILE_H
+#ifndef TERN_BASE_FILE_H
+#define TERN_BASE_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

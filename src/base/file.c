@@ -1,5 +1,5 @@
 /* file.c - reading parts of files, and writing files that appear whole or not at all. */
-#include "tensor/file.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

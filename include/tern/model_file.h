@@ -1,0 +1,242 @@
+/* model_file.h - files that hold models, whatever their format: metadata, tensors, and loading them.
+ *
+ *     tern_model_file *file;
+ *     TERN_TRY(tern_model_file_open("model.gguf", NULL, &file));
+ *     int i;
+ *     TERN_TRY(tern_model_file_find(file, "blk.0.attn_q.weight", &i));
+ *     TERN_TRY(tern_model_file_load_ternary(ctx, file, i, TERN_T2, TERN_TERNARY_DECLARED, &codes, &scales));
+ *
+ * The format is told by the content. Tensors and metadata have GGUF's names whatever the file calls them, so that the
+ * code of a model is written once; docs/model-files.md has the table. Nothing in a file is trusted: every count, length,
+ * product and offset is checked against the file before it is used, and a bad file gives a status and one sentence.
+ *
+ * Threading: an open file does not change; any number of threads may read it. */
+#ifndef TERN_MODEL_FILE_H
+#define TERN_MODEL_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tern/context.h>
+#include <tern/dtype.h>
+#include <tern/export.h>
+#include <tern/status.h>
+#include <tern/tensor.h>
+
+typedef struct tern_model_file tern_model_file;
+
+typedef enum tern_file_format {
+    TERN_FILE_GGUF,        /* version 2 or 3 */
+    TERN_FILE_SAFETENSORS, /* not read yet */
+    TERN_FILE_LLAMA2C,     /* not read yet */
+    TERN_FILE_FORMAT_COUNT
+} tern_file_format;
+
+/* How a tensor is stored in a file: X(enumerator, GGUF's number or -1, name, elements and bytes of a block, what it is,
+ * what tern_model_file_load makes of it).
+ *
+ *   PLAIN    elements of a Tern type as they are
+ *   BLOCKS   quantised blocks with scales of their own
+ *   TERNARY  codes of -1, 0, +1 and scales; for tern_model_file_load_ternary
+ *   OPAQUE   its size is known, and that is all: such a tensor can be listed but not loaded
+ *
+ * I2_S has 32 bytes for its scale behind the blocks of the whole tensor. HF_T2 (safetensors) has four rows in a byte and
+ * its scale in a tensor of its own. */
+/* clang-format off */
+#define TERN_STORED_LIST(X)                                    \
+    X(F32,      0, "F32",        1,   4, PLAIN,   F32)         \
+    X(F16,      1, "F16",        1,   2, PLAIN,   F16)         \
+    X(Q4_0,     2, "Q4_0",      32,  18, BLOCKS,  F32)         \
+    X(Q4_1,     3, "Q4_1",      32,  20, OPAQUE,  U8)          \
+    X(Q5_0,     6, "Q5_0",      32,  22, OPAQUE,  U8)          \
+    X(Q5_1,     7, "Q5_1",      32,  24, OPAQUE,  U8)          \
+    X(Q8_0,     8, "Q8_0",      32,  34, BLOCKS,  F32)         \
+    X(Q8_1,     9, "Q8_1",      32,  36, OPAQUE,  U8)          \
+    X(Q2_K,    10, "Q2_K",     256,  84, OPAQUE,  U8)          \
+    X(Q3_K,    11, "Q3_K",     256, 110, OPAQUE,  U8)          \
+    X(Q4_K,    12, "Q4_K",     256, 144, BLOCKS,  F32)         \
+    X(Q5_K,    13, "Q5_K",     256, 176, OPAQUE,  U8)          \
+    X(Q6_K,    14, "Q6_K",     256, 210, BLOCKS,  F32)         \
+    X(Q8_K,    15, "Q8_K",     256, 292, OPAQUE,  U8)          \
+    X(IQ2_XXS, 16, "IQ2_XXS",  256,  66, OPAQUE,  U8)          \
+    X(IQ2_XS,  17, "IQ2_XS",   256,  74, OPAQUE,  U8)          \
+    X(IQ3_XXS, 18, "IQ3_XXS",  256,  98, OPAQUE,  U8)          \
+    X(IQ1_S,   19, "IQ1_S",    256,  50, OPAQUE,  U8)          \
+    X(IQ4_NL,  20, "IQ4_NL",    32,  18, OPAQUE,  U8)          \
+    X(IQ3_S,   21, "IQ3_S",    256, 110, OPAQUE,  U8)          \
+    X(IQ2_S,   22, "IQ2_S",    256,  82, OPAQUE,  U8)          \
+    X(IQ4_XS,  23, "IQ4_XS",   256, 136, OPAQUE,  U8)          \
+    X(I8,      24, "I8",         1,   1, PLAIN,   I8)          \
+    X(I16,     25, "I16",        1,   2, OPAQUE,  U8)          \
+    X(I32,     26, "I32",        1,   4, PLAIN,   I32)         \
+    X(I64,     27, "I64",        1,   8, PLAIN,   I64)         \
+    X(F64,     28, "F64",        1,   8, PLAIN,   F64)         \
+    X(IQ1_M,   29, "IQ1_M",    256,  56, OPAQUE,  U8)          \
+    X(BF16,    30, "BF16",       1,   2, PLAIN,   BF16)        \
+    X(TQ1_0,   34, "TQ1_0",    256,  54, TERNARY, T2)          \
+    X(TQ2_0,   35, "TQ2_0",    256,  66, TERNARY, T2)          \
+    X(I2_S,    36, "I2_S",     128,  32, TERNARY, T2)          \
+    X(BOOL,    -1, "BOOL",       1,   1, PLAIN,   BOOL)        \
+    X(U8,      -1, "U8",         1,   1, PLAIN,   U8)          \
+    X(U16,     -1, "U16",        1,   2, OPAQUE,  U8)          \
+    X(U32,     -1, "U32",        1,   4, OPAQUE,  U8)          \
+    X(U64,     -1, "U64",        1,   8, OPAQUE,  U8)          \
+    X(F8,      -1, "F8",         1,   1, OPAQUE,  U8)          \
+    X(HF_T2,   -1, "HF_T2",      4,   1, TERNARY, T2)
+/* clang-format on */
+
+typedef enum tern_stored {
+#define TERN_STORED_ENUM(id, number, name, elements, bytes, kind, dtype) TERN_STORED_##id,
+    TERN_STORED_LIST(TERN_STORED_ENUM)
+#undef TERN_STORED_ENUM
+        TERN_STORED_COUNT
+} tern_stored;
+
+typedef enum tern_stored_kind {
+    TERN_STORED_PLAIN,
+    TERN_STORED_BLOCKS,
+    TERN_STORED_TERNARY,
+    TERN_STORED_OPAQUE,
+} tern_stored_kind;
+
+typedef struct tern_stored_info {
+    const char *name; /* "Q8_0" */
+    int gguf_number;  /* -1: GGUF has no such type */
+    tern_stored_kind kind;
+    int block_elements, block_bytes;
+    tern_dtype dtype; /* what it loads as */
+} tern_stored_info;
+
+typedef struct tern_file_tensor {
+    const char *name;        /* "blk.0.attn_q.weight" */
+    const char *stored_name; /* what the file calls it */
+    tern_stored stored;
+    int rank;
+    int64_t shape[TERN_MAX_RANK]; /* outermost first, of the values (not of their bytes) */
+    int part;                     /* which file of a model in several: tern_model_file_part */
+    uint64_t offset, bytes;       /* there */
+} tern_file_tensor;
+
+/* Types of metadata: X(enumerator, GGUF's number, name). */
+#define TERN_META_LIST(X) \
+    X(U8, 0, "u8")        \
+    X(I8, 1, "i8")        \
+    X(U16, 2, "u16")      \
+    X(I16, 3, "i16")      \
+    X(U32, 4, "u32")      \
+    X(I32, 5, "i32")      \
+    X(F32, 6, "f32")      \
+    X(BOOL, 7, "bool")    \
+    X(STRING, 8, "str")   \
+    X(U64, 10, "u64")     \
+    X(I64, 11, "i64")     \
+    X(F64, 12, "f64")
+
+typedef enum tern_meta_type {
+#define TERN_META_ENUM(id, number, name) TERN_META_##id = number,
+    TERN_META_LIST(TERN_META_ENUM)
+#undef TERN_META_ENUM
+} tern_meta_type;
+
+typedef struct tern_meta_info {
+    const char *key;
+    tern_meta_type type; /* of an array: of its elements */
+    bool is_array;
+    int64_t count; /* elements of an array, else 1 */
+} tern_meta_info;
+
+typedef struct tern_model_file_options {
+    bool map; /* plain tensors may be mapped instead of read; for now everything is read */
+} tern_model_file_options;
+
+/* How tern_model_file_load_ternary treats weights that are stored as floats. */
+typedef enum tern_ternary_mode {
+    TERN_TERNARY_DECLARED, /* ABSMEAN if the file says that they are a ternary model's master weights, else EXACT */
+    TERN_TERNARY_EXACT, /* refuses them unless they are -s, 0 and +s for one s */
+    TERN_TERNARY_ABSMEAN, /* ternarises them as training does: s = max(mean|w|, 1e-5), round(w / s) in [-1, 1] */
+} tern_ternary_mode;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- opening --------------------------------------------------------------------------------------------------- */
+
+TERN_API tern_model_file_options tern_model_file_options_default(void);
+
+/* `path` is a file, or a folder with model.safetensors or its index. `options` NULL = defaults. TERN_FORMAT for what is
+ * malformed, TERN_UNSUPPORTED for what is well-formed but unknown, TERN_LIMIT for what is beyond any real model. */
+TERN_API tern_status tern_model_file_open(const char *path, const tern_model_file_options *options,
+                                          tern_model_file **out);
+TERN_API void tern_model_file_close(tern_model_file *file); /* NULL is fine; loaded tensors stay valid */
+
+TERN_API tern_file_format tern_model_file_format(const tern_model_file *file);
+TERN_API const char *tern_file_format_name(tern_file_format format);  /* "GGUF"; static */
+TERN_API int tern_model_file_version(const tern_model_file *file);    /* of the format; 0 if it has none */
+TERN_API uint64_t tern_model_file_bytes(const tern_model_file *file); /* of all its parts */
+TERN_API int tern_model_file_parts(const tern_model_file *file);
+TERN_API const char *tern_model_file_part(const tern_model_file *file,
+                                          int part); /* its path; NULL if out of range */
+
+/* ---- tensors --------------------------------------------------------------------------------------------------- */
+
+TERN_API int tern_model_file_count(const tern_model_file *file);
+/* Strings live as long as the file is open. TERN_OUT_OF_RANGE past the last. */
+TERN_API tern_status tern_model_file_tensor(const tern_model_file *file, int i, tern_file_tensor *out);
+/* By either name. TERN_NOT_FOUND. */
+TERN_API tern_status tern_model_file_find(const tern_model_file *file, const char *name, int *out);
+
+/* Facts about a stored type; NULL if the number is not one. Static. */
+TERN_API const tern_stored_info *tern_stored_get(tern_stored stored);
+TERN_API tern_status tern_stored_parse(const char *name,
+                                       tern_stored *out); /* "q8_0" in any case; TERN_NOT_FOUND */
+
+/* Tensor i as a constant of its own type: PLAIN as it is, BLOCKS as tern_stored_info.dtype says. TERN_DTYPE for ternary
+ * tensors, whose scales would be lost, TERN_UNSUPPORTED for opaque ones. The tensor may outlive the file. */
+TERN_API tern_status tern_model_file_load(tern_ctx *ctx, const tern_model_file *file, int i,
+                                          tern_tensor **out);
+
+/* The same in f32, whatever it is stored as; ternary tensors with their scales. */
+TERN_API tern_status tern_model_file_load_f32(tern_ctx *ctx, const tern_model_file *file, int i,
+                                              tern_tensor **out);
+
+/* A weight of a ternary product: `codes`, t2 or t5 as `dtype` says, and f32 `scales`, both constants. The scales have rank
+ * 0 if one serves the whole tensor (the scale of a block of zeros does not count), else the shape of the codes with a last
+ * axis of columns / 256, one for each block. A scale that the file has in a tensor of its own (`blk.0.attn_q.scale`,
+ * `weight_scale`) is part of them, whichever way it is meant. */
+TERN_API tern_status tern_model_file_load_ternary(tern_ctx *ctx, const tern_model_file *file, int i,
+                                                  tern_dtype dtype, tern_ternary_mode mode,
+                                                  tern_tensor **codes, tern_tensor **scales);
+
+/* Copies bytes [offset, offset + bytes) of tensor i as the file has them. */
+TERN_API tern_status tern_model_file_read(const tern_model_file *file, int i, uint64_t offset, void *out,
+                                          size_t bytes);
+
+/* ---- metadata -------------------------------------------------------------------------------------------------- */
+
+TERN_API int tern_model_file_meta_count(const tern_model_file *file);
+TERN_API tern_status tern_model_file_meta(const tern_model_file *file, int i, tern_meta_info *out);
+TERN_API tern_status tern_model_file_meta_find(const tern_model_file *file, const char *key, int *out);
+TERN_API const char *tern_meta_type_name(tern_meta_type type); /* "u32"; static */
+
+/* Element j of entry i (0 of what is no array). TERN_DTYPE if it is of another type, TERN_OUT_OF_RANGE if it does not fit
+ * or there is none. Integers of any width; float accepts integers too. Text has `length` bytes, may hold zeros, and need
+ * not be UTF-8; only where the entry is no array is there a zero behind it. It lives as long as the file is open. */
+TERN_API tern_status tern_model_file_meta_int(const tern_model_file *file, int i, int64_t j, int64_t *out);
+TERN_API tern_status tern_model_file_meta_float(const tern_model_file *file, int i, int64_t j, double *out);
+TERN_API tern_status tern_model_file_meta_bool(const tern_model_file *file, int i, int64_t j, bool *out);
+TERN_API tern_status tern_model_file_meta_string(const tern_model_file *file, int i, int64_t j,
+                                                 const char **text, size_t *length);
+
+/* The same of an entry that is no array, by key. TERN_NOT_FOUND without one. */
+TERN_API tern_status tern_model_file_get_int(const tern_model_file *file, const char *key, int64_t *out);
+TERN_API tern_status tern_model_file_get_float(const tern_model_file *file, const char *key, double *out);
+TERN_API tern_status tern_model_file_get_bool(const tern_model_file *file, const char *key, bool *out);
+TERN_API tern_status tern_model_file_get_string(const tern_model_file *file, const char *key,
+                                                const char **text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

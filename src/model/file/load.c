@@ -1,0 +1,202 @@
+/* load.c - tensors of model files as tensors of Tern: as they are, and in f32. */
+#include "model/file/load.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <tern/ops.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "model/file/decode.h"
+#include "model/file/stored.h"
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+enum { PAGES_FROM = 1 << 21, CHUNK_BYTES = 1 << 20 };
+
+static size_t whole_pages(size_t bytes)
+{
+    size_t page = tern__page_size();
+    return (bytes + page - 1) / page * page; /* of sizes that lie inside a file */
+}
+
+tern_status tern__block_create(size_t bytes, void **out)
+{
+    void *block = bytes >= PAGES_FROM ? tern__pages_map(whole_pages(bytes), true)
+                                      : tern__alloc_aligned(bytes ? bytes : 1, TERN__ALIGN);
+    if (!block)
+        return tern__out_of_memory(bytes);
+    *out = block;
+    return TERN_OK;
+}
+
+void tern__block_free(void *block, size_t bytes)
+{
+    if (bytes >= PAGES_FROM)
+        tern__pages_unmap(block, whole_pages(bytes));
+    else
+        tern__free(block);
+}
+
+static void drop_block(void *user, void *data)
+{
+    tern__block_free(data, (size_t)(uintptr_t)user);
+}
+
+tern_status tern__block_wrap(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape, void *block,
+                             size_t bytes, tern_tensor **out)
+{
+    tern_tensor *t = tern_borrow(ctx, dtype, rank, shape, NULL, block, drop_block,
+                                 (void *)(uintptr_t)bytes); /* a number */
+    tern_status status = tern_status_of(t);
+    if (status != TERN_OK) {
+        tern__block_free(block, bytes);
+        return tern__fail(status, "%s", tern_message_of(t));
+    }
+    TERN_TRY(tern_freeze(t));
+    *out = t;
+    return TERN_OK;
+}
+
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
+
+tern_status tern__load_check(const char *who, const tern_ctx *ctx, const tern_model_file *file, int i,
+                             const void *out)
+{
+    TERN__FAIL_IF(!ctx || !file || !out, TERN_INVALID_ARGUMENT, "%s: an argument is NULL", who);
+    TERN__FAIL_IF(i < 0 || (size_t)i >= file->n_tensors, TERN_OUT_OF_RANGE, "%s: tensor %d: there are %zu",
+                  who, i, file->n_tensors);
+    return TERN_OK;
+}
+
+tern_status tern__load_fail(const tern_model_file *file, const tern_file_tensor *t, tern_status status)
+{
+    char context[TERN__MOST_NAME + 16];
+    snprintf(context, sizeof context, "tensor '%s'", t->stored_name);
+    tern__fail_in(status, context);
+    return tern__fail_in(status, file->parts[t->part].path);
+}
+
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
+
+tern_status tern_model_file_read(const tern_model_file *file, int i, uint64_t offset, void *out, size_t bytes)
+{
+    TERN__FAIL_IF(!file || !out, TERN_INVALID_ARGUMENT, "model_file_read: an argument is NULL");
+    TERN__FAIL_IF(i < 0 || (size_t)i >= file->n_tensors, TERN_OUT_OF_RANGE,
+                  "model_file_read: tensor %d: there are %zu", i, file->n_tensors);
+    const tern_file_tensor *t = &file->tensors[i];
+    TERN__FAIL_IF(!tern__range_fits(offset, bytes, t->bytes), TERN_OUT_OF_RANGE,
+                  "model_file_read: %zu bytes from %llu on of tensor '%s', which has %llu", bytes,
+                  (unsigned long long)offset, t->stored_name, (unsigned long long)t->bytes);
+    return tern__file_read(&file->parts[t->part], t->offset + offset, out, bytes);
+}
+
+static tern_status load_plain(tern_ctx *ctx, const tern_model_file *file, int i, tern_tensor **out)
+{
+    const tern_file_tensor *t = &file->tensors[i];
+    void *block = NULL;
+    TERN_TRY(tern__block_create((size_t)t->bytes, &block));
+    tern_status status = tern_model_file_read(file, i, 0, block, (size_t)t->bytes);
+    if (status != TERN_OK) {
+        tern__block_free(block, (size_t)t->bytes);
+        return status;
+    }
+    return tern__block_wrap(ctx, tern_stored_get(t->stored)->dtype, t->rank, t->shape, block,
+                            (size_t)t->bytes, out);
+}
+
+/* Reads and decodes some megabytes of blocks at a time. */
+static tern_status decode_blocks(const tern_model_file *file, int i, int64_t elements, float *out)
+{
+    const tern_file_tensor *t = &file->tensors[i];
+    const tern_stored_info *info = tern_stored_get(t->stored);
+    int64_t step = CHUNK_BYTES / info->block_bytes * info->block_elements;
+    uint8_t *chunk = tern__alloc(CHUNK_BYTES);
+    if (!chunk)
+        return tern__out_of_memory(CHUNK_BYTES);
+    tern_status status = TERN_OK;
+    for (int64_t at = 0; at < elements && status == TERN_OK; at += step) {
+        int64_t n = elements - at < step ? elements - at : step;
+        uint64_t from = (uint64_t)(at / info->block_elements) * (uint64_t)info->block_bytes;
+        status = tern_model_file_read(file, i, from, chunk,
+                                      (size_t)(n / info->block_elements * info->block_bytes));
+        if (status == TERN_OK)
+            tern__blocks_decode(t->stored, chunk, n, out + at);
+    }
+    tern__free(chunk);
+    return status;
+}
+
+/* Values of a plain type, converted by the one cast that there is. */
+static tern_status cast_plain(tern_ctx *ctx, const tern_model_file *file, int i, float *out, size_t bytes)
+{
+    TERN_SCOPE(ctx) {
+        tern_tensor *x;
+        TERN_TRY(load_plain(ctx, file, i, &x));
+        TERN_TRY(tern_read(tern_cast(x, TERN_F32), out, bytes));
+    }
+    return TERN_OK;
+}
+
+static tern_status dequantise(tern_ctx *ctx, const tern_model_file *file, int i, float *out)
+{
+    const tern_file_tensor *t = &file->tensors[i];
+    int64_t rows, columns;
+    tern__rows_and_columns(t->rank, t->shape, &rows, &columns);
+    TERN_SCOPE(ctx) {
+        tern_tensor *codes, *scales;
+        TERN_TRY(tern_model_file_load_ternary(ctx, file, i, TERN_T2, TERN_TERNARY_EXACT, &codes, &scales));
+        const uint8_t *t2 = tern_data(codes);
+        const float *s = tern_data_f32(scales);
+        int64_t row_bytes = (columns + 3) / 4, blocks = tern_rank(scales) ? columns / TERN__TQ_BLOCK : 0;
+        for (int64_t r = 0; r < rows; r++) {
+            for (int64_t c = 0; c < columns; c++) {
+                int code = t2[r * row_bytes + c / 4] >> 2 * (c % 4) & 3;
+                out[r * columns + c] = (float)(code - 1) * s[blocks ? r * blocks + c / TERN__TQ_BLOCK : 0];
+            }
+        }
+    }
+    return TERN_OK;
+}
+
+tern_status tern_model_file_load_f32(tern_ctx *ctx, const tern_model_file *file, int i, tern_tensor **out)
+{
+    TERN_TRY(tern__load_check("model_file_load_f32", ctx, file, i, out));
+    const tern_file_tensor *t = &file->tensors[i];
+    const tern_stored_info *info = tern_stored_get(t->stored);
+    if (t->stored == TERN_STORED_F32)
+        return load_plain(ctx, file, i, out);
+    if (info->kind == TERN_STORED_OPAQUE)
+        return tern__load_fail(file, t, tern__fail(TERN_UNSUPPORTED, "%s cannot be read", info->name));
+    int64_t elements = 1;
+    for (int axis = 0; axis < t->rank; axis++)
+        elements *= t->shape[axis]; /* checked when the file was opened */
+    size_t bytes;
+    TERN__FAIL_IF(!tern__size_mul((size_t)elements, sizeof(float), &bytes), TERN_OVERFLOW,
+                  "%s: tensor '%s' is too large", file->parts[t->part].path, t->stored_name);
+    void *block = NULL;
+    TERN_TRY(tern__block_create(bytes, &block));
+    tern_status status = info->kind == TERN_STORED_PLAIN    ? cast_plain(ctx, file, i, block, bytes)
+                         : info->kind == TERN_STORED_BLOCKS ? decode_blocks(file, i, elements, block)
+                                                            : dequantise(ctx, file, i, block);
+    if (status != TERN_OK) {
+        tern__block_free(block, bytes);
+        return status;
+    }
+    return tern__block_wrap(ctx, TERN_F32, t->rank, t->shape, block, bytes, out);
+}
+
+tern_status tern_model_file_load(tern_ctx *ctx, const tern_model_file *file, int i, tern_tensor **out)
+{
+    TERN_TRY(tern__load_check("model_file_load", ctx, file, i, out));
+    const tern_file_tensor *t = &file->tensors[i];
+    const tern_stored_info *info = tern_stored_get(t->stored);
+    if (info->kind == TERN_STORED_TERNARY)
+        return tern__load_fail(
+            file, t,
+            tern__fail(TERN_DTYPE, "%s has scales: load it as ternary codes, or in f32", info->name));
+    return info->kind == TERN_STORED_PLAIN ? load_plain(ctx, file, i, out)
+                                           : tern_model_file_load_f32(ctx, file, i, out);
+}

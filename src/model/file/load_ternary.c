@@ -1,0 +1,324 @@
+/* load_ternary.c - weights of ternary products, from whatever a file stores them as, to canonical codes and scales. Codes
+ * come through unchanged; scales are joined to one where they are equal. */
+#include <math.h>
+#include <string.h>
+
+#include <tern/ops.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "model/file/decode.h"
+#include "model/file/load.h"
+#include "model/file/stored.h"
+#include "tensor/half.h"
+
+enum { CHUNK_BYTES = 1 << 20 };
+
+/* What is made before the tensors are: everything here belongs to the caller until it is wrapped. */
+typedef struct weight {
+    int64_t rows, columns;
+    size_t t2_row, row, codes_bytes, scales_bytes;
+    uint8_t *codes; /* (rows, row) t2 or t5 */
+    float *scales;  /* (rows, columns / 256), or 1 */
+    int64_t n_scales;
+} weight;
+
+static void weight_free(weight *w)
+{
+    if (w->codes)
+        tern__block_free(w->codes, w->codes_bytes);
+    if (w->scales)
+        tern__block_free(w->scales, w->scales_bytes);
+}
+
+static tern_status weight_create(const tern_file_tensor *t, tern_dtype dtype, weight *w)
+{
+    *w = (weight){0};
+    tern__rows_and_columns(t->rank, t->shape, &w->rows, &w->columns);
+    w->t2_row = (size_t)(w->columns / 4 + (w->columns % 4 != 0));
+    w->row = dtype == TERN_T2 ? w->t2_row : (size_t)(w->columns / 5 + (w->columns % 5 != 0));
+    bool blocks = t->stored == TERN_STORED_TQ1_0 || t->stored == TERN_STORED_TQ2_0;
+    w->n_scales = blocks ? w->rows * (w->columns / TERN__TQ_BLOCK) : 1;
+    w->scales_bytes = (size_t)(w->n_scales ? w->n_scales : 1) * sizeof(float);
+    void *block = NULL;
+    TERN__FAIL_IF(!tern__size_mul((size_t)w->rows, w->row, &w->codes_bytes), TERN_OVERFLOW,
+                  "its codes are too many");
+    TERN_TRY(tern__block_create(w->codes_bytes, &block));
+    w->codes = block;
+    TERN_TRY(tern__block_create(w->scales_bytes, &block));
+    w->scales = block;
+    return TERN_OK;
+}
+
+/* ---- scales ------------------------------------------------------------------------------------------------------ */
+
+/* The scale that stands in a tensor of its own, or 1: "x.weight" has "x.scale" in GGUF, "x.weight_scale" in safetensors. */
+static tern_status extra_scale(tern_ctx *ctx, const tern_model_file *file, const tern_file_tensor *t,
+                               float *out)
+{
+    static const char weight_suffix[] = ".weight";
+    const char *suffix = file->format == TERN_FILE_SAFETENSORS ? ".weight_scale" : ".scale";
+    size_t length = strlen(t->stored_name);
+    char name[TERN__MOST_NAME + 16];
+    int i = -1;
+    *out = 1;
+    if (length >= sizeof weight_suffix &&
+        strcmp(t->stored_name + length - strlen(weight_suffix), weight_suffix) == 0) {
+        length -= strlen(weight_suffix);
+        memcpy(name, t->stored_name, length);
+        strcpy(name + length, suffix);
+        if (tern_model_file_find(file, name, &i) != TERN_OK)
+            i = -1;
+    }
+    TERN__FAIL_IF(i < 0 && t->stored == TERN_STORED_HF_T2, TERN_FORMAT, "its weight_scale is missing");
+    if (i < 0)
+        return TERN_OK;
+    TERN_SCOPE(ctx) {
+        tern_tensor *x;
+        TERN_TRY(tern_model_file_load_f32(ctx, file, i, &x));
+        TERN__FAIL_IF(tern_numel(x) != 1, TERN_UNSUPPORTED, "'%s' has %lld elements; one scale is expected",
+                      name, (long long)tern_numel(x));
+        *out = tern_data_f32(x)[0];
+    }
+    TERN__FAIL_IF(!isfinite(*out), TERN_FORMAT, "'%s' is not a finite number", name);
+    if (t->stored == TERN_STORED_HF_T2 && file->scale_divides) {
+        TERN__FAIL_IF(!(*out != 0 && isfinite(1 / *out)), TERN_FORMAT, "'%s' divides, and is %g", name,
+                      (double)*out);
+        *out = 1 / *out;
+    }
+    return TERN_OK;
+}
+
+/* The block's scale does not matter where its codes are all zero: is there one scale for all others? */
+static void join_scales(weight *w, const uint8_t *zero_blocks)
+{
+    int64_t chosen = -1;
+    for (int64_t i = 0; i < w->n_scales; i++) {
+        if (zero_blocks[i])
+            continue;
+        if (chosen >= 0 && w->scales[i] != w->scales[chosen])
+            return;
+        chosen = chosen < 0 ? i : chosen;
+    }
+    if (w->n_scales)
+        w->scales[0] = w->scales[chosen < 0 ? 0 : chosen];
+    else
+        w->scales[0] = 1;
+    w->n_scales = 1;
+}
+
+/* ---- codes ------------------------------------------------------------------------------------------------------- */
+
+/* Scratch for reading and decoding rows. */
+typedef struct scratch {
+    uint8_t *raw;     /* (rows_at_once, raw_row) */
+    uint8_t *t2;      /* (t2_row) */
+    uint16_t *halves; /* (columns / 256) */
+    uint8_t *zeros;   /* (n_scales) is the block all zero? */
+} scratch;
+
+static void scratch_free(scratch *s)
+{
+    tern__free(s->raw);
+    tern__free(s->t2);
+    tern__free(s->halves);
+    tern__free(s->zeros);
+}
+
+static tern_status scratch_create(const weight *w, size_t raw_bytes, scratch *s)
+{
+    size_t blocks = (size_t)(w->columns / TERN__TQ_BLOCK) + 1;
+    *s = (scratch){tern__alloc(raw_bytes), tern__alloc(w->t2_row), tern__alloc_zero(blocks, sizeof(uint16_t)),
+                   tern__alloc_zero((size_t)w->n_scales + 1, 1)};
+    if (s->raw && s->t2 && s->halves && s->zeros)
+        return TERN_OK;
+    scratch_free(s);
+    return tern__out_of_memory(raw_bytes);
+}
+
+static void put_row(const weight *w, tern_dtype dtype, int64_t r, const uint8_t *t2)
+{
+    uint8_t *target = w->codes + (size_t)r * w->row;
+    if (dtype == TERN_T2)
+        memcpy(target, t2, w->row);
+    else
+        tern__t5_from_t2(t2, w->columns, target);
+}
+
+/* Scales of one row of TQ blocks. */
+static tern_status take_scales(weight *w, scratch *s, int64_t r)
+{
+    int64_t blocks = w->columns / TERN__TQ_BLOCK;
+    for (int64_t b = 0; b < blocks; b++) {
+        float scale = tern__f16_to_f32(s->halves[b]);
+        TERN__FAIL_IF(!isfinite(scale), TERN_FORMAT, "the scale of block %lld is not a finite number",
+                      (long long)(r * blocks + b));
+        w->scales[r * blocks + b] = scale;
+        s->zeros[r * blocks + b] = tern__t2_is_zero(s->t2 + 64 * b, 64);
+    }
+    return TERN_OK;
+}
+
+static tern_status decode_rows(const tern_model_file *file, int i, tern_dtype dtype, weight *w, scratch *s,
+                               size_t raw_row, int64_t at_once)
+{
+    tern_stored stored = file->tensors[i].stored;
+    bool blocks = stored != TERN_STORED_I2_S;
+    for (int64_t first = 0; first < w->rows; first += at_once) {
+        int64_t n = w->rows - first < at_once ? w->rows - first : at_once;
+        TERN_TRY(tern_model_file_read(file, i, (uint64_t)first * raw_row, s->raw, (size_t)n * raw_row));
+        for (int64_t r = 0; r < n; r++) {
+            TERN__FAIL_IF(
+                !tern__ternary_decode_row(stored, s->raw + (size_t)r * raw_row, w->columns, s->t2, s->halves),
+                TERN_FORMAT, "row %lld has a code of 3, which is no ternary value", (long long)(first + r));
+            if (blocks)
+                TERN_TRY(take_scales(w, s, first + r));
+            put_row(w, dtype, first + r, s->t2);
+        }
+    }
+    return TERN_OK;
+}
+
+static tern_status decode_tensor(const tern_model_file *file, int i, tern_dtype dtype, weight *w)
+{
+    const tern_file_tensor *t = &file->tensors[i];
+    bool is_i2_s = t->stored == TERN_STORED_I2_S;
+    size_t raw_row = w->rows ? (size_t)(t->bytes - (is_i2_s ? TERN__I2_S_TAIL : 0)) / (size_t)w->rows : 0;
+    int64_t at_once = raw_row ? (int64_t)(CHUNK_BYTES / raw_row) + 1 : 1;
+    scratch s;
+    TERN_TRY(scratch_create(w, (size_t)at_once * raw_row + 1, &s));
+    tern_status status = w->columns ? decode_rows(file, i, dtype, w, &s, raw_row, at_once) : TERN_OK;
+    if (status == TERN_OK && is_i2_s)
+        status = tern_model_file_read(file, i, t->bytes - TERN__I2_S_TAIL, w->scales, sizeof(float));
+    else if (status == TERN_OK)
+        join_scales(w, s.zeros);
+    scratch_free(&s);
+    if (status == TERN_OK && is_i2_s && !isfinite(w->scales[0]))
+        status = tern__fail(TERN_FORMAT, "its scale is not a finite number");
+    return status;
+}
+
+/* Row i of the values is plane i / R of row i % R of the bytes. */
+static tern_status decode_hf(const tern_model_file *file, int i, tern_dtype dtype, weight *w)
+{
+    int64_t quarter = w->rows / 4;
+    size_t raw_row = (size_t)w->columns;
+    scratch s;
+    w->scales[0] = 1;
+    TERN_TRY(scratch_create(w, raw_row + 1, &s));
+    tern_status status = TERN_OK;
+    for (int64_t r = 0; r < quarter && raw_row && status == TERN_OK; r++) {
+        status = tern_model_file_read(file, i, (uint64_t)r * raw_row, s.raw, raw_row);
+        for (int plane = 0; plane < 4 && status == TERN_OK; plane++) {
+            if (!tern__hf_decode_row(s.raw, plane, w->columns, s.t2))
+                status = tern__fail(TERN_FORMAT, "row %lld has a code of 3, which is no ternary value",
+                                    (long long)(r + plane * quarter));
+            else
+                put_row(w, dtype, r + plane * quarter, s.t2);
+        }
+    }
+    scratch_free(&s);
+    return status;
+}
+
+/* ---- floats ------------------------------------------------------------------------------------------------------ */
+
+/* The one s such that all of x are -s, 0 or s. */
+static tern_status exact_scale(const float *x, int64_t n, float *out)
+{
+    float s = 0;
+    for (int64_t i = 0; i < n; i++) {
+        TERN__FAIL_IF(!isfinite(x[i]), TERN_FORMAT, "element %lld is not a finite number", (long long)i);
+        s = fabsf(x[i]) > s ? fabsf(x[i]) : s;
+    }
+    for (int64_t i = 0; i < n; i++)
+        TERN__FAIL_IF(x[i] != 0 && fabsf(x[i]) != s, TERN_DTYPE,
+                      "its weights are not ternary: element %lld is %g, the largest is %g", (long long)i,
+                      (double)x[i], (double)s);
+    *out = s > 0 ? s : 1;
+    return TERN_OK;
+}
+
+static tern_status quantise(tern_ctx *ctx, const tern_model_file *file, int i, tern_dtype dtype, bool absmean,
+                            weight *w)
+{
+    TERN_SCOPE(ctx) {
+        tern_tensor *x, *codes, *used;
+        float s = 0;
+        TERN_TRY(tern_model_file_load_f32(ctx, file, i, &x));
+        tern_status status = exact_scale(tern_data_f32(x), tern_numel(x), &s);
+        if (status != TERN_OK && !(absmean && status == TERN_DTYPE))
+            return status;
+        tern_ternary_quantise(x, absmean ? NULL : tern_scalar(ctx, TERN_F32, (double)s), dtype, &codes,
+                              &used);
+        TERN_TRY(tern_read(codes, w->codes, w->codes_bytes));
+        TERN_TRY(tern_read(used, w->scales, sizeof(float)));
+    }
+    return TERN_OK;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static tern_status fill(tern_ctx *ctx, const tern_model_file *file, int i, tern_dtype dtype,
+                        tern_ternary_mode mode, weight *w)
+{
+    const tern_file_tensor *t = &file->tensors[i];
+    const tern_stored_info *info = tern_stored_get(t->stored);
+    bool absmean = mode == TERN_TERNARY_ABSMEAN || (mode == TERN_TERNARY_DECLARED && file->master_weights);
+    float extra;
+    if (t->stored == TERN_STORED_HF_T2)
+        TERN_TRY(decode_hf(file, i, dtype, w));
+    else if (info->kind == TERN_STORED_TERNARY)
+        TERN_TRY(decode_tensor(file, i, dtype, w));
+    else if (info->kind == TERN_STORED_OPAQUE)
+        return tern__fail(TERN_UNSUPPORTED, "%s cannot be read", info->name);
+    else
+        TERN_TRY(quantise(ctx, file, i, dtype, absmean, w));
+    TERN_TRY(extra_scale(ctx, file, t, &extra));
+    for (int64_t k = 0; k < w->n_scales; k++)
+        w->scales[k] *= extra;
+    return TERN_OK;
+}
+
+static tern_status wrap(tern_ctx *ctx, const tern_file_tensor *t, tern_dtype dtype, weight *w,
+                        tern_tensor **codes, tern_tensor **scales)
+{
+    int64_t shape[TERN_MAX_RANK];
+    memcpy(shape, t->shape, sizeof shape);
+    bool single = w->n_scales == 1;
+    if (!single)
+        shape[t->rank - 1] = w->columns / TERN__TQ_BLOCK;
+    uint8_t *code_block = w->codes;
+    float *scale_block = w->scales;
+    w->codes = NULL;
+    tern_tensor *c, *s;
+    TERN_TRY(tern__block_wrap(ctx, dtype, t->rank, t->shape, code_block, w->codes_bytes, &c));
+    w->scales = NULL;
+    TERN_TRY(tern__block_wrap(ctx, TERN_F32, single ? 0 : t->rank, shape, scale_block, w->scales_bytes, &s));
+    *codes = c;
+    *scales = s;
+    return TERN_OK;
+}
+
+tern_status tern_model_file_load_ternary(tern_ctx *ctx, const tern_model_file *file, int i, tern_dtype dtype,
+                                         tern_ternary_mode mode, tern_tensor **codes, tern_tensor **scales)
+{
+    TERN_TRY(tern__load_check("model_file_load_ternary", ctx, file, i, codes));
+    TERN__FAIL_IF(!scales, TERN_INVALID_ARGUMENT, "model_file_load_ternary: an argument is NULL");
+    TERN__FAIL_IF(dtype != TERN_T2 && dtype != TERN_T5, TERN_DTYPE,
+                  "model_file_load_ternary: %s is not ternary: t2 or t5", tern_dtype_name(dtype));
+    TERN__FAIL_IF((unsigned)mode > TERN_TERNARY_ABSMEAN, TERN_INVALID_ARGUMENT,
+                  "model_file_load_ternary: there is no mode %d", (int)mode);
+    const tern_file_tensor *t = &file->tensors[i];
+    weight w;
+    tern_status status = weight_create(t, dtype, &w);
+    if (status == TERN_OK)
+        status = fill(ctx, file, i, dtype, mode, &w);
+    if (status == TERN_OK)
+        status = wrap(ctx, t, dtype, &w, codes, scales);
+    else
+        tern__load_fail(file, t, status);
+    weight_free(&w);
+    return status;
+}

@@ -1,0 +1,247 @@
+/* model_file.c - opening and closing model files, and what holds for all formats: names are unique, tensors lie inside
+ * their part and apart from each other. */
+#include "model/file/model_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "model/file/stored.h"
+
+/* ---- for parsers ----------------------------------------------------------------------------------------------- */
+
+tern_status tern__model_file_add_part(tern_model_file *file, const char *path)
+{
+    size_t length = strlen(path);
+    char *copy = tern__arena_strndup(&file->arena, path, length);
+    if (!copy ||
+        !tern__grow((void **)&file->parts, &file->parts_capacity, file->n_parts + 1, sizeof *file->parts))
+        return tern__out_of_memory(length + 1 + sizeof *file->parts);
+    TERN_TRY(tern__file_open(copy, &file->parts[file->n_parts]));
+    file->n_parts++;
+    return TERN_OK;
+}
+
+tern_status tern__model_file_name(tern_model_file *file, const char *what, const void *text, uint64_t length,
+                                  const char **out)
+{
+    const char *path = file->parts[0].path;
+    TERN__FAIL_IF(length == 0, TERN_FORMAT, "%s: the name of %s is empty", path, what);
+    TERN__FAIL_IF(length > TERN__MOST_NAME, TERN_LIMIT, "%s: the name of %s has %llu bytes, more than %d",
+                  path, what, (unsigned long long)length, TERN__MOST_NAME);
+    for (uint64_t i = 0; i < length; i++)
+        TERN__FAIL_IF(((const uint8_t *)text)[i] < ' ' || ((const uint8_t *)text)[i] == 127, TERN_FORMAT,
+                      "%s: the name of %s holds a control character", path, what);
+    const char *copy = tern__arena_strndup(&file->arena, text, (size_t)length);
+    if (!copy)
+        return tern__out_of_memory((size_t)length + 1);
+    *out = copy;
+    return TERN_OK;
+}
+
+tern_status tern__model_file_add_tensor(tern_model_file *file, const tern_file_tensor *tensor)
+{
+    TERN__FAIL_IF(file->n_tensors == TERN__MOST_TENSORS, TERN_LIMIT, "%s: more than %d tensors",
+                  file->parts[0].path, TERN__MOST_TENSORS);
+    if (!tern__grow((void **)&file->tensors, &file->tensors_capacity, file->n_tensors + 1, sizeof *tensor))
+        return tern__out_of_memory(sizeof *tensor);
+    file->tensors[file->n_tensors++] = *tensor;
+    return TERN_OK;
+}
+
+tern_status tern__model_file_add_meta(tern_model_file *file, const tern__meta *meta)
+{
+    TERN__FAIL_IF(file->n_metas == TERN__MOST_METAS, TERN_LIMIT, "%s: more than %d entries of metadata",
+                  file->parts[0].path, TERN__MOST_METAS);
+    if (!tern__grow((void **)&file->metas, &file->metas_capacity, file->n_metas + 1, sizeof *meta))
+        return tern__out_of_memory(sizeof *meta);
+    file->metas[file->n_metas++] = *meta;
+    return TERN_OK;
+}
+
+/* ---- what holds for all formats -------------------------------------------------------------------------------- */
+
+static int by_place(const void *left, const void *right)
+{
+    const tern_file_tensor *a = *(const tern_file_tensor *const *)left,
+                           *b = *(const tern_file_tensor *const *)right;
+    if (a->part != b->part)
+        return a->part < b->part ? -1 : 1;
+    if (a->offset != b->offset)
+        return a->offset < b->offset ? -1 : 1;
+    return (a->bytes > b->bytes) - (a->bytes < b->bytes);
+}
+
+static tern_status check_inside(const tern_model_file *file, const tern_file_tensor *t)
+{
+    const tern__file *part = &file->parts[t->part];
+    TERN__FAIL_IF(!tern__range_fits(t->offset, t->bytes, part->bytes), TERN_FORMAT,
+                  "%s: tensor '%s' takes %llu bytes from byte %llu on, but the file ends at byte %llu: it is "
+                  "cut short or "
+                  "damaged",
+                  part->path, t->stored_name, (unsigned long long)t->bytes, (unsigned long long)t->offset,
+                  (unsigned long long)part->bytes);
+    return TERN_OK;
+}
+
+static tern_status check_places(const tern_model_file *file)
+{
+    if (file->n_tensors == 0)
+        return TERN_OK;
+    const tern_file_tensor **sorted = tern__alloc_zero(file->n_tensors, sizeof(tern_file_tensor *));
+    if (!sorted)
+        return tern__out_of_memory(file->n_tensors * sizeof(tern_file_tensor *));
+    tern_status status = TERN_OK;
+    for (size_t i = 0; i < file->n_tensors && status == TERN_OK; i++) {
+        sorted[i] = &file->tensors[i];
+        status = check_inside(file, sorted[i]);
+    }
+    if (status == TERN_OK)
+        qsort(sorted, file->n_tensors, sizeof(tern_file_tensor *), by_place);
+    const tern_file_tensor *last = sorted[0];
+    for (size_t i = 1; i < file->n_tensors && status == TERN_OK; i++) {
+        if (sorted[i]->part == last->part && sorted[i]->bytes &&
+            sorted[i]->offset < last->offset + last->bytes)
+            status = tern__fail(TERN_FORMAT, "%s: tensors '%s' and '%s' overlap",
+                                file->parts[last->part].path, last->stored_name, sorted[i]->stored_name);
+        if (sorted[i]->bytes || sorted[i]->part != last->part)
+            last = sorted[i];
+    }
+    tern__free(sorted);
+    return status;
+}
+
+static tern_status build_indices(tern_model_file *file)
+{
+    const char *path = file->parts[0].path;
+    if (file->n_metas)
+        TERN_TRY(tern__directory_create(path, "entries of metadata", &file->metas[0].info.key,
+                                        sizeof(tern__meta), file->n_metas, &file->meta_names));
+    if (file->n_tensors) {
+        TERN_TRY(tern__directory_create(path, "tensors", &file->tensors[0].stored_name,
+                                        sizeof(tern_file_tensor), file->n_tensors, &file->stored_names));
+        TERN_TRY(tern__directory_create(path, "tensors", &file->tensors[0].name, sizeof(tern_file_tensor),
+                                        file->n_tensors, &file->tensor_names));
+    }
+    return TERN_OK;
+}
+
+/* ---- opening --------------------------------------------------------------------------------------------------- */
+
+static tern_status parse(tern_model_file *file, const char *path)
+{
+    TERN_TRY(tern__model_file_add_part(file, path));
+    file->header.file = &file->parts[0];
+    uint8_t magic[4] = {0};
+    TERN__FAIL_IF(file->parts[0].bytes == 0, TERN_FORMAT, "%s: the file is empty", path);
+    if (file->parts[0].bytes >= sizeof magic)
+        TERN_TRY(tern__file_read(&file->parts[0], 0, magic, sizeof magic));
+    if (memcmp(magic, "GGUF", 4) == 0)
+        return tern__gguf_parse(file);
+    return tern__fail(TERN_FORMAT, "%s: not a model file: it does not begin like GGUF", path);
+}
+
+tern_model_file_options tern_model_file_options_default(void)
+{
+    return (tern_model_file_options){.map = true};
+}
+
+tern_status tern_model_file_open(const char *path, const tern_model_file_options *options,
+                                 tern_model_file **out)
+{
+    TERN__FAIL_IF(!path || !out, TERN_INVALID_ARGUMENT, "model_file_open: an argument is NULL");
+    tern_model_file *file = tern__alloc_zero(1, sizeof *file);
+    if (!file)
+        return tern__out_of_memory(sizeof *file);
+    file->options = options ? *options : tern_model_file_options_default();
+    tern__arena_init(&file->arena, 0);
+    tern_status status = parse(file, path);
+    if (status == TERN_OK)
+        status = check_places(file);
+    if (status == TERN_OK)
+        status = build_indices(file);
+    if (status != TERN_OK) {
+        tern_model_file_close(file);
+        return status;
+    }
+    *out = file;
+    return TERN_OK;
+}
+
+void tern_model_file_close(tern_model_file *file)
+{
+    if (!file)
+        return;
+    for (size_t i = 0; i < file->n_parts; i++)
+        tern__file_close(&file->parts[i]);
+    tern__directory_free(file->meta_names);
+    tern__directory_free(file->tensor_names);
+    tern__directory_free(file->stored_names);
+    tern__reader_free(&file->header);
+    tern__free(file->parts);
+    tern__free(file->metas);
+    tern__free(file->tensors);
+    tern__arena_free(&file->arena);
+    tern__free(file);
+}
+
+/* ---- looking --------------------------------------------------------------------------------------------------- */
+
+tern_file_format tern_model_file_format(const tern_model_file *file)
+{
+    return file ? file->format : TERN_FILE_FORMAT_COUNT;
+}
+
+const char *tern_file_format_name(tern_file_format format)
+{
+    static const char *const names[] = {"GGUF", "safetensors", "llama2.c"};
+    return (unsigned)format < TERN__COUNT(names) ? names[format] : "unknown";
+}
+
+int tern_model_file_version(const tern_model_file *file)
+{
+    return file ? file->version : 0;
+}
+
+uint64_t tern_model_file_bytes(const tern_model_file *file)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; file && i < file->n_parts; i++)
+        bytes += file->parts[i].bytes;
+    return bytes;
+}
+
+int tern_model_file_parts(const tern_model_file *file)
+{
+    return file ? (int)file->n_parts : 0;
+}
+
+const char *tern_model_file_part(const tern_model_file *file, int part)
+{
+    return part >= 0 && part < tern_model_file_parts(file) ? file->parts[part].path : NULL;
+}
+
+int tern_model_file_count(const tern_model_file *file)
+{
+    return file ? (int)file->n_tensors : 0;
+}
+
+tern_status tern_model_file_tensor(const tern_model_file *file, int i, tern_file_tensor *out)
+{
+    TERN__FAIL_IF(!file || !out, TERN_INVALID_ARGUMENT, "model_file_tensor: an argument is NULL");
+    TERN__FAIL_IF(i < 0 || (size_t)i >= file->n_tensors, TERN_OUT_OF_RANGE, "%s: tensor %d: there are %zu",
+                  file->parts[0].path, i, file->n_tensors);
+    *out = file->tensors[i];
+    return TERN_OK;
+}
+
+tern_status tern_model_file_find(const tern_model_file *file, const char *name, int *out)
+{
+    TERN__FAIL_IF(!file || !name || !out, TERN_INVALID_ARGUMENT, "model_file_find: an argument is NULL");
+    if (file->n_tensors && (tern__directory_find(file->tensor_names, name, out) ||
+                            tern__directory_find(file->stored_names, name, out)))
+        return TERN_OK;
+    return tern__fail(TERN_NOT_FOUND, "%s: there is no tensor '%s'", file->parts[0].path, name);
+}

@@ -1,0 +1,84 @@
+/* model_file.h - an open model file, and what the parsers of formats fill it with.
+ *
+ * A parser opens its parts, adds metadata and tensors, and leaves; tern_model_file_open then checks what is true of every
+ * format (names are unique, tensors lie inside their part and do not overlap) and builds the indices. */
+#ifndef TERN_MODEL_FILE_INTERNAL_H
+#define TERN_MODEL_FILE_INTERNAL_H
+
+#include <tern/model_file.h>
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "model/file/reader.h"
+
+/* Beyond any real model; together with the limits on names they bound the memory that a hostile file can ask for. */
+enum {
+    TERN__MOST_TENSORS = 1 << 17,
+    TERN__MOST_METAS = 1 << 14,
+    TERN__MOST_NAME = 255, /* bytes of a key or a tensor's name */
+    TERN__MARK_EVERY = 64, /* strings of an array between two marks */
+};
+
+typedef struct tern__meta {
+    tern_meta_info info;
+    uint64_t at; /* where an array's first element, or a text, is in `header` */
+    union {
+        uint64_t bits; /* of a number; integers are sign-extended */
+        double f;
+        uint64_t *marks; /* array of strings: where every TERN__MARK_EVERYth starts */
+        struct {
+            const char *text; /* terminated; NULL until the header has been read, if it lies there */
+            size_t length;
+        } string;
+    };
+} tern__meta;
+
+struct tern_model_file {
+    tern_file_format format;
+    int version;
+    tern_model_file_options options;
+    tern__arena arena; /* keys, names, texts, marks */
+    tern__file *parts;
+    size_t n_parts, parts_capacity;
+    tern__reader header; /* of the first part; arrays of metadata lie in it */
+    tern__meta *metas;
+    size_t n_metas, metas_capacity;
+    tern_file_tensor *tensors;
+    size_t n_tensors, tensors_capacity;
+    struct tern__directory *meta_names, *tensor_names, *stored_names;
+    bool master_weights; /* the float weights of linear layers are a ternary model's master weights */
+    bool scale_divides;  /* HF_T2: products are divided by weight_scale, not multiplied */
+};
+
+/* ---- for parsers ----------------------------------------------------------------------------------------------- */
+
+/* Each format's parser; the first part is open. */
+tern_status tern__gguf_parse(tern_model_file *file);
+
+tern_status tern__model_file_add_part(tern_model_file *file, const char *path);
+
+/* Copies what it needs. TERN_FORMAT for names that are empty, too long, or hold zeros or control characters; TERN_LIMIT. */
+tern_status tern__model_file_name(tern_model_file *file, const char *what, const void *text, uint64_t length,
+                                  const char **out);
+tern_status tern__model_file_add_tensor(tern_model_file *file, const tern_file_tensor *tensor);
+tern_status tern__model_file_add_meta(tern_model_file *file, const tern__meta *meta);
+
+/* Metadata that a parser makes up from what its format has instead. */
+tern_status tern__model_file_add_int(tern_model_file *file, const char *key, int64_t value);
+tern_status tern__model_file_add_float(tern_model_file *file, const char *key, double value);
+tern_status tern__model_file_add_bool(tern_model_file *file, const char *key, bool value);
+tern_status tern__model_file_add_string(tern_model_file *file, const char *key, const char *text,
+                                        size_t length);
+
+int tern__meta_bytes(
+    tern_meta_type type); /* of a number or bool; 0 for strings, -1 if there is no such type */
+
+/* ---- names.c: from names to numbers ---------------------------------------------------------------------------- */
+
+/* `stride` bytes from one item's name pointer to the next. TERN_FORMAT, as "WHO: ...", if a name occurs twice. */
+tern_status tern__directory_create(const char *path, const char *what, const char *const *first,
+                                   size_t stride, size_t count, struct tern__directory **out);
+bool tern__directory_find(const struct tern__directory *names, const char *name, int *out);
+void tern__directory_free(struct tern__directory *names);
+
+#endif

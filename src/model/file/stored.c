@@ -1,0 +1,82 @@
+/* stored.c - the types in which files store tensors. */
+#include "model/file/stored.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "base/strbuf.h"
+
+static const tern_stored_info infos[TERN_STORED_COUNT] = {
+#define INFO(id, number, name, elements, bytes, kind, dtype) \
+    [TERN_STORED_##id] = {name, number, TERN_STORED_##kind, elements, bytes, TERN_##dtype},
+    TERN_STORED_LIST(INFO)
+#undef INFO
+};
+
+const tern_stored_info *tern_stored_get(tern_stored stored)
+{
+    return (unsigned)stored < TERN_STORED_COUNT ? &infos[stored] : NULL;
+}
+
+tern_status tern_stored_parse(const char *name, tern_stored *out)
+{
+    TERN__FAIL_IF(!name || !out, TERN_INVALID_ARGUMENT, "stored_parse: an argument is NULL");
+    for (unsigned i = 0; i < TERN_STORED_COUNT; i++) {
+        if (strcasecmp(infos[i].name, name) == 0) {
+            *out = (tern_stored)i;
+            return TERN_OK;
+        }
+    }
+    return tern__fail(TERN_NOT_FOUND,
+                      "'%s' is no type of tensors in files; try f32, f16, bf16, q8_0, tq2_0 or i2_s", name);
+}
+
+bool tern__stored_from_gguf(int32_t number, tern_stored *out)
+{
+    for (unsigned i = 0; number >= 0 && i < TERN_STORED_COUNT; i++) {
+        if (infos[i].gguf_number == number) {
+            *out = (tern_stored)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+tern_status tern__stored_size(const char *who, tern_stored stored, int rank, const int64_t *shape,
+                              int64_t *elements, uint64_t *bytes)
+{
+    const tern_stored_info *info = &infos[stored];
+    int64_t count = 1;
+    bool empty = false;
+    for (int i = 0; i < rank; i++) {
+        TERN__FAIL_IF(shape[i] < 0, TERN_FORMAT, "%s: the size of axis %d is %lld", who, i,
+                      (long long)shape[i]);
+        empty |= shape[i] == 0;
+    }
+    /* The product of the others must fit even if one is zero: shapes without elements are computed with too. */
+    for (int i = 0; i < rank; i++)
+        TERN__FAIL_IF(shape[i] && !tern__i64_mul(count, shape[i], &count), TERN_FORMAT,
+                      "%s: the product of its sizes is too large for any file", who);
+    int64_t unit = stored == TERN_STORED_HF_T2 ? (rank ? shape[0] : 1) : rank ? shape[rank - 1] : 1;
+    TERN__FAIL_IF(unit % info->block_elements, TERN_FORMAT,
+                  "%s: %s has blocks of %d, but a row of %lld elements", who, info->name,
+                  info->block_elements, (long long)unit);
+    int64_t total;
+    TERN__FAIL_IF(!tern__i64_mul(count / info->block_elements, info->block_bytes, &total) ||
+                      !tern__i64_add(total, TERN__I2_S_TAIL, &total),
+                  TERN_FORMAT, "%s: its bytes are too many for any file", who);
+    total -= stored == TERN_STORED_I2_S ? 0 : TERN__I2_S_TAIL;
+    *elements = empty ? 0 : count;
+    *bytes = empty ? (stored == TERN_STORED_I2_S ? TERN__I2_S_TAIL : 0) : (uint64_t)total;
+    return TERN_OK;
+}
+
+void tern__rows_and_columns(int rank, const int64_t *shape, int64_t *rows, int64_t *columns)
+{
+    *rows = 1;
+    for (int i = 0; i + 1 < rank; i++)
+        *rows *= shape[i];
+    *columns = rank ? shape[rank - 1] : 1;
+}
