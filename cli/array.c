@@ -16,7 +16,7 @@ enum { PIECE = 1 << 16 }; /* elements read at a time */
 static bool is_integer(tern_dtype dtype)
 {
     const tern_dtype_info *info = tern_dtype_get(dtype);
-    return info && info->kind != TERN_KIND_FLOAT;
+    return info && info->kind != TERN_KIND_FLOAT && info->kind != TERN_KIND_BLOCK;
 }
 
 /* `t` as one axis. Packed types have no elements of their own to cut at and are unpacked first. */
@@ -25,6 +25,8 @@ static tern_tensor *flatten(tern_tensor *t)
     const tern_dtype_info *info = tern_dtype_get(tern_dtype_of(t));
     if (info && info->kind == TERN_KIND_TERNARY)
         t = tern_cast(t, TERN_I8);
+    if (info && info->kind == TERN_KIND_BLOCK)
+        t = tern_cast(t, TERN_F32);
     return tern_reshape(t, 1, (int64_t[]){tern_numel(t)});
 }
 

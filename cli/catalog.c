@@ -122,7 +122,7 @@ static bool dtype_row(int i, field_value *out)
 {
     static const char *const kinds[] = {
         [TERN_KIND_BOOL] = "bool",   [TERN_KIND_UINT] = "unsigned",   [TERN_KIND_INT] = "signed",
-        [TERN_KIND_FLOAT] = "float", [TERN_KIND_TERNARY] = "ternary",
+        [TERN_KIND_FLOAT] = "float", [TERN_KIND_TERNARY] = "ternary", [TERN_KIND_BLOCK] = "block",
     };
     const tern_dtype_info *dtype = i < TERN_DTYPE_COUNT ? tern_dtype_get((tern_dtype)i) : NULL;
     if (!dtype)

@@ -223,6 +223,10 @@ TERN_API tern_tensor *tern_matmul(tern_tensor *a, tern_tensor *b, bool transpose
 /* i8 x[..., k] times ternary weight[n, k] transposed, exact in i32: y[..., n] */
 TERN_API tern_tensor *tern_ternary_matmul(tern_tensor *x, tern_tensor *weight);
 
+/* x[..., k] times weight[n, k] transposed: y[..., n], weights of 16 bits or in blocks counted as the f32
+ * that they stand for, i8 exact in i32 */
+TERN_API tern_tensor *tern_linear(tern_tensor *x, tern_tensor *weight);
+
 /* ---- Moving data --------------------------------------------------------------------------------------- */
 
 /* joins along an existing axis */

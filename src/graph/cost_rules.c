@@ -30,6 +30,11 @@ double tern__rule_cost_ternary_matmul(const tern__call *call, double per_item)
     return per_item * elements(&call->out[0]) * (double)call->in[1]->shape[1];
 }
 
+double tern__rule_cost_linear(const tern__call *call, double per_item)
+{
+    return tern__rule_cost_ternary_matmul(call, per_item);
+}
+
 /* The most it can be: every row sees all keys. Positions are known only when it runs. */
 double tern__rule_cost_attention(const tern__call *call, double per_item)
 {

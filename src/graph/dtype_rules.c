@@ -6,9 +6,10 @@
 
 static tern_status refuse_packed(const tern__call *call, int i)
 {
-    return TERN__RULE_FAIL(
-        TERN_DTYPE, "operand %s is %s, which is not accepted here: cast it to i8 or use ternary_dequantise",
-        TERN__OPERAND_NAME(i), tern_dtype_name(call->in[i]->dtype));
+    const tern_dtype dtype = call->in[i]->dtype;
+    return TERN__RULE_FAIL(TERN_DTYPE, "operand %s is %s, which is not accepted here: cast it to %s",
+                           TERN__OPERAND_NAME(i), tern_dtype_name(dtype),
+                           tern__dtype_is_block(dtype) ? "f32" : "i8 or use ternary_dequantise");
 }
 
 static tern_status refuse(const tern__call *call, int i, const char *accepted)
@@ -42,7 +43,7 @@ static tern_status need_all_unpacked(const tern__call *call)
 
 static tern_status need_ternary(const tern__call *call, int i)
 {
-    return tern__dtype_is_packed(call->in[i]->dtype) ? TERN_OK : refuse(call, i, TERNARY);
+    return tern__dtype_is_ternary(call->in[i]->dtype) ? TERN_OK : refuse(call, i, TERNARY);
 }
 
 /* Operand `i` holds indices: any integers, cast to `to`. */
@@ -255,10 +256,18 @@ tern_status tern__rule_dtype_where(const tern__call *call, tern_dtype *operands)
 
 tern_status tern__rule_dtype_gather(const tern__call *call, tern_dtype *operands)
 {
-    TERN_TRY(need_unpacked(call, 0));
+    const bool blocks = tern__dtype_is_block(operands[0]);
+    if (!blocks)
+        TERN_TRY(need_unpacked(call, 0));
     TERN_TRY(cast_indices(call, operands, 1, TERN_I64));
-    give_all(call, operands[0]);
+    give_all(call, blocks ? TERN_F32 : operands[0]);
     return TERN_OK;
+}
+
+tern_status tern__rule_dtype_take_along(const tern__call *call, tern_dtype *operands)
+{
+    TERN_TRY(need_unpacked(call, 0));
+    return tern__rule_dtype_gather(call, operands);
 }
 
 tern_status tern__rule_dtype_scatter_add(const tern__call *call, tern_dtype *operands)
@@ -284,10 +293,24 @@ tern_status tern__rule_dtype_ternary_matmul(const tern__call *call, tern_dtype *
 {
     if (operands[0] != TERN_I8)
         return refuse(call, 0, "i8 (quantise_rows makes it)");
-    if (!tern__dtype_is_packed(operands[1]))
+    if (!tern__dtype_is_ternary(operands[1]))
         return refuse(call, 1, "t2 t5 (ternary_quantise makes them)");
     give_all(call, TERN_I32);
     return TERN_OK;
+}
+
+tern_status tern__rule_dtype_linear(const tern__call *call, tern_dtype *operands)
+{
+    const tern_dtype weight = operands[1];
+    if (weight == TERN_I8) {
+        give_all(call, TERN_I32);
+        return operands[0] == TERN_I8 ? TERN_OK
+                                      : refuse(call, 0, "i8 with i8 weights (quantise_rows makes it)");
+    }
+    if (!tern__dtype_is_block(weight) && weight != TERN_F16 && weight != TERN_BF16 && weight != TERN_F32)
+        return refuse(call, 1, "i8 f16 bf16 f32 q8_0 q6_k q4_0 q4_k");
+    give_all(call, TERN_F32);
+    return cast_to_f32(call, operands, 0);
 }
 
 tern_status tern__rule_dtype_quantise(const tern__call *call, tern_dtype *operands)
@@ -316,7 +339,7 @@ tern_status tern__rule_dtype_dequantise(const tern__call *call, tern_dtype *oper
 tern_status tern__rule_dtype_ternary_quantise(const tern__call *call, tern_dtype *operands)
 {
     tern_dtype to = (tern_dtype)tern__attr_of_kind(call, TERN__ATTR_DTYPE)->i;
-    if (!tern__dtype_is_packed(to))
+    if (!tern__dtype_is_ternary(to))
         return refuse_attr(call, to, TERNARY);
     call->out[0].dtype = to;
     call->out[1].dtype = TERN_F32;

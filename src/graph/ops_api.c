@@ -599,6 +599,12 @@ tern_tensor *tern_ternary_matmul(tern_tensor *x, tern_tensor *weight)
     return tern__record(NULL, TERN__OP_ternary_matmul, 2, in, NULL);
 }
 
+tern_tensor *tern_linear(tern_tensor *x, tern_tensor *weight)
+{
+    tern_tensor *const in[] = {x, weight};
+    return tern__record(NULL, TERN__OP_linear, 2, in, NULL);
+}
+
 tern_tensor *tern_concat(int n_xs, tern_tensor *const *xs, int64_t axis)
 {
     const tern__attr attrs[] = {{.i = axis}};

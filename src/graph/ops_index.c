@@ -4,7 +4,7 @@
 /* clang-format off */
 #include "graph/op.h"
 
-_Static_assert(TERN__OP_COUNT == 129, "ops.def has changed: run `make generate`");
+_Static_assert(TERN__OP_COUNT == 131, "ops.def has changed: run `make generate`");
 
 const uint16_t tern__op_order[TERN__OP_COUNT] = {
     TERN__OP_abs,
@@ -62,6 +62,7 @@ const uint16_t tern__op_order[TERN__OP_COUNT] = {
     TERN__OP_layernorm,
     TERN__OP_le,
     TERN__OP_leaky_relu,
+    TERN__OP_linear,
     TERN__OP_log,
     TERN__OP_log1p,
     TERN__OP_log2,
@@ -85,6 +86,7 @@ const uint16_t tern__op_order[TERN__OP_COUNT] = {
     TERN__OP_neg,
     TERN__OP_one_hot,
     TERN__OP_overwrite,
+    TERN__OP_packed_linear,
     TERN__OP_packed_matmul,
     TERN__OP_packed_ternary_matmul,
     TERN__OP_pad,
@@ -240,6 +242,7 @@ const char *const tern__op_signatures[TERN__OP_COUNT] = {
     [TERN__OP_topk] = "topk(x; k:int=1, axis:int=-1, largest:bool=true) -> values, indices",
     [TERN__OP_matmul] = "matmul(a, b; transpose_a:bool=false, transpose_b:bool=false) -> y",
     [TERN__OP_ternary_matmul] = "ternary_matmul(x, weight) -> y",
+    [TERN__OP_linear] = "linear(x, weight) -> y",
     [TERN__OP_concat] = "concat(xs...; axis:int=0) -> y",
     [TERN__OP_stack] = "stack(xs...; axis:int=0) -> y",
     [TERN__OP_split] = "split(x; sizes:ints=[], axis:int=0) -> parts...",
@@ -267,6 +270,7 @@ const char *const tern__op_signatures[TERN__OP_COUNT] = {
     [TERN__OP_avg_pool2d] = "avg_pool2d(x; kernel_h:int=2, kernel_w:int=2, stride_h:int=2, stride_w:int=2, pad_h:int=0, pad_w:int=0, nhwc:bool=false, count_padding:bool=false) -> y",
     [TERN__OP_fused] = "fused([xs]...; body:body={}) -> ys...",
     [TERN__OP_packed_matmul] = "packed_matmul(a, weight; n:int=1, transpose_a:bool=false) -> y",
+    [TERN__OP_packed_linear] = "packed_linear(x, weight; n:int=1, dtype:dtype=f16) -> y",
     [TERN__OP_packed_ternary_matmul] = "packed_ternary_matmul(x, weight; n:int=1, form:int=2) -> y",
 };
 
@@ -372,6 +376,7 @@ const char *const tern__op_sections[TERN__OP_COUNT] = {
     [TERN__OP_topk] = "Along an axis",
     [TERN__OP_matmul] = "Matrix products",
     [TERN__OP_ternary_matmul] = "Matrix products",
+    [TERN__OP_linear] = "Matrix products",
     [TERN__OP_concat] = "Moving data",
     [TERN__OP_stack] = "Moving data",
     [TERN__OP_split] = "Moving data",
@@ -399,5 +404,6 @@ const char *const tern__op_sections[TERN__OP_COUNT] = {
     [TERN__OP_avg_pool2d] = "Images",
     [TERN__OP_fused] = "Made by the compiler",
     [TERN__OP_packed_matmul] = "Made by the compiler",
+    [TERN__OP_packed_linear] = "Made by the compiler",
     [TERN__OP_packed_ternary_matmul] = "Made by the compiler",
 };

@@ -102,12 +102,13 @@ tern_status tern__rule_shape_broadcast(const tern__call *call)
 
 /* ---- views --------------------------------------------------------------------------------------------- */
 
-/* Rows of packed types are padded to bytes: they cannot be cut, joined or stepped through. */
+/* Rows of packed types are padded to units: they cannot be cut, joined or stepped through. */
 static tern_status keep_packed_row(const tern__call *call, bool kept)
 {
     TERN__RULE_FAIL_IF(!kept && tern__dtype_is_packed(call->in[0]->dtype), TERN_DTYPE,
-                       "the last axis of %s%s must stay as it is: cast it to i8 first",
-                       tern_dtype_name(call->in[0]->dtype), TERN__SHAPE_TEXT(call->in[0]));
+                       "the last axis of %s%s must stay as it is: cast it to %s first",
+                       tern_dtype_name(call->in[0]->dtype), TERN__SHAPE_TEXT(call->in[0]),
+                       tern__dtype_is_block(call->in[0]->dtype) ? "f32" : "i8");
     return TERN_OK;
 }
 

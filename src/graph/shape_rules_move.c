@@ -110,6 +110,9 @@ tern_status tern__rule_shape_gather(const tern__call *call)
     int axis;
     bool fits = true;
     TERN_TRY(tern__rule_axis(call, call->attrs[0].i, &axis));
+    TERN__RULE_FAIL_IF(tern__dtype_is_block(x->dtype) && axis == x->rank - 1, TERN_DTYPE,
+                       "%s%s gives whole rows only, not along its last axis: cast it to f32 first",
+                       tern_dtype_name(x->dtype), TERN__SHAPE_TEXT(x));
     out->rank = 0;
     for (int i = 0; i < axis; i++)
         fits = fits && append(out, x->shape[i]);

@@ -26,6 +26,19 @@ tern_status tern__rule_dtype_packed_ternary_matmul(const tern__call *call, tern_
     return TERN_OK;
 }
 
+tern_status tern__rule_dtype_packed_linear(const tern__call *call, tern_dtype *operands)
+{
+    (void)operands;
+    const tern_dtype dtype = (tern_dtype)call->attrs[1].i;
+    TERN__RULE_FAIL_IF(dtype != TERN_I8 && dtype != TERN_F16 && dtype != TERN_BF16 &&
+                           !tern__dtype_is_block(dtype),
+                       TERN_DTYPE, "there are no packed weights of type %s", tern_dtype_name(dtype));
+    TERN_TRY(need_dtype(call, 0, dtype == TERN_I8 ? TERN_I8 : TERN_F32));
+    TERN_TRY(need_dtype(call, 1, TERN_U8));
+    call->out[0].dtype = dtype == TERN_I8 ? TERN_I32 : TERN_F32;
+    return TERN_OK;
+}
+
 /* `n` items in tiles of `each`. */
 static tern_status check_tiles(const tern__call *call, int64_t n, int64_t each)
 {
@@ -69,6 +82,33 @@ tern_status tern__rule_shape_packed_ternary_matmul(const tern__call *call)
     tern__rule_copy_shape(call, 0, x);
     call->out[0].shape[x->rank - 1] = call->attrs[0].i;
     return TERN_OK;
+}
+
+/* Bytes of 32 rows of k columns: as many as they have unpacked, i8 in whole quads. */
+static int64_t linear_tile_bytes(tern_dtype dtype, int64_t k)
+{
+    const int64_t units = dtype == TERN_I8 ? (k / 4 + (k % 4 != 0)) * 4 : tern__row_units(dtype, k);
+    return 32 * units * (int64_t)tern__dtype_unit_bytes(dtype);
+}
+
+tern_status tern__rule_shape_packed_linear(const tern__call *call)
+{
+    const tern__type *x = call->in[0], *weight = call->in[1];
+    const tern_dtype dtype = (tern_dtype)call->attrs[1].i;
+    TERN__RULE_FAIL_IF(x->rank == 0, TERN_SHAPE, "%s", "x needs at least one axis");
+    const int64_t k = x->shape[x->rank - 1], most = INT64_MAX / 32 / 256 - 4;
+    TERN__RULE_FAIL_IF(k > most || weight->rank != 2 || weight->shape[1] != linear_tile_bytes(dtype, k),
+                       TERN_SHAPE, "weight %s must be [tiles, %" PRId64 "]", TERN__SHAPE_TEXT(weight),
+                       k > most ? most : linear_tile_bytes(dtype, k));
+    TERN_TRY(check_tiles(call, call->attrs[0].i, 32));
+    tern__rule_copy_shape(call, 0, x);
+    call->out[0].shape[x->rank - 1] = call->attrs[0].i;
+    return TERN_OK;
+}
+
+double tern__rule_cost_packed_linear(const tern__call *call, double per_item)
+{
+    return tern__rule_cost_packed_ternary_matmul(call, per_item);
 }
 
 double tern__rule_cost_packed_matmul(const tern__call *call, double per_item)

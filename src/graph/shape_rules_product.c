@@ -69,6 +69,11 @@ tern_status tern__rule_shape_ternary_matmul(const tern__call *call)
     return TERN_OK;
 }
 
+tern_status tern__rule_shape_linear(const tern__call *call)
+{
+    return tern__rule_shape_ternary_matmul(call);
+}
+
 tern_status tern__rule_shape_quantise_rows(const tern__call *call)
 {
     const tern__type *x = call->in[0];

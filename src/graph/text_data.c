@@ -11,6 +11,19 @@
 #include "tensor/half.h"
 #include "tensor/ternary.h"
 
+/* The data of block types is written as the bytes of its blocks: numbers would not bring the same blocks back. */
+static tern__type as_bytes(const tern__type *type)
+{
+    tern__type bytes = *type;
+    const int64_t unit = (int64_t)tern__dtype_unit_bytes(type->dtype);
+    bytes.dtype = TERN_U8;
+    if (bytes.rank == 0)
+        bytes.shape[bytes.rank++] = unit;
+    else
+        bytes.shape[bytes.rank - 1] = unit * tern__row_units(type->dtype, type->shape[type->rank - 1]);
+    return bytes;
+}
+
 /* ---- reading ------------------------------------------------------------------------------------------------ */
 
 static bool int_fits(tern_dtype dtype, int64_t value)
@@ -95,8 +108,8 @@ static void store(tern_dtype dtype, element value, void *at)
         tern__convert(TERN_I64, &value.i, 1, dtype, at, 1, 1);
 }
 
-/* Packed types are filled row by row: their elements have no address. */
-static tern_status fill_packed(tern__lexer *lex, tern__arena *scratch, const tern__type *type, uint8_t *data)
+/* Ternary types are filled row by row: their elements have no address. */
+static tern_status fill_ternary(tern__lexer *lex, tern__arena *scratch, const tern__type *type, uint8_t *data)
 {
     int64_t columns = type->rank > 0 ? type->shape[type->rank - 1] : 1;
     int64_t rows = columns > 0 ? tern__type_numel(type) / columns : 0;
@@ -118,8 +131,8 @@ static tern_status fill_packed(tern__lexer *lex, tern__arena *scratch, const ter
 
 static tern_status fill(tern__lexer *lex, tern__arena *scratch, const tern__type *type, uint8_t *data)
 {
-    if (tern__dtype_is_packed(type->dtype))
-        return fill_packed(lex, scratch, type, data);
+    if (tern__dtype_is_ternary(type->dtype))
+        return fill_ternary(lex, scratch, type, data);
     size_t bytes = tern__dtype_unit_bytes(type->dtype);
     int64_t n = tern__type_numel(type);
     for (int64_t i = 0; i < n; i++) {
@@ -135,6 +148,10 @@ static tern_status fill(tern__lexer *lex, tern__arena *scratch, const tern__type
 tern_status tern__lex_data(tern__lexer *lex, tern__arena *scratch, const tern__type *type, tern_pool *pool,
                            tern__storage **out)
 {
+    if (tern__dtype_is_block(type->dtype)) {
+        const tern__type bytes = as_bytes(type);
+        return tern__lex_data(lex, scratch, &bytes, pool, out);
+    }
     TERN_TRY(tern__lex_expect_mark(lex, '{'));
     tern__lexer again = *lex;
     TERN_TRY(count_elements(lex, type));
@@ -170,6 +187,15 @@ static void add_element(tern__strbuf *s, tern_dtype dtype, const void *at)
 void tern__data_add(tern__strbuf *s, const tern__type *type, const tern__layout *layout,
                     const tern__storage *storage)
 {
+    if (tern__dtype_is_block(type->dtype)) {
+        const tern__type bytes = as_bytes(type);
+        const int64_t unit = (int64_t)tern__dtype_unit_bytes(type->dtype);
+        tern__layout in_bytes = {.offset = layout->offset * unit};
+        for (int axis = 0; axis < bytes.rank; axis++)
+            in_bytes.strides[axis] = axis == bytes.rank - 1 ? 1 : layout->strides[axis] * unit;
+        tern__data_add(s, &bytes, &in_bytes, storage);
+        return;
+    }
     bool packed = tern__dtype_is_packed(type->dtype);
     const uint8_t *data = storage->host;
     int64_t n = tern__type_numel(type), index[TERN__MAX_RANK] = {0};

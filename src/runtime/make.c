@@ -58,7 +58,7 @@ static tern_status borrowed_layout(const tern__type *type, const int64_t *stride
         return TERN_OK;
     }
     TERN__FAIL_IF(tern__dtype_is_packed(type->dtype), TERN_UNSUPPORTED,
-                  "borrow: ternary data cannot be strided");
+                  "borrow: packed data cannot be strided");
     int64_t last = 0;
     for (int i = 0; i < type->rank; i++) {
         int64_t reach;

@@ -1,13 +1,14 @@
 /* convert.c - every conversion between element types, generated from one rule per kind of pair.
  *
  * Each pair of unpacked types has one function with two loops: a contiguous one, plain enough for the
- * compiler to vectorise, and a strided one. A table maps (from, to) to it. Packed types go through i8 in
- * blocks. */
+ * compiler to vectorise, and a strided one. A table maps (from, to) to it. Ternary types go through i8 and
+ * block types through f32, a piece of a row at a time. */
 #include "tensor/convert.h"
 
 #include <string.h>
 
 #include "base/status.h"
+#include "tensor/blocks.h"
 #include "tensor/half.h"
 #include "tensor/ternary.h"
 
@@ -156,8 +157,8 @@ typedef void (*convert_fn)(const void *restrict source, int64_t source_stride, v
 ALL_PAIRS(PAIR)
 /* clang-format on */
 
-enum { UNPACKED = TERN_T2 }; /* the packed types are the last two */
-_Static_assert(TERN_T2 == 9 && TERN_T5 == 10 && TERN_DTYPE_COUNT == 11, "the tables below cover every type");
+enum { UNPACKED = TERN_T2 }; /* the packed types are the last */
+_Static_assert(TERN_T2 == 9 && TERN_T5 == 10, "the tables below cover every unpacked type");
 
 /* clang-format off */
 static const convert_fn CONVERT[UNPACKED][UNPACKED] = {
@@ -228,21 +229,35 @@ static void (*const TERNARY[UNPACKED])(const void *source, int8_t *restrict targ
 };
 /* clang-format on */
 
-/* Columns that go through i8 at a time: whole bytes of both packed types, and small enough for the stack. */
+/* Columns that go through i8 or f32 at a time: whole units of all packed types, and small enough for the stack. */
 enum { BLOCK = 1280 };
 _Static_assert(BLOCK % (TERN_T2_PER_BYTE * TERN_T5_PER_BYTE) == 0, "blocks end on bytes of t2 and of t5");
+_Static_assert(BLOCK % TERN__BLOCK_MOST == 0, "blocks end on blocks");
 
 static void through_i8(tern_dtype from, const char *source, tern_dtype to, char *target, int64_t columns)
 {
     int8_t values[BLOCK];
-    if (tern__dtype_is_packed(from))
+    if (tern__dtype_is_ternary(from))
         tern__ternary_unpack_row(from, (const uint8_t *)source, columns, values);
     else
         TERNARY[from](source, values, columns);
-    if (tern__dtype_is_packed(to))
+    if (tern__dtype_is_ternary(to))
         tern__ternary_pack_row(to, values, columns, (uint8_t *)target);
     else
         CONVERT[TERN_I8][to](values, 1, target, 1, columns);
+}
+
+static void through_f32(tern_dtype from, const char *source, tern_dtype to, char *target, int64_t columns)
+{
+    float values[BLOCK];
+    if (tern__dtype_is_block(from))
+        tern__blocks_unpack(from, (const uint8_t *)source, 0, columns, values);
+    else
+        tern__convert_row(from, source, TERN_F32, values, columns);
+    if (tern__dtype_is_block(to))
+        tern__blocks_pack_row(to, values, columns, (uint8_t *)target);
+    else
+        tern__convert_row(TERN_F32, values, to, target, columns);
 }
 
 void tern__convert_row(tern_dtype from, const void *source, tern_dtype to, void *target, int64_t columns)
@@ -258,8 +273,9 @@ void tern__convert_row(tern_dtype from, const void *source, tern_dtype to, void 
     }
     int64_t source_step = tern__row_units(from, BLOCK) * (int64_t)tern__dtype_unit_bytes(from);
     int64_t target_step = tern__row_units(to, BLOCK) * (int64_t)tern__dtype_unit_bytes(to);
+    bool blocks = tern__dtype_is_block(from) || tern__dtype_is_block(to);
     const char *s = source;
     char *t = target;
     for (int64_t done = 0; done < columns; done += BLOCK, s += source_step, t += target_step)
-        through_i8(from, s, to, t, columns - done < BLOCK ? columns - done : BLOCK);
+        (blocks ? through_f32 : through_i8)(from, s, to, t, columns - done < BLOCK ? columns - done : BLOCK);
 }

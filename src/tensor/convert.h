@@ -2,7 +2,7 @@
  *
  * Rules: float -> integer truncates towards zero and saturates, NaN gives 0; anything -> bool is x != 0;
  * integer -> narrower integer wraps (as in C and NumPy); values -> ternary: negative, zero, positive after
- * rounding half to even and clamping to [-1, 1]; NaN gives 0. */
+ * rounding half to even and clamping to [-1, 1]; NaN gives 0. Blocks go through f32 on both sides (blocks.h). */
 #ifndef TERN_TENSOR_CONVERT_H
 #define TERN_TENSOR_CONVERT_H
 

@@ -55,8 +55,8 @@ static tern_status export_tensor(const tern__type *type, const tern__layout *lay
         if (ELEMENTS[i].dtype == type->dtype)
             element = &ELEMENTS[i];
     }
-    TERN__FAIL_IF(!element, TERN_UNSUPPORTED, "dlpack: %s has no form there; cast to i8 first",
-                  tern_dtype_name(type->dtype));
+    TERN__FAIL_IF(!element, TERN_UNSUPPORTED, "dlpack: %s has no form there; cast to %s first",
+                  tern_dtype_name(type->dtype), tern__dtype_is_block(type->dtype) ? "f32" : "i8");
     for (int i = 0; i < type->rank; i++) {
         e->shape[i] = type->shape[i];
         e->strides[i] = layout->strides[i];

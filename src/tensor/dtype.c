@@ -28,7 +28,10 @@ _Static_assert(TERN__COUNT(INFO) == TERN_DTYPE_COUNT, "type numbers are dense an
                    "floats are f16..f64");                                                                   \
     _Static_assert((TERN_KIND_##type_kind == TERN_KIND_INT || TERN_KIND_##type_kind == TERN_KIND_UINT) ==    \
                        (number >= TERN_U8 && number <= TERN_I64), "integers are u8..i64");                   \
-    _Static_assert((TERN_KIND_##type_kind == TERN_KIND_TERNARY) == (elements > 1), "only ternary types pack");
+    _Static_assert((TERN_KIND_##type_kind == TERN_KIND_TERNARY || TERN_KIND_##type_kind == TERN_KIND_BLOCK) == \
+                       (number >= TERN_T2), "the packed types are the last");                                \
+    _Static_assert((elements > 1) == (number >= TERN_T2), "only packed types share units");                  \
+    _Static_assert((TERN_KIND_##type_kind == TERN_KIND_BLOCK) == (number >= TERN_Q8_0), "blocks end the list");
 TERN_DTYPE_LIST(CHECK_ROW)
 #undef CHECK_ROW
 /* clang-format on */
@@ -83,7 +86,7 @@ tern_status tern_dtype_promote(tern_dtype a, tern_dtype b, tern_dtype *out)
                   is_dtype(a) ? (int)b : (int)a);
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "promote: out is NULL");
     TERN__FAIL_IF(tern__dtype_is_packed(a) || tern__dtype_is_packed(b), TERN_DTYPE,
-                  "promote: %s and %s: ternary types do not promote; cast them first", INFO[a].name,
+                  "promote: %s and %s: packed types do not promote; cast them first", INFO[a].name,
                   INFO[b].name);
     if (a == b || b == TERN_BOOL)
         *out = a;

@@ -302,7 +302,7 @@ tern_status tern__npy_format(const tern__type *type, bool fortran_order,
             descr = DESCRS[i].text;
     }
     TERN__FAIL_IF(!descr, TERN_DTYPE, "a .npy file cannot hold %s; cast to %s first",
-                  tern_dtype_name(type->dtype), type->dtype == TERN_BF16 ? "f32" : "i8");
+                  tern_dtype_name(type->dtype), tern__dtype_is_ternary(type->dtype) ? "i8" : "f32");
 
     char text[TERN__NPY_HEADER_WRITTEN];
     const char *order = descr[1] == '1' ? "|" : BIG_ENDIAN_HOST ? ">" : "<";

@@ -145,7 +145,7 @@ bool tern__ternary_valid(tern_dtype dtype, const uint8_t *packed, int64_t rows, 
 
 tern_status tern__ternary_check(const char *who, const tern__type *type, const void *data)
 {
-    if (!tern__dtype_is_packed(type->dtype))
+    if (!tern__dtype_is_ternary(type->dtype))
         return TERN_OK;
     int64_t columns = type->rank ? type->shape[type->rank - 1] : 1;
     int64_t rows = columns ? tern__type_numel(type) / columns : 0, bad;

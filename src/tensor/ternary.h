@@ -16,7 +16,7 @@ int8_t tern__ternary_at(tern_dtype dtype, const uint8_t *row, int64_t column);
 bool tern__ternary_valid(tern_dtype dtype, const uint8_t *packed, int64_t rows, int64_t columns,
                          int64_t *bad_byte);
 
-/* Contiguous data of a packed type that came from outside must be canonical before kernels see it: else TERN_FORMAT. Other
+/* Contiguous data of t2 or t5 that came from outside must be canonical before kernels see it: else TERN_FORMAT. Other
  * types pass. */
 tern_status tern__ternary_check(const char *who, const tern__type *type, const void *data);
 

@@ -17,6 +17,14 @@ static const uint8_t UNIT_BYTES[TERN_DTYPE_COUNT] = {
 };
 /* clang-format on */
 
+/* clang-format off */
+static const uint16_t UNIT_ELEMENTS[TERN_DTYPE_COUNT] = {
+#define ROW(id, number, label, kind, elements, bytes, text) [number] = elements,
+    TERN_DTYPE_LIST(ROW)
+#undef ROW
+};
+/* clang-format on */
+
 size_t tern__dtype_unit_bytes(tern_dtype dtype)
 {
     return UNIT_BYTES[dtype];
@@ -24,12 +32,11 @@ size_t tern__dtype_unit_bytes(tern_dtype dtype)
 
 int64_t tern__row_units(tern_dtype dtype, int64_t columns)
 {
+    if (!tern__dtype_is_packed(dtype))
+        return columns;
     /* divide first: columns may be near INT64_MAX */
-    if (dtype == TERN_T2)
-        return columns / TERN_T2_PER_BYTE + (columns % TERN_T2_PER_BYTE != 0);
-    if (dtype == TERN_T5)
-        return columns / TERN_T5_PER_BYTE + (columns % TERN_T5_PER_BYTE != 0);
-    return columns;
+    const int64_t each = UNIT_ELEMENTS[dtype];
+    return columns / each + (columns % each != 0);
 }
 
 /* The product of the sizes, zeros counted as ones, must fit: then strides of zero-size tensors fit as

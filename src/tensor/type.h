@@ -25,7 +25,7 @@ tern_status tern__type_make(const char *who, tern_dtype dtype, int rank, const i
 /* Number of elements; cannot overflow for a type made by tern__type_make. 1 for rank 0. */
 int64_t tern__type_numel(const tern__type *type);
 
-/* Bytes of the contiguous form (packed types: rows padded to whole bytes, see <tern/dtype.h>). */
+/* Bytes of the contiguous form (packed types: rows padded to whole units, see <tern/dtype.h>). */
 size_t tern__type_bytes(const tern__type *type);
 
 bool tern__type_equal(const tern__type *a, const tern__type *b);
@@ -44,13 +44,15 @@ bool tern__axis_normalise(int64_t axis, int rank, int *out);
 
 /* Facts from the table in <tern/dtype.h>, without checks. */
 /* clang-format off */
-static inline bool tern__dtype_is_packed(tern_dtype d) { return d == TERN_T2 || d == TERN_T5; }
+static inline bool tern__dtype_is_packed(tern_dtype d) { return d >= TERN_T2; }
+static inline bool tern__dtype_is_ternary(tern_dtype d) { return d == TERN_T2 || d == TERN_T5; }
+static inline bool tern__dtype_is_block(tern_dtype d) { return d >= TERN_Q8_0; }
 static inline bool tern__dtype_is_float(tern_dtype d) { return d >= TERN_F16 && d <= TERN_F64; }
 static inline bool tern__dtype_is_int(tern_dtype d) { return d >= TERN_U8 && d <= TERN_I64; }
 /* clang-format on */
 size_t tern__dtype_unit_bytes(tern_dtype dtype);
 
-/* Units (see <tern/dtype.h>) in a row of `columns`: columns, or the padded byte count for packed types. */
+/* Units (see <tern/dtype.h>) in a row of `columns`: columns, or the padded count for packed types. */
 int64_t tern__row_units(tern_dtype dtype, int64_t columns);
 
 #endif

@@ -324,7 +324,7 @@ TEST(bad_attributes_say_what_there_is)
          "rope: attributes, column 6: expected a whole number but found '1.5', which is no whole number"},
         {TERN__OP_cast, "dtype=f31",
          "cast: attributes, column 7: no dtype is called 'f31'; known: bool u8 i8 i32 i64 f16 bf16 f32 f64 "
-         "t2 t5"},
+         "t2 t5 q8_0 q6_k q4_0 q4_k"},
         {TERN__OP_to_device, "device=cpu",
          "to_device: attributes, column 8: expected a text in quotes but found 'cpu'"},
     };

@@ -51,7 +51,7 @@ static const bad BAD[] = {
 
     /* leaves */
     {"graph {\n%x = input \"x\" f33[2]", TERN_FORMAT,
-     "line 2, column 16: no dtype is called 'f33'; known: bool u8 i8 i32 i64 f16 bf16 f32 f64 t2 t5"},
+     "line 2, column 16: no dtype is called 'f33'; known: bool u8 i8 i32 i64 f16 bf16 f32 f64 t2 t5 q8_0 q6_k q4_0 q4_k"},
     {"graph {\n%x = input \"x\"", TERN_FORMAT, "line 2, column 15: expected a dtype such as f32 but the text ends"},
     {"graph {\n%x = input f32", TERN_FORMAT, "line 2, column 15: expected '[' but the text ends"},
     {"graph {\n%x = input f32[2", TERN_FORMAT, "line 2, column 17: expected ']' but the text ends"},

@@ -63,6 +63,25 @@ def judge_ternary_matmul(op, vals, attributes, types):
     return [exactly(Val("i32", (vals[0].a.astype(np.int64) @ vals[1].a.astype(np.int64).T).astype(np.int32)))]
 
 
+def draw_linear(g, op):
+    k, n = g.pick([0, 1, 3, 4, 5, 16, 33, 64, 257]), g.pick([0, 1, 2, 5, 9, 33, 70])
+    lead, weight = g.sizes(g.int(0, 3), 12), g.pick(["i8", "f16", "bf16", "f32"])
+    if weight == "i8":
+        return [g.operand("i8", lead + [k], style=g.pick(["full", "extreme", "small"])),
+                g.operand("i8", (n, k), style=g.pick(["full", "extreme", "small"]))], {}
+    x = g.pick(UNPACKED + ["f32"] * 4)
+    return [g.operand(x, lead + [k], style=calm(g, x)), g.operand(weight, (n, k), style=calm(g, weight))], {}
+
+
+def judge_linear(op, vals, attributes, types):
+    if types[0] == "i32":
+        return judge_ternary_matmul(op, vals, attributes, types)
+    x, w = (wide(v).astype(LONG) for v in vals)
+    slack = x.shape[-1] * bounds.CHAIN["f32"] * (np.abs(x) @ np.abs(w).T)
+    return [near("f32", np.asarray(x @ w.T), 0.5, slack, zeros=False)]
+
+
+oracle("linear", draw_linear, judge_linear, cases=160)
 oracle("matmul", draw_matmul, judge_matmul, cases=300)
 oracle("ternary_matmul", draw_ternary_matmul, judge_ternary_matmul, cases=130)
 

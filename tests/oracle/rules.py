@@ -95,6 +95,15 @@ def ternary_matmul(types, attributes):
     return types, ["i32"]
 
 
+def linear(types, attributes):
+    if types[1] == "i8":
+        accept(types[0] == "i8")
+        return types, ["i32"]
+    unpacked(types[:1])
+    accept(types[1] in ("f16", "bf16", "f32"))
+    return ["f32", types[1]], ["f32"]
+
+
 def quantise_given(types, attributes):
     unpacked(types)
     return ["f32", "f32"], ["i8"]
@@ -177,6 +186,8 @@ RULES = {
     "index": one(gives="i64"),
     "values_and_index": values_and_index,
     "gather": gather,
+    "take_along": gather,
+    "linear": linear,
     "scatter_add": scatter_add,
     "one_hot": one_hot,
     "ternary_matmul": ternary_matmul,

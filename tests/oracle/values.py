@@ -1,7 +1,7 @@
 """Values of Tern's types in NumPy: storing, converting, rounding, comparing. Independent of the library.
 
 A Val is a dtype name and an array of the stored type: bf16 is kept as its 16 bits, t2 and t5 as int8 values -1, 0
-and 1. Float arithmetic of the oracles happens in `wide` arrays: float64, and longdouble for f64.
+and 1; blocks have no values here (tests/tensor/test_blocks.c). Float arithmetic of the oracles happens in `wide` arrays: float64, and longdouble for f64.
 """
 import numpy as np
 

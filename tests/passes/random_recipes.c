@@ -433,6 +433,29 @@ static bool ternary(builder *b)
     return true;
 }
 
+/* A layer or head with weights of 16 bits, in blocks or of 8 bits. */
+static bool linear(builder *b)
+{
+    static const tern_dtype dtypes[] = {TERN_F16,  TERN_BF16, TERN_F32, TERN_Q8_0,
+                                        TERN_Q6_K, TERN_Q4_0, TERN_Q4_K};
+    tern__id x, y, w;
+    if (!pick_where(b, is_f32_rows, &x))
+        return false;
+    const tern__type *t = type_of(b, x);
+    const int64_t k = t->shape[t->rank - 1];
+    const bool bytes = CHANCE(25);
+    tern__type type = {.rank = 2, .shape = {1 + BELOW(40), k}};
+    type.dtype = bytes ? TERN_I8 : dtypes[BELOW(sizeof dtypes / sizeof *dtypes)];
+    if (bytes && !add_op(b, TERN__OP_quantise_rows, 1, &x, NULL, &x))
+        return false;
+    if (!add_leaf(b, CHANCE(80) ? TERN__OP_constant : TERN__OP_input, &type, &w) ||
+        !add_op(b, TERN__OP_linear, 2, (tern__id[]){x, w}, NULL, &y))
+        return false;
+    if (CHANCE(50))
+        finish_product(b, y);
+    return true;
+}
+
 /* ---- moving ---- */
 
 static bool join(builder *b)
@@ -641,11 +664,11 @@ void random_recipe(builder *b)
     static const struct {
         recipe *make;
         int weight;
-    } recipes[] = {{unary, 10},     {some_unary, 10}, {binary, 10},     {some_binary, 12}, {with_number, 14},
-                   {attributes, 4}, {cast, 8},        {where, 6},       {views, 22},       {reduce, 8},
-                   {along, 6},      {norm, 3},        {products, 6},    {any_matmul, 6},   {ternary, 5},
-                   {join, 5},       {cut, 5},         {pad_or_flip, 5}, {by_index, 5},     {model, 2},
-                   {image, 1},      {source, 5},      {again, 14},      {write, 5}};
+    } recipes[] = {{unary, 10},     {some_unary, 10}, {binary, 10},  {some_binary, 12}, {with_number, 14},
+                   {attributes, 4}, {cast, 8},        {where, 6},    {views, 22},       {reduce, 8},
+                   {along, 6},      {norm, 3},        {products, 6}, {any_matmul, 6},   {ternary, 5},
+                   {linear, 4},     {join, 5},        {cut, 5},      {pad_or_flip, 5},  {by_index, 5},
+                   {model, 2},      {image, 1},       {source, 5},   {again, 14},       {write, 5}};
     int all = 0;
     for (int64_t i = 0; i < COUNT(recipes); i++)
         all += recipes[i].weight;

@@ -216,6 +216,8 @@ TEST(matrix_products)
         tern_tensor *x = tern_ones(ctx, TERN_F32, 1, ints);
         TENSOR(tern_matmul(NULL, x, false, false));
         TENSOR(tern_matmul(x, NULL, false, false));
+        TENSOR(tern_linear(NULL, x));
+        TENSOR(tern_linear(x, NULL));
         TENSOR(tern_ternary_matmul(NULL, x));
         TENSOR(tern_ternary_matmul(x, NULL));
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "tensor/blocks.h"
 #include "tensor/convert.h"
 #include "tensor/reference.h"
 #include "tensor/ternary.h"
@@ -164,6 +165,13 @@ static void fill_row(tern_dtype dtype, char *row, int64_t columns)
         fill(dtype, row);
         return;
     }
+    if (tern__dtype_is_block(dtype)) {
+        float numbers[COUNT];
+        for (int64_t i = 0; i < columns; i++)
+            numbers[i] = (float)tern__random_uniform(harness_seed(), (uint64_t)i) - 0.5f;
+        tern__blocks_pack_row(dtype, numbers, columns, (uint8_t *)row);
+        return;
+    }
     for (int64_t i = 0; i < columns; i++)
         values[i] = (int8_t)((int)(tern__random_uniform(harness_seed(), (uint64_t)i) * 3) - 1);
     tern__ternary_pack_row(dtype, values, columns, (uint8_t *)row);
@@ -195,8 +203,8 @@ static void check_packed_row(tern_dtype from, tern_dtype to, int64_t columns)
 TEST(packed_rows)
 {
     static const int64_t COLUMNS[] = {0, 1, 3, 4, 5, 19, 20, 21, 1279, 1280, 1281, 2563, COUNT};
-    for (int from = 0; from < TERN_DTYPE_COUNT; from++) {
-        for (int to = 0; to < TERN_DTYPE_COUNT; to++) {
+    for (int from = 0; from < TERN_Q8_0; from++) {
+        for (int to = 0; to < TERN_Q8_0; to++) { /* blocks: test_blocks.c */
             bool packed = tern__dtype_is_packed((tern_dtype)from) || tern__dtype_is_packed((tern_dtype)to);
             for (size_t i = 0; packed && i < sizeof COLUMNS / sizeof COLUMNS[0] && !harness_failed(); i++)
                 check_packed_row((tern_dtype)from, (tern_dtype)to, COLUMNS[i]);
@@ -208,7 +216,7 @@ TEST(chunks_equal_one_shot)
 {
     for (int from = 0; from < TERN_DTYPE_COUNT; from++) {
         for (int to = 0; to < TERN_DTYPE_COUNT; to++) {
-            enum { CHUNK = 140 }; /* whole bytes of t2 and t5, but no divisor of COUNT */
+            enum { CHUNK = 1280 }; /* whole units of all packed types, but no divisor of COUNT */
             size_t from_step =
                 (size_t)tern__row_units((tern_dtype)from, CHUNK) * tern__dtype_unit_bytes((tern_dtype)from);
             size_t to_step =

@@ -15,7 +15,9 @@ TEST(dtype_names_round_trip)
         CHECK_EQ(parsed, i);
         CHECK_STR(tern_dtype_name((tern_dtype)i), info->name);
         CHECK_EQ(tern__dtype_unit_bytes((tern_dtype)i), info->unit_bytes);
-        CHECK_EQ(tern__dtype_is_packed((tern_dtype)i), info->kind == TERN_KIND_TERNARY);
+        CHECK_EQ(tern__dtype_is_packed((tern_dtype)i),
+                 info->kind == TERN_KIND_TERNARY || info->kind == TERN_KIND_BLOCK);
+        CHECK_EQ(tern__dtype_is_block((tern_dtype)i), info->kind == TERN_KIND_BLOCK);
     }
     CHECK(tern_dtype_get((tern_dtype)TERN_DTYPE_COUNT) == NULL);
     CHECK(tern_dtype_get((tern_dtype)-1) == NULL);
@@ -26,8 +28,9 @@ TEST(dtype_parse_refuses_and_lists)
 {
     tern_dtype out = TERN_I8;
     CHECK_STATUS(tern_dtype_parse("float32", &out), TERN_NOT_FOUND);
-    CHECK_STR(tern_last_error(),
-              "no dtype is called 'float32'; known: bool u8 i8 i32 i64 f16 bf16 f32 f64 t2 t5");
+    CHECK_STR(
+        tern_last_error(),
+        "no dtype is called 'float32'; known: bool u8 i8 i32 i64 f16 bf16 f32 f64 t2 t5 q8_0 q6_k q4_0 q4_k");
     CHECK_STATUS(tern_dtype_parse("", &out), TERN_NOT_FOUND);
     CHECK_STATUS(tern_dtype_parse(NULL, &out), TERN_INVALID_ARGUMENT);
     CHECK_STATUS(tern_dtype_parse("f32", NULL), TERN_INVALID_ARGUMENT);
@@ -80,6 +83,10 @@ TEST(type_make_and_sizes)
     CHECK_EQ(tern__type_bytes(&t), 6);
     CHECK_OK(tern__type_make("t", TERN_T5, 2, (int64_t[]){3, 11}, &t));
     CHECK_EQ(tern__type_bytes(&t), 9);
+    CHECK_OK(tern__type_make("t", TERN_Q8_0, 2, (int64_t[]){3, 33}, &t));
+    CHECK_EQ(tern__type_bytes(&t), 3 * 2 * 34);
+    CHECK_OK(tern__type_make("t", TERN_Q6_K, 2, (int64_t[]){3, 512}, &t));
+    CHECK_EQ(tern__type_bytes(&t), 3 * 2 * 210);
     CHECK_OK(tern__type_make("t", TERN_T5, 0, NULL, &t));
     CHECK_EQ(tern__type_bytes(&t), 1);
     CHECK_OK(tern__type_make("t", TERN_T2, 2, (int64_t[]){3, 0}, &t));
@@ -98,7 +105,7 @@ TEST(type_make_refuses)
     CHECK_STATUS(tern__type_make("zeros", TERN_F32, 9, nine, &t), TERN_INVALID_ARGUMENT);
     CHECK_STATUS(tern__type_make("zeros", TERN_F32, -1, nine, &t), TERN_INVALID_ARGUMENT);
     CHECK_STATUS(tern__type_make("zeros", TERN_F32, 1, NULL, &t), TERN_INVALID_ARGUMENT);
-    CHECK_STATUS(tern__type_make("zeros", (tern_dtype)11, 1, nine, &t), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern__type_make("zeros", (tern_dtype)TERN_DTYPE_COUNT, 1, nine, &t), TERN_INVALID_ARGUMENT);
     CHECK_STATUS(tern__type_make("zeros", TERN_F32, 2, (int64_t[]){1 << 20, INT64_MAX >> 20}, &t),
                  TERN_OVERFLOW);
     CHECK_STATUS(tern__type_make("zeros", TERN_F32, 1, (int64_t[]){INT64_MAX}, &t), TERN_OVERFLOW);

@@ -5,12 +5,14 @@
  * the result (its last axis), else elements. */
 #include "base/status.h"
 #include "kernels/ref/loops.h"
+#include "tensor/blocks.h"
 #include "tensor/convert.h"
 #include "tensor/ternary.h"
 
-/* Columns of a packed row at a time, through the stack: whole bytes of t2 and of t5. */
-enum { BLOCK = 640 };
+/* Columns of a packed row at a time, through the stack: whole units of all packed types. */
+enum { BLOCK = 1280 };
 _Static_assert(BLOCK % (TERN_T2_PER_BYTE * TERN_T5_PER_BYTE) == 0, "blocks end on bytes of t2 and of t5");
+_Static_assert(BLOCK % TERN__BLOCK_MOST == 0, "blocks end on blocks");
 
 static void convert_run(const tern__run *run)
 {
@@ -128,7 +130,8 @@ static tern_status convert_rows(const tern__kernel_args *args, int64_t begin, in
     rows from = rows_of(&args->in[0]), to = rows_of(&args->out[0]);
     const tern__type *in = args->in[0].type, *out = args->out[0].type;
     bool same = tern__shape_equal(in, out);
-    bool regroups = in->dtype == out->dtype && tern__type_numel(in) == tern__type_numel(out);
+    bool regroups = in->dtype == out->dtype && tern__type_numel(in) == tern__type_numel(out) &&
+                    tern__dtype_is_ternary(in->dtype);
     if (!same && !regroups)
         return TERN_INTERNAL;
     if (to.columns == 0) /* rows without elements may have no memory */

@@ -4,11 +4,26 @@
  * TERN_OUT_OF_RANGE. */
 #include "kernels/ref/number.h"
 #include "kernels/ref/walk.h"
+#include "tensor/blocks.h"
 
 /* Strides of one operand over the axes of another shape: 0 on the axes that it does not have. */
 typedef struct spread {
     int64_t strides[TERN__MAX_RANK];
 } spread;
+
+/* A piece of a row of blocks, as f32. `row` counts units. */
+static void unpack_piece(const tern__buffer *x, const tern__buffer *y, int64_t row, int64_t column,
+                         int64_t to, int64_t y_step, int64_t n)
+{
+    const uint8_t *from = (const uint8_t *)x->data + row * (int64_t)tern__dtype_unit_bytes(x->type->dtype);
+    float *at = (float *)y->data + to, values[TERN__BLOCK_MOST];
+    for (int64_t i = 0, some; i < n; i += some) {
+        some = n - i < TERN__BLOCK_MOST ? n - i : TERN__BLOCK_MOST;
+        tern__blocks_unpack(x->type->dtype, from, column + i, some, values);
+        for (int64_t j = 0; j < some; j++)
+            at[(i + j) * y_step] = values[j];
+    }
+}
 
 /* y[r] = x at r's own coordinates, moved along one axis of x by the index found at r's coordinates in
  * `indices`. */
@@ -19,6 +34,7 @@ static tern_status pick(tern__kernel_args *args, int64_t begin, int64_t end, int
     const int64_t *indices = args->in[1].data;
     const int rank = y->type->rank;
     const size_t bytes = tern__dtype_unit_bytes(y->type->dtype);
+    const bool blocks = tern__dtype_is_block(x->type->dtype);
     const int64_t axis_size = x->type->shape[axis], axis_stride = x->strides[axis];
     const int64_t y_step = tern__last_stride(y), x_step = rank == 0 ? 0 : x_spread->strides[rank - 1];
     const int64_t index_step = rank == 0 ? 0 : index_spread->strides[rank - 1];
@@ -31,8 +47,12 @@ static tern_status pick(tern__kernel_args *args, int64_t begin, int64_t end, int
         for (int64_t i = 0; i < r.n; i += step) {
             int64_t index;
             TERN_TRY(tern__resolve_index(args, indices[index_at + i * index_step], axis_size, &index));
-            tern__copy(bytes, y->data, to + i * y_step, y_step, x->data,
-                       from + i * x_step + index * axis_stride, x_step, step);
+            if (blocks) /* the last axis of x is that of y: runs lie along it, and its stride counts for nothing */
+                unpack_piece(x, y, from - r.index[rank - 1] * x_step + index * axis_stride,
+                             r.index[rank - 1] + i, to + i * y_step, y_step, step);
+            else
+                tern__copy(bytes, y->data, to + i * y_step, y_step, x->data,
+                           from + i * x_step + index * axis_stride, x_step, step);
         }
     }
     return TERN_OK;
