@@ -1,7 +1,8 @@
 # Which kernel files are built, and with which instruction sets.
 #
-# Only files in src/kernels/x86 and src/kernels/arm get ISA flags, chosen by the file name's last word:
-# gemm_t2_avx512vnni.c is compiled for AVX-512 VNNI. Everything else is baseline code for its architecture.
+# Only files in folders x86 and arm (of kernels, and of measure, which probes what kernels could reach) get ISA flags,
+# chosen by the file name's last word: gemm_t2_avx512vnni.c is compiled for AVX-512 VNNI. Everything else is baseline
+# code for its architecture.
 
 set(TERN_ISA_sse42      -msse4.2)
 set(TERN_ISA_avx2       -mavx2 -mfma -mf16c -mbmi -mbmi2)
@@ -25,7 +26,7 @@ function(tern_keep_this_architecture sources)
     set(kept ${${sources}})
     foreach(arch x86 arm)
         if(NOT arch STREQUAL TERN_ARCH)
-            list(FILTER kept EXCLUDE REGEX "/src/kernels/${arch}/")
+            list(FILTER kept EXCLUDE REGEX "/src/(kernels|measure)/${arch}/")
         endif()
     endforeach()
     set(${sources} ${kept} PARENT_SCOPE)
@@ -33,8 +34,8 @@ endfunction()
 
 function(tern_set_isa_flags)
     foreach(source IN LISTS ARGN)
-        if(source MATCHES "/src/kernels/(x86|arm)/.*_([a-z0-9]+)\\.c$")
-            set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${TERN_ISA_${CMAKE_MATCH_2}}")
+        if(source MATCHES "/src/(kernels|measure)/(x86|arm)/.*_([a-z0-9]+)\\.c$")
+            set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${TERN_ISA_${CMAKE_MATCH_3}}")
         endif()
     endforeach()
 endfunction()

@@ -15,6 +15,7 @@
 #include <tern/graph.h>
 #include <tern/io.h>
 #include <tern/log.h>
+#include <tern/measure.h>
 #include <tern/model_file.h>
 #include <tern/ops.h>
 #include <tern/pass.h>

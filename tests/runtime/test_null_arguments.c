@@ -35,6 +35,7 @@ TEST(base)
     CHECK_STR(tern_log_level_name((tern_log_level)99), "unknown");
     CHECK(tern_version() != NULL && tern_last_error() != NULL);
     CHECK_STR(tern_status_name((tern_status)99), "unknown");
+    CHECK_STR(tern_limit_name((tern_limit_kind)99), "unknown");
     CHECK_STR(tern_status_meaning((tern_status)99), "unknown");
     CHECK_OK(tern_trace_start(NULL));
     CHECK(tern_trace_is_on());

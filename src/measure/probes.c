@@ -1,0 +1,35 @@
+/* probes.c - the ways to read and to copy as data, and which set of probes runs here. */
+#include "measure/probes.h"
+
+const tern__read_way tern__read_ways[] = {
+#define WAY(streams, lines, ahead, block) {streams, lines, ahead, block},
+    TERN__READ_LIST(WAY)
+#undef WAY
+};
+
+const tern__copy_way tern__copy_ways[] = {
+#define WAY(past, ahead) {past, ahead},
+    TERN__COPY_LIST(WAY)
+#undef WAY
+};
+
+const tern__probes *tern__probes_select(uint32_t isa_mask)
+{
+    static const tern__probes *const by_isa[TERN__ISA_COUNT] = {
+        [TERN__ISA_BASELINE] = &tern__probes__baseline,
+#if defined(__x86_64__)
+        [TERN__ISA_SSE42] = &tern__probes__sse42,
+        [TERN__ISA_AVX2] = &tern__probes__avx2,
+        [TERN__ISA_AVX512] = &tern__probes__avx512,
+        [TERN__ISA_AVX512VNNI] = &tern__probes__avx512vnni,
+#elif defined(__aarch64__)
+        [TERN__ISA_NEON] = &tern__probes__neon,
+        [TERN__ISA_NEONDOT] = &tern__probes__neondot,
+#endif
+    };
+    const tern__probes *best = &tern__probes__baseline;
+    for (int isa = 0; isa < TERN__ISA_COUNT; isa++)
+        if ((isa_mask & tern__cpu()->isa_mask) >> isa & 1 && by_isa[isa])
+            best = by_isa[isa];
+    return best;
+}

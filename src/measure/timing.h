@@ -1,0 +1,46 @@
+/* timing.h - the one way to time things: several of them in turns, round by round, after a warm-up.
+ *
+ * A machine that others use, or that changes its frequency, is fast in one second and slow in the next. What is to be
+ * compared is therefore run alternately, and compared within a round (measure.h does so with a thing and its limit). */
+#ifndef TERN_MEASURE_TIMING_H
+#define TERN_MEASURE_TIMING_H
+
+#include <stdint.h>
+
+#include <tern/status.h>
+
+#include "measure/stats.h"
+
+/* Something that can be run again and again. A status other than TERN_OK ends the measurement. */
+typedef struct tern__thing {
+    tern_status (*run)(void *user);
+    void *user;
+    int64_t repeats; /* runs in one sample; 0: as many as make a sample last tern__turns.sample_s */
+} tern__thing;
+
+/* Zeroed fields are the defaults. */
+typedef struct tern__turns {
+    int warmups;     /* runs of each thing before it counts; 0: one, -1: none */
+    int rounds;      /* samples of each; 0: TERN__ROUNDS */
+    double budget_s; /* no further round begins after this time, but three are made; 0: no such limit */
+    double sample_s; /* how long a sample lasts at least; 0: TERN__SAMPLE_S */
+} tern__turns;
+
+enum { TERN__ROUNDS = 9, TERN__ROUNDS_MOST = 1000, TERN__ROUNDS_LEAST = 3 };
+#define TERN__SAMPLE_S 1e-3
+
+/* What may be asked for; TERN_INVALID_ARGUMENT says what may not. */
+tern_status tern__turns_settle(tern__turns *turns);
+
+/* Warms up, and finds `repeats` where it is 0. */
+tern_status tern__thing_ready(tern__thing *thing, const tern__turns *turns);
+
+/* Seconds of one run, the mean of a sample's. */
+tern_status tern__thing_time(const tern__thing *thing, double *seconds);
+
+/* `n` things in turns: samples[i * turns->rounds + r] is thing i in round r; *rounds receives how many rounds there were.
+ * `turns` is settled and things are ready. */
+tern_status tern__time_turns(const tern__thing *things, int n, const tern__turns *turns, double *samples,
+                             int *rounds);
+
+#endif

@@ -1,0 +1,305 @@
+/* test_measure.c - statistics, turns and limits: what they compute and in which order they run things. No test here depends on
+ * how fast the machine is. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/status.h"
+#include "harness.h"
+#include "measure/measure.h"
+#include "measure/probes.h"
+
+/* ---- statistics ---- */
+
+TEST(median_and_spread_by_hand)
+{
+    double odd[] = {5, 1, 100, 3, 2}, even[] = {4, 1, 3, 10}, one[] = {7};
+    tern__stats s = tern__stats_of(odd, 5);
+    CHECK(s.n == 5 && s.median == 3 && s.min == 1);
+    CHECK(s.mad == 2); /* distances 0 1 2 2 97 */
+    s = tern__stats_of(even, 4);
+    CHECK(s.median == 3.5 && s.min == 1);
+    CHECK(s.mad == 1.5); /* 0.5 0.5 2.5 6.5 */
+    s = tern__stats_of(one, 1);
+    CHECK(s.median == 7 && s.mad == 0 && s.min == 7);
+    CHECK(tern__stats_of(NULL, 0).n == 0);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double sorted_median(double *v, int n)
+{
+    qsort(v, (size_t)n, sizeof *v, by_value);
+    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+TEST(spread_is_the_median_distance)
+{
+    uint64_t state = harness_seed();
+    for (int n = 1; n <= 40; n++) {
+        double values[40], distances[40];
+        for (int i = 0; i < n; i++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            values[i] = (double)(state >> 59); /* few numbers, so that there are ties */
+        }
+        memcpy(distances, values, sizeof values);
+        double median = sorted_median(distances, n);
+        for (int i = 0; i < n; i++)
+            distances[i] = fabs(values[i] - median);
+        double mad = sorted_median(distances, n);
+        tern__stats s = tern__stats_of(values, n);
+        CHECK(s.median == median && s.mad == mad);
+    }
+}
+
+/* ---- turns ---- */
+
+typedef struct log_of_runs {
+    char text[256];
+    int used;
+} log_of_runs;
+
+typedef struct named {
+    log_of_runs *log;
+    char name;
+    int fails_at; /* the run that fails; 0: none */
+    int runs;
+} named;
+
+static tern_status write_name(void *user)
+{
+    named *n = user;
+    if (n->log->used < (int)sizeof n->log->text - 1)
+        n->log->text[n->log->used++] = n->name;
+    return ++n->runs == n->fails_at ? tern__fail(TERN_STATE, "planted") : TERN_OK;
+}
+
+TEST(things_alternate_after_their_warm_up)
+{
+    log_of_runs log = {0};
+    named a = {&log, 'a', 0, 0}, b = {&log, 'b', 0, 0};
+    const tern__thing things[] = {{write_name, &a, 2}, {write_name, &b, 1}};
+    tern__measurement m[2];
+    CHECK_OK(tern__measure(things, 2, NULL, &(tern__turns){.warmups = 3, .rounds = 3}, m));
+    CHECK_STR(log.text, "aaabbbaabaabaab");
+    CHECK(m[0].time.n == 3 && m[1].time.n == 3);
+    CHECK(m[0].share.n == 0 && m[0].limit_time.n == 0);
+    CHECK(m[0].time.median >= m[0].time.min && m[0].time.min >= 0);
+}
+
+TEST(a_failing_thing_ends_it_and_nothing_is_written)
+{
+    log_of_runs log = {0};
+    named a = {&log, 'a', 3, 0};
+    const tern__thing thing = {write_name, &a, 1};
+    tern__measurement m = {.time = {.n = 77}};
+    CHECK_STATUS(tern__measure(&thing, 1, NULL, &(tern__turns){.rounds = 5}, &m), TERN_STATE);
+    CHECK_STR(log.text, "aaa");
+    CHECK_EQ(m.time.n, 77);
+}
+
+TEST(a_budget_ends_the_rounds_but_three_are_made)
+{
+    log_of_runs log = {0};
+    named a = {&log, 'a', 0, 0};
+    const tern__thing thing = {write_name, &a, 1};
+    tern__measurement m;
+    CHECK_OK(tern__measure(&thing, 1, NULL, &(tern__turns){.rounds = 100, .budget_s = 1e-12}, &m));
+    CHECK_EQ(m.time.n, 3);
+    CHECK_OK(tern__measure(&thing, 1, NULL, &(tern__turns){.rounds = 2, .budget_s = 1e-12}, &m));
+    CHECK_EQ(m.time.n, 2);
+}
+
+TEST(nonsense_is_refused)
+{
+    log_of_runs log = {0};
+    named a = {&log, 'a', 0, 0};
+    const tern__thing thing = {write_name, &a, 1};
+    tern__measurement m;
+    CHECK_STATUS(tern__measure(&thing, 1, NULL, &(tern__turns){.rounds = -1}, &m), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern__measure(&thing, 1, NULL, &(tern__turns){.rounds = 100000}, &m), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern__measure(&thing, 1, NULL, &(tern__turns){.budget_s = NAN}, &m), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern__measure(&thing, 0, NULL, &(tern__turns){0}, &m), TERN_INVALID_ARGUMENT);
+}
+
+TEST(short_things_are_repeated_until_a_sample_is_long_enough)
+{
+    log_of_runs log = {0};
+    named a = {&log, 'a', 0, 0};
+    tern__thing thing = {write_name, &a, 0};
+    tern__turns turns = {.sample_s = 1e-4};
+    CHECK_OK(tern__turns_settle(&turns));
+    CHECK_OK(tern__thing_ready(&thing, &turns));
+    CHECK(thing.repeats > 10); /* a run is some nanoseconds */
+}
+
+/* ---- probes ---- */
+
+/* Every way of every set reads each line: a single bit anywhere reaches the sink. */
+TEST(every_way_reads_every_line)
+{
+    static _Alignas(64) unsigned char memory[64 * 2741];
+    for (int isa = 0; isa < TERN__ISA_COUNT; isa++) {
+        if (!(tern__cpu()->isa_mask >> isa & 1))
+            continue;
+        const tern__probes *probes = tern__probes_select(1u << isa | 1u);
+        for (int way = 0; way < TERN__READ_WAYS; way++) {
+            for (int64_t lines = 0; lines <= 2741; lines += lines < 20 ? 1 : 907) {
+                uint64_t sink = 0;
+                probes->read(way, memory, lines, &sink);
+                CHECK_EQ(sink, 0);
+                for (int64_t l = 0; l < lines; l += lines < 20 ? 1 : 13) {
+                    memory[l * 64 + l % 64] = 16;
+                    sink = 0;
+                    probes->read(way, memory, lines, &sink);
+                    memory[l * 64 + l % 64] = 0;
+                    CHECK(sink != 0);
+                }
+            }
+        }
+    }
+}
+
+TEST(every_way_copies_piece_by_piece_and_nothing_else)
+{
+    enum { LINES = 96, GUARD = 2 };
+    static _Alignas(64) unsigned char from[64 * LINES], to[64 * (LINES + 2 * GUARD)];
+    static const tern__copy_piece pieces[] = {{8, 8}, {8, 2}, {3, 8}, {8, 0}, {0, 8}};
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (unsigned char)(i * 7 + 1);
+    for (int isa = 0; isa < TERN__ISA_COUNT; isa++) {
+        if (!(tern__cpu()->isa_mask >> isa & 1))
+            continue;
+        const tern__probes *probes = tern__probes_select(1u << isa | 1u);
+        for (int way = 0; way < TERN__COPY_WAYS; way++)
+            for (size_t p = 0; p < sizeof pieces / sizeof *pieces; p++) {
+                uint64_t sink = 0;
+                memset(to, 0xee, sizeof to);
+                unsigned char *out = to + 64 * GUARD;
+                probes->copy(way, from, out, pieces[p], 12, &sink);
+                const int both = pieces[p].read < pieces[p].write ? pieces[p].read : pieces[p].write;
+                for (int n = 0; n < 12; n++)
+                    CHECK(memcmp(out + 64 * n * pieces[p].write, from + 64 * n * pieces[p].read,
+                                 (size_t)both * 64) == 0);
+                CHECK(out[-1] == 0xee && out[64 * 12 * pieces[p].write] == 0xee);
+                CHECK((sink != 0) == (pieces[p].read > both));
+            }
+    }
+}
+
+TEST(every_peak_ends_and_says_what_it_did)
+{
+    for (int isa = 0; isa < TERN__ISA_COUNT; isa++) {
+        if (!(tern__cpu()->isa_mask >> isa & 1))
+            continue;
+        const tern__probes *probes = tern__probes_select(1u << isa | 1u);
+        if (probes->fma)
+            probes->fma(3);
+        if (probes->dot)
+            probes->dot(3);
+        CHECK((probes->fma != NULL) == (probes->fma_operations > 0));
+        CHECK((probes->dot != NULL) == (probes->dot_operations > 0));
+        CHECK(isa == TERN__ISA_BASELINE || (probes->fma && probes->dot));
+    }
+}
+
+/* ---- limits ---- */
+
+TEST(limits_of_every_kind_run_and_scale)
+{
+    tern__threads *threads;
+    CHECK_OK(tern__threads_create(2, &threads));
+    const tern__limit_work works[] = {
+        {.kind = TERN_LIMIT_READ_BW, .read_bytes = 100000},
+        {.kind = TERN_LIMIT_READ_BW, .read_bytes = 100000, .share = 4096},
+        {.kind = TERN_LIMIT_COPY_BW, .read_bytes = 100000, .write_bytes = 25000},
+        {.kind = TERN_LIMIT_COPY_BW, .read_bytes = 64, .write_bytes = 64},
+        {.kind = TERN_LIMIT_COPY_BW, .read_bytes = 0, .write_bytes = 4096},
+        {.kind = TERN_LIMIT_FMA, .operations = 1e6},
+        {.kind = TERN_LIMIT_INT8_DOT, .operations = 1e6},
+    };
+    for (size_t i = 0; i < sizeof works / sizeof *works; i++)
+        for (int workers = 1; workers <= 2; workers++) {
+            tern__limit *limit;
+            tern_status status = tern__limit_create(threads, workers, &works[i], &limit);
+            if (status == TERN_UNAVAILABLE && tern__cpu()->best == TERN__ISA_BASELINE)
+                continue;
+            CHECK_OK(status);
+            const double scale = tern__limit_scale(limit);
+            CHECK(scale > 0 && (works[i].kind >= TERN_LIMIT_FMA || (scale > 0.97 && scale < 1.6)));
+            for (int way = 0; way < tern__limit_ways(limit); way++) {
+                tern__limit_run(limit, way);
+                CHECK(strlen(tern__limit_way_name(limit, way)) > 5);
+            }
+            tern__limit_destroy(limit);
+        }
+    tern__threads_destroy(threads);
+}
+
+TEST(limits_of_nothing_are_refused)
+{
+    tern__threads *threads;
+    tern__limit *limit = NULL;
+    CHECK_OK(tern__threads_create(1, &threads));
+    CHECK_STATUS(tern__limit_create(threads, 1, &(tern__limit_work){.kind = TERN_LIMIT_READ_BW}, &limit),
+                 TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern__limit_create(threads, 1, &(tern__limit_work){.kind = TERN_LIMIT_COPY_BW}, &limit),
+                 TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern__limit_create(threads, 1, &(tern__limit_work){.kind = (tern_limit_kind)9}, &limit),
+                 TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(
+        tern__limit_create(threads, 2, &(tern__limit_work){.kind = TERN_LIMIT_FMA, .operations = 1}, &limit),
+        TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(
+        tern__limit_create(
+            threads, 1, &(tern__limit_work){.kind = TERN_LIMIT_FMA, .operations = 1, .isa_mask = 1}, &limit),
+        TERN_UNAVAILABLE);
+    CHECK(limit == NULL);
+    tern__threads_destroy(threads);
+}
+
+typedef struct reading {
+    tern__limit *limit;
+    int runs;
+} reading;
+
+static tern_status read_it(void *user)
+{
+    reading *r = user;
+    r->runs++;
+    tern__limit_run(r->limit, 0);
+    return TERN_OK;
+}
+
+TEST(a_thing_is_compared_with_its_limit)
+{
+    tern__threads *threads;
+    tern__limit *limit;
+    CHECK_OK(tern__threads_create(1, &threads));
+    CHECK_OK(tern__limit_create(
+        threads, 1, &(tern__limit_work){.kind = TERN_LIMIT_READ_BW, .read_bytes = 1 << 16}, &limit));
+    reading r = {limit, 0};
+    const tern__thing things[] = {{read_it, &r, 1}, {read_it, &r, 1}};
+    tern__measurement m[2];
+    CHECK_OK(tern__measure(things, 2, limit, &(tern__turns){.rounds = 5, .sample_s = 1e-5}, m));
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(m[i].time.n, 5);
+        CHECK_EQ(m[i].share.n, 5);
+        CHECK_EQ(m[i].limit_time.n, 5);
+        CHECK(m[i].share.median > 0 && m[i].limit_time.median > 0 && m[i].way[0] != '\0');
+    }
+    tern__limit_destroy(limit);
+    tern__threads_destroy(threads);
+}
+
+TEST(kinds_have_names)
+{
+    CHECK_STR(tern_limit_name(TERN_LIMIT_READ_BW), "read_bw");
+    CHECK_STR(tern_limit_name(TERN_LIMIT_INT8_DOT), "int8_dot");
+    CHECK_STR(tern_limit_name((tern_limit_kind)99), "unknown");
+}
