@@ -132,6 +132,9 @@ typedef struct tern__pass {
 extern const tern__pass tern__passes[];
 extern const int tern__n_passes;
 
+/* Do the options let the pass run? */
+bool tern__pass_is_on(const tern__compile_options *options, const char *name);
+
 /* Runs the passes over `graph`, which they rewrite in place. On success `plan` is complete; it and everything it points
  * at live in `arena` and in the graph. `report` (initialised) or NULL. The graph is verified after every custom pass, and in
  * debug builds after every pass that changed it; one that broke it is named. */

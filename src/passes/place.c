@@ -166,6 +166,8 @@ tern_status tern__pass_place(tern__compilation *c)
     c->needs_step = tern__arena_alloc(c->arena, g->n_nodes);
     if (!c->places || !c->needs_step)
         return tern__out_of_memory(g->n_values * sizeof *c->places);
+    for (uint32_t v = 0; v < g->n_values; v++)
+        c->places[v].root = TERN__NO_ID; /* of those that the running order has not come to */
     uint32_t steps = 0, operands = 0, *uses = NULL;
     if (g->n_writes > 0)
         TERN_TRY(tern__count_uses(c, g, &uses));

@@ -1,134 +1,237 @@
 /* schedule.c - an order of the nodes in which less is live at once. Recorded order, a greedy order and, for small graphs,
- * the best of all orders are compared; recorded order wins ties, so the peak never gets worse.
+ * the best of all orders are compared by a model of the arena; one is taken only if the plan that comes of it really has less
+ * live, so the peak never gets worse.
  *
- * What counts is a model of the arena: every result that is neither a view nor an output takes its bytes from the node that
- * makes it until the last node that reads it, or a view of it. Graphs that update states keep their order: readers
- * and updates are tied to it. */
+ * The model knows what `place` makes of recorded order: every buffer takes its bytes from the node that makes it until the last
+ * one that uses it, views and updates included; outputs and leaves take none. An overwrite that its operand's producer does for
+ * it stays behind that producer: the two are one unit here. Units run after those whose results they read, and updates after
+ * whatever reads the old value (order.h). */
 #include <string.h>
 
 #include "base/status.h"
-#include "passes/pass.h"
+#include "passes/order.h"
 
 tern_status tern__pass_schedule(tern__compilation *c);
+tern_status tern__pass_place(tern__compilation *c);
+tern_status tern__pass_inplace(tern__compilation *c);
 
 enum {
-    EXHAUSTIVE_MOST = 16, /* nodes that are ordered by looking at all orders, at level high ... */
+    EXHAUSTIVE_MOST = 16, /* units that are ordered by looking at all orders, at level high ... */
     EXHAUSTIVE_QUICK = 10 /* ... and below it */
 };
+
+/* Lists by unit: item[first[u]] .. item[first[u + 1]]. */
+typedef struct lists {
+    uint32_t *first; /* (n_units + 2) one more while they are filled */
+    tern__id *item;
+} lists;
 
 typedef struct model {
     const tern_graph *g;
     tern__arena *arena;
-    tern__id *base;   /* (n_values) the result whose buffer it lies in */
-    size_t *bytes;    /* (n_values) of a base: what it takes; 0 for leaves and outputs */
-    uint32_t *uses;   /* (n_values) of a base: nodes that read it or a view of it */
-    uint32_t *left;   /* (n_values) uses to come, while an order is tried */
-    uint32_t *waits;  /* (n_nodes) operands not computed yet, while an order is made */
-    uint32_t *first;  /* (n_nodes + 1) readers of node n: reader[first[n]] .. */
-    tern__id *reader; /* (edges) */
+    const tern__place *places; /* of recorded order */
+    uint32_t n_units, n_leaves;
+    tern__id *head;  /* (n_units) its node; in recorded order, leaves first */
+    tern__id *tail;  /* (n_units) its second node, or TERN__NO_ID */
+    uint32_t *unit;  /* (n_nodes) */
+    lists reads;     /* buffers that it reads, each once */
+    lists readers;   /* units that must run after it */
+    lists needs;     /* units that must run before it, not all of them once */
+    size_t *bytes;   /* (n_values) of a buffer: what it takes */
+    uint32_t *uses;  /* (n_values) of a buffer: units that read it */
+    uint32_t *left;  /* (n_values) uses to come, while an order is tried */
+    uint32_t *waits; /* (n_units) needs that have not run, while an order is made */
+    size_t *takes;   /* (n_units) bytes of the buffers that it makes */
+    size_t *drops;   /* (n_units) bytes of those that nobody reads */
+    uint32_t *seen;  /* (n_values) the last unit that listed the buffer, and one more */
 } model;
 
-static bool alloc_model(model *m)
+/* ---- units ---- */
+
+/* The overwrite at order[i + 1] that order[i] does on its way. */
+static bool writes_through(const tern__compilation *c, uint32_t i)
 {
-    const tern_graph *g = m->g;
-    size_t edges = 1;
-    for (uint32_t n = 0; n < g->n_nodes; n++)
-        edges += g->nodes[n].n_in;
-    m->base = tern__arena_alloc(m->arena, g->n_values * sizeof *m->base);
-    m->bytes = tern__arena_alloc_zero(m->arena, g->n_values, sizeof *m->bytes);
-    m->uses = tern__arena_alloc_zero(m->arena, g->n_values, sizeof *m->uses);
-    m->left = tern__arena_alloc(m->arena, g->n_values * sizeof *m->left);
-    m->waits = tern__arena_alloc(m->arena, g->n_nodes * sizeof *m->waits);
-    m->first = tern__arena_alloc_zero(m->arena, (size_t)g->n_nodes + 2, sizeof *m->first);
-    m->reader = tern__arena_alloc(m->arena, edges * sizeof *m->reader);
-    return m->base && m->bytes && m->uses && m->left && m->waits && m->first && m->reader;
+    const tern_graph *g = c->graph;
+    if (i + 1 >= g->n_nodes)
+        return false;
+    const tern__id id = c->order[i], next = c->order[i + 1];
+    const tern__gnode *node = &g->nodes[id], *update = &g->nodes[next];
+    return update->op == TERN__OP_overwrite && !c->needs_step[next] && c->needs_step[id] &&
+           !(tern__ops[node->op].flags & TERN__WRITES) && update->in[1] == node->out;
 }
 
-/* Readers by node, one entry per operand, in two passes: count, then fill. */
-static void list_readers(model *m)
+static void add_unit(model *m, tern__id head, tern__id tail)
+{
+    m->head[m->n_units] = head;
+    m->tail[m->n_units] = tail;
+    m->unit[head] = m->n_units;
+    if (tail != TERN__NO_ID)
+        m->unit[tail] = m->n_units;
+    m->n_units++;
+}
+
+static void make_units(const tern__compilation *c, model *m)
+{
+    const tern_graph *g = c->graph;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (g->nodes[c->order[i]].leaf != TERN__NO_ID)
+            add_unit(m, c->order[i], TERN__NO_ID);
+    m->n_leaves = m->n_units;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        if (g->nodes[c->order[i]].leaf != TERN__NO_ID)
+            continue;
+        const bool two = writes_through(c, i);
+        add_unit(m, c->order[i], two ? c->order[i + 1] : TERN__NO_ID);
+        i += two;
+    }
+}
+
+/* ---- lists ---- */
+
+static bool alloc_lists(const model *m, lists *l, size_t items)
+{
+    l->first = tern__arena_alloc_zero(m->arena, (size_t)m->g->n_nodes + 2, sizeof *l->first);
+    l->item = tern__arena_alloc(m->arena, (items + 1) * sizeof *l->item);
+    return l->first && l->item;
+}
+
+/* Buffers that unit u reads and has not listed yet go to the end of its list. */
+static void list_reads(model *m, uint32_t u, uint32_t *n)
+{
+    const tern__id nodes[] = {m->head[u], m->tail[u]};
+    for (int k = 0; k < 2 && nodes[k] != TERN__NO_ID; k++) {
+        const tern__gnode *node = &m->g->nodes[nodes[k]];
+        for (uint32_t i = 0; i < node->n_in; i++) {
+            const tern__id root = m->places[node->in[i]].root;
+            if (m->seen[root] == u + 1)
+                continue;
+            m->seen[root] = u + 1;
+            m->reads.item[(*n)++] = root;
+            m->uses[root]++;
+        }
+    }
+}
+
+static void list_needs(const model *m, const tern__before *before, uint32_t u, uint32_t *n)
+{
+    const tern__id nodes[] = {m->head[u], m->tail[u]};
+    for (int k = 0; k < 2 && nodes[k] != TERN__NO_ID; k++) {
+        const tern__gnode *node = &m->g->nodes[nodes[k]];
+        for (uint32_t i = 0; i < node->n_in; i++)
+            if (m->unit[m->g->values[node->in[i]].node] != u)
+                m->needs.item[(*n)++] = m->unit[m->g->values[node->in[i]].node];
+        for (uint32_t e = before->first ? before->first[nodes[k]] : 0;
+             before->first && e < before->first[nodes[k] + 1]; e++)
+            if (m->unit[before->node[e]] != u)
+                m->needs.item[(*n)++] = m->unit[before->node[e]];
+    }
+}
+
+/* The other way round, in two passes: count, then fill. */
+static void turn_needs(model *m)
+{
+    const uint32_t n = m->needs.first[m->n_units];
+    for (uint32_t e = 0; e < n; e++)
+        m->readers.first[m->needs.item[e] + 2]++;
+    for (uint32_t u = 0; u < m->n_units; u++)
+        m->readers.first[u + 1] += m->readers.first[u];
+    for (uint32_t u = 0; u < m->n_units; u++)
+        for (uint32_t e = m->needs.first[u]; e < m->needs.first[u + 1]; e++)
+            m->readers.item[m->readers.first[m->needs.item[e] + 1]++] = u;
+}
+
+static void weigh(model *m)
 {
     const tern_graph *g = m->g;
-    for (uint32_t n = 0; n < g->n_nodes; n++)
-        for (uint32_t i = 0; i < g->nodes[n].n_in; i++)
-            m->first[g->values[g->nodes[n].in[i]].node + 2]++;
-    for (uint32_t n = 0; n < g->n_nodes; n++)
-        m->first[n + 1] += m->first[n];
-    for (uint32_t n = 0; n < g->n_nodes; n++)
-        for (uint32_t i = 0; i < g->nodes[n].n_in; i++)
-            m->reader[m->first[g->values[g->nodes[n].in[i]].node + 1]++] = n;
+    for (tern__id v = 0; v < g->n_values; v++)
+        if (m->places[v].root == v && g->nodes[g->values[v].node].leaf == TERN__NO_ID &&
+            !m->places[v].is_output)
+            m->bytes[v] = tern__buffer_bytes(&g->values[v].type);
+    for (tern__id v = 0; v < g->n_values; v++) {
+        const uint32_t u = m->unit[g->values[v].node];
+        m->takes[u] += m->bytes[v];
+        if (m->uses[v] == 0)
+            m->drops[u] += m->bytes[v];
+    }
+}
+
+static bool alloc_model(model *m, size_t reads, size_t needs)
+{
+    const size_t nodes = (size_t)m->g->n_nodes + 1, values = m->g->n_values;
+    m->head = tern__arena_alloc(m->arena, nodes * sizeof *m->head);
+    m->tail = tern__arena_alloc(m->arena, nodes * sizeof *m->tail);
+    m->unit = tern__arena_alloc(m->arena, nodes * sizeof *m->unit);
+    m->waits = tern__arena_alloc(m->arena, nodes * sizeof *m->waits);
+    m->takes = tern__arena_alloc_zero(m->arena, nodes, sizeof *m->takes);
+    m->drops = tern__arena_alloc_zero(m->arena, nodes, sizeof *m->drops);
+    m->bytes = tern__arena_alloc_zero(m->arena, values, sizeof *m->bytes);
+    m->uses = tern__arena_alloc_zero(m->arena, values, sizeof *m->uses);
+    m->left = tern__arena_alloc(m->arena, values * sizeof *m->left);
+    m->seen = tern__arena_alloc_zero(m->arena, values, sizeof *m->seen);
+    return m->head && m->tail && m->unit && m->waits && m->takes && m->drops && m->bytes && m->uses &&
+           m->left && m->seen && alloc_lists(m, &m->reads, reads) && alloc_lists(m, &m->needs, needs) &&
+           alloc_lists(m, &m->readers, needs);
 }
 
 static tern_status make_model(tern__compilation *c, model *m)
 {
     const tern_graph *g = c->graph;
-    *m = (model){.g = g, .arena = c->arena};
-    if (!alloc_model(m))
-        return tern__out_of_memory(g->n_values * sizeof *m->base);
-    for (uint32_t n = 0; n < g->n_nodes; n++) {
-        const tern__gnode *node = &g->nodes[n];
-        bool view = (tern__ops[node->op].flags & TERN__VIEW) != 0;
-        for (uint32_t r = 0; r < node->n_out; r++) {
-            tern__id value = node->out + r;
-            m->base[value] = view ? m->base[node->in[0]] : value;
-            if (!view && node->leaf == TERN__NO_ID)
-                m->bytes[value] = tern__buffer_bytes(&g->values[value].type);
-        }
-        for (uint32_t i = 0; i < node->n_in; i++)
-            m->uses[m->base[node->in[i]]]++;
+    tern__before before;
+    size_t edges = 0;
+    TERN_TRY(tern__find_before(c, &before));
+    for (uint32_t n = 0; n < g->n_nodes; n++)
+        edges += g->nodes[n].n_in;
+    *m = (model){.g = g, .arena = c->arena, .places = c->places};
+    if (!alloc_model(m, edges, edges + (before.first ? before.first[g->n_nodes] : 0)))
+        return tern__out_of_memory(edges * sizeof *m->needs.item);
+    make_units(c, m);
+    uint32_t n_reads = 0, n_needs = 0;
+    for (uint32_t u = 0; u < m->n_units; u++) {
+        list_reads(m, u, &n_reads);
+        list_needs(m, &before, u, &n_needs);
+        m->reads.first[u + 1] = n_reads;
+        m->needs.first[u + 1] = n_needs;
     }
-    for (uint32_t i = 0; i < g->n_outputs; i++)
-        m->bytes[m->base[g->outputs[i].value]] = 0;
-    list_readers(m);
+    turn_needs(m);
+    weigh(m);
     return TERN_OK;
 }
 
-/* Bytes that running `node` takes, and afterwards gives back, with m->left as it is before it. */
-static void effect_of(const model *m, const tern__gnode *node, size_t *takes, size_t *gives)
+/* ---- what an order costs ---- */
+
+/* Bytes that running u gives back, with m->left as it is before it. */
+static size_t gives(const model *m, uint32_t u)
 {
-    *takes = *gives = 0;
-    for (uint32_t r = 0; r < node->n_out; r++) {
-        tern__id value = node->out + r;
-        if (m->base[value] != value)
-            continue;
-        *takes += m->bytes[value];
-        if (m->uses[value] == 0)
-            *gives += m->bytes[value];
-    }
-    for (uint32_t i = 0; i < node->n_in; i++) {
-        tern__id base = m->base[node->in[i]];
-        uint32_t here = 0; /* times this node reads it; counted at the first of them */
-        for (uint32_t k = 0; k < node->n_in; k++)
-            here += m->base[node->in[k]] == base ? (k < i ? node->n_in + 1 : 1) : 0;
-        if (here <= node->n_in && m->left[base] == here)
-            *gives += m->bytes[base];
-    }
+    size_t bytes = m->drops[u];
+    for (uint32_t e = m->reads.first[u]; e < m->reads.first[u + 1]; e++)
+        if (m->left[m->reads.item[e]] == 1)
+            bytes += m->bytes[m->reads.item[e]];
+    return bytes;
 }
 
-static void run_node(model *m, const tern__gnode *node, size_t *live, size_t *peak)
+static void run_unit(model *m, uint32_t u, size_t *live, size_t *peak)
 {
-    size_t takes, gives;
-    effect_of(m, node, &takes, &gives);
-    *live += takes;
+    *live += m->takes[u];
     if (*live > *peak)
         *peak = *live;
-    *live -= gives;
-    for (uint32_t i = 0; i < node->n_in; i++)
-        m->left[m->base[node->in[i]]]--;
+    *live -= gives(m, u);
+    for (uint32_t e = m->reads.first[u]; e < m->reads.first[u + 1]; e++)
+        m->left[m->reads.item[e]]--;
 }
 
-static size_t peak_of(model *m, const tern__id *order)
+static size_t peak_of(model *m, const uint32_t *order)
 {
     size_t live = 0, peak = 0;
     memcpy(m->left, m->uses, m->g->n_values * sizeof *m->left);
-    for (uint32_t i = 0; i < m->g->n_nodes; i++)
-        run_node(m, &m->g->nodes[order[i]], &live, &peak);
+    for (uint32_t i = 0; i < m->n_units; i++)
+        run_unit(m, order[i], &live, &peak);
     return peak;
 }
 
-/* ---- greedy: of the nodes that can run, the one after which least is live ---- */
+/* ---- greedy: of the units that can run, the one after which least is live ---- */
 
 typedef struct ready_list {
-    tern__id *items;
+    uint32_t *items;
     uint32_t n;
 } ready_list;
 
@@ -137,9 +240,7 @@ static uint32_t best_ready(const model *m, const ready_list *ready)
     uint32_t best = 0;
     double best_growth = 0;
     for (uint32_t i = 0; i < ready->n; i++) {
-        size_t takes, gives;
-        effect_of(m, &m->g->nodes[ready->items[i]], &takes, &gives);
-        double growth = (double)takes - (double)gives;
+        double growth = (double)m->takes[ready->items[i]] - (double)gives(m, ready->items[i]);
         if (i == 0 || growth < best_growth ||
             (growth == best_growth && ready->items[i] < ready->items[best])) {
             best = i;
@@ -149,104 +250,86 @@ static uint32_t best_ready(const model *m, const ready_list *ready)
     return best;
 }
 
-/* Looking at all ready nodes each time is quadratic on wide graphs: those keep recorded order. */
+static void release(model *m, uint32_t u, ready_list *ready)
+{
+    for (uint32_t e = m->readers.first[u]; e < m->readers.first[u + 1]; e++)
+        if (--m->waits[m->readers.item[e]] == 0)
+            ready->items[ready->n++] = m->readers.item[e];
+}
+
+/* Looking at all ready units each time is quadratic on wide graphs: those keep recorded order. */
 enum { READY_MOST = 64 };
 
-static tern_status greedy(model *m, tern__id *order, bool *made)
+static tern_status greedy(model *m, uint32_t *order, bool *made)
 {
-    const tern_graph *g = m->g;
-    ready_list ready = {tern__arena_alloc(m->arena, (g->n_nodes + 1u) * sizeof *ready.items), 0};
+    ready_list ready = {tern__arena_alloc(m->arena, (m->n_units + 1u) * sizeof *ready.items), 0};
     if (!ready.items)
-        return tern__out_of_memory(g->n_nodes * sizeof *ready.items);
-    memcpy(m->left, m->uses, g->n_values * sizeof *m->left);
-    uint32_t n = 0;
+        return tern__out_of_memory(m->n_units * sizeof *ready.items);
+    memcpy(m->left, m->uses, m->g->n_values * sizeof *m->left);
     *made = false;
-    /* Leaves take nothing and go first, so that they do not crowd the list. */
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        m->waits[i] = g->nodes[i].n_in;
-        if (g->nodes[i].leaf != TERN__NO_ID)
-            order[n++] = i;
-        else if (g->nodes[i].n_in == 0)
-            ready.items[ready.n++] = i;
+    for (uint32_t u = 0; u < m->n_units; u++) {
+        m->waits[u] = m->needs.first[u + 1] - m->needs.first[u];
+        if (u >= m->n_leaves && m->waits[u] == 0)
+            ready.items[ready.n++] = u;
     }
-    for (uint32_t i = 0, leaves = n; i < leaves; i++)
-        for (uint32_t e = m->first[order[i]]; e < m->first[order[i] + 1]; e++)
-            if (--m->waits[m->reader[e]] == 0)
-                ready.items[ready.n++] = m->reader[e];
+    /* Leaves take nothing and go first, so that they do not crowd the list. */
+    uint32_t n = 0;
+    for (; n < m->n_leaves; n++) {
+        order[n] = n;
+        release(m, n, &ready);
+    }
     while (ready.n > 0) {
         if (ready.n > READY_MOST)
             return TERN_OK;
         uint32_t at = best_ready(m, &ready);
-        tern__id id = ready.items[at];
+        const uint32_t u = ready.items[at];
         ready.items[at] = ready.items[--ready.n];
         size_t live = SIZE_MAX / 2, peak = 0;
-        run_node(m, &g->nodes[id], &live, &peak);
-        order[n++] = id;
-        for (uint32_t e = m->first[id]; e < m->first[id + 1]; e++)
-            if (--m->waits[m->reader[e]] == 0)
-                ready.items[ready.n++] = m->reader[e];
+        run_unit(m, u, &live, &peak);
+        order[n++] = u;
+        release(m, u, &ready);
     }
-    *made = n == g->n_nodes;
+    *made = n == m->n_units;
     return TERN_OK;
 }
 
-/* ---- exhaustive: the best way to every set of nodes that can have run ---- */
+/* ---- exhaustive: the best way to every set of units that can have run ---- */
 
-typedef struct small {
-    tern__id node[EXHAUSTIVE_MOST];   /* those that are not leaves, in recorded order */
-    uint32_t before[EXHAUSTIVE_MOST]; /* sets that must have run */
-    uint32_t n;
-} small;
-
-static bool make_small(const model *m, uint32_t most, small *s)
-{
-    s->n = 0;
-    for (uint32_t i = 0; i < m->g->n_nodes; i++) {
-        if (m->g->nodes[i].leaf != TERN__NO_ID)
-            continue;
-        if (s->n == most)
-            return false;
-        s->node[s->n] = i;
-        s->before[s->n] = 0;
-        for (uint32_t k = 0; k < s->n; k++)
-            for (uint32_t in = 0; in < m->g->nodes[i].n_in; in++)
-                if (m->g->values[m->g->nodes[i].in[in]].node == s->node[k])
-                    s->before[s->n] |= 1u << k;
-        s->n++;
-    }
-    return true;
-}
-
-/* m->left as it is when the nodes of `set` have run; returns the bytes live then. */
-static size_t enter_set(model *m, const small *s, uint32_t set)
+/* m->left as it is when the units of `set` (counted behind the leaves) have run; returns the bytes live then. */
+static size_t enter_set(model *m, uint32_t n, uint32_t set)
 {
     size_t live = 0, peak = 0;
     memcpy(m->left, m->uses, m->g->n_values * sizeof *m->left);
-    for (uint32_t k = 0; k < s->n; k++)
+    for (uint32_t k = 0; k < n; k++)
         if (set & 1u << k)
-            run_node(m, &m->g->nodes[s->node[k]], &live, &peak);
+            run_unit(m, m->n_leaves + k, &live, &peak);
     return live;
 }
 
-static tern_status exhaustive(model *m, const small *s, size_t limit, tern__id *order, bool *better)
+static tern_status exhaustive(model *m, size_t limit, uint32_t *order, bool *better)
 {
-    size_t sets = (size_t)1 << s->n;
+    const uint32_t n = m->n_units - m->n_leaves;
+    const size_t sets = (size_t)1 << n;
+    uint32_t before[EXHAUSTIVE_MOST] = {0};                          /* sets that must have run */
     size_t *best = tern__arena_alloc(m->arena, sets * sizeof *best); /* lowest peak on the way to each set */
     uint8_t *last = tern__arena_alloc(m->arena, sets);
     if (!best || !last)
         return tern__out_of_memory(sets * sizeof *best);
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t e = m->needs.first[m->n_leaves + k]; e < m->needs.first[m->n_leaves + k + 1]; e++)
+            if (m->needs.item[e] >= m->n_leaves)
+                before[k] |= 1u << (m->needs.item[e] - m->n_leaves);
     memset(best, 0xff, sets * sizeof *best);
     best[0] = 0;
     for (uint32_t set = 0; set < sets; set++) {
         if (best[set] >= limit)
             continue;
-        size_t live = enter_set(m, s, set);
-        for (uint32_t k = 0; k < s->n; k++) {
-            if ((set & 1u << k) || (s->before[k] & ~set))
+        size_t live = enter_set(m, n, set);
+        for (uint32_t k = 0; k < n; k++) {
+            if ((set & 1u << k) || (before[k] & ~set))
                 continue;
-            size_t takes, gives;
-            effect_of(m, &m->g->nodes[s->node[k]], &takes, &gives);
-            size_t peak = live + takes > best[set] ? live + takes : best[set];
+            size_t high = live + m->takes[m->n_leaves + k];
+            size_t peak = high > best[set] ? high : best[set];
             uint32_t to = set | 1u << k;
             if (peak < best[to]) {
                 best[to] = peak;
@@ -257,49 +340,100 @@ static tern_status exhaustive(model *m, const small *s, size_t limit, tern__id *
     *better = best[sets - 1] < limit;
     if (!*better)
         return TERN_OK;
-    uint32_t n = m->g->n_nodes, leaves = 0;
+    uint32_t at = m->n_units;
     for (uint32_t set = (uint32_t)sets - 1; set; set &= ~(1u << last[set]))
-        order[--n] = s->node[last[set]];
-    for (uint32_t i = 0; i < m->g->n_nodes; i++)
-        if (m->g->nodes[i].leaf != TERN__NO_ID)
-            order[leaves++] = i;
+        order[--at] = m->n_leaves + last[set];
+    for (uint32_t u = 0; u < m->n_leaves; u++)
+        order[u] = u;
     return TERN_OK;
 }
 
-static void adopt(tern__compilation *c, const tern__id *order, size_t from, size_t to, const char *how)
+/* ---- the plan that comes of an order ---- */
+
+/* Most bytes that live at one step of the plan, as `place` and `inplace` make it of c->order. */
+static tern_status live_bytes(tern__compilation *c, size_t *out)
 {
-    memcpy(c->order, order, c->graph->n_nodes * sizeof *order);
+    const tern_graph *g = c->graph;
+    tern__pass_log *log = c->log;
+    uint32_t changes = c->changes;
+    c->log = NULL; /* it is not the plan yet */
+    tern_status status = tern__pass_place(c);
+    if (status == TERN_OK && tern__pass_is_on(&c->options, "inplace"))
+        status = tern__pass_inplace(c);
+    c->log = log;
+    c->changes = changes;
+    TERN_TRY(status);
+    size_t *grows = tern__arena_alloc_zero(c->arena, (size_t)c->plan->n_steps + 2, 2 * sizeof *grows);
+    if (!grows)
+        return tern__out_of_memory(c->plan->n_steps * sizeof *grows);
+    for (tern__id v = 0; v < g->n_values; v++) {
+        const tern__place *p = &c->places[v];
+        if (p->root != v || p->is_output || g->nodes[g->values[v].node].leaf != TERN__NO_ID ||
+            p->first > p->last)
+            continue;
+        grows[2 * p->first] += tern__buffer_bytes(&g->values[v].type);
+        grows[2 * p->last + 3] += tern__buffer_bytes(&g->values[v].type);
+    }
+    size_t live = 0, peak = 0;
+    for (uint32_t s = 0; s <= c->plan->n_steps; s++) {
+        live = live - grows[2 * s + 1] + grows[2 * s];
+        peak = live > peak ? live : peak;
+    }
+    *out = peak;
+    return TERN_OK;
+}
+
+/* Takes the order if its plan has less live than `*least`, that of c->order; 0: nobody has looked yet. */
+static tern_status try_order(tern__compilation *c, const model *m, const uint32_t *units, const char *how,
+                             size_t *least)
+{
+    if (*least == 0)
+        TERN_TRY(live_bytes(c, least));
+    tern__id *before = c->order, *order = tern__arena_alloc(c->arena, m->g->n_nodes * sizeof *order);
+    if (!order)
+        return tern__out_of_memory(m->g->n_nodes * sizeof *order);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->n_units; i++) {
+        order[n++] = m->head[units[i]];
+        if (m->tail[units[i]] != TERN__NO_ID)
+            order[n++] = m->tail[units[i]];
+    }
+    size_t live = 0;
+    c->order = order;
+    TERN_TRY(live_bytes(c, &live));
+    if (live >= *least) {
+        c->order = before;
+        return TERN_OK;
+    }
     c->changes++;
-    tern__note(c, "%s order: at most %zu bytes of intermediates live at once instead of %zu", how, to, from);
+    tern__note(c, "%s order: at most %zu bytes of intermediates live at once instead of %zu", how, live,
+               *least);
+    *least = live;
+    return TERN_OK;
 }
 
 tern_status tern__pass_schedule(tern__compilation *c)
 {
-    model m;
-    if (c->graph->n_writes > 0 || c->graph->n_nodes < 3) {
-        if (c->graph->n_writes > 0)
-            tern__note(c, "recorded order is kept: the graph updates states");
+    if (c->graph->n_nodes < 3)
         return TERN_OK;
-    }
+    model m;
+    TERN_TRY(tern__pass_place(c));
     TERN_TRY(make_model(c, &m));
-    size_t peak = peak_of(&m, c->order);
-    tern__id *order = tern__arena_alloc(c->arena, c->graph->n_nodes * sizeof *order);
+    uint32_t *order = tern__arena_alloc(c->arena, m.n_units * sizeof *order);
     if (!order)
-        return tern__out_of_memory(c->graph->n_nodes * sizeof *order);
-    bool made = false;
+        return tern__out_of_memory(m.n_units * sizeof *order);
+    for (uint32_t u = 0; u < m.n_units; u++)
+        order[u] = u;
+    size_t peak = peak_of(&m, order), live = 0;
+    bool made = false, better = false;
     TERN_TRY(greedy(&m, order, &made));
-    size_t other = made ? peak_of(&m, order) : peak;
+    const size_t other = made ? peak_of(&m, order) : peak;
     if (other < peak) {
-        adopt(c, order, peak, other, "greedy");
+        TERN_TRY(try_order(c, &m, order, "greedy", &live));
         peak = other;
     }
-    small s;
-    if (make_small(&m, c->options.level >= TERN_LEVEL_HIGH ? EXHAUSTIVE_MOST : EXHAUSTIVE_QUICK, &s) &&
-        s.n > 0) {
-        bool better = false;
-        TERN_TRY(exhaustive(&m, &s, peak, order, &better));
-        if (better)
-            adopt(c, order, peak, peak_of(&m, order), "the best");
-    }
-    return TERN_OK;
+    const uint32_t most = c->options.level >= TERN_LEVEL_HIGH ? EXHAUSTIVE_MOST : EXHAUSTIVE_QUICK;
+    if (m.n_units - m.n_leaves <= most && m.n_units > m.n_leaves)
+        TERN_TRY(exhaustive(&m, peak, order, &better));
+    return better ? try_order(c, &m, order, "the best", &live) : TERN_OK;
 }

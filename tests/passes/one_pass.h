@@ -6,8 +6,18 @@
 
 #include "passes/pass.h"
 
-/* Runs pass `name` alone, at level high, over `graph`, which it rewrites; verifies the result. *notes (or NULL) receives
- * what it said, to be freed with free. */
-tern_status one_pass(tern_ctx *ctx, const char *name, tern_graph *graph, uint32_t *changes, char **notes);
+/* What came of it. Texts end with free. */
+typedef struct one_result {
+    uint32_t changes;
+    char *notes; /* what the pass said */
+    char *
+        plan; /* what there is of a plan, as comments of the text form; "" after passes that rewrite the graph */
+} one_result;
+
+/* Runs pass `name` alone, at level high, over `graph`, which it rewrites; verifies the result. Passes that work on the plan
+ * find what those before them that always run have made, and leave the nodes in running order. */
+tern_status one_pass(tern_ctx *ctx, const char *name, tern_precision precision, tern_graph *graph,
+                     one_result *out);
+void one_result_free(one_result *result);
 
 #endif
