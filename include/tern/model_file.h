@@ -28,8 +28,8 @@ typedef struct tern_model_file tern_model_file;
 
 typedef enum tern_file_format {
     TERN_FILE_GGUF,        /* version 2 or 3 */
-    TERN_FILE_SAFETENSORS, /* not read yet */
-    TERN_FILE_LLAMA2C,     /* not read yet */
+    TERN_FILE_SAFETENSORS, /* one file, or an index and its parts; config.json beside it is read too */
+    TERN_FILE_LLAMA2C,     /* llama2.c's .bin, version 0, f32 */
     TERN_FILE_FORMAT_COUNT
 } tern_file_format;
 

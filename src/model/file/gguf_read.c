@@ -228,6 +228,7 @@ tern_status tern__gguf_parse(tern_model_file *file)
 {
     uint64_t tensors, metas, alignment;
     file->format = TERN_FILE_GGUF;
+    file->header.file = &file->parts[0];
     TERN_TRY(read_counts(file, &tensors, &metas));
     for (uint64_t i = 0; i < metas; i++)
         TERN_TRY(read_meta(file));

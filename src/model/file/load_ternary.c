@@ -82,7 +82,11 @@ static tern_status extra_scale(tern_ctx *ctx, const tern_model_file *file, const
         *out = tern_data_f32(x)[0];
     }
     TERN__FAIL_IF(!isfinite(*out), TERN_FORMAT, "'%s' is not a finite number", name);
-    if (t->stored == TERN_STORED_HF_T2 && file->scale_divides) {
+    if (t->stored != TERN_STORED_HF_T2)
+        return TERN_OK;
+    TERN__FAIL_IF(file->scale_meaning == TERN__SCALE_UNKNOWN, TERN_FORMAT,
+                  "config.json is missing, which says whether '%s' multiplies or divides", name);
+    if (file->scale_meaning == TERN__SCALE_DIVIDES) {
         TERN__FAIL_IF(!(*out != 0 && isfinite(1 / *out)), TERN_FORMAT, "'%s' divides, and is %g", name,
                       (double)*out);
         *out = 1 / *out;

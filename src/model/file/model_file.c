@@ -2,12 +2,17 @@
  * their part and apart from each other. */
 #include "model/file/model_file.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "model/file/hf.h"
 #include "model/file/stored.h"
 
 /* ---- for parsers ----------------------------------------------------------------------------------------------- */
@@ -130,17 +135,51 @@ static tern_status build_indices(tern_model_file *file)
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
+/* A folder stands for the model in it. */
+static tern_status name_in_folder(const char *path, char out[PATH_MAX])
+{
+    static const char *const names[] = {"model.safetensors.index.json", "model.safetensors"};
+    for (size_t i = 0; i < TERN__COUNT(names); i++) {
+        TERN__FAIL_IF(snprintf(out, PATH_MAX, "%s/%s", path, names[i]) >= PATH_MAX, TERN_NOT_FOUND,
+                      "%.60s...: the name is too long", path);
+        if (access(out, F_OK) == 0)
+            return TERN_OK;
+    }
+    return tern__fail(TERN_NOT_FOUND, "%s: a folder without model.safetensors or its index", path);
+}
+
+static tern_status parse_by_content(tern_model_file *file)
+{
+    const tern__file *part = &file->parts[0];
+    uint8_t start[9] = {0};
+    size_t have = part->bytes < sizeof start ? (size_t)part->bytes : sizeof start;
+    TERN__FAIL_IF(have == 0, TERN_FORMAT, "%s: the file is empty", part->path);
+    TERN_TRY(tern__file_read(part, 0, start, have));
+    const char *dot = strrchr(part->path, '.');
+    if (memcmp(start, "GGUF", 4) == 0)
+        return tern__gguf_parse(file);
+    /* llama2.c has its second number where safetensors have the upper half of a length */
+    bool short_header = tern__load_le(start + 4, 4) == 0;
+    if ((start[8] == '{' && short_header) || (dot && strcmp(dot, ".safetensors") == 0))
+        return tern__safetensors_parse(file);
+    if (start[0] == '{')
+        return tern__safetensors_parse_index(file);
+    return tern__llama2c_parse(file);
+}
+
 static tern_status parse(tern_model_file *file, const char *path)
 {
+    struct stat info;
+    char inside[PATH_MAX];
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        TERN_TRY(name_in_folder(path, inside));
+        path = inside;
+    }
     TERN_TRY(tern__model_file_add_part(file, path));
-    file->header.file = &file->parts[0];
-    uint8_t magic[4] = {0};
-    TERN__FAIL_IF(file->parts[0].bytes == 0, TERN_FORMAT, "%s: the file is empty", path);
-    if (file->parts[0].bytes >= sizeof magic)
-        TERN_TRY(tern__file_read(&file->parts[0], 0, magic, sizeof magic));
-    if (memcmp(magic, "GGUF", 4) == 0)
-        return tern__gguf_parse(file);
-    return tern__fail(TERN_FORMAT, "%s: not a model file: it does not begin like GGUF", path);
+    TERN_TRY(parse_by_content(file));
+    TERN_TRY(check_places(file));
+    TERN_TRY(build_indices(file));
+    return tern__hf_find_packed(file);
 }
 
 tern_model_file_options tern_model_file_options_default(void)
@@ -158,10 +197,6 @@ tern_status tern_model_file_open(const char *path, const tern_model_file_options
     file->options = options ? *options : tern_model_file_options_default();
     tern__arena_init(&file->arena, 0);
     tern_status status = parse(file, path);
-    if (status == TERN_OK)
-        status = check_places(file);
-    if (status == TERN_OK)
-        status = build_indices(file);
     if (status != TERN_OK) {
         tern_model_file_close(file);
         return status;

@@ -33,6 +33,12 @@ typedef struct tern__meta {
     };
 } tern__meta;
 
+typedef enum tern__scale_meaning {
+    TERN__SCALE_UNKNOWN, /* there is no config.json to say so */
+    TERN__SCALE_MULTIPLIES,
+    TERN__SCALE_DIVIDES,
+} tern__scale_meaning;
+
 struct tern_model_file {
     tern_file_format format;
     int version;
@@ -47,13 +53,16 @@ struct tern_model_file {
     size_t n_tensors, tensors_capacity;
     struct tern__directory *meta_names, *tensor_names, *stored_names;
     bool master_weights; /* the float weights of linear layers are a ternary model's master weights */
-    bool scale_divides;  /* HF_T2: products are divided by weight_scale, not multiplied */
+    tern__scale_meaning scale_meaning; /* of HF_T2's weight_scale */
 };
 
 /* ---- for parsers ----------------------------------------------------------------------------------------------- */
 
 /* Each format's parser; the first part is open. */
 tern_status tern__gguf_parse(tern_model_file *file);
+tern_status tern__safetensors_parse(tern_model_file *file);
+tern_status tern__safetensors_parse_index(tern_model_file *file);
+tern_status tern__llama2c_parse(tern_model_file *file);
 
 tern_status tern__model_file_add_part(tern_model_file *file, const char *path);
 

@@ -1,0 +1,197 @@
+/* hf_config.c - config.json as metadata: under GGUF's keys where they mean the same, and all of it as "config.KEY". */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "model/file/hf.h"
+
+#if TERN_HAVE_JANSSON
+
+#include <jansson.h>
+#include <stdio.h>
+
+enum { MOST_BYTES = 1 << 20, MOST_DEPTH = 4 };
+
+/* ---- everything, flattened --------------------------------------------------------------------------------------- */
+
+static tern_status add_value(tern_model_file *file, const char *key, const json_t *value)
+{
+    if (json_is_integer(value))
+        return tern__model_file_add_int(file, key, json_integer_value(value));
+    if (json_is_real(value))
+        return tern__model_file_add_float(file, key, json_real_value(value));
+    if (json_is_boolean(value))
+        return tern__model_file_add_bool(file, key, json_is_true(value));
+    if (json_is_string(value))
+        return tern__model_file_add_string(file, key, json_string_value(value), json_string_length(value));
+    return TERN_OK; /* null, and what is nested too deep */
+}
+
+/* "config.quantization_config.linear_class", "config.architectures.0" */
+static tern_status add_all(tern_model_file *file, const char *prefix, json_t *node, int depth)
+{
+    char key[TERN__MOST_NAME + 1];
+    const char *name;
+    json_t *value;
+    if (json_is_object(node) && depth < MOST_DEPTH) {
+        json_object_foreach(node, name, value)
+        {
+            if (snprintf(key, sizeof key, "%s.%s", prefix, name) < (int)sizeof key)
+                TERN_TRY(add_all(file, key, value, depth + 1));
+        }
+        return TERN_OK;
+    }
+    if (json_is_array(node) && depth < MOST_DEPTH) {
+        for (size_t i = 0; i < json_array_size(node); i++) {
+            if (snprintf(key, sizeof key, "%s.%zu", prefix, i) < (int)sizeof key)
+                TERN_TRY(add_all(file, key, json_array_get(node, i), depth + 1));
+        }
+        return TERN_OK;
+    }
+    return add_value(file, prefix, node);
+}
+
+/* ---- under GGUF's keys ------------------------------------------------------------------------------------------- */
+
+static const char *text_at(const json_t *node, const char *key)
+{
+    const char *text = json_string_value(json_object_get(node, key));
+    return text ? text : "";
+}
+
+/* Family A has SiLU, family B the squared ReLU: what the file says of its activation decides. */
+static const char *architecture_of(const json_t *config)
+{
+    const char *type = text_at(config, "model_type"), *act = text_at(config, "hidden_act");
+    const char *class = json_string_value(json_array_get(json_object_get(config, "architectures"), 0));
+    class = class ? class : "";
+    if (strcmp(type, "bitnet") == 0 || strncmp(class, "BitNet", 6) == 0 || strncmp(class, "Bitnet", 6) == 0) {
+        bool silu = *act ? strcmp(act, "silu") == 0 : strcmp(class, "BitnetForCausalLM") == 0;
+        return silu ? "bitnet" : "bitnet-b1.58";
+    }
+    return *type ? type : "unknown";
+}
+
+static tern_status add_keyed(tern_model_file *file, const char *architecture, const char *key,
+                             const json_t *value)
+{
+    char full[TERN__MOST_NAME + 1];
+    if (!value || snprintf(full, sizeof full, "%s.%s", architecture, key) >= (int)sizeof full)
+        return TERN_OK;
+    return add_value(file, full, value);
+}
+
+static tern_status add_translated(tern_model_file *file, json_t *config)
+{
+    static const struct {
+        const char *hf, *gguf;
+    } keys[] = {
+        {"vocab_size", "vocab_size"},
+        {"max_position_embeddings", "context_length"},
+        {"hidden_size", "embedding_length"},
+        {"num_hidden_layers", "block_count"},
+        {"intermediate_size", "feed_forward_length"},
+        {"num_attention_heads", "attention.head_count"},
+        {"rms_norm_eps", "attention.layer_norm_rms_epsilon"},
+        {"rope_theta", "rope.freq_base"},
+    };
+    const char *architecture = architecture_of(config);
+    TERN_TRY(tern__model_file_add_string(file, "general.architecture", architecture, strlen(architecture)));
+    for (size_t i = 0; i < TERN__COUNT(keys); i++)
+        TERN_TRY(add_keyed(file, architecture, keys[i].gguf, json_object_get(config, keys[i].hf)));
+    const json_t *heads = json_object_get(config, "num_attention_heads"),
+                 *size = json_object_get(config, "hidden_size");
+    const json_t *kv = json_object_get(config, "num_key_value_heads"),
+                 *width = json_object_get(config, "head_dim");
+    TERN_TRY(add_keyed(file, architecture, "attention.head_count_kv", kv ? kv : heads));
+    char key[TERN__MOST_NAME + 1];
+    json_int_t n = json_integer_value(heads);
+    if (snprintf(key, sizeof key, "%s.rope.dimension_count", architecture) < (int)sizeof key && n > 0)
+        TERN_TRY(tern__model_file_add_int(
+            file, key, json_is_integer(width) ? json_integer_value(width) : json_integer_value(size) / n));
+    const json_t *scaling = json_object_get(config, "rope_scaling");
+    const json_t *type = json_object_get(scaling, "rope_type");
+    TERN_TRY(
+        add_keyed(file, architecture, "rope.scaling.type", type ? type : json_object_get(scaling, "type")));
+    TERN_TRY(add_keyed(file, architecture, "rope.scaling.factor", json_object_get(scaling, "factor")));
+    for (int i = 0; i < 2; i++) {
+        const json_t *id = json_object_get(config, i ? "eos_token_id" : "bos_token_id");
+        id = json_is_array(id) ? json_array_get(id, 0) : id;
+        if (json_is_integer(id))
+            TERN_TRY(add_value(file, i ? "tokenizer.ggml.eos_token_id" : "tokenizer.ggml.bos_token_id", id));
+    }
+    return tern__model_file_add_string(file, "tern.rope_style", "neox", 4);
+}
+
+/* ---- what it says of ternary weights ----------------------------------------------------------------------------- */
+
+static void take_quantisation(tern_model_file *file, const json_t *config)
+{
+    const json_t *q = json_object_get(config, "quantization_config");
+    bool quantised = strcmp(text_at(q, "quant_method"), "bitnet") == 0;
+    file->scale_meaning = strcmp(text_at(q, "linear_class"), "autobitlinear") == 0 ? TERN__SCALE_MULTIPLIES
+                                                                                   : TERN__SCALE_DIVIDES;
+    file->master_weights = quantised || strncmp(architecture_of(config), "bitnet", 6) == 0;
+}
+
+/* A tied head is not read even where a file has one: then it keeps the name that nobody asks for. */
+static void hide_tied_head(tern_model_file *file, const json_t *config)
+{
+    for (size_t i = 0; i < file->n_tensors && json_is_true(json_object_get(config, "tie_word_embeddings"));
+         i++) {
+        if (strcmp(file->tensors[i].stored_name, "lm_head.weight") == 0)
+            file->tensors[i].name = file->tensors[i].stored_name;
+    }
+}
+
+static tern_status take_config(tern_model_file *file, const char *path, json_t *config)
+{
+    TERN__FAIL_IF(!json_is_object(config), TERN_FORMAT, "%s: JSON: not an object", path);
+    TERN_TRY(add_translated(file, config));
+    TERN_TRY(add_all(file, "config", config, 0));
+    take_quantisation(file, config);
+    hide_tied_head(file, config);
+    return TERN_OK;
+}
+
+static tern_status read_config(tern_model_file *file, const tern__file *part)
+{
+    json_error_t error;
+    TERN__FAIL_IF(part->bytes > MOST_BYTES, TERN_LIMIT, "%s: larger than %d bytes, which no configuration is",
+                  part->path, MOST_BYTES);
+    char *text = tern__alloc((size_t)part->bytes + 1);
+    if (!text)
+        return tern__out_of_memory((size_t)part->bytes + 1);
+    tern_status status = tern__file_read(part, 0, text, (size_t)part->bytes);
+    json_t *config =
+        status == TERN_OK ? json_loadb(text, (size_t)part->bytes, JSON_REJECT_DUPLICATES, &error) : NULL;
+    if (status == TERN_OK && !config)
+        status = tern__fail(TERN_FORMAT, "%s: JSON: %s (line %d)", part->path, error.text, error.line);
+    if (status == TERN_OK)
+        status = take_config(file, part->path, config);
+    json_decref(config);
+    tern__free(text);
+    return status;
+}
+
+tern_status tern__hf_config(tern_model_file *file)
+{
+    static const char name[] = "config.json";
+    const char *first = file->parts[0].path, *slash = strrchr(first, '/');
+    size_t folder = slash ? (size_t)(slash - first) + 1 : 0;
+    char *path = tern__arena_alloc(&file->arena, folder + sizeof name);
+    if (!path)
+        return tern__out_of_memory(folder + sizeof name);
+    memcpy(path, first, folder);
+    memcpy(path + folder, name, sizeof name);
+    tern__file part;
+    tern_status status = tern__file_open(path, &part);
+    if (status == TERN_NOT_FOUND)
+        return TERN_OK;
+    TERN_TRY(status);
+    status = read_config(file, &part);
+    tern__file_close(&part);
+    return status;
+}
+
+#endif

@@ -1,0 +1,91 @@
+/* hf_names.c - Hugging Face's names of tensors and GGUF's. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "model/file/hf.h"
+#include "model/file/stored.h"
+
+typedef struct pair {
+    const char *hf, *gguf;
+} pair;
+
+/* What stands between "model.layers.N." and ".weight" or another last word. */
+static const pair modules[] = {
+    {"input_layernorm", "attn_norm"},
+    {"self_attn.q_proj", "attn_q"},
+    {"self_attn.k_proj", "attn_k"},
+    {"self_attn.v_proj", "attn_v"},
+    {"self_attn.o_proj", "attn_output"},
+    {"self_attn.attn_sub_norm", "attn_sub_norm"},
+    {"self_attn.inner_attn_ln", "attn_sub_norm"},
+    {"post_attention_layernorm", "ffn_norm"},
+    {"mlp.gate_proj", "ffn_gate"},
+    {"mlp.up_proj", "ffn_up"},
+    {"mlp.down_proj", "ffn_down"},
+    {"mlp.ffn_sub_norm", "ffn_sub_norm"},
+    {"mlp.ffn_layernorm", "ffn_sub_norm"},
+};
+
+static const pair wholes[] = {
+    {"model.embed_tokens.weight", "token_embd.weight"},
+    {"model.norm.weight", "output_norm.weight"},
+    {"lm_head.weight", "output.weight"},
+};
+
+/* "model.layers.12.self_attn.q_proj.weight" -> "blk.12.attn_q.weight"; "" if it is none of ours. */
+static void layer_name(const char *name, char *out, size_t room)
+{
+    static const char start[] = "model.layers.";
+    *out = 0;
+    if (strncmp(name, start, strlen(start)) != 0)
+        return;
+    const char *number = name + strlen(start);
+    size_t digits = strspn(number, "0123456789");
+    const char *module = number + digits + 1, *last = strrchr(name, '.');
+    if (digits == 0 || digits > 6 || number[digits] != '.' || last < module)
+        return;
+    size_t length = (size_t)(last - module);
+    for (size_t i = 0; i < TERN__COUNT(modules); i++) {
+        if (strlen(modules[i].hf) == length && memcmp(modules[i].hf, module, length) == 0)
+            snprintf(out, room, "blk.%.*s.%s%s", (int)digits, number, modules[i].gguf, last);
+    }
+}
+
+tern_status tern__hf_name(tern_model_file *file, const char *stored_name, const char **out)
+{
+    char name[TERN__MOST_NAME + 16];
+    layer_name(stored_name, name, sizeof name);
+    *out = stored_name;
+    for (size_t i = 0; i < TERN__COUNT(wholes); i++) {
+        if (strcmp(wholes[i].hf, stored_name) == 0)
+            *out = wholes[i].gguf;
+    }
+    if (!*name)
+        return TERN_OK;
+    *out = tern__arena_strndup(&file->arena, name, strlen(name));
+    return *out ? TERN_OK : tern__out_of_memory(strlen(name) + 1);
+}
+
+tern_status tern__hf_find_packed(tern_model_file *file)
+{
+    static const char last[] = ".weight";
+    for (size_t i = 0; i < file->n_tensors; i++) {
+        tern_file_tensor *t = &file->tensors[i];
+        char name[TERN__MOST_NAME + 16];
+        size_t length = strlen(t->stored_name);
+        int sibling;
+        if (t->stored != TERN_STORED_U8 || t->rank != 2 || length < sizeof last ||
+            strcmp(t->stored_name + length - strlen(last), last) != 0)
+            continue;
+        snprintf(name, sizeof name, "%s_scale", t->stored_name);
+        if (!tern__directory_find(file->stored_names, name, &sibling))
+            continue;
+        TERN__FAIL_IF(!tern__i64_mul(t->shape[0], 4, &t->shape[0]), TERN_FORMAT,
+                      "%s: tensor '%s' is too large", file->parts[t->part].path, t->stored_name);
+        t->stored = TERN_STORED_HF_T2;
+    }
+    return TERN_OK;
+}

@@ -1,0 +1,80 @@
+/* json_walk.c - walks through a JSON object member by member. */
+#include "model/file/json_walk.h"
+
+#if TERN_HAVE_JANSSON
+
+#include <jansson.h>
+#include <string.h>
+
+#include "base/status.h"
+
+static void skip_blanks(tern__json_walk *w)
+{
+    while (w->at < w->length && memchr(" \t\r\n", w->text[w->at], 4))
+        w->at++;
+}
+
+static tern_status expect(tern__json_walk *w, char wanted)
+{
+    skip_blanks(w);
+    TERN__FAIL_IF(w->at >= w->length || w->text[w->at] != wanted, TERN_FORMAT,
+                  "%s: JSON: '%c' expected at byte %zu", w->path, wanted, w->at);
+    w->at++;
+    return TERN_OK;
+}
+
+tern_status tern__json_enter(tern__json_walk *w)
+{
+    w->first = true;
+    return expect(w, '{');
+}
+
+tern_status tern__json_value(tern__json_walk *w, json_t **out)
+{
+    json_error_t error;
+    json_t *value = json_loadb(w->text + w->at, w->length - w->at,
+                               JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error);
+    if (!value) {
+        size_t at = w->at + (error.position > 0 ? (size_t)error.position : 0);
+        return tern__fail(json_error_code(&error) == json_error_out_of_memory ? TERN_OUT_OF_MEMORY
+                                                                              : TERN_FORMAT,
+                          "%s: JSON: %s (near byte %zu)", w->path, error.text, at);
+    }
+    w->at += (size_t)error.position;
+    *out = value;
+    return TERN_OK;
+}
+
+tern_status tern__json_next(tern__json_walk *w, json_t **key)
+{
+    skip_blanks(w);
+    if (w->at < w->length && w->text[w->at] == '}') {
+        w->at++;
+        *key = NULL;
+        return TERN_OK;
+    }
+    if (!w->first)
+        TERN_TRY(expect(w, ','));
+    w->first = false;
+    json_t *name;
+    TERN_TRY(tern__json_value(w, &name));
+    tern_status status = json_is_string(name)
+                             ? expect(w, ':')
+                             : tern__fail(TERN_FORMAT, "%s: JSON: a key is not a string", w->path);
+    if (status != TERN_OK) {
+        json_decref(name);
+        return status;
+    }
+    *key = name;
+    return TERN_OK;
+}
+
+tern_status tern__json_end(tern__json_walk *w)
+{
+    skip_blanks(w);
+    TERN__FAIL_IF(w->at < w->length, TERN_FORMAT, "%s: JSON: something follows the object, at byte %zu",
+                  w->path, w->at);
+    return TERN_OK;
+}
+
+#endif

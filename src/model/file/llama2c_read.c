@@ -1,0 +1,131 @@
+/* llama2c_read.c - llama2.c's .bin, version 0: seven i32, then f32 tensors in a fixed order, by kind and then by layer. It has
+ * no magic number: a file is one if its length is exactly what its seven numbers make it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "model/file/model_file.h"
+
+enum { HEADER_BYTES = 28, MOST_LAYERS = 4096 };
+
+typedef struct shape {
+    int64_t dim, hidden, layers, heads, kv_heads, vocabulary, context;
+    bool untied;
+} shape;
+
+/* Adds one tensor, or one for each layer, behind the last. */
+typedef struct cursor {
+    tern_model_file *file;
+    const shape *s;
+    int64_t at;  /* byte; -1 once it has wrapped */
+    bool adding; /* or only counting */
+} cursor;
+
+static tern_status step(cursor *c, const char *name, int rank, int64_t rows, int64_t columns)
+{
+    tern_file_tensor t = {.stored = TERN_STORED_F32, .rank = rank};
+    int64_t bytes;
+    t.shape[0] = rows;
+    t.shape[rank - 1] = columns;
+    bool fits = c->at >= 0 && tern__i64_mul(rows, columns, &bytes) && tern__i64_mul(bytes, 4, &bytes);
+    int64_t start = c->at;
+    if (!fits || !tern__i64_add(c->at, bytes, &c->at)) {
+        c->at = -1;
+        return TERN_OK;
+    }
+    if (!c->adding || !name)
+        return TERN_OK;
+    t.offset = (uint64_t)start;
+    t.bytes = (uint64_t)bytes;
+    TERN_TRY(tern__model_file_name(c->file, "a tensor", name, strlen(name), &t.name));
+    t.stored_name = t.name;
+    return tern__model_file_add_tensor(c->file, &t);
+}
+
+static tern_status step_layers(cursor *c, const char *name, int rank, int64_t rows, int64_t columns)
+{
+    for (int64_t i = 0; i < c->s->layers; i++) {
+        char full[64];
+        snprintf(full, sizeof full, "blk.%d.%s.weight", (int)i, name);
+        TERN_TRY(step(c, full, rank, rows, columns));
+    }
+    return TERN_OK;
+}
+
+static tern_status walk(cursor *c)
+{
+    const shape *s = c->s;
+    int64_t head = s->dim / s->heads, kv_dim = head * s->kv_heads;
+    TERN_TRY(step(c, "token_embd.weight", 2, s->vocabulary, s->dim));
+    TERN_TRY(step_layers(c, "attn_norm", 1, 1, s->dim));
+    TERN_TRY(step_layers(c, "attn_q", 2, s->dim, s->dim));
+    TERN_TRY(step_layers(c, "attn_k", 2, kv_dim, s->dim));
+    TERN_TRY(step_layers(c, "attn_v", 2, kv_dim, s->dim));
+    TERN_TRY(step_layers(c, "attn_output", 2, s->dim, s->dim));
+    TERN_TRY(step_layers(c, "ffn_norm", 1, 1, s->dim));
+    TERN_TRY(step_layers(c, "ffn_gate", 2, s->hidden, s->dim));
+    TERN_TRY(step_layers(c, "ffn_down", 2, s->dim, s->hidden));
+    TERN_TRY(step_layers(c, "ffn_up", 2, s->hidden, s->dim));
+    TERN_TRY(step(c, "output_norm.weight", 1, 1, s->dim));
+    TERN_TRY(
+        step(c, NULL, 2, s->context, head)); /* cosines and sines, half a head each: computed, not read */
+    return s->untied ? step(c, "output.weight", 2, s->vocabulary, s->dim) : TERN_OK;
+}
+
+static bool read_shape(const uint8_t *header, shape *s)
+{
+    int32_t n[7];
+    memcpy(n, header, sizeof n);
+    *s = (shape){n[0], n[1], n[2], n[3], n[4], n[5] < 0 ? -(int64_t)n[5] : n[5], n[6], n[5] < 0};
+    return s->dim > 0 && s->hidden > 0 && s->layers > 0 && s->layers <= MOST_LAYERS && s->heads > 0 &&
+           s->kv_heads > 0 && s->vocabulary > 0 && s->context > 0 && s->dim % s->heads == 0 &&
+           s->heads % s->kv_heads == 0 && s->dim / s->heads % 2 == 0;
+}
+
+static tern_status add_metadata(tern_model_file *file, const shape *s)
+{
+    const struct {
+        const char *key;
+        int64_t value;
+    } numbers[] = {
+        {"llama.vocab_size", s->vocabulary},
+        {"llama.context_length", s->context},
+        {"llama.embedding_length", s->dim},
+        {"llama.block_count", s->layers},
+        {"llama.feed_forward_length", s->hidden},
+        {"llama.attention.head_count", s->heads},
+        {"llama.attention.head_count_kv", s->kv_heads},
+        {"llama.rope.dimension_count", s->dim / s->heads},
+        {"tokenizer.ggml.bos_token_id", 1},
+        {"tokenizer.ggml.eos_token_id", 2},
+    };
+    TERN_TRY(tern__model_file_add_string(file, "general.architecture", "llama", 5));
+    for (size_t i = 0; i < TERN__COUNT(numbers); i++)
+        TERN_TRY(tern__model_file_add_int(file, numbers[i].key, numbers[i].value));
+    TERN_TRY(tern__model_file_add_float(file, "llama.attention.layer_norm_rms_epsilon", 1e-5));
+    TERN_TRY(tern__model_file_add_float(file, "llama.rope.freq_base", 10000));
+    return tern__model_file_add_string(file, "tern.rope_style", "interleaved", 11);
+}
+
+tern_status tern__llama2c_parse(tern_model_file *file)
+{
+    static const char unknown[] = "%s: not a model file: neither GGUF, nor safetensors, nor llama2.c";
+    const tern__file *part = &file->parts[0];
+    uint8_t header[HEADER_BYTES];
+    shape s;
+    TERN__FAIL_IF(part->bytes < sizeof header, TERN_FORMAT, unknown, part->path);
+    TERN_TRY(tern__file_read(part, 0, header, sizeof header));
+    TERN__FAIL_IF(memcmp(header, "24ka", 4) == 0, TERN_UNSUPPORTED,
+                  "%s: llama2.c of version %d; only version 0, in f32, can be read", part->path, header[4]);
+    TERN__FAIL_IF(!read_shape(header, &s), TERN_FORMAT, unknown, part->path);
+    cursor c = {.file = file, .s = &s, .at = HEADER_BYTES};
+    TERN_TRY(walk(&c));
+    TERN__FAIL_IF(c.at < 0 || (uint64_t)c.at != part->bytes, TERN_FORMAT,
+                  "%s: not a model file; or a llama2.c file of %llu bytes where its header makes it %lld",
+                  part->path, (unsigned long long)part->bytes, (long long)c.at);
+    file->format = TERN_FILE_LLAMA2C;
+    c = (cursor){.file = file, .s = &s, .at = HEADER_BYTES, .adding = true};
+    TERN_TRY(walk(&c));
+    return add_metadata(file, &s);
+}

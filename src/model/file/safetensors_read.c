@@ -1,0 +1,312 @@
+/* safetensors_read.c - parses safetensors: a u64 length, a JSON object {"name": {"dtype", "shape", "data_offsets"}}, then
+ * the data, covered exactly. Models in several files have an index, {"weight_map": {"name": "file"}}. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "model/file/hf.h"
+#include "model/file/json_walk.h"
+#include "model/file/stored.h"
+
+#if TERN_HAVE_JANSSON
+
+#include <jansson.h>
+#include <stdio.h>
+
+enum { MOST_HEADER = 100000000, MOST_INDEX = 64 << 20, MOST_PARTS = 4096 };
+
+/* ---- one tensor -------------------------------------------------------------------------------------------------- */
+
+static bool stored_of(const char *dtype, tern_stored *out)
+{
+    static const struct {
+        const char *name;
+        tern_stored stored;
+    } types[] = {
+        {"F64", TERN_STORED_F64},   {"F32", TERN_STORED_F32},    {"F16", TERN_STORED_F16},
+        {"BF16", TERN_STORED_BF16}, {"I64", TERN_STORED_I64},    {"I32", TERN_STORED_I32},
+        {"I16", TERN_STORED_I16},   {"I8", TERN_STORED_I8},      {"U64", TERN_STORED_U64},
+        {"U32", TERN_STORED_U32},   {"U16", TERN_STORED_U16},    {"U8", TERN_STORED_U8},
+        {"BOOL", TERN_STORED_BOOL}, {"F8_E4M3", TERN_STORED_F8}, {"F8_E5M2", TERN_STORED_F8},
+    };
+    for (size_t i = 0; i < TERN__COUNT(types); i++) {
+        if (strcmp(types[i].name, dtype) == 0) {
+            *out = types[i].stored;
+            return true;
+        }
+    }
+    return false;
+}
+
+static tern_status read_shape(const char *who, const json_t *shape, tern_file_tensor *t)
+{
+    TERN__FAIL_IF(!json_is_array(shape), TERN_FORMAT, "%s: it has no shape", who);
+    TERN__FAIL_IF(json_array_size(shape) > TERN_MAX_RANK, TERN_FORMAT, "%s: %zu axes, more than %d", who,
+                  json_array_size(shape), TERN_MAX_RANK);
+    t->rank = (int)json_array_size(shape);
+    for (int i = 0; i < t->rank; i++) {
+        const json_t *size = json_array_get(shape, (size_t)i);
+        TERN__FAIL_IF(!json_is_integer(size), TERN_FORMAT, "%s: the size of axis %d is not a whole number",
+                      who, i);
+        t->shape[i] = json_integer_value(size);
+    }
+    return TERN_OK;
+}
+
+/* `data` bytes start at `start` in the part. */
+static tern_status read_place(const char *who, const json_t *offsets, uint64_t start, uint64_t data,
+                              tern_file_tensor *t)
+{
+    const json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
+    TERN__FAIL_IF(json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end),
+                  TERN_FORMAT, "%s: its data_offsets are not two whole numbers", who);
+    json_int_t from = json_integer_value(begin), to = json_integer_value(end);
+    TERN__FAIL_IF(from < 0 || to < from || (uint64_t)to > data, TERN_FORMAT,
+                  "%s: its data_offsets [%lld, %lld] do not lie in the %llu bytes of data", who,
+                  (long long)from, (long long)to, (unsigned long long)data);
+    int64_t elements;
+    uint64_t bytes;
+    TERN_TRY(tern__stored_size(who, t->stored, t->rank, t->shape, &elements, &bytes));
+    TERN__FAIL_IF(bytes != (uint64_t)(to - from), TERN_FORMAT,
+                  "%s: its shape needs %llu bytes, but it has %lld", who, (unsigned long long)bytes,
+                  (long long)(to - from));
+    t->offset = start + (uint64_t)from;
+    t->bytes = bytes;
+    return TERN_OK;
+}
+
+static tern_status read_tensor(tern_model_file *file, int part, const json_t *key, const json_t *value,
+                               uint64_t start)
+{
+    tern_file_tensor t = {.part = part};
+    const tern__file *from = &file->parts[part];
+    TERN_TRY(tern__model_file_name(file, "a tensor", json_string_value(key), json_string_length(key),
+                                   &t.stored_name));
+    TERN_TRY(tern__hf_name(file, t.stored_name, &t.name));
+    const char *dtype = json_string_value(json_object_get(value, "dtype"));
+    TERN__FAIL_IF(!dtype, TERN_FORMAT, "%s: tensor '%s' has no dtype", from->path, t.stored_name);
+    TERN__FAIL_IF(!stored_of(dtype, &t.stored), TERN_UNSUPPORTED,
+                  "%s: tensor '%s' has the unknown dtype '%.20s'", from->path, t.stored_name, dtype);
+    tern_status status = read_shape(t.stored_name, json_object_get(value, "shape"), &t);
+    if (status == TERN_OK)
+        status =
+            read_place(t.stored_name, json_object_get(value, "data_offsets"), start, from->bytes - start, &t);
+    return status == TERN_OK ? tern__model_file_add_tensor(file, &t) : tern__fail_in(status, from->path);
+}
+
+/* ---- one file ---------------------------------------------------------------------------------------------------- */
+
+/* Of the first part: "__metadata__": {"format": "pt"} */
+static tern_status read_metadata(tern_model_file *file, int part, json_t *map)
+{
+    char key[TERN__MOST_NAME + 1];
+    const char *name;
+    json_t *value;
+    const char *path = file->parts[part].path;
+    TERN__FAIL_IF(!json_is_object(map), TERN_FORMAT, "%s: its __metadata__ is not an object", path);
+    json_object_foreach(map, name, value)
+    {
+        TERN__FAIL_IF(!json_is_string(value), TERN_FORMAT,
+                      "%s: its __metadata__ has a value that is not a string", path);
+        if (part == 0 && snprintf(key, sizeof key, "metadata.%s", name) < (int)sizeof key)
+            TERN_TRY(
+                tern__model_file_add_string(file, key, json_string_value(value), json_string_length(value)));
+    }
+    return TERN_OK;
+}
+
+static tern_status read_members(tern_model_file *file, int part, tern__json_walk *w, uint64_t start)
+{
+    json_t *key, *value;
+    TERN_TRY(tern__json_enter(w));
+    for (;;) {
+        TERN_TRY(tern__json_next(w, &key));
+        if (!key)
+            return tern__json_end(w);
+        value = NULL;
+        tern_status status = tern__json_value(w, &value);
+        if (status == TERN_OK)
+            status = strcmp(json_string_value(key), "__metadata__") == 0
+                         ? read_metadata(file, part, value)
+                         : read_tensor(file, part, key, value, start);
+        json_decref(value);
+        json_decref(key);
+        TERN_TRY(status);
+    }
+}
+
+/* Tensors lie inside and, as is checked for all formats, apart: if their bytes add up there are no holes. */
+static tern_status check_covered(const tern_model_file *file, int part, size_t first, uint64_t start)
+{
+    uint64_t sum = 0, data = file->parts[part].bytes - start;
+    for (size_t i = first; i < file->n_tensors && sum <= data; i++)
+        sum += file->tensors[i].bytes;
+    TERN__FAIL_IF(sum != data, TERN_FORMAT, "%s: its tensors do not cover the %llu bytes of data exactly",
+                  file->parts[part].path, (unsigned long long)data);
+    return TERN_OK;
+}
+
+static tern_status parse_part(tern_model_file *file, int part)
+{
+    tern__reader r = {.file = &file->parts[part]};
+    const char *path = r.file->path;
+    uint64_t length;
+    size_t first = file->n_tensors;
+    TERN_TRY(tern__reader_u64(&r, "the length of its header", &length));
+    tern_status status = TERN_OK;
+    if (length < 2 || length > MOST_HEADER)
+        status = tern__fail(TERN_FORMAT, "%s: its header has %llu bytes; from 2 to %d are possible", path,
+                            (unsigned long long)length, MOST_HEADER);
+    if (status == TERN_OK)
+        status = tern__reader_take(&r, length, "its header");
+    if (status == TERN_OK && r.bytes[8] != '{')
+        status = tern__fail(TERN_FORMAT, "%s: its header does not begin with '{'", path);
+    if (status == TERN_OK) {
+        tern__json_walk w = {.path = path, .text = (const char *)r.bytes + 8, .length = (size_t)length};
+        status = read_members(file, part, &w, r.at);
+    }
+    if (status == TERN_OK)
+        status = check_covered(file, part, first, r.at);
+    tern__reader_free(&r);
+    return status;
+}
+
+tern_status tern__safetensors_parse(tern_model_file *file)
+{
+    file->format = TERN_FILE_SAFETENSORS;
+    TERN_TRY(parse_part(file, 0));
+    return tern__hf_config(file);
+}
+
+/* ---- several files ----------------------------------------------------------------------------------------------- */
+
+/* Parts lie beside the index, also where both are links into one folder. */
+static tern_status check_inside_folder(const tern_model_file *file, const char *index,
+                                       const char *folder_path, const char *part)
+{
+    char real_part[PATH_MAX], real_index[PATH_MAX], real_folder[PATH_MAX];
+    (void)file;
+    TERN__FAIL_IF(!realpath(part, real_part) || !realpath(index, real_index) ||
+                      !realpath(folder_path, real_folder),
+                  TERN_NOT_FOUND, "%s: the part '%s' is missing", index, part);
+    *strrchr(real_part, '/') = 0;
+    *strrchr(real_index, '/') = 0;
+    TERN__FAIL_IF(strcmp(real_part, real_index) != 0 && strcmp(real_part, real_folder) != 0, TERN_FORMAT,
+                  "%s: the part '%s' leads outside its folder", index, part);
+    return TERN_OK;
+}
+
+/* The number of the part called `name`; opened the first time. */
+static tern_status find_part(tern_model_file *file, const char *index, const char *name, int *out)
+{
+    const char *slash = strrchr(index, '/');
+    size_t folder = slash ? (size_t)(slash - index) + 1 : 0;
+    char path[PATH_MAX], folder_path[PATH_MAX];
+    TERN__FAIL_IF(!*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0,
+                  TERN_FORMAT, "%s: it names the part '%.60s', which is not a file beside it", index, name);
+    TERN__FAIL_IF(folder + strlen(name) >= sizeof path, TERN_FORMAT, "%s: the name of a part is too long",
+                  index);
+    memcpy(path, index, folder);
+    strcpy(path + folder, name);
+    memcpy(folder_path, folder ? index : ".", folder ? folder : 1);
+    folder_path[folder ? folder : 1] = 0;
+    for (size_t i = 1; i < file->n_parts; i++) {
+        if (strcmp(file->parts[i].path, path) == 0) {
+            *out = (int)i;
+            return TERN_OK;
+        }
+    }
+    TERN__FAIL_IF(file->n_parts > MOST_PARTS, TERN_LIMIT, "%s: more than %d parts", index, MOST_PARTS);
+    TERN_TRY(check_inside_folder(file, index, folder_path, path));
+    TERN_TRY(tern__model_file_add_part(file, path));
+    *out = (int)file->n_parts - 1;
+    return parse_part(file, *out);
+}
+
+static tern_status read_weight_map(tern_model_file *file, tern__json_walk *w, size_t *entries)
+{
+    json_t *key, *value;
+    TERN_TRY(tern__json_enter(w));
+    for (;;) {
+        int part;
+        TERN_TRY(tern__json_next(w, &key));
+        if (!key)
+            return TERN_OK;
+        value = NULL;
+        tern_status status = tern__json_value(w, &value);
+        if (status == TERN_OK && !json_is_string(value))
+            status = tern__fail(TERN_FORMAT, "%s: the part of '%.60s' is not a string", w->path,
+                                json_string_value(key));
+        if (status == TERN_OK)
+            status = find_part(file, w->path, json_string_value(value), &part);
+        json_decref(value);
+        json_decref(key);
+        TERN_TRY(status);
+        (*entries)++;
+    }
+}
+
+static tern_status read_index(tern_model_file *file, tern__json_walk *w)
+{
+    json_t *key, *value;
+    size_t entries = 0;
+    TERN_TRY(tern__json_enter(w));
+    for (;;) {
+        TERN_TRY(tern__json_next(w, &key));
+        if (!key)
+            break;
+        value = NULL;
+        tern_status status = strcmp(json_string_value(key), "weight_map") == 0
+                                 ? read_weight_map(file, w, &entries)
+                                 : tern__json_value(w, &value);
+        json_decref(value);
+        json_decref(key);
+        TERN_TRY(status);
+    }
+    TERN_TRY(tern__json_end(w));
+    TERN__FAIL_IF(entries == 0, TERN_FORMAT, "%s: JSON without a weight_map: not the index of a model",
+                  w->path);
+    TERN__FAIL_IF(entries > file->n_tensors, TERN_FORMAT, "%s: it names %zu tensors, but its parts have %zu",
+                  w->path, entries, file->n_tensors);
+    return TERN_OK;
+}
+
+tern_status tern__safetensors_parse_index(tern_model_file *file)
+{
+    const tern__file *index = &file->parts[0];
+    const char *path = index->path;
+    file->format = TERN_FILE_SAFETENSORS;
+    TERN__FAIL_IF(index->bytes > MOST_INDEX, TERN_LIMIT, "%s: larger than %d bytes, which no index is", path,
+                  MOST_INDEX);
+    tern__reader r = {.file = index};
+    tern_status status = tern__reader_take(&r, index->bytes, "the index");
+    /* parts are added while it is read, and may move */
+    tern__json_walk w = {.path = path, .text = (const char *)r.bytes, .length = (size_t)index->bytes};
+    if (status == TERN_OK)
+        status = read_index(file, &w);
+    tern__reader_free(&r);
+    return status == TERN_OK ? tern__hf_config(file) : status;
+}
+
+#else
+
+static tern_status no_json(const tern_model_file *file)
+{
+    return tern__fail(TERN_UNSUPPORTED, "%s: this build of tern has no libjansson, which safetensors need",
+                      file->parts[0].path);
+}
+
+tern_status tern__safetensors_parse(tern_model_file *file)
+{
+    return no_json(file);
+}
+
+tern_status tern__safetensors_parse_index(tern_model_file *file)
+{
+    return no_json(file);
+}
+
+#endif
