@@ -30,6 +30,7 @@ done <<'END'
 header   include/tern/ops.h
 source   src/graph/ops_api.c
 index    src/graph/ops_index.c
+attrs    src/tensor/op_attrs.h
 markdown docs/ops.md
 END
 exit $status

@@ -1,8 +1,9 @@
-/* gen_ops.c - writes what is committed of ops.def: gen_ops header | source | index | markdown, to stdout.
+/* gen_ops.c - writes what is committed of ops.def: gen_ops header | source | index | attrs | markdown, to stdout.
  *
  *   header    include/tern/ops.h      one function per op, with the row's description
  *   source    src/graph/ops_api.c     their definitions: pack the arguments, call the recorder
  *   index     src/graph/ops_index.c   opcodes by name, signatures, sections
+ *   attrs     src/tensor/op_attrs.h   where each attribute stands in its op's list
  *   markdown  docs/ops.md
  *
  * scripts/generate.sh (`make generate`) compiles and runs it. It links nothing of the library, so that it
@@ -551,6 +552,24 @@ static void print_index(void)
     printf("};\n");
 }
 
+/* ---- attrs ----------------------------------------------------------------------------------------------- */
+
+static void print_attrs(void)
+{
+    printf("/* op_attrs.h - where each attribute stands in its op's list: attrs[TERN__ATTR_softmax_axis].i.\n"
+           " *\n" GENERATED "/* clang-format off */\n"
+           "#ifndef TERN_TENSOR_OP_ATTRS_H\n"
+           "#define TERN_TENSOR_OP_ATTRS_H\n"
+           "\n"
+           "enum {\n");
+    for (int i = 0; i < TERN__OP_COUNT; i++)
+        for (int k = 0; k < tern__ops[i].n_attrs; k++)
+            printf("    TERN__ATTR_%s_%s = %d,\n", tern__ops[i].name, tern__ops[i].attrs[k].name, k);
+    printf("};\n"
+           "\n"
+           "#endif\n");
+}
+
 /* ---- markdown ------------------------------------------------------------------------------------------ */
 
 static void print_cost(const tern__op *op)
@@ -655,10 +674,8 @@ int main(int argc, char **argv)
         const char *name;
         void (*print)(void);
     } OUTPUTS[] = {
-        {"header", print_header},
-        {"source", print_source},
-        {"index", print_index},
-        {"markdown", print_markdown},
+        {"header", print_header}, {"source", print_source},     {"index", print_index},
+        {"attrs", print_attrs},   {"markdown", print_markdown},
     };
     for (size_t i = 0; argc == 2 && i < sizeof OUTPUTS / sizeof OUTPUTS[0]; i++) {
         if (strcmp(argv[1], OUTPUTS[i].name) != 0)
@@ -669,6 +686,6 @@ int main(int argc, char **argv)
         perror("gen_ops");
         return 1;
     }
-    fprintf(stderr, "usage: gen_ops header | source | index | markdown\n");
+    fprintf(stderr, "usage: gen_ops header | source | index | attrs | markdown\n");
     return 2;
 }

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "graph/op.h"
 #include "tensor/layout.h"
+#include "tensor/op_attrs.h"
 #include "tensor/storage.h"
 
 typedef uint32_t tern__id;

@@ -2,7 +2,7 @@
  *
  * Contracts are in op.h: a rule sees one call of an op and either fills its part of the result types or fails
  * with a sentence that starts with the op's name. Rules run whenever an op is recorded: no allocation, no
- * formatting unless they fail. Attributes are read by their place in the row; a rule that serves rows of
+ * formatting unless they fail. Attributes are read by their place in the row (op_attrs.h); a rule that serves rows of
  * different make looks them up with tern__attr_called. */
 #ifndef TERN_GRAPH_RULES_H
 #define TERN_GRAPH_RULES_H
@@ -12,6 +12,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "graph/op.h"
+#include "tensor/op_attrs.h"
 
 #define COST(rule, factor) rule
 #define DECLARE_COST(rule) double tern__rule_cost_##rule(const tern__call *call, double per_item)

@@ -64,6 +64,9 @@ typedef struct tern__target {
     int (*candidates)(const struct tern__target *target, const tern__call *call, int most,
                       tern__candidate *out);
     const tern__timings *timings; /* or NULL */
+    /* Estimated time of a call on one worker, in ns, by what is known of the kernel that would run it: for comparing forms of a
+     * graph, not for promises. NULL: forms do not differ. */
+    double (*cost)(const struct tern__target *target, const tern__call *call);
     /* May the call be part of a fused region? NULL: nothing may. */
     bool (*fuses)(const struct tern__target *target, const tern__call *call);
     /* Runs a call at compile time, on data that never changes (constant folding). Operands and results as a kernel sees

@@ -10,6 +10,7 @@
 
 #include "base/cpu.h"
 #include "tensor/attr.h"
+#include "tensor/op_attrs.h"
 #include "tensor/buffer.h"
 
 /* Filled by a kernel that returns something other than TERN_OK (an index read from data is out of range):

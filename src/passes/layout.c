@@ -1,4 +1,4 @@
-/* layout.c - constants in the form that the target's kernels read fastest.
+/* layout.c - data in the form that the target's kernels read fastest: images (images.c), and constants.
  *
  * A product whose second operand is a constant with data becomes a product with the packed constant, if the target prefers
  * that. What is packed is kept with the constant (tensor/derived.h), so that other programs and batch sizes share it; the
@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "graph/node.h"
+#include "passes/images.h"
 #include "passes/rewrite.h"
 #include "tensor/derived.h"
 
@@ -148,6 +149,7 @@ tern_status tern__pass_layout(tern__compilation *c)
 {
     tern__packing packing;
     bool any = false;
+    TERN_TRY(tern__layout_images(c));
     const tern_graph *g = c->graph;
     for (tern__id n = 0; c->target->packing && n < g->n_nodes && !any; n++)
         any = packs(c, g, &g->nodes[n], &packing) != NULL;

@@ -1,5 +1,6 @@
 /* attr.h - the value of an operation's attribute. Which attributes an op has, and of which kind, is its row
- * in graph/ops.def; nodes, plans and kernels carry the values in the order of the row. */
+ * in graph/ops.def; nodes, plans and kernels carry the values in the order of the row, and find one by its place
+ * (op_attrs.h). */
 #ifndef TERN_TENSOR_ATTR_H
 #define TERN_TENSOR_ATTR_H
 

@@ -2,15 +2,18 @@
  *
  * Row programs: how many elements an instruction takes at a time (shorter tiles keep more values in L1, longer ones spread
  * the cost of an instruction over more elements), and whether results go past the caches. Reductions add element i to lane
- * i % 16 however rows are cut, so every candidate gives the same bits. */
+ * i % 16 however rows are cut, so every candidate gives the same bits.
+ *
+ * Products: how many rows are worked on at a time. Each output is one chain of sums whatever is worked on beside it. */
 #include "devices/cpu/candidates.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/status.h"
+#include "devices/cpu/products.h"
 
-enum { PARAM_TILE, PARAM_STREAMS };
+enum { PARAM_TILE, PARAM_STREAMS, PARAM_ROWS };
 
 static const int64_t tiles[] = {256, 512, 1024, 2048, 4096};
 
@@ -33,8 +36,7 @@ static bool may_stream(const tern__call *call)
     const double least = 1 << 20;
     double bytes = 0;
     for (int i = 0; i < call->n_out; i++)
-        if (call->out[i].dtype == TERN_F32 || call->out[i].dtype == TERN_I32)
-            bytes += (double)tern__type_bytes(&call->out[i]);
+        bytes += (double)tern__type_bytes(&call->out[i]);
     return bytes >= least;
 }
 
@@ -55,6 +57,24 @@ static int row_candidates(const tern__row_program *p, const tern__call *call, in
     return n;
 }
 
+int64_t tern__cpu_candidate_rows(const tern__candidate *candidate)
+{
+    return candidate ? candidate->params[PARAM_ROWS] : 0;
+}
+
+static int product_candidates(const tern__target *target, const tern__call *call, int most,
+                              tern__candidate *out)
+{
+    int64_t rows[TERN__MAX_CANDIDATES];
+    int n =
+        tern__cpu_product_rows(target, call, most < TERN__MAX_CANDIDATES ? most : TERN__MAX_CANDIDATES, rows);
+    for (int i = 0; i < n; i++) {
+        out[i] = (tern__candidate){.params = {[PARAM_ROWS] = i > 0 ? rows[i] : 0}};
+        snprintf(out[i].name, sizeof out[i].name, "rows=%" PRId64, rows[i]);
+    }
+    return n;
+}
+
 int tern__cpu_candidates(const tern__target *target, const tern__call *call, int most, tern__candidate *out)
 {
     const tern__row_program *program = NULL;
@@ -65,6 +85,8 @@ int tern__cpu_candidates(const tern__target *target, const tern__call *call, int
             TERN_OK &&
         program)
         n = row_candidates(program, call, most, out);
+    else
+        n = product_candidates(target, call, most, out);
     tern__arena_free(&arena);
     return n;
 }

@@ -10,5 +10,7 @@ int tern__cpu_candidates(const tern__target *target, const tern__call *call, int
 
 /* The variant of a row program that a candidate stands for. */
 tern__row_variant tern__cpu_row_variant(const tern__candidate *candidate);
+/* The rows of a product that it stands for; 0: as usual. NULL is fine. */
+int64_t tern__cpu_candidate_rows(const tern__candidate *candidate);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "devices/cpu/candidates.h"
+#include "devices/cpu/cost.h"
 #include "devices/cpu/kernels.h"
 #include "devices/cpu/products.h"
 #include "devices/cpu/regions.h"
@@ -40,7 +41,8 @@ static tern_status choose(const tern__target *target, const tern__call *call,
         return TERN_OK;
     }
     bool found;
-    TERN_TRY(tern__cpu_product(target, call, target->isa_mask, arena, out, &found));
+    TERN_TRY(tern__cpu_product(target, call, target->isa_mask, tern__cpu_candidate_rows(candidate), arena,
+                               out, &found));
     if (found)
         return TERN_OK;
     const tern__kernel *kernel = tern__cpu_reference(tern__op_code(call->op));
@@ -92,6 +94,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
                                     .fuses = fuses,
                                     .data = device};
     device->target.candidates = tern__cpu_candidates;
+    device->target.cost = tern__cpu_cost;
     device->target.timings = options->timings;
     device->target.pool = options->pool;
     device->target.evaluate = tern__cpu_evaluate;

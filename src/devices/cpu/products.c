@@ -37,8 +37,15 @@ static size_t beyond_device(size_t bytes)
     return bytes <= TERN__CPU_SCRATCH_BYTES ? 0 : bytes;
 }
 
+/* Blocks of about `rows` rows. */
+static void block_rows(tern__gemm_program *p, int64_t rows)
+{
+    p->row_blocks = (p->m + rows - 1) / rows;
+    p->work = p->batches * p->row_blocks * p->tiles;
+}
+
 static tern_status choose_gemm(const tern__target *target, const tern__call *call, uint32_t isa_mask,
-                               tern__arena *arena, tern__choice *out, bool *found)
+                               int64_t rows, tern__arena *arena, tern__choice *out, bool *found)
 {
     const tern__kernel_row *row = tern__kernel_select(TERN__FAMILY_gemm_f32, isa_mask);
     const bool packed = tern__op_code(call->op) == TERN__OP_packed_matmul;
@@ -50,6 +57,8 @@ static tern_status choose_gemm(const tern__target *target, const tern__call *cal
     else if (!tern__gemm_plan(row->kernel, call->in[0], call->in[1], &call->out[0], call->attrs,
                               target->workers, &p))
         return TERN_OK;
+    if (rows > 0)
+        block_rows(&p, rows);
     *out = (tern__choice){.kernel = packed ? &gemm_packed : &gemm,
                           .name = row->name,
                           .isa = tern__isa_name(row->isa),
@@ -65,15 +74,19 @@ static tern__kernel_family family_of(tern__ternary_form form)
 }
 
 /* Weights that are no constants are packed on the way, always into form 2: decoding it takes the least. */
-static tern_status choose_ternary(const tern__call *call, uint32_t isa_mask, tern__arena *arena,
+static tern_status choose_ternary(const tern__call *call, uint32_t isa_mask, int64_t rows, tern__arena *arena,
                                   tern__choice *out, bool *found)
 {
     const bool packed = tern__op_code(call->op) == TERN__OP_packed_ternary_matmul;
-    const tern__ternary_form form = packed && call->attrs[1].i == 5 ? TERN__TERNARY_5 : TERN__TERNARY_2;
+    const tern__ternary_form form = packed && call->attrs[TERN__ATTR_packed_ternary_matmul_form].i == 5
+                                        ? TERN__TERNARY_5
+                                        : TERN__TERNARY_2;
     const tern__kernel_row *row = tern__kernel_select(family_of(form), isa_mask);
     tern__ternary_program p;
     tern__ternary_plan(row->kernel, call->in[0], packed ? call->attrs[0].i : call->in[1]->shape[0], packed,
                        &p);
+    if (rows > 0 && rows < p.block)
+        p.block = rows; /* the scratch for more will do */
     *out = (tern__choice){.kernel = packed ? &ternary : &ternary_canonical,
                           .name = row->name,
                           .isa = tern__isa_name(row->isa),
@@ -84,15 +97,15 @@ static tern_status choose_ternary(const tern__call *call, uint32_t isa_mask, ter
 }
 
 static tern_status choose_product(const tern__target *target, const tern__call *call, uint32_t isa_mask,
-                                  tern__arena *arena, tern__choice *out, bool *found)
+                                  int64_t rows, tern__arena *arena, tern__choice *out, bool *found)
 {
     switch (tern__op_code(call->op)) {
     case TERN__OP_matmul:
     case TERN__OP_packed_matmul:
-        return choose_gemm(target, call, isa_mask, arena, out, found);
+        return choose_gemm(target, call, isa_mask, rows, arena, out, found);
     case TERN__OP_ternary_matmul:
     case TERN__OP_packed_ternary_matmul:
-        return choose_ternary(call, isa_mask, arena, out, found);
+        return choose_ternary(call, isa_mask, rows, arena, out, found);
     default:
         return TERN_OK;
     }
@@ -125,7 +138,7 @@ static size_t whole_lines(size_t bytes)
 
 /* The product is chosen as if it were alone, so that its bits are the same; the rest is a row program. */
 static tern_status choose_epilogue(const tern__target *target, const tern__region *r, uint32_t isa_mask,
-                                   tern__arena *arena, tern__choice *out, bool *found)
+                                   int64_t rows, tern__arena *arena, tern__choice *out, bool *found)
 {
     const tern__type *in[TERN__MAX_INPUTS_FIXED];
     const tern__call call = tern__region_call(r, 0, in);
@@ -136,7 +149,7 @@ static tern_status choose_epilogue(const tern__target *target, const tern__regio
         return TERN_OK;
     TERN_TRY(tern__cpu_epilogue_rows(r, tern__rowop_tables(isa_mask), arena, &p.rows));
     if (p.rows)
-        TERN_TRY(choose_product(target, &call, isa_mask, arena, &choice, &any));
+        TERN_TRY(choose_product(target, &call, isa_mask, rows, arena, &choice, &any));
     if (!any)
         return TERN_OK;
     for (int i = 0; i < call.n_in; i++)
@@ -157,17 +170,55 @@ static tern_status choose_epilogue(const tern__target *target, const tern__regio
 }
 
 tern_status tern__cpu_product(const tern__target *target, const tern__call *call, uint32_t isa_mask,
-                              tern__arena *arena, tern__choice *out, bool *found)
+                              int64_t rows, tern__arena *arena, tern__choice *out, bool *found)
 {
     const tern__region *region = tern__op_code(call->op) == TERN__OP_fused ? call->attrs[0].region : NULL;
     *found = false;
     if (region && tern__region_has_product(region))
-        TERN_TRY(choose_epilogue(target, region, isa_mask, arena, out, found));
+        TERN_TRY(choose_epilogue(target, region, isa_mask, rows, arena, out, found));
     else
-        TERN_TRY(choose_product(target, call, isa_mask, arena, out, found));
+        TERN_TRY(choose_product(target, call, isa_mask, rows, arena, out, found));
     if (*found)
         out->scratch_bytes = beyond_device(out->scratch_bytes);
     return TERN_OK;
+}
+
+/* ---- ways to run one ---- */
+
+static int list_rows(int64_t usual, int64_t all, int64_t least, int most, int64_t *out)
+{
+    int n = 0;
+    if (most > 0)
+        out[n++] = usual;
+    for (int64_t rows = all; rows >= least && n < most; rows = rows / 2)
+        if (rows != usual)
+            out[n++] = rows;
+    return n;
+}
+
+int tern__cpu_product_rows(const tern__target *target, const tern__call *call, int most, int64_t *out)
+{
+    enum { LEAST_GEMM = 8, LEAST_TERNARY = 4 };
+    const bool fused = tern__op_code(call->op) == TERN__OP_fused;
+    const tern__region *region = fused ? call->attrs[TERN__ATTR_fused_body].region : NULL;
+    const tern__type *in[TERN__MAX_INPUTS_FIXED];
+    const bool with_epilogue = region && tern__region_has_product(region);
+    const tern__call product = with_epilogue ? tern__region_call(region, 0, in) : *call;
+    tern__choice choice;
+    tern__arena arena;
+    bool found = false;
+    int n = 0;
+    tern__arena_init(&arena, 0);
+    tern_status status = choose_product(target, &product, target->isa_mask, 0, &arena, &choice, &found);
+    if (status == TERN_OK && found && (choice.kernel == &gemm || choice.kernel == &gemm_packed)) {
+        const tern__gemm_program *p = choice.program;
+        n = list_rows((p->m + p->row_blocks - 1) / p->row_blocks, p->m, LEAST_GEMM, most, out);
+    } else if (status == TERN_OK && found) {
+        const tern__ternary_program *p = choice.program;
+        n = list_rows(p->block, p->block, LEAST_TERNARY, most, out);
+    }
+    tern__arena_free(&arena);
+    return n;
 }
 
 /* ---- packing ---- */
