@@ -74,3 +74,4 @@ macro(tern_find_library name header library pc lost)
 endmacro()
 
 tern_find_library(JANSSON jansson.h jansson jansson "safetensors and tokenizer.json will be refused")
+tern_find_library(PCRE2 pcre2.h pcre2-8 libpcre2-8 "tokenizers of LLaMA-3 and GPT-2 will be refused")

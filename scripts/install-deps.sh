@@ -13,6 +13,7 @@ core  | libxxhash-dev         | xxhash   | hashing (one header)
 core  | zlib1g-dev            | -        | compressed .npz files
 core  | libsqlite3-dev        | sqlite   | tuning results that outlive the process
 core  | libjansson-dev        | jansson  | JSON: safetensors, tokenizer.json
+core  | libpcre2-dev          | pcre2    | how tokenizers cut text
 test  | pkg-config            | pkgconf  | tests that an installed copy is found
 test  | g++                   | -        | tests that the public headers are valid C++
 test  | python3-numpy         | numpy    | the oracle that operations are compared with

@@ -23,6 +23,7 @@
 #include <tern/program.h>
 #include <tern/status.h>
 #include <tern/tensor.h>
+#include <tern/tokenizer.h>
 #include <tern/trace.h>
 #include <tern/tune.h>
 

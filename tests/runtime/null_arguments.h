@@ -48,6 +48,11 @@ typedef union null_outputs {
         tern_goal goal;
         tern_precision precision;
         tern_tune_report *tune_report;
+        tern_tokenizer *tokenizer;
+        tern_detokenizer *detokenizer;
+        int32_t *ids, id;
+        size_t size;
+        const char *constant_text;
         struct DLManagedTensor *managed;
         struct DLManagedTensorVersioned *versioned;
     };
@@ -76,6 +81,8 @@ typedef union null_outputs {
     tern_machine machine;
     tern_file_tensor file_tensor;
     tern_meta_info meta_info;
+    tern_tokenizer_info tokenizer_info;
+    tern_token_info token_info;
 } null_outputs;
 
 static null_outputs o;

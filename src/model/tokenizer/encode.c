@@ -1,0 +1,238 @@
+/* encode.c - text to ids: special tokens first, then what stands between them by the rules of the family. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "model/tokenizer/tokenizer.h"
+#include "model/tokenizer/utf8.h"
+
+tern_status tern__ids_push(tern__ids *list, uint32_t id)
+{
+    if (!tern__grow((void **)&list->ids, &list->capacity, list->count + 1, sizeof *list->ids))
+        return tern__out_of_memory(list->count * sizeof *list->ids);
+    list->ids[list->count++] = (int32_t)id;
+    return TERN_OK;
+}
+
+typedef struct encoder {
+    const tern_tokenizer *t;
+    tern__ids *out;
+    tern__bpe bpe;
+    tern__split_work *split; /* of bytes */
+    char *spaced;            /* of characters: the text with its blanks replaced */
+    size_t spaced_capacity;
+    bool unk_last; /* the last id stands for unknown text, and for more of it that follows */
+} encoder;
+
+static tern_status no_token(unsigned char byte)
+{
+    return tern__fail(TERN_FORMAT,
+                      "tokenizer: the vocabulary has no token for the byte 0x%02X, and none for unknown text",
+                      byte);
+}
+
+/* Text that no symbol stands for, byte by byte. */
+static tern_status push_bytes(encoder *e, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        bool known = e->t->byte_ids[byte] != TERN__NO_SYMBOL;
+        if (!known && e->t->unk < 0)
+            return no_token(byte);
+        if (known)
+            TERN_TRY(tern__ids_push(e->out, e->t->byte_ids[byte]));
+        else if (!e->unk_last)
+            TERN_TRY(tern__ids_push(e->out, (uint32_t)e->t->unk));
+        e->unk_last = !known;
+    }
+    return TERN_OK;
+}
+
+/* Merges the items and emits them; `text` is what they were made from. */
+static tern_status flush(encoder *e, const char *text, size_t length)
+{
+    TERN_TRY(tern__bpe_merge(&e->bpe, &e->t->pairs));
+    for (uint32_t i = 0, next; i != TERN__NO_INDEX; i = next) {
+        const tern__bpe_item *item = &e->bpe.items[i];
+        next = item->next;
+        size_t end = next == TERN__NO_INDEX ? length : e->bpe.items[next].at;
+        if (item->symbol >= e->t->vocab.n_tokens) {
+            TERN_TRY(push_bytes(e, text + item->at, end - item->at));
+        } else {
+            TERN_TRY(tern__ids_push(e->out, item->symbol));
+            e->unk_last = false;
+        }
+    }
+    return TERN_OK;
+}
+
+/* ---- bytes ---------------------------------------------------------------------------------------------- */
+
+static tern_status encode_piece(void *user, const char *piece, size_t length)
+{
+    encoder *e = user;
+    uint32_t whole =
+        e->t->ignore_merges || length == 1 ? tern__vocab_find(&e->t->vocab, piece, length) : TERN__NO_SYMBOL;
+    if (whole != TERN__NO_SYMBOL) {
+        e->unk_last = false;
+        return tern__ids_push(e->out, whole);
+    }
+    e->bpe.count = 0;
+    for (size_t i = 0; i < length; i++)
+        TERN_TRY(tern__bpe_push(&e->bpe, e->t->byte_ids[(unsigned char)piece[i]], i));
+    return flush(e, piece, length);
+}
+
+/* Bytes that are not UTF-8 are pieces of their own: a run of them ends the text before it. */
+static tern_status encode_bytes(encoder *e, const char *text, size_t length)
+{
+    size_t at = 0;
+    while (at < length) {
+        size_t from = at, used;
+        while (at < length && (used = tern__utf8_length(text + at, length - at)) > 0)
+            at += used;
+        TERN_TRY(tern__split(e->t->splitter, e->split, text + from, at - from, encode_piece, e));
+        from = at;
+        while (at < length && tern__utf8_length(text + at, length - at) == 0)
+            at++;
+        if (at > from)
+            TERN_TRY(encode_piece(e, text + from, at - from));
+    }
+    return TERN_OK;
+}
+
+/* ---- characters ----------------------------------------------------------------------------------------- */
+
+static void append(encoder *e, size_t *n, const char *bytes, size_t length)
+{
+    memcpy(e->spaced + *n, bytes, length);
+    *n += length;
+}
+
+static tern_status encode_characters(encoder *e, const char *text, size_t length)
+{
+    size_t blanks = e->t->add_space, n = 0, used;
+    for (size_t i = 0; i < length; i++)
+        blanks += text[i] == ' ';
+    if (!tern__grow((void **)&e->spaced, &e->spaced_capacity, length + 3 * blanks, 1))
+        return tern__out_of_memory(length + 3 * blanks);
+    if (e->t->add_space)
+        append(e, &n, TERN__LOW_LINE, 3);
+    for (size_t i = 0; i < length; i++)
+        append(e, &n, text[i] == ' ' ? TERN__LOW_LINE : text + i, text[i] == ' ' ? 3 : 1);
+
+    e->bpe.count = 0;
+    for (size_t i = 0; i < n; i += used) {
+        used = tern__utf8_length(e->spaced + i, n - i);
+        uint32_t symbol = used ? tern__vocab_find(&e->t->vocab, e->spaced + i, used) : TERN__NO_SYMBOL;
+        used += used == 0;
+        TERN_TRY(tern__bpe_push(&e->bpe, symbol, i));
+    }
+    return flush(e, e->spaced, n);
+}
+
+/* ---- sections ------------------------------------------------------------------------------------------- */
+
+static tern_status encode_text(encoder *e, const char *text, size_t length)
+{
+    if (length == 0)
+        return TERN_OK;
+    return e->t->family == TERN__FAMILY_BYTES ? encode_bytes(e, text, length)
+                                              : encode_characters(e, text, length);
+}
+
+/* The end of text[0..length) without the blanks that it ends in. */
+static size_t without_blanks(const char *text, size_t length)
+{
+    while (length > 0) {
+        size_t start = length - 1;
+        while (start > 0 && length - start < 4 && ((unsigned char)text[start] & 0xC0) == 0x80)
+            start--;
+        size_t used = tern__utf8_length(text + start, length - start);
+        if (used != length - start || !tern__is_space(tern__utf8_value(text + start, used)))
+            break;
+        length = start;
+    }
+    return length;
+}
+
+static size_t behind_blanks(const char *text, size_t length, size_t at)
+{
+    size_t used;
+    while (at < length && (used = tern__utf8_length(text + at, length - at)) > 0 &&
+           tern__is_space(tern__utf8_value(text + at, used)))
+        at += used;
+    return at;
+}
+
+static tern_status encode_sections(encoder *e, const char *text, size_t length,
+                                   const tern__protected *shields, size_t n_shields)
+{
+    const tern__special *found;
+    size_t done = 0, start, end;
+    while ((found = tern__specials_next(&e->t->specials, &e->t->vocab, text, length, done, shields, n_shields,
+                                        &start, &end))) {
+        size_t before = found->lstrip ? without_blanks(text + done, start - done) : start - done;
+        TERN_TRY(encode_text(e, text + done, before));
+        TERN_TRY(tern__ids_push(e->out, found->id));
+        e->unk_last = false;
+        done = found->rstrip ? behind_blanks(text, length, end) : end;
+    }
+    return encode_text(e, text + done, length - done);
+}
+
+tern_status tern__encode(const tern_tokenizer *t, const char *text, size_t length, bool add_special,
+                         const tern__protected *shields, size_t n_shields, tern__ids *out)
+{
+    /* Positions in a text are 32 bits wide, and blanks may become three bytes. */
+    TERN__FAIL_IF(length >= UINT32_MAX / 4, TERN_LIMIT, "tokenizer: a text of %zu bytes is too long; cut it",
+                  length);
+    encoder e = {.t = t, .out = out};
+    tern_status status = TERN_OK;
+    if (add_special && t->add_bos)
+        status = tern__ids_push(out, (uint32_t)t->bos);
+    if (status == TERN_OK && t->family == TERN__FAMILY_BYTES)
+        status = tern__split_work_create(&e.split);
+    if (status == TERN_OK)
+        status = encode_sections(&e, text, length, shields, n_shields);
+    if (status == TERN_OK && add_special && t->add_eos)
+        status = tern__ids_push(out, (uint32_t)t->eos);
+    tern__bpe_free(&e.bpe);
+    tern__split_work_free(e.split);
+    tern__free(e.spaced);
+    return status;
+}
+
+/* ---- the public calls ----------------------------------------------------------------------------------- */
+
+tern_encode_options tern_encode_options_default(void)
+{
+    return (tern_encode_options){.add_special = true};
+}
+
+tern_status tern_tokenizer_encode(const tern_tokenizer *t, const char *text, size_t length,
+                                  const tern_encode_options *options, int32_t **ids, size_t *count)
+{
+    TERN__FAIL_IF(!t || !text || !ids || !count, TERN_INVALID_ARGUMENT,
+                  "tokenizer_encode: the tokenizer, the text, or a place for the result, is NULL");
+    tern_encode_options o = options ? *options : tern_encode_options_default();
+    tern__protected all = {0, length};
+    tern__ids list = {0};
+    tern_status status = tern__encode(t, text, length, o.add_special, &all, o.parse_special ? 0 : 1, &list);
+    if (status == TERN_OK && !list.ids) { /* no ids: still a block to free */
+        list.ids = tern__alloc(1);
+        status = list.ids ? TERN_OK : tern__out_of_memory(1);
+    }
+    if (status != TERN_OK) {
+        tern__free(list.ids);
+        return status;
+    }
+    *ids = list.ids;
+    *count = list.count;
+    return TERN_OK;
+}
+
+void tern_tokens_free(int32_t *ids)
+{
+    tern__free(ids);
+}

@@ -1,0 +1,42 @@
+/* split.h - cutting text into the pieces inside which bytes are merged: the table of ways (split.def), and PCRE2. */
+#ifndef TERN_MODEL_TOKENIZER_SPLIT_H
+#define TERN_MODEL_TOKENIZER_SPLIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <tern/status.h>
+
+enum { TERN__SPLIT_STEPS = 4 };
+
+typedef struct tern__split_rule {
+    const char *name;
+    const char *aliases;                     /* " llama3 llama-v3 ": other names in files */
+    const char *patterns[TERN__SPLIT_STEPS]; /* each cuts the pieces of the one before it */
+    const char *written;                     /* how tokenizer.json has the pattern; NULL: it never does */
+    bool ignore_merges, add_bos;             /* where the file does not say */
+} tern__split_rule;
+
+/* Row i of the table; NULL past the last. */
+const tern__split_rule *tern__split_rule_get(int i);
+/* By name or alias; NULL: there is none. */
+const tern__split_rule *tern__split_rule_find(const char *name);
+/* The row that tokenizer.json means by this pattern; NULL: none. */
+const tern__split_rule *tern__split_rule_recognise(const char *pattern);
+
+typedef struct tern__splitter tern__splitter;     /* a compiled rule; any thread */
+typedef struct tern__split_work tern__split_work; /* what one thread needs beside it */
+
+tern_status tern__splitter_create(const tern__split_rule *rule, tern__splitter **out);
+void tern__splitter_free(tern__splitter *s); /* NULL is fine */
+tern_status tern__split_work_create(tern__split_work **out);
+void tern__split_work_free(tern__split_work *w); /* NULL is fine */
+
+/* Called for each piece in turn; together the pieces are the text. */
+typedef tern_status (*tern__piece_fn)(void *user, const char *piece, size_t length);
+
+/* `text` is UTF-8; its end counts as the end of everything. Time grows with its length. */
+tern_status tern__split(const tern__splitter *s, tern__split_work *work, const char *text, size_t length,
+                        tern__piece_fn piece, void *user);
+
+#endif

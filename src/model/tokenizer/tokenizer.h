@@ -1,0 +1,47 @@
+/* tokenizer.h - what a tokenizer is made of, for the files of this folder. */
+#ifndef TERN_MODEL_TOKENIZER_TOKENIZER_H
+#define TERN_MODEL_TOKENIZER_TOKENIZER_H
+
+#include <tern/tokenizer.h>
+
+#include "model/tokenizer/bpe.h"
+#include "model/tokenizer/special.h"
+#include "model/tokenizer/split.h"
+#include "model/tokenizer/vocab.h"
+
+typedef enum tern__family {
+    TERN__FAMILY_BYTES,      /* "gpt2": pieces by regular expression, symbols are bytes */
+    TERN__FAMILY_CHARACTERS, /* "llama": blanks are U+2581, symbols are characters, unknown ones become bytes */
+    TERN__FAMILY_COUNT
+} tern__family;
+
+struct tern_tokenizer {
+    tern__family family;
+    const tern__split_rule *rule; /* of bytes */
+    tern__splitter *splitter;
+    tern__vocab vocab;
+    tern__pairs pairs;
+    tern__specials specials;
+    float *scores;          /* NULL: none */
+    uint32_t byte_ids[256]; /* the token of each byte, or TERN__NO_SYMBOL */
+    int32_t bos, eos, eot, unk;
+    bool add_bos, add_eos, add_space, ignore_merges;
+    const char *chat_template; /* a name, static; NULL: none */
+};
+
+#define TERN__LOW_LINE "\xE2\x96\x81" /* U+2581, a blank of the family of characters */
+
+/* Ids as they are made. Zeroed = empty. */
+typedef struct tern__ids {
+    int32_t *ids;
+    size_t count, capacity;
+} tern__ids;
+
+tern_status tern__ids_push(tern__ids *list, uint32_t id);
+
+/* Appends the ids of a text. Control tokens are found outside of `shields` only. `add_special`: as in
+ * tern_encode_options. */
+tern_status tern__encode(const tern_tokenizer *t, const char *text, size_t length, bool add_special,
+                         const tern__protected *shields, size_t n_shields, tern__ids *out);
+
+#endif

@@ -1,0 +1,281 @@
+/* vocabularies.c - tokenizers for tests. */
+#include "vocabularies.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tern/graph.h>
+
+#include "harness.h"
+
+/* ---- files ---------------------------------------------------------------------------------------------- */
+
+bool shared_path(const char *name, char *path, size_t size)
+{
+    const char *root = getenv("TERN_SOURCE_DIR"), *shared = getenv("TERN_SHARED_DATA");
+    int n = shared ? snprintf(path, size, "%s/%s", shared, name)
+                   : snprintf(path, size, "%s/../shared/data/%s", root ? root : ".", name);
+    FILE *file = n > 0 && (size_t)n < size ? fopen(path, "rb") : NULL;
+    if (file)
+        fclose(file);
+    return file != NULL;
+}
+
+char *read_whole(const char *path, size_t *length)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return NULL;
+    fseek(file, 0, SEEK_END);
+    size_t n = (size_t)ftell(file);
+    rewind(file);
+    char *text = malloc(n + 1);
+    if (text) {
+        *length = fread(text, 1, n, file);
+        text[*length] = '\0';
+    }
+    fclose(file);
+    return text;
+}
+
+/* ---- GGUF ----------------------------------------------------------------------------------------------- */
+
+typedef struct gguf {
+    const char *at;
+} gguf;
+
+static uint64_t number(gguf *g, size_t bytes)
+{
+    uint64_t value = 0;
+    memcpy(&value, g->at, bytes);
+    g->at += bytes;
+    return value;
+}
+
+static tern_token_text string(gguf *g)
+{
+    size_t length = (size_t)number(g, 8);
+    tern_token_text text = {g->at, length};
+    g->at += length;
+    return text;
+}
+
+static bool is(tern_token_text text, const char *name)
+{
+    return text.length == strlen(name) && memcmp(text.bytes, name, text.length) == 0;
+}
+
+static tern_token_text *strings(gguf *g, size_t n)
+{
+    tern_token_text *list = calloc(n ? n : 1, sizeof *list);
+    for (size_t i = 0; i < n; i++)
+        list[i] = string(g);
+    return list;
+}
+
+static void read_array(gguf *g, tern_token_text key, tern_vocabulary *d)
+{
+    static const uint8_t sizes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+    unsigned type = (unsigned)number(g, 4);
+    size_t n = (size_t)number(g, 8);
+    if (type == 8) {
+        tern_token_text *list = strings(g, n);
+        if (is(key, "tokenizer.ggml.tokens"))
+            d->tokens = list, d->n_tokens = n;
+        else if (is(key, "tokenizer.ggml.merges"))
+            d->merges = list, d->n_merges = n;
+        else
+            free(list);
+        return;
+    }
+    size_t bytes = n * sizes[type];
+    void *copy = malloc(bytes + 1);
+    memcpy(copy, g->at, bytes);
+    g->at += bytes;
+    if (is(key, "tokenizer.ggml.token_type"))
+        d->types = copy;
+    else if (is(key, "tokenizer.ggml.scores"))
+        d->scores = copy;
+    else
+        free(copy);
+}
+
+static void read_value(gguf *g, tern_vocabulary *d, char names[3][64])
+{
+    static const uint8_t sizes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+    tern_token_text key = string(g);
+    unsigned type = (unsigned)number(g, 4);
+    if (type == 9) {
+        read_array(g, key, d);
+    } else if (type == 8) {
+        static const char *const keys[] = {"tokenizer.ggml.model", "tokenizer.ggml.pre",
+                                           "general.architecture"};
+        const char **fields[] = {&d->model, &d->pre, &d->architecture};
+        tern_token_text text = string(g);
+        for (int i = 0; i < 3; i++)
+            if (is(key, keys[i])) {
+                snprintf(names[i], 64, "%.*s", (int)text.length, text.bytes);
+                *fields[i] = names[i];
+            }
+    } else {
+        int32_t value = (int32_t)number(g, sizes[type]);
+        if (is(key, "tokenizer.ggml.bos_token_id"))
+            d->bos = value;
+        else if (is(key, "tokenizer.ggml.eos_token_id"))
+            d->eos = value;
+        else if (is(key, "tokenizer.ggml.unknown_token_id"))
+            d->unk = value;
+    }
+}
+
+tern_status load_gguf(const char *path, const char *pre, void (*change)(tern_vocabulary *),
+                      tern_tokenizer **out)
+{
+    size_t length;
+    char names[3][64];
+    char *bytes = read_whole(path, &length);
+    if (!bytes)
+        return TERN_NOT_FOUND;
+    gguf g = {bytes + 16};
+    tern_vocabulary d = tern_vocabulary_default();
+    for (uint64_t n = number(&g, 8); n > 0; n--)
+        read_value(&g, &d, names);
+    if (change)
+        change(&d);
+    tern_tokenizer_options options = {.pre = pre};
+    tern_status status = tern_tokenizer_create(&d, &options, out);
+    free((void *)d.tokens);
+    free((void *)d.merges);
+    free((void *)d.types);
+    free((void *)d.scores);
+    free(bytes);
+    return status;
+}
+
+/* ---- small ones ----------------------------------------------------------------------------------------- */
+
+typedef struct small {
+    char texts[512][32];
+    tern_token_text tokens[512];
+    int32_t types[512];
+    float scores[512];
+    size_t n;
+} small;
+
+static void add(small *s, const char *text, tern_token_type type, float score)
+{
+    snprintf(s->texts[s->n], sizeof s->texts[s->n], "%s", text);
+    s->tokens[s->n] = (tern_token_text){s->texts[s->n], strlen(text)};
+    s->types[s->n] = (int32_t)type;
+    s->scores[s->n++] = score;
+}
+
+static tern_vocabulary vocabulary(const small *s, const char *model)
+{
+    tern_vocabulary d = tern_vocabulary_default();
+    d.model = model;
+    d.tokens = s->tokens;
+    d.types = s->types;
+    d.n_tokens = s->n;
+    return d;
+}
+
+/* GPT-2's alphabet, written from its definition. */
+static void add_alphabet(small *s)
+{
+    int next = 0x100;
+    for (int b = 0; b < 256; b++) {
+        bool same = (b >= '!' && b <= '~') || (b >= 0xA1 && b <= 0xFF && b != 0xAD);
+        int c = same ? b : next++;
+        char text[3] = {(char)c, '\0', '\0'};
+        if (c >= 0x80)
+            text[0] = (char)(0xC0 | c >> 6), text[1] = (char)(0x80 | (c & 0x3F));
+        add(s, text, TERN_TOKEN_NORMAL, 0);
+    }
+}
+
+tern_status small_bytes(const char *pre, tern_tokenizer **out)
+{
+    static const char *const merges[] = {"t h", "th e", "\xC4\xA0 the", "l l", "o \xC4\xA0"};
+    static const char *const words[] = {"th", "the", "\xC4\xA0the", "ll", "o\xC4\xA0"};
+    static small s;
+    tern_token_text list[5];
+    s.n = 0;
+    add_alphabet(&s);
+    for (int i = 0; i < 5; i++) {
+        add(&s, words[i], TERN_TOKEN_NORMAL, 0);
+        list[i] = (tern_token_text){merges[i], strlen(merges[i])};
+    }
+    add(&s, "<|bos|>", TERN_TOKEN_CONTROL, 0);
+    add(&s, "<|eot_id|>", TERN_TOKEN_CONTROL, 0);
+    add(&s, "[x]", TERN_TOKEN_USER_DEFINED, 0);
+    tern_vocabulary d = vocabulary(&s, "gpt2");
+    d.pre = pre ? pre : "llama-bpe";
+    d.merges = list;
+    d.n_merges = 5;
+    d.bos = 261;
+    return tern_tokenizer_create(&d, NULL, out);
+}
+
+tern_status small_characters(bool bytes, tern_tokenizer **out)
+{
+    static const char *const words[] = {
+        "\xE2\x96\x81",  "t", "h", "e", "a", "th", "the", "\xE2\x96\x81the", "he", "\xC3\xA4",
+        "\xE2\x96\x81t", "zz"};
+    static small s;
+    s.n = 0;
+    add(&s, "<unk>", TERN_TOKEN_UNKNOWN, 0);
+    add(&s, "<s>", TERN_TOKEN_CONTROL, 0);
+    add(&s, "</s>", TERN_TOKEN_CONTROL, 0);
+    for (int b = 0; b < 256 && bytes; b++) {
+        char name[16];
+        snprintf(name, sizeof name, "<0x%02X>", b);
+        add(&s, name, TERN_TOKEN_BYTE, 0);
+    }
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        add(&s, words[i], TERN_TOKEN_NORMAL, -(float)i);
+    tern_vocabulary d = vocabulary(&s, "llama");
+    d.scores = s.scores;
+    d.unk = 0;
+    d.bos = 1;
+    d.eos = 2;
+    return tern_tokenizer_create(&d, NULL, out);
+}
+
+/* ---- use ------------------------------------------------------------------------------------------------ */
+
+bool ids_text(const tern_tokenizer *t, const char *text, size_t length, bool add_special, bool parse,
+              char *out, size_t size)
+{
+    int32_t *ids;
+    size_t count, used = 0;
+    tern_encode_options options = {.add_special = add_special, .parse_special = parse};
+    if (!harness_check_ok(tern_tokenizer_encode(t, text, length, &options, &ids, &count), __FILE__, __LINE__,
+                          text))
+        return false;
+    out[0] = '\0';
+    for (size_t i = 0; i < count && used + 16 < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%d", i ? " " : "", ids[i]);
+    tern_tokens_free(ids);
+    return true;
+}
+
+bool round_trip(const tern_tokenizer *t, const char *text, size_t length)
+{
+    int32_t *ids;
+    size_t count, back_length;
+    char *back;
+    tern_encode_options none = {0};
+    tern_decode_options options = {.at_start = true, .keep_invalid = true};
+    if (tern_tokenizer_encode(t, text, length, &none, &ids, &count) != TERN_OK)
+        return false;
+    bool same = tern_tokenizer_decode(t, ids, count, &options, &back, &back_length) == TERN_OK;
+    tern_tokens_free(ids);
+    if (!same)
+        return false;
+    same = back_length == length && memcmp(back, text, length) == 0;
+    tern_string_free(back);
+    return same;
+}

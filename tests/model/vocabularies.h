@@ -1,0 +1,34 @@
+/* vocabularies.h - tokenizers for tests: small ones of our own making, and the shared vocabularies of real models. */
+#ifndef TERN_TESTS_MODEL_VOCABULARIES_H
+#define TERN_TESTS_MODEL_VOCABULARIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <tern/tokenizer.h>
+
+/* Fills `path` with where a file of ../shared/data is; false: it is not there. */
+bool shared_path(const char *name, char *path, size_t size);
+
+/* The whole file, terminated; NULL if it cannot be read. Free with free(). */
+char *read_whole(const char *path, size_t *length);
+
+/* The vocabulary in a GGUF file that is trusted. `change`, unless NULL, edits it before it is used. */
+tern_status load_gguf(const char *path, const char *pre, void (*change)(tern_vocabulary *),
+                      tern_tokenizer **out);
+
+/* Bytes, the rule `pre` (NULL: "llama-bpe"): 256 tokens for the bytes, then merges "t h", "th e", "Ġ the", "l l", "o Ġ",
+ * the words made by them, then <|bos|>, <|eot_id|>, and the user-defined "[x]". TERN_UNAVAILABLE without PCRE2. */
+tern_status small_bytes(const char *pre, tern_tokenizer **out);
+
+/* Characters with scores: <unk> <s> </s>, 256 bytes, then letters and words. `bytes` false: without the bytes. */
+tern_status small_characters(bool bytes, tern_tokenizer **out);
+
+/* Encodes into text, "5 7 9"; false, and the test has failed, if that fails. */
+bool ids_text(const tern_tokenizer *t, const char *text, size_t length, bool add, bool parse, char *out,
+              size_t size);
+
+/* Encodes without special tokens, decodes, and compares; true if it is the same text. */
+bool round_trip(const tern_tokenizer *t, const char *text, size_t length);
+
+#endif
