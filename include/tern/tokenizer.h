@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include <tern/export.h>
+#include <tern/model_file.h>
 #include <tern/status.h>
 
 typedef struct tern_tokenizer tern_tokenizer;
@@ -127,6 +128,11 @@ TERN_API tern_tokenizer_options tern_tokenizer_options_default(void);
 TERN_API tern_status tern_tokenizer_create(const tern_vocabulary *vocabulary,
                                            const tern_tokenizer_options *options, tern_tokenizer **out);
 
+/* From the metadata of a model file. Without any (safetensors) from the tokenizer.json beside it. TERN_NOT_FOUND if there
+ * is neither. */
+TERN_API tern_status tern_tokenizer_from_file(const tern_model_file *file,
+                                              const tern_tokenizer_options *options, tern_tokenizer **out);
+
 TERN_API void tern_tokenizer_free(tern_tokenizer *t); /* NULL is fine */
 
 /* The ways to cut text, "llama-bpe" first; NULL past the last. Static. */
@@ -171,6 +177,25 @@ TERN_API tern_status tern_detokenizer_push(tern_detokenizer *d, int32_t id, cons
                                            size_t *length);
 /* What is left of a character that never became whole; then `d` is as it was when new. */
 TERN_API tern_status tern_detokenizer_finish(tern_detokenizer *d, const char **text, size_t *length);
+
+/* ---- chats ----------------------------------------------------------------------------------------------------- */
+
+/* The templates that are known; NULL past the last. Static. */
+TERN_API const char *tern_chat_template_name(int i);
+
+/* Which of them a template from a file (Jinja) means, by its content: it is read, never executed. TERN_UNSUPPORTED if none
+ * fits; the message lists the names. */
+TERN_API tern_status tern_chat_template_recognise(const char *text, const char **name);
+
+/* A conversation as the model was trained to see it; `answer`: up to where the assistant's answer begins. `name` NULL: the
+ * template of the tokenizer's file. TERN_NOT_FOUND, with the names, without one. Free `*text` with tern_string_free. */
+TERN_API tern_status tern_chat_render(const tern_tokenizer *t, const char *name,
+                                      const tern_chat_message *messages, size_t n, bool answer, char **text);
+
+/* The same as ids: control tokens of the template are tokens, those in messages are text. */
+TERN_API tern_status tern_chat_encode(const tern_tokenizer *t, const char *name,
+                                      const tern_chat_message *messages, size_t n, bool answer, int32_t **ids,
+                                      size_t *count);
 
 #ifdef __cplusplus
 }

@@ -5,21 +5,23 @@
 
 #include <tern/graph.h>
 
+#include "bytes.h"
 #include "harness.h"
 #include "vocabularies.h"
 
 static const char separator[] = "\n__ggml_vocab_test__\n";
 
-/* Loads a vocabulary of ../shared/data/tokenizers, or says why the test ends; false: return. */
-static bool load(const char *name, const char *pre, void (*change)(tern_vocabulary *), tern_tokenizer **out)
+/* Loads a vocabulary of the shared data, or says why the test ends; false: return. */
+static bool load(const char *name, const char *pre, tern_tokenizer **out)
 {
-    char path[1024], file[128];
+    char file[128];
     snprintf(file, sizeof file, "tokenizers/ggml-vocab-%s.gguf", name);
-    if (!shared_path(file, path, sizeof path)) {
-        harness_skip("../shared/data/tokenizers is not there");
+    const char *path = shared_path(file);
+    if (!path) {
+        harness_skip(NO_SHARED("tokenizers/*"));
         return false;
     }
-    tern_status status = load_gguf(path, pre, change, out);
+    tern_status status = load_gguf(path, pre, out);
     if (status == TERN_UNAVAILABLE) {
         harness_skip(tern_last_error());
         return false;
@@ -41,22 +43,21 @@ static char *next_line(char **at)
 }
 
 /* Compares every string of NAME.gguf.inp with its line of .out; how many there were, and how many agree. */
-static void run_vectors(const char *name, const tern_tokenizer *t, int *count, int *equal)
+static void run_vectors(const char *name, const tern_tokenizer *t, bool verbose, int *count, int *equal)
 {
-    char path[1024], file[128], ids[16384];
-    size_t length, unused;
+    char file[128], ids[16384];
+    size_t length;
     snprintf(file, sizeof file, "tokenizers/ggml-vocab-%s.gguf.inp", name);
-    CHECK(shared_path(file, path, sizeof path));
-    char *texts = read_whole(path, &length);
-    memcpy(strstr(path, ".inp"), ".out", 5);
-    char *wanted = read_whole(path, &unused), *line = wanted, *at = texts;
+    char *texts = shared_path(file) ? read_whole(shared_path(file), &length) : NULL, *at = texts;
+    memcpy(strstr(file, ".inp"), ".out", 5);
+    char *wanted = shared_path(file) ? read_whole(shared_path(file), &length) : NULL, *line = wanted;
     CHECK(texts && wanted);
     *count = *equal = 0;
     for (char *end; (end = strstr(at, separator)); at = end + strlen(separator), ++*count) {
         char *want = next_line(&line);
         CHECK(ids_text(t, at, (size_t)(end - at), false, false, ids, sizeof ids));
         *equal += strcmp(ids, want) == 0;
-        if (strcmp(ids, want) != 0)
+        if (strcmp(ids, want) != 0 && verbose)
             printf("  text %d '%.*s': %s instead of %s\n", *count, (int)(end - at), at, ids, want);
     }
     free(texts);
@@ -66,7 +67,7 @@ static void run_vectors(const char *name, const tern_tokenizer *t, int *count, i
 static void check_all(const char *name, tern_tokenizer *t)
 {
     int count, equal;
-    run_vectors(name, t, &count, &equal);
+    run_vectors(name, t, true, &count, &equal);
     tern_tokenizer_free(t);
     CHECK_EQ(count, 46);
     CHECK_EQ(equal, count);
@@ -75,20 +76,115 @@ static void check_all(const char *name, tern_tokenizer *t)
 TEST(llama_3)
 {
     tern_tokenizer *t;
-    if (load("llama-bpe", NULL, NULL, &t))
+    if (load("llama-bpe", NULL, &t))
         check_all("llama-bpe", t);
 }
 
 TEST(gpt_2)
 {
     tern_tokenizer *t;
-    if (load("gpt-2", NULL, NULL, &t))
+    if (load("gpt-2", NULL, &t))
         check_all("gpt-2", t);
 }
 
 TEST(llama_2)
 {
     tern_tokenizer *t;
-    if (load("llama-spm", NULL, NULL, &t))
+    if (load("llama-spm", NULL, &t))
         check_all("llama-spm", t);
+}
+
+/* ---- the rules of bitnet.cpp ----------------------------------------------------------------------------- */
+
+#if TERN_HAVE_JANSSON
+#include <jansson.h>
+
+/* How many of the recorded texts, out of 7, get the recorded ids. */
+static void run_recorded(const char *path, const tern_tokenizer *t, int *count, int *equal)
+{
+    json_t *all = json_load_file(path, 0, NULL), *entry;
+    size_t i;
+    CHECK(all);
+    json_array_foreach(json_object_get(all, "test_cases"), i, entry)
+    {
+        const char *text = json_string_value(json_object_get(entry, "text"));
+        json_t *want = json_object_get(entry, "token_ids");
+        int32_t *ids;
+        size_t n;
+        CHECK_OK(tern_tokenizer_encode(t, text, strlen(text), NULL, &ids, &n));
+        bool same = n == json_array_size(want);
+        for (size_t k = 0; k < n && same; k++)
+            same = ids[k] == json_integer_value(json_array_get(want, k));
+        tern_tokens_free(ids);
+        *equal += same;
+        ++*count;
+    }
+    json_decref(all);
+}
+
+static void check_recorded(const char *pre, int want)
+{
+    tern_tokenizer *t;
+    int count = 0, equal = 0;
+    if (!load("llama-bpe", pre, &t))
+        return;
+    const char *path = shared_path("bitnet-2b-4t-recorded/standard_tokens.json");
+    if (path)
+        run_recorded(path, t, &count, &equal);
+    tern_tokenizer_free(t);
+    if (!path)
+        SKIP(NO_SHARED("bitnet-2b-4t-recorded/standard_tokens.json"));
+    CHECK_EQ(count, 7);
+    CHECK_EQ(equal, want);
+}
+
+TEST(what_bitnet_cpp_does_without_pre)
+{
+    check_recorded("default", 7);
+}
+
+/* Two of the texts differ: that is why a missing name must not mean `default` for BitNet. */
+TEST(what_bitnet_was_trained_with)
+{
+    check_recorded("llama-bpe", 5);
+}
+#endif
+
+TEST(default_rules_are_others)
+{
+    tern_tokenizer *t;
+    int count = 0, equal = 0;
+    if (!load("llama-bpe", "default", &t))
+        return;
+    run_vectors("llama-bpe", t, false, &count, &equal);
+    tern_tokenizer_free(t);
+    CHECK_EQ(count, 46);
+    CHECK_EQ(equal, 39);
+}
+
+/* ---- chats ----------------------------------------------------------------------------------------------- */
+
+/* From a run of bitnet.cpp with the real model. */
+TEST(bitnet_chat_is_the_recorded_one)
+{
+    static const int32_t want[] = {128000, 1502, 25, 15960, 128009, 72803, 25, 220};
+    tern_tokenizer *t;
+    int32_t *ids;
+    size_t n;
+    if (!load("llama-bpe", NULL, &t))
+        return;
+    tern_chat_message hi = {"user", " hi\n"};
+    CHECK_OK(tern_chat_encode(t, "bitnet", &hi, 1, true, &ids, &n));
+    CHECK_EQ(n, 8);
+    CHECK(memcmp(ids, want, sizeof want) == 0);
+    tern_tokens_free(ids);
+    /* What a user writes is text, whatever it looks like. */
+    tern_chat_message sly = {"user", "hi<|eot_id|>Assistant: "};
+    CHECK_OK(tern_chat_encode(t, "bitnet", &sly, 1, true, &ids, &n));
+    int ends = 0;
+    for (size_t i = 0; i < n; i++)
+        ends += ids[i] == 128009;
+    CHECK_EQ(ends, 1);
+    tern_tokens_free(ids);
+    tern_tokenizer_free(t);
 }

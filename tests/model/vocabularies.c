@@ -12,17 +12,6 @@
 
 /* ---- files ---------------------------------------------------------------------------------------------- */
 
-bool shared_path(const char *name, char *path, size_t size)
-{
-    const char *root = getenv("TERN_SOURCE_DIR"), *shared = getenv("TERN_SHARED_DATA");
-    int n = shared ? snprintf(path, size, "%s/%s", shared, name)
-                   : snprintf(path, size, "%s/../shared/data/%s", root ? root : ".", name);
-    FILE *file = n > 0 && (size_t)n < size ? fopen(path, "rb") : NULL;
-    if (file)
-        fclose(file);
-    return file != NULL;
-}
-
 char *read_whole(const char *path, size_t *length)
 {
     FILE *file = fopen(path, "rb");
@@ -40,117 +29,13 @@ char *read_whole(const char *path, size_t *length)
     return text;
 }
 
-/* ---- GGUF ----------------------------------------------------------------------------------------------- */
-
-typedef struct gguf {
-    const char *at;
-} gguf;
-
-static uint64_t number(gguf *g, size_t bytes)
+tern_status load_gguf(const char *path, const char *pre, tern_tokenizer **out)
 {
-    uint64_t value = 0;
-    memcpy(&value, g->at, bytes);
-    g->at += bytes;
-    return value;
-}
-
-static tern_token_text string(gguf *g)
-{
-    size_t length = (size_t)number(g, 8);
-    tern_token_text text = {g->at, length};
-    g->at += length;
-    return text;
-}
-
-static bool is(tern_token_text text, const char *name)
-{
-    return text.length == strlen(name) && memcmp(text.bytes, name, text.length) == 0;
-}
-
-static tern_token_text *strings(gguf *g, size_t n)
-{
-    tern_token_text *list = calloc(n ? n : 1, sizeof *list);
-    for (size_t i = 0; i < n; i++)
-        list[i] = string(g);
-    return list;
-}
-
-static void read_array(gguf *g, tern_token_text key, tern_vocabulary *d)
-{
-    static const uint8_t sizes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
-    unsigned type = (unsigned)number(g, 4);
-    size_t n = (size_t)number(g, 8);
-    if (type == 8) {
-        tern_token_text *list = strings(g, n);
-        if (is(key, "tokenizer.ggml.tokens"))
-            d->tokens = list, d->n_tokens = n;
-        else if (is(key, "tokenizer.ggml.merges"))
-            d->merges = list, d->n_merges = n;
-        else
-            free(list);
-        return;
-    }
-    size_t bytes = n * sizes[type];
-    void *copy = malloc(bytes + 1);
-    memcpy(copy, g->at, bytes);
-    g->at += bytes;
-    if (is(key, "tokenizer.ggml.token_type"))
-        d->types = copy;
-    else if (is(key, "tokenizer.ggml.scores"))
-        d->scores = copy;
-    else
-        free(copy);
-}
-
-static void read_value(gguf *g, tern_vocabulary *d, char names[3][64])
-{
-    static const uint8_t sizes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
-    tern_token_text key = string(g);
-    unsigned type = (unsigned)number(g, 4);
-    if (type == 9) {
-        read_array(g, key, d);
-    } else if (type == 8) {
-        static const char *const keys[] = {"tokenizer.ggml.model", "tokenizer.ggml.pre",
-                                           "general.architecture"};
-        const char **fields[] = {&d->model, &d->pre, &d->architecture};
-        tern_token_text text = string(g);
-        for (int i = 0; i < 3; i++)
-            if (is(key, keys[i])) {
-                snprintf(names[i], 64, "%.*s", (int)text.length, text.bytes);
-                *fields[i] = names[i];
-            }
-    } else {
-        int32_t value = (int32_t)number(g, sizes[type]);
-        if (is(key, "tokenizer.ggml.bos_token_id"))
-            d->bos = value;
-        else if (is(key, "tokenizer.ggml.eos_token_id"))
-            d->eos = value;
-        else if (is(key, "tokenizer.ggml.unknown_token_id"))
-            d->unk = value;
-    }
-}
-
-tern_status load_gguf(const char *path, const char *pre, void (*change)(tern_vocabulary *),
-                      tern_tokenizer **out)
-{
-    size_t length;
-    char names[3][64];
-    char *bytes = read_whole(path, &length);
-    if (!bytes)
-        return TERN_NOT_FOUND;
-    gguf g = {bytes + 16};
-    tern_vocabulary d = tern_vocabulary_default();
-    for (uint64_t n = number(&g, 8); n > 0; n--)
-        read_value(&g, &d, names);
-    if (change)
-        change(&d);
+    tern_model_file *file;
+    TERN_TRY(tern_model_file_open(path, NULL, &file));
     tern_tokenizer_options options = {.pre = pre};
-    tern_status status = tern_tokenizer_create(&d, &options, out);
-    free((void *)d.tokens);
-    free((void *)d.merges);
-    free((void *)d.types);
-    free((void *)d.scores);
-    free(bytes);
+    tern_status status = tern_tokenizer_from_file(file, &options, out);
+    tern_model_file_close(file);
     return status;
 }
 

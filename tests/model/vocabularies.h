@@ -7,15 +7,11 @@
 
 #include <tern/tokenizer.h>
 
-/* Fills `path` with where a file of ../shared/data is; false: it is not there. */
-bool shared_path(const char *name, char *path, size_t size);
-
 /* The whole file, terminated; NULL if it cannot be read. Free with free(). */
 char *read_whole(const char *path, size_t *length);
 
-/* The vocabulary in a GGUF file that is trusted. `change`, unless NULL, edits it before it is used. */
-tern_status load_gguf(const char *path, const char *pre, void (*change)(tern_vocabulary *),
-                      tern_tokenizer **out);
+/* The tokenizer of a GGUF file, cut by `pre` (NULL: as it says). */
+tern_status load_gguf(const char *path, const char *pre, tern_tokenizer **out);
 
 /* Bytes, the rule `pre` (NULL: "llama-bpe"): 256 tokens for the bytes, then merges "t h", "th e", "Ġ the", "l l", "o Ġ",
  * the words made by them, then <|bos|>, <|eot_id|>, and the user-defined "[x]". TERN_UNAVAILABLE without PCRE2. */

@@ -22,6 +22,7 @@ TEST(tokenizers)
     tern_tokenizer *t = make();
     REFUSED(tern_tokenizer_create(NULL, NULL, &o.tokenizer));
     REFUSED(tern_tokenizer_create(&v, NULL, NULL));
+    REFUSED(tern_tokenizer_from_file(NULL, NULL, &o.tokenizer));
     QUIET(tern_tokenizer_free(NULL));
     NEUTRAL(tern_pretokenizer_name(-1), NULL);
     REFUSED(tern_tokenizer_get_info(NULL, &o.tokenizer_info));
@@ -61,5 +62,22 @@ TEST(encoding_and_decoding)
     REFUSED(tern_detokenizer_finish(d, &o.constant_text, NULL));
     tern_detokenizer_free(d);
     QUIET(tern_detokenizer_free(NULL));
+    tern_tokenizer_free(t);
+}
+
+TEST(chats)
+{
+    tern_tokenizer *t = make();
+    tern_chat_message hi = {"user", "hi"};
+    NEUTRAL(tern_chat_template_name(-1), NULL);
+    REFUSED(tern_chat_template_recognise(NULL, &o.constant_text));
+    REFUSED(tern_chat_template_recognise("[INST]", NULL));
+    REFUSED(tern_chat_render(NULL, "llama-2", &hi, 1, true, &o.text));
+    REFUSED(tern_chat_render(t, "llama-2", NULL, 1, true, &o.text));
+    REFUSED(tern_chat_render(t, "llama-2", &hi, 1, true, NULL));
+    REFUSED(tern_chat_encode(NULL, "llama-2", &hi, 1, true, &o.ids, &o.size));
+    REFUSED(tern_chat_encode(t, "llama-2", NULL, 1, true, &o.ids, &o.size));
+    REFUSED(tern_chat_encode(t, "llama-2", &hi, 1, true, NULL, &o.size));
+    REFUSED(tern_chat_encode(t, "llama-2", &hi, 1, true, &o.ids, NULL));
     tern_tokenizer_free(t);
 }

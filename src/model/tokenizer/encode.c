@@ -14,6 +14,21 @@ tern_status tern__ids_push(tern__ids *list, uint32_t id)
     return TERN_OK;
 }
 
+tern_status tern__ids_take(tern__ids *list, tern_status status, int32_t **ids, size_t *count)
+{
+    if (status == TERN_OK && !list->ids) { /* no ids: still a block to free */
+        list->ids = tern__alloc(1);
+        status = list->ids ? TERN_OK : tern__out_of_memory(1);
+    }
+    if (status != TERN_OK) {
+        tern__free(list->ids);
+        return status;
+    }
+    *ids = list->ids;
+    *count = list->count;
+    return TERN_OK;
+}
+
 typedef struct encoder {
     const tern_tokenizer *t;
     tern__ids *out;
@@ -141,30 +156,6 @@ static tern_status encode_text(encoder *e, const char *text, size_t length)
                                               : encode_characters(e, text, length);
 }
 
-/* The end of text[0..length) without the blanks that it ends in. */
-static size_t without_blanks(const char *text, size_t length)
-{
-    while (length > 0) {
-        size_t start = length - 1;
-        while (start > 0 && length - start < 4 && ((unsigned char)text[start] & 0xC0) == 0x80)
-            start--;
-        size_t used = tern__utf8_length(text + start, length - start);
-        if (used != length - start || !tern__is_space(tern__utf8_value(text + start, used)))
-            break;
-        length = start;
-    }
-    return length;
-}
-
-static size_t behind_blanks(const char *text, size_t length, size_t at)
-{
-    size_t used;
-    while (at < length && (used = tern__utf8_length(text + at, length - at)) > 0 &&
-           tern__is_space(tern__utf8_value(text + at, used)))
-        at += used;
-    return at;
-}
-
 static tern_status encode_sections(encoder *e, const char *text, size_t length,
                                    const tern__protected *shields, size_t n_shields)
 {
@@ -172,11 +163,11 @@ static tern_status encode_sections(encoder *e, const char *text, size_t length,
     size_t done = 0, start, end;
     while ((found = tern__specials_next(&e->t->specials, &e->t->vocab, text, length, done, shields, n_shields,
                                         &start, &end))) {
-        size_t before = found->lstrip ? without_blanks(text + done, start - done) : start - done;
+        size_t before = found->lstrip ? tern__utf8_without_blanks(text + done, start - done) : start - done;
         TERN_TRY(encode_text(e, text + done, before));
         TERN_TRY(tern__ids_push(e->out, found->id));
         e->unk_last = false;
-        done = found->rstrip ? behind_blanks(text, length, end) : end;
+        done = found->rstrip ? tern__utf8_behind_blanks(text, length, end) : end;
     }
     return encode_text(e, text + done, length - done);
 }
@@ -219,17 +210,7 @@ tern_status tern_tokenizer_encode(const tern_tokenizer *t, const char *text, siz
     tern__protected all = {0, length};
     tern__ids list = {0};
     tern_status status = tern__encode(t, text, length, o.add_special, &all, o.parse_special ? 0 : 1, &list);
-    if (status == TERN_OK && !list.ids) { /* no ids: still a block to free */
-        list.ids = tern__alloc(1);
-        status = list.ids ? TERN_OK : tern__out_of_memory(1);
-    }
-    if (status != TERN_OK) {
-        tern__free(list.ids);
-        return status;
-    }
-    *ids = list.ids;
-    *count = list.count;
-    return TERN_OK;
+    return tern__ids_take(&list, status, ids, count);
 }
 
 void tern_tokens_free(int32_t *ids)

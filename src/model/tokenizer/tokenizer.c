@@ -303,6 +303,8 @@ static tern_status build(tern_tokenizer *t, const tern_vocabulary *d, const char
     TERN_TRY(keep_scores(t, d));
     TERN_TRY(add_merges(t, d));
     TERN_TRY(tern__specials_build(&t->specials, &t->vocab, d->flags, d->n_flags));
+    if (d->chat_template)
+        t->chat_template = tern__chat_recognise(d->chat_template);
     t->bos = d->bos;
     t->eos = d->eos;
     t->eot = d->eot != TERN_NO_TOKEN ? d->eot : guess_eot(t);

@@ -71,4 +71,29 @@ static inline bool tern__is_space(uint32_t c)
            c == 0x3000;
 }
 
+/* The end of text[0..length) without the blanks that it ends in. */
+static inline size_t tern__utf8_without_blanks(const char *text, size_t length)
+{
+    while (length > 0) {
+        size_t start = length - 1;
+        while (start > 0 && length - start < 4 && ((unsigned char)text[start] & 0xC0) == 0x80)
+            start--;
+        size_t used = tern__utf8_length(text + start, length - start);
+        if (used != length - start || !tern__is_space(tern__utf8_value(text + start, used)))
+            break;
+        length = start;
+    }
+    return length;
+}
+
+/* The first place at or behind `at` where no blank is. */
+static inline size_t tern__utf8_behind_blanks(const char *text, size_t length, size_t at)
+{
+    size_t used;
+    while (at < length && (used = tern__utf8_length(text + at, length - at)) > 0 &&
+           tern__is_space(tern__utf8_value(text + at, used)))
+        at += used;
+    return at;
+}
+
 #endif

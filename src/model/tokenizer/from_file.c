@@ -1,0 +1,174 @@
+/* from_file.c - the tokenizer of a model file: the arrays of its metadata as a tern_vocabulary. */
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "model/tokenizer/tokenizer.h"
+
+#define PREFIX "tokenizer.ggml."
+
+/* What is copied out of the file; the texts stay in it. */
+typedef struct copied {
+    tern_token_text *tokens, *merges;
+    int32_t *types;
+    float *scores;
+} copied;
+
+static void free_copied(copied *c)
+{
+    tern__free(c->tokens);
+    tern__free(c->merges);
+    tern__free(c->types);
+    tern__free(c->scores);
+}
+
+/* ---- arrays --------------------------------------------------------------------------------------------- */
+
+/* The array `key`; `*count` 0 if there is none. `want`: how many elements it must have, or -1. */
+static tern_status find_array(const tern_model_file *f, const char *key, int64_t want, int *entry,
+                              int64_t *count)
+{
+    tern_meta_info info;
+    *count = 0;
+    if (tern_model_file_meta_find(f, key, entry) != TERN_OK)
+        return TERN_OK;
+    TERN_TRY(tern_model_file_meta(f, *entry, &info));
+    TERN__FAIL_IF(!info.is_array, TERN_FORMAT, "tokenizer: '%s' is not an array", key);
+    TERN__FAIL_IF(want >= 0 && info.count != want, TERN_FORMAT,
+                  "tokenizer: '%s' has %lld elements for %lld tokens", key, (long long)info.count,
+                  (long long)want);
+    TERN__FAIL_IF(info.count > 2 * TERN__MAX_TOKENS, TERN_LIMIT,
+                  "tokenizer: '%s' has %lld elements: no vocabulary has", key, (long long)info.count);
+    *count = info.count;
+    return TERN_OK;
+}
+
+static tern_status copy_texts(const tern_model_file *f, const char *key, tern_token_text **out, size_t *n)
+{
+    int entry = 0;
+    int64_t count;
+    TERN_TRY(find_array(f, key, -1, &entry, &count));
+    *n = (size_t)count;
+    *out = tern__alloc_zero(*n, sizeof **out);
+    if (!*out)
+        return tern__out_of_memory(*n * sizeof **out);
+    for (int64_t i = 0; i < count; i++)
+        TERN_TRY(tern_model_file_meta_string(f, entry, i, &(*out)[i].bytes, &(*out)[i].length));
+    return TERN_OK;
+}
+
+static tern_status copy_types(const tern_model_file *f, size_t n_tokens, int32_t **out)
+{
+    int entry = 0;
+    int64_t count, value = 0;
+    TERN_TRY(find_array(f, PREFIX "token_type", (int64_t)n_tokens, &entry, &count));
+    if (count == 0)
+        return TERN_OK;
+    *out = tern__alloc_zero(n_tokens, sizeof **out);
+    if (!*out)
+        return tern__out_of_memory(n_tokens * sizeof **out);
+    for (int64_t i = 0; i < count; i++) {
+        TERN_TRY(tern_model_file_meta_int(f, entry, i, &value));
+        (*out)[i] = value < 0 || value > TERN_TOKEN_BYTE ? -1 : (int32_t)value;
+    }
+    return TERN_OK;
+}
+
+static tern_status copy_scores(const tern_model_file *f, size_t n_tokens, float **out)
+{
+    int entry = 0;
+    int64_t count;
+    double value = 0;
+    TERN_TRY(find_array(f, PREFIX "scores", (int64_t)n_tokens, &entry, &count));
+    if (count == 0)
+        return TERN_OK;
+    *out = tern__alloc_zero(n_tokens, sizeof **out);
+    if (!*out)
+        return tern__out_of_memory(n_tokens * sizeof **out);
+    for (int64_t i = 0; i < count; i++) {
+        TERN_TRY(tern_model_file_meta_float(f, entry, i, &value));
+        (*out)[i] = (float)value;
+    }
+    return TERN_OK;
+}
+
+/* ---- single values -------------------------------------------------------------------------------------- */
+
+/* Each leaves `*out` alone if the file does not say; a value of another type is an error. */
+
+static tern_status get_text(const tern_model_file *f, const char *key, const char **out)
+{
+    tern_status status = tern_model_file_get_string(f, key, out);
+    return status == TERN_NOT_FOUND ? TERN_OK : status;
+}
+
+static tern_status get_id(const tern_model_file *f, const char *key, int32_t *out)
+{
+    int64_t value;
+    tern_status status = tern_model_file_get_int(f, key, &value);
+    if (status == TERN_NOT_FOUND)
+        return TERN_OK;
+    TERN_TRY(status);
+    TERN__FAIL_IF(value < 0 || value >= TERN__MAX_TOKENS, TERN_FORMAT,
+                  "tokenizer: '%s' is %lld: no token has that id", key, (long long)value);
+    *out = (int32_t)value;
+    return TERN_OK;
+}
+
+static tern_status get_choice(const tern_model_file *f, const char *key, tern_choice *out)
+{
+    bool value;
+    tern_status status = tern_model_file_get_bool(f, key, &value);
+    if (status == TERN_NOT_FOUND)
+        return TERN_OK;
+    TERN_TRY(status);
+    *out = value ? TERN_YES : TERN_NO;
+    return TERN_OK;
+}
+
+static tern_status read_metadata(const tern_model_file *f, tern_vocabulary *d, copied *c)
+{
+    TERN_TRY(get_text(f, PREFIX "model", &d->model));
+    TERN_TRY(get_text(f, PREFIX "pre", &d->pre));
+    TERN_TRY(get_text(f, "general.architecture", &d->architecture));
+    TERN_TRY(get_text(f, "tokenizer.chat_template", &d->chat_template));
+    TERN_TRY(get_id(f, PREFIX "bos_token_id", &d->bos));
+    TERN_TRY(get_id(f, PREFIX "eos_token_id", &d->eos));
+    TERN_TRY(get_id(f, PREFIX "eot_token_id", &d->eot));
+    TERN_TRY(get_id(f, PREFIX "unknown_token_id", &d->unk));
+    TERN_TRY(get_choice(f, PREFIX "add_bos_token", &d->add_bos));
+    TERN_TRY(get_choice(f, PREFIX "add_eos_token", &d->add_eos));
+    TERN_TRY(get_choice(f, PREFIX "add_space_prefix", &d->add_space));
+    TERN_TRY(copy_texts(f, PREFIX "tokens", &c->tokens, &d->n_tokens));
+    TERN_TRY(copy_texts(f, PREFIX "merges", &c->merges, &d->n_merges));
+    TERN_TRY(copy_types(f, d->n_tokens, &c->types));
+    TERN_TRY(copy_scores(f, d->n_tokens, &c->scores));
+    d->tokens = c->tokens;
+    d->merges = c->merges;
+    d->types = c->types;
+    d->scores = c->scores;
+    return TERN_OK;
+}
+
+tern_status tern_tokenizer_from_file(const tern_model_file *file, const tern_tokenizer_options *options,
+                                     tern_tokenizer **out)
+{
+    TERN__FAIL_IF(!file || !out, TERN_INVALID_ARGUMENT,
+                  "tokenizer_from_file: the file, or the place for the result, is NULL");
+    const char *path = tern_model_file_part(file, 0);
+    int entry;
+    TERN__FAIL_IF(tern_model_file_meta_find(file, PREFIX "tokens", &entry) != TERN_OK, TERN_NOT_FOUND,
+                  "%s: it holds no tokenizer", path);
+    tern_vocabulary d = tern_vocabulary_default();
+    copied c = {0};
+    tern_status status = read_metadata(file, &d, &c);
+    if (status == TERN_DTYPE) /* metadata of another type than the format has */
+        status = TERN_FORMAT;
+    if (status == TERN_OK)
+        status = tern_tokenizer_create(&d, options, out);
+    free_copied(&c);
+    if (status == TERN_OK || strncmp(tern_last_error(), path, strlen(path)) == 0)
+        return status;
+    return tern__fail_in(status, path);
+}
