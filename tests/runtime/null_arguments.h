@@ -51,8 +51,6 @@ typedef union null_outputs {
         tern_tokenizer *tokenizer;
         tern_detokenizer *detokenizer;
         int32_t *ids, id;
-        size_t size;
-        const char *constant_text;
         struct DLManagedTensor *managed;
         struct DLManagedTensorVersioned *versioned;
     };
