@@ -111,7 +111,8 @@ static void run_recorded(const char *path, const tern_tokenizer *t, int *count, 
         json_t *want = json_object_get(entry, "token_ids");
         int32_t *ids;
         size_t n;
-        CHECK_OK(tern_tokenizer_encode(t, text, strlen(text), NULL, &ids, &n));
+        tern_encode_options options = {.add_special = json_is_true(json_object_get(entry, "add_bos"))};
+        CHECK_OK(tern_tokenizer_encode(t, text, strlen(text), &options, &ids, &n));
         bool same = n == json_array_size(want);
         for (size_t k = 0; k < n && same; k++)
             same = ids[k] == json_integer_value(json_array_get(want, k));

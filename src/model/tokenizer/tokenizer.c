@@ -65,19 +65,29 @@ static bool has_token(const tern_vocabulary *d, const char *text)
     return false;
 }
 
-/* Files of the BitNet models do not say how they were trained to cut text: as LLaMA-3, whose vocabulary they have. */
+/* How the file says that text is cut. Files of the BitNet models do not say; they were trained as LLaMA-3, whose
+ * vocabulary they have. */
+static const char *rule_of_file(const tern_vocabulary *d)
+{
+    if (d->pre)
+        return d->pre;
+    if ((d->architecture && strncmp(d->architecture, "bitnet", 6) == 0) || has_token(d, "<|begin_of_text|>"))
+        return "llama-bpe";
+    return d->architecture && strcmp(d->architecture, "gpt2") == 0 ? "gpt-2" : "default";
+}
+
 static tern_status find_rule(const tern_vocabulary *d, const char *wanted, const tern__split_rule **out)
 {
-    const char *name = wanted ? wanted : d->pre;
-    if (!name && ((d->architecture && strncmp(d->architecture, "bitnet", 6) == 0) ||
-                  has_token(d, "<|begin_of_text|>")))
-        name = "llama-bpe";
-    else if (!name && d->architecture && strcmp(d->architecture, "gpt2") == 0)
-        name = "gpt-2";
-    else if (!name)
-        name = "default";
+    const char *name = wanted ? wanted : rule_of_file(d);
     *out = tern__split_rule_find(name);
     return *out ? TERN_OK : unknown_rule(name);
+}
+
+/* The token at the start belongs to the model, however its text is cut. */
+static bool starts_with_bos(const tern_vocabulary *d)
+{
+    const tern__split_rule *own = tern__split_rule_find(rule_of_file(d));
+    return own && own->add_bos;
 }
 
 const char *tern_pretokenizer_name(int i)
@@ -309,7 +319,7 @@ static tern_status build(tern_tokenizer *t, const tern_vocabulary *d, const char
     t->eos = d->eos;
     t->eot = d->eot != TERN_NO_TOKEN ? d->eot : guess_eot(t);
     t->unk = d->unk;
-    t->add_bos = t->bos >= 0 && choose(d->add_bos, bytes ? t->rule->add_bos : true);
+    t->add_bos = t->bos >= 0 && choose(d->add_bos, bytes ? starts_with_bos(d) : true);
     t->add_eos = t->eos >= 0 && choose(d->add_eos, false);
     t->add_space = !bytes && choose(d->add_space, true);
     t->ignore_merges = bytes && choose(d->ignore_merges, t->rule->ignore_merges);
