@@ -3,8 +3,9 @@
  * Peak, kernel and peers are measured in turns; a share is the median over the rounds of (kernel / peak of the same round).
  * The products run as a plan would run them: b as it lies, or packed once (a constant).
  *
- *     bench_gemm [--rows FILE | --json FILE] [--rounds N] [--largest N] [--isa LEVEL] [--clock cpu]
+ *     bench_gemm [--rows FILE | --json FILE] [--rounds N] [--largest N] [--isa LEVEL] [--clock cpu] [--shape M,N,K]
  *
+ * --shape: that one only, on every number of threads, and no rows.
  * oneDNN and OpenBLAS are asked if they are installed (they are loaded when the program runs); OpenBLAS is told the core type,
  * because it takes some processors for others. --clock cpu: processor time of the busiest thread, for a shared machine; peers,
  * whose threads are their own, are left out then for more than one thread. */
@@ -89,6 +90,7 @@ typedef struct job {
     tern__kernel_fn product;
     tern__kernel_args args;
     char *scratch;
+    size_t scratch_stride; /* from a worker's to the next one's */
     int64_t times;
     double busy[MAX_THREADS][8];
 } job;
@@ -110,8 +112,7 @@ static void run_job(void *user, int worker, int workers)
         tern__kernel_args args = j->args;
         const int64_t work = j->program->work;
         args.program = j->program;
-        args.scratch =
-            j->scratch + (size_t)worker * j->program->scratch_bytes / 64 * 64 + (size_t)worker * 64;
+        args.scratch = j->scratch + (size_t)worker * j->scratch_stride;
         for (int64_t i = 0; i < j->times; i++)
             j->product(&args, work * worker / workers, work * (worker + 1) / workers);
     }
@@ -212,19 +213,34 @@ typedef struct bench {
     int rounds;
 } bench;
 
-static float *floats(int64_t n)
+/* Memory as a pool gives it: large blocks on huge pages where the system has them. */
+typedef struct block {
+    void *memory;
+    size_t bytes;
+} block;
+
+static block block_make(size_t bytes)
 {
-    float *x = tern__alloc_aligned((size_t)(n > 0 ? n : 1) * sizeof *x, 4096);
-    if (!x) {
-        fprintf(stderr, "bench_gemm: out of memory (%lld floats)\n", (long long)n);
+    block b = {.bytes = (bytes + 4095) / 4096 * 4096};
+    b.memory = tern__pages_map(b.bytes ? b.bytes : 4096, true);
+    if (!b.memory) {
+        fprintf(stderr, "bench_gemm: out of memory (%zu bytes)\n", bytes);
         exit(1);
     }
+    b.bytes = b.bytes ? b.bytes : 4096;
+    return b;
+}
+
+static block floats(int64_t n)
+{
+    block b = block_make((size_t)n * sizeof(float));
+    float *x = b.memory;
     uint32_t state = 7;
     for (int64_t i = 0; i < n; i++) {
         state = state * 1664525u + 1013904223u;
         x[i] = (float)(int32_t)state * 0x1p-31f;
     }
-    return x;
+    return b;
 }
 
 static result measure(const bench *o, shape s, int threads)
@@ -234,9 +250,10 @@ static result measure(const bench *o, shape s, int threads)
     const int64_t times = 1 + (int64_t)(4e7 / flops);
     size_t packed_bytes = 0;
     tern__gemm_packed_bytes(o->kernel, s.k, s.n, &packed_bytes);
-    float *a = floats((int64_t)s.m * s.k), *b = floats((int64_t)s.k * s.n), *y = floats((int64_t)s.m * s.n);
-    float *packed = floats((int64_t)(packed_bytes / sizeof(float)));
-    tern__gemm_pack(o->kernel, b, s.n, 1, s.k, s.n, 0, tern__gemm_tiles(o->kernel, s.n), packed);
+    block blocks[] = {floats((int64_t)s.m * s.k), floats((int64_t)s.k * s.n), floats((int64_t)s.m * s.n),
+                      block_make(packed_bytes)};
+    float *a = blocks[0].memory, *b = blocks[1].memory, *y = blocks[2].memory, *packed = blocks[3].memory;
+    tern__gemm_pack(o->kernel, TERN_F32, b, s.n, 1, s.k, s.n, 0, tern__gemm_tiles(o->kernel, s.n), packed);
 
     const tern__type at = {TERN_F32, 2, {s.m, s.k}}, bt = {TERN_F32, 2, {s.k, s.n}},
                      yt = {TERN_F32, 2, {s.m, s.n}};
@@ -251,7 +268,9 @@ static result measure(const bench *o, shape s, int threads)
     const size_t scratch = programs[0].scratch_bytes > programs[1].scratch_bytes ? programs[0].scratch_bytes
                                                                                  : programs[1].scratch_bytes;
     job j = {.peak = o->peak, .times = times};
-    j.scratch = tern__alloc_aligned((scratch + 128) * (size_t)threads, 4096);
+    j.scratch_stride = (scratch + 63) / 64 * 64;
+    const block room = block_make(j.scratch_stride * (size_t)threads);
+    j.scratch = room.memory;
     static double shares[2][MAX_ROUNDS], rates[2][MAX_ROUNDS], ratios[MAX_ROUNDS];
     int n_ratios = 0;
     for (int r = 0; r < rounds; r++) {
@@ -291,11 +310,9 @@ static result measure(const bench *o, shape s, int threads)
         printf("best peer unavailable: none installed, or its processor time is not ours to measure\n");
     else
         printf("%.2f x the best peer\n", got.peer_ratio);
-    tern__free(j.scratch);
-    tern__free(packed);
-    tern__free(y);
-    tern__free(b);
-    tern__free(a);
+    tern__pages_unmap(room.memory, room.bytes);
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        tern__pages_unmap(blocks[i].memory, blocks[i].bytes);
     return got;
 }
 
@@ -356,6 +373,7 @@ int main(int argc, char **argv)
         return 2;
     bench o = {.rounds = 7};
     int largest = 4096;
+    shape one = {0};
     uint32_t mask = tern__cpu()->isa_mask;
     for (int i = 1; i < argc; i += 2) {
         tern__isa cap;
@@ -366,12 +384,15 @@ int main(int argc, char **argv)
             largest = atoi(value);
         else if (strcmp(argv[i], "--isa") == 0 && tern__isa_parse(value, &cap) == TERN_OK)
             mask = tern__isa_mask_capped(tern__cpu(), cap);
+        else if (strcmp(argv[i], "--shape") == 0 && sscanf(value, "%d,%d,%d", &one.m, &one.n, &one.k) == 3 &&
+                 one.m > 0 && one.n > 0 && one.k > 0)
+            continue;
         else if (strcmp(argv[i], "--clock") == 0 && strcmp(value, "cpu") == 0)
             cpu_time = true;
         else {
             fprintf(stderr,
                     "usage: bench_gemm [--rows FILE | --json FILE] [--rounds N] [--largest N] [--isa LEVEL] "
-                    "[--clock cpu]\n");
+                    "[--clock cpu] [--shape M,N,K]\n");
             return 2;
         }
     }
@@ -388,8 +409,13 @@ int main(int argc, char **argv)
         return 1;
     }
     find_peers(o.peers);
-    squares(&o, &out, largest);
-    others(&o, &out);
+    if (one.m > 0) {
+        for (int t = 1; t <= workers; t++)
+            measure(&o, one, t);
+    } else {
+        squares(&o, &out, largest);
+        others(&o, &out);
+    }
     tern__threads_destroy(o.threads);
     return bench_close(&out) ? 0 : 1;
 }

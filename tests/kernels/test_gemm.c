@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "harness.h"
 #include "kernels/select.h"
+#include "tensor/half.h"
 
 enum { GUARD = 64 }; /* floats on both sides */
 
@@ -95,13 +96,20 @@ static void check_product(const tern__kernel_row *row, int64_t m, int64_t n, int
     size_t bytes = 0;
     CHECK(tern__gemm_packed_bytes(kernel, k, n, &bytes));
     float *packed = tern__alloc_aligned(bytes + TERN__ALIGN, TERN__ALIGN);
-    void *scratch = tern__alloc_aligned(tern__gemm_scratch_bytes(kernel, m, n, k), TERN__ALIGN);
+    /* Caches so small that there are many blocks, or none, or any. */
+    const tern__gemm_blocking blocking =
+        tern__gemm_blocking_for(kernel, roll(2) * (48 << 10), roll(3) * (roll(256) << 10), m, n, k);
+    const size_t scratch_bytes = tern__gemm_scratch_bytes(kernel, &blocking, packs);
+    void *scratch = tern__alloc_aligned(scratch_bytes, TERN__ALIGN);
     const int64_t tiles = tern__gemm_tiles(kernel, n), cut = roll(tiles + 1), row_cut = roll(m + 1);
-    tern__gemm_pack(kernel, b.data, b.row, b.column, k, n, cut, tiles, packed);
-    tern__gemm_pack(kernel, b.data, b.row, b.column, k, n, 0, cut, packed);
-    const tern__gemm g = {.m = m,
+    tern__gemm_pack(kernel, TERN_F32, b.data, b.row, b.column, k, n, cut, tiles, packed);
+    tern__gemm_pack(kernel, TERN_F32, b.data, b.row, b.column, k, n, 0, cut, packed);
+    const tern__gemm g = {.blocking = blocking,
+                          .m = m,
                           .n = n,
                           .k = k,
+                          .a_type = TERN_F32,
+                          .b_type = TERN_F32,
                           .a = a.data,
                           .a_row = a.row,
                           .a_k = a.column,
@@ -144,6 +152,121 @@ static void each_kernel(int64_t m, int64_t n, int64_t k)
     }
 }
 
+/* The matrix in another type; what is left of its numbers there stays in it. */
+static uint16_t *half_of(matrix *m, tern_dtype type)
+{
+    uint16_t *half = tern__alloc_aligned((size_t)m->floats * sizeof *half + TERN__ALIGN, TERN__ALIGN);
+    for (int64_t i = 0; i < m->floats; i++) {
+        half[i] = type == TERN_F16 ? tern__f32_to_f16(m->data[i]) : tern__f32_to_bf16(m->data[i]);
+        m->data[i] = type == TERN_F16 ? tern__f16_to_f32(half[i]) : tern__bf16_to_f32(half[i]);
+    }
+    return half;
+}
+
+/* Operands that are not f32 are converted while they are packed; `packs`: tiles of b were packed in its type. */
+static void check_half(const tern__kernel_row *row, int64_t m, int64_t n, int64_t k, tern_dtype a_type,
+                       tern_dtype b_type, bool packs)
+{
+    const tern__gemm_kernel *kernel = row->kernel;
+    matrix a = matrix_make(m, k, (int)roll(3)), b = matrix_make(k, n, (int)roll(3));
+    matrix y = matrix_make(m, n, (int)roll(3)), tiles = matrix_make(1, 1, 0);
+    matrix_fill(&a);
+    matrix_fill(&b);
+    uint16_t *a_half = a_type == TERN_F32 ? NULL : half_of(&a, a_type);
+    uint16_t *b_half = b_type == TERN_F32 ? NULL : half_of(&b, b_type), *packed = NULL;
+    const int64_t n_tiles = tern__gemm_tiles(kernel, n), cut = roll(n_tiles + 1);
+    if (packs) {
+        tern__free(tiles.block);
+        tiles = matrix_make(k, n_tiles * kernel->columns, 0);
+        tern__gemm_pack(kernel, b_type, b_half, b.row, b.column, k, n, 0, n_tiles, tiles.data);
+        packed = half_of(&tiles, b_type);
+    }
+    const tern__gemm_blocking blocking =
+        tern__gemm_blocking_for(kernel, roll(2) * (48 << 10), roll(3) * (roll(64) << 10), m, n, k);
+    void *scratch = tern__alloc_aligned(tern__gemm_scratch_bytes(kernel, &blocking, false), TERN__ALIGN);
+    const tern__gemm g = {.blocking = blocking,
+                          .m = m,
+                          .n = n,
+                          .k = k,
+                          .a = a_half ? (void *)a_half : a.data,
+                          .a_type = a_type,
+                          .a_row = a.row,
+                          .a_k = a.column,
+                          .b = b_half ? (void *)b_half : b.data,
+                          .b_type = b_type,
+                          .b_k = b.row,
+                          .b_column = b.column,
+                          .packed = packed,
+                          .y = y.data,
+                          .y_row = y.row,
+                          .y_column = y.column};
+    tern__gemm_multiply(kernel, &g, 0, m, 0, cut, scratch);
+    tern__gemm_multiply(kernel, &g, 0, m, cut, n_tiles, scratch);
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            const float want = chain(&a, &b, i, j, is_fused(row)), got = y.data[i * y.row + j * y.column];
+            wrong += memcmp(&want, &got, sizeof want) != 0;
+        }
+    if (wrong > 0 || damage(&y) > 0)
+        harness_fail(__FILE__, __LINE__,
+                     "%s: %lld x %lld x %lld, types %d and %d, %s: %lld wrong, %lld outside", row->name,
+                     (long long)m, (long long)n, (long long)k, a_type, b_type, packs ? "packed" : "plain",
+                     (long long)wrong, (long long)damage(&y));
+    tern__free(scratch);
+    tern__free(packed);
+    tern__free(a_half);
+    tern__free(b_half);
+    tern__free(tiles.block);
+    tern__free(a.block);
+    tern__free(b.block);
+    tern__free(y.block);
+}
+
+TEST(other_types_than_f32)
+{
+    static const tern_dtype types[] = {TERN_F16, TERN_BF16, TERN_F32};
+    int count;
+    const tern__kernel_row *rows = tern__kernel_rows(&count);
+    for (int r = 0; r < count; r++) {
+        if (rows[r].family != TERN__FAMILY_gemm_f32 || !tern__kernel_runs(&rows[r], tern__cpu()->isa_mask))
+            continue;
+        for (int i = 0; i < 60; i++) {
+            const tern_dtype a = types[roll(3)], b = types[roll(3)];
+            check_half(&rows[r], 1 + roll(20), 1 + roll(150), roll(140), a, b, b != TERN_F32 && roll(3) == 0);
+        }
+        check_half(&rows[r], 30, 70, 600, TERN_BF16, TERN_F16, false);
+    }
+}
+
+/* Every f16 and bf16 becomes the f32 that tensor/half.h says. */
+TEST(unpacking_agrees_with_conversion)
+{
+    enum { ALL = 1 << 16 };
+    uint16_t *half = tern__alloc_aligned(ALL * sizeof *half, TERN__ALIGN);
+    float *got = tern__alloc_aligned(ALL * sizeof *got, TERN__ALIGN);
+    int count;
+    const tern__kernel_row *rows = tern__kernel_rows(&count);
+    for (int i = 0; i < ALL; i++)
+        half[i] = (uint16_t)i;
+    for (int r = 0; r < count; r++) {
+        if (rows[r].family != TERN__FAMILY_gemm_f32 || !tern__kernel_runs(&rows[r], tern__cpu()->isa_mask))
+            continue;
+        const tern__gemm_kernel *kernel = rows[r].kernel;
+        int wrong[2] = {0};
+        kernel->unpack[TERN_F16](half, ALL, got);
+        for (int i = 0; i < ALL; i++)
+            wrong[0] += tern__f32_bits(got[i]) != tern__f32_bits(tern__f16_to_f32(half[i]));
+        kernel->unpack[TERN_BF16](half, ALL, got);
+        for (int i = 0; i < ALL; i++)
+            wrong[1] += tern__f32_bits(got[i]) != tern__f32_bits(tern__bf16_to_f32(half[i]));
+        CHECK_EQ(wrong[0], 0);
+        CHECK_EQ(wrong[1], 0);
+    }
+    tern__free(half);
+    tern__free(got);
+}
+
 TEST(small_and_ragged)
 {
     for (int64_t m = 1; m <= 8; m++)
@@ -155,6 +278,13 @@ TEST(sizes_at_random)
 {
     for (int i = 0; i < 60; i++)
         each_kernel(1 + roll(40), 1 + roll(200), roll(90));
+}
+
+/* Rows times columns that lie in one piece: transposed in registers. */
+TEST(few_rows_across)
+{
+    for (int64_t m = 1; m <= 9; m++)
+        each_kernel(m, 30 + roll(120), 1 + roll(90));
 }
 
 TEST(few_rows_and_many_columns)
@@ -196,8 +326,12 @@ TEST(neighbours_do_not_matter)
             b[i] = number();
         a[2 * K + 3] = INFINITY;
         b[4 * N + 36] = NAN;
-        void *scratch = tern__alloc_aligned(tern__gemm_scratch_bytes(kernel, M, N, K), TERN__ALIGN);
-        const tern__gemm g = {.m = M,
+        const tern__gemm_blocking blocking = tern__gemm_blocking_for(kernel, 0, 0, M, N, K);
+        void *scratch = tern__alloc_aligned(tern__gemm_scratch_bytes(kernel, &blocking, false), TERN__ALIGN);
+        const tern__gemm g = {.blocking = blocking,
+                              .a_type = TERN_F32,
+                              .b_type = TERN_F32,
+                              .m = M,
                               .n = N,
                               .k = K,
                               .a = a,

@@ -120,7 +120,7 @@ static bool has_epilogue(const tern__target *target, const tern__call *call, uin
     tern__gemm_program p;
     switch (tern__op_code(call->op)) {
     case TERN__OP_matmul: /* one that is turned round, or lacks the axis of columns, has no rows to hand on */
-        return row && call->in[1]->rank > 1 &&
+        return row && call->out[0].dtype == TERN_F32 && call->in[1]->rank > 1 &&
                tern__gemm_plan(row->kernel, call->in[0], call->in[1], &call->out[0], call->attrs,
                                target->workers, &p) &&
                !p.turned;
@@ -285,8 +285,9 @@ static void pack_part(void *user, int worker, int workers)
     const int64_t begin = tiles * worker / workers, end = tiles * (worker + 1) / workers;
     if (packing->op == TERN__OP_packed_matmul) {
         const int64_t *strides = o->from->strides;
-        tern__gemm_pack(row->kernel, o->from->data, strides[1 - packing->axis], strides[packing->axis],
-                        packing->type.shape[1], packing->attrs[0].i, begin, end, o->to);
+        tern__gemm_pack(row->kernel, TERN_F32, o->from->data, strides[1 - packing->axis],
+                        strides[packing->axis], packing->type.shape[1], packing->attrs[0].i, begin, end,
+                        o->to);
         return;
     }
     const tern__type *type = o->from->type;

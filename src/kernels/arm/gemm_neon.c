@@ -8,14 +8,17 @@ typedef float32x4_t vec;
 #define V_SET1(p) vld1q_dup_f32(p)
 #define V_ZERO() vdupq_n_f32(0)
 #define V_MULTIPLY_ADD(a, b, c) vfmaq_f32(c, a, b)
+#define V_LOAD_F16(p) vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)))
 #define ROWS 6
 #define VECTORS 4
-#define DEPTH 384
-#define BLOCK_BYTES (192 << 10)
+#define EACH_LOW_TILE(M) ROWS_6(M, 1) ROWS_6(M, 2) ROWS_6(M, 3) ROWS_6(M, 4)
+#define EACH_TILE(M) ROWS_16(M, 1) ROWS_12(M, 2) ROWS_8(M, 3) ROWS_6(M, 4)
+#define TALLEST      \
+    {                \
+        16, 12, 8, 6 \
+    }
 #define WIDE_ROWS 3
 #define EACH_WIDE(M) M(1) M(2) M(3)
-#define EACH_ROWS(M) M(1) M(2) M(3) M(4) M(5) M(6)
-#define EACH_VECTORS(M, n) M(n, 1) M(n, 2) M(n, 3) M(n, 4)
 #include "kernels/gemm/tile_impl.h"
 
 TERN__GEMM_KERNEL(neon)

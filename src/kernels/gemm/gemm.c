@@ -1,17 +1,22 @@
 /* gemm.c - the loops around the inner kernels.
  *
- * Panels of k outermost; for each, a block of rows of a is packed so that it stays in the second-level cache, and for each
- * tile of columns the panel of b, packed, serves all its rows from the first-level cache. Meanwhile the next panel of b and
- * the next tile of y are fetched. Few rows go another way: b is read once, as it lies. */
+ * Columns of b in groups of tiles whose panels fit the caches, then panels of k, then blocks of rows of a, packed so that they
+ * stay in the second-level cache; each tile's panel of b is packed when the first block needs it and serves all of them.
+ * Meanwhile the next panel of b and the next tile of y are fetched. Few rows go other ways: b is read once, as it lies. */
 #include "kernels/gemm/gemm.h"
 
 #include <string.h>
 
-#include "base/checked.h"
+#include "kernels/gemm/pack.h"
 
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
 }
 
 static int64_t parts_of(int64_t size, int64_t most)
@@ -19,32 +24,25 @@ static int64_t parts_of(int64_t size, int64_t most)
     return size == 0 ? 1 : (size + most - 1) / most;
 }
 
-/* ---- packing ---- */
+/* ---- blocks, and the scratch: a block of a, panels of b, a tile of y ---- */
 
-bool tern__gemm_packed_bytes(const tern__gemm_kernel *kernel, int64_t k, int64_t n, size_t *bytes)
+/* A panel of b is used by all rows of a block, from the first-level cache if it can be as deep as pays there; else from the
+ * second, where the next panel, tiles of y and a block of a lie too: more than a fifth of it for the latter measured worse.
+ * Panels of b that wait for the next block may lie further away. */
+tern__gemm_blocking tern__gemm_blocking_for(const tern__gemm_kernel *kernel, int64_t l1_bytes,
+                                            int64_t l2_bytes, int64_t m, int64_t n, int64_t k)
 {
-    size_t tiles, depth;
-    return k >= 0 && n >= 0 && tern__size_from_i64(tern__gemm_tiles(kernel, n), &tiles) &&
-           tern__size_from_i64(k, &depth) && tern__size_mul(tiles, (size_t)kernel->columns, &tiles) &&
-           tern__size_mul(tiles, depth, &tiles) && tern__size_mul(tiles, sizeof(float), bytes);
-}
-
-void tern__gemm_pack(const tern__gemm_kernel *kernel, const float *b, int64_t b_k, int64_t b_column,
-                     int64_t k, int64_t n, int64_t begin, int64_t end, float *packed)
-{
-    const int64_t width = kernel->columns;
-    for (int64_t tile = begin; tile < end; tile++)
-        kernel->pack(b + tile * width * b_column, b_column, b_k, smaller(width, n - tile * width), width, k,
-                     packed + tile * width * k);
-}
-
-/* ---- the scratch: a block of a, panels of b, a tile of y ---- */
-
-static int64_t block_rows(const tern__gemm_kernel *kernel, int64_t m, int64_t depth)
-{
-    const int64_t fitting = kernel->block_bytes / (int64_t)sizeof(float) / (depth ? depth : 1);
-    const int64_t most = fitting / kernel->rows * kernel->rows;
-    return smaller(most > kernel->rows ? most : kernel->rows, m);
+    enum { SHALLOW = 256, DEEP = 512 };
+    const int64_t l1 = l1_bytes > 0 ? l1_bytes : 32 << 10, l2 = l2_bytes > 0 ? l2_bytes : 512 << 10;
+    const int64_t row = kernel->columns * (int64_t)sizeof(float), in_l1 = l1 / 2 / row, in_l2 = l2 / 8 / row;
+    const int64_t depth = in_l1 >= SHALLOW ? smaller(in_l1, DEEP) : larger(smaller(in_l2, DEEP), 64);
+    const int64_t deepest = larger(parts_of(k, parts_of(k, depth)), 1);
+    const int64_t rows = larger(l2 / 5 / (deepest * (int64_t)sizeof(float)), TERN__GEMM_MAX_ROWS);
+    const int64_t tiles = larger(4 * l2 / (deepest * row), TERN__GEMM_WIDE);
+    return (tern__gemm_blocking){.depth = deepest,
+                                 .rows = larger(smaller(rows, m), 1),
+                                 .tiles =
+                                     larger(smaller(tiles, tern__gemm_tiles(kernel, n)), TERN__GEMM_WIDE)};
 }
 
 static int64_t whole_lines(int64_t floats)
@@ -52,23 +50,23 @@ static int64_t whole_lines(int64_t floats)
     return (floats + 15) / 16 * 16;
 }
 
-static int64_t a_floats(const tern__gemm_kernel *kernel, int64_t m, int64_t depth)
+static int64_t a_floats(const tern__gemm_blocking *b)
 {
-    return whole_lines(block_rows(kernel, m, depth) * depth);
+    return whole_lines(b->rows * b->depth);
 }
 
-static int64_t b_floats(const tern__gemm_kernel *kernel, int64_t depth)
+static int64_t b_floats(const tern__gemm_kernel *kernel, const tern__gemm_blocking *b)
 {
-    return whole_lines(kernel->columns * TERN__GEMM_WIDE * depth);
+    return kernel->columns * b->tiles * b->depth;
 }
 
-size_t tern__gemm_scratch_bytes(const tern__gemm_kernel *kernel, int64_t m, int64_t n, int64_t k)
+enum { Y_FLOATS = TERN__GEMM_MAX_ROWS * TERN__GEMM_MAX_COLUMNS };
+
+size_t tern__gemm_scratch_bytes(const tern__gemm_kernel *kernel, const tern__gemm_blocking *blocking,
+                                bool packed)
 {
-    (void)n;
-    const int64_t depth = smaller(k, kernel->depth);
-    return (size_t)(a_floats(kernel, m, depth) + b_floats(kernel, depth) +
-                    TERN__GEMM_MAX_ROWS * TERN__GEMM_MAX_COLUMNS) *
-           sizeof(float);
+    const int64_t b = packed ? 0 : b_floats(kernel, blocking);
+    return (size_t)(Y_FLOATS + a_floats(blocking) + b) * sizeof(float);
 }
 
 /* ---- loops ---- */
@@ -78,47 +76,67 @@ typedef struct panel {
     const tern__gemm_kernel *kernel;
     const tern__gemm *g;
     int64_t k_begin, depth;
-    bool b_in_place; /* whole vectors of b are read where they lie */
-    float *a_block, *b_panel, *y_tile;
+    int64_t first_tile; /* of those that b_block holds */
+    bool b_in_place;    /* b is read where it lies: f32 whose rows have their elements side by side */
+    float *y_tile, *a_block, *b_block;
 } panel;
+
+static void set_panel(panel *p, int64_t i, int64_t panels)
+{
+    p->k_begin = p->g->k * i / panels;
+    p->depth = p->g->k * (i + 1) / panels - p->k_begin;
+}
 
 static int64_t columns_of(const panel *p, int64_t tile)
 {
     return smaller(p->kernel->columns, p->g->n - tile * p->kernel->columns);
 }
 
-/* The panel's part of a tile of b, as the inner kernels want it. */
-static void find_b(const panel *p, int64_t tile, float *room, tern__gemm_tile *t)
+/* Are so many columns whole vectors, as far as the kernel cares? */
+static bool is_whole(const panel *p, int64_t columns)
 {
-    const tern__gemm *g = p->g;
-    const int64_t width = p->kernel->columns, columns = columns_of(p, tile);
-    if (g->packed) {
-        t->b = g->packed + (tile * g->k + p->k_begin) * width;
-        t->b_k = width;
-        return;
-    }
-    const float *from = g->b + p->k_begin * g->b_k + tile * width * g->b_column;
-    if (p->b_in_place && columns % p->kernel->vector == 0) {
-        t->b = from;
-        t->b_k = g->b_k;
-        return;
-    }
-    p->kernel->pack(from, g->b_column, g->b_k, columns, width, p->depth, room);
-    t->b = room;
-    t->b_k = width;
+    return p->kernel->ragged || columns % p->kernel->vector == 0;
 }
 
-/* One tile of y, through a whole one of its own where columns are missing or lie apart. */
-static void multiply_tile(const panel *p, tern__gemm_tile *t, int64_t row, int64_t tile)
+/* The panel's part of a tile of b, as the inner kernels want it. `packs`: it is not in the block yet. */
+static void find_b(const panel *p, int64_t tile, bool packs, tern__gemm_tile *t)
 {
     const tern__gemm *g = p->g;
     const int64_t width = p->kernel->columns, columns = columns_of(p, tile);
-    float *y = g->y + row * g->y_row + tile * width * g->y_column;
+    /* Of tiles in place only the last one may need room. */
+    float *room = p->b_block + (p->b_in_place ? 0 : tile - p->first_tile) * width * p->depth;
+    t->b = room;
+    t->b_k = width;
+    if (g->packed) {
+        const void *from = tern__gemm_at(g->b_type, g->packed, (tile * g->k + p->k_begin) * width);
+        if (g->b_type == TERN_F32)
+            t->b = from;
+        else if (packs)
+            p->kernel->unpack[g->b_type](from, p->depth * width, room);
+        return;
+    }
+    const void *from = tern__gemm_at(g->b_type, g->b, p->k_begin * g->b_k + tile * width * g->b_column);
+    if (p->b_in_place && is_whole(p, columns)) {
+        t->b = from;
+        t->b_k = g->b_k;
+    } else if (packs) {
+        tern__gemm_pack_lanes(p->kernel, g->b_type, from, g->b_column, g->b_k, columns, width, p->depth,
+                              room);
+    }
+}
+
+/* One tile of y by `multiply`, through a whole one of its own where columns are missing or lie apart. */
+static void multiply_tile(const panel *p, void (*multiply)(const tern__gemm_tile *), tern__gemm_tile *t,
+                          int64_t row, int64_t column, int64_t columns)
+{
+    const tern__gemm *g = p->g;
+    const int64_t width = p->kernel->columns;
+    float *y = g->y + row * g->y_row + column * g->y_column;
     t->columns = (int)columns;
-    if (columns % p->kernel->vector == 0 && g->y_column == 1) {
+    if (g->y_column == 1 && is_whole(p, columns)) {
         t->y = y;
         t->y_row = g->y_row;
-        p->kernel->multiply(t);
+        multiply(t);
         return;
     }
     t->y = p->y_tile;
@@ -126,92 +144,91 @@ static void multiply_tile(const panel *p, tern__gemm_tile *t, int64_t row, int64
     for (int64_t i = 0; t->add && i < t->rows; i++)
         for (int64_t j = 0; j < width; j++)
             t->y[i * width + j] = j < columns ? y[i * g->y_row + j * g->y_column] : 0;
-    p->kernel->multiply(t);
-    for (int64_t i = 0; i < t->rows; i++)
-        for (int64_t j = 0; j < columns; j++)
+    multiply(t);
+    for (int64_t j = 0; j < columns; j++)
+        for (int64_t i = 0; i < t->rows; i++)
             y[i * g->y_row + j * g->y_column] = t->y[i * width + j];
 }
 
-/* Lines of the next panel of b that are fetched while group `group` of `groups` is multiplied. */
-static void fetch_b(const panel *p, int64_t tile, int64_t group, int64_t groups)
+/* Rows of the next panel of b that are fetched while group `group` of `groups` is multiplied. */
+static tern__gemm_ahead b_ahead(const panel *p, int64_t tile, bool packs, int64_t group, int64_t groups)
 {
     const tern__gemm *g = p->g;
-    const int64_t width = p->kernel->columns;
-    if (p->b_in_place || (tile + 1) * width >= g->n)
-        return;
-    if (g->packed) {
-        const float *ahead = g->packed + ((tile + 1) * g->k + p->k_begin) * width;
-        const int64_t begin = p->depth * group / groups * width,
-                      end = p->depth * (group + 1) / groups * width;
-        for (int64_t k = begin; k < end; k += 16)
-            __builtin_prefetch(ahead + k, 0, 2);
-        return;
+    const int64_t width = p->kernel->columns, begin = p->depth * group / groups;
+    tern__gemm_ahead ahead = {.step = width, .rows = p->depth * (group + 1) / groups - begin};
+    if (g->packed && g->b_type == TERN_F32)
+        ahead.next = (const float *)g->packed + ((tile + 1) * g->k + p->k_begin) * width;
+    else if (!packs)
+        ahead.next = p->b_block + (tile + 1 - p->first_tile) * width * p->depth;
+    else if (!g->packed && g->b_type == TERN_F32 && g->b_column == 1) {
+        ahead.next = (const float *)g->b + p->k_begin * g->b_k + (tile + 1) * width;
+        ahead.step = g->b_k;
+    } else {
+        return (tern__gemm_ahead){0};
     }
-    const float *next = g->b + p->k_begin * g->b_k + (tile + 1) * width * g->b_column;
-    if (g->b_column == 1) {
-        const int64_t begin = p->depth * group / groups, end = p->depth * (group + 1) / groups;
-        for (int64_t k = begin; k < end; k++)
-            for (int64_t j = 0; j < width; j += 16)
-                __builtin_prefetch(next + k * g->b_k + j, 0, 2);
-    } else if (g->b_k == 1) {
-        const int64_t columns = columns_of(p, tile + 1);
-        const int64_t begin = columns * group / groups, end = columns * (group + 1) / groups;
-        for (int64_t j = begin; j < end; j++)
-            for (int64_t k = 0; k < p->depth; k += 16)
-                __builtin_prefetch(next + j * g->b_column + k, 0, 2);
-    }
+    ahead.next += begin * ahead.step;
+    return ahead;
 }
 
-static void fetch_y(const panel *p, int64_t row, int64_t rows, int64_t tile)
+static tern__gemm_ahead y_ahead(const panel *p, int64_t row, int64_t rows, int64_t tile)
 {
     const tern__gemm *g = p->g;
     if (g->y_column != 1)
-        return;
-    const float *y = g->y + row * g->y_row + tile * p->kernel->columns;
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < p->kernel->columns; j += 16)
-            __builtin_prefetch(y + i * g->y_row + j, 1, 3);
+        return (tern__gemm_ahead){0};
+    return (tern__gemm_ahead){g->y + row * g->y_row + tile * p->kernel->columns, g->y_row, rows};
+}
+
+/* Rows [begin, begin + rows) of a as f32 with elements side by side. */
+static void pack_a(const panel *p, int64_t begin, int64_t rows)
+{
+    const tern__gemm *g = p->g;
+    const void *a = tern__gemm_at(g->a_type, g->a, begin * g->a_row + p->k_begin * g->a_k);
+    tern__gemm_pack_lanes(p->kernel, g->a_type, a, g->a_k, g->a_row, p->depth, p->depth, rows, p->a_block);
 }
 
 /* Rows [begin, end) of the tiles, for one panel: rows in groups of about equal size. */
-static void multiply_block(const panel *p, int64_t begin, int64_t end, int64_t tile_begin, int64_t tile_end)
+static void multiply_block(const panel *p, int64_t begin, int64_t end, int64_t tile_begin, int64_t tile_end,
+                           bool packs_b)
 {
     const tern__gemm *g = p->g;
-    const int64_t rows = end - begin, groups = parts_of(rows, p->kernel->rows);
-    /* A block that few tiles use is not worth packing. */
-    const bool packs = tile_end - tile_begin > 2, by_rows = g->a_k == 1;
-    const float *a = g->a + begin * g->a_row + p->k_begin * g->a_k;
-    for (int64_t i = 0; packs && by_rows && i < rows; i++)
-        memcpy(p->a_block + i * p->depth, a + i * g->a_row, (size_t)p->depth * sizeof *a);
-    for (int64_t i = 0; packs && !by_rows && i < groups; i++) {
-        const int64_t first = rows * i / groups, n = rows * (i + 1) / groups - first;
-        p->kernel->pack(a + first * g->a_row, g->a_row, g->a_k, n, n, p->depth,
-                        p->a_block + first * p->depth);
-    }
-    tern__gemm_tile t = {.k = p->depth, .add = p->k_begin > 0};
+    const tern__gemm_kernel *kernel = p->kernel;
+    const int64_t rows = end - begin;
+    /* A block that few tiles use is not worth packing, nor is one that would be the same afterwards. */
+    const bool dense = g->a_k == 1 && g->a_row == p->depth;
+    const bool packs = g->a_type != TERN_F32 || (tile_end - tile_begin > 2 && !dense);
+    const float *a = packs ? p->a_block : (const float *)g->a + begin * g->a_row + p->k_begin * g->a_k;
+    tern__gemm_tile t = {.a_row = packs ? p->depth : g->a_row,
+                         .a_k = packs ? 1 : g->a_k,
+                         .k = p->depth,
+                         .add = p->k_begin > 0};
+    const int low = kernel->rows[kernel->columns / kernel->vector - 1];
+    if (packs)
+        pack_a(p, begin, rows);
     for (int64_t tile = tile_begin; tile < tile_end; tile++) {
-        find_b(p, tile, p->b_panel, &t);
+        const int64_t columns = columns_of(p, tile);
+        const int most = t.a_k == 1 ? kernel->rows[(columns - 1) / kernel->vector] : low;
+        const int64_t groups = parts_of(rows, most);
+        find_b(p, tile, packs_b, &t);
         for (int64_t i = 0; i < groups; i++) {
             const int64_t first = rows * i / groups, n = rows * (i + 1) / groups - first;
             t.rows = (int)n;
-            t.a = packs ? p->a_block + first * p->depth : a + first * g->a_row;
-            t.a_row = !packs ? g->a_row : by_rows ? p->depth : 1;
-            t.a_k = packs && !by_rows ? n : g->a_k;
-            if (tile + 1 < tile_end)
-                fetch_b(p, tile, i, groups);
+            t.a = a + first * t.a_row;
+            t.ahead[0] = t.ahead[1] = (tern__gemm_ahead){0};
             if (i + 1 < groups)
-                fetch_y(p, begin + first + n, rows * (i + 2) / groups - first - n, tile);
-            multiply_tile(p, &t, begin + first, tile);
+                t.ahead[0] = y_ahead(p, begin + first + n, rows * (i + 2) / groups - first - n, tile);
+            if (tile + 1 < tile_end && !p->b_in_place)
+                t.ahead[1] = b_ahead(p, tile, packs_b, i, groups);
+            multiply_tile(p, kernel->multiply, &t, begin + first, tile * kernel->columns, columns);
         }
     }
 }
 
-/* Few rows: as many tiles at once as keep the multipliers busy. */
-static void multiply_few(const panel *p, int64_t begin, int64_t end, int64_t tile_begin, int64_t tile_end)
+/* Few rows of f32: as many tiles at once as keep the multipliers busy. */
+static void multiply_few(panel *p, int64_t begin, int64_t end, int64_t tile_begin, int64_t tile_end)
 {
     const tern__gemm *g = p->g;
     const int64_t width = p->kernel->columns;
-    tern__gemm_tile t = {.a = g->a + begin * g->a_row + p->k_begin * g->a_k,
+    tern__gemm_tile t = {.a = (const float *)g->a + begin * g->a_row + p->k_begin * g->a_k,
                          .a_row = g->a_row,
                          .a_k = g->a_k,
                          .k = p->depth,
@@ -221,50 +238,114 @@ static void multiply_few(const panel *p, int64_t begin, int64_t end, int64_t til
     for (; tile + TERN__GEMM_WIDE <= tile_end && g->y_column == 1; tile += TERN__GEMM_WIDE) {
         if ((tile + TERN__GEMM_WIDE) * width > g->n)
             break;
-        find_b(p, tile, p->b_panel, &t);
-        t.b_tile = g->packed ? g->k * width : width;
-        if (t.b == p->b_panel) {
-            for (int64_t i = 1; i < TERN__GEMM_WIDE; i++)
-                find_b(p, tile + i, p->b_panel + i * width * p->depth, &t);
-            t.b = p->b_panel;
-            t.b_tile = width * p->depth;
-        }
+        p->first_tile = tile;
+        for (int64_t i = TERN__GEMM_WIDE - 1; i >= 0; i--)
+            find_b(p, tile + i, true, &t);
+        const bool lies = t.b != p->b_block;
+        t.b_tile = !lies ? width * p->depth : g->packed ? g->k * width : width;
         t.y = g->y + begin * g->y_row + tile * width;
         t.y_row = g->y_row;
         p->kernel->wide(&t);
     }
     for (; tile < tile_end; tile++) {
-        find_b(p, tile, p->b_panel, &t);
-        multiply_tile(p, &t, begin, tile);
+        p->first_tile = tile;
+        find_b(p, tile, true, &t);
+        multiply_tile(p, p->kernel->multiply, &t, begin, tile * width, columns_of(p, tile));
+    }
+}
+
+/* The columns of a tile from `column` on, less than a vector of them, of a b whose columns lie in one piece. */
+static void multiply_rest(panel *p, int64_t begin, int64_t end, int64_t column, int64_t columns)
+{
+    const tern__gemm *g = p->g;
+    const int64_t panels = parts_of(g->k, g->blocking.depth);
+    const int64_t most = p->kernel->rows[p->kernel->columns / p->kernel->vector - 1];
+    for (int64_t i = 0; i < panels; i++) {
+        set_panel(p, i, panels);
+        tern__gemm_pack_lanes(p->kernel, TERN_F32, (const float *)g->b + column * g->b_column + p->k_begin,
+                              g->b_column, 1, columns, p->kernel->columns, p->depth, p->b_block);
+        for (int64_t row = begin; row < end; row += most) {
+            tern__gemm_tile t = {.a = (const float *)g->a + row * g->a_row + p->k_begin * g->a_k,
+                                 .a_row = g->a_row,
+                                 .a_k = g->a_k,
+                                 .b = p->b_block,
+                                 .b_k = p->kernel->columns,
+                                 .k = p->depth,
+                                 .rows = (int)smaller(most, end - row),
+                                 .add = i > 0};
+            multiply_tile(p, p->kernel->multiply, &t, row, column, columns);
+        }
+    }
+}
+
+/* Few rows, and columns of b in one piece: nothing is kept, so that all of k is one panel. */
+static void multiply_across(panel *p, int64_t begin, int64_t end, int64_t tile_begin, int64_t tile_end)
+{
+    const tern__gemm *g = p->g;
+    const int64_t width = p->kernel->columns, vector = p->kernel->vector;
+    for (int64_t tile = tile_begin; tile < tile_end; tile++) {
+        const int64_t columns = columns_of(p, tile), whole = columns / vector * vector;
+        tern__gemm_tile t = {.a = (const float *)g->a + begin * g->a_row,
+                             .a_row = g->a_row,
+                             .a_k = g->a_k,
+                             .b = (const float *)g->b + tile * width * g->b_column,
+                             .b_column = g->b_column,
+                             .k = g->k,
+                             .rows = (int)(end - begin)};
+        if (whole > 0)
+            multiply_tile(p, p->kernel->across, &t, begin, tile * width, whole);
+        if (whole < columns)
+            multiply_rest(p, begin, end, tile * width + whole, columns - whole);
+    }
+}
+
+/* Rows in blocks, of tiles that fit b's block. */
+static void multiply_tiles(panel *p, int64_t begin, int64_t end, int64_t tile_begin, int64_t tile_end)
+{
+    const tern__gemm *g = p->g;
+    const int64_t rows = end - begin, blocks = parts_of(rows, g->blocking.rows);
+    const int64_t panels = parts_of(g->k, g->blocking.depth);
+    p->first_tile = tile_begin;
+    for (int64_t i = 0; i < panels; i++) {
+        set_panel(p, i, panels);
+        for (int64_t j = 0; j < blocks; j++)
+            multiply_block(p, begin + rows * j / blocks, begin + rows * (j + 1) / blocks, tile_begin,
+                           tile_end, j == 0);
     }
 }
 
 void tern__gemm_multiply(const tern__gemm_kernel *kernel, const tern__gemm *g, int64_t row_begin,
                          int64_t row_end, int64_t tile_begin, int64_t tile_end, void *scratch)
 {
-    const int64_t rows = row_end - row_begin;
-    const bool few = rows <= kernel->wide_rows;
-    if (rows == 0)
+    const int64_t rows = row_end - row_begin, tiles = tile_end - tile_begin;
+    const bool floats = g->a_type == TERN_F32 && g->b_type == TERN_F32;
+    if (rows == 0 || tiles == 0)
         return;
-    const int64_t panels = parts_of(g->k, kernel->depth), deepest = smaller(g->k, kernel->depth);
     /* In place a tile costs a page for every row of b: for a few uses, or where there are few pages. */
     const int64_t small = 1 << 16; /* floats */
+    const int64_t few_rows = 2 * kernel->rows[kernel->columns / kernel->vector - 1];
     panel p = {.kernel = kernel,
                .g = g,
-               .b_in_place = g->b_column == 1 && (rows <= 2 * kernel->rows || g->k * g->n <= small)};
-    p.a_block = scratch;
-    p.b_panel = p.a_block + a_floats(kernel, g->m, deepest);
-    p.y_tile = p.b_panel + b_floats(kernel, deepest);
-    for (int64_t i = 0; i < panels; i++) {
-        p.k_begin = g->k * i / panels;
-        p.depth = g->k * (i + 1) / panels - p.k_begin;
-        if (few) {
-            multiply_few(&p, row_begin, row_end, tile_begin, tile_end);
-            continue;
-        }
-        const int64_t blocks = parts_of(rows, block_rows(kernel, g->m, deepest));
-        for (int64_t j = 0; j < blocks; j++)
-            multiply_block(&p, row_begin + rows * j / blocks, row_begin + rows * (j + 1) / blocks, tile_begin,
-                           tile_end);
+               .b_in_place =
+                   g->b_type == TERN_F32 && g->b_column == 1 && (rows <= few_rows || g->k * g->n <= small)};
+    p.y_tile = scratch;
+    p.a_block = p.y_tile + Y_FLOATS;
+    p.b_block = p.a_block + a_floats(&g->blocking);
+    if (floats && !g->packed && g->b_k == 1 && g->b_column != 1 && rows <= kernel->across_rows) {
+        multiply_across(&p, row_begin, row_end, tile_begin, tile_end);
+        return;
     }
+    if (floats && rows <= kernel->wide_rows) {
+        const int64_t panels = parts_of(g->k, g->blocking.depth);
+        for (int64_t i = 0; i < panels; i++) {
+            set_panel(&p, i, panels);
+            multiply_few(&p, row_begin, row_end, tile_begin, tile_end);
+        }
+        return;
+    }
+    const bool lies = floats && (g->packed || p.b_in_place); /* but ragged tiles, one of which there is */
+    const int64_t groups = lies ? 1 : parts_of(tiles, g->blocking.tiles);
+    for (int64_t i = 0; i < groups; i++)
+        multiply_tiles(&p, row_begin, row_end, tile_begin + tiles * i / groups,
+                       tile_begin + tiles * (i + 1) / groups);
 }

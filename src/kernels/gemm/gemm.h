@@ -1,4 +1,4 @@
-/* gemm.h - f32 matrix products.
+/* gemm.h - f32 matrix products, of f32, f16 and bf16 operands.
  *
  *     y[i][j] = sum over k of a[i][k] * b[k][j]
  *
@@ -9,7 +9,7 @@
  *
  * b is cut into tiles of `columns` columns. A constant b is packed once (tern__gemm_pack): tile after tile, each (k, columns),
  * the last one padded with zeros; one pack serves every batch size. Any other b is packed panel by panel into the scratch, or
- * read where it is if too few rows would use a panel. */
+ * read where it is if too few rows would use a panel. Elements that are not f32 become f32 while they are packed. */
 #ifndef TERN_KERNELS_GEMM_H
 #define TERN_KERNELS_GEMM_H
 
@@ -17,53 +17,80 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <tern/dtype.h>
+
+/* Rows of a tile's width that a later call will touch: they are fetched meanwhile, one every few k. */
+typedef struct tern__gemm_ahead {
+    const float *next;
+    int64_t step, rows;
+} tern__gemm_ahead;
+
 /* One call of an inner kernel. Strides count floats. */
 typedef struct tern__gemm_tile {
     const float *a; /* (rows, k): element (i, p) at a[i * a_row + p * a_k] */
     int64_t a_row, a_k;
     const float *b; /* (k, columns): row p at b + p * b_k, its elements side by side, any alignment of 4 */
     int64_t b_k;
-    int64_t b_tile; /* of `wide`: from the first column of a tile to that of the next */
-    float *y;       /* (rows, columns), its elements side by side */
+    int64_t b_tile;   /* of `wide`: from the first column of a tile to that of the next */
+    int64_t b_column; /* of `across`: from a column to the next; its elements lie side by side, b_k is 1 */
+    float *y;         /* (rows, columns), its elements side by side */
     int64_t y_row;
     int64_t k;
-    int rows;    /* 1 .. the kernel's limit */
-    int columns; /* that matter to `multiply`: it reads and writes whole vectors */
-    bool add;    /* continue the chains that y holds, otherwise begin */
+    int rows;                  /* 1 .. the kernel's limit */
+    int columns;               /* that matter */
+    bool add;                  /* continue the chains that y holds, otherwise begin */
+    tern__gemm_ahead ahead[2]; /* of `multiply` on packed operands */
 } tern__gemm_tile;
-
-typedef struct tern__gemm_kernel {
-    const char *name; /* "gemm_f32__avx512" */
-    int rows;         /* most rows of a tile */
-    int columns;      /* of a tile; at most TERN__GEMM_MAX_COLUMNS */
-    int vector;       /* columns that are computed together */
-    int wide_rows;    /* most rows of `wide` */
-    int depth;        /* k of a panel: as many rows of b as stay in the first-level cache, or nearly */
-    int block_bytes;  /* of a that are packed at a time: well below a second-level cache */
-    /* A tile. */
-    void (*multiply)(const tern__gemm_tile *tile);
-    /* TERN__GEMM_WIDE tiles side by side: few rows need more columns to keep the multipliers busy. */
-    void (*wide)(const tern__gemm_tile *tile);
-    /* to[p * width + i] = from[i * lane + p * step] for i < lanes; zeros for lanes <= i < width. */
-    void (*pack)(const float *from, int64_t lane, int64_t step, int64_t lanes, int64_t width, int64_t k,
-                 float *to);
-} tern__gemm_kernel;
 
 enum {
     TERN__GEMM_WIDE = 2,
     TERN__GEMM_MAX_COLUMNS = 64,
-    TERN__GEMM_MAX_ROWS = 6,
+    TERN__GEMM_MAX_ROWS = 16,
+    TERN__GEMM_MAX_VECTORS = 4,
     TERN__GEMM_ALIGN = 64, /* of packed matrices and scratch */
 };
 
-/* A product. Strides count floats, and may be anything for a and b; y does not overlap itself. */
+/* n elements side by side as f32. */
+typedef void (*tern__gemm_unpack_fn)(const void *from, int64_t n, float *to);
+
+typedef struct tern__gemm_kernel {
+    const char *name; /* "gemm_f32__avx512" */
+    int columns;      /* of a tile: at most TERN__GEMM_MAX_COLUMNS, TERN__GEMM_MAX_VECTORS vectors */
+    int vector;       /* columns that are computed together */
+    int rows[TERN__GEMM_MAX_VECTORS]; /* most rows of a tile of 1, 2 .. vectors, if a_k is 1 */
+    int wide_rows;                    /* most rows of `wide` */
+    int across_rows;                  /* of `across` */
+    bool ragged;                      /* `multiply` takes any number of columns, otherwise whole vectors */
+    /* A tile. If a_k is not 1 it has no more rows than one of all its vectors may have. */
+    void (*multiply)(const tern__gemm_tile *tile);
+    /* TERN__GEMM_WIDE tiles side by side: few rows need more columns to keep the multipliers busy. */
+    void (*wide)(const tern__gemm_tile *tile);
+    /* A tile of whole vectors from a b whose columns lie in one piece: transposed in registers, used once. */
+    void (*across)(const tern__gemm_tile *tile);
+    /* to[p * width + i] = from[i * lane + p * step] for i < lanes. */
+    void (*pack)(const float *from, int64_t lane, int64_t step, int64_t lanes, int64_t width, int64_t k,
+                 float *to);
+    tern__gemm_unpack_fn unpack[TERN_DTYPE_COUNT]; /* NULL: no operand of this type */
+} tern__gemm_kernel;
+
+/* How a product is cut to fit the caches (tern__gemm_blocking_for). */
+typedef struct tern__gemm_blocking {
+    int64_t depth; /* k of a panel */
+    int64_t rows;  /* of a that are packed at a time */
+    int64_t tiles; /* of b that are packed at a time */
+} tern__gemm_blocking;
+
+/* A product. Strides count elements, and may be anything for a and b; y does not overlap itself. */
 typedef struct tern__gemm {
+    tern__gemm_blocking blocking;
     int64_t m, n, k;
-    const float *a; /* element (i, p) at a[i * a_row + p * a_k] */
+    const void *a; /* element (i, p) at a[i * a_row + p * a_k] */
+    tern_dtype a_type;
     int64_t a_row, a_k;
-    const float *b; /* element (p, j) at b[p * b_k + j * b_column]; unless packed */
+    const void *b; /* element (p, j) at b[p * b_k + j * b_column]; unless packed */
+    tern_dtype b_type;
     int64_t b_k, b_column;
-    const float *packed; /* what tern__gemm_pack made of it, or NULL */
+    const void *packed; /* what tern__gemm_pack made of it, or such tiles of another `b_type`; or NULL */
     float *y;
     int64_t y_row, y_column;
 } tern__gemm;
@@ -73,15 +100,26 @@ static inline int64_t tern__gemm_tiles(const tern__gemm_kernel *kernel, int64_t 
     return n / kernel->columns + (n % kernel->columns != 0);
 }
 
+/* Can the kernel read operands of this type? */
+static inline bool tern__gemm_reads(const tern__gemm_kernel *kernel, tern_dtype dtype)
+{
+    return kernel->unpack[dtype] != NULL;
+}
+
 /* Bytes of a packed b; false if they cannot be counted. */
 bool tern__gemm_packed_bytes(const tern__gemm_kernel *kernel, int64_t k, int64_t n, size_t *bytes);
 
 /* Packs the tiles [begin, end) of b (k, n): element (p, j) at b[p * b_k + j * b_column]. `packed` is where the whole begins. */
-void tern__gemm_pack(const tern__gemm_kernel *kernel, const float *b, int64_t b_k, int64_t b_column,
-                     int64_t k, int64_t n, int64_t begin, int64_t end, float *packed);
+void tern__gemm_pack(const tern__gemm_kernel *kernel, tern_dtype type, const void *b, int64_t b_k,
+                     int64_t b_column, int64_t k, int64_t n, int64_t begin, int64_t end, float *packed);
 
-/* Bytes of scratch that one thread needs for products of this shape, aligned. */
-size_t tern__gemm_scratch_bytes(const tern__gemm_kernel *kernel, int64_t m, int64_t n, int64_t k);
+/* Blocks for caches of these sizes (0: unknown). */
+tern__gemm_blocking tern__gemm_blocking_for(const tern__gemm_kernel *kernel, int64_t l1_bytes,
+                                            int64_t l2_bytes, int64_t m, int64_t n, int64_t k);
+
+/* Bytes of scratch that one thread needs for products cut like that, aligned. `packed`: b is packed, and f32. */
+size_t tern__gemm_scratch_bytes(const tern__gemm_kernel *kernel, const tern__gemm_blocking *blocking,
+                                bool packed);
 
 /* Rows [row_begin, row_end) of the tiles [tile_begin, tile_end) of y. */
 void tern__gemm_multiply(const tern__gemm_kernel *kernel, const tern__gemm *g, int64_t row_begin,

@@ -1,21 +1,44 @@
 /* product.c - f32 products on operands with strides, axes and batches: finds the matrices, and shares the tiles. */
 #include "kernels/gemm/product.h"
 
+#include <math.h>
+
+#include "base/cpu.h"
 #include "kernels/row/epilogue.h"
+#include "tensor/convert.h"
 
 /* ---- planning ---- */
 
-/* Enough items that workers end together, but no smaller blocks of rows than fill tiles several times. */
-static void share(tern__gemm_program *p, int workers)
+/* Items of work by tiles of columns, in as few blocks of rows as let workers end together: each block packs its own b. No
+ * smaller blocks than fill tiles several times. */
+static int64_t row_blocks(const tern__gemm_program *p, int workers)
 {
-    const int64_t wanted = workers > 1 ? 8 * (int64_t)workers : 1, fewest = 8 * p->kernel->rows;
-    p->tiles = tern__gemm_tiles(p->kernel, p->n);
+    const int64_t fewest = 8 * p->kernel->rows[p->kernel->columns / p->kernel->vector - 1];
     const int64_t have = p->batches * p->tiles, most = p->m / fewest;
-    p->row_blocks = have == 0 || have >= wanted ? 1 : (wanted + have - 1) / have;
-    if (p->row_blocks > most)
-        p->row_blocks = most > 1 ? most : 1;
+    int64_t best = 1;
+    double least = INFINITY;
+    for (int64_t n = 1; have > 0 && n <= most && n <= 4 * workers; n++) {
+        const double items = (double)(n * have), longest = ceil(items / workers) * workers / items;
+        if (longest < least * 0.95) {
+            least = longest;
+            best = n;
+        }
+    }
+    return best;
+}
+
+static void share(tern__gemm_program *p, bool packed, tern_dtype y, int workers)
+{
+    const tern__cpu_info *cpu = tern__cpu();
+    p->tiles = tern__gemm_tiles(p->kernel, p->n);
+    p->row_blocks = row_blocks(p, workers);
     p->work = p->batches * p->row_blocks * p->tiles;
-    p->scratch_bytes = tern__gemm_scratch_bytes(p->kernel, p->m, p->n, p->k);
+    p->blocking = tern__gemm_blocking_for(p->kernel, cpu->l1d_bytes, cpu->l2_bytes, p->m, p->n, p->k);
+    p->scratch_bytes = tern__gemm_scratch_bytes(p->kernel, &p->blocking, packed);
+    if (y != TERN_F32) {
+        p->room_at = p->scratch_bytes;
+        p->scratch_bytes += TERN__EPILOGUE_ROOM * sizeof(float);
+    }
 }
 
 static int64_t batches_of(const tern__type *y, int matrix_axes)
@@ -29,7 +52,8 @@ static int64_t batches_of(const tern__type *y, int matrix_axes)
 bool tern__gemm_plan(const tern__gemm_kernel *kernel, const tern__type *a, const tern__type *b,
                      const tern__type *y, const tern__attr *attrs, int workers, tern__gemm_program *out)
 {
-    if (a->dtype != TERN_F32 || b->dtype != TERN_F32 || y->dtype != TERN_F32)
+    if (!tern__gemm_reads(kernel, a->dtype) || !tern__gemm_reads(kernel, b->dtype) ||
+        !tern__gemm_reads(kernel, y->dtype))
         return false;
     const bool a_is_matrix = a->rank > 1, b_is_matrix = b->rank > 1;
     tern__gemm_program p = {.kernel = kernel, .m = 1, .n = 1, .k = a->shape[a->rank - 1]};
@@ -51,7 +75,7 @@ bool tern__gemm_plan(const tern__gemm_kernel *kernel, const tern__type *a, const
         p.m = p.n;
         p.n = m;
     }
-    share(&p, workers);
+    share(&p, false, y->dtype, workers);
     *out = p;
     return true;
 }
@@ -65,7 +89,7 @@ void tern__gemm_plan_packed(const tern__gemm_kernel *kernel, const tern__type *w
                             .n = y->shape[y->rank - 1],
                             .k = weight->shape[1],
                             .batches = 1};
-    share(&p, workers);
+    share(&p, weight->dtype == TERN_F32, y->dtype, workers);
     *out = p;
 }
 
@@ -111,7 +135,7 @@ static matrices result_of(const tern__buffer *y, bool a_is_matrix, bool b_is_mat
 }
 
 /* First element of x's matrix for batch `batch` of y. */
-static float *matrix_at(const matrices *x, const matrices *y, int64_t batch)
+static void *matrix_at(const matrices *x, const matrices *y, int64_t batch)
 {
     int64_t offset = 0;
     for (int d = y->batch_rank - 1; d >= 0; d--) {
@@ -121,7 +145,7 @@ static float *matrix_at(const matrices *x, const matrices *y, int64_t batch)
             offset += batch % size * x->buffer->strides[own];
         batch /= size;
     }
-    return (float *)x->buffer->data + offset;
+    return (char *)x->buffer->data + offset * (int64_t)tern__dtype_unit_bytes(x->buffer->type->dtype);
 }
 
 /* Do the rows of all matrices lie a row's stride apart, as if they were one? */
@@ -145,13 +169,15 @@ static bool is_one_matrix(const matrices *x, const matrices *y)
 typedef struct product {
     const tern__gemm_program *p;
     matrices a, b, y;
-    const float *packed;
+    const tern__buffer *packed;     /* instead of b, or NULL */
     int64_t rows;                   /* of y that lie in one matrix: those of all batches if they are one */
+    int64_t y_row, y_column;        /* strides of y as multiplied */
     const tern__epilogue *epilogue; /* NULL: y is memory */
+    float *room;                    /* for rectangles that become y by and by, or NULL */
     void *scratch;
 } product;
 
-/* A rectangle on its way to the epilogue: y is row `row` (of all batches) and column `column` onwards. */
+/* A rectangle in the room: row `row` (of all batches) and column `column` onwards. */
 typedef struct part {
     int64_t row, column, stride;
 } part;
@@ -161,33 +187,32 @@ static void multiply(const product *o, const part *to, int64_t batch, int64_t be
                      int64_t tile_begin, int64_t tile_end)
 {
     const tern__gemm_program *p = o->p;
-    tern__gemm g = {.m = p->m, .n = p->n, .k = p->k, .packed = o->packed};
-    const float *a = matrix_at(&o->a, &o->y, batch), *b = o->packed ? NULL : matrix_at(&o->b, &o->y, batch);
+    const matrices *a = p->turned ? &o->b : &o->a, *b = p->turned ? &o->a : &o->b;
+    tern__gemm g = {.blocking = p->blocking,
+                    .m = p->m,
+                    .n = p->n,
+                    .k = p->k,
+                    .a = matrix_at(a, &o->y, batch),
+                    .a_type = a->buffer->type->dtype,
+                    .a_row = p->turned ? a->column_stride : a->row_stride,
+                    .a_k = p->turned ? a->row_stride : a->column_stride,
+                    .y_row = to ? to->stride : o->y_row,
+                    .y_column = to ? 1 : o->y_column};
+    if (o->packed) {
+        g.packed = o->packed->data;
+        g.b_type = o->packed->type->dtype;
+    } else {
+        g.b = matrix_at(b, &o->y, batch);
+        g.b_type = b->buffer->type->dtype;
+        g.b_k = p->turned ? b->column_stride : b->row_stride;
+        g.b_column = p->turned ? b->row_stride : b->column_stride;
+    }
     if (to) {
         /* Tiles and rows are counted from the matrix' first, which lies before the room. */
         const int64_t before = (to->row - batch * o->rows) * to->stride + to->column;
-        g.y = (float *)((uintptr_t)o->epilogue->room - (uintptr_t)before * sizeof(float));
+        g.y = (float *)((uintptr_t)o->room - (uintptr_t)before * sizeof(float));
     } else {
         g.y = matrix_at(&o->y, &o->y, batch);
-    }
-    if (p->turned) {
-        g.a = b;
-        g.a_row = o->b.column_stride;
-        g.a_k = o->b.row_stride;
-        g.b = a;
-        g.b_k = o->a.column_stride;
-        g.b_column = o->a.row_stride;
-        g.y_row = o->y.column_stride;
-        g.y_column = o->y.row_stride;
-    } else {
-        g.a = a;
-        g.a_row = o->a.row_stride;
-        g.a_k = o->a.column_stride;
-        g.b = b;
-        g.b_k = o->b.row_stride;
-        g.b_column = o->b.column_stride;
-        g.y_row = to ? to->stride : o->y.row_stride;
-        g.y_column = to ? 1 : o->y.column_stride;
     }
     tern__gemm_multiply(p->kernel, &g, begin, end, tile_begin, tile_end, o->scratch);
 }
@@ -213,6 +238,19 @@ static void multiply_part(const product *o, const part *to, int64_t batch, int64
         multiply(o, to, batch, begin, end, tile_begin, tile_end);
 }
 
+/* Rows [begin, end) of the rectangle as results of y's type. */
+static void convert(const product *o, const part *from, int64_t begin, int64_t end, int64_t columns)
+{
+    const tern_dtype dtype = o->y.buffer->type->dtype;
+    const int64_t bytes = (int64_t)tern__dtype_unit_bytes(dtype);
+    for (int64_t row = begin; row < end; row++) {
+        char *y = matrix_at(&o->y, &o->y, row / o->rows);
+        tern__convert(TERN_F32, o->room + (row - begin) * from->stride, 1, dtype,
+                      y + (row % o->rows * o->y_row + from->column * o->y_column) * bytes, o->y_column,
+                      columns);
+    }
+}
+
 /* Rectangle by rectangle, each handed on while it is hot. Blocking changes no chain. */
 static void multiply_apart(const product *o, int64_t batch, int64_t begin, int64_t end, int64_t tile_begin,
                            int64_t tile_end)
@@ -229,7 +267,10 @@ static void multiply_apart(const product *o, int64_t batch, int64_t begin, int64
             const part to = {
                 .row = batch * p->m + row, .column = tile * width, .stride = (next - tile) * width};
             multiply_part(o, &to, batch, row, last, tile, next);
-            tern__epilogue_apply(o->epilogue, to.row, to.row + last - row, to.column, stop, to.stride);
+            if (o->epilogue)
+                tern__epilogue_apply(o->epilogue, to.row, to.row + last - row, to.column, stop, to.stride);
+            else
+                convert(o, &to, to.row, to.row + last - row, stop - to.column);
         }
 }
 
@@ -241,7 +282,7 @@ static void run(const product *o, int64_t begin, int64_t end)
         const int64_t batch = item / each, block = item % each / p->tiles, tile = item % p->tiles;
         n = end - item < p->tiles - tile ? end - item : p->tiles - tile;
         const int64_t first = p->m * block / p->row_blocks, last = p->m * (block + 1) / p->row_blocks;
-        if (o->epilogue)
+        if (o->room)
             multiply_apart(o, batch, first, last, tile, tile + n);
         else
             multiply_part(o, NULL, batch, first, last, tile, tile + n);
@@ -253,7 +294,14 @@ static tern_status run_product(tern__kernel_args *args, product *o, int64_t begi
     o->p = args->program;
     o->scratch = args->scratch;
     o->epilogue = args->epilogue;
-    o->rows = is_one_matrix(&o->a, &o->y) && is_one_matrix(&o->y, &o->y) ? o->p->m : o->y.rows;
+    o->room = o->epilogue     ? o->epilogue->room
+              : o->p->room_at ? (float *)((char *)o->scratch + o->p->room_at)
+                              : NULL;
+    o->y_row = o->p->turned ? o->y.column_stride : o->y.row_stride;
+    o->y_column = o->p->turned ? o->y.row_stride : o->y.column_stride;
+    o->rows = o->p->turned                                                 ? o->p->m
+              : is_one_matrix(&o->a, &o->y) && is_one_matrix(&o->y, &o->y) ? o->p->m
+                                                                           : o->y.rows;
     run(o, begin, end);
     return TERN_OK;
 }
@@ -274,6 +322,6 @@ TERN__KERNEL(packed_matmul__gemm)
     const bool a_is_matrix = a->type->rank > 1;
     product o = {.a = matrices_of(a, a_is_matrix, args->attrs[1].i != 0, true),
                  .y = result_of(&args->out[0], a_is_matrix, true),
-                 .packed = args->in[1].data};
+                 .packed = &args->in[1]};
     return run_product(args, &o, begin, end);
 }

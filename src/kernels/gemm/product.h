@@ -1,4 +1,4 @@
-/* product.h - f32 products as kernels of a plan: matmul with any strides and batches, and packed_matmul. */
+/* product.h - products of f32, f16 and bf16 as kernels of a plan: matmul with any strides and batches, and packed_matmul. */
 #ifndef TERN_KERNELS_GEMM_PRODUCT_H
 #define TERN_KERNELS_GEMM_PRODUCT_H
 
@@ -8,16 +8,20 @@
 /* What the kernels below interpret. Items of work are tiles of columns, in blocks of rows, in batches. */
 typedef struct tern__gemm_program {
     const tern__gemm_kernel *kernel;
+    tern__gemm_blocking blocking;
     bool turned;     /* few columns: y transposed = b transposed times a transposed, the same chains */
     bool flat;       /* one b for all batches, whose rows are rows of one product */
     int64_t m, n, k; /* as multiplied: turned, or with the rows of all batches if `flat` */
     int64_t batches; /* 1 if `flat` */
     int64_t row_blocks, tiles;
     int64_t work;
+    size_t
+        room_at; /* in the scratch: TERN__EPILOGUE_ROOM floats that become results of another type; 0: y is f32 */
     size_t scratch_bytes;
 } tern__gemm_program;
 
-/* Plans matmul (n_in = 2, attributes transpose_a, transpose_b) for `workers` threads. false: not f32. */
+/* Plans matmul (n_in = 2, attributes transpose_a, transpose_b) for `workers` threads. false: types that
+ * the kernel does not read. */
 bool tern__gemm_plan(const tern__gemm_kernel *kernel, const tern__type *a, const tern__type *b,
                      const tern__type *y, const tern__attr *attrs, int workers, tern__gemm_program *out);
 

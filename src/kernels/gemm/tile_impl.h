@@ -3,12 +3,19 @@
  *     vec, WIDTH                              a vector of WIDTH floats
  *     V_LOAD(p) V_STORE(p, x) V_SET1(p) V_ZERO()   p points at floats of any alignment
  *     V_MULTIPLY_ADD(a, b, c)                 c + a * b
- *     ROWS, VECTORS                           a tile is ROWS x (VECTORS * WIDTH)
- *     DEPTH, BLOCK_BYTES                      k of a panel; bytes of a that stay in the second-level cache
- *     WIDE_ROWS                               most rows of `wide`
- *     TRANSPOSE, transpose                    optional: transposes squares of TRANSPOSE floats, as transpose_four below
- *     EACH_ROWS(M), EACH_WIDE(M)              M(1) .. M(ROWS), M(1) .. M(WIDE_ROWS)
- *     EACH_VECTORS(M, n)                      M(n, 1) .. M(n, VECTORS)
+ *     VECTORS                                 a tile is at most VECTORS * WIDTH columns wide
+ *     ROWS                                    and as high, then
+ *     EACH_LOW_TILE(M)                        M(n, v) for all tiles of n rows, at most ROWS, and v vectors
+ *     EACH_TILE(M)                            the same with the higher ones that narrow tiles may be
+ *     TALLEST                                 {most rows of tiles of 1, 2 .. vectors}
+ *     WIDE_ROWS, EACH_WIDE(M)                 most rows of `wide`; M(1) .. M(WIDE_ROWS)
+ *
+ * and optionally
+ *
+ *     V_TRANSPOSE(from, lane, to)             WIDTH lanes of WIDTH floats, `lane` apart, into vectors across; there is one for
+ *                                             vectors of four
+ *     part, PART(n), V_LOAD_PART(p, part), V_STORE_PART(p, x, part)   the first n floats of a vector; others are zeros
+ *     V_LOAD_F16(p)                           WIDTH f16 as a vector
  *
  * includes this header and writes TERN__GEMM_KERNEL(suffix). All sums of a tile live in registers; each number of rows
  * and vectors has a function of its own, so that they can. */
@@ -18,16 +25,38 @@
 #include <string.h>
 
 #include "kernels/select.h"
+#include "tensor/half.h"
 
 #define INLINE static inline __attribute__((always_inline))
+#define NOINLINE __attribute__((noinline))
 #define UNROLLED _Pragma("GCC unroll 16")
 
-enum { COLUMNS = WIDTH * VECTORS, WIDE_VECTORS = VECTORS * TERN__GEMM_WIDE };
+/* M(1, v) .. M(n, v) */
+#define ROWS_5(M, v) M(1, v) M(2, v) M(3, v) M(4, v) M(5, v)
+#define ROWS_6(M, v) ROWS_5(M, v) M(6, v)
+#define ROWS_8(M, v) ROWS_6(M, v) M(7, v) M(8, v)
+#define ROWS_10(M, v) ROWS_8(M, v) M(9, v) M(10, v)
+#define ROWS_12(M, v) ROWS_10(M, v) M(11, v) M(12, v)
+#define ROWS_16(M, v) ROWS_12(M, v) M(13, v) M(14, v) M(15, v) M(16, v)
+
+#if defined(V_LOAD_PART)
+#define RAGGED true
+#else
+#define RAGGED false
+typedef int part;
+#define PART(n) (n)
+#define V_LOAD_PART(p, part) V_LOAD(p)
+#define V_STORE_PART(p, x, part) V_STORE(p, x)
+#endif
+
+enum { COLUMNS = WIDTH * VECTORS, WIDE_VECTORS = VECTORS * TERN__GEMM_WIDE, ACROSS_ROWS = 8 };
 
 /* One k of a tile: everything but the addresses is constant where it is used. Vector v of a row of b lies (v / VECTORS) tiles
- * and (v % VECTORS) vectors from its beginning; a[i] is where row i begins, `at` which element counts. */
+ * and (v % VECTORS) vectors from its beginning, and `last` is what counts of the last one; a[i] is where row i begins, `at`
+ * which element counts. */
 INLINE void step(vec (*sums)[WIDE_VECTORS], const int rows, const int vectors, const float *const *a,
-                 const int64_t at, const float *b, const int64_t b_tile, const int64_t ahead)
+                 const int64_t at, const float *b, const int64_t b_tile, const int64_t ahead,
+                 const part *last)
 {
     vec w[WIDE_VECTORS];
     UNROLLED for (int v = 0; v < vectors; v++)
@@ -35,7 +64,7 @@ INLINE void step(vec (*sums)[WIDE_VECTORS], const int rows, const int vectors, c
         const float *from = b + v / VECTORS * b_tile + v % VECTORS * WIDTH;
         if (ahead && v * WIDTH % 16 == 0)
             __builtin_prefetch(from + ahead);
-        w[v] = V_LOAD(from);
+        w[v] = last && v == vectors - 1 ? V_LOAD_PART(from, *last) : V_LOAD(from);
     }
     UNROLLED for (int i = 0; i < rows; i++)
     {
@@ -44,73 +73,96 @@ INLINE void step(vec (*sums)[WIDE_VECTORS], const int rows, const int vectors, c
     }
 }
 
-/* `fixed`: a_k and b_k are constants. Then k is unrolled: what counts and advances addresses would take the multipliers'
- * ports now and then. */
-INLINE void multiply_body(const tern__gemm_tile *t, const int rows, const int vectors, const bool fixed,
-                          const int64_t a_row, const int64_t a_k, const int64_t b_k, const int64_t ahead)
+/* k is unrolled where that is cheap (a_k is 1): what counts and advances addresses would take the multipliers' ports now and
+ * then. `whole`: b has all of the last vector. */
+INLINE void multiply_body(const tern__gemm_tile *t, const int rows, const int vectors, const int unroll,
+                          const bool whole, const bool fetches, const int64_t a_k, const int64_t b_k,
+                          const int64_t ahead)
 {
-    enum { UNROLL = 4 };
-    vec sums[ROWS][WIDE_VECTORS];
-    const float *a[ROWS], *b = t->b;
+    vec sums[TERN__GEMM_MAX_ROWS][WIDE_VECTORS];
+    const float *a[TERN__GEMM_MAX_ROWS], *b = t->b;
     float *const y = t->y;
     const int64_t y_row = t->y_row, b_tile = t->b_tile;
+    const int width = vectors > VECTORS ? WIDTH : t->columns - (vectors - 1) * WIDTH;
+    const part last = PART(width), *of_b = whole ? NULL : &last;
     UNROLLED for (int i = 0; i < rows; i++)
     {
-        a[i] = t->a + i * a_row;
-        UNROLLED for (int v = 0; v < vectors; v++) sums[i][v] =
-            t->add ? V_LOAD(y + i * y_row + v * WIDTH) : V_ZERO();
+        a[i] = t->a + i * t->a_row;
+        UNROLLED for (int v = 0; v < vectors; v++)
+        {
+            const float *from = y + i * y_row + v * WIDTH;
+            sums[i][v] = !t->add ? V_ZERO() : v == vectors - 1 ? V_LOAD_PART(from, last) : V_LOAD(from);
+        }
     }
     int64_t p = 0;
-    for (; fixed && p + UNROLL <= t->k; p += UNROLL, b += UNROLL * b_k)
-        UNROLLED for (int u = 0; u < UNROLL; u++)
-            step(sums, rows, vectors, a, p * a_k + u * a_k, b + u * b_k, b_tile, ahead);
+    for (int i = 0; fetches && i < 2; i++) {
+        const float *next = t->ahead[i].next;
+        for (int64_t n = t->ahead[i].rows; n > 0 && p + unroll <= t->k; n--, p += unroll, b += unroll * b_k) {
+            UNROLLED for (int j = 0; j < COLUMNS; j += 16) __builtin_prefetch(next + j, 0, 2);
+            next += t->ahead[i].step;
+            UNROLLED for (int u = 0; u < unroll; u++)
+                step(sums, rows, vectors, a, p * a_k + u * a_k, b + u * b_k, b_tile, ahead * b_k, of_b);
+        }
+    }
+    for (; unroll > 1 && p + unroll <= t->k; p += unroll, b += unroll * b_k)
+        UNROLLED for (int u = 0; u < unroll; u++)
+            step(sums, rows, vectors, a, p * a_k + u * a_k, b + u * b_k, b_tile, ahead * b_k, of_b);
     for (; p < t->k; p++, b += b_k)
-        step(sums, rows, vectors, a, p * a_k, b, b_tile, ahead * b_k);
-    UNROLLED for (int i = 0; i < rows; i++) UNROLLED for (int v = 0; v < vectors; v++)
-        V_STORE(y + i * y_row + v * WIDTH, sums[i][v]);
+        step(sums, rows, vectors, a, p * a_k, b, b_tile, ahead * b_k, of_b);
+    UNROLLED for (int i = 0; i < rows; i++)
+    {
+        UNROLLED for (int v = 0; v < vectors - 1; v++) V_STORE(y + i * y_row + v * WIDTH, sums[i][v]);
+        V_STORE_PART(y + i * y_row + (vectors - 1) * WIDTH, sums[i][vectors - 1], last);
+    }
 }
 
-/* b packed, and a either packed likewise (columns of the tile's rows side by side) or with each row's elements side by side;
- * or anything. */
-#define TILE(N, V)                                                  \
-    static void packed_##N##_##V(const tern__gemm_tile *t)          \
-    {                                                               \
-        multiply_body(t, N, V, true, 1, N, COLUMNS, 0);             \
-    }                                                               \
-    static void rows_##N##_##V(const tern__gemm_tile *t)            \
-    {                                                               \
-        multiply_body(t, N, V, true, t->a_row, 1, COLUMNS, 0);      \
-    }                                                               \
-    static void strided_##N##_##V(const tern__gemm_tile *t)         \
-    {                                                               \
-        multiply_body(t, N, V, false, t->a_row, t->a_k, t->b_k, 0); \
+/* Rows of a with elements side by side and b packed; the same and b as it lies; anything. */
+#define TILE(N, V)                                                    \
+    static NOINLINE void in_place_##N##_##V(const tern__gemm_tile *t) \
+    {                                                                 \
+        multiply_body(t, N, V, 2, false, false, 1, t->b_k, 0);        \
     }
-#define TILES(N) EACH_VECTORS(TILE, N)
-#define WIDE(N)                                                                \
-    static void wide_##N(const tern__gemm_tile *t)                             \
-    {                                                                          \
-        multiply_body(t, N, WIDE_VECTORS, false, t->a_row, t->a_k, t->b_k, 8); \
+#define LOW_TILE(N, V)                                               \
+    static NOINLINE void packed_##N##_##V(const tern__gemm_tile *t)  \
+    {                                                                \
+        multiply_body(t, N, V, 4, true, true, 1, COLUMNS, 0);        \
+    }                                                                \
+    static NOINLINE void strided_##N##_##V(const tern__gemm_tile *t) \
+    {                                                                \
+        multiply_body(t, N, V, 1, false, false, t->a_k, t->b_k, 0);  \
     }
-EACH_ROWS(TILES)
+#define WIDE(N)                                                               \
+    static void wide_##N(const tern__gemm_tile *t)                            \
+    {                                                                         \
+        multiply_body(t, N, WIDE_VECTORS, 1, true, false, t->a_k, t->b_k, 8); \
+    }
+EACH_TILE(TILE)
+EACH_LOW_TILE(LOW_TILE)
 EACH_WIDE(WIDE)
+
+/* clang-format off */
+#define TILE_AT(rows, vectors) ((rows) * (TERN__GEMM_MAX_VECTORS + 1) + (vectors))
+#define CALL(kind, N, V) case TILE_AT(N, V): kind##_##N##_##V(t); break;
+#define CALL_PACKED(N, V) CALL(packed, N, V)
+#define CALL_IN_PLACE(N, V) CALL(in_place, N, V)
+#define CALL_STRIDED(N, V) CALL(strided, N, V)
+/* clang-format on */
 
 static void multiply(const tern__gemm_tile *t)
 {
-    typedef void (*const table[ROWS][VECTORS])(const tern__gemm_tile *);
-#define PACKED(N, V) packed_##N##_##V,
-#define BY_ROWS(N, V) rows_##N##_##V,
-#define STRIDED(N, V) strided_##N##_##V,
-#define PACKEDS(N) {EACH_VECTORS(PACKED, N)},
-#define BY_ROWSS(N) {EACH_VECTORS(BY_ROWS, N)},
-#define STRIDEDS(N) {EACH_VECTORS(STRIDED, N)},
-    static table packed = {EACH_ROWS(PACKEDS)}, rows = {EACH_ROWS(BY_ROWSS)}, strided = {EACH_ROWS(STRIDEDS)};
-    const int vectors = (t->columns + WIDTH - 1) / WIDTH;
-    if (t->a_row == 1 && t->a_k == t->rows && t->b_k == COLUMNS)
-        packed[t->rows - 1][vectors - 1](t);
-    else if (t->a_k == 1 && t->b_k == COLUMNS)
-        rows[t->rows - 1][vectors - 1](t);
+    const int at = TILE_AT(t->rows, (t->columns + WIDTH - 1) / WIDTH);
+    if (t->a_k != 1)
+        switch (at) {
+            EACH_LOW_TILE(CALL_STRIDED)
+        }
+    else if (t->b_k == COLUMNS && t->rows <= ROWS && (!RAGGED || t->columns % WIDTH == 0))
+        switch (at) {
+            EACH_LOW_TILE(CALL_PACKED)
+        }
     else
-        strided[t->rows - 1][vectors - 1](t);
+        switch (at) {
+            EACH_TILE(CALL_IN_PLACE)
+        }
 }
 
 static void wide(const tern__gemm_tile *t)
@@ -120,8 +172,14 @@ static void wide(const tern__gemm_tile *t)
     by_rows[t->rows - 1](t);
 }
 
-/* ---- packing ---- */
+/* ---- transposing ---- */
 
+#if defined(__clang__)
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+typedef int four_int __attribute__((vector_size(16)));
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (four_int){__VA_ARGS__})
+#endif
 typedef float four __attribute__((vector_size(16)));
 
 INLINE four four_load(const float *p)
@@ -131,30 +189,87 @@ INLINE four four_load(const float *p)
     return x;
 }
 
-INLINE void four_store(float *p, four x)
-{
-    memcpy(p, &x, sizeof x);
-}
-
-#if defined(__clang__)
-#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-typedef int four_int __attribute__((vector_size(16)));
-#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (four_int){__VA_ARGS__})
-#endif
-
 /* Four lanes of four elements each, across. */
-INLINE void transpose_four(const float *from, int64_t lane, int64_t width, float *to)
+INLINE void transpose_four(const float *from, int64_t lane, four *to)
 {
     const four a = four_load(from), b = four_load(from + lane);
     const four c = four_load(from + 2 * lane), d = four_load(from + 3 * lane);
     const four ab = SHUFFLE(a, b, 0, 4, 1, 5), AB = SHUFFLE(a, b, 2, 6, 3, 7);
     const four cd = SHUFFLE(c, d, 0, 4, 1, 5), CD = SHUFFLE(c, d, 2, 6, 3, 7);
-    four_store(to, SHUFFLE(ab, cd, 0, 1, 4, 5));
-    four_store(to + width, SHUFFLE(ab, cd, 2, 3, 6, 7));
-    four_store(to + 2 * width, SHUFFLE(AB, CD, 0, 1, 4, 5));
-    four_store(to + 3 * width, SHUFFLE(AB, CD, 2, 3, 6, 7));
+    to[0] = SHUFFLE(ab, cd, 0, 1, 4, 5);
+    to[1] = SHUFFLE(ab, cd, 2, 3, 6, 7);
+    to[2] = SHUFFLE(AB, CD, 0, 1, 4, 5);
+    to[3] = SHUFFLE(AB, CD, 2, 3, 6, 7);
 }
+
+#if !defined(V_TRANSPOSE)
+_Static_assert(WIDTH == 4, "other widths bring their own V_TRANSPOSE");
+INLINE void transpose_vectors(const float *from, int64_t lane, vec *to)
+{
+    four rows[4];
+    transpose_four(from, lane, rows);
+    UNROLLED for (int i = 0; i < 4; i++) to[i] = (vec)rows[i];
+}
+#define V_TRANSPOSE(from, lane, to) transpose_vectors(from, lane, to)
+#endif
+
+/* `groups` vectors of columns. Each has one chain a row, and transposing keeps the shuffler busy for as long as a chain takes:
+ * more groups hide its latency. The lines that are next are asked for, because there are more streams than the processor
+ * follows by itself. */
+INLINE void across_body(const tern__gemm_tile *t, const int64_t column, const int rows, const int groups)
+{
+    enum { AHEAD = 128 };
+    vec sums[ACROSS_ROWS][2], w[WIDTH];
+    const float *const b = t->b + column * t->b_column, *a = t->a;
+    const int64_t a_row = t->a_row, a_k = t->a_k, lane = t->b_column;
+    float *const y = t->y + column;
+    int64_t p = 0;
+    UNROLLED for (int i = 0; i < rows; i++) UNROLLED for (int g = 0; g < groups; g++) sums[i][g] =
+        t->add ? V_LOAD(y + i * t->y_row + g * WIDTH) : V_ZERO();
+    for (; p + WIDTH <= t->k; p += WIDTH, a += WIDTH * a_k) {
+        UNROLLED for (int g = 0; g < groups; g++)
+        {
+            const float *from = b + g * WIDTH * lane + p;
+            UNROLLED for (int i = 0; i < WIDTH; i++) __builtin_prefetch(from + i * lane + AHEAD);
+            V_TRANSPOSE(from, lane, w);
+            UNROLLED for (int u = 0; u < WIDTH; u++) UNROLLED for (int i = 0; i < rows; i++) sums[i][g] =
+                V_MULTIPLY_ADD(V_SET1(a + u * a_k + i * a_row), w[u], sums[i][g]);
+        }
+    }
+    for (; p < t->k; p++, a += a_k) {
+        UNROLLED for (int g = 0; g < groups; g++)
+        {
+            float across[WIDTH];
+            for (int i = 0; i < WIDTH; i++)
+                across[i] = b[(g * WIDTH + i) * lane + p];
+            const vec x = V_LOAD(across);
+            UNROLLED for (int i = 0; i < rows; i++) sums[i][g] =
+                V_MULTIPLY_ADD(V_SET1(a + i * a_row), x, sums[i][g]);
+        }
+    }
+    UNROLLED for (int i = 0; i < rows; i++) UNROLLED for (int g = 0; g < groups; g++)
+        V_STORE(y + i * t->y_row + g * WIDTH, sums[i][g]);
+}
+
+#define ACROSS(N, unused)                                             \
+    static void across_##N(const tern__gemm_tile *t)                  \
+    {                                                                 \
+        int64_t j = 0;                                                \
+        for (; N <= 4 && j + 2 * WIDTH <= t->columns; j += 2 * WIDTH) \
+            across_body(t, j, N, 2);                                  \
+        for (; j + WIDTH <= t->columns; j += WIDTH)                   \
+            across_body(t, j, N, 1);                                  \
+    }
+ROWS_8(ACROSS, )
+
+static void across(const tern__gemm_tile *t)
+{
+#define ACROSSES(N, unused) across_##N,
+    static void (*const by_rows[])(const tern__gemm_tile *) = {ROWS_8(ACROSSES, )};
+    by_rows[t->rows - 1](t);
+}
+
+/* ---- packing ---- */
 
 static void pack_plain(const float *from, int64_t lane, int64_t step, int64_t lanes, int64_t width, int64_t k,
                        float *to)
@@ -167,48 +282,80 @@ static void pack_plain(const float *from, int64_t lane, int64_t step, int64_t la
 static void pack(const float *from, int64_t lane, int64_t step, int64_t lanes, int64_t width, int64_t k,
                  float *to)
 {
-    for (int64_t p = 0; p < k && lanes < width; p++)
-        memset(to + p * width + lanes, 0, (size_t)(width - lanes) * sizeof *to);
+    if (lane == 1 && lanes == COLUMNS) {
+        for (int64_t p = 0; p < k; p++, from += step, to += width)
+            UNROLLED for (int i = 0; i < COLUMNS; i += WIDTH) V_STORE(to + i, V_LOAD(from + i));
+        return;
+    }
     if (lane == 1) {
         for (int64_t p = 0; p < k; p++)
             memcpy(to + p * width, from + p * step, (size_t)lanes * sizeof *to);
         return;
     }
-    if (step != 1 || lanes == 0) {
+    if (step != 1) {
         pack_plain(from, lane, step, lanes, width, k, to);
         return;
     }
-    int64_t big = 0; /* lanes that are done in large squares, as far as `whole` */
-#if defined(TRANSPOSE)
-    const int64_t whole = k / TRANSPOSE * TRANSPOSE;
-    big = lanes / TRANSPOSE * TRANSPOSE;
-    for (int64_t p = 0; p < whole; p += TRANSPOSE)
-        for (int64_t i = 0; i < big; i += TRANSPOSE)
-            transpose(from + i * lane + p, lane, width, to + p * width + i);
-#else
-    const int64_t whole = k / 4 * 4;
-#endif
+    /* Squares of a vector's width; then of four, the last of which may do some again; then what is left. */
+    const int64_t big_k = k / WIDTH * WIDTH, big = big_k ? lanes / WIDTH * WIDTH : 0, whole = k / 4 * 4;
+    for (int64_t p = 0; p < big_k; p += WIDTH)
+        for (int64_t i = 0; i < big; i += WIDTH) {
+            vec across[WIDTH];
+            V_TRANSPOSE(from + i * lane + p, lane, across);
+            UNROLLED for (int j = 0; j < WIDTH; j++) V_STORE(to + (p + j) * width + i, across[j]);
+        }
     for (int64_t p = 0; p < whole && lanes >= 4; p += 4)
-        for (int64_t i = big; i < lanes; i += 4) {
-            const int64_t first = i + 4 <= lanes ? i : lanes - 4; /* the last four may do some again */
-            transpose_four(from + first * lane + p, lane, width, to + p * width + first);
+        for (int64_t i = p < big_k ? big : 0; i < lanes; i += 4) {
+            const int64_t first = i + 4 <= lanes ? i : lanes - 4;
+            four across[4];
+            transpose_four(from + first * lane + p, lane, across);
+            for (int j = 0; j < 4; j++)
+                memcpy(to + (p + j) * width + first, &across[j], sizeof *across);
         }
     const int64_t done = lanes >= 4 ? whole : 0;
     pack_plain(from + done, lane, 1, lanes, width, k - done, to + done * width);
 }
 
-#define TERN__GEMM_KERNEL(suffix)                        \
-    const tern__gemm_kernel tern__gemm_f32__##suffix = { \
-        .name = "gemm_f32__" #suffix,                    \
-        .rows = ROWS,                                    \
-        .columns = COLUMNS,                              \
-        .vector = WIDTH,                                 \
-        .wide_rows = WIDE_ROWS,                          \
-        .depth = DEPTH,                                  \
-        .block_bytes = BLOCK_BYTES,                      \
-        .multiply = multiply,                            \
-        .wide = wide,                                    \
-        .pack = pack,                                    \
+/* ---- other types ---- */
+
+static void unpack_f32(const void *from, int64_t n, float *to)
+{
+    memcpy(to, from, (size_t)n * sizeof *to);
+}
+
+static void unpack_f16(const void *from, int64_t n, float *to)
+{
+    const uint16_t *x = from;
+    int64_t i = 0;
+#if defined(V_LOAD_F16)
+    for (; i + WIDTH <= n; i += WIDTH)
+        V_STORE(to + i, V_LOAD_F16(x + i));
+#endif
+    for (; i < n; i++)
+        to[i] = tern__f16_to_f32(x[i]);
+}
+
+static void unpack_bf16(const void *from, int64_t n, float *to)
+{
+    const uint16_t *x = from;
+    for (int64_t i = 0; i < n; i++)
+        to[i] = tern__bf16_to_f32(x[i]);
+}
+
+#define TERN__GEMM_KERNEL(suffix)                                                                \
+    const tern__gemm_kernel tern__gemm_f32__##suffix = {                                         \
+        .name = "gemm_f32__" #suffix,                                                            \
+        .columns = COLUMNS,                                                                      \
+        .vector = WIDTH,                                                                         \
+        .rows = TALLEST,                                                                         \
+        .wide_rows = WIDE_ROWS,                                                                  \
+        .across_rows = ACROSS_ROWS,                                                              \
+        .ragged = RAGGED,                                                                        \
+        .multiply = multiply,                                                                    \
+        .wide = wide,                                                                            \
+        .across = across,                                                                        \
+        .pack = pack,                                                                            \
+        .unpack = {[TERN_F32] = unpack_f32, [TERN_F16] = unpack_f16, [TERN_BF16] = unpack_bf16}, \
     };
 
 #endif

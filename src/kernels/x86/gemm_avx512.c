@@ -11,19 +11,26 @@ typedef __m512 vec;
 #define V_MULTIPLY_ADD(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define ROWS 6
 #define VECTORS 4
-#define DEPTH 512
-#define BLOCK_BYTES (640 << 10)
+#define EACH_LOW_TILE(M) ROWS_6(M, 1) ROWS_6(M, 2) ROWS_6(M, 3) ROWS_6(M, 4)
+#define EACH_TILE(M) ROWS_16(M, 1) ROWS_12(M, 2) ROWS_8(M, 3) ROWS_6(M, 4)
+#define TALLEST      \
+    {                \
+        16, 12, 8, 6 \
+    }
 #define WIDE_ROWS 3
 #define EACH_WIDE(M) M(1) M(2) M(3)
-#define EACH_ROWS(M) M(1) M(2) M(3) M(4) M(5) M(6)
-#define EACH_VECTORS(M, n) M(n, 1) M(n, 2) M(n, 3) M(n, 4)
+
+typedef __mmask16 part;
+#define PART(n) (__mmask16)((1u << (n)) - 1)
+#define V_LOAD_PART(p, part) _mm512_maskz_loadu_ps(part, p)
+#define V_STORE_PART(p, x, part) _mm512_mask_storeu_ps(p, part, x)
+#define V_LOAD_F16(p) _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(p)))
 
 /* Sixteen lanes of sixteen elements each, across: pairs, fours, then quarters of vectors change places. */
-#define TRANSPOSE 16
+#define V_TRANSPOSE(from, lane, to) transpose(from, lane, to)
 #define PD(x) _mm512_castps_pd(x)
 #define PS(x) _mm512_castpd_ps(x)
-static inline __attribute__((always_inline)) void transpose(const float *from, int64_t lane, int64_t width,
-                                                            float *to)
+static inline __attribute__((always_inline)) void transpose(const float *from, int64_t lane, __m512 *to)
 {
     __m512 r[16], t[16];
 #pragma GCC unroll 16
@@ -47,10 +54,10 @@ static inline __attribute__((always_inline)) void transpose(const float *from, i
                      b = _mm512_shuffle_f32x4(r[j], r[4 + j], 0xdd);
         const __m512 c = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0x88);
         const __m512 d = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0xdd);
-        _mm512_storeu_ps(to + j * width, _mm512_shuffle_f32x4(a, c, 0x88));
-        _mm512_storeu_ps(to + (4 + j) * width, _mm512_shuffle_f32x4(b, d, 0x88));
-        _mm512_storeu_ps(to + (8 + j) * width, _mm512_shuffle_f32x4(a, c, 0xdd));
-        _mm512_storeu_ps(to + (12 + j) * width, _mm512_shuffle_f32x4(b, d, 0xdd));
+        to[j] = _mm512_shuffle_f32x4(a, c, 0x88);
+        to[4 + j] = _mm512_shuffle_f32x4(b, d, 0x88);
+        to[8 + j] = _mm512_shuffle_f32x4(a, c, 0xdd);
+        to[12 + j] = _mm512_shuffle_f32x4(b, d, 0xdd);
     }
 }
 

@@ -10,12 +10,14 @@ typedef __m128 vec;
 #define V_MULTIPLY_ADD(a, b, c) _mm_add_ps(c, _mm_mul_ps(a, b))
 #define ROWS 5
 #define VECTORS 2
-#define DEPTH 384
-#define BLOCK_BYTES (128 << 10)
+#define EACH_LOW_TILE(M) ROWS_5(M, 1) ROWS_5(M, 2)
+#define EACH_TILE(M) ROWS_10(M, 1) ROWS_5(M, 2)
+#define TALLEST \
+    {           \
+        10, 5   \
+    }
 #define WIDE_ROWS 2
 #define EACH_WIDE(M) M(1) M(2)
-#define EACH_ROWS(M) M(1) M(2) M(3) M(4) M(5)
-#define EACH_VECTORS(M, n) M(n, 1) M(n, 2)
 #include "kernels/gemm/tile_impl.h"
 
 TERN__GEMM_KERNEL(sse42)
