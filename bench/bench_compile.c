@@ -61,8 +61,9 @@ static tern_tensor *self_attention(builder *b, const decoder *d, tern_tensor *h,
     tern_tensor *values = tern_state(b->ctx, name, TERN_F32, SHAPE(1, d->capacity, d->heads, d->head));
     q = tern_rope(q, positions, 10000, 0, false);
     k = tern_rope(k, positions, 10000, 0, false);
-    tern_tensor *y = tern_attention(q, tern_write_rows(keys, k, slots, positions),
-                                    tern_write_rows(values, v, slots, positions), slots, positions, 0);
+    tern_tensor *y =
+        tern_attention(q, tern_write_rows(keys, k, slots, positions),
+                       tern_write_rows(values, v, slots, positions), slots, positions, NULL, NULL, 0);
     return linear(b, tern_reshape(y, SHAPE(d->tokens, d->width)), d->width, d->width);
 }
 

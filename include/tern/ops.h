@@ -297,9 +297,12 @@ TERN_API tern_tensor *tern_rope(tern_tensor *x, tern_tensor *positions, double t
                                 bool interleaved);
 
 /* causal grouped attention: row r of q[rows, heads, d] sees keys 0..positions[r] of k[slots, capacity,
- * kv_heads, d] at slots[r]; position -1 = padding, gives zeros; scale 0 = 1 / sqrt(d) */
+ * kv_heads, d] at slots[r]; position -1 = padding, gives zeros; scale 0 = 1 / sqrt(d); int8 k and v come
+ * with k_scale and v_scale[slots, capacity, kv_heads, 1], as quantise_rows makes them; k_scale and v_scale
+ * may be NULL */
 TERN_API tern_tensor *tern_attention(tern_tensor *q, tern_tensor *k, tern_tensor *v, tern_tensor *slots,
-                                     tern_tensor *positions, double scale);
+                                     tern_tensor *positions, tern_tensor *k_scale, tern_tensor *v_scale,
+                                     double scale);
 
 /* state with every element replaced by x, which broadcasts to it and is cast to its dtype */
 TERN_API tern_tensor *tern_overwrite(tern_tensor *state, tern_tensor *x);

@@ -366,10 +366,14 @@ tern_status tern__rule_dtype_rope(const tern__call *call, tern_dtype *operands)
 tern_status tern__rule_dtype_attention(const tern__call *call, tern_dtype *operands)
 {
     TERN_TRY(tern__rule_dtype_floating(call, operands));
+    const bool scaled = call->n_in > 5;
     for (int i = 1; i <= 2; i++) {
-        if (!tern__dtype_is_float(operands[i]))
-            return refuse(call, i, FLOATS);
+        if (scaled ? operands[i] != TERN_I8 : !tern__dtype_is_float(operands[i]))
+            return refuse(call, i,
+                          scaled ? "i8 where there are scales" : "f16 bf16 f32 f64, or i8 with scales");
     }
+    for (int i = 5; i < call->n_in; i++)
+        TERN_TRY(cast_to_f32(call, operands, i));
     TERN_TRY(cast_indices(call, operands, 3, TERN_I32));
     return cast_indices(call, operands, 4, TERN_I32);
 }

@@ -18,7 +18,7 @@ typedef enum tern__opcode {
 } tern__opcode;
 
 enum {
-    TERN__MAX_INPUTS_FIXED = 6, /* most operands of an op that is not variadic */
+    TERN__MAX_INPUTS_FIXED = 7, /* most operands of an op that is not variadic */
     TERN__MAX_ATTRS = 8,
     TERN__MAX_RESULTS_FIXED = 2,
 };

@@ -728,11 +728,11 @@ tern_tensor *tern_rope(tern_tensor *x, tern_tensor *positions, double theta, int
 }
 
 tern_tensor *tern_attention(tern_tensor *q, tern_tensor *k, tern_tensor *v, tern_tensor *slots,
-                            tern_tensor *positions, double scale)
+                            tern_tensor *positions, tern_tensor *k_scale, tern_tensor *v_scale, double scale)
 {
-    tern_tensor *const in[] = {q, k, v, slots, positions};
+    tern_tensor *const in[] = {q, k, v, slots, positions, k_scale, v_scale};
     const tern__attr attrs[] = {{.f = scale}};
-    return tern__record(NULL, TERN__OP_attention, 5, in, attrs);
+    return tern__record(NULL, TERN__OP_attention, present(5, 7, in), in, attrs);
 }
 
 tern_tensor *tern_overwrite(tern_tensor *state, tern_tensor *x)

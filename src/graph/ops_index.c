@@ -261,7 +261,7 @@ const char *const tern__op_signatures[TERN__OP_COUNT] = {
     [TERN__OP_ternary_quantise] = "ternary_quantise(x, [scale]; dtype:dtype=t2) -> t, scale_used",
     [TERN__OP_ternary_dequantise] = "ternary_dequantise(t, scale) -> y",
     [TERN__OP_rope] = "rope(x, positions; theta:float=10000, dims:int=0, interleaved:bool=false) -> y",
-    [TERN__OP_attention] = "attention(q, k, v, slots, positions; scale:float=0) -> y",
+    [TERN__OP_attention] = "attention(q, k, v, slots, positions, [k_scale], [v_scale]; scale:float=0) -> y",
     [TERN__OP_overwrite] = "overwrite(state, x) -> y",
     [TERN__OP_write_slice] = "write_slice(state, x, at) -> y",
     [TERN__OP_write_rows] = "write_rows(state, x, slots, positions) -> y",

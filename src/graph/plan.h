@@ -37,7 +37,8 @@ typedef struct tern__step {
     int64_t work;          /* independent items */
     int parts;             /* how many workers share them; 1 = too small to split */
     size_t scratch_bytes;  /* per worker, a multiple of the alignment */
-    size_t scratch_offset; /* in the arena: worker w's scratch is at + w * scratch_bytes */
+    size_t shared_bytes;   /* of all workers together, likewise */
+    size_t scratch_offset; /* in the arena: what is shared, then worker w's own + w * scratch_bytes */
     uint64_t flops, bytes; /* estimates */
     tern__id node;
 } tern__step;

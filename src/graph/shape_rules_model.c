@@ -32,6 +32,18 @@ tern_status tern__rule_shape_rope(const tern__call *call)
     return TERN_OK;
 }
 
+/* Operand `i` has a last axis of 1 and for the rest the shape of `state`. */
+static tern_status need_one_per_head(const tern__call *call, int i, const tern__type *state)
+{
+    const tern__type *x = call->in[i];
+    tern__type wanted = *state;
+    wanted.shape[3] = 1;
+    TERN__RULE_FAIL_IF(!tern__shape_equal(x, &wanted), TERN_SHAPE, "%s %s does not fit k %s: it must be %s",
+                       TERN__OPERAND_NAME(i), TERN__SHAPE_TEXT(x), TERN__SHAPE_TEXT(state),
+                       TERN__SHAPE_TEXT(&wanted));
+    return TERN_OK;
+}
+
 tern_status tern__rule_shape_attention(const tern__call *call)
 {
     const tern__type *q = call->in[0], *k = call->in[1], *v = call->in[2];
@@ -49,6 +61,10 @@ tern_status tern__rule_shape_attention(const tern__call *call)
                        call->attrs[0].f);
     TERN_TRY(need_one_per_row(call, 3, q));
     TERN_TRY(need_one_per_row(call, 4, q));
+    TERN__RULE_FAIL_IF(call->n_in == 6, TERN_INVALID_ARGUMENT, "%s is missing: k and v are int8 both",
+                       TERN__OPERAND_NAME(6));
+    for (int i = 5; i < call->n_in; i++)
+        TERN_TRY(need_one_per_head(call, i, k));
     tern__rule_copy_shape(call, 0, q);
     return TERN_OK;
 }

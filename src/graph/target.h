@@ -12,6 +12,7 @@ typedef struct tern__choice {
     const struct tern__kernel *kernel;
     const char *name, *isa;
     size_t scratch_bytes; /* per worker */
+    size_t shared_bytes;  /* of scratch that the workers share */
     const void *program;  /* what the kernel interprets, if it does; in the arena */
     int64_t work;         /* independent items; -1: as the op's row says */
 } tern__choice;

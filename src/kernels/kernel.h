@@ -30,6 +30,7 @@ typedef struct tern__kernel_args {
     const void *program;     /* what the kernel interprets, if it does (row/program.h) */
     const struct tern__epilogue *epilogue; /* of a product: takes the result, or NULL (row/epilogue.h) */
     void *scratch; /* 64-byte aligned, as many bytes as its chooser asked, this call's own */
+    void *shared;  /* likewise, of all calls of the step */
     tern__fault fault;
 } tern__kernel_args;
 
@@ -42,6 +43,7 @@ typedef struct tern__kernel {
     const char *name; /* "add__ref" */
     tern__isa isa;    /* level it needs */
     tern__kernel_fn run;
+    tern__kernel_fn finish; /* NULL, or: on the same items, when `run` has done all of the step's */
 } tern__kernel;
 
 /* Declares a kernel; every kernel has this one signature. */

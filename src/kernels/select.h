@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/cpu.h"
+#include "kernels/attention/attention.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/ternary/ternary.h"
 
@@ -13,6 +14,7 @@ typedef enum tern__kernel_family {
     TERN__FAMILY_ternary_t2,
     TERN__FAMILY_ternary_t5,
     TERN__FAMILY_gemm_f32,
+    TERN__FAMILY_attention,
     TERN__KERNEL_FAMILIES,
 } tern__kernel_family;
 

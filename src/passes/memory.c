@@ -43,7 +43,9 @@ static tern_status add_scratch(tern__step *step, uint32_t number, tern__pack_ite
 {
     size_t all;
     if (!tern__size_round_up(step->scratch_bytes, TERN__ALIGN, &step->scratch_bytes) ||
-        !tern__size_mul(step->scratch_bytes, (size_t)step->parts, &all))
+        !tern__size_round_up(step->shared_bytes, TERN__ALIGN, &step->shared_bytes) ||
+        !tern__size_mul(step->scratch_bytes, (size_t)step->parts, &all) ||
+        !tern__size_add(all, step->shared_bytes, &all))
         return tern__fail(TERN_OVERFLOW, "the program's scratch memory does not fit the address space");
     *item = (tern__pack_item){.bytes = all, .first = number, .last = number};
     return TERN_OK;
@@ -62,7 +64,7 @@ static tern_status list_buffers(tern__compilation *c, tern__pack_item **items, t
     uint32_t n = 0;
     for (uint32_t s = 0; s < c->plan->n_steps; s++) {
         const tern__gnode *node = &g->nodes[c->plan->steps[s].node];
-        if (c->plan->steps[s].scratch_bytes > 0) {
+        if (c->plan->steps[s].scratch_bytes > 0 || c->plan->steps[s].shared_bytes > 0) {
             (*roots)[n] = TERN__NO_ID;
             TERN_TRY(add_scratch(&c->plan->steps[s], s, &(*items)[n++]));
         }

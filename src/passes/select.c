@@ -56,6 +56,7 @@ tern_status tern__step_of(const tern__target *target, const tern__call *call,
                         .work = work,
                         .parts = parts,
                         .scratch_bytes = choice.scratch_bytes,
+                        .shared_bytes = choice.shared_bytes,
                         .flops = (uint64_t)flops,
                         .bytes = (uint64_t)bytes};
     return TERN_OK;

@@ -10,7 +10,8 @@ static size_t most_scratch(const tern__plan *plan)
 {
     size_t most = 0;
     for (uint32_t i = 0; i < plan->n_steps; i++) {
-        size_t bytes = plan->steps[i].scratch_bytes * (size_t)plan->steps[i].parts;
+        size_t bytes =
+            plan->steps[i].scratch_bytes * (size_t)plan->steps[i].parts + plan->steps[i].shared_bytes;
         most = bytes > most ? bytes : most;
     }
     return most;

@@ -43,6 +43,11 @@ static size_t stride_of(size_t bytes)
     return (bytes + TERN__ALIGN - 1) / TERN__ALIGN * TERN__ALIGN;
 }
 
+static size_t all_scratch(const tern__step *step)
+{
+    return stride_of(step->scratch_bytes) * (size_t)step->parts + stride_of(step->shared_bytes);
+}
+
 static trial trial_of(const tuner *t, const tern__step *planned, const tern__step *as, tern__step *steps)
 {
     const tern__plan *plan = &t->compiled->plan;
@@ -52,6 +57,7 @@ static trial trial_of(const tuner *t, const tern__step *planned, const tern__ste
         steps[i].operands = 0;
         steps[i].node = planned->node;
         steps[i].scratch_bytes = stride_of(as->scratch_bytes);
+        steps[i].shared_bytes = stride_of(as->shared_bytes);
         steps[i].scratch_offset = stride_of(plan->arena_bytes);
     }
     out.plan.steps = steps;
@@ -242,10 +248,10 @@ static tern_status count_ways(tuner *t, size_t *scratch)
             tern__step step = {0};
             if (tern__step_of(target, &call, &candidates[i], &t->memory, &step) != TERN_OK)
                 continue;
-            size_t bytes = stride_of(step.scratch_bytes) * (size_t)step.parts;
+            size_t bytes = all_scratch(&step);
             *scratch = bytes > *scratch ? bytes : *scratch;
         }
-        size_t own = stride_of(plan->steps[s].scratch_bytes) * (size_t)plan->steps[s].parts;
+        size_t own = all_scratch(&plan->steps[s]);
         *scratch = own > *scratch ? own : *scratch;
         tern__arena_reset(&t->memory);
     }

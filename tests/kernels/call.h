@@ -21,7 +21,7 @@
 #include "harness.h"
 #include "operand.h"
 
-enum { CALL_OPERANDS = 6, CALL_LAYOUTS = 3 };
+enum { CALL_OPERANDS = 8, CALL_LAYOUTS = 3 };
 
 #define SHAPE(...)                                                         \
     (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) \

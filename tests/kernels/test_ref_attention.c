@@ -5,8 +5,6 @@ TERN__KERNEL(rope__ref);
 TERN__KERNEL(attention__ref);
 TERN__KERNEL(write_slice__ref);
 TERN__KERNEL(write_rows__ref);
-TERN__KERNEL(matmul__ref);
-TERN__KERNEL(softmax__ref);
 size_t tern_attention__ref_scratch(int n_in, const tern__type *const *in, const tern__attr *attrs);
 
 /* ---- rope ---------------------------------------------------------------------------------------------- */
@@ -131,49 +129,43 @@ TEST(attention_is_its_definition)
     }
 }
 
-/* One head over all keys of a slot, from the ops themselves. Returns the mix of values in y[D]. */
-static void compose(const float *q, const float *k, const float *v, int64_t n, float scale, float *y)
+/* Two chunks and a bit; int8 keys and values with their scales mean q / scale. */
+TEST(attention_over_chunks)
 {
-    float scores[CAPACITY], p[CAPACITY];
-    tern__type row = {.dtype = TERN_F32, .rank = 1, .shape = {D}},
-               keys = {.dtype = TERN_F32, .rank = 2, .shape = {n, D}};
-    tern__type line = {.dtype = TERN_F32, .rank = 1, .shape = {n}};
-    const int64_t one[] = {1}, rows[] = {KV_HEADS * D, 1};
-    tern__attr attrs[2] = {{.i = 0}, {.i = 1}}, axis = {.i = 0};
-    tern__buffer in[2] = {{(void *)(uintptr_t)q, &row, one}, {(void *)(uintptr_t)k, &keys, rows}},
-                 out = {scores, &line, one};
-    tern__kernel_args args = {.n_in = 2, .n_out = 1, .in = in, .out = &out, .attrs = attrs};
-    tern_matmul__ref(&args, 0, 1);
-    for (int64_t t = 0; t < n; t++)
-        scores[t] = scores[t] * scale;
-
-    in[0] = (tern__buffer){scores, &line, one};
-    out = (tern__buffer){p, &line, one};
-    args = (tern__kernel_args){.n_in = 1, .n_out = 1, .in = in, .out = &out, .attrs = &axis};
-    tern_softmax__ref(&args, 0, 1);
-
-    in[0] = (tern__buffer){p, &line, one};
-    in[1] = (tern__buffer){(void *)(uintptr_t)v, &keys, rows};
-    out = (tern__buffer){y, &row, one};
-    attrs[1].i = 0;
-    args = (tern__kernel_args){.n_in = 2, .n_out = 1, .in = in, .out = &out, .attrs = attrs};
-    tern_matmul__ref(&args, 0, 1);
-}
-
-TEST(attention_equals_the_ops_it_is_made_of)
-{
-    const double slots[] = {2, 0, 0, 1, 1}, positions[] = {0, 8, 3, 7, 5};
-    call c = attention_call(TERN_F32, TERN_F32, TERN_F32, slots, positions);
-    CHECK_OK(call_run(&c));
-    const float *q = (const float *)(void *)c.in[0].data, *k = (const float *)(void *)c.in[1].data;
-    const float *v = (const float *)(void *)c.in[2].data, *y = (const float *)(void *)c.out[0].data;
-    for (int64_t item = 0; item < ROWS * HEADS; item++) {
-        float want[D];
-        int64_t row = item / HEADS, at = state_at(slots[row], 0, item % HEADS / 2, 0);
-        compose(q + item * D, k + at, v + at, (int64_t)positions[row] + 1, (float)(1 / sqrt(D)), want);
-        CHECK(memcmp(want, y + item * D, sizeof want) == 0);
+    enum { LONG = 300 };
+    for (int scaled = 0; scaled < 2; scaled++) {
+        const tern_dtype kv = scaled ? TERN_I8 : TERN_F32;
+        call c = {.kernel = tern_attention__ref, .scratch = tern_attention__ref_scratch, .items = 2};
+        call_in_plain(&c, TERN_F32, SHAPE(1, 2, D), 3);
+        call_in_plain(&c, kv, SHAPE(1, LONG, 1, D), scaled ? 127 : 2);
+        call_in_plain(&c, kv, SHAPE(1, LONG, 1, D), scaled ? 127 : 2);
+        call_in(&c, TERN_I32, SHAPE(1), VALUES(0));
+        call_in(&c, TERN_I32, SHAPE(1), VALUES(LONG - 2));
+        for (int i = 0; scaled && i < 2; i++) {
+            operand *o = call_in_plain(&c, TERN_F32, SHAPE(1, LONG, 1, 1), 10);
+            for (int64_t t = 0; t < LONG; t++)
+                operand_set(o, t, 60 + operand_get(o, t));
+        }
+        call_out(&c, TERN_F32, SHAPE(1, 2, D));
+        CHECK_OK(call_run(&c));
+        for (int64_t head = 0; head < 2; head++) {
+            long double sum = 0, want[D] = {0};
+            for (int64_t t = 0; t < LONG - 1; t++) {
+                long double dot = 0, k_scale = scaled ? operand_get(&c.in[5], t) : 1;
+                long double v_scale = scaled ? operand_get(&c.in[6], t) : 1;
+                for (int64_t i = 0; i < D; i++)
+                    dot += (long double)operand_get(&c.in[0], head * D + i) *
+                           operand_get(&c.in[1], t * D + i) / k_scale;
+                const long double p = expl(dot / sqrtl(D));
+                sum += p;
+                for (int64_t i = 0; i < D; i++)
+                    want[i] += p * operand_get(&c.in[2], t * D + i) / v_scale;
+            }
+            for (int64_t i = 0; i < D; i++)
+                CHECK_NEAR(operand_get(&c.out[0], head * D + i), (double)(want[i] / sum), 0x1p-19);
+        }
+        call_free(&c);
     }
-    call_free(&c);
 }
 
 TEST(attention_special_values)

@@ -195,30 +195,34 @@ def judge_rope(op, vals, attributes, types):
 
 def draw_attention(g, op):
     rows, kv_heads, group, d = g.int(0, 5), g.int(1, 3), g.int(1, 3), g.pick([0, 1, 2, 3, 8, 16])
-    slots, capacity = g.int(1, 3), g.int(1, 9)
+    slots, capacity = g.int(1, 3), g.int(1, 9) if g.chance(0.8) else g.int(120, 300)
     q_type = g.pick(["f32", "f32", "f32"] + UNPACKED)
-    k_type, v_type = (g.pick(["f32", "f32"] + FLOATS) for _ in range(2))
+    scaled = g.chance(0.25)
+    k_type, v_type = ("i8", "i8") if scaled else (g.pick(["f32", "f32"] + FLOATS) for _ in range(2))
     positions = g.rng.integers(-1, capacity, rows)
     slot = g.rng.integers(0, slots, rows)
     cache = (slots, capacity, kv_heads, d)
-    k, v = g.numbers(k_type, cache, "unit"), g.numbers(v_type, cache, "unit")
+    k, v = (g.numbers(t, cache, "small" if scaled else "unit") for t in (k_type, v_type))
+    scales = [Val("f32", g.rng.uniform(50, 200, cache[:3] + (1,)).astype(np.float32)) for _ in range(2 * scaled)]
     # what no row may see is poisoned
     seen = np.zeros((slots, capacity), bool)
     for s, p in zip(slot, positions):
         seen[s, :p + 1] = True
-    for val in (k, v):
+    for val in scales or (k, v):
         poison = cast(Val("f32", np.asarray(g.pick([np.nan, np.inf]), np.float32)), val.dtype).a
         val.a[~seen] = poison
-    if g.chance(0.1) and seen.any() and v.a.size:
+    if not scaled and g.chance(0.1) and seen.any() and v.a.size:
         v.a[tuple(np.argwhere(seen)[0]) + (0, 0)] = cast(Val("f32", np.asarray(np.nan, np.float32)), v_type).a
     attributes = {"scale": float(g.pick([0.0, 0.125, 1.0, 0.3]))} if g.chance(0.5) else {}
-    index = [cast(Val("i64", x.astype(np.int64)), g.pick(["i32", "i64", "i8"])) for x in (slot, positions)]
+    index = [cast(Val("i64", x.astype(np.int64)), g.pick(["i32", "i64"] + ["i8"] * (capacity < 128))) for x in (slot, positions)]
     q = g.operand(q_type, (rows, kv_heads * group, d), style="unit" if is_float(q_type) else "small")
-    return [q, g.given(k), g.given(v), g.given(index[0]), g.given(index[1])], attributes
+    return [q] + [g.given(x) for x in [k, v] + index + scales], attributes
 
 
 def judge_attention(op, vals, attributes, types):
     q, k, v = (wide(x).astype(LONG) for x in vals[:3])
+    if len(vals) > 5:
+        k, v = k / wide(vals[5]).astype(LONG), v / wide(vals[6]).astype(LONG)
     slots, positions = vals[3].a, vals[4].a
     rows, heads, d = q.shape
     scale = LONG(attributes.get("scale", 0.0)) or 1 / np.sqrt(LONG(max(d, 1)))

@@ -140,8 +140,10 @@ def rope(types, attributes):
 
 def attention(types, attributes):
     unpacked(types[:1])
-    accept(all(is_float(t) for t in types[1:3]) and all(is_int(t) for t in types[3:]))
-    return [as_float(types[0])] + types[1:3] + ["i32", "i32"], [as_float(types[0])]
+    scaled = len(types) > 5
+    accept(all(t == "i8" if scaled else is_float(t) for t in types[1:3]) and all(is_int(t) for t in types[3:5]))
+    unpacked(types[5:])
+    return [as_float(types[0])] + types[1:3] + ["i32", "i32"] + ["f32"] * (len(types) - 5), [as_float(types[0])]
 
 
 def overwrite(types, attributes):

@@ -294,11 +294,11 @@ TEST(transformers)
         tern_tensor *x = tern_ones(ctx, TERN_F32, 1, ints);
         TENSOR(tern_rope(NULL, x, 0, 0, false));
         TENSOR(tern_rope(x, NULL, 0, 0, false));
-        TENSOR(tern_attention(NULL, x, x, x, x, 0));
-        TENSOR(tern_attention(x, NULL, x, x, x, 0));
-        TENSOR(tern_attention(x, x, NULL, x, x, 0));
-        TENSOR(tern_attention(x, x, x, NULL, x, 0));
-        TENSOR(tern_attention(x, x, x, x, NULL, 0));
+        TENSOR(tern_attention(NULL, x, x, x, x, NULL, NULL, 0));
+        TENSOR(tern_attention(x, NULL, x, x, x, NULL, NULL, 0));
+        TENSOR(tern_attention(x, x, NULL, x, x, NULL, NULL, 0));
+        TENSOR(tern_attention(x, x, x, NULL, x, NULL, NULL, 0));
+        TENSOR(tern_attention(x, x, x, x, NULL, NULL, NULL, 0));
         TENSOR(tern_overwrite(NULL, x));
         TENSOR(tern_overwrite(x, NULL));
         TENSOR(tern_write_slice(NULL, x, x));

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "devices/cpu/attention.h"
 #include "devices/cpu/candidates.h"
 #include "devices/cpu/cost.h"
 #include "devices/cpu/kernels.h"
@@ -43,6 +44,8 @@ static tern_status choose(const tern__target *target, const tern__call *call,
     bool found;
     TERN_TRY(tern__cpu_product(target, call, target->isa_mask, tern__cpu_candidate_rows(candidate), arena,
                                out, &found));
+    if (!found)
+        TERN_TRY(tern__cpu_attention(target, call, arena, out, &found));
     if (found)
         return TERN_OK;
     const tern__kernel *kernel = tern__cpu_reference(tern__op_code(call->op));

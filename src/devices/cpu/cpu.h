@@ -30,9 +30,10 @@ typedef struct tern__cpu_work {
     size_t scratch_stride; /* from one part's to the next */
 } tern__cpu_work;
 
-/* Runs one part: items are split evenly, and the same for every caller. *fault is filled on failure. */
-tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work *work, int part,
-                               tern__fault *fault);
+/* Runs one part: items are split evenly, and the same for every caller. `finishing`: the kernel's second half, when all parts
+ * of the first are done. *fault is filled on failure. */
+tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work *work, bool finishing,
+                               int part, tern__fault *fault);
 
 tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, const tern__bindings *bindings,
                           uint32_t *n_done);

@@ -8,6 +8,7 @@
 typedef struct evaluation {
     const tern__device *device;
     tern__cpu_work work;
+    bool finishing;
     _Atomic(int) failed; /* status of a worker that failed */
 } evaluation;
 
@@ -16,9 +17,17 @@ static void run_part(void *user, int worker, int workers)
     evaluation *e = user;
     tern__fault fault;
     (void)workers;
-    tern_status status = tern__cpu_run_part(e->device, &e->work, worker, &fault);
+    tern_status status = tern__cpu_run_part(e->device, &e->work, e->finishing, worker, &fault);
     if (status != TERN_OK)
         atomic_store_explicit(&e->failed, (int)status, memory_order_relaxed);
+}
+
+static void run_parts(evaluation *e)
+{
+    if (e->work.parts == 1)
+        run_part(e, 0, 1);
+    else
+        tern__threads_run(e->device->threads, e->work.parts, run_part, e);
 }
 
 static tern_status run_choice(const tern__target *target, const tern__call *call, const tern__choice *choice,
@@ -37,17 +46,21 @@ static tern_status run_choice(const tern__target *target, const tern__call *call
     e.work.parts = tern__target_parts(target, e.work.items, call->op->cost(call, call->op->cost_factor),
                                       tern__op_bytes(call));
     e.work.scratch_stride = (choice->scratch_bytes + TERN__ALIGN - 1) / TERN__ALIGN * TERN__ALIGN;
-    const size_t bytes = e.work.scratch_stride * (size_t)e.work.parts;
+    const size_t shared = (choice->shared_bytes + TERN__ALIGN - 1) / TERN__ALIGN * TERN__ALIGN;
+    const size_t bytes = shared + e.work.scratch_stride * (size_t)e.work.parts;
+    char *memory = NULL;
     if (bytes) {
-        e.work.scratch = tern__alloc_aligned(bytes, TERN__ALIGN);
-        if (!e.work.scratch)
+        memory = tern__alloc_aligned(bytes, TERN__ALIGN);
+        if (!memory)
             return tern__out_of_memory(bytes);
     }
-    if (e.work.parts == 1)
-        run_part(&e, 0, 1);
-    else
-        tern__threads_run(e.device->threads, e.work.parts, run_part, &e);
-    tern__free(e.work.scratch);
+    e.work.args.shared = memory;
+    e.work.scratch = e.work.scratch_stride ? memory + shared : NULL;
+    run_parts(&e);
+    e.finishing = true;
+    if (choice->kernel->finish && atomic_load_explicit(&e.failed, memory_order_relaxed) == TERN_OK)
+        run_parts(&e);
+    tern__free(memory);
     return (tern_status)atomic_load_explicit(&e.failed, memory_order_relaxed);
 }
 

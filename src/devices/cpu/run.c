@@ -38,8 +38,8 @@ static void fill_buffers(const tern__plan *plan, const tern__bindings *bindings,
     }
 }
 
-tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work *work, int part,
-                               tern__fault *fault)
+tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work *work, bool finishing,
+                               int part, tern__fault *fault)
 {
     const int64_t share = work->items / work->parts, rest = work->items % work->parts;
     const int64_t begin = share * part + (part < rest ? part : rest);
@@ -51,29 +51,31 @@ tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work 
         args.scratch = work->scratch + (size_t)part * work->scratch_stride;
     else if (args.program)
         args.scratch = device->scratch_memory + (size_t)part * TERN__CPU_SCRATCH_BYTES;
-    tern_status status = work->kernel->run(&args, begin, end);
+    tern_status status = (finishing ? work->kernel->finish : work->kernel->run)(&args, begin, end);
     *fault = args.fault;
     return status;
 }
 
-static void run_part(run *r, uint32_t number, int part, int parts)
+static void run_part(run *r, uint32_t number, bool finishing, int part, int parts)
 {
     const tern__step *step = &r->plan->steps[number];
     const tern__buffer *operands = r->buffers + step->operands;
+    char *scratch = r->arena + step->scratch_offset;
     const tern__cpu_work work = {.kernel = step->kernel,
                                  .args = {.n_in = (int)step->n_in,
                                           .n_out = (int)step->n_out,
                                           .in = operands,
                                           .out = operands + step->n_in,
                                           .attrs = step->attrs,
-                                          .program = step->program},
+                                          .program = step->program,
+                                          .shared = step->shared_bytes ? scratch : NULL},
                                  .items = step->work,
                                  .parts = parts,
-                                 .scratch = step->scratch_bytes ? r->arena + step->scratch_offset : NULL,
+                                 .scratch = step->scratch_bytes ? scratch + step->shared_bytes : NULL,
                                  .scratch_stride = step->scratch_bytes};
     tern__fault fault;
     uint64_t start = tern__trace_begin();
-    tern_status status = tern__cpu_run_part(r->device, &work, part, &fault);
+    tern_status status = tern__cpu_run_part(r->device, &work, finishing, part, &fault);
     if (TERN__UNLIKELY(status != TERN_OK)) {
         int expected = 0;
         if (atomic_compare_exchange_strong(&r->failed, &expected, 1)) {
@@ -103,11 +105,18 @@ static void end_step(const run *r, int worker, uint32_t s, uint64_t start)
         r->step_ns[s] = tern__now_ns() - start;
 }
 
+static void run_whole(run *r, uint32_t s)
+{
+    run_part(r, s, false, 0, 1);
+    if (r->plan->steps[s].kernel->finish && !stopped(r))
+        run_part(r, s, true, 0, 1);
+}
+
 static void run_alone(run *r)
 {
     for (uint32_t s = 0; s < r->plan->n_steps && !stopped(r); s++) {
         uint64_t start = begin_step(r, 0);
-        run_part(r, s, 0, 1);
+        run_whole(r, s);
         end_step(r, 0, s, start);
     }
 }
@@ -121,7 +130,7 @@ static void run_shared(void *arg, int worker, int workers)
         if (parts == 1) {
             if (worker == 0 && !stopped(r)) {
                 uint64_t start = begin_step(r, worker);
-                run_part(r, s, 0, 1);
+                run_whole(r, s);
                 end_step(r, worker, s, start);
             }
             together = false;
@@ -131,8 +140,13 @@ static void run_shared(void *arg, int worker, int workers)
             tern__threads_barrier(r->device->threads);
         uint64_t start = begin_step(r, worker);
         if (worker < parts && !stopped(r))
-            run_part(r, s, worker, parts);
+            run_part(r, s, false, worker, parts);
         tern__threads_barrier(r->device->threads);
+        if (r->plan->steps[s].kernel->finish) {
+            if (worker < parts && !stopped(r))
+                run_part(r, s, true, worker, parts);
+            tern__threads_barrier(r->device->threads);
+        }
         end_step(r, worker, s, start);
         together = true;
     }

@@ -1,0 +1,38 @@
+/* attention.c - attention on the CPU: which kernel, and how rows and chunks are shared. */
+#include "devices/cpu/attention.h"
+
+#include <string.h>
+
+#include "base/status.h"
+#include "devices/cpu/cpu.h"
+#include "kernels/attention/attend.h"
+#include "kernels/select.h"
+
+static const tern__kernel by_rows = {.name = "attention", .run = tern_attention__chunks};
+static const tern__kernel by_chunks = {
+    .name = "attention in chunks", .run = tern_attention__chunks, .finish = tern_attention__merge};
+
+tern_status tern__cpu_attention(const tern__target *target, const tern__call *call, tern__arena *arena,
+                                tern__choice *out, bool *found)
+{
+    const tern__kernel_row *row = tern__kernel_select(TERN__FAMILY_attention, target->isa_mask);
+    const tern__attention_variant any = {.split = -1};
+    tern__attention_program p;
+    *found = false;
+    if (tern__op_code(call->op) != TERN__OP_attention || !row ||
+        !tern__attention_plan(row->kernel, call->n_in, call->in, target->workers, any, &p))
+        return TERN_OK;
+    void *kept = tern__arena_alloc(arena, sizeof p);
+    if (!kept)
+        return tern__out_of_memory(sizeof p);
+    memcpy(kept, &p, sizeof p);
+    *out = (tern__choice){.kernel = p.split ? &by_chunks : &by_rows,
+                          .name = row->name,
+                          .isa = tern__isa_name(row->isa),
+                          .scratch_bytes = p.scratch_bytes <= TERN__CPU_SCRATCH_BYTES ? 0 : p.scratch_bytes,
+                          .shared_bytes = p.shared_bytes,
+                          .program = kept,
+                          .work = p.work};
+    *found = true;
+    return TERN_OK;
+}
