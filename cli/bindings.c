@@ -78,6 +78,43 @@ bool bindings_check_type(const tern_port *want, const binding *b, const tern_ten
     return false;
 }
 
+/* The leaf of that name that has no data. */
+static bool find_leaf(const tern_graph *graph, const char *name, tern_node_info *out, tern_port *port)
+{
+    for (tern_node n = 0; tern_graph_node(graph, n, out) == TERN_OK; n++) {
+        tern_value_info value;
+        if (!out->is_leaf || out->has_data || !out->name || strcmp(out->name, name) != 0 ||
+            tern_graph_value(graph, out->result, &value) != TERN_OK)
+            continue;
+        *port = (tern_port){name, value.dtype, value.rank, value.shape};
+        return true;
+    }
+    return false;
+}
+
+bool bindings_bind(bindings *b, bool all, tern_ctx *ctx, tern_graph *graph)
+{
+    for (int i = 0; i < b->n; i++) {
+        binding *given = &b->items[i];
+        tern_node_info leaf;
+        tern_port port;
+        tern_tensor *t;
+        bool found = find_leaf(graph, given->name, &leaf, &port);
+        if (!all && (!found || strcmp(leaf.op, "constant") != 0))
+            continue;
+        if (!found) {
+            fail("no input or constant without data is called '%s'", given->name);
+            return false;
+        }
+        given->used = true;
+        if (!array_load(ctx, given->file, given->name, &t) || !bindings_check_type(&port, given, t))
+            return false;
+        if (tern_freeze(t) != TERN_OK || tern_graph_bind(graph, given->name, t) != TERN_OK)
+            return fail_status(NULL), false;
+    }
+    return true;
+}
+
 /* "; the graph has x, y" */
 static void add_names(text *t, const graph_run *r, bool outputs)
 {

@@ -25,6 +25,10 @@ void bindings_free(bindings *b);
 /* Does the array that was loaded have the type of the input? If not, that was said. */
 bool bindings_check_type(const tern_port *want, const binding *b, const tern_tensor *t);
 
+/* Makes constants of the leaves of a graph without data that are named, with the arrays for them: all names, each of which
+ * must be one, or (`all` false) those that are constants anyway. Failures were said. */
+bool bindings_bind(bindings *b, bool all, tern_ctx *ctx, tern_graph *graph);
+
 /* Loads what r->program needs into r->inputs. Missing, superfluous and ill-typed arrays are errors that were said. */
 bool bindings_load(bindings *b, graph_run *r);
 

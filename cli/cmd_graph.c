@@ -64,8 +64,8 @@ const command cmd_graph_print = {
         "FILE is a graph in the text form of docs/graph-text.md; '-' is standard input. Types that were left "
         "out are filled in. What is printed reads back as the same graph.",
     .options = print_options,
-    .examples = "tern graph print mlp.tern\n"
-                "tern graph print mlp.tern --dot | dot -Tsvg > mlp.svg",
+    .examples = "tern graph print examples/graphs/mlp.tern\n"
+                "tern graph print examples/graphs/mlp.tern --dot | dot -Tsvg > mlp.svg",
     .run = run_print,
 };
 
@@ -118,8 +118,8 @@ const command cmd_graph_check = {
         "FILE is a graph in the text form of docs/graph-text.md; '-' is standard input. The first mistake is "
         "named with its line and column.",
     .options = check_options,
-    .examples = "tern graph check mlp.tern\n"
-                "generate-graph | tern graph check -",
+    .examples = "tern graph check examples/graphs/mlp.tern\n"
+                "echo 'graph { %x = input \"x\" f32[2] %y = exp(%x) return %y }' | tern graph check -",
     .run = run_check,
 };
 

@@ -194,7 +194,7 @@ const command cmd_graph_compile = {
                "rates that are measured on this machine when they are needed, unless they are given.",
     .options = compile_options,
     .examples = "tern graph compile examples/graphs/mlp.tern --explain\n"
-                "tern graph compile mlp.tern --level high --disable fuse --json\n"
-                "tern graph compile mlp.tern --dot mlp.dot && dot -Tsvg mlp.dot > mlp.svg",
+                "tern graph compile examples/graphs/mlp.tern --level high --disable fuse --json\n"
+                "tern graph compile examples/graphs/mlp.tern --dot mlp.dot && dot -Tsvg mlp.dot > mlp.svg",
     .run = run,
 };

@@ -214,6 +214,7 @@ static int run(const args *a)
 {
     graph_run r = {.path = args_operand(a, 0)};
     bindings inputs = {0}, outputs = {0};
+    r.given = &inputs;
     bool timed = args_has(a, "show") || args_has(a, "json") || args_has(a, "explain");
     int code = EXIT_USAGE;
     if (args_has(a, "show") && (args_has(a, "json") || args_has(a, "explain")))
@@ -258,12 +259,14 @@ const command cmd_graph_run = {
     .summary = "Compile a graph, run it and show or save its outputs.",
     .details =
         "FILE is a graph in the text form of docs/graph-text.md; '-' is standard input. Every input, and "
-        "every constant without data, is given with --input. Outputs that are not saved with --output are "
+        "every constant without data, is given with --input; such constants are folded and packed like "
+        "others. Outputs that are not saved with --output are "
         "not written anywhere; without --output and a report (--show, --explain, --json) a preview of all is "
         "printed.",
     .options = run_options,
     .examples = "tern graph run examples/graphs/bitlinear.tern --show\n"
-                "tern graph run mlp.tern -i x=x.npy -i w=weights.npz:layer0 -o y=y.npy\n"
-                "tern graph run mlp.tern -i x=x.npy --repeat 100 --json --threads 1",
+                "tern graph run examples/graphs/batch.tern -o x=data.npz -o label=data.npz\n"
+                "tern graph run examples/graphs/mlp.tern -i x=data.npz:x -o class=class.npy\n"
+                "tern graph run examples/graphs/mlp.tern -i x=data.npz --repeat 100 --json --threads 1",
     .run = run,
 };

@@ -245,8 +245,9 @@ const command cmd_inspect = {
         "minimum, maximum and mean of the finite elements with the number of others. '-' reads a graph from "
         "standard input.",
     .options = options,
-    .examples = "tern inspect weights.npz\n"
-                "tern inspect x.npy --json\n"
-                "tern inspect examples/graphs/mlp.tern",
+    .examples =
+        "tern inspect examples/graphs/mlp.tern\n"
+        "tern graph run examples/graphs/batch.tern -o x=data.npz -o label=data.npz && tern inspect data.npz\n"
+        "tern inspect data.npz --json",
     .run = run,
 };

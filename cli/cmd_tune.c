@@ -138,9 +138,9 @@ static void rows_json(json *j, const tern_tune_report *report, bool listed)
 
 /* ---- tern tune FILE ------------------------------------------------------------------------------------------- */
 
-static bool compile(const args *a, tuning *t)
+static bool compile(const args *a, bindings *given, tuning *t)
 {
-    if (!read_graph(t->ctx, t->path, &t->graph, NULL))
+    if (!read_graph(t->ctx, t->path, &t->graph, NULL) || !bindings_bind(given, false, t->ctx, t->graph))
         return false;
     tern_compile_options options = tern_compile_options_default();
     const char *level = args_value(a, "level");
@@ -275,7 +275,7 @@ static int tune(const args *a, tuning *t, bindings *inputs)
     int code = open_context(a, t);
     if (code != EXIT_DONE)
         return code;
-    if (!compile(a, t) || !load_inputs(inputs, t))
+    if (!compile(a, inputs, t) || !load_inputs(inputs, t))
         return EXIT_FAILED;
     if (tern_program_tune(t->ctx, t->program, t->n_inputs, t->inputs, &options, &t->report) != TERN_OK)
         return fail_status(source_name(t->path));

@@ -9,6 +9,7 @@
 
 #include <tern/catalog.h>
 
+#include "bindings.h"
 #include "source.h"
 #include "term.h"
 
@@ -172,6 +173,19 @@ static int compile(graph_run *r, const tern_compile_options *options)
     return EXIT_DONE;
 }
 
+static int bind_constants(const args *a, graph_run *r)
+{
+    bindings constants = {0};
+    int code = EXIT_USAGE;
+    if (bindings_parse(a, "constant", &constants))
+        code = bindings_bind(&constants, true, r->ctx, r->graph) &&
+                       (!r->given || bindings_bind(r->given, false, r->ctx, r->graph))
+                   ? EXIT_DONE
+                   : EXIT_FAILED;
+    bindings_free(&constants);
+    return code;
+}
+
 static int read_and_compile(const args *a, graph_run *r, const tern_compile_options *options)
 {
     int code = open_context(a, r);
@@ -179,6 +193,9 @@ static int read_and_compile(const args *a, graph_run *r, const tern_compile_opti
         return code;
     if (!read_graph(r->ctx, r->path, &r->graph, &r->remarks))
         return EXIT_FAILED;
+    code = bind_constants(a, r);
+    if (code != EXIT_DONE)
+        return code;
     tern_graph_get_info(r->graph, &r->graph_info);
     r->level = options->level;
     return compile(r, options);

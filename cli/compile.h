@@ -19,6 +19,7 @@
     {"disable", 0, "PASS", NULL, "leave out a pass, by the names of `tern list passes`; may be repeated"}, \
     {"goal", 0, "GOAL", TERN_GOAL_LIST(COMPILE_NAME), "what counts, by default latency; for throughput a run uses one thread"}, \
     {"memory-limit", 0, "BYTES", NULL, "fail before running if intermediates need more, such as 64M"}, \
+    {"constant", 0, "NAME=FILE", NULL, "make an input or unbound constant a constant with these data, so that it can be folded and packed; may be repeated"}, \
     {"batch", 0, "RANGE", NULL, "compile for every batch of 1..64 (first axis of all inputs) or x,y=1..64 (of these)"}, \
     {"precision", 0, "PRECISION", TERN_PRECISION_LIST(COMPILE_NAME), "how intermediates are stored, by default exact: as recorded"}, \
     {"device", 0, "NAME", NULL, "compute on this device (default: the first of `tern devices`)"}, \

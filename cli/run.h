@@ -13,6 +13,7 @@ typedef struct graph_run {
     const char *path;
     tern_ctx *ctx;
     tern_graph *graph;
+    struct bindings *given; /* arrays for inputs, among them perhaps for constants; or NULL */
     tern_program *program;
     tern_exec *exec;
     int n_inputs, n_outputs;

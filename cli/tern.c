@@ -29,8 +29,9 @@ const command program = {
     .summary = "Tern: a tensor runtime and graph compiler for ternary models.",
     .options = options,
     .examples = "tern graph run examples/graphs/bitlinear.tern --show\n"
-                "tern graph run mlp.tern --input x=x.npy --output y=y.npy\n"
-                "tern inspect weights.npz\n"
+                "tern graph run examples/graphs/batch.tern --output x=x.npy\n"
+                "tern graph run examples/graphs/mlp.tern --input x=x.npy --output class=class.npy\n"
+                "tern inspect x.npy\n"
                 "tern list ops matmul",
     .verbs = verbs,
     .run = run_program,

@@ -28,3 +28,7 @@ string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
 list(JOIN TERN_PC_REQUIRES_PRIVATE " " TERN_PC_REQUIRES_PRIVATE)
 configure_file(cmake/tern.pc.in ${PROJECT_BINARY_DIR}/tern.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tern.pc DESTINATION ${pc_dir})
+
+# What --help speaks of: docs/graph-text.md, examples/graphs/mlp.tern. From this folder its examples can be typed as they stand.
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -18,6 +18,17 @@ else
 fi
 check "installed program" "$prefix/bin/tern" version
 
+# What --help names is there, and its examples can be typed there (tests/cli/cases/help_examples.sh runs them all).
+documents=$(dirname "$(find "$prefix" -name CHANGELOG.md)")
+for file in $("$prefix/bin/tern" help graph run | grep -o '\(docs\|examples\)/[a-z/-]*\.[a-z]*' | sort -u); do
+    if [ -f "$documents/$file" ]; then
+        pass
+    else
+        fail "installed documents" "tern help graph run names $file, which is not in $documents"
+    fi
+done
+check "an installed example" sh -c "cd '$documents' && '$prefix/bin/tern' graph run examples/graphs/bitlinear.tern"
+
 # `make install` closes with the next step; where the copy is not on pkg-config's own way, that is its path.
 said=$("$root/scripts/after-install.sh" "$build" 2>&1)
 if [[ $said == "Installed "*" files. Next: export PKG_CONFIG_PATH=$scratch/first/"*/pkgconfig ]]; then

@@ -54,6 +54,10 @@ typedef struct tern_port {
 TERN_API tern_status tern_graph_input(const tern_graph *graph, int i, tern_port *out);
 TERN_API tern_status tern_graph_output(const tern_graph *graph, int i, tern_port *out);
 
+/* Gives the input or constant called `name`, which came without data, those of `t`, a constant (tern_freeze) of its type. From
+ * now on it is a constant of the graph: it can be folded and packed, and no run is given it. */
+TERN_API tern_status tern_graph_bind(tern_graph *graph, const char *name, tern_tensor *t);
+
 /* ---- Looking inside ----------------------------------------------------------------------------------------
  *
  * Nodes are numbered from 0 in topological order: what a node reads was made by nodes before it. Values, which are results

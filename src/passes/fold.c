@@ -155,6 +155,12 @@ static void note(folder *f, tern__id n, const char *how)
                    tern__type_text(&f->w.from->values[node->out].type, type), how);
 }
 
+/* The constant goes by the name of what it was. */
+static void keep_name(folder *f, tern__id old)
+{
+    f->w.to->values[f->w.map[old]].name = f->w.from->values[old].name;
+}
+
 /* A view that needs no copy: the same storage in another layout. */
 static tern_status fold_view(folder *f, tern__id n, const tern__id *in, bool *done)
 {
@@ -168,7 +174,9 @@ static tern_status fold_view(folder *f, tern__id n, const tern__id *in, bool *do
     if (!*done)
         return TERN_OK;
     note(f, n, "a view of one, which shares its data");
-    return tern__rewrite_emit_constant(&f->w, NULL, type, leaf->storage, &layout, &f->w.map[node->out]);
+    TERN_TRY(tern__rewrite_emit_constant(&f->w, NULL, type, leaf->storage, &layout, &f->w.map[node->out]));
+    keep_name(f, node->out);
+    return TERN_OK;
 }
 
 /* Results in storages of their own. A buffer that somebody will write to, or keep, is a copy of the constant. */
@@ -182,6 +190,7 @@ static tern_status emit_results(folder *f, tern__id n, const tern__type *types, 
             TERN_TRY(tern__rewrite_emit(&f->w, TERN__OP_contiguous, 1, value, NULL, value));
             f->w.held[*value] |= f->w.holds[old];
         }
+        keep_name(f, old);
     }
     return TERN_OK;
 }

@@ -145,11 +145,42 @@ static tern_status layout_node(layouter *l, tern__id n)
     return tern__rewrite_become(&l->w, n, packing.op, 2, in, packing.attrs);
 }
 
+/* What a product's weights are, that they cannot be packed once. */
+static const char *why_not_constant(const tern__gnode *producer)
+{
+    switch (producer->op) {
+    case TERN__OP_input:
+        return "an input, which may be another in every run: give it as a constant";
+    case TERN__OP_constant:
+        return "a constant whose data come with the run: give them when it is compiled";
+    case TERN__OP_state:
+        return "a state, which changes";
+    default:
+        return "computed in every run";
+    }
+}
+
+/* Ternary weights are as good as always constants: where they are not, every run packs them again. */
+static void note_unpacked(tern__compilation *c)
+{
+    const tern_graph *g = c->graph;
+    for (tern__id n = 0; c->log && c->target->packing && n < g->n_nodes; n++) {
+        const tern__gnode *node = &g->nodes[n];
+        char value[TERN__VALUE_TEXT];
+        if (node->op != TERN__OP_ternary_matmul || tern__constant_of(g, node->in[1]))
+            continue;
+        tern__note(c, "%s is not packed once, but in every run, because it is %s",
+                   tern__value_text(c, g, node->in[1], value),
+                   why_not_constant(&g->nodes[g->values[node->in[1]].node]));
+    }
+}
+
 tern_status tern__pass_layout(tern__compilation *c)
 {
     tern__packing packing;
     bool any = false;
     TERN_TRY(tern__layout_images(c));
+    note_unpacked(c);
     const tern_graph *g = c->graph;
     for (tern__id n = 0; c->target->packing && n < g->n_nodes && !any; n++)
         any = packs(c, g, &g->nodes[n], &packing) != NULL;

@@ -324,11 +324,14 @@ const char *tern__value_text(const tern__compilation *c, const tern_graph *g, te
 {
     if (!c->log)
         return "";
+    const tern__gnode *node = &g->nodes[g->values[value].node];
     if (g->values[value].name)
         snprintf(buffer, TERN__VALUE_TEXT, "%%%s", g->values[value].name);
+    else if (node->leaf != TERN__NO_ID && node->attrs[TERN__ATTR_input_name].count > 0)
+        snprintf(buffer, TERN__VALUE_TEXT, "%s \"%s\"", tern__ops[node->op].name,
+                 node->attrs[TERN__ATTR_input_name].text);
     else
-        snprintf(buffer, TERN__VALUE_TEXT, "%s %u", tern__ops[g->nodes[g->values[value].node].op].name,
-                 value);
+        snprintf(buffer, TERN__VALUE_TEXT, "%s %u", tern__ops[node->op].name, value);
     return buffer;
 }
 

@@ -49,6 +49,9 @@ TEST(graphs)
     QUIET(tern_graph_get_info(graph, NULL));
     REFUSED(tern_graph_input(NULL, 0, &o.port));
     REFUSED(tern_graph_input(graph, 0, NULL));
+    REFUSED(tern_graph_bind(NULL, "x", x));
+    REFUSED(tern_graph_bind(graph, NULL, x));
+    REFUSED(tern_graph_bind(graph, "x", NULL));
     REFUSED(tern_graph_output(NULL, 0, &o.port));
     REFUSED(tern_graph_output(graph, 0, NULL));
     tear_down();

@@ -1,0 +1,15 @@
+# What --help shows can be typed as it stands: in a clone, and in the folder of documents of an installed copy.
+needs_sqlite
+mkdir -p examples && cp -r "$GRAPHS" examples/
+export TERN_TUNING=$PWD/tuning.db
+for verb in "" graph "graph run" "graph compile" "graph print" "graph check" tune inspect list devices version completion help; do
+    tern help $verb | sed -n '/^examples:$/,/^[a-z].*:$/p' | sed -n "s/^  *//p" >lines
+    while IFS= read -r line; do
+        case $line in
+        *"dot -T"*) command -v dot >/dev/null || continue ;; # Graphviz
+        esac
+        bash -c "$line" >out 2>&1 </dev/null || { echo "tern help $verb: $line"; cat out; }
+        echo ok >>count
+    done <lines
+done
+[ "$(wc -l <count)" -ge 20 ] && echo "all examples run"
