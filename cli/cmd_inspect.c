@@ -2,11 +2,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <tern/io.h>
 
 #include "array.h"
 #include "commands.h"
+#include "inspect.h"
 #include "ports.h"
 #include "source.h"
 #include "table.h"
@@ -212,14 +214,38 @@ static int inspect_graph(report *r)
     return EXIT_DONE;
 }
 
+/* ---- models ------------------------------------------------------------------------------------------------- */
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* `known`: it begins like a model. */
+static int open_and_inspect_model(const report *r, bool known)
+{
+    tern_model_file *file;
+    tern_status status = tern_model_file_open(r->path, NULL, &file);
+    if (status == TERN_FORMAT && !known)
+        return fail("%s is neither a .npy or .npz file, nor a graph, nor a model", r->path);
+    if (status != TERN_OK)
+        return fail_status(NULL);
+    int code = inspect_model(r->path, file, r->as_json);
+    tern_model_file_close(file);
+    return code;
+}
+
 static int run(const args *a)
 {
     report r = {.path = args_operand(a, 0), .as_json = args_has(a, "json")};
     file_kind kind = FILE_GRAPH; /* what can come through a pipe */
-    if (strcmp(r.path, "-") != 0 && !file_kind_of(r.path, &kind))
+    if (is_folder(r.path))
+        kind = FILE_MODEL;
+    else if (strcmp(r.path, "-") != 0 && !file_kind_of(r.path, &kind))
         return EXIT_FAILED;
-    if (kind == FILE_OTHER)
-        return fail("%s is neither a .npy or .npz file nor a graph", r.path);
+    if (kind == FILE_MODEL || kind == FILE_OTHER)
+        return open_and_inspect_model(&r, kind == FILE_MODEL);
     if (!open_reader(&r.ctx))
         return EXIT_FAILED;
     int code = kind == FILE_NPY ? inspect_npy(&r) : kind == FILE_NPZ ? inspect_npz(&r) : inspect_graph(&r);
@@ -239,15 +265,18 @@ const command cmd_inspect = {
     .operands = "FILE",
     .least = 1,
     .most = 1,
-    .summary = "Show what is in a .npy, .npz or graph file.",
+    .summary = "Show what is in a model, .npy, .npz or graph file.",
     .details =
         "The kind of file is told by its content, not by its name. For arrays: type, shape, bytes, and "
-        "minimum, maximum and mean of the finite elements with the number of others. '-' reads a graph from "
-        "standard input.",
+        "minimum, maximum and mean of the finite elements with the number of others. For models (GGUF, "
+        "safetensors or a folder of them, llama2.c): metadata, tensors, sizes by type and the memory that "
+        "running it "
+        "takes. '-' reads a graph from standard input.",
     .options = options,
     .examples =
         "tern inspect examples/graphs/mlp.tern\n"
         "tern graph run examples/graphs/batch.tern -o x=data.npz -o label=data.npz && tern inspect data.npz\n"
-        "tern inspect data.npz --json",
+        "tern inspect data.npz --json\n"
+        "tern synth --shape tiny tiny.gguf && tern inspect tiny.gguf",
     .run = run,
 };

@@ -73,6 +73,9 @@ bool file_kind_of(const char *path, file_kind *out)
         *out = FILE_NPZ;
     else if (word && strncmp(word, graph, strlen(graph)) == 0)
         *out = FILE_GRAPH;
+    else if ((head.length >= 4 && memcmp(s, "GGUF", 4) == 0) || (head.length > 8 && s[8] == '{') ||
+             s[0] == '{')
+        *out = FILE_MODEL;
     else
         *out = FILE_OTHER;
     text_free(&head);

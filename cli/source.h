@@ -13,6 +13,7 @@ typedef enum file_kind {
     FILE_NPY,
     FILE_NPZ,
     FILE_GRAPH, /* text that begins like a graph */
+    FILE_MODEL, /* begins like GGUF, or like JSON, alone or behind a length: safetensors and their index */
     FILE_OTHER,
 } file_kind;
 

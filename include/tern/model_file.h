@@ -36,8 +36,7 @@ typedef enum tern_file_format {
 /* How a tensor is stored in a file: X(enumerator, GGUF's number or -1, name, elements and bytes of a block, what it is,
  * what tern_model_file_load makes of it).
  *
- *   PLAIN    elements of a Tern type as they are
- *   BLOCKS   quantised blocks with scales of their own
+ *   PLAIN    elements or blocks of a Tern type as they are
  *   TERNARY  codes of -1, 0, +1 and scales; for tern_model_file_load_ternary
  *   OPAQUE   its size is known, and that is all: such a tensor can be listed but not loaded
  *
@@ -47,17 +46,17 @@ typedef enum tern_file_format {
 #define TERN_STORED_LIST(X)                                    \
     X(F32,      0, "F32",        1,   4, PLAIN,   F32)         \
     X(F16,      1, "F16",        1,   2, PLAIN,   F16)         \
-    X(Q4_0,     2, "Q4_0",      32,  18, BLOCKS,  F32)         \
+    X(Q4_0,     2, "Q4_0",      32,  18, PLAIN,   Q4_0)        \
     X(Q4_1,     3, "Q4_1",      32,  20, OPAQUE,  U8)          \
     X(Q5_0,     6, "Q5_0",      32,  22, OPAQUE,  U8)          \
     X(Q5_1,     7, "Q5_1",      32,  24, OPAQUE,  U8)          \
-    X(Q8_0,     8, "Q8_0",      32,  34, BLOCKS,  F32)         \
+    X(Q8_0,     8, "Q8_0",      32,  34, PLAIN,   Q8_0)        \
     X(Q8_1,     9, "Q8_1",      32,  36, OPAQUE,  U8)          \
     X(Q2_K,    10, "Q2_K",     256,  84, OPAQUE,  U8)          \
     X(Q3_K,    11, "Q3_K",     256, 110, OPAQUE,  U8)          \
-    X(Q4_K,    12, "Q4_K",     256, 144, BLOCKS,  F32)         \
+    X(Q4_K,    12, "Q4_K",     256, 144, PLAIN,   Q4_K)        \
     X(Q5_K,    13, "Q5_K",     256, 176, OPAQUE,  U8)          \
-    X(Q6_K,    14, "Q6_K",     256, 210, BLOCKS,  F32)         \
+    X(Q6_K,    14, "Q6_K",     256, 210, PLAIN,   Q6_K)        \
     X(Q8_K,    15, "Q8_K",     256, 292, OPAQUE,  U8)          \
     X(IQ2_XXS, 16, "IQ2_XXS",  256,  66, OPAQUE,  U8)          \
     X(IQ2_XS,  17, "IQ2_XS",   256,  74, OPAQUE,  U8)          \
@@ -95,7 +94,6 @@ typedef enum tern_stored {
 
 typedef enum tern_stored_kind {
     TERN_STORED_PLAIN,
-    TERN_STORED_BLOCKS,
     TERN_STORED_TERNARY,
     TERN_STORED_OPAQUE,
 } tern_stored_kind;
@@ -192,7 +190,7 @@ TERN_API const tern_stored_info *tern_stored_get(tern_stored stored);
 TERN_API tern_status tern_stored_parse(const char *name,
                                        tern_stored *out); /* "q8_0" in any case; TERN_NOT_FOUND */
 
-/* Tensor i as a constant of its own type: PLAIN as it is, BLOCKS as tern_stored_info.dtype says. TERN_DTYPE for ternary
+/* Tensor i as a constant of its own type, tern_stored_info.dtype. TERN_DTYPE for ternary
  * tensors, whose scales would be lost, TERN_UNSUPPORTED for opaque ones. The tensor may outlive the file. */
 TERN_API tern_status tern_model_file_load(tern_ctx *ctx, const tern_model_file *file, int i,
                                           tern_tensor **out);

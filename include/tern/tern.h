@@ -16,6 +16,7 @@
 #include <tern/io.h>
 #include <tern/log.h>
 #include <tern/measure.h>
+#include <tern/model_convert.h>
 #include <tern/model_file.h>
 #include <tern/ops.h>
 #include <tern/pass.h>

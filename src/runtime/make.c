@@ -82,7 +82,8 @@ static tern_status borrow_storage(const tern__type *type, size_t bytes, void *da
                                   void (*drop)(void *, void *), void *user, tern__storage **out)
 {
     TERN__FAIL_IF(!data && bytes, TERN_INVALID_ARGUMENT, "borrow: data is NULL");
-    size_t unit = tern__dtype_unit_bytes(type->dtype);
+    /* blocks are read byte by byte: files have them anywhere */
+    size_t unit = tern__dtype_is_block(type->dtype) ? 1 : tern__dtype_unit_bytes(type->dtype);
     TERN__FAIL_IF((uintptr_t)data % unit, TERN_INVALID_ARGUMENT, "borrow: data is not aligned to %zu bytes",
                   unit);
     if (!drop)

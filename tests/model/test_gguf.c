@@ -254,6 +254,9 @@ static void check_row(uint32_t type, uint64_t elements, const uint8_t *data, siz
     tern_model_file *file = one_row(type, elements, data, n);
     tern_tensor *x;
     CHECK_OK(tern_model_file_load_f32(ctx, file, 0, &x));
+    tern_tensor *blocks;
+    CHECK_OK(tern_model_file_load(ctx, file, 0, &blocks));
+    CHECK(tern_nbytes(blocks) == n && memcmp(tern_data(blocks), data, n) == 0);
     for (uint64_t i = 0; i < elements; i++) {
         if (tern_data_f32(x)[i] != wanted[i])
             harness_fail(__FILE__, __LINE__, "type %u: element %llu is %g, not %g", type,

@@ -81,6 +81,7 @@ typedef union null_outputs {
     tern_meta_info meta_info;
     tern_tokenizer_info tokenizer_info;
     tern_token_info token_info;
+    tern_model_shape model_shape;
 } null_outputs;
 
 static null_outputs o;

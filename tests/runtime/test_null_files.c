@@ -108,3 +108,17 @@ TEST(metadata)
     REFUSED(tern_model_file_get_string(file, "k", NULL));
     tear_down();
 }
+
+TEST(writing)
+{
+    char path[4096];
+    tern_model_shape shape;
+    CHECK(harness_path(path, sizeof path, "null.gguf"));
+    CHECK_OK(tern_model_shape_get(0, &shape));
+    CHECK_EQ(tern_synth_options_default().type, TERN_STORED_I2_S);
+    REFUSED(tern_model_shape_get(0, NULL));
+    REFUSED(tern_model_shape_find(NULL, &o.model_shape));
+    REFUSED(tern_model_shape_find("tiny", NULL));
+    REFUSED(tern_model_synth(NULL, &shape, NULL));
+    REFUSED(tern_model_synth(path, NULL, NULL));
+}

@@ -8,8 +8,6 @@
 
 #include <tern/model_file.h>
 
-/* ---- ternary ----------------------------------------------------------------------------------------------------- */
-
 enum { TERN__TQ_BLOCK = 256, TERN__I2_S_BLOCK = 128 };
 
 /* Rows of TQ1_0, TQ2_0 or I2_S (without its tail) to canonical t2: `columns` elements, a multiple of the block. false if
@@ -25,10 +23,5 @@ void tern__t5_from_t2(const uint8_t *t2, int64_t columns, uint8_t *t5);
 
 /* Is every code 1, the value zero? */
 bool tern__t2_is_zero(const uint8_t *t2, int64_t bytes);
-
-/* ---- blocks ------------------------------------------------------------------------------------------------------ */
-
-/* `elements`, a multiple of the block, of Q4_0, Q8_0, Q4_K or Q6_K to f32. */
-void tern__blocks_decode(tern_stored stored, const uint8_t *blocks, int64_t elements, float *out);
 
 #endif

@@ -4,13 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <tern/ops.h>
-
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "model/file/decode.h"
 #include "model/file/stored.h"
+#include "tensor/convert.h"
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
@@ -107,37 +106,26 @@ static tern_status load_plain(tern_ctx *ctx, const tern_model_file *file, int i,
                             (size_t)t->bytes, out);
 }
 
-/* Reads and decodes some megabytes of blocks at a time. */
-static tern_status decode_blocks(const tern_model_file *file, int i, int64_t elements, float *out)
+tern_status tern__rows_read_f32(const tern_model_file *file, int i, int64_t first, int64_t n, float *out)
 {
     const tern_file_tensor *t = &file->tensors[i];
-    const tern_stored_info *info = tern_stored_get(t->stored);
-    int64_t step = CHUNK_BYTES / info->block_bytes * info->block_elements;
-    uint8_t *chunk = tern__alloc(CHUNK_BYTES);
+    int64_t rows, columns;
+    tern__rows_and_columns(t->rank, t->shape, &rows, &columns);
+    size_t row = rows ? (size_t)t->bytes / (size_t)rows : 0;
+    size_t at_once = row && row < CHUNK_BYTES ? CHUNK_BYTES / row : 1;
+    uint8_t *chunk = tern__alloc(at_once * row + 1);
     if (!chunk)
-        return tern__out_of_memory(CHUNK_BYTES);
+        return tern__out_of_memory(at_once * row);
     tern_status status = TERN_OK;
-    for (int64_t at = 0; at < elements && status == TERN_OK; at += step) {
-        int64_t n = elements - at < step ? elements - at : step;
-        uint64_t from = (uint64_t)(at / info->block_elements) * (uint64_t)info->block_bytes;
-        status = tern_model_file_read(file, i, from, chunk,
-                                      (size_t)(n / info->block_elements * info->block_bytes));
-        if (status == TERN_OK)
-            tern__blocks_decode(t->stored, chunk, n, out + at);
+    for (int64_t r = 0; r < n && status == TERN_OK; r += (int64_t)at_once) {
+        int64_t now = n - r < (int64_t)at_once ? n - r : (int64_t)at_once;
+        status = tern_model_file_read(file, i, (uint64_t)(first + r) * row, chunk, (size_t)now * row);
+        for (int64_t k = 0; k < now && status == TERN_OK; k++)
+            tern__convert_row(tern_stored_get(t->stored)->dtype, chunk + (size_t)k * row, TERN_F32,
+                              out + (r + k) * columns, columns);
     }
     tern__free(chunk);
     return status;
-}
-
-/* Values of a plain type, converted by the one cast that there is. */
-static tern_status cast_plain(tern_ctx *ctx, const tern_model_file *file, int i, float *out, size_t bytes)
-{
-    TERN_SCOPE(ctx) {
-        tern_tensor *x;
-        TERN_TRY(load_plain(ctx, file, i, &x));
-        TERN_TRY(tern_read(tern_cast(x, TERN_F32), out, bytes));
-    }
-    return TERN_OK;
 }
 
 static tern_status dequantise(tern_ctx *ctx, const tern_model_file *file, int i, float *out)
@@ -178,9 +166,11 @@ tern_status tern_model_file_load_f32(tern_ctx *ctx, const tern_model_file *file,
                   "%s: tensor '%s' is too large", file->parts[t->part].path, t->stored_name);
     void *block = NULL;
     TERN_TRY(tern__block_create(bytes, &block));
-    tern_status status = info->kind == TERN_STORED_PLAIN    ? cast_plain(ctx, file, i, block, bytes)
-                         : info->kind == TERN_STORED_BLOCKS ? decode_blocks(file, i, elements, block)
-                                                            : dequantise(ctx, file, i, block);
+    int64_t rows, columns;
+    tern__rows_and_columns(t->rank, t->shape, &rows, &columns);
+    tern_status status = info->kind == TERN_STORED_TERNARY ? dequantise(ctx, file, i, block)
+                         : elements                        ? tern__rows_read_f32(file, i, 0, rows, block)
+                                                           : TERN_OK;
     if (status != TERN_OK) {
         tern__block_free(block, bytes);
         return status;
@@ -197,6 +187,7 @@ tern_status tern_model_file_load(tern_ctx *ctx, const tern_model_file *file, int
         return tern__load_fail(
             file, t,
             tern__fail(TERN_DTYPE, "%s has scales: load it as ternary codes, or in f32", info->name));
-    return info->kind == TERN_STORED_PLAIN ? load_plain(ctx, file, i, out)
-                                           : tern_model_file_load_f32(ctx, file, i, out);
+    if (info->kind == TERN_STORED_OPAQUE)
+        return tern__load_fail(file, t, tern__fail(TERN_UNSUPPORTED, "%s cannot be read", info->name));
+    return load_plain(ctx, file, i, out);
 }

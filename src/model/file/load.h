@@ -12,6 +12,9 @@ void tern__block_free(void *block, size_t bytes);
 tern_status tern__block_wrap(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape, void *block,
                              size_t bytes, tern_tensor **out);
 
+/* Rows [first, first + n) of a plain tensor in f32. */
+tern_status tern__rows_read_f32(const tern_model_file *file, int i, int64_t first, int64_t n, float *out);
+
 /* NULL arguments and the range of i. */
 tern_status tern__load_check(const char *who, const tern_ctx *ctx, const tern_model_file *file, int i,
                              const void *out);

@@ -1,0 +1,114 @@
+/* cmd_synth.c - `tern synth`: writes a random model of any shape. */
+#include <stdio.h>
+#include <string.h>
+
+#include <tern/model_convert.h>
+
+#include "commands.h"
+#include "progress.h"
+#include "term.h"
+
+static bool take_type(const args *a, const char *name, tern_stored *out)
+{
+    const char *value = args_value(a, name);
+    if (value && tern_stored_parse(value, out) != TERN_OK) {
+        fail_usage("--%s: %s", name, tern_last_error());
+        return false;
+    }
+    return true;
+}
+
+static bool take_shape(const args *a, tern_model_shape *out)
+{
+    const char *name = args_value(a, "shape");
+    const struct {
+        const char *option;
+        int64_t *value;
+        int most;
+    } sizes[] = {
+        {"layers", &out->layers, 4096},        {"width", &out->width, 1 << 20},
+        {"ff", &out->feed_forward, 1 << 20},   {"heads", &out->heads, 1 << 16},
+        {"kv-heads", &out->kv_heads, 1 << 16}, {"vocab", &out->vocabulary, 1 << 24},
+        {"context", &out->context, 1 << 24},
+    };
+    if (tern_model_shape_find(name ? name : "bitnet-2b-4t", out) != TERN_OK) {
+        fail_usage("--shape: %s", tern_last_error());
+        return false;
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        int value;
+        if (!args_int(a, sizes[i].option, 1, sizes[i].most, (int)*sizes[i].value, &value))
+            return false;
+        *sizes[i].value = value;
+    }
+    if (args_value(a, "arch"))
+        out->architecture = args_value(a, "arch");
+    return true;
+}
+
+static int run(const args *a)
+{
+    tern_model_shape shape;
+    tern_synth_options options = tern_synth_options_default();
+    int seed;
+    const char *path = args_operand(a, 0);
+    if (!take_shape(a, &shape) || !take_type(a, "type", &options.type) ||
+        !take_type(a, "embedding", &options.embedding) || !take_type(a, "head", &options.head) ||
+        !args_int(a, "seed", 0, 1 << 30, 0, &seed))
+        return EXIT_USAGE;
+    options.seed = (uint64_t)seed;
+    options.progress = progress_update;
+    progress_begin("writing");
+    tern_status status = tern_model_synth(path, &shape, &options);
+    progress_end();
+    if (status != TERN_OK)
+        return fail_status(NULL);
+    tern_model_file *file;
+    if (tern_model_file_open(path, NULL, &file) != TERN_OK)
+        return fail_status(NULL);
+    char bytes[NUMBER_TEXT];
+    text line = {0};
+    text_add_safe(&line, path);
+    text_addf(&line, ": %s, ", shape.architecture);
+    text_add_plural(&line, tern_model_file_count(file), "tensor");
+    text_addf(&line, ", %s", format_bytes(bytes, tern_model_file_bytes(file)));
+    puts(text_string(&line));
+    text_free(&line);
+    tern_model_file_close(file);
+    return EXIT_DONE;
+}
+
+static const option options[] = {
+    {"shape", 's', "NAME", "bitnet-2b-4t bitnet-large llama3-8b small tiny",
+     "the shape to start from; bitnet-2b-4t by default"},
+    {"type", 't', "TYPE", NULL,
+     "how linear layers are stored: i2_s (default), tq1_0, tq2_0, f32, f16, bf16, q8_0, q4_0, q4_k, q6_k"},
+    {"embedding", 0, "TYPE", NULL, "how the table of tokens is stored; f16 by default"},
+    {"head", 0, "TYPE", NULL, "adds an output layer of its own, stored like this"},
+    {"arch", 0, "NAME", "bitnet-b1.58 bitnet-25 bitnet llama", "the architecture it says it has"},
+    {"layers", 0, "N", NULL, "number of layers"},
+    {"width", 0, "N", NULL, "width of the model"},
+    {"ff", 0, "N", NULL, "width of the feed-forward part"},
+    {"heads", 0, "N", NULL, "attention heads"},
+    {"kv-heads", 0, "N", NULL, "heads of keys and values"},
+    {"vocab", 0, "N", NULL, "size of the vocabulary"},
+    {"context", 0, "N", NULL, "longest context"},
+    {"seed", 0, "N", NULL, "of the random numbers; 0 by default"},
+    {0},
+};
+
+const command cmd_synth = {
+    .name = "synth",
+    .operands = "OUT.gguf",
+    .least = 1,
+    .most = 1,
+    .summary = "Write a random model of any shape, for benchmarks.",
+    .details = "The file loads and runs like that of a trained model, and says nothing of worth. Weights of "
+               "linear layers of the "
+               "BitNets are ternary whatever type they are stored in. The same options give the same file.",
+    .options = options,
+    .examples = "tern synth --shape tiny tiny.gguf\n"
+                "tern synth --shape tiny --type tq2_0 --embedding q6_k tiny-tq2_0.gguf\n"
+                "tern synth --shape small --layers 2 --head q8_0 small.gguf",
+    .run = run,
+};

@@ -1,0 +1,361 @@
+/* inspect_model.c - `tern inspect` of model files: metadata, tensors, sizes by type, memory that running it takes. */
+#include "inspect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tern/catalog.h>
+
+#include "json.h"
+#include "table.h"
+#include "term.h"
+
+enum { SHOWN_ELEMENTS = 8, SHOWN_TEXT = 60 };
+
+/* ---- metadata ------------------------------------------------------------------------------------------------------ */
+
+/* Text of a value, cut; whatever is in it, it takes one line. */
+static void add_string(text *out, const char *string, size_t length)
+{
+    char cut[SHOWN_TEXT + 1];
+    size_t n = length < SHOWN_TEXT ? length : SHOWN_TEXT;
+    memcpy(cut, string, n);
+    cut[n] = 0;
+    for (size_t i = 0; i < n; i++)
+        cut[i] = cut[i] ? cut[i] : ' ';
+    while (n < length && n > SHOWN_TEXT - 4 && ((unsigned char)string[n] & 0xc0) == 0x80)
+        cut[--n] = 0; /* not through the middle of a character */
+    text_add_safe(out, cut);
+    if (n < length)
+        text_add(out, glyph_of(GLYPH_ELLIPSIS));
+}
+
+static void add_element(text *out, const tern_model_file *file, int i, int64_t j)
+{
+    char number[NUMBER_TEXT];
+    tern_meta_info info = {0};
+    int64_t whole;
+    double real;
+    bool flag;
+    const char *string;
+    size_t length;
+    (void)tern_model_file_meta(file, i, &info);
+    if (tern_model_file_meta_int(file, i, j, &whole) == TERN_OK)
+        text_addf(out, "%lld", (long long)whole);
+    else if (tern_model_file_meta_float(file, i, j, &real) == TERN_OK && info.type == TERN_META_F32)
+        text_addf(out, "%.7g", real);
+    else if (tern_model_file_meta_float(file, i, j, &real) == TERN_OK)
+        text_add(out, format_double(number, real));
+    else if (tern_model_file_meta_bool(file, i, j, &flag) == TERN_OK)
+        text_add(out, flag ? "true" : "false");
+    else if (tern_model_file_meta_string(file, i, j, &string, &length) == TERN_OK)
+        add_string(out, string, length);
+}
+
+static void print_metadata(const tern_model_file *file)
+{
+    static const table_column columns[] = {{"metadata", false, true, STYLE_NAME},
+                                           {"type", false, false, STYLE_NUMBER},
+                                           {"value", false, false, STYLE_NONE}};
+    table t = table_make(columns, 3);
+    for (int i = 0; i < tern_model_file_meta_count(file); i++) {
+        tern_meta_info info;
+        text value = {0};
+        if (tern_model_file_meta(file, i, &info) != TERN_OK)
+            continue;
+        text_add_safe(&value, info.key);
+        table_add(&t, text_string(&value));
+        if (info.is_array)
+            table_addf(&t, "%s[%lld]", tern_meta_type_name(info.type), (long long)info.count);
+        else
+            table_add(&t, tern_meta_type_name(info.type));
+        text_clear(&value);
+        for (int64_t j = 0; j < info.count && j < SHOWN_ELEMENTS; j++) {
+            text_add(&value, j ? ", " : "");
+            add_element(&value, file, i, j);
+        }
+        if (info.count > SHOWN_ELEMENTS)
+            text_addf(&value, ", %s", glyph_of(GLYPH_ELLIPSIS));
+        table_add(&t, text_string(&value));
+        text_free(&value);
+    }
+    if (tern_model_file_meta_count(file) > 0) {
+        table_print(&t, 2, true);
+        putchar('\n');
+    }
+    table_free(&t);
+}
+
+/* ---- memory -------------------------------------------------------------------------------------------------------- */
+
+typedef struct usage {
+    uint64_t tensors[TERN_STORED_COUNT], bytes[TERN_STORED_COUNT]; /* in the file, by type */
+    uint64_t parameters;
+    uint64_t weights; /* bytes in memory: ternary codes take two bits, others what they take in the file */
+    int64_t context;  /* 0: the metadata do not say enough */
+    uint64_t cache;   /* bytes of keys and values in f16 for that context */
+} usage;
+
+static int64_t number_of(const tern_model_file *file, const char *architecture, const char *key)
+{
+    char full[256];
+    int64_t value;
+    snprintf(full, sizeof full, "%s.%s", architecture, key);
+    return tern_model_file_get_int(file, full, &value) == TERN_OK && value > 0 && value < 1 << 24 ? value : 0;
+}
+
+static void measure_cache(const tern_model_file *file, usage *u)
+{
+    const char *architecture;
+    if (tern_model_file_get_string(file, "general.architecture", &architecture) != TERN_OK)
+        return;
+    int64_t layers = number_of(file, architecture, "block_count"),
+            width = number_of(file, architecture, "embedding_length");
+    int64_t heads = number_of(file, architecture, "attention.head_count");
+    int64_t kv_heads = number_of(file, architecture, "attention.head_count_kv");
+    int64_t context = number_of(file, architecture, "context_length");
+    kv_heads = kv_heads ? kv_heads : heads;
+    if (!layers || !width || !heads || !context)
+        return;
+    double bytes = 2.0 * 2.0 * (double)layers * (double)kv_heads * (double)(width / heads) * (double)context;
+    if (bytes < 1e18) {
+        u->context = context;
+        u->cache = (uint64_t)bytes;
+    }
+}
+
+static usage measure(const tern_model_file *file)
+{
+    usage u = {0};
+    for (int i = 0; i < tern_model_file_count(file); i++) {
+        tern_file_tensor t;
+        if (tern_model_file_tensor(file, i, &t) != TERN_OK)
+            continue;
+        uint64_t elements = 1;
+        for (int k = 0; k < t.rank; k++)
+            elements *= (uint64_t)t.shape[k];
+        u.tensors[t.stored]++;
+        u.bytes[t.stored] += t.bytes;
+        u.parameters += elements;
+        u.weights += tern_stored_get(t.stored)->kind == TERN_STORED_TERNARY ? elements / 4 : t.bytes;
+    }
+    measure_cache(file, &u);
+    return u;
+}
+
+static const char *runs_as(const tern_stored_info *info)
+{
+    return info->kind == TERN_STORED_OPAQUE    ? "not at all: it cannot be loaded"
+           : info->kind == TERN_STORED_TERNARY ? "t2 codes and f32 scales"
+                                               : tern_dtype_name(info->dtype);
+}
+
+/* ---- for people ---------------------------------------------------------------------------------------------------- */
+
+static void print_tensors(const tern_model_file *file)
+{
+    static const table_column columns[] = {{"tensor", false, true, STYLE_NAME},
+                                           {"type", false, false, STYLE_NUMBER},
+                                           {"shape", false, false, STYLE_NONE},
+                                           {"bytes", true, false, STYLE_NONE},
+                                           {"at byte", true, false, STYLE_NONE}};
+    char number[NUMBER_TEXT];
+    table t = table_make(columns, 5);
+    for (int i = 0; i < tern_model_file_count(file); i++) {
+        tern_file_tensor tensor;
+        text cell = {0};
+        if (tern_model_file_tensor(file, i, &tensor) != TERN_OK)
+            continue;
+        text_add_safe(&cell, tensor.name);
+        table_add(&t, text_string(&cell));
+        table_add(&t, tern_stored_get(tensor.stored)->name);
+        text_clear(&cell);
+        text_add_type(&cell, "", tensor.rank, tensor.shape);
+        table_add(&t, text_string(&cell));
+        table_add(&t, format_bytes(number, tensor.bytes));
+        table_addf(&t, "%llu", (unsigned long long)tensor.offset);
+        text_free(&cell);
+    }
+    if (tern_model_file_count(file) > 0) {
+        table_print(&t, 2, true);
+        putchar('\n');
+    }
+    table_free(&t);
+}
+
+static void print_types(const usage *u)
+{
+    static const table_column columns[] = {{"type", false, false, STYLE_NUMBER},
+                                           {"tensors", true, false, STYLE_NONE},
+                                           {"bytes", true, false, STYLE_NONE},
+                                           {"runs as", false, false, STYLE_NONE}};
+    char number[NUMBER_TEXT];
+    table t = table_make(columns, 4);
+    for (int s = 0; s < TERN_STORED_COUNT; s++) {
+        const tern_stored_info *info = tern_stored_get((tern_stored)s);
+        if (u->tensors[s] == 0)
+            continue;
+        table_add(&t, info->name);
+        table_addf(&t, "%llu", (unsigned long long)u->tensors[s]);
+        table_add(&t, format_bytes(number, u->bytes[s]));
+        table_add(&t, runs_as(info));
+    }
+    table_print(&t, 2, true);
+    table_free(&t);
+}
+
+static void print_memory(const usage *u)
+{
+    char weights[NUMBER_TEXT], cache[NUMBER_TEXT], all[NUMBER_TEXT];
+    tern_device_info device;
+    printf("\n  memory to run it: %s of weights", format_bytes(weights, u->weights));
+    if (u->context)
+        printf(", %s of f16 keys and values for its context of %lld: %s", format_bytes(cache, u->cache),
+               (long long)u->context, format_bytes(all, u->weights + u->cache));
+    if (tern_catalog_device(0, &device) == TERN_OK)
+        printf("; on %s (%s, %s)", device.name, device.backend, device.isa);
+    putchar('\n');
+}
+
+static void print_report(const char *path, const tern_model_file *file)
+{
+    char bytes[NUMBER_TEXT], parameters[NUMBER_TEXT];
+    usage u = measure(file);
+    const char *architecture;
+    text what = {0};
+    text_add_safe(&what, path);
+    printf("%s%s%s: ", on(STYLE_BOLD), text_string(&what), off(STYLE_BOLD));
+    text_clear(&what);
+    text_add(&what, tern_file_format_name(tern_model_file_format(file)));
+    if (tern_model_file_version(file))
+        text_addf(&what, " %d", tern_model_file_version(file));
+    if (tern_model_file_get_string(file, "general.architecture", &architecture) == TERN_OK) {
+        text_add(&what, ", ");
+        text_add_safe(&what, architecture);
+    }
+    text_addf(&what, ", %s parameters in ", format_count(parameters, u.parameters));
+    text_add_plural(&what, tern_model_file_count(file), "tensor");
+    text_addf(&what, ", %s", format_bytes(bytes, tern_model_file_bytes(file)));
+    printf("%s\n\n", text_string(&what));
+    text_free(&what);
+    print_metadata(file);
+    print_tensors(file);
+    print_types(&u);
+    print_memory(&u);
+}
+
+/* ---- for programs -------------------------------------------------------------------------------------------------- */
+
+static void json_element(json *j, const char *key, const tern_model_file *file, int i, int64_t k)
+{
+    int64_t whole;
+    double real;
+    bool flag;
+    const char *string;
+    size_t length;
+    if (tern_model_file_meta_int(file, i, k, &whole) == TERN_OK)
+        json_int(j, key, whole);
+    else if (tern_model_file_meta_float(file, i, k, &real) == TERN_OK)
+        json_double(j, key, real);
+    else if (tern_model_file_meta_bool(file, i, k, &flag) == TERN_OK)
+        json_bool(j, key, flag);
+    else if (tern_model_file_meta_string(file, i, k, &string, &length) == TERN_OK) {
+        char *copy = grab_string(string, length); /* up to its first zero */
+        json_string(j, key, copy);
+        free(copy);
+    }
+}
+
+static void json_metadata(json *j, const tern_model_file *file)
+{
+    json_array(j, "metadata");
+    for (int i = 0; i < tern_model_file_meta_count(file); i++) {
+        tern_meta_info info;
+        if (tern_model_file_meta(file, i, &info) != TERN_OK)
+            continue;
+        json_object(j, NULL);
+        json_string(j, "key", info.key);
+        json_string(j, "type", tern_meta_type_name(info.type));
+        if (info.is_array) {
+            json_int(j, "count", info.count);
+            json_array(j, "first");
+            for (int64_t k = 0; k < info.count && k < SHOWN_ELEMENTS; k++)
+                json_element(j, NULL, file, i, k);
+            json_end(j);
+        } else {
+            json_element(j, "value", file, i, 0);
+        }
+        json_end(j);
+    }
+    json_end(j);
+}
+
+static void json_tensors(json *j, const tern_model_file *file)
+{
+    json_array(j, "tensors");
+    for (int i = 0; i < tern_model_file_count(file); i++) {
+        tern_file_tensor t;
+        if (tern_model_file_tensor(file, i, &t) != TERN_OK)
+            continue;
+        json_object(j, NULL);
+        json_string(j, "name", t.name);
+        json_string(j, "stored_name", t.stored_name);
+        json_string(j, "type", tern_stored_get(t.stored)->name);
+        json_ints(j, "shape", t.rank, t.shape);
+        json_string(j, "file", tern_model_file_part(file, t.part));
+        json_uint(j, "offset", t.offset);
+        json_uint(j, "bytes", t.bytes);
+        json_end(j);
+    }
+    json_end(j);
+}
+
+static void print_json(const char *path, const tern_model_file *file)
+{
+    usage u = measure(file);
+    json j = {0};
+    json_object(&j, NULL);
+    json_string(&j, "file", path);
+    json_string(&j, "kind", "model");
+    json_string(&j, "format", tern_file_format_name(tern_model_file_format(file)));
+    json_int(&j, "version", tern_model_file_version(file));
+    json_uint(&j, "bytes", tern_model_file_bytes(file));
+    json_uint(&j, "parameters", u.parameters);
+    json_metadata(&j, file);
+    json_tensors(&j, file);
+    json_array(&j, "types");
+    for (int s = 0; s < TERN_STORED_COUNT; s++) {
+        const tern_stored_info *info = tern_stored_get((tern_stored)s);
+        if (u.tensors[s] == 0)
+            continue;
+        json_object(&j, NULL);
+        json_string(&j, "type", info->name);
+        json_uint(&j, "tensors", u.tensors[s]);
+        json_uint(&j, "bytes", u.bytes[s]);
+        json_string(&j, "loads_as", info->kind == TERN_STORED_OPAQUE ? NULL : tern_dtype_name(info->dtype));
+        json_end(&j);
+    }
+    json_end(&j);
+    json_object(&j, "memory");
+    json_uint(&j, "weights", u.weights);
+    if (u.context) {
+        json_uint(&j, "kv_cache", u.cache);
+        json_int(&j, "context", u.context);
+    } else {
+        json_null(&j, "kv_cache");
+        json_null(&j, "context");
+    }
+    json_end(&j);
+    json_end(&j);
+    json_print(&j);
+}
+
+int inspect_model(const char *path, const tern_model_file *file, bool as_json)
+{
+    if (as_json)
+        print_json(path, file);
+    else
+        print_report(path, file);
+    return EXIT_DONE;
+}

@@ -1,0 +1,80 @@
+/* progress.c - a bar for work that takes long. */
+#include "progress.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "term.h"
+#include "text.h"
+
+enum { BAR = 30 };
+
+static volatile sig_atomic_t stopped;
+static struct sigaction old_int, old_term;
+static const char *label;
+static bool terminal;
+static double last; /* when it was drawn; seconds */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void stop(int signal)
+{
+    (void)signal;
+    stopped = 1;
+}
+
+void progress_begin(const char *what)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = stop;
+    sigemptyset(&action.sa_mask);
+    stopped = 0;
+    sigaction(SIGINT, &action, &old_int);
+    sigaction(SIGTERM, &action, &old_term);
+    label = what;
+    terminal = isatty(STDERR_FILENO) == 1;
+    last = 0;
+}
+
+static void draw(uint64_t done, uint64_t total)
+{
+    char bytes[NUMBER_TEXT], all[NUMBER_TEXT];
+    int full = total ? (int)((double)done / (double)total * BAR) : 0;
+    text line = {0};
+    text_add(&line, "\r");
+    text_add_safe(&line, label);
+    text_add(&line, " ");
+    text_repeat(&line, glyph_of(GLYPH_FULL), full < BAR ? full : BAR);
+    text_repeat(&line, glyph_of(GLYPH_LIGHT), full < BAR ? BAR - full : 0);
+    text_addf(&line, " %s of %s\x1b[K", format_bytes(bytes, done), format_bytes(all, total));
+    fputs(text_string(&line), stderr);
+    text_free(&line);
+}
+
+bool progress_update(void *user, uint64_t done, uint64_t total)
+{
+    (void)user;
+    double t = terminal ? now() : 0;
+    if (terminal && t - last > 0.1) {
+        last = t;
+        draw(done, total);
+    }
+    return !stopped;
+}
+
+void progress_end(void)
+{
+    if (terminal && last > 0)
+        fputs("\r\x1b[K", stderr);
+    sigaction(SIGINT, &old_int, NULL);
+    sigaction(SIGTERM, &old_term, NULL);
+}

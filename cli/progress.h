@@ -1,0 +1,14 @@
+/* progress.h - a bar on stderr for work that takes long, if that is a terminal; Ctrl-C ends the work, not the program, so that
+ * nothing half-done stays behind. One at a time. */
+#ifndef TERN_CLI_PROGRESS_H
+#define TERN_CLI_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+void progress_begin(const char *what); /* which must stay valid: "writing model.gguf" */
+/* false once the user wants to stop. Fits tern_model_progress; `user` is not used. */
+bool progress_update(void *user, uint64_t done, uint64_t total);
+void progress_end(void); /* the bar goes; Ctrl-C ends the program again */
+
+#endif

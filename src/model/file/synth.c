@@ -1,0 +1,377 @@
+/* synth.c - random models of any shape, for benchmarks and tests: GGUF files that load and run like trained ones. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/random.h"
+#include "base/status.h"
+#include "model/file/gguf_write.h"
+#include "model/file/stored.h"
+#include "tensor/convert.h"
+
+/* clang-format off */
+static const tern_model_shape shapes[] = {
+    /* name            architecture    layers  width    ff  heads  kv   vocabulary  context  rope */
+    {"bitnet-2b-4t",   "bitnet-b1.58", 30,     2560,  6912, 20,     5,  128256,     4096,    500000},
+    {"bitnet-large",   "bitnet",       24,     1536,  4096, 16,    16,   32002,     2048,     10000},
+    {"llama3-8b",      "llama",        32,     4096, 14336, 32,     8,  128256,     8192,    500000},
+    {"small",          "bitnet-b1.58",  4,      512,  1536,  8,     2,    4096,     1024,    500000},
+    {"tiny",           "bitnet-b1.58",  2,      256,   512,  4,     2,     512,      256,    500000},
+};
+/* clang-format on */
+
+tern_status tern_model_shape_get(int i, tern_model_shape *out)
+{
+    TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "model_shape_get: the output is NULL");
+    TERN__FAIL_IF(i < 0 || (size_t)i >= TERN__COUNT(shapes), TERN_OUT_OF_RANGE,
+                  "model_shape_get: shape %d: there are %zu", i, TERN__COUNT(shapes));
+    *out = shapes[i];
+    return TERN_OK;
+}
+
+tern_status tern_model_shape_find(const char *name, tern_model_shape *out)
+{
+    TERN__FAIL_IF(!name || !out, TERN_INVALID_ARGUMENT, "model_shape_find: an argument is NULL");
+    for (size_t i = 0; i < TERN__COUNT(shapes); i++) {
+        if (strcmp(shapes[i].name, name) == 0) {
+            *out = shapes[i];
+            return TERN_OK;
+        }
+    }
+    return tern__fail(TERN_NOT_FOUND, "there is no shape '%s'", name);
+}
+
+tern_synth_options tern_synth_options_default(void)
+{
+    return (tern_synth_options){
+        .type = TERN_STORED_I2_S, .embedding = TERN_STORED_F16, .head = TERN_STORED_COUNT};
+}
+
+/* ---- random rows --------------------------------------------------------------------------------------------------- */
+
+enum { CHUNK = 1 << 20 };
+
+typedef struct filling {
+    tern__gguf *w;
+    uint64_t seed;    /* of this tensor */
+    uint64_t counter; /* of blocks of 16 random bytes used */
+    uint8_t *chunk;   /* (CHUNK) */
+    float *row;       /* (columns) */
+    uint8_t *encoded; /* (bytes of a row) */
+} filling;
+
+static void random_bytes(filling *f, uint8_t *out, size_t n)
+{
+    for (size_t i = 0; i < n; i += 16) {
+        uint32_t words[4];
+        tern__philox(f->seed, f->counter++, words);
+        memcpy(out + i, words, n - i < 16 ? n - i : 16);
+    }
+}
+
+/* Any byte to four codes of 0, 1 or 2: about equally many of each. */
+static void make_four_codes(uint8_t table[256])
+{
+    for (int i = 0; i < 256; i++) {
+        int digits = i * 81 / 256;
+        table[i] = (uint8_t)(digits % 3 | digits / 3 % 3 << 2 | digits / 9 % 3 << 4 | digits / 27 << 6);
+    }
+}
+
+static tern_status fill_i2_s(filling *f, int64_t elements, float scale)
+{
+    uint8_t table[256], tail[TERN__I2_S_TAIL] = {0};
+    make_four_codes(table);
+    for (int64_t left = elements / 4; left > 0; left -= CHUNK) {
+        size_t n = left < CHUNK ? (size_t)left : CHUNK;
+        random_bytes(f, f->chunk, n);
+        for (size_t i = 0; i < n; i++)
+            f->chunk[i] = table[f->chunk[i]];
+        TERN_TRY(tern__gguf_write(f->w, f->chunk, n));
+    }
+    memcpy(tail, &scale, sizeof scale);
+    return tern__gguf_write(f->w, tail, sizeof tail);
+}
+
+/* TQ1_0 and TQ2_0: codes, then an f16 scale, which is the nearest to the wanted one. */
+static tern_status fill_tq(filling *f, tern_stored stored, int64_t elements, float scale)
+{
+    const size_t block = (size_t)tern_stored_get(stored)->block_bytes, codes = block - 2,
+                 at_once = CHUNK / block;
+    uint8_t table[256];
+    uint16_t half;
+    tern__convert(TERN_F32, &scale, 1, TERN_F16, &half, 1, 1);
+    make_four_codes(table);
+    for (int i = 0; stored == TERN_STORED_TQ1_0 && i < 256; i++)
+        table[i] = (uint8_t)((i * 243 / 256 * 256 + 242) / 243);
+    for (int64_t left = elements / 256; left > 0; left -= (int64_t)at_once) {
+        size_t n = left < (int64_t)at_once ? (size_t)left : at_once;
+        random_bytes(f, f->chunk, n * block);
+        for (size_t b = 0; b < n; b++) {
+            uint8_t *bytes = f->chunk + b * block;
+            for (size_t i = 0; i < codes; i++)
+                bytes[i] = table[bytes[i]];
+            memcpy(bytes + codes, &half, sizeof half);
+        }
+        TERN_TRY(tern__gguf_write(f->w, f->chunk, n * block));
+    }
+    return TERN_OK;
+}
+
+/* Rows of numbers, -scale, 0 and scale or anything between, coded as the type has it. */
+static tern_status fill_rows(filling *f, tern_stored stored, int64_t rows, int64_t columns, float scale,
+                             bool ternary, float offset)
+{
+    const tern_stored_info *info = tern_stored_get(stored);
+    size_t bytes = (size_t)(columns / info->block_elements * info->block_bytes);
+    for (int64_t r = 0; r < rows; r++) {
+        for (int64_t c = 0; c < columns; c++) {
+            uint16_t word;
+            if (c % (CHUNK / 2) == 0)
+                random_bytes(f, f->chunk, columns - c < CHUNK / 2 ? (size_t)(columns - c) * 2 : CHUNK);
+            memcpy(&word, f->chunk + 2 * (c % (CHUNK / 2)), sizeof word);
+            f->row[c] = offset + scale * (ternary ? (float)(word % 3) - 1 : (float)word / 32768 - 1);
+        }
+        tern__convert_row(TERN_F32, f->row, info->dtype, f->encoded, columns);
+        TERN_TRY(tern__gguf_write(f->w, f->encoded, bytes));
+    }
+    return TERN_OK;
+}
+
+/* ---- the tensors of a model ---------------------------------------------------------------------------------------- */
+
+typedef enum role { NORM, LINEAR, TABLE, HEAD } role;
+
+typedef struct item {
+    char name[48];
+    role role;
+    int64_t rows, columns; /* NORM: 1 row, rank 1 */
+} item;
+
+enum { ITEMS_OF_LAYER = 11, OTHER_ITEMS = 3 };
+
+static int64_t item_count(const tern_model_shape *s)
+{
+    return s->layers * ITEMS_OF_LAYER + OTHER_ITEMS;
+}
+
+/* Tensor k; false where this model has none. */
+static bool item_at(const tern_model_shape *s, const tern_synth_options *o, int64_t k, item *out)
+{
+    int64_t head = s->width / s->heads, kv = head * s->kv_heads, ff = s->feed_forward, d = s->width;
+    const struct {
+        const char *name;
+        role role;
+        int64_t rows, columns;
+        bool bitnet_only;
+    } layer[ITEMS_OF_LAYER] = {
+        {"attn_norm", NORM, 1, d, false},    {"attn_q", LINEAR, d, d, false},
+        {"attn_k", LINEAR, kv, d, false},    {"attn_v", LINEAR, kv, d, false},
+        {"attn_sub_norm", NORM, 1, d, true}, {"attn_output", LINEAR, d, d, false},
+        {"ffn_norm", NORM, 1, d, false},     {"ffn_gate", LINEAR, ff, d, false},
+        {"ffn_up", LINEAR, ff, d, false},    {"ffn_sub_norm", NORM, 1, ff, true},
+        {"ffn_down", LINEAR, d, ff, false},
+    };
+    if (k == 0) {
+        *out = (item){"token_embd.weight", TABLE, s->vocabulary, d};
+        return true;
+    }
+    if (k == item_count(s) - 2) {
+        *out = (item){"output_norm.weight", NORM, 1, d};
+        return true;
+    }
+    if (k == item_count(s) - 1) {
+        *out = (item){"output.weight", HEAD, s->vocabulary, d};
+        return o->head != TERN_STORED_COUNT;
+    }
+    int64_t n = (k - 1) / ITEMS_OF_LAYER, j = (k - 1) % ITEMS_OF_LAYER;
+    *out = (item){"", layer[j].role, layer[j].rows, layer[j].columns};
+    snprintf(out->name, sizeof out->name, "blk.%d.%s.weight", (int)n, layer[j].name);
+    return !layer[j].bitnet_only || strncmp(s->architecture, "bitnet", 6) == 0;
+}
+
+static tern_stored type_of(const tern_synth_options *o, role r)
+{
+    return r == NORM ? TERN_STORED_F32 : r == LINEAR ? o->type : r == TABLE ? o->embedding : o->head;
+}
+
+static tern_status fill_item(filling *f, const tern_model_shape *s, const tern_synth_options *o,
+                             const item *t)
+{
+    tern_stored stored = type_of(o, t->role);
+    bool ternary = t->role == LINEAR && strncmp(s->architecture, "bitnet", 6) == 0;
+    /* two thirds of the codes are not zero, and a uniform number has a third of its bound's energy */
+    float scale = sqrtf((ternary || tern_stored_get(stored)->kind == TERN_STORED_TERNARY ? 1.5f : 3.0f) /
+                        (float)t->columns);
+    tern_status status;
+    if (stored == TERN_STORED_I2_S)
+        status = fill_i2_s(f, t->rows * t->columns, scale);
+    else if (stored == TERN_STORED_TQ1_0 || stored == TERN_STORED_TQ2_0)
+        status = fill_tq(f, stored, t->rows * t->columns, scale);
+    else if (t->role == NORM)
+        status = fill_rows(f, stored, 1, t->columns, 0.1f, false, 1);
+    else
+        status = fill_rows(f, stored, t->rows, t->columns, t->role == TABLE ? 1 : scale, ternary, 0);
+    return status == TERN_OK ? tern__gguf_pad(f->w) : status;
+}
+
+/* ---- metadata ------------------------------------------------------------------------------------------------------ */
+
+static void add_key(tern__gguf *w, const tern_model_shape *s, const char *key, int64_t value)
+{
+    char full[128];
+    snprintf(full, sizeof full, "%s.%s", s->architecture, key);
+    tern__gguf_meta_u32(w, full, (uint32_t)value);
+}
+
+static void add_hyper_parameters(tern__gguf *w, const tern_model_shape *s)
+{
+    char key[128];
+    tern__gguf_meta_string(w, "general.architecture", s->architecture, strlen(s->architecture));
+    tern__gguf_meta_string(w, "general.name", s->name, strlen(s->name));
+    add_key(w, s, "vocab_size", s->vocabulary);
+    add_key(w, s, "context_length", s->context);
+    add_key(w, s, "embedding_length", s->width);
+    add_key(w, s, "block_count", s->layers);
+    add_key(w, s, "feed_forward_length", s->feed_forward);
+    add_key(w, s, "rope.dimension_count", s->width / s->heads);
+    add_key(w, s, "attention.head_count", s->heads);
+    add_key(w, s, "attention.head_count_kv", s->kv_heads);
+    snprintf(key, sizeof key, "%s.attention.layer_norm_rms_epsilon", s->architecture);
+    tern__gguf_meta_f32(w, key, 1e-5f);
+    snprintf(key, sizeof key, "%s.rope.freq_base", s->architecture);
+    tern__gguf_meta_f32(w, key, (float)s->rope_base);
+}
+
+/* Character of GPT-2's alphabet that stands for a byte, in UTF-8: printable ones for themselves, the others from U+0100 on. */
+static size_t byte_token(int byte, char out[4])
+{
+    unsigned point = (unsigned)byte, others = 0;
+    for (int b = 0; b < byte; b++)
+        others += b < '!' || (b > '~' && b < 0xa1) || b == 0xad;
+    if (byte < '!' || (byte > '~' && byte < 0xa1) || byte == 0xad)
+        point = 256 + others;
+    if (point < 128) {
+        out[0] = (char)point;
+        return 1;
+    }
+    out[0] = (char)(0xc0 | point >> 6);
+    out[1] = (char)(0x80 | (point & 63));
+    return 2;
+}
+
+/* Bytes, then words that no text has, then beginning and end: enough to put text in and get text out. */
+static void add_tokenizer(tern__gguf *w, int64_t vocabulary)
+{
+    enum { NORMAL = 1, CONTROL = 3 };
+    if (vocabulary < 258)
+        return;
+    tern__gguf_meta_string(w, "tokenizer.ggml.model", "gpt2", 4);
+    tern__gguf_meta_string(w, "tokenizer.ggml.pre", "llama-bpe", 9);
+    tern__gguf_meta_begin(w, "tokenizer.ggml.tokens", TERN_META_STRING, vocabulary);
+    for (int64_t i = 0; i < vocabulary; i++) {
+        char token[32];
+        size_t length = i < 256               ? byte_token((int)i, token)
+                        : i >= vocabulary - 2 ? (size_t)snprintf(token, sizeof token, "%s",
+                                                                 i == vocabulary - 2 ? "<|bos|>" : "<|eos|>")
+                                              : (size_t)snprintf(token, sizeof token, "[%lld]", (long long)i);
+        tern__gguf_element_string(w, token, length);
+    }
+    tern__gguf_meta_begin(w, "tokenizer.ggml.token_type", TERN_META_I32, vocabulary);
+    for (int64_t i = 0; i < vocabulary; i++)
+        tern__strbuf_add_n(&w->metas, (const char *)&(int32_t){i < vocabulary - 2 ? NORMAL : CONTROL}, 4);
+    tern__gguf_meta_begin(w, "tokenizer.ggml.merges", TERN_META_STRING, 0);
+    tern__gguf_meta_u32(w, "tokenizer.ggml.bos_token_id", (uint32_t)vocabulary - 2);
+    tern__gguf_meta_u32(w, "tokenizer.ggml.eos_token_id", (uint32_t)vocabulary - 1);
+    tern__gguf_meta_bool(w, "tokenizer.ggml.add_bos_token", true);
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------------------- */
+
+static tern_status check_shape(const tern_model_shape *s)
+{
+    const struct {
+        const char *name;
+        int64_t value, most;
+    } sizes[] = {
+        {"layers", s->layers, 4096},
+        {"width", s->width, 1 << 20},
+        {"feed-forward width", s->feed_forward, 1 << 20},
+        {"heads", s->heads, 1 << 16},
+        {"kv heads", s->kv_heads, 1 << 16},
+        {"vocabulary", s->vocabulary, 1 << 24},
+        {"context", s->context, 1 << 24},
+    };
+    TERN__FAIL_IF(!s->name || !s->architecture || !*s->architecture || strlen(s->architecture) > 64,
+                  TERN_INVALID_ARGUMENT, "model_synth: the shape has no name or architecture");
+    for (size_t i = 0; i < TERN__COUNT(sizes); i++)
+        TERN__FAIL_IF(sizes[i].value < 1 || sizes[i].value > sizes[i].most, TERN_SHAPE,
+                      "model_synth: %lld %s; from 1 to %lld", (long long)sizes[i].value, sizes[i].name,
+                      (long long)sizes[i].most);
+    TERN__FAIL_IF(s->width % s->heads || s->heads % s->kv_heads || s->width / s->heads % 2, TERN_SHAPE,
+                  "model_synth: width %lld, %lld heads and %lld kv heads do not divide evenly",
+                  (long long)s->width, (long long)s->heads, (long long)s->kv_heads);
+    return TERN_OK;
+}
+
+static tern_status check_type(tern_stored stored, bool ternary_too)
+{
+    const tern_stored_info *info = tern_stored_get(stored);
+    TERN__FAIL_IF(!info || info->gguf_number < 0 || info->kind == TERN_STORED_OPAQUE ||
+                      (info->kind == TERN_STORED_TERNARY && !ternary_too) || stored == TERN_STORED_I8 ||
+                      stored == TERN_STORED_I32 || stored == TERN_STORED_I64,
+                  TERN_DTYPE, "model_synth: weights cannot be written as %s",
+                  info ? info->name : "that type");
+    return TERN_OK;
+}
+
+static tern_status write_all(tern__gguf *w, const tern_model_shape *s, const tern_synth_options *o)
+{
+    item t;
+    int64_t longest = s->width > s->feed_forward ? s->width : s->feed_forward;
+    add_hyper_parameters(w, s);
+    add_tokenizer(w, s->vocabulary);
+    for (int64_t k = 0; k < item_count(s); k++) {
+        if (item_at(s, o, k, &t))
+            TERN_TRY(tern__gguf_declare(w, t.name, type_of(o, t.role), t.role == NORM ? 1 : 2,
+                                        t.role == NORM ? &t.columns : (int64_t[]){t.rows, t.columns}));
+    }
+    TERN_TRY(tern__gguf_begin(w));
+    filling f = {.w = w,
+                 .chunk = tern__alloc(CHUNK),
+                 .row = tern__alloc((size_t)longest * sizeof(float)),
+                 .encoded = tern__alloc((size_t)longest * sizeof(double))};
+    tern_status status = f.chunk && f.row && f.encoded ? TERN_OK : tern__out_of_memory(CHUNK);
+    for (int64_t k = 0; k < item_count(s) && status == TERN_OK; k++) {
+        f.seed = o->seed * 0x9e3779b97f4a7c15u + (uint64_t)k;
+        f.counter = 0;
+        if (item_at(s, o, k, &t))
+            status = fill_item(&f, s, o, &t);
+    }
+    tern__free(f.chunk);
+    tern__free(f.row);
+    tern__free(f.encoded);
+    return status;
+}
+
+tern_status tern_model_synth(const char *path, const tern_model_shape *shape,
+                             const tern_synth_options *options)
+{
+    tern_synth_options o = options ? *options : tern_synth_options_default();
+    tern__gguf w;
+    TERN__FAIL_IF(!path || !shape, TERN_INVALID_ARGUMENT, "model_synth: an argument is NULL");
+    TERN_TRY(check_shape(shape));
+    TERN_TRY(check_type(o.type, true));
+    TERN_TRY(check_type(o.embedding, false));
+    if (o.head != TERN_STORED_COUNT)
+        TERN_TRY(check_type(o.head, false));
+    TERN_TRY(tern__gguf_create(path, &w));
+    w.progress = o.progress;
+    w.user = o.user;
+    tern_status status = write_all(&w, shape, &o);
+    if (status == TERN_OK)
+        status = tern__gguf_commit(&w);
+    tern__gguf_abort(&w);
+    return status;
+}
