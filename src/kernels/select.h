@@ -8,6 +8,7 @@
 #include "base/cpu.h"
 #include "kernels/attention/attention.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/linear/linear.h"
 #include "kernels/ternary/ternary.h"
 
 typedef enum tern__kernel_family {
@@ -15,6 +16,8 @@ typedef enum tern__kernel_family {
     TERN__FAMILY_ternary_t5,
     TERN__FAMILY_gemm_f32,
     TERN__FAMILY_attention,
+    TERN__FAMILY_linear,
+    TERN__FAMILY_linear_i8,
     TERN__KERNEL_FAMILIES,
 } tern__kernel_family;
 

@@ -38,7 +38,7 @@ typedef struct layouter {
 static const tern__leaf *packs(const tern__compilation *c, const tern_graph *g, const tern__gnode *node,
                                tern__packing *out)
 {
-    if (node->op != TERN__OP_matmul && node->op != TERN__OP_ternary_matmul)
+    if (node->op != TERN__OP_matmul && node->op != TERN__OP_ternary_matmul && node->op != TERN__OP_linear)
         return NULL;
     const tern__leaf *leaf = tern__constant_of(g, node->in[1]);
     if (!leaf)

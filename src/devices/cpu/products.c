@@ -1,5 +1,6 @@
 /* products.c - matrix products on the CPU. Constants are packed for the kernel that will read them: f32 into tiles of its
- * width, ternary weights into form 5, which is smaller, where one byte permute decodes it, and into form 2 elsewhere. */
+ * width, weights of linear products into tiles of 32 rows, ternary weights into form 5, which is smaller, where one byte
+ * permute decodes it, and into form 2 elsewhere. */
 #include "devices/cpu/products.h"
 
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "devices/cpu/cpu.h"
 #include "devices/cpu/regions.h"
 #include "kernels/gemm/product.h"
+#include "kernels/linear/product.h"
 #include "kernels/row/epilogue.h"
 #include "kernels/select.h"
 #include "kernels/ternary/product.h"
@@ -17,6 +19,9 @@ static const tern__kernel gemm = {.name = "gemm", .run = tern_matmul__gemm};
 static const tern__kernel gemm_packed = {.name = "gemm packed", .run = tern_packed_matmul__gemm};
 static const tern__kernel ternary = {.name = "ternary packed", .run = tern_packed_ternary_matmul__packed};
 static const tern__kernel ternary_canonical = {.name = "ternary", .run = tern_ternary_matmul__packing};
+static const tern__kernel linear = {.name = "linear packed", .run = tern_packed_linear__tiles};
+static const tern__kernel linear_canonical = {.name = "linear", .run = tern_linear__packing};
+static const tern__kernel linear_gemm = {.name = "linear gemm", .run = tern_linear__gemm};
 static const tern__kernel epilogue = {.name = "product with epilogue", .run = tern__epilogue_run};
 
 /* ---- choosing ---- */
@@ -96,6 +101,47 @@ static tern_status choose_ternary(const tern__call *call, uint32_t isa_mask, int
     return keep(arena, &p, sizeof p, &out->program);
 }
 
+/* f32 weights are those of a matmul; the reference kernel does it where there is no other. */
+static tern_status choose_linear_f32(const tern__target *target, const tern__call *call, uint32_t isa_mask,
+                                     tern__arena *arena, tern__choice *out, bool *found)
+{
+    const tern__kernel_row *row = tern__kernel_select(TERN__FAMILY_gemm_f32, isa_mask);
+    tern__gemm_program p;
+    if (!row || !tern__gemm_plan(row->kernel, call->in[0], call->in[1], &call->out[0], tern__linear_as_matmul,
+                                 target->workers, &p))
+        return TERN_OK;
+    *out = (tern__choice){.kernel = &linear_gemm,
+                          .name = row->name,
+                          .isa = tern__isa_name(row->isa),
+                          .scratch_bytes = p.scratch_bytes,
+                          .work = p.work};
+    *found = true;
+    return keep(arena, &p, sizeof p, &out->program);
+}
+
+static tern_status choose_linear(const tern__target *target, const tern__call *call, uint32_t isa_mask,
+                                 tern__arena *arena, tern__choice *out, bool *found)
+{
+    const bool packed = tern__op_code(call->op) == TERN__OP_packed_linear;
+    const tern_dtype dtype =
+        packed ? (tern_dtype)call->attrs[TERN__ATTR_packed_linear_dtype].i : call->in[1]->dtype;
+    if (dtype == TERN_F32)
+        return choose_linear_f32(target, call, isa_mask, arena, out, found);
+    const tern__kernel_row *row =
+        tern__kernel_select(dtype == TERN_I8 ? TERN__FAMILY_linear_i8 : TERN__FAMILY_linear, isa_mask);
+    const tern__kernel_row *many = tern__kernel_select(TERN__FAMILY_gemm_f32, isa_mask);
+    tern__linear_program p;
+    tern__linear_plan(dtype, row->kernel, many ? many->kernel : NULL, row->kernel, call->in[0],
+                      packed ? call->attrs[TERN__ATTR_packed_linear_n].i : call->in[1]->shape[0], packed, &p);
+    *out = (tern__choice){.kernel = packed ? &linear : &linear_canonical,
+                          .name = row->name,
+                          .isa = tern__isa_name(row->isa),
+                          .scratch_bytes = p.scratch_bytes,
+                          .work = p.work};
+    *found = true;
+    return keep(arena, &p, sizeof p, &out->program);
+}
+
 static tern_status choose_product(const tern__target *target, const tern__call *call, uint32_t isa_mask,
                                   int64_t rows, tern__arena *arena, tern__choice *out, bool *found)
 {
@@ -106,6 +152,9 @@ static tern_status choose_product(const tern__target *target, const tern__call *
     case TERN__OP_ternary_matmul:
     case TERN__OP_packed_ternary_matmul:
         return choose_ternary(call, isa_mask, rows, arena, out, found);
+    case TERN__OP_linear:
+    case TERN__OP_packed_linear:
+        return choose_linear(target, call, isa_mask, arena, out, found);
     default:
         return TERN_OK;
     }
@@ -127,7 +176,8 @@ static bool has_epilogue(const tern__target *target, const tern__call *call, uin
     case TERN__OP_packed_matmul:
         return row != NULL;
     default:
-        return tern__op_code(call->op) == TERN__OP_packed_ternary_matmul;
+        return tern__op_code(call->op) == TERN__OP_packed_ternary_matmul ||
+               tern__op_code(call->op) == TERN__OP_packed_linear;
     }
 }
 
@@ -213,7 +263,8 @@ int tern__cpu_product_rows(const tern__target *target, const tern__call *call, i
     if (status == TERN_OK && found && (choice.kernel == &gemm || choice.kernel == &gemm_packed)) {
         const tern__gemm_program *p = choice.program;
         n = list_rows((p->m + p->row_blocks - 1) / p->row_blocks, p->m, LEAST_GEMM, most, out);
-    } else if (status == TERN_OK && found) {
+    } else if (status == TERN_OK && found &&
+               (choice.kernel == &ternary || choice.kernel == &ternary_canonical)) {
         const tern__ternary_program *p = choice.program;
         n = list_rows(p->block, p->block, LEAST_TERNARY, most, out);
     }
@@ -258,6 +309,24 @@ static bool ternary_packing(const tern__call *call, uint32_t isa_mask, tern__pac
                            &out->type) == TERN_OK;
 }
 
+/* f32 weights are those of matmul, transposed. */
+static bool linear_packing(const tern__call *call, uint32_t isa_mask, tern__packing *out)
+{
+    const tern__type *weight = call->in[1];
+    if (weight->dtype == TERN_F32) {
+        tern__call as_matmul = *call;
+        as_matmul.attrs = tern__linear_as_matmul;
+        return gemm_packing(&as_matmul, isa_mask, out);
+    }
+    *out = (tern__packing){.op = TERN__OP_packed_linear};
+    out->attrs[0].i = weight->shape[0];
+    out->attrs[1].i = weight->dtype;
+    return tern__type_make("packed_linear", TERN_U8, 2,
+                           (int64_t[]){tern__linear_tiles(weight->shape[0]),
+                                       tern__linear_tile_bytes(weight->dtype, weight->shape[1])},
+                           &out->type) == TERN_OK;
+}
+
 bool tern__cpu_packing(const tern__call *call, uint32_t isa_mask, tern__packing *out)
 {
     switch (tern__op_code(call->op)) {
@@ -265,6 +334,8 @@ bool tern__cpu_packing(const tern__call *call, uint32_t isa_mask, tern__packing 
         return gemm_packing(call, isa_mask, out);
     case TERN__OP_ternary_matmul:
         return ternary_packing(call, isa_mask, out);
+    case TERN__OP_linear:
+        return linear_packing(call, isa_mask, out);
     default:
         return false;
     }
@@ -291,6 +362,11 @@ static void pack_part(void *user, int worker, int workers)
         return;
     }
     const tern__type *type = o->from->type;
+    if (packing->op == TERN__OP_packed_linear) {
+        tern__linear_pack(type->dtype, o->from->data, o->from->strides[0], o->from->strides[1],
+                          type->shape[0], type->shape[1], begin, end, o->to);
+        return;
+    }
     tern__ternary_pack(packing->attrs[1].i == 5 ? TERN__TERNARY_5 : TERN__TERNARY_2, type->dtype,
                        o->from->data, o->from->strides[0], type->shape[0], type->shape[1], begin, end, o->to);
 }

@@ -1,0 +1,157 @@
+/* pack.c - weights into tiles of 32 rows (linear.h). */
+#include <string.h>
+
+#include "kernels/linear/linear.h"
+#include "tensor/blocks.h"
+
+enum { TILE = TERN__LINEAR_TILE };
+
+bool tern__linear_form_of(tern_dtype dtype, tern__linear_form *out)
+{
+    switch (dtype) {
+#define CASE(id, name)            \
+    case TERN_##id:               \
+        *out = TERN__LINEAR_##id; \
+        return true;
+        TERN__LINEAR_FORMS(CASE)
+#undef CASE
+    default:
+        return false;
+    }
+}
+
+int64_t tern__linear_tile_bytes(tern_dtype dtype, int64_t k)
+{
+    const int64_t units = dtype == TERN_I8 ? (k / 4 + (k % 4 != 0)) * 4 : tern__row_units(dtype, k);
+    return TILE * units * (int64_t)tern__dtype_unit_bytes(dtype);
+}
+
+/* ---- one block of one row, into its place r in the tile ---- */
+
+static uint16_t load_u16(const uint8_t *at)
+{
+    return (uint16_t)(at[0] | at[1] << 8);
+}
+
+/* A scale that is not finite becomes NaN: the kernels may multiply before they subtract. */
+static void put_scale(uint8_t *to, int r, const uint8_t *from)
+{
+    uint16_t bits = load_u16(from);
+    if ((bits & 0x7c00) == 0x7c00)
+        bits = 0x7e00;
+    memcpy(to + 2 * r, &bits, 2);
+}
+
+static void put_word(uint8_t *to, int r, uint32_t word)
+{
+    memcpy(to + 4 * r, &word, 4);
+}
+
+static void put_q8_0(const uint8_t *block, int r, uint8_t *to)
+{
+    put_scale(to, r, block);
+    for (int e = 0; e < 32; e++)
+        to[2 * TILE + e * TILE + r] = block[2 + e];
+}
+
+/* 4-bit codes of some columns, eight to a word. */
+static void put_nibbles(const uint8_t *codes, int columns, int r, uint8_t *to)
+{
+    for (int e = 0; e < columns; e += 8) {
+        uint32_t word = 0;
+        for (int i = 0; i < 8; i++)
+            word |= (uint32_t)codes[e + i] << 4 * i;
+        put_word(to + e / 8 * 4 * TILE, r, word);
+    }
+}
+
+static void put_q4_0(const uint8_t *block, int r, uint8_t *to)
+{
+    uint8_t codes[32];
+    for (int e = 0; e < 32; e++)
+        codes[e] = block[2 + e % 16] >> (e < 16 ? 0 : 4) & 15;
+    put_scale(to, r, block);
+    put_nibbles(codes, 32, r, to + 2 * TILE);
+}
+
+static void put_q4_k(const uint8_t *block, int r, uint8_t *to)
+{
+    uint8_t codes[256];
+    for (int e = 0; e < 256; e++)
+        codes[e] = block[16 + e / 64 * 32 + e % 32] >> (e % 64 < 32 ? 0 : 4) & 15;
+    put_scale(to, r, block);
+    put_scale(to + 2 * TILE, r, block + 2);
+    for (int i = 0; i < 12; i++)
+        to[4 * TILE + i * TILE + r] = block[4 + i];
+    put_nibbles(codes, 256, r, to + 16 * TILE);
+}
+
+static unsigned q6_code(const uint8_t *block, int e)
+{
+    const int h = e / 128, g = e % 128 / 32, l = e % 32;
+    const unsigned low = block[64 * h + 32 * (g % 2) + l] >> (g < 2 ? 0 : 4) & 15u;
+    return low | (block[128 + 32 * h + l] >> 2 * g & 3u) << 4;
+}
+
+static void put_q6_k(const uint8_t *block, int r, uint8_t *to)
+{
+    put_scale(to, r, block + 208);
+    for (int i = 0; i < 16; i++)
+        to[2 * TILE + i * TILE + r] = block[192 + i];
+    for (int g = 0; g < 16; g++) {
+        const unsigned last = q6_code(block, 16 * g + 15);
+        for (int w = 0; w < 3; w++) {
+            uint32_t word = (last >> 2 * w & 3) << 30;
+            for (int i = 0; i < 5; i++)
+                word |= q6_code(block, 16 * g + 5 * w + i) << 6 * i;
+            put_word(to + 18 * TILE + (3 * g + w) * 4 * TILE, r, word);
+        }
+    }
+}
+
+typedef void put_fn(const uint8_t *block, int r, uint8_t *to);
+
+static put_fn *const put_block[TERN_DTYPE_COUNT] = {
+    [TERN_Q8_0] = put_q8_0, [TERN_Q6_K] = put_q6_k, [TERN_Q4_0] = put_q4_0, [TERN_Q4_K] = put_q4_k};
+
+/* ---- rows ---- */
+
+static void put_halves(const uint16_t *row, int64_t step, int64_t k, int r, uint8_t *to)
+{
+    for (int64_t c = 0; c < k; c++)
+        memcpy(to + 2 * (c * TILE + r), row + c * step, 2);
+}
+
+static void put_bytes(const int8_t *row, int64_t step, int64_t k, int r, uint8_t *to)
+{
+    for (int64_t c = 0; c < k; c++)
+        to[c / 4 * 4 * TILE + 4 * r + c % 4] = (uint8_t)(row[c * step] + 128);
+}
+
+static void put_row(tern_dtype dtype, const char *row, int64_t step, int64_t k, int r, uint8_t *to)
+{
+    const int64_t bytes = (int64_t)tern__dtype_unit_bytes(dtype), blocks = tern__row_units(dtype, k);
+    if (dtype == TERN_I8) {
+        put_bytes((const int8_t *)row, step, k, r, to);
+    } else if (tern__dtype_is_block(dtype)) {
+        for (int64_t b = 0; b < blocks; b++)
+            put_block[dtype]((const uint8_t *)row + b * bytes, r, to + b * bytes * TILE);
+    } else {
+        put_halves((const uint16_t *)(const void *)row, step, k, r, to);
+    }
+}
+
+void tern__linear_pack(tern_dtype dtype, const void *weights, int64_t row_stride, int64_t step, int64_t n,
+                       int64_t k, int64_t begin, int64_t end, uint8_t *packed)
+{
+    const int64_t tile_bytes = tern__linear_tile_bytes(dtype, k),
+                  bytes = (int64_t)tern__dtype_unit_bytes(dtype);
+    for (int64_t tile = begin; tile < end; tile++) {
+        const int64_t first = tile * TILE, rows = n - first < TILE ? n - first : TILE;
+        uint8_t *to = packed + tile * tile_bytes;
+        if (rows < TILE || dtype == TERN_I8) /* what no row fills */
+            memset(to, dtype == TERN_I8 ? 128 : 0, (size_t)tile_bytes);
+        for (int64_t r = 0; r < rows; r++)
+            put_row(dtype, (const char *)weights + (first + r) * row_stride * bytes, step, k, (int)r, to);
+    }
+}

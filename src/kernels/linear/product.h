@@ -1,0 +1,53 @@
+/* product.h - linear products as kernels of a plan: packed_linear. */
+#ifndef TERN_KERNELS_LINEAR_PRODUCT_H
+#define TERN_KERNELS_LINEAR_PRODUCT_H
+
+#include "kernels/gemm/gemm.h"
+#include "kernels/kernel.h"
+#include "kernels/linear/linear.h"
+
+enum {
+    TERN__LINEAR_PANEL = TERN__LINEAR_BLOCK * TERN__GEMM_MAX_COLUMNS
+}; /* floats, at the beginning of the scratch */
+
+/* What the kernels interpret. Items of work are tiles of weights. */
+typedef struct tern__linear_program {
+    const tern__linear_kernel *kernel;   /* of weights that are widened */
+    const tern__gemm_kernel *gemm;       /* for many rows; NULL: there is none */
+    const tern__linear_i8_kernel *bytes; /* of i8 weights */
+    tern__linear_form form;
+    int64_t batch, n, k; /* rows of x, rows and columns of the weights */
+    int64_t tile_bytes;
+    int64_t block; /* rows of x at a time */
+    bool packs;    /* weights are no constant: a tile is packed by the worker that multiplies it */
+    int64_t work;
+    size_t scratch_bytes;
+} tern__linear_program;
+
+/* Plans y[..., n] = x[..., k] times weights of a type, packed or not. Kernel and, if there is one, gemm are given; or bytes, for
+ * i8. */
+void tern__linear_plan(tern_dtype dtype, const tern__linear_kernel *kernel, const tern__gemm_kernel *gemm,
+                       const tern__linear_i8_kernel *bytes, const tern__type *x, int64_t n, bool packed,
+                       tern__linear_program *out);
+
+/* Rows [0, rows) of x, x_row elements apart, times the tiles [begin, end) of the weights, of which `packed` is the start: y has
+ * the first column of tile `begin` at y[0], rows y_row apart. Columns beyond n are not written. `scratch`: as the plan says. */
+void tern__linear_multiply(const tern__linear_program *p, const uint8_t *packed, int64_t begin, int64_t end,
+                           const float *x, int64_t x_row, int64_t rows, float *y, int64_t y_row,
+                           void *scratch);
+
+/* The same for i8, with prepared rows (tern__ternary_prepare). */
+void tern__linear_multiply_i8(const tern__linear_program *p, const uint8_t *packed, int64_t begin,
+                              int64_t end, const int8_t *x, int64_t rows, int32_t *y, int64_t y_row);
+
+/* The kernels; args->program is a tern__linear_program. Operands: x, and packed weights or those of the user. */
+TERN__KERNEL(packed_linear__tiles);
+TERN__KERNEL(linear__packing);
+
+/* The attributes of a matmul that computes linear with f32 weights: transpose_b. */
+extern const tern__attr tern__linear_as_matmul[2];
+
+/* linear with f32 weights; args->program is a tern__gemm_program, of a matmul with operand 1 transposed. */
+TERN__KERNEL(linear__gemm);
+
+#endif

@@ -1,0 +1,140 @@
+/* linear_packed.c - products with packed linear weights in plain C: what every other kernel must equal. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/select.h"
+#include "tensor/blocks.h"
+#include "tensor/half.h"
+
+enum { TILE = TERN__LINEAR_TILE, ROWS = 8 };
+
+static uint16_t half_at(const uint8_t *at)
+{
+    uint16_t bits;
+    memcpy(&bits, at, 2);
+    return bits;
+}
+
+static uint32_t word_at(const uint8_t *at)
+{
+    uint32_t word;
+    memcpy(&word, at, 4);
+    return word;
+}
+
+/* ---- column c of row r of a tile ---- */
+
+static float at_f16(const uint8_t *tile, int64_t c, int r)
+{
+    return tern__f16_to_f32(half_at(tile + 2 * (c * TILE + r)));
+}
+
+static float at_bf16(const uint8_t *tile, int64_t c, int r)
+{
+    return tern__bf16_to_f32(half_at(tile + 2 * (c * TILE + r)));
+}
+
+static float at_q8_0(const uint8_t *tile, int64_t c, int r)
+{
+    const uint8_t *block = tile + c / 32 * 34 * TILE;
+    return tern__f16_to_f32(half_at(block + 2 * r)) * (float)(int8_t)block[(2 + c % 32) * TILE + r] + 0.0f;
+}
+
+static int nibble(const uint8_t *words, int64_t c, int r)
+{
+    return (int)(word_at(words + 4 * (c / 8 * TILE + r)) >> 4 * (c % 8) & 15);
+}
+
+static float at_q4_0(const uint8_t *tile, int64_t c, int r)
+{
+    const uint8_t *block = tile + c / 32 * 18 * TILE;
+    return tern__f16_to_f32(half_at(block + 2 * r)) * (float)(nibble(block + 2 * TILE, c % 32, r) - 8) + 0.0f;
+}
+
+static float at_q4_k(const uint8_t *tile, int64_t c, int r)
+{
+    const uint8_t *block = tile + c / 256 * 144 * TILE;
+    uint8_t s[12];
+    int scale, offset;
+    for (int i = 0; i < 12; i++)
+        s[i] = block[(4 + i) * TILE + r];
+    tern__q4_k_scale(s, (int)(c % 256 / 32), &scale, &offset);
+    const float d = tern__f16_to_f32(half_at(block + 2 * r)),
+                dmin = tern__f16_to_f32(half_at(block + 2 * (TILE + r)));
+    return d * (float)scale * (float)nibble(block + 16 * TILE, c % 256, r) - dmin * (float)offset + 0.0f;
+}
+
+static float at_q6_k(const uint8_t *tile, int64_t c, int r)
+{
+    const uint8_t *block = tile + c / 256 * 210 * TILE;
+    const int64_t g = c % 256 / 16, i = c % 16;
+    uint32_t code = 0;
+    for (int w = 0; w < 3; w++) {
+        const uint32_t word = word_at(block + 18 * TILE + 4 * ((3 * g + w) * TILE + r));
+        if (i == 15)
+            code |= word >> 30 << 2 * w;
+        else if (i / 5 == w)
+            code = word >> 6 * (i % 5) & 63;
+    }
+    const float scale = tern__f16_to_f32(half_at(block + 2 * r)) * (float)(int8_t)block[(2 + g) * TILE + r];
+    return scale * (float)((int)code - 32) + 0.0f;
+}
+
+/* ---- loops ---- */
+
+typedef float at_fn(const uint8_t *tile, int64_t c, int r);
+
+static inline void multiply(const tern__linear_call *call, at_fn *at)
+{
+    for (int o = 0; o < TILE * call->n_tiles; o++) {
+        const uint8_t *tile = call->tiles + o / TILE * call->tile_bytes;
+        float sums[ROWS] = {0};
+        for (int64_t c = 0; c < call->k; c++) {
+            const float w = at(tile, c, o % TILE);
+            for (int i = 0; i < call->rows; i++)
+                sums[i] = fmaf(call->x[i * call->x_row + c], w, sums[i]);
+        }
+        for (int i = 0; i < call->rows; i++)
+            call->y[i * call->y_row + o] = sums[i];
+    }
+}
+
+#define FORM(id, name)                                                                                  \
+    static void multiply_##name(const tern__linear_call *call)                                          \
+    {                                                                                                   \
+        multiply(call, at_##name);                                                                      \
+    }                                                                                                   \
+    static void unpack_##name(const uint8_t *tile, int64_t first, int64_t k, float *to, int64_t stride) \
+    {                                                                                                   \
+        for (int64_t c = 0; c < k; c++)                                                                 \
+            for (int r = 0; r < TILE; r++)                                                              \
+                to[c * stride + r] = at_##name(tile, first + c, r);                                     \
+    }
+TERN__LINEAR_FORMS(FORM)
+
+#define MULTIPLY(id, name) [TERN__LINEAR_##id] = multiply_##name,
+#define UNPACK(id, name) [TERN__LINEAR_##id] = unpack_##name,
+const tern__linear_kernel tern__linear__ref = {.name = "linear__ref",
+                                               .most_rows = ROWS,
+                                               .most_tiles = 1,
+                                               .multiply = {TERN__LINEAR_FORMS(MULTIPLY)},
+                                               .unpack = {TERN__LINEAR_FORMS(UNPACK)}};
+
+/* ---- i8 ---- */
+
+static void multiply_i8(const tern__linear_i8_call *call)
+{
+    for (int i = 0; i < call->rows; i++)
+        for (int r = 0; r < TILE; r++) {
+            int32_t *y = call->y + i * call->y_row + r;
+            uint32_t sum = call->quad_begin > 0 ? (uint32_t)*y : 0;
+            for (int64_t c = 4 * call->quad_begin; c < 4 * call->quad_end; c++) {
+                const int w = call->tiles[(c / 4 * TILE + r) * 4 + c % 4] - 128;
+                sum += (uint32_t)(w * call->x[i * call->x_row + c]);
+            }
+            *y = (int32_t)sum;
+        }
+}
+
+const tern__linear_i8_kernel tern__linear_i8__ref = {
+    .name = "linear_i8__ref", .most_rows = ROWS, .most_tiles = 1, .multiply = multiply_i8};

@@ -1,0 +1,37 @@
+/* linear_avx2.c - products with widened weights on AVX2 with FMA and F16C: a tile is four vectors. */
+#include <immintrin.h>
+#include <stdint.h>
+
+typedef __m256 vec;
+typedef __m256i ivec;
+#define WIDTH 8
+#define V_LOAD(p) _mm256_loadu_ps(p)
+#define V_STORE(p, x) _mm256_storeu_ps(p, x)
+#define V_SET1(p) _mm256_broadcast_ss(p)
+#define V_ZERO() _mm256_setzero_ps()
+#define V_NUMBER(c) _mm256_set1_ps(c)
+#define I_NUMBER(c) _mm256_set1_epi32(c)
+#define V_MULTIPLY_ADD(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define V_SCALE_SIX(s, c, m) _mm256_fmadd_ps(s, m, c)
+#define LOAD_8(p) _mm_loadl_epi64((const __m128i *)(const void *)(p))
+#define LOAD_16(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define V_HALVES(p) _mm256_cvtph_ps(LOAD_16(p))
+#define V_BRAINS(p) V_OF(_mm256_slli_epi32(_mm256_cvtepu16_epi32(LOAD_16(p)), 16))
+#define V_SIGNED(p) V_FROM(_mm256_cvtepi8_epi32(LOAD_8(p)))
+#define I_LOAD(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#define I_BYTES(p) _mm256_cvtepu8_epi32(LOAD_8(p))
+#define V_FROM(x) _mm256_cvtepi32_ps(x)
+#define V_OF(x) _mm256_castsi256_ps(x)
+#define I_AND(a, b) _mm256_and_si256(a, b)
+#define I_OR(a, b) _mm256_or_si256(a, b)
+#define I_LEFT(x, n) _mm256_slli_epi32(x, n)
+#define I_RIGHT(x, n) _mm256_srli_epi32(x, n)
+#define I_PUT(x, mask, to) I_OR(I_AND(x, mask), to)
+#define V_NIBBLE(x, i) V_FROM(I_AND(I_RIGHT(x, 4 * (i)), I_NUMBER(15)))
+#define VECTORS 4
+#define MOST_ROWS 2
+#define MOST_TILES 1
+#define EACH_ROWS(M, name) M(name, 1) M(name, 2)
+#include "kernels/linear/widen_impl.h"
+
+TERN__LINEAR_KERNEL(avx2)

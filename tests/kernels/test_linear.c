@@ -1,0 +1,217 @@
+/* test_linear.c - products with packed weights of 16 bits, in blocks and of 8 bits: every kernel that runs here against one
+ * chain per output on the converted weights, bit for bit, on ragged sizes, strange scales, guarded memory and any split. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "harness.h"
+#include "kernels/linear/product.h"
+#include "kernels/select.h"
+#include "kernels/ternary/ternary.h"
+#include "operand.h"
+#include "tensor/blocks.h"
+#include "tensor/half.h"
+
+enum { GUARD = 0xa5, MARGIN = 256 };
+
+static dice d;
+
+static const tern_dtype FORMS[] = {TERN_F16, TERN_BF16, TERN_Q8_0, TERN_Q6_K, TERN_Q4_0, TERN_Q4_K};
+enum { N_FORMS = 6 };
+
+static bool is_fused(const tern__kernel_row *row)
+{
+    return row->isa != TERN__ISA_SSE42;
+}
+
+static void *guarded(size_t bytes, uint8_t **block)
+{
+    *block = tern__alloc_aligned(bytes + 2 * MARGIN, TERN__ALIGN);
+    memset(*block, GUARD, bytes + 2 * MARGIN);
+    return *block + MARGIN;
+}
+
+static bool intact(const uint8_t *block, size_t bytes)
+{
+    for (size_t i = 0; i < MARGIN; i++)
+        if (block[i] != GUARD || block[MARGIN + bytes + i] != GUARD)
+            return false;
+    return true;
+}
+
+/* Where the scale of a block is, and how often: q4_k has two. */
+static void put_scale(tern_dtype dtype, uint8_t *block, uint16_t bits)
+{
+    const int at = dtype == TERN_Q6_K ? 208 : 0;
+    memcpy(block + at, &bits, 2);
+    if (dtype == TERN_Q4_K && dice_below(&d, 2))
+        memcpy(block + 2, &bits, 2);
+}
+
+/* Random bytes, with scales that are mostly tame; `wild` ones are anything. */
+static uint8_t *random_weights(tern_dtype dtype, int64_t rows, int64_t k, bool wild)
+{
+    const size_t unit = tern__dtype_unit_bytes(dtype), units = (size_t)(tern__row_units(dtype, k) * rows);
+    uint8_t *w = malloc(unit * units + 1);
+    for (size_t i = 0; i < unit * units; i++)
+        w[i] = (uint8_t)dice_u32(&d);
+    for (size_t i = 0; i < units && !wild; i++) {
+        const uint16_t tame = (uint16_t)(0x2800 + dice_below(&d, 0x1000) + 0x8000 * dice_below(&d, 2));
+        if (tern__dtype_is_block(dtype)) {
+            put_scale(dtype, w + i * unit, tame);
+            if (dtype == TERN_Q4_K)
+                memcpy(w + i * unit + 2, &tame, 2);
+        } else {
+            const uint16_t number = dtype == TERN_F16 ? tame : (uint16_t)(tame + 0x1400);
+            memcpy(w + i * unit, &number, 2);
+        }
+    }
+    static const uint16_t strange[] = {0, 0x8000, 0x7c00, 0xfc00, 0x7e00, 1, 0x83ff, 0x7bff};
+    for (size_t i = 0; i < units && wild; i++)
+        if (dice_below(&d, 3) == 0)
+            put_scale(tern__dtype_is_block(dtype) ? dtype : TERN_Q8_0, w + i * unit,
+                      strange[dice_below(&d, 8)]);
+    return w;
+}
+
+static void widen(tern_dtype dtype, const uint8_t *row, int64_t k, float *to)
+{
+    tern__convert_row(dtype, row, TERN_F32, to, k);
+}
+
+static float chain(const float *x, const float *w, int64_t k, bool fused)
+{
+    float sum = 0;
+    for (int64_t c = 0; c < k; c++) {
+        volatile float product = x[c] * w[c]; /* rounded, whatever the compiler would rather do */
+        sum = fused ? fmaf(x[c], w[c], sum) : sum + product;
+    }
+    return sum;
+}
+
+static bool same(float a, float b)
+{
+    return isnan(b) ? isnan(a) : tern__f32_bits(a) == tern__f32_bits(b);
+}
+
+static void check_product(const tern__kernel_row *row, tern_dtype dtype, int64_t batch, int64_t n, int64_t k,
+                          bool wild)
+{
+    const tern__kernel_row *gemm =
+        tern__kernel_select(TERN__FAMILY_gemm_f32, tern__isa_mask_capped(tern__cpu(), row->isa));
+    const tern__type x_type = {.dtype = TERN_F32, .rank = 2, .shape = {batch, k}};
+    const int64_t tiles = tern__linear_tiles(n), cut = dice_below(&d, tiles + 1),
+                  y_row = n + dice_below(&d, 3);
+    const int64_t row_units = tern__row_units(dtype, k) * (int64_t)tern__dtype_unit_bytes(dtype);
+    tern__linear_program p;
+    tern__linear_plan(dtype, row->kernel, gemm ? gemm->kernel : NULL, NULL, &x_type, n, true, &p);
+    uint8_t *weights = random_weights(dtype, n, k, wild), *guard_packed, *guard_y, *guard_scratch;
+    const size_t bytes = (size_t)(p.tile_bytes * tiles), y_bytes = (size_t)(batch * y_row) * 4;
+    uint8_t *packed = guarded(bytes, &guard_packed);
+    float *y = guarded(y_bytes, &guard_y), *x = malloc((size_t)(batch * k + 1) * 4),
+          *w = malloc((size_t)(k + 1) * 4);
+    void *scratch = guarded(p.scratch_bytes, &guard_scratch);
+    for (int64_t i = 0; i < batch * k; i++)
+        x[i] = wild && dice_below(&d, 50) == 0 ? (float)dice_number(&d, TERN_F32)
+                                               : (float)(dice_below(&d, 2001) - 1000) / 256.0f;
+    tern__linear_pack(dtype, weights, tern__row_units(dtype, k), 1, n, k, cut, tiles, packed);
+    tern__linear_pack(dtype, weights, tern__row_units(dtype, k), 1, n, k, 0, cut, packed);
+    tern__linear_multiply(&p, packed, 0, cut, x, k, batch, y, y_row, scratch);
+    tern__linear_multiply(&p, packed, cut, tiles, x, k, batch, y + cut * TERN__LINEAR_TILE, y_row, scratch);
+    int64_t wrong = 0;
+    for (int64_t o = 0; o < n; o++) {
+        widen(dtype, weights + o * row_units, k, w);
+        for (int64_t i = 0; i < batch; i++)
+            wrong += !same(y[i * y_row + o], chain(x + i * k, w, k, is_fused(row)));
+    }
+    if (wrong > 0)
+        harness_fail(__FILE__, __LINE__, "%s %s, %d x %d x %d: %d wrong", row->name, tern_dtype_name(dtype),
+                     (int)batch, (int)n, (int)k, (int)wrong);
+    for (int64_t i = 0; i < batch; i++)
+        for (int64_t o = n; o < y_row; o++)
+            CHECK_EQ(tern__f32_bits(y[i * y_row + o]), 0xa5a5a5a5);
+    CHECK(intact(guard_packed, bytes) && intact(guard_y, y_bytes) && intact(guard_scratch, p.scratch_bytes));
+    free(weights);
+    free(x);
+    free(w);
+    tern__free(guard_packed);
+    tern__free(guard_y);
+    tern__free(guard_scratch);
+}
+
+TEST(widened_weights)
+{
+    static const int64_t batches[] = {1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 23},
+                         columns[] = {0, 1, 7, 31, 32, 33, 96, 255, 256, 257, 300, 600};
+    static const int64_t outputs[] = {1, 31, 32, 33, 64, 65, 96, 130};
+    int count;
+    const tern__kernel_row *rows = tern__kernel_rows(&count);
+    d.seed = harness_seed();
+    for (int i = 0; i < count; i++) {
+        if (rows[i].family != TERN__FAMILY_linear || !tern__kernel_runs(&rows[i], tern__cpu()->isa_mask))
+            continue;
+        for (int form = 0; form < N_FORMS; form++)
+            for (int turn = 0; turn < 36 && !harness_failed(); turn++)
+                check_product(&rows[i], FORMS[form], batches[turn % 12], outputs[dice_below(&d, 8)],
+                              columns[dice_below(&d, 12)], turn % 3 == 2);
+    }
+}
+
+/* ---- i8 ---- */
+
+static void check_bytes(const tern__kernel_row *row, int64_t batch, int64_t n, int64_t k, int kind)
+{
+    const tern__type x_type = {.dtype = TERN_I8, .rank = 2, .shape = {batch, k}};
+    const int64_t tiles = tern__linear_tiles(n), stride = tern__ternary_x_stride(k);
+    tern__linear_program p;
+    tern__linear_plan(TERN_I8, NULL, NULL, row->kernel, &x_type, n, true, &p);
+    uint8_t *guard_packed, *guard_y;
+    const size_t bytes = (size_t)(p.tile_bytes * tiles), y_bytes = (size_t)(batch * n) * 4;
+    uint8_t *packed = guarded(bytes, &guard_packed);
+    int32_t *y = guarded(y_bytes, &guard_y);
+    int8_t *w = malloc((size_t)(n * k + 1)), *x = malloc((size_t)(batch * k + 1));
+    int8_t *prepared = tern__alloc_aligned((size_t)(batch * stride), TERN__ALIGN);
+    for (int64_t i = 0; i < n * k; i++)
+        w[i] = kind == 1 ? -128 : kind == 2 ? 127 : (int8_t)dice_u32(&d);
+    for (int64_t i = 0; i < batch * k; i++)
+        x[i] = kind == 1 ? -128 : kind == 2 ? -128 : (int8_t)dice_u32(&d);
+    for (int64_t i = 0; i < batch; i++)
+        tern__ternary_prepare(x + i * k, k, prepared + i * stride);
+    tern__linear_pack(TERN_I8, w, k, 1, n, k, 0, tiles, packed);
+    tern__linear_multiply_i8(&p, packed, 0, tiles, prepared, batch, y, n);
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < batch; i++)
+        for (int64_t o = 0; o < n; o++) {
+            int32_t sum = 0;
+            for (int64_t c = 0; c < k; c++)
+                sum += x[i * k + c] * w[o * k + c];
+            wrong += y[i * n + o] != sum;
+        }
+    if (wrong > 0)
+        harness_fail(__FILE__, __LINE__, "%s, %d x %d x %d, kind %d: %d wrong", row->name, (int)batch, (int)n,
+                     (int)k, kind, (int)wrong);
+    CHECK(intact(guard_packed, bytes) && intact(guard_y, y_bytes));
+    free(w);
+    free(x);
+    tern__free(prepared);
+    tern__free(guard_packed);
+    tern__free(guard_y);
+}
+
+TEST(bytes)
+{
+    static const int64_t batches[] = {1, 2, 3, 5, 8, 11, 12, 13, 30},
+                         columns[] = {0, 1, 3, 4, 5, 64, 67, 700, 2100};
+    static const int64_t outputs[] = {1, 31, 32, 33, 70};
+    int count;
+    const tern__kernel_row *rows = tern__kernel_rows(&count);
+    d.seed = harness_seed();
+    for (int i = 0; i < count; i++) {
+        if (rows[i].family != TERN__FAMILY_linear_i8 || !tern__kernel_runs(&rows[i], tern__cpu()->isa_mask))
+            continue;
+        for (int turn = 0; turn < 54 && !harness_failed(); turn++)
+            check_bytes(&rows[i], batches[turn % 9], outputs[dice_below(&d, 5)], columns[dice_below(&d, 9)],
+                        turn % 3);
+    }
+}
