@@ -9,6 +9,7 @@
 #include "kernels/attention/attention.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/linear/linear.h"
+#include "kernels/sort/sort.h"
 #include "kernels/ternary/ternary.h"
 
 typedef enum tern__kernel_family {
@@ -18,6 +19,7 @@ typedef enum tern__kernel_family {
     TERN__FAMILY_attention,
     TERN__FAMILY_linear,
     TERN__FAMILY_linear_i8,
+    TERN__FAMILY_topk_f32,
     TERN__KERNEL_FAMILIES,
 } tern__kernel_family;
 

@@ -1,0 +1,66 @@
+/* orders.c - sort and topk on the CPU: elements of 64 bits stay on the reference heap, which the others beat. */
+#include "devices/cpu/orders.h"
+
+#include "base/status.h"
+#include "devices/cpu/cpu.h"
+#include "kernels/select.h"
+#include "kernels/sort/sort.h"
+
+static const tern__kernel topk = {.name = "topk", .run = tern_topk__blocks};
+static const tern__kernel radix = {.name = "sort__radix", .run = tern_sort__radix};
+
+static int axis_of(const tern__attr *attr, int rank)
+{
+    return (int)(attr->i < 0 ? attr->i + rank : attr->i);
+}
+
+static bool choose_sort(const tern__call *call, tern__choice *out)
+{
+    const tern__type *x = call->in[0];
+    size_t bytes;
+    if (x->rank == 0 || !tern__sort_scratch(x, axis_of(&call->attrs[0], x->rank), &bytes))
+        return false;
+    *out = (tern__choice){.kernel = &radix,
+                          .name = radix.name,
+                          .isa = tern__isa_name(TERN__ISA_BASELINE),
+                          .scratch_bytes = bytes,
+                          .work = -1};
+    return true;
+}
+
+static tern_status choose_topk(const tern__target *target, const tern__call *call, tern__arena *arena,
+                               tern__choice *out, bool *found)
+{
+    const tern__kernel_row *row = tern__kernel_select(TERN__FAMILY_topk_f32, target->isa_mask);
+    const tern__type *x = call->in[0];
+    if (!row || x->dtype != TERN_F32 || x->rank == 0 ||
+        x->shape[axis_of(&call->attrs[1], x->rank)] >= INT32_MAX)
+        return TERN_OK;
+    tern__topk_program *p = tern__arena_alloc(arena, sizeof *p);
+    if (!p)
+        return tern__out_of_memory(sizeof *p);
+    p->kernel = row->kernel;
+    *out = (tern__choice){.kernel = &topk,
+                          .name = row->name,
+                          .isa = tern__isa_name(row->isa),
+                          .scratch_bytes = (size_t)call->attrs[0].i * sizeof(uint64_t),
+                          .program = p,
+                          .work = -1};
+    *found = true;
+    return TERN_OK;
+}
+
+tern_status tern__cpu_order(const tern__target *target, const tern__call *call, tern__arena *arena,
+                            tern__choice *out, bool *found)
+{
+    *found = false;
+    switch (tern__op_code(call->op)) {
+    case TERN__OP_sort:
+        *found = choose_sort(call, out);
+        return TERN_OK;
+    case TERN__OP_topk:
+        return choose_topk(target, call, arena, out, found);
+    default:
+        return TERN_OK;
+    }
+}
