@@ -6,6 +6,7 @@
 #include "devices/cpu/attention.h"
 #include "devices/cpu/candidates.h"
 #include "devices/cpu/cost.h"
+#include "devices/cpu/images.h"
 #include "devices/cpu/kernels.h"
 #include "devices/cpu/orders.h"
 #include "devices/cpu/products.h"
@@ -49,6 +50,8 @@ static tern_status choose(const tern__target *target, const tern__call *call,
         TERN_TRY(tern__cpu_attention(target, call, arena, out, &found));
     if (!found)
         TERN_TRY(tern__cpu_order(target, call, arena, out, &found));
+    if (!found)
+        TERN_TRY(tern__cpu_image(target, call, arena, out, &found));
     if (found)
         return TERN_OK;
     const tern__kernel *kernel = tern__cpu_reference(tern__op_code(call->op));

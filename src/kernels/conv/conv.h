@@ -1,0 +1,31 @@
+/* conv.h - 2-D convolutions of f32 as matrix products: weights (out, c * kh * kw) times windows (c * kh * kw, pixels).
+ *
+ * The windows are never written out as a whole: a strip of pixels at a time is unrolled, straight into the tiles that the
+ * product's kernel reads, in memory that stays in the second-level cache. An output is one chain of multiply-adds over ascending
+ * (channel, row, column), like ref/conv.c's, and so are its bits. */
+#ifndef TERN_KERNELS_CONV_H
+#define TERN_KERNELS_CONV_H
+
+#include "kernels/gemm/gemm.h"
+#include "kernels/kernel.h"
+
+typedef struct tern__conv_program {
+    const tern__gemm_kernel *kernel;
+    tern__gemm_blocking blocking;
+    int64_t k;         /* elements of a window */
+    int64_t pixels;    /* of a result's channel */
+    int64_t strip;     /* pixels that are unrolled at a time, whole tiles */
+    int64_t strips;    /* of an image and group */
+    int64_t work;      /* images x groups x strips */
+    size_t windows_at; /* in the scratch, behind the product's own */
+    size_t scratch_bytes;
+} tern__conv_program;
+
+/* The program of a call of op conv2d: types and attributes in the order of its row. false: types that the kernel lacks. */
+bool tern__conv_plan(const tern__gemm_kernel *kernel, int n_in, const tern__type *const *in,
+                     const tern__type *y, const tern__attr *attrs, int workers, tern__conv_program *out);
+
+/* The kernel; args->program is a tern__conv_program. */
+TERN__KERNEL(conv2d__gemm);
+
+#endif

@@ -1,0 +1,106 @@
+/* test_conv.c - convolutions as products against the reference, bit for bit: both layouts, groups, strides, padding, dilation,
+ * bias, images from one pixel to several strips, odd strides, infinite weights, any split. */
+#include "base/alloc.h"
+#include "call.h"
+#include "kernels/conv/conv.h"
+#include "kernels/select.h"
+
+TERN__KERNEL(conv2d__ref);
+
+enum { STRIDE_H, STRIDE_W, PAD_H, PAD_W, DILATION_H, DILATION_W, GROUPS, NHWC };
+
+static int64_t roll(int64_t n)
+{
+    return dice_below(call_dice(), n);
+}
+
+static tern__conv_program program;
+
+static size_t scratch(int n_in, const tern__type *const *in, const tern__attr *attrs)
+{
+    (void)n_in, (void)in, (void)attrs;
+    return program.scratch_bytes;
+}
+
+static tern_status kernel(tern__kernel_args *args, int64_t begin, int64_t end)
+{
+    void *given = args->scratch; /* its size is right, but not its alignment */
+    args->scratch = tern__alloc_aligned(program.scratch_bytes, TERN__GEMM_ALIGN);
+    args->program = &program;
+    const tern_status status = tern_conv2d__gemm(args, begin, end);
+    tern__free(args->scratch);
+    args->scratch = given;
+    return status;
+}
+
+static int64_t places(int64_t size, int64_t taps, int64_t stride, int64_t pad, int64_t dilation)
+{
+    return (size + 2 * pad - dilation * (taps - 1) - 1) / stride + 1;
+}
+
+static call random_call(void)
+{
+    call c = {.n_in = 0};
+    const int64_t groups = roll(3) ? 1 : 1 + roll(4), in = 1 + roll(5), out = 1 + roll(roll(2) ? 9 : 3);
+    const int64_t kh = 1 + roll(3), kw = 1 + roll(3), big = roll(4) ? 12 : 60;
+    tern__attr *a = c.attrs;
+    for (int i = STRIDE_H; i <= DILATION_W; i++)
+        a[i].i = i == PAD_H || i == PAD_W ? roll(3) : 1 + (roll(2) ? roll(3) : 0);
+    a[GROUPS].i = groups;
+    a[NHWC].i = roll(2);
+    const int64_t n = 1 + roll(2), h = (kh - 1) * a[DILATION_H].i + 1 + roll(big);
+    const int64_t w = (kw - 1) * a[DILATION_W].i + 1 + roll(big);
+    const int64_t oh = places(h, kh, a[STRIDE_H].i, a[PAD_H].i, a[DILATION_H].i);
+    const int64_t ow = places(w, kw, a[STRIDE_W].i, a[PAD_W].i, a[DILATION_W].i);
+    const int64_t nchw[] = {n, in * groups, h, w}, nhwc[] = {n, h, w, in * groups};
+    const int64_t y_nchw[] = {n, out * groups, oh, ow}, y_nhwc[] = {n, oh, ow, out * groups};
+    call_in_plain(&c, TERN_F32, 4, a[NHWC].i ? nhwc : nchw, 3);
+    call_in_plain(&c, TERN_F32, SHAPE(out * groups, in, kh, kw), 3);
+    if (roll(2))
+        call_in_plain(&c, TERN_F32, SHAPE(out * groups), 3);
+    call_out(&c, TERN_F32, 4, a[NHWC].i ? y_nhwc : y_nchw);
+    return c;
+}
+
+/* What the reference gives, in all layouts. */
+static void check_call(call *c, const tern__kernel_row *row)
+{
+    const tern__type *types[] = {&c->in[0].type, &c->in[1].type, &c->in[2].type};
+    c->kernel = tern_conv2d__ref;
+    c->scratch = NULL;
+    c->items = operand_numel(&c->out[0]);
+    CHECK_OK(call_once(c, c->in, c->out, NULL));
+    operand want = operand_dense(&c->out[0]);
+    CHECK(
+        tern__conv_plan(row->kernel, c->n_in, types, &c->out[0].type, c->attrs, 1 + (int)roll(4), &program));
+    c->kernel = kernel;
+    c->scratch = scratch;
+    c->items = program.work;
+    CHECK_OK(call_run(c));
+    CHECK(operand_same(&want, &c->out[0]));
+    operand_free(&want);
+}
+
+TEST(products_equal_the_reference)
+{
+    int count, ran = 0;
+    const tern__kernel_row *rows = tern__kernel_rows(&count);
+    for (const tern__kernel_row *row = rows; row < rows + count; row++) {
+        /* SSE rounds products too, and convolutions do not use it. */
+        if (row->family != TERN__FAMILY_gemm_f32 || row->isa == TERN__ISA_SSE42 ||
+            !tern__kernel_runs(row, tern__cpu()->isa_mask))
+            continue;
+        ran++;
+        for (int n = 0; n < 60; n++) {
+            call c = random_call();
+            if (n % 6 == 0) {
+                const double special[] = {INFINITY, -INFINITY, NAN};
+                operand_set(&c.in[n % 12 / 6], roll(operand_numel(&c.in[n % 12 / 6])), special[roll(3)]);
+            }
+            check_call(&c, row);
+            call_free(&c);
+        }
+    }
+    if (ran == 0)
+        SKIP("this processor has no fused products of f32");
+}
