@@ -55,6 +55,21 @@ TERN_API tern_tensor *tern_input(tern_ctx *ctx, const char *name, tern_dtype dty
 TERN_API tern_tensor *tern_state(tern_ctx *ctx, const char *name, tern_dtype dtype, int rank,
                                  const int64_t *shape);
 
+/* Where a constant's data come from. `fill` writes all `bytes` of the contiguous form, the same each time: it is called when they
+ * are needed, and again if they were let go since. Any thread may call it, never two at once. If it fails, so does what
+ * needed them, with its status. `drop` (or NULL) is called when nobody will ask again. */
+typedef struct tern_constant_source {
+    tern_status (*fill)(void *user, void *data, size_t bytes);
+    void (*drop)(void *user);
+    void *user;
+} tern_constant_source;
+
+/* A constant whose data are in memory only while something needs them in this form: weights of a file that kernels read packed
+ * need memory once, not twice. Asking for its data (tern_data, tern_map, saving) keeps them for good. `user` is
+ * dropped if the call fails. */
+TERN_API tern_tensor *tern_constant(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape,
+                                    const tern_constant_source *source);
+
 /* Evaluates `t` and makes it a constant (weights): the compiler may fold and repack it; writing to it is an error. */
 TERN_API tern_status tern_freeze(tern_tensor *t);
 

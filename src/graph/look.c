@@ -162,7 +162,7 @@ static void add_leaf(tern__strbuf *s, const tern_graph *g, const tern__gnode *no
         tern__strbuf_add(s, " ");
         tern__quoted_add(s, name->text, name->count);
     }
-    if (leaf->storage && leaf->storage->host && tern__type_numel(type) <= TERN__MAX_PRINTED) {
+    if (leaf->storage && !leaf->storage->deferred && tern__type_numel(type) <= TERN__MAX_PRINTED) {
         tern__strbuf_add(s, " ");
         tern__data_add(s, type, &leaf->layout, leaf->storage);
     }

@@ -7,10 +7,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "graph/node.h"
 #include "passes/rewrite.h"
+#include "tensor/deferred.h"
+#include "tensor/derived.h"
 
 tern_status tern__pass_horizontal(tern__compilation *c);
 
@@ -113,18 +116,75 @@ static tern_status find_groups(joiner *j, bool *any)
 
 /* ---- joining ---- */
 
-/* Packed rows are whole bytes: joined along axis 0 they follow each other. */
-static tern_status join_packed(joiner *j, const group *at, const tern__type *type, tern__storage **out)
+/* Weights joined along their first axis follow each other. They are made when they are packed, which is when the parts are
+ * read, and kept with the first part, so that other programs find them. */
+typedef struct joined {
+    uint32_t n;
+    uint32_t held_from; /* parts from this one on are held by us; 1: the first holds us */
+    struct part {
+        tern__storage *storage;
+        size_t offset, bytes;
+    } parts[MOST];
+} joined;
+
+static tern_status fill_joined(void *user, void *host, size_t bytes)
 {
-    TERN_TRY(tern__storage_create(j->c->target->pool, tern__type_bytes(type), 0, out));
-    char *to = (*out)->host;
-    for (uint32_t i = 0; i < at->n; i++) {
-        tern__id weight = j->g->nodes[at->members[i]].in[1];
-        const tern__leaf *leaf = tern__constant_of(j->g, weight);
-        size_t bytes = tern__type_bytes(type_of(j->g, weight));
-        memcpy(to, (const char *)leaf->storage->host + leaf->layout.offset, bytes); /* a unit is a byte */
-        to += bytes;
+    const joined *all = user;
+    char *to = host;
+    for (uint32_t i = 0; i < all->n; i++) {
+        const struct part *p = &all->parts[i];
+        TERN_TRY(tern__storage_pin(p->storage));
+        memcpy(to, (const char *)p->storage->host + p->offset, p->bytes);
+        tern__storage_unpin(p->storage);
+        to += p->bytes;
     }
+    TERN__FAIL_IF(to != (char *)host + bytes, TERN_INTERNAL, "horizontal: %zu bytes were to be joined",
+                  bytes);
+    return TERN_OK;
+}
+
+static void drop_joined(void *user)
+{
+    joined *all = user;
+    for (uint32_t i = all->held_from; i < all->n; i++)
+        tern__storage_release(all->parts[i].storage);
+    tern__free(all);
+}
+
+static tern_status defer_joined(const joined *key, const tern__type *type, tern__storage **out)
+{
+    joined *all = tern__alloc_zero(1, sizeof *all);
+    if (!all)
+        return tern__out_of_memory(sizeof *all);
+    *all = *key;
+    for (uint32_t i = all->held_from; i < all->n; i++)
+        tern__storage_retain(all->parts[i].storage);
+    tern__source source = {.fill = fill_joined, .drop = drop_joined, .user = all};
+    tern_status status = tern__storage_defer(tern__type_bytes(type), &source, out);
+    if (status != TERN_OK)
+        drop_joined(all);
+    return status;
+}
+
+static tern_status join_rows(const group *at, const tern__type *const *types, const tern__leaf *const *leaves,
+                             const tern__type *type, tern__storage **out)
+{
+    joined key;
+    memset(&key, 0, sizeof key); /* compared as bytes */
+    key.n = at->n;
+    /* What a pass made lives no longer than this compilation needs it: nobody else will ask. */
+    key.held_from = leaves[0]->source == TERN__NO_ID ? 0 : 1;
+    for (uint32_t i = 0; i < at->n; i++) {
+        key.parts[i].storage = leaves[i]->storage;
+        key.parts[i].offset = (size_t)leaves[i]->layout.offset * tern__dtype_unit_bytes(types[i]->dtype);
+        key.parts[i].bytes = tern__type_bytes(types[i]);
+    }
+    *out = tern__derived_get(leaves[0]->storage, &key, sizeof key);
+    if (*out)
+        return TERN_OK;
+    TERN_TRY(defer_joined(&key, type, out));
+    if (key.held_from == 1)
+        tern__derived_put(leaves[0]->storage, &key, sizeof key, *out);
     return TERN_OK;
 }
 
@@ -137,16 +197,18 @@ static tern_status join_weights(joiner *j, const group *at, tern__type *type, te
     int64_t shape[2];
     memcpy(shape, type_of(j->g, first->in[1])->shape, sizeof shape);
     shape[axis] = 0;
+    bool rows = axis == 0;
     for (uint32_t i = 0; i < at->n; i++) {
         tern__id weight = j->g->nodes[at->members[i]].in[1];
         types[i] = type_of(j->g, weight);
         leaves[i] = tern__constant_of(j->g, weight);
+        rows = rows && leaves[i]->storage->frozen && tern__layout_is_contiguous(types[i], &leaves[i]->layout);
         if (!tern__i64_add(shape[axis], types[i]->shape[axis], &shape[axis]))
             return TERN_UNSUPPORTED;
     }
     TERN_TRY(tern__type_make("horizontal", types[0]->dtype, 2, shape, type));
-    if (tern__dtype_is_packed(type->dtype))
-        return join_packed(j, at, type, out);
+    if (rows)
+        return join_rows(at, types, leaves, type, out);
     tern__attr attr = {.i = axis};
     tern__call call = {.op = &tern__ops[TERN__OP_concat],
                        .n_in = (int)at->n,

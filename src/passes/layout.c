@@ -9,6 +9,7 @@
 #include "graph/node.h"
 #include "passes/images.h"
 #include "passes/rewrite.h"
+#include "tensor/deferred.h"
 #include "tensor/derived.h"
 
 tern_status tern__pass_layout(tern__compilation *c);
@@ -80,10 +81,16 @@ static tern_status get_packed(layouter *l, const tern__leaf *leaf, const tern__t
     *found = *out != NULL;
     if (*found)
         return TERN_OK;
-    TERN_TRY(tern__storage_create(l->c->target->pool, tern__type_bytes(&packing->type), 0, out));
+    TERN_TRY(tern__storage_pin(leaf->storage));
+    tern_status status = tern__storage_create(l->c->target->pool, tern__type_bytes(&packing->type), 0, out);
+    if (status != TERN_OK) {
+        tern__storage_unpin(leaf->storage);
+        return status;
+    }
     const int64_t offset = leaf->layout.offset * (int64_t)tern__dtype_unit_bytes(type->dtype);
     const tern__buffer from = {(char *)leaf->storage->host + offset, type, leaf->layout.strides};
-    tern_status status = l->c->target->pack(l->c->target, packing, &from, (*out)->host);
+    status = l->c->target->pack(l->c->target, packing, &from, (*out)->host);
+    tern__storage_unpin(leaf->storage);
     if (status != TERN_OK) {
         tern__storage_release(*out);
         return status;

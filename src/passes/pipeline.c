@@ -191,6 +191,21 @@ static tern_status make_logs(tern__report *report, const tern__compile_options *
     return TERN_OK;
 }
 
+/* Passes may make constants that are filled from the graph's own later on: those must not go meanwhile, even if the graph as it
+ * is then has no use for them. */
+static tern_status hold_leaves(const tern_graph *g, tern__arena *arena, tern__storage ***held)
+{
+    *held = tern__arena_alloc_zero(arena, g->n_leaves, sizeof **held);
+    if (!*held)
+        return tern__out_of_memory(g->n_leaves * sizeof **held);
+    for (uint32_t i = 0; i < g->n_leaves; i++) {
+        (*held)[i] = g->leaves[i].storage;
+        if ((*held)[i])
+            tern__storage_retain((*held)[i]);
+    }
+    return TERN_OK;
+}
+
 tern_status tern__compile(tern_graph *graph, const tern__target *target, const tern__compile_options *options,
                           tern__arena *arena, tern__plan *plan, tern__report *report)
 {
@@ -200,6 +215,9 @@ tern_status tern__compile(tern_graph *graph, const tern__target *target, const t
     TERN_TRY(tern__compile_options_narrow(options, target, &narrowed));
     if (report)
         TERN_TRY(make_logs(report, options));
+    uint32_t n_held = graph->n_leaves;
+    tern__storage **held;
+    TERN_TRY(hold_leaves(graph, arena, &held));
     tern__graph_init(&spare);
     tern__compilation c = {.graph = graph,
                            .spare = &spare,
@@ -210,6 +228,8 @@ tern_status tern__compile(tern_graph *graph, const tern__target *target, const t
                            .plan = plan};
     tern_status status = run_all(&(pipeline){.c = &c});
     tern__graph_clear(&spare);
+    for (uint32_t i = 0; i < n_held; i++)
+        tern__storage_release(held[i]);
     TERN_TRY(status);
     TERN__FAIL_IF(
         options->memory_limit && plan->arena_bytes > options->memory_limit, TERN_LIMIT,

@@ -8,6 +8,7 @@
 #include "graph/node.h"
 #include "tensor/buffer.h"
 #include "tensor/convert.h"
+#include "tensor/deferred.h"
 
 tern_status tern__rewrite_begin(tern__compilation *c, tern__rewrite *w)
 {
@@ -259,7 +260,7 @@ static bool uniform_leaf(const tern__leaf *leaf, const tern__type *type, double 
 {
     size_t unit = tern__dtype_unit_bytes(type->dtype);
     int64_t count = tern__type_numel(type);
-    if (tern__dtype_is_packed(type->dtype) || count < 1 || count > LOOK_AT_MOST ||
+    if (leaf->storage->deferred || tern__dtype_is_packed(type->dtype) || count < 1 || count > LOOK_AT_MOST ||
         (count > 1 && !tern__layout_is_contiguous(type, &leaf->layout)))
         return false;
     const char *data = (const char *)leaf->storage->host + leaf->layout.offset * (int64_t)unit;
@@ -346,12 +347,15 @@ tern_status tern__evaluate(tern__compilation *c, const tern__call *call, const t
     tern_pool *pool = c->target->pool;
     if (!c->target->evaluate || call->n_in > MOST || call->n_out > MOST)
         return TERN_UNSUPPORTED;
+    int pinned = 0;
+    tern_status status = TERN_OK;
+    for (; pinned < call->n_in && status == TERN_OK; pinned += status == TERN_OK)
+        status = tern__storage_pin(leaves[pinned]->storage);
     for (int i = 0; i < call->n_in; i++) {
         const tern__leaf *leaf = leaves[i];
         int64_t offset = leaf->layout.offset * (int64_t)tern__dtype_unit_bytes(call->in[i]->dtype);
         in[i] = (tern__buffer){(char *)leaf->storage->host + offset, call->in[i], leaf->layout.strides};
     }
-    tern_status status = TERN_OK;
     int made = 0;
     for (; made < call->n_out && status == TERN_OK; made++) {
         status = tern__storage_create(pool, tern__type_bytes(&call->out[made]), 0, &storages[made]);
@@ -362,6 +366,8 @@ tern_status tern__evaluate(tern__compilation *c, const tern__call *call, const t
     }
     if (status == TERN_OK)
         status = c->target->evaluate(c->target, call, in, out);
+    while (pinned > 0)
+        tern__storage_unpin(leaves[--pinned]->storage);
     if (status == TERN_OK)
         return TERN_OK;
     while (made > 0)

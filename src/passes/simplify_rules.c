@@ -208,7 +208,8 @@ static bool is_normal_constant(const tern_graph *g, tern__id scale)
     const tern__leaf *leaf = tern__constant_of(g, scale);
     const tern__type *type = &g->values[scale].type;
     int64_t count = tern__type_numel(type);
-    if (!leaf || type->dtype != TERN_F32 || count > 4096 || !tern__layout_is_contiguous(type, &leaf->layout))
+    if (!leaf || leaf->storage->deferred || type->dtype != TERN_F32 || count > 4096 ||
+        !tern__layout_is_contiguous(type, &leaf->layout))
         return false;
     const float *data = (const float *)leaf->storage->host + leaf->layout.offset;
     for (int64_t i = 0; i < count; i++)

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "tensor/deferred.h"
 
 /* What is bound anew at every run must not be kept alive: only constants are part of what was compiled. */
 static void forget_data(tern_graph *g)
@@ -14,6 +15,26 @@ static void forget_data(tern_graph *g)
             continue;
         tern__storage_release(leaf->storage);
         leaf->storage = NULL;
+    }
+}
+
+/* What the plan reads is there as long as the plan is. */
+static tern_status pin_constants(tern__compiled *p)
+{
+    for (; p->n_pinned < p->graph.n_leaves; p->n_pinned++) {
+        const tern__storage *storage = p->graph.leaves[p->n_pinned].storage;
+        if (storage)
+            TERN_TRY(tern__storage_pin(storage));
+    }
+    return TERN_OK;
+}
+
+static void unpin_constants(tern__compiled *p)
+{
+    while (p->n_pinned > 0) {
+        const tern__storage *storage = p->graph.leaves[--p->n_pinned].storage;
+        if (storage)
+            tern__storage_unpin(storage);
     }
 }
 
@@ -31,6 +52,7 @@ static tern_status make(const tern_graph *graph, const tern__target *target, boo
     TERN_TRY(tern__compile(&p->graph, target, &p->options, &p->arena, &p->plan, p->report));
     forget_data(&p->source);
     forget_data(&p->graph);
+    TERN_TRY(pin_constants(p));
     if (explain)
         TERN_TRY(tern__labels_make(&p->graph, &p->labels));
     p->compile_ns = tern__now_ns() - start;
@@ -67,6 +89,7 @@ void tern__compiled_release(tern__compiled *p)
 {
     if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1)
         return;
+    unpin_constants(p);
     tern__graph_clear(&p->source);
     tern__graph_clear(&p->graph);
     tern__arena_free(&p->arena);

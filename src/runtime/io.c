@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "runtime/context.h"
+#include "tensor/deferred.h"
 #include "tensor/npy.h"
 #include "tensor/npz.h"
 
@@ -40,6 +41,7 @@ tern_status tern_npy_save(tern_tensor *t, const char *path)
 {
     TERN__FAIL_IF(!path, TERN_INVALID_ARGUMENT, "npy_save: the path is NULL");
     TERN_TRY(tern_eval(t));
+    TERN_TRY(tern__storage_hold(t->storage));
     return tern__npy_write(path, &t->type, &t->layout, t->storage->host);
 }
 
@@ -122,6 +124,8 @@ tern_status tern_npz_save(const char *path, int n, const char *const *names, ter
     TERN__FAIL_IF(!path || n < 0 || (n > 0 && (!names || !tensors)), TERN_INVALID_ARGUMENT,
                   "npz_save: an argument is NULL or the count is negative");
     TERN_TRY(tern_eval_all(n, tensors));
+    for (int i = 0; i < n; i++)
+        TERN_TRY(tern__storage_hold(tensors[i]->storage));
     tern__npz_item *items = tern__alloc_zero((size_t)n, sizeof *items);
     if (!items)
         return tern__out_of_memory((size_t)n * sizeof *items);

@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 #include "runtime/context.h"
+#include "tensor/deferred.h"
 
 _Static_assert((int)TERN_MAX_RANK == (int)TERN__MAX_RANK, "one rank limit, inside and out");
 
@@ -107,6 +108,7 @@ tern_status tern__dense_data(tern_tensor *t, const void **out)
     TERN_TRY(tern__settle_writes(t->node->ctx, t->storage));
     if (!tern__layout_is_contiguous(&t->type, &t->layout))
         return tern__copied_data(t, out);
+    TERN_TRY(tern__storage_hold(t->storage));
     *out = element_zero(t);
     return TERN_OK;
 }

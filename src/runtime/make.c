@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "runtime/context.h"
+#include "tensor/deferred.h"
 #include "tensor/ternary.h"
 
 static tern_tensor *need_context(const char *who)
@@ -193,6 +194,32 @@ tern_tensor *tern_state(tern_ctx *ctx, const char *name, tern_dtype dtype, int r
         return tern__error_tensor(ctx, status);
     memset(storage->host, 0, tern__type_bytes(&type));
     return tern__tensor_leaf(ctx, TERN__OP_state, name, &type, storage);
+}
+
+tern_tensor *tern_constant(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape,
+                           const tern_constant_source *source)
+{
+    if (!ctx)
+        return need_context("constant");
+    tern__type type;
+    tern__layout layout;
+    tern__storage *storage = NULL;
+    tern_status status = tern__type_make("constant", dtype, rank, shape, &type);
+    if (status == TERN_OK && (!source || !source->fill))
+        status = tern__fail(TERN_INVALID_ARGUMENT, "constant: it needs a function that makes its data");
+    if (status == TERN_OK)
+        status = tern__storage_defer(tern__type_bytes(&type),
+                                     &(tern__source){source->fill, source->drop, source->user}, &storage);
+    if (status != TERN_OK) {
+        if (source && source->drop)
+            source->drop(source->user);
+        return tern__error_tensor(ctx, status);
+    }
+    tern__layout_contiguous(&type, &layout);
+    tern_tensor *t = tern__tensor_wrap(ctx, &type, storage, &layout);
+    if (!tern__tensor_is_error(t))
+        t->constant = true;
+    return t;
 }
 
 tern_status tern_freeze(tern_tensor *t)

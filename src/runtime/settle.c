@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "runtime/context.h"
+#include "tensor/deferred.h"
 
 bool tern__tensor_list_add(tern__tensor_list *list, tern_tensor *t)
 {
@@ -86,6 +87,7 @@ tern_status tern__settle_for_writing(tern_tensor *t)
 tern_status tern__expose(tern_tensor *t)
 {
     TERN_TRY(tern__settle_for_writing(t));
+    TERN_TRY(tern__storage_hold(t->storage));
     if (t->storage->frozen || t->storage->read_only)
         return TERN_OK;
     t->storage->version++;

@@ -17,6 +17,7 @@ typedef struct tern__storage {
     bool exposed : 1;          /* others were given its address and may write without saying so */
     bool borrowed : 1;         /* `host` belongs to somebody else; `drop` tells them */
     bool inline_header : 1;    /* this header and `host` are one block of the pool */
+    bool deferred : 1;         /* `host` has the data only while it is pinned (deferred.h) */
     _Atomic(bool) has_derived; /* something is kept with it (derived.h) */
     size_t bytes;
     void *host;       /* 64-byte aligned when owned; borrowed and mapped blocks as they come */

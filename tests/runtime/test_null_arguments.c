@@ -114,6 +114,9 @@ TEST(making)
     TENSOR(tern_borrow(ctx, TERN_F32, 1, shape, NULL, NULL, NULL, NULL));
     TENSOR(tern_input(ctx, NULL, TERN_F32, 1, shape));
     TENSOR(tern_input(ctx, "x", TERN_F32, 1, NULL));
+    TENSOR(tern_constant(ctx, TERN_F32, 1, shape, NULL));
+    TENSOR(tern_constant(ctx, TERN_F32, 1, shape, &(tern_constant_source){0}));
+    TENSOR(tern_constant(NULL, TERN_F32, 1, shape, &(tern_constant_source){0}));
     TENSOR(tern_state(ctx, NULL, TERN_F32, 1, shape));
     TENSOR(tern_state(ctx, "s", TERN_F32, 1, NULL));
     TENSOR(tern_zeros(ctx, TERN_F32, 1, NULL));
