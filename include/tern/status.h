@@ -23,7 +23,8 @@
     X(UNAVAILABLE, 11, "unavailable", "something needed is absent on this machine")            \
     X(LIMIT, 12, "limit", "a configured limit would be exceeded")                              \
     X(STATE, 13, "state", "the object is not in a state that allows the call")                 \
-    X(INTERNAL, 14, "internal", "a bug in tern: an invariant does not hold")
+    X(INTERNAL, 14, "internal", "a bug in tern: an invariant does not hold")                   \
+    X(CANCELLED, 15, "cancelled", "the caller stopped it")
 
 typedef enum tern_status {
 #define TERN_STATUS_ENUM(id, number, name, meaning) TERN_##id = number,

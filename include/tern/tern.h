@@ -12,11 +12,13 @@
 #include <tern/dtype.h>
 #include <tern/edit.h>
 #include <tern/export.h>
+#include <tern/generate.h>
 #include <tern/graph.h>
 #include <tern/io.h>
 #include <tern/log.h>
 #include <tern/measure.h>
 #include <tern/model_convert.h>
+#include <tern/model.h>
 #include <tern/model_file.h>
 #include <tern/ops.h>
 #include <tern/pass.h>

@@ -120,9 +120,8 @@ static tern_status find_groups(joiner *j, bool *any)
  * read, and kept with the first part, so that other programs find them. */
 typedef struct joined {
     uint32_t n;
-    uint32_t held_from; /* parts from this one on are held by us; 1: the first holds us */
     struct part {
-        tern__storage *storage;
+        tern__storage *storage; /* held by us, but for the first: that one holds us */
         size_t offset, bytes;
     } parts[MOST];
 } joined;
@@ -146,7 +145,7 @@ static tern_status fill_joined(void *user, void *host, size_t bytes)
 static void drop_joined(void *user)
 {
     joined *all = user;
-    for (uint32_t i = all->held_from; i < all->n; i++)
+    for (uint32_t i = 1; i < all->n; i++)
         tern__storage_release(all->parts[i].storage);
     tern__free(all);
 }
@@ -157,7 +156,7 @@ static tern_status defer_joined(const joined *key, const tern__type *type, tern_
     if (!all)
         return tern__out_of_memory(sizeof *all);
     *all = *key;
-    for (uint32_t i = all->held_from; i < all->n; i++)
+    for (uint32_t i = 1; i < all->n; i++)
         tern__storage_retain(all->parts[i].storage);
     tern__source source = {.fill = fill_joined, .drop = drop_joined, .user = all};
     tern_status status = tern__storage_defer(tern__type_bytes(type), &source, out);
@@ -166,25 +165,34 @@ static tern_status defer_joined(const joined *key, const tern__type *type, tern_
     return status;
 }
 
-static tern_status join_rows(const group *at, const tern__type *const *types, const tern__leaf *const *leaves,
-                             const tern__type *type, tern__storage **out)
+static tern_status join_rows(tern_pool *pool, const group *at, const tern__type *const *types,
+                             const tern__leaf *const *leaves, const tern__type *type, tern__storage **out)
 {
     joined key;
     memset(&key, 0, sizeof key); /* compared as bytes */
     key.n = at->n;
-    /* What a pass made lives no longer than this compilation needs it: nobody else will ask. */
-    key.held_from = leaves[0]->source == TERN__NO_ID ? 0 : 1;
+    /* What a pass made lives no longer than this compilation needs it, and what is not frozen may change: nobody else
+     * will ask. */
+    bool shared = true;
+    for (uint32_t i = 0; i < at->n; i++)
+        shared = shared && leaves[i]->source != TERN__NO_ID && leaves[i]->storage->frozen;
     for (uint32_t i = 0; i < at->n; i++) {
         key.parts[i].storage = leaves[i]->storage;
         key.parts[i].offset = (size_t)leaves[i]->layout.offset * tern__dtype_unit_bytes(types[i]->dtype);
         key.parts[i].bytes = tern__type_bytes(types[i]);
     }
+    if (!shared) {
+        TERN_TRY(tern__storage_create(pool, tern__type_bytes(type), 0, out));
+        tern_status status = fill_joined(&key, (*out)->host, (*out)->bytes);
+        if (status != TERN_OK)
+            tern__storage_release(*out);
+        return status;
+    }
     *out = tern__derived_get(leaves[0]->storage, &key, sizeof key);
     if (*out)
         return TERN_OK;
     TERN_TRY(defer_joined(&key, type, out));
-    if (key.held_from == 1)
-        tern__derived_put(leaves[0]->storage, &key, sizeof key, *out);
+    tern__derived_put(leaves[0]->storage, &key, sizeof key, *out);
     return TERN_OK;
 }
 
@@ -202,13 +210,13 @@ static tern_status join_weights(joiner *j, const group *at, tern__type *type, te
         tern__id weight = j->g->nodes[at->members[i]].in[1];
         types[i] = type_of(j->g, weight);
         leaves[i] = tern__constant_of(j->g, weight);
-        rows = rows && leaves[i]->storage->frozen && tern__layout_is_contiguous(types[i], &leaves[i]->layout);
+        rows = rows && tern__layout_is_contiguous(types[i], &leaves[i]->layout);
         if (!tern__i64_add(shape[axis], types[i]->shape[axis], &shape[axis]))
             return TERN_UNSUPPORTED;
     }
     TERN_TRY(tern__type_make("horizontal", types[0]->dtype, 2, shape, type));
     if (rows)
-        return join_rows(at, types, leaves, type, out);
+        return join_rows(j->c->target->pool, at, types, leaves, type, out);
     tern__attr attr = {.i = axis};
     tern__call call = {.op = &tern__ops[TERN__OP_concat],
                        .n_in = (int)at->n,

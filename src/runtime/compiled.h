@@ -19,7 +19,7 @@ typedef struct tern__compiled {
     tern__plan plan;
     tern__report *report; /* NULL: nobody asked */
     tern__label *labels;  /* (n_values of graph) what values are called in print; NULL like the report */
-    uint32_t n_pinned; /* leaves of graph whose data are pinned */
+    uint32_t n_pinned;    /* leaves of graph whose data are pinned */
     uint64_t compile_ns;
 } tern__compiled;
 

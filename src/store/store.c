@@ -220,11 +220,13 @@ static tern_status read_version(tern__store *store, int64_t *version)
 static tern_status migrate(tern__store *store)
 {
     int64_t version = 0;
-    TERN_TRY(read_version(store, &version));
-    if (version == store->schema->n_migrations)
-        return TERN_OK;
+    TERN_TRY(tern__store_run(store, "BEGIN")); /* one look: somebody else may be making the tables */
+    tern_status status = read_version(store, &version);
+    TERN_TRY(tern__store_run(store, "COMMIT"));
+    if (status != TERN_OK || version == store->schema->n_migrations)
+        return status;
     TERN_TRY(tern__store_begin(store));
-    tern_status status = read_version(store, &version); /* somebody else may have been first */
+    status = read_version(store, &version); /* somebody else may have been first */
     if (status == TERN_OK)
         status = apply_migrations(store, (int)version);
     if (status == TERN_OK)

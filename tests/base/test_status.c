@@ -13,14 +13,15 @@ TEST(every_code_has_a_name_and_a_meaning)
     CHECK_STR(tern_status_name(TERN_SHAPE), "shape");
     CHECK_STR(tern_status_meaning(TERN_OUT_OF_MEMORY), "an allocation failed");
     CHECK_EQ(TERN_INTERNAL, 14);
-    for (int code = 0; code <= 14; code++) {
+    CHECK_EQ(TERN_CANCELLED, 15);
+    for (int code = 0; code <= 15; code++) {
         CHECK(strcmp(tern_status_name((tern_status)code), "unknown") != 0);
         CHECK(strcmp(tern_status_meaning((tern_status)code), "unknown") != 0);
         for (int other = 0; other < code; other++)
             CHECK(strcmp(tern_status_name((tern_status)code), tern_status_name((tern_status)other)) != 0);
     }
-    CHECK_STR(tern_status_name((tern_status)15), "unknown");
-    CHECK_STR(tern_status_meaning((tern_status)15), "unknown");
+    CHECK_STR(tern_status_name((tern_status)16), "unknown");
+    CHECK_STR(tern_status_meaning((tern_status)16), "unknown");
 }
 
 TEST(version_matches_the_headers)

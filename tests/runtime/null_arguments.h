@@ -37,6 +37,11 @@ typedef union null_outputs {
         tern_exec *exec;
         tern_npz *npz;
         tern_model_file *model_file;
+        tern_model *model;
+        tern_session *session;
+        tern_sequence *sequence;
+        int32_t token;
+        float real32;
         tern_stored stored;
         tern_cache *cache;
         tern_edit *edit;
@@ -56,6 +61,9 @@ typedef union null_outputs {
     };
     /* one at a time, with the pattern behind it */
     tern_op_info op_info;
+    tern_model_info model_info;
+    tern_generate_result generate_result;
+    tern_session_program session_program;
     tern_kernel_info kernel_info;
     tern_pass_info pass_info;
     tern_device_info device_info;

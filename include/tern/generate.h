@@ -1,0 +1,136 @@
+/* generate.h - sequences of tokens that grow: feeding prompts, choosing tokens, generating text.
+ *
+ *     tern_sequence *sequence;
+ *     TERN_TRY(tern_sequence_create(session, 0, &sequence));
+ *     TERN_TRY(tern_sequence_prompt(sequence, ids, n, NULL, NULL));
+ *     TERN_TRY(tern_generate(sequence, tokenizer, &options, print, NULL, &result));
+ *
+ * Threading: as <tern/model.h>. */
+#ifndef TERN_GENERATE_H
+#define TERN_GENERATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tern/export.h>
+#include <tern/model.h>
+#include <tern/status.h>
+#include <tern/tokenizer.h>
+
+typedef struct tern_sequence tern_sequence;
+
+typedef struct tern_logit_bias {
+    int32_t token;
+    float bias; /* added to its logit; -INFINITY forbids it */
+} tern_logit_bias;
+
+/* How the next token is chosen. In this order: bias, repetition penalty, top_k, top_p, min_p, temperature. */
+typedef struct tern_sampling {
+    double
+        temperature; /* 0 = always the likeliest token, the first of equals; nothing else but bias and penalty counts */
+    int top_k;             /* keep so many of the likeliest; 0 = all */
+    double top_p;          /* keep the likeliest until their probabilities sum to this; 1 = all */
+    double min_p;          /* drop what is less likely than this share of the likeliest; 0 = nothing */
+    double repeat_penalty; /* divides positive logits of recent tokens, multiplies negative ones; 1 = off */
+    int repeat_last;       /* how many tokens are recent */
+    int n_bias;
+    const tern_logit_bias *bias;
+    uint64_t
+        seed; /* token i of a sequence is a function of (seed, i) and the logits alone, on any machine and batch */
+} tern_sampling;
+
+/* A token and its probability, before sampling changed anything. */
+typedef struct tern_token_logprob {
+    int32_t token;
+    float logprob;
+} tern_token_logprob;
+
+typedef struct tern_generated {
+    int32_t token;
+    const char *
+        text; /* what it adds, whole characters; may be empty while a character or stop string is incomplete */
+    size_t length;
+    float logprob; /* of the token; NaN unless logprobs > 0 */
+    int n_top;     /* the likeliest */
+    const tern_token_logprob *top;
+} tern_generated;
+
+/* Called for each token, and once more at the end (token TERN_NO_TOKEN) if text was held back. false stops. */
+typedef bool (*tern_generate_callback)(void *user, const tern_generated *piece);
+
+typedef enum tern_finish {
+    TERN_FINISH_LENGTH,  /* `most` tokens */
+    TERN_FINISH_END,     /* the model ended its answer */
+    TERN_FINISH_STOP,    /* a stop string */
+    TERN_FINISH_CONTEXT, /* the context is full */
+    TERN_FINISH_CALLER,  /* the callback said so */
+} tern_finish;
+
+typedef struct tern_generate_options {
+    tern_sampling sampling;
+    int64_t most; /* tokens; -1 = until something else ends it */
+    bool ignore_end;
+    int n_stops; /* texts that end generation, not part of the result */
+    const char *const *stops;
+    int logprobs; /* how many of the likeliest tokens the callback is told; 0 = none */
+} tern_generate_options;
+
+typedef struct tern_generate_result {
+    int64_t tokens;
+    tern_finish finish;
+    uint64_t ns; /* from the first token chosen to the last */
+} tern_generate_result;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+TERN_API tern_sampling
+tern_sampling_default(void); /* temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, no penalty, seed 0 */
+
+/* Chooses the token at place `index` of a sequence from `n` logits, which it changes. recent[0..n_recent-1]: tokens before it. */
+TERN_API tern_status tern_sample(const tern_sampling *sampling, int64_t n, float *logits, int64_t n_recent,
+                                 const int32_t *recent, uint64_t index, int32_t *out);
+
+/* The `k` likeliest tokens, descending, the first of equals first; fewer if there are not so many. */
+TERN_API tern_status tern_logprobs(int64_t n, const float *logits, int k, tern_token_logprob *out,
+                                   int *count);
+TERN_API tern_status tern_logprob_of(int64_t n, const float *logits, int32_t token, float *out);
+
+/* Sequence in `slot` of the session, which no other sequence may use. */
+TERN_API tern_status tern_sequence_create(tern_session *session, int slot, tern_sequence **out);
+TERN_API void tern_sequence_free(tern_sequence *sequence); /* NULL is fine; before its session */
+
+/* Called between chunks of a long prompt: `done` of `total` tokens. Returning false stops with TERN_CANCELLED; what was fed
+ * stays. */
+typedef bool (*tern_prompt_progress)(void *user, int64_t done, int64_t total);
+
+/* Makes the sequence hold these tokens: the longest beginning that it holds already is not computed again. TERN_LIMIT if the
+ * context is too short, and nothing changes. */
+TERN_API tern_status tern_sequence_prompt(tern_sequence *sequence, const int32_t *tokens, int64_t n,
+                                          tern_prompt_progress progress, void *user);
+/* One more. */
+TERN_API tern_status tern_sequence_push(tern_sequence *sequence, int32_t token);
+
+TERN_API int64_t tern_sequence_length(const tern_sequence *sequence);
+TERN_API const int32_t *tern_sequence_tokens(const tern_sequence *sequence);
+TERN_API int64_t
+tern_sequence_reused(const tern_sequence *sequence); /* tokens of the last prompt not computed again */
+/* Of the token after the last; NULL if there is none. Valid until the sequence changes. */
+TERN_API const float *tern_sequence_logits(const tern_sequence *sequence);
+
+TERN_API tern_generate_options tern_generate_options_default(void);
+
+/* Chooses and feeds tokens until something ends it. The last token chosen is part of the sequence. `tokenizer` NULL: no text, no
+ * end of answer, no stop strings. */
+TERN_API tern_status tern_generate(tern_sequence *sequence, const tern_tokenizer *tokenizer,
+                                   const tern_generate_options *options, tern_generate_callback callback,
+                                   void *user, tern_generate_result *out);
+
+TERN_API const char *tern_finish_name(tern_finish finish); /* "length"; static */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

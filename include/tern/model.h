@@ -1,0 +1,118 @@
+/* model.h - language models: BitNet b1.58 in its three families and LLaMA, from any file of <tern/model_file.h>.
+ *
+ *     tern_model *model;
+ *     tern_session *session;
+ *     TERN_TRY(tern_model_load(ctx, "model.gguf", NULL, &model));
+ *     TERN_TRY(tern_session_create(model, NULL, &session));
+ *     TERN_TRY(tern_session_feed(session, n, rows, 1, (int[]){n - 1}, logits));
+ *
+ * The model is written once, as lazy tensors over <tern/ops.h>, and compiled like any other graph. A row's logits are the
+ * same bits whatever else is fed with it, in whatever chunks its prompt came, on any number of threads.
+ *
+ * Threading: models and sessions belong to the thread of their context. */
+#ifndef TERN_MODEL_H
+#define TERN_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tern/context.h>
+#include <tern/dtype.h>
+#include <tern/export.h>
+#include <tern/model_file.h>
+#include <tern/program.h>
+#include <tern/status.h>
+
+typedef struct tern_model tern_model;
+typedef struct tern_session tern_session;
+
+/* Called while weights are loaded: `done` of `total` bytes. Returning false stops with TERN_CANCELLED. */
+typedef bool (*tern_model_progress)(void *user, uint64_t done, uint64_t total);
+
+typedef struct tern_model_options {
+    tern_dtype ternary;           /* what ternary weights are kept as: TERN_T2 or TERN_T5                */
+    tern_model_progress progress; /* or NULL */
+    void *progress_user;
+} tern_model_options;
+
+typedef struct tern_model_info {
+    const char *architecture; /* as the file says: "bitnet-b1.58", "bitnet", "llama"                       */
+    const char *activation;   /* of the feed-forward part: "relu2" or "silu"                             */
+    bool sub_norms;           /* norms before the output projections of attention and feed-forward         */
+    bool tied;                /* the head is the embedding */
+    bool ternary;             /* its projections are BitLinear: ternary weights, int8 activations by row  */
+    int layers, heads, kv_heads;
+    int64_t width, head_width, feed_forward, vocabulary;
+    int64_t context; /* positions that it was trained for */
+    double rope_theta, norm_eps;
+    uint64_t parameters;      /* numbers in its weights                */
+    uint64_t ternary_weights; /* those of them that are -1, 0 or +1    */
+    uint64_t weight_bytes;    /* as they are held in memory, before the compiler packs them */
+} tern_model_info;
+
+typedef struct tern_session_options {
+    int slots;        /* sequences that it can hold at once; 0 = 1                                    */
+    int64_t context;  /* positions of each; 0 = the model's. More than the model's is refused            */
+    tern_dtype cache; /* of keys and values: TERN_F32 or TERN_F16                                     */
+    int64_t batch;    /* most rows computed at once; longer prompts come in chunks; 0 = 512              */
+    bool time_steps;  /* keep how long every step takes: tern_session_each                            */
+    const tern_compile_options
+        *compile; /* or NULL; read during tern_session_create and kept as a pointer: outlives it */
+} tern_session_options;
+
+/* A token at a place of a sequence. */
+typedef struct tern_session_row {
+    int32_t token;
+    int32_t slot;
+    int64_t position;
+} tern_session_row;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+TERN_API tern_model_options tern_model_options_default(void);
+
+/* Loads a file's weights as constants of `ctx`. `options` NULL = defaults. A file that has tensors which this architecture does
+ * not know is refused: without them the answers would be wrong. */
+TERN_API tern_status tern_model_load(tern_ctx *ctx, const char *path, const tern_model_options *options,
+                                     tern_model **out);
+TERN_API void tern_model_free(tern_model *model); /* NULL is fine; its sessions must be gone */
+
+TERN_API void tern_model_get_info(const tern_model *model, tern_model_info *out);
+TERN_API const tern_model_file *tern_model_get_file(const tern_model *model); /* open as long as the model */
+
+TERN_API tern_session_options tern_session_options_default(void);
+
+/* Room for keys and values of `slots` sequences. Programs are compiled when rows are fed, one per number of rows. */
+TERN_API tern_status tern_session_create(tern_model *model, const tern_session_options *options,
+                                         tern_session **out);
+TERN_API void tern_session_free(tern_session *session); /* NULL is fine */
+
+TERN_API int tern_session_slots(const tern_session *session);
+TERN_API int64_t tern_session_context(const tern_session *session);    /* positions of each slot */
+TERN_API int64_t tern_session_batch(const tern_session *session);      /* most rows computed at once */
+TERN_API int64_t tern_session_vocabulary(const tern_session *session); /* logits of a row */
+TERN_API size_t tern_session_cache_bytes(const tern_session *session);
+
+/* Feeds rows[0..n-1] in order: each row's keys and values are kept at its slot and position, and it sees positions 0 to its own
+ * of its slot, which must have been fed before or stand earlier in `rows`. logits[i] becomes those of row wanted[i] (n_wanted
+ * times the vocabulary; wanted ascending). A position that is fed again is overwritten, as are the ones after it when they
+ * are fed. Nothing is fed if a token, slot or position is out of range. */
+TERN_API tern_status tern_session_feed(tern_session *session, int n, const tern_session_row *rows,
+                                       int n_wanted, const int *wanted, float *logits);
+
+/* The programs compiled so far, for reports: rows and wanted rows that each is for. TERN_OUT_OF_RANGE past the last. */
+typedef struct tern_session_program {
+    int64_t rows, wanted;
+    const tern_program *program;
+    const tern_exec *exec;
+    uint64_t runs;
+} tern_session_program;
+TERN_API tern_status tern_session_get_program(const tern_session *session, int i, tern_session_program *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,78 @@
+/* decoder.c - the transformer, once for every family, as lazy tensors. What is fast about it is the compiler's doing.
+ *
+ * Per layer: norm, projections to q, k and v, rotation by position, keys and values written into the states, attention, (sub norm,)
+ * output projection, residual; norm, gate and up projections, activation, (sub norm,) down projection, residual. */
+#include "model/model.h"
+
+/* y = x W^T. BitLinear: x becomes int8 with one scale s a row, the product of the codes is exact, and y = sums / s * scales. */
+static tern_tensor *project(const tern__linear *w, tern_tensor *x)
+{
+    if (!w->scales)
+        return tern_linear(x, w->weight);
+    tern_tensor *q, *scale;
+    tern_quantise_rows(x, &q, &scale);
+    return tern_mul(tern_dequantise(tern_ternary_matmul(q, w->weight), scale), w->scales);
+}
+
+static tern_tensor *norm(const tern_model *m, tern_tensor *x, tern_tensor *weight)
+{
+    return weight ? tern_rmsnorm(x, weight, m->h.norm_eps) : x;
+}
+
+static tern_tensor *split_heads(tern_tensor *x, int64_t heads, int64_t width)
+{
+    return tern_reshape(x, 3, (int64_t[]){tern_dim(x, 0), heads, width});
+}
+
+static tern_tensor *rotate(const tern_model *m, tern_tensor *x, tern_tensor *positions)
+{
+    return tern_rope(x, positions, m->h.rope_theta, m->h.rope_width,
+                     m->h.rope_pairs == TERN__ROPE_NEIGHBOURS);
+}
+
+/* The state with x written at the rows' slots and positions. */
+static tern_tensor *remember(const tern__decoder_rows *rows, tern_tensor *state, tern_tensor *x)
+{
+    return tern_write_rows(state, tern_cast(x, tern_dtype_of(state)), rows->slots, rows->positions);
+}
+
+static tern_tensor *attend(const tern_model *m, const tern__layer *layer, tern_tensor *h,
+                           const tern__decoder_rows *rows, tern_tensor *state[2])
+{
+    const tern__hparams *p = &m->h;
+    tern_tensor *q = split_heads(project(&layer->q, h), p->heads, p->head_width);
+    tern_tensor *k = split_heads(project(&layer->k, h), p->kv_heads, p->head_width);
+    tern_tensor *v = split_heads(project(&layer->v, h), p->kv_heads, p->head_width);
+    state[0] = remember(rows, state[0], rotate(m, k, rows->positions));
+    state[1] = remember(rows, state[1], v);
+    tern_tensor *a = tern_attention(rotate(m, q, rows->positions), state[0], state[1], rows->slots,
+                                    rows->positions, NULL, NULL, 0);
+    return tern_reshape(a, 2, (int64_t[]){tern_dim(h, 0), p->heads * p->head_width});
+}
+
+static tern_tensor *feed_forward(const tern_model *m, const tern__layer *layer, tern_tensor *h)
+{
+    tern_tensor *gate = project(&layer->gate, h), *up = project(&layer->up, h);
+    return tern_mul(m->h.relu2 ? tern_relu2(gate) : tern_silu(gate), up);
+}
+
+int tern__decoder(const tern_model *m, const tern__decoder_rows *rows, tern_tensor *outputs[2])
+{
+    tern_tensor *x = tern_cast(tern_gather(m->embedding, rows->tokens, 0), TERN_F32);
+    for (int64_t i = 0; i < m->h.layers; i++) {
+        const tern__layer *layer = &m->layers[i];
+        tern_tensor *state[2] = {rows->keys[i], rows->values[i]};
+        tern_tensor *a = attend(m, layer, norm(m, x, layer->attn_norm), rows, state);
+        if (i == m->h.layers - 1 && !rows->wanted) {
+            outputs[0] = state[0];
+            outputs[1] = state[1];
+            return 2;
+        }
+        x = tern_add(x, project(&layer->o, norm(m, a, layer->attn_sub_norm)));
+        tern_tensor *f = feed_forward(m, layer, norm(m, x, layer->ffn_norm));
+        x = tern_add(x, project(&layer->down, norm(m, f, layer->ffn_sub_norm)));
+    }
+    x = norm(m, tern_gather(x, rows->wanted, 0), m->output_norm);
+    outputs[0] = tern_linear(x, m->head);
+    return 1;
+}

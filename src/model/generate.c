@@ -1,0 +1,195 @@
+/* generate.c - chooses tokens one after another, turns them into text, and knows when to stop. */
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "model/sequence.h"
+
+tern_generate_options tern_generate_options_default(void)
+{
+    return (tern_generate_options){.sampling = tern_sampling_default(), .most = -1};
+}
+
+const char *tern_finish_name(tern_finish finish)
+{
+    static const char *const names[] = {[TERN_FINISH_LENGTH] = "length",
+                                        [TERN_FINISH_END] = "end",
+                                        [TERN_FINISH_STOP] = "stop",
+                                        [TERN_FINISH_CONTEXT] = "context",
+                                        [TERN_FINISH_CALLER] = "caller"};
+    return (unsigned)finish < sizeof names / sizeof *names ? names[finish] : "unknown";
+}
+
+typedef struct generator {
+    tern_sequence *sequence;
+    const tern_tokenizer *tokenizer;
+    const tern_generate_options *o;
+    tern_generate_callback callback;
+    void *user;
+    tern_detokenizer *detokenizer;
+    char *held; /* text that may be the beginning of a stop string */
+    size_t n_held, cap_held;
+    float *logits;           /* (vocabulary) that sampling may change */
+    tern_token_logprob *top; /* (logprobs) */
+} generator;
+
+/* ---- text ---- */
+
+/* The earliest stop string in the held text. Its length, and where; 0: none. */
+static size_t find_stop(const generator *g, size_t *at)
+{
+    for (size_t i = 0; i < g->n_held; i++)
+        for (int k = 0; k < g->o->n_stops; k++) {
+            size_t length = strlen(g->o->stops[k]);
+            if (length > 0 && length <= g->n_held - i && memcmp(g->held + i, g->o->stops[k], length) == 0) {
+                *at = i;
+                return length;
+            }
+        }
+    return 0;
+}
+
+/* How many bytes at the end of the held text a stop string may begin with. */
+static size_t undecided(const generator *g)
+{
+    size_t most = 0;
+    for (int k = 0; k < g->o->n_stops; k++) {
+        size_t length = strlen(g->o->stops[k]);
+        for (size_t n = length > 0 ? length - 1 : 0; n > most; n--)
+            if (n <= g->n_held && memcmp(g->held + g->n_held - n, g->o->stops[k], n) == 0)
+                most = n;
+    }
+    return most;
+}
+
+static tern_status hold(generator *g, const char *text, size_t length)
+{
+    if (!tern__grow((void **)&g->held, &g->cap_held, g->n_held + length + 1, 1))
+        return tern__out_of_memory(length);
+    memcpy(g->held + g->n_held, text, length);
+    g->n_held += length;
+    g->held[g->n_held] = 0;
+    return TERN_OK;
+}
+
+/* Gives the caller the first n held bytes. False: the caller has enough. */
+static bool emit(generator *g, tern_generated *piece, size_t n)
+{
+    char next = g->held ? g->held[n] : 0;
+    if (g->held)
+        g->held[n] = 0; /* terminated, for callers who print it */
+    piece->text = g->held ? g->held : "";
+    piece->length = n;
+    bool go_on = !g->callback || g->callback(g->user, piece);
+    if (g->held) {
+        g->held[n] = next;
+        g->n_held -= n;
+        memmove(g->held, g->held + n, g->n_held + 1);
+    }
+    return go_on;
+}
+
+/* ---- tokens ---- */
+
+static tern_status choose(generator *g, tern_generated *piece)
+{
+    tern_sequence *q = g->sequence;
+    memcpy(g->logits, q->logits, (size_t)q->vocabulary * sizeof *g->logits);
+    TERN_TRY(tern_sample(&g->o->sampling, q->vocabulary, g->logits, q->length, q->tokens, (uint64_t)q->length,
+                         &piece->token));
+    piece->logprob = NAN;
+    if (g->o->logprobs < 1)
+        return TERN_OK;
+    piece->top = g->top;
+    TERN_TRY(tern_logprobs(q->vocabulary, q->logits, g->o->logprobs, g->top, &piece->n_top));
+    return tern_logprob_of(q->vocabulary, q->logits, piece->token, &piece->logprob);
+}
+
+/* One token. *go_on: there may be another. */
+static tern_status step(generator *g, tern_generate_result *r, bool *go_on)
+{
+    tern_generated piece = {0};
+    *go_on = false;
+    TERN_TRY(choose(g, &piece));
+    r->tokens++;
+    bool end = g->tokenizer && !g->o->ignore_end && tern_tokenizer_is_end(g->tokenizer, piece.token);
+    if (g->detokenizer && !end) {
+        const char *text;
+        size_t length;
+        TERN_TRY(tern_detokenizer_push(g->detokenizer, piece.token, &text, &length));
+        TERN_TRY(hold(g, text, length));
+    }
+    size_t at = 0;
+    bool stopped = find_stop(g, &at) > 0;
+    if (stopped)
+        g->n_held = at;
+    bool wanted = emit(g, &piece, stopped ? at : g->n_held - undecided(g));
+    if (stopped || end || !wanted) {
+        r->finish = stopped ? TERN_FINISH_STOP : end ? TERN_FINISH_END : TERN_FINISH_CALLER;
+        return TERN_OK;
+    }
+    tern_status status = tern_sequence_push(g->sequence, piece.token);
+    if (status == TERN_LIMIT) {
+        r->finish = TERN_FINISH_CONTEXT;
+        return TERN_OK;
+    }
+    *go_on = status == TERN_OK;
+    return status;
+}
+
+static tern_status run(generator *g, tern_generate_result *r)
+{
+    bool go_on = true;
+    r->finish = TERN_FINISH_LENGTH;
+    while (go_on && (g->o->most < 0 || r->tokens < g->o->most))
+        TERN_TRY(step(g, r, &go_on));
+    if (g->detokenizer && r->finish != TERN_FINISH_STOP) {
+        const char *text;
+        size_t length;
+        TERN_TRY(tern_detokenizer_finish(g->detokenizer, &text, &length));
+        TERN_TRY(hold(g, text, length));
+    }
+    tern_generated rest = {.token = TERN_NO_TOKEN, .logprob = NAN};
+    if (g->n_held > 0 && r->finish != TERN_FINISH_CALLER)
+        emit(g, &rest, g->n_held);
+    return TERN_OK;
+}
+
+static tern_status prepare(generator *g)
+{
+    size_t n = (size_t)g->sequence->vocabulary;
+    g->logits = tern__alloc_zero(n, sizeof *g->logits);
+    g->top = tern__alloc_zero((size_t)g->o->logprobs + 1, sizeof *g->top);
+    if (!g->logits || !g->top)
+        return tern__out_of_memory(n * sizeof *g->logits);
+    tern_decode_options decode = {0};
+    return g->tokenizer ? tern_detokenizer_create(g->tokenizer, &decode, &g->detokenizer) : TERN_OK;
+}
+
+tern_status tern_generate(tern_sequence *sequence, const tern_tokenizer *tokenizer,
+                          const tern_generate_options *options, tern_generate_callback callback, void *user,
+                          tern_generate_result *out)
+{
+    TERN__FAIL_IF(!sequence || !out, TERN_INVALID_ARGUMENT, "generate: an argument is NULL");
+    TERN__FAIL_IF(!sequence->has_logits, TERN_STATE,
+                  "generate: the sequence is empty: give it a prompt first");
+    tern_generate_options o = options ? *options : tern_generate_options_default();
+    TERN__FAIL_IF(o.n_stops < 0 || (o.n_stops > 0 && !o.stops) || o.logprobs < 0 || o.logprobs > 1000,
+                  TERN_INVALID_ARGUMENT, "generate: %d stop strings, %d logprobs", o.n_stops, o.logprobs);
+    generator g = {.sequence = sequence, .tokenizer = tokenizer, .o = &o, .callback = callback, .user = user};
+    tern_generate_result result = {0};
+    uint64_t start = tern__now_ns();
+    tern_status status = prepare(&g);
+    if (status == TERN_OK)
+        status = run(&g, &result);
+    result.ns = tern__now_ns() - start;
+    tern_detokenizer_free(g.detokenizer);
+    tern__free(g.held);
+    tern__free(g.logits);
+    tern__free(g.top);
+    if (status == TERN_OK)
+        *out = result;
+    return status;
+}

@@ -1,0 +1,141 @@
+/* hparams.c - what a file says about the shape of its model, checked: nothing that follows divides by zero or guesses. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "model/model.h"
+
+/* Architectures by name. BitNet models whose activation other engines get wrong differ in the name only. */
+static const struct architecture {
+    const char *name;
+    bool relu2, sub_norms, ternary;
+    tern__rope_pairs gguf_pairs; /* files of other formats keep what their programs use: see rope_pairs() */
+} architectures[] = {
+    {"bitnet-b1.58", true, true, true, TERN__ROPE_HALVES},
+    {"bitnet-25", true, true, true, TERN__ROPE_HALVES},
+    {"bitnet", false, true, true, TERN__ROPE_HALVES},
+    {"llama", false, false, false, TERN__ROPE_NEIGHBOURS},
+};
+
+/* GGUF files of LLaMA have the rows of q and k permuted so that neighbours are pairs; safetensors have them as halves. */
+static tern__rope_pairs rope_pairs(const tern_model_file *file, const struct architecture *a)
+{
+    switch (tern_model_file_format(file)) {
+    case TERN_FILE_SAFETENSORS:
+        return TERN__ROPE_HALVES;
+    case TERN_FILE_LLAMA2C:
+        return TERN__ROPE_NEIGHBOURS;
+    default:
+        return a->gguf_pairs;
+    }
+}
+
+static tern_status find_architecture(const tern_model_file *file, const struct architecture **out)
+{
+    const char *name;
+    TERN_TRY(tern_model_file_get_string(file, "general.architecture", &name));
+    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++)
+        if (strcmp(architectures[i].name, name) == 0) {
+            *out = &architectures[i];
+            return TERN_OK;
+        }
+    return tern__fail(
+        TERN_UNSUPPORTED,
+        "model: architecture '%s' is not known; these are: bitnet-b1.58, bitnet-25, bitnet, llama", name);
+}
+
+typedef struct reader {
+    const tern_model_file *file;
+    const char *architecture;
+} reader;
+
+enum { KEY = 96 };
+
+static const char *key_of(const reader *r, const char *name, char key[static KEY])
+{
+    snprintf(key, KEY, "%s.%s", r->architecture, name);
+    return key;
+}
+
+/* A size in [1, most]. Without an entry: `otherwise`, or an error if that is 0. */
+static tern_status read_size(const reader *r, const char *name, int64_t most, int64_t otherwise, int64_t *out)
+{
+    char key[KEY];
+    int64_t value;
+    tern_status status = tern_model_file_get_int(r->file, key_of(r, name, key), &value);
+    if (status == TERN_NOT_FOUND && otherwise > 0) {
+        *out = otherwise;
+        return TERN_OK;
+    }
+    TERN_TRY(status);
+    TERN__FAIL_IF(value < 1 || value > most, TERN_OUT_OF_RANGE, "model: '%s' is %lld, not in 1..%lld", key,
+                  (long long)value, (long long)most);
+    *out = value;
+    return TERN_OK;
+}
+
+/* A positive, finite number. `otherwise` as above. */
+static tern_status read_number(const reader *r, const char *name, double otherwise, double *out)
+{
+    char key[KEY];
+    double value;
+    tern_status status = tern_model_file_get_float(r->file, key_of(r, name, key), &value);
+    if (status == TERN_NOT_FOUND && otherwise > 0) {
+        *out = otherwise;
+        return TERN_OK;
+    }
+    TERN_TRY(status);
+    TERN__FAIL_IF(!(value > 0) || !isfinite(value), TERN_OUT_OF_RANGE,
+                  "model: '%s' is %g, not a positive number", key, value);
+    *out = value;
+    return TERN_OK;
+}
+
+/* Positions that are scaled need another formula: refused rather than ignored. */
+static tern_status check_rope_scaling(const reader *r)
+{
+    char key[KEY];
+    const char *type;
+    double factor = 1;
+    if (tern_model_file_get_string(r->file, key_of(r, "rope.scaling.type", key), &type) != TERN_OK ||
+        strcmp(type, "none") == 0)
+        return TERN_OK;
+    (void)tern_model_file_get_float(r->file, key_of(r, "rope.scaling.factor", key), &factor);
+    TERN__FAIL_IF(strcmp(type, "linear") != 0 || factor != 1, TERN_UNSUPPORTED,
+                  "model: positions are scaled ('%s' by %g), which is not implemented", type, factor);
+    return TERN_OK;
+}
+
+tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out)
+{
+    enum { MOST_LAYERS = 4096, MOST_HEADS = 4096, MOST_WIDTH = 1 << 20, MOST_CONTEXT = 1 << 27 };
+    const struct architecture *a = NULL;
+    TERN_TRY(find_architecture(file, &a));
+    reader r = {file, a->name};
+    tern__hparams h = {.architecture = a->name,
+                       .relu2 = a->relu2,
+                       .sub_norms = a->sub_norms,
+                       .ternary = a->ternary,
+                       .rope_pairs = rope_pairs(file, a)};
+    TERN_TRY(read_size(&r, "block_count", MOST_LAYERS, 0, &h.layers));
+    TERN_TRY(read_size(&r, "embedding_length", MOST_WIDTH, 0, &h.width));
+    TERN_TRY(read_size(&r, "feed_forward_length", MOST_WIDTH, 0, &h.feed_forward));
+    TERN_TRY(read_size(&r, "context_length", MOST_CONTEXT, 0, &h.context));
+    TERN_TRY(read_size(&r, "attention.head_count", MOST_HEADS, 0, &h.heads));
+    TERN_TRY(read_size(&r, "attention.head_count_kv", MOST_HEADS, h.heads, &h.kv_heads));
+    TERN__FAIL_IF(h.heads % h.kv_heads != 0, TERN_SHAPE, "model: %lld heads cannot share %lld key heads",
+                  (long long)h.heads, (long long)h.kv_heads);
+    TERN__FAIL_IF(h.width % h.heads != 0, TERN_SHAPE,
+                  "model: a width of %lld cannot be split over %lld heads", (long long)h.width,
+                  (long long)h.heads);
+    TERN_TRY(read_size(&r, "attention.key_length", MOST_WIDTH, h.width / h.heads, &h.head_width));
+    TERN_TRY(read_size(&r, "rope.dimension_count", h.head_width, h.head_width, &h.rope_width));
+    TERN__FAIL_IF(h.rope_width % 2 != 0, TERN_SHAPE,
+                  "model: positions rotate pairs, but %lld coordinates are odd", (long long)h.rope_width);
+    TERN_TRY(read_number(&r, "attention.layer_norm_rms_epsilon", 0, &h.norm_eps));
+    TERN_TRY(read_number(&r, "rope.freq_base", 10000, &h.rope_theta));
+    TERN_TRY(check_rope_scaling(&r));
+    *out = h;
+    return TERN_OK;
+}

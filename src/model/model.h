@@ -1,0 +1,73 @@
+/* model.h - a loaded language model: its numbers, its weights, and the graph that they make. */
+#ifndef TERN_MODEL_MODEL_H
+#define TERN_MODEL_MODEL_H
+
+#include <tern/model.h>
+#include <tern/ops.h>
+#include <tern/tensor.h>
+
+/* How pairs of coordinates are chosen for rotation: files keep rows of q and k in the order that theirs needs. */
+typedef enum tern__rope_pairs {
+    TERN__ROPE_HALVES,     /* (j, j + d/2) */
+    TERN__ROPE_NEIGHBOURS, /* (2j, 2j + 1) */
+} tern__rope_pairs;
+
+typedef struct tern__hparams {
+    const char *architecture; /* of the file's */
+    bool relu2;               /* else silu */
+    bool sub_norms;
+    bool ternary; /* projections are BitLinear even where the file has them as floats */
+    int64_t layers, width, heads, kv_heads, head_width, rope_width, feed_forward, context;
+    double rope_theta, norm_eps;
+    tern__rope_pairs rope_pairs;
+} tern__hparams;
+
+/* A projection: y = x W^T. With scales it is BitLinear: x is quantised row by row, W holds ternary codes. */
+typedef struct tern__linear {
+    tern_tensor *weight; /* [out, in] */
+    tern_tensor *scales; /* rank 0, or [out, in / 256]; NULL: a plain product */
+} tern__linear;
+
+typedef struct tern__layer {
+    tern_tensor *attn_norm, *attn_sub_norm, *ffn_norm, *ffn_sub_norm; /* sub norms: NULL without */
+    tern__linear q, k, v, o, gate, up, down;
+} tern__layer;
+
+struct tern_model {
+    tern_ctx *ctx;
+    tern_model_file *file;
+    tern__hparams h;
+    int64_t vocabulary;
+    tern_tensor *embedding;   /* [vocabulary, width] */
+    tern_tensor *output_norm; /* [width] */
+    tern_tensor *head;        /* [vocabulary, width]; the embedding if tied */
+    tern__layer *layers;      /* (h.layers) */
+    uint64_t parameters, ternary_weights, weight_bytes;
+};
+
+/* ---- hparams.c ---- */
+
+/* Reads and checks what the file says about its model. */
+tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out);
+
+/* ---- weights.c ---- */
+
+/* Loads every weight of `m`, whose file and hparams are set. On failure some are there: tern_model_free lets them go. */
+tern_status tern__weights_load(tern_model *m, const tern_model_options *options);
+void tern__weights_release(tern_model *m);
+
+/* ---- decoder.c ---- */
+
+/* What a run of the decoder is given. */
+typedef struct tern__decoder_rows {
+    tern_tensor *tokens, *slots, *positions; /* i64 [rows]; position -1 = padding */
+    tern_tensor *wanted;      /* i64 [wanted] rows whose logits are asked for; NULL: none are */
+    tern_tensor *const *keys; /* (layers) states [slots, context, kv_heads, head_width] */
+    tern_tensor *const *values;
+} tern__decoder_rows;
+
+/* Records the decoder: logits f32 [wanted, vocabulary], or the last layer's keys and values in one tensor that nobody looks at
+ * (outputs[0..1]) where none are wanted. Returns the number of outputs. */
+int tern__decoder(const tern_model *m, const tern__decoder_rows *rows, tern_tensor *outputs[2]);
+
+#endif

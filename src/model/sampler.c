@@ -1,0 +1,218 @@
+/* sampler.c - chooses a token from logits. Everything is a function of its arguments: no state, no clock. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tern/generate.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+tern_sampling tern_sampling_default(void)
+{
+    return (tern_sampling){.temperature = 0.8,
+                           .top_k = 40,
+                           .top_p = 0.95,
+                           .min_p = 0.05,
+                           .repeat_penalty = 1,
+                           .repeat_last = 64};
+}
+
+typedef struct candidate {
+    float logit;
+    int32_t token;
+} candidate;
+
+/* Likelier first, then the lower number. NaN is never likely. */
+static bool before(candidate a, candidate b)
+{
+    if (a.logit != b.logit)
+        return a.logit > b.logit || (isnan(b.logit) && !isnan(a.logit));
+    return a.token < b.token;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+    return before(*x, *y) ? -1 : before(*y, *x) ? 1 : 0;
+}
+
+/* The k likeliest of n, in order: a heap of the best so far, its least at the top. */
+static int64_t select_top(int64_t n, const float *logits, int64_t k, candidate *heap)
+{
+    int64_t size = 0;
+    for (int64_t i = 0; i < n; i++) {
+        candidate c = {logits[i], (int32_t)i};
+        int64_t at;
+        if (size < k) {
+            for (at = size++; at > 0 && before(heap[(at - 1) / 2], c); at = (at - 1) / 2)
+                heap[at] = heap[(at - 1) / 2];
+        } else if (before(c, heap[0])) {
+            for (at = 0; 2 * at + 1 < size;) {
+                int64_t child = 2 * at + 1;
+                if (child + 1 < size && before(heap[child], heap[child + 1]))
+                    child++;
+                if (!before(c, heap[child]))
+                    break;
+                heap[at] = heap[child];
+                at = child;
+            }
+        } else {
+            continue;
+        }
+        heap[at] = c;
+    }
+    qsort(heap, (size_t)size, sizeof *heap, compare);
+    return size;
+}
+
+static int32_t likeliest(int64_t n, const float *logits)
+{
+    candidate best = {logits[0], 0};
+    for (int64_t i = 1; i < n; i++)
+        if (before((candidate){logits[i], (int32_t)i}, best))
+            best = (candidate){logits[i], (int32_t)i};
+    return best.token;
+}
+
+/* A number in [0, 1) from (seed, index): two rounds of a 64-bit finaliser over a Weyl sequence. */
+static double uniform(uint64_t seed, uint64_t index)
+{
+    uint64_t x = seed;
+    for (int round = 0; round < 2; round++) {
+        x += 0x9E3779B97F4A7C15u * (index + 1);
+        x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+        x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+        x ^= x >> 31;
+    }
+    return (double)(x >> 11) * 0x1p-53;
+}
+
+static void penalise(const tern_sampling *s, int64_t n, float *logits, int64_t n_recent,
+                     const int32_t *recent)
+{
+    int64_t first = n_recent > s->repeat_last ? n_recent - s->repeat_last : 0;
+    for (int64_t i = first; i < n_recent; i++) {
+        bool again = recent[i] < 0 || recent[i] >= n;
+        for (int64_t k = first; k < i && !again; k++)
+            again = recent[k] == recent[i];
+        if (again)
+            continue;
+        float *logit = &logits[recent[i]];
+        *logit = *logit > 0 ? *logit / (float)s->repeat_penalty : *logit * (float)s->repeat_penalty;
+    }
+}
+
+/* How many of the sorted candidates stay by top_p and min_p; weights become exp(logit - highest). */
+static int64_t cut(const tern_sampling *s, int64_t n, const candidate *c, double *weights)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        weights[i] = exp((double)c[i].logit - (double)c[0].logit);
+        sum += weights[i];
+    }
+    double reached = 0;
+    int64_t kept = 0;
+    while (kept < n && (kept == 0 || reached < s->top_p * sum) && (kept == 0 || weights[kept] >= s->min_p))
+        reached += weights[kept++];
+    return kept;
+}
+
+static int32_t draw(const tern_sampling *s, int64_t n, const candidate *c, double *weights, uint64_t index)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        weights[i] = exp(((double)c[i].logit - (double)c[0].logit) / s->temperature);
+        sum += weights[i];
+    }
+    double at = uniform(s->seed, index) * sum;
+    int64_t i = 0;
+    for (; i < n - 1 && at >= weights[i]; i++)
+        at -= weights[i];
+    return c[i].token;
+}
+
+static tern_status check(const tern_sampling *s)
+{
+    TERN__FAIL_IF(!(s->temperature >= 0) || !isfinite(s->temperature), TERN_INVALID_ARGUMENT,
+                  "sampling: a temperature of %g: it is 0 or more", s->temperature);
+    TERN__FAIL_IF(s->top_k < 0, TERN_INVALID_ARGUMENT, "sampling: top_k %d is negative; 0 keeps all",
+                  s->top_k);
+    TERN__FAIL_IF(!(s->top_p > 0 && s->top_p <= 1), TERN_INVALID_ARGUMENT,
+                  "sampling: top_p %g is not in (0, 1]", s->top_p);
+    TERN__FAIL_IF(!(s->min_p >= 0 && s->min_p <= 1), TERN_INVALID_ARGUMENT,
+                  "sampling: min_p %g is not in [0, 1]", s->min_p);
+    TERN__FAIL_IF(!(s->repeat_penalty > 0) || !isfinite(s->repeat_penalty) || s->repeat_last < 0,
+                  TERN_INVALID_ARGUMENT, "sampling: a repetition penalty of %g over %d tokens",
+                  s->repeat_penalty, s->repeat_last);
+    TERN__FAIL_IF(s->n_bias < 0 || (s->n_bias > 0 && !s->bias), TERN_INVALID_ARGUMENT,
+                  "sampling: %d biases were given at NULL", s->n_bias);
+    return TERN_OK;
+}
+
+tern_status tern_sample(const tern_sampling *sampling, int64_t n, float *logits, int64_t n_recent,
+                        const int32_t *recent, uint64_t index, int32_t *out)
+{
+    TERN__FAIL_IF(!sampling || n < 1 || !logits || n_recent < 0 || (n_recent > 0 && !recent) || !out,
+                  TERN_INVALID_ARGUMENT, "sample: an argument is NULL, or there are no logits");
+    const tern_sampling *s = sampling;
+    TERN_TRY(check(s));
+    for (int i = 0; i < s->n_bias; i++) {
+        TERN__FAIL_IF(s->bias[i].token < 0 || s->bias[i].token >= n, TERN_OUT_OF_RANGE,
+                      "sampling: a bias for token %d: there are %lld", (int)s->bias[i].token, (long long)n);
+        logits[s->bias[i].token] += s->bias[i].bias;
+    }
+    if (s->repeat_penalty != 1)
+        penalise(s, n, logits, n_recent, recent);
+    if (s->temperature == 0 || s->top_k == 1) {
+        *out = likeliest(n, logits);
+        return TERN_OK;
+    }
+    int64_t k = s->top_k > 0 && s->top_k < n ? s->top_k : n;
+    candidate *candidates = tern__alloc_zero((size_t)k, sizeof *candidates);
+    double *weights = tern__alloc_zero((size_t)k, sizeof *weights);
+    tern_status status = TERN_OK;
+    if (candidates && weights) {
+        k = select_top(n, logits, k, candidates);
+        *out = draw(s, cut(s, k, candidates, weights), candidates, weights, index);
+    } else {
+        status = tern__out_of_memory((size_t)k * sizeof *weights);
+    }
+    tern__free(candidates);
+    tern__free(weights);
+    return status;
+}
+
+/* log(sum(exp(logits))). */
+static double log_sum(int64_t n, const float *logits)
+{
+    double highest = (double)logits[likeliest(n, logits)], sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += exp((double)logits[i] - highest);
+    return highest + log(sum);
+}
+
+tern_status tern_logprob_of(int64_t n, const float *logits, int32_t token, float *out)
+{
+    TERN__FAIL_IF(n < 1 || !logits || !out, TERN_INVALID_ARGUMENT, "logprob_of: an argument is NULL");
+    TERN__FAIL_IF(token < 0 || token >= n, TERN_OUT_OF_RANGE, "logprob_of: token %d: there are %lld",
+                  (int)token, (long long)n);
+    *out = (float)((double)logits[token] - log_sum(n, logits));
+    return TERN_OK;
+}
+
+tern_status tern_logprobs(int64_t n, const float *logits, int k, tern_token_logprob *out, int *count)
+{
+    TERN__FAIL_IF(n < 1 || !logits || k < 1 || !out || !count, TERN_INVALID_ARGUMENT,
+                  "logprobs: an argument is NULL, or none are asked for");
+    int64_t most = k < n ? k : n;
+    candidate *top = tern__alloc_zero((size_t)most, sizeof *top);
+    if (!top)
+        return tern__out_of_memory((size_t)most * sizeof *top);
+    double all = log_sum(n, logits);
+    *count = (int)select_top(n, logits, most, top);
+    for (int i = 0; i < *count; i++)
+        out[i] = (tern_token_logprob){top[i].token, (float)((double)top[i].logit - all)};
+    tern__free(top);
+    return TERN_OK;
+}

@@ -1,0 +1,17 @@
+/* sequence.h - a sequence of tokens and where it is in a session. */
+#ifndef TERN_MODEL_SEQUENCE_H
+#define TERN_MODEL_SEQUENCE_H
+
+#include <tern/generate.h>
+
+struct tern_sequence {
+    tern_session *session;
+    int slot;
+    int64_t vocabulary, length, reused;
+    int32_t *tokens; /* (length) whose keys and values the session holds */
+    size_t capacity;
+    float *logits; /* (vocabulary) behind the last token */
+    bool has_logits;
+};
+
+#endif

@@ -1,0 +1,328 @@
+/* session.c - keys and values of sequences, and the programs that extend them. Programs are specialised by the number of rows; to
+ * need few of them, rows are padded up to one of a handful of sizes (position -1: computed, never looked at). */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "model/model.h"
+
+typedef struct program {
+    tern_session_program info;
+    tern_program *program;
+    tern_exec *exec;
+} program;
+
+struct tern_session {
+    tern_model *model;
+    int slots;
+    int64_t context, batch;
+    bool time_steps;
+    const tern_compile_options *compile;
+    tern_tensor **keys, **values; /* (layers) states [slots, context, kv_heads, head_width] */
+    program *programs;
+    size_t n_programs, cap_programs;
+    int64_t *tokens, *slot_of, *positions, *wanted; /* (batch) of the chunk under way */
+};
+
+enum { DEFAULT_BATCH = 512, MOST_BATCH = 65536 };
+
+tern_session_options tern_session_options_default(void)
+{
+    return (tern_session_options){.slots = 1, .cache = TERN_F32, .batch = DEFAULT_BATCH};
+}
+
+/* ---- making ---- */
+
+static tern_status make_state(tern_session *s, const char *what, int64_t layer, tern_dtype dtype,
+                              tern_tensor **out)
+{
+    const tern__hparams *h = &s->model->h;
+    char name[32];
+    snprintf(name, sizeof name, "%s %lld", what, (long long)layer);
+    tern_tensor *t = tern_state(s->model->ctx, name, dtype, 4,
+                                (int64_t[]){s->slots, s->context, h->kv_heads, h->head_width});
+    tern_status status = tern_status_of(t);
+    if (status != TERN_OK)
+        return tern__fail(status, "session: no room for keys and values: %s", tern_message_of(t));
+    tern_keep(t);
+    *out = t;
+    return TERN_OK;
+}
+
+static tern_status make_states(tern_session *s, tern_dtype dtype)
+{
+    for (int64_t i = 0; i < s->model->h.layers; i++) {
+        TERN_TRY(make_state(s, "keys", i, dtype, &s->keys[i]));
+        TERN_TRY(make_state(s, "values", i, dtype, &s->values[i]));
+    }
+    return TERN_OK;
+}
+
+static tern_status allocate(tern_session *s)
+{
+    size_t layers = (size_t)s->model->h.layers, batch = (size_t)s->batch;
+    s->keys = tern__alloc_zero(layers, sizeof *s->keys);
+    s->values = tern__alloc_zero(layers, sizeof *s->values);
+    s->tokens = tern__alloc_zero(batch, sizeof *s->tokens);
+    s->slot_of = tern__alloc_zero(batch, sizeof *s->slot_of);
+    s->positions = tern__alloc_zero(batch, sizeof *s->positions);
+    s->wanted = tern__alloc_zero(batch, sizeof *s->wanted);
+    return s->keys && s->values && s->tokens && s->slot_of && s->positions && s->wanted
+               ? TERN_OK
+               : tern__out_of_memory(batch * sizeof *s->tokens);
+}
+
+static tern_status check_options(const tern_model *model, const tern_session_options *o)
+{
+    TERN__FAIL_IF(o->slots < 0, TERN_INVALID_ARGUMENT, "session: %d slots", o->slots);
+    TERN__FAIL_IF(o->batch < 0 || o->batch > MOST_BATCH, TERN_INVALID_ARGUMENT,
+                  "session: a batch of %lld rows; 1 to %d are possible", (long long)o->batch, MOST_BATCH);
+    TERN__FAIL_IF(o->context < 0 || o->context > model->h.context, TERN_OUT_OF_RANGE,
+                  "session: a context of %lld positions: the model was trained for %lld",
+                  (long long)o->context, (long long)model->h.context);
+    TERN__FAIL_IF(o->cache != TERN_F32 && o->cache != TERN_F16, TERN_DTYPE,
+                  "session: keys and values can be kept as f32 or f16");
+    return TERN_OK;
+}
+
+tern_status tern_session_create(tern_model *model, const tern_session_options *options, tern_session **out)
+{
+    TERN__FAIL_IF(!model || !out, TERN_INVALID_ARGUMENT, "session_create: an argument is NULL");
+    tern_session_options o = options ? *options : tern_session_options_default();
+    TERN_TRY(check_options(model, &o));
+    tern_session *s = tern__alloc_zero(1, sizeof *s);
+    if (!s)
+        return tern__out_of_memory(sizeof *s);
+    s->model = model;
+    s->slots = o.slots ? o.slots : 1;
+    s->context = o.context ? o.context : model->h.context;
+    s->batch = o.batch ? o.batch : DEFAULT_BATCH;
+    s->time_steps = o.time_steps;
+    s->compile = o.compile;
+    tern_status status = allocate(s);
+    if (status == TERN_OK)
+        TERN_SCOPE(model->ctx)
+            status = make_states(s, o.cache);
+    if (status != TERN_OK) {
+        tern_session_free(s);
+        return status;
+    }
+    *out = s;
+    return TERN_OK;
+}
+
+void tern_session_free(tern_session *session)
+{
+    if (!session)
+        return;
+    for (size_t i = 0; i < session->n_programs; i++) {
+        tern_exec_free(session->programs[i].exec);
+        tern_program_free(session->programs[i].program);
+    }
+    for (int64_t i = 0; session->keys && session->values && i < session->model->h.layers; i++) {
+        tern_release(session->keys[i]);
+        tern_release(session->values[i]);
+    }
+    void *blocks[] = {session->programs, session->keys,      session->values, session->tokens,
+                      session->slot_of,  session->positions, session->wanted};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        tern__free(blocks[i]);
+    tern__free(session);
+}
+
+int tern_session_slots(const tern_session *session)
+{
+    return session ? session->slots : 0;
+}
+
+int64_t tern_session_batch(const tern_session *session)
+{
+    return session ? session->batch : 0;
+}
+
+int64_t tern_session_vocabulary(const tern_session *session)
+{
+    return session ? session->model->vocabulary : 0;
+}
+
+int64_t tern_session_context(const tern_session *session)
+{
+    return session ? session->context : 0;
+}
+
+size_t tern_session_cache_bytes(const tern_session *session)
+{
+    size_t bytes = 0;
+    for (int64_t i = 0; session && i < session->model->h.layers; i++)
+        bytes += tern_nbytes(session->keys[i]) + tern_nbytes(session->values[i]);
+    return bytes;
+}
+
+tern_status tern_session_get_program(const tern_session *session, int i, tern_session_program *out)
+{
+    TERN__FAIL_IF(!session || !out, TERN_INVALID_ARGUMENT, "session_get_program: an argument is NULL");
+    TERN__FAIL_IF(i < 0 || (size_t)i >= session->n_programs, TERN_OUT_OF_RANGE,
+                  "session program %d: there are %zu", i, session->n_programs);
+    *out = session->programs[i].info;
+    return TERN_OK;
+}
+
+/* ---- programs ---- */
+
+/* The least size that holds n rows: powers of two and what lies half-way between them, at most `most`. */
+static int64_t padded_size(int64_t n, int64_t most)
+{
+    int64_t size = 1;
+    while (size < n) {
+        if (size >= 4 && size + size / 2 >= n) {
+            size += size / 2;
+            break;
+        }
+        size *= 2;
+    }
+    return size < most ? size : most;
+}
+
+static tern_status compile_rows(tern_session *s, program *p)
+{
+    tern_ctx *ctx = s->model->ctx;
+    const int64_t rows[] = {p->info.rows}, wanted[] = {p->info.wanted};
+    tern__decoder_rows in = {.tokens = tern_input(ctx, "tokens", TERN_I64, 1, rows),
+                             .slots = tern_input(ctx, "slots", TERN_I64, 1, rows),
+                             .positions = tern_input(ctx, "positions", TERN_I64, 1, rows),
+                             .wanted = p->info.wanted ? tern_input(ctx, "wanted", TERN_I64, 1, wanted) : NULL,
+                             .keys = s->keys,
+                             .values = s->values};
+    tern_tensor *outputs[2];
+    int n = tern__decoder(s->model, &in, outputs);
+    return tern_compile(ctx, n, outputs, NULL, s->compile, &p->program);
+}
+
+static tern_status make_program(tern_session *s, int64_t rows, int64_t wanted, program **out)
+{
+    if (!tern__grow((void **)&s->programs, &s->cap_programs, s->n_programs + 1, sizeof *s->programs))
+        return tern__out_of_memory(sizeof *s->programs);
+    program p = {.info = {.rows = rows, .wanted = wanted}};
+    tern_status status = TERN_OK;
+    TERN_SCOPE(s->model->ctx)
+        status = compile_rows(s, &p);
+    if (status == TERN_OK)
+        status = tern_exec_create_in_place(s->model->ctx, p.program, &p.exec);
+    if (status == TERN_OK && s->time_steps)
+        status = tern_exec_time_steps(p.exec, true);
+    if (status != TERN_OK) {
+        tern_exec_free(p.exec);
+        tern_program_free(p.program);
+        return status;
+    }
+    p.info.program = p.program;
+    p.info.exec = p.exec;
+    s->programs[s->n_programs] = p;
+    *out = &s->programs[s->n_programs++];
+    return TERN_OK;
+}
+
+static tern_status get_program(tern_session *s, int64_t rows, int64_t wanted, program **out)
+{
+    for (size_t i = 0; i < s->n_programs; i++)
+        if (s->programs[i].info.rows == rows && s->programs[i].info.wanted == wanted) {
+            *out = &s->programs[i];
+            return TERN_OK;
+        }
+    return make_program(s, rows, wanted, out);
+}
+
+/* ---- feeding ---- */
+
+static tern_status check_rows(const tern_session *s, int n, const tern_session_row *rows, int n_wanted,
+                              const int *wanted)
+{
+    for (int i = 0; i < n; i++) {
+        const tern_session_row *r = &rows[i];
+        TERN__FAIL_IF(r->token < 0 || r->token >= s->model->vocabulary, TERN_OUT_OF_RANGE,
+                      "session_feed: token %d of row %d: the vocabulary has %lld", (int)r->token, i,
+                      (long long)s->model->vocabulary);
+        TERN__FAIL_IF(r->slot < 0 || r->slot >= s->slots, TERN_OUT_OF_RANGE,
+                      "session_feed: slot %d of row %d: there are %d", (int)r->slot, i, s->slots);
+        TERN__FAIL_IF(r->position < 0 || r->position >= s->context, TERN_OUT_OF_RANGE,
+                      "session_feed: position %lld of row %d: the context ends at %lld",
+                      (long long)r->position, i, (long long)s->context);
+    }
+    for (int i = 0; i < n_wanted; i++)
+        TERN__FAIL_IF(wanted[i] < 0 || wanted[i] >= n || (i > 0 && wanted[i] <= wanted[i - 1]),
+                      TERN_OUT_OF_RANGE, "session_feed: wanted row %d of %d: they must ascend", wanted[i], n);
+    return TERN_OK;
+}
+
+static tern_tensor *indices(const tern_session *s, int64_t n, const int64_t *data)
+{
+    return tern_from_data(s->model->ctx, TERN_I64, 1, (int64_t[]){n}, data);
+}
+
+/* Runs the chunk whose rows stand in the session's arrays. */
+static tern_status run_chunk(tern_session *s, program *p, int n_wanted, float *logits)
+{
+    tern_tensor *in[] = {indices(s, p->info.rows, s->tokens), indices(s, p->info.rows, s->slot_of),
+                         indices(s, p->info.rows, s->positions), indices(s, p->info.wanted, s->wanted)};
+    tern_tensor *bound[4], *out[2];
+    int n_in = tern_program_inputs(p->program), n_out = tern_program_outputs(p->program);
+    static const char *const names[] = {"tokens", "slots", "positions", "wanted"};
+    for (int i = 0; i < n_in; i++) { /* a program lists its inputs in the order in which it meets them */
+        tern_port port;
+        TERN_TRY(tern_program_input(p->program, i, &port));
+        for (int k = 0; k < 4; k++)
+            if (strcmp(port.name, names[k]) == 0)
+                bound[i] = in[k];
+    }
+    TERN_TRY(tern_exec_run(p->exec, n_in, bound, n_out, out));
+    p->info.runs++;
+    if (n_wanted == 0)
+        return TERN_OK;
+    const float *data = tern_data_f32(out[0]);
+    if (!data)
+        return tern_status_of(out[0]);
+    memcpy(logits, data, (size_t)n_wanted * (size_t)s->model->vocabulary * sizeof *logits);
+    return TERN_OK;
+}
+
+/* Rows first..first+n-1, of which wanted[0..n_wanted-1] are asked for. */
+static tern_status feed_chunk(tern_session *s, const tern_session_row *rows, int first, int n, int n_wanted,
+                              const int *wanted, float *logits)
+{
+    int64_t padded = padded_size(n, s->batch), padded_wanted = n_wanted ? padded_size(n_wanted, padded) : 0;
+    for (int64_t i = 0; i < padded; i++) {
+        s->tokens[i] = i < n ? rows[first + i].token : 0;
+        s->slot_of[i] = i < n ? rows[first + i].slot : 0;
+        s->positions[i] = i < n ? rows[first + i].position : -1;
+    }
+    for (int64_t i = 0; i < padded_wanted; i++)
+        s->wanted[i] = i < n_wanted ? wanted[i] - first : 0;
+    program *p = NULL;
+    TERN_TRY(get_program(s, padded, padded_wanted, &p));
+    tern_status status = TERN_OK;
+    TERN_SCOPE(s->model->ctx)
+        status = run_chunk(s, p, n_wanted, logits);
+    return status;
+}
+
+tern_status tern_session_feed(tern_session *session, int n, const tern_session_row *rows, int n_wanted,
+                              const int *wanted, float *logits)
+{
+    TERN__FAIL_IF(!session || n < 0 || n_wanted < 0 || (n > 0 && !rows) ||
+                      (n_wanted > 0 && (!wanted || !logits)),
+                  TERN_INVALID_ARGUMENT, "session_feed: an argument is NULL or negative");
+    TERN_TRY(check_rows(session, n, rows, n_wanted, wanted));
+    for (int first = 0; first < n;) {
+        int size = n - first < session->batch ? n - first : (int)session->batch;
+        int here = 0;
+        while (here < n_wanted && wanted[here] < first + size)
+            here++;
+        TERN_TRY(feed_chunk(session, rows, first, size, here, wanted, logits));
+        first += size;
+        wanted += here;
+        n_wanted -= here;
+        logits += (size_t)here * (size_t)session->model->vocabulary;
+    }
+    return TERN_OK;
+}

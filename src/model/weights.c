@@ -1,0 +1,211 @@
+/* weights.c - loads a model's tensors by name, checks their shapes, and refuses files with tensors that it would not use. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "model/model.h"
+
+typedef struct loader {
+    tern_model *m;
+    const tern_model_options *options;
+    bool *used; /* (tensors of the file) */
+    uint64_t done, total;
+} loader;
+
+enum { NAME = 64 };
+
+/* Finds tensor `name`, marks it used and checks its shape; columns 0 = a vector. */
+static tern_status find(loader *l, const char *name, int64_t rows, int64_t columns, int *out,
+                        tern_file_tensor *t)
+{
+    TERN_TRY(tern_model_file_find(l->m->file, name, out));
+    TERN_TRY(tern_model_file_tensor(l->m->file, *out, t));
+    int rank = columns ? 2 : 1;
+    TERN__FAIL_IF(t->rank != rank || t->shape[0] != rows || (columns && t->shape[1] != columns), TERN_SHAPE,
+                  columns ? "model: '%s' should be [%lld,%lld]" : "model: '%s' should be [%lld]", name,
+                  (long long)rows, (long long)columns);
+    l->used[*out] = true;
+    return TERN_OK;
+}
+
+/* Keeps a loaded weight beyond the scope of loading, counts it, and tells the caller how far we are. */
+static tern_status keep(loader *l, const tern_file_tensor *t, tern_tensor *loaded, bool ternary)
+{
+    tern_keep(loaded);
+    l->m->parameters += (uint64_t)tern_numel(loaded);
+    l->m->ternary_weights += ternary ? (uint64_t)tern_numel(loaded) : 0;
+    l->m->weight_bytes += tern_nbytes(loaded);
+    l->done += t->bytes;
+    if (l->options->progress && !l->options->progress(l->options->progress_user, l->done, l->total))
+        return tern__fail(TERN_CANCELLED, "model: loading was stopped");
+    return TERN_OK;
+}
+
+static tern_status load_vector(loader *l, const char *name, int64_t n, tern_tensor **out)
+{
+    int i;
+    tern_file_tensor t;
+    TERN_TRY(find(l, name, n, 0, &i, &t));
+    TERN_TRY(tern_model_file_load_f32(l->m->ctx, l->m->file, i, out));
+    return keep(l, &t, *out, false);
+}
+
+static tern_status load_matrix(loader *l, const char *name, int64_t rows, int64_t columns, tern_tensor **out)
+{
+    int i;
+    tern_file_tensor t;
+    TERN_TRY(find(l, name, rows, columns, &i, &t));
+    TERN_TRY(tern_model_file_load(l->m->ctx, l->m->file, i, out));
+    return keep(l, &t, *out, false);
+}
+
+/* What the file has as ternary is BitLinear; so is, in a ternary architecture, what it has as floats: exactly ternary values, or
+ * master weights that training would ternarise. */
+static tern_status load_linear(loader *l, const char *name, int64_t rows, int64_t columns, tern__linear *out)
+{
+    int i;
+    tern_file_tensor t;
+    TERN_TRY(find(l, name, rows, columns, &i, &t));
+    if (l->m->h.ternary || tern_stored_get(t.stored)->kind == TERN_STORED_TERNARY) {
+        TERN_TRY(tern_model_file_load_ternary(l->m->ctx, l->m->file, i, l->options->ternary,
+                                              TERN_TERNARY_DECLARED, &out->weight, &out->scales));
+        tern_keep(out->scales);
+        return keep(l, &t, out->weight, true);
+    }
+    TERN_TRY(tern_model_file_load(l->m->ctx, l->m->file, i, &out->weight));
+    return keep(l, &t, out->weight, false);
+}
+
+static const char *layer_name(char name[static NAME], int64_t layer, const char *part)
+{
+    snprintf(name, NAME, "blk.%lld.%s.weight", (long long)layer, part);
+    return name;
+}
+
+static tern_status load_layer(loader *l, int64_t i, tern__layer *layer)
+{
+    const tern__hparams *h = &l->m->h;
+    int64_t q_rows = h->heads * h->head_width, kv_rows = h->kv_heads * h->head_width;
+    const struct {
+        const char *part;
+        tern_tensor **to;
+        int64_t n;
+        bool wanted;
+    } vectors[] = {
+        {"attn_norm", &layer->attn_norm, h->width, true},
+        {"attn_sub_norm", &layer->attn_sub_norm, q_rows, h->sub_norms},
+        {"ffn_norm", &layer->ffn_norm, h->width, true},
+        {"ffn_sub_norm", &layer->ffn_sub_norm, h->feed_forward, h->sub_norms},
+    };
+    const struct {
+        const char *part;
+        tern__linear *to;
+        int64_t rows, columns;
+    } linears[] = {
+        {"attn_q", &layer->q, q_rows, h->width},
+        {"attn_k", &layer->k, kv_rows, h->width},
+        {"attn_v", &layer->v, kv_rows, h->width},
+        {"attn_output", &layer->o, h->width, q_rows},
+        {"ffn_gate", &layer->gate, h->feed_forward, h->width},
+        {"ffn_up", &layer->up, h->feed_forward, h->width},
+        {"ffn_down", &layer->down, h->width, h->feed_forward},
+    };
+    char name[NAME];
+    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++)
+        if (vectors[k].wanted)
+            TERN_TRY(load_vector(l, layer_name(name, i, vectors[k].part), vectors[k].n, vectors[k].to));
+    for (size_t k = 0; k < sizeof linears / sizeof *linears; k++)
+        TERN_TRY(load_linear(l, layer_name(name, i, linears[k].part), linears[k].rows, linears[k].columns,
+                             linears[k].to));
+    return TERN_OK;
+}
+
+/* Is tensor i the scale of a ternary weight, which is part of it? */
+static bool is_scale(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && (strcmp(dot, ".scale") == 0 || strcmp(dot, ".weight_scale") == 0);
+}
+
+/* Tensors that we do not know mean something to whoever trained the model. */
+static tern_status check_all_used(const loader *l)
+{
+    for (int i = 0; i < tern_model_file_count(l->m->file); i++) {
+        tern_file_tensor t;
+        TERN_TRY(tern_model_file_tensor(l->m->file, i, &t));
+        TERN__FAIL_IF(
+            !l->used[i] && !is_scale(t.name), TERN_UNSUPPORTED,
+            "model: tensor '%s' is not one of architecture '%s': without it the answers would be wrong",
+            t.name, l->m->h.architecture);
+    }
+    return TERN_OK;
+}
+
+static tern_status load_all(loader *l)
+{
+    tern_model *m = l->m;
+    int i;
+    tern_file_tensor t;
+    TERN_TRY(tern_model_file_find(m->file, "token_embd.weight", &i));
+    TERN_TRY(tern_model_file_tensor(m->file, i, &t));
+    TERN__FAIL_IF(t.rank != 2 || t.shape[0] < 1 || t.shape[0] > INT32_MAX, TERN_SHAPE,
+                  "model: 'token_embd.weight' should be a matrix with a row for each token");
+    m->vocabulary = t.shape[0];
+    TERN_TRY(load_matrix(l, "token_embd.weight", m->vocabulary, m->h.width, &m->embedding));
+    if (tern_model_file_find(m->file, "output.weight", &i) == TERN_OK) {
+        TERN_TRY(load_matrix(l, "output.weight", m->vocabulary, m->h.width, &m->head));
+    } else {
+        m->head = m->embedding;
+        tern_keep(m->head);
+    }
+    TERN_TRY(load_vector(l, "output_norm.weight", m->h.width, &m->output_norm));
+    for (int64_t k = 0; k < m->h.layers; k++)
+        TERN_TRY(load_layer(l, k, &m->layers[k]));
+    return check_all_used(l);
+}
+
+tern_status tern__weights_load(tern_model *m, const tern_model_options *options)
+{
+    loader l = {.m = m, .options = options};
+    int n = tern_model_file_count(m->file);
+    TERN__FAIL_IF(m->h.layers > n, TERN_FORMAT, "model: %lld layers are promised, the file has %d tensors",
+                  (long long)m->h.layers, n);
+    for (int i = 0; i < n; i++) {
+        tern_file_tensor t;
+        TERN_TRY(tern_model_file_tensor(m->file, i, &t));
+        l.total += t.bytes;
+    }
+    l.used = tern__alloc_zero((size_t)n + 1, sizeof *l.used);
+    m->layers = tern__alloc_zero((size_t)m->h.layers, sizeof *m->layers);
+    tern_status status = l.used && m->layers ? TERN_OK : tern__out_of_memory((size_t)n);
+    if (status == TERN_OK)
+        TERN_SCOPE(m->ctx)
+            status = load_all(&l);
+    tern__free(l.used);
+    return status;
+}
+
+static void release_linear(tern__linear *w)
+{
+    tern_release(w->weight);
+    tern_release(w->scales);
+}
+
+void tern__weights_release(tern_model *m)
+{
+    for (int64_t i = 0; m->layers && i < m->h.layers; i++) {
+        tern__layer *layer = &m->layers[i];
+        tern_tensor *norms[] = {layer->attn_norm, layer->attn_sub_norm, layer->ffn_norm, layer->ffn_sub_norm};
+        tern__linear *linears[] = {&layer->q,    &layer->k,  &layer->v,   &layer->o,
+                                   &layer->gate, &layer->up, &layer->down};
+        for (size_t k = 0; k < sizeof norms / sizeof *norms; k++)
+            tern_release(norms[k]);
+        for (size_t k = 0; k < sizeof linears / sizeof *linears; k++)
+            release_linear(linears[k]);
+    }
+    tern__free(m->layers);
+    tern_release(m->embedding);
+    tern_release(m->head);
+    tern_release(m->output_norm);
+}

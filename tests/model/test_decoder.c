@@ -1,0 +1,231 @@
+/* test_decoder.c - models of other people's making against what other people's engines computed. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tern/tern.h>
+
+#include "bytes.h"
+#include "harness.h"
+#include "tiny_model.h"
+
+typedef struct engine {
+    tern_ctx *ctx;
+    tern_model *model;
+    tern_session *session;
+} engine;
+
+static tern_status open_engine(const char *path, int threads, const tern_session_options *options, engine *e)
+{
+    tern_ctx_options o = tern_ctx_options_default();
+    o.threads = threads;
+    o.tuning = "off";
+    *e = (engine){0};
+    TERN_TRY(tern_ctx_create(&o, &e->ctx));
+    TERN_TRY(tern_model_load(e->ctx, path, NULL, &e->model));
+    return tern_session_create(e->model, options, &e->session);
+}
+
+static void close_engine(engine *e)
+{
+    tern_session_free(e->session);
+    tern_model_free(e->model);
+    tern_ctx_destroy(e->ctx);
+}
+
+static tern_status feed(engine *e, int n, const int32_t *tokens, int64_t at, float *logits)
+{
+    tern_session_row rows[64];
+    for (int i = 0; i < n; i++)
+        rows[i] = (tern_session_row){tokens[i], 0, at + i};
+    return tern_session_feed(e->session, n, rows, 1, (int[]){n - 1}, logits);
+}
+
+/* Sum of squared differences over sum of squares. */
+static double nmse(int n, const float *a, const float *b)
+{
+    double differences = 0, squares = 0;
+    for (int i = 0; i < n; i++) {
+        differences += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
+        squares += (double)b[i] * (double)b[i];
+    }
+    return differences / squares;
+}
+
+static const int32_t prompt[] = {1, 403, 407, 261, 378};
+
+static bool read_floats(const char *path, int n, float *out)
+{
+    FILE *f = fopen(path, "rb");
+    bool read = f && fread(out, sizeof *out, (size_t)n, f) == (size_t)n;
+    if (f)
+        fclose(f);
+    return read;
+}
+
+/* Other engines quantise activations otherwise (by blocks of 256, or not at all), so their logits are near, not equal; files that
+ * hold the same ternary weights in three ways must give the same bits. */
+TEST(a_random_bitnet_model_computes_what_llama_cpp_did)
+{
+    static float first[512], logits[512], recorded[512];
+    static const char *const names[] = {"tq2_0", "tq1_0", "f32"};
+    for (int i = 0; i < 3; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "bitnet-random/bitnet-random-%s.logits.f32", names[i]);
+        const char *path = shared_path(name);
+        if (!path)
+            SKIP(NO_SHARED("of a model"));
+        CHECK(read_floats(path, 512, recorded));
+        snprintf(name, sizeof name, "bitnet-random/bitnet-random-%s.gguf", names[i]);
+        engine e;
+        CHECK_OK(open_engine(shared_path(name), 2, NULL, &e));
+        tern_model_info info;
+        tern_model_get_info(e.model, &info);
+        CHECK_STR(info.activation, "silu");
+        CHECK(info.sub_norms && info.ternary);
+        CHECK_OK(feed(&e, 5, prompt, 0, logits));
+        double error = nmse(512, logits, recorded);
+        printf("%s: NMSE %.2g\n", names[i], error);
+        CHECK(error < 2e-3);
+        if (i == 0)
+            memcpy(first, logits, sizeof first);
+        CHECK(memcmp(first, logits, sizeof first) == 0);
+        close_engine(&e);
+    }
+}
+
+/* Greedy ids of llama2.c for the same weights, at its temperature 0. */
+static const int32_t story[] = {403, 407, 261, 378, 432, 383, 286, 261, 376, 298, 315, 421,
+                                395, 317, 426, 338, 401, 396, 267, 337, 410, 408, 419, 292,
+                                411, 322, 265, 282, 295, 433, 426, 385, 328, 432, 358, 394,
+                                261, 370, 432, 352, 266, 268, 388, 426, 338, 391, 266, 267};
+
+static int32_t largest(int n, const float *logits)
+{
+    int best = 0;
+    for (int i = 1; i < n; i++)
+        best = logits[i] > logits[best] ? i : best;
+    return best;
+}
+
+TEST(a_trained_llama_tells_its_story)
+{
+    const char *path = shared_path("stories260K/stories260K-f32.gguf");
+    if (!path)
+        SKIP(NO_SHARED("of a model"));
+    static float logits[512];
+    engine e;
+    CHECK_OK(open_engine(path, 2, NULL, &e));
+    int32_t token = 1;
+    for (int i = 0; i < (int)(sizeof story / sizeof *story); i++) {
+        CHECK_OK(feed(&e, 1, &token, i, logits));
+        token = largest(512, logits);
+        CHECK_EQ(token, story[i]);
+    }
+    close_engine(&e);
+}
+
+/* ---- the same bits ---- */
+
+enum { LENGTH = 37 };
+
+static void make_tokens(int32_t *tokens)
+{
+    for (int i = 0; i < LENGTH; i++)
+        tokens[i] = (i * 73 + 5) % TINY_VOCABULARY;
+}
+
+/* Logits behind the last of LENGTH tokens that come in chunks of `chunk`, into slot `slot` of several, between rows of other
+ * sequences. */
+static tern_status chunked(const char *path, int threads, int chunk, int slot, int others, float *logits)
+{
+    int32_t tokens[LENGTH];
+    make_tokens(tokens);
+    tern_session_options o = tern_session_options_default();
+    o.slots = 3;
+    o.context = 64;
+    o.batch = 24; /* so that chunks of more come in two parts */
+    engine e;
+    tern_status status = open_engine(path, threads, &o, &e);
+    for (int at = 0; at < LENGTH && status == TERN_OK; at += chunk) {
+        tern_session_row rows[2 * LENGTH];
+        int n = 0, last = 0;
+        for (int i = at; i < at + chunk && i < LENGTH; i++) {
+            if (i < others) /* another sequence, in another slot, runs along */
+                rows[n++] = (tern_session_row){tokens[LENGTH - 1 - i], (slot + 1) % 3, i};
+            last = n;
+            rows[n++] = (tern_session_row){tokens[i], slot, i};
+        }
+        status = tern_session_feed(e.session, n, rows, 1, &last, logits);
+    }
+    close_engine(&e);
+    return status;
+}
+
+static const struct way {
+    int threads, chunk, slot, others;
+} ways[] = {{2, 64, 0, 0}, {1, 1, 0, 0},   {2, 1, 2, 0}, {2, 5, 1, 0},
+            {3, 16, 0, 9}, {1, 30, 2, 37}, {2, 7, 1, 20}};
+
+static bool same_all_ways(const char *path)
+{
+    static float expected[512], logits[512];
+    tern_status status = chunked(path, 1, LENGTH, 0, 0, expected);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && status == TERN_OK; i++) {
+        status = chunked(path, ways[i].threads, ways[i].chunk, ways[i].slot, ways[i].others, logits);
+        if (status == TERN_OK && memcmp(expected, logits, sizeof expected) != 0)
+            return false;
+    }
+    return status == TERN_OK;
+}
+
+TEST(logits_do_not_depend_on_threads_chunks_or_company)
+{
+    static const char *const architectures[] = {"bitnet-b1.58", "bitnet", "llama"};
+    for (int i = 0; i < 3; i++) {
+        char path[4096];
+        CHECK(harness_path(path, sizeof path, "tiny.gguf"));
+        CHECK(tiny_model(path, architectures[i]));
+        CHECK(same_all_ways(path));
+    }
+}
+
+TEST(nor_do_those_of_other_peoples_models)
+{
+    static const char *const models[] = {"bitnet-random/bitnet-random-tq2_0.gguf",
+                                         "stories260K/stories260K-f32.gguf"};
+    for (int m = 0; m < 2; m++) {
+        const char *path = shared_path(models[m]);
+        if (!path)
+            SKIP(NO_SHARED("of a model"));
+        char copy[4096];
+        snprintf(copy, sizeof copy, "%s", path);
+        CHECK(same_all_ways(copy));
+    }
+}
+
+TEST(what_is_out_of_range_is_refused)
+{
+    char path[4096];
+    CHECK(harness_path(path, sizeof path, "tiny.gguf"));
+    CHECK(tiny_model(path, "llama"));
+    static float logits[2 * TINY_VOCABULARY];
+    engine e;
+    CHECK_OK(open_engine(path, 1, NULL, &e));
+    const tern_session_row bad[] = {{TINY_VOCABULARY, 0, 0}, {-1, 0, 0}, {1, 1, 0}, {1, -1, 0},
+                                    {1, 0, TINY_CONTEXT},    {1, 0, -1}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK_STATUS(tern_session_feed(e.session, 1, &bad[i], 1, (int[]){0}, logits), TERN_OUT_OF_RANGE);
+    const tern_session_row good[] = {{1, 0, 0}, {2, 0, 1}};
+    CHECK_STATUS(tern_session_feed(e.session, 2, good, 2, (int[]){1, 0}, logits), TERN_OUT_OF_RANGE);
+    CHECK_STATUS(tern_session_feed(e.session, 2, good, 1, (int[]){2}, logits), TERN_OUT_OF_RANGE);
+    tern_session_options o = tern_session_options_default();
+    tern_session *session;
+    o.context = TINY_CONTEXT + 1;
+    CHECK_STATUS(tern_session_create(e.model, &o, &session), TERN_OUT_OF_RANGE);
+    o = tern_session_options_default();
+    o.cache = TERN_I64;
+    CHECK_STATUS(tern_session_create(e.model, &o, &session), TERN_DTYPE);
+    close_engine(&e);
+}

@@ -1,0 +1,149 @@
+/* test_sampler.c - what each way of sampling keeps, and that a token is a function of its seed and place. */
+#include <math.h>
+#include <string.h>
+
+#include <tern/tern.h>
+
+#include "harness.h"
+
+enum { N = 100, DRAWS = 4000 };
+
+/* Logit i is -i / 10, shuffled, so that place[i] is the i-th likeliest. */
+static void make_logits(float *logits, int *place)
+{
+    for (int i = 0; i < N; i++) {
+        place[i] = (i * 37 + 11) % N;
+        logits[place[i]] = -(float)i / 10;
+    }
+}
+
+static int32_t draw(const tern_sampling *s, uint64_t index)
+{
+    float logits[N];
+    int place[N];
+    int32_t token = -1;
+    make_logits(logits, place);
+    if (tern_sample(s, N, logits, 0, NULL, index, &token) != TERN_OK)
+        return -1;
+    for (int i = 0; i < N; i++)
+        if (place[i] == token)
+            return i;
+    return -1;
+}
+
+/* The least likely rank that is ever drawn. */
+static int worst(const tern_sampling *s)
+{
+    int rank = 0;
+    for (uint64_t i = 0; i < DRAWS; i++)
+        rank = draw(s, i) > rank ? draw(s, i) : rank;
+    return rank;
+}
+
+static const tern_sampling everything = {
+    .temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0, .repeat_penalty = 1};
+
+TEST(what_is_cut_is_never_drawn_and_what_is_kept_is)
+{
+    tern_sampling s = everything;
+    CHECK(worst(&s) > 40);
+    s.top_k = 7;
+    CHECK_EQ(worst(&s), 6);
+    s = everything;
+    s.min_p = 0.5; /* exp(-0.6) > 0.5 > exp(-0.7) */
+    CHECK_EQ(worst(&s), 6);
+    s = everything;
+    s.top_p = 0.5; /* 1 - exp(-n / 10) reaches half at n = 7 */
+    CHECK_EQ(worst(&s), 6);
+    s.temperature = 0;
+    CHECK_EQ(worst(&s), 0);
+    s = everything;
+    s.top_k = 1;
+    CHECK_EQ(worst(&s), 0);
+}
+
+TEST(draws_follow_the_probabilities)
+{
+    int seen[N] = {0};
+    for (uint64_t i = 0; i < 20000; i++) {
+        int rank = draw(&everything, i);
+        CHECK(rank >= 0);
+        seen[rank]++;
+    }
+    double sum = (1 - exp(-0.1 * N)) / (1 - exp(-0.1));
+    for (int i = 0; i < 20; i++) {
+        double expected = 20000 * exp(-0.1 * i) / sum;
+        CHECK(fabs(seen[i] - expected) < 6 * sqrt(expected));
+    }
+}
+
+TEST(a_token_is_a_function_of_seed_and_place)
+{
+    tern_sampling s = everything, other = everything;
+    other.seed = 1;
+    int same = 0;
+    for (uint64_t i = 0; i < 1000; i++) {
+        CHECK_EQ(draw(&s, i), draw(&s, i));
+        same += draw(&s, i) == draw(&other, i);
+    }
+    CHECK(same < 200);
+}
+
+TEST(bias_and_penalty_change_logits)
+{
+    int32_t token;
+    float logits[4] = {1, 2, 3, -1};
+    tern_sampling s = everything;
+    s.temperature = 0;
+    const tern_logit_bias bias[] = {{2, -INFINITY}, {0, 0.5f}};
+    s.n_bias = 2;
+    s.bias = bias;
+    CHECK_OK(tern_sample(&s, 4, logits, 0, NULL, 0, &token));
+    CHECK_EQ(token, 1);
+    s.n_bias = 0;
+    s.repeat_penalty = 4;
+    s.repeat_last = 2;
+    float again[4] = {1, 2, 3, -1};
+    const int32_t recent[] = {1, 2, 2, 3}; /* the last two count */
+    CHECK_OK(tern_sample(&s, 4, again, 4, recent, 0, &token));
+    CHECK_EQ(token, 1);
+    CHECK_EQ(again[2], 0.75f);
+    CHECK_EQ(again[3], -4.0f);
+}
+
+TEST(equal_logits_go_to_the_first_and_nan_to_nobody)
+{
+    int32_t token;
+    float logits[5] = {NAN, 2, 2, NAN, 1};
+    tern_sampling s = everything;
+    s.temperature = 0;
+    CHECK_OK(tern_sample(&s, 5, logits, 0, NULL, 0, &token));
+    CHECK_EQ(token, 1);
+    tern_token_logprob top[5];
+    float finite[3] = {0, 0, (float)log(2)};
+    int count;
+    CHECK_OK(tern_logprobs(3, finite, 5, top, &count));
+    CHECK_EQ(count, 3);
+    CHECK_EQ(top[0].token, 2);
+    CHECK_EQ(top[1].token, 0);
+    CHECK(fabs((double)top[0].logprob - log(0.5)) < 1e-6);
+}
+
+TEST(impossible_settings_are_refused)
+{
+    float logits[2] = {0, 1};
+    int32_t token;
+    tern_sampling bad[8];
+    for (int i = 0; i < 8; i++)
+        bad[i] = everything;
+    bad[0].temperature = -1;
+    bad[1].temperature = NAN;
+    bad[2].top_k = -1;
+    bad[3].top_p = 0;
+    bad[4].top_p = 1.5;
+    bad[5].min_p = 2;
+    bad[6].repeat_penalty = 0;
+    bad[7].repeat_last = -1;
+    for (int i = 0; i < 8; i++)
+        CHECK_STATUS(tern_sample(&bad[i], 2, logits, 0, NULL, 0, &token), TERN_INVALID_ARGUMENT);
+}
