@@ -4,7 +4,7 @@
 #   asan     ASan and UBSan: C tests, examples, the program, and every 16th case of the Python oracles
 #   tsan     TSan: C tests of what uses threads, and examples
 #   aarch64  64-bit ARM under qemu: C tests, examples, the program (no Python: the build is static)
-#   fuzz     built by clang (other warnings, another UBSan): C tests, and 20 seconds of each fuzz target
+#   fuzz     built by clang (other warnings, another UBSan): C tests, and 30 seconds of each fuzz target
 #   style    clang-format
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit

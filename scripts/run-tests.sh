@@ -5,7 +5,7 @@
 # A test is a program whose output closes with `N passed, M failed, K skipped`. Kinds:
 #   c         programs made from tests/<dir>/test_*.c
 #   example   programs made from examples/*.c; exit status 0 is the test
-#   fuzz      programs made from tests/fuzz/fuzz_*.c, each for TERN_FUZZ_SECONDS (20), with the arguments in
+#   fuzz      programs made from tests/fuzz/fuzz_*.c, each for TERN_FUZZ_SECONDS (30), with the arguments in
 #             fuzz_*.args if there are any; exit status 0 is the test
 #   check     tests/check_*.sh: about the repository and the installed library
 #   shell     tests/<dir>/test_*.sh: about the program
@@ -55,7 +55,7 @@ compose()
         # What it learns stays in the build directory, and so does an input that it finds a fault with.
         local corpus=$build/fuzz-corpus/${file##*/} args=$source_dir/tests/fuzz/${file##*/}.args
         mkdir -p "$corpus"
-        command=("$file" -max_total_time="${TERN_FUZZ_SECONDS:-20}" -artifact_prefix="$corpus-" -print_final_stats=1
+        command=("$file" -max_total_time="${TERN_FUZZ_SECONDS:-30}" -artifact_prefix="$corpus-" -print_final_stats=1
                  "$corpus")
         # shellcheck disable=SC2207 # a list of words
         [ -f "$args" ] && command+=($(cat "$args"))

@@ -1,4 +1,4 @@
-/* model_convert.h - writing model files: random ones of any shape.
+/* model_convert.h - writing model files: random ones of any shape, and those of others in other types.
  *
  * A file appears whole or not at all: everything goes to a temporary file beside it, which takes its place at the end. */
 #ifndef TERN_MODEL_CONVERT_H
@@ -33,6 +33,26 @@ typedef struct tern_synth_options {
     void *user;
 } tern_synth_options;
 
+/* ---- conversion ---------------------------------------------------------------------------------------------------- */
+
+/* What became of one tensor. */
+typedef struct tern_convert_report {
+    const char *name;
+    tern_stored from, to;
+    bool lossless;  /* every value is what it was; of ternary weights this was read back from the new file */
+    double sqnr_db; /* 10 log10 of the energy of the values by that of the errors; infinite without errors  */
+    double cosine;  /* of the angle between the values before and after                                   */
+} tern_convert_report;
+
+typedef struct tern_convert_options {
+    tern_stored type;      /* of the weights of linear layers; TERN_STORED_COUNT: as they are             */
+    tern_stored embedding; /* of the table of tokens and the output layer; TERN_STORED_COUNT: as they are */
+    bool force;            /* ternarise weights of a model that was not trained for it                    */
+    tern_model_progress progress;                                  /* or NULL */
+    void (*report)(void *user, const tern_convert_report *tensor); /* or NULL; once for each, at the end */
+    void *user;
+} tern_convert_options;
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -47,6 +67,14 @@ TERN_API tern_synth_options tern_synth_options_default(void); /* I2_S, F16, no h
  * uniform, scaled so that activations keep their size. The same seed gives the same file. TERN_SHAPE, TERN_DTYPE. */
 TERN_API tern_status tern_model_synth(const char *path, const tern_model_shape *shape,
                                       const tern_synth_options *options);
+
+TERN_API tern_convert_options tern_convert_options_default(void); /* everything as it is */
+
+/* Writes a model as GGUF. Ternary codes go through unchanged, and are read back and compared before the file appears. A scale
+ * that the type cannot hold exactly becomes a tensor of its own, `x.scale` beside `x.weight`. TERN_DTYPE for weights that
+ * are not ternary and not said to be a ternary model's, unless forced. */
+TERN_API tern_status tern_model_convert(tern_ctx *ctx, const tern_model_file *file, const char *path,
+                                        const tern_convert_options *options);
 
 #ifdef __cplusplus
 }

@@ -121,4 +121,10 @@ TEST(writing)
     REFUSED(tern_model_shape_find("tiny", NULL));
     REFUSED(tern_model_synth(NULL, &shape, NULL));
     REFUSED(tern_model_synth(path, NULL, NULL));
+    set_up();
+    CHECK_EQ(tern_convert_options_default().type, TERN_STORED_COUNT);
+    REFUSED(tern_model_convert(NULL, file, path, NULL));
+    REFUSED(tern_model_convert(ctx, NULL, path, NULL));
+    REFUSED(tern_model_convert(ctx, file, NULL, NULL));
+    tear_down();
 }

@@ -1,4 +1,4 @@
-/* decode.h - from the bytes of files to values: pure functions over rows and blocks. docs/model-files.md has the layouts. */
+/* decode.h - between the bytes of files and canonical codes: pure functions over rows. docs/model-files.md has the layouts. */
 #ifndef TERN_MODEL_FILE_DECODE_H
 #define TERN_MODEL_FILE_DECODE_H
 
@@ -17,6 +17,11 @@ bool tern__ternary_decode_row(tern_stored stored, const uint8_t *row, int64_t co
 
 /* One row of HF_T2: plane 0..3 of the bytes of `columns` columns. */
 bool tern__hf_decode_row(const uint8_t *bytes, int plane, int64_t columns, uint8_t *t2);
+
+/* The other way: a row of canonical t2 as TQ1_0, TQ2_0 or I2_S (without its tail); `scales` as above. `codes` is scratch
+ * for `columns` bytes. */
+void tern__ternary_encode_row(tern_stored stored, const uint8_t *t2, int64_t columns, const uint16_t *scales,
+                              uint8_t *codes, uint8_t *row);
 
 /* A row of t2 to a row of t5, both canonical. */
 void tern__t5_from_t2(const uint8_t *t2, int64_t columns, uint8_t *t5);

@@ -94,8 +94,7 @@ tern_status tern__gguf_declare(tern__gguf *w, const char *name, tern_stored stor
     const tern_stored_info *info = tern_stored_get(stored);
     int64_t elements;
     uint64_t bytes;
-    TERN__FAIL_IF(info->gguf_number < 0 || info->kind == TERN_STORED_OPAQUE, TERN_DTYPE,
-                  "tensor '%s': GGUF has no %s", name, info->name);
+    TERN__FAIL_IF(info->gguf_number < 0, TERN_DTYPE, "tensor '%s': GGUF has no %s", name, info->name);
     TERN__FAIL_IF(rank > 4, TERN_SHAPE, "tensor '%s' has %d axes; GGUF has at most 4", name, rank);
     TERN_TRY(tern__stored_size(name, stored, rank, shape, &elements, &bytes));
     add_text(&w->tensors, name, strlen(name));

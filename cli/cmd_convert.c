@@ -1,0 +1,164 @@
+/* cmd_convert.c - `tern convert`: a model in another type. */
+#include <stdio.h>
+#include <string.h>
+
+#include <tern/model_convert.h>
+
+#include "commands.h"
+#include "json.h"
+#include "progress.h"
+#include "table.h"
+#include "term.h"
+
+typedef struct reports {
+    bool as_json;
+    json j;
+    table t;
+    int lossless, others;
+} reports;
+
+static const table_column columns[] = {{"tensor", false, true, STYLE_NAME},
+                                       {"from", false, false, STYLE_NUMBER},
+                                       {"to", false, false, STYLE_NUMBER},
+                                       {"SQNR", true, false, STYLE_NONE},
+                                       {"cosine", true, false, STYLE_NONE}};
+
+static void add_report(void *user, const tern_convert_report *r)
+{
+    reports *all = user;
+    const char *from = tern_stored_get(r->from)->name, *to = tern_stored_get(r->to)->name;
+    *(r->lossless ? &all->lossless : &all->others) += 1;
+    if (all->as_json) {
+        json_object(&all->j, NULL);
+        json_string(&all->j, "name", r->name);
+        json_string(&all->j, "from", from);
+        json_string(&all->j, "to", to);
+        json_bool(&all->j, "lossless", r->lossless);
+        json_double(&all->j, "sqnr_db", r->sqnr_db);
+        json_double(&all->j, "cosine", r->cosine);
+        json_end(&all->j);
+    } else if (!r->lossless) {
+        text name = {0};
+        text_add_safe(&name, r->name);
+        table_add(&all->t, text_string(&name));
+        table_add(&all->t, from);
+        table_add(&all->t, to);
+        table_addf(&all->t, "%.1f dB", r->sqnr_db);
+        table_addf(&all->t, "%.5f", r->cosine);
+        text_free(&name);
+    }
+}
+
+static void print_result(const char *path, reports *all)
+{
+    tern_model_file *file;
+    char bytes[NUMBER_TEXT];
+    if (all->as_json) {
+        json_end(&all->j);
+        json_end(&all->j);
+        json_print(&all->j);
+        return;
+    }
+    text line = {0};
+    text_add_safe(&line, path);
+    if (tern_model_file_open(path, NULL, &file) == TERN_OK) {
+        text_addf(&line, ": %s", format_bytes(bytes, tern_model_file_bytes(file)));
+        tern_model_file_close(file);
+    }
+    text_add(&line, ", ");
+    text_add_plural(&line, all->lossless, "tensor");
+    text_add(&line, " without loss");
+    if (all->others)
+        text_addf(&line, ", %d with:\n", all->others);
+    puts(text_string(&line));
+    if (all->others)
+        table_print(&all->t, 2, true);
+    text_free(&line);
+}
+
+static bool take_type(const args *a, const char *name, tern_stored *out)
+{
+    const char *value = args_value(a, name);
+    if (value && tern_stored_parse(value, out) != TERN_OK) {
+        fail_usage("--%s: %s", name, tern_last_error());
+        return false;
+    }
+    return true;
+}
+
+static int convert(tern_ctx *ctx, const tern_model_file *file, const char *path,
+                   tern_convert_options *options, bool as_json)
+{
+    reports all = {.as_json = as_json, .t = table_make(columns, 5)};
+    options->report = add_report;
+    options->user = &all;
+    options->progress = progress_update;
+    if (as_json) {
+        json_object(&all.j, NULL);
+        json_string(&all.j, "file", path);
+        json_array(&all.j, "tensors");
+    }
+    progress_begin("converting");
+    tern_status status = tern_model_convert(ctx, file, path, options);
+    progress_end();
+    if (status == TERN_OK)
+        print_result(path, &all);
+    text_free(&all.j.out);
+    table_free(&all.t);
+    const tern_stored_info *to = tern_stored_get(options->type);
+    if (status == TERN_DTYPE && !options->force && to && to->kind == TERN_STORED_TERNARY)
+        return fail(
+            "%s (a model that was not trained for it does not survive this; --force does it all the same)",
+            tern_last_error());
+    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
+}
+
+static int run(const args *a)
+{
+    tern_convert_options options = tern_convert_options_default();
+    tern_model_file *file;
+    tern_ctx *ctx;
+    options.force = args_has(a, "force");
+    if (!take_type(a, "type", &options.type) || !take_type(a, "embedding", &options.embedding))
+        return EXIT_USAGE;
+    if (tern_model_file_open(args_operand(a, 0), NULL, &file) != TERN_OK)
+        return fail_status(NULL);
+    int code = EXIT_FAILED;
+    if (tern_ctx_create(NULL, &ctx) == TERN_OK) {
+        code = convert(ctx, file, args_operand(a, 1), &options, args_has(a, "json"));
+        tern_ctx_destroy(ctx);
+    } else {
+        fail_status(NULL);
+    }
+    tern_model_file_close(file);
+    return code;
+}
+
+static const option options[] = {
+    {"type", 't', "TYPE", NULL,
+     "how linear layers are stored: i2_s, tq1_0, tq2_0, f32, f16, bf16, q8_0, q4_0, q4_k or q6_k; as they "
+     "are by default"},
+    {"embedding", 0, "TYPE", NULL,
+     "how the table of tokens and the output layer are stored; as they are by default"},
+    {"force", 0, NULL, NULL, "ternarise weights of a model that was not trained for it"},
+    {"json", 0, NULL, NULL, "print JSON"},
+    {0},
+};
+
+const command cmd_convert = {
+    .name = "convert",
+    .operands = "IN OUT.gguf",
+    .least = 2,
+    .most = 2,
+    .summary = "Write a model as GGUF, its weights in another type.",
+    .details = "IN is GGUF, safetensors, a folder of them, or llama2.c. Ternary codes are kept as they are, "
+               "and are read back from the "
+               "new file before it appears; a scale that the type cannot hold becomes a tensor of its own. "
+               "For what loses "
+               "something the signal-to-noise ratio and the cosine between before and after are shown. "
+               "Ctrl-C leaves no file.",
+    .options = options,
+    .examples = "tern synth --shape tiny tiny.gguf && tern convert tiny.gguf tiny-tq1_0.gguf --type tq1_0\n"
+                "tern synth --shape tiny tiny.gguf && tern convert tiny.gguf smaller.gguf --embedding q8_0",
+    .run = run,
+};

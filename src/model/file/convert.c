@@ -1,0 +1,328 @@
+/* convert.c - writes a model as GGUF in other types, measures what that loses, and reads ternary weights back. */
+#include "model/file/convert.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/status.h"
+#include "model/file/decode.h"
+#include "model/file/load.h"
+#include "model/file/stored.h"
+#include "tensor/convert.h"
+
+enum { CHUNK = 1 << 20 };
+
+typedef struct job {
+    tern_ctx *ctx;
+    const tern_model_file *file;
+    tern_convert_options o;
+    tern__gguf w;
+    tern__conversion *plan;
+    size_t n;
+    /* scratch for one row of any tensor */
+    float *before, *after;
+    uint8_t *encoded, *codes;
+    uint16_t *halves;
+} job;
+
+static tern_status make_scratch(job *j)
+{
+    int64_t longest = 1;
+    for (size_t i = 0; i < j->file->n_tensors; i++) {
+        int64_t rows, columns;
+        tern__rows_and_columns(j->file->tensors[i].rank, j->file->tensors[i].shape, &rows, &columns);
+        longest = columns > longest ? columns : longest;
+    }
+    size_t n = (size_t)longest;
+    j->before = tern__alloc_zero(n, sizeof(float));
+    j->after = tern__alloc_zero(n, sizeof(float));
+    j->encoded = tern__alloc_zero(n, sizeof(double));
+    j->codes = tern__alloc_zero(n, 1);
+    j->halves = tern__alloc_zero(n / TERN__TQ_BLOCK + 1, sizeof(uint16_t));
+    return j->before && j->after && j->encoded && j->codes && j->halves
+               ? TERN_OK
+               : tern__out_of_memory(n * sizeof(double));
+}
+
+/* Row of the source that becomes row r: pairs (j, j + half) of a head become neighbours. */
+static int64_t source_row(const tern__conversion *c, int64_t rows, int64_t r)
+{
+    if (c->heads == 0)
+        return r;
+    int64_t size = rows / c->heads, head = r / size, k = r % size;
+    return head * size + k % 2 * (size / 2) + k / 2;
+}
+
+static void measure(tern__conversion *c, const float *before, const float *after, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++) {
+        double x = before[k], y = after[k];
+        c->values += x * x;
+        c->errors += (x - y) * (x - y);
+        c->product += x * y;
+        c->results += y * y;
+    }
+}
+
+/* ---- the ways ------------------------------------------------------------------------------------------------------ */
+
+static tern_status write_copy(job *j, tern__conversion *c)
+{
+    const tern_file_tensor *t = &j->file->tensors[c->source];
+    uint8_t *chunk = tern__alloc(CHUNK);
+    if (!chunk)
+        return tern__out_of_memory(CHUNK);
+    tern_status status = TERN_OK;
+    for (uint64_t at = 0; at < t->bytes && status == TERN_OK; at += CHUNK) {
+        size_t n = t->bytes - at < CHUNK ? (size_t)(t->bytes - at) : CHUNK;
+        status = tern_model_file_read(j->file, c->source, at, chunk, n);
+        if (status == TERN_OK)
+            status = tern__gguf_write(&j->w, chunk, n);
+    }
+    tern__free(chunk);
+    c->exact = true;
+    return status;
+}
+
+static uint64_t hash_of(tern_tensor *codes, tern_tensor *scales)
+{
+    uint64_t h = tern__hash(tern_data(codes), tern_nbytes(codes), 0);
+    return tern__hash(tern_data(scales), tern_nbytes(scales), h);
+}
+
+/* Codes and scales of the rows in their new order, for comparing with what will be read back. */
+static tern_status reorder(job *j, const tern__conversion *c, tern_tensor **codes)
+{
+    int64_t rows = tern_dim(*codes, 0);
+    size_t row = rows ? tern_nbytes(*codes) / (size_t)rows : 0;
+    if (c->heads == 0)
+        return TERN_OK;
+    void *block = NULL;
+    TERN_TRY(tern__block_create(tern_nbytes(*codes), &block));
+    const uint8_t *from = tern_data(*codes);
+    for (int64_t r = 0; r < rows; r++)
+        memcpy((uint8_t *)block + (size_t)r * row, from + (size_t)source_row(c, rows, r) * row, row);
+    return tern__block_wrap(j->ctx, TERN_T2, tern_rank(*codes), tern_shape(*codes), block,
+                            tern_nbytes(*codes), codes);
+}
+
+/* What a forced ternarisation loses. */
+static tern_status measure_ternary(job *j, tern__conversion *c, const uint8_t *t2, size_t t2_row,
+                                   const float *scales, int64_t n_scales)
+{
+    int64_t rows, columns;
+    const tern_file_tensor *t = &j->file->tensors[c->source];
+    tern__rows_and_columns(t->rank, t->shape, &rows, &columns);
+    for (int64_t r = 0; r < rows && !c->exact; r++) {
+        TERN_TRY(tern__rows_read_f32(j->file, c->source, source_row(c, rows, r), 1, j->before));
+        for (int64_t k = 0; k < columns; k++) {
+            int code = t2[(size_t)r * t2_row + (size_t)k / 4] >> 2 * (k % 4) & 3;
+            int64_t at = n_scales == 1 ? 0 : (r * columns + k) / TERN__TQ_BLOCK;
+            j->after[k] = (float)(code - 1) * scales[at];
+        }
+        measure(c, j->before, j->after, columns);
+    }
+    return TERN_OK;
+}
+
+static tern_status write_ternary(job *j, tern__conversion *c)
+{
+    const tern_file_tensor *t = &j->file->tensors[c->source];
+    int64_t rows, columns;
+    tern__rows_and_columns(t->rank, t->shape, &rows, &columns);
+    TERN_SCOPE(j->ctx) {
+        tern_tensor *codes, *scales;
+        TERN_TRY(
+            tern__load_for_conversion(j->ctx, j->file, c->source, j->o.force, &codes, &scales, &c->exact));
+        TERN_TRY(reorder(j, c, &codes));
+        c->hash = hash_of(codes, scales);
+        const uint8_t *t2 = tern_data(codes);
+        const float *s = tern_data_f32(scales);
+        size_t t2_row = (size_t)(columns / 4), bytes = 0;
+        int64_t n = tern_numel(scales), blocks = columns / TERN__TQ_BLOCK;
+        const tern_stored_info *info = tern_stored_get(c->to);
+        bytes = (size_t)(columns / info->block_elements * info->block_bytes);
+        TERN_TRY(measure_ternary(j, c, t2, t2_row, s, n));
+        for (int64_t r = 0; r < rows; r++) {
+            for (int64_t b = 0; b < blocks && c->to != TERN_STORED_I2_S; b++) {
+                float d = c->own_scale ? 1 : s[n == 1 ? 0 : source_row(c, rows, r) * blocks + b];
+                tern__convert(TERN_F32, &d, 1, TERN_F16, &j->halves[b], 1, 1);
+            }
+            tern__ternary_encode_row(c->to, t2 + (size_t)r * t2_row, columns, j->halves, j->codes,
+                                     j->encoded);
+            TERN_TRY(tern__gguf_write(&j->w, j->encoded, bytes));
+        }
+        if (c->to == TERN_STORED_I2_S) {
+            uint8_t tail[TERN__I2_S_TAIL] = {0};
+            memcpy(tail, s, sizeof(float));
+            TERN_TRY(tern__gguf_write(&j->w, tail, sizeof tail));
+        }
+    }
+    return TERN_OK;
+}
+
+/* Values of a ternary tensor, or of one that is stored as numbers. */
+static tern_status write_values(job *j, tern__conversion *c)
+{
+    const tern_file_tensor *t = &j->file->tensors[c->source];
+    const tern_stored_info *to = tern_stored_get(c->to);
+    bool ternary = tern_stored_get(t->stored)->kind == TERN_STORED_TERNARY;
+    int64_t rows, columns;
+    tern__rows_and_columns(t->rank, t->shape, &rows, &columns);
+    size_t bytes = (size_t)(columns / to->block_elements * to->block_bytes);
+    c->exact = true;
+    TERN_SCOPE(j->ctx) {
+        tern_tensor *x = NULL;
+        if (ternary)
+            TERN_TRY(tern_model_file_load_f32(j->ctx, j->file, c->source, &x));
+        for (int64_t r = 0; r < rows; r++) {
+            int64_t from = source_row(c, rows, r);
+            if (ternary)
+                memcpy(j->before, tern_data_f32(x) + from * columns, (size_t)columns * sizeof(float));
+            else
+                TERN_TRY(tern__rows_read_f32(j->file, c->source, from, 1, j->before));
+            for (int64_t k = 0; k < columns && c->signs; k++)
+                j->before[k] =
+                    (float)((j->before[k] > 0) - (j->before[k] < 0)) * (c->scale < 0 ? -1.0f : 1.0f);
+            tern__convert_row(TERN_F32, j->before, to->dtype, j->encoded, columns);
+            tern__convert_row(to->dtype, j->encoded, TERN_F32, j->after, columns);
+            measure(c, j->before, j->after, columns);
+            c->exact = c->exact && memcmp(j->before, j->after, (size_t)columns * sizeof(float)) == 0;
+            TERN_TRY(tern__gguf_write(&j->w, j->encoded, bytes));
+        }
+    }
+    return TERN_OK;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------------------- */
+
+static void scale_name(const tern_file_tensor *t, char *out, size_t room)
+{
+    size_t n = strlen(t->name) - strlen(".weight"); /* only weights have scales */
+    snprintf(out, room, "%.*s.scale", (int)n, t->name);
+}
+
+static tern_status declare(job *j)
+{
+    TERN_TRY(tern__copy_metadata(j->file, &j->w));
+    for (size_t i = 0; i < j->n; i++) {
+        const tern__conversion *c = &j->plan[i];
+        const tern_file_tensor *t = &j->file->tensors[c->source];
+        char name[TERN__MOST_NAME + 16];
+        TERN_TRY(tern__gguf_declare(&j->w, t->name, c->to, t->rank, t->shape));
+        if (c->own_scale) {
+            scale_name(t, name, sizeof name);
+            TERN_TRY(tern__gguf_declare(&j->w, name, TERN_STORED_F32, 1, (int64_t[]){1}));
+        }
+        if (c->way == TERN__WAY_TERNARY)
+            j->w.total += t->bytes; /* will be read back */
+    }
+    return tern__gguf_begin(&j->w);
+}
+
+static tern_status write_tensors(job *j)
+{
+    for (size_t i = 0; i < j->n; i++) {
+        tern__conversion *c = &j->plan[i];
+        TERN_TRY(c->way == TERN__WAY_COPY      ? write_copy(j, c)
+                 : c->way == TERN__WAY_TERNARY ? write_ternary(j, c)
+                                               : write_values(j, c));
+        TERN_TRY(tern__gguf_pad(&j->w));
+        if (c->own_scale) {
+            TERN_TRY(tern__gguf_write(&j->w, &c->scale, sizeof c->scale));
+            TERN_TRY(tern__gguf_pad(&j->w));
+        }
+    }
+    return TERN_OK;
+}
+
+/* The new file, before it takes its name: are codes and scales what they were? */
+static tern_status read_back(job *j)
+{
+    tern_model_file *written;
+    TERN_TRY(tern_model_file_open(j->w.out.temporary, NULL, &written));
+    tern_status status = TERN_OK;
+    for (size_t i = 0; i < j->n && status == TERN_OK; i++) {
+        const tern__conversion *c = &j->plan[i];
+        const tern_file_tensor *t = &j->file->tensors[c->source];
+        int at;
+        if (c->way != TERN__WAY_TERNARY)
+            continue;
+        tern_scope_open(j->ctx);
+        tern_tensor *codes, *scales;
+        status = tern_model_file_find(written, t->name, &at);
+        if (status == TERN_OK)
+            status = tern_model_file_load_ternary(j->ctx, written, at, TERN_T2, TERN_TERNARY_EXACT, &codes,
+                                                  &scales);
+        if (status == TERN_OK && hash_of(codes, scales) != c->hash)
+            status =
+                tern__fail(TERN_INTERNAL,
+                           "%s: tensor '%s' was read back with other codes or scales; no file was written",
+                           j->w.out.path, t->name);
+        tern_scope_close(j->ctx);
+        if (status == TERN_OK)
+            status = tern__gguf_progress(&j->w, t->bytes);
+    }
+    tern_model_file_close(written);
+    return status;
+}
+
+static void report(const job *j)
+{
+    for (size_t i = 0; i < j->n && j->o.report; i++) {
+        const tern__conversion *c = &j->plan[i];
+        const tern_file_tensor *t = &j->file->tensors[c->source];
+        bool exact = c->exact || c->values == 0;
+        tern_convert_report r = {
+            .name = t->name,
+            .from = t->stored,
+            .to = c->to,
+            .lossless = exact,
+            .sqnr_db = exact || c->errors == 0 ? (double)INFINITY : 10 * log10(c->values / c->errors),
+            .cosine = exact            ? 1
+                      : c->results > 0 ? c->product / sqrt(c->values * c->results)
+                                       : 0,
+        };
+        j->o.report(j->o.user, &r);
+    }
+}
+
+static tern_status run(job *j, const char *path)
+{
+    TERN_TRY(make_scratch(j));
+    TERN_TRY(tern__plan_conversion(j->ctx, j->file, &j->o, &j->plan, &j->n));
+    TERN_TRY(tern__gguf_create(path, &j->w));
+    j->w.progress = j->o.progress;
+    j->w.user = j->o.user;
+    TERN_TRY(declare(j));
+    TERN_TRY(write_tensors(j));
+    TERN_TRY(read_back(j));
+    return tern__gguf_commit(&j->w);
+}
+
+tern_convert_options tern_convert_options_default(void)
+{
+    return (tern_convert_options){.type = TERN_STORED_COUNT, .embedding = TERN_STORED_COUNT};
+}
+
+tern_status tern_model_convert(tern_ctx *ctx, const tern_model_file *file, const char *path,
+                               const tern_convert_options *options)
+{
+    TERN__FAIL_IF(!ctx || !file || !path, TERN_INVALID_ARGUMENT, "model_convert: an argument is NULL");
+    job j = {
+        .ctx = ctx, .file = file, .o = options ? *options : tern_convert_options_default(), .w.out.fd = -1};
+    tern_status status = run(&j, path);
+    if (status == TERN_OK)
+        report(&j);
+    tern__gguf_abort(&j.w);
+    tern__free(j.plan);
+    tern__free(j.before);
+    tern__free(j.after);
+    tern__free(j.encoded);
+    tern__free(j.codes);
+    tern__free(j.halves);
+    return status;
+}

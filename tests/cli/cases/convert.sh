@@ -1,0 +1,15 @@
+# Ternary weights go through every type and back; what was not ternary is refused unless forced.
+tern synth -s tiny --layers 1 a.gguf
+tern convert a.gguf b.gguf --type tq1_0
+tern convert b.gguf c.gguf --type f16
+tern convert c.gguf d.gguf --type i2_s
+cmp a.gguf d.gguf && echo "the same file"
+tern convert a.gguf e.gguf --embedding q8_0
+tern convert a.gguf e.gguf --embedding q8_0 --json | json '(len(j["tensors"]), j["tensors"][0]["to"], j["tensors"][0]["lossless"], j["tensors"][1]["lossless"])'
+tern synth -s tiny --layers 1 --arch llama --type f32 dense.gguf
+status tern convert dense.gguf x.gguf --type tq2_0
+status tern convert dense.gguf x.gguf --type tq2_0 --force
+status tern convert absent.gguf x.gguf
+status tern convert a.gguf x.gguf --type q9
+status tern convert a.gguf x.gguf --type q5_k
+ls -A

@@ -1,0 +1,11 @@
+/* fuzz_llama2c.c - libFuzzer entry for llama2.c's .bin: any bytes either give tensors that are all there, or errors. */
+#include "fuzz_model.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    fuzz_store("model", data, size);
+    fuzz_open("model");
+    return 0;
+}

@@ -1,0 +1,266 @@
+/* test_convert.c - conversions: ternary codes and scales survive every way there and back, what is lost is told, what would be
+ * ruined is refused, and files appear whole or not at all. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <tern/model_convert.h>
+
+#include "bytes.h"
+#include "harness.h"
+
+static bytes b;
+static tern_ctx *ctx;
+
+static void set_up(void)
+{
+    tern_ctx_options options = tern_ctx_options_default();
+    options.tuning = "off";
+    CHECK_OK(tern_ctx_create(&options, &ctx));
+}
+
+static const char *path_of(const char *name)
+{
+    static char paths[4][4096];
+    static int next;
+    char *path = paths[next++ % 4];
+    harness_path(path, sizeof paths[0], name);
+    return path;
+}
+
+static tern_status convert(const char *from, const char *to, const char *type, tern_convert_options *options)
+{
+    tern_model_file *file;
+    tern_convert_options o = options ? *options : tern_convert_options_default();
+    if (type)
+        TERN_TRY(tern_stored_parse(type, &o.type));
+    TERN_TRY(tern_model_file_open(path_of(from), NULL, &file));
+    tern_status status = tern_model_convert(ctx, file, path_of(to), &o);
+    tern_model_file_close(file);
+    return status;
+}
+
+/* Do both files have the same codes and scales, and the same other tensors? */
+static void check_same(const char *left, const char *right, int *compared)
+{
+    tern_model_file *a, *c;
+    tern_file_tensor t;
+    CHECK_OK(tern_model_file_open(path_of(left), NULL, &a));
+    CHECK_OK(tern_model_file_open(path_of(right), NULL, &c));
+    for (int i = 0; i < tern_model_file_count(a); i++) {
+        int k;
+        tern_tensor *codes[2], *scales[2];
+        CHECK_OK(tern_model_file_tensor(a, i, &t));
+        if (strstr(t.name, ".scale"))
+            continue;
+        CHECK_OK(tern_model_file_find(c, t.name, &k));
+        TERN_SCOPE(ctx) {
+            if (t.rank == 2 && strncmp(t.name, "blk", 3) == 0) {
+                CHECK_OK(tern_model_file_load_ternary(ctx, a, i, TERN_T2, TERN_TERNARY_EXACT, &codes[0],
+                                                      &scales[0]));
+                CHECK_OK(tern_model_file_load_ternary(ctx, c, k, TERN_T2, TERN_TERNARY_EXACT, &codes[1],
+                                                      &scales[1]));
+                CHECK(memcmp(tern_data_f32(scales[0]), tern_data_f32(scales[1]), tern_nbytes(scales[0])) ==
+                      0);
+                ++*compared;
+            } else {
+                CHECK_OK(tern_model_file_load(ctx, a, i, &codes[0]));
+                CHECK_OK(tern_model_file_load(ctx, c, k, &codes[1]));
+            }
+            CHECK_EQ(tern_nbytes(codes[0]), tern_nbytes(codes[1]));
+            CHECK(memcmp(tern_data(codes[0]), tern_data(codes[1]), tern_nbytes(codes[0])) == 0);
+        }
+    }
+    tern_model_file_close(a);
+    tern_model_file_close(c);
+}
+
+/* The scales of a random I2_S model are no f16 numbers, so the other types need a tensor for them. */
+TEST(there_and_back)
+{
+    static const char *const types[] = {"tq1_0", "tq2_0", "f32", "f16", "bf16", "i2_s", "tq2_0", "i2_s"};
+    tern_model_shape shape;
+    int compared = 0, at;
+    set_up();
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    CHECK_OK(tern_model_synth(path_of("first.gguf"), &shape, NULL));
+    char from[32] = "first.gguf";
+    for (size_t k = 0; k < sizeof types / sizeof types[0]; k++) {
+        char to[32];
+        snprintf(to, sizeof to, "step-%zu.gguf", k);
+        CHECK_OK(convert(from, to, types[k], NULL));
+        check_same("first.gguf", to, &compared);
+        tern_model_file *file;
+        CHECK_OK(tern_model_file_open(path_of(to), NULL, &file));
+        bool needs = strcmp(types[k], "f32") != 0 && strcmp(types[k], "i2_s") != 0;
+        CHECK_EQ(tern_model_file_find(file, "blk.0.attn_q.scale", &at), needs ? TERN_OK : TERN_NOT_FOUND);
+        tern_model_file_close(file);
+        strcpy(from, to);
+    }
+    CHECK_EQ(compared, 8 * 14);
+    tern_ctx_destroy(ctx);
+}
+
+TEST(metadata_and_copies)
+{
+    tern_model_file *file, *copy;
+    tern_model_shape shape;
+    set_up();
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    CHECK_OK(tern_model_synth(path_of("first.gguf"), &shape, NULL));
+    CHECK_OK(convert("first.gguf", "copy.gguf", NULL, NULL));
+    CHECK_OK(tern_model_file_open(path_of("first.gguf"), NULL, &file));
+    CHECK_OK(tern_model_file_open(path_of("copy.gguf"), NULL, &copy));
+    CHECK_EQ(tern_model_file_meta_count(file), tern_model_file_meta_count(copy));
+    for (int i = 0; i < tern_model_file_meta_count(file); i++) {
+        tern_meta_info x, y;
+        CHECK_OK(tern_model_file_meta(file, i, &x));
+        CHECK_OK(tern_model_file_meta(copy, i, &y));
+        CHECK_STR(x.key, y.key);
+        CHECK(x.type == y.type && x.is_array == y.is_array && x.count == y.count);
+        for (int64_t j = 0; j < x.count && x.type == TERN_META_STRING; j++) {
+            const char *s, *t;
+            size_t n, m;
+            CHECK_OK(tern_model_file_meta_string(file, i, j, &s, &n));
+            CHECK_OK(tern_model_file_meta_string(copy, i, j, &t, &m));
+            CHECK(n == m && memcmp(s, t, n) == 0);
+        }
+    }
+    CHECK_EQ(tern_model_file_bytes(file), tern_model_file_bytes(copy));
+    tern_model_file_close(file);
+    tern_model_file_close(copy);
+    tern_ctx_destroy(ctx);
+}
+
+typedef struct sums {
+    int lossless, lossy;
+    double least_sqnr, least_cosine;
+} sums;
+
+static void add_up(void *user, const tern_convert_report *r)
+{
+    sums *s = user;
+    *(r->lossless ? &s->lossless : &s->lossy) += 1;
+    if (!r->lossless) {
+        s->least_sqnr = fmin(s->least_sqnr, r->sqnr_db);
+        s->least_cosine = fmin(s->least_cosine, r->cosine);
+    }
+}
+
+TEST(what_is_lost)
+{
+    tern_model_shape shape;
+    tern_synth_options dense = tern_synth_options_default();
+    tern_convert_options o = tern_convert_options_default();
+    sums s = {.least_sqnr = 1000, .least_cosine = 1};
+    set_up();
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    shape.architecture = "llama";
+    dense.type = TERN_STORED_F32;
+    CHECK_OK(tern_model_synth(path_of("dense.gguf"), &shape, &dense));
+    o.report = add_up;
+    o.user = &s;
+    CHECK_OK(convert("dense.gguf", "q8.gguf", "q8_0", &o));
+    CHECK(s.lossy == 14 && s.lossless == 6 && s.least_sqnr > 35 && s.least_sqnr < 60 &&
+          s.least_cosine > 0.999);
+    CHECK_STATUS(convert("dense.gguf", "refused.gguf", "tq2_0", &o), TERN_DTYPE);
+    CHECK(strstr(tern_last_error(), "not ternary") && access(path_of("refused.gguf"), F_OK) != 0);
+    s = (sums){.least_sqnr = 1000, .least_cosine = 1};
+    o.force = true;
+    CHECK_OK(convert("dense.gguf", "forced.gguf", "tq2_0", &o));
+    /* uniform numbers: what absmean leaves of them is known to be poor */
+    CHECK(s.lossy == 14 && s.least_sqnr > 3 && s.least_sqnr < 12 && s.least_cosine > 0.8 &&
+          s.least_cosine < 0.99);
+    tern_ctx_destroy(ctx);
+}
+
+/* Blocks with scales of their own stay so in TQ types; I2_S has no place for them. */
+TEST(scales_of_blocks)
+{
+    tern_model_file *file;
+    tern_tensor *codes, *scales;
+    set_up();
+    b.n = 0;
+    put_gguf(&b, 3, 1, 0);
+    put_tensor(&b, "blk.0.attn_q.weight", 2, (uint64_t[]){256, 2}, 35, 0);
+    put_aligned(&b, 32);
+    for (int r = 0; r < 2; r++) {
+        for (int i = 0; i < 64; i++)
+            put_u8(&b, 0x66);
+        put_u8(&b, 0), put_u8(&b, r ? 0x3c : 0x40); /* 2, then 1 */
+    }
+    store(&b, "blocks.gguf");
+    CHECK_OK(convert("blocks.gguf", "tq1.gguf", "tq1_0", NULL));
+    CHECK_OK(tern_model_file_open(path_of("tq1.gguf"), NULL, &file));
+    CHECK_OK(tern_model_file_load_ternary(ctx, file, 0, TERN_T2, TERN_TERNARY_EXACT, &codes, &scales));
+    CHECK(tern_numel(scales) == 2 && tern_data_f32(scales)[0] == 2 && tern_data_f32(scales)[1] == 1);
+    tern_model_file_close(file);
+    CHECK_STATUS(convert("blocks.gguf", "i2s.gguf", "i2_s", NULL), TERN_UNSUPPORTED);
+    CHECK(strstr(tern_last_error(), "use tq1_0 or tq2_0"));
+    tern_ctx_destroy(ctx);
+}
+
+/* Hugging Face's LLaMA has halves of heads one after the other, GGUF's has them interleaved. */
+TEST(rows_of_heads)
+{
+    static const char header[] = "{\"model.layers.0.self_attn.q_proj.weight\":{\"dtype\":\"F32\",\"shape\":["
+                                 "8,1],\"data_offsets\":[0,32]},"
+                                 "\"model.layers.0.self_attn.v_proj.weight\":{\"dtype\":\"F32\",\"shape\":[8,"
+                                 "1],\"data_offsets\":[32,64]}}";
+    static const char config[] =
+        "{\"model_type\":\"llama\",\"num_attention_heads\":2,\"hidden_size\":8,\"rope_theta\":1e4}";
+    static const float wanted[] = {0, 2, 1, 3, 4, 6, 5, 7};
+    tern_model_file *file;
+    float rows[8];
+    int64_t heads;
+    int i;
+    set_up();
+    mkdir(path_of("llama"), 0777);
+    b.n = 0, put(&b, config, sizeof config - 1), store(&b, "llama/config.json");
+    b.n = 0, put_text(&b, header);
+    for (int k = 0; k < 16; k++)
+        put_f32(&b, (float)(k % 8));
+    store(&b, "llama/model.safetensors");
+    tern_status status = tern_model_file_open(path_of("llama"), NULL, &file);
+    if (status == TERN_UNSUPPORTED) {
+        tern_ctx_destroy(ctx);
+        SKIP("this build has no libjansson");
+    }
+    CHECK_OK(status);
+    CHECK_OK(tern_model_convert(ctx, file, path_of("llama.gguf"), NULL));
+    tern_model_file_close(file);
+    CHECK_OK(tern_model_file_open(path_of("llama.gguf"), NULL, &file));
+    CHECK_OK(tern_model_file_get_int(file, "llama.attention.head_count", &heads));
+    CHECK_EQ(heads, 2);
+    CHECK_OK(tern_model_file_find(file, "blk.0.attn_q.weight", &i));
+    CHECK_OK(tern_model_file_read(file, i, 0, rows, sizeof rows));
+    for (int k = 0; k < 8; k++)
+        CHECK(rows[k] == wanted[k]);
+    CHECK_OK(tern_model_file_find(file, "blk.0.attn_v.weight", &i));
+    CHECK_OK(tern_model_file_read(file, i, 0, rows, sizeof rows));
+    for (int k = 0; k < 8; k++)
+        CHECK(rows[k] == (float)k);
+    tern_model_file_close(file);
+    tern_ctx_destroy(ctx);
+}
+
+static bool stop_late(void *user, uint64_t done, uint64_t total)
+{
+    (void)user;
+    return done < total / 10 * 9; /* while it is read back */
+}
+
+TEST(stopping_leaves_nothing)
+{
+    tern_model_shape shape;
+    tern_convert_options o = tern_convert_options_default();
+    set_up();
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    CHECK_OK(tern_model_synth(path_of("first.gguf"), &shape, NULL));
+    o.progress = stop_late;
+    CHECK_STATUS(convert("first.gguf", "stopped.gguf", "tq2_0", &o), TERN_STATE);
+    CHECK(access(path_of("stopped.gguf"), F_OK) != 0);
+    tern_ctx_destroy(ctx);
+}
