@@ -164,8 +164,14 @@ static tern_status prepare(generator *g)
     g->top = tern__alloc_zero((size_t)g->o->logprobs + 1, sizeof *g->top);
     if (!g->logits || !g->top)
         return tern__out_of_memory(n * sizeof *g->logits);
-    tern_decode_options decode = {0};
-    return g->tokenizer ? tern_detokenizer_create(g->tokenizer, &decode, &g->detokenizer) : TERN_OK;
+    if (!g->tokenizer)
+        return TERN_OK;
+    tern_tokenizer_info info;
+    TERN_TRY(tern_tokenizer_get_info(g->tokenizer, &info));
+    const tern_sequence *q =
+        g->sequence; /* nothing but the token that starts texts: ours is the start of one */
+    tern_decode_options decode = {.at_start = q->length == 1 && q->tokens[0] == info.bos};
+    return tern_detokenizer_create(g->tokenizer, &decode, &g->detokenizer);
 }
 
 tern_status tern_generate(tern_sequence *sequence, const tern_tokenizer *tokenizer,

@@ -1,0 +1,47 @@
+/* engine.h - a model ready to generate, from the options that commands on models share. */
+#ifndef TERN_CLI_ENGINE_H
+#define TERN_CLI_ENGINE_H
+
+#include <tern/generate.h>
+#include <tern/model.h>
+#include <tern/tokenizer.h>
+
+#include "args.h"
+
+typedef struct engine {
+    tern_ctx *ctx;
+    tern_model *model;
+    tern_tokenizer *tokenizer;
+    tern_session *session;
+} engine;
+
+/* Rows for a command's table of options; engine_open and engine_sampling read them. */
+/* clang-format off */
+#define ENGINE_OPTIONS                                                                                         \
+    {"model", 'm', "FILE", NULL, "the model: GGUF, safetensors (file, index or folder), llama2.c"},            \
+    {"ctx-size", 'c', "N", NULL, "positions to keep room for (default: 4096, or what the model has)"},         \
+    {"threads", 't', "N", NULL, "threads (default: as many as this process may use)"},                         \
+    {"batch-size", 'b', "N", NULL, "most tokens of a prompt computed at once (default: 512)"},                 \
+    {"cache", 0, "TYPE", "f32 f16", "keys and values are kept as (default: f16)"},                             \
+    {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2"}
+#define SAMPLING_OPTIONS                                                                                       \
+    {"temp", 0, "X", NULL, "temperature; 0 always takes the likeliest token (default: 0.8)"},                  \
+    {"top-k", 0, "N", NULL, "keep the N likeliest tokens; 0 keeps all (default: 40)"},                         \
+    {"top-p", 0, "X", NULL, "keep the likeliest tokens that sum to X (default: 0.95)"},                        \
+    {"min-p", 0, "X", NULL, "drop tokens less likely than X times the likeliest (default: 0.05)"},             \
+    {"repeat-penalty", 0, "X", NULL, "make recent tokens less likely; 1 is off (default: 1)"},                 \
+    {"repeat-last-n", 0, "N", NULL, "how many tokens count as recent (default: 64)"},                          \
+    {"seed", 's', "N", NULL, "the same seed gives the same text (default: 0)"}
+/* clang-format on */
+
+/* EXIT_DONE, or the exit code, and what was wrong was said. Shows progress on a terminal. */
+int engine_open(const args *a, engine *e);
+void engine_close(engine *e);
+
+/* False: a value is no number, and that was said. */
+bool engine_sampling(const args *a, tern_sampling *out);
+
+/* A number in [least, most], or `fallback` if the option was not given. False: it is something else, and that was said. */
+bool engine_number(const args *a, const char *name, double least, double most, double fallback, double *out);
+
+#endif
