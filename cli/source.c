@@ -46,6 +46,16 @@ static bool read_file(const char *path, size_t most, text *out)
     return ok;
 }
 
+bool read_text(const char *path, text *out)
+{
+    size_t before = out->length;
+    if (!read_file(path, before + MOST_BYTES + 1, out))
+        return false;
+    if (out->length - before > MOST_BYTES)
+        fail("%s: larger than 1 GiB, which no text is", source_name(path));
+    return out->length - before <= MOST_BYTES;
+}
+
 /* Past blanks and comments; NULL if the text ends before anything else comes. */
 static const char *first_word(const char *at, const char *end)
 {

@@ -24,6 +24,9 @@ bool file_kind_of(const char *path, file_kind *out);
  * behind the graph is added to `remarks`, line by line, unless that is NULL. */
 bool read_graph(tern_ctx *ctx, const char *path, tern_graph **out, text *remarks);
 
+/* Appends a whole file, or standard input for "-". */
+bool read_text(const char *path, text *out);
+
 /* How messages and reports call it: the path, or "standard input". */
 const char *source_name(const char *path);
 

@@ -1,7 +1,7 @@
 /* tokenizer.h - text to token ids and back, by the rules that a model was trained with.
  *
  *     tern_tokenizer *t;
- *     TERN_TRY(tern_tokenizer_load_json("tokenizer.json", NULL, &t));
+ *     TERN_TRY(tern_tokenizer_load("tokenizer.json", NULL, &t));
  *     TERN_TRY(tern_tokenizer_encode(t, text, strlen(text), NULL, &ids, &count));
  *
  * Three families are known: LLaMA-3 and GPT-2 (pairs of bytes are merged inside the pieces that a regular expression cuts
@@ -92,7 +92,8 @@ typedef struct tern_tokenizer_info {
 } tern_tokenizer_info;
 
 typedef struct tern_token_info {
-    tern_token_text text; /* as it stands in text, "gpt2"'s alphabet undone; lives as long as the tokenizer */
+    tern_token_text
+        text; /* "gpt2"'s alphabet undone, "llama"'s U+2581 kept; lives as long as the tokenizer */
     tern_token_type type;
     float score; /* 0 without scores */
 } tern_token_info;
@@ -128,10 +129,18 @@ TERN_API tern_tokenizer_options tern_tokenizer_options_default(void);
 TERN_API tern_status tern_tokenizer_create(const tern_vocabulary *vocabulary,
                                            const tern_tokenizer_options *options, tern_tokenizer **out);
 
-/* From the metadata of a model file. Without any (safetensors) from the tokenizer.json beside it. TERN_NOT_FOUND if there
- * is neither. */
+/* From the metadata of a model file; without any (safetensors) from the tokenizer.json beside it. TERN_NOT_FOUND if there is
+ * neither. */
 TERN_API tern_status tern_tokenizer_from_file(const tern_model_file *file,
                                               const tern_tokenizer_options *options, tern_tokenizer **out);
+
+/* From a file that is a tokenizer.json, a tokenizer of llama2.c (.bin), or a GGUF file; told by its content.
+ * TERN_UNAVAILABLE for JSON in a build without jansson. */
+TERN_API tern_status tern_tokenizer_load(const char *path, const tern_tokenizer_options *options,
+                                         tern_tokenizer **out);
+/* From the text of a tokenizer.json. */
+TERN_API tern_status tern_tokenizer_parse_json(const char *text, size_t length,
+                                               const tern_tokenizer_options *options, tern_tokenizer **out);
 
 TERN_API void tern_tokenizer_free(tern_tokenizer *t); /* NULL is fine */
 

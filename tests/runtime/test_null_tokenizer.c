@@ -22,6 +22,10 @@ TEST(tokenizers)
     tern_tokenizer *t = make();
     REFUSED(tern_tokenizer_create(NULL, NULL, &o.tokenizer));
     REFUSED(tern_tokenizer_create(&v, NULL, NULL));
+    REFUSED(tern_tokenizer_load(NULL, NULL, &o.tokenizer));
+    REFUSED(tern_tokenizer_load("x", NULL, NULL));
+    REFUSED(tern_tokenizer_parse_json(NULL, 0, NULL, &o.tokenizer));
+    REFUSED(tern_tokenizer_parse_json("{}", 2, NULL, NULL));
     REFUSED(tern_tokenizer_from_file(NULL, NULL, &o.tokenizer));
     QUIET(tern_tokenizer_free(NULL));
     NEUTRAL(tern_pretokenizer_name(-1), NULL);

@@ -29,9 +29,46 @@ tern_status tern__json_enter(tern__json_walk *w)
     return expect(w, '{');
 }
 
+tern_status tern__json_enter_array(tern__json_walk *w)
+{
+    w->first = true;
+    return expect(w, '[');
+}
+
+/* Bytes of the string that stands here, up to the end of the text at most. */
+static size_t string_extent(const char *text, size_t length)
+{
+    size_t i = 1;
+    while (i < length && text[i] != '"')
+        i += text[i] == '\\' ? 2 : 1;
+    return i < length ? i + 1 : length;
+}
+
+/* Bytes of the value that stands here if it is well-formed. Brackets are counted, whatever their kind. */
+static size_t extent(const tern__json_walk *w)
+{
+    const char *text = w->text + w->at;
+    size_t length = w->length - w->at, depth = 0, i = 0;
+    while (i < length) {
+        bool ends = strchr(",:]} \t\r\n", text[i]) != NULL;
+        if (depth == 0 && ends)
+            break;
+        depth += text[i] == '[' || text[i] == '{';
+        depth -= text[i] == ']' || text[i] == '}';
+        i += text[i] == '"' ? string_extent(text + i, length - i) : 1;
+        if (depth == 0 && (ends || text[i - 1] == '"'))
+            break;
+    }
+    return i;
+}
+
 tern_status tern__json_value(tern__json_walk *w, json_t **out)
 {
     json_error_t error;
+    skip_blanks(w);
+    TERN__FAIL_IF(w->most > 0 && extent(w) > w->most, TERN_LIMIT,
+                  "%s: JSON: a value of %zu bytes at byte %zu, where at most %zu make sense", w->path,
+                  extent(w), w->at, w->most);
     json_t *value = json_loadb(w->text + w->at, w->length - w->at,
                                JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error);
     if (!value) {
@@ -50,6 +87,7 @@ tern_status tern__json_next(tern__json_walk *w, json_t **key)
     skip_blanks(w);
     if (w->at < w->length && w->text[w->at] == '}') {
         w->at++;
+        w->first = false; /* it was a member of what is around it */
         *key = NULL;
         return TERN_OK;
     }
@@ -66,6 +104,17 @@ tern_status tern__json_next(tern__json_walk *w, json_t **key)
         return status;
     }
     *key = name;
+    return TERN_OK;
+}
+
+tern_status tern__json_next_element(tern__json_walk *w, bool *more)
+{
+    skip_blanks(w);
+    *more = w->at >= w->length || w->text[w->at] != ']';
+    if (*more && !w->first)
+        TERN_TRY(expect(w, ','));
+    w->at += !*more;
+    w->first = false;
     return TERN_OK;
 }
 

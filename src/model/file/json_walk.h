@@ -1,4 +1,4 @@
-/* json_walk.h - the members of a large JSON object, one at a time: libjansson reads each value, and none but the current
+/* json_walk.h - the members of a large JSON object or array, one at a time: libjansson reads each value, and none but the current
  * one is in memory, so that a header of a hundred megabytes does not become a tree of a gigabyte. */
 #ifndef TERN_MODEL_FILE_JSON_WALK_H
 #define TERN_MODEL_FILE_JSON_WALK_H
@@ -14,17 +14,24 @@ typedef struct tern__json_walk {
     const char *path; /* of the file; starts messages */
     const char *text;
     size_t length, at;
-    bool first; /* no member of the object has been read */
+    size_t most; /* bytes of a value that is read whole; 0: any number */
+    bool first;  /* no member of the object or array has been read */
 } tern__json_walk;
 
 /* Steps into the object that stands here. */
 tern_status tern__json_enter(tern__json_walk *w);
+/* Steps into the array that stands here. */
+tern_status tern__json_enter_array(tern__json_walk *w);
 
 /* The key of the next member, for the caller to json_decref; `*key` NULL: the object has ended. Its value stands here then: read
  * it, or step into it. */
 tern_status tern__json_next(tern__json_walk *w, struct json_t **key);
 
-/* The value that stands here, whole; for the caller to json_decref. Duplicate keys inside are an error. */
+/* `*more`: the next element of the array stands here, to be read or stepped into; else the array has ended. */
+tern_status tern__json_next_element(tern__json_walk *w, bool *more);
+
+/* The value that stands here, whole; for the caller to json_decref. Duplicate keys inside are an error. TERN_LIMIT if it is
+ * longer than `most`. */
 tern_status tern__json_value(tern__json_walk *w, struct json_t **out);
 
 /* Nothing but blanks follow. */

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/strbuf.h"
 #include "model/tokenizer/tokenizer.h"
 
 #define PREFIX "tokenizer.ggml."
@@ -151,6 +152,23 @@ static tern_status read_metadata(const tern_model_file *f, tern_vocabulary *d, c
     return TERN_OK;
 }
 
+/* A model without a vocabulary has it in a file of its own in the same folder. */
+static tern_status load_beside(const char *path, const tern_tokenizer_options *options, tern_tokenizer **out)
+{
+    const char *slash = strrchr(path, '/');
+    tern__strbuf beside = TERN__STRBUF_EMPTY;
+    tern__strbuf_add_n(&beside, path, slash ? (size_t)(slash - path) + 1 : 0);
+    tern__strbuf_add(&beside, "tokenizer.json");
+    tern_status status =
+        beside.failed ? tern__out_of_memory(beside.length) : tern_tokenizer_load(beside.text, options, out);
+    tern__strbuf_free(&beside);
+    if (status == TERN_NOT_FOUND)
+        return tern__fail(TERN_NOT_FOUND,
+                          "%s: it has no tokenizer, and there is no tokenizer.json beside it; name one",
+                          path);
+    return status;
+}
+
 tern_status tern_tokenizer_from_file(const tern_model_file *file, const tern_tokenizer_options *options,
                                      tern_tokenizer **out)
 {
@@ -158,8 +176,8 @@ tern_status tern_tokenizer_from_file(const tern_model_file *file, const tern_tok
                   "tokenizer_from_file: the file, or the place for the result, is NULL");
     const char *path = tern_model_file_part(file, 0);
     int entry;
-    TERN__FAIL_IF(tern_model_file_meta_find(file, PREFIX "tokens", &entry) != TERN_OK, TERN_NOT_FOUND,
-                  "%s: it holds no tokenizer", path);
+    if (tern_model_file_meta_find(file, PREFIX "tokens", &entry) != TERN_OK)
+        return load_beside(path, options, out);
     tern_vocabulary d = tern_vocabulary_default();
     copied c = {0};
     tern_status status = read_metadata(file, &d, &c);
@@ -168,7 +186,5 @@ tern_status tern_tokenizer_from_file(const tern_model_file *file, const tern_tok
     if (status == TERN_OK)
         status = tern_tokenizer_create(&d, options, out);
     free_copied(&c);
-    if (status == TERN_OK || strncmp(tern_last_error(), path, strlen(path)) == 0)
-        return status;
-    return tern__fail_in(status, path);
+    return tern__fail_of(status, path);
 }

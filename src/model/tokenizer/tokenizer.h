@@ -49,4 +49,11 @@ tern_status tern__encode(const tern_tokenizer *t, const char *text, size_t lengt
 /* The name of the template that a file's text means; NULL: none that is known. */
 const char *tern__chat_recognise(const char *text);
 
+/* `path` is only the name for messages. */
+tern_status tern__tokenizer_parse_json(const char *path, const char *text, size_t length,
+                                       const tern_tokenizer_options *options, tern_tokenizer **out);
+
+/* `status`; the message of a failure starts with the path afterwards, once. */
+tern_status tern__fail_of(tern_status status, const char *path);
+
 #endif
