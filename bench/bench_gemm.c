@@ -194,6 +194,16 @@ static double peer_seconds(const peer *p, int threads, int m, int n, int k, cons
     return (cpu_time ? thread_seconds() : (double)tern__now_ns() * 1e-9) - start;
 }
 
+/* Threads of peers wait for more work by spinning, for some hundredths of a second: not on the cores that are measured next.
+ * Cores that slept meanwhile take a while to be what they were. */
+static void settle(tern__threads *threads, int workers, job *j)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 60000000}, NULL);
+    j->product = NULL;
+    for (int i = 0; i < 20; i++)
+        seconds(threads, workers, j);
+}
+
 /* ---- one shape ---- */
 
 typedef struct shape {
@@ -247,7 +257,7 @@ static result measure(const bench *o, shape s, int threads)
 {
     const double flops = 2.0 * s.m * s.n * s.k;
     const int rounds = flops > 3e10 && o->rounds > 3 ? 3 : o->rounds;
-    const int64_t times = 1 + (int64_t)(4e7 / flops);
+    const int64_t times = 1 + (int64_t)((threads > 1 ? 8e8 : 4e7) / flops);
     size_t packed_bytes = 0;
     tern__gemm_packed_bytes(o->kernel, s.k, s.n, &packed_bytes);
     block blocks[] = {floats((int64_t)s.m * s.k), floats((int64_t)s.k * s.n), floats((int64_t)s.m * s.n),
@@ -274,6 +284,8 @@ static result measure(const bench *o, shape s, int threads)
     static double shares[2][MAX_ROUNDS], rates[2][MAX_ROUNDS], ratios[MAX_ROUNDS];
     int n_ratios = 0;
     for (int r = 0; r < rounds; r++) {
+        if (threads > 1)
+            settle(o->threads, threads, &j);
         double best = INFINITY, peer_best = INFINITY;
         for (int mode = 0; mode < 2; mode++) {
             j.product = NULL;

@@ -11,7 +11,8 @@ typedef float32x4_t vec;
 #define V_LOAD_F16(p) vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)))
 #define ROWS 6
 #define VECTORS 4
-#define EACH_LOW_TILE(M) ROWS_6(M, 1) ROWS_6(M, 2) ROWS_6(M, 3) ROWS_6(M, 4)
+#define EACH_ROWS(M, v) ROWS_6(M, v)
+#define EACH_LOW_TILE(M) EACH_ROWS(M, 1) EACH_ROWS(M, 2) EACH_ROWS(M, 3) EACH_ROWS(M, 4)
 #define EACH_TILE(M) ROWS_16(M, 1) ROWS_12(M, 2) ROWS_8(M, 3) ROWS_6(M, 4)
 #define TALLEST      \
     {                \

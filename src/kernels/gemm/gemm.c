@@ -45,6 +45,12 @@ tern__gemm_blocking tern__gemm_blocking_for(const tern__gemm_kernel *kernel, int
                                      larger(smaller(tiles, tern__gemm_tiles(kernel, n)), TERN__GEMM_WIDE)};
 }
 
+/* Most rows of a tile of all its columns. */
+static int64_t low_rows(const tern__gemm_kernel *kernel)
+{
+    return kernel->rows[kernel->columns / kernel->vector - 1];
+}
+
 static int64_t whole_lines(int64_t floats)
 {
     return (floats + 15) / 16 * 16;
@@ -77,6 +83,7 @@ typedef struct panel {
     const tern__gemm *g;
     int64_t k_begin, depth;
     int64_t first_tile; /* of those that b_block holds */
+    bool one_slot;      /* it holds one at a time: nobody comes back for it */
     bool b_in_place;    /* b is read where it lies: f32 whose rows have their elements side by side */
     float *y_tile, *a_block, *b_block;
 } panel;
@@ -98,13 +105,19 @@ static bool is_whole(const panel *p, int64_t columns)
     return p->kernel->ragged || columns % p->kernel->vector == 0;
 }
 
+/* Of tiles in place only the last one may need room. */
+static float *slot_of(const panel *p, int64_t tile)
+{
+    const int64_t slot = p->b_in_place || p->one_slot ? 0 : tile - p->first_tile;
+    return p->b_block + slot * p->kernel->columns * p->depth;
+}
+
 /* The panel's part of a tile of b, as the inner kernels want it. `packs`: it is not in the block yet. */
 static void find_b(const panel *p, int64_t tile, bool packs, tern__gemm_tile *t)
 {
     const tern__gemm *g = p->g;
     const int64_t width = p->kernel->columns, columns = columns_of(p, tile);
-    /* Of tiles in place only the last one may need room. */
-    float *room = p->b_block + (p->b_in_place ? 0 : tile - p->first_tile) * width * p->depth;
+    float *room = slot_of(p, tile);
     t->b = room;
     t->b_k = width;
     if (g->packed) {
@@ -150,31 +163,30 @@ static void multiply_tile(const panel *p, void (*multiply)(const tern__gemm_tile
             y[i * g->y_row + j * g->y_column] = t->y[i * width + j];
 }
 
-/* Rows of the next panel of b that are fetched while group `group` of `groups` is multiplied. */
-static tern__gemm_ahead b_ahead(const panel *p, int64_t tile, bool packs, int64_t group, int64_t groups)
+/* What a share of the next panel's rows is read from when it is packed or used; `packs`: packed, so that its room is fetched
+ * as well. */
+static void fetch_b(const panel *p, int64_t tile, bool packs, int64_t begin, int64_t rows,
+                    tern__gemm_ahead ahead[2])
 {
     const tern__gemm *g = p->g;
-    const int64_t width = p->kernel->columns, begin = p->depth * group / groups;
-    tern__gemm_ahead ahead = {.step = width, .rows = p->depth * (group + 1) / groups - begin};
-    if (g->packed && g->b_type == TERN_F32)
-        ahead.next = (const float *)g->packed + ((tile + 1) * g->k + p->k_begin) * width;
-    else if (!packs)
-        ahead.next = p->b_block + (tile + 1 - p->first_tile) * width * p->depth;
-    else if (!g->packed && g->b_type == TERN_F32 && g->b_column == 1) {
-        ahead.next = (const float *)g->b + p->k_begin * g->b_k + (tile + 1) * width;
-        ahead.step = g->b_k;
-    } else {
-        return (tern__gemm_ahead){0};
+    const int64_t width = p->kernel->columns;
+    const float *room = slot_of(p, tile + 1);
+    if (g->packed && g->b_type == TERN_F32) {
+        const float *next = (const float *)g->packed + ((tile + 1) * g->k + p->k_begin) * width;
+        ahead[0] = (tern__gemm_ahead){next + begin * width, width, rows};
+        return;
     }
-    ahead.next += begin * ahead.step;
-    return ahead;
+    if (!packs || !p->one_slot)
+        ahead[0] = (tern__gemm_ahead){room + begin * width, width, rows};
+    if (packs && !g->packed && g->b_type == TERN_F32 && g->b_column == 1) {
+        const float *next = (const float *)g->b + (p->k_begin + begin) * g->b_k + (tile + 1) * width;
+        ahead[1] = (tern__gemm_ahead){next, g->b_k, rows};
+    }
 }
 
 static tern__gemm_ahead y_ahead(const panel *p, int64_t row, int64_t rows, int64_t tile)
 {
     const tern__gemm *g = p->g;
-    if (g->y_column != 1)
-        return (tern__gemm_ahead){0};
     return (tern__gemm_ahead){g->y + row * g->y_row + tile * p->kernel->columns, g->y_row, rows};
 }
 
@@ -186,40 +198,52 @@ static void pack_a(const panel *p, int64_t begin, int64_t rows)
     tern__gemm_pack_lanes(p->kernel, g->a_type, a, g->a_k, g->a_row, p->depth, p->depth, rows, p->a_block);
 }
 
-/* Rows [begin, end) of the tiles, for one panel: rows in groups of about equal size. */
+/* Rows of the next tile if so many are left: the last two share what remains. */
+static int64_t group_of(int64_t left, int64_t most)
+{
+    return left >= 2 * most ? most : left > most ? (left + 1) / 2 : left;
+}
+
+/* Rows [begin, begin + rows) of one tile; t has the operands. `next`: rows of the next tile's panel are fetched. */
+static void multiply_groups(const panel *p, tern__gemm_tile *t, int64_t begin, int64_t rows, int64_t tile,
+                            bool next, bool packs_b)
+{
+    const tern__gemm_kernel *kernel = p->kernel;
+    const int64_t columns = columns_of(p, tile);
+    const int64_t most = t->a_k == 1 ? kernel->rows[(columns - 1) / kernel->vector] : low_rows(kernel);
+    const int64_t share = next ? p->depth / parts_of(rows, most) + 1 : 0;
+    for (int64_t row = 0, n, fetched = 0; row < rows; row += n, fetched += share) {
+        n = group_of(rows - row, most);
+        t->rows = (int)n;
+        memset(t->ahead, 0, sizeof t->ahead);
+        if (row + n < rows && p->g->y_column == 1)
+            t->ahead[0] = y_ahead(p, begin + row + n, group_of(rows - row - n, most), tile);
+        if (fetched < p->depth && next)
+            fetch_b(p, tile, packs_b, fetched, smaller(share, p->depth - fetched), t->ahead + 1);
+        multiply_tile(p, kernel->multiply, t, begin + row, tile * kernel->columns, columns);
+        t->a += n * t->a_row;
+    }
+}
+
+/* Rows [begin, end) of the tiles, for one panel. */
 static void multiply_block(const panel *p, int64_t begin, int64_t end, int64_t tile_begin, int64_t tile_end,
                            bool packs_b)
 {
     const tern__gemm *g = p->g;
-    const tern__gemm_kernel *kernel = p->kernel;
     const int64_t rows = end - begin;
     /* A block that few tiles use is not worth packing, nor is one that would be the same afterwards. */
     const bool dense = g->a_k == 1 && g->a_row == p->depth;
     const bool packs = g->a_type != TERN_F32 || (tile_end - tile_begin > 2 && !dense);
-    const float *a = packs ? p->a_block : (const float *)g->a + begin * g->a_row + p->k_begin * g->a_k;
     tern__gemm_tile t = {.a_row = packs ? p->depth : g->a_row,
                          .a_k = packs ? 1 : g->a_k,
                          .k = p->depth,
                          .add = p->k_begin > 0};
-    const int low = kernel->rows[kernel->columns / kernel->vector - 1];
     if (packs)
         pack_a(p, begin, rows);
     for (int64_t tile = tile_begin; tile < tile_end; tile++) {
-        const int64_t columns = columns_of(p, tile);
-        const int most = t.a_k == 1 ? kernel->rows[(columns - 1) / kernel->vector] : low;
-        const int64_t groups = parts_of(rows, most);
         find_b(p, tile, packs_b, &t);
-        for (int64_t i = 0; i < groups; i++) {
-            const int64_t first = rows * i / groups, n = rows * (i + 1) / groups - first;
-            t.rows = (int)n;
-            t.a = a + first * t.a_row;
-            t.ahead[0] = t.ahead[1] = (tern__gemm_ahead){0};
-            if (i + 1 < groups)
-                t.ahead[0] = y_ahead(p, begin + first + n, rows * (i + 2) / groups - first - n, tile);
-            if (tile + 1 < tile_end && !p->b_in_place)
-                t.ahead[1] = b_ahead(p, tile, packs_b, i, groups);
-            multiply_tile(p, kernel->multiply, &t, begin + first, tile * kernel->columns, columns);
-        }
+        t.a = packs ? p->a_block : (const float *)g->a + begin * g->a_row + p->k_begin * g->a_k;
+        multiply_groups(p, &t, begin, rows, tile, tile + 1 < tile_end && !p->b_in_place, packs_b);
     }
 }
 
@@ -259,7 +283,7 @@ static void multiply_rest(panel *p, int64_t begin, int64_t end, int64_t column, 
 {
     const tern__gemm *g = p->g;
     const int64_t panels = parts_of(g->k, g->blocking.depth);
-    const int64_t most = p->kernel->rows[p->kernel->columns / p->kernel->vector - 1];
+    const int64_t most = low_rows(p->kernel);
     for (int64_t i = 0; i < panels; i++) {
         set_panel(p, i, panels);
         tern__gemm_pack_lanes(p->kernel, TERN_F32, (const float *)g->b + column * g->b_column + p->k_begin,
@@ -306,6 +330,7 @@ static void multiply_tiles(panel *p, int64_t begin, int64_t end, int64_t tile_be
     const int64_t rows = end - begin, blocks = parts_of(rows, g->blocking.rows);
     const int64_t panels = parts_of(g->k, g->blocking.depth);
     p->first_tile = tile_begin;
+    p->one_slot = blocks == 1;
     for (int64_t i = 0; i < panels; i++) {
         set_panel(p, i, panels);
         for (int64_t j = 0; j < blocks; j++)
@@ -323,7 +348,7 @@ void tern__gemm_multiply(const tern__gemm_kernel *kernel, const tern__gemm *g, i
         return;
     /* In place a tile costs a page for every row of b: for a few uses, or where there are few pages. */
     const int64_t small = 1 << 16; /* floats */
-    const int64_t few_rows = 2 * kernel->rows[kernel->columns / kernel->vector - 1];
+    const int64_t few_rows = 2 * low_rows(kernel);
     panel p = {.kernel = kernel,
                .g = g,
                .b_in_place =

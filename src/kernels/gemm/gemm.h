@@ -39,7 +39,7 @@ typedef struct tern__gemm_tile {
     int rows;                  /* 1 .. the kernel's limit */
     int columns;               /* that matter */
     bool add;                  /* continue the chains that y holds, otherwise begin */
-    tern__gemm_ahead ahead[2]; /* of `multiply` on packed operands */
+    tern__gemm_ahead ahead[3]; /* of `multiply` on packed operands */
 } tern__gemm_tile;
 
 enum {

@@ -278,6 +278,10 @@ static void run(const product *o, int64_t begin, int64_t end)
 {
     const tern__gemm_program *p = o->p;
     const int64_t each = p->row_blocks * p->tiles;
+    if (p->work == 1 && !o->room) { /* small ones are over before all the divisions below */
+        multiply_part(o, NULL, 0, 0, p->m, 0, 1);
+        return;
+    }
     for (int64_t item = begin, n; item < end; item += n) {
         const int64_t batch = item / each, block = item % each / p->tiles, tile = item % p->tiles;
         n = end - item < p->tiles - tile ? end - item : p->tiles - tile;

@@ -5,7 +5,8 @@
  *     V_MULTIPLY_ADD(a, b, c)                 c + a * b
  *     VECTORS                                 a tile is at most VECTORS * WIDTH columns wide
  *     ROWS                                    and as high, then
- *     EACH_LOW_TILE(M)                        M(n, v) for all tiles of n rows, at most ROWS, and v vectors
+ *     EACH_ROWS(M, v)                         M(1, v) .. M(ROWS, v)
+ *     EACH_LOW_TILE(M)                        the same for v = 1 .. VECTORS
  *     EACH_TILE(M)                            the same with the higher ones that narrow tiles may be
  *     TALLEST                                 {most rows of tiles of 1, 2 .. vectors}
  *     WIDE_ROWS, EACH_WIDE(M)                 most rows of `wide`; M(1) .. M(WIDE_ROWS)
@@ -27,9 +28,14 @@
 #include "kernels/select.h"
 #include "tensor/half.h"
 
-#define INLINE static inline __attribute__((always_inline))
 #define NOINLINE __attribute__((noinline))
+#if defined(TERN_DEBUG) /* one copy of each loop: ninety of them, instrumented, take minutes to compile */
+#define INLINE static NOINLINE
+#define UNROLLED
+#else
+#define INLINE static inline __attribute__((always_inline))
 #define UNROLLED _Pragma("GCC unroll 16")
+#endif
 
 /* M(1, v) .. M(n, v) */
 #define ROWS_5(M, v) M(1, v) M(2, v) M(3, v) M(4, v) M(5, v)
@@ -55,14 +61,14 @@ enum { COLUMNS = WIDTH * VECTORS, WIDE_VECTORS = VECTORS * TERN__GEMM_WIDE, ACRO
  * and (v % VECTORS) vectors from its beginning, and `last` is what counts of the last one; a[i] is where row i begins, `at`
  * which element counts. */
 INLINE void step(vec (*sums)[WIDE_VECTORS], const int rows, const int vectors, const float *const *a,
-                 const int64_t at, const float *b, const int64_t b_tile, const int64_t ahead,
-                 const part *last)
+                 const int64_t at, const float *b, const int64_t b_tile, const bool streams,
+                 const int64_t ahead, const part *last)
 {
     vec w[WIDE_VECTORS];
     UNROLLED for (int v = 0; v < vectors; v++)
     {
         const float *from = b + v / VECTORS * b_tile + v % VECTORS * WIDTH;
-        if (ahead && v * WIDTH % 16 == 0)
+        if (streams && v * WIDTH % 16 == 0)
             __builtin_prefetch(from + ahead);
         w[v] = last && v == vectors - 1 ? V_LOAD_PART(from, *last) : V_LOAD(from);
     }
@@ -74,10 +80,10 @@ INLINE void step(vec (*sums)[WIDE_VECTORS], const int rows, const int vectors, c
 }
 
 /* k is unrolled where that is cheap (a_k is 1): what counts and advances addresses would take the multipliers' ports now and
- * then. `whole`: b has all of the last vector. */
+ * then. `whole`: b has all of the last vector. `fetches`: rows of t->ahead; `streams`: rows of b, `ahead` of each. */
 INLINE void multiply_body(const tern__gemm_tile *t, const int rows, const int vectors, const int unroll,
-                          const bool whole, const bool fetches, const int64_t a_k, const int64_t b_k,
-                          const int64_t ahead)
+                          const bool whole, const bool fetches, const bool streams, const int64_t a_k,
+                          const int64_t b_k, const int64_t ahead)
 {
     vec sums[TERN__GEMM_MAX_ROWS][WIDE_VECTORS];
     const float *a[TERN__GEMM_MAX_ROWS], *b = t->b;
@@ -95,20 +101,22 @@ INLINE void multiply_body(const tern__gemm_tile *t, const int rows, const int ve
         }
     }
     int64_t p = 0;
-    for (int i = 0; fetches && i < 2; i++) {
-        const float *next = t->ahead[i].next;
-        for (int64_t n = t->ahead[i].rows; n > 0 && p + unroll <= t->k; n--, p += unroll, b += unroll * b_k) {
-            UNROLLED for (int j = 0; j < COLUMNS; j += 16) __builtin_prefetch(next + j, 0, 2);
-            next += t->ahead[i].step;
+    /* Rows that are fetched, one every `unroll` k; then, in the same loop to save code, those of b that are there anyway. */
+    for (int i = 0; unroll > 1 && i < (fetches ? 4 : 1); i++) {
+        const bool fetch = fetches && i < 3;
+        const float *next = fetch ? t->ahead[i].next : b;
+        const int64_t next_step = fetch ? t->ahead[i].step : 0;
+        for (int64_t n = fetch ? t->ahead[i].rows : t->k; n > 0 && p + unroll <= t->k; n--) {
+            UNROLLED for (int j = 0; fetches && j < COLUMNS; j += 16) __builtin_prefetch(next + j, 0, 2);
+            next += next_step;
             UNROLLED for (int u = 0; u < unroll; u++)
-                step(sums, rows, vectors, a, p * a_k + u * a_k, b + u * b_k, b_tile, ahead * b_k, of_b);
+                step(sums, rows, vectors, a, p * a_k + u * a_k, b + u * b_k, b_tile, streams, ahead, of_b);
+            p += unroll;
+            b += unroll * b_k;
         }
     }
-    for (; unroll > 1 && p + unroll <= t->k; p += unroll, b += unroll * b_k)
-        UNROLLED for (int u = 0; u < unroll; u++)
-            step(sums, rows, vectors, a, p * a_k + u * a_k, b + u * b_k, b_tile, ahead * b_k, of_b);
     for (; p < t->k; p++, b += b_k)
-        step(sums, rows, vectors, a, p * a_k, b, b_tile, ahead * b_k, of_b);
+        step(sums, rows, vectors, a, p * a_k, b, b_tile, streams, ahead, of_b);
     UNROLLED for (int i = 0; i < rows; i++)
     {
         UNROLLED for (int v = 0; v < vectors - 1; v++) V_STORE(y + i * y_row + v * WIDTH, sums[i][v]);
@@ -116,36 +124,37 @@ INLINE void multiply_body(const tern__gemm_tile *t, const int rows, const int ve
     }
 }
 
-/* Rows of a with elements side by side and b packed; the same and b as it lies; anything. */
-#define TILE(N, V)                                                    \
+/* Rows of a with elements side by side and whole tiles of b, packed; the same and b as it lies; anything. */
+#define PACKED(N, V)                                                 \
+    static NOINLINE void packed_##N(const tern__gemm_tile *t)        \
+    {                                                                \
+        multiply_body(t, N, V, 4, true, true, false, 1, COLUMNS, 0); \
+    }
+#define IN_PLACE(N, V)                                                \
     static NOINLINE void in_place_##N##_##V(const tern__gemm_tile *t) \
     {                                                                 \
-        multiply_body(t, N, V, 2, false, false, 1, t->b_k, 0);        \
+        multiply_body(t, N, V, 2, false, false, false, 1, t->b_k, 0); \
     }
-#define LOW_TILE(N, V)                                               \
-    static NOINLINE void packed_##N##_##V(const tern__gemm_tile *t)  \
-    {                                                                \
-        multiply_body(t, N, V, 4, true, true, 1, COLUMNS, 0);        \
-    }                                                                \
-    static NOINLINE void strided_##N##_##V(const tern__gemm_tile *t) \
-    {                                                                \
-        multiply_body(t, N, V, 1, false, false, t->a_k, t->b_k, 0);  \
+#define STRIDED(N, V)                                                      \
+    static NOINLINE void strided_##N##_##V(const tern__gemm_tile *t)       \
+    {                                                                      \
+        multiply_body(t, N, V, 1, false, false, false, t->a_k, t->b_k, 0); \
     }
-#define WIDE(N)                                                               \
-    static void wide_##N(const tern__gemm_tile *t)                            \
-    {                                                                         \
-        multiply_body(t, N, WIDE_VECTORS, 1, true, false, t->a_k, t->b_k, 8); \
+#define WIDE(N)                                                                              \
+    static void wide_##N(const tern__gemm_tile *t)                                           \
+    {                                                                                        \
+        multiply_body(t, N, WIDE_VECTORS, 1, true, false, true, t->a_k, t->b_k, 8 * t->b_k); \
     }
-EACH_TILE(TILE)
-EACH_LOW_TILE(LOW_TILE)
+EACH_ROWS(PACKED, VECTORS)
+EACH_TILE(IN_PLACE)
+EACH_LOW_TILE(STRIDED)
 EACH_WIDE(WIDE)
 
 /* clang-format off */
 #define TILE_AT(rows, vectors) ((rows) * (TERN__GEMM_MAX_VECTORS + 1) + (vectors))
-#define CALL(kind, N, V) case TILE_AT(N, V): kind##_##N##_##V(t); break;
-#define CALL_PACKED(N, V) CALL(packed, N, V)
-#define CALL_IN_PLACE(N, V) CALL(in_place, N, V)
-#define CALL_STRIDED(N, V) CALL(strided, N, V)
+#define CALL_PACKED(N, V) case N: packed_##N(t); break;
+#define CALL_IN_PLACE(N, V) case TILE_AT(N, V): in_place_##N##_##V(t); break;
+#define CALL_STRIDED(N, V) case TILE_AT(N, V): strided_##N##_##V(t); break;
 /* clang-format on */
 
 static void multiply(const tern__gemm_tile *t)
@@ -155,9 +164,9 @@ static void multiply(const tern__gemm_tile *t)
         switch (at) {
             EACH_LOW_TILE(CALL_STRIDED)
         }
-    else if (t->b_k == COLUMNS && t->rows <= ROWS && (!RAGGED || t->columns % WIDTH == 0))
-        switch (at) {
-            EACH_LOW_TILE(CALL_PACKED)
+    else if (t->b_k == COLUMNS && t->columns == COLUMNS)
+        switch (t->rows) {
+            EACH_ROWS(CALL_PACKED, VECTORS)
         }
     else
         switch (at) {
@@ -213,52 +222,37 @@ INLINE void transpose_vectors(const float *from, int64_t lane, vec *to)
 #define V_TRANSPOSE(from, lane, to) transpose_vectors(from, lane, to)
 #endif
 
-/* `groups` vectors of columns. Each has one chain a row, and transposing keeps the shuffler busy for as long as a chain takes:
- * more groups hide its latency. The lines that are next are asked for, because there are more streams than the processor
- * follows by itself. */
-INLINE void across_body(const tern__gemm_tile *t, const int64_t column, const int rows, const int groups)
+/* A vector of columns. Transposing keeps the shuffler busy for as long as a chain takes, and out of order the next vector's
+ * begins meanwhile. Two of them at a time, or lines that are fetched ahead, measured a quarter slower: the processor follows
+ * so many streams by itself, and not more. */
+INLINE void across_body(const tern__gemm_tile *t, const int64_t column, const int rows)
 {
-    enum { AHEAD = 128 };
-    vec sums[ACROSS_ROWS][2], w[WIDTH];
+    vec sums[ACROSS_ROWS], w[WIDTH];
     const float *const b = t->b + column * t->b_column, *a = t->a;
     const int64_t a_row = t->a_row, a_k = t->a_k, lane = t->b_column;
     float *const y = t->y + column;
     int64_t p = 0;
-    UNROLLED for (int i = 0; i < rows; i++) UNROLLED for (int g = 0; g < groups; g++) sums[i][g] =
-        t->add ? V_LOAD(y + i * t->y_row + g * WIDTH) : V_ZERO();
+    UNROLLED for (int i = 0; i < rows; i++) sums[i] = t->add ? V_LOAD(y + i * t->y_row) : V_ZERO();
     for (; p + WIDTH <= t->k; p += WIDTH, a += WIDTH * a_k) {
-        UNROLLED for (int g = 0; g < groups; g++)
-        {
-            const float *from = b + g * WIDTH * lane + p;
-            UNROLLED for (int i = 0; i < WIDTH; i++) __builtin_prefetch(from + i * lane + AHEAD);
-            V_TRANSPOSE(from, lane, w);
-            UNROLLED for (int u = 0; u < WIDTH; u++) UNROLLED for (int i = 0; i < rows; i++) sums[i][g] =
-                V_MULTIPLY_ADD(V_SET1(a + u * a_k + i * a_row), w[u], sums[i][g]);
-        }
+        V_TRANSPOSE(b + p, lane, w);
+        UNROLLED for (int u = 0; u < WIDTH; u++) UNROLLED for (int i = 0; i < rows; i++) sums[i] =
+            V_MULTIPLY_ADD(V_SET1(a + u * a_k + i * a_row), w[u], sums[i]);
     }
     for (; p < t->k; p++, a += a_k) {
-        UNROLLED for (int g = 0; g < groups; g++)
-        {
-            float across[WIDTH];
-            for (int i = 0; i < WIDTH; i++)
-                across[i] = b[(g * WIDTH + i) * lane + p];
-            const vec x = V_LOAD(across);
-            UNROLLED for (int i = 0; i < rows; i++) sums[i][g] =
-                V_MULTIPLY_ADD(V_SET1(a + i * a_row), x, sums[i][g]);
-        }
+        float across[WIDTH];
+        for (int i = 0; i < WIDTH; i++)
+            across[i] = b[i * lane + p];
+        const vec x = V_LOAD(across);
+        UNROLLED for (int i = 0; i < rows; i++) sums[i] = V_MULTIPLY_ADD(V_SET1(a + i * a_row), x, sums[i]);
     }
-    UNROLLED for (int i = 0; i < rows; i++) UNROLLED for (int g = 0; g < groups; g++)
-        V_STORE(y + i * t->y_row + g * WIDTH, sums[i][g]);
+    UNROLLED for (int i = 0; i < rows; i++) V_STORE(y + i * t->y_row, sums[i]);
 }
 
-#define ACROSS(N, unused)                                             \
-    static void across_##N(const tern__gemm_tile *t)                  \
-    {                                                                 \
-        int64_t j = 0;                                                \
-        for (; N <= 4 && j + 2 * WIDTH <= t->columns; j += 2 * WIDTH) \
-            across_body(t, j, N, 2);                                  \
-        for (; j + WIDTH <= t->columns; j += WIDTH)                   \
-            across_body(t, j, N, 1);                                  \
+#define ACROSS(N, unused)                                        \
+    static NOINLINE void across_##N(const tern__gemm_tile *t)    \
+    {                                                            \
+        for (int64_t j = 0; j + WIDTH <= t->columns; j += WIDTH) \
+            across_body(t, j, N);                                \
     }
 ROWS_8(ACROSS, )
 

@@ -12,7 +12,8 @@ typedef __m256 vec;
 #define V_LOAD_F16(p) _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p)))
 #define ROWS 6
 #define VECTORS 2
-#define EACH_LOW_TILE(M) ROWS_6(M, 1) ROWS_6(M, 2)
+#define EACH_ROWS(M, v) ROWS_6(M, v)
+#define EACH_LOW_TILE(M) EACH_ROWS(M, 1) EACH_ROWS(M, 2)
 #define EACH_TILE(M) ROWS_12(M, 1) ROWS_6(M, 2)
 #define TALLEST \
     {           \

@@ -10,7 +10,8 @@ typedef __m128 vec;
 #define V_MULTIPLY_ADD(a, b, c) _mm_add_ps(c, _mm_mul_ps(a, b))
 #define ROWS 5
 #define VECTORS 2
-#define EACH_LOW_TILE(M) ROWS_5(M, 1) ROWS_5(M, 2)
+#define EACH_ROWS(M, v) ROWS_5(M, v)
+#define EACH_LOW_TILE(M) EACH_ROWS(M, 1) EACH_ROWS(M, 2)
 #define EACH_TILE(M) ROWS_10(M, 1) ROWS_5(M, 2)
 #define TALLEST \
     {           \
