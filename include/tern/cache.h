@@ -1,10 +1,13 @@
-/* cache.h - tensors by name, for what is costly to make and may be thrown away: packed weights, preprocessed inputs.
+/* cache.h - tensors by name, for what is costly to make and may be thrown away: packed weights,
+ * preprocessed inputs.
  *
- * Bounded by bytes (least recently used goes first, and a get is a use) and by age (time to live since the put; a get does
- * not prolong it). What is cached never changes: a put takes a snapshot, and what a get gives is a constant.
+ * Bounded by bytes (least recently used goes first, and a get is a use) and by age (time to live since the
+ * put; a get does not prolong it). What is cached never changes: a put takes a snapshot, and what a get
+ * gives is a constant.
  *
- * Threading: all functions may be called from any thread, on one cache at once; tensors that go in and come out belong to
- * the calling thread's context. Tensors that came out stay valid when their entry, or the whole cache, is gone. */
+ * Threading: all functions may be called from any thread, on one cache at once; tensors that go in and
+ * come out belong to the calling thread's context. Tensors that came out stay valid when their entry, or
+ * the whole cache, is gone. */
 #ifndef TERN_CACHE_H
 #define TERN_CACHE_H
 
@@ -28,7 +31,8 @@ typedef struct tern_cache_options {
     void *clock_user;
 } tern_cache_options;
 
-/* hits + misses = gets. Every entry that was put and is not there any more was replaced, removed, evicted or expired. */
+/* hits + misses = gets. Every entry that was put and is not there any more was replaced, removed, evicted
+ * or expired. */
 typedef struct tern_cache_stats {
     uint64_t hits, misses;
     uint64_t puts;     /* that succeeded, replacements included         */
@@ -50,18 +54,21 @@ TERN_API tern_cache_options tern_cache_options_default(void); /* 256 MiB, no age
 TERN_API tern_status tern_cache_create(const tern_cache_options *options, tern_cache **out);
 TERN_API void tern_cache_free(tern_cache *cache); /* NULL is fine */
 
-/* Evaluates `t` and remembers its value, in place of what `key` stood for. A contiguous constant is shared, anything else is
- * copied. TERN_LIMIT, and the cache is as it was, if it alone is larger than the cache may be. */
+/* Evaluates `t` and remembers its value, in place of what `key` stood for. A contiguous constant is
+ * shared, anything else is copied. TERN_LIMIT, and the cache is as it was, if it alone is larger than the
+ * cache may be. */
 TERN_API tern_status tern_cache_put(tern_cache *cache, const char *key, tern_tensor *t);
 
-/* A new tensor of `ctx`, a constant without a copy of the data, owned like any other. TERN_NOT_FOUND: it is not there. */
+/* A new tensor of `ctx`, a constant without a copy of the data, owned like any other. TERN_NOT_FOUND: it
+ * is not there. */
 TERN_API tern_status tern_cache_get(tern_cache *cache, tern_ctx *ctx, const char *key, tern_tensor **out);
 
 /* Makes the value of a key that is not there: a tensor of `ctx`. */
 typedef tern_status (*tern_cache_make)(void *user, tern_ctx *ctx, tern_tensor **out);
 
-/* tern_cache_get, or what `make` makes, which is put. The cache is not locked meanwhile: threads that miss at the same time
- * each make one, and the last stays. A value too large to be kept is still handed out. A failure of `make` is returned. */
+/* tern_cache_get, or what `make` makes, which is put. The cache is not locked meanwhile: threads that miss
+ * at the same time each make one, and the last stays. A value too large to be kept is still handed out. A
+ * failure of `make` is returned. */
 TERN_API tern_status tern_cache_get_or_make(tern_cache *cache, tern_ctx *ctx, const char *key,
                                             tern_cache_make make, void *user, tern_tensor **out);
 

@@ -1,8 +1,9 @@
-/* pass.h - taking part in compilation: passes and fusion patterns of your own, and watching the compiler at work.
+/* pass.h - taking part in compilation: passes and fusion patterns of your own, and watching the compiler
+ * at work.
  *
- * They are named in tern_compile_options (<tern/program.h>) and work through <tern/edit.h>. Programs are cached by what was
- * compiled, so a pass or pattern must do the same whenever it meets the same graph with the same `user`. docs/add-a-pass.md
- * shows one. */
+ * They are named in tern_compile_options (<tern/program.h>) and work through <tern/edit.h>. Programs are
+ * cached by what was compiled, so a pass or pattern must do the same whenever it meets the same graph with
+ * the same `user`. docs/add-a-pass.md shows one. */
 #ifndef TERN_PASS_H
 #define TERN_PASS_H
 
@@ -25,10 +26,11 @@ typedef enum tern_level {
 #undef TERN_LEVEL_ENUM
 } tern_level;
 
-/* A pass of the caller's. Exactly one of `before` and `after` names a pass that rewrites the graph (or `before` names the first
- * that does not, "order"). `run` edits; whatever it returns but TERN_OK makes compiling fail, and so does a graph that does not
- * verify afterwards or whose outputs share memory otherwise than before: the message names the pass, and the graph that was
- * to be compiled is as it was. What nobody reads any more is removed for it. */
+/* A pass of the caller's. Exactly one of `before` and `after` names a pass that rewrites the graph (or
+ * `before` names the first that does not, "order"). `run` edits; whatever it returns but TERN_OK makes
+ * compiling fail, and so does a graph that does not verify afterwards or whose outputs share memory
+ * otherwise than before: the message names the pass, and the graph that was to be compiled is as it was.
+ * What nobody reads any more is removed for it. */
 typedef struct tern_custom_pass {
     const char *name; /* letters, digits, '_', '-' and '.'; not that of another pass */
     const char *before, *after;
@@ -44,8 +46,9 @@ typedef enum tern_match {
     TERN_MATCH_FAILED, /* it should have applied but could not: the report says why, and everything stays unfused */
 } tern_match;
 
-/* A fusion of the caller's, tried at every node before the compiler fuses by itself (pass `patterns`). An edit of a pattern that
- * returns anything but TERN_MATCH_FUSED, or that leaves a graph which does not verify, is taken back, and compiling goes on. */
+/* A fusion of the caller's, tried at every node before the compiler fuses by itself (pass `patterns`). An
+ * edit of a pattern that returns anything but TERN_MATCH_FUSED, or that leaves a graph which does not
+ * verify, is taken back, and compiling goes on. */
 typedef struct tern_fusion_pattern {
     const char *name;
     const char *op; /* tried at nodes of this op; NULL: at every node that is not a leaf */

@@ -44,15 +44,17 @@ typedef enum tern_precision {
 #undef TERN_PRECISION_ENUM
 } tern_precision;
 
-/* Sizes of the batch, the first axis of some inputs, that one program serves. A program for each size that occurs is compiled
- * when it first runs, and kept; nothing is padded, so that results are those of a program for that size, bit for bit. */
+/* Sizes of the batch, the first axis of some inputs, that one program serves. A program for each size that
+ * occurs is compiled when it first runs, and kept; nothing is padded, so that results are those of a
+ * program for that size, bit for bit. */
 typedef struct tern_batch_range {
     int64_t least, most; /* the size that was recorded lies between them; 0, 0: that one only */
     int n_inputs;        /* those that have the batch as first axis, by name; 0: all inputs */
     const char *const *inputs;
 } tern_batch_range;
 
-/* Zeroed fields are the defaults but for the level. What they point at is copied, except what `user` pointers lead to. */
+/* Zeroed fields are the defaults but for the level. What they point at is copied, except what `user`
+ * pointers lead to. */
 typedef struct tern_compile_options {
     tern_level level;
     int n_disabled; /* passes to leave out, by the names of `tern list passes` */
@@ -78,9 +80,9 @@ TERN_API tern_compile_options tern_compile_options_default(void);
 TERN_API tern_status tern_goal_parse(const char *name, tern_goal *out);
 TERN_API tern_status tern_precision_parse(const char *name, tern_precision *out);
 
-/* What a program computes with: inputs are given to each run, states belong to the exec, constants (tern_freeze) never
- * change. Any other tensor that the graph reads is read where it is, as it is when the program runs: freeze those
- * that must not change, and before other threads run the program. */
+/* What a program computes with: inputs are given to each run, states belong to the exec, constants
+ * (tern_freeze) never change. Any other tensor that the graph reads is read where it is, as it is when the
+ * program runs: freeze those that must not change, and before other threads run the program. */
 
 /* Compiles `graph`, which may be freed afterwards. `options` NULL = defaults (level medium). */
 TERN_API tern_status tern_graph_compile(tern_ctx *ctx, const tern_graph *graph,
@@ -92,8 +94,8 @@ TERN_API tern_status tern_compile(tern_ctx *ctx, int n, tern_tensor *const *outp
 
 TERN_API void tern_program_free(tern_program *program); /* NULL is fine; execs of it must be gone */
 
-/* The program for one size of the range that `program` was compiled for: what its runs with such inputs use. It is a program of
- * its own, and shares constants, packed weights and states' initial values. */
+/* The program for one size of the range that `program` was compiled for: what its runs with such inputs
+ * use. It is a program of its own, and shares constants, packed weights and states' initial values. */
 TERN_API tern_status tern_program_for_batch(tern_ctx *ctx, const tern_program *program, int64_t batch,
                                             tern_program **out);
 
@@ -103,14 +105,15 @@ TERN_API int tern_program_outputs(const tern_program *program);
 TERN_API tern_status tern_program_input(const tern_program *program, int i, tern_port *out);
 TERN_API tern_status tern_program_output(const tern_program *program, int i, tern_port *out);
 
-/* The graph as the passes left it; it lives as long as the program. Its leaves are without data, but for constants. */
+/* The graph as the passes left it; it lives as long as the program. Its leaves are without data, but for
+ * constants. */
 TERN_API const tern_graph *tern_program_graph(const tern_program *program);
 
 /* A drawing of the graph before and after, fused nodes boxed, for Graphviz. Free with tern_string_free. */
 TERN_API tern_status tern_program_dot(const tern_program *program, char **out);
 
-/* What one pass did, in the order in which they run. `notes` says why, a line per decision. Strings live as long as the
- * program. */
+/* What one pass did, in the order in which they run. `notes` says why, a line per decision. Strings live
+ * as long as the program. */
 typedef struct tern_pass_report {
     const char *name;
     bool ran;    /* false: switched off by level or name */
@@ -122,8 +125,9 @@ typedef struct tern_pass_report {
 } tern_pass_report;
 TERN_API tern_status tern_program_pass(const tern_program *program, int i, tern_pass_report *out);
 
-/* Nodes that became one. The speed-up is the ratio of bytes that they move apart and together: what it would be if memory
- * traffic were all that counts. What could be fused in a graph is what a program of it at TERN_LEVEL_HIGH tells. */
+/* Nodes that became one. The speed-up is the ratio of bytes that they move apart and together: what it
+ * would be if memory traffic were all that counts. What could be fused in a graph is what a program of it
+ * at TERN_LEVEL_HIGH tells. */
 typedef struct tern_fusion_info {
     const char *kind; /* "row program", "epilogue", "product", or the name of a pattern */
     int n_nodes;
@@ -134,8 +138,8 @@ typedef struct tern_fusion_info {
 } tern_fusion_info;
 TERN_API tern_status tern_program_fusion(const tern_program *program, int i, tern_fusion_info *out);
 
-/* A buffer of the arena and the steps that need it, in order of first use. Buffers of one group share bytes with others of it,
- * directly or not, so they never live at the same time where they do. */
+/* A buffer of the arena and the steps that need it, in order of first use. Buffers of one group share
+ * bytes with others of it, directly or not, so they never live at the same time where they do. */
 typedef struct tern_buffer_info {
     char name[64]; /* of the value that it was made for, without '%'; long names are cut */
     size_t offset, bytes;
@@ -181,33 +185,35 @@ typedef struct tern_operand_info {
 TERN_API tern_status tern_program_operand(const tern_program *program, int step, int i,
                                           tern_operand_info *out);
 
-/* The exec of a program for a range of batches takes inputs of any size in it. All sizes share the exec's states and its one
- * arena, which is as large as the largest that ran needs.
+/* The exec of a program for a range of batches takes inputs of any size in it. All sizes share the exec's
+ * states and its one arena, which is as large as the largest that ran needs.
  *
- * States, and views of them that the program reads, belong to the exec: they start as copies of what their memory holds when
- * the exec is created (zeros for a state that has none). */
+ * States, and views of them that the program reads, belong to the exec: they start as copies of what their
+ * memory holds when the exec is created (zeros for a state that has none). */
 TERN_API tern_status tern_exec_create(tern_ctx *ctx, const tern_program *program, tern_exec **out);
-/* The same on the states themselves: what runs write is seen in the tensors that the program was compiled from, and by every
- * other exec made like this, of any program (one per batch size, say). All of them belong to one thread at a time, that of
- * the context, which must be the states' own. TERN_STATE if one has no memory: a graph that was read as text. */
+/* The same on the states themselves: what runs write is seen in the tensors that the program was compiled
+ * from, and by every other exec made like this, of any program (one per batch size, say). All of them
+ * belong to one thread at a time, that of the context, which must be the states' own. TERN_STATE if one
+ * has no memory: a graph that was read as text. */
 TERN_API tern_status tern_exec_create_in_place(tern_ctx *ctx, const tern_program *program, tern_exec **out);
 TERN_API void tern_exec_free(tern_exec *exec); /* NULL is fine */
 
-/* Keeps, from now on, how long every step takes, or stops that; off at first. It costs a look at the clock for each step.
- * Programs that are compiled later may use the times (<tern/tune.h>). */
+/* Keeps, from now on, how long every step takes, or stops that; off at first. It costs a look at the clock
+ * for each step. Programs that are compiled later may use the times (<tern/tune.h>). */
 TERN_API tern_status tern_exec_time_steps(tern_exec *exec, bool on);
 
-/* Of the runs that were timed; runs 0: none was. With a range of batches: of those with the size that was recorded. */
+/* Of the runs that were timed; runs 0: none was. With a range of batches: of those with the size that was
+ * recorded. */
 typedef struct tern_step_time {
     uint64_t runs, last_ns, min_ns, total_ns;
 } tern_step_time;
 TERN_API tern_status tern_exec_step_time(const tern_exec *exec, int step, tern_step_time *out);
 
-/* Runs with inputs[i] bound to input i of the program (evaluated if need be; dtype and shape must match) and makes outputs[j],
- * new evaluated tensors owned like any other (see <tern/context.h>). A result that is the value of a state lies in the exec's
- * memory: the next run changes it like a write in place (what was recorded on it before is computed first); keep a
- * tern_contiguous copy of what must stay. If the run fails, no outputs are made and states hold what the steps before
- * the failure wrote. */
+/* Runs with inputs[i] bound to input i of the program (evaluated if need be; dtype and shape must match)
+ * and makes outputs[j], new evaluated tensors owned like any other (see <tern/context.h>). A result that
+ * is the value of a state lies in the exec's memory: the next run changes it like a write in place (what
+ * was recorded on it before is computed first); keep a tern_contiguous copy of what must stay. If the run
+ * fails, no outputs are made and states hold what the steps before the failure wrote. */
 TERN_API tern_status tern_exec_run(tern_exec *exec, int n_in, tern_tensor *const *inputs, int n_out,
                                    tern_tensor **outputs);
 

@@ -1,13 +1,14 @@
 /* tune.h - choosing by measuring, and remembering what was measured.
  *
- * Where a step of a program can run in several ways (lengths of tiles, stores past the caches, numbers of threads), the tuner
- * runs each on the program's own buffers and keeps the medians. The next compilation, in this process or another, takes the
- * fastest. All ways compute the same bits: tuning never changes a result. The same machinery serves the caller's own work
- * (tern_tune).
+ * Where a step of a program can run in several ways (lengths of tiles, stores past the caches, numbers of
+ * threads), the tuner runs each on the program's own buffers and keeps the medians. The next compilation,
+ * in this process or another, takes the fastest. All ways compute the same bits: tuning never changes a
+ * result. The same machinery serves the caller's own work (tern_tune).
  *
- * Results are kept in one SQLite file (tern_ctx_options.tuning says where), under op, shapes, dtypes, parameters, threads, CPU
- * model and version of the library; those of another CPU or version are never used. A file that is damaged, locked for long,
- * or cannot be written is as good as none: a warning in the log, never a failure.
+ * Results are kept in one SQLite file (tern_ctx_options.tuning says where), under op, shapes, dtypes,
+ * parameters, threads, CPU model and version of the library; those of another CPU or version are never
+ * used. A file that is damaged, locked for long, or cannot be written is as good as none: a warning in the
+ * log, never a failure.
  *
  * Threading: as the context that is given. */
 #ifndef TERN_TUNE_H
@@ -62,50 +63,54 @@ TERN_API tern_tune_options tern_tune_options_default(void);
 
 /* ---- a program's steps --------------------------------------------------------------------------------------------- */
 
-/* Measures every way to run every step of `program`. Steps whose ways were all measured before (and those that have only
- * one) are not run again. inputs[i] NULL, or `inputs` NULL: data are made up, random for floats and 0 for integers. The
- * program itself does not change; compiling its graph again uses what was found. *out (may be NULL): all rows, by step. */
+/* Measures every way to run every step of `program`. Steps whose ways were all measured before (and those
+ * that have only one) are not run again. inputs[i] NULL, or `inputs` NULL: data are made up, random for
+ * floats and 0 for integers. The program itself does not change; compiling its graph again uses what was
+ * found. *out (may be NULL): all rows, by step. */
 TERN_API tern_status tern_program_tune(tern_ctx *ctx, const tern_program *program, int n_inputs,
                                        tern_tensor *const *inputs, const tern_tune_options *options,
                                        tern_tune_report **out);
 
-/* Remembers how long the steps took in an ordinary run: ns[i] of step i of `program`, 0 = not measured. Runs of an exec that
- * times its steps (tern_exec_time_steps) do so by themselves. From three runs on their median counts: the next compilation
- * compares it with what else is known, and says so. */
+/* Remembers how long the steps took in an ordinary run: ns[i] of step i of `program`, 0 = not measured.
+ * Runs of an exec that times its steps (tern_exec_time_steps) do so by themselves. From three runs on
+ * their median counts: the next compilation compares it with what else is known, and says so. */
 TERN_API tern_status tern_program_keep_profile(tern_ctx *ctx, const tern_program *program, int n_steps,
                                                const uint64_t *ns);
 
 /* ---- anything else -------------------------------------------------------------------------------------------------- */
 
-/* Does the work once, as configuration `configuration` says. May set *ns to what it measured itself; else the time of the
- * call counts. A status other than TERN_OK takes the configuration out of the race. */
+/* Does the work once, as configuration `configuration` says. May set *ns to what it measured itself; else
+ * the time of the call counts. A status other than TERN_OK takes the configuration out of the race. */
 typedef tern_status (*tern_tune_run)(void *user, int configuration, uint64_t *ns);
 
-/* Which of n configurations is fastest? `name` says what is tuned, `key` for what (sizes, files; NULL = ""). A configuration
- * is known by its name, so that a list may grow. *best is set if one of them runs; if none does, the status of the first is
- * returned. *out (may be NULL): one row each. */
+/* Which of n configurations is fastest? `name` says what is tuned, `key` for what (sizes, files; NULL =
+ * ""). A configuration is known by its name, so that a list may grow. *best is set if one of them runs; if
+ * none does, the status of the first is returned. *out (may be NULL): one row each. */
 TERN_API tern_status tern_tune(tern_ctx *ctx, const char *name, const char *key, int n,
                                const char *const *configurations, tern_tune_run run, void *user,
                                const tern_tune_options *options, int *best, tern_tune_report **out);
 
 /* ---- what is known --------------------------------------------------------------------------------------------------- */
 
-/* All rows of the file, of every CPU and version. TERN_NOT_FOUND: there is none; other statuses say what is wrong with it. */
+/* All rows of the file, of every CPU and version. TERN_NOT_FOUND: there is none; other statuses say what
+ * is wrong with it. */
 TERN_API tern_status tern_tune_list(tern_ctx *ctx, tern_tune_report **out);
 
 /* Forgets everything and removes the file, even a damaged one. TERN_NOT_FOUND: there was none. */
 TERN_API tern_status tern_tune_clear(tern_ctx *ctx);
 
-/* Where results are kept; "" if they are not (switched off, or a build without SQLite). Valid as long as the context. */
+/* Where results are kept; "" if they are not (switched off, or a build without SQLite). Valid as long as
+ * the context. */
 TERN_API const char *tern_tune_path(tern_ctx *ctx);
 
-/* Why the newest results could not be written there; "" if they were, or there were none. Valid until the next call that
- * measures. */
+/* Why the newest results could not be written there; "" if they were, or there were none. Valid until the
+ * next call that measures. */
 TERN_API const char *tern_tune_trouble(tern_ctx *ctx);
 
 TERN_API int tern_tune_report_rows(const tern_tune_report *report);
 TERN_API tern_status tern_tune_report_row(const tern_tune_report *report, int i, tern_tune_row *out);
-/* How often the work was done in order to measure it, warming up not counted. 0: everything was remembered. */
+/* How often the work was done in order to measure it, warming up not counted. 0: everything was
+ * remembered. */
 TERN_API uint64_t tern_tune_report_runs(const tern_tune_report *report);
 TERN_API void tern_tune_report_free(tern_tune_report *report); /* NULL is fine */
 

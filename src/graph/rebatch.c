@@ -40,8 +40,9 @@ static bool scale(int64_t size, int64_t was, int64_t is, int64_t *out)
     return true;
 }
 
-/* Axes [x, x_end) of the operand hold the same elements as axes [y, y_end) of the result, as few of both as possible. In them
- * the axis that changed begins behind `before` elements' worth of slower axes: so does the size that follows it. */
+/* Axes [x, x_end) of the operand hold the same elements as axes [y, y_end) of the result, as few of both
+ * as possible. In them the axis that changed begins behind `before` elements' worth of slower axes: so
+ * does the size that follows it. */
 static bool scale_group(const tern__type *was, const tern__type *is, int x, int x_end, int64_t *shape, int y,
                         int y_end)
 {
@@ -94,37 +95,40 @@ static bool reshape_sizes(const tern__type *was, const tern__type *is, int rank,
 
 static tern_status reshape_attrs(const change *c, tern__attr *attrs)
 {
-    const tern__attr *shape = &c->node->attrs[0];
+    const tern__attr *shape = &c->node->attrs[TERN__ATTR_reshape_shape];
     for (uint32_t i = 0; i < shape->count; i++)
         if (shape->ints[i] == -1)
             return TERN_OK;
-    TERN_TRY(copy_ints(c, 0, attrs));
-    TERN__FAIL_IF(!reshape_sizes(c->was[0], c->is[0], (int)shape->count, attrs[0].ints), TERN_SHAPE,
+    TERN_TRY(copy_ints(c, TERN__ATTR_reshape_shape, attrs));
+    int64_t *sizes = attrs[TERN__ATTR_reshape_shape].ints;
+    TERN__FAIL_IF(!reshape_sizes(c->was[0], c->is[0], (int)shape->count, sizes), TERN_SHAPE,
                   "no size of the result is that of the batch: give the size that follows it as -1");
     return TERN_OK;
 }
 
 static tern_status broadcast_attrs(const change *c, tern__attr *attrs)
 {
-    const int lead = (int)c->node->attrs[0].count - c->was[0]->rank;
-    TERN_TRY(copy_ints(c, 0, attrs));
+    const int lead = (int)c->node->attrs[TERN__ATTR_broadcast_shape].count - c->was[0]->rank;
+    TERN_TRY(copy_ints(c, TERN__ATTR_broadcast_shape, attrs));
+    int64_t *sizes = attrs[TERN__ATTR_broadcast_shape].ints + lead;
     for (int i = 0; i < c->was[0]->rank; i++)
         if (c->was[0]->shape[i] != c->is[0]->shape[i]) {
-            TERN__FAIL_IF(c->was[0]->shape[i] != attrs[0].ints[i + lead], TERN_SHAPE,
+            TERN__FAIL_IF(c->was[0]->shape[i] != sizes[i], TERN_SHAPE,
                           "it repeats the batch, which was 1 when it was recorded");
-            attrs[0].ints[i + lead] = c->is[0]->shape[i];
+            sizes[i] = c->is[0]->shape[i];
         }
     return TERN_OK;
 }
 
 static tern_status slice_attrs(const change *c, tern__attr *attrs)
 {
-    TERN_TRY(copy_ints(c, 0, attrs));
-    TERN_TRY(copy_ints(c, 1, attrs));
-    const int64_t *step = c->node->attrs[2].ints;
+    TERN_TRY(copy_ints(c, TERN__ATTR_slice_start, attrs));
+    TERN_TRY(copy_ints(c, TERN__ATTR_slice_stop, attrs));
+    const int64_t *step = c->node->attrs[TERN__ATTR_slice_step].ints;
     for (int i = 0; i < c->was[0]->rank; i++) {
         const int64_t was = c->was[0]->shape[i], is = c->is[0]->shape[i];
-        int64_t *start = &attrs[0].ints[i], *stop = &attrs[1].ints[i];
+        int64_t *start = &attrs[TERN__ATTR_slice_start].ints[i],
+                *stop = &attrs[TERN__ATTR_slice_stop].ints[i];
         if (was == is)
             continue;
         if (step[i] > 0 && *stop >= was)
@@ -140,12 +144,13 @@ static tern_status slice_attrs(const change *c, tern__attr *attrs)
 static tern_status split_attrs(const change *c, tern__attr *attrs)
 {
     int axis;
-    if (!tern__axis_normalise(c->node->attrs[1].i, c->was[0]->rank, &axis) ||
+    if (!tern__axis_normalise(c->node->attrs[TERN__ATTR_split_axis].i, c->was[0]->rank, &axis) ||
         c->was[0]->shape[axis] == c->is[0]->shape[axis])
         return TERN_OK;
-    TERN__FAIL_IF(c->node->attrs[0].count != 1, TERN_SHAPE, "it cuts the batch into parts of fixed sizes");
-    TERN_TRY(copy_ints(c, 0, attrs));
-    attrs[0].ints[0] = c->is[0]->shape[axis];
+    TERN__FAIL_IF(c->node->attrs[TERN__ATTR_split_sizes].count != 1, TERN_SHAPE,
+                  "it cuts the batch into parts of fixed sizes");
+    TERN_TRY(copy_ints(c, TERN__ATTR_split_sizes, attrs));
+    attrs[TERN__ATTR_split_sizes].ints[0] = c->is[0]->shape[axis];
     return TERN_OK;
 }
 

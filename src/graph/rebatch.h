@@ -1,5 +1,5 @@
-/* rebatch.h - a graph for another size of the batch. Shapes are static per graph; this makes the graph that would have been
- * recorded with inputs of another first axis. */
+/* rebatch.h - a graph for another size of the batch. Shapes are static per graph; this makes the graph
+ * that would have been recorded with inputs of another first axis. */
 #ifndef TERN_GRAPH_REBATCH_H
 #define TERN_GRAPH_REBATCH_H
 
@@ -14,8 +14,8 @@
  * Fails with TERN_SHAPE and the node's text where the graph has no meaning for that size. */
 tern_status tern__graph_rebatch(const tern_graph *g, const bool *batched, int64_t size, tern_graph *to);
 
-/* A size of which no size of the graph is a multiple, beyond `least`: a graph that can be made with it has nothing that depends
- * on how large the batch was when it was recorded. */
+/* A size of which no size of the graph is a multiple, beyond `least`: a graph that can be made with it has
+ * nothing that depends on how large the batch was when it was recorded. */
 int64_t tern__graph_probe_size(const tern_graph *g, int64_t least);
 
 #endif

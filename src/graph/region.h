@@ -1,15 +1,15 @@
-/* region.h - a fused region: a few nodes that run as one, row by row, without their intermediate results ever leaving the
- * cache. It is the attribute `body` of op `fused`, and data like everything in a graph: passes make it, the verifier checks
- * it, the text form prints it, devices turn it into a row program.
+/* region.h - a fused region: a few nodes that run as one, row by row, without their intermediate results
+ * ever leaving the cache. It is the attribute `body` of op `fused`, and data like everything in a graph:
+ * passes make it, the verifier checks it, the text form prints it, devices turn it into a row program.
  *
- * All values of a region belong to one domain, a shape whose last axis is the row: each is full (the domain's shape, leading
- * axes of size 1 aside), has one element per row (last axis 1), or broadcasts to it. Its ops are the elementwise ones and
- * those that reduce or normalise the last axis. What a reduction without that axis gives can leave the region, or be read
- * through a `reshape` that puts the axis back.
+ * All values of a region belong to one domain, a shape whose last axis is the row: each is full (the
+ * domain's shape, leading axes of size 1 aside), has one element per row (last axis 1), or broadcasts to
+ * it. Its ops are the elementwise ones and those that reduce or normalise the last axis. What a reduction
+ * without that axis gives can leave the region, or be read through a `reshape` that puts the axis back.
  *
- * The first op may be a matrix product whose result is the domain, and the others its epilogue: elementwise, with full
- * results. They then see the product tile by tile, and it never leaves the cache either. Operands of the product alone may
- * have any shape. */
+ * The first op may be a matrix product whose result is the domain, and the others its epilogue:
+ * elementwise, with full results. They then see the product tile by tile, and it never leaves the cache
+ * either. Operands of the product alone may have any shape. */
 #ifndef TERN_GRAPH_REGION_H
 #define TERN_GRAPH_REGION_H
 
@@ -92,8 +92,9 @@ bool tern__region_has_product(const tern__region *region);
 /* Is operand `operand` read by any op but the product? */
 bool tern__region_reads_rows(const tern__region *region, int operand);
 
-/* May result `result` be written where operand `operand` lies (the very same view)? If whatever reads the operand is needed
- * for the result: then no element is overwritten before it was read. What a product reads may never be overwritten. */
+/* May result `result` be written where operand `operand` lies (the very same view)? If whatever reads the
+ * operand is needed for the result: then no element is overwritten before it was read. What a product
+ * reads may never be overwritten. */
 bool tern__region_may_overwrite(const tern__region *region, int operand, int result);
 
 /* The call that op number i is; `in` has room for its operands. */

@@ -1,4 +1,5 @@
-/* target.h - what the compiler may ask of the machine. A device hands one of these to the passes; they know no more. */
+/* target.h - what the compiler may ask of the machine. A device hands one of these to the passes; they
+ * know no more. */
 #ifndef TERN_GRAPH_TARGET_H
 #define TERN_GRAPH_TARGET_H
 
@@ -17,7 +18,8 @@ typedef struct tern__choice {
     int64_t work;         /* independent items; -1: as the op's row says */
 } tern__choice;
 
-/* One way to run a call. All candidates of a call compute the same bits, so that choosing by time changes no result. */
+/* One way to run a call. All candidates of a call compute the same bits, so that choosing by time changes
+ * no result. */
 enum { TERN__CANDIDATE_NAME = 64, TERN__MAX_CANDIDATES = 32, TERN__CANDIDATE_PARAMS = 4 };
 typedef struct tern__candidate {
     char name[TERN__CANDIDATE_NAME];        /* "tile=512 stream=0": unique, the same in every process */
@@ -39,10 +41,11 @@ typedef struct tern__timings {
     /* Fills out[0..n); false: nothing is known about this call. */
     bool (*find)(const struct tern__timings *timings, const tern__call *call, int n,
                  const tern__candidate *candidates, tern__timing *out);
+    void *owner; /* theirs */
 } tern__timings;
 
-/* Another form of a call with a constant operand, which a target's kernel prefers: what the call becomes when operand 1 is
- * packed. */
+/* Another form of a call with a constant operand, which a target's kernel prefers: what the call becomes
+ * when operand 1 is packed. */
 typedef struct tern__packing {
     tern__opcode op;
     tern__attr attrs[TERN__MAX_ATTRS];
@@ -56,22 +59,23 @@ typedef struct tern__target {
     int workers;       /* threads that may share a step */
     uint32_t isa_mask; /* instruction sets that kernels may use (base/cpu.h); options narrow it */
     tern_pool *pool;   /* for constants that passes make; NULL = the heap */
-    /* The kernel for a call, as the candidate says (NULL: as the device thinks best); TERN_UNSUPPORTED with a sentence if
-     * there is none. `arena` is the plan's. */
+    /* The kernel for a call, as the candidate says (NULL: as the device thinks best); TERN_UNSUPPORTED
+     * with a sentence if there is none. `arena` is the plan's. */
     tern_status (*choose)(const struct tern__target *target, const tern__call *call,
                           const tern__candidate *candidate, tern__arena *arena, tern__choice *out);
-    /* The ways to run a call, apart from how many workers share it, the device's own choice first. Returns how many, at
-     * most `most`; 0 or NULL: there is one. */
+    /* The ways to run a call, apart from how many workers share it, the device's own choice first. Returns
+     * how many, at most `most`; 0 or NULL: there is one. */
     int (*candidates)(const struct tern__target *target, const tern__call *call, int most,
                       tern__candidate *out);
     const tern__timings *timings; /* or NULL */
-    /* Estimated time of a call on one worker, in ns, by what is known of the kernel that would run it: for comparing forms of a
-     * graph, not for promises. NULL: forms do not differ. */
+    /* Estimated time of a call on one worker, in ns, by what is known of the kernel that would run it: for
+     * comparing forms of a graph, not for promises. NULL: forms do not differ. */
     double (*cost)(const struct tern__target *target, const tern__call *call);
     /* May the call be part of a fused region? NULL: nothing may. */
     bool (*fuses)(const struct tern__target *target, const tern__call *call);
-    /* Runs a call at compile time, on data that never changes (constant folding). Operands and results as a kernel sees
-     * them. Other failures than TERN_OUT_OF_MEMORY mean that the call has to wait for the run. NULL: it cannot. */
+    /* Runs a call at compile time, on data that never changes (constant folding). Operands and results as
+     * a kernel sees them. Other failures than TERN_OUT_OF_MEMORY mean that the call has to wait for the
+     * run. NULL: it cannot. */
     tern_status (*evaluate)(const struct tern__target *target, const tern__call *call, const tern__buffer *in,
                             const tern__buffer *out);
     /* Would the call, whose operand 1 is a constant, run better on a packed form of it? NULL: never. */
@@ -82,8 +86,8 @@ typedef struct tern__target {
     const void *data; /* the device's */
 } tern__target;
 
-/* How many workers should share a call of so many independent items: each gets enough to do, flops or (where there are more)
- * bytes, that waking it pays. */
+/* How many workers should share a call of so many independent items: each gets enough to do, flops or
+ * (where there are more) bytes, that waking it pays. */
 int tern__target_parts(const tern__target *target, int64_t items, double flops, double bytes);
 
 #endif

@@ -22,14 +22,15 @@ typedef struct tern__names {
     size_t capacity, count;
 } tern__names;
 
-/* Adds `name` and leaves TERN__NO_ID in *before; or, if it is there already, leaves the number it was added with. */
+/* Adds `name` and leaves TERN__NO_ID in *before; or, if it is there already, leaves the number it was
+ * added with. */
 tern_status tern__names_add(tern__names *names, const char *name, size_t length, uint32_t number,
                             uint32_t *before);
 uint32_t tern__names_find(const tern__names *names, const char *name, size_t length); /* or TERN__NO_ID */
 void tern__names_free(tern__names *names);
 
-/* What every value of a graph is called in print: its own name; else, for a leaf whose name is an identifier that
- * no other value has, that; else a number, counted over the values without a name. */
+/* What every value of a graph is called in print: its own name; else, for a leaf whose name is an
+ * identifier that no other value has, that; else a number, counted over the values without a name. */
 typedef struct tern__label {
     const char *name; /* of the graph; NULL: `number` */
     uint32_t number;
@@ -66,18 +67,20 @@ bool tern__attr_is_set(const tern__attr_spec *spec, const tern__attr *attr);
 
 enum { TERN__NUMBER_TEXT = 32 };
 
-/* The shortest decimal that reads back as `value`, which is a value of the float type `dtype`; nan, inf, -inf. */
+/* The shortest decimal that reads back as `value`, which is a value of the float type `dtype`; nan, inf,
+ * -inf. */
 char *tern__number_text(tern_dtype dtype, double value, char buffer[TERN__NUMBER_TEXT]);
 
-/* Reads all of text[0..length). false: not a number, or (*overflow) one that the type cannot hold. Floats: nan, inf
- * and -inf are numbers, and what would round to infinity is an overflow. */
+/* Reads all of text[0..length). false: not a number, or (*overflow) one that the type cannot hold. Floats:
+ * nan, inf and -inf are numbers, and what would round to infinity is an overflow. */
 bool tern__number_read_float(tern_dtype dtype, const char *text, size_t length, double *out, bool *overflow);
 bool tern__number_read_int(const char *text, size_t length, int64_t *out, bool *overflow);
 
 /* ---- attributes from text: text_attrs.c --------------------------------------------------------------------- */
 
-/* Reads "axes=[0,1] keepdims=true" (commas or spaces between) into attrs[op->n_attrs]; absent ones get their
- * default. Ints and texts are placed in `arena`. Unknown and repeated names are errors that list the op's own. */
+/* Reads "axes=[0,1] keepdims=true" (commas or spaces between) into attrs[op->n_attrs]; absent ones get
+ * their default. Ints and texts are placed in `arena`. Unknown and repeated names are errors that list the
+ * op's own. */
 tern_status tern__attrs_parse(tern__arena *arena, const tern__op *op, const char *text, size_t length,
                               tern__attr *attrs);
 
@@ -88,24 +91,25 @@ tern_status tern__graph_dot_pair(const tern_graph *before, const tern_graph *aft
 
 /* ---- verifying: verify.c ------------------------------------------------------------------------------------ */
 
-/* tern__op_infer for a call whose operands must have been cast already. `operands` is scratch (n_in). *operand is the
- * operand to blame, or -1. */
+/* tern__op_infer for a call whose operands must have been cast already. `operands` is scratch (n_in).
+ * *operand is the operand to blame, or -1. */
 tern_status tern__call_check(const tern__call *call, tern_dtype *operands, int *operand);
 
 /* tern_graph_verify, which also tells the node to blame (TERN__NO_ID: none in particular). */
 tern_status tern__graph_check(const tern_graph *g, tern__id *node);
 
-/* Makes "%3 = matmul(%0, %1): inner sizes differ ..." of the thread's last error "matmul: inner sizes differ ...". Returns
- * `status`. */
+/* Makes "%3 = matmul(%0, %1): inner sizes differ ..." of the thread's last error "matmul: inner sizes
+ * differ ...". Returns `status`. */
 tern_status tern__graph_blame(const tern_graph *g, tern__id id, tern_status status);
 
-/* The end of a capture whose outputs are called `names` (or NULL): numbers those that have none, and verifies. */
+/* The end of a capture whose outputs are called `names` (or NULL): numbers those that have none, and
+ * verifies. */
 tern_status tern__capture_finish(tern_graph *g, const char *const *names);
 
 /* ---- slips: text_suggest.c ---------------------------------------------------------------------------------- */
 
-/* Letters to insert, delete, replace or swap with their neighbour to make `b` of `a`; words of more than 32 letters are
- * another word altogether. */
+/* Letters to insert, delete, replace or swap with their neighbour to make `b` of `a`; words of more than
+ * 32 letters are another word altogether. */
 size_t tern__word_distance(const char *a, size_t n, const char *b, size_t m);
 
 #endif

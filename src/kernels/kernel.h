@@ -10,8 +10,8 @@
 
 #include "base/cpu.h"
 #include "tensor/attr.h"
-#include "tensor/op_attrs.h"
 #include "tensor/buffer.h"
+#include "tensor/op_attrs.h"
 
 /* Filled by a kernel that returns something other than TERN_OK (an index read from data is out of range):
  * `value` is the offending number, `limit` what it must stay below. The executor writes the sentence. */

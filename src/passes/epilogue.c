@@ -50,7 +50,7 @@ static const tern__gnode *product_at(const search *s, const tern__gnode *reader,
 static bool is_reader(const search *s, const tern__gnode *node)
 {
     if (node->op == TERN__OP_fused)
-        return !tern__region_has_product(node->attrs[0].region);
+        return !tern__region_has_product(node->attrs[TERN__ATTR_fused_body].region);
     return (tern__ops[node->op].flags & TERN__ELEMENTWISE) && node->n_in <= TERN__MAX_INPUTS_FIXED &&
            node->n_out <= TERN__MAX_RESULTS_FIXED && node->leaf == TERN__NO_ID && s->c->target->fuses;
 }
@@ -144,7 +144,8 @@ static bool draft(const search *s, const tern__gnode *product, const tern__gnode
     for (uint32_t i = 0; i < reader->n_in; i++)
         if (reader->in[i] == product->out)
             numbers[i] = y;
-    return single ? add_single(s, a, reader, numbers) : add_region(a, reader->attrs[0].region, numbers);
+    return single ? add_single(s, a, reader, numbers)
+                  : add_region(a, reader->attrs[TERN__ATTR_fused_body].region, numbers);
 }
 
 /* Is it a region, and one that the target can run? */

@@ -1,11 +1,12 @@
-/* fold.c - constant folding: what depends on constants alone is computed once, now, by the machine that would have computed
- * it at every run.
+/* fold.c - constant folding: what depends on constants alone is computed once, now, by the machine that
+ * would have computed it at every run.
  *
- * Only constants with data count, not inputs that happen to be there. Sources (full, arange, rand, ...) cost little to make
- * again and are folded only together with a constant, or on their own at level high, and only while they are small. Nothing
- * is stored that is larger than the constants it was made of by more than GROWTH. Views of constants become constants
- * that share their storage; broadcasts stay views. An output that turns out to be constant is copied from one at every
- * run, because it belongs to whoever asked for it. */
+ * Only constants with data count, not inputs that happen to be there. Sources (full, arange, rand, ...)
+ * cost little to make again and are folded only together with a constant, or on their own at level high,
+ * and only while they are small. Nothing is stored that is larger than the constants it was made of by
+ * more than GROWTH. Views of constants become constants that share their storage; broadcasts stay views.
+ * An output that turns out to be constant is copied from one at every run, because it belongs to whoever
+ * asked for it. */
 #include <string.h>
 
 #include "base/checked.h"
@@ -35,7 +36,8 @@ static bool is_small_source(const tern_graph *g, tern__id value)
            tern__type_bytes(&g->values[value].type) <= SMALL_SOURCE;
 }
 
-/* Does the node, whose operands are values of `g`, depend on constants alone? `types` are those of its results. */
+/* Does the node, whose operands are values of `g`, depend on constants alone? `types` are those of its
+ * results. */
 static bool is_foldable(const tern__compilation *c, const tern_graph *g, const tern__gnode *node,
                         const tern__id *in, const tern__value *results)
 {
@@ -179,7 +181,8 @@ static tern_status fold_view(folder *f, tern__id n, const tern__id *in, bool *do
     return TERN_OK;
 }
 
-/* Results in storages of their own. A buffer that somebody will write to, or keep, is a copy of the constant. */
+/* Results in storages of their own. A buffer that somebody will write to, or keep, is a copy of the
+ * constant. */
 static tern_status emit_results(folder *f, tern__id n, const tern__type *types, tern__storage **storages)
 {
     const tern__gnode *node = &f->w.from->nodes[n];

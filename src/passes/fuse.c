@@ -1,11 +1,12 @@
-/* fuse.c - vertical fusion: neighbouring ops that work row by row become one node, whose intermediate results never leave
- * the cache.
+/* fuse.c - vertical fusion: neighbouring ops that work row by row become one node, whose intermediate
+ * results never leave the cache.
  *
- * Nodes are taken in order; each joins the groups of its operands where it can. Two groups can become one if their domains
- * agree (region.h) and no cycle comes of it. For that every group has a position in the order in which groups will run, the
- * invariant being that whoever reads from another group stands behind it. A node joins a group either by moving the group
- * back to where the node is, if no reader of the group has come before that, or by moving forward to where the group is, if
- * the node's other operands are known there. Either test looks at direct neighbours only, so the pass is linear. */
+ * Nodes are taken in order; each joins the groups of its operands where it can. Two groups can become one
+ * if their domains agree (region.h) and no cycle comes of it. For that every group has a position in the
+ * order in which groups will run, the invariant being that whoever reads from another group stands behind
+ * it. A node joins a group either by moving the group back to where the node is, if no reader of the group
+ * has come before that, or by moving forward to where the group is, if the node's other operands are known
+ * there. Either test looks at direct neighbours only, so the pass is linear. */
 #include <stdio.h>
 #include <string.h>
 
@@ -125,7 +126,8 @@ static bool join_domains(const group *a, const group *b, tern__type *out)
     return true;
 }
 
-/* Counts what the members of `from` read that neither group makes; false if one reads a squeezed value of the other. */
+/* Counts what the members of `from` read that neither group makes; false if one reads a squeezed value of
+ * the other. */
 static bool count_inputs(fusion *f, tern__id from, tern__id other, int *inputs, int *constants)
 {
     for (tern__id m = f->groups[from].head; m != TERN__NO_ID; m = f->next[m]) {
@@ -321,7 +323,8 @@ static void list_members(fusion *f, const group *own, tern__id *members)
     }
 }
 
-/* Inputs stand first in a region, so the members are walked three times: what comes from outside, constants, themselves. */
+/* Inputs stand first in a region, so the members are walked three times: what comes from outside,
+ * constants, themselves. */
 static bool draft_body(fusion *f, const group *own, const tern__id *members, tern__region_draft *d,
                        region_ends *ends)
 {

@@ -45,7 +45,7 @@ static const tern__type *type_of(const tern_graph *g, tern__id value)
 /* The axis of the weights along which results lie, and along which weights are joined. */
 static int column_axis(const tern__gnode *node)
 {
-    return node->op == TERN__OP_ternary_matmul || node->attrs[1].i ? 0 : 1;
+    return node->op == TERN__OP_ternary_matmul || node->attrs[TERN__ATTR_matmul_transpose_b].i ? 0 : 1;
 }
 
 static bool is_candidate(const joiner *j, const tern__gnode *node)

@@ -1,9 +1,9 @@
 /* images.c - NCHW or NHWC.
  *
- * Ops on images that are joined by edges, directly or through elementwise ops on images, form a group. A group can run in the
- * other layout: what enters it is permuted and copied, what leaves it is permuted and copied back. The target says what calls
- * cost in either layout and what the copies cost; a group moves if that saves a fifth. No bit changes: kernels sum a window in
- * ascending (channel, row, column) in both. */
+ * Ops on images that are joined by edges, directly or through elementwise ops on images, form a group. A
+ * group can run in the other layout: what enters it is permuted and copied, what leaves it is permuted and
+ * copied back. The target says what calls cost in either layout and what the copies cost; a group moves if
+ * that saves a fifth. No bit changes: kernels sum a window in ascending (channel, row, column) in both. */
 #include "passes/images.h"
 
 #include <string.h>

@@ -4,8 +4,8 @@
 
 #include "passes/pass.h"
 
-/* Turns groups of convolutions, poolings and the elementwise ops between them into the other layout, with conversions at their
- * borders, where the target's costs say that the whole gets cheaper. */
+/* Turns groups of convolutions, poolings and the elementwise ops between them into the other layout, with
+ * conversions at their borders, where the target's costs say that the whole gets cheaper. */
 tern_status tern__layout_images(tern__compilation *c);
 
 #endif

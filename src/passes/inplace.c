@@ -14,7 +14,8 @@ tern_status tern__pass_inplace(tern__compilation *c);
 static bool reads_first(const tern__gnode *node, uint32_t operand, uint32_t result)
 {
     if (node->op == TERN__OP_fused)
-        return tern__region_may_overwrite(node->attrs[0].region, (int)operand, (int)result);
+        return tern__region_may_overwrite(node->attrs[TERN__ATTR_fused_body].region, (int)operand,
+                                          (int)result);
     return (tern__ops[node->op].flags & TERN__ELEMENTWISE) && node->n_out == 1;
 }
 

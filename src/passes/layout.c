@@ -1,8 +1,9 @@
 /* layout.c - data in the form that the target's kernels read fastest: images (images.c), and constants.
  *
- * A product whose second operand is a constant with data becomes a product with the packed constant, if the target prefers
- * that. What is packed is kept with the constant (tensor/derived.h), so that other programs and batch sizes share it; the
- * constant itself stays what the user sees, and is no longer needed by the plan. */
+ * A product whose second operand is a constant with data becomes a product with the packed constant, if
+ * the target prefers that. What is packed is kept with the constant (tensor/derived.h), so that other
+ * programs and batch sizes share it; the constant itself stays what the user sees, and is no longer needed
+ * by the plan. */
 #include <string.h>
 
 #include "base/status.h"
@@ -116,8 +117,8 @@ static void note(layouter *l, const tern__gnode *node, const tern__packing *pack
 
 static bool same_packing(const tern__packing *a, const tern__packing *b)
 {
-    return a->op == b->op && a->axis == b->axis && a->how == b->how && a->attrs[0].i == b->attrs[0].i &&
-           a->attrs[1].i == b->attrs[1].i && tern__type_equal(&a->type, &b->type);
+    return a->op == b->op && a->axis == b->axis && a->how == b->how &&
+           tern__attrs_equal(&tern__ops[a->op], a->attrs, b->attrs) && tern__type_equal(&a->type, &b->type);
 }
 
 /* The packed constant as a value of the new graph. */

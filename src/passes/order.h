@@ -4,8 +4,8 @@
 
 #include "passes/pass.h"
 
-/* A node that overwrites its operand runs after everything that reads the old value, through whatever leaf lies in that
- * memory: before node n run node[first[n]] .. node[first[n + 1]], in no order. */
+/* A node that overwrites its operand runs after everything that reads the old value, through whatever leaf
+ * lies in that memory: before node n run node[first[n]] .. node[first[n + 1]], in no order. */
 typedef struct tern__before {
     const uint32_t *first; /* (n_nodes + 1); NULL: the graph writes nothing */
     const tern__id *node;

@@ -27,7 +27,8 @@ static tern_status check_regions(const matcher *m, uint32_t first)
     const tern__target *target = m->c->target;
     const tern_graph *g = m->edit.graph;
     for (tern__id n = first; n < g->n_nodes; n++) {
-        const tern__region *r = g->nodes[n].op == TERN__OP_fused ? g->nodes[n].attrs[0].region : NULL;
+        const tern__region *r =
+            g->nodes[n].op == TERN__OP_fused ? g->nodes[n].attrs[TERN__ATTR_fused_body].region : NULL;
         for (int i = 0; r && !g->nodes[n].removed && i < r->n_ops; i++) {
             const tern__type *in[TERN__MAX_INPUTS_FIXED];
             tern__call call = tern__region_call(r, i, in);

@@ -104,7 +104,8 @@ static bool writes_through(const tern_graph *g, const tern__gnode *producer, con
         const tern__type *operand_type = &g->values[producer->in[i]].type;
         if (memory_of(g, places, producer->in[i], &operand) == memory &&
             !(tern__layout_same(operand_type, &operand, type, &target) &&
-              (!fused || tern__region_may_overwrite(producer->attrs[0].region, (int)i, 0))) &&
+              (!fused ||
+               tern__region_may_overwrite(producer->attrs[TERN__ATTR_fused_body].region, (int)i, 0))) &&
             tern__layout_overlap(operand_type, &operand, type, &target))
             return false;
     }

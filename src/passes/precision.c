@@ -75,8 +75,8 @@ static tern_status round_constant(narrower *s, const tern__leaf *leaf, tern__id 
     TERN_TRY(tern__evaluate(s->c, &call, &leaf, &storage));
     tern__layout layout;
     tern__layout_contiguous(&to, &layout);
-    tern_status status = tern__rewrite_emit_constant(&s->w, s->w.from->nodes[leaf->node].attrs[0].text, &to,
-                                                     storage, &layout, out);
+    tern_status status = tern__rewrite_emit_constant(
+        &s->w, s->w.from->nodes[leaf->node].attrs[TERN__ATTR_constant_name].text, &to, storage, &layout, out);
     tern__storage_release(storage);
     return status;
 }

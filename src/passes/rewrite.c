@@ -279,7 +279,7 @@ bool tern__is_uniform(const tern_graph *g, tern__id value, double *out)
     const tern__type *type = &g->values[value].type;
     if (node->op == TERN__OP_full) {
         uint64_t element = 0; /* as the dtype holds it: 1.4 is 1 as an integer */
-        tern__convert(TERN_F64, &node->attrs[2].f, 1, type->dtype, &element, 1, 1);
+        tern__convert(TERN_F64, &node->attrs[TERN__ATTR_full_value].f, 1, type->dtype, &element, 1, 1);
         tern__convert(type->dtype, &element, 1, TERN_F64, out, 1, 1);
         return true;
     }

@@ -1,11 +1,11 @@
-/* schedule.c - an order of the nodes in which less is live at once. Recorded order, a greedy order and, for small graphs,
- * the best of all orders are compared by a model of the arena; one is taken only if the plan that comes of it really has less
- * live, so the peak never gets worse.
+/* schedule.c - an order of the nodes in which less is live at once. Recorded order, a greedy order and,
+ * for small graphs, the best of all orders are compared by a model of the arena; one is taken only if the
+ * plan that comes of it really has less live, so the peak never gets worse.
  *
- * The model knows what `place` makes of recorded order: every buffer takes its bytes from the node that makes it until the last
- * one that uses it, views and updates included; outputs and leaves take none. An overwrite that its operand's producer does for
- * it stays behind that producer: the two are one unit here. Units run after those whose results they read, and updates after
- * whatever reads the old value (order.h). */
+ * The model knows what `place` makes of recorded order: every buffer takes its bytes from the node that
+ * makes it until the last one that uses it, views and updates included; outputs and leaves take none. An
+ * overwrite that its operand's producer does for it stays behind that producer: the two are one unit here.
+ * Units run after those whose results they read, and updates after whatever reads the old value (order.h). */
 #include <string.h>
 
 #include "base/status.h"
@@ -295,7 +295,8 @@ static tern_status greedy(model *m, uint32_t *order, bool *made)
 
 /* ---- exhaustive: the best way to every set of units that can have run ---- */
 
-/* m->left as it is when the units of `set` (counted behind the leaves) have run; returns the bytes live then. */
+/* m->left as it is when the units of `set` (counted behind the leaves) have run; returns the bytes live
+ * then. */
 static size_t enter_set(model *m, uint32_t n, uint32_t set)
 {
     size_t live = 0, peak = 0;

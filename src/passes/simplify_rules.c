@@ -96,7 +96,8 @@ bool tern__simplify_clamp_clamp(const tern__site *s, tern__change *out)
 
 bool tern__simplify_clamp_open(const tern__site *s, tern__change *out)
 {
-    return s->attrs[0].f == -INFINITY && s->attrs[1].f == INFINITY && tern__becomes(out, s->in[0]);
+    return s->attrs[TERN__ATTR_clamp_low].f == -INFINITY && s->attrs[TERN__ATTR_clamp_high].f == INFINITY &&
+           tern__becomes(out, s->in[0]);
 }
 
 /* ---- logic ---- */
@@ -182,7 +183,7 @@ bool tern__simplify_cast_cast(const tern__site *s, tern__change *out)
         return false;
     if (from == to)
         return tern__becomes(out, inner->in[0]);
-    out->attrs[0] = (tern__attr){.i = to};
+    out->attrs[TERN__ATTR_cast_dtype] = (tern__attr){.i = to};
     return tern__becomes_call(out, TERN__OP_cast, 1, inner->in);
 }
 
@@ -259,7 +260,7 @@ static int64_t axis_of(const tern__attr *axes, int64_t i)
 bool tern__simplify_permute_same(const tern__site *s, tern__change *out)
 {
     for (int i = 0; i < s->type->rank; i++)
-        if (axis_of(&s->attrs[0], i) != i)
+        if (axis_of(&s->attrs[TERN__ATTR_permute_axes], i) != i)
             return false;
     out->same_memory = true;
     return tern__becomes(out, s->in[0]);
@@ -271,7 +272,8 @@ bool tern__simplify_permute_permute(const tern__site *s, tern__change *out)
     if (inner->op != TERN__OP_permute)
         return false;
     for (int i = 0; i < s->type->rank; i++)
-        out->ints[0][i] = axis_of(&inner->attrs[0], axis_of(&s->attrs[0], i));
+        out->ints[0][i] =
+            axis_of(&inner->attrs[TERN__ATTR_permute_axes], axis_of(&s->attrs[TERN__ATTR_permute_axes], i));
     set_ints(out, 0, s->type->rank);
     out->same_memory = true;
     return tern__becomes_call(out, TERN__OP_permute, 1, inner->in);
@@ -282,9 +284,10 @@ bool tern__simplify_slice_all(const tern__site *s, tern__change *out)
     const tern__type *from = tern__site_type(s, 0);
     for (int i = 0; i < from->rank; i++) {
         int64_t first, count;
-        tern__slice_resolve(from->shape[i], s->attrs[0].ints[i], s->attrs[1].ints[i], s->attrs[2].ints[i],
+        tern__slice_resolve(from->shape[i], s->attrs[TERN__ATTR_slice_start].ints[i],
+                            s->attrs[TERN__ATTR_slice_stop].ints[i], s->attrs[TERN__ATTR_slice_step].ints[i],
                             &first, &count);
-        if (count != from->shape[i] || (s->attrs[2].ints[i] != 1 && count > 1))
+        if (count != from->shape[i] || (s->attrs[TERN__ATTR_slice_step].ints[i] != 1 && count > 1))
             return false;
     }
     out->same_memory = true;
@@ -298,12 +301,12 @@ bool tern__simplify_slice_slice(const tern__site *s, tern__change *out)
         return false;
     const tern__type *whole = &s->g->values[inner->in[0]].type, *part = tern__site_type(s, 0);
     for (int i = 0; i < s->type->rank; i++) {
-        int64_t a_step = inner->attrs[2].ints[i], b_step = s->attrs[2].ints[i], a_first, a_count, b_first,
-                b_count, step;
-        tern__slice_resolve(whole->shape[i], inner->attrs[0].ints[i], inner->attrs[1].ints[i], a_step,
-                            &a_first, &a_count);
-        tern__slice_resolve(part->shape[i], s->attrs[0].ints[i], s->attrs[1].ints[i], b_step, &b_first,
-                            &b_count);
+        int64_t a_step = inner->attrs[TERN__ATTR_slice_step].ints[i],
+                b_step = s->attrs[TERN__ATTR_slice_step].ints[i], a_first, a_count, b_first, b_count, step;
+        tern__slice_resolve(whole->shape[i], inner->attrs[TERN__ATTR_slice_start].ints[i],
+                            inner->attrs[TERN__ATTR_slice_stop].ints[i], a_step, &a_first, &a_count);
+        tern__slice_resolve(part->shape[i], s->attrs[TERN__ATTR_slice_start].ints[i],
+                            s->attrs[TERN__ATTR_slice_stop].ints[i], b_step, &b_first, &b_count);
         if (a_step < 1 || b_step < 1 || !tern__i64_mul(a_step, b_step, &step))
             return false;
         int64_t first = b_count > 0 ? a_first + b_first * a_step : 0; /* inside the axis: cannot overflow */

@@ -32,11 +32,13 @@ static const tern__gnode *producer(const tern_graph *g, tern__id value)
 
 static bool swaps_last_two(const tern__gnode *node)
 {
-    if (node->op != TERN__OP_permute || node->attrs[0].count < 2)
+    if (node->op != TERN__OP_permute || node->attrs[TERN__ATTR_permute_axes].count < 2)
         return false;
-    int64_t rank = node->attrs[0].count;
+    int64_t rank = node->attrs[TERN__ATTR_permute_axes].count;
     for (int64_t i = 0; i < rank; i++) {
-        int64_t axis = node->attrs[0].ints[i], want = i == rank - 1 ? rank - 2 : i == rank - 2 ? rank - 1 : i;
+        int64_t axis = node->attrs[TERN__ATTR_permute_axes].ints[i], want = i == rank - 1   ? rank - 2
+                                                                            : i == rank - 2 ? rank - 1
+                                                                                            : i;
         if (axis != want && axis + rank != want)
             return false;
     }
@@ -177,7 +179,8 @@ static tern_status split_by_views(specialiser *s, tern__id n, tern__id x)
     int64_t start[TERN__MAX_RANK] = {0}, stop[TERN__MAX_RANK], step[TERN__MAX_RANK];
     char value[TERN__VALUE_TEXT];
     int axis = 0;
-    tern__axis_normalise(node->attrs[1].i, from.rank, &axis); /* inference has checked it */
+    tern__axis_normalise(node->attrs[TERN__ATTR_split_axis].i, from.rank,
+                         &axis); /* inference has checked it */
     memcpy(stop, from.shape, sizeof stop);
     for (int i = 0; i < TERN__MAX_RANK; i++)
         step[i] = 1;
@@ -185,7 +188,7 @@ static tern_status split_by_views(specialiser *s, tern__id n, tern__id x)
                            {.ints = stop, .count = (uint32_t)from.rank},
                            {.ints = step, .count = (uint32_t)from.rank}};
     for (uint32_t i = 0; i < node->n_out; i++) {
-        stop[axis] = start[axis] + node->attrs[0].ints[i];
+        stop[axis] = start[axis] + node->attrs[TERN__ATTR_split_sizes].ints[i];
         TERN_TRY(tern__rewrite_emit(&s->w, TERN__OP_slice, 1, &x, attrs, &s->w.map[node->out + i]));
         start[axis] = stop[axis];
     }

@@ -1,5 +1,5 @@
-/* batching.c - programs for a range of batches: which inputs have the batch, whether every size has a meaning, and the program
- * for one of them. Execs keep those that they use (exec.c). */
+/* batching.c - programs for a range of batches: which inputs have the batch, whether every size has a
+ * meaning, and the program for one of them. Execs keep those that they use (exec.c). */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static tern_status check_names(const tern_batch_range *range, const tern_program
                       "compile: batch: the name of input %d is NULL", i);
         for (int k = 0; k < p->n_inputs && !found; k++)
             found = input_node(p, k)->op == TERN__OP_input &&
-                    strcmp(input_node(p, k)->attrs[0].text, range->inputs[i]) == 0;
+                    strcmp(input_node(p, k)->attrs[TERN__ATTR_input_name].text, range->inputs[i]) == 0;
         TERN__FAIL_IF(!found, TERN_NOT_FOUND, "compile: batch: no input is called '%s'", range->inputs[i]);
     }
     return TERN_OK;
@@ -47,15 +47,15 @@ static tern_status mark_inputs(const tern_batch_range *range, const tern_program
     for (int i = 0; i < p->n_inputs; i++) {
         const tern__gnode *node = input_node(p, i);
         const tern__type *type = &p->compiled->source.values[node->out].type;
-        const char *name = node->attrs[0].text;
+        const char *name = node->attrs[TERN__ATTR_input_name].text;
         if (node->op != TERN__OP_input || (range->n_inputs > 0 && !is_named(range, name)))
             continue;
         const char *advice = range->n_inputs > 0 ? "" : ": name the inputs that have it";
         TERN__FAIL_IF(type->rank == 0, TERN_SHAPE, "compile: batch: input '%s' has no axes%s", name, advice);
-        TERN__FAIL_IF(b->input >= 0 && type->shape[0] != b->recorded, TERN_SHAPE,
-                      "compile: batch: the first axis of input '%s' is %" PRId64 ", that of '%s' %" PRId64
-                      "%s",
-                      name, type->shape[0], input_node(p, b->input)->attrs[0].text, b->recorded, advice);
+        TERN__FAIL_IF(
+            b->input >= 0 && type->shape[0] != b->recorded, TERN_SHAPE,
+            "compile: batch: the first axis of input '%s' is %" PRId64 ", that of '%s' %" PRId64 "%s", name,
+            type->shape[0], input_node(p, b->input)->attrs[TERN__ATTR_input_name].text, b->recorded, advice);
         if (b->input < 0) {
             b->input = i;
             b->recorded = type->shape[0];

@@ -142,15 +142,9 @@ void tern__tuned_sample(tern__tuning *t, tern__tuned *w, uint64_t ns)
 
 /* ---- the compiler's view ---- */
 
-/* The compiler's view is read-only; loading what belongs to it, and the buffer for keys, are not part of it. */
-static tern__tuning *owner(const tern__timings *timings)
-{
-    return (tern__tuning *)(uintptr_t)timings;
-}
-
 static bool any(const tern__timings *timings)
 {
-    tern__tuning *t = owner(timings);
+    tern__tuning *t = timings->owner; /* reads the file when it is first asked */
     tern__tuning_load(t);
     return t->n_keys > 0;
 }
@@ -158,7 +152,7 @@ static bool any(const tern__timings *timings)
 static bool find(const tern__timings *timings, const tern__call *call, int n,
                  const tern__candidate *candidates, tern__timing *out)
 {
-    const tern__tuned_key *key = tern__tuning_key(owner(timings), call, false);
+    const tern__tuned_key *key = tern__tuning_key(timings->owner, call, false);
     for (int i = 0; key && i < n; i++)
         out[i] = tern__tuned_timing(key, candidates[i].name);
     return key != NULL;
@@ -179,7 +173,7 @@ tern_status tern__tuning_create(const char *path, int threads, tern__isa cap, te
     tern__tuning *t = tern__alloc_zero(1, sizeof *t);
     if (!t)
         return tern__out_of_memory(sizeof *t);
-    t->timings = (tern__timings){.any = any, .find = find};
+    t->timings = (tern__timings){.any = any, .find = find, .owner = t};
     t->threads = threads;
     snprintf(t->cpu, sizeof t->cpu, "%s (%s)", tern__cpu()->model, tern__isa_name(cap));
     tern__arena_init(&t->arena, 0);

@@ -6,7 +6,7 @@
 #include "graph/text.h"
 #include "runtime/context.h"
 
-/* t = op(t, rest...) for an elementwise op; `code` TERN__OP_COUNT stands for plain assignment of rest[0]. */
+/* t = op(t, rest...) for an elementwise op; TERN__OP_overwrite: t = rest[0]. */
 static tern_status write_in_place(const char *who, tern_tensor *t, tern__opcode code, const tern__attr *attrs,
                                   int n_rest, tern_tensor *const *rest)
 {
@@ -18,7 +18,7 @@ static tern_status write_in_place(const char *who, tern_tensor *t, tern__opcode 
     tern_status status = TERN_OK;
     TERN_SCOPE(ctx) {
         tern_tensor *value = n_rest ? rest[0] : NULL;
-        if (code != TERN__OP_COUNT) {
+        if (code != TERN__OP_overwrite) {
             tern_tensor *in[MOST] = {t};
             if (n_rest)
                 memcpy(in + 1, rest, (size_t)n_rest * sizeof *in);
@@ -36,7 +36,7 @@ static tern_status write_in_place(const char *who, tern_tensor *t, tern__opcode 
 
 tern_status tern_assign(tern_tensor *t, tern_tensor *b)
 {
-    return write_in_place("assign", t, TERN__OP_COUNT, NULL, 1, &b);
+    return write_in_place("assign", t, TERN__OP_overwrite, NULL, 1, &b);
 }
 
 tern_status tern_add_(tern_tensor *t, tern_tensor *b)
@@ -65,7 +65,7 @@ tern_status tern_fill_(tern_tensor *t, double value)
     tern_status status = TERN_OK;
     TERN_SCOPE(t->node->ctx) {
         tern_tensor *scalar = tern_scalar(t->node->ctx, TERN_F64, value);
-        status = write_in_place("fill_", t, TERN__OP_COUNT, NULL, 1, &scalar);
+        status = write_in_place("fill_", t, TERN__OP_overwrite, NULL, 1, &scalar);
     }
     return status;
 }

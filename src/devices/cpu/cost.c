@@ -1,5 +1,6 @@
-/* cost.c - what calls cost on a CPU: rates by kernel and layout, measured once with `tern graph run` on one worker and rounded.
- * Only their ratios matter. Kernels without a row here cost the same in every form, so nothing is moved for them. */
+/* cost.c - what calls cost on a CPU: rates by kernel and layout, measured once with `tern graph run` on
+ * one worker and rounded. Only their ratios matter. Kernels without a row here cost the same in every
+ * form, so nothing is moved for them. */
 #include "devices/cpu/cost.h"
 
 #include <string.h>

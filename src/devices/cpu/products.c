@@ -26,6 +26,14 @@ static const tern__kernel epilogue = {.name = "product with epilogue", .run = te
 
 /* ---- choosing ---- */
 
+/* Values of packed_ternary_matmul's attribute `form`: digits in a byte, as users read them in the text form. */
+enum { FORM_2 = 2, FORM_5 = 5 };
+
+static tern__ternary_form form_of(const tern__attr *attrs)
+{
+    return attrs[TERN__ATTR_packed_ternary_matmul_form].i == FORM_5 ? TERN__TERNARY_5 : TERN__TERNARY_2;
+}
+
 static tern_status keep(tern__arena *arena, const void *program, size_t bytes, const void **out)
 {
     void *kept = tern__arena_alloc(arena, bytes);
@@ -83,13 +91,12 @@ static tern_status choose_ternary(const tern__call *call, uint32_t isa_mask, int
                                   tern__choice *out, bool *found)
 {
     const bool packed = tern__op_code(call->op) == TERN__OP_packed_ternary_matmul;
-    const tern__ternary_form form = packed && call->attrs[TERN__ATTR_packed_ternary_matmul_form].i == 5
-                                        ? TERN__TERNARY_5
-                                        : TERN__TERNARY_2;
+    const tern__ternary_form form = packed ? form_of(call->attrs) : TERN__TERNARY_2;
     const tern__kernel_row *row = tern__kernel_select(family_of(form), isa_mask);
     tern__ternary_program p;
-    tern__ternary_plan(row->kernel, call->in[0], packed ? call->attrs[0].i : call->in[1]->shape[0], packed,
-                       &p);
+    tern__ternary_plan(row->kernel, call->in[0],
+                       packed ? call->attrs[TERN__ATTR_packed_ternary_matmul_n].i : call->in[1]->shape[0],
+                       packed, &p);
     if (rows > 0 && rows < p.block)
         p.block = rows; /* the scratch for more will do */
     *out = (tern__choice){.kernel = packed ? &ternary : &ternary_canonical,
@@ -222,7 +229,8 @@ static tern_status choose_epilogue(const tern__target *target, const tern__regio
 tern_status tern__cpu_product(const tern__target *target, const tern__call *call, uint32_t isa_mask,
                               int64_t rows, tern__arena *arena, tern__choice *out, bool *found)
 {
-    const tern__region *region = tern__op_code(call->op) == TERN__OP_fused ? call->attrs[0].region : NULL;
+    const tern__region *region =
+        tern__op_code(call->op) == TERN__OP_fused ? call->attrs[TERN__ATTR_fused_body].region : NULL;
     *found = false;
     if (region && tern__region_has_product(region))
         TERN_TRY(choose_epilogue(target, region, isa_mask, rows, arena, out, found));
@@ -281,13 +289,16 @@ static bool gemm_packing(const tern__call *call, uint32_t isa_mask, tern__packin
     if (!row || a->dtype != TERN_F32 || b->dtype != TERN_F32 || b->rank != 2)
         return false;
     const tern__gemm_kernel *kernel = row->kernel;
-    const int64_t n = b->shape[call->attrs[1].i ? 0 : 1], k = b->shape[call->attrs[1].i ? 1 : 0];
+    const int64_t n = b->shape[call->attrs[TERN__ATTR_matmul_transpose_b].i ? 0 : 1],
+                  k = b->shape[call->attrs[TERN__ATTR_matmul_transpose_b].i ? 1 : 0];
     /* Narrow ones are turned around, and there is little to gain for small ones. */
     if (n < kernel->columns / 2 || k < 16)
         return false;
-    *out = (tern__packing){.op = TERN__OP_packed_matmul, .axis = call->attrs[1].i ? 0 : 1, .how = row};
-    out->attrs[0].i = n;
-    out->attrs[1].i = call->attrs[0].i;
+    *out = (tern__packing){.op = TERN__OP_packed_matmul,
+                           .axis = call->attrs[TERN__ATTR_matmul_transpose_b].i ? 0 : 1,
+                           .how = row};
+    out->attrs[TERN__ATTR_packed_matmul_n].i = n;
+    out->attrs[TERN__ATTR_packed_matmul_transpose_a].i = call->attrs[TERN__ATTR_matmul_transpose_a].i;
     return tern__type_make("packed_matmul", TERN_F32, 3,
                            (int64_t[]){tern__gemm_tiles(kernel, n), k, kernel->columns},
                            &out->type) == TERN_OK;
@@ -301,8 +312,8 @@ static bool ternary_packing(const tern__call *call, uint32_t isa_mask, tern__pac
     const tern__ternary_form form = fast ? TERN__TERNARY_5 : TERN__TERNARY_2;
     *out = (tern__packing){.op = TERN__OP_packed_ternary_matmul,
                            .how = fast ? five : tern__kernel_select(TERN__FAMILY_ternary_t2, isa_mask)};
-    out->attrs[0].i = weight->shape[0];
-    out->attrs[1].i = fast ? 5 : 2;
+    out->attrs[TERN__ATTR_packed_ternary_matmul_n].i = weight->shape[0];
+    out->attrs[TERN__ATTR_packed_ternary_matmul_form].i = fast ? FORM_5 : FORM_2;
     return tern__type_make("packed_ternary_matmul", TERN_U8, 3,
                            (int64_t[]){tern__ternary_tiles(form, weight->shape[0]),
                                        tern__ternary_quads(weight->shape[1]), TERN__TERNARY_QUAD_BYTES},
@@ -357,8 +368,8 @@ static void pack_part(void *user, int worker, int workers)
     if (packing->op == TERN__OP_packed_matmul) {
         const int64_t *strides = o->from->strides;
         tern__gemm_pack(row->kernel, TERN_F32, o->from->data, strides[1 - packing->axis],
-                        strides[packing->axis], packing->type.shape[1], packing->attrs[0].i, begin, end,
-                        o->to);
+                        strides[packing->axis], packing->type.shape[1],
+                        packing->attrs[TERN__ATTR_packed_matmul_n].i, begin, end, o->to);
         return;
     }
     const tern__type *type = o->from->type;
@@ -367,8 +378,8 @@ static void pack_part(void *user, int worker, int workers)
                           type->shape[0], type->shape[1], begin, end, o->to);
         return;
     }
-    tern__ternary_pack(packing->attrs[1].i == 5 ? TERN__TERNARY_5 : TERN__TERNARY_2, type->dtype,
-                       o->from->data, o->from->strides[0], type->shape[0], type->shape[1], begin, end, o->to);
+    tern__ternary_pack(form_of(packing->attrs), type->dtype, o->from->data, o->from->strides[0],
+                       type->shape[0], type->shape[1], begin, end, o->to);
 }
 
 tern_status tern__cpu_pack(const tern__target *target, const tern__packing *packing,

@@ -20,15 +20,15 @@ static conv conv_of(const tern__kernel_args *args)
               .weight = &args->in[1],
               .bias = args->n_in > 2 ? &args->in[2] : NULL,
               .dtype = args->in[0].type->dtype,
-              .axes = tern__image_axes_of(a[7].i != 0),
-              .stride_h = a[0].i,
-              .stride_w = a[1].i,
-              .pad_h = a[2].i,
-              .pad_w = a[3].i,
-              .dilation_h = a[4].i,
-              .dilation_w = a[5].i};
+              .axes = tern__image_axes_of(a[TERN__ATTR_conv2d_nhwc].i != 0),
+              .stride_h = a[TERN__ATTR_conv2d_stride_h].i,
+              .stride_w = a[TERN__ATTR_conv2d_stride_w].i,
+              .pad_h = a[TERN__ATTR_conv2d_pad_h].i,
+              .pad_w = a[TERN__ATTR_conv2d_pad_w].i,
+              .dilation_h = a[TERN__ATTR_conv2d_dilation_h].i,
+              .dilation_w = a[TERN__ATTR_conv2d_dilation_w].i};
     v.group_in = v.weight->type->shape[1];
-    v.group_out = v.weight->type->shape[0] / a[6].i;
+    v.group_out = v.weight->type->shape[0] / a[TERN__ATTR_conv2d_groups].i;
     return v;
 }
 
