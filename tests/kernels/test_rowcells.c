@@ -97,7 +97,7 @@ static void run_cell(const tern__rowop_table *table, char *const *from, tern__ro
                                      cell,
                                      plain_cell(table, TERN__CELL_PUT, &at_got),
                                      {.run = table->end}};
-    table->run_strips(code, MOST, &none);
+    table->run_strips(&(const tern__rowop_cell *){code}, 1, MOST, &none);
 }
 
 static void check_map(const tern__rowop_table *table, int op)
@@ -164,7 +164,7 @@ TEST(loads_and_stores)
                                                  {.run = table->cell[op][form], .at = &at_bytes_got},
                                                  {.run = table->end}};
                 table->map[op][0](bytes_want, a, NULL, NULL, NULL, MOST);
-                table->run_strips(code, MOST, &none);
+                table->run_strips(&(const tern__rowop_cell *){code}, 1, MOST, &none);
                 tern__rowop_settle();
                 CHECK(memcmp(bytes_want, bytes_got, sizeof bytes_got) == 0);
             }
@@ -186,7 +186,7 @@ TEST(copies)
             fill(0);
             for (int i = 0; i < MOST; i++)
                 want[i] = past ? a[i] : a[0];
-            table->run_strips(code, MOST, &ahead);
+            table->run_strips(&(const tern__rowop_cell *){code}, 1, MOST, &ahead);
             tern__rowop_settle();
             compare(table, TERN__ROWOP_copy, past);
         }
@@ -211,11 +211,16 @@ TEST(reductions)
                                                                     : a[i];
                 tern__rowop_start((tern__rowop)op, &run);
                 tern__rowop_start((tern__rowop)op, &cells);
-                const tern__rowop_cell code[] = {plain_cell(table, TERN__CELL_GET, &at_a),
-                                                 {.run = table->cell[op][0], .state = &cells},
-                                                 {.run = table->end}};
+                tern__rowop_cell code[] = {plain_cell(table, TERN__CELL_GET, &at_a),
+                                           {.run = table->cell[op][TERN__CELL_REDUCE], .state = &cells},
+                                           {.run = table->end}};
+                if (sort % 2 && table->cell[op][TERN__CELL_REDUCE_RUN]) {
+                    code[0].at = &at_b; /* what the strip holds does not matter */
+                    code[1].run = table->cell[op][TERN__CELL_REDUCE_RUN];
+                    code[1].at = &at_a;
+                }
                 table->reduce[op](&run, a, MOST);
-                table->run_strips(code, MOST, &none);
+                table->run_strips(&(const tern__rowop_cell *){code}, 1, MOST, &none);
                 double x = tern__rowop_finish((tern__rowop)op, &run),
                        y = tern__rowop_finish((tern__rowop)op, &cells);
                 if (memcmp(&x, &y, sizeof x) != 0 && !(isnan(x) && isnan(y)))

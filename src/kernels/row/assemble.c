@@ -171,7 +171,7 @@ void tern__row_store(tern__row_builder *b, tern__row_id x, int result, bool sque
 
 /* ---- finishing ---- */
 
-static int reads(const tern__row_instr *i, uint8_t out[3])
+int tern__row_reads(const tern__row_instr *i, uint8_t out[3])
 {
     if (i->kind == TERN__ROW_MAP) {
         out[0] = i->a;
@@ -214,7 +214,7 @@ static void find_lives(const tern__row_program *p, const tern__row_builder *b, i
 {
     for (int k = 0; k < p->n_instrs; k++) {
         uint8_t from[3] = {0};
-        int n = reads(&p->instrs[k], from);
+        int n = tern__row_reads(&p->instrs[k], from);
         for (int j = 0; j < n; j++) {
             last[from[j]] = k;
             if (p->instrs[k].phase > b->value_phase[from[j]] && !is_single(p, &values[from[j]]))
@@ -229,7 +229,7 @@ static void free_read(const tern__row_program *p, const int *last, const tern__r
                       bool long_rows, int k, bool full, int *free_slots, int *n_free)
 {
     uint8_t from[3] = {0};
-    int n = reads(&p->instrs[k], from);
+    int n = tern__row_reads(&p->instrs[k], from);
     for (int j = 0; j < n; j++) {
         const tern__row_value *v = &values[from[j]];
         bool again = (j > 0 && from[j] == from[0]) || (j > 1 && from[j] == from[1]);
@@ -268,8 +268,8 @@ static int64_t round_32(int64_t n)
 /* Half of a usual L1 for slots; the rest is for what streams through. */
 enum { SLOT_BYTES = 24 << 10 };
 
-/* Slots of which there may be two sets. */
-enum { PAIR_BYTES = 12 << 10 };
+/* Of all slots of the rows in a pipeline. */
+enum { PIPELINE_BYTES = 40 << 10 };
 
 static int64_t tile_for(int n_slots, int64_t wanted, int64_t least, int64_t most)
 {
@@ -300,8 +300,10 @@ static tern_status lay_out(tern__row_program *p, const tern__row_builder *b, ter
     return p->n_long && row > TERN__ROW_LONGEST ? TERN_UNSUPPORTED : TERN_OK;
 }
 
-static void mark_once(tern__row_program *p, tern__row_instr *instrs, bool *walks)
+/* Which instructions run once per row; and stages: a phase that has others, and those behind it that have none. */
+static void mark_once(tern__row_program *p, tern__row_instr *instrs)
 {
+    bool walks[TERN__ROW_MAX_REGISTERS + 1] = {false};
     for (int k = 0; k < p->n_instrs; k++) {
         tern__row_instr *i = &instrs[k];
         switch ((tern__row_kind)i->kind) {
@@ -321,6 +323,13 @@ static void mark_once(tern__row_program *p, tern__row_instr *instrs, bool *walks
         }
         walks[i->phase] = walks[i->phase] || !i->once;
     }
+    int stages = 1;
+    for (int phase = 1; phase < p->n_phases; phase++)
+        if (walks[phase] && stages++ < TERN__ROW_MAX_STAGES)
+            p->stage_end[stages - 2] = (uint8_t)phase;
+    p->n_stages = (uint8_t)stages;
+    if (stages <= TERN__ROW_MAX_STAGES)
+        p->stage_end[stages - 1] = p->n_phases;
 }
 
 static int64_t rows_of(const tern__type *domain)
@@ -352,7 +361,7 @@ tern_status tern__row_finish(const tern__row_builder *b, const tern__rowop_table
     size_t n = (size_t)b->n_instrs, m = (size_t)b->n_values, bytes = 0;
     size_t instrs_at = sizeof(tern__row_program), values_at = instrs_at + n * sizeof(tern__row_instr);
     size_t ends_at = values_at + m * sizeof(tern__row_value);
-    bytes = ends_at + 2 * (size_t)n_phases;
+    bytes = ends_at + (size_t)n_phases;
     char *memory = tern__arena_alloc(arena, bytes);
     if (!memory)
         return tern__out_of_memory(bytes);
@@ -360,7 +369,6 @@ tern_status tern__row_finish(const tern__row_builder *b, const tern__rowop_table
     tern__row_instr *instrs = (tern__row_instr *)(void *)(memory + instrs_at);
     tern__row_value *values = (tern__row_value *)(void *)(memory + values_at);
     uint8_t *ends = (uint8_t *)memory + ends_at;
-    bool *walks = (bool *)memory + ends_at + n_phases;
     *p = (tern__row_program){.table = table,
                              .domain = b->domain,
                              .streams = streams,
@@ -374,19 +382,20 @@ tern_status tern__row_finish(const tern__row_builder *b, const tern__rowop_table
                              .instrs = instrs,
                              .values = values,
                              .phase_end = ends,
-                             .phase_walks = walks,
                              .reduces = needs_rows(b)};
-    memset(walks, 0, (size_t)n_phases);
     memcpy(values, b->values, m * sizeof *values);
     sort_by_phase(b, p, instrs, ends);
     TERN_TRY(lay_out(p, b, values));
-    mark_once(p, instrs, walks);
+    mark_once(p, instrs);
     int64_t numel = tern__type_numel(&p->domain);
     p->work = p->reduces ? rows_of(&p->domain) : (numel + TERN__ROW_CHUNK - 1) / TERN__ROW_CHUNK;
     size_t slots = (size_t)(p->n_slots * p->tile + p->n_long * p->row) * 4;
     p->frame_bytes = tern__row_frame_bytes(p) + (slots + TERN__ALIGN - 1) / TERN__ALIGN * TERN__ALIGN;
-    p->pairs = p->reduces && p->n_phases > 1 && p->work > 1 && slots <= PAIR_BYTES;
-    p->scratch_bytes = p->frame_bytes * (p->pairs ? 2 : 1) + TERN__ALIGN;
+    int frames = (p->n_stages - 1) * TERN__ROW_STAGE_STEPS + 1;
+    bool pipeline = p->reduces && p->n_stages <= TERN__ROW_MAX_STAGES && p->work > 1 &&
+                    row_size(&p->domain) <= p->tile && slots * (size_t)frames <= PIPELINE_BYTES;
+    p->n_frames = pipeline ? frames : 1;
+    p->scratch_bytes = p->frame_bytes * (size_t)p->n_frames + TERN__ALIGN;
     *out = p;
     return TERN_OK;
 }

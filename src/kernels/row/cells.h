@@ -112,22 +112,30 @@ CELL_STORE(stream_cell_put, v_stream)
 
 /* ---- REDUCE ---- */
 
-#define CELL_SUM(name, vector)                                                      \
-    static void name##_cell(CELL_ARGUMENTS)                                         \
-    {                                                                               \
-        enum { EACH = 16 / LANES };                                                 \
-        const vf all[8] = {CELL_PASSED};                                            \
-        vd s[2 * EACH];                                                             \
-        memcpy(s, pc->state->lanes, sizeof s);                                      \
-        for (int k = 0; k < 8; k += 2 * EACH)                                       \
-            for (int j = 0; j < EACH; j++) {                                        \
-                const vd2 x = v_widen(all[k + j]), y = v_widen(all[k + j + EACH]);  \
-                s[2 * j] += vector(x.lo) + vector(y.lo);                            \
-                s[2 * j + 1] += vector(x.hi) + vector(y.hi);                        \
-            }                                                                       \
-        memcpy(pc->state->lanes, s, sizeof s);                                      \
-        CELL_NEXT;                                                                  \
+/* From the strip, or (_from) from memory, where the conversion to f64 needs fewer instructions. */
+#define WIDE_STRIP(k) v_widen(all[k])
+#define WIDE_RUN(k) v_widen_load(run + (k) * LANES)
+#define CELL_SUMS(name, setup, WIDE, pair)                                              \
+    static void name(CELL_ARGUMENTS)                                                    \
+    {                                                                                   \
+        enum { EACH = 16 / LANES };                                                     \
+        setup                                                                           \
+        double *const lanes = pc->state->lanes;                                         \
+        for (int j = 0; j < EACH; j++) {                                                \
+            vd low = d_load(lanes + j * LANES), high = d_load(lanes + j * LANES + LANES / 2); \
+            for (int k = j; k < 8; k += 2 * EACH) {                                     \
+                const vd2 x = WIDE(k), y = WIDE(k + EACH);                              \
+                low += pair(x.lo, y.lo);                                                \
+                high += pair(x.hi, y.hi);                                               \
+            }                                                                           \
+            d_store(lanes + j * LANES, low);                                            \
+            d_store(lanes + j * LANES + LANES / 2, high);                               \
+        }                                                                               \
+        CELL_NEXT;                                                                      \
     }
+#define CELL_SUM(name, pair)                                                            \
+    CELL_SUMS(name##_cell, const vf all[8] = {CELL_PASSED};, WIDE_STRIP, pair)          \
+    CELL_SUMS(name##_cell_from, CELL_BLOCK(run, pc->at), WIDE_RUN, pair)
 
 /* Vectors in any order: that only shows where a NaN, or a zero among zeros of either sign, is the result; then the
  * run's exact loop does the strip. */

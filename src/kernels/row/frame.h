@@ -1,5 +1,5 @@
 /* frame.h - what one call of a row program knows: where operands lie, where values are, and the code of its phases.
- * Private to kernels/row: survey.c fills it, strips.c writes the cells, program.c runs it. */
+ * Private to kernels/row: survey.c fills it, strips.c writes the cells, program.c and steps.c run it. */
 #ifndef TERN_KERNELS_ROW_FRAME_H
 #define TERN_KERNELS_ROW_FRAME_H
 
@@ -33,8 +33,7 @@ typedef struct tern__row_phase {
     uint8_t begin, once, one, first, walk, final;
     uint8_t reduces; /* of `reductions`, one behind the last */
     bool walks;
-    int8_t number; /* of phases that walk */
-    int16_t code;  /* first cell, or -1: none */
+    int16_t code; /* first cell, or -1: none */
 } tern__row_phase;
 
 enum { TERN__ROW_MAX_CELLS = 2 * TERN__ROW_MAX_INSTRS };
@@ -48,12 +47,10 @@ typedef struct tern__row_frame {
     int64_t inner; /* elements along the innermost axis */
     bool by_tile;  /* tiles in row-major order, whatever rows they belong to */
     char *slots, *longs, *singles;
-    int n_walks; /* phases that walk */
-    int n_ahead; /* operands that are fetched ahead */
-    uint8_t ahead[TERN__ROW_MAX_AHEAD];
-    int ahead_bytes[TERN__ROW_MAX_AHEAD]; /* for each strip */
-    int64_t ahead_share
-        [TERN__ROW_MAX_AHEAD]; /* of a row, in each phase that walks; 0: a little ahead, in the first */
+    int n_ahead; /* operands that are fetched ahead, and the phase that reads them first */
+    struct {
+        uint8_t operand, phase;
+    } ahead[TERN__ROW_MAX_AHEAD];
     double registers[TERN__ROW_MAX_REGISTERS];
     tern__rowop_state states[TERN__ROW_MAX_REGISTERS];
     tern__rowop_map maps[TERN__ROW_MAX_INSTRS];
@@ -74,6 +71,12 @@ void tern__row_survey(tern__row_frame *f, const tern__kernel_args *args);
 
 /* Writes the cells of every phase that walks (strips.c). */
 void tern__row_encode(tern__row_frame *f);
+
+/* Instruction k (steps.c): on one element, before a tile's others; loads and stores that no cell does, of the whole tile, whose
+ * first element is t (in its row or run, or, by_tile, in row-major order); on n of the tile's elements, from `first` on. */
+void tern__row_step_one(tern__row_frame *f, int k);
+void tern__row_step_tile(tern__row_frame *f, int k, int64_t t, int64_t n);
+void tern__row_step_run(tern__row_frame *f, int k, int64_t first, int64_t n);
 
 /* Instructions that move a run of elements of a type from memory to 4 bytes each, and back; 0: none. */
 tern__rowop tern__row_load_op(tern_dtype dtype);

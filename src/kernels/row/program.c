@@ -2,210 +2,16 @@
  *
  * A call first looks at where operands and results lie (survey.c) and writes cells (strips.c). Then
  *
- *   - a program that reduces takes the rows one by one, each phase by phase, tile by tile;
+ *   - a program that reduces takes short rows in a pipeline of phases, long ones one by one, phase by phase, tile by tile;
  *   - another takes runs of elements along the innermost axis, or, where that is short, tiles of elements in row-major
  *     order whatever rows they belong to; operands that are not dense are gathered.
  *
  * Whole strips of a tile are run by cells, in registers; what is left of it instruction by instruction, through slots. Either
  * way an element is computed by the same instructions from the same numbers: its bits do not depend on the way. */
-#include "kernels/row/program.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "base/alloc.h"
-#include "base/status.h"
 #include "kernels/row/frame.h"
-#include "tensor/convert.h"
 
 typedef tern__row_frame frame;
 typedef tern__row_operand operand;
-
-/* ---- moving elements ---- */
-
-static void load_run(const frame *f, const operand *o, const char *from, int64_t step, bool is_i32, void *to,
-                     int64_t n)
-{
-    tern__rowop load = tern__row_load_op(o->dtype);
-    if (load && !is_i32 && (step == o->bytes || n == 1))
-        f->p->table->map[load][0](to, from, NULL, NULL, NULL, n);
-    else
-        tern__convert(o->dtype, from, step / o->bytes, is_i32 ? TERN_I32 : TERN_F32, to, 1, n);
-}
-
-static void store_run(const frame *f, const operand *o, char *to, int64_t step, bool is_i32, const void *from,
-                      int64_t n)
-{
-    tern__rowop store = tern__row_store_op(o->dtype);
-    if (o->past && o->bytes == 4)
-        f->p->table->map[TERN__ROWOP_stream][0](to, from, NULL, NULL, NULL, n);
-    else if (store && !is_i32 && (step == o->bytes || n == 1))
-        f->p->table->map[store][0](to, from, NULL, NULL, NULL, n);
-    else
-        tern__convert(is_i32 ? TERN_I32 : TERN_F32, from, 1, o->dtype, to, step / o->bytes, n);
-}
-
-/* One value for a run of results. */
-static void store_same(const operand *o, char *to, int64_t step, bool is_i32, const void *from, int64_t n)
-{
-    tern__convert(is_i32 ? TERN_I32 : TERN_F32, from, 0, o->dtype, to, step / o->bytes, n);
-}
-
-/* n elements of row-major order from element `first` on, through a function on runs of the innermost axis. */
-typedef void (*move_fn)(const frame *f, const operand *o, char *memory, int64_t step, bool is_i32, char *slot,
-                        int64_t n);
-
-static void gather_move(const frame *f, const operand *o, char *memory, int64_t step, bool is_i32, char *slot,
-                        int64_t n)
-{
-    load_run(f, o, memory, step, is_i32, slot, n);
-}
-
-static void scatter_move(const frame *f, const operand *o, char *memory, int64_t step, bool is_i32,
-                         char *slot, int64_t n)
-{
-    store_run(f, o, memory, step, is_i32, slot, n);
-}
-
-static void walk_tile(const frame *f, const operand *o, int64_t first, int64_t n, bool is_i32, char *slot,
-                      move_fn move)
-{
-    int64_t index[TERN__MAX_RANK], outer = first / f->inner, skip = first % f->inner;
-    char *at = o->base;
-    for (int d = f->rank - 1; d >= 0; d--) {
-        index[d] = outer % f->shape[d];
-        outer /= f->shape[d];
-        at += index[d] * o->strides[d];
-    }
-    while (n > 0) {
-        int64_t run = f->inner - skip < n ? f->inner - skip : n;
-        move(f, o, at + skip * o->inner, o->inner, is_i32, slot, run);
-        slot += run * 4;
-        n -= run;
-        skip = 0;
-        for (int d = f->rank - 1; d >= 0; d--) {
-            at += o->strides[d];
-            if (++index[d] < f->shape[d])
-                break;
-            at -= f->shape[d] * o->strides[d];
-            index[d] = 0;
-        }
-    }
-}
-
-/* ---- instructions ---- */
-
-static double compute(tern__rowscalar op, double a, double b, double n)
-{
-    switch (op) {
-    case TERN__ROWSCALAR_divide:
-        return a / n;
-    case TERN__ROWSCALAR_add:
-        return a + n;
-    case TERN__ROWSCALAR_at_least:
-        return a < n ? n : a;
-    case TERN__ROWSCALAR_over:
-        return n / a;
-    case TERN__ROWSCALAR_sqrt:
-        return sqrt(a);
-    case TERN__ROWSCALAR_log:
-        return log(a);
-    case TERN__ROWSCALAR_narrow:
-        return (double)(float)a;
-    case TERN__ROWSCALAR_rest:
-        return isfinite(a) ? a - (double)(float)a : 0;
-    case TERN__ROWSCALAR_sum_finite:
-        return isfinite(a) ? a + b : a;
-    case TERN__ROWSCALAR_unless_inf:
-        return isinf(b) ? 0 : a;
-    }
-    return a;
-}
-
-/* On one element, before the tile's others. */
-static void step_one(frame *f, int k)
-{
-    const tern__row_instr *i = &f->p->instrs[k];
-    const tern__row_value *value = &f->p->values[i->kind == TERN__ROW_STORE ? i->a : i->dst];
-    const operand *o;
-    switch ((tern__row_kind)i->kind) {
-    case TERN__ROW_LOAD:
-        o = &f->operands[i->a];
-        load_run(f, o, o->at, o->bytes, value->is_i32, *f->where[i->dst], 1);
-        break;
-    case TERN__ROW_CONSTANT:
-        *(float *)(void *)*f->where[i->dst] = (float)i->number;
-        break;
-    case TERN__ROW_MAP:
-        f->maps[k](*f->where[i->dst], *f->where[i->a], *f->where[i->b], *f->where[i->c], i->imm, 1);
-        break;
-    case TERN__ROW_REDUCE:
-        break;
-    case TERN__ROW_COMPUTE:
-        f->registers[i->dst] =
-            compute((tern__rowscalar)i->op, f->registers[i->a], f->registers[i->b], i->number);
-        break;
-    case TERN__ROW_VALUE:
-        *(float *)(void *)*f->where[i->dst] = (float)f->registers[i->a];
-        break;
-    case TERN__ROW_STORE:
-        o = &f->operands[f->p->n_in + i->dst];
-        store_same(o, o->at, o->inner ? o->inner : o->bytes, value->is_i32, *f->where[i->a],
-                   o->inner ? f->inner : 1);
-        break;
-    }
-}
-
-/* Loads and stores that no cell does, of a whole tile; `t` is its first element: in its row or run, or (by_tile) in row-major
- * order. */
-static void step_tile(frame *f, int k, int64_t t, int64_t n)
-{
-    const tern__row_instr *i = &f->p->instrs[k];
-    bool loads = i->kind == TERN__ROW_LOAD;
-    int v = loads ? i->dst : i->a;
-    const operand *o = &f->operands[loads ? i->a : f->p->n_in + i->dst];
-    move_fn move = loads ? gather_move : scatter_move;
-    bool is_i32 = f->p->values[v].is_i32;
-    if (!f->by_tile)
-        move(f, o, o->at + t * o->inner, o->inner, is_i32, *f->where[v], n);
-    else if (o->flat)
-        move(f, o, o->base + t * o->bytes, o->bytes, is_i32, *f->where[v], n);
-    else
-        walk_tile(f, o, t, n, is_i32, *f->where[v], move);
-}
-
-static char *element(const frame *f, int v, int64_t first)
-{
-    return *f->where[v] + (f->one[v] ? 0 : first * 4);
-}
-
-/* On n elements of the tile from `first` on. */
-static void step_run(frame *f, int k, int64_t first, int64_t n)
-{
-    const tern__row_instr *i = &f->p->instrs[k];
-    const operand *o;
-    switch ((tern__row_kind)i->kind) {
-    case TERN__ROW_LOAD:
-        o = &f->operands[i->a];
-        load_run(f, o, f->tile[i->a] + first * o->bytes, o->bytes, false, element(f, i->dst, first), n);
-        break;
-    case TERN__ROW_MAP:
-        f->maps[k](element(f, i->dst, first), element(f, i->a, first), element(f, i->b, first),
-                   element(f, i->c, first), i->imm, n);
-        break;
-    case TERN__ROW_REDUCE:
-        f->p->table->reduce[i->op](&f->states[i->dst], (const float *)(const void *)element(f, i->a, first),
-                                   n);
-        break;
-    case TERN__ROW_STORE:
-        o = &f->operands[f->p->n_in + i->dst];
-        store_run(f, o, f->tile[f->p->n_in + i->dst] + first * o->bytes, o->bytes, f->p->values[i->a].is_i32,
-                  element(f, i->a, first), n);
-        break;
-    default:
-        break;
-    }
-}
 
 /* ---- tiles ---- */
 
@@ -222,63 +28,87 @@ static void enter_tile(frame *f, int64_t t)
             f->at[v] = f->longs + (p->values[v].slot * p->row + t) * 4;
 }
 
-enum { AHEAD_BYTES = 2048 }; /* that are on their way while memory answers, about */
-
-static void look_ahead(const frame *f, int number, tern__rowop_ahead *out)
+/* What comes before a tile's elements; `started`: what is known once was computed. */
+static void open_tile(frame *f, const tern__row_phase *phase, int64_t t, int64_t n, bool started)
 {
-    out->n = 0;
-    for (int k = 0; k < f->n_ahead; k++) {
-        const operand *o = &f->operands[f->ahead[k]];
-        int64_t share = f->ahead_share[k];
-        if (share == 0 && number > 0)
-            continue;
-        int64_t rows = f->p->pairs ? 2 : 1; /* from one row of this frame to the next, mostly */
-        out->at[out->n] = share ? o->at + (f->rank > 0 ? rows * o->strides[f->rank - 1] : 0) + number * share
-                                : f->tile[f->ahead[k]] + AHEAD_BYTES;
-        out->bytes[out->n++] = f->ahead_bytes[k];
-    }
-}
-
-/* A phase on the n elements from element t on; `started`: what is known once was computed. */
-static void run_tile(frame *f, const tern__row_phase *phase, int64_t t, int64_t n, bool started)
-{
-    const tern__rowop_table *table = f->p->table;
     enter_tile(f, t);
     for (int k = started ? phase->once : phase->begin; k < phase->one; k++)
-        step_one(f, f->list[k]);
-    if (!phase->walks)
-        return;
+        tern__row_step_one(f, f->list[k]);
     for (int k = phase->one; k < phase->first; k++)
-        step_tile(f, f->list[k], t, n);
-    int64_t whole = 0;
-    if (phase->code >= 0 && n >= table->strip) {
-        tern__rowop_ahead ahead;
-        look_ahead(f, phase->number, &ahead);
-        whole = n / table->strip * table->strip;
-        table->run_strips(&f->cells[phase->code], whole, &ahead);
-    }
+        tern__row_step_tile(f, f->list[k], t, n);
+}
+
+/* Behind the tile's first `whole` elements, which cells did. */
+static void close_tile(frame *f, const tern__row_phase *phase, int64_t t, int64_t n, int64_t whole)
+{
     for (int k = phase->first; k < phase->walk && whole < n; k++)
-        step_run(f, f->list[k], whole, n - whole);
+        tern__row_step_run(f, f->list[k], whole, n - whole);
     for (int k = phase->walk; k < phase->final; k++)
-        step_tile(f, f->list[k], t, n);
+        tern__row_step_tile(f, f->list[k], t, n);
+}
+
+/* Cells that run together, strip by strip, and what is fetched meanwhile. */
+typedef struct strips {
+    int n;
+    const tern__rowop_cell *code[TERN__ROW_MAX_STAGES];
+    tern__rowop_ahead ahead;
+} strips;
+
+enum { AHEAD_BYTES = 4096 }; /* that are on their way while memory answers, about */
+
+/* How many of the tile's n elements they will do. */
+static int64_t add_strips(strips *to, const frame *f, const tern__row_phase *phase, int64_t n)
+{
+    const int64_t strip = f->p->table->strip;
+    if (phase->code < 0 || n < strip)
+        return 0;
+    to->code[to->n++] = &f->cells[phase->code];
+    for (int k = 0; k < f->n_ahead && to->ahead.n < TERN__ROW_MAX_AHEAD; k++) {
+        const int from = f->ahead[k].operand;
+        if (&f->phases[f->ahead[k].phase] != phase)
+            continue;
+        to->ahead.at[to->ahead.n] = f->tile[from] + AHEAD_BYTES;
+        to->ahead.bytes[to->ahead.n++] = (int)(strip * f->operands[from].bytes);
+    }
+    return n / strip * strip;
+}
+
+static void run_tile(frame *f, const tern__row_phase *phase, int64_t t, int64_t n, bool started)
+{
+    strips s = {.n = 0};
+    open_tile(f, phase, t, n, started);
+    int64_t whole = add_strips(&s, f, phase, n);
+    if (whole)
+        f->p->table->run_strips(s.code, s.n, whole, &s.ahead);
+    close_tile(f, phase, t, n, whole);
 }
 
 /* ---- programs that reduce: rows ---- */
 
-static void run_phase(frame *f, const tern__row_phase *phase, int reductions)
+static const tern__row_phase *begin_phase(frame *f, int phase)
 {
-    const tern__row_program *p = f->p;
-    int64_t row = phase->walks ? f->inner : 0;
-    for (int k = reductions; k < phase->reduces; k++) {
-        const tern__row_instr *i = &p->instrs[f->reductions[k]];
+    for (int k = phase ? f->phases[phase - 1].reduces : 0; k < f->phases[phase].reduces; k++) {
+        const tern__row_instr *i = &f->p->instrs[f->reductions[k]];
         tern__rowop_start((tern__rowop)i->op, &f->states[i->dst]);
     }
-    for (int64_t t = 0; t == 0 || t < row; t += p->tile)
-        run_tile(f, phase, t, row - t < p->tile ? row - t : p->tile, t > 0);
-    for (int k = reductions; k < phase->reduces; k++) {
-        const tern__row_instr *i = &p->instrs[f->reductions[k]];
+    return &f->phases[phase];
+}
+
+static void end_phase(frame *f, int phase)
+{
+    for (int k = phase ? f->phases[phase - 1].reduces : 0; k < f->phases[phase].reduces; k++) {
+        const tern__row_instr *i = &f->p->instrs[f->reductions[k]];
         f->registers[i->dst] = tern__rowop_finish((tern__rowop)i->op, &f->states[i->dst]);
     }
+}
+
+static void run_phase(frame *f, int number)
+{
+    const tern__row_phase *phase = begin_phase(f, number);
+    const int64_t tile = f->p->tile, row = phase->walks ? f->inner : 0;
+    for (int64_t t = 0; t == 0 || t < row; t += tile)
+        run_tile(f, phase, t, row - t < tile ? row - t : tile, t > 0);
+    end_phase(f, number);
 }
 
 static void seek(frame *f, int64_t row)
@@ -310,22 +140,72 @@ static void next_row(frame *f)
     }
 }
 
-/* What a reduction gave is known some time after its last element was added. So that the processor has something to do
- * meanwhile, two rows are taken at a time, phase by phase. */
-static void run_rows(frame *const f[2], int together, int64_t begin, int64_t end)
+static void skip_rows(frame *f, int64_t count)
 {
-    const tern__row_program *p = f[0]->p;
-    for (int k = 0; k < together; k++)
-        seek(f[k], begin + k);
-    for (int64_t row = begin; row < end; row += together) {
-        int n = end - row < together ? (int)(end - row) : together;
-        for (int phase = 0; phase < p->n_phases; phase++)
-            for (int k = 0; k < n; k++)
-                run_phase(f[k], &f[k]->phases[phase], phase ? f[k]->phases[phase - 1].reduces : 0);
-        for (int k = 0; k < n; k++)
-            for (int skip = 0; skip < together; skip++)
-                next_row(f[k]);
+    if (f->rank != 1) {
+        for (int64_t k = 0; k < count; k++)
+            next_row(f);
+        return;
     }
+    for (int k = 0; k < f->p->n_in + f->p->n_out; k++)
+        f->operands[k].at += count * f->operands[k].strides[0];
+}
+
+/* A step of the pipeline: stage s on the row of f[s], if that is not NULL. The stages' first phases, which walk the row, are run
+ * together, strip by strip. */
+static void run_stages(const tern__row_program *p, frame *const *f)
+{
+    int64_t whole[TERN__ROW_MAX_STAGES] = {0}, n = 0;
+    strips s;
+    s.n = s.ahead.n = 0;
+    for (int k = 0, phase = 0; k < p->n_stages; phase = p->stage_end[k++]) {
+        if (!f[k])
+            continue;
+        const tern__row_phase *first = begin_phase(f[k], phase);
+        open_tile(f[k], first, 0, f[k]->inner, false);
+        whole[k] = add_strips(&s, f[k], first, f[k]->inner);
+        n = whole[k] ? whole[k] : n;
+    }
+    if (n)
+        p->table->run_strips(s.code, s.n, n, &s.ahead);
+    for (int k = 0, phase = 0; k < p->n_stages; k++) {
+        if (f[k]) {
+            close_tile(f[k], &f[k]->phases[phase], 0, f[k]->inner, whole[k]);
+            end_phase(f[k], phase);
+            while (++phase < p->stage_end[k])
+                run_phase(f[k], phase);
+        }
+        phase = p->stage_end[k];
+    }
+}
+
+/* Rows are in different stages at a time, and a strip of each is run in turn: so memory is read and written at an even pace
+ * while others compute, and what a reduction gave is known by the time that it is read, TERN__ROW_STAGE_STEPS later. */
+static void run_pipeline(frame *const *frames, int64_t rows)
+{
+    const tern__row_program *p = frames[0]->p;
+    const int64_t last = (p->n_stages - 1) * TERN__ROW_STAGE_STEPS;
+    int newest = 0; /* frame of the row that begins */
+    for (int64_t step = 0; step < rows + last; step++) {
+        frame *f[TERN__ROW_MAX_STAGES] = {NULL};
+        for (int k = 0; k < p->n_stages; k++) {
+            int64_t row = step - k * TERN__ROW_STAGE_STEPS;
+            int at = newest - k * TERN__ROW_STAGE_STEPS;
+            if (row >= 0 && row < rows)
+                f[k] = frames[at < 0 ? at + p->n_frames : at];
+        }
+        run_stages(p, f);
+        if (f[p->n_stages - 1])
+            skip_rows(f[p->n_stages - 1], p->n_frames);
+        newest = newest + 1 == p->n_frames ? 0 : newest + 1;
+    }
+}
+
+static void run_rows(frame *f, int64_t rows)
+{
+    for (int64_t row = 0; row < rows; row++, next_row(f))
+        for (int phase = 0; phase < f->p->n_phases; phase++)
+            run_phase(f, phase);
 }
 
 /* ---- programs that do not: runs of elements ---- */
@@ -360,20 +240,30 @@ static frame *set_up(const tern__kernel_args *args, const tern__row_program *p, 
     return f;
 }
 
+static void run_reducing(const tern__kernel_args *args, const tern__row_program *p, int64_t begin,
+                         int64_t end)
+{
+    frame *f[TERN__ROW_MAX_FRAMES];
+    for (int k = 0; k < p->n_frames && k < end - begin; k++) {
+        f[k] = set_up(args, p, (char *)args->scratch + (size_t)k * p->frame_bytes);
+        seek(f[k], begin + k);
+    }
+    if (p->n_frames > 1 && end - begin > 1)
+        run_pipeline(f, end - begin);
+    else
+        run_rows(f[0], end - begin);
+}
+
 tern_status tern__row_run(tern__kernel_args *args, int64_t begin, int64_t end)
 {
     const tern__row_program *p = args->program;
     if (begin >= end)
         return TERN_OK;
-    frame *f[2] = {set_up(args, p, args->scratch), NULL};
-    int together = p->pairs && end - begin > 1 ? 2 : 1;
-    if (together == 2)
-        f[1] = set_up(args, p, (char *)args->scratch + p->frame_bytes);
     if (p->reduces) {
-        run_rows(f, together, begin, end);
+        run_reducing(args, p, begin, end);
     } else {
         int64_t numel = tern__type_numel(&p->domain), last = end * TERN__ROW_CHUNK;
-        run_elements(f[0], begin * TERN__ROW_CHUNK, last < numel ? last : numel);
+        run_elements(set_up(args, p, args->scratch), begin * TERN__ROW_CHUNK, last < numel ? last : numel);
     }
     if (p->streams)
         tern__rowop_settle(); /* what was streamed must be seen by whoever is told that the work is done */

@@ -18,6 +18,9 @@ enum {
     TERN__ROW_MAX_INSTRS = 240,
     TERN__ROW_MAX_OPERANDS = 24, /* operands and results together */
     TERN__ROW_MAX_REGISTERS = 48,
+    TERN__ROW_MAX_STAGES = 6,
+    TERN__ROW_STAGE_STEPS = 1, /* of the pipeline, from one stage of a row to its next */
+    TERN__ROW_MAX_FRAMES = (TERN__ROW_MAX_STAGES - 1) * TERN__ROW_STAGE_STEPS + 1,
 };
 
 /* How many elements of a value there are. */
@@ -87,11 +90,12 @@ typedef struct tern__row_program {
     const tern__row_instr *instrs; /* by phase */
     const tern__row_value *values;
     const uint8_t *phase_end; /* (n_phases) index of the instruction after the phase's last */
-    const bool *phase_walks;  /* (n_phases) has it instructions for every tile? */
-    int64_t tile;             /* elements of a slot, a multiple of 32 */
-    int64_t row;              /* elements of a long slot; 0: rows fit in a tile */
+    uint8_t n_stages;         /* phases that walk the row, each with those behind it that do not */
+    uint8_t stage_end[TERN__ROW_MAX_STAGES]; /* index of the phase after the stage's last */
+    int64_t tile;                            /* elements of a slot, a multiple of 32 */
+    int64_t row;                             /* elements of a long slot; 0: rows fit in a tile */
     int n_slots, n_long, n_single;
-    bool pairs;         /* takes two rows at a time, each in a frame of its own */
+    int n_frames;       /* rows that are in the pipeline at a time; 1: there is none */
     size_t frame_bytes; /* of a frame with its slots */
     size_t scratch_bytes;
     int64_t work;
@@ -107,8 +111,9 @@ void tern__row_run_part(const tern__kernel_args *args, int64_t columns, int64_t 
 /* Bytes that a run needs besides the slots. */
 size_t tern__row_frame_bytes(const tern__row_program *p);
 
-/* How many values an instruction reads. */
+/* How many values an instruction reads; which. */
 int tern__row_operand_count(tern__rowop op);
+int tern__row_reads(const tern__row_instr *i, uint8_t out[3]);
 
 /* ---- making one ---- */
 

@@ -29,8 +29,8 @@ typedef void (*tern__rowop_map)(void *dst, const void *a, const void *b, const v
  * all runs but a row's last have lengths that are. Element i goes to lane i % 16, ascending; sums are kept in f64, and
  * take two elements of a lane at a time: those of every 32 are added to each other, then to the lane. tern__rowop_finish folds the lanes: lane j with j + 8, then j + 4, j + 2, j + 1. */
 typedef union tern__rowop_state {
-    double lanes[16];  /* of sums */
-    float singles[16]; /* of max, min, max_abs */
+    _Alignas(64) double lanes[16]; /* of sums; no vector of them lies in two lines of the cache */
+    float singles[16];             /* of max, min, max_abs */
 } tern__rowop_state;
 typedef void (*tern__rowop_reduce)(tern__rowop_state *state, const float *a, int64_t n);
 
@@ -48,7 +48,7 @@ typedef struct tern__rowop_cell {
     };
 } tern__rowop_cell;
 
-/* Cells of an instruction, by form. MAP of one operand, LOAD, REDUCE: the first. */
+/* Cells of an instruction, by form. MAP of one operand, LOAD: the first. */
 enum {
     /* MAP of two: the strip s with a run (r) or one value (1), in this order */
     TERN__CELL_SR = 0,
@@ -58,6 +58,9 @@ enum {
     TERN__CELL_SS,
     /* MAP of three, the strip being a: + 1 where b is one value, + 2 where c is */
     TERN__CELL_WHERE = 0,
+    /* REDUCE: the strip, or a run in memory, which leaves the strip alone; not all have it */
+    TERN__CELL_REDUCE = 0,
+    TERN__CELL_REDUCE_RUN,
     /* STORE */
     TERN__CELL_STORE = 0,
     TERN__CELL_STREAM, /* past the caches; the address is a multiple of 64 bytes */
@@ -87,8 +90,9 @@ typedef struct tern__rowop_table {
     tern__rowop_cell_fn cell[TERN__ROWOP_COUNT][TERN__CELL_FORMS];
     tern__rowop_cell_fn end; /* behind the last cell */
     int64_t strip;           /* elements of a strip, a multiple of 32 */
-    /* Runs cells over n elements, a multiple of `strip`. */
-    void (*run_strips)(const tern__rowop_cell *code, int64_t n, const tern__rowop_ahead *ahead);
+    /* Runs cells over n elements, a multiple of `strip`: over each strip code[0], then code[1], ... */
+    void (*run_strips)(const tern__rowop_cell *const *code, int n_codes, int64_t n,
+                       const tern__rowop_ahead *ahead);
 } tern__rowop_table;
 
 /* Start value of a reduction (0; -inf for max, inf for min), and the number at the end. NaN propagates in

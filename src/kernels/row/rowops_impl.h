@@ -228,7 +228,7 @@ static void stream_1(ARGUMENTS)
 enum { SUM_VECTORS = 32 / LANES }; /* that hold the 16 lanes in f64 */
 
 /* clang-format off */
-#define SUM_OP(name, vector, scalar)                                                    \
+#define SUM_OP(name, pair, scalar)                                                      \
     static void name(tern__rowop_state *state, const float *a, int64_t n)               \
     {                                                                                   \
         vd s[SUM_VECTORS];                                                              \
@@ -238,8 +238,8 @@ enum { SUM_VECTORS = 32 / LANES }; /* that hold the 16 lanes in f64 */
             for (int k = 0; k < SUM_VECTORS; k += 2) {                                  \
                 const float *from = a + i + k * (LANES / 2);                            \
                 const vd2 x = v_widen_load(from), y = v_widen_load(from + 16);    \
-                s[k] += vector(x.lo) + vector(y.lo);                                    \
-                s[k + 1] += vector(x.hi) + vector(y.hi);                                \
+                s[k] += pair(x.lo, y.lo);                                               \
+                s[k + 1] += pair(x.hi, y.hi);                                           \
             }                                                                           \
         }                                                                               \
         memcpy(state->lanes, s, sizeof s);                                              \
@@ -250,14 +250,14 @@ enum { SUM_VECTORS = 32 / LANES }; /* that hold the 16 lanes in f64 */
             state->lanes[j] += two ? x + scalar((double)a[i + j + 16]) : x;             \
         }                                                                               \
     }                                                                                   \
-    CELL_SUM(name, vector)
+    CELL_SUM(name, pair)
 /* clang-format on */
 
 typedef uint64_t v_u64 __attribute__((vector_size(LANES * 4)));
 
-static inline vd d_same(vd x)
+static inline vd d_pair(vd x, vd y)
 {
-    return x;
+    return x + y;
 }
 
 static inline double same_of(double x)
@@ -270,18 +270,19 @@ static inline double square_of(double x)
     return x * x;
 }
 
-static inline vd d_square(vd x)
+/* Squares of f32 are exact in f64, so it is one whether the product is fused or not. */
+static inline vd d_square_pair(vd x, vd y)
 {
-    return x * x; /* the square of an f32 is exact in f64 */
+    return d_fma(x, x, y * y);
 }
 
-static inline vd d_abs(vd x)
+static inline vd d_abs_pair(vd x, vd y)
 {
-    return (vd)((v_u64)x & 0x7fffffffffffffffu);
+    return (vd)((v_u64)x & 0x7fffffffffffffffu) + (vd)((v_u64)y & 0x7fffffffffffffffu);
 }
 
 /* clang-format off */
-SUM_OP(sum, d_same, same_of) SUM_OP(sum_squares, d_square, square_of) SUM_OP(sum_abs, d_abs, fabs)
+SUM_OP(sum, d_pair, same_of) SUM_OP(sum_squares, d_square_pair, square_of) SUM_OP(sum_abs, d_abs_pair, fabs)
 
 /* ---- REDUCE: extremes ---- */
 
@@ -378,7 +379,13 @@ EXTREME_OP(max, SAME, v_gt, v_max) EXTREME_OP(min, SAME, v_lt, v_min) EXTREME_OP
     {ROWOPS_CELL(name##_cell_bb), ROWOPS_CELL(name##_cell_1b), ROWOPS_CELL(name##_cell_b1),                 \
      ROWOPS_CELL(name##_cell_11)}
 #define ROWOPS_CELL_LOAD_1 ROWOPS_CELL_MAP_1
-#define ROWOPS_CELL_REDUCE_1 ROWOPS_CELL_MAP_1
+#define ROWOPS_CELL_REDUCE_1(name) {ROWOPS_CELL(name##_cell), ROWOPS_CELL_FROM_##name}
+#define ROWOPS_CELL_FROM_sum ROWOPS_CELL(sum_cell_from)
+#define ROWOPS_CELL_FROM_sum_squares ROWOPS_CELL(sum_squares_cell_from)
+#define ROWOPS_CELL_FROM_sum_abs ROWOPS_CELL(sum_abs_cell_from)
+#define ROWOPS_CELL_FROM_max NULL
+#define ROWOPS_CELL_FROM_min NULL
+#define ROWOPS_CELL_FROM_max_abs NULL
 #define ROWOPS_CELL_STORE_1(name) {ROWOPS_CELL(name##_cell), ROWOPS_CELL(name##_cell_past)}
 #define ROWOPS_CELL_GATHER_1(name) {NULL}
 #define ROWOPS_CELL_COPY_1(name) ROWOPS_CELLS_##name
@@ -387,14 +394,15 @@ EXTREME_OP(max, SAME, v_gt, v_max) EXTREME_OP(min, SAME, v_lt, v_min) EXTREME_OP
      ROWOPS_CELL(stream_cell_put)}
 #define ROWOPS_CELLS_stream {NULL}
 
-static void run_strips(const tern__rowop_cell *code, int64_t n, const tern__rowop_ahead *ahead)
+static void run_strips(const tern__rowop_cell *const *code, int n_codes, int64_t n, const tern__rowop_ahead *ahead)
 {
     const vf none = v_splat(0);
     for (int64_t i = 0, strip = 0; i < n; i += STRIP, strip++) {
         for (int k = 0; k < ahead->n; k++)
             for (int64_t at = strip * ahead->bytes[k] & -64, end = (strip + 1) * ahead->bytes[k] & -64; at < end; at += 64)
                 __builtin_prefetch(ahead->at[k] + at);
-        ((cell_fn)code->run)(code, i, none, none, none, none, none, none, none, none);
+        for (int k = 0; k < n_codes; k++)
+            ((cell_fn)code[k]->run)(code[k], i, none, none, none, none, none, none, none, none);
     }
     v_leave();
 }

@@ -137,6 +137,22 @@ static void encode_store(encoder *e, const tern__row_instr *i, int k)
                                .at = &f->tile[f->p->n_in + i->dst]});
 }
 
+/* A value that lies in memory, or has to because a later phase reads it, is reduced from there if the instruction can. */
+static void encode_reduce(encoder *e, const tern__row_instr *i, int k)
+{
+    frame *f = e->f;
+    tern__rowop_cell cell = {
+        .run = cell_of(e, i->op, TERN__CELL_REDUCE_RUN), .at = f->where[i->a], .state = &f->states[i->dst]};
+    const bool kept = e->in_memory[i->a] || (e->held == i->a && f->p->values[i->a].stays);
+    if (cell.run && kept && !f->one[i->a]) {
+        want_in_memory(e, i->a, k);
+    } else {
+        take(e, i->a, k);
+        cell.run = cell_of(e, i->op, TERN__CELL_REDUCE);
+    }
+    emit(e, cell);
+}
+
 static void encode_instr(encoder *e, int k)
 {
     frame *f = e->f;
@@ -144,8 +160,7 @@ static void encode_instr(encoder *e, int k)
     if (i->kind == TERN__ROW_MAP) {
         encode_map(e, i, k);
     } else if (i->kind == TERN__ROW_REDUCE) {
-        take(e, i->a, k);
-        emit(e, (tern__rowop_cell){.run = cell_of(e, i->op, 0), .state = &f->states[i->dst]});
+        encode_reduce(e, i, k);
     } else if (i->kind == TERN__ROW_STORE) {
         encode_store(e, i, k);
     } /* loads wait until they are read */

@@ -237,7 +237,6 @@ static void list_phases(frame *f)
 {
     const tern__row_program *p = f->p;
     uint8_t n = 0, reductions = 0;
-    f->n_walks = 0;
     for (int phase = 0, begin = 0; phase < p->n_phases; phase++) {
         tern__row_phase *to = &f->phases[phase];
         int end = p->phase_end[phase];
@@ -251,29 +250,35 @@ static void list_phases(frame *f)
         to->walk = append(f, begin, end, TERN__ROW_WALK, -1, to->first);
         to->final = n = append(f, begin, end, TERN__ROW_FINAL, -1, to->walk);
         to->walks = to->final > to->once;
-        to->number = (int8_t)f->n_walks;
-        f->n_walks += to->walks;
         begin = end;
     }
 }
 
-/* While a row is computed in several phases the next one is fetched, in each phase a part of it: so memory is never idle.
- * Longer rows, and elements that are computed in one go, are fetched a little ahead of where they are read. */
+/* The phase whose instructions read value v first. */
+static int first_reader(const tern__row_program *p, int v)
+{
+    for (int k = 0; k < p->n_instrs; k++) {
+        uint8_t from[3];
+        for (int j = tern__row_reads(&p->instrs[k], from) - 1; j >= 0; j--)
+            if (from[j] == v)
+                return p->instrs[k].phase;
+    }
+    return 0;
+}
+
+/* Operands of large domains are fetched a little ahead of where they are read first. */
 static void plan_ahead(frame *f)
 {
     const tern__row_program *p = f->p;
-    bool next_row = p->reduces && f->inner <= p->tile && f->n_walks > 1;
     f->n_ahead = 0;
     if (tern__type_numel(&p->domain) < AHEAD_LEAST)
         return;
     for (int v = 0; v < p->n_values && f->n_ahead < TERN__ROW_MAX_AHEAD; v++) {
-        int k = p->values[v].operand, n = f->n_ahead;
+        int k = p->values[v].operand;
         if (k < 0 || p->values[v].extent != TERN__ROW_FULL || !f->operands[k].solid)
             continue;
-        f->ahead[n] = (uint8_t)k;
-        f->ahead_share[n] = next_row ? f->inner * f->operands[k].bytes / f->n_walks : 0;
-        f->ahead_bytes[n] = (int)(p->table->strip * f->operands[k].bytes / (next_row ? f->n_walks : 1));
-        f->n_ahead++;
+        f->ahead[f->n_ahead].operand = (uint8_t)k;
+        f->ahead[f->n_ahead++].phase = (uint8_t)first_reader(p, v);
     }
 }
 

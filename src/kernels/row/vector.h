@@ -309,6 +309,18 @@ static inline void v_store(float *p, vf x)
     memcpy(p, &x, sizeof x);
 }
 
+static inline vd d_load(const double *p)
+{
+    vd x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+static inline void d_store(double *p, vd x)
+{
+    memcpy(p, &x, sizeof x);
+}
+
 #if !defined(v_widen_load)
 static inline vd2 v_widen_load(const float *p)
 {
