@@ -12,7 +12,8 @@
  * --clock cpu: one thread, and processor time instead of wall time: for machines that others use as well.
  *
  * fused_chain_bw_share: six elementwise ops on 16 M f32, bytes moved / time, as a share of the loop's. fused_chain_speedup:
- * level none's time / level medium's. fused_softmax_bw_share: softmax of rows. */
+ * level none's time / level medium's. fused_softmax_bw_share: softmax of rows. elementwise_bw_share: the slowest of single ops
+ * that read and write as much. transpose_bw_share: a matrix, turned. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,24 @@ static tern_tensor *layernorm(tern_ctx *ctx, tern_tensor *x, tern_tensor **secon
     return tern_layernorm(x, NULL, NULL, 1e-5);
 }
 
+#define ELEMENTWISE(name, ...)                                                           \
+    static tern_tensor *each_##name(tern_ctx *ctx, tern_tensor *x, tern_tensor **second) \
+    {                                                                                    \
+        (void)ctx, (void)second;                                                         \
+        return __VA_ARGS__;                                                              \
+    }
+/* clang-format off */
+ELEMENTWISE(add, tern_add(x, number(ctx, 0.5))) ELEMENTWISE(mul, tern_mul(x, number(ctx, 1.5)))
+ELEMENTWISE(exp, tern_exp(x)) ELEMENTWISE(tanh, tern_tanh(x)) ELEMENTWISE(erf, tern_erf(x))
+ELEMENTWISE(sigmoid, tern_sigmoid(x)) ELEMENTWISE(silu, tern_silu(x)) ELEMENTWISE(gelu, tern_gelu(x))
+    /* clang-format on */
+
+    static tern_tensor *transpose(tern_ctx *ctx, tern_tensor *x, tern_tensor **second)
+{
+    (void)ctx, (void)second;
+    return tern_contiguous(tern_permute(x, 2, (int64_t[]){1, 0}));
+}
+
 static tern_tensor *norm_quantise(tern_ctx *ctx, tern_tensor *x, tern_tensor **second)
 {
     (void)ctx;
@@ -257,7 +276,16 @@ static tern_status measure(candidate *c, tern_tensor *x, int round)
     return TERN_OK;
 }
 
-enum { CHAIN_FUSED, CHAIN_ALONE, SOFTMAX, LAYERNORM, QUANTISE, COUNT };
+enum {
+    CHAIN_FUSED,
+    CHAIN_ALONE,
+    SOFTMAX,
+    LAYERNORM,
+    QUANTISE,
+    TRANSPOSE,
+    FIRST_EACH,
+    COUNT = FIRST_EACH + 8
+};
 #define CANDIDATE(label, function, of_level, moved)                                      \
     {                                                                                    \
         .name = label, .build = function, .level = TERN_LEVEL_##of_level, .moves = moved \
@@ -266,7 +294,16 @@ static candidate candidates[COUNT] = {CANDIDATE("chain, fused", chain, MEDIUM, F
                                       CANDIDATE("chain, one by one", chain, NONE, F32_TO_F32),
                                       CANDIDATE("softmax", softmax, MEDIUM, F32_TO_F32),
                                       CANDIDATE("layernorm", layernorm, MEDIUM, F32_TO_F32),
-                                      CANDIDATE("rmsnorm, quantise_rows", norm_quantise, MEDIUM, F32_TO_I8)};
+                                      CANDIDATE("rmsnorm, quantise_rows", norm_quantise, MEDIUM, F32_TO_I8),
+                                      CANDIDATE("transpose", transpose, MEDIUM, F32_TO_F32),
+                                      CANDIDATE("add", each_add, MEDIUM, F32_TO_F32),
+                                      CANDIDATE("mul", each_mul, MEDIUM, F32_TO_F32),
+                                      CANDIDATE("exp", each_exp, MEDIUM, F32_TO_F32),
+                                      CANDIDATE("tanh", each_tanh, MEDIUM, F32_TO_F32),
+                                      CANDIDATE("erf", each_erf, MEDIUM, F32_TO_F32),
+                                      CANDIDATE("sigmoid", each_sigmoid, MEDIUM, F32_TO_F32),
+                                      CANDIDATE("silu", each_silu, MEDIUM, F32_TO_F32),
+                                      CANDIDATE("gelu", each_gelu, MEDIUM, F32_TO_F32)};
 
 static tern_status measure_cached(void)
 {
@@ -347,6 +384,15 @@ static void report(bench_output *rows, int threads)
         rows, "fused_softmax_bw_share", share[SOFTMAX], "ratio", "higher",
         "rows of %d f32: %.1f GB/s; layernorm %.2f, rmsnorm + quantise_rows %.2f of loops that move the same",
         COLUMNS, rate[SOFTMAX], share[LAYERNORM], share[QUANTISE]);
+    int worst = FIRST_EACH;
+    for (int i = FIRST_EACH; i < COUNT; i++)
+        worst = share[i] < share[worst] ? i : worst;
+    bench_row(rows, "elementwise_bw_share", share[worst], "ratio", "higher",
+              "16 M f32, %s, the slowest of %d elementwise ops: %.1f GB/s of the best loop's %.1f",
+              candidates[worst].name, COUNT - FIRST_EACH, rate[worst], best[F32_TO_F32]);
+    bench_row(rows, "transpose_bw_share", share[TRANSPOSE], "ratio", "higher",
+              "f32 [%d,%d]: %.1f GB/s of the best loop's %.1f", ELEMENTS / COLUMNS, COLUMNS, rate[TRANSPOSE],
+              best[F32_TO_F32]);
 }
 
 static tern_status run(bench_output *rows)

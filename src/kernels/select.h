@@ -10,6 +10,7 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/linear/linear.h"
 #include "kernels/sort/sort.h"
+#include "kernels/move/move.h"
 #include "kernels/ternary/ternary.h"
 
 typedef enum tern__kernel_family {
@@ -20,6 +21,7 @@ typedef enum tern__kernel_family {
     TERN__FAMILY_linear,
     TERN__FAMILY_linear_i8,
     TERN__FAMILY_topk_f32,
+    TERN__FAMILY_move,
     TERN__KERNEL_FAMILIES,
 } tern__kernel_family;
 

@@ -89,6 +89,7 @@ static bool list_row(int i, uint32_t mask, tern_kernel_info *out)
         [TERN__FAMILY_linear] = TERN__OP_linear,
         [TERN__FAMILY_linear_i8] = TERN__OP_linear,
         [TERN__FAMILY_topk_f32] = TERN__OP_topk,
+        [TERN__FAMILY_move] = TERN__OP_contiguous,
         [TERN__FAMILY_ternary_t2] = TERN__OP_ternary_matmul,
         [TERN__FAMILY_ternary_t5] = TERN__OP_ternary_matmul,
     };

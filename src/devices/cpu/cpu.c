@@ -11,6 +11,7 @@
 #include "devices/cpu/orders.h"
 #include "devices/cpu/products.h"
 #include "devices/cpu/regions.h"
+#include "kernels/select.h"
 
 extern const tern__device_ops tern__device_cpu;
 
@@ -20,6 +21,15 @@ static const tern__kernel row_kernel = {.name = TERN__ROW_KERNEL_NAME, .run = te
 static bool fuses(const tern__target *target, const tern__call *call)
 {
     return tern__cpu_has_rows(call, tern__rowop_tables(target->isa_mask));
+}
+
+TERN__KERNEL(copy__ref);
+
+/* Is it a copy of elements that keep their places? */
+static bool moves(const tern__call *call, const tern__kernel *kernel)
+{
+    return kernel->run == tern_copy__ref && !tern__dtype_is_packed(call->out[0].dtype) &&
+           tern__shape_equal(call->in[0], &call->out[0]);
 }
 
 static tern_status choose(const tern__target *target, const tern__call *call,
@@ -56,6 +66,14 @@ static tern_status choose(const tern__target *target, const tern__call *call,
         return TERN_OK;
     const tern__kernel *kernel = tern__cpu_reference(tern__op_code(call->op));
     TERN__FAIL_IF(!kernel, TERN_UNSUPPORTED, "%s: the CPU has no kernel for it", call->op->name);
+    if (moves(call, kernel)) {
+        const tern__kernel *move = tern__kernel_select(TERN__FAMILY_move, target->isa_mask)->kernel;
+        *out = (tern__choice){.kernel = move,
+                              .name = move->name,
+                              .isa = tern__isa_name(move->isa),
+                              .work = tern__move_work(&call->out[0])};
+        return TERN_OK;
+    }
     *out = (tern__choice){.kernel = kernel,
                           .name = kernel->name,
                           .isa = tern__isa_name(kernel->isa),

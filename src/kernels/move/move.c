@@ -1,0 +1,294 @@
+/* move.c - copies between memory of different strides, in whole lines of the cache on both sides.
+ *
+ * Axes along which both sides are equally spaced are run together. If then both have their neighbours along the same axis,
+ * runs are copied. If the operand's neighbours lie along another axis, squares of 64 bytes by 64 bytes are turned in a tile in
+ * L1, by vectors of 16 bytes, which every processor has: memory, not turning, takes the time. What is left at the edges, and
+ * memory without neighbours, goes element by element. */
+#include "kernels/move/move.h"
+
+#include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+TERN__KERNEL(copy__ref);
+
+enum {
+    LINE = 64,
+    TURN_BYTES = 256,   /* of the operand's neighbours in a block: four lines that lie together */
+    TURN_LENGTH = 256,  /* of the result's */
+    PART_BYTES = 16384, /* of the result in an item of work, about */
+    MOST_PARTS = 4096,
+};
+
+/* ---- whole lines ---- */
+
+static void put_line(char *to, const char *from, bool past)
+{
+#if defined(__SSE2__)
+    if (past) {
+        for (int k = 0; k < LINE; k += 16)
+            _mm_stream_si128((__m128i *)(void *)(to + k),
+                             _mm_loadu_si128((const __m128i *)(const void *)(from + k)));
+        return;
+    }
+#endif
+    (void)past;
+    memcpy(to, from, LINE);
+}
+
+static void settle(bool past)
+{
+#if defined(__SSE2__)
+    if (past)
+        _mm_sfence();
+#endif
+    (void)past;
+}
+
+static void copy_run(char *to, const char *from, int64_t bytes, bool past)
+{
+    int64_t head = (int64_t)(-(uintptr_t)to & (LINE - 1));
+    if (!past || bytes < head + LINE) {
+        memmove(to, from, (size_t)bytes); /* memory borrowed twice may overlap */
+        return;
+    }
+    memcpy(to, from, (size_t)head);
+    int64_t i = head;
+    for (; i + LINE <= bytes; i += LINE)
+        put_line(to + i, from + i, true);
+    memcpy(to + i, from + i, (size_t)(bytes - i));
+}
+
+/* ---- squares ---- */
+
+typedef uint8_t vec1 __attribute__((vector_size(16)));
+typedef uint16_t vec2 __attribute__((vector_size(16)));
+typedef uint32_t vec4 __attribute__((vector_size(16)));
+typedef uint64_t vec8 __attribute__((vector_size(16)));
+
+/* clang-format off */
+#define LOW1(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define HIGH1(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define LOW2(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define HIGH2(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define LOW4(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define HIGH4(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define LOW8(a, b) __builtin_shufflevector(a, b, 0, 2)
+#define HIGH8(a, b) __builtin_shufflevector(a, b, 1, 3)
+
+/* Vectors of N elements from N places `step` bytes apart, turned, to N lines of a tile. Elements of the upper half of the
+ * vectors are zipped between those of the lower until all have changed places: log2(N) times. */
+#define TURN(size)                                                                      \
+    static inline void turn##size(char *to, const char *from, int64_t step)             \
+    {                                                                                   \
+        enum { N = 16 / (size) };                                                       \
+        vec##size v[N], w[N];                                                           \
+        for (int i = 0; i < N; i++)                                                     \
+            memcpy(&v[i], from + i * step, 16);                                         \
+        for (int done = 1; done < N; done *= 2) {                                       \
+            for (int i = 0; i < N / 2; i++) {                                           \
+                w[2 * i] = LOW##size(v[i], v[i + N / 2]);                               \
+                w[2 * i + 1] = HIGH##size(v[i], v[i + N / 2]);                          \
+            }                                                                           \
+            memcpy(v, w, sizeof v);                                                     \
+        }                                                                               \
+        for (int i = 0; i < N; i++)                                                     \
+            memcpy(to + i * LINE, &v[i], 16);                                           \
+    }                                                                                   \
+    static void square##size(char *to, int64_t to_step, const char *from, int64_t from_step, bool past) \
+    {                                                                                   \
+        enum { N = 16 / (size), SIDE = LINE / (size) };                                 \
+        _Alignas(LINE) char tile[SIDE * LINE];                                          \
+        for (int row = 0; row < SIDE; row += N)                                         \
+            for (int part = 0; part < 4; part++)                                        \
+                turn##size(tile + part * N * LINE + row * (size), from + row * from_step + part * 16, from_step); \
+        for (int k = 0; k < SIDE; k++)                                                  \
+            put_line(to + k * to_step, tile + k * LINE, past);                          \
+    }
+TURN(1) TURN(2) TURN(4) TURN(8)
+    /* clang-format on */
+
+    typedef void (*square_fn)(char *to, int64_t to_step, const char *from, int64_t from_step, bool past);
+
+static square_fn square_of(int64_t size)
+{
+    return size == 1 ? square1 : size == 2 ? square2 : size == 4 ? square4 : square8;
+}
+
+#define COPY_ELEMENTS(size)             \
+    for (int64_t i = 0; i < n; i++)     \
+        for (int64_t j = 0; j < m; j++) \
+    memcpy(to + i * to_step + j * (size), from + i * (size) + j * from_step, (size))
+
+/* n places along the operand's neighbours, m along the result's. */
+static void turn_elements(int64_t size, char *to, int64_t to_step, const char *from, int64_t from_step,
+                          int64_t n, int64_t m)
+{
+    switch (size) {
+    case 1:
+        COPY_ELEMENTS(1);
+        return;
+    case 2:
+        COPY_ELEMENTS(2);
+        return;
+    case 4:
+        COPY_ELEMENTS(4);
+        return;
+    default:
+        COPY_ELEMENTS(8);
+        return;
+    }
+}
+
+static void turn_block(int64_t size, char *to, int64_t to_step, const char *from, int64_t from_step,
+                       int64_t n, int64_t m, bool past)
+{
+    const square_fn square = square_of(size);
+    const int64_t side = LINE / size, n_whole = n / side * side, m_whole = m / side * side;
+    for (int64_t j = 0; j < m_whole; j += side)
+        for (int64_t i = 0; i < n_whole; i += side)
+            square(to + i * to_step + j * size, to_step, from + i * size + j * from_step, from_step, past);
+    turn_elements(size, to + m_whole * size, to_step, from + m_whole * from_step, from_step, n_whole,
+                  m - m_whole);
+    turn_elements(size, to + n_whole * to_step, to_step, from + n_whole * size, from_step, n - n_whole, m);
+}
+
+/* ---- the walk ---- */
+
+/* The axes of both sides. The last is the result's neighbours; where the operand's are along another, `turned`, it is the last
+ * but one here. Blocks are numbered in row-major order, those of a pair of turned axes by their parts. */
+typedef struct walk {
+    int64_t size; /* bytes of an element */
+    int rank;
+    int64_t shape[TERN__MAX_RANK], to[TERN__MAX_RANK], from[TERN__MAX_RANK]; /* strides in bytes */
+    bool turned, past;
+    int64_t step[2], parts[2]; /* of the last two axes: elements in a block, blocks */
+    int64_t blocks;
+} walk;
+
+static void merge_axes(walk *w, const tern__buffer *to, const tern__buffer *from)
+{
+    const tern__type *type = to->type;
+    for (int d = 0; d < type->rank; d++) {
+        const int64_t a = to->strides[d] * w->size, b = from->strides[d] * w->size;
+        if (type->shape[d] == 1)
+            continue;
+        int at = w->rank - 1;
+        if (at >= 0 && w->to[at] == a * type->shape[d] && w->from[at] == b * type->shape[d])
+            w->shape[at] *= type->shape[d];
+        else
+            w->shape[++at] = type->shape[d];
+        w->to[at] = a;
+        w->from[at] = b;
+        w->rank = at + 1;
+    }
+}
+
+static void swap_axes(walk *w, int a, int b)
+{
+    int64_t *const lists[] = {w->shape, w->to, w->from};
+    for (int k = 0; k < 3; k++) {
+        const int64_t x = lists[k][a];
+        lists[k][a] = lists[k][b];
+        lists[k][b] = x;
+    }
+}
+
+/* false: neither runs nor squares. */
+static bool plan_walk(walk *w, const tern__buffer *to, const tern__buffer *from)
+{
+    *w = (walk){.size = (int64_t)tern__dtype_unit_bytes(to->type->dtype)};
+    merge_axes(w, to, from);
+    const int last = w->rank - 1;
+    if (last < 0 || w->to[last] != w->size)
+        return false;
+    if (w->from[last] != w->size) {
+        int across = last - 1;
+        while (across >= 0 && w->from[across] != w->size)
+            across--;
+        if (across < 0)
+            return false;
+        swap_axes(w, across, last - 1);
+        w->turned = true;
+    }
+    w->past = tern__type_bytes(to->type) > TERN__MOVE_PAST_BYTES;
+    int64_t lines = (int64_t)(uintptr_t)to->data;
+    for (int d = 0; d < last; d++)
+        lines |= w->to[d];
+    if (w->turned) {
+        w->past = w->past && lines % LINE == 0;
+        w->step[0] = TURN_BYTES / w->size;
+        w->parts[0] = (w->shape[last - 1] + w->step[0] - 1) / w->step[0];
+    }
+    w->step[1] = w->turned ? TURN_LENGTH : PART_BYTES / w->size;
+    w->parts[1] = (w->shape[last] + w->step[1] - 1) / w->step[1];
+    w->blocks = w->parts[1] * (w->turned ? w->parts[0] : 1);
+    for (int d = 0; d < last - w->turned; d++)
+        w->blocks *= w->shape[d];
+    return true;
+}
+
+static int64_t rest_of(const walk *w, int which, int axis, int64_t part)
+{
+    const int64_t left = w->shape[axis] - part * w->step[which];
+    return left < w->step[which] ? left : w->step[which];
+}
+
+static void move_block(const walk *w, char *to, const char *from, int64_t block)
+{
+    const int last = w->rank - 1;
+    const int64_t along = block % w->parts[1];
+    int64_t across = 0;
+    block /= w->parts[1];
+    if (w->turned) {
+        across = block % w->parts[0];
+        block /= w->parts[0];
+        to += across * w->step[0] * w->to[last - 1];
+        from += across * w->step[0] * w->size;
+    }
+    to += along * w->step[1] * w->size;
+    from += along * w->step[1] * w->from[last];
+    for (int d = last - 1 - w->turned; d >= 0; d--) {
+        to += block % w->shape[d] * w->to[d];
+        from += block % w->shape[d] * w->from[d];
+        block /= w->shape[d];
+    }
+    const int64_t m = rest_of(w, 1, last, along);
+    if (w->turned)
+        turn_block(w->size, to, w->to[last - 1], from, w->from[last], rest_of(w, 0, last - 1, across), m,
+                   w->past);
+    else
+        copy_run(to, from, m * w->size, w->past);
+}
+
+int64_t tern__move_work(const tern__type *type)
+{
+    const int64_t parts = (int64_t)(tern__type_bytes(type) / PART_BYTES);
+    return parts < 1 ? 1 : parts > MOST_PARTS ? MOST_PARTS : parts;
+}
+
+/* `part` of `parts` equal ones of n: where it begins. */
+static int64_t begin_of(int64_t n, int64_t part, int64_t parts)
+{
+    return n / parts * part + n % parts * part / parts;
+}
+
+tern_status tern__move_run(tern__kernel_args *args, int64_t begin, int64_t end)
+{
+    const tern__buffer *to = &args->out[0], *from = &args->in[0];
+    const int64_t parts = tern__move_work(to->type), numel = tern__type_numel(to->type);
+    walk w;
+    if (numel == 0)
+        return TERN_OK;
+    if (!plan_walk(&w, to, from))
+        return tern_copy__ref(args, begin_of(numel, begin, parts), begin_of(numel, end, parts));
+    for (int64_t block = begin_of(w.blocks, begin, parts), n = begin_of(w.blocks, end, parts); block < n;
+         block++)
+        move_block(&w, to->data, from->data, block);
+    settle(w.past);
+    return TERN_OK;
+}
+
+const tern__kernel tern__move__vectors = {
+    .name = "move__vectors", .isa = TERN__ISA_BASELINE, .run = tern__move_run};
