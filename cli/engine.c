@@ -56,6 +56,7 @@ bool engine_sampling(const args *a, tern_sampling *out)
 
 static int open_model(const args *a, const char *path, engine *e)
 {
+    const char *own = args_value(a, "tokenizer");
     tern_ctx_options options = tern_ctx_options_default();
     options.cpu = args_value(a, "cpu");
     if (!args_int(a, "threads", 1, 1024, 0, &options.threads))
@@ -71,8 +72,9 @@ static int open_model(const args *a, const char *path, engine *e)
     status = tern_model_load(e->ctx, path, &loading, &e->model);
     progress_end();
     if (status == TERN_OK)
-        status = tern_tokenizer_from_file(tern_model_get_file(e->model), NULL, &e->tokenizer);
-    return status == TERN_OK ? EXIT_DONE : fail_status(path);
+        status = own ? tern_tokenizer_load(own, NULL, &e->tokenizer)
+                     : tern_tokenizer_from_file(tern_model_get_file(e->model), NULL, &e->tokenizer);
+    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
 static int open_session(const args *a, engine *e)

@@ -19,6 +19,7 @@ typedef struct engine {
 /* clang-format off */
 #define ENGINE_OPTIONS                                                                                         \
     {"model", 'm', "FILE", NULL, "the model: GGUF, safetensors (file, index or folder), llama2.c"},            \
+    {"tokenizer", 0, "FILE", NULL, "tokenizer.json, or llama2.c's tokenizer, for models without one"},         \
     {"ctx-size", 'c', "N", NULL, "positions to keep room for (default: 4096, or what the model has)"},         \
     {"threads", 't', "N", NULL, "threads (default: as many as this process may use)"},                         \
     {"batch-size", 'b', "N", NULL, "most tokens of a prompt computed at once (default: 512)"},                 \

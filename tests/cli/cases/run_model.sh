@@ -1,0 +1,15 @@
+# A random model: the same text for the same seed on any number of threads and in any chunks, wherever the prompt is from.
+tern synth --shape tiny model.gguf >/dev/null
+model="-m model.gguf -n 24 --seed 5 --temp 3 --top-k 0 --top-p 1 --min-p 0"
+tern run $model -p "the cat" -t 1 >one
+tern run $model -p "the cat" -t 2 -b 3 >two
+cmp one two && head -c 7 one && echo
+printf 'the cat' | tern run $model >piped
+cmp one piped && echo "from standard input too"
+tern run $model -p "the cat" --json | grep -c '"finish": "length"\|"generated_tokens": 24'
+status tern run -p x
+status tern run -m nowhere.gguf -p x
+status tern run $model -p x -f y
+status tern run $model -p x --temp hot
+status tern run $model -p x --top-p 2
+status tern run $model -p x -c 100000000
