@@ -10,7 +10,7 @@
 #include "base/status.h"
 
 enum {
-    CALIBRATIONS = 3, /* tries of each way before the choice */
+    CALIBRATIONS = 2, /* tries of each way before the choice */
     KEPT = 4,         /* ways that run in every round */
     TRIES = 2,        /* further measurements of what seems too good */
     WAYS_MOST = 64,
@@ -65,8 +65,12 @@ static tern_status prepare(measuring *m, const tern__thing *things)
         m->probes[w] = (probe){m->limit, w};
         m->ways[w] = (tern__thing){.run = run_probe, .user = &m->probes[w]};
     }
-    for (int i = 0; i < m->n + m->n_ways; i++)
-        TERN_TRY(tern__thing_ready(&m->things[i], &m->turns));
+    for (int i = 0; i < m->n + m->n_ways; i++) {
+        if (i > m->n) /* all ways take about as long as the first */
+            m->things[i].repeats = m->ways[0].repeats;
+        else
+            TERN_TRY(tern__thing_ready(&m->things[i], &m->turns));
+    }
     return TERN_OK;
 }
 

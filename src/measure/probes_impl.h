@@ -31,9 +31,9 @@ INLINE void read_lines(const line *from, int64_t lines, int streams, int step, i
     for (; done + size <= lines && each > 0; done += size) {
         for (int64_t i = 0; i + step <= each; i += step) {
             const int64_t skip = block == 0 || i < turn ? 0 : size - each;
-#pragma GCC unroll 4
-            for (int s = 0; s < streams; s++) {
-                const line *at = from + done + s * each + i;
+            const line *at = from + done + i;
+#pragma GCC unroll 32
+            for (int s = 0; s < streams; s++, at += each) {
 #pragma GCC unroll 4
                 for (int l = 0; l < step; l++) {
                     if (ahead > 0)

@@ -122,6 +122,12 @@ TEST(batches)
     tear_down();
 }
 
+TEST(measurements)
+{
+    REFUSED(tern_bench_ops(NULL, NULL, NULL));
+    REFUSED(tern_bench_case(NULL, 0, NULL, NULL));
+}
+
 TEST(machines)
 {
     set_up();

@@ -48,27 +48,32 @@ MULTIPLY(1) MULTIPLY(2) MULTIPLY(3) MULTIPLY(4) MULTIPLY(5)
 DIRECT(6) MULTIPLY(6)
 #endif
 
-/* A single row has too few sums to hide the latency of vpdpbusd, and one stream of weights does not reach
- * the bandwidth that two do: the halves of the tile are read side by side, each with sums of its own. The
- * last lines of the first half prefetch for the second half of the next tile; what lies between is fetched
- * already. */
+/* A single row is bound by memory, which gives most to many streams: the tile is read as STREAMS runs of quads side by side.
+ * All add to the same sums, of which there are two sets, because one would wait for itself. The last lines of a run prefetch
+ * for the same run of the next tile. */
+enum { STREAMS = 16, STREAM_AHEAD = 8 /* lines */ };
+
 static void direct_1(const tern__ternary_call *call)
 /* clang-format on */
 {
-    const int64_t half = call->quads / 2, bytes = half * TERN__TERNARY_QUAD_BYTES;
-    const int64_t distance = call->ahead - call->weights, turn = half - distance / TERN__TERNARY_QUAD_BYTES;
-    const int8_t *x = call->x, *x2 = x + 4 * half;
-    const uint8_t *at = call->weights, *ahead = call->ahead;
-    planes first = {0}, second = {0};
-    for (int64_t q = 0; q < half; q++, x += 4, x2 += 4, at += 64, ahead += 64) {
-        _mm_prefetch((const char *)ahead + (q < turn ? 0 : 2 * bytes), _MM_HINT_T0);
-        _mm_prefetch((const char *)ahead + bytes, _MM_HINT_T0);
-        first = dot(first, DECODED(at), x);
-        second = dot(second, DECODED(at + bytes), x2);
+    const int64_t run = call->quads / STREAMS, bytes = run * TERN__TERNARY_QUAD_BYTES;
+    const int64_t turn = run - STREAM_AHEAD, skip = call->quads * TERN__TERNARY_QUAD_BYTES - bytes;
+    planes even = {0}, odd = {0};
+    for (int64_t q = 0; q < run; q++) {
+        const uint8_t *at = call->weights + q * TERN__TERNARY_QUAD_BYTES;
+        const int8_t *x = call->x + 4 * q;
+        const int64_t ahead = STREAM_AHEAD * TERN__TERNARY_QUAD_BYTES + (q < turn ? 0 : skip);
+#pragma GCC unroll 4
+        for (int s = 0; s < STREAMS; s += 2, at += 2 * bytes, x += 8 * run) {
+            _mm_prefetch((const char *)at + ahead, _MM_HINT_T0);
+            _mm_prefetch((const char *)at + bytes + ahead, _MM_HINT_T0);
+            even = dot(even, DECODED(at), x);
+            odd = dot(odd, DECODED(at + bytes), x + 4 * run);
+        }
     }
-    if (call->quads % 2 != 0)
-        first = dot(first, DECODED(at + bytes), x2);
-    put(call, 0, settle(plus(first, second)));
+    for (int64_t q = run * STREAMS; q < call->quads; q++)
+        even = dot(even, DECODED(call->weights + q * TERN__TERNARY_QUAD_BYTES), call->x + 4 * q);
+    put(call, 0, settle(plus(even, odd)));
 }
 
 static void direct(const tern__ternary_call *call)

@@ -1,0 +1,13 @@
+/* cmd_bench.c - `tern bench`: the verbs that measure. */
+#include "commands.h"
+
+static const command *const verbs[] = {&cmd_bench_ops, NULL};
+
+const command cmd_bench = {
+    .name = "bench",
+    .operands = "",
+    .summary = "Measure how fast this machine runs things, and what share of its limits that is.",
+    .verbs = verbs,
+    .examples = "tern bench ops --family ternary\n"
+                "tern help bench ops",
+};

@@ -1,0 +1,351 @@
+/* cases.c - data, program and check of one case. */
+#include "measure/cases.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tern/catalog.h>
+#include <tern/ops.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/status.h"
+
+/* clang-format off */
+#define SIZES(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}
+#define IN(dtype, ...) {TERN__OPERAND_INPUT, TERN_##dtype, SIZES(__VA_ARGS__)}
+#define WEIGHT(dtype, ...) {TERN__OPERAND_WEIGHT, TERN_##dtype, SIZES(__VA_ARGS__)}
+#define STREAM(dtype, ...) {TERN__OPERAND_STREAM, TERN_##dtype, SIZES(__VA_ARGS__)}
+#define INDEX(how, n) {TERN__OPERAND_##how, TERN_I32, SIZES(n)}
+/* clang-format on */
+
+static const tern__case cases[] = {
+#define CASE(family, name, op, attributes, limit, operations, check, ...) \
+    {family, name, #op, attributes, TERN_LIMIT_##limit, operations, check, {__VA_ARGS__}},
+#include "measure/cases.def"
+};
+
+const tern__case *tern__case_at(int i)
+{
+    return i >= 0 && i < (int)TERN__COUNT(cases) ? &cases[i] : NULL;
+}
+
+/* ---- sizes ---- */
+
+static int operands_of(const tern__case *row)
+{
+    int n = 0;
+    while (n < TERN__CASE_OPERANDS && row->operands[n].role != TERN__OPERAND_NONE)
+        n++;
+    return n;
+}
+
+static int64_t bytes_of(const struct tern__operand *o)
+{
+    const tern_dtype_info *info = tern_dtype_get(o->dtype);
+    int64_t bytes =
+        (o->shape[o->rank - 1] + info->unit_elements - 1) / info->unit_elements * info->unit_bytes;
+    for (int d = 0; d < o->rank - 1; d++)
+        bytes *= o->shape[d];
+    return bytes;
+}
+
+static tern__case sized(const tern__case *row, int64_t memory)
+{
+    tern__case c = *row;
+    for (int i = 0; i < operands_of(row); i++) {
+        struct tern__operand *o = &c.operands[i];
+        if (o->shape[0] != 0)
+            continue;
+        o->shape[0] = 1;
+        const int64_t rows = memory / 4 / bytes_of(o);
+        o->shape[0] = rows > 1 ? rows : 1;
+    }
+    return c;
+}
+
+void tern__case_shape(const tern__case *row, int64_t memory, char *to, size_t room)
+{
+    const tern__case c = sized(row, memory);
+    size_t used = 0;
+    to[0] = '\0';
+    for (int i = 0; i < operands_of(row) && used + 1 < room; i++) {
+        const struct tern__operand *o = &c.operands[i];
+        used += (size_t)snprintf(to + used, room - used, "%s%s[", i ? " " : "", tern_dtype_name(o->dtype));
+        for (int d = 0; d < o->rank && used + 1 < room; d++)
+            used += (size_t)snprintf(to + used, room - used, d + 1 < o->rank ? "%lld," : "%lld]",
+                                     (long long)o->shape[d]);
+    }
+}
+
+/* ---- data ---- */
+
+static tern_tensor *index_of(tern_ctx *ctx, const struct tern__operand *o)
+{
+    if (o->role == TERN__OPERAND_COUNT)
+        return tern_arange(ctx, o->dtype, 0, (double)o->shape[0], 1);
+    return tern_full(ctx, o->dtype, o->rank, o->shape, o->role == TERN__OPERAND_LAST ? 4095 : 0);
+}
+
+static tern_tensor *random_of(tern_ctx *ctx, const struct tern__operand *o, int64_t seed)
+{
+    tern_tensor *x = tern_randn(ctx, TERN_F32, o->rank, o->shape, seed), *scale;
+    if (o->dtype == TERN_T2 || o->dtype == TERN_T5)
+        tern_ternary_quantise(x, NULL, o->dtype, &x, &scale);
+    else if (o->dtype == TERN_I8)
+        x = tern_cast(tern_mul(x, tern_scalar(ctx, TERN_F32, 50)), TERN_I8);
+    else if (o->dtype != TERN_F32)
+        x = tern_cast(x, o->dtype);
+    return x;
+}
+
+static tern_status make_operand(tern__prepared *p, int i)
+{
+    const struct tern__operand *o = &p->sized.operands[i];
+    TERN_SCOPE(p->ctx) {
+        tern_tensor *t = o->role >= TERN__OPERAND_ZERO ? index_of(p->ctx, o) : random_of(p->ctx, o, 1000 + i);
+        TERN_TRY(tern_eval(t));
+        p->data[i] = tern_keep(t);
+    }
+    if (o->role == TERN__OPERAND_WEIGHT || o->role == TERN__OPERAND_STREAM)
+        TERN_TRY(tern_freeze(p->data[i]));
+    return TERN_OK;
+}
+
+/* The further copies of the stream: constants of their own with the same values. */
+static tern_status copy_stream(tern__prepared *p, int operand, int64_t memory)
+{
+    tern_tensor *first = p->data[operand];
+    const void *data = tern_data(first);
+    TERN__FAIL_IF(!data, TERN_INTERNAL, "bench: a constant has no data");
+    const int64_t bytes = (int64_t)tern_nbytes(first), wanted = (memory + bytes - 1) / bytes;
+    p->copies = (int)(wanted < 1 ? 1 : wanted > TERN__CASE_COPIES ? TERN__CASE_COPIES : wanted);
+    p->streams[0] = first;
+    for (int c = 1; c < p->copies; c++) {
+        tern_tensor *t =
+            tern_from_data(p->ctx, tern_dtype_of(first), tern_rank(first), tern_shape(first), data);
+        p->streams[c] = t;
+        TERN_TRY(tern_freeze(t));
+    }
+    return TERN_OK;
+}
+
+static tern_status results_of(const char *op, int *out)
+{
+    tern_op_info info;
+    for (int i = 0; tern_catalog_op(i, &info) == TERN_OK; i++)
+        if (strcmp(info.name, op) == 0 && info.results <= TERN__CASE_RESULTS) {
+            *out = info.results;
+            return TERN_OK;
+        }
+    return tern__fail(TERN_INTERNAL, "bench: no operation is called %s", op);
+}
+
+tern_status tern__case_prepare(tern_ctx *ctx, const tern__case *row, int64_t memory, tern__prepared *out)
+{
+    tern__prepared *p = out;
+    *p = (tern__prepared){.row = row, .ctx = ctx, .copies = 1, .n_operands = operands_of(row)};
+    p->sized = sized(row, memory);
+    TERN_TRY(results_of(row->op, &p->n_results));
+    for (int i = 0; i < p->n_operands; i++) {
+        TERN_TRY(make_operand(p, i));
+        if (row->operands[i].role == TERN__OPERAND_STREAM)
+            TERN_TRY(copy_stream(p, i, memory));
+        p->read_bytes += (int64_t)tern_nbytes(p->data[i]);
+    }
+    return TERN_OK;
+}
+
+/* ---- program ---- */
+
+/* Records the operation with copy `copy` of the stream; `rows` > 0: with so many rows of the first operand and of indices. */
+static tern_status record(tern__prepared *p, int copy, int64_t rows, tern_tensor **results)
+{
+    tern_tensor *in[TERN__CASE_OPERANDS];
+    for (int i = 0; i < p->n_operands; i++) {
+        const struct tern__operand *o = &p->sized.operands[i];
+        char name[32];
+        snprintf(name, sizeof name, "x%d_%d", i, copy);
+        if (o->role == TERN__OPERAND_WEIGHT)
+            in[i] = p->data[i];
+        else if (o->role == TERN__OPERAND_STREAM)
+            in[i] = p->streams[copy];
+        else
+            in[i] = tern_input(p->ctx, name, o->dtype, o->rank, o->shape);
+        if ((i == 0 || o->role >= TERN__OPERAND_ZERO) && rows > 0 && rows < o->shape[0])
+            in[i] = tern_narrow(in[i], 0, 0, rows);
+    }
+    tern_apply(p->ctx, p->row->op, p->row->attributes, p->n_operands, in, p->n_results, results);
+    /* A permutation alone is a view; what costs is to put it in order. */
+    if (strcmp(p->row->op, "permute") == 0)
+        results[0] = tern_contiguous(results[0]);
+    for (int i = 0; i < p->n_results; i++)
+        if (tern_status_of(results[i]) != TERN_OK)
+            return tern__fail(tern_status_of(results[i]), "%s", tern_message_of(results[i]));
+    return TERN_OK;
+}
+
+static void drop_program(tern__prepared *p)
+{
+    tern_exec_free(p->exec);
+    tern_program_free(p->program);
+    tern__free(p->inputs);
+    p->exec = NULL;
+    p->program = NULL;
+    p->inputs = NULL;
+}
+
+static tern_status compile(tern__prepared *p, int copies, int64_t rows, const tern_compile_options *options)
+{
+    drop_program(p);
+    TERN_SCOPE(p->ctx) {
+        tern_tensor *outputs[TERN__CASE_COPIES * TERN__CASE_RESULTS];
+        for (int c = 0; c < copies; c++)
+            TERN_TRY(record(p, c, rows, outputs + c * p->n_results));
+        p->n_outputs = copies * p->n_results;
+        p->write_bytes = 0;
+        for (int i = 0; i < p->n_outputs; i++)
+            p->write_bytes += (int64_t)tern_nbytes(outputs[i]);
+        TERN_TRY(tern_compile(p->ctx, p->n_outputs, outputs, NULL, options, &p->program));
+    }
+    TERN_TRY(tern_exec_create(p->ctx, p->program, &p->exec));
+    p->n_inputs = tern_program_inputs(p->program);
+    p->inputs = tern__alloc_zero((size_t)p->n_inputs + 1, sizeof *p->inputs);
+    if (!p->inputs)
+        return tern__out_of_memory((size_t)p->n_inputs * sizeof *p->inputs);
+    for (int i = 0; i < p->n_inputs; i++) {
+        tern_port port;
+        TERN_TRY(tern_program_input(p->program, i, &port));
+        p->inputs[i] = p->data[atoi(port.name + 1)];
+    }
+    return TERN_OK;
+}
+
+/* What the steps read of inputs and constants: weights may be packed into fewer bytes than they were given in. */
+static int64_t bytes_read(const tern_program *program)
+{
+    int64_t bytes = 0;
+    tern_step_info step;
+    for (int s = 0; tern_program_step(program, s, &step) == TERN_OK; s++) {
+        tern_operand_info o;
+        for (int i = 0; i < step.n_operands && tern_program_operand(program, s, i, &o) == TERN_OK; i++)
+            if (strcmp(o.place, "input") == 0 || strcmp(o.place, "constant") == 0)
+                bytes += (int64_t)o.bytes;
+    }
+    return bytes;
+}
+
+tern_status tern__case_compile(tern__prepared *p, const tern_compile_options *options)
+{
+    TERN_TRY(compile(p, p->copies, 0, options));
+    if (p->streams[0])
+        p->read_bytes = bytes_read(p->program);
+    return TERN_OK;
+}
+
+static tern_status run_into(tern__prepared *p, tern_tensor **outputs)
+{
+    return tern_exec_run(p->exec, p->n_inputs, p->inputs, p->n_outputs, outputs);
+}
+
+tern_status tern__case_run(void *prepared)
+{
+    tern__prepared *p = prepared;
+    tern_tensor *outputs[TERN__CASE_COPIES * TERN__CASE_RESULTS];
+    TERN_TRY(run_into(p, outputs));
+    for (int i = 0; i < p->n_outputs; i++)
+        tern_release(outputs[i]);
+    return TERN_OK;
+}
+
+void tern__case_free(tern__prepared *p)
+{
+    drop_program(p);
+    for (int c = 1; c < p->copies; c++)
+        tern_release(p->streams[c]);
+    for (int i = 0; i < p->n_operands; i++)
+        tern_release(p->data[i]);
+    *p = (tern__prepared){0};
+}
+
+/* ---- check ---- */
+
+/* Rounding of sums in another order; a wrong element in a million is far above it. */
+static const double error_most = 1e-7;
+
+/* Compares the elements that the reference has, which are the first ones. */
+static tern_status compare(const tern__prepared *p, tern_tensor *got, tern_tensor *reference)
+{
+    const size_t bytes = tern_nbytes(reference);
+    if (tern_dtype_of(reference) == TERN_F16) {
+        TERN_SCOPE(p->ctx) {
+            return compare(p, tern_cast(got, TERN_F32), tern_cast(reference, TERN_F32));
+        }
+    }
+    const void *a = tern_data(got), *b = tern_data(reference);
+    TERN__FAIL_IF(!a || !b || bytes > tern_nbytes(got), TERN_INTERNAL, "bench: %s has no result",
+                  p->row->name);
+    if (tern_dtype_of(reference) != TERN_F32) {
+        TERN__FAIL_IF(memcmp(a, b, bytes) != 0, TERN_INTERNAL, "bench: %s differs from its reference",
+                      p->row->name);
+        return TERN_OK;
+    }
+    const float *x = a, *y = b;
+    double error = 0, size = 0;
+    for (size_t i = 0; i < bytes / sizeof *x; i++) {
+        const double d = (double)x[i] - (double)y[i];
+        error += d * d;
+        size += (double)y[i] * (double)y[i];
+    }
+    TERN__FAIL_IF(!(error <= error_most * size), TERN_INTERNAL,
+                  "bench: %s differs from its reference (squares of errors %g of %g)", p->row->name, error,
+                  size);
+    return TERN_OK;
+}
+
+/* Every copy of a stream has the same values. */
+static tern_status compare_copies(const tern__prepared *p, tern_tensor **outputs)
+{
+    for (int i = p->n_results; i < p->n_outputs; i++) {
+        const void *a = tern_data(outputs[i]), *b = tern_data(outputs[i % p->n_results]);
+        TERN__FAIL_IF(!a || !b || memcmp(a, b, tern_nbytes(outputs[i])) != 0, TERN_INTERNAL,
+                      "bench: %s gives different results for the same weights", p->row->name);
+    }
+    return TERN_OK;
+}
+
+static tern_status check_against(tern__prepared *p, tern_tensor **outputs)
+{
+    tern__prepared reference = *p;
+    tern_compile_options options = tern_compile_options_default();
+    tern_tensor *expected[TERN__CASE_RESULTS];
+    options.level = TERN_LEVEL_NONE;
+    options.cpu = "baseline";
+    reference.program = NULL;
+    reference.exec = NULL;
+    reference.inputs = NULL;
+    tern_status status = compile(&reference, 1, p->row->check, &options);
+    if (status == TERN_OK)
+        status = run_into(&reference, expected);
+    if (status == TERN_OK) {
+        for (int i = 0; i < p->n_results && status == TERN_OK; i++)
+            status = compare(p, outputs[i], expected[i]);
+    }
+    drop_program(&reference);
+    return status;
+}
+
+tern_status tern__case_check(tern__prepared *p, double *seconds)
+{
+    TERN_SCOPE(p->ctx) {
+        tern_tensor *outputs[TERN__CASE_COPIES * TERN__CASE_RESULTS];
+        const uint64_t start = tern__now_ns();
+        TERN_TRY(run_into(p, outputs));
+        *seconds = (double)(tern__now_ns() - start) * 1e-9;
+        TERN_TRY(compare_copies(p, outputs));
+        TERN_TRY(check_against(p, outputs));
+    }
+    return TERN_OK;
+}

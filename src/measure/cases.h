@@ -1,0 +1,69 @@
+/* cases.h - the rows of cases.def, and one of them made into a program with its data. */
+#ifndef TERN_MEASURE_CASES_H
+#define TERN_MEASURE_CASES_H
+
+#include <stdint.h>
+
+#include <tern/context.h>
+#include <tern/dtype.h>
+#include <tern/measure.h>
+#include <tern/program.h>
+#include <tern/tensor.h>
+
+enum { TERN__CASE_OPERANDS = 5, TERN__CASE_RESULTS = 2, TERN__CASE_COPIES = 64 };
+
+typedef enum tern__operand_role {
+    TERN__OPERAND_NONE,
+    TERN__OPERAND_INPUT,
+    TERN__OPERAND_WEIGHT,
+    TERN__OPERAND_STREAM,
+    TERN__OPERAND_ZERO,
+    TERN__OPERAND_COUNT,
+    TERN__OPERAND_LAST,
+} tern__operand_role;
+
+typedef struct tern__case {
+    const char *family, *name, *op, *attributes;
+    tern_limit_kind limit;
+    double operations;
+    int64_t check;
+    struct tern__operand {
+        tern__operand_role role;
+        tern_dtype dtype;
+        int rank;
+        int64_t shape[TERN_MAX_RANK];
+    } operands[TERN__CASE_OPERANDS];
+} tern__case;
+
+/* NULL past the last. */
+const tern__case *tern__case_at(int i);
+
+/* A case with its sizes for `memory` bytes, its data and, once compiled, its program. */
+typedef struct tern__prepared {
+    const tern__case *row;
+    tern_ctx *ctx;
+    tern__case sized;
+    int n_operands, n_results, copies;
+    tern_tensor *data[TERN__CASE_OPERANDS];  /* kept */
+    tern_tensor *streams[TERN__CASE_COPIES]; /* kept; [0] is that of data */
+    int64_t read_bytes, write_bytes;         /* of one run */
+    tern_program *program;
+    tern_exec *exec;
+    tern_tensor **inputs; /* (n_inputs), borrowed from data */
+    int n_inputs, n_outputs;
+} tern__prepared;
+
+/* "i8[1,2560] t2[6912,2560]", as it is for `memory`. */
+void tern__case_shape(const tern__case *row, int64_t memory, char *to, size_t room);
+
+tern_status tern__case_prepare(tern_ctx *ctx, const tern__case *row, int64_t memory, tern__prepared *out);
+/* Replaces the program that there was. */
+tern_status tern__case_compile(tern__prepared *p, const tern_compile_options *options);
+/* One run of the program; results are dropped. */
+tern_status tern__case_run(void *prepared);
+/* Compares with what the reference kernels compute. TERN_INTERNAL: they differ. *seconds: how long this first run took, so that
+ * slow ones are not run often. */
+tern_status tern__case_check(tern__prepared *p, double *seconds);
+void tern__case_free(tern__prepared *p); /* also what failed on the way, if it was zeroed before */
+
+#endif
