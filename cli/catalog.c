@@ -162,14 +162,43 @@ static bool device_row(int i, field_value *out)
     return true;
 }
 
-static const catalog ops = {"ops", "op", "operations that graphs are made of", op_fields, NULL, op_row};
-static const catalog kernels = {"kernels",     "kernel", "functions that compute them",
-                                kernel_fields, "op",     kernel_row};
-static const catalog passes = {"passes",    "pass", "stages of the compiler, in order",
-                               pass_fields, NULL,   pass_row};
-static const catalog dtypes = {"dtypes", "dtype", "element types", dtype_fields, NULL, dtype_row};
-static const catalog devices = {"devices",     "device", "machines that programs run on",
-                                device_fields, NULL,     device_row};
+/* Are there kernels for this operation besides `than`? */
+static bool has_others(const tern_kernel_info *than)
+{
+    tern_kernel_info kernel;
+    for (int i = 0; tern_catalog_kernel(i, &kernel) == TERN_OK; i++)
+        if (strcmp(kernel.op, than->op) == 0 &&
+            (strcmp(kernel.name, than->name) != 0 || strcmp(kernel.isa, than->isa) != 0))
+            return true;
+    return false;
+}
+
+/* What runs of several that could, and why. */
+static void kernel_choices(json *j)
+{
+    tern_kernel_info kernel;
+    json_array(j, "choices");
+    for (int i = 0; tern_catalog_kernel(i, &kernel) == TERN_OK; i++) {
+        if (!kernel.chosen || !has_others(&kernel))
+            continue;
+        json_object(j, NULL);
+        json_string(j, "op", kernel.op);
+        json_string(j, "kernel", kernel.name);
+        json_string(j, "isa", kernel.isa);
+        json_string(j, "why", kernel.why);
+        json_end(j);
+    }
+    json_end(j);
+}
+
+static const catalog ops = {"ops", "op", "operations that graphs are made of", op_fields, NULL, op_row, NULL};
+static const catalog kernels = {"kernels",  "kernel", "functions that compute them", kernel_fields, "op",
+                                kernel_row, NULL};
+static const catalog passes = {"passes", "pass", "stages of the compiler, in order", pass_fields, NULL,
+                               pass_row, NULL};
+static const catalog dtypes = {"dtypes", "dtype", "element types", dtype_fields, NULL, dtype_row, NULL};
+static const catalog devices = {
+    "devices", "device", "machines that programs run on", device_fields, NULL, device_row, kernel_choices};
 
 const catalog *const catalogs[] = {&ops, &kernels, &passes, &dtypes, &devices, NULL};
 
@@ -338,6 +367,8 @@ void catalog_print_json(const catalog *c, const char *name)
             else
                 json_int(&j, key, row[f].number);
         }
+        if (c->more)
+            c->more(&j);
         json_end(&j);
     }
     json_end(&j);

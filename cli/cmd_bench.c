@@ -1,7 +1,7 @@
 /* cmd_bench.c - `tern bench`: the verbs that measure. */
 #include "commands.h"
 
-static const command *const verbs[] = {&cmd_bench_ops, NULL};
+static const command *const verbs[] = {&cmd_bench_ops, &cmd_bench_threads, NULL};
 
 const command cmd_bench = {
     .name = "bench",

@@ -32,6 +32,20 @@ extern "C" {
 /* "read_bw"; "unknown" for numbers that are no kinds. Static. */
 TERN_API const char *tern_limit_name(tern_limit_kind kind);
 
+/* ---- Threads -------------------------------------------------------------------------------------------------- */
+
+/* What it costs to compute with several threads, besides the work; medians. */
+typedef struct tern_threads_cost {
+    int threads;
+    double
+        region_us; /* to give them work and learn that it is done, while they wait awake (runs that follow each other) */
+    double wakeup_us;  /* the same after a pause, when they have gone to sleep */
+    double barrier_us; /* to meet once inside, between two steps of a plan */
+} tern_threads_cost;
+
+/* Measures it with threads of its own, in some milliseconds. `threads` 0: as many as may be used. */
+TERN_API tern_status tern_bench_threads(int threads, tern_threads_cost *out);
+
 /* ---- Operations one by one ---------------------------------------------------------------------------------- */
 
 /* Zeroed fields are the defaults. */

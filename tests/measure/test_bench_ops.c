@@ -106,3 +106,16 @@ TEST(nonsense_is_refused)
     CHECK_STATUS(tern_bench_ops(&(tern_bench_options){.memory = -1}, see, &s), TERN_INVALID_ARGUMENT);
     CHECK_EQ(s.rows, 0);
 }
+
+TEST(threads_cost_something)
+{
+    tern_threads_cost cost = {0};
+    CHECK_OK(tern_bench_threads(2, &cost));
+    CHECK(cost.threads == 2 && cost.region_us > 0 && cost.wakeup_us > 0 && cost.barrier_us > 0);
+    CHECK_OK(tern_bench_threads(0, &cost));
+    CHECK(cost.threads >= 1);
+    cost.threads = 77;
+    CHECK_STATUS(tern_bench_threads(-1, &cost), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern_bench_threads(100000, &cost), TERN_INVALID_ARGUMENT);
+    CHECK_EQ(cost.threads, 77);
+}

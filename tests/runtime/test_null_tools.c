@@ -126,6 +126,7 @@ TEST(measurements)
 {
     REFUSED(tern_bench_ops(NULL, NULL, NULL));
     REFUSED(tern_bench_case(NULL, 0, NULL, NULL));
+    REFUSED(tern_bench_threads(1, NULL));
 }
 
 TEST(machines)

@@ -52,8 +52,9 @@ INLINE planes settle(planes sums)
 const tern__ternary_kernel tern__ternary_t5__avx512vbmi = {
     .name = "ternary_t5__avx512vbmi",
     .form = TERN__TERNARY_5,
-    .direct_limit = 10,
-    .direct_batch = GROUP,
+    .direct_limit = 2 * PAIRED,
+    .direct_batch = PAIRED,
+    .direct_pass = GROUP,
     .multiply_batch = GROUP,
     .direct_quads = DIRECT_QUADS,
     .panel_quads = 100,

@@ -1,0 +1,51 @@
+/* cmd_bench_threads.c - `tern bench threads`: what several threads cost besides the work. */
+#include <stdio.h>
+
+#include <tern/measure.h>
+
+#include "commands.h"
+#include "json.h"
+#include "term.h"
+
+static int run(const args *a)
+{
+    int threads;
+    tern_threads_cost cost;
+    if (!args_int(a, "threads", 1, 64, 0, &threads))
+        return EXIT_USAGE;
+    if (tern_bench_threads(threads, &cost) != TERN_OK)
+        return fail_status(NULL);
+    if (args_has(a, "json")) {
+        json j = {0};
+        json_object(&j, NULL);
+        json_int(&j, "threads", cost.threads);
+        json_double(&j, "region_us", cost.region_us);
+        json_double(&j, "wakeup_us", cost.wakeup_us);
+        json_double(&j, "barrier_us", cost.barrier_us);
+        json_end(&j);
+        json_print(&j);
+        return EXIT_DONE;
+    }
+    printf("%d threads\n"
+           "  to start and end a run while they are awake  %.2f us\n"
+           "  the same after a pause                       %.2f us\n"
+           "  to meet between two steps                    %.2f us\n",
+           cost.threads, cost.region_us, cost.wakeup_us, cost.barrier_us);
+    return EXIT_DONE;
+}
+
+static const option options[] = {
+    {"threads", 0, "N", NULL, "measure N threads (default: as many as the machine allows)"},
+    {"json", 0, NULL, NULL, "print JSON: an object"},
+    {0},
+};
+
+const command cmd_bench_threads = {
+    .name = "threads",
+    .operands = "",
+    .summary = "Measure what it costs to compute with several threads.",
+    .options = options,
+    .examples = "tern bench threads\n"
+                "tern bench threads --threads 2 --json",
+    .run = run,
+};

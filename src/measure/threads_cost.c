@@ -1,0 +1,63 @@
+/* threads_cost.c - regions and barriers with nothing in them. */
+#include <time.h>
+
+#include <tern/measure.h>
+
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/status.h"
+#include "base/threads.h"
+#include "measure/timing.h"
+
+enum { THREADS_MOST = 64, SAMPLES = 25, REGIONS = 200, BARRIERS = 1000 };
+
+/* Long enough that threads which wait have gone to sleep. */
+static const struct timespec pause_time = {.tv_nsec = 2000000};
+
+static void nothing(void *arg, int worker, int workers)
+{
+    (void)arg;
+    (void)worker;
+    (void)workers;
+}
+
+static void meet(void *arg, int worker, int workers)
+{
+    (void)worker;
+    (void)workers;
+    for (int i = 0; i < BARRIERS; i++)
+        tern__threads_barrier(arg);
+}
+
+static double run_us(tern__threads *threads, int workers, tern__region_fn fn, int times)
+{
+    const uint64_t start = tern__now_ns();
+    for (int i = 0; i < times; i++)
+        tern__threads_run(threads, workers, fn, threads);
+    return (double)(tern__now_ns() - start) * 1e-3 / times;
+}
+
+tern_status tern_bench_threads(int threads, tern_threads_cost *out)
+{
+    TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "bench_threads: the result is NULL");
+    TERN__FAIL_IF(threads < 0 || threads > THREADS_MOST, TERN_INVALID_ARGUMENT,
+                  "bench_threads: %d threads; give 1 to %d, or 0", threads, THREADS_MOST);
+    const int usable = tern__cpu()->cores_usable, n = threads > 0 ? threads : usable;
+    double awake[SAMPLES], asleep[SAMPLES], barrier[SAMPLES];
+    tern__threads *pool;
+    TERN_TRY(tern__threads_create(n < THREADS_MOST ? n : THREADS_MOST, &pool));
+    const int workers = tern__threads_count(pool);
+    for (int i = 0; i < SAMPLES; i++) {
+        nanosleep(&pause_time, NULL);
+        asleep[i] = run_us(pool, workers, nothing, 1);
+        awake[i] = run_us(pool, workers, nothing, REGIONS);
+        const double all = run_us(pool, workers, meet, 1) - awake[i];
+        barrier[i] = (all > 0 ? all : awake[i]) / BARRIERS;
+    }
+    tern__threads_destroy(pool);
+    *out = (tern_threads_cost){.threads = workers,
+                               .region_us = tern__stats_of(awake, SAMPLES).median,
+                               .wakeup_us = tern__stats_of(asleep, SAMPLES).median,
+                               .barrier_us = tern__stats_of(barrier, SAMPLES).median};
+    return TERN_OK;
+}
