@@ -93,7 +93,10 @@ static void add_to_table(output *out, const tern_bench_row *row)
         table_add_heading(t, row->family);
     table_add(t, row->name);
     table_add(t, row->shape);
-    table_addf(t, row->threads > 0 ? "%d" : "", row->threads);
+    if (row->threads > 0)
+        table_addf(t, "%d", row->threads);
+    else
+        table_add(t, "");
     table_add(t, row->kernel);
     if (row->rounds > 0)
         table_addf(t, "%.1f us", row->median_us);

@@ -66,12 +66,12 @@ static void read_by(int way, const void *from, int64_t lines, uint64_t *sink)
 #undef WAY
 }
 
-INLINE void put_line(line *to, line value, int past)
+INLINE void put_line(line *to, const line *value, int past)
 {
     if (past)
-        STORE_PAST(to, value);
+        STORE_PAST(to, *value);
     else
-        *to = value;
+        *to = *value;
 }
 
 INLINE void copy_lines(const line *from, line *to, tern__copy_piece piece, int64_t pieces, int past,
@@ -85,7 +85,7 @@ INLINE void copy_lines(const line *from, line *to, tern__copy_piece piece, int64
         for (; i < both; i++) {
             if (ahead > 0)
                 __builtin_prefetch((const char *)(from + i) + ahead, 0, 3);
-            put_line(to + i, from[i], past);
+            put_line(to + i, &from[i], past);
         }
         for (int r = i; r < piece.read; r++) {
             if (ahead > 0)
@@ -93,7 +93,7 @@ INLINE void copy_lines(const line *from, line *to, tern__copy_piece piece, int64
             sum |= from[r];
         }
         for (int w = i; w < piece.write; w++)
-            put_line(to + w, sum, past);
+            put_line(to + w, &sum, past);
     }
     if (past)
         FENCE();

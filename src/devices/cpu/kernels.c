@@ -19,7 +19,7 @@ static const tern__scratch_fn scratch_rules[TERN__OP_COUNT] = {
 
 static const tern__kernel reference[TERN__OP_COUNT] = {
 #define TERN_OP(id, in, out, attrs, shape, dtype, flags, work, cost, kernel, text) \
-    [TERN__OP_##id] = {#kernel "__ref", TERN__ISA_BASELINE, tern_##kernel##__ref},
+    [TERN__OP_##id] = {.name = #kernel "__ref", .isa = TERN__ISA_BASELINE, .run = tern_##kernel##__ref},
 #include "graph/ops.def"
 #undef TERN_OP
 };

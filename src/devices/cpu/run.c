@@ -60,7 +60,7 @@ static void run_part(run *r, uint32_t number, bool finishing, int part, int part
 {
     const tern__step *step = &r->plan->steps[number];
     const tern__buffer *operands = r->buffers + step->operands;
-    char *scratch = r->arena + step->scratch_offset;
+    char *scratch = r->arena ? r->arena + step->scratch_offset : NULL; /* a plan without any has no arena */
     const tern__cpu_work work = {.kernel = step->kernel,
                                  .args = {.n_in = (int)step->n_in,
                                           .n_out = (int)step->n_out,

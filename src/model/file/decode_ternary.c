@@ -115,7 +115,7 @@ void tern__t5_from_t2(const uint8_t *t2, int64_t columns, uint8_t *t5)
         unsigned byte = 0;
         for (int64_t i = 0; i < TERN_T5_PER_BYTE; i++) {
             int64_t c = first + i;
-            unsigned code = j < whole || c < columns ? t2[c / 4] >> 2 * (c % 4) & 3u : 1u;
+            unsigned code = j < whole || c < columns ? (unsigned)t2[c / 4] >> 2 * (c % 4) & 3u : 1u;
             byte += code * powers[i];
         }
         t5[j] = (uint8_t)byte;
