@@ -16,9 +16,9 @@ typedef uint64_t line __attribute__((vector_size(TERN__LINE), aligned(TERN__LINE
 #define FENCE() ((void)0)
 #endif
 
-INLINE uint64_t fold(line l)
+INLINE uint64_t fold(const line *l)
 {
-    return l[0] | l[1] | l[2] | l[3] | l[4] | l[5] | l[6] | l[7];
+    return (*l)[0] | (*l)[1] | (*l)[2] | (*l)[3] | (*l)[4] | (*l)[5] | (*l)[6] | (*l)[7];
 }
 
 /* Near the end of its part a stream prefetches for its part of the next block. */
@@ -51,7 +51,8 @@ INLINE void read_lines(const line *from, int64_t lines, int streams, int step, i
     }
     for (; done < lines; done++)
         sum[0] |= from[done];
-    *sink |= fold(sum[0] | sum[1] | sum[2] | sum[3]);
+    sum[0] |= sum[1] | sum[2] | sum[3];
+    *sink |= fold(&sum[0]);
 }
 
 static void read_by(int way, const void *from, int64_t lines, uint64_t *sink)
@@ -97,7 +98,7 @@ INLINE void copy_lines(const line *from, line *to, tern__copy_piece piece, int64
     }
     if (past)
         FENCE();
-    *sink |= fold(sum);
+    *sink |= fold(&sum);
 }
 
 static void copy_by(int way, const void *from, void *to, tern__copy_piece piece, int64_t pieces,

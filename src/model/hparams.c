@@ -10,7 +10,7 @@
 static const struct architecture {
     const char *name;
     bool relu2, sub_norms, ternary;
-    tern__rope_pairs gguf_pairs; /* files of other formats keep what their programs use: see rope_pairs() */
+    tern__rope_pairs gguf_pairs; /* of files that do not say: see rope_pairs() */
 } architectures[] = {
     {"bitnet-b1.58", true, true, true, TERN__ROPE_HALVES},
     {"bitnet-25", true, true, true, TERN__ROPE_HALVES},
@@ -18,17 +18,14 @@ static const struct architecture {
     {"llama", false, false, false, TERN__ROPE_NEIGHBOURS},
 };
 
-/* GGUF files of LLaMA have the rows of q and k permuted so that neighbours are pairs; safetensors have them as halves. */
+/* GGUF files of LLaMA have the rows of q and k permuted so that neighbours are pairs; where another format is told by the
+ * file, that decides. */
 static tern__rope_pairs rope_pairs(const tern_model_file *file, const struct architecture *a)
 {
-    switch (tern_model_file_format(file)) {
-    case TERN_FILE_SAFETENSORS:
-        return TERN__ROPE_HALVES;
-    case TERN_FILE_LLAMA2C:
-        return TERN__ROPE_NEIGHBOURS;
-    default:
+    const char *style;
+    if (tern_model_file_get_string(file, "tern.rope_style", &style) != TERN_OK)
         return a->gguf_pairs;
-    }
+    return strcmp(style, "neox") == 0 ? TERN__ROPE_HALVES : TERN__ROPE_NEIGHBOURS;
 }
 
 static tern_status find_architecture(const tern_model_file *file, const struct architecture **out)

@@ -68,9 +68,14 @@ static tern_status load_linear(loader *l, const char *name, int64_t rows, int64_
     tern_file_tensor t;
     TERN_TRY(find(l, name, rows, columns, &i, &t));
     if (l->m->h.ternary || tern_stored_get(t.stored)->kind == TERN_STORED_TERNARY) {
+        tern_tensor *codes, *scales;
         TERN_TRY(tern_model_file_load_ternary(l->m->ctx, l->m->file, i, l->options->ternary,
-                                              TERN_TERNARY_DECLARED, &out->weight, &out->scales));
-        tern_keep(out->scales);
+                                              TERN_TERNARY_DECLARED, &codes, &scales));
+        TERN__FAIL_IF(tern_rank(scales) > 0, TERN_UNSUPPORTED,
+                      "model: the blocks of '%s' have scales of their own, which products cannot apply yet",
+                      name);
+        tern_keep(scales);
+        *out = (tern__linear){codes, scales};
         return keep(l, &t, out->weight, true);
     }
     TERN_TRY(tern_model_file_load(l->m->ctx, l->m->file, i, &out->weight));

@@ -43,7 +43,9 @@ static void layer_name(const char *name, char *out, size_t room)
     if (strncmp(name, start, strlen(start)) != 0)
         return;
     const char *number = name + strlen(start);
-    size_t digits = strspn(number, "0123456789");
+    size_t digits = 0;
+    while (number[digits] >= '0' && number[digits] <= '9')
+        digits++;
     const char *module = number + digits + 1, *last = strrchr(name, '.');
     if (digits == 0 || digits > 6 || number[digits] != '.' || last < module)
         return;
