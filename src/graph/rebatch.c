@@ -219,7 +219,8 @@ static tern_status add_node(const tern_graph *g, tern__id n, tern_graph *to)
     if (same)
         return tern__graph_clone_node(g, n, node->attrs, types, to);
     tern__attr attrs[TERN__MAX_ATTRS];
-    memcpy(attrs, node->attrs, (size_t)op->n_attrs * sizeof *attrs);
+    for (int i = 0; i < op->n_attrs; i++)
+        attrs[i] = node->attrs[i];
     TERN_TRY(change_attrs(&c, attrs));
     TERN_TRY(infer(&c, attrs, types));
     return tern__graph_clone_node(g, n, attrs, types, to);

@@ -252,7 +252,8 @@ static tern_status move_node(images *m, tern__rewrite *w, tern__id n)
     const bool nhwc = !m->nhwc[root_of(m, n)];
     tern__id in[TERN__MAX_INPUTS_FIXED];
     tern__attr attrs[TERN__MAX_ATTRS];
-    memcpy(attrs, node->attrs, (size_t)tern__ops[node->op].n_attrs * sizeof *attrs);
+    for (int i = 0; i < tern__ops[node->op].n_attrs; i++)
+        attrs[i] = node->attrs[i];
     if (layout_attr(node->op) >= 0)
         attrs[layout_attr(node->op)].i = nhwc;
     for (uint32_t i = 0; i < node->n_in; i++) {

@@ -398,7 +398,7 @@ static void random_attr(dice *d, const tern__attr_spec *spec, tern__attr *attr, 
 /* A random call of `op` with operands that are inputs; false if its row refuses it. */
 static bool random_call(dice *d, const tern__op *op, tern_graph *g)
 {
-    enum { MOST = 6 };
+    enum { MOST = 8 };
     tern__type in[MOST], out[MOST];
     const tern__type *in_pointers[MOST];
     tern_dtype casts[MOST];

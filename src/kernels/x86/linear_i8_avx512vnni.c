@@ -73,9 +73,9 @@ static void multiply(const tern__linear_i8_call *call)
 {
 #define ONE(N) one_##N,
 #define TWO(N) two_##N,
-    static void (*const one[])(const tern__linear_i8_call *) = {EACH_ROWS(ONE)};
-    static void (*const two[])(const tern__linear_i8_call *) = {EACH_ROWS(TWO)};
-    (call->n_tiles == 1 ? one : two)[call->rows - 1](call);
+    static void (*const by_tiles[MOST_TILES][MOST_ROWS])(const tern__linear_i8_call *) = {{EACH_ROWS(ONE)},
+                                                                                          {EACH_ROWS(TWO)}};
+    by_tiles[call->n_tiles - 1][call->rows - 1](call);
 }
 
 const tern__linear_i8_kernel tern__linear_i8__avx512vnni = {
