@@ -3,7 +3,7 @@ tern bench ops --family rows --memory 1 --budget 0.001 --threads 1 --json >rows.
 case $? in 0 | 1) echo done ;; *) cat errors ;; esac
 json 'sorted(j[0])' <rows.json
 json '[(r["name"], r["threads"], r["limit_kind"]) for r in j]' <rows.json
-json 'all(r["median_us"] > 0 and r["min_us"] <= r["median_us"] and r["rounds"] >= 3 for r in j)' <rows.json
+json 'all(r["rounds"] == 0 or 0 < r["min_us"] <= r["median_us"] for r in j)' <rows.json
 json 'all((r["limit_share"] is None) == (r["error"] is not None) for r in j)' <rows.json
 json 'all(r["isa"] and r["kernel"] and r["shape"].startswith("f32[") for r in j)' <rows.json
 tern bench ops --list --json | json 'sorted(set(r["family"] for r in j)), sorted(set(r["limit_kind"] for r in j))'
