@@ -44,9 +44,11 @@ static heads heads_of(const tern__kernel_args *args)
     h.scale = args->attrs[0].f != 0 ? args->attrs[0].f : 1 / sqrt((double)h.d);
     h.scale = tern__as(h.dtype, h.scale);
     h.p = args->scratch;
-    h.query = h.p + CHUNK;
-    h.mix = h.query + h.d;
-    h.chunk_mix = h.mix + h.d;
+    if (h.p) { /* without rows there is none */
+        h.query = h.p + CHUNK;
+        h.mix = h.query + h.d;
+        h.chunk_mix = h.mix + h.d;
+    }
     return h;
 }
 
