@@ -10,6 +10,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "model/file/json_walk.h"
+
 enum { MOST_BYTES = 1 << 20, MOST_DEPTH = 4 };
 
 /* ---- everything, flattened --------------------------------------------------------------------------------------- */
@@ -165,8 +167,10 @@ static tern_status read_config(tern_model_file *file, const tern__file *part)
     tern_status status = tern__file_read(part, 0, text, (size_t)part->bytes);
     json_t *config =
         status == TERN_OK ? json_loadb(text, (size_t)part->bytes, JSON_REJECT_DUPLICATES, &error) : NULL;
-    if (status == TERN_OK && !config)
+    if (status == TERN_OK && !config) {
+        tern__json_one_line(error.text);
         status = tern__fail(TERN_FORMAT, "%s: JSON: %s (line %d)", part->path, error.text, error.line);
+    }
     if (status == TERN_OK)
         status = take_config(file, part->path, config);
     json_decref(config);

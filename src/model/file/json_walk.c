@@ -62,6 +62,12 @@ static size_t extent(const tern__json_walk *w)
     return i;
 }
 
+void tern__json_one_line(char *text)
+{
+    for (; *text; text++)
+        *text = (unsigned char)*text < ' ' ? ' ' : *text;
+}
+
 tern_status tern__json_value(tern__json_walk *w, json_t **out)
 {
     json_error_t error;
@@ -72,6 +78,7 @@ tern_status tern__json_value(tern__json_walk *w, json_t **out)
     json_t *value = json_loadb(w->text + w->at, w->length - w->at,
                                JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error);
     if (!value) {
+        tern__json_one_line(error.text);
         size_t at = w->at + (error.position > 0 ? (size_t)error.position : 0);
         return tern__fail(json_error_code(&error) == json_error_out_of_memory ? TERN_OUT_OF_MEMORY
                                                                               : TERN_FORMAT,

@@ -34,6 +34,9 @@ tern_status tern__json_next_element(tern__json_walk *w, bool *more);
  * longer than `most`. */
 tern_status tern__json_value(tern__json_walk *w, struct json_t **out);
 
+/* jansson's messages quote the file, line ends and all: blanks instead. */
+void tern__json_one_line(char *text);
+
 /* Nothing but blanks follow. */
 tern_status tern__json_end(tern__json_walk *w);
 
