@@ -56,7 +56,7 @@ typedef struct tern_session_options {
     int64_t context;  /* positions of each; 0 = the model's. More than the model's is refused            */
     tern_dtype cache; /* of keys and values: TERN_F32 or TERN_F16                                     */
     int64_t batch;    /* most rows computed at once; longer prompts come in chunks; 0 = 512              */
-    bool time_steps;  /* keep how long every step takes: tern_session_each                            */
+    bool time_steps;  /* keep how long every step takes: tern_session_get_program and tern_exec_step_time */
     const tern_compile_options
         *compile; /* or NULL; read during tern_session_create and kept as a pointer: outlives it */
 } tern_session_options;
