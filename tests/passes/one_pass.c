@@ -85,7 +85,7 @@ static tern_status describe(tern__compilation *c, char **out)
     return TERN_OK;
 }
 
-tern_status one_pass(tern_ctx *ctx, const char *name, tern_precision precision, tern_graph *graph,
+tern_status one_pass(tern_ctx *ctx, const char *name, const tern_compile_options *options, tern_graph *graph,
                      one_result *out)
 {
     const tern__pass *pass = find(name);
@@ -99,13 +99,14 @@ tern_status one_pass(tern_ctx *ctx, const char *name, tern_precision precision, 
     tern__arena_init(&arena, 0);
     tern__compilation c = {.graph = graph,
                            .spare = &spare,
-                           .options = {.level = TERN_LEVEL_HIGH, .precision = precision},
                            .log = &log,
                            .target = ctx->device_ops->target(ctx->device),
                            .arena = &arena,
                            .plan = &plan};
     *out = (one_result){0};
-    tern_status status = tern__graph_find_aliases(graph);
+    tern_status status = tern__compile_options_from(options, &c.options);
+    if (status == TERN_OK)
+        status = tern__graph_find_aliases(graph);
     if (status == TERN_OK)
         status = run(&c, pass);
     if (status == TERN_OK && pass->kind != TERN__PASS_GRAPH)
@@ -117,6 +118,7 @@ tern_status one_pass(tern_ctx *ctx, const char *name, tern_precision precision, 
     out->changes = c.changes;
     out->notes = strdup(log.notes.text ? log.notes.text : "");
     tern__strbuf_free(&log.notes);
+    tern__compile_options_drop(&c.options);
     tern__graph_clear(&spare);
     tern__arena_free(&arena);
     return status;

@@ -2,7 +2,7 @@
 #ifndef TERN_TESTS_PASSES_ONE_PASS_H
 #define TERN_TESTS_PASSES_ONE_PASS_H
 
-#include <tern/graph.h>
+#include <tern/program.h>
 
 #include "passes/pass.h"
 
@@ -14,9 +14,9 @@ typedef struct one_result {
         plan; /* what there is of a plan, as comments of the text form; "" after passes that rewrite the graph */
 } one_result;
 
-/* Runs pass `name` alone, at level high, over `graph`, which it rewrites; verifies the result. Passes that work on the plan
+/* Runs pass `name` alone, with these options, over `graph`, which it rewrites; verifies the result. Passes that work on the plan
  * find what those before them that always run have made, and leave the nodes in running order. */
-tern_status one_pass(tern_ctx *ctx, const char *name, tern_precision precision, tern_graph *graph,
+tern_status one_pass(tern_ctx *ctx, const char *name, const tern_compile_options *options, tern_graph *graph,
                      one_result *out);
 void one_result_free(one_result *result);
 

@@ -1,6 +1,6 @@
 /* test_equivalence.c - differential test of the compiler: random graphs give the same bits at every level and with any
  * passes switched off as they give at level none, the same outputs share memory, states carry the same values into the
- * next run, and every plan stands up to check_plan. (Of a NaN only that it is one counts, as everywhere in Tern.)
+ * next run, every plan stands up to check_plan, and 99 of 100 arenas are within 1.10 of the lower bound. (Of a NaN only that it is one counts, as everywhere in Tern.)
  *
  * 2,000 graphs in the normal run. TERN_TEST_GRAPHS=n asks for more, TERN_TEST_SEED for others. A graph that fails is
  * shrunk and saved in the build's test-logs. */
@@ -129,6 +129,17 @@ static void count_epilogues(const tern_program *p)
         epilogues += strcmp(fusion.kind, "epilogue") == 0;
 }
 
+static int arenas,
+    large_arenas; /* of full plans: all that need one, and those far above what must be live at once */
+
+static void count_arena(const tern_program *p)
+{
+    tern_program_info info;
+    tern_program_get_info(p, &info);
+    arenas += info.live_bytes > 0;
+    large_arenas += (double)info.arena_bytes > 1.10 * (double)info.live_bytes;
+}
+
 static void run_variant(tern_ctx *ctx, const tern_graph *g, variant v, uint64_t seed, outcome *o)
 {
     const char *names[64];
@@ -145,6 +156,8 @@ static void run_variant(tern_ctx *ctx, const tern_graph *g, variant v, uint64_t 
         o->status = run_program(ctx, p, seed, o);
     if (o->status == TERN_OK)
         count_epilogues(p);
+    if (o->status == TERN_OK && v.level == TERN_LEVEL_HIGH && v.disabled == 0)
+        count_arena(p);
     if (o->status != TERN_OK && !o->message[0])
         snprintf(o->message, sizeof o->message, "%s", tern_last_error());
     tern_program_free(p);
@@ -429,7 +442,10 @@ TEST(random_graphs_agree_at_every_level)
     tern_ctx_destroy(ctx);
     printf("%d graphs, %d of them refused at every level, %d products with epilogues\n", n, refused,
            epilogues);
+    printf("%d of %d arenas above 1.10 of the most bytes live at once\n", large_arenas, arenas);
     CHECK_EQ(failed, 0);
+    CHECK(arenas > n / 2);
+    CHECK(large_arenas <= arenas / 100);
     CHECK(epilogues > n / 10);
     CHECK(refused <= n / 20);
 }

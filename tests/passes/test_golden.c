@@ -3,7 +3,7 @@
  *
  *     # changes: 1
  *
- * and 0 is a case in which it must not. `# precision: bf16` is an option of the compilation. Passes that work on the plan leave
+ * and 0 is a case in which it must not. `# precision: bf16` and `# pattern: mul_into_add` are options of the compilation. Passes that work on the plan leave
  * the nodes in running order, and behind the graph, as comments, what they planned. Both texts are then run, unoptimised, with
  * inputs full of special values: whatever a pass does, not a bit may change (but for precision, which is asked for).
  * TERN_GOLDEN_UPDATE=1 rewrites the .out files. */
@@ -179,15 +179,46 @@ static void check_same_results(tern_ctx *ctx, const char *name, const char *in, 
 
 /* ---- the cases ---- */
 
-static tern_precision precision_of(const char *text)
+/* The word behind `key` in the comments of a case, or `otherwise`. */
+static const char *word_of(const char *text, const char *key, const char *otherwise, char word[NAME])
 {
-    static const char key[] = "# precision: ";
     const char *at = strstr(text, key);
-    char name[16] = "exact";
-    tern_precision precision = TERN_PRECISION_EXACT;
-    if (at)
-        sscanf(at + strlen(key), "%15s", name);
-    return tern_precision_parse(name, &precision) == TERN_OK ? precision : TERN_PRECISION_EXACT;
+    return at && sscanf(at + strlen(key), "%127s", word) == 1 ? word : otherwise;
+}
+
+/* A pattern as callers write them: a product and the addition that reads it become one step. */
+static tern_match mul_into_add(tern_edit *edit, tern_node node, void *user)
+{
+    (void)user;
+    tern_node_info add, mul;
+    tern_value_info operand;
+    tern_node made;
+    if (tern_graph_node(tern_edit_graph(edit), node, &add) != TERN_OK ||
+        tern_graph_value(tern_edit_graph(edit), add.operands[0], &operand) != TERN_OK ||
+        tern_graph_node(tern_edit_graph(edit), operand.node, &mul) != TERN_OK)
+        return TERN_MATCH_FAILED;
+    if (strcmp(mul.op, "mul") != 0 || tern_edit_uses(edit, add.operands[0]) != 1)
+        return TERN_MATCH_NONE;
+    const tern_status status = tern_edit_fuse(edit, 2, (tern_node[]){operand.node, node}, &made);
+    return status == TERN_OK ? TERN_MATCH_FUSED : TERN_MATCH_FAILED;
+}
+
+static const tern_fusion_pattern patterns[] = {{.name = "mul_into_add", .op = "add", .fuse = mul_into_add}};
+
+static void options_of(const char *text, tern_compile_options *out)
+{
+    char word[NAME];
+    tern_compile_options options = tern_compile_options_default();
+    options.level = TERN_LEVEL_HIGH;
+    CHECK_OK(tern_precision_parse(word_of(text, "# precision: ", "exact", word), &options.precision));
+    const char *pattern = word_of(text, "# pattern: ", NULL, word);
+    for (size_t i = 0; pattern && i < sizeof patterns / sizeof patterns[0]; i++)
+        if (strcmp(patterns[i].name, pattern) == 0) {
+            options.n_patterns = 1;
+            options.patterns = &patterns[i];
+        }
+    CHECK(!pattern || options.n_patterns == 1);
+    *out = options;
 }
 
 static bool is_optional(const char *name)
@@ -237,7 +268,9 @@ static void check_case(tern_ctx *ctx, const golden *g)
     one_result result;
     CHECK(in && sscanf(in, "# changes: %u", &expected) == 1);
     CHECK_OK(tern_graph_parse(ctx, in, strlen(in), &graph));
-    CHECK_OK(one_pass(ctx, g->pass, precision_of(in), graph, &result));
+    tern_compile_options options;
+    options_of(in, &options);
+    CHECK_OK(one_pass(ctx, g->pass, &options, graph, &result));
     char *printed = print_both(graph, result.plan);
     CHECK(printed);
     check_notes(g, &result, expected);
@@ -247,7 +280,7 @@ static void check_case(tern_ctx *ctx, const golden *g)
         harness_fail(__FILE__, __LINE__, "%s: expected:\n%sgot:\n%s", g->name, out ? out : "no file\n",
                      printed);
     tern_scope_open(ctx);
-    if (precision_of(in) == TERN_PRECISION_EXACT)
+    if (options.precision == TERN_PRECISION_EXACT)
         check_same_results(ctx, g->name, in, printed);
     tern_scope_close(ctx);
     tern_graph_free(graph);
@@ -282,13 +315,13 @@ TEST(passes_turn_golden_inputs_into_golden_outputs)
 }
 
 /* Every pass has a case in which it acts and one in which it must not; those that make the plan always act, and say so in
- * none. Patterns are functions of the caller's (test_custom.c). */
+ * none. */
 TEST(every_pass_acts_and_refrains)
 {
     int n = list_cases(cases);
     tern_pass_info pass;
     for (int p = 0; tern_catalog_pass(p, &pass) == TERN_OK; p++) {
-        int acts = !pass.optional || strcmp(pass.name, "patterns") == 0, refrains = 0;
+        int acts = !pass.optional, refrains = 0;
         for (int i = 0; i < n; i++) {
             unsigned expected = 0;
             char *in = strcmp(cases[i].pass, pass.name) == 0 ? read_file(cases[i].name, ".in.tern") : NULL;
@@ -327,7 +360,9 @@ TEST(every_simplification_has_its_case)
             continue;
         }
         CHECK_OK(tern_graph_parse(ctx, in, strlen(in), &graph));
-        CHECK_OK(one_pass(ctx, "simplify", TERN_PRECISION_EXACT, graph, &result));
+        tern_compile_options options;
+        options_of(in, &options);
+        CHECK_OK(one_pass(ctx, "simplify", &options, graph, &result));
         if (!strstr(result.notes, fired))
             harness_fail(__FILE__, __LINE__, "%s did not fire in its case", rules[r]);
         if (!strstr(in, "# not"))
