@@ -55,7 +55,8 @@ TERN_API tern_status tern_graph_input(const tern_graph *graph, int i, tern_port 
 TERN_API tern_status tern_graph_output(const tern_graph *graph, int i, tern_port *out);
 
 /* Gives the input or constant called `name`, which came without data, those of `t`, a constant (tern_freeze) of its type. From
- * now on it is a constant of the graph: it can be folded and packed, and no run is given it. */
+ * now on it is a constant of the graph: it can be folded and packed, no run is given it, and the inputs after it move up. The one
+ * function that changes a graph: call it before others read the graph. */
 TERN_API tern_status tern_graph_bind(tern_graph *graph, const char *name, tern_tensor *t);
 
 /* ---- Looking inside ----------------------------------------------------------------------------------------

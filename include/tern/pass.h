@@ -3,7 +3,10 @@
  *
  * They are named in tern_compile_options (<tern/program.h>) and work through <tern/edit.h>. Programs are
  * cached by what was compiled, so a pass or pattern must do the same whenever it meets the same graph with
- * the same `user`. docs/add-a-pass.md shows one. */
+ * the same `user`. What `user` leads to must live until the context and every program that was compiled with
+ * it are gone: the cache tells passes apart by it, and a program for a range of batches compiles again when a
+ * new size first runs, on whatever thread runs it, so that callbacks of a program which threads share may
+ * run at the same time. docs/add-a-pass.md shows one. */
 #ifndef TERN_PASS_H
 #define TERN_PASS_H
 
@@ -13,12 +16,12 @@
 #include <tern/export.h>
 #include <tern/graph.h>
 
-/* How hard the compiler tries. X(enumerator, number, name, meaning). */
-#define TERN_LEVEL_LIST(X)                                           \
-    X(NONE, 0, "none", "every operation as recorded, for debugging") \
-    X(LOW, 1, "low", "cheap clean-ups")                              \
-    X(MEDIUM, 2, "medium", "everything that pays on the first run")  \
-    X(HIGH, 3, "high", "also what pays only when a program runs often")
+/* How hard the compiler tries, in ascending order; 0 is the default. X(enumerator, number, name, meaning). */
+#define TERN_LEVEL_LIST(X)                                            \
+    X(NONE, -2, "none", "every operation as recorded, for debugging") \
+    X(LOW, -1, "low", "cheap clean-ups")                              \
+    X(MEDIUM, 0, "medium", "everything that pays on the first run")   \
+    X(HIGH, 1, "high", "also what pays only when a program runs often")
 
 typedef enum tern_level {
 #define TERN_LEVEL_ENUM(id, number, name, meaning) TERN_LEVEL_##id = number,
@@ -34,7 +37,7 @@ typedef enum tern_level {
 typedef struct tern_custom_pass {
     const char *name; /* letters, digits, '_', '-' and '.'; not that of another pass */
     const char *before, *after;
-    tern_level level; /* runs at this one and above */
+    tern_level level; /* runs at this one and above; 0: medium */
     tern_status (*run)(tern_edit *edit, void *user);
     void *user;
 } tern_custom_pass;

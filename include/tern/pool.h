@@ -5,6 +5,7 @@
 #ifndef TERN_POOL_H
 #define TERN_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,13 +14,14 @@
 
 typedef struct tern_pool tern_pool;
 
+/* Zeroed fields are the defaults. */
 typedef struct tern_pool_options {
     size_t small_max;    /* requests up to this size use the small classes; 0 = 64 KiB, at most 1 MiB    */
     size_t small_slab;   /* most memory set aside at once for the blocks of one small class; 0 = 1 MiB   */
     size_t large_region; /* most memory taken from the system at once, unless one block needs more;
                                a new pool starts with 2 MiB and doubles; 0 = 32 MiB                         */
     size_t cap_bytes;    /* most bytes the pool may hold from the system, all classes; 0 = no cap        */
-    int huge_pages;      /* 1: ask for huge pages (default), 0: do not                                   */
+    bool no_huge_pages;  /* do not ask the system for huge pages                                         */
 } tern_pool_options;
 
 /* Counters. Always: allocations - deallocations = blocks in use; hits + misses = allocations. */

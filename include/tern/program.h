@@ -53,7 +53,7 @@ typedef struct tern_batch_range {
     const char *const *inputs;
 } tern_batch_range;
 
-/* Zeroed fields are the defaults but for the level. What they point at is copied, except what `user`
+/* Zeroed fields are the defaults. What they point at is copied, except what `user`
  * pointers lead to. */
 typedef struct tern_compile_options {
     tern_level level;
@@ -189,7 +189,10 @@ TERN_API tern_status tern_program_operand(const tern_program *program, int step,
  * states and its one arena, which is as large as the largest that ran needs.
  *
  * States, and views of them that the program reads, belong to the exec: they start as copies of what their
- * memory holds when the exec is created (zeros for a state that has none). */
+ * memory holds when the exec is created (zeros for a state that has none).
+ *
+ * `ctx` need not be the context that compiled: memory and threads are its own, and no more threads share a step than it
+ * has; instruction sets are those that the program was compiled for. */
 TERN_API tern_status tern_exec_create(tern_ctx *ctx, const tern_program *program, tern_exec **out);
 /* The same on the states themselves: what runs write is seen in the tensors that the program was compiled
  * from, and by every other exec made like this, of any program (one per batch size, say). All of them

@@ -15,7 +15,7 @@
 
 /* ---- bookkeeping ---- */
 
-static tern_status remember(tern_edit *e, tern__change change)
+static tern_status remember(tern_edit *e, tern__edit_change change)
 {
     if (!tern__grow((void **)&e->changes, &e->cap_changes, e->n_changes + 1, sizeof *e->changes))
         return tern__out_of_memory(sizeof *e->changes);
@@ -96,7 +96,7 @@ void tern__edit_undo(tern_edit *e, tern__edit_mark mark)
 {
     tern_graph *g = e->graph;
     while (e->n_changes > mark.changes) {
-        const tern__change *change = &e->changes[--e->n_changes];
+        const tern__edit_change *change = &e->changes[--e->n_changes];
         switch (change->kind) {
         case TERN__CHANGED_OPERANDS:
             g->nodes[change->index].in = change->in;
@@ -253,7 +253,7 @@ static tern_status change_operand(tern_edit *e, tern__id n, uint32_t i, tern__id
     if (!in)
         return tern__out_of_memory(node->n_in * sizeof *in);
     TERN_TRY(add_use(e, value, n, i));
-    TERN_TRY(remember(e, (tern__change){.kind = TERN__CHANGED_OPERANDS, .index = n, .in = node->in}));
+    TERN_TRY(remember(e, (tern__edit_change){.kind = TERN__CHANGED_OPERANDS, .index = n, .in = node->in}));
     memcpy(in, node->in, node->n_in * sizeof *in);
     in[i] = value;
     node->in = in;
@@ -270,14 +270,14 @@ static tern_status replace_all(tern_edit *e, tern__id old, tern__id by)
     for (uint32_t i = 0; i < g->n_outputs; i++) {
         if (g->outputs[i].value != old)
             continue;
-        TERN_TRY(remember(e, (tern__change){.kind = TERN__CHANGED_OUTPUT, .index = i, .value = old}));
+        TERN_TRY(remember(e, (tern__edit_change){.kind = TERN__CHANGED_OUTPUT, .index = i, .value = old}));
         g->outputs[i].value = by;
     }
     if (g->values[by].name || !g->values[old].name)
         return TERN_OK;
-    TERN_TRY(remember(e, (tern__change){.kind = TERN__CHANGED_NAME, .index = by, .name = NULL}));
-    TERN_TRY(
-        remember(e, (tern__change){.kind = TERN__CHANGED_NAME, .index = old, .name = g->values[old].name}));
+    TERN_TRY(remember(e, (tern__edit_change){.kind = TERN__CHANGED_NAME, .index = by, .name = NULL}));
+    TERN_TRY(remember(
+        e, (tern__edit_change){.kind = TERN__CHANGED_NAME, .index = old, .name = g->values[old].name}));
     g->values[by].name = g->values[old].name;
     g->values[old].name = NULL;
     return TERN_OK;
@@ -342,7 +342,7 @@ tern_status tern_edit_remove(tern_edit *edit, tern_node node)
         TERN__FAIL_IF(tern_edit_uses(edit, n->out + i) > 0, TERN_INVALID_ARGUMENT,
                       "edit_remove: result %u of node %u (%s) is still read: replace it first", i, node,
                       op->name);
-    TERN_TRY(remember(edit, (tern__change){.kind = TERN__CHANGED_REMOVED, .index = node}));
+    TERN_TRY(remember(edit, (tern__edit_change){.kind = TERN__CHANGED_REMOVED, .index = node}));
     n->removed = true;
     edit->n_edits++;
     return TERN_OK;

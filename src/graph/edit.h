@@ -16,7 +16,7 @@ typedef struct tern__use {
 } tern__use;
 
 /* What a change replaced. */
-typedef struct tern__change {
+typedef struct tern__edit_change {
     enum { TERN__CHANGED_OPERANDS, TERN__CHANGED_OUTPUT, TERN__CHANGED_NAME, TERN__CHANGED_REMOVED } kind;
     uint32_t index; /* of the node, output or value */
     union {
@@ -24,7 +24,7 @@ typedef struct tern__change {
         tern__id value;
         const char *name;
     };
-} tern__change;
+} tern__edit_change;
 
 /* Where somebody has come with an edit. */
 typedef struct tern__edit_mark {
@@ -39,7 +39,7 @@ struct tern_edit {
     size_t cap_heads;
     tern__use *uses;
     size_t n_uses, cap_uses;
-    tern__change *changes;
+    tern__edit_change *changes;
     size_t n_changes, cap_changes;
     uint32_t n_edits;                           /* changes that count: insertions, replacements, removals */
     void (*note)(void *user, const char *line); /* NULL: nobody listens */

@@ -14,14 +14,8 @@
 #include "kernels/ternary/ternary.h"
 
 typedef enum tern__kernel_family {
-    TERN__FAMILY_ternary_t2,
-    TERN__FAMILY_ternary_t5,
-    TERN__FAMILY_gemm_f32,
-    TERN__FAMILY_attention,
-    TERN__FAMILY_linear,
-    TERN__FAMILY_linear_i8,
-    TERN__FAMILY_topk_f32,
-    TERN__FAMILY_move,
+#define TERN_FAMILY(name, op) TERN__FAMILY_##name,
+#include "kernels/kernels.def"
     TERN__KERNEL_FAMILIES,
 } tern__kernel_family;
 

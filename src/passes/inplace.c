@@ -6,7 +6,7 @@
  * needed for the result (region.h). */
 #include "base/status.h"
 #include "graph/region.h"
-#include "passes/pass.h"
+#include "passes/place.h"
 
 tern_status tern__pass_inplace(tern__compilation *c);
 
@@ -62,27 +62,29 @@ static bool is_taken(const tern__compilation *c, const tern__gnode *node, uint32
 }
 
 /* Puts result r over the first operand that allows it. */
-static void find_operand(tern__compilation *c, const tern__gnode *node, uint32_t r, uint32_t step)
+static bool find_operand(tern__compilation *c, const tern__gnode *node, uint32_t r, uint32_t step,
+                         bool explain)
 {
     tern__id out = node->out + r;
     if (c->places[out].root != out || c->places[out].is_output)
-        return;
+        return false;
     for (uint32_t k = 0; k < node->n_in; k++) {
         tern__id root = c->places[node->in[k]].root;
         if (is_taken(c, node, r, root) || !may_reuse(c, node, k, r, step))
             continue;
         reuse(c, out, root);
-        c->changes++;
-        tern__note(c, "step %u (%s) writes its result over operand %u, which nobody reads afterwards", step,
-                   tern__ops[node->op].name, k);
-        return;
+        if (explain)
+            tern__note(c, "step %u (%s) writes its result over operand %u, which nobody reads afterwards",
+                       step, tern__ops[node->op].name, k);
+        return true;
     }
+    return false;
 }
 
-tern_status tern__pass_inplace(tern__compilation *c)
+uint32_t tern__reuse_operands(tern__compilation *c, bool explain)
 {
     const tern_graph *g = c->graph;
-    uint32_t step = 0;
+    uint32_t step = 0, reused = 0;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         tern__id id = c->order[i];
         const tern__gnode *node = &g->nodes[id];
@@ -95,7 +97,13 @@ tern_status tern__pass_inplace(tern__compilation *c)
             continue;
         uint32_t number = step++;
         for (uint32_t r = 0; r < node->n_out; r++)
-            find_operand(c, node, r, number);
+            reused += find_operand(c, node, r, number, explain);
     }
+    return reused;
+}
+
+tern_status tern__pass_inplace(tern__compilation *c)
+{
+    c->changes += tern__reuse_operands(c, true);
     return TERN_OK;
 }

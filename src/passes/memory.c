@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "passes/pack.h"
+#include "passes/arena_fit.h"
 #include "passes/pass.h"
 
 tern_status tern__pass_memory(tern__compilation *c);
@@ -39,7 +39,7 @@ static tern_status settle_fixed(tern__compilation *c)
 }
 
 /* Scratch is in use during its step only: it may lie where nothing else lives then. */
-static tern_status add_scratch(tern__step *step, uint32_t number, tern__pack_item *item)
+static tern_status add_scratch(tern__step *step, uint32_t number, tern__fit_item *item)
 {
     size_t all;
     if (!tern__size_round_up(step->scratch_bytes, TERN__ALIGN, &step->scratch_bytes) ||
@@ -47,12 +47,12 @@ static tern_status add_scratch(tern__step *step, uint32_t number, tern__pack_ite
         !tern__size_mul(step->scratch_bytes, (size_t)step->parts, &all) ||
         !tern__size_add(all, step->shared_bytes, &all))
         return tern__fail(TERN_OVERFLOW, "the program's scratch memory does not fit the address space");
-    *item = (tern__pack_item){.bytes = all, .first = number, .last = number};
+    *item = (tern__fit_item){.bytes = all, .first = number, .last = number};
     return TERN_OK;
 }
 
 /* The buffers that live in the arena, in order of their first step. Scratch has no root. */
-static tern_status list_buffers(tern__compilation *c, tern__pack_item **items, tern__id **roots,
+static tern_status list_buffers(tern__compilation *c, tern__fit_item **items, tern__id **roots,
                                 uint32_t *count)
 {
     const tern_graph *g = c->graph;
@@ -79,9 +79,9 @@ static tern_status list_buffers(tern__compilation *c, tern__pack_item **items, t
             if (place->root != root)
                 continue;
             (*roots)[n] = root;
-            (*items)[n++] = (tern__pack_item){.bytes = tern__buffer_bytes(&g->values[root].type),
-                                              .first = place->first,
-                                              .last = place->last};
+            (*items)[n++] = (tern__fit_item){.bytes = tern__buffer_bytes(&g->values[root].type),
+                                             .first = place->first,
+                                             .last = place->last};
         }
     }
     *count = n;
@@ -126,12 +126,12 @@ static tern_status find_groups(const tern__compilation *c, tern__buffer_plan *bu
 
 static tern_status settle_arena(tern__compilation *c)
 {
-    tern__pack_item *items = NULL;
+    tern__fit_item *items = NULL;
     tern__id *roots = NULL;
     uint32_t n = 0;
     TERN_TRY(list_buffers(c, &items, &roots, &n));
-    tern__pack_result packed;
-    TERN_TRY(tern__pack(items, n, c->options.level >= TERN_LEVEL_LOW, &packed));
+    tern__fit_result packed;
+    TERN_TRY(tern__arena_fit(items, n, c->options.level >= TERN_LEVEL_LOW, &packed));
     tern__buffer_plan *buffers = tern__arena_alloc(c->arena, (n + 1) * sizeof *buffers);
     if (!buffers)
         return tern__out_of_memory(n * sizeof *buffers);

@@ -11,7 +11,7 @@
 
 /* ---- names of choices ---- */
 
-#define CHOICE_NAME(id, number, name, meaning) [number] = name,
+#define CHOICE_NAME(id, number, name, meaning) name,
 static const char *const level_names[] = {TERN_LEVEL_LIST(CHOICE_NAME)};
 static const char *const goal_names[] = {TERN_GOAL_LIST(CHOICE_NAME)};
 static const char *const precision_names[] = {TERN_PRECISION_LIST(CHOICE_NAME)};
@@ -26,9 +26,14 @@ static bool find_name(const char *const *names, size_t n, const char *name, int 
     return false;
 }
 
+static bool is_level(tern_level level)
+{
+    return (int)level >= TERN_LEVEL_NONE && (int)level <= TERN_LEVEL_HIGH;
+}
+
 const char *tern_level_name(tern_level level)
 {
-    return (unsigned)level < TERN__COUNT(level_names) ? level_names[level] : "invalid";
+    return is_level(level) ? level_names[(int)level - TERN_LEVEL_NONE] : "invalid";
 }
 
 /* The number of the choice called `name`; a failure lists them. */
@@ -53,7 +58,7 @@ tern_status tern_level_parse(const char *name, tern_level *out)
 {
     int i = 0;
     TERN_TRY(parse_choice("level", level_names, TERN__COUNT(level_names), name, out, &i));
-    *out = (tern_level)i;
+    *out = (tern_level)(TERN_LEVEL_NONE + i);
     return TERN_OK;
 }
 
@@ -75,7 +80,7 @@ tern_status tern_precision_parse(const char *name, tern_precision *out)
 
 tern_compile_options tern_compile_options_default(void)
 {
-    return (tern_compile_options){.level = TERN_LEVEL_MEDIUM};
+    return (tern_compile_options){0};
 }
 
 /* ---- passes by name ---- */
@@ -162,7 +167,7 @@ static tern_status check_pass(const tern_custom_pass *passes, int i, int *at)
     const tern_custom_pass *pass = &passes[i];
     TERN_TRY(check_name("custom pass", pass->name));
     TERN__FAIL_IF(!pass->run, TERN_INVALID_ARGUMENT, "compile: pass '%s' has no function", pass->name);
-    TERN__FAIL_IF((unsigned)pass->level >= TERN__COUNT(level_names), TERN_INVALID_ARGUMENT,
+    TERN__FAIL_IF(!is_level(pass->level), TERN_INVALID_ARGUMENT,
                   "compile: pass '%s' has level %d, which is not one", pass->name, (int)pass->level);
     bool taken = pass_called(pass->name) >= 0;
     for (int k = 0; k < i; k++)
@@ -256,8 +261,8 @@ static tern_status copy_extensions(const tern_compile_options *options, tern__co
 
 static tern_status check_choices(const tern_compile_options *options)
 {
-    TERN__FAIL_IF((unsigned)options->level >= TERN__COUNT(level_names), TERN_INVALID_ARGUMENT,
-                  "compile: level %d is not one", (int)options->level);
+    TERN__FAIL_IF(!is_level(options->level), TERN_INVALID_ARGUMENT, "compile: level %d is not one",
+                  (int)options->level);
     TERN__FAIL_IF((unsigned)options->goal >= TERN__COUNT(goal_names), TERN_INVALID_ARGUMENT,
                   "compile: goal %d is not one", (int)options->goal);
     TERN__FAIL_IF((unsigned)options->precision >= TERN__COUNT(precision_names), TERN_INVALID_ARGUMENT,

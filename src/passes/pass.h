@@ -129,11 +129,18 @@ typedef struct tern__pass {
     tern__pass_fn run;
 } tern__pass;
 
-extern const tern__pass tern__passes[];
+/* Their numbers, TERN__PASS_fold and so on: the order in which they run. */
+typedef enum tern__pass_id {
+#define TERN_PASS(name, level, kind, description) TERN__PASS_##name,
+#include "passes/passes.def"
+#undef TERN_PASS
+} tern__pass_id;
+
+extern const tern__pass tern__passes[]; /* by number */
 extern const int tern__n_passes;
 
 /* Do the options let the pass run? */
-bool tern__pass_is_on(const tern__compile_options *options, const char *name);
+bool tern__pass_is_on(const tern__compile_options *options, tern__pass_id pass);
 
 /* Runs the passes over `graph`, which they rewrite in place. On success `plan` is complete; it and everything it points
  * at live in `arena` and in the graph. `report` (initialised) or NULL. The graph is verified after every custom pass, and in

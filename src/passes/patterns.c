@@ -79,7 +79,7 @@ static void log_match(const matcher *m, const char *kind, const tern__edit_mark 
     uint32_t n = 0;
     double before = 0, after = 0;
     for (size_t i = mark->changes; i < m->edit.n_changes && n < TERN__REGION_MAX_OPS; i++) {
-        const tern__change *change = &m->edit.changes[i];
+        const tern__edit_change *change = &m->edit.changes[i];
         if (change->kind != TERN__CHANGED_REMOVED || change->index >= mark->nodes)
             continue;
         gone[n++] = change->index;

@@ -118,17 +118,9 @@ static void end_pass(const pipeline *p, const char *name, uint64_t start)
         c->options.observe(c->options.observe_user, name, (int)c->changes, c->graph);
 }
 
-static bool is_on(const tern__compile_options *options, int i)
+bool tern__pass_is_on(const tern__compile_options *options, tern__pass_id pass)
 {
-    return options->level >= tern__passes[i].level && !(options->disabled >> i & 1);
-}
-
-bool tern__pass_is_on(const tern__compile_options *options, const char *name)
-{
-    for (int i = 0; i < tern__n_passes; i++)
-        if (strcmp(tern__passes[i].name, name) == 0)
-            return is_on(options, i);
-    return false;
+    return options->level >= tern__passes[pass].level && !(options->disabled >> pass & 1);
 }
 
 static tern_status run_pass(tern__compilation *c, const tern__pass *pass)
@@ -173,7 +165,7 @@ static tern_status run_all(pipeline *p)
         TERN_TRY(run_extensions(p, i));
         begin_pass(p, pass->name, false);
         uint64_t start = c->log ? tern__now_ns() : 0;
-        if (!is_on(&c->options, i))
+        if (!tern__pass_is_on(&c->options, (tern__pass_id)i))
             continue;
         TERN_TRY(run_pass(c, pass));
         end_pass(p, pass->name, start);

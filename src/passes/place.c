@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "graph/region.h"
+#include "passes/place.h"
 #include "passes/rewrite.h"
 
 tern_status tern__pass_place(tern__compilation *c);
@@ -160,7 +161,7 @@ static tern_status place_node(tern__compilation *c, tern__id id, const tern__gno
     return TERN_OK;
 }
 
-tern_status tern__pass_place(tern__compilation *c)
+tern_status tern__place_values(tern__compilation *c)
 {
     const tern_graph *g = c->graph;
     c->places = tern__arena_alloc(c->arena, g->n_values * sizeof *c->places);
@@ -181,4 +182,9 @@ tern_status tern__pass_place(tern__compilation *c)
     c->plan->n_steps = steps;
     c->plan->n_operands = operands;
     return TERN_OK;
+}
+
+tern_status tern__pass_place(tern__compilation *c)
+{
+    return tern__place_values(c);
 }

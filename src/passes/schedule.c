@@ -10,10 +10,9 @@
 
 #include "base/status.h"
 #include "passes/order.h"
+#include "passes/place.h"
 
 tern_status tern__pass_schedule(tern__compilation *c);
-tern_status tern__pass_place(tern__compilation *c);
-tern_status tern__pass_inplace(tern__compilation *c);
 
 enum {
     EXHAUSTIVE_MOST = 16, /* units that are ordered by looking at all orders, at level high ... */
@@ -355,15 +354,9 @@ static tern_status exhaustive(model *m, size_t limit, uint32_t *order, bool *bet
 static tern_status live_bytes(tern__compilation *c, size_t *out)
 {
     const tern_graph *g = c->graph;
-    tern__pass_log *log = c->log;
-    uint32_t changes = c->changes;
-    c->log = NULL; /* it is not the plan yet */
-    tern_status status = tern__pass_place(c);
-    if (status == TERN_OK && tern__pass_is_on(&c->options, "inplace"))
-        status = tern__pass_inplace(c);
-    c->log = log;
-    c->changes = changes;
-    TERN_TRY(status);
+    TERN_TRY(tern__place_values(c));
+    if (tern__pass_is_on(&c->options, TERN__PASS_inplace))
+        tern__reuse_operands(c, false); /* it is not the plan yet */
     size_t *grows = tern__arena_alloc_zero(c->arena, (size_t)c->plan->n_steps + 2, 2 * sizeof *grows);
     if (!grows)
         return tern__out_of_memory(c->plan->n_steps * sizeof *grows);
@@ -418,7 +411,7 @@ tern_status tern__pass_schedule(tern__compilation *c)
     if (c->graph->n_nodes < 3)
         return TERN_OK;
     model m;
-    TERN_TRY(tern__pass_place(c));
+    TERN_TRY(tern__place_values(c));
     TERN_TRY(make_model(c, &m));
     uint32_t *order = tern__arena_alloc(c->arena, m.n_units * sizeof *order);
     if (!order)

@@ -112,7 +112,7 @@ static bool is_number(const tern_graph *g, tern__id value, double number)
     return tern__is_uniform(g, value, &found) && found == number && signbit(found) == signbit(number);
 }
 
-static bool match_number(const rule *r, const tern__site *s, tern__change *out)
+static bool match_number(const rule *r, const tern__site *s, tern__replacement *out)
 {
     for (uint32_t i = 0; i < 2; i++) {
         if (!(r->sides & (i == 0 ? LEFT : RIGHT)) || !is_number(s->g, s->in[i], r->number))
@@ -126,7 +126,7 @@ static bool match_number(const rule *r, const tern__site *s, tern__change *out)
     return false;
 }
 
-static bool match_result(const rule *r, tern__id x, tern__id inner, tern__change *out)
+static bool match_result(const rule *r, tern__id x, tern__id inner, tern__replacement *out)
 {
     if (r->result == X || r->result == INNER)
         return tern__becomes(out, r->result == X ? x : inner);
@@ -137,7 +137,7 @@ static bool match_result(const rule *r, tern__id x, tern__id inner, tern__change
     return true;
 }
 
-static bool match(const rule *r, const tern__site *s, tern__change *out)
+static bool match(const rule *r, const tern__site *s, tern__replacement *out)
 {
     const tern__gnode *inner;
     switch (r->pattern) {
@@ -164,10 +164,10 @@ static bool is_clean_bool(const tern_graph *g, tern__id value)
 }
 
 /* The first rule that matches, from `at` on; NO_RULE if none. */
-static int find_rule(const rule_index *index, int at, const tern__site *s, tern__change *out)
+static int find_rule(const rule_index *index, int at, const tern__site *s, tern__replacement *out)
 {
     for (; at != NO_RULE; at = index->next[at]) {
-        *out = (tern__change){0};
+        *out = (tern__replacement){0};
         if (!match(&rules[at], s, out))
             continue;
         bool is_bool = out->kind == TERN__BECOMES_VALUE && s->type->dtype == TERN_BOOL && !out->same_memory;
@@ -193,7 +193,7 @@ static void note(simplifier *s, const rule *r, tern__id old)
 }
 
 /* Would the change read memory that somebody overwrites, and that its node did not read? It may stand behind the write. */
-static bool reads_written(const simplifier *s, tern__id old, const tern__change *change)
+static bool reads_written(const simplifier *s, tern__id old, const tern__replacement *change)
 {
     const tern__gnode *node = &s->w.from->nodes[s->w.from->values[old].node];
     for (uint32_t i = 0; change->kind == TERN__BECOMES_CALL && i < change->n_in; i++) {
@@ -207,7 +207,7 @@ static bool reads_written(const simplifier *s, tern__id old, const tern__change 
 }
 
 /* May this change be made to old value `old`, given who holds it? */
-static bool is_allowed(simplifier *s, tern__id old, const tern__change *change)
+static bool is_allowed(simplifier *s, tern__id old, const tern__replacement *change)
 {
     if (reads_written(s, old, change))
         return false;
@@ -249,7 +249,7 @@ static tern_status simplify_node(simplifier *s, tern__id n)
                        .attrs = node->attrs,
                        .type = &type,
                        .n_out = node->n_out};
-    tern__change change, kept;
+    tern__replacement change, kept;
     bool changed = false;
     /* Each change makes the expression smaller or moves it towards one form: no rule undoes another. */
     for (int at = find_rule(s->index, first, &site, &change); at != NO_RULE;) {
@@ -286,7 +286,7 @@ static tern_status simplify_node(simplifier *s, tern__id n)
 /* The first node that a rule matches, in the graph as it is; n_nodes if there is none. */
 static tern__id first_match(const tern_graph *g, const rule_index *index)
 {
-    tern__change ignored;
+    tern__replacement ignored;
     for (tern__id n = 0; n < g->n_nodes; n++) {
         const tern__gnode *node = &g->nodes[n];
         if (index->first[node->op] == NO_RULE)

@@ -15,15 +15,15 @@ typedef struct tern__site {
     uint32_t n_out;
 } tern__site;
 
-typedef enum tern__change_kind {
+typedef enum tern__replacement_kind {
     TERN__BECOMES_VALUE,  /* in[0] */
     TERN__BECOMES_CALL,   /* op(in...) {attrs}; in[1] == TERN__NO_ID: `number`, of the call's dtype, rank 0 */
     TERN__BECOMES_NUMBER, /* full of the site's type with `number` */
-} tern__change_kind;
+} tern__replacement_kind;
 
 /* What takes a site's place. */
-typedef struct tern__change {
-    tern__change_kind kind;
+typedef struct tern__replacement {
+    tern__replacement_kind kind;
     bool same_memory; /* site and change are views of one buffer: nothing about sharing changes */
     bool makes_view;  /* the site had a buffer of its own, the change is a view of its operand */
     tern__opcode op;
@@ -32,9 +32,9 @@ typedef struct tern__change {
     tern__attr attrs[3];
     int64_t ints[3][TERN__MAX_RANK]; /* what attrs point at */
     double number;
-} tern__change;
+} tern__replacement;
 
-typedef bool tern__simplify_fn(const tern__site *s, tern__change *out);
+typedef bool tern__simplify_fn(const tern__site *s, tern__replacement *out);
 
 /* The node behind operand i. */
 static inline const tern__gnode *tern__site_operand(const tern__site *s, uint32_t i)
@@ -48,7 +48,7 @@ static inline const tern__type *tern__site_type(const tern__site *s, uint32_t i)
 }
 
 /* true, for `return`s: the site becomes this value, or another op of up to three of the site's kind of operands. */
-static inline bool tern__becomes(tern__change *out, tern__id value)
+static inline bool tern__becomes(tern__replacement *out, tern__id value)
 {
     out->kind = TERN__BECOMES_VALUE;
     out->n_in = 1;
@@ -56,7 +56,7 @@ static inline bool tern__becomes(tern__change *out, tern__id value)
     return true;
 }
 
-bool tern__becomes_call(tern__change *out, tern__opcode op, uint32_t n_in, const tern__id *in);
+bool tern__becomes_call(tern__replacement *out, tern__opcode op, uint32_t n_in, const tern__id *in);
 
 #define TERN__RULE_NONE(...)
 #define TERN__RULE_CALL(function, needs) tern__simplify_fn tern__simplify_##function;

@@ -8,7 +8,7 @@
 #include "passes/simplify.h"
 #include "tensor/convert.h"
 
-bool tern__becomes_call(tern__change *out, tern__opcode op, uint32_t n_in, const tern__id *in)
+bool tern__becomes_call(tern__replacement *out, tern__opcode op, uint32_t n_in, const tern__id *in)
 {
     out->kind = TERN__BECOMES_CALL;
     out->op = op;
@@ -17,7 +17,7 @@ bool tern__becomes_call(tern__change *out, tern__opcode op, uint32_t n_in, const
     return true;
 }
 
-static void set_ints(tern__change *out, int attr, int count)
+static void set_ints(tern__replacement *out, int attr, int count)
 {
     out->attrs[attr] = (tern__attr){.ints = out->ints[attr], .count = (uint32_t)count};
 }
@@ -29,7 +29,7 @@ static bool has_type_of_result(const tern__site *s, uint32_t i)
 
 /* ---- numbers ---- */
 
-bool tern__simplify_pow_two(const tern__site *s, tern__change *out)
+bool tern__simplify_pow_two(const tern__site *s, tern__replacement *out)
 {
     double number;
     return s->type->dtype != TERN_F64 && has_type_of_result(s, 0) &&
@@ -43,7 +43,7 @@ static int most_exponent(tern_dtype dtype)
     return dtype == TERN_F64 ? 1021 : dtype == TERN_F16 ? 13 : 125;
 }
 
-bool tern__simplify_div_power_of_two(const tern__site *s, tern__change *out)
+bool tern__simplify_div_power_of_two(const tern__site *s, tern__replacement *out)
 {
     double number;
     int exponent;
@@ -55,7 +55,7 @@ bool tern__simplify_div_power_of_two(const tern__site *s, tern__change *out)
     return tern__becomes_call(out, TERN__OP_mul, 2, (tern__id[]){s->in[0], TERN__NO_ID});
 }
 
-bool tern__simplify_add_neg(const tern__site *s, tern__change *out)
+bool tern__simplify_add_neg(const tern__site *s, tern__replacement *out)
 {
     for (uint32_t i = 0; i < 2; i++) {
         const tern__gnode *neg = tern__site_operand(s, i);
@@ -65,21 +65,21 @@ bool tern__simplify_add_neg(const tern__site *s, tern__change *out)
     return false;
 }
 
-bool tern__simplify_sub_neg(const tern__site *s, tern__change *out)
+bool tern__simplify_sub_neg(const tern__site *s, tern__replacement *out)
 {
     const tern__gnode *neg = tern__site_operand(s, 1);
     return neg->op == TERN__OP_neg &&
            tern__becomes_call(out, TERN__OP_add, 2, (tern__id[]){s->in[0], neg->in[0]});
 }
 
-bool tern__simplify_both_negated(const tern__site *s, tern__change *out)
+bool tern__simplify_both_negated(const tern__site *s, tern__replacement *out)
 {
     const tern__gnode *a = tern__site_operand(s, 0), *b = tern__site_operand(s, 1);
     return a->op == TERN__OP_neg && b->op == TERN__OP_neg &&
            tern__becomes_call(out, s->op, 2, (tern__id[]){a->in[0], b->in[0]});
 }
 
-bool tern__simplify_round_whole(const tern__site *s, tern__change *out)
+bool tern__simplify_round_whole(const tern__site *s, tern__replacement *out)
 {
     tern__opcode inner = tern__site_operand(s, 0)->op;
     return (inner == TERN__OP_floor || inner == TERN__OP_ceil || inner == TERN__OP_trunc ||
@@ -87,14 +87,14 @@ bool tern__simplify_round_whole(const tern__site *s, tern__change *out)
            tern__becomes(out, s->in[0]);
 }
 
-bool tern__simplify_clamp_clamp(const tern__site *s, tern__change *out)
+bool tern__simplify_clamp_clamp(const tern__site *s, tern__replacement *out)
 {
     const tern__gnode *inner = tern__site_operand(s, 0);
     return inner->op == s->op && tern__attrs_equal(&tern__ops[s->op], inner->attrs, s->attrs) &&
            tern__becomes(out, s->in[0]);
 }
 
-bool tern__simplify_clamp_open(const tern__site *s, tern__change *out)
+bool tern__simplify_clamp_open(const tern__site *s, tern__replacement *out)
 {
     return s->attrs[TERN__ATTR_clamp_low].f == -INFINITY && s->attrs[TERN__ATTR_clamp_high].f == INFINITY &&
            tern__becomes(out, s->in[0]);
@@ -102,7 +102,7 @@ bool tern__simplify_clamp_open(const tern__site *s, tern__change *out)
 
 /* ---- logic ---- */
 
-bool tern__simplify_not_compare(const tern__site *s, tern__change *out)
+bool tern__simplify_not_compare(const tern__site *s, tern__replacement *out)
 {
     static const struct {
         tern__opcode op, opposite;
@@ -118,7 +118,7 @@ bool tern__simplify_not_compare(const tern__site *s, tern__change *out)
     return false;
 }
 
-bool tern__simplify_where_known(const tern__site *s, tern__change *out)
+bool tern__simplify_where_known(const tern__site *s, tern__replacement *out)
 {
     double condition;
     if (!tern__is_uniform(s->g, s->in[0], &condition))
@@ -127,12 +127,12 @@ bool tern__simplify_where_known(const tern__site *s, tern__change *out)
     return has_type_of_result(s, chosen) && tern__becomes(out, s->in[chosen]);
 }
 
-bool tern__simplify_where_same(const tern__site *s, tern__change *out)
+bool tern__simplify_where_same(const tern__site *s, tern__replacement *out)
 {
     return s->in[1] == s->in[2] && has_type_of_result(s, 1) && tern__becomes(out, s->in[1]);
 }
 
-bool tern__simplify_where_not(const tern__site *s, tern__change *out)
+bool tern__simplify_where_not(const tern__site *s, tern__replacement *out)
 {
     const tern__gnode *condition = tern__site_operand(s, 0);
     return condition->op == TERN__OP_logical_not &&
@@ -141,7 +141,7 @@ bool tern__simplify_where_not(const tern__site *s, tern__change *out)
 
 /* ---- types ---- */
 
-bool tern__simplify_cast_same(const tern__site *s, tern__change *out)
+bool tern__simplify_cast_same(const tern__site *s, tern__replacement *out)
 {
     return has_type_of_result(s, 0) && !tern__dtype_is_packed(s->type->dtype) && tern__becomes(out, s->in[0]);
 }
@@ -169,7 +169,7 @@ static bool holds_all(tern_dtype from, tern_dtype to)
 }
 
 /* A float saturates where an integer wraps: a way round a float is only short if nothing is cut off. */
-bool tern__simplify_cast_cast(const tern__site *s, tern__change *out)
+bool tern__simplify_cast_cast(const tern__site *s, tern__replacement *out)
 {
     const tern__gnode *inner = tern__site_operand(s, 0);
     if (inner->op != TERN__OP_cast)
@@ -187,7 +187,7 @@ bool tern__simplify_cast_cast(const tern__site *s, tern__change *out)
     return tern__becomes_call(out, TERN__OP_cast, 1, inner->in);
 }
 
-bool tern__simplify_cast_full(const tern__site *s, tern__change *out)
+bool tern__simplify_cast_full(const tern__site *s, tern__replacement *out)
 {
     double number;
     if (tern__site_operand(s, 0)->op != TERN__OP_full || tern__dtype_is_packed(s->type->dtype) ||
@@ -219,7 +219,7 @@ static bool is_normal_constant(const tern_graph *g, tern__id scale)
     return true;
 }
 
-bool tern__simplify_quantise_dequantised(const tern__site *s, tern__change *out)
+bool tern__simplify_quantise_dequantised(const tern__site *s, tern__replacement *out)
 {
     const tern__gnode *inner = tern__site_operand(s, 0);
     if (inner->op != TERN__OP_dequantise || inner->in[1] != s->in[1])
@@ -234,13 +234,13 @@ bool tern__simplify_quantise_dequantised(const tern__site *s, tern__change *out)
 
 /* ---- views and moves ---- */
 
-bool tern__simplify_same_type(const tern__site *s, tern__change *out)
+bool tern__simplify_same_type(const tern__site *s, tern__replacement *out)
 {
     out->same_memory = tern__ops[s->op].flags & TERN__VIEW;
     return has_type_of_result(s, 0) && tern__becomes(out, s->in[0]);
 }
 
-bool tern__simplify_reshape_reshape(const tern__site *s, tern__change *out)
+bool tern__simplify_reshape_reshape(const tern__site *s, tern__replacement *out)
 {
     const tern__gnode *inner = tern__site_operand(s, 0);
     if (inner->op != TERN__OP_reshape || !tern__lies_dense(s->g, inner->in[0]))
@@ -257,7 +257,7 @@ static int64_t axis_of(const tern__attr *axes, int64_t i)
     return axis < 0 ? axis + axes->count : axis;
 }
 
-bool tern__simplify_permute_same(const tern__site *s, tern__change *out)
+bool tern__simplify_permute_same(const tern__site *s, tern__replacement *out)
 {
     for (int i = 0; i < s->type->rank; i++)
         if (axis_of(&s->attrs[TERN__ATTR_permute_axes], i) != i)
@@ -266,7 +266,7 @@ bool tern__simplify_permute_same(const tern__site *s, tern__change *out)
     return tern__becomes(out, s->in[0]);
 }
 
-bool tern__simplify_permute_permute(const tern__site *s, tern__change *out)
+bool tern__simplify_permute_permute(const tern__site *s, tern__replacement *out)
 {
     const tern__gnode *inner = tern__site_operand(s, 0);
     if (inner->op != TERN__OP_permute)
@@ -279,7 +279,7 @@ bool tern__simplify_permute_permute(const tern__site *s, tern__change *out)
     return tern__becomes_call(out, TERN__OP_permute, 1, inner->in);
 }
 
-bool tern__simplify_slice_all(const tern__site *s, tern__change *out)
+bool tern__simplify_slice_all(const tern__site *s, tern__replacement *out)
 {
     const tern__type *from = tern__site_type(s, 0);
     for (int i = 0; i < from->rank; i++) {
@@ -294,7 +294,7 @@ bool tern__simplify_slice_all(const tern__site *s, tern__change *out)
     return tern__becomes(out, s->in[0]);
 }
 
-bool tern__simplify_slice_slice(const tern__site *s, tern__change *out)
+bool tern__simplify_slice_slice(const tern__site *s, tern__replacement *out)
 {
     const tern__gnode *inner = tern__site_operand(s, 0);
     if (inner->op != TERN__OP_slice || tern__dtype_is_packed(s->type->dtype))
@@ -320,7 +320,7 @@ bool tern__simplify_slice_slice(const tern__site *s, tern__change *out)
     return tern__becomes_call(out, TERN__OP_slice, 1, inner->in);
 }
 
-bool tern__simplify_broadcast_broadcast(const tern__site *s, tern__change *out)
+bool tern__simplify_broadcast_broadcast(const tern__site *s, tern__replacement *out)
 {
     const tern__gnode *inner = tern__site_operand(s, 0);
     if (inner->op != TERN__OP_broadcast)
@@ -331,17 +331,17 @@ bool tern__simplify_broadcast_broadcast(const tern__site *s, tern__change *out)
     return tern__becomes_call(out, TERN__OP_broadcast, 1, inner->in);
 }
 
-bool tern__simplify_contiguous_dense(const tern__site *s, tern__change *out)
+bool tern__simplify_contiguous_dense(const tern__site *s, tern__replacement *out)
 {
     return tern__lies_dense(s->g, s->in[0]) && tern__becomes(out, s->in[0]);
 }
 
-bool tern__simplify_only_operand(const tern__site *s, tern__change *out)
+bool tern__simplify_only_operand(const tern__site *s, tern__replacement *out)
 {
     return s->n_in == 1 && s->n_out == 1 && tern__becomes(out, s->in[0]);
 }
 
-bool tern__simplify_stack_one(const tern__site *s, tern__change *out)
+bool tern__simplify_stack_one(const tern__site *s, tern__replacement *out)
 {
     if (s->n_in != 1)
         return false;
@@ -351,7 +351,7 @@ bool tern__simplify_stack_one(const tern__site *s, tern__change *out)
     return tern__becomes_call(out, TERN__OP_reshape, 1, s->in);
 }
 
-bool tern__simplify_flip_flip(const tern__site *s, tern__change *out)
+bool tern__simplify_flip_flip(const tern__site *s, tern__replacement *out)
 {
     const tern__gnode *inner = tern__site_operand(s, 0);
     return inner->op == TERN__OP_flip && tern__attrs_equal(&tern__ops[s->op], inner->attrs, s->attrs) &&

@@ -91,7 +91,7 @@ void tern_ctx_destroy(tern_ctx *ctx)
     if (!ctx)
         return;
     tern__recorder_clear(&ctx->recorder);
-    tern__cache_clear(&ctx->cache);
+    tern__program_cache_clear(&ctx->cache);
     tern__compile_options_drop(&ctx->compile);
     tern__graph_clear(&ctx->graph);
     tern__arena_free(&ctx->arena);
@@ -116,7 +116,7 @@ size_t tern_ctx_trim(tern_ctx *ctx)
 {
     if (!ctx)
         return 0;
-    tern__cache_clear(&ctx->cache);
+    tern__program_cache_clear(&ctx->cache);
     return tern_pool_trim(ctx->pool, 0);
 }
 

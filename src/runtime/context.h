@@ -5,7 +5,7 @@
 #include "devices/device.h"
 #include "graph/node.h"
 #include "passes/pass.h"
-#include "runtime/cache.h"
+#include "runtime/program_cache.h"
 #include "runtime/tuning.h"
 
 struct tern_ctx {
@@ -15,7 +15,7 @@ struct tern_ctx {
     tern__device *device;
     int threads;
     tern__compile_options compile; /* of lazy evaluation */
-    tern__cache cache;
+    tern__program_cache cache;
     tern__tuning *tuning;
     tern_graph graph;    /* of the evaluation that runs */
     tern__arena arena;   /* its pointers */

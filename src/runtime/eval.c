@@ -247,8 +247,8 @@ static tern_status run_compiled(tern_ctx *ctx, const tern__compiled *compiled)
 static tern_status compile_and_run(tern_ctx *ctx)
 {
     tern__compiled *compiled;
-    TERN_TRY(tern__cache_get(&ctx->cache, &ctx->graph, ctx->device_ops->target(ctx->device), &ctx->compile,
-                             false, &compiled));
+    TERN_TRY(tern__program_cache_get(&ctx->cache, &ctx->graph, ctx->device_ops->target(ctx->device),
+                                     &ctx->compile, false, &compiled));
     tern_status status = run_compiled(ctx, compiled);
     tern__compiled_release(compiled);
     return status;

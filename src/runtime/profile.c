@@ -80,7 +80,7 @@ void tern__profile_add(tern__profile *p, const uint64_t *ns)
         changed = changed || (counts && (!counted || change > before / 8));
     }
     if (changed)
-        tern__cache_clear(&p->ctx->cache);
+        tern__program_cache_clear(&p->ctx->cache);
 }
 
 tern_status tern_program_keep_profile(tern_ctx *ctx, const tern_program *program, int n_steps,

@@ -74,8 +74,9 @@ static tern_status make(tern_ctx *ctx, const tern_graph *graph, const tern__comp
     uint64_t start = tern__now_ns();
     const tern__target *target = ctx->device_ops->target(ctx->device);
     /* Whoever watches wants to see the passes run. */
-    TERN_TRY(options->observe ? tern__compiled_make(graph, target, options, true, &p->compiled)
-                              : tern__cache_get(&ctx->cache, graph, target, options, true, &p->compiled));
+    TERN_TRY(options->observe
+                 ? tern__compiled_make(graph, target, options, true, &p->compiled)
+                 : tern__program_cache_get(&ctx->cache, graph, target, options, true, &p->compiled));
     TERN_TRY(check_outputs(p->compiled));
     p->nodes_before = (int)graph->n_nodes;
     TERN_TRY(keep_leaves(graph, p));

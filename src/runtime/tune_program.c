@@ -327,7 +327,7 @@ static tern_status tune(tern_ctx *ctx, const tern_program *program, tern_tensor 
     tern__arena_free(&t.memory);
     tern_exec_free(exec);
     if (ctx->tuning->dirty)
-        tern__cache_clear(&ctx->cache); /* what was compiled before may be chosen differently now */
+        tern__program_cache_clear(&ctx->cache); /* what was compiled before may be chosen differently now */
     tern__tuning_save(ctx->tuning);
     return status;
 }

@@ -277,7 +277,7 @@ tern_status tern_tune_clear(tern_ctx *ctx)
     t->dirty = false;
     t->generation++;
     tern__arena_reset(&t->arena);
-    tern__cache_clear(&ctx->cache);
+    tern__program_cache_clear(&ctx->cache);
     TERN__FAIL_IF(!t->path, TERN_NOT_FOUND, "tune_clear: this context keeps no tuning results");
     return tern__store_remove(t->path);
 }

@@ -91,7 +91,6 @@ tern_pool_options tern_pool_options_default(void)
         .small_slab = (size_t)1 << 20,
         .large_region = (size_t)32 << 20,
         .cap_bytes = 0,
-        .huge_pages = 1,
     };
 }
 

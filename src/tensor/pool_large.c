@@ -228,7 +228,7 @@ static size_t region_want(const tern_pool *pool, size_t need, size_t room)
 /* Pages that start on a multiple of 2 MiB. Huge pages usually come like that; others are cut out of more. */
 static bool region_map(const tern_pool *pool, tern__pool_region *region)
 {
-    bool huge = pool->options.huge_pages != 0 && region->bytes >= TERN__POOL_GROUP;
+    bool huge = !pool->options.no_huge_pages && region->bytes >= TERN__POOL_GROUP;
     for (size_t slack = huge ? 0 : TERN__POOL_GROUP;; slack = TERN__POOL_GROUP) {
         size_t bytes = region->bytes + slack;
         char *pages = tern__pages_map(bytes, huge);

@@ -24,7 +24,7 @@ DROP = ctypes.CFUNCTYPE(None, P, P)
 
 class PoolOptions(ctypes.Structure):
     _fields_ = [("small_max", SIZE), ("small_slab", SIZE), ("large_region", SIZE), ("cap_bytes", SIZE),
-                ("huge_pages", I)]
+                ("no_huge_pages", ctypes.c_bool)]
 
 
 class CtxOptions(ctypes.Structure):
@@ -416,12 +416,12 @@ class Graph:
         lib.tern_graph_free(self.handle)
         self.handle = None
 
-    def run(self, inputs, level=None):
-        """Compiles (at a level 0..3, or the default one) and runs once; inputs by name, results in the order of the
+    def run(self, inputs, level=0):
+        """Compiles (at a level -2..1, by default 0) and runs once; inputs by name, results in the order of the
         outputs."""
         program, execution = P(), P()
         options = lib.tern_compile_options_default()
-        options.level = options.level if level is None else level
+        options.level = level
         check(lib.tern_graph_compile(self.ctx.handle, self.handle, ctypes.byref(options), ctypes.byref(program)))
         try:
             n_in, n_out = lib.tern_program_inputs(program), lib.tern_program_outputs(program)

@@ -242,7 +242,7 @@ def case_chain(g, draw=draw_step):
             if problem:
                 problems.append("%%%d at once: %s" % (i, problem))
         if g.chance(0.5):
-            level = g.int(0, 3)
+            level = g.int(-2, 1)
             problems += chain_as_text(other, recording, expected, wanted, level)
     return [recording.text()] + problems if problems else None
 
@@ -356,7 +356,7 @@ def case_rules(number):
             if not lazy:
                 return None
             graph = ctx.capture(lazy)
-            for level in (1, 2, 3):
+            for level in (-1, 0, 1):
                 for i, t in enumerate(graph.run({"x": ctx.from_val(val)}, level)):
                     problem = differ(expected[i], t.read())
                     if problem:
@@ -645,7 +645,7 @@ def case_block(g):
                 if problem:
                     problems.append("input %d, result %d at once: %s" % (k, i, problem))
         graph = other.capture(block.record(other, other.input("x", "f32", block.x[0].shape), constants, lambda t: t))
-        for level in range(4):
+        for level in range(-2, 2):
             for k, x in enumerate(block.x):
                 for i, t in enumerate(graph.run({"x": other.from_val(x)}, level)):
                     problem = differ(expected[k][i], t.read())
@@ -662,7 +662,7 @@ def case_decode(g):
     slots, capacity, heads, d = g.int(1, 3), g.int(4, 9), g.int(1, 2), g.pick([2, 8])
     rows, group = g.int(1, 4), g.int(1, 2)
     dtype = g.pick(["f32", "f32", "f16", "bf16"])
-    ctx, level = contexts[g.pick([1, 2])], g.int(0, 3)
+    ctx, level = contexts[g.pick([1, 2])], g.int(-2, 1)
     cache = (slots, capacity, heads, d)
     kept = [np.zeros(cache, STORED[dtype]) for _ in range(2)]
     what = "slots %d, capacity %d, heads %d x %d, d %d, rows %d, %s, level %d" % (slots, capacity, heads, group, d, rows,

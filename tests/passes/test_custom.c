@@ -141,6 +141,24 @@ TEST(a_program_with_passes_is_cached_by_them)
     close_all();
 }
 
+/* Level none runs every op as recorded: also a pass that does not say at which level it runs keeps out of it. */
+TEST(a_pass_without_a_level_leaves_level_none_alone)
+{
+    int runs = 0;
+    const tern_custom_pass pass = {.name = "mine", .before = "fold", .run = exp_to_square, .user = &runs};
+    open_text(chain);
+    options.n_passes = 1;
+    options.passes = &pass;
+    options.level = TERN_LEVEL_NONE;
+    CHECK_OK(tern_graph_compile(ctx, graph, &options, &program));
+    CHECK_EQ(runs, 0);
+    tern_program_free(program);
+    options.level = TERN_LEVEL_MEDIUM;
+    CHECK_OK(tern_graph_compile(ctx, graph, &options, &program));
+    CHECK_EQ(runs, 1);
+    close_all();
+}
+
 TEST(levels_and_names_switch_a_pass_off)
 {
     int runs = 0;

@@ -73,6 +73,40 @@ TEST(threads_and_goal_bound_the_plan)
     close_all();
 }
 
+TEST(zeroed_options_are_the_defaults)
+{
+    tern_compile_options zeroed = {0};
+    tern_program_info info, standard;
+    open_text("graph {\n  %x = input \"x\" f32[8]\n  %a = neg(%x)\n  %b = exp(%a)\n  return %b\n}\n", 1);
+    compile(NULL);
+    tern_program_get_info(program, &standard);
+    CHECK_EQ(standard.steps, 1);
+    compile(&zeroed);
+    tern_program_get_info(program, &info);
+    CHECK_EQ(info.steps, standard.steps);
+    close_all();
+}
+
+/* Threads and memory are those of the context that the exec was made with. */
+TEST(a_program_runs_in_another_context)
+{
+    tern_ctx *other;
+    tern_exec *exec;
+    tern_tensor *x, *y;
+    tern_ctx_options options = tern_ctx_options_default();
+    options.threads = 1;
+    open_text("graph {\n  %x = input \"x\" f32[4]\n  %a = neg(%x)\n  return %a\n}\n", 4);
+    compile(NULL);
+    CHECK_OK(tern_ctx_create(&options, &other));
+    CHECK_OK(tern_exec_create(other, program, &exec));
+    x = tern_from_data(other, TERN_F32, 1, (int64_t[]){4}, (float[]){1, 2, 3, 4});
+    CHECK_OK(tern_exec_run(exec, 1, &x, 1, &y));
+    CHECK(tern_data(y) && ((const float *)tern_data(y))[3] == -4);
+    tern_exec_free(exec);
+    tern_ctx_destroy(other);
+    close_all();
+}
+
 TEST(a_cap_bounds_the_instruction_set)
 {
     tern_compile_options options = tern_compile_options_default();

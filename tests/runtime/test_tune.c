@@ -246,7 +246,7 @@ TEST(every_candidate_of_every_step_gives_the_same_bits)
             tern__tuned *way = tern__tuned_add(w.ctx->tuning, key, candidates[i].name, TERN__TUNED_TUNE);
             CHECK(way != NULL);
             way->median_ns = (uint64_t)(1000 - i);
-            tern__cache_clear(&w.ctx->cache);
+            tern__program_cache_clear(&w.ctx->cache);
             tern_program *program;
             CHECK_OK(tern_graph_compile(w.ctx, w.graph, NULL, &program));
             CHECK_STR(program->compiled->plan.steps[s].variant, candidates[i].name);

@@ -33,7 +33,7 @@ static inline tern_pool *pool_with(size_t small_max, size_t small_slab, size_t r
                                  .small_slab = small_slab,
                                  .large_region = region,
                                  .cap_bytes = cap,
-                                 .huge_pages = huge};
+                                 .no_huge_pages = !huge};
     tern_pool *pool = NULL;
     if (tern_pool_create(&options, &pool) != TERN_OK)
         harness_fail(__FILE__, __LINE__, "pool_create: %s", tern_last_error());

@@ -40,7 +40,7 @@ TEST(options_have_defaults_and_limits)
     CHECK_EQ(options.small_slab, MIB);
     CHECK_EQ(options.large_region, 32 * MIB);
     CHECK_EQ(options.cap_bytes, 0);
-    CHECK_EQ(options.huge_pages, 1);
+    CHECK(!options.no_huge_pages);
 
     tern_pool *pool = NULL;
     options.small_max = 2 * MIB;

@@ -173,13 +173,13 @@ TEST(eight_threads_exchange_blocks)
 
 TEST(eight_threads_while_others_tidy_up)
 {
-    tern_pool_options options = {.large_region = 2 * MIB, .huge_pages = 0};
+    tern_pool_options options = {.large_region = 2 * MIB, .no_huge_pages = true};
     run_crowd(&options, HARNESS_TSAN ? 3000 : 15000, true);
 }
 
 TEST(eight_threads_under_a_cap)
 {
-    tern_pool_options options = {.cap_bytes = 3 * MIB, .huge_pages = 1};
+    tern_pool_options options = {.cap_bytes = 3 * MIB};
     run_crowd(&options, HARNESS_TSAN ? 3000 : 15000, true);
 }
 
@@ -256,7 +256,7 @@ TEST(counters_are_exact_across_threads)
 /* What one thread returned, another gets before the system is asked or the cap is in the way. */
 TEST(memory_returned_by_one_thread_serves_another)
 {
-    tern_pool_options options = {.cap_bytes = 8 * MIB, .huge_pages = 1};
+    tern_pool_options options = {.cap_bytes = 8 * MIB};
     tern_pool *pool;
     CHECK_OK(tern_pool_create(&options, &pool));
     void *blocks[64];

@@ -83,15 +83,9 @@ static const char *why(tern__isa isa, tern__feature feature, uint32_t mask, bool
 /* Entry i of kernels.def. */
 static bool list_row(int i, uint32_t mask, tern_kernel_info *out)
 {
-    static const tern__opcode ops[TERN__KERNEL_FAMILIES] = {
-        [TERN__FAMILY_gemm_f32] = TERN__OP_matmul,
-        [TERN__FAMILY_attention] = TERN__OP_attention,
-        [TERN__FAMILY_linear] = TERN__OP_linear,
-        [TERN__FAMILY_linear_i8] = TERN__OP_linear,
-        [TERN__FAMILY_topk_f32] = TERN__OP_topk,
-        [TERN__FAMILY_move] = TERN__OP_contiguous,
-        [TERN__FAMILY_ternary_t2] = TERN__OP_ternary_matmul,
-        [TERN__FAMILY_ternary_t5] = TERN__OP_ternary_matmul,
+    static const tern__opcode ops[] = {
+#define TERN_FAMILY(name, op) [TERN__FAMILY_##name] = TERN__OP_##op,
+#include "kernels/kernels.def"
     };
     int count;
     const tern__kernel_row *rows = tern__kernel_rows(&count), *row = rows + (i < count ? i : 0);

@@ -8,7 +8,7 @@
 #include "devices/cpu/cost.h"
 #include "devices/cpu/images.h"
 #include "devices/cpu/kernels.h"
-#include "devices/cpu/orders.h"
+#include "devices/cpu/sorting.h"
 #include "devices/cpu/products.h"
 #include "devices/cpu/regions.h"
 #include "kernels/select.h"
@@ -59,7 +59,7 @@ static tern_status choose(const tern__target *target, const tern__call *call,
     if (!found)
         TERN_TRY(tern__cpu_attention(target, call, arena, out, &found));
     if (!found)
-        TERN_TRY(tern__cpu_order(target, call, arena, out, &found));
+        TERN_TRY(tern__cpu_sorting(target, call, arena, out, &found));
     if (!found)
         TERN_TRY(tern__cpu_image(target, call, arena, out, &found));
     if (found)

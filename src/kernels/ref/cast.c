@@ -14,7 +14,7 @@ enum { BLOCK = 1280 };
 _Static_assert(BLOCK % (TERN_T2_PER_BYTE * TERN_T5_PER_BYTE) == 0, "blocks end on bytes of t2 and of t5");
 _Static_assert(BLOCK % TERN__BLOCK_MOST == 0, "blocks end on blocks");
 
-static void convert_run(const tern__run *run)
+static void convert_run(const tern__element_run *run)
 {
     tern_dtype from = run->args->in[0].type->dtype, to = run->args->out[0].type->dtype;
     tern__convert(from, run->at[0], run->step[0] / (int64_t)tern__dtype_unit_bytes(from), to, run->at[1],

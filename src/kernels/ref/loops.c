@@ -93,13 +93,14 @@ static void walk_make(const tern__buffer *const *operands, int count, walk *w)
 }
 
 /* Moves the run's pointers by `count` steps of axis d. */
-static void advance(const walk *w, int operands, int d, int64_t count, tern__run *run)
+static void advance(const walk *w, int operands, int d, int64_t count, tern__element_run *run)
 {
     for (int k = 0; k < operands; k++)
         run->at[k] += w->step[d][k] * count;
 }
 
-static void walk_run(const walk *w, int operands, int64_t begin, int64_t end, tern__run *run, tern__loop loop)
+static void walk_run(const walk *w, int operands, int64_t begin, int64_t end, tern__element_run *run,
+                     tern__loop loop)
 {
     int64_t index[TERN__MAX_RANK], rest = begin;
     for (int d = 0; d < w->rank; d++) {
@@ -141,7 +142,7 @@ tern_status tern__elementwise(tern__kernel_args *args, int64_t begin, int64_t en
     const tern__type *shape = args->out[0].type;
     int count = args->n_in + 1;
     bool dense = true;
-    tern__run run = {.n = end - begin, .first = begin, .args = args};
+    tern__element_run run = {.n = end - begin, .first = begin, .args = args};
     for (int k = 0; k < count; k++) {
         operands[k] = k < args->n_in ? &args->in[k] : &args->out[0];
         run.at[k] = operands[k]->data;

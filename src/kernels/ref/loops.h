@@ -96,15 +96,15 @@ typedef double wide_F64;
 enum { TERN__RUN_OPERANDS = 4 };
 
 /* `n` elements of each operand along one axis; operands in the order of the inputs, then result 0. */
-typedef struct tern__run {
+typedef struct tern__element_run {
     char *at[TERN__RUN_OPERANDS];       /* first element of the run */
     int64_t step[TERN__RUN_OPERANDS];   /* bytes from one element to the next; 0: broadcast */
     int64_t n;                          /* > 0 */
     int64_t first;                      /* index of the run's first element in the result, row-major */
     const tern__kernel_args *args;
-} tern__run;
+} tern__element_run;
 
-typedef void (*tern__loop)(const tern__run *run);
+typedef void (*tern__loop)(const tern__element_run *run);
 
 /* Walks elements [begin, end) of result 0 in row-major order and calls `loop` for each run of them. Inputs
  * broadcast to result 0; at most three. No operand is packed. A NULL loop gives TERN_INTERNAL: no kernel
@@ -124,7 +124,7 @@ tern_status tern__elementwise(tern__kernel_args *args, int64_t begin, int64_t en
  * wrap, wide) and whatever `setup` declares. The contiguous case stands apart so that compilers vectorise
  * it. */
 #define UNARY_LOOP(T, OUT, op, kind, setup, ...)                                            \
-    static void op##_##T(const tern__run *run)                                              \
+    static void op##_##T(const tern__element_run *run)                                              \
     {                                                                                       \
         setup                                                                               \
         const char *from = run->at[0];                                                      \
@@ -145,7 +145,7 @@ tern_status tern__elementwise(tern__kernel_args *args, int64_t begin, int64_t en
 
 /* The same over two operands of one type, `a` and `b`. */
 #define BINARY_LOOP(T, OUT, op, kind, ...)                                                      \
-    static void op##_##T(const tern__run *run)                                                  \
+    static void op##_##T(const tern__element_run *run)                                                  \
     {                                                                                           \
         const char *from_a = run->at[0], *from_b = run->at[1];                                  \
         char *to = run->at[2];                                                                  \

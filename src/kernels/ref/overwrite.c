@@ -6,7 +6,7 @@
 
 TERN__KERNEL(copy__ref);
 
-static void copy_run(const tern__run *run)
+static void copy_run(const tern__element_run *run)
 {
     size_t bytes = tern__dtype_unit_bytes(run->args->out[0].type->dtype);
     const char *from = run->at[0];

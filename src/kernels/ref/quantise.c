@@ -71,7 +71,7 @@ KERNEL(quantise_tensor)
 
 /* ---- with a given scale -------------------------------------------------------------------------------- */
 
-static void quantise_F32(const tern__run *run)
+static void quantise_F32(const tern__element_run *run)
 {
     for (int64_t i = 0; i < run->n; i++) {
         float x = AT_CONST(F32, run->at[0] + i * run->step[0]);
@@ -86,7 +86,7 @@ KERNEL(quantise)
 }
 
 #define DEQUANTISE(T)                                                    \
-    static void dequantise_##T(const tern__run *run)                     \
+    static void dequantise_##T(const tern__element_run *run)             \
     {                                                                    \
         for (int64_t i = 0; i < run->n; i++) {                           \
             float q = (float)AT_CONST(T, run->at[0] + i * run->step[0]); \

@@ -100,7 +100,7 @@ static void reduce_lanes(const frame *f, const char *from, int64_t lane_step, ch
         tern__convert(TERN_I64, &acc->i, acc_step, to_dtype, to, to_step, lanes);
 }
 
-static void reduce_run(const tern__run *run)
+static void reduce_run(const tern__element_run *run)
 {
     const frame *f = (const frame *)run->args;
     int64_t to_step = run->step[1] / (int64_t)tern__dtype_unit_bytes(f->args.out[0].type->dtype);

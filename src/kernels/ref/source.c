@@ -11,7 +11,7 @@
 enum { BLOCK = 64 };
 typedef void (*fill_fn)(const tern__kernel_args *args, int64_t index, int64_t n, void *values);
 
-static void put(const tern__run *run, tern_dtype type_of_values, fill_fn fill)
+static void put(const tern__element_run *run, tern_dtype type_of_values, fill_fn fill)
 {
     tern_dtype dtype = run->args->out[0].type->dtype;
     int64_t step = run->step[0] / (int64_t)tern__dtype_unit_bytes(dtype);
@@ -42,7 +42,7 @@ static tern_status floats(tern__kernel_args *args, int64_t begin, int64_t end, t
 
 /* ---- constants ----------------------------------------------------------------------------------------- */
 
-static void full_run(const tern__run *run)
+static void full_run(const tern__element_run *run)
 {
     const double value = run->args->attrs[2].f;
     const tern_dtype dtype = run->args->out[0].type->dtype;
@@ -78,7 +78,7 @@ static void eye_fill(const tern__kernel_args *args, int64_t index, int64_t n, vo
     }
 }
 
-static void eye_run(const tern__run *run)
+static void eye_run(const tern__element_run *run)
 {
     put(run, TERN_I64, eye_fill);
 }
@@ -112,7 +112,7 @@ static bool is_whole(double x)
     return x >= -0x1p63 && x < 0x1p63 && trunc(x) == x;
 }
 
-static void arange_run(const tern__run *run)
+static void arange_run(const tern__element_run *run)
 {
     const tern__attr *attrs = run->args->attrs;
     /* Narrower integers are exact as doubles, and saturate like any number that becomes one. */
@@ -154,12 +154,12 @@ static void randn_fill(const tern__kernel_args *args, int64_t index, int64_t n, 
         samples[i] = tern__random_normal(seed, (uint64_t)(index + i));
 }
 
-static void rand_run(const tern__run *run)
+static void rand_run(const tern__element_run *run)
 {
     put(run, TERN_F64, rand_fill);
 }
 
-static void randn_run(const tern__run *run)
+static void randn_run(const tern__element_run *run)
 {
     put(run, TERN_F64, randn_fill);
 }

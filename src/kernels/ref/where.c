@@ -7,7 +7,7 @@
 /* clang-format off */
 
 #define WHERE(bytes)                                                                        \
-    static void where_##bytes(const tern__run *run)                                         \
+    static void where_##bytes(const tern__element_run *run)                                         \
     {                                                                                       \
         const char *condition = run->at[0], *a = run->at[1], *b = run->at[2];               \
         char *to = run->at[3];                                                              \

@@ -1,17 +1,17 @@
-/* cache.c - compiled graphs by structure. */
-#include "runtime/cache.h"
+/* program_cache.c - compiled graphs by structure. */
+#include "runtime/program_cache.h"
 
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/status.h"
 
-static void unlink_use(tern__cache *cache, tern__cache_entry *e)
+static void unlink_use(tern__program_cache *cache, tern__program_cache_entry *e)
 {
     *(e->newer ? &e->newer->older : &cache->newest) = e->older;
     *(e->older ? &e->older->newer : &cache->oldest) = e->newer;
 }
 
-static void link_newest(tern__cache *cache, tern__cache_entry *e)
+static void link_newest(tern__program_cache *cache, tern__program_cache_entry *e)
 {
     e->newer = NULL;
     e->older = cache->newest;
@@ -19,9 +19,9 @@ static void link_newest(tern__cache *cache, tern__cache_entry *e)
     cache->newest = e;
 }
 
-static void remove_entry(tern__cache *cache, tern__cache_entry *e)
+static void remove_entry(tern__program_cache *cache, tern__program_cache_entry *e)
 {
-    tern__cache_entry **at = &cache->buckets[e->hash % TERN__CACHE_BUCKETS];
+    tern__program_cache_entry **at = &cache->buckets[e->hash % TERN__PROGRAM_CACHE_BUCKETS];
     while (*at != e)
         at = &(*at)->chain;
     *at = e->chain;
@@ -32,23 +32,23 @@ static void remove_entry(tern__cache *cache, tern__cache_entry *e)
     tern__free(e);
 }
 
-void tern__cache_clear(tern__cache *cache)
+void tern__program_cache_clear(tern__program_cache *cache)
 {
     while (cache->newest)
         remove_entry(cache, cache->newest);
 }
 
-static bool matches(const tern__cache_entry *e, const tern_graph *graph, const tern__compile_options *options,
-                    bool explain)
+static bool matches(const tern__program_cache_entry *e, const tern_graph *graph,
+                    const tern__compile_options *options, bool explain)
 {
     return (e->compiled->report || !explain) && tern__compile_options_equal(&e->compiled->options, options) &&
            tern__graph_equal(&e->compiled->source, graph, false);
 }
 
-static tern__cache_entry *find(tern__cache *cache, uint64_t hash, const tern_graph *graph,
-                               const tern__compile_options *options, bool explain)
+static tern__program_cache_entry *find(tern__program_cache *cache, uint64_t hash, const tern_graph *graph,
+                                       const tern__compile_options *options, bool explain)
 {
-    for (tern__cache_entry *e = cache->buckets[hash % TERN__CACHE_BUCKETS]; e; e = e->chain)
+    for (tern__program_cache_entry *e = cache->buckets[hash % TERN__PROGRAM_CACHE_BUCKETS]; e; e = e->chain)
         if (e->hash == hash && matches(e, graph, options, explain))
             return e;
     return NULL;
@@ -72,27 +72,29 @@ static bool holds_the_last_constant(const tern__compiled *compiled)
     return false;
 }
 
-static void make_room(tern__cache *cache)
+static void make_room(tern__program_cache *cache)
 {
-    for (tern__cache_entry *e = cache->oldest, *next; e; e = next) {
+    for (tern__program_cache_entry *e = cache->oldest, *next; e; e = next) {
         next = e->newer;
         if (holds_the_last_constant(e->compiled)) {
             remove_entry(cache, e);
             cache->evictions++;
         }
     }
-    while (cache->oldest && (cache->entries >= TERN__CACHE_ENTRIES || cache->bytes > TERN__CACHE_BYTES)) {
+    while (cache->oldest &&
+           (cache->entries >= TERN__PROGRAM_CACHE_ENTRIES || cache->bytes > TERN__PROGRAM_CACHE_BYTES)) {
         remove_entry(cache, cache->oldest);
         cache->evictions++;
     }
 }
 
-tern_status tern__cache_get(tern__cache *cache, const tern_graph *graph, const tern__target *target,
-                            const tern__compile_options *options, bool explain, tern__compiled **out)
+tern_status tern__program_cache_get(tern__program_cache *cache, const tern_graph *graph,
+                                    const tern__target *target, const tern__compile_options *options,
+                                    bool explain, tern__compiled **out)
 {
     /* The same as last time, in a loop, is known without its hash; another graph differs early as a rule. */
     uint64_t hash = 0;
-    tern__cache_entry *e = cache->newest;
+    tern__program_cache_entry *e = cache->newest;
     if (!e || !matches(e, graph, options, explain)) {
         hash = tern__hash_mix(tern__graph_hash(graph), tern__compile_options_hash(options));
         e = find(cache, hash, graph, options, explain);
@@ -115,9 +117,10 @@ tern_status tern__cache_get(tern__cache *cache, const tern_graph *graph, const t
     e = tern__alloc(sizeof *e);
     if (!e)
         return TERN_OK;
-    *e = (tern__cache_entry){.hash = hash, .bytes = tern__compiled_bytes(compiled), .compiled = compiled};
+    *e = (tern__program_cache_entry){
+        .hash = hash, .bytes = tern__compiled_bytes(compiled), .compiled = compiled};
     tern__compiled_retain(compiled);
-    tern__cache_entry **bucket = &cache->buckets[hash % TERN__CACHE_BUCKETS];
+    tern__program_cache_entry **bucket = &cache->buckets[hash % TERN__PROGRAM_CACHE_BUCKETS];
     e->chain = *bucket;
     *bucket = e;
     link_newest(cache, e);

@@ -1,4 +1,4 @@
-/* look.c - graphs as their users see them: nodes, values, attributes and what they are called in print. */
+/* graph_look.c - graphs as their users see them: nodes, values, attributes and what they are called in print. */
 #include <stdio.h>
 #include <string.h>
 

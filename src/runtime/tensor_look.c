@@ -1,4 +1,4 @@
-/* look.c - what a tensor is and where its data are. */
+/* tensor_look.c - what a tensor is and where its data are. */
 #include <string.h>
 
 #include "base/status.h"

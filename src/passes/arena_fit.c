@@ -1,5 +1,5 @@
-/* pack.c - offsets for buffers with known lifetimes. */
-#include "passes/pack.h"
+/* arena_fit.c - offsets for buffers with known lifetimes. */
+#include "passes/arena_fit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,14 +74,14 @@ static bool gaps_give(gaps *g, size_t offset, size_t bytes)
 /* Buffers by the step after which they are free. */
 static int by_last(const void *a, const void *b)
 {
-    const tern__pack_item *x = *(tern__pack_item *const *)a, *y = *(tern__pack_item *const *)b;
+    const tern__fit_item *x = *(tern__fit_item *const *)a, *y = *(tern__fit_item *const *)b;
     if (x->last != y->last)
         return x->last < y->last ? -1 : 1;
     return x < y ? -1 : x > y;
 }
 
 /* Walks over time, taking and giving back; finds the lower bound on the way. */
-static tern_status sweep(tern__pack_item *items, uint32_t n, tern__pack_item **ends, gaps *g,
+static tern_status sweep(tern__fit_item *items, uint32_t n, tern__fit_item **ends, gaps *g,
                          size_t *lower_bound)
 {
     size_t live = 0, most = 0;
@@ -101,9 +101,9 @@ static tern_status sweep(tern__pack_item *items, uint32_t n, tern__pack_item **e
     return TERN_OK;
 }
 
-static tern_status by_time(tern__pack_item *items, uint32_t n, tern__pack_result *out)
+static tern_status by_time(tern__fit_item *items, uint32_t n, tern__fit_result *out)
 {
-    tern__pack_item **ends = tern__alloc((size_t)n * sizeof *ends);
+    tern__fit_item **ends = tern__alloc((size_t)n * sizeof *ends);
     if (!ends)
         return tern__out_of_memory((size_t)n * sizeof *ends);
     for (uint32_t i = 0; i < n; i++)
@@ -122,7 +122,7 @@ static tern_status by_time(tern__pack_item *items, uint32_t n, tern__pack_result
 
 static int larger_first(const void *a, const void *b)
 {
-    const tern__pack_item *x = *(tern__pack_item *const *)a, *y = *(tern__pack_item *const *)b;
+    const tern__fit_item *x = *(tern__fit_item *const *)a, *y = *(tern__fit_item *const *)b;
     if (x->bytes != y->bytes)
         return x->bytes > y->bytes ? -1 : 1;
     uint32_t dx = x->last - x->first, dy = y->last - y->first;
@@ -133,7 +133,7 @@ static int larger_first(const void *a, const void *b)
 
 static int larger_area_first(const void *a, const void *b)
 {
-    const tern__pack_item *x = *(tern__pack_item *const *)a, *y = *(tern__pack_item *const *)b;
+    const tern__fit_item *x = *(tern__fit_item *const *)a, *y = *(tern__fit_item *const *)b;
     double ax = (double)x->bytes * (x->last - x->first + 1), ay = (double)y->bytes * (y->last - y->first + 1);
     if (ax != ay)
         return ax > ay ? -1 : 1;
@@ -141,12 +141,12 @@ static int larger_area_first(const void *a, const void *b)
 }
 
 /* `placed` is kept by offset, so that one walk over it finds the lowest gap. */
-static void place_one(tern__pack_item *item, tern__pack_item **placed, uint32_t n)
+static void place_one(tern__fit_item *item, tern__fit_item **placed, uint32_t n)
 {
     size_t offset = 0;
     uint32_t at = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const tern__pack_item *other = placed[i];
+        const tern__fit_item *other = placed[i];
         if (other->last < item->first || other->first > item->last)
             continue;
         if (other->offset >= offset + item->bytes)
@@ -166,14 +166,14 @@ static void place_one(tern__pack_item *item, tern__pack_item **placed, uint32_t 
 enum { TRY_MOST = 1500, TRY_WORK = 200000, TRY_ATTEMPTS = 24 };
 
 typedef struct attempt {
-    tern__pack_item **order, **placed;
+    tern__fit_item **order, **placed;
     size_t *best; /* (n) offsets of the best attempt so far */
 } attempt;
 
 /* Places everything in the order given; keeps the offsets if the whole is smaller than what we have. Returns the place in
  * the order of the buffer that reaches highest. */
-static uint32_t try_order(tern__pack_item *items, uint32_t n, attempt *a, const char *method,
-                          tern__pack_result *out)
+static uint32_t try_order(tern__fit_item *items, uint32_t n, attempt *a, const char *method,
+                          tern__fit_result *out)
 {
     size_t end = 0;
     uint32_t top = 0;
@@ -194,8 +194,8 @@ static uint32_t try_order(tern__pack_item *items, uint32_t n, attempt *a, const 
 }
 
 /* Starting from an order by `compare`, the buffer that sticks out is placed first in the next attempt. */
-static void try_orders(tern__pack_item *items, uint32_t n, attempt *a,
-                       int (*compare)(const void *, const void *), const char *method, tern__pack_result *out)
+static void try_orders(tern__fit_item *items, uint32_t n, attempt *a,
+                       int (*compare)(const void *, const void *), const char *method, tern__fit_result *out)
 {
     uint32_t attempts = 1 + TRY_WORK / n / n;
     for (uint32_t i = 0; i < n; i++)
@@ -203,13 +203,13 @@ static void try_orders(tern__pack_item *items, uint32_t n, attempt *a,
     qsort(a->order, n, sizeof *a->order, compare);
     for (uint32_t k = 0; k < attempts && k < TRY_ATTEMPTS && out->bytes > out->lower_bound; k++) {
         uint32_t top = try_order(items, n, a, method, out);
-        tern__pack_item *first = a->order[top];
+        tern__fit_item *first = a->order[top];
         memmove(&a->order[1], &a->order[0], top * sizeof *a->order);
         a->order[0] = first;
     }
 }
 
-static tern_status improve(tern__pack_item *items, uint32_t n, tern__pack_result *out)
+static tern_status improve(tern__fit_item *items, uint32_t n, tern__fit_result *out)
 {
     attempt a = {tern__alloc((size_t)n * sizeof *a.order), tern__alloc((size_t)n * sizeof *a.placed),
                  tern__alloc((size_t)n * sizeof *a.best)};
@@ -230,9 +230,9 @@ static tern_status improve(tern__pack_item *items, uint32_t n, tern__pack_result
     return status;
 }
 
-tern_status tern__pack(tern__pack_item *items, uint32_t n, bool try_harder, tern__pack_result *out)
+tern_status tern__arena_fit(tern__fit_item *items, uint32_t n, bool try_harder, tern__fit_result *out)
 {
-    *out = (tern__pack_result){.method = "nothing to place"};
+    *out = (tern__fit_result){.method = "nothing to place"};
     if (n == 0)
         return TERN_OK;
     TERN_TRY(by_time(items, n, out));

@@ -1,5 +1,5 @@
-/* orders.c - sort and topk on the CPU: elements of 64 bits stay on the reference heap, which the others beat. */
-#include "devices/cpu/orders.h"
+/* sorting.c - sort and topk on the CPU: elements of 64 bits stay on the reference heap, which the others beat. */
+#include "devices/cpu/sorting.h"
 
 #include "base/status.h"
 #include "devices/cpu/cpu.h"
@@ -50,8 +50,8 @@ static tern_status choose_topk(const tern__target *target, const tern__call *cal
     return TERN_OK;
 }
 
-tern_status tern__cpu_order(const tern__target *target, const tern__call *call, tern__arena *arena,
-                            tern__choice *out, bool *found)
+tern_status tern__cpu_sorting(const tern__target *target, const tern__call *call, tern__arena *arena,
+                              tern__choice *out, bool *found)
 {
     *found = false;
     switch (tern__op_code(call->op)) {

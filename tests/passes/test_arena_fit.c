@@ -1,17 +1,17 @@
-/* test_pack.c - buffers with lifetimes get offsets: nothing that lives together overlaps, and the whole stays small. */
+/* test_arena_fit.c - buffers with lifetimes get offsets: nothing that lives together overlaps, and the whole stays small. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "harness.h"
-#include "passes/pack.h"
+#include "passes/arena_fit.h"
 
-static bool live_together(const tern__pack_item *a, const tern__pack_item *b)
+static bool live_together(const tern__fit_item *a, const tern__fit_item *b)
 {
     return a->first <= b->last && b->first <= a->last;
 }
 
 /* Checks the promise of pack.h on the result of one call. */
-static bool is_sound(const tern__pack_item *items, uint32_t n, const tern__pack_result *result)
+static bool is_sound(const tern__fit_item *items, uint32_t n, const tern__fit_result *result)
 {
     size_t end = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -27,18 +27,18 @@ static bool is_sound(const tern__pack_item *items, uint32_t n, const tern__pack_
 
 TEST(nothing_takes_nothing)
 {
-    tern__pack_result result;
-    CHECK_OK(tern__pack(NULL, 0, true, &result));
+    tern__fit_result result;
+    CHECK_OK(tern__arena_fit(NULL, 0, true, &result));
     CHECK_EQ(result.bytes, 0);
 }
 
 TEST(a_chain_takes_two_buffers)
 {
-    tern__pack_item items[100];
+    tern__fit_item items[100];
     for (uint32_t i = 0; i < 100; i++)
-        items[i] = (tern__pack_item){.bytes = 64, .first = i, .last = i + 1};
-    tern__pack_result result;
-    CHECK_OK(tern__pack(items, 100, false, &result));
+        items[i] = (tern__fit_item){.bytes = 64, .first = i, .last = i + 1};
+    tern__fit_result result;
+    CHECK_OK(tern__arena_fit(items, 100, false, &result));
     CHECK(is_sound(items, 100, &result));
     CHECK_EQ(result.bytes, 128);
     CHECK_EQ(result.lower_bound, 128);
@@ -47,14 +47,14 @@ TEST(a_chain_takes_two_buffers)
 TEST(trying_harder_finds_what_the_walk_over_time_misses)
 {
     /* a small buffer taken early sits in the middle of what a large one could use later */
-    tern__pack_item items[] = {{.bytes = 64, .first = 0, .last = 1},
-                               {.bytes = 64, .first = 1, .last = 3},
-                               {.bytes = 128, .first = 2, .last = 3}};
-    tern__pack_result lazy, hard;
-    CHECK_OK(tern__pack(items, 3, false, &lazy));
+    tern__fit_item items[] = {{.bytes = 64, .first = 0, .last = 1},
+                              {.bytes = 64, .first = 1, .last = 3},
+                              {.bytes = 128, .first = 2, .last = 3}};
+    tern__fit_result lazy, hard;
+    CHECK_OK(tern__arena_fit(items, 3, false, &lazy));
     CHECK(is_sound(items, 3, &lazy));
     CHECK_EQ(lazy.bytes, 256);
-    CHECK_OK(tern__pack(items, 3, true, &hard));
+    CHECK_OK(tern__arena_fit(items, 3, true, &hard));
     CHECK(is_sound(items, 3, &hard));
     CHECK_EQ(hard.bytes, 192);
     CHECK_EQ(hard.lower_bound, 192);
@@ -68,7 +68,7 @@ static uint32_t next(uint64_t *state)
 
 static int ascending(const void *a, const void *b)
 {
-    const tern__pack_item *x = a, *y = b;
+    const tern__fit_item *x = a, *y = b;
     return (x->first > y->first) - (x->first < y->first);
 }
 
@@ -78,17 +78,17 @@ TEST(random_lifetimes_are_sound_and_close_to_the_bound)
     uint64_t state = harness_seed();
     double ratios[ROUNDS];
     for (int round = 0; round < ROUNDS; round++) {
-        tern__pack_item items[MOST];
+        tern__fit_item items[MOST];
         uint32_t n = 1 + next(&state) % MOST;
         for (uint32_t i = 0; i < n; i++) {
             uint32_t first = next(&state) % 50;
-            items[i] = (tern__pack_item){.bytes = 64 * (size_t)(1 + next(&state) % 64),
-                                         .first = first,
-                                         .last = first + next(&state) % 6};
+            items[i] = (tern__fit_item){.bytes = 64 * (size_t)(1 + next(&state) % 64),
+                                        .first = first,
+                                        .last = first + next(&state) % 6};
         }
         qsort(items, n, sizeof *items, ascending);
-        tern__pack_result result;
-        CHECK_OK(tern__pack(items, n, true, &result));
+        tern__fit_result result;
+        CHECK_OK(tern__arena_fit(items, n, true, &result));
         CHECK(is_sound(items, n, &result));
         ratios[round] = (double)result.bytes / (double)result.lower_bound;
     }
