@@ -1,14 +1,14 @@
 /* bench_rowops.c - elements per nanosecond of every instruction of row programs, on every instruction set
  * this machine has: runs of 1,024 elements that lie in L1, one thread. Each number is the fastest of many
- * short slices, since noise only adds; the slices go through all instruction sets in turn. Usage:
+ * short samples, since noise only adds; the instruction sets take turns (measure/timing.h). Usage:
  * bench_rowops [--rows FILE | --json FILE] [INSTRUCTION]... */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "bench_json.h"
 #include "kernels/row/rowops.h"
+#include "measure/measure.h"
 #include "tensor/half.h"
 
 enum { N = 1024, ROUNDS = 60, CALLS = 40 };
@@ -49,41 +49,45 @@ static void fill(const char *name)
     }
 }
 
-/* Nanoseconds of CALLS calls. */
-static double slice(const tern__rowop_table *table, int op, int form)
-{
-    const struct instruction *what = &instructions[op];
-    const float imm[2] = {-1, 1};
-    const int64_t stride = 12;
+typedef struct job {
+    const tern__rowop_table *table;
+    int op, form;
     tern__rowop_state state;
-    tern__rowop_start((tern__rowop)op, &state);
+} job;
+
+static tern_status run_job(void *user)
+{
+    static const float imm[2] = {-1, 1};
+    static const int64_t stride = 12;
+    job *j = user;
+    const struct instruction *what = &instructions[j->op];
     const void *from = what->kind != LOAD         ? (const void *)a
                        : strstr(what->name, "16") ? (const void *)halves
                                                   : (const void *)bytes;
-    uint64_t start = tern__now_ns();
-    for (int k = 0; k < CALLS; k++) {
-        if (what->kind == REDUCE)
-            table->reduce[op](&state, a, N);
-        else if (what->kind == GATHER)
-            table->map[op][0](dst, bytes, &stride, NULL, imm, N / 4);
-        else
-            table->map[op][form](dst, from, b, c, imm, N);
-    }
-    return (double)(tern__now_ns() - start);
+    if (what->kind == REDUCE)
+        j->table->reduce[j->op](&j->state, a, N);
+    else if (what->kind == GATHER)
+        j->table->map[j->op][0](dst, bytes, &stride, NULL, imm, N / 4);
+    else
+        j->table->map[j->op][j->form](dst, from, b, c, imm, N);
+    return TERN_OK;
 }
 
-static void measure(const tern__rowop_table **tables, int n, int op, int form, double *best)
+/* Elements per nanosecond of each table. */
+static tern_status measure(const tern__rowop_table **tables, int n, int op, int form, double *best)
 {
-    for (int k = 0; k < n; k++)
-        best[k] = 1e30;
-    for (int round = 0; round < ROUNDS; round++) {
-        for (int k = 0; k < n; k++) {
-            double ns = slice(tables[k], op, form);
-            best[k] = ns < best[k] ? ns : best[k];
-        }
+    job jobs[TERN__ISA_COUNT] = {0};
+    tern__thing things[TERN__ISA_COUNT] = {0};
+    tern__measurement m[TERN__ISA_COUNT] = {0};
+    for (int k = 0; k < n; k++) {
+        jobs[k] = (job){.table = tables[k], .op = op, .form = form};
+        tern__rowop_start((tern__rowop)op, &jobs[k].state);
+        things[k] = (tern__thing){.run = run_job, .user = &jobs[k], .repeats = CALLS};
     }
+    TERN_TRY(tern__measure(things, n, NULL, &(tern__turns){.rounds = ROUNDS}, m));
     for (int k = 0; k < n; k++)
-        best[k] = CALLS * (instructions[op].kind == GATHER ? N / 4 : N) / best[k];
+        best[k] = (instructions[op].kind == GATHER ? N / 4 : N) / (m[k].time.min * 1e9);
+    return TERN_OK;
 }
 
 static bool wanted(const char *name, int argc, char **argv)
@@ -119,7 +123,10 @@ int main(int argc, char **argv)
                 continue;
             double best[TERN__ISA_COUNT];
             char label[32];
-            measure(tables, n, op, form, best);
+            if (measure(tables, n, op, form, best) != TERN_OK) {
+                fprintf(stderr, "bench_rowops: %s\n", tern_last_error());
+                return 1;
+            }
             snprintf(label, sizeof label, form ? "%s/%d" : "%s", instructions[op].name, form);
             printf("%-16s", label);
             for (int k = 0; k < n; k++)
