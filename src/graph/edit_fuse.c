@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "graph/call.h"
 #include "graph/edit.h"
 #include "graph/region.h"
 
@@ -29,30 +30,13 @@ static bool is_chosen(const chosen *c, tern__id node)
     return false;
 }
 
-static tern__call call_of(const chosen *c, tern__id n, const tern__type *in[TERN__MAX_INPUTS_FIXED],
-                          tern__type out[TERN__MAX_RESULTS_FIXED])
-{
-    const tern__gnode *node = &c->g->nodes[n];
-    for (uint32_t i = 0; i < node->n_in; i++)
-        in[i] = &c->g->values[node->in[i]].type;
-    for (uint32_t i = 0; i < node->n_out; i++)
-        out[i] = c->g->values[node->out + i].type;
-    return (tern__call){.op = &tern__ops[node->op],
-                        .n_in = (int)node->n_in,
-                        .n_out = (int)node->n_out,
-                        .in = in,
-                        .attrs = node->attrs,
-                        .out = out};
-}
-
 static tern_status role_of(const chosen *c, tern__id n, tern__row_role *role, tern__type *domain)
 {
     const tern__gnode *node = &c->g->nodes[n];
-    const tern__type *in[TERN__MAX_INPUTS_FIXED];
-    tern__type out[TERN__MAX_RESULTS_FIXED];
+    tern__call_room room;
     *role = TERN__ROW_ROLE_NONE;
-    if (node->n_in <= TERN__MAX_INPUTS_FIXED && node->n_out <= TERN__MAX_RESULTS_FIXED) {
-        tern__call call = call_of(c, n, in, out);
+    if (tern__call_fits(node)) {
+        tern__call call = tern__small_call(c->g, node, &room);
         *role = tern__row_role_of(&call);
         if (*role > TERN__ROW_ROLE_CONSTANT)
             tern__row_domain_of(&call, *role, domain);

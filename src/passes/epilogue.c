@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "graph/call.h"
 #include "graph/region.h"
 #include "passes/rewrite.h"
 
@@ -51,8 +52,8 @@ static bool is_reader(const search *s, const tern__gnode *node)
 {
     if (node->op == TERN__OP_fused)
         return !tern__region_has_product(node->attrs[TERN__ATTR_fused_body].region);
-    return (tern__ops[node->op].flags & TERN__ELEMENTWISE) && node->n_in <= TERN__MAX_INPUTS_FIXED &&
-           node->n_out <= TERN__MAX_RESULTS_FIXED && node->leaf == TERN__NO_ID && s->c->target->fuses;
+    return (tern__ops[node->op].flags & TERN__ELEMENTWISE) && tern__call_fits(node) &&
+           node->leaf == TERN__NO_ID && s->c->target->fuses;
 }
 
 /* ---- the new region ---- */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "graph/call.h"
 #include "graph/region.h"
 #include "passes/rewrite.h"
 
@@ -92,11 +93,10 @@ static bool reads_overwritten(const fusion *f, tern__id n)
 static tern__row_role role_of(fusion *f, tern__id n, tern__type *domain)
 {
     const tern__gnode *node = &f->g->nodes[n];
-    const tern__type *in[TERN__MAX_INPUTS_FIXED];
-    tern__type out[TERN__MAX_RESULTS_FIXED];
-    if (node->n_in == 0 || node->n_in > TERN__MAX_INPUTS_FIXED || node->n_out > TERN__MAX_RESULTS_FIXED)
+    tern__call_room room;
+    if (node->n_in == 0 || !tern__call_fits(node))
         return TERN__ROW_ROLE_NONE;
-    tern__call call = tern__small_call(f->g, node, in, out);
+    tern__call call = tern__small_call(f->g, node, &room);
     tern__row_role role = tern__row_role_of(&call);
     if (role == TERN__ROW_ROLE_NONE || reads_overwritten(f, n))
         return TERN__ROW_ROLE_NONE;
@@ -105,7 +105,7 @@ static tern__row_role role_of(fusion *f, tern__id n, tern__type *domain)
     tern__row_domain_of(&call, role, domain);
     if (role != TERN__ROW_ROLE_MAP && !has_worthwhile_rows(f, domain))
         return TERN__ROW_ROLE_NONE;
-    f->squeezed[node->out] = role == TERN__ROW_ROLE_REDUCE && out[0].rank < in[0]->rank;
+    f->squeezed[node->out] = role == TERN__ROW_ROLE_REDUCE && room.out[0].rank < room.in[0]->rank;
     return role;
 }
 
@@ -378,9 +378,8 @@ static bool draft_outputs(fusion *f, const group *own, const tern__id *members, 
             if (!tern__region_add_output(d, f->local[value]))
                 return false;
         }
-        const tern__type *in[TERN__MAX_INPUTS_FIXED];
-        tern__type out[TERN__MAX_RESULTS_FIXED];
-        tern__call call = tern__small_call(g, node, in, out);
+        tern__call_room room;
+        tern__call call = tern__small_call(g, node, &room);
         ends->bytes_before += tern__op_bytes(&call);
     }
     return d->region.n_out > 0;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "graph/call.h"
 #include "passes/rewrite.h"
 
 enum { IMAGE_RANK = 4 };
@@ -158,20 +159,20 @@ static double cost_of_copy(const images *m, const tern__type *type)
 /* The node as recorded, or in the other layout. */
 static double cost_of_node(const images *m, const tern__gnode *node, bool nhwc, bool turned)
 {
-    const tern__type *in[TERN__MAX_INPUTS_FIXED];
-    tern__type types[TERN__MAX_INPUTS_FIXED], out[TERN__MAX_RESULTS_FIXED];
+    tern__call_room room;
+    tern__type types[TERN__MAX_INPUTS_FIXED];
     tern__attr attrs[TERN__MAX_ATTRS];
-    tern__call call = tern__small_call(m->g, node, in, out);
+    tern__call call = tern__small_call(m->g, node, &room);
     if (turned) {
         memcpy(attrs, node->attrs, (size_t)call.op->n_attrs * sizeof *attrs);
         if (layout_attr(node->op) >= 0)
             attrs[layout_attr(node->op)].i = !nhwc;
         for (int i = 0; i < call.n_in; i++)
             if (is_image(m, node, (uint32_t)i)) {
-                types[i] = turned_type(in[i], !nhwc);
-                in[i] = &types[i];
+                types[i] = turned_type(room.in[i], !nhwc);
+                room.in[i] = &types[i];
             }
-        out[0] = turned_type(&out[0], !nhwc);
+        room.out[0] = turned_type(&room.out[0], !nhwc);
         call.attrs = attrs;
     }
     return m->c->target->cost(m->c->target, &call);

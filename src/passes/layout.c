@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "graph/call.h"
 #include "graph/node.h"
 #include "passes/images.h"
 #include "passes/rewrite.h"
@@ -40,16 +41,12 @@ typedef struct layouter {
 static const tern__leaf *packs(const tern__compilation *c, const tern_graph *g, const tern__gnode *node,
                                tern__packing *out)
 {
-    if (node->op != TERN__OP_matmul && node->op != TERN__OP_ternary_matmul && node->op != TERN__OP_linear)
+    const tern__leaf *leaf = node->n_in >= 2 ? tern__constant_of(g, node->in[1]) : NULL;
+    if (!leaf || !tern__call_fits(node))
         return NULL;
-    const tern__leaf *leaf = tern__constant_of(g, node->in[1]);
-    if (!leaf)
-        return NULL;
-    const tern__type *in[] = {&g->values[node->in[0]].type, &g->values[node->in[1]].type};
-    tern__type type = g->values[node->out].type;
-    tern__call call = {
-        .op = &tern__ops[node->op], .n_in = 2, .n_out = 1, .in = in, .attrs = node->attrs, .out = &type};
-    return tern__type_numel(in[1]) > 0 && c->target->packing(c->target, &call, out) ? leaf : NULL;
+    tern__call_room room;
+    tern__call call = tern__small_call(g, node, &room);
+    return tern__type_numel(call.in[1]) > 0 && c->target->packing(c->target, &call, out) ? leaf : NULL;
 }
 
 static void make_key(const tern__packing *packing, const tern__type *type, const tern__layout *layout,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "graph/call.h"
 #include "graph/region.h"
 #include "passes/custom.h"
 #include "passes/rewrite.h"
@@ -50,24 +51,12 @@ static tern_status check(const matcher *m, const tern__edit_mark *mark)
 
 /* ---- what it brought ---- */
 
-static double bytes_of(const tern_graph *g, tern__id n)
+static double bytes_of(const matcher *m, tern__id n)
 {
-    enum { MOST = 16 };
-    const tern__gnode *node = &g->nodes[n];
-    const tern__type *in[MOST];
-    tern__type out[MOST];
-    if (node->n_in > MOST || node->n_out > MOST)
-        return 0;
-    for (uint32_t i = 0; i < node->n_in; i++)
-        in[i] = &g->values[node->in[i]].type;
-    for (uint32_t i = 0; i < node->n_out; i++)
-        out[i] = g->values[node->out + i].type;
-    tern__call call = {.op = &tern__ops[node->op],
-                       .n_in = (int)node->n_in,
-                       .n_out = (int)node->n_out,
-                       .in = in,
-                       .attrs = node->attrs,
-                       .out = out};
+    tern__call_room room;
+    tern__call call;
+    if (tern__call_of(m->edit.graph, n, &room, m->c->arena, &call) != TERN_OK)
+        return 0; /* no memory for a line of the report */
     return tern__op_bytes(&call);
 }
 
@@ -83,11 +72,11 @@ static void log_match(const matcher *m, const char *kind, const tern__edit_mark 
         if (change->kind != TERN__CHANGED_REMOVED || change->index >= mark->nodes)
             continue;
         gone[n++] = change->index;
-        before += bytes_of(g, change->index);
+        before += bytes_of(m, change->index);
     }
     for (tern__id i = mark->nodes; i < g->n_nodes; i++)
         if (!g->nodes[i].removed)
-            after += bytes_of(g, i);
+            after += bytes_of(m, i);
     tern__log_fusion(m->c, kind, g, n, gone, before, after);
     tern__note(m->c, "pattern '%s' made one step of %u nodes", kind, n);
 }

@@ -6,12 +6,13 @@
  * these casts into the regions on both sides. So every value is rounded at most once, where it is stored. Outputs, states
  * and integers keep their types. */
 #include "base/status.h"
+#include "graph/call.h"
 #include "graph/region.h"
 #include "passes/rewrite.h"
 
 tern_status tern__pass_precision(tern__compilation *c);
 
-enum { MOST_IN = TERN__MAX_INPUTS_FIXED, MOST_OUT = TERN__MAX_RESULTS_FIXED };
+enum { MOST_IN = TERN__MAX_INPUTS_FIXED };
 
 typedef struct narrower {
     tern__compilation *c;
@@ -31,29 +32,29 @@ static bool stores_small(const narrower *s, const tern__gnode *node)
 {
     const tern_graph *g = s->w.from;
     const tern__op *op = &tern__ops[node->op];
-    if (node->n_in == 0 || node->n_in > MOST_IN || node->n_out > MOST_OUT ||
-        (op->flags & (TERN__LEAF | TERN__VIEW | TERN__WRITES)) || !is_f32(g, node->out))
+    if (node->n_in == 0 || !tern__call_fits(node) || (op->flags & (TERN__LEAF | TERN__VIEW | TERN__WRITES)) ||
+        !is_f32(g, node->out))
         return false;
-    const tern__type *in[MOST_IN];
-    tern__type small[MOST_IN], out[MOST_OUT];
-    tern__call call = tern__small_call(g, node, in, out);
+    tern__call_room room;
+    tern__type small[MOST_IN];
+    tern__call call = tern__small_call(g, node, &room);
     if (tern__row_role_of(&call) != TERN__ROW_ROLE_NONE)
         return false;
     bool any = false;
     for (uint32_t i = 0; i < node->n_in; i++) {
-        small[i] = *in[i];
+        small[i] = *room.in[i];
         if (small[i].dtype == TERN_F32)
             small[i].dtype = s->small;
         any |= small[i].dtype == s->small;
-        in[i] = &small[i];
+        room.in[i] = &small[i];
     }
     tern_dtype operands[MOST_IN];
     if (!any || tern__op_infer(&call, operands) != TERN_OK)
         return false;
     for (uint32_t i = 0; i < node->n_in; i++)
-        if (operands[i] != in[i]->dtype)
+        if (operands[i] != small[i].dtype)
             return false;
-    return out[0].dtype == s->small;
+    return room.out[0].dtype == s->small;
 }
 
 static tern_status cast(narrower *s, tern__id value, tern_dtype dtype, tern__id *out)

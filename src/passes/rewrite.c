@@ -297,22 +297,6 @@ bool tern__lies_dense(const tern_graph *g, tern__id value)
     return !(tern__ops[node->op].flags & (TERN__VIEW | TERN__WRITES));
 }
 
-tern__call tern__small_call(const tern_graph *g, const tern__gnode *node,
-                            const tern__type *in[TERN__MAX_INPUTS_FIXED],
-                            tern__type out[TERN__MAX_RESULTS_FIXED])
-{
-    for (uint32_t i = 0; i < node->n_in; i++)
-        in[i] = &g->values[node->in[i]].type;
-    for (uint32_t i = 0; i < node->n_out; i++)
-        out[i] = g->values[node->out + i].type;
-    return (tern__call){.op = &tern__ops[node->op],
-                        .n_in = (int)node->n_in,
-                        .n_out = (int)node->n_out,
-                        .in = in,
-                        .attrs = node->attrs,
-                        .out = out};
-}
-
 void tern__ops_present(const tern_graph *g, tern__op_set *out)
 {
     *out = (tern__op_set){{0}};

@@ -79,11 +79,6 @@ bool tern__rewrite_may_share(tern__rewrite *w, tern__id old, tern__id new_value)
 /* How often each value is read; being an output counts. */
 tern_status tern__count_uses(tern__compilation *c, const tern_graph *g, uint32_t **out);
 
-/* The call that a node with few operands and results makes; `in` and `out` are the caller's room for their types. */
-tern__call tern__small_call(const tern_graph *g, const tern__gnode *node,
-                            const tern__type *in[TERN__MAX_INPUTS_FIXED],
-                            tern__type out[TERN__MAX_RESULTS_FIXED]);
-
 /* The constant behind a value that is one, with data; else NULL. */
 const tern__leaf *tern__constant_of(const tern_graph *g, tern__id value);
 

@@ -11,31 +11,6 @@
 
 tern_status tern__pass_select(tern__compilation *c);
 
-tern_status tern__call_of(const tern_graph *g, tern__id id, tern__call_room *room, tern__arena *arena,
-                          tern__call *out)
-{
-    const tern__gnode *node = &g->nodes[id];
-    const tern__type **in = room->in;
-    tern__type *results = room->out;
-    if (node->n_in > TERN__COUNT(room->in))
-        in = tern__arena_alloc(arena, node->n_in * sizeof *in);
-    if (node->n_out > TERN__COUNT(room->out))
-        results = tern__arena_alloc(arena, node->n_out * sizeof *results);
-    if (!in || !results)
-        return tern__out_of_memory(node->n_in * sizeof *in + node->n_out * sizeof *results);
-    for (uint32_t i = 0; i < node->n_in; i++)
-        in[i] = &g->values[node->in[i]].type;
-    for (uint32_t i = 0; i < node->n_out; i++)
-        results[i] = g->values[node->out + i].type;
-    *out = (tern__call){.op = &tern__ops[node->op],
-                        .n_in = (int)node->n_in,
-                        .n_out = (int)node->n_out,
-                        .in = in,
-                        .attrs = node->attrs,
-                        .out = results};
-    return TERN_OK;
-}
-
 tern_status tern__step_of(const tern__target *target, const tern__call *call,
                           const tern__candidate *candidate, tern__arena *arena, tern__step *out)
 {

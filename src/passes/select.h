@@ -2,18 +2,9 @@
 #ifndef TERN_PASSES_SELECT_H
 #define TERN_PASSES_SELECT_H
 
+#include "graph/call.h"
 #include "graph/plan.h"
 #include "graph/target.h"
-
-/* Room for the types of most calls; larger ones take it from an arena. */
-typedef struct tern__call_room {
-    const tern__type *in[8];
-    tern__type out[8];
-} tern__call_room;
-
-/* The call that a node is; it points into `g`, `room` and `arena`. */
-tern_status tern__call_of(const tern_graph *g, tern__id node, tern__call_room *room, tern__arena *arena,
-                          tern__call *out);
 
 /* The step of a call that runs as `candidate` says (NULL: as the target thinks best); its operands are left 0. What it
  * interprets is in `arena`. */
