@@ -230,7 +230,8 @@ bool args_int(const args *a, const char *name, int least, int most, int fallback
     char *end;
     errno = 0;
     long number = strtol(value, &end, 10);
-    bool digits = value[0] >= '0' && value[0] <= '9';
+    const char *first = value + (least < 0 && value[0] == '-');
+    bool digits = *first >= '0' && *first <= '9';
     if (!digits || *end != '\0' || errno || number < least || number > most) {
         fail_usage("--%s is a whole number from %d to %d, not '%s'", name, least, most, value);
         return false;

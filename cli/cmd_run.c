@@ -1,186 +1,236 @@
-/* cmd_run.c - `tern run`: one prompt, one answer. */
+/* cmd_run.c - `tern run`: one prompt, one answer or several. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "answer.h"
 #include "commands.h"
 #include "engine.h"
 #include "json.h"
 #include "progress.h"
+#include "source.h"
 #include "term.h"
 
-typedef struct answer {
-    bool quiet; /* JSON comes at the end; nothing is streamed */
-    text content;
+enum { MOST_STOPS = 16, MOST_BIASES = 256, MOST_ANSWERS = 64 };
+
+/* What the command line asks for. */
+typedef struct wishes {
+    tern_generate_options generate;
+    const char *stops[MOST_STOPS];
+    tern_logit_bias bias[MOST_BIASES];
+    int answers;
+    bool as_json, verbose, show_prompt, special;
+} wishes;
+
+/* The prompt, encoded, and how long it took to read. */
+typedef struct prompt {
+    text words;
     int32_t *tokens;
-    size_t n, capacity;
-    uint64_t prompt_ns;
-} answer;
-
-/* ---- the prompt ---- */
-
-static bool read_stream(FILE *f, text *out)
-{
-    char buffer[4096];
     size_t n;
-    while ((n = fread(buffer, 1, sizeof buffer, f)) > 0)
-        text_add_n(out, buffer, n);
-    return !ferror(f);
+    uint64_t ns;
+} prompt;
+
+/* ---- the command line ---- */
+
+/* "15043-1.5" or "15043+2" or "15043-inf": a token and what is added to its logit. */
+static bool take_bias(const char *value, tern_logit_bias *out)
+{
+    char *sign, *end;
+    long token = strtol(value, &sign, 10);
+    float bias = strtof(sign, &end);
+    bool right = *value >= '0' && *value <= '9' && token <= INT32_MAX && (*sign == '+' || *sign == '-') &&
+                 end != sign && *end == 0 && bias == bias;
+    if (!right)
+        fail_usage("--logit-bias: '%s' is not a token and a bias, such as 15043-1.5, 15043+2 or 15043-inf",
+                   value);
+    *out = (tern_logit_bias){(int32_t)token, bias};
+    return right;
 }
 
-/* -p, -f, or standard input. */
-static int read_prompt(const args *a, text *out)
+static bool take_lists(const args *a, wishes *w)
 {
-    const char *given = args_value(a, "prompt"), *path = args_value(a, "file");
-    if (given && path)
-        return fail_usage("-p and -f both give a prompt: choose one");
-    if (given) {
-        text_add(out, given);
-        return EXIT_DONE;
+    const char *value;
+    for (int i = 0; (value = args_nth(a, "stop", i)); i++) {
+        if (i == MOST_STOPS)
+            return fail_usage("--stop: at most %d texts", MOST_STOPS) == EXIT_DONE;
+        if (!*value)
+            return fail_usage("--stop: an empty text would end every answer") == EXIT_DONE;
+        w->stops[w->generate.n_stops++] = value;
     }
-    FILE *f = path ? fopen(path, "rb") : stdin;
-    if (!f)
-        return fail("%s: cannot be opened", path);
-    bool read = read_stream(f, out);
-    if (path)
-        fclose(f);
-    return read ? EXIT_DONE : fail("%s: cannot be read", path ? path : "standard input");
-}
-
-static bool show_prompt(void *user, int64_t done, int64_t total)
-{
-    return progress_update(user, (uint64_t)done, (uint64_t)total);
-}
-
-static tern_status feed_prompt(const engine *e, tern_sequence *sequence, const text *prompt, size_t *n)
-{
-    int32_t *ids;
-    TERN_TRY(tern_tokenizer_encode(e->tokenizer, text_string(prompt), prompt->length, NULL, &ids, n));
-    progress_begin("reading the prompt");
-    tern_status status = tern_sequence_prompt(sequence, ids, (int64_t)*n, show_prompt, NULL);
-    progress_end();
-    tern_tokens_free(ids);
-    return status;
-}
-
-/* ---- the answer ---- */
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static bool take(void *user, const tern_generated *piece)
-{
-    answer *r = user;
-    if (piece->token >= 0 && r->n == r->capacity) {
-        size_t capacity = r->capacity ? 2 * r->capacity : 256;
-        int32_t *tokens = realloc(r->tokens, capacity * sizeof *tokens);
-        if (!tokens)
+    for (int i = 0; (value = args_nth(a, "logit-bias", i)); i++) {
+        if (i == MOST_BIASES)
+            return fail_usage("--logit-bias: at most %d tokens", MOST_BIASES) == EXIT_DONE;
+        if (!take_bias(value, &w->bias[w->generate.sampling.n_bias++]))
             return false;
-        r->tokens = tokens;
-        r->capacity = capacity;
     }
-    if (piece->token >= 0)
-        r->tokens[r->n++] = piece->token;
-    if (r->quiet) {
-        text_add_n(&r->content, piece->text, piece->length);
-    } else {
-        fwrite(piece->text, 1, piece->length, stdout);
-        fflush(stdout);
+    w->generate.stops = w->stops;
+    w->generate.sampling.bias = w->bias;
+    return true;
+}
+
+static bool take_wishes(const args *a, wishes *w)
+{
+    int most;
+    w->generate = tern_generate_options_default();
+    if (!engine_sampling(a, &w->generate.sampling) || !take_lists(a, w) ||
+        !args_int(a, "n-predict", -1, 1 << 30, -1, &most) ||
+        !args_int(a, "logprobs", 0, 1000, 0, &w->generate.logprobs) ||
+        !args_int(a, "parallel", 1, MOST_ANSWERS, 1, &w->answers))
+        return false;
+    w->generate.most = most;
+    w->generate.ignore_end = args_has(a, "ignore-eos");
+    w->as_json = args_has(a, "json");
+    w->verbose = args_has(a, "verbose");
+    w->show_prompt = !args_has(a, "no-display-prompt");
+    w->special = args_has(a, "special");
+    if (w->generate.logprobs > 0 && !w->as_json) {
+        fail_usage("--logprobs are printed with --json");
+        return false;
     }
     return true;
 }
 
-static double per_second(uint64_t n, uint64_t ns)
+/* ---- the prompt ---- */
+
+static bool show_prompt_progress(void *user, int64_t done, int64_t total)
 {
-    return ns ? (double)n * 1e9 / (double)ns : 0;
+    return progress_update(user, (uint64_t)done, (uint64_t)total);
 }
 
-static void print_json(const engine *e, const answer *r, const tern_generate_result *result, size_t prompt)
+static tern_status encode_prompt(const engine *e, const wishes *w, prompt *p)
+{
+    tern_encode_options encode = tern_encode_options_default();
+    encode.parse_special = w->special;
+    return tern_tokenizer_encode(e->tokenizer, text_string(&p->words), p->words.length, &encode, &p->tokens,
+                                 &p->n);
+}
+
+static tern_status feed_prompt(prompt *p, int n, tern_sequence *const *sequences)
+{
+    uint64_t start = clock_ns();
+    tern_status status = TERN_OK;
+    progress_begin_of("reading the prompt", "tokens");
+    for (int i = 0; i < n && status == TERN_OK; i++)
+        status = tern_sequence_prompt(sequences[i], p->tokens, (int64_t)p->n, show_prompt_progress, NULL);
+    progress_end();
+    p->ns = clock_ns() - start;
+    return status;
+}
+
+/* ---- the answers ---- */
+
+static void print_json(const engine *e, const wishes *w, const prompt *p, const answer *answers)
 {
     tern_model_info info;
     tern_model_get_info(e->model, &info);
     json j = {0};
     json_object(&j, NULL);
     json_string(&j, "architecture", info.architecture);
-    json_string(&j, "content", text_string(&r->content));
-    json_array(&j, "tokens");
-    for (size_t i = 0; i < r->n; i++)
-        json_int(&j, NULL, r->tokens[i]);
-    json_end(&j);
-    json_string(&j, "finish", tern_finish_name(result->finish));
-    json_uint(&j, "prompt_tokens", prompt);
-    json_double(&j, "prompt_tokens_per_s", per_second(prompt, r->prompt_ns));
-    json_int(&j, "generated_tokens", result->tokens);
-    json_double(&j, "generated_tokens_per_s", per_second((uint64_t)result->tokens, result->ns));
+    json_uint(&j, "prompt_tokens", p->n);
+    json_double(&j, "prompt_tokens_per_s", tokens_per_second((int64_t)p->n * w->answers, p->ns));
+    if (w->answers == 1) {
+        answer_add_json(&j, e, answers);
+    } else {
+        json_array(&j, "answers");
+        for (int i = 0; i < w->answers; i++) {
+            json_object(&j, NULL);
+            answer_add_json(&j, e, &answers[i]);
+            json_end(&j);
+        }
+        json_end(&j);
+    }
     json_end(&j);
     json_print(&j);
 }
 
-static int stops_of(const args *a, const char **stops, int most)
+static void print_speed(const wishes *w, const prompt *p, const answer *answers)
 {
-    int n = 0;
-    while (n < most && args_nth(a, "stop", n)) {
-        stops[n] = args_nth(a, "stop", n);
-        n++;
+    int64_t tokens = 0;
+    uint64_t ns = 0;
+    for (int i = 0; i < w->answers; i++) {
+        tokens += answers[i].result.tokens;
+        ns = answers[i].result.ns > ns ? answers[i].result.ns : ns;
     }
-    return n;
+    fprintf(stderr, "%zu tokens of prompt at %.1f/s, %lld generated at %.1f/s, ended by %s\n", p->n,
+            tokens_per_second((int64_t)p->n * w->answers, p->ns), (long long)tokens,
+            tokens_per_second(tokens, ns), tern_finish_name(answers[0].result.finish));
 }
 
-static int generate(const args *a, const engine *e, const text *prompt, tern_generate_options *o)
+static void print_answers(const wishes *w, const prompt *p, const answer *answers)
 {
-    tern_sequence *sequence = NULL;
-    tern_generate_result result;
-    answer r = {.quiet = args_has(a, "json")};
-    size_t n_prompt = 0;
-    uint64_t start = now_ns();
-    tern_status status = tern_sequence_create(e->session, 0, &sequence);
-    if (status == TERN_OK)
-        status = feed_prompt(e, sequence, prompt, &n_prompt);
-    r.prompt_ns = now_ns() - start;
-    if (status == TERN_OK && !r.quiet && !args_has(a, "no-display-prompt"))
-        fwrite(text_string(prompt), 1, prompt->length, stdout);
-    if (status == TERN_OK)
-        status = tern_generate(sequence, e->tokenizer, o, take, &r, &result);
-    if (status == TERN_OK && r.quiet)
-        print_json(e, &r, &result, n_prompt);
-    else if (status == TERN_OK)
+    for (int i = 0; i < w->answers; i++) {
+        if (w->answers > 1) {
+            printf("%s[%d]%s ", on(STYLE_DIM), i + 1, off(STYLE_DIM));
+            fwrite(text_string(&p->words), 1, w->show_prompt ? p->words.length : 0, stdout);
+            fwrite(text_string(&answers[i].content), 1, answers[i].content.length, stdout);
+        }
         putchar('\n');
-    if (status == TERN_OK && args_has(a, "verbose"))
-        fprintf(stderr, "%zu tokens of prompt at %.1f/s, %lld generated at %.1f/s, ended by %s\n", n_prompt,
-                per_second(n_prompt, r.prompt_ns), (long long)result.tokens,
-                per_second((uint64_t)result.tokens, result.ns), tern_finish_name(result.finish));
-    tern_sequence_free(sequence);
-    text_free(&r.content);
-    free(r.tokens);
+    }
+}
+
+static tern_status generate(const engine *e, const wishes *w, const prompt *p,
+                            tern_sequence *const *sequences, answer *answers)
+{
+    tern_generate_options options[MOST_ANSWERS];
+    tern_generate_result results[MOST_ANSWERS];
+    void *users[MOST_ANSWERS];
+    for (int i = 0; i < w->answers; i++) {
+        options[i] = w->generate;
+        options[i].sampling.seed += (uint64_t)i;
+        answers[i].seed = options[i].sampling.seed;
+        answers[i].stream = w->answers == 1 && !w->as_json;
+        answers[i].keep = !answers[i].stream;
+        users[i] = &answers[i];
+    }
+    if (answers[0].stream && w->show_prompt) {
+        fwrite(text_string(&p->words), 1, p->words.length, stdout);
+        fflush(stdout);
+    }
+    TERN_TRY(tern_generate_many(w->answers, sequences, e->tokenizer, options, answer_take, users, results));
+    for (int i = 0; i < w->answers; i++)
+        answers[i].result = results[i];
+    return TERN_OK;
+}
+
+static int answer_prompt(const engine *e, const wishes *w, prompt *p)
+{
+    tern_sequence *sequences[MOST_ANSWERS] = {NULL};
+    answer answers[MOST_ANSWERS] = {{0}};
+    tern_status status = encode_prompt(e, w, p);
+    for (int i = 0; i < w->answers && status == TERN_OK; i++)
+        status = tern_sequence_create(e->session, i, &sequences[i]);
+    if (status == TERN_OK)
+        status = feed_prompt(p, w->answers, sequences);
+    if (status == TERN_OK)
+        status = generate(e, w, p, sequences, answers);
+    if (status == TERN_OK && w->as_json)
+        print_json(e, w, p, answers);
+    else if (status == TERN_OK)
+        print_answers(w, p, answers);
+    if (status == TERN_OK && w->verbose)
+        print_speed(w, p, answers);
+    for (int i = 0; i < w->answers; i++) {
+        tern_sequence_free(sequences[i]);
+        answer_free(&answers[i]);
+    }
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
 static int run(const args *a)
 {
-    enum { MOST_STOPS = 16 };
-    const char *stops[MOST_STOPS];
-    tern_generate_options o = tern_generate_options_default();
-    int most;
-    if (!engine_sampling(a, &o.sampling) || !args_int(a, "n-predict", -1, 1 << 30, -1, &most))
-        return EXIT_USAGE;
-    o.most = most;
-    o.ignore_end = args_has(a, "ignore-eos");
-    o.stops = stops;
-    o.n_stops = stops_of(a, stops, MOST_STOPS);
-    text prompt = {0};
+    wishes w = {0};
+    prompt p = {0};
     engine e = {0};
-    int code = args_value(a, "model") ? read_prompt(a, &prompt) : EXIT_DONE;
+    if (!take_wishes(a, &w))
+        return EXIT_USAGE;
+    int code = args_value(a, "model") ? read_prompt(a, &p.words) : EXIT_DONE;
     if (code == EXIT_DONE)
-        code = engine_open(a, &e);
+        code = engine_open(a, (engine_wishes){.slots = w.answers}, &e);
     if (code == EXIT_DONE)
-        code = generate(a, &e, &prompt, &o);
+        code = answer_prompt(&e, &w, &p);
+    tern_tokens_free(p.tokens);
+    text_free(&p.words);
     engine_close(&e);
-    text_free(&prompt);
     return code;
 }
 
@@ -192,9 +242,14 @@ static const option options[] = {
      "most tokens to generate; -1 until the model or the context ends (default)"},
     SAMPLING_OPTIONS,
     {"stop", 'r', "TEXT", NULL, "end where the answer would contain this text; may be repeated"},
+    {"logit-bias", 'l', "ID+X", NULL,
+     "add X to the logit of a token, as in 15043+1 or 15043-inf; may be repeated"},
+    {"special", 0, NULL, NULL, "control tokens in the prompt are tokens, not text"},
+    {"parallel", 0, "N", NULL, "N answers at once, with seeds from --seed on (default: 1)"},
     {"ignore-eos", 0, NULL, NULL, "go on where the model would end its answer"},
     {"no-display-prompt", 0, NULL, NULL, "print the answer alone"},
     {"json", 0, NULL, NULL, "print JSON: the text, its tokens, why it ended, tokens per second"},
+    {"logprobs", 0, "N", NULL, "with --json: the logprob of each token and of the N likeliest"},
     {"verbose", 'v', NULL, NULL, "say on stderr how fast it was"},
     {0},
 };
@@ -208,6 +263,7 @@ const command cmd_run = {
                "same seed gives the same text on any number of threads.",
     .options = options,
     .examples = "tern run -m model.gguf -p \"Once upon a time\" -n 100 --temp 0\n"
-                "tern run -m model.gguf -f prompt.txt --seed 7 --json",
+                "tern run -m model.gguf -f prompt.txt --seed 7 --json --logprobs 3\n"
+                "tern run -m model.gguf -p \"Once upon a time\" -n 30 --parallel 4",
     .run = run,
 };

@@ -61,15 +61,6 @@ static bool load(const args *a, tern_tokenizer **out)
     return status == TERN_OK;
 }
 
-static bool read_prompt(const args *a, text *out)
-{
-    const char *prompt = args_value(a, "prompt"), *path = args_value(a, "file");
-    if (!prompt)
-        return read_text(path ? path : "-", out);
-    text_add(out, prompt);
-    return true;
-}
-
 /* "1 2,3" as ids; false: it is something else, and that was said. */
 static bool read_ids(const char *list, int32_t **out, size_t *count)
 {
@@ -253,7 +244,7 @@ static int run(const args *a)
     tern_tokenizer *t = NULL;
     text prompt = {0};
     int code = EXIT_FAILED;
-    if (load(a, &t) && (list || read_prompt(a, &prompt)))
+    if (load(a, &t) && (list || read_prompt(a, &prompt) == EXIT_DONE))
         code = list ? decode(a, t, ids, count) : encode(a, t, &prompt);
     text_free(&prompt);
     free(ids);

@@ -7,7 +7,7 @@
 extern const command cmd_completion, cmd_devices, cmd_graph, cmd_help, cmd_inspect, cmd_list, cmd_run,
     cmd_version;
 extern const command cmd_graph_check, cmd_graph_compile, cmd_graph_print, cmd_graph_run;
-extern const command cmd_convert, cmd_synth, cmd_tokenize, cmd_tune;
+extern const command cmd_chat, cmd_convert, cmd_perplexity, cmd_synth, cmd_tokenize, cmd_tune;
 extern const command cmd_bench, cmd_bench_ops, cmd_bench_threads;
 
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "progress.h"
 #include "term.h"
@@ -31,12 +32,18 @@ static bool seed_of(const args *a, uint64_t *out)
     *out = 0;
     if (!value)
         return true;
+    if (strcmp(value, "-1") == 0) { /* another text every time */
+        struct timespec t;
+        clock_gettime(CLOCK_REALTIME, &t);
+        *out = ((uint64_t)t.tv_sec << 20 ^ (uint64_t)t.tv_nsec) & 0xffffffffu;
+        return true;
+    }
     char *end;
     errno = 0;
     *out = strtoull(value, &end, 10);
     if (*value >= '0' && *value <= '9' && !*end && errno == 0)
         return true;
-    fail_usage("--seed: '%s' is not a whole number", value);
+    fail_usage("--seed: '%s' is not a whole number, nor -1 for another one every time", value);
     return false;
 }
 
@@ -77,7 +84,7 @@ static int open_model(const args *a, const char *path, engine *e)
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
-static int open_session(const args *a, engine *e)
+static int open_session(const args *a, engine_wishes wishes, engine *e)
 {
     /* At level high the products of one operand become one. */
     static tern_compile_options compile;
@@ -90,7 +97,9 @@ static int open_session(const args *a, engine *e)
     const char *cache = args_value(a, "cache");
     o.cache = cache && strcmp(cache, "f32") == 0 ? TERN_F32 : TERN_F16;
     int context, batch, most = info.context < (1 << 30) ? (int)info.context : 1 << 30;
-    if (!args_int(a, "ctx-size", 1, most, most < USUAL_CONTEXT ? most : USUAL_CONTEXT, &context) ||
+    int usual = wishes.context ? wishes.context : USUAL_CONTEXT;
+    o.slots = wishes.slots;
+    if (!args_int(a, "ctx-size", 1, most, most < usual ? most : usual, &context) ||
         !args_int(a, "batch-size", 1, 65536, 512, &batch))
         return EXIT_USAGE;
     o.context = context;
@@ -98,13 +107,13 @@ static int open_session(const args *a, engine *e)
     return tern_session_create(e->model, &o, &e->session) == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
-int engine_open(const args *a, engine *e)
+int engine_open(const args *a, engine_wishes wishes, engine *e)
 {
     const char *path = args_value(a, "model");
     if (!path)
         return fail_usage("which model? give its file with -m FILE");
     int code = open_model(a, path, e);
-    return code == EXIT_DONE ? open_session(a, e) : code;
+    return code == EXIT_DONE ? open_session(a, wishes, e) : code;
 }
 
 void engine_close(engine *e)

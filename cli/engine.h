@@ -15,6 +15,12 @@ typedef struct engine {
     tern_session *session;
 } engine;
 
+/* What a command wants otherwise than others: {0} is usual. */
+typedef struct engine_wishes {
+    int context; /* positions unless -c says how many; 0 = 4096 */
+    int slots;   /* sequences; 0 = 1 */
+} engine_wishes;
+
 /* Rows for a command's table of options; engine_open and engine_sampling read them. */
 /* clang-format off */
 #define ENGINE_OPTIONS                                                                                         \
@@ -32,11 +38,11 @@ typedef struct engine {
     {"min-p", 0, "X", NULL, "drop tokens less likely than X times the likeliest (default: 0.05)"},             \
     {"repeat-penalty", 0, "X", NULL, "make recent tokens less likely; 1 is off (default: 1)"},                 \
     {"repeat-last-n", 0, "N", NULL, "how many tokens count as recent (default: 64)"},                          \
-    {"seed", 's', "N", NULL, "the same seed gives the same text (default: 0)"}
+    {"seed", 's', "N", NULL, "the same seed gives the same text; -1 takes another every time (default: 0)"}
 /* clang-format on */
 
 /* EXIT_DONE, or the exit code, and what was wrong was said. Shows progress on a terminal. */
-int engine_open(const args *a, engine *e);
+int engine_open(const args *a, engine_wishes wishes, engine *e);
 void engine_close(engine *e);
 
 /* False: a value is no number, and that was said. */

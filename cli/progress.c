@@ -14,9 +14,10 @@ enum { BAR = 30 };
 
 static volatile sig_atomic_t stopped;
 static struct sigaction old_int, old_term;
-static const char *label;
+static const char *label, *unit; /* unit NULL: bytes */
 static bool terminal;
-static double last; /* when it was drawn; seconds */
+static bool drawn;
+static double last; /* when it was drawn, or begun: what is done at once needs no bar; seconds */
 
 static double now(void)
 {
@@ -33,6 +34,11 @@ static void stop(int signal)
 
 void progress_begin(const char *what)
 {
+    progress_begin_of(what, NULL);
+}
+
+void progress_begin_of(const char *what, const char *counted)
+{
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = stop;
@@ -41,8 +47,10 @@ void progress_begin(const char *what)
     sigaction(SIGINT, &action, &old_int);
     sigaction(SIGTERM, &action, &old_term);
     label = what;
+    unit = counted;
     terminal = isatty(STDERR_FILENO) == 1;
-    last = 0;
+    drawn = false;
+    last = now();
 }
 
 static void draw(uint64_t done, uint64_t total)
@@ -55,7 +63,10 @@ static void draw(uint64_t done, uint64_t total)
     text_add(&line, " ");
     text_repeat(&line, glyph_of(GLYPH_FULL), full < BAR ? full : BAR);
     text_repeat(&line, glyph_of(GLYPH_LIGHT), full < BAR ? BAR - full : 0);
-    text_addf(&line, " %s of %s\x1b[K", format_bytes(bytes, done), format_bytes(all, total));
+    if (unit)
+        text_addf(&line, " %llu of %llu %s\x1b[K", (unsigned long long)done, (unsigned long long)total, unit);
+    else
+        text_addf(&line, " %s of %s\x1b[K", format_bytes(bytes, done), format_bytes(all, total));
     fputs(text_string(&line), stderr);
     text_free(&line);
 }
@@ -66,6 +77,7 @@ bool progress_update(void *user, uint64_t done, uint64_t total)
     double t = terminal ? now() : 0;
     if (terminal && t - last > 0.1) {
         last = t;
+        drawn = true;
         draw(done, total);
     }
     return !stopped;
@@ -73,7 +85,7 @@ bool progress_update(void *user, uint64_t done, uint64_t total)
 
 void progress_end(void)
 {
-    if (terminal && last > 0)
+    if (drawn)
         fputs("\r\x1b[K", stderr);
     sigaction(SIGINT, &old_int, NULL);
     sigaction(SIGTERM, &old_term, NULL);

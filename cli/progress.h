@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-void progress_begin(const char *what); /* which must stay valid: "writing model.gguf" */
+void progress_begin(const char *what); /* which must stay valid: "writing model.gguf"; counts bytes */
+void progress_begin_of(const char *what, const char *unit); /* counts "tokens" */
 /* false once the user wants to stop. Fits tern_model_progress; `user` is not used. */
 bool progress_update(void *user, uint64_t done, uint64_t total);
 void progress_end(void); /* the bar goes; Ctrl-C ends the program again */

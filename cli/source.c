@@ -56,6 +56,17 @@ bool read_text(const char *path, text *out)
     return out->length - before <= MOST_BYTES;
 }
 
+int read_prompt(const args *a, text *out)
+{
+    const char *given = args_value(a, "prompt"), *path = args_value(a, "file");
+    if (given && path)
+        return fail_usage("-p and -f both give a text: choose one");
+    if (!given)
+        return read_text(path ? path : "-", out) ? EXIT_DONE : EXIT_FAILED;
+    text_add(out, given);
+    return EXIT_DONE;
+}
+
 /* Past blanks and comments; NULL if the text ends before anything else comes. */
 static const char *first_word(const char *at, const char *end)
 {

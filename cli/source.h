@@ -7,6 +7,7 @@
 
 #include <tern/graph.h>
 
+#include "args.h"
 #include "text.h"
 
 typedef enum file_kind {
@@ -26,6 +27,9 @@ bool read_graph(tern_ctx *ctx, const char *path, tern_graph **out, text *remarks
 
 /* Appends a whole file, or standard input for "-". */
 bool read_text(const char *path, text *out);
+
+/* The text that -p (--prompt) or -f (--file) gives, else standard input. EXIT_DONE, or the exit code. */
+int read_prompt(const args *a, text *out);
 
 /* How messages and reports call it: the path, or "standard input". */
 const char *source_name(const char *path);

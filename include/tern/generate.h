@@ -128,6 +128,13 @@ TERN_API tern_status tern_generate(tern_sequence *sequence, const tern_tokenizer
                                    const tern_generate_options *options, tern_generate_callback callback,
                                    void *user, tern_generate_result *out);
 
+/* The same for n sequences of one session, each in a slot of its own, token by token in one batch: each gets the tokens that it
+ * would get alone. options[i], users[i] (users NULL: NULL) and out[i] are those of sequences[i]. */
+TERN_API tern_status tern_generate_many(int n, tern_sequence *const *sequences,
+                                        const tern_tokenizer *tokenizer, const tern_generate_options *options,
+                                        tern_generate_callback callback, void *const *users,
+                                        tern_generate_result *out);
+
 TERN_API const char *tern_finish_name(tern_finish finish); /* "length"; static */
 
 #ifdef __cplusplus

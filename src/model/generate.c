@@ -33,6 +33,9 @@ typedef struct generator {
     size_t n_held, cap_held;
     float *logits;           /* (vocabulary) that sampling may change */
     tern_token_logprob *top; /* (logprobs) */
+    tern_generate_result result;
+    uint64_t start;
+    bool done;
 } generator;
 
 /* ---- text ---- */
@@ -107,13 +110,12 @@ static tern_status choose(generator *g, tern_generated *piece)
     return tern_logprob_of(q->vocabulary, q->logits, piece->token, &piece->logprob);
 }
 
-/* One token. *go_on: there may be another. */
-static tern_status step(generator *g, tern_generate_result *r, bool *go_on)
+/* One token, chosen and given to the caller. *go_on: it is to be fed, and there may be another. */
+static tern_status step(generator *g, bool *go_on, int32_t *token)
 {
     tern_generated piece = {0};
-    *go_on = false;
     TERN_TRY(choose(g, &piece));
-    r->tokens++;
+    g->result.tokens++;
     bool end = g->tokenizer && !g->o->ignore_end && tern_tokenizer_is_end(g->tokenizer, piece.token);
     if (g->detokenizer && !end) {
         const char *text;
@@ -126,40 +128,59 @@ static tern_status step(generator *g, tern_generate_result *r, bool *go_on)
     if (stopped)
         g->n_held = at;
     bool wanted = emit(g, &piece, stopped ? at : g->n_held - undecided(g));
-    if (stopped || end || !wanted) {
-        r->finish = stopped ? TERN_FINISH_STOP : end ? TERN_FINISH_END : TERN_FINISH_CALLER;
-        return TERN_OK;
-    }
-    tern_status status = tern_sequence_push(g->sequence, piece.token);
-    if (status == TERN_LIMIT) {
-        r->finish = TERN_FINISH_CONTEXT;
-        return TERN_OK;
-    }
-    *go_on = status == TERN_OK;
-    return status;
+    bool full = tern__sequence_is_full(g->sequence);
+    g->result.finish = stopped   ? TERN_FINISH_STOP
+                       : end     ? TERN_FINISH_END
+                       : !wanted ? TERN_FINISH_CALLER
+                       : full    ? TERN_FINISH_CONTEXT
+                                 : TERN_FINISH_LENGTH;
+    *go_on = g->result.finish == TERN_FINISH_LENGTH;
+    *token = piece.token;
+    return TERN_OK;
 }
 
-static tern_status run(generator *g, tern_generate_result *r)
+/* Gives out what was held back, and stops the clock. */
+static tern_status finish(generator *g)
 {
-    bool go_on = true;
-    r->finish = TERN_FINISH_LENGTH;
-    while (go_on && (g->o->most < 0 || r->tokens < g->o->most))
-        TERN_TRY(step(g, r, &go_on));
-    if (g->detokenizer && r->finish != TERN_FINISH_STOP) {
+    if (g->detokenizer && g->result.finish != TERN_FINISH_STOP) {
         const char *text;
         size_t length;
         TERN_TRY(tern_detokenizer_finish(g->detokenizer, &text, &length));
         TERN_TRY(hold(g, text, length));
     }
     tern_generated rest = {.token = TERN_NO_TOKEN, .logprob = NAN};
-    if (g->n_held > 0 && r->finish != TERN_FINISH_CALLER)
+    if (g->n_held > 0 && g->result.finish != TERN_FINISH_CALLER)
         emit(g, &rest, g->n_held);
+    g->result.ns = tern__now_ns() - g->start;
     return TERN_OK;
+}
+
+/* A token for each of those that are not done, then all of them fed at once, until none is left. live, tokens: room for n. */
+static tern_status run(int n, generator *all, tern_sequence **live, int32_t *tokens)
+{
+    for (;;) {
+        int n_live = 0;
+        for (int i = 0; i < n; i++) {
+            generator *g = &all[i];
+            bool go_on = !g->done && (g->o->most < 0 || g->result.tokens < g->o->most);
+            if (go_on)
+                TERN_TRY(step(g, &go_on, &tokens[n_live]));
+            if (!go_on && !g->done)
+                TERN_TRY(finish(g));
+            g->done = !go_on;
+            if (go_on)
+                live[n_live++] = g->sequence;
+        }
+        if (n_live == 0)
+            return TERN_OK;
+        TERN_TRY(tern__sequences_push(n_live, live, tokens));
+    }
 }
 
 static tern_status prepare(generator *g)
 {
     size_t n = (size_t)g->sequence->vocabulary;
+    g->start = tern__now_ns();
     g->logits = tern__alloc_zero(n, sizeof *g->logits);
     g->top = tern__alloc_zero((size_t)g->o->logprobs + 1, sizeof *g->top);
     if (!g->logits || !g->top)
@@ -174,28 +195,66 @@ static tern_status prepare(generator *g)
     return tern_detokenizer_create(g->tokenizer, &decode, &g->detokenizer);
 }
 
+static tern_status check(int n, tern_sequence *const *sequences, const tern_generate_options *options)
+{
+    for (int i = 0; i < n; i++) {
+        const tern_sequence *q = sequences[i];
+        TERN__FAIL_IF(!q, TERN_INVALID_ARGUMENT, "generate: sequence %d is NULL", i);
+        TERN__FAIL_IF(!q->has_logits, TERN_STATE, "generate: the sequence is empty: give it a prompt first");
+        TERN__FAIL_IF(q->session != sequences[0]->session, TERN_INVALID_ARGUMENT,
+                      "generate: sequence %d belongs to another session", i);
+        for (int k = 0; k < i; k++)
+            TERN__FAIL_IF(q->slot == sequences[k]->slot, TERN_INVALID_ARGUMENT,
+                          "generate: sequences %d and %d share slot %d", k, i, q->slot);
+        const tern_generate_options *o = &options[i];
+        TERN__FAIL_IF(
+            o->n_stops < 0 || (o->n_stops > 0 && !o->stops) || o->logprobs < 0 || o->logprobs > 1000,
+            TERN_INVALID_ARGUMENT, "generate: %d stop strings, %d logprobs", o->n_stops, o->logprobs);
+    }
+    return TERN_OK;
+}
+
+tern_status tern_generate_many(int n, tern_sequence *const *sequences, const tern_tokenizer *tokenizer,
+                               const tern_generate_options *options, tern_generate_callback callback,
+                               void *const *users, tern_generate_result *out)
+{
+    TERN__FAIL_IF(n < 1 || !sequences || !options || !out, TERN_INVALID_ARGUMENT,
+                  "generate_many: an argument is NULL, or there are no sequences");
+    TERN_TRY(check(n, sequences, options));
+    size_t many = (size_t)n;
+    generator *all = tern__alloc_zero(many, sizeof *all);
+    tern_sequence **live = tern__alloc_zero(many, sizeof *live);
+    int32_t *tokens = tern__alloc_zero(many, sizeof *tokens);
+    tern_status status = all && live && tokens ? TERN_OK : tern__out_of_memory(many * sizeof *all);
+    for (int i = 0; i < n && status == TERN_OK; i++) {
+        all[i] = (generator){.sequence = sequences[i],
+                             .tokenizer = tokenizer,
+                             .o = &options[i],
+                             .callback = callback,
+                             .user = users ? users[i] : NULL};
+        status = prepare(&all[i]);
+    }
+    if (status == TERN_OK)
+        status = run(n, all, live, tokens);
+    for (int i = 0; i < n && all; i++) {
+        if (status == TERN_OK)
+            out[i] = all[i].result;
+        tern_detokenizer_free(all[i].detokenizer);
+        tern__free(all[i].held);
+        tern__free(all[i].logits);
+        tern__free(all[i].top);
+    }
+    tern__free(all);
+    tern__free(live);
+    tern__free(tokens);
+    return status;
+}
+
 tern_status tern_generate(tern_sequence *sequence, const tern_tokenizer *tokenizer,
                           const tern_generate_options *options, tern_generate_callback callback, void *user,
                           tern_generate_result *out)
 {
     TERN__FAIL_IF(!sequence || !out, TERN_INVALID_ARGUMENT, "generate: an argument is NULL");
-    TERN__FAIL_IF(!sequence->has_logits, TERN_STATE,
-                  "generate: the sequence is empty: give it a prompt first");
     tern_generate_options o = options ? *options : tern_generate_options_default();
-    TERN__FAIL_IF(o.n_stops < 0 || (o.n_stops > 0 && !o.stops) || o.logprobs < 0 || o.logprobs > 1000,
-                  TERN_INVALID_ARGUMENT, "generate: %d stop strings, %d logprobs", o.n_stops, o.logprobs);
-    generator g = {.sequence = sequence, .tokenizer = tokenizer, .o = &o, .callback = callback, .user = user};
-    tern_generate_result result = {0};
-    uint64_t start = tern__now_ns();
-    tern_status status = prepare(&g);
-    if (status == TERN_OK)
-        status = run(&g, &result);
-    result.ns = tern__now_ns() - start;
-    tern_detokenizer_free(g.detokenizer);
-    tern__free(g.held);
-    tern__free(g.logits);
-    tern__free(g.top);
-    if (status == TERN_OK)
-        *out = result;
-    return status;
+    return tern_generate_many(1, &sequence, tokenizer, &o, callback, &user, out);
 }

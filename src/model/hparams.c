@@ -28,6 +28,14 @@ static tern__rope_pairs rope_pairs(const tern_model_file *file, const struct arc
     return strcmp(style, "neox") == 0 ? TERN__ROPE_HALVES : TERN__ROPE_NEIGHBOURS;
 }
 
+/* Any architecture can be fine-tuned to ternary weights: Hugging Face's configuration says so, whatever the weights look like. */
+static bool says_bitnet(const tern_model_file *file)
+{
+    const char *method;
+    return tern_model_file_get_string(file, "config.quantization_config.quant_method", &method) == TERN_OK &&
+           strcmp(method, "bitnet") == 0;
+}
+
 static tern_status find_architecture(const tern_model_file *file, const struct architecture **out)
 {
     const char *name;
@@ -113,7 +121,7 @@ tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out)
     tern__hparams h = {.architecture = a->name,
                        .relu2 = a->relu2,
                        .sub_norms = a->sub_norms,
-                       .ternary = a->ternary,
+                       .ternary = a->ternary || says_bitnet(file),
                        .rope_pairs = rope_pairs(file, a)};
     TERN_TRY(read_size(&r, "block_count", MOST_LAYERS, 0, &h.layers));
     TERN_TRY(read_size(&r, "embedding_length", MOST_WIDTH, 0, &h.width));

@@ -89,14 +89,55 @@ tern_status tern_sequence_prompt(tern_sequence *sequence, const int32_t *tokens,
     return TERN_OK;
 }
 
+bool tern__sequence_is_full(const tern_sequence *sequence)
+{
+    return sequence->length >= tern_session_context(sequence->session);
+}
+
+/* rows, wanted and logits have room for n. */
+static tern_status push_all(int n, tern_sequence *const *sequences, const int32_t *tokens,
+                            tern_session_row *rows, int *wanted, float *logits)
+{
+    for (int i = 0; i < n; i++) {
+        tern_sequence *q = sequences[i];
+        TERN_TRY(reserve(q, q->length + 1));
+        rows[i] = (tern_session_row){tokens[i], q->slot, q->length};
+        wanted[i] = i;
+    }
+    for (int i = 0; i < n; i++)
+        sequences[i]->has_logits = false;
+    TERN_TRY(tern_session_feed(sequences[0]->session, n, rows, n, wanted, logits));
+    for (int i = 0; i < n; i++) {
+        tern_sequence *q = sequences[i];
+        size_t vocabulary = (size_t)q->vocabulary;
+        if (logits != q->logits)
+            memcpy(q->logits, logits + (size_t)i * vocabulary, vocabulary * sizeof *logits);
+        q->tokens[q->length++] = tokens[i];
+        q->has_logits = true;
+    }
+    return TERN_OK;
+}
+
+tern_status tern__sequences_push(int n, tern_sequence *const *sequences, const int32_t *tokens)
+{
+    if (n == 1)
+        return push_all(1, sequences, tokens, &(tern_session_row){0}, &(int){0}, sequences[0]->logits);
+    size_t many = (size_t)n, vocabulary = (size_t)sequences[0]->vocabulary;
+    tern_session_row *rows = tern__alloc_zero(many, sizeof *rows);
+    int *wanted = tern__alloc_zero(many, sizeof *wanted);
+    float *logits = tern__alloc_zero(many * vocabulary, sizeof *logits);
+    tern_status status = rows && wanted && logits ? push_all(n, sequences, tokens, rows, wanted, logits)
+                                                  : tern__out_of_memory(many * vocabulary * sizeof *logits);
+    tern__free(rows);
+    tern__free(wanted);
+    tern__free(logits);
+    return status;
+}
+
 tern_status tern_sequence_push(tern_sequence *sequence, int32_t token)
 {
     TERN__FAIL_IF(!sequence, TERN_INVALID_ARGUMENT, "sequence_push: the sequence is NULL");
-    TERN_TRY(reserve(sequence, sequence->length + 1));
-    sequence->has_logits = false;
-    TERN_TRY(feed(sequence, &token, 1, true));
-    sequence->has_logits = true;
-    return TERN_OK;
+    return tern__sequences_push(1, &sequence, &token);
 }
 
 int64_t tern_sequence_length(const tern_sequence *sequence)

@@ -14,4 +14,8 @@ struct tern_sequence {
     bool has_logits;
 };
 
+/* One more token for each of n sequences of one session, in one batch. Those that have no room must not be among them. */
+tern_status tern__sequences_push(int n, tern_sequence *const *sequences, const int32_t *tokens);
+bool tern__sequence_is_full(const tern_sequence *sequence);
+
 #endif

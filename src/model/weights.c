@@ -126,11 +126,18 @@ static tern_status load_layer(loader *l, int64_t i, tern__layer *layer)
     return TERN_OK;
 }
 
-/* Is tensor i the scale of a ternary weight, which is part of it? */
-static bool is_scale(const char *name)
+/* Tensors that are not asked for by name and yet not forgotten: scales, which are part of their weights; frequencies of rotation,
+ * which follow from the hyper-parameters; and a head that keeps Hugging Face's name because the table of tokens serves. */
+static bool may_be_unused(const char *name)
 {
-    const char *dot = strrchr(name, '.');
-    return dot && (strcmp(dot, ".scale") == 0 || strcmp(dot, ".weight_scale") == 0);
+    static const char *const endings[] = {".scale", ".weight_scale", ".rotary_emb.inv_freq"};
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t n = strlen(endings[i]);
+        if (length > n && strcmp(name + length - n, endings[i]) == 0)
+            return true;
+    }
+    return strcmp(name, "lm_head.weight") == 0;
 }
 
 /* Tensors that we do not know mean something to whoever trained the model. */
@@ -140,7 +147,7 @@ static tern_status check_all_used(const loader *l)
         tern_file_tensor t;
         TERN_TRY(tern_model_file_tensor(l->m->file, i, &t));
         TERN__FAIL_IF(
-            !l->used[i] && !is_scale(t.name), TERN_UNSUPPORTED,
+            !l->used[i] && !may_be_unused(t.name), TERN_UNSUPPORTED,
             "model: tensor '%s' is not one of architecture '%s': without it the answers would be wrong",
             t.name, l->m->h.architecture);
     }

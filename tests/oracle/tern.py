@@ -64,6 +64,10 @@ class Port(ctypes.Structure):
     _fields_ = [("name", STR), ("dtype", I), ("rank", I), ("shape", ctypes.POINTER(I64))]
 
 
+class SessionRow(ctypes.Structure):
+    _fields_ = [("token", ctypes.c_int32), ("slot", ctypes.c_int32), ("position", I64)]
+
+
 # name: (result, arguments)
 FUNCTIONS = {
     "tern_last_error": (STR, []),
@@ -138,6 +142,12 @@ FUNCTIONS = {
     "tern_npz_name": (STR, [P, I]),
     "tern_npz_load": (I, [P, P, I, P]),
     "tern_npz_save": (I, [STR, I, P, P]),
+    "tern_model_load": (I, [P, STR, P, P]),
+    "tern_model_free": (None, [P]),
+    "tern_session_create": (I, [P, P, P]),
+    "tern_session_free": (None, [P]),
+    "tern_session_feed": (I, [P, I, P, I, P, P]),
+    "tern_session_vocabulary": (I64, [P]),
     "tern_to_dlpack": (I, [P, P]),
     "tern_to_dlpack_unversioned": (I, [P, P]),
     "tern_from_dlpack": (I, [P, P, P]),
@@ -147,7 +157,7 @@ FUNCTIONS = {
 
 STRUCTS = {"tern_pool_options": PoolOptions, "tern_ctx_options": CtxOptions, "tern_ctx_stats": CtxStats,
            "tern_compile_options": CompileOptions, "tern_op_info": OpInfo, "tern_device_info": DeviceInfo,
-           "tern_port": Port}
+           "tern_port": Port, "tern_session_row": SessionRow}
 
 
 def differences_from_headers(folder):
@@ -436,3 +446,28 @@ class Graph:
         finally:
             lib.tern_exec_free(execution)
             lib.tern_program_free(program)
+
+
+class Model:
+    """A language model and a session of its own."""
+
+    def __init__(self, ctx, path):
+        self.ctx, self.model, self.session = ctx, P(), P()
+        check(lib.tern_model_load(ctx.handle, path.encode(), None, ctypes.byref(self.model)))
+        try:
+            check(lib.tern_session_create(self.model, None, ctypes.byref(self.session)))
+        except Error:
+            lib.tern_model_free(self.model)
+            raise
+
+    def logits(self, tokens):
+        """Logits (tokens, vocabulary) of a sequence from its start."""
+        n = len(tokens)
+        out = np.zeros((n, lib.tern_session_vocabulary(self.session)), np.float32)
+        rows = (SessionRow * n)(*[SessionRow(int(token), 0, i) for i, token in enumerate(tokens)])
+        check(lib.tern_session_feed(self.session, n, rows, n, (I * n)(*range(n)), out.ctypes.data))
+        return out
+
+    def free(self):
+        lib.tern_session_free(self.session)
+        lib.tern_model_free(self.model)

@@ -26,6 +26,13 @@ static void try_sequences(tern_session *session)
     CHECK_OK(tern_generate(q, NULL, &options, NULL, NULL, &result));
     REFUSED(tern_generate(NULL, NULL, &options, NULL, NULL, &o.generate_result));
     REFUSED(tern_generate(q, NULL, &options, NULL, NULL, NULL));
+    CHECK_OK(tern_generate_many(1, &q, NULL, &options, NULL, NULL, &result));
+    REFUSED(tern_generate_many(1, NULL, NULL, &options, NULL, NULL, &o.generate_result));
+    REFUSED(tern_generate_many(1, (tern_sequence *[]){NULL}, NULL, &options, NULL, NULL, &o.generate_result));
+    REFUSED(tern_generate_many(1, &q, NULL, NULL, NULL, NULL, &o.generate_result));
+    REFUSED(tern_generate_many(1, &q, NULL, &options, NULL, NULL, NULL));
+    REFUSED(tern_generate_many(2, (tern_sequence *[]){q, q}, NULL,
+                               (tern_generate_options[]){options, options}, NULL, NULL, &o.generate_result));
     CHECK_STR(tern_finish_name(result.finish), "length");
     QUIET(tern_sequence_free(NULL));
     tern_sequence_free(q);

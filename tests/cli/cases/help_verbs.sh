@@ -1,5 +1,5 @@
 # Every verb has help, with usage, options and exit status, no wider than 80 columns.
-for verb in graph "graph run" "graph print" "graph check" inspect tokenize list devices version completion help; do
+for verb in run chat perplexity graph "graph run" "graph print" "graph check" inspect tokenize list devices version completion help; do
     tern $verb --help >1 && tern help $verb >2 && cmp 1 2 || echo "$verb: tern help differs"
     tern $verb -h >3 && cmp 1 3 || echo "$verb: -h differs"
     grep -q "^usage: tern $verb" 1 || echo "$verb: no usage"

@@ -1,0 +1,37 @@
+/* answer.h - what a model answers, as it comes: shown piece by piece, or kept for a report. */
+#ifndef TERN_CLI_ANSWER_H
+#define TERN_CLI_ANSWER_H
+
+#include <tern/generate.h>
+
+#include "engine.h"
+#include "json.h"
+
+typedef struct answer_token {
+    int32_t token;
+    float logprob;
+    int n_top;
+    tern_token_logprob *top; /* (n_top) */
+} answer_token;
+
+/* {0} is empty. */
+typedef struct answer {
+    bool stream, keep; /* to stdout; in `content` */
+    text content;
+    answer_token *tokens;
+    size_t n, capacity;
+    uint64_t seed;
+    tern_generate_result result;
+} answer;
+
+/* Fits tern_generate_callback; `user` is the answer. */
+bool answer_take(void *user, const tern_generated *piece);
+void answer_free(answer *r);
+
+/* Members of an object that is open: content, tokens, logprobs if there are any, why it ended, how fast it was. */
+void answer_add_json(json *j, const engine *e, const answer *r);
+
+double tokens_per_second(int64_t n, uint64_t ns);
+uint64_t clock_ns(void);
+
+#endif

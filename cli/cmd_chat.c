@@ -1,0 +1,311 @@
+/* cmd_chat.c - `tern chat`: a conversation. Each turn the whole of it is rendered as the model was trained to see it; what the
+ * session holds already is not computed again. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "answer.h"
+#include "commands.h"
+#include "edit.h"
+#include "engine.h"
+#include "progress.h"
+#include "term.h"
+
+typedef struct talk {
+    engine e;
+    const char *template; /* NULL: the file's */
+    tern_generate_options generate;
+    tern_sequence *sequence;
+    tern_chat_message *messages; /* strings belong to it */
+    size_t n, capacity;
+    bool has_system; /* messages[0] is the system's */
+    edit_history history;
+} talk;
+
+/* ---- messages ---- */
+
+static void add_message(talk *t, const char *role, const char *content)
+{
+    if (t->n == t->capacity) {
+        t->capacity = t->capacity ? 2 * t->capacity : 16;
+        t->messages = grab_more(t->messages, t->capacity, sizeof *t->messages);
+    }
+    t->messages[t->n++] = (tern_chat_message){role, grab_string(content, strlen(content))};
+}
+
+/* Drops messages [from, to). */
+static void drop_messages(talk *t, size_t from, size_t to)
+{
+    if (from >= to)
+        return;
+    for (size_t i = from; i < to; i++)
+        free((char *)t->messages[i].content);
+    memmove(t->messages + from, t->messages + to, (t->n - to) * sizeof *t->messages);
+    t->n -= to - from;
+}
+
+/* A new conversation; `system` NULL: without a word to the model before it. */
+static void begin(talk *t, const char *system)
+{
+    drop_messages(t, 0, t->n);
+    t->has_system = system && *system;
+    if (t->has_system)
+        add_message(t, "system", system);
+}
+
+/* ---- Ctrl-C ---- */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
+static bool take(void *user, const tern_generated *piece)
+{
+    return answer_take(user, piece) && !interrupted;
+}
+
+/* ---- a turn ---- */
+
+static bool show_progress(void *user, int64_t done, int64_t total)
+{
+    return progress_update(user, (uint64_t)done, (uint64_t)total);
+}
+
+/* The conversation as tokens; its oldest turns are forgotten until there is room for an answer: a quarter of the context. */
+static tern_status encode(talk *t, int32_t **ids, size_t *n)
+{
+    int64_t context = tern_session_context(t->e.session);
+    size_t forgotten = 0;
+    for (;;) {
+        TERN_TRY(tern_chat_encode(t->e.tokenizer, t->template, t->messages, t->n, true, ids, n));
+        size_t first = t->has_system;
+        if ((int64_t)*n <= context - context / 4 || t->n - first < 3)
+            break;
+        tern_tokens_free(*ids);
+        drop_messages(t, first, first + 2);
+        forgotten += 2;
+    }
+    if (forgotten > 0)
+        warn("the context is full: the oldest %zu messages are forgotten", forgotten);
+    return TERN_OK;
+}
+
+static tern_status read_conversation(talk *t, size_t *n, uint64_t *ns)
+{
+    int32_t *ids = NULL;
+    TERN_TRY(encode(t, &ids, n));
+    uint64_t start = clock_ns();
+    progress_begin_of("reading", "tokens");
+    tern_status status = tern_sequence_prompt(t->sequence, ids, (int64_t)*n, show_progress, NULL);
+    progress_end();
+    *ns = clock_ns() - start;
+    tern_tokens_free(ids);
+    return status;
+}
+
+static tern_status generate(talk *t, answer *r)
+{
+    struct sigaction action = {.sa_handler = on_interrupt}, before;
+    sigemptyset(&action.sa_mask);
+    interrupted = 0;
+    sigaction(SIGINT, &action, &before);
+    tern_status status = tern_generate(t->sequence, t->e.tokenizer, &t->generate, take, r, &r->result);
+    sigaction(SIGINT, &before, NULL);
+    return status;
+}
+
+static void print_speed(const talk *t, const answer *r, size_t n_prompt, uint64_t prompt_ns)
+{
+    int64_t reused = tern_sequence_reused(t->sequence), read = (int64_t)n_prompt - reused;
+    fflush(stdout);
+    fprintf(stderr, "%s[%lld tokens, %.1f/s; %lld read at %.1f/s, %lld known%s]%s\n", on(STYLE_DIM),
+            (long long)r->result.tokens, tokens_per_second(r->result.tokens, r->result.ns), (long long)read,
+            tokens_per_second(read, prompt_ns), (long long)reused,
+            r->result.finish == TERN_FINISH_CONTEXT  ? "; the context is full"
+            : r->result.finish == TERN_FINISH_CALLER ? "; stopped"
+                                                     : "",
+            off(STYLE_DIM));
+}
+
+/* Answers the last message, which is the user's. It goes if it cannot be answered. */
+static void answer_last(talk *t)
+{
+    size_t n_prompt = 0;
+    uint64_t prompt_ns = 0;
+    answer r = {.stream = true, .keep = true};
+    tern_status status = read_conversation(t, &n_prompt, &prompt_ns);
+    if (status == TERN_OK)
+        status = generate(t, &r);
+    if (status == TERN_OK) {
+        putchar('\n');
+        add_message(t, "assistant", text_string(&r.content));
+        print_speed(t, &r, n_prompt, prompt_ns);
+    } else {
+        fail_status(NULL);
+        drop_messages(t, t->n - 1, t->n);
+    }
+    answer_free(&r);
+}
+
+/* ---- lines ---- */
+
+static void print_commands(void)
+{
+    puts("/clear          forget the conversation\n"
+         "/system TEXT    begin anew, with this said to the model before it; without a text with nothing\n"
+         "/again          another answer to the last message\n"
+         "/help           this list\n"
+         "/exit           leave, as does Ctrl-D\n"
+         "A line that ends in \\ goes on in the next. Ctrl-C stops an answer.");
+}
+
+static void answer_again(talk *t)
+{
+    if (t->n < (size_t)t->has_system + 2) {
+        warn("there is no answer yet");
+        return;
+    }
+    drop_messages(t, t->n - 1, t->n);
+    t->generate.sampling.seed++;
+    answer_last(t);
+}
+
+/* A line that begins with '/'. False: leave. */
+static bool obey(talk *t, const char *line)
+{
+    static const char system[] = "/system";
+    size_t word = strcspn(line, " ");
+    if (strcmp(line, "/exit") == 0 || strcmp(line, "/quit") == 0 || strcmp(line, "/bye") == 0)
+        return false;
+    if (strcmp(line, "/clear") == 0) {
+        drop_messages(t, t->has_system, t->n);
+    } else if (word == strlen(system) && strncmp(line, system, word) == 0) {
+        begin(t, line + word + strspn(line + word, " "));
+    } else if (strcmp(line, "/again") == 0) {
+        answer_again(t);
+    } else if (strcmp(line, "/help") == 0 || strcmp(line, "/?") == 0) {
+        print_commands();
+    } else {
+        warn("there is no command %.*s; /help lists them", (int)(word < 40 ? word : 40), line);
+    }
+    return true;
+}
+
+/* A message, which may be of several lines. */
+static edit_end read_message(talk *t, text *out)
+{
+    text line = {0};
+    text_clear(out);
+    edit_end end = edit_read(&t->history, "> ", 2, &line);
+    while (end == EDIT_LINE && line.length > 0 && line.data[line.length - 1] == '\\') {
+        text_add_n(out, line.data, line.length - 1);
+        text_add(out, "\n");
+        end = edit_read(&t->history, ". ", 2, &line);
+    }
+    text_add(out, text_string(&line));
+    text_free(&line);
+    return end;
+}
+
+static void converse(talk *t)
+{
+    text message = {0};
+    bool go_on = true, hinted = false;
+    while (go_on) {
+        edit_end end = read_message(t, &message);
+        const char *words = text_string(&message);
+        words += strspn(words, " \t\r");
+        if (end == EDIT_CLOSED)
+            break;
+        if (end == EDIT_INTERRUPTED) {
+            if (!hinted)
+                warn("Ctrl-D or /exit leaves");
+            hinted = true;
+        } else if (*words == '/') {
+            go_on = obey(t, words);
+        } else if (*words) {
+            add_message(t, "user", words);
+            answer_last(t);
+        }
+    }
+    text_free(&message);
+}
+
+/* ---- the command ---- */
+
+/* A template that fits, or what to do about it; says which it is on a terminal. */
+static int check_template(const talk *t)
+{
+    char *rendered = NULL;
+    tern_tokenizer_info info;
+    if (tern_tokenizer_get_info(t->e.tokenizer, &info) != TERN_OK)
+        return fail_status(NULL);
+    if (!t->template && !info.chat_template)
+        return fail("the model's file has no chat template that is known: choose one with --chat-template");
+    if (tern_chat_render(t->e.tokenizer, t->template, NULL, 0, true, &rendered) != TERN_OK)
+        return fail_status(NULL);
+    tern_string_free(rendered);
+    tern_model_info model;
+    tern_model_get_info(t->e.model, &model);
+    if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
+        fprintf(stderr, "%s%s, template %s, context %lld. /help lists commands, Ctrl-D leaves.%s\n",
+                on(STYLE_DIM), model.architecture, t->template ? t->template : info.chat_template,
+                (long long)tern_session_context(t->e.session), off(STYLE_DIM));
+    return EXIT_DONE;
+}
+
+static int run(const args *a)
+{
+    talk t = {.template = args_value(a, "chat-template"), .generate = tern_generate_options_default()};
+    int most;
+    if (!engine_sampling(a, &t.generate.sampling) || !args_int(a, "n-predict", -1, 1 << 30, -1, &most))
+        return EXIT_USAGE;
+    t.generate.most = most;
+    t.generate.ignore_end = args_has(a, "ignore-eos");
+    int code = engine_open(a, (engine_wishes){0}, &t.e);
+    if (code == EXIT_DONE)
+        code = check_template(&t);
+    if (code == EXIT_DONE && tern_sequence_create(t.e.session, 0, &t.sequence) != TERN_OK)
+        code = fail_status(NULL);
+    if (code == EXIT_DONE) {
+        begin(&t, args_value(a, "system"));
+        converse(&t);
+    }
+    drop_messages(&t, 0, t.n);
+    free(t.messages);
+    edit_history_free(&t.history);
+    tern_sequence_free(t.sequence);
+    engine_close(&t.e);
+    return code;
+}
+
+static const option options[] = {
+    ENGINE_OPTIONS,
+    {"system", 0, "TEXT", NULL, "what the model is told before the conversation"},
+    {"chat-template", 0, "NAME", "bitnet llama-3 llama-2", "instead of what the model's file says"},
+    {"n-predict", 'n', "N", NULL, "most tokens of an answer; -1 until the model ends it (default)"},
+    {"ignore-eos", 0, NULL, NULL, "go on where the model would end its answer"},
+    SAMPLING_OPTIONS,
+    {0},
+};
+
+const command cmd_chat = {
+    .name = "chat",
+    .operands = "",
+    .summary = "Talk with a model.",
+    .details = "Lines are edited with the usual keys, and the arrows go through what was said. Ctrl-C stops "
+               "an answer, Ctrl-D "
+               "leaves; /help lists what else there is. How fast it was comes on stderr after each turn. "
+               "From a pipe each line "
+               "is a message. Where the context ends, the oldest turns are forgotten, and that is said.",
+    .options = options,
+    .examples = "tern chat -m model.gguf --system \"You are brief.\"\n"
+                "echo \"What is a tern?\" | tern chat -m model.gguf --temp 0 -n 60",
+    .run = run,
+};

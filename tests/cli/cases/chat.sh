@@ -1,0 +1,12 @@
+# Conversations through a pipe; tests/oracle/test_model_commands.py has those on a terminal.
+tern synth --shape tiny model.gguf >/dev/null
+[[ $(tern run -m model.gguf -p x -n 1 2>&1) != *"this build of tern has no"* ]] || skip "this build has no PCRE2"
+model="-m model.gguf --chat-template llama-2 -n 4 --temp 0"
+printf 'hello\nhow are\\\nyou\n\n/nonsense\n/again\n/help\n' | tern chat $model 2>notes | tail -n 6
+sed -E 's/[0-9]+/N/g' notes
+printf '/again\n/exit\nnever read\n' | tern chat $model
+status tern chat $model --chat-template mistral
+status tern chat -m model.gguf --chat-template llama-3 </dev/null
+status tern chat -m model.gguf </dev/null
+status tern chat -m nowhere.gguf </dev/null
+status tern chat

@@ -1,0 +1,318 @@
+#!/usr/bin/env python3
+"""`tern run` and `tern perplexity` on a small model, against transformer.py.
+
+  logprobs    greedy tokens and their logprobs are the reference's, with and without a bias and a penalty
+  parallel    several answers in one batch are those that come one by one
+  perplexity  value, error and running values are those of the definition
+  chat        through a pipe: a conversation is what `tern run` makes of the rendered one; commands; the end of the context
+  terminal    through a pseudo-terminal: editing, history, Ctrl-C in an answer and at the prompt, Ctrl-D
+  stops       a stop string ends the answer before it, however the tokens cut it
+"""
+import fcntl
+import json
+import os
+import pty
+import select
+import struct
+import subprocess
+import tempfile
+import termios
+import time
+
+import numpy as np
+
+import harness
+from harness import Skip
+from transformer import Shape, Weights, forward
+import test_models as models
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+FIRST_BYTE = 3      # <unk>, <s>, </s>, then bytes: the token of a letter is its byte and 3
+
+
+def vocabulary():
+    texts = ["<unk>", "<s>", "</s>"] + ["<0x%02X>" % byte for byte in range(256)]
+    return {"tokenizer.ggml.model": "llama", "tokenizer.ggml.tokens": texts,
+            "tokenizer.ggml.scores": [0.0] * len(texts), "tokenizer.ggml.token_type": [2, 3, 3] + [6] * 256,
+            "tokenizer.ggml.bos_token_id": 1, "tokenizer.ggml.eos_token_id": 2, "tokenizer.ggml.unknown_token_id": 0,
+            "tokenizer.ggml.add_bos_token": True, "tokenizer.ggml.add_space_prefix": False}
+
+
+def encode(text):
+    return [1] + [FIRST_BYTE + byte for byte in text.encode()]
+
+
+def make_model(g, context=64):
+    """A model whose likeliest tokens are letters: others have hardly a head."""
+    s = Shape("B", layers=2, vocabulary=FIRST_BYTE + 256, context=context, tied=False)
+    w = Weights(s, g.rng)
+    letters = [FIRST_BYTE + ord(c) for c in LETTERS]
+    keep = np.zeros(s.vocabulary, bool)
+    keep[letters] = True
+    w.head *= np.where(keep, 0.15, 0.01)[:, None].astype(np.float32)
+    full = models.write_gguf("model.gguf", w, g.rng, table="F32", head="F32", meta=vocabulary())
+    return full, w
+
+
+def tern(*arguments):
+    if "TERN_BIN" not in os.environ:
+        raise Skip("this build has no program")
+    done = subprocess.run([os.environ["TERN_BIN"]] + [str(a) for a in arguments], capture_output=True, text=True,
+                          timeout=120)
+    if done.returncode or done.stderr:
+        raise AssertionError("tern %s: %d %s" % (" ".join(map(str, arguments)), done.returncode, done.stderr))
+    return done.stdout
+
+
+def draw_text(g, n):
+    return "".join(g.pick(LETTERS) for _ in range(n))
+
+
+def log_softmax(x):
+    top = x.max(-1, keepdims=True)
+    return x - top - np.log(np.exp(x - top).sum(-1, keepdims=True))
+
+
+# An activation that is rounded to the code beside it, because f32 is not f64, moves logits by some hundredths.
+SLACK = 0.06
+
+
+def choose(logits, tokens, biased, bias, penalty):
+    """What greedy sampling sees: bias, then the penalty of the last four tokens."""
+    changed = logits.copy()
+    changed[biased] += bias
+    for token in set(tokens[-4:]):
+        changed[token] = changed[token] / penalty if changed[token] > 0 else changed[token] * penalty
+    second, first = np.sort(changed)[-2:]
+    return int(np.argmax(changed)), first - second > 3 * SLACK
+
+
+def case_logprobs(g):
+    full, w = make_model(g)
+    n, top, penalty = 6, 4, g.pick([1.0, 1.3])
+    biased, bias = FIRST_BYTE + ord(g.pick(LETTERS)), -2.5
+    prompt = next(p for p in (draw_text(g, 5) for _ in range(100))
+                  if choose(forward(w, encode(p))[-1], encode(p), biased, bias, penalty)[1])
+    got = json.loads(tern("run", "-m", full, "-p", prompt, "-n", n, "--temp", 0, "--json", "--logprobs", top, "--cache", "f32",
+                          "-l", "%d%+g" % (biased, bias), "--repeat-penalty", penalty, "--repeat-last-n", 4))
+    if [e["token"] for e in got["logprobs"]] != got["tokens"] or len(got["tokens"]) != n:
+        return "tokens and logprobs are not the same tokens"
+    tokens, found = encode(prompt), []
+    for i, entry in enumerate(got["logprobs"]):
+        logits = forward(w, tokens)[-1]
+        logprobs = log_softmax(logits)
+        token, clear = choose(logits, tokens, biased, bias, penalty)
+        if not clear:
+            break       # too near to call
+        if entry["token"] != token:
+            return "token %d is %d, not %d" % (i, entry["token"], token)
+        listed = [entry] + entry["top"]
+        found += ["the logprob of token %d is %g, not %g" % (e["token"], e["logprob"], logprobs[e["token"]])
+                  for e in listed if abs(e["logprob"] - logprobs[e["token"]]) > SLACK]
+        if len(entry["top"]) != top or np.sort(logprobs)[-top] - min(logprobs[e["token"]] for e in entry["top"]) > SLACK:
+            found.append("%r are not the likeliest" % entry["top"])
+        tokens.append(token)
+    return found
+
+
+def case_parallel(g):
+    full, _ = make_model(g)
+    options = ["-m", full, "-p", draw_text(g, g.int(1, 20)), "-n", 12, "--temp", 2, "--json"]
+    seed = g.int(0, 1000)
+    together = json.loads(tern("run", *options, "--seed", seed, "--parallel", 3))["answers"]
+    for i, answer in enumerate(together):
+        alone = json.loads(tern("run", *options, "--seed", seed + i, "-t", 1, "-b", g.int(1, 8)))
+        if alone["tokens"] != answer["tokens"] or alone["content"] != answer["content"] or answer["seed"] != seed + i:
+            return "answer %d: %r together, %r alone" % (i, answer["tokens"], alone["tokens"])
+    return "all answers are the same" if all(a["tokens"] == together[0]["tokens"] for a in together) else None
+
+
+def case_perplexity(g):
+    full, w = make_model(g)
+    context, chunks = g.pick([8, 16, 33]), g.int(1, 4)
+    text = draw_text(g, context * chunks - 1 + g.int(0, context - 1))
+    with open(models.path("text"), "w") as file:
+        file.write(text)
+    got = json.loads(tern("perplexity", "-m", full, "-f", file.name, "-c", context, "--json", "--cache", "f32"))
+    tokens, nll, running = encode(text), [], []
+    for k in range(chunks):
+        chunk = tokens[k * context:(k + 1) * context]
+        logprobs = log_softmax(forward(w, [1] + chunk[1:]))
+        nll += [-logprobs[i, chunk[i + 1]] for i in range(context // 2, context - 1)]
+        running.append(np.exp(np.mean(nll)))
+    error = running[-1] * np.std(nll) / np.sqrt(max(len(nll) - 1, 1))
+    found = []
+    if got["tokens_judged"] != len(nll) or got["context"] != context or len(got["running"]) != chunks:
+        found.append("%r: %d tokens in %d chunks should be judged" % (got, len(nll), chunks))
+    for name, a, b in [("perplexity", got["perplexity"], running[-1]), ("error", got["error"], error)] + \
+            [("value behind chunk %d" % i, a, b) for i, (a, b) in enumerate(zip(got["running"], running))]:
+        if abs(a - b) > SLACK * b:
+            found.append("%s %g, not %g" % (name, a, b))
+    shown = tern("perplexity", "-m", full, "-f", file.name, "-c", context, "--cache", "f32")
+    if not shown.startswith("[1]%.4f," % got["running"][0]) or "PPL = %.4f +/-" % got["perplexity"] not in shown:
+        found.append("shown as %r" % shown)
+    return found
+
+
+def case_stops(g):
+    full, _ = make_model(g)
+    options = ["run", "-m", full, "-p", draw_text(g, 4), "-n", 24, "--seed", g.int(0, 99), "--temp", 1.5, "--ignore-eos", "--json"]
+    whole = json.loads(tern(*options))["content"]
+    at = g.int(0, len(whole) - 4)
+    stop = whole[at:at + g.int(1, 3)]
+    got = json.loads(tern(*options, "-r", "no such text", "-r", stop))
+    expected = whole[:whole.index(stop)]
+    return None if (got["content"], got["finish"]) == (expected, "stop") else "%r, not %r" % (got, expected)
+
+
+# ---- chat ------------------------------------------------------------------------------------------------------
+
+def render(messages):
+    """LLaMA-2's template as ids: the blanks are the vocabulary's three bytes of U+2581."""
+    ids = []
+    for role, content in messages:
+        words = ("[INST] " + content + " [/INST]" if role == "user" else " " + content + " ")
+        body = [FIRST_BYTE + byte for byte in words.replace(" ", "\u2581").encode()]
+        ids += [1] + body if role == "user" else body + [2]
+    return ids
+
+
+def chat(full, lines, *options):
+    if "TERN_BIN" not in os.environ:
+        raise Skip("this build has no program")
+    return subprocess.run([os.environ["TERN_BIN"], "chat", "-m", full, "--chat-template", "llama-2"] + list(options),
+                          input="".join(line + "\n" for line in lines), capture_output=True, text=True, timeout=120)
+
+
+def case_chat(g):
+    """Greedy, so that the reference knows the first answer's first token; what is known of a turn is not read again."""
+    full, w = make_model(g, context=256)
+    first, second = draw_text(g, 4), draw_text(g, 3)
+    done = chat(full, [first, second], "--temp", "0", "-n", "6")
+    answers = done.stdout.splitlines()
+    if done.returncode or len(answers) != 2 or done.stderr.count("tokens, ") != 2:
+        return "%r" % done
+    found = []
+    logits = forward(w, render([("user", first)]))[-1]
+    token, clear = choose(logits, [], 0, 0, 1)
+    if clear and answers[0][0] != chr(token - FIRST_BYTE):
+        found.append("the answer %r should begin with %r" % (answers[0], chr(token - FIRST_BYTE)))
+    known = len(render([("user", first)]))     # the answer comes behind a blank, which was not there when it was made
+    if " %d known" % known not in done.stderr.splitlines()[1]:
+        found.append("%d tokens should be known: %r" % (known, done.stderr))
+    again = chat(full, [first, "/clear", first, "/exit", "not heard"], "--temp", "0", "-n", "6").stdout.splitlines()
+    if again != [answers[0]] * 2:
+        found.append("/clear: %r" % again)
+    told = chat(full, ["/system " + second, first], "--temp", "0", "-n", "6").stdout
+    if told != chat(full, [first], "--temp", "0", "-n", "6", "--system", second).stdout:
+        found.append("/system is not --system")
+    return found
+
+
+def case_chat_context(g):
+    """A context of 64 holds few turns: the oldest go, and that is said; a message that never fits is refused."""
+    full, _ = make_model(g)
+    done = chat(full, ["abcd", "efgh", "ijkl", "x" * 80, "mnop"], "--temp", "0", "-n", "4")
+    notes = done.stderr.splitlines()
+    if done.returncode or len(done.stdout.splitlines()) != 4:
+        return "%r" % done
+    if sum("forgotten" in note for note in notes) < 1 or sum("do not fit" in note for note in notes) != 1:
+        return "%r" % notes
+    return None
+
+
+class Terminal:
+    """A program on a pseudo-terminal of 60 columns."""
+
+    def __init__(self, arguments):
+        if "TERN_BIN" not in os.environ:
+            raise Skip("this build has no program")
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ["TERM"] = "xterm"
+            os.execv(os.environ["TERN_BIN"], [os.environ["TERN_BIN"]] + arguments)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+        self.seen = ""
+
+    def wait_for(self, words, seconds=60):
+        """What was shown up to `words`; they and what is before them are taken."""
+        end = time.time() + seconds
+        while words not in self.seen:
+            if not select.select([self.fd], [], [], max(end - time.time(), 0))[0]:
+                raise AssertionError("%r did not come; there is %r" % (words, self.seen))
+            try:
+                self.seen += os.read(self.fd, 4096).decode(errors="replace")
+            except OSError:
+                raise AssertionError("the program ended before %r; there is %r" % (words, self.seen)) from None
+        before, self.seen = self.seen.split(words, 1)
+        return before
+
+    def send(self, keys):
+        os.write(self.fd, keys.encode())
+
+    def end(self):
+        """The exit status."""
+        try:
+            while os.read(self.fd, 4096):
+                pass
+        except OSError:
+            pass
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def case_terminal(g):
+    full, _ = make_model(g)
+    prompt = "\r> "
+    t = Terminal(["chat", "-m", full, "--chat-template", "llama-2", "--temp", "0", "-n", "5"])
+    t.wait_for(prompt)
+    t.send("xbcX\x7f\x01\x1b[3~a\x05d")         # backspace; home, delete, a; end, d
+    t.wait_for("abcd")
+    t.send("\r")
+    first = t.wait_for("5 tokens, ")
+    t.wait_for(prompt)
+    t.send("nonsense\x15\x1b[A")                  # kill the line; up
+    t.wait_for("abcd")
+    t.send("\x1b[B/clear\r\x1b[A\x10\r")         # down: an empty line; then up twice
+    t.wait_for("/clear")
+    t.wait_for("abcd")
+    again = t.wait_for("5 tokens, ")
+    t.wait_for(prompt)
+    t.send("half a line\x03")
+    t.wait_for("leaves")
+    t.wait_for(prompt)
+    t.send("\x04")
+    status = t.end()
+    answers = [[line for line in text.replace("\x1b[K", "\n").splitlines() if len(line) == 5 and line.isalpha()] for text in (first, again)]
+    if answers[0] != answers[1] or len(answers[0]) != 1:
+        return "not the same answer: %r %r" % (first, again)
+    return None if status == 0 else "exit status %d" % status
+
+
+def case_interrupt(g):
+    """Ctrl-C while a long answer runs: it stops, the next message is answered."""
+    full, _ = make_model(g, context=4096)
+    t = Terminal(["chat", "-m", full, "--chat-template", "llama-2", "--temp", "1", "--ignore-eos"])
+    t.wait_for("\r> ")
+    t.send("abc\r")
+    t.wait_for("\n")
+    time.sleep(0.3)
+    t.send("\x03")
+    t.wait_for("; stopped]")
+    t.wait_for("\r> ")
+    t.send("/exit\r")
+    status = t.end()
+    return None if status == 0 else "exit status %d" % status
+
+
+def all_cases():
+    kinds = [("logprobs", case_logprobs, 4), ("parallel", case_parallel, 3), ("perplexity", case_perplexity, 4),
+             ("chat", case_chat, 3), ("chat", case_chat_context, 1), ("terminal", case_terminal, 1),
+             ("terminal", case_interrupt, 1), ("stops", case_stops, 4)]
+    return [(name, 100 * i + k, function) for i, (name, function, count) in enumerate(kinds) for k in range(count)]
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="tern-models-") as folder:
+        models.state["folder"] = folder
+        harness.main(all_cases())

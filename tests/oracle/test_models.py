@@ -1,0 +1,472 @@
+#!/usr/bin/env python3
+"""Language models: files made here, in every encoding, run by Tern and compared with transformer.py.
+
+What Tern computes must be the definition's logits, and the test must be one that would notice: for each case the mistakes
+that engines are known to make (transformer.py calls them traps) are computed too, and have to be far away.
+
+  gguf        families A, B, C and LLaMA; ternary and other types; types of tables and heads
+  floats      ternary weights as floats, with and without a scale in a tensor of its own
+  packed      safetensors with packed codes; weight_scale that multiplies and that divides; parts with an index
+  online      master weights ternarised when loaded
+  llama_hf    LLaMA as safetensors, a tied head that the file has all the same
+  llama2c     llama2.c, tied and not
+  rounding    activations that lie half-way between two codes
+  zero        a token whose embedding is zero
+  range       feed-forward values that f16 cannot hold
+  activations rows that a value dwarfs
+  threads     the same bits with one thread and with two
+  isa         each instruction set
+  refused     files that say too little, or contradict themselves
+"""
+import os
+import shutil
+import tempfile
+
+import numpy as np
+
+import harness
+import model_files as files
+import tern
+from tern import Error
+from transformer import LINEARS, Shape, Weights, forward, nmse, quantise, ternarise
+
+MOST = 1e-9                 # NMSE of the logits of any row: f32 against f64
+LEAST_OF_TRAPS = 100 * MOST # of some row, for a mistake that a test can see
+
+HF_NAMES = {"attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj",
+            "attn_output": "self_attn.o_proj", "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj",
+            "ffn_down": "mlp.down_proj", "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm"}
+HF_SUB_NORMS = {"A": {"attn_sub_norm": "self_attn.inner_attn_ln", "ffn_sub_norm": "mlp.ffn_layernorm"},
+                "B": {"attn_sub_norm": "self_attn.attn_sub_norm", "ffn_sub_norm": "mlp.ffn_sub_norm"}}
+GGUF_ARCHITECTURE = {"A": "bitnet", "B": "bitnet-b1.58", "C": "llama", "llama": "llama"}
+state = {}
+
+
+def setup():
+    state["ctx"] = tern.Ctx(1)
+
+
+def path(name):
+    full = os.path.join(state["folder"], name)
+    shutil.rmtree(full, ignore_errors=True)
+    if os.path.exists(full):
+        os.remove(full)
+    return full
+
+
+# ---- files -----------------------------------------------------------------------------------------------------
+
+def neighbours(w, rows):
+    """Rows of q or k in the order for rotated neighbours: (head, half, place) to (head, place, half)."""
+    return np.arange(rows).reshape(-1, 2, w.shape.head_width // 2).transpose(0, 2, 1).reshape(-1)
+
+
+def ordered(w, name, matrix):
+    """As GGUF's LLaMA and llama2.c have it."""
+    return matrix[neighbours(w, matrix.shape[0])] if name in ("attn_q", "attn_k") else matrix
+
+
+def gguf_meta(s, architecture, **more):
+    meta = {"general.architecture": architecture, "general.file_type": 2}
+    keys = {"block_count": s.layers, "embedding_length": s.width, "feed_forward_length": s.ff, "context_length": s.context,
+            "attention.head_count": s.heads, "attention.head_count_kv": s.kv_heads, "rope.freq_base": float(s.theta),
+            "attention.layer_norm_rms_epsilon": float(s.eps), "vocab_size": s.vocabulary,
+            "rope.dimension_count": s.head_width}
+    meta.update({architecture + "." + key: value for key, value in keys.items()})
+    meta.update(more)
+    return meta
+
+
+def encode_matrix(rng, kind, values):
+    """(bytes, values) of a table, head or LLaMA's matrix."""
+    if kind in ("F32", "F16", "BF16"):
+        return files.encode_floats(kind, values)
+    if kind in ("Q8_0", "Q4_0"):
+        return (files.encode_q8_0 if kind == "Q8_0" else files.encode_q4_0)(values)
+    return (files.draw_q4_k if kind == "Q4_K" else files.draw_q6_k)(rng, values.shape)
+
+
+def encode_ternary(kind, codes, scale):
+    encoder = {"I2_S": files.encode_i2_s, "TQ2_0": files.encode_tq2_0, "TQ1_0": files.encode_tq1_0}[kind]
+    return encoder(codes, scale)
+
+
+def write_gguf(name, w, rng, kind="I2_S", table="F16", head="F16", architecture=None, own_scale=False, meta=None,
+               **how):
+    """Writes w, and makes it what the file means: types round. Layers come in the order of their names, as files of others
+    have them."""
+    s = w.shape
+    architecture = architecture or GGUF_ARCHITECTURE[s.family]
+    raw, w.embedding = encode_matrix(rng, table, w.embedding)
+    tensors = [("token_embd.weight", w.embedding.shape, table, raw)]
+    if not s.tied:
+        raw, w.head = encode_matrix(rng, head, w.head)
+        tensors.append(("output.weight", w.head.shape, head, raw))
+    tensors.append(("output_norm.weight", w.output_norm.shape, "F32", w.output_norm.tobytes()))
+    for layer in sorted(range(s.layers), key=str):
+        for (at, norm), values in w.norms.items():
+            if at == layer:
+                tensors.append(("blk.%d.%s.weight" % (layer, norm), values.shape, "F32", values.tobytes()))
+        for linear in reversed(LINEARS):
+            stem, weight = "blk.%d.%s" % (layer, linear), w.linears[layer, linear]
+            permuted = (lambda m: ordered(w, linear, m)) if architecture == "llama" else (lambda m: m)
+            if not s.ternary:
+                raw, values = encode_matrix(rng, kind, permuted(weight))
+                restored = np.empty_like(values)
+                if linear in ("attn_q", "attn_k"):
+                    restored[neighbours(w, values.shape[0])] = values
+                w.linears[layer, linear] = restored if linear in ("attn_q", "attn_k") else values
+            elif kind in files.TERNARY:
+                raw = encode_ternary(kind, permuted(weight[0]), 1.0 if own_scale else weight[1])
+            else:
+                scale = np.float32(1) if own_scale else weight[1]
+                raw, _ = files.encode_floats(kind, permuted(weight[0]) * scale)
+            tensors.append((stem + ".weight", s.linear_shape(linear), kind, raw))
+            if own_scale:
+                tensors.append((stem + ".scale", (1,), "F32", np.float32(weight[1]).tobytes()))
+    full = path(name)
+    alignment = {"general.alignment": how["alignment"]} if "alignment" in how else {}
+    files.write_gguf(full, gguf_meta(s, architecture, **alignment, **(meta or {})), tensors, **how)
+    return full
+
+
+def hf_config(s, quantisation=None, **more):
+    kind = {"A": "llama", "B": "bitnet"}.get(s.family, "llama")
+    config = {"architectures": [{"A": "BitnetForCausalLM", "B": "BitNetForCausalLM"}.get(s.family, "LlamaForCausalLM")],
+              "model_type": kind, "hidden_act": s.act, "hidden_size": s.width, "intermediate_size": s.ff,
+              "num_hidden_layers": s.layers, "num_attention_heads": s.heads, "num_key_value_heads": s.kv_heads,
+              "max_position_embeddings": s.context, "rms_norm_eps": s.eps, "rope_theta": s.theta,
+              "vocab_size": s.vocabulary, "tie_word_embeddings": s.tied}
+    if quantisation is not None:
+        config["quantization_config"] = dict({"quant_method": "bitnet"}, **quantisation)
+    config.update(more)
+    return config
+
+
+def hf_common(w, kind="BF16"):
+    """The table, the head and the norms; rounds w to what the file means."""
+    s = w.shape
+    raw, w.embedding = files.encode_floats(kind, w.embedding)
+    tensors = [("model.embed_tokens.weight", w.embedding.shape, kind, raw)]
+    if not s.tied:
+        raw, w.head = files.encode_floats(kind, w.head)
+        tensors.append(("lm_head.weight", w.head.shape, kind, raw))
+    raw, w.output_norm = files.encode_floats(kind, w.output_norm)
+    tensors.append(("model.norm.weight", w.output_norm.shape, kind, raw))
+    names = dict(HF_NAMES, **HF_SUB_NORMS.get(s.family, {}))
+    for (layer, norm), values in list(w.norms.items()):
+        raw, w.norms[layer, norm] = files.encode_floats(kind, values)
+        tensors.append(("model.layers.%d.%s.weight" % (layer, names[norm]), values.shape, kind, raw))
+    return tensors
+
+
+def hf_linear(layer, linear, last):
+    return "model.layers.%d.%s.%s" % (layer, HF_NAMES[linear], last)
+
+
+def write_packed(name, w, quantisation, divides, parts=1):
+    tensors = hf_common(w)
+    for (layer, linear), (codes, scale) in list(w.linears.items()):
+        stored = files.bf16_bits(np.float32([1 / scale if divides else scale]))
+        meant = files.bf16_values(stored)[0]
+        w.linears[layer, linear] = (codes, np.float32(1) / meant if divides else meant)
+        packed = files.pack_rows(codes)
+        tensors.append((hf_linear(layer, linear, "weight"), packed.shape, "U8", packed.tobytes()))
+        tensors.append((hf_linear(layer, linear, "weight_scale"), (1,), "BF16", stored.tobytes()))
+    full = path(name)
+    files.write_hf(full, hf_config(w.shape, quantisation), tensors, parts)
+    return full
+
+
+# ---- comparing -------------------------------------------------------------------------------------------------
+
+def run(full, tokens, ctx=None):
+    model = tern.Model(ctx or state["ctx"], full)
+    try:
+        return model.logits(tokens)
+    finally:
+        model.free()
+
+
+def draw_tokens(g, w, among=None, meant=0):
+    """Tokens for which f32 and f64 take the same codes everywhere, so that what is compared is the arithmetic. The first
+    `meant` products have activations that lie half-way on purpose."""
+    for _ in range(200):
+        tokens, doubts = g.rng.integers(0, w.shape.vocabulary, g.int(4, 9)), []
+        if among is not None:
+            tokens[g.int(1, 2)] = among
+        forward(w, tokens, doubts=doubts)
+        if not any(doubts[meant:]):
+            return tokens
+    raise AssertionError("all tokens lead to activations that are in doubt")
+
+
+def problems(full, w, tokens, traps):
+    expected = forward(w, tokens)
+    got = run(full, tokens)
+    if not np.isfinite(got).all():
+        return "logits are not finite"
+    rows, found = [nmse(a, b) for a, b in zip(got, expected)], []
+    if max(rows) > MOST:
+        found.append("NMSE %.2e in row %d, at most %.0e" % (max(rows), np.argmax(rows), MOST))
+        found += ["  it computes the mistake '%s'" % trap for trap in traps if nmse(got, forward(w, tokens, [trap])) < MOST]
+    for trap in traps:
+        error = max(nmse(a, b) for a, b in zip(forward(w, tokens, [trap]), expected))
+        if not error > LEAST_OF_TRAPS:
+            found.append("the mistake '%s' makes a difference of %.1e only: this case would not see it" % (trap, error))
+    return found
+
+
+def traps_of(s, *more):
+    traps = ["activation", "rope-pairs", "head-groups"] + list(more)
+    traps += ["no-sub-norms", "sub-norm-per-head"] if s.sub_norms else []
+    traps += ["inverse-scale"] if s.ternary else []
+    traps += [] if s.tied else ["head"]
+    traps += ["theta"] if s.theta > 100000 else []
+    return traps
+
+
+def draw_shape(g, family, **how):
+    heads, kv_heads = g.pick([(4, 2), (8, 2), (8, 4)])
+    how = dict(dict(width=256, heads=heads, kv_heads=kv_heads, ff=g.pick([256, 512]), layers=g.pick([1, 2]),
+                    theta=g.pick([10000.0, 500000.0]), tied=g.chance(0.5)), **how)
+    return Shape(family, **how)
+
+
+# ---- cases -----------------------------------------------------------------------------------------------------
+
+def case_gguf(family, kind, table, head, architecture=None, **how):
+    def case(g):
+        s = draw_shape(g, family, tied=head is None)
+        w = Weights(s, g.rng)
+        full = write_gguf("model.gguf", w, g.rng, kind, table, head, architecture, **how)
+        return problems(full, w, draw_tokens(g, w), traps_of(s))
+    return case
+
+
+def case_floats(family, kind, own_scale):
+    def case(g):
+        s = draw_shape(g, family)
+        w = Weights(s, g.rng)
+        full = write_gguf("floats.gguf", w, g.rng, kind, own_scale=own_scale)
+        return problems(full, w, draw_tokens(g, w), traps_of(s))
+    return case
+
+
+def case_packed(family, quantisation, divides, parts):
+    def case(g):
+        # sizes that no block of GGUF would fit
+        s = draw_shape(g, family, width=96, heads=6, kv_heads=3, ff=100)
+        w = Weights(s, g.rng)
+        full = write_packed("packed", w, quantisation, divides, parts)
+        if parts > 1:
+            full = os.path.join(full, g.pick(["", "model.safetensors.index.json"]))
+        return problems(full, w, draw_tokens(g, w), traps_of(s))
+    return case
+
+
+def case_online(family, kind, quantisation, parts):
+    """Master weights: normally distributed, so that many are far from -s, 0 and +s."""
+    def case(g):
+        s = draw_shape(g, family, width=96, heads=6, kv_heads=3, ff=100)
+        w = Weights(s, g.rng)
+        tensors = hf_common(w, kind)
+        for (layer, linear), (codes, _) in list(w.linears.items()):
+            master = (g.rng.normal(0, 1, codes.shape) * g.rng.uniform(0.02, 0.2)).astype(np.float32)
+            raw, master = files.encode_floats(kind, master)
+            w.linears[layer, linear] = ternarise(master)
+            tensors.append((hf_linear(layer, linear, "weight"), master.shape, kind, raw))
+        full = path("online")
+        files.write_hf(full, hf_config(s, quantisation), tensors, parts)
+        return problems(full, w, draw_tokens(g, w), traps_of(s))
+    return case
+
+
+def case_llama_hf(kind, parts, left_over=False):
+    """left_over: a head that is not used, because the configuration says that the table is the head; frequencies of rotation,
+    which older files have."""
+    def case(g):
+        s = draw_shape(g, "llama", width=96, heads=6, kv_heads=3, ff=100, **({"tied": True} if left_over else {}))
+        w = Weights(s, g.rng)
+        tensors = hf_common(w, kind)
+        if left_over:
+            raw, _ = files.encode_floats(kind, g.rng.normal(0, 1, w.embedding.shape))
+            tensors.append(("lm_head.weight", w.embedding.shape, kind, raw))
+            tensors.append(("model.layers.0.self_attn.rotary_emb.inv_freq", (8,), "F32", bytes(32)))
+        for (layer, linear), matrix in list(w.linears.items()):
+            raw, w.linears[layer, linear] = files.encode_floats(kind, matrix)
+            tensors.append((hf_linear(layer, linear, "weight"), matrix.shape, kind, raw))
+        full = path("llama")
+        files.write_hf(full, hf_config(s), tensors, parts)
+        return problems(full, w, draw_tokens(g, w), traps_of(s))
+    return case
+
+
+def case_llama2c(g):
+    s = draw_shape(g, "llama", width=48, heads=6, kv_heads=3, ff=100, theta=10000.0)
+    w = Weights(s, g.rng)
+
+    def every(linear):
+        return [ordered(w, linear, w.linears[layer, linear]) for layer in range(s.layers)]
+    arrays = [w.embedding] + [w.norms[layer, "attn_norm"] for layer in range(s.layers)]
+    for linear in ("attn_q", "attn_k", "attn_v", "attn_output"):
+        arrays += every(linear)
+    arrays += [w.norms[layer, "ffn_norm"] for layer in range(s.layers)]
+    for linear in ("ffn_gate", "ffn_down", "ffn_up"):
+        arrays += every(linear)
+    arrays += [w.output_norm, np.zeros((2, s.context, s.head_width // 2))] + ([] if s.tied else [w.head])
+    full = path("model.bin")
+    files.write_llama2c(full, [s.width, s.ff, s.layers, s.heads, s.kv_heads, s.vocabulary if s.tied else -s.vocabulary,
+                               s.context], arrays)
+    return problems(full, w, draw_tokens(g, w), traps_of(s))
+
+
+def case_rounding(g):
+    """Norms of a row of +1 and -1 are the weights themselves: 127, and numbers that end in a half."""
+    s = Shape("B", layers=1, eps=1e-30)
+    w = Weights(s, g.rng)
+    w.embedding = g.rng.choice([-1, 1], w.embedding.shape).astype(np.float32)
+    halves = g.rng.integers(0, 127, s.width) + 0.5
+    halves[g.int(0, s.width - 1)] = 127
+    w.norms[0, "attn_norm"] = halves.astype(np.float32)
+    codes, scale = quantise(w.norms[0, "attn_norm"].astype(np.float64)[None])
+    if scale[0, 0] != 1 or (codes % 2 != 0).sum() != 1:
+        return "the case is not what it says"
+    return problems(write_gguf("halves.gguf", w, g.rng, table="F32"), w, draw_tokens(g, w, meant=3), ["round-away"])
+
+
+def case_zero(g):
+    s = draw_shape(g, g.pick(["A", "B", "C"]), tied=False)
+    w = Weights(s, g.rng)
+    w.embedding[7] = 0
+    full = write_gguf("zero.gguf", w, g.rng, table="F32")
+    if np.abs(run(full, [7, 7])).max() != 0:
+        return "a model without biases makes something of nothing"
+    return problems(full, w, draw_tokens(g, w, 7), traps_of(s))
+
+
+def case_range(g):
+    s = draw_shape(g, "B", layers=1)
+    w = Weights(s, g.rng, spread=32.0)
+    return problems(write_gguf("range.gguf", w, g.rng), w, draw_tokens(g, w), ["half-range"])
+
+
+def case_activations(g):
+    """A row with a value that dwarfs the others leaves these few codes: float activations, or one scale for several rows, are
+    far from it."""
+    s = draw_shape(g, "B", layers=1)
+    w = Weights(s, g.rng)
+    w.embedding[:, 0] *= 200 * g.rng.uniform(0.5, 2, s.vocabulary).astype(np.float32)
+    w.norms[0, "attn_sub_norm"][0] = 300
+    w.norms[0, "ffn_sub_norm"][0] = 300
+    return problems(write_gguf("outlier.gguf", w, g.rng, table="F32"), w, draw_tokens(g, w),
+                    ["float-activations", "tensor-scale"])
+
+
+def case_threads(g):
+    family = g.pick(["A", "B", "C", "llama"])
+    s = draw_shape(g, family)
+    w = Weights(s, g.rng)
+    full, tokens = write_gguf("threads.gguf", w, g.rng, "Q8_0" if family == "llama" else "I2_S"), draw_tokens(g, w)
+    one, two = run(full, tokens), run(full, tokens, tern.Ctx(2))
+    return None if one.tobytes() == two.tobytes() else "%d logits differ" % (one != two).sum()
+
+
+def case_isa(g):
+    s = draw_shape(g, "B")
+    w = Weights(s, g.rng)
+    full, tokens = write_gguf("isa.gguf", w, g.rng), draw_tokens(g, w)
+    expected, found = forward(w, tokens), []
+    for isa in tern.isa_levels():
+        error = nmse(run(full, tokens, tern.Ctx(1, isa)), expected)
+        if error > MOST:
+            found.append("%s: NMSE %.2e" % (isa, error))
+    return found
+
+
+# ---- refused ---------------------------------------------------------------------------------------------------
+
+def refuse(full, words):
+    try:
+        run(full, [1, 2])
+    except Error as error:
+        lacking = [word for word in words if word not in error.message]
+        return "'%s' says nothing of %s" % (error.message, lacking) if lacking or "\n" in error.message else None
+    return "it was accepted"
+
+
+def refuse_without_config(g):
+    w = Weights(draw_shape(g, "B"), g.rng)
+    full = write_packed("bare", w, {"linear_class": "autobitlinear"}, False)
+    os.remove(os.path.join(full, "config.json"))
+    return refuse(full, ["general.architecture"])
+
+
+def refuse_untrained(g):
+    """An ordinary model under a BitNet's name."""
+    w = Weights(draw_shape(g, "B"), g.rng)
+    for key, (codes, _) in list(w.linears.items()):
+        w.linears[key] = (g.rng.normal(0, 1, codes.shape).astype(np.float32), np.float32(1))
+    return refuse(write_gguf("untrained.gguf", w, g.rng, "F32"), ["not ternary", "blk."])
+
+
+def refuse_lost_norms(g):
+    """A BitNet under the name of LLaMA: its sub-norms would be left out."""
+    w = Weights(draw_shape(g, "B"), g.rng)
+    return refuse(write_gguf("lost.gguf", w, g.rng, architecture="llama"), ["sub_norm"])
+
+
+def refuse_missing_norms(g):
+    w = Weights(draw_shape(g, "C"), g.rng)
+    return refuse(write_gguf("missing.gguf", w, g.rng, architecture="bitnet-b1.58"), ["sub_norm"])
+
+
+def refuse_scaled_positions(g):
+    w = Weights(draw_shape(g, "llama"), g.rng)
+    full, s = path("scaled"), w.shape
+    files.write_hf(full, hf_config(s, rope_scaling={"rope_type": "llama3", "factor": 8.0}), hf_common(w))
+    return refuse(full, ["scaled"])
+
+
+def all_cases():
+    cases = []
+
+    def add(group, *functions):
+        number = sum(c[0] == group for c in cases)
+        cases.extend((group, number + i, f) for i, f in enumerate(functions))
+    for kind in files.TERNARY:
+        for family in ("A", "B", "C"):
+            add("gguf", case_gguf(family, kind, "F16", None), case_gguf(family, kind, "F32", "BF16"))
+        add("gguf", case_gguf("B", kind, "BF16", "Q8_0", "bitnet-25"))
+    for kind in ("Q8_0", "Q4_0", "Q4_K", "Q6_K"):
+        add("gguf", case_gguf("B", "I2_S", kind, None), case_gguf("B", "TQ2_0", "F16", kind))
+    for kind in ("F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_K", "Q6_K"):
+        add("gguf", case_gguf("llama", kind, "F32", None), case_gguf("llama", kind, "F16", "F16"))
+    add("gguf", case_gguf("B", "I2_S", "F16", None, version=2), case_gguf("B", "TQ1_0", "F16", None, alignment=256),
+        case_gguf("A", "TQ2_0", "F16", None, meta={"bitnet.rope.scaling.type": "linear", "bitnet.rope.scaling.factor": 1.0}))
+    for family in ("A", "B"):
+        for kind in ("F32", "F16", "BF16"):
+            add("floats", case_floats(family, kind, False), case_floats(family, kind, True))
+        add("floats", case_floats(family, "TQ2_0", True), case_floats(family, "TQ1_0", True))
+    auto = {"linear_class": "autobitlinear", "quantization_mode": "offline"}
+    for parts in (1, 3):
+        add("packed", case_packed("B", auto, False, parts), case_packed("C", {}, True, parts),
+            case_packed("C", {"linear_class": "bitlinear"}, True, parts), case_packed("C", auto, False, parts),
+            case_packed("A", {"linear_class": "bitlinear"}, True, parts))
+        for kind in ("BF16", "F32", "F16"):
+            add("online", case_online("A", kind, None, parts), case_online("B", kind, {"quantization_mode": "online"}, parts))
+            add("llama_hf", case_llama_hf(kind, parts), case_llama_hf(kind, parts, True))
+    add("online", case_online("C", "BF16", {"quantization_mode": "online"}, 1))
+    for group, function, count in (("llama2c", case_llama2c, 4), ("rounding", case_rounding, 4), ("zero", case_zero, 3),
+                                   ("range", case_range, 3), ("activations", case_activations, 3),
+                                   ("threads", case_threads, 6), ("isa", case_isa, 2)):
+        add(group, *[function] * count)
+    add("refused", refuse_without_config, refuse_untrained, refuse_lost_norms, refuse_missing_norms,
+        refuse_scaled_positions)
+    return cases
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="tern-models-") as folder:
+        state["folder"] = folder
+        harness.main(all_cases(), setup)
