@@ -239,3 +239,23 @@ bool args_int(const args *a, const char *name, int least, int most, int fallback
     *out = (int)number;
     return true;
 }
+
+bool args_ints(const args *a, const char *name, int least, int most, int room, int *out, int *n)
+{
+    const char *list = args_value(a, name);
+    *n = 0;
+    for (const char *at = list; list; at++) {
+        char *end;
+        long value = strtol(at, &end, 10);
+        if (end == at || value < least || value > most || (*end != ',' && *end != '\0') || *n == room)
+            break;
+        out[(*n)++] = (int)value;
+        if (*end == '\0')
+            return true;
+        at = end;
+    }
+    if (!list)
+        return true;
+    fail_usage("--%s '%s': give numbers from %d to %d, such as 1,2", name, list, least, most);
+    return false;
+}

@@ -49,6 +49,9 @@ const char *args_operand(const args *a, int i); /* NULL past the last */
  * that was said. */
 bool args_int(const args *a, const char *option, int least, int most, int fallback, int *out);
 
+/* The same of several, "1,2", at most `room`; none if it was not given. */
+bool args_ints(const args *a, const char *option, int least, int most, int room, int *out, int *n);
+
 /* ---- help.c -------------------------------------------------------------------------------------------------- */
 
 /* The command that words[0..count) name; NULL, and an error was said, if there is none. `path` receives "graph run". */

@@ -1,13 +1,14 @@
 /* cmd_bench.c - `tern bench`: the verbs that measure. */
 #include "commands.h"
 
-static const command *const verbs[] = {&cmd_bench_ops, &cmd_bench_threads, NULL};
+static const command *const verbs[] = {&cmd_bench_model, &cmd_bench_ops, &cmd_bench_threads, NULL};
 
 const command cmd_bench = {
     .name = "bench",
     .operands = "",
     .summary = "Measure how fast this machine runs things, and what share of its limits that is.",
     .verbs = verbs,
-    .examples = "tern bench ops --family ternary\n"
+    .examples = "tern bench model -m model.gguf\n"
+                "tern bench ops --family ternary\n"
                 "tern help bench ops",
 };

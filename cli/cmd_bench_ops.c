@@ -27,23 +27,6 @@ typedef struct output {
 
 /* ---- options ------------------------------------------------------------------------------------------------- */
 
-/* "1,2" */
-static bool parse_threads(const char *list, int *threads, int *n)
-{
-    *n = 0;
-    for (const char *at = list; list && *n < MOST_THREADS; at++) {
-        char *end;
-        long value = strtol(at, &end, 10);
-        if (end == at || value < 1 || value > 64 || (*end != ',' && *end != '\0'))
-            return false;
-        threads[(*n)++] = (int)value;
-        if (*end == '\0')
-            return true;
-        at = end;
-    }
-    return list == NULL;
-}
-
 static bool parse_seconds(const char *word, double *out)
 {
     char *end;
@@ -56,8 +39,8 @@ static int read_options(const args *a, tern_bench_options *o, int *threads)
     int mebibytes;
     *o = (tern_bench_options){
         .family = args_value(a, "family"), .cpu = args_value(a, "isa"), .threads = threads};
-    if (!parse_threads(args_value(a, "threads"), threads, &o->n_threads))
-        return fail_usage("--threads '%s': give numbers from 1 to 64, such as 1,2", args_value(a, "threads"));
+    if (!args_ints(a, "threads", 1, 64, MOST_THREADS, threads, &o->n_threads))
+        return EXIT_USAGE;
     if (!parse_seconds(args_value(a, "budget"), &o->budget_s))
         return fail_usage("--budget '%s': give seconds, more than 0 and at most 3600",
                           args_value(a, "budget"));

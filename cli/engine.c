@@ -2,6 +2,7 @@
 #include "engine.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -61,6 +62,39 @@ bool engine_sampling(const args *a, tern_sampling *out)
     return true;
 }
 
+tern_dtype engine_head(const args *a)
+{
+    static const struct {
+        const char *name;
+        tern_dtype dtype;
+    } heads[] = {{"q8", TERN_Q8_0}, {"q6", TERN_Q6_K},   {"q4", TERN_Q4_0},
+                 {"f16", TERN_F16}, {"bf16", TERN_BF16}, {"f32", TERN_F32}};
+    const char *value = args_value(a, "head");
+    for (size_t i = 0; value && i < sizeof heads / sizeof *heads; i++)
+        if (strcmp(value, heads[i].name) == 0)
+            return heads[i].dtype;
+    return (tern_dtype)0;
+}
+
+/* As many tokens as make a difference of one in a thousand visible. */
+static int compare_heads(const args *a, engine *e)
+{
+    enum { TOKENS = 10000 };
+    tern_head_agreement r;
+    if (!engine_head(a))
+        return EXIT_DONE;
+    progress_begin("comparing heads");
+    tern_status status = tern_model_compare_heads(e->model, TOKENS, progress_update, NULL, &r);
+    progress_end();
+    if (status != TERN_OK)
+        return fail_status(NULL);
+    fprintf(stderr,
+            "head as %s: the likeliest token is the same as with the file's for %lld of %lld (%.2f%%)\n",
+            args_value(a, "head"), (long long)r.same, (long long)r.tokens,
+            100.0 * (double)r.same / (double)r.tokens);
+    return EXIT_DONE;
+}
+
 static int open_model(const args *a, const char *path, engine *e)
 {
     const char *own = args_value(a, "tokenizer");
@@ -73,11 +107,11 @@ static int open_model(const args *a, const char *path, engine *e)
         return fail_usage("%s", tern_last_error());
     if (status != TERN_OK)
         return fail_status(NULL);
-    progress_begin("loading");
     tern_model_options loading = tern_model_options_default();
+    loading.guard = true;
+    loading.head = engine_head(a);
     loading.progress = progress_update;
     status = tern_model_load(e->ctx, path, &loading, &e->model);
-    progress_end();
     if (status == TERN_OK)
         status = own ? tern_tokenizer_load(own, NULL, &e->tokenizer)
                      : tern_tokenizer_from_file(tern_model_get_file(e->model), NULL, &e->tokenizer);
@@ -86,16 +120,13 @@ static int open_model(const args *a, const char *path, engine *e)
 
 static int open_session(const args *a, engine_wishes wishes, engine *e)
 {
-    /* At level high the products of one operand become one. */
-    static tern_compile_options compile;
-    compile = tern_compile_options_default();
-    compile.level = TERN_LEVEL_HIGH;
     tern_model_info info;
     tern_model_get_info(e->model, &info);
     tern_session_options o = tern_session_options_default();
-    o.compile = &compile;
-    const char *cache = args_value(a, "cache");
-    o.cache = cache && strcmp(cache, "f32") == 0 ? TERN_F32 : TERN_F16;
+    const char *cache = args_value(a, "cache-type");
+    o.cache = TERN_F16;
+    if (cache)
+        tern_dtype_parse(cache, &o.cache); /* one of the choices */
     int context, batch, most = info.context < (1 << 30) ? (int)info.context : 1 << 30;
     int usual = wishes.context ? wishes.context : USUAL_CONTEXT;
     o.slots = wishes.slots;
@@ -104,7 +135,12 @@ static int open_session(const args *a, engine_wishes wishes, engine *e)
         return EXIT_USAGE;
     o.context = context;
     o.batch = batch;
-    return tern_session_create(e->model, &o, &e->session) == TERN_OK ? EXIT_DONE : fail_status(NULL);
+    tern_status status = tern_session_create(e->model, &o, &e->session);
+    progress_begin("loading"); /* weights are read as the program of one token is made */
+    if (status == TERN_OK)
+        status = tern_session_prepare(e->session, 1, 1);
+    progress_end();
+    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
 int engine_open(const args *a, engine_wishes wishes, engine *e)
@@ -113,7 +149,9 @@ int engine_open(const args *a, engine_wishes wishes, engine *e)
     if (!path)
         return fail_usage("which model? give its file with -m FILE");
     int code = open_model(a, path, e);
-    return code == EXIT_DONE ? open_session(a, wishes, e) : code;
+    if (code == EXIT_DONE)
+        code = open_session(a, wishes, e);
+    return code == EXIT_DONE ? compare_heads(a, e) : code;
 }
 
 void engine_close(engine *e)

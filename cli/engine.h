@@ -29,8 +29,10 @@ typedef struct engine_wishes {
     {"ctx-size", 'c', "N", NULL, "positions to keep room for (default: 4096, or what the model has)"},         \
     {"threads", 't', "N", NULL, "threads (default: as many as this process may use)"},                         \
     {"batch-size", 'b', "N", NULL, "most tokens of a prompt computed at once (default: 512)"},                 \
-    {"cache", 0, "TYPE", "f32 f16", "keys and values are kept as (default: f16)"},                             \
+    {"cache-type", 0, "TYPE", "f32 f16 i8", "keys and values are kept as (default: f16)"},                     \
+    {"head", 0, "TYPE", HEAD_TYPES, "convert the head, and say how often the likeliest token stays the same"},     \
     {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2"}
+#define HEAD_TYPES "q8 q6 q4 f16 bf16 f32"
 #define SAMPLING_OPTIONS                                                                                       \
     {"temp", 0, "X", NULL, "temperature; 0 always takes the likeliest token (default: 0.8)"},                  \
     {"top-k", 0, "N", NULL, "keep the N likeliest tokens; 0 keeps all (default: 40)"},                         \
@@ -40,6 +42,9 @@ typedef struct engine_wishes {
     {"repeat-last-n", 0, "N", NULL, "how many tokens count as recent (default: 64)"},                          \
     {"seed", 's', "N", NULL, "the same seed gives the same text; -1 takes another every time (default: 0)"}
 /* clang-format on */
+
+/* What --head asks for; 0: nothing. */
+tern_dtype engine_head(const args *a);
 
 /* EXIT_DONE, or the exit code, and what was wrong was said. Shows progress on a terminal. */
 int engine_open(const args *a, engine_wishes wishes, engine *e);

@@ -30,9 +30,14 @@ typedef struct tern_session tern_session;
 /* Called while weights are loaded: `done` of `total` bytes. Returning false stops with TERN_CANCELLED. */
 typedef bool (*tern_model_progress)(void *user, uint64_t done, uint64_t total);
 
+/* Zeroed fields are the defaults. */
 typedef struct tern_model_options {
-    tern_dtype ternary;           /* what ternary weights are kept as: TERN_T2 or TERN_T5                */
-    tern_model_progress progress; /* or NULL */
+    tern_dtype ternary; /* what ternary weights are kept as: TERN_T2 (0: this one) or TERN_T5 */
+    tern_dtype
+        head; /* what the head is converted to: f32, f16, bf16 or a block type; 0: as it is in the file */
+    bool no_map, guard; /* tern_model_file_options */
+    tern_model_progress
+        progress; /* or NULL; as long as the model: weights are read when they are needed first */
     void *progress_user;
 } tern_model_options;
 
@@ -48,17 +53,23 @@ typedef struct tern_model_info {
     double rope_theta, norm_eps;
     uint64_t parameters;      /* numbers in its weights                */
     uint64_t ternary_weights; /* those of them that are -1, 0 or +1    */
+    uint64_t product_weights; /* those of linear layers, but for the head */
     uint64_t weight_bytes;    /* as they are held in memory, before the compiler packs them */
+    uint64_t
+        token_bytes; /* of weights that one token needs: ternary ones in 2 bits, others as they are held; the
+                               * embedding only where it is the head */
 } tern_model_info;
 
+/* Zeroed fields are the defaults. */
 typedef struct tern_session_options {
-    int slots;        /* sequences that it can hold at once; 0 = 1                                    */
-    int64_t context;  /* positions of each; 0 = the model's. More than the model's is refused            */
-    tern_dtype cache; /* of keys and values: TERN_F32 or TERN_F16                                     */
-    int64_t batch;    /* most rows computed at once; longer prompts come in chunks; 0 = 512              */
-    bool time_steps;  /* keep how long every step takes: tern_session_get_program and tern_exec_step_time */
-    const tern_compile_options
-        *compile; /* or NULL; read during tern_session_create and kept as a pointer: outlives it */
+    int slots;       /* sequences that it can hold at once; 0 = 1                                    */
+    int64_t context; /* positions of each; 0 = the model's. More than the model's is refused            */
+    tern_dtype
+        cache; /* of keys and values: TERN_F32 (0: this one), TERN_F16, or TERN_I8 with a scale for each head and position */
+    int64_t batch;   /* most rows computed at once; longer prompts come in chunks; 0 = 512              */
+    bool time_steps; /* keep how long every step takes: tern_session_get_program and tern_exec_step_time */
+    const tern_compile_options *
+        compile; /* or NULL: level high; read during tern_session_create and kept as a pointer: outlives it */
 } tern_session_options;
 
 /* A token at a place of a sequence. */
@@ -74,7 +85,8 @@ extern "C" {
 
 TERN_API tern_model_options tern_model_options_default(void);
 
-/* Loads a file's weights as constants of `ctx`. `options` NULL = defaults. A file that has tensors which this architecture does
+/* Makes a file's weights constants of `ctx`. `options` NULL = defaults. Weights of products are read, and checked, when a session's
+ * first program packs them (tern_session_prepare): they are in memory once. A file that has tensors which this architecture does
  * not know is refused: without them the answers would be wrong. */
 TERN_API tern_status tern_model_load(tern_ctx *ctx, const char *path, const tern_model_options *options,
                                      tern_model **out);
@@ -83,12 +95,25 @@ TERN_API void tern_model_free(tern_model *model); /* NULL is fine; its sessions 
 TERN_API void tern_model_get_info(const tern_model *model, tern_model_info *out);
 TERN_API const tern_model_file *tern_model_get_file(const tern_model *model); /* open as long as the model */
 
+/* How many of at least `tokens` arbitrary tokens, in contexts of 256, have the same likeliest token behind them with the head that
+ * the model uses and with the one that its file has. Takes as long as a prompt of so many tokens and their logits, twice.
+ * `progress` (or NULL) is told tokens. */
+typedef struct tern_head_agreement {
+    int64_t tokens, same;
+} tern_head_agreement;
+TERN_API tern_status tern_model_compare_heads(tern_model *model, int64_t tokens, tern_model_progress progress,
+                                              void *user, tern_head_agreement *out);
+
 TERN_API tern_session_options tern_session_options_default(void);
 
 /* Room for keys and values of `slots` sequences. Programs are compiled when rows are fed, one per number of rows. */
 TERN_API tern_status tern_session_create(tern_model *model, const tern_session_options *options,
                                          tern_session **out);
 TERN_API void tern_session_free(tern_session *session); /* NULL is fine */
+
+/* Compiles the program that feeds `rows` rows, of which `wanted` are asked for, if there is none yet: reads and packs weights now
+ * instead of with the first rows. */
+TERN_API tern_status tern_session_prepare(tern_session *session, int rows, int wanted);
 
 TERN_API int tern_session_slots(const tern_session *session);
 TERN_API int64_t tern_session_context(const tern_session *session);    /* positions of each slot */

@@ -144,8 +144,15 @@ typedef struct tern_meta_info {
     int64_t count; /* elements of an array, else 1 */
 } tern_meta_info;
 
+/* Zeroed fields are the defaults. */
 typedef struct tern_model_file_options {
-    bool map; /* plain tensors may be mapped instead of read; for now everything is read */
+    /* Tensors that are used as they are (a model's table of tokens) are mapped instead of read: only what is looked at is in
+     * memory. What is repacked anyway is always read, and so is everything with this. */
+    bool no_map;
+    /* A file that is cut short while it is mapped ends the process with SIGBUS, unless this is set: then the missing bytes read as
+     * zeros, and whoever computed with them gets TERN_IO. It takes the process's SIGBUS handler; faults elsewhere go on to
+     * the one that was there. */
+    bool guard;
 } tern_model_file_options;
 
 /* How tern_model_file_load_ternary treats weights that are stored as floats. */

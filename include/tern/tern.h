@@ -10,6 +10,7 @@
 #include <tern/alloc.h>
 #include <tern/analysis.h>
 #include <tern/batch.h>
+#include <tern/bench_model.h>
 #include <tern/cache.h>
 #include <tern/catalog.h>
 #include <tern/context.h>

@@ -30,23 +30,33 @@ static tern_tensor *rotate(const tern_model *m, tern_tensor *x, tern_tensor *pos
                      m->h.rope_pairs == TERN__ROPE_NEIGHBOURS);
 }
 
-/* The state with x written at the rows' slots and positions. */
-static tern_tensor *remember(const tern__decoder_rows *rows, tern_tensor *state, tern_tensor *x)
+/* Writes x at the rows' slots and positions of the cache's part, and of int8 ones the scales too. */
+static void remember(const tern__decoder_rows *rows, tern_tensor *x, tern__cache_part part,
+                     tern_tensor *cache[TERN__CACHE_COUNT])
 {
-    return tern_write_rows(state, tern_cast(x, tern_dtype_of(state)), rows->slots, rows->positions);
+    const int scales = (int)part + (int)TERN__CACHE_KEY_SCALES;
+    if (cache[scales]) {
+        tern_tensor *scale;
+        tern_quantise_rows(x, &x, &scale);
+        cache[scales] = tern_write_rows(cache[scales], scale, rows->slots, rows->positions);
+    } else {
+        x = tern_cast(x, tern_dtype_of(cache[part]));
+    }
+    cache[part] = tern_write_rows(cache[part], x, rows->slots, rows->positions);
 }
 
 static tern_tensor *attend(const tern_model *m, const tern__layer *layer, tern_tensor *h,
-                           const tern__decoder_rows *rows, tern_tensor *state[2])
+                           const tern__decoder_rows *rows, tern_tensor *cache[TERN__CACHE_COUNT])
 {
     const tern__hparams *p = &m->h;
     tern_tensor *q = split_heads(project(&layer->q, h), p->heads, p->head_width);
     tern_tensor *k = split_heads(project(&layer->k, h), p->kv_heads, p->head_width);
     tern_tensor *v = split_heads(project(&layer->v, h), p->kv_heads, p->head_width);
-    state[0] = remember(rows, state[0], rotate(m, k, rows->positions));
-    state[1] = remember(rows, state[1], v);
-    tern_tensor *a = tern_attention(rotate(m, q, rows->positions), state[0], state[1], rows->slots,
-                                    rows->positions, NULL, NULL, 0);
+    remember(rows, rotate(m, k, rows->positions), TERN__CACHE_KEYS, cache);
+    remember(rows, v, TERN__CACHE_VALUES, cache);
+    tern_tensor *a = tern_attention(rotate(m, q, rows->positions), cache[TERN__CACHE_KEYS],
+                                    cache[TERN__CACHE_VALUES], rows->slots, rows->positions,
+                                    cache[TERN__CACHE_KEY_SCALES], cache[TERN__CACHE_VALUE_SCALES], 0);
     return tern_reshape(a, 2, (int64_t[]){tern_dim(h, 0), p->heads * p->head_width});
 }
 
@@ -56,23 +66,38 @@ static tern_tensor *feed_forward(const tern_model *m, const tern__layer *layer, 
     return tern_mul(m->h.relu2 ? tern_relu2(gate) : tern_silu(gate), up);
 }
 
-int tern__decoder(const tern_model *m, const tern__decoder_rows *rows, tern_tensor *outputs[2])
+tern_tensor *tern__decoder_hidden(const tern_model *m, const tern__decoder_rows *rows,
+                                  tern_tensor *outputs[TERN__CACHE_COUNT], int *n)
 {
     tern_tensor *x = tern_cast(tern_gather(m->embedding, rows->tokens, 0), TERN_F32);
     for (int64_t i = 0; i < m->h.layers; i++) {
         const tern__layer *layer = &m->layers[i];
-        tern_tensor *state[2] = {rows->keys[i], rows->values[i]};
-        tern_tensor *a = attend(m, layer, norm(m, x, layer->attn_norm), rows, state);
+        tern_tensor *cache[TERN__CACHE_COUNT];
+        for (int k = 0; k < TERN__CACHE_COUNT; k++)
+            cache[k] = rows->cache[k][i];
+        tern_tensor *a = attend(m, layer, norm(m, x, layer->attn_norm), rows, cache);
         if (i == m->h.layers - 1 && !rows->wanted) {
-            outputs[0] = state[0];
-            outputs[1] = state[1];
-            return 2;
+            *n = 0;
+            for (int k = 0; k < TERN__CACHE_COUNT; k++)
+                if (cache[k])
+                    outputs[(*n)++] = cache[k];
+            return NULL;
         }
         x = tern_add(x, project(&layer->o, norm(m, a, layer->attn_sub_norm)));
         tern_tensor *f = feed_forward(m, layer, norm(m, x, layer->ffn_norm));
         x = tern_add(x, project(&layer->down, norm(m, f, layer->ffn_sub_norm)));
     }
-    x = norm(m, tern_gather(x, rows->wanted, 0), m->output_norm);
+    *n = 0;
+    return norm(m, tern_gather(x, rows->wanted, 0), m->output_norm);
+}
+
+int tern__decoder(const tern_model *m, const tern__decoder_rows *rows,
+                  tern_tensor *outputs[TERN__CACHE_COUNT])
+{
+    int n;
+    tern_tensor *x = tern__decoder_hidden(m, rows, outputs, &n);
+    if (!x)
+        return n;
     outputs[0] = tern_linear(x, m->head);
     return 1;
 }

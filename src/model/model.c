@@ -11,7 +11,8 @@ tern_model_options tern_model_options_default(void)
 
 static tern_status load(tern_model *m, const char *path, const tern_model_options *options)
 {
-    TERN_TRY(tern_model_file_open(path, NULL, &m->file));
+    const tern_model_file_options how = {.no_map = options->no_map, .guard = options->guard};
+    TERN_TRY(tern_model_file_open(path, &how, &m->file));
     TERN_TRY(tern__hparams_read(m->file, &m->h));
     return tern__weights_load(m, options);
 }
@@ -21,6 +22,7 @@ tern_status tern_model_load(tern_ctx *ctx, const char *path, const tern_model_op
 {
     TERN__FAIL_IF(!ctx || !path || !out, TERN_INVALID_ARGUMENT, "model_load: an argument is NULL");
     tern_model_options o = options ? *options : tern_model_options_default();
+    o.ternary = o.ternary ? o.ternary : TERN_T2;
     TERN__FAIL_IF(o.ternary != TERN_T2 && o.ternary != TERN_T5, TERN_DTYPE,
                   "model_load: ternary weights are kept as t2 or t5");
     tern_model *m = tern__alloc_zero(1, sizeof *m);
@@ -53,7 +55,7 @@ void tern_model_get_info(const tern_model *model, tern_model_info *out)
     *out = (tern_model_info){.architecture = h->architecture,
                              .activation = h->relu2 ? "relu2" : "silu",
                              .sub_norms = h->sub_norms,
-                             .tied = model->head == model->embedding,
+                             .tied = model->tied,
                              .ternary = model->ternary_weights > 0,
                              .layers = (int)h->layers,
                              .heads = (int)h->heads,
@@ -67,7 +69,9 @@ void tern_model_get_info(const tern_model *model, tern_model_info *out)
                              .norm_eps = h->norm_eps,
                              .parameters = model->parameters,
                              .ternary_weights = model->ternary_weights,
-                             .weight_bytes = model->weight_bytes};
+                             .product_weights = model->product_weights,
+                             .weight_bytes = model->weight_bytes,
+                             .token_bytes = model->token_bytes};
 }
 
 const tern_model_file *tern_model_get_file(const tern_model *model)

@@ -38,11 +38,13 @@ struct tern_model {
     tern_model_file *file;
     tern__hparams h;
     int64_t vocabulary;
-    tern_tensor *embedding;   /* [vocabulary, width] */
+    tern_tensor *embedding;   /* [vocabulary, width]; of the file's pages, where it is mapped */
     tern_tensor *output_norm; /* [width] */
-    tern_tensor *head;        /* [vocabulary, width]; the embedding if tied */
+    tern_tensor *head;        /* [vocabulary, width] */
+    int head_at;              /* which tensor of the file the head is */
+    bool tied;                /* the head has the embedding's data */
     tern__layer *layers;      /* (h.layers) */
-    uint64_t parameters, ternary_weights, weight_bytes;
+    uint64_t parameters, ternary_weights, product_weights, weight_bytes, token_bytes;
 };
 
 /* ---- hparams.c ---- */
@@ -52,22 +54,37 @@ tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out);
 
 /* ---- weights.c ---- */
 
-/* Loads every weight of `m`, whose file and hparams are set. On failure some are there: tern_model_free lets them go. */
+/* Finds every weight of `m`, whose file and hparams are set. On failure some are there: tern_model_free lets them go. */
 tern_status tern__weights_load(tern_model *m, const tern_model_options *options);
 void tern__weights_release(tern_model *m);
 
 /* ---- decoder.c ---- */
 
+/* What is remembered of every position: states [slots, context, kv_heads, head_width], and the scales of int8 ones
+ * [slots, context, kv_heads, 1]. */
+typedef enum tern__cache_part {
+    TERN__CACHE_KEYS,
+    TERN__CACHE_VALUES,
+    TERN__CACHE_KEY_SCALES,
+    TERN__CACHE_VALUE_SCALES,
+    TERN__CACHE_COUNT
+} tern__cache_part;
+
 /* What a run of the decoder is given. */
 typedef struct tern__decoder_rows {
     tern_tensor *tokens, *slots, *positions; /* i64 [rows]; position -1 = padding */
-    tern_tensor *wanted;      /* i64 [wanted] rows whose logits are asked for; NULL: none are */
-    tern_tensor *const *keys; /* (layers) states [slots, context, kv_heads, head_width] */
-    tern_tensor *const *values;
+    tern_tensor *wanted;        /* i64 [wanted] rows whose logits are asked for; NULL: none are */
+    tern_tensor **const *cache; /* (TERN__CACHE_COUNT, layers) */
 } tern__decoder_rows;
 
-/* Records the decoder: logits f32 [wanted, vocabulary], or the last layer's keys and values in one tensor that nobody looks at
- * (outputs[0..1]) where none are wanted. Returns the number of outputs. */
-int tern__decoder(const tern_model *m, const tern__decoder_rows *rows, tern_tensor *outputs[2]);
+/* Records the decoder up to the output norm, f32 [wanted, width]; NULL if none are wanted: then outputs[0..*n-1] are the last
+ * layer's cache, at which nobody looks. */
+tern_tensor *tern__decoder_hidden(const tern_model *m, const tern__decoder_rows *rows,
+                                  tern_tensor *outputs[TERN__CACHE_COUNT], int *n);
+
+/* Records the decoder: logits f32 [wanted, vocabulary], or where none are wanted the last layer's cache, at which nobody looks.
+ * Returns the number of outputs. */
+int tern__decoder(const tern_model *m, const tern__decoder_rows *rows,
+                  tern_tensor *outputs[TERN__CACHE_COUNT]);
 
 #endif

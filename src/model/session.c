@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "model/file/model_file.h"
 #include "model/model.h"
 
 typedef struct program {
@@ -18,8 +19,9 @@ struct tern_session {
     int slots;
     int64_t context, batch;
     bool time_steps;
+    tern_compile_options usual; /* at level high the products of one operand become one */
     const tern_compile_options *compile;
-    tern_tensor **keys, **values; /* (layers) states [slots, context, kv_heads, head_width] */
+    tern_tensor **cache[TERN__CACHE_COUNT]; /* (layers) states; those of scales: NULL unless keys are int8 */
     program *programs;
     size_t n_programs, cap_programs;
     int64_t *tokens, *slot_of, *positions, *wanted; /* (batch) of the chunk under way */
@@ -35,13 +37,12 @@ tern_session_options tern_session_options_default(void)
 /* ---- making ---- */
 
 static tern_status make_state(tern_session *s, const char *what, int64_t layer, tern_dtype dtype,
-                              tern_tensor **out)
+                              int64_t width, tern_tensor **out)
 {
-    const tern__hparams *h = &s->model->h;
     char name[32];
     snprintf(name, sizeof name, "%s %lld", what, (long long)layer);
     tern_tensor *t = tern_state(s->model->ctx, name, dtype, 4,
-                                (int64_t[]){s->slots, s->context, h->kv_heads, h->head_width});
+                                (int64_t[]){s->slots, s->context, s->model->h.kv_heads, width});
     tern_status status = tern_status_of(t);
     if (status != TERN_OK)
         return tern__fail(status, "session: no room for keys and values: %s", tern_message_of(t));
@@ -52,9 +53,12 @@ static tern_status make_state(tern_session *s, const char *what, int64_t layer, 
 
 static tern_status make_states(tern_session *s, tern_dtype dtype)
 {
-    for (int64_t i = 0; i < s->model->h.layers; i++) {
-        TERN_TRY(make_state(s, "keys", i, dtype, &s->keys[i]));
-        TERN_TRY(make_state(s, "values", i, dtype, &s->values[i]));
+    static const char *const names[] = {"keys", "values", "key scales", "value scales"};
+    for (int k = 0; k < (dtype == TERN_I8 ? TERN__CACHE_COUNT : TERN__CACHE_KEY_SCALES); k++) {
+        const bool scales = k >= TERN__CACHE_KEY_SCALES;
+        for (int64_t i = 0; i < s->model->h.layers; i++)
+            TERN_TRY(make_state(s, names[k], i, scales ? TERN_F32 : dtype,
+                                scales ? 1 : s->model->h.head_width, &s->cache[k][i]));
     }
     return TERN_OK;
 }
@@ -62,13 +66,16 @@ static tern_status make_states(tern_session *s, tern_dtype dtype)
 static tern_status allocate(tern_session *s)
 {
     size_t layers = (size_t)s->model->h.layers, batch = (size_t)s->batch;
-    s->keys = tern__alloc_zero(layers, sizeof *s->keys);
-    s->values = tern__alloc_zero(layers, sizeof *s->values);
+    bool caches = true;
+    for (int k = 0; k < TERN__CACHE_COUNT; k++) {
+        s->cache[k] = tern__alloc_zero(layers, sizeof *s->cache[k]);
+        caches = caches && s->cache[k];
+    }
     s->tokens = tern__alloc_zero(batch, sizeof *s->tokens);
     s->slot_of = tern__alloc_zero(batch, sizeof *s->slot_of);
     s->positions = tern__alloc_zero(batch, sizeof *s->positions);
     s->wanted = tern__alloc_zero(batch, sizeof *s->wanted);
-    return s->keys && s->values && s->tokens && s->slot_of && s->positions && s->wanted
+    return caches && s->tokens && s->slot_of && s->positions && s->wanted
                ? TERN_OK
                : tern__out_of_memory(batch * sizeof *s->tokens);
 }
@@ -81,8 +88,8 @@ static tern_status check_options(const tern_model *model, const tern_session_opt
     TERN__FAIL_IF(o->context < 0 || o->context > model->h.context, TERN_OUT_OF_RANGE,
                   "session: a context of %lld positions: the model was trained for %lld",
                   (long long)o->context, (long long)model->h.context);
-    TERN__FAIL_IF(o->cache != TERN_F32 && o->cache != TERN_F16, TERN_DTYPE,
-                  "session: keys and values can be kept as f32 or f16");
+    TERN__FAIL_IF(o->cache != TERN_F32 && o->cache != TERN_F16 && o->cache != TERN_I8, TERN_DTYPE,
+                  "session: keys and values can be kept as f32, f16 or i8");
     return TERN_OK;
 }
 
@@ -90,6 +97,7 @@ tern_status tern_session_create(tern_model *model, const tern_session_options *o
 {
     TERN__FAIL_IF(!model || !out, TERN_INVALID_ARGUMENT, "session_create: an argument is NULL");
     tern_session_options o = options ? *options : tern_session_options_default();
+    o.cache = o.cache ? o.cache : TERN_F32;
     TERN_TRY(check_options(model, &o));
     tern_session *s = tern__alloc_zero(1, sizeof *s);
     if (!s)
@@ -99,7 +107,9 @@ tern_status tern_session_create(tern_model *model, const tern_session_options *o
     s->context = o.context ? o.context : model->h.context;
     s->batch = o.batch ? o.batch : DEFAULT_BATCH;
     s->time_steps = o.time_steps;
-    s->compile = o.compile;
+    s->usual = tern_compile_options_default();
+    s->usual.level = TERN_LEVEL_HIGH;
+    s->compile = o.compile ? o.compile : &s->usual;
     tern_status status = allocate(s);
     if (status == TERN_OK)
         TERN_SCOPE(model->ctx)
@@ -120,12 +130,13 @@ void tern_session_free(tern_session *session)
         tern_exec_free(session->programs[i].exec);
         tern_program_free(session->programs[i].program);
     }
-    for (int64_t i = 0; session->keys && session->values && i < session->model->h.layers; i++) {
-        tern_release(session->keys[i]);
-        tern_release(session->values[i]);
+    for (int k = 0; k < TERN__CACHE_COUNT; k++) {
+        for (int64_t i = 0; session->cache[k] && i < session->model->h.layers; i++)
+            tern_release(session->cache[k][i]);
+        tern__free(session->cache[k]);
     }
-    void *blocks[] = {session->programs, session->keys,      session->values, session->tokens,
-                      session->slot_of,  session->positions, session->wanted};
+    void *blocks[] = {session->programs, session->tokens, session->slot_of, session->positions,
+                      session->wanted};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         tern__free(blocks[i]);
     tern__free(session);
@@ -154,8 +165,9 @@ int64_t tern_session_context(const tern_session *session)
 size_t tern_session_cache_bytes(const tern_session *session)
 {
     size_t bytes = 0;
-    for (int64_t i = 0; session && i < session->model->h.layers; i++)
-        bytes += tern_nbytes(session->keys[i]) + tern_nbytes(session->values[i]);
+    for (int k = 0; session && k < TERN__CACHE_COUNT; k++)
+        for (int64_t i = 0; i < session->model->h.layers; i++)
+            bytes += tern_nbytes(session->cache[k][i]);
     return bytes;
 }
 
@@ -192,9 +204,8 @@ static tern_status compile_rows(tern_session *s, program *p)
                              .slots = tern_input(ctx, "slots", TERN_I64, 1, rows),
                              .positions = tern_input(ctx, "positions", TERN_I64, 1, rows),
                              .wanted = p->info.wanted ? tern_input(ctx, "wanted", TERN_I64, 1, wanted) : NULL,
-                             .keys = s->keys,
-                             .values = s->values};
-    tern_tensor *outputs[2];
+                             .cache = s->cache};
+    tern_tensor *outputs[TERN__CACHE_COUNT];
     int n = tern__decoder(s->model, &in, outputs);
     return tern_compile(ctx, n, outputs, NULL, s->compile, &p->program);
 }
@@ -233,6 +244,17 @@ static tern_status get_program(tern_session *s, int64_t rows, int64_t wanted, pr
     return make_program(s, rows, wanted, out);
 }
 
+tern_status tern_session_prepare(tern_session *session, int rows, int wanted)
+{
+    program *p = NULL;
+    TERN__FAIL_IF(!session, TERN_INVALID_ARGUMENT, "session_prepare: the session is NULL");
+    TERN__FAIL_IF(rows < 1 || wanted < 0 || wanted > rows || rows > session->batch, TERN_OUT_OF_RANGE,
+                  "session_prepare: %d of %d rows; at most %lld are computed at once", wanted, rows,
+                  (long long)session->batch);
+    const int64_t padded = padded_size(rows, session->batch);
+    return get_program(session, padded, wanted ? padded_size(wanted, padded) : 0, &p);
+}
+
 /* ---- feeding ---- */
 
 static tern_status check_rows(const tern_session *s, int n, const tern_session_row *rows, int n_wanted,
@@ -265,7 +287,7 @@ static tern_status run_chunk(tern_session *s, program *p, int n_wanted, float *l
 {
     tern_tensor *in[] = {indices(s, p->info.rows, s->tokens), indices(s, p->info.rows, s->slot_of),
                          indices(s, p->info.rows, s->positions), indices(s, p->info.wanted, s->wanted)};
-    tern_tensor *bound[4], *out[2];
+    tern_tensor *bound[4], *out[TERN__CACHE_COUNT];
     int n_in = tern_program_inputs(p->program), n_out = tern_program_outputs(p->program);
     static const char *const names[] = {"tokens", "slots", "positions", "wanted"};
     for (int i = 0; i < n_in; i++) { /* a program lists its inputs in the order in which it meets them */
@@ -277,6 +299,7 @@ static tern_status run_chunk(tern_session *s, program *p, int n_wanted, float *l
     }
     TERN_TRY(tern_exec_run(p->exec, n_in, bound, n_out, out));
     p->info.runs++;
+    TERN_TRY(tern__model_file_check_mapped(s->model->file));
     if (n_wanted == 0)
         return TERN_OK;
     const float *data = tern_data_f32(out[0]);

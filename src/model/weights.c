@@ -1,16 +1,19 @@
-/* weights.c - loads a model's tensors by name, checks their shapes, and refuses files with tensors that it would not use. */
+/* weights.c - finds a model's tensors by name, checks their shapes, and refuses files with tensors that it would not use.
+ *
+ * Norms are read at once. Weights of products are read when a program packs them, and only that form stays in memory. The table of
+ * tokens is used in place, so it is mapped; where it is the head as well, that is a constant of its own, packed like others. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "model/file/load.h"
 #include "model/model.h"
 
 typedef struct loader {
     tern_model *m;
     const tern_model_options *options;
     bool *used; /* (tensors of the file) */
-    uint64_t done, total;
 } loader;
 
 enum { NAME = 64 };
@@ -29,17 +32,12 @@ static tern_status find(loader *l, const char *name, int64_t rows, int64_t colum
     return TERN_OK;
 }
 
-/* Keeps a loaded weight beyond the scope of loading, counts it, and tells the caller how far we are. */
-static tern_status keep(loader *l, const tern_file_tensor *t, tern_tensor *loaded, bool ternary)
+/* Keeps a weight beyond the scope of loading. */
+static void keep(loader *l, tern_tensor *loaded)
 {
     tern_keep(loaded);
     l->m->parameters += (uint64_t)tern_numel(loaded);
-    l->m->ternary_weights += ternary ? (uint64_t)tern_numel(loaded) : 0;
     l->m->weight_bytes += tern_nbytes(loaded);
-    l->done += t->bytes;
-    if (l->options->progress && !l->options->progress(l->options->progress_user, l->done, l->total))
-        return tern__fail(TERN_CANCELLED, "model: loading was stopped");
-    return TERN_OK;
 }
 
 static tern_status load_vector(loader *l, const char *name, int64_t n, tern_tensor **out)
@@ -48,38 +46,39 @@ static tern_status load_vector(loader *l, const char *name, int64_t n, tern_tens
     tern_file_tensor t;
     TERN_TRY(find(l, name, n, 0, &i, &t));
     TERN_TRY(tern_model_file_load_f32(l->m->ctx, l->m->file, i, out));
-    return keep(l, &t, *out, false);
-}
-
-static tern_status load_matrix(loader *l, const char *name, int64_t rows, int64_t columns, tern_tensor **out)
-{
-    int i;
-    tern_file_tensor t;
-    TERN_TRY(find(l, name, rows, columns, &i, &t));
-    TERN_TRY(tern_model_file_load(l->m->ctx, l->m->file, i, out));
-    return keep(l, &t, *out, false);
+    keep(l, *out);
+    l->m->token_bytes += tern_nbytes(*out);
+    return TERN_OK;
 }
 
 /* What the file has as ternary is BitLinear; so is, in a ternary architecture, what it has as floats: exactly ternary values, or
  * master weights that training would ternarise. */
 static tern_status load_linear(loader *l, const char *name, int64_t rows, int64_t columns, tern__linear *out)
 {
+    tern_model *m = l->m;
     int i;
     tern_file_tensor t;
     TERN_TRY(find(l, name, rows, columns, &i, &t));
-    if (l->m->h.ternary || tern_stored_get(t.stored)->kind == TERN_STORED_TERNARY) {
-        tern_tensor *codes, *scales;
-        TERN_TRY(tern_model_file_load_ternary(l->m->ctx, l->m->file, i, l->options->ternary,
-                                              TERN_TERNARY_DECLARED, &codes, &scales));
-        TERN__FAIL_IF(tern_rank(scales) > 0, TERN_UNSUPPORTED,
-                      "model: the blocks of '%s' have scales of their own, which products cannot apply yet",
-                      name);
-        tern_keep(scales);
-        *out = (tern__linear){codes, scales};
-        return keep(l, &t, out->weight, true);
-    }
-    TERN_TRY(tern_model_file_load(l->m->ctx, l->m->file, i, &out->weight));
-    return keep(l, &t, out->weight, false);
+    const bool codes = tern_stored_get(t.stored)->kind == TERN_STORED_TERNARY;
+    *out = (tern__linear){NULL, NULL};
+    if (codes)
+        TERN_TRY(
+            tern__load_ternary_later(m->ctx, m->file, i, l->options->ternary, &out->weight, &out->scales));
+    if (!out->weight && (codes || m->h.ternary))
+        TERN_TRY(tern_model_file_load_ternary(m->ctx, m->file, i, l->options->ternary, TERN_TERNARY_DECLARED,
+                                              &out->weight, &out->scales));
+    else if (!out->weight)
+        TERN_TRY(tern__load_later(m->ctx, m->file, i, &out->weight));
+    tern_keep(out->scales);
+    keep(l, out->weight);
+    const uint64_t n = (uint64_t)tern_numel(out->weight);
+    m->product_weights += n;
+    m->ternary_weights += out->scales ? n : 0;
+    m->token_bytes += out->scales ? (n + 3) / 4 : tern_nbytes(out->weight);
+    TERN__FAIL_IF(out->scales && tern_rank(out->scales) > 0, TERN_UNSUPPORTED,
+                  "model: the blocks of '%s' have scales of their own, which products cannot apply yet",
+                  name);
+    return TERN_OK;
 }
 
 static const char *layer_name(char name[static NAME], int64_t layer, const char *part)
@@ -154,27 +153,57 @@ static tern_status check_all_used(const loader *l)
     return TERN_OK;
 }
 
-static tern_status load_all(loader *l)
+static tern_status load_embedding(loader *l)
 {
     tern_model *m = l->m;
-    int i;
+    int i, head;
     tern_file_tensor t;
     TERN_TRY(tern_model_file_find(m->file, "token_embd.weight", &i));
     TERN_TRY(tern_model_file_tensor(m->file, i, &t));
     TERN__FAIL_IF(t.rank != 2 || t.shape[0] < 1 || t.shape[0] > INT32_MAX, TERN_SHAPE,
                   "model: 'token_embd.weight' should be a matrix with a row for each token");
     m->vocabulary = t.shape[0];
-    TERN_TRY(load_matrix(l, "token_embd.weight", m->vocabulary, m->h.width, &m->embedding));
-    if (tern_model_file_find(m->file, "output.weight", &i) == TERN_OK) {
-        TERN_TRY(load_matrix(l, "output.weight", m->vocabulary, m->h.width, &m->head));
-    } else {
-        m->head = m->embedding;
-        tern_keep(m->head);
-    }
-    TERN_TRY(load_vector(l, "output_norm.weight", m->h.width, &m->output_norm));
-    for (int64_t k = 0; k < m->h.layers; k++)
-        TERN_TRY(load_layer(l, k, &m->layers[k]));
+    TERN_TRY(find(l, "token_embd.weight", m->vocabulary, m->h.width, &i, &t));
+    TERN_TRY(tern__load_mapped(m->ctx, m->file, i, &m->embedding));
+    keep(l, m->embedding);
+    m->tied = tern_model_file_find(m->file, "output.weight", &head) != TERN_OK;
+    if (m->tied)
+        head = i;
+    else
+        TERN_TRY(find(l, "output.weight", m->vocabulary, m->h.width, &head, &t));
+    m->head_at = head;
+    if (l->options->head)
+        TERN_TRY(tern__load_later_as(m->ctx, m->file, head, l->options->head, &m->head));
+    else
+        TERN_TRY(tern__load_later(m->ctx, m->file, head, &m->head));
+    if (m->tied)
+        tern_keep(m->head); /* it was counted */
+    else
+        keep(l, m->head);
+    m->token_bytes += tern_nbytes(m->head);
+    return load_vector(l, "output_norm.weight", m->h.width, &m->output_norm);
+}
+
+static tern_status load_all(loader *l)
+{
+    TERN_TRY(load_embedding(l));
+    for (int64_t k = 0; k < l->m->h.layers; k++)
+        TERN_TRY(load_layer(l, k, &l->m->layers[k]));
     return check_all_used(l);
+}
+
+/* Progress is that of weights that are read later, when programs pack them. */
+static tern_status prepare_reading(loader *l)
+{
+    tern_model_file *file = l->m->file;
+    file->progress = l->options->progress;
+    file->progress_user = l->options->progress_user;
+    for (int i = 0; i < tern_model_file_count(file); i++) {
+        tern_file_tensor t;
+        TERN_TRY(tern_model_file_tensor(file, i, &t));
+        file->total += t.bytes;
+    }
+    return tern__model_file_set_workers(file, tern_ctx_threads(l->m->ctx));
 }
 
 tern_status tern__weights_load(tern_model *m, const tern_model_options *options)
@@ -183,11 +212,7 @@ tern_status tern__weights_load(tern_model *m, const tern_model_options *options)
     int n = tern_model_file_count(m->file);
     TERN__FAIL_IF(m->h.layers > n, TERN_FORMAT, "model: %lld layers are promised, the file has %d tensors",
                   (long long)m->h.layers, n);
-    for (int i = 0; i < n; i++) {
-        tern_file_tensor t;
-        TERN_TRY(tern_model_file_tensor(m->file, i, &t));
-        l.total += t.bytes;
-    }
+    TERN_TRY(prepare_reading(&l));
     l.used = tern__alloc_zero((size_t)n + 1, sizeof *l.used);
     m->layers = tern__alloc_zero((size_t)m->h.layers, sizeof *m->layers);
     tern_status status = l.used && m->layers ? TERN_OK : tern__out_of_memory((size_t)n);

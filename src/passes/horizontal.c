@@ -132,9 +132,7 @@ static tern_status fill_joined(void *user, void *host, size_t bytes)
     char *to = host;
     for (uint32_t i = 0; i < all->n; i++) {
         const struct part *p = &all->parts[i];
-        TERN_TRY(tern__storage_pin(p->storage));
-        memcpy(to, (const char *)p->storage->host + p->offset, p->bytes);
-        tern__storage_unpin(p->storage);
+        TERN_TRY(tern__storage_copy(p->storage, p->offset, p->bytes, to));
         to += p->bytes;
     }
     TERN__FAIL_IF(to != (char *)host + bytes, TERN_INTERNAL, "horizontal: %zu bytes were to be joined",

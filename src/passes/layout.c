@@ -6,6 +6,7 @@
  * by the plan. */
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/status.h"
 #include "graph/call.h"
 #include "graph/node.h"
@@ -35,7 +36,12 @@ typedef struct layouter {
     tern__compilation *c;
     tern__rewrite w;
     packed_value *packed; /* (n_values) of constants */
+    void *stage; /* pages where deferred constants are made to be packed, one after the other; or NULL */
+    size_t stage_bytes;
 } layouter;
+
+/* A stage that is larger is given back after its use: packed constants are many, and what is left of it counts with them. */
+enum { STAGE_KEPT = 16 << 20 };
 
 /* The constant that node n would rather have packed; NULL: none. */
 static const tern__leaf *packs(const tern__compilation *c, const tern_graph *g, const tern__gnode *node,
@@ -69,6 +75,32 @@ static void make_key(const tern__packing *packing, const tern__type *type, const
     key->layout.offset = layout->offset;
 }
 
+static void unstage(layouter *l)
+{
+    tern__pages_unmap(l->stage, l->stage_bytes);
+    l->stage = NULL;
+    l->stage_bytes = 0;
+}
+
+/* The data of a constant, until the next call: where they are, or made on the stage, whose pages are there already. */
+static tern_status stage(layouter *l, const tern__storage *storage, char **data)
+{
+    *data = storage->host;
+    if (!storage->deferred)
+        return TERN_OK;
+    if (l->stage_bytes < storage->bytes || !l->stage) {
+        const size_t mask = tern__page_size() - 1,
+                     bytes = storage->bytes ? (storage->bytes + mask) & ~mask : mask + 1;
+        unstage(l);
+        l->stage = tern__pages_map(bytes, true);
+        if (!l->stage)
+            return tern__out_of_memory(bytes);
+        l->stage_bytes = bytes;
+    }
+    *data = l->stage;
+    return tern__storage_copy(storage, 0, storage->bytes, *data);
+}
+
 /* The packed constant, found or made; one reference of the caller's. */
 static tern_status get_packed(layouter *l, const tern__leaf *leaf, const tern__type *type,
                               const tern__packing *packing, bool *found, tern__storage **out)
@@ -79,16 +111,16 @@ static tern_status get_packed(layouter *l, const tern__leaf *leaf, const tern__t
     *found = *out != NULL;
     if (*found)
         return TERN_OK;
-    TERN_TRY(tern__storage_pin(leaf->storage));
+    char *data;
+    TERN_TRY(stage(l, leaf->storage, &data));
     tern_status status = tern__storage_create(l->c->target->pool, tern__type_bytes(&packing->type), 0, out);
-    if (status != TERN_OK) {
-        tern__storage_unpin(leaf->storage);
+    if (status != TERN_OK)
         return status;
-    }
     const int64_t offset = leaf->layout.offset * (int64_t)tern__dtype_unit_bytes(type->dtype);
-    const tern__buffer from = {(char *)leaf->storage->host + offset, type, leaf->layout.strides};
+    const tern__buffer from = {data + offset, type, leaf->layout.strides};
     status = l->c->target->pack(l->c->target, packing, &from, (*out)->host);
-    tern__storage_unpin(leaf->storage);
+    if (l->stage_bytes > STAGE_KEPT)
+        unstage(l);
     if (status != TERN_OK) {
         tern__storage_release(*out);
         return status;
@@ -135,6 +167,32 @@ static tern_status packed_constant(layouter *l, const tern__gnode *node, const t
     tern__storage_release(storage);
     *known = (packed_value){.packing = *packing, .value = *out};
     return status;
+}
+
+/* While a deferred constant is packed, both forms are there. The largest goes first, when nothing else is, and is found by its
+ * node later. */
+static tern_status pack_largest(layouter *l)
+{
+    const tern_graph *g = l->w.from;
+    const tern__leaf *largest = NULL;
+    const tern__type *type = NULL;
+    tern__packing packing, of_largest;
+    for (tern__id n = 0; n < g->n_nodes; n++) {
+        const tern__leaf *leaf = packs(l->c, g, &g->nodes[n], &packing);
+        if (!leaf || !leaf->storage->deferred || leaf->storage->bytes <= STAGE_KEPT ||
+            (largest && leaf->storage->bytes <= largest->storage->bytes))
+            continue;
+        largest = leaf;
+        type = &g->values[g->nodes[n].in[1]].type;
+        of_largest = packing;
+    }
+    if (!largest)
+        return TERN_OK;
+    tern__storage *storage;
+    bool found;
+    TERN_TRY(get_packed(l, largest, type, &of_largest, &found, &storage));
+    tern__storage_release(storage); /* the constant keeps it */
+    return TERN_OK;
 }
 
 static tern_status layout_node(layouter *l, tern__id n)
@@ -198,8 +256,11 @@ tern_status tern__pass_layout(tern__compilation *c)
     for (tern__id v = 0; v < g->n_values; v++)
         l.packed[v].value = TERN__NO_ID;
     TERN_TRY(tern__rewrite_begin(c, &l.w));
-    for (tern__id n = 0; n < l.w.from->n_nodes; n++)
-        TERN_TRY(layout_node(&l, n));
+    tern_status status = pack_largest(&l);
+    for (tern__id n = 0; n < l.w.from->n_nodes && status == TERN_OK; n++)
+        status = layout_node(&l, n);
+    unstage(&l);
+    TERN_TRY(status);
     TERN_TRY(tern__rewrite_end(&l.w));
     uint32_t removed;
     return tern__remove_dead(c, false, &removed); /* constants that are needed no more */

@@ -2,6 +2,7 @@
 #include "tensor/deferred.h"
 
 #include <pthread.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -75,6 +76,23 @@ void tern__deferred_unpin(const tern__storage *storage)
     if (--d->pins == 0)
         tern__pages_discard(storage->host, mapped_bytes(storage->bytes));
     pthread_mutex_unlock(&d->lock);
+}
+
+tern_status tern__storage_copy(const tern__storage *storage, size_t offset, size_t bytes, void *to)
+{
+    if (storage->deferred && offset == 0 && bytes == storage->bytes) {
+        deferred *d = storage->drop_user;
+        pthread_mutex_lock(&d->lock);
+        const bool fill = d->pins == 0;
+        tern_status status = fill ? d->source.fill(d->source.user, to, bytes) : TERN_OK;
+        pthread_mutex_unlock(&d->lock);
+        if (fill)
+            return status;
+    }
+    TERN_TRY(tern__storage_pin(storage));
+    memcpy(to, (const char *)storage->host + offset, bytes);
+    tern__storage_unpin(storage);
+    return TERN_OK;
 }
 
 tern_status tern__storage_hold(const tern__storage *storage)

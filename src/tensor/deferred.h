@@ -31,6 +31,10 @@ static inline void tern__storage_unpin(const tern__storage *storage)
         tern__deferred_unpin(storage);
 }
 
+/* Bytes [offset, offset + bytes) of any storage into `to`. Those of a deferred one that nobody has pinned are made there if all of
+ * it is asked for: they need no pages of their own. */
+tern_status tern__storage_copy(const tern__storage *storage, size_t offset, size_t bytes, void *to);
+
 /* Pins it for good: its address was given away. */
 tern_status tern__storage_hold(const tern__storage *storage);
 

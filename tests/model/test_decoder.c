@@ -138,11 +138,13 @@ static void make_tokens(int32_t *tokens)
 
 /* Logits behind the last of LENGTH tokens that come in chunks of `chunk`, into slot `slot` of several, between rows of other
  * sequences. */
-static tern_status chunked(const char *path, int threads, int chunk, int slot, int others, float *logits)
+static tern_status chunked(const char *path, tern_dtype cache, int threads, int chunk, int slot, int others,
+                           float *logits)
 {
     int32_t tokens[LENGTH];
     make_tokens(tokens);
     tern_session_options o = tern_session_options_default();
+    o.cache = cache;
     o.slots = 3;
     o.context = 64;
     o.batch = 24; /* so that chunks of more come in two parts */
@@ -168,12 +170,12 @@ static const struct way {
 } ways[] = {{2, 64, 0, 0}, {1, 1, 0, 0},   {2, 1, 2, 0}, {2, 5, 1, 0},
             {3, 16, 0, 9}, {1, 30, 2, 37}, {2, 7, 1, 20}};
 
-static bool same_all_ways(const char *path)
+static bool same_all_ways(const char *path, tern_dtype cache)
 {
     static float expected[512], logits[512];
-    tern_status status = chunked(path, 1, LENGTH, 0, 0, expected);
+    tern_status status = chunked(path, cache, 1, LENGTH, 0, 0, expected);
     for (size_t i = 0; i < sizeof ways / sizeof *ways && status == TERN_OK; i++) {
-        status = chunked(path, ways[i].threads, ways[i].chunk, ways[i].slot, ways[i].others, logits);
+        status = chunked(path, cache, ways[i].threads, ways[i].chunk, ways[i].slot, ways[i].others, logits);
         if (status == TERN_OK && memcmp(expected, logits, sizeof expected) != 0)
             return false;
     }
@@ -187,7 +189,8 @@ TEST(logits_do_not_depend_on_threads_chunks_or_company)
         char path[4096];
         CHECK(harness_path(path, sizeof path, "tiny.gguf"));
         CHECK(tiny_model(path, architectures[i]));
-        CHECK(same_all_ways(path));
+        CHECK(same_all_ways(path, TERN_F32));
+        CHECK(same_all_ways(path, i == 1 ? TERN_F16 : TERN_I8));
     }
 }
 
@@ -201,8 +204,25 @@ TEST(nor_do_those_of_other_peoples_models)
             SKIP(NO_SHARED("of a model"));
         char copy[4096];
         snprintf(copy, sizeof copy, "%s", path);
-        CHECK(same_all_ways(copy));
+        CHECK(same_all_ways(copy, TERN_F32));
+        CHECK(same_all_ways(copy, TERN_I8));
     }
+}
+
+/* Keys and values of 8 bits with a scale for each head and position are off by 1/254 of the largest at most. */
+TEST(small_caches_are_near_large_ones)
+{
+    static float exact[512], near[512];
+    const char *path = shared_path("stories260K/stories260K-f32.gguf");
+    if (!path)
+        SKIP(NO_SHARED("of a model"));
+    char copy[4096];
+    snprintf(copy, sizeof copy, "%s", path);
+    CHECK_OK(chunked(copy, TERN_F16, 2, LENGTH, 0, 0, exact));
+    CHECK_OK(chunked(copy, TERN_I8, 2, LENGTH, 0, 0, near));
+    double error = nmse(512, near, exact);
+    printf("int8 against f16: NMSE %.2g\n", error);
+    CHECK(error > 0 && error < 1e-3);
 }
 
 TEST(what_is_out_of_range_is_refused)

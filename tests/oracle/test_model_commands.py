@@ -93,7 +93,7 @@ def case_logprobs(g):
     biased, bias = FIRST_BYTE + ord(g.pick(LETTERS)), -2.5
     prompt = next(p for p in (draw_text(g, 5) for _ in range(100))
                   if choose(forward(w, encode(p))[-1], encode(p), biased, bias, penalty)[1])
-    got = json.loads(tern("run", "-m", full, "-p", prompt, "-n", n, "--temp", 0, "--json", "--logprobs", top, "--cache", "f32",
+    got = json.loads(tern("run", "-m", full, "-p", prompt, "-n", n, "--temp", 0, "--json", "--logprobs", top, "--cache-type", "f32",
                           "-l", "%d%+g" % (biased, bias), "--repeat-penalty", penalty, "--repeat-last-n", 4))
     if [e["token"] for e in got["logprobs"]] != got["tokens"] or len(got["tokens"]) != n:
         return "tokens and logprobs are not the same tokens"
@@ -133,7 +133,7 @@ def case_perplexity(g):
     text = draw_text(g, context * chunks - 1 + g.int(0, context - 1))
     with open(models.path("text"), "w") as file:
         file.write(text)
-    got = json.loads(tern("perplexity", "-m", full, "-f", file.name, "-c", context, "--json", "--cache", "f32"))
+    got = json.loads(tern("perplexity", "-m", full, "-f", file.name, "-c", context, "--json", "--cache-type", "f32"))
     tokens, nll, running = encode(text), [], []
     for k in range(chunks):
         chunk = tokens[k * context:(k + 1) * context]
@@ -148,7 +148,7 @@ def case_perplexity(g):
             [("value behind chunk %d" % i, a, b) for i, (a, b) in enumerate(zip(got["running"], running))]:
         if abs(a - b) > SLACK * b:
             found.append("%s %g, not %g" % (name, a, b))
-    shown = tern("perplexity", "-m", full, "-f", file.name, "-c", context, "--cache", "f32")
+    shown = tern("perplexity", "-m", full, "-f", file.name, "-c", context, "--cache-type", "f32")
     if not shown.startswith("[1]%.4f," % got["running"][0]) or "PPL = %.4f +/-" % got["perplexity"] not in shown:
         found.append("shown as %r" % shown)
     return found

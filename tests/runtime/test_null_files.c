@@ -34,7 +34,7 @@ static void tear_down(void)
 TEST(opening_and_looking)
 {
     set_up();
-    CHECK(tern_model_file_options_default().map);
+    CHECK(!tern_model_file_options_default().no_map);
     REFUSED(tern_model_file_open(NULL, NULL, &o.model_file));
     REFUSED(tern_model_file_open("x", NULL, NULL));
     QUIET(tern_model_file_close(NULL));

@@ -92,6 +92,11 @@ TEST(models_and_sessions)
     REFUSED(tern_session_feed(session, 1, NULL, 1, &wanted, logits));
     REFUSED(tern_session_feed(session, 1, &row, 1, NULL, logits));
     REFUSED(tern_session_feed(session, 1, &row, 1, &wanted, NULL));
+    tern_head_agreement agreement;
+    REFUSED(tern_model_compare_heads(NULL, 1, NULL, NULL, &agreement));
+    REFUSED(tern_model_compare_heads(model, 1, NULL, NULL, NULL));
+    REFUSED(tern_session_prepare(NULL, 1, 1));
+    ALLOWED(tern_session_prepare(session, 1, 1));
     REFUSED(tern_session_get_program(NULL, 0, &o.session_program));
     REFUSED(tern_session_get_program(session, 0, NULL));
     try_sequences(session);

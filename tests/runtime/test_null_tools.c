@@ -127,6 +127,10 @@ TEST(measurements)
     REFUSED(tern_bench_ops(NULL, NULL, NULL));
     REFUSED(tern_bench_case(NULL, 0, NULL, NULL));
     REFUSED(tern_bench_threads(1, NULL));
+    tern_bench_model_options model = tern_bench_model_options_default();
+    CHECK_EQ(model.n_prompt, 512);
+    REFUSED(tern_bench_model(NULL, NULL, NULL));
+    REFUSED(tern_bench_model(&model, NULL, NULL));
 }
 
 TEST(machines)

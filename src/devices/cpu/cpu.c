@@ -8,9 +8,10 @@
 #include "devices/cpu/cost.h"
 #include "devices/cpu/images.h"
 #include "devices/cpu/kernels.h"
-#include "devices/cpu/sorting.h"
 #include "devices/cpu/products.h"
 #include "devices/cpu/regions.h"
+#include "devices/cpu/rope.h"
+#include "devices/cpu/sorting.h"
 #include "kernels/select.h"
 
 extern const tern__device_ops tern__device_cpu;
@@ -58,6 +59,8 @@ static tern_status choose(const tern__target *target, const tern__call *call,
                                out, &found));
     if (!found)
         TERN_TRY(tern__cpu_attention(target, call, arena, out, &found));
+    if (!found)
+        TERN_TRY(tern__cpu_rope(call, arena, out, &found));
     if (!found)
         TERN_TRY(tern__cpu_sorting(target, call, arena, out, &found));
     if (!found)

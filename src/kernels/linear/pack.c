@@ -86,24 +86,32 @@ static void put_q4_k(const uint8_t *block, int r, uint8_t *to)
     put_nibbles(codes, 256, r, to + 16 * TILE);
 }
 
-static unsigned q6_code(const uint8_t *block, int e)
+static void q6_codes(const uint8_t *block, uint8_t codes[256])
 {
-    const int h = e / 128, g = e % 128 / 32, l = e % 32;
-    const unsigned low = block[64 * h + 32 * (g % 2) + l] >> (g < 2 ? 0 : 4) & 15u;
-    return low | (block[128 + 32 * h + l] >> 2 * g & 3u) << 4;
+    for (int h = 0; h < 2; h++)
+        for (int l = 0; l < 32; l++) {
+            const uint8_t a = block[64 * h + l], b = block[64 * h + 32 + l], high = block[128 + 32 * h + l];
+            uint8_t *to = codes + 128 * h + l;
+            to[0] = (uint8_t)((a & 15) | (high & 3) << 4);
+            to[32] = (uint8_t)((b & 15) | (high >> 2 & 3) << 4);
+            to[64] = (uint8_t)(a >> 4 | (high >> 4 & 3) << 4);
+            to[96] = (uint8_t)(b >> 4 | (high >> 6) << 4);
+        }
 }
 
 static void put_q6_k(const uint8_t *block, int r, uint8_t *to)
 {
+    uint8_t codes[256];
+    q6_codes(block, codes);
     put_scale(to, r, block + 208);
     for (int i = 0; i < 16; i++)
         to[2 * TILE + i * TILE + r] = block[192 + i];
     for (int g = 0; g < 16; g++) {
-        const unsigned last = q6_code(block, 16 * g + 15);
+        const uint8_t *of_group = codes + 16 * g;
         for (int w = 0; w < 3; w++) {
-            uint32_t word = (last >> 2 * w & 3) << 30;
+            uint32_t word = (uint32_t)(of_group[15] >> 2 * w & 3) << 30;
             for (int i = 0; i < 5; i++)
-                word |= q6_code(block, 16 * g + 5 * w + i) << 6 * i;
+                word |= (uint32_t)of_group[5 * w + i] << 6 * i;
             put_word(to + 18 * TILE + (3 * g + w) * 4 * TILE, r, word);
         }
     }

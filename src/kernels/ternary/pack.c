@@ -30,10 +30,25 @@ bool tern__ternary_packed_bytes(tern__ternary_form form, int64_t rows, int64_t c
     return true;
 }
 
+/* The four codes of each byte of t2 become four bytes. */
+static void spread_t2(const uint8_t *from, int64_t bytes, uint8_t *codes)
+{
+    for (int64_t i = 0; i < bytes; i++) {
+        uint32_t word = from[i];
+        word = (word | word << 12) & 0x000f000fu;
+        word = (word | word << 6) & 0x03030303u;
+        memcpy(codes + 4 * i, &word, sizeof word);
+    }
+}
+
 /* Codes of up to CHUNK columns of one row; what is missing stays 0. */
 static void codes_of(tern_dtype dtype, const uint8_t *from, int64_t columns, uint8_t *codes)
 {
     int8_t values[CHUNK];
+    if (dtype == TERN_T2 && columns == CHUNK) {
+        spread_t2(from, CHUNK / TERN_T2_PER_BYTE, codes);
+        return;
+    }
     tern__ternary_unpack_row(dtype, from, columns, values);
     for (int64_t c = 0; c < columns; c++)
         codes[c] = (uint8_t)(values[c] + 1);

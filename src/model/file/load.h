@@ -15,6 +15,32 @@ tern_status tern__block_wrap(tern_ctx *ctx, tern_dtype dtype, int rank, const in
 /* Rows [first, first + n) of a plain tensor in f32. */
 tern_status tern__rows_read_f32(const tern_model_file *file, int i, int64_t first, int64_t n, float *out);
 
+/* ---- constants that are read when they are needed, and again if they were let go since: load_later.c ---- */
+
+/* Tensor i of its own type, whose kind is PLAIN. */
+tern_status tern__load_later(tern_ctx *ctx, tern_model_file *file, int i, tern_tensor **out);
+
+/* The same converted to f32, f16, bf16 or a block type: TERN_DTYPE for others, TERN_SHAPE if a row is no whole number of blocks. */
+tern_status tern__load_later_as(tern_ctx *ctx, tern_model_file *file, int i, tern_dtype dtype,
+                                tern_tensor **out);
+
+/* The same in the pages of the file, if they are mapped and lie where its elements may; else as above. */
+tern_status tern__load_mapped(tern_ctx *ctx, tern_model_file *file, int i, tern_tensor **out);
+
+/* Codes of tensor i, whose kind is TERNARY, as t2 or t5, and their one scale. *codes stays NULL if its blocks have several. */
+tern_status tern__load_ternary_later(tern_ctx *ctx, tern_model_file *file, int i, tern_dtype dtype,
+                                     tern_tensor **codes, tern_tensor **scale);
+
+/* ---- parts of ternary tensors: load_ternary.c ---- */
+
+/* Writes the rows of part `part` of `parts` into `codes` (all rows of t2 or t5). Any thread. */
+tern_status tern__ternary_read_part(const tern_model_file *file, int i, tern_dtype dtype, int part, int parts,
+                                    uint8_t *codes);
+/* Do all blocks of the part have the scale of the tensor's first one? */
+tern_status tern__ternary_same_scales(const tern_model_file *file, int i, int part, int parts, bool *same);
+/* That of the tensor's first block, and what the file has to multiply it with. */
+tern_status tern__ternary_first_scale(tern_ctx *ctx, const tern_model_file *file, int i, float *out);
+
 /* NULL arguments and the range of i. */
 tern_status tern__load_check(const char *who, const tern_ctx *ctx, const tern_model_file *file, int i,
                              const void *out);

@@ -15,7 +15,7 @@
 
 enum { CHUNK_BYTES = 1 << 20 };
 
-/* What is made before the tensors are: everything here belongs to the caller until it is wrapped. */
+/* A weight under way: everything here belongs to the caller until it is wrapped. */
 typedef struct weight {
     int64_t rows, columns;
     size_t t2_row, row, codes_bytes, scales_bytes;
@@ -32,12 +32,18 @@ static void weight_free(weight *w)
         tern__block_free(w->scales, w->scales_bytes);
 }
 
+static weight weight_shape(const tern_file_tensor *t, tern_dtype dtype)
+{
+    weight w = {0};
+    tern__rows_and_columns(t->rank, t->shape, &w.rows, &w.columns);
+    w.t2_row = (size_t)(w.columns / 4 + (w.columns % 4 != 0));
+    w.row = dtype == TERN_T2 ? w.t2_row : (size_t)(w.columns / 5 + (w.columns % 5 != 0));
+    return w;
+}
+
 static tern_status weight_create(const tern_file_tensor *t, tern_dtype dtype, weight *w)
 {
-    *w = (weight){0};
-    tern__rows_and_columns(t->rank, t->shape, &w->rows, &w->columns);
-    w->t2_row = (size_t)(w->columns / 4 + (w->columns % 4 != 0));
-    w->row = dtype == TERN_T2 ? w->t2_row : (size_t)(w->columns / 5 + (w->columns % 5 != 0));
+    *w = weight_shape(t, dtype);
     bool blocks = t->stored == TERN_STORED_TQ1_0 || t->stored == TERN_STORED_TQ2_0;
     w->n_scales = blocks ? w->rows * (w->columns / TERN__TQ_BLOCK) : 1;
     w->scales_bytes = (size_t)(w->n_scales ? w->n_scales : 1) * sizeof(float);
@@ -141,6 +147,20 @@ static tern_status scratch_create(const weight *w, size_t raw_bytes, scratch *s)
     return tern__out_of_memory(raw_bytes);
 }
 
+/* Bytes of a row in the file. */
+static size_t raw_row_bytes(const tern_file_tensor *t, const weight *w)
+{
+    const uint64_t tail = t->stored == TERN_STORED_I2_S ? TERN__I2_S_TAIL : 0;
+    if (t->stored == TERN_STORED_HF_T2)
+        return (size_t)w->columns;
+    return w->rows ? (size_t)(t->bytes - tail) / (size_t)w->rows : 0;
+}
+
+static int64_t rows_at_once(size_t raw_row)
+{
+    return raw_row ? (int64_t)(CHUNK_BYTES / raw_row) + 1 : 1;
+}
+
 static void put_row(const weight *w, tern_dtype dtype, int64_t r, const uint8_t *t2)
 {
     uint8_t *target = w->codes + (size_t)r * w->row;
@@ -164,13 +184,16 @@ static tern_status take_scales(weight *w, scratch *s, int64_t r)
     return TERN_OK;
 }
 
+/* Rows [begin, end); their scales too, if `w` has room for them. */
 static tern_status decode_rows(const tern_model_file *file, int i, tern_dtype dtype, weight *w, scratch *s,
-                               size_t raw_row, int64_t at_once)
+                               int64_t begin, int64_t end)
 {
     tern_stored stored = file->tensors[i].stored;
-    bool blocks = stored != TERN_STORED_I2_S;
-    for (int64_t first = 0; first < w->rows; first += at_once) {
-        int64_t n = w->rows - first < at_once ? w->rows - first : at_once;
+    bool blocks = stored != TERN_STORED_I2_S && w->scales;
+    const size_t raw_row = raw_row_bytes(&file->tensors[i], w);
+    const int64_t at_once = rows_at_once(raw_row);
+    for (int64_t first = begin; first < end; first += at_once) {
+        int64_t n = end - first < at_once ? end - first : at_once;
         TERN_TRY(tern_model_file_read(file, i, (uint64_t)first * raw_row, s->raw, (size_t)n * raw_row));
         for (int64_t r = 0; r < n; r++) {
             TERN__FAIL_IF(
@@ -188,11 +211,10 @@ static tern_status decode_tensor(const tern_model_file *file, int i, tern_dtype 
 {
     const tern_file_tensor *t = &file->tensors[i];
     bool is_i2_s = t->stored == TERN_STORED_I2_S;
-    size_t raw_row = w->rows ? (size_t)(t->bytes - (is_i2_s ? TERN__I2_S_TAIL : 0)) / (size_t)w->rows : 0;
-    int64_t at_once = raw_row ? (int64_t)(CHUNK_BYTES / raw_row) + 1 : 1;
+    const size_t raw_row = raw_row_bytes(t, w);
     scratch s;
-    TERN_TRY(scratch_create(w, (size_t)at_once * raw_row + 1, &s));
-    tern_status status = w->columns ? decode_rows(file, i, dtype, w, &s, raw_row, at_once) : TERN_OK;
+    TERN_TRY(scratch_create(w, (size_t)rows_at_once(raw_row) * raw_row + 1, &s));
+    tern_status status = w->columns ? decode_rows(file, i, dtype, w, &s, 0, w->rows) : TERN_OK;
     if (status == TERN_OK && is_i2_s)
         status = tern_model_file_read(file, i, t->bytes - TERN__I2_S_TAIL, w->scales, sizeof(float));
     else if (status == TERN_OK)
@@ -203,27 +225,103 @@ static tern_status decode_tensor(const tern_model_file *file, int i, tern_dtype 
     return status;
 }
 
-/* Row i of the values is plane i / R of row i % R of the bytes. */
-static tern_status decode_hf(const tern_model_file *file, int i, tern_dtype dtype, weight *w)
+/* Row i of the values is plane i / R of row i % R of the bytes. These are rows [begin, end) of the bytes. */
+static tern_status decode_hf_rows(const tern_model_file *file, int i, tern_dtype dtype, weight *w, scratch *s,
+                                  int64_t begin, int64_t end)
 {
-    int64_t quarter = w->rows / 4;
-    size_t raw_row = (size_t)w->columns;
-    scratch s;
-    w->scales[0] = 1;
-    TERN_TRY(scratch_create(w, raw_row + 1, &s));
-    tern_status status = TERN_OK;
-    for (int64_t r = 0; r < quarter && raw_row && status == TERN_OK; r++) {
-        status = tern_model_file_read(file, i, (uint64_t)r * raw_row, s.raw, raw_row);
-        for (int plane = 0; plane < 4 && status == TERN_OK; plane++) {
-            if (!tern__hf_decode_row(s.raw, plane, w->columns, s.t2))
-                status = tern__fail(TERN_FORMAT, "row %lld has a code of 3, which is no ternary value",
-                                    (long long)(r + plane * quarter));
-            else
-                put_row(w, dtype, r + plane * quarter, s.t2);
+    const int64_t quarter = w->rows / 4;
+    const size_t raw_row = (size_t)w->columns;
+    for (int64_t r = begin; r < end && raw_row; r++) {
+        TERN_TRY(tern_model_file_read(file, i, (uint64_t)r * raw_row, s->raw, raw_row));
+        for (int plane = 0; plane < 4; plane++) {
+            TERN__FAIL_IF(!tern__hf_decode_row(s->raw, plane, w->columns, s->t2), TERN_FORMAT,
+                          "row %lld has a code of 3, which is no ternary value",
+                          (long long)(r + plane * quarter));
+            put_row(w, dtype, r + plane * quarter, s->t2);
         }
     }
+    return TERN_OK;
+}
+
+static tern_status decode_hf(const tern_model_file *file, int i, tern_dtype dtype, weight *w)
+{
+    scratch s;
+    w->scales[0] = 1;
+    TERN_TRY(scratch_create(w, (size_t)w->columns + 1, &s));
+    tern_status status = decode_hf_rows(file, i, dtype, w, &s, 0, w->rows / 4);
     scratch_free(&s);
     return status;
+}
+
+/* ---- for constants that are read later (load_later.c) -------------------------------------------------------------- */
+
+tern_status tern__ternary_read_part(const tern_model_file *file, int i, tern_dtype dtype, int part, int parts,
+                                    uint8_t *codes)
+{
+    const tern_file_tensor *t = &file->tensors[i];
+    const bool hf = t->stored == TERN_STORED_HF_T2;
+    weight w = weight_shape(t, dtype);
+    w.codes = codes;
+    const size_t raw_row = raw_row_bytes(t, &w);
+    const int64_t rows = hf ? w.rows / 4 : w.rows;
+    const int64_t begin = rows * part / parts, end = rows * (part + 1) / parts;
+    scratch s;
+    if (w.columns == 0 || begin == end)
+        return TERN_OK;
+    TERN_TRY(scratch_create(&w, hf ? raw_row + 1 : (size_t)rows_at_once(raw_row) * raw_row + 1, &s));
+    tern_status status = (hf ? decode_hf_rows : decode_rows)(file, i, dtype, &w, &s, begin, end);
+    scratch_free(&s);
+    return status;
+}
+
+/* Do the blocks of rows [begin, end) have the scale `first`? */
+static tern_status same_scales(const tern_model_file *file, int i, const weight *w, uint16_t first,
+                               int64_t begin, int64_t end, bool *same)
+{
+    const tern_file_tensor *t = &file->tensors[i];
+    const size_t block = t->stored == TERN_STORED_TQ1_0 ? 54 : 66, raw_row = raw_row_bytes(t, w);
+    const int64_t at_once = rows_at_once(raw_row);
+    uint8_t *raw = tern__alloc((size_t)at_once * raw_row + 1);
+    tern_status status = raw ? TERN_OK : tern__out_of_memory((size_t)at_once * raw_row);
+    *same = true;
+    for (int64_t r = begin; r < end && *same && status == TERN_OK; r += at_once) {
+        const size_t bytes = (size_t)(end - r < at_once ? end - r : at_once) * raw_row;
+        status = tern_model_file_read(file, i, (uint64_t)r * raw_row, raw, bytes);
+        for (size_t at = block - 2; at < bytes && status == TERN_OK; at += block)
+            *same = *same && memcmp(raw + at, &first, sizeof first) == 0;
+    }
+    tern__free(raw);
+    return status;
+}
+
+tern_status tern__ternary_same_scales(const tern_model_file *file, int i, int part, int parts, bool *same)
+{
+    const tern_file_tensor *t = &file->tensors[i];
+    const weight w = weight_shape(t, TERN_T2);
+    *same = true;
+    if ((t->stored != TERN_STORED_TQ1_0 && t->stored != TERN_STORED_TQ2_0) || w.rows * w.columns == 0)
+        return TERN_OK;
+    uint16_t first;
+    TERN_TRY(tern_model_file_read(file, i, t->stored == TERN_STORED_TQ1_0 ? 52 : 64, &first, sizeof first));
+    return same_scales(file, i, &w, first, w.rows * part / parts, w.rows * (part + 1) / parts, same);
+}
+
+tern_status tern__ternary_first_scale(tern_ctx *ctx, const tern_model_file *file, int i, float *out)
+{
+    const tern_file_tensor *t = &file->tensors[i];
+    uint16_t half = 0;
+    float extra;
+    *out = 1;
+    if (t->stored == TERN_STORED_I2_S)
+        TERN_TRY(tern_model_file_read(file, i, t->bytes - TERN__I2_S_TAIL, out, sizeof *out));
+    if ((t->stored == TERN_STORED_TQ1_0 || t->stored == TERN_STORED_TQ2_0) && t->bytes > 0) {
+        TERN_TRY(tern_model_file_read(file, i, t->stored == TERN_STORED_TQ1_0 ? 52 : 64, &half, sizeof half));
+        *out = tern__f16_to_f32(half);
+    }
+    TERN__FAIL_IF(!isfinite(*out), TERN_FORMAT, "its scale is not a finite number");
+    TERN_TRY(extra_scale(ctx, file, t, &extra));
+    *out *= extra;
+    return TERN_OK;
 }
 
 /* ---- floats ------------------------------------------------------------------------------------------------------ */

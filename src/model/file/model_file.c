@@ -184,7 +184,7 @@ static tern_status parse(tern_model_file *file, const char *path)
 
 tern_model_file_options tern_model_file_options_default(void)
 {
-    return (tern_model_file_options){.map = true};
+    return (tern_model_file_options){0};
 }
 
 tern_status tern_model_file_open(const char *path, const tern_model_file_options *options,
@@ -194,6 +194,11 @@ tern_status tern_model_file_open(const char *path, const tern_model_file_options
     tern_model_file *file = tern__alloc_zero(1, sizeof *file);
     if (!file)
         return tern__out_of_memory(sizeof *file);
+    if (pthread_mutex_init(&file->lock, NULL) != 0) {
+        tern__free(file);
+        return tern__out_of_memory(sizeof *file);
+    }
+    atomic_init(&file->refs, 1);
     file->options = options ? *options : tern_model_file_options_default();
     tern__arena_init(&file->arena, 0);
     tern_status status = parse(file, path);
@@ -207,8 +212,13 @@ tern_status tern_model_file_open(const char *path, const tern_model_file_options
 
 void tern_model_file_close(tern_model_file *file)
 {
-    if (!file)
+    if (!file || atomic_fetch_sub_explicit(&file->refs, 1, memory_order_acq_rel) != 1)
         return;
+    tern__threads_destroy(file->workers);
+    for (size_t i = 0; file->mappings && i < file->n_parts; i++)
+        tern__mapping_end(&file->mappings[i]);
+    tern__free(file->mappings);
+    pthread_mutex_destroy(&file->lock);
     for (size_t i = 0; i < file->n_parts; i++)
         tern__file_close(&file->parts[i]);
     tern__directory_free(file->meta_names);

@@ -5,10 +5,16 @@
 #ifndef TERN_MODEL_FILE_INTERNAL_H
 #define TERN_MODEL_FILE_INTERNAL_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <tern/model.h>
 #include <tern/model_file.h>
 
 #include "base/arena.h"
 #include "base/file.h"
+#include "base/mapping.h"
+#include "base/threads.h"
 #include "model/file/reader.h"
 
 /* Beyond any real model; together with the limits on names they bound the memory that a hostile file can ask for. */
@@ -40,6 +46,7 @@ typedef enum tern__scale_meaning {
 } tern__scale_meaning;
 
 struct tern_model_file {
+    _Atomic int refs; /* of whoever opened it, and of constants that are read later */
     tern_file_format format;
     int version;
     tern_model_file_options options;
@@ -52,6 +59,13 @@ struct tern_model_file {
     tern_file_tensor *tensors;
     size_t n_tensors, tensors_capacity;
     struct tern__directory *meta_names, *tensor_names, *stored_names;
+    tern__mapping *mappings; /* (n_parts) of those that are mapped, or NULL */
+    pthread_mutex_t lock;    /* of the workers */
+    tern__threads *workers;  /* who read together; NULL: whoever asks does it alone */
+    /* Called as weights are read, `done` of `total` bytes; under the lock. */
+    tern_model_progress progress;
+    void *progress_user;
+    uint64_t done, total;
     bool master_weights; /* the float weights of linear layers are a ternary model's master weights */
     tern__scale_meaning scale_meaning; /* of HF_T2's weight_scale */
 };
@@ -81,6 +95,23 @@ tern_status tern__model_file_add_string(tern_model_file *file, const char *key, 
 
 int tern__meta_bytes(
     tern_meta_type type); /* of a number or bool; 0 for strings, -1 if there is no such type */
+
+/* ---- shared reading ---------------------------------------------------------------------------------------------- */
+
+void tern__model_file_retain(tern_model_file *file); /* tern_model_file_close lets go */
+
+/* Work on a tensor's rows, in parts. A status other than TERN_OK ends it. */
+typedef tern_status (*tern__file_work)(void *user, int part, int parts);
+
+/* Tensor i where it is in the mapped file; NULL if files are not mapped here, or cannot be. */
+const void *tern__model_file_mapped(tern_model_file *file, int i);
+/* TERN_IO if bytes of a mapped part were found missing. */
+tern_status tern__model_file_check_mapped(const tern_model_file *file);
+
+/* From now on `workers` threads share reading. */
+tern_status tern__model_file_set_workers(tern_model_file *file, int workers);
+/* Runs all parts, at once where there are workers, and returns the first failure with its message. Counts `bytes` as read. */
+tern_status tern__model_file_share(tern_model_file *file, tern__file_work work, void *user, uint64_t bytes);
 
 /* ---- names.c: from names to numbers ---------------------------------------------------------------------------- */
 

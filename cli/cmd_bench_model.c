@@ -1,0 +1,289 @@
+/* cmd_bench_model.c - `tern bench model`: prompts and generation, in the columns and fields that llama-bench has, and the share of
+ * the machine's limits beside them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <tern/bench_model.h>
+#include <tern/catalog.h>
+#include <tern/tern.h>
+
+#include "bench_record.h"
+#include "commands.h"
+#include "engine.h"
+#include "progress.h"
+#include "table.h"
+#include "term.h"
+
+enum { MOST_THREADS = 16 };
+
+typedef enum format { AS_MD, AS_JSON, AS_CSV, AS_SQL } format;
+
+typedef struct output {
+    format format;
+    const char *path;
+    bool steps; /* stand between the rows */
+    int rows;
+    json json;
+} output;
+
+/* ---- options ------------------------------------------------------------------------------------------------- */
+
+static format format_of(const args *a)
+{
+    static const char *const names[] = {"md", "json", "csv", "sql"};
+    const char *value = args_has(a, "json") ? "json" : args_value(a, "output");
+    for (int i = 0; value && i < 4; i++)
+        if (strcmp(value, names[i]) == 0)
+            return (format)i;
+    return AS_MD;
+}
+
+static int read_options(const args *a, tern_bench_model_options *o, int *threads)
+{
+    int batch;
+    const char *cache = args_value(a, "cache-type");
+    *o = tern_bench_model_options_default();
+    o->path = args_value(a, "model");
+    o->cpu = args_value(a, "cpu");
+    o->threads = threads;
+    if (!o->path)
+        return fail_usage("which model? give its file with -m FILE");
+    if (!args_ints(a, "threads", 1, 64, MOST_THREADS, threads, &o->n_threads) ||
+        !args_int(a, "n-prompt", 0, 1 << 20, o->n_prompt, &o->n_prompt) ||
+        !args_int(a, "n-gen", 0, 1 << 20, o->n_gen, &o->n_gen) ||
+        !args_int(a, "n-depth", 0, 1 << 20, 0, &o->n_depth) ||
+        !args_int(a, "repetitions", 1, 1000, o->repetitions, &o->repetitions) ||
+        !args_int(a, "batch-size", 1, 65536, 512, &batch))
+        return EXIT_USAGE;
+    o->batch = batch;
+    if (cache)
+        tern_dtype_parse(cache, &o->cache); /* one of the choices */
+    return o->n_prompt + o->n_gen > 0 ? EXIT_DONE : fail_usage("-p 0 -n 0: nothing is left to measure");
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------- */
+
+enum { NAME = 32 };
+
+/* "pp512", "tg128 @ d128" */
+static const char *test_name(const tern_bench_model_row *row, char buffer[NAME])
+{
+    int used =
+        snprintf(buffer, NAME, row->n_prompt ? "pp%d" : "tg%d", row->n_prompt ? row->n_prompt : row->n_gen);
+    if (row->n_depth)
+        snprintf(buffer + used, NAME - (size_t)used, " @ d%d", row->n_depth);
+    return buffer;
+}
+
+static void print_md(const tern_bench_model_row *row, bool first)
+{
+    char size[NUMBER_TEXT], memory[NUMBER_TEXT], test[NAME], seconds[NUMBER_TEXT] = "";
+    if (first)
+        puts("| model | size | params | backend | threads | test | t/s | roofline_share | first token | "
+             "ready | "
+             "peak memory |\n"
+             "|---|---:|---:|---|---:|---:|---:|---|---:|---:|---:|");
+    printf("| %s | %s | %.2f B | CPU | %d | %s | ", row->model_type, format_bytes(size, row->model_bytes),
+           (double)row->parameters * 1e-9, row->threads, test_name(row, test));
+    if (row->rounds == 0) {
+        printf("%s | | | | |\n", row->error);
+        return;
+    }
+    printf("%.2f ± %.2f | ", row->average_rate, row->deviation_rate);
+    if (isnan(row->share))
+        printf("unavailable: %s | ", row->error);
+    else
+        printf("%.3f of %s | ", row->share, tern_limit_name(row->limit_kind));
+    if (!isnan(row->first_token_s))
+        snprintf(seconds, sizeof seconds, "%.2f s", row->first_token_s);
+    printf("%s | %.2f s | %s |\n", seconds, row->ready_s,
+           row->peak_memory ? format_bytes(memory, row->peak_memory) : "unavailable: no /proc");
+}
+
+/* Steps below a thousandth of the whole come as one line. */
+static void print_steps(const tern_bench_model_row *row)
+{
+    double all = 0, rest = 0;
+    char test[NAME];
+    for (int i = 0; i < row->n_steps; i++)
+        all += row->steps[i].seconds;
+    printf("\n%s, %d threads: %.2f ms in steps, each the fastest of its runs\n\n"
+           "| ms | share | steps | threads | kernel | does | GB/s | Gop/s "
+           "|\n|---:|---:|---:|---:|---|---|---:|---:|\n",
+           test_name(row, test), row->threads, all * 1e3);
+    for (int i = 0; i < row->n_steps; i++) {
+        const tern_bench_step *s = &row->steps[i];
+        if (s->seconds < all * 1e-3)
+            rest += s->seconds;
+        else
+            printf("| %.3f | %.1f%% | %d | %d | %s | %s | %.1f | %.1f |\n", s->seconds * 1e3,
+                   s->seconds / all * 100, s->count, s->threads, s->kernel, s->name,
+                   (double)s->bytes * s->count / s->seconds * 1e-9,
+                   (double)s->flops * s->count / s->seconds * 1e-9);
+    }
+    printf("| %.3f | %.1f%% | | | others | | | |\n", rest * 1e3, rest / all * 100);
+}
+
+static void fill_record(const output *out, const tern_bench_model_row *row, double *ns, double *ts, record *r)
+{
+    static char when[32];
+    time_t now = time(NULL);
+    struct tm t;
+    tern_device_info device = {.model = ""};
+    tern_catalog_device(0, &device);
+    if (!gmtime_r(&now, &t) || !strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &t))
+        when[0] = '\0';
+    for (int i = 0; i < row->rounds; i++) {
+        ns[i] = row->seconds[i] * 1e9;
+        ts[i] = (row->n_prompt ? row->n_prompt : row->n_gen) / row->seconds[i];
+    }
+    const double none = NAN;
+    record_text(r, "build_commit", tern_version());
+    record_int(r, "build_number", 0);
+    record_text(r, "cpu_info", device.model);
+    record_text(r, "gpu_info", "");
+    record_text(r, "backends", "CPU");
+    record_text(r, "model_filename", out->path);
+    record_text(r, "model_type", row->model_type);
+    record_int(r, "model_size", (int64_t)row->model_bytes);
+    record_int(r, "model_n_params", (int64_t)row->parameters);
+    record_int(r, "n_batch", row->batch);
+    record_int(r, "n_ubatch", row->batch);
+    record_int(r, "n_threads", row->threads);
+    record_text(r, "type_k", tern_dtype_name(row->cache));
+    record_text(r, "type_v", tern_dtype_name(row->cache));
+    record_int(r, "n_gpu_layers", 0);
+    record_bool(r, "embeddings", false);
+    record_int(r, "n_prompt", row->n_prompt);
+    record_int(r, "n_gen", row->n_gen);
+    record_int(r, "n_depth", row->n_depth);
+    record_text(r, "test_time", when);
+    record_real(r, "avg_ns", row->rounds ? row->average_s * 1e9 : none);
+    record_real(r, "stddev_ns", row->rounds ? row->deviation_s * 1e9 : none);
+    record_real(r, "avg_ts", row->rounds ? row->average_rate : none);
+    record_real(r, "stddev_ts", row->rounds ? row->deviation_rate : none);
+    record_reals(r, "samples_ns", row->rounds, ns);
+    record_reals(r, "samples_ts", row->rounds, ts);
+    record_text(r, "limit", tern_limit_name(row->limit_kind));
+    record_real(r, "limit_per_s", row->limit_rate > 0 ? row->limit_rate : none);
+    record_text(r, "limit_probe", row->limit);
+    record_real(r, "roofline_share", row->share);
+    record_real(r, "roofline_share_mad", isnan(row->share) ? none : row->share_mad);
+    record_int(r, "bytes_per_token", (int64_t)row->bytes_per_token);
+    record_text(r, "bytes_rule", row->bytes_rule);
+    record_real(r, "time_to_first_token_s", row->first_token_s);
+    record_real(r, "model_ready_s", row->ready_s);
+    record_real(r, "peak_memory_bytes", row->peak_memory ? (double)row->peak_memory : none);
+    record_int(r, "kv_cache_bytes", (int64_t)row->cache_bytes);
+    record_text(r, "isa", row->isa);
+    record_text(r, "error", row->error);
+}
+
+static void visit(void *user, const tern_bench_model_row *row)
+{
+    output *out = user;
+    const bool first = out->rows++ == 0;
+    progress_end();
+    if (out->format == AS_MD) {
+        print_md(row, first || out->steps);
+        if (row->n_steps > 0)
+            print_steps(row);
+    } else {
+        record r = {.n = 0};
+        double *ns = grab((size_t)row->rounds + 1, sizeof *ns),
+               *ts = grab((size_t)row->rounds + 1, sizeof *ts);
+        fill_record(out, row, ns, ts, &r);
+        if (out->format == AS_JSON)
+            record_add_json(&r, &out->json);
+        else if (out->format == AS_CSV)
+            record_print_csv(&r, first);
+        else
+            record_print_sql(&r, "llama_bench", first);
+        free(ns);
+        free(ts);
+    }
+    fflush(stdout);
+}
+
+static bool show(void *user, const char *what, int done, int total)
+{
+    (void)user;
+    if (done == 0) {
+        progress_end();
+        progress_begin(what);
+    }
+    return progress_update(NULL, (uint64_t)done, (uint64_t)total);
+}
+
+/* ---- the verb ------------------------------------------------------------------------------------------------ */
+
+static int run(const args *a)
+{
+    int threads[MOST_THREADS];
+    tern_bench_model_options o;
+    int code = read_options(a, &o, threads);
+    if (code != EXIT_DONE)
+        return code;
+    tern_model_options model = tern_model_options_default();
+    model.guard = true;
+    model.head = engine_head(a);
+    o.model = &model;
+    output out = {.format = format_of(a), .path = o.path};
+    o.steps = args_has(a, "steps");
+    out.steps = o.steps;
+    o.progress = show;
+    if (out.format == AS_JSON)
+        json_array(&out.json, NULL);
+    tern_status status = tern_bench_model(&o, visit, &out);
+    progress_end();
+    if (out.format == AS_JSON) {
+        json_end(&out.json);
+        if (out.rows > 0)
+            json_print(&out.json);
+        else
+            text_free(&out.json.out);
+    }
+    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
+}
+
+/* clang-format off */
+static const option options[] = {
+    {"model", 'm', "FILE", NULL, "the model: GGUF, safetensors (file, index or folder), llama2.c"},
+    {"n-prompt", 'p', "N", NULL, "tokens of the prompt; 0 leaves that test out (default: 512)"},
+    {"n-gen", 'n', "N", NULL, "tokens to generate; 0 leaves that test out (default: 128)"},
+    {"n-depth", 'd', "N", NULL, "tokens in the context before the test begins (default: 0)"},
+    {"threads", 't', "N,...", NULL, "measure with these numbers of threads (default: as many as this process may use)"},
+    {"repetitions", 'r', "N", NULL, "runs of each test (default: 5)"},
+    {"batch-size", 'b', "N", NULL, "most tokens of a prompt computed at once (default: 512)"},
+    {"cache-type", 0, "TYPE", "f32 f16 i8", "keys and values are kept as (default: f16)"},
+    {"head", 0, "TYPE", HEAD_TYPES, "convert the head (tern run tells what that does to the answers)"},
+    {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2"},
+    {"steps", 0, NULL, NULL, "md: also tell where the time goes, step by step"},
+    {"output", 'o', "FORMAT", "md json csv sql", "how to print the results (default: md)"},
+    {"json", 0, NULL, NULL, "the same as -o json"},
+    {0},
+};
+/* clang-format on */
+
+const command cmd_bench_model = {
+    .name = "model",
+    .operands = "",
+    .summary = "Time prompts and generation of a model, as shares of what the machine can do.",
+    .details = "Columns and fields are those of llama-bench; tokens are arbitrary ones, and each test runs "
+               "once before it "
+               "counts. roofline_share of a prompt is 2 x ternary weights x tokens / time / peak of int8 "
+               "products (weights "
+               "of linear layers and f32 multiply-adds for other models), that of generation bytes_per_token "
+               "x tokens / "
+               "time / read bandwidth; the limits are measured in turns with the model. bytes_per_token is "
+               "790 MB for the "
+               "shape of BitNet 2B-4T whatever its format, else what the model's weights need; bytes_rule "
+               "says which.",
+    .options = options,
+    .examples = "tern bench model -m model.gguf -p 512 -n 128 -t 1,2\n"
+                "tern bench model -m model.gguf -p 0 -n 32 -d 128 -r 3 -o json",
+    .run = run,
+};

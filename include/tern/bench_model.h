@@ -1,0 +1,93 @@
+/* bench_model.h - how fast a model reads prompts and generates, as shares of what the machine can do.
+ *
+ * Prompts are compared with the peak of int8 products (of f32 multiply-adds for models without ternary weights), generation
+ * with read bandwidth. Both are measured in turns with the model (<tern/measure.h>). */
+#ifndef TERN_BENCH_MODEL_H
+#define TERN_BENCH_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tern/dtype.h>
+#include <tern/export.h>
+#include <tern/measure.h>
+#include <tern/model.h>
+#include <tern/status.h>
+
+/* Called before each run, `done` of `total` of them: `what` is "loading", "pp512" or "tg128". false stops: TERN_CANCELLED. */
+typedef bool (*tern_bench_progress)(void *user, const char *what, int done, int total);
+
+/* Zeroed fields are the defaults, but for the path and what is to be measured. */
+typedef struct tern_bench_model_options {
+    const char *path;
+    const tern_model_options *model; /* or NULL */
+    const char *cpu;                 /* highest instruction set to use; NULL = $TERN_CPU, else the best */
+    int n_threads;                   /* how many numbers of threads to measure with, ... */
+    const int *threads;              /* ... and which; none: all that may be used */
+    int n_prompt;                    /* tokens of the prompt; 0: no such test */
+    int n_gen;                       /* tokens generated one by one; 0: no such test */
+    int n_depth;                     /* tokens that are in the context before */
+    int repetitions;                 /* runs of each test; 0 = 5 */
+    int64_t batch;                   /* most rows computed at once; 0 = 512 */
+    tern_dtype cache;                /* of keys and values: TERN_F16 (0: this one), TERN_F32 or TERN_I8 */
+    bool steps; /* keep how long every step takes, which costs a look at the clock for each */
+    tern_bench_progress progress; /* or NULL */
+    void *progress_user;
+} tern_bench_model_options;
+
+/* Steps of one kind: the same kernel on operands of the same size. */
+typedef struct tern_bench_step {
+    char name[128], kernel[64]; /* the op, or those of a fused step */
+    int threads, count;
+    double seconds;        /* of all of them together in one run, each the fastest of all runs */
+    uint64_t flops, bytes; /* of one of them, estimated */
+} tern_bench_step;
+
+/* One test with one number of threads. Pointers are valid during the visit. */
+typedef struct tern_bench_model_row {
+    const char *model_type; /* "bitnet-b1.58 2.41 B I2_S" */
+    const char *isa;
+    uint64_t model_bytes, parameters; /* of the file; numbers in its weights */
+    int threads, n_prompt, n_gen, n_depth;
+    int64_t batch;
+    tern_dtype cache;
+    uint64_t cache_bytes; /* of keys and values */
+    int rounds;           /* samples; 0: `error` says why there are none */
+    const double *seconds;
+    double average_s, deviation_s;       /* of the seconds */
+    double average_rate, deviation_rate; /* of tokens per second */
+    tern_limit_kind limit_kind;
+    double limit_rate; /* bytes or operations per second that the machine gave at most in the same rounds */
+    const char *limit; /* how that was reached */
+    double share;      /* of the limit; NaN: `error` says why there is none */
+    double share_mad;  /* its median distance from the median */
+    uint64_t bytes_per_token; /* of weights, by which the share of the read bandwidth is reckoned, ... */
+    const char *bytes_rule;   /* ... and what they are */
+    double first_token_s;     /* from the prompt to the first token chosen; NaN where there is no prompt */
+    double ready_s;           /* from opening the file to the first token of another prompt, of one token */
+    uint64_t
+        peak_memory; /* of the process, after all kinds of runs and before limits are measured; 0: unknown */
+    int n_steps;     /* 0 unless asked for; the slowest first */
+    const tern_bench_step *steps;
+    const char *error; /* "", or one sentence */
+} tern_bench_model_row;
+
+typedef void (*tern_bench_model_visit)(void *user, const tern_bench_model_row *row);
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* 512 tokens of prompt, 128 generated, 5 repetitions, keys and values in f16. */
+TERN_API tern_bench_model_options tern_bench_model_options_default(void);
+
+/* Loads the model for each number of threads, then runs each test once to warm up and `repetitions` times in turns with its
+ * limit. Tokens are arbitrary; a prompt ends with the likeliest token chosen. Bytes for each token of a model that has the shape
+ * of BitNet 2B-4T are 790 MB whatever its format, so that smaller formats are rewarded. */
+TERN_API tern_status tern_bench_model(const tern_bench_model_options *options, tern_bench_model_visit visit,
+                                      void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,371 @@
+/* bench_model.c - prompts and generation of a model, timed in turns with what limits them. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <tern/bench_model.h>
+#include <tern/catalog.h>
+#include <tern/generate.h>
+#include <tern/model_convert.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/status.h"
+#include "measure/measure.h"
+#include "measure/model_steps.h"
+#include "measure/peak_memory.h"
+
+enum { THREADS_MOST = 64, REPETITIONS = 5, REPETITIONS_MOST = 1000, TOKENS_MOST = 1 << 24 };
+
+/* Long enough for the clock and for the other threads to wake, short against a test. */
+static const double probe_s = 0.05;
+static const int64_t probe_bytes = (int64_t)256 << 20;
+
+typedef struct bench {
+    tern_bench_model_options o; /* settled */
+    tern_bench_model_visit visit;
+    void *user;
+    tern_ctx *ctx;
+    tern_model *model;
+    tern_session *session;
+    tern__threads *pool; /* of the probes */
+    tern_model_info info;
+    int threads, all;
+    double ready_s;
+    uint64_t peak_memory;
+    tern_session_row *rows; /* (most) tokens of the context */
+    float *logits;          /* (vocabulary) */
+} bench;
+
+/* A test under way. */
+typedef struct test {
+    bench *b;
+    bool prompt;
+    char name[32];   /* "pp512" */
+    double *seconds; /* (repetitions) of the last runs, in a ring */
+    int runs;
+} test;
+
+/* ---- options ---- */
+
+tern_bench_model_options tern_bench_model_options_default(void)
+{
+    return (tern_bench_model_options){
+        .n_prompt = 512, .n_gen = 128, .repetitions = REPETITIONS, .cache = TERN_F16};
+}
+
+static tern_status settle(const tern_bench_model_options *options, bench *b)
+{
+    b->o = *options;
+    tern_bench_model_options *o = &b->o;
+    o->repetitions = o->repetitions ? o->repetitions : REPETITIONS;
+    o->cache = o->cache ? o->cache : TERN_F16;
+    const int64_t sizes[] = {o->n_prompt, o->n_gen, o->n_depth};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        TERN__FAIL_IF(sizes[i] < 0 || sizes[i] > TOKENS_MOST, TERN_INVALID_ARGUMENT,
+                      "bench_model: %lld tokens; 0 to %d can be asked for", (long long)sizes[i], TOKENS_MOST);
+    TERN__FAIL_IF(o->n_prompt + o->n_gen == 0, TERN_INVALID_ARGUMENT,
+                  "bench_model: neither a prompt nor tokens to generate are asked for");
+    TERN__FAIL_IF(o->repetitions < 1 || o->repetitions > REPETITIONS_MOST, TERN_INVALID_ARGUMENT,
+                  "bench_model: %d repetitions; 1 to %d can be made", o->repetitions, REPETITIONS_MOST);
+    TERN__FAIL_IF(o->n_threads < 0 || o->n_threads > THREADS_MOST || (o->n_threads > 0 && !o->threads),
+                  TERN_INVALID_ARGUMENT, "bench_model: %d numbers of threads", o->n_threads);
+    for (int i = 0; i < o->n_threads; i++)
+        TERN__FAIL_IF(o->threads[i] < 1 || o->threads[i] > THREADS_MOST, TERN_INVALID_ARGUMENT,
+                      "bench_model: %d threads; give 1 to %d", o->threads[i], THREADS_MOST);
+    if (o->n_threads == 0) {
+        b->all = tern__cpu()->cores_usable < THREADS_MOST ? tern__cpu()->cores_usable : THREADS_MOST;
+        o->threads = &b->all;
+        o->n_threads = 1;
+    }
+    return TERN_OK;
+}
+
+static tern_status tell(const bench *b, const char *what, int done, int total)
+{
+    if (b->o.progress && !b->o.progress(b->o.progress_user, what, done, total))
+        return tern__fail(TERN_CANCELLED, "bench_model: it was stopped");
+    return TERN_OK;
+}
+
+/* ---- the model ---- */
+
+static int64_t tokens_needed(const tern_bench_model_options *o)
+{
+    return o->n_depth + (o->n_prompt > o->n_gen ? o->n_prompt : o->n_gen);
+}
+
+/* The likeliest token, as a greedy user has it. */
+static tern_status choose(bench *b)
+{
+    tern_sampling greedy = tern_sampling_default();
+    greedy.temperature = 0;
+    int32_t token;
+    return tern_sample(&greedy, b->info.vocabulary, b->logits, 0, NULL, 0, &token);
+}
+
+static tern_status feed(bench *b, int64_t first, int n)
+{
+    return tern_session_feed(b->session, n, b->rows + first, 1, (int[]){n - 1}, b->logits);
+}
+
+static tern_status make_rows(bench *b)
+{
+    const int64_t n = tokens_needed(&b->o);
+    b->rows = tern__alloc_zero((size_t)n, sizeof *b->rows);
+    b->logits = tern__alloc_zero((size_t)b->info.vocabulary, sizeof *b->logits);
+    if (!b->rows || !b->logits)
+        return tern__out_of_memory((size_t)n * sizeof *b->rows);
+    for (int64_t i = 0; i < n; i++)
+        b->rows[i] = (tern_session_row){
+            .token = (int32_t)((uint64_t)(i + 1) * 7919u % (uint64_t)b->info.vocabulary), .position = i};
+    return TERN_OK;
+}
+
+static tern_status open_session(bench *b)
+{
+    const int64_t needed = tokens_needed(&b->o);
+    tern_session_options options = tern_session_options_default();
+    TERN__FAIL_IF(needed > b->info.context, TERN_OUT_OF_RANGE,
+                  "bench_model: %lld tokens are needed, the model was trained for %lld", (long long)needed,
+                  (long long)b->info.context);
+    options.context = needed;
+    options.batch = b->o.batch;
+    options.cache = b->o.cache;
+    options.time_steps = b->o.steps;
+    return tern_session_create(b->model, &options, &b->session);
+}
+
+/* From the file to the first token; then everything that memory is needed for, once. */
+static tern_status open_model(bench *b)
+{
+    tern_ctx_options context = tern_ctx_options_default();
+    context.threads = b->threads;
+    context.cpu = b->o.cpu;
+    TERN_TRY(tern_ctx_create(&context, &b->ctx));
+    TERN_TRY(tell(b, "loading", 0, 1));
+    tern__peak_memory_reset();
+    const uint64_t start = tern__now_ns();
+    TERN_TRY(tern_model_load(b->ctx, b->o.path, b->o.model, &b->model));
+    tern_model_get_info(b->model, &b->info);
+    TERN_TRY(open_session(b));
+    TERN_TRY(make_rows(b));
+    TERN_TRY(feed(b, 0, 1));
+    TERN_TRY(choose(b));
+    b->ready_s = (double)(tern__now_ns() - start) * 1e-9;
+    if (b->o.n_depth > 0)
+        TERN_TRY(feed(b, 0, b->o.n_depth));
+    if (b->o.n_prompt > 0)
+        TERN_TRY(feed(b, b->o.n_depth, b->o.n_prompt));
+    b->peak_memory = tern__peak_memory();
+    return tern__threads_create(b->threads, &b->pool);
+}
+
+static void close_model(bench *b)
+{
+    tern__threads_destroy(b->pool);
+    tern_session_free(b->session);
+    tern_model_free(b->model);
+    tern_ctx_destroy(b->ctx);
+    tern__free(b->rows);
+    tern__free(b->logits);
+    b->pool = NULL;
+    b->session = NULL;
+    b->model = NULL;
+    b->ctx = NULL;
+    b->rows = NULL;
+    b->logits = NULL;
+}
+
+/* How most of its weights are stored, by bytes. */
+static const char *main_type(const tern_model_file *file)
+{
+    uint64_t bytes[TERN_STORED_COUNT] = {0};
+    int best = 0;
+    tern_file_tensor t;
+    for (int i = 0; tern_model_file_tensor(file, i, &t) == TERN_OK; i++)
+        if (strncmp(t.name, "blk.", 4) == 0)
+            bytes[t.stored] += t.bytes;
+    for (int k = 1; k < TERN_STORED_COUNT; k++)
+        best = bytes[k] > bytes[best] ? k : best;
+    return tern_stored_get((tern_stored)best)->name;
+}
+
+static void name_model(const bench *b, char *out, size_t room)
+{
+    const double n = (double)b->info.parameters;
+    snprintf(out, room, n >= 1e9 ? "%s %.2f B %s" : "%s %.2f M %s", b->info.architecture,
+             n >= 1e9 ? n * 1e-9 : n * 1e-6, main_type(tern_model_get_file(b->model)));
+}
+
+/* ---- limits ---- */
+
+/* Weights of BitNet 2B-4T in 2 bits, and its head in 6. */
+static const uint64_t bytes_2b_4t = 790000000;
+
+static bool is_2b_4t(const tern_model_info *m)
+{
+    tern_model_shape s;
+    return tern_model_shape_find("bitnet-2b-4t", &s) == TERN_OK && m->ternary && m->layers == s.layers &&
+           m->width == s.width && m->feed_forward == s.feed_forward && m->heads == s.heads &&
+           m->kv_heads == s.kv_heads && m->vocabulary == s.vocabulary;
+}
+
+static void set_bytes(const tern_model_info *m, tern_bench_model_row *row)
+{
+    const bool known = is_2b_4t(m);
+    row->bytes_per_token = known ? bytes_2b_4t : m->token_bytes;
+    row->bytes_rule =
+        known        ? "BitNet 2B-4T: 2 bits a ternary weight and a head of 6 bits, whatever the file has"
+        : m->ternary ? "2 bits a ternary weight, others as they are kept; all that one token needs"
+                     : "weights as they are kept; all that one token needs";
+}
+
+/* What one run of the test asks of the machine, and what a probe is made for. */
+static double work_of(const test *t, const tern_bench_model_row *row, tern__limit_work *probe)
+{
+    const tern_model_info *m = &t->b->info;
+    if (!t->prompt) {
+        *probe = (tern__limit_work){.kind = TERN_LIMIT_READ_BW, .read_bytes = probe_bytes};
+        return (double)row->bytes_per_token * row->n_gen;
+    }
+    const double weights = m->ternary ? (double)m->ternary_weights : (double)m->product_weights;
+    *probe =
+        (tern__limit_work){.kind = m->ternary ? TERN_LIMIT_INT8_DOT : TERN_LIMIT_FMA, .operations = 1e10};
+    return 2 * weights * row->n_prompt;
+}
+
+/* ---- tests ---- */
+
+static tern_status run_test(void *user)
+{
+    test *t = user;
+    bench *b = t->b;
+    TERN_TRY(tell(b, t->name, t->runs < b->o.repetitions ? t->runs : b->o.repetitions, b->o.repetitions + 1));
+    const uint64_t start = tern__now_ns();
+    if (t->prompt) {
+        TERN_TRY(feed(b, b->o.n_depth, b->o.n_prompt));
+        TERN_TRY(choose(b));
+    }
+    for (int i = 0; !t->prompt && i < b->o.n_gen; i++)
+        TERN_TRY(feed(b, b->o.n_depth + i, 1));
+    t->seconds[t->runs++ % b->o.repetitions] = (double)(tern__now_ns() - start) * 1e-9;
+    return TERN_OK;
+}
+
+/* Mean and standard deviation of a sample. */
+static void spread(const double *values, int n, double *average, double *deviation)
+{
+    double sum = 0, squares = 0;
+    for (int i = 0; i < n; i++)
+        sum += values[i];
+    *average = sum / n;
+    for (int i = 0; i < n; i++)
+        squares += (values[i] - *average) * (values[i] - *average);
+    *deviation = n > 1 ? sqrt(squares / (n - 1)) : 0;
+}
+
+static void summarise(const test *t, tern_bench_model_row *row, double *rates)
+{
+    const int n = t->b->o.repetitions;
+    row->rounds = n;
+    row->seconds = t->seconds;
+    for (int i = 0; i < n; i++)
+        rates[i] = (t->prompt ? row->n_prompt : row->n_gen) / t->seconds[i];
+    spread(t->seconds, n, &row->average_s, &row->deviation_s);
+    spread(rates, n, &row->average_rate, &row->deviation_rate);
+    if (t->prompt && t->b->o.n_depth == 0)
+        row->first_token_s = row->average_s;
+}
+
+static tern_status measure_test(test *t, tern_bench_model_row *row, tern__measurement *m, double *rates)
+{
+    tern__limit_work probe;
+    const double work = work_of(t, row, &probe);
+    const double probe_work = probe.kind == TERN_LIMIT_READ_BW ? (double)probe.read_bytes : probe.operations;
+    row->limit_kind = probe.kind;
+    tern__limit *limit = NULL;
+    tern_status missing = tern__limit_create(t->b->pool, t->b->threads, &probe, &limit);
+    if (missing != TERN_OK && missing != TERN_UNAVAILABLE)
+        return missing;
+    tern_status status = tern__measure(&(tern__thing){.run = run_test, .user = t, .repeats = 1}, 1, limit,
+                                       &(tern__turns){.rounds = t->b->o.repetitions, .sample_s = probe_s}, m);
+    tern__limit_destroy(limit);
+    TERN_TRY(status);
+    summarise(t, row, rates);
+    TERN_TRY(missing);
+    row->limit_rate = probe_work / m->limit_time.median;
+    row->share = m->share.median * work / probe_work;
+    row->share_mad = m->share.mad * work / probe_work;
+    return TERN_OK;
+}
+
+static tern_status visit_test(bench *b, bool prompt)
+{
+    char type[96], error[TERN__MESSAGE_MAX] = "";
+    tern__measurement m = {0};
+    test t = {.b = b, .prompt = prompt};
+    snprintf(t.name, sizeof t.name, prompt ? "pp%d" : "tg%d", prompt ? b->o.n_prompt : b->o.n_gen);
+    name_model(b, type, sizeof type);
+    tern_device_info device = {0};
+    tern_catalog_device(0, &device);
+    tern_bench_model_row row = {.model_type = type,
+                                .isa = b->o.cpu ? b->o.cpu : device.isa,
+                                .model_bytes = tern_model_file_bytes(tern_model_get_file(b->model)),
+                                .parameters = b->info.parameters,
+                                .threads = b->threads,
+                                .n_prompt = prompt ? b->o.n_prompt : 0,
+                                .n_gen = prompt ? 0 : b->o.n_gen,
+                                .n_depth = b->o.n_depth,
+                                .batch = tern_session_batch(b->session),
+                                .cache = b->o.cache,
+                                .cache_bytes = tern_session_cache_bytes(b->session),
+                                .share = NAN,
+                                .limit = m.way,
+                                .first_token_s = NAN,
+                                .ready_s = b->ready_s,
+                                .peak_memory = b->peak_memory,
+                                .error = error};
+    tern_bench_step *steps = NULL;
+    set_bytes(&b->info, &row);
+    double *rates = tern__alloc_zero((size_t)b->o.repetitions, sizeof *rates);
+    t.seconds = tern__alloc_zero((size_t)b->o.repetitions, sizeof *t.seconds);
+    tern_status status = rates && t.seconds ? measure_test(&t, &row, &m, rates)
+                                            : tern__out_of_memory((size_t)b->o.repetitions * sizeof *rates);
+    if (status == TERN_OK && b->o.steps)
+        status = tern__model_steps(b->session, prompt ? b->o.n_prompt : 1, &steps, &row.n_steps);
+    row.steps = steps;
+    if (status != TERN_OK)
+        snprintf(error, sizeof error, "%s", tern_last_error());
+    if (status != TERN_CANCELLED)
+        b->visit(b->user, &row);
+    tern__free(steps);
+    tern__free(rates);
+    tern__free(t.seconds);
+    return status == TERN_UNAVAILABLE ? TERN_OK : status;
+}
+
+static tern_status run_all(bench *b)
+{
+    TERN_TRY(open_model(b));
+    if (b->o.n_prompt > 0)
+        TERN_TRY(visit_test(b, true));
+    return b->o.n_gen > 0 ? visit_test(b, false) : TERN_OK;
+}
+
+tern_status tern_bench_model(const tern_bench_model_options *options, tern_bench_model_visit visit,
+                             void *user)
+{
+    TERN__FAIL_IF(!options || !options->path || !visit, TERN_INVALID_ARGUMENT,
+                  "bench_model: an argument is NULL");
+    bench b = {.visit = visit, .user = user};
+    TERN_TRY(settle(options, &b));
+    tern_status status = TERN_OK;
+    for (int i = 0; i < b.o.n_threads && status == TERN_OK; i++) {
+        b.threads = b.o.threads[i];
+        status = run_all(&b);
+        close_model(&b);
+    }
+    return status;
+}
