@@ -142,7 +142,8 @@ extern const int tern__n_passes;
 /* Do the options let the pass run? */
 bool tern__pass_is_on(const tern__compile_options *options, tern__pass_id pass);
 
-/* Runs the passes over `graph`, which they rewrite in place. On success `plan` is complete; it and everything it points
+/* Runs the passes over `graph`, which they rewrite in place, for a target within the options' limits
+ * (tern__compile_options_narrow). On success `plan` is complete; it and everything it points
  * at live in `arena` and in the graph. `report` (initialised) or NULL. The graph is verified after every custom pass, and in
  * debug builds after every pass that changed it; one that broke it is named. */
 tern_status tern__compile(tern_graph *graph, const tern__target *target, const tern__compile_options *options,

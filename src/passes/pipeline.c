@@ -203,8 +203,6 @@ tern_status tern__compile(tern_graph *graph, const tern__target *target, const t
 {
     memset(plan, 0, sizeof *plan);
     tern_graph spare;
-    tern__target narrowed;
-    TERN_TRY(tern__compile_options_narrow(options, target, &narrowed));
     if (report)
         TERN_TRY(make_logs(report, options));
     uint32_t n_held = graph->n_leaves;
@@ -215,7 +213,7 @@ tern_status tern__compile(tern_graph *graph, const tern__target *target, const t
                            .spare = &spare,
                            .options = *options,
                            .report = report,
-                           .target = &narrowed,
+                           .target = target,
                            .arena = arena,
                            .plan = plan};
     tern_status status = run_all(&(pipeline){.c = &c});

@@ -79,10 +79,13 @@ int tern__step_candidates(const tern__target *target, const tern__call *call, co
     return n;
 }
 
-/* The fastest of those that were measured; -1 if the usual way (0) is it, or too little is known to say so. */
+/* The fastest of those that were measured; -1 if the usual way (0) is it, or too little is known to say so: the usual way
+ * has neither been measured nor failed. */
 static int fastest(int n, const tern__timing *timings)
 {
     int best = -1;
+    if (!timings[0].ns && !timings[0].failed)
+        return -1;
     for (int i = 0; i < n; i++)
         if (timings[i].ns && !timings[i].failed && (best < 0 || timings[i].ns < timings[best].ns))
             best = i;
@@ -96,14 +99,15 @@ static void explain(tern__compilation *c, tern__id node, const tern__candidate *
         return;
     tern__strbuf head = TERN__STRBUF_EMPTY;
     tern__node_head_add(&head, c->graph, NULL, node);
-    if (timings[0].ns)
+    if (!timings[0].failed)
         tern__note(c, "%s: runs with %s, which took %.1f us %s; %s took %.1f us",
                    head.text ? head.text : "a step", candidates[best].name, (double)timings[best].ns / 1e3,
                    timings[best].in_runs ? "in earlier runs" : "when it was tuned", candidates[0].name,
                    (double)timings[0].ns / 1e3);
     else
-        tern__note(c, "%s: runs with %s, the fastest that was measured (%.1f us)",
-                   head.text ? head.text : "a step", candidates[best].name, (double)timings[best].ns / 1e3);
+        tern__note(c, "%s: runs with %s, the fastest that was measured (%.1f us); %s failed",
+                   head.text ? head.text : "a step", candidates[best].name, (double)timings[best].ns / 1e3,
+                   candidates[0].name);
     tern__strbuf_free(&head);
 }
 

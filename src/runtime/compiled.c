@@ -49,7 +49,11 @@ static tern_status make(const tern_graph *graph, const tern__target *target, boo
             return tern__out_of_memory(sizeof *p->report);
         tern__report_init(p->report);
     }
-    TERN_TRY(tern__compile(&p->graph, target, &p->options, &p->arena, &p->plan, p->report));
+    tern__target within;
+    TERN_TRY(tern__compile_options_narrow(&p->options, target, &within));
+    p->workers = within.workers;
+    p->isa_mask = within.isa_mask;
+    TERN_TRY(tern__compile(&p->graph, &within, &p->options, &p->arena, &p->plan, p->report));
     forget_data(&p->source);
     forget_data(&p->graph);
     TERN_TRY(pin_constants(p));
@@ -101,10 +105,33 @@ void tern__compiled_release(tern__compiled *p)
     tern__free(p);
 }
 
+static uint32_t count_leaves(const tern_graph *g, const tern__storage *storage)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->n_leaves; i++)
+        n += g->leaves[i].storage == storage;
+    return n;
+}
+
+/* Data of constants that passes made and nobody else holds: what was folded, but not weights that were packed, which stay with
+ * the constant that they were made of. */
+static size_t own_data(const tern__compiled *p)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < p->graph.n_leaves; i++) {
+        const tern__storage *storage = p->graph.leaves[i].storage;
+        if (!storage || p->graph.nodes[p->graph.leaves[i].node].op != TERN__OP_constant)
+            continue;
+        if (atomic_load_explicit(&storage->refs, memory_order_relaxed) <= count_leaves(&p->graph, storage))
+            bytes += storage->bytes;
+    }
+    return bytes;
+}
+
 size_t tern__compiled_bytes(const tern__compiled *p)
 {
     size_t nodes = (size_t)p->source.cap_nodes + p->graph.cap_nodes;
     size_t values = (size_t)p->source.cap_values + p->graph.cap_values;
-    return sizeof *p + nodes * (sizeof(tern__gnode) + 2 * sizeof(tern__step)) +
+    return own_data(p) + sizeof *p + nodes * (sizeof(tern__gnode) + 2 * sizeof(tern__step)) +
            values * (sizeof(tern__value) + sizeof(tern__place) + sizeof(tern__home));
 }

@@ -20,6 +20,8 @@ typedef struct tern__compiled {
     tern__report *report; /* NULL: nobody asked */
     tern__label *labels;  /* (n_values of graph) what values are called in print; NULL like the report */
     uint32_t n_pinned;    /* leaves of graph whose data are pinned */
+    int workers;          /* most threads, and instruction sets, that it was compiled for */
+    uint32_t isa_mask;
     uint64_t compile_ns;
 } tern__compiled;
 
@@ -29,7 +31,7 @@ tern_status tern__compiled_make(const tern_graph *graph, const tern__target *tar
 void tern__compiled_retain(tern__compiled *compiled);
 void tern__compiled_release(tern__compiled *compiled); /* NULL is fine */
 
-/* Bytes it occupies besides the data of constants. */
+/* Bytes that would be free without it: its own, and the data of constants that only it holds. */
 size_t tern__compiled_bytes(const tern__compiled *compiled);
 
 #endif

@@ -45,14 +45,25 @@ static tern_status find_entry(const tern__profile *p, const tern__step *step, te
     return TERN_OK;
 }
 
+/* Times are filed under what the context has: those of a program that may use less of it would be taken for it. */
+static bool is_comparable(const tern__profile *p)
+{
+    const tern__target *target = p->ctx->device_ops->target(p->ctx->device);
+    const tern__compiled *compiled = p->program->compiled;
+    return compiled->workers == target->workers && compiled->isa_mask == target->isa_mask;
+}
+
 static void find_entries(tern__profile *p)
 {
     const tern__plan *plan = &p->program->compiled->plan;
     tern__arena memory;
     tern__arena_init(&memory, 0);
     tern__tuning_load(p->ctx->tuning);
+    const bool comparable = is_comparable(p);
     for (uint32_t i = 0; i < plan->n_steps; i++) {
         p->steps[i] = (entry){0};
+        if (!comparable)
+            continue;
         find_entry(p, &plan->steps[i], &memory, &p->steps[i]); /* without memory a step is not followed */
         tern__arena_reset(&memory);
     }

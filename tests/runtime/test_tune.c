@@ -242,6 +242,9 @@ TEST(every_candidate_of_every_step_gives_the_same_bits)
         }
         tern__tuned_key *key = tern__tuning_key(w.ctx->tuning, &call, true);
         CHECK(key != NULL);
+        tern__tuned *first = tern__tuned_add(w.ctx->tuning, key, candidates[0].name, TERN__TUNED_TUNE);
+        CHECK(first != NULL);
+        first->median_ns = 1000;
         for (int i = 1; i < n; i++) { /* as if candidate i had been the fastest */
             tern__tuned *way = tern__tuned_add(w.ctx->tuning, key, candidates[i].name, TERN__TUNED_TUNE);
             CHECK(way != NULL);
@@ -564,6 +567,32 @@ TEST(a_planted_timing_flips_a_choice_and_the_report_says_so)
     tern_program_free(before);
     tern_program_free(after);
     close_work(&w);
+}
+
+/* Times of a program that may not use all of the machine say nothing about one that may. */
+TEST(a_program_with_a_cap_leaves_no_profile)
+{
+    const tern_compile_options capped[] = {
+        {.goal = TERN_GOAL_THROUGHPUT}, {.threads = 1}, {.cpu = "baseline"}};
+    for (size_t k = 0; k < sizeof capped / sizeof capped[0]; k++) {
+        work w;
+        tern_program *narrow, *after;
+        uint64_t ns[64];
+        CHECK_OK(open_work("off", 2, &w));
+        CHECK_OK(tern_graph_compile(w.ctx, w.graph, &capped[k], &narrow));
+        for (int i = 0; i < 64; i++)
+            ns[i] = 1;
+        for (int i = 0; i < 4; i++)
+            CHECK_OK(tern_program_keep_profile(w.ctx, narrow, (int)narrow->compiled->plan.n_steps, ns));
+        tern__program_cache_clear(&w.ctx->cache);
+        CHECK_OK(tern_graph_compile(w.ctx, w.graph, NULL, &after));
+        CHECK_STR(notes_of(after), "");
+        for (uint32_t s = 0; s < after->compiled->plan.n_steps; s++)
+            CHECK_EQ(after->compiled->plan.steps[s].parts, w.program->compiled->plan.steps[s].parts);
+        tern_program_free(narrow);
+        tern_program_free(after);
+        close_work(&w);
+    }
 }
 
 TEST(profiles_outlive_the_process_too)
