@@ -1,4 +1,4 @@
-/* program.c - a graph compiled once and run many times: inputs bound by name, a state that the program updates. */
+/* program.c - a graph compiled once and run many times: an input, and states that the program updates. */
 #include <stdio.h>
 #include <tern/tern.h>
 

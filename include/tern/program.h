@@ -103,6 +103,8 @@ TERN_API tern_status tern_program_for_batch(tern_ctx *ctx, const tern_program *p
 TERN_API int tern_program_inputs(const tern_program *program);
 TERN_API int tern_program_outputs(const tern_program *program);
 TERN_API tern_status tern_program_input(const tern_program *program, int i, tern_port *out);
+/* The number of the input called `name`; TERN_NOT_FOUND lists them. */
+TERN_API tern_status tern_program_find_input(const tern_program *program, const char *name, int *out);
 TERN_API tern_status tern_program_output(const tern_program *program, int i, tern_port *out);
 
 /* The graph as the passes left it; it lives as long as the program. Its leaves are without data, but for
@@ -212,7 +214,7 @@ typedef struct tern_step_time {
 } tern_step_time;
 TERN_API tern_status tern_exec_step_time(const tern_exec *exec, int step, tern_step_time *out);
 
-/* Runs with inputs[i] bound to input i of the program (evaluated if need be; dtype and shape must match)
+/* Runs with inputs[i] bound to input i of the program (see tern_program_find_input; evaluated if need be; dtype and shape must match)
  * and makes outputs[j], new evaluated tensors owned like any other (see <tern/context.h>). A result that
  * is the value of a state lies in the exec's memory: the next run changes it like a write in place (what
  * was recorded on it before is computed first); keep a tern_contiguous copy of what must stay. If the run

@@ -43,7 +43,8 @@ TERN_API tern_tensor *tern_zeros(tern_ctx *ctx, tern_dtype dtype, int rank, cons
 TERN_API tern_tensor *tern_ones(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape);
 TERN_API tern_tensor *tern_scalar(tern_ctx *ctx, tern_dtype dtype, double value); /* rank 0 */
 
-/* A named input of a program: it has no data of its own and is bound when the program runs. */
+/* A named input of a program: it has no data of its own and is bound when the program runs. Inputs of a captured graph, and of
+ * its program, are numbered in the order in which they were made here. */
 TERN_API tern_tensor *tern_input(tern_ctx *ctx, const char *name, tern_dtype dtype, int rank,
                                  const int64_t *shape);
 

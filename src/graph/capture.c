@@ -15,9 +15,19 @@ static tern__opcode leaf_kind(const tern_tensor *t)
     return t->constant ? TERN__OP_constant : TERN__OP_input;
 }
 
-static tern_status capture_leaf(tern_tensor *t, tern_graph *g, uint32_t capture)
+static tern_status note(tern__node ***list, size_t *n, size_t *capacity, tern__node *node)
+{
+    if (!tern__grow((void **)list, capacity, *n + 1, sizeof **list))
+        return tern__out_of_memory(sizeof **list);
+    (*list)[(*n)++] = node;
+    return TERN_OK;
+}
+
+static tern_status capture_leaf(tern__recorder *r, tern_tensor *t, tern_graph *g, uint32_t capture)
 {
     tern__node *node = t->node;
+    if (node->op == TERN__OP_input && !t->storage)
+        TERN_TRY(note(&r->inputs, &r->n_inputs, &r->cap_inputs, node));
     const char *name = (tern__ops[node->op].flags & TERN__LEAF) && node->attrs ? node->attrs[0].text : NULL;
     tern__id value;
     TERN_TRY(tern__graph_add_leaf(g, leaf_kind(t), name, &t->type, t->storage, t->storage ? &t->layout : NULL,
@@ -62,14 +72,6 @@ static tern_status push(tern__recorder *r, size_t *n, tern_tensor *t)
     return TERN_OK;
 }
 
-static tern_status note(tern__node ***list, size_t *n, size_t *capacity, tern__node *node)
-{
-    if (!tern__grow((void **)list, capacity, *n + 1, sizeof **list))
-        return tern__out_of_memory(sizeof **list);
-    (*list)[(*n)++] = node;
-    return TERN_OK;
-}
-
 /* One tensor and everything behind it. A tensor stays on the stack until its operands are done; the walk meets each
  * pending node at most once per reader. */
 static tern_status walk(tern__recorder *r, tern_tensor *root, tern_graph *g, uint32_t capture)
@@ -85,7 +87,7 @@ static tern_status walk(tern__recorder *r, tern_tensor *root, tern_graph *g, uin
         }
         TERN_TRY(tern__tensor_check(t));
         if (t->storage || (tern__ops[node->op].flags & TERN__LEAF)) {
-            TERN_TRY(capture_leaf(t, g, capture));
+            TERN_TRY(capture_leaf(r, t, g, capture));
             n--;
             continue;
         }
@@ -108,7 +110,7 @@ void tern__capture_begin(tern_ctx *ctx)
 {
     tern__recorder *r = tern__recorder_of(ctx);
     r->capture++;
-    r->n_captured = r->n_writes = 0;
+    r->n_captured = r->n_writes = r->n_inputs = 0;
 }
 
 tern_status tern__capture_add(tern_ctx *ctx, tern_tensor *t, const char *name, tern_graph *g)
@@ -166,6 +168,33 @@ tern_status tern__capture(tern_ctx *ctx, int n, tern_tensor *const *outputs, con
     return tern__capture_end(ctx, g);
 }
 
+static bool in_order(tern__node *const *nodes, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (nodes[i - 1]->serial > nodes[i]->serial)
+            return false;
+    return true;
+}
+
+/* The same with inputs in the order in which they were made, whichever the outputs meet first: callers bind them by number. */
+static tern_status capture_in_order(tern_ctx *ctx, int n, tern_tensor *const *outputs,
+                                    const char *const *names, tern_graph *g)
+{
+    tern__recorder *r = tern__recorder_of(ctx);
+    TERN_TRY(tern__capture(ctx, n, outputs, names, g));
+    if (in_order(r->inputs, r->n_inputs))
+        return TERN_OK;
+    tern__graph_clear(g);
+    const size_t n_inputs = r->n_inputs;
+    qsort(r->inputs, n_inputs, sizeof(tern__node *), by_serial);
+    tern__capture_begin(ctx);
+    for (size_t i = 0; i < n_inputs; i++)
+        TERN_TRY(capture_leaf(r, &r->inputs[i]->out[0], g, r->capture));
+    for (int i = 0; i < n; i++)
+        TERN_TRY(tern__capture_add(ctx, outputs[i], names ? names[i] : NULL, g));
+    return tern__capture_end(ctx, g);
+}
+
 tern_status tern_graph_capture(tern_ctx *ctx, int n, tern_tensor *const *outputs, const char *const *names,
                                tern_graph **out)
 {
@@ -178,7 +207,7 @@ tern_status tern_graph_capture(tern_ctx *ctx, int n, tern_tensor *const *outputs
     }
     tern_graph *g;
     TERN_TRY(tern__graph_new(&g));
-    tern_status status = tern__capture(ctx, n, outputs, names, g);
+    tern_status status = capture_in_order(ctx, n, outputs, names, g);
     if (status == TERN_OK)
         status = tern__capture_finish(g, names);
     if (status != TERN_OK) {

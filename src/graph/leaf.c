@@ -40,6 +40,7 @@ tern_tensor *tern__tensor_leaf(tern_ctx *ctx, tern__opcode op, const char *name,
         tern__storage_release(storage);
     }
     node->symbolic = !storage;
+    node->serial = ++tern__recorder_of(ctx)->n_recorded;
     tern__node_own(node);
     return &node->out[0];
 }

@@ -295,6 +295,7 @@ void tern__recorder_clear(tern__recorder *r)
     tern__free(r->stack);
     tern__free(r->writes);
     tern__free(r->captured);
+    tern__free(r->inputs);
     tern__arena_free(&r->node_memory);
 }
 

@@ -98,6 +98,8 @@ typedef struct tern__recorder {
     size_t cap_stack;
     tern__node **captured; /* nodes of the newest capture, operands before readers */
     size_t n_captured, cap_captured;
+    tern__node **inputs; /* of the newest capture, as they were met: those that programs are given */
+    size_t n_inputs, cap_inputs;
     tern__node **writes; /* those of them that write into an operand */
     size_t n_writes, cap_writes;
 } tern__recorder;

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/strbuf.h"
 
 /* Inputs, and constants whose data are not known yet. */
 static bool is_bound_at_run(const tern_graph *g, const tern__leaf *leaf)
@@ -175,6 +176,28 @@ tern_status tern_program_input(const tern_program *program, int i, tern_port *ou
     const tern__gnode *node = &g->nodes[g->leaves[program->inputs[i]].node];
     *out = tern__port(&g->values[node->out].type, node->attrs[0].text);
     return TERN_OK;
+}
+
+tern_status tern_program_find_input(const tern_program *program, const char *name, int *out)
+{
+    TERN__FAIL_IF(!program || !name || !out, TERN_INVALID_ARGUMENT,
+                  "program_find_input: an argument is NULL");
+    tern__strbuf names = TERN__STRBUF_EMPTY;
+    for (int i = 0; i < program->n_inputs; i++) {
+        tern_port port;
+        TERN_TRY(tern_program_input(program, i, &port));
+        if (port.name && strcmp(port.name, name) == 0) {
+            tern__strbuf_free(&names);
+            *out = i;
+            return TERN_OK;
+        }
+        tern__strbuf_addf(&names, "%s%s", i ? ", " : "", port.name ? port.name : "(one without a name)");
+    }
+    tern_status status =
+        tern__fail(TERN_NOT_FOUND, "program_find_input: no input is called '%s'; there %s %s", name,
+                   program->n_inputs == 1 ? "is" : "are", names.text ? names.text : "none");
+    tern__strbuf_free(&names);
+    return status;
 }
 
 tern_status tern_program_output(const tern_program *program, int i, tern_port *out)

@@ -191,3 +191,37 @@ TEST(whatever_is_accepted_prints_parses_and_verifies)
         harness_fail(__FILE__, __LINE__, "%d accepted, %d refused", accepted, refused);
     tear_down();
 }
+
+/* Programs are given their inputs by number: that of their making, not of the first reader. */
+TEST(inputs_are_numbered_as_they_were_made)
+{
+    CHECK_OK(tern_ctx_create(NULL, &ctx));
+    TERN_SCOPE(ctx) {
+        tern_program *program;
+        tern_exec *exec;
+        tern_port port;
+        tern_tensor *a = tern_input(ctx, "a", TERN_F32, 1, (int64_t[]){2});
+        tern_tensor *b = tern_input(ctx, "b", TERN_F32, 1, (int64_t[]){2});
+        tern_tensor *c = tern_input(ctx, "c", TERN_F32, 1, (int64_t[]){2});
+        tern_tensor *y = tern_sub(tern_mul(c, b), a), *out;
+        CHECK_OK(tern_compile(ctx, 1, &y, NULL, NULL, &program));
+        for (int i = 0; i < 3; i++) {
+            CHECK_OK(tern_program_input(program, i, &port));
+            CHECK_STR(port.name, ((const char *[]){"a", "b", "c"})[i]);
+        }
+        int found = -1;
+        CHECK_OK(tern_program_find_input(program, "c", &found));
+        CHECK_EQ(found, 2);
+        CHECK_STATUS(tern_program_find_input(program, "d", &found), TERN_NOT_FOUND);
+        CHECK_STR(tern_last_error(), "program_find_input: no input is called 'd'; there are a, b, c");
+        CHECK_OK(tern_exec_create(ctx, program, &exec));
+        tern_tensor *in[3];
+        for (int i = 0; i < 3; i++)
+            in[i] = tern_full(ctx, TERN_F32, 1, (int64_t[]){2}, i + 2);
+        CHECK_OK(tern_exec_run(exec, 3, in, 1, &out));
+        CHECK_EQ((int)tern_data_f32(out)[0], 4 * 3 - 2);
+        tern_exec_free(exec);
+        tern_program_free(program);
+    }
+    tern_ctx_destroy(ctx);
+}

@@ -142,6 +142,9 @@ TEST(programs)
     NEUTRAL(tern_program_outputs(NULL), 0);
     REFUSED(tern_program_input(NULL, 0, &o.port));
     REFUSED(tern_program_input(program, 0, NULL));
+    REFUSED(tern_program_find_input(NULL, "x", &o.number));
+    REFUSED(tern_program_find_input(program, NULL, &o.number));
+    REFUSED(tern_program_find_input(program, "x", NULL));
     REFUSED(tern_program_output(NULL, 0, &o.port));
     REFUSED(tern_program_output(program, 0, NULL));
     REFUSED(tern_program_pass(NULL, 0, &o.pass_report));
