@@ -111,7 +111,8 @@ static tern_status read_conversation(talk *t, size_t *n, uint64_t *ns)
 
 static tern_status generate(talk *t, answer *r)
 {
-    struct sigaction action = {.sa_handler = on_interrupt}, before;
+    /* An answer that is being written when Ctrl-C comes is written to its end. */
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART}, before;
     sigemptyset(&action.sa_mask);
     interrupted = 0;
     sigaction(SIGINT, &action, &before);
