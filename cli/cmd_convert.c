@@ -5,6 +5,7 @@
 #include <tern/model_convert.h>
 
 #include "commands.h"
+#include "engine.h"
 #include "json.h"
 #include "progress.h"
 #include "table.h"
@@ -76,16 +77,6 @@ static void print_result(const char *path, reports *all)
     text_free(&line);
 }
 
-static bool take_type(const args *a, const char *name, tern_stored *out)
-{
-    const char *value = args_value(a, name);
-    if (value && tern_stored_parse(value, out) != TERN_OK) {
-        fail_usage("--%s: %s", name, tern_last_error());
-        return false;
-    }
-    return true;
-}
-
 static int convert(tern_ctx *ctx, const tern_model_file *file, const char *path,
                    tern_convert_options *options, bool as_json)
 {
@@ -119,7 +110,7 @@ static int run(const args *a)
     tern_model_file *file;
     tern_ctx *ctx;
     options.force = args_has(a, "force");
-    if (!take_type(a, "type", &options.type) || !take_type(a, "embedding", &options.embedding))
+    if (!engine_type(a, "type", &options.type) || !engine_type(a, "embedding", &options.embedding))
         return EXIT_USAGE;
     if (tern_model_file_open(args_operand(a, 0), NULL, &file) != TERN_OK)
         return fail_status(NULL);
@@ -136,8 +127,9 @@ static int run(const args *a)
 
 static const option options[] = {
     {"type", 't', "TYPE", NULL,
-     "how linear layers are stored: i2_s, tq1_0, tq2_0, f32, f16, bf16, q8_0, q4_0, q4_k or q6_k; as they "
-     "are by default"},
+     "how linear layers are stored: i2_s, tq1_0, tq2_0, f32, f16, bf16, q8_0, q4_0, q4_k or q6_k, in "
+     "safetensors hf_t2, f32, f16 "
+     "or bf16; as they are by default"},
     {"embedding", 0, "TYPE", NULL,
      "how the table of tokens and the output layer are stored; as they are by default"},
     {"force", 0, NULL, NULL, "ternarise weights of a model that was not trained for it"},
@@ -147,18 +139,22 @@ static const option options[] = {
 
 const command cmd_convert = {
     .name = "convert",
-    .operands = "IN OUT.gguf",
+    .operands = "IN OUT",
     .least = 2,
     .most = 2,
-    .summary = "Write a model as GGUF, its weights in another type.",
-    .details = "IN is GGUF, safetensors, a folder of them, or llama2.c. Ternary codes are kept as they are, "
+    .summary = "Write a model as GGUF or safetensors, in another type.",
+    .details = "IN is GGUF, safetensors, a folder of them, or llama2.c. OUT is GGUF unless its name ends in "
+               ".safetensors; then config.json "
+               "and the tokenizer's files are written beside it. Ternary codes are kept as they are, "
                "and are read back from the "
                "new file before it appears; a scale that the type cannot hold becomes a tensor of its own. "
                "For what loses "
                "something the signal-to-noise ratio and the cosine between before and after are shown. "
                "Ctrl-C leaves no file.",
     .options = options,
-    .examples = "tern synth --shape tiny tiny.gguf && tern convert tiny.gguf tiny-tq1_0.gguf --type tq1_0\n"
-                "tern synth --shape tiny tiny.gguf && tern convert tiny.gguf smaller.gguf --embedding q8_0",
+    .examples =
+        "tern synth --shape tiny tiny.gguf && tern convert tiny.gguf tiny-tq1_0.gguf --type tq1_0\n"
+        "tern synth --shape tiny tiny.gguf && tern convert tiny.gguf smaller.gguf --embedding q8_0\n"
+        "tern synth --shape tiny tiny.gguf && mkdir -p tiny && tern convert tiny.gguf tiny/model.safetensors",
     .run = run,
 };

@@ -5,18 +5,9 @@
 #include <tern/model_convert.h>
 
 #include "commands.h"
+#include "engine.h"
 #include "progress.h"
 #include "term.h"
-
-static bool take_type(const args *a, const char *name, tern_stored *out)
-{
-    const char *value = args_value(a, name);
-    if (value && tern_stored_parse(value, out) != TERN_OK) {
-        fail_usage("--%s: %s", name, tern_last_error());
-        return false;
-    }
-    return true;
-}
 
 static bool take_shape(const args *a, tern_model_shape *out)
 {
@@ -52,8 +43,8 @@ static int run(const args *a)
     tern_synth_options options = tern_synth_options_default();
     int seed;
     const char *path = args_operand(a, 0);
-    if (!take_shape(a, &shape) || !take_type(a, "type", &options.type) ||
-        !take_type(a, "embedding", &options.embedding) || !take_type(a, "head", &options.head) ||
+    if (!take_shape(a, &shape) || !engine_type(a, "type", &options.type) ||
+        !engine_type(a, "embedding", &options.embedding) || !engine_type(a, "head", &options.head) ||
         !args_int(a, "seed", 0, 1 << 30, 0, &seed))
         return EXIT_USAGE;
     options.seed = (uint64_t)seed;

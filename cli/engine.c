@@ -95,9 +95,20 @@ static int compare_heads(const args *a, engine *e)
     return EXIT_DONE;
 }
 
+bool engine_type(const args *a, const char *name, tern_stored *out)
+{
+    const char *value = args_value(a, name);
+    if (value && tern_stored_parse(value, out) != TERN_OK) {
+        fail_usage("--%s: %s", name, tern_last_error());
+        return false;
+    }
+    return true;
+}
+
 static int open_model(const args *a, const char *path, engine *e)
 {
     const char *own = args_value(a, "tokenizer");
+    tern_tokenizer_options cutting = {.pre = args_value(a, "pre")};
     tern_ctx_options options = tern_ctx_options_default();
     options.cpu = args_value(a, "cpu");
     if (!args_int(a, "threads", 1, 1024, 0, &options.threads))
@@ -113,8 +124,8 @@ static int open_model(const args *a, const char *path, engine *e)
     loading.progress = progress_update;
     status = tern_model_load(e->ctx, path, &loading, &e->model);
     if (status == TERN_OK)
-        status = own ? tern_tokenizer_load(own, NULL, &e->tokenizer)
-                     : tern_tokenizer_from_file(tern_model_get_file(e->model), NULL, &e->tokenizer);
+        status = own ? tern_tokenizer_load(own, &cutting, &e->tokenizer)
+                     : tern_tokenizer_from_file(tern_model_get_file(e->model), &cutting, &e->tokenizer);
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 

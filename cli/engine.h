@@ -26,6 +26,7 @@ typedef struct engine_wishes {
 #define ENGINE_OPTIONS                                                                                         \
     {"model", 'm', "FILE", NULL, "the model: GGUF, safetensors (file, index or folder), llama2.c"},            \
     {"tokenizer", 0, "FILE", NULL, "tokenizer.json, or llama2.c's tokenizer, for models without one"},         \
+    {"pre", 0, "NAME", "llama-bpe gpt-2 default", "how the tokenizer cuts text, instead of what the model says"}, \
     {"ctx-size", 'c', "N", NULL, "positions to keep room for (default: 4096, or what the model has)"},         \
     {"threads", 't', "N", NULL, "threads (default: as many as this process may use)"},                         \
     {"batch-size", 'b', "N", NULL, "most tokens of a prompt computed at once (default: 512)"},                 \
@@ -55,5 +56,8 @@ bool engine_sampling(const args *a, tern_sampling *out);
 
 /* A number in [least, most], or `fallback` if the option was not given. False: it is something else, and that was said. */
 bool engine_number(const args *a, const char *name, double least, double most, double fallback, double *out);
+
+/* How weights are stored, such as i2_s; `out` is left as it is if the option was not given. False as above. */
+bool engine_type(const args *a, const char *name, tern_stored *out);
 
 #endif

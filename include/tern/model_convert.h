@@ -70,7 +70,8 @@ TERN_API tern_status tern_model_synth(const char *path, const tern_model_shape *
 
 TERN_API tern_convert_options tern_convert_options_default(void); /* everything as it is */
 
-/* Writes a model as GGUF. Ternary codes go through unchanged, and are read back and compared before the file appears. A scale
+/* Writes a model as GGUF, or as safetensors if `path` ends so, with config.json and the tokenizer's files beside it (which are not
+ * overwritten: TERN_STATE if others are there). Ternary codes go through unchanged, and are read back and compared before the file appears. A scale
  * that the type cannot hold exactly becomes a tensor of its own, `x.scale` beside `x.weight`. TERN_DTYPE for weights that
  * are not ternary and not said to be a ternary model's, unless forced. */
 TERN_API tern_status tern_model_convert(tern_ctx *ctx, const tern_model_file *file, const char *path,

@@ -6,6 +6,7 @@
   perplexity  value, error and running values are those of the definition
   chat        through a pipe: a conversation is what `tern run` makes of the rendered one; commands; the end of the context
   terminal    through a pseudo-terminal: editing, history, Ctrl-C in an answer and at the prompt, Ctrl-D
+  converted   every kind of file as GGUF and as safetensors, there and back: the same bits
   stops       a stop string ends the answer before it, however the tokens cut it
 """
 import fcntl
@@ -22,8 +23,9 @@ import time
 import numpy as np
 
 import harness
+import model_files as files
 from harness import Skip
-from transformer import Shape, Weights, forward
+from transformer import Shape, Weights, forward, nmse
 import test_models as models
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -305,14 +307,93 @@ def case_interrupt(g):
     return None if status == 0 else "exit status %d" % status
 
 
+# ---- conversions -----------------------------------------------------------------------------------------------
+
+def make_source(g, source):
+    """A model in some kind of file, and whether its projections are ternary."""
+    family, kind = source
+    if kind == "packed" or kind == "online":
+        s = Shape(family, width=256, heads=4, kv_heads=2, ff=256, tied=g.chance(0.5))
+        w = Weights(s, g.rng)
+        if kind == "packed":
+            divides = family == "C"
+            return models.write_packed("source", w, {} if divides else {"linear_class": "autobitlinear"}, divides, g.pick([1, 2]))
+        tensors = models.hf_common(w)
+        for (layer, linear), (codes, _) in w.linears.items():
+            raw, _ = files.encode_floats("BF16", g.rng.normal(0, 0.1, codes.shape).astype(np.float32))
+            tensors.append((models.hf_linear(layer, linear, "weight"), codes.shape, "BF16", raw))
+        full = models.path("source")
+        files.write_hf(full, models.hf_config(s, {"quantization_mode": "online"}), tensors)
+        return full
+    s = Shape(family, width=256, heads=4, kv_heads=2, ff=256, tied=g.chance(0.5))
+    return models.write_gguf("source.gguf", Weights(s, g.rng, spread=1.1), g.rng, kind, meta=g.pick([{}, vocabulary()]))
+
+
+def case_converted(source, first, second):
+    """`first` and `second` are the types of two conversions, "" as they are; safetensors if the name says so."""
+    def case(g):
+        full = make_source(g, source)
+        tokens = g.rng.integers(0, 96, 6)
+        expected = models.run(full, tokens)
+        for i, wanted in enumerate((first, second)):
+            kind, container = wanted.split("@")
+            folder = models.path("step%d" % i)
+            os.makedirs(folder)
+            out = os.path.join(folder, "model." + container)
+            report = json.loads(tern("convert", full, out, "--json", *(["--type", kind] if kind else [])))
+            bad = [t["name"] for t in report["tensors"] if not t["lossless"] and not (source[1] == "online" and i == 0)]
+            if bad:
+                return "%s to %s loses something: %s" % (full, wanted, bad)
+            got = models.run(out, tokens)
+            # the rows of LLaMA's q and k change their places, and with them the order of sums
+            error = nmse(got, expected)
+            if error > (models.MOST if source[0] in ("C", "llama") else 0):
+                return "%s as %s gives other logits: NMSE %.1e" % (source, wanted, error)
+            if container == "safetensors" and source[1] in files.TERNARY and \
+                    os.path.exists(os.path.join(folder, "tokenizer.json")) != has_tokenizer(full):
+                return "tokenizer.json"
+            full = out
+        return None
+    return case
+
+
+def has_tokenizer(full):
+    return subprocess.run([os.environ["TERN_BIN"], "tokenize", "-m", full, "-p", "x"], capture_output=True).returncode == 0
+
+
+def case_same_tokens(g):
+    """The tokenizer of a GGUF file goes to tokenizer.json and back."""
+    full, _ = make_model(g)
+    folder = models.path("tokens")
+    os.makedirs(folder)
+    tern("convert", full, os.path.join(folder, "model.safetensors"))
+    tern("convert", os.path.join(folder, "model.safetensors"), os.path.join(folder, "back.gguf"))
+    text = draw_text(g, 10) + " \u00e9\u4e16 x"
+    ids = [tern("tokenize", "-m", name, "-p", text, "--ids") for name in
+           (full, folder, os.path.join(folder, "back.gguf"))]
+    return None if ids[0] == ids[1] == ids[2] else "%r" % ids
+
+
+def conversions():
+    steps = [("@safetensors", "i2_s@gguf"), ("tq2_0@gguf", "@safetensors"), ("tq1_0@gguf", "hf_t2@safetensors"),
+             ("hf_t2@safetensors", "@safetensors"), ("i2_s@gguf", "tq2_0@gguf")]
+    sources = [(family, kind) for family in "ABC" for kind in ("I2_S", "TQ1_0", "packed", "online")]
+    cases = [case_converted(source, *steps[(i + k) % len(steps)]) for i, source in enumerate(sources) for k in (0, 2)]
+    cases += [case_converted((family, "I2_S"), "f32@safetensors", "@gguf") for family in "AB"]
+    cases += [case_converted((family, "F32"), "@safetensors", "i2_s@gguf") for family in "AB"]
+    cases += [case_converted(("llama", kind), "@safetensors", "f32@gguf") for kind in ("F32", "Q8_0", "Q6_K")]
+    return [("converted", i, case) for i, case in enumerate(cases + [case_same_tokens])]
+
+
 def all_cases():
     kinds = [("logprobs", case_logprobs, 4), ("parallel", case_parallel, 3), ("perplexity", case_perplexity, 4),
              ("chat", case_chat, 3), ("chat", case_chat_context, 1), ("terminal", case_terminal, 1),
              ("terminal", case_interrupt, 1), ("stops", case_stops, 4)]
-    return [(name, 100 * i + k, function) for i, (name, function, count) in enumerate(kinds) for k in range(count)]
+    return [(name, 100 * i + k, function) for i, (name, function, count) in enumerate(kinds) for k in range(count)] + \
+        conversions()
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="tern-models-") as folder:
         models.state["folder"] = folder
-        harness.main(all_cases())
+        harness.main(all_cases(), models.setup)

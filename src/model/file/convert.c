@@ -1,4 +1,4 @@
-/* convert.c - writes a model as GGUF in other types, measures what that loses, and reads ternary weights back. */
+/* convert.c - writes a model as GGUF or safetensors in other types, measures what that loses, and reads ternary weights back. */
 #include "model/file/convert.h"
 
 #include <math.h>
@@ -9,6 +9,8 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "model/file/decode.h"
+#include "model/file/hf.h"
+#include "model/file/hf_write.h"
 #include "model/file/load.h"
 #include "model/file/stored.h"
 #include "tensor/convert.h"
@@ -19,7 +21,9 @@ typedef struct job {
     tern_ctx *ctx;
     const tern_model_file *file;
     tern_convert_options o;
-    tern__gguf w;
+    tern_file_format format;
+    const char *architecture; /* for safetensors */
+    tern__model_writer w;
     tern__conversion *plan;
     size_t n;
     /* scratch for one row of any tensor */
@@ -47,13 +51,13 @@ static tern_status make_scratch(job *j)
                : tern__out_of_memory(n * sizeof(double));
 }
 
-/* Row of the source that becomes row r: pairs (j, j + half) of a head become neighbours. */
+/* Row of the source that becomes row r: pairs (j, j + half) of a head become neighbours, or the other way. */
 static int64_t source_row(const tern__conversion *c, int64_t rows, int64_t r)
 {
     if (c->heads == 0)
         return r;
-    int64_t size = rows / c->heads, head = r / size, k = r % size;
-    return head * size + k % 2 * (size / 2) + k / 2;
+    int64_t size = rows / c->heads, half = size / 2, first = r / size * size, k = r % size;
+    return first + (c->to_halves ? k % half * 2 + k / half : k % 2 * half + k / 2);
 }
 
 static void measure(tern__conversion *c, const float *before, const float *after, int64_t n)
@@ -80,7 +84,7 @@ static tern_status write_copy(job *j, tern__conversion *c)
         size_t n = t->bytes - at < CHUNK ? (size_t)(t->bytes - at) : CHUNK;
         status = tern_model_file_read(j->file, c->source, at, chunk, n);
         if (status == TERN_OK)
-            status = tern__gguf_write(&j->w, chunk, n);
+            status = tern__model_writer_write(&j->w, chunk, n);
     }
     tern__free(chunk);
     c->exact = true;
@@ -128,6 +132,44 @@ static tern_status measure_ternary(job *j, tern__conversion *c, const uint8_t *t
     return TERN_OK;
 }
 
+static tern_status write_blocks(job *j, const tern__conversion *c, const uint8_t *t2, const float *s,
+                                int64_t n, int64_t rows, int64_t columns)
+{
+    const tern_stored_info *info = tern_stored_get(c->to);
+    size_t t2_row = (size_t)(columns / 4),
+           bytes = (size_t)(columns / info->block_elements * info->block_bytes);
+    int64_t blocks = columns / TERN__TQ_BLOCK;
+    for (int64_t r = 0; r < rows; r++) {
+        for (int64_t b = 0; b < blocks && c->to != TERN_STORED_I2_S; b++) {
+            float d = c->own_scale ? 1 : s[n == 1 ? 0 : source_row(c, rows, r) * blocks + b];
+            tern__convert(TERN_F32, &d, 1, TERN_F16, &j->halves[b], 1, 1);
+        }
+        tern__ternary_encode_row(c->to, t2 + (size_t)r * t2_row, columns, j->halves, j->codes, j->encoded);
+        TERN_TRY(tern__model_writer_write(&j->w, j->encoded, bytes));
+    }
+    uint8_t tail[TERN__I2_S_TAIL] = {0};
+    memcpy(tail, s, sizeof(float));
+    return c->to == TERN_STORED_I2_S ? tern__model_writer_write(&j->w, tail, sizeof tail) : TERN_OK;
+}
+
+/* HF_T2: byte (r, k) has rows r, r + R, r + 2R and r + 3R. */
+static tern_status write_packed(job *j, const uint8_t *t2, size_t t2_row, int64_t rows, int64_t columns)
+{
+    int64_t quarter = rows / 4;
+    for (int64_t r = 0; r < quarter; r++) {
+        for (int64_t k = 0; k < columns; k++) {
+            unsigned byte = 0;
+            for (int plane = 0; plane < 4; plane++) {
+                const uint8_t *row = t2 + (size_t)(r + plane * quarter) * t2_row;
+                byte |= (row[k / 4] >> 2 * (k % 4) & 3u) << 2 * plane;
+            }
+            j->codes[k] = (uint8_t)byte;
+        }
+        TERN_TRY(tern__model_writer_write(&j->w, j->codes, (size_t)columns));
+    }
+    return TERN_OK;
+}
+
 static tern_status write_ternary(job *j, tern__conversion *c)
 {
     const tern_file_tensor *t = &j->file->tensors[c->source];
@@ -141,25 +183,11 @@ static tern_status write_ternary(job *j, tern__conversion *c)
         c->hash = hash_of(codes, scales);
         const uint8_t *t2 = tern_data(codes);
         const float *s = tern_data_f32(scales);
-        size_t t2_row = (size_t)(columns / 4), bytes = 0;
-        int64_t n = tern_numel(scales), blocks = columns / TERN__TQ_BLOCK;
-        const tern_stored_info *info = tern_stored_get(c->to);
-        bytes = (size_t)(columns / info->block_elements * info->block_bytes);
+        size_t t2_row = (size_t)((columns + 3) / 4);
+        int64_t n = tern_numel(scales);
         TERN_TRY(measure_ternary(j, c, t2, t2_row, s, n));
-        for (int64_t r = 0; r < rows; r++) {
-            for (int64_t b = 0; b < blocks && c->to != TERN_STORED_I2_S; b++) {
-                float d = c->own_scale ? 1 : s[n == 1 ? 0 : source_row(c, rows, r) * blocks + b];
-                tern__convert(TERN_F32, &d, 1, TERN_F16, &j->halves[b], 1, 1);
-            }
-            tern__ternary_encode_row(c->to, t2 + (size_t)r * t2_row, columns, j->halves, j->codes,
-                                     j->encoded);
-            TERN_TRY(tern__gguf_write(&j->w, j->encoded, bytes));
-        }
-        if (c->to == TERN_STORED_I2_S) {
-            uint8_t tail[TERN__I2_S_TAIL] = {0};
-            memcpy(tail, s, sizeof(float));
-            TERN_TRY(tern__gguf_write(&j->w, tail, sizeof tail));
-        }
+        TERN_TRY(c->to == TERN_STORED_HF_T2 ? write_packed(j, t2, t2_row, rows, columns)
+                                            : write_blocks(j, c, t2, s, n, rows, columns));
     }
     return TERN_OK;
 }
@@ -191,7 +219,7 @@ static tern_status write_values(job *j, tern__conversion *c)
             tern__convert_row(to->dtype, j->encoded, TERN_F32, j->after, columns);
             measure(c, j->before, j->after, columns);
             c->exact = c->exact && memcmp(j->before, j->after, (size_t)columns * sizeof(float)) == 0;
-            TERN_TRY(tern__gguf_write(&j->w, j->encoded, bytes));
+            TERN_TRY(tern__model_writer_write(&j->w, j->encoded, bytes));
         }
     }
     return TERN_OK;
@@ -199,28 +227,46 @@ static tern_status write_values(job *j, tern__conversion *c)
 
 /* ---- the whole ----------------------------------------------------------------------------------------------------- */
 
-static void scale_name(const tern_file_tensor *t, char *out, size_t room)
+enum { NAME = TERN__MOST_NAME + 32 };
+
+/* What the new file calls a tensor and its scale. Only weights have scales. */
+static void new_names(const job *j, const tern_file_tensor *t, char name[static NAME],
+                      char scale[static NAME])
 {
-    size_t n = strlen(t->name) - strlen(".weight"); /* only weights have scales */
-    snprintf(out, room, "%.*s.scale", (int)n, t->name);
+    bool gguf = j->format == TERN_FILE_GGUF;
+    if (gguf)
+        snprintf(name, NAME, "%s", t->name);
+    else
+        tern__hf_name_of(t->name, j->architecture, name);
+    size_t n = strlen(name), cut = strlen(".weight");
+    snprintf(scale, NAME, "%.*s%s", n > cut ? (int)(n - cut) : 0, name, gguf ? ".scale" : ".weight_scale");
 }
 
 static tern_status declare(job *j)
 {
-    TERN_TRY(tern__copy_metadata(j->file, &j->w));
+    if (j->format == TERN_FILE_GGUF)
+        TERN_TRY(tern__copy_metadata(j->file, &j->w));
     for (size_t i = 0; i < j->n; i++) {
         const tern__conversion *c = &j->plan[i];
         const tern_file_tensor *t = &j->file->tensors[c->source];
-        char name[TERN__MOST_NAME + 16];
-        TERN_TRY(tern__gguf_declare(&j->w, t->name, c->to, t->rank, t->shape));
-        if (c->own_scale) {
-            scale_name(t, name, sizeof name);
-            TERN_TRY(tern__gguf_declare(&j->w, name, TERN_STORED_F32, 1, (int64_t[]){1}));
-        }
+        char name[NAME], scale[NAME];
+        new_names(j, t, name, scale);
+        TERN_TRY(tern__model_writer_declare(&j->w, name, c->to, t->rank, t->shape));
+        if (c->own_scale)
+            TERN_TRY(tern__model_writer_declare(&j->w, scale, TERN_STORED_F32, 1, (int64_t[]){1}));
         if (c->way == TERN__WAY_TERNARY)
             j->w.total += t->bytes; /* will be read back */
     }
-    return tern__gguf_begin(&j->w);
+    return tern__model_writer_begin(&j->w);
+}
+
+/* Safetensors need config.json to be understood, when they are read back too. */
+static tern_status write_beside(const job *j, const char *path)
+{
+    bool packed = false;
+    for (size_t i = 0; i < j->n; i++)
+        packed |= j->plan[i].to == TERN_STORED_HF_T2;
+    return j->format == TERN_FILE_GGUF ? TERN_OK : tern__hf_write_beside(j->file, path, packed);
 }
 
 static tern_status write_tensors(job *j)
@@ -230,10 +276,10 @@ static tern_status write_tensors(job *j)
         TERN_TRY(c->way == TERN__WAY_COPY      ? write_copy(j, c)
                  : c->way == TERN__WAY_TERNARY ? write_ternary(j, c)
                                                : write_values(j, c));
-        TERN_TRY(tern__gguf_pad(&j->w));
+        TERN_TRY(tern__model_writer_pad(&j->w));
         if (c->own_scale) {
-            TERN_TRY(tern__gguf_write(&j->w, &c->scale, sizeof c->scale));
-            TERN_TRY(tern__gguf_pad(&j->w));
+            TERN_TRY(tern__model_writer_write(&j->w, &c->scale, sizeof c->scale));
+            TERN_TRY(tern__model_writer_pad(&j->w));
         }
     }
     return TERN_OK;
@@ -264,7 +310,7 @@ static tern_status read_back(job *j)
                            j->w.out.path, t->name);
         tern_scope_close(j->ctx);
         if (status == TERN_OK)
-            status = tern__gguf_progress(&j->w, t->bytes);
+            status = tern__model_writer_progress(&j->w, t->bytes);
     }
     tern_model_file_close(written);
     return status;
@@ -292,15 +338,21 @@ static void report(const job *j)
 
 static tern_status run(job *j, const char *path)
 {
+    size_t length = strlen(path), end = strlen(".safetensors");
+    bool safetensors = length > end && strcmp(path + length - end, ".safetensors") == 0;
+    j->format = safetensors ? TERN_FILE_SAFETENSORS : TERN_FILE_GGUF;
+    if (safetensors)
+        TERN_TRY(tern__hf_check_architecture(j->file, &j->architecture));
     TERN_TRY(make_scratch(j));
-    TERN_TRY(tern__plan_conversion(j->ctx, j->file, &j->o, &j->plan, &j->n));
-    TERN_TRY(tern__gguf_create(path, &j->w));
+    TERN_TRY(tern__plan_conversion(j->ctx, j->file, &j->o, j->format, &j->plan, &j->n));
+    TERN_TRY(safetensors ? tern__safetensors_create(path, &j->w) : tern__gguf_create(path, &j->w));
     j->w.progress = j->o.progress;
     j->w.user = j->o.user;
     TERN_TRY(declare(j));
     TERN_TRY(write_tensors(j));
+    TERN_TRY(write_beside(j, path));
     TERN_TRY(read_back(j));
-    return tern__gguf_commit(&j->w);
+    return tern__model_writer_commit(&j->w);
 }
 
 tern_convert_options tern_convert_options_default(void)
@@ -317,7 +369,7 @@ tern_status tern_model_convert(tern_ctx *ctx, const tern_model_file *file, const
     tern_status status = run(&j, path);
     if (status == TERN_OK)
         report(&j);
-    tern__gguf_abort(&j.w);
+    tern__model_writer_abort(&j.w);
     tern__free(j.plan);
     tern__free(j.before);
     tern__free(j.after);

@@ -2,7 +2,7 @@
 #ifndef TERN_MODEL_FILE_CONVERT_H
 #define TERN_MODEL_FILE_CONVERT_H
 
-#include "model/file/gguf_write.h"
+#include "model/file/model_writer.h"
 #include "model/file/model_file.h"
 
 typedef enum tern__way {
@@ -16,7 +16,8 @@ typedef struct tern__conversion {
     int source;
     tern__way way;
     tern_stored to;
-    int64_t heads;  /* 0, or its rows are to be interleaved within as many heads */
+    int64_t heads;  /* 0, or its rows change their order within as many heads: */
+    bool to_halves; /* neighbours become halves; else halves become neighbours */
     bool own_scale; /* its scale becomes a tensor: `scale` */
     float scale;
     bool signs;    /* its weights are written as -1, 0 and 1, because the type does not hold the scale */
@@ -28,13 +29,14 @@ typedef struct tern__conversion {
 
 /* For every tensor that will be written; those whose scale is part of another are not. The caller frees `*out`. */
 tern_status tern__plan_conversion(tern_ctx *ctx, const tern_model_file *file,
-                                  const tern_convert_options *options, tern__conversion **out, size_t *count);
+                                  const tern_convert_options *options, tern_file_format format,
+                                  tern__conversion **out, size_t *count);
 
 /* Codes and scales of a tensor that will be ternary. */
 tern_status tern__load_for_conversion(tern_ctx *ctx, const tern_model_file *file, int i, bool force,
                                       tern_tensor **codes, tern_tensor **scales, bool *exact);
 
-/* Metadata as GGUF has them. */
-tern_status tern__copy_metadata(const tern_model_file *file, tern__gguf *w);
+/* Metadata as GGUF has them, with the vocabulary from a tokenizer.json where the model has its own there. */
+tern_status tern__copy_metadata(const tern_model_file *file, tern__model_writer *w);
 
 #endif

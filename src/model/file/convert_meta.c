@@ -1,8 +1,10 @@
 /* convert_meta.c - metadata of any file as GGUF's. */
 #include <string.h>
 
+#include "base/log.h"
 #include "base/status.h"
 #include "model/file/convert.h"
+#include "model/tokenizer/tokenizer.h"
 
 /* What speaks of the file that was read, and not of the model. */
 static bool is_left_out(const char *key)
@@ -16,12 +18,12 @@ static bool is_left_out(const char *key)
     return false;
 }
 
-static void add_bits(tern__gguf *w, uint64_t bits, int width)
+static void add_bits(tern__model_writer *w, uint64_t bits, int width)
 {
     tern__strbuf_add_n(&w->metas, (const char *)&bits, (size_t)width);
 }
 
-static tern_status copy_element(const tern_model_file *file, tern__gguf *w, int i, int64_t j,
+static tern_status copy_element(const tern_model_file *file, tern__model_writer *w, int i, int64_t j,
                                 tern_meta_type type)
 {
     const char *text;
@@ -66,7 +68,71 @@ static tern_meta_type type_for_gguf(const tern_model_file *file, int i, const te
     return small ? TERN_META_U32 : info->type;
 }
 
-tern_status tern__copy_metadata(const tern_model_file *file, tern__gguf *w)
+/* ---- the vocabulary of a tokenizer.json -------------------------------------------------------------------------- */
+
+typedef struct vocabulary_job {
+    const tern_model_file *file;
+    tern__model_writer *w;
+} vocabulary_job;
+
+static void add_texts(tern__model_writer *w, const char *key, const tern_token_text *texts, size_t n)
+{
+    tern__gguf_meta_begin(w, key, TERN_META_STRING, (int64_t)n);
+    for (size_t i = 0; i < n; i++)
+        tern__gguf_element_string(w, texts[i].bytes ? texts[i].bytes : "", texts[i].length);
+}
+
+/* What config.json said of an id stays. */
+static void add_id(const vocabulary_job *j, const char *key, int32_t id)
+{
+    int entry;
+    if (id != TERN_NO_TOKEN && tern_model_file_meta_find(j->file, key, &entry) != TERN_OK)
+        tern__gguf_meta_u32(j->w, key, (uint32_t)id);
+}
+
+static tern_status add_vocabulary(const tern_vocabulary *d, void *user)
+{
+    const vocabulary_job *j = user;
+    tern__model_writer *w = j->w;
+    tern__gguf_meta_string(w, "tokenizer.ggml.model", d->model, strlen(d->model));
+    if (d->pre)
+        tern__gguf_meta_string(w, "tokenizer.ggml.pre", d->pre, strlen(d->pre));
+    add_texts(w, "tokenizer.ggml.tokens", d->tokens, d->n_tokens);
+    tern__gguf_meta_begin(w, "tokenizer.ggml.token_type", TERN_META_I32, (int64_t)d->n_tokens);
+    for (size_t i = 0; i < d->n_tokens; i++)
+        tern__strbuf_add_n(&w->metas, (const char *)&(int32_t){d->types ? d->types[i] : TERN_TOKEN_NORMAL},
+                           4);
+    if (d->n_merges > 0)
+        add_texts(w, "tokenizer.ggml.merges", d->merges, d->n_merges);
+    add_id(j, "tokenizer.ggml.bos_token_id", d->bos);
+    add_id(j, "tokenizer.ggml.eos_token_id", d->eos);
+    add_id(j, "tokenizer.ggml.unknown_token_id", d->unk);
+    if (d->add_bos != TERN_BY_MODEL)
+        tern__gguf_meta_bool(w, "tokenizer.ggml.add_bos_token", d->add_bos == TERN_YES);
+    if (d->add_eos != TERN_BY_MODEL)
+        tern__gguf_meta_bool(w, "tokenizer.ggml.add_eos_token", d->add_eos == TERN_YES);
+    if (d->add_space != TERN_BY_MODEL)
+        tern__gguf_meta_bool(w, "tokenizer.ggml.add_space_prefix", d->add_space == TERN_YES);
+    if (d->chat_template)
+        tern__gguf_meta_string(w, "tokenizer.chat_template", d->chat_template, strlen(d->chat_template));
+    return TERN_OK;
+}
+
+/* A model without a tokenizer, or with one that is not known, goes without; the latter is said. */
+static tern_status copy_vocabulary(const tern_model_file *file, tern__model_writer *w)
+{
+    int entry;
+    if (file->format != TERN_FILE_SAFETENSORS ||
+        tern_model_file_meta_find(file, "tokenizer.ggml.tokens", &entry) == TERN_OK)
+        return TERN_OK;
+    tern_status status = tern__vocabulary_of_file(file, false, add_vocabulary, &(vocabulary_job){file, w});
+    if (status == TERN_UNSUPPORTED || status == TERN_UNAVAILABLE)
+        tern__log(TERN_LOG_WARN, "the new file has no tokenizer: %s", tern_last_error());
+    return status == TERN_NOT_FOUND || status == TERN_UNSUPPORTED || status == TERN_UNAVAILABLE ? TERN_OK
+                                                                                                : status;
+}
+
+tern_status tern__copy_metadata(const tern_model_file *file, tern__model_writer *w)
 {
     for (int i = 0; i < tern_model_file_meta_count(file); i++) {
         tern_meta_info info;
@@ -78,5 +144,5 @@ tern_status tern__copy_metadata(const tern_model_file *file, tern__gguf *w)
         for (int64_t j = 0; j < info.count; j++)
             TERN_TRY(copy_element(file, w, i, j, type));
     }
-    return TERN_OK;
+    return copy_vocabulary(file, w);
 }

@@ -1,10 +1,12 @@
 /* convert_plan.c - what becomes of each tensor of a model. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "model/file/convert.h"
+#include "model/file/safetensors_types.h"
 #include "model/file/stored.h"
 #include "tensor/convert.h"
 
@@ -38,35 +40,68 @@ static bool is_scale_of_another(const tern_model_file *file, const tern_file_ten
     return tern_model_file_find(file, name, &i) == TERN_OK;
 }
 
-static tern_stored type_wanted(const tern_file_tensor *t, const tern_convert_options *o)
+/* What a tensor that nobody asked about becomes in GGUF. */
+static tern_stored type_in_gguf(const tern_file_tensor *t)
+{
+    bool half = t->stored == TERN_STORED_F16 || t->stored == TERN_STORED_BF16;
+    if (t->stored == TERN_STORED_HF_T2)
+        return TERN_STORED_I2_S; /* which GGUF has, and which takes any scale */
+    if ((half && t->rank < 2) || t->stored == TERN_STORED_F64)
+        return TERN_STORED_F32;
+    return tern_stored_get(t->stored)->gguf_number < 0 ? TERN_STORED_COUNT : t->stored;
+}
+
+/* And in safetensors: blocks of numbers become f32, which holds them as they are. */
+static tern_stored type_in_safetensors(const tern_file_tensor *t)
 {
     const tern_stored_info *info = tern_stored_get(t->stored);
+    if (info->kind == TERN_STORED_TERNARY)
+        return TERN_STORED_HF_T2;
+    return tern__safetensors_type_name(t->stored) ? t->stored
+           : info->kind == TERN_STORED_PLAIN      ? TERN_STORED_F32
+                                                  : TERN_STORED_COUNT;
+}
+
+static tern_stored type_wanted(const tern_model_file *file, const tern_file_tensor *t,
+                               const tern_convert_options *o, tern_file_format format)
+{
+    bool to_gguf = format == TERN_FILE_GGUF;
     if (is_linear(t) && o->type != TERN_STORED_COUNT)
         return o->type;
     if (is_table(t) && o->embedding != TERN_STORED_COUNT)
         return o->embedding;
-    if (t->stored == TERN_STORED_HF_T2)
-        return TERN_STORED_I2_S; /* which GGUF has, and which takes any scale */
-    bool half = t->stored == TERN_STORED_F16 || t->stored == TERN_STORED_BF16;
-    return (half && t->rank < 2) || (t->stored == TERN_STORED_F64) ? TERN_STORED_F32
-           : info->gguf_number < 0                                 ? TERN_STORED_COUNT
-                                                                   : t->stored;
+    /* master weights mean what they are ternarised to: as floats they would be another model */
+    if (is_linear(t) && file->master_weights && tern_stored_get(t->stored)->kind == TERN_STORED_PLAIN)
+        return to_gguf ? TERN_STORED_I2_S : TERN_STORED_HF_T2;
+    return to_gguf ? type_in_gguf(t) : type_in_safetensors(t);
 }
 
-/* GGUF's LLaMA has rows of q and k interleaved within heads; Hugging Face's has the halves one after the other. */
-static int64_t heads_to_interleave(const tern_model_file *file, const tern_file_tensor *t)
+/* Are the pairs that positions rotate neighbours, or the halves of a head? GGUF's LLaMA has neighbours, as has llama2.c. */
+static bool has_neighbours(const tern_model_file *file, bool is_llama)
 {
-    const char *architecture, *style;
+    const char *style;
+    if (tern_model_file_get_string(file, "tern.rope_style", &style) == TERN_OK)
+        return strcmp(style, "neox") != 0;
+    return is_llama;
+}
+
+static void plan_order(const tern_model_file *file, const tern_file_tensor *t, tern_file_format format,
+                       tern__conversion *c)
+{
+    const char *architecture;
+    char key[64];
     int64_t heads;
     bool q = ends_in(t->name, ".attn_q.weight"), k = ends_in(t->name, ".attn_k.weight");
-    if ((!q && !k) || tern_model_file_get_string(file, "tern.rope_style", &style) != TERN_OK ||
-        strcmp(style, "neox") != 0 ||
-        tern_model_file_get_string(file, "general.architecture", &architecture) != TERN_OK ||
-        strcmp(architecture, "llama") != 0 ||
-        tern_model_file_get_int(file, q ? "llama.attention.head_count" : "llama.attention.head_count_kv",
-                                &heads) != TERN_OK)
-        return 0;
-    return heads > 0 && t->shape[0] % (2 * heads) == 0 ? heads : 0;
+    if ((!q && !k) || tern_model_file_get_string(file, "general.architecture", &architecture) != TERN_OK)
+        return;
+    bool is_llama = strcmp(architecture, "llama") == 0;
+    bool before = has_neighbours(file, is_llama), after = format == TERN_FILE_GGUF && is_llama;
+    snprintf(key, sizeof key, "%.32s.attention.head_count%s", architecture, q ? "" : "_kv");
+    if (before == after || (tern_model_file_get_int(file, key, &heads) != TERN_OK &&
+                            tern_model_file_get_int(file, "llama.attention.head_count", &heads) != TERN_OK))
+        return;
+    c->heads = heads > 0 && t->shape[0] % (2 * heads) == 0 ? heads : 0;
+    c->to_halves = before;
 }
 
 tern_status tern__load_for_conversion(tern_ctx *ctx, const tern_model_file *file, int i, bool force,
@@ -86,6 +121,8 @@ static bool holds(tern_stored stored, const float *scales, int64_t n)
 {
     tern_dtype dtype =
         tern_stored_get(stored)->kind == TERN_STORED_TERNARY ? TERN_F16 : tern_stored_get(stored)->dtype;
+    if (stored == TERN_STORED_HF_T2)
+        return false; /* it has none of its own */
     for (int64_t k = 0; k < n && stored != TERN_STORED_I2_S && stored != TERN_STORED_F32; k++) {
         uint16_t narrow;
         float back;
@@ -132,9 +169,9 @@ static tern_status plan_scale(tern_ctx *ctx, const tern_model_file *file, bool f
         const float *s = tern_data_f32(scales);
         int64_t n = tern_numel(scales);
         const char *name = file->tensors[c->source].name;
-        TERN__FAIL_IF(c->to == TERN_STORED_I2_S && n > 1, TERN_UNSUPPORTED,
-                      "%s: tensor '%s' has a scale for each block; I2_S has one: use tq1_0 or tq2_0",
-                      file->parts[0].path, name);
+        TERN__FAIL_IF((c->to == TERN_STORED_I2_S || c->to == TERN_STORED_HF_T2) && n > 1, TERN_UNSUPPORTED,
+                      "%s: tensor '%s' has a scale for each block; %s has one: use tq1_0 or tq2_0",
+                      file->parts[0].path, name, tern_stored_get(c->to)->name);
         bool fits = holds(c->to, s, n);
         TERN__FAIL_IF(!fits && n > 1 && c->way == TERN__WAY_TERNARY, TERN_UNSUPPORTED,
                       "%s: tensor '%s' has scales of blocks that f16 does not hold", file->parts[0].path,
@@ -154,17 +191,37 @@ static bool can_hold_weights(tern_stored stored)
     return info->kind == TERN_STORED_PLAIN && (kind == TERN_KIND_FLOAT || kind == TERN_KIND_BLOCK);
 }
 
+/* Has the format such a type? Four rows share the bytes of HF_T2. */
+static tern_status check_type(const tern_model_file *file, const tern_file_tensor *t, tern_file_format format,
+                              tern_stored to)
+{
+    bool packed = to == TERN_STORED_HF_T2;
+    bool has = to == TERN_STORED_COUNT    ? false
+               : format == TERN_FILE_GGUF ? tern_stored_get(to)->gguf_number >= 0
+                                          : packed || tern__safetensors_type_name(to) != NULL;
+    const char *name = tern_stored_get(to == TERN_STORED_COUNT ? t->stored : to)->name;
+    TERN__FAIL_IF(!has && format == TERN_FILE_GGUF, TERN_DTYPE, "%s: tensor '%s' is %s, which GGUF has not",
+                  file->parts[0].path, t->stored_name, name);
+    TERN__FAIL_IF(!has, TERN_UNSUPPORTED,
+                  "%s: tensor '%s' cannot be %s in safetensors: choose hf_t2, f32, f16 or bf16",
+                  file->parts[0].path, t->stored_name, name);
+    TERN__FAIL_IF(packed && t->shape[0] % 4 != 0, TERN_SHAPE,
+                  "%s: tensor '%s' has %lld rows: hf_t2 packs four into one", file->parts[0].path,
+                  t->stored_name, (long long)t->shape[0]);
+    return TERN_OK;
+}
+
 static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const tern_convert_options *o,
-                               tern__conversion *c)
+                               tern_file_format format, tern__conversion *c)
 {
     const tern_file_tensor *t = &file->tensors[c->source];
     const tern_stored_info *from = tern_stored_get(t->stored);
-    c->to = type_wanted(t, o);
-    TERN__FAIL_IF(c->to == TERN_STORED_COUNT, TERN_DTYPE, "%s: tensor '%s' is %s, which GGUF has not",
-                  file->parts[0].path, t->stored_name, from->name);
-    c->heads = heads_to_interleave(file, t);
+    c->to = type_wanted(file, t, o, format);
+    TERN_TRY(check_type(file, t, format, c->to));
+    plan_order(file, t, format, c);
     bool to_ternary = tern_stored_get(c->to)->kind == TERN_STORED_TERNARY;
-    if (c->to == t->stored && c->heads == 0)
+    if (c->to == t->stored && c->heads == 0 &&
+        c->to != TERN_STORED_HF_T2) /* whose scale may mean something else */
         c->way = TERN__WAY_COPY;
     else
         c->way = to_ternary ? TERN__WAY_TERNARY : TERN__WAY_VALUES;
@@ -185,7 +242,8 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
 }
 
 tern_status tern__plan_conversion(tern_ctx *ctx, const tern_model_file *file,
-                                  const tern_convert_options *options, tern__conversion **out, size_t *count)
+                                  const tern_convert_options *options, tern_file_format format,
+                                  tern__conversion **out, size_t *count)
 {
     tern__conversion *plan = tern__alloc_zero(file->n_tensors + 1, sizeof *plan);
     if (!plan)
@@ -196,7 +254,7 @@ tern_status tern__plan_conversion(tern_ctx *ctx, const tern_model_file *file,
         plan[n].source = (int)i;
         if (is_scale_of_another(file, &file->tensors[i]))
             continue; /* written again with its weight, if it is still needed */
-        status = plan_tensor(ctx, file, options, &plan[n++]);
+        status = plan_tensor(ctx, file, options, format, &plan[n++]);
     }
     if (status != TERN_OK) {
         tern__free(plan);

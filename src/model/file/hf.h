@@ -7,6 +7,10 @@
 /* GGUF's name of a tensor, in the file's arena; `stored_name` itself if it has none. */
 tern_status tern__hf_name(tern_model_file *file, const char *stored_name, const char **out);
 
+/* The other way: what Hugging Face calls a tensor of an architecture, whose norms have other names in each family of BitNets;
+ * `name` itself if it has none. `out` has room for TERN__MOST_NAME and 16 bytes. */
+void tern__hf_name_of(const char *name, const char *architecture, char *out);
+
 /* Metadata from config.json beside the first part, if there is one. */
 tern_status tern__hf_config(tern_model_file *file);
 

@@ -71,6 +71,30 @@ tern_status tern__hf_name(tern_model_file *file, const char *stored_name, const 
     return *out ? TERN_OK : tern__out_of_memory(strlen(name) + 1);
 }
 
+void tern__hf_name_of(const char *name, const char *architecture, char *out)
+{
+    const size_t room = TERN__MOST_NAME + 16;
+    bool later = strcmp(architecture, "bitnet") == 0; /* of two names, that of family A comes second */
+    const char *found = NULL, *last = strrchr(name, '.');
+    char number[8] = "";
+    int at = 0;
+    snprintf(out, room, "%s", name);
+    for (size_t i = 0; i < TERN__COUNT(wholes); i++) {
+        if (strcmp(wholes[i].gguf, name) == 0)
+            snprintf(out, room, "%s", wholes[i].hf);
+    }
+    if (sscanf(name, "blk.%7[0-9].%n", number, &at) != 1 || at == 0 || last <= name + at)
+        return;
+    size_t length = (size_t)(last - name) - (size_t)at;
+    for (size_t i = 0; i < TERN__COUNT(modules); i++) {
+        bool same = strlen(modules[i].gguf) == length && memcmp(modules[i].gguf, name + at, length) == 0;
+        if (same && (!found || later))
+            found = modules[i].hf;
+    }
+    if (found)
+        snprintf(out, room, "model.layers.%s.%s%s", number, found, last);
+}
+
 tern_status tern__hf_find_packed(tern_model_file *file)
 {
     static const char last[] = ".weight";

@@ -342,16 +342,19 @@ static tern_status exact_scale(const float *x, int64_t n, float *out)
     return TERN_OK;
 }
 
-static tern_status quantise(tern_ctx *ctx, const tern_model_file *file, int i, tern_dtype dtype, bool absmean,
-                            weight *w)
+/* Declared master weights that are exactly ternary were ternarised before: their scale is what they say, not their mean. */
+static tern_status quantise(tern_ctx *ctx, const tern_model_file *file, int i, tern_dtype dtype,
+                            tern_ternary_mode mode, weight *w)
 {
+    bool allowed = mode == TERN_TERNARY_ABSMEAN || (mode == TERN_TERNARY_DECLARED && file->master_weights);
     TERN_SCOPE(ctx) {
         tern_tensor *x, *codes, *used;
         float s = 0;
         TERN_TRY(tern_model_file_load_f32(ctx, file, i, &x));
         tern_status status = exact_scale(tern_data_f32(x), tern_numel(x), &s);
-        if (status != TERN_OK && !(absmean && status == TERN_DTYPE))
+        if (status != TERN_OK && !(allowed && status == TERN_DTYPE))
             return status;
+        bool absmean = mode == TERN_TERNARY_ABSMEAN || status != TERN_OK;
         tern_ternary_quantise(x, absmean ? NULL : tern_scalar(ctx, TERN_F32, (double)s), dtype, &codes,
                               &used);
         TERN_TRY(tern_read(codes, w->codes, w->codes_bytes));
@@ -367,7 +370,6 @@ static tern_status fill(tern_ctx *ctx, const tern_model_file *file, int i, tern_
 {
     const tern_file_tensor *t = &file->tensors[i];
     const tern_stored_info *info = tern_stored_get(t->stored);
-    bool absmean = mode == TERN_TERNARY_ABSMEAN || (mode == TERN_TERNARY_DECLARED && file->master_weights);
     float extra;
     if (t->stored == TERN_STORED_HF_T2)
         TERN_TRY(decode_hf(file, i, dtype, w));
@@ -376,7 +378,7 @@ static tern_status fill(tern_ctx *ctx, const tern_model_file *file, int i, tern_
     else if (info->kind == TERN_STORED_OPAQUE)
         return tern__fail(TERN_UNSUPPORTED, "%s cannot be read", info->name);
     else
-        TERN_TRY(quantise(ctx, file, i, dtype, absmean, w));
+        TERN_TRY(quantise(ctx, file, i, dtype, mode, w));
     TERN_TRY(extra_scale(ctx, file, t, &extra));
     for (int64_t k = 0; k < w->n_scales; k++)
         w->scales[k] *= extra;

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "model/file/hf.h"
 #include "model/file/json_walk.h"
+#include "model/file/safetensors_types.h"
 #include "model/file/stored.h"
 
 #if TERN_HAVE_JANSSON
@@ -19,27 +20,6 @@
 enum { MOST_HEADER = 100000000, MOST_INDEX = 64 << 20, MOST_PARTS = 4096 };
 
 /* ---- one tensor -------------------------------------------------------------------------------------------------- */
-
-static bool stored_of(const char *dtype, tern_stored *out)
-{
-    static const struct {
-        const char *name;
-        tern_stored stored;
-    } types[] = {
-        {"F64", TERN_STORED_F64},   {"F32", TERN_STORED_F32},    {"F16", TERN_STORED_F16},
-        {"BF16", TERN_STORED_BF16}, {"I64", TERN_STORED_I64},    {"I32", TERN_STORED_I32},
-        {"I16", TERN_STORED_I16},   {"I8", TERN_STORED_I8},      {"U64", TERN_STORED_U64},
-        {"U32", TERN_STORED_U32},   {"U16", TERN_STORED_U16},    {"U8", TERN_STORED_U8},
-        {"BOOL", TERN_STORED_BOOL}, {"F8_E4M3", TERN_STORED_F8}, {"F8_E5M2", TERN_STORED_F8},
-    };
-    for (size_t i = 0; i < TERN__COUNT(types); i++) {
-        if (strcmp(types[i].name, dtype) == 0) {
-            *out = types[i].stored;
-            return true;
-        }
-    }
-    return false;
-}
 
 static tern_status read_shape(const char *who, const json_t *shape, tern_file_tensor *t)
 {
@@ -88,7 +68,7 @@ static tern_status read_tensor(tern_model_file *file, int part, const json_t *ke
     TERN_TRY(tern__hf_name(file, t.stored_name, &t.name));
     const char *dtype = json_string_value(json_object_get(value, "dtype"));
     TERN__FAIL_IF(!dtype, TERN_FORMAT, "%s: tensor '%s' has no dtype", from->path, t.stored_name);
-    TERN__FAIL_IF(!stored_of(dtype, &t.stored), TERN_UNSUPPORTED,
+    TERN__FAIL_IF(!tern__safetensors_type_parse(dtype, &t.stored), TERN_UNSUPPORTED,
                   "%s: tensor '%s' has the unknown dtype '%.20s'", from->path, t.stored_name, dtype);
     tern_status status = read_shape(t.stored_name, json_object_get(value, "shape"), &t);
     if (status == TERN_OK)

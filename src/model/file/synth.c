@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "base/status.h"
-#include "model/file/gguf_write.h"
+#include "model/file/model_writer.h"
 #include "model/file/stored.h"
 #include "tensor/convert.h"
 
@@ -53,7 +53,7 @@ tern_synth_options tern_synth_options_default(void)
 enum { CHUNK = 1 << 20 };
 
 typedef struct filling {
-    tern__gguf *w;
+    tern__model_writer *w;
     uint64_t seed;    /* of this tensor */
     uint64_t counter; /* of blocks of 16 random bytes used */
     uint8_t *chunk;   /* (CHUNK) */
@@ -88,10 +88,10 @@ static tern_status fill_i2_s(filling *f, int64_t elements, float scale)
         random_bytes(f, f->chunk, n);
         for (size_t i = 0; i < n; i++)
             f->chunk[i] = table[f->chunk[i]];
-        TERN_TRY(tern__gguf_write(f->w, f->chunk, n));
+        TERN_TRY(tern__model_writer_write(f->w, f->chunk, n));
     }
     memcpy(tail, &scale, sizeof scale);
-    return tern__gguf_write(f->w, tail, sizeof tail);
+    return tern__model_writer_write(f->w, tail, sizeof tail);
 }
 
 /* TQ1_0 and TQ2_0: codes, then an f16 scale, which is the nearest to the wanted one. */
@@ -114,7 +114,7 @@ static tern_status fill_tq(filling *f, tern_stored stored, int64_t elements, flo
                 bytes[i] = table[bytes[i]];
             memcpy(bytes + codes, &half, sizeof half);
         }
-        TERN_TRY(tern__gguf_write(f->w, f->chunk, n * block));
+        TERN_TRY(tern__model_writer_write(f->w, f->chunk, n * block));
     }
     return TERN_OK;
 }
@@ -134,7 +134,7 @@ static tern_status fill_rows(filling *f, tern_stored stored, int64_t rows, int64
             f->row[c] = offset + scale * (ternary ? (float)(word % 3) - 1 : (float)word / 32768 - 1);
         }
         tern__convert_row(TERN_F32, f->row, info->dtype, f->encoded, columns);
-        TERN_TRY(tern__gguf_write(f->w, f->encoded, bytes));
+        TERN_TRY(tern__model_writer_write(f->w, f->encoded, bytes));
     }
     return TERN_OK;
 }
@@ -213,19 +213,19 @@ static tern_status fill_item(filling *f, const tern_model_shape *s, const tern_s
         status = fill_rows(f, stored, 1, t->columns, 0.1f, false, 1);
     else
         status = fill_rows(f, stored, t->rows, t->columns, t->role == TABLE ? 1 : scale, ternary, 0);
-    return status == TERN_OK ? tern__gguf_pad(f->w) : status;
+    return status == TERN_OK ? tern__model_writer_pad(f->w) : status;
 }
 
 /* ---- metadata ------------------------------------------------------------------------------------------------------ */
 
-static void add_key(tern__gguf *w, const tern_model_shape *s, const char *key, int64_t value)
+static void add_key(tern__model_writer *w, const tern_model_shape *s, const char *key, int64_t value)
 {
     char full[128];
     snprintf(full, sizeof full, "%s.%s", s->architecture, key);
     tern__gguf_meta_u32(w, full, (uint32_t)value);
 }
 
-static void add_hyper_parameters(tern__gguf *w, const tern_model_shape *s)
+static void add_hyper_parameters(tern__model_writer *w, const tern_model_shape *s)
 {
     char key[128];
     tern__gguf_meta_string(w, "general.architecture", s->architecture, strlen(s->architecture));
@@ -262,7 +262,7 @@ static size_t byte_token(int byte, char out[4])
 }
 
 /* Bytes, then words that no text has, then beginning and end: enough to put text in and get text out. */
-static void add_tokenizer(tern__gguf *w, int64_t vocabulary)
+static void add_tokenizer(tern__model_writer *w, int64_t vocabulary)
 {
     enum { NORMAL = 1, CONTROL = 3 };
     if (vocabulary < 258)
@@ -326,7 +326,7 @@ static tern_status check_type(tern_stored stored, bool ternary_too)
     return TERN_OK;
 }
 
-static tern_status write_all(tern__gguf *w, const tern_model_shape *s, const tern_synth_options *o)
+static tern_status write_all(tern__model_writer *w, const tern_model_shape *s, const tern_synth_options *o)
 {
     item t;
     int64_t longest = s->width > s->feed_forward ? s->width : s->feed_forward;
@@ -334,10 +334,11 @@ static tern_status write_all(tern__gguf *w, const tern_model_shape *s, const ter
     add_tokenizer(w, s->vocabulary);
     for (int64_t k = 0; k < item_count(s); k++) {
         if (item_at(s, o, k, &t))
-            TERN_TRY(tern__gguf_declare(w, t.name, type_of(o, t.role), t.role == NORM ? 1 : 2,
-                                        t.role == NORM ? &t.columns : (int64_t[]){t.rows, t.columns}));
+            TERN_TRY(
+                tern__model_writer_declare(w, t.name, type_of(o, t.role), t.role == NORM ? 1 : 2,
+                                           t.role == NORM ? &t.columns : (int64_t[]){t.rows, t.columns}));
     }
-    TERN_TRY(tern__gguf_begin(w));
+    TERN_TRY(tern__model_writer_begin(w));
     filling f = {.w = w,
                  .chunk = tern__alloc(CHUNK),
                  .row = tern__alloc((size_t)longest * sizeof(float)),
@@ -359,7 +360,7 @@ tern_status tern_model_synth(const char *path, const tern_model_shape *shape,
                              const tern_synth_options *options)
 {
     tern_synth_options o = options ? *options : tern_synth_options_default();
-    tern__gguf w;
+    tern__model_writer w;
     TERN__FAIL_IF(!path || !shape, TERN_INVALID_ARGUMENT, "model_synth: an argument is NULL");
     TERN_TRY(check_shape(shape));
     TERN_TRY(check_type(o.type, true));
@@ -371,7 +372,7 @@ tern_status tern_model_synth(const char *path, const tern_model_shape *shape,
     w.user = o.user;
     tern_status status = write_all(&w, shape, &o);
     if (status == TERN_OK)
-        status = tern__gguf_commit(&w);
-    tern__gguf_abort(&w);
+        status = tern__model_writer_commit(&w);
+    tern__model_writer_abort(&w);
     return status;
 }

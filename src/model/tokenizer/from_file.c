@@ -153,20 +153,43 @@ static tern_status read_metadata(const tern_model_file *f, tern_vocabulary *d, c
 }
 
 /* A model without a vocabulary has it in a file of its own in the same folder. */
-static tern_status load_beside(const char *path, const tern_tokenizer_options *options, tern_tokenizer **out)
+static tern_status parse_beside(const char *path, bool pre_wanted, tern__vocabulary_fn take, void *user)
 {
     const char *slash = strrchr(path, '/');
     tern__strbuf beside = TERN__STRBUF_EMPTY;
     tern__strbuf_add_n(&beside, path, slash ? (size_t)(slash - path) + 1 : 0);
     tern__strbuf_add(&beside, "tokenizer.json");
-    tern_status status =
-        beside.failed ? tern__out_of_memory(beside.length) : tern_tokenizer_load(beside.text, options, out);
-    tern__strbuf_free(&beside);
+    tern_status status = beside.failed ? tern__out_of_memory(beside.length)
+                                       : tern__vocabulary_load_json(beside.text, pre_wanted, take, user);
     if (status == TERN_NOT_FOUND)
-        return tern__fail(TERN_NOT_FOUND,
-                          "%s: it has no tokenizer, and there is no tokenizer.json beside it; name one",
-                          path);
+        tern__fail(TERN_NOT_FOUND,
+                   "%s: it has no tokenizer, and there is no tokenizer.json beside it; name one", path);
+    tern__strbuf_free(&beside);
     return status;
+}
+
+tern_status tern__vocabulary_of_file(const tern_model_file *file, bool pre_wanted, tern__vocabulary_fn take,
+                                     void *user)
+{
+    const char *path = tern_model_file_part(file, 0);
+    int entry;
+    if (tern_model_file_meta_find(file, PREFIX "tokens", &entry) != TERN_OK)
+        return parse_beside(path, pre_wanted, take, user);
+    tern_vocabulary d = tern_vocabulary_default();
+    copied c = {0};
+    tern_status status = read_metadata(file, &d, &c);
+    if (status == TERN_DTYPE) /* metadata of another type than the format has */
+        status = TERN_FORMAT;
+    if (status == TERN_OK)
+        status = take(&d, user);
+    free_copied(&c);
+    return tern__fail_of(status, path);
+}
+
+tern_status tern__tokenizer_make(const tern_vocabulary *vocabulary, void *user)
+{
+    const tern__tokenizer_request *r = user;
+    return tern_tokenizer_create(vocabulary, r->options, r->out);
 }
 
 tern_status tern_tokenizer_from_file(const tern_model_file *file, const tern_tokenizer_options *options,
@@ -174,17 +197,6 @@ tern_status tern_tokenizer_from_file(const tern_model_file *file, const tern_tok
 {
     TERN__FAIL_IF(!file || !out, TERN_INVALID_ARGUMENT,
                   "tokenizer_from_file: the file, or the place for the result, is NULL");
-    const char *path = tern_model_file_part(file, 0);
-    int entry;
-    if (tern_model_file_meta_find(file, PREFIX "tokens", &entry) != TERN_OK)
-        return load_beside(path, options, out);
-    tern_vocabulary d = tern_vocabulary_default();
-    copied c = {0};
-    tern_status status = read_metadata(file, &d, &c);
-    if (status == TERN_DTYPE) /* metadata of another type than the format has */
-        status = TERN_FORMAT;
-    if (status == TERN_OK)
-        status = tern_tokenizer_create(&d, options, out);
-    free_copied(&c);
-    return tern__fail_of(status, path);
+    return tern__vocabulary_of_file(file, options && options->pre, tern__tokenizer_make,
+                                    &(tern__tokenizer_request){options, out});
 }

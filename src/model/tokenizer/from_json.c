@@ -298,7 +298,7 @@ static tern_status name_tokens(tern__json_reader *r)
     return TERN_OK;
 }
 
-static tern_status finish(tern__json_reader *r, const tern_tokenizer_options *options, tern_tokenizer **out)
+static tern_status finish(tern__json_reader *r, tern__vocabulary_fn take, void *user)
 {
     TERN__FAIL_IF(
         r->byte_level == r->metaspace, TERN_UNSUPPORTED,
@@ -314,7 +314,7 @@ static tern_status finish(tern__json_reader *r, const tern_tokenizer_options *op
     for (size_t i = 0, from = 0; i < r->d.n_merges; from = r->merge_ends[i++])
         merges[i] = (tern_token_text){r->merge_text + from, r->merge_ends[i] - from};
     r->d.merges = merges;
-    tern_status status = tern_tokenizer_create(&r->d, options, out);
+    tern_status status = take(&r->d, user);
     tern__free(merges);
     return status;
 }
@@ -331,27 +331,28 @@ static void free_reader(tern__json_reader *r)
     tern__free(r->merge_ends);
 }
 
-tern_status tern__tokenizer_parse_json(const char *path, const char *text, size_t length,
-                                       const tern_tokenizer_options *options, tern_tokenizer **out)
+tern_status tern__vocabulary_parse_json(const char *path, const char *text, size_t length, bool pre_wanted,
+                                        const char *chat_template, tern__vocabulary_fn take, void *user)
 {
     tern__json_reader r = {
         .walk = {.path = path, .text = text, .length = length, .most = MOST_PARSED},
         .d = tern_vocabulary_default(),
-        .pre_wanted = options && options->pre,
+        .pre_wanted = pre_wanted,
     };
+    r.d.chat_template = chat_template;
     tern_status status = read_file(&r);
     if (status == TERN_OK)
-        status = finish(&r, options, out);
+        status = finish(&r, take, user);
     free_reader(&r);
     return tern__fail_of(status, path);
 }
 
 #else
 
-tern_status tern__tokenizer_parse_json(const char *path, const char *text, size_t length,
-                                       const tern_tokenizer_options *options, tern_tokenizer **out)
+tern_status tern__vocabulary_parse_json(const char *path, const char *text, size_t length, bool pre_wanted,
+                                        const char *chat_template, tern__vocabulary_fn take, void *user)
 {
-    (void)text, (void)length, (void)options, (void)out;
+    (void)text, (void)length, (void)pre_wanted, (void)chat_template, (void)take, (void)user;
     return tern__fail(TERN_UNAVAILABLE, "%s: this build of tern has no jansson, which reads JSON", path);
 }
 

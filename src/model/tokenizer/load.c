@@ -104,7 +104,7 @@ static tern_status parse_bin(const char *bytes, size_t length, const tern_tokeni
 
 /* ---- any file ------------------------------------------------------------------------------------------- */
 
-static tern_status read_all(const char *path, char **out, size_t *length)
+tern_status tern__tokenizer_read_all(const char *path, char **out, size_t *length)
 {
     tern__file file;
     TERN_TRY(tern__file_open(path, &file));
@@ -122,6 +122,7 @@ static tern_status read_all(const char *path, char **out, size_t *length)
         tern__free(bytes);
         return status;
     }
+    bytes[*length] = '\0';
     *out = bytes;
     return TERN_OK;
 }
@@ -147,6 +148,21 @@ static tern_status load_gguf(const char *path, const tern_tokenizer_options *opt
     return status;
 }
 
+tern_status tern__vocabulary_load_json(const char *path, bool pre_wanted, tern__vocabulary_fn take,
+                                       void *user)
+{
+    char *text = NULL, *template = NULL;
+    size_t length = 0;
+    tern_status status = tern__tokenizer_read_all(path, &text, &length);
+    if (status == TERN_OK)
+        status = tern__chat_template_beside(path, &template);
+    if (status == TERN_OK)
+        status = tern__vocabulary_parse_json(path, text, length, pre_wanted, template, take, user);
+    tern__free(text);
+    tern__free(template);
+    return status;
+}
+
 tern_status tern_tokenizer_load(const char *path, const tern_tokenizer_options *options, tern_tokenizer **out)
 {
     TERN__FAIL_IF(!path || !out, TERN_INVALID_ARGUMENT,
@@ -154,13 +170,14 @@ tern_status tern_tokenizer_load(const char *path, const tern_tokenizer_options *
     if (is_gguf(path))
         return load_gguf(path, options, out);
     char *bytes = NULL;
-    size_t length = 0, blanks = 0;
-    TERN_TRY(read_all(path, &bytes, &length));
-    bytes[length] = '\0';
-    blanks = strspn(bytes, " \t\r\n");
-    tern_status status = bytes[blanks] == '{' ? tern__tokenizer_parse_json(path, bytes, length, options, out)
-                                              : parse_bin(bytes, length, options, out);
+    size_t length = 0;
+    TERN_TRY(tern__tokenizer_read_all(path, &bytes, &length));
+    bool json = bytes[strspn(bytes, " \t\r\n")] == '{';
+    tern_status status = json ? TERN_OK : parse_bin(bytes, length, options, out);
     tern__free(bytes);
+    if (json)
+        status = tern__vocabulary_load_json(path, options && options->pre, tern__tokenizer_make,
+                                            &(tern__tokenizer_request){options, out});
     return tern__fail_of(status, path);
 }
 
@@ -169,5 +186,6 @@ tern_status tern_tokenizer_parse_json(const char *text, size_t length, const ter
 {
     TERN__FAIL_IF(!text || !out, TERN_INVALID_ARGUMENT,
                   "tokenizer_parse_json: the text, or the place for the result, is NULL");
-    return tern__tokenizer_parse_json("tokenizer.json", text, length, options, out);
+    return tern__vocabulary_parse_json("tokenizer.json", text, length, options && options->pre, NULL,
+                                       tern__tokenizer_make, &(tern__tokenizer_request){options, out});
 }

@@ -4,6 +4,7 @@
 
 #include <tern/tokenizer.h>
 
+#include "base/strbuf.h"
 #include "model/tokenizer/bpe.h"
 #include "model/tokenizer/special.h"
 #include "model/tokenizer/split.h"
@@ -49,9 +50,35 @@ tern_status tern__encode(const tern_tokenizer *t, const char *text, size_t lengt
 /* The name of the template that a file's text means; NULL: none that is known. */
 const char *tern__chat_recognise(const char *text);
 
-/* `path` is only the name for messages. */
-tern_status tern__tokenizer_parse_json(const char *path, const char *text, size_t length,
-                                       const tern_tokenizer_options *options, tern_tokenizer **out);
+/* What is done with a vocabulary in plain data, which lives as long as the call. */
+typedef tern_status (*tern__vocabulary_fn)(const tern_vocabulary *vocabulary, void *user);
+
+/* From the text of a tokenizer.json; `path` is the name for messages. `pre_wanted`: the caller knows how text is cut.
+ * `chat_template`: as a file beside it has it, or NULL. */
+tern_status tern__vocabulary_parse_json(const char *path, const char *text, size_t length, bool pre_wanted,
+                                        const char *chat_template, tern__vocabulary_fn take, void *user);
+/* The same from a file, with the template beside it. */
+tern_status tern__vocabulary_load_json(const char *path, bool pre_wanted, tern__vocabulary_fn take,
+                                       void *user);
+/* From the metadata of a model file, or from the tokenizer.json beside it. TERN_NOT_FOUND if there is neither. */
+tern_status tern__vocabulary_of_file(const tern_model_file *file, bool pre_wanted, tern__vocabulary_fn take,
+                                     void *user);
+
+/* tokenizer.json of a vocabulary and the tokenizer that it makes. TERN_UNSUPPORTED for rules that it cannot state. */
+tern_status tern__vocabulary_write_json(const tern_vocabulary *vocabulary, const tern_tokenizer *t,
+                                        tern__strbuf *out);
+
+/* Calls tern_tokenizer_create; `user` is a tern__tokenizer_request. */
+typedef struct tern__tokenizer_request {
+    const tern_tokenizer_options *options;
+    tern_tokenizer **out;
+} tern__tokenizer_request;
+tern_status tern__tokenizer_make(const tern_vocabulary *vocabulary, void *user);
+
+/* A whole small file, terminated; the caller frees it. */
+tern_status tern__tokenizer_read_all(const char *path, char **out, size_t *length);
+/* The text of a template in tokenizer_config.json or chat_template.jinja in the folder of `path`; NULL: none. The caller frees it. */
+tern_status tern__chat_template_beside(const char *path, char **out);
 
 /* `status`; the message of a failure starts with the path afterwards, once. */
 tern_status tern__fail_of(tern_status status, const char *path);

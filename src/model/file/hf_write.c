@@ -1,0 +1,197 @@
+/* hf_write.c - config.json and the tokenizer's files, from the metadata of any model file. */
+#include "model/file/hf_write.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <tern/tokenizer.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "model/file/model_writer.h"
+#include "model/tokenizer/tokenizer.h"
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+/* Is there a file with exactly these bytes? TERN_NOT_FOUND if there is none. */
+static tern_status compare(const char *path, const char *text, size_t length)
+{
+    char *there = NULL;
+    size_t n = 0;
+    TERN_TRY(tern__tokenizer_read_all(path, &there, &n));
+    bool same = n == length && memcmp(there, text, length) == 0;
+    tern__free(there);
+    TERN__FAIL_IF(!same, TERN_STATE,
+                  "%s is there already and belongs to another model: choose another folder", path);
+    return TERN_OK;
+}
+
+static tern_status write_beside(const char *path, const char *name, const char *text, size_t length)
+{
+    const char *slash = strrchr(path, '/');
+    tern__strbuf beside = TERN__STRBUF_EMPTY;
+    tern__writer out = {.fd = -1};
+    tern__strbuf_add_n(&beside, path, slash ? (size_t)(slash - path) + 1 : 0);
+    tern__strbuf_add(&beside, name);
+    tern_status status =
+        beside.failed ? tern__out_of_memory(beside.length) : compare(beside.text, text, length);
+    if (status == TERN_NOT_FOUND) {
+        status = tern__writer_open(beside.text, &out);
+        if (status == TERN_OK)
+            status = tern__writer_write(&out, text, length);
+        if (status == TERN_OK)
+            status = tern__writer_commit(&out);
+        tern__writer_abort(&out);
+    }
+    tern__strbuf_free(&beside);
+    return status;
+}
+
+/* ---- config.json ------------------------------------------------------------------------------------------------- */
+
+static const struct kind {
+    const char *architecture, *class, *model_type, *activation;
+} kinds[] = {
+    {"bitnet-b1.58", "BitNetForCausalLM", "bitnet", "relu2"},
+    {"bitnet-25", "BitNetForCausalLM", "bitnet", "relu2"},
+    {"bitnet", "BitnetForCausalLM", "llama", "silu"},
+    {"llama", "LlamaForCausalLM", "llama", "silu"},
+};
+
+static const struct kind *kind_of(const tern_model_file *file)
+{
+    const char *architecture;
+    if (tern_model_file_get_string(file, "general.architecture", &architecture) != TERN_OK)
+        return NULL;
+    for (size_t i = 0; i < TERN__COUNT(kinds); i++) {
+        if (strcmp(kinds[i].architecture, architecture) == 0)
+            return &kinds[i];
+    }
+    return NULL;
+}
+
+tern_status tern__hf_check_architecture(const tern_model_file *file, const char **architecture)
+{
+    const struct kind *kind = kind_of(file);
+    TERN__FAIL_IF(!kind, TERN_UNSUPPORTED,
+                  "%s: a config.json can be written for bitnet-b1.58, bitnet-25, bitnet and llama",
+                  file->parts[0].path);
+    *architecture = kind->architecture;
+    return TERN_OK;
+}
+
+static void add_numbers(tern__strbuf *s, const tern_model_file *file, const char *architecture)
+{
+    static const struct {
+        const char *gguf, *hf;
+        bool real;
+    } keys[] = {
+        {"embedding_length", "hidden_size", false},
+        {"block_count", "num_hidden_layers", false},
+        {"feed_forward_length", "intermediate_size", false},
+        {"attention.head_count", "num_attention_heads", false},
+        {"attention.head_count_kv", "num_key_value_heads", false},
+        {"attention.key_length", "head_dim", false},
+        {"context_length", "max_position_embeddings", false},
+        {"attention.layer_norm_rms_epsilon", "rms_norm_eps", true},
+        {"rope.freq_base", "rope_theta", true},
+    };
+    for (size_t i = 0; i < TERN__COUNT(keys); i++) {
+        char key[TERN__MOST_NAME + 1];
+        int64_t whole;
+        double real;
+        snprintf(key, sizeof key, "%s.%s", architecture, keys[i].gguf);
+        if (keys[i].real && tern_model_file_get_float(file, key, &real) == TERN_OK)
+            tern__strbuf_addf(s, ",\n  \"%s\": %.17g", keys[i].hf, real);
+        else if (!keys[i].real && tern_model_file_get_int(file, key, &whole) == TERN_OK)
+            tern__strbuf_addf(s, ",\n  \"%s\": %lld", keys[i].hf, (long long)whole);
+    }
+}
+
+static tern_status write_config(const tern_model_file *file, const char *path, bool packed)
+{
+    const struct kind *kind = kind_of(file);
+    tern__strbuf s = TERN__STRBUF_EMPTY;
+    tern_file_tensor table;
+    int i, head;
+    int64_t id;
+    TERN_TRY(tern_model_file_find(file, "token_embd.weight", &i));
+    TERN_TRY(tern_model_file_tensor(file, i, &table));
+    bool tied = tern_model_file_find(file, "output.weight", &head) != TERN_OK;
+    tern__strbuf_addf(
+        &s, "{\n  \"architectures\": [\"%s\"],\n  \"model_type\": \"%s\",\n  \"hidden_act\": \"%s\"",
+        kind->class, kind->model_type, kind->activation);
+    add_numbers(&s, file, kind->architecture);
+    tern__strbuf_addf(&s, ",\n  \"vocab_size\": %lld,\n  \"tie_word_embeddings\": %s",
+                      (long long)table.shape[0], tied ? "true" : "false");
+    if (tern_model_file_get_int(file, "tokenizer.ggml.bos_token_id", &id) == TERN_OK)
+        tern__strbuf_addf(&s, ",\n  \"bos_token_id\": %lld", (long long)id);
+    if (tern_model_file_get_int(file, "tokenizer.ggml.eos_token_id", &id) == TERN_OK)
+        tern__strbuf_addf(&s, ",\n  \"eos_token_id\": %lld", (long long)id);
+    if (packed)
+        tern__strbuf_add(&s, ",\n  \"quantization_config\": {\"quant_method\": \"bitnet\", \"linear_class\": "
+                             "\"autobitlinear\", \"quantization_mode\": \"offline\"}");
+    tern__strbuf_add(&s, "\n}\n");
+    tern_status status =
+        s.failed ? tern__out_of_memory(s.length) : write_beside(path, "config.json", s.text, s.length);
+    tern__strbuf_free(&s);
+    return status;
+}
+
+/* ---- the tokenizer ----------------------------------------------------------------------------------------------- */
+
+/* A vocabulary that was read from metadata, as JSON. */
+static tern_status write_vocabulary(const tern_vocabulary *d, void *user)
+{
+    const char *path = user;
+    tern_tokenizer *t = NULL;
+    tern__strbuf s = TERN__STRBUF_EMPTY;
+    TERN_TRY(tern_tokenizer_create(d, NULL, &t));
+    tern_status status = tern__vocabulary_write_json(d, t, &s);
+    tern_tokenizer_free(t);
+    if (status == TERN_OK)
+        status =
+            s.failed ? tern__out_of_memory(s.length) : write_beside(path, "tokenizer.json", s.text, s.length);
+    tern__strbuf_free(&s);
+    if (status != TERN_OK || !d->chat_template)
+        return status;
+    tern__strbuf_add(&s, "{\n  \"chat_template\": ");
+    tern__json_add_text(&s, d->chat_template, strlen(d->chat_template));
+    tern__strbuf_add(&s, "\n}\n");
+    status = s.failed ? tern__out_of_memory(s.length)
+                      : write_beside(path, "tokenizer_config.json", s.text, s.length);
+    tern__strbuf_free(&s);
+    return status;
+}
+
+/* A file beside the one that is read goes on as it is; none is no failure. */
+static tern_status copy_beside(const char *from, const char *path, const char *name)
+{
+    const char *slash = strrchr(from, '/');
+    tern__strbuf beside = TERN__STRBUF_EMPTY;
+    char *text = NULL;
+    size_t length = 0;
+    tern__strbuf_add_n(&beside, from, slash ? (size_t)(slash - from) + 1 : 0);
+    tern__strbuf_add(&beside, name);
+    tern_status status = beside.failed ? tern__out_of_memory(beside.length)
+                                       : tern__tokenizer_read_all(beside.text, &text, &length);
+    tern__strbuf_free(&beside);
+    if (status == TERN_OK)
+        status = write_beside(path, name, text, length);
+    else if (status == TERN_NOT_FOUND)
+        status = TERN_OK;
+    tern__free(text);
+    return status;
+}
+
+tern_status tern__hf_write_beside(const tern_model_file *file, const char *path, bool packed)
+{
+    static const char *const names[] = {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja"};
+    int entry;
+    TERN_TRY(write_config(file, path, packed));
+    if (tern_model_file_meta_find(file, "tokenizer.ggml.tokens", &entry) == TERN_OK)
+        return tern__vocabulary_of_file(file, false, write_vocabulary, (void *)path);
+    for (size_t i = 0; i < TERN__COUNT(names); i++)
+        TERN_TRY(copy_beside(file->parts[0].path, path, names[i]));
+    return TERN_OK;
+}

@@ -1,0 +1,83 @@
+/* model_writer.c - what files of all formats have in common while they are written. */
+#include "model/file/model_writer.h"
+
+#include "base/status.h"
+#include "model/file/stored.h"
+
+enum { MOST_ALIGNMENT = 32 };
+
+static uint64_t padded(const tern__model_writer *w, uint64_t bytes)
+{
+    uint64_t to = w->format->alignment;
+    return (bytes + to - 1) / to * to;
+}
+
+void tern__model_writer_abort(tern__model_writer *w)
+{
+    tern__writer_abort(&w->out);
+    tern__strbuf_free(&w->metas);
+    tern__strbuf_free(&w->tensors);
+}
+
+tern_status tern__model_writer_declare(tern__model_writer *w, const char *name, tern_stored stored, int rank,
+                                       const int64_t *shape)
+{
+    int64_t elements;
+    uint64_t bytes;
+    TERN_TRY(tern__stored_size(name, stored, rank, shape, &elements, &bytes));
+    TERN_TRY(w->format->declare(w, name, stored, rank, shape, bytes));
+    w->declared += padded(w, bytes);
+    w->n_tensors++;
+    return TERN_OK;
+}
+
+tern_status tern__model_writer_begin(tern__model_writer *w)
+{
+    TERN_TRY(w->format->begin(w));
+    w->start = w->out.bytes;
+    w->total += w->declared;
+    return TERN_OK;
+}
+
+tern_status tern__model_writer_progress(tern__model_writer *w, uint64_t bytes)
+{
+    w->done += bytes;
+    TERN__FAIL_IF(w->progress && !w->progress(w->user, w->done, w->total), TERN_STATE,
+                  "%s: stopped; no file was written", w->out.path);
+    return TERN_OK;
+}
+
+tern_status tern__model_writer_write(tern__model_writer *w, const void *data, size_t bytes)
+{
+    TERN_TRY(tern__writer_write(&w->out, data, bytes));
+    return tern__model_writer_progress(w, bytes);
+}
+
+tern_status tern__model_writer_pad(tern__model_writer *w)
+{
+    static const uint8_t zeros[MOST_ALIGNMENT];
+    return tern__writer_write(&w->out, zeros, (size_t)(padded(w, w->out.bytes) - w->out.bytes));
+}
+
+tern_status tern__model_writer_commit(tern__model_writer *w)
+{
+    TERN__FAIL_IF(w->out.bytes - w->start != w->declared, TERN_INTERNAL,
+                  "%s: %llu bytes of tensors instead of %llu", w->out.path,
+                  (unsigned long long)(w->out.bytes - w->start), (unsigned long long)w->declared);
+    return tern__writer_commit(&w->out);
+}
+
+void tern__json_add_text(tern__strbuf *s, const char *text, size_t length)
+{
+    tern__strbuf_add(s, "\"");
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c == '"' || c == '\\')
+            tern__strbuf_addf(s, "\\%c", c);
+        else if (c < ' ')
+            tern__strbuf_addf(s, "\\u%04x", c);
+        else
+            tern__strbuf_add_n(s, text + i, 1);
+    }
+    tern__strbuf_add(s, "\"");
+}

@@ -1,0 +1,63 @@
+/* model_writer.h - writes model files: tensors are declared, then what stands before them is written, then their bytes follow in
+ * that order. The file appears at tern__model_writer_commit. GGUF version 3 takes metadata first; safetensors have theirs in
+ * files of their own (hf_write.h). */
+#ifndef TERN_MODEL_FILE_MODEL_WRITER_H
+#define TERN_MODEL_FILE_MODEL_WRITER_H
+
+#include <tern/model_convert.h>
+
+#include "base/file.h"
+#include "base/strbuf.h"
+
+typedef struct tern__model_writer tern__model_writer;
+
+typedef struct tern__model_format {
+    uint64_t alignment; /* of each tensor */
+    tern_status (*declare)(tern__model_writer *w, const char *name, tern_stored stored, int rank,
+                           const int64_t *shape, uint64_t bytes);
+    tern_status (*begin)(tern__model_writer *w); /* writes all that stands before the data */
+} tern__model_format;
+
+struct tern__model_writer {
+    const tern__model_format *format;
+    tern__writer out;
+    tern__strbuf metas, tensors; /* as they will stand in the file */
+    uint64_t n_metas, n_tensors;
+    uint64_t declared; /* bytes of data, each tensor padded */
+    uint64_t start;    /* of the data; 0 until then */
+    tern_model_progress progress;
+    void *user;
+    uint64_t done, total; /* for progress */
+};
+
+tern_status tern__gguf_create(const char *path, tern__model_writer *w);
+tern_status tern__safetensors_create(const char *path, tern__model_writer *w);
+void tern__model_writer_abort(tern__model_writer *w); /* leaves nothing; fine after commit */
+
+/* Metadata, for GGUF. Lack of memory is found by tern__model_writer_begin. */
+void tern__gguf_meta_string(tern__model_writer *w, const char *key, const char *text, size_t length);
+void tern__gguf_meta_u32(tern__model_writer *w, const char *key, uint32_t value);
+void tern__gguf_meta_f32(tern__model_writer *w, const char *key, float value);
+void tern__gguf_meta_bool(tern__model_writer *w, const char *key, bool value);
+/* Key, type and count of an array, whose elements follow by tern__strbuf_add_n to w->metas; or of a single value: count -1. */
+void tern__gguf_meta_begin(tern__model_writer *w, const char *key, tern_meta_type type, int64_t count);
+void tern__gguf_element_string(tern__model_writer *w, const char *text, size_t length);
+
+tern_status tern__model_writer_declare(tern__model_writer *w, const char *name, tern_stored stored, int rank,
+                                       const int64_t *shape);
+tern_status tern__model_writer_begin(tern__model_writer *w);
+
+/* Bytes of the tensors, in order; tern__model_writer_pad behind each. Calls the progress function. */
+tern_status tern__model_writer_write(tern__model_writer *w, const void *data, size_t bytes);
+tern_status tern__model_writer_pad(tern__model_writer *w);
+
+/* All that was declared must have been written. */
+tern_status tern__model_writer_commit(tern__model_writer *w);
+
+/* Counts `bytes` of work; TERN_STATE if the caller wants no more. */
+tern_status tern__model_writer_progress(tern__model_writer *w, uint64_t bytes);
+
+/* A text in quotes, as JSON has it. */
+void tern__json_add_text(tern__strbuf *s, const char *text, size_t length);
+
+#endif

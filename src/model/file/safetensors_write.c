@@ -1,0 +1,51 @@
+/* safetensors_write.c - writes safetensors: the length of a JSON object, the object, then the data without holes. */
+#include <string.h>
+
+#include "base/status.h"
+#include "model/file/model_writer.h"
+#include "model/file/safetensors_types.h"
+
+enum { HEADER_ALIGNMENT = 8 };
+
+static tern_status declare(tern__model_writer *w, const char *name, tern_stored stored, int rank,
+                           const int64_t *shape, uint64_t bytes)
+{
+    bool packed = stored == TERN_STORED_HF_T2;
+    const char *dtype = tern__safetensors_type_name(packed ? TERN_STORED_U8 : stored);
+    TERN__FAIL_IF(!dtype, TERN_DTYPE, "tensor '%s': safetensors have no %s", name,
+                  tern_stored_get(stored)->name);
+    tern__strbuf_add(&w->tensors, w->n_tensors ? "," : "");
+    tern__json_add_text(&w->tensors, name, strlen(name));
+    tern__strbuf_addf(&w->tensors, ":{\"dtype\":\"%s\",\"shape\":[", dtype);
+    for (int i = 0; i < rank; i++)
+        tern__strbuf_addf(&w->tensors, "%s%lld", i ? "," : "",
+                          (long long)(packed && i == 0 ? shape[i] / 4 : shape[i]));
+    tern__strbuf_addf(&w->tensors, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)w->declared,
+                      (unsigned long long)(w->declared + bytes));
+    return TERN_OK;
+}
+
+static tern_status begin(tern__model_writer *w)
+{
+    tern__strbuf head = TERN__STRBUF_EMPTY;
+    tern__strbuf_add(&head, "{");
+    tern__strbuf_add_n(&head, w->tensors.text ? w->tensors.text : "", w->tensors.length);
+    tern__strbuf_add(&head, "}");
+    while (head.length % HEADER_ALIGNMENT != 0 && !head.failed)
+        tern__strbuf_add(&head, " ");
+    uint64_t length = head.length;
+    tern_status status = head.failed || w->tensors.failed ? tern__out_of_memory(w->tensors.length) : TERN_OK;
+    if (status == TERN_OK)
+        status = tern__writer_write(&w->out, &length, sizeof length);
+    if (status == TERN_OK)
+        status = tern__writer_write(&w->out, head.text, head.length);
+    tern__strbuf_free(&head);
+    return status;
+}
+
+tern_status tern__safetensors_create(const char *path, tern__model_writer *w)
+{
+    static const tern__model_format format = {.alignment = 1, .declare = declare, .begin = begin};
+    *w = (tern__model_writer){.format = &format};
+    return tern__writer_open(path, &w->out);
+}

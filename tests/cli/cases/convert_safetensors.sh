@@ -1,0 +1,13 @@
+# Safetensors have config.json and tokenizer.json beside them, which are not overwritten by those of another model.
+tern synth --shape tiny a.gguf >/dev/null
+tern synth --shape tiny --layers 1 b.gguf >/dev/null
+mkdir folder
+[[ $(tern convert a.gguf folder/model.safetensors 2>&1) != *"this build of tern has no"* ]] || skip "this build has no PCRE2 or no jansson"
+ls folder
+tern convert a.gguf folder/model.safetensors
+tern convert folder back.gguf && tern convert back.gguf again.gguf --type tq2_0
+[ "$(tern run -m a.gguf -p "the cat" -n 8 --temp 0)" = "$(tern run -m again.gguf -p "the cat" -n 8 --temp 0)" ] && echo "the same answer"
+status tern convert b.gguf folder/other.safetensors
+status tern convert a.gguf folder/q.safetensors --type tq1_0
+status tern convert a.gguf nowhere/model.safetensors
+ls -A folder

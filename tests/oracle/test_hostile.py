@@ -1,0 +1,336 @@
+#!/usr/bin/env python3
+"""Model files that broke other loaders, item by item: one clear line, exit status 1, in less than 2 s of the processor, with no more
+memory than the program itself, the file, and 64 MiB. `tern inspect` reads the directory, `tern run` loads the model.
+
+  gguf         counts, lengths, types, offsets and hyper-parameters that lie
+  truncated    a valid file cut at each of its structures, and at many places between
+  safetensors  headers, offsets and shard indices that lie
+  json         configurations and tokenizers that are no JSON, or too much of it
+"""
+import json
+import os
+import resource
+import struct
+import subprocess
+import tempfile
+
+import numpy as np
+
+import harness
+import model_files as files
+import test_models as models
+from harness import Skip
+from test_model_commands import vocabulary
+from transformer import Shape, Weights
+
+MOST_SECONDS, MOST_BYTES = 2.0, 64 << 20
+KEY = "bitnet-b1.58."
+state = {}
+
+
+def measure(arguments):
+    """Exit status, stderr, seconds of the processor, peak memory."""
+    if "TERN_BIN" not in os.environ:
+        raise Skip("this build has no program")
+    with tempfile.TemporaryFile() as errors:
+        child = subprocess.Popen([os.environ["TERN_BIN"]] + arguments, stdout=subprocess.DEVNULL, stderr=errors,
+                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (20, 20)))
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = 0        # it was waited for
+        errors.seek(0)
+        text = errors.read().decode(errors="replace")
+    return os.waitstatus_to_exitcode(status), text, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+
+
+def base_memory():
+    if "base" not in state:
+        state["base"] = measure(["run", "-m", valid_model(), "-p", "x", "-n", "1"])[3]
+    return state["base"]
+
+
+def problems(path, accepted=False, words=()):
+    """accepted: it is odd, and legal."""
+    size = os.path.getsize(path) if os.path.isfile(path) else \
+        sum(os.path.getsize(os.path.join(path, name)) for name in os.listdir(path))
+    found = []
+    results = [measure(["inspect", path]), measure(["run", "-m", path, "-p", "x", "-n", "1"])]
+    for name, (status, text, seconds, memory) in zip(("inspect", "run"), results):
+        slow = 10 if os.environ.get("TERN_SANITIZE") else 1
+        if status not in (0, 1) or (status == 1) != bool(text):
+            found.append("%s: exit status %d, %r" % (name, status, text[-300:]))
+        if text.count("\n") > 1 or len(text) > 600:
+            found.append("%s: more than one line: %r" % (name, text[:600]))
+        if seconds > MOST_SECONDS * slow:
+            found.append("%s: %.1f s" % (name, seconds))
+        if memory > base_memory() + size + MOST_BYTES and not os.environ.get("TERN_SANITIZE"):
+            found.append("%s: %.0f MiB" % (name, memory / 2 ** 20))
+    status, text = results[1][:2]
+    if status == (0 if not accepted else 1):
+        found.append("it runs" if not accepted else "refused: " + text)
+    found += ["'%s' says nothing of '%s'" % (text.strip(), word) for word in words if word not in text]
+    return found
+
+
+# ---- GGUF ------------------------------------------------------------------------------------------------------
+
+class Gguf:
+    """A valid small file in parts that a case may change."""
+
+    def __init__(self):
+        s = self.shape = Shape("B", layers=1, width=128, heads=2, kv_heads=1, ff=128, vocabulary=259, context=32)
+        w = Weights(s, np.random.default_rng(1))
+        self.magic, self.version, self.n_tensors, self.n_meta, self.alignment = b"GGUF", 3, None, None, 32
+        self.meta = [(key, files.meta_bytes(value)) for key, value in
+                     dict(models.gguf_meta(s, "bitnet-b1.58"), **vocabulary()).items()]
+        self.tensors = [["token_embd.weight", [s.vocabulary, s.width], 0, w.embedding.tobytes(), None],
+                        ["output_norm.weight", [s.width], 0, w.output_norm.tobytes(), None]]
+        for (layer, name), values in w.norms.items():
+            self.tensors.append(["blk.%d.%s.weight" % (layer, name), list(values.shape), 0, values.tobytes(), None])
+        for (layer, name), (codes, scale) in w.linears.items():
+            self.tensors.append(["blk.%d.%s.weight" % (layer, name), list(codes.shape), 36,
+                                 files.encode_i2_s(codes, scale), None])
+
+    def set(self, key, raw):
+        self.meta = [(k, raw if k == key else v) for k, v in self.meta]
+        if key not in [k for k, _ in self.meta]:
+            self.meta.append((key, raw))
+
+    def drop(self, key):
+        self.meta = [(k, v) for k, v in self.meta if k != key]
+
+    def tensor(self, name):
+        return next(t for t in self.tensors if t[0] == name)
+
+    def bytes(self):
+        out = self.magic + struct.pack("<IQQ", self.version, len(self.tensors) if self.n_tensors is None else self.n_tensors,
+                                       len(self.meta) if self.n_meta is None else self.n_meta)
+        for key, raw in self.meta:
+            out += files.text_bytes(key) + raw
+        data = b""
+        for name, shape, kind, raw, offset in self.tensors:
+            out += files.text_bytes(name) + struct.pack("<I", len(shape))
+            out += b"".join(struct.pack("<Q", n & 2 ** 64 - 1) for n in reversed(shape))
+            out += struct.pack("<IQ", kind & 2 ** 32 - 1, len(data) if offset is None else offset)
+            data += raw + bytes(-len(raw) % self.alignment)
+        return out + bytes(-len(out) % self.alignment) + data
+
+
+def valid_model():
+    path = os.path.join(models.state["folder"], "valid.gguf")
+    if not os.path.exists(path):
+        with open(path, "wb") as file:
+            file.write(Gguf().bytes())
+    return path
+
+
+def u32(value):
+    return struct.pack("<iI", 4, value & 2 ** 32 - 1)
+
+
+def array(element, count, data=b""):
+    return struct.pack("<iiQ", 9, element, count) + data
+
+
+def change(*steps):
+    """A function that changes a Gguf by assignments: ("version", 0) or ("set", key, raw) or ("tensor", name, index, value)."""
+    def apply(f):
+        for step in steps:
+            if step[0] == "set":
+                f.set(step[1], step[2])
+            elif step[0] == "drop":
+                f.drop(step[1])
+            elif step[0] == "repeat":
+                f.meta.append(f.meta[step[1]])
+            elif step[0] == "tensor":
+                f.tensor(step[1])[step[2]] = step[3]
+            elif step[0] == "copy":
+                f.tensors.append(list(f.tensor(step[1])))
+            elif step[0] == "remove":
+                f.tensors.remove(f.tensor(step[1]))
+            else:
+                setattr(f, step[0], step[1])
+    return apply
+
+
+Q, NAME, SHAPE, TYPE, DATA, OFFSET = "blk.0.attn_q.weight", 0, 1, 2, 3, 4
+GOOD = files.encode_i2_s(np.zeros((128, 128), np.int8), 0.5)
+TOKENS = "tokenizer.ggml.tokens"
+GGUF_CASES = {
+    "magic": [("magic", b"GGUG")], "version 0": [("version", 0)], "version 1": [("version", 1)], "version 99": [("version", 99)],
+    "big-endian": [("version", 0x03000000)],
+    "n_meta that wraps": [("n_meta", 2 ** 60)], "n_tensors that wraps": [("n_tensors", 2 ** 61)],
+    "n_tensors -1": [("n_tensors", 2 ** 64 - 1)], "n_meta -1": [("n_meta", 2 ** 64 - 1)],
+    "one tensor too many": [("n_tensors", 99)],
+    "string of 2^64 - 1": [("set", "general.name", struct.pack("<iQ", 8, 2 ** 64 - 1))],
+    "string of 1 GiB": [("set", "general.name", struct.pack("<iQ", 8, 1 << 30))],
+    "array of 2^60": [("set", "x", array(4, 2 ** 60))], "array of an unknown type": [("set", "x", array(77, 4, bytes(16)))],
+    "nested arrays": [("set", "x", array(9, 1, array(9, 1, array(4, 1, bytes(4)))[4:]))],
+    "unknown type of metadata": [("set", "x", struct.pack("<iI", 13, 1))],
+    "a key twice": [("repeat", 3)], "a tensor twice": [("copy", Q)], "an empty key": [("set", "", u32(1))],
+    "an empty name": [("tensor", Q, NAME, "")],
+    "alignment 0": [("set", "general.alignment", u32(0))], "alignment 3": [("set", "general.alignment", u32(3))],
+    "alignment 2^31": [("set", "general.alignment", u32(2 ** 31))],
+    "alignment of the wrong type": [("set", "general.alignment", files.meta_bytes("32"))],
+    "5 axes": [("tensor", Q, SHAPE, [1, 1, 1, 128, 128])], "zero-size": [("tensor", Q, SHAPE, [0, 128])],
+    "shape that wraps": [("tensor", Q, SHAPE, [2, 2 ** 63 - 1])], "negative shape": [("tensor", Q, SHAPE, [-1, 128])],
+    "bytes that wrap": [("tensor", Q, SHAPE, [2 ** 57, 128])], "f32 that wraps": [("tensor", "token_embd.weight", SHAPE, [2 ** 62, 128])],
+    "type -1": [("tensor", Q, TYPE, -1)], "retired type": [("tensor", Q, TYPE, 4)], "type 38": [("tensor", Q, TYPE, 38)],
+    "unknown type": [("tensor", Q, TYPE, 12345)], "row that is no multiple of the block": [("tensor", Q, SHAPE, [127, 129])],
+    "offset past the end": [("tensor", Q, OFFSET, 2 ** 40)], "offset that wraps": [("tensor", Q, OFFSET, 2 ** 64 - 32)],
+    "unaligned offset": [("tensor", Q, OFFSET, 33)], "overlapping tensors": [("tensor", Q, OFFSET, 0)],
+    "head_count 0": [("set", KEY + "attention.head_count", u32(0))],
+    "head_count_kv 0": [("set", KEY + "attention.head_count_kv", u32(0))],
+    "heads that do not divide": [("set", KEY + "attention.head_count_kv", u32(3))],
+    "heads that do not divide the width": [("set", KEY + "attention.head_count", u32(3))],
+    "block_count a text": [("set", KEY + "block_count", files.meta_bytes("1"))],
+    "block_count 2^31": [("set", KEY + "block_count", u32(2 ** 31))], "block_count 4096": [("set", KEY + "block_count", u32(4096))],
+    "context 2^31": [("set", KEY + "context_length", u32(2 ** 31))], "context 0": [("set", KEY + "context_length", u32(0))],
+    "rope width odd": [("set", KEY + "rope.dimension_count", u32(63))],
+    "rope width too large": [("set", KEY + "rope.dimension_count", u32(1 << 20))],
+    "eps 0": [("set", KEY + "attention.layer_norm_rms_epsilon", files.meta_bytes(0.0))],
+    "eps NaN": [("set", KEY + "attention.layer_norm_rms_epsilon", files.meta_bytes(float("nan")))],
+    "theta infinite": [("set", KEY + "rope.freq_base", files.meta_bytes(float("inf")))],
+    "architecture missing": [("drop", "general.architecture")],
+    "architecture of control characters": [("set", "general.architecture", files.meta_bytes("\x1b[31m\n\nx"))],
+    "architecture unknown": [("set", "general.architecture", files.meta_bytes("mamba"))],
+    "shape that contradicts": [("tensor", Q, SHAPE, [64, 128]), ("tensor", Q, DATA, GOOD[:64 * 32] + GOOD[-32:])],
+    "width that contradicts": [("set", KEY + "embedding_length", u32(256))],
+    "I2_S code 3": [("tensor", Q, DATA, b"\xff" * (128 * 32) + GOOD[-32:])],
+    "I2_S without a scale": [("tensor", "blk.0.ffn_down.weight", DATA, GOOD[:128 * 32])],
+    "I2_S scale NaN": [("tensor", Q, DATA, GOOD[:128 * 32] + struct.pack("<f", float("nan")) + bytes(28))],
+    "a tensor missing": [("remove", Q)], "a norm missing": [("remove", "blk.0.ffn_sub_norm.weight")],
+    "types of tokens too few": [("set", "tokenizer.ggml.token_type", array(5, 3, bytes(12)))],
+    "scores too few": [("set", "tokenizer.ggml.scores", array(6, 3, bytes(12)))],
+    "tokens of the wrong type": [("set", TOKENS, array(4, 259, bytes(4 * 259)))],
+    "tokens no array": [("set", TOKENS, u32(5))],
+    "more tokens than rows": [("tensor", "token_embd.weight", SHAPE, [100, 128]), ("tensor", "token_embd.weight", DATA, bytes(100 * 512))],
+    "bos beyond the vocabulary": [("set", "tokenizer.ggml.bos_token_id", u32(100000))],
+    "token <0x-1>": [("set", TOKENS, array(8, 259, b"".join(files.text_bytes("<0x-1>" if i == 40 else t) for i, t in
+                                                            enumerate(vocabulary()[TOKENS]))))],
+    "tokenizer unknown": [("set", "tokenizer.ggml.model", files.meta_bytes("wordpiece"))],
+}
+
+
+def case_gguf(steps, name):
+    def case(g):
+        f = Gguf()
+        change(*steps)(f)
+        path = models.path("hostile.gguf")
+        with open(path, "wb") as file:
+            file.write(f.bytes())
+        return problems(path)
+    return case
+
+
+def case_n_dims(g):
+    """The number of axes, which the writer above cannot lie about."""
+    data = Gguf().bytes()
+    at = data.index(Q.encode()) + len(Q)
+    path = models.path("dims.gguf")
+    with open(path, "wb") as file:
+        file.write(data[:at] + struct.pack("<I", 0xFFFFFFFF) + data[at + 4:])
+    return problems(path)
+
+
+def case_truncated(g):
+    data = Gguf().bytes()
+    cut = g.pick([0, 1, 4, 8, 16, 23, 24, 25, g.int(0, 3000), g.int(0, len(data) - 64), g.int(0, len(data) - 64), len(data) - 64])
+    path = models.path("short.gguf")
+    with open(path, "wb") as file:
+        file.write(data[:cut])
+    return problems(path)
+
+
+def case_valid(g):
+    return problems(valid_model(), accepted=True)
+
+
+# ---- safetensors -----------------------------------------------------------------------------------------------
+
+def write(name, data):
+    with open(name, "wb") as file:
+        file.write(data)
+
+
+def hf_folder(name):
+    w = Weights(Shape("B", layers=1, width=64, heads=2, kv_heads=1, ff=64, vocabulary=300, context=32), np.random.default_rng(1))
+    return models.write_packed(name, w, {"linear_class": "autobitlinear"}, False, 1)
+
+
+def with_header(text, data=b"", length=None):
+    text = text if isinstance(text, bytes) else json.dumps(text).encode()
+    return struct.pack("<Q", len(text) if length is None else length) + text + data
+
+
+def entry(dtype="F32", shape=(2,), begin=0, end=8):
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": [begin, end]}
+
+
+HEADERS = {
+    "empty": b"", "short": b"\x08\0\0", "length 0": with_header(b"", length=0), "length 2^63": with_header(b"{}", length=2 ** 63),
+    "length over 100 MB": with_header(b"{}", length=100000001), "length over the file": with_header(b"{}", length=1000),
+    "overlap": with_header({"a": entry(), "b": entry(begin=4, end=12)}, bytes(12)),
+    "hole": with_header({"a": entry(), "b": entry(begin=16, end=24)}, bytes(24)),
+    "trailing bytes": with_header({"a": entry()}, bytes(9)), "end before begin": with_header({"a": entry(begin=8, end=0)}, bytes(8)),
+    "a key twice": with_header(b'{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}', bytes(8)),
+    "metadata no text": with_header({"__metadata__": {"x": 1}, "a": entry()}, bytes(8)),
+    "leading blank": with_header(b' {"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}', bytes(8)),
+    "shape that wraps": with_header({"a": entry(shape=(2 ** 62, 8))}, bytes(8)), "size that contradicts": with_header({"a": entry(shape=(3,))}, bytes(8)),
+    "negative shape": with_header({"a": entry(shape=(-2,))}, bytes(8)), "unknown type": with_header({"a": entry("F7")}, bytes(8)),
+    "100,000 tensors": with_header({"t%06d" % i: entry(shape=(0,), end=0) for i in range(100000)}),
+    "100,000 brackets": with_header(b"{" + b'"a":' + b"[" * 100000), "lone surrogate": with_header(b'{"\\ud800":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}', bytes(8)),
+    "number out of range": with_header(b'{"a":{"dtype":"F32","shape":[99999999999999999999999],"data_offsets":[0,8]}}', bytes(8)),
+    "no JSON": with_header(b"{nonsense}"),
+}
+INDICES = {"parent folder": "../x.safetensors", "absolute": "/etc/passwd", "link": "link.safetensors", "absent": "absent.safetensors",
+           "folder": "."}
+
+
+def case_header(name):
+    def case(g):
+        path = models.path("hostile.safetensors")
+        write(path, HEADERS[name])
+        return problems(path)
+    return case
+
+
+def case_index(name):
+    def case(g):
+        folder = hf_folder("sharded")
+        os.rename(os.path.join(folder, "model.safetensors"), os.path.join(models.state["folder"], "x.safetensors"))
+        os.symlink("../x.safetensors", os.path.join(folder, "link.safetensors"))
+        write(os.path.join(folder, "model.safetensors.index.json"),
+              json.dumps({"weight_map": {"model.embed_tokens.weight": INDICES[name]}}).encode())
+        return problems(folder)
+    return case
+
+
+# ---- JSON ------------------------------------------------------------------------------------------------------
+
+TEXTS = {"brackets": b"[" * 100000, "objects": b'{"a":' * 100000, "lone surrogate": b'{"a": "\\ud800"}', "range": b'{"hidden_size": 1e999}',
+         "key twice": b'{"a": 1, "a": 2}', "garbage behind": b'{} x', "empty": b"", "not UTF-8": b'{"a": "\xff"}', "list": b"[]",
+         "large number": b'{"hidden_size": 123456789012345678901234567890}'}
+
+
+def case_json(file, name):
+    def case(g):
+        folder = hf_folder("json")
+        write(os.path.join(folder, file), TEXTS[name])
+        return problems(folder)
+    return case
+
+
+def all_cases():
+    cases = [("valid", 0, case_valid), ("gguf", 0, case_n_dims)]
+    cases += [("gguf", i + 1, case_gguf(steps, name)) for i, (name, steps) in enumerate(GGUF_CASES.items())]
+    cases += [("truncated", i, case_truncated) for i in range(24)]
+    cases += [("safetensors", i, case_header(name)) for i, name in enumerate(HEADERS)]
+    cases += [("safetensors", 100 + i, case_index(name)) for i, name in enumerate(INDICES)]
+    names = [(file, name) for file in ("config.json", "tokenizer.json") for name in TEXTS]
+    return cases + [("json", i, case_json(*pair)) for i, pair in enumerate(names)]
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="tern-hostile-") as folder:
+        models.state["folder"] = folder
+        harness.main(all_cases())
