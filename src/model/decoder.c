@@ -45,19 +45,29 @@ static void remember(const tern__decoder_rows *rows, tern_tensor *x, tern__cache
     cache[part] = tern_write_rows(cache[part], x, rows->slots, rows->positions);
 }
 
+/* Rows `wanted` of x; NULL: all of them. */
+static tern_tensor *pick(tern_tensor *x, tern_tensor *wanted)
+{
+    return wanted ? tern_gather(x, wanted, 0) : x;
+}
+
+/* Keys and values of all rows of h, and what rows `wanted` (NULL: all) see. */
 static tern_tensor *attend(const tern_model *m, const tern__layer *layer, tern_tensor *h,
-                           const tern__decoder_rows *rows, tern_tensor *cache[TERN__CACHE_COUNT])
+                           const tern__decoder_rows *rows, tern_tensor *wanted,
+                           tern_tensor *cache[TERN__CACHE_COUNT])
 {
     const tern__hparams *p = &m->h;
-    tern_tensor *q = split_heads(project(&layer->q, h), p->heads, p->head_width);
+    tern_tensor *asking = pick(h, wanted), *slots = pick(rows->slots, wanted),
+                *positions = pick(rows->positions, wanted);
+    tern_tensor *q = split_heads(project(&layer->q, asking), p->heads, p->head_width);
     tern_tensor *k = split_heads(project(&layer->k, h), p->kv_heads, p->head_width);
     tern_tensor *v = split_heads(project(&layer->v, h), p->kv_heads, p->head_width);
     remember(rows, rotate(m, k, rows->positions), TERN__CACHE_KEYS, cache);
     remember(rows, v, TERN__CACHE_VALUES, cache);
-    tern_tensor *a = tern_attention(rotate(m, q, rows->positions), cache[TERN__CACHE_KEYS],
-                                    cache[TERN__CACHE_VALUES], rows->slots, rows->positions,
-                                    cache[TERN__CACHE_KEY_SCALES], cache[TERN__CACHE_VALUE_SCALES], 0);
-    return tern_reshape(a, 2, (int64_t[]){tern_dim(h, 0), p->heads * p->head_width});
+    tern_tensor *a =
+        tern_attention(rotate(m, q, positions), cache[TERN__CACHE_KEYS], cache[TERN__CACHE_VALUES], slots,
+                       positions, cache[TERN__CACHE_KEY_SCALES], cache[TERN__CACHE_VALUE_SCALES], 0);
+    return tern_reshape(a, 2, (int64_t[]){tern_dim(asking, 0), p->heads * p->head_width});
 }
 
 static tern_tensor *feed_forward(const tern_model *m, const tern__layer *layer, tern_tensor *h)
@@ -70,25 +80,29 @@ tern_tensor *tern__decoder_hidden(const tern_model *m, const tern__decoder_rows 
                                   tern_tensor *outputs[TERN__CACHE_COUNT], int *n)
 {
     tern_tensor *x = tern_cast(tern_gather(m->embedding, rows->tokens, 0), TERN_F32);
+    const bool fewer = rows->wanted && tern_dim(rows->wanted, 0) < tern_dim(rows->tokens, 0);
     for (int64_t i = 0; i < m->h.layers; i++) {
         const tern__layer *layer = &m->layers[i];
         tern_tensor *cache[TERN__CACHE_COUNT];
         for (int k = 0; k < TERN__CACHE_COUNT; k++)
             cache[k] = rows->cache[k][i];
-        tern_tensor *a = attend(m, layer, norm(m, x, layer->attn_norm), rows, cache);
-        if (i == m->h.layers - 1 && !rows->wanted) {
+        /* Of the last layer only keys and values are needed of rows that nobody asks for. */
+        const bool last = i == m->h.layers - 1;
+        tern_tensor *wanted = last && fewer ? rows->wanted : NULL;
+        tern_tensor *a = attend(m, layer, norm(m, x, layer->attn_norm), rows, wanted, cache);
+        if (last && !rows->wanted) {
             *n = 0;
             for (int k = 0; k < TERN__CACHE_COUNT; k++)
                 if (cache[k])
                     outputs[(*n)++] = cache[k];
             return NULL;
         }
-        x = tern_add(x, project(&layer->o, norm(m, a, layer->attn_sub_norm)));
+        x = tern_add(pick(x, wanted), project(&layer->o, norm(m, a, layer->attn_sub_norm)));
         tern_tensor *f = feed_forward(m, layer, norm(m, x, layer->ffn_norm));
         x = tern_add(x, project(&layer->down, norm(m, f, layer->ffn_sub_norm)));
     }
     *n = 0;
-    return norm(m, tern_gather(x, rows->wanted, 0), m->output_norm);
+    return norm(m, pick(x, fewer ? NULL : rows->wanted), m->output_norm);
 }
 
 int tern__decoder(const tern_model *m, const tern__decoder_rows *rows,

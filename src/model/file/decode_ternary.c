@@ -4,10 +4,20 @@
 
 #include "model/file/decode.h"
 
-/* Four bytes at a time: the pairs of bits at `shift` of bytes 4j .. 4j+3 become the byte out[j]. */
+/* Four bytes at a time, eight where there are: the pairs of bits at `shift` of bytes 4j .. 4j+3 become the byte out[j]. */
 static void gather_pairs(const uint8_t *bytes, int shift, int64_t n, uint8_t *out)
 {
-    for (int64_t j = 0; j < n; j++) {
+    int64_t j = 0;
+    for (; j + 2 <= n; j += 2) {
+        uint64_t words;
+        memcpy(&words, bytes + 4 * j, sizeof words);
+        words = words >> shift & 0x0303030303030303u;
+        words |= words >> 6;
+        words |= words >> 12;
+        out[j] = (uint8_t)words;
+        out[j + 1] = (uint8_t)(words >> 32);
+    }
+    if (j < n) {
         uint32_t word;
         memcpy(&word, bytes + 4 * j, sizeof word);
         word = word >> shift & 0x03030303u;
