@@ -59,8 +59,9 @@ typedef struct tern_bench_model_row {
     tern_limit_kind limit_kind;
     double limit_rate; /* bytes or operations per second that the machine gave at most in the same rounds */
     const char *limit; /* how that was reached */
-    double share;      /* of the limit; NaN: `error` says why there is none */
-    double share_mad;  /* its median distance from the median */
+    double
+        share; /* of the limit; NaN (weights that fit into caches have none): `error` says why there is none */
+    double share_mad;         /* its median distance from the median */
     uint64_t bytes_per_token; /* of weights, by which the share of the read bandwidth is reckoned, ... */
     const char *bytes_rule;   /* ... and what they are */
     double first_token_s;     /* from the prompt to the first token chosen; NaN where there is no prompt */

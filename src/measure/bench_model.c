@@ -298,7 +298,13 @@ static tern_status measure_test(test *t, tern_bench_model_row *row, tern__measur
     row->limit_rate = probe_work / m->limit_time.median;
     row->share = m->share.median * work / probe_work;
     row->share_mad = m->share.mad * work / probe_work;
-    return TERN_OK;
+    const double share = row->share;
+    if (share <= TERN__SHARE_MOST || (!t->prompt && is_2b_4t(&t->b->info))) /* whose bytes are a definition */
+        return TERN_OK;
+    row->share = NAN;
+    return tern__fail(TERN_UNAVAILABLE, "%.3f of %s, which cannot be: %s", share,
+                      tern_limit_name(row->limit_kind),
+                      t->prompt ? "the limit's probes are too slow" : "the weights fit into the caches");
 }
 
 static tern_status visit_test(bench *b, bool prompt)
