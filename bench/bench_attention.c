@@ -1,145 +1,27 @@
 /* bench_attention.c - attention against what the machine allows: generation against the bandwidth of reading, prompts against
  * the peak of multiply-adds.
  *
- * Shapes of BitNet 2B-4T: 20 heads, 5 heads of keys and values, 128 elements each; a context of 4096 positions. Keys and values
- * of all slots together are larger than any cache, and every run takes the next slots in turn, so that they come from memory, as
- * they do when a model's other layers and weights have passed in between.
+ * Shapes of BitNet 2B-4T: 20 heads, 5 heads of keys and values, 128 elements each; a context of 4096 positions. A run of
+ * generation takes all slots in turn, whose keys and values together are larger than any cache, so that they come from memory, as
+ * they do when a model's other layers and weights have passed in between. The limit reads as many bytes as a run does. Both are
+ * timed in turns (measure/measure.h). A share above 1.02 has no row, and the program fails when the others are written.
  *
- * The limits: the fastest of loops that only read the same keys (one stream or four per thread, fetched ahead or not), and a loop
- * of independent multiply-adds. Rounds of all of them alternate, and medians are compared; a share above 1.02 means that a probe
- * was disturbed or is not the best.
+ * attention_decode_bw_share: f16 keys and values, the lower of 1 and 8 sequences at a time. attention_decode_i8_bw_share: int8
+ * and their scales. attention_prompt_peak_share: 512 rows of one sequence, causal work only.
  *
- * attention_decode_bw_share: bytes of f16 keys and values / time, as a share of the reading loop's, the lower of 1 and 8
- * sequences at a time. attention_prompt_peak_share: 512 rows of one sequence, as a share of the multiply-adds' peak. */
+ *     bench_attention [--rows FILE | --json FILE] [--rounds N] */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined __x86_64__
-#include <immintrin.h>
-#endif
 
 #include <tern/tern.h>
 
-#include "base/alloc.h"
-#include "base/clock.h"
+#include "base/status.h"
 #include "base/threads.h"
 #include "bench_json.h"
+#include "measure/measure.h"
 
-enum { HEADS = 20, KV_HEADS = 5, D = 128, CONTEXT = 4096, SLOTS = 32, ROUNDS = 15, PROMPT = 512 };
-
-/* ---- probes ---- */
-
-#if defined __x86_64__
-#define READ(name, streams, ahead)                                                                          \
-    __attribute__((target("avx2"))) static int64_t name(const char *x, int64_t bytes)                       \
-    {                                                                                                       \
-        const int64_t each = bytes / (streams) / 256 * 256;                                                 \
-        __m256i sums[4] = {_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256(),          \
-                           _mm256_setzero_si256()};                                                         \
-        for (int64_t i = 0; i < each; i += 256)                                                             \
-            for (int s = 0; s < (streams); s++) {                                                           \
-                const char *at = x + s * each + i;                                                          \
-                for (int k = 0; k < 4; k++) {                                                               \
-                    if (ahead)                                                                              \
-                        __builtin_prefetch(at + (ahead) + 64 * k);                                          \
-                    const __m256i *line = (const __m256i *)(const void *)(at + 64 * k);                     \
-                    sums[k] = _mm256_add_epi64(                                                             \
-                        sums[k], _mm256_add_epi64(_mm256_loadu_si256(line), _mm256_loadu_si256(line + 1))); \
-                }                                                                                           \
-            }                                                                                               \
-        int64_t out[4];                                                                                     \
-        sums[0] = _mm256_add_epi64(_mm256_add_epi64(sums[0], sums[1]), _mm256_add_epi64(sums[2], sums[3])); \
-        memcpy(out, &sums[0], sizeof out);                                                                  \
-        return out[0] + out[1] + out[2] + out[3];                                                           \
-    }
-#else
-#define READ(name, streams, ahead)                                                     \
-    static int64_t name(const char *x, int64_t bytes)                                  \
-    {                                                                                  \
-        const int64_t each = bytes / (streams) / 256 * 256;                            \
-        int64_t sum = 0;                                                               \
-        for (int64_t i = 0; i < each; i += 64)                                         \
-            for (int s = 0; s < (streams); s++) {                                      \
-                if (ahead)                                                             \
-                    __builtin_prefetch(x + s * each + i + (ahead));                    \
-                const int64_t *at = (const int64_t *)(const void *)(x + s * each + i); \
-                sum += at[0] + at[1] + at[2] + at[3] + at[4] + at[5] + at[6] + at[7];  \
-            }                                                                          \
-        return sum;                                                                    \
-    }
-#endif
-READ(read_plain, 1, 0)
-READ(read_ahead, 1, 4096)
-READ(read_four, 4, 0)
-READ(read_four_ahead, 4, 2048)
-
-typedef struct probe {
-    const char *name;
-    int64_t (*read)(const char *x, int64_t bytes);
-    double ns[ROUNDS];
-} probe;
-
-static probe probes[] = {{.name = "one stream", .read = read_plain},
-                         {.name = "one stream, fetched ahead", .read = read_ahead},
-                         {.name = "four streams", .read = read_four},
-                         {.name = "four streams, fetched ahead", .read = read_four_ahead}};
-enum { PROBES = sizeof probes / sizeof *probes, PROBE_BYTES = 64 << 20 };
-
-typedef struct reading {
-    const probe *probe;
-    const char *x;
-    _Atomic(int64_t) sum; /* so that it has to be read */
-} reading;
-
-static void read_part(void *arg, int worker, int workers)
-{
-    reading *r = arg;
-    const int64_t each = PROBE_BYTES / workers;
-    r->sum += r->probe->read(r->x + each * worker, each);
-}
-
-/* Independent chains of multiply-adds; gives flops of one thread. */
-enum { CHAINS = 12, LINKS = 200000 };
-#if defined __x86_64__
-#define PEAK(name, isa, type, width, set1, fmadd)                                                     \
-    __attribute__((target(isa))) static double name(float x, float *out)                              \
-    {                                                                                                 \
-        type sums[CHAINS];                                                                            \
-        const type a = set1(x), b = set1(1e-9f);                                                      \
-        for (int i = 0; i < CHAINS; i++)                                                              \
-            sums[i] = set1((float)i);                                                                 \
-        for (int n = 0; n < LINKS; n++) {                                                             \
-            _Pragma("GCC unroll 12") for (int i = 0; i < CHAINS; i++) sums[i] = fmadd(sums[i], a, b); \
-        }                                                                                             \
-        for (int i = 0; i < CHAINS; i++) {                                                            \
-            float lanes[width];                                                                       \
-            memcpy(lanes, &sums[i], sizeof lanes);                                                    \
-            *out += lanes[0];                                                                         \
-        }                                                                                             \
-        return 2.0 * (width)*CHAINS * LINKS;                                                          \
-    }
-PEAK(peak_avx2, "avx2,fma", __m256, 8, _mm256_set1_ps, _mm256_fmadd_ps)
-PEAK(peak_avx512, "avx512f", __m512, 16, _mm512_set1_ps, _mm512_fmadd_ps)
-#endif
-
-typedef struct peak {
-    double flops[256]; /* by worker */
-    float sink[256];
-} peak;
-
-static void peak_part(void *arg, int worker, int workers)
-{
-    peak *p = arg;
-    (void)workers;
-#if defined __x86_64__
-    if (__builtin_cpu_supports("avx512f"))
-        p->flops[worker] = peak_avx512(0.999f, &p->sink[worker]);
-    else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        p->flops[worker] = peak_avx2(0.999f, &p->sink[worker]);
-#else
-    p->flops[worker] = 0;
-#endif
-}
+enum { HEADS = 20, KV_HEADS = 5, D = 128, CONTEXT = 4096, SLOTS = 32, PROMPT = 512 };
 
 /* ---- cases ---- */
 
@@ -152,13 +34,14 @@ typedef struct bench_case {
     const char *name;
     int state;
     int rows;     /* 1 or several sequences at CONTEXT, or PROMPT of one */
-    double bytes; /* of keys and values */
+    int turns;    /* in which a run passes over all slots */
+    double bytes; /* of keys and values, of all turns */
     double flops;
     tern_program *program;
     tern_exec *exec;
     tern_tensor *q, *positions;
     tern_tensor *slots[SLOTS];
-    double ns[ROUNDS];
+    const state *s;
 } bench_case;
 
 enum { F16_STATE, I8_STATE, STATES };
@@ -215,8 +98,10 @@ static tern_status prepare(tern_ctx *ctx, bench_case *c, const state *s)
 {
     const int64_t shape[] = {c->rows, HEADS, D}, rows = c->rows;
     const double keys = c->rows == PROMPT ? PROMPT * (PROMPT + 1) / 2.0 : (double)c->rows * CONTEXT;
-    c->flops = keys * HEADS * D * 4;
-    c->bytes = keys * KV_HEADS * 2 * (s->dtype == TERN_I8 ? D + 4 : 2 * D);
+    c->s = s;
+    c->turns = c->rows == PROMPT ? 1 : SLOTS / c->rows;
+    c->flops = c->turns * keys * HEADS * D * 4;
+    c->bytes = c->turns * keys * KV_HEADS * 2 * (s->dtype == TERN_I8 ? D + 4 : 2 * D);
     TERN_TRY(make_indices(ctx, c));
     TERN_SCOPE(ctx) {
         c->q = tern_keep(tern_randn(ctx, TERN_F32, 3, shape, 5));
@@ -230,106 +115,95 @@ static tern_status prepare(tern_ctx *ctx, bench_case *c, const state *s)
     return tern_exec_create(ctx, c->program, &c->exec);
 }
 
-static tern_status run_case(bench_case *c, const state *s, int turn, double *ns)
+/* ---- measuring ---- */
+
+static tern_status run_case(void *user)
 {
-    tern_tensor *in[] = {c->q, s->k, s->v, c->slots[turn % SLOTS], c->positions, s->k_scale, s->v_scale},
-                *out;
-    const uint64_t start = tern__now_ns();
-    TERN_TRY(tern_exec_run(c->exec, s->k_scale ? 7 : 5, in, 1, &out));
-    *ns = (double)(tern__now_ns() - start);
-    tern_release(out);
+    const bench_case *c = user;
+    const state *s = c->s;
+    for (int turn = 0; turn < c->turns; turn++) {
+        tern_tensor *in[] = {c->q, s->k, s->v, c->slots[turn], c->positions, s->k_scale, s->v_scale}, *out;
+        TERN_TRY(tern_exec_run(c->exec, s->k_scale ? 7 : 5, in, 1, &out));
+        tern_release(out);
+    }
     return TERN_OK;
 }
 
-/* As many runs as pass over all slots. */
-static tern_status measure_case(bench_case *c, const state *s, int round)
+/* TERN_UNAVAILABLE: the machine has no probe of the limit. */
+static tern_status measure(bench_case *c, tern__threads *threads, int workers, int rounds,
+                           tern__measurement *m)
 {
-    const int runs = c->rows == PROMPT ? 1 : c->rows == 1 ? 8 : SLOTS / c->rows;
-    double sum = 0, ns;
-    for (int i = 0; i < runs; i++) {
-        TERN_TRY(run_case(c, s, round * runs + i, &ns));
-        sum += ns;
-    }
-    c->ns[round] = sum / runs;
-    return TERN_OK;
+    const bool prompt = c->rows == PROMPT;
+    const tern__limit_work work = {.kind = prompt ? TERN_LIMIT_FMA : TERN_LIMIT_READ_BW,
+                                   .operations = c->flops,
+                                   .read_bytes = (int64_t)c->bytes,
+                                   .share = (int64_t)c->bytes / c->turns / 64 * 64};
+    tern__limit *limit;
+    TERN_TRY(tern__limit_create(threads, workers, &work, &limit));
+    tern_status status = tern__measure(&(tern__thing){.run = run_case, .user = c}, 1, limit,
+                                       &(tern__turns){.rounds = rounds, .sample_s = 5e-3}, m);
+    tern__limit_destroy(limit);
+    return status;
 }
 
-static double best_read(int threads)
+/* The share, or NaN, which has no row, if it cannot be. */
+static double show(const bench_case *c, const tern__measurement *m, bool *sound)
 {
-    double best = 0;
-    for (int i = 0; i < PROBES; i++) {
-        const double rate = PROBE_BYTES / bench_median(probes[i].ns, ROUNDS);
-        printf("  reading, %s: %.1f GB/s\n", probes[i].name, rate);
-        best = rate > best ? rate : best;
-    }
-    printf("  (%d threads)\n", threads);
-    return best;
+    const bool prompt = c->rows == PROMPT;
+    const double work = prompt ? c->flops : c->bytes;
+    printf("  %-20s %9.1f us +- %4.1f%% %7.1f %s of %7.1f (%s)  share %.3f\n", c->name,
+           m->time.median / c->turns * 1e6, m->time.mad / m->time.median * 100, work / m->time.median * 1e-9,
+           prompt ? "GFLOPS" : "GB/s", work / m->limit_time.median * 1e-9, m->way, m->share.median);
+    if (tern__is_believable(m))
+        return m->share.median;
+    fprintf(stderr, "bench_attention: %s: %.3f of its limit, so the probes of the limit are wrong\n", c->name,
+            m->share.median);
+    *sound = false;
+    return NAN;
 }
 
-static bool report(bench_output *out, int threads, double peak_flops)
+static double lower(double a, double b)
 {
-    const double read = best_read(threads);
+    return isnan(b) || b < a ? b : a;
+}
+
+static tern_status measure_all(bench_output *out, tern__threads *threads, int workers, int rounds,
+                               bool *sound)
+{
     double share[CASES];
+    printf("%d threads\n", workers);
     for (int i = 0; i < CASES; i++) {
-        const bench_case *c = &cases[i];
-        const double ns = bench_median(c->ns, ROUNDS);
-        const bool prompt = i == PROMPT_F16;
-        share[i] = prompt ? c->flops / ns / peak_flops : c->bytes / ns / read;
-        printf("  %-20s %9.1f us %7.1f GB/s %7.1f GFLOPS  %.3f of %s\n", c->name, ns / 1e3, c->bytes / ns,
-               c->flops / ns, share[i], prompt ? "the multiply-add peak" : "read bandwidth");
+        tern__measurement m;
+        const tern_status status = measure(&cases[i], threads, workers, rounds, &m);
+        share[i] = status == TERN_OK ? show(&cases[i], &m, sound) : NAN;
+        if (status == TERN_UNAVAILABLE)
+            printf("  %-20s unavailable: %s\n", cases[i].name, tern_last_error());
+        else
+            TERN_TRY(status);
     }
-    bench_row(
-        out, "attention_decode_bw_share", share[ONE] < share[EIGHT] ? share[ONE] : share[EIGHT], "share",
-        "higher",
-        "context 4096, f16: 1 sequence %.3f, 8 sequences %.3f, 1 with int8 %.3f; %.1f GB/s read, %d threads",
-        share[ONE], share[EIGHT], share[ONE_I8], read, threads);
-    if (peak_flops > 0)
-        bench_row(out, "attention_prompt_peak_share", share[PROMPT_F16], "share", "higher",
-                  "512 rows of one sequence, f16; peak %.0f GFLOPS, %d threads", peak_flops, threads);
-    else
-        printf("attention_prompt_peak_share unavailable: no probe of the peak for this processor\n");
-    for (int i = 0; i < CASES; i++)
-        if (share[i] > 1.02) {
-            fprintf(stderr, "%s: a share of %.3f: the probe was disturbed, or is not the best\n",
-                    cases[i].name, share[i]);
-            return false;
-        }
-    return true;
+    bench_row(out, "attention_decode_bw_share", lower(share[ONE], share[EIGHT]), "of read bandwidth",
+              "higher", "context 4096, f16: 1 sequence %.3f, 8 sequences %.3f, 1 with int8 %.3f; %d threads",
+              share[ONE], share[EIGHT], share[ONE_I8], workers);
+    bench_row(out, "attention_decode_i8_bw_share", share[ONE_I8], "of read bandwidth", "higher",
+              "context 4096, int8 with a scale for each row and head, 1 sequence; %d threads", workers);
+    bench_row(out, "attention_prompt_peak_share", share[PROMPT_F16], "of the FMA peak", "higher",
+              "512 rows of one sequence, f16; %d threads", workers);
+    return TERN_OK;
 }
 
-static tern_status run_all(bench_output *out, bool *sound)
+static tern_status run_all(bench_output *out, int rounds, bool *sound)
 {
     static state states[STATES] = {{.dtype = TERN_F16}, {.dtype = TERN_I8}};
     tern_ctx *ctx;
     tern__threads *threads;
-    double peaks[ROUNDS];
     TERN_TRY(tern_ctx_create(NULL, &ctx));
-    const int workers = tern_ctx_threads(ctx) < 256 ? tern_ctx_threads(ctx) : 256;
+    const int workers = tern_ctx_threads(ctx);
     TERN_TRY(tern__threads_create(workers, &threads));
     for (int i = 0; i < STATES; i++)
         TERN_TRY(make_state(ctx, &states[i]));
     for (int i = 0; i < CASES; i++)
         TERN_TRY(prepare(ctx, &cases[i], &states[cases[i].state]));
-    for (int round = -1; round < ROUNDS; round++) {
-        const int at = round < 0 ? 0 : round;
-        for (int i = 0; i < PROBES; i++) {
-            const char *x = tern_data(states[F16_STATE].k);
-            reading r = {.probe = &probes[i], .x = x + (int64_t)(at + i) % 2 * PROBE_BYTES};
-            const uint64_t start = tern__now_ns();
-            tern__threads_run(threads, workers, read_part, &r);
-            probes[i].ns[at] = (double)(tern__now_ns() - start);
-        }
-        peak p = {.flops = {0}};
-        const uint64_t start = tern__now_ns();
-        tern__threads_run(threads, workers, peak_part, &p);
-        const double ns = (double)(tern__now_ns() - start);
-        peaks[at] = 0;
-        for (int i = 0; i < workers; i++)
-            peaks[at] += p.flops[i] / ns;
-        for (int i = 0; i < CASES; i++)
-            TERN_TRY(measure_case(&cases[i], &states[cases[i].state], at));
-    }
-    *sound = report(out, workers, bench_median(peaks, ROUNDS));
+    TERN_TRY(measure_all(out, threads, workers, rounds, sound));
     tern__threads_destroy(threads);
     for (int i = 0; i < CASES; i++) {
         tern_exec_free(cases[i].exec);
@@ -342,12 +216,18 @@ static tern_status run_all(bench_output *out, bool *sound)
 int main(int argc, char **argv)
 {
     bench_output out;
-    bool sound = false;
+    bool sound = true;
+    int rounds = 9;
     if (!bench_open(&out, &argc, argv))
         return 2;
-    if (run_all(&out, &sound) != TERN_OK) {
-        fprintf(stderr, "%s: %s\n", argv[0], tern_last_error());
-        return 1;
+    if (argc == 3 && strcmp(argv[1], "--rounds") == 0)
+        rounds = atoi(argv[2]);
+    if (argc == 2 || argc > 3 || rounds < 1 || rounds > TERN__ROUNDS_MOST) {
+        fprintf(stderr, "usage: bench_attention [--rows FILE | --json FILE] [--rounds N]\n");
+        return 2;
     }
-    return bench_close(&out) && sound ? 0 : 1;
+    const tern_status status = run_all(&out, rounds, &sound);
+    if (status != TERN_OK)
+        fprintf(stderr, "%s: %s\n", argv[0], tern_last_error());
+    return bench_close(&out) && sound && status == TERN_OK ? 0 : 1;
 }

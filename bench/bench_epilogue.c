@@ -10,22 +10,21 @@
 
 #include <tern/tern.h>
 
-#include "base/clock.h"
 #include "base/status.h"
 #include "bench_json.h"
+#include "measure/timing.h"
 
 enum { ROUNDS = 31 };
 
 typedef struct layer {
     int64_t m, k, n;
-    int runs; /* in a round: small ones are over too soon for the clock */
 } layer;
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+typedef struct job {
+    tern_program *program;
+    tern_exec *exec;
+    tern_tensor *x;
+} job;
 
 static tern_status prepare(tern_ctx *ctx, const layer *l, bool without, tern_program **program,
                            tern_exec **exec)
@@ -45,39 +44,37 @@ static tern_status prepare(tern_ctx *ctx, const layer *l, bool without, tern_pro
     return tern_exec_create(ctx, *program, exec);
 }
 
-static tern_status time_runs(tern_exec *exec, tern_tensor *x, int runs, double *ns)
+static tern_status run_job(void *user)
 {
-    const uint64_t start = tern__now_ns();
-    for (int i = 0; i < runs; i++) {
-        tern_tensor *y;
-        TERN_TRY(tern_exec_run(exec, 1, &x, 1, &y));
-        tern_release(y);
-    }
-    *ns = (double)(tern__now_ns() - start) / runs;
+    job *j = user;
+    tern_tensor *y;
+    TERN_TRY(tern_exec_run(j->exec, 1, &j->x, 1, &y));
+    tern_release(y);
     return TERN_OK;
 }
 
 static tern_status measure(tern_ctx *ctx, const layer *l, double *speedup, double *us)
 {
-    tern_program *programs[2];
-    tern_exec *execs[2];
-    double ratios[ROUNDS], ns[2];
+    job jobs[2];
+    tern__thing things[2];
+    tern__turns turns = {.rounds = ROUNDS, .warmups = 2};
+    double samples[2 * ROUNDS];
+    int rounds;
     tern_tensor *x = tern_randn(ctx, TERN_F32, 2, (int64_t[]){l->m, l->k}, 3);
     TERN_TRY(tern_eval(x));
-    for (int i = 0; i < 2; i++)
-        TERN_TRY(prepare(ctx, l, i == 1, &programs[i], &execs[i]));
-    *us = 1e30;
-    for (int round = -2; round < ROUNDS; round++) { /* two rounds to warm up */
-        for (int i = 0; i < 2; i++)
-            TERN_TRY(time_runs(execs[i], x, l->runs, &ns[i]));
-        ratios[round < 0 ? 0 : round] = ns[1] / ns[0];
-        *us = ns[0] / 1e3 < *us ? ns[0] / 1e3 : *us;
-    }
-    qsort(ratios, ROUNDS, sizeof *ratios, by_value);
-    *speedup = ratios[ROUNDS / 2];
+    TERN_TRY(tern__turns_settle(&turns));
     for (int i = 0; i < 2; i++) {
-        tern_exec_free(execs[i]);
-        tern_program_free(programs[i]);
+        jobs[i].x = x;
+        TERN_TRY(prepare(ctx, l, i == 1, &jobs[i].program, &jobs[i].exec));
+        things[i] = (tern__thing){.run = run_job, .user = &jobs[i]};
+        TERN_TRY(tern__thing_ready(&things[i], &turns));
+    }
+    TERN_TRY(tern__time_turns(things, 2, &turns, samples, &rounds));
+    *speedup = tern__turns_ratio(samples, &turns, rounds, 1, 0);
+    *us = tern__stats_of(samples, rounds).median * 1e6;
+    for (int i = 0; i < 2; i++) {
+        tern_exec_free(jobs[i].exec);
+        tern_program_free(jobs[i].program);
     }
     tern_release(x);
     return TERN_OK;
@@ -85,8 +82,7 @@ static tern_status measure(tern_ctx *ctx, const layer *l, double *speedup, doubl
 
 static tern_status run(bench_output *rows)
 {
-    static const layer LAYERS[] = {
-        {2048, 256, 1024, 1}, {2048, 64, 4096, 1}, {512, 1024, 1024, 1}, {1, 512, 2048, 50}};
+    static const layer LAYERS[] = {{2048, 256, 1024}, {2048, 64, 4096}, {512, 1024, 1024}, {1, 512, 2048}};
     enum { COUNT = sizeof LAYERS / sizeof *LAYERS };
     double speedup[COUNT], us[COUNT];
     tern_ctx *ctx;

@@ -71,6 +71,7 @@ static const field device_fields[] = {
     {"isa_available", "isa levels", FIELD_TEXT, IN_DETAILS},
     {"features", "features", FIELD_TEXT, IN_DETAILS},
     {"kernels", "kernels", FIELD_TEXT, IN_DETAILS},
+    {"libraries", "libraries", FIELD_TEXT, IN_DETAILS},
     {"model", "model", FIELD_TEXT, IN_TABLE},
     {"memory_bytes", "memory", FIELD_BYTES, IN_DETAILS},
     {"l1d_bytes", "L1 data cache", FIELD_BYTES, IN_DETAILS},
@@ -145,6 +146,21 @@ static const char *isa_limit(const tern_device_info *device)
     return !best || !device->isa || strcmp(best, device->isa) == 0 ? NULL : "$TERN_CPU";
 }
 
+/* Kernels of other libraries, and why they cannot be used if so. */
+static const char *libraries(void)
+{
+    static char list[1024];
+    tern_kernel_info kernel;
+    list[0] = '\0';
+    for (int i = 0; tern_catalog_kernel(i, &kernel) == TERN_OK; i++) {
+        const size_t used = strlen(list);
+        if (strcmp(kernel.isa, "library") == 0)
+            snprintf(list + used, sizeof list - used, "%s%s%s%s", used ? "; " : "", kernel.name,
+                     kernel.usable ? "" : " unavailable: ", kernel.usable ? "" : kernel.why);
+    }
+    return list;
+}
+
 static bool device_row(int i, field_value *out)
 {
     tern_device_info device;
@@ -154,9 +170,9 @@ static bool device_row(int i, field_value *out)
         {.text = device.name},           {.text = device.backend},       {.number = device.cores_usable},
         {.number = device.cores_online}, {.text = device.cores_reason},  {.text = device.isa},
         {.text = isa_limit(&device)},    {.text = device.isa_available}, {.text = device.features},
-        {.text = device.kernels},        {.text = device.model},         {.number = device.memory_bytes},
-        {.number = device.l1d_bytes},    {.number = device.l2_bytes},    {.number = device.l3_bytes},
-        {.text = device.unavailable},
+        {.text = device.kernels},        {.text = libraries()},          {.text = device.model},
+        {.number = device.memory_bytes}, {.number = device.l1d_bytes},   {.number = device.l2_bytes},
+        {.number = device.l3_bytes},     {.text = device.unavailable},
     };
     memcpy(out, row, sizeof row);
     return true;

@@ -8,7 +8,7 @@
 
 #include "json.h"
 
-enum { MOST_FIELDS = 16 };
+enum { MOST_FIELDS = 20 };
 
 typedef enum field_kind {
     FIELD_TEXT,

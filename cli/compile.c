@@ -135,6 +135,7 @@ static int read_options(const args *a, tern_compile_options *out)
         (precision && tern_precision_parse(precision, &out->precision) != TERN_OK))
         return fail_usage("%s", tern_last_error());
     out->device = args_value(a, "device");
+    out->library = args_value(a, "library");
     double rate;
     bool given;
     if (!read_rate(a, "bandwidth", &rate, &given) || !read_rate(a, "peak", &rate, &given))

@@ -61,9 +61,10 @@ typedef struct tern_compile_options {
     const char *const *disabled;
     size_t memory_limit; /* most bytes for intermediates, else TERN_LIMIT before running; 0 = no limit */
     tern_goal goal;
-    int threads;        /* most that share a step; 0 = all of the context, which has no more to give */
-    const char *cpu;    /* highest instruction set to use, "avx2"; NULL = the context's */
-    const char *device; /* NULL = the context's; no other can be asked for */
+    int threads;         /* most that share a step; 0 = all of the context, which has no more to give */
+    const char *cpu;     /* highest instruction set to use, "avx2"; NULL = the context's */
+    const char *library; /* "onednn" or "openblas": f32 products in its order of sums; NULL = Tern's own */
+    const char *device;  /* NULL = the context's; no other can be asked for */
     tern_precision precision;
     tern_batch_range batch; /* of programs; lazy evaluation takes shapes as they come, and refuses one */
     int n_passes;           /* <tern/pass.h>; those at the same point run in this order */

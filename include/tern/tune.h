@@ -65,8 +65,9 @@ TERN_API tern_tune_options tern_tune_options_default(void);
 
 /* Measures every way to run every step of `program`. Steps whose ways were all measured before (and those
  * that have only one) are not run again. inputs[i] NULL, or `inputs` NULL: data are made up, random for
- * floats and 0 for integers. The program itself does not change; compiling its graph again uses what was
- * found. *out (may be NULL): all rows, by step. */
+ * floats, the end of a full context for slots and positions of attention, 0 for other integers. The
+ * program itself does not change; compiling its graph again uses what was found. *out (may be NULL): all
+ * rows, by step. */
 TERN_API tern_status tern_program_tune(tern_ctx *ctx, const tern_program *program, int n_inputs,
                                        tern_tensor *const *inputs, const tern_tune_options *options,
                                        tern_tune_report **out);

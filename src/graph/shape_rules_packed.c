@@ -10,10 +10,12 @@ static tern_status need_dtype(const tern__call *call, int i, tern_dtype dtype)
 
 tern_status tern__rule_dtype_packed_matmul(const tern__call *call, tern_dtype *operands)
 {
+    const tern_dtype dtype = call->in[1]->dtype;
     (void)operands;
-    TERN_TRY(need_dtype(call, 0, TERN_F32));
-    TERN_TRY(need_dtype(call, 1, TERN_F32));
-    call->out[0].dtype = TERN_F32;
+    TERN__RULE_FAIL_IF(dtype != TERN_F32 && dtype != TERN_F16 && dtype != TERN_BF16, TERN_DTYPE,
+                       "there are no packed weights of type %s", tern_dtype_name(dtype));
+    TERN_TRY(need_dtype(call, 0, dtype));
+    call->out[0].dtype = dtype;
     return TERN_OK;
 }
 

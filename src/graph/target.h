@@ -55,10 +55,13 @@ typedef struct tern__packing {
 } tern__packing;
 
 typedef struct tern__target {
-    const char *name;  /* "cpu" */
-    int workers;       /* threads that may share a step */
-    uint32_t isa_mask; /* instruction sets that kernels may use (base/cpu.h); options narrow it */
-    tern_pool *pool;   /* for constants that passes make; NULL = the heap */
+    const char *name;    /* "cpu" */
+    int workers;         /* threads that may share a step */
+    uint32_t isa_mask;   /* instruction sets that kernels may use (base/cpu.h); options narrow it */
+    tern_pool *pool;     /* for constants that passes make; NULL = the heap */
+    const void *library; /* whose products may be used, or NULL: the device's own only */
+    /* Finds the library that options name, for `library`. NULL: the device has none. */
+    tern_status (*find_library)(const struct tern__target *target, const char *name, const void **out);
     /* The kernel for a call, as the candidate says (NULL: as the device thinks best); TERN_UNSUPPORTED
      * with a sentence if there is none. `arena` is the plan's. */
     tern_status (*choose)(const struct tern__target *target, const tern__call *call,

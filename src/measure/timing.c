@@ -72,3 +72,11 @@ tern_status tern__time_turns(const tern__thing *things, int n, const tern__turns
     *rounds = done;
     return TERN_OK;
 }
+
+double tern__turns_ratio(const double *samples, const tern__turns *turns, int rounds, int a, int b)
+{
+    double ratios[TERN__ROUNDS_MOST];
+    for (int r = 0; r < rounds; r++)
+        ratios[r] = samples[a * turns->rounds + r] / samples[b * turns->rounds + r];
+    return tern__stats_of(ratios, rounds).median;
+}

@@ -43,4 +43,7 @@ tern_status tern__thing_time(const tern__thing *thing, double *seconds);
 tern_status tern__time_turns(const tern__thing *things, int n, const tern__turns *turns, double *samples,
                              int *rounds);
 
+/* Of such samples: the median over the rounds of (time of thing a / time of thing b in the same round). */
+double tern__turns_ratio(const double *samples, const tern__turns *turns, int rounds, int a, int b);
+
 #endif

@@ -45,12 +45,12 @@ static const tern__type *type_of(const tern_graph *g, tern__id value)
 /* The axis of the weights along which results lie, and along which weights are joined. */
 static int column_axis(const tern__gnode *node)
 {
-    return node->op == TERN__OP_ternary_matmul || node->attrs[TERN__ATTR_matmul_transpose_b].i ? 0 : 1;
+    return node->op != TERN__OP_matmul || node->attrs[TERN__ATTR_matmul_transpose_b].i ? 0 : 1;
 }
 
 static bool is_candidate(const joiner *j, const tern__gnode *node)
 {
-    if (node->op != TERN__OP_matmul && node->op != TERN__OP_ternary_matmul)
+    if (node->op != TERN__OP_matmul && node->op != TERN__OP_ternary_matmul && node->op != TERN__OP_linear)
         return false;
     const tern__type *weight = type_of(j->g, node->in[1]);
     const tern__leaf *leaf = tern__constant_of(j->g, node->in[1]);
@@ -300,7 +300,8 @@ tern_status tern__pass_horizontal(tern__compilation *c)
     bool any = false;
     tern__ops_present(c->graph, &present);
     if (!tern__op_in(&present, TERN__OP_constant) ||
-        (!tern__op_in(&present, TERN__OP_matmul) && !tern__op_in(&present, TERN__OP_ternary_matmul)))
+        (!tern__op_in(&present, TERN__OP_matmul) && !tern__op_in(&present, TERN__OP_ternary_matmul) &&
+         !tern__op_in(&present, TERN__OP_linear)))
         return TERN_OK;
     joiner j = {.c = c, .g = c->graph};
     TERN_TRY(find_groups(&j, &any));

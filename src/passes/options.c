@@ -284,6 +284,12 @@ static tern_status translate(const tern_compile_options *options, tern__compile_
             return tern__fail_in(status, "compile: option cpu");
         out->isa_mask = tern__isa_mask_capped(tern__cpu(), cap);
     }
+    if (options->library) {
+        const size_t length = strlen(options->library);
+        TERN__FAIL_IF(length >= sizeof out->library, TERN_NOT_FOUND, "compile: there is no library '%.40s'",
+                      options->library);
+        memcpy(out->library, options->library, length + 1);
+    }
     TERN_TRY(copy_extensions(options, out));
     for (int i = 0; i < options->n_disabled; i++)
         TERN_TRY(disable(options->disabled[i], out));
@@ -349,8 +355,8 @@ bool tern__compile_options_equal(const tern__compile_options *a, const tern__com
 {
     return a->level == b->level && a->disabled == b->disabled && a->memory_limit == b->memory_limit &&
            a->goal == b->goal && a->threads == b->threads && a->isa_mask == b->isa_mask &&
-           a->precision == b->precision && a->observe == b->observe && a->observe_user == b->observe_user &&
-           extensions_equal(a->extensions, b->extensions);
+           strcmp(a->library, b->library) == 0 && a->precision == b->precision && a->observe == b->observe &&
+           a->observe_user == b->observe_user && extensions_equal(a->extensions, b->extensions);
 }
 
 uint64_t tern__compile_options_hash(const tern__compile_options *options)
@@ -358,6 +364,7 @@ uint64_t tern__compile_options_hash(const tern__compile_options *options)
     uint64_t h = (uint64_t)options->level << 56 ^ options->disabled;
     h = tern__hash_mix(h, (uint64_t)options->threads << 32 ^ options->isa_mask);
     h = tern__hash_mix(h, options->memory_limit);
+    h = tern__hash(options->library, strlen(options->library), h);
     return tern__hash_mix(h, (uint64_t)options->precision << 8 ^ (uint64_t)options->goal);
 }
 
@@ -374,7 +381,13 @@ tern_status tern__compile_options_narrow(const tern__compile_options *options, c
         out->workers = 1;
     if (options->isa_mask)
         out->isa_mask &= options->isa_mask;
-    if (out->workers != target->workers || out->isa_mask != target->isa_mask)
+    if (options->library[0]) {
+        TERN__FAIL_IF(!target->find_library, TERN_UNAVAILABLE, "compile: %s uses no libraries", target->name);
+        const tern_status status = target->find_library(target, options->library, &out->library);
+        if (status != TERN_OK)
+            return tern__fail_in(status, "compile");
+    }
+    if (out->workers != target->workers || out->isa_mask != target->isa_mask || out->library)
         out->timings = NULL; /* they were measured with all of it */
     return TERN_OK;
 }

@@ -81,6 +81,7 @@ typedef struct tern__compile_options {
     tern_goal goal;
     int threads;       /* 0 = the target's */
     uint32_t isa_mask; /* levels that may be used; 0 = the target's */
+    char library[16];  /* whose products may be used; "": none */
     tern_precision precision;
     tern__extensions *extensions; /* one reference, or NULL */
     tern_pass_observer observe;

@@ -37,7 +37,11 @@ static tern_status find_entry(const tern__profile *p, const tern__step *step, te
     tern__call call;
     tern__candidate candidates[TERN__MAX_CANDIDATES];
     TERN_TRY(tern__call_of(&p->program->compiled->graph, step->node, &room, memory, &call));
-    if (tern__step_candidates(p->ctx->device_ops->target(p->ctx->device), &call, step, candidates) < 2)
+    const tern__target *target = p->ctx->device_ops->target(p->ctx->device);
+    tern__step usual;
+    TERN_TRY(tern__step_of(target, &call, NULL, memory, &usual));
+    /* The times of a library say nothing about the usual kernel. */
+    if (step->kernel_name != usual.kernel_name || tern__step_candidates(target, &call, step, candidates) < 2)
         return TERN_OK;
     const char *name = step->variant ? step->variant : candidates[0].name;
     out->key = tern__tuning_key(tuning, &call, true);

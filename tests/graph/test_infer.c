@@ -192,6 +192,7 @@ static const good_row GOOD_ROWS[] = {
     GOOD("packed_matmul", "f32[2,5,10] f32[2,10,16]", "n=20", NULL, "f32[2,5,20]"),
     GOOD("packed_matmul", "f32[10,5] f32[2,10,16]", "n=20 transpose_a=true", NULL, "f32[5,20]"),
     GOOD("packed_matmul", "f32[10] f32[1,10,16]", "n=3", NULL, "f32[3]"),
+    GOOD("packed_matmul", "bf16[5,10] bf16[2,10,16]", "n=20", NULL, "bf16[5,20]"),
     GOOD("packed_ternary_matmul", "i8[2,10] u8[1,3,64]", "n=70 form=5", NULL, "i32[2,70]"),
 
     /* moving data */

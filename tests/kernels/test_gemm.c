@@ -169,17 +169,17 @@ static void check_half(const tern__kernel_row *row, int64_t m, int64_t n, int64_
 {
     const tern__gemm_kernel *kernel = row->kernel;
     matrix a = matrix_make(m, k, (int)roll(3)), b = matrix_make(k, n, (int)roll(3));
-    matrix y = matrix_make(m, n, (int)roll(3)), tiles = matrix_make(1, 1, 0);
+    matrix y = matrix_make(m, n, (int)roll(3));
     matrix_fill(&a);
     matrix_fill(&b);
     uint16_t *a_half = a_type == TERN_F32 ? NULL : half_of(&a, a_type);
     uint16_t *b_half = b_type == TERN_F32 ? NULL : half_of(&b, b_type), *packed = NULL;
     const int64_t n_tiles = tern__gemm_tiles(kernel, n), cut = roll(n_tiles + 1);
     if (packs) {
-        tern__free(tiles.block);
-        tiles = matrix_make(k, n_tiles * kernel->columns, 0);
-        tern__gemm_pack(kernel, b_type, b_half, b.row, b.column, k, n, 0, n_tiles, tiles.data);
-        packed = half_of(&tiles, b_type);
+        packed = tern__alloc_aligned((size_t)(k * n_tiles * kernel->columns) * sizeof *packed + TERN__ALIGN,
+                                     TERN__ALIGN);
+        tern__gemm_pack(kernel, b_type, b_half, b.row, b.column, k, n, cut, n_tiles, packed);
+        tern__gemm_pack(kernel, b_type, b_half, b.row, b.column, k, n, 0, cut, packed);
     }
     const tern__gemm_blocking blocking =
         tern__gemm_blocking_for(kernel, roll(2) * (48 << 10), roll(3) * (roll(64) << 10), m, n, k);
@@ -217,7 +217,6 @@ static void check_half(const tern__kernel_row *row, int64_t m, int64_t n, int64_
     tern__free(packed);
     tern__free(a_half);
     tern__free(b_half);
-    tern__free(tiles.block);
     tern__free(a.block);
     tern__free(b.block);
     tern__free(y.block);

@@ -37,7 +37,7 @@ class BatchRange(ctypes.Structure):
 
 class CompileOptions(ctypes.Structure):
     _fields_ = [("level", I), ("n_disabled", I), ("disabled", P), ("memory_limit", SIZE), ("goal", I), ("threads", I),
-                ("cpu", STR), ("device", STR), ("precision", I), ("batch", BatchRange), ("n_passes", I), ("passes", P), ("n_patterns", I),
+                ("cpu", STR), ("library", STR), ("device", STR), ("precision", I), ("batch", BatchRange), ("n_passes", I), ("passes", P), ("n_patterns", I),
                 ("patterns", P), ("observe", P), ("observe_user", P)]
 
 

@@ -246,3 +246,56 @@ TEST(a_constant_is_packed_once)
     tern_ctx_destroy(ctx);
     free(w);
 }
+
+/* relu(x * w) of 16-bit numbers; w a constant or not. */
+static tern_status half_product(tern_ctx *ctx, tern_dtype dtype, int64_t m, int64_t n, int64_t k,
+                                bool constant, bool turned, int *packed, uint16_t *y)
+{
+    tern_program *program = NULL;
+    tern_exec *exec = NULL;
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = tern_randn(ctx, dtype, 2, (int64_t[]){m, k}, 1), *out = NULL;
+        tern_tensor *w = tern_randn(ctx, dtype, 2, (int64_t[]){turned ? n : k, turned ? k : n}, 2);
+        TERN_TRY(tern_eval(x));
+        TERN_TRY(tern_eval(w));
+        if (constant)
+            TERN_TRY(tern_freeze(w));
+        tern_tensor *in = tern_input(ctx, "x", dtype, 2, (int64_t[]){m, k});
+        tern_tensor *r = tern_relu(tern_matmul(in, w, false, turned));
+        TERN_TRY(tern_compile(ctx, 1, &r, NULL, NULL, &program));
+        *packed = steps_called(program, "packed_matmul");
+        TERN_TRY(tern_exec_create(ctx, program, &exec));
+        TERN_TRY(tern_exec_run(exec, 1, &x, 1, &out));
+        memcpy(y, tern_data(out), (size_t)(m * n) * sizeof *y);
+        tern_release(out);
+        tern_exec_free(exec);
+        tern_program_free(program);
+    }
+    return TERN_OK;
+}
+
+/* Constants of 16 bits are packed once, and stay 16 bits wide: the same bits as from where they lie. */
+TEST(constants_of_16_bits_are_packed)
+{
+    static const struct {
+        int64_t m, n, k;
+    } shapes[] = {{1, 70, 300}, {9, 70, 300}, {65, 130, 600}, {3, 64, 17}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int turned = 0; turned < 2; turned++)
+            for (tern_dtype dtype = TERN_F16; dtype <= TERN_BF16; dtype++) {
+                const int64_t m = shapes[i].m, n = shapes[i].n, k = shapes[i].k;
+                tern_ctx *ctx = context(1 + (int)roll(3), NULL);
+                uint16_t *want = malloc((size_t)(m * n) * sizeof *want),
+                         *got = malloc((size_t)(m * n) * sizeof *got);
+                int packed = -1;
+                CHECK(ctx && want && got);
+                CHECK_OK(half_product(ctx, dtype, m, n, k, false, turned, &packed, want));
+                CHECK_EQ(packed, 0);
+                CHECK_OK(half_product(ctx, dtype, m, n, k, true, turned, &packed, got));
+                CHECK_EQ(packed, tern__cpu()->best == TERN__ISA_BASELINE ? 0 : 1);
+                CHECK(memcmp(want, got, (size_t)(m * n) * sizeof *want) == 0);
+                free(want);
+                free(got);
+                tern_ctx_destroy(ctx);
+            }
+}

@@ -11,6 +11,7 @@
 
 #include "gate.h"
 #include "harness.h"
+#include "kernels/select.h"
 #include "passes/select.h"
 #include "runtime/program.h"
 #include "store/store.h"
@@ -158,7 +159,13 @@ static const char text[] =
     "  %m = matmul(%w, %w) {transpose_b=true}\n"
     "  %n = matmul(%w, %m) {transpose_a=true}\n"
     "  %r = relu(%n)\n"
-    "  return %q as \"q\", %k as \"k\", %3 as \"sum\", %5 as \"total\", %7, %8, %m, %r\n"
+    "  %keys = input \"keys\" f16[2,300,2,16]\n"
+    "  %rows = input \"rows\" i32[24]\n"
+    "  %places = input \"places\" i32[24]\n"
+    "  %h = reshape(%w) {shape=[24,100,16]}\n"
+    "  %heads = slice(%h) {start=[0,0,0], stop=[24,8,16], step=[1,1,1]}\n"
+    "  %y = attention(%heads, %keys, %keys, %rows, %places)\n"
+    "  return %q as \"q\", %k as \"k\", %3 as \"sum\", %5 as \"total\", %7, %8, %m, %r, %y\n"
     "}\n";
 
 typedef struct work {
@@ -185,7 +192,7 @@ static void close_work(work *w)
 
 static const tern_tune_options quick = {.runs = 1, .budget_ns = 20000000};
 
-enum { INPUTS = 4, OUTPUTS = 8 };
+enum { INPUTS = 7, OUTPUTS = 9, ROWS = 24 };
 
 /* A hash of all that a program gives, twice in a row (the state counts on). */
 static uint64_t results_of(tern_ctx *ctx, const tern_program *program)
@@ -194,12 +201,21 @@ static uint64_t results_of(tern_ctx *ctx, const tern_program *program)
     tern_exec *exec = NULL;
     if (tern_exec_create(ctx, program, &exec) != TERN_OK)
         return 0;
+    /* Two prompts, the second of which ends in padding. */
+    int32_t slots[ROWS], positions[ROWS];
+    for (int i = 0; i < ROWS; i++) {
+        slots[i] = i / 13;
+        positions[i] = i < 13 ? 120 + i : i < 20 ? 280 + i - 13 : -1;
+    }
     for (int round = 0; round < 2; round++)
         TERN_SCOPE(ctx) {
             tern_tensor *in[INPUTS] = {tern_randn(ctx, TERN_F32, 2, (int64_t[]){96, 2080}, 5),
                                        tern_randn(ctx, TERN_F32, 1, (int64_t[]){2080}, 6),
                                        tern_randn(ctx, TERN_F32, 2, (int64_t[]){300, 1000}, 7),
-                                       tern_randn(ctx, TERN_F32, 2, (int64_t[]){64, 600}, 8)};
+                                       tern_randn(ctx, TERN_F32, 2, (int64_t[]){64, 600}, 8),
+                                       tern_randn(ctx, TERN_F16, 4, (int64_t[]){2, 300, 2, 16}, 9),
+                                       tern_from_data(ctx, TERN_I32, 1, (int64_t[]){ROWS}, slots),
+                                       tern_from_data(ctx, TERN_I32, 1, (int64_t[]){ROWS}, positions)};
             tern_tensor *out[OUTPUTS];
             if (tern_exec_run(exec, INPUTS, in, OUTPUTS, out) != TERN_OK)
                 return 0;
@@ -219,7 +235,7 @@ TEST(every_candidate_of_every_step_gives_the_same_bits)
     CHECK_OK(open_work("off", 2, &w));
     uint64_t expected = results_of(w.ctx, w.program);
     CHECK(expected != 0);
-    int most = 0, compared = 0, products = 0;
+    int most = 0, compared = 0, products = 0, attentions = 0;
     const tern__target *target = w.ctx->device_ops->target(w.ctx->device);
     tern__arena arena;
     tern__arena_init(&arena, 0);
@@ -233,12 +249,15 @@ TEST(every_candidate_of_every_step_gives_the_same_bits)
         CHECK_OK(tern__step_of(target, &call, NULL, &arena, &usual));
         int n = tern__step_candidates(target, &call, &usual, candidates);
         most = n > most ? n : most;
-        if (strncmp(candidates[0].name, "rows=", 5) == 0) { /* with one number of threads */
+        const bool is_product = strncmp(candidates[0].name, "rows=", 5) == 0;
+        const bool is_attention = strncmp(candidates[0].name, "block=", 6) == 0;
+        if (is_product || is_attention) { /* with one number of threads */
             int ways = 0;
             for (int i = 0; i < n; i++)
                 ways += candidates[i].parts == candidates[0].parts;
             CHECK(ways >= 3);
-            products++;
+            products += is_product;
+            attentions += is_attention;
         }
         tern__tuned_key *key = tern__tuning_key(w.ctx->tuning, &call, true);
         CHECK(key != NULL);
@@ -261,6 +280,7 @@ TEST(every_candidate_of_every_step_gives_the_same_bits)
     CHECK(most >= 6);
     CHECK(compared >= 20);
     CHECK(products >= 2 || target->isa_mask == 1); /* the baseline has reference kernels */
+    CHECK(attentions == 1 || !tern__kernel_select(TERN__FAMILY_attention, target->isa_mask));
     tern__arena_free(&arena);
     close_work(&w);
 }
@@ -641,7 +661,8 @@ TEST(an_exec_that_times_its_steps_leaves_a_profile)
             for (int i = 0; i < INPUTS; i++) {
                 tern_port port;
                 CHECK_OK(tern_program_input(w.program, i, &port));
-                in[i] = tern_randn(w.ctx, port.dtype, port.rank, port.shape, i);
+                in[i] = port.dtype == TERN_I32 ? tern_zeros(w.ctx, port.dtype, port.rank, port.shape)
+                                               : tern_randn(w.ctx, port.dtype, port.rank, port.shape, i);
             }
             for (int i = 0; i < runs; i++)
                 CHECK_OK(tern_exec_run(exec, INPUTS, in, OUTPUTS, out));

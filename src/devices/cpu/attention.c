@@ -5,22 +5,28 @@
 
 #include "base/status.h"
 #include "devices/cpu/cpu.h"
-#include "kernels/attention/attend.h"
-#include "kernels/select.h"
 
 static const tern__kernel by_rows = {.name = "attention", .run = tern_attention__chunks};
 static const tern__kernel by_chunks = {
     .name = "attention in chunks", .run = tern_attention__chunks, .finish = tern_attention__merge};
 
-tern_status tern__cpu_attention(const tern__target *target, const tern__call *call, tern__arena *arena,
-                                tern__choice *out, bool *found)
+bool tern__cpu_attention_plan(const tern__target *target, const tern__call *call,
+                              tern__attention_variant variant, const tern__kernel_row **row,
+                              tern__attention_program *out)
 {
-    const tern__kernel_row *row = tern__kernel_select(TERN__FAMILY_attention, target->isa_mask);
-    const tern__attention_variant any = {.split = -1};
+    *row = tern__kernel_select(TERN__FAMILY_attention, target->isa_mask);
+    return tern__op_code(call->op) == TERN__OP_attention && *row &&
+           tern__attention_plan((*row)->kernel, call->n_in, call->in, target->workers, variant, out);
+}
+
+tern_status tern__cpu_attention(const tern__target *target, const tern__call *call,
+                                tern__attention_variant variant, tern__arena *arena, tern__choice *out,
+                                bool *found)
+{
+    const tern__kernel_row *row;
     tern__attention_program p;
     *found = false;
-    if (tern__op_code(call->op) != TERN__OP_attention || !row ||
-        !tern__attention_plan(row->kernel, call->n_in, call->in, target->workers, any, &p))
+    if (!tern__cpu_attention_plan(target, call, variant, &row, &p))
         return TERN_OK;
     void *kept = tern__arena_alloc(arena, sizeof p);
     if (!kept)

@@ -4,16 +4,21 @@
  * the cost of an instruction over more elements), and whether results go past the caches. Reductions add element i to lane
  * i % 16 however rows are cut, so every candidate gives the same bits.
  *
- * Products: how many rows are worked on at a time. Each output is one chain of sums whatever is worked on beside it. */
+ * Products: how many rows are worked on at a time. Each output is one chain of sums whatever is worked on beside it.
+ *
+ * Attention: how many rows share a pass over the keys, and whether several workers share the chunks of such a block. Chunks lie
+ * at absolute positions and are merged in ascending order by whomever they were computed. */
 #include "devices/cpu/candidates.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/status.h"
+#include "devices/cpu/attention.h"
 #include "devices/cpu/products.h"
 
-enum { PARAM_TILE, PARAM_STREAMS, PARAM_ROWS };
+/* Zero: as usual. PARAM_SPLIT is 1 + whether. */
+enum { PARAM_TILE, PARAM_STREAMS, PARAM_ROWS, PARAM_SPLIT };
 
 static const int64_t tiles[] = {256, 512, 1024, 2048, 4096};
 
@@ -75,6 +80,41 @@ static int product_candidates(const tern__target *target, const tern__call *call
     return n;
 }
 
+tern__attention_variant tern__cpu_attention_variant(const tern__candidate *candidate)
+{
+    return (tern__attention_variant){.block = tern__cpu_candidate_rows(candidate),
+                                     .split = candidate ? (int)candidate->params[PARAM_SPLIT] - 1 : -1};
+}
+
+static tern__candidate attention_candidate(int64_t block, bool split)
+{
+    tern__candidate c = {.params = {[PARAM_ROWS] = block, [PARAM_SPLIT] = 1 + split}};
+    snprintf(c.name, sizeof c.name, "block=%" PRId64 " split=%d", block, split);
+    return c;
+}
+
+/* The usual way first, then blocks of one row, two, four ... that the plan takes as they are. */
+static int attention_candidates(const tern__target *target, const tern__call *call, int most,
+                                tern__candidate *out)
+{
+    tern__attention_program usual, p;
+    const tern__kernel_row *row;
+    int n = 0;
+    if (most < 1 ||
+        !tern__cpu_attention_plan(target, call, (tern__attention_variant){.split = -1}, &row, &usual))
+        return 0;
+    out[n++] = attention_candidate(usual.block, usual.split);
+    for (int flip = 0; flip < 2; flip++)
+        for (int64_t block = flip ? usual.block : 1;; block *= 2) {
+            const tern__attention_variant variant = {.block = block, .split = usual.split != (flip == 1)};
+            if (n == most || !tern__cpu_attention_plan(target, call, variant, &row, &p) || p.block != block)
+                break;
+            if (p.split == (variant.split != 0) && (flip || block != usual.block))
+                out[n++] = attention_candidate(block, p.split);
+        }
+    return n;
+}
+
 int tern__cpu_candidates(const tern__target *target, const tern__call *call, int most, tern__candidate *out)
 {
     const tern__row_program *program = NULL;
@@ -85,6 +125,8 @@ int tern__cpu_candidates(const tern__target *target, const tern__call *call, int
             TERN_OK &&
         program)
         n = row_candidates(program, call, most, out);
+    else if (tern__op_code(call->op) == TERN__OP_attention)
+        n = attention_candidates(target, call, most, out);
     else
         n = product_candidates(target, call, most, out);
     tern__arena_free(&arena);

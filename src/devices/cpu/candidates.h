@@ -4,6 +4,7 @@
 
 #include "devices/cpu/regions.h"
 #include "graph/target.h"
+#include "kernels/attention/attend.h"
 
 /* tern__target.candidates of the CPU. */
 int tern__cpu_candidates(const tern__target *target, const tern__call *call, int most, tern__candidate *out);
@@ -12,5 +13,7 @@ int tern__cpu_candidates(const tern__target *target, const tern__call *call, int
 tern__row_variant tern__cpu_row_variant(const tern__candidate *candidate);
 /* The rows of a product that it stands for; 0: as usual. NULL is fine. */
 int64_t tern__cpu_candidate_rows(const tern__candidate *candidate);
+/* Likewise of attention. */
+tern__attention_variant tern__cpu_attention_variant(const tern__candidate *candidate);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "devices/cpu/cpu.h"
 #include "devices/cpu/kernels.h"
+#include "devices/cpu/library.h"
 #include "kernels/select.h"
 
 /* What stands in strings that outlive the call: chosen kernels for each level that is the best, and features. */
@@ -101,6 +102,22 @@ static bool list_row(int i, uint32_t mask, tern_kernel_info *out)
     return true;
 }
 
+/* Entry i of the libraries. */
+static bool list_library(int i, tern_kernel_info *out)
+{
+    const tern__library *library = tern__library_at(i);
+    if (!library)
+        return false;
+    const bool here = library->missing[0] == '\0';
+    *out = (tern_kernel_info){.name = library->kernel,
+                              .op = tern__ops[TERN__OP_matmul].name,
+                              .isa = "library",
+                              .usable = here,
+                              .why = here ? "order=library: runs only where option library names it"
+                                          : library->missing};
+    return true;
+}
+
 bool tern__cpu_list(int i, tern__isa cap, tern_kernel_info *out)
 {
     uint32_t mask = tern__isa_mask_capped(tern__cpu(), cap);
@@ -130,5 +147,7 @@ bool tern__cpu_list(int i, tern__isa cap, tern_kernel_info *out)
             .why = why(table->isa, TERN__FEATURE_NONE, mask, table == tern__rowop_tables(mask))};
         return true;
     }
-    return list_row(i, mask, out);
+    int rows;
+    tern__kernel_rows(&rows);
+    return i < rows ? list_row(i, mask, out) : list_library(i - rows, out);
 }

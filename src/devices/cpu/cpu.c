@@ -8,6 +8,7 @@
 #include "devices/cpu/cost.h"
 #include "devices/cpu/images.h"
 #include "devices/cpu/kernels.h"
+#include "devices/cpu/library.h"
 #include "devices/cpu/products.h"
 #include "devices/cpu/regions.h"
 #include "devices/cpu/rope.h"
@@ -58,7 +59,8 @@ static tern_status choose(const tern__target *target, const tern__call *call,
     TERN_TRY(tern__cpu_product(target, call, target->isa_mask, tern__cpu_candidate_rows(candidate), arena,
                                out, &found));
     if (!found)
-        TERN_TRY(tern__cpu_attention(target, call, arena, out, &found));
+        TERN_TRY(
+            tern__cpu_attention(target, call, tern__cpu_attention_variant(candidate), arena, out, &found));
     if (!found)
         TERN_TRY(tern__cpu_rope(call, arena, out, &found));
     if (!found)
@@ -87,7 +89,18 @@ static tern_status choose(const tern__target *target, const tern__call *call,
 
 static bool packing(const tern__target *target, const tern__call *call, tern__packing *out)
 {
-    return tern__cpu_packing(call, target->isa_mask, out);
+    /* Libraries read operands as they lie. */
+    return !(target->library && tern__op_code(call->op) == TERN__OP_matmul) &&
+           tern__cpu_packing(call, target->isa_mask, out);
+}
+
+static tern_status find_library(const tern__target *target, const char *name, const void **out)
+{
+    const tern__library *library;
+    (void)target;
+    TERN_TRY(tern__library_find(name, &library));
+    *out = library;
+    return TERN_OK;
 }
 
 static void destroy(tern__device *device)
@@ -130,6 +143,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     device->target.evaluate = tern__cpu_evaluate;
     device->target.packing = packing;
     device->target.pack = tern__cpu_pack;
+    device->target.find_library = find_library;
     *out = device;
     return TERN_OK;
 }

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "devices/cpu/cpu.h"
+#include "devices/cpu/library.h"
 #include "devices/cpu/regions.h"
 #include "kernels/gemm/product.h"
 #include "kernels/linear/product.h"
@@ -63,7 +64,9 @@ static tern_status choose_gemm(const tern__target *target, const tern__call *cal
     const tern__kernel_row *row = tern__kernel_select(TERN__FAMILY_gemm_f32, isa_mask);
     const bool packed = tern__op_code(call->op) == TERN__OP_packed_matmul;
     tern__gemm_program p;
-    if (!row)
+    if (!packed)
+        TERN_TRY(tern__cpu_library(target, call, arena, out, found));
+    if (!row || *found)
         return TERN_OK;
     if (packed)
         tern__gemm_plan_packed(row->kernel, call->in[1], &call->out[0], target->workers, &p);
@@ -176,12 +179,12 @@ static bool has_epilogue(const tern__target *target, const tern__call *call, uin
     tern__gemm_program p;
     switch (tern__op_code(call->op)) {
     case TERN__OP_matmul: /* one that is turned round, or lacks the axis of columns, has no rows to hand on */
-        return row && call->out[0].dtype == TERN_F32 && call->in[1]->rank > 1 &&
+        return row && !target->library && call->out[0].dtype == TERN_F32 && call->in[1]->rank > 1 &&
                tern__gemm_plan(row->kernel, call->in[0], call->in[1], &call->out[0], call->attrs,
                                target->workers, &p) &&
                !p.turned;
     case TERN__OP_packed_matmul:
-        return row != NULL;
+        return row && call->out[0].dtype == TERN_F32;
     default:
         return tern__op_code(call->op) == TERN__OP_packed_ternary_matmul ||
                tern__op_code(call->op) == TERN__OP_packed_linear;
@@ -286,7 +289,8 @@ static bool gemm_packing(const tern__call *call, uint32_t isa_mask, tern__packin
 {
     const tern__kernel_row *row = tern__kernel_select(TERN__FAMILY_gemm_f32, isa_mask);
     const tern__type *a = call->in[0], *b = call->in[1];
-    if (!row || a->dtype != TERN_F32 || b->dtype != TERN_F32 || b->rank != 2)
+    if (!row || b->rank != 2 || a->dtype != b->dtype ||
+        !tern__gemm_reads((const tern__gemm_kernel *)row->kernel, b->dtype))
         return false;
     const tern__gemm_kernel *kernel = row->kernel;
     const int64_t n = b->shape[call->attrs[TERN__ATTR_matmul_transpose_b].i ? 0 : 1],
@@ -299,7 +303,7 @@ static bool gemm_packing(const tern__call *call, uint32_t isa_mask, tern__packin
                            .how = row};
     out->attrs[TERN__ATTR_packed_matmul_n].i = n;
     out->attrs[TERN__ATTR_packed_matmul_transpose_a].i = call->attrs[TERN__ATTR_matmul_transpose_a].i;
-    return tern__type_make("packed_matmul", TERN_F32, 3,
+    return tern__type_make("packed_matmul", b->dtype, 3,
                            (int64_t[]){tern__gemm_tiles(kernel, n), k, kernel->columns},
                            &out->type) == TERN_OK;
 }
@@ -367,7 +371,7 @@ static void pack_part(void *user, int worker, int workers)
     const int64_t begin = tiles * worker / workers, end = tiles * (worker + 1) / workers;
     if (packing->op == TERN__OP_packed_matmul) {
         const int64_t *strides = o->from->strides;
-        tern__gemm_pack(row->kernel, TERN_F32, o->from->data, strides[1 - packing->axis],
+        tern__gemm_pack(row->kernel, o->from->type->dtype, o->from->data, strides[1 - packing->axis],
                         strides[packing->axis], packing->type.shape[1],
                         packing->attrs[TERN__ATTR_packed_matmul_n].i, begin, end, o->to);
         return;

@@ -339,6 +339,26 @@ static void multiply_tiles(panel *p, int64_t begin, int64_t end, int64_t tile_be
     }
 }
 
+void tern__gemm_multiply_small(const tern__gemm_kernel *kernel, const tern__gemm *g)
+{
+    tern__gemm_tile t = {.a = g->a,
+                         .a_row = g->a_row,
+                         .a_k = g->a_k,
+                         .b = g->b,
+                         .b_k = g->b_k,
+                         .y = g->y,
+                         .y_row = g->y_row,
+                         .k = g->k,
+                         .columns = (int)g->n};
+    const int64_t most = t.a_k == 1 ? kernel->rows[(t.columns - 1) / kernel->vector] : low_rows(kernel);
+    for (int64_t left = g->m; left > 0; left -= t.rows) {
+        t.rows = (int)group_of(left, most);
+        kernel->multiply(&t);
+        t.a += t.rows * t.a_row;
+        t.y += t.rows * t.y_row;
+    }
+}
+
 void tern__gemm_multiply(const tern__gemm_kernel *kernel, const tern__gemm *g, int64_t row_begin,
                          int64_t row_end, int64_t tile_begin, int64_t tile_end, void *scratch)
 {

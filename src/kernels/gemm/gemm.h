@@ -90,7 +90,7 @@ typedef struct tern__gemm {
     const void *b; /* element (p, j) at b[p * b_k + j * b_column]; unless packed */
     tern_dtype b_type;
     int64_t b_k, b_column;
-    const void *packed; /* what tern__gemm_pack made of it, or such tiles of another `b_type`; or NULL */
+    const void *packed; /* what tern__gemm_pack made of it, or NULL */
     float *y;
     int64_t y_row, y_column;
 } tern__gemm;
@@ -106,12 +106,13 @@ static inline bool tern__gemm_reads(const tern__gemm_kernel *kernel, tern_dtype 
     return kernel->unpack[dtype] != NULL;
 }
 
-/* Bytes of a packed b; false if they cannot be counted. */
+/* Bytes of a packed b of f32; false if they cannot be counted. */
 bool tern__gemm_packed_bytes(const tern__gemm_kernel *kernel, int64_t k, int64_t n, size_t *bytes);
 
-/* Packs the tiles [begin, end) of b (k, n): element (p, j) at b[p * b_k + j * b_column]. `packed` is where the whole begins. */
+/* Packs the tiles [begin, end) of b (k, n): element (p, j) at b[p * b_k + j * b_column]. `packed` is where the whole begins, of
+ * the same type: what takes 16 bits is widened panel by panel when it is used. */
 void tern__gemm_pack(const tern__gemm_kernel *kernel, tern_dtype type, const void *b, int64_t b_k,
-                     int64_t b_column, int64_t k, int64_t n, int64_t begin, int64_t end, float *packed);
+                     int64_t b_column, int64_t k, int64_t n, int64_t begin, int64_t end, void *packed);
 
 /* Blocks for caches of these sizes (0: unknown). */
 tern__gemm_blocking tern__gemm_blocking_for(const tern__gemm_kernel *kernel, int64_t l1_bytes,
@@ -120,6 +121,10 @@ tern__gemm_blocking tern__gemm_blocking_for(const tern__gemm_kernel *kernel, int
 /* Bytes of scratch that one thread needs for products cut like that, aligned. `packed`: b is packed, and f32. */
 size_t tern__gemm_scratch_bytes(const tern__gemm_kernel *kernel, const tern__gemm_blocking *blocking,
                                 bool packed);
+
+/* All of a product of f32 with one tile of columns, ragged only if the kernel takes them so, and k that is one panel; the
+ * elements of b's and y's rows lie side by side. The rest of `g` is not read. */
+void tern__gemm_multiply_small(const tern__gemm_kernel *kernel, const tern__gemm *g);
 
 /* Rows [row_begin, row_end) of the tiles [tile_begin, tile_end) of y. */
 void tern__gemm_multiply(const tern__gemm_kernel *kernel, const tern__gemm *g, int64_t row_begin,

@@ -14,14 +14,33 @@ bool tern__gemm_packed_bytes(const tern__gemm_kernel *kernel, int64_t k, int64_t
            tern__size_mul(tiles, depth, &tiles) && tern__size_mul(tiles, sizeof(float), bytes);
 }
 
+/* Elements of 16 bits as they are: a short run of k at a time, so that the lines of all lanes stay in the first-level cache. */
+static void pack_halves(const uint16_t *from, int64_t lane, int64_t step, int64_t lanes, int64_t width,
+                        int64_t k, uint16_t *to)
+{
+    enum { RUN = 32 };
+    for (int64_t p = 0; p < k && lanes < width; p++)
+        memset(to + p * width + lanes, 0, (size_t)(width - lanes) * sizeof *to);
+    for (int64_t begin = 0; begin < k; begin += RUN) {
+        const int64_t end = k - begin < RUN ? k : begin + RUN;
+        for (int64_t i = 0; i < lanes; i++)
+            for (int64_t p = begin; p < end; p++)
+                to[p * width + i] = from[i * lane + p * step];
+    }
+}
+
 void tern__gemm_pack(const tern__gemm_kernel *kernel, tern_dtype type, const void *b, int64_t b_k,
-                     int64_t b_column, int64_t k, int64_t n, int64_t begin, int64_t end, float *packed)
+                     int64_t b_column, int64_t k, int64_t n, int64_t begin, int64_t end, void *packed)
 {
     const int64_t width = kernel->columns;
     for (int64_t tile = begin; tile < end; tile++) {
         const int64_t columns = n - tile * width < width ? n - tile * width : width;
-        tern__gemm_pack_lanes(kernel, type, tern__gemm_at(type, b, tile * width * b_column), b_column, b_k,
-                              columns, width, k, packed + tile * width * k);
+        const void *from = tern__gemm_at(type, b, tile * width * b_column);
+        if (type == TERN_F32)
+            tern__gemm_pack_lanes(kernel, type, from, b_column, b_k, columns, width, k,
+                                  (float *)packed + tile * width * k);
+        else
+            pack_halves(from, b_column, b_k, columns, width, k, (uint16_t *)packed + tile * width * k);
     }
 }
 

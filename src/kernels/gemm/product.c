@@ -76,6 +76,10 @@ bool tern__gemm_plan(const tern__gemm_kernel *kernel, const tern__type *a, const
         p.n = m;
     }
     share(&p, false, y->dtype, workers);
+    enum { SMALL_ROWS = 128 };
+    p.small = a->rank == 2 && b->rank == 2 && a->dtype == TERN_F32 && b->dtype == TERN_F32 &&
+              y->dtype == TERN_F32 && !p.turned && p.m <= SMALL_ROWS && p.k <= p.blocking.depth &&
+              (kernel->ragged || p.n % kernel->vector == 0);
     *out = p;
     return true;
 }
@@ -310,9 +314,32 @@ static tern_status run_product(tern__kernel_args *args, product *o, int64_t begi
     return TERN_OK;
 }
 
+/* false: rows of b or y are not what the inner kernels take as they lie. */
+static bool multiply_small(const tern__gemm_program *p, const tern__kernel_args *args)
+{
+    const tern__buffer *a = &args->in[0], *b = &args->in[1], *y = &args->out[0];
+    const int a_k = args->attrs[0].i == 0, b_column = args->attrs[1].i == 0;
+    if (!p->small || p->work != 1 || args->epilogue || b->strides[b_column] != 1 || y->strides[1] != 1)
+        return false;
+    const tern__gemm g = {.m = p->m,
+                          .n = p->n,
+                          .k = p->k,
+                          .a = a->data,
+                          .a_row = a->strides[!a_k],
+                          .a_k = a->strides[a_k],
+                          .b = b->data,
+                          .b_k = b->strides[!b_column],
+                          .y = y->data,
+                          .y_row = y->strides[0]};
+    tern__gemm_multiply_small(p->kernel, &g);
+    return true;
+}
+
 TERN__KERNEL(matmul__gemm)
 {
     const tern__buffer *a = &args->in[0], *b = &args->in[1];
+    if (multiply_small(args->program, args))
+        return TERN_OK;
     const bool a_is_matrix = a->type->rank > 1, b_is_matrix = b->type->rank > 1;
     product o = {.a = matrices_of(a, a_is_matrix, args->attrs[0].i != 0, true),
                  .b = matrices_of(b, b_is_matrix, args->attrs[1].i != 0, false),

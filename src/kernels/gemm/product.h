@@ -11,6 +11,7 @@ typedef struct tern__gemm_program {
     tern__gemm_blocking blocking;
     bool turned;     /* few columns: y transposed = b transposed times a transposed, the same chains */
     bool flat;       /* one b for all batches, whose rows are rows of one product */
+    bool small;      /* f32 matrices, one of each, over before the usual loops have begun; if `work` is 1 */
     int64_t m, n, k; /* as multiplied: turned, or with the rows of all batches if `flat` */
     int64_t batches; /* 1 if `flat` */
     int64_t row_blocks, tiles;

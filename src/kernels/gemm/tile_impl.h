@@ -57,10 +57,37 @@ typedef int part;
 
 enum { COLUMNS = WIDTH * VECTORS, WIDE_VECTORS = VECTORS * TERN__GEMM_WIDE, ACROSS_ROWS = 8 };
 
+/* Rows of a matrix, with few registers: four of them are reached from the first by its address, one or two strides scaled, or
+ * three. The barriers keep the compiler from finding an address for each row after all, and spilling them. */
+enum { EACH_BASE = 4, BASES = TERN__GEMM_MAX_ROWS / EACH_BASE };
+typedef struct row_addresses {
+    const float *base[BASES];
+    int64_t one, three;
+} row_addresses;
+
+#define HIDE(x) __asm__("" : "+r"(x))
+
+INLINE row_addresses addresses_of(const float *first, int64_t stride, const int rows)
+{
+    row_addresses r = {.one = stride, .three = 3 * stride};
+    HIDE(r.three);
+    UNROLLED for (int i = 0; i < (rows + EACH_BASE - 1) / EACH_BASE; i++)
+    {
+        r.base[i] = first + EACH_BASE * i * stride;
+        HIDE(r.base[i]);
+    }
+    return r;
+}
+
+INLINE const float *row_at(const row_addresses *r, const int i)
+{
+    return r->base[i / EACH_BASE] + (i % EACH_BASE == 3 ? r->three : i % EACH_BASE * r->one);
+}
+
 /* One k of a tile: everything but the addresses is constant where it is used. Vector v of a row of b lies (v / VECTORS) tiles
- * and (v % VECTORS) vectors from its beginning, and `last` is what counts of the last one; a[i] is where row i begins, `at`
- * which element counts. */
-INLINE void step(vec (*sums)[WIDE_VECTORS], const int rows, const int vectors, const float *const *a,
+ * and (v % VECTORS) vectors from its beginning, and `last` is what counts of the last one; `at` is the element of a's rows that
+ * counts. */
+INLINE void step(vec (*sums)[WIDE_VECTORS], const int rows, const int vectors, const row_addresses *a,
                  const int64_t at, const float *b, const int64_t b_tile, const bool streams,
                  const int64_t ahead, const part *last)
 {
@@ -74,8 +101,26 @@ INLINE void step(vec (*sums)[WIDE_VECTORS], const int rows, const int vectors, c
     }
     UNROLLED for (int i = 0; i < rows; i++)
     {
-        const vec x = V_SET1(a[i] + at);
+        const vec x = V_SET1(row_at(a, i) + at);
         UNROLLED for (int v = 0; v < vectors; v++) sums[i][v] = V_MULTIPLY_ADD(x, w[v], sums[i][v]);
+    }
+}
+
+INLINE void advance(row_addresses *r, const int rows, const int64_t by)
+{
+    UNROLLED for (int i = 0; i < (rows + EACH_BASE - 1) / EACH_BASE; i++) r->base[i] += by;
+}
+
+INLINE void load_sums(const tern__gemm_tile *t, const int rows, const int vectors, const part last,
+                      vec (*sums)[WIDE_VECTORS])
+{
+    (void)last; /* of those that have no parts of vectors */
+    const row_addresses y = addresses_of(t->y, t->y_row, rows);
+    UNROLLED for (int i = 0; i < rows; i++)
+    {
+        const float *from = row_at(&y, i);
+        UNROLLED for (int v = 0; v < vectors - 1; v++) sums[i][v] = V_LOAD(from + v * WIDTH);
+        sums[i][vectors - 1] = V_LOAD_PART(from + (vectors - 1) * WIDTH, last);
     }
 }
 
@@ -86,20 +131,16 @@ INLINE void multiply_body(const tern__gemm_tile *t, const int rows, const int ve
                           const int64_t b_k, const int64_t ahead)
 {
     vec sums[TERN__GEMM_MAX_ROWS][WIDE_VECTORS];
-    const float *a[TERN__GEMM_MAX_ROWS], *b = t->b;
-    float *const y = t->y;
-    const int64_t y_row = t->y_row, b_tile = t->b_tile;
+    const float *b = t->b;
+    const int64_t b_tile = t->b_tile;
     const int width = vectors > VECTORS ? WIDTH : t->columns - (vectors - 1) * WIDTH;
     const part last = PART(width), *of_b = whole ? NULL : &last;
-    UNROLLED for (int i = 0; i < rows; i++)
-    {
-        a[i] = t->a + i * t->a_row;
-        UNROLLED for (int v = 0; v < vectors; v++)
-        {
-            const float *from = y + i * y_row + v * WIDTH;
-            sums[i][v] = !t->add ? V_ZERO() : v == vectors - 1 ? V_LOAD_PART(from, last) : V_LOAD(from);
-        }
-    }
+    if (t->add)
+        load_sums(t, rows, vectors, last, sums);
+    else
+        UNROLLED for (int i = 0; i < rows; i++) UNROLLED for (int v = 0; v < vectors; v++) sums[i][v] =
+            V_ZERO();
+    row_addresses a = addresses_of(t->a, t->a_row, rows);
     int64_t p = 0;
     /* Rows that are fetched, one every `unroll` k; then, in the same loop to save code, those of b that are there anyway. */
     for (int i = 0; unroll > 1 && i < (fetches ? 4 : 1); i++) {
@@ -110,17 +151,22 @@ INLINE void multiply_body(const tern__gemm_tile *t, const int rows, const int ve
             UNROLLED for (int j = 0; fetches && j < COLUMNS; j += 16) __builtin_prefetch(next + j, 0, 2);
             next += next_step;
             UNROLLED for (int u = 0; u < unroll; u++)
-                step(sums, rows, vectors, a, p * a_k + u * a_k, b + u * b_k, b_tile, streams, ahead, of_b);
+                step(sums, rows, vectors, &a, u * a_k, b + u * b_k, b_tile, streams, ahead, of_b);
+            advance(&a, rows, unroll * a_k);
             p += unroll;
             b += unroll * b_k;
         }
     }
-    for (; p < t->k; p++, b += b_k)
-        step(sums, rows, vectors, a, p * a_k, b, b_tile, streams, ahead, of_b);
+    for (; p < t->k; p++, b += b_k) {
+        step(sums, rows, vectors, &a, 0, b, b_tile, streams, ahead, of_b);
+        advance(&a, rows, a_k);
+    }
+    const row_addresses y = addresses_of(t->y, t->y_row, rows);
     UNROLLED for (int i = 0; i < rows; i++)
     {
-        UNROLLED for (int v = 0; v < vectors - 1; v++) V_STORE(y + i * y_row + v * WIDTH, sums[i][v]);
-        V_STORE_PART(y + i * y_row + (vectors - 1) * WIDTH, sums[i][vectors - 1], last);
+        float *to = (float *)(uintptr_t)row_at(&y, i); /* y is ours to write */
+        UNROLLED for (int v = 0; v < vectors - 1; v++) V_STORE(to + v * WIDTH, sums[i][v]);
+        V_STORE_PART(to + (vectors - 1) * WIDTH, sums[i][vectors - 1], last);
     }
 }
 

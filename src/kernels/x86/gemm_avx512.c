@@ -8,7 +8,7 @@ typedef __m512 vec;
 #define V_STORE(p, x) _mm512_storeu_ps(p, x)
 #define V_SET1(p) _mm512_set1_ps(*(p))
 #define V_ZERO() _mm512_setzero_ps()
-#define V_MULTIPLY_ADD(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define V_MULTIPLY_ADD(a, b, c) multiply_add(a, b, c)
 #define ROWS 6
 #define VECTORS 4
 #define EACH_ROWS(M, v) ROWS_6(M, v)
@@ -20,6 +20,14 @@ typedef __m512 vec;
     }
 #define WIDE_ROWS 3
 #define EACH_WIDE(M) M(1) M(2) M(3)
+
+/* Always the form that writes over the sum: of the three there are gcc 12 takes also those that write over a factor, and then
+ * copies and spills to get it back. */
+static inline __attribute__((always_inline)) __m512 multiply_add(__m512 a, __m512 b, __m512 sum)
+{
+    __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+    return sum;
+}
 
 typedef __mmask16 part;
 #define PART(n) (__mmask16)((1u << (n)) - 1)

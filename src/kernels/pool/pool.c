@@ -1,0 +1,239 @@
+/* pool.c - pools by pieces of result rows: each element of the window is taken for a whole piece at once, whose running
+ * results lie in the first-level cache. A piece is some results side by side (elements that go into them are a stride apart) or,
+ * with channels last, channels of one result. */
+#include "kernels/pool/pool.h"
+
+#include <math.h>
+
+/* The first attributes of both ops; count_padding is avg_pool2d's. */
+enum { KERNEL_H, KERNEL_W, STRIDE_H, STRIDE_W, PAD_H, PAD_W, NHWC, COUNT_PADDING };
+
+enum { PIECE = 256 };
+
+typedef struct pool {
+    const float *x;
+    float *y;
+    const int64_t *xs, *ys; /* strides */
+    int c, h, w;            /* axes */
+    int64_t channels, height, width, out_height, out_width;
+    int64_t kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w;
+    bool nhwc, mean, count_padding;
+} pool;
+
+/* The running results of a piece. */
+typedef struct piece {
+    int64_t n;
+    float largest[PIECE];
+    double sum[PIECE]; /* of means */
+} piece;
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- one element of the windows ---- */
+
+/* What was there stays unless x is greater, or the first NaN. */
+static inline float keep_largest(float was, float x)
+{
+    return ((x <= was) | (was != was)) ? was : x;
+}
+
+static void take_largest(float *restrict to, const float *restrict x, int64_t step, int64_t n)
+{
+    if (step == 1)
+        for (int64_t i = 0; i < n; i++)
+            to[i] = keep_largest(to[i], x[i]);
+    else if (step == 2)
+        for (int64_t i = 0; i < n; i++)
+            to[i] = keep_largest(to[i], x[2 * i]);
+    else
+        for (int64_t i = 0; i < n; i++)
+            to[i] = keep_largest(to[i], x[i * step]);
+}
+
+static void take_sum(double *restrict to, const float *restrict x, int64_t step, int64_t n)
+{
+    if (step == 1)
+        for (int64_t i = 0; i < n; i++)
+            to[i] += (double)x[i];
+    else if (step == 2)
+        for (int64_t i = 0; i < n; i++)
+            to[i] += (double)x[2 * i];
+    else
+        for (int64_t i = 0; i < n; i++)
+            to[i] += (double)x[i * step];
+}
+
+static void begin_piece(const pool *p, piece *o, int64_t n)
+{
+    o->n = n;
+    for (int64_t i = 0; i < n && p->mean; i++)
+        o->sum[i] = 0;
+    for (int64_t i = 0; i < n && !p->mean; i++)
+        o->largest[i] = -INFINITY;
+}
+
+/* Results [first, first + n) of the piece take elements that are `step` apart. */
+static void take(const pool *p, piece *o, int64_t first, int64_t n, const float *x, int64_t step)
+{
+    if (p->mean)
+        take_sum(o->sum + first, x, step, n);
+    else
+        take_largest(o->largest + first, x, step, n);
+}
+
+static void end_piece(const pool *p, const piece *o, double count, float *restrict y, int64_t step)
+{
+    if (p->mean && step == 1)
+        for (int64_t i = 0; i < o->n; i++)
+            y[i] = (float)(o->sum[i] / count);
+    else if (p->mean)
+        for (int64_t i = 0; i < o->n; i++)
+            y[i * step] = (float)(o->sum[i] / count);
+    else
+        for (int64_t i = 0; i < o->n; i++)
+            y[i * step] = o->largest[i];
+}
+
+/* ---- windows along one axis ---- */
+
+/* Elements [first, past) of a window lie in the image; element t is at `origin` + t. */
+typedef struct span {
+    int64_t origin, first, past;
+} span;
+
+static span span_of(int64_t size, int64_t kernel, int64_t out, int64_t stride, int64_t pad)
+{
+    const int64_t origin = out * stride - pad;
+    const int64_t first = smaller(larger(-origin, 0), kernel);
+    return (span){origin, first, larger(smaller(size - origin, kernel), first)};
+}
+
+/* Those results of [from, from + n) whose window's element t lies in the image. */
+static span outs_of(const pool *p, int64_t t, int64_t from, int64_t n)
+{
+    const int64_t before = p->pad_w - t; /* of the image's first column */
+    const int64_t first = before > 0 ? (before + p->stride_w - 1) / p->stride_w : 0;
+    const int64_t past = p->width + before > 0 ? (p->width + before - 1) / p->stride_w + 1 : 0;
+    const int64_t begin = larger(first, from);
+    return (span){0, begin, larger(smaller(past, from + n), begin)};
+}
+
+static double count_of(const pool *p, const span *rows, const span *columns)
+{
+    return (double)(p->count_padding ? p->kernel_h * p->kernel_w
+                                     : (rows->past - rows->first) * (columns->past - columns->first));
+}
+
+/* ---- rows ---- */
+
+/* Results [from, from + n) of row (image, channel, row) in [n, c, h, w]. */
+static void pool_columns(const pool *p, int64_t image, int64_t channel, int64_t row, int64_t from, int64_t n)
+{
+    const int64_t at = image * p->xs[0] + channel * p->xs[p->c], step = p->xs[p->w];
+    const span rows = span_of(p->height, p->kernel_h, row, p->stride_h, p->pad_h);
+    float *y = p->y + image * p->ys[0] + channel * p->ys[p->c] + row * p->ys[p->h] + from * p->ys[p->w];
+    piece o;
+    begin_piece(p, &o, n);
+    for (int64_t i = rows.first; i < rows.past; i++)
+        for (int64_t j = 0; j < p->kernel_w; j++) {
+            const span outs = outs_of(p, j, from, n);
+            const int64_t column = outs.first * p->stride_w - p->pad_w + j;
+            if (outs.first < outs.past)
+                take(p, &o, outs.first - from, outs.past - outs.first,
+                     p->x + at + (rows.origin + i) * p->xs[p->h] + column * step, p->stride_w * step);
+        }
+    end_piece(p, &o, count_of(p, &rows, &(span){0, 0, p->kernel_w}), y, p->ys[p->w]);
+    /* Windows that have columns in the padding are means of fewer elements. */
+    for (int64_t i = 0; i < n && p->mean && !p->count_padding && p->pad_w > 0; i++) {
+        const span columns = span_of(p->width, p->kernel_w, from + i, p->stride_w, p->pad_w);
+        if (columns.past - columns.first < p->kernel_w)
+            y[i * p->ys[p->w]] = (float)(o.sum[i] / count_of(p, &rows, &columns));
+    }
+}
+
+/* Channels [from, from + n) of result (image, row, column) in [n, h, w, c]. */
+static void pool_channels(const pool *p, int64_t image, int64_t row, int64_t column, int64_t from, int64_t n)
+{
+    const int64_t at = image * p->xs[0] + from * p->xs[p->c];
+    const span rows = span_of(p->height, p->kernel_h, row, p->stride_h, p->pad_h);
+    const span columns = span_of(p->width, p->kernel_w, column, p->stride_w, p->pad_w);
+    float *y = p->y + image * p->ys[0] + row * p->ys[p->h] + column * p->ys[p->w] + from * p->ys[p->c];
+    piece o;
+    begin_piece(p, &o, n);
+    for (int64_t i = rows.first; i < rows.past; i++)
+        for (int64_t j = columns.first; j < columns.past; j++)
+            take(p, &o, 0, n,
+                 p->x + at + (rows.origin + i) * p->xs[p->h] + (columns.origin + j) * p->xs[p->w],
+                 p->xs[p->c]);
+    end_piece(p, &o, count_of(p, &rows, &columns), y, p->ys[p->c]);
+}
+
+static pool pool_of(const tern__kernel_args *args, bool mean)
+{
+    const tern__attr *a = args->attrs;
+    const tern__buffer *x = &args->in[0], *y = &args->out[0];
+    const bool nhwc = a[NHWC].i != 0;
+    pool p = {.x = x->data,
+              .y = y->data,
+              .xs = x->strides,
+              .ys = y->strides,
+              .c = nhwc ? 3 : 1,
+              .h = nhwc ? 1 : 2,
+              .w = nhwc ? 2 : 3,
+              .kernel_h = a[KERNEL_H].i,
+              .kernel_w = a[KERNEL_W].i,
+              .stride_h = a[STRIDE_H].i,
+              .stride_w = a[STRIDE_W].i,
+              .pad_h = a[PAD_H].i,
+              .pad_w = a[PAD_W].i,
+              .nhwc = nhwc,
+              .mean = mean,
+              .count_padding = mean && a[COUNT_PADDING].i != 0};
+    p.channels = x->type->shape[p.c];
+    p.height = x->type->shape[p.h];
+    p.width = x->type->shape[p.w];
+    p.out_height = y->type->shape[p.h];
+    p.out_width = y->type->shape[p.w];
+    return p;
+}
+
+int64_t tern__pool_work(const tern__type *y, const tern__attr *attrs)
+{
+    return y->shape[0] * y->shape[1] * (attrs[NHWC].i ? 1 : y->shape[2]);
+}
+
+static void run(const pool *p, int64_t begin, int64_t end)
+{
+    for (int64_t item = begin; item < end; item++) {
+        const int64_t row = item % p->out_height, rest = item / p->out_height;
+        if (!p->nhwc)
+            for (int64_t from = 0; from < p->out_width; from += PIECE)
+                pool_columns(p, rest / p->channels, rest % p->channels, row, from,
+                             smaller(PIECE, p->out_width - from));
+        for (int64_t column = 0; p->nhwc && column < p->out_width; column++)
+            for (int64_t from = 0; from < p->channels; from += PIECE)
+                pool_channels(p, rest, row, column, from, smaller(PIECE, p->channels - from));
+    }
+}
+
+TERN__KERNEL(max_pool2d__rows)
+{
+    const pool p = pool_of(args, false);
+    run(&p, begin, end);
+    return TERN_OK;
+}
+
+TERN__KERNEL(avg_pool2d__rows)
+{
+    const pool p = pool_of(args, true);
+    run(&p, begin, end);
+    return TERN_OK;
+}

@@ -1,0 +1,17 @@
+/* pool.h - the largest and the mean of windows of f32 images, [n, c, h, w] or [n, h, w, c].
+ *
+ * Same bits as ref/: every result takes the elements of its window in ascending row and column; of equal ones the first is the
+ * largest, and so is the first NaN; means are summed in f64 and rounded once. */
+#ifndef TERN_KERNELS_POOL_H
+#define TERN_KERNELS_POOL_H
+
+#include "kernels/kernel.h"
+
+/* Items of work: rows of results, of a channel or of all. */
+int64_t tern__pool_work(const tern__type *y, const tern__attr *attrs);
+
+/* Ops max_pool2d and avg_pool2d; operand and result are f32. */
+TERN__KERNEL(max_pool2d__rows);
+TERN__KERNEL(avg_pool2d__rows);
+
+#endif
