@@ -11,6 +11,7 @@
 #include "kernels/linear/linear.h"
 #include "kernels/sort/sort.h"
 #include "kernels/move/move.h"
+#include "kernels/pool/pool.h"
 #include "kernels/ternary/ternary.h"
 
 typedef enum tern__kernel_family {

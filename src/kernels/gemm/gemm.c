@@ -82,6 +82,7 @@ typedef struct panel {
     const tern__gemm_kernel *kernel;
     const tern__gemm *g;
     int64_t k_begin, depth;
+    int64_t deepest;    /* of panels */
     int64_t first_tile; /* of those that b_block holds */
     bool one_slot;      /* it holds one at a time: nobody comes back for it */
     bool b_in_place;    /* b is read where it lies: f32 whose rows have their elements side by side */
@@ -267,6 +268,7 @@ static void multiply_few(panel *p, int64_t begin, int64_t end, int64_t tile_begi
             find_b(p, tile + i, true, &t);
         const bool lies = t.b != p->b_block;
         t.b_tile = !lies ? width * p->depth : g->packed ? g->k * width : width;
+        t.b_ahead = lies && !g->packed ? TERN__GEMM_WIDE * width : 8 * t.b_k;
         t.y = g->y + begin * g->y_row + tile * width;
         t.y_row = g->y_row;
         p->kernel->wide(&t);
@@ -328,7 +330,7 @@ static void multiply_tiles(panel *p, int64_t begin, int64_t end, int64_t tile_be
 {
     const tern__gemm *g = p->g;
     const int64_t rows = end - begin, blocks = parts_of(rows, g->blocking.rows);
-    const int64_t panels = parts_of(g->k, g->blocking.depth);
+    const int64_t panels = parts_of(g->k, p->deepest);
     p->first_tile = tile_begin;
     p->one_slot = blocks == 1;
     for (int64_t i = 0; i < panels; i++) {
@@ -368,11 +370,15 @@ void tern__gemm_multiply(const tern__gemm_kernel *kernel, const tern__gemm *g, i
         return;
     /* In place a tile costs a page for every row of b: for a few uses, or where there are few pages. */
     const int64_t small = 1 << 16; /* floats */
-    const int64_t few_rows = 2 * low_rows(kernel);
+    const int64_t few_rows = 5 * low_rows(kernel);
     panel p = {.kernel = kernel,
                .g = g,
                .b_in_place =
                    g->b_type == TERN_F32 && g->b_column == 1 && (rows <= few_rows || g->k * g->n <= small)};
+    /* A large b that is read where it lies comes from memory: a few rows of it, all along, that the processor can follow. */
+    const int64_t streamed = 32;
+    const bool streams = p.b_in_place && !g->packed && g->k * g->n > small;
+    p.deepest = streams ? smaller(streamed, g->blocking.depth) : g->blocking.depth;
     p.y_tile = scratch;
     p.a_block = p.y_tile + Y_FLOATS;
     p.b_block = p.a_block + a_floats(&g->blocking);
@@ -381,7 +387,7 @@ void tern__gemm_multiply(const tern__gemm_kernel *kernel, const tern__gemm *g, i
         return;
     }
     if (floats && rows <= kernel->wide_rows) {
-        const int64_t panels = parts_of(g->k, g->blocking.depth);
+        const int64_t panels = parts_of(g->k, p.deepest);
         for (int64_t i = 0; i < panels; i++) {
             set_panel(&p, i, panels);
             multiply_few(&p, row_begin, row_end, tile_begin, tile_end);

@@ -32,6 +32,7 @@ typedef struct tern__gemm_tile {
     const float *b; /* (k, columns): row p at b + p * b_k, its elements side by side, any alignment of 4 */
     int64_t b_k;
     int64_t b_tile;   /* of `wide`: from the first column of a tile to that of the next */
+    int64_t b_ahead;  /* of `wide`: from what is read to what is fetched meanwhile */
     int64_t b_column; /* of `across`: from a column to the next; its elements lie side by side, b_k is 1 */
     float *y;         /* (rows, columns), its elements side by side */
     int64_t y_row;

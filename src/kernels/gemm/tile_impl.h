@@ -189,7 +189,7 @@ INLINE void multiply_body(const tern__gemm_tile *t, const int rows, const int ve
 #define WIDE(N)                                                                              \
     static void wide_##N(const tern__gemm_tile *t)                                           \
     {                                                                                        \
-        multiply_body(t, N, WIDE_VECTORS, 1, true, false, true, t->a_k, t->b_k, 8 * t->b_k); \
+        multiply_body(t, N, WIDE_VECTORS, 1, true, false, true, t->a_k, t->b_k, t->b_ahead); \
     }
 EACH_ROWS(PACKED, VECTORS)
 EACH_TILE(IN_PLACE)

@@ -8,9 +8,10 @@
 /* The first attributes of both ops; count_padding is avg_pool2d's. */
 enum { KERNEL_H, KERNEL_W, STRIDE_H, STRIDE_W, PAD_H, PAD_W, NHWC, COUNT_PADDING };
 
-enum { PIECE = 256 };
+enum { PIECE = 256, TAPS = 16 };
 
 typedef struct pool {
+    const tern__pool_kernel *kernel;
     const float *x;
     float *y;
     const int64_t *xs, *ys; /* strides */
@@ -37,39 +38,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* ---- one element of the windows ---- */
-
-/* What was there stays unless x is greater, or the first NaN. */
-static inline float keep_largest(float was, float x)
-{
-    return ((x <= was) | (was != was)) ? was : x;
-}
-
-static void take_largest(float *restrict to, const float *restrict x, int64_t step, int64_t n)
-{
-    if (step == 1)
-        for (int64_t i = 0; i < n; i++)
-            to[i] = keep_largest(to[i], x[i]);
-    else if (step == 2)
-        for (int64_t i = 0; i < n; i++)
-            to[i] = keep_largest(to[i], x[2 * i]);
-    else
-        for (int64_t i = 0; i < n; i++)
-            to[i] = keep_largest(to[i], x[i * step]);
-}
-
-static void take_sum(double *restrict to, const float *restrict x, int64_t step, int64_t n)
-{
-    if (step == 1)
-        for (int64_t i = 0; i < n; i++)
-            to[i] += (double)x[i];
-    else if (step == 2)
-        for (int64_t i = 0; i < n; i++)
-            to[i] += (double)x[2 * i];
-    else
-        for (int64_t i = 0; i < n; i++)
-            to[i] += (double)x[i * step];
-}
+/* ---- pieces ---- */
 
 static void begin_piece(const pool *p, piece *o, int64_t n)
 {
@@ -84,9 +53,9 @@ static void begin_piece(const pool *p, piece *o, int64_t n)
 static void take(const pool *p, piece *o, int64_t first, int64_t n, const float *x, int64_t step)
 {
     if (p->mean)
-        take_sum(o->sum + first, x, step, n);
+        p->kernel->take_sum(o->sum + first, x, step, n);
     else
-        take_largest(o->largest + first, x, step, n);
+        p->kernel->take_largest(o->largest + first, x, step, n);
 }
 
 static void end_piece(const pool *p, const piece *o, double count, float *restrict y, int64_t step)
@@ -134,9 +103,24 @@ static double count_of(const pool *p, const span *rows, const span *columns)
 
 /* ---- rows ---- */
 
-/* Results [from, from + n) of row (image, channel, row) in [n, c, h, w]. */
-static void pool_columns(const pool *p, int64_t image, int64_t channel, int64_t row, int64_t from, int64_t n)
+/* For each of the first TAPS elements of a window the results of a piece that have it; all rows share them. */
+typedef struct piece_outs {
+    int64_t from, n;
+    span outs[TAPS];
+} piece_outs;
+
+static piece_outs piece_outs_of(const pool *p, int64_t from)
 {
+    piece_outs t = {.from = from, .n = smaller(PIECE, p->out_width - from)};
+    for (int64_t j = 0; j < smaller(p->kernel_w, TAPS); j++)
+        t.outs[j] = outs_of(p, j, t.from, t.n);
+    return t;
+}
+
+/* Results [from, from + n) of row (image, channel, row) in [n, c, h, w]. */
+static void pool_columns(const pool *p, const piece_outs *all, int64_t image, int64_t channel, int64_t row)
+{
+    const int64_t from = all->from, n = all->n;
     const int64_t at = image * p->xs[0] + channel * p->xs[p->c], step = p->xs[p->w];
     const span rows = span_of(p->height, p->kernel_h, row, p->stride_h, p->pad_h);
     float *y = p->y + image * p->ys[0] + channel * p->ys[p->c] + row * p->ys[p->h] + from * p->ys[p->w];
@@ -144,7 +128,7 @@ static void pool_columns(const pool *p, int64_t image, int64_t channel, int64_t 
     begin_piece(p, &o, n);
     for (int64_t i = rows.first; i < rows.past; i++)
         for (int64_t j = 0; j < p->kernel_w; j++) {
-            const span outs = outs_of(p, j, from, n);
+            const span outs = j < TAPS ? all->outs[j] : outs_of(p, j, from, n);
             const int64_t column = outs.first * p->stride_w - p->pad_w + j;
             if (outs.first < outs.past)
                 take(p, &o, outs.first - from, outs.past - outs.first,
@@ -181,7 +165,8 @@ static pool pool_of(const tern__kernel_args *args, bool mean)
     const tern__attr *a = args->attrs;
     const tern__buffer *x = &args->in[0], *y = &args->out[0];
     const bool nhwc = a[NHWC].i != 0;
-    pool p = {.x = x->data,
+    pool p = {.kernel = args->program,
+              .x = x->data,
               .y = y->data,
               .xs = x->strides,
               .ys = y->strides,
@@ -210,18 +195,32 @@ int64_t tern__pool_work(const tern__type *y, const tern__attr *attrs)
     return y->shape[0] * y->shape[1] * (attrs[NHWC].i ? 1 : y->shape[2]);
 }
 
+static void run_planes(const pool *p, int64_t begin, int64_t end)
+{
+    for (int64_t from = 0; from < p->out_width; from += PIECE) {
+        const piece_outs all = piece_outs_of(p, from);
+        for (int64_t item = begin; item < end; item++) {
+            const int64_t plane = item / p->out_height;
+            pool_columns(p, &all, plane / p->channels, plane % p->channels, item % p->out_height);
+        }
+    }
+}
+
+static void run_pixels(const pool *p, int64_t begin, int64_t end)
+{
+    for (int64_t item = begin; item < end; item++)
+        for (int64_t column = 0; column < p->out_width; column++)
+            for (int64_t from = 0; from < p->channels; from += PIECE)
+                pool_channels(p, item / p->out_height, item % p->out_height, column, from,
+                              smaller(PIECE, p->channels - from));
+}
+
 static void run(const pool *p, int64_t begin, int64_t end)
 {
-    for (int64_t item = begin; item < end; item++) {
-        const int64_t row = item % p->out_height, rest = item / p->out_height;
-        if (!p->nhwc)
-            for (int64_t from = 0; from < p->out_width; from += PIECE)
-                pool_columns(p, rest / p->channels, rest % p->channels, row, from,
-                             smaller(PIECE, p->out_width - from));
-        for (int64_t column = 0; p->nhwc && column < p->out_width; column++)
-            for (int64_t from = 0; from < p->channels; from += PIECE)
-                pool_channels(p, rest, row, column, from, smaller(PIECE, p->channels - from));
-    }
+    if (p->nhwc)
+        run_pixels(p, begin, end);
+    else
+        run_planes(p, begin, end);
 }
 
 TERN__KERNEL(max_pool2d__rows)

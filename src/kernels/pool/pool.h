@@ -7,10 +7,16 @@
 
 #include "kernels/kernel.h"
 
+/* One element of n windows, `step` apart, into what there is of their results. */
+typedef struct tern__pool_kernel {
+    void (*take_largest)(float *restrict to, const float *restrict x, int64_t step, int64_t n);
+    void (*take_sum)(double *restrict to, const float *restrict x, int64_t step, int64_t n);
+} tern__pool_kernel;
+
 /* Items of work: rows of results, of a channel or of all. */
 int64_t tern__pool_work(const tern__type *y, const tern__attr *attrs);
 
-/* Ops max_pool2d and avg_pool2d; operand and result are f32. */
+/* Ops max_pool2d and avg_pool2d; operand and result are f32, args->program is a tern__pool_kernel. */
 TERN__KERNEL(max_pool2d__rows);
 TERN__KERNEL(avg_pool2d__rows);
 
