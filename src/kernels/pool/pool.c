@@ -4,6 +4,7 @@
 #include "kernels/pool/pool.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The first attributes of both ops; count_padding is avg_pool2d's. */
 enum { KERNEL_H, KERNEL_W, STRIDE_H, STRIDE_W, PAD_H, PAD_W, NHWC, COUNT_PADDING };
@@ -42,11 +43,14 @@ static int64_t larger(int64_t a, int64_t b)
 
 static void begin_piece(const pool *p, piece *o, int64_t n)
 {
+    const int64_t filled = (n + 15) / 16 * 16; /* whole vectors: there is room */
     o->n = n;
-    for (int64_t i = 0; i < n && p->mean; i++)
-        o->sum[i] = 0;
-    for (int64_t i = 0; i < n && !p->mean; i++)
-        o->largest[i] = -INFINITY;
+    if (p->mean)
+        for (int64_t i = 0; i < filled; i++)
+            o->sum[i] = 0;
+    else
+        for (int64_t i = 0; i < filled; i++)
+            o->largest[i] = -INFINITY;
 }
 
 /* Results [first, first + n) of the piece take elements that are `step` apart. */
@@ -66,6 +70,8 @@ static void end_piece(const pool *p, const piece *o, double count, float *restri
     else if (p->mean)
         for (int64_t i = 0; i < o->n; i++)
             y[i * step] = (float)(o->sum[i] / count);
+    else if (step == 1)
+        memcpy(y, o->largest, (size_t)o->n * sizeof *y);
     else
         for (int64_t i = 0; i < o->n; i++)
             y[i * step] = o->largest[i];

@@ -1,5 +1,5 @@
 /* pool_impl.h - the inner loops of pools, plain C that the compiler turns into the vectors of the file's instruction set. A file
- * includes this header and writes TERN__POOL_KERNEL(suffix). */
+ * includes this header and writes TERN__POOL_KERNEL(suffix), or a kernel of its own that falls back on these. */
 #ifndef TERN_KERNELS_POOL_IMPL_H
 #define TERN_KERNELS_POOL_IMPL_H
 
