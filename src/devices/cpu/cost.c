@@ -12,9 +12,9 @@ typedef struct rate {
 } rate;
 
 static const rate rates[] = {
-    {"conv2d__gemm", TERN__ATTR_conv2d_nhwc, 0.0115, 0.021},
-    {"max_pool2d__rows", TERN__ATTR_max_pool2d_nhwc, 0.3, 0.12},
-    {"avg_pool2d__rows", TERN__ATTR_avg_pool2d_nhwc, 0.3, 0.12},
+    {"conv2d__gemm", TERN__ATTR_conv2d_nhwc, 0.010, 0.016},
+    {"max_pool2d__rows", TERN__ATTR_max_pool2d_nhwc, 0.5, 0.4},
+    {"avg_pool2d__rows", TERN__ATTR_avg_pool2d_nhwc, 0.5, 0.4},
     {"conv2d__ref", TERN__ATTR_conv2d_nhwc, 4.6, 3.3},
     {"max_pool2d__ref", TERN__ATTR_max_pool2d_nhwc, 7.5, 15},
     {"avg_pool2d__ref", TERN__ATTR_avg_pool2d_nhwc, 7.0, 7.5},
