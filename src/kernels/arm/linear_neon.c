@@ -12,12 +12,6 @@ static inline __attribute__((always_inline)) uint8x8_t four_bytes(const uint8_t 
     return vreinterpret_u8_u32(vdup_n_u32(bytes));
 }
 
-/* WIDTH bytes as words. */
-static inline __attribute__((always_inline)) uint32x4_t wide_bytes(const uint8_t *p)
-{
-    return vmovl_u16(vget_low_u16(vmovl_u8(four_bytes(p))));
-}
-
 static inline __attribute__((always_inline)) float32x4_t wide_signed(const uint8_t *p)
 {
     return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u8(four_bytes(p))))));
@@ -36,14 +30,13 @@ static inline __attribute__((always_inline)) uint16x4_t four_halves(const uint8_
 #define V_SET1(p) vld1q_dup_f32(p)
 #define V_ZERO() vdupq_n_f32(0)
 #define V_NUMBER(c) vdupq_n_f32(c)
-#define I_NUMBER(c) vdupq_n_u32(c)
+#define I_NUMBER(c) vdupq_n_u32((uint32_t)(c))
 #define V_MULTIPLY_ADD(a, b, c) vfmaq_f32(c, a, b)
-#define V_SCALE_SIX(s, c, m) vfmaq_f32(c, s, m)
+#define V_SCALE(s, c, m, n) ((void)(n), vfmaq_f32(c, s, m))
 #define V_HALVES(p) vcvt_f32_f16(vreinterpret_f16_u16(four_halves(p)))
 #define V_BRAINS(p) V_OF(vshll_n_u16(four_halves(p), 16))
 #define V_SIGNED(p) wide_signed(p)
 #define I_LOAD(p) vreinterpretq_u32_u8(vld1q_u8(p))
-#define I_BYTES(p) wide_bytes(p)
 #define V_FROM(x) vcvtq_f32_u32(x)
 #define V_OF(x) vreinterpretq_f32_u32(x)
 #define I_AND(a, b) vandq_u32(a, b)
@@ -51,8 +44,9 @@ static inline __attribute__((always_inline)) uint16x4_t four_halves(const uint8_
 /* The amounts are constants, but not before inlining. */
 #define I_LEFT(x, n) vshlq_u32(x, vdupq_n_s32(n))
 #define I_RIGHT(x, n) vshlq_u32(x, vdupq_n_s32(-(n)))
+#define I_ROTATE(x, n) I_OR(I_LEFT(x, n), I_RIGHT(x, 32 - (n)))
 #define I_PUT(x, mask, to) vbslq_u32(mask, x, to)
-#define V_NIBBLE(x, i) V_FROM(I_AND(I_RIGHT(x, 4 * (i)), I_NUMBER(15)))
+#define V_NIBBLE(x) V_FROM(I_AND(x, I_NUMBER(15)))
 #define VECTORS 4
 #define MOST_ROWS 4
 #define MOST_TILES 1

@@ -15,7 +15,7 @@
 
 #define UNROLLED _Pragma("GCC unroll 16")
 
-enum { TILE = TERN__LINEAR_TILE, QUAD_BYTES = 4 * TILE, PART = VECTORS * WIDTH, AHEAD = 2048 };
+enum { TILE = TERN__LINEAR_TILE, QUAD_BYTES = 4 * TILE, PART = VECTORS * WIDTH };
 
 static inline __attribute__((always_inline)) void multiply_part(const tern__linear_i8_call *call,
                                                                 const int rows, int first)
@@ -23,10 +23,10 @@ static inline __attribute__((always_inline)) void multiply_part(const tern__line
     ivec sums[MOST_ROWS][VECTORS];
     const uint8_t *at = call->tiles + call->quad_begin * QUAD_BYTES + 4 * first;
     const int8_t *x = call->x + 4 * call->quad_begin;
+    tern__stream ahead = call->ahead;
     UNROLLED for (int i = 0; i < rows; i++) UNROLLED for (int v = 0; v < VECTORS; v++) sums[i][v] = I_ZERO();
     for (int64_t q = call->quad_begin; q < call->quad_end; q++, at += QUAD_BYTES, x += 4) {
-        __builtin_prefetch(at + AHEAD);
-        __builtin_prefetch(at + AHEAD + 64);
+        tern__stream_fetch(&ahead, QUAD_BYTES);
         UNROLLED for (int i = 0; i < rows; i++)
         {
             const quads quad = quads_of(x + i * call->x_row);

@@ -12,12 +12,14 @@
  *   f16, bf16   for each column: u16 w[32]
  *   q8_0        for each block: f16 d[32], i8 code[32 columns][32]
  *   q4_0        for each block: f16 d[32], u32 codes[4][32]: a word has 8 columns, the first in its low bits
- *   q4_k        for each block: f16 d[32], f16 dmin[32], u8 s[12][32], u32 codes[32][32], as q4_0
- *   q6_k        for each block: f16 d[32], i8 scale[16][32], u32 codes[16][3][32]: word w of 16 columns has columns 5 * w + i
- *               from bit 6 * i on (i < 5), and bits 2 * w and 2 * w + 1 of the last column's code in its two upper bits
+ *   q4_k        for each block: f16 d[32], f16 dmin[32], u32 codes[32][32] as q4_0, u32 sixes[3][32]: 8 scales, 8 offsets
+ *   q6_k        for each block: f16 d[32], u32 sixes[16][3][32]: 16 columns each, i8 scale[16][32]
+ *               Three words have sixteen codes of 6 bits: word w has codes 5 * w + i from bit 1 + 6 * i on (i < 5), and
+ *               bits 2 * w and 2 * w + 1 of the last code in its bits 31 and 0
  *   i8          for each quad of columns: u8 code[32][4], code = w + 128
  *
- * Scales that are not finite are packed as NaN. */
+ * Kernels may load words from up to 3 bytes after their place, or 2 before it: what they get from there they do not use, but
+ * it is part of the block. Scales that are not finite are packed as NaN. */
 #ifndef TERN_KERNELS_LINEAR_H
 #define TERN_KERNELS_LINEAR_H
 
@@ -25,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/linear/stream.h"
 #include "tensor/type.h"
 
 /* X(id): the types whose weights are widened to f32. */
@@ -54,7 +57,8 @@ typedef struct tern__linear_call {
     float *y; /* (rows, 32 * n_tiles), elements side by side */
     int64_t y_row;
     int64_t k;
-    int rows, n_tiles; /* at least one, at most as many as the kernel says */
+    int rows, n_tiles;  /* at least one, at most as many as the kernel says */
+    tern__stream ahead; /* what comes next, fetched meanwhile */
 } tern__linear_call;
 
 typedef struct tern__linear_kernel {
@@ -79,6 +83,7 @@ typedef struct tern__linear_i8_call {
     int64_t quad_begin; /* this call's quads [quad_begin, quad_end); later ones add to y */
     int64_t quad_end;
     int rows, n_tiles;
+    tern__stream ahead; /* what comes next, fetched meanwhile */
 } tern__linear_i8_call;
 
 typedef struct tern__linear_i8_kernel {

@@ -16,6 +16,7 @@ enum {
     BYTES_ROWS = 8,             /* most rows of a call */
     ROWS = 64,                  /* of x at a time: they stay in the second-level cache */
     PANEL_QUADS = 256,          /* of i8 weights: half a first-level cache */
+    QUAD_BYTES = 4 * TILE,
 };
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -54,6 +55,14 @@ void tern__linear_plan(tern_dtype dtype, const tern__linear_kernel *kernel, cons
     *out = p;
 }
 
+/* The `n` tiles that are `skip` behind this one, or these themselves, which costs least, at the end. */
+static tern__stream ahead_of(const tern__linear_program *p, const uint8_t *packed, int64_t tile, int64_t skip,
+                             int64_t n)
+{
+    const int64_t next = tile + skip < p->work ? tile + skip : tile;
+    return tern__stream_of(packed + next * p->tile_bytes, n * p->tile_bytes);
+}
+
 /* ---- few rows ---- */
 
 /* Calls an inner kernel; a tile with missing rows goes through a whole one, so that kernels never see it. */
@@ -90,7 +99,8 @@ static void multiply_few(const tern__linear_program *p, const uint8_t *packed, i
                                       .y_row = y_row,
                                       .k = p->k,
                                       .rows = (int)(last - first),
-                                      .n_tiles = (int)taken};
+                                      .n_tiles = (int)taken,
+                                      .ahead = ahead_of(p, packed, tile, g == 0 ? taken : 0, taken)};
             call_whole(p, &call, p->n - tile * TILE);
         }
     }
@@ -168,9 +178,10 @@ static void call_bytes(const tern__linear_program *p, tern__linear_i8_call *call
         memcpy(call->y + i * call->y_row, whole + i * TILE, (size_t)columns * sizeof *whole);
 }
 
-/* Few rows take tiles in one go, more of them panel by panel. */
-static void multiply_bytes(const tern__linear_program *p, tern__linear_i8_call call, int64_t rows,
-                           int64_t columns)
+/* Few rows take tiles in one go while the next ones are fetched; more of them go panel by panel, and the first of them fetch
+ * the next panel. */
+static void multiply_bytes(const tern__linear_program *p, tern__linear_i8_call call, tern__stream next,
+                           int64_t rows, int64_t columns)
 {
     const int64_t quads = tern__ternary_quads(p->k),
                   groups = (rows + p->bytes->most_rows - 1) / p->bytes->most_rows;
@@ -183,6 +194,10 @@ static void multiply_bytes(const tern__linear_program *p, tern__linear_i8_call c
         call.quad_end = quads * (i + 1) / panels;
         for (int64_t g = 0; g < groups; g++) {
             const int64_t first = rows * g / groups;
+            const int64_t ahead = g == 0 ? call.quad_end : call.quad_begin;
+            call.ahead = i + 1 == panels && g == 0 ? next
+                                                   : tern__stream_begin(call.tiles + ahead * QUAD_BYTES,
+                                                                        call.n_tiles, p->tile_bytes);
             call.rows = (int)(rows * (g + 1) / groups - first);
             call.x = x + first * call.x_row;
             call.y = y + first * call.y_row;
@@ -204,6 +219,6 @@ void tern__linear_multiply_i8(const tern__linear_program *p, const uint8_t *pack
                                            .y = y + (tile - begin) * TILE,
                                            .y_row = y_row,
                                            .n_tiles = (int)taken};
-        multiply_bytes(p, call, rows, p->n - tile * TILE);
+        multiply_bytes(p, call, ahead_of(p, packed, tile, taken, taken), rows, p->n - tile * TILE);
     }
 }

@@ -33,7 +33,7 @@ static uint16_t load_u16(const uint8_t *at)
     return (uint16_t)(at[0] | at[1] << 8);
 }
 
-/* A scale that is not finite becomes NaN: the kernels may multiply before they subtract. */
+/* The scale of row r. One that is not finite becomes NaN: the kernels may multiply before they subtract. */
 static void put_scale(uint8_t *to, int r, const uint8_t *from)
 {
     uint16_t bits = load_u16(from);
@@ -74,16 +74,33 @@ static void put_q4_0(const uint8_t *block, int r, uint8_t *to)
     put_nibbles(codes, 32, r, to + 2 * TILE);
 }
 
+/* Sixteen codes of 6 bits in three words. */
+static void put_sixes(const uint8_t codes[16], int r, uint8_t *to)
+{
+    for (int w = 0; w < 3; w++) {
+        const uint32_t last = codes[15] >> 2 * w & 3u;
+        uint32_t word = last << 31 | last >> 1;
+        for (int i = 0; i < 5; i++)
+            word |= (uint32_t)codes[5 * w + i] << (1 + 6 * i);
+        put_word(to + w * 4 * TILE, r, word);
+    }
+}
+
 static void put_q4_k(const uint8_t *block, int r, uint8_t *to)
 {
-    uint8_t codes[256];
+    uint8_t codes[256], scales[16];
     for (int e = 0; e < 256; e++)
         codes[e] = block[16 + e / 64 * 32 + e % 32] >> (e % 64 < 32 ? 0 : 4) & 15;
+    for (int j = 0; j < 8; j++) {
+        int scale, offset;
+        tern__q4_k_scale(block + 4, j, &scale, &offset);
+        scales[j] = (uint8_t)scale;
+        scales[8 + j] = (uint8_t)offset;
+    }
     put_scale(to, r, block);
     put_scale(to + 2 * TILE, r, block + 2);
-    for (int i = 0; i < 12; i++)
-        to[4 * TILE + i * TILE + r] = block[4 + i];
-    put_nibbles(codes, 256, r, to + 16 * TILE);
+    put_nibbles(codes, 256, r, to + 4 * TILE);
+    put_sixes(scales, r, to + 132 * TILE);
 }
 
 static void q6_codes(const uint8_t *block, uint8_t codes[256])
@@ -104,16 +121,9 @@ static void put_q6_k(const uint8_t *block, int r, uint8_t *to)
     uint8_t codes[256];
     q6_codes(block, codes);
     put_scale(to, r, block + 208);
-    for (int i = 0; i < 16; i++)
-        to[2 * TILE + i * TILE + r] = block[192 + i];
     for (int g = 0; g < 16; g++) {
-        const uint8_t *of_group = codes + 16 * g;
-        for (int w = 0; w < 3; w++) {
-            uint32_t word = (uint32_t)(of_group[15] >> 2 * w & 3) << 30;
-            for (int i = 0; i < 5; i++)
-                word |= (uint32_t)of_group[5 * w + i] << 6 * i;
-            put_word(to + 18 * TILE + (3 * g + w) * 4 * TILE, r, word);
-        }
+        put_sixes(codes + 16 * g, r, to + 2 * TILE + g * 12 * TILE);
+        to[194 * TILE + g * TILE + r] = block[192 + g];
     }
 }
 

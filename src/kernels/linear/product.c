@@ -105,6 +105,7 @@ static void multiply(const block *b, int64_t begin, int64_t end, int64_t tile, i
     const tern__type *type = b->weights->type;
     const int64_t row = b->weights->strides[0], unit = (int64_t)tern__dtype_unit_bytes(type->dtype);
     tern__linear_program one = *b->p; /* a matrix of one tile */
+    one.work = 1;
     for (int64_t t = tile; t < stop; t++) {
         const int64_t first = t * TILE;
         one.n = b->p->n - first < TILE ? b->p->n - first : TILE;

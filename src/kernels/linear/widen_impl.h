@@ -6,12 +6,11 @@
  *     V_MULTIPLY_ADD(a, b, c)           c + a * b
  *     V_HALVES(p) V_BRAINS(p)           WIDTH f16, bf16 at p
  *     V_SIGNED(p)                       WIDTH signed bytes
- *     I_LOAD(p) I_BYTES(p)              WIDTH words; unsigned bytes as words
- *     V_FROM(x)                         words as floats
- *     V_SCALE_SIX(s, c, m)              s * (m - 96), given c = -96 * s; never a negative zero
- *     I_AND(a, b) I_OR(a, b) I_LEFT(x, n) I_RIGHT(x, n)
+ *     I_LOAD(p)                         WIDTH words
+ *     V_SCALE(s, c, m, n)               s * (m - n), given c = -n * s; never a negative zero
+ *     I_AND(a, b) I_LEFT(x, n) I_RIGHT(x, n) I_ROTATE(x, n)      to the left
  *     I_PUT(x, mask, to)                (x & mask) | to
- *     V_NIBBLE(x, i)                    bits 4 * i .. 4 * i + 3 of words as floats
+ *     V_NIBBLE(x)                       the low four bits of words as floats
  *     V_OF(x)                           the same bits as floats
  *     VECTORS, MOST_ROWS, MOST_TILES    of a tile's 32 rows, VECTORS * WIDTH are computed together
  *     EACH_ROWS(M, name)                M(name, 1) .. M(name, MOST_ROWS)
@@ -23,6 +22,7 @@
 
 #include <string.h>
 
+#include "kernels/linear/stream.h"
 #include "kernels/select.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -32,11 +32,10 @@ enum {
     TILE = TERN__LINEAR_TILE,
     PART = VECTORS * WIDTH,
     MOST_LANES = VECTORS * MOST_TILES,
-    /* Far enough that a line arrives before it is needed, near enough to stay in the first-level cache. */
-    AHEAD = 2048,
+    UNPACK_AHEAD = 2048, /* bytes */
 };
 
-/* What becomes of a widened weight: rows > 0 multiply and add; rows == 0 stores it. Vector s belongs to tile s / VECTORS. */
+/* What becomes of widened weights: rows > 0 multiply and add; rows == 0 stores them. Vector s belongs to tile s / VECTORS. */
 typedef struct work {
     vec sums[MOST_ROWS][MOST_LANES];
     const uint8_t *at[MOST_TILES]; /* in each tile */
@@ -44,21 +43,87 @@ typedef struct work {
     int64_t x_row;
     float *to; /* of a weight that is stored: column 0 */
     int64_t stride;
+    tern__stream ahead;
 } work;
 
-INLINE void use(work *w, const int rows, const int s, int64_t k, vec weight)
+/* Column k of the `n` vectors from s on. */
+INLINE void use(work *w, const int rows, const int s, const int n, int64_t k, const vec *weights)
 {
     if (rows == 0)
-        V_STORE(w->to + k * w->stride + s * WIDTH, weight);
-    UNROLLED for (int i = 0; i < rows; i++) w->sums[i][s] =
-        V_MULTIPLY_ADD(V_SET1(w->x + i * w->x_row + k), weight, w->sums[i][s]);
+        UNROLLED for (int v = 0; v < n; v++) V_STORE(w->to + k * w->stride + (s + v) * WIDTH, weights[v]);
+    UNROLLED for (int i = 0; i < rows; i++)
+    {
+        const vec x = V_SET1(w->x + i * w->x_row + k);
+        UNROLLED for (int v = 0; v < n; v++) w->sums[i][s + v] =
+            V_MULTIPLY_ADD(x, weights[v], w->sums[i][s + v]);
+    }
 }
 
-/* Bytes [begin, end) behind the block that is being read, line by line. A block begins on a line or in the middle of one. */
-INLINE void fetch(const work *w, const int tiles, int64_t begin, int64_t end)
+/* ---- codes as numbers ----
+ *
+ * A code in the bits from `place` on of a float's fraction, under the exponent that makes bit `place` count 1, is the number
+ * 2^(23 - place) + code: one operation masks a code and makes it a float. Scaling takes off what is too much,
+ *
+ *     scale * m - scale * (2^(23 - place) + zero)
+ *
+ * in one multiply-add. It is exact as long as the second product has no more than 24 bits. And a word that is loaded some bytes
+ * earlier or later is a word that is shifted by so many bytes, without an operation: codes lie so that most of them have such
+ * a way to a place that is allowed. */
+
+#define EXCESS(place) ((float)(1 << (23 - (place))))
+
+INLINE vec placed(ivec word, const int mask, const int place)
 {
-    UNROLLED for (int t = 0; t < tiles; t++) for (int64_t b = begin; b < end; b += 64)
-        __builtin_prefetch(w->at[t] + AHEAD + b);
+    return V_OF(I_PUT(word, I_NUMBER(mask << place), I_NUMBER((127 + 23 - place) << 23)));
+}
+
+/* The words at `at` with their bits moved up. */
+INLINE ivec moved(const uint8_t *at, const int by)
+{
+    if (by % 8 == 0)
+        return I_LOAD(at - by / 8);
+    return by > 0 ? I_LEFT(I_LOAD(at), by) : I_RIGHT(I_LOAD(at), -by);
+}
+
+/* -number * scale */
+INLINE vec excess_of(vec scale, float number)
+{
+    return V_MULTIPLY_ADD(scale, V_NUMBER(-number), V_ZERO());
+}
+
+/* Codes of 6 bits, sixteen in three words: code i < 15 is in word i / 5 from bit 1 + 6 * (i % 5) on, the last one in the bits
+ * 31 and 0 of the three. Scales have 18 bits, so places from 13 to 17 are allowed. One code of a word is in such a place and
+ * two get there by whole bytes. */
+enum { SIX_PLACES = 2 };
+
+INLINE int six_place(const int i)
+{
+    return i % 5 == 2 ? 13 : 17;
+}
+
+/* `word` is the size of a word of all rows. */
+INLINE vec six(const uint8_t *at, const int word, const int i)
+{
+    if (i < 15)
+        return placed(moved(at + i / 5 * word, six_place(i) - 1 - 6 * (i % 5)), 63, six_place(i));
+    const ivec low = I_ROTATE(I_LOAD(at), 18), middle = I_ROTATE(I_LOAD(at + word), 20),
+               high = I_ROTATE(I_LOAD(at + 2 * word), 22);
+    return placed(
+        I_PUT(low, I_NUMBER(3 << 17), I_PUT(middle, I_NUMBER(12 << 17), I_AND(high, I_NUMBER(48 << 17)))), 63,
+        17);
+}
+
+/* What is too much in each place, times a scale. */
+INLINE void six_excess(vec scale, float zero, vec *excess)
+{
+    UNROLLED for (int p = 0; p < SIX_PLACES; p++) excess[p] = excess_of(scale, EXCESS(17 - 4 * p) + zero);
+}
+
+INLINE vec six_scaled(const uint8_t *at, const int word, const int i, vec scale, const vec *excess,
+                      float zero)
+{
+    const int place = six_place(i);
+    return V_SCALE(scale, excess[(17 - place) / 4], six(at, word, i), EXCESS(place) + zero);
 }
 
 #define AT(offset, size) (w->at[s / VECTORS] + (offset) + s % VECTORS * WIDTH * (size))
@@ -66,128 +131,122 @@ INLINE void fetch(const work *w, const int tiles, int64_t begin, int64_t end)
 /* ---- one block of each form, from column k on. w->at is where it begins in each tile; `first` is the first row of the part
  * that is computed. ---- */
 
-INLINE void block_f16(work *w, const int rows, const int tiles, int first, int64_t k)
-{
-    fetch(w, tiles, 0, 2 * TILE);
-    UNROLLED for (int s = 0; s < tiles * VECTORS; s++) use(w, rows, s, k, V_HALVES(AT(2 * first, 2)));
-}
-
-INLINE void block_bf16(work *w, const int rows, const int tiles, int first, int64_t k)
-{
-    fetch(w, tiles, 0, 2 * TILE);
-    UNROLLED for (int s = 0; s < tiles * VECTORS; s++) use(w, rows, s, k, V_BRAINS(AT(2 * first, 2)));
-}
+#define BLOCK_OF_ONE(name, load)                                                                \
+    INLINE void block_##name(work *w, const int rows, const int tiles, int first, int64_t k)    \
+    {                                                                                           \
+        vec weights[MOST_LANES];                                                                \
+        tern__stream_fetch(&w->ahead, 2 * TILE * tiles);                                        \
+        UNROLLED for (int s = 0; s < tiles * VECTORS; s++) weights[s] = load(AT(2 * first, 2)); \
+        use(w, rows, 0, tiles *VECTORS, k, weights);                                            \
+    }
+BLOCK_OF_ONE(f16, V_HALVES)
+BLOCK_OF_ONE(bf16, V_BRAINS)
 
 INLINE void block_q8_0(work *w, const int rows, const int tiles, int first, int64_t k)
 {
-    vec d[MOST_LANES];
-    fetch(w, tiles, 0, 2 * TILE);
+    vec d[MOST_LANES], weights[MOST_LANES];
+    tern__stream_fetch(&w->ahead, 2 * TILE * tiles);
     UNROLLED for (int s = 0; s < tiles * VECTORS; s++) d[s] = V_HALVES(AT(2 * first, 2));
     for (int e = 0; e < 32; e += 4) {
-        fetch(w, tiles, 2 * TILE + e * TILE, 2 * TILE + (e + 4) * TILE);
-        UNROLLED for (int i = 0; i < 4; i++) UNROLLED for (int s = 0; s < tiles * VECTORS; s++)
-            use(w, rows, s, k + e + i,
-                V_MULTIPLY_ADD(d[s], V_SIGNED(AT(2 * TILE + (e + i) * TILE + first, 1)), V_ZERO()));
+        tern__stream_fetch(&w->ahead, 4 * TILE * tiles);
+        UNROLLED for (int i = 0; i < 4; i++)
+        {
+            UNROLLED for (int s = 0; s < tiles * VECTORS; s++) weights[s] =
+                V_MULTIPLY_ADD(d[s], V_SIGNED(AT(2 * TILE + (e + i) * TILE + first, 1)), V_ZERO());
+            use(w, rows, 0, tiles * VECTORS, k + e + i, weights);
+        }
     }
 }
 
-/* Columns k .. k + 7 of the words at `at`: scale * code + offset. */
-INLINE void eight(work *w, const int rows, const int tiles, int64_t at, int first, int64_t k,
-                  const vec *scale, const vec *offset)
+/* Scales of 11 bits allow places from 8 on: three nibbles of a word are in such places, and two shifts bring the others. */
+INLINE int four_place(const int i)
 {
-    ivec words[MOST_LANES];
-    fetch(w, tiles, at, at + 4 * TILE);
-    UNROLLED for (int s = 0; s < tiles * VECTORS; s++) words[s] = I_LOAD(AT(at + 4 * first, 4));
-    UNROLLED for (int i = 0; i < 8; i++) UNROLLED for (int s = 0; s < tiles * VECTORS; s++)
-        use(w, rows, s, k + i, V_MULTIPLY_ADD(scale[s], V_NIBBLE(words[s], i), offset[s]));
+    return i < 2 ? 4 * i + 8 : i < 5 ? 4 * i : 4 * i - 12;
 }
 
 INLINE void block_q4_0(work *w, const int rows, const int tiles, int first, int64_t k)
 {
-    vec d[MOST_LANES], offset[MOST_LANES];
-    fetch(w, tiles, 0, 2 * TILE);
+    vec d[MOST_LANES], excess[3][MOST_LANES], weights[MOST_LANES];
+    tern__stream_fetch(&w->ahead, 2 * TILE * tiles);
     UNROLLED for (int s = 0; s < tiles * VECTORS; s++)
     {
         d[s] = V_HALVES(AT(2 * first, 2));
-        offset[s] = V_MULTIPLY_ADD(d[s], V_NUMBER(-8.0f), V_ZERO());
+        UNROLLED for (int p = 0; p < 3; p++) excess[p][s] = excess_of(d[s], EXCESS(8 + 4 * p) + 8);
     }
-    for (int e = 0; e < 4; e++)
-        eight(w, rows, tiles, 2 * TILE + e * 4 * TILE, first, k + 8 * e, d, offset);
+    for (int e = 0; e < 4; e++) {
+        const int64_t at = 2 * TILE + e * 4 * TILE;
+        tern__stream_fetch(&w->ahead, 4 * TILE * tiles);
+        UNROLLED for (int i = 0; i < 8; i++)
+        {
+            const int place = four_place(i);
+            UNROLLED for (int s = 0; s < tiles * VECTORS; s++) weights[s] =
+                V_SCALE(d[s], excess[place / 4 - 2][s],
+                        placed(moved(AT(at + 4 * first, 4), place - 4 * i), 15, place), EXCESS(place) + 8);
+            use(w, rows, 0, tiles * VECTORS, k + 8 * e + i, weights);
+        }
+    }
 }
 
-/* Scales and offsets j of 8: 6 bits each, in twelve bytes. */
-INLINE ivec q4_k_scale(const uint8_t *s12, int j)
-{
-    if (j < 4)
-        return I_AND(I_BYTES(s12 + j * TILE), I_NUMBER(63));
-    const ivec low = I_AND(I_BYTES(s12 + (j + 4) * TILE), I_NUMBER(15));
-    return I_OR(low, I_AND(I_RIGHT(I_BYTES(s12 + (j - 4) * TILE), 2), I_NUMBER(48)));
-}
-
-INLINE ivec q4_k_offset(const uint8_t *s12, int j)
-{
-    if (j < 4)
-        return I_AND(I_BYTES(s12 + (j + 4) * TILE), I_NUMBER(63));
-    const ivec low = I_RIGHT(I_BYTES(s12 + (j + 4) * TILE), 4);
-    return I_OR(low, I_AND(I_RIGHT(I_BYTES(s12 + j * TILE), 2), I_NUMBER(48)));
-}
-
+/* Eight scales and eight offsets, and then nibbles. Their offset is rounded with the product, so that they must be numbers
+ * themselves. */
 INLINE void block_q4_k(work *w, const int rows, const int tiles, int first, int64_t k)
 {
-    fetch(w, tiles, 0, 16 * TILE);
-    for (int j = 0; j < 8; j++) {
-        vec scale[MOST_LANES], offset[MOST_LANES];
-        UNROLLED for (int s = 0; s < tiles * VECTORS; s++)
+    vec scales[16][MOST_LANES], weights[MOST_LANES];
+    tern__stream_fetch(&w->ahead, 16 * TILE * tiles);
+    UNROLLED for (int s = 0; s < tiles * VECTORS; s++)
+    {
+        const vec d = V_HALVES(AT(2 * first, 2)),
+                  minus = V_MULTIPLY_ADD(V_HALVES(AT(2 * TILE + 2 * first, 2)), V_NUMBER(-1.0f), V_ZERO());
+        vec excess[2][SIX_PLACES];
+        six_excess(d, 0, excess[0]);
+        six_excess(minus, 0, excess[1]);
+        UNROLLED for (int i = 0; i < 16; i++) scales[i][s] =
+            six_scaled(AT(132 * TILE + 4 * first, 4), 4 * TILE, i, i < 8 ? d : minus, excess[i / 8], 0);
+    }
+    for (int e = 0; e < 32; e++) {
+        const int64_t at = 4 * TILE + e * 4 * TILE;
+        tern__stream_fetch(&w->ahead, 4 * TILE * tiles);
+        UNROLLED for (int i = 0; i < 8; i++)
         {
-            const uint8_t *s12 = AT(4 * TILE + first, 1);
-            const vec d = V_HALVES(AT(2 * first, 2)),
-                      minus =
-                          V_MULTIPLY_ADD(V_HALVES(AT(2 * TILE + 2 * first, 2)), V_NUMBER(-1.0f), V_ZERO());
-            scale[s] = V_MULTIPLY_ADD(d, V_FROM(q4_k_scale(s12, j)), V_ZERO());
-            offset[s] = V_MULTIPLY_ADD(minus, V_FROM(q4_k_offset(s12, j)), V_ZERO());
+            UNROLLED for (int s = 0; s < tiles * VECTORS; s++)
+            {
+                /* Again whole bytes for half of them. The upper bits do not matter. */
+                const uint8_t *words = AT(at + 4 * first, 4);
+                const ivec nibbles = i % 2 == 0 ? I_LOAD(words + i / 2) : I_RIGHT(I_LOAD(words), 4 * i);
+                weights[s] = V_MULTIPLY_ADD(scales[e / 4][s], V_NIBBLE(nibbles), scales[8 + e / 4][s]);
+            }
+            use(w, rows, 0, tiles * VECTORS, k + 8 * e + i, weights);
         }
-        for (int e = 4 * j; e < 4 * j + 4; e++)
-            eight(w, rows, tiles, 16 * TILE + e * 4 * TILE, first, k + 8 * e, scale, offset);
     }
 }
 
-/* A 6-bit code in the upper bits of a float's fraction is 64 + code: 0x42800000 is 64. */
-enum { SIX_AT = 17, SIX_ONE = 0x42800000, SIX_MASK = 63 << SIX_AT };
-
-INLINE ivec six_from(ivec word, const int bit)
-{
-    return bit < SIX_AT ? I_LEFT(word, SIX_AT - bit) : I_RIGHT(word, bit - SIX_AT);
-}
-
-INLINE ivec six_last(ivec a, ivec b, ivec c)
-{
-    ivec m = I_PUT(I_RIGHT(a, 30 - SIX_AT), I_NUMBER(3 << SIX_AT), I_NUMBER(SIX_ONE));
-    m = I_PUT(I_RIGHT(b, 28 - SIX_AT), I_NUMBER(12 << SIX_AT), m);
-    return I_PUT(I_RIGHT(c, 26 - SIX_AT), I_NUMBER(48 << SIX_AT), m);
-}
-
+/* Tile by tile, so that the scales and what is too much fit the registers. */
 INLINE void block_q6_k(work *w, const int rows, const int tiles, int first, int64_t k)
 {
     vec d[MOST_LANES];
-    fetch(w, tiles, 0, 18 * TILE);
+    tern__stream_fetch(&w->ahead, 18 * TILE * tiles);
     UNROLLED for (int s = 0; s < tiles * VECTORS; s++) d[s] = V_HALVES(AT(2 * first, 2));
     for (int g = 0; g < 16; g++, k += 16) {
-        const int64_t at = 18 * TILE + g * 12 * TILE;
-        vec scale[MOST_LANES], offset[MOST_LANES];
-        ivec words[3][MOST_LANES];
-        fetch(w, tiles, at, at + 12 * TILE);
-        UNROLLED for (int s = 0; s < tiles * VECTORS; s++)
+        const int64_t at = 2 * TILE + g * 12 * TILE;
+        tern__stream_fetch(&w->ahead, 12 * TILE * tiles);
+        UNROLLED for (int t = 0; t < tiles; t++)
         {
-            scale[s] = V_MULTIPLY_ADD(d[s], V_SIGNED(AT(2 * TILE + g * TILE + first, 1)), V_ZERO());
-            offset[s] = V_MULTIPLY_ADD(scale[s], V_NUMBER(-96.0f), V_ZERO());
-            UNROLLED for (int i = 0; i < 3; i++) words[i][s] = I_LOAD(AT(at + i * 4 * TILE + 4 * first, 4));
-        }
-        UNROLLED for (int i = 0; i < 16; i++) UNROLLED for (int s = 0; s < tiles * VECTORS; s++)
-        {
-            const ivec m =
-                i < 15 ? I_PUT(six_from(words[i / 5][s], i % 5 * 6), I_NUMBER(SIX_MASK), I_NUMBER(SIX_ONE))
-                       : six_last(words[0][s], words[1][s], words[2][s]);
-            use(w, rows, s, k + i, V_SCALE_SIX(scale[s], offset[s], V_OF(m)));
+            vec scale[VECTORS], excess[VECTORS][SIX_PLACES], weights[VECTORS];
+            UNROLLED for (int v = 0; v < VECTORS; v++)
+            {
+                const int s = t * VECTORS + v;
+                scale[v] = V_MULTIPLY_ADD(d[s], V_SIGNED(AT(194 * TILE + g * TILE + first, 1)), V_ZERO());
+                six_excess(scale[v], 32, excess[v]);
+            }
+            UNROLLED for (int i = 0; i < 16; i++)
+            {
+                UNROLLED for (int v = 0; v < VECTORS; v++)
+                {
+                    const int s = t * VECTORS + v;
+                    weights[v] = six_scaled(AT(at + 4 * first, 4), 4 * TILE, i, scale[v], excess[v], 32);
+                }
+                use(w, rows, t * VECTORS, VECTORS, k + i, weights);
+            }
         }
     }
 }
@@ -212,9 +271,12 @@ enum {
 /* Columns that do not fill a block: the block is widened into memory first. */
 INLINE void add_rest(work *w, const int rows, const int tiles, const float *panel, int64_t k, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
-        UNROLLED for (int s = 0; s < tiles * VECTORS; s++)
-            use(w, rows, s, k + i, V_LOAD(panel + (i * tiles + s / VECTORS) * PART + s % VECTORS * WIDTH));
+    for (int64_t i = 0; i < n; i++) {
+        vec weights[MOST_LANES];
+        UNROLLED for (int s = 0; s < tiles * VECTORS; s++) weights[s] =
+            V_LOAD(panel + (i * tiles + s / VECTORS) * PART + s % VECTORS * WIDTH);
+        use(w, rows, 0, tiles * VECTORS, k + i, weights);
+    }
 }
 
 #define STEP(name, rows, tiles)                                           \
@@ -232,6 +294,7 @@ INLINE void add_rest(work *w, const int rows, const int tiles, const float *pane
             UNROLLED for (int t = 0; t < TILES; t++) w.at[t] = call->tiles + t * call->tile_bytes;           \
             UNROLLED for (int i = 0; i < N; i++) UNROLLED for (int s = 0; s < tiles * VECTORS; s++)          \
                 w.sums[i][s] = V_ZERO();                                                                     \
+            w.ahead = call->ahead;                                                                           \
             int64_t k = 0;                                                                                   \
             for (; k + COLUMNS_##name <= call->k; k += COLUMNS_##name)                                       \
                 STEP(name, N, TILES)                                                                         \
@@ -239,6 +302,7 @@ INLINE void add_rest(work *w, const int rows, const int tiles, const float *pane
                 float panel[COLUMNS_##name * PART * TILES];                                                  \
                 for (int t = 0; t < TILES; t++) {                                                            \
                     work rest = {.at = {w.at[t]}, .to = panel + t * PART, .stride = PART * TILES};           \
+                    rest.ahead = tern__stream_begin(w.at[t], 1, 0);                                          \
                     block_##name(&rest, 0, 1, first, 0);                                                     \
                 }                                                                                            \
                 add_rest(&w, N, TILES, panel, k, call->k - k);                                               \
@@ -277,6 +341,7 @@ INLINE void add_rest(work *w, const int rows, const int tiles, const float *pane
         for (int first = 0; first < TILE; first += PART) {                                                \
             work w = {                                                                                    \
                 .at = {tile + from / COLUMNS_##name * BYTES_##name}, .to = to + first, .stride = stride}; \
+            w.ahead = tern__stream_begin(w.at[0] + UNPACK_AHEAD, 1, 0);                                   \
             for (int64_t k = 0; k < n; k += COLUMNS_##name)                                               \
                 STEP(name, 0, 1)                                                                          \
         }                                                                                                 \

@@ -51,33 +51,35 @@ static float at_q4_0(const uint8_t *tile, int64_t c, int r)
     return tern__f16_to_f32(half_at(block + 2 * r)) * (float)(nibble(block + 2 * TILE, c % 32, r) - 8) + 0.0f;
 }
 
+/* Code i of sixteen of 6 bits, in three words. */
+static int six(const uint8_t *words, int64_t i, int r)
+{
+    if (i < 15)
+        return (int)(word_at(words + 4 * (i / 5 * TILE + r)) >> (1 + 6 * (i % 5)) & 63);
+    int code = 0;
+    for (int w = 0; w < 3; w++) {
+        const uint32_t word = word_at(words + 4 * (w * TILE + r));
+        code |= (int)(word >> 31 | (word & 1) << 1) << 2 * w;
+    }
+    return code;
+}
+
 static float at_q4_k(const uint8_t *tile, int64_t c, int r)
 {
-    const uint8_t *block = tile + c / 256 * 144 * TILE;
-    uint8_t s[12];
-    int scale, offset;
-    for (int i = 0; i < 12; i++)
-        s[i] = block[(4 + i) * TILE + r];
-    tern__q4_k_scale(s, (int)(c % 256 / 32), &scale, &offset);
+    const uint8_t *block = tile + c / 256 * 144 * TILE, *sixes = block + 132 * TILE;
+    const int64_t j = c % 256 / 32;
     const float d = tern__f16_to_f32(half_at(block + 2 * r)),
                 dmin = tern__f16_to_f32(half_at(block + 2 * (TILE + r)));
-    return d * (float)scale * (float)nibble(block + 16 * TILE, c % 256, r) - dmin * (float)offset + 0.0f;
+    return d * (float)six(sixes, j, r) * (float)nibble(block + 4 * TILE, c % 256, r) -
+           dmin * (float)six(sixes, 8 + j, r) + 0.0f;
 }
 
 static float at_q6_k(const uint8_t *tile, int64_t c, int r)
 {
     const uint8_t *block = tile + c / 256 * 210 * TILE;
-    const int64_t g = c % 256 / 16, i = c % 16;
-    uint32_t code = 0;
-    for (int w = 0; w < 3; w++) {
-        const uint32_t word = word_at(block + 18 * TILE + 4 * ((3 * g + w) * TILE + r));
-        if (i == 15)
-            code |= word >> 30 << 2 * w;
-        else if (i / 5 == w)
-            code = word >> 6 * (i % 5) & 63;
-    }
-    const float scale = tern__f16_to_f32(half_at(block + 2 * r)) * (float)(int8_t)block[(2 + g) * TILE + r];
-    return scale * (float)((int)code - 32) + 0.0f;
+    const int64_t g = c % 256 / 16;
+    const float scale = tern__f16_to_f32(half_at(block + 2 * r)) * (float)(int8_t)block[(194 + g) * TILE + r];
+    return scale * (float)(six(block + (2 + 12 * g) * TILE, c % 16, r) - 32) + 0.0f;
 }
 
 /* ---- loops ---- */

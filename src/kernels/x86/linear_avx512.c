@@ -12,25 +12,22 @@ typedef __m512i ivec;
 #define V_NUMBER(c) _mm512_set1_ps(c)
 #define I_NUMBER(c) _mm512_set1_epi32(c)
 #define V_MULTIPLY_ADD(a, b, c) _mm512_fmadd_ps(a, b, c)
-#define V_SCALE_SIX(s, c, m) _mm512_fmadd_ps(s, m, c)
+#define V_SCALE(s, c, m, n) ((void)(n), _mm512_fmadd_ps(s, m, c))
 #define LOAD_16(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
 #define LOAD_32(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
 #define V_HALVES(p) _mm512_cvtph_ps(LOAD_32(p))
 #define V_BRAINS(p) V_OF(_mm512_slli_epi32(_mm512_cvtepu16_epi32(LOAD_32(p)), 16))
-#define V_SIGNED(p) V_FROM(_mm512_cvtepi8_epi32(LOAD_16(p)))
+#define V_SIGNED(p) _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(LOAD_16(p)))
 #define I_LOAD(p) _mm512_loadu_si512(p)
-#define I_BYTES(p) _mm512_cvtepu8_epi32(LOAD_16(p))
-#define V_FROM(x) _mm512_cvtepi32_ps(x)
 #define V_OF(x) _mm512_castsi512_ps(x)
 #define I_AND(a, b) _mm512_and_si512(a, b)
-#define I_OR(a, b) _mm512_or_si512(a, b)
 #define I_LEFT(x, n) _mm512_slli_epi32(x, (unsigned)(n))
 #define I_RIGHT(x, n) _mm512_srli_epi32(x, (unsigned)(n))
+#define I_ROTATE(x, n) _mm512_rol_epi32(x, n)
 #define I_PUT(x, mask, to) _mm512_ternarylogic_epi32(x, mask, to, 0xea)
 /* A permute looks at the low four bits of an index only: the sixteen numbers are its table. */
-#define V_NIBBLE(x, i)                         \
-    _mm512_permutexvar_ps(I_RIGHT(x, 4 * (i)), \
-                          _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
+#define V_NIBBLE(x) \
+    _mm512_permutexvar_ps(x, _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
 #define VECTORS 2
 #define MOST_ROWS 8
 #define MOST_TILES 2
