@@ -94,21 +94,20 @@ DIRECT_PAIRED(6)
 #endif
 DIRECT_PAIRED(7) DIRECT_PAIRED(8)
 
-/* A single row is bound by memory, which gives most to many streams: the tile is read as STREAMS runs of quads side by side.
- * All add to the same sums, of which there are two sets, because one would wait for itself. The last lines of a run prefetch
- * for the same run of the next tile. */
-enum { STREAMS = 16, STREAM_AHEAD = 8 /* lines */ };
+/* A single row is bound by memory, which gives most to many streams: the tile is read as STREAMS runs of quads side by side,
+ * and so is the next tile, which is fetched meanwhile. All add to the same sums, of which there are two sets, because one would
+ * wait for itself. */
+enum { STREAMS = 8 };
 
 static void direct_1(const tern__ternary_call *call)
 /* clang-format on */
 {
     const int64_t run = call->quads / STREAMS, bytes = run * TERN__TERNARY_QUAD_BYTES;
-    const int64_t turn = run - STREAM_AHEAD, skip = call->quads * TERN__TERNARY_QUAD_BYTES - bytes;
+    const int64_t ahead = call->quads * TERN__TERNARY_QUAD_BYTES;
     planes even = {0}, odd = {0};
     for (int64_t q = 0; q < run; q++) {
         const uint8_t *at = call->weights + q * TERN__TERNARY_QUAD_BYTES;
         const int8_t *x = call->x + 4 * q;
-        const int64_t ahead = STREAM_AHEAD * TERN__TERNARY_QUAD_BYTES + (q < turn ? 0 : skip);
 #pragma GCC unroll 4
         for (int s = 0; s < STREAMS; s += 2, at += 2 * bytes, x += 8 * run) {
             _mm_prefetch((const char *)at + ahead, _MM_HINT_T0);
