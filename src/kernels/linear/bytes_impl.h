@@ -15,7 +15,7 @@
 
 #define UNROLLED _Pragma("GCC unroll 16")
 
-enum { TILE = TERN__LINEAR_TILE, QUAD_BYTES = 4 * TILE, PART = VECTORS * WIDTH };
+enum { TILE = TERN__LINEAR_TILE, QUAD_BYTES = 4 * TILE, PART = VECTORS * WIDTH, AHEAD = 2048 };
 
 static inline __attribute__((always_inline)) void multiply_part(const tern__linear_i8_call *call,
                                                                 const int rows, int first)
@@ -24,9 +24,15 @@ static inline __attribute__((always_inline)) void multiply_part(const tern__line
     const uint8_t *at = call->tiles + call->quad_begin * QUAD_BYTES + 4 * first;
     const int8_t *x = call->x + 4 * call->quad_begin;
     tern__stream ahead = call->ahead;
+    const bool streams = ahead.step > 0;
     UNROLLED for (int i = 0; i < rows; i++) UNROLLED for (int v = 0; v < VECTORS; v++) sums[i][v] = I_ZERO();
     for (int64_t q = call->quad_begin; q < call->quad_end; q++, at += QUAD_BYTES, x += 4) {
-        tern__stream_fetch(&ahead, QUAD_BYTES);
+        if (streams) {
+            tern__stream_fetch(&ahead, QUAD_BYTES);
+        } else {
+            __builtin_prefetch(at + AHEAD);
+            __builtin_prefetch(at + AHEAD + 64);
+        }
         UNROLLED for (int i = 0; i < rows; i++)
         {
             const quads quad = quads_of(x + i * call->x_row);

@@ -83,7 +83,7 @@ typedef struct tern__linear_i8_call {
     int64_t quad_begin; /* this call's quads [quad_begin, quad_end); later ones add to y */
     int64_t quad_end;
     int rows, n_tiles;
-    tern__stream ahead; /* what comes next, fetched meanwhile */
+    tern__stream ahead; /* what comes next, fetched meanwhile; all zero: these tiles, some way ahead */
 } tern__linear_i8_call;
 
 typedef struct tern__linear_i8_kernel {

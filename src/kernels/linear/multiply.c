@@ -16,7 +16,6 @@ enum {
     BYTES_ROWS = 8,             /* most rows of a call */
     ROWS = 64,                  /* of x at a time: they stay in the second-level cache */
     PANEL_QUADS = 256,          /* of i8 weights: half a first-level cache */
-    QUAD_BYTES = 4 * TILE,
 };
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -178,8 +177,7 @@ static void call_bytes(const tern__linear_program *p, tern__linear_i8_call *call
         memcpy(call->y + i * call->y_row, whole + i * TILE, (size_t)columns * sizeof *whole);
 }
 
-/* Few rows take tiles in one go while the next ones are fetched; more of them go panel by panel, and the first of them fetch
- * the next panel. */
+/* Few rows take tiles in one go while the next ones are fetched; more of them, bound by arithmetic, go panel by panel. */
 static void multiply_bytes(const tern__linear_program *p, tern__linear_i8_call call, tern__stream next,
                            int64_t rows, int64_t columns)
 {
@@ -189,15 +187,12 @@ static void multiply_bytes(const tern__linear_program *p, tern__linear_i8_call c
     const int64_t panels = quads == 0 ? 1 : (quads + limit - 1) / limit;
     const int8_t *x = call.x;
     int32_t *y = call.y;
+    call.ahead = groups == 1 ? next : (tern__stream){0};
     for (int64_t i = 0; i < panels; i++) {
         call.quad_begin = quads * i / panels;
         call.quad_end = quads * (i + 1) / panels;
         for (int64_t g = 0; g < groups; g++) {
             const int64_t first = rows * g / groups;
-            const int64_t ahead = g == 0 ? call.quad_end : call.quad_begin;
-            call.ahead = i + 1 == panels && g == 0 ? next
-                                                   : tern__stream_begin(call.tiles + ahead * QUAD_BYTES,
-                                                                        call.n_tiles, p->tile_bytes);
             call.rows = (int)(rows * (g + 1) / groups - first);
             call.x = x + first * call.x_row;
             call.y = y + first * call.y_row;

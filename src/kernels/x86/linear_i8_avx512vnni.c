@@ -10,7 +10,7 @@
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLLED _Pragma("GCC unroll 16")
 
-enum { TILE = TERN__LINEAR_TILE, QUAD_BYTES = 4 * TILE, MOST_ROWS = 6, MOST_TILES = 2 };
+enum { TILE = TERN__LINEAR_TILE, QUAD_BYTES = 4 * TILE, AHEAD = 2048, MOST_ROWS = 6, MOST_TILES = 2 };
 
 INLINE __m512i broadcast_quad(const int8_t *x)
 {
@@ -33,6 +33,7 @@ INLINE void multiply_rows(const tern__linear_i8_call *call, const int rows, cons
     const int8_t *x = call->x + 4 * call->quad_begin;
     const int64_t x_row = call->x_row, quads = call->quad_end - call->quad_begin, tile = call->tile_bytes;
     tern__stream ahead = call->ahead;
+    const bool streams = ahead.step > 0;
     UNROLLED for (int i = 0; i < rows; i++)
     {
         const __m512i sum = broadcast_quad(call->x + i * x_row + x_row - 4);
@@ -42,10 +43,13 @@ INLINE void multiply_rows(const tern__linear_i8_call *call, const int rows, cons
     }
     for (int64_t q = 0; q < quads; q++, at += QUAD_BYTES, x += 4) {
         __m512i w[2 * MOST_TILES];
-        tern__stream_fetch(&ahead, QUAD_BYTES * tiles);
+        if (streams)
+            tern__stream_fetch(&ahead, QUAD_BYTES * tiles);
         UNROLLED for (int v = 0; v < 2 * tiles; v++)
         {
             const uint8_t *from = at + v / 2 * tile + v % 2 * 64;
+            if (!streams)
+                _mm_prefetch((const char *)from + AHEAD, _MM_HINT_T0);
             w[v] = _mm512_loadu_si512(from);
         }
         UNROLLED for (int i = 0; i < rows; i++)
