@@ -53,8 +53,12 @@ static int fail_unknown_option(const command *c, const char *word)
     for (size_t i = 0; i < 2; i++)
         for (const option *o = tables[i]; o && o->name; o++)
             suggestion_offer(&s, o->name);
-    int code = fail_usage("unknown option '%.*s%s'%s", (int)dashes, word, name,
-                          suggestion_text(&s, "--", buffer, sizeof buffer));
+    const char *hint = suggestion_text(&s, "--", buffer, sizeof buffer);
+    if (c->elsewhere && name[0] && strncmp(name, c->elsewhere, strlen(name)) == 0) {
+        snprintf(buffer, sizeof buffer, "; %s", c->instead);
+        hint = buffer;
+    }
+    int code = fail_usage("unknown option '%.*s%s'%s", (int)dashes, word, name, hint);
     free(name);
     return code;
 }

@@ -26,7 +26,9 @@ typedef struct command {
     const char *summary; /* one line */
     const char *details; /* for --help, paragraphs; NULL: none */
     const option *options;
-    const char *examples;               /* one per line; NULL: none */
+    const char *elsewhere; /* an option that a neighbour has, "input"; NULL: none comes to mind */
+    const char *instead;   /* and what to say to who tries it here */
+    const char *examples;  /* one per line; NULL: none */
     const struct command *const *verbs; /* NULL: none; ends with NULL */
     int (*run)(const args *a);          /* NULL: one of the verbs must follow */
 } command;

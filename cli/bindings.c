@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <tern/io.h>
+#include <tern/ops.h>
 
 #include "array.h"
 #include "compile.h"
@@ -27,25 +28,58 @@ static binding *find(const bindings *b, const char *name)
     return NULL;
 }
 
+static void add(bindings *b, const char *name, size_t length, const char *file, bool spread)
+{
+    b->items = grab_more(b->items, (size_t)b->n + 1, sizeof *b->items);
+    b->items[b->n++] = (binding){
+        .name = grab_string(name, length), .file = grab_string(file, strlen(file)), .spread = spread};
+}
+
+/* All arrays of an archive by their names, unless one is given besides. */
+static bool spread(bindings *b, const char *path)
+{
+    tern_npz *npz;
+    if (tern_npz_open(path, &npz) != TERN_OK)
+        return fail_status(NULL), false;
+    for (int i = 0; i < tern_npz_count(npz); i++) {
+        const char *name = tern_npz_name(npz, i);
+        text place = {0};
+        text_addf(&place, "%s:%s", path, name);
+        if (!find(b, name))
+            add(b, name, strlen(name), text_string(&place), true);
+        text_free(&place);
+    }
+    tern_npz_close(npz);
+    return true;
+}
+
+static bool is_archive(const char *kind, const char *value)
+{
+    return strcmp(kind, "input") == 0 && !strchr(value, '=') && ends_with(value, ".npz");
+}
+
 bool bindings_parse(const args *a, const char *kind, bindings *out)
 {
     const char *value;
     for (int i = 0; (value = args_nth(a, kind, i)); i++) {
         const char *equals = strchr(value, '=');
+        if (is_archive(kind, value))
+            continue;
         if (!equals || equals == value || equals[1] == '\0') {
-            fail_usage("--%s is NAME=FILE, not '%s'", kind, value);
+            fail_usage("--%s is NAME=FILE%s, not '%s'", kind,
+                       strcmp(kind, "input") == 0 ? " or FILE.npz" : "", value);
             return false;
         }
-        binding b = {.name = grab_string(value, (size_t)(equals - value)),
-                     .file = grab_string(equals + 1, strlen(equals + 1))};
-        bool twice = find(out, b.name) != NULL;
-        out->items = grab_more(out->items, (size_t)out->n + 1, sizeof *out->items);
-        out->items[out->n++] = b;
-        if (twice) {
-            fail_usage("--%s %s is given twice", kind, b.name);
+        add(out, value, (size_t)(equals - value), equals + 1, false);
+        const char *name = out->items[out->n - 1].name;
+        if (find(out, name) != &out->items[out->n - 1]) {
+            fail_usage("--%s %s is given twice", kind, name);
             return false;
         }
     }
+    for (int i = 0; (value = args_nth(a, kind, i)); i++)
+        if (is_archive(kind, value) && !spread(out, value))
+            return false;
     return true;
 }
 
@@ -92,6 +126,41 @@ static bool find_leaf(const tern_graph *graph, const char *name, tern_node_info 
     return false;
 }
 
+/* "x, w1": what can be given. */
+static void add_leaves(text *t, const tern_graph *graph)
+{
+    tern_node_info leaf;
+    for (tern_node n = 0; tern_graph_node(graph, n, &leaf) == TERN_OK; n++)
+        if (leaf.is_leaf && !leaf.has_data && leaf.name && strcmp(leaf.op, "state") != 0)
+            text_addf(t, "%s%s", t->length ? ", " : "", leaf.name);
+}
+
+bool make_up(tern_ctx *ctx, const tern_port *port, int number, tern_tensor **out)
+{
+    bool real = tern_dtype_get(port->dtype) && tern_dtype_get(port->dtype)->kind == TERN_KIND_FLOAT;
+    *out = real ? tern_randn(ctx, port->dtype, port->rank, port->shape, 1000 + number)
+                : tern_zeros(ctx, port->dtype, port->rank, port->shape);
+    return tern_eval(*out) == TERN_OK ? true : (fail_status(NULL), false);
+}
+
+bool bindings_make_up(tern_ctx *ctx, tern_graph *graph)
+{
+    tern_node_info leaf;
+    for (tern_node n = 0; tern_graph_node(graph, n, &leaf) == TERN_OK; n++) {
+        tern_value_info value;
+        tern_tensor *t;
+        if (!leaf.is_leaf || leaf.has_data || !leaf.name || strcmp(leaf.op, "constant") != 0 ||
+            tern_graph_value(graph, leaf.result, &value) != TERN_OK)
+            continue;
+        const tern_port port = {leaf.name, value.dtype, value.rank, value.shape};
+        if (!make_up(ctx, &port, (int)n, &t))
+            return false;
+        if (tern_freeze(t) != TERN_OK || tern_graph_bind(graph, leaf.name, t) != TERN_OK)
+            return fail_status(NULL), false;
+    }
+    return true;
+}
+
 bool bindings_bind(bindings *b, bool all, tern_ctx *ctx, tern_graph *graph)
 {
     for (int i = 0; i < b->n; i++) {
@@ -103,7 +172,11 @@ bool bindings_bind(bindings *b, bool all, tern_ctx *ctx, tern_graph *graph)
         if (!all && (!found || strcmp(leaf.op, "constant") != 0))
             continue;
         if (!found) {
-            fail("no input or constant without data is called '%s'", given->name);
+            text names = {0};
+            add_leaves(&names, graph);
+            fail("no input or constant without data is called '%s'; the graph has %s", given->name,
+                 names.length ? text_string(&names) : "none");
+            text_free(&names);
             return false;
         }
         given->used = true;
@@ -143,7 +216,7 @@ static bool is_unused_input(const graph_run *r, const char *name)
 static bool all_used(const bindings *b, const graph_run *r, bool outputs)
 {
     for (int i = 0; i < b->n; i++) {
-        if (b->items[i].used || (!outputs && is_unused_input(r, b->items[i].name)))
+        if (b->items[i].used || b->items[i].spread || (!outputs && is_unused_input(r, b->items[i].name)))
             continue;
         text names = {0};
         add_names(&names, r, outputs);
@@ -154,17 +227,37 @@ static bool all_used(const bindings *b, const graph_run *r, bool outputs)
     return true;
 }
 
+/* A leaf that can neither be computed with nor given. */
+static void say_nameless(const graph_run *r, const tern_port *port, int i)
+{
+    tern_node_info leaf;
+    text type = {0};
+    text_add_type(&type, tern_dtype_name(port->dtype), port->rank, port->shape);
+    for (tern_node n = 0; tern_graph_node(r->graph, n, &leaf) == TERN_OK; n++)
+        if (leaf.is_leaf && !leaf.has_data && !leaf.name && strcmp(leaf.op, "constant") == 0) {
+            fail("the graph has a constant, %s, whose data are not in the text and which has no name to give "
+                 "them by: "
+                 "write constant \"w\" %s and add --input w=FILE",
+                 text_string(&type), text_string(&type));
+            text_free(&type);
+            return;
+        }
+    fail("input %d of the graph, %s, has neither data nor a name, so nothing can be given for it", i,
+         text_string(&type));
+    text_free(&type);
+}
+
 /* The array for input `i`; NULL, and that was said, if none was given. */
-static binding *given_for(const bindings *b, const tern_port *port, int i)
+static binding *given_for(const bindings *b, const graph_run *r, const tern_port *port, int i)
 {
     binding *found = port->name ? find(b, port->name) : NULL;
     if (!found && (!port->name || !port->name[0])) {
-        fail("input %d of the graph has neither data nor a name, so nothing can be given for it", i);
+        say_nameless(r, port, i);
     } else if (!found) {
         text type = {0};
         text_add_type(&type, tern_dtype_name(port->dtype), port->rank, port->shape);
-        fail("input '%s' (%s) is not given: add --input %s=FILE.npy", port->name, text_string(&type),
-             port->name);
+        fail("input '%s' (%s) is not given: add --input %s=FILE.npy, or --made-up", port->name,
+             text_string(&type), port->name);
         text_free(&type);
     }
     return found;
@@ -199,15 +292,17 @@ bool bindings_load(bindings *b, graph_run *r)
     for (int i = 0; i < r->n_inputs; i++) {
         if (tern_program_input(r->program, i, &port) != TERN_OK)
             return fail_status(NULL), false;
-        const binding *found = given_for(b, &port, i);
-        if (!found || !array_load(r->ctx, found->file, found->name, &r->inputs[i]))
+        bool named = port.name && find(b, port.name);
+        const binding *found = named || !r->makes_up ? given_for(b, r, &port, i) : NULL;
+        if (!named && r->makes_up ? !make_up(r->ctx, &port, i, &r->inputs[i])
+                                  : !found || !array_load(r->ctx, found->file, found->name, &r->inputs[i]))
             return false;
     }
     if (!fit_batch(r))
         return false;
     for (int i = 0; i < r->n_inputs; i++)
         if (tern_program_input(r->program, i, &port) != TERN_OK ||
-            !bindings_check_type(&port, find(b, port.name), r->inputs[i]))
+            (find(b, port.name) && !bindings_check_type(&port, find(b, port.name), r->inputs[i])))
             return false;
     return true;
 }

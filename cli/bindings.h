@@ -11,6 +11,7 @@ typedef struct binding {
     char *name; /* of the input or output */
     char *file;
     bool used;
+    bool spread; /* one of many in an archive that was given as a whole: nobody has to want it */
 } binding;
 
 typedef struct bindings {
@@ -18,7 +19,7 @@ typedef struct bindings {
     int n;
 } bindings;
 
-/* Reads all --`kind` NAME=FILE; false: one is malformed or a name is there twice, and that was said. */
+/* Reads all --`kind` NAME=FILE; --input FILE.npz stands for all the arrays in it, except those that are named besides. false: one is malformed or a name is there twice, and that was said. */
 bool bindings_parse(const args *a, const char *kind, bindings *out);
 void bindings_free(bindings *b);
 
@@ -29,7 +30,15 @@ bool bindings_check_type(const tern_port *want, const binding *b, const tern_ten
  * must be one, or (`all` false) those that are constants anyway. Failures were said. */
 bool bindings_bind(bindings *b, bool all, tern_ctx *ctx, tern_graph *graph);
 
-/* Loads what r->program needs into r->inputs. Missing, superfluous and ill-typed arrays are errors that were said. */
+/* Makes constants of the graph's constants that have no data, with data that are made up, so that they are folded and packed
+ * like others. Failures were said. */
+bool bindings_make_up(tern_ctx *ctx, tern_graph *graph);
+
+/* Data that are made up: random for floats; zeros otherwise, which are valid as indices, positions and ternary digits.
+ * Evaluated; a failure was said. */
+bool make_up(tern_ctx *ctx, const tern_port *port, int number, tern_tensor **out);
+
+/* Loads what r->program needs into r->inputs; if r->makes_up, what is not given is made up. Missing, superfluous and ill-typed arrays are errors that were said. */
 bool bindings_load(bindings *b, graph_run *r);
 
 /* Are all the names outputs of r->program? */

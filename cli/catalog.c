@@ -46,6 +46,7 @@ static const field kernel_fields[] = {
 static const field pass_fields[] = {
     {"name", "pass", FIELD_TEXT, IN_TABLE},
     {"level", "from level", FIELD_TEXT, IN_TABLE},
+    {"optional", "--disable", FIELD_BOOL, IN_TABLE},
     {"description", "what it does", FIELD_TEXT, IN_TABLE},
     {0},
 };
@@ -114,7 +115,8 @@ static bool pass_row(int i, field_value *out)
     tern_pass_info pass;
     if (tern_catalog_pass(i, &pass) != TERN_OK)
         return false;
-    const field_value row[] = {{.text = pass.name}, {.text = pass.level}, {.text = pass.description}};
+    const field_value row[] = {
+        {.text = pass.name}, {.text = pass.level}, {.yes = pass.optional}, {.text = pass.description}};
     memcpy(out, row, sizeof row);
     return true;
 }

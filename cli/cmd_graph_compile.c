@@ -1,4 +1,5 @@
 /* cmd_graph_compile.c - `tern graph compile`: compile without running, and show every decision. */
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,9 +15,11 @@
 
 /* ---- files ---- */
 
-/* Returns an exit code; a failure was said. */
+/* '-' is standard output. Returns an exit code; a failure was said. */
 static int write_file(const char *path, const char *content)
 {
+    if (strcmp(path, "-") == 0)
+        return fputs(content, stdout) >= 0 ? EXIT_DONE : fail("cannot write: %s", strerror(errno));
     FILE *file = fopen(path, "wb");
     bool ok = file && fputs(content, file) >= 0;
     ok = file && fclose(file) == 0 && ok;
@@ -53,17 +56,37 @@ static void see_pass(void *user, const char *pass, int changes, const tern_graph
     write_graph(user, pass, graph);
 }
 
+/* "07-layout.tern": a file of an earlier trace. */
+static bool is_trace(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 8 && name[0] >= '0' && name[0] <= '9' && name[1] >= '0' && name[1] <= '9' &&
+           name[2] == '-' && strcmp(name + length - 5, ".tern") == 0;
+}
+
+/* What an earlier trace with other passes left would read as if it belonged to this one. */
 static int make_directory(const char *path)
 {
-    struct stat about;
-    if (mkdir(path, 0777) == 0 || (stat(path, &about) == 0 && S_ISDIR(about.st_mode)))
+    if (mkdir(path, 0777) == 0)
         return EXIT_DONE;
-    return fail("cannot make directory '%s': %s", path, strerror(errno));
+    int code = EXIT_DONE;
+    DIR *dir = opendir(path);
+    if (!dir)
+        return fail("cannot make directory '%s': %s", path, strerror(errno));
+    for (const struct dirent *entry; code == EXIT_DONE && (entry = readdir(dir));) {
+        text file = {0};
+        text_addf(&file, "%s/%s", path, entry->d_name);
+        if (is_trace(entry->d_name) && remove(text_string(&file)) != 0)
+            code = fail("cannot remove '%s': %s", text_string(&file), strerror(errno));
+        text_free(&file);
+    }
+    closedir(dir);
+    return code;
 }
 
 /* ---- reports ---- */
 
-static int print_json(const graph_run *r, const machine_rates *rates)
+static int print_json(const graph_run *r, const machine_rates *rates, const tern_program *higher)
 {
     json j = {0};
     json_object(&j, NULL);
@@ -87,7 +110,8 @@ static int print_json(const graph_run *r, const machine_rates *rates)
         json_int(&j, "most", r->info.batch_most);
         json_end(&j);
     }
-    compile_json_add(&j, r->program);
+    compile_json_add(&j, r->program, r->level);
+    fusions_json_add(&j, "opportunities", higher);
     plan_json_add(&j, r->program, NULL, rates);
     json_end(&j);
     json_print(&j);
@@ -116,15 +140,17 @@ static int explain(const args *a, const graph_run *r)
     tern_compile_options high = tern_compile_options_default();
     tern_program *higher = NULL;
     machine_rates rates;
-    int code = rates_find(a, r->ctx, &rates);
+    bool estimates = args_has(a, "explain");
+    int code = estimates ? rates_find(a, r->ctx, &rates) : EXIT_DONE;
     if (code != EXIT_DONE)
         return code;
-    if (args_has(a, "json"))
-        return print_json(r, &rates);
     high.level = TERN_LEVEL_HIGH;
     if (tern_graph_compile(r->ctx, r->graph, &high, &higher) != TERN_OK)
         return fail_status(source_name(r->path));
-    explain_print(r, &rates, higher);
+    if (args_has(a, "json"))
+        print_json(r, estimates ? &rates : NULL, higher);
+    else
+        explain_print(r, &rates, higher);
     tern_program_free(higher);
     return EXIT_DONE;
 }
@@ -143,17 +169,19 @@ static int report(const args *a, const graph_run *r)
 {
     const char *dot = args_value(a, "dot");
     int code = dot ? write_dot(r, dot) : EXIT_DONE;
-    if (code != EXIT_DONE)
+    if (code != EXIT_DONE || (dot && strcmp(dot, "-") == 0))
         return code;
-    if (args_has(a, "explain"))
+    if (args_has(a, "explain") || args_has(a, "json"))
         return explain(a, r);
-    if (args_has(a, "json"))
-        return print_json(r, NULL);
     return print_summary(r);
 }
 
 static int run(const args *a)
 {
+    const char *dot = args_value(a, "dot");
+    if (dot && strcmp(dot, "-") == 0 && (args_has(a, "explain") || args_has(a, "json")))
+        return fail_usage("--dot - and --%s both write to standard output",
+                          args_has(a, "json") ? "json" : "explain");
     graph_run r = {.path = args_operand(a, 0)};
     tracer t = {.dir = args_value(a, "trace-passes"), .number = 1};
     int code = t.dir ? make_directory(t.dir) : EXIT_DONE;
@@ -176,8 +204,8 @@ static const option compile_options[] = {
     COMPILE_OPTIONS,
     {"explain", 0, NULL, NULL, "report every decision: passes, fusions, memory, steps with estimated times"},
     {"json", 0, NULL, NULL, "print JSON; with --explain, with estimated times"},
-    {"dot", 0, "FILE", NULL, "write a drawing of the graph before and after, for Graphviz"},
-    {"trace-passes", 0, "DIR", NULL, "write the graph after every pass into DIR, as text"},
+    {"dot", 0, "FILE", NULL, "write a drawing of the graph before and after, for Graphviz; '-' is standard output"},
+    {"trace-passes", 0, "DIR", NULL, "write the graph after every pass into DIR, as text, and remove the files of an earlier trace from it"},
     ESTIMATE_OPTIONS,
     {0},
 };
@@ -193,6 +221,8 @@ const command cmd_graph_compile = {
                "made from "
                "rates that are measured on this machine when they are needed, unless they are given.",
     .options = compile_options,
+    .elsewhere = "input",
+    .instead = "data for constants are given with --constant NAME=FILE",
     .examples = "tern graph compile examples/graphs/mlp.tern --explain\n"
                 "tern graph compile examples/graphs/mlp.tern --level high --disable fuse --json\n"
                 "tern graph compile examples/graphs/mlp.tern --dot mlp.dot && dot -Tsvg mlp.dot > mlp.svg",

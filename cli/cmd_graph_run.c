@@ -215,6 +215,7 @@ static int run(const args *a)
     graph_run r = {.path = args_operand(a, 0)};
     bindings inputs = {0}, outputs = {0};
     r.given = &inputs;
+    r.makes_up = args_has(a, "made-up");
     bool timed = args_has(a, "show") || args_has(a, "json") || args_has(a, "explain");
     int code = EXIT_USAGE;
     if (args_has(a, "show") && (args_has(a, "json") || args_has(a, "explain")))
@@ -239,7 +240,8 @@ done:
 
 /* clang-format off */
 static const option run_options[] = {
-    {"input", 'i', "NAME=FILE", NULL, "give an input or an unbound constant: FILE.npy, FILE.npz (the array of that name, or the only one) or FILE.npz:KEY; may be repeated"},
+    {"input", 'i', "NAME=FILE", NULL, "give an input or an unbound constant: FILE.npy, FILE.npz (the array of that name, or the only one) or FILE.npz:KEY; FILE.npz alone gives all that have the names of its arrays; may be repeated"},
+    {"made-up", 0, NULL, NULL, "make up what is not given, random floats and zeros for integers: for times, not for results"},
     {"output", 'o', "NAME=FILE", NULL, "write an output to FILE.npy, or into FILE.npz under its name; may be repeated"},
     {"show", 0, NULL, NULL, "tell the whole story: what was recorded, compiled and computed"},
     {"json", 0, NULL, NULL, "print all of that as JSON; with --explain, with estimated times"},

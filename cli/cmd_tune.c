@@ -140,7 +140,9 @@ static void rows_json(json *j, const tern_tune_report *report, bool listed)
 
 static bool compile(const args *a, bindings *given, tuning *t)
 {
-    if (!read_graph(t->ctx, t->path, &t->graph, NULL) || !bindings_bind(given, false, t->ctx, t->graph))
+    /* Made up, constants are constants all the same: what is tuned is what will run. */
+    if (!read_graph(t->ctx, t->path, &t->graph, NULL) || !bindings_bind(given, false, t->ctx, t->graph) ||
+        !bindings_make_up(t->ctx, t->graph))
         return false;
     tern_compile_options options = tern_compile_options_default();
     const char *level = args_value(a, "level");
@@ -169,7 +171,7 @@ static bool load_inputs(bindings *given, tuning *t)
                 !bindings_check_type(&port, b, t->inputs[i]))
                 return false;
         }
-        if (!b->used) {
+        if (!b->used && !b->spread) {
             fail("no input is called '%s'", b->name);
             return false;
         }
@@ -195,6 +197,11 @@ static void show_progress(void *user, const tern_tune_row *row, int done, int to
 static void print_summary(const tuning *t, int gains, int steps)
 {
     uint64_t runs = tern_tune_report_runs(t->report);
+    tern_program_info info;
+    tern_program_get_info(t->program, &info);
+    if (info.steps > steps)
+        printf("\n%d of %d steps can run in one way only and %s not shown", info.steps - steps, info.steps,
+               info.steps - steps == 1 ? "is" : "are");
     printf("\n%d of %d steps run faster than usual; ", gains, steps);
     if (runs == 0)
         printf("all of it was remembered\n");
@@ -246,7 +253,9 @@ static void print_rows(const tuning *t)
     }
     table_print(&rows, 2, true);
     if (in_runs)
-        puts("\nin programs: the median of ordinary runs, which decides where it is known");
+        puts("\nin programs: the median of ordinary runs, which decides where it is known; the others are "
+             "expected to take "
+             "as much longer there");
     print_summary(t, gains, steps);
 }
 
@@ -413,7 +422,7 @@ static int run(const args *a)
 static const option options[] = {
     {"list", 0, NULL, NULL, "show what is remembered, of every CPU and version"},
     {"clear", 0, NULL, NULL, "forget everything: remove the file, even a damaged one"},
-    {"input", 'i', "NAME=FILE", NULL, "give an input as for `tern graph run`; those that are not given are made up; may be repeated"},
+    {"input", 'i', "NAME=FILE", NULL, "give an input as for `tern graph run`; those that are not given are made up, constants too; may be repeated"},
     {"again", 0, NULL, NULL, "measure also what is remembered"},
     {"runs", 0, "N", NULL, "time every way N times, 1 to 101 (default: 7)"},
     {"level", 0, "LEVEL", TERN_LEVEL_LIST(LEVEL_NAME), "compile at LEVEL, by default medium"},

@@ -64,18 +64,29 @@ static int check_pass(const char *name)
                       suggestion_text(&s, "", buffer, sizeof buffer));
 }
 
-static int read_disabled(const args *a, tern_compile_options *out)
+/* --disable fold,fuse --disable cse: names are cut apart in a copy of each value. */
+static int read_disabled(const args *a, graph_run *r, tern_compile_options *out)
 {
-    while (args_nth(a, "disable", out->n_disabled))
-        out->n_disabled++;
-    const char **names = grab((size_t)out->n_disabled, sizeof *names);
-    int code = EXIT_DONE;
-    for (int i = 0; i < out->n_disabled; i++) {
-        names[i] = args_nth(a, "disable", i);
-        if (code == EXIT_DONE)
-            code = check_pass(names[i]);
+    const char *value, **names = NULL;
+    text all = {0};
+    int code = EXIT_DONE, n = 1;
+    for (int i = 0; (value = args_nth(a, "disable", i)); i++)
+        text_addf(&all, "%s%s", i ? "," : "", value);
+    if (all.length == 0)
+        return EXIT_DONE;
+    r->disabled = grab_string(text_string(&all), all.length);
+    for (const char *at = r->disabled; (at = strchr(at, ',')); at++)
+        n++;
+    names = grab((size_t)n, sizeof *names);
+    for (char *name = r->disabled, *comma; name && code == EXIT_DONE; name = comma) {
+        comma = strchr(name, ',');
+        if (comma)
+            *comma++ = '\0';
+        names[out->n_disabled++] = name;
+        code = check_pass(name);
     }
     out->disabled = names;
+    text_free(&all);
     return code;
 }
 
@@ -126,7 +137,7 @@ static bool read_rate(const args *a, const char *name, double *out, bool *given)
 }
 
 /* The table of options has checked the choices. */
-static int read_options(const args *a, tern_compile_options *out)
+static int read_options(const args *a, graph_run *r, tern_compile_options *out)
 {
     const char *level = args_value(a, "level"), *goal = args_value(a, "goal");
     const char *precision = args_value(a, "precision");
@@ -141,7 +152,7 @@ static int read_options(const args *a, tern_compile_options *out)
     if (!read_rate(a, "bandwidth", &rate, &given) || !read_rate(a, "peak", &rate, &given))
         return EXIT_USAGE;
     int code = read_limit(a, &out->memory_limit);
-    return code == EXIT_DONE ? read_disabled(a, out) : code;
+    return code == EXIT_DONE ? read_disabled(a, r, out) : code;
 }
 
 /* ---- compiling ---- */
@@ -180,7 +191,8 @@ static int bind_constants(const args *a, graph_run *r)
     int code = EXIT_USAGE;
     if (bindings_parse(a, "constant", &constants))
         code = bindings_bind(&constants, true, r->ctx, r->graph) &&
-                       (!r->given || bindings_bind(r->given, false, r->ctx, r->graph))
+                       (!r->given || bindings_bind(r->given, false, r->ctx, r->graph)) &&
+                       (!r->makes_up || bindings_make_up(r->ctx, r->graph))
                    ? EXIT_DONE
                    : EXIT_FAILED;
     bindings_free(&constants);
@@ -207,7 +219,7 @@ int compile_open(const args *a, graph_run *r, tern_pass_observer observe, void *
     tern_compile_options options = tern_compile_options_default();
     options.observe = observe;
     options.observe_user = user;
-    int code = read_options(a, &options);
+    int code = read_options(a, r, &options);
     if (code == EXIT_DONE)
         code = read_batch(a, r, &options.batch);
     if (code == EXIT_DONE)
@@ -231,6 +243,7 @@ int compile_for_batch(graph_run *r, int64_t batch)
 void compile_close(graph_run *r)
 {
     free(r->batch_names);
+    free(r->disabled);
     free(r->step_ns);
     free(r->run_times);
     free(r->inputs);

@@ -16,7 +16,7 @@
 /* clang-format off */
 #define COMPILE_OPTIONS \
     {"level", 0, "LEVEL", TERN_LEVEL_LIST(COMPILE_NAME), "how hard the compiler tries, by default medium"}, \
-    {"disable", 0, "PASS", NULL, "leave out a pass, by the names of `tern list passes`; may be repeated"}, \
+    {"disable", 0, "PASS", NULL, "leave out a pass, by the names of `tern list passes`; several with commas, or repeated"}, \
     {"goal", 0, "GOAL", TERN_GOAL_LIST(COMPILE_NAME), "what counts, by default latency; for throughput a run uses one thread"}, \
     {"memory-limit", 0, "BYTES", NULL, "fail before running if intermediates need more, such as 64M"}, \
     {"constant", 0, "NAME=FILE", NULL, "make an input or unbound constant a constant with these data, so that it can be folded and packed; may be repeated"}, \
@@ -60,8 +60,13 @@ void explain_print(const graph_run *r, const machine_rates *rates, const tern_pr
 
 /* ---- compile_json.c ---- */
 
-/* Members about compiling: passes, fusions, order. */
-void compile_json_add(json *j, const tern_program *program);
+/* Why a pass did not run when the graph was compiled at `level`: "runs from level high on". */
+void pass_add_reason(text *t, tern_level level, const char *name);
+
+/* Members about compiling at `level`: passes, fusions, order. */
+void compile_json_add(json *j, const tern_program *program, tern_level level);
+/* The fusions of a program, as an array of that name. */
+void fusions_json_add(json *j, const char *key, const tern_program *program);
 /* Members `plan` and `buffers`; `rates` NULL: without estimates. `step_ns` NULL: nothing was measured. */
 void plan_json_add(json *j, const tern_program *program, const uint64_t *step_ns, const machine_rates *rates);
 

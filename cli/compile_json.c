@@ -19,7 +19,7 @@ static void add_lines(json *j, const char *key, const char *lines)
     json_end(j);
 }
 
-static void add_passes(json *j, const tern_program *p)
+static void add_passes(json *j, const tern_program *p, tern_level level)
 {
     tern_pass_report pass;
     json_array(j, "passes");
@@ -27,6 +27,12 @@ static void add_passes(json *j, const tern_program *p)
         json_object(j, NULL);
         json_string(j, "name", pass.name);
         json_bool(j, "ran", pass.ran);
+        if (!pass.ran) {
+            text why = {0};
+            pass_add_reason(&why, level, pass.name);
+            json_string(j, "off", text_string(&why));
+            text_free(&why);
+        }
         json_int(j, "changes", pass.changes);
         json_int(j, "failures", pass.failures);
         json_int(j, "nodes_before", pass.nodes_before);
@@ -41,15 +47,15 @@ static void add_passes(json *j, const tern_program *p)
 static void add_strings(json *j, const char *key, int n, const char *const *strings)
 {
     json_array(j, key);
-    for (int i = 0; i < n; i++)
-        json_string(j, NULL, strings[i]);
+    for (int i = 0; i < n; i++) /* names as everywhere in JSON: without '%' */
+        json_string(j, NULL, strings[i] + (strings[i][0] == '%'));
     json_end(j);
 }
 
-static void add_fusions(json *j, const tern_program *p)
+void fusions_json_add(json *j, const char *key, const tern_program *p)
 {
     tern_fusion_info fusion;
-    json_array(j, "fusions");
+    json_array(j, key);
     for (int i = 0; tern_program_fusion(p, i, &fusion) == TERN_OK; i++) {
         json_object(j, NULL);
         json_string(j, "kind", fusion.kind);
@@ -76,10 +82,10 @@ static void add_order(json *j, const tern_program *p)
     json_end(j);
 }
 
-void compile_json_add(json *j, const tern_program *p)
+void compile_json_add(json *j, const tern_program *p, tern_level level)
 {
-    add_passes(j, p);
-    add_fusions(j, p);
+    add_passes(j, p, level);
+    fusions_json_add(j, "fusions", p);
     add_order(j, p);
 }
 

@@ -22,23 +22,23 @@ static bool find_pass(const char *name, tern_pass_info *out)
     return false;
 }
 
-/* Why a pass did not run: the level is too low, or somebody said so. */
-static void add_reason(text *t, const graph_run *r, const char *name)
+void pass_add_reason(text *t, tern_level level, const char *name)
 {
     tern_pass_info info;
-    tern_level level;
-    if (find_pass(name, &info) && tern_level_parse(info.level, &level) == TERN_OK && level > r->level)
-        text_addf(t, "off: runs from level %s on", info.level);
+    tern_level from;
+    if (find_pass(name, &info) && tern_level_parse(info.level, &from) == TERN_OK && from > level)
+        text_addf(t, "runs from level %s on", info.level);
     else
-        text_add(t, "off: switched off");
+        text_add(t, "switched off");
 }
 
 static void add_outcome(text *t, const graph_run *r, const tern_pass_report *pass)
 {
     tern_pass_info info;
-    if (!pass->ran)
-        add_reason(t, r, pass->name);
-    else if (pass->changes > 0)
+    if (!pass->ran) {
+        text_add(t, "off: ");
+        pass_add_reason(t, r->level, pass->name);
+    } else if (pass->changes > 0)
         text_add_plural(t, pass->changes, "change");
     else if (pass->failures == 0)
         text_add(t, find_pass(pass->name, &info) && !info.optional ? "done" : "nothing to do");
@@ -119,8 +119,7 @@ static int print_fusions(const tern_program *p)
         for (int i = 0; i < fusion.n_nodes; i++) {
             text_add(&nodes, i ? ", " : "");
             text_add_safe(&nodes, fusion.nodes[i]);
-            if (fusion.nodes[i][0] == '%')
-                text_addf(&nodes, " %s", fusion.ops[i]);
+            text_addf(&nodes, " %s", fusion.ops[i]);
         }
         table_add(&t, fusion.kind);
         table_add(&t, format_bytes(before, fusion.bytes_before));

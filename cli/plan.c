@@ -49,7 +49,7 @@ static const char *ops_of(const tern_step_info *step)
 
 static bool is_row_program(const tern_step_info *step)
 {
-    return strcmp(step->kernel, "row program") == 0;
+    return strcmp(step->kernel, "row") == 0;
 }
 
 /* The name of a result and its type; nothing past the last. */
@@ -100,7 +100,7 @@ static void add_step(table *t, const tern_program *program, int number, const st
         table_add(t, text_string(&op));
         table_add(t, text_string(&name));
         table_add(t, text_string(&type));
-        table_add(t, i > 0 ? "" : is_row_program(&step) ? "row" : kernel_name(&step));
+        table_add(t, i > 0 ? "" : kernel_name(&step));
         for (int c = 1; c < 4; c++)
             table_add(t, i == 0 ? whole[c] : "");
         add_times(t, times, number, i == 0);
@@ -128,7 +128,7 @@ static void print_legend(const graph_run *r, bool timed)
     if (plain)
         text_addf(&line, "ref: plain C %s ", dot);
     if (row)
-        text_addf(&line, "row: fused row program %s ", dot);
+        text_addf(&line, "row: a row program, of one op or several %s ", dot);
     text_addf(&line, "threads: how many may share a step %s flops, bytes: estimates", dot);
     if (timed)
         text_addf(&line, " %s measured: %s", dot,

@@ -14,6 +14,8 @@ typedef struct graph_run {
     tern_ctx *ctx;
     tern_graph *graph;
     struct bindings *given; /* arrays for inputs, among them perhaps for constants; or NULL */
+    bool makes_up;          /* what is not given is made up */
+    char *disabled;         /* names of passes, one string after the other; or NULL */
     tern_program *program;
     tern_exec *exec;
     int n_inputs, n_outputs;

@@ -29,4 +29,16 @@ fi
 quiet=""
 [ -t 1 ] || quiet=--quiet
 echo "Building $dir"
+# A log that stands still looks like a build that does: one line a minute.
+if [ -n "$quiet" ]; then
+    (
+        minutes=0
+        while sleep 60; do
+            minutes=$((minutes + 1))
+            echo "Building $dir: $minutes min"
+        done
+    ) &
+    heartbeat=$!
+    trap 'kill "$heartbeat" 2>/dev/null || :' EXIT
+fi
 cmake --build "$dir" --target "${@:-all}" -- $quiet || give_up "building $dir failed"

@@ -46,7 +46,7 @@ typedef struct tern_custom_pass {
 typedef enum tern_match {
     TERN_MATCH_NONE,  /* it does not apply here                                          */
     TERN_MATCH_FUSED, /* it applied, and edited                                          */
-    TERN_MATCH_FAILED, /* it should have applied but could not: the report says why, and everything stays unfused */
+    TERN_MATCH_FAILED, /* it should have applied but could not: the report says why, and the compiler goes on without it */
 } tern_match;
 
 /* A fusion of the caller's, tried at every node before the compiler fuses by itself (pass `patterns`). An

@@ -134,7 +134,7 @@ TERN_API tern_status tern_program_pass(const tern_program *program, int i, tern_
 typedef struct tern_fusion_info {
     const char *kind; /* "row program", "epilogue", "product", or the name of a pattern */
     int n_nodes;
-    const char *const *nodes; /* (n_nodes) "%x", or "add 12" for values without a name */
+    const char *const *nodes; /* (n_nodes) "%x", or "%12" for values without a name */
     const char *const *ops;   /* (n_nodes) */
     uint64_t bytes_before, bytes_after;
     double estimated_speedup;

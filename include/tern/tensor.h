@@ -74,6 +74,12 @@ TERN_API tern_tensor *tern_constant(tern_ctx *ctx, tern_dtype dtype, int rank, c
 /* Evaluates `t` and makes it a constant (weights): the compiler may fold and repack it; writing to it is an error. */
 TERN_API tern_status tern_freeze(tern_tensor *t);
 
+/* Calls `t`, recorded or evaluated, by a name in the graphs that are captured from now on: their text form prints it and every
+ * report shows it. An identifier (letters, digits, '_' and '.', not first a digit or '.'), at most 256 bytes; it is
+ * copied, and takes the place of an earlier one. Of two tensors of one graph with the same name the second is numbered.
+ * The name under which an input is bound stays what it was. */
+TERN_API tern_status tern_name(tern_tensor *t, const char *name);
+
 /* ---- Looking (a NULL tensor has rank 0, no elements and no data) ------------------------------------------------------------------------------------------------ */
 
 TERN_API tern_ctx *

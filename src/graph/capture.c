@@ -15,6 +15,14 @@ static tern__opcode leaf_kind(const tern_tensor *t)
     return t->constant ? TERN__OP_constant : TERN__OP_input;
 }
 
+static tern_status capture_name(const tern_tensor *t, tern_graph *g, tern__id value)
+{
+    if (!t->name)
+        return TERN_OK;
+    g->values[value].name = tern__arena_strndup(&g->arena, t->name, strlen(t->name));
+    return g->values[value].name ? TERN_OK : tern__out_of_memory(strlen(t->name));
+}
+
 static tern_status note(tern__node ***list, size_t *n, size_t *capacity, tern__node *node)
 {
     if (!tern__grow((void **)list, capacity, *n + 1, sizeof **list))
@@ -34,7 +42,7 @@ static tern_status capture_leaf(tern__recorder *r, tern_tensor *t, tern_graph *g
                                   &value));
     t->mark = capture;
     t->value = value;
-    return TERN_OK;
+    return capture_name(t, g, value);
 }
 
 /* Appends the node, whose operands have been captured. */
@@ -60,6 +68,7 @@ static tern_status capture_node(tern__node *node, tern_graph *g, uint32_t captur
             continue; /* evaluated earlier: readers see that leaf, this result is unused */
         node->out[i].mark = capture;
         node->out[i].value = value + i;
+        TERN_TRY(capture_name(&node->out[i], g, value + i));
     }
     return TERN_OK;
 }
@@ -137,9 +146,27 @@ static int by_serial(const void *a, const void *b)
     return (x->serial > y->serial) - (x->serial < y->serial);
 }
 
+/* Of two tensors that were given the same name the second goes by a number. */
+static tern_status keep_names_apart(tern_graph *g)
+{
+    tern__names taken = {0};
+    tern_status status = TERN_OK;
+    for (tern__id v = 0; v < g->n_values && status == TERN_OK; v++) {
+        uint32_t before = TERN__NO_ID;
+        const char *name = g->values[v].name;
+        if (name)
+            status = tern__names_add(&taken, name, strlen(name), v, &before);
+        if (before != TERN__NO_ID)
+            g->values[v].name = NULL;
+    }
+    tern__names_free(&taken);
+    return status;
+}
+
 tern_status tern__capture_end(tern_ctx *ctx, tern_graph *g)
 {
     tern__recorder *r = tern__recorder_of(ctx);
+    TERN_TRY(keep_names_apart(g));
     if (g->n_writes == 0)
         return TERN_OK;
     qsort(r->captured, r->n_captured, sizeof(tern__node *), by_serial);

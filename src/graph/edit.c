@@ -13,6 +13,8 @@
 #include "graph/text.h"
 #include "tensor/ternary.h"
 
+enum { LABEL = 64 }; /* of a value, in messages */
+
 /* ---- bookkeeping ---- */
 
 static tern_status remember(tern_edit *e, tern__edit_change change)
@@ -127,13 +129,28 @@ void tern__edit_undo(tern_edit *e, tern__edit_mark mark)
 
 /* ---- checking arguments ---- */
 
+/* What a value is called when the graph is printed. */
+static const char *label_of(const tern_edit *e, tern__id value, char out[LABEL])
+{
+    tern__label *labels = NULL;
+    tern__strbuf s = TERN__STRBUF_EMPTY;
+    tern__labels_make(e->graph, &labels); /* without it values go by their ids */
+    tern__label_add(&s, e->graph, labels, value);
+    snprintf(out, LABEL, "%s", s.text ? s.text : "a value");
+    tern__free(labels);
+    tern__strbuf_free(&s);
+    return out;
+}
+
 static tern_status check_value(const tern_edit *e, tern_value value)
 {
     TERN__FAIL_IF(value >= e->graph->n_values, TERN_OUT_OF_RANGE, "edit: value %u: there are %u", value,
                   e->graph->n_values);
-    TERN__FAIL_IF(e->graph->nodes[e->graph->values[value].node].removed, TERN_INVALID_ARGUMENT,
-                  "edit: value %u is a result of a node that was removed", value);
-    return TERN_OK;
+    if (!e->graph->nodes[e->graph->values[value].node].removed)
+        return TERN_OK;
+    char label[LABEL];
+    return tern__fail(TERN_INVALID_ARGUMENT, "edit: %s (value %u) is a result of a node that was removed",
+                      label_of(e, value, label), value);
 }
 
 tern_status tern__edit_check_node(const tern_edit *e, tern_node node)
@@ -148,11 +165,12 @@ tern_status tern__edit_check_node(const tern_edit *e, tern_node node)
 static tern_status check_same_type(const tern_edit *e, tern__id was, tern__id is)
 {
     const tern__type *a = &e->graph->values[was].type, *b = &e->graph->values[is].type;
-    char one[TERN__TYPE_TEXT], other[TERN__TYPE_TEXT];
-    TERN__FAIL_IF(!tern__type_equal(a, b), a->dtype == b->dtype ? TERN_SHAPE : TERN_DTYPE,
-                  "edit: value %u is %s and cannot take the place of value %u, which is %s", is,
-                  tern__type_text(b, other), was, tern__type_text(a, one));
-    return TERN_OK;
+    char one[TERN__TYPE_TEXT], other[TERN__TYPE_TEXT], old[LABEL], label[LABEL];
+    if (tern__type_equal(a, b))
+        return TERN_OK;
+    return tern__fail(a->dtype == b->dtype ? TERN_SHAPE : TERN_DTYPE,
+                      "edit: %s is %s and cannot take the place of %s, which is %s", label_of(e, is, label),
+                      tern__type_text(b, other), label_of(e, was, old), tern__type_text(a, one));
 }
 
 /* ---- changes ---- */
@@ -260,6 +278,12 @@ static tern_status change_operand(tern_edit *e, tern__id n, uint32_t i, tern__id
     return TERN_OK;
 }
 
+/* A name that somebody gave is better than a number, and a number better than none. */
+static bool is_better_name(const char *a, const char *b)
+{
+    return a && (!b || (tern__is_number_name(b) && !tern__is_number_name(a)));
+}
+
 static tern_status replace_all(tern_edit *e, tern__id old, tern__id by)
 {
     tern_graph *g = e->graph;
@@ -273,9 +297,10 @@ static tern_status replace_all(tern_edit *e, tern__id old, tern__id by)
         TERN_TRY(remember(e, (tern__edit_change){.kind = TERN__CHANGED_OUTPUT, .index = i, .value = old}));
         g->outputs[i].value = by;
     }
-    if (g->values[by].name || !g->values[old].name)
+    if (!is_better_name(g->values[old].name, g->values[by].name))
         return TERN_OK;
-    TERN_TRY(remember(e, (tern__edit_change){.kind = TERN__CHANGED_NAME, .index = by, .name = NULL}));
+    TERN_TRY(remember(
+        e, (tern__edit_change){.kind = TERN__CHANGED_NAME, .index = by, .name = g->values[by].name}));
     TERN_TRY(remember(
         e, (tern__edit_change){.kind = TERN__CHANGED_NAME, .index = old, .name = g->values[old].name}));
     g->values[by].name = g->values[old].name;

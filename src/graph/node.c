@@ -179,6 +179,8 @@ static void tensor_clear(tern_tensor *t)
     }
     tern__storage_release(t->dense);
     t->dense = NULL;
+    tern__free(t->name);
+    t->name = NULL;
 }
 
 static void node_destroy(tern__recorder *r, tern__node *node)

@@ -47,6 +47,7 @@ struct tern_tensor {
     tern_tensor *alias_prev, *alias_next; /* evaluated tensors with readers that share the storage */
     tern__storage *dense;   /* contiguous copy handed out by tern_data for a strided view; or NULL */
     uint64_t dense_version; /* version of `storage` that `dense` was made from */
+    char *name;             /* given by tern_name, in a block of its own; or NULL */
 };
 
 struct tern__node {

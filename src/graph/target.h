@@ -29,9 +29,10 @@ typedef struct tern__candidate {
 
 /* What is known about the time of a candidate. */
 typedef struct tern__timing {
-    uint64_t ns;  /* median; 0: nothing is known */
-    bool in_runs; /* measured while programs ran, not by the tuner */
-    bool failed;  /* it could not run */
+    uint64_t ns;       /* median; 0: nothing is known */
+    uint64_t tuned_ns; /* the tuner's median, if there is one: what runs outside programs compare by */
+    bool in_runs;      /* `ns` was measured while programs ran, not by the tuner */
+    bool failed;       /* it could not run */
 } tern__timing;
 
 /* Measured timings, for the compiler to choose by. */

@@ -30,7 +30,8 @@ uint32_t tern__names_find(const tern__names *names, const char *name, size_t len
 void tern__names_free(tern__names *names);
 
 /* What every value of a graph is called in print: its own name; else, for a leaf whose name is an
- * identifier that no other value has, that; else a number, counted over the values without a name. */
+ * identifier that no other value has, that; else a number, counted over the values without a name from the first on that no
+ * name is. */
 typedef struct tern__label {
     const char *name; /* of the graph; NULL: `number` */
     uint32_t number;
@@ -38,6 +39,14 @@ typedef struct tern__label {
 
 /* n_values of them; free with tern__free. */
 tern_status tern__labels_make(const tern_graph *g, tern__label **out);
+
+/* Is the name a number, which no caller gave? */
+bool tern__is_number_name(const char *name);
+
+/* Makes what values are called in print their names, numbers too, so that they keep them whatever happens to the graph around
+ * them. *next receives the number for the next value without a name, to which the second gives one. */
+tern_status tern__labels_fix(tern_graph *g, uint32_t *next);
+tern_status tern__labels_number(tern_graph *g, uint32_t *next);
 
 /* "%x" or "%12" ("%?" if there is no such value). `labels` NULL: the value's own name or its id. */
 void tern__label_add(tern__strbuf *s, const tern_graph *g, const tern__label *labels, tern__id value);

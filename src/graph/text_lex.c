@@ -165,6 +165,11 @@ tern_status tern__lex_next(tern__lexer *lex)
         return take(lex, TERN__TOKEN_MARK, lex->at, lex->at + 1);
     if (c == '/' && lex->at + 1 < lex->end && lex->at[1] == '/')
         return tern__lex_fail(lex, lex->at, TERN_FORMAT, "unexpected '//': a comment begins with #");
+    if (c == '?')
+        return tern__lex_fail(
+            lex, lex->at, TERN_FORMAT,
+            "unexpected '?': every size is known; write one, and compile for a range of batches "
+            "(--batch) if the first axis varies");
     if (c > ' ' && c <= '~')
         return tern__lex_fail(lex, lex->at, TERN_FORMAT, "unexpected '%c'", c);
     return tern__lex_fail(lex, lex->at, TERN_FORMAT, "unexpected byte 0x%02x", (unsigned char)c);

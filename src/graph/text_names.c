@@ -1,6 +1,8 @@
 /* text_names.c - sets of names, and what the values of a graph are called when it is printed. */
 #include "graph/text.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -88,15 +90,29 @@ static const char *leaf_name(const tern_graph *g, const tern__value *value)
     return name->text && tern__is_identifier(name->text, name->count) ? name->text : NULL;
 }
 
+bool tern__is_number_name(const char *name)
+{
+    return *name && name[strspn(name, "0123456789")] == '\0';
+}
+
+/* One more than the number that the name is; 0 if it is none. */
+static uint32_t past_number(const char *name)
+{
+    return tern__is_number_name(name) ? (uint32_t)strtoul(name, NULL, 10) + 1 : 0;
+}
+
 static tern_status fill_labels(const tern_graph *g, tern__names *taken, tern__label *labels)
 {
-    uint32_t before;
+    uint32_t before, number = 0;
     for (uint32_t i = 0; i < g->n_values; i++) {
-        labels[i] = (tern__label){.name = g->values[i].name};
-        if (labels[i].name)
-            TERN_TRY(tern__names_add(taken, labels[i].name, strlen(labels[i].name), i, &before));
+        const char *name = g->values[i].name;
+        labels[i] = (tern__label){.name = name};
+        if (!name)
+            continue;
+        TERN_TRY(tern__names_add(taken, name, strlen(name), i, &before));
+        uint32_t past = past_number(name);
+        number = past > number ? past : number;
     }
-    uint32_t number = 0;
     for (uint32_t i = 0; i < g->n_values; i++) {
         if (labels[i].name)
             continue;
@@ -125,6 +141,31 @@ tern_status tern__labels_make(const tern_graph *g, tern__label **out)
     else
         *out = labels;
     return status;
+}
+
+tern_status tern__labels_fix(tern_graph *g, uint32_t *next)
+{
+    tern__label *labels;
+    TERN_TRY(tern__labels_make(g, &labels));
+    for (uint32_t i = 0; i < g->n_values; i++)
+        g->values[i].name = labels[i].name;
+    tern__free(labels);
+    *next = 0;
+    return tern__labels_number(g, next);
+}
+
+tern_status tern__labels_number(tern_graph *g, uint32_t *next)
+{
+    for (uint32_t i = 0; i < g->n_values; i++) {
+        char text[16];
+        if (g->values[i].name)
+            continue;
+        int length = snprintf(text, sizeof text, "%u", (*next)++);
+        g->values[i].name = tern__arena_strndup(&g->arena, text, (size_t)length);
+        if (!g->values[i].name)
+            return tern__out_of_memory(sizeof text);
+    }
+    return TERN_OK;
 }
 
 void tern__label_add(tern__strbuf *s, const tern_graph *g, const tern__label *labels, tern__id value)

@@ -45,6 +45,8 @@ const tern__op *tern__op_nearest(const char *name, size_t length)
         if (other > LONGEST)
             continue;
         size_t d = tern__word_distance(name, length, tern__ops[i].name, other);
+        if (length >= 3 && strncmp(name, tern__ops[i].name, length) == 0)
+            d = d < 1 ? d : 1; /* the beginning of a name means that name */
         if (d < best_distance) {
             best_distance = d;
             best = &tern__ops[i];

@@ -178,7 +178,8 @@ static tern_status check_value_names(checker *c, tern__names *names)
             continue;
         c->node = value->node;
         size_t length = strnlen(value->name, TERN__MAX_NAME + 1);
-        TERN__FAIL_IF(!tern__is_identifier(value->name, length), TERN_INVALID_ARGUMENT,
+        TERN__FAIL_IF(!tern__is_identifier(value->name, length) && !tern__is_number_name(value->name),
+                      TERN_INVALID_ARGUMENT,
                       "'%.40s' cannot be a value's name: it is not an identifier of at most %d characters",
                       value->name, TERN__MAX_NAME);
         TERN_TRY(tern__names_add(names, value->name, length, i, &before));

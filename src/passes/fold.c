@@ -2,8 +2,8 @@
  * would have computed it at every run.
  *
  * Only constants with data count, not inputs that happen to be there. Sources (full, arange, rand, ...)
- * cost little to make again and are folded only together with a constant, or on their own at level high,
- * and only while they are small. Nothing is stored that is larger than the constants it was made of by
+ * cost little to make again: they are folded together with a constant that they meet, and by themselves at level high
+ * only, whose programs run often; and only while they are small. A note counts those that are left to the runs. Nothing is stored that is larger than the constants it was made of by
  * more than GROWTH. Views of constants become constants that share their storage; broadcasts stay views.
  * An output that turns out to be constant is copied from one at every run, because it belongs to whoever
  * asked for it. */
@@ -36,11 +36,22 @@ static bool is_small_source(const tern_graph *g, tern__id value)
            tern__type_bytes(&g->values[value].type) <= SMALL_SOURCE;
 }
 
+/* A source by itself. `full` says more as it is, and takes no memory as part of a fused step: it is kept as long as what
+ * reads it can see that a constant is as uniform. */
+static bool is_worth_keeping(const tern__gnode *node, const tern__type *type)
+{
+    int64_t n = tern__type_numel(type);
+    return n > 1 && tern__type_bytes(type) <= SMALL_SOURCE &&
+           (node->op != TERN__OP_full || n <= TERN__UNIFORM_AT_MOST);
+}
+
 /* Does the node, whose operands are values of `g`, depend on constants alone? `types` are those of its
  * results. */
 static bool is_foldable(const tern__compilation *c, const tern_graph *g, const tern__gnode *node,
                         const tern__id *in, const tern__value *results)
 {
+    if (tern__ops[node->op].flags & TERN__SOURCE)
+        return c->options.level >= TERN_LEVEL_HIGH && is_worth_keeping(node, &results->type);
     if (!(tern__ops[node->op].flags & TERN__PURE) || node->n_in == 0 || node->n_in > MOST ||
         node->n_out > MOST || node->op == TERN__OP_broadcast)
         return false;
@@ -198,10 +209,11 @@ static tern_status emit_results(folder *f, tern__id n, const tern__type *types, 
     return TERN_OK;
 }
 
-/* Copies of constants that are held are what folding would make of them. */
+/* Copies of constants that are held are what folding would make of them, and a source is as good as a copy. */
 static bool is_copy_that_stays(const folder *f, const tern__gnode *node)
 {
-    bool copies = node->op == TERN__OP_contiguous || (tern__ops[node->op].flags & TERN__VIEW);
+    bool copies =
+        node->op == TERN__OP_contiguous || (tern__ops[node->op].flags & (TERN__VIEW | TERN__SOURCE));
     return copies && (f->w.holds[node->out] & (TERN__HELD_OUTPUT | TERN__HELD_WRITTEN));
 }
 
@@ -235,13 +247,45 @@ static tern_status fold_node(folder *f, tern__id n)
     return status;
 }
 
-tern_status tern__pass_fold(tern__compilation *c)
+/* What is made anew in every run though it is always the same, and why. */
+static tern_status note_sources(tern__compilation *c)
 {
-    if (!has_work(c))
+    const tern_graph *g = c->graph;
+    const bool high = c->options.level >= TERN_LEVEL_HIGH;
+    uint32_t n_sources = 0, *uses;
+    tern__id first = TERN__NO_ID;
+    char value[TERN__VALUE_TEXT], type[TERN__TYPE_TEXT];
+    TERN_TRY(tern__count_uses(c, g, &uses));
+    for (tern__id n = 0; n < g->n_nodes; n++) {
+        const tern__gnode *node = &g->nodes[n];
+        if (!(tern__ops[node->op].flags & TERN__SOURCE) || uses[node->out] == 0 ||
+            tern__type_numel(&g->values[node->out].type) <= 1)
+            continue;
+        first = n_sources++ ? first : n;
+    }
+    if (n_sources == 0)
         return TERN_OK;
+    const tern__gnode *node = &g->nodes[first];
+    tern__note(c, "%s = %s, %s%s made in every run%s", tern__value_text(c, g, node->out, value),
+               tern__ops[node->op].name, tern__type_text(&g->values[node->out].type, type),
+               n_sources > 1 ? ", and other sources are" : ", is",
+               high ? ": an output, or too large to be kept for that"
+                    : ", with what depends on nothing else: level high makes small ones constants");
+    return TERN_OK;
+}
+
+static tern_status fold(tern__compilation *c)
+{
     folder f = {.c = c};
     TERN_TRY(tern__rewrite_begin_held(c, &f.w));
     for (tern__id n = 0; n < f.w.from->n_nodes; n++)
         TERN_TRY(fold_node(&f, n));
     return tern__rewrite_end(&f.w);
+}
+
+tern_status tern__pass_fold(tern__compilation *c)
+{
+    if (has_work(c))
+        TERN_TRY(fold(c));
+    return c->log ? note_sources(c) : TERN_OK;
 }

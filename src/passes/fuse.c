@@ -32,6 +32,22 @@ typedef struct group {
     tern__type domain;
 } group;
 
+/* Why a node that works row by row stays alone. X(enumerator, sentence). */
+#define REASONS(X)                                                                          \
+    X(NO_INSTRUCTION, "no row instruction for these types, it runs on a kernel of its own") \
+    X(ROWS, "its rows are too long, or fewer than threads")                                 \
+    X(OVERWRITTEN, "it reads what is overwritten later, and stays where it is")             \
+    X(SHAPES, "what it reads has rows of another shape")                                    \
+    X(LIMITS, "one step would read or hold too much, or need its own result")
+
+typedef enum reason {
+    REASON_NONE,
+#define REASON_ENUM(id, sentence) REASON_##id,
+    REASONS(REASON_ENUM)
+#undef REASON_ENUM
+        REASON_COUNT
+} reason;
+
 typedef struct fusion {
     tern__compilation *c;
     const tern_graph *g;
@@ -43,6 +59,7 @@ typedef struct fusion {
     uint32_t *stamp;  /* (n_values) last attempt that met the value */
     uint16_t *local;  /* (n_values) its number in the region, if stamped */
     uint32_t attempt;
+    uint8_t *alone; /* (n_nodes) enum reason; NULL: nobody asks */
     tern__id
         *writer; /* (n_values) first node that overwrites it, or TERN__NO_ID; NULL: nothing is overwritten */
 } fusion;
@@ -90,6 +107,13 @@ static bool reads_overwritten(const fusion *f, tern__id n)
     return false;
 }
 
+static tern__row_role stays_alone(fusion *f, tern__id n, reason why)
+{
+    if (f->alone)
+        f->alone[n] = (uint8_t)why;
+    return TERN__ROW_ROLE_NONE;
+}
+
 static tern__row_role role_of(fusion *f, tern__id n, tern__type *domain)
 {
     const tern__gnode *node = &f->g->nodes[n];
@@ -98,13 +122,15 @@ static tern__row_role role_of(fusion *f, tern__id n, tern__type *domain)
         return TERN__ROW_ROLE_NONE;
     tern__call call = tern__small_call(f->g, node, &room);
     tern__row_role role = tern__row_role_of(&call);
-    if (role == TERN__ROW_ROLE_NONE || reads_overwritten(f, n))
+    if (role == TERN__ROW_ROLE_NONE || (node->op == TERN__OP_reshape && !f->squeezed[node->in[0]]))
         return TERN__ROW_ROLE_NONE;
-    if (node->op == TERN__OP_reshape ? !f->squeezed[node->in[0]] : !f->c->target->fuses(f->c->target, &call))
-        return TERN__ROW_ROLE_NONE;
+    if (reads_overwritten(f, n))
+        return stays_alone(f, n, REASON_OVERWRITTEN);
+    if (node->op != TERN__OP_reshape && !f->c->target->fuses(f->c->target, &call))
+        return stays_alone(f, n, REASON_NO_INSTRUCTION);
     tern__row_domain_of(&call, role, domain);
     if (role != TERN__ROW_ROLE_MAP && !has_worthwhile_rows(f, domain))
-        return TERN__ROW_ROLE_NONE;
+        return stays_alone(f, n, REASON_ROWS);
     f->squeezed[node->out] = role == TERN__ROW_ROLE_REDUCE && room.out[0].rank < room.in[0]->rank;
     return role;
 }
@@ -394,9 +420,8 @@ static void describe(fusion *f, const group *own, const tern__id *members, const
     size_t used = 0;
     for (uint32_t k = 0; k < own->n_members; k++) {
         const tern__gnode *node = &f->g->nodes[members[k]];
-        const char *op = f->g->values[node->out].name ? tern__ops[node->op].name : "";
-        int added = snprintf(names + used, sizeof names - used, "%s%s%s%s", k ? ", " : "",
-                             tern__value_text(f->c, f->g, node->out, value), *op ? " " : "", op);
+        int added = snprintf(names + used, sizeof names - used, "%s%s %s", k ? ", " : "",
+                             tern__value_text(f->c, f->g, node->out, value), tern__ops[node->op].name);
         if (added < 0 || (size_t)added + 8 >= sizeof names - used) {
             snprintf(names + used, sizeof names - used, ", ...");
             break;
@@ -509,8 +534,85 @@ static tern_status prepare(fusion *f)
     f->local = tern__arena_alloc(arena, v * sizeof *f->local);
     if (!f->parent || !f->next || !f->groups || !f->squeezed || !f->stamp || !f->local)
         return tern__out_of_memory(n * sizeof *f->groups);
+    if (f->c->log)
+        f->alone = tern__arena_alloc_zero(arena, n, 1); /* without memory there is no word about it */
     TERN_TRY(tern__count_uses(f->c, f->g, &f->uses));
     return find_writers(f);
+}
+
+/* ---- what was not fused ---- */
+
+static bool works_on_rows(fusion *f, tern__id n)
+{
+    return f->alone[n] != REASON_NONE || f->groups[find(f, n)].role != TERN__ROW_ROLE_NONE;
+}
+
+/* Are the node and that which makes its operand two steps, though both work on rows? */
+static bool are_apart(fusion *f, tern__id maker, tern__id n)
+{
+    return f->g->nodes[maker].leaf == TERN__NO_ID && !is_inline(f->g, maker) &&
+           find(f, maker) != find(f, n) && works_on_rows(f, maker) && works_on_rows(f, n);
+}
+
+/* Ops and reasons, with how many there are and the first. */
+typedef struct tally {
+    uint32_t count[TERN__OP_COUNT][REASON_COUNT];
+    tern__id first[TERN__OP_COUNT][REASON_COUNT];
+} tally;
+
+/* A node counts once. */
+static void count_node(fusion *f, tally *t, tern__id n, reason why)
+{
+    const tern__gnode *node = &f->g->nodes[n];
+    if (why == REASON_NONE || f->stamp[node->out] == f->attempt)
+        return;
+    f->stamp[node->out] = f->attempt;
+    if (t->count[node->op][why]++ == 0)
+        t->first[node->op][why] = n;
+}
+
+static void count_apart(fusion *f, tally *t)
+{
+    tern__type domain;
+    for (tern__id n = 0; n < f->g->n_nodes; n++)
+        for (uint32_t i = 0; i < f->g->nodes[n].n_in; i++) {
+            tern__id maker = f->g->values[f->g->nodes[n].in[i]].node;
+            if (!are_apart(f, maker, n))
+                continue;
+            count_node(f, t, maker, (reason)f->alone[maker]);
+            count_node(f, t, n, (reason)f->alone[n]);
+            if (!f->alone[maker] && !f->alone[n])
+                count_node(f, t, n,
+                           join_domains(&f->groups[find(f, maker)], &f->groups[find(f, n)], &domain)
+                               ? REASON_LIMITS
+                               : REASON_SHAPES);
+        }
+}
+
+/* One line for each op and reason: large graphs have many of a kind. */
+static void explain_rest(fusion *f)
+{
+    static const char *const sentences[] = {"",
+#define REASON_TEXT(id, sentence) sentence,
+                                            REASONS(REASON_TEXT)
+#undef REASON_TEXT
+    };
+    tally *t = tern__arena_alloc_zero(f->c->arena, 1, sizeof *t);
+    f->attempt++;
+    if (t)
+        count_apart(f, t);
+    for (int op = 0; t && op < TERN__OP_COUNT; op++)
+        for (int why = 1; why < REASON_COUNT; why++) {
+            char value[TERN__VALUE_TEXT], more[32] = "";
+            uint32_t count = t->count[op][why];
+            if (count == 0)
+                continue;
+            if (count > 1)
+                snprintf(more, sizeof more, " and %u more", count - 1);
+            tern__note(f->c, "not fused: %s %s%s: %s",
+                       tern__value_text(f->c, f->g, f->g->nodes[t->first[op][why]].out, value),
+                       tern__ops[op].name, more, sentences[why]);
+        }
 }
 
 tern_status tern__pass_fuse(tern__compilation *c)
@@ -524,5 +626,7 @@ tern_status tern__pass_fuse(tern__compilation *c)
         take_node(&f, n);
         any = any || f.groups[find(&f, n)].n_members > 1;
     }
+    if (f.alone)
+        explain_rest(&f);
     return any ? rewrite(&f) : TERN_OK;
 }

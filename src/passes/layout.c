@@ -43,6 +43,11 @@ typedef struct layouter {
 /* A stage that is larger is given back after its use: packed constants are many, and what is left of it counts with them. */
 enum { STAGE_KEPT = 16 << 20 };
 
+static bool is_product(const tern__gnode *node)
+{
+    return node->op == TERN__OP_matmul || node->op == TERN__OP_ternary_matmul || node->op == TERN__OP_linear;
+}
+
 /* The constant that node n would rather have packed; NULL: none. */
 static const tern__leaf *packs(const tern__compilation *c, const tern_graph *g, const tern__gnode *node,
                                tern__packing *out)
@@ -214,8 +219,6 @@ static const char *why_not_constant(const tern__gnode *producer)
     switch (producer->op) {
     case TERN__OP_input:
         return "an input, which may be another in every run: give it as a constant";
-    case TERN__OP_constant:
-        return "a constant whose data come with the run: give them when it is compiled";
     case TERN__OP_state:
         return "a state, which changes";
     default:
@@ -223,18 +226,26 @@ static const char *why_not_constant(const tern__gnode *producer)
     }
 }
 
-/* Ternary weights are as good as always constants: where they are not, every run packs them again. */
+/* Ternary weights are as good as always constants: where they are not, every run packs them again. Other products read them
+ * as they are. */
 static void note_unpacked(tern__compilation *c)
 {
     const tern_graph *g = c->graph;
     for (tern__id n = 0; c->log && c->target->packing && n < g->n_nodes; n++) {
         const tern__gnode *node = &g->nodes[n];
         char value[TERN__VALUE_TEXT];
-        if (node->op != TERN__OP_ternary_matmul || tern__constant_of(g, node->in[1]))
+        if (!is_product(node) || tern__constant_of(g, node->in[1]))
             continue;
-        tern__note(c, "%s is not packed once, but in every run, because it is %s",
-                   tern__value_text(c, g, node->in[1], value),
-                   why_not_constant(&g->nodes[g->values[node->in[1]].node]));
+        const tern__gnode *maker = &g->nodes[g->values[node->in[1]].node];
+        tern__value_text(c, g, node->in[1], value);
+        if (maker->op == TERN__OP_constant)
+            tern__note(c,
+                       "%s has no data: not packed; give them when it is compiled (tern_graph_bind, "
+                       "--constant %s=FILE)",
+                       value, maker->attrs[TERN__ATTR_constant_name].text);
+        else if (node->op == TERN__OP_ternary_matmul)
+            tern__note(c, "%s is not packed once, but in every run, because it is %s", value,
+                       why_not_constant(maker));
     }
 }
 

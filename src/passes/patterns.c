@@ -61,7 +61,7 @@ static double bytes_of(const matcher *m, tern__id n)
 }
 
 /* Nodes that it removed moved so many bytes; those that it added move so many. */
-static void log_match(const matcher *m, const char *kind, const tern__edit_mark *mark)
+static void log_match(const matcher *m, const char *kind, const char *value, const tern__edit_mark *mark)
 {
     const tern_graph *g = m->edit.graph;
     tern__id gone[TERN__REGION_MAX_OPS];
@@ -77,8 +77,12 @@ static void log_match(const matcher *m, const char *kind, const tern__edit_mark 
     for (tern__id i = mark->nodes; i < g->n_nodes; i++)
         if (!g->nodes[i].removed)
             after += bytes_of(m, i);
+    if (n == 0) { /* what it replaced goes when nobody reads it any more */
+        tern__note(m->c, "pattern '%s' put something else in the place of %s", kind, value);
+        return;
+    }
     tern__log_fusion(m->c, kind, g, n, gone, before, after);
-    tern__note(m->c, "pattern '%s' made one step of %u nodes", kind, n);
+    tern__note(m->c, "pattern '%s' made one step of %u node%s", kind, n, n == 1 ? "" : "s");
 }
 
 /* ---- trying ---- */
@@ -92,7 +96,7 @@ static bool try_at(matcher *m, const tern_fusion_pattern *pattern, tern__id n)
     tern__forget_error();
     tern_match answer = pattern->fuse(&m->edit, n, pattern->user);
     if (answer == TERN_MATCH_FUSED && check(m, &mark) == TERN_OK) {
-        log_match(m, pattern->name, &mark);
+        log_match(m, pattern->name, value, &mark);
         m->fused++;
         return true;
     }
@@ -101,7 +105,7 @@ static bool try_at(matcher *m, const tern_fusion_pattern *pattern, tern__id n)
     if (answer == TERN_MATCH_NONE)
         return false;
     m->failures++;
-    tern__note(m->c, "pattern '%s' failed at %s, which stays unfused: %s", pattern->name, value,
+    tern__note(m->c, "pattern '%s' failed at %s, the compiler goes on without it: %s", pattern->name, value,
                tern_last_error()[0] ? tern_last_error() : "it gave no reason");
     return false;
 }

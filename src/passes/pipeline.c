@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/trace.h"
+#include "graph/text.h"
 #include "passes/rewrite.h"
 
 #define TERN_PASS(name, level, kind, description) tern_status tern__pass_##name(tern__compilation *c);
@@ -90,7 +91,8 @@ void tern__log_fusion(tern__compilation *c, const char *kind, const tern_graph *
 
 typedef struct pipeline {
     tern__compilation *c;
-    uint32_t next; /* log to fill */
+    uint32_t next;  /* log to fill */
+    uint32_t label; /* number for the next value that a pass makes */
 } pipeline;
 
 static void begin_pass(pipeline *p, const char *name, bool custom)
@@ -105,10 +107,11 @@ static void begin_pass(pipeline *p, const char *name, bool custom)
                                    .nodes_after = c->graph->n_nodes};
 }
 
-static void end_pass(const pipeline *p, const char *name, uint64_t start)
+static tern_status end_pass(pipeline *p, const char *name, uint64_t start)
 {
     tern__compilation *c = p->c;
     if (c->log) {
+        TERN_TRY(tern__labels_number(c->graph, &p->label));
         c->log->ran = true;
         c->log->changes = c->changes;
         c->log->nodes_after = c->graph->n_nodes;
@@ -116,6 +119,7 @@ static void end_pass(const pipeline *p, const char *name, uint64_t start)
     }
     if (c->options.observe)
         c->options.observe(c->options.observe_user, name, (int)c->changes, c->graph);
+    return TERN_OK;
 }
 
 bool tern__pass_is_on(const tern__compile_options *options, tern__pass_id pass)
@@ -152,14 +156,17 @@ static tern_status run_extensions(pipeline *p, int at)
         if (x->off || p->c->options.level < x->pass.level)
             continue;
         TERN_TRY(tern__run_custom(p->c, &x->pass));
-        end_pass(p, x->pass.name, start);
+        TERN_TRY(end_pass(p, x->pass.name, start));
     }
     return TERN_OK;
 }
 
+/* Values keep their names, numbers too, from the recorded graph to the plan: what is said of one can be found in all. */
 static tern_status run_all(pipeline *p)
 {
     tern__compilation *c = p->c;
+    if (c->report)
+        TERN_TRY(tern__labels_fix(c->graph, &p->label));
     for (int i = 0; i < tern__n_passes; i++) {
         const tern__pass *pass = &tern__passes[i];
         TERN_TRY(run_extensions(p, i));
@@ -168,7 +175,7 @@ static tern_status run_all(pipeline *p)
         if (!tern__pass_is_on(&c->options, (tern__pass_id)i))
             continue;
         TERN_TRY(run_pass(c, pass));
-        end_pass(p, pass->name, start);
+        TERN_TRY(end_pass(p, pass->name, start));
     }
     return TERN_OK;
 }

@@ -253,15 +253,12 @@ const tern__leaf *tern__constant_of(const tern_graph *g, tern__id value)
     return &g->leaves[node->leaf];
 }
 
-/* Elements of a constant that are looked at before it is called uniform. */
-enum { LOOK_AT_MOST = 64 };
-
 static bool uniform_leaf(const tern__leaf *leaf, const tern__type *type, double *out)
 {
     size_t unit = tern__dtype_unit_bytes(type->dtype);
     int64_t count = tern__type_numel(type);
-    if (leaf->storage->deferred || tern__dtype_is_packed(type->dtype) || count < 1 || count > LOOK_AT_MOST ||
-        (count > 1 && !tern__layout_is_contiguous(type, &leaf->layout)))
+    if (leaf->storage->deferred || tern__dtype_is_packed(type->dtype) || count < 1 ||
+        count > TERN__UNIFORM_AT_MOST || (count > 1 && !tern__layout_is_contiguous(type, &leaf->layout)))
         return false;
     const char *data = (const char *)leaf->storage->host + leaf->layout.offset * (int64_t)unit;
     for (int64_t i = 1; i < count; i++)
@@ -309,14 +306,10 @@ const char *tern__value_text(const tern__compilation *c, const tern_graph *g, te
 {
     if (!c->log)
         return "";
-    const tern__gnode *node = &g->nodes[g->values[value].node];
     if (g->values[value].name)
         snprintf(buffer, TERN__VALUE_TEXT, "%%%s", g->values[value].name);
-    else if (node->leaf != TERN__NO_ID && node->attrs[TERN__ATTR_input_name].count > 0)
-        snprintf(buffer, TERN__VALUE_TEXT, "%s \"%s\"", tern__ops[node->op].name,
-                 node->attrs[TERN__ATTR_input_name].text);
     else
-        snprintf(buffer, TERN__VALUE_TEXT, "%s %u", tern__ops[node->op].name, value);
+        snprintf(buffer, TERN__VALUE_TEXT, "a new %s", tern__ops[g->nodes[g->values[value].node].op].name);
     return buffer;
 }
 

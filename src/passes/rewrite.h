@@ -82,6 +82,10 @@ tern_status tern__count_uses(tern__compilation *c, const tern_graph *g, uint32_t
 /* The constant behind a value that is one, with data; else NULL. */
 const tern__leaf *tern__constant_of(const tern_graph *g, tern__id value);
 
+enum {
+    TERN__UNIFORM_AT_MOST = 64
+}; /* elements of a constant that are looked at before it is called uniform */
+
 /* Is `value`, perhaps a view, of a small constant or `full` whose elements all have the same bits? Then that number, as
  * its dtype holds it. */
 bool tern__is_uniform(const tern_graph *g, tern__id value, double *out);
@@ -101,7 +105,8 @@ static inline bool tern__op_in(const tern__op_set *set, tern__opcode op)
     return set->bits[op / 64] >> (op % 64) & 1;
 }
 
-/* "%name" or "add 12" for notes; the buffer is the caller's. Nothing, if nobody listens. */
+/* What the value is called in every graph that is printed, "%x" or "%12", for notes; the buffer is the caller's. Nothing, if
+ * nobody listens. */
 enum { TERN__VALUE_TEXT = 48 };
 const char *tern__value_text(const tern__compilation *c, const tern_graph *g, tern__id value,
                              char buffer[TERN__VALUE_TEXT]);

@@ -79,19 +79,31 @@ int tern__step_candidates(const tern__target *target, const tern__call *call, co
     return n;
 }
 
-/* The fastest of those that were measured; -1 if the usual way (0) is it, or too little is known to say so: the usual way
- * has neither been measured nor failed. */
-static int fastest(int n, const tern__timing *timings)
+/* How much longer something takes in programs than when it is tuned, where both are known: steps find other data in the caches
+ * there. 1 if nothing tells. */
+static double program_factor(int n, const tern__timing *timings)
 {
-    int best = -1;
-    if (!timings[0].ns && !timings[0].failed)
-        return -1;
     for (int i = 0; i < n; i++)
-        if (timings[i].ns && !timings[i].failed && (best < 0 || timings[i].ns < timings[best].ns))
-            best = i;
-    return best > 0 ? best : -1;
+        if (timings[i].in_runs && timings[i].tuned_ns && timings[i].ns)
+            return (double)timings[i].ns / (double)timings[i].tuned_ns;
+    return 1;
 }
 
+int tern__fastest_timing(int n, const tern__timing *timings)
+{
+    double factor = program_factor(n, timings), least = 0;
+    int best = -1;
+    for (int i = 0; i < n; i++) {
+        double ns = timings[i].in_runs ? (double)timings[i].ns : (double)timings[i].ns * factor;
+        if (timings[i].failed || !timings[i].ns || (best >= 0 && ns >= least))
+            continue;
+        best = i;
+        least = ns;
+    }
+    return best;
+}
+
+/* Times of both ways by one clock: that of programs if it has seen both, else the tuner's. */
 static void explain(tern__compilation *c, tern__id node, const tern__candidate *candidates,
                     const tern__timing *timings, int best)
 {
@@ -99,28 +111,39 @@ static void explain(tern__compilation *c, tern__id node, const tern__candidate *
         return;
     tern__strbuf head = TERN__STRBUF_EMPTY;
     tern__node_head_add(&head, c->graph, NULL, node);
-    if (!timings[0].failed)
-        tern__note(c, "%s: runs with %s, which took %.1f us %s; %s took %.1f us",
-                   head.text ? head.text : "a step", candidates[best].name, (double)timings[best].ns / 1e3,
-                   timings[best].in_runs ? "in earlier runs" : "when it was tuned", candidates[0].name,
-                   (double)timings[0].ns / 1e3);
+    const char *what = head.text ? head.text : "a step", *name = candidates[best].name;
+    const tern__timing *a = &timings[best], *b = &timings[0];
+    if (a->in_runs && b->in_runs)
+        tern__note(
+            c, "%s: runs with %s, which took %.1f us in earlier runs; %s, the usual way, took %.1f us there",
+            what, name, (double)a->ns / 1e3, candidates[0].name, (double)b->ns / 1e3);
+    else if (b->failed)
+        tern__note(c, "%s: runs with %s, the fastest that was measured (%.1f us); %s failed", what, name,
+                   (double)a->ns / 1e3, candidates[0].name);
+    else if (a->tuned_ns && b->tuned_ns)
+        tern__note(
+            c, "%s: runs with %s, which took %.1f us when it was tuned; %s, the usual way, took %.1f us then",
+            what, name, (double)a->tuned_ns / 1e3, candidates[0].name, (double)b->tuned_ns / 1e3);
     else
-        tern__note(c, "%s: runs with %s, the fastest that was measured (%.1f us); %s failed",
-                   head.text ? head.text : "a step", candidates[best].name, (double)timings[best].ns / 1e3,
-                   candidates[0].name);
+        tern__note(c, "%s: runs with %s, the fastest that was measured (%.1f us %s)", what, name,
+                   (double)a->ns / 1e3, a->in_runs ? "in earlier runs" : "when it was tuned");
     tern__strbuf_free(&head);
 }
 
 /* Replaces the usual step by one that was measured to be faster. One that cannot be made any more is left alone. */
-static tern_status use_timings(tern__compilation *c, const tern__call *call, tern__id node, tern__step *step)
+static tern_status use_timings(tern__compilation *c, const tern__call *call, tern__id node, tern__step *step,
+                               uint32_t *usual)
 {
     tern__candidate candidates[TERN__MAX_CANDIDATES];
     tern__timing timings[TERN__MAX_CANDIDATES] = {{0}};
     int n = tern__step_candidates(c->target, call, step, candidates);
     if (n < 2 || !c->target->timings->find(c->target->timings, call, n, candidates, timings))
         return TERN_OK;
-    int best = fastest(n, timings);
-    if (best < 0)
+    if (!timings[0].ns && !timings[0].failed) /* too little is known to leave the usual way */
+        return TERN_OK;
+    int best = tern__fastest_timing(n, timings);
+    *usual += best == 0;
+    if (best <= 0)
         return TERN_OK;
     tern__step faster;
     tern_status status = tern__step_of(c->target, call, &candidates[best], c->arena, &faster);
@@ -137,14 +160,15 @@ static tern_status use_timings(tern__compilation *c, const tern__call *call, ter
 
 /* ---- the pass ---- */
 
-static tern_status select_step(tern__compilation *c, tern__id id, bool measured, tern__step *step)
+/* `usual` counts steps of which times tell that the usual way is the fastest; NULL: there are none. */
+static tern_status select_step(tern__compilation *c, tern__id id, uint32_t *usual, tern__step *step)
 {
     tern__call_room room;
     tern__call call;
     TERN_TRY(tern__call_of(c->graph, id, &room, c->arena, &call));
     TERN_TRY(tern__step_of(c->target, &call, NULL, c->arena, step));
-    if (measured)
-        TERN_TRY(use_timings(c, &call, id, step));
+    if (usual)
+        TERN_TRY(use_timings(c, &call, id, step, usual));
     step->node = id;
     return TERN_OK;
 }
@@ -158,16 +182,19 @@ tern_status tern__pass_select(tern__compilation *c)
     if (!plan->steps)
         return tern__out_of_memory(plan->n_steps * sizeof *plan->steps);
     plan->workers = 1;
-    uint32_t n = 0;
+    uint32_t n = 0, usual = 0;
     for (uint32_t i = 0; i < c->graph->n_nodes; i++) {
         if (!c->needs_step[c->order[i]])
             continue;
         tern__step *step = &plan->steps[n++];
-        TERN_TRY(select_step(c, c->order[i], measured, step));
+        TERN_TRY(select_step(c, c->order[i], measured ? &usual : NULL, step));
         plan->flops += step->flops;
         plan->bytes += step->bytes;
         if (step->parts > plan->workers)
             plan->workers = step->parts;
     }
+    if (usual > 0)
+        tern__note(c, "measured times were consulted: the usual way is the fastest for %u step%s", usual,
+                   usual == 1 ? "" : "s");
     return TERN_OK;
 }

@@ -16,4 +16,8 @@ tern_status tern__step_of(const tern__target *target, const tern__call *call,
 int tern__step_candidates(const tern__target *target, const tern__call *call, const tern__step *usual,
                           tern__candidate out[TERN__MAX_CANDIDATES]);
 
+/* The fastest of the candidates, as far as their times are known; -1 if none is. Like is compared with like: where only the
+ * tuner measured one, its time counts as long as it would be in programs, by those that were measured both ways. */
+int tern__fastest_timing(int n, const tern__timing *timings);
+
 #endif

@@ -154,8 +154,8 @@ tern_status tern__batching_make(tern_ctx *ctx, const tern_batch_range *range, te
     TERN_TRY(mark_inputs(range, program, b));
     TERN__FAIL_IF(b->recorded < b->least || b->recorded > b->most, TERN_INVALID_ARGUMENT,
                   "compile: the graph was recorded with a batch of %" PRId64 ", which is not from %" PRId64
-                  " to %" PRId64,
-                  b->recorded, b->least, b->most);
+                  " to %" PRId64 ": let the range contain %" PRId64 " (others are derived from it)",
+                  b->recorded, b->least, b->most, b->recorded);
     return check_graph(ctx, program);
 }
 

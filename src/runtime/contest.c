@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "passes/select.h"
 #include "runtime/context.h"
 
 static bool is_remembered(const tern__contest *c)
@@ -53,18 +54,13 @@ static void fill_remembered(tern_tune_row *row, const tern__tuned *w)
     row->min_ns = w->min_ns;
 }
 
-/* The time to go by: the row's, or that of ordinary runs if there are enough. 0: none. */
-static uint64_t time_of(const tern_tune_row *row)
+/* The time to go by, as the compiler will see it. */
+static tern__timing timing_of(const tern__contest *c, const tern_tune_row *row)
 {
-    if (row->status != TERN_OK)
-        return 0;
-    return row->run_median_ns ? row->run_median_ns : row->median_ns;
-}
-
-static uint64_t run_median_of(const tern__contest *c, const char *name)
-{
-    tern__timing timing = c->key ? tern__tuned_timing(c->key, name) : (tern__timing){0};
-    return timing.in_runs ? timing.ns : 0;
+    tern__timing known = c->key ? tern__tuned_timing(c->key, row->candidate) : (tern__timing){0};
+    uint64_t ns = known.in_runs ? known.ns : row->median_ns;
+    return (tern__timing){
+        .ns = ns, .tuned_ns = row->median_ns, .in_runs = known.in_runs, .failed = row->status != TERN_OK};
 }
 
 static tern_status report(const tern__contest *c, tern_tune_row *rows, int best)
@@ -79,15 +75,15 @@ static tern_status report(const tern__contest *c, tern_tune_row *rows, int best)
     return TERN_OK;
 }
 
-static tern_status hold(const tern__contest *c, tern__racer *racers, tern_tune_row *rows, int *best)
+static tern_status hold(const tern__contest *c, tern__racer *racers, tern_tune_row *rows,
+                        tern__timing *timings, int *best)
 {
     bool remembered = c->key && !c->options->again && is_remembered(c);
-    uint64_t runs = 0, fastest = 0;
+    uint64_t runs = 0;
     if (!remembered)
         tern__race(c->n, racers, c->run, c->user, c->options, &runs);
     if (c->report)
         tern__tune_report_count(c->report, runs);
-    *best = -1;
     for (int i = 0; i < c->n; i++) {
         rows[i] = (tern_tune_row){.op = c->op,
                                   .shapes = c->shapes,
@@ -105,13 +101,10 @@ static tern_status hold(const tern__contest *c, tern__racer *racers, tern_tune_r
             fill_measured(&rows[i], &racers[i]);
             remember(c, c->names[i], &rows[i]);
         }
-        rows[i].run_median_ns = run_median_of(c, c->names[i]);
-        uint64_t ns = time_of(&rows[i]);
-        if (ns && (*best < 0 || ns < fastest)) {
-            *best = i;
-            fastest = ns;
-        }
+        timings[i] = timing_of(c, &rows[i]);
+        rows[i].run_median_ns = timings[i].in_runs ? timings[i].ns : 0;
     }
+    *best = tern__fastest_timing(c->n, timings);
     return report(c, rows, *best);
 }
 
@@ -119,12 +112,15 @@ tern_status tern__contest_hold(const tern__contest *c, int *best, tern_status *s
 {
     tern__racer *racers = tern__alloc_zero((size_t)c->n, sizeof *racers);
     tern_tune_row *rows = tern__alloc_zero((size_t)c->n, sizeof *rows);
-    tern_status result = racers && rows ? hold(c, racers, rows, best)
-                                        : tern__out_of_memory((size_t)c->n * (sizeof *racers + sizeof *rows));
+    tern__timing *timings = tern__alloc_zero((size_t)c->n, sizeof *timings);
+    tern_status result = racers && rows && timings
+                             ? hold(c, racers, rows, timings, best)
+                             : tern__out_of_memory((size_t)c->n * (sizeof *racers + sizeof *rows));
     if (result == TERN_OK)
         *status = rows[0].status;
     tern__free(racers);
     tern__free(rows);
+    tern__free(timings);
     return result;
 }
 

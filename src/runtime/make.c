@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "graph/text.h"
 #include "runtime/context.h"
 #include "tensor/deferred.h"
 #include "tensor/ternary.h"
@@ -228,5 +229,22 @@ tern_status tern_freeze(tern_tensor *t)
     TERN__FAIL_IF(t->consumed, TERN_STATE, "freeze: the tensor was given to a write: freeze its result");
     t->constant = true;
     t->storage->frozen = true;
+    return TERN_OK;
+}
+
+tern_status tern_name(tern_tensor *t, const char *name)
+{
+    TERN__FAIL_IF(!t || !name, TERN_INVALID_ARGUMENT, "name: an argument is NULL");
+    TERN_TRY(tern__tensor_check(t));
+    TERN__FAIL_IF(
+        !tern__is_identifier(name, strlen(name)), TERN_INVALID_ARGUMENT,
+        "name: '%.64s' is no identifier: letters, digits, '_' and '.', not first a digit or '.', at "
+        "most %d bytes",
+        name, TERN__MAX_NAME);
+    char *own = tern__strdup(name);
+    if (!own)
+        return tern__out_of_memory(strlen(name) + 1);
+    tern__free(t->name);
+    t->name = own;
     return TERN_OK;
 }

@@ -121,8 +121,8 @@ tern__timing tern__tuned_timing(const tern__tuned_key *key, const char *candidat
     if (tune && tune->status != TERN_OK)
         return (tern__timing){.failed = true};
     if (run && run->runs >= ENOUGH_RUNS)
-        return (tern__timing){.ns = run->median_ns, .in_runs = true};
-    return (tern__timing){.ns = tune ? tune->median_ns : 0};
+        return (tern__timing){.ns = run->median_ns, .tuned_ns = tune ? tune->median_ns : 0, .in_runs = true};
+    return (tern__timing){.ns = tune ? tune->median_ns : 0, .tuned_ns = tune ? tune->median_ns : 0};
 }
 
 void tern__tuned_sample(tern__tuning *t, tern__tuned *w, uint64_t ns)

@@ -93,11 +93,16 @@ static const bad BAD[] = {
      "line 2, column 23: expected an element of type i32 but found 'true'"},
     {"graph {\n%c = constant bool[1] {maybe}", TERN_FORMAT,
      "line 2, column 24: expected an element of type bool but found 'maybe'"},
+    {"graph {\n%x = input \"x\" f32[2,?]", TERN_FORMAT,
+     "line 2, column 22: unexpected '?': every size is known; write one, and compile for a range of batches (--batch) if the "
+     "first axis varies"},
     {"graph {\n%c = constant t2[1] {2}", TERN_OVERFLOW, "line 2, column 22: 2 does not fit t2"},
 
     /* calls */
     {"graph {\n" X "%0 = matmull(%x, %x)", TERN_FORMAT,
      "line 3, column 6: unknown op 'matmull': did you mean 'matmul'?"},
+    {"graph {\n" X "%0 = conv(%x, %x)", TERN_FORMAT,
+     "line 3, column 6: unknown op 'conv': did you mean 'conv2d'?"},
     {"graph {\n" X "%0 = frobnicate(%x)", TERN_FORMAT, "line 3, column 6: unknown op 'frobnicate'"},
     {"graph {\n" X "%0 = 3(%x)", TERN_FORMAT, "line 3, column 6: expected an op such as add but found '3'"},
     {"graph {\n" X "%0 relu(%x)", TERN_FORMAT, "line 3, column 4: expected '=' but found 'relu'"},

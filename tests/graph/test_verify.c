@@ -76,7 +76,7 @@ static void write_again(tern_graph *g)
 static void write_a_constant(tern_graph *g) { operands(g, WRITE)[0] = 1; }
 static void same_value_names(tern_graph *g) { g->values[4].name = "x"; }
 static void bad_value_name(tern_graph *g) { g->values[4].name = "7 up"; }
-static void number_as_name(tern_graph *g) { g->values[4].name = "7"; }
+static void digit_first(tern_graph *g) { g->values[4].name = "7a"; }
 static void same_leaf_names(tern_graph *g) { g->nodes[W].attrs[0] = g->nodes[X].attrs[0]; }
 static void short_leaf_name(tern_graph *g) { g->nodes[W].attrs[0].count = 9; }
 static void no_such_output(tern_graph *g) { g->outputs[1].value = 9; }
@@ -133,8 +133,9 @@ static const breakage BREAKAGES[] = {
     {BREAK(bad_value_name), TERN_INVALID_ARGUMENT,
      "%7 up = matmul(%x, %w): '7 up' cannot be a value's name: it is not an identifier of at most 256 "
      "characters"},
-    {BREAK(number_as_name), TERN_INVALID_ARGUMENT,
-     "%7 = matmul(%x, %w): '7' cannot be a value's name: it is not an identifier of at most 256 characters"},
+    {BREAK(digit_first), TERN_INVALID_ARGUMENT,
+     "%7a = matmul(%x, %w): '7a' cannot be a value's name: it is not an identifier of at most 256 "
+     "characters"},
     {BREAK(same_leaf_names), TERN_INVALID_ARGUMENT, "%w = constant: \"x\" is the name of another input"},
     {BREAK(short_leaf_name), TERN_INVALID_ARGUMENT, "%w = constant: name is shorter than it says"},
     {BREAK(no_such_output), TERN_INTERNAL, "output 1 is value 9 of 9"},

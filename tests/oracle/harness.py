@@ -11,6 +11,7 @@ Cases run in a child process: one that kills it is reported like any other failu
 import argparse
 import mmap
 import os
+import shlex
 import signal
 import struct
 import sys
@@ -57,7 +58,10 @@ def options():
 
 
 def rerun_text(seed, group, number):
-    return "rerun: python3 %s --seed %d --only %s --case %d" % (os.path.relpath(sys.argv[0]), seed, group, number)
+    """A command that runs as it stands: with this interpreter, which has NumPy, on this library."""
+    return "rerun: TERN_LIB=%s %s %s --seed %d --only %s --case %d" % (
+        shlex.quote(os.environ.get("TERN_LIB", "")), shlex.quote(sys.executable), shlex.quote(os.path.relpath(sys.argv[0])),
+        seed, group, number)
 
 
 def run_one(case, seed):

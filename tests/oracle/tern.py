@@ -88,6 +88,7 @@ FUNCTIONS = {
     "tern_input": (P, [P, STR, I, I, P]),
     "tern_state": (P, [P, STR, I, I, P]),
     "tern_freeze": (I, [P]),
+    "tern_name": (I, [P, STR]),
     "tern_dtype_of": (I, [P]),
     "tern_rank": (I, [P]),
     "tern_shape": (ctypes.POINTER(I64), [P]),

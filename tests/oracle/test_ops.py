@@ -125,7 +125,7 @@ def run_case(g, op):
 
 
 def no_oracle(op):
-    return lambda g: "there is no oracle for op '%s': add one (see registry.py)" % op
+    return lambda g: "there is no oracle for op '%s': add one to elementwise.py or its kin (docs/add-an-op.md)" % op
 
 
 def all_cases():

@@ -402,6 +402,32 @@ static tern_match closes_a_circle(tern_edit *edit, tern_node node, void *user)
                : ((void)node, TERN_MATCH_FAILED);
 }
 
+/* Puts an equal node in the place of the one it was called with. */
+static tern_match replaces(tern_edit *edit, tern_node node, void *user)
+{
+    (void)user;
+    tern_node_info info;
+    tern_value made;
+    if (tern_graph_node(tern_edit_graph(edit), node, &info) != TERN_OK ||
+        tern_edit_insert(edit, "relu", NULL, 1, info.operands, &made) != TERN_OK)
+        return TERN_MATCH_FAILED;
+    return tern_edit_replace(edit, info.result, made) == TERN_OK ? TERN_MATCH_FUSED : TERN_MATCH_FAILED;
+}
+
+TEST(a_pattern_that_fuses_nothing_is_not_a_fusion)
+{
+    tern_fusion_pattern pattern = {.name = "p", .op = "relu", .fuse = replaces};
+    tern_pass_report report;
+    tern_fusion_info fusion;
+    open_text(chain);
+    compile_pattern(&pattern);
+    CHECK(program && find_report("patterns", &report));
+    CHECK_EQ(report.changes, 1);
+    CHECK_STR(report.notes, "pattern 'p' put something else in the place of %b\n");
+    CHECK_STATUS(tern_program_fusion(program, 0, &fusion), TERN_OUT_OF_RANGE);
+    close_all();
+}
+
 TEST(no_match_and_failure_are_different_answers)
 {
     int calls = 0;
@@ -422,7 +448,7 @@ TEST(no_match_and_failure_are_different_answers)
     CHECK_EQ(report.failures, 1);
     CHECK_EQ(report.changes, 0);
     CHECK_EQ(report.nodes_after, 4);
-    CHECK_STR(report.notes, "pattern 'p' failed at %b, which stays unfused: no luck here\n");
+    CHECK_STR(report.notes, "pattern 'p' failed at %b, the compiler goes on without it: no luck here\n");
     CHECK(run_program() > 7); /* exp(relu(2)), as if it had never tried */
     close_all();
 }
@@ -436,10 +462,12 @@ TEST(patterns_that_misbehave_are_taken_back)
         tern_match (*fuse)(tern_edit *edit, tern_node node, void *user);
         const char *notes;
     } cases[] = {
-        {lies, "pattern 'p' failed at %b, which stays unfused: it says that it fused, but changed nothing\n"},
-        {talks_nonsense, "pattern 'p' failed at %b, which stays unfused: it gave no reason\n"},
-        {closes_a_circle, "pattern 'p' failed at %b, which stays unfused: edit: values need each other in a "
-                          "circle: %a -> %b -> %a\n"},
+        {lies, "pattern 'p' failed at %b, the compiler goes on without it: it says that it fused, but "
+               "changed nothing\n"},
+        {talks_nonsense, "pattern 'p' failed at %b, the compiler goes on without it: it gave no reason\n"},
+        {closes_a_circle,
+         "pattern 'p' failed at %b, the compiler goes on without it: edit: values need each other in a "
+         "circle: %a -> %b -> %a\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         tern_fusion_pattern pattern = {.name = "p", .op = "relu", .fuse = cases[i].fuse, .user = &calls};

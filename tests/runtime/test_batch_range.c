@@ -321,8 +321,10 @@ TEST(impossible_ranges_are_refused)
                   "compile: a batch of 8 to 2 is no range: it starts at 1 or more and ends there or higher");
     check_refused(mlp, 4, 0, 2, TERN_INVALID_ARGUMENT,
                   "compile: a batch of 0 to 2 is no range: it starts at 1 or more and ends there or higher");
-    check_refused(mlp, 4, 8, 16, TERN_INVALID_ARGUMENT,
-                  "compile: the graph was recorded with a batch of 4, which is not from 8 to 16");
+    check_refused(
+        mlp, 4, 8, 16, TERN_INVALID_ARGUMENT,
+        "compile: the graph was recorded with a batch of 4, which is not from 8 to 16: let the range "
+        "contain 4 (others are derived from it)");
     check_refused("graph {\n  %c = full() {dtype=f32, shape=[2], value=1}\n  return %c\n}\n", 1, 1, 2,
                   TERN_INVALID_ARGUMENT, "compile: batch: the graph has no inputs");
     check_refused("graph {\n  %x = input \"x\" f32[]\n  %y = exp(%x)\n  return %y\n}\n", 1, 1, 2, TERN_SHAPE,

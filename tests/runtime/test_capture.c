@@ -225,3 +225,41 @@ TEST(inputs_are_numbered_as_they_were_made)
     }
     tern_ctx_destroy(ctx);
 }
+
+/* tern_name: kept in the text form and by leaves that were computed; the second of two is numbered. */
+TEST(tensors_go_by_the_names_they_were_given)
+{
+    set_up();
+    tern_graph *graph = NULL;
+    char *text = NULL;
+    const float data[] = {1, 2, 3};
+    tern_tensor *x = input("x"), *w = tern_from_data(ctx, TERN_F32, 1, (int64_t[]){3}, data);
+    CHECK_OK(tern_name(w, "other"));
+    CHECK_OK(tern_name(w, "weights"));
+    CHECK_OK(tern_freeze(w));
+    tern_tensor *a = tern_add(x, w), *b = tern_neg(a), *c = tern_abs(b);
+    CHECK_OK(tern_name(a, "sum"));
+    CHECK_OK(tern_name(b, "sum"));
+    CHECK_OK(tern_name(c, "y.1"));
+    CHECK_OK(tern_graph_capture(ctx, 1, &c, (const char *[]){"y"}, &graph));
+    CHECK_OK(tern_graph_print(graph, &text));
+    CHECK_STR(text, "graph {\n"
+                    "  %x = input \"x\" f32[3]\n"
+                    "  %weights = constant f32[3] {1, 2, 3}\n"
+                    "  %sum = add(%x, %weights) : f32[3]\n"
+                    "  %0 = neg(%sum) : f32[3]\n"
+                    "  %y.1 = abs(%0) : f32[3]\n"
+                    "  return %y.1 as \"y\"\n"
+                    "}\n");
+    check_round_trip(graph);
+    tern_graph_free(graph);
+    tern_string_free(text);
+    static const char *const bad[] = {"", "1a", ".a", "a b", "%x", "a\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK_STATUS(tern_name(c, bad[i]), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern_name(c, too_long), TERN_INVALID_ARGUMENT);
+    CHECK_OK(tern_name(c, longest));
+    CHECK_STATUS(tern_name(tern_add(input("p"), tern_zeros(ctx, TERN_F32, 1, (int64_t[]){5})), "z"),
+                 TERN_SHAPE);
+    tear_down();
+}

@@ -39,7 +39,7 @@ tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, const te
                           uint32_t *n_done);
 
 /* What runs row programs: an interpreter. */
-#define TERN__ROW_KERNEL_NAME "row program"
+#define TERN__ROW_KERNEL_NAME "row"
 
 /* catalog.c: tern__device_ops.describe and list. */
 void tern__cpu_describe(tern__isa cap, tern_device_info *out);
