@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "harness.h"
+#include "kernels/past.h"
 #include "kernels/select.h"
 
 enum { GUARD = 0x5a, MARGIN = 192 };
@@ -112,13 +113,20 @@ TEST(any_shape_and_order)
             check_all(&rows[i]);
 }
 
+TEST(where_the_caches_end)
+{
+    CHECK_EQ(tern__past_bytes(&(tern__cpu_info){.l2_bytes = 1 << 20, .l3_bytes = 48 << 20}), 24 << 20);
+    CHECK_EQ(tern__past_bytes(&(tern__cpu_info){.l2_bytes = 4 << 20}), 32 << 20);
+    CHECK_EQ(tern__past_bytes(&(tern__cpu_info){.arch = "other"}), 16 << 20); /* nothing is known */
+}
+
 /* Results so large that they are stored past the caches. */
 TEST(large_results)
 {
     const tern__kernel_row *row = tern__kernel_select(TERN__FAMILY_move, tern__cpu()->isa_mask);
     for (int k = 0; k < 4 && !harness_failed(); k++) {
         tern__type type = {.dtype = dtypes[k], .rank = 3, .shape = {3, 2080, 0}};
-        type.shape[2] = (TERN__MOVE_PAST_BYTES >> k) / (3 * 2080) + 65;
+        type.shape[2] = (tern__past_bytes(tern__cpu()) >> k) / (3 * 2080) + 65;
         check(row, &type, false);
     }
 }

@@ -4,21 +4,14 @@
 
 #include "base/cpu.h"
 #include "base/status.h"
-
-/* Results that leave even the outermost cache half full gain from going past the caches. */
-static double stream_threshold(void)
-{
-    const tern__cpu_info *cpu = tern__cpu();
-    double l2 = (double)cpu->l2_bytes * 8, l3 = (double)cpu->l3_bytes / 2, least = 16 << 20;
-    return l3 > l2 ? l3 : l2 > least ? l2 : least;
-}
+#include "kernels/past.h"
 
 static bool should_stream(const tern__call *call)
 {
     double bytes = 0;
     for (int i = 0; i < call->n_out; i++)
         bytes += (double)tern__type_bytes(&call->out[i]);
-    return bytes > stream_threshold();
+    return bytes > (double)tern__past_bytes(tern__cpu());
 }
 
 static bool is_i32(const tern__type *type)

@@ -11,12 +11,15 @@
 #include <emmintrin.h>
 #endif
 
+#include "kernels/past.h"
+
 TERN__KERNEL(copy__ref);
 
 enum {
     LINE = 64,
-    TURN_BYTES = 256,   /* of the operand's neighbours in a block: four lines that lie together */
-    TURN_LENGTH = 256,  /* of the result's */
+    TURN_FROM =
+        4096,      /* bytes of the operand's neighbours in a block: runs long enough to be fetched by guess */
+    TURN_TO = 256, /* bytes of the result's: four lines that lie together */
     PART_BYTES = 16384, /* of the result in an item of work, about */
     MOST_PARTS = 4096,
 };
@@ -157,7 +160,8 @@ static void turn_block(int64_t size, char *to, int64_t to_step, const char *from
 /* ---- the walk ---- */
 
 /* The axes of both sides. The last is the result's neighbours; where the operand's are along another, `turned`, it is the last
- * but one here. Blocks are numbered in row-major order, those of a pair of turned axes by their parts. */
+ * but one here. Blocks are numbered in row-major order, but those of a pair of turned axes along the operand's neighbours first:
+ * memory is read in long runs, sixteen of them side by side, and written a few lines at a time. */
 typedef struct walk {
     int64_t size; /* bytes of an element */
     int rank;
@@ -212,16 +216,16 @@ static bool plan_walk(walk *w, const tern__buffer *to, const tern__buffer *from)
         swap_axes(w, across, last - 1);
         w->turned = true;
     }
-    w->past = tern__type_bytes(to->type) > TERN__MOVE_PAST_BYTES;
+    w->past = (int64_t)tern__type_bytes(to->type) > tern__past_bytes(tern__cpu());
     int64_t lines = (int64_t)(uintptr_t)to->data;
     for (int d = 0; d < last; d++)
         lines |= w->to[d];
     if (w->turned) {
         w->past = w->past && lines % LINE == 0;
-        w->step[0] = TURN_BYTES / w->size;
+        w->step[0] = TURN_FROM / w->size;
         w->parts[0] = (w->shape[last - 1] + w->step[0] - 1) / w->step[0];
     }
-    w->step[1] = w->turned ? TURN_LENGTH : PART_BYTES / w->size;
+    w->step[1] = (w->turned ? TURN_TO : PART_BYTES) / w->size;
     w->parts[1] = (w->shape[last] + w->step[1] - 1) / w->step[1];
     w->blocks = w->parts[1] * (w->turned ? w->parts[0] : 1);
     for (int d = 0; d < last - w->turned; d++)
@@ -238,15 +242,15 @@ static int64_t rest_of(const walk *w, int which, int axis, int64_t part)
 static void move_block(const walk *w, char *to, const char *from, int64_t block)
 {
     const int last = w->rank - 1;
-    const int64_t along = block % w->parts[1];
     int64_t across = 0;
-    block /= w->parts[1];
     if (w->turned) {
         across = block % w->parts[0];
         block /= w->parts[0];
         to += across * w->step[0] * w->to[last - 1];
         from += across * w->step[0] * w->size;
     }
+    const int64_t along = block % w->parts[1];
+    block /= w->parts[1];
     to += along * w->step[1] * w->size;
     from += along * w->step[1] * w->from[last];
     for (int d = last - 1 - w->turned; d >= 0; d--) {

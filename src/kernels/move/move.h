@@ -5,13 +5,10 @@
 
 #include "kernels/kernel.h"
 
-/* Of results of `bytes` bytes: those beyond this leave no room in the caches for anything else, and are stored past them. */
-enum { TERN__MOVE_PAST_BYTES = 24 << 20 };
-
 /* Items of work of a copy to `type`: parts of about equal size, at most a few thousand. */
 int64_t tern__move_work(const tern__type *type);
 
-/* in[0] to out[0]: of one shape and type, 1, 2, 4 or 8 bytes an element; any strides. */
+/* Results beyond tern__past_bytes are stored past the caches. in[0] to out[0]: of one shape and type, 1, 2, 4 or 8 bytes an element; any strides. */
 tern_status tern__move_run(tern__kernel_args *args, int64_t begin, int64_t end);
 
 #endif
