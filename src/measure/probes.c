@@ -8,7 +8,7 @@ const tern__read_way tern__read_ways[] = {
 };
 
 const tern__copy_way tern__copy_ways[] = {
-#define WAY(past, ahead) {past, ahead},
+#define WAY(streams, past, ahead) {streams, past, ahead},
     TERN__COPY_LIST(WAY)
 #undef WAY
 };

@@ -29,14 +29,18 @@ enum { TERN__LINE = 64 }; /* bytes; memory is given in lines */
     X(16, 1, 512, 640)     \
     X(16, 1, 1024, 2560)
 
-/* Ways to copy: X(past, ahead): stores past the caches or not, bytes fetched ahead. */
+/* Ways to copy: X(streams, past, ahead): streams that are read side by side, stores past the caches or not, bytes fetched ahead.
+ * Two streams are how operations with two operands read. */
 #define TERN__COPY_LIST(X) \
-    X(0, 0)                \
-    X(0, 1024)             \
-    X(1, 0)                \
-    X(1, 512)              \
-    X(1, 1024)             \
-    X(1, 2048)
+    X(1, 0, 0)             \
+    X(1, 0, 1024)          \
+    X(1, 1, 0)             \
+    X(1, 1, 512)           \
+    X(1, 1, 1024)          \
+    X(1, 1, 2048)          \
+    X(2, 1, 0)             \
+    X(2, 1, 1024)          \
+    X(2, 1, 4096)
 
 enum {
 #define TERN__COUNT_WAY(...) +1
@@ -50,7 +54,7 @@ typedef struct tern__read_way {
     int streams, lines, ahead, block;
 } tern__read_way;
 typedef struct tern__copy_way {
-    int past, ahead;
+    int streams, past, ahead;
 } tern__copy_way;
 extern const tern__read_way tern__read_ways[TERN__READ_WAYS];
 extern const tern__copy_way tern__copy_ways[TERN__COPY_WAYS];

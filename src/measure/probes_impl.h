@@ -101,14 +101,49 @@ INLINE void copy_lines(const line *from, line *to, tern__copy_piece piece, int64
     *sink |= fold(&sum);
 }
 
+/* The two halves of what is read, side by side: a line of each for a line that is written; what is to be written beyond that is
+ * written alone. Lines that are in neither half come last. */
+INLINE void copy_two(const line *from, line *to, tern__copy_piece piece, int64_t pieces, int past, int ahead,
+                     uint64_t *sink)
+{
+    const int half = piece.read / 2, both = half < piece.write ? half : piece.write;
+    const line *second = from + half * pieces;
+    line sum = {0};
+    for (int64_t p = 0; p < pieces; p++, from += half, second += half, to += piece.write) {
+        int i = 0;
+#pragma GCC unroll 4
+        for (; i < both; i++) {
+            if (ahead > 0) {
+                __builtin_prefetch((const char *)(from + i) + ahead, 0, 3);
+                __builtin_prefetch((const char *)(second + i) + ahead, 0, 3);
+            }
+            const line x = from[i] | second[i];
+            put_line(to + i, &x, past);
+        }
+        for (int r = i; r < half; r++)
+            sum |= from[r] | second[r];
+        for (int w = i; w < piece.write; w++)
+            put_line(to + w, &sum, past);
+    }
+    if (piece.read % 2)
+        for (int64_t p = 0; p < pieces; p++)
+            sum |= second[p];
+    if (past)
+        FENCE();
+    *sink |= fold(&sum);
+}
+
 static void copy_by(int way, const void *from, void *to, tern__copy_piece piece, int64_t pieces,
                     uint64_t *sink)
 {
     int at = 0;
-#define WAY(past, ahead)                                        \
-    if (way == at++) {                                          \
-        copy_lines(from, to, piece, pieces, past, ahead, sink); \
-        return;                                                 \
+#define WAY(streams, past, ahead)                                   \
+    if (way == at++) {                                              \
+        if ((streams) == 2)                                         \
+            copy_two(from, to, piece, pieces, past, ahead, sink);   \
+        else                                                        \
+            copy_lines(from, to, piece, pieces, past, ahead, sink); \
+        return;                                                     \
     }
     TERN__COPY_LIST(WAY)
 #undef WAY
