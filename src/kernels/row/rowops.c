@@ -11,6 +11,8 @@
 
 /* ---- the tables, weakest first ---- */
 
+/* Not in kernels.def: a family there is for one operation, under which it is listed; these are for all that work on rows. */
+
 extern const tern__rowop_table tern__rowops_baseline;
 #if defined(__x86_64__)
 extern const tern__rowop_table tern__rowops_sse42, tern__rowops_avx2, tern__rowops_avx512;
