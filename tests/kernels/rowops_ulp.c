@@ -55,20 +55,36 @@ static int tables_here(const tern__rowop_table **tables)
     return n;
 }
 
+/* The floats to test: bits [first, end), every `step`. */
+typedef struct range {
+    uint64_t first, end, step;
+    bool every;
+} range;
+
+static range range_wanted(void)
+{
+    const char *text = getenv("TERN_TEST_LONG");
+    const uint64_t all = (uint64_t)1 << 32;
+    int part = 1, parts = 1;
+    if (text &&
+        (strcmp(text, "1") == 0 || (sscanf(text, "%d/%d", &part, &parts) == 2 && part >= 1 && part <= parts)))
+        return (range){all / (uint64_t)parts * (uint64_t)(part - 1),
+                       part == parts ? all : all / (uint64_t)parts * (uint64_t)part, 1, true};
+    /* Sanitizers and emulators are slow. The step is odd, so the sample has all low bits. */
+    return (range){0, all, HARNESS_ASAN || HARNESS_TSAN || getenv("TERN_EMULATOR") ? 65521 : 251, false};
+}
+
 void rowops_check_ulp(tern__rowop op, const char *name, double (*reference)(double), int64_t bound)
 {
     const tern__rowop_table *tables[TERN__ISA_COUNT];
-    const char *text = getenv("TERN_TEST_LONG");
-    const bool all = text && strcmp(text, "1") == 0;
-    const int n = tables_here(tables), first = all ? n - 1 : 0;
-    /* Sanitizers and emulators are slow. The step is odd, so the sample has all low bits. */
-    const uint64_t step = all ? 1 : HARNESS_ASAN || HARNESS_TSAN || getenv("TERN_EMULATOR") ? 65521 : 251;
+    const range r = range_wanted();
+    const int n = tables_here(tables), first = r.every ? n - 1 : 0;
     worst w[TERN__ISA_COUNT] = {0};
     static float x[RUN], got[RUN];
     static double want[RUN];
-    for (uint64_t bits = 0; bits <= UINT32_MAX;) {
+    for (uint64_t bits = r.first; bits < r.end;) {
         int m = 0;
-        for (; m < RUN && bits <= UINT32_MAX; m++, bits += step) {
+        for (; m < RUN && bits < r.end; m++, bits += r.step) {
             uint32_t low = (uint32_t)bits;
             memcpy(&x[m], &low, sizeof low);
             want[m] = reference((double)x[m]);
@@ -81,7 +97,8 @@ void rowops_check_ulp(tern__rowop op, const char *name, double (*reference)(doub
     printf("%-10s", name);
     for (int k = first; k < n; k++)
         printf("  %s %lld ULP at %.9g", tern__isa_name(tables[k]->isa), (long long)w[k].ulp, (double)w[k].x);
-    printf(all ? "  (every float)\n" : "  (1 in %llu floats)\n", (unsigned long long)step);
+    printf("  (1 in %llu of the floats %08llx to %08llx)\n", (unsigned long long)r.step,
+           (unsigned long long)r.first, (unsigned long long)r.end - 1);
     for (int k = first; k < n; k++)
         if (w[k].ulp > bound)
             harness_fail(__FILE__, __LINE__, "%s %s(%.9g) = %.9g, not %.9g: %lld ULP, bound %lld",

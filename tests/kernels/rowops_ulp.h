@@ -1,7 +1,8 @@
 /* rowops_ulp.h - a transcendental instruction of row programs against an f64 function, rounded, on every
  * instruction set this machine has: a sample of all floats, evenly spread over their bits; with
  * TERN_TEST_LONG=1 every float, on the best instruction set (a minute or two each, which is why the
- * functions are spread over several programs). The largest error is printed. */
+ * functions are spread over several programs), or with TERN_TEST_LONG=3/16 the third of sixteen parts of them. The largest error
+ * is printed. */
 #ifndef TERN_TESTS_KERNELS_ROWOPS_ULP_H
 #define TERN_TESTS_KERNELS_ROWOPS_ULP_H
 

@@ -288,7 +288,7 @@ static tern_status lay_out(tern__row_program *p, const tern__row_builder *b, ter
         values[v].last = (int16_t)last[v];
     give_slots(p, last, values, false);
     if (!p->reduces) {
-        p->tile = tile_for(p->n_slots, b->tile, 256, b->tile ? TERN__ROW_CHUNK : TERN__ROW_TILE);
+        p->tile = tile_for(p->n_slots, b->tile, 256, TERN__ROW_CHUNK);
         return TERN_OK;
     }
     p->tile = tile_for(p->n_slots, b->tile, TERN__ROW_TILE, row ? row : 32);

@@ -11,9 +11,8 @@
 #include "kernels/row/rowops.h"
 
 enum {
-    TERN__ROW_TILE =
-        1024, /* elements that an instruction takes at a time, at most, where nothing is reduced */
-    TERN__ROW_CHUNK = 4096,      /* elements in an item of work, where nothing is reduced */
+    TERN__ROW_TILE = 1024,  /* elements of a tile, at least, where rows are reduced */
+    TERN__ROW_CHUNK = 4096, /* elements in an item of work, and at most in a tile, where nothing is reduced */
     TERN__ROW_LONGEST = 1 << 22, /* of a row with values that live from phase to phase: they are kept whole */
     TERN__ROW_MAX_INSTRS = 240,
     TERN__ROW_MAX_OPERANDS = 24, /* operands and results together */

@@ -90,17 +90,6 @@ static inline vf exp2_of(vf x)
     return v_scale(exp2_minus_1(x - n) + 1, n);
 }
 
-/* h / (h + 1) with h = (e^2|x| - 1) / 2, which is computed as such, so that small x keep their digits. There
- * it is also h - h^2 / (h + 1), which the division's errors hardly touch. */
-static inline vf tanh_of(vf x)
-{
-    vf n, r, a = v_min(v_splat(10), v_abs(x));
-    exp_reduce(a + a, &n, &r);
-    vf half = pow2(n - 1), h = v_fma(half, exp_minus_1(r), half - 0.5f), quotient = h / (h + 1);
-    vf small = v_fma_once(v_neg(h), quotient, h);
-    return v_copysign(v_select(v_lt(h, v_splat(0.5f)), small, quotient), x);
-}
-
 /* With e = e^-|x|: 1 / (1 + e), or e / (1 + e) for negative x; both as y - y e / (1 + e), since the errors of
  * the quotient weigh least there. */
 static inline vf sigmoid_of(vf x)
@@ -280,7 +269,7 @@ static inline vf sin_of(vf x)
     return v_float(v_bits(cos_shifted(x, 3)) ^ (v_bits(x) & 0x80000000u));
 }
 
-/* ---- the normal distribution ---- */
+/* ---- piecewise: tanh, the normal distribution ---- */
 
 static inline vf piece(const float table[][16], int degree, vf a, vu index)
 {
@@ -295,6 +284,14 @@ static inline vf erf_of(vf x)
     vf a = v_min(v_splat(4.1f), v_abs(x));
     vu index = v_bits(v_fma(a, v_splat(64.0f / 17), v_splat(MAGIC)));
     return v_copysign(piece(erf_table, 5, a, index), x);
+}
+
+/* From 9.08 on it is 1. */
+static inline vf tanh_of(vf x)
+{
+    vf a = v_min(v_splat(9.08f), v_abs(x));
+    vu index = v_bits(v_fma(a, v_splat(1.65f), v_splat(1))) >> 21;
+    return v_copysign(piece(tanh_table, 5, a, index), x);
 }
 
 /* x; for negative x -0, and NaN at -inf. */

@@ -61,6 +61,32 @@ static const float normal_tail_table[8][16] = {
      -0x1.bab2bcp-30f, -0x1.46b1bep-6f, -0x1.450bc4p-7f, -0x1.5ae91p-8f, -0x1.7b22c2p-9f},
 };
 
+/* tanh(a), for the 4 quarters of each power of two of 1.65 a + 1 from 1 to 16, in the same order. Relative error below
+ * 2^-25.3. */
+static const float tanh_table[7][16] = {
+    {0x1.83e962p-1f, 0x1.0f1bf8p+0f, 0x1.5cc444p+0f, 0x1.aa70e6p+0f, 0x1.0f73ccp+1f, 0x1.5d4c3ap+1f,
+     0x1.aa7064p+1f, 0x1.f7b0b4p+1f, 0x1.367b2cp+2f, 0x1.834b2ep+2f, 0x1.d1cb7ep+2f, 0x1.0ff372p+3f, 0,
+     0x1.d0fe6cp-3f, 0x1.84720cp-2f, 0x1.0fa288p-1f},
+    {0x1.4784c2p-1f, 0x1.92115cp-1f, 0x1.c0fe7cp-1f, 0x1.dcab04p-1f, 0x1.f17a12p-1f, 0x1.fba738p-1f,
+     0x1.feb1ap-1f, 0x1.ff9be8p-1f, 0x1.ffeffap-1f, 0x1.fffe8cp-1f, 0x1.ffffep-1f, 0x1.fffffep-1f, 0,
+     0x1.c92a3cp-3f, 0x1.72d398p-2f, 0x1.f1734cp-2f},
+    {0x1.2e7dcap-1f, 0x1.88857ap-2f, 0x1.d908a2p-3f, 0x1.10e72ep-3f, 0x1.ca264cp-5f, 0x1.1503c4p-6f,
+     0x1.4df2ep-8f, 0x1.9038dcp-10f, 0x1.00632cp-12f, 0x1.7403acp-16f, 0x1.000822p-19f, 0x1.64b598p-23f,
+     0x1p+0f, 0x1.e67cc2p-1f, 0x1.bcdaf6p-1f, 0x1.872be4p-1f},
+    {-0x1.82ff8cp-2f, -0x1.343f4p-2f, -0x1.9ed404p-3f, -0x1.fc24eap-4f, -0x1.bd2388p-5f, -0x1.12a114p-6f,
+     -0x1.4d0beap-8f, -0x1.8fda64p-10f, -0x1.ff4874p-13f, -0x1.73002ap-16f, -0x1.fe9f56p-20f,
+     -0x1.6b9cacp-21f, 0x1.b30384p-21f, -0x1.b2620cp-3f, -0x1.4231d4p-2f, -0x1.7c0e08p-2f},
+    {0x1.6f1b92p-5f, 0x1.bcdefp-4f, 0x1.9c3314p-4f, 0x1.23248ep-4f, 0x1.17d5c8p-5f, 0x1.67eff4p-7f,
+     0x1.b9d1f2p-9f, 0x1.0a32ep-10f, 0x1.54939cp-13f, 0x1.ef37f6p-17f, 0x1.54163ep-20f, 0x1.e8720ap-25f,
+     -0x1.5561dcp-2f, -0x1.13d9f4p-2f, -0x1.67cbfp-3f, -0x1.30a05ap-4f},
+    {0x1.8e900ep-4f, 0x1.00970ep-6f, -0x1.4dbe2p-6f, -0x1.94f5aep-6f, -0x1.f02c64p-7f, -0x1.605724p-8f,
+     -0x1.bc5f06p-10f, -0x1.0dd9b2p-11f, -0x1.6d6f16p-14f, -0x1.0954ecp-17f, -0x1.6d4e2ep-21f,
+     0x1.6e67c4p-20f, 0x1.b675d6p-11f, 0x1.0ae6b4p-3f, 0x1.57f802p-3f, 0x1.46a4bep-3f},
+    {-0x1.03276p-4f, -0x1.42fe7ep-5f, -0x1.53cdcap-7f, 0x1.2c2bbcp-9f, 0x1.2352dcp-8f, 0x1.05dd9p-9f,
+     0x1.5a9cf6p-11f, 0x1.a942c2p-13f, 0x1.2568cap-15f, 0x1.a090a8p-19f, 0x1.27263p-22f, 0x1.592dep-22f,
+     0x1.070ceep-3f, 0x1.52dd6p-4f, 0x1.24ba58p-6f, -0x1.20aa9p-5f},
+};
+
 /* clang-format on */
 
 #endif
