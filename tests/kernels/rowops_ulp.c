@@ -74,6 +74,9 @@ static range range_wanted(void)
     return (range){0, all, HARNESS_ASAN || HARNESS_TSAN || getenv("TERN_EMULATOR") ? 65521 : 251, false};
 }
 
+/* Floats that a sample may miss: -0, inf, -inf, NaN, the largest of both signs. */
+static const uint32_t special[] = {0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f7fffff, 0xff7fffff};
+
 void rowops_check_ulp(tern__rowop op, const char *name, double (*reference)(double), int64_t bound)
 {
     const tern__rowop_table *tables[TERN__ISA_COUNT];
@@ -84,6 +87,10 @@ void rowops_check_ulp(tern__rowop op, const char *name, double (*reference)(doub
     static double want[RUN];
     for (uint64_t bits = r.first; bits < r.end;) {
         int m = 0;
+        for (; bits == r.first && m < (int)(sizeof special / sizeof *special); m++) {
+            memcpy(&x[m], &special[m], sizeof *special);
+            want[m] = reference((double)x[m]);
+        }
         for (; m < RUN && bits < r.end; m++, bits += r.step) {
             uint32_t low = (uint32_t)bits;
             memcpy(&x[m], &low, sizeof low);

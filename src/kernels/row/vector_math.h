@@ -110,7 +110,8 @@ static inline vf times_sigmoid(vf x, vf t, vf n)
     vf power = pow2(v_max(n, v_splat(-100))), e = v_fma(power, t, power);
     vf product = v_select(negative, v_fma_once(x, t, x), x);
     vf finite = v_min(v_splat(0x1.fffffep127f), product); /* inf stays inf */
-    return v_scale_far(v_fma_once(v_neg(finite), e / (e + 1), product), v_where(negative, n));
+    vf y = v_scale_far(v_fma_once(v_neg(finite), e / (e + 1), product), v_where(negative, n));
+    return v_copysign(y, x); /* the difference of zeros is 0, of -0 as well */
 }
 
 static inline vf silu_of(vf x)
