@@ -80,12 +80,15 @@ int tern__step_candidates(const tern__target *target, const tern__call *call, co
 }
 
 /* How much longer something takes in programs than when it is tuned, where both are known: steps find other data in the caches
- * there. 1 if nothing tells. */
+ * there. 1 if nothing tells. More than half as much again is the fault of that candidate, and no others take as long. */
 static double program_factor(int n, const tern__timing *timings)
 {
+    const double most = 1.5;
     for (int i = 0; i < n; i++)
-        if (timings[i].in_runs && timings[i].tuned_ns && timings[i].ns)
-            return (double)timings[i].ns / (double)timings[i].tuned_ns;
+        if (timings[i].in_runs && timings[i].tuned_ns && timings[i].ns) {
+            double factor = (double)timings[i].ns / (double)timings[i].tuned_ns;
+            return factor < most ? factor : most;
+        }
     return 1;
 }
 
