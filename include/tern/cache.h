@@ -1,5 +1,5 @@
-/* cache.h - tensors by name, for what is costly to make and may be thrown away: packed weights,
- * preprocessed inputs.
+/* cache.h - tensors by name, for what is costly to make and may be thrown away: decoded
+ * files, preprocessed inputs.
  *
  * Bounded by bytes (least recently used goes first, and a get is a use) and by age (time to live since the
  * put; a get does not prolong it). What is cached never changes: a put takes a snapshot, and what a get
