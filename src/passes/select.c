@@ -123,11 +123,16 @@ static void explain(tern__compilation *c, tern__id node, const tern__candidate *
     else if (b->failed)
         tern__note(c, "%s: runs with %s, the fastest that was measured (%.1f us); %s failed", what, name,
                    (double)a->ns / 1e3, candidates[0].name);
-    else if (a->tuned_ns && b->tuned_ns)
+    else if (a->tuned_ns && b->tuned_ns) {
+        char runs[64] = ""; /* the other clock, where one of them has it */
+        if (a->in_runs || b->in_runs)
+            snprintf(runs, sizeof runs, "; %s took %.1f us in earlier runs", a->in_runs ? "it" : "that way",
+                     (double)(a->in_runs ? a : b)->ns / 1e3);
         tern__note(
-            c, "%s: runs with %s, which took %.1f us when it was tuned; %s, the usual way, took %.1f us then",
-            what, name, (double)a->tuned_ns / 1e3, candidates[0].name, (double)b->tuned_ns / 1e3);
-    else
+            c,
+            "%s: runs with %s, which took %.1f us when it was tuned; %s, the usual way, took %.1f us then%s",
+            what, name, (double)a->tuned_ns / 1e3, candidates[0].name, (double)b->tuned_ns / 1e3, runs);
+    } else
         tern__note(c, "%s: runs with %s, the fastest that was measured (%.1f us %s)", what, name,
                    (double)a->ns / 1e3, a->in_runs ? "in earlier runs" : "when it was tuned");
     tern__strbuf_free(&head);
