@@ -179,7 +179,7 @@ static void print_memory(const graph_run *r)
            format_bytes(planned, r->info.arena_bytes), format_bytes(live, r->info.live_bytes),
            format_bytes(naive, r->info.naive_bytes));
     if (r->info.scratch_bytes > 0)
-        printf("  with at most %s of scratch for a kernel among them\n",
+        printf("  scratch for kernels is in each of these, at most %s in a step\n",
                format_bytes(planned, r->info.scratch_bytes));
     picture_print(r, false);
     putchar('\n');

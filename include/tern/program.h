@@ -154,10 +154,10 @@ TERN_API tern_status tern_program_buffer(const tern_program *program, int i, ter
 typedef struct tern_program_info {
     int nodes_before, nodes_after; /* of the graph                                             */
     int steps;                     /* kernels that run                                             */
-    size_t arena_bytes;            /* memory for all intermediates and scratch, as planned         */
-    size_t scratch_bytes;          /* most of these that a step works in besides its operands      */
-    size_t live_bytes;             /* most bytes of intermediates live at one step: no plan needs less */
+    size_t arena_bytes;            /* memory that a run takes for intermediates and scratch, as planned */
+    size_t live_bytes;             /* of that, most in use at one step: no plan of this order needs less */
     size_t naive_bytes;            /* the same with every intermediate in a buffer of its own      */
+    size_t scratch_bytes;          /* in each of these three: most that one step's kernel works in besides its operands */
     uint64_t flops, bytes;         /* estimated work of one run                                    */
     uint64_t compile_ns;           /* measured                                                     */
     int64_t batch;                 /* all of this is for this size of the batch; 0: no range was given */

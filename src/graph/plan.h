@@ -65,10 +65,13 @@ typedef struct tern__plan {
     tern__result *results;      /* one per graph output */
     tern__buffer_plan *buffers; /* (n_buffers) in order of first use */
     uint32_t n_steps, n_operands, n_blocks, n_results, n_buffers;
-    size_t arena_bytes; /* scratch included */
-    size_t live_bytes;  /* most bytes of intermediates and scratch in use at one step: no plan needs less */
-    size_t naive_bytes; /* every intermediate in a buffer of its own */
-    int workers;        /* the most that any step uses */
+    size_t
+        scratch_bytes; /* the most that one step has, of all its workers; each of the next three includes scratch */
+    size_t arena_bytes;
+    size_t live_bytes; /* most bytes in use at one step: no plan of this order needs less */
+    size_t
+        naive_bytes; /* every intermediate in a buffer of its own, and one block of scratch for all steps */
+    int workers;     /* the most that any step uses */
     uint64_t flops, bytes;
 } tern__plan;
 

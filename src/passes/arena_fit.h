@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <tern/status.h>
+#include <tern/program.h>
 
 typedef struct tern__fit_item {
     size_t bytes;         /* > 0; offsets are sums of these, so equal alignment of all is kept */
@@ -21,9 +21,25 @@ typedef struct tern__fit_result {
     const char *method; /* which attempt won; static */
 } tern__fit_result;
 
-/* Walks the steps once with a list of gaps, best fit. If that misses the lower bound and `try_harder`, tries placing the
- * largest first, and the largest area (bytes x lifetime) first, and keeps the best; on large inputs only within a budget, so that time grows
- * about linearly. Deterministic. */
-tern_status tern__arena_fit(tern__fit_item *items, uint32_t n, bool try_harder, tern__fit_result *out);
+/* How much time the offsets are worth: each does what the one before it does, and more if that missed the lower bound. */
+typedef enum tern__fit_effort {
+    TERN__FIT_WALK,   /* one walk over the steps with a list of gaps, best fit */
+    TERN__FIT_ORDERS, /* buffers one after another, in orders that put what is hard to place first */
+    TERN__FIT_SEARCH  /* changes the best of these orders at random, and keeps what is not worse */
+} tern__fit_effort;
+
+/* What a level spends. */
+static inline tern__fit_effort tern__fit_effort_of(tern_level level)
+{
+    return level >= TERN_LEVEL_HIGH  ? TERN__FIT_SEARCH
+           : level >= TERN_LEVEL_LOW ? TERN__FIT_ORDERS
+                                     : TERN__FIT_WALK;
+}
+
+/* Deterministic. Time is bounded whatever comes: the walk is about linear; orders and search stop after so many comparisons (about
+ * 0.6 and 1 ms, arena_fit.c), and leave inputs to the walk for which a single order takes longer. The search ends within 1/64 of the
+ * lower bound. */
+tern_status tern__arena_fit(tern__fit_item *items, uint32_t n, tern__fit_effort effort,
+                            tern__fit_result *out);
 
 #endif

@@ -19,14 +19,15 @@ static bool reads_first(const tern__gnode *node, uint32_t operand, uint32_t resu
     return (tern__ops[node->op].flags & TERN__ELEMENTWISE) && node->n_out == 1;
 }
 
-static bool may_reuse(const tern__compilation *c, const tern__gnode *node, uint32_t operand, uint32_t r,
-                      uint32_t step)
+bool tern__may_reuse(const tern__compilation *c, const tern__gnode *node, uint32_t operand, uint32_t r)
 {
     const tern_graph *g = c->graph;
     tern__id value = node->in[operand];
     const tern__place *place = &c->places[value], *root = &c->places[place->root];
     const tern__type *type = &g->values[value].type, *result = &g->values[node->out + r].type;
-    if (g->nodes[g->values[place->root].node].leaf != TERN__NO_ID || root->is_output || root->last != step)
+    const tern__place *to = &c->places[node->out + r];
+    if (to->root != node->out + r || to->is_output ||
+        g->nodes[g->values[place->root].node].leaf != TERN__NO_ID || root->is_output)
         return false;
     if (!tern__shape_equal(type, result) ||
         tern__dtype_unit_bytes(type->dtype) != tern__dtype_unit_bytes(result->dtype) ||
@@ -65,14 +66,11 @@ static bool is_taken(const tern__compilation *c, const tern__gnode *node, uint32
 static bool find_operand(tern__compilation *c, const tern__gnode *node, uint32_t r, uint32_t step,
                          bool explain)
 {
-    tern__id out = node->out + r;
-    if (c->places[out].root != out || c->places[out].is_output)
-        return false;
     for (uint32_t k = 0; k < node->n_in; k++) {
         tern__id root = c->places[node->in[k]].root;
-        if (is_taken(c, node, r, root) || !may_reuse(c, node, k, r, step))
+        if (c->places[root].last != step || is_taken(c, node, r, root) || !tern__may_reuse(c, node, k, r))
             continue;
-        reuse(c, out, root);
+        reuse(c, node->out + r, root);
         if (explain)
             tern__note(c, "step %u (%s) writes its result over operand %u, which nobody reads afterwards",
                        step, tern__ops[node->op].name, k);

@@ -1,5 +1,6 @@
 /* memory.c - where buffers are. Results that leave the plan get blocks of their own; intermediates share one arena, so
- * that two buffers overlap in bytes only if they never live at the same time (pack.h). */
+ * that two buffers overlap in bytes only if they never live at the same time (arena_fit.h). */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,17 +39,21 @@ static tern_status settle_fixed(tern__compilation *c)
     return TERN_OK;
 }
 
+tern_status tern__scratch_bytes(tern__step *step, size_t *all)
+{
+    if (!tern__size_round_up(step->scratch_bytes, TERN__ALIGN, &step->scratch_bytes) ||
+        !tern__size_round_up(step->shared_bytes, TERN__ALIGN, &step->shared_bytes) ||
+        !tern__size_mul(step->scratch_bytes, (size_t)step->parts, all) ||
+        !tern__size_add(*all, step->shared_bytes, all))
+        return tern__fail(TERN_OVERFLOW, "the program's scratch memory does not fit the address space");
+    return TERN_OK;
+}
+
 /* Scratch is in use during its step only: it may lie where nothing else lives then. */
 static tern_status add_scratch(tern__step *step, uint32_t number, tern__fit_item *item)
 {
-    size_t all;
-    if (!tern__size_round_up(step->scratch_bytes, TERN__ALIGN, &step->scratch_bytes) ||
-        !tern__size_round_up(step->shared_bytes, TERN__ALIGN, &step->shared_bytes) ||
-        !tern__size_mul(step->scratch_bytes, (size_t)step->parts, &all) ||
-        !tern__size_add(all, step->shared_bytes, &all))
-        return tern__fail(TERN_OVERFLOW, "the program's scratch memory does not fit the address space");
-    *item = (tern__fit_item){.bytes = all, .first = number, .last = number};
-    return TERN_OK;
+    *item = (tern__fit_item){.first = number, .last = number};
+    return tern__scratch_bytes(step, &item->bytes);
 }
 
 /* The buffers that live in the arena, in order of their first step. Scratch has no root. */
@@ -124,41 +129,93 @@ static tern_status find_groups(const tern__compilation *c, tern__buffer_plan *bu
     return TERN_OK;
 }
 
+/* The plan is beyond the limit: steps whose scratch does not fit beside what lives then run on fewer workers, each of which
+ * has scratch of its own; results do not depend on that. Says whether any does. */
+static tern_status spare_workers(tern__compilation *c, tern__fit_item *items, const tern__id *roots,
+                                 uint32_t n, bool *spared)
+{
+    const uint32_t n_steps = c->plan->n_steps;
+    size_t *live = tern__arena_alloc_zero(c->arena, (size_t)n_steps + 1, sizeof *live);
+    if (!live)
+        return tern__out_of_memory(n_steps * sizeof *live);
+    *spared = false;
+    for (uint32_t i = 0; i < n; i++)
+        if (roots[i] != TERN__NO_ID) { /* wraps below zero and back */
+            live[items[i].first] += items[i].bytes;
+            live[items[i].last + 1] -= items[i].bytes;
+        }
+    for (uint32_t s = 1; s < n_steps; s++)
+        live[s] += live[s - 1];
+    for (uint32_t i = 0; i < n; i++) {
+        tern__step *step = &c->plan->steps[items[i].first];
+        if (roots[i] != TERN__NO_ID || step->parts == 1 || step->scratch_bytes == 0)
+            continue;
+        const size_t other = live[items[i].first] + step->shared_bytes, limit = c->options.memory_limit;
+        const size_t fit = limit > other ? (limit - other) / step->scratch_bytes : 0;
+        if (fit >= (size_t)step->parts)
+            continue;
+        tern__note(c, "step %u (%s) runs on %zu of %d threads: scratch for more is beyond the limit",
+                   items[i].first, tern__ops[step->op].name, fit ? fit : 1, step->parts);
+        step->parts = fit ? (int)fit : 1;
+        TERN_TRY(add_scratch(step, items[i].first, &items[i]));
+        *spared = true;
+    }
+    return TERN_OK;
+}
+
+static tern_status fit_arena(tern__compilation *c, tern__fit_item *items, const tern__id *roots, uint32_t n,
+                             tern__fit_result *out)
+{
+    const tern__fit_effort effort = tern__fit_effort_of(c->options.level);
+    TERN_TRY(tern__arena_fit(items, n, effort, out));
+    if (!c->options.memory_limit || out->bytes <= c->options.memory_limit)
+        return TERN_OK;
+    bool spared = false;
+    TERN_TRY(spare_workers(c, items, roots, n, &spared));
+    return spared ? tern__arena_fit(items, n, effort, out) : TERN_OK;
+}
+
 static tern_status settle_arena(tern__compilation *c)
 {
+    tern__plan *plan = c->plan;
     tern__fit_item *items = NULL;
     tern__id *roots = NULL;
-    uint32_t n = 0;
+    uint32_t n = 0, n_buffers = 0;
     TERN_TRY(list_buffers(c, &items, &roots, &n));
-    tern__fit_result packed;
-    TERN_TRY(tern__arena_fit(items, n, c->options.level >= TERN_LEVEL_LOW, &packed));
-    tern__buffer_plan *buffers = tern__arena_alloc(c->arena, (n + 1) * sizeof *buffers);
-    if (!buffers)
-        return tern__out_of_memory(n * sizeof *buffers);
-    uint32_t n_buffers = 0;
+    tern__fit_result fit;
+    TERN_TRY(fit_arena(c, items, roots, n, &fit));
+    plan->buffers = tern__arena_alloc(c->arena, (n + 1) * sizeof *plan->buffers);
+    if (!plan->buffers)
+        return tern__out_of_memory(n * sizeof *plan->buffers);
     for (uint32_t i = 0; i < n; i++) {
         if (roots[i] == TERN__NO_ID) {
-            c->plan->steps[items[i].first].scratch_offset = items[i].offset;
+            plan->steps[items[i].first].scratch_offset = items[i].offset;
+            plan->scratch_bytes = items[i].bytes > plan->scratch_bytes ? items[i].bytes : plan->scratch_bytes;
             continue;
         }
         c->homes[roots[i]].offset = items[i].offset;
         c->homes[roots[i]].bytes = items[i].bytes;
-        buffers[n_buffers++] = (tern__buffer_plan){.value = roots[i],
-                                                   .offset = items[i].offset,
-                                                   .bytes = items[i].bytes,
-                                                   .first = items[i].first,
-                                                   .last = items[i].last};
+        plan->buffers[n_buffers++] = (tern__buffer_plan){.value = roots[i],
+                                                         .offset = items[i].offset,
+                                                         .bytes = items[i].bytes,
+                                                         .first = items[i].first,
+                                                         .last = items[i].last};
     }
-    n = n_buffers;
-    c->plan->buffers = buffers;
-    c->plan->n_buffers = n;
+    plan->n_buffers = n_buffers;
     if (c->log)
-        TERN_TRY(find_groups(c, buffers, n));
-    c->plan->live_bytes = packed.lower_bound;
-    c->plan->arena_bytes = packed.bytes;
+        TERN_TRY(find_groups(c, plan->buffers, n_buffers));
+    plan->live_bytes = fit.lower_bound;
+    plan->arena_bytes = fit.bytes;
+    if (!tern__size_add(plan->naive_bytes, plan->scratch_bytes, &plan->naive_bytes))
+        return tern__fail(TERN_OVERFLOW, "the program's intermediates do not fit the address space");
+    char scratch[64] = "";
+    if (plan->scratch_bytes > 0)
+        snprintf(scratch, sizeof scratch, " and %zu bytes of scratch", plan->scratch_bytes);
     tern__note(
-        c, "%u intermediate%s in %zu bytes (%s); at least %zu are live at once, apart they would take %zu", n,
-        n == 1 ? "" : "s", packed.bytes, packed.method, packed.lower_bound, c->plan->naive_bytes);
+        c,
+        "%u intermediate%s%s in %zu bytes (%s); at least %zu are in use at once, apart they would take %zu",
+        n_buffers, n_buffers == 1 ? "" : "s", scratch, fit.bytes, fit.method, fit.lower_bound,
+        plan->naive_bytes);
     return TERN_OK;
 }
 

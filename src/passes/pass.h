@@ -156,6 +156,9 @@ tern_status tern__run_custom(tern__compilation *c, const tern_custom_pass *pass)
 /* Bytes that a buffer of this type takes in the arena: whole cache lines. */
 size_t tern__buffer_bytes(const tern__type *type);
 
+/* Bytes of scratch that the step takes there, for all its workers; rounds what the step says of each. */
+tern_status tern__scratch_bytes(tern__step *step, size_t *all);
+
 /* Adds a line to the log of the pass that runs: what was done and why. Costs nothing when nobody listens. */
 void tern__note(tern__compilation *c, const char *format, ...) TERN_PRINTF(2, 3);
 

@@ -228,9 +228,12 @@ tern_status tern__compile(tern_graph *graph, const tern__target *target, const t
     for (uint32_t i = 0; i < n_held; i++)
         tern__storage_release(held[i]);
     TERN_TRY(status);
+    char scratch[64] = "";
+    if (plan->scratch_bytes > 0)
+        snprintf(scratch, sizeof scratch, ", up to %zu of them scratch for a kernel", plan->scratch_bytes);
     TERN__FAIL_IF(
         options->memory_limit && plan->arena_bytes > options->memory_limit, TERN_LIMIT,
-        "compile: intermediates need %zu bytes and the limit is %zu (at least %zu are live at once)",
-        plan->arena_bytes, options->memory_limit, plan->live_bytes);
+        "compile: intermediates need %zu bytes and the limit is %zu (at least %zu are in use at once%s)",
+        plan->arena_bytes, options->memory_limit, plan->live_bytes, scratch);
     return TERN_OK;
 }

@@ -9,6 +9,9 @@
  * anew and counts the plan's steps and operands. */
 tern_status tern__place_values(tern__compilation *c);
 
+/* May result r of the node be written over an operand, if nobody reads that operand's buffer afterwards? By c->places. */
+bool tern__may_reuse(const tern__compilation *c, const tern__gnode *node, uint32_t operand, uint32_t r);
+
 /* Lets results move over operands that nobody reads afterwards (changes c->places); how many did. `explain`: with a note for
  * each. */
 uint32_t tern__reuse_operands(tern__compilation *c, bool explain);

@@ -1,16 +1,20 @@
 /* schedule.c - an order of the nodes in which less is live at once. Recorded order, a greedy order and,
  * for small graphs, the best of all orders are compared by a model of the arena; one is taken only if the
- * plan that comes of it really has less live, so the peak never gets worse.
+ * plan that comes of it, scratch included, really has less live and no larger an arena.
  *
  * The model knows what `place` makes of recorded order: every buffer takes its bytes from the node that
- * makes it until the last one that uses it, views and updates included; outputs and leaves take none. An
+ * makes it until the last one that uses it, views and updates included; outputs and leaves take none. If
+ * `inplace` is on, a result that may be written over an operand takes nothing where that operand is read for
+ * the last time. An
  * overwrite that its operand's producer does for it stays behind that producer: the two are one unit here.
  * Units run after those whose results they read, and updates after whatever reads the old value (order.h). */
 #include <string.h>
 
 #include "base/status.h"
+#include "passes/arena_fit.h"
 #include "passes/order.h"
 #include "passes/place.h"
+#include "passes/select.h"
 
 tern_status tern__pass_schedule(tern__compilation *c);
 
@@ -30,19 +34,22 @@ typedef struct model {
     tern__arena *arena;
     const tern__place *places; /* of recorded order */
     uint32_t n_units, n_leaves;
-    tern__id *head;  /* (n_units) its node; in recorded order, leaves first */
-    tern__id *tail;  /* (n_units) its second node, or TERN__NO_ID */
-    uint32_t *unit;  /* (n_nodes) */
-    lists reads;     /* buffers that it reads, each once */
-    lists readers;   /* units that must run after it */
-    lists needs;     /* units that must run before it, not all of them once */
-    size_t *bytes;   /* (n_values) of a buffer: what it takes */
-    uint32_t *uses;  /* (n_values) of a buffer: units that read it */
-    uint32_t *left;  /* (n_values) uses to come, while an order is tried */
-    uint32_t *waits; /* (n_units) needs that have not run, while an order is made */
-    size_t *takes;   /* (n_units) bytes of the buffers that it makes */
-    size_t *drops;   /* (n_units) bytes of those that nobody reads */
-    uint32_t *seen;  /* (n_values) the last unit that listed the buffer, and one more */
+    tern__id *head;   /* (n_units) its node; in recorded order, leaves first */
+    tern__id *tail;   /* (n_units) its second node, or TERN__NO_ID */
+    uint32_t *unit;   /* (n_nodes) */
+    lists reads;      /* buffers that it reads, each once */
+    lists over;       /* pairs: a result, and the buffer of an operand that it may be written over */
+    lists readers;    /* units that must run after it */
+    lists needs;      /* units that must run before it, not all of them once */
+    size_t *bytes;    /* (n_values) of a buffer: what it takes */
+    uint32_t *uses;   /* (n_values) of a buffer: units that read it */
+    uint32_t *left;   /* (n_values) uses to come, while an order is tried */
+    uint32_t *waits;  /* (n_units) needs that have not run, while an order is made */
+    size_t *takes;    /* (n_units) bytes of the buffers that it makes */
+    size_t *drops;    /* (n_units) bytes of those that nobody reads */
+    bool *over_taken; /* (pairs of `over`) while a unit is looked at: the result is written there */
+    size_t *scratch;  /* (n_nodes) NULL: nobody had to know yet */
+    uint32_t *seen;   /* (n_values) the last unit that listed the buffer, and one more */
 } model;
 
 /* ---- units ---- */
@@ -111,6 +118,20 @@ static void list_reads(model *m, uint32_t u, uint32_t *n)
     }
 }
 
+/* Results of unit u, which is one node then, and operands that they may be written over. */
+static void list_over(const tern__compilation *c, model *m, uint32_t u, uint32_t *n)
+{
+    const tern__gnode *node = &m->g->nodes[m->head[u]];
+    if (m->tail[u] != TERN__NO_ID || !tern__pass_is_on(&c->options, TERN__PASS_inplace))
+        return;
+    for (uint32_t r = 0; r < node->n_out; r++)
+        for (uint32_t i = 0; i < node->n_in; i++)
+            if (tern__may_reuse(c, node, i, r)) {
+                m->over.item[(*n)++] = node->out + r;
+                m->over.item[(*n)++] = m->places[node->in[i]].root;
+            }
+}
+
 static void list_needs(const model *m, const tern__before *before, uint32_t u, uint32_t *n)
 {
     const tern__id nodes[] = {m->head[u], m->tail[u]};
@@ -154,7 +175,7 @@ static void weigh(model *m)
     }
 }
 
-static bool alloc_model(model *m, size_t reads, size_t needs)
+static bool alloc_model(model *m, size_t reads, size_t over, size_t needs)
 {
     const size_t nodes = (size_t)m->g->n_nodes + 1, values = m->g->n_values;
     m->head = tern__arena_alloc(m->arena, nodes * sizeof *m->head);
@@ -167,8 +188,10 @@ static bool alloc_model(model *m, size_t reads, size_t needs)
     m->uses = tern__arena_alloc_zero(m->arena, values, sizeof *m->uses);
     m->left = tern__arena_alloc(m->arena, values * sizeof *m->left);
     m->seen = tern__arena_alloc_zero(m->arena, values, sizeof *m->seen);
+    m->over_taken = tern__arena_alloc(m->arena, over / 2 + 1);
     return m->head && m->tail && m->unit && m->waits && m->takes && m->drops && m->bytes && m->uses &&
-           m->left && m->seen && alloc_lists(m, &m->reads, reads) && alloc_lists(m, &m->needs, needs) &&
+           m->left && m->seen && m->over_taken && alloc_lists(m, &m->reads, reads) &&
+           alloc_lists(m, &m->over, over) && alloc_lists(m, &m->needs, needs) &&
            alloc_lists(m, &m->readers, needs);
 }
 
@@ -176,19 +199,23 @@ static tern_status make_model(tern__compilation *c, model *m)
 {
     const tern_graph *g = c->graph;
     tern__before before;
-    size_t edges = 0;
+    size_t edges = 0, over = 0;
     TERN_TRY(tern__find_before(c, &before));
-    for (uint32_t n = 0; n < g->n_nodes; n++)
+    for (uint32_t n = 0; n < g->n_nodes; n++) {
         edges += g->nodes[n].n_in;
+        over += 2 * (size_t)g->nodes[n].n_in * g->nodes[n].n_out;
+    }
     *m = (model){.g = g, .arena = c->arena, .places = c->places};
-    if (!alloc_model(m, edges, edges + (before.first ? before.first[g->n_nodes] : 0)))
+    if (!alloc_model(m, edges, over, edges + (before.first ? before.first[g->n_nodes] : 0)))
         return tern__out_of_memory(edges * sizeof *m->needs.item);
     make_units(c, m);
-    uint32_t n_reads = 0, n_needs = 0;
+    uint32_t n_reads = 0, n_over = 0, n_needs = 0;
     for (uint32_t u = 0; u < m->n_units; u++) {
         list_reads(m, u, &n_reads);
+        list_over(c, m, u, &n_over);
         list_needs(m, &before, u, &n_needs);
         m->reads.first[u + 1] = n_reads;
+        m->over.first[u + 1] = n_over;
         m->needs.first[u + 1] = n_needs;
     }
     turn_needs(m);
@@ -208,11 +235,33 @@ static size_t gives(const model *m, uint32_t u)
     return bytes;
 }
 
+/* Bytes that u makes and that nobody had, with m->left as it is before it: results that cannot be written over an operand. Like
+ * `inplace`, result after result takes the first operand that nobody else takes. */
+static size_t needs_more(const model *m, uint32_t u)
+{
+    const tern__id *pair = m->over.item;
+    const uint32_t first = m->over.first[u], end = m->over.first[u + 1];
+    size_t bytes = m->takes[u];
+    tern__id done = TERN__NO_ID; /* the result that has an operand */
+    for (uint32_t e = first; e < end; e += 2) {
+        bool taken = pair[e] == done || m->left[pair[e + 1]] != 1;
+        for (uint32_t k = first; k < e && !taken; k += 2)
+            taken = m->over_taken[k / 2] && pair[k + 1] == pair[e + 1];
+        m->over_taken[e / 2] = !taken;
+        if (taken)
+            continue;
+        done = pair[e];
+        bytes -= m->bytes[done];
+    }
+    return bytes;
+}
+
 static void run_unit(model *m, uint32_t u, size_t *live, size_t *peak)
 {
+    const size_t high = *live + needs_more(m, u);
+    if (high > *peak)
+        *peak = high;
     *live += m->takes[u];
-    if (*live > *peak)
-        *peak = *live;
     *live -= gives(m, u);
     for (uint32_t e = m->reads.first[u]; e < m->reads.first[u + 1]; e++)
         m->left[m->reads.item[e]]--;
@@ -328,7 +377,7 @@ static tern_status exhaustive(model *m, size_t limit, uint32_t *order, bool *bet
         for (uint32_t k = 0; k < n; k++) {
             if ((set & 1u << k) || (before[k] & ~set))
                 continue;
-            size_t high = live + m->takes[m->n_leaves + k];
+            size_t high = live + needs_more(m, m->n_leaves + k);
             size_t peak = high > best[set] ? high : best[set];
             uint32_t to = set | 1u << k;
             if (peak < best[to]) {
@@ -350,40 +399,61 @@ static tern_status exhaustive(model *m, size_t limit, uint32_t *order, bool *bet
 
 /* ---- the plan that comes of an order ---- */
 
-/* Most bytes that live at one step of the plan, as `place` and `inplace` make it of c->order. */
-static tern_status live_bytes(tern__compilation *c, size_t *out)
+/* Scratch of each node's kernel, of all workers; it is in use beside what lives then. Elementwise work needs none: it stays in the
+ * caches. */
+static tern_status find_scratch(tern__compilation *c, model *m)
+{
+    const tern_graph *g = c->graph;
+    m->scratch = tern__arena_alloc_zero(c->arena, g->n_nodes, sizeof *m->scratch);
+    if (!m->scratch)
+        return tern__out_of_memory(g->n_nodes * sizeof *m->scratch);
+    for (tern__id n = 0; n < g->n_nodes; n++) {
+        const tern__gnode *node = &g->nodes[n];
+        tern__call_room room;
+        tern__call call;
+        tern__step step;
+        if (node->leaf != TERN__NO_ID || node->op == TERN__OP_fused ||
+            (tern__ops[node->op].flags & (TERN__VIEW | TERN__ELEMENTWISE)))
+            continue;
+        TERN_TRY(tern__call_of(g, n, &room, c->arena, &call));
+        TERN_TRY(tern__step_of(c->target, &call, NULL, c->arena, &step));
+        TERN_TRY(tern__scratch_bytes(&step, &m->scratch[n]));
+    }
+    return TERN_OK;
+}
+
+/* The arena of c->order, as `place`, `inplace` and `memory` make it. */
+static tern_status fit_order(tern__compilation *c, const model *m, tern__fit_effort effort,
+                             tern__fit_result *out)
 {
     const tern_graph *g = c->graph;
     TERN_TRY(tern__place_values(c));
     if (tern__pass_is_on(&c->options, TERN__PASS_inplace))
         tern__reuse_operands(c, false); /* it is not the plan yet */
-    size_t *grows = tern__arena_alloc_zero(c->arena, (size_t)c->plan->n_steps + 2, 2 * sizeof *grows);
-    if (!grows)
-        return tern__out_of_memory(c->plan->n_steps * sizeof *grows);
-    for (tern__id v = 0; v < g->n_values; v++) {
-        const tern__place *p = &c->places[v];
-        if (p->root != v || p->is_output || g->nodes[g->values[v].node].leaf != TERN__NO_ID ||
-            p->first > p->last)
+    tern__fit_item *items =
+        tern__arena_alloc(c->arena, ((size_t)g->n_values + g->n_nodes + 1) * sizeof *items);
+    if (!items)
+        return tern__out_of_memory(g->n_values * sizeof *items);
+    uint32_t n = 0, step = 0;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const tern__id id = c->order[i];
+        if (!c->needs_step[id])
             continue;
-        grows[2 * p->first] += tern__buffer_bytes(&g->values[v].type);
-        grows[2 * p->last + 3] += tern__buffer_bytes(&g->values[v].type);
+        if (m->scratch[id] > 0)
+            items[n++] = (tern__fit_item){.bytes = m->scratch[id], .first = step, .last = step};
+        for (tern__id v = g->nodes[id].out; v < g->nodes[id].out + g->nodes[id].n_out; v++)
+            if (c->places[v].root == v && !c->places[v].is_output)
+                items[n++] = (tern__fit_item){.bytes = tern__buffer_bytes(&g->values[v].type),
+                                              .first = c->places[v].first,
+                                              .last = c->places[v].last};
+        step++;
     }
-    size_t live = 0, peak = 0;
-    for (uint32_t s = 0; s <= c->plan->n_steps; s++) {
-        live = live - grows[2 * s + 1] + grows[2 * s];
-        peak = live > peak ? live : peak;
-    }
-    *out = peak;
-    return TERN_OK;
+    return tern__arena_fit(items, n, effort, out);
 }
 
-/* Takes the order if its plan has less live than `*least`, that of c->order; 0: nobody has looked yet. */
-static tern_status try_order(tern__compilation *c, const model *m, const uint32_t *units, const char *how,
-                             size_t *least)
+static tern_status nodes_of(const model *m, const uint32_t *units, tern__id **out)
 {
-    if (*least == 0)
-        TERN_TRY(live_bytes(c, least));
-    tern__id *before = c->order, *order = tern__arena_alloc(c->arena, m->g->n_nodes * sizeof *order);
+    tern__id *order = *out = tern__arena_alloc(m->arena, m->g->n_nodes * sizeof *order);
     if (!order)
         return tern__out_of_memory(m->g->n_nodes * sizeof *order);
     uint32_t n = 0;
@@ -392,17 +462,36 @@ static tern_status try_order(tern__compilation *c, const model *m, const uint32_
         if (m->tail[units[i]] != TERN__NO_ID)
             order[n++] = m->tail[units[i]];
     }
-    size_t live = 0;
+    return TERN_OK;
+}
+
+/* Takes the order if less is live at once than with c->order, and its arena is no larger. */
+static tern_status try_order(tern__compilation *c, model *m, const uint32_t *units, const char *how)
+{
+    tern__id *const before = c->order, *order;
+    tern__fit_result old, new;
+    if (!m->scratch)
+        TERN_TRY(find_scratch(c, m));
+    TERN_TRY(nodes_of(m, units, &order));
+    TERN_TRY(fit_order(c, m, TERN__FIT_WALK, &old));
     c->order = order;
-    TERN_TRY(live_bytes(c, &live));
-    if (live >= *least) {
+    TERN_TRY(fit_order(c, m, TERN__FIT_ORDERS, &new));
+    /* Where the bound does not settle it the plans are made, as `memory` makes them. */
+    bool better = new.lower_bound < old.lower_bound;
+    if (better && new.bytes > old.lower_bound) {
+        const tern__fit_effort effort = tern__fit_effort_of(c->options.level);
+        tern__fit_result planned;
+        TERN_TRY(fit_order(c, m, effort, &new));
         c->order = before;
-        return TERN_OK;
+        TERN_TRY(fit_order(c, m, effort, &planned));
+        better = new.bytes <= planned.bytes;
     }
+    c->order = better ? order : before;
+    if (!better)
+        return TERN_OK;
     c->changes++;
-    tern__note(c, "%s order: at most %zu bytes of intermediates live at once instead of %zu", how, live,
-               *least);
-    *least = live;
+    tern__note(c, "%s order: at most %zu bytes in use at once instead of %zu", how, new.lower_bound,
+               old.lower_bound);
     return TERN_OK;
 }
 
@@ -418,16 +507,16 @@ tern_status tern__pass_schedule(tern__compilation *c)
         return tern__out_of_memory(m.n_units * sizeof *order);
     for (uint32_t u = 0; u < m.n_units; u++)
         order[u] = u;
-    size_t peak = peak_of(&m, order), live = 0;
+    size_t peak = peak_of(&m, order);
     bool made = false, better = false;
     TERN_TRY(greedy(&m, order, &made));
     const size_t other = made ? peak_of(&m, order) : peak;
     if (other < peak) {
-        TERN_TRY(try_order(c, &m, order, "greedy", &live));
+        TERN_TRY(try_order(c, &m, order, "greedy"));
         peak = other;
     }
     const uint32_t most = c->options.level >= TERN_LEVEL_HIGH ? EXHAUSTIVE_MOST : EXHAUSTIVE_QUICK;
     if (m.n_units - m.n_leaves <= most && m.n_units > m.n_leaves)
         TERN_TRY(exhaustive(&m, peak, order, &better));
-    return better ? try_order(c, &m, order, "the best", &live) : TERN_OK;
+    return better ? try_order(c, &m, order, "the best") : TERN_OK;
 }

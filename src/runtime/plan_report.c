@@ -6,17 +6,6 @@
 #include "graph/region.h"
 #include "runtime/program.h"
 
-static size_t most_scratch(const tern__plan *plan)
-{
-    size_t most = 0;
-    for (uint32_t i = 0; i < plan->n_steps; i++) {
-        size_t bytes =
-            plan->steps[i].scratch_bytes * (size_t)plan->steps[i].parts + plan->steps[i].shared_bytes;
-        most = bytes > most ? bytes : most;
-    }
-    return most;
-}
-
 void tern_program_get_info(const tern_program *program, tern_program_info *out)
 {
     if (!program || !out)
@@ -26,7 +15,7 @@ void tern_program_get_info(const tern_program *program, tern_program_info *out)
                                .nodes_after = (int)program->compiled->graph.n_nodes,
                                .steps = (int)plan->n_steps,
                                .arena_bytes = plan->arena_bytes,
-                               .scratch_bytes = most_scratch(plan),
+                               .scratch_bytes = plan->scratch_bytes,
                                .live_bytes = plan->live_bytes,
                                .naive_bytes = plan->naive_bytes,
                                .flops = plan->flops,

@@ -56,7 +56,8 @@ hide_compile_times()
 # Bytes of scratch memory depend on the instruction set.
 hide_memory()
 {
-    sed -E -e 's/[0-9.]+ (B|KiB|MiB) for/BYTES for/' -e 's/need [0-9]+ bytes/need N bytes/' -e 's/least [0-9]+ are/least N are/'
+    sed -E -e 's/[0-9.]+ (B|KiB|MiB) for/BYTES for/' -e 's/need [0-9]+ bytes/need N bytes/' -e 's/least [0-9]+ are/least N are/' \
+           -e 's/, up to [0-9]+ of them scratch for a kernel//'
 }
 
 # json EXPRESSION: the value of a Python expression over the JSON `j` on stdin, which must be valid.

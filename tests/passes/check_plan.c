@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "graph/region.h"
 
 /* Tags of bytes: a value of the graph, or one of these. */
@@ -198,7 +199,10 @@ static bool replay_step(replay *r, uint32_t number)
     }
     /* The step may leave anything in its scratch. */
     uint32_t scratch = NOBODY - 1 - TERN__MAX_RESULTS_FIXED - number;
-    size_t scratch_bytes = step->scratch_bytes * (size_t)step->parts;
+    size_t scratch_bytes = step->scratch_bytes * (size_t)step->parts + step->shared_bytes;
+    if (scratch_bytes > 0 && (step->scratch_offset % TERN__ALIGN || step->scratch_bytes % TERN__ALIGN ||
+                              step->shared_bytes % TERN__ALIGN))
+        return wrong(r, number, "its scratch, or a worker's part of it, is not aligned", in);
     if (step->scratch_offset + scratch_bytes > r->arena.bytes)
         return wrong(r, number, "its scratch lies outside the arena", in);
     put(&r->arena, step->scratch_offset, scratch_bytes, &scratch);
@@ -221,8 +225,21 @@ static bool replay_step(replay *r, uint32_t number)
     return true;
 }
 
+static bool are_aligned(const replay *r)
+{
+    for (uint32_t i = 0; i < r->plan->n_buffers; i++)
+        if (r->plan->buffers[i].offset % TERN__ALIGN) {
+            snprintf(r->why, r->room, "the buffer of value %u is not aligned: byte %zu",
+                     r->plan->buffers[i].value, r->plan->buffers[i].offset);
+            return false;
+        }
+    return true;
+}
+
 static bool replay_all(replay *r)
 {
+    if (!are_aligned(r))
+        return false;
     for (uint32_t s = 0; s < r->plan->n_steps; s++)
         if (!replay_step(r, s))
             return false;

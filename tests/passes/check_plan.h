@@ -1,7 +1,7 @@
 /* check_plan.h - proves, by replaying a plan symbolically, that its memory is used soundly: every byte that a step
  * reads was last written by the step that computed the value being read, so no two buffers that are alive together share
  * bytes; results are where the plan says when it ends; inputs and constants are never written; nothing lies outside its
- * block, and nothing in the scratch area. Works for any plan: it knows views and writes from the op table only. */
+ * block, and nothing in the scratch of a step, its workers' and what they share; buffers and scratch are aligned. Works for any plan: it knows views and writes from the op table only. */
 #ifndef TERN_TESTS_PASSES_CHECK_PLAN_H
 #define TERN_TESTS_PASSES_CHECK_PLAN_H
 

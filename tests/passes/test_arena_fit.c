@@ -10,7 +10,7 @@ static bool live_together(const tern__fit_item *a, const tern__fit_item *b)
     return a->first <= b->last && b->first <= a->last;
 }
 
-/* Checks the promise of pack.h on the result of one call. */
+/* Checks the promise of arena_fit.h on the result of one call. */
 static bool is_sound(const tern__fit_item *items, uint32_t n, const tern__fit_result *result)
 {
     size_t end = 0;
@@ -28,7 +28,7 @@ static bool is_sound(const tern__fit_item *items, uint32_t n, const tern__fit_re
 TEST(nothing_takes_nothing)
 {
     tern__fit_result result;
-    CHECK_OK(tern__arena_fit(NULL, 0, true, &result));
+    CHECK_OK(tern__arena_fit(NULL, 0, TERN__FIT_SEARCH, &result));
     CHECK_EQ(result.bytes, 0);
 }
 
@@ -38,7 +38,7 @@ TEST(a_chain_takes_two_buffers)
     for (uint32_t i = 0; i < 100; i++)
         items[i] = (tern__fit_item){.bytes = 64, .first = i, .last = i + 1};
     tern__fit_result result;
-    CHECK_OK(tern__arena_fit(items, 100, false, &result));
+    CHECK_OK(tern__arena_fit(items, 100, TERN__FIT_WALK, &result));
     CHECK(is_sound(items, 100, &result));
     CHECK_EQ(result.bytes, 128);
     CHECK_EQ(result.lower_bound, 128);
@@ -51,10 +51,10 @@ TEST(trying_harder_finds_what_the_walk_over_time_misses)
                               {.bytes = 64, .first = 1, .last = 3},
                               {.bytes = 128, .first = 2, .last = 3}};
     tern__fit_result lazy, hard;
-    CHECK_OK(tern__arena_fit(items, 3, false, &lazy));
+    CHECK_OK(tern__arena_fit(items, 3, TERN__FIT_WALK, &lazy));
     CHECK(is_sound(items, 3, &lazy));
     CHECK_EQ(lazy.bytes, 256);
-    CHECK_OK(tern__arena_fit(items, 3, true, &hard));
+    CHECK_OK(tern__arena_fit(items, 3, TERN__FIT_ORDERS, &hard));
     CHECK(is_sound(items, 3, &hard));
     CHECK_EQ(hard.bytes, 192);
     CHECK_EQ(hard.lower_bound, 192);
@@ -88,7 +88,7 @@ TEST(random_lifetimes_are_sound_and_close_to_the_bound)
         }
         qsort(items, n, sizeof *items, ascending);
         tern__fit_result result;
-        CHECK_OK(tern__arena_fit(items, n, true, &result));
+        CHECK_OK(tern__arena_fit(items, n, TERN__FIT_SEARCH, &result));
         CHECK(is_sound(items, n, &result));
         ratios[round] = (double)result.bytes / (double)result.lower_bound;
     }

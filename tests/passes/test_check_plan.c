@@ -16,7 +16,7 @@ static const char two_alive[] = "graph { %x = input \"x\" f32[16] %a = exp(%x) %
 
 static tern_status compile(tern_ctx *ctx, const char *text, tern__compiled **out)
 {
-    tern__compile_options options = {.level = TERN_LEVEL_NONE};
+    const tern__compile_options options = {.level = TERN_LEVEL_NONE};
     tern_graph *graph;
     TERN_TRY(tern_graph_parse(ctx, text, strlen(text), &graph));
     tern_status status =
@@ -107,4 +107,81 @@ TEST(reading_after_the_write_is_noticed)
     CHECK(!is_sound(p));
     tern__compiled_release(p);
     tern_ctx_destroy(ctx);
+}
+
+/* Attention of few rows: its workers share scratch, and what it reads and writes are intermediates. */
+static const char shares_scratch[] =
+    "graph { %x = input \"x\" f32[2,4,16] %k = input \"k\" f32[1,512,2,16] %v = input \"v\" f32[1,512,2,16]\n"
+    "%s = input \"s\" i32[2] %p = input \"p\" i32[2] %q = exp(%x) %a = attention(%q, %k, %v, %s, %p)\n"
+    "%c = sin(%a) return %c }";
+
+static tern__step *step_with_scratch(tern__compiled *p)
+{
+    for (uint32_t s = 0; s < p->plan.n_steps; s++)
+        if (p->plan.steps[s].shared_bytes > 0)
+            return &p->plan.steps[s];
+    return NULL;
+}
+
+/* With two threads, so that there is something to share. *step is NULL if no kernel of this machine does. */
+static tern_status compile_shared(tern_ctx **ctx, tern__compiled **p, tern__step **step)
+{
+    tern_ctx_options options = tern_ctx_options_default();
+    options.threads = 2;
+    TERN_TRY(tern_ctx_create(&options, ctx));
+    TERN_TRY(compile(*ctx, shares_scratch, p));
+    *step = step_with_scratch(*p);
+    return TERN_OK;
+}
+
+static void release(tern_ctx *ctx, tern__compiled *p)
+{
+    tern__compiled_release(p);
+    tern_ctx_destroy(ctx);
+}
+
+TEST(an_arena_without_room_for_all_scratch_is_noticed)
+{
+    tern_ctx *ctx;
+    tern__compiled *p;
+    tern__step *step = NULL;
+    CHECK_OK(compile_shared(&ctx, &p, &step));
+    CHECK(is_sound(p));
+    if (!step) {
+        release(ctx, p);
+        SKIP("attention has no scratch that workers share here");
+    }
+    /* What `memory` would have planned had it forgotten what the workers share. */
+    const size_t arena = p->plan.arena_bytes, offset = step->scratch_offset;
+    p->plan.arena_bytes -= step->shared_bytes;
+    CHECK(!is_sound(p));
+    p->plan.arena_bytes = arena;
+    /* Operand and result live beside the scratch: it can lie nowhere else. */
+    for (size_t at = 0; at < arena; at += 64) {
+        step->scratch_offset = at;
+        CHECK(at == offset || !is_sound(p));
+    }
+    release(ctx, p);
+}
+
+TEST(what_is_not_aligned_is_noticed)
+{
+    tern_ctx *ctx;
+    tern__compiled *p;
+    tern__step *step = NULL;
+    CHECK_OK(compile_shared(&ctx, &p, &step));
+    CHECK(is_sound(p));
+    p->plan.arena_bytes += 4096; /* room, so that only the alignment is wrong */
+    CHECK(is_sound(p));
+    size_t *const sizes[] = {step ? &step->scratch_offset : NULL, step ? &step->shared_bytes : NULL,
+                             &p->plan.buffers[0].offset};
+    CHECK(p->plan.n_buffers > 0);
+    for (int i = 0; i < 3; i++) {
+        if (!sizes[i])
+            continue;
+        *sizes[i] += 4;
+        CHECK(!is_sound(p));
+        *sizes[i] -= 4;
+    }
+    release(ctx, p);
 }
