@@ -32,7 +32,7 @@ typedef enum tern_goal {
 #undef TERN_GOAL_ENUM
 } tern_goal;
 
-/* In what intermediates are stored; sums are f32 in any case. X(enumerator, number, name, meaning). */
+/* Of intermediates, and of constants that products read; sums are f32. X(enumerator, number, name, meaning). */
 #define TERN_PRECISION_LIST(X)                                          \
     X(EXACT, 0, "exact", "as recorded: nothing is rounded in addition") \
     X(BF16, 1, "bf16", "f32 intermediates as bf16: half the bytes")     \
@@ -157,7 +157,7 @@ typedef struct tern_program_info {
     size_t arena_bytes;            /* memory that a run takes for intermediates and scratch, as planned */
     size_t live_bytes;             /* of that, most in use at one step: no plan of this order needs less */
     size_t naive_bytes;            /* the same with every intermediate in a buffer of its own      */
-    size_t scratch_bytes;          /* in each of these three: most that one step's kernel works in besides its operands */
+    size_t scratch_bytes;          /* in all three: most that a kernel works in beside operands     */
     uint64_t flops, bytes;         /* estimated work of one run                                    */
     uint64_t compile_ns;           /* measured                                                     */
     int64_t batch;                 /* all of this is for this size of the batch; 0: no range was given */

@@ -79,6 +79,9 @@ static tern_status round_constant(narrower *s, const tern__leaf *leaf, tern__id 
     tern_status status = tern__rewrite_emit_constant(
         &s->w, s->w.from->nodes[leaf->node].attrs[TERN__ATTR_constant_name].text, &to, storage, &layout, out);
     tern__storage_release(storage);
+    char value[TERN__VALUE_TEXT];
+    tern__note(s->c, "constant %s, which products read, is rounded to %s",
+               tern__value_text(s->c, s->w.from, old, value), tern_dtype_name(s->small));
     return status;
 }
 

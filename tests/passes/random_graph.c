@@ -137,10 +137,10 @@ static bool readable(const builder *b, uint32_t n_in, const tern__id *in)
     return true;
 }
 
-static bool results_are_small(const tern__type *out, int n_out)
+static bool results_are_small(const builder *b, const tern__type *out, int n_out)
 {
     for (int i = 0; i < n_out; i++)
-        if (tern__type_numel(&out[i]) > 600 || out[i].rank > 5)
+        if (tern__type_numel(&out[i]) > (b->options.large ? 100000 : 600) || out[i].rank > 5)
             return false;
     return true;
 }
@@ -164,7 +164,7 @@ bool add_op(builder *b, tern__opcode op, uint32_t n_in, const tern__id *operands
     }
     tern__call call = {
         .op = row, .n_in = (int)n_in, .n_out = n_out, .in = types, .attrs = attrs, .out = results};
-    if (tern__op_infer(&call, dtypes) != TERN_OK || !results_are_small(results, n_out))
+    if (tern__op_infer(&call, dtypes) != TERN_OK || !results_are_small(b, results, n_out))
         return false;
     for (uint32_t i = 0; i < n_in; i++) {
         if (dtypes[i] == type_of(b, in[i])->dtype)
@@ -248,6 +248,10 @@ static bool add_leaves(builder *b)
                                          TERN__OP_constant, TERN__OP_constant, TERN__OP_state};
     for (int i = 0; i < 3; i++)
         b->sizes[i] = 1 + random_below(&b->r, 5);
+    if (b->options.large) { /* rows and columns; a few of them make a step worth sharing */
+        b->sizes[1] = 24 + random_below(&b->r, 40);
+        b->sizes[2] = 300 + random_below(&b->r, 300);
+    }
     int n = 2 + (int)random_below(&b->r, 6);
     for (int i = 0; i < n; i++) {
         tern__opcode kind = i == 0 ? TERN__OP_input : kinds[random_below(&b->r, 6)];

@@ -20,6 +20,7 @@ bool random_chance(random_state *r, int percent);
 typedef struct random_graph_options {
     int min_nodes, max_nodes; /* operations, about */
     bool writes;              /* states and copies that are written in place */
+    bool large;               /* shapes that threads share; slower by far */
     bool special;             /* NaN, infinities, denormals and both zeros among the data */
 } random_graph_options;
 

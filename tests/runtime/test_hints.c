@@ -138,6 +138,10 @@ TEST(impossible_hints_are_refused)
     options.goal = TERN_GOAL_LATENCY;
     options.precision = (tern_precision)7;
     CHECK_STATUS(tern_graph_compile(ctx, graph, &options, &program), TERN_INVALID_ARGUMENT);
+    options.precision = TERN_PRECISION_BF16;
+    options.level = TERN_LEVEL_NONE;
+    CHECK_STATUS(tern_graph_compile(ctx, graph, &options, &program), TERN_INVALID_ARGUMENT);
+    options.level = TERN_LEVEL_MEDIUM;
     options.precision = TERN_PRECISION_EXACT;
     options.n_disabled = 1;
     CHECK_STATUS(tern_graph_compile(ctx, graph, &options, &program), TERN_INVALID_ARGUMENT);

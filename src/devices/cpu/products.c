@@ -179,12 +179,12 @@ static bool has_epilogue(const tern__target *target, const tern__call *call, uin
     tern__gemm_program p;
     switch (tern__op_code(call->op)) {
     case TERN__OP_matmul: /* one that is turned round, or lacks the axis of columns, has no rows to hand on */
-        return row && !target->library && call->out[0].dtype == TERN_F32 && call->in[1]->rank > 1 &&
+        return row && !target->library && call->in[1]->rank > 1 &&
                tern__gemm_plan(row->kernel, call->in[0], call->in[1], &call->out[0], call->attrs,
                                target->workers, &p) &&
                !p.turned;
     case TERN__OP_packed_matmul:
-        return row && call->out[0].dtype == TERN_F32;
+        return row != NULL;
     default:
         return tern__op_code(call->op) == TERN__OP_packed_ternary_matmul ||
                tern__op_code(call->op) == TERN__OP_packed_linear;

@@ -1,6 +1,10 @@
 /* epilogue.c - runs row programs on rectangles of a product. */
 #include "kernels/row/epilogue.h"
 
+#include <string.h>
+
+#include "tensor/convert.h"
+
 void tern__epilogue_shape(int64_t n_rows, int64_t width, int64_t *rows, int64_t *tiles)
 {
     const int64_t parts = (n_rows + TERN__EPILOGUE_ROWS - 1) / TERN__EPILOGUE_ROWS;
@@ -19,13 +23,32 @@ static tern__buffer from_column(const tern__buffer *b, int64_t column)
     return part;
 }
 
+/* Rounds rows of f32 to the result's type where they are: each keeps its place and takes half of it. */
+static void round_rows(const tern__epilogue *e, int64_t n_rows, int64_t columns, int64_t stride)
+{
+    enum { MOST = 512 };
+    uint16_t small[MOST]; /* f16 or bf16 */
+    for (int64_t r = 0; r < n_rows; r++) {
+        const float *from = (const float *)e->room + r * stride;
+        uint16_t *to = (uint16_t *)((float *)e->room + r * stride);
+        for (int64_t c = 0; c < columns; c += MOST) {
+            const int64_t n = columns - c < MOST ? columns - c : MOST;
+            tern__convert_row(TERN_F32, from + c, e->program->y->dtype, small, n);
+            memcpy(to + c, small, (size_t)n * sizeof *small); /* behind what is still to be read */
+        }
+    }
+}
+
 void tern__epilogue_apply(const tern__epilogue *e, int64_t row_begin, int64_t row_end, int64_t column_begin,
                           int64_t column_end, int64_t stride)
 {
     const tern__epilogue_program *p = e->program;
     const tern__row_program *rows = p->rows;
     tern__buffer in[TERN__ROW_MAX_OPERANDS], out[TERN__ROW_MAX_OPERANDS];
-    int64_t strides[TERN__MAX_RANK] = {0}, apart = stride;
+    const int64_t unit = (int64_t)tern__dtype_unit_bytes(p->y->dtype);
+    int64_t strides[TERN__MAX_RANK] = {0}, apart = stride * 4 / unit;
+    if (unit < 4)
+        round_rows(e, row_end - row_begin, column_end - column_begin, stride);
     for (int i = 0; i < rows->n_in - 1; i++)
         in[i] = from_column(&e->args->in[p->rows_in[i]], column_begin);
     for (int i = 0; i < rows->n_out; i++)
