@@ -246,14 +246,17 @@ static void describe(joiner *j, const group *at, const tern__type *weights)
 {
     const tern__gnode *first = &j->g->nodes[at->members[0]];
     double common = (double)tern__type_bytes(type_of(j->g, first->in[0]));
-    double after = common + (double)tern__type_bytes(weights);
+    double after = common + (double)tern__type_bytes(weights), results = 0;
     char text[TERN__TYPE_TEXT], value[TERN__VALUE_TEXT];
     for (uint32_t i = 0; i < at->n; i++)
-        after += (double)tern__type_bytes(type_of(j->g, j->g->nodes[at->members[i]].out));
+        results += (double)tern__type_bytes(type_of(j->g, j->g->nodes[at->members[i]].out));
+    after += results;
     tern__log_fusion(j->c, "product", j->g, at->n, at->members, after + (at->n - 1) * common, after);
-    tern__note(j->c, "%u x %s of %s became one with weights %s, %zu bytes joined now", at->n,
-               tern__ops[first->op].name, tern__value_text(j->c, j->g, first->in[0], value),
-               tern__type_text(weights, text), tern__type_bytes(weights));
+    tern__note(j->c,
+               "%u x %s of %s became one with weights %s, %zu bytes joined now; their results, %.0f bytes, "
+               "live together",
+               at->n, tern__ops[first->op].name, tern__value_text(j->c, j->g, first->in[0], value),
+               tern__type_text(weights, text), tern__type_bytes(weights), results);
 }
 
 /* The one product in the place of its first member, and the parts of all of them. */

@@ -267,11 +267,11 @@ static tern_status check_choices(const tern_compile_options *options)
                   "compile: goal %d is not one", (int)options->goal);
     TERN__FAIL_IF((unsigned)options->precision >= TERN__COUNT(precision_names), TERN_INVALID_ARGUMENT,
                   "compile: precision %d is not one", (int)options->precision);
-    TERN__FAIL_IF(
-        options->precision != TERN_PRECISION_EXACT && options->level <= TERN_LEVEL_NONE,
-        TERN_INVALID_ARGUMENT,
-        "compile: precision %s is not for level none, which runs everything as recorded: use low or above",
-        precision_names[options->precision]);
+    TERN__FAIL_IF(options->precision != TERN_PRECISION_EXACT && options->level < TERN_LEVEL_MEDIUM,
+                  TERN_INVALID_ARGUMENT,
+                  "compile: precision %s is for level medium and above: without fusion its casts take more "
+                  "than they save",
+                  precision_names[options->precision]);
     TERN__FAIL_IF(options->threads < 0, TERN_INVALID_ARGUMENT, "compile: threads is %d, must be 0 or more",
                   options->threads);
     TERN__FAIL_IF(options->n_disabled < 0 || (options->n_disabled > 0 && !options->disabled),

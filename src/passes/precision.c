@@ -4,7 +4,8 @@
  * f32. Constants that they read (weights) are rounded once, here. What works row by row goes on in f32: a value that is
  * read on the far side of a product is rounded when it is made and widened by each reader, and vertical fusion then takes
  * these casts into the regions on both sides. So every value is rounded at most once, where it is stored. Outputs, states
- * and integers keep their types. */
+ * and integers keep their types, and so does a product of inputs that are larger than its result. Below medium there is no
+ * fusion, and casts would take more than they save: there it is refused (options.c). */
 #include "base/status.h"
 #include "graph/call.h"
 #include "graph/region.h"
@@ -27,13 +28,27 @@ static bool is_f32(const tern_graph *g, tern__id value)
     return g->values[value].type.dtype == TERN_F32;
 }
 
+/* Inputs and states are stored by others: reading them as the small type takes a rounded copy, which must not be larger than what
+ * it is for. */
+static bool copies_more_than_it_saves(const tern_graph *g, const tern__gnode *node)
+{
+    for (uint32_t i = 0; i < node->n_in; i++) {
+        const tern__id base = tern__graph_view_base(g, node->in[i]);
+        const uint32_t leaf = g->nodes[g->values[base].node].leaf;
+        if (leaf != TERN__NO_ID && is_f32(g, node->in[i]) && !tern__constant_of(g, base) &&
+            tern__type_bytes(&g->values[node->in[i]].type) > tern__type_bytes(&g->values[node->out].type))
+            return true;
+    }
+    return false;
+}
+
 /* Can the node read and write the small type wherever it has f32 now, and is it not one that regions take? */
 static bool stores_small(const narrower *s, const tern__gnode *node)
 {
     const tern_graph *g = s->w.from;
     const tern__op *op = &tern__ops[node->op];
     if (node->n_in == 0 || !tern__call_fits(node) || (op->flags & (TERN__LEAF | TERN__VIEW | TERN__WRITES)) ||
-        !is_f32(g, node->out))
+        !is_f32(g, node->out) || copies_more_than_it_saves(g, node))
         return false;
     tern__call_room room;
     tern__type small[MOST_IN];
