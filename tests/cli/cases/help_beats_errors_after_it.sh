@@ -1,2 +1,3 @@
 # Asking for help needs no complete command line.
-tern graph run --help --no-such-option | head -n 1
+tern graph run --help --no-such-option >help
+head -n 1 help
