@@ -115,8 +115,10 @@ static bool pass_row(int i, field_value *out)
     tern_pass_info pass;
     if (tern_catalog_pass(i, &pass) != TERN_OK)
         return false;
-    const field_value row[] = {
-        {.text = pass.name}, {.text = pass.level}, {.yes = pass.optional}, {.text = pass.description}};
+    const field_value row[] = {{.text = pass.name},
+                               {.text = tern_level_name(pass.level)},
+                               {.yes = pass.optional},
+                               {.text = pass.description}};
     memcpy(out, row, sizeof row);
     return true;
 }

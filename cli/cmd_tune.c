@@ -77,23 +77,12 @@ static bool next_row(const tern_tune_report *report, int i, tern_tune_row *row)
     return i < tern_tune_report_rows(report) && tern_tune_report_row(report, i, row) == TERN_OK;
 }
 
-/* What the row is about: its op; of a fused step, whose parameters read "over [4]: 2=add(0,1); 3=relu(2); return 3", its ops. */
 static void add_ops(text *t, const tern_tune_row *row)
 {
-    int n = 0;
-    const char *at = strcmp(row->op, "fused") == 0 ? row->params : "";
-    while ((at = strchr(at, '='))) {
-        size_t length = strcspn(++at, "(;");
-        if (at[length] != '(')
-            continue;
-        char *op = grab_string(at, length);
-        text_add(t, n++ ? " + " : "");
-        text_add_safe(t, op);
-        free(op);
-        at += length + strcspn(at + length, ";"); /* attributes may have signs of equality too */
+    for (int i = 0; i < row->n_ops; i++) {
+        text_add(t, i ? " + " : "");
+        text_add_safe(t, row->ops[i]);
     }
-    if (n == 0)
-        text_add_safe(t, strcmp(row->op, "user") == 0 ? row->params : row->op);
 }
 
 static void rows_json(json *j, const tern_tune_report *report, bool listed)
@@ -106,6 +95,10 @@ static void rows_json(json *j, const tern_tune_report *report, bool listed)
         if (!listed)
             json_int(j, "step", row.step);
         json_string(j, "op", row.op);
+        json_array(j, "ops");
+        for (int k = 0; k < row.n_ops; k++)
+            json_string(j, NULL, row.ops[k]);
+        json_end(j);
         json_string(j, "shapes", row.shapes);
         json_string(j, "params", row.params);
         json_string(j, "candidate", row.candidate);

@@ -1,21 +1,12 @@
 /* compile_json.c - what the compiler did and planned, as data. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "compile.h"
 #include "json.h"
 
-/* Lines of text as an array of strings. */
-static void add_lines(json *j, const char *key, const char *lines)
+static void add_strings(json *j, const char *key, int n, const char *const *strings)
 {
     json_array(j, key);
-    while (*lines) {
-        size_t length = strcspn(lines, "\n");
-        char *line = grab_string(lines, length);
-        json_string(j, NULL, line);
-        free(line);
-        lines += length + (lines[length] == '\n');
-    }
+    for (int i = 0; i < n; i++)
+        json_string(j, NULL, strings[i]);
     json_end(j);
 }
 
@@ -38,17 +29,18 @@ static void add_passes(json *j, const tern_program *p, tern_level level)
         json_int(j, "nodes_before", pass.nodes_before);
         json_int(j, "nodes_after", pass.nodes_after);
         json_double(j, "us", (double)pass.ns / 1e3);
-        add_lines(j, "notes", pass.notes);
+        add_strings(j, "notes", pass.n_notes, pass.notes);
         json_end(j);
     }
     json_end(j);
 }
 
-static void add_strings(json *j, const char *key, int n, const char *const *strings)
+/* Names as everywhere in JSON: without '%'. */
+static void add_names(json *j, const char *key, int n, const char *const *names)
 {
     json_array(j, key);
-    for (int i = 0; i < n; i++) /* names as everywhere in JSON: without '%' */
-        json_string(j, NULL, strings[i] + (strings[i][0] == '%'));
+    for (int i = 0; i < n; i++)
+        json_string(j, NULL, names[i] + (names[i][0] == '%'));
     json_end(j);
 }
 
@@ -59,7 +51,7 @@ void fusions_json_add(json *j, const char *key, const tern_program *p)
     for (int i = 0; tern_program_fusion(p, i, &fusion) == TERN_OK; i++) {
         json_object(j, NULL);
         json_string(j, "kind", fusion.kind);
-        add_strings(j, "nodes", fusion.n_nodes, fusion.nodes);
+        add_names(j, "nodes", fusion.n_nodes, fusion.nodes);
         add_strings(j, "ops", fusion.n_nodes, fusion.ops);
         json_uint(j, "bytes_before", fusion.bytes_before);
         json_uint(j, "bytes_after", fusion.bytes_after);
@@ -133,7 +125,7 @@ void plan_json_add(json *j, const tern_program *p, const uint64_t *step_ns, cons
         json_object(j, NULL);
         json_int(j, "step", i);
         json_string(j, "op", step.op);
-        json_string(j, "fused", step.detail[0] ? step.detail : NULL);
+        add_strings(j, "ops", step.n_ops, step.ops);
         json_string(j, "kernel", step.kernel);
         json_string(j, "isa", step.isa);
         json_int(j, "threads", step.threads);

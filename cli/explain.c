@@ -25,9 +25,8 @@ static bool find_pass(const char *name, tern_pass_info *out)
 void pass_add_reason(text *t, tern_level level, const char *name)
 {
     tern_pass_info info;
-    tern_level from;
-    if (find_pass(name, &info) && tern_level_parse(info.level, &from) == TERN_OK && from > level)
-        text_addf(t, "runs from level %s on", info.level);
+    if (find_pass(name, &info) && info.level > level)
+        text_addf(t, "runs from level %s on", tern_level_name(info.level));
     else
         text_add(t, "switched off");
 }
@@ -48,30 +47,21 @@ static void add_outcome(text *t, const graph_run *r, const tern_pass_report *pas
     }
 }
 
-static void print_notes(const char *notes)
+static void print_notes(int n, const char *const *notes)
 {
     static const table_column columns[] = {{"", false, false, STYLE_DIM}, {"", false, false, STYLE_NONE}};
     table t = table_make(columns, 2);
-    int n = 0, more = 0;
-    while (*notes) {
-        size_t length = strcspn(notes, "\n");
-        if (n++ < MOST_NOTES) {
-            char *raw = grab_string(notes, length);
-            text safe = {0};
-            text_add_safe(&safe, raw);
-            table_add(&t, glyph_of(GLYPH_DOT));
-            table_add(&t, text_string(&safe));
-            text_free(&safe);
-            free(raw);
-        } else {
-            more++;
-        }
-        notes += length + (notes[length] == '\n');
+    for (int i = 0; i < n && i < MOST_NOTES; i++) {
+        text safe = {0};
+        text_add_safe(&safe, notes[i]);
+        table_add(&t, glyph_of(GLYPH_DOT));
+        table_add(&t, text_string(&safe));
+        text_free(&safe);
     }
     table_print(&t, 6, false);
-    if (more > 0)
-        printf("      %s%s %d more (--json lists all)%s\n", on(STYLE_DIM), glyph_of(GLYPH_ELLIPSIS), more,
-               off(STYLE_DIM));
+    if (n > MOST_NOTES)
+        printf("      %s%s %d more (--json lists all)%s\n", on(STYLE_DIM), glyph_of(GLYPH_ELLIPSIS),
+               n - MOST_NOTES, off(STYLE_DIM));
 }
 
 static void print_passes(const graph_run *r)
@@ -94,7 +84,7 @@ static void print_passes(const graph_run *r)
             printf("  %s%s, %s%s", on(STYLE_DIM), text_string(&nodes), format_time(time, pass.ns),
                    off(STYLE_DIM));
         putchar('\n');
-        print_notes(pass.notes);
+        print_notes(pass.n_notes, pass.notes);
         text_free(&outcome);
         text_free(&nodes);
     }

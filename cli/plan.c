@@ -1,7 +1,7 @@
 /* plan.c - the steps of a program as a table, with their times where they are known. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "run.h"
@@ -15,41 +15,24 @@ enum {
     COLUMNS = 8,    /* without times */
 };
 
-/* "ref" for matmul__ref of matmul; other kernels by their whole name. */
 static const char *kernel_name(const tern_step_info *step)
 {
-    size_t n = strlen(step->op);
-    bool own = strncmp(step->kernel, step->op, n) == 0 && strncmp(step->kernel + n, "__", 2) == 0;
-    return own ? step->kernel + n + 2 : step->kernel;
+    return step->reference ? "ref" : step->row_program ? "row" : step->kernel;
 }
 
-/* Takes as many names off the front of "a + b + c" as fit, one at least: "a + b +". Names are never cut. */
-static void take_ops(const char **names, int width, text *out)
+/* Adds as many names from number `from` on as fit, one at least: "a + b +". Returns how many; names are never cut. */
+static int add_names(text *t, int from, int n, const char *const *names, int width)
 {
-    static const char plus[] = " + ";
-    size_t took = 0;
-    for (const char *at = *names; *at;) {
-        const char *end = strstr(at, plus);
-        size_t length = end ? (size_t)(end - *names) + 2 : strlen(*names);
-        if (took > 0 && length > (size_t)width)
+    int added = 0, used = 0;
+    for (; from + added < n; added++) {
+        bool last = from + added == n - 1;
+        int more = (added ? 1 : 0) + text_width(names[from + added]) + (last ? 0 : 2);
+        if (added > 0 && used + more > width)
             break;
-        took = length;
-        at = end ? end + strlen(plus) : at + strlen(at);
+        text_addf(t, "%s%s%s", added ? " " : "", names[from + added], last ? "" : " +");
+        used += more;
     }
-    text_add_n(out, *names, took);
-    *names += took;
-    *names += **names == ' ';
-}
-
-/* What a step computes: its op, or those that are fused in it. */
-static const char *ops_of(const tern_step_info *step)
-{
-    return step->detail[0] ? step->detail : step->op;
-}
-
-static bool is_row_program(const tern_step_info *step)
-{
-    return strcmp(step->kernel, "row") == 0;
+    return added;
 }
 
 /* The name of a result and its type; nothing past the last. */
@@ -90,11 +73,10 @@ static void add_step(table *t, const tern_program *program, int number, const st
         return;
     snprintf(index, sizeof index, "%d", number);
     snprintf(threads, sizeof threads, "%d", step.threads);
-    const char *ops = ops_of(&step);
     const char *whole[] = {index, threads, format_count(flops, step.flops), format_bytes(bytes, step.bytes)};
-    for (int i = 0; i < step.n_results || *ops; i++) {
+    for (int i = 0, told = 0; i < step.n_results || told < step.n_ops; i++) {
         text op = {0}, name = {0}, type = {0};
-        take_ops(&ops, OPS_WIDTH, &op);
+        told += add_names(&op, told, step.n_ops, step.ops, OPS_WIDTH);
         describe_result(program, number, &step, i, &name, &type);
         table_add(t, i == 0 ? whole[0] : "");
         table_add(t, text_string(&op));
@@ -119,8 +101,8 @@ static void print_legend(const graph_run *r, bool timed)
         tern_step_info step;
         if (tern_program_step(r->program, i, &step) != TERN_OK)
             continue;
-        row = row || is_row_program(&step);
-        plain = plain || strcmp(kernel_name(&step), "ref") == 0;
+        row = row || step.row_program;
+        plain = plain || step.reference;
     }
     const char *dot = glyph_of(GLYPH_DOT);
     table t = table_make(columns, 1);
@@ -166,20 +148,17 @@ void plan_print(const graph_run *r, step_times times)
         print_legend(r, times.measured != NULL);
 }
 
-void plan_add_ops(text *t, const tern_step_info *step, int width)
+void plan_add_ops(text *t, int n, const char *const *ops, int width)
 {
     enum { MORE = sizeof " 48 more" };
-    const char *left = ops_of(step);
-    if (text_width(left) <= width) {
-        text_add(t, left);
-        return;
+    text all = {0};
+    add_names(&all, 0, n, ops, INT_MAX);
+    if (text_width(text_string(&all)) <= width) {
+        text_add(t, text_string(&all));
+    } else {
+        int told = add_names(t, 0, n, ops, width - MORE);
+        if (told < n)
+            text_addf(t, " %d more", n - told);
     }
-    take_ops(&left, width - MORE, t);
-    int more = *left != '\0';
-    for (const char *at = left; (at = strstr(at, " + ")); at++) {
-        int untold = atoi(at + 3); /* the library's own "+ 7 more" */
-        more += untold > 0 ? untold : 1;
-    }
-    if (more > 0)
-        text_addf(t, " %d more", more);
+    text_free(&all);
 }

@@ -65,7 +65,7 @@ typedef struct step_times {
 } step_times;
 
 void plan_print(const graph_run *r, step_times times);
-/* What a step computes, "add + relu", cut to a width. */
-void plan_add_ops(text *t, const tern_step_info *step, int width);
+/* What a step computes, "add + relu"; what is beyond the width is counted: "add + 7 more". */
+void plan_add_ops(text *t, int n, const char *const *ops, int width);
 
 #endif

@@ -44,18 +44,21 @@ static void add_safe_cell(table *t, const char *raw)
 }
 
 /* One row per result; the call stands in the first. */
-static tern_status add_node(table *t, const tern_graph *graph, char *const *labels, tern_node node)
+static tern_status add_node(table *t, const tern_graph *graph, tern_node node)
 {
     tern_node_info info;
     char *call;
     TERN_TRY(tern_graph_node(graph, node, &info));
-    TERN_TRY(tern_graph_call_text(graph, labels, node, &call));
+    TERN_TRY(tern_graph_call_text(graph, node, &call));
     for (int i = 0; i < info.n_results; i++) {
+        tern_value result = info.result + (tern_value)i;
         tern_value_info value;
+        const char *label = "";
         text type = {0};
-        if (tern_graph_value(graph, info.result + (tern_value)i, &value) == TERN_OK)
+        if (tern_graph_value(graph, result, &value) == TERN_OK)
             text_add_type(&type, tern_dtype_name(value.dtype), value.rank, value.shape);
-        add_safe_cell(t, labels[info.result + (tern_value)i]);
+        tern_graph_label(graph, result, &label);
+        add_safe_cell(t, label);
         add_safe_cell(t, i == 0 ? call : "");
         table_add(t, text_string(&type));
         add_safe_cell(t, i == 0 && info.origin ? info.origin : "");
@@ -66,19 +69,21 @@ static tern_status add_node(table *t, const tern_graph *graph, char *const *labe
 }
 
 /* What leaves the graph, and under which name where that is not its number. */
-static void print_returns(const graph_run *r, char *const *labels)
+static void print_returns(const graph_run *r)
 {
     static const table_column columns[] = {{"", false, false, STYLE_NONE}, {"", false, false, STYLE_NONE}};
     text line = {0};
     for (int i = 0; i < r->graph_info.outputs; i++) {
         tern_value value;
         tern_port port;
+        const char *label;
         char number[NUMBER_TEXT];
         if (tern_graph_output_value(r->graph, i, &value) != TERN_OK ||
+            tern_graph_label(r->graph, value, &label) != TERN_OK ||
             tern_graph_output(r->graph, i, &port) != TERN_OK)
             continue;
         snprintf(number, sizeof number, "%d", i);
-        text_addf(&line, "%s%s", i ? ", " : "", labels[value]);
+        text_addf(&line, "%s%s", i ? ", " : "", label);
         if (strcmp(port.name, number) != 0)
             text_addf(&line, " as \"%s\"", port.name);
     }
@@ -89,7 +94,7 @@ static void print_returns(const graph_run *r, char *const *labels)
     text_free(&line);
 }
 
-static tern_status print_nodes(const graph_run *r, char *const *labels)
+static tern_status print_nodes(const graph_run *r)
 {
     static const table_column columns[] = {{"", false, true, STYLE_NAME},
                                            {"", false, true, STYLE_NONE},
@@ -98,26 +103,22 @@ static tern_status print_nodes(const graph_run *r, char *const *labels)
     table t = table_make(columns, 4);
     tern_status status = TERN_OK;
     for (int n = 0; n < r->graph_info.nodes && n < MOST_LINES && status == TERN_OK; n++)
-        status = add_node(&t, r->graph, labels, (tern_node)n);
+        status = add_node(&t, r->graph, (tern_node)n);
     table_print(&t, 2, false);
     if (r->graph_info.nodes > MOST_LINES)
         print_more(r->graph_info.nodes - MOST_LINES, "tern graph print shows all");
-    print_returns(r, labels);
+    print_returns(r);
     putchar('\n');
     return status;
 }
 
 static tern_status print_recorded(const graph_run *r)
 {
-    char **labels;
-    TERN_TRY(tern_graph_labels(r->graph, &labels));
     text summary = {0};
     ports_add_counts(&summary, &r->graph_info);
     heading_print("1. recorded", text_string(&summary));
     text_free(&summary);
-    tern_status status = print_nodes(r, labels);
-    tern_labels_free(labels);
-    return status;
+    return print_nodes(r);
 }
 
 /* ---- act two: the plan -------------------------------------------------------------------------------------- */
@@ -202,7 +203,7 @@ static void print_times(const graph_run *r)
             continue;
         table_addf(&t, "%d", times[i].step);
         text ops = {0};
-        plan_add_ops(&ops, &step, OPS_WIDTH);
+        plan_add_ops(&ops, step.n_ops, step.ops, OPS_WIDTH);
         table_add(&t, text_string(&ops));
         text_free(&ops);
         add_time(&t, times[i].ns, whole);

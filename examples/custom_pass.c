@@ -56,11 +56,14 @@ static void print_report(const tern_program *program)
 {
     tern_pass_report pass;
     tern_fusion_info fusion;
-    for (int i = 0; tern_program_pass(program, i, &pass) == TERN_OK; i++)
-        if (pass.changes > 0)
-            printf("%s%s: %d edit%s, %d -> %d nodes\n%s", pass.name, pass.custom ? " (ours)" : "",
-                   pass.changes, pass.changes == 1 ? "" : "s", pass.nodes_before, pass.nodes_after,
-                   pass.notes);
+    for (int i = 0; tern_program_pass(program, i, &pass) == TERN_OK; i++) {
+        if (pass.changes == 0)
+            continue;
+        printf("%s%s: %d edit%s, %d -> %d nodes\n", pass.name, pass.custom ? " (ours)" : "", pass.changes,
+               pass.changes == 1 ? "" : "s", pass.nodes_before, pass.nodes_after);
+        for (int k = 0; k < pass.n_notes; k++)
+            printf("%s\n", pass.notes[k]);
+    }
     for (int i = 0; tern_program_fusion(program, i, &fusion) == TERN_OK; i++)
         printf("fused by %s: %d nodes, estimated speed-up %.1fx\n", fusion.kind, fusion.n_nodes,
                fusion.estimated_speedup);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <tern/export.h>
+#include <tern/pass.h>
 #include <tern/status.h>
 
 typedef struct tern_op_info {
@@ -27,8 +28,9 @@ typedef struct tern_kernel_info {
 } tern_kernel_info;
 
 typedef struct tern_pass_info {
-    const char *name, *level, *description;
-    bool optional; /* may be switched off by name */
+    const char *name, *description;
+    tern_level level; /* runs at this one and above */
+    bool optional;    /* may be switched off by name */
 } tern_pass_info;
 
 typedef struct tern_device_info {

@@ -118,14 +118,13 @@ TERN_API tern_status tern_graph_attr(const tern_graph *graph, tern_node node, in
 TERN_API tern_status tern_graph_attr_named(const tern_graph *graph, tern_node node, const char *name,
                                            tern_attr_info *out);
 
-/* What values are called in print, "%x" or "%12": an array by value, freed with tern_labels_free. */
-TERN_API tern_status tern_graph_labels(const tern_graph *graph, char ***out);
-TERN_API void tern_labels_free(char **labels); /* NULL is fine */
+/* What a value is called in print: "%x", or "%12" if it has no name. It lives as long as the graph, and until the next
+ * change if it is being edited. The first call names all values, so that the others cost nothing. */
+TERN_API tern_status tern_graph_label(const tern_graph *graph, tern_value value, const char **out);
 
-/* What a node does, on one line: `topk(%p) {k=1}`, `constant "w" {1, 2}`, `fused(%a, %b) {add + relu}`. `labels` are those
- * of the graph. Free with tern_string_free. */
-TERN_API tern_status tern_graph_call_text(const tern_graph *graph, char *const *labels, tern_node node,
-                                          char **out);
+/* What a node does, on one line: `topk(%p) {k=1}`, `constant "w" {1, 2}`, `fused(%a, %b) {add + relu}`. Free with
+ * tern_string_free. */
+TERN_API tern_status tern_graph_call_text(const tern_graph *graph, tern_node node, char **out);
 
 #ifdef __cplusplus
 }

@@ -115,7 +115,7 @@ TERN_API const tern_graph *tern_program_graph(const tern_program *program);
 /* A drawing of the graph before and after, fused nodes boxed, for Graphviz. Free with tern_string_free. */
 TERN_API tern_status tern_program_dot(const tern_program *program, char **out);
 
-/* What one pass did, in the order in which they run. `notes` says why, a line per decision. Strings live
+/* What one pass did, in the order in which they run. `notes` say why, one for each decision. Strings live
  * as long as the program. */
 typedef struct tern_pass_report {
     const char *name;
@@ -124,7 +124,8 @@ typedef struct tern_pass_report {
     int changes, nodes_before, nodes_after;
     int failures; /* of patterns: what could not be fused and stays as it was */
     uint64_t ns;
-    const char *notes;
+    int n_notes;
+    const char *const *notes; /* (n_notes) a sentence each, whatever a custom pass puts in its own */
 } tern_pass_report;
 TERN_API tern_status tern_program_pass(const tern_program *program, int i, tern_pass_report *out);
 
@@ -144,7 +145,7 @@ TERN_API tern_status tern_program_fusion(const tern_program *program, int i, ter
 /* A buffer of the arena and the steps that need it, in order of first use. Buffers of one group share
  * bytes with others of it, directly or not, so they never live at the same time where they do. */
 typedef struct tern_buffer_info {
-    char name[64]; /* of the value that it was made for, without '%'; long names are cut */
+    const char *name; /* of the value that it was made for, without '%'; lives as long as the program */
     size_t offset, bytes;
     int first, last; /* steps */
     int group;       /* counted from 0, in order of first use */
@@ -165,21 +166,24 @@ typedef struct tern_program_info {
 } tern_program_info;
 TERN_API void tern_program_get_info(const tern_program *program, tern_program_info *out);
 
-/* One step of the plan, for people and tools. Strings are static. */
+/* One step of the plan, for people and tools. Strings are static, their array lives as long as the program. */
 typedef struct tern_step_info {
-    const char *op, *kernel, *isa;
-    tern_node node; /* of tern_program_graph */
-    int threads;    /* how many may share it */
+    const char *op; /* "fused" for several */
+    int n_ops;
+    const char *const *ops; /* (n_ops) what it computes: the op, or those that are fused in it */
+    const char *kernel, *isa;
+    bool reference;   /* the kernel is the op's reference, plain C */
+    bool row_program; /* it interprets a program of elementwise ops and reductions of rows */
+    tern_node node;   /* of tern_program_graph */
+    int threads;      /* how many may share it */
     int n_operands, n_results;
     uint64_t flops, bytes; /* estimates */
-    char detail
-        [128]; /* the ops of a fused step, "rmsnorm + quantise_rows" (if long, "... + 7 more"); else "" */
 } tern_step_info;
 TERN_API tern_status tern_program_step(const tern_program *program, int i, tern_step_info *out);
 
 /* Operand i of a step: its operands come first, then its results. */
 typedef struct tern_operand_info {
-    char name[64];     /* as the text form names the value, without '%'; long names are cut */
+    const char *name;  /* as the text form names the value, without '%'; lives as long as the program */
     tern_port port;    /* dtype and shape; port.name is NULL */
     const char *place; /* "input", "constant", "state", "output" or "arena"; static */
     size_t offset;     /* bytes from the start of that place */

@@ -27,9 +27,12 @@ typedef struct tern_tune_report tern_tune_report;
 
 /* One way to do something, and what is known about it. Strings live as long as what they came from. */
 typedef struct tern_tune_row {
-    const char *op;        /* "fused"; "user" for tern_tune                                              */
-    const char *shapes;    /* "f32[64,512],f32[512]->f32[64,512]"; of tern_tune: the caller's key        */
-    const char *params;    /* attributes, the ops of a fused step; of tern_tune: the name                */
+    const char *op; /* "fused"; "user" for tern_tune                                              */
+    int n_ops;
+    const char *const *ops; /* (n_ops) the op, or those of a fused step; of tern_tune: the name           */
+    const char *shapes;     /* "f32[64,512],f32[512]->f32[64,512]"; of tern_tune: the caller's key        */
+    const char
+        *params; /* attributes, the body of a fused step: a key, not for reading; of tern_tune: the name */
     const char *candidate; /* "tile=512 stream=0 threads=2"                                              */
     const char *source;    /* "tune": measured by itself; "run": while programs ran                      */
     const char *cpu, *version; /* where and with what it was measured                                    */

@@ -1,7 +1,6 @@
 /* strbuf.c - text that grows. */
 #include "base/strbuf.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,12 +41,11 @@ void tern__strbuf_add(tern__strbuf *s, const char *text)
     tern__strbuf_add_n(s, text, strlen(text));
 }
 
-void tern__strbuf_addf(tern__strbuf *s, const char *format, ...)
+void tern__strbuf_add_v(tern__strbuf *s, const char *format, va_list args)
 {
     if (!reserve(s, 0))
         return;
-    va_list args, again;
-    va_start(args, format);
+    va_list again;
     va_copy(again, args);
     int length = vsnprintf(s->text + s->length, s->capacity - s->length, format, args);
     if (length < 0)
@@ -59,6 +57,13 @@ void tern__strbuf_addf(tern__strbuf *s, const char *format, ...)
     else
         s->text[s->length] = '\0'; /* what the first attempt wrote is not part of the text */
     va_end(again);
+}
+
+void tern__strbuf_addf(tern__strbuf *s, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    tern__strbuf_add_v(s, format, args);
     va_end(args);
 }
 

@@ -3,6 +3,7 @@
 #ifndef TERN_BASE_STRBUF_H
 #define TERN_BASE_STRBUF_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -19,6 +20,7 @@ typedef struct tern__strbuf {
 void tern__strbuf_add(tern__strbuf *s, const char *text);
 void tern__strbuf_add_n(tern__strbuf *s, const char *text, size_t length);
 void tern__strbuf_addf(tern__strbuf *s, const char *format, ...) TERN_PRINTF(2, 3);
+void tern__strbuf_add_v(tern__strbuf *s, const char *format, va_list args) TERN_PRINTF(2, 0);
 void tern__strbuf_free(tern__strbuf *s);
 
 /* Hands the text to the caller, who frees it with tern__free (or the public tern_string_free). */

@@ -22,6 +22,7 @@ static tern_status remember(tern_edit *e, tern__edit_change change)
     if (!tern__grow((void **)&e->changes, &e->cap_changes, e->n_changes + 1, sizeof *e->changes))
         return tern__out_of_memory(sizeof *e->changes);
     e->changes[e->n_changes++] = change;
+    tern__graph_forget_labels(e->graph);
     return TERN_OK;
 }
 
@@ -49,6 +50,7 @@ static tern_status add_use(tern_edit *e, tern__id value, tern__id node, uint32_t
 static tern_status list_node(tern_edit *e, tern__id n)
 {
     const tern__gnode *node = &e->graph->nodes[n];
+    tern__graph_forget_labels(e->graph);
     if (!tern__grow((void **)&e->heads, &e->cap_heads, (size_t)node->out + node->n_out, sizeof *e->heads) ||
         !tern__grow((void **)&e->uses, &e->cap_uses, e->n_uses + node->n_in, sizeof *e->uses))
         return tern__out_of_memory(sizeof *e->uses);
@@ -76,6 +78,7 @@ tern_status tern__edit_open(tern_edit *e, tern_graph *graph)
 
 void tern__edit_close(tern_edit *e)
 {
+    tern__graph_forget_labels(e->graph);
     tern__free(e->heads);
     tern__free(e->uses);
     tern__free(e->changes);
@@ -97,6 +100,7 @@ tern__edit_mark tern__edit_here(const tern_edit *e)
 void tern__edit_undo(tern_edit *e, tern__edit_mark mark)
 {
     tern_graph *g = e->graph;
+    tern__graph_forget_labels(g);
     while (e->n_changes > mark.changes) {
         const tern__edit_change *change = &e->changes[--e->n_changes];
         switch (change->kind) {
@@ -379,12 +383,14 @@ void tern_edit_note(tern_edit *edit, const char *format, ...)
 {
     if (!edit || !edit->note)
         return;
-    char line[TERN__MESSAGE_MAX];
+    tern__strbuf line = TERN__STRBUF_EMPTY;
     va_list args;
     va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
+    tern__strbuf_add_v(&line, format, args);
     va_end(args);
-    edit->note(edit->note_user, line);
+    if (!line.failed)
+        edit->note(edit->note_user, line.text);
+    tern__strbuf_free(&line);
 }
 
 tern_status tern_edit_fail(tern_edit *edit, const char *format, ...)

@@ -23,9 +23,16 @@ static void drop_leaves(tern_graph *g)
         tern__storage_release(g->leaves[i].storage);
 }
 
+void tern__graph_forget_labels(tern_graph *g)
+{
+    tern__free(atomic_load_explicit(&g->labels, memory_order_relaxed));
+    atomic_store_explicit(&g->labels, NULL, memory_order_relaxed);
+}
+
 void tern__graph_clear(tern_graph *g)
 {
     drop_leaves(g);
+    tern__graph_forget_labels(g);
     tern__free(g->nodes);
     tern__free(g->values);
     tern__free(g->leaves);
@@ -37,6 +44,7 @@ void tern__graph_clear(tern_graph *g)
 void tern__graph_reset(tern_graph *g)
 {
     drop_leaves(g);
+    tern__graph_forget_labels(g);
     tern__arena_reset(&g->arena);
     g->name = "graph";
     g->n_nodes = g->n_values = g->n_leaves = g->n_outputs = g->n_writes = 0;

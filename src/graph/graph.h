@@ -7,6 +7,8 @@
 #ifndef TERN_GRAPH_GRAPH_H
 #define TERN_GRAPH_GRAPH_H
 
+#include <stdatomic.h>
+
 #include <tern/graph.h>
 
 #include "base/arena.h"
@@ -63,6 +65,7 @@ struct tern_graph {
     uint32_t n_nodes, n_values, n_leaves, n_outputs;
     uint32_t n_writes; /* nodes whose op has TERN__WRITES */
     uint32_t cap_nodes, cap_values, cap_leaves, cap_outputs;
+    _Atomic(const char **) labels; /* tern__graph_labels; NULL: nobody has asked since it last changed */
 };
 
 /* An empty graph in `g` (caller's memory); frees with tern__graph_clear, which drops the leaves' storages. */
@@ -70,6 +73,8 @@ void tern__graph_init(tern_graph *g);
 void tern__graph_clear(tern_graph *g);
 /* Empties it for reuse, keeping the memory. */
 void tern__graph_reset(tern_graph *g);
+/* For those who change a graph that somebody may have looked at: forgets what its values are called. */
+void tern__graph_forget_labels(tern_graph *g);
 
 /* Makes room so that the next `nodes` nodes with `values` results in all cannot fail for want of array
  * space. */

@@ -1,9 +1,6 @@
 /* graph_look.c - graphs as their users see them: nodes, values, attributes and what they are called in print. */
-#include <stdio.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "base/checked.h"
 #include "base/status.h"
 #include "graph/region.h"
 #include "graph/text.h"
@@ -118,38 +115,15 @@ tern_status tern_graph_attr_named(const tern_graph *graph, tern_node node, const
 
 /* ---- in print ---- */
 
-/* One block: the pointers, then the texts. */
-tern_status tern_graph_labels(const tern_graph *graph, char ***out)
+tern_status tern_graph_label(const tern_graph *graph, tern_value value, const char **out)
 {
-    TERN__FAIL_IF(!graph || !out, TERN_INVALID_ARGUMENT, "graph_labels: a NULL argument");
-    tern__label *labels;
-    TERN_TRY(tern__labels_make(graph, &labels));
-    enum { NUMBER = 12 };
-    size_t pointers = ((size_t)graph->n_values + 1) * sizeof(char *), bytes = pointers;
-    for (uint32_t v = 0; v < graph->n_values; v++)
-        bytes += labels[v].name ? strlen(labels[v].name) + 2 : NUMBER;
-    char **all = tern__alloc(bytes);
-    if (!all) {
-        tern__free(labels);
-        return tern__out_of_memory(bytes);
-    }
-    char *at = (char *)all + pointers;
-    for (uint32_t v = 0; v < graph->n_values; v++) {
-        all[v] = at;
-        if (labels[v].name)
-            at += snprintf(at, strlen(labels[v].name) + 2, "%%%s", labels[v].name) + 1;
-        else
-            at += snprintf(at, NUMBER, "%%%u", labels[v].number) + 1;
-    }
-    all[graph->n_values] = NULL;
-    tern__free(labels);
-    *out = all;
+    const char *const *labels;
+    TERN__FAIL_IF(!graph || !out, TERN_INVALID_ARGUMENT, "graph_label: a NULL argument");
+    TERN__FAIL_IF(value >= graph->n_values, TERN_OUT_OF_RANGE, "graph: value %u: there are %u", value,
+                  graph->n_values);
+    TERN_TRY(tern__graph_labels(graph, &labels));
+    *out = labels[value];
     return TERN_OK;
-}
-
-void tern_labels_free(char **labels)
-{
-    tern__free(labels);
 }
 
 static void add_leaf(tern__strbuf *s, const tern_graph *g, const tern__gnode *node)
@@ -176,10 +150,11 @@ static void add_body(tern__strbuf *s, const tern__region *r)
     tern__strbuf_add(s, "}");
 }
 
-tern_status tern_graph_call_text(const tern_graph *graph, char *const *labels, tern_node node, char **out)
+tern_status tern_graph_call_text(const tern_graph *graph, tern_node node, char **out)
 {
+    const char *const *labels;
     TERN_TRY(check_node(graph, node, out));
-    TERN__FAIL_IF(!labels, TERN_INVALID_ARGUMENT, "graph_call_text: labels is NULL");
+    TERN_TRY(tern__graph_labels(graph, &labels));
     const tern__gnode *n = &graph->nodes[node];
     const tern__op *op = &tern__ops[n->op];
     tern__strbuf s = TERN__STRBUF_EMPTY;

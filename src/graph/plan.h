@@ -31,6 +31,7 @@ typedef struct tern__step {
     const tern__attr *attrs;
     const struct tern__kernel *kernel; /* chosen by the target */
     const char *kernel_name, *isa_name;
+    bool reference, rows; /* what kind of kernel: the op's reference kernel, a row program */
     const char
         *variant; /* the candidate that measured timings chose (target.h); NULL: the target's own choice */
     const void *program;   /* what the kernel interprets, or NULL */

@@ -12,6 +12,8 @@ struct tern__kernel;
 typedef struct tern__choice {
     const struct tern__kernel *kernel;
     const char *name, *isa;
+    bool reference;       /* the op's reference kernel: plain C */
+    bool rows;            /* a row program */
     size_t scratch_bytes; /* per worker */
     size_t shared_bytes;  /* of scratch that the workers share */
     const void *program;  /* what the kernel interprets, if it does; in the arena */

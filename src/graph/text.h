@@ -48,6 +48,10 @@ bool tern__is_number_name(const char *name);
 tern_status tern__labels_fix(tern_graph *g, uint32_t *next);
 tern_status tern__labels_number(tern_graph *g, uint32_t *next);
 
+/* The same as strings, "%x" or "%12", made when first asked for; the graph's own. Any number of threads
+ * may ask for those of a graph that does not change. */
+tern_status tern__graph_labels(const tern_graph *g, const char *const **out);
+
 /* "%x" or "%12" ("%?" if there is no such value). `labels` NULL: the value's own name or its id. */
 void tern__label_add(tern__strbuf *s, const tern_graph *g, const tern__label *labels, tern__id value);
 

@@ -2,6 +2,8 @@
  * process. */
 #include "graph/text_call.h"
 
+#include <string.h>
+
 #include "graph/region.h"
 #include "graph/text.h"
 
@@ -42,4 +44,19 @@ void tern__call_params_add(tern__strbuf *s, const tern__call *call)
     tern__attrs_add(s, call->op, call->attrs);
     if (tern__op_code(call->op) == TERN__OP_fused && call->attrs[0].region)
         add_region(s, call->attrs[0].region);
+}
+
+const char *tern__call_params_next_op(const char **at, size_t *length)
+{
+    while ((*at = strchr(*at, '='))) {
+        const char *name = ++*at;
+        *length = strcspn(name, "(;");
+        *at += *length;
+        if (**at != '(')
+            continue;
+        *at += strcspn(*at, ";"); /* attributes have signs of equality too */
+        return name;
+    }
+    *at = "";
+    return NULL;
 }

@@ -12,4 +12,8 @@ void tern__call_types_add(tern__strbuf *s, const tern__call *call);
  * region. "" if there is nothing. */
 void tern__call_params_add(tern__strbuf *s, const tern__call *call);
 
+/* Reads the ops of a region's body back from such parameters, one with each call: a pointer to its name, of *length bytes,
+ * or NULL past the last. *at begins as the parameters. */
+const char *tern__call_params_next_op(const char **at, size_t *length);
+
 #endif

@@ -168,6 +168,49 @@ tern_status tern__labels_number(tern_graph *g, uint32_t *next)
     return TERN_OK;
 }
 
+/* One block: the pointers, then the texts. */
+static tern_status write_labels(const tern_graph *g, const tern__label *labels, const char ***out)
+{
+    enum { NUMBER = sizeof "%4294967295" };
+    size_t pointers = ((size_t)g->n_values + 1) * sizeof(char *), bytes = pointers;
+    for (uint32_t v = 0; v < g->n_values; v++)
+        bytes += labels[v].name ? strlen(labels[v].name) + 2 : NUMBER;
+    const char **all = tern__alloc(bytes);
+    if (!all)
+        return tern__out_of_memory(bytes);
+    char *at = (char *)all + pointers;
+    for (uint32_t v = 0; v < g->n_values; v++) {
+        all[v] = at;
+        if (labels[v].name)
+            at += snprintf(at, strlen(labels[v].name) + 2, "%%%s", labels[v].name) + 1;
+        else
+            at += snprintf(at, NUMBER, "%%%u", labels[v].number) + 1;
+    }
+    all[g->n_values] = NULL;
+    *out = all;
+    return TERN_OK;
+}
+
+tern_status tern__graph_labels(const tern_graph *g, const char *const **out)
+{
+    /* Of all that readers see this alone is written under their eyes; whoever comes second takes the first one's. */
+    _Atomic(const char **) *slot = (_Atomic(const char **) *)&g->labels;
+    const char **made = NULL, **there = atomic_load_explicit(slot, memory_order_acquire);
+    if (!there) {
+        tern__label *labels;
+        TERN_TRY(tern__labels_make(g, &labels));
+        tern_status status = write_labels(g, labels, &made);
+        tern__free(labels);
+        TERN_TRY(status);
+        if (atomic_compare_exchange_strong(slot, &there, made))
+            there = made;
+        else
+            tern__free(made);
+    }
+    *out = there;
+    return TERN_OK;
+}
+
 void tern__label_add(tern__strbuf *s, const tern_graph *g, const tern__label *labels, tern__id value)
 {
     if (value >= g->n_values) {

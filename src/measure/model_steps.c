@@ -20,12 +20,26 @@ static bool find_program(const tern_session *session, int64_t rows, tern_session
     return found;
 }
 
+/* "rmsnorm + quantise_rows"; ops for which there is no room are counted: "... + 7 more". */
+static void name_ops(const tern_step_info *s, char *to, size_t room)
+{
+    enum { MORE = sizeof " + 65535 more" };
+    size_t used = 0;
+    for (int i = 0; i < s->n_ops; i++) {
+        if (i > 0 && used + strlen(" + ") + strlen(s->ops[i]) + MORE > room) {
+            snprintf(to + used, room - used, " + %d more", s->n_ops - i);
+            return;
+        }
+        used += (size_t)snprintf(to + used, room - used, "%s%s", i ? " + " : "", s->ops[i]);
+    }
+}
+
 /* The same kernel on as many bytes, on as many threads. */
 static tern_bench_step *kind_of(const tern_step_info *s, tern_bench_step *kinds, int *n)
 {
     tern_bench_step k = {.threads = s->threads, .bytes = s->bytes, .flops = s->flops};
     snprintf(k.kernel, sizeof k.kernel, "%s", s->kernel);
-    snprintf(k.name, sizeof k.name, "%s", s->detail[0] ? s->detail : s->op);
+    name_ops(s, k.name, sizeof k.name);
     for (int i = 0; i < *n; i++)
         if (kinds[i].threads == k.threads && kinds[i].bytes == k.bytes &&
             strcmp(kinds[i].kernel, k.kernel) == 0 && strcmp(kinds[i].name, k.name) == 0)

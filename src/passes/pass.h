@@ -36,7 +36,8 @@ typedef struct tern__pass_log {
     uint32_t nodes_before, nodes_after;
     bool ran, custom;
     uint64_t ns;
-    tern__strbuf notes;
+    const char **notes; /* (n_notes) what was done and why, a sentence each */
+    size_t n_notes, cap_notes;
 } tern__pass_log;
 
 /* Nodes that became one. */
@@ -48,7 +49,8 @@ typedef struct tern__fusion {
 } tern__fusion;
 
 typedef struct tern__report {
-    tern__arena arena;      /* names in it */
+    tern__arena arena;      /* names and notes in it */
+    tern__strbuf line;      /* the note that is being written */
     tern__pass_log *passes; /* (n_passes) in running order, custom ones among them */
     uint32_t n_passes;
     tern__fusion *fusions;
@@ -108,7 +110,7 @@ typedef struct tern__compilation {
     tern_graph *spare; /* where a rewrite builds the next graph (rewrite.h) */
     tern__compile_options options;
     tern__report *report; /* NULL: nobody listens */
-    tern__pass_log *log;  /* of the pass that runs; NULL like the report */
+    tern__pass_log *log;  /* of the pass that runs; NULL like the report, or when it need not listen */
     uint32_t changes;     /* made by the pass that runs */
     const tern__target *target;
     tern__arena *arena;  /* holds the plan and everything below */
@@ -159,7 +161,7 @@ size_t tern__buffer_bytes(const tern__type *type);
 /* Bytes of scratch that the step takes there, for all its workers; rounds what the step says of each. */
 tern_status tern__scratch_bytes(tern__step *step, size_t *all);
 
-/* Adds a line to the log of the pass that runs: what was done and why. Costs nothing when nobody listens. */
+/* Adds a sentence to the log of the pass that runs: what was done and why. Costs nothing when nobody listens. */
 void tern__note(tern__compilation *c, const char *format, ...) TERN_PRINTF(2, 3);
 
 /* Adds a fusion to the report: `nodes` of `g` became one, or something else, that moves other numbers of bytes. */

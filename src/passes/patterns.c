@@ -142,7 +142,7 @@ static void start_over(matcher *m, tern__edit_mark start, size_t n_fusions)
     if (m->c->report)
         m->c->report->n_fusions = n_fusions;
     if (m->c->log)
-        tern__strbuf_free(&m->c->log->notes);
+        m->c->log->n_notes = 0;
 }
 
 static tern_status run(matcher *m, const uint64_t *sharing)

@@ -1,6 +1,5 @@
 /* pipeline.c - runs the passes of passes.def in order. */
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -23,21 +22,6 @@ const tern__pass tern__passes[] = {
 const int tern__n_passes = (int)TERN__COUNT(tern__passes);
 _Static_assert(TERN__COUNT(tern__passes) <= 64, "tern__compile_options.disabled has a bit for each");
 
-/* ---- running ---- */
-
-void tern__note(tern__compilation *c, const char *format, ...)
-{
-    if (!c->log)
-        return;
-    char line[TERN__MESSAGE_MAX];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    tern__strbuf_add(&c->log->notes, line);
-    tern__strbuf_add(&c->log->notes, "\n");
-}
-
 /* ---- the report ---- */
 
 void tern__report_init(tern__report *report)
@@ -49,7 +33,8 @@ void tern__report_init(tern__report *report)
 void tern__report_free(tern__report *report)
 {
     for (uint32_t i = 0; i < report->n_passes; i++)
-        tern__strbuf_free(&report->passes[i].notes);
+        tern__free(report->passes[i].notes);
+    tern__strbuf_free(&report->line);
     tern__free(report->passes);
     tern__free(report->fusions);
     tern__arena_free(&report->arena);
@@ -73,6 +58,26 @@ static bool name_nodes(tern__compilation *c, const tern_graph *g, const tern__id
 }
 
 /* A report that there is no memory for is no reason to fail. */
+void tern__note(tern__compilation *c, const char *format, ...)
+{
+    tern__pass_log *log = c->log;
+    if (!log)
+        return;
+    tern__strbuf *line = &c->report->line;
+    line->length = 0;
+    line->failed = false;
+    va_list args;
+    va_start(args, format);
+    tern__strbuf_add_v(line, format, args);
+    va_end(args);
+    if (line->failed ||
+        !tern__grow((void **)&log->notes, &log->cap_notes, log->n_notes + 1, sizeof *log->notes))
+        return;
+    const char *note = tern__arena_strndup(&c->report->arena, line->text, line->length);
+    if (note)
+        log->notes[log->n_notes++] = note;
+}
+
 void tern__log_fusion(tern__compilation *c, const char *kind, const tern_graph *g, uint32_t n,
                       const tern__id *nodes, double bytes_before, double bytes_after)
 {
@@ -117,8 +122,10 @@ static tern_status end_pass(pipeline *p, const char *name, uint64_t start)
         c->log->nodes_after = c->graph->n_nodes;
         c->log->ns = tern__now_ns() - start;
     }
-    if (c->options.observe)
+    if (c->options.observe) {
         c->options.observe(c->options.observe_user, name, (int)c->changes, c->graph);
+        tern__graph_forget_labels(c->graph); /* the next pass changes what it may have asked for */
+    }
     return TERN_OK;
 }
 

@@ -13,6 +13,7 @@
 #ifndef TERN_PASSES_REWRITE_H
 #define TERN_PASSES_REWRITE_H
 
+#include "graph/text.h"
 #include "passes/pass.h"
 
 typedef struct tern__rewrite {
@@ -107,7 +108,7 @@ static inline bool tern__op_in(const tern__op_set *set, tern__opcode op)
 
 /* What the value is called in every graph that is printed, "%x" or "%12", for notes; the buffer is the caller's. Nothing, if
  * nobody listens. */
-enum { TERN__VALUE_TEXT = 48 };
+enum { TERN__VALUE_TEXT = TERN__MAX_NAME + 32 };
 const char *tern__value_text(const tern__compilation *c, const tern_graph *g, tern__id value,
                              char buffer[TERN__VALUE_TEXT]);
 

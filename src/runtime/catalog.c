@@ -60,7 +60,7 @@ tern_status tern_catalog_pass(int i, tern_pass_info *out)
     TERN__FAIL_IF(i < 0 || i >= tern__n_passes, TERN_OUT_OF_RANGE, "catalog: pass %d: there are %d", i,
                   tern__n_passes);
     *out = (tern_pass_info){.name = tern__passes[i].name,
-                            .level = tern_level_name(tern__passes[i].level),
+                            .level = tern__passes[i].level,
                             .description = tern__passes[i].description,
                             .optional = tern__passes[i].kind != TERN__PASS_PLAN};
     return TERN_OK;

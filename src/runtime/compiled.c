@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "graph/region.h"
 #include "tensor/deferred.h"
 
 /* What is bound anew at every run must not be kept alive: only constants are part of what was compiled. */
@@ -38,6 +39,44 @@ static void unpin_constants(tern__compiled *p)
     }
 }
 
+static const tern__region *region_of(const tern__step *step)
+{
+    return step->op == TERN__OP_fused ? step->attrs[TERN__ATTR_fused_body].region : NULL;
+}
+
+int tern__step_ops(const tern__step *step)
+{
+    const tern__region *region = region_of(step);
+    return region ? region->n_ops : 1;
+}
+
+static tern_status name_region(tern__arena *arena, const tern__region *region, const char *const **out)
+{
+    size_t n = (size_t)region->n_ops;
+    const char **names = tern__arena_alloc(arena, n * sizeof *names);
+    if (!names)
+        return tern__out_of_memory(n * sizeof *names);
+    for (size_t i = 0; i < n; i++)
+        names[i] = tern__ops[region->ops[i].op].name;
+    *out = names;
+    return TERN_OK;
+}
+
+static tern_status name_ops(tern__compiled *p)
+{
+    size_t n = p->plan.n_steps;
+    p->ops = tern__arena_alloc(&p->arena, n * sizeof *p->ops);
+    if (!p->ops)
+        return tern__out_of_memory(n * sizeof *p->ops);
+    for (size_t i = 0; i < n; i++) {
+        const tern__region *region = region_of(&p->plan.steps[i]);
+        p->ops[i] = &tern__ops[p->plan.steps[i].op].name;
+        if (region)
+            TERN_TRY(name_region(&p->arena, region, &p->ops[i]));
+    }
+    return TERN_OK;
+}
+
 static tern_status make(const tern_graph *graph, const tern__target *target, bool explain, tern__compiled *p)
 {
     uint64_t start = tern__now_ns();
@@ -58,7 +97,7 @@ static tern_status make(const tern_graph *graph, const tern__target *target, boo
     forget_data(&p->graph);
     TERN_TRY(pin_constants(p));
     if (explain)
-        TERN_TRY(tern__labels_make(&p->graph, &p->labels));
+        TERN_TRY(name_ops(p));
     p->compile_ns = tern__now_ns() - start;
     return TERN_OK;
 }
@@ -101,7 +140,6 @@ void tern__compiled_release(tern__compiled *p)
         tern__report_free(p->report);
     tern__free(p->report);
     tern__compile_options_drop(&p->options);
-    tern__free(p->labels);
     tern__free(p);
 }
 

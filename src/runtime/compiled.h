@@ -17,19 +17,22 @@ typedef struct tern__compiled {
     tern_graph graph;  /* as the passes left it */
     tern__arena arena; /* holds the plan */
     tern__plan plan;
-    tern__report *report; /* NULL: nobody asked */
-    tern__label *labels;  /* (n_values of graph) what values are called in print; NULL like the report */
-    uint32_t n_pinned;    /* leaves of graph whose data are pinned */
-    int workers;          /* most threads, and instruction sets, that it was compiled for */
+    tern__report *report;    /* NULL: nobody asked */
+    const char *const **ops; /* (n_steps of plan) names of the ops of each; NULL like the report */
+    uint32_t n_pinned;       /* leaves of graph whose data are pinned */
+    int workers;             /* most threads, and instruction sets, that it was compiled for */
     uint32_t isa_mask;
     uint64_t compile_ns;
 } tern__compiled;
 
-/* Compiles a copy of `graph`. With `explain` the passes' notes and names for print are kept. */
+/* Compiles a copy of `graph`. With `explain` the passes' notes are kept, and names for print. */
 tern_status tern__compiled_make(const tern_graph *graph, const tern__target *target,
                                 const tern__compile_options *options, bool explain, tern__compiled **out);
 void tern__compiled_retain(tern__compiled *compiled);
 void tern__compiled_release(tern__compiled *compiled); /* NULL is fine */
+
+/* How many ops a step computes: several if it is fused. */
+int tern__step_ops(const tern__step *step);
 
 /* Bytes that would be free without it: its own, and the data of constants that only it holds. */
 size_t tern__compiled_bytes(const tern__compiled *compiled);

@@ -86,6 +86,8 @@ static tern_status hold(const tern__contest *c, tern__racer *racers, tern_tune_r
         tern__tune_report_count(c->report, runs);
     for (int i = 0; i < c->n; i++) {
         rows[i] = (tern_tune_row){.op = c->op,
+                                  .n_ops = c->n_ops,
+                                  .ops = c->ops,
                                   .shapes = c->shapes,
                                   .params = c->params,
                                   .candidate = c->names[i],
@@ -155,6 +157,8 @@ tern_status tern_tune(tern_ctx *ctx, const char *name, const char *key, int n,
     tern__contest contest = {.tuning = ctx->tuning,
                              .key = tern__tuning_key_text(ctx->tuning, "user", key, name, true),
                              .op = "user",
+                             .n_ops = 1,
+                             .ops = &name,
                              .shapes = key,
                              .params = name,
                              .n = n,

@@ -8,6 +8,8 @@ typedef struct tern__contest {
     tern__tuning *tuning;
     tern__tuned_key *key; /* NULL: no memory to remember anything */
     const char *op, *shapes, *params;
+    int n_ops;
+    const char *const *ops; /* as in tern_tune_row */
     int n;
     const char *const *names; /* (n) of the ways */
     bool first_is_usual;      /* the first is what would run if nothing were known */

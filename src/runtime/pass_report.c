@@ -29,7 +29,8 @@ tern_status tern_program_pass(const tern_program *program, int i, tern_pass_repo
                               .nodes_after = (int)log->nodes_after,
                               .failures = (int)log->failures,
                               .ns = log->ns,
-                              .notes = log->notes.text ? log->notes.text : ""};
+                              .n_notes = (int)log->n_notes,
+                              .notes = log->notes};
     return TERN_OK;
 }
 

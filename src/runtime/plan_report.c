@@ -1,9 +1,5 @@
 /* plan_report.c - the plan of a program, for people and tools: its steps, their operands, its memory. */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/status.h"
-#include "graph/region.h"
 #include "runtime/program.h"
 
 void tern_program_get_info(const tern_program *program, tern_program_info *out)
@@ -29,21 +25,6 @@ void tern_program_get_info(const tern_program *program, tern_program_info *out)
     }
 }
 
-/* The names of a region's ops with " + " between them; those for which there is no room are counted. */
-static void name_ops(const tern__region *region, char *out, size_t size)
-{
-    enum { MORE = sizeof " + 65535 more" };
-    size_t used = 0;
-    for (int i = 0; i < region->n_ops; i++) {
-        const char *name = tern__ops[region->ops[i].op].name;
-        if (used + strlen(" + ") + strlen(name) + MORE > size) {
-            snprintf(out + used, size - used, " + %d more", region->n_ops - i);
-            return;
-        }
-        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? " + " : "", name);
-    }
-}
-
 tern_status tern_program_step(const tern_program *program, int i, tern_step_info *out)
 {
     TERN__FAIL_IF(!program || !out, TERN_INVALID_ARGUMENT, "program_step: an argument is NULL");
@@ -51,29 +32,29 @@ tern_status tern_program_step(const tern_program *program, int i, tern_step_info
     TERN__FAIL_IF(i < 0 || (uint32_t)i >= plan->n_steps, TERN_OUT_OF_RANGE, "program step %d: there are %u",
                   i, plan->n_steps);
     const tern__step *step = &plan->steps[i];
-    tern_step_info info = {.op = tern__ops[step->op].name,
-                           .kernel = step->kernel_name,
-                           .isa = step->isa_name,
-                           .node = step->node,
-                           .threads = step->parts,
-                           .flops = step->flops,
-                           .bytes = step->bytes,
-                           .n_operands = (int)step->n_in,
-                           .n_results = (int)step->n_out};
-    if (step->op == TERN__OP_fused)
-        name_ops(step->attrs[0].region, info.detail, sizeof info.detail);
-    *out = info;
+    *out = (tern_step_info){.op = tern__ops[step->op].name,
+                            .n_ops = tern__step_ops(step),
+                            .ops = program->compiled->ops[i],
+                            .kernel = step->kernel_name,
+                            .isa = step->isa_name,
+                            .reference = step->reference,
+                            .row_program = step->rows,
+                            .node = step->node,
+                            .threads = step->parts,
+                            .flops = step->flops,
+                            .bytes = step->bytes,
+                            .n_operands = (int)step->n_in,
+                            .n_results = (int)step->n_out};
     return TERN_OK;
 }
 
-/* What a value is called in the text form of the compiled graph. */
-static void write_label(const tern_program *program, tern__id value, char *out, size_t size)
+/* What a value is called in the text form of the compiled graph, without '%'. */
+static tern_status name_of(const tern_program *program, tern__id value, const char **out)
 {
-    const tern__label *label = &program->compiled->labels[value];
-    if (label->name)
-        snprintf(out, size, "%s", label->name);
-    else
-        snprintf(out, size, "%u", label->number);
+    const char *const *labels;
+    TERN_TRY(tern__graph_labels(&program->compiled->graph, &labels));
+    *out = labels[value] + 1;
+    return TERN_OK;
 }
 
 static const char *place_name(const tern_graph *g, const tern__operand *operand)
@@ -93,11 +74,13 @@ tern_status tern_program_operand(const tern_program *program, int step, int i, t
     TERN__FAIL_IF(i < 0 || (uint32_t)i >= s->n_in + s->n_out, TERN_OUT_OF_RANGE,
                   "operand %d of step %d: there are %u", i, step, s->n_in + s->n_out);
     const tern__operand *operand = &plan->operands[s->operands + (uint32_t)i];
-    *out = (tern_operand_info){.port = tern__port(operand->type, NULL),
+    const char *name;
+    TERN_TRY(name_of(program, operand->value, &name));
+    *out = (tern_operand_info){.name = name,
+                               .port = tern__port(operand->type, NULL),
                                .place = place_name(&program->compiled->graph, operand),
                                .offset = operand->byte_offset,
                                .bytes = tern__type_bytes(operand->type)};
-    write_label(program, operand->value, out->name, sizeof out->name);
     return TERN_OK;
 }
 
@@ -108,11 +91,13 @@ tern_status tern_program_buffer(const tern_program *program, int i, tern_buffer_
     TERN__FAIL_IF(i < 0 || (uint32_t)i >= plan->n_buffers, TERN_OUT_OF_RANGE,
                   "program buffer %d: there are %u", i, plan->n_buffers);
     const tern__buffer_plan *buffer = &plan->buffers[i];
-    *out = (tern_buffer_info){.offset = buffer->offset,
+    const char *name;
+    TERN_TRY(name_of(program, buffer->value, &name));
+    *out = (tern_buffer_info){.name = name,
+                              .offset = buffer->offset,
                               .bytes = buffer->bytes,
                               .first = (int)buffer->first,
                               .last = (int)buffer->last,
                               .group = (int)buffer->group};
-    write_label(program, buffer->value, out->name, sizeof out->name);
     return TERN_OK;
 }

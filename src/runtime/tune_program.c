@@ -214,6 +214,8 @@ static tern_status tune_step(tuner *t, uint32_t number)
     tern__contest contest = {.tuning = t->ctx->tuning,
                              .key = key,
                              .op = call.op->name,
+                             .n_ops = tern__step_ops(planned),
+                             .ops = t->compiled->ops[number],
                              .shapes = key ? key->shapes : "",
                              .params = key ? key->params : "",
                              .n = n,

@@ -91,7 +91,7 @@ void tern__tuning_save(tern__tuning *tuning); /* what is dirty */
 /* ---- tuning_report.c: rows for people ---- */
 
 tern_status tern__tune_report_create(tern_tune_report **out);
-/* Copies the row's texts. */
+/* Copies the row's texts. A row without `ops` gets those that its other texts tell. */
 tern_status tern__tune_report_add(tern_tune_report *report, const tern_tune_row *row);
 void tern__tune_report_count(tern_tune_report *report, uint64_t runs);
 

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "graph/text_call.h"
 #include "runtime/tuning.h"
 
 struct tern_tune_report {
@@ -22,6 +23,36 @@ tern_status tern__tune_report_create(tern_tune_report **out)
     return TERN_OK;
 }
 
+static tern_status add_op(tern__arena *arena, tern_tune_row *row, const char **ops, const char *name,
+                          size_t length)
+{
+    ops[row->n_ops] = tern__arena_strndup(arena, name, length);
+    if (!ops[row->n_ops])
+        return tern__out_of_memory(length);
+    row->n_ops++;
+    return TERN_OK;
+}
+
+/* The row's ops; if it comes from the file, what its key tells of them. */
+static tern_status copy_ops(tern__arena *arena, const tern_tune_row *from, tern_tune_row *to)
+{
+    const char *key = from->n_ops == 0 && strcmp(from->op, "fused") == 0 ? from->params : "";
+    const char *alone = strcmp(from->op, "user") == 0 ? from->params : from->op, *name;
+    size_t length, most = (size_t)from->n_ops + 1;
+    for (const char *at = key; tern__call_params_next_op(&at, &length);)
+        most++;
+    const char **ops = tern__arena_alloc(arena, most * sizeof *ops);
+    if (!ops)
+        return tern__out_of_memory(most * sizeof *ops);
+    to->ops = ops;
+    to->n_ops = 0;
+    for (int i = 0; i < from->n_ops; i++)
+        TERN_TRY(add_op(arena, to, ops, from->ops[i], strlen(from->ops[i])));
+    while ((name = tern__call_params_next_op(&key, &length)))
+        TERN_TRY(add_op(arena, to, ops, name, length));
+    return to->n_ops > 0 ? TERN_OK : add_op(arena, to, ops, alone, strlen(alone));
+}
+
 tern_status tern__tune_report_add(tern_tune_report *report, const tern_tune_row *row)
 {
     if (!tern__grow((void **)&report->rows, &report->capacity, report->n + 1, sizeof *report->rows))
@@ -34,6 +65,7 @@ tern_status tern__tune_report_add(tern_tune_report *report, const tern_tune_row 
         if (!*texts[i])
             return tern__out_of_memory(64);
     }
+    TERN_TRY(copy_ops(&report->arena, row, &copy));
     report->rows[report->n++] = copy;
     return TERN_OK;
 }

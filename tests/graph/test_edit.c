@@ -117,19 +117,21 @@ TEST(says_what_nodes_do)
 {
     open_text("graph {\n  %0 = input \"a b\" f32[2]\n  %s = constant f32[2] {1, 2}\n  %2 = add(%0, %s)\n"
               "  %y = sum(%2) {axes=[0]}\n  return %y\n}\n");
-    char **labels = NULL, *text = NULL;
-    CHECK_OK(tern_graph_labels(graph, &labels));
-    CHECK_STR(labels[0], "%0");
-    CHECK_STR(labels[1], "%s");
-    CHECK_STR(labels[2], "%1"); /* counted over those without a name */
-    CHECK(labels[4] == NULL);
+    static const char *const labels[] = {"%0", "%s", "%1", "%y"}; /* numbers count those without a name */
+    const char *label = NULL;
+    char *text = NULL;
+    for (tern_value v = 0; v < 4; v++) {
+        CHECK_OK(tern_graph_label(graph, v, &label));
+        CHECK_STR(label, labels[v]);
+    }
+    CHECK_STATUS(tern_graph_label(graph, 4, &label), TERN_OUT_OF_RANGE);
+    CHECK_STR(label, "%y");
     const char *const want[] = {"input \"a b\"", "constant {1, 2}", "add(%0, %s)", "sum(%1) {axes=[0]}"};
     for (tern_node n = 0; n < 4; n++) {
-        CHECK_OK(tern_graph_call_text(graph, labels, n, &text));
+        CHECK_OK(tern_graph_call_text(graph, n, &text));
         CHECK_STR(text, want[n]);
         tern_string_free(text);
     }
-    tern_labels_free(labels);
     close_all();
 }
 
@@ -255,12 +257,10 @@ TEST(fuses_chosen_nodes)
     tern_attr_info body;
     CHECK_OK(tern_graph_attr_named(fused, 1, "body", &body));
     CHECK_EQ(body.count, 4);
-    char **labels = NULL, *text = NULL;
-    CHECK_OK(tern_graph_labels(fused, &labels));
-    CHECK_OK(tern_graph_call_text(fused, labels, 1, &text));
+    char *text = NULL;
+    CHECK_OK(tern_graph_call_text(fused, 1, &text));
     CHECK_STR(text, "fused(%x) {full + mul + relu + softmax}");
     tern_string_free(text);
-    tern_labels_free(labels);
     tern_graph_free(fused);
     close_all();
 }
@@ -274,6 +274,25 @@ TEST(says_why_nodes_do_not_fuse)
     CHECK_STATUS(tern_edit_fuse(edit, 2, (tern_node[]){a, a}, &made), TERN_INVALID_ARGUMENT);
     CHECK_STATUS(tern_edit_fuse(edit, 0, NULL, &made), TERN_INVALID_ARGUMENT);
     CHECK_EQ(made, 77);
+    close_all();
+}
+
+TEST(labels_follow_edits)
+{
+    open_text(chain);
+    const tern_graph *g = tern_edit_graph(edit);
+    tern_value a = value("a"), b = value("b"), made = 0;
+    const char *label;
+    CHECK_OK(tern_graph_label(g, b, &label));
+    CHECK_STR(label, "%b");
+    CHECK_OK(tern_edit_insert(edit, "neg", NULL, 1, &a, &made));
+    CHECK_OK(tern_graph_label(g, made, &label));
+    CHECK_STR(label, "%0");
+    CHECK_OK(tern_edit_replace(edit, b, made)); /* which takes over the name */
+    CHECK_OK(tern_graph_label(g, made, &label));
+    CHECK_STR(label, "%b");
+    CHECK_OK(tern_graph_label(g, b, &label));
+    CHECK_STR(label, "%0");
     close_all();
 }
 
@@ -307,7 +326,6 @@ TEST(null_arguments_are_refused)
     CHECK(tern_edit_graph(NULL) == NULL);
     tern_edit_note(NULL, "nothing");
     tern_edit_free(NULL);
-    tern_labels_free(NULL);
 }
 
 /* ---- without memory ---- */

@@ -93,12 +93,16 @@ tern_status one_pass(tern_ctx *ctx, const char *name, const tern_compile_options
     tern__arena arena;
     tern__plan plan = {0};
     tern__pass_log log = {0};
+    tern__report report;
+    tern__strbuf notes = TERN__STRBUF_EMPTY;
     if (!pass)
         return TERN_NOT_FOUND;
     tern__graph_init(&spare);
     tern__arena_init(&arena, 0);
+    tern__report_init(&report);
     tern__compilation c = {.graph = graph,
                            .spare = &spare,
+                           .report = &report,
                            .log = &log,
                            .target = ctx->device_ops->target(ctx->device),
                            .arena = &arena,
@@ -116,8 +120,12 @@ tern_status one_pass(tern_ctx *ctx, const char *name, const tern_compile_options
     if (status == TERN_OK)
         status = tern_graph_verify(graph);
     out->changes = c.changes;
-    out->notes = strdup(log.notes.text ? log.notes.text : "");
-    tern__strbuf_free(&log.notes);
+    for (size_t i = 0; i < log.n_notes; i++)
+        tern__strbuf_addf(&notes, "%s\n", log.notes[i]);
+    out->notes = strdup(notes.text ? notes.text : "");
+    tern__strbuf_free(&notes);
+    tern__free(log.notes);
+    tern__report_free(&report);
     tern__compile_options_drop(&c.options);
     tern__graph_clear(&spare);
     tern__arena_free(&arena);

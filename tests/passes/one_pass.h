@@ -9,7 +9,7 @@
 /* What came of it. Texts end with free. */
 typedef struct one_result {
     uint32_t changes;
-    char *notes; /* what the pass said */
+    char *notes; /* what the pass said, a line each */
     char *
         plan; /* what there is of a plan, as comments of the text form; "" after passes that rewrite the graph */
 } one_result;

@@ -282,9 +282,11 @@ TEST(the_pass_tells_what_it_did)
     for (int i = 0; tern_program_pass(p, i, &report) == TERN_OK && strcmp(report.name, "fuse") != 0;)
         i++;
     CHECK_EQ(report.changes, 1);
-    CHECK_STR(report.notes, "fused 3 nodes (%0 exp, %1 neg, %2 sum) into a row program over [64,128]: 2 "
-                            "intermediates stay in the cache, "
-                            "128.0 KiB of traffic less; estimated speed-up 5.0x if traffic is what counts\n");
+    CHECK_EQ(report.n_notes, 1);
+    CHECK_STR(report.notes[0],
+              "fused 3 nodes (%0 exp, %1 neg, %2 sum) into a row program over [64,128]: 2 "
+              "intermediates stay in the cache, "
+              "128.0 KiB of traffic less; estimated speed-up 5.0x if traffic is what counts");
     tern_fusion_info fusion;
     CHECK_OK(tern_program_fusion(p, 0, &fusion));
     CHECK_STR(fusion.kind, "row program");

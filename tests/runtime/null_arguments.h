@@ -22,7 +22,8 @@ typedef union null_outputs {
     unsigned char bytes[1024];
     struct {
         void *block;
-        char *text, **texts;
+        char *text;
+        const char *label;
         const char *constant_text;
         size_t size;
         double real;

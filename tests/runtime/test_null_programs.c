@@ -60,8 +60,6 @@ TEST(graphs)
 TEST(insides_of_graphs)
 {
     set_up();
-    char **labels;
-    CHECK_OK(tern_graph_labels(graph, &labels));
     REFUSED(tern_graph_node(NULL, 0, &o.node_info));
     REFUSED(tern_graph_node(graph, 0, NULL));
     REFUSED(tern_graph_value(NULL, 0, &o.value_info));
@@ -73,13 +71,10 @@ TEST(insides_of_graphs)
     REFUSED(tern_graph_attr_named(NULL, 1, "low", &o.attr_info));
     REFUSED(tern_graph_attr_named(graph, 1, NULL, &o.attr_info));
     REFUSED(tern_graph_attr_named(graph, 1, "low", NULL));
-    REFUSED(tern_graph_labels(NULL, &o.texts));
-    REFUSED(tern_graph_labels(graph, NULL));
-    REFUSED(tern_graph_call_text(NULL, labels, 1, &o.text));
-    REFUSED(tern_graph_call_text(graph, NULL, 1, &o.text));
-    REFUSED(tern_graph_call_text(graph, labels, 1, NULL));
-    tern_labels_free(labels);
-    tern_labels_free(NULL);
+    REFUSED(tern_graph_label(NULL, 0, &o.label));
+    REFUSED(tern_graph_label(graph, 0, NULL));
+    REFUSED(tern_graph_call_text(NULL, 1, &o.text));
+    REFUSED(tern_graph_call_text(graph, 1, NULL));
     tear_down();
 }
 

@@ -527,13 +527,15 @@ TEST(a_place_that_cannot_be_written_is_a_warning)
 
 /* ---- timings from ordinary runs ---- */
 
-static const char *notes_of(const tern_program *program)
+/* Does a note of kernel selection say so? */
+static bool has_note(const tern_program *program, const char *words)
 {
     tern_pass_report report;
+    bool found = false;
     for (int i = 0; tern_program_pass(program, i, &report) == TERN_OK; i++)
-        if (strcmp(report.name, "select") == 0)
-            return report.notes;
-    return "";
+        for (int k = 0; strcmp(report.name, "select") == 0 && k < report.n_notes; k++)
+            found = found || strstr(report.notes[k], words);
+    return found;
 }
 
 TEST(a_planted_timing_flips_a_choice_and_the_report_says_so)
@@ -542,7 +544,7 @@ TEST(a_planted_timing_flips_a_choice_and_the_report_says_so)
     CHECK_OK(open_work("off", 2, &w));
     tern_tune_report *report = NULL;
     CHECK_OK(tern_program_tune(w.ctx, w.program, 0, NULL, &quick, &report));
-    CHECK_STR(notes_of(w.program), ""); /* it was compiled before anything was known */
+    CHECK(!has_note(w.program, "")); /* it was compiled before anything was known */
     /* The step with most candidates runs 1000 s as it is compiled now, in three runs: the tuner's second best wins. */
     tern_tune_report_free(report);
     tern_program *before, *after;
@@ -568,8 +570,8 @@ TEST(a_planted_timing_flips_a_choice_and_the_report_says_so)
     now = after->compiled->plan.steps[step].variant;
     CHECK(chosen ? !now || strcmp(chosen, now) != 0 : now != NULL);
     if (now) {
-        CHECK(strstr(notes_of(after), now) != NULL);
-        CHECK(strstr(notes_of(after), "when it was tuned") != NULL);
+        CHECK(has_note(after, now));
+        CHECK(has_note(after, "when it was tuned"));
     }
     CHECK_EQ(results_of(w.ctx, after), results_of(w.ctx, before));
     /* In runs the new choice turns out to be quick: the report says where that is known from. */
@@ -580,7 +582,7 @@ TEST(a_planted_timing_flips_a_choice_and_the_report_says_so)
         tern_program *last;
         CHECK_OK(tern_graph_compile(w.ctx, w.graph, NULL, &last));
         CHECK_STR(last->compiled->plan.steps[step].variant, now);
-        CHECK(strstr(notes_of(last), "in earlier runs") != NULL);
+        CHECK(has_note(last, "in earlier runs"));
         tern_program_free(last);
     }
     free(ns);
@@ -606,7 +608,7 @@ TEST(a_program_with_a_cap_leaves_no_profile)
             CHECK_OK(tern_program_keep_profile(w.ctx, narrow, (int)narrow->compiled->plan.n_steps, ns));
         tern__program_cache_clear(&w.ctx->cache);
         CHECK_OK(tern_graph_compile(w.ctx, w.graph, NULL, &after));
-        CHECK_STR(notes_of(after), "");
+        CHECK(!has_note(after, ""));
         for (uint32_t s = 0; s < after->compiled->plan.n_steps; s++)
             CHECK_EQ(after->compiled->plan.steps[s].parts, w.program->compiled->plan.steps[s].parts);
         tern_program_free(narrow);

@@ -50,6 +50,7 @@ static tern_status choose(const tern__target *target, const tern__call *call,
             .kernel = &row_kernel,
             .name = row_kernel.name,
             .isa = tern__isa_name(rows->isa),
+            .rows = true,
             .scratch_bytes = program->scratch_bytes <= TERN__CPU_SCRATCH_BYTES ? 0 : program->scratch_bytes,
             .program = program,
             .work = program->work};
@@ -82,6 +83,7 @@ static tern_status choose(const tern__target *target, const tern__call *call,
     *out = (tern__choice){.kernel = kernel,
                           .name = kernel->name,
                           .isa = tern__isa_name(kernel->isa),
+                          .reference = true,
                           .scratch_bytes = tern__cpu_reference_scratch(call),
                           .work = -1};
     return TERN_OK;

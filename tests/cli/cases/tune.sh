@@ -13,6 +13,7 @@ echo "second process:"
 tern tune g.tern --threads 1 --runs 2 2>progress | tail -n 2 | hide
 cat progress
 tern tune g.tern --threads 1 --json 2>/dev/null | json 'j["runs"], all(r["remembered"] for r in j["rows"])'
+tern tune --list --json | json 'set(tuple(r["ops"]) for r in j["rows"])'
 tern tune g.tern --threads 1 --runs 1 --again --json 2>/dev/null | json 'j["runs"] > 0'
 # What was found is used, and no bit changes.
 npy '<f4' '(8, 2048)' "$(printf '\\000%.0s' $(seq 1 65536))" >x.npy
