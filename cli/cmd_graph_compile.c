@@ -202,6 +202,7 @@ static int run(const args *a)
 /* clang-format off */
 static const option compile_options[] = {
     COMPILE_OPTIONS,
+    NO_TUNE_OPTION,
     {"explain", 0, NULL, NULL, "report every decision: passes, fusions, memory, steps with estimated times"},
     {"json", 0, NULL, NULL, "print JSON; with --explain, with estimated times"},
     {"dot", 0, "FILE", NULL, "write a drawing of the graph before and after, for Graphviz; '-' is standard output"},

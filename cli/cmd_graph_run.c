@@ -248,6 +248,7 @@ static const option run_options[] = {
     {"explain", 0, NULL, NULL, "report what the compiler did, and measured times beside estimates for every step"},
     {"repeat", 0, "N", NULL, "run N times, and say the median and the least time of the runs after the first; outputs are those of the first"},
     COMPILE_OPTIONS,
+    NO_TUNE_OPTION,
     ESTIMATE_OPTIONS,
     {0},
 };

@@ -9,40 +9,15 @@
 #include "array.h"
 #include "bindings.h"
 #include "commands.h"
+#include "compile.h"
 #include "source.h"
 #include "table.h"
 #include "term.h"
 
 typedef struct tuning {
-    const char *path;
-    tern_ctx *ctx;
-    tern_graph *graph;
-    tern_program *program;
-    tern_tensor **inputs; /* (n_inputs) NULL: not given, made up */
-    int n_inputs;
+    graph_run run;
     tern_tune_report *report;
 } tuning;
-
-static void close_tuning(tuning *t)
-{
-    tern_tune_report_free(t->report);
-    free(t->inputs);
-    tern_program_free(t->program);
-    tern_graph_free(t->graph);
-    tern_ctx_destroy(t->ctx);
-}
-
-static int open_context(const args *a, tuning *t)
-{
-    tern_ctx_options options = tern_ctx_options_default();
-    options.cpu = args_value(a, "cpu");
-    if (!args_int(a, "threads", 1, 1024, 0, &options.threads))
-        return EXIT_USAGE;
-    tern_status status = tern_ctx_create(&options, &t->ctx);
-    if (status == TERN_NOT_FOUND && options.cpu)
-        return fail_usage("%s", tern_last_error());
-    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
-}
 
 /* ---- rows as people and programs read them ------------------------------------------------------------------- */
 
@@ -131,37 +106,20 @@ static void rows_json(json *j, const tern_tune_report *report, bool listed)
 
 /* ---- tern tune FILE ------------------------------------------------------------------------------------------- */
 
-static bool compile(const args *a, bindings *given, tuning *t)
-{
-    /* Made up, constants are constants all the same: what is tuned is what will run. */
-    if (!read_graph(t->ctx, t->path, &t->graph, NULL) || !bindings_bind(given, false, t->ctx, t->graph) ||
-        !bindings_make_up(t->ctx, t->graph))
-        return false;
-    tern_compile_options options = tern_compile_options_default();
-    const char *level = args_value(a, "level");
-    if ((level && tern_level_parse(level, &options.level) != TERN_OK) ||
-        tern_graph_compile(t->ctx, t->graph, &options, &t->program) != TERN_OK) {
-        fail_status(source_name(t->path));
-        return false;
-    }
-    t->n_inputs = tern_program_inputs(t->program);
-    t->inputs = grab((size_t)t->n_inputs, sizeof *t->inputs);
-    return true;
-}
-
 /* Inputs that were given; the others stay NULL. */
-static bool load_inputs(bindings *given, tuning *t)
+static bool load_inputs(bindings *given, graph_run *r)
 {
+    r->inputs = grab((size_t)r->n_inputs, sizeof *r->inputs);
     for (int k = 0; k < given->n; k++) {
         binding *b = &given->items[k];
         tern_port port;
-        for (int i = 0; i < t->n_inputs && !b->used; i++) {
-            if (tern_program_input(t->program, i, &port) != TERN_OK || !port.name ||
+        for (int i = 0; i < r->n_inputs && !b->used; i++) {
+            if (tern_program_input(r->program, i, &port) != TERN_OK || !port.name ||
                 strcmp(port.name, b->name) != 0)
                 continue;
             b->used = true;
-            if (!array_load(t->ctx, b->file, b->name, &t->inputs[i]) ||
-                !bindings_check_type(&port, b, t->inputs[i]))
+            if (!array_load(r->ctx, b->file, b->name, &r->inputs[i]) ||
+                !bindings_check_type(&port, b, r->inputs[i]))
                 return false;
         }
         if (!b->used && !b->spread) {
@@ -190,11 +148,10 @@ static void show_progress(void *user, const tern_tune_row *row, int done, int to
 static void print_summary(const tuning *t, int gains, int steps)
 {
     uint64_t runs = tern_tune_report_runs(t->report);
-    tern_program_info info;
-    tern_program_get_info(t->program, &info);
-    if (info.steps > steps)
-        printf("\n%d of %d steps can run in one way only and %s not shown", info.steps - steps, info.steps,
-               info.steps - steps == 1 ? "is" : "are");
+    const int all = t->run.info.steps;
+    if (all > steps)
+        printf("\n%d of %d steps can run in one way only and %s not shown", all - steps, all,
+               all - steps == 1 ? "is" : "are");
     printf("\n%d of %d steps run faster than usual; ", gains, steps);
     if (runs == 0)
         printf("all of it was remembered\n");
@@ -255,7 +212,7 @@ static void print_rows(const tuning *t)
 /* Where the results are, as the last line; or why they are nowhere, which is a failure unless that was asked for. */
 static int say_where(const tuning *t, bool quiet)
 {
-    const char *path = tern_tune_path(t->ctx), *trouble = tern_tune_trouble(t->ctx);
+    const char *path = tern_tune_path(t->run.ctx), *trouble = tern_tune_trouble(t->run.ctx);
     if (trouble[0])
         return fail("not kept: %s", trouble);
     if (!quiet && path[0])
@@ -267,6 +224,7 @@ static int say_where(const tuning *t, bool quiet)
 
 static int tune(const args *a, tuning *t, bindings *inputs)
 {
+    graph_run *r = &t->run;
     tern_tune_options options = tern_tune_options_default();
     bool terminal = isatty(STDERR_FILENO);
     options.again = args_has(a, "again");
@@ -274,21 +232,23 @@ static int tune(const args *a, tuning *t, bindings *inputs)
     options.user = &terminal;
     if (!args_int(a, "runs", 1, 101, 7, &options.runs))
         return EXIT_USAGE;
-    int code = open_context(a, t);
+    r->given = inputs;
+    r->makes_up = true; /* made up, constants are constants all the same: what is tuned is what will run */
+    int code = compile_open(a, r, NULL, NULL);
     if (code != EXIT_DONE)
         return code;
-    if (!compile(a, inputs, t) || !load_inputs(inputs, t))
+    if (!load_inputs(inputs, r))
         return EXIT_FAILED;
-    if (tern_program_tune(t->ctx, t->program, t->n_inputs, t->inputs, &options, &t->report) != TERN_OK)
-        return fail_status(source_name(t->path));
+    if (tern_program_tune(r->ctx, r->program, r->n_inputs, r->inputs, &options, &t->report) != TERN_OK)
+        return fail_status(source_name(r->path));
     if (!args_has(a, "json")) {
         print_rows(t);
         return tern_tune_report_rows(t->report) > 0 ? say_where(t, false) : EXIT_DONE;
     }
     json j = {0};
     json_object(&j, NULL);
-    json_string(&j, "graph", t->path);
-    json_string(&j, "kept_in", tern_tune_trouble(t->ctx)[0] ? "" : tern_tune_path(t->ctx));
+    json_string(&j, "graph", t->run.path);
+    json_string(&j, "kept_in", tern_tune_trouble(t->run.ctx)[0] ? "" : tern_tune_path(t->run.ctx));
     json_uint(&j, "runs", tern_tune_report_runs(t->report));
     rows_json(&j, t->report, false);
     json_end(&j);
@@ -348,13 +308,13 @@ static void print_list(const tuning *t)
 
 static int list(const args *a, tuning *t)
 {
-    int code = open_context(a, t);
+    int code = compile_open_context(a, &t->run);
     if (code != EXIT_DONE)
         return code;
-    tern_status status = tern_tune_list(t->ctx, &t->report);
+    tern_status status = tern_tune_list(t->run.ctx, &t->report);
     if (status != TERN_OK && status != TERN_NOT_FOUND)
         return fail_status(NULL);
-    const char *path = tern_tune_path(t->ctx);
+    const char *path = tern_tune_path(t->run.ctx);
     if (args_has(a, "json")) {
         json j = {0};
         json_object(&j, NULL);
@@ -374,14 +334,14 @@ static int list(const args *a, tuning *t)
 
 static int clear(const args *a, tuning *t)
 {
-    int code = open_context(a, t);
+    int code = compile_open_context(a, &t->run);
     if (code != EXIT_DONE)
         return code;
-    tern_status status = tern_tune_clear(t->ctx);
+    tern_status status = tern_tune_clear(t->run.ctx);
     if (status != TERN_OK && status != TERN_NOT_FOUND)
         return fail_status(NULL);
     if (status == TERN_OK)
-        printf("removed %s\n", tern_tune_path(t->ctx));
+        printf("removed %s\n", tern_tune_path(t->run.ctx));
     else
         puts("nothing was remembered");
     return EXIT_DONE;
@@ -395,7 +355,7 @@ static int run(const args *a)
         return fail_usage("takes a FILE, --list or --clear");
     if (clears && args_has(a, "json"))
         return fail_usage("--clear and --json exclude each other");
-    tuning t = {.path = args_operand(a, 0)};
+    tuning t = {.run = {.path = args_operand(a, 0)}};
     bindings inputs = {0};
     int code = EXIT_USAGE;
     if (lists)
@@ -404,12 +364,11 @@ static int run(const args *a)
         code = clear(a, &t);
     else if (bindings_parse(a, "input", &inputs))
         code = tune(a, &t, &inputs);
-    close_tuning(&t);
+    tern_tune_report_free(t.report);
+    compile_close(&t.run);
     bindings_free(&inputs);
     return code;
 }
-
-#define LEVEL_NAME(id, number, name, meaning) name " "
 
 /* clang-format off */
 static const option options[] = {
@@ -418,9 +377,7 @@ static const option options[] = {
     {"input", 'i', "NAME=FILE", NULL, "give an input as for `tern graph run`; those that are not given are made up, constants too; may be repeated"},
     {"again", 0, NULL, NULL, "measure also what is remembered"},
     {"runs", 0, "N", NULL, "time every way N times, 1 to 101 (default: 7)"},
-    {"level", 0, "LEVEL", TERN_LEVEL_LIST(LEVEL_NAME), "compile at LEVEL, by default medium"},
-    {"threads", 0, "N", NULL, "tune for N threads (default: as many as the machine allows)"},
-    {"cpu", 0, "LEVEL", NULL, "use no instruction set above LEVEL, such as avx2 (default: $TERN_CPU, else the best)"},
+    COMPILE_OPTIONS,
     {"json", 0, NULL, NULL, "print the rows as JSON"},
     {0},
 };

@@ -157,7 +157,7 @@ static int read_options(const args *a, graph_run *r, tern_compile_options *out)
 
 /* ---- compiling ---- */
 
-static int open_context(const args *a, graph_run *r)
+int compile_open_context(const args *a, graph_run *r)
 {
     tern_ctx_options options = tern_ctx_options_default();
     options.cpu = args_value(a, "cpu");
@@ -180,8 +180,8 @@ static int compile(graph_run *r, const tern_compile_options *options)
     if (status != TERN_OK)
         return fail_status(source_name(r->path));
     tern_program_get_info(r->program, &r->info);
-    r->n_inputs = tern_program_inputs(r->program);
-    r->n_outputs = tern_program_outputs(r->program);
+    r->n_inputs = r->info.n_inputs;
+    r->n_outputs = r->info.n_outputs;
     return EXIT_DONE;
 }
 
@@ -201,7 +201,7 @@ static int bind_constants(const args *a, graph_run *r)
 
 static int read_and_compile(const args *a, graph_run *r, const tern_compile_options *options)
 {
-    int code = open_context(a, r);
+    int code = compile_open_context(a, r);
     if (code != EXIT_DONE)
         return code;
     if (!read_graph(r->ctx, r->path, &r->graph, &r->remarks))

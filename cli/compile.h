@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include <tern/analysis.h>
+#include <tern/measure.h>
 
 #include "args.h"
 #include "json.h"
@@ -24,9 +24,12 @@
     {"precision", 0, "PRECISION", TERN_PRECISION_LIST(COMPILE_NAME), "how intermediates are stored, by default exact: as recorded"}, \
     {"library", 0, "NAME", NULL, "compute f32 products with onednn or openblas, whose results depend on it (default: with Tern's own)"}, \
     {"device", 0, "NAME", NULL, "compute on this device (default: the first of `tern devices`)"}, \
-    {"no-tune", 0, NULL, NULL, "choose without measured times, and remember none (see `tern tune`)"}, \
     {"threads", 0, "N", NULL, "compute with N threads (default: as many as the machine allows)"}, \
     {"cpu", 0, "LEVEL", NULL, "use no instruction set above LEVEL, such as avx2 (default: $TERN_CPU, else the best)"}
+
+/* Of those that run or explain what was tuned. */
+#define NO_TUNE_OPTION \
+    {"no-tune", 0, NULL, NULL, "choose without measured times, and remember none (see `tern tune`)"}
 
 /* Of those that estimate times. */
 #define ESTIMATE_OPTIONS \
@@ -37,6 +40,8 @@
 /* Makes r->ctx, reads r->path and compiles it as the options say; everything but r->exec and the tensors is filled.
  * `observe` (or NULL) sees every pass. Returns an exit code; a failure was said. */
 int compile_open(const args *a, graph_run *r, tern_pass_observer observe, void *user);
+/* The first part of it: r->ctx alone. */
+int compile_open_context(const args *a, graph_run *r);
 /* Puts the program for one size of its range of batches in the place of r->program. Returns an exit code likewise. */
 int compile_for_batch(graph_run *r, int64_t batch);
 void compile_close(graph_run *r); /* and all that belongs to the run */

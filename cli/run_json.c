@@ -56,7 +56,6 @@ static tern_status build(json *j, const graph_run *r, const machine_rates *rates
     json_int(j, "steps", r->info.steps);
     json_int(j, "threads", tern_ctx_threads(r->ctx));
     json_string(j, "level", tern_level_name(r->level));
-    json_uint(j, "arena_bytes", r->info.arena_bytes);
     json_uint(j, "peak_bytes", r->info.arena_bytes);
     json_uint(j, "scratch_bytes", r->info.scratch_bytes);
     json_uint(j, "naive_bytes", r->info.naive_bytes);

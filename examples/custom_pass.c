@@ -4,7 +4,7 @@
 #include <tern/tern.h>
 
 /* The pass: x * x is square(x), which reads its operand once. */
-static tern_status use_square(tern_edit *edit, void *user)
+static tern_status use_square(void *user, tern_edit *edit)
 {
     (void)user;
     const tern_graph *graph = tern_edit_graph(edit);
@@ -26,7 +26,7 @@ static tern_status use_square(tern_edit *edit, void *user)
 }
 
 /* The pattern, tried at every relu: the addition before it, if nobody else reads its sum, becomes part of one step with it. */
-static tern_match fuse_add_relu(tern_edit *edit, tern_node relu, void *user)
+static tern_match fuse_add_relu(void *user, tern_edit *edit, tern_node relu)
 {
     (void)user;
     const tern_graph *graph = tern_edit_graph(edit);

@@ -58,7 +58,7 @@ static tern_status run(tern_ctx *ctx)
         for (int i = 0; i < ITEMS; i++)
             items[i] = tern_randn(ctx, TERN_F32, 1, (int64_t[]){WIDTH}, 10 + i);
         if (status == TERN_OK)
-            status = tern_batch_run(ctx, exec, program, ITEMS, items, results, NULL);
+            status = tern_batch_run(exec, ITEMS, items, results, NULL);
         if (status == TERN_OK)
             printf("%d results of %lld numbers each\n", ITEMS, (long long)tern_numel(results[ITEMS - 1]));
     }

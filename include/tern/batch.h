@@ -72,11 +72,12 @@ typedef tern_status (*tern_batch_fn)(void *user, int64_t first, int64_t count, v
 TERN_API tern_status tern_batch_process(int64_t n, void *const *items, void **results, int64_t batch,
                                         tern_batch_fn fn, void *user, int64_t *done);
 
-/* The same with a program of one input [batch, ...] and one output [batch, ...]: items[i] is a tensor
- * [...], results[i] becomes one, owned like any other. A last batch with fewer items is filled up with
- * zeros, which no result shows. */
-TERN_API tern_status tern_batch_run(tern_ctx *ctx, tern_exec *exec, const tern_program *program, int64_t n,
-                                    tern_tensor *const *items, tern_tensor **results, int64_t *done);
+/* The same with the exec of a program of one input [batch, ...] and one output [batch, ...]: items[i] is a
+ * tensor [...], results[i] becomes one, owned like any other. Batches have the size that was recorded. A last
+ * one with fewer items runs at its own size if the program was compiled for a range of batches that has it
+ * (tern_compile_options.batch); else it is filled up with zeros, which no result shows. */
+TERN_API tern_status tern_batch_run(tern_exec *exec, int64_t n, tern_tensor *const *items,
+                                    tern_tensor **results, int64_t *done);
 
 #ifdef __cplusplus
 }

@@ -38,7 +38,7 @@ typedef struct tern_custom_pass {
     const char *name; /* letters, digits, '_', '-' and '.'; not that of another pass */
     const char *before, *after;
     tern_level level; /* runs at this one and above; 0: medium */
-    tern_status (*run)(tern_edit *edit, void *user);
+    tern_status (*run)(void *user, tern_edit *edit);
     void *user;
 } tern_custom_pass;
 
@@ -55,7 +55,7 @@ typedef enum tern_match {
 typedef struct tern_fusion_pattern {
     const char *name;
     const char *op; /* tried at nodes of this op; NULL: at every node that is not a leaf */
-    tern_match (*fuse)(tern_edit *edit, tern_node node, void *user);
+    tern_match (*fuse)(void *user, tern_edit *edit, tern_node node);
     void *user;
 } tern_fusion_pattern;
 

@@ -100,9 +100,8 @@ TERN_API void tern_program_free(tern_program *program); /* NULL is fine; execs o
 TERN_API tern_status tern_program_for_batch(tern_ctx *ctx, const tern_program *program, int64_t batch,
                                             tern_program **out);
 
-/* What must be bound when it runs: the graph's inputs, and constants that were given without data. */
-TERN_API int tern_program_inputs(const tern_program *program);
-TERN_API int tern_program_outputs(const tern_program *program);
+/* What must be bound when it runs: the graph's inputs, and constants that were given without data. There are as many
+ * as tern_program_info says. */
 TERN_API tern_status tern_program_input(const tern_program *program, int i, tern_port *out);
 /* The number of the input called `name`; TERN_NOT_FOUND lists them. */
 TERN_API tern_status tern_program_find_input(const tern_program *program, const char *name, int *out);
@@ -153,6 +152,7 @@ typedef struct tern_buffer_info {
 TERN_API tern_status tern_program_buffer(const tern_program *program, int i, tern_buffer_info *out);
 
 typedef struct tern_program_info {
+    int n_inputs, n_outputs;       /* what is bound when it runs, and what comes out               */
     int nodes_before, nodes_after; /* of the graph                                             */
     int steps;                     /* kernels that run                                             */
     size_t arena_bytes;            /* memory that a run takes for intermediates and scratch, as planned */
@@ -209,7 +209,8 @@ TERN_API tern_status tern_exec_create_in_place(tern_ctx *ctx, const tern_program
 TERN_API void tern_exec_free(tern_exec *exec); /* NULL is fine */
 
 /* Keeps, from now on, how long every step takes, or stops that; off at first. It costs a look at the clock
- * for each step. Programs that are compiled later may use the times (<tern/tune.h>). */
+ * for each step. Programs that are compiled later may use the times: from three runs on their median counts
+ * beside what the tuner measured (<tern/tune.h>), and the report says so. */
 TERN_API tern_status tern_exec_time_steps(tern_exec *exec, bool on);
 
 /* Of the runs that were timed; runs 0: none was. With a range of batches: of those with the size that was

@@ -8,7 +8,6 @@
 #define TERN_TERN_H
 
 #include <tern/alloc.h>
-#include <tern/analysis.h>
 #include <tern/batch.h>
 #include <tern/bench_model.h>
 #include <tern/cache.h>

@@ -75,12 +75,6 @@ TERN_API tern_status tern_program_tune(tern_ctx *ctx, const tern_program *progra
                                        tern_tensor *const *inputs, const tern_tune_options *options,
                                        tern_tune_report **out);
 
-/* Remembers how long the steps took in an ordinary run: ns[i] of step i of `program`, 0 = not measured.
- * Runs of an exec that times its steps (tern_exec_time_steps) do so by themselves. From three runs on
- * their median counts: the next compilation compares it with what else is known, and says so. */
-TERN_API tern_status tern_program_keep_profile(tern_ctx *ctx, const tern_program *program, int n_steps,
-                                               const uint64_t *ns);
-
 /* ---- anything else -------------------------------------------------------------------------------------------------- */
 
 /* Does the work once, as configuration `configuration` says. May set *ns to what it measured itself; else

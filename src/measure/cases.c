@@ -211,7 +211,9 @@ static tern_status compile(tern__prepared *p, int copies, int64_t rows, const te
         TERN_TRY(tern_compile(p->ctx, p->n_outputs, outputs, NULL, options, &p->program));
     }
     TERN_TRY(tern_exec_create(p->ctx, p->program, &p->exec));
-    p->n_inputs = tern_program_inputs(p->program);
+    tern_program_info info;
+    tern_program_get_info(p->program, &info);
+    p->n_inputs = info.n_inputs;
     p->inputs = tern__alloc_zero((size_t)p->n_inputs + 1, sizeof *p->inputs);
     if (!p->inputs)
         return tern__out_of_memory((size_t)p->n_inputs * sizeof *p->inputs);

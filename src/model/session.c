@@ -12,6 +12,7 @@ typedef struct program {
     tern_session_program info;
     tern_program *program;
     tern_exec *exec;
+    int n_in, n_out;
 } program;
 
 struct tern_session {
@@ -218,6 +219,8 @@ static tern_status make_program(tern_session *s, int64_t rows, int64_t wanted, p
     tern_status status = TERN_OK;
     TERN_SCOPE(s->model->ctx)
         status = compile_rows(s, &p);
+    /* Not one program for a range of batches: rows and wanted ones vary apart from each other, and padding to a few sizes
+     * keeps compiling rare. In place, so that the execs of all sizes write into the one cache of keys and values. */
     if (status == TERN_OK)
         status = tern_exec_create_in_place(s->model->ctx, p.program, &p.exec);
     if (status == TERN_OK && s->time_steps)
@@ -227,6 +230,10 @@ static tern_status make_program(tern_session *s, int64_t rows, int64_t wanted, p
         tern_program_free(p.program);
         return status;
     }
+    tern_program_info info;
+    tern_program_get_info(p.program, &info);
+    p.n_in = info.n_inputs;
+    p.n_out = info.n_outputs;
     p.info.program = p.program;
     p.info.exec = p.exec;
     s->programs[s->n_programs] = p;
@@ -288,16 +295,15 @@ static tern_status run_chunk(tern_session *s, program *p, int n_wanted, float *l
     tern_tensor *in[] = {indices(s, p->info.rows, s->tokens), indices(s, p->info.rows, s->slot_of),
                          indices(s, p->info.rows, s->positions), indices(s, p->info.wanted, s->wanted)};
     tern_tensor *bound[4], *out[TERN__CACHE_COUNT];
-    int n_in = tern_program_inputs(p->program), n_out = tern_program_outputs(p->program);
     static const char *const names[] = {"tokens", "slots", "positions", "wanted"};
-    for (int i = 0; i < n_in; i++) { /* a program lists its inputs in the order in which it meets them */
+    for (int i = 0; i < p->n_in; i++) { /* a program lists its inputs in the order in which it meets them */
         tern_port port;
         TERN_TRY(tern_program_input(p->program, i, &port));
         for (int k = 0; k < 4; k++)
             if (strcmp(port.name, names[k]) == 0)
                 bound[i] = in[k];
     }
-    TERN_TRY(tern_exec_run(p->exec, n_in, bound, n_out, out));
+    TERN_TRY(tern_exec_run(p->exec, p->n_in, bound, p->n_out, out));
     p->info.runs++;
     TERN_TRY(tern__model_file_check_mapped(s->model->file));
     if (n_wanted == 0)

@@ -97,7 +97,7 @@ tern_status tern__run_custom(tern__compilation *c, const tern_custom_pass *pass)
     edit.note = tern__note_line;
     edit.note_user = c;
     tern__forget_error();
-    tern_status status = pass->run(&edit, pass->user);
+    tern_status status = pass->run(pass->user, &edit);
     uint32_t edits = edit.n_edits;
     if (status != TERN_OK) {
         tern__edit_close(&edit);

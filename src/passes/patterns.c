@@ -94,7 +94,7 @@ static bool try_at(matcher *m, const tern_fusion_pattern *pattern, tern__id n)
     tern__edit_mark mark = tern__edit_here(&m->edit);
     tern__value_text(m->c, m->edit.graph, m->edit.graph->nodes[n].out, value);
     tern__forget_error();
-    tern_match answer = pattern->fuse(&m->edit, n, pattern->user);
+    tern_match answer = pattern->fuse(pattern->user, &m->edit, n);
     if (answer == TERN_MATCH_FUSED && check(m, &mark) == TERN_OK) {
         log_match(m, pattern->name, value, &mark);
         m->fused++;

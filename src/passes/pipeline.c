@@ -1,5 +1,6 @@
 /* pipeline.c - runs the passes of passes.def in order. */
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"

@@ -37,8 +37,8 @@ static tern_status prepare(heat *h)
 {
     if (h->work->run)
         return TERN_OK;
-    h->n_in = tern_program_inputs(h->program);
-    h->n_out = tern_program_outputs(h->program);
+    h->n_in = h->program->n_inputs;
+    h->n_out = (int)h->program->compiled->plan.n_results;
     h->tensors = tern__alloc_zero((size_t)h->n_in + (size_t)h->n_out + 1, sizeof *h->tensors);
     if (!h->tensors)
         return tern__out_of_memory(((size_t)h->n_in + (size_t)h->n_out) * sizeof *h->tensors);
@@ -52,11 +52,10 @@ static tern_status bytes_of(const tern_program *program, size_t *out)
     tern_program_info info;
     tern_program_get_info(program, &info);
     size_t total = info.arena_bytes;
-    int n_in = tern_program_inputs(program), n_out = tern_program_outputs(program);
-    for (int i = 0; i < n_in + n_out; i++) {
+    for (int i = 0; i < info.n_inputs + info.n_outputs; i++) {
         tern_port port;
-        TERN_TRY(i < n_in ? tern_program_input(program, i, &port)
-                          : tern_program_output(program, i - n_in, &port));
+        TERN_TRY(i < info.n_inputs ? tern_program_input(program, i, &port)
+                                   : tern_program_output(program, i - info.n_inputs, &port));
         tern__type type;
         TERN_TRY(tern__type_make("batch_find", port.dtype, port.rank, port.shape, &type));
         TERN__FAIL_IF(!tern__size_add(total, tern__type_bytes(&type), &total), TERN_OVERFLOW,
@@ -183,6 +182,7 @@ typedef struct stream {
     tern_exec *exec;
     tern_port in;
     int64_t batch;
+    int64_t least;        /* size that can run; `batch` without a range of batches */
     tern_tensor **padded; /* (batch) items, then zeros */
     tern_tensor **rows;   /* (batch) results, kept until all of a batch are there */
 } stream;
@@ -206,9 +206,10 @@ static tern_status run_rows(stream *s, int64_t first, int64_t count, void *const
                       (long long)(first + i), s->in.name ? s->in.name : "");
         s->padded[i] = t;
     }
-    for (int64_t i = count; i < s->batch; i++)
+    int64_t size = count > s->least ? count : s->least;
+    for (int64_t i = count; i < size; i++)
         s->padded[i] = tern_zeros(s->ctx, s->in.dtype, s->in.rank - 1, s->in.shape + 1);
-    tern_tensor *input = tern_stack((int)s->batch, s->padded, 0), *output = NULL;
+    tern_tensor *input = tern_stack((int)size, s->padded, 0), *output = NULL;
     TERN_TRY(tern_exec_run(s->exec, 1, &input, 1, &output));
     for (int64_t i = 0; i < count; i++) {
         s->rows[i] = tern_squeeze(tern_narrow(output, 0, i, i + 1), 0);
@@ -246,17 +247,16 @@ static tern_status run_batch(void *user, int64_t first, int64_t count, void *con
     return status;
 }
 
-tern_status tern_batch_run(tern_ctx *ctx, tern_exec *exec, const tern_program *program, int64_t n,
-                           tern_tensor *const *items, tern_tensor **results, int64_t *done)
+tern_status tern_batch_run(tern_exec *exec, int64_t n, tern_tensor *const *items, tern_tensor **results,
+                           int64_t *done)
 {
-    TERN__FAIL_IF(!ctx || !exec || !program || n < 0 || (n > 0 && (!items || !results)),
-                  TERN_INVALID_ARGUMENT,
-                  "batch_run: needs a context, an exec, its program, items and room for results");
-    TERN__FAIL_IF(tern_program_inputs(program) != 1 || tern_program_outputs(program) != 1,
-                  TERN_INVALID_ARGUMENT,
-                  "batch_run: the program has %d inputs and %d outputs, it must have one of each",
-                  tern_program_inputs(program), tern_program_outputs(program));
-    stream s = {.ctx = ctx, .exec = exec};
+    TERN__FAIL_IF(!exec || n < 0 || (n > 0 && (!items || !results)), TERN_INVALID_ARGUMENT,
+                  "batch_run: needs an exec, items and room for results");
+    const tern_program *program = tern__exec_program(exec);
+    TERN__FAIL_IF(program->n_inputs != 1 || program->compiled->plan.n_results != 1, TERN_INVALID_ARGUMENT,
+                  "batch_run: the program has %d inputs and %u outputs, it must have one of each",
+                  program->n_inputs, program->compiled->plan.n_results);
+    stream s = {.ctx = tern__exec_ctx(exec), .exec = exec};
     tern_port out;
     TERN_TRY(tern_program_input(program, 0, &s.in));
     TERN_TRY(tern_program_output(program, 0, &out));
@@ -264,6 +264,7 @@ tern_status tern_batch_run(tern_ctx *ctx, tern_exec *exec, const tern_program *p
                       s.in.shape[0] > INT32_MAX,
                   TERN_SHAPE, "batch_run: the first axes of input and output must be one batch");
     s.batch = s.in.shape[0];
+    s.least = program->batching ? program->batching->least : s.batch;
     s.padded = tern__alloc_zero((size_t)s.batch * 2, sizeof *s.padded);
     if (!s.padded)
         return tern__out_of_memory((size_t)s.batch * 2 * sizeof *s.padded);

@@ -184,6 +184,16 @@ void tern_exec_free(tern_exec *exec)
     tern__free(exec);
 }
 
+tern_ctx *tern__exec_ctx(const tern_exec *exec)
+{
+    return exec->ctx;
+}
+
+const tern_program *tern__exec_program(const tern_exec *exec)
+{
+    return exec->program;
+}
+
 void tern__exec_set_probe(tern_exec *exec, tern__probe *probe)
 {
     exec->run.probe = probe;

@@ -49,7 +49,7 @@ static tern_tensor *make_up(tern_ctx *ctx, const tern_program *program, int i, c
 tern_status tern__make_up_inputs(tern_ctx *ctx, const tern_program *program, tern_tensor *const *given,
                                  tern_tensor **tensors)
 {
-    for (int i = 0; i < tern_program_inputs(program); i++) {
+    for (int i = 0; i < program->n_inputs; i++) {
         tern_port port;
         TERN_TRY(tern_program_input(program, i, &port));
         tensors[i] = given && given[i] ? given[i] : make_up(ctx, program, i, &port);

@@ -7,7 +7,9 @@ void tern_program_get_info(const tern_program *program, tern_program_info *out)
     if (!program || !out)
         return;
     const tern__plan *plan = &program->compiled->plan;
-    *out = (tern_program_info){.nodes_before = program->nodes_before,
+    *out = (tern_program_info){.n_inputs = program->n_inputs,
+                               .n_outputs = (int)plan->n_results,
+                               .nodes_before = program->nodes_before,
                                .nodes_after = (int)program->compiled->graph.n_nodes,
                                .steps = (int)plan->n_steps,
                                .arena_bytes = plan->arena_bytes,

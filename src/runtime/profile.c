@@ -97,20 +97,3 @@ void tern__profile_add(tern__profile *p, const uint64_t *ns)
     if (changed)
         tern__program_cache_clear(&p->ctx->cache);
 }
-
-tern_status tern_program_keep_profile(tern_ctx *ctx, const tern_program *program, int n_steps,
-                                      const uint64_t *ns)
-{
-    TERN__FAIL_IF(!ctx || !program || (n_steps > 0 && !ns), TERN_INVALID_ARGUMENT,
-                  "keep_profile: needs a context, a program and times");
-    const tern__plan *plan = &program->compiled->plan;
-    TERN__FAIL_IF(n_steps != (int)plan->n_steps, TERN_INVALID_ARGUMENT,
-                  "keep_profile: the program has %u steps, got %d", plan->n_steps, n_steps);
-    tern__arena arena;
-    tern__arena_init(&arena, 0);
-    tern__profile *profile = tern__profile_make(ctx, program, &arena);
-    if (profile)
-        tern__profile_add(profile, ns);
-    tern__arena_free(&arena);
-    return profile ? TERN_OK : tern__out_of_memory(sizeof *profile);
-}

@@ -152,16 +152,6 @@ void tern_program_free(tern_program *program)
     tern__free(program);
 }
 
-int tern_program_inputs(const tern_program *program)
-{
-    return program ? program->n_inputs : 0;
-}
-
-int tern_program_outputs(const tern_program *program)
-{
-    return program ? (int)program->compiled->plan.n_results : 0;
-}
-
 tern_port tern__port(const tern__type *type, const char *name)
 {
     return (tern_port){.name = name, .dtype = type->dtype, .rank = type->rank, .shape = type->shape};

@@ -28,6 +28,10 @@ struct tern_program {
 /* Borrows type and name. */
 tern_port tern__port(const tern__type *type, const char *name);
 
+/* Where and what it runs. */
+tern_ctx *tern__exec_ctx(const tern_exec *exec);
+const tern_program *tern__exec_program(const tern_exec *exec);
+
 /* From now on `probe` carries out the exec's runs; NULL: the device again. */
 void tern__exec_set_probe(tern_exec *exec, tern__probe *probe);
 

@@ -297,7 +297,7 @@ static tern_status run_probe(tern__probe *probe, const tern__bindings *bindings,
 static tern_status run_tuned(tuner *t, tern_exec *exec, const tern_program *program,
                              tern_tensor *const *given)
 {
-    int n_in = tern_program_inputs(program), n_out = tern_program_outputs(program);
+    int n_in = program->n_inputs, n_out = (int)program->compiled->plan.n_results;
     tern_tensor **tensors = tern__alloc_zero((size_t)n_in + (size_t)n_out + 1, sizeof *tensors);
     if (!tensors)
         return tern__out_of_memory(((size_t)n_in + (size_t)n_out) * sizeof *tensors);
@@ -339,8 +339,8 @@ tern_status tern_program_tune(tern_ctx *ctx, const tern_program *program, int n_
                               tern_tune_report **out)
 {
     TERN__FAIL_IF(!ctx || !program, TERN_INVALID_ARGUMENT, "program_tune: needs a context and a program");
-    TERN__FAIL_IF(inputs && n_inputs != tern_program_inputs(program), TERN_INVALID_ARGUMENT,
-                  "program_tune: the program has %d inputs, got %d", tern_program_inputs(program), n_inputs);
+    TERN__FAIL_IF(inputs && n_inputs != program->n_inputs, TERN_INVALID_ARGUMENT,
+                  "program_tune: the program has %d inputs, got %d", program->n_inputs, n_inputs);
     tern_tune_options defaults = tern_tune_options_default();
     tern_tune_report *report = NULL;
     if (out)

@@ -307,7 +307,9 @@ TEST(edited_graphs_run)
     edit = NULL;
     tern_program *program = NULL;
     CHECK_OK(tern_graph_compile(ctx, made, NULL, &program));
-    CHECK_EQ(tern_program_inputs(program), 1);
+    tern_program_info info;
+    tern_program_get_info(program, &info);
+    CHECK_EQ(info.n_inputs, 1);
     tern_program_free(program);
     tern_graph_free(made);
     close_all();

@@ -68,6 +68,13 @@ class SessionRow(ctypes.Structure):
     _fields_ = [("token", ctypes.c_int32), ("slot", ctypes.c_int32), ("position", I64)]
 
 
+class ProgramInfo(ctypes.Structure):
+    _fields_ = [("n_inputs", I), ("n_outputs", I), ("nodes_before", I), ("nodes_after", I), ("steps", I),
+                ("arena_bytes", SIZE), ("scratch_bytes", SIZE), ("live_bytes", SIZE), ("naive_bytes", SIZE),
+                ("flops", ctypes.c_uint64), ("bytes", ctypes.c_uint64), ("compile_ns", ctypes.c_uint64),
+                ("batch", I64), ("batch_least", I64), ("batch_most", I64)]
+
+
 # name: (result, arguments)
 FUNCTIONS = {
     "tern_last_error": (STR, []),
@@ -126,8 +133,7 @@ FUNCTIONS = {
     "tern_graph_compile": (I, [P, P, P, P]),
     "tern_compile": (I, [P, I, P, P, P, P]),
     "tern_program_free": (None, [P]),
-    "tern_program_inputs": (I, [P]),
-    "tern_program_outputs": (I, [P]),
+    "tern_program_get_info": (None, [P, P]),
     "tern_program_input": (I, [P, I, P]),
     "tern_program_output": (I, [P, I, P]),
     "tern_exec_create": (I, [P, P, P]),
@@ -158,7 +164,7 @@ FUNCTIONS = {
 
 STRUCTS = {"tern_pool_options": PoolOptions, "tern_ctx_options": CtxOptions, "tern_ctx_stats": CtxStats,
            "tern_compile_options": CompileOptions, "tern_op_info": OpInfo, "tern_device_info": DeviceInfo,
-           "tern_port": Port, "tern_session_row": SessionRow}
+           "tern_port": Port, "tern_session_row": SessionRow, "tern_program_info": ProgramInfo}
 
 
 def differences_from_headers(folder):
@@ -403,6 +409,12 @@ class Ctx:
         return Graph(self, out.value)
 
 
+def program_info(program):
+    info = ProgramInfo()
+    lib.tern_program_get_info(program, ctypes.byref(info))
+    return info
+
+
 class Graph:
     def __init__(self, ctx, handle):
         self.ctx, self.handle = ctx, handle
@@ -435,7 +447,8 @@ class Graph:
         options.level = level
         check(lib.tern_graph_compile(self.ctx.handle, self.handle, ctypes.byref(options), ctypes.byref(program)))
         try:
-            n_in, n_out = lib.tern_program_inputs(program), lib.tern_program_outputs(program)
+            info = program_info(program)
+            n_in, n_out = info.n_inputs, info.n_outputs
             port, bound = Port(), []
             for i in range(n_in):
                 check(lib.tern_program_input(program, i, ctypes.byref(port)))

@@ -687,7 +687,7 @@ def case_decode(g):
                                     ctypes.byref(program)))
         tern.check(lib.tern_exec_create(ctx.handle, program, ctypes.byref(execution)))
         names = []
-        for i in range(lib.tern_program_inputs(program)):
+        for i in range(tern.program_info(program).n_inputs):
             port = tern.Port()
             tern.check(lib.tern_program_input(program, i, ctypes.byref(port)))
             names.append(port.name.decode())

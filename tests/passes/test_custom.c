@@ -80,7 +80,7 @@ static float run_program(void)
 /* ---- passes ---- */
 
 /* exp -> square, and counts how often it ran. */
-static tern_status exp_to_square(tern_edit *edit, void *user)
+static tern_status exp_to_square(void *user, tern_edit *edit)
 {
     const tern_graph *g = tern_edit_graph(edit);
     tern_value b = result(g, "b"), made;
@@ -184,41 +184,41 @@ TEST(levels_and_names_switch_a_pass_off)
 
 /* ---- passes that misbehave ---- */
 
-static tern_status fails_with_reason(tern_edit *edit, void *user)
+static tern_status fails_with_reason(void *user, tern_edit *edit)
 {
     (void)user;
     return tern_edit_fail(edit, "the moon is wrong");
 }
 
-static tern_status fails_silently(tern_edit *edit, void *user)
+static tern_status fails_silently(void *user, tern_edit *edit)
 {
     (void)edit;
     (void)user;
     return TERN_UNSUPPORTED;
 }
 
-static tern_status fails_oddly(tern_edit *edit, void *user)
+static tern_status fails_oddly(void *user, tern_edit *edit)
 {
     (void)edit;
     (void)user;
     return (tern_status)12345;
 }
 
-static tern_status makes_a_cycle(tern_edit *edit, void *user)
+static tern_status makes_a_cycle(void *user, tern_edit *edit)
 {
     (void)user;
     const tern_graph *g = tern_edit_graph(edit);
     return tern_edit_set_operand(edit, maker(g, "a"), 0, result(g, "c"));
 }
 
-static tern_status shares_an_input(tern_edit *edit, void *user)
+static tern_status shares_an_input(void *user, tern_edit *edit)
 {
     (void)user;
     const tern_graph *g = tern_edit_graph(edit);
     return tern_edit_replace(edit, result(g, "c"), result(g, "x"));
 }
 
-static tern_status ignores_refusals(tern_edit *edit, void *user)
+static tern_status ignores_refusals(void *user, tern_edit *edit)
 {
     (void)user;
     const tern_graph *g = tern_edit_graph(edit);
@@ -231,7 +231,7 @@ static tern_status ignores_refusals(tern_edit *edit, void *user)
 }
 
 /* *message lives until the next failure. */
-static tern_status compile_with(tern_status (*run)(tern_edit *edit, void *user), const char **message)
+static tern_status compile_with(tern_status (*run)(void *user, tern_edit *edit), const char **message)
 {
     const tern_custom_pass pass = {.name = "mine", .before = "fold", .run = run};
     options.n_passes = 1;
@@ -313,7 +313,7 @@ TEST(descriptions_of_passes_are_checked)
 /* ---- patterns ---- */
 
 /* Fuses relu with what it reads. */
-static tern_match with_operand(tern_edit *edit, tern_node node, void *user)
+static tern_match with_operand(void *user, tern_edit *edit, tern_node node)
 {
     (void)user;
     tern_node_info info;
@@ -358,7 +358,7 @@ TEST(a_pattern_fuses)
     close_all();
 }
 
-static tern_match never(tern_edit *edit, tern_node node, void *user)
+static tern_match never(void *user, tern_edit *edit, tern_node node)
 {
     (void)node;
     tern_value x = result(tern_edit_graph(edit), "x"), made;
@@ -367,7 +367,7 @@ static tern_match never(tern_edit *edit, tern_node node, void *user)
     return TERN_MATCH_NONE;
 }
 
-static tern_match says_why_not(tern_edit *edit, tern_node node, void *user)
+static tern_match says_why_not(void *user, tern_edit *edit, tern_node node)
 {
     tern_value x = result(tern_edit_graph(edit), "x"), made;
     ++*(int *)user;
@@ -378,7 +378,7 @@ static tern_match says_why_not(tern_edit *edit, tern_node node, void *user)
     return TERN_MATCH_FAILED;
 }
 
-static tern_match lies(tern_edit *edit, tern_node node, void *user)
+static tern_match lies(void *user, tern_edit *edit, tern_node node)
 {
     (void)edit;
     (void)node;
@@ -386,7 +386,7 @@ static tern_match lies(tern_edit *edit, tern_node node, void *user)
     return TERN_MATCH_FUSED;
 }
 
-static tern_match talks_nonsense(tern_edit *edit, tern_node node, void *user)
+static tern_match talks_nonsense(void *user, tern_edit *edit, tern_node node)
 {
     (void)edit;
     (void)node;
@@ -394,7 +394,7 @@ static tern_match talks_nonsense(tern_edit *edit, tern_node node, void *user)
     return (tern_match)77;
 }
 
-static tern_match closes_a_circle(tern_edit *edit, tern_node node, void *user)
+static tern_match closes_a_circle(void *user, tern_edit *edit, tern_node node)
 {
     ++*(int *)user;
     return tern_edit_set_operand(edit, maker(tern_edit_graph(edit), "a"), 0,
@@ -404,7 +404,7 @@ static tern_match closes_a_circle(tern_edit *edit, tern_node node, void *user)
 }
 
 /* Puts an equal node in the place of the one it was called with. */
-static tern_match replaces(tern_edit *edit, tern_node node, void *user)
+static tern_match replaces(void *user, tern_edit *edit, tern_node node)
 {
     (void)user;
     tern_node_info info;
@@ -424,7 +424,8 @@ TEST(a_pattern_that_fuses_nothing_is_not_a_fusion)
     compile_pattern(&pattern);
     CHECK(program && find_report("patterns", &report));
     CHECK_EQ(report.changes, 1);
-    CHECK_STR(report.notes, "pattern 'p' put something else in the place of %b\n");
+    CHECK_EQ(report.n_notes, 1);
+    CHECK_STR(report.notes[0], "pattern 'p' put something else in the place of %b");
     CHECK_STATUS(tern_program_fusion(program, 0, &fusion), TERN_OUT_OF_RANGE);
     close_all();
 }
@@ -461,7 +462,7 @@ TEST(patterns_that_misbehave_are_taken_back)
     tern_pass_report report;
     open_text(chain);
     const struct {
-        tern_match (*fuse)(tern_edit *edit, tern_node node, void *user);
+        tern_match (*fuse)(void *user, tern_edit *edit, tern_node node);
         const char *note;
     } cases[] = {
         {lies, "pattern 'p' failed at %b, the compiler goes on without it: it says that it fused, but "

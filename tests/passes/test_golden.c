@@ -118,7 +118,9 @@ static tern_status run_text(tern_ctx *ctx, const char *text, int *n, tern_tensor
     TERN_TRY(tern_graph_parse(ctx, text, strlen(text), &graph));
     tern_status status = tern_graph_compile(ctx, graph, &options, &program);
     tern_graph_free(graph);
-    for (int i = 0; status == TERN_OK && i < tern_program_inputs(program); i++) {
+    tern_program_info info = {0};
+    tern_program_get_info(program, &info);
+    for (int i = 0; status == TERN_OK && i < info.n_inputs; i++) {
         tern_port port;
         tern__type type;
         status = tern_program_input(program, i, &port);
@@ -131,11 +133,11 @@ static tern_status run_text(tern_ctx *ctx, const char *text, int *n, tern_tensor
     }
     if (status == TERN_OK)
         status = tern_exec_create(ctx, program, &exec);
-    *n = status == TERN_OK ? tern_program_outputs(program) : 0;
+    *n = status == TERN_OK ? info.n_outputs : 0;
     if (status == TERN_OK && *n > MOST_OUTPUTS)
         status = TERN_LIMIT;
     if (status == TERN_OK)
-        status = tern_exec_run(exec, tern_program_inputs(program), inputs, *n, outputs);
+        status = tern_exec_run(exec, info.n_inputs, inputs, *n, outputs);
     for (int i = 0; status == TERN_OK && i < *n; i++) /* what lies in a state goes with the exec */
         status = tern_eval(outputs[i] = tern_contiguous(outputs[i]));
     tern_exec_free(exec);
@@ -187,7 +189,7 @@ static const char *word_of(const char *text, const char *key, const char *otherw
 }
 
 /* A pattern as callers write them: a product and the addition that reads it become one step. */
-static tern_match mul_into_add(tern_edit *edit, tern_node node, void *user)
+static tern_match mul_into_add(void *user, tern_edit *edit, tern_node node)
 {
     (void)user;
     tern_node_info add, mul;

@@ -209,7 +209,7 @@ static void run_program(bool scoped)
     for (int i = 0; i < N; i++)
         items[i] = tern_from_data(ctx, TERN_F32, 1, (int64_t[]){3}, (float[]){(float)i, 1, 2});
     int64_t done = 0;
-    CHECK_OK(tern_batch_run(ctx, exec, program, N, items, results, &done));
+    CHECK_OK(tern_batch_run(exec, N, items, results, &done));
     CHECK_EQ(done, N);
     for (int i = 0; i < N; i++) {
         CHECK_EQ(tern_rank(results[i]), 1);
@@ -224,7 +224,7 @@ static void run_program(bool scoped)
     items[9] = bad;
     for (int i = 0; !scoped && i < N; i++)
         tern_release(results[i]);
-    CHECK_STATUS(tern_batch_run(ctx, exec, program, N, items, results, &done), TERN_SHAPE);
+    CHECK_STATUS(tern_batch_run(exec, N, items, results, &done), TERN_SHAPE);
     CHECK(strstr(tern_last_error(), "item 9") != NULL);
     CHECK_EQ(done, 8);
     CHECK_EQ(tern_data_f32(results[7])[0], 9);
@@ -281,7 +281,7 @@ static tern_status whole(void)
         for (int i = 0; i < 3; i++)
             items[i] = tern_from_data(ctx, TERN_F32, 1, (int64_t[]){3}, (float[]){(float)i, 1, 2});
         if (status == TERN_OK)
-            status = tern_batch_run(ctx, exec, program, 3, items, results, NULL);
+            status = tern_batch_run(exec, 3, items, results, NULL);
         if (status == TERN_OK)
             status = tern_cache_put(cache, "r", results[2]);
         if (status == TERN_OK)

@@ -74,7 +74,9 @@ static void check_size(tern_exec *exec, const char *text, const tern_program *pr
     CHECK_OK(tern_graph_compile(ctx, graph, &options, &alone));
     CHECK_OK(tern_exec_create(ctx, alone, &other));
     tern_tensor *in[MOST_PORTS], *got[MOST_PORTS], *want[MOST_PORTS];
-    int n_in = tern_program_inputs(program), n_out = tern_program_outputs(program);
+    tern_program_info info;
+    tern_program_get_info(program, &info);
+    int n_in = info.n_inputs, n_out = info.n_outputs;
     TERN_SCOPE(ctx) {
         for (int i = 0; i < n_in; i++) {
             tern_port port;
@@ -419,4 +421,41 @@ TEST(lazy_evaluation_has_no_range)
     tern_ctx *none = NULL;
     CHECK_STATUS(tern_ctx_create(&options, &none), TERN_INVALID_ARGUMENT);
     CHECK(none == NULL);
+}
+
+/* Seven ones in batches of four: each item, and the sum of its batch with one added to every row. */
+static void check_tail(int least, int size, float want)
+{
+    enum { N = 7 };
+    tern_program *program = NULL, *fitting = NULL;
+    tern_exec *exec = NULL;
+    tern_ctx_stats before, after;
+    open_context();
+    CHECK_OK(compile("graph {\n  %x = input \"x\" f32[@,3]\n  %c = full() {value=1} : f32[]\n"
+                     "  %o = add(%x, %c)\n  %s = sum(%o) {axes=[0], keepdims=true}\n"
+                     "  %y = add(%x, %s)\n  return %y\n}\n",
+                     4, least, 8, &program));
+    CHECK_OK(tern_exec_create(ctx, program, &exec));
+    TERN_SCOPE(ctx) {
+        tern_tensor *items[N], *results[N];
+        for (int i = 0; i < N; i++)
+            items[i] = tern_ones(ctx, TERN_F32, 1, (int64_t[]){3});
+        CHECK_OK(tern_batch_run(exec, N, items, results, NULL));
+        CHECK_EQ(tern_data_f32(results[0])[0], 9);
+        CHECK_EQ(tern_data_f32(results[N - 1])[0], want);
+    }
+    tern_ctx_get_stats(ctx, &before);
+    CHECK_OK(tern_program_for_batch(ctx, program, size, &fitting)); /* it ran, so it is there */
+    tern_ctx_get_stats(ctx, &after);
+    CHECK_EQ(after.cache_misses, before.cache_misses);
+    tern_program_free(fitting);
+    tern_exec_free(exec);
+    tern_program_free(program);
+    close_context();
+}
+
+TEST(the_tail_of_a_list_runs_at_its_own_size)
+{
+    check_tail(1, 3, 7);
+    check_tail(4, 4, 8); /* as the least that can run: a row of zeros is added */
 }

@@ -442,7 +442,10 @@ TEST(programs_run_with_bound_inputs_and_own_their_states)
         CHECK_OK(tern_compile(ctx, 2, (tern_tensor *[]){y, total}, (const char *[]){"y", "total"}, NULL,
                               &program));
     }
-    CHECK_EQ(tern_program_inputs(program), 1);
+    tern_program_info info;
+    tern_program_get_info(program, &info);
+    CHECK_EQ(info.n_inputs, 1);
+    CHECK_EQ(info.n_outputs, 2);
     tern_port port;
     CHECK_OK(tern_program_output(program, 0, &port));
     CHECK_STR(port.name, "y");

@@ -60,14 +60,10 @@ TEST(tuning)
 {
     set_up();
     const char *const names[] = {"a", "b"}, *const no_names[] = {"a", NULL};
-    uint64_t ns = 1;
     int best = 0;
     CHECK(tern_tune_options_default().progress == NULL);
     REFUSED(tern_program_tune(NULL, program, 0, NULL, NULL, &o.tune_report));
     REFUSED(tern_program_tune(ctx, NULL, 0, NULL, NULL, &o.tune_report));
-    REFUSED(tern_program_keep_profile(NULL, program, 1, &ns));
-    REFUSED(tern_program_keep_profile(ctx, NULL, 1, &ns));
-    REFUSED(tern_program_keep_profile(ctx, program, 1, NULL));
     REFUSED(tern_tune(NULL, "n", NULL, 2, names, nothing, NULL, NULL, &o.number, &o.tune_report));
     REFUSED(tern_tune(ctx, NULL, NULL, 2, names, nothing, NULL, NULL, &o.number, &o.tune_report));
     REFUSED(tern_tune(ctx, "n", NULL, 2, NULL, nothing, NULL, NULL, &o.number, &o.tune_report));
@@ -114,11 +110,9 @@ TEST(batches)
     REFUSED(tern_batch_process(3, NULL, NULL, 2, NULL, NULL, NULL));
     CHECK_OK(tern_batch_process(3, NULL, NULL, 2, count, &counted, NULL));
     CHECK_EQ(counted, 3);
-    REFUSED(tern_batch_run(NULL, exec, program, 1, &item, o.tensors, NULL));
-    REFUSED(tern_batch_run(ctx, NULL, program, 1, &item, o.tensors, NULL));
-    REFUSED(tern_batch_run(ctx, exec, NULL, 1, &item, o.tensors, NULL));
-    REFUSED(tern_batch_run(ctx, exec, program, 1, NULL, o.tensors, NULL));
-    REFUSED(tern_batch_run(ctx, exec, program, 1, &item, NULL, NULL));
+    REFUSED(tern_batch_run(NULL, 1, &item, o.tensors, NULL));
+    REFUSED(tern_batch_run(exec, 1, NULL, o.tensors, NULL));
+    REFUSED(tern_batch_run(exec, 1, &item, NULL, NULL));
     tear_down();
 }
 

@@ -147,7 +147,7 @@ TEST(a_step_of_one_op_names_it)
     close_all();
 }
 
-static tern_status two_lines(tern_edit *edit, void *user)
+static tern_status two_lines(void *user, tern_edit *edit)
 {
     tern_edit_note(edit, "%s\n%s", (const char *)user, one);
     return TERN_OK;
