@@ -454,6 +454,8 @@ int main(int argc, char **argv)
     bench_output out;
     bench o;
     options wanted;
+    if (tern__library_core_type()) /* a misdetecting peer is no peer */
+        setenv("OPENBLAS_CORETYPE", tern__library_core_type(), 0);
     if (!bench_open(&out, &argc, argv))
         return 2;
     if (!parse(&o, &wanted, argc, argv)) {

@@ -8,11 +8,10 @@ output="printf vprintf puts putchar perror stdout stderr __printf_chk __vprintf_
 ending="exit _exit _Exit quick_exit abort __assert_fail __assert_rtn raise system"
 environment="getenv secure_getenv setenv putenv unsetenv environ"
 
-# The allow-list: file, then what it may call. (A library that another is loaded for reads its core type in the environment.)
+# The allow-list: file, then what it may call.
 allowed="
 src/base/alloc.c            malloc calloc realloc free aligned_alloc posix_memalign
 src/runtime/options_env.c   getenv
-src/devices/cpu/library.c   getenv setenv unsetenv
 "
 
 # forbidden DIRECTORY: "source name" for every forbidden name that an object below DIRECTORY refers to; the object of

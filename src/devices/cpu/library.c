@@ -1,13 +1,12 @@
 /* library.c - loads other libraries and hands them whole products; operands that they cannot read as they lie go to Tern's own
- * kernel. OpenBLAS takes some processors for others and is then several times slower: it is told the core type, and refused if
- * it knows better. */
+ * kernel. OpenBLAS takes some processors for others and is then several times slower: it is refused then, with what to set (it
+ * reads that from the environment, which is the program's and not ours to write). */
 #include "devices/cpu/library.h"
 
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -38,6 +37,11 @@ static const char *const *core_types(void)
     return mask >> TERN__ISA_AVX512 & 1 ? avx512 : mask >> TERN__ISA_AVX2 & 1 ? avx2 : NULL;
 }
 
+const char *tern__library_core_type(void)
+{
+    return core_types() ? core_types()[0] : NULL;
+}
+
 static void check_core(tern__library *l, void *handle)
 {
     char *(*corename)(void) = NULL;
@@ -66,14 +70,7 @@ static void *open_first(tern__library *l)
 /* It stays loaded: its threads may outlive any use. */
 static void load(tern__library *l)
 {
-    /* OpenBLAS reads it once, when it is loaded; what the user has set stays. */
-    static const char variable[] = "OPENBLAS_CORETYPE";
-    const bool tell = core_types() && !getenv(variable);
-    if (tell)
-        setenv(variable, core_types()[0], 1);
     void *handle = open_first(l), *product = handle ? dlsym(handle, l->product) : NULL;
-    if (tell)
-        unsetenv(variable);
     if (!handle)
         return;
     if (!product) {

@@ -29,6 +29,9 @@ const tern__library *tern__library_at(int i);
 /* By the name that options give. TERN_NOT_FOUND lists the names, TERN_UNAVAILABLE says why. */
 tern_status tern__library_find(const char *name, const tern__library **out);
 
+/* What $OPENBLAS_CORETYPE should say here before OpenBLAS is loaded, for programs that may set it; NULL: anything. */
+const char *tern__library_core_type(void);
+
 /* From now on it uses so many threads. */
 void tern__library_use_threads(const tern__library *library, int threads);
 
