@@ -161,7 +161,7 @@ static tern_status write_packed(job *j, const uint8_t *t2, size_t t2_row, int64_
             unsigned byte = 0;
             for (int plane = 0; plane < 4; plane++) {
                 const uint8_t *row = t2 + (size_t)(r + plane * quarter) * t2_row;
-                byte |= (row[k / 4] >> 2 * (k % 4) & 3u) << 2 * plane;
+                byte |= ((unsigned)row[k / 4] >> 2 * (k % 4) & 3u) << 2 * plane;
             }
             j->codes[k] = (uint8_t)byte;
         }
