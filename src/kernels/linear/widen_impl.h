@@ -77,10 +77,10 @@ INLINE vec placed(ivec word, const int mask, const int place)
     return V_OF(I_PUT(word, I_NUMBER(mask << place), I_NUMBER((127 + 23 - place) << 23)));
 }
 
-/* The words at `at` with their bits moved up. */
-INLINE ivec moved(const uint8_t *at, const int by)
+/* The words at `at` with their bits moved up. `last`: there is nothing behind them to be loaded with them. */
+INLINE ivec moved(const uint8_t *at, const int by, const bool last)
 {
-    if (by % 8 == 0)
+    if (by % 8 == 0 && !(last && by < 0))
         return I_LOAD(at - by / 8);
     return by > 0 ? I_LEFT(I_LOAD(at), by) : I_RIGHT(I_LOAD(at), -by);
 }
@@ -102,10 +102,10 @@ INLINE int six_place(const int i)
 }
 
 /* `word` is the size of a word of all rows. */
-INLINE vec six(const uint8_t *at, const int word, const int i)
+INLINE vec six(const uint8_t *at, const int word, const int i, const bool last)
 {
     if (i < 15)
-        return placed(moved(at + i / 5 * word, six_place(i) - 1 - 6 * (i % 5)), 63, six_place(i));
+        return placed(moved(at + i / 5 * word, six_place(i) - 1 - 6 * (i % 5), last), 63, six_place(i));
     const ivec low = I_ROTATE(I_LOAD(at), 18), middle = I_ROTATE(I_LOAD(at + word), 20),
                high = I_ROTATE(I_LOAD(at + 2 * word), 22);
     return placed(
@@ -120,10 +120,10 @@ INLINE void six_excess(vec scale, float zero, vec *excess)
 }
 
 INLINE vec six_scaled(const uint8_t *at, const int word, const int i, vec scale, const vec *excess,
-                      float zero)
+                      float zero, const bool last)
 {
     const int place = six_place(i);
-    return V_SCALE(scale, excess[(17 - place) / 4], six(at, word, i), EXCESS(place) + zero);
+    return V_SCALE(scale, excess[(17 - place) / 4], six(at, word, i, last), EXCESS(place) + zero);
 }
 
 #define AT(offset, size) (w->at[s / VECTORS] + (offset) + s % VECTORS * WIDTH * (size))
@@ -179,9 +179,9 @@ INLINE void block_q4_0(work *w, const int rows, const int tiles, int first, int6
         UNROLLED for (int i = 0; i < 8; i++)
         {
             const int place = four_place(i);
-            UNROLLED for (int s = 0; s < tiles * VECTORS; s++) weights[s] =
-                V_SCALE(d[s], excess[place / 4 - 2][s],
-                        placed(moved(AT(at + 4 * first, 4), place - 4 * i), 15, place), EXCESS(place) + 8);
+            UNROLLED for (int s = 0; s < tiles * VECTORS; s++) weights[s] = V_SCALE(
+                d[s], excess[place / 4 - 2][s],
+                placed(moved(AT(at + 4 * first, 4), place - 4 * i, true), 15, place), EXCESS(place) + 8);
             use(w, rows, 0, tiles * VECTORS, k + 8 * e + i, weights);
         }
     }
@@ -201,7 +201,7 @@ INLINE void block_q4_k(work *w, const int rows, const int tiles, int first, int6
         six_excess(d, 0, excess[0]);
         six_excess(minus, 0, excess[1]);
         UNROLLED for (int i = 0; i < 16; i++) scales[i][s] =
-            six_scaled(AT(132 * TILE + 4 * first, 4), 4 * TILE, i, i < 8 ? d : minus, excess[i / 8], 0);
+            six_scaled(AT(132 * TILE + 4 * first, 4), 4 * TILE, i, i < 8 ? d : minus, excess[i / 8], 0, true);
     }
     for (int e = 0; e < 32; e++) {
         const int64_t at = 4 * TILE + e * 4 * TILE;
@@ -243,7 +243,8 @@ INLINE void block_q6_k(work *w, const int rows, const int tiles, int first, int6
                 UNROLLED for (int v = 0; v < VECTORS; v++)
                 {
                     const int s = t * VECTORS + v;
-                    weights[v] = six_scaled(AT(at + 4 * first, 4), 4 * TILE, i, scale[v], excess[v], 32);
+                    weights[v] =
+                        six_scaled(AT(at + 4 * first, 4), 4 * TILE, i, scale[v], excess[v], 32, false);
                 }
                 use(w, rows, t * VECTORS, VECTORS, k + i, weights);
             }
