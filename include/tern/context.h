@@ -1,8 +1,8 @@
 /* context.h - a context owns tensors, the memory pool and the threads that compute; scopes own temporaries.
  *
  * Threading: a context and the tensors and execs made from it belong to one thread at a time. Different contexts are
- * independent. Graphs (but for tern_graph_bind) and programs do not change once made: any number of threads may read them at once, if the tensors that
- * they read are frozen.
+ * independent. Graphs (but for tern_graph_bind) and programs do not change once made: any number of threads may read them at
+ * once, if the tensors that they read are frozen.
  * Lifetimes: execs are freed before their program and their context; graphs and programs may outlive the context. */
 #ifndef TERN_CONTEXT_H
 #define TERN_CONTEXT_H

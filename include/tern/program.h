@@ -220,8 +220,8 @@ typedef struct tern_step_time {
 } tern_step_time;
 TERN_API tern_status tern_exec_step_time(const tern_exec *exec, int step, tern_step_time *out);
 
-/* Runs with inputs[i] bound to input i of the program (see tern_program_find_input; evaluated if need be; dtype and shape must match)
- * and makes outputs[j], new evaluated tensors owned like any other (see <tern/context.h>). A result that
+/* Runs with inputs[i] bound to input i of the program (tern_program_find_input tells its number; it is evaluated if need be;
+ * dtype and shape must match) and makes outputs[j], new evaluated tensors owned like any other (see <tern/context.h>). A result that
  * is the value of a state lies in the exec's memory: the next run changes it like a write in place (what
  * was recorded on it before is computed first); keep a tern_contiguous copy of what must stay. If the run
  * fails, no outputs are made and states hold what the steps before the failure wrote. */

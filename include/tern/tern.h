@@ -2,8 +2,8 @@
  *
  * What is promised: until 1.0 a minor version may change anything, and has a shared library name of its own. From 1.0 on a minor
  * version adds: functions, enumerators, and fields at the end of structs, with a new library name where a struct
- * that callers allocate has grown. Options are structs whose zeroed fields are the defaults; start from {0}, or from the
- * ..._default() function, and sources stay valid when fields are added. */
+ * that callers allocate has grown. Start options from their ..._default() function, and sources stay valid when fields are
+ * added; where a struct says that zeroed fields are the defaults, {0} does as well. */
 #ifndef TERN_TERN_H
 #define TERN_TERN_H
 

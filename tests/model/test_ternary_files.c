@@ -226,6 +226,35 @@ TEST(bad_codes_and_scales)
 
 /* ---- floats ------------------------------------------------------------------------------------------------------ */
 
+/* A tensor without elements may say that it is 2^44 wide: that sets aside no memory and takes no time. */
+TEST(empty_but_wide)
+{
+    static const uint32_t types[] = {34, 35, 36, 1}; /* TQ1_0, TQ2_0, I2_S, F16 */
+    static const uint64_t sizes[][2] = {{1ull << 44, 0}, {0, 1ull << 44}};
+    set_up();
+    for (int i = 0; i < 8; i++) {
+        tern_model_file *file;
+        tern_tensor *codes, *scales, *x;
+        b.n = 0;
+        put_gguf(&b, 3, 1, 0);
+        put_tensor(&b, "x.weight", 2, sizes[i % 2], types[i / 2], 0);
+        put_aligned(&b, 32), put_zeros(&b, 32);
+        CHECK_OK(open_bytes(&b, &file));
+        TERN_SCOPE(ctx) {
+            for (tern_dtype dtype = TERN_T2; dtype <= TERN_T5; dtype++) {
+                CHECK_OK(
+                    tern_model_file_load_ternary(ctx, file, 0, dtype, TERN_TERNARY_EXACT, &codes, &scales));
+                CHECK_EQ(tern_numel(codes), 0);
+                CHECK_EQ(tern_numel(scales), 1);
+            }
+            CHECK_OK(tern_model_file_load_f32(ctx, file, 0, &x));
+            CHECK_EQ(tern_numel(x), 0);
+        }
+        tern_model_file_close(file);
+    }
+    tern_ctx_destroy(ctx);
+}
+
 static void put_floats(float scale, float odd)
 {
     begin(0, 0, NULL);

@@ -5,16 +5,9 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "tensor/op_attrs.h"
 
 enum {
-    STRIDE_H,
-    STRIDE_W,
-    PAD_H,
-    PAD_W,
-    DILATION_H,
-    DILATION_W,
-    GROUPS,
-    NHWC,
     STRIP_FLOATS = 64 << 10, /* of unrolled windows: well below a second-level cache */
     STRIPS_PER_WORKER = 4,
 };
@@ -43,8 +36,9 @@ bool tern__conv_plan(const tern__gemm_kernel *kernel, int n_in, const tern__type
     for (int i = 0; i < n_in; i++)
         if (in[i]->dtype != TERN_F32)
             return false;
-    const int h = attrs[NHWC].i ? 1 : 2;
-    const int64_t lanes = y->shape[0] * attrs[GROUPS].i, m = weight->shape[0] / attrs[GROUPS].i;
+    const int h = attrs[TERN__ATTR_conv2d_nhwc].i ? 1 : 2;
+    const int64_t lanes = y->shape[0] * attrs[TERN__ATTR_conv2d_groups].i,
+                  m = weight->shape[0] / attrs[TERN__ATTR_conv2d_groups].i;
     tern__conv_program p = {.kernel = kernel,
                             .k = weight->shape[1] * weight->shape[2] * weight->shape[3],
                             .pixels = y->shape[h] * y->shape[h + 1]};
@@ -89,7 +83,7 @@ static conv conv_of(const tern__kernel_args *args)
 {
     const tern__attr *a = args->attrs;
     const tern__buffer *x = &args->in[0], *weight = &args->in[1], *y = &args->out[0];
-    const bool nhwc = a[NHWC].i != 0, has_bias = args->n_in > 2;
+    const bool nhwc = a[TERN__ATTR_conv2d_nhwc].i != 0, has_bias = args->n_in > 2;
     conv c = {.p = args->program,
               .x = x->data,
               .weight = weight->data,
@@ -105,14 +99,14 @@ static conv conv_of(const tern__kernel_args *args)
               .kh = weight->type->shape[2],
               .kw = weight->type->shape[3],
               .group_in = weight->type->shape[1],
-              .group_out = weight->type->shape[0] / a[GROUPS].i,
-              .stride_h = a[STRIDE_H].i,
-              .stride_w = a[STRIDE_W].i,
-              .pad_h = a[PAD_H].i,
-              .pad_w = a[PAD_W].i,
-              .dilation_h = a[DILATION_H].i,
-              .dilation_w = a[DILATION_W].i,
-              .groups = a[GROUPS].i};
+              .group_out = weight->type->shape[0] / a[TERN__ATTR_conv2d_groups].i,
+              .stride_h = a[TERN__ATTR_conv2d_stride_h].i,
+              .stride_w = a[TERN__ATTR_conv2d_stride_w].i,
+              .pad_h = a[TERN__ATTR_conv2d_pad_h].i,
+              .pad_w = a[TERN__ATTR_conv2d_pad_w].i,
+              .dilation_h = a[TERN__ATTR_conv2d_dilation_h].i,
+              .dilation_w = a[TERN__ATTR_conv2d_dilation_w].i,
+              .groups = a[TERN__ATTR_conv2d_groups].i};
     c.height = x->type->shape[c.xh];
     c.width = x->type->shape[c.xw];
     c.out_width = y->type->shape[c.xw];

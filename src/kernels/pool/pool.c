@@ -6,8 +6,12 @@
 #include <math.h>
 #include <string.h>
 
-/* The first attributes of both ops; count_padding is avg_pool2d's. */
-enum { KERNEL_H, KERNEL_W, STRIDE_H, STRIDE_W, PAD_H, PAD_W, NHWC, COUNT_PADDING };
+#include "tensor/op_attrs.h"
+
+/* max_pool2d has the attributes of avg_pool2d but the last, in the same places. */
+_Static_assert((int)TERN__ATTR_max_pool2d_kernel_h == (int)TERN__ATTR_avg_pool2d_kernel_h &&
+                   (int)TERN__ATTR_max_pool2d_nhwc == (int)TERN__ATTR_avg_pool2d_nhwc,
+               "the numbers of avg_pool2d serve both");
 
 enum { PIECE = 256, TAPS = 16 };
 
@@ -170,7 +174,7 @@ static pool pool_of(const tern__kernel_args *args, bool mean)
 {
     const tern__attr *a = args->attrs;
     const tern__buffer *x = &args->in[0], *y = &args->out[0];
-    const bool nhwc = a[NHWC].i != 0;
+    const bool nhwc = a[TERN__ATTR_avg_pool2d_nhwc].i != 0;
     pool p = {.kernel = args->program,
               .x = x->data,
               .y = y->data,
@@ -179,15 +183,15 @@ static pool pool_of(const tern__kernel_args *args, bool mean)
               .c = nhwc ? 3 : 1,
               .h = nhwc ? 1 : 2,
               .w = nhwc ? 2 : 3,
-              .kernel_h = a[KERNEL_H].i,
-              .kernel_w = a[KERNEL_W].i,
-              .stride_h = a[STRIDE_H].i,
-              .stride_w = a[STRIDE_W].i,
-              .pad_h = a[PAD_H].i,
-              .pad_w = a[PAD_W].i,
+              .kernel_h = a[TERN__ATTR_avg_pool2d_kernel_h].i,
+              .kernel_w = a[TERN__ATTR_avg_pool2d_kernel_w].i,
+              .stride_h = a[TERN__ATTR_avg_pool2d_stride_h].i,
+              .stride_w = a[TERN__ATTR_avg_pool2d_stride_w].i,
+              .pad_h = a[TERN__ATTR_avg_pool2d_pad_h].i,
+              .pad_w = a[TERN__ATTR_avg_pool2d_pad_w].i,
               .nhwc = nhwc,
               .mean = mean,
-              .count_padding = mean && a[COUNT_PADDING].i != 0};
+              .count_padding = mean && a[TERN__ATTR_avg_pool2d_count_padding].i != 0};
     p.channels = x->type->shape[p.c];
     p.height = x->type->shape[p.h];
     p.width = x->type->shape[p.w];
@@ -198,7 +202,7 @@ static pool pool_of(const tern__kernel_args *args, bool mean)
 
 int64_t tern__pool_work(const tern__type *y, const tern__attr *attrs)
 {
-    return y->shape[0] * y->shape[1] * (attrs[NHWC].i ? 1 : y->shape[2]);
+    return y->shape[0] * y->shape[1] * (attrs[TERN__ATTR_avg_pool2d_nhwc].i ? 1 : y->shape[2]);
 }
 
 static void run_planes(const pool *p, int64_t begin, int64_t end)

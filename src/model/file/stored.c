@@ -79,4 +79,7 @@ void tern__rows_and_columns(int rank, const int64_t *shape, int64_t *rows, int64
     for (int i = 0; i + 1 < rank; i++)
         *rows *= shape[i];
     *columns = rank ? shape[rank - 1] : 1;
+    if (*rows == 0 || *columns == 0)
+        *rows = *columns =
+            0; /* the other one may be anything: no memory is set aside for it, no loop walks it */
 }
