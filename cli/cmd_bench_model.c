@@ -103,6 +103,16 @@ static void print_md(const tern_bench_model_row *row, bool first)
            row->peak_memory ? format_bytes(memory, row->peak_memory) : "unavailable: no /proc");
 }
 
+static void print_step(const tern_bench_step *s, double all)
+{
+    printf("| %.3f | %.1f%% | %d | %d | %s | ", s->seconds * 1e3, s->seconds / all * 100, s->count,
+           s->threads, s->kernel);
+    for (int i = 0; i < s->n_ops; i++)
+        printf("%s%s", i ? " + " : "", s->ops[i]);
+    printf(" | %.1f | %.1f |\n", (double)s->bytes * s->count / s->seconds * 1e-9,
+           (double)s->flops * s->count / s->seconds * 1e-9);
+}
+
 /* Steps below a thousandth of the whole come as one line. */
 static void print_steps(const tern_bench_model_row *row)
 {
@@ -115,14 +125,10 @@ static void print_steps(const tern_bench_model_row *row)
            "|\n|---:|---:|---:|---:|---|---|---:|---:|\n",
            test_name(row, test), row->threads, all * 1e3);
     for (int i = 0; i < row->n_steps; i++) {
-        const tern_bench_step *s = &row->steps[i];
-        if (s->seconds < all * 1e-3)
-            rest += s->seconds;
+        if (row->steps[i].seconds < all * 1e-3)
+            rest += row->steps[i].seconds;
         else
-            printf("| %.3f | %.1f%% | %d | %d | %s | %s | %.1f | %.1f |\n", s->seconds * 1e3,
-                   s->seconds / all * 100, s->count, s->threads, s->kernel, s->name,
-                   (double)s->bytes * s->count / s->seconds * 1e-9,
-                   (double)s->flops * s->count / s->seconds * 1e-9);
+            print_step(&row->steps[i], all);
     }
     printf("| %.3f | %.1f%% | | | others | | | |\n", rest * 1e3, rest / all * 100);
 }

@@ -248,7 +248,8 @@ static int check_template(const talk *t)
     if (tern_tokenizer_get_info(t->e.tokenizer, &info) != TERN_OK)
         return fail_status(NULL);
     if (!t->template && !info.chat_template)
-        return fail("the model's file has no chat template that is known: choose one with --chat-template");
+        return fail("the model's file has %s: choose one with --chat-template",
+                    info.foreign_template ? "a chat template that is not known" : "no chat template");
     if (tern_chat_render(t->e.tokenizer, t->template, NULL, 0, true, &rendered) != TERN_OK)
         return fail_status(NULL);
     tern_string_free(rendered);

@@ -105,14 +105,16 @@ static tern_status encode_prompt(const engine *e, const wishes *w, prompt *p)
                                  &p->n);
 }
 
+/* Read once, whatever the number of answers that start from it. */
 static tern_status feed_prompt(prompt *p, int n, tern_sequence *const *sequences)
 {
     uint64_t start = clock_ns();
-    tern_status status = TERN_OK;
     progress_begin_of("reading the prompt", "tokens");
-    for (int i = 0; i < n && status == TERN_OK; i++)
-        status = tern_sequence_prompt(sequences[i], p->tokens, (int64_t)p->n, show_prompt_progress, NULL);
+    tern_status status =
+        tern_sequence_prompt(sequences[0], p->tokens, (int64_t)p->n, show_prompt_progress, NULL);
     progress_end();
+    for (int i = 1; i < n && status == TERN_OK; i++)
+        status = tern_sequence_copy(sequences[0], sequences[i]);
     p->ns = clock_ns() - start;
     return status;
 }
@@ -127,7 +129,7 @@ static void print_json(const engine *e, const wishes *w, const prompt *p, const 
     json_object(&j, NULL);
     json_string(&j, "architecture", info.architecture);
     json_uint(&j, "prompt_tokens", p->n);
-    json_double(&j, "prompt_tokens_per_s", tokens_per_second((int64_t)p->n * w->answers, p->ns));
+    json_double(&j, "prompt_tokens_per_s", tokens_per_second((int64_t)p->n, p->ns));
     if (w->answers == 1) {
         answer_add_json(&j, e, answers);
     } else {
@@ -152,8 +154,8 @@ static void print_speed(const wishes *w, const prompt *p, const answer *answers)
         ns = answers[i].result.ns > ns ? answers[i].result.ns : ns;
     }
     fprintf(stderr, "%zu tokens of prompt at %.1f/s, %lld generated at %.1f/s, ended by %s\n", p->n,
-            tokens_per_second((int64_t)p->n * w->answers, p->ns), (long long)tokens,
-            tokens_per_second(tokens, ns), tern_finish_name(answers[0].result.finish));
+            tokens_per_second((int64_t)p->n, p->ns), (long long)tokens, tokens_per_second(tokens, ns),
+            tern_finish_name(answers[0].result.finish));
 }
 
 static void print_answers(const wishes *w, const prompt *p, const answer *answers)

@@ -37,7 +37,9 @@ typedef struct tern_bench_model_options {
 
 /* Steps of one kind: the same kernel on operands of the same size. */
 typedef struct tern_bench_step {
-    char name[128], kernel[64]; /* the op, or those of a fused step */
+    int n_ops;
+    const char *const *ops; /* (n_ops) what it computes: the op, or those that are fused in it */
+    const char *kernel;
     int threads, count;
     double seconds;        /* of all of them together in one run, each the fastest of all runs */
     uint64_t flops, bytes; /* of one of them, estimated */

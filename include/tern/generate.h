@@ -110,6 +110,9 @@ typedef bool (*tern_prompt_progress)(void *user, int64_t done, int64_t total);
  * context is too short, and nothing changes. */
 TERN_API tern_status tern_sequence_prompt(tern_sequence *sequence, const int32_t *tokens, int64_t n,
                                           tern_prompt_progress progress, void *user);
+/* Makes `to` hold the tokens of `from`, another sequence of the same session, and its logits: keys and values are copied, so that a
+ * prompt from which several answers start is computed once. */
+TERN_API tern_status tern_sequence_copy(const tern_sequence *from, tern_sequence *to);
 /* One more. */
 TERN_API tern_status tern_sequence_push(tern_sequence *sequence, int32_t token);
 

@@ -128,6 +128,9 @@ TERN_API size_t tern_session_cache_bytes(const tern_session *session);
 TERN_API tern_status tern_session_feed(tern_session *session, int n, const tern_session_row *rows,
                                        int n_wanted, const int *wanted, float *logits);
 
+/* Makes the first `n` positions of slot `to` those of slot `from`: their keys and values are copied, nothing is computed. */
+TERN_API tern_status tern_session_copy(tern_session *session, int from, int to, int64_t n);
+
 /* The programs compiled so far, for reports: rows and wanted rows that each is for. TERN_OUT_OF_RANGE past the last. */
 typedef struct tern_session_program {
     int64_t rows, wanted;

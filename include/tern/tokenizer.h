@@ -88,7 +88,8 @@ typedef struct tern_tokenizer_info {
     int32_t bos, eos, eot, unk;
     bool add_bos, add_eos; /* what add_special of an encoding means */
     const char
-        *chat_template; /* one of tern_chat_template_name, or NULL: none in the file, or not recognised */
+        *chat_template;    /* one of tern_chat_template_name, or NULL: none in the file, or not recognised */
+    bool foreign_template; /* the file has one that is not recognised */
 } tern_tokenizer_info;
 
 typedef struct tern_token_info {

@@ -1,7 +1,6 @@
 /* model_steps.c - see model_steps.h. */
 #include "measure/model_steps.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,29 +19,25 @@ static bool find_program(const tern_session *session, int64_t rows, tern_session
     return found;
 }
 
-/* "rmsnorm + quantise_rows"; ops for which there is no room are counted: "... + 7 more". */
-static void name_ops(const tern_step_info *s, char *to, size_t room)
+static bool same_ops(const tern_bench_step *a, const tern_bench_step *b)
 {
-    enum { MORE = sizeof " + 65535 more" };
-    size_t used = 0;
-    for (int i = 0; i < s->n_ops; i++) {
-        if (i > 0 && used + strlen(" + ") + strlen(s->ops[i]) + MORE > room) {
-            snprintf(to + used, room - used, " + %d more", s->n_ops - i);
-            return;
-        }
-        used += (size_t)snprintf(to + used, room - used, "%s%s", i ? " + " : "", s->ops[i]);
-    }
+    bool same = a->n_ops == b->n_ops && strcmp(a->kernel, b->kernel) == 0;
+    for (int i = 0; i < a->n_ops && same; i++)
+        same = strcmp(a->ops[i], b->ops[i]) == 0;
+    return same;
 }
 
 /* The same kernel on as many bytes, on as many threads. */
 static tern_bench_step *kind_of(const tern_step_info *s, tern_bench_step *kinds, int *n)
 {
-    tern_bench_step k = {.threads = s->threads, .bytes = s->bytes, .flops = s->flops};
-    snprintf(k.kernel, sizeof k.kernel, "%s", s->kernel);
-    name_ops(s, k.name, sizeof k.name);
+    const tern_bench_step k = {.n_ops = s->n_ops,
+                               .ops = s->ops,
+                               .kernel = s->kernel,
+                               .threads = s->threads,
+                               .bytes = s->bytes,
+                               .flops = s->flops};
     for (int i = 0; i < *n; i++)
-        if (kinds[i].threads == k.threads && kinds[i].bytes == k.bytes &&
-            strcmp(kinds[i].kernel, k.kernel) == 0 && strcmp(kinds[i].name, k.name) == 0)
+        if (kinds[i].threads == k.threads && kinds[i].bytes == k.bytes && same_ops(&kinds[i], &k))
             return &kinds[i];
     kinds[*n] = k;
     return &kinds[(*n)++];

@@ -89,6 +89,25 @@ tern_status tern_sequence_prompt(tern_sequence *sequence, const int32_t *tokens,
     return TERN_OK;
 }
 
+tern_status tern_sequence_copy(const tern_sequence *from, tern_sequence *to)
+{
+    TERN__FAIL_IF(!from || !to, TERN_INVALID_ARGUMENT, "sequence_copy: a sequence is NULL");
+    TERN__FAIL_IF(from->session != to->session, TERN_INVALID_ARGUMENT,
+                  "sequence_copy: the sequences belong to different sessions");
+    if (from == to)
+        return TERN_OK;
+    TERN_TRY(reserve(to, from->length));
+    to->length = 0; /* whatever happens, `to` no longer holds what it did */
+    to->has_logits = false;
+    TERN_TRY(tern_session_copy(from->session, from->slot, to->slot, from->length));
+    if (from->length > 0)
+        memcpy(to->tokens, from->tokens, (size_t)from->length * sizeof *to->tokens);
+    memcpy(to->logits, from->logits, (size_t)from->vocabulary * sizeof *to->logits);
+    to->length = to->reused = from->length;
+    to->has_logits = from->has_logits;
+    return TERN_OK;
+}
+
 bool tern__sequence_is_full(const tern_sequence *sequence)
 {
     return sequence->length >= tern_session_context(sequence->session);

@@ -181,6 +181,31 @@ tern_status tern_session_get_program(const tern_session *session, int i, tern_se
     return TERN_OK;
 }
 
+/* ---- copies ---- */
+
+/* The first n positions of a slot. */
+static tern_tensor *part_of(tern_tensor *cache, int slot, int64_t n)
+{
+    return tern_narrow(tern_narrow(cache, 0, slot, slot + 1), 1, 0, n);
+}
+
+tern_status tern_session_copy(tern_session *session, int from, int to, int64_t n)
+{
+    TERN__FAIL_IF(!session, TERN_INVALID_ARGUMENT, "session_copy: the session is NULL");
+    TERN__FAIL_IF(from < 0 || from >= session->slots || to < 0 || to >= session->slots, TERN_OUT_OF_RANGE,
+                  "session_copy: slot %d to slot %d: there are %d", from, to, session->slots);
+    TERN__FAIL_IF(n < 0 || n > session->context, TERN_OUT_OF_RANGE,
+                  "session_copy: %lld positions: the context has %lld", (long long)n,
+                  (long long)session->context);
+    tern_status status = TERN_OK;
+    for (int k = 0; k < TERN__CACHE_COUNT && from != to && n > 0; k++)
+        for (int64_t i = 0; i < session->model->h.layers && session->cache[k][i] && status == TERN_OK; i++)
+            TERN_SCOPE(session->model->ctx)
+                status =
+                    tern_assign(part_of(session->cache[k][i], to, n), part_of(session->cache[k][i], from, n));
+    return status;
+}
+
 /* ---- programs ---- */
 
 /* The least size that holds n rows: powers of two and what lies half-way between them, at most `most`. */

@@ -56,9 +56,8 @@ TEST(errors_list_what_is_known)
     CHECK_STATUS(tern_chat_render(t, "chatml", talk, 4, true, &text), TERN_NOT_FOUND);
     CHECK_STR(tern_last_error(), "chat: unknown template chatml; known templates: bitnet, llama-3, llama-2");
     CHECK_STATUS(tern_chat_render(t, NULL, talk, 4, true, &text), TERN_NOT_FOUND);
-    CHECK_STR(
-        tern_last_error(),
-        "chat: the file has no template that is known; name one; known templates: bitnet, llama-3, llama-2");
+    CHECK_STR(tern_last_error(),
+              "chat: the file has no template; name one; known templates: bitnet, llama-3, llama-2");
     CHECK_STATUS(tern_chat_render(t, "bitnet", talk, 4, true, &text), TERN_STATE);
     CHECK_STR(tern_last_error(),
               "chat: template 'bitnet' needs the token <|eot_id|>, which this vocabulary does not have");

@@ -14,6 +14,9 @@ static void try_sequences(tern_session *session)
     REFUSED(tern_sequence_prompt(NULL, prompt, 3, NULL, NULL));
     REFUSED(tern_sequence_prompt(q, NULL, 3, NULL, NULL));
     ALLOWED(tern_sequence_prompt(q, prompt, 3, NULL, NULL));
+    REFUSED(tern_sequence_copy(NULL, q));
+    REFUSED(tern_sequence_copy(q, NULL));
+    ALLOWED(tern_sequence_copy(q, q));
     ALLOWED(tern_sequence_push(q, 4));
     REFUSED(tern_sequence_push(NULL, 4));
     NEUTRAL(tern_sequence_length(NULL), 0);
@@ -95,6 +98,8 @@ TEST(models_and_sessions)
     tern_head_agreement agreement;
     REFUSED(tern_model_compare_heads(NULL, 1, NULL, NULL, &agreement));
     REFUSED(tern_model_compare_heads(model, 1, NULL, NULL, NULL));
+    REFUSED(tern_session_copy(NULL, 0, 0, 1));
+    ALLOWED(tern_session_copy(session, 0, 0, 1));
     REFUSED(tern_session_prepare(NULL, 1, 1));
     ALLOWED(tern_session_prepare(session, 1, 1));
     REFUSED(tern_session_get_program(NULL, 0, &o.session_program));

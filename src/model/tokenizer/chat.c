@@ -51,7 +51,7 @@ static const chat_template templates[] = {
     },
     {
         .name = "llama-2",
-        .marks = {{"[INST]", "<<SYS>>"}, {"[INST]", "[/INST]"}},
+        .marks = {{"[INST]", "<<SYS>>"}}, /* without a system's message it is some other family's */
         .start = "",
         .before = {BOS "[INST] <<SYS>>\n", BOS "[INST] ", " "},
         .after = {"\n<</SYS>>\n\n", " [/INST]", " " EOS},
@@ -102,7 +102,10 @@ static tern_status find_template(const tern_tokenizer *t, const char *name, cons
 {
     const char *wanted = name ? name : t->chat_template;
     if (!wanted)
-        return fail_with_names(TERN_NOT_FOUND, "the file has no template that is known; name one", "");
+        return fail_with_names(TERN_NOT_FOUND,
+                               t->foreign_template ? "the file's template is not known; name one"
+                                                   : "the file has no template; name one",
+                               "");
     for (size_t i = 0; i < TERN__COUNT(templates); i++)
         if (strcmp(templates[i].name, wanted) == 0) {
             const char *needs = templates[i].needs;

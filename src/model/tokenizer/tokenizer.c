@@ -315,6 +315,7 @@ static tern_status build(tern_tokenizer *t, const tern_vocabulary *d, const char
     TERN_TRY(tern__specials_build(&t->specials, &t->vocab, d->flags, d->n_flags));
     if (d->chat_template)
         t->chat_template = tern__chat_recognise(d->chat_template);
+    t->foreign_template = d->chat_template && *d->chat_template && !t->chat_template;
     t->bos = d->bos;
     t->eos = d->eos;
     t->eot = d->eot != TERN_NO_TOKEN ? d->eot : guess_eot(t);
@@ -380,6 +381,7 @@ tern_status tern_tokenizer_get_info(const tern_tokenizer *t, tern_tokenizer_info
         .add_bos = t->add_bos,
         .add_eos = t->add_eos,
         .chat_template = t->chat_template,
+        .foreign_template = t->foreign_template,
     };
     return TERN_OK;
 }

@@ -28,6 +28,7 @@ struct tern_tokenizer {
     int32_t bos, eos, eot, unk;
     bool add_bos, add_eos, add_space, ignore_merges;
     const char *chat_template; /* a name, static; NULL: none */
+    bool foreign_template;     /* the file has one, which is not known */
 };
 
 #define TERN__LOW_LINE "\xE2\x96\x81" /* U+2581, a blank of the family of characters */

@@ -1,0 +1,146 @@
+/* test_sequence.c - sequences: prompts of which a beginning is known, copies of others, the end of the context. Logits must be the
+ * bits that come out when everything is fed anew. */
+#include <string.h>
+
+#include <tern/tern.h>
+
+#include "harness.h"
+#include "tiny_model.h"
+
+enum { SLOTS = 3, LENGTH = 21 };
+
+typedef struct engine {
+    tern_ctx *ctx;
+    tern_model *model;
+    tern_session *session;
+    tern_sequence *q[SLOTS];
+} engine;
+
+static bool open_engine(tern_dtype cache, engine *e)
+{
+    char path[4096];
+    tern_ctx_options o = tern_ctx_options_default();
+    tern_session_options s = tern_session_options_default();
+    *e = (engine){0};
+    o.tuning = "off";
+    o.threads = 2;
+    s.slots = SLOTS;
+    s.cache = cache;
+    s.batch = 8;
+    bool opened = harness_path(path, sizeof path, "tiny.gguf") && tiny_model(path, "bitnet-b1.58") &&
+                  tern_ctx_create(&o, &e->ctx) == TERN_OK &&
+                  tern_model_load(e->ctx, path, NULL, &e->model) == TERN_OK &&
+                  tern_session_create(e->model, &s, &e->session) == TERN_OK;
+    for (int i = 0; i < SLOTS && opened; i++)
+        opened = tern_sequence_create(e->session, i, &e->q[i]) == TERN_OK;
+    return opened;
+}
+
+static void close_engine(engine *e)
+{
+    for (int i = 0; i < SLOTS; i++)
+        tern_sequence_free(e->q[i]);
+    tern_session_free(e->session);
+    tern_model_free(e->model);
+    tern_ctx_destroy(e->ctx);
+}
+
+/* LENGTH tokens, of which those from `from` on depend on `kind`. */
+static void make_tokens(int kind, int from, int32_t *tokens)
+{
+    for (int i = 0; i < LENGTH; i++)
+        tokens[i] = (i * 7 + (i < from ? 0 : kind)) % TINY_VOCABULARY;
+}
+
+static bool same_logits(const tern_sequence *a, const tern_sequence *b)
+{
+    const float *x = tern_sequence_logits(a), *y = tern_sequence_logits(b);
+    return x && y && memcmp(x, y, TINY_VOCABULARY * sizeof *x) == 0;
+}
+
+TEST(what_is_known_of_a_prompt_is_not_computed_again)
+{
+    int32_t first[LENGTH], second[LENGTH];
+    engine e;
+    make_tokens(0, 0, first);
+    make_tokens(5, 13, second);
+    CHECK(open_engine(TERN_F16, &e));
+    CHECK_OK(tern_sequence_prompt(e.q[0], first, LENGTH, NULL, NULL));
+    CHECK_EQ(tern_sequence_reused(e.q[0]), 0);
+    CHECK_OK(tern_sequence_prompt(e.q[0], second, LENGTH, NULL, NULL));
+    CHECK_EQ(tern_sequence_reused(e.q[0]), 13);
+    CHECK_OK(tern_sequence_prompt(e.q[1], second, LENGTH, NULL, NULL));
+    CHECK(same_logits(e.q[0], e.q[1]));
+    CHECK_OK(tern_sequence_prompt(e.q[0], second, LENGTH, NULL, NULL)); /* the last one's logits are wanted */
+    CHECK_EQ(tern_sequence_reused(e.q[0]), LENGTH - 1);
+    CHECK(same_logits(e.q[0], e.q[1]));
+    CHECK_OK(tern_sequence_prompt(e.q[0], second, 4, NULL, NULL)); /* shorter: the rest is forgotten */
+    CHECK_EQ(tern_sequence_length(e.q[0]), 4);
+    CHECK_OK(tern_sequence_prompt(e.q[0], second, LENGTH, NULL, NULL));
+    CHECK_EQ(tern_sequence_reused(e.q[0]), 4);
+    CHECK(same_logits(e.q[0], e.q[1]));
+    close_engine(&e);
+}
+
+/* Copies go on as if they had read it all themselves, each by itself. */
+TEST(copies_are_as_good_as_reading)
+{
+    static const tern_dtype caches[] = {TERN_F32, TERN_F16, TERN_I8};
+    int32_t tokens[LENGTH], others[LENGTH];
+    make_tokens(0, 0, tokens);
+    make_tokens(3, 0, others);
+    for (int c = 0; c < 3; c++) {
+        engine e;
+        CHECK(open_engine(caches[c], &e));
+        CHECK_OK(tern_sequence_prompt(e.q[0], tokens, LENGTH, NULL, NULL));
+        CHECK_OK(tern_sequence_prompt(e.q[1], others, LENGTH, NULL, NULL)); /* which the copy replaces */
+        CHECK_OK(tern_sequence_copy(e.q[0], e.q[1]));
+        CHECK_EQ(tern_sequence_length(e.q[1]), LENGTH);
+        CHECK_EQ(tern_sequence_reused(e.q[1]), LENGTH);
+        CHECK(same_logits(e.q[0], e.q[1]));
+        CHECK_OK(tern_sequence_push(e.q[0], 40)); /* does not reach the copy */
+        CHECK_OK(tern_sequence_push(e.q[1], 11));
+        CHECK_OK(tern_sequence_push(e.q[1], 12));
+        CHECK_OK(tern_sequence_prompt(e.q[2], tokens, LENGTH, NULL, NULL));
+        CHECK_OK(tern_sequence_push(e.q[2], 11));
+        CHECK_OK(tern_sequence_push(e.q[2], 12));
+        CHECK(same_logits(e.q[1], e.q[2]));
+        CHECK_OK(tern_sequence_copy(e.q[1], e.q[1]));
+        CHECK_EQ(tern_sequence_length(e.q[1]), LENGTH + 2);
+        close_engine(&e);
+    }
+}
+
+TEST(copies_of_nothing_and_copies_that_cannot_be)
+{
+    int32_t tokens[LENGTH];
+    engine e, other;
+    make_tokens(0, 0, tokens);
+    CHECK(open_engine(TERN_F32, &e));
+    CHECK(open_engine(TERN_F32, &other));
+    CHECK_OK(tern_sequence_prompt(e.q[1], tokens, LENGTH, NULL, NULL));
+    CHECK_STATUS(tern_sequence_copy(e.q[1], other.q[0]), TERN_INVALID_ARGUMENT);
+    CHECK_OK(tern_sequence_copy(e.q[0], e.q[1]));
+    CHECK_EQ(tern_sequence_length(e.q[1]), 0);
+    CHECK(!tern_sequence_logits(e.q[1]));
+    CHECK_STATUS(tern_session_copy(e.session, 0, SLOTS, 1), TERN_OUT_OF_RANGE);
+    CHECK_STATUS(tern_session_copy(e.session, -1, 0, 1), TERN_OUT_OF_RANGE);
+    CHECK_STATUS(tern_session_copy(e.session, 0, 1, TINY_CONTEXT + 1), TERN_OUT_OF_RANGE);
+    CHECK_STATUS(tern_session_copy(e.session, 0, 1, -1), TERN_OUT_OF_RANGE);
+    CHECK_OK(tern_session_copy(e.session, 0, 1, TINY_CONTEXT));
+    close_engine(&other);
+    close_engine(&e);
+}
+
+TEST(the_end_of_the_context_is_said)
+{
+    int32_t tokens[TINY_CONTEXT + 1] = {0};
+    engine e;
+    CHECK(open_engine(TERN_F32, &e));
+    CHECK_STATUS(tern_sequence_prompt(e.q[0], tokens, TINY_CONTEXT + 1, NULL, NULL), TERN_LIMIT);
+    CHECK_OK(tern_sequence_prompt(e.q[0], tokens, TINY_CONTEXT, NULL, NULL));
+    CHECK_STATUS(tern_sequence_push(e.q[0], 1), TERN_LIMIT);
+    CHECK_EQ(tern_sequence_length(e.q[0]), TINY_CONTEXT);
+    CHECK(tern_sequence_logits(e.q[0]));
+    close_engine(&e);
+}
