@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # The long checks: scripts/check-all.sh [PART...], all parts without one. Closes with the sum of all test runs.
 #
-#   asan     ASan and UBSan: C tests, examples, the program, and every 16th case of the Python oracles
+#   asan     ASan and UBSan: examples, the program, and every 16th case of the Python oracles
 #   tsan     TSan: C tests of what uses threads, and examples
 #   aarch64  64-bit ARM under qemu: C tests, examples, the program (no Python: the build is static)
-#   fuzz     built by clang (other warnings, another UBSan): C tests, and 30 seconds of each fuzz target
+#   fuzz     built by clang, ASan and UBSan again: C tests, and 30 seconds of each fuzz target
 #   style    clang-format
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
@@ -26,13 +26,14 @@ skip()
     add "0 passed, 0 failed, 1 skipped"
 }
 
-# run PRESET KINDS [OPTION...]: builds and tests. A build that fails is one failure.
+# run PRESET KINDS [OPTION...]: builds what these kinds need, and tests. A build that fails is one failure.
 run()
 {
-    local preset=$1 kinds=$2 dir=build/$1 started=$SECONDS built
+    local preset=$1 kinds=$2 dir=build/$1 started=$SECONDS built targets=()
     shift 2
     rm -f "$dir/test-logs/total"
-    if ! scripts/build.sh "$preset"; then
+    case ,$kinds, in *,c,*) ;; *) targets=(tern_shared tern_program examples) ;; esac
+    if ! scripts/build.sh "$preset" ${targets[@]+"${targets[@]}"}; then
         echo "FAIL $preset: the build failed"
         add "0 passed, 1 failed, 0 skipped"
         return
@@ -47,10 +48,26 @@ run()
 python=,python
 [ "$(uname -s)" = Darwin ] && python=""
 
+# Has this system what the part `fuzz` needs? If not, `why` says so.
+can_fuzz()
+{
+    why=""
+    if ! command -v clang >/dev/null; then
+        why="no clang on this system"
+    elif ! echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTestOneInput(void) { return 0; }' |
+        clang -fsanitize=fuzzer -x c - -o build/fuzzer-probe 2>/dev/null; then
+        why="this clang has no libFuzzer (Apple's does not)"
+    fi
+    [ -z "$why" ]
+}
+
 check_asan()
 {
+    # The C tests run under the same sanitizers in the part `fuzz`; here where that cannot be built.
+    local c_tests=""
+    can_fuzz || c_tests=c,
     # The cases differ in their operands only; what a sanitizer finds, it finds in a few of each kind.
-    TERN_TEST_EVERY=16 run asan c,example,shell$python
+    TERN_TEST_EVERY=16 run asan "${c_tests}example,shell$python"
 }
 
 check_tsan()
@@ -71,13 +88,10 @@ check_aarch64()
 
 check_fuzz()
 {
-    if ! command -v clang >/dev/null; then
-        skip fuzz "no clang on this system"
-    elif ! echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTestOneInput(void) { return 0; }' |
-        clang -fsanitize=fuzzer -x c - -o build/fuzzer-probe 2>/dev/null; then
-        skip fuzz "this clang has no libFuzzer (Apple's does not)"
-    else
+    if can_fuzz; then
         run fuzz c,fuzz
+    else
+        skip fuzz "$why"
     fi
 }
 
