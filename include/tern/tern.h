@@ -12,6 +12,7 @@
 #include <tern/bench_model.h>
 #include <tern/cache.h>
 #include <tern/catalog.h>
+#include <tern/compare.h>
 #include <tern/context.h>
 #include <tern/dlpack.h>
 #include <tern/dtype.h>

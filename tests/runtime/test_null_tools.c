@@ -121,6 +121,18 @@ TEST(measurements)
     REFUSED(tern_bench_ops(NULL, NULL, NULL));
     REFUSED(tern_bench_case(NULL, 0, NULL, NULL));
     REFUSED(tern_bench_threads(1, NULL));
+    const double one[] = {1};
+    tern_comparison comparison;
+    const tern_contender nobody = {NULL, NULL};
+    REFUSED(tern_compare_samples(NULL, NULL, 1, one, 1, &comparison));
+    REFUSED(tern_compare_samples(NULL, one, 1, NULL, 1, &comparison));
+    REFUSED(tern_compare_samples(NULL, one, 1, one, 1, NULL));
+    REFUSED(tern_compare_pairs(NULL, NULL, one, 1, &comparison));
+    REFUSED(tern_compare_pairs(NULL, one, NULL, 1, &comparison));
+    REFUSED(tern_compare_pairs(NULL, one, one, 1, NULL));
+    REFUSED(tern_compare_run(NULL, NULL, &nobody, &comparison));
+    REFUSED(tern_compare_run(NULL, &nobody, NULL, &comparison));
+    REFUSED(tern_compare_run(NULL, &nobody, &nobody, NULL));
     tern_bench_model_options model = tern_bench_model_options_default();
     CHECK_EQ(model.n_prompt, 512);
     REFUSED(tern_bench_model(NULL, NULL, NULL));

@@ -1,0 +1,262 @@
+/* compare.c - rank tests, intervals and noise of two samples, put together to a verdict; and the taking of more samples. */
+#include <tern/compare.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "measure/bootstrap.h"
+#include "measure/rank_tests.h"
+#include "measure/stats.h"
+#include "measure/timing.h"
+
+enum {
+    FIRST_LOOK = 10, /* pairs; with fewer no test can be sure enough */
+    PAIRS_MOST = 10000,
+    SAMPLES_MOST = 1 << 20,
+};
+static const double confidence = 0.95;
+
+const char *tern_verdict_name(tern_verdict verdict)
+{
+    switch (verdict) {
+#define NAME(id, number, name, meaning) \
+    case TERN_VERDICT_##id:             \
+        return name;
+        TERN_VERDICT_LIST(NAME)
+#undef NAME
+    }
+    return "unknown";
+}
+
+/* ---- what is asked ---- */
+
+static tern_status settle(const tern_compare_options *options, tern_compare_options *o)
+{
+    *o = options ? *options : (tern_compare_options){0};
+    TERN__FAIL_IF(!(o->threshold >= 0 && o->threshold < 10), TERN_INVALID_ARGUMENT,
+                  "compare: a threshold of %g; 0.05 is five per cent", o->threshold);
+    TERN__FAIL_IF(!(o->alpha >= 0 && o->alpha < 0.5), TERN_INVALID_ARGUMENT,
+                  "compare: a chance of %g of a false alarm; give less than 0.5", o->alpha);
+    TERN__FAIL_IF(!(o->noise >= 0 && isfinite(o->noise)), TERN_INVALID_ARGUMENT, "compare: noise of %g",
+                  o->noise);
+    TERN__FAIL_IF(!(o->budget_s >= 0 && isfinite(o->budget_s)), TERN_INVALID_ARGUMENT,
+                  "compare: a time budget of %g s", o->budget_s);
+    TERN__FAIL_IF(o->rounds < 0 || o->rounds > PAIRS_MOST, TERN_INVALID_ARGUMENT,
+                  "compare: %d rounds; 1 to %d can be made", o->rounds, PAIRS_MOST);
+    o->threshold = o->threshold > 0 ? o->threshold : 0.05;
+    o->alpha = o->alpha > 0 ? o->alpha : 0.01;
+    o->budget_s = o->budget_s > 0 ? o->budget_s : 5;
+    o->rounds = o->rounds > 0 ? o->rounds : 200;
+    return TERN_OK;
+}
+
+static tern_status check_samples(const char *whose, const double *x, int n)
+{
+    TERN__FAIL_IF(!x || n < 1 || n > SAMPLES_MOST, TERN_INVALID_ARGUMENT,
+                  "compare: %s has %d samples; give 1 to %d", whose, n, SAMPLES_MOST);
+    for (int i = 0; i < n; i++)
+        TERN__FAIL_IF(!(isfinite(x[i]) && x[i] > 0), TERN_INVALID_ARGUMENT,
+                      "compare: sample %d of %s is %g; all must be above zero", i, whose, x[i]);
+    return TERN_OK;
+}
+
+/* ---- what samples say ---- */
+
+static tern_status median_of(const double *x, int n, double *out)
+{
+    double *sorted = tern__alloc_zero((size_t)n, sizeof *sorted);
+    if (!sorted)
+        return tern__out_of_memory((size_t)n * sizeof *sorted);
+    memcpy(sorted, x, (size_t)n * sizeof *x);
+    *out = tern__stats_of(sorted, n).median;
+    tern__free(sorted);
+    return TERN_OK;
+}
+
+/* How far can a thing seem to be from itself? Neighbouring samples of A, and of B, differ by noise alone: this is how far the
+ * median of so many such differences may be from none. Infinite if there are too few to tell. */
+static tern_status noise_of(const double *a, int n, const double *b, int m, uint64_t seed, double *out)
+{
+    const int pairs = n / 2 + m / 2;
+    *out = INFINITY;
+    if (pairs < 3)
+        return TERN_OK;
+    double *d = tern__alloc_zero((size_t)pairs, sizeof *d);
+    if (!d)
+        return tern__out_of_memory((size_t)pairs * sizeof *d);
+    int k = 0;
+    for (int i = 0; i + 1 < n; i += 2)
+        d[k++] = log(a[i + 1] / a[i]);
+    for (int i = 0; i + 1 < m; i += 2)
+        d[k++] = log(b[i + 1] / b[i]);
+    tern__interval bounds;
+    tern_status status = tern__bootstrap_median(d, pairs, confidence, seed, &bounds);
+    tern__free(d);
+    if (status == TERN_OK)
+        *out = expm1(fmax(fabs(bounds.low), fabs(bounds.high)));
+    return status;
+}
+
+/* `alpha` is what this look may use up of o->alpha. */
+static tern_verdict decide(const tern_compare_options *o, const tern_comparison *c)
+{
+    const double change = fmax(c->ratio, 1 / c->ratio) - 1;
+    if (c->p <= c->alpha && change > o->threshold && change > c->noise)
+        return c->ratio > 1 ? TERN_VERDICT_SLOWER : TERN_VERDICT_FASTER;
+    if (c->ratio_low > 1 / (1 + o->threshold) && c->ratio_high < 1 + o->threshold)
+        return TERN_VERDICT_SAME;
+    return TERN_VERDICT_UNDECIDED;
+}
+
+static tern_status look_at_pairs(const tern_compare_options *o, const double *a, const double *b, int n,
+                                 double alpha, tern_comparison *c)
+{
+    double *d = tern__alloc_zero((size_t)n, sizeof *d);
+    if (!d)
+        return tern__out_of_memory((size_t)n * sizeof *d);
+    for (int i = 0; i < n; i++)
+        d[i] = log(b[i] / a[i]);
+    tern__rank_test test = {0};
+    tern__interval bounds = {0};
+    double middle = 0;
+    tern_status status = tern__signed_rank(d, n, &test);
+    if (status == TERN_OK)
+        status = tern__bootstrap_median(d, n, confidence, o->seed, &bounds);
+    if (status == TERN_OK)
+        status = median_of(d, n, &middle);
+    tern__free(d);
+    TERN_TRY(status);
+    TERN_TRY(median_of(a, n, &c->median_a));
+    TERN_TRY(median_of(b, n, &c->median_b));
+    TERN_TRY(noise_of(a, n, b, n, o->seed + 1, &c->noise));
+    c->noise = fmax(c->noise, o->noise);
+    c->n_a = c->n_b = n;
+    c->looks++;
+    c->ratio = exp(middle);
+    c->ratio_low = exp(bounds.low);
+    c->ratio_high = exp(bounds.high);
+    c->p = test.p;
+    c->alpha = alpha;
+    c->verdict = decide(o, c);
+    return TERN_OK;
+}
+
+tern_status tern_compare_pairs(const tern_compare_options *options, const double *a, const double *b, int n,
+                               tern_comparison *out)
+{
+    tern_compare_options o;
+    tern_comparison c = {0};
+    TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "compare_pairs: an argument is NULL");
+    TERN_TRY(settle(options, &o));
+    TERN_TRY(check_samples("A", a, n));
+    TERN_TRY(check_samples("B", b, n));
+    TERN_TRY(look_at_pairs(&o, a, b, n, o.alpha, &c));
+    *out = c;
+    return TERN_OK;
+}
+
+tern_status tern_compare_samples(const tern_compare_options *options, const double *a, int n, const double *b,
+                                 int m, tern_comparison *out)
+{
+    tern_compare_options o;
+    tern__rank_test test;
+    tern__interval bounds;
+    TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "compare_samples: an argument is NULL");
+    TERN_TRY(settle(options, &o));
+    TERN_TRY(check_samples("A", a, n));
+    TERN_TRY(check_samples("B", b, m));
+    tern_comparison c = {.n_a = n, .n_b = m, .looks = 1, .alpha = o.alpha};
+    TERN_TRY(median_of(a, n, &c.median_a));
+    TERN_TRY(median_of(b, m, &c.median_b));
+    TERN_TRY(tern__mann_whitney(a, n, b, m, &test));
+    TERN_TRY(tern__bootstrap_ratio(a, n, b, m, confidence, o.seed, &bounds));
+    TERN_TRY(noise_of(a, n, b, m, o.seed + 1, &c.noise));
+    c.noise = fmax(c.noise, o.noise);
+    c.ratio = c.median_b / c.median_a;
+    c.ratio_low = bounds.low;
+    c.ratio_high = bounds.high;
+    c.p = test.p;
+    c.verdict = decide(&o, &c);
+    *out = c;
+    return TERN_OK;
+}
+
+/* ---- taking samples until it is clear ---- */
+
+typedef struct race {
+    tern_compare_options o;
+    tern__thing a, b;
+    double *samples_a, *samples_b; /* (o.rounds) */
+    int n;
+    uint64_t start;
+    double used; /* share of alpha that former looks had */
+} race;
+
+/* What share of all that will be known is known now? */
+static double progress(const race *r)
+{
+    const double time = (double)(tern__now_ns() - r->start) * 1e-9 / r->o.budget_s;
+    return fmin(1, fmax(time, (double)r->n / r->o.rounds));
+}
+
+static tern_status take_pair(race *r)
+{
+    const bool b_first = r->n % 2;
+    if (b_first)
+        TERN_TRY(tern__thing_time(&r->b, &r->samples_b[r->n]));
+    TERN_TRY(tern__thing_time(&r->a, &r->samples_a[r->n]));
+    if (!b_first)
+        TERN_TRY(tern__thing_time(&r->b, &r->samples_b[r->n]));
+    TERN__FAIL_IF(!(r->samples_a[r->n] > 0 && r->samples_b[r->n] > 0), TERN_STATE,
+                  "compare: a sample took no time that the clock can see");
+    r->n++;
+    return TERN_OK;
+}
+
+static tern_status run_race(race *r, tern_comparison *c)
+{
+    const tern__turns turns = {.warmups = 1, .sample_s = r->o.budget_s / r->o.rounds / 2.5};
+    TERN_TRY(tern__thing_ready(&r->a, &turns));
+    TERN_TRY(tern__thing_ready(&r->b, &turns));
+    /* The same number of runs in a sample of either: what a sample costs besides them is the same then. */
+    r->a.repeats = r->b.repeats = r->a.repeats < r->b.repeats ? r->a.repeats : r->b.repeats;
+    for (int next = FIRST_LOOK;; next += next / 2) {
+        double known;
+        do {
+            TERN_TRY(take_pair(r));
+            known = progress(r);
+        } while (r->n < next && known < 1);
+        /* Each look gets the share of alpha by which knowledge has grown: however often it is looked at, the sum is alpha. */
+        TERN_TRY(look_at_pairs(&r->o, r->samples_a, r->samples_b, r->n, r->o.alpha * (known - r->used), c));
+        r->used = known;
+        if (c->verdict != TERN_VERDICT_UNDECIDED || known >= 1)
+            return TERN_OK;
+    }
+}
+
+tern_status tern_compare_run(const tern_compare_options *options, const tern_contender *a,
+                             const tern_contender *b, tern_comparison *out)
+{
+    race r = {0};
+    tern_comparison c = {0};
+    TERN__FAIL_IF(!a || !b || !out || !a->run || !b->run, TERN_INVALID_ARGUMENT,
+                  "compare_run: an argument is NULL");
+    TERN_TRY(settle(options, &r.o));
+    r.a = (tern__thing){.run = a->run, .user = a->user};
+    r.b = (tern__thing){.run = b->run, .user = b->user};
+    r.samples_a = tern__alloc_zero((size_t)r.o.rounds, sizeof(double));
+    r.samples_b = tern__alloc_zero((size_t)r.o.rounds, sizeof(double));
+    r.start = tern__now_ns();
+    tern_status status = r.samples_a && r.samples_b
+                             ? run_race(&r, &c)
+                             : tern__out_of_memory((size_t)r.o.rounds * 2 * sizeof(double));
+    c.seconds = (double)(tern__now_ns() - r.start) * 1e-9;
+    tern__free(r.samples_a);
+    tern__free(r.samples_b);
+    if (status == TERN_OK)
+        *out = c;
+    return status;
+}
