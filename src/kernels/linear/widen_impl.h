@@ -25,8 +25,14 @@
 #include "kernels/linear/stream.h"
 #include "kernels/select.h"
 
+#if defined( \
+    TERN_DEBUG) /* one copy of each block: sixty of them, unrolled and instrumented, take minutes to compile */
+#define INLINE static __attribute__((noinline))
+#define UNROLLED
+#else
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLLED _Pragma("GCC unroll 32")
+#endif
 
 enum {
     TILE = TERN__LINEAR_TILE,
@@ -269,13 +275,13 @@ enum {
     BYTES_q4_k = 144 * TILE,
 };
 
-/* Columns that do not fill a block: the block is widened into memory first. */
+/* Columns that do not fill a block: the block has been widened into memory, all rows of a tile side by side. */
 INLINE void add_rest(work *w, const int rows, const int tiles, const float *panel, int64_t k, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         vec weights[MOST_LANES];
         UNROLLED for (int s = 0; s < tiles * VECTORS; s++) weights[s] =
-            V_LOAD(panel + (i * tiles + s / VECTORS) * PART + s % VECTORS * WIDTH);
+            V_LOAD(panel + (i * tiles + s / VECTORS) * TILE + s % VECTORS * WIDTH);
         use(w, rows, 0, tiles * VECTORS, k + i, weights);
     }
 }
@@ -284,6 +290,18 @@ INLINE void add_rest(work *w, const int rows, const int tiles, const float *pane
     {                                                                     \
         block_##name(&w, rows, tiles, first, k);                          \
         UNROLLED for (int t = 0; t < tiles; t++) w.at[t] += BYTES_##name; \
+    }
+
+#define UNPACK(name)                                                                                      \
+    static void unpack_##name(const uint8_t *tile, int64_t from, int64_t n, float *to, int64_t stride)    \
+    {                                                                                                     \
+        for (int first = 0; first < TILE; first += PART) {                                                \
+            work w = {                                                                                    \
+                .at = {tile + from / COLUMNS_##name * BYTES_##name}, .to = to + first, .stride = stride}; \
+            w.ahead = tern__stream_begin(w.at[0] + UNPACK_AHEAD, 1, 0);                                   \
+            for (int64_t k = 0; k < n; k += COLUMNS_##name)                                               \
+                STEP(name, 0, 1)                                                                          \
+        }                                                                                                 \
     }
 
 #define MULTIPLY(name, N, TILES)                                                                             \
@@ -300,13 +318,10 @@ INLINE void add_rest(work *w, const int rows, const int tiles, const float *pane
             for (; k + COLUMNS_##name <= call->k; k += COLUMNS_##name)                                       \
                 STEP(name, N, TILES)                                                                         \
             if (COLUMNS_##name > 1 && k < call->k) {                                                         \
-                float panel[COLUMNS_##name * PART * TILES];                                                  \
-                for (int t = 0; t < TILES; t++) {                                                            \
-                    work rest = {.at = {w.at[t]}, .to = panel + t * PART, .stride = PART * TILES};           \
-                    rest.ahead = tern__stream_begin(w.at[t], 1, 0);                                          \
-                    block_##name(&rest, 0, 1, first, 0);                                                     \
-                }                                                                                            \
-                add_rest(&w, N, TILES, panel, k, call->k - k);                                               \
+                float panel[COLUMNS_##name * TILE * TILES];                                                  \
+                for (int t = 0; t < TILES; t++)                                                              \
+                    unpack_##name(w.at[t], 0, call->k - k, panel + t * TILE, TILE * TILES);                  \
+                add_rest(&w, N, TILES, panel + first, k, call->k - k);                                       \
             }                                                                                                \
             UNROLLED for (int i = 0; i < N; i++) UNROLLED for (int s = 0; s < tiles * VECTORS; s++) V_STORE( \
                 call->y + i * call->y_row + s / VECTORS * TILE + first + s % VECTORS * WIDTH, w.sums[i][s]); \
@@ -326,26 +341,17 @@ INLINE void add_rest(work *w, const int rows, const int tiles, const float *pane
 #define SEVERAL_OF(name) name##_1_4
 #endif
 
-#define FORM(id, name)                                                                                    \
-    EACH_ROWS(MULTIPLY_ONE_TILE, name)                                                                    \
-    SEVERAL(name)                                                                                         \
-    static void multiply_##name(const tern__linear_call *call)                                            \
-    {                                                                                                     \
-        static void (*const by_rows[])(const tern__linear_call *) = {EACH_ROWS(ENTRY, name)};             \
-        if (call->n_tiles == 1)                                                                           \
-            by_rows[call->rows - 1](call);                                                                \
-        else                                                                                              \
-            SEVERAL_OF(name)(call);                                                                       \
-    }                                                                                                     \
-    static void unpack_##name(const uint8_t *tile, int64_t from, int64_t n, float *to, int64_t stride)    \
-    {                                                                                                     \
-        for (int first = 0; first < TILE; first += PART) {                                                \
-            work w = {                                                                                    \
-                .at = {tile + from / COLUMNS_##name * BYTES_##name}, .to = to + first, .stride = stride}; \
-            w.ahead = tern__stream_begin(w.at[0] + UNPACK_AHEAD, 1, 0);                                   \
-            for (int64_t k = 0; k < n; k += COLUMNS_##name)                                               \
-                STEP(name, 0, 1)                                                                          \
-        }                                                                                                 \
+#define FORM(id, name)                                                                        \
+    UNPACK(name)                                                                              \
+    EACH_ROWS(MULTIPLY_ONE_TILE, name)                                                        \
+    SEVERAL(name)                                                                             \
+    static void multiply_##name(const tern__linear_call *call)                                \
+    {                                                                                         \
+        static void (*const by_rows[])(const tern__linear_call *) = {EACH_ROWS(ENTRY, name)}; \
+        if (call->n_tiles == 1)                                                               \
+            by_rows[call->rows - 1](call);                                                    \
+        else                                                                                  \
+            SEVERAL_OF(name)(call);                                                           \
     }
 
 TERN__LINEAR_FORMS(FORM)

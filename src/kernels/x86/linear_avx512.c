@@ -21,8 +21,13 @@ typedef __m512i ivec;
 #define I_LOAD(p) _mm512_loadu_si512(p)
 #define V_OF(x) _mm512_castsi512_ps(x)
 #define I_AND(a, b) _mm512_and_si512(a, b)
+#if defined(TERN_DEBUG) /* nothing is unrolled: amounts are no constants */
+#define I_LEFT(x, n) _mm512_sllv_epi32(x, I_NUMBER(n))
+#define I_RIGHT(x, n) _mm512_srlv_epi32(x, I_NUMBER(n))
+#else
 #define I_LEFT(x, n) _mm512_slli_epi32(x, (unsigned)(n))
 #define I_RIGHT(x, n) _mm512_srli_epi32(x, (unsigned)(n))
+#endif
 #define I_ROTATE(x, n) _mm512_rol_epi32(x, n)
 #define I_PUT(x, mask, to) _mm512_ternarylogic_epi32(x, mask, to, 0xea)
 /* A permute looks at the low four bits of an index only: the sixteen numbers are its table. */
