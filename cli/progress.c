@@ -13,7 +13,9 @@
 enum { BAR = 30 };
 
 static volatile sig_atomic_t stopped;
-static struct sigaction old_int, old_term;
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { N_SIGNALS = sizeof signals / sizeof *signals };
+static struct sigaction old[N_SIGNALS];
 static const char *label, *unit; /* unit NULL: bytes */
 static bool terminal;
 static bool drawn;
@@ -44,8 +46,11 @@ void progress_begin_of(const char *what, const char *counted)
     action.sa_handler = stop;
     sigemptyset(&action.sa_mask);
     stopped = 0;
-    sigaction(SIGINT, &action, &old_int);
-    sigaction(SIGTERM, &action, &old_term);
+    for (size_t i = 0; i < N_SIGNALS; i++) {
+        sigaction(signals[i], &action, &old[i]);
+        if (old[i].sa_handler == SIG_IGN) /* nohup */
+            sigaction(signals[i], &old[i], NULL);
+    }
     label = what;
     unit = counted;
     terminal = isatty(STDERR_FILENO) == 1;
@@ -87,6 +92,6 @@ void progress_end(void)
 {
     if (drawn)
         fputs("\r\x1b[K", stderr);
-    sigaction(SIGINT, &old_int, NULL);
-    sigaction(SIGTERM, &old_term, NULL);
+    for (size_t i = 0; i < N_SIGNALS; i++)
+        sigaction(signals[i], &old[i], NULL);
 }

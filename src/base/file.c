@@ -81,6 +81,12 @@ void tern__file_close(tern__file *file)
     file->fd = -1;
 }
 
+bool tern__file_same(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
 static tern_status fail_writing(const tern__writer *writer)

@@ -24,6 +24,9 @@ tern_status tern__file_read(const tern__file *file, uint64_t offset, void *targe
 
 void tern__file_close(tern__file *file);
 
+/* Do both names lead to one file that exists? */
+bool tern__file_same(const char *a, const char *b);
+
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
 /* A file under construction: everything goes to a temporary file in the same directory, which takes the place

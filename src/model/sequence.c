@@ -20,8 +20,9 @@ tern_status tern_sequence_create(tern_session *session, int slot, tern_sequence 
     q->vocabulary = tern_session_vocabulary(session);
     q->logits = tern__alloc_zero((size_t)q->vocabulary, sizeof *q->logits);
     if (!q->logits) {
+        const size_t bytes = (size_t)q->vocabulary * sizeof *q->logits;
         tern_sequence_free(q);
-        return tern__out_of_memory((size_t)q->vocabulary * sizeof *q->logits);
+        return tern__out_of_memory(bytes);
     }
     *out = q;
     return TERN_OK;

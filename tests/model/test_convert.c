@@ -246,6 +246,114 @@ TEST(rows_of_heads)
     tern_ctx_destroy(ctx);
 }
 
+/* Without knowing how many heads there are nobody can put rows in another order. */
+TEST(rows_of_unknown_heads)
+{
+    static const char header[] = "{\"model.layers.0.self_attn.q_proj.weight\":{\"dtype\":\"F32\",\"shape\":["
+                                 "8,1],\"data_offsets\":[0,32]}}";
+    static const char *const configs[] = {
+        "{\"model_type\":\"llama\",\"hidden_size\":8}",
+        "{\"model_type\":\"llama\",\"hidden_size\":8,\"num_attention_heads\":3}",
+        "{\"model_type\":\"llama\",\"hidden_size\":8,\"num_attention_heads\":0}",
+        "{\"model_type\":\"llama\",\"hidden_size\":8,\"num_attention_heads\":4611686018427387904}",
+    };
+    set_up();
+    mkdir(path_of("headless"), 0777);
+    b.n = 0, put_text(&b, header), put_zeros(&b, 32), store(&b, "headless/model.safetensors");
+    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+        tern_model_file *file;
+        b.n = 0, put(&b, configs[i], strlen(configs[i])), store(&b, "headless/config.json");
+        tern_status status = tern_model_file_open(path_of("headless"), NULL, &file);
+        if (status == TERN_UNSUPPORTED) {
+            tern_ctx_destroy(ctx);
+            SKIP("this build has no libjansson");
+        }
+        if (status != TERN_OK) /* refused even sooner */
+            continue;
+        CHECK(tern_model_convert(ctx, file, path_of("headless.gguf"), NULL) != TERN_OK);
+        CHECK(access(path_of("headless.gguf"), F_OK) != 0);
+        tern_model_file_close(file);
+    }
+    tern_ctx_destroy(ctx);
+}
+
+/* A LLaMA with ternary weights becomes an ordinary one: there the numbers have their scale in them. */
+TEST(scales_of_numbers)
+{
+    static const char *const types[] = {"f32", "f16", "bf16"};
+    tern_model_shape shape;
+    tern_model_file *before, *after;
+    tern_tensor *x, *y;
+    int at;
+    set_up();
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    shape.architecture = "llama";
+    CHECK_OK(tern_model_synth(path_of("tuned.gguf"), &shape, NULL));
+    CHECK_OK(tern_model_file_open(path_of("tuned.gguf"), NULL, &before));
+    for (int k = 0; k < 3; k++) {
+        CHECK_OK(convert("tuned.gguf", "numbers.gguf", types[k], NULL));
+        CHECK_OK(tern_model_file_open(path_of("numbers.gguf"), NULL, &after));
+        CHECK_STATUS(tern_model_file_find(after, "blk.0.attn_q.scale", &at), TERN_NOT_FOUND);
+        TERN_SCOPE(ctx) {
+            CHECK_OK(tern_model_file_find(before, "blk.0.attn_q.weight", &at));
+            CHECK_OK(tern_model_file_load_f32(ctx, before, at, &x));
+            CHECK_OK(tern_model_file_find(after, "blk.0.attn_q.weight", &at));
+            CHECK_OK(tern_model_file_load_f32(ctx, after, at, &y));
+            for (int64_t i = 0; i < tern_numel(x); i++)
+                CHECK(fabsf(tern_data_f32(x)[i] - tern_data_f32(y)[i]) <=
+                      0.004f * fabsf(tern_data_f32(x)[i]));
+        }
+        tern_model_file_close(after);
+    }
+    tern_model_file_close(before);
+    tern_ctx_destroy(ctx);
+}
+
+/* BitNets of which nothing ternary would be left are not written, and not made up. */
+TEST(types_that_ruin_ternary_weights)
+{
+    static const tern_stored types[] = {TERN_STORED_Q4_0, TERN_STORED_Q4_K, TERN_STORED_Q6_K};
+    tern_model_shape shape;
+    tern_convert_options o = tern_convert_options_default();
+    tern_synth_options made = tern_synth_options_default();
+    set_up();
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    CHECK_OK(tern_model_synth(path_of("first.gguf"), &shape, NULL));
+    for (int i = 0; i < 3; i++) {
+        o.type = made.type = types[i];
+        o.force = false;
+        CHECK_STATUS(convert("first.gguf", "ruined.gguf", NULL, &o), TERN_DTYPE);
+        CHECK(strstr(tern_last_error(), "would not be ternary any more"));
+        CHECK_STATUS(tern_model_synth(path_of("ruined.gguf"), &shape, &made), TERN_DTYPE);
+        CHECK(access(path_of("ruined.gguf"), F_OK) != 0);
+        o.force = true;
+        CHECK_OK(convert("first.gguf", "forced.gguf", NULL, &o));
+    }
+    o.force = false;
+    o.type = TERN_STORED_Q8_0; /* holds -s, 0 and s of some other s */
+    CHECK_OK(convert("first.gguf", "q8.gguf", NULL, &o));
+    CHECK_OK(convert("q8.gguf", "codes.gguf", "i2_s", NULL));
+    tern_ctx_destroy(ctx);
+}
+
+TEST(the_model_itself_is_not_overwritten)
+{
+    tern_model_shape shape;
+    struct stat before, after;
+    set_up();
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    CHECK_OK(tern_model_synth(path_of("itself.gguf"), &shape, NULL));
+    unlink(path_of("link.gguf"));
+    CHECK(symlink("itself.gguf", path_of("link.gguf")) == 0);
+    CHECK(stat(path_of("itself.gguf"), &before) == 0);
+    CHECK_STATUS(convert("itself.gguf", "itself.gguf", "tq2_0", NULL), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(convert("itself.gguf", "link.gguf", "tq2_0", NULL), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(convert("link.gguf", "itself.gguf", "tq2_0", NULL), TERN_INVALID_ARGUMENT);
+    CHECK(strstr(tern_last_error(), "another name"));
+    CHECK(stat(path_of("itself.gguf"), &after) == 0 && before.st_ino == after.st_ino);
+    tern_ctx_destroy(ctx);
+}
+
 static bool stop_late(void *user, uint64_t done, uint64_t total)
 {
     (void)user;
@@ -262,5 +370,9 @@ TEST(stopping_leaves_nothing)
     o.progress = stop_late;
     CHECK_STATUS(convert("first.gguf", "stopped.gguf", "tq2_0", &o), TERN_STATE);
     CHECK(access(path_of("stopped.gguf"), F_OK) != 0);
+    mkdir(path_of("stopped"), 0777);
+    tern_status status = convert("first.gguf", "stopped/model.safetensors", NULL, &o);
+    CHECK(status == TERN_STATE || status == TERN_UNSUPPORTED || status == TERN_UNAVAILABLE);
+    CHECK(rmdir(path_of("stopped")) == 0); /* it is empty */
     tern_ctx_destroy(ctx);
 }

@@ -361,6 +361,51 @@ def has_tokenizer(full):
     return subprocess.run([os.environ["TERN_BIN"], "tokenize", "-m", full, "-p", "x"], capture_output=True).returncode == 0
 
 
+def scored_vocabulary(g, letters, words):
+    """Characters with scores: the more likely of two words is made first; ids in no order."""
+    meta = vocabulary()
+    texts = letters + g.rng.permutation(words).tolist()
+    meta["tokenizer.ggml.tokens"] = meta["tokenizer.ggml.tokens"] + texts
+    meta["tokenizer.ggml.scores"] = meta["tokenizer.ggml.scores"] + (-g.rng.permutation(len(texts))).astype(float).tolist()
+    meta["tokenizer.ggml.token_type"] = meta["tokenizer.ggml.token_type"] + [1] * len(texts)
+    return meta
+
+
+def make_scored_model(g, letters, words):
+    s = Shape("B", layers=1, vocabulary=FIRST_BYTE + 256 + len(letters) + len(words), context=64, tied=False)
+    return models.write_gguf("scored.gguf", Weights(s, g.rng), g.rng, table="F32", head="F32",
+                             meta=scored_vocabulary(g, letters, words))
+
+
+WORDS = ["ab", "bc", "abc", "ca", "cab", "aa", "aaa", "bca", "cabc"]
+
+
+def case_scored_tokens(g):
+    """Scores become merges in tokenizer.json: the same ids for any text."""
+    full = make_scored_model(g, list("abc"), WORDS)
+    folder = models.path("scored-%d" % g.int(0, 1 << 30))
+    os.makedirs(folder)
+    tern("convert", full, os.path.join(folder, "model.safetensors"))
+    for _ in range(8):
+        text = "".join(g.pick(list("abcd")) for _ in range(g.int(1, 20)))
+        ids = [tern("tokenize", "-m", name, "-p", text, "--ids") for name in (full, folder)]
+        if ids[0] != ids[1]:
+            return "%s: %r" % (text, ids)
+    return None
+
+
+def case_unsayable_tokens(g):
+    """A word of a character that is no token cannot be told in merges: refused before anything is written."""
+    full = make_scored_model(g, list("ab"), WORDS)
+    folder = models.path("unsayable")
+    os.makedirs(folder)
+    run = subprocess.run([os.environ["TERN_BIN"], "convert", full, os.path.join(folder, "model.safetensors")],
+                         capture_output=True, text=True)
+    if run.returncode != 1 or "cannot say how token" not in run.stderr:
+        return "%d: %r" % (run.returncode, run.stderr)
+    return "%r stayed" % os.listdir(folder) if os.listdir(folder) else None
+
+
 def case_same_tokens(g):
     """The tokenizer of a GGUF file goes to tokenizer.json and back."""
     full, _ = make_model(g)
@@ -382,7 +427,7 @@ def conversions():
     cases += [case_converted((family, "I2_S"), "f32@safetensors", "@gguf") for family in "AB"]
     cases += [case_converted((family, "F32"), "@safetensors", "i2_s@gguf") for family in "AB"]
     cases += [case_converted(("llama", kind), "@safetensors", "f32@gguf") for kind in ("F32", "Q8_0", "Q6_K")]
-    return [("converted", i, case) for i, case in enumerate(cases + [case_same_tokens])]
+    return [("converted", i, case) for i, case in enumerate(cases + [case_same_tokens] + 4 * [case_scored_tokens] + [case_unsayable_tokens])]
 
 
 def all_cases():

@@ -24,6 +24,7 @@ typedef struct job {
     tern_file_format format;
     const char *architecture; /* for safetensors */
     tern__model_writer w;
+    tern__beside beside; /* of safetensors */
     tern__conversion *plan;
     size_t n;
     /* scratch for one row of any tensor */
@@ -91,10 +92,9 @@ static tern_status write_copy(job *j, tern__conversion *c)
     return status;
 }
 
-static uint64_t hash_of(tern_tensor *codes, tern_tensor *scales)
+static uint64_t hash_of(tern_tensor *x)
 {
-    uint64_t h = tern__hash(tern_data(codes), tern_nbytes(codes), 0);
-    return tern__hash(tern_data(scales), tern_nbytes(scales), h);
+    return tern__hash(tern_data(x), tern_nbytes(x), 0);
 }
 
 /* Codes and scales of the rows in their new order, for comparing with what will be read back. */
@@ -180,7 +180,9 @@ static tern_status write_ternary(job *j, tern__conversion *c)
         TERN_TRY(
             tern__load_for_conversion(j->ctx, j->file, c->source, j->o.force, &codes, &scales, &c->exact));
         TERN_TRY(reorder(j, c, &codes));
-        c->hash = hash_of(codes, scales);
+        c->codes_hash = hash_of(codes);
+        c->scales_hash = hash_of(scales);
+        c->proved = true;
         const uint8_t *t2 = tern_data(codes);
         const float *s = tern_data_f32(scales);
         size_t t2_row = (size_t)((columns + 3) / 4);
@@ -260,13 +262,13 @@ static tern_status declare(job *j)
     return tern__model_writer_begin(&j->w);
 }
 
-/* Safetensors need config.json to be understood, when they are read back too. */
-static tern_status write_beside(const job *j, const char *path)
+/* Safetensors need config.json to be understood. What cannot be said there is found before any tensor is written. */
+static tern_status make_beside(job *j, const char *path)
 {
     bool packed = false;
     for (size_t i = 0; i < j->n; i++)
         packed |= j->plan[i].to == TERN_STORED_HF_T2;
-    return j->format == TERN_FILE_GGUF ? TERN_OK : tern__hf_write_beside(j->file, path, packed);
+    return j->format == TERN_FILE_GGUF ? TERN_OK : tern__hf_beside_make(j->file, path, packed, &j->beside);
 }
 
 static tern_status write_tensors(job *j)
@@ -285,32 +287,61 @@ static tern_status write_tensors(job *j)
     return TERN_OK;
 }
 
+/* Codes and scales that were not looked at while they were written: those that are copied, or become numbers. */
+static tern_status hash_source(job *j, tern__conversion *c)
+{
+    if (c->proved || tern_stored_get(j->file->tensors[c->source].stored)->kind != TERN_STORED_TERNARY)
+        return TERN_OK;
+    TERN_SCOPE(j->ctx) {
+        tern_tensor *codes, *scales;
+        TERN_TRY(tern_model_file_load_ternary(j->ctx, j->file, c->source, TERN_T2, TERN_TERNARY_EXACT, &codes,
+                                              &scales));
+        TERN_TRY(reorder(j, c, &codes));
+        c->codes_hash = hash_of(codes);
+        c->scales_hash = hash_of(scales);
+        /* Blocks that differ are not ternary as numbers; other types the caller forced. */
+        c->proved = tern_stored_get(c->to)->kind == TERN_STORED_TERNARY ||
+                    (tern__stored_keeps_ternary(c->to) && tern_numel(scales) == 1);
+    }
+    return TERN_OK;
+}
+
+static tern_status compare_tensor(job *j, const tern_model_file *written, const tern__conversion *c)
+{
+    char name[NAME], scale[NAME];
+    int at;
+    new_names(j, &j->file->tensors[c->source], name, scale);
+    TERN_TRY(tern_model_file_find(written, name, &at));
+    TERN_SCOPE(j->ctx) {
+        tern_tensor *codes, *scales;
+        TERN_TRY(
+            tern_model_file_load_ternary(j->ctx, written, at, TERN_T2, TERN_TERNARY_EXACT, &codes, &scales));
+        bool same = hash_of(codes) == c->codes_hash;
+        if (c->exact || c->way == TERN__WAY_TERNARY) /* else the report says what the scale lost */
+            same = same && hash_of(scales) == c->scales_hash;
+        TERN__FAIL_IF(!same, TERN_INTERNAL,
+                      "%s: tensor '%s' was read back with other codes or scales; no file was written",
+                      j->w.out.path, name);
+    }
+    return TERN_OK;
+}
+
 /* The new file, before it takes its name: are codes and scales what they were? */
 static tern_status read_back(job *j)
 {
     tern_model_file *written;
     TERN_TRY(tern_model_file_open(j->w.out.temporary, NULL, &written));
+    if (j->format == TERN_FILE_SAFETENSORS)
+        written->scale_meaning = TERN__SCALE_MULTIPLIES; /* as the config.json says that is not there yet */
     tern_status status = TERN_OK;
     for (size_t i = 0; i < j->n && status == TERN_OK; i++) {
-        const tern__conversion *c = &j->plan[i];
-        const tern_file_tensor *t = &j->file->tensors[c->source];
-        int at;
-        if (c->way != TERN__WAY_TERNARY)
+        tern__conversion *c = &j->plan[i];
+        status = hash_source(j, c);
+        if (status != TERN_OK || !c->proved)
             continue;
-        tern_scope_open(j->ctx);
-        tern_tensor *codes, *scales;
-        status = tern_model_file_find(written, t->name, &at);
-        if (status == TERN_OK)
-            status = tern_model_file_load_ternary(j->ctx, written, at, TERN_T2, TERN_TERNARY_EXACT, &codes,
-                                                  &scales);
-        if (status == TERN_OK && hash_of(codes, scales) != c->hash)
-            status =
-                tern__fail(TERN_INTERNAL,
-                           "%s: tensor '%s' was read back with other codes or scales; no file was written",
-                           j->w.out.path, t->name);
-        tern_scope_close(j->ctx);
-        if (status == TERN_OK)
-            status = tern__model_writer_progress(&j->w, t->bytes);
+        status = compare_tensor(j, written, c);
+        if (status == TERN_OK && c->way == TERN__WAY_TERNARY)
+            status = tern__model_writer_progress(&j->w, j->file->tensors[c->source].bytes);
     }
     tern_model_file_close(written);
     return status;
@@ -341,6 +372,9 @@ static tern_status run(job *j, const char *path)
     size_t length = strlen(path), end = strlen(".safetensors");
     bool safetensors = length > end && strcmp(path + length - end, ".safetensors") == 0;
     j->format = safetensors ? TERN_FILE_SAFETENSORS : TERN_FILE_GGUF;
+    for (size_t i = 0; i < j->file->n_parts; i++)
+        TERN__FAIL_IF(tern__file_same(j->file->parts[i].path, path), TERN_INVALID_ARGUMENT,
+                      "%s: this is the model that is to be converted: give the new one another name", path);
     if (safetensors)
         TERN_TRY(tern__hf_check_architecture(j->file, &j->architecture));
     TERN_TRY(make_scratch(j));
@@ -348,10 +382,11 @@ static tern_status run(job *j, const char *path)
     TERN_TRY(safetensors ? tern__safetensors_create(path, &j->w) : tern__gguf_create(path, &j->w));
     j->w.progress = j->o.progress;
     j->w.user = j->o.user;
+    TERN_TRY(make_beside(j, path));
     TERN_TRY(declare(j));
     TERN_TRY(write_tensors(j));
-    TERN_TRY(write_beside(j, path));
     TERN_TRY(read_back(j));
+    TERN_TRY(tern__hf_beside_write(&j->beside));
     return tern__model_writer_commit(&j->w);
 }
 
@@ -370,6 +405,7 @@ tern_status tern_model_convert(tern_ctx *ctx, const tern_model_file *file, const
     if (status == TERN_OK)
         report(&j);
     tern__model_writer_abort(&j.w);
+    tern__hf_beside_free(&j.beside, status == TERN_OK);
     tern__free(j.plan);
     tern__free(j.before);
     tern__free(j.after);

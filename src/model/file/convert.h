@@ -1,4 +1,4 @@
-/* convert.h - the steps of a conversion: plan.c says what becomes of each tensor, convert.c does it and reads it back. */
+/* convert.h - the steps of a conversion: convert_plan.c says what becomes of each tensor, convert.c does it and reads it back. */
 #ifndef TERN_MODEL_FILE_CONVERT_H
 #define TERN_MODEL_FILE_CONVERT_H
 
@@ -20,9 +20,10 @@ typedef struct tern__conversion {
     bool to_halves; /* neighbours become halves; else halves become neighbours */
     bool own_scale; /* its scale becomes a tensor: `scale` */
     float scale;
-    bool signs;    /* its weights are written as -1, 0 and 1, because the type does not hold the scale */
-    uint64_t hash; /* of codes and scales */
-    bool exact;    /* nothing was lost */
+    bool signs;  /* its weights are written as -1, 0 and 1, because the type does not hold the scale */
+    bool proved; /* it is ternary before and afterwards, which will be read back: */
+    uint64_t codes_hash, scales_hash;
+    bool exact; /* nothing was lost */
     double values, errors, product,
         results; /* sums of squares of before, differences, before x after, after */
 } tern__conversion;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/status.h"
 #include "model/file/convert.h"
 #include "model/file/safetensors_types.h"
@@ -85,23 +86,28 @@ static bool has_neighbours(const tern_model_file *file, bool is_llama)
     return is_llama;
 }
 
-static void plan_order(const tern_model_file *file, const tern_file_tensor *t, tern_file_format format,
-                       tern__conversion *c)
+static tern_status plan_order(const tern_model_file *file, const tern_file_tensor *t, tern_file_format format,
+                              tern__conversion *c)
 {
     const char *architecture;
     char key[64];
-    int64_t heads;
+    int64_t heads = 0, in_pairs;
     bool q = ends_in(t->name, ".attn_q.weight"), k = ends_in(t->name, ".attn_k.weight");
     if ((!q && !k) || tern_model_file_get_string(file, "general.architecture", &architecture) != TERN_OK)
-        return;
+        return TERN_OK;
     bool is_llama = strcmp(architecture, "llama") == 0;
     bool before = has_neighbours(file, is_llama), after = format == TERN_FILE_GGUF && is_llama;
+    if (before == after)
+        return TERN_OK;
     snprintf(key, sizeof key, "%.32s.attention.head_count%s", architecture, q ? "" : "_kv");
-    if (before == after || (tern_model_file_get_int(file, key, &heads) != TERN_OK &&
-                            tern_model_file_get_int(file, "llama.attention.head_count", &heads) != TERN_OK))
-        return;
-    c->heads = heads > 0 && t->shape[0] % (2 * heads) == 0 ? heads : 0;
+    if (tern_model_file_get_int(file, key, &heads) != TERN_OK)
+        TERN_TRY(tern_model_file_get_int(file, "llama.attention.head_count", &heads));
+    TERN__FAIL_IF(heads < 1 || !tern__i64_mul(2, heads, &in_pairs) || t->shape[0] % in_pairs != 0,
+                  TERN_FORMAT, "%s: the %lld rows of '%s' cannot be put in another order within %lld heads",
+                  file->parts[0].path, (long long)t->shape[0], t->name, (long long)heads);
+    c->heads = heads;
     c->to_halves = before;
+    return TERN_OK;
 }
 
 tern_status tern__load_for_conversion(tern_ctx *ctx, const tern_model_file *file, int i, bool force,
@@ -159,6 +165,14 @@ static tern_status keep_scale(tern_ctx *ctx, const tern_model_file *file, tern__
     return TERN_OK;
 }
 
+/* Do linear layers have to be ternary? Of other architectures floats are taken as they are, and no scale beside them counts. */
+static bool is_bitnet(const tern_model_file *file)
+{
+    const char *name;
+    return tern_model_file_get_string(file, "general.architecture", &name) == TERN_OK &&
+           strncmp(name, "bitnet", strlen("bitnet")) == 0;
+}
+
 /* Where the scale of ternary codes goes. */
 static tern_status plan_scale(tern_ctx *ctx, const tern_model_file *file, bool force, tern__conversion *c)
 {
@@ -176,7 +190,7 @@ static tern_status plan_scale(tern_ctx *ctx, const tern_model_file *file, bool f
         TERN__FAIL_IF(!fits && n > 1 && c->way == TERN__WAY_TERNARY, TERN_UNSUPPORTED,
                       "%s: tensor '%s' has scales of blocks that f16 does not hold", file->parts[0].path,
                       name);
-        c->own_scale = !fits && n == 1 && (exact || c->way == TERN__WAY_TERNARY);
+        c->own_scale = !fits && n == 1 && (c->way == TERN__WAY_TERNARY || (exact && is_bitnet(file)));
         c->signs = c->own_scale && c->way == TERN__WAY_VALUES;
         c->scale = s[0];
     }
@@ -218,7 +232,7 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
     const tern_stored_info *from = tern_stored_get(t->stored);
     c->to = type_wanted(file, t, o, format);
     TERN_TRY(check_type(file, t, format, c->to));
-    plan_order(file, t, format, c);
+    TERN_TRY(plan_order(file, t, format, c));
     bool to_ternary = tern_stored_get(c->to)->kind == TERN_STORED_TERNARY;
     if (c->to == t->stored && c->heads == 0 &&
         c->to != TERN_STORED_HF_T2) /* whose scale may mean something else */
@@ -228,6 +242,9 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
     TERN__FAIL_IF(c->way == TERN__WAY_VALUES && !can_hold_weights(c->to), TERN_DTYPE,
                   "%s: tensor '%s' cannot be written as %s", file->parts[0].path, t->name,
                   tern_stored_get(c->to)->name);
+    TERN__FAIL_IF(!o->force && is_linear(t) && is_bitnet(file) && !tern__stored_keeps_ternary(c->to),
+                  TERN_DTYPE, "%s: as %s '%s' would not be ternary any more, and the model could not be run",
+                  file->parts[0].path, tern_stored_get(c->to)->name, t->name);
     bool half = c->way == TERN__WAY_VALUES && (c->to == TERN_STORED_F16 || c->to == TERN_STORED_BF16);
     if (c->way == TERN__WAY_TERNARY || (half && from->kind == TERN_STORED_TERNARY))
         return plan_scale(ctx, file, o->force, c);

@@ -1,8 +1,10 @@
 /* hf_write.c - config.json and the tokenizer's files, from the metadata of any model file. */
 #include "model/file/hf_write.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <tern/tokenizer.h>
 
@@ -26,25 +28,53 @@ static tern_status compare(const char *path, const char *text, size_t length)
     return TERN_OK;
 }
 
-static tern_status write_beside(const char *path, const char *name, const char *text, size_t length)
+/* Takes `text`, which is empty afterwards, as the file called `name` beside the model at `path`. */
+static tern_status add(tern__beside *all, const char *path, const char *name, tern__strbuf *text)
 {
+    tern__beside_file *f = &all->files[all->n];
     const char *slash = strrchr(path, '/');
-    tern__strbuf beside = TERN__STRBUF_EMPTY;
+    tern__strbuf_add_n(&f->path, path, slash ? (size_t)(slash - path) + 1 : 0);
+    tern__strbuf_add(&f->path, name);
+    f->text = *text;
+    *text = TERN__STRBUF_EMPTY;
+    all->n++;
+    if (f->path.failed || f->text.failed)
+        return tern__out_of_memory(f->text.length);
+    tern_status status = compare(f->path.text, f->text.text, f->text.length);
+    f->there = status == TERN_OK;
+    return status == TERN_NOT_FOUND ? TERN_OK : status;
+}
+
+static tern_status write_file(tern__beside_file *f)
+{
     tern__writer out = {.fd = -1};
-    tern__strbuf_add_n(&beside, path, slash ? (size_t)(slash - path) + 1 : 0);
-    tern__strbuf_add(&beside, name);
-    tern_status status =
-        beside.failed ? tern__out_of_memory(beside.length) : compare(beside.text, text, length);
-    if (status == TERN_NOT_FOUND) {
-        status = tern__writer_open(beside.text, &out);
-        if (status == TERN_OK)
-            status = tern__writer_write(&out, text, length);
-        if (status == TERN_OK)
-            status = tern__writer_commit(&out);
-        tern__writer_abort(&out);
-    }
-    tern__strbuf_free(&beside);
+    tern_status status = tern__writer_open(f->path.text, &out);
+    if (status == TERN_OK)
+        status = tern__writer_write(&out, f->text.text, f->text.length);
+    if (status == TERN_OK)
+        status = tern__writer_commit(&out);
+    tern__writer_abort(&out);
+    f->written = status == TERN_OK;
     return status;
+}
+
+tern_status tern__hf_beside_write(tern__beside *all)
+{
+    tern_status status = TERN_OK;
+    for (size_t i = 0; i < all->n && status == TERN_OK; i++)
+        if (!all->files[i].there)
+            status = write_file(&all->files[i]);
+    return status;
+}
+
+void tern__hf_beside_free(tern__beside *all, bool keep)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        if (all->files[i].written && !keep)
+            unlink(all->files[i].path.text);
+        tern__strbuf_free(&all->files[i].path);
+        tern__strbuf_free(&all->files[i].text);
+    }
 }
 
 /* ---- config.json ------------------------------------------------------------------------------------------------- */
@@ -108,7 +138,7 @@ static void add_numbers(tern__strbuf *s, const tern_model_file *file, const char
     }
 }
 
-static tern_status write_config(const tern_model_file *file, const char *path, bool packed)
+static tern_status add_config(const tern_model_file *file, const char *path, bool packed, tern__beside *all)
 {
     const struct kind *kind = kind_of(file);
     tern__strbuf s = TERN__STRBUF_EMPTY;
@@ -132,43 +162,41 @@ static tern_status write_config(const tern_model_file *file, const char *path, b
         tern__strbuf_add(&s, ",\n  \"quantization_config\": {\"quant_method\": \"bitnet\", \"linear_class\": "
                              "\"autobitlinear\", \"quantization_mode\": \"offline\"}");
     tern__strbuf_add(&s, "\n}\n");
-    tern_status status =
-        s.failed ? tern__out_of_memory(s.length) : write_beside(path, "config.json", s.text, s.length);
-    tern__strbuf_free(&s);
-    return status;
+    return add(all, path, "config.json", &s);
 }
 
 /* ---- the tokenizer ----------------------------------------------------------------------------------------------- */
 
+typedef struct request {
+    const char *path;
+    tern__beside *all;
+} request;
+
 /* A vocabulary that was read from metadata, as JSON. */
-static tern_status write_vocabulary(const tern_vocabulary *d, void *user)
+static tern_status add_vocabulary(const tern_vocabulary *d, void *user)
 {
-    const char *path = user;
+    const request *r = user;
     tern_tokenizer *t = NULL;
     tern__strbuf s = TERN__STRBUF_EMPTY;
     TERN_TRY(tern_tokenizer_create(d, NULL, &t));
     tern_status status = tern__vocabulary_write_json(d, t, &s);
     tern_tokenizer_free(t);
     if (status == TERN_OK)
-        status =
-            s.failed ? tern__out_of_memory(s.length) : write_beside(path, "tokenizer.json", s.text, s.length);
+        status = add(r->all, r->path, "tokenizer.json", &s);
     tern__strbuf_free(&s);
     if (status != TERN_OK || !d->chat_template)
         return status;
     tern__strbuf_add(&s, "{\n  \"chat_template\": ");
     tern__json_add_text(&s, d->chat_template, strlen(d->chat_template));
     tern__strbuf_add(&s, "\n}\n");
-    status = s.failed ? tern__out_of_memory(s.length)
-                      : write_beside(path, "tokenizer_config.json", s.text, s.length);
-    tern__strbuf_free(&s);
-    return status;
+    return add(r->all, r->path, "tokenizer_config.json", &s);
 }
 
 /* A file beside the one that is read goes on as it is; none is no failure. */
-static tern_status copy_beside(const char *from, const char *path, const char *name)
+static tern_status add_copy(const char *from, const char *path, const char *name, tern__beside *all)
 {
     const char *slash = strrchr(from, '/');
-    tern__strbuf beside = TERN__STRBUF_EMPTY;
+    tern__strbuf beside = TERN__STRBUF_EMPTY, s = TERN__STRBUF_EMPTY;
     char *text = NULL;
     size_t length = 0;
     tern__strbuf_add_n(&beside, from, slash ? (size_t)(slash - from) + 1 : 0);
@@ -176,22 +204,23 @@ static tern_status copy_beside(const char *from, const char *path, const char *n
     tern_status status = beside.failed ? tern__out_of_memory(beside.length)
                                        : tern__tokenizer_read_all(beside.text, &text, &length);
     tern__strbuf_free(&beside);
-    if (status == TERN_OK)
-        status = write_beside(path, name, text, length);
-    else if (status == TERN_NOT_FOUND)
-        status = TERN_OK;
+    if (status != TERN_OK)
+        return status == TERN_NOT_FOUND ? TERN_OK : status;
+    tern__strbuf_add_n(&s, text, length);
     tern__free(text);
-    return status;
+    return add(all, path, name, &s);
 }
 
-tern_status tern__hf_write_beside(const tern_model_file *file, const char *path, bool packed)
+tern_status tern__hf_beside_make(const tern_model_file *file, const char *path, bool packed,
+                                 tern__beside *all)
 {
     static const char *const names[] = {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja"};
     int entry;
-    TERN_TRY(write_config(file, path, packed));
+    static_assert(TERN__COUNT(names) + 1 <= TERN__COUNT(all->files), "and config.json");
+    TERN_TRY(add_config(file, path, packed, all));
     if (tern_model_file_meta_find(file, "tokenizer.ggml.tokens", &entry) == TERN_OK)
-        return tern__vocabulary_of_file(file, false, write_vocabulary, (void *)path);
+        return tern__vocabulary_of_file(file, false, add_vocabulary, &(request){path, all});
     for (size_t i = 0; i < TERN__COUNT(names); i++)
-        TERN_TRY(copy_beside(file->parts[0].path, path, names[i]));
+        TERN_TRY(add_copy(file->parts[0].path, path, names[i], all));
     return TERN_OK;
 }

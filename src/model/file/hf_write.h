@@ -2,11 +2,28 @@
 #ifndef TERN_MODEL_FILE_HF_WRITE_H
 #define TERN_MODEL_FILE_HF_WRITE_H
 
+#include "base/strbuf.h"
 #include "model/file/model_file.h"
 
-/* Writes them into the folder of `path` for a model from `file`; `packed`: linear layers are codes with a weight_scale that
- * multiplies. A file that is there already and says something else is not overwritten: TERN_STATE. */
-tern_status tern__hf_write_beside(const tern_model_file *file, const char *path, bool packed);
+typedef struct tern__beside_file {
+    tern__strbuf path, text;
+    bool there;   /* already, with the same text */
+    bool written; /* by us */
+} tern__beside_file;
+
+/* Zeroed = none. */
+typedef struct tern__beside {
+    tern__beside_file files[4];
+    size_t n;
+} tern__beside;
+
+/* What stands in the folder of `path` beside a model from `file`; `packed`: linear layers are codes with a weight_scale that
+ * multiplies. A file that is there already and says something else will not be overwritten: TERN_STATE. Nothing is written yet. */
+tern_status tern__hf_beside_make(const tern_model_file *file, const char *path, bool packed,
+                                 tern__beside *all);
+tern_status tern__hf_beside_write(tern__beside *all);
+/* `keep` false: what was written goes again. */
+void tern__hf_beside_free(tern__beside *all, bool keep);
 
 /* Can an architecture be described so? TERN_UNSUPPORTED. */
 tern_status tern__hf_check_architecture(const tern_model_file *file, const char **architecture);

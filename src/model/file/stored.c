@@ -83,3 +83,10 @@ void tern__rows_and_columns(int rank, const int64_t *shape, int64_t *rows, int64
         *rows = *columns =
             0; /* the other one may be anything: no memory is set aside for it, no loop walks it */
 }
+
+bool tern__stored_keeps_ternary(tern_stored stored)
+{
+    const tern_stored_info *info = tern_stored_get(stored);
+    return info->kind == TERN_STORED_TERNARY || stored == TERN_STORED_Q8_0 ||
+           (info->kind == TERN_STORED_PLAIN && tern_dtype_get(info->dtype)->kind == TERN_KIND_FLOAT);
+}

@@ -14,6 +14,9 @@ bool tern__stored_from_gguf(int32_t number, tern_stored *out);
 tern_status tern__stored_size(const char *who, tern_stored stored, int rank, const int64_t *shape,
                               int64_t *elements, uint64_t *bytes);
 
+/* Do -s, 0 and s come back as such from this type (with another s perhaps)? */
+bool tern__stored_keeps_ternary(tern_stored stored);
+
 /* Product of all axes but the last, and the last one; 1 and 1 for rank 0, 0 and 0 for a tensor without elements. Of a shape
  * whose size was checked. */
 void tern__rows_and_columns(int rank, const int64_t *shape, int64_t *rows, int64_t *columns);

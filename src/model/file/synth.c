@@ -156,6 +156,11 @@ static int64_t item_count(const tern_model_shape *s)
     return s->layers * ITEMS_OF_LAYER + OTHER_ITEMS;
 }
 
+static bool is_bitnet(const tern_model_shape *s)
+{
+    return strncmp(s->architecture, "bitnet", strlen("bitnet")) == 0;
+}
+
 /* Tensor k; false where this model has none. */
 static bool item_at(const tern_model_shape *s, const tern_synth_options *o, int64_t k, item *out)
 {
@@ -188,7 +193,7 @@ static bool item_at(const tern_model_shape *s, const tern_synth_options *o, int6
     int64_t n = (k - 1) / ITEMS_OF_LAYER, j = (k - 1) % ITEMS_OF_LAYER;
     *out = (item){"", layer[j].role, layer[j].rows, layer[j].columns};
     snprintf(out->name, sizeof out->name, "blk.%d.%s.weight", (int)n, layer[j].name);
-    return !layer[j].bitnet_only || strncmp(s->architecture, "bitnet", 6) == 0;
+    return !layer[j].bitnet_only || is_bitnet(s);
 }
 
 static tern_stored type_of(const tern_synth_options *o, role r)
@@ -200,7 +205,7 @@ static tern_status fill_item(filling *f, const tern_model_shape *s, const tern_s
                              const item *t)
 {
     tern_stored stored = type_of(o, t->role);
-    bool ternary = t->role == LINEAR && strncmp(s->architecture, "bitnet", 6) == 0;
+    bool ternary = t->role == LINEAR && is_bitnet(s);
     /* two thirds of the codes are not zero, and a uniform number has a third of its bound's energy */
     float scale = sqrtf((ternary || tern_stored_get(stored)->kind == TERN_STORED_TERNARY ? 1.5f : 3.0f) /
                         (float)t->columns);
@@ -364,6 +369,9 @@ tern_status tern_model_synth(const char *path, const tern_model_shape *shape,
     TERN__FAIL_IF(!path || !shape, TERN_INVALID_ARGUMENT, "model_synth: an argument is NULL");
     TERN_TRY(check_shape(shape));
     TERN_TRY(check_type(o.type, true));
+    TERN__FAIL_IF(is_bitnet(shape) && !tern__stored_keeps_ternary(o.type), TERN_DTYPE,
+                  "model_synth: %s does not hold the ternary weights of '%s'", tern_stored_get(o.type)->name,
+                  shape->architecture);
     TERN_TRY(check_type(o.embedding, false));
     if (o.head != TERN_STORED_COUNT)
         TERN_TRY(check_type(o.head, false));

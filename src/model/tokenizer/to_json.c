@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "model/file/model_writer.h"
 #include "model/tokenizer/tokenizer.h"
+#include "model/tokenizer/utf8.h"
 
 /* ---- merges of a vocabulary that has scores instead -------------------------------------------------------------- */
 
@@ -24,27 +25,48 @@ static int compare_merges(const void *a, const void *b)
     return x->left < y->left ? -1 : x->left > y->left;
 }
 
+/* Where the first character, or byte, of a text ends. */
+static size_t first_part(const tern_tokenizer *t, const char *text, size_t length)
+{
+    size_t n = t->family == TERN__FAMILY_BYTES ? 1 : tern__utf8_length(text, length);
+    return n + (n == 0);
+}
+
+/* The ways to make token `id` of two others. */
+static tern_status find_pairs(const tern_vocabulary *d, const tern_tokenizer *t, uint32_t id, merge **list,
+                              size_t *n, size_t *capacity)
+{
+    size_t length, cut;
+    const char *text = tern__vocab_text(&t->vocab, id, &length);
+    if (tern__vocab_find(&t->vocab, text, length) !=
+        id) /* never made of others, or an earlier one is the same */
+        return TERN_OK;
+    for (size_t at = first_part(t, text, length); at < length; at += cut) {
+        cut = first_part(t, text + at, length - at);
+        uint32_t left = tern__vocab_find(&t->vocab, text, at),
+                 right = tern__vocab_find(&t->vocab, text + at, length - at);
+        if (left == TERN__NO_SYMBOL || right == TERN__NO_SYMBOL)
+            continue;
+        TERN__FAIL_IF(left >= d->n_tokens || right >= d->n_tokens, TERN_UNSUPPORTED,
+                      "tokenizer.json cannot say how token %u is made: some character of it is no token", id);
+        if (!tern__grow((void **)list, capacity, *n + 1, sizeof **list))
+            return tern__out_of_memory(*n * sizeof **list);
+        float score = d->scores && t->family == TERN__FAMILY_CHARACTERS ? d->scores[id] : 0;
+        (*list)[(*n)++] = (merge){score, id, left, right};
+    }
+    return TERN_OK;
+}
+
 /* Each way to make a token of two others, the best first. */
 static tern_status find_merges(const tern_vocabulary *d, const tern_tokenizer *t, merge **out, size_t *count)
 {
     merge *list = NULL;
     size_t n = 0, capacity = 0;
-    for (size_t id = 0; id < d->n_tokens; id++) {
-        const tern_token_text *token = &d->tokens[id];
-        if (d->types && d->types[id] != TERN_TOKEN_NORMAL && d->types[id] != TERN_TOKEN_UNUSED)
-            continue;
-        for (size_t at = 1; at < token->length; at++) {
-            if (((unsigned char)token->bytes[at] & 0xC0) == 0x80)
-                continue; /* inside a character */
-            uint32_t left = tern__vocab_find(&t->vocab, token->bytes, at),
-                     right = tern__vocab_find(&t->vocab, token->bytes + at, token->length - at);
-            if (left == TERN__NO_SYMBOL || right == TERN__NO_SYMBOL)
-                continue;
-            if (!tern__grow((void **)&list, &capacity, n + 1, sizeof *list)) {
-                tern__free(list);
-                return tern__out_of_memory(n * sizeof *list);
-            }
-            list[n++] = (merge){d->scores[id], (uint32_t)id, left, right};
+    for (uint32_t id = 0; id < d->n_tokens; id++) {
+        tern_status status = find_pairs(d, t, id, &list, &n, &capacity);
+        if (status != TERN_OK) {
+            tern__free(list);
+            return status;
         }
     }
     if (n > 0)
@@ -68,14 +90,12 @@ static tern_status add_merges(tern__strbuf *s, const tern_vocabulary *d, const t
     tern__strbuf_add(s, ",\n  \"merges\": [");
     for (size_t i = 0; i < d->n_merges; i++) {
         const tern_token_text *m = &d->merges[i];
-        const char *blank = memchr(m->bytes, ' ', m->length);
-        if (!blank)
-            continue;
+        const char *blank = memchr(m->bytes + 1, ' ', m->length - 1); /* the tokenizer was made of them */
         size_t left = (size_t)(blank - m->bytes);
         add_merge(s, i == 0, (tern_token_text){m->bytes, left},
                   (tern_token_text){blank + 1, m->length - left - 1});
     }
-    if (d->n_merges == 0 && d->scores) {
+    if (d->n_merges == 0) {
         merge *list = NULL;
         size_t n = 0;
         TERN_TRY(find_merges(d, t, &list, &n));
