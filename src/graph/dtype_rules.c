@@ -295,8 +295,8 @@ tern_status tern__rule_dtype_ternary_matmul(const tern__call *call, tern_dtype *
         return refuse(call, 0, "i8 (quantise_rows makes it)");
     if (!tern__dtype_is_ternary(operands[1]))
         return refuse(call, 1, "t2 t5 (ternary_quantise makes them)");
-    give_all(call, TERN_I32);
-    return TERN_OK;
+    give_all(call, call->n_in > 2 ? TERN_F32 : TERN_I32);
+    return call->n_in > 2 ? cast_to_f32(call, operands, 2) : TERN_OK;
 }
 
 tern_status tern__rule_dtype_linear(const tern__call *call, tern_dtype *operands)

@@ -593,10 +593,10 @@ tern_tensor *tern_matmul(tern_tensor *a, tern_tensor *b, bool transpose_a, bool 
     return tern__record(NULL, TERN__OP_matmul, 2, in, attrs);
 }
 
-tern_tensor *tern_ternary_matmul(tern_tensor *x, tern_tensor *weight)
+tern_tensor *tern_ternary_matmul(tern_tensor *x, tern_tensor *weight, tern_tensor *scales)
 {
-    tern_tensor *const in[] = {x, weight};
-    return tern__record(NULL, TERN__OP_ternary_matmul, 2, in, NULL);
+    tern_tensor *const in[] = {x, weight, scales};
+    return tern__record(NULL, TERN__OP_ternary_matmul, present(2, 3, in), in, NULL);
 }
 
 tern_tensor *tern_linear(tern_tensor *x, tern_tensor *weight)

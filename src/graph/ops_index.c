@@ -241,7 +241,7 @@ const char *const tern__op_signatures[TERN__OP_COUNT] = {
     [TERN__OP_sort] = "sort(x; axis:int=-1, descending:bool=false) -> values, indices",
     [TERN__OP_topk] = "topk(x; k:int=1, axis:int=-1, largest:bool=true) -> values, indices",
     [TERN__OP_matmul] = "matmul(a, b; transpose_a:bool=false, transpose_b:bool=false) -> y",
-    [TERN__OP_ternary_matmul] = "ternary_matmul(x, weight) -> y",
+    [TERN__OP_ternary_matmul] = "ternary_matmul(x, weight, [scales]) -> y",
     [TERN__OP_linear] = "linear(x, weight) -> y",
     [TERN__OP_concat] = "concat(xs...; axis:int=0) -> y",
     [TERN__OP_stack] = "stack(xs...; axis:int=0) -> y",
@@ -271,7 +271,7 @@ const char *const tern__op_signatures[TERN__OP_COUNT] = {
     [TERN__OP_fused] = "fused([xs]...; body:body={}) -> ys...",
     [TERN__OP_packed_matmul] = "packed_matmul(a, weight; n:int=1, transpose_a:bool=false) -> y",
     [TERN__OP_packed_linear] = "packed_linear(x, weight; n:int=1, dtype:dtype=f16) -> y",
-    [TERN__OP_packed_ternary_matmul] = "packed_ternary_matmul(x, weight; n:int=1, form:int=2) -> y",
+    [TERN__OP_packed_ternary_matmul] = "packed_ternary_matmul(x, weight, [scales]; n:int=1, form:int=2) -> y",
 };
 
 const char *const tern__op_sections[TERN__OP_COUNT] = {

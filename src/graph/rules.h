@@ -54,6 +54,9 @@ static inline void tern__rule_copy_shape(const tern__call *call, int i, const te
         call->out[i].shape[axis] = type->shape[axis];
 }
 
+/* The optional scales[n, blocks] of a ternary product of n rows: blocks are of equal width, in whole quads of columns. */
+tern_status tern__rule_check_block_scales(const tern__call *call, int64_t n);
+
 /* The name of operand `i`, for messages, into buffer; "xs[3]" for variadic ops. */
 enum { TERN__OPERAND_TEXT = 64 };
 char *tern__operand_text(const tern__op *op, int i, char buffer[TERN__OPERAND_TEXT]);

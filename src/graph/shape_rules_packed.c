@@ -24,7 +24,9 @@ tern_status tern__rule_dtype_packed_ternary_matmul(const tern__call *call, tern_
     (void)operands;
     TERN_TRY(need_dtype(call, 0, TERN_I8));
     TERN_TRY(need_dtype(call, 1, TERN_U8));
-    call->out[0].dtype = TERN_I32;
+    if (call->n_in > 2)
+        TERN_TRY(need_dtype(call, 2, TERN_F32));
+    call->out[0].dtype = call->n_in > 2 ? TERN_F32 : TERN_I32;
     return TERN_OK;
 }
 
@@ -81,6 +83,7 @@ tern_status tern__rule_shape_packed_ternary_matmul(const tern__call *call)
         weight->rank != 3 || weight->shape[2] != 64 || weight->shape[1] != k / 4 + (k % 4 != 0), TERN_SHAPE,
         "weight %s must be [tiles, %" PRId64 ", 64]", TERN__SHAPE_TEXT(weight), k / 4 + (k % 4 != 0));
     TERN_TRY(check_tiles(call, call->attrs[0].i, form == 2 ? 64 : 80));
+    TERN_TRY(tern__rule_check_block_scales(call, call->attrs[0].i));
     tern__rule_copy_shape(call, 0, x);
     call->out[0].shape[x->rank - 1] = call->attrs[0].i;
     return TERN_OK;

@@ -55,6 +55,21 @@ tern_status tern__rule_shape_matmul(const tern__call *call)
     return TERN_OK;
 }
 
+tern_status tern__rule_check_block_scales(const tern__call *call, int64_t n)
+{
+    if (call->n_in < 3)
+        return TERN_OK;
+    const tern__type *x = call->in[0], *scales = call->in[2];
+    const int64_t k = x->shape[x->rank - 1];
+    TERN__RULE_FAIL_IF(scales->rank != 2 || scales->shape[0] != n || scales->shape[1] < 1 || k % 4 != 0 ||
+                           k / 4 % scales->shape[1] != 0,
+                       TERN_SHAPE,
+                       "scales %s must be [%" PRId64
+                       ", blocks], with blocks of a multiple of 4 of the %" PRId64 " columns",
+                       TERN__SHAPE_TEXT(scales), n, k);
+    return TERN_OK;
+}
+
 tern_status tern__rule_shape_ternary_matmul(const tern__call *call)
 {
     const tern__type *x = call->in[0], *weight = call->in[1];
@@ -64,6 +79,7 @@ tern_status tern__rule_shape_ternary_matmul(const tern__call *call)
     TERN__RULE_FAIL_IF(x->shape[x->rank - 1] != weight->shape[1], TERN_SHAPE,
                        "inner sizes differ: %s x %s transposed", TERN__SHAPE_TEXT(x),
                        TERN__SHAPE_TEXT(weight));
+    TERN_TRY(tern__rule_check_block_scales(call, weight->shape[0]));
     tern__rule_copy_shape(call, 0, x);
     call->out[0].shape[x->rank - 1] = weight->shape[0];
     return TERN_OK;

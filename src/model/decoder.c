@@ -4,14 +4,17 @@
  * output projection, residual; norm, gate and up projections, activation, (sub norm,) down projection, residual. */
 #include "model/model.h"
 
-/* y = x W^T. BitLinear: x becomes int8 with one scale s a row, the product of the codes is exact, and y = sums / s * scales. */
+/* y = x W^T. BitLinear: x becomes int8 with one scale s a row, the product of the codes is exact, and y = sums / s * scales;
+ * where blocks have scales of their own, the product applies them. */
 static tern_tensor *project(const tern__linear *w, tern_tensor *x)
 {
     if (!w->scales)
         return tern_linear(x, w->weight);
     tern_tensor *q, *scale;
     tern_quantise_rows(x, &q, &scale);
-    return tern_mul(tern_dequantise(tern_ternary_matmul(q, w->weight), scale), w->scales);
+    if (tern_rank(w->scales) > 0)
+        return tern_div(tern_ternary_matmul(q, w->weight, w->scales), scale);
+    return tern_mul(tern_dequantise(tern_ternary_matmul(q, w->weight, NULL), scale), w->scales);
 }
 
 static tern_tensor *norm(const tern_model *m, tern_tensor *x, tern_tensor *weight)

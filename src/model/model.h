@@ -25,7 +25,7 @@ typedef struct tern__hparams {
 /* A projection: y = x W^T. With scales it is BitLinear: x is quantised row by row, W holds ternary codes. */
 typedef struct tern__linear {
     tern_tensor *weight; /* [out, in] */
-    tern_tensor *scales; /* rank 0; NULL: a plain product */
+    tern_tensor *scales; /* rank 0, or of blocks: [rows, blocks]; NULL: a plain product */
 } tern__linear;
 
 typedef struct tern__layer {

@@ -75,9 +75,6 @@ static tern_status load_linear(loader *l, const char *name, int64_t rows, int64_
     m->product_weights += n;
     m->ternary_weights += out->scales ? n : 0;
     m->token_bytes += out->scales ? (n + 3) / 4 : tern_nbytes(out->weight);
-    TERN__FAIL_IF(out->scales && tern_rank(out->scales) > 0, TERN_UNSUPPORTED,
-                  "model: the blocks of '%s' have scales of their own, which products cannot apply yet",
-                  name);
     return TERN_OK;
 }
 

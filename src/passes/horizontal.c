@@ -52,6 +52,8 @@ static bool is_candidate(const joiner *j, const tern__gnode *node)
 {
     if (node->op != TERN__OP_matmul && node->op != TERN__OP_ternary_matmul && node->op != TERN__OP_linear)
         return false;
+    if (node->n_in > 2)
+        return false; /* scales of blocks would have to be joined as well */
     const tern__type *weight = type_of(j->g, node->in[1]);
     const tern__leaf *leaf = tern__constant_of(j->g, node->in[1]);
     return leaf && weight->rank == 2 && j->uses[node->in[1]] == 1 && tern__type_numel(weight) > 0 &&

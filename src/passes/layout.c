@@ -207,10 +207,12 @@ static tern_status layout_node(layouter *l, tern__id n)
     const tern__leaf *leaf = packs(l->c, l->w.from, node, &packing);
     if (!leaf)
         return tern__rewrite_copy(&l->w, n);
-    tern__id in[2] = {l->w.map[node->in[0]]};
+    tern__id in[3] = {l->w.map[node->in[0]]};
+    if (node->n_in > 2)
+        in[2] = l->w.map[node->in[2]];
     TERN_TRY(packed_constant(l, node, leaf, &packing, &in[1]));
     l->c->changes++;
-    return tern__rewrite_become(&l->w, n, packing.op, 2, in, packing.attrs);
+    return tern__rewrite_become(&l->w, n, packing.op, node->n_in, in, packing.attrs);
 }
 
 /* What a product's weights are, that they cannot be packed once. */

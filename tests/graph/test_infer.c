@@ -183,6 +183,7 @@ static const good_row GOOD_ROWS[] = {
     GOOD("matmul", "i8[2,3] f16[3,4]", "", "f16 f16", "f16[2,4]"),
     GOOD("ternary_matmul", "i8[2,5,10] t2[7,10]", "", NULL, "i32[2,5,7]"),
     GOOD("ternary_matmul", "i8[10] t5[7,10]", "", NULL, "i32[7]"),
+    GOOD("ternary_matmul", "i8[2,5,24] t5[7,24] f16[7,3]", "", "i8 t5 f32", "f32[2,5,7]"),
     GOOD("linear", "f32[2,5,10] f16[7,10]", "", NULL, "f32[2,5,7]"),
     GOOD("linear", "bf16[10] q6_k[7,10]", "", "f32 q6_k", "f32[7]"),
     GOOD("linear", "i8[3,10] i8[7,10]", "", NULL, "i32[3,7]"),
@@ -194,6 +195,7 @@ static const good_row GOOD_ROWS[] = {
     GOOD("packed_matmul", "f32[10] f32[1,10,16]", "n=3", NULL, "f32[3]"),
     GOOD("packed_matmul", "bf16[5,10] bf16[2,10,16]", "n=20", NULL, "bf16[5,20]"),
     GOOD("packed_ternary_matmul", "i8[2,10] u8[1,3,64]", "n=70 form=5", NULL, "i32[2,70]"),
+    GOOD("packed_ternary_matmul", "i8[2,12] u8[1,3,64] f32[70,3]", "n=70 form=5", NULL, "f32[2,70]"),
 
     /* moving data */
     GOOD("concat", "f32[2,3]", "", NULL, "f32[2,3]"),
@@ -392,6 +394,9 @@ static const bad_row BAD_ROWS[] = {
     BAD("ternary_matmul", "i8[2,3] i8[4,3]", "", TERN_DTYPE, "ternary_matmul: operand weight is i8; accepted: t2 t5 (ternary_quantise makes them)"),
     BAD("ternary_matmul", "i8[2,3] t2[4,5]", "", TERN_SHAPE, "ternary_matmul: inner sizes differ: [2,3] x [4,5] transposed"),
     BAD("ternary_matmul", "i8[2,3] t2[3]", "", TERN_SHAPE, "ternary_matmul: weight [3] must be a matrix [n, k]"),
+    BAD("ternary_matmul", "i8[2,24] t2[3,24] f32[3,5]", "", TERN_SHAPE, "ternary_matmul: scales [3,5] must be [3, blocks], with blocks of a multiple of 4 of the 24 columns"),
+    BAD("ternary_matmul", "i8[2,24] t2[3,24] f32[4,3]", "", TERN_SHAPE, "ternary_matmul: scales [4,3] must be [3, blocks], with blocks of a multiple of 4 of the 24 columns"),
+    BAD("ternary_matmul", "i8[2,24] t2[3,24] t2[3,2]", "", TERN_DTYPE, "ternary_matmul: operand scales is t2, which is not accepted here: cast it to i8 or use ternary_dequantise"),
     BAD("ternary_matmul", "i8[] t2[3,3]", "", TERN_SHAPE, "ternary_matmul: x needs at least one axis"),
     BAD("linear", "f32[2,3] i8[4,3]", "", TERN_DTYPE, "linear: operand x is f32; accepted: i8 with i8 weights (quantise_rows makes it)"),
     BAD("linear", "f32[2,3] t2[4,3]", "", TERN_DTYPE, "linear: operand weight is t2; accepted: i8 f16 bf16 f32 q8_0 q6_k q4_0 q4_k"),

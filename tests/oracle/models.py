@@ -54,12 +54,23 @@ def judge_matmul(op, vals, attributes, types):
 
 def draw_ternary_matmul(g, op):
     k, n = g.pick([0, 1, 3, 4, 5, 7, 16, 20, 33, 64, 321, 640, 650]), g.pick([0, 1, 2, 5, 9])
-    lead = g.sizes(g.int(0, 3), 12)
+    lead, scales = g.sizes(g.int(0, 3), 12), []
+    if g.chance(0.4):
+        blocks, k, n = g.int(1, 4), 4 * g.pick([0, 1, 2, 5, 17, 64]), g.pick([0, 1, 2, 5, 9, 70, 90])
+        k, own = k * blocks, g.pick(UNPACKED + ["f32"] * 4)
+        scales = [g.operand(own, (n, blocks), style=calm(g, own))]
     return [g.operand("i8", lead + [k], style=g.pick(["full", "extreme", "small"])),
-            g.operand(g.pick(PACKED), (n, k))], {}
+            g.operand(g.pick(PACKED), (n, k))] + scales, {}
 
 
 def judge_ternary_matmul(op, vals, attributes, types):
+    if len(vals) > 2:       # each block exact, then one f32 after the other
+        x, w, scales = vals[0].a.astype(np.int64), vals[1].a.astype(np.int64), vals[2].a
+        y, width = np.zeros(x.shape[:-1] + w.shape[:1], np.float32), x.shape[-1] // scales.shape[1]
+        for b in range(scales.shape[1]):
+            at = slice(b * width, (b + 1) * width)
+            y = y + scales[:, b] * (x[..., at] @ w[:, at].T).astype(np.float32)
+        return [exactly(Val("f32", y))]
     return [exactly(Val("i32", (vals[0].a.astype(np.int64) @ vals[1].a.astype(np.int64).T).astype(np.int32)))]
 
 

@@ -92,7 +92,8 @@ def one_hot(types, attributes):
 
 def ternary_matmul(types, attributes):
     accept(types[0] == "i8" and is_packed(types[1]))
-    return types, ["i32"]
+    unpacked(types[2:])
+    return types[:2] + ["f32"] * len(types[2:]), ["f32" if len(types) > 2 else "i32"]
 
 
 def linear(types, attributes):

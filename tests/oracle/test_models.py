@@ -5,6 +5,7 @@ What Tern computes must be the definition's logits, and the test must be one tha
 that engines are known to make (transformer.py calls them traps) are computed too, and have to be far away.
 
   gguf        families A, B, C and LLaMA; ternary and other types; types of tables and heads
+  blocks      TQ types with scales that differ from block to block
   floats      ternary weights as floats, with and without a scale in a tensor of its own
   packed      safetensors with packed codes; weight_scale that multiplies and that divides; parts with an index
   online      master weights ternarised when loaded
@@ -117,7 +118,8 @@ def write_gguf(name, w, rng, kind="I2_S", table="F16", head="F16", architecture=
                     restored[neighbours(w, values.shape[0])] = values
                 w.linears[layer, linear] = restored if linear in ("attn_q", "attn_k") else values
             elif kind in files.TERNARY:
-                raw = encode_ternary(kind, permuted(weight[0]), 1.0 if own_scale else weight[1])
+                scale = permuted(weight[1]).reshape(-1, 1) if np.ndim(weight[1]) else weight[1]
+                raw = encode_ternary(kind, permuted(weight[0]), 1.0 if own_scale else scale)
             else:
                 scale = np.float32(1) if own_scale else weight[1]
                 raw, _ = files.encode_floats(kind, permuted(weight[0]) * scale)
@@ -241,6 +243,24 @@ def case_gguf(family, kind, table, head, architecture=None, **how):
         w = Weights(s, g.rng)
         full = write_gguf("model.gguf", w, g.rng, kind, table, head, architecture, **how)
         return problems(full, w, draw_tokens(g, w), traps_of(s))
+    return case
+
+
+def case_blocks(family, kind, architecture=None):
+    """Blocks with scales of their own, a block of zeros among them."""
+    def case(g):
+        s = draw_shape(g, family, width=g.pick([256, 512]), ff=g.pick([256, 768]))
+        w = Weights(s, g.rng)
+        for key, (codes, _) in list(w.linears.items()):
+            scale = ((1 + g.rng.integers(0, 64, (codes.shape[0], codes.shape[1] // 256)) / 64) / 16).astype(np.float32)
+            codes[g.int(0, codes.shape[0] - 1), :256] = 0
+            w.linears[key] = codes, scale
+        full = write_gguf("blocks.gguf", w, g.rng, kind, architecture=architecture)
+        tokens = draw_tokens(g, w)
+        one, two = run(full, tokens), run(full, tokens, tern.Ctx(2, "baseline"))
+        if nmse(one, two) > MOST:
+            return "two threads of the baseline: NMSE %.2e" % nmse(one, two)
+        return problems(full, w, tokens, traps_of(s, "one-scale"))
     return case
 
 
@@ -438,6 +458,8 @@ def all_cases():
         for family in ("A", "B", "C"):
             add("gguf", case_gguf(family, kind, "F16", None), case_gguf(family, kind, "F32", "BF16"))
         add("gguf", case_gguf("B", kind, "BF16", "Q8_0", "bitnet-25"))
+    for kind in ("TQ1_0", "TQ2_0"):
+        add("blocks", *(case_blocks(family, kind) for family in ("A", "B", "C")))
     for kind in ("Q8_0", "Q4_0", "Q4_K", "Q6_K"):
         add("gguf", case_gguf("B", "I2_S", kind, None), case_gguf("B", "TQ2_0", "F16", kind))
     for kind in ("F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_K", "Q6_K"):

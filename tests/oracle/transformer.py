@@ -30,7 +30,7 @@ class Shape:
 
 class Weights:
     """Of a model, with the rows of q and k in the order for rotated halves. `linears` has (layer, name): (codes, scale) of
-    ternary families, a matrix of others."""
+    ternary families, a matrix of others. A scale may be a matrix [rows, blocks of columns]."""
 
     def __init__(self, shape, rng, spread=1.0):
         s = self.shape = shape
@@ -55,7 +55,11 @@ class Weights:
 
     def matrix(self, layer, name):
         w = self.linears[layer, name]
-        return w[0] * w[1] if isinstance(w, tuple) else w
+        return w[0] * spread_scale(*w) if isinstance(w, tuple) else w
+
+
+def spread_scale(codes, scale):
+    return np.repeat(scale, codes.shape[1] // scale.shape[1], 1) if np.ndim(scale) else scale
 
 
 def rmsnorm(x, weight, eps):
@@ -81,11 +85,15 @@ def quantise(x, traps=(), doubts=None):
 def linear(weight, x, traps, doubts):
     if not isinstance(weight, tuple):
         return x @ weight.T.astype(np.float64)
-    codes, scale = weight[0].astype(np.float64), np.float64(weight[1])
+    codes, scale = weight[0].astype(np.float64), spread_scale(*weight).astype(np.float64)
+    if "one-scale" in traps:
+        scale = np.full(scale.shape, scale.flat[0])
+    if "inverse-scale" in traps:
+        scale = 1 / scale
     if "float-activations" in traps:
-        return x @ codes.T * scale
+        return x @ (codes * scale).T
     q, s = quantise(x, traps, doubts)
-    return q @ codes.T / s * (1 / scale if "inverse-scale" in traps else scale)
+    return q @ (codes * scale).T / s
 
 
 def rope(x, theta, traps):

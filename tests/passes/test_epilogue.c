@@ -95,7 +95,7 @@ static tern_tensor *ternary_product(dice *d, tern_ctx *ctx, int rank, int64_t *s
         tern_cast(tern_mul(numbers(d, ctx, rank, x), tern_scalar(ctx, TERN_F32, 40)), TERN_I8);
     tern_tensor *t, *scale;
     tern_ternary_quantise(numbers(d, ctx, 2, w), NULL, roll(d, 2) ? TERN_T2 : TERN_T5, &t, &scale);
-    tern_tensor *y = tern_ternary_matmul(activations, frozen(t));
+    tern_tensor *y = tern_ternary_matmul(activations, frozen(t), NULL);
     return tern_dequantise(y, known(numbers(d, ctx, roll(d, 2) ? rank : 0, each)));
 }
 

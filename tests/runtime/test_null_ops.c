@@ -218,8 +218,8 @@ TEST(matrix_products)
         TENSOR(tern_matmul(x, NULL, false, false));
         TENSOR(tern_linear(NULL, x));
         TENSOR(tern_linear(x, NULL));
-        TENSOR(tern_ternary_matmul(NULL, x));
-        TENSOR(tern_ternary_matmul(x, NULL));
+        TENSOR(tern_ternary_matmul(NULL, x, NULL));
+        TENSOR(tern_ternary_matmul(x, NULL, NULL));
     }
     tern_ctx_destroy(ctx);
 }

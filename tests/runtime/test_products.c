@@ -164,7 +164,7 @@ TEST(ternary_products_are_exact)
                                                         tern_from_data(ctx, TERN_I8, 2, (int64_t[]){m, k}, x),
                                                         2, (int64_t[]){1, 0})),
                                                     2, (int64_t[]){1, 0});
-            const int32_t *y = tern_data(tern_ternary_matmul(q, weight));
+            const int32_t *y = tern_data(tern_ternary_matmul(q, weight, NULL));
             CHECK(y != NULL);
             int64_t wrong = 0;
             for (int64_t i = 0; i < m; i++)
@@ -179,6 +179,62 @@ TEST(ternary_products_are_exact)
         tern_ctx_destroy(ctx);
         free(x);
         free(w);
+    }
+}
+
+/* Blocks of columns with scales: exact sums of each, then one f32 addition after the other, for any instruction set, batch,
+ * number of threads, weights packed or not, with something behind it or not. */
+TEST(scales_of_blocks_are_applied_in_order)
+{
+    static const char *const levels[] = {"baseline", "sse4.2", "avx2", "avx512", "neon", NULL};
+    for (int round = 0; round < 40 && !harness_failed(); round++) {
+        const int64_t blocks = 1 + roll(5), width = 4 * (1 + roll(70)), k = blocks * width;
+        const int64_t m = roll(3) ? 1 + roll(12) : 60 + roll(80), n = 1 + roll(200);
+        const tern_dtype dtype = roll(2) ? TERN_T2 : TERN_T5;
+        const int8_t worst = (int8_t)(roll(4) ? 0 : roll(2) ? 127 : -128);
+        int8_t *x = malloc((size_t)(m * k)), *w = malloc((size_t)(n * k));
+        float *s = malloc((size_t)(n * blocks) * sizeof *s);
+        for (int64_t i = 0; i < m * k; i++)
+            x[i] = worst ? worst : (int8_t)(roll(256) - 128);
+        for (int64_t i = 0; i < n * k; i++)
+            w[i] = (int8_t)(roll(3) - 1);
+        for (int64_t i = 0; i < n * blocks; i++)
+            s[i] = (float)(roll(2000) - 1000) / 777;
+        tern_ctx *ctx = context(1 + (int)roll(3), levels[round % 6]);
+        if (!ctx) { /* a level of another architecture */
+            free(x), free(w), free(s);
+            continue;
+        }
+        TERN_SCOPE(ctx) {
+            tern_tensor *weight = ternary_weight(ctx, dtype, n, k, w);
+            tern_tensor *scales = tern_from_data(ctx, TERN_F32, 2, (int64_t[]){n, blocks}, s);
+            CHECK_OK(tern_eval(weight));
+            if (roll(4))
+                CHECK_OK(tern_freeze(weight));
+            const bool behind = roll(2) != 0;
+            tern_tensor *y =
+                tern_ternary_matmul(tern_from_data(ctx, TERN_I8, 2, (int64_t[]){m, k}, x), weight, scales);
+            const float *got = tern_data_f32(behind ? tern_neg(y) : y);
+            CHECK(got != NULL);
+            int64_t wrong = 0;
+            for (int64_t i = 0; got && i < m; i++)
+                for (int64_t o = 0; o < n; o++) {
+                    float sum = 0;
+                    for (int64_t b = 0; b < blocks; b++) {
+                        int32_t exact = 0;
+                        for (int64_t c = b * width; c < (b + 1) * width; c++)
+                            exact += x[i * k + c] * w[o * k + c];
+                        const float product = s[o * blocks + b] * (float)exact;
+                        sum += product;
+                    }
+                    wrong += (behind ? -sum : sum) != got[i * n + o];
+                }
+            CHECK_EQ(wrong, 0);
+        }
+        tern_ctx_destroy(ctx);
+        free(x);
+        free(w);
+        free(s);
     }
 }
 
@@ -217,7 +273,7 @@ static tern_program *compile_product(tern_ctx *ctx, tern_tensor *weight, int64_t
     options.level = level;
     TERN_SCOPE(ctx) {
         tern_tensor *x = tern_input(ctx, "x", TERN_I8, 2, (int64_t[]){m, k});
-        tern_tensor *y = tern_ternary_matmul(x, weight);
+        tern_tensor *y = tern_ternary_matmul(x, weight, NULL);
         if (tern_compile(ctx, 1, &y, NULL, &options, &program) != TERN_OK)
             harness_fail(__FILE__, __LINE__, "%s", tern_last_error());
     }

@@ -99,7 +99,7 @@ static tern_status choose_ternary(const tern__call *call, uint32_t isa_mask, int
     tern__ternary_program p;
     tern__ternary_plan(row->kernel, call->in[0],
                        packed ? call->attrs[TERN__ATTR_packed_ternary_matmul_n].i : call->in[1]->shape[0],
-                       packed, &p);
+                       packed, call->n_in > 2 ? call->in[2]->shape[1] : 0, &p);
     if (rows > 0 && rows < p.block)
         p.block = rows; /* the scratch for more will do */
     *out = (tern__choice){.kernel = packed ? &ternary : &ternary_canonical,

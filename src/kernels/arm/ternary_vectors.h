@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "kernels/select.h"
+#include "kernels/ternary/scaled.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -251,6 +252,7 @@ INLINE void multiply(const tern__ternary_call *call, int planes_count)
         .direct = direct_##F,                                                    \
         .unpack = unpack_##F,                                                    \
         .multiply = multiply_##F,                                                \
+        .add_scaled = add_scaled,                                                \
     };
 
 #endif

@@ -32,9 +32,46 @@ static void add_chunk(const int8_t *x, int64_t x_step, const int8_t *w, int64_t 
     *y = (int32_t)sum;
 }
 
+/* Results with scales of blocks: the sum of a block is exact, and blocks are added in ascending order. */
+static float scaled_sum(const tern__buffer *weight, const tern__buffer *scales, int64_t o, const int8_t *x,
+                        int64_t x_step, int64_t columns)
+{
+    const int64_t blocks = scales->type->shape[1], width = columns / blocks;
+    const float *scale = (const float *)scales->data + o * scales->strides[0];
+    float sum = 0;
+    int8_t w[CHUNK];
+    for (int64_t b = 0, c = 0; b < blocks; b++) {
+        uint32_t of_block = 0;
+        for (; c < (b + 1) * width; c++) {
+            if (c % CHUNK == 0)
+                tern__ternary_unpack_row(weight->type->dtype, packed_at(weight, o, c), chunk_at(columns, c),
+                                         w);
+            of_block += (uint32_t)(x[c * x_step] * w[c % CHUNK]);
+        }
+        sum += scale[b * scales->strides[1]] * (float)(int32_t)of_block;
+    }
+    return sum;
+}
+
+static tern_status multiply_scaled(const tern__kernel_args *args, int64_t begin, int64_t end)
+{
+    const tern__buffer *x = &args->in[0], *weight = &args->in[1], *y = &args->out[0];
+    const int last = x->type->rank - 1;
+    for (int64_t row = begin; row < end; row++) {
+        const int8_t *from = (const int8_t *)x->data + tern__lane_offset(x, last, row);
+        float *to = (float *)y->data + tern__lane_offset(y, last, row);
+        for (int64_t o = 0; o < weight->type->shape[0]; o++)
+            to[o * y->strides[last]] =
+                scaled_sum(weight, &args->in[2], o, from, x->strides[last], x->type->shape[last]);
+    }
+    return TERN_OK;
+}
+
 /* Integer sums are exact in any order, so each chunk of weights is unpacked once for all rows. */
 KERNEL(ternary_matmul)
 {
+    if (args->n_in > 2)
+        return multiply_scaled(args, begin, end);
     const tern__buffer *x = &args->in[0], *weight = &args->in[1], *y = &args->out[0];
     const int last = x->type->rank - 1;
     const int64_t columns = x->type->shape[last], outputs = weight->type->shape[0];

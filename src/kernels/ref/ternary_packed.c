@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "kernels/select.h"
+#include "kernels/ternary/scaled.h"
 
 enum { PANEL_QUADS = 128, BATCH = 8 };
 
@@ -80,6 +81,7 @@ const tern__ternary_kernel tern__ternary_t2__ref = {
     .panel_quads = PANEL_QUADS,
     .unpack = unpack_2,
     .multiply = multiply_2,
+    .add_scaled = add_scaled,
 };
 
 const tern__ternary_kernel tern__ternary_t5__ref = {
@@ -89,4 +91,5 @@ const tern__ternary_kernel tern__ternary_t5__ref = {
     .panel_quads = PANEL_QUADS,
     .unpack = unpack_5,
     .multiply = multiply_5,
+    .add_scaled = add_scaled,
 };

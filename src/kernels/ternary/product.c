@@ -1,7 +1,10 @@
 /* product.c - ternary products on operands with strides. Every worker prepares the activations itself, a block at a time that
  * stays in its second-level cache: that costs less than to wait for another. Weights that are no constants are packed
- * on the way, a tile at a time, by the worker that multiplies it. */
+ * on the way, a tile at a time, by the worker that multiplies it. Where pieces of the columns have scales of their own, a piece
+ * of a tile is multiplied as if it were a tile of fewer columns, with activations that are prepared piece by piece. */
 #include "kernels/ternary/product.h"
+
+#include <string.h>
 
 #include "kernels/row/epilogue.h"
 
@@ -9,24 +12,51 @@ enum {
     X_BYTES = 400 * 1024,
     FEWEST = 48,
     MOST = 512, /* rows of a block */
+    /* Rows that are multiplied with all pieces before the next ones: their sums stay in the first-level cache. */
+    SCALED_ROWS = 64,
 };
 
-void tern__ternary_plan(const tern__ternary_kernel *kernel, const tern__type *x, int64_t rows, bool packed,
-                        tern__ternary_program *out)
+/* Scratch of products with scales; lies behind the rest. */
+typedef struct scaled_room {
+    int32_t sums[SCALED_ROWS * TERN__TERNARY_MAX_TILE]; /* of one piece */
+    float totals[SCALED_ROWS * TERN__TERNARY_MAX_TILE];
+    float scales[]; /* (pieces, TERN__TERNARY_MAX_TILE) of one tile */
+} scaled_room;
+
+static int64_t piece_columns(const tern__ternary_program *p)
 {
-    tern__ternary_program p = {.kernel = kernel, .batch = 1, .rows = rows, .columns = x->shape[x->rank - 1]};
+    return p->pieces > 0 ? p->columns / p->pieces : p->columns;
+}
+
+/* Bytes of one prepared row. */
+static int64_t x_bytes(const tern__ternary_program *p)
+{
+    return p->stride * (p->pieces > 0 ? p->pieces : 1);
+}
+
+static size_t scaled_bytes(const tern__ternary_program *p)
+{
+    return p->pieces == 0 ? 0
+                          : sizeof(scaled_room) + (size_t)p->pieces * TERN__TERNARY_MAX_TILE * sizeof(float);
+}
+
+void tern__ternary_plan(const tern__ternary_kernel *kernel, const tern__type *x, int64_t rows, bool packed,
+                        int64_t pieces, tern__ternary_program *out)
+{
+    tern__ternary_program p = {
+        .kernel = kernel, .batch = 1, .rows = rows, .columns = x->shape[x->rank - 1], .pieces = pieces};
     for (int i = 0; i < x->rank - 1; i++)
         p.batch *= x->shape[i];
-    const int64_t stride = tern__ternary_x_stride(p.columns);
-    int64_t block = X_BYTES / stride;
+    p.stride = tern__ternary_x_stride(piece_columns(&p));
+    int64_t block = X_BYTES / x_bytes(&p);
     block = block < FEWEST ? FEWEST : block > MOST ? MOST : block;
     /* Blocks of about equal size. */
     const int64_t blocks = (p.batch + block - 1) / block;
     p.block = blocks > 1 ? (p.batch + blocks - 1) / blocks : p.batch;
     p.work = tern__ternary_tiles(kernel->form, rows);
-    p.scratch_bytes = tern__ternary_scratch_bytes() + (size_t)(p.block * stride) +
+    p.scratch_bytes = tern__ternary_scratch_bytes() + (size_t)(p.block * x_bytes(&p)) +
                       (packed ? 0 : (size_t)tern__ternary_tile_bytes(p.columns)) +
-                      (size_t)p.block * TERN__TERNARY_MAX_TILE * sizeof(int32_t);
+                      (size_t)p.block * TERN__TERNARY_MAX_TILE * sizeof(int32_t) + scaled_bytes(&p);
     *out = p;
 }
 
@@ -67,28 +97,74 @@ static bool is_matrix(const tern__buffer *y, int64_t begin, int64_t end, int64_t
 typedef struct block {
     const tern__ternary_program *p;
     const tern__buffer *weights;
-    uint8_t *tile;      /* room for a packed one; NULL: the weights are packed already */
-    const int8_t *x;    /* prepared */
-    int64_t begin, end; /* rows of the batch */
-    int32_t *room;      /* (block, tile) */
+    uint8_t *tile;              /* room for a packed one; NULL: the weights are packed already */
+    const int8_t *x;            /* prepared: (block), or (pieces, block) */
+    int64_t begin, end;         /* rows of the batch */
+    int32_t *room;              /* (block, tile) */
+    const tern__buffer *scales; /* of pieces, or NULL */
+    scaled_room *scaled;
     void *scratch;
 } block;
 
-/* Multiplies one tile of weights: rows [first, first + n) of them. */
-static void multiply_tile(const block *b, int64_t tile, int64_t first, int64_t n, int32_t *to, int64_t stride)
+/* The scales of rows [first, first + n) of the weights, piece by piece; rows that are missing in the tile have 0. */
+static void turn_scales(const block *b, int64_t first, int64_t n)
+{
+    const int64_t *strides = b->scales->strides;
+    const float *from = (const float *)b->scales->data + first * strides[0];
+    for (int64_t i = 0; i < b->p->pieces; i++)
+        for (int64_t r = 0; r < TERN__TERNARY_MAX_TILE; r++)
+            b->scaled->scales[i * TERN__TERNARY_MAX_TILE + r] =
+                r < n ? from[r * strides[0] + i * strides[1]] : 0;
+}
+
+/* Rows [begin, end) of x times the packed tile of rows [first, first + n), with scales. */
+static void multiply_scaled(const block *b, int64_t begin, int64_t end, const uint8_t *tile, int64_t first,
+                            int64_t n, int32_t *to, int64_t stride)
 {
     const tern__ternary_program *p = b->p;
-    const int64_t batch = b->end - b->begin;
-    if (!b->tile) {
-        tern__ternary_multiply(p->kernel, b->weights->data, p->rows, p->columns, tile, tile + 1, b->x, batch,
-                               to, stride, b->scratch);
-        return;
+    const int64_t columns = piece_columns(p), tile_rows = tern__ternary_tile_rows(p->kernel->form);
+    scaled_room *room = b->scaled;
+    turn_scales(b, first, n);
+    for (int64_t row = begin, next; row < end; row = next) {
+        next = end - row < SCALED_ROWS ? end : row + SCALED_ROWS;
+        memset(room->totals, 0, sizeof room->totals);
+        for (int64_t i = 0; i < p->pieces; i++) {
+            /* Rows that are missing are multiplied too: the tile has zeros there. */
+            tern__ternary_multiply(p->kernel, tile + i * tern__ternary_tile_bytes(columns), tile_rows,
+                                   columns, 0, 1, b->x + (i * p->block + row - b->begin) * p->stride,
+                                   next - row, room->sums, TERN__TERNARY_MAX_TILE, b->scratch);
+            p->kernel->add_scaled(&(tern__ternary_scaled){.batch = next - row,
+                                                          .rows = tile_rows,
+                                                          .sums = room->sums,
+                                                          .scales = room->scales + i * TERN__TERNARY_MAX_TILE,
+                                                          .y = room->totals});
+        }
+        for (int64_t i = row; i < next; i++)
+            memcpy(to + (i - begin) * stride, room->totals + (i - row) * TERN__TERNARY_MAX_TILE,
+                   (size_t)n * sizeof(float));
     }
+}
+
+/* Rows [begin, end) of x times one tile of weights. */
+static void multiply_tile(const block *b, int64_t begin, int64_t end, int64_t tile, int32_t *to,
+                          int64_t stride)
+{
+    const tern__ternary_program *p = b->p;
+    const int64_t tile_rows = tern__ternary_tile_rows(p->kernel->form), first = tile * tile_rows;
+    const int64_t n = p->rows - first < tile_rows ? p->rows - first : tile_rows;
     const int64_t row_bytes = b->weights->strides[0];
-    tern__ternary_pack(p->kernel->form, b->weights->type->dtype,
-                       (const uint8_t *)b->weights->data + first * row_bytes, row_bytes, n, p->columns, 0, 1,
-                       b->tile);
-    tern__ternary_multiply(p->kernel, b->tile, n, p->columns, 0, 1, b->x, batch, to, stride, b->scratch);
+    const uint8_t *packed = b->tile;
+    if (packed)
+        tern__ternary_pack(p->kernel->form, b->weights->type->dtype,
+                           (const uint8_t *)b->weights->data + first * row_bytes, row_bytes, n, p->columns, 0,
+                           1, b->tile);
+    else
+        packed = (const uint8_t *)b->weights->data + tile * tern__ternary_tile_bytes(p->columns);
+    if (b->scales)
+        multiply_scaled(b, begin, end, packed, first, n, to, stride);
+    else
+        tern__ternary_multiply(p->kernel, packed, n, p->columns, 0, 1, b->x + (begin - b->begin) * p->stride,
+                               end - begin, to, stride, b->scratch);
 }
 
 /* Tile by tile: straight to where y wants it, or into a place where it fits and then there. */
@@ -102,14 +178,15 @@ static void multiply_tiles(const block *b, const tern__buffer *y, int64_t tile_b
         const int64_t first = tile * tile_rows;
         const int64_t n = b->p->rows - first < tile_rows ? b->p->rows - first : tile_rows;
         if (direct) {
-            multiply_tile(b, tile, first, n, (int32_t *)y->data + row_offset(y, b->begin) + first, y_stride);
+            multiply_tile(b, b->begin, b->end, tile, (int32_t *)y->data + row_offset(y, b->begin) + first,
+                          y_stride);
             continue;
         }
-        multiply_tile(b, tile, first, n, b->room, TERN__TERNARY_MAX_TILE);
+        multiply_tile(b, b->begin, b->end, tile, b->room, TERN__TERNARY_MAX_TILE);
         for (int64_t row = b->begin; row < b->end; row++) {
             int32_t *to = (int32_t *)y->data + row_offset(y, row) + first * step;
-            for (int64_t i = 0; i < n; i++)
-                to[i * step] = b->room[(row - b->begin) * TERN__TERNARY_MAX_TILE + i];
+            for (int64_t i = 0; i < n; i++) /* i32 or f32 */
+                memcpy(to + i * step, b->room + (row - b->begin) * TERN__TERNARY_MAX_TILE + i, sizeof *to);
         }
     }
 }
@@ -118,7 +195,6 @@ static void multiply_tiles(const block *b, const tern__buffer *y, int64_t tile_b
 static void multiply_on(const block *b, const tern__epilogue *e, int64_t tile_begin, int64_t tile_end)
 {
     const int64_t width = tern__ternary_tile_rows(b->p->kernel->form);
-    const int64_t stride = tern__ternary_x_stride(b->p->columns);
     int64_t rows, tiles;
     tern__epilogue_shape(b->end - b->begin, width, &rows, &tiles);
     for (int64_t row = b->begin; row < b->end; row += rows)
@@ -126,37 +202,48 @@ static void multiply_on(const block *b, const tern__epilogue *e, int64_t tile_be
             const int64_t last = b->end - row < rows ? b->end : row + rows;
             const int64_t next = tile_end - tile < tiles ? tile_end : tile + tiles;
             const int64_t stop = next * width < b->p->rows ? next * width : b->p->rows;
-            tern__ternary_multiply(b->p->kernel, b->weights->data, b->p->rows, b->p->columns, tile, next,
-                                   b->x + (row - b->begin) * stride, last - row, e->room,
-                                   (next - tile) * width, b->scratch);
+            for (int64_t t = tile; t < next; t++)
+                multiply_tile(b, row, last, t, (int32_t *)e->room + (t - tile) * width,
+                              (next - tile) * width);
             tern__epilogue_apply(e, row, last, tile * width, stop, (next - tile) * width);
         }
+}
+
+static void prepare(const block *b, const tern__buffer *x, int8_t *to)
+{
+    const tern__ternary_program *p = b->p;
+    const int64_t step = x->strides[x->type->rank - 1], columns = piece_columns(p);
+    for (int64_t row = b->begin; row < b->end; row++)
+        for (int64_t i = 0; i == 0 || i < p->pieces; i++)
+            prepare_row((const int8_t *)x->data + row_offset(x, row) + i * columns * step, step, columns,
+                        to + (i * p->block + row - b->begin) * p->stride);
 }
 
 static tern_status multiply(tern__kernel_args *args, bool packed, int64_t begin, int64_t end)
 {
     const tern__ternary_program *p = args->program;
-    const tern__buffer *x = &args->in[0], *y = &args->out[0];
-    const int64_t stride = tern__ternary_x_stride(p->columns), step = x->strides[x->type->rank - 1];
+    const tern__buffer *y = &args->out[0];
     int8_t *prepared = (int8_t *)args->scratch + tern__ternary_scratch_bytes();
-    uint8_t *tile = (uint8_t *)prepared + p->block * stride;
+    uint8_t *tile = (uint8_t *)prepared + p->block * x_bytes(p);
     block b = {.p = p,
                .weights = &args->in[1],
                .tile = packed ? NULL : tile,
                .x = prepared,
                .scratch = args->scratch};
     b.room = (int32_t *)(void *)(tile + (packed ? 0 : tern__ternary_tile_bytes(p->columns)));
+    if (p->pieces > 0) {
+        b.scales = &args->in[2];
+        b.scaled = (scaled_room *)(void *)(b.room + p->block * TERN__TERNARY_MAX_TILE);
+    }
     for (b.begin = 0; b.begin < p->batch; b.begin = b.end) {
         b.end = p->batch - b.begin < p->block ? p->batch : b.begin + p->block;
-        for (int64_t row = b.begin; row < b.end; row++)
-            prepare_row((const int8_t *)x->data + row_offset(x, row), step, p->columns,
-                        prepared + (row - b.begin) * stride);
+        prepare(&b, &args->in[0], prepared);
         int64_t y_stride;
         if (args->epilogue) {
             multiply_on(&b, args->epilogue, begin, end);
             continue;
         }
-        if (packed && is_matrix(y, b.begin, b.end, &y_stride)) {
+        if (packed && !b.scales && is_matrix(y, b.begin, b.end, &y_stride)) {
             int32_t *to = (int32_t *)y->data + row_offset(y, b.begin) +
                           begin * tern__ternary_tile_rows(p->kernel->form);
             tern__ternary_multiply(p->kernel, args->in[1].data, p->rows, p->columns, begin, end, prepared,

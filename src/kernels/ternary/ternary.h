@@ -119,6 +119,15 @@ typedef struct tern__ternary_call {
     bool add;  /* y += sum(code * x), otherwise y = sum(code * x) - sum(x) */
 } tern__ternary_call;
 
+/* Sums of one block of columns times its scales, added to those of the blocks before: y += scales * sums in f32, the product
+ * rounded first. */
+typedef struct tern__ternary_scaled {
+    int64_t batch, rows; /* rows of the tile */
+    const int32_t *sums; /* (batch, TERN__TERNARY_MAX_TILE) */
+    const float *scales; /* (rows) */
+    float *y;            /* (batch, TERN__TERNARY_MAX_TILE) */
+} tern__ternary_scaled;
+
 /* The inner kernels of one form for one ISA. Small batches are multiplied straight from the packed
  * weights (`direct`); larger ones from a panel of weights that is unpacked once into cache (`unpack`,
  * `multiply`). */
@@ -134,6 +143,7 @@ typedef struct tern__ternary_kernel {
     void (*direct)(const tern__ternary_call *call);
     void (*unpack)(const uint8_t *packed, int64_t quads, uint8_t *panel);
     void (*multiply)(const tern__ternary_call *call);
+    void (*add_scaled)(const tern__ternary_scaled *call);
 } tern__ternary_kernel;
 
 /* The best kernel of a form among the levels of `isa_mask` (tern__isa_mask_capped) on this processor.

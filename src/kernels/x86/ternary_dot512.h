@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "kernels/select.h"
+#include "kernels/ternary/scaled.h"
 
 #define INLINE static inline __attribute__((always_inline))
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "kernels/select.h"
+#include "kernels/ternary/scaled.h"
 #include "kernels/x86/ternary_digits.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -263,6 +264,7 @@ INLINE void multiply(const tern__ternary_call *call, int planes_count)
         .direct = direct_##F,                                                    \
         .unpack = unpack_##F,                                                    \
         .multiply = multiply_##F,                                                \
+        .add_scaled = add_scaled,                                                \
     };
 
 #endif

@@ -35,4 +35,5 @@ const tern__ternary_kernel tern__ternary_t2__avx512vnni = {
     .direct = direct,
     .unpack = unpack,
     .multiply = multiply,
+    .add_scaled = add_scaled,
 };

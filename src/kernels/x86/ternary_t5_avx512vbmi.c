@@ -61,4 +61,5 @@ const tern__ternary_kernel tern__ternary_t5__avx512vbmi = {
     .direct = direct,
     .unpack = unpack,
     .multiply = multiply,
+    .add_scaled = add_scaled,
 };

@@ -55,4 +55,5 @@ const tern__ternary_kernel tern__ternary_t5__avx512vnni = {
     .direct = direct,
     .unpack = unpack,
     .multiply = multiply,
+    .add_scaled = add_scaled,
 };
