@@ -2,9 +2,9 @@
  * machine can do.
  *
  * Generation (batch 1 and 8) streams a head of 128,256 x 2,560, more than any cache holds; its limit is read bandwidth, from the
- * same memory. Prompts (batch 512) are limited by f32 multiply-adds, and by int8 dot products where weights are i8. Limits and
- * kernels are measured in turns (measure/measure.h). A share above 1.02 has no row, and the program fails when the others are
- * written.
+ * same memory. Prompts (batch 64 and 512) are limited by f32 multiply-adds, and by int8 dot products where weights are i8; beside
+ * the former runs the product of f32 weights that are packed once. Limits and kernels are measured in turns (measure/measure.h).
+ * A share above 1.02 has no row, and the program fails when the others are written.
  *
  *     bench_head [--rows FILE | --json FILE] [--isa LEVEL] [--rounds N] [--type NAME] [--only gemv | gemm] */
 #include <stdint.h>
@@ -234,34 +234,106 @@ static tern_status generation(bench_output *out, const options *o, job *j, size_
 
 /* ---- prompts ----------------------------------------------------------------------------------------- */
 
-static tern_status prompts(bench_output *out, const options *o, job *j)
+/* What weights in any form are compared with: the same product of f32 weights, packed once. */
+typedef struct peer {
+    const tern__gemm_kernel *kernel;
+    tern__gemm gemm;
+    const job *j;
+} peer;
+
+static void run_peer_part(void *arg, int worker, int workers)
+{
+    const peer *p = arg;
+    const int64_t tiles = tern__gemm_tiles(p->kernel, p->gemm.n);
+    tern__gemm_multiply(p->kernel, &p->gemm, 0, p->gemm.m, tiles * worker / workers,
+                        tiles * (worker + 1) / workers, p->j->scratch[worker]);
+}
+
+static tern_status run_peer(void *user)
+{
+    const peer *p = user;
+    tern__threads_run(p->j->threads, p->j->workers, run_peer_part, user);
+    return TERN_OK;
+}
+
+/* Its weights take the place behind those of the job, which is larger by far. */
+static peer make_peer(const job *j, const tern__gemm_kernel *kernel)
+{
+    const tern__cpu_info *cpu = tern__cpu();
+    float *packed = (float *)(uintptr_t)(j->memory + ((size_t)512 << 20));
+    uint32_t state = 3;
+    for (int64_t i = 0; i < tern__gemm_tiles(kernel, j->rows) * kernel->columns * COLUMNS; i++)
+        packed[i] = next_random(&state);
+    return (peer){.kernel = kernel,
+                  .j = j,
+                  .gemm = {.blocking = tern__gemm_blocking_for(kernel, cpu->l1d_bytes, cpu->l2_bytes,
+                                                               j->batch, j->rows, COLUMNS),
+                           .m = j->batch,
+                           .n = j->rows,
+                           .k = COLUMNS,
+                           .a = j->x,
+                           .a_type = TERN_F32,
+                           .a_row = COLUMNS,
+                           .a_k = 1,
+                           .b_type = TERN_F32,
+                           .packed = packed,
+                           .y = j->y,
+                           .y_row = j->rows,
+                           .y_column = 1}};
+}
+
+static tern_status prompt(bench_output *out, const options *o, job *j)
 {
     const bool bytes = j->form->dtype == TERN_I8;
-    plan(o, j, PROMPT_ROWS, MAX_BATCH);
-    j->copies = 1;
-    make_packed(j, (uint8_t *)(uintptr_t)j->memory);
-    void *x = make_x(j->form->dtype, MAX_BATCH);
-    j->x = x;
-    const double operations = 2.0 * PROMPT_ROWS * COLUMNS * MAX_BATCH;
+    const tern__kernel_row *row = tern__kernel_select(TERN__FAMILY_gemm_f32, o->isa_mask);
+    const bool compares = !bytes && row;
+    peer p = {0};
+    if (compares)
+        p = make_peer(j, row->kernel);
+    const tern__thing things[2] = {{.run = run_job, .user = j}, {.run = run_peer, .user = &p}};
+    const double operations = 2.0 * (double)j->rows * COLUMNS * (double)j->batch;
     const tern__limit_work work = {.kind = bytes ? TERN_LIMIT_INT8_DOT : TERN_LIMIT_FMA,
                                    .operations = operations};
-    for (j->workers = 1; j->workers <= tern__threads_count(j->threads); j->workers++) {
-        tern__limit *limit;
-        tern__measurement m;
-        char name[64];
-        TERN_TRY(tern__limit_create(j->threads, j->workers, &work, &limit));
-        tern_status status = tern__measure(&(tern__thing){.run = run_job, .user = j}, 1, limit,
-                                           &(tern__turns){.rounds = o->rounds}, &m);
-        tern__limit_destroy(limit);
-        TERN_TRY(status);
+    tern__limit *limit;
+    tern__measurement m[2];
+    char name[64];
+    TERN_TRY(tern__limit_create(j->threads, j->workers, &work, &limit));
+    tern_status status =
+        tern__measure(things, compares ? 2 : 1, limit, &(tern__turns){.rounds = o->rounds}, m);
+    tern__limit_destroy(limit);
+    TERN_TRY(status);
+    const double share = show(&m[0], j, operations, bytes ? "GOPS" : "GF");
+    if (j->batch == MAX_BATCH) {
         snprintf(name, sizeof name, "head_%s_gemm_peak_share_%dt", j->form->name, j->workers);
-        bench_row(out, name, show(&m, j, operations, bytes ? "GOPS" : "GF"),
-                  bytes ? "of the peak of int8 dot products" : "of the FMA peak", "higher",
-                  "%s, %d x %d, n = %d, median of %d rounds", j->kernel, PROMPT_ROWS, COLUMNS, MAX_BATCH,
-                  m.time.n);
+        bench_row(out, name, share, bytes ? "of the peak of int8 dot products" : "of the FMA peak", "higher",
+                  "%s, %lld x %d, n = %lld, median of %d rounds", j->kernel, (long long)j->rows, COLUMNS,
+                  (long long)j->batch, m[0].time.n);
+    }
+    if (compares) {
+        snprintf(name, sizeof name, "head_%s_gemm%lld_over_f32_%dt", j->form->name, (long long)j->batch,
+                 j->workers);
+        bench_row(out, name, m[1].time.median / m[0].time.median, "x", "higher",
+                  "rate over that of f32 weights packed once, which is %.3f of the FMA peak",
+                  m[1].share.median);
+    }
+    return TERN_OK;
+}
+
+static tern_status prompts(bench_output *out, const options *o, job *j)
+{
+    static const int64_t sizes[] = {64, MAX_BATCH};
+    void *x = make_x(j->form->dtype, MAX_BATCH);
+    tern_status status = TERN_OK;
+    j->x = x;
+    for (size_t i = 0; i < TERN__COUNT(sizes); i++) {
+        plan(o, j, PROMPT_ROWS, sizes[i]);
+        j->copies = 1;
+        make_packed(j, (uint8_t *)(uintptr_t)j->memory);
+        for (j->workers = 1; j->workers <= tern__threads_count(j->threads) && status == TERN_OK; j->workers++)
+            status = prompt(out, o, j);
     }
     tern__free(x);
-    return TERN_OK;
+    return status;
 }
 
 /* ---- program ----------------------------------------------------------------------------------------- */

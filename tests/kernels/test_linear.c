@@ -142,7 +142,7 @@ static void check_product(const tern__kernel_row *row, tern_dtype dtype, int64_t
 
 TEST(widened_weights)
 {
-    static const int64_t batches[] = {1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 23},
+    static const int64_t batches[] = {1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 23, 64, 150},
                          columns[] = {0, 1, 7, 31, 32, 33, 96, 255, 256, 257, 300, 600};
     static const int64_t outputs[] = {1, 31, 32, 33, 64, 65, 96, 130};
     int count;
@@ -152,8 +152,8 @@ TEST(widened_weights)
         if (rows[i].family != TERN__FAMILY_linear || !tern__kernel_runs(&rows[i], tern__cpu()->isa_mask))
             continue;
         for (int form = 0; form < N_FORMS; form++)
-            for (int turn = 0; turn < 36 && !harness_failed(); turn++)
-                check_product(&rows[i], FORMS[form], batches[turn % 12], outputs[dice_below(&d, 8)],
+            for (int turn = 0; turn < 42 && !harness_failed(); turn++)
+                check_product(&rows[i], FORMS[form], batches[turn % 14], outputs[dice_below(&d, 8)],
                               columns[dice_below(&d, 12)], turn % 3 == 2);
     }
 }

@@ -147,6 +147,29 @@ TEST(strides)
     tern_ctx_destroy(ctx);
 }
 
+/* More rows than are taken at a time, as they lie and if they must be copied. */
+TEST(many_rows)
+{
+    enum { MANY = 530 };
+    static float rows[MANY * K], columns[K * MANY];
+    fill();
+    for (int i = 0; i < MANY * K; i++)
+        columns[i % K * MANY + i / K] = rows[i] = (float)tern__random_normal(harness_seed(), (uint64_t)i);
+    tern_ctx *ctx = context(2, NULL);
+    for (int d = 0; d < N_DTYPES; d++)
+        TERN_SCOPE(ctx) {
+            tern_tensor *w = weight(ctx, DTYPES[d], true);
+            tern_tensor *x = tern_from_data(ctx, TERN_F32, 2, (int64_t[]){MANY, K}, rows);
+            tern_tensor *moved = tern_from_data(ctx, TERN_F32, 2, (int64_t[]){K, MANY}, columns);
+            tern_tensor *apart = tern_linear(tern_permute(moved, 2, (int64_t[]){1, 0}), w);
+            const float *want = tern_data_f32(tern_matmul(x, tern_cast(w, TERN_F32), false, true));
+            const float *a = tern_data_f32(tern_linear(x, w)), *b = tern_data_f32(apart);
+            CHECK(want != NULL && a != NULL && memcmp(a, want, sizeof(float) * MANY * N) == 0);
+            CHECK(b != NULL && memcmp(b, want, sizeof(float) * MANY * N) == 0);
+        }
+    tern_ctx_destroy(ctx);
+}
+
 /* A decoder finds its tokens in the matrix that is its head. */
 TEST(rows_of_blocks_can_be_gathered)
 {

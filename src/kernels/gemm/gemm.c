@@ -1,7 +1,8 @@
 /* gemm.c - the loops around the inner kernels.
  *
  * Columns of b in groups of tiles whose panels fit the caches, then panels of k, then blocks of rows of a, packed so that they
- * stay in the second-level cache; each tile's panel of b is packed when the first block needs it and serves all of them.
+ * stay in the second-level cache; each tile's panel of b is packed when the first block needs it and serves all of them, or, of a
+ * source, which has fewer bytes than f32, widened for each block anew.
  * Meanwhile the next panel of b and the next tile of y are fetched. Few rows go other ways: b is read once, as it lies. */
 #include "kernels/gemm/gemm.h"
 
@@ -89,10 +90,10 @@ typedef struct panel {
     float *y_tile, *a_block, *b_block;
 } panel;
 
-static void set_panel(panel *p, int64_t i, int64_t panels)
+static void set_panel(panel *p, int64_t i, int64_t deepest)
 {
-    p->k_begin = p->g->k * i / panels;
-    p->depth = p->g->k * (i + 1) / panels - p->k_begin;
+    p->k_begin = i * deepest;
+    p->depth = smaller(deepest, p->g->k - p->k_begin);
 }
 
 static int64_t columns_of(const panel *p, int64_t tile)
@@ -113,12 +114,27 @@ static float *slot_of(const panel *p, int64_t tile)
     return p->b_block + slot * p->kernel->columns * p->depth;
 }
 
+/* Of a source whose columns are several tiles the first of them brings all. */
+static void find_widened(const panel *p, int64_t tile, bool packs, tern__gemm_tile *t)
+{
+    const tern__gemm_source *s = p->g->source;
+    const int64_t column = tile * p->kernel->columns, within = column % s->columns;
+    if (packs && within == 0)
+        s->widen(s, column, p->k_begin, p->depth, p->b_block);
+    t->b = p->b_block + within;
+    t->b_k = s->columns;
+}
+
 /* The panel's part of a tile of b, as the inner kernels want it. `packs`: it is not in the block yet. */
 static void find_b(const panel *p, int64_t tile, bool packs, tern__gemm_tile *t)
 {
     const tern__gemm *g = p->g;
     const int64_t width = p->kernel->columns, columns = columns_of(p, tile);
     float *room = slot_of(p, tile);
+    if (g->source) {
+        find_widened(p, tile, packs, t);
+        return;
+    }
     t->b = room;
     t->b_k = width;
     if (g->packed) {
@@ -164,6 +180,23 @@ static void multiply_tile(const panel *p, void (*multiply)(const tern__gemm_tile
             y[i * g->y_row + j * g->y_column] = t->y[i * width + j];
 }
 
+/* As large a share of what a source reads as these rows are of the panel. */
+static void fetch_source(const panel *p, int64_t tile, int64_t begin, int64_t rows, tern__gemm_ahead ahead[2])
+{
+    const tern__gemm_source *s = p->g->source;
+    const int64_t width = p->kernel->columns, column = tile * width;
+    const uint8_t *runs[2];
+    int64_t bytes;
+    if (column % s->columns != 0)
+        return;
+    const int n = s->find(s, column, p->k_begin, p->depth, runs, &bytes);
+    const int64_t all = bytes / (width * (int64_t)sizeof(float)), first = all * begin / p->depth;
+    for (int i = 0; i < n; i++) {
+        const float *next = (const float *)(const void *)runs[i] + first * width;
+        ahead[i] = (tern__gemm_ahead){next, width, all * (begin + rows) / p->depth - first};
+    }
+}
+
 /* What a share of the next panel's rows is read from when it is packed or used; `packs`: packed, so that its room is fetched
  * as well. */
 static void fetch_b(const panel *p, int64_t tile, bool packs, int64_t begin, int64_t rows,
@@ -172,6 +205,10 @@ static void fetch_b(const panel *p, int64_t tile, bool packs, int64_t begin, int
     const tern__gemm *g = p->g;
     const int64_t width = p->kernel->columns;
     const float *room = slot_of(p, tile + 1);
+    if (g->source) {
+        fetch_source(p, tile + 1, begin, rows, ahead);
+        return;
+    }
     if (g->packed && g->b_type == TERN_F32) {
         const float *next = (const float *)g->packed + ((tile + 1) * g->k + p->k_begin) * width;
         ahead[0] = (tern__gemm_ahead){next + begin * width, width, rows};
@@ -287,7 +324,7 @@ static void multiply_rest(panel *p, int64_t begin, int64_t end, int64_t column, 
     const int64_t panels = parts_of(g->k, g->blocking.depth);
     const int64_t most = low_rows(p->kernel);
     for (int64_t i = 0; i < panels; i++) {
-        set_panel(p, i, panels);
+        set_panel(p, i, g->blocking.depth);
         tern__gemm_pack_lanes(p->kernel, TERN_F32, (const float *)g->b + column * g->b_column + p->k_begin,
                               g->b_column, 1, columns, p->kernel->columns, p->depth, p->b_block);
         for (int64_t row = begin; row < end; row += most) {
@@ -332,12 +369,12 @@ static void multiply_tiles(panel *p, int64_t begin, int64_t end, int64_t tile_be
     const int64_t rows = end - begin, blocks = parts_of(rows, g->blocking.rows);
     const int64_t panels = parts_of(g->k, p->deepest);
     p->first_tile = tile_begin;
-    p->one_slot = blocks == 1;
+    p->one_slot = blocks == 1 || g->source;
     for (int64_t i = 0; i < panels; i++) {
-        set_panel(p, i, panels);
+        set_panel(p, i, p->deepest);
         for (int64_t j = 0; j < blocks; j++)
             multiply_block(p, begin + rows * j / blocks, begin + rows * (j + 1) / blocks, tile_begin,
-                           tile_end, j == 0);
+                           tile_end, j == 0 || g->source);
     }
 }
 
@@ -386,16 +423,16 @@ void tern__gemm_multiply(const tern__gemm_kernel *kernel, const tern__gemm *g, i
         multiply_across(&p, row_begin, row_end, tile_begin, tile_end);
         return;
     }
-    if (floats && rows <= kernel->wide_rows) {
+    if (floats && !g->source && rows <= kernel->wide_rows) {
         const int64_t panels = parts_of(g->k, p.deepest);
         for (int64_t i = 0; i < panels; i++) {
-            set_panel(&p, i, panels);
+            set_panel(&p, i, p.deepest);
             multiply_few(&p, row_begin, row_end, tile_begin, tile_end);
         }
         return;
     }
     const bool lies = floats && (g->packed || p.b_in_place); /* but ragged tiles, one of which there is */
-    const int64_t groups = lies ? 1 : parts_of(tiles, g->blocking.tiles);
+    const int64_t groups = lies || g->source ? 1 : parts_of(tiles, g->blocking.tiles);
     for (int64_t i = 0; i < groups; i++)
         multiply_tiles(&p, row_begin, row_end, tile_begin + tiles * i / groups,
                        tile_begin + tiles * (i + 1) / groups);

@@ -9,7 +9,8 @@
  *
  * b is cut into tiles of `columns` columns. A constant b is packed once (tern__gemm_pack): tile after tile, each (k, columns),
  * the last one padded with zeros; one pack serves every batch size. Any other b is packed panel by panel into the scratch, or
- * read where it is if too few rows would use a panel. Elements that are not f32 become f32 while they are packed. */
+ * read where it is if too few rows would use a panel. Elements that are not f32 become f32 while they are packed. A b in a form
+ * of somebody else's is a source: its panels are asked for when they are needed. */
 #ifndef TERN_KERNELS_GEMM_H
 #define TERN_KERNELS_GEMM_H
 
@@ -81,6 +82,18 @@ typedef struct tern__gemm_blocking {
     int64_t tiles; /* of b that are packed at a time */
 } tern__gemm_blocking;
 
+/* A b that its owner widens, `columns` columns at a time, a multiple of the kernel's. */
+typedef struct tern__gemm_source tern__gemm_source;
+struct tern__gemm_source {
+    int columns;
+    /* to[p * columns + i] = element (first + p, column + i) for p < depth; `column` is a multiple of `columns`, `first` one of
+     * the depth of blocks. What is beyond the last column may be left as it is. */
+    void (*widen)(const tern__gemm_source *s, int64_t column, int64_t first, int64_t depth, float *to);
+    /* Where that is read from, so that it can be fetched before: `runs` of as many bytes each. Returns how many. */
+    int (*find)(const tern__gemm_source *s, int64_t column, int64_t first, int64_t depth,
+                const uint8_t *runs[2], int64_t *bytes);
+};
+
 /* A product. Strides count elements, and may be anything for a and b; y does not overlap itself. */
 typedef struct tern__gemm {
     tern__gemm_blocking blocking;
@@ -92,6 +105,8 @@ typedef struct tern__gemm {
     tern_dtype b_type;
     int64_t b_k, b_column;
     const void *packed; /* what tern__gemm_pack made of it, or NULL */
+    const tern__gemm_source
+        *source; /* or what makes panels of it, one at a time, for blocks of rows; or NULL */
     float *y;
     int64_t y_row, y_column;
 } tern__gemm;

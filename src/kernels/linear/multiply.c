@@ -1,21 +1,22 @@
 /* multiply.c - the loops around the inner kernels of linear products.
  *
  * Few rows are multiplied with weights that are widened in registers, so that the packed weights are read once and nothing is
- * written but the result. Many rows get a panel of widened weights in the cache and the inner kernel of f32 products; the chains
- * are the same. */
+ * written but the result. Many rows go through the loops of f32 products, which ask for panels of widened weights; the chains are
+ * the same. */
 #include <string.h>
 
+#include "base/cpu.h"
 #include "kernels/linear/product.h"
 #include "kernels/ternary/ternary.h"
 
 enum {
     TILE = TERN__LINEAR_TILE,
-    MANY = 16,                  /* rows from which on a panel pays */
-    DEPTH = TERN__LINEAR_BLOCK, /* columns of a panel: whole blocks */
-    X_BYTES = 640 << 10,        /* of i8 rows at a time, likewise */
-    BYTES_ROWS = 8,             /* most rows of a call */
-    ROWS = 64,                  /* of x at a time: they stay in the second-level cache */
-    PANEL_QUADS = 256,          /* of i8 weights: half a first-level cache */
+    MANY = 16,           /* rows from which on a panel pays */
+    X_BYTES = 640 << 10, /* of i8 rows at a time, which stay in the second-level cache */
+    BYTES_ROWS = 8,      /* most rows of a call */
+    ROWS = 512,          /* of x at a time */
+    COPIED_ROWS = 64,    /* likewise, if each thread has to copy them, and least of i8 */
+    PANEL_QUADS = 256,   /* of i8 weights: half a first-level cache */
 };
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -26,6 +27,24 @@ static int64_t smaller(int64_t a, int64_t b)
 static size_t whole_lines(size_t bytes)
 {
     return (bytes + TERN__LINEAR_ALIGN - 1) / TERN__LINEAR_ALIGN * TERN__LINEAR_ALIGN;
+}
+
+/* Columns that are widened together: whole tiles of both kinds. */
+static int64_t widened_columns(const tern__gemm_kernel *gemm)
+{
+    return gemm->columns > TILE ? gemm->columns : TILE;
+}
+
+/* As f32 products are cut, but panels are whole blocks, and there is one of them. */
+static void plan_panels(tern__linear_program *p)
+{
+    const tern__cpu_info *cpu = tern__cpu();
+    enum { BLOCK = TERN__LINEAR_BLOCK };
+    p->blocking = tern__gemm_blocking_for(p->gemm, cpu->l1d_bytes, cpu->l2_bytes, p->block, p->n, p->k);
+    const int64_t blocks = (p->blocking.depth + BLOCK / 2) / BLOCK;
+    p->blocking.depth = blocks > 0 ? blocks * BLOCK : BLOCK;
+    p->blocking.tiles = widened_columns(p->gemm) / p->gemm->columns;
+    p->panels_bytes = whole_lines(tern__gemm_scratch_bytes(p->gemm, &p->blocking, false));
 }
 
 void tern__linear_plan(tern_dtype dtype, const tern__linear_kernel *kernel, const tern__gemm_kernel *gemm,
@@ -39,14 +58,17 @@ void tern__linear_plan(tern_dtype dtype, const tern__linear_kernel *kernel, cons
     p.block = smaller(p.batch, ROWS);
     if (dtype == TERN_I8) {
         const int64_t fitting = X_BYTES / tern__ternary_x_stride(p.k);
-        p.block = smaller(p.batch, fitting > ROWS ? fitting : ROWS);
+        p.block = smaller(p.batch, fitting > COPIED_ROWS ? fitting : COPIED_ROWS);
         p.bytes = bytes;
         p.scratch_bytes = (size_t)(p.block * tern__ternary_x_stride(p.k));
     } else {
         tern__linear_form_of(dtype, &p.form);
         p.kernel = kernel;
         p.gemm = gemm;
-        p.scratch_bytes = (size_t)(TERN__LINEAR_PANEL + p.block * p.k) * sizeof(float);
+        p.copied = smaller(p.batch, COPIED_ROWS);
+        if (gemm && p.batch >= MANY)
+            plan_panels(&p);
+        p.scratch_bytes = p.panels_bytes + (size_t)(p.copied * p.k) * sizeof(float);
     }
     p.packs = !packed;
     p.scratch_bytes = whole_lines(p.scratch_bytes) + (packed ? 0 : whole_lines((size_t)p.tile_bytes));
@@ -107,52 +129,68 @@ static void multiply_few(const tern__linear_program *p, const uint8_t *packed, i
 
 /* ---- many rows ---- */
 
-/* All rows times one panel: `depth` columns of weights from column `first` on, `width` outputs side by side. */
-static void multiply_panel(const tern__linear_program *p, const float *panel, int64_t first, int64_t depth,
-                           int64_t width, const float *x, int64_t x_row, int64_t rows, float *y,
-                           int64_t y_row)
+/* Tiles from the one at `tiles` on as a b of gemm.h. */
+typedef struct widened {
+    tern__gemm_source source;
+    const tern__linear_program *p;
+    const uint8_t *tiles;
+    int64_t n_tiles;
+} widened;
+
+static int64_t tiles_from(const widened *w, int64_t column)
 {
-    const int64_t columns = smaller(width, p->gemm->columns);
-    const int64_t most = p->gemm->rows[columns / p->gemm->vector - 1], groups = (rows + most - 1) / most;
-    tern__gemm_tile t = {.a_row = x_row,
-                         .a_k = 1,
-                         .b_k = width,
-                         .y_row = y_row,
-                         .k = depth,
-                         .columns = (int)columns,
-                         .add = first > 0};
-    for (int64_t c = 0; c < width; c += columns)
-        for (int64_t g = 0; g < groups; g++) {
-            const int64_t row = rows * g / groups;
-            t.rows = (int)(rows * (g + 1) / groups - row);
-            t.a = x + row * x_row + first;
-            t.b = panel + c;
-            t.y = y + row * y_row + c;
-            p->gemm->multiply(&t);
-        }
+    return smaller(w->source.columns / TILE, w->n_tiles - column / TILE);
+}
+
+static void widen(const tern__gemm_source *s, int64_t column, int64_t first, int64_t depth, float *to)
+{
+    const widened *w = (const widened *)(const void *)s;
+    const int64_t bytes = w->p->tile_bytes, n = tiles_from(w, column);
+    for (int64_t i = 0; i < n; i++)
+        w->p->kernel->unpack[w->p->form](w->tiles + (column / TILE + i) * bytes, first, depth, to + i * TILE,
+                                         s->columns);
+}
+
+/* Blocks of a tile take the same bytes, but for a rest of columns, which is fetched with them or not. */
+static int find(const tern__gemm_source *s, int64_t column, int64_t first, int64_t depth,
+                const uint8_t *runs[2], int64_t *bytes)
+{
+    const widened *w = (const widened *)(const void *)s;
+    const int64_t n = smaller(tiles_from(w, column), 2), at = w->p->tile_bytes * first / w->p->k;
+    for (int64_t i = 0; i < n; i++)
+        runs[i] = w->tiles + (column / TILE + i) * w->p->tile_bytes + at;
+    *bytes = smaller(w->p->tile_bytes * depth / w->p->k, w->p->tile_bytes - at);
+    return (int)n;
 }
 
 static void multiply_many(const tern__linear_program *p, const uint8_t *packed, int64_t begin, int64_t end,
-                          const float *x, int64_t x_row, int64_t rows, float *y, int64_t y_row, float *panel)
+                          const float *x, int64_t x_row, int64_t rows, float *y, int64_t y_row, void *scratch)
 {
-    const int64_t together = p->gemm->columns > TILE ? p->gemm->columns / TILE : 1, width = together * TILE;
-    int64_t tile = begin;
-    for (; end - tile >= together && (tile + together) * TILE <= p->n; tile += together)
-        for (int64_t first = 0; first < p->k; first += DEPTH) {
-            const int64_t depth = smaller(DEPTH, p->k - first);
-            for (int64_t i = 0; i < together; i++)
-                p->kernel->unpack[p->form](packed + (tile + i) * p->tile_bytes, first, depth,
-                                           panel + i * TILE, width);
-            multiply_panel(p, panel, first, depth, width, x, x_row, rows, y + (tile - begin) * TILE, y_row);
-        }
-    multiply_few(p, packed, tile, end, x, x_row, rows, y + (tile - begin) * TILE, y_row);
+    const widened w = {.source = {.columns = (int)widened_columns(p->gemm), .widen = widen, .find = find},
+                       .p = p,
+                       .tiles = packed + begin * p->tile_bytes,
+                       .n_tiles = end - begin};
+    const tern__gemm g = {.blocking = p->blocking,
+                          .m = rows,
+                          .n = smaller(end * TILE, p->n) - begin * TILE,
+                          .k = p->k,
+                          .a = x,
+                          .a_type = TERN_F32,
+                          .a_row = x_row,
+                          .a_k = 1,
+                          .b_type = TERN_F32,
+                          .source = &w.source,
+                          .y = y,
+                          .y_row = y_row,
+                          .y_column = 1};
+    tern__gemm_multiply(p->gemm, &g, 0, rows, 0, tern__gemm_tiles(p->gemm, g.n), scratch);
 }
 
 void tern__linear_multiply(const tern__linear_program *p, const uint8_t *packed, int64_t begin, int64_t end,
                            const float *x, int64_t x_row, int64_t rows, float *y, int64_t y_row,
                            void *scratch)
 {
-    if (rows >= MANY && p->gemm && p->k > 0)
+    if (rows >= MANY && p->panels_bytes > 0 && p->k > 0)
         multiply_many(p, packed, begin, end, x, x_row, rows, y, y_row, scratch);
     else
         multiply_few(p, packed, begin, end, x, x_row, rows, y, y_row);

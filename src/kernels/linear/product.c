@@ -59,7 +59,9 @@ static void load_f32(const tern__kernel_args *args, block *b)
         b->x = from + row_offset(x, b->begin);
         return;
     }
-    float *copy = (float *)args->scratch + TERN__LINEAR_PANEL;
+    float *copy = (float *)(void *)((char *)args->scratch + b->p->panels_bytes);
+    if (b->end - b->begin > b->p->copied)
+        b->end = b->begin + b->p->copied;
     for (int64_t row = b->begin; row < b->end; row++)
         for (int64_t c = 0; c < k; c++)
             copy[(row - b->begin) * k + c] = from[row_offset(x, row) + c * step];

@@ -6,10 +6,6 @@
 #include "kernels/kernel.h"
 #include "kernels/linear/linear.h"
 
-enum {
-    TERN__LINEAR_PANEL = TERN__LINEAR_BLOCK * TERN__GEMM_MAX_COLUMNS
-}; /* floats, at the beginning of the scratch */
-
 /* What the kernels interpret. Items of work are tiles of weights. */
 typedef struct tern__linear_program {
     const tern__linear_kernel *kernel;   /* of weights that are widened */
@@ -18,8 +14,11 @@ typedef struct tern__linear_program {
     tern__linear_form form;
     int64_t batch, n, k; /* rows of x, rows and columns of the weights */
     int64_t tile_bytes;
-    int64_t block; /* rows of x at a time */
-    bool packs;    /* weights are no constant: a tile is packed by the worker that multiplies it */
+    int64_t block;  /* rows of x at a time */
+    int64_t copied; /* of those, if they do not lie in one piece and are copied */
+    tern__gemm_blocking blocking;
+    size_t panels_bytes; /* at the beginning of the scratch: what the loops of gemm.h want */
+    bool packs;          /* weights are no constant: a tile is packed by the worker that multiplies it */
     int64_t work;
     size_t scratch_bytes;
 } tern__linear_program;
