@@ -30,7 +30,7 @@ enum { TERN__LINE = 64 }; /* bytes; memory is given in lines */
     X(16, 1, 1024, 2560)
 
 /* Ways to copy: X(streams, past, ahead): streams that are read side by side, stores past the caches or not, bytes fetched ahead.
- * Two streams are how operations with two operands read. */
+ * Several streams are how operations with two operands read, and programs that walk several places of one. */
 #define TERN__COPY_LIST(X) \
     X(1, 0, 0)             \
     X(1, 0, 1024)          \
@@ -40,7 +40,8 @@ enum { TERN__LINE = 64 }; /* bytes; memory is given in lines */
     X(1, 1, 2048)          \
     X(2, 1, 0)             \
     X(2, 1, 1024)          \
-    X(2, 1, 4096)
+    X(2, 1, 4096)          \
+    X(4, 1, 1024)
 
 enum {
 #define TERN__COUNT_WAY(...) +1

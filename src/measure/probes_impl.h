@@ -101,33 +101,36 @@ INLINE void copy_lines(const line *from, line *to, tern__copy_piece piece, int64
     *sink |= fold(&sum);
 }
 
-/* The two halves of what is read, side by side: a line of each for a line that is written; what is to be written beyond that is
- * written alone. Lines that are in neither half come last. */
-INLINE void copy_two(const line *from, line *to, tern__copy_piece piece, int64_t pieces, int past, int ahead,
-                     uint64_t *sink)
+/* The halves, or quarters, of what is read, side by side: a line of each for a line that is written; what is to be written beyond
+ * that is written alone. Lines that are in no part come last. */
+INLINE void copy_parts(const line *from, line *to, tern__copy_piece piece, int64_t pieces, int streams,
+                       int past, int ahead, uint64_t *sink)
 {
-    const int half = piece.read / 2, both = half < piece.write ? half : piece.write;
-    const line *second = from + half * pieces;
+    const int part = piece.read / streams, both = part < piece.write ? part : piece.write;
+    const int64_t apart = part * pieces;
+    const line *rest = from + streams * apart;
     line sum = {0};
-    for (int64_t p = 0; p < pieces; p++, from += half, second += half, to += piece.write) {
+    for (int64_t p = 0; p < pieces; p++, from += part, to += piece.write) {
         int i = 0;
 #pragma GCC unroll 4
         for (; i < both; i++) {
-            if (ahead > 0) {
-                __builtin_prefetch((const char *)(from + i) + ahead, 0, 3);
-                __builtin_prefetch((const char *)(second + i) + ahead, 0, 3);
+            line x = from[i];
+#pragma GCC unroll 4
+            for (int s = 0; s < streams; s++) {
+                if (ahead > 0)
+                    __builtin_prefetch((const char *)(from + s * apart + i) + ahead, 0, 3);
+                x |= from[s * apart + i];
             }
-            const line x = from[i] | second[i];
             put_line(to + i, &x, past);
         }
-        for (int r = i; r < half; r++)
-            sum |= from[r] | second[r];
+        for (int r = i; r < part; r++)
+            for (int s = 0; s < streams; s++)
+                sum |= from[s * apart + r];
         for (int w = i; w < piece.write; w++)
             put_line(to + w, &sum, past);
     }
-    if (piece.read % 2)
-        for (int64_t p = 0; p < pieces; p++)
-            sum |= second[p];
+    for (int64_t l = 0; l < piece.read % streams * pieces; l++)
+        sum |= rest[l];
     if (past)
         FENCE();
     *sink |= fold(&sum);
@@ -137,13 +140,13 @@ static void copy_by(int way, const void *from, void *to, tern__copy_piece piece,
                     uint64_t *sink)
 {
     int at = 0;
-#define WAY(streams, past, ahead)                                   \
-    if (way == at++) {                                              \
-        if ((streams) == 2)                                         \
-            copy_two(from, to, piece, pieces, past, ahead, sink);   \
-        else                                                        \
-            copy_lines(from, to, piece, pieces, past, ahead, sink); \
-        return;                                                     \
+#define WAY(streams, past, ahead)                                            \
+    if (way == at++) {                                                       \
+        if ((streams) > 1)                                                   \
+            copy_parts(from, to, piece, pieces, streams, past, ahead, sink); \
+        else                                                                 \
+            copy_lines(from, to, piece, pieces, past, ahead, sink);          \
+        return;                                                              \
     }
     TERN__COPY_LIST(WAY)
 #undef WAY

@@ -216,3 +216,57 @@ TEST(instructions_do_not_care_where_an_element_stands)
         CHECK(memcmp(again, out_data + 5, 190 * 4) == 0);
     }
 }
+
+/* Places of a large domain are walked in turns: (exp(s) x + 1) (exp(s) x)^2 with one s for each row, rows and parts of any
+ * length; each in strips that other places interrupt, so a place's own s must still be there. */
+static void check_places(int64_t rows, int64_t n, int64_t cut, bool streams)
+{
+    tern__arena arena;
+    tern__arena_init(&arena, 0);
+    tern__row_program *p;
+    tern__type full = shape(2, rows, n), each = shape(2, rows, 1);
+    const size_t bytes = (size_t)(rows * n) * sizeof(float);
+    float *from = tern__alloc_aligned(bytes, 64), *to = tern__alloc_aligned(bytes + 64, 64);
+    CHECK(from && to);
+    for (int64_t i = 0; i < rows * n && from; i++)
+        from[i] = (float)((i * 37 + 11) % 1009) / 97 - 5;
+    memset(to, 0xff, bytes + 64);
+    tern__row_begin(&b, &full, 2, 1);
+    tern__row_id x = tern__row_load(&b, 0, TERN__ROW_FULL, false),
+                 s = tern__row_load(&b, 1, TERN__ROW_EACH, false);
+    tern__row_id e = tern__row_map(&b, TERN__ROWOP_exp, s, s, s),
+                 t = tern__row_map(&b, TERN__ROWOP_mul, x, e, x);
+    tern__row_id one = tern__row_map(&b, TERN__ROWOP_add, t, tern__row_constant(&b, 1), t);
+    tern__row_id square = tern__row_map(&b, TERN__ROWOP_square, t, t, t);
+    tern__row_store(&b, tern__row_map(&b, TERN__ROWOP_mul, one, square, t), 0, false);
+    CHECK_OK(tern__row_finish(&b, table(), streams, &arena, &p));
+    CHECK(p->n_frames > 1);
+    tern__buffer in[2] = {{from, &full, (int64_t[]){n, 1}}, {y_data, &each, (int64_t[]){1, 0}}};
+    tern__buffer out = {to, &full, (int64_t[]){n, 1}};
+    tern__kernel_args args = {.n_in = 2, .n_out = 1, .in = in, .out = &out};
+    CHECK(run(p, &args, cut, p->work) && run(p, &args, 0, cut));
+    for (int64_t r = 0; r < rows && !harness_failed(); r++) {
+        float factor;
+        table()->map[TERN__ROWOP_exp][0](&factor, &y_data[r], NULL, NULL, NULL, 1);
+        for (int64_t i = r * n; i < (r + 1) * n && !harness_failed(); i++) {
+            const float y = from[i] * factor, want = (y + 1) * (y * y);
+            if (memcmp(&want, &to[i], 4) != 0)
+                harness_fail(__FILE__, __LINE__, "[%d,%d] cut at %d: element %d is %g, not %g", (int)rows,
+                             (int)n, (int)cut, (int)i, (double)to[i], (double)want);
+        }
+    }
+    CHECK(isnan(to[rows * n])); /* nothing behind it was touched */
+    tern__free(from);
+    tern__free(to);
+    tern__arena_free(&arena);
+}
+
+TEST(places_in_turns)
+{
+    fill();
+    static const int64_t SHAPES[][2] = {{260, 1024}, {263, 1009}, {2000, 144}, {30000, 9},
+                                        {3, 100003}, {4, 65536},  {2, 262144}};
+    for (size_t k = 0; k < sizeof SHAPES / sizeof *SHAPES; k++)
+        for (int64_t cut = 0; cut < 20 && !harness_failed(); cut += 9)
+            check_places(SHAPES[k][0], SHAPES[k][1], cut, cut > 0);
+}

@@ -174,7 +174,7 @@ TEST(loads_and_stores)
 
 TEST(copies)
 {
-    const tern__rowop_ahead ahead = {.n = 1, .at = {(const char *)a}, .bytes = {100}};
+    const tern__rowop_ahead ahead = {.n = 1, .before = {0}, .at = {(const char *)a}, .bytes = {100}};
     state = harness_seed();
     for (int isa = 0; isa < TERN__ISA_COUNT; isa++) {
         const tern__rowop_table *table = table_of(isa);

@@ -167,16 +167,19 @@ TEST(every_way_reads_every_line)
 
 enum { COPY_PIECES = 12 };
 
-/* What a way writes where it has something to read for it: the piece's lines, or, of two streams, what their lines have
+/* What a way writes where it has something to read for it: the piece's lines, or, of several streams, what their lines have
  * together. Lines that it writes nothing for go to the sink. */
 static void check_copied(int streams, tern__copy_piece piece, const unsigned char *from,
                          const unsigned char *out, uint64_t sink)
 {
     const int each = piece.read / streams, both = each < piece.write ? each : piece.write;
-    const unsigned char *second = streams == 2 ? from + 64 * COPY_PIECES * each : from;
     for (int n = 0; n < COPY_PIECES; n++)
-        for (int i = 0; i < both * 64; i++)
-            CHECK_EQ(out[64 * n * piece.write + i], from[64 * n * each + i] | second[64 * n * each + i]);
+        for (int i = 0; i < both * 64; i++) {
+            int all = 0;
+            for (int s = 0; s < streams; s++)
+                all |= from[64 * (s * COPY_PIECES + n) * each + i];
+            CHECK_EQ(out[64 * n * piece.write + i], all);
+        }
     CHECK((sink != 0) == (each > both || piece.read % streams != 0));
 }
 

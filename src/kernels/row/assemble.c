@@ -223,18 +223,17 @@ static void find_lives(const tern__row_program *p, const tern__row_builder *b, i
     }
 }
 
-/* Gives back the slots of what instruction k read last: those of full values before its own result takes one, so that the
- * result may lie where an operand was; single elements after it, since they are read throughout the run. */
+/* Gives back the slots of what instruction k read last, before its own result takes one: the result may lie where an operand
+ * was. Those of single elements are not given back: strip after strip reads them, also when later instructions have run. */
 static void free_read(const tern__row_program *p, const int *last, const tern__row_value *values,
-                      bool long_rows, int k, bool full, int *free_slots, int *n_free)
+                      bool long_rows, int k, int *free_slots, int *n_free)
 {
     uint8_t from[3] = {0};
     int n = tern__row_reads(&p->instrs[k], from);
     for (int j = 0; j < n; j++) {
         const tern__row_value *v = &values[from[j]];
         bool again = (j > 0 && from[j] == from[0]) || (j > 1 && from[j] == from[1]);
-        if (last[from[j]] == k && !again && !is_single(p, v) && !(long_rows && v->stays) &&
-            (v->extent == TERN__ROW_FULL) == full)
+        if (last[from[j]] == k && !again && !(long_rows && v->stays) && v->extent == TERN__ROW_FULL)
             free_slots[(*n_free)++] = v->slot;
     }
 }
@@ -245,7 +244,7 @@ static void give_slots(tern__row_program *p, const int *last, tern__row_value *v
     int free_slots[TERN__ROW_MAX_INSTRS], n_free = 0;
     for (int k = 0; k < p->n_instrs; k++) {
         const tern__row_instr *i = &p->instrs[k];
-        free_read(p, last, values, long_rows, k, true, free_slots, &n_free);
+        free_read(p, last, values, long_rows, k, free_slots, &n_free);
         if (defines_value(i)) {
             tern__row_value *v = &values[i->dst];
             bool shared = !is_single(p, v) && !(long_rows && v->stays);
@@ -253,10 +252,9 @@ static void give_slots(tern__row_program *p, const int *last, tern__row_value *v
                                 : !shared       ? p->n_long++
                                 : n_free        ? free_slots[--n_free]
                                                 : p->n_slots++);
-            if (shared && last[i->dst] < 0)
+            if (shared && last[i->dst] < 0 && v->extent == TERN__ROW_FULL)
                 free_slots[n_free++] = v->slot; /* nobody reads it */
         }
-        free_read(p, last, values, long_rows, k, false, free_slots, &n_free);
     }
 }
 
@@ -350,6 +348,25 @@ static bool needs_rows(const tern__row_builder *b)
     return b->n_registers > 0;
 }
 
+static int pipeline_frames(const tern__row_program *p, size_t slots)
+{
+    const int frames = (p->n_stages - 1) * TERN__ROW_STAGE_STEPS + 1;
+    return p->n_stages <= TERN__ROW_MAX_STAGES && p->work > 1 && row_size(&p->domain) <= p->tile &&
+                   slots * (size_t)frames <= PIPELINE_BYTES
+               ? frames
+               : 1;
+}
+
+/* Places of a domain that are walked in turns: so many that memory is read at TERN__ROW_MAX_PLACES, whatever the operands. */
+static int places(const tern__row_program *p)
+{
+    int operands = 0;
+    for (int v = 0; v < p->n_values; v++)
+        operands += p->values[v].operand >= 0 && p->values[v].extent == TERN__ROW_FULL;
+    const bool large = tern__type_numel(&p->domain) >= TERN__ROW_PLACES_LEAST;
+    return large && operands > 0 && operands <= TERN__ROW_MAX_PLACES ? TERN__ROW_MAX_PLACES / operands : 1;
+}
+
 tern_status tern__row_finish(const tern__row_builder *b, const tern__rowop_table *table, bool streams,
                              tern__arena *arena, tern__row_program **out)
 {
@@ -391,11 +408,11 @@ tern_status tern__row_finish(const tern__row_builder *b, const tern__rowop_table
     p->work = p->reduces ? rows_of(&p->domain) : (numel + TERN__ROW_CHUNK - 1) / TERN__ROW_CHUNK;
     size_t slots = (size_t)(p->n_slots * p->tile + p->n_long * p->row) * 4;
     p->frame_bytes = tern__row_frame_bytes(p) + (slots + TERN__ALIGN - 1) / TERN__ALIGN * TERN__ALIGN;
-    int frames = (p->n_stages - 1) * TERN__ROW_STAGE_STEPS + 1;
-    bool pipeline = p->reduces && p->n_stages <= TERN__ROW_MAX_STAGES && p->work > 1 &&
-                    row_size(&p->domain) <= p->tile && slots * (size_t)frames <= PIPELINE_BYTES;
-    p->n_frames = pipeline ? frames : 1;
-    p->scratch_bytes = p->frame_bytes * (size_t)p->n_frames + TERN__ALIGN;
+    p->n_frames = p->reduces ? pipeline_frames(p, slots) : places(p);
+    /* Places share their slots. */
+    p->scratch_bytes = p->reduces ? p->frame_bytes * (size_t)p->n_frames
+                                  : tern__row_frame_bytes(p) * (size_t)(p->n_frames - 1) + p->frame_bytes;
+    p->scratch_bytes += TERN__ALIGN;
     *out = p;
     return TERN_OK;
 }

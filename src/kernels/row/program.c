@@ -54,7 +54,8 @@ typedef struct strips {
     tern__rowop_ahead ahead;
 } strips;
 
-enum { AHEAD_BYTES = 4096 }; /* that are on their way while memory answers, about */
+/* That are on their way while memory answers, about: of one run of memory, and of each of several. */
+enum { AHEAD_BYTES = 4096, AHEAD_BYTES_EACH = 1024 };
 
 /* How many of the tile's n elements they will do. */
 static int64_t add_strips(strips *to, const frame *f, const tern__row_phase *phase, int64_t n)
@@ -62,12 +63,14 @@ static int64_t add_strips(strips *to, const frame *f, const tern__row_phase *pha
     const int64_t strip = f->p->table->strip;
     if (phase->code < 0 || n < strip)
         return 0;
+    const int64_t ahead = !f->p->reduces && f->p->n_frames > 1 ? AHEAD_BYTES_EACH : AHEAD_BYTES;
     to->code[to->n++] = &f->cells[phase->code];
     for (int k = 0; k < f->n_ahead && to->ahead.n < TERN__ROW_MAX_AHEAD; k++) {
         const int from = f->ahead[k].operand;
         if (&f->phases[f->ahead[k].phase] != phase)
             continue;
-        to->ahead.at[to->ahead.n] = f->tile[from] + AHEAD_BYTES;
+        to->ahead.before[to->ahead.n] = to->n - 1;
+        to->ahead.at[to->ahead.n] = f->tile[from] + ahead;
         to->ahead.bytes[to->ahead.n++] = (int)(strip * f->operands[from].bytes);
     }
     return n / strip * strip;
@@ -210,34 +213,81 @@ static void run_rows(frame *f, int64_t rows)
 
 /* ---- programs that do not: runs of elements ---- */
 
-static void run_elements(frame *f, int64_t begin, int64_t end)
+/* A tile of each place, strip by strip in turns. */
+static void run_tiles(frame *const *f, int places, const int64_t *t, int64_t n, bool started)
 {
-    const tern__row_program *p = f->p;
-    int64_t first = begin, t = f->by_tile ? begin : begin % f->inner;
-    bool started = false;
-    seek(f, begin / f->inner);
-    while (first < end) {
-        int64_t n = end - first < p->tile ? end - first : p->tile;
-        if (!f->by_tile && f->inner - t < n)
-            n = f->inner - t;
-        run_tile(f, &f->phases[0], t, n, started);
-        started = true;
-        first += n;
-        t += n;
-        if (!f->by_tile && t == f->inner) {
-            next_row(f);
-            t = 0;
+    strips s;
+    int64_t whole = 0;
+    s.n = s.ahead.n = 0;
+    for (int k = 0; k < places; k++) {
+        open_tile(f[k], &f[k]->phases[0], t[k], n, started);
+        whole = add_strips(&s, f[k], &f[k]->phases[0], n);
+    }
+    if (whole)
+        f[0]->p->table->run_strips(s.code, s.n, whole, &s.ahead);
+    for (int k = 0; k < places; k++)
+        close_tile(f[k], &f[k]->phases[0], t[k], n, whole);
+}
+
+/* `each` elements of every place, which follow each other from `begin` on. */
+static void run_places(frame *const *f, int places, int64_t begin, int64_t each)
+{
+    const frame *one = f[0];
+    int64_t t[TERN__ROW_MAX_PLACES], n = 0;
+    for (int k = 0; k < places; k++) {
+        const int64_t first = begin + k * each;
+        t[k] = one->by_tile ? first : first % one->inner;
+        seek(f[k], first / one->inner);
+    }
+    for (int64_t done = 0; done < each; done += n) {
+        n = each - done < one->p->tile ? each - done : one->p->tile;
+        for (int k = 0; k < places && !one->by_tile; k++)
+            n = one->inner - t[k] < n ? one->inner - t[k] : n;
+        run_tiles(f, places, t, n, done > 0);
+        for (int k = 0; k < places; k++) {
+            t[k] += n;
+            if (!one->by_tile && t[k] == one->inner) {
+                next_row(f[k]);
+                t[k] = 0;
+            }
         }
     }
 }
 
-static frame *set_up(const tern__kernel_args *args, const tern__row_program *p, char *memory)
+static frame *set_up(const tern__kernel_args *args, const tern__row_program *p, char *memory, char *slots,
+                     int place)
 {
     frame *f = (frame *)(void *)memory;
     f->p = p;
+    f->slots = slots;
+    f->place = place;
     tern__row_survey(f, args);
     tern__row_encode(f);
     return f;
+}
+
+enum { PLACE_LEAST = 4 * TERN__ROW_CHUNK }; /* elements; else finding them takes longer than they save */
+
+/* Memory answers faster where it is read at several places: a program that reads few operands walks several places of its
+ * domain in turns, strip by strip. What is moved by whole tiles lies in slots meanwhile, of which there is one set. */
+static void run_elements(const tern__kernel_args *args, const tern__row_program *p, int64_t begin,
+                         int64_t end)
+{
+    const size_t bytes = tern__row_frame_bytes(p);
+    char *const memory = args->scratch, *const slots = memory + bytes * (size_t)p->n_frames;
+    frame *f[TERN__ROW_MAX_PLACES] = {set_up(args, p, memory, slots, 0)};
+    const tern__row_phase *phase = &f[0]->phases[0];
+    const bool strips_only = phase->code >= 0 && phase->first == phase->one && phase->final == phase->walk;
+    int64_t each = (end - begin) / p->n_frames;
+    const int64_t unit = f[0]->by_tile || f[0]->inner > each ? TERN__ROW_CHUNK : f[0]->inner;
+    each = each / unit * unit;
+    if (p->n_frames > 1 && strips_only && each >= PLACE_LEAST) {
+        for (int k = 1; k < p->n_frames; k++)
+            f[k] = set_up(args, p, memory + bytes * (size_t)k, slots, k);
+        run_places(f, p->n_frames, begin, each);
+        begin += p->n_frames * each;
+    }
+    run_places(f, 1, begin, end - begin);
 }
 
 static void run_reducing(const tern__kernel_args *args, const tern__row_program *p, int64_t begin,
@@ -245,7 +295,8 @@ static void run_reducing(const tern__kernel_args *args, const tern__row_program 
 {
     frame *f[TERN__ROW_MAX_FRAMES];
     for (int k = 0; k < p->n_frames && k < end - begin; k++) {
-        f[k] = set_up(args, p, (char *)args->scratch + (size_t)k * p->frame_bytes);
+        char *memory = (char *)args->scratch + (size_t)k * p->frame_bytes;
+        f[k] = set_up(args, p, memory, memory + tern__row_frame_bytes(p), 0);
         seek(f[k], begin + k);
     }
     if (p->n_frames > 1 && end - begin > 1)
@@ -263,7 +314,7 @@ tern_status tern__row_run(tern__kernel_args *args, int64_t begin, int64_t end)
         run_reducing(args, p, begin, end);
     } else {
         int64_t numel = tern__type_numel(&p->domain), last = end * TERN__ROW_CHUNK;
-        run_elements(set_up(args, p, args->scratch), begin * TERN__ROW_CHUNK, last < numel ? last : numel);
+        run_elements(args, p, begin * TERN__ROW_CHUNK, last < numel ? last : numel);
     }
     if (p->streams)
         tern__rowop_settle(); /* what was streamed must be seen by whoever is told that the work is done */
@@ -275,5 +326,6 @@ void tern__row_run_part(const tern__kernel_args *args, int64_t columns, int64_t 
     tern__row_program part = *(const tern__row_program *)args->program;
     part.domain.shape[part.domain.rank - 1] = columns;
     part.narrow = columns == 1;
-    run_elements(set_up(args, &part, args->scratch), begin * columns, end * columns);
+    part.n_frames = 1;
+    run_elements(args, &part, begin * columns, end * columns);
 }

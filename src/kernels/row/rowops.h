@@ -74,10 +74,12 @@ enum {
 
 enum { TERN__ROW_STRIP_VECTORS = 8 };
 
-/* What is fetched while cells run: for each strip `bytes` more of each run of memory. */
+/* What is fetched while cells run: for each strip `bytes` more of each run of memory, before code[before] has it. Ascending by
+ * `before`: memory is asked a few lines at a time, there being places for ten or so requests. */
 enum { TERN__ROW_MAX_AHEAD = 4 };
 typedef struct tern__rowop_ahead {
     int n;
+    int before[TERN__ROW_MAX_AHEAD];
     const char *at[TERN__ROW_MAX_AHEAD];
     int bytes[TERN__ROW_MAX_AHEAD];
 } tern__rowop_ahead;

@@ -398,11 +398,12 @@ static void run_strips(const tern__rowop_cell *const *code, int n_codes, int64_t
 {
     const vf none = v_splat(0);
     for (int64_t i = 0, strip = 0; i < n; i += STRIP, strip++) {
-        for (int k = 0; k < ahead->n; k++)
-            for (int64_t at = strip * ahead->bytes[k] & -64, end = (strip + 1) * ahead->bytes[k] & -64; at < end; at += 64)
-                __builtin_prefetch(ahead->at[k] + at);
-        for (int k = 0; k < n_codes; k++)
+        for (int k = 0, a = 0; k < n_codes; k++) {
+            for (; a < ahead->n && ahead->before[a] == k; a++)
+                for (int64_t at = strip * ahead->bytes[a] & -64, end = (strip + 1) * ahead->bytes[a] & -64; at < end; at += 64)
+                    __builtin_prefetch(ahead->at[a] + at);
             ((cell_fn)code[k]->run)(code[k], i, none, none, none, none, none, none, none, none);
+        }
     }
     v_leave();
 }

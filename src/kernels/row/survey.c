@@ -157,9 +157,10 @@ static void place_values(frame *f)
         int k = value->operand >= 0 ? value->operand : p->n_in + value->result;
         f->one[v] = f->by_tile ? value->extent == TERN__ROW_SCALAR : value->extent != TERN__ROW_FULL;
         f->in_place[v] = lies_in_place(f, value, f->one[v]);
-        f->at[v] = single                   ? f->singles + value->slot * 16
-                   : p->row && value->stays ? f->longs + value->slot * p->row * 4
-                                            : f->slots + value->slot * p->tile * 4;
+        f->at[v] = single ? f->singles + value->slot * 16
+                   : p->row && value->stays
+                       ? f->longs + value->slot * p->row * 4
+                       : f->slots + value->slot * p->tile * 4 + (f->one[v] ? f->place * 64 : 0);
         f->where[v] = !f->in_place[v] ? &f->at[v] : f->one[v] ? &f->operands[k].at : &f->tile[k];
     }
 }
@@ -286,7 +287,6 @@ void tern__row_survey(tern__row_frame *f, const tern__kernel_args *args)
 {
     survey_operands(f, args);
     f->singles = (char *)(f + 1) + (TERN__ALIGN - sizeof(frame) % TERN__ALIGN);
-    f->slots = (char *)f + tern__row_frame_bytes(f->p);
     f->longs = f->slots + (int64_t)f->p->n_slots * f->p->tile * 4;
     place_values(f);
     choose_actions(f);
