@@ -89,7 +89,8 @@ extern "C" {
 TERN_API tern_sampling
 tern_sampling_default(void); /* temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, no penalty, seed 0 */
 
-/* Chooses the token at place `index` of a sequence from `n` logits, which it changes. recent[0..n_recent-1]: tokens before it. */
+/* Chooses the token at place `index` of a sequence from `n` logits, which it changes. recent[0..n_recent-1]: tokens before it.
+ * TERN_STATE, here and below: logits are not numbers (NaN), or none is left to choose. */
 TERN_API tern_status tern_sample(const tern_sampling *sampling, int64_t n, float *logits, int64_t n_recent,
                                  const int32_t *recent, uint64_t index, int32_t *out);
 

@@ -33,6 +33,7 @@ static void detect(void)
     tern__cpu_info *info = &detected;
     tern__cpu_detect_isa(info);
     tern__cpu_detect_cores(info);
+    tern__cpu_detect_memory(info);
     tern__cpu_detect_caches(info);
     if (info->model[0] == '\0')
         snprintf(info->model, sizeof info->model, "unknown");

@@ -11,8 +11,9 @@
  * others. */
 void tern__cpu_detect_isa(tern__cpu_info *info);
 
-/* Fills cores_* and l*_bytes (cpu_system.c). */
+/* Fills cores_*, memory_bytes and l*_bytes (cpu_system.c). */
 void tern__cpu_detect_cores(tern__cpu_info *info);
+void tern__cpu_detect_memory(tern__cpu_info *info);
 void tern__cpu_detect_caches(tern__cpu_info *info);
 
 /* The tightest CPU quota, in cores, on the way from the process's own group up to the root; 0 = no limit.

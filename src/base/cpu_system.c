@@ -197,6 +197,29 @@ void tern__cpu_detect_cores(tern__cpu_info *info)
 #endif
 }
 
+/* ---- memory ---- */
+
+/* A limit of the group itself, as containers have it; those of groups inside are not looked for. */
+static int64_t group_memory(void)
+{
+    static const char *const files[] = {"/sys/fs/cgroup/memory.max",
+                                        "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
+    char text[64];
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        if (read_text(files[i], text, sizeof text))
+            return strtoll(text, NULL, 10); /* "max": 0 */
+    return 0;
+}
+
+void tern__cpu_detect_memory(tern__cpu_info *info)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    info->memory_bytes = pages > 0 && page > 0 ? (int64_t)pages * page : 0;
+    const int64_t group = group_memory();
+    if (group > 0 && (group < info->memory_bytes || info->memory_bytes == 0))
+        info->memory_bytes = group;
+}
+
 /* ---- caches ---- */
 
 #if defined(__linux__)

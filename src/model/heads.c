@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/random.h"
 #include "base/status.h"
 #include "model/file/load.h"
 #include "model/model.h"
@@ -101,8 +102,8 @@ static tern_status run(comparison *c, uint64_t first, int64_t *same)
     static const char *const names[] = {"tokens", "numbers", "slots"};
     const int64_t *data[] = {c->tokens, c->numbers, c->zeros};
     tern_tensor *bound[3], *out[2];
-    for (int64_t i = 0; i < c->rows; i++) /* multiples of a prime do not repeat soon */
-        c->tokens[i] = (int64_t)((first + (uint64_t)i + 1) * 1000003u % (uint64_t)c->m->vocabulary);
+    for (int64_t i = 0; i < c->rows; i++)
+        c->tokens[i] = (int64_t)(tern__random_uniform(0, first + (uint64_t)i) * (double)c->m->vocabulary);
     for (int i = 0; i < 3; i++) {
         tern_port port;
         TERN_TRY(tern_program_input(c->program, i, &port));

@@ -5,12 +5,13 @@
 
 #include "base/status.h"
 #include "model/model.h"
+#include "model/settings.h"
 
 /* Architectures by name. BitNet models whose activation other engines get wrong differ in the name only. */
 static const struct architecture {
     const char *name;
     bool relu2, sub_norms, ternary;
-    tern__rope_pairs gguf_pairs; /* of files that do not say: see rope_pairs() */
+    tern__rope_pairs gguf_pairs; /* of files that do not say: see read_rope_pairs */
 } architectures[] = {
     {"bitnet-b1.58", true, true, true, TERN__ROPE_HALVES},
     {"bitnet-25", true, true, true, TERN__ROPE_HALVES},
@@ -20,12 +21,20 @@ static const struct architecture {
 
 /* GGUF files of LLaMA have the rows of q and k permuted so that neighbours are pairs; where another format is told by the
  * file, that decides. */
-static tern__rope_pairs rope_pairs(const tern_model_file *file, const struct architecture *a)
+static tern_status read_rope_pairs(const tern_model_file *file, const struct architecture *a,
+                                   tern__rope_pairs *out)
 {
     const char *style;
-    if (tern_model_file_get_string(file, "tern.rope_style", &style) != TERN_OK)
-        return a->gguf_pairs;
-    return strcmp(style, "neox") == 0 ? TERN__ROPE_HALVES : TERN__ROPE_NEIGHBOURS;
+    *out = a->gguf_pairs;
+    tern_status status = tern_model_file_get_string(file, "tern.rope_style", &style);
+    if (status == TERN_NOT_FOUND)
+        return TERN_OK;
+    TERN_TRY(status);
+    const bool halves = strcmp(style, "neox") == 0;
+    TERN__FAIL_IF(!halves && strcmp(style, "interleaved") != 0, TERN_UNSUPPORTED,
+                  "model: 'tern.rope_style' is '%s'; neox and interleaved are known", style);
+    *out = halves ? TERN__ROPE_HALVES : TERN__ROPE_NEIGHBOURS;
+    return TERN_OK;
 }
 
 /* Any architecture can be fine-tuned to ternary weights: Hugging Face's configuration says so, whatever the weights look like. */
@@ -97,19 +106,16 @@ static tern_status read_number(const reader *r, const char *name, double otherwi
     return TERN_OK;
 }
 
-/* Positions that are scaled need another formula: refused rather than ignored. */
-static tern_status check_rope_scaling(const reader *r)
+/* A window of attention means nothing to contexts that fit in it: the model has that context then. */
+static tern_status limit_to_window(const reader *r, int64_t *context)
 {
     char key[KEY];
-    const char *type;
-    double factor = 1;
-    if (tern_model_file_get_string(r->file, key_of(r, "rope.scaling.type", key), &type) != TERN_OK ||
-        strcmp(type, "none") == 0)
-        return TERN_OK;
-    (void)tern_model_file_get_float(r->file, key_of(r, "rope.scaling.factor", key), &factor);
-    TERN__FAIL_IF(strcmp(type, "linear") != 0 || factor != 1, TERN_UNSUPPORTED,
-                  "model: positions are scaled ('%s' by %g), which is not implemented", type, factor);
-    return TERN_OK;
+    int64_t window;
+    tern_status status =
+        tern_model_file_get_int(r->file, key_of(r, "attention.sliding_window", key), &window);
+    if (status == TERN_OK && window > 0 && window < *context)
+        *context = window;
+    return status == TERN_NOT_FOUND ? TERN_OK : status;
 }
 
 tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out)
@@ -121,8 +127,8 @@ tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out)
     tern__hparams h = {.architecture = a->name,
                        .relu2 = a->relu2,
                        .sub_norms = a->sub_norms,
-                       .ternary = a->ternary || says_bitnet(file),
-                       .rope_pairs = rope_pairs(file, a)};
+                       .ternary = a->ternary || says_bitnet(file)};
+    TERN_TRY(read_rope_pairs(file, a, &h.rope_pairs));
     TERN_TRY(read_size(&r, "block_count", MOST_LAYERS, 0, &h.layers));
     TERN_TRY(read_size(&r, "embedding_length", MOST_WIDTH, 0, &h.width));
     TERN_TRY(read_size(&r, "feed_forward_length", MOST_WIDTH, 0, &h.feed_forward));
@@ -140,7 +146,10 @@ tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out)
                   "model: positions rotate pairs, but %lld coordinates are odd", (long long)h.rope_width);
     TERN_TRY(read_number(&r, "attention.layer_norm_rms_epsilon", 0, &h.norm_eps));
     TERN_TRY(read_number(&r, "rope.freq_base", 10000, &h.rope_theta));
-    TERN_TRY(check_rope_scaling(&r));
+    TERN_TRY(limit_to_window(&r, &h.context));
+    if (tern_model_file_get_int(file, key_of(&r, "vocab_size", (char[KEY]){0}), &h.vocabulary) != TERN_OK)
+        h.vocabulary = 0;
+    TERN_TRY(tern__settings_check(file, &h));
     *out = h;
     return TERN_OK;
 }

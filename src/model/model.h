@@ -18,6 +18,7 @@ typedef struct tern__hparams {
     bool sub_norms;
     bool ternary; /* projections are BitLinear even where the file has them as floats */
     int64_t layers, width, heads, kv_heads, head_width, rope_width, feed_forward, context;
+    int64_t vocabulary; /* how many tokens the file promises; 0: it does not say */
     double rope_theta, norm_eps;
     tern__rope_pairs rope_pairs;
 } tern__hparams;

@@ -23,12 +23,10 @@ typedef struct candidate {
     int32_t token;
 } candidate;
 
-/* Likelier first, then the lower number. NaN is never likely. */
+/* Likelier first, then the lower number. */
 static bool before(candidate a, candidate b)
 {
-    if (a.logit != b.logit)
-        return a.logit > b.logit || (isnan(b.logit) && !isnan(a.logit));
-    return a.token < b.token;
+    return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
 }
 
 static int compare(const void *a, const void *b)
@@ -73,6 +71,19 @@ static int32_t likeliest(int64_t n, const float *logits)
         if (before((candidate){logits[i], (int32_t)i}, best))
             best = (candidate){logits[i], (int32_t)i};
     return best.token;
+}
+
+/* Logits that are not numbers come from damaged weights: a token chosen from them would be made up. */
+static tern_status check_logits(const char *who, int64_t n, const float *logits)
+{
+    int64_t bad = 0;
+    for (int64_t i = 0; i < n; i++)
+        bad += isnan(logits[i]);
+    TERN__FAIL_IF(
+        bad > 0, TERN_STATE,
+        "%s: %lld of %lld logits are not numbers (NaN): the model's weights are damaged, or overflow", who,
+        (long long)bad, (long long)n);
+    return TERN_OK;
 }
 
 /* A number in [0, 1) from (seed, index): two rounds of a 64-bit finaliser over a Weyl sequence. */
@@ -164,8 +175,14 @@ tern_status tern_sample(const tern_sampling *sampling, int64_t n, float *logits,
     }
     if (s->repeat_penalty != 1)
         penalise(s, n, logits, n_recent, recent);
+    TERN_TRY(check_logits("sample", n, logits));
+    const int32_t best = likeliest(n, logits);
+    TERN__FAIL_IF(
+        !isfinite(logits[best]), TERN_STATE,
+        "sample: the best of %lld logits is %g: every token is forbidden, or one is infinitely likely",
+        (long long)n, (double)logits[best]);
     if (s->temperature == 0 || s->top_k == 1) {
-        *out = likeliest(n, logits);
+        *out = best;
         return TERN_OK;
     }
     int64_t k = s->top_k > 0 && s->top_k < n ? s->top_k : n;
@@ -197,6 +214,7 @@ tern_status tern_logprob_of(int64_t n, const float *logits, int32_t token, float
     TERN__FAIL_IF(n < 1 || !logits || !out, TERN_INVALID_ARGUMENT, "logprob_of: an argument is NULL");
     TERN__FAIL_IF(token < 0 || token >= n, TERN_OUT_OF_RANGE, "logprob_of: token %d: there are %lld",
                   (int)token, (long long)n);
+    TERN_TRY(check_logits("logprob_of", n, logits));
     *out = (float)((double)logits[token] - log_sum(n, logits));
     return TERN_OK;
 }
@@ -205,6 +223,7 @@ tern_status tern_logprobs(int64_t n, const float *logits, int k, tern_token_logp
 {
     TERN__FAIL_IF(n < 1 || !logits || k < 1 || !out || !count, TERN_INVALID_ARGUMENT,
                   "logprobs: an argument is NULL, or none are asked for");
+    TERN_TRY(check_logits("logprobs", n, logits));
     int64_t most = k < n ? k : n;
     candidate *top = tern__alloc_zero((size_t)most, sizeof *top);
     if (!top)

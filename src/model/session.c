@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cpu.h"
 #include "base/status.h"
 #include "model/file/model_file.h"
 #include "model/model.h"
@@ -52,8 +53,25 @@ static tern_status make_state(tern_session *s, const char *what, int64_t layer, 
     return TERN_OK;
 }
 
+/* States are made one by one: what cannot fit is refused before the first page of it is touched. */
+static tern_status check_room(const tern_session *s, tern_dtype dtype)
+{
+    const tern__hparams *h = &s->model->h;
+    const int64_t memory = tern__cpu()->memory_bytes;
+    const double head =
+        (double)h->head_width * (double)tern_dtype_get(dtype)->unit_bytes + (dtype == TERN_I8 ? sizeof(float) : 0);
+    const double bytes = 2.0 * (double)h->layers * s->slots * (double)s->context * (double)h->kv_heads * head;
+    TERN__FAIL_IF(
+        memory > 0 && bytes > (double)memory, TERN_OUT_OF_MEMORY,
+        "session: keys and values of %lld positions need %.1f GiB, this machine has %.1f: ask for a "
+        "smaller context",
+        (long long)s->context, bytes / 0x1p30, (double)memory / 0x1p30);
+    return TERN_OK;
+}
+
 static tern_status make_states(tern_session *s, tern_dtype dtype)
 {
+    TERN_TRY(check_room(s, dtype));
     static const char *const names[] = {"keys", "values", "key scales", "value scales"};
     for (int k = 0; k < (dtype == TERN_I8 ? TERN__CACHE_COUNT : TERN__CACHE_KEY_SCALES); k++) {
         const bool scales = k >= TERN__CACHE_KEY_SCALES;

@@ -69,6 +69,9 @@ static tern_status load_linear(loader *l, const char *name, int64_t rows, int64_
                                               &out->weight, &out->scales));
     else if (!out->weight)
         TERN_TRY(tern__load_later(m->ctx, m->file, i, &out->weight));
+    const int scale = out->scales ? tern__scale_of(m->file, &t) : -1;
+    if (scale >= 0)
+        l->used[scale] = true; /* it is part of out->scales */
     tern_keep(out->scales);
     keep(l, out->weight);
     const uint64_t n = (uint64_t)tern_numel(out->weight);
@@ -122,18 +125,14 @@ static tern_status load_layer(loader *l, int64_t i, tern__layer *layer)
     return TERN_OK;
 }
 
-/* Tensors that are not asked for by name and yet not forgotten: scales, which are part of their weights; frequencies of rotation,
- * which follow from the hyper-parameters; and a head that keeps Hugging Face's name because the table of tokens serves. */
-static bool may_be_unused(const char *name)
+/* Tensors that may be left alone: frequencies of rotation, which follow from the hyper-parameters; and a head that keeps Hugging
+ * Face's name because the table of tokens serves. */
+static bool may_be_unused(const tern_model_file *file, const char *name)
 {
-    static const char *const endings[] = {".scale", ".weight_scale", ".rotary_emb.inv_freq"};
-    size_t length = strlen(name);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        size_t n = strlen(endings[i]);
-        if (length > n && strcmp(name + length - n, endings[i]) == 0)
-            return true;
-    }
-    return strcmp(name, "lm_head.weight") == 0;
+    static const char frequencies[] = ".rotary_emb.inv_freq";
+    const size_t length = strlen(name), n = strlen(frequencies);
+    return (length > n && strcmp(name + length - n, frequencies) == 0) ||
+           (file->format == TERN_FILE_SAFETENSORS && strcmp(name, "lm_head.weight") == 0);
 }
 
 /* Tensors that we do not know mean something to whoever trained the model. */
@@ -143,7 +142,7 @@ static tern_status check_all_used(const loader *l)
         tern_file_tensor t;
         TERN_TRY(tern_model_file_tensor(l->m->file, i, &t));
         TERN__FAIL_IF(
-            !l->used[i] && !may_be_unused(t.name), TERN_UNSUPPORTED,
+            !l->used[i] && !may_be_unused(l->m->file, t.name), TERN_UNSUPPORTED,
             "model: tensor '%s' is not one of architecture '%s': without it the answers would be wrong",
             t.name, l->m->h.architecture);
     }
@@ -160,10 +159,19 @@ static tern_status load_embedding(loader *l)
     TERN__FAIL_IF(t.rank != 2 || t.shape[0] < 1 || t.shape[0] > INT32_MAX, TERN_SHAPE,
                   "model: 'token_embd.weight' should be a matrix with a row for each token");
     m->vocabulary = t.shape[0];
+    TERN__FAIL_IF(m->h.vocabulary > m->vocabulary, TERN_FORMAT,
+                  "model: %lld tokens are promised, 'token_embd.weight' has %lld rows",
+                  (long long)m->h.vocabulary, (long long)m->vocabulary);
     TERN_TRY(find(l, "token_embd.weight", m->vocabulary, m->h.width, &i, &t));
     TERN_TRY(tern__load_mapped(m->ctx, m->file, i, &m->embedding));
     keep(l, m->embedding);
     m->tied = tern_model_file_find(m->file, "output.weight", &head) != TERN_OK;
+    bool may_tie;
+    if (tern_model_file_get_bool(m->file, "config.tie_word_embeddings", &may_tie) != TERN_OK)
+        may_tie = true;
+    TERN__FAIL_IF(m->tied && !may_tie, TERN_FORMAT,
+                  "model: 'lm_head.weight' is missing, and config.json says that the table of tokens does "
+                  "not stand for it");
     if (m->tied)
         head = i;
     else

@@ -111,10 +111,32 @@ TEST(bias_and_penalty_change_logits)
     CHECK_EQ(again[3], -4.0f);
 }
 
-TEST(equal_logits_go_to_the_first_and_nan_to_nobody)
+TEST(nothing_is_made_up_from_logits_that_are_not_numbers)
+{
+    for (int k = 0; k < 2; k++) {
+        int32_t token = -5;
+        float one[4] = {1, NAN, 2, 3}, all[2] = {NAN, NAN}, none[2] = {-INFINITY, -INFINITY}, logprob;
+        tern_token_logprob top[4];
+        int count;
+        tern_sampling s = everything;
+        s.temperature = k;
+        CHECK_STATUS(tern_sample(&s, 4, one, 0, NULL, 0, &token), TERN_STATE);
+        CHECK_STATUS(tern_sample(&s, 2, all, 0, NULL, 0, &token), TERN_STATE);
+        CHECK_STATUS(tern_sample(&s, 2, none, 0, NULL, 0, &token), TERN_STATE);
+        CHECK_EQ(token, -5);
+        CHECK_STATUS(tern_logprob_of(4, one, 0, &logprob), TERN_STATE);
+        CHECK_STATUS(tern_logprobs(4, one, 2, top, &count), TERN_STATE);
+    }
+    float forbidden[3] = {-INFINITY, 1, -INFINITY};
+    int32_t token;
+    CHECK_OK(tern_sample(&everything, 3, forbidden, 0, NULL, 0, &token));
+    CHECK_EQ(token, 1);
+}
+
+TEST(equal_logits_go_to_the_first)
 {
     int32_t token;
-    float logits[5] = {NAN, 2, 2, NAN, 1};
+    float logits[5] = {0, 2, 2, -1, 1};
     tern_sampling s = everything;
     s.temperature = 0;
     CHECK_OK(tern_sample(&s, 5, logits, 0, NULL, 0, &token));

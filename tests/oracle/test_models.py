@@ -166,6 +166,14 @@ def hf_linear(layer, linear, last):
     return "model.layers.%d.%s.%s" % (layer, HF_NAMES[linear], last)
 
 
+def hf_floats(w, kind="F32"):
+    tensors = []
+    for (layer, linear), matrix in list(w.linears.items()):
+        raw, w.linears[layer, linear] = files.encode_floats(kind, matrix)
+        tensors.append((hf_linear(layer, linear, "weight"), matrix.shape, kind, raw))
+    return tensors
+
+
 def write_packed(name, w, quantisation, divides, parts=1):
     tensors = hf_common(w)
     for (layer, linear), (codes, scale) in list(w.linears.items()):
@@ -313,9 +321,7 @@ def case_llama_hf(kind, parts, left_over=False):
             raw, _ = files.encode_floats(kind, g.rng.normal(0, 1, w.embedding.shape))
             tensors.append(("lm_head.weight", w.embedding.shape, kind, raw))
             tensors.append(("model.layers.0.self_attn.rotary_emb.inv_freq", (8,), "F32", bytes(32)))
-        for (layer, linear), matrix in list(w.linears.items()):
-            raw, w.linears[layer, linear] = files.encode_floats(kind, matrix)
-            tensors.append((hf_linear(layer, linear, "weight"), matrix.shape, kind, raw))
+        tensors += hf_floats(w, kind)
         full = path("llama")
         files.write_hf(full, hf_config(s), tensors, parts)
         return problems(full, w, draw_tokens(g, w), traps_of(s))
@@ -445,7 +451,66 @@ def refuse_scaled_positions(g):
     w = Weights(draw_shape(g, "llama"), g.rng)
     full, s = path("scaled"), w.shape
     files.write_hf(full, hf_config(s, rope_scaling={"rope_type": "llama3", "factor": 8.0}), hf_common(w))
-    return refuse(full, ["scaled"])
+    return refuse(full, ["rope.scaling.type"])
+
+
+def refuse_config(word, family="llama", **more):
+    """Entries of config.json that would change the answers."""
+    def case(g):
+        w = Weights(draw_shape(g, family), g.rng)
+        full = path("config")
+        files.write_hf(full, hf_config(w.shape, **more), hf_common(w))
+        return refuse(full, [word])
+    return case
+
+
+def refuse_gguf(key, value):
+    """The same in GGUF."""
+    def case(g):
+        w = Weights(draw_shape(g, "llama"), g.rng)
+        return refuse(write_gguf("setting.gguf", w, g.rng, "F32", meta={"llama." + key: value}), [key])
+    return case
+
+
+def case_settings_that_change_nothing(g):
+    """The values that stand for what is done anyway, or for nothing."""
+    s = draw_shape(g, "llama")
+    w = Weights(s, g.rng)
+    meta = {"rope.scaling.type": "none", "rope.scaling.factor": 0.0, "attention.scale": float(s.head_width) ** -0.5,
+            "attention.value_length": s.head_width, "expert_count": 0, "logit_scale": 1.0, "attention.sliding_window": 16}
+    full = write_gguf("settings.gguf", w, g.rng, "F32", meta={"llama." + key: value for key, value in meta.items()})
+    return problems(full, w, draw_tokens(g, w), traps_of(s))
+
+
+def refuse_lost_scales(g):
+    """Scales beside weights that nobody multiplies with them."""
+    w = Weights(draw_shape(g, "C"), g.rng)
+    return refuse(write_gguf("scales.gguf", w, g.rng, "F32", own_scale=True), ["scale"])
+
+
+def refuse_lost_head(g):
+    w = Weights(draw_shape(g, "llama", tied=True), g.rng)
+    full = path("headless")
+    files.write_hf(full, hf_config(w.shape, tie_word_embeddings=False), hf_common(w) + hf_floats(w))
+    return refuse(full, ["lm_head"])
+
+
+def refuse_floats_among_ternary(g):
+    w = Weights(draw_shape(g, "B"), g.rng)
+    full = write_packed("partly", w, {"linear_class": "autobitlinear",
+                                      "modules_to_not_convert": ["lm_head", "model.layers.0.self_attn.q_proj"]}, False)
+    return refuse(full, ["q_proj"])
+
+
+def case_rope_parameters(g):
+    """Newer files keep the base of the positions in rope_parameters."""
+    s = draw_shape(g, "llama")
+    w = Weights(s, g.rng)
+    config = hf_config(s, rope_parameters={"rope_theta": s.theta, "rope_type": "default"})
+    del config["rope_theta"]
+    full = path("parameters")
+    files.write_hf(full, config, hf_common(w) + hf_floats(w))
+    return problems(full, w, draw_tokens(g, w), traps_of(s))
 
 
 def all_cases():
@@ -484,7 +549,16 @@ def all_cases():
                                    ("threads", case_threads, 6), ("isa", case_isa, 2)):
         add(group, *[function] * count)
     add("refused", refuse_without_config, refuse_untrained, refuse_lost_norms, refuse_missing_norms,
-        refuse_scaled_positions)
+        refuse_scaled_positions, refuse_lost_scales, refuse_lost_head, refuse_floats_among_ternary)
+    add("settings", case_settings_that_change_nothing, case_rope_parameters,
+        refuse_config("rope.scaling.type", rope_parameters={"rope_type": "llama3", "factor": 8.0}),
+        refuse_config("rope.scaling.factor", rope_scaling={"factor": 4.0}),
+        refuse_config("partial_rotary_factor", partial_rotary_factor=0.5), refuse_config("hidden_act", hidden_act="gelu"),
+        refuse_config("hidden_act", "B", hidden_act="gelu"),
+        refuse_config("use_rms_norm", quantisation={"use_rms_norm": True}))
+    for key, value in (("rope.scaling.factor", 4.0), ("rope.scale_linear", 2.0), ("attention.scale", 1.0), ("logit_scale", 0.5),
+                       ("attention.value_length", 7), ("attention.causal", False), ("expert_count", 8)):
+        add("settings", refuse_gguf(key, value))
     return cases
 
 

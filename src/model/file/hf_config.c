@@ -83,6 +83,26 @@ static tern_status add_keyed(tern_model_file *file, const char *architecture, co
     return add_value(file, full, value);
 }
 
+/* How positions rotate: older files say it in rope_theta and rope_scaling, newer ones in rope_parameters. */
+static tern_status add_positions(tern_model_file *file, const char *architecture, const json_t *config)
+{
+    const json_t *scaling = json_object_get(config, "rope_scaling"),
+                 *parameters = json_object_get(config, "rope_parameters");
+    scaling = json_is_object(scaling) ? scaling : parameters;
+    const json_t *theta = json_object_get(config, "rope_theta"),
+                 *type = json_object_get(scaling, "rope_type");
+    theta = theta ? theta : json_object_get(parameters, "rope_theta");
+    TERN_TRY(add_keyed(file, architecture, "rope.freq_base", theta));
+    char key[TERN__MOST_NAME + 1];
+    if (!theta &&
+        strcmp(architecture, "bitnet-b1.58") == 0 && /* what its class says, where its file does not */
+        snprintf(key, sizeof key, "%s.rope.freq_base", architecture) < (int)sizeof key)
+        TERN_TRY(tern__model_file_add_float(file, key, 500000));
+    TERN_TRY(
+        add_keyed(file, architecture, "rope.scaling.type", type ? type : json_object_get(scaling, "type")));
+    return add_keyed(file, architecture, "rope.scaling.factor", json_object_get(scaling, "factor"));
+}
+
 static tern_status add_translated(tern_model_file *file, json_t *config)
 {
     static const struct {
@@ -95,7 +115,6 @@ static tern_status add_translated(tern_model_file *file, json_t *config)
         {"intermediate_size", "feed_forward_length"},
         {"num_attention_heads", "attention.head_count"},
         {"rms_norm_eps", "attention.layer_norm_rms_epsilon"},
-        {"rope_theta", "rope.freq_base"},
     };
     const char *architecture = architecture_of(config);
     TERN_TRY(tern__model_file_add_string(file, "general.architecture", architecture, strlen(architecture)));
@@ -111,11 +130,8 @@ static tern_status add_translated(tern_model_file *file, json_t *config)
     if (snprintf(key, sizeof key, "%s.rope.dimension_count", architecture) < (int)sizeof key && n > 0)
         TERN_TRY(tern__model_file_add_int(
             file, key, json_is_integer(width) ? json_integer_value(width) : json_integer_value(size) / n));
-    const json_t *scaling = json_object_get(config, "rope_scaling");
-    const json_t *type = json_object_get(scaling, "rope_type");
-    TERN_TRY(
-        add_keyed(file, architecture, "rope.scaling.type", type ? type : json_object_get(scaling, "type")));
-    TERN_TRY(add_keyed(file, architecture, "rope.scaling.factor", json_object_get(scaling, "factor")));
+    TERN_TRY(add_keyed(file, architecture, "attention.key_length", width));
+    TERN_TRY(add_positions(file, architecture, config));
     for (int i = 0; i < 2; i++) {
         const json_t *id = json_object_get(config, i ? "eos_token_id" : "bos_token_id");
         id = json_is_array(id) ? json_array_get(id, 0) : id;

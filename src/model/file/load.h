@@ -33,6 +33,10 @@ tern_status tern__load_ternary_later(tern_ctx *ctx, tern_model_file *file, int i
 
 /* ---- parts of ternary tensors: load_ternary.c ---- */
 
+/* The tensor whose one number multiplies or divides ternary weight `t`, or -1: "x.weight" has "x.scale" in GGUF,
+ * "x.weight_scale" in safetensors. */
+int tern__scale_of(const tern_model_file *file, const tern_file_tensor *t);
+
 /* Writes the rows of part `part` of `parts` into `codes` (all rows of t2 or t5). Any thread. */
 tern_status tern__ternary_read_part(const tern_model_file *file, int i, tern_dtype dtype, int part, int parts,
                                     uint8_t *codes);

@@ -59,27 +59,30 @@ static tern_status weight_create(const tern_file_tensor *t, tern_dtype dtype, we
 
 /* ---- scales ------------------------------------------------------------------------------------------------------ */
 
-/* The scale that stands in a tensor of its own, or 1: "x.weight" has "x.scale" in GGUF, "x.weight_scale" in safetensors. */
-static tern_status extra_scale(tern_ctx *ctx, const tern_model_file *file, const tern_file_tensor *t,
-                               float *out)
+int tern__scale_of(const tern_model_file *file, const tern_file_tensor *t)
 {
     static const char weight_suffix[] = ".weight";
     const char *suffix = file->format == TERN_FILE_SAFETENSORS ? ".weight_scale" : ".scale";
-    size_t length = strlen(t->stored_name);
+    const size_t length = strlen(t->stored_name), cut = strlen(weight_suffix);
     char name[TERN__MOST_NAME + 16];
-    int i = -1;
+    int i;
+    if (length <= cut || strcmp(t->stored_name + length - cut, weight_suffix) != 0)
+        return -1;
+    memcpy(name, t->stored_name, length - cut);
+    strcpy(name + length - cut, suffix);
+    return tern_model_file_find(file, name, &i) == TERN_OK ? i : -1;
+}
+
+/* The scale that stands in a tensor of its own, or 1. */
+static tern_status extra_scale(tern_ctx *ctx, const tern_model_file *file, const tern_file_tensor *t,
+                               float *out)
+{
+    const int i = tern__scale_of(file, t);
     *out = 1;
-    if (length >= sizeof weight_suffix &&
-        strcmp(t->stored_name + length - strlen(weight_suffix), weight_suffix) == 0) {
-        length -= strlen(weight_suffix);
-        memcpy(name, t->stored_name, length);
-        strcpy(name + length, suffix);
-        if (tern_model_file_find(file, name, &i) != TERN_OK)
-            i = -1;
-    }
     TERN__FAIL_IF(i < 0 && t->stored == TERN_STORED_HF_T2, TERN_FORMAT, "its weight_scale is missing");
     if (i < 0)
         return TERN_OK;
+    const char *name = file->tensors[i].stored_name;
     TERN_SCOPE(ctx) {
         tern_tensor *x;
         TERN_TRY(tern_model_file_load_f32(ctx, file, i, &x));

@@ -1,0 +1,159 @@
+/* settings.c - entries of metadata that would change a model's answers, each with the one value that the decoder stands for.
+ * An engine that ignores them is silently wrong; this one says what it does not do. */
+#include "model/settings.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+
+enum { KEY = 160 };
+
+/* ---- numbers and flags ---- */
+
+/* Where the usual value is not one number for all models. */
+typedef enum usual {
+    IS_NUMBER,
+    IS_HEAD_WIDTH,
+    IS_ATTENTION_SCALE, /* 1 / sqrt(head width) */
+} usual;
+
+static const struct setting {
+    const char *key; /* behind "ARCHITECTURE.", unless it starts with "config." */
+    usual kind;
+    double value;        /* of IS_NUMBER */
+    bool zero_is_absent; /* writers put 0 where there is nothing */
+} settings[] = {
+    {"rope.scaling.factor", IS_NUMBER, 1, true},
+    {"rope.scaling.attn_factor", IS_NUMBER, 1, true},
+    {"rope.scale_linear", IS_NUMBER, 1, true},
+    {"attention.scale", IS_ATTENTION_SCALE, 0, true},
+    {"attention.value_length", IS_HEAD_WIDTH, 0, false},
+    {"attention.causal", IS_NUMBER, 1, false},
+    {"attention.clamp_kqv", IS_NUMBER, 0, false},
+    {"attention.max_alibi_bias", IS_NUMBER, 0, false},
+    {"attn_logit_softcapping", IS_NUMBER, 0, false},
+    {"final_logit_softcapping", IS_NUMBER, 0, false},
+    {"embedding_scale", IS_NUMBER, 1, true},
+    {"residual_scale", IS_NUMBER, 1, true},
+    {"logit_scale", IS_NUMBER, 1, true},
+    {"expert_count", IS_NUMBER, 0, false},
+    {"use_parallel_residual", IS_NUMBER, 0, false},
+    {"config.partial_rotary_factor", IS_NUMBER, 1, false},
+    {"config.rope_parameters.partial_rotary_factor", IS_NUMBER, 1, false},
+    {"config.quantization_config.use_rms_norm", IS_NUMBER, 0, false},
+};
+
+static const char *key_of(const tern__hparams *h, const char *name, char key[static KEY])
+{
+    const bool whole = strncmp(name, "config.", 7) == 0;
+    snprintf(key, KEY, "%s%s%s", whole ? "" : h->architecture, whole ? "" : ".", name);
+    return key;
+}
+
+/* A number, or a flag as 0 or 1. TERN_NOT_FOUND if there is no such entry. */
+static tern_status read_value(const tern_model_file *file, const char *key, double *out)
+{
+    bool flag;
+    if (tern_model_file_get_bool(file, key, &flag) == TERN_OK) {
+        *out = flag;
+        return TERN_OK;
+    }
+    return tern_model_file_get_float(file, key, out);
+}
+
+static double usual_value(const struct setting *s, const tern__hparams *h)
+{
+    switch (s->kind) {
+    case IS_HEAD_WIDTH:
+        return (double)h->head_width;
+    case IS_ATTENTION_SCALE:
+        return 1 / sqrt((double)h->head_width);
+    case IS_NUMBER:
+        break;
+    }
+    return s->value;
+}
+
+static tern_status check_values(const tern_model_file *file, const tern__hparams *h)
+{
+    for (size_t i = 0; i < TERN__COUNT(settings); i++) {
+        const struct setting *s = &settings[i];
+        char key[KEY];
+        double value;
+        tern_status status = read_value(file, key_of(h, s->key, key), &value);
+        if (status == TERN_NOT_FOUND)
+            continue;
+        TERN_TRY(status);
+        const double wanted = usual_value(s, h);
+        TERN__FAIL_IF(!(fabs(value - wanted) <= 1e-6 * fabs(wanted)) && !(s->zero_is_absent && value == 0),
+                      TERN_UNSUPPORTED, "model: '%s' is %g, which is not implemented: only %g is", key, value,
+                      wanted);
+    }
+    return TERN_OK;
+}
+
+/* ---- words ---- */
+
+static bool is_one_of(const char *word, const char *const *list)
+{
+    for (; *list; list++)
+        if (strcmp(word, *list) == 0)
+            return true;
+    return false;
+}
+
+/* The entry, if there is one, must be one of the words. */
+static tern_status check_word(const tern_model_file *file, const char *key, const char *const *accepted)
+{
+    const char *word;
+    tern_status status = tern_model_file_get_string(file, key, &word);
+    if (status == TERN_NOT_FOUND)
+        return TERN_OK;
+    TERN_TRY(status);
+    TERN__FAIL_IF(!is_one_of(word, accepted), TERN_UNSUPPORTED,
+                  "model: '%s' is '%s', which is not implemented", key, word);
+    return TERN_OK;
+}
+
+static tern_status check_positions(const tern_model_file *file, const tern__hparams *h)
+{
+    static const char *const plain[] = {"none", "linear", "default",
+                                        NULL}; /* the factor is checked besides */
+    char key[KEY];
+    return check_word(file, key_of(h, "rope.scaling.type", key), plain);
+}
+
+static tern_status check_activation(const tern_model_file *file, const tern__hparams *h)
+{
+    static const char *const relu2[] = {"relu2", NULL}, *const silu[] = {"silu", "swish", NULL};
+    TERN_TRY(check_word(file, "config.hidden_act", h->relu2 ? relu2 : silu));
+    return check_word(file, "config.hidden_activation", h->relu2 ? relu2 : silu);
+}
+
+/* Layers that stay floats in a model whose other projections are ternary. The head, the table and norms are floats anyway. */
+static tern_status check_unconverted(const tern_model_file *file)
+{
+    for (int i = 0;; i++) {
+        char key[KEY];
+        const char *name;
+        snprintf(key, sizeof key, "config.quantization_config.modules_to_not_convert.%d", i);
+        tern_status status = tern_model_file_get_string(file, key, &name);
+        if (status == TERN_NOT_FOUND)
+            return TERN_OK;
+        TERN_TRY(status);
+        TERN__FAIL_IF(
+            !strstr(name, "lm_head") && !strstr(name, "embed") && !strstr(name, "norm"), TERN_UNSUPPORTED,
+            "model: config.json keeps '%s' as floats (modules_to_not_convert), which is not implemented",
+            name);
+    }
+}
+
+tern_status tern__settings_check(const tern_model_file *file, const tern__hparams *h)
+{
+    TERN_TRY(check_positions(file, h));
+    TERN_TRY(check_values(file, h));
+    TERN_TRY(check_activation(file, h));
+    return check_unconverted(file);
+}
