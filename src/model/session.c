@@ -58,8 +58,8 @@ static tern_status check_room(const tern_session *s, tern_dtype dtype)
 {
     const tern__hparams *h = &s->model->h;
     const int64_t memory = tern__cpu()->memory_bytes;
-    const double head =
-        (double)h->head_width * (double)tern_dtype_get(dtype)->unit_bytes + (dtype == TERN_I8 ? sizeof(float) : 0);
+    const double head = (double)h->head_width * (double)tern_dtype_get(dtype)->unit_bytes +
+                        (dtype == TERN_I8 ? sizeof(float) : 0);
     const double bytes = 2.0 * (double)h->layers * s->slots * (double)s->context * (double)h->kv_heads * head;
     TERN__FAIL_IF(
         memory > 0 && bytes > (double)memory, TERN_OUT_OF_MEMORY,
