@@ -17,7 +17,7 @@ uint64_t clock_ns(void)
 
 double tokens_per_second(int64_t n, uint64_t ns)
 {
-    return ns ? (double)n * 1e9 / (double)ns : 0;
+    return ns && n > 0 ? (double)n * 1e9 / (double)ns : 0;
 }
 
 static void keep_token(answer *r, const tern_generated *piece)
@@ -109,5 +109,5 @@ void answer_add_json(json *j, const engine *e, const answer *r)
     json_string(j, "finish", tern_finish_name(r->result.finish));
     json_uint(j, "seed", r->seed);
     json_int(j, "generated_tokens", r->result.tokens);
-    json_double(j, "generated_tokens_per_s", tokens_per_second(r->result.tokens, r->result.ns));
+    json_double(j, "generated_tokens_per_s", tokens_per_second(r->result.tokens - 1, r->result.ns));
 }

@@ -92,7 +92,7 @@ static void print_value(const cell *c, char quote, const char *none)
         printf("%" PRId64, c->i);
 }
 
-/* Every cell that is one value, `between` them. */
+/* Every cell that is one value, `between` them. Names are quoted for databases: some of them are words of SQL. */
 static void print_cells(const record *r, bool names, char quote, const char *none, const char *between)
 {
     bool any = false;
@@ -101,7 +101,9 @@ static void print_cells(const record *r, bool names, char quote, const char *non
             continue;
         fputs(any ? between : "", stdout);
         any = true;
-        if (names)
+        if (names && quote == '\'')
+            print_quoted(r->cells[k].name, '"');
+        else if (names)
             fputs(r->cells[k].name, stdout);
         else
             print_value(&r->cells[k], quote, none);
@@ -126,7 +128,7 @@ void record_print_sql(const record *r, const char *table, bool first)
         const char *between = "\n  ";
         for (int k = 0; k < r->n; k++)
             if (r->cells[k].kind != CELL_REALS) {
-                printf("%s%s %s", between, r->cells[k].name, types[r->cells[k].kind]);
+                printf("%s\"%s\" %s", between, r->cells[k].name, types[r->cells[k].kind]);
                 between = ",\n  ";
             }
         puts("\n);\n");

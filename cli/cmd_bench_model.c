@@ -143,7 +143,7 @@ static void fill_record(const output *out, const tern_bench_model_row *row, doub
     if (!gmtime_r(&now, &t) || !strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &t))
         when[0] = '\0';
     for (int i = 0; i < row->rounds; i++) {
-        ns[i] = row->seconds[i] * 1e9;
+        ns[i] = rint(row->seconds[i] * 1e9); /* whole, as llama-bench has them */
         ts[i] = (row->n_prompt ? row->n_prompt : row->n_gen) / row->seconds[i];
     }
     const double none = NAN;
@@ -167,8 +167,8 @@ static void fill_record(const output *out, const tern_bench_model_row *row, doub
     record_int(r, "n_gen", row->n_gen);
     record_int(r, "n_depth", row->n_depth);
     record_text(r, "test_time", when);
-    record_real(r, "avg_ns", row->rounds ? row->average_s * 1e9 : none);
-    record_real(r, "stddev_ns", row->rounds ? row->deviation_s * 1e9 : none);
+    record_real(r, "avg_ns", row->rounds ? rint(row->average_s * 1e9) : none);
+    record_real(r, "stddev_ns", row->rounds ? rint(row->deviation_s * 1e9) : none);
     record_real(r, "avg_ts", row->rounds ? row->average_rate : none);
     record_real(r, "stddev_ts", row->rounds ? row->deviation_rate : none);
     record_reals(r, "samples_ns", row->rounds, ns);
@@ -219,7 +219,7 @@ static bool show(void *user, const char *what, int done, int total)
     (void)user;
     if (done == 0) {
         progress_end();
-        progress_begin(what);
+        progress_begin_of(what, "runs");
     }
     return progress_update(NULL, (uint64_t)done, (uint64_t)total);
 }

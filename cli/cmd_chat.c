@@ -126,8 +126,8 @@ static void print_speed(const talk *t, const answer *r, size_t n_prompt, uint64_
     int64_t reused = tern_sequence_reused(t->sequence), read = (int64_t)n_prompt - reused;
     fflush(stdout);
     fprintf(stderr, "%s[%lld tokens, %.1f/s; %lld read at %.1f/s, %lld known%s]%s\n", on(STYLE_DIM),
-            (long long)r->result.tokens, tokens_per_second(r->result.tokens, r->result.ns), (long long)read,
-            tokens_per_second(read, prompt_ns), (long long)reused,
+            (long long)r->result.tokens, tokens_per_second(r->result.tokens - 1, r->result.ns),
+            (long long)read, tokens_per_second(read, prompt_ns), (long long)reused,
             r->result.finish == TERN_FINISH_CONTEXT  ? "; the context is full"
             : r->result.finish == TERN_FINISH_CALLER ? "; stopped"
                                                      : "",
@@ -266,7 +266,7 @@ static int run(const args *a)
 {
     talk t = {.template = args_value(a, "chat-template"), .generate = tern_generate_options_default()};
     int most;
-    if (!engine_sampling(a, &t.generate.sampling) || !args_int(a, "n-predict", -1, 1 << 30, -1, &most))
+    if (!engine_sampling(a, &t.generate.sampling) || !args_int(a, "n-predict", -2, 1 << 30, -1, &most))
         return EXIT_USAGE;
     t.generate.most = most;
     t.generate.ignore_end = args_has(a, "ignore-eos");

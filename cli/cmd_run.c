@@ -73,7 +73,7 @@ static bool take_wishes(const args *a, wishes *w)
     int most;
     w->generate = tern_generate_options_default();
     if (!engine_sampling(a, &w->generate.sampling) || !take_lists(a, w) ||
-        !args_int(a, "n-predict", -1, 1 << 30, -1, &most) ||
+        !args_int(a, "n-predict", -2, 1 << 30, -1, &most) ||
         !args_int(a, "logprobs", 0, 1000, 0, &w->generate.logprobs) ||
         !args_int(a, "parallel", 1, MOST_ANSWERS, 1, &w->answers))
         return false;
@@ -147,14 +147,15 @@ static void print_json(const engine *e, const wishes *w, const prompt *p, const 
 
 static void print_speed(const wishes *w, const prompt *p, const answer *answers)
 {
-    int64_t tokens = 0;
+    int64_t tokens = 0, computed = 0;
     uint64_t ns = 0;
     for (int i = 0; i < w->answers; i++) {
         tokens += answers[i].result.tokens;
+        computed += answers[i].result.tokens > 0 ? answers[i].result.tokens - 1 : 0;
         ns = answers[i].result.ns > ns ? answers[i].result.ns : ns;
     }
     fprintf(stderr, "%zu tokens of prompt at %.1f/s, %lld generated at %.1f/s, ended by %s\n", p->n,
-            tokens_per_second((int64_t)p->n, p->ns), (long long)tokens, tokens_per_second(tokens, ns),
+            tokens_per_second((int64_t)p->n, p->ns), (long long)tokens, tokens_per_second(computed, ns),
             tern_finish_name(answers[0].result.finish));
 }
 
@@ -194,6 +195,18 @@ static tern_status generate(const engine *e, const wishes *w, const prompt *p,
     return TERN_OK;
 }
 
+/* Before anything is printed. */
+static int check_bias(const engine *e, const wishes *w)
+{
+    tern_model_info info;
+    tern_model_get_info(e->model, &info);
+    for (int i = 0; i < w->generate.sampling.n_bias; i++)
+        if (w->bias[i].token >= info.vocabulary)
+            return fail("--logit-bias: there is no token %d: the vocabulary has %lld", (int)w->bias[i].token,
+                        (long long)info.vocabulary);
+    return EXIT_DONE;
+}
+
 static int answer_prompt(const engine *e, const wishes *w, prompt *p)
 {
     tern_sequence *sequences[MOST_ANSWERS] = {NULL};
@@ -228,6 +241,8 @@ static int run(const args *a)
     int code = args_value(a, "model") ? read_prompt(a, &p.words) : EXIT_DONE;
     if (code == EXIT_DONE)
         code = engine_open(a, (engine_wishes){.slots = w.answers}, &e);
+    if (code == EXIT_DONE)
+        code = check_bias(&e, &w);
     if (code == EXIT_DONE)
         code = answer_prompt(&e, &w, &p);
     tern_tokens_free(p.tokens);

@@ -51,13 +51,18 @@ static bool seed_of(const args *a, uint64_t *out)
 bool engine_sampling(const args *a, tern_sampling *out)
 {
     tern_sampling s = tern_sampling_default();
-    if (!engine_number(a, "temp", 0, 100, s.temperature, &s.temperature) ||
-        !args_int(a, "top-k", 0, 1 << 30, s.top_k, &s.top_k) ||
-        !engine_number(a, "top-p", 1e-9, 1, s.top_p, &s.top_p) ||
+    if (!engine_number(a, "temp", -100, 100, s.temperature, &s.temperature) ||
+        !args_int(a, "top-k", -1, 1 << 30, s.top_k, &s.top_k) ||
+        !engine_number(a, "top-p", 0, 1, s.top_p, &s.top_p) ||
         !engine_number(a, "min-p", 0, 1, s.min_p, &s.min_p) ||
         !engine_number(a, "repeat-penalty", 1e-3, 1e3, s.repeat_penalty, &s.repeat_penalty) ||
-        !args_int(a, "repeat-last-n", 0, 1 << 30, s.repeat_last, &s.repeat_last) || !seed_of(a, &s.seed))
+        !args_int(a, "repeat-last-n", -1, 1 << 30, s.repeat_last, &s.repeat_last) || !seed_of(a, &s.seed))
         return false;
+    /* What llama.cpp's users write for: greedy, all of them, the likeliest alone, the whole context. */
+    s.temperature = s.temperature > 0 ? s.temperature : 0;
+    s.top_k = s.top_k > 0 ? s.top_k : 0;
+    s.top_p = s.top_p > 0 ? s.top_p : 1e-9;
+    s.repeat_last = s.repeat_last >= 0 ? s.repeat_last : 1 << 30;
     *out = s;
     return true;
 }
@@ -83,7 +88,7 @@ static int compare_heads(const args *a, engine *e)
     tern_head_agreement r;
     if (!engine_head(a))
         return EXIT_DONE;
-    progress_begin("comparing heads");
+    progress_begin_of("comparing heads", "tokens");
     tern_status status = tern_model_compare_heads(e->model, TOKENS, progress_update, NULL, &r);
     progress_end();
     if (status != TERN_OK)
@@ -141,9 +146,12 @@ static int open_session(const args *a, engine_wishes wishes, engine *e)
     int context, batch, most = info.context < (1 << 30) ? (int)info.context : 1 << 30;
     int usual = wishes.context ? wishes.context : USUAL_CONTEXT;
     o.slots = wishes.slots;
-    if (!args_int(a, "ctx-size", 1, most, most < usual ? most : usual, &context) ||
+    if (!args_int(a, "ctx-size", 0, 1 << 30, most < usual ? most : usual, &context) ||
         !args_int(a, "batch-size", 1, 65536, 512, &batch))
         return EXIT_USAGE;
+    if (context > most)
+        warn("the model was trained for %d positions: -c %d becomes %d", most, context, most);
+    context = context == 0 || context > most ? most : context;
     o.context = context;
     o.batch = batch;
     tern_status status = tern_session_create(e->model, &o, &e->session);

@@ -27,7 +27,7 @@ typedef struct engine_wishes {
     {"model", 'm', "FILE", NULL, "the model: GGUF, safetensors (file, index or folder), llama2.c"},            \
     {"tokenizer", 0, "FILE", NULL, "tokenizer.json, or llama2.c's tokenizer, for models without one"},         \
     {"pre", 0, "NAME", "llama-bpe gpt-2 default", "how the tokenizer cuts text, instead of what the model says"}, \
-    {"ctx-size", 'c', "N", NULL, "positions to keep room for (default: 4096, or what the model has)"},         \
+    {"ctx-size", 'c', "N", NULL, "positions to keep room for; 0 for all (default: 4096, or what the model has)"},         \
     {"threads", 't', "N", NULL, "threads (default: as many as this process may use)"},                         \
     {"batch-size", 'b', "N", NULL, "most tokens of a prompt computed at once (default: 512)"},                 \
     {"cache-type", 0, "TYPE", "f32 f16 i8", "keys and values are kept as (default: f16)"},                     \

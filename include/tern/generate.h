@@ -79,7 +79,7 @@ typedef struct tern_generate_options {
 typedef struct tern_generate_result {
     int64_t tokens;
     tern_finish finish;
-    uint64_t ns; /* from the first token chosen to the last */
+    uint64_t ns; /* from the first token chosen to the last: tokens - 1 were computed in it */
 } tern_generate_result;
 
 #ifdef __cplusplus
@@ -126,7 +126,8 @@ TERN_API const float *tern_sequence_logits(const tern_sequence *sequence);
 
 TERN_API tern_generate_options tern_generate_options_default(void);
 
-/* Chooses and feeds tokens until something ends it. The last token chosen is part of the sequence. `tokenizer` NULL: no text, no
+/* Chooses and feeds tokens until something ends it. The last token chosen is no part of the
+ * sequence: tern_sequence_push it to go on. `tokenizer` NULL: no text, no
  * end of answer, no stop strings. */
 TERN_API tern_status tern_generate(tern_sequence *sequence, const tern_tokenizer *tokenizer,
                                    const tern_generate_options *options, tern_generate_callback callback,

@@ -334,19 +334,24 @@ static tern_status visit_test(bench *b, bool prompt)
                                 .peak_memory = b->peak_memory,
                                 .error = error};
     tern_bench_step *steps = NULL;
+    tern__model_run_counts before = {0};
     set_bytes(&b->info, &row);
     double *rates = tern__alloc_zero((size_t)b->o.repetitions, sizeof *rates);
     t.seconds = tern__alloc_zero((size_t)b->o.repetitions, sizeof *t.seconds);
-    tern_status status = rates && t.seconds ? measure_test(&t, &row, &m, rates)
+    tern_status status = rates && t.seconds ? tern__model_runs(b->session, &before)
                                             : tern__out_of_memory((size_t)b->o.repetitions * sizeof *rates);
+    if (status == TERN_OK)
+        status = measure_test(&t, &row, &m, rates);
     if (status == TERN_OK && b->o.steps)
-        status = tern__model_steps(b->session, prompt ? b->o.n_prompt : 1, &steps, &row.n_steps);
+        status =
+            tern__model_steps(b->session, &before, t.runs * (prompt ? 1 : b->o.n_gen), &steps, &row.n_steps);
     row.steps = steps;
     if (status != TERN_OK)
         snprintf(error, sizeof error, "%s", tern_last_error());
     if (status != TERN_CANCELLED)
         b->visit(b->user, &row);
     tern__free(steps);
+    tern__free(before.runs);
     tern__free(rates);
     tern__free(t.seconds);
     return status == TERN_UNAVAILABLE ? TERN_OK : status;

@@ -4,9 +4,17 @@
 
 #include <tern/bench_model.h>
 
-/* The steps of the session's program for `rows` rows, or the largest below, the slowest kind first; free with tern__free. Texts are the
- * program's. Times are
- * the least of all runs, which the session must have kept (tern_session_options.time_steps). */
-tern_status tern__model_steps(const tern_session *session, int64_t rows, tern_bench_step **out, int *n);
+/* How often each program of a session has run. */
+typedef struct tern__model_run_counts {
+    uint64_t *runs; /* (n) free with tern__free */
+    int n;
+} tern__model_run_counts;
+tern_status tern__model_runs(const tern_session *session, tern__model_run_counts *out);
+
+/* The steps of one of `tests` equal tests that ran since `before`, of all programs that took part, the slowest kind first; free with
+ * tern__free. Texts are the programs'. Times are the least of all runs, which the session must have kept
+ * (tern_session_options.time_steps). */
+tern_status tern__model_steps(const tern_session *session, const tern__model_run_counts *before, int tests,
+                              tern_bench_step **out, int *n);
 
 #endif

@@ -29,7 +29,8 @@ typedef struct generator {
     tern_generate_callback callback;
     void *user;
     tern_detokenizer *detokenizer;
-    char *held; /* text that may be the beginning of a stop string */
+    int64_t known; /* tokens that have a text; a model may have more, which then never win */
+    char *held;    /* text that may be the beginning of a stop string */
     size_t n_held, cap_held;
     float *logits;           /* (vocabulary) that sampling may change */
     tern_token_logprob *top; /* (logprobs) */
@@ -100,6 +101,8 @@ static tern_status choose(generator *g, tern_generated *piece)
 {
     tern_sequence *q = g->sequence;
     memcpy(g->logits, q->logits, (size_t)q->vocabulary * sizeof *g->logits);
+    for (int64_t i = g->known; i < q->vocabulary; i++)
+        g->logits[i] = -INFINITY;
     TERN_TRY(tern_sample(&g->o->sampling, q->vocabulary, g->logits, q->length, q->tokens, (uint64_t)q->length,
                          &piece->token));
     piece->logprob = NAN;
@@ -155,16 +158,23 @@ static tern_status finish(generator *g)
     return TERN_OK;
 }
 
-/* A token for each of those that are not done, then all of them fed at once, until none is left. live, tokens: room for n. */
+static bool wants_more(const generator *g)
+{
+    return !g->done && (g->o->most < 0 || g->result.tokens < g->o->most);
+}
+
+/* A token for each of those that are not done, then all of them fed at once, until none is left; the last of each is not fed, as
+ * nobody would look at what follows. live, tokens: room for n. */
 static tern_status run(int n, generator *all, tern_sequence **live, int32_t *tokens)
 {
     for (;;) {
         int n_live = 0;
         for (int i = 0; i < n; i++) {
             generator *g = &all[i];
-            bool go_on = !g->done && (g->o->most < 0 || g->result.tokens < g->o->most);
+            bool go_on = wants_more(g);
             if (go_on)
                 TERN_TRY(step(g, &go_on, &tokens[n_live]));
+            go_on = go_on && wants_more(g);
             if (!go_on && !g->done)
                 TERN_TRY(finish(g));
             g->done = !go_on;
@@ -185,10 +195,12 @@ static tern_status prepare(generator *g)
     g->top = tern__alloc_zero((size_t)g->o->logprobs + 1, sizeof *g->top);
     if (!g->logits || !g->top)
         return tern__out_of_memory(n * sizeof *g->logits);
+    g->known = g->sequence->vocabulary;
     if (!g->tokenizer)
         return TERN_OK;
     tern_tokenizer_info info;
     TERN_TRY(tern_tokenizer_get_info(g->tokenizer, &info));
+    g->known = info.n_tokens;
     const tern_sequence *q =
         g->sequence; /* nothing but the token that starts texts: ours is the start of one */
     tern_decode_options decode = {.at_start = q->length == 1 && q->tokens[0] == info.bos};

@@ -203,11 +203,6 @@ static tern_status prepare_reading(loader *l)
     tern_model_file *file = l->m->file;
     file->progress = l->options->progress;
     file->progress_user = l->options->progress_user;
-    for (int i = 0; i < tern_model_file_count(file); i++) {
-        tern_file_tensor t;
-        TERN_TRY(tern_model_file_tensor(file, i, &t));
-        file->total += t.bytes;
-    }
     return tern__model_file_set_workers(file, tern_ctx_threads(l->m->ctx));
 }
 

@@ -10,6 +10,7 @@ memory than the program itself, the file, and 64 MiB. `tern inspect` reads the d
 import json
 import os
 import resource
+import shutil
 import struct
 import subprocess
 import tempfile
@@ -281,6 +282,11 @@ HEADERS = {
     "100,000 brackets": with_header(b"{" + b'"a":' + b"[" * 100000), "lone surrogate": with_header(b'{"\\ud800":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}', bytes(8)),
     "number out of range": with_header(b'{"a":{"dtype":"F32","shape":[99999999999999999999999],"data_offsets":[0,8]}}', bytes(8)),
     "no JSON": with_header(b"{nonsense}"),
+    "4 million axes": with_header(b'{"a":{"dtype":"F32","shape":[' + b"0," * 4000000 + b'0],"data_offsets":[0,0]}}'),
+    "a value of 8 MB": with_header(b'{"a":[' + b"0," * 4000000 + b"0]}"),
+    "a key of 8 MB": with_header(b'{"' + b"a" * 8000000 + b'":{}}'),
+    "200,000 metadata": with_header(b'{"__metadata__":{' + b",".join(b'"k%06d":"%s"' % (i, b"v" * 40) for i in range(200000)) + b"}}"),
+    "metadata twice": with_header(b'{"__metadata__":{"x":"1","x":"2"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}', bytes(8)),
 }
 INDICES = {"parent folder": "../x.safetensors", "absolute": "/etc/passwd", "link": "link.safetensors", "absent": "absent.safetensors",
            "folder": "."}
@@ -320,12 +326,25 @@ def case_json(file, name):
     return case
 
 
+def case_large_config(g):
+    """What stands beside the template is not looked at, however much it is."""
+    root = os.environ.get("TERN_SOURCE_DIR", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+    folder, text = hf_folder("template"), b'{"x":[' + b"0," * 4000000 + b'0],"chat_template":"[INST] <<SYS>>"}'
+    shutil.copy(os.path.join(root, "tests", "model", "tokenizers", "llama-2.json"), os.path.join(folder, "tokenizer.json"))
+    write(os.path.join(folder, "tokenizer_config.json"), text)
+    status, said, seconds, memory = measure(["tokenize", "--tokenizer", os.path.join(folder, "tokenizer.json"), "--chat", "auto", "-p", "x"])
+    slow = 10 if os.environ.get("TERN_SANITIZE") else 1
+    large = memory > base_memory() + len(text) + MOST_BYTES and slow == 1
+    return "%d, %r, %.1f s, %d bytes" % (status, said, seconds, memory) if status or said or seconds > MOST_SECONDS * slow or large else None
+
+
 def all_cases():
     cases = [("valid", 0, case_valid), ("gguf", 0, case_n_dims)]
     cases += [("gguf", i + 1, case_gguf(steps, name)) for i, (name, steps) in enumerate(GGUF_CASES.items())]
     cases += [("truncated", i, case_truncated) for i in range(24)]
     cases += [("safetensors", i, case_header(name)) for i, name in enumerate(HEADERS)]
     cases += [("safetensors", 100 + i, case_index(name)) for i, name in enumerate(INDICES)]
+    cases += [("json", 100, case_large_config)]
     names = [(file, name) for file in ("config.json", "tokenizer.json") for name in TEXTS]
     return cases + [("json", i, case_json(*pair)) for i, pair in enumerate(names)]
 

@@ -41,6 +41,13 @@ static bool is_scale_of_another(const tern_model_file *file, const tern_file_ten
     return tern_model_file_find(file, name, &i) == TERN_OK;
 }
 
+/* What some checkpoints have and no model needs: the head of a model whose table of tokens serves, and frequencies that follow from
+ * the hyper-parameters. */
+static bool is_no_part(const tern_file_tensor *t)
+{
+    return strcmp(t->name, "lm_head.weight") == 0 || ends_in(t->name, ".rotary_emb.inv_freq");
+}
+
 /* What a tensor that nobody asked about becomes in GGUF. */
 static tern_stored type_in_gguf(const tern_file_tensor *t)
 {
@@ -214,8 +221,8 @@ static tern_status check_type(const tern_model_file *file, const tern_file_tenso
                : format == TERN_FILE_GGUF ? tern_stored_get(to)->gguf_number >= 0
                                           : packed || tern__safetensors_type_name(to) != NULL;
     const char *name = tern_stored_get(to == TERN_STORED_COUNT ? t->stored : to)->name;
-    TERN__FAIL_IF(!has && format == TERN_FILE_GGUF, TERN_DTYPE, "%s: tensor '%s' is %s, which GGUF has not",
-                  file->parts[0].path, t->stored_name, name);
+    TERN__FAIL_IF(!has && format == TERN_FILE_GGUF, TERN_UNSUPPORTED,
+                  "%s: tensor '%s' is %s, which GGUF has not", file->parts[0].path, t->stored_name, name);
     TERN__FAIL_IF(!has, TERN_UNSUPPORTED,
                   "%s: tensor '%s' cannot be %s in safetensors: choose hf_t2, f32, f16 or bf16",
                   file->parts[0].path, t->stored_name, name);
@@ -269,8 +276,8 @@ tern_status tern__plan_conversion(tern_ctx *ctx, const tern_model_file *file,
     size_t n = 0;
     for (size_t i = 0; i < file->n_tensors && status == TERN_OK; i++) {
         plan[n].source = (int)i;
-        if (is_scale_of_another(file, &file->tensors[i]))
-            continue; /* written again with its weight, if it is still needed */
+        if (is_scale_of_another(file, &file->tensors[i]) || is_no_part(&file->tensors[i]))
+            continue; /* a scale is written again with its weight, if it is still needed */
         status = plan_tensor(ctx, file, options, format, &plan[n++]);
     }
     if (status != TERN_OK) {

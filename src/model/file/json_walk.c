@@ -1,4 +1,4 @@
-/* json_walk.c - walks through a JSON object member by member. */
+/* json_walk.c - see json_walk.h. */
 #include "model/file/json_walk.h"
 
 #if TERN_HAVE_JANSSON
@@ -72,9 +72,9 @@ tern_status tern__json_value(tern__json_walk *w, json_t **out)
 {
     json_error_t error;
     skip_blanks(w);
-    TERN__FAIL_IF(w->most > 0 && extent(w) > w->most, TERN_LIMIT,
-                  "%s: JSON: a value of %zu bytes at byte %zu, where at most %zu make sense", w->path,
-                  extent(w), w->at, w->most);
+    TERN__FAIL_IF(extent(w) > TERN__JSON_MOST, TERN_LIMIT,
+                  "%s: JSON: a value of %zu bytes at byte %zu, where at most %d make sense", w->path,
+                  extent(w), w->at, TERN__JSON_MOST);
     json_t *value = json_loadb(w->text + w->at, w->length - w->at,
                                JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error);
     if (!value) {
@@ -87,6 +87,12 @@ tern_status tern__json_value(tern__json_walk *w, json_t **out)
     w->at += (size_t)error.position;
     *out = value;
     return TERN_OK;
+}
+
+void tern__json_skip(tern__json_walk *w)
+{
+    skip_blanks(w);
+    w->at += extent(w);
 }
 
 tern_status tern__json_next(tern__json_walk *w, json_t **key)

@@ -10,12 +10,14 @@
 
 struct json_t;
 
+/* Bytes of a value that is read whole: as a tree it may need twenty times as many. */
+enum { TERN__JSON_MOST = 1 << 20 };
+
 typedef struct tern__json_walk {
     const char *path; /* of the file; starts messages */
     const char *text;
     size_t length, at;
-    size_t most; /* bytes of a value that is read whole; 0: any number */
-    bool first;  /* no member of the object or array has been read */
+    bool first; /* no member of the object or array has been read */
 } tern__json_walk;
 
 /* Steps into the object that stands here. */
@@ -31,8 +33,10 @@ tern_status tern__json_next(tern__json_walk *w, struct json_t **key);
 tern_status tern__json_next_element(tern__json_walk *w, bool *more);
 
 /* The value that stands here, whole; for the caller to json_decref. Duplicate keys inside are an error. TERN_LIMIT if it is
- * longer than `most`. */
+ * longer than TERN__JSON_MOST. */
 tern_status tern__json_value(tern__json_walk *w, struct json_t **out);
+/* Past the value that stands here, of any length, without looking at it. */
+void tern__json_skip(tern__json_walk *w);
 
 /* jansson's messages quote the file, line ends and all: blanks instead. */
 void tern__json_one_line(char *text);

@@ -105,6 +105,7 @@ static tern_status make(tern_ctx *ctx, tern_model_file *file, int i, tern_dtype 
     tern_status status = tern_status_of(made);
     if (status != TERN_OK)
         return tern__load_fail(file, t, tern__fail(status, "%s", tern_message_of(made)));
+    file->total += t->bytes;
     *out = made;
     return TERN_OK;
 }
@@ -158,8 +159,10 @@ tern_status tern__load_mapped(tern_ctx *ctx, tern_model_file *file, int i, tern_
     tern_tensor *made =
         tern_borrow(ctx, info->dtype, t->rank, t->shape, NULL, (void *)(uintptr_t)data, drop_mapped, file);
     tern_status status = tern_status_of(made);
-    if (status != TERN_OK)
+    if (status != TERN_OK) {
+        tern_model_file_close(file); /* it was not taken over */
         return tern__load_fail(file, t, tern__fail(status, "%s", tern_message_of(made)));
+    }
     TERN_TRY(tern_freeze(made));
     *out = made;
     return TERN_OK;

@@ -79,23 +79,29 @@ static tern_status read_tensor(tern_model_file *file, int part, const json_t *ke
 
 /* ---- one file ---------------------------------------------------------------------------------------------------- */
 
-/* Of the first part: "__metadata__": {"format": "pt"} */
-static tern_status read_metadata(tern_model_file *file, int part, json_t *map)
+/* "__metadata__": {"format": "pt"}; that of the first part is kept. */
+static tern_status read_metadata(tern_model_file *file, int part, tern__json_walk *w)
 {
     char key[TERN__MOST_NAME + 1];
-    const char *name;
-    json_t *value;
-    const char *path = file->parts[part].path;
-    TERN__FAIL_IF(!json_is_object(map), TERN_FORMAT, "%s: its __metadata__ is not an object", path);
-    json_object_foreach(map, name, value)
-    {
-        TERN__FAIL_IF(!json_is_string(value), TERN_FORMAT,
-                      "%s: its __metadata__ has a value that is not a string", path);
-        if (part == 0 && snprintf(key, sizeof key, "metadata.%s", name) < (int)sizeof key)
-            TERN_TRY(
-                tern__model_file_add_string(file, key, json_string_value(value), json_string_length(value)));
+    json_t *name, *value;
+    TERN_TRY(tern__json_enter(w));
+    for (;;) {
+        TERN_TRY(tern__json_next(w, &name));
+        if (!name)
+            return TERN_OK;
+        value = NULL;
+        tern_status status = tern__json_value(w, &value);
+        if (status == TERN_OK && !json_is_string(value))
+            status =
+                tern__fail(TERN_FORMAT, "%s: its __metadata__ has a value that is not a string", w->path);
+        if (status == TERN_OK && part == 0 &&
+            snprintf(key, sizeof key, "metadata.%s", json_string_value(name)) < (int)sizeof key)
+            status =
+                tern__model_file_add_string(file, key, json_string_value(value), json_string_length(value));
+        json_decref(value);
+        json_decref(name);
+        TERN_TRY(status);
     }
-    return TERN_OK;
 }
 
 static tern_status read_members(tern_model_file *file, int part, tern__json_walk *w, uint64_t start)
@@ -107,11 +113,10 @@ static tern_status read_members(tern_model_file *file, int part, tern__json_walk
         if (!key)
             return tern__json_end(w);
         value = NULL;
-        tern_status status = tern__json_value(w, &value);
-        if (status == TERN_OK)
-            status = strcmp(json_string_value(key), "__metadata__") == 0
-                         ? read_metadata(file, part, value)
-                         : read_tensor(file, part, key, value, start);
+        const bool metadata = strcmp(json_string_value(key), "__metadata__") == 0;
+        tern_status status = metadata ? read_metadata(file, part, w) : tern__json_value(w, &value);
+        if (status == TERN_OK && !metadata)
+            status = read_tensor(file, part, key, value, start);
         json_decref(value);
         json_decref(key);
         TERN_TRY(status);
@@ -164,11 +169,9 @@ tern_status tern__safetensors_parse(tern_model_file *file)
 /* ---- several files ----------------------------------------------------------------------------------------------- */
 
 /* Parts lie beside the index, also where both are links into one folder. */
-static tern_status check_inside_folder(const tern_model_file *file, const char *index,
-                                       const char *folder_path, const char *part)
+static tern_status check_inside_folder(const char *index, const char *folder_path, const char *part)
 {
     char real_part[PATH_MAX], real_index[PATH_MAX], real_folder[PATH_MAX];
-    (void)file;
     TERN__FAIL_IF(!realpath(part, real_part) || !realpath(index, real_index) ||
                       !realpath(folder_path, real_folder),
                   TERN_NOT_FOUND, "%s: the part '%s' is missing", index, part);
@@ -200,7 +203,7 @@ static tern_status find_part(tern_model_file *file, const char *index, const cha
         }
     }
     TERN__FAIL_IF(file->n_parts > MOST_PARTS, TERN_LIMIT, "%s: more than %d parts", index, MOST_PARTS);
-    TERN_TRY(check_inside_folder(file, index, folder_path, path));
+    TERN_TRY(check_inside_folder(index, folder_path, path));
     TERN_TRY(tern__model_file_add_part(file, path));
     *out = (int)file->n_parts - 1;
     return parse_part(file, *out);

@@ -4,17 +4,16 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "model/file/json_walk.h"
 #include "model/tokenizer/tokenizer.h"
 
 #if TERN_HAVE_JANSSON
 #include <jansson.h>
 
-enum { MOST_BYTES = 16 << 20 };
-
 /* A text, or a list of templates of which one is called "default". */
-static const char *template_in(const json_t *config)
+static const char *template_in(const json_t *value)
 {
-    const json_t *value = json_object_get(config, "chat_template"), *entry;
+    const json_t *entry;
     size_t i;
     const char *found = json_string_value(value);
     json_array_foreach((json_t *)value, i, entry)
@@ -26,21 +25,50 @@ static const char *template_in(const json_t *config)
     return found;
 }
 
+static tern_status copy_template(const json_t *value, char **out)
+{
+    const char *found = template_in(value);
+    if (!found || *out)
+        return TERN_OK;
+    size_t bytes = strlen(found) + 1;
+    *out = tern__alloc(bytes);
+    if (!*out)
+        return tern__out_of_memory(bytes);
+    memcpy(*out, found, bytes);
+    return TERN_OK;
+}
+
+static tern_status walk_config(tern__json_walk *w, char **out)
+{
+    json_t *key, *value;
+    TERN_TRY(tern__json_enter(w));
+    for (;;) {
+        TERN_TRY(tern__json_next(w, &key));
+        if (!key)
+            return tern__json_end(w);
+        tern_status status = TERN_OK;
+        value = NULL;
+        if (strcmp(json_string_value(key), "chat_template") == 0)
+            status = tern__json_value(w, &value);
+        else
+            tern__json_skip(w);
+        if (status == TERN_OK)
+            status = copy_template(value, out);
+        json_decref(value);
+        json_decref(key);
+        TERN_TRY(status);
+    }
+}
+
 static tern_status parse_config(const char *text, size_t length, char **out)
 {
-    json_t *config = length <= MOST_BYTES ? json_loadb(text, length, 0, NULL) : NULL;
-    const char *found = template_in(config);
-    tern_status status = TERN_OK;
-    if (found) {
-        size_t bytes = strlen(found) + 1;
-        *out = tern__alloc(bytes);
-        if (*out)
-            memcpy(*out, found, bytes);
-        else
-            status = tern__out_of_memory(bytes);
-    }
-    json_decref(config);
-    return status; /* a configuration that is no JSON has no template */
+    tern__json_walk w = {.path = "tokenizer_config.json", .text = text, .length = length};
+    tern_status status = walk_config(&w, out);
+    if (status == TERN_OK || status == TERN_OUT_OF_MEMORY)
+        return status;
+    tern__free(*out); /* a configuration that is no JSON has no template */
+    *out = NULL;
+    return TERN_OK;
 }
 
 #else

@@ -11,7 +11,6 @@
 #include "model/tokenizer/from_json.h"
 
 /* Parsed values are kept small: a hostile text of brackets would take forty times its size. */
-enum { MOST_PARSED = 1 << 20 };
 
 /* TERN_FORMAT, with the file and the place. */
 static tern_status bad(const tern__json_reader *r, const char *format, ...) TERN_PRINTF(2, 3);
@@ -335,7 +334,7 @@ tern_status tern__vocabulary_parse_json(const char *path, const char *text, size
                                         const char *chat_template, tern__vocabulary_fn take, void *user)
 {
     tern__json_reader r = {
-        .walk = {.path = path, .text = text, .length = length, .most = MOST_PARSED},
+        .walk = {.path = path, .text = text, .length = length},
         .d = tern_vocabulary_default(),
         .pre_wanted = pre_wanted,
     };

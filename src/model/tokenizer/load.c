@@ -68,6 +68,7 @@ static tern_status read_bin(bin *b, const char *bytes, size_t length)
     uint32_t longest = length >= 4 ? read_u32(bytes) : 0;
     for (size_t at = 4; at < length;) {
         uint32_t size = length - at >= 8 ? read_u32(bytes + at + 4) : UINT32_MAX;
+        TERN__FAIL_IF(b->n == TERN__MAX_TOKENS, TERN_LIMIT, "more than %d tokens", TERN__MAX_TOKENS);
         TERN__FAIL_IF(longest == 0 || longest > TERN__MAX_TOKEN_BYTES || size > longest ||
                           size > length - at - 8,
                       TERN_FORMAT, "neither a tokenizer.json nor a tokenizer of llama2.c");

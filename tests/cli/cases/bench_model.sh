@@ -6,6 +6,7 @@ $run --json | json 'all(r["roofline_share"] is None or r["roofline_share"] > 0 f
 $run -o csv | cut -d, -f1,6 | head -1
 $run -o csv | wc -l
 $run -o sql | grep -c "INSERT INTO llama_bench"
+$run -o sql | $TERN_PYTHON -c 'import sqlite3, sys; d = sqlite3.connect(":memory:"); d.executescript(sys.stdin.read()); print(d.execute("SELECT n_prompt, n_gen, avg_ns = round(avg_ns) FROM llama_bench").fetchall())'
 $run | sed -E 's/[0-9]+\.[0-9]+ ± [0-9.]+/RATE/' | cut -d'|' -f2-8
 status tern bench model
 status tern bench model -m nowhere.gguf

@@ -15,6 +15,8 @@ status tern run $model -p x -l 12
 status tern run $model -p x -l 99999999+1
 status tern run $model -p x --logprobs 2
 status tern run $model -p x --parallel 0
-status tern run $model -p x -n -2
+status tern run $model -p x -n -3
 status tern run $model -p x -r ''
 status tern run $model -f nowhere
+status tern run $model -p x -n 1 --logit-bias 999999+1
+tern run $model -p x -n 2 -c 0 --top-k -1 --top-p 0 --temp -1 --repeat-last-n -1 | head -c 1; echo

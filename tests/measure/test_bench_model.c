@@ -1,0 +1,48 @@
+/* test_bench_model.c - benchmarks of models: the steps that are told are those of the programs that were measured. */
+#include <string.h>
+
+#include <tern/bench_model.h>
+#include <tern/model_convert.h>
+
+#include "harness.h"
+
+/* Operations of a run, by the steps that are told, and whether they name what they do. */
+static void add_up(void *user, const tern_bench_model_row *row)
+{
+    double *flops = user;
+    CHECK_STR(row->error, row->rounds ? row->error : "");
+    double sum = 0;
+    for (int i = 0; i < row->n_steps; i++) {
+        CHECK(row->steps[i].n_ops > 0 && row->steps[i].kernel[0] && row->steps[i].ops[0][0]);
+        sum += (double)row->steps[i].flops * row->steps[i].count;
+    }
+    flops[row->n_prompt > 0] = sum;
+}
+
+/* Rows are padded to sizes for which there are programs, and long prompts come in chunks. */
+TEST(steps_are_those_of_what_ran)
+{
+    static const struct {
+        int prompt, batch;
+    } cases[] = {{20, 512}, {24, 512}, {20, 8}, {17, 16}};
+    char path[4096];
+    tern_model_shape shape;
+    CHECK(harness_path(path, sizeof path, "steps.gguf"));
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    CHECK_OK(tern_model_synth(path, &shape, NULL));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tern_bench_model_options o = tern_bench_model_options_default();
+        double flops[2] = {0, 0};
+        o.path = path;
+        o.threads = (int[]){1};
+        o.n_threads = 1;
+        o.n_prompt = cases[i].prompt;
+        o.batch = cases[i].batch;
+        o.n_gen = 3;
+        o.repetitions = 2;
+        o.steps = true;
+        CHECK_OK(tern_bench_model(&o, add_up, flops));
+        /* The head, most of one token's work here, is that of the last row alone. */
+        CHECK(flops[0] > 0 && flops[1] > flops[0] * 2 && flops[1] < flops[0] * 32);
+    }
+}
