@@ -34,8 +34,7 @@ static void keep_token(answer *r, const tern_generated *piece)
     }
 }
 
-/* What a model says may be any byte; a terminal is not to obey it. */
-static void show(const char *words, size_t length)
+void answer_show(const char *words, size_t length)
 {
     bool terminal = isatty(STDOUT_FILENO) == 1;
     for (size_t i = 0; i < length; i++) {
@@ -54,7 +53,7 @@ bool answer_take(void *user, const tern_generated *piece)
     if (r->keep)
         text_add_n(&r->content, piece->text, piece->length);
     if (r->stream)
-        show(piece->text, piece->length);
+        answer_show(piece->text, piece->length);
     return true;
 }
 

@@ -28,6 +28,9 @@ typedef struct answer {
 bool answer_take(void *user, const tern_generated *piece);
 void answer_free(answer *r);
 
+/* On stdout, at once. What a model or a file says may be any byte; a terminal is not to obey it. */
+void answer_show(const char *words, size_t length);
+
 /* Members of an object that is open: content, tokens, logprobs if there are any, why it ended, how fast it was. */
 void answer_add_json(json *j, const engine *e, const answer *r);
 

@@ -43,9 +43,24 @@ static const option *find_option(const command *c, const char *name, size_t leng
     return NULL;
 }
 
+static bool takes_model(const command *c)
+{
+    static const char model[] = "model";
+    return find_option(c, model, strlen(model), 0) != NULL;
+}
+
+/* Commands on models are tried with the options of llama.cpp. NULL: none of them. */
+static const char *advice_on(const command *c, const char *word)
+{
+    return takes_model(c) ? foreign_option(word) : NULL;
+}
+
 static int fail_unknown_option(const command *c, const char *word)
 {
-    char buffer[128];
+    char buffer[160];
+    const char *advice = advice_on(c, word);
+    if (advice)
+        return fail_usage("no option '%.*s': %s", (int)strcspn(word, "="), word, advice);
     size_t dashes = strspn(word, "-");
     char *name = grab_string(word + dashes, strcspn(word + dashes, "="));
     suggestion s = suggestion_for(name);
@@ -90,6 +105,8 @@ static int parse_option(args *a, int count, char **words, int *at)
 {
     const char *word = words[*at], *value = NULL;
     const option *o;
+    if (word[1] != '-' && word[2] != '\0' && advice_on(a->command, word))
+        return fail_unknown_option(a->command, word); /* "-ngl" is not -n with the value "gl" */
     if (word[1] == '-') {
         size_t length = strcspn(word + 2, "=");
         o = find_option(a->command, word + 2, length, 0);
@@ -122,7 +139,8 @@ static int check_operands(const args *a)
     if (a->n_operands < c->least)
         return fail_usage("missing operand: tern %s %s", a->path, c->operands);
     if (c->most >= 0 && a->n_operands > c->most)
-        return fail_usage("unexpected operand '%s'", a->operands[c->most]);
+        return fail_usage("unexpected operand '%s'%s", a->operands[c->most],
+                          takes_model(c) && !args_has(a, "model") ? "; a model is given with -m FILE" : "");
     return EXIT_DONE;
 }
 

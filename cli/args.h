@@ -60,6 +60,12 @@ bool args_ints(const args *a, const char *option, int least, int most, int room,
 const command *find_command(int count, const char *const *words, text *path);
 int print_help(const command *c, const char *path);
 
+/* ---- foreign.c ----------------------------------------------------------------------------------------------- */
+
+/* What to do instead of an option of llama.cpp ("-ngl", "--keep=4"), or of a verb of another program; NULL: no idea. */
+const char *foreign_option(const char *word);
+const char *foreign_verb(const char *word);
+
 /* ---- suggest.c ----------------------------------------------------------------------------------------------- */
 
 /* Calls for the nearest of the words offered: start with suggestion_for(word), offer each, then ask. */

@@ -11,6 +11,7 @@
 #include "edit.h"
 #include "engine.h"
 #include "progress.h"
+#include "source.h"
 #include "term.h"
 
 typedef struct talk {
@@ -22,6 +23,7 @@ typedef struct talk {
     size_t n, capacity;
     bool has_system; /* messages[0] is the system's */
     edit_history history;
+    bool failed; /* a message was not answered */
 } talk;
 
 /* ---- messages ---- */
@@ -149,6 +151,7 @@ static void answer_last(talk *t)
         print_speed(t, &r, n_prompt, prompt_ns);
     } else {
         fail_status(NULL);
+        t->failed = true;
         drop_messages(t, t->n - 1, t->n);
     }
     answer_free(&r);
@@ -162,7 +165,7 @@ static void print_commands(void)
          "/system TEXT    begin anew, with this said to the model before it; without a text with nothing\n"
          "/again          another answer to the last message\n"
          "/help           this list\n"
-         "/exit           leave, as does Ctrl-D\n"
+         "/exit, /quit    leave, as does Ctrl-D\n"
          "A line that ends in \\ goes on in the next. Ctrl-C stops an answer.");
 }
 
@@ -209,7 +212,7 @@ static edit_end read_message(talk *t, text *out)
         text_add(out, "\n");
         end = edit_read(&t->history, ". ", 2, &line);
     }
-    text_add(out, text_string(&line));
+    text_add_n(out, text_string(&line), line.length);
     text_free(&line);
     return end;
 }
@@ -224,6 +227,11 @@ static void converse(talk *t)
         words += strspn(words, " \t\r");
         if (end == EDIT_CLOSED)
             break;
+        if (strlen(text_string(&message)) != message.length) {
+            fail("a message with a zero byte, which no text has, is left out");
+            t->failed = true;
+            continue;
+        }
         if (end == EDIT_INTERRUPTED) {
             if (!hinted)
                 warn("Ctrl-D or /exit leaves");
@@ -256,9 +264,11 @@ static int check_template(const talk *t)
     tern_model_info model;
     tern_model_get_info(t->e.model, &model);
     if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
-        fprintf(stderr, "%s%s, template %s, context %lld. /help lists commands, Ctrl-D leaves.%s\n",
+        fprintf(stderr,
+                "%s%s, template %s, context %lld, seed %llu. /help lists commands, Ctrl-D leaves.%s\n",
                 on(STYLE_DIM), model.architecture, t->template ? t->template : info.chat_template,
-                (long long)tern_session_context(t->e.session), off(STYLE_DIM));
+                (long long)tern_session_context(t->e.session), (unsigned long long)t->generate.sampling.seed,
+                off(STYLE_DIM));
     return EXIT_DONE;
 }
 
@@ -268,16 +278,24 @@ static int run(const args *a)
     int most;
     if (!engine_sampling(a, &t.generate.sampling) || !args_int(a, "n-predict", -2, 1 << 30, -1, &most))
         return EXIT_USAGE;
-    t.generate.most = most;
+    t.generate.most = most < 0 ? -1 : most;
     t.generate.ignore_end = args_has(a, "ignore-eos");
     int code = engine_open(a, (engine_wishes){0}, &t.e);
     if (code == EXIT_DONE)
         code = check_template(&t);
+    if (code == EXIT_DONE)
+        code = engine_prepare(a, &t.e);
     if (code == EXIT_DONE && tern_sequence_create(t.e.session, 0, &t.sequence) != TERN_OK)
         code = fail_status(NULL);
     if (code == EXIT_DONE) {
-        begin(&t, args_value(a, "system"));
+        text system = {0};
+        if (args_has(a, "system"))
+            add_argument(a, args_value(a, "system"), &system);
+        begin(&t, text_string(&system));
+        text_free(&system);
         converse(&t);
+        if (t.failed && !isatty(STDIN_FILENO)) /* who types has seen it */
+            code = EXIT_FAILED;
     }
     drop_messages(&t, 0, t.n);
     free(t.messages);
@@ -290,8 +308,9 @@ static int run(const args *a)
 static const option options[] = {
     ENGINE_OPTIONS,
     {"system", 0, "TEXT", NULL, "what the model is told before the conversation"},
+    NO_ESCAPE_OPTION,
     {"chat-template", 0, "NAME", "bitnet llama-3 llama-2", "instead of what the model's file says"},
-    {"n-predict", 'n', "N", NULL, "most tokens of an answer; -1 until the model ends it (default)"},
+    {"n-predict", 'n', "N", NULL, "most tokens of an answer; -1 or -2 until the model ends it (default)"},
     {"ignore-eos", 0, NULL, NULL, "go on where the model would end its answer"},
     SAMPLING_OPTIONS,
     {0},

@@ -273,6 +273,8 @@ const command cmd_inspect = {
         "running it "
         "takes. '-' reads a graph from standard input.",
     .options = options,
+    .elsewhere = "model",
+    .instead = "the file needs no option: 'tern inspect FILE'",
     .examples =
         "tern inspect examples/graphs/mlp.tern\n"
         "tern graph run examples/graphs/batch.tern -o x=data.npz -o label=data.npz && tern inspect data.npz\n"

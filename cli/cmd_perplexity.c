@@ -154,11 +154,13 @@ static int run(const args *a)
     engine e = {0};
     measurement m = {0};
     bool as_json = args_has(a, "json");
-    int code = args_value(a, "model") ? read_prompt(a, &all) : EXIT_DONE;
+    int code = args_value(a, "model") ? read_prompt_line(a, &all) : EXIT_DONE;
     if (code == EXIT_DONE)
         code = engine_open(a, (engine_wishes){.context = USUAL_CONTEXT}, &e);
     if (code == EXIT_DONE)
         code = prepare(a, &e, &all, &m);
+    if (code == EXIT_DONE)
+        code = engine_prepare(a, &e);
     if (code == EXIT_DONE)
         code = measure(&e, &m, !as_json);
     if (code == EXIT_DONE && as_json)
@@ -178,7 +180,8 @@ static int run(const args *a)
 static const option options[] = {
     ENGINE_OPTIONS,
     {"file", 'f', "FILE", NULL, "the text; else it is read from -p or standard input"},
-    {"prompt", 'p', "TEXT", NULL, "the text itself"},
+    {"prompt", 'p', "TEXT", NULL, "the text itself, with escapes such as \\n"},
+    NO_ESCAPE_OPTION,
     {"chunks", 0, "N", NULL, "measure only the first N chunks"},
     {"json", 0, NULL, NULL, "print JSON: the value, its error, and the value behind each chunk"},
     {0},

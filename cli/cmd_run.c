@@ -16,6 +16,7 @@ enum { MOST_STOPS = 16, MOST_BIASES = 256, MOST_ANSWERS = 64 };
 /* What the command line asks for. */
 typedef struct wishes {
     tern_generate_options generate;
+    text stop_texts[MOST_STOPS];
     const char *stops[MOST_STOPS];
     tern_logit_bias bias[MOST_BIASES];
     int answers;
@@ -53,9 +54,10 @@ static bool take_lists(const args *a, wishes *w)
     for (int i = 0; (value = args_nth(a, "stop", i)); i++) {
         if (i == MOST_STOPS)
             return fail_usage("--stop: at most %d texts", MOST_STOPS) == EXIT_DONE;
-        if (!*value)
+        add_argument(a, value, &w->stop_texts[i]);
+        w->stops[w->generate.n_stops++] = text_string(&w->stop_texts[i]);
+        if (!*w->stops[i])
             return fail_usage("--stop: an empty text would end every answer") == EXIT_DONE;
-        w->stops[w->generate.n_stops++] = value;
     }
     for (int i = 0; (value = args_nth(a, "logit-bias", i)); i++) {
         if (i == MOST_BIASES)
@@ -77,7 +79,7 @@ static bool take_wishes(const args *a, wishes *w)
         !args_int(a, "logprobs", 0, 1000, 0, &w->generate.logprobs) ||
         !args_int(a, "parallel", 1, MOST_ANSWERS, 1, &w->answers))
         return false;
-    w->generate.most = most;
+    w->generate.most = most < 0 ? -1 : most; /* -2, "until the context is full", is what -1 does, too */
     w->generate.ignore_end = args_has(a, "ignore-eos");
     w->as_json = args_has(a, "json");
     w->verbose = args_has(a, "verbose");
@@ -97,12 +99,24 @@ static bool show_prompt_progress(void *user, int64_t done, int64_t total)
     return progress_update(user, (uint64_t)done, (uint64_t)total);
 }
 
-static tern_status encode_prompt(const engine *e, const wishes *w, prompt *p)
+/* Whatever can be wrong with the wishes, before weights are read. */
+static int encode_prompt(const engine *e, const wishes *w, prompt *p)
 {
     tern_encode_options encode = tern_encode_options_default();
+    int64_t context = tern_session_context(e->session), vocabulary = tern_session_vocabulary(e->session);
+    const tern_sampling *s = &w->generate.sampling;
     encode.parse_special = w->special;
-    return tern_tokenizer_encode(e->tokenizer, text_string(&p->words), p->words.length, &encode, &p->tokens,
-                                 &p->n);
+    for (int i = 0; i < s->n_bias; i++)
+        if (s->bias[i].token >= vocabulary)
+            return fail("--logit-bias: there is no token %d: the vocabulary has %lld", s->bias[i].token,
+                        (long long)vocabulary);
+    if (tern_tokenizer_encode(e->tokenizer, text_string(&p->words), p->words.length, &encode, &p->tokens,
+                              &p->n) != TERN_OK)
+        return fail_status(NULL);
+    if ((int64_t)p->n > context)
+        return fail("the prompt has %zu tokens, the context room for %lld: shorten it, or give a larger -c",
+                    p->n, (long long)context);
+    return EXIT_DONE;
 }
 
 /* Read once, whatever the number of answers that start from it. */
@@ -154,9 +168,10 @@ static void print_speed(const wishes *w, const prompt *p, const answer *answers)
         computed += answers[i].result.tokens > 0 ? answers[i].result.tokens - 1 : 0;
         ns = answers[i].result.ns > ns ? answers[i].result.ns : ns;
     }
-    fprintf(stderr, "%zu tokens of prompt at %.1f/s, %lld generated at %.1f/s, ended by %s\n", p->n,
-            tokens_per_second((int64_t)p->n, p->ns), (long long)tokens, tokens_per_second(computed, ns),
-            tern_finish_name(answers[0].result.finish));
+    fflush(stdout);
+    fprintf(stderr, "%zu tokens of prompt at %.1f/s, %lld generated at %.1f/s, ended by %s, seed %llu\n",
+            p->n, tokens_per_second((int64_t)p->n, p->ns), (long long)tokens, tokens_per_second(computed, ns),
+            tern_finish_name(answers[0].result.finish), (unsigned long long)answers[0].seed);
 }
 
 static void print_answers(const wishes *w, const prompt *p, const answer *answers)
@@ -164,11 +179,63 @@ static void print_answers(const wishes *w, const prompt *p, const answer *answer
     for (int i = 0; i < w->answers; i++) {
         if (w->answers > 1) {
             printf("%s[%d]%s ", on(STYLE_DIM), i + 1, off(STYLE_DIM));
-            fwrite(text_string(&p->words), 1, w->show_prompt ? p->words.length : 0, stdout);
-            fwrite(text_string(&answers[i].content), 1, answers[i].content.length, stdout);
+            answer_show(text_string(&p->words), w->show_prompt ? p->words.length : 0);
+            answer_show(text_string(&answers[i].content), answers[i].content.length);
         }
         putchar('\n');
     }
+}
+
+/* An answer that ends in the middle of a sentence without a reason on screen looks like a fault. */
+static void explain_end(const engine *e, const wishes *w, const answer *answers)
+{
+    int64_t context = tern_session_context(e->session);
+    tern_model_info info;
+    tern_model_get_info(e->model, &info);
+    int full = 0;
+    for (int i = 0; i < w->answers; i++)
+        full += answers[i].result.finish == TERN_FINISH_CONTEXT;
+    if (full == 0 || w->as_json)
+        return;
+    if (context < info.context)
+        warn("the context of %lld tokens is full, so the answer ends here; -c N makes room for up to %lld",
+             (long long)context, (long long)info.context);
+    else
+        warn("the context of %lld tokens is full, so the answer ends here; the model has no longer one",
+             (long long)context);
+}
+
+/* Counts the tokens of answers that are shown when they are done. */
+typedef struct counted {
+    answer *answer;
+    uint64_t *tokens, total; /* of all answers */
+} counted;
+
+static bool count_and_take(void *user, const tern_generated *piece)
+{
+    counted *c = user;
+    *c->tokens += piece->token != TERN_NO_TOKEN;
+    return answer_take(c->answer, piece) && progress_update(NULL, *c->tokens, c->total);
+}
+
+static tern_status generate_hidden(const engine *e, const wishes *w, const prompt *p,
+                                   tern_sequence *const *sequences, const tern_generate_options *options,
+                                   answer *answers, tern_generate_result *results)
+{
+    counted all[MOST_ANSWERS];
+    void *users[MOST_ANSWERS];
+    uint64_t tokens = 0;
+    int64_t room = tern_session_context(e->session) - (int64_t)p->n + 1;
+    int64_t most = w->generate.most >= 0 && w->generate.most < room ? w->generate.most : room;
+    for (int i = 0; i < w->answers; i++) {
+        all[i] = (counted){&answers[i], &tokens, (uint64_t)most * (uint64_t)w->answers};
+        users[i] = &all[i];
+    }
+    progress_begin_of(w->answers > 1 ? "answers" : "answer", "tokens");
+    tern_status status =
+        tern_generate_many(w->answers, sequences, e->tokenizer, options, count_and_take, users, results);
+    progress_end();
+    return status;
 }
 
 static tern_status generate(const engine *e, const wishes *w, const prompt *p,
@@ -176,34 +243,37 @@ static tern_status generate(const engine *e, const wishes *w, const prompt *p,
 {
     tern_generate_options options[MOST_ANSWERS];
     tern_generate_result results[MOST_ANSWERS];
-    void *users[MOST_ANSWERS];
+    void *user = answers;
     for (int i = 0; i < w->answers; i++) {
         options[i] = w->generate;
         options[i].sampling.seed += (uint64_t)i;
         answers[i].seed = options[i].sampling.seed;
         answers[i].stream = w->answers == 1 && !w->as_json;
         answers[i].keep = !answers[i].stream;
-        users[i] = &answers[i];
     }
-    if (answers[0].stream && w->show_prompt) {
-        fwrite(text_string(&p->words), 1, p->words.length, stdout);
-        fflush(stdout);
-    }
-    TERN_TRY(tern_generate_many(w->answers, sequences, e->tokenizer, options, answer_take, users, results));
+    if (answers[0].stream && w->show_prompt)
+        answer_show(text_string(&p->words), p->words.length);
+    if (answers[0].stream)
+        TERN_TRY(tern_generate_many(1, sequences, e->tokenizer, options, answer_take, &user, results));
+    else
+        TERN_TRY(generate_hidden(e, w, p, sequences, options, answers, results));
     for (int i = 0; i < w->answers; i++)
         answers[i].result = results[i];
     return TERN_OK;
 }
 
-/* Before anything is printed. */
-static int check_bias(const engine *e, const wishes *w)
+static int print_all(const engine *e, const wishes *w, const prompt *p, const answer *answers)
 {
-    tern_model_info info;
-    tern_model_get_info(e->model, &info);
-    for (int i = 0; i < w->generate.sampling.n_bias; i++)
-        if (w->bias[i].token >= info.vocabulary)
-            return fail("--logit-bias: there is no token %d: the vocabulary has %lld", (int)w->bias[i].token,
-                        (long long)info.vocabulary);
+    for (int i = 0; i < w->answers; i++)
+        if (answers[i].result.finish == TERN_FINISH_CALLER)
+            return fail("stopped");
+    if (w->as_json)
+        print_json(e, w, p, answers);
+    else
+        print_answers(w, p, answers);
+    if (w->verbose)
+        print_speed(w, p, answers);
+    explain_end(e, w, answers);
     return EXIT_DONE;
 }
 
@@ -211,24 +281,19 @@ static int answer_prompt(const engine *e, const wishes *w, prompt *p)
 {
     tern_sequence *sequences[MOST_ANSWERS] = {NULL};
     answer answers[MOST_ANSWERS] = {{0}};
-    tern_status status = encode_prompt(e, w, p);
+    tern_status status = TERN_OK;
     for (int i = 0; i < w->answers && status == TERN_OK; i++)
         status = tern_sequence_create(e->session, i, &sequences[i]);
     if (status == TERN_OK)
         status = feed_prompt(p, w->answers, sequences);
     if (status == TERN_OK)
         status = generate(e, w, p, sequences, answers);
-    if (status == TERN_OK && w->as_json)
-        print_json(e, w, p, answers);
-    else if (status == TERN_OK)
-        print_answers(w, p, answers);
-    if (status == TERN_OK && w->verbose)
-        print_speed(w, p, answers);
+    int code = status == TERN_OK ? print_all(e, w, p, answers) : fail_status(NULL);
     for (int i = 0; i < w->answers; i++) {
         tern_sequence_free(sequences[i]);
         answer_free(&answers[i]);
     }
-    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
+    return code;
 }
 
 static int run(const args *a)
@@ -236,15 +301,19 @@ static int run(const args *a)
     wishes w = {0};
     prompt p = {0};
     engine e = {0};
-    if (!take_wishes(a, &w))
-        return EXIT_USAGE;
-    int code = args_value(a, "model") ? read_prompt(a, &p.words) : EXIT_DONE;
+    int code = take_wishes(a, &w) ? EXIT_DONE : EXIT_USAGE;
+    if (code == EXIT_DONE && args_value(a, "model"))
+        code = read_prompt_line(a, &p.words);
     if (code == EXIT_DONE)
         code = engine_open(a, (engine_wishes){.slots = w.answers}, &e);
     if (code == EXIT_DONE)
-        code = check_bias(&e, &w);
+        code = encode_prompt(&e, &w, &p);
+    if (code == EXIT_DONE)
+        code = engine_prepare(a, &e);
     if (code == EXIT_DONE)
         code = answer_prompt(&e, &w, &p);
+    for (int i = 0; i < MOST_STOPS; i++)
+        text_free(&w.stop_texts[i]);
     tern_tokens_free(p.tokens);
     text_free(&p.words);
     engine_close(&e);
@@ -253,10 +322,12 @@ static int run(const args *a)
 
 static const option options[] = {
     ENGINE_OPTIONS,
-    {"prompt", 'p', "TEXT", NULL, "the text to continue; else it is read from -f or standard input"},
-    {"file", 'f', "FILE", NULL, "a file with the text to continue"},
+    {"prompt", 'p', "TEXT", NULL,
+     "the text to continue, with escapes such as \\n; else it is read from -f or standard input"},
+    {"file", 'f', "FILE", NULL, "a file with the text to continue, without the newline at its end"},
     {"n-predict", 'n', "N", NULL,
-     "most tokens to generate; -1 until the model or the context ends (default)"},
+     "most tokens to generate; -1 or -2 until the model or the context ends (default)"},
+    NO_ESCAPE_OPTION,
     SAMPLING_OPTIONS,
     {"stop", 'r', "TEXT", NULL, "end where the answer would contain this text; may be repeated"},
     {"logit-bias", 'l', "ID+X", NULL,
@@ -267,7 +338,7 @@ static const option options[] = {
     {"no-display-prompt", 0, NULL, NULL, "print the answer alone"},
     {"json", 0, NULL, NULL, "print JSON: the text, its tokens, why it ended, tokens per second"},
     {"logprobs", 0, "N", NULL, "with --json: the logprob of each token and of the N likeliest"},
-    {"verbose", 'v', NULL, NULL, "say on stderr how fast it was"},
+    {"verbose", 'v', NULL, NULL, "say on stderr how fast it was, and the seed"},
     {0},
 };
 
@@ -276,7 +347,7 @@ const command cmd_run = {
     .operands = "",
     .summary = "Continue a text with a model.",
     .details = "BitNet b1.58 models compute as they were trained: int8 activations by row, exact ternary "
-               "products. The\n"
+               "products. The "
                "same seed gives the same text on any number of threads.",
     .options = options,
     .examples = "tern run -m model.gguf -p \"Once upon a time\" -n 100 --temp 0\n"

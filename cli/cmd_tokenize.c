@@ -9,6 +9,7 @@
 #include <tern/tokenizer.h>
 
 #include "commands.h"
+#include "engine.h"
 #include "json.h"
 #include "source.h"
 #include "table.h"
@@ -255,8 +256,9 @@ static int run(const args *a)
 static const option options[] = {
     {"model", 'm', "FILE", NULL, "the model whose tokenizer it is"},
     {"tokenizer", 0, "FILE", NULL, "a tokenizer.json, a tokenizer of llama2.c, or a GGUF file"},
-    {"prompt", 'p', "TEXT", NULL, "the text"},
+    {"prompt", 'p', "TEXT", NULL, "the text, with escapes such as \\n"},
     {"file", 'f', "FILE", NULL, "a file with the text; without -p and -f it is read from standard input"},
+    NO_ESCAPE_OPTION,
     {"decode", 0, "IDS", NULL, "print the text of these ids, '1 2 3', instead"},
     {"special", 0, NULL, NULL, "control tokens in the text are tokens; with --decode, show them"},
     {"no-bos", 0, NULL, NULL, "leave out the tokens that the model has at the start and the end of a text"},

@@ -2,12 +2,16 @@
 #include "edit.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
+
+#include "term.h"
 
 enum {
     CTRL_A = 1,
@@ -17,6 +21,7 @@ enum {
     CTRL_E = 5,
     CTRL_F = 6,
     BACKSPACE = 8,
+    TAB = 9,
     ENTER_LF = 10,
     CTRL_K = 11,
     CTRL_L = 12,
@@ -25,9 +30,12 @@ enum {
     CTRL_P = 16,
     CTRL_U = 21,
     CTRL_W = 23,
+    CTRL_Z = 26,
     ESCAPE = 27,
     RUBOUT = 127,
     DELETE = 256, /* what escape sequences mean that no byte does */
+    PASTE_BEGIN,
+    PASTE_END,
     NOTHING,
 };
 
@@ -40,19 +48,19 @@ typedef struct editor {
     const edit_history *h;
     size_t line_of_history; /* h->n: the new line */
     text unfinished;        /* the new line, while another is looked at */
+    bool pasting;           /* between the marks that the terminal puts around what is pasted */
+    int missing;            /* bytes of the character before the cursor that have not come yet */
+    struct termios usual, raw;
 } editor;
 
 /* ---- the line ---- */
 
-static size_t before(const editor *e, size_t at)
+static int columns_between(const editor *e, size_t from, size_t to)
 {
-    const char *s = text_string(&e->line);
-    while (at > 0 && ((unsigned char)s[--at] & 0xC0) == 0x80)
-        continue;
-    return at;
+    return text_columns(text_string(&e->line) + from, to - from);
 }
 
-static size_t after(const editor *e, size_t at)
+static size_t after_one(const editor *e, size_t at)
 {
     const char *s = text_string(&e->line);
     if (at < e->line.length)
@@ -62,8 +70,38 @@ static size_t after(const editor *e, size_t at)
     return at;
 }
 
+/* What combines with a character, and takes no column of its own, goes with it. */
+static bool combines(const editor *e, size_t at)
+{
+    return at < e->line.length && columns_between(e, at, after_one(e, at)) == 0;
+}
+
+static size_t before(const editor *e, size_t at)
+{
+    const char *s = text_string(&e->line);
+    do
+        while (at > 0 && ((unsigned char)s[--at] & 0xC0) == 0x80)
+            continue;
+    while (at > 0 && combines(e, at));
+    return at;
+}
+
+static size_t after(const editor *e, size_t at)
+{
+    at = after_one(e, at);
+    while (combines(e, at))
+        at = after_one(e, at);
+    return at;
+}
+
 static void insert(editor *e, char c)
 {
+    unsigned char u = (unsigned char)c;
+    e->missing = u >= 0xF0                     ? 3
+                 : u >= 0xE0                   ? 2
+                 : u >= 0xC0                   ? 1
+                 : u >= 0x80 && e->missing > 0 ? e->missing - 1
+                                               : 0;
     text_add_n(&e->line, &c, 1);
     memmove(e->line.data + e->at + 1, e->line.data + e->at, e->line.length - 1 - e->at);
     e->line.data[e->at++] = c;
@@ -118,12 +156,20 @@ static int width_of_terminal(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-static int columns_between(const editor *e, size_t from, size_t to)
+/* More has come already: it is drawn with that. */
+static bool more_comes(void)
 {
-    int columns = 0;
-    for (size_t at = from; at < to; at = after(e, at))
-        columns++;
-    return columns;
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    return poll(&input, 1, 0) == 1;
+}
+
+static void add_shown(text *out, const char *s, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (s[i] == '\n')
+            text_add(out, glyph_of(GLYPH_RETURN));
+        else
+            text_add_n(out, s[i] == '\t' ? " " : s + i, 1);
 }
 
 static void show(editor *e)
@@ -136,12 +182,10 @@ static void show(editor *e)
         e->visible = 0;
     while (columns_between(e, e->visible, e->at) > room)
         e->visible = after(e, e->visible);
-    size_t end = e->visible;
-    for (int i = 0; i < room && end < e->line.length; i++)
-        end = after(e, end);
     text out = {0};
     text_addf(&out, "\r%s", e->prompt);
-    text_add_n(&out, text_string(&e->line) + e->visible, end - e->visible);
+    const char *s = text_string(&e->line) + e->visible;
+    add_shown(&out, s, text_cut(s, room));
     text_addf(&out, "\x1b[K\r\x1b[%dC", e->columns + columns_between(e, e->visible, e->at));
     fwrite(text_string(&out), 1, out.length, stdout);
     fflush(stdout);
@@ -165,9 +209,10 @@ static int read_sequence(void)
         char letter;
         int number; /* before '~' */
         int key;
-    } keys[] = {{'A', 0, CTRL_P}, {'B', 0, CTRL_N}, {'C', 0, CTRL_F}, {'D', 0, CTRL_B},
-                {'H', 0, CTRL_A}, {'F', 0, CTRL_E}, {'~', 1, CTRL_A}, {'~', 3, DELETE},
-                {'~', 4, CTRL_E}, {'~', 7, CTRL_A}, {'~', 8, CTRL_E}};
+    } keys[] = {{'A', 0, CTRL_P},     {'B', 0, CTRL_N}, {'C', 0, CTRL_F}, {'D', 0, CTRL_B},
+                {'H', 0, CTRL_A},     {'F', 0, CTRL_E}, {'~', 1, CTRL_A}, {'~', 3, DELETE},
+                {'~', 4, CTRL_E},     {'~', 7, CTRL_A}, {'~', 8, CTRL_E}, {'~', 200, PASTE_BEGIN},
+                {'~', 201, PASTE_END}};
     int c = read_byte(), number = 0;
     if (c != '[' && c != 'O')
         return NOTHING;
@@ -180,6 +225,41 @@ static int read_sequence(void)
         if (keys[i].letter == c && (c != '~' || keys[i].number == number))
             return keys[i].key;
     return NOTHING;
+}
+
+/* The terminal marks what is pasted, so that its line ends do not send messages. */
+static void take_terminal(const editor *e)
+{
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &e->raw);
+    fputs("\x1b[?2004h", stdout);
+}
+
+static void give_terminal_back(const editor *e)
+{
+    fputs("\x1b[?2004l", stdout);
+    fflush(stdout);
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &e->usual);
+}
+
+static void suspend(const editor *e)
+{
+    give_terminal_back(e);
+    kill(0, SIGTSTP); /* the whole job, as the terminal would */
+    take_terminal(e);
+}
+
+/* A key between the marks: text, whatever it would do outside. */
+static void paste(editor *e, int key)
+{
+    if (key == PASTE_END) {
+        e->pasting = false;
+        if (e->at > 0 && e->line.data[e->at - 1] == '\n') /* Enter sends it */
+            cut_out(e, e->at - 1, e->at);
+    } else if (key == ENTER_CR || key == ENTER_LF) {
+        insert(e, '\n');
+    } else if (key == TAB || (key >= ' ' && key < DELETE && key != RUBOUT)) {
+        insert(e, (char)key);
+    }
 }
 
 /* Does what a key says. False: the line is done. */
@@ -227,6 +307,12 @@ static bool press(editor *e, int key)
     case CTRL_L:
         fputs("\x1b[H\x1b[2J", stdout);
         break;
+    case CTRL_Z:
+        suspend(e);
+        break;
+    case PASTE_BEGIN:
+        e->pasting = true;
+        break;
     default:
         if (key >= ' ' && key < DELETE)
             insert(e, (char)key);
@@ -239,13 +325,22 @@ static edit_end edit(editor *e)
     show(e);
     for (;;) {
         int key = read_byte();
-        if (key < 0 || (key == CTRL_D && e->line.length == 0))
+        bool typed = !e->pasting;
+        if (key < 0 || (typed && key == CTRL_D && e->line.length == 0))
             return EDIT_CLOSED;
-        if (key == CTRL_C)
+        if (typed && key == CTRL_C)
             return EDIT_INTERRUPTED;
-        if (!press(e, key == ESCAPE ? read_sequence() : key))
+        if (key == ESCAPE)
+            key = read_sequence();
+        bool go_on = true;
+        if (typed)
+            go_on = press(e, key);
+        else
+            paste(e, key);
+        if (!go_on || (e->missing == 0 && !more_comes()))
+            show(e);
+        if (!go_on)
             return EDIT_LINE;
-        show(e);
     }
 }
 
@@ -262,32 +357,29 @@ static void remember(edit_history *h, const text *line)
 
 static edit_end read_plain(text *out)
 {
-    char block[4096];
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length = getline(&line, &room, stdin);
     text_clear(out);
-    while (fgets(block, sizeof block, stdin)) {
-        text_add(out, block);
-        if (out->data[out->length - 1] == '\n') {
-            out->data[--out->length] = 0;
-            return EDIT_LINE;
-        }
-    }
-    return out->length > 0 ? EDIT_LINE : EDIT_CLOSED;
+    if (length > 0)
+        text_add_n(out, line, (size_t)length - (line[length - 1] == '\n'));
+    free(line);
+    return length > 0 ? EDIT_LINE : EDIT_CLOSED;
 }
 
 edit_end edit_read(edit_history *h, const char *prompt, int columns, text *out)
 {
-    struct termios usual, raw;
-    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &usual) != 0)
-        return read_plain(out);
-    raw = usual;
-    raw.c_iflag &= ~(tcflag_t)(ICRNL | IXON | ISTRIP | INLCR);
-    raw.c_lflag &= ~(tcflag_t)(ECHO | ICANON | IEXTEN | ISIG);
-    raw.c_cc[VMIN] = 1;
-    raw.c_cc[VTIME] = 0;
-    tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
     editor e = {.prompt = prompt, .columns = columns, .h = h, .line_of_history = h->n};
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &e.usual) != 0)
+        return read_plain(out);
+    e.raw = e.usual;
+    e.raw.c_iflag &= ~(tcflag_t)(ICRNL | IXON | ISTRIP | INLCR);
+    e.raw.c_lflag &= ~(tcflag_t)(ECHO | ICANON | IEXTEN | ISIG);
+    e.raw.c_cc[VMIN] = 1;
+    e.raw.c_cc[VTIME] = 0;
+    take_terminal(&e);
     edit_end end = edit(&e);
-    tcsetattr(STDIN_FILENO, TCSADRAIN, &usual);
+    give_terminal_back(&e);
     putchar('\n');
     fflush(stdout);
     text_clear(out);

@@ -30,10 +30,7 @@ bool engine_number(const args *a, const char *name, double least, double most, d
 static bool seed_of(const args *a, uint64_t *out)
 {
     const char *value = args_value(a, "seed");
-    *out = 0;
-    if (!value)
-        return true;
-    if (strcmp(value, "-1") == 0) { /* another text every time */
+    if (!value || strcmp(value, "-1") == 0) { /* another text every time */
         struct timespec t;
         clock_gettime(CLOCK_REALTIME, &t);
         *out = ((uint64_t)t.tv_sec << 20 ^ (uint64_t)t.tv_nsec) & 0xffffffffu;
@@ -154,12 +151,7 @@ static int open_session(const args *a, engine_wishes wishes, engine *e)
     context = context == 0 || context > most ? most : context;
     o.context = context;
     o.batch = batch;
-    tern_status status = tern_session_create(e->model, &o, &e->session);
-    progress_begin("loading"); /* weights are read as the program of one token is made */
-    if (status == TERN_OK)
-        status = tern_session_prepare(e->session, 1, 1);
-    progress_end();
-    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
+    return tern_session_create(e->model, &o, &e->session) == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
 int engine_open(const args *a, engine_wishes wishes, engine *e)
@@ -168,9 +160,15 @@ int engine_open(const args *a, engine_wishes wishes, engine *e)
     if (!path)
         return fail_usage("which model? give its file with -m FILE");
     int code = open_model(a, path, e);
-    if (code == EXIT_DONE)
-        code = open_session(a, wishes, e);
-    return code == EXIT_DONE ? compare_heads(a, e) : code;
+    return code == EXIT_DONE ? open_session(a, wishes, e) : code;
+}
+
+int engine_prepare(const args *a, engine *e)
+{
+    progress_begin("loading"); /* weights are read as the program of one token is made */
+    tern_status status = tern_session_prepare(e->session, 1, 1);
+    progress_end();
+    return status == TERN_OK ? compare_heads(a, e) : fail_status(NULL);
 }
 
 void engine_close(engine *e)

@@ -31,24 +31,27 @@ typedef struct engine_wishes {
     {"threads", 't', "N", NULL, "threads (default: as many as this process may use)"},                         \
     {"batch-size", 'b', "N", NULL, "most tokens of a prompt computed at once (default: 512)"},                 \
     {"cache-type", 0, "TYPE", "f32 f16 i8", "keys and values are kept as (default: f16)"},                     \
-    {"head", 0, "TYPE", HEAD_TYPES, "convert the head, and say how often the likeliest token stays the same"},     \
+    {"head", 0, "TYPE", HEAD_TYPES, "convert the head, and say how often the likeliest token stays the same, which takes as long as 10,000 tokens of prompt"},     \
     {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2"}
+#define NO_ESCAPE_OPTION {"no-escape", 0, NULL, NULL, "\\n, \\t, \\\\ and the like in texts of the command line stay as they are"}
 #define HEAD_TYPES "q8 q6 q4 f16 bf16 f32"
 #define SAMPLING_OPTIONS                                                                                       \
-    {"temp", 0, "X", NULL, "temperature; 0 always takes the likeliest token (default: 0.8)"},                  \
-    {"top-k", 0, "N", NULL, "keep the N likeliest tokens; 0 keeps all (default: 40)"},                         \
-    {"top-p", 0, "X", NULL, "keep the likeliest tokens that sum to X (default: 0.95)"},                        \
+    {"temp", 0, "X", NULL, "temperature; 0 or less always takes the likeliest token (default: 0.8)"},                  \
+    {"top-k", 0, "N", NULL, "keep the N likeliest tokens; 0 or less keeps all (default: 40)"},                         \
+    {"top-p", 0, "X", NULL, "keep the likeliest tokens that sum to X; 1 keeps all, 0 one (default: 0.95)"},                        \
     {"min-p", 0, "X", NULL, "drop tokens less likely than X times the likeliest (default: 0.05)"},             \
     {"repeat-penalty", 0, "X", NULL, "make recent tokens less likely; 1 is off (default: 1)"},                 \
-    {"repeat-last-n", 0, "N", NULL, "how many tokens count as recent (default: 64)"},                          \
-    {"seed", 's', "N", NULL, "the same seed gives the same text; -1 takes another every time (default: 0)"}
+    {"repeat-last-n", 0, "N", NULL, "how many tokens count as recent; -1: all (default: 64)"},                          \
+    {"seed", 's', "N", NULL, "the same seed gives the same text; -1 takes another every time (default)"}
 /* clang-format on */
 
 /* What --head asks for; 0: nothing. */
 tern_dtype engine_head(const args *a);
 
-/* EXIT_DONE, or the exit code, and what was wrong was said. Shows progress on a terminal. */
+/* Opens a model, its tokenizer and a session; weights are not read yet, so that what is wrong with the rest is known at once. Then
+ * engine_prepare reads them, and shows progress on a terminal. EXIT_DONE, or the exit code, and what was wrong was said. */
 int engine_open(const args *a, engine_wishes wishes, engine *e);
+int engine_prepare(const args *a, engine *e);
 void engine_close(engine *e);
 
 /* False: a value is no number, and that was said. */

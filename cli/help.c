@@ -9,11 +9,26 @@
 
 enum { HELP_COLUMNS = 80 };
 
-/* What somebody means who says a verb of `tern graph` without 'graph', a file without a verb, or `graph help`. NULL: no idea. */
+static bool ends_in(const char *word, const char *ending)
+{
+    size_t length = strlen(word), n = strlen(ending);
+    return length > n && strcmp(word + length - n, ending) == 0;
+}
+
+/* What somebody means who says a verb of `tern graph` without 'graph', one of another program, a file without a verb, or
+ * `graph help`. NULL: no idea. */
 static const char *verb_hint(const command *c, const char *word, char *buffer, size_t room)
 {
-    size_t length = strlen(word);
-    bool file = length > 5 && strcmp(word + length - 5, ".tern") == 0;
+    bool file = ends_in(word, ".tern");
+    const char *foreign = c == &program ? foreign_verb(word) : NULL;
+    if (foreign) {
+        snprintf(buffer, room, "; %s", foreign);
+        return buffer;
+    }
+    if (c == &program && (ends_in(word, ".gguf") || ends_in(word, ".safetensors"))) {
+        snprintf(buffer, room, "; did you mean 'tern run -m %.150s'?", word);
+        return buffer;
+    }
     for (int v = 0; c == &program && cmd_graph.verbs[v]; v++)
         if (strcmp(cmd_graph.verbs[v]->name, word) == 0) {
             snprintf(buffer, room, "; did you mean 'tern graph %s'?", word);

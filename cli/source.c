@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "term.h"
 
@@ -61,10 +62,30 @@ int read_prompt(const args *a, text *out)
     const char *given = args_value(a, "prompt"), *path = args_value(a, "file");
     if (given && path)
         return fail_usage("-p and -f both give a text: choose one");
-    if (!given)
-        return read_text(path ? path : "-", out) ? EXIT_DONE : EXIT_FAILED;
-    text_add(out, given);
-    return EXIT_DONE;
+    if (given) {
+        add_argument(a, given, out);
+        return EXIT_DONE;
+    }
+    path = path ? path : "-";
+    if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO) == 1)
+        warn("type the text, then Ctrl-D on a line of its own; -p TEXT and -f FILE give one, too");
+    return read_text(path, out) ? EXIT_DONE : EXIT_FAILED;
+}
+
+int read_prompt_line(const args *a, text *out)
+{
+    int code = read_prompt(a, out);
+    if (code == EXIT_DONE && !args_has(a, "prompt") && out->length > 0 && out->data[out->length - 1] == '\n')
+        out->data[--out->length] = '\0';
+    return code;
+}
+
+void add_argument(const args *a, const char *value, text *out)
+{
+    if (args_has(a, "no-escape"))
+        text_add(out, value);
+    else
+        text_add_unescaped(out, value);
 }
 
 /* Past blanks and comments; NULL if the text ends before anything else comes. */

@@ -28,8 +28,14 @@ bool read_graph(tern_ctx *ctx, const char *path, tern_graph **out, text *remarks
 /* Appends a whole file, or standard input for "-". */
 bool read_text(const char *path, text *out);
 
-/* The text that -p (--prompt) or -f (--file) gives, else standard input. EXIT_DONE, or the exit code. */
+/* The text that -p (--prompt) or -f (--file) gives, else standard input; on a terminal that is said. Escapes in -p are replaced
+ * unless --no-escape is given. EXIT_DONE, or the exit code. */
 int read_prompt(const args *a, text *out);
+/* The same without the newline at the end of a file or of standard input, which editors and `echo` put there. */
+int read_prompt_line(const args *a, text *out);
+
+/* Appends a text of the command line, with escapes as llama.cpp has them unless --no-escape is given. */
+void add_argument(const args *a, const char *value, text *out);
 
 /* How messages and reports call it: the path, or "standard input". */
 const char *source_name(const char *path);

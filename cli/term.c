@@ -154,8 +154,9 @@ const char *off(style s)
 const char *glyph_of(glyph g)
 {
     static const char *const glyphs[GLYPH_COUNT][2] = {
-        [GLYPH_LINE] = {"-", "─"}, [GLYPH_ELLIPSIS] = {"...", "…"}, [GLYPH_DOT] = {".", "·"},
-        [GLYPH_FULL] = {"#", "█"}, [GLYPH_LIGHT] = {":", "░"},      [GLYPH_ARROW] = {"->", "→"},
+        [GLYPH_LINE] = {"-", "─"},   [GLYPH_ELLIPSIS] = {"...", "…"}, [GLYPH_DOT] = {".", "·"},
+        [GLYPH_FULL] = {"#", "█"},   [GLYPH_LIGHT] = {":", "░"},      [GLYPH_ARROW] = {"->", "→"},
+        [GLYPH_RETURN] = {"|", "↵"},
     };
     return glyphs[g][utf8];
 }

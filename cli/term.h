@@ -69,6 +69,7 @@ typedef enum glyph {
     GLYPH_FULL,     /* █ */
     GLYPH_LIGHT,    /* ░ */
     GLYPH_ARROW,    /* → */
+    GLYPH_RETURN,   /* ↵ */
     GLYPH_COUNT
 } glyph;
 const char *glyph_of(glyph g);

@@ -27,12 +27,16 @@ static int run_program(const args *a)
 const command program = {
     .name = "tern",
     .operands = "",
-    .summary = "Tern: a tensor runtime and graph compiler for ternary models.",
+    .summary =
+        "Tern: runs ternary (BitNet) language models on the processor; a tensor runtime and graph compiler.",
     .options = options,
-    .examples = "tern graph run examples/graphs/bitlinear.tern --show\n"
-                "tern graph run examples/graphs/batch.tern --output x=x.npy\n"
-                "tern graph run examples/graphs/mlp.tern --input x=x.npy --output class=class.npy\n"
-                "tern inspect x.npy\n"
+    .elsewhere = "model",
+    .instead = "models run with 'tern run -m FILE -p TEXT', or 'tern chat -m FILE'",
+    .examples = "tern synth --shape tiny tiny.gguf    # a random model, which says nothing of worth\n"
+                "tern run -m tiny.gguf -p \"Once upon a time\" -n 40\n"
+                "tern bench model -m tiny.gguf -p 64 -n 16\n"
+                "tern graph run examples/graphs/bitlinear.tern --show\n"
+                "tern inspect tiny.gguf\n"
                 "tern list ops matmul",
     .verbs = verbs,
     .run = run_program,

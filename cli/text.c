@@ -1,4 +1,5 @@
 /* text.c - text that grows, and numbers as people read them. */
+#define _XOPEN_SOURCE 700 /* wcwidth */
 #include "text.h"
 
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "term.h"
 
@@ -132,6 +134,33 @@ static size_t decode(const char *s, uint32_t *out)
     return n;
 }
 
+static int digit_of(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+void text_add_unescaped(text *t, const char *string)
+{
+    static const char letters[] = "nrt'\"\\", meanings[] = "\n\r\t'\"\\";
+    while (*string) {
+        size_t plain = strcspn(string, "\\");
+        text_add_n(t, string, plain);
+        string += plain;
+        if (*string == '\0')
+            break;
+        const char *letter = string[1] ? strchr(letters, string[1]) : NULL;
+        bool hex = string[1] == 'x' && digit_of(string[2]) >= 0 && digit_of(string[3]) >= 0;
+        char byte = hex      ? (char)(digit_of(string[2]) * 16 + digit_of(string[3]))
+                    : letter ? meanings[letter - letters]
+                             : '\\';
+        text_add_n(t, &byte, 1);
+        string += hex ? 4 : letter ? 2 : 1;
+    }
+}
+
 size_t text_character(const char *string)
 {
     uint32_t c;
@@ -152,21 +181,39 @@ void text_add_safe(text *t, const char *string)
     }
 }
 
-int text_width(const char *string)
+/* Of the character at `string`, and its bytes; what is none takes a column for each byte. */
+static int columns_of(const char *string, size_t *bytes)
+{
+    uint32_t c = 0;
+    size_t n = decode(string, &c);
+    *bytes = n ? n : 1;
+    int columns = n > 1 && term_utf8() ? wcwidth((wchar_t)c) : 1;
+    return columns >= 0 ? columns : 1; /* one that the system does not know */
+}
+
+int text_columns(const char *string, size_t length)
 {
     int columns = 0;
-    for (; *string; string++)
-        columns += ((unsigned char)*string & 0xc0) != 0x80;
+    size_t bytes;
+    for (size_t at = 0; at < length && string[at]; at += bytes)
+        columns += columns_of(string + at, &bytes);
     return columns;
+}
+
+int text_width(const char *string)
+{
+    return text_columns(string, strlen(string));
 }
 
 size_t text_cut(const char *string, int columns)
 {
-    const char *at = string;
-    for (; *at; at++)
-        if (((unsigned char)*at & 0xc0) != 0x80 && columns-- == 0)
+    size_t at = 0, bytes;
+    for (; string[at]; at += bytes) {
+        columns -= columns_of(string + at, &bytes);
+        if (columns < 0)
             break;
-    return (size_t)(at - string);
+    }
+    return at;
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------------------ */

@@ -31,12 +31,16 @@ const char *text_string(const text *t); /* "" if empty */
  * become '?'. */
 void text_add_safe(text *t, const char *string);
 
+/* Appends text in which \n, \r, \t, \', \", \\ and \xHH stand for characters; a backslash before anything else stays. */
+void text_add_unescaped(text *t, const char *string);
+
 /* Bytes of the UTF-8 character at the start of `string`; 0 if they are none. */
 size_t text_character(const char *string);
 
-/* Columns that UTF-8 text takes on a terminal, one for each character. */
+/* Columns that UTF-8 text takes on a terminal: two for each wide character, none for what combines with the one before. */
 int text_width(const char *string);
-/* Bytes of its first `columns` characters. */
+int text_columns(const char *string, size_t length); /* of its first bytes */
+/* Bytes of the most characters from its start that fit into `columns`. */
 size_t text_cut(const char *string, int columns);
 
 enum { NUMBER_TEXT = 40 };

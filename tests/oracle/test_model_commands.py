@@ -5,10 +5,11 @@
   parallel    several answers in one batch are those that come one by one
   perplexity  value, error and running values are those of the definition
   chat        through a pipe: a conversation is what `tern run` makes of the rendered one; commands; the end of the context
-  terminal    through a pseudo-terminal: editing, history, Ctrl-C in an answer and at the prompt, Ctrl-D
+  terminal    through a pseudo-terminal: editing, history, wide characters, paste, Ctrl-C in an answer and at the prompt, Ctrl-D; bars
   converted   every kind of file as GGUF and as safetensors, there and back: the same bits
   stops       a stop string ends the answer before it, however the tokens cut it
 """
+import codecs
 import fcntl
 import json
 import os
@@ -216,25 +217,31 @@ def case_chat_context(g):
     full, _ = make_model(g)
     done = chat(full, ["abcd", "efgh", "ijkl", "x" * 80, "mnop"], "--temp", "0", "-n", "4")
     notes = done.stderr.splitlines()
-    if done.returncode or len(done.stdout.splitlines()) != 4:
+    if done.returncode != 1 or len(done.stdout.splitlines()) != 4:
         return "%r" % done
     if sum("forgotten" in note for note in notes) < 1 or sum("do not fit" in note for note in notes) != 1:
         return "%r" % notes
     return None
 
 
+def utf8_locales():
+    done = subprocess.run(["locale", "-a"], capture_output=True, text=True)
+    return done.stdout.split()
+
+
 class Terminal:
     """A program on a pseudo-terminal of 60 columns."""
 
-    def __init__(self, arguments):
+    def __init__(self, arguments, **environment):
         if "TERN_BIN" not in os.environ:
             raise Skip("this build has no program")
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            os.environ["TERM"] = "xterm"
+            os.environ.update({"TERM": "xterm"}, **environment)
             os.execv(os.environ["TERN_BIN"], [os.environ["TERN_BIN"]] + arguments)
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
         self.seen = ""
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def wait_for(self, words, seconds=60):
         """What was shown up to `words`; they and what is before them are taken."""
@@ -243,7 +250,7 @@ class Terminal:
             if not select.select([self.fd], [], [], max(end - time.time(), 0))[0]:
                 raise AssertionError("%r did not come; there is %r" % (words, self.seen))
             try:
-                self.seen += os.read(self.fd, 4096).decode(errors="replace")
+                self.seen += self.decoder.decode(os.read(self.fd, 4096))
             except OSError:
                 raise AssertionError("the program ended before %r; there is %r" % (words, self.seen)) from None
         before, self.seen = self.seen.split(words, 1)
@@ -289,6 +296,59 @@ def case_terminal(g):
     if answers[0] != answers[1] or len(answers[0]) != 1:
         return "not the same answer: %r %r" % (first, again)
     return None if status == 0 else "exit status %d" % status
+
+
+def case_terminal_characters(g):
+    """Wide and combining characters take the columns that the terminal gives them, and are drawn whole; a paste is one message;
+    Ctrl-Z leaves the line as it is (a job without a shell is not stopped)."""
+    locale = next((name for name in ("C.UTF-8", "C.utf8", "en_US.UTF-8") if name in utf8_locales()), None)
+    if not locale:
+        raise Skip("no UTF-8 locale is installed")
+    full, _ = make_model(g, context=256)
+    t = Terminal(["chat", "-m", full, "--chat-template", "llama-2", "--temp", "0", "-n", "2"], LC_ALL=locale)
+    t.wait_for("\r> ")
+    for byte in "日本語".encode():                 # byte by byte, as over a slow line
+        os.write(t.fd, bytes([byte]))
+        time.sleep(0.02)
+    drawn = t.wait_for("日本語\x1b[K\r\x1b[8C")    # the prompt's two columns, and two for each
+    found = ["a part of a character is drawn: %r" % drawn] if "\ufffd" in drawn else []
+    t.send("\x1b[D")
+    t.wait_for("\x1b[6C")
+    t.send("e\u0301\x1a")                         # an accent of its own takes no column
+    t.wait_for("日本e\u0301語\x1b[K\r\x1b[7C")
+    t.send("\x7f")                                 # and goes with its letter
+    t.wait_for("日本語\x1b[K\r\x1b[6C")
+    t.send("\x15\x0b\x1b[200~ab\rcd\x03\x04\tef\r\x1b[201~")
+    t.wait_for("ab↵cd ef\x1b[K")
+    t.send("\r")
+    t.wait_for("2 tokens, ")
+    t.wait_for("\r> ")
+    t.send("/exit\r")
+    status = t.end()
+    return found + (["exit status %d" % status] if status else [])
+
+
+def case_waits(g):
+    """Standard input that is a terminal: who did not mean it is told what is waited for."""
+    full, _ = make_model(g)
+    t = Terminal(["run", "-m", full, "-n", "2", "--temp", "0"])
+    t.wait_for("Ctrl-D")
+    t.send("abc\n\x04")
+    t.wait_for("abc")
+    t.wait_for("abc")
+    status = t.end()
+    return None if status == 0 else "exit status %d" % status
+
+
+def case_hidden_answers(g):
+    """Several answers are counted while they are made, and Ctrl-C stops them."""
+    full, _ = make_model(g, context=4096)
+    t = Terminal(["run", "-m", full, "-p", "abc", "--ignore-eos", "--parallel", "4"])
+    t.wait_for("of 16372 tokens")
+    t.send("\x03")
+    t.wait_for("stopped")
+    status = t.end()
+    return None if status == 1 else "exit status %d" % status
 
 
 def case_interrupt(g):
@@ -433,7 +493,8 @@ def conversions():
 def all_cases():
     kinds = [("logprobs", case_logprobs, 4), ("parallel", case_parallel, 3), ("perplexity", case_perplexity, 4),
              ("chat", case_chat, 3), ("chat", case_chat_context, 1), ("terminal", case_terminal, 1),
-             ("terminal", case_interrupt, 1), ("stops", case_stops, 4)]
+             ("terminal", case_interrupt, 1), ("stops", case_stops, 4), ("terminal", case_terminal_characters, 1),
+             ("terminal", case_waits, 1), ("terminal", case_hidden_answers, 1)]
     return [(name, 100 * i + k, function) for i, (name, function, count) in enumerate(kinds) for k in range(count)] + \
         conversions()
 
