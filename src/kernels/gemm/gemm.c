@@ -85,7 +85,7 @@ typedef struct panel {
     int64_t k_begin, depth;
     int64_t deepest;    /* of panels */
     int64_t first_tile; /* of those that b_block holds */
-    bool one_slot;      /* it holds one at a time: nobody comes back for it */
+    bool two_slots;     /* it holds one and the next: nobody comes back for others */
     bool b_in_place;    /* b is read where it lies: f32 whose rows have their elements side by side */
     float *y_tile, *a_block, *b_block;
 } panel;
@@ -110,8 +110,29 @@ static bool is_whole(const panel *p, int64_t columns)
 /* Of tiles in place only the last one may need room. */
 static float *slot_of(const panel *p, int64_t tile)
 {
-    const int64_t slot = p->b_in_place || p->one_slot ? 0 : tile - p->first_tile;
-    return p->b_block + slot * p->kernel->columns * p->depth;
+    const int64_t at = p->b_in_place ? 0 : tile - p->first_tile;
+    return p->b_block + (p->two_slots ? at % 2 : at) * p->kernel->columns * p->depth;
+}
+
+/* Is a panel of b made in a slot? */
+static bool is_made(const panel *p)
+{
+    return !p->g->source && !p->b_in_place && !(p->g->packed && p->g->b_type == TERN_F32);
+}
+
+/* Makes rows [begin, begin + rows) of a tile's panel. */
+static void make_rows(const panel *p, int64_t tile, int64_t begin, int64_t rows)
+{
+    const tern__gemm *g = p->g;
+    const int64_t width = p->kernel->columns, first = p->k_begin + begin;
+    float *to = slot_of(p, tile) + begin * width;
+    if (g->packed)
+        p->kernel->unpack[g->b_type](tern__gemm_at(g->b_type, g->packed, (tile * g->k + first) * width),
+                                     rows * width, to);
+    else
+        tern__gemm_pack_lanes(p->kernel, g->b_type,
+                              tern__gemm_at(g->b_type, g->b, first * g->b_k + tile * width * g->b_column),
+                              g->b_column, g->b_k, columns_of(p, tile), width, rows, to);
 }
 
 /* Of a source whose columns are several tiles the first of them brings all. */
@@ -129,29 +150,20 @@ static void find_widened(const panel *p, int64_t tile, bool packs, tern__gemm_ti
 static void find_b(const panel *p, int64_t tile, bool packs, tern__gemm_tile *t)
 {
     const tern__gemm *g = p->g;
-    const int64_t width = p->kernel->columns, columns = columns_of(p, tile);
-    float *room = slot_of(p, tile);
+    const int64_t width = p->kernel->columns;
     if (g->source) {
         find_widened(p, tile, packs, t);
         return;
     }
-    t->b = room;
+    t->b = slot_of(p, tile);
     t->b_k = width;
-    if (g->packed) {
-        const void *from = tern__gemm_at(g->b_type, g->packed, (tile * g->k + p->k_begin) * width);
-        if (g->b_type == TERN_F32)
-            t->b = from;
-        else if (packs)
-            p->kernel->unpack[g->b_type](from, p->depth * width, room);
-        return;
-    }
-    const void *from = tern__gemm_at(g->b_type, g->b, p->k_begin * g->b_k + tile * width * g->b_column);
-    if (p->b_in_place && is_whole(p, columns)) {
-        t->b = from;
+    if (g->packed && g->b_type == TERN_F32) {
+        t->b = (const float *)g->packed + (tile * g->k + p->k_begin) * width;
+    } else if (p->b_in_place && is_whole(p, columns_of(p, tile))) {
+        t->b = (const float *)g->b + p->k_begin * g->b_k + tile * width;
         t->b_k = g->b_k;
     } else if (packs) {
-        tern__gemm_pack_lanes(p->kernel, g->b_type, from, g->b_column, g->b_k, columns, width, p->depth,
-                              room);
+        make_rows(p, tile, 0, p->depth);
     }
 }
 
@@ -180,45 +192,53 @@ static void multiply_tile(const panel *p, void (*multiply)(const tern__gemm_tile
             y[i * g->y_row + j * g->y_column] = t->y[i * width + j];
 }
 
-/* As large a share of what a source reads as these rows are of the panel. */
-static void fetch_source(const panel *p, int64_t tile, int64_t begin, int64_t rows, tern__gemm_ahead ahead[2])
+/* Bytes of lines that one call fetches. */
+static int64_t fetched_bytes(const panel *p)
+{
+    return p->depth / TERN__GEMM_LINE_EVERY * TERN__GEMM_LINE;
+}
+
+/* `n` bytes of the next tile's panel that lie in one piece, call by call. */
+static void fetch_lines(const panel *p, const void *bytes, int64_t n, int64_t call, tern__gemm_tile *t)
+{
+    const int64_t begin = call * fetched_bytes(p);
+    if (begin < n)
+        t->line = (uintptr_t)bytes + (uintptr_t)begin;
+}
+
+/* One run of a source after the other. */
+static void fetch_source(const panel *p, int64_t tile, int64_t call, tern__gemm_tile *t)
 {
     const tern__gemm_source *s = p->g->source;
-    const int64_t width = p->kernel->columns, column = tile * width;
+    const int64_t column = tile * p->kernel->columns;
     const uint8_t *runs[2];
     int64_t bytes;
     if (column % s->columns != 0)
         return;
     const int n = s->find(s, column, p->k_begin, p->depth, runs, &bytes);
-    const int64_t all = bytes / (width * (int64_t)sizeof(float)), first = all * begin / p->depth;
-    for (int i = 0; i < n; i++) {
-        const float *next = (const float *)(const void *)runs[i] + first * width;
-        ahead[i] = (tern__gemm_ahead){next, width, all * (begin + rows) / p->depth - first};
-    }
+    const int64_t calls = parts_of(bytes, larger(fetched_bytes(p), 1));
+    if (call < n * calls)
+        fetch_lines(p, runs[call / calls], bytes, call % calls, t);
 }
 
-/* What a share of the next panel's rows is read from when it is packed or used; `packs`: packed, so that its room is fetched
- * as well. */
-static void fetch_b(const panel *p, int64_t tile, bool packs, int64_t begin, int64_t rows,
-                    tern__gemm_ahead ahead[2])
+/* What is read when the next tile's panel is used, or when rows [begin, begin + rows) of it are made after call `call`: then
+ * their room is fetched as well. */
+static void fetch_b(const panel *p, int64_t tile, bool makes, int64_t call, int64_t begin, int64_t rows,
+                    tern__gemm_tile *t)
 {
     const tern__gemm *g = p->g;
-    const int64_t width = p->kernel->columns;
-    const float *room = slot_of(p, tile + 1);
-    if (g->source) {
-        fetch_source(p, tile + 1, begin, rows, ahead);
-        return;
-    }
-    if (g->packed && g->b_type == TERN_F32) {
-        const float *next = (const float *)g->packed + ((tile + 1) * g->k + p->k_begin) * width;
-        ahead[0] = (tern__gemm_ahead){next + begin * width, width, rows};
-        return;
-    }
-    if (!packs || !p->one_slot)
-        ahead[0] = (tern__gemm_ahead){room + begin * width, width, rows};
-    if (packs && !g->packed && g->b_type == TERN_F32 && g->b_column == 1) {
+    const int64_t width = p->kernel->columns, bytes = p->depth * width * (int64_t)sizeof(float);
+    if (g->source)
+        fetch_source(p, tile + 1, call, t);
+    else if (g->packed && g->b_type == TERN_F32)
+        fetch_lines(p, (const float *)g->packed + ((tile + 1) * g->k + p->k_begin) * width, bytes, call, t);
+    else if (!makes)
+        fetch_lines(p, slot_of(p, tile + 1), bytes, call, t);
+    else if (!p->two_slots)
+        t->ahead[1] = (tern__gemm_ahead){slot_of(p, tile + 1) + begin * width, width, rows};
+    if (makes && !g->packed && g->b_type == TERN_F32 && g->b_column == 1) {
         const float *next = (const float *)g->b + (p->k_begin + begin) * g->b_k + (tile + 1) * width;
-        ahead[1] = (tern__gemm_ahead){next, g->b_k, rows};
+        t->ahead[2] = (tern__gemm_ahead){next, g->b_k, rows};
     }
 }
 
@@ -242,23 +262,29 @@ static int64_t group_of(int64_t left, int64_t most)
     return left >= 2 * most ? most : left > most ? (left + 1) / 2 : left;
 }
 
-/* Rows [begin, begin + rows) of one tile; t has the operands. `next`: rows of the next tile's panel are fetched. */
+/* Rows [begin, begin + rows) of one tile; t has the operands. `next`: the next tile's panel is fetched, or, if it is to be
+ * packed, made: a share after each call, so that what a call fetched is still there whatever the strides. */
 static void multiply_groups(const panel *p, tern__gemm_tile *t, int64_t begin, int64_t rows, int64_t tile,
                             bool next, bool packs_b)
 {
     const tern__gemm_kernel *kernel = p->kernel;
     const int64_t columns = columns_of(p, tile);
     const int64_t most = t->a_k == 1 ? kernel->rows[(columns - 1) / kernel->vector] : low_rows(kernel);
-    const int64_t share = next ? p->depth / parts_of(rows, most) + 1 : 0;
-    for (int64_t row = 0, n, fetched = 0; row < rows; row += n, fetched += share) {
+    const int64_t calls = parts_of(rows, most);
+    const bool makes = next && packs_b && is_made(p);
+    for (int64_t row = 0, n, call = 0; row < rows; row += n, call++) {
+        const int64_t first = p->depth * call / calls, made = p->depth * (call + 1) / calls - first;
         n = group_of(rows - row, most);
         t->rows = (int)n;
         memset(t->ahead, 0, sizeof t->ahead);
+        t->line = 0;
         if (row + n < rows && p->g->y_column == 1)
             t->ahead[0] = y_ahead(p, begin + row + n, group_of(rows - row - n, most), tile);
-        if (fetched < p->depth && next)
-            fetch_b(p, tile, packs_b, fetched, smaller(share, p->depth - fetched), t->ahead + 1);
+        if (next)
+            fetch_b(p, tile, makes, call, first, made, t);
         multiply_tile(p, kernel->multiply, t, begin + row, tile * kernel->columns, columns);
+        if (makes)
+            make_rows(p, tile + 1, first, made);
         t->a += n * t->a_row;
     }
 }
@@ -279,7 +305,7 @@ static void multiply_block(const panel *p, int64_t begin, int64_t end, int64_t t
     if (packs)
         pack_a(p, begin, rows);
     for (int64_t tile = tile_begin; tile < tile_end; tile++) {
-        find_b(p, tile, packs_b, &t);
+        find_b(p, tile, packs_b && (tile == tile_begin || !is_made(p)), &t);
         t.a = packs ? p->a_block : (const float *)g->a + begin * g->a_row + p->k_begin * g->a_k;
         multiply_groups(p, &t, begin, rows, tile, tile + 1 < tile_end && !p->b_in_place, packs_b);
     }
@@ -369,7 +395,7 @@ static void multiply_tiles(panel *p, int64_t begin, int64_t end, int64_t tile_be
     const int64_t rows = end - begin, blocks = parts_of(rows, g->blocking.rows);
     const int64_t panels = parts_of(g->k, p->deepest);
     p->first_tile = tile_begin;
-    p->one_slot = blocks == 1 || g->source;
+    p->two_slots = blocks == 1;
     for (int64_t i = 0; i < panels; i++) {
         set_panel(p, i, p->deepest);
         for (int64_t j = 0; j < blocks; j++)

@@ -42,6 +42,7 @@ typedef struct tern__gemm_tile {
     int columns;               /* that matter */
     bool add;                  /* continue the chains that y holds, otherwise begin */
     tern__gemm_ahead ahead[3]; /* of `multiply` on packed operands */
+    uintptr_t line; /* likewise: then a line every TERN__GEMM_LINE_EVERY k, to wherever that leads; 0: none */
 } tern__gemm_tile;
 
 enum {
@@ -49,6 +50,8 @@ enum {
     TERN__GEMM_MAX_COLUMNS = 64,
     TERN__GEMM_MAX_ROWS = 16,
     TERN__GEMM_MAX_VECTORS = 4,
+    TERN__GEMM_LINE = 64, /* bytes that are fetched at a time */
+    TERN__GEMM_LINE_EVERY = 4,
     TERN__GEMM_ALIGN = 64, /* of packed matrices and scratch */
 };
 

@@ -124,8 +124,15 @@ INLINE void load_sums(const tern__gemm_tile *t, const int rows, const int vector
     }
 }
 
+#define STEPS                                                                             \
+    UNROLLED for (int u = 0; u < unroll; u++)                                             \
+        step(sums, rows, vectors, &a, u *a_k, b + u * b_k, b_tile, streams, ahead, of_b); \
+    advance(&a, rows, unroll *a_k);                                                       \
+    p += unroll;                                                                          \
+    b += unroll * b_k;
+
 /* k is unrolled where that is cheap (a_k is 1): what counts and advances addresses would take the multipliers' ports now and
- * then. `whole`: b has all of the last vector. `fetches`: rows of t->ahead; `streams`: rows of b, `ahead` of each. */
+ * then. `whole`: b has all of the last vector. `fetches`: rows of t->ahead and lines; `streams`: rows of b, `ahead` of each. */
 INLINE void multiply_body(const tern__gemm_tile *t, const int rows, const int vectors, const int unroll,
                           const bool whole, const bool fetches, const bool streams, const int64_t a_k,
                           const int64_t b_k, const int64_t ahead)
@@ -142,20 +149,22 @@ INLINE void multiply_body(const tern__gemm_tile *t, const int rows, const int ve
             V_ZERO();
     row_addresses a = addresses_of(t->a, t->a_row, rows);
     int64_t p = 0;
-    /* Rows that are fetched, one every `unroll` k; then, in the same loop to save code, those of b that are there anyway. */
-    for (int i = 0; unroll > 1 && i < (fetches ? 4 : 1); i++) {
-        const bool fetch = fetches && i < 3;
-        const float *next = fetch ? t->ahead[i].next : b;
-        const int64_t next_step = fetch ? t->ahead[i].step : 0;
-        for (int64_t n = fetch ? t->ahead[i].rows : t->k; n > 0 && p + unroll <= t->k; n--) {
-            UNROLLED for (int j = 0; fetches && j < COLUMNS; j += 16) __builtin_prefetch(next + j, 0, 2);
-            next += next_step;
-            UNROLLED for (int u = 0; u < unroll; u++)
-                step(sums, rows, vectors, &a, u * a_k, b + u * b_k, b_tile, streams, ahead, of_b);
-            advance(&a, rows, unroll * a_k);
-            p += unroll;
-            b += unroll * b_k;
+    for (int i = 0; fetches && i < 3; i++) { /* rows, one every `unroll` k */
+        const float *next = t->ahead[i].next;
+        for (int64_t n = t->ahead[i].rows; n > 0 && p + unroll <= t->k; n--) {
+            UNROLLED for (int j = 0; j < COLUMNS; j += 16) __builtin_prefetch(next + j, 0, 2);
+            next += t->ahead[i].step;
+            STEPS
         }
+    }
+    uintptr_t line =
+        fetches && t->line ? t->line : (uintptr_t)b; /* then lines, or one that is there anyway */
+    const uintptr_t line_step = fetches && t->line ? TERN__GEMM_LINE : 0;
+    while (unroll > 1 && p + unroll <= t->k) {
+        if (fetches)
+            __builtin_prefetch((const void *)line, 0, 2);
+        line += line_step;
+        STEPS
     }
     for (; p < t->k; p++, b += b_k) {
         step(sums, rows, vectors, &a, 0, b, b_tile, streams, ahead, of_b);
@@ -171,10 +180,10 @@ INLINE void multiply_body(const tern__gemm_tile *t, const int rows, const int ve
 }
 
 /* Rows of a with elements side by side and whole tiles of b, packed; the same and b as it lies; anything. */
-#define PACKED(N, V)                                                 \
-    static NOINLINE void packed_##N(const tern__gemm_tile *t)        \
-    {                                                                \
-        multiply_body(t, N, V, 4, true, true, false, 1, COLUMNS, 0); \
+#define PACKED(N, V)                                                                     \
+    static NOINLINE void packed_##N(const tern__gemm_tile *t)                            \
+    {                                                                                    \
+        multiply_body(t, N, V, TERN__GEMM_LINE_EVERY, true, true, false, 1, COLUMNS, 0); \
     }
 #define IN_PLACE(N, V)                                                \
     static NOINLINE void in_place_##N##_##V(const tern__gemm_tile *t) \
