@@ -96,7 +96,7 @@ static tern_status make_indices(tern_ctx *ctx, bench_case *c)
 
 static tern_status prepare(tern_ctx *ctx, bench_case *c, const state *s)
 {
-    const int64_t shape[] = {c->rows, HEADS, D}, rows = c->rows;
+    const int64_t shape[] = {c->rows, HEADS, D};
     const double keys = c->rows == PROMPT ? PROMPT * (PROMPT + 1) / 2.0 : (double)c->rows * CONTEXT;
     c->s = s;
     c->turns = c->rows == PROMPT ? 1 : SLOTS / c->rows;
@@ -106,10 +106,13 @@ static tern_status prepare(tern_ctx *ctx, bench_case *c, const state *s)
     TERN_SCOPE(ctx) {
         c->q = tern_keep(tern_randn(ctx, TERN_F32, 3, shape, 5));
         TERN_TRY(tern_eval(c->q));
-        tern_tensor *y = tern_attention(
-            input_like(ctx, "q", c->q), input_like(ctx, "k", s->k), input_like(ctx, "v", s->v),
-            tern_input(ctx, "slots", TERN_I32, 1, &rows), tern_input(ctx, "positions", TERN_I32, 1, &rows),
-            input_like(ctx, "k_scale", s->k_scale), input_like(ctx, "v_scale", s->v_scale), 0);
+        /* One after the other: inputs have the numbers of their making, and run_case gives them in this order. */
+        tern_tensor *q = input_like(ctx, "q", c->q), *k = input_like(ctx, "k", s->k);
+        tern_tensor *v = input_like(ctx, "v", s->v), *slots = input_like(ctx, "slots", c->slots[0]);
+        tern_tensor *positions = input_like(ctx, "positions", c->positions);
+        tern_tensor *k_scale = input_like(ctx, "k_scale", s->k_scale);
+        tern_tensor *v_scale = input_like(ctx, "v_scale", s->v_scale);
+        tern_tensor *y = tern_attention(q, k, v, slots, positions, k_scale, v_scale, 0);
         TERN_TRY(tern_compile(ctx, 1, &y, NULL, NULL, &c->program));
     }
     return tern_exec_create(ctx, c->program, &c->exec);
