@@ -245,7 +245,6 @@ INLINE void multiply(const tern__ternary_call *call, int planes_count)
         .form = TERN__TERNARY_##F,                                               \
         .direct_limit = 1,                                                       \
         .direct_batch = 1,                                                       \
-        .direct_pass = 1,                                                        \
         .multiply_batch = GROUP,                                                 \
         .direct_quads = DIRECT_QUADS,                                            \
         .panel_quads = PANEL_QUADS,                                              \

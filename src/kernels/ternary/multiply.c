@@ -86,7 +86,7 @@ static void each_group(const tile_job *job, void (*run)(const tern__ternary_call
 static void multiply_tile(const tile_job *job, uint8_t *panel)
 {
     const tern__ternary_kernel *kernel = job->kernel;
-    const bool direct = job->batch <= kernel->direct_limit, at_once = job->batch <= kernel->direct_pass;
+    const bool direct = job->batch <= kernel->direct_limit, at_once = job->batch <= kernel->direct_batch;
     const int64_t quads_direct =
         at_once || kernel->direct_quads < CHUNK_QUADS ? kernel->direct_quads : CHUNK_QUADS;
     const int64_t limit = direct ? quads_direct : kernel->panel_quads;

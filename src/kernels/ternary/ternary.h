@@ -134,9 +134,8 @@ typedef struct tern__ternary_scaled {
 typedef struct tern__ternary_kernel {
     const char *name; /* "ternary_t5__avx512vbmi" */
     tern__ternary_form form;
-    int direct_limit; /* batches up to this are multiplied directly */
-    int direct_batch; /* most rows of x in one call of direct */
-    int direct_pass; /* most of them for which it goes through the weights once; beyond, they should stay in cache */
+    int direct_limit;   /* batches up to this are multiplied directly */
+    int direct_batch;   /* most rows of x in one call of direct */
     int multiply_batch; /* and of multiply */
     int direct_quads;   /* most quads of one call of direct */
     int panel_quads;    /* and of one panel; panel_quads * 4 * tile rows bytes are unpacked */

@@ -21,68 +21,122 @@ enum {
 #define TIMES_7(M) TIMES_6(M) M(6)
 #define TIMES_8(M) TIMES_7(M) M(7)
 #define SUMS(i) planes sums##i = {0};
-#define DOT(i) sums##i = dot(sums##i, w, x + i * call->x_stride);
+#define DOT(i) sums##i = dot(sums##i, w, row + i * call->x_stride);
 #define PUT(i) put(call, i, settle(sums##i));
 
-/* A loop over quads of `STEP` bytes, which WEIGHTS makes into planes, while later ones are prefetched. */
-#define LOOP(NAME, N, STEP, HINT, WEIGHTS)                                \
-    static void NAME##_##N(const tern__ternary_call *call)                \
-    {                                                                     \
-        const int8_t *x = call->x;                                        \
-        const uint8_t *at = call->weights, *ahead = call->ahead;          \
-        TIMES_##N(SUMS) for (int64_t q = 0; q < call->quads; q++, x += 4) \
-        {                                                                 \
-            _mm_prefetch((const char *)ahead, HINT);                      \
-            ahead += call->ahead_step;                                    \
-            const planes w = WEIGHTS(at);                                 \
-            at += STEP;                                                   \
-            TIMES_##N(DOT)                                                \
-        }                                                                 \
-        TIMES_##N(PUT)                                                    \
-    }
-#define DECODED(at) decode(_mm512_loadu_si512(at))
+/* ---- multiply: quads of a panel, one after the other ---- */
 
-/* Two passes over the same weights, each of which prefetches half of what there is to prefetch. The first one is a function
- * of its own, and sums are variables: gcc copies, in the loop, what lives on after it, and members of structs that a loop
- * uses a part of. */
-#define PASS(N, DOTS, AHEAD)                                                            \
-    const int8_t *x = call->x;                                                          \
-    const uint8_t *at = call->weights, *ahead = (AHEAD);                                \
-    for (int64_t q = 0; q < call->quads; q++, x += 4, at += TERN__TERNARY_QUAD_BYTES) { \
-        _mm_prefetch((const char *)ahead, _MM_HINT_T0);                                 \
-        ahead += call->ahead_step / 2;                                                  \
-        const planes w = DECODED(at);                                                   \
-        TIMES_##N(DOTS)                                                                 \
+#define MULTIPLY(N)                                                         \
+    static void multiply_##N(const tern__ternary_call *call)                \
+    {                                                                       \
+        const int8_t *row = call->x;                                        \
+        const uint8_t *at = call->weights, *ahead = call->ahead;            \
+        TIMES_##N(SUMS) for (int64_t q = 0; q < call->quads; q++, row += 4) \
+        {                                                                   \
+            _mm_prefetch((const char *)ahead, _MM_HINT_T1);                 \
+            ahead += call->ahead_step;                                      \
+            const planes w = planes_load(at);                               \
+            at += PLANES * 64;                                              \
+            TIMES_##N(DOT)                                                  \
+        }                                                                   \
+        TIMES_##N(PUT)                                                      \
     }
-#define ADD_PRODUCTS(sum, w) __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(w), "v"(quad));
-#define SUMS_FIRST(i) __m512i a##i = _mm512_setzero_si512(), b##i = a##i;
-#define SUMS_REST(i) __m512i c##i = _mm512_setzero_si512(), d##i = c##i, e##i = c##i;
-#define DOT_FIRST(i)                                                 \
+
+/* ---- direct: packed weights, which are fetched while those before them are multiplied ----
+ *
+ * Memory gives most to many streams, so the quads are read as STREAMS runs side by side: of each run one pair, then of each run
+ * the next. What follows in a run is fetched AHEAD pairs earlier, at its end what the same run of the next tile begins with:
+ * early enough, and late enough to find it in the first-level cache (a whole tile earlier is too early for 3 rows and more). */
+
+enum {
+    STREAMS = 8,
+    PAIR = 2 * TERN__TERNARY_QUAD_BYTES,
+    AHEAD = 8,
+    STAY = 8, /* pairs of each run that stay in the first-level cache for the second of two passes */
+};
+
+#define DECODED(at) decode(_mm512_loadu_si512(at))
+#define FETCH(at) _mm_prefetch((const char *)(at), _MM_HINT_T0);
+#define QUAD(N, DOTS, K)                                             \
     {                                                                \
-        const __m512i quad = broadcast_quad(x + i * call->x_stride); \
-        ADD_PRODUCTS(a##i, w.a) ADD_PRODUCTS(b##i, w.b)              \
+        const int8_t *row = x + 4 * K;                               \
+        const planes w = DECODED(at + K * TERN__TERNARY_QUAD_BYTES); \
+        TIMES_##N(DOTS)                                              \
+    }
+
+/* Pairs [BEGIN, STOP) of each run, and behind the last ones the quad that is left. */
+#define WALK(N, BEGIN, STOP, FETCHES, DOTS)                                                                 \
+    {                                                                                                       \
+        const int64_t pairs = call->quads / 2, run = run_of(call);                                          \
+        const uint8_t *const end = call->weights + pairs * PAIR;                                            \
+        for (int64_t q = (BEGIN); q < (STOP); q++) {                                                        \
+            const int64_t far = q + AHEAD < run                                                             \
+                                    ? AHEAD * PAIR                                                          \
+                                    : call->quads * TERN__TERNARY_QUAD_BYTES + (AHEAD - run) * PAIR;        \
+            const int8_t *x = call->x + 8 * q;                                                              \
+            for (const uint8_t *at = call->weights + q * PAIR; at < end; at += run * PAIR, x += 8 * run) {  \
+                FETCHES                                                                                     \
+                QUAD(N, DOTS, 0)                                                                            \
+                QUAD(N, DOTS, 1)                                                                            \
+            }                                                                                               \
+        }                                                                                                   \
+        const uint8_t *at = end;                                                                            \
+        for (const int8_t *x = call->x + 8 * pairs; (STOP) == run && x < call->x + 4 * call->quads; x += 4) \
+            QUAD(N, DOTS, 0)                                                                                \
+    }
+
+INLINE int64_t run_of(const tern__ternary_call *call)
+{
+    return (call->quads / 2 + STREAMS - 1) / STREAMS;
+}
+
+#define DIRECT(N)                                                                                 \
+    static void direct_##N(const tern__ternary_call *call)                                        \
+    {                                                                                             \
+        TIMES_##N(SUMS) WALK(N, 0, run_of(call), FETCH(at + far) FETCH(at + far + PAIR / 2), DOT) \
+            TIMES_##N(PUT)                                                                        \
+    }
+
+/* More rows than there are registers for: two passes over weights that stay in cache, some planes in each, which fetch one quad
+ * of each pair. Sums are variables: gcc copies, in the loop, members of structs that a loop uses a part of. */
+#define ADD_PRODUCTS(sum, w) __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(w), "v"(quad));
+#define SUMS_FIRST(i) __m512i a##i = sums[i].a, b##i = sums[i].b;
+#define SUMS_REST(i) __m512i c##i = sums[i].c, d##i = sums[i].d, e##i = sums[i].e;
+#define DOT_FIRST(i)                                                   \
+    {                                                                  \
+        const __m512i quad = broadcast_quad(row + i * call->x_stride); \
+        ADD_PRODUCTS(a##i, w.a) ADD_PRODUCTS(b##i, w.b)                \
     }
 #define DOT_REST(i)                                                                              \
     {                                                                                            \
-        const __m512i quad = broadcast_quad(x + i * call->x_stride);                             \
+        const __m512i quad = broadcast_quad(row + i * call->x_stride);                           \
         ADD_PRODUCTS(c##i, w.c) ADD_PRODUCTS(d##i, w.d) if (PLANES == 5) ADD_PRODUCTS(e##i, w.e) \
     }
-#define KEEP_FIRST(i) first[i] = (planes){.a = a##i, .b = b##i};
-#define PUT_PAIRED(i) put(call, i, settle((planes){first[i].a, first[i].b, c##i, d##i, e##i}));
-#define DIRECT_PAIRED(N)                                                                           \
-    static __attribute__((noinline)) void first_##N(const tern__ternary_call *call, planes *first) \
-    {                                                                                              \
-        TIMES_##N(SUMS_FIRST) PASS(N, DOT_FIRST, call->ahead) TIMES_##N(KEEP_FIRST)                \
-    }                                                                                              \
-    static void direct_##N(const tern__ternary_call *call)                                         \
-    {                                                                                              \
-        planes first[N];                                                                           \
-        first_##N(call, first);                                                                    \
-        TIMES_##N(SUMS_REST) PASS(N, DOT_REST, call->ahead + call->quads * (call->ahead_step / 2)) \
-            TIMES_##N(PUT_PAIRED)                                                                  \
+#define KEEP_FIRST(i) sums[i].a = a##i, sums[i].b = b##i;
+#define KEEP_REST(i) sums[i].c = c##i, sums[i].d = d##i, sums[i].e = e##i;
+#define PUT_PAIRED(i) put(call, i, settle(sums[i]));
+#define PASS(NAME, N, PART, FETCHES)                                                                \
+    static __attribute__((noinline)) void NAME##_##N(const tern__ternary_call *call, int64_t begin, \
+                                                     int64_t stop, planes *sums)                    \
+    {                                                                                               \
+        TIMES_##N(SUMS_##PART) WALK(N, begin, stop, FETCHES, DOT_##PART) TIMES_##N(KEEP_##PART)     \
     }
-#define DIRECT(N) LOOP(direct, N, TERN__TERNARY_QUAD_BYTES, _MM_HINT_T0, DECODED)
-#define MULTIPLY(N) LOOP(multiply, N, PLANES * 64, _MM_HINT_T1, planes_load)
+#define DIRECT_PAIRED(N)                                   \
+    PASS(first, N, FIRST, FETCH(at + far))                 \
+    PASS(rest, N, REST, FETCH(at + far + PAIR / 2))        \
+    static void direct_##N(const tern__ternary_call *call) \
+    {                                                      \
+        planes sums[N] = {0};                              \
+        const int64_t run = run_of(call);                  \
+        int64_t q = 0, stop;                               \
+        do {                                               \
+            stop = run - q < STAY ? run : q + STAY;        \
+            first_##N(call, q, stop, sums);                \
+            rest_##N(call, q, stop, sums);                 \
+            q = stop;                                      \
+        } while (q < run);                                 \
+        TIMES_##N(PUT_PAIRED)                              \
+    }
 
 /* clang-format off */
 DIRECT(2) DIRECT(3) DIRECT(4) DIRECT(5)
@@ -93,14 +147,11 @@ DIRECT(6) MULTIPLY(6)
 DIRECT_PAIRED(6)
 #endif
 DIRECT_PAIRED(7) DIRECT_PAIRED(8)
+    /* clang-format on */
 
-/* A single row is bound by memory, which gives most to many streams: the tile is read as STREAMS runs of quads side by side,
- * and so is the next tile, which is fetched meanwhile. All add to the same sums, of which there are two sets, because one would
- * wait for itself. */
-enum { STREAMS = 8 };
-
-static void direct_1(const tern__ternary_call *call)
-/* clang-format on */
+    /* A single row reads single quads, and fetches a whole tile ahead: there is nothing else to keep in the first-level cache. All
+ * add to the same sums, of which there are two sets, because one would wait for itself. */
+    static void direct_1(const tern__ternary_call *call)
 {
     const int64_t run = call->quads / STREAMS, bytes = run * TERN__TERNARY_QUAD_BYTES;
     const int64_t ahead = call->quads * TERN__TERNARY_QUAD_BYTES;

@@ -28,7 +28,6 @@ const tern__ternary_kernel tern__ternary_t2__avx512vnni = {
     .form = TERN__TERNARY_2,
     .direct_limit = 24,
     .direct_batch = PAIRED,
-    .direct_pass = GROUP,
     .multiply_batch = GROUP,
     .direct_quads = DIRECT_QUADS,
     .panel_quads = 128,

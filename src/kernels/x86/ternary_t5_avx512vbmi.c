@@ -54,7 +54,6 @@ const tern__ternary_kernel tern__ternary_t5__avx512vbmi = {
     .form = TERN__TERNARY_5,
     .direct_limit = 2 * PAIRED,
     .direct_batch = PAIRED,
-    .direct_pass = GROUP,
     .multiply_batch = GROUP,
     .direct_quads = DIRECT_QUADS,
     .panel_quads = 100,
