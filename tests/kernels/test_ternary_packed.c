@@ -232,6 +232,19 @@ TEST(very_long_rows)
     check_product(5, 132003, 5, RANDOM, RANDOM);
 }
 
+/* Batches that are multiplied panel by panel: whole tiles, whose sums stay as they are in between, and parts of tiles. */
+TEST(sums_go_from_panel_to_panel)
+{
+    static const int64_t columns[] = {399, 513, 1100, 2600};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        for (int64_t batch = 25; batch <= 31; batch += 3)
+            check_product(160 + (int64_t)(i % 2), columns[i], batch, RANDOM, RANDOM);
+    for (fill x = HIGHEST; x <= LOWEST; x++) {
+        check_product(80, 65536, 25, HIGHEST, x); /* as long as they may */
+        check_product(80, 65540, 25, HIGHEST, x);
+    }
+}
+
 /* Canonical bytes to packed bytes to codes, by the words of the header. */
 TEST(packed_bytes_are_as_documented)
 {

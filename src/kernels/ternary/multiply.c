@@ -64,12 +64,17 @@ static void call_kernel(const tile_job *job, void (*run)(const tern__ternary_cal
 static void each_group(const tile_job *job, void (*run)(const tern__ternary_call *), int64_t most,
                        const uint8_t *weights, int64_t quad, int64_t quads, const uint8_t *ahead)
 {
+    const tern__ternary_kernel *kernel = job->kernel;
     const int64_t groups = (job->batch + most - 1) / most;
+    const bool raw = run == kernel->multiply && job->quads <= kernel->raw_quads &&
+                     job->rows == tern__ternary_tile_rows(kernel->form);
     tern__ternary_call call = {.weights = weights,
                                .quads = quads,
                                .x_stride = job->x_stride,
                                .y_stride = job->y_stride,
-                               .add = quad > 0};
+                               .add = quad > 0 && !raw,
+                               .resume = quad > 0 && raw,
+                               .pause = quad + quads < job->quads && raw};
     for (int64_t g = 0; g < groups; g++) {
         const int64_t begin = job->batch * g / groups, end = job->batch * (g + 1) / groups;
         call.x = job->x + begin * job->x_stride + 4 * quad;

@@ -117,6 +117,9 @@ typedef struct tern__ternary_call {
     int64_t y_stride;
     int batch; /* 1 .. the kernel's limit */
     bool add;  /* y += sum(code * x), otherwise y = sum(code * x) - sum(x) */
+    /* Of `multiply`, where the kernel has raw_quads: the call goes on from the sums that an earlier one left in y, and leaves them
+     * there for a later one, not as codes yet. The tile is whole. */
+    bool resume, pause;
 } tern__ternary_call;
 
 /* Sums of one block of columns times its scales, added to those of the blocks before: y += scales * sums in f32, the product
@@ -139,6 +142,7 @@ typedef struct tern__ternary_kernel {
     int multiply_batch; /* and of multiply */
     int direct_quads;   /* most quads of one call of direct */
     int panel_quads;    /* and of one panel; panel_quads * 4 * tile rows bytes are unpacked */
+    int raw_quads;      /* most quads whose sums `multiply` can resume; 0: it cannot */
     void (*direct)(const tern__ternary_call *call);
     void (*unpack)(const uint8_t *packed, int64_t quads, uint8_t *panel);
     void (*multiply)(const tern__ternary_call *call);

@@ -26,12 +26,28 @@ enum {
 
 /* ---- multiply: quads of a panel, one after the other ---- */
 
+/* Sums go from panel to panel as they are: settle() is not cheap, for t5 in particular. */
+INLINE planes take(const tern__ternary_call *call, int i)
+{
+    return call->resume ? planes_load(call->y + i * call->y_stride) : (planes){0};
+}
+
+INLINE void leave(const tern__ternary_call *call, int i, planes sums)
+{
+    if (call->pause)
+        planes_store(call->y + i * call->y_stride, sums);
+    else
+        put(call, i, settle(sums));
+}
+
+#define TAKE(i) planes sums##i = take(call, i);
+#define LEAVE(i) leave(call, i, sums##i);
 #define MULTIPLY(N)                                                         \
     static void multiply_##N(const tern__ternary_call *call)                \
     {                                                                       \
         const int8_t *row = call->x;                                        \
         const uint8_t *at = call->weights, *ahead = call->ahead;            \
-        TIMES_##N(SUMS) for (int64_t q = 0; q < call->quads; q++, row += 4) \
+        TIMES_##N(TAKE) for (int64_t q = 0; q < call->quads; q++, row += 4) \
         {                                                                   \
             _mm_prefetch((const char *)ahead, _MM_HINT_T1);                 \
             ahead += call->ahead_step;                                      \
@@ -39,7 +55,7 @@ enum {
             at += PLANES * 64;                                              \
             TIMES_##N(DOT)                                                  \
         }                                                                   \
-        TIMES_##N(PUT)                                                      \
+        TIMES_##N(LEAVE)                                                    \
     }
 
 /* ---- direct: packed weights, which are fetched while those before them are multiplied ----

@@ -51,6 +51,7 @@ const tern__ternary_kernel tern__ternary_t5__avx512vnni = {
     .multiply_batch = GROUP,
     .direct_quads = DIRECT_QUADS,
     .panel_quads = 100,
+    .raw_quads = DIRECT_QUADS,
     .direct = direct,
     .unpack = unpack,
     .multiply = multiply,
