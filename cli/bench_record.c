@@ -82,12 +82,13 @@ static void print_quoted(const char *string, char quote)
 
 static void print_value(const cell *c, char quote, const char *none)
 {
+    char number[NUMBER_TEXT];
     if (c->kind == CELL_TEXT)
         print_quoted(c->string, quote);
     else if (c->kind == CELL_REAL && !isfinite(c->real))
         fputs(none, stdout);
     else if (c->kind == CELL_REAL)
-        printf("%.9g", c->real);
+        fputs(format_double(number, c->real), stdout);
     else
         printf("%" PRId64, c->i);
 }

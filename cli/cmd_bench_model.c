@@ -14,6 +14,7 @@
 #include "commands.h"
 #include "engine.h"
 #include "progress.h"
+#include "source.h"
 #include "table.h"
 #include "term.h"
 
@@ -86,8 +87,10 @@ static void print_md(const tern_bench_model_row *row, bool first)
              "ready | "
              "peak memory |\n"
              "|---|---:|---:|---|---:|---:|---:|---|---:|---:|---:|");
-    printf("| %s | %s | %.2f B | CPU | %d | %s | ", row->model_type, format_bytes(size, row->model_bytes),
-           (double)row->parameters * 1e-9, row->threads, test_name(row, test));
+    bool billions = row->parameters >= 1000000000;
+    printf("| %s | %s | %.2f %s | CPU | %d | %s | ", row->model_type, format_bytes(size, row->model_bytes),
+           (double)row->parameters * (billions ? 1e-9 : 1e-6), billions ? "B" : "M", row->threads,
+           test_name(row, test));
     if (row->rounds == 0) {
         printf("%s | | | | |\n", row->error);
         return;
@@ -252,7 +255,7 @@ static int run(const args *a)
         else
             text_free(&out.json.out);
     }
-    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
+    return status == TERN_OK ? EXIT_DONE : fail_model(o.path);
 }
 
 /* clang-format off */

@@ -222,6 +222,13 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+/* Opening one would wait for a writer, and what is read of it is gone. */
+static bool is_pipe(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISFIFO(info.st_mode);
+}
+
 /* `known`: it begins like a model. */
 static int open_and_inspect_model(const report *r, bool known)
 {
@@ -230,7 +237,7 @@ static int open_and_inspect_model(const report *r, bool known)
     if (status == TERN_FORMAT && !known)
         return fail("%s is neither a .npy or .npz file, nor a graph, nor a model", r->path);
     if (status != TERN_OK)
-        return fail_status(NULL);
+        return fail_model(r->path);
     int code = inspect_model(r->path, file, r->as_json);
     tern_model_file_close(file);
     return code;
@@ -240,6 +247,8 @@ static int run(const args *a)
 {
     report r = {.path = args_operand(a, 0), .as_json = args_has(a, "json")};
     file_kind kind = FILE_GRAPH; /* what can come through a pipe */
+    if (is_pipe(r.path))
+        return fail("%s is a pipe; only graphs come from one, through '-'", r.path);
     if (is_folder(r.path))
         kind = FILE_MODEL;
     else if (strcmp(r.path, "-") != 0 && !file_kind_of(r.path, &kind))

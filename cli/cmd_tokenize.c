@@ -52,9 +52,11 @@ static bool load(const args *a, tern_tokenizer **out)
     if (own) {
         status = tern_tokenizer_load(own, &options, out);
     } else {
-        status = tern_model_file_open(model, NULL, &file);
-        if (status == TERN_OK)
-            status = tern_tokenizer_from_file(file, &options, out);
+        if (tern_model_file_open(model, NULL, &file) != TERN_OK) {
+            fail_model(model);
+            return false;
+        }
+        status = tern_tokenizer_from_file(file, &options, out);
         tern_model_file_close(file);
     }
     if (status != TERN_OK)

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "progress.h"
+#include "source.h"
 #include "term.h"
 
 enum { USUAL_CONTEXT = 4096 };
@@ -124,10 +125,12 @@ static int open_model(const args *a, const char *path, engine *e)
     loading.guard = true;
     loading.head = engine_head(a);
     loading.progress = progress_update;
-    status = tern_model_load(e->ctx, path, &loading, &e->model);
-    if (status == TERN_OK)
-        status = own ? tern_tokenizer_load(own, &cutting, &e->tokenizer)
-                     : tern_tokenizer_from_file(tern_model_get_file(e->model), &cutting, &e->tokenizer);
+    if (tern_model_load(e->ctx, path, &loading, &e->model) != TERN_OK)
+        return fail_model(path);
+    status = own ? tern_tokenizer_load(own, &cutting, &e->tokenizer)
+                 : tern_tokenizer_from_file(tern_model_get_file(e->model), &cutting, &e->tokenizer);
+    if (status == TERN_NOT_FOUND && !own)
+        return fail("%s with --tokenizer FILE", tern_last_error());
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 

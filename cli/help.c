@@ -9,23 +9,17 @@
 
 enum { HELP_COLUMNS = 80 };
 
-static bool ends_in(const char *word, const char *ending)
-{
-    size_t length = strlen(word), n = strlen(ending);
-    return length > n && strcmp(word + length - n, ending) == 0;
-}
-
 /* What somebody means who says a verb of `tern graph` without 'graph', one of another program, a file without a verb, or
  * `graph help`. NULL: no idea. */
 static const char *verb_hint(const command *c, const char *word, char *buffer, size_t room)
 {
-    bool file = ends_in(word, ".tern");
+    bool file = text_ends_in(word, ".tern");
     const char *foreign = c == &program ? foreign_verb(word) : NULL;
     if (foreign) {
         snprintf(buffer, room, "; %s", foreign);
         return buffer;
     }
-    if (c == &program && (ends_in(word, ".gguf") || ends_in(word, ".safetensors"))) {
+    if (c == &program && (text_ends_in(word, ".gguf") || text_ends_in(word, ".safetensors"))) {
         snprintf(buffer, room, "; did you mean 'tern run -m %.150s'?", word);
         return buffer;
     }

@@ -91,6 +91,7 @@ static void print_metadata(const tern_model_file *file)
 
 typedef struct usage {
     uint64_t tensors[TERN_STORED_COUNT], bytes[TERN_STORED_COUNT]; /* in the file, by type */
+    uint64_t ternary[TERN_STORED_COUNT];                           /* tensors of them that run as codes */
     uint64_t parameters;
     uint64_t weights; /* bytes in memory: ternary codes take two bits, others what they take in the file */
     int64_t context;  /* 0: the metadata do not say enough */
@@ -115,14 +116,26 @@ static void measure_cache(const tern_model_file *file, usage *u)
     int64_t heads = number_of(file, architecture, "attention.head_count");
     int64_t kv_heads = number_of(file, architecture, "attention.head_count_kv");
     int64_t context = number_of(file, architecture, "context_length");
+    int64_t head_width = number_of(file, architecture, "attention.key_length");
     kv_heads = kv_heads ? kv_heads : heads;
     if (!layers || !width || !heads || !context)
         return;
-    double bytes = 2.0 * 2.0 * (double)layers * (double)kv_heads * (double)(width / heads) * (double)context;
+    head_width = head_width ? head_width : width / heads;
+    double bytes = 2.0 * 2.0 * (double)layers * (double)kv_heads * (double)head_width * (double)context;
     if (bytes < 1e18) {
         u->context = context;
         u->cache = (uint64_t)bytes;
     }
+}
+
+/* Linear layers of a BitNet are ternary when they run, whatever they are stored as: master weights are ternarised. */
+static bool runs_ternary(const tern_model_file *file, const tern_file_tensor *t)
+{
+    const char *architecture;
+    if (tern_stored_get(t->stored)->kind != TERN_STORED_PLAIN)
+        return tern_stored_get(t->stored)->kind == TERN_STORED_TERNARY;
+    return tern_model_file_get_string(file, "general.architecture", &architecture) == TERN_OK &&
+           strncmp(architecture, "bitnet", 6) == 0 && strncmp(t->name, "blk.", 4) == 0 && t->rank == 2;
 }
 
 static usage measure(const tern_model_file *file)
@@ -138,17 +151,25 @@ static usage measure(const tern_model_file *file)
         u.tensors[t.stored]++;
         u.bytes[t.stored] += t.bytes;
         u.parameters += elements;
-        u.weights += tern_stored_get(t.stored)->kind == TERN_STORED_TERNARY ? elements / 4 : t.bytes;
+        u.ternary[t.stored] += runs_ternary(file, &t);
+        u.weights += runs_ternary(file, &t) ? elements / 4 : t.bytes;
     }
     measure_cache(file, &u);
     return u;
 }
 
-static const char *runs_as(const tern_stored_info *info)
+static void add_runs_as(text *out, const usage *u, tern_stored stored)
 {
-    return info->kind == TERN_STORED_OPAQUE    ? "not at all: it cannot be loaded"
-           : info->kind == TERN_STORED_TERNARY ? "t2 codes and f32 scales"
-                                               : tern_dtype_name(info->dtype);
+    const tern_stored_info *info = tern_stored_get(stored);
+    if (info->kind == TERN_STORED_OPAQUE) {
+        text_add(out, "not at all: it cannot be loaded");
+        return;
+    }
+    if (u->ternary[stored] > 0)
+        text_add(out, "t2 codes and f32 scales");
+    if (u->ternary[stored] < u->tensors[stored])
+        text_addf(out, u->ternary[stored] > 0 ? " in linear layers, else %s" : "%s",
+                  tern_dtype_name(info->dtype));
 }
 
 /* ---- for people ---------------------------------------------------------------------------------------------------- */
@@ -192,6 +213,7 @@ static void print_types(const usage *u)
                                            {"runs as", false, false, STYLE_NONE}};
     char number[NUMBER_TEXT];
     table t = table_make(columns, 4);
+    text way = {0};
     for (int s = 0; s < TERN_STORED_COUNT; s++) {
         const tern_stored_info *info = tern_stored_get((tern_stored)s);
         if (u->tensors[s] == 0)
@@ -199,10 +221,13 @@ static void print_types(const usage *u)
         table_add(&t, info->name);
         table_addf(&t, "%llu", (unsigned long long)u->tensors[s]);
         table_add(&t, format_bytes(number, u->bytes[s]));
-        table_add(&t, runs_as(info));
+        text_clear(&way);
+        add_runs_as(&way, u, (tern_stored)s);
+        table_add(&t, text_string(&way));
     }
     table_print(&t, 2, true);
     table_free(&t);
+    text_free(&way);
 }
 
 static void print_memory(const usage *u)

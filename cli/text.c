@@ -134,6 +134,12 @@ static size_t decode(const char *s, uint32_t *out)
     return n;
 }
 
+bool text_ends_in(const char *string, const char *ending)
+{
+    size_t length = strlen(string), n = strlen(ending);
+    return length > n && strcmp(string + length - n, ending) == 0;
+}
+
 static int digit_of(char c)
 {
     return c >= '0' && c <= '9'   ? c - '0'

@@ -34,6 +34,9 @@ void text_add_safe(text *t, const char *string);
 /* Appends text in which \n, \r, \t, \', \", \\ and \xHH stand for characters; a backslash before anything else stays. */
 void text_add_unescaped(text *t, const char *string);
 
+/* "model.gguf" ends in ".gguf"; that alone does not. */
+bool text_ends_in(const char *string, const char *ending);
+
 /* Bytes of the UTF-8 character at the start of `string`; 0 if they are none. */
 size_t text_character(const char *string);
 
