@@ -287,6 +287,8 @@ static tern_status lay_out(tern__row_program *p, const tern__row_builder *b, ter
     give_slots(p, last, values, false);
     if (!p->reduces) {
         p->tile = tile_for(p->n_slots, b->tile, 256, TERN__ROW_CHUNK);
+        if (p->tile > p->table->strip) /* strips do not end with the tile else */
+            p->tile -= p->tile % p->table->strip;
         return TERN_OK;
     }
     p->tile = tile_for(p->n_slots, b->tile, TERN__ROW_TILE, row ? row : 32);

@@ -213,20 +213,46 @@ static void run_rows(frame *f, int64_t rows)
 
 /* ---- programs that do not: runs of elements ---- */
 
-/* A tile of each place, strip by strip in turns. */
-static void run_tiles(frame *const *f, int places, const int64_t *t, int64_t n, bool started)
+/* Whether cells do everything that the phase does between tiles. */
+static bool is_strips_only(const tern__row_phase *phase)
 {
-    strips s;
-    int64_t whole = 0;
-    s.n = s.ahead.n = 0;
-    for (int k = 0; k < places; k++) {
-        open_tile(f[k], &f[k]->phases[0], t[k], n, started);
-        whole = add_strips(&s, f[k], &f[k]->phases[0], n);
-    }
-    if (whole)
-        f[0]->p->table->run_strips(s.code, s.n, whole, &s.ahead);
+    return phase->code >= 0 && phase->first == phase->one && phase->final == phase->walk;
+}
+
+/* To the next tile of the run; what is known before its elements stays. */
+static void advance(frame *const *f, int places, strips *s, int64_t n)
+{
+    const tern__row_program *p = f[0]->p;
     for (int k = 0; k < places; k++)
-        close_tile(f[k], &f[k]->phases[0], t[k], n, whole);
+        for (int o = 0; o < p->n_in + p->n_out; o++)
+            f[k]->tile[o] += n * f[k]->operands[o].bytes;
+    for (int k = 0; k < s->ahead.n; k++)
+        s->ahead.at[k] += n / p->table->strip * s->ahead.bytes[k];
+}
+
+/* A run of n elements at each place, tile by tile, strip by strip in turns. */
+static void run_runs(frame *const *f, int places, const int64_t *t, int64_t n, bool started)
+{
+    const tern__row_phase *phase = &f[0]->phases[0];
+    const int64_t tile = f[0]->p->tile;
+    strips s;
+    for (int64_t done = 0, size, whole = 0; done < n; done += size) {
+        size = n - done < tile ? n - done : tile;
+        if (whole > 0 && is_strips_only(phase)) {
+            advance(f, places, &s, tile);
+            whole = size - size % f[0]->p->table->strip;
+        } else {
+            s.n = s.ahead.n = 0;
+            for (int k = 0; k < places; k++) {
+                open_tile(f[k], &f[k]->phases[0], t[k] + done, size, started || done);
+                whole = add_strips(&s, f[k], &f[k]->phases[0], size);
+            }
+        }
+        if (whole)
+            f[0]->p->table->run_strips(s.code, s.n, whole, &s.ahead);
+        for (int k = 0; k < places; k++)
+            close_tile(f[k], &f[k]->phases[0], t[k] + done, size, whole);
+    }
 }
 
 /* `each` elements of every place, which follow each other from `begin` on. */
@@ -240,10 +266,10 @@ static void run_places(frame *const *f, int places, int64_t begin, int64_t each)
         seek(f[k], first / one->inner);
     }
     for (int64_t done = 0; done < each; done += n) {
-        n = each - done < one->p->tile ? each - done : one->p->tile;
+        n = each - done;
         for (int k = 0; k < places && !one->by_tile; k++)
             n = one->inner - t[k] < n ? one->inner - t[k] : n;
-        run_tiles(f, places, t, n, done > 0);
+        run_runs(f, places, t, n, done > 0);
         for (int k = 0; k < places; k++) {
             t[k] += n;
             if (!one->by_tile && t[k] == one->inner) {
@@ -276,12 +302,10 @@ static void run_elements(const tern__kernel_args *args, const tern__row_program 
     const size_t bytes = tern__row_frame_bytes(p);
     char *const memory = args->scratch, *const slots = memory + bytes * (size_t)p->n_frames;
     frame *f[TERN__ROW_MAX_PLACES] = {set_up(args, p, memory, slots, 0)};
-    const tern__row_phase *phase = &f[0]->phases[0];
-    const bool strips_only = phase->code >= 0 && phase->first == phase->one && phase->final == phase->walk;
     int64_t each = (end - begin) / p->n_frames;
     const int64_t unit = f[0]->by_tile || f[0]->inner > each ? TERN__ROW_CHUNK : f[0]->inner;
     each = each / unit * unit;
-    if (p->n_frames > 1 && strips_only && each >= PLACE_LEAST) {
+    if (p->n_frames > 1 && is_strips_only(&f[0]->phases[0]) && each >= PLACE_LEAST) {
         for (int k = 1; k < p->n_frames; k++)
             f[k] = set_up(args, p, memory + bytes * (size_t)k, slots, k);
         run_places(f, p->n_frames, begin, each);
