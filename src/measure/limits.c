@@ -184,8 +184,9 @@ const char *tern__limit_way_name(tern__limit *limit, int way)
             snprintf(name + used, room - (size_t)used, ", part by part");
     } else if (limit->work.kind == TERN_LIMIT_COPY_BW) {
         const tern__copy_way *w = &tern__copy_ways[way];
-        snprintf(name, room, "%d stream%s, %s stores, %d bytes ahead", w->streams, w->streams > 1 ? "s" : "",
-                 w->past ? "non-temporal" : "plain", w->ahead);
+        const int places = w->places > 1 ? snprintf(name, room, "%d places, ", w->places) : 0;
+        snprintf(name + places, room - (size_t)places, "%d stream%s, %s stores, %d bytes ahead", w->streams,
+                 w->streams > 1 ? "s" : "", w->past ? "non-temporal" : "plain", w->ahead);
     } else {
         snprintf(name, room, "chains on registers");
     }

@@ -8,7 +8,7 @@ const tern__read_way tern__read_ways[] = {
 };
 
 const tern__copy_way tern__copy_ways[] = {
-#define WAY(streams, past, ahead) {streams, past, ahead},
+#define WAY(places, streams, past, ahead) {places, streams, past, ahead},
     TERN__COPY_LIST(WAY)
 #undef WAY
 };

@@ -29,19 +29,22 @@ enum { TERN__LINE = 64 }; /* bytes; memory is given in lines */
     X(16, 1, 512, 640)     \
     X(16, 1, 1024, 2560)
 
-/* Ways to copy: X(streams, past, ahead): streams that are read side by side, stores past the caches or not, bytes fetched ahead.
- * Several streams are how operations with two operands read, and programs that walk several places of one. */
+/* Ways to copy: X(places, streams, past, ahead): places that are copied in turns, streams of each that are read side by side for
+ * one that is written; stores past the caches or not, bytes fetched ahead. Several streams are how operations with two operands
+ * read, several places how programs of rows walk. */
 #define TERN__COPY_LIST(X) \
-    X(1, 0, 0)             \
-    X(1, 0, 1024)          \
-    X(1, 1, 0)             \
-    X(1, 1, 512)           \
-    X(1, 1, 1024)          \
-    X(1, 1, 2048)          \
-    X(2, 1, 0)             \
-    X(2, 1, 1024)          \
-    X(2, 1, 4096)          \
-    X(4, 1, 1024)
+    X(1, 1, 0, 0)          \
+    X(1, 1, 0, 1024)       \
+    X(1, 1, 1, 0)          \
+    X(1, 1, 1, 512)        \
+    X(1, 1, 1, 1024)       \
+    X(1, 1, 1, 2048)       \
+    X(1, 2, 1, 0)          \
+    X(1, 2, 1, 1024)       \
+    X(1, 2, 1, 4096)       \
+    X(1, 4, 1, 1024)       \
+    X(4, 1, 1, 1024)       \
+    X(2, 2, 1, 1024)
 
 enum {
 #define TERN__COUNT_WAY(...) +1
@@ -55,7 +58,7 @@ typedef struct tern__read_way {
     int streams, lines, ahead, block;
 } tern__read_way;
 typedef struct tern__copy_way {
-    int streams, past, ahead;
+    int places, streams, past, ahead;
 } tern__copy_way;
 extern const tern__read_way tern__read_ways[TERN__READ_WAYS];
 extern const tern__copy_way tern__copy_ways[TERN__COPY_WAYS];

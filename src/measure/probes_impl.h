@@ -75,62 +75,51 @@ INLINE void put_line(line *to, const line *value, int past)
         *to = *value;
 }
 
-INLINE void copy_lines(const line *from, line *to, tern__copy_piece piece, int64_t pieces, int past,
-                       int ahead, uint64_t *sink)
+/* What a piece has to read and write, or an eighth of it where several places have their turns: lines of all streams, which begin
+ * `apart` from each other, for a line that is written; what is to be written beyond that is written alone. */
+INLINE void copy_turn(const line *from, int64_t apart, line *to, tern__copy_piece turn, int streams, int past,
+                      int ahead, line *sum)
 {
-    const int both = piece.read < piece.write ? piece.read : piece.write;
-    line sum = {0};
-    for (int64_t p = 0; p < pieces; p++, from += piece.read, to += piece.write) {
-        int i = 0;
+    const int both = turn.read < turn.write ? turn.read : turn.write;
+    int i = 0;
 #pragma GCC unroll 4
-        for (; i < both; i++) {
+    for (; i < both; i++) {
+        line x = from[i];
+#pragma GCC unroll 4
+        for (int s = 0; s < streams; s++) {
             if (ahead > 0)
-                __builtin_prefetch((const char *)(from + i) + ahead, 0, 3);
-            put_line(to + i, &from[i], past);
+                __builtin_prefetch((const char *)(from + s * apart + i) + ahead, 0, 3);
+            x |= from[s * apart + i];
         }
-        for (int r = i; r < piece.read; r++) {
-            if (ahead > 0)
-                __builtin_prefetch((const char *)(from + r) + ahead, 0, 3);
-            sum |= from[r];
-        }
-        for (int w = i; w < piece.write; w++)
-            put_line(to + w, &sum, past);
+        put_line(to + i, &x, past);
     }
-    if (past)
-        FENCE();
-    *sink |= fold(&sum);
+    for (int r = i; r < turn.read; r++) {
+#pragma GCC unroll 4
+        for (int s = 0; s < streams; s++) {
+            if (ahead > 0)
+                __builtin_prefetch((const char *)(from + s * apart + r) + ahead, 0, 3);
+            *sum |= from[s * apart + r];
+        }
+    }
+    for (int w = i; w < turn.write; w++)
+        put_line(to + w, sum, past);
 }
 
-/* The halves, or quarters, of what is read, side by side: a line of each for a line that is written; what is to be written beyond
- * that is written alone. Lines that are in no part come last. */
-INLINE void copy_parts(const line *from, line *to, tern__copy_piece piece, int64_t pieces, int streams,
-                       int past, int ahead, uint64_t *sink)
+/* Streams are the halves, or quarters, of what is read; lines that are in none come last. */
+INLINE void copy_lines(const line *from, line *to, tern__copy_piece piece, int64_t pieces, int places,
+                       int streams, int past, int ahead, uint64_t *sink)
 {
-    const int part = piece.read / streams, both = part < piece.write ? part : piece.write;
-    const int64_t apart = part * pieces;
-    const line *rest = from + streams * apart;
+    const int turns = places > 1 && piece.read % (8 * streams) == 0 && piece.write % 8 == 0 ? 8 : 1;
+    const tern__copy_piece turn = {piece.read / streams / turns, piece.write / turns};
+    const int64_t all = pieces * turns, each = all / places, apart = turn.read * all;
     line sum = {0};
-    for (int64_t p = 0; p < pieces; p++, from += part, to += piece.write) {
-        int i = 0;
-#pragma GCC unroll 4
-        for (; i < both; i++) {
-            line x = from[i];
-#pragma GCC unroll 4
-            for (int s = 0; s < streams; s++) {
-                if (ahead > 0)
-                    __builtin_prefetch((const char *)(from + s * apart + i) + ahead, 0, 3);
-                x |= from[s * apart + i];
-            }
-            put_line(to + i, &x, past);
-        }
-        for (int r = i; r < part; r++)
-            for (int s = 0; s < streams; s++)
-                sum |= from[s * apart + r];
-        for (int w = i; w < piece.write; w++)
-            put_line(to + w, &sum, past);
-    }
+    for (int64_t p = 0; p < each; p++)
+        for (int64_t at = p; at < each * places; at += each)
+            copy_turn(from + at * turn.read, apart, to + at * turn.write, turn, streams, past, ahead, &sum);
+    for (int64_t at = each * places; at < all; at++)
+        copy_turn(from + at * turn.read, apart, to + at * turn.write, turn, streams, past, ahead, &sum);
     for (int64_t l = 0; l < piece.read % streams * pieces; l++)
-        sum |= rest[l];
+        sum |= from[streams * apart + l];
     if (past)
         FENCE();
     *sink |= fold(&sum);
@@ -140,13 +129,10 @@ static void copy_by(int way, const void *from, void *to, tern__copy_piece piece,
                     uint64_t *sink)
 {
     int at = 0;
-#define WAY(streams, past, ahead)                                            \
-    if (way == at++) {                                                       \
-        if ((streams) > 1)                                                   \
-            copy_parts(from, to, piece, pieces, streams, past, ahead, sink); \
-        else                                                                 \
-            copy_lines(from, to, piece, pieces, past, ahead, sink);          \
-        return;                                                              \
+#define WAY(places, streams, past, ahead)                                        \
+    if (way == at++) {                                                           \
+        copy_lines(from, to, piece, pieces, places, streams, past, ahead, sink); \
+        return;                                                                  \
     }
     TERN__COPY_LIST(WAY)
 #undef WAY
