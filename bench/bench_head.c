@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "bench_json.h"
+#include "bench_weights.h"
 #include "kernels/linear/product.h"
 #include "kernels/select.h"
 #include "kernels/ternary/ternary.h"
@@ -30,10 +31,8 @@ static const struct form {
              {TERN_I8, "int8"}, {TERN_Q4_0, "q4_0"}, {TERN_Q4_K, "q4_k"}};
 
 typedef struct options {
-    uint32_t isa_mask;
-    int rounds;
+    bench_weights common;
     const char *type; /* NULL: all */
-    bool gemv, gemm;
 } options;
 
 typedef struct job {
@@ -78,20 +77,9 @@ static tern_status run_job(void *user)
 
 /* ---- operands ---------------------------------------------------------------------------------------- */
 
-static void *take(size_t bytes)
-{
-    void *p = tern__alloc_aligned(bytes, 4096);
-    if (p == NULL) {
-        fprintf(stderr, "bench_head: out of memory (%zu bytes)\n", bytes);
-        exit(1);
-    }
-    return p;
-}
-
 static float next_random(uint32_t *state)
 {
-    *state = *state * 1664525u + 1013904223u;
-    return (float)(*state >> 8) / (float)(1 << 23) - 1;
+    return (float)bench_random(state) / (float)(1 << 23) - 1;
 }
 
 /* Random rows of a type, packed, then repeated: a tile costs the same wherever it came from. */
@@ -101,7 +89,7 @@ static void make_packed(job *j, uint8_t *to)
     const tern_dtype dtype = j->form->dtype;
     const int64_t units = tern__row_units(dtype, COLUMNS),
                   stride = units * (int64_t)tern__dtype_unit_bytes(dtype);
-    uint8_t *canonical = take((size_t)(ROWS * stride));
+    uint8_t *canonical = bench_take((size_t)(ROWS * stride));
     float values[COLUMNS];
     uint32_t state = 1;
     for (int64_t r = 0; r < ROWS; r++) {
@@ -120,7 +108,7 @@ static void *make_x(tern_dtype dtype, int64_t batch)
 {
     const int64_t stride =
         dtype == TERN_I8 ? tern__ternary_x_stride(COLUMNS) : COLUMNS * (int64_t)sizeof(float);
-    char *x = take((size_t)(batch * stride));
+    char *x = bench_take((size_t)(batch * stride));
     uint32_t state = 2;
     for (int64_t i = 0; i < batch; i++) {
         float row[COLUMNS];
@@ -141,9 +129,9 @@ static void *make_x(tern_dtype dtype, int64_t batch)
 static void plan(const options *o, job *j, int64_t rows, int64_t batch)
 {
     const tern_dtype dtype = j->form->dtype;
-    const tern__kernel_row *row =
-        tern__kernel_select(dtype == TERN_I8 ? TERN__FAMILY_linear_i8 : TERN__FAMILY_linear, o->isa_mask);
-    const tern__kernel_row *gemm = tern__kernel_select(TERN__FAMILY_gemm_f32, o->isa_mask);
+    const tern__kernel_row *row = tern__kernel_select(
+        dtype == TERN_I8 ? TERN__FAMILY_linear_i8 : TERN__FAMILY_linear, o->common.isa_mask);
+    const tern__kernel_row *gemm = tern__kernel_select(TERN__FAMILY_gemm_f32, o->common.isa_mask);
     const tern__type x = {.dtype = TERN_F32, .rank = 2, .shape = {batch, COLUMNS}};
     tern__linear_plan(dtype, row->kernel, gemm ? gemm->kernel : NULL, row->kernel, &x, rows, true,
                       &j->program);
@@ -157,20 +145,12 @@ static void plan(const options *o, job *j, int64_t rows, int64_t batch)
 
 static bool believable = true;
 
-/* Prints one line and returns the share, or NaN, which has no row, if it cannot be. */
 static double show(const tern__measurement *m, const job *j, double work, const char *unit)
 {
-    printf("%-22s %-5s %lldx%d n=%-4lld %d %10.1f us +- %4.1f%% %8.1f %-4s of %8.1f  share %.3f\n", j->kernel,
-           j->form->name, (long long)j->rows, COLUMNS, (long long)j->batch, j->workers, m->time.median * 1e6,
-           m->time.mad / m->time.median * 100, work / m->time.median * 1e-9, unit,
-           work / m->limit_time.median * 1e-9, m->share.median);
-    if (tern__is_believable(m))
-        return m->share.median;
-    fprintf(stderr,
-            "bench_head: %s, n = %lld, %d threads: %.3f of its limit, so the probes of the limit are wrong\n",
-            j->form->name, (long long)j->batch, j->workers, m->share.median);
-    believable = false;
-    return NAN;
+    char shape[64];
+    snprintf(shape, sizeof shape, "%s %lldx%d n=%lld", j->form->name, (long long)j->rows, COLUMNS,
+             (long long)j->batch);
+    return bench_show(m, j->kernel, shape, j->workers, work, unit, &believable);
 }
 
 /* ---- generation -------------------------------------------------------------------------------------- */
@@ -222,7 +202,7 @@ static tern_status generation(bench_output *out, const options *o, job *j, size_
             things[b] = (tern__thing){.run = run_job, .user = &jobs[b]};
         }
         tern_status status =
-            tern__measure(things, BATCHES, limit, &(tern__turns){.rounds = o->rounds}, results);
+            tern__measure(things, BATCHES, limit, &(tern__turns){.rounds = o->common.rounds}, results);
         tern__limit_destroy(limit);
         TERN_TRY(status);
         for (int b = 0; b < BATCHES; b++)
@@ -285,7 +265,7 @@ static peer make_peer(const job *j, const tern__gemm_kernel *kernel)
 static tern_status prompt(bench_output *out, const options *o, job *j)
 {
     const bool bytes = j->form->dtype == TERN_I8;
-    const tern__kernel_row *row = tern__kernel_select(TERN__FAMILY_gemm_f32, o->isa_mask);
+    const tern__kernel_row *row = tern__kernel_select(TERN__FAMILY_gemm_f32, o->common.isa_mask);
     const bool compares = !bytes && row;
     peer p = {0};
     if (compares)
@@ -299,7 +279,7 @@ static tern_status prompt(bench_output *out, const options *o, job *j)
     char name[64];
     TERN_TRY(tern__limit_create(j->threads, j->workers, &work, &limit));
     tern_status status =
-        tern__measure(things, compares ? 2 : 1, limit, &(tern__turns){.rounds = o->rounds}, m);
+        tern__measure(things, compares ? 2 : 1, limit, &(tern__turns){.rounds = o->common.rounds}, m);
     tern__limit_destroy(limit);
     TERN_TRY(status);
     const double share = show(&m[0], j, operations, bytes ? "GOPS" : "GF");
@@ -340,23 +320,12 @@ static tern_status prompts(bench_output *out, const options *o, job *j)
 
 static bool parse(options *o, int argc, char **argv)
 {
-    *o = (options){.isa_mask = tern__cpu()->isa_mask, .rounds = 5, .gemv = true, .gemm = true};
-    for (int i = 1; i + 1 < argc; i += 2) {
-        tern__isa cap;
-        if (strcmp(argv[i], "--isa") == 0 && tern__isa_parse(argv[i + 1], &cap) == TERN_OK)
-            o->isa_mask = tern__isa_mask_capped(tern__cpu(), cap);
-        else if (strcmp(argv[i], "--rounds") == 0 && atoi(argv[i + 1]) > 0 &&
-                 atoi(argv[i + 1]) <= TERN__ROUNDS_MOST)
-            o->rounds = atoi(argv[i + 1]);
-        else if (strcmp(argv[i], "--type") == 0)
+    *o = (options){.common = {.isa_mask = tern__cpu()->isa_mask, .rounds = 5, .gemv = true, .gemm = true}};
+    for (int i = 1; i + 1 < argc; i += 2)
+        if (strcmp(argv[i], "--type") == 0)
             o->type = argv[i + 1];
-        else if (strcmp(argv[i], "--only") == 0 && strcmp(argv[i + 1], "gemv") == 0)
-            o->gemm = false;
-        else if (strcmp(argv[i], "--only") == 0 && strcmp(argv[i + 1], "gemm") == 0)
-            o->gemv = false;
-        else
+        else if (!bench_weights_option(&o->common, argv[i], argv[i + 1]))
             return false;
-    }
     return argc % 2 == 1;
 }
 
@@ -366,9 +335,9 @@ static tern_status run(bench_output *out, const options *o, job *j, size_t block
         if (o->type && strcmp(o->type, forms[f].name) != 0)
             continue;
         j->form = &forms[f];
-        if (o->gemv)
+        if (o->common.gemv)
             TERN_TRY(generation(out, o, j, block));
-        if (o->gemm)
+        if (o->common.gemm)
             TERN_TRY(prompts(out, o, j));
     }
     return TERN_OK;
@@ -397,14 +366,14 @@ int main(int argc, char **argv)
         return 1;
     }
     j.memory = memory;
-    j.y = take((size_t)MAX_BATCH * PROMPT_ROWS * 4);
+    j.y = bench_take((size_t)MAX_BATCH * PROMPT_ROWS * 4);
     j.form = &forms[0];
     plan(&o, &j, PROMPT_ROWS, MAX_BATCH);
     for (int t = 0; t < MAX_THREADS; t++)
-        j.scratch[t] = take(j.program.scratch_bytes);
+        j.scratch[t] = bench_take(j.program.scratch_bytes);
     printf("%d threads, %d rounds; kernel, type, shape, threads, median time and spread, rate, limit, share "
            "of it\n",
-           workers, o.rounds);
+           workers, o.common.rounds);
     const tern_status status = run(&out, &o, &j, block);
     if (status != TERN_OK)
         fprintf(stderr, "bench_head: %s\n", tern_last_error());

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "bench_json.h"
+#include "bench_weights.h"
 #include "kernels/ternary/ternary.h"
 #include "measure/measure.h"
 #include "tensor/ternary.h"
@@ -21,10 +22,8 @@
 enum { MAX_THREADS = 2, MAX_BATCH = 512 };
 
 typedef struct options {
-    uint32_t isa_mask;
-    int rounds;
+    bench_weights common;
     int64_t gib;
-    bool gemv, gemm;
 } options;
 
 /* ---- jobs that threads share ------------------------------------------------------------------------- */
@@ -61,32 +60,16 @@ static tern_status run_job(void *user)
 
 /* ---- operands ---------------------------------------------------------------------------------------- */
 
-static void *take(size_t bytes)
-{
-    void *p = tern__alloc_aligned(bytes, 4096);
-    if (p == NULL) {
-        fprintf(stderr, "bench_ternary: out of memory (%zu bytes)\n", bytes);
-        exit(1);
-    }
-    return p;
-}
-
-static uint32_t next_random(uint32_t *state)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return *state >> 8;
-}
-
 /* One random matrix, packed into `to`. */
 static void make_packed(tern__ternary_form form, int64_t rows, int64_t columns, uint8_t *to)
 {
     const int64_t stride = (columns + TERN_T2_PER_BYTE - 1) / TERN_T2_PER_BYTE;
-    uint8_t *canonical = take((size_t)(rows * stride));
-    int8_t *values = take((size_t)columns);
+    uint8_t *canonical = bench_take((size_t)(rows * stride));
+    int8_t *values = bench_take((size_t)columns);
     uint32_t state = 1;
     for (int64_t r = 0; r < rows; r++) {
         for (int64_t c = 0; c < columns; c++)
-            values[c] = (int8_t)((int)(next_random(&state) % 3) - 1);
+            values[c] = (int8_t)((int)(bench_random(&state) % 3) - 1);
         tern__ternary_pack_row(TERN_T2, values, columns, canonical + r * stride);
     }
     tern__ternary_pack(form, TERN_T2, canonical, stride, rows, columns, 0, tern__ternary_tiles(form, rows),
@@ -98,11 +81,11 @@ static void make_packed(tern__ternary_form form, int64_t rows, int64_t columns, 
 static int8_t *make_x(int64_t batch, int64_t columns)
 {
     const int64_t stride = tern__ternary_x_stride(columns);
-    int8_t *prepared = take((size_t)(batch * stride)), *row = take((size_t)columns);
+    int8_t *prepared = bench_take((size_t)(batch * stride)), *row = bench_take((size_t)columns);
     uint32_t state = 2;
     for (int64_t i = 0; i < batch; i++) {
         for (int64_t c = 0; c < columns; c++)
-            row[c] = (int8_t)((int)(next_random(&state) % 255) - 127);
+            row[c] = (int8_t)((int)(bench_random(&state) % 255) - 127);
         tern__ternary_prepare(row, columns, prepared + i * stride);
     }
     tern__free(row);
@@ -113,22 +96,12 @@ static int8_t *make_x(int64_t batch, int64_t columns)
 
 static bool believable = true;
 
-/* Prints one line and returns the share, or NaN, which has no row, if it cannot be. */
 static double show(const tern__measurement *m, const job *j, double work, const char *unit)
 {
     char shape[64];
     snprintf(shape, sizeof shape, "%lldx%lld n=%lld", (long long)j->rows, (long long)j->columns,
              (long long)j->batch);
-    printf("%-24s %-18s %d %10.1f us +- %4.1f%% %8.1f %-4s of %8.1f  share %.3f\n", j->kernel->name, shape,
-           j->workers, m->time.median * 1e6, m->time.mad / m->time.median * 100, work / m->time.median * 1e-9,
-           unit, work / m->limit_time.median * 1e-9, m->share.median);
-    if (tern__is_believable(m))
-        return m->share.median;
-    fprintf(stderr,
-            "bench_ternary: %s %s, %d threads: %.3f of its limit, so the probes of the limit are wrong\n",
-            j->kernel->name, shape, j->workers, m->share.median);
-    believable = false;
-    return NAN;
+    return bench_show(m, j->kernel->name, shape, j->workers, work, unit, &believable);
 }
 
 /* ---- generation: weights from memory ----------------------------------------------------------------- */
@@ -164,7 +137,7 @@ static void prepare_weights(const options *o, tern__ternary_form form, job *j, s
     size_t bytes;
     j->rows = 6912;
     j->columns = 2560;
-    j->kernel = tern__ternary_select(form, o->isa_mask);
+    j->kernel = tern__ternary_select(form, o->common.isa_mask);
     tern__ternary_packed_bytes(form, j->rows, j->columns, &bytes);
     j->bytes = (int64_t)bytes;
     j->copies = (int64_t)(block / bytes);
@@ -199,7 +172,7 @@ static tern_status generation(bench_output *out, const options *o, tern__ternary
             things[b] = (tern__thing){.run = run_job, .user = &jobs[b]};
         }
         tern_status status =
-            tern__measure(things, BATCHES, limit, &(tern__turns){.rounds = o->rounds}, results);
+            tern__measure(things, BATCHES, limit, &(tern__turns){.rounds = o->common.rounds}, results);
         tern__limit_destroy(limit);
         TERN_TRY(status);
         for (int b = 0; b < BATCHES; b++)
@@ -223,7 +196,7 @@ static tern_status prompt(const options *o, job *j, double *share)
                                 &(tern__limit_work){.kind = TERN_LIMIT_INT8_DOT, .operations = operations},
                                 &limit));
     tern_status status = tern__measure(&(tern__thing){.run = run_job, .user = j}, 1, limit,
-                                       &(tern__turns){.rounds = o->rounds * 2}, &m);
+                                       &(tern__turns){.rounds = o->common.rounds * 2}, &m);
     tern__limit_destroy(limit);
     TERN_TRY(status);
     *share = show(&m, j, operations, "GOPS");
@@ -235,7 +208,7 @@ static tern_status prompts(bench_output *out, const options *o, tern__ternary_fo
 {
     double worst[MAX_THREADS] = {INFINITY, INFINITY};
     const int most = tern__threads_count(j->threads);
-    j->kernel = tern__ternary_select(form, o->isa_mask);
+    j->kernel = tern__ternary_select(form, o->common.isa_mask);
     j->batch = batch;
     j->copies = 1;
     for (size_t s = 0; s < TERN__COUNT(shapes); s++) {
@@ -258,7 +231,7 @@ static tern_status prompts(bench_output *out, const options *o, tern__ternary_fo
                  form == TERN__TERNARY_2 ? "ternary" : "ternary_t5", t);
         bench_row(out, name, worst[t - 1], "of the peak of int8 dot products", "higher",
                   "%s, n = %lld, worst of %zu shapes, median of %d rounds", j->kernel->name, (long long)batch,
-                  TERN__COUNT(shapes), o->rounds * 2);
+                  TERN__COUNT(shapes), o->common.rounds * 2);
     }
     return TERN_OK;
 }
@@ -267,23 +240,13 @@ static tern_status prompts(bench_output *out, const options *o, tern__ternary_fo
 
 static bool parse(options *o, int argc, char **argv)
 {
-    *o = (options){.isa_mask = tern__cpu()->isa_mask, .rounds = 9, .gib = 1, .gemv = true, .gemm = true};
-    for (int i = 1; i + 1 < argc; i += 2) {
-        tern__isa cap;
-        if (strcmp(argv[i], "--isa") == 0 && tern__isa_parse(argv[i + 1], &cap) == TERN_OK)
-            o->isa_mask = tern__isa_mask_capped(tern__cpu(), cap);
-        else if (strcmp(argv[i], "--rounds") == 0 && atoi(argv[i + 1]) > 0 &&
-                 atoi(argv[i + 1]) <= TERN__ROUNDS_MOST / 2)
-            o->rounds = atoi(argv[i + 1]);
-        else if (strcmp(argv[i], "--gib") == 0 && atoi(argv[i + 1]) > 0)
+    *o = (options){.common = {.isa_mask = tern__cpu()->isa_mask, .rounds = 9, .gemv = true, .gemm = true},
+                   .gib = 1};
+    for (int i = 1; i + 1 < argc; i += 2)
+        if (strcmp(argv[i], "--gib") == 0 && atoi(argv[i + 1]) > 0)
             o->gib = atoi(argv[i + 1]);
-        else if (strcmp(argv[i], "--only") == 0 && strcmp(argv[i + 1], "gemv") == 0)
-            o->gemm = false;
-        else if (strcmp(argv[i], "--only") == 0 && strcmp(argv[i + 1], "gemm") == 0)
-            o->gemv = false;
-        else
+        else if (!bench_weights_option(&o->common, argv[i], argv[i + 1]))
             return false;
-    }
     return argc % 2 == 1;
 }
 
@@ -291,9 +254,9 @@ static tern_status run(bench_output *out, const options *o, job *j, size_t block
 {
     tern_status status = TERN_OK;
     for (int form = 0; form < TERN__TERNARY_FORMS && status == TERN_OK; form++) {
-        if (o->gemv)
+        if (o->common.gemv)
             status = generation(out, o, (tern__ternary_form)form, j, block);
-        for (int64_t batch = 64; o->gemm && batch <= MAX_BATCH && status == TERN_OK; batch *= 8)
+        for (int64_t batch = 64; o->common.gemm && batch <= MAX_BATCH && status == TERN_OK; batch *= 8)
             status = prompts(out, o, (tern__ternary_form)form, j, batch);
     }
     return status;
@@ -323,12 +286,12 @@ int main(int argc, char **argv)
         return 1;
     }
     j.memory = memory;
-    j.y = take((size_t)MAX_BATCH * 6912 * 4);
+    j.y = bench_take((size_t)MAX_BATCH * 6912 * 4);
     for (int t = 0; t < MAX_THREADS; t++)
-        j.scratch[t] = take(tern__ternary_scratch_bytes());
+        j.scratch[t] = bench_take(tern__ternary_scratch_bytes());
     printf(
         "%d threads, %d rounds; kernel, shape, threads, median time and spread, rate, limit, share of it\n",
-        workers, o.rounds);
+        workers, o.common.rounds);
     tern_status status = run(&out, &o, &j, block);
     if (status != TERN_OK)
         fprintf(stderr, "bench_ternary: %s\n", tern_last_error());
