@@ -94,8 +94,18 @@ static int check_value(const option *o, const char *value)
     if (is_choice(o, value))
         return EXIT_DONE;
     text choices = {0};
+    char word[64], best[64] = "", hint[96];
+    suggestion s = suggestion_for(value);
+    for (int i = 0; list_word(o->choices, i, word, sizeof word); i++) {
+        suggestion_offer(&s, word);
+        if (s.best == word) {
+            memcpy(best, word, sizeof best);
+            s.best = best;
+        }
+    }
     list_add(&choices, o->choices);
-    int code = fail_usage("--%s is %s, not '%s'", o->name, text_string(&choices), value);
+    int code = fail_usage("--%s is %s, not '%s'%s", o->name, text_string(&choices), value,
+                          suggestion_text(&s, "", hint, sizeof hint));
     text_free(&choices);
     return code;
 }
@@ -133,6 +143,15 @@ static int parse_option(args *a, int count, char **words, int *at)
     return code;
 }
 
+/* For who gives a file where none belongs. */
+static const char *hint_on(const args *a, const char *operand)
+{
+    if (!takes_model(a->command) || args_has(a, "model"))
+        return "";
+    return text_ends_in(operand, ".tern") ? "; graphs run with 'tern graph run FILE'"
+                                          : "; a model is given with -m FILE";
+}
+
 static int check_operands(const args *a)
 {
     const command *c = a->command;
@@ -140,7 +159,7 @@ static int check_operands(const args *a)
         return fail_usage("missing operand: tern %s %s", a->path, c->operands);
     if (c->most >= 0 && a->n_operands > c->most)
         return fail_usage("unexpected operand '%s'%s", a->operands[c->most],
-                          takes_model(c) && !args_has(a, "model") ? "; a model is given with -m FILE" : "");
+                          hint_on(a, a->operands[c->most]));
     return EXIT_DONE;
 }
 

@@ -13,3 +13,4 @@ tern perplexity model.gguf
 tern -m model.gguf -p hi
 tern inspect -m model.gguf
 status tern bench -m model.gguf
+status tern chat -m model.gguf --chat-template llama3
