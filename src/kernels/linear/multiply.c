@@ -166,6 +166,8 @@ static int find(const tern__gemm_source *s, int64_t column, int64_t first, int64
 static void multiply_many(const tern__linear_program *p, const uint8_t *packed, int64_t begin, int64_t end,
                           const float *x, int64_t x_row, int64_t rows, float *y, int64_t y_row, void *scratch)
 {
+    if (begin == end) /* behind the last tile there may be less than nothing */
+        return;
     const widened w = {.source = {.columns = (int)widened_columns(p->gemm), .widen = widen, .find = find},
                        .p = p,
                        .tiles = packed + begin * p->tile_bytes,
