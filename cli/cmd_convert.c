@@ -112,6 +112,8 @@ static int run(const args *a)
     options.force = args_has(a, "force");
     if (!engine_type(a, "type", &options.type) || !engine_type(a, "embedding", &options.embedding))
         return EXIT_USAGE;
+    if (!engine_output(args_operand(a, 1), true))
+        return EXIT_USAGE;
     if (tern_model_file_open(args_operand(a, 0), NULL, &file) != TERN_OK)
         return fail_status(NULL);
     int code = EXIT_FAILED;

@@ -45,7 +45,7 @@ static int run(const args *a)
     const char *path = args_operand(a, 0);
     if (!take_shape(a, &shape) || !engine_type(a, "type", &options.type) ||
         !engine_type(a, "embedding", &options.embedding) || !engine_type(a, "head", &options.head) ||
-        !args_int(a, "seed", 0, 1 << 30, 0, &seed))
+        !args_int(a, "seed", 0, 1 << 30, 0, &seed) || !engine_output(path, false))
         return EXIT_USAGE;
     if (text_ends_in(path, ".safetensors") || text_ends_in(path, ".bin"))
         return fail_usage(

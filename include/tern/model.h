@@ -27,7 +27,8 @@
 typedef struct tern_model tern_model;
 typedef struct tern_session tern_session;
 
-/* Called while weights are loaded: `done` of `total` bytes. Returning false stops with TERN_CANCELLED. */
+/* Called as work goes on: `done` of `total` bytes, or of what the function that takes it says. Returning false stops with
+ * TERN_CANCELLED. While weights are loaded it may be called by any thread, and must not use the model's file. */
 typedef bool (*tern_model_progress)(void *user, uint64_t done, uint64_t total);
 
 /* Zeroed fields are the defaults. */

@@ -9,11 +9,9 @@
 
 #include <tern/context.h>
 #include <tern/export.h>
+#include <tern/model.h>
 #include <tern/model_file.h>
 #include <tern/status.h>
-
-/* Called as bytes of the new file are written or read back, `done` of `total`; false stops the work: TERN_STATE, no file. */
-typedef bool (*tern_model_progress)(void *user, uint64_t done, uint64_t total);
 
 /* ---- random models ------------------------------------------------------------------------------------------------- */
 
@@ -29,7 +27,8 @@ typedef struct tern_synth_options {
     tern_stored embedding; /* of the table of tokens                                                      */
     tern_stored head;      /* of the output layer; TERN_STORED_COUNT: there is none, the table serves      */
     uint64_t seed;
-    tern_model_progress progress; /* or NULL */
+    tern_model_progress
+        progress; /* or NULL; told bytes that are written. Stopped by it no file appears, as in conversions */
     void *user;
 } tern_synth_options;
 
@@ -48,7 +47,7 @@ typedef struct tern_convert_options {
     tern_stored type;      /* of the weights of linear layers; TERN_STORED_COUNT: as they are             */
     tern_stored embedding; /* of the table of tokens and the output layer; TERN_STORED_COUNT: as they are */
     bool force;            /* ternarise weights of a model that was not trained for it                    */
-    tern_model_progress progress;                                  /* or NULL */
+    tern_model_progress progress; /* or NULL; told bytes that are written or read back */
     void (*report)(void *user, const tern_convert_report *tensor); /* or NULL; once for each, at the end */
     void *user;
 } tern_convert_options;

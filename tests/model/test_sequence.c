@@ -144,3 +144,159 @@ TEST(the_end_of_the_context_is_said)
     CHECK(tern_sequence_logits(e.q[0]));
     close_engine(&e);
 }
+
+/* ---- generating ---- */
+
+typedef struct listener {
+    int n, stop_at;
+    int32_t tokens[TINY_CONTEXT];
+} listener;
+
+static bool listen(void *user, const tern_generated *piece)
+{
+    listener *l = user;
+    l->tokens[l->n++] = piece->token;
+    return l->n != l->stop_at;
+}
+
+/* Whatever ends it, the last token chosen is no part of the sequence, and pushing it goes on where it stopped. */
+TEST(ends_of_generation)
+{
+    int32_t tokens[LENGTH];
+    tern_generate_options o = tern_generate_options_default();
+    tern_generate_result result;
+    listener all = {.stop_at = -1}, some = {.stop_at = 3}, rest = {.stop_at = -1};
+    engine e;
+    make_tokens(0, 0, tokens);
+    o.sampling.temperature = 0;
+    CHECK(open_engine(TERN_F32, &e));
+    CHECK_OK(tern_sequence_prompt(e.q[0], tokens, LENGTH, NULL, NULL));
+    CHECK_OK(tern_generate(e.q[0], NULL, &o, listen, &all, &result));
+    CHECK_EQ(result.finish, TERN_FINISH_CONTEXT);
+    CHECK_EQ(result.tokens, TINY_CONTEXT - LENGTH + 1);
+    CHECK_EQ(tern_sequence_length(e.q[0]), TINY_CONTEXT);
+    CHECK_OK(tern_sequence_prompt(e.q[1], tokens, LENGTH, NULL, NULL));
+    CHECK_OK(tern_generate(e.q[1], NULL, &o, listen, &some, &result));
+    CHECK(result.finish == TERN_FINISH_CALLER && result.tokens == 3);
+    CHECK_EQ(tern_sequence_length(e.q[1]), LENGTH + 2);
+    CHECK_OK(tern_sequence_push(e.q[1], some.tokens[2]));
+    o.most = 4;
+    CHECK_OK(tern_generate(e.q[1], NULL, &o, listen, &rest, &result));
+    CHECK(result.finish == TERN_FINISH_LENGTH && result.tokens == 4);
+    CHECK_EQ(tern_sequence_length(e.q[1]), LENGTH + 3 + 3);
+    CHECK(memcmp(all.tokens, some.tokens, 3 * sizeof *all.tokens) == 0);
+    CHECK(memcmp(all.tokens + 3, rest.tokens, 4 * sizeof *all.tokens) == 0);
+    o.most = 0;
+    CHECK_OK(tern_generate(e.q[1], NULL, &o, listen, &rest, &result));
+    CHECK_EQ(result.tokens, 0);
+    close_engine(&e);
+}
+
+/* Together, and of different lengths: each as alone. */
+TEST(several_that_end_apart)
+{
+    int32_t tokens[LENGTH];
+    tern_generate_options o[SLOTS];
+    tern_generate_result results[SLOTS], alone;
+    listener l[SLOTS] = {{.stop_at = -1}, {.stop_at = 2}, {.stop_at = -1}}, one = {.stop_at = -1};
+    engine e;
+    make_tokens(0, 0, tokens);
+    CHECK(open_engine(TERN_F16, &e));
+    CHECK_OK(tern_sequence_prompt(e.q[0], tokens, LENGTH, NULL, NULL));
+    for (int i = 0; i < SLOTS; i++) {
+        o[i] = tern_generate_options_default();
+        o[i].most = 5 + i;
+        o[i].sampling.seed = (uint64_t)i;
+        CHECK_OK(tern_sequence_copy(e.q[0], e.q[i]));
+    }
+    CHECK_OK(tern_generate_many(SLOTS, e.q, NULL, o, listen, (void *[]){&l[0], &l[1], &l[2]}, results));
+    CHECK(results[0].tokens == 5 && results[1].tokens == 2 && results[2].tokens == 7);
+    CHECK_EQ(results[1].finish, TERN_FINISH_CALLER);
+    CHECK_OK(tern_sequence_prompt(e.q[0], tokens, LENGTH, NULL, NULL));
+    CHECK_OK(tern_generate(e.q[0], NULL, &o[2], listen, &one, &alone));
+    CHECK(one.n == 7 && memcmp(one.tokens, l[2].tokens, 7 * sizeof *one.tokens) == 0);
+    close_engine(&e);
+}
+
+static bool stop_at_once(void *user, int64_t done, int64_t total)
+{
+    *(int64_t *)user = done;
+    return done == total;
+}
+
+TEST(prompts_can_be_stopped_between_chunks)
+{
+    int32_t tokens[LENGTH];
+    int64_t done = 0;
+    engine e;
+    make_tokens(0, 0, tokens);
+    CHECK(open_engine(TERN_F32, &e));
+    CHECK_STATUS(tern_sequence_prompt(e.q[0], tokens, LENGTH, stop_at_once, &done), TERN_CANCELLED);
+    CHECK(done == 8 && tern_sequence_length(e.q[0]) == 8 && !tern_sequence_logits(e.q[0]));
+    CHECK_OK(tern_sequence_prompt(e.q[0], tokens, LENGTH, NULL, NULL)); /* what was fed is known */
+    CHECK_EQ(tern_sequence_reused(e.q[0]), 8);
+    CHECK_OK(tern_sequence_prompt(e.q[1], tokens, LENGTH, NULL, NULL));
+    CHECK(same_logits(e.q[0], e.q[1]));
+    close_engine(&e);
+}
+
+/* ---- memory that runs out ---- */
+
+static bool refuse_later(void *user, size_t size)
+{
+    (void)size;
+    int *left = user;
+    return (*left)-- > 0;
+}
+
+/* From the file to a few tokens, each allocation failing in turn. */
+static tern_status answer(const char *path, tern_ctx *ctx)
+{
+    const int32_t tokens[] = {1, 2, 3};
+    tern_model *model = NULL;
+    tern_session *session = NULL;
+    tern_sequence *q = NULL;
+    tern_generate_options o = tern_generate_options_default();
+    tern_generate_result result;
+    o.most = 2;
+    tern_status status = tern_model_load(ctx, path, NULL, &model);
+    if (status == TERN_OK)
+        status = tern_session_create(model, NULL, &session);
+    if (status == TERN_OK)
+        status = tern_sequence_create(session, 0, &q);
+    if (status == TERN_OK)
+        status = tern_sequence_prompt(q, tokens, 3, NULL, NULL);
+    if (status == TERN_OK)
+        status = tern_generate(q, NULL, &o, NULL, NULL, &result);
+    tern_sequence_free(q);
+    tern_session_free(session);
+    tern_model_free(model);
+    return status;
+}
+
+TEST(failing_allocations)
+{
+    char path[4096];
+    tern_ctx_options o = tern_ctx_options_default();
+    tern_alloc_stats before, after;
+    o.tuning = "off";
+    o.threads = 1;
+    CHECK(harness_path(path, sizeof path, "failing.gguf") && tiny_model(path, "bitnet-b1.58"));
+    tern_alloc_get_stats(&before);
+    tern_status status = TERN_OUT_OF_MEMORY;
+    int failures = 0;
+    for (int n = 0; status == TERN_OUT_OF_MEMORY && n < 100000; n += 1 + n / 16) {
+        tern_ctx *ctx;
+        int left = n;
+        CHECK_OK(tern_ctx_create(&o, &ctx));
+        tern_alloc_set_gate(refuse_later, &left);
+        status = answer(path, ctx);
+        tern_alloc_set_gate(NULL, NULL);
+        tern_ctx_destroy(ctx);
+        failures += status != TERN_OK;
+    }
+    CHECK_EQ(status, TERN_OK);
+    CHECK(failures > 20);
+    tern_alloc_get_stats(&after);
+    CHECK_EQ(after.live_bytes, before.live_bytes);
+}

@@ -283,8 +283,8 @@ def case_floats(family, kind, own_scale):
 
 def case_packed(family, quantisation, divides, parts):
     def case(g):
-        # sizes that no block of GGUF would fit
-        s = draw_shape(g, family, width=96, heads=6, kv_heads=3, ff=100)
+        # sizes that no block of GGUF would fit, and rows that do not fill four planes
+        s = draw_shape(g, family, width=96, heads=6, kv_heads=3, ff=g.pick([100, 101, 102, 103]))
         w = Weights(s, g.rng)
         full = write_packed("packed", w, quantisation, divides, parts)
         if parts > 1:

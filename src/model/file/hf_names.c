@@ -95,6 +95,28 @@ void tern__hf_name_of(const char *name, const char *architecture, char *out)
         snprintf(out, room, "model.layers.%s.%s%s", number, found, last);
 }
 
+/* Rows that config.json promises for a weight; 0: it does not say. */
+static int64_t rows_promised(const tern_model_file *file, const char *name)
+{
+    static const pair sizes[] = {{".ffn_gate.weight", "feed_forward_length"},
+                                 {".ffn_up.weight", "feed_forward_length"},
+                                 {".ffn_down.weight", "embedding_length"},
+                                 {".attn_output.weight", "embedding_length"}};
+    const char *architecture;
+    char key[TERN__MOST_NAME + 1];
+    int64_t rows = 0;
+    if (tern_model_file_get_string(file, "general.architecture", &architecture) != TERN_OK)
+        return 0;
+    for (size_t i = 0; i < TERN__COUNT(sizes); i++) {
+        size_t n = strlen(name), m = strlen(sizes[i].hf);
+        if (n > m && strcmp(name + n - m, sizes[i].hf) == 0 &&
+            snprintf(key, sizeof key, "%s.%s", architecture, sizes[i].gguf) < (int)sizeof key &&
+            tern_model_file_get_int(file, key, &rows) != TERN_OK)
+            rows = 0;
+    }
+    return rows;
+}
+
 tern_status tern__hf_find_packed(tern_model_file *file)
 {
     static const char last[] = ".weight";
@@ -112,6 +134,9 @@ tern_status tern__hf_find_packed(tern_model_file *file)
         TERN__FAIL_IF(!tern__i64_mul(t->shape[0], 4, &t->shape[0]), TERN_FORMAT,
                       "%s: tensor '%s' is too large", file->parts[t->part].path, t->stored_name);
         t->stored = TERN_STORED_HF_T2;
+        int64_t rows = rows_promised(file, t->name); /* the last of the four planes may be short of some */
+        if (rows < t->shape[0] && rows > t->shape[0] - 4)
+            t->shape[0] = rows;
     }
     return TERN_OK;
 }

@@ -228,15 +228,21 @@ static tern_status decode_tensor(const tern_model_file *file, int i, tern_dtype 
     return status;
 }
 
+/* Rows of bytes, R: up to four rows of values share each. */
+static int64_t hf_rows(const weight *w)
+{
+    return w->rows / 4 + (w->rows % 4 != 0);
+}
+
 /* Row i of the values is plane i / R of row i % R of the bytes. These are rows [begin, end) of the bytes. */
 static tern_status decode_hf_rows(const tern_model_file *file, int i, tern_dtype dtype, weight *w, scratch *s,
                                   int64_t begin, int64_t end)
 {
-    const int64_t quarter = w->rows / 4;
+    const int64_t quarter = hf_rows(w);
     const size_t raw_row = (size_t)w->columns;
     for (int64_t r = begin; r < end && raw_row; r++) {
         TERN_TRY(tern_model_file_read(file, i, (uint64_t)r * raw_row, s->raw, raw_row));
-        for (int plane = 0; plane < 4; plane++) {
+        for (int plane = 0; plane < 4 && r + plane * quarter < w->rows; plane++) {
             TERN__FAIL_IF(!tern__hf_decode_row(s->raw, plane, w->columns, s->t2), TERN_FORMAT,
                           "row %lld has a code of 3, which is no ternary value",
                           (long long)(r + plane * quarter));
@@ -251,7 +257,7 @@ static tern_status decode_hf(const tern_model_file *file, int i, tern_dtype dtyp
     scratch s;
     w->scales[0] = 1;
     TERN_TRY(scratch_create(w, (size_t)w->columns + 1, &s));
-    tern_status status = decode_hf_rows(file, i, dtype, w, &s, 0, w->rows / 4);
+    tern_status status = decode_hf_rows(file, i, dtype, w, &s, 0, hf_rows(w));
     scratch_free(&s);
     return status;
 }
@@ -266,7 +272,7 @@ tern_status tern__ternary_read_part(const tern_model_file *file, int i, tern_dty
     weight w = weight_shape(t, dtype);
     w.codes = codes;
     const size_t raw_row = raw_row_bytes(t, &w);
-    const int64_t rows = hf ? w.rows / 4 : w.rows;
+    const int64_t rows = hf ? hf_rows(&w) : w.rows;
     const int64_t begin = rows * part / parts, end = rows * (part + 1) / parts;
     scratch s;
     if (w.columns == 0 || begin == end)

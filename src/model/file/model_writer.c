@@ -42,7 +42,7 @@ tern_status tern__model_writer_begin(tern__model_writer *w)
 tern_status tern__model_writer_progress(tern__model_writer *w, uint64_t bytes)
 {
     w->done += bytes;
-    TERN__FAIL_IF(w->progress && !w->progress(w->user, w->done, w->total), TERN_STATE,
+    TERN__FAIL_IF(w->progress && !w->progress(w->user, w->done, w->total), TERN_CANCELLED,
                   "%s: stopped; no file was written", w->out.path);
     return TERN_OK;
 }

@@ -54,7 +54,7 @@ tern_status tern__model_writer_pad(tern__model_writer *w);
 /* All that was declared must have been written. */
 tern_status tern__model_writer_commit(tern__model_writer *w);
 
-/* Counts `bytes` of work; TERN_STATE if the caller wants no more. */
+/* Counts `bytes` of work; TERN_CANCELLED if the caller wants no more. */
 tern_status tern__model_writer_progress(tern__model_writer *w, uint64_t bytes);
 
 /* A text in quotes, as JSON has it. */

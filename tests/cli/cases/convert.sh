@@ -13,3 +13,9 @@ status tern convert absent.gguf x.gguf
 status tern convert a.gguf x.gguf --type q9
 status tern convert a.gguf x.gguf --type q5_k
 ls -A
+status tern convert a.gguf a.gguf --type tq2_0
+echo mine >notes.txt
+status tern convert a.gguf notes.txt
+status tern synth --shape tiny notes.txt
+cat notes.txt
+status tern convert a.gguf q.gguf --type q4_0
