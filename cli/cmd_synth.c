@@ -47,10 +47,6 @@ static int run(const args *a)
         !engine_type(a, "embedding", &options.embedding) || !engine_type(a, "head", &options.head) ||
         !args_int(a, "seed", 0, 1 << 30, 0, &seed) || !engine_output(path, false))
         return EXIT_USAGE;
-    if (text_ends_in(path, ".safetensors") || text_ends_in(path, ".bin"))
-        return fail_usage(
-            "'%s' would hold GGUF, which is all that is written here: call it OUT.gguf, then convert it",
-            path);
     options.seed = (uint64_t)seed;
     options.progress = progress_update;
     progress_begin("writing");

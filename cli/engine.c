@@ -108,15 +108,9 @@ bool engine_type(const args *a, const char *name, tern_stored *out)
     return true;
 }
 
-static bool ends_in(const char *path, const char *end)
-{
-    size_t n = strlen(path), m = strlen(end);
-    return n > m && strcmp(path + n - m, end) == 0;
-}
-
 bool engine_output(const char *path, bool safetensors)
 {
-    if (ends_in(path, ".gguf") || (safetensors && ends_in(path, ".safetensors")))
+    if (text_ends_in(path, ".gguf") || (safetensors && text_ends_in(path, ".safetensors")))
         return true;
     fail_usage("'%s': the name of the new file ends in .gguf%s", path, safetensors ? " or .safetensors" : "");
     return false;
