@@ -466,6 +466,21 @@ def case_unsayable_tokens(g):
     return "%r stayed" % os.listdir(folder) if os.listdir(folder) else None
 
 
+def case_unsayable_setting(key, value):
+    """What config.json cannot say, or what would not run: refused before anything is written."""
+    def case(g):
+        w = Weights(models.draw_shape(g, "llama"), g.rng)
+        full = models.write_gguf("setting.gguf", w, g.rng, "F32", meta={"llama." + key: value(w.shape)})
+        folder = models.path("unsayable")
+        os.makedirs(folder)
+        run = subprocess.run([os.environ["TERN_BIN"], "convert", full, os.path.join(folder, "model.safetensors")],
+                             capture_output=True, text=True)
+        if run.returncode != 1 or run.stderr.count("\n") != 1:
+            return "%d: %r" % (run.returncode, run.stderr)
+        return "%r stayed" % os.listdir(folder) if os.listdir(folder) else None
+    return case
+
+
 def case_same_tokens(g):
     """The tokenizer of a GGUF file goes to tokenizer.json and back."""
     full, _ = make_model(g)
@@ -487,7 +502,9 @@ def conversions():
     cases += [case_converted((family, "I2_S"), "f32@safetensors", "@gguf") for family in "AB"]
     cases += [case_converted((family, "F32"), "@safetensors", "i2_s@gguf") for family in "AB"]
     cases += [case_converted(("llama", kind), "@safetensors", "f32@gguf") for kind in ("F32", "Q8_0", "Q6_K")]
-    return [("converted", i, case) for i, case in enumerate(cases + [case_same_tokens] + 4 * [case_scored_tokens] + [case_unsayable_tokens])]
+    settings = [case_unsayable_setting("rope.dimension_count", lambda s: s.head_width // 2),
+                case_unsayable_setting("rope.scaling.factor", lambda s: 4.0)]
+    return [("converted", i, case) for i, case in enumerate(cases + [case_same_tokens] + 4 * [case_scored_tokens] + [case_unsayable_tokens] + settings)]
 
 
 def all_cases():

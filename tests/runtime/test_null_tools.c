@@ -133,6 +133,7 @@ TEST(measurements)
     REFUSED(tern_compare_run(NULL, NULL, &nobody, &comparison));
     REFUSED(tern_compare_run(NULL, &nobody, NULL, &comparison));
     REFUSED(tern_compare_run(NULL, &nobody, &nobody, NULL));
+    CHECK_STR(tern_verdict_name((tern_verdict)-1), "unknown");
     tern_bench_model_options model = tern_bench_model_options_default();
     CHECK_EQ(model.n_prompt, 512);
     REFUSED(tern_bench_model(NULL, NULL, NULL));

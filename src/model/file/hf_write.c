@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "model/file/model_writer.h"
+#include "model/model.h"
 #include "model/tokenizer/tokenizer.h"
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
@@ -121,10 +122,8 @@ static void add_numbers(tern__strbuf *s, const tern_model_file *file, const char
         {"feed_forward_length", "intermediate_size", false},
         {"attention.head_count", "num_attention_heads", false},
         {"attention.head_count_kv", "num_key_value_heads", false},
-        {"attention.key_length", "head_dim", false},
         {"context_length", "max_position_embeddings", false},
         {"attention.layer_norm_rms_epsilon", "rms_norm_eps", true},
-        {"rope.freq_base", "rope_theta", true},
     };
     for (size_t i = 0; i < TERN__COUNT(keys); i++) {
         char key[TERN__MOST_NAME + 1];
@@ -145,6 +144,12 @@ static tern_status add_config(const tern_model_file *file, const char *path, boo
     tern_file_tensor table;
     int i, head;
     int64_t id;
+    tern__hparams h = {0};
+    TERN_TRY(tern__hparams_read(file, &h)); /* what config.json could not say is refused, not lost */
+    TERN__FAIL_IF(
+        h.rope_width != h.head_width, TERN_UNSUPPORTED,
+        "%s: positions rotate %lld of %lld coordinates, which a config.json of this class cannot say",
+        file->parts[0].path, (long long)h.rope_width, (long long)h.head_width);
     TERN_TRY(tern_model_file_find(file, "token_embd.weight", &i));
     TERN_TRY(tern_model_file_tensor(file, i, &table));
     bool tied = tern_model_file_find(file, "output.weight", &head) != TERN_OK;
@@ -152,6 +157,8 @@ static tern_status add_config(const tern_model_file *file, const char *path, boo
         &s, "{\n  \"architectures\": [\"%s\"],\n  \"model_type\": \"%s\",\n  \"hidden_act\": \"%s\"",
         kind->class, kind->model_type, kind->activation);
     add_numbers(&s, file, kind->architecture);
+    tern__strbuf_addf(&s, ",\n  \"head_dim\": %lld,\n  \"rope_theta\": %.17g", (long long)h.head_width,
+                      h.rope_theta);
     tern__strbuf_addf(&s, ",\n  \"vocab_size\": %lld,\n  \"tie_word_embeddings\": %s",
                       (long long)table.shape[0], tied ? "true" : "false");
     if (tern_model_file_get_int(file, "tokenizer.ggml.bos_token_id", &id) == TERN_OK)
