@@ -481,6 +481,20 @@ def case_unsayable_setting(key, value):
     return case
 
 
+def case_master_weights(family, kind, name):
+    """As floats they would be another model wherever nobody says what they are."""
+    def case(g):
+        full = make_source(g, (family, "online"))
+        folder = models.path("masters")
+        os.makedirs(folder)
+        run = subprocess.run([os.environ["TERN_BIN"], "convert", full, os.path.join(folder, name), "--type", kind],
+                             capture_output=True, text=True)
+        if run.returncode != 1 or "master weights" not in run.stderr:
+            return "%d: %r" % (run.returncode, run.stderr)
+        return "%r stayed" % os.listdir(folder) if os.listdir(folder) else None
+    return case
+
+
 def case_same_tokens(g):
     """The tokenizer of a GGUF file goes to tokenizer.json and back."""
     full, _ = make_model(g)
@@ -503,7 +517,9 @@ def conversions():
     cases += [case_converted((family, "F32"), "@safetensors", "i2_s@gguf") for family in "AB"]
     cases += [case_converted(("llama", kind), "@safetensors", "f32@gguf") for kind in ("F32", "Q8_0", "Q6_K")]
     settings = [case_unsayable_setting("rope.dimension_count", lambda s: s.head_width // 2),
-                case_unsayable_setting("rope.scaling.factor", lambda s: 4.0)]
+                case_unsayable_setting("rope.scaling.factor", lambda s: 4.0),
+                case_master_weights("A", "f32", "model.gguf"), case_master_weights("B", "q8_0", "model.gguf"),
+                case_master_weights("C", "bf16", "model.gguf"), case_master_weights("C", "f32", "model.safetensors")]
     return [("converted", i, case) for i, case in enumerate(cases + [case_same_tokens] + 4 * [case_scored_tokens] + [case_unsayable_tokens] + settings)]
 
 

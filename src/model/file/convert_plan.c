@@ -232,6 +232,30 @@ static tern_status check_type(const tern_model_file *file, const tern_file_tenso
     return TERN_OK;
 }
 
+/* Master weights are ternarised by whoever loads them, if the file says what they are. GGUF cannot, and config.json is written
+ * without that word: as floats, unless they are exactly ternary, they would be another model. */
+static tern_status check_masters(tern_ctx *ctx, const tern_model_file *file, const tern__conversion *c,
+                                 tern_file_format format)
+{
+    const tern_file_tensor *t = &file->tensors[c->source];
+    tern_status status = TERN_OK;
+    if (!file->master_weights || !is_linear(t) || tern_stored_get(t->stored)->kind != TERN_STORED_PLAIN ||
+        tern_stored_get(c->to)->kind == TERN_STORED_TERNARY ||
+        (format == TERN_FILE_SAFETENSORS && is_bitnet(file)))
+        return TERN_OK;
+    TERN_SCOPE(ctx) {
+        tern_tensor *codes, *scales;
+        status =
+            tern_model_file_load_ternary(ctx, file, c->source, TERN_T2, TERN_TERNARY_EXACT, &codes, &scales);
+    }
+    TERN__FAIL_IF(
+        status == TERN_DTYPE, TERN_DTYPE,
+        "%s: '%s' has master weights, which are ternarised when they are loaded: as %s they would be "
+        "another model; choose a ternary type",
+        file->parts[0].path, t->name, tern_stored_get(c->to)->name);
+    return status;
+}
+
 static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const tern_convert_options *o,
                                tern_file_format format, tern__conversion *c)
 {
@@ -252,6 +276,8 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
     TERN__FAIL_IF(!o->force && is_linear(t) && is_bitnet(file) && !tern__stored_keeps_ternary(c->to),
                   TERN_DTYPE, "%s: as %s '%s' would not be ternary any more, and the model could not be run",
                   file->parts[0].path, tern_stored_get(c->to)->name, t->name);
+    if (!o->force)
+        TERN_TRY(check_masters(ctx, file, c, format));
     bool half = c->way == TERN__WAY_VALUES && (c->to == TERN_STORED_F16 || c->to == TERN_STORED_BF16);
     if (c->way == TERN__WAY_TERNARY || (half && from->kind == TERN_STORED_TERNARY))
         return plan_scale(ctx, file, o->force, c);
