@@ -20,6 +20,7 @@ struct args {
     int n_given;
     const char **operands;
     int n_operands;
+    char *copy; /* of what args_with added, cut into words; else NULL */
 };
 
 /* clang-format off */
@@ -223,6 +224,54 @@ int args_dispatch(int count, char **words)
     int code = fail_usage("say what to do: %s", text_string(&verbs));
     text_free(&verbs);
     return code;
+}
+
+/* One setting, "level=none" or "no-tune", which is terminated. */
+static int add_setting(args *a, char *setting)
+{
+    char *equals = strchr(setting, '=');
+    const option *o = find_option(a->command, setting, strcspn(setting, "="), 0);
+    if (!o)
+        return fail_usage(
+            "'%s' is no setting: give options without their dashes, such as level=none or threads=2",
+            setting);
+    if ((o->argument != NULL) != (equals != NULL))
+        return fail_usage(o->argument ? "setting '%s' needs a value" : "setting '%s' takes none", o->name);
+    a->given[a->n_given++] = (given){o, equals ? equals + 1 : NULL};
+    return equals ? check_value(o, equals + 1) : EXIT_DONE;
+}
+
+args *args_with(const args *a, const char *settings)
+{
+    size_t most = 1;
+    for (const char *at = settings; (at = strchr(at, ',')); at++)
+        most++;
+    args *b = grab(1, sizeof *b);
+    *b = *a;
+    b->copy = grab_string(settings, strlen(settings));
+    b->given = grab((size_t)a->n_given + most, sizeof *b->given);
+    if (a->n_given > 0)
+        memcpy(b->given, a->given, (size_t)a->n_given * sizeof *b->given);
+    int code = EXIT_DONE;
+    for (char *setting = b->copy, *comma; setting && *setting && code == EXIT_DONE; setting = comma) {
+        comma = strchr(setting, ',');
+        if (comma)
+            *comma++ = '\0';
+        code = add_setting(b, setting);
+    }
+    if (code == EXIT_DONE)
+        return b;
+    args_free(b);
+    return NULL;
+}
+
+void args_free(args *a)
+{
+    if (!a)
+        return;
+    free(a->given);
+    free(a->copy);
+    free(a);
 }
 
 /* ---- reading what was parsed -------------------------------------------------------------------------------- */

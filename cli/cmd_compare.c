@@ -1,0 +1,260 @@
+/* cmd_compare.c - `tern compare`: one graph compiled in two ways, run in turns until it is clear which is faster. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tern/compare.h>
+#include <tern/tensor.h>
+
+#include "bindings.h"
+#include "commands.h"
+#include "compile.h"
+#include "json.h"
+#include "term.h"
+
+/* One of the two. */
+typedef struct side {
+    const char *settings; /* as they were typed */
+    args *a;
+    graph_run r;
+    bindings inputs;
+    tern_tensor **later; /* (r.n_outputs) of a run after the first */
+} side;
+
+/* ---- two programs -------------------------------------------------------------------------------------------- */
+
+static int open_side(const args *a, const char *settings, side *s)
+{
+    *s = (side){.settings = settings, .r = {.path = args_operand(a, 0), .makes_up = true}};
+    s->r.given = &s->inputs;
+    s->a = args_with(a, settings);
+    if (!s->a || !bindings_parse(s->a, "input", &s->inputs))
+        return EXIT_USAGE;
+    int code = compile_open(s->a, &s->r, NULL, NULL);
+    if (code != EXIT_DONE)
+        return code;
+    s->r.inputs = grab((size_t)s->r.n_inputs, sizeof *s->r.inputs);
+    s->r.outputs = grab((size_t)s->r.n_outputs, sizeof *s->r.outputs);
+    s->later = grab((size_t)s->r.n_outputs, sizeof *s->later);
+    if (!bindings_load(&s->inputs, &s->r))
+        return EXIT_FAILED;
+    if (tern_exec_create(s->r.ctx, s->r.program, &s->r.exec) != TERN_OK ||
+        tern_exec_run(s->r.exec, s->r.n_inputs, s->r.inputs, s->r.n_outputs, s->r.outputs) != TERN_OK)
+        return fail_status(settings);
+    return EXIT_DONE;
+}
+
+static void close_side(side *s)
+{
+    free(s->later);
+    compile_close(&s->r);
+    bindings_free(&s->inputs);
+    args_free(s->a);
+}
+
+static tern_status run_side(void *user)
+{
+    side *s = user;
+    TERN_TRY(tern_exec_run(s->r.exec, s->r.n_inputs, s->r.inputs, s->r.n_outputs, s->later));
+    for (int i = 0; i < s->r.n_outputs; i++)
+        tern_release(s->later[i]);
+    return TERN_OK;
+}
+
+/* ---- do they compute the same? ------------------------------------------------------------------------------- */
+
+typedef struct difference {
+    bool any;         /* a bit differs */
+    double of_floats; /* the largest difference of f32 results, as a share of the largest result */
+} difference;
+
+static void look_at_floats(const float *x, const float *y, int64_t n, difference *d)
+{
+    double most = 0, apart = 0;
+    for (int64_t i = 0; i < n; i++) {
+        most = fmax(most, fabs((double)x[i]));
+        apart = fmax(apart, fabs((double)x[i] - (double)y[i]));
+    }
+    d->of_floats = fmax(d->of_floats, most > 0 ? apart / most : apart);
+}
+
+/* false: an output cannot be read, and that was said. */
+static bool find_difference(const side *a, const side *b, difference *d)
+{
+    *d = (difference){0};
+    for (int i = 0; i < a->r.n_outputs; i++) {
+        tern_tensor *x = a->r.outputs[i], *y = b->r.outputs[i];
+        const void *p = tern_data(x), *q = tern_data(y);
+        const bool same_type = tern_dtype_of(x) == tern_dtype_of(y) && tern_nbytes(x) == tern_nbytes(y);
+        if (tern_nbytes(x) > 0 && (!p || !q)) {
+            fail_status("reading an output");
+            return false;
+        }
+        if (same_type && (tern_nbytes(x) == 0 || memcmp(p, q, tern_nbytes(x)) == 0))
+            continue;
+        d->any = true;
+        if (same_type && tern_dtype_of(x) == TERN_F32)
+            look_at_floats(p, q, tern_numel(x), d);
+    }
+    return true;
+}
+
+/* ---- saying so ----------------------------------------------------------------------------------------------- */
+
+/* "use B: it takes 0.43 of the time of A (95 % interval 0.41 to 0.46)" */
+static void add_recommendation(text *t, const tern_comparison *c)
+{
+    const bool b_wins = c->verdict == TERN_VERDICT_FASTER;
+    switch (c->verdict) {
+    case TERN_VERDICT_FASTER:
+    case TERN_VERDICT_SLOWER:
+        text_addf(t, "use %c: it is %.2f times as fast (%.2f to %.2f)", b_wins ? 'B' : 'A',
+                  b_wins ? 1 / c->ratio : c->ratio, b_wins ? 1 / c->ratio_high : c->ratio_low,
+                  b_wins ? 1 / c->ratio_low : c->ratio_high);
+        return;
+    case TERN_VERDICT_SAME:
+        text_add(t, "either: the difference is below the threshold");
+        return;
+    case TERN_VERDICT_UNDECIDED:
+        break;
+    }
+    text_addf(t, "no answer: B takes %.3f to %.3f of A's time, noise is %.1f %%; a larger --budget may help",
+              c->ratio_low, c->ratio_high, c->noise * 100);
+}
+
+static void print_side(char name, const side *s, double median, int n)
+{
+    char time[NUMBER_TEXT];
+    text settings = {0};
+    text_add_safe(&settings, s->settings[0] ? s->settings : "as the options say");
+    printf("%s%c%s  %-24s median %s of %d samples, %d steps\n", on(STYLE_NAME), name, off(STYLE_NAME),
+           text_string(&settings), format_time(time, (uint64_t)(median * 1e9 + 0.5)), n, s->r.info.steps);
+    text_free(&settings);
+}
+
+static void print_comparison(const side *a, const side *b, const tern_comparison *c, const difference *d)
+{
+    text advice = {0};
+    add_recommendation(&advice, c);
+    print_side('A', a, c->median_a, c->n_a);
+    print_side('B', b, c->median_b, c->n_b);
+    printf("\n%s%s%s: B takes %.3f of A's time (95 %% interval %.3f to %.3f)\n", on(STYLE_BOLD),
+           tern_verdict_name(c->verdict), off(STYLE_BOLD), c->ratio, c->ratio_low, c->ratio_high);
+    printf("  p = %.2g where %.2g was allowed, noise %.1f %%, %d looks in %.1f s\n", c->p, c->alpha,
+           c->noise * 100, c->looks, c->seconds);
+    if (!d->any)
+        printf("  results: the same bits\n");
+    else
+        printf("  results differ; those of type f32 by at most %.2g of the largest\n", d->of_floats);
+    printf("  %s\n", text_string(&advice));
+    text_free(&advice);
+}
+
+static void print_json(const side *a, const side *b, const tern_comparison *c, const difference *d)
+{
+    json j = {0};
+    text advice = {0};
+    add_recommendation(&advice, c);
+    json_object(&j, NULL);
+    json_string(&j, "a", a->settings);
+    json_string(&j, "b", b->settings);
+    json_string(&j, "verdict", tern_verdict_name(c->verdict));
+    json_string(&j, "recommendation", text_string(&advice));
+    json_double(&j, "median_a_us", c->median_a * 1e6);
+    json_double(&j, "median_b_us", c->median_b * 1e6);
+    json_double(&j, "ratio", c->ratio);
+    json_double(&j, "ratio_low", c->ratio_low);
+    json_double(&j, "ratio_high", c->ratio_high);
+    json_double(&j, "p", c->p);
+    json_double(&j, "alpha", c->alpha);
+    json_double(&j, "noise", c->noise);
+    json_int(&j, "samples", c->n_a);
+    json_int(&j, "looks", c->looks);
+    json_double(&j, "seconds", c->seconds);
+    json_bool(&j, "same_bits", !d->any);
+    json_double(&j, "f32_difference", d->of_floats);
+    json_end(&j);
+    json_print(&j);
+    text_free(&advice);
+}
+
+/* ---- the verb ------------------------------------------------------------------------------------------------ */
+
+/* A number above 0. */
+static bool read_number(const args *a, const char *name, double scale, double *out)
+{
+    const char *value = args_value(a, name);
+    char *end;
+    if (!value)
+        return true;
+    double number = strtod(value, &end);
+    if (end == value || *end != '\0' || !(number > 0) || !isfinite(number)) {
+        fail_usage("--%s is a number above 0, not '%s'", name, value);
+        return false;
+    }
+    *out = number * scale;
+    return true;
+}
+
+static int compare(const args *a, const tern_compare_options *o)
+{
+    side sides[2] = {0};
+    tern_comparison c;
+    difference d;
+    int code = EXIT_DONE;
+    for (int i = 0; i < 2 && code == EXIT_DONE; i++)
+        code = open_side(a, args_operand(a, i + 1), &sides[i]);
+    if (code == EXIT_DONE && !find_difference(&sides[0], &sides[1], &d))
+        code = EXIT_FAILED;
+    if (code == EXIT_DONE && tern_compare_run(o, &(tern_contender){run_side, &sides[0]},
+                                              &(tern_contender){run_side, &sides[1]}, &c) != TERN_OK)
+        code = fail_status(NULL);
+    if (code == EXIT_DONE)
+        (args_has(a, "json") ? print_json : print_comparison)(&sides[0], &sides[1], &c, &d);
+    for (int i = 0; i < 2; i++)
+        close_side(&sides[i]);
+    return code;
+}
+
+static int run(const args *a)
+{
+    tern_compare_options o = {0};
+    if (!read_number(a, "threshold", 0.01, &o.threshold) || !read_number(a, "budget", 1, &o.budget_s) ||
+        !args_int(a, "rounds", 1, 10000, 0, &o.rounds))
+        return EXIT_USAGE;
+    return compare(a, &o);
+}
+
+/* clang-format off */
+static const option options[] = {
+    {"input", 'i', "NAME=FILE", NULL, "give an input or an unbound constant, as `tern graph run` takes them; what is not given is made up"},
+    {"threshold", 0, "PERCENT", NULL, "changes by less than this are none (default: 5)"},
+    {"budget", 0, "S", NULL, "take samples for at most S seconds (default: 5)"},
+    {"rounds", 0, "N", NULL, "take at most N pairs of samples (default: 200)"},
+    {"json", 0, NULL, NULL, "print JSON: an object"},
+    COMPILE_OPTIONS,
+    NO_TUNE_OPTION,
+    {0},
+};
+/* clang-format on */
+
+const command cmd_compare = {
+    .name = "compare",
+    .operands = "FILE A B",
+    .least = 3,
+    .most = 3,
+    .summary = "Compile a graph in two ways, and tell which is faster.",
+    .details = "FILE is a graph in the text form of docs/graph-text.md. A and B are options of this command "
+               "without their dashes, with "
+               "commas between them: level=none, threads=2,cpu=avx2; '' is none. Both are run in turns, "
+               "samples are compared pair by "
+               "pair, and more are taken until the answer is clear or the budget has been used; "
+               "docs/measurement.md says how. An answer "
+               "that the samples do not allow is 'undecided', with status 0 like the others.",
+    .options = options,
+    .examples = "tern compare examples/graphs/mlp.tern level=none level=high\n"
+                "tern compare examples/graphs/mlp.tern threads=1 threads=2 --threshold 2\n"
+                "tern compare examples/graphs/mlp.tern cpu=avx2 '' --json",
+    .run = run,
+};
