@@ -8,7 +8,7 @@ DEMO ?= graph run examples/graphs/bitlinear.tern --show
 SOURCES = $(shell find include src cli tests tools bench examples -name '*.[ch]')
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build bench performance check-all golden-update generate format lint install clean deps
+.PHONY: help run test build bench bench-power performance check-all golden-update generate format lint install clean deps
 # Targets call each other's tools; CMake does the building in parallel.
 .NOTPARALLEL:
 
@@ -31,6 +31,10 @@ bench: deps ## run the benchmarks, write build/bench.json
 	@scripts/install-deps.sh bench
 	@scripts/build.sh release
 	@scripts/run-bench.sh build
+
+bench-power: deps ## how often `tern compare` is right, on this machine; minutes; writes build/power.json
+	@scripts/build.sh release compare_power
+	@TERN_TUNING=off build/bench/compare_power --out build/power.json
 
 performance: build ## measure every operation, write docs/performance.md
 	@TERN_TUNING=off build/tern bench ops --markdown >build/performance.md && mv build/performance.md docs/performance.md

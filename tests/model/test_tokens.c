@@ -388,7 +388,7 @@ TEST(bad_vocabularies)
     d.n_tokens = SIZE_MAX;
     check_refused(
         d, TERN_LIMIT,
-        "tokenizer: 18446744073709551615 tokens and 0 merges; at most 1048576 and 2097152 are allowed");
+        "tokenizer: 18446744073709551615 tokens and 0 merges; at most 300000 and 600000 are allowed");
     d = two_tokens();
     d.model = "bert";
     check_refused(d, TERN_UNSUPPORTED, "tokenizer: unknown model 'bert'; known: gpt2, llama");

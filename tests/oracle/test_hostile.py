@@ -338,8 +338,26 @@ def case_large_config(g):
     return "%d, %r, %.1f s, %d bytes" % (status, said, seconds, memory) if status or said or seconds > MOST_SECONDS * slow or large else None
 
 
+def case_many_tokens(count):
+    """As many tokens as there may be, and more: the tables that they make stay within the bounds."""
+    def case(g):
+        tokens = b"".join(files.text_bytes("%x" % i) for i in range(count))
+        metas = {"general.architecture": files.meta_bytes("llama"), "tokenizer.ggml.model": files.meta_bytes("gpt2"),
+                 TOKENS: array(8, count, tokens)}
+        data = b"GGUF" + struct.pack("<IQQ", 3, 0, len(metas)) + b"".join(files.text_bytes(k) + v for k, v in metas.items())
+        path = models.path("tokens.gguf")
+        write(path, data)
+        status, said, seconds, memory = measure(["tokenize", "-m", path, "-p", "5"])
+        slow = 10 if os.environ.get("TERN_SANITIZE") else 1
+        large = memory > base_memory() + len(data) + MOST_BYTES and slow == 1
+        return "%d, %r, %.1f s, %d bytes" % (status, said, seconds, memory) \
+            if status not in (0, 1) or said.count("\n") > 1 or seconds > MOST_SECONDS * slow or large else None
+    return case
+
+
 def all_cases():
     cases = [("valid", 0, case_valid), ("gguf", 0, case_n_dims)]
+    cases += [("tokens", i, case_many_tokens(count)) for i, count in enumerate((300000, 300001, 1 << 20))]
     cases += [("gguf", i + 1, case_gguf(steps, name)) for i, (name, steps) in enumerate(GGUF_CASES.items())]
     cases += [("truncated", i, case_truncated) for i in range(24)]
     cases += [("safetensors", i, case_header(name)) for i, name in enumerate(HEADERS)]

@@ -11,8 +11,8 @@
 
 #define TERN__NO_SYMBOL UINT32_MAX
 
-/* Beyond any real vocabulary (2^18 tokens, 256 bytes, 2 MiB); they bound the time to build the tables. */
-enum { TERN__MAX_TOKENS = 1 << 20, TERN__MAX_TOKEN_BYTES = 1024, TERN__MAX_VOCAB_BYTES = 16 << 20 };
+/* Beyond any real vocabulary (2^18 tokens, 256 bytes, 2 MiB); they bound the time to build the tables, and their memory. */
+enum { TERN__MAX_TOKENS = 300000, TERN__MAX_TOKEN_BYTES = 1024, TERN__MAX_VOCAB_BYTES = 16 << 20 };
 
 typedef struct tern__symbol {
     uint32_t at; /* into `text` */
