@@ -392,6 +392,8 @@ tern_status tern_session_feed(tern_session *session, int n, const tern_session_r
             here++;
         TERN_TRY(feed_chunk(session, rows, first, size, here, wanted, logits));
         first += size;
+        if (here == 0)
+            continue; /* both may be NULL */
         wanted += here;
         n_wanted -= here;
         logits += (size_t)here * (size_t)session->model->vocabulary;
