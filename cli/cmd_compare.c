@@ -73,8 +73,11 @@ static void look_at_floats(const float *x, const float *y, int64_t n, difference
 {
     double most = 0, apart = 0;
     for (int64_t i = 0; i < n; i++) {
-        most = fmax(most, fabs((double)x[i]));
-        apart = fmax(apart, fabs((double)x[i] - (double)y[i]));
+        const double size = fabs((double)x[i]), distance = fabs((double)x[i] - (double)y[i]);
+        if (size > most)
+            most = size;
+        if (distance > apart)
+            apart = distance;
     }
     d->of_floats = fmax(d->of_floats, most > 0 ? apart / most : apart);
 }
