@@ -2,6 +2,7 @@
 #include "args.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -309,6 +310,21 @@ int args_operands(const args *a)
 const char *args_operand(const args *a, int i)
 {
     return i >= 0 && i < a->n_operands ? a->operands[i] : NULL;
+}
+
+bool args_positive(const args *a, const char *name, double *out)
+{
+    const char *value = args_value(a, name);
+    char *end;
+    if (!value)
+        return true;
+    double number = strtod(value, &end);
+    if (end == value || *end != '\0' || !(number > 0) || !isfinite(number)) {
+        fail_usage("--%s is a number above 0, not '%s'", name, value);
+        return false;
+    }
+    *out = number;
+    return true;
 }
 
 bool args_int(const args *a, const char *name, int least, int most, int fallback, int *out)

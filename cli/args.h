@@ -54,6 +54,9 @@ bool args_int(const args *a, const char *option, int least, int most, int fallba
 /* The same of several, "1,2", at most `room`; none if it was not given. */
 bool args_ints(const args *a, const char *option, int least, int most, int room, int *out, int *n);
 
+/* The value as a number above 0; *out stays as it is if it was not given. false: it is something else, and that was said. */
+bool args_positive(const args *a, const char *option, double *out);
+
 /* The same line with further options, "level=none,threads=2", which come last and so count. NULL: they are wrong, and that was
  * said. Free it with args_free, before `a` is gone. */
 args *args_with(const args *a, const char *settings);

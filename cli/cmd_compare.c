@@ -74,9 +74,14 @@ static void look_at_floats(const float *x, const float *y, int64_t n, difference
     double most = 0, apart = 0;
     for (int64_t i = 0; i < n; i++) {
         const double size = fabs((double)x[i]), distance = fabs((double)x[i] - (double)y[i]);
-        if (size > most)
+        const bool same = x[i] == y[i] || (isnan(x[i]) && isnan(y[i]));
+        if (!same && !isfinite(distance)) { /* a number here, none there */
+            d->of_floats = INFINITY;
+            return;
+        }
+        if (size > most && isfinite(size))
             most = size;
-        if (distance > apart)
+        if (!same && distance > apart)
             apart = distance;
     }
     d->of_floats = fmax(d->of_floats, most > 0 ? apart / most : apart);
@@ -122,7 +127,7 @@ static void add_recommendation(text *t, const tern_comparison *c)
     case TERN_VERDICT_UNDECIDED:
         break;
     }
-    text_addf(t, "no answer: B takes %.3f to %.3f of A's time, noise is %.1f %%; a larger --budget may help",
+    text_addf(t, "no answer: B takes %.3f to %.3f of A's time, noise is %.3g %%; a larger --budget may help",
               c->ratio_low, c->ratio_high, c->noise * 100);
 }
 
@@ -184,22 +189,6 @@ static void print_json(const side *a, const side *b, const tern_comparison *c, c
 
 /* ---- the verb ------------------------------------------------------------------------------------------------ */
 
-/* A number above 0. */
-static bool read_number(const args *a, const char *name, double scale, double *out)
-{
-    const char *value = args_value(a, name);
-    char *end;
-    if (!value)
-        return true;
-    double number = strtod(value, &end);
-    if (end == value || *end != '\0' || !(number > 0) || !isfinite(number)) {
-        fail_usage("--%s is a number above 0, not '%s'", name, value);
-        return false;
-    }
-    *out = number * scale;
-    return true;
-}
-
 static int compare(const args *a, const tern_compare_options *o)
 {
     side sides[2] = {0};
@@ -223,9 +212,11 @@ static int compare(const args *a, const tern_compare_options *o)
 static int run(const args *a)
 {
     tern_compare_options o = {0};
-    if (!read_number(a, "threshold", 0.01, &o.threshold) || !read_number(a, "budget", 1, &o.budget_s) ||
+    double percent = 0;
+    if (!args_positive(a, "threshold", &percent) || !args_positive(a, "budget", &o.budget_s) ||
         !args_int(a, "rounds", 1, 10000, 0, &o.rounds))
         return EXIT_USAGE;
+    o.threshold = percent / 100;
     return compare(a, &o);
 }
 

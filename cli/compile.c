@@ -122,17 +122,11 @@ static int read_batch(const args *a, graph_run *r, tern_batch_range *out)
 /* GB/s, GFLOP/s. */
 static bool read_rate(const args *a, const char *name, double *out, bool *given)
 {
-    const char *value = args_value(a, name);
-    *given = value != NULL;
-    if (!value)
-        return true;
-    char *end;
-    double number = strtod(value, &end);
-    if (end == value || *end != '\0' || !(number > 0) || !isfinite(number)) {
-        fail_usage("--%s is a number above 0, not '%s'", name, value);
+    double number = 0;
+    *given = args_value(a, name) != NULL;
+    if (!args_positive(a, name, &number))
         return false;
-    }
-    *out = number * 1e9;
+    *out = *given ? number * 1e9 : *out;
     return true;
 }
 

@@ -125,16 +125,6 @@ static tern_status load_layer(loader *l, int64_t i, tern__layer *layer)
     return TERN_OK;
 }
 
-/* Tensors that may be left alone: frequencies of rotation, which follow from the hyper-parameters; and a head that keeps Hugging
- * Face's name because the table of tokens serves. */
-static bool may_be_unused(const tern_model_file *file, const char *name)
-{
-    static const char frequencies[] = ".rotary_emb.inv_freq";
-    const size_t length = strlen(name), n = strlen(frequencies);
-    return (length > n && strcmp(name + length - n, frequencies) == 0) ||
-           (file->format == TERN_FILE_SAFETENSORS && strcmp(name, "lm_head.weight") == 0);
-}
-
 /* Tensors that we do not know mean something to whoever trained the model. */
 static tern_status check_all_used(const loader *l)
 {
@@ -142,7 +132,7 @@ static tern_status check_all_used(const loader *l)
         tern_file_tensor t;
         TERN_TRY(tern_model_file_tensor(l->m->file, i, &t));
         TERN__FAIL_IF(
-            !l->used[i] && !may_be_unused(l->m->file, t.name), TERN_UNSUPPORTED,
+            !l->used[i] && !tern__is_left_over(l->m->file, &t), TERN_UNSUPPORTED,
             "model: tensor '%s' is not one of architecture '%s': without it the answers would be wrong",
             t.name, l->m->h.architecture);
     }

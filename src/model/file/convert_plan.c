@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "model/file/convert.h"
+#include "model/file/load.h"
 #include "model/file/safetensors_types.h"
 #include "model/file/stored.h"
 #include "tensor/convert.h"
@@ -39,13 +40,6 @@ static bool is_scale_of_another(const tern_model_file *file, const tern_file_ten
     memcpy(name, t->stored_name, n);
     strcpy(name + n, ".weight");
     return tern_model_file_find(file, name, &i) == TERN_OK;
-}
-
-/* What some checkpoints have and no model needs: the head of a model whose table of tokens serves, and frequencies that follow from
- * the hyper-parameters. */
-static bool is_no_part(const tern_file_tensor *t)
-{
-    return strcmp(t->name, "lm_head.weight") == 0 || ends_in(t->name, ".rotary_emb.inv_freq");
 }
 
 /* What a tensor that nobody asked about becomes in GGUF. */
@@ -150,22 +144,15 @@ static bool holds(tern_stored stored, const float *scales, int64_t n)
 /* A scale beside a weight whose bytes or numbers go on without it goes on too. */
 static tern_status keep_scale(tern_ctx *ctx, const tern_model_file *file, tern__conversion *c)
 {
-    const char *name = file->tensors[c->source].stored_name;
-    char scale[TERN__MOST_NAME + 16];
-    int i;
-    if (!ends_in(name, ".weight"))
-        return TERN_OK;
-    size_t n = strlen(name) - strlen(".weight");
-    memcpy(scale, name, n);
-    strcpy(scale + n, file->format == TERN_FILE_SAFETENSORS ? ".weight_scale" : ".scale");
-    if (tern_model_file_find(file, scale, &i) != TERN_OK)
+    const int i = tern__scale_of(file, &file->tensors[c->source]);
+    if (i < 0)
         return TERN_OK;
     TERN_SCOPE(ctx) {
         tern_tensor *x;
         TERN_TRY(tern_model_file_load_f32(ctx, file, i, &x));
         TERN__FAIL_IF(tern_numel(x) != 1, TERN_UNSUPPORTED,
-                      "%s: '%s' has %lld elements; one scale is expected", file->parts[0].path, scale,
-                      (long long)tern_numel(x));
+                      "%s: '%s' has %lld elements; one scale is expected", file->parts[0].path,
+                      file->tensors[i].stored_name, (long long)tern_numel(x));
         c->own_scale = true;
         c->scale = tern_data_f32(x)[0];
     }
@@ -302,7 +289,7 @@ tern_status tern__plan_conversion(tern_ctx *ctx, const tern_model_file *file,
     size_t n = 0;
     for (size_t i = 0; i < file->n_tensors && status == TERN_OK; i++) {
         plan[n].source = (int)i;
-        if (is_scale_of_another(file, &file->tensors[i]) || is_no_part(&file->tensors[i]))
+        if (is_scale_of_another(file, &file->tensors[i]) || tern__is_left_over(file, &file->tensors[i]))
             continue; /* a scale is written again with its weight, if it is still needed */
         status = plan_tensor(ctx, file, options, format, &plan[n++]);
     }

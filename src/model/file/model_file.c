@@ -290,3 +290,11 @@ tern_status tern_model_file_find(const tern_model_file *file, const char *name, 
         return TERN_OK;
     return tern__fail(TERN_NOT_FOUND, "%s: there is no tensor '%s'", file->parts[0].path, name);
 }
+
+bool tern__is_left_over(const tern_model_file *file, const tern_file_tensor *t)
+{
+    static const char frequencies[] = ".rotary_emb.inv_freq";
+    const size_t length = strlen(t->name), n = strlen(frequencies);
+    return (length > n && strcmp(t->name + length - n, frequencies) == 0) ||
+           (file->format == TERN_FILE_SAFETENSORS && strcmp(t->name, "lm_head.weight") == 0);
+}

@@ -121,4 +121,8 @@ tern_status tern__directory_create(const char *path, const char *what, const cha
 bool tern__directory_find(const struct tern__directory *names, const char *name, int *out);
 void tern__directory_free(struct tern__directory *names);
 
+/* What some checkpoints have and no model needs: frequencies of rotation, which follow from the hyper-parameters, and a head that
+ * keeps Hugging Face's name because the table of tokens serves. */
+bool tern__is_left_over(const tern_model_file *file, const tern_file_tensor *t);
+
 #endif
