@@ -12,6 +12,7 @@
 
 #include <tern/context.h>
 #include <tern/export.h>
+#include <tern/results.h>
 #include <tern/status.h>
 
 /* X(enumerator, number, name, what counts). */
@@ -71,49 +72,38 @@ typedef struct tern_threads_cost {
 /* Measures it with threads of its own, in some milliseconds. `threads` 0: as many as may be used. */
 TERN_API tern_status tern_bench_threads(int threads, tern_threads_cost *out);
 
-/* ---- Operations one by one ---------------------------------------------------------------------------------- */
+/* ---- Benchmarks ------------------------------------------------------------------------------------------------ */
 
 /* Zeroed fields are the defaults. */
 typedef struct tern_bench_options {
-    const char *family; /* NULL: all; those of tern_bench_case */
+    const char *suite;  /* NULL: "ops"; tern_bench_suite names them */
+    const char *family; /* NULL: all of the suite; those of tern_bench_case */
     const char *cpu;    /* highest instruction set to use, "avx2"; NULL = $TERN_CPU, else the best */
     int n_threads;      /* how many numbers of threads to measure with, ... */
     const int *threads; /* ... and which; none: one, and all that may be used */
     double budget_s;    /* about how long a row may take; 0 = 0.5 */
+    double timeout_s;   /* what takes longer than this, looked at after every run, is given up; 0 = 60 */
+    int warmups;        /* runs before the first that counts; 0 = 1 */
+    int rounds;         /* samples of a row at most, if the budget lasts so long; 0 = 100 */
     int64_t memory;     /* bytes of the larger operands; 0 = 256 MiB, or four times the last cache */
 } tern_bench_options;
 
-/* One measurement. Strings are valid during the visit. */
-typedef struct tern_bench_row {
-    const char *family, *name, *op;
-    const char *shape;  /* of the operands, "i8[1,2560] t2[6912,2560]" */
-    const char *kernel; /* that of the step with the most work; "" if it could not be compiled */
-    const char *isa;    /* that it is written for */
-    int threads,
-        copies; /* copies: how many times the operation is done in a run, each with weights of its own */
-    int rounds; /* samples; 0: it could not be measured, and `error` says why */
-    double median_us;        /* of one run */
-    double mad_us, min_us;   /* median distance from the median; the fastest */
-    double gflops, gbytes_s; /* operations and bytes by the median; 0: not counted for this limit */
-    tern_limit_kind limit_kind;
-    double limit_share; /* of the limit, measured in the same rounds; NaN: `error` says why there is none */
-    double limit_mad;   /* its median distance from the median */
-    const char *limit;  /* how the limit was reached: "16 streams ..." */
-    const char *error;  /* "", or one sentence */
-} tern_bench_row;
+/* Texts and samples are valid during the visit. */
+typedef void (*tern_bench_visit)(void *user, const tern_result *row);
 
-typedef void (*tern_bench_visit)(void *user, const tern_bench_row *row);
+/* Name and description of suite i: "ops", ... Static. TERN_OUT_OF_RANGE past the last. */
+TERN_API tern_status tern_bench_suite(int i, const char **name, const char **what);
 
-/* Family, name, operation and shape of case i (the rest of the row is zero), as `options` (NULL: defaults) size it.
+/* Which benchmark case i of the suite is, and its limit (the rest of the row is unknown), as `options` (NULL: defaults) size it.
  * TERN_OUT_OF_RANGE past the last. */
 TERN_API tern_status tern_bench_case(const tern_bench_options *options, int i, tern_bench_visit visit,
                                      void *user);
 
 /* Compiles and runs every case of the family, compares its results with those of the reference kernels, then times it in
- * turns with its limit. Every case is visited once for each number of threads, also one that fails. TERN_NOT_FOUND: there
- * is no such family or instruction set. TERN_STATE, after all rows: one was faster than its limit by more than 2 %, so the
- * limit's probes are too slow, or it differed from the reference. */
-TERN_API tern_status tern_bench_ops(const tern_bench_options *options, tern_bench_visit visit, void *user);
+ * turns with its limit. Every case is visited once for each number of threads, also one that fails or takes too long.
+ * TERN_NOT_FOUND: there is no such suite, family or instruction set. TERN_STATE, after all rows: one was faster than its limit by
+ * more than 2 %, so the limit's probes are too slow, or it differed from the reference. */
+TERN_API tern_status tern_bench_run(const tern_bench_options *options, tern_bench_visit visit, void *user);
 
 #ifdef __cplusplus
 }

@@ -30,6 +30,7 @@
 #include <tern/pass.h>
 #include <tern/pool.h>
 #include <tern/program.h>
+#include <tern/results.h>
 #include <tern/status.h>
 #include <tern/tensor.h>
 #include <tern/tokenizer.h>

@@ -278,7 +278,7 @@ void tern__case_free(tern__prepared *p)
 static const double error_most = 1e-7;
 
 /* Compares the elements that the reference has, which are the first ones. */
-static tern_status compare(const tern__prepared *p, tern_tensor *got, tern_tensor *reference)
+static tern_status compare(tern__prepared *p, tern_tensor *got, tern_tensor *reference)
 {
     const size_t bytes = tern_nbytes(reference);
     if (tern_dtype_of(reference) == TERN_F16) {
@@ -304,6 +304,7 @@ static tern_status compare(const tern__prepared *p, tern_tensor *got, tern_tenso
     TERN__FAIL_IF(!(error <= error_most * size), TERN_INTERNAL,
                   "bench: %s differs from its reference (squares of errors %g of %g)", p->row->name, error,
                   size);
+    p->error = fmax(p->error, size > 0 ? sqrt(error / size) : 0);
     return TERN_OK;
 }
 
@@ -347,6 +348,7 @@ tern_status tern__case_check(tern__prepared *p, double *seconds)
         TERN_TRY(run_into(p, outputs));
         *seconds = (double)(tern__now_ns() - start) * 1e-9;
         TERN_TRY(compare_copies(p, outputs));
+        p->error = 0;
         TERN_TRY(check_against(p, outputs));
     }
     return TERN_OK;

@@ -51,6 +51,7 @@ typedef struct tern__prepared {
     tern_exec *exec;
     tern_tensor **inputs; /* (n_inputs), borrowed from data */
     int n_inputs, n_outputs;
+    double error; /* of the results, by tern__case_check: root of mean squares, relative to the reference */
 } tern__prepared;
 
 /* "i8[1,2560] t2[6912,2560]", as it is for `memory`. */

@@ -145,6 +145,10 @@ static tern_status measure_with(const measuring *m, int first, int n, const int 
             best = k;
     for (int i = 0; i < n; i++) {
         out[i].time = stats_of(m, thing_row, rounds);
+        out[i].repeats = m->things[first + i].repeats;
+        if (m->turns.samples)
+            memcpy(m->turns.samples + (size_t)(first + i) * (size_t)m->turns.rounds, samples_of(m, thing_row),
+                   (size_t)rounds * sizeof *m->row);
         if (n_ways > 0)
             set_limit(m, thing_row, way_rows[best], ways[best], rounds, &out[i]);
         thing_row += i + 1 < n_ways ? 2 : 1;

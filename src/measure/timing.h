@@ -24,6 +24,8 @@ typedef struct tern__turns {
     int rounds;      /* samples of each; 0: TERN__ROUNDS */
     double budget_s; /* no further round begins after this time, but three are made; 0: no such limit */
     double sample_s; /* how long a sample lasts at least; 0: TERN__SAMPLE_S */
+    double *
+        samples; /* (things, rounds) receives the seconds of tern__measure's things; NULL: they are not wanted */
 } tern__turns;
 
 enum { TERN__ROUNDS = 9, TERN__ROUNDS_MOST = 1000, TERN__ROUNDS_LEAST = 3 };

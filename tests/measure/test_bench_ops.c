@@ -1,4 +1,4 @@
-/* test_bench_ops.c - the rows of tern_bench_ops: every case appears, whatever happens to it; nonsense is refused. Times are made
+/* test_bench_ops.c - the rows of tern_bench_run: every case appears, whatever happens to it; nonsense is refused. Times are made
  * here but not judged. */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@ typedef struct seen {
     char families[512];
 } seen;
 
-static void see(void *user, const tern_bench_row *row)
+static void see(void *user, const tern_result *row)
 {
     seen *s = user;
     s->rows++;
@@ -52,7 +52,7 @@ TEST(a_family_gives_a_row_for_each_case_and_number_of_threads)
     const tern_bench_options o = {
         .family = "reductions", .n_threads = 2, .threads = threads, .budget_s = 1e-3, .memory = 1 << 16};
     seen s = {0};
-    tern_status status = tern_bench_ops(&o, see, &s);
+    tern_status status = tern_bench_run(&o, see, &s);
     CHECK(status == TERN_OK ||
           status == TERN_STATE); /* arrays this small may beat a probe on a busy machine */
     CHECK_EQ(s.rows, 6);
@@ -95,15 +95,15 @@ TEST(nonsense_is_refused)
 {
     const int none[] = {0};
     seen s = {0};
-    CHECK_STATUS(tern_bench_ops(&(tern_bench_options){.family = "nothing"}, see, &s), TERN_NOT_FOUND);
+    CHECK_STATUS(tern_bench_run(&(tern_bench_options){.family = "nothing"}, see, &s), TERN_NOT_FOUND);
     CHECK(strstr(tern_last_error(), "ternary, ") != NULL);
-    CHECK_STATUS(tern_bench_ops(&(tern_bench_options){.family = "sort", .cpu = "mmx"}, see, &s),
+    CHECK_STATUS(tern_bench_run(&(tern_bench_options){.family = "sort", .cpu = "mmx"}, see, &s),
                  TERN_NOT_FOUND);
-    CHECK_STATUS(tern_bench_ops(&(tern_bench_options){.n_threads = 1, .threads = none}, see, &s),
+    CHECK_STATUS(tern_bench_run(&(tern_bench_options){.n_threads = 1, .threads = none}, see, &s),
                  TERN_INVALID_ARGUMENT);
-    CHECK_STATUS(tern_bench_ops(&(tern_bench_options){.n_threads = 1}, see, &s), TERN_INVALID_ARGUMENT);
-    CHECK_STATUS(tern_bench_ops(&(tern_bench_options){.budget_s = -1}, see, &s), TERN_INVALID_ARGUMENT);
-    CHECK_STATUS(tern_bench_ops(&(tern_bench_options){.memory = -1}, see, &s), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern_bench_run(&(tern_bench_options){.n_threads = 1}, see, &s), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern_bench_run(&(tern_bench_options){.budget_s = -1}, see, &s), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern_bench_run(&(tern_bench_options){.memory = -1}, see, &s), TERN_INVALID_ARGUMENT);
     CHECK_EQ(s.rows, 0);
 }
 

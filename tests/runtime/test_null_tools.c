@@ -116,9 +116,48 @@ TEST(batches)
     tear_down();
 }
 
+TEST(sets_of_results)
+{
+    tern_results *results = NULL, *none = NULL;
+    tern_result row = tern_result_default();
+    tern_result_format format = TERN_RESULT_JSON;
+    const char *name = NULL, *value = NULL;
+    char *words = NULL;
+    REFUSED(tern_results_create(NULL));
+    CHECK_OK(tern_results_create(&results));
+    REFUSED(tern_results_add(NULL, &row));
+    REFUSED(tern_results_add(results, NULL));
+    NEUTRAL(tern_results_count(NULL), 0);
+    REFUSED(tern_results_at(NULL, 0, &row));
+    REFUSED(tern_results_at(results, 0, NULL));
+    REFUSED(tern_results_note_conditions(NULL));
+    REFUSED(tern_results_set_condition(NULL, "a", "b"));
+    REFUSED(tern_results_set_condition(results, NULL, "b"));
+    REFUSED(tern_results_set_condition(results, "a", NULL));
+    NEUTRAL(tern_results_condition(NULL, "a"), NULL);
+    NEUTRAL(tern_results_condition(results, NULL), NULL);
+    REFUSED(tern_results_condition_at(NULL, 0, &name, &value));
+    REFUSED(tern_results_condition_at(results, 0, NULL, &value));
+    REFUSED(tern_results_condition_at(results, 0, &name, NULL));
+    REFUSED(tern_results_write(NULL, TERN_RESULT_JSON, &words));
+    REFUSED(tern_results_write(results, TERN_RESULT_JSON, NULL));
+    REFUSED(tern_results_read(NULL, 0, &none));
+    REFUSED(tern_results_read("[]", 2, NULL));
+    REFUSED(tern_results_load(NULL, &none));
+    REFUSED(tern_results_load("x", NULL));
+    REFUSED(tern_result_format_parse(NULL, &format));
+    REFUSED(tern_result_format_parse("json", NULL));
+    CHECK_STR(tern_result_format_name(TERN_RESULT_CSV), "csv");
+    tern_results_free(results);
+    tern_results_free(NULL);
+}
+
 TEST(measurements)
 {
-    REFUSED(tern_bench_ops(NULL, NULL, NULL));
+    const char *name = NULL;
+    REFUSED(tern_bench_run(NULL, NULL, NULL));
+    REFUSED(tern_bench_suite(0, NULL, &name));
+    REFUSED(tern_bench_suite(0, &name, NULL));
     REFUSED(tern_bench_case(NULL, 0, NULL, NULL));
     REFUSED(tern_bench_threads(1, NULL));
     const double one[] = {1};

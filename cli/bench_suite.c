@@ -1,0 +1,214 @@
+/* bench_suite.c - see bench_suite.h. */
+#include "bench_suite.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tern/graph.h>
+
+#include "table.h"
+#include "term.h"
+
+/* ---- options ------------------------------------------------------------------------------------------------- */
+
+static bool read_seconds(const args *a, const char *name, double *out)
+{
+    const char *word = args_value(a, name);
+    char *end;
+    *out = word ? strtod(word, &end) : 0;
+    if (!word || (end != word && *end == '\0' && *out > 0 && *out <= 3600))
+        return true;
+    fail_usage("--%s '%s': give seconds, more than 0 and at most 3600", name, word);
+    return false;
+}
+
+int bench_read_settings(const args *a, const char *suite, bench_settings *out)
+{
+    int mebibytes;
+    tern_bench_options *o = &out->o;
+    *o = (tern_bench_options){.suite = suite,
+                              .family = args_value(a, "family"),
+                              .cpu = args_value(a, "isa"),
+                              .threads = out->threads};
+    if (!args_ints(a, "threads", 1, 64, BENCH_THREADS, out->threads, &o->n_threads) ||
+        !read_seconds(a, "budget", &o->budget_s) || !read_seconds(a, "timeout", &o->timeout_s) ||
+        !args_int(a, "samples", 1, 1000, 0, &o->rounds) || !args_int(a, "warmup", 1, 1000, 0, &o->warmups) ||
+        !args_int(a, "memory", 1, 16384, 0, &mebibytes))
+        return EXIT_USAGE;
+    o->memory = (int64_t)mebibytes << 20;
+    return EXIT_DONE;
+}
+
+/* ---- measuring ----------------------------------------------------------------------------------------------- */
+
+/* What a visitor fills; once a row could not be kept, no others are. */
+typedef struct collecting {
+    tern_results *results;
+    tern_status status;
+} collecting;
+
+static void collect(void *user, const tern_result *row)
+{
+    collecting *c = user;
+    if (c->status == TERN_OK)
+        c->status = tern_results_add(c->results, row);
+}
+
+/* Which options the rows were taken with, so that they can be taken again. */
+static tern_status note_settings(const tern_bench_options *o, tern_results *r)
+{
+    char number[NUMBER_TEXT];
+    if (o->memory > 0) {
+        snprintf(number, sizeof number, "%lld", (long long)o->memory);
+        TERN_TRY(tern_results_set_condition(r, "setting_memory", number));
+    }
+    return o->cpu ? tern_results_set_condition(r, "setting_isa", o->cpu) : TERN_OK;
+}
+
+static int say_failure(tern_status status)
+{
+    const bool usage = status == TERN_NOT_FOUND || status == TERN_INVALID_ARGUMENT;
+    return usage ? fail_usage("%s", tern_last_error()) : fail_status(NULL);
+}
+
+int bench_measure(const bench_settings *settings, tern_results **out)
+{
+    collecting c = {0};
+    tern_status status = tern_results_create(&c.results);
+    if (status == TERN_OK)
+        status = tern_results_note_conditions(c.results);
+    if (status == TERN_OK)
+        status = note_settings(&settings->o, c.results);
+    if (status == TERN_OK)
+        status = tern_bench_run(&settings->o, collect, &c);
+    int code = status == TERN_OK ? EXIT_DONE : say_failure(status);
+    if (c.status != TERN_OK)
+        code = say_failure(c.status);
+    if (code == EXIT_DONE || (status == TERN_STATE && c.status == TERN_OK)) {
+        *out = c.results;
+        return code;
+    }
+    tern_results_free(c.results);
+    return code;
+}
+
+static int list_cases(const tern_bench_options *o, tern_results **out)
+{
+    collecting c = {0};
+    tern_status status = tern_results_create(&c.results);
+    for (int i = 0; status == TERN_OK && c.status == TERN_OK; i++)
+        status = tern_bench_case(o, i, collect, &c);
+    status = status == TERN_OUT_OF_RANGE ? c.status : status;
+    if (status == TERN_OK)
+        *out = c.results;
+    else
+        tern_results_free(c.results);
+    return status == TERN_OK ? EXIT_DONE : say_failure(status);
+}
+
+/* ---- printing ------------------------------------------------------------------------------------------------ */
+
+const char *bench_rate(const tern_result *row, char *buffer, size_t room)
+{
+    const bool flops = !isnan(row->gflops);
+    buffer[0] = '\0';
+    if (flops || !isnan(row->gbytes_s))
+        snprintf(buffer, room, flops ? "%.1f GFLOPS" : "%.1f GB/s", flops ? row->gflops : row->gbytes_s);
+    return buffer;
+}
+
+const char *bench_share(const tern_result *row, char *buffer, size_t room)
+{
+    if (!isnan(row->limit_share))
+        snprintf(buffer, room, "%.3f of %s", row->limit_share, row->limit_kind);
+    else
+        snprintf(buffer, room, "%s", row->error[0] || row->threads > 0 ? row->error : row->limit_kind);
+    return buffer;
+}
+
+static void add_cell(table *t, const char *string)
+{
+    text safe = {0};
+    text_add_safe(&safe, string);
+    table_add(t, text_string(&safe));
+    text_free(&safe);
+}
+
+static void add_row(table *t, const tern_result *row)
+{
+    char buffer[640];
+    add_cell(t, row->name);
+    add_cell(t, row->shape);
+    if (row->threads > 0)
+        table_addf(t, "%d", row->threads);
+    else
+        table_add(t, "");
+    add_cell(t, row->kernel);
+    if (row->rounds > 0) {
+        table_addf(t, "%.1f us", row->median_us);
+        table_addf(t, "%.1f%%", row->mad_us / row->median_us * 100);
+    } else {
+        table_add(t, "");
+        table_add(t, "");
+    }
+    table_add(t, bench_rate(row, buffer, sizeof buffer));
+    add_cell(t, bench_share(row, buffer, sizeof buffer));
+}
+
+void bench_print_table(const tern_results *results)
+{
+    static const table_column columns[] = {
+        {"case", false, false, STYLE_NAME},   {"operands", false, true, STYLE_NONE},
+        {"threads", true, false, STYLE_NONE}, {"kernel", false, true, STYLE_NONE},
+        {"median", true, false, STYLE_NONE},  {"spread", true, false, STYLE_NONE},
+        {"rate", true, false, STYLE_NONE},    {"share of the limit", false, false, STYLE_NONE},
+    };
+    table t = table_make(columns, 8);
+    tern_result row, last = tern_result_default();
+    for (int i = 0; tern_results_at(results, i, &row) == TERN_OK; last = row, i++) {
+        if (strcmp(last.family, row.family) != 0)
+            table_add_heading(&t, row.family);
+        add_row(&t, &row);
+    }
+    table_print(&t, 0, true);
+}
+
+int bench_write(const tern_results *results, tern_result_format format, const char *file)
+{
+    char *out;
+    if (tern_results_write(results, format, &out) != TERN_OK)
+        return fail_status(NULL);
+    FILE *to = file ? fopen(file, "w") : stdout;
+    bool bad = !to || fputs(out, to) < 0;
+    if (file && to)
+        bad |= fclose(to) != 0;
+    tern_string_free(out);
+    return bad && file ? fail("cannot write '%s': %s", file, strerror(errno)) : EXIT_DONE;
+}
+
+int bench_run_suite(const args *a, const char *suite)
+{
+    bench_settings settings;
+    tern_results *results = NULL;
+    tern_result_format format;
+    const char *file = args_value(a, "output-file");
+    const char *name = args_has(a, "json") ? "rows" : args_value(a, "format");
+    const bool as_table = !name || tern_result_format_parse(name, &format) != TERN_OK;
+    int code = bench_read_settings(a, suite, &settings);
+    if (code == EXIT_DONE && as_table && file)
+        code = fail_usage("-o FILE needs a --format other than table");
+    if (code != EXIT_DONE)
+        return code;
+    code = args_has(a, "list") ? list_cases(&settings.o, &results) : bench_measure(&settings, &results);
+    if (!results)
+        return code;
+    if (as_table)
+        bench_print_table(results);
+    else if (bench_write(results, format, file) != EXIT_DONE)
+        code = EXIT_FAILED;
+    tern_results_free(results);
+    return code;
+}

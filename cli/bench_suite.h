@@ -1,0 +1,58 @@
+/* bench_suite.h - what the verbs of `tern bench` that measure a suite have in common: options, tables and formats. */
+#ifndef TERN_CLI_BENCH_SUITE_H
+#define TERN_CLI_BENCH_SUITE_H
+
+#include <tern/measure.h>
+#include <tern/results.h>
+
+#include "args.h"
+
+enum { BENCH_THREADS = 16 };
+
+/* A tern_bench_options with the room that it points to. */
+typedef struct bench_settings {
+    tern_bench_options o;
+    int threads[BENCH_THREADS];
+} bench_settings;
+
+#define BENCH_FORMAT_NAME(id, number, name, what) " " name
+#define BENCH_FORMATS "table" TERN_RESULT_FORMAT_LIST(BENCH_FORMAT_NAME)
+
+/* clang-format off */
+/* What says which cells are measured, and how; also for verbs that measure on their own account. */
+#define BENCH_MEASURE_OPTIONS \
+    {"family", 0, "F", NULL, "only the cases of this family (default: all; --list shows them)"}, \
+    {"isa", 0, "LEVEL", NULL, "use no instruction set above LEVEL, such as avx2 (default: $TERN_CPU, else the best); limits stay those of the machine"}, \
+    {"threads", 0, "N,...", NULL, "measure with these numbers of threads (default: 1, and all that may be used)"}, \
+    {"budget", 0, "S", NULL, "about S seconds for each row (default: 0.5)"}, \
+    {"timeout", 0, "S", NULL, "give up a row that takes longer, and say so in it (default: 60)"}, \
+    {"samples", 0, "N", NULL, "at most N samples of each row, if the budget lasts (default: 100)"}, \
+    {"warmup", 0, "N", NULL, "run each case N times before it counts (default: 1)"}, \
+    {"memory", 0, "MIB", NULL, "size of what is streamed (default: 256, or four times the last cache)"}
+#define BENCH_OUTPUT_OPTIONS \
+    {"list", 0, NULL, NULL, "say what would be measured, and measure nothing"}, \
+    {"format", 0, "NAME", BENCH_FORMATS, "print the results as (default: table)"}, \
+    {"output-file", 'o', "FILE", NULL, "write them to FILE instead of standard output"}, \
+    {"json", 0, NULL, NULL, "the same as --format rows"}
+/* clang-format on */
+
+/* Reads BENCH_MEASURE_OPTIONS. EXIT_USAGE: something is wrong with them, and that was said. */
+int bench_read_settings(const args *a, const char *suite, bench_settings *out);
+
+/* Measures a suite into a new set, with the conditions. EXIT_DONE: it is the caller's; EXIT_FAILED with a set: rows are doubtful, and
+ * that was said. */
+int bench_measure(const bench_settings *settings, tern_results **out);
+
+/* The verb: measures (or lists) the suite and prints it as BENCH_OUTPUT_OPTIONS ask for. */
+int bench_run_suite(const args *a, const char *suite);
+
+/* As rows of a table on stdout. */
+void bench_print_table(const tern_results *results);
+/* To the file, or stdout if it is NULL. */
+int bench_write(const tern_results *results, tern_result_format format, const char *file);
+
+/* Cells of tables and pages; each fills `buffer` and returns it. */
+const char *bench_rate(const tern_result *row, char *buffer, size_t room);
+const char *bench_share(const tern_result *row, char *buffer, size_t room);
+
+#endif

@@ -1,0 +1,120 @@
+/* results.h - a set of benchmark results: rows of samples with what they say, and the conditions under which they were taken.
+ *
+ * `tern bench` fills it, baselines keep it, regressions and comparisons read it, and tern_results_write turns it into the formats
+ * that other tools read. Statistics are computed from the samples when a row is added, and again when a file is read: what a file
+ * says of its own medians is not believed.
+ *
+ * Ownership: a set owns all its text and samples; what tern_results_at gives is valid as long as the set.
+ * Threading: a set belongs to one thread at a time; reading it from several at once is fine. */
+#ifndef TERN_RESULTS_H
+#define TERN_RESULTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tern/export.h>
+#include <tern/status.h>
+
+typedef struct tern_results tern_results;
+
+/* One row. Text is never NULL in rows that are read; NULL counts as "" in those that are added. What is not known is NaN, or
+ * -1 for whole numbers. */
+typedef struct tern_result {
+    /* Which benchmark it is: rows that agree in all of these belong together. */
+    const char *suite; /* "ops", "graph" */
+    const char *family, *name;
+    const char *shape;  /* of the operands, "i8[1,2560] t2[6912,2560]" */
+    const char *dtype;  /* of the first operand */
+    const char *device; /* "cpu" */
+    int threads;
+    /* How it was done. */
+    int run; /* number of the session in which it was taken: a baseline has several */
+    const char *op, *kernel, *isa;
+    int copies;      /* how often it is done in a run, each time with data of its own */
+    int64_t repeats; /* runs in one sample */
+    /* Times of one run. With samples, the figures below them are computed from them. */
+    int rounds;               /* samples; 0: `error` says why there are none */
+    const double *samples_us; /* (rounds), in the order in which they were taken; NULL: not kept */
+    double median_us, mad_us, min_us;
+    double low_us, high_us; /* 95 % interval of the median, by resampling */
+    int outliers;           /* samples farther than 3 scaled MADs from the median */
+    double gflops, gbytes_s;
+    const char *limit_kind; /* "read_bw" or another of TERN_LIMIT_LIST in <tern/measure.h> */
+    double limit_share, limit_mad;
+    const char *limit; /* how the limit was reached */
+    /* Besides time. */
+    int64_t allocations; /* blocks that one run asks for */
+    int64_t peak_bytes;  /* that one run needs for intermediates and results */
+    double
+        accuracy_error; /* root of the mean square of what differs from the reference, relative to its size */
+    const char *error;  /* "", or one sentence */
+} tern_result;
+
+/* The formats: X(enumerator, number, name, what it is). */
+#define TERN_RESULT_FORMAT_LIST(X)                                                                      \
+    X(JSON, 0, "json", "rows with their samples, and the conditions; what tern reads back")             \
+    X(ROWS, 1, "rows", "JSON, the rows alone: an array")                                                \
+    X(CSV, 2, "csv", "a line for each row, without samples")                                            \
+    X(GOOGLE, 3, "google-benchmark", "JSON of Google Benchmark: every sample, and aggregates")          \
+    X(ACTION_SMALLER, 4, "github-action", "github-action-benchmark, customSmallerIsBetter: times")      \
+    X(ACTION_BIGGER, 5, "github-action-bigger", "github-action-benchmark, customBiggerIsBetter: rates") \
+    X(BENCHER, 6, "bencher", "Bencher Metric Format: latency in ns, rates, memory")
+
+typedef enum tern_result_format {
+#define TERN_RESULT_FORMAT_ENUM(id, number, name, what) TERN_RESULT_##id = number,
+    TERN_RESULT_FORMAT_LIST(TERN_RESULT_FORMAT_ENUM)
+#undef TERN_RESULT_FORMAT_ENUM
+} tern_result_format;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Everything unknown: texts "", numbers NaN or -1, one copy. */
+TERN_API tern_result tern_result_default(void);
+
+/* "google-benchmark"; "unknown" for numbers that are no formats. Static. */
+TERN_API const char *tern_result_format_name(tern_result_format format);
+/* TERN_NOT_FOUND, with the names, if there is none. */
+TERN_API tern_status tern_result_format_parse(const char *name, tern_result_format *out);
+
+TERN_API tern_status tern_results_create(tern_results **out);
+TERN_API void tern_results_free(tern_results *results); /* NULL is fine */
+
+/* Copies the row. With samples (all finite and above zero, at most 2^20) it computes the figures of times. */
+TERN_API tern_status tern_results_add(tern_results *results, const tern_result *row);
+
+TERN_API int tern_results_count(const tern_results *results); /* 0 for NULL */
+/* TERN_OUT_OF_RANGE past the last. */
+TERN_API tern_status tern_results_at(const tern_results *results, int i, tern_result *out);
+
+/* ---- conditions ---------------------------------------------------------------------------------------------- */
+
+/* Records what can be known of the machine and of this moment: CPU model and flags, governor, frequency, load, temperature, power,
+ * cgroup limits, versions, the git commit of the folder, the time. What the system does not tell is "unavailable: " and why.
+ * "host" is a fingerprint of what makes times comparable: CPU model, instruction sets, cores that may be used, caches. */
+TERN_API tern_status tern_results_note_conditions(tern_results *results);
+
+/* Replaces the value that there was. At most 64 names of 64 bytes and values of 8191. */
+TERN_API tern_status tern_results_set_condition(tern_results *results, const char *name, const char *value);
+/* The value; NULL: there is none of this name. Valid until it is replaced. */
+TERN_API const char *tern_results_condition(const tern_results *results, const char *name);
+/* Condition i, in the order of their making. TERN_OUT_OF_RANGE past the last. */
+TERN_API tern_status tern_results_condition_at(const tern_results *results, int i, const char **name,
+                                               const char **value);
+
+/* ---- as text ------------------------------------------------------------------------------------------------- */
+
+/* Free with tern_string_free. */
+TERN_API tern_status tern_results_write(const tern_results *results, tern_result_format format, char **text);
+
+/* Reads TERN_RESULT_JSON, and TERN_RESULT_ROWS (which have no conditions). Unknown members are passed over. At most 64 MiB, 65,536
+ * rows. TERN_FORMAT says where it is malformed; TERN_UNAVAILABLE: a build without jansson. */
+TERN_API tern_status tern_results_read(const char *text, size_t length, tern_results **out);
+/* The same of a file; messages start with its path. */
+TERN_API tern_status tern_results_load(const char *path, tern_results **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,315 @@
+/* bench.c - every case of a suite with every number of threads: compiled, checked, timed in turns with its limit. */
+#include "measure/bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <tern/alloc.h>
+#include <tern/pool.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/status.h"
+#include "measure/measure.h"
+
+enum { MEMORY_LEAST = 1 << 14, THREADS_MOST = 64, ROUNDS_USUAL = 100 };
+static const int64_t memory_usual = (int64_t)256 << 20, memory_most = (int64_t)1 << 34;
+static const double budget_usual_s = 0.5, timeout_usual_s = 60;
+
+static const tern__suite *const suites[] = {&tern__suite_ops};
+
+typedef struct visiting {
+    tern__bench bench;
+    tern_bench_visit visit;
+    void *user;
+    bool doubtful; /* a row cannot be right */
+} visiting;
+
+/* ---- options ---- */
+
+static tern_status find_suite(const char *name, const tern__suite **out)
+{
+    char names[256] = "";
+    for (size_t i = 0; i < TERN__COUNT(suites); i++) {
+        const size_t used = strlen(names);
+        if (strcmp(name, suites[i]->name) == 0) {
+            *out = suites[i];
+            return TERN_OK;
+        }
+        snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", suites[i]->name);
+    }
+    return tern__fail(TERN_NOT_FOUND, "bench: there is no suite '%s'; there are %s", name, names);
+}
+
+static tern_status find_family(const tern__bench *b, const char *family)
+{
+    char names[256] = "", last[64] = "";
+    tern__cell cell;
+    for (int i = 0; tern__cell_describe(b, i, &cell) == TERN_OK; i++) {
+        const size_t used = strlen(names);
+        if (strcmp(cell.row.family, family) == 0)
+            return TERN_OK;
+        if (strcmp(cell.row.family, last) != 0)
+            snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", cell.row.family);
+        snprintf(last, sizeof last, "%s", cell.row.family);
+    }
+    return tern__fail(TERN_NOT_FOUND, "bench: there is no family '%s'; there are %s", family, names);
+}
+
+static tern_status check_numbers(const tern_bench_options *o)
+{
+    TERN__FAIL_IF(!(o->budget_s >= 0) || !(o->timeout_s >= 0), TERN_INVALID_ARGUMENT,
+                  "bench: a time budget below zero");
+    TERN__FAIL_IF(o->memory < 0 || o->memory > memory_most, TERN_INVALID_ARGUMENT,
+                  "bench: %lld bytes of memory; give at most %lld", (long long)o->memory,
+                  (long long)memory_most);
+    TERN__FAIL_IF(o->rounds < 0 || o->rounds > TERN__ROUNDS_MOST || o->warmups < 0, TERN_INVALID_ARGUMENT,
+                  "bench: %d samples after %d runs; give at most %d", o->rounds, o->warmups,
+                  TERN__ROUNDS_MOST);
+    TERN__FAIL_IF(o->n_threads < 0 || o->n_threads > THREADS_MOST || (o->n_threads > 0 && !o->threads),
+                  TERN_INVALID_ARGUMENT, "bench: %d numbers of threads", o->n_threads);
+    for (int i = 0; i < o->n_threads; i++)
+        TERN__FAIL_IF(o->threads[i] < 1 || o->threads[i] > THREADS_MOST, TERN_INVALID_ARGUMENT,
+                      "bench: %d threads; give 1 to %d", o->threads[i], THREADS_MOST);
+    return TERN_OK;
+}
+
+static tern_status settle(const tern_bench_options *options, tern__bench *b)
+{
+    static const tern_bench_options none = {0};
+    *b = (tern__bench){.o = options ? *options : none};
+    tern_bench_options *o = &b->o;
+    TERN_TRY(find_suite(o->suite ? o->suite : "ops", &b->suite));
+    TERN_TRY(check_numbers(o));
+    const int64_t beyond = 4 * tern__cpu()->l3_bytes;
+    o->budget_s = o->budget_s > 0 ? o->budget_s : budget_usual_s;
+    o->timeout_s = o->timeout_s > 0 ? o->timeout_s : timeout_usual_s;
+    o->warmups = o->warmups > 0 ? o->warmups : 1;
+    o->rounds = o->rounds > 0 ? o->rounds : ROUNDS_USUAL;
+    o->memory = o->memory == 0 ? (beyond > memory_usual ? beyond : memory_usual) : o->memory;
+    o->memory = o->memory < MEMORY_LEAST ? MEMORY_LEAST : o->memory;
+    if (o->n_threads == 0) {
+        const int all = tern__cpu()->cores_usable < THREADS_MOST ? tern__cpu()->cores_usable : THREADS_MOST;
+        b->usual_threads[0] = 1;
+        b->usual_threads[1] = all;
+        o->threads = b->usual_threads;
+        o->n_threads = all > 1 ? 2 : 1;
+    }
+    return o->family ? find_family(b, o->family) : TERN_OK;
+}
+
+tern_status tern_bench_suite(int i, const char **name, const char **what)
+{
+    TERN__FAIL_IF(!name || !what, TERN_INVALID_ARGUMENT, "bench_suite: an argument is NULL");
+    TERN__FAIL_IF(i < 0 || i >= (int)TERN__COUNT(suites), TERN_OUT_OF_RANGE, "bench: there is no suite %d",
+                  i);
+    *name = suites[i]->name;
+    *what = suites[i]->what;
+    return TERN_OK;
+}
+
+tern_status tern_bench_case(const tern_bench_options *options, int i, tern_bench_visit visit, void *user)
+{
+    tern__bench b;
+    tern__cell cell;
+    TERN__FAIL_IF(!visit, TERN_INVALID_ARGUMENT, "bench_case: the visitor is NULL");
+    TERN_TRY(settle(options, &b));
+    TERN_TRY(tern__cell_describe(&b, i, &cell));
+    visit(user, &cell.row);
+    return TERN_OK;
+}
+
+/* ---- cells ---- */
+
+tern_status tern__bench_open(const tern_bench_options *options, tern__bench *bench)
+{
+    tern_ctx_options context = tern_ctx_options_default();
+    TERN_TRY(settle(options, bench));
+    context.threads = 1;
+    for (int i = 0; i < bench->o.n_threads; i++)
+        context.threads = bench->o.threads[i] > context.threads ? bench->o.threads[i] : context.threads;
+    context.cpu = bench->o.cpu;
+    context.tuning = "off"; /* what was measured before must not change what is measured now */
+    TERN_TRY(tern_ctx_create(&context, &bench->ctx));
+    return tern__threads_create(context.threads, &bench->pool);
+}
+
+void tern__bench_close(tern__bench *bench)
+{
+    tern__threads_destroy(bench->pool);
+    tern_ctx_destroy(bench->ctx);
+}
+
+tern_status tern__cell_describe(const tern__bench *bench, int i, tern__cell *cell)
+{
+    *cell = (tern__cell){.bench = bench, .row = tern_result_default()};
+    TERN_TRY(bench->suite->describe(bench, i, cell));
+    cell->row.suite = bench->suite->name;
+    cell->row.device = "cpu";
+    cell->row.shape = cell->shape;
+    snprintf(cell->dtype, sizeof cell->dtype, "%.*s", (int)strcspn(cell->shape, "["), cell->shape);
+    cell->row.dtype = cell->dtype;
+    return TERN_OK;
+}
+
+tern_status tern__cell_prepare(int i, tern__cell *cell)
+{
+    return cell->bench->suite->prepare(i, cell);
+}
+
+/* What one run asks for, of the heap and of the context's pool. */
+static tern_status count_allocations(tern__cell *cell)
+{
+    tern_alloc_stats before, after;
+    tern_pool_stats pool_before = {0}, pool_after = {0};
+    const tern_pool *pool = tern_ctx_pool(cell->bench->ctx);
+    tern_alloc_get_stats(&before);
+    tern_pool_get_stats(pool, &pool_before);
+    TERN_TRY(tern__cell_run(cell));
+    tern_alloc_get_stats(&after);
+    tern_pool_get_stats(pool, &pool_after);
+    cell->row.allocations =
+        (int64_t)(after.allocations - before.allocations + pool_after.allocations - pool_before.allocations);
+    return TERN_OK;
+}
+
+tern_status tern__cell_ready(tern__cell *cell, int threads)
+{
+    cell->row.threads = threads;
+    TERN_TRY(cell->bench->suite->ready(cell, threads));
+    return count_allocations(cell);
+}
+
+tern_status tern__cell_run(void *user)
+{
+    tern__cell *cell = user;
+    TERN_TRY(cell->bench->suite->run(cell->state));
+    TERN__FAIL_IF(cell->deadline > 0 && tern__now_ns() > cell->deadline, TERN_CANCELLED,
+                  "unavailable: given up after %g s", cell->bench->o.timeout_s);
+    return TERN_OK;
+}
+
+void tern__cell_close(tern__cell *cell)
+{
+    cell->bench->suite->close(cell);
+    cell->state = NULL;
+}
+
+/* ---- one row ---- */
+
+static void fill(const tern__cell *cell, const tern__measurement *m, tern_result *row)
+{
+    row->rounds = m->time.n;
+    row->repeats = m->repeats;
+    row->median_us = m->time.median * 1e6;
+    row->mad_us = m->time.mad * 1e6;
+    row->min_us = m->time.min * 1e6;
+    if (cell->operations > 0)
+        row->gflops = cell->operations / m->time.median * 1e-9;
+    if (cell->bytes > 0)
+        row->gbytes_s = cell->bytes / m->time.median * 1e-9;
+    if (m->share.n > 0) {
+        row->limit_share = m->share.median;
+        row->limit_mad = m->share.mad;
+        row->limit = m->way;
+    }
+}
+
+/* What takes longer than its row may is run once more, or a few times. */
+static tern__turns turns_for(const tern_bench_options *o, double first_s)
+{
+    tern__turns turns = {.warmups = o->warmups,
+                         .rounds = o->rounds,
+                         .budget_s = o->budget_s,
+                         .sample_s = o->budget_s / 2 / o->rounds};
+    if (first_s > o->budget_s) {
+        turns.warmups = -1;
+        turns.rounds = first_s > 4 * o->budget_s ? 1 : TERN__ROUNDS_LEAST;
+    }
+    return turns;
+}
+
+static tern_status time_cell(tern__cell *cell, double *samples, tern__measurement *m)
+{
+    tern__turns turns = turns_for(&cell->bench->o, cell->first_s);
+    const tern__thing thing = {
+        .run = tern__cell_run, .user = cell, .repeats = cell->first_s > turns.sample_s};
+    tern__limit *limit = NULL;
+    tern_status missing = cell->limited
+                              ? tern__limit_create(cell->bench->pool, cell->row.threads, &cell->work, &limit)
+                              : TERN_OK;
+    if (missing != TERN_OK && missing != TERN_UNAVAILABLE)
+        return missing;
+    turns.samples = samples;
+    tern_status status = tern__measure(&thing, 1, limit, &turns, m);
+    tern__limit_destroy(limit);
+    TERN_TRY(status);
+    fill(cell, m, &cell->row);
+    for (int i = 0; i < m->time.n; i++)
+        samples[i] *= 1e6;
+    cell->row.samples_us = samples;
+    return missing;
+}
+
+static tern_status measure_cell(visiting *v, tern__cell *cell, int threads, double *samples,
+                                tern__measurement *m)
+{
+    tern_status status = tern__cell_ready(cell, threads);
+    v->doubtful |= status == TERN_INTERNAL;
+    TERN_TRY(status);
+    TERN_TRY(time_cell(cell, samples, m));
+    if (!cell->limited || tern__is_believable(m))
+        return TERN_OK;
+    v->doubtful = true;
+    cell->row.limit_share = NAN;
+    return tern__fail(TERN_STATE, "unavailable: %.3f of the limit, so the limit's probes are too slow",
+                      m->share.median);
+}
+
+static void visit_cell(visiting *v, tern__cell *cell, tern_status prepared, const char *why, int threads)
+{
+    char error[TERN__MESSAGE_MAX] = "";
+    double samples[TERN__ROUNDS_MOST];
+    tern__measurement m = {0};
+    const tern_result described = cell->row;
+    cell->row.threads = threads;
+    cell->deadline = tern__now_ns() + (uint64_t)(v->bench.o.timeout_s * 1e9);
+    if (prepared != TERN_OK)
+        snprintf(error, sizeof error, "%s", why);
+    else if (measure_cell(v, cell, threads, samples, &m) != TERN_OK)
+        snprintf(error, sizeof error, "%s", tern_last_error());
+    cell->row.error = error;
+    v->visit(v->user, &cell->row);
+    cell->row = described;
+}
+
+/* ---- all rows ---- */
+
+static void visit_case(visiting *v, int i, tern__cell *cell)
+{
+    char why[TERN__MESSAGE_MAX] = "";
+    tern_status status = tern__cell_prepare(i, cell);
+    if (status != TERN_OK)
+        snprintf(why, sizeof why, "%s", tern_last_error());
+    for (int t = 0; t < v->bench.o.n_threads; t++)
+        visit_cell(v, cell, status, why, v->bench.o.threads[t]);
+    tern__cell_close(cell);
+    tern_ctx_trim(v->bench.ctx);
+}
+
+tern_status tern_bench_run(const tern_bench_options *options, tern_bench_visit visit, void *user)
+{
+    visiting v = {.visit = visit, .user = user};
+    tern__cell cell;
+    TERN__FAIL_IF(!visit, TERN_INVALID_ARGUMENT, "bench_run: the visitor is NULL");
+    tern_status status = tern__bench_open(options, &v.bench);
+    for (int i = 0; status == TERN_OK && tern__cell_describe(&v.bench, i, &cell) == TERN_OK; i++)
+        if (!v.bench.o.family || strcmp(cell.row.family, v.bench.o.family) == 0)
+            visit_case(&v, i, &cell);
+    tern__bench_close(&v.bench);
+    TERN_TRY(status);
+    TERN__FAIL_IF(v.doubtful, TERN_STATE, "bench: not all rows can be right; see their errors");
+    return TERN_OK;
+}

@@ -1,0 +1,65 @@
+/* bench.h - suites of benchmarks: what can be measured, opened one by one. bench.c has the one driver that times them; regressions
+ * open the same cells to take samples of their own.
+ *
+ * A case is one row of a suite; with a number of threads it is a cell. Order: describe, prepare (data), ready (compiled for a number
+ * of threads, its results compared with the reference), run as often as wanted, ready with another number, ..., close. */
+#ifndef TERN_MEASURE_BENCH_H
+#define TERN_MEASURE_BENCH_H
+
+#include <stdbool.h>
+
+#include <tern/context.h>
+#include <tern/measure.h>
+#include <tern/results.h>
+
+#include "measure/limits.h"
+#include "measure/timing.h"
+
+typedef struct tern__suite tern__suite;
+
+typedef struct tern__bench {
+    tern_bench_options o; /* settled */
+    int usual_threads[2];
+    const tern__suite *suite;
+    tern_ctx *ctx;
+    tern__threads *pool; /* of the limits' probes */
+} tern__bench;
+
+typedef struct tern__cell {
+    const tern__bench *bench;
+    tern_result row;            /* texts live as long as the cell */
+    char shape[256], dtype[32]; /* of the row */
+    void *state;                /* the suite's */
+    bool limited;               /* `work` is what one run does at best */
+    tern__limit_work work;
+    double operations, bytes; /* of one run, by which its rates are reckoned; 0: not counted */
+    double first_s;           /* how long the first run took; set by ready */
+    uint64_t deadline;        /* tern__now_ns after which it is given up; 0: none */
+} tern__cell;
+
+struct tern__suite {
+    const char *name, *what;
+    /* Says which benchmark case i is. TERN_OUT_OF_RANGE past the last. */
+    tern_status (*describe)(const tern__bench *bench, int i, tern__cell *cell);
+    tern_status (*prepare)(int i, tern__cell *cell);
+    /* Sets how it is done, what a run needs, its limit. TERN_INTERNAL: it differs from the reference. */
+    tern_status (*ready)(tern__cell *cell, int threads);
+    tern_status (*run)(void *state);
+    void (*close)(tern__cell *cell); /* also of one that could not be prepared */
+};
+
+extern const tern__suite tern__suite_ops;
+
+/* `bench` may lie anywhere; closing one that failed to open is fine. */
+tern_status tern__bench_open(const tern_bench_options *options, tern__bench *bench);
+void tern__bench_close(tern__bench *bench);
+
+tern_status tern__cell_describe(const tern__bench *bench, int i, tern__cell *cell);
+/* Prepares and readies; `threads` as often as wanted. Failures leave the cell to be closed. */
+tern_status tern__cell_prepare(int i, tern__cell *cell);
+tern_status tern__cell_ready(tern__cell *cell, int threads);
+/* Fits tern__thing; TERN_CANCELLED past the deadline. */
+tern_status tern__cell_run(void *cell);
+void tern__cell_close(tern__cell *cell);
+
+#endif

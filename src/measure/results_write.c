@@ -1,0 +1,373 @@
+/* results_write.c - sets of results in the formats that tools read, one function each. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "measure/results.h"
+#include "model/tokenizer/utf8.h"
+
+/* ---- JSON ---- */
+
+void tern__add_json_text(tern__strbuf *to, const char *text)
+{
+    size_t left = strlen(text);
+    tern__strbuf_add(to, "\"");
+    while (left > 0) {
+        const unsigned char c = (unsigned char)*text;
+        const size_t n = tern__utf8_length(text, left), used = n ? n : 1;
+        if (c == '"' || c == '\\')
+            tern__strbuf_addf(to, "\\%c", c);
+        else if (c < 0x20 || c == 0x7f)
+            tern__strbuf_addf(to, "\\u%04x", c);
+        else if (n == 0)
+            tern__strbuf_add(to, "\\ufffd");
+        else
+            tern__strbuf_add_n(to, text, n);
+        text += used;
+        left -= used;
+    }
+    tern__strbuf_add(to, "\"");
+}
+
+static void add_real(tern__strbuf *to, double value)
+{
+    char number[40];
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(number, sizeof number, "%.*g", digits, value);
+        if (strtod(number, NULL) == value)
+            break;
+    }
+    tern__strbuf_add(to, number);
+}
+
+void tern__add_json_real(tern__strbuf *to, double value)
+{
+    if (isfinite(value))
+        add_real(to, value);
+    else
+        tern__strbuf_add(to, "null");
+}
+
+static void add_field_json(tern__strbuf *to, const tern__field *field, const tern_result *row)
+{
+    const char *text;
+    switch (field->kind) {
+    case TERN__FIELD_TEXT:
+    case TERN__FIELD_REASON:
+        text = tern__field_text(field, row);
+        if (field->kind == TERN__FIELD_REASON && !text[0])
+            tern__strbuf_add(to, "null");
+        else
+            tern__add_json_text(to, text);
+        return;
+    case TERN__FIELD_INT:
+        tern__strbuf_addf(to, "%" PRId64, tern__field_int(field, row));
+        return;
+    case TERN__FIELD_LONG:
+        if (tern__field_int(field, row) < 0)
+            tern__strbuf_add(to, "null");
+        else
+            tern__strbuf_addf(to, "%" PRId64, tern__field_int(field, row));
+        return;
+    case TERN__FIELD_REAL:
+        tern__add_json_real(to, tern__field_real(field, row));
+        return;
+    }
+}
+
+static void add_row_json(tern__strbuf *to, const tern_result *row, const char *indent)
+{
+    const tern__field *field;
+    for (int i = 0; (field = tern__result_field(i)) != NULL; i++) {
+        tern__strbuf_addf(to, "%s\n%s  \"%s\": ", i ? "," : "{", indent, field->name);
+        add_field_json(to, field, row);
+    }
+    tern__strbuf_addf(to, ",\n%s  \"samples_us\": [", indent);
+    for (int i = 0; i < row->rounds && row->samples_us; i++) {
+        tern__strbuf_add(to, i ? ", " : "");
+        tern__add_json_real(to, row->samples_us[i]);
+    }
+    tern__strbuf_addf(to, "]\n%s}", indent);
+}
+
+static void add_rows_json(tern__strbuf *to, const tern_results *r, const char *indent)
+{
+    tern__strbuf_add(to, "[");
+    for (int i = 0; i < r->n; i++) {
+        tern__strbuf_addf(to, "%s\n%s  ", i ? "," : "", indent);
+        add_row_json(to, &r->rows[i], indent[0] ? "    " : "  ");
+    }
+    tern__strbuf_addf(to, r->n ? "\n%s]" : "%.0s]", indent);
+}
+
+static void add_conditions_json(tern__strbuf *to, const tern_results *r, const char *indent)
+{
+    tern__strbuf_add(to, "{");
+    for (int i = 0; i < r->n_conditions; i++) {
+        tern__strbuf_addf(to, "%s\n%s  ", i ? "," : "", indent);
+        tern__add_json_text(to, r->conditions[i].name);
+        tern__strbuf_add(to, ": ");
+        tern__add_json_text(to, r->conditions[i].value);
+    }
+    tern__strbuf_addf(to, r->n_conditions ? "\n%s}" : "%.0s}", indent);
+}
+
+static void write_rows(tern__strbuf *to, const tern_results *r)
+{
+    add_rows_json(to, r, "");
+}
+
+static void write_json(tern__strbuf *to, const tern_results *r)
+{
+    tern__strbuf_add(to, "{\n  \"format\": \"tern-results\",\n  \"version\": 1,\n  \"conditions\": ");
+    add_conditions_json(to, r, "  ");
+    tern__strbuf_add(to, ",\n  \"rows\": ");
+    add_rows_json(to, r, "  ");
+    tern__strbuf_add(to, "\n}");
+}
+
+/* ---- CSV ---- */
+
+static void add_csv_text(tern__strbuf *to, const char *text)
+{
+    tern__strbuf_add(to, "\"");
+    for (; *text; text++)
+        tern__strbuf_addf(to, *text == '"' ? "\"%c" : "%c", *text);
+    tern__strbuf_add(to, "\"");
+}
+
+static void add_field_csv(tern__strbuf *to, const tern__field *field, const tern_result *row)
+{
+    const bool text = field->kind == TERN__FIELD_TEXT || field->kind == TERN__FIELD_REASON;
+    if (text)
+        add_csv_text(to, tern__field_text(field, row));
+    else if (field->kind == TERN__FIELD_REAL && isfinite(tern__field_real(field, row)))
+        add_real(to, tern__field_real(field, row));
+    else if (field->kind == TERN__FIELD_INT ||
+             (field->kind == TERN__FIELD_LONG && tern__field_int(field, row) >= 0))
+        tern__strbuf_addf(to, "%" PRId64, tern__field_int(field, row));
+}
+
+static void write_csv(tern__strbuf *to, const tern_results *r)
+{
+    const tern__field *field;
+    for (int k = 0; (field = tern__result_field(k)) != NULL; k++)
+        tern__strbuf_addf(to, "%s%s", k ? "," : "", field->name);
+    for (int i = 0; i < r->n; i++) {
+        tern__strbuf_add(to, "\n");
+        for (int k = 0; (field = tern__result_field(k)) != NULL; k++) {
+            tern__strbuf_add(to, k ? "," : "");
+            add_field_csv(to, field, &r->rows[i]);
+        }
+    }
+}
+
+/* ---- formats of others ---- */
+
+static void add_name_json(tern__strbuf *to, const tern_result *row)
+{
+    tern__strbuf name = TERN__STRBUF_EMPTY;
+    tern__result_add_name(&name, row);
+    tern__add_json_text(to, name.text ? name.text : "");
+    to->failed |= name.failed;
+    tern__strbuf_free(&name);
+}
+
+/* The members that entries of Google Benchmark share. */
+static void begin_google(tern__strbuf *to, const tern_result *row, bool first, const char *suffix)
+{
+    tern__strbuf name = TERN__STRBUF_EMPTY;
+    tern__result_add_name(&name, row);
+    tern__strbuf_add(&name, suffix);
+    tern__strbuf_addf(to, "%s\n    {\"name\": ", first ? "" : ",");
+    tern__add_json_text(to, name.text ? name.text : "");
+    tern__strbuf_add(to, ", \"run_name\": ");
+    add_name_json(to, row);
+    tern__strbuf_addf(to, ", \"repetitions\": %d, \"threads\": %d", row->rounds, row->threads);
+    to->failed |= name.failed;
+    tern__strbuf_free(&name);
+}
+
+static void end_google(tern__strbuf *to, int64_t iterations, double time_us)
+{
+    tern__strbuf_addf(to, ", \"iterations\": %" PRId64 ", \"real_time\": ", iterations);
+    tern__add_json_real(to, time_us);
+    tern__strbuf_add(to, ", \"time_unit\": \"us\"");
+}
+
+static void add_google_row(tern__strbuf *to, const tern_result *row, bool *first)
+{
+    if (row->rounds == 0) {
+        begin_google(to, row, *first, "");
+        tern__strbuf_add(to, ", \"run_type\": \"iteration\", \"error_occurred\": true, \"error_message\": ");
+        tern__add_json_text(to, row->error);
+        end_google(to, 0, 0);
+        tern__strbuf_add(to, "}");
+        *first = false;
+        return;
+    }
+    for (int i = 0; i < row->rounds && row->samples_us; i++, *first = false) {
+        begin_google(to, row, *first, "");
+        tern__strbuf_addf(to, ", \"run_type\": \"iteration\", \"repetition_index\": %d", i);
+        end_google(to, row->repeats, row->samples_us[i]);
+        tern__strbuf_add(to, "}");
+    }
+    const struct {
+        const char *name;
+        double us;
+    } aggregates[] = {{"median", row->median_us}, {"mad", row->mad_us}, {"min", row->min_us}};
+    for (size_t k = 0; k < TERN__COUNT(aggregates); k++, *first = false) {
+        char suffix[16];
+        snprintf(suffix, sizeof suffix, "_%s", aggregates[k].name);
+        begin_google(to, row, *first, suffix);
+        tern__strbuf_addf(
+            to, ", \"run_type\": \"aggregate\", \"aggregate_name\": \"%s\", \"aggregate_unit\": \"time\"",
+            aggregates[k].name);
+        end_google(to, row->rounds, aggregates[k].us);
+        if (k == 0 && isfinite(row->gbytes_s)) {
+            tern__strbuf_add(to, ", \"bytes_per_second\": ");
+            tern__add_json_real(to, row->gbytes_s * 1e9);
+        }
+        tern__strbuf_add(to, "}");
+    }
+}
+
+static void write_google(tern__strbuf *to, const tern_results *r)
+{
+    bool first = true;
+    tern__strbuf_add(to, "{\n  \"context\": ");
+    add_conditions_json(to, r, "  ");
+    tern__strbuf_add(to, ",\n  \"benchmarks\": [");
+    for (int i = 0; i < r->n; i++)
+        add_google_row(to, &r->rows[i], &first);
+    tern__strbuf_add(to, "\n  ]\n}");
+}
+
+/* One entry of github-action-benchmark. */
+static void add_action(tern__strbuf *to, const tern_result *row, bool *first, const char *unit, double value,
+                       double spread)
+{
+    tern__strbuf_addf(to, "%s\n  {\"name\": ", *first ? "" : ",");
+    *first = false;
+    add_name_json(to, row);
+    tern__strbuf_addf(to, ", \"unit\": \"%s\", \"value\": ", unit);
+    tern__add_json_real(to, value);
+    if (isfinite(spread))
+        tern__strbuf_addf(to, ", \"range\": \"± %.3g\"", spread);
+    tern__strbuf_addf(to, ", \"extra\": \"%d samples\"}", row->rounds);
+}
+
+static void write_action_smaller(tern__strbuf *to, const tern_results *r)
+{
+    bool first = true;
+    tern__strbuf_add(to, "[");
+    for (int i = 0; i < r->n; i++)
+        if (isfinite(r->rows[i].median_us))
+            add_action(to, &r->rows[i], &first, "us", r->rows[i].median_us, r->rows[i].mad_us);
+    tern__strbuf_add(to, "\n]");
+}
+
+static void write_action_bigger(tern__strbuf *to, const tern_results *r)
+{
+    bool first = true;
+    tern__strbuf_add(to, "[");
+    for (int i = 0; i < r->n; i++) {
+        const tern_result *row = &r->rows[i];
+        const bool flops = isfinite(row->gflops);
+        const double rate = flops ? row->gflops : row->gbytes_s;
+        if (isfinite(rate) && row->median_us > 0)
+            add_action(to, row, &first, flops ? "GFLOPS" : "GB/s", rate, rate * row->mad_us / row->median_us);
+    }
+    tern__strbuf_add(to, "\n]");
+}
+
+static void add_metric(tern__strbuf *to, const char *name, double value, double low, double high, bool *first)
+{
+    if (!isfinite(value))
+        return;
+    tern__strbuf_addf(to, "%s\"%s\": {\"value\": ", *first ? "" : ", ", name);
+    *first = false;
+    tern__add_json_real(to, value);
+    if (isfinite(low) && isfinite(high)) {
+        tern__strbuf_add(to, ", \"lower_value\": ");
+        tern__add_json_real(to, low);
+        tern__strbuf_add(to, ", \"upper_value\": ");
+        tern__add_json_real(to, high);
+    }
+    tern__strbuf_add(to, "}");
+}
+
+static void write_bencher(tern__strbuf *to, const tern_results *r)
+{
+    bool first_row = true;
+    tern__strbuf_add(to, "{");
+    for (int i = 0; i < r->n; i++) {
+        const tern_result *row = &r->rows[i];
+        bool first = true;
+        if (!isfinite(row->median_us))
+            continue;
+        tern__strbuf_add(to, first_row ? "\n  " : ",\n  ");
+        first_row = false;
+        add_name_json(to, row);
+        tern__strbuf_add(to, ": {");
+        add_metric(to, "latency", row->median_us * 1e3, row->low_us * 1e3, row->high_us * 1e3, &first);
+        add_metric(to, "gflops", row->gflops, NAN, NAN, &first);
+        add_metric(to, "gbytes-per-second", row->gbytes_s, NAN, NAN, &first);
+        add_metric(to, "peak-bytes", row->peak_bytes >= 0 ? (double)row->peak_bytes : NAN, NAN, NAN, &first);
+        tern__strbuf_add(to, "}");
+    }
+    tern__strbuf_add(to, "\n}");
+}
+
+/* ---- the table ---- */
+
+static void (*const writers[])(tern__strbuf *to, const tern_results *r) = {
+    [TERN_RESULT_JSON] = write_json,
+    [TERN_RESULT_ROWS] = write_rows,
+    [TERN_RESULT_CSV] = write_csv,
+    [TERN_RESULT_GOOGLE] = write_google,
+    [TERN_RESULT_ACTION_SMALLER] = write_action_smaller,
+    [TERN_RESULT_ACTION_BIGGER] = write_action_bigger,
+    [TERN_RESULT_BENCHER] = write_bencher,
+};
+
+static const char *const names[] = {
+#define NAME(id, number, name, what) [number] = name,
+    TERN_RESULT_FORMAT_LIST(NAME)
+#undef NAME
+};
+_Static_assert(TERN__COUNT(writers) == TERN__COUNT(names), "every format has a writer");
+
+const char *tern_result_format_name(tern_result_format format)
+{
+    return (unsigned)format < TERN__COUNT(names) ? names[format] : "unknown";
+}
+
+tern_status tern_result_format_parse(const char *name, tern_result_format *out)
+{
+    char all[160] = "";
+    TERN__FAIL_IF(!name || !out, TERN_INVALID_ARGUMENT, "result_format_parse: an argument is NULL");
+    for (size_t i = 0; i < TERN__COUNT(names); i++) {
+        const size_t used = strlen(all);
+        if (strcmp(names[i], name) == 0) {
+            *out = (tern_result_format)i;
+            return TERN_OK;
+        }
+        snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", names[i]);
+    }
+    return tern__fail(TERN_NOT_FOUND, "results: there is no format '%s'; there are %s", name, all);
+}
+
+tern_status tern_results_write(const tern_results *results, tern_result_format format, char **text)
+{
+    TERN__FAIL_IF(!results || !text, TERN_INVALID_ARGUMENT, "results_write: an argument is NULL");
+    TERN__FAIL_IF((unsigned)format >= TERN__COUNT(names), TERN_INVALID_ARGUMENT,
+                  "results: there is no format %d", (int)format);
+    tern__strbuf to = TERN__STRBUF_EMPTY;
+    writers[format](&to, results);
+    tern__strbuf_add(&to, "\n");
+    return tern__strbuf_take(&to, text);
+}

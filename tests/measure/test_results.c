@@ -1,0 +1,314 @@
+/* test_results.c - sets of results: what samples say, what is written, what is read back, what is refused. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tern/graph.h>
+#include <tern/measure.h>
+#include <tern/results.h>
+
+#include "base/random.h"
+#include "harness.h"
+
+static bool no_reader(void)
+{
+    tern_results *r = NULL;
+    const bool missing = tern_results_read("[]", 2, &r) == TERN_UNAVAILABLE;
+    tern_results_free(r);
+    return missing;
+}
+
+/* A set of two rows, one of which could not be measured. */
+static void fill_two_rows(tern_results **out)
+{
+    static const double samples[] = {10, 11, 9, 10, 40, 10.5, 9.5, 10, 10.25};
+    tern_results *r = NULL;
+    tern_result row = tern_result_default();
+    CHECK_OK(tern_results_create(&r));
+    row.suite = "ops", row.family = "rows", row.name = "soft \"max\"", row.shape = "f32[2,3]";
+    row.dtype = "f32", row.device = "cpu", row.threads = 2, row.repeats = 7;
+    row.rounds = 9, row.samples_us = samples;
+    row.median_us = 1e9; /* not believed */
+    row.gbytes_s = 12.5, row.limit_kind = "copy_bw", row.limit_share = 0.75;
+    row.allocations = 3, row.peak_bytes = 4096, row.accuracy_error = 1e-7;
+    CHECK_OK(tern_results_add(r, &row));
+    row = tern_result_default();
+    row.suite = "ops", row.family = "rows", row.name = "lost",
+    row.error = "unavailable: planted\nsecond line";
+    CHECK_OK(tern_results_add(r, &row));
+    CHECK_OK(tern_results_set_condition(r, "cpu_model", "a \xff model"));
+    CHECK_OK(tern_results_set_condition(r, "load", "0.1"));
+    CHECK_OK(tern_results_set_condition(r, "load", "0.2"));
+    *out = r;
+}
+
+static tern_results *two_rows(void)
+{
+    tern_results *r = NULL;
+    fill_two_rows(&r);
+    return r;
+}
+
+static bool same_number(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static void check_same(const tern_results *a, const tern_results *b)
+{
+    tern_result x, y;
+    CHECK_EQ(tern_results_count(a), tern_results_count(b));
+    for (int i = 0; tern_results_at(a, i, &x) == TERN_OK && tern_results_at(b, i, &y) == TERN_OK; i++) {
+        CHECK_STR(x.name, y.name);
+        CHECK_STR(x.shape, y.shape);
+        CHECK_STR(x.error, y.error);
+        CHECK(x.threads == y.threads && x.rounds == y.rounds && x.repeats == y.repeats &&
+              x.outliers == y.outliers && x.allocations == y.allocations && x.peak_bytes == y.peak_bytes);
+        CHECK(same_number(x.median_us, y.median_us) && same_number(x.low_us, y.low_us) &&
+              same_number(x.high_us, y.high_us) && same_number(x.gbytes_s, y.gbytes_s) &&
+              same_number(x.gflops, y.gflops) && same_number(x.limit_share, y.limit_share) &&
+              same_number(x.accuracy_error, y.accuracy_error));
+        CHECK((x.samples_us == NULL) == (y.samples_us == NULL));
+        for (int k = 0; k < x.rounds && x.samples_us; k++)
+            CHECK(x.samples_us[k] == y.samples_us[k]);
+    }
+}
+
+TEST(figures_come_from_the_samples)
+{
+    tern_results *r = two_rows();
+    tern_result row;
+    CHECK_OK(tern_results_at(r, 0, &row));
+    CHECK(row.median_us == 10 && row.mad_us == 0.5 && row.min_us == 9);
+    CHECK_EQ(row.outliers, 1);
+    CHECK(row.low_us <= 10 && row.high_us >= 10 && row.low_us >= 9 && row.high_us <= 11);
+    CHECK_OK(tern_results_at(r, 1, &row));
+    CHECK(row.rounds == 0 && isnan(row.median_us) && !row.samples_us && row.peak_bytes == -1);
+    CHECK_STATUS(tern_results_at(r, 2, &row), TERN_OUT_OF_RANGE);
+    CHECK_STR(tern_results_condition(r, "load"), "0.2");
+    CHECK(tern_results_condition(r, "nothing") == NULL);
+    tern_results_free(r);
+}
+
+TEST(the_interval_of_the_median_holds_as_often_as_it_says)
+{
+    const uint64_t seed = harness_seed();
+    int inside = 0;
+    enum { SETS = 400, SAMPLES = 25 };
+    for (int set = 0; set < SETS; set++) {
+        double x[SAMPLES];
+        tern_results *r;
+        tern_result row = tern_result_default();
+        for (int i = 0; i < SAMPLES; i++) /* skewed, as times are; the median is 100 */
+            x[i] = 100 * exp(0.1 * tern__random_normal(seed + (uint64_t)set, (uint64_t)i));
+        row.name = "x", row.rounds = SAMPLES, row.samples_us = x;
+        CHECK_OK(tern_results_create(&r));
+        CHECK_OK(tern_results_add(r, &row));
+        CHECK_OK(tern_results_at(r, 0, &row));
+        inside += row.low_us <= 100 && 100 <= row.high_us;
+        tern_results_free(r);
+    }
+    /* 95 % of 400 is 380, with a deviation of 4.4; small samples cover a little less. */
+    CHECK(inside >= 360 && inside <= 398);
+}
+
+TEST(what_is_written_is_read_back)
+{
+    tern_results *r = two_rows(), *back = NULL;
+    char *text;
+    if (no_reader()) {
+        tern_results_free(r);
+        SKIP("this build has no jansson");
+    }
+    const tern_result_format readable[] = {TERN_RESULT_JSON, TERN_RESULT_ROWS};
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(tern_results_write(r, readable[i], &text));
+        CHECK_OK(tern_results_read(text, strlen(text), &back));
+        check_same(r, back);
+        if (readable[i] == TERN_RESULT_JSON) {
+            CHECK_STR(tern_results_condition(back, "cpu_model"), "a \xef\xbf\xbd model");
+            CHECK_STR(tern_results_condition(back, "load"), "0.2");
+        }
+        /* Every beginning is refused with one line, and nothing leaks. */
+        for (size_t n = 0; n + 2 < strlen(text); n += 7) {
+            tern_results *none = NULL;
+            CHECK_STATUS(tern_results_read(text, n, &none), TERN_FORMAT);
+            CHECK(!none && !strchr(tern_last_error(), '\n'));
+        }
+        tern_results_free(back);
+        tern_string_free(text);
+    }
+    tern_results_free(r);
+}
+
+TEST(every_format_has_its_rows)
+{
+    static const struct {
+        tern_result_format format;
+        const char *has;
+    } expected[] = {
+        {TERN_RESULT_JSON, "\"format\": \"tern-results\""},
+        {TERN_RESULT_ROWS, "\"soft \\\"max\\\"\""},
+        {TERN_RESULT_CSV, "\"soft \"\"max\"\"\""},
+        {TERN_RESULT_GOOGLE, "\"aggregate_name\": \"median\""},
+        {TERN_RESULT_ACTION_SMALLER, "\"unit\": \"us\", \"value\": 10"},
+        {TERN_RESULT_ACTION_BIGGER, "\"unit\": \"GB/s\", \"value\": 12.5"},
+        {TERN_RESULT_BENCHER, "\"latency\": {\"value\": 10000,"},
+    };
+    tern_results *r = two_rows();
+    char *text;
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        tern_result_format format;
+        CHECK_OK(tern_results_write(r, expected[i].format, &text));
+        CHECK(strstr(text, expected[i].has) != NULL);
+        CHECK(text[strlen(text) - 1] == '\n');
+        tern_string_free(text);
+        CHECK_OK(tern_result_format_parse(tern_result_format_name(expected[i].format), &format));
+        CHECK_EQ(format, expected[i].format);
+    }
+    tern_result_format format = TERN_RESULT_CSV;
+    CHECK_STATUS(tern_result_format_parse("xml", &format), TERN_NOT_FOUND);
+    CHECK(strstr(tern_last_error(), "google-benchmark") != NULL && format == TERN_RESULT_CSV);
+    CHECK_STR(tern_result_format_name((tern_result_format)99), "unknown");
+    CHECK_STATUS(tern_results_write(r, (tern_result_format)99, &text), TERN_INVALID_ARGUMENT);
+    tern_results_free(r);
+}
+
+TEST(malformed_files_are_one_line)
+{
+    if (no_reader())
+        SKIP("this build has no jansson");
+    static const struct {
+        const char *text;
+        tern_status status;
+    } bad[] = {
+        {"", TERN_FORMAT},
+        {"{}", TERN_FORMAT},
+        {"7", TERN_FORMAT},
+        {"[7]", TERN_FORMAT},
+        {"[{}]", TERN_FORMAT},
+        {"[{\"name\": 7}]", TERN_FORMAT},
+        {"[{\"name\": \"a\\u0000b\"}]", TERN_FORMAT},
+        {"[{\"name\": \"a\", \"threads\": 1e300}]", TERN_FORMAT},
+        {"[{\"name\": \"a\", \"threads\": 99999999999}]", TERN_FORMAT},
+        {"[{\"name\": \"a\", \"threads\": -1}]", TERN_FORMAT},
+        {"[{\"name\": \"a\", \"median_us\": -1}]", TERN_FORMAT},
+        {"[{\"name\": \"a\", \"median_us\": \"1\"}]", TERN_FORMAT},
+        {"[{\"name\": \"a\", \"samples_us\": 1}]", TERN_FORMAT},
+        {"[{\"name\": \"a\", \"samples_us\": [1, 0]}]", TERN_FORMAT},
+        {"[{\"name\": \"a\", \"samples_us\": [1, \"2\"]}]", TERN_FORMAT},
+        {"[{\"name\": \"a\", \"name\": \"b\"}]", TERN_FORMAT},
+        {"{\"format\": \"other\", \"rows\": []}", TERN_FORMAT},
+        {"{\"format\": \"tern-results\", \"version\": 2, \"rows\": []}", TERN_UNSUPPORTED},
+        {"{\"format\": \"tern-results\", \"version\": 1, \"rows\": {}}", TERN_FORMAT},
+        {"{\"format\": \"tern-results\", \"version\": 1, \"rows\": [], \"conditions\": {\"a\": 1}}",
+         TERN_FORMAT},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        tern_results *r = NULL;
+        CHECK_STATUS(tern_results_read(bad[i].text, strlen(bad[i].text), &r), bad[i].status);
+        CHECK(!r && !strchr(tern_last_error(), '\n') && strncmp(tern_last_error(), "results: ", 9) == 0);
+    }
+    tern_results *r = NULL;
+    CHECK_STATUS(tern_results_load("/nowhere/at all.json", &r), TERN_NOT_FOUND);
+    CHECK_STATUS(tern_results_load("/", &r), TERN_IO);
+    CHECK(r == NULL);
+}
+
+TEST(sets_have_bounds)
+{
+    tern_results *r;
+    tern_result row = tern_result_default();
+    double samples[] = {1, NAN};
+    char name[32], *large = calloc(1, 70000);
+    CHECK_OK(tern_results_create(&r));
+    row.name = "x", row.rounds = 2, row.samples_us = samples;
+    CHECK_STATUS(tern_results_add(r, &row), TERN_INVALID_ARGUMENT);
+    samples[1] = 0;
+    CHECK_STATUS(tern_results_add(r, &row), TERN_INVALID_ARGUMENT);
+    row.rounds = -1;
+    CHECK_STATUS(tern_results_add(r, &row), TERN_INVALID_ARGUMENT);
+    row.rounds = 0;
+    memset(large, 'a', 69999);
+    row.name = large;
+    CHECK_STATUS(tern_results_add(r, &row), TERN_LIMIT);
+    CHECK_STATUS(tern_results_set_condition(r, "a", large), TERN_LIMIT);
+    CHECK_STATUS(tern_results_set_condition(r, "", "b"), TERN_LIMIT);
+    for (int i = 0; i < 64; i++) {
+        snprintf(name, sizeof name, "name %d", i);
+        CHECK_OK(tern_results_set_condition(r, name, "b"));
+    }
+    CHECK_STATUS(tern_results_set_condition(r, "another", "b"), TERN_LIMIT);
+    CHECK_EQ(tern_results_count(r), 0);
+    free(large);
+    tern_results_free(r);
+}
+
+TEST(conditions_say_what_they_know_or_why_not)
+{
+    static const char *const names[] = {
+        "host",    "cpu_model",   "cpu_flags",  "governor",      "frequency",  "load", "power",
+        "version", "temperature", "cgroup_cpu", "cgroup_memory", "git_commit", "time"};
+    tern_results *r;
+    CHECK_OK(tern_results_create(&r));
+    CHECK_OK(tern_results_note_conditions(r));
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *value = tern_results_condition(r, names[i]);
+        CHECK(value != NULL && value[0] != '\0');
+        if (value && strncmp(value, "unavailable", 11) == 0)
+            CHECK(strlen(value) > strlen("unavailable: "));
+    }
+    CHECK_EQ(strlen(tern_results_condition(r, "host")), 16);
+    char host[32];
+    snprintf(host, sizeof host, "%s", tern_results_condition(r, "host"));
+    CHECK_OK(tern_results_note_conditions(r)); /* again: the same machine */
+    CHECK_STR(tern_results_condition(r, "host"), host);
+    tern_results_free(r);
+}
+
+/* ---- from a benchmark ---- */
+
+typedef struct taken {
+    tern_results *results;
+    int rows, given_up, sampled;
+} taken;
+
+static void take(void *user, const tern_result *row)
+{
+    taken *t = user;
+    t->rows++;
+    t->given_up += strstr(row->error, "given up") != NULL;
+    t->sampled += row->rounds > 0 && row->samples_us && row->repeats > 0 && row->peak_bytes > 0 &&
+                  row->allocations >= 0 && row->accuracy_error < 1e-3;
+    CHECK_OK(tern_results_add(t->results, row));
+}
+
+TEST(benchmarks_keep_their_samples)
+{
+    const int one[] = {1};
+    tern_bench_options o = {
+        .family = "rows", .n_threads = 1, .threads = one, .budget_s = 2e-3, .memory = 1 << 16, .rounds = 11};
+    taken t = {0};
+    tern_result row;
+    CHECK_OK(tern_results_create(&t.results));
+    tern_status status = tern_bench_run(&o, take, &t);
+    CHECK(status == TERN_OK || status == TERN_STATE);
+    CHECK(t.rows == 4 && t.sampled == 4 && t.given_up == 0);
+    for (int i = 0; tern_results_at(t.results, i, &row) == TERN_OK; i++)
+        CHECK(row.rounds >= 1 && row.rounds <= 11 && row.low_us <= row.median_us &&
+              row.median_us <= row.high_us);
+    tern_results_free(t.results);
+}
+
+TEST(a_row_that_takes_too_long_is_given_up_and_said)
+{
+    const int one[] = {1};
+    tern_bench_options o = {
+        .family = "rows", .n_threads = 1, .threads = one, .timeout_s = 1e-9, .memory = 1 << 16};
+    taken t = {0};
+    CHECK_OK(tern_results_create(&t.results));
+    CHECK_OK(tern_bench_run(&o, take, &t));
+    CHECK(t.rows == 4 && t.given_up == 4 && t.sampled == 0);
+    tern_results_free(t.results);
+}
