@@ -37,6 +37,7 @@ typedef struct tern__step {
     const void *program;   /* what the kernel interprets, or NULL */
     int64_t work;          /* independent items */
     int parts;             /* how many workers share them; 1 = too small to split */
+    bool claimed;          /* those who are done early take from the others: calls cost next to nothing */
     size_t scratch_bytes;  /* per worker, a multiple of the alignment */
     size_t shared_bytes;   /* of all workers together, likewise */
     size_t scratch_offset; /* in the arena: what is shared, then worker w's own + w * scratch_bytes */

@@ -342,12 +342,18 @@ static tern_status visit_test(bench *b, bool prompt)
                                             : tern__out_of_memory((size_t)b->o.repetitions * sizeof *rates);
     if (status == TERN_OK)
         status = measure_test(&t, &row, &m, rates);
-    if (status == TERN_OK && b->o.steps)
-        status =
-            tern__model_steps(b->session, &before, t.runs * (prompt ? 1 : b->o.n_gen), &steps, &row.n_steps);
-    row.steps = steps;
     if (status != TERN_OK)
         snprintf(error, sizeof error, "%s", tern_last_error());
+    /* Without a limit there are steps all the same. */
+    const int runs = t.runs * (prompt ? 1 : b->o.n_gen);
+    const tern_status listed = row.rounds > 0 && b->o.steps
+                                   ? tern__model_steps(b->session, &before, runs, &steps, &row.n_steps)
+                                   : TERN_OK;
+    row.steps = steps;
+    if (listed != TERN_OK) {
+        snprintf(error, sizeof error, "%s", tern_last_error());
+        status = listed;
+    }
     if (status != TERN_CANCELLED)
         b->visit(b->user, &row);
     tern__free(steps);

@@ -11,6 +11,14 @@
 
 tern_status tern__pass_select(tern__compilation *c);
 
+/* A kernel may look at all of its first operand in every call (products prepare their rows). Where that is next to nothing,
+ * items can be handed out in many calls. */
+static bool is_claimed(const tern__call *call, double bytes)
+{
+    const double calls = 16, most = 1. / 16;
+    return call->n_in > 0 && calls * (double)tern__type_bytes(call->in[0]) <= most * bytes;
+}
+
 tern_status tern__step_of(const tern__target *target, const tern__call *call,
                           const tern__candidate *candidate, tern__arena *arena, tern__step *out)
 {
@@ -32,6 +40,7 @@ tern_status tern__step_of(const tern__target *target, const tern__call *call,
                         .program = choice.program,
                         .work = work,
                         .parts = parts,
+                        .claimed = is_claimed(call, bytes),
                         .scratch_bytes = choice.scratch_bytes,
                         .shared_bytes = choice.shared_bytes,
                         .flops = (uint64_t)flops,

@@ -112,6 +112,7 @@ static void destroy(tern__device *device)
     tern__threads_destroy(device->threads);
     tern__free(device->buffers);
     tern__free(device->scratch_memory);
+    tern__free(device->claims);
     tern__free(device);
 }
 
@@ -125,11 +126,13 @@ static tern_status create(const tern__device_options *options, tern__device **ou
         destroy(device);
         return status;
     }
-    size_t row_bytes = (size_t)options->threads * TERN__CPU_SCRATCH_BYTES;
+    const size_t row_bytes = (size_t)options->threads * TERN__CPU_SCRATCH_BYTES,
+                 claim_bytes = 2 * (size_t)options->threads * sizeof *device->claims;
     device->scratch_memory = tern__alloc_aligned(row_bytes, TERN__ALIGN);
-    if (!device->scratch_memory) {
+    device->claims = tern__alloc_aligned(claim_bytes, TERN__ALIGN);
+    if (!device->scratch_memory || !device->claims) {
         destroy(device);
-        return tern__out_of_memory(row_bytes);
+        return tern__out_of_memory(row_bytes + claim_bytes);
     }
     device->isa_mask = tern__isa_mask_capped(tern__cpu(), options->isa_cap);
     device->target = (tern__target){.name = "cpu",

@@ -2,6 +2,9 @@
 #ifndef TERN_DEVICES_CPU_CPU_H
 #define TERN_DEVICES_CPU_CPU_H
 
+#include <stdalign.h>
+#include <stdatomic.h>
+
 #include "base/threads.h"
 #include "devices/device.h"
 #include "kernels/kernel.h"
@@ -11,12 +14,18 @@
  * A product with an epilogue makes do with it. */
 enum { TERN__CPU_SCRATCH_BYTES = 3 << 19 };
 
+/* How many pieces of a worker's share have been claimed (parts.c). */
+typedef struct tern__cpu_claim {
+    alignas(64) _Atomic(int64_t) next;
+} tern__cpu_claim;
+
 struct tern__device {
     tern__target target;
     uint32_t isa_mask;
     tern__threads *threads;
-    char *scratch_memory; /* TERN__CPU_SCRATCH_BYTES for each worker */
-    void *buffers;        /* operands of the plan that runs, reused from run to run */
+    char *scratch_memory;    /* TERN__CPU_SCRATCH_BYTES for each worker */
+    tern__cpu_claim *claims; /* (2, workers): those of one shared step are set back during the next */
+    void *buffers;           /* operands of the plan that runs, reused from run to run */
     size_t cap_buffers;
 };
 
@@ -25,12 +34,13 @@ typedef struct tern__cpu_work {
     const tern__kernel *kernel;
     tern__kernel_args args; /* `scratch` and `fault` are each part's own */
     int64_t items;
-    int parts;             /* that share the items */
-    char *scratch;         /* of part 0; NULL: a program that makes do with the device's, or none */
-    size_t scratch_stride; /* from one part's to the next */
+    int parts;               /* that share the items */
+    char *scratch;           /* of part 0; NULL: a program that makes do with the device's, or none */
+    size_t scratch_stride;   /* from one part's to the next */
+    tern__cpu_claim *claims; /* (parts) all 0 before the first part begins; NULL: shares are fixed */
 } tern__cpu_work;
 
-/* Runs one part: items are split evenly, and the same for every caller. `finishing`: the kernel's second half, when all parts
+/* Runs one part: items are split evenly, but for what is claimed. `finishing`: the kernel's second half, when all parts
  * of the first are done. *fault is filled on failure. */
 tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work *work, bool finishing,
                                int part, tern__fault *fault);

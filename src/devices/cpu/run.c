@@ -38,25 +38,19 @@ static void fill_buffers(const tern__plan *plan, const tern__bindings *bindings,
     }
 }
 
-tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work *work, bool finishing,
-                               int part, tern__fault *fault)
+/* What worker 0 has when `turn` steps have been shared before. */
+static tern__cpu_claim *claims_of(const run *r, uint32_t turn)
 {
-    const int64_t share = work->items / work->parts, rest = work->items % work->parts;
-    const int64_t begin = share * part + (part < rest ? part : rest);
-    const int64_t end = begin + share + (part < rest);
-    if (begin >= end)
-        return TERN_OK;
-    tern__kernel_args args = work->args;
-    if (work->scratch)
-        args.scratch = work->scratch + (size_t)part * work->scratch_stride;
-    else if (args.program)
-        args.scratch = device->scratch_memory + (size_t)part * TERN__CPU_SCRATCH_BYTES;
-    tern_status status = (finishing ? work->kernel->finish : work->kernel->run)(&args, begin, end);
-    *fault = args.fault;
-    return status;
+    return r->device->claims + turn % 2 * (uint32_t)r->plan->workers;
 }
 
-static void run_part(run *r, uint32_t number, bool finishing, int part, int parts)
+static void set_back(tern__cpu_claim *claim)
+{
+    atomic_store_explicit(&claim->next, 0, memory_order_relaxed);
+}
+
+/* `claims` may be NULL. */
+static void run_part(run *r, uint32_t number, bool finishing, int part, int parts, tern__cpu_claim *claims)
 {
     const tern__step *step = &r->plan->steps[number];
     const tern__buffer *operands = r->buffers + step->operands;
@@ -71,6 +65,7 @@ static void run_part(run *r, uint32_t number, bool finishing, int part, int part
                                           .shared = step->shared_bytes ? scratch : NULL},
                                  .items = step->work,
                                  .parts = parts,
+                                 .claims = claims,
                                  .scratch = step->scratch_bytes ? scratch + step->shared_bytes : NULL,
                                  .scratch_stride = step->scratch_bytes};
     tern__fault fault;
@@ -107,9 +102,9 @@ static void end_step(const run *r, int worker, uint32_t s, uint64_t start)
 
 static void run_whole(run *r, uint32_t s)
 {
-    run_part(r, s, false, 0, 1);
+    run_part(r, s, false, 0, 1, NULL);
     if (r->plan->steps[s].kernel->finish && !stopped(r))
-        run_part(r, s, true, 0, 1);
+        run_part(r, s, true, 0, 1, NULL);
 }
 
 static void run_alone(run *r)
@@ -125,6 +120,7 @@ static void run_shared(void *arg, int worker, int workers)
 {
     run *r = arg;
     bool together = true; /* nobody is ahead: no barrier is needed */
+    uint32_t turn = 0;    /* shared steps until now */
     for (uint32_t s = 0; s < r->plan->n_steps; s++) {
         int parts = r->plan->steps[s].parts < workers ? r->plan->steps[s].parts : workers;
         if (parts == 1) {
@@ -140,11 +136,12 @@ static void run_shared(void *arg, int worker, int workers)
             tern__threads_barrier(r->device->threads);
         uint64_t start = begin_step(r, worker);
         if (worker < parts && !stopped(r))
-            run_part(r, s, false, worker, parts);
+            run_part(r, s, false, worker, parts, r->plan->steps[s].claimed ? claims_of(r, turn) : NULL);
+        set_back(&claims_of(r, ++turn)[worker]); /* nobody looks at them until the barrier */
         tern__threads_barrier(r->device->threads);
         if (r->plan->steps[s].kernel->finish) {
             if (worker < parts && !stopped(r))
-                run_part(r, s, true, worker, parts);
+                run_part(r, s, true, worker, parts, NULL);
             tern__threads_barrier(r->device->threads);
         }
         end_step(r, worker, s, start);
@@ -174,10 +171,13 @@ tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, const te
              .buffers = buffers,
              .step_ns = bindings->step_ns,
              .arena = bindings->arena};
-    if (plan->workers == 1)
+    if (plan->workers == 1) {
         run_alone(&r);
-    else
+    } else {
+        for (int w = 0; w < plan->workers; w++)
+            set_back(&device->claims[w]);
         tern__threads_run(device->threads, plan->workers, run_shared, &r);
+    }
     *n_done = stopped(&r) ? (uint32_t)(r.step - plan->steps) : plan->n_steps;
     return stopped(&r) ? report(&r) : TERN_OK;
 }

@@ -1,0 +1,117 @@
+/* test_parts.c - a call's items are each computed once, whoever computes them, also when one worker is late. */
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "devices/cpu/cpu.h"
+#include "harness.h"
+
+enum { MOST = 1000, PARTS = 5 };
+
+static _Atomic(int) done[MOST];  /* times that an item was computed */
+static _Atomic(int64_t) of_late; /* items of the worker that is late */
+static const void *late;         /* its scratch */
+
+static tern_status count(tern__kernel_args *args, int64_t begin, int64_t end)
+{
+    if (late && args->scratch == late) {
+        atomic_fetch_add(&of_late, end - begin);
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    }
+    for (int64_t i = begin; i < end; i++)
+        atomic_fetch_add(&done[i], 1);
+    return TERN_OK;
+}
+
+static const tern__kernel kernel = {.name = "count", .run = count};
+static char scratch[PARTS];
+static tern__cpu_claim claims[PARTS];
+
+static tern__cpu_work work_of(int64_t items, int parts, bool claimed)
+{
+    for (int i = 0; i < MOST; i++)
+        atomic_store(&done[i], 0);
+    for (int i = 0; i < PARTS; i++)
+        atomic_store(&claims[i].next, 0);
+    atomic_store(&of_late, 0);
+    late = NULL;
+    return (tern__cpu_work){.kernel = &kernel,
+                            .items = items,
+                            .parts = parts,
+                            .scratch = scratch,
+                            .scratch_stride = 1,
+                            .claims = claimed ? claims : NULL};
+}
+
+static void check_once(int64_t items)
+{
+    for (int64_t i = 0; i < MOST; i++)
+        CHECK_EQ(atomic_load(&done[i]), i < items);
+}
+
+/* One worker after the other: the first takes what of the others' it can get. */
+TEST(every_item_once)
+{
+    static const int64_t sizes[] = {0, 1, 3, 4, 5, 7, 16, 39, 40, 41, 333, MOST};
+    tern__fault fault;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int parts = 1; parts <= PARTS; parts++)
+            for (int claimed = 0; claimed < 2; claimed++) {
+                const tern__cpu_work work = work_of(sizes[s], parts, claimed);
+                for (int part = 0; part < parts; part++)
+                    CHECK_OK(tern__cpu_run_part(NULL, &work, false, part, &fault));
+                check_once(sizes[s]);
+            }
+}
+
+typedef struct worker {
+    const tern__cpu_work *work;
+    int part;
+    pthread_t thread;
+} worker;
+
+static void *run_worker(void *user)
+{
+    const worker *w = user;
+    tern__fault fault;
+    tern__cpu_run_part(NULL, w->work, false, w->part, &fault);
+    return NULL;
+}
+
+TEST(others_take_from_one_who_is_late)
+{
+    for (int claimed = 0; claimed < 2; claimed++) {
+        const tern__cpu_work work = work_of(400, 2, claimed);
+        worker workers[2] = {{.work = &work, .part = 0}, {.work = &work, .part = 1}};
+        late = scratch;
+        for (int i = 0; i < 2; i++)
+            CHECK_EQ(pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]), 0);
+        for (int i = 0; i < 2; i++)
+            pthread_join(workers[i].thread, NULL);
+        check_once(400);
+        if (claimed) /* three quarters of its share at least, and as a rule no more */
+            CHECK(atomic_load(&of_late) >= 150 && atomic_load(&of_late) <= 200);
+        else
+            CHECK_EQ(atomic_load(&of_late), 200);
+    }
+}
+
+static tern_status fail(tern__kernel_args *args, int64_t begin, int64_t end)
+{
+    (void)begin;
+    args->fault = (tern__fault){.value = end, .limit = 7};
+    return TERN_OUT_OF_RANGE;
+}
+
+/* A worker that fails stops, and says why. */
+TEST(failure_ends_a_part)
+{
+    static const tern__kernel failing = {.name = "fail", .run = fail};
+    tern__cpu_work work = work_of(40, 2, true);
+    tern__fault fault = {0};
+    work.kernel = &failing;
+    CHECK_STATUS(tern__cpu_run_part(NULL, &work, false, 0, &fault), TERN_OUT_OF_RANGE);
+    CHECK_EQ(fault.value, 15); /* the end of what was its own */
+    CHECK_EQ(fault.limit, 7);
+    CHECK_EQ(atomic_load(&claims[0].next), 0);
+}
