@@ -84,6 +84,9 @@ typedef struct tern_session_row {
 extern "C" {
 #endif
 
+/* Architectures that can be run, in the words of GGUF's general.architecture; NULL past the last. Static. */
+TERN_API const char *tern_model_architecture_name(int i);
+
 TERN_API tern_model_options tern_model_options_default(void);
 
 /* Makes a file's weights constants of `ctx`. `options` NULL = defaults. Weights of products are read, and checked, when a session's

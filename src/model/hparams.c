@@ -7,56 +7,12 @@
 #include "model/model.h"
 #include "model/settings.h"
 
-/* Architectures by name. BitNet models whose activation other engines get wrong differ in the name only. */
-static const struct architecture {
-    const char *name;
-    bool relu2, sub_norms, ternary;
-    tern__rope_pairs gguf_pairs; /* of files that do not say: see read_rope_pairs */
-} architectures[] = {
-    {"bitnet-b1.58", true, true, true, TERN__ROPE_HALVES},
-    {"bitnet-25", true, true, true, TERN__ROPE_HALVES},
-    {"bitnet", false, true, true, TERN__ROPE_HALVES},
-    {"llama", false, false, false, TERN__ROPE_NEIGHBOURS},
-};
-
-/* GGUF files of LLaMA have the rows of q and k permuted so that neighbours are pairs; where another format is told by the
- * file, that decides. */
-static tern_status read_rope_pairs(const tern_model_file *file, const struct architecture *a,
-                                   tern__rope_pairs *out)
-{
-    const char *style;
-    *out = a->gguf_pairs;
-    tern_status status = tern_model_file_get_string(file, "tern.rope_style", &style);
-    if (status == TERN_NOT_FOUND)
-        return TERN_OK;
-    TERN_TRY(status);
-    const bool halves = strcmp(style, "neox") == 0;
-    TERN__FAIL_IF(!halves && strcmp(style, "interleaved") != 0, TERN_UNSUPPORTED,
-                  "model: 'tern.rope_style' is '%s'; neox and interleaved are known", style);
-    *out = halves ? TERN__ROPE_HALVES : TERN__ROPE_NEIGHBOURS;
-    return TERN_OK;
-}
-
 /* Any architecture can be fine-tuned to ternary weights: Hugging Face's configuration says so, whatever the weights look like. */
 static bool says_bitnet(const tern_model_file *file)
 {
     const char *method;
     return tern_model_file_get_string(file, "config.quantization_config.quant_method", &method) == TERN_OK &&
            strcmp(method, "bitnet") == 0;
-}
-
-static tern_status find_architecture(const tern_model_file *file, const struct architecture **out)
-{
-    const char *name;
-    TERN_TRY(tern_model_file_get_string(file, "general.architecture", &name));
-    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++)
-        if (strcmp(architectures[i].name, name) == 0) {
-            *out = &architectures[i];
-            return TERN_OK;
-        }
-    return tern__fail(
-        TERN_UNSUPPORTED,
-        "model: architecture '%s' is not known; these are: bitnet-b1.58, bitnet-25, bitnet, llama", name);
 }
 
 typedef struct reader {
@@ -121,14 +77,14 @@ static tern_status limit_to_window(const reader *r, int64_t *context)
 tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out)
 {
     enum { MOST_LAYERS = 4096, MOST_HEADS = 4096, MOST_WIDTH = 1 << 20, MOST_CONTEXT = 1 << 27 };
-    const struct architecture *a = NULL;
-    TERN_TRY(find_architecture(file, &a));
+    const tern__architecture *a = NULL;
+    TERN_TRY(tern__architecture_of(file, &a));
     reader r = {file, a->name};
     tern__hparams h = {.architecture = a->name,
-                       .relu2 = a->relu2,
+                       .relu2 = a->activation == TERN__RELU2,
                        .sub_norms = a->sub_norms,
                        .ternary = a->ternary || says_bitnet(file)};
-    TERN_TRY(read_rope_pairs(file, a, &h.rope_pairs));
+    TERN_TRY(tern__rope_pairs_of(file, a, &h.rope_pairs));
     TERN_TRY(read_size(&r, "block_count", MOST_LAYERS, 0, &h.layers));
     TERN_TRY(read_size(&r, "embedding_length", MOST_WIDTH, 0, &h.width));
     TERN_TRY(read_size(&r, "feed_forward_length", MOST_WIDTH, 0, &h.feed_forward));

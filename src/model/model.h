@@ -6,11 +6,7 @@
 #include <tern/ops.h>
 #include <tern/tensor.h>
 
-/* How pairs of coordinates are chosen for rotation: files keep rows of q and k in the order that theirs needs. */
-typedef enum tern__rope_pairs {
-    TERN__ROPE_HALVES,     /* (j, j + d/2) */
-    TERN__ROPE_NEIGHBOURS, /* (2j, 2j + 1) */
-} tern__rope_pairs;
+#include "model/architecture.h"
 
 typedef struct tern__hparams {
     const char *architecture; /* of the file's */

@@ -2,21 +2,20 @@
  *
  * Norms are read at once. Weights of products are read when a program packs them, and only that form stays in memory. The table of
  * tokens is used in place, so it is mapped; where it is the head as well, that is a constant of its own, packed like others. */
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "model/file/load.h"
 #include "model/model.h"
+#include "model/parts.h"
 
 typedef struct loader {
     tern_model *m;
     const tern_model_options *options;
     bool *used; /* (tensors of the file) */
 } loader;
-
-enum { NAME = 64 };
 
 /* Finds tensor `name`, marks it used and checks its shape; columns 0 = a vector. */
 static tern_status find(loader *l, const char *name, int64_t rows, int64_t columns, int *out,
@@ -81,47 +80,34 @@ static tern_status load_linear(loader *l, const char *name, int64_t rows, int64_
     return TERN_OK;
 }
 
-static const char *layer_name(char name[static NAME], int64_t layer, const char *part)
+/* Where each part of a layer goes. */
+static const size_t fields[] = {
+#define MODEL_PART(id, role, gguf, hf, rows, columns)
+#define LAYER_PART(id, role, gguf, hf, rows, columns, field) [TERN__PART_##id] = offsetof(tern__layer, field),
+#include "model/parts.def"
+};
+
+static void *field_of(tern__layer *layer, int part)
 {
-    snprintf(name, NAME, "blk.%lld.%s.weight", (long long)layer, part);
-    return name;
+    return (char *)layer + fields[part];
 }
 
 static tern_status load_layer(loader *l, int64_t i, tern__layer *layer)
 {
     const tern__hparams *h = &l->m->h;
-    int64_t q_rows = h->heads * h->head_width, kv_rows = h->kv_heads * h->head_width;
-    const struct {
-        const char *part;
-        tern_tensor **to;
-        int64_t n;
-        bool wanted;
-    } vectors[] = {
-        {"attn_norm", &layer->attn_norm, h->width, true},
-        {"attn_sub_norm", &layer->attn_sub_norm, q_rows, h->sub_norms},
-        {"ffn_norm", &layer->ffn_norm, h->width, true},
-        {"ffn_sub_norm", &layer->ffn_sub_norm, h->feed_forward, h->sub_norms},
-    };
-    const struct {
-        const char *part;
-        tern__linear *to;
-        int64_t rows, columns;
-    } linears[] = {
-        {"attn_q", &layer->q, q_rows, h->width},
-        {"attn_k", &layer->k, kv_rows, h->width},
-        {"attn_v", &layer->v, kv_rows, h->width},
-        {"attn_output", &layer->o, h->width, q_rows},
-        {"ffn_gate", &layer->gate, h->feed_forward, h->width},
-        {"ffn_up", &layer->up, h->feed_forward, h->width},
-        {"ffn_down", &layer->down, h->width, h->feed_forward},
-    };
-    char name[NAME];
-    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++)
-        if (vectors[k].wanted)
-            TERN_TRY(load_vector(l, layer_name(name, i, vectors[k].part), vectors[k].n, vectors[k].to));
-    for (size_t k = 0; k < sizeof linears / sizeof *linears; k++)
-        TERN_TRY(load_linear(l, layer_name(name, i, linears[k].part), linears[k].rows, linears[k].columns,
-                             linears[k].to));
+    const int64_t sizes[TERN__SIZE_COUNT] = {[TERN__SIZE_WIDTH] = h->width,
+                                             [TERN__SIZE_HEADS] = h->heads * h->head_width,
+                                             [TERN__SIZE_KV_HEADS] = h->kv_heads * h->head_width,
+                                             [TERN__SIZE_FEED_FORWARD] = h->feed_forward};
+    for (int k = TERN__PART_LAYER_BEGIN; k < TERN__PART_LAYER_END; k++) {
+        const tern__part *part = tern__part_get((tern__part_id)k);
+        char name[TERN__PART_NAME];
+        tern__part_name(part, i, name);
+        if (part->role == TERN__ROLE_LINEAR)
+            TERN_TRY(load_linear(l, name, sizes[part->rows], sizes[part->columns], field_of(layer, k)));
+        else if (part->role == TERN__ROLE_NORM || h->sub_norms)
+            TERN_TRY(load_vector(l, name, sizes[part->columns], field_of(layer, k)));
+    }
     return TERN_OK;
 }
 
@@ -213,24 +199,24 @@ tern_status tern__weights_load(tern_model *m, const tern_model_options *options)
     return status;
 }
 
-static void release_linear(tern__linear *w)
+static void release_layer(tern__layer *layer)
 {
-    tern_release(w->weight);
-    tern_release(w->scales);
+    for (int k = TERN__PART_LAYER_BEGIN; k < TERN__PART_LAYER_END; k++) {
+        if (tern__part_is_vector(tern__part_get((tern__part_id)k))) {
+            tern_tensor **norm = field_of(layer, k);
+            tern_release(*norm);
+        } else {
+            tern__linear *w = field_of(layer, k);
+            tern_release(w->weight);
+            tern_release(w->scales);
+        }
+    }
 }
 
 void tern__weights_release(tern_model *m)
 {
-    for (int64_t i = 0; m->layers && i < m->h.layers; i++) {
-        tern__layer *layer = &m->layers[i];
-        tern_tensor *norms[] = {layer->attn_norm, layer->attn_sub_norm, layer->ffn_norm, layer->ffn_sub_norm};
-        tern__linear *linears[] = {&layer->q,    &layer->k,  &layer->v,   &layer->o,
-                                   &layer->gate, &layer->up, &layer->down};
-        for (size_t k = 0; k < sizeof norms / sizeof *norms; k++)
-            tern_release(norms[k]);
-        for (size_t k = 0; k < sizeof linears / sizeof *linears; k++)
-            release_linear(linears[k]);
-    }
+    for (int64_t i = 0; m->layers && i < m->h.layers; i++)
+        release_layer(&m->layers[i]);
     tern__free(m->layers);
     tern_release(m->embedding);
     tern_release(m->head);

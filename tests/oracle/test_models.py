@@ -425,7 +425,7 @@ def refuse_without_config(g):
     w = Weights(draw_shape(g, "B"), g.rng)
     full = write_packed("bare", w, {"linear_class": "autobitlinear"}, False)
     os.remove(os.path.join(full, "config.json"))
-    return refuse(full, ["general.architecture"])
+    return refuse(full, ["config.json"])
 
 
 def refuse_untrained(g):

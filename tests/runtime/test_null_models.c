@@ -70,6 +70,7 @@ TEST(models_and_sessions)
     CHECK(harness_path(path, sizeof path, "null-model.gguf"));
     CHECK(tiny_model(path, "bitnet-b1.58"));
     CHECK_EQ(tern_model_options_default().ternary, TERN_T2);
+    NEUTRAL(tern_model_architecture_name(-1), NULL);
     CHECK_OK(tern_model_load(ctx, path, NULL, &model));
     REFUSED(tern_model_load(NULL, path, NULL, &o.model));
     REFUSED(tern_model_load(ctx, NULL, NULL, &o.model));

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "model/architecture.h"
 #include "model/file/decode.h"
 #include "model/file/hf.h"
 #include "model/file/hf_write.h"
@@ -22,7 +23,7 @@ typedef struct job {
     const tern_model_file *file;
     tern_convert_options o;
     tern_file_format format;
-    const char *architecture; /* for safetensors */
+    const tern__architecture *architecture; /* for safetensors */
     tern__model_writer w;
     tern__beside beside; /* of safetensors */
     tern__conversion *plan;
@@ -376,7 +377,7 @@ static tern_status run(job *j, const char *path)
         TERN__FAIL_IF(tern__file_same(j->file->parts[i].path, path), TERN_INVALID_ARGUMENT,
                       "%s: this is the model that is to be converted: give the new one another name", path);
     if (safetensors)
-        TERN_TRY(tern__hf_check_architecture(j->file, &j->architecture));
+        TERN_TRY(tern__architecture_of(j->file, &j->architecture));
     TERN_TRY(make_scratch(j));
     TERN_TRY(tern__plan_conversion(j->ctx, j->file, &j->o, j->format, &j->plan, &j->n));
     TERN_TRY(safetensors ? tern__safetensors_create(path, &j->w) : tern__gguf_create(path, &j->w));

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "model/architecture.h"
 #include "model/file/convert.h"
 #include "model/file/load.h"
 #include "model/file/safetensors_types.h"
@@ -78,36 +79,30 @@ static tern_stored type_wanted(const tern_model_file *file, const tern_file_tens
     return to_gguf ? type_in_gguf(t) : type_in_safetensors(t);
 }
 
-/* Are the pairs that positions rotate neighbours, or the halves of a head? GGUF's LLaMA has neighbours, as has llama2.c. */
-static bool has_neighbours(const tern_model_file *file, bool is_llama)
-{
-    const char *style;
-    if (tern_model_file_get_string(file, "tern.rope_style", &style) == TERN_OK)
-        return strcmp(style, "neox") != 0;
-    return is_llama;
-}
-
 static tern_status plan_order(const tern_model_file *file, const tern_file_tensor *t, tern_file_format format,
                               tern__conversion *c)
 {
-    const char *architecture;
+    const tern__architecture *a = tern__architecture_in(file);
+    tern__rope_pairs before, after;
     char key[64];
     int64_t heads = 0, in_pairs;
     bool q = ends_in(t->name, ".attn_q.weight"), k = ends_in(t->name, ".attn_k.weight");
-    if ((!q && !k) || tern_model_file_get_string(file, "general.architecture", &architecture) != TERN_OK)
+    if ((!q && !k) || !a)
         return TERN_OK;
-    bool is_llama = strcmp(architecture, "llama") == 0;
-    bool before = has_neighbours(file, is_llama), after = format == TERN_FILE_GGUF && is_llama;
+    TERN_TRY(tern__rope_pairs_of(file, a, &before));
+    after = format == TERN_FILE_GGUF ? a->gguf_pairs : TERN__ROPE_HALVES;
     if (before == after)
         return TERN_OK;
-    snprintf(key, sizeof key, "%.32s.attention.head_count%s", architecture, q ? "" : "_kv");
-    if (tern_model_file_get_int(file, key, &heads) != TERN_OK)
-        TERN_TRY(tern_model_file_get_int(file, "llama.attention.head_count", &heads));
+    snprintf(key, sizeof key, "%s.attention.head_count%s", a->name, q ? "" : "_kv");
+    if (tern_model_file_get_int(file, key, &heads) != TERN_OK) {
+        snprintf(key, sizeof key, "%s.attention.head_count", a->name);
+        TERN_TRY(tern_model_file_get_int(file, key, &heads));
+    }
     TERN__FAIL_IF(heads < 1 || !tern__i64_mul(2, heads, &in_pairs) || t->shape[0] % in_pairs != 0,
                   TERN_FORMAT, "%s: the %lld rows of '%s' cannot be put in another order within %lld heads",
                   file->parts[0].path, (long long)t->shape[0], t->name, (long long)heads);
     c->heads = heads;
-    c->to_halves = before;
+    c->to_halves = after == TERN__ROPE_HALVES;
     return TERN_OK;
 }
 
@@ -162,9 +157,8 @@ static tern_status keep_scale(tern_ctx *ctx, const tern_model_file *file, tern__
 /* Do linear layers have to be ternary? Of other architectures floats are taken as they are, and no scale beside them counts. */
 static bool is_bitnet(const tern_model_file *file)
 {
-    const char *name;
-    return tern_model_file_get_string(file, "general.architecture", &name) == TERN_OK &&
-           strncmp(name, "bitnet", strlen("bitnet")) == 0;
+    const tern__architecture *a = tern__architecture_in(file);
+    return a && a->ternary;
 }
 
 /* Where the scale of ternary codes goes. */

@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "model/architecture.h"
 #include "model/file/json_walk.h"
 
 enum { MOST_BYTES = 1 << 20, MOST_DEPTH = 4 };
@@ -61,17 +62,13 @@ static const char *text_at(const json_t *node, const char *key)
     return text ? text : "";
 }
 
-/* Family A has SiLU, family B the squared ReLU: what the file says of its activation decides. */
-static const char *architecture_of(const json_t *config)
+/* A name that is not known is the file's own: loading the model then says which are. */
+static const char *architecture_of(const json_t *config, const tern__architecture **row)
 {
-    const char *type = text_at(config, "model_type"), *act = text_at(config, "hidden_act");
+    const char *type = text_at(config, "model_type");
     const char *class = json_string_value(json_array_get(json_object_get(config, "architectures"), 0));
-    class = class ? class : "";
-    if (strcmp(type, "bitnet") == 0 || strncmp(class, "BitNet", 6) == 0 || strncmp(class, "Bitnet", 6) == 0) {
-        bool silu = *act ? strcmp(act, "silu") == 0 : strcmp(class, "BitnetForCausalLM") == 0;
-        return silu ? "bitnet" : "bitnet-b1.58";
-    }
-    return *type ? type : "unknown";
+    *row = tern__architecture_of_config(type, class ? class : "", text_at(config, "hidden_act"));
+    return *row ? (*row)->name : *type ? type : "unknown";
 }
 
 static tern_status add_keyed(tern_model_file *file, const char *architecture, const char *key,
@@ -84,7 +81,8 @@ static tern_status add_keyed(tern_model_file *file, const char *architecture, co
 }
 
 /* How positions rotate: older files say it in rope_theta and rope_scaling, newer ones in rope_parameters. */
-static tern_status add_positions(tern_model_file *file, const char *architecture, const json_t *config)
+static tern_status add_positions(tern_model_file *file, const char *architecture,
+                                 const tern__architecture *row, const json_t *config)
 {
     const json_t *scaling = json_object_get(config, "rope_scaling"),
                  *parameters = json_object_get(config, "rope_parameters");
@@ -94,10 +92,8 @@ static tern_status add_positions(tern_model_file *file, const char *architecture
     theta = theta ? theta : json_object_get(parameters, "rope_theta");
     TERN_TRY(add_keyed(file, architecture, "rope.freq_base", theta));
     char key[TERN__MOST_NAME + 1];
-    if (!theta &&
-        strcmp(architecture, "bitnet-b1.58") == 0 && /* what its class says, where its file does not */
-        snprintf(key, sizeof key, "%s.rope.freq_base", architecture) < (int)sizeof key)
-        TERN_TRY(tern__model_file_add_float(file, key, 500000));
+    if (!theta && row && snprintf(key, sizeof key, "%s.rope.freq_base", architecture) < (int)sizeof key)
+        TERN_TRY(tern__model_file_add_float(file, key, row->hf_rope_base));
     TERN_TRY(
         add_keyed(file, architecture, "rope.scaling.type", type ? type : json_object_get(scaling, "type")));
     return add_keyed(file, architecture, "rope.scaling.factor", json_object_get(scaling, "factor"));
@@ -116,7 +112,8 @@ static tern_status add_translated(tern_model_file *file, json_t *config)
         {"num_attention_heads", "attention.head_count"},
         {"rms_norm_eps", "attention.layer_norm_rms_epsilon"},
     };
-    const char *architecture = architecture_of(config);
+    const tern__architecture *row;
+    const char *architecture = architecture_of(config, &row);
     TERN_TRY(tern__model_file_add_string(file, "general.architecture", architecture, strlen(architecture)));
     for (size_t i = 0; i < TERN__COUNT(keys); i++)
         TERN_TRY(add_keyed(file, architecture, keys[i].gguf, json_object_get(config, keys[i].hf)));
@@ -131,7 +128,7 @@ static tern_status add_translated(tern_model_file *file, json_t *config)
         TERN_TRY(tern__model_file_add_int(
             file, key, json_is_integer(width) ? json_integer_value(width) : json_integer_value(size) / n));
     TERN_TRY(add_keyed(file, architecture, "attention.key_length", width));
-    TERN_TRY(add_positions(file, architecture, config));
+    TERN_TRY(add_positions(file, architecture, row, config));
     for (int i = 0; i < 2; i++) {
         const json_t *id = json_object_get(config, i ? "eos_token_id" : "bos_token_id");
         id = json_is_array(id) ? json_array_get(id, 0) : id;
@@ -149,7 +146,9 @@ static void take_quantisation(tern_model_file *file, const json_t *config)
     bool quantised = strcmp(text_at(q, "quant_method"), "bitnet") == 0;
     file->scale_meaning = strcmp(text_at(q, "linear_class"), "autobitlinear") == 0 ? TERN__SCALE_MULTIPLIES
                                                                                    : TERN__SCALE_DIVIDES;
-    file->master_weights = quantised || strncmp(architecture_of(config), "bitnet", 6) == 0;
+    const tern__architecture *row;
+    architecture_of(config, &row);
+    file->master_weights = quantised || (row && row->ternary);
 }
 
 /* A tied head is not read even where a file has one: then it keeps the name that nobody asks for. */

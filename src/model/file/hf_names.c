@@ -7,33 +7,19 @@
 #include "base/status.h"
 #include "model/file/hf.h"
 #include "model/file/stored.h"
+#include "model/parts.h"
 
-typedef struct pair {
-    const char *hf, *gguf;
-} pair;
-
-/* What stands between "model.layers.N." and ".weight" or another last word. */
-static const pair modules[] = {
-    {"input_layernorm", "attn_norm"},
-    {"self_attn.q_proj", "attn_q"},
-    {"self_attn.k_proj", "attn_k"},
-    {"self_attn.v_proj", "attn_v"},
-    {"self_attn.o_proj", "attn_output"},
-    {"self_attn.attn_sub_norm", "attn_sub_norm"},
-    {"self_attn.inner_attn_ln", "attn_sub_norm"},
-    {"post_attention_layernorm", "ffn_norm"},
-    {"mlp.gate_proj", "ffn_gate"},
-    {"mlp.up_proj", "ffn_up"},
-    {"mlp.down_proj", "ffn_down"},
-    {"mlp.ffn_sub_norm", "ffn_sub_norm"},
-    {"mlp.ffn_layernorm", "ffn_sub_norm"},
-};
-
-static const pair wholes[] = {
-    {"model.embed_tokens.weight", "token_embd.weight"},
-    {"model.norm.weight", "output_norm.weight"},
-    {"lm_head.weight", "output.weight"},
-};
+/* Is `module` what any architecture calls a part? */
+static bool is_module(tern__part_id id, const char *module, size_t length)
+{
+    const tern__architecture *a;
+    for (int i = 0; (a = tern__architecture_get(i)); i++) {
+        const char *own = tern__part_module(id, a);
+        if (own && strlen(own) == length && memcmp(own, module, length) == 0)
+            return true;
+    }
+    return false;
+}
 
 /* "model.layers.12.self_attn.q_proj.weight" -> "blk.12.attn_q.weight"; "" if it is none of ours. */
 static void layer_name(const char *name, char *out, size_t room)
@@ -50,9 +36,20 @@ static void layer_name(const char *name, char *out, size_t room)
     if (digits == 0 || digits > 6 || number[digits] != '.' || last < module)
         return;
     size_t length = (size_t)(last - module);
-    for (size_t i = 0; i < TERN__COUNT(modules); i++) {
-        if (strlen(modules[i].hf) == length && memcmp(modules[i].hf, module, length) == 0)
-            snprintf(out, room, "blk.%.*s.%s%s", (int)digits, number, modules[i].gguf, last);
+    for (int i = TERN__PART_LAYER_BEGIN; i < TERN__PART_LAYER_END; i++)
+        if (is_module((tern__part_id)i, module, length))
+            snprintf(out, room, "blk.%.*s.%s%s", (int)digits, number, tern__part_get((tern__part_id)i)->gguf,
+                     last);
+}
+
+/* "lm_head.weight" -> "output.weight" */
+static void model_name(const char *name, char *out)
+{
+    const char *last = strrchr(name, '.');
+    for (int i = 0; i < TERN__PART_COUNT && last && strcmp(last, ".weight") == 0; i++) {
+        const tern__part *part = tern__part_get((tern__part_id)i);
+        if (!part->in_layer && is_module((tern__part_id)i, name, (size_t)(last - name)))
+            tern__part_name(part, 0, out);
     }
 }
 
@@ -60,61 +57,57 @@ tern_status tern__hf_name(tern_model_file *file, const char *stored_name, const 
 {
     char name[TERN__MOST_NAME + 16];
     layer_name(stored_name, name, sizeof name);
+    model_name(stored_name, name);
     *out = stored_name;
-    for (size_t i = 0; i < TERN__COUNT(wholes); i++) {
-        if (strcmp(wholes[i].hf, stored_name) == 0)
-            *out = wholes[i].gguf;
-    }
     if (!*name)
         return TERN_OK;
     *out = tern__arena_strndup(&file->arena, name, strlen(name));
     return *out ? TERN_OK : tern__out_of_memory(strlen(name) + 1);
 }
 
-void tern__hf_name_of(const char *name, const char *architecture, char *out)
+void tern__hf_name_of(const char *name, const tern__architecture *a, char *out)
 {
     const size_t room = TERN__MOST_NAME + 16;
-    bool later = strcmp(architecture, "bitnet") == 0; /* of two names, that of family A comes second */
-    const char *found = NULL, *last = strrchr(name, '.');
+    const char *last = strrchr(name, '.');
     char number[8] = "";
     int at = 0;
     snprintf(out, room, "%s", name);
-    for (size_t i = 0; i < TERN__COUNT(wholes); i++) {
-        if (strcmp(wholes[i].gguf, name) == 0)
-            snprintf(out, room, "%s", wholes[i].hf);
+    const bool in_layer = sscanf(name, "blk.%7[0-9].%n", number, &at) == 1 && at > 0;
+    const char *own = name + (in_layer ? at : 0);
+    for (int i = 0; i < TERN__PART_COUNT && last > own; i++) {
+        const tern__part *part = tern__part_get((tern__part_id)i);
+        const char *module = tern__part_module((tern__part_id)i, a);
+        if (!module || part->in_layer != in_layer || strlen(part->gguf) != (size_t)(last - own) ||
+            memcmp(part->gguf, own, (size_t)(last - own)) != 0)
+            continue;
+        if (in_layer)
+            snprintf(out, room, "model.layers.%s.%s%s", number, module, last);
+        else if (strcmp(last, ".weight") == 0)
+            snprintf(out, room, "%s%s", module, last);
     }
-    if (sscanf(name, "blk.%7[0-9].%n", number, &at) != 1 || at == 0 || last <= name + at)
-        return;
-    size_t length = (size_t)(last - name) - (size_t)at;
-    for (size_t i = 0; i < TERN__COUNT(modules); i++) {
-        bool same = strlen(modules[i].gguf) == length && memcmp(modules[i].gguf, name + at, length) == 0;
-        if (same && (!found || later))
-            found = modules[i].hf;
-    }
-    if (found)
-        snprintf(out, room, "model.layers.%s.%s%s", number, found, last);
 }
 
 /* Rows that config.json promises for a weight; 0: it does not say. */
 static int64_t rows_promised(const tern_model_file *file, const char *name)
 {
-    static const pair sizes[] = {{".ffn_gate.weight", "feed_forward_length"},
-                                 {".ffn_up.weight", "feed_forward_length"},
-                                 {".ffn_down.weight", "embedding_length"},
-                                 {".attn_output.weight", "embedding_length"}};
-    const char *architecture;
-    char key[TERN__MOST_NAME + 1];
-    int64_t rows = 0;
-    if (tern_model_file_get_string(file, "general.architecture", &architecture) != TERN_OK)
+    static const char *const keys[TERN__SIZE_COUNT] = {
+        [TERN__SIZE_WIDTH] = "embedding_length", [TERN__SIZE_FEED_FORWARD] = "feed_forward_length"};
+    const tern__architecture *a = tern__architecture_in(file);
+    char number[8], key[TERN__MOST_NAME + 1];
+    int at = 0;
+    int64_t rows;
+    if (!a || sscanf(name, "blk.%7[0-9].%n", number, &at) != 1 || at == 0)
         return 0;
-    for (size_t i = 0; i < TERN__COUNT(sizes); i++) {
-        size_t n = strlen(name), m = strlen(sizes[i].hf);
-        if (n > m && strcmp(name + n - m, sizes[i].hf) == 0 &&
-            snprintf(key, sizeof key, "%s.%s", architecture, sizes[i].gguf) < (int)sizeof key &&
-            tern_model_file_get_int(file, key, &rows) != TERN_OK)
-            rows = 0;
+    for (int i = TERN__PART_LAYER_BEGIN; i < TERN__PART_LAYER_END; i++) {
+        const tern__part *part = tern__part_get((tern__part_id)i);
+        const size_t n = strlen(part->gguf);
+        if (strncmp(name + at, part->gguf, n) != 0 || strcmp(name + at + n, ".weight") != 0 ||
+            !keys[part->rows])
+            continue;
+        snprintf(key, sizeof key, "%s.%s", a->name, keys[part->rows]);
+        return tern_model_file_get_int(file, key, &rows) == TERN_OK ? rows : 0;
     }
-    return rows;
+    return 0;
 }
 
 tern_status tern__hf_find_packed(tern_model_file *file)

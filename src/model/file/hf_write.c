@@ -80,37 +80,6 @@ void tern__hf_beside_free(tern__beside *all, bool keep)
 
 /* ---- config.json ------------------------------------------------------------------------------------------------- */
 
-static const struct kind {
-    const char *architecture, *class, *model_type, *activation;
-} kinds[] = {
-    {"bitnet-b1.58", "BitNetForCausalLM", "bitnet", "relu2"},
-    {"bitnet-25", "BitNetForCausalLM", "bitnet", "relu2"},
-    {"bitnet", "BitnetForCausalLM", "llama", "silu"},
-    {"llama", "LlamaForCausalLM", "llama", "silu"},
-};
-
-static const struct kind *kind_of(const tern_model_file *file)
-{
-    const char *architecture;
-    if (tern_model_file_get_string(file, "general.architecture", &architecture) != TERN_OK)
-        return NULL;
-    for (size_t i = 0; i < TERN__COUNT(kinds); i++) {
-        if (strcmp(kinds[i].architecture, architecture) == 0)
-            return &kinds[i];
-    }
-    return NULL;
-}
-
-tern_status tern__hf_check_architecture(const tern_model_file *file, const char **architecture)
-{
-    const struct kind *kind = kind_of(file);
-    TERN__FAIL_IF(!kind, TERN_UNSUPPORTED,
-                  "%s: a config.json can be written for bitnet-b1.58, bitnet-25, bitnet and llama",
-                  file->parts[0].path);
-    *architecture = kind->architecture;
-    return TERN_OK;
-}
-
 static void add_numbers(tern__strbuf *s, const tern_model_file *file, const char *architecture)
 {
     static const struct {
@@ -139,7 +108,8 @@ static void add_numbers(tern__strbuf *s, const tern_model_file *file, const char
 
 static tern_status add_config(const tern_model_file *file, const char *path, bool packed, tern__beside *all)
 {
-    const struct kind *kind = kind_of(file);
+    const tern__architecture *a = NULL;
+    TERN_TRY(tern__architecture_of(file, &a));
     tern__strbuf s = TERN__STRBUF_EMPTY;
     tern_file_tensor table;
     int i, head;
@@ -155,8 +125,8 @@ static tern_status add_config(const tern_model_file *file, const char *path, boo
     bool tied = tern_model_file_find(file, "output.weight", &head) != TERN_OK;
     tern__strbuf_addf(
         &s, "{\n  \"architectures\": [\"%s\"],\n  \"model_type\": \"%s\",\n  \"hidden_act\": \"%s\"",
-        kind->class, kind->model_type, kind->activation);
-    add_numbers(&s, file, kind->architecture);
+        a->hf_class, a->hf_written_type, tern__activation_name(a->activation));
+    add_numbers(&s, file, a->name);
     tern__strbuf_addf(&s, ",\n  \"head_dim\": %lld,\n  \"rope_theta\": %.17g", (long long)h.head_width,
                       h.rope_theta);
     tern__strbuf_addf(&s, ",\n  \"vocab_size\": %lld,\n  \"tie_word_embeddings\": %s",

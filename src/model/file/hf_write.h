@@ -25,7 +25,4 @@ tern_status tern__hf_beside_write(tern__beside *all);
 /* `keep` false: what was written goes again. */
 void tern__hf_beside_free(tern__beside *all, bool keep);
 
-/* Can an architecture be described so? TERN_UNSUPPORTED. */
-tern_status tern__hf_check_architecture(const tern_model_file *file, const char **architecture);
-
 #endif

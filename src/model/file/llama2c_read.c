@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "model/file/model_file.h"
+#include "model/parts.h"
 
 enum { HEADER_BYTES = 28, MOST_LAYERS = 4096 };
 
@@ -43,34 +44,38 @@ static tern_status step(cursor *c, const char *name, int rank, int64_t rows, int
     return tern__model_file_add_tensor(c->file, &t);
 }
 
-static tern_status step_layers(cursor *c, const char *name, int rank, int64_t rows, int64_t columns)
+/* The file's order: every part of all layers, then the next. */
+static const tern__part_id order[] = {
+    TERN__PART_TABLE, TERN__PART_ATTN_NORM, TERN__PART_Q,           TERN__PART_K,
+    TERN__PART_V,     TERN__PART_O,         TERN__PART_FFN_NORM,    TERN__PART_GATE,
+    TERN__PART_DOWN,  TERN__PART_UP,        TERN__PART_OUTPUT_NORM,
+};
+
+static tern_status step_part(cursor *c, tern__part_id id)
 {
-    for (int64_t i = 0; i < c->s->layers; i++) {
-        char full[64];
-        snprintf(full, sizeof full, "blk.%d.%s.weight", (int)i, name);
-        TERN_TRY(step(c, full, rank, rows, columns));
+    const shape *s = c->s;
+    const tern__part *part = tern__part_get(id);
+    const int64_t sizes[TERN__SIZE_COUNT] = {[TERN__SIZE_ONE] = 1,
+                                             [TERN__SIZE_WIDTH] = s->dim,
+                                             [TERN__SIZE_HEADS] = s->dim,
+                                             [TERN__SIZE_KV_HEADS] = s->dim / s->heads * s->kv_heads,
+                                             [TERN__SIZE_FEED_FORWARD] = s->hidden,
+                                             [TERN__SIZE_VOCABULARY] = s->vocabulary};
+    for (int64_t i = 0; i < (part->in_layer ? s->layers : 1); i++) {
+        char name[TERN__PART_NAME];
+        TERN_TRY(step(c, tern__part_name(part, i, name), tern__part_is_vector(part) ? 1 : 2,
+                      sizes[part->rows], sizes[part->columns]));
     }
     return TERN_OK;
 }
 
 static tern_status walk(cursor *c)
 {
-    const shape *s = c->s;
-    int64_t head = s->dim / s->heads, kv_dim = head * s->kv_heads;
-    TERN_TRY(step(c, "token_embd.weight", 2, s->vocabulary, s->dim));
-    TERN_TRY(step_layers(c, "attn_norm", 1, 1, s->dim));
-    TERN_TRY(step_layers(c, "attn_q", 2, s->dim, s->dim));
-    TERN_TRY(step_layers(c, "attn_k", 2, kv_dim, s->dim));
-    TERN_TRY(step_layers(c, "attn_v", 2, kv_dim, s->dim));
-    TERN_TRY(step_layers(c, "attn_output", 2, s->dim, s->dim));
-    TERN_TRY(step_layers(c, "ffn_norm", 1, 1, s->dim));
-    TERN_TRY(step_layers(c, "ffn_gate", 2, s->hidden, s->dim));
-    TERN_TRY(step_layers(c, "ffn_down", 2, s->dim, s->hidden));
-    TERN_TRY(step_layers(c, "ffn_up", 2, s->hidden, s->dim));
-    TERN_TRY(step(c, "output_norm.weight", 1, 1, s->dim));
-    TERN_TRY(
-        step(c, NULL, 2, s->context, head)); /* cosines and sines, half a head each: computed, not read */
-    return s->untied ? step(c, "output.weight", 2, s->vocabulary, s->dim) : TERN_OK;
+    for (size_t i = 0; i < TERN__COUNT(order); i++)
+        TERN_TRY(step_part(c, order[i]));
+    /* cosines and sines, half a head each: computed, not read */
+    TERN_TRY(step(c, NULL, 2, c->s->context, c->s->dim / c->s->heads));
+    return c->s->untied ? step_part(c, TERN__PART_HEAD) : TERN_OK;
 }
 
 static bool read_shape(const uint8_t *header, shape *s)

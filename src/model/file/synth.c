@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "model/file/model_writer.h"
 #include "model/file/stored.h"
+#include "model/parts.h"
 #include "tensor/convert.h"
 
 /* clang-format off */
@@ -141,71 +142,58 @@ static tern_status fill_rows(filling *f, tern_stored stored, int64_t rows, int64
 
 /* ---- the tensors of a model ---------------------------------------------------------------------------------------- */
 
-typedef enum role { NORM, LINEAR, TABLE, HEAD } role;
+typedef struct making {
+    const tern_model_shape *shape;
+    const tern__architecture *architecture;
+    tern_synth_options o;
+} making;
 
 typedef struct item {
-    char name[48];
-    role role;
-    int64_t rows, columns; /* NORM: 1 row, rank 1 */
+    char name[TERN__PART_NAME];
+    const tern__part *part;
+    int64_t rows, columns;
 } item;
-
-enum { ITEMS_OF_LAYER = 11, OTHER_ITEMS = 3 };
 
 static int64_t item_count(const tern_model_shape *s)
 {
-    return s->layers * ITEMS_OF_LAYER + OTHER_ITEMS;
-}
-
-static bool is_bitnet(const tern_model_shape *s)
-{
-    return strncmp(s->architecture, "bitnet", strlen("bitnet")) == 0;
+    return TERN__PART_COUNT + (s->layers - 1) * TERN__PARTS_OF_LAYER;
 }
 
 /* Tensor k; false where this model has none. */
-static bool item_at(const tern_model_shape *s, const tern_synth_options *o, int64_t k, item *out)
+static bool item_at(const making *m, int64_t k, item *out)
 {
-    int64_t head = s->width / s->heads, kv = head * s->kv_heads, ff = s->feed_forward, d = s->width;
-    const struct {
-        const char *name;
-        role role;
-        int64_t rows, columns;
-        bool bitnet_only;
-    } layer[ITEMS_OF_LAYER] = {
-        {"attn_norm", NORM, 1, d, false},    {"attn_q", LINEAR, d, d, false},
-        {"attn_k", LINEAR, kv, d, false},    {"attn_v", LINEAR, kv, d, false},
-        {"attn_sub_norm", NORM, 1, d, true}, {"attn_output", LINEAR, d, d, false},
-        {"ffn_norm", NORM, 1, d, false},     {"ffn_gate", LINEAR, ff, d, false},
-        {"ffn_up", LINEAR, ff, d, false},    {"ffn_sub_norm", NORM, 1, ff, true},
-        {"ffn_down", LINEAR, d, ff, false},
-    };
-    if (k == 0) {
-        *out = (item){"token_embd.weight", TABLE, s->vocabulary, d};
-        return true;
-    }
-    if (k == item_count(s) - 2) {
-        *out = (item){"output_norm.weight", NORM, 1, d};
-        return true;
-    }
-    if (k == item_count(s) - 1) {
-        *out = (item){"output.weight", HEAD, s->vocabulary, d};
-        return o->head != TERN_STORED_COUNT;
-    }
-    int64_t n = (k - 1) / ITEMS_OF_LAYER, j = (k - 1) % ITEMS_OF_LAYER;
-    *out = (item){"", layer[j].role, layer[j].rows, layer[j].columns};
-    snprintf(out->name, sizeof out->name, "blk.%d.%s.weight", (int)n, layer[j].name);
-    return !layer[j].bitnet_only || is_bitnet(s);
+    const tern_model_shape *s = m->shape;
+    const int64_t head = s->width / s->heads, in_layers = s->layers * TERN__PARTS_OF_LAYER,
+                  from_layers = k - TERN__PART_LAYER_BEGIN;
+    const int64_t sizes[TERN__SIZE_COUNT] = {[TERN__SIZE_ONE] = 1,
+                                             [TERN__SIZE_WIDTH] = s->width,
+                                             [TERN__SIZE_HEADS] = s->width,
+                                             [TERN__SIZE_KV_HEADS] = head * s->kv_heads,
+                                             [TERN__SIZE_FEED_FORWARD] = s->feed_forward,
+                                             [TERN__SIZE_VOCABULARY] = s->vocabulary};
+    const int64_t id = from_layers < 0           ? k
+                       : from_layers < in_layers ? TERN__PART_LAYER_BEGIN + from_layers % TERN__PARTS_OF_LAYER
+                                                 : k - in_layers + TERN__PARTS_OF_LAYER;
+    const tern__part *part = tern__part_get((tern__part_id)id);
+    *out = (item){.part = part, .rows = sizes[part->rows], .columns = sizes[part->columns]};
+    tern__part_name(part, from_layers / TERN__PARTS_OF_LAYER, out->name);
+    return part->role == TERN__ROLE_HEAD       ? m->o.head != TERN_STORED_COUNT
+           : part->role == TERN__ROLE_SUB_NORM ? m->architecture->sub_norms
+                                               : true;
 }
 
-static tern_stored type_of(const tern_synth_options *o, role r)
+static tern_stored type_of(const tern_synth_options *o, const tern__part *part)
 {
-    return r == NORM ? TERN_STORED_F32 : r == LINEAR ? o->type : r == TABLE ? o->embedding : o->head;
+    return part->role == TERN__ROLE_LINEAR  ? o->type
+           : part->role == TERN__ROLE_TABLE ? o->embedding
+           : part->role == TERN__ROLE_HEAD  ? o->head
+                                            : TERN_STORED_F32;
 }
 
-static tern_status fill_item(filling *f, const tern_model_shape *s, const tern_synth_options *o,
-                             const item *t)
+static tern_status fill_item(filling *f, const making *m, const item *t)
 {
-    tern_stored stored = type_of(o, t->role);
-    bool ternary = t->role == LINEAR && is_bitnet(s);
+    tern_stored stored = type_of(&m->o, t->part);
+    bool ternary = t->part->role == TERN__ROLE_LINEAR && m->architecture->ternary;
     /* two thirds of the codes are not zero, and a uniform number has a third of its bound's energy */
     float scale = sqrtf((ternary || tern_stored_get(stored)->kind == TERN_STORED_TERNARY ? 1.5f : 3.0f) /
                         (float)t->columns);
@@ -214,10 +202,11 @@ static tern_status fill_item(filling *f, const tern_model_shape *s, const tern_s
         status = fill_i2_s(f, t->rows * t->columns, scale);
     else if (stored == TERN_STORED_TQ1_0 || stored == TERN_STORED_TQ2_0)
         status = fill_tq(f, stored, t->rows * t->columns, scale);
-    else if (t->role == NORM)
+    else if (tern__part_is_vector(t->part))
         status = fill_rows(f, stored, 1, t->columns, 0.1f, false, 1);
     else
-        status = fill_rows(f, stored, t->rows, t->columns, t->role == TABLE ? 1 : scale, ternary, 0);
+        status = fill_rows(f, stored, t->rows, t->columns, t->part->role == TERN__ROLE_TABLE ? 1 : scale,
+                           ternary, 0);
     return status == TERN_OK ? tern__model_writer_pad(f->w) : status;
 }
 
@@ -308,8 +297,8 @@ static tern_status check_shape(const tern_model_shape *s)
         {"vocabulary", s->vocabulary, 1 << 24},
         {"context", s->context, 1 << 24},
     };
-    TERN__FAIL_IF(!s->name || !s->architecture || !*s->architecture || strlen(s->architecture) > 64,
-                  TERN_INVALID_ARGUMENT, "model_synth: the shape has no name or architecture");
+    TERN__FAIL_IF(!s->name || !s->architecture || !*s->architecture, TERN_INVALID_ARGUMENT,
+                  "model_synth: the shape has no name or architecture");
     for (size_t i = 0; i < TERN__COUNT(sizes); i++)
         TERN__FAIL_IF(sizes[i].value < 1 || sizes[i].value > sizes[i].most, TERN_SHAPE,
                       "model_synth: %lld %s; from 1 to %lld", (long long)sizes[i].value, sizes[i].name,
@@ -331,17 +320,19 @@ static tern_status check_type(tern_stored stored, bool ternary_too)
     return TERN_OK;
 }
 
-static tern_status write_all(tern__model_writer *w, const tern_model_shape *s, const tern_synth_options *o)
+static tern_status write_all(tern__model_writer *w, const making *m)
 {
+    const tern_model_shape *s = m->shape;
     item t;
     int64_t longest = s->width > s->feed_forward ? s->width : s->feed_forward;
     add_hyper_parameters(w, s);
     add_tokenizer(w, s->vocabulary);
     for (int64_t k = 0; k < item_count(s); k++) {
-        if (item_at(s, o, k, &t))
-            TERN_TRY(
-                tern__model_writer_declare(w, t.name, type_of(o, t.role), t.role == NORM ? 1 : 2,
-                                           t.role == NORM ? &t.columns : (int64_t[]){t.rows, t.columns}));
+        if (!item_at(m, k, &t))
+            continue;
+        const bool vector = tern__part_is_vector(t.part);
+        TERN_TRY(tern__model_writer_declare(w, t.name, type_of(&m->o, t.part), vector ? 1 : 2,
+                                            vector ? &t.columns : (int64_t[]){t.rows, t.columns}));
     }
     TERN_TRY(tern__model_writer_begin(w));
     filling f = {.w = w,
@@ -350,10 +341,10 @@ static tern_status write_all(tern__model_writer *w, const tern_model_shape *s, c
                  .encoded = tern__alloc((size_t)longest * sizeof(double))};
     tern_status status = f.chunk && f.row && f.encoded ? TERN_OK : tern__out_of_memory(CHUNK);
     for (int64_t k = 0; k < item_count(s) && status == TERN_OK; k++) {
-        f.seed = o->seed * 0x9e3779b97f4a7c15u + (uint64_t)k;
+        f.seed = m->o.seed * 0x9e3779b97f4a7c15u + (uint64_t)k;
         f.counter = 0;
-        if (item_at(s, o, k, &t))
-            status = fill_item(&f, s, o, &t);
+        if (item_at(m, k, &t))
+            status = fill_item(&f, m, &t);
     }
     tern__free(f.chunk);
     tern__free(f.row);
@@ -364,21 +355,25 @@ static tern_status write_all(tern__model_writer *w, const tern_model_shape *s, c
 tern_status tern_model_synth(const char *path, const tern_model_shape *shape,
                              const tern_synth_options *options)
 {
-    tern_synth_options o = options ? *options : tern_synth_options_default();
     tern__model_writer w;
     TERN__FAIL_IF(!path || !shape, TERN_INVALID_ARGUMENT, "model_synth: an argument is NULL");
     TERN_TRY(check_shape(shape));
-    TERN_TRY(check_type(o.type, true));
-    TERN__FAIL_IF(is_bitnet(shape) && !tern__stored_keeps_ternary(o.type), TERN_DTYPE,
-                  "model_synth: %s does not hold the ternary weights of '%s'", tern_stored_get(o.type)->name,
-                  shape->architecture);
-    TERN_TRY(check_type(o.embedding, false));
-    if (o.head != TERN_STORED_COUNT)
-        TERN_TRY(check_type(o.head, false));
+    const making m = {.shape = shape,
+                      .o = options ? *options : tern_synth_options_default(),
+                      .architecture = tern__architecture_find(shape->architecture)};
+    if (!m.architecture)
+        return tern__architecture_unknown("model_synth", shape->architecture);
+    TERN_TRY(check_type(m.o.type, true));
+    TERN__FAIL_IF(m.architecture->ternary && !tern__stored_keeps_ternary(m.o.type), TERN_DTYPE,
+                  "model_synth: %s does not hold the ternary weights of '%s'",
+                  tern_stored_get(m.o.type)->name, shape->architecture);
+    TERN_TRY(check_type(m.o.embedding, false));
+    if (m.o.head != TERN_STORED_COUNT)
+        TERN_TRY(check_type(m.o.head, false));
     TERN_TRY(tern__gguf_create(path, &w));
-    w.progress = o.progress;
-    w.user = o.user;
-    tern_status status = write_all(&w, shape, &o);
+    w.progress = m.o.progress;
+    w.user = m.o.user;
+    tern_status status = write_all(&w, &m);
     if (status == TERN_OK)
         status = tern__model_writer_commit(&w);
     tern__model_writer_abort(&w);

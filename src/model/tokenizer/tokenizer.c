@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/strbuf.h"
+#include "model/architecture.h"
 #include "model/tokenizer/utf8.h"
 
 static const char *const family_names[] = {
@@ -71,7 +72,10 @@ static const char *rule_of_file(const tern_vocabulary *d)
 {
     if (d->pre)
         return d->pre;
-    if ((d->architecture && strncmp(d->architecture, "bitnet", 6) == 0) || has_token(d, "<|begin_of_text|>"))
+    const tern__architecture *a = tern__architecture_find(d->architecture);
+    if (a && a->pre)
+        return a->pre;
+    if (has_token(d, "<|begin_of_text|>"))
         return "llama-bpe";
     return d->architecture && strcmp(d->architecture, "gpt2") == 0 ? "gpt-2" : "default";
 }

@@ -1,0 +1,53 @@
+/* parts.h - the table of parts.def: names and shapes of a model's tensors, for whoever reads, writes or makes them. */
+#ifndef TERN_MODEL_PARTS_H
+#define TERN_MODEL_PARTS_H
+
+#include "model/architecture.h"
+
+typedef enum tern__part_id {
+#define MODEL_PART(id, role, gguf, hf, rows, columns) TERN__PART_##id,
+#define LAYER_PART(id, role, gguf, hf, rows, columns, field) TERN__PART_##id,
+#include "model/parts.def"
+    TERN__PART_COUNT,
+    TERN__PART_LAYER_BEGIN = TERN__PART_ATTN_NORM, /* those of each layer */
+    TERN__PART_LAYER_END = TERN__PART_DOWN + 1,
+    TERN__PARTS_OF_LAYER = TERN__PART_LAYER_END - TERN__PART_LAYER_BEGIN,
+} tern__part_id;
+
+typedef enum tern__role {
+    TERN__ROLE_TABLE, /* of tokens */
+    TERN__ROLE_NORM,
+    TERN__ROLE_SUB_NORM, /* of architectures that have these */
+    TERN__ROLE_LINEAR,
+    TERN__ROLE_HEAD, /* of models in which the table does not serve as one */
+} tern__role;
+
+typedef enum tern__size {
+    TERN__SIZE_ONE,
+    TERN__SIZE_WIDTH,
+    TERN__SIZE_HEADS, /* all heads together */
+    TERN__SIZE_KV_HEADS,
+    TERN__SIZE_FEED_FORWARD,
+    TERN__SIZE_VOCABULARY,
+    TERN__SIZE_COUNT
+} tern__size;
+
+typedef struct tern__part {
+    bool in_layer;
+    tern__role role;
+    const char *gguf, *hf;
+    tern__size rows, columns;
+} tern__part;
+
+enum { TERN__PART_NAME = 64 };
+
+const tern__part *tern__part_get(tern__part_id id);
+bool tern__part_is_vector(const tern__part *part);
+
+/* GGUF's name; `layer` is that of a part of one. */
+const char *tern__part_name(const tern__part *part, int64_t layer, char out[static TERN__PART_NAME]);
+
+/* Hugging Face's module in models of an architecture; NULL: that has no such part. */
+const char *tern__part_module(tern__part_id id, const tern__architecture *a);
+
+#endif

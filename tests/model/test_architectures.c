@@ -1,0 +1,127 @@
+/* test_architectures.c - every row of architectures.def: a model of it can be made, loaded, written for Hugging Face and read
+ * again; and which row a config.json means. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <tern/model.h>
+#include <tern/model_convert.h>
+
+#include "bytes.h"
+#include "harness.h"
+#include "model/architecture.h"
+#include "model/parts.h"
+
+static const char *path_of(const char *name)
+{
+    static char paths[2][4096];
+    static int turn;
+    turn = !turn;
+    harness_path(paths[turn], sizeof paths[turn], name);
+    return paths[turn];
+}
+
+/* What tern_model_load says of a file. */
+static void check_loaded(tern_ctx *ctx, const char *path, const tern__architecture *a)
+{
+    tern_model *m;
+    tern_model_info info;
+    CHECK_OK(tern_model_load(ctx, path, NULL, &m));
+    tern_model_get_info(m, &info);
+    CHECK_STR(info.architecture, a->name);
+    CHECK_STR(info.activation, tern__activation_name(a->activation));
+    CHECK(info.ternary == a->ternary && info.sub_norms == a->sub_norms && info.layers == 2);
+    tern_model_free(m);
+}
+
+/* Two rows may be one class: the first of them comes back then. */
+static const tern__architecture *read_as(const tern__architecture *a)
+{
+    return tern__architecture_of_config(a->hf_written_type, a->hf_class,
+                                        tern__activation_name(a->activation));
+}
+
+TEST(every_row_makes_models)
+{
+    tern_ctx *ctx;
+    const tern__architecture *a;
+    CHECK_OK(tern_ctx_create(NULL, &ctx));
+    for (int i = 0; (a = tern__architecture_get(i)); i++) {
+        tern_model_shape shape;
+        tern_model_file *file;
+        tern_synth_options o = tern_synth_options_default();
+        char folder[64], name[96];
+        CHECK_STR(tern_model_architecture_name(i), a->name);
+        CHECK_OK(tern_model_shape_find("tiny", &shape));
+        shape.architecture = a->name;
+        o.type = TERN_STORED_F32;
+        CHECK_OK(tern_model_synth(path_of("a.gguf"), &shape, &o));
+        check_loaded(ctx, path_of("a.gguf"), a);
+        snprintf(folder, sizeof folder, "row%d", i);
+        snprintf(name, sizeof name, "%s/model.safetensors", folder);
+        CHECK_EQ(mkdir(path_of(folder), 0777), 0);
+        CHECK_OK(tern_model_file_open(path_of("a.gguf"), NULL, &file));
+        CHECK_OK(tern_model_convert(ctx, file, path_of(name), NULL));
+        tern_model_file_close(file);
+        tern_status status = tern_model_file_open(path_of(name), NULL, &file);
+        if (status == TERN_UNSUPPORTED)
+            continue; /* a build without JSON */
+        CHECK_OK(status);
+        tern_model_file_close(file);
+        check_loaded(ctx, path_of(name), read_as(a));
+        CHECK_STR(read_as(a)->hf_class, a->hf_class);
+    }
+    CHECK(tern_model_architecture_name(-1) == NULL);
+    tern_ctx_destroy(ctx);
+}
+
+TEST(what_a_configuration_means)
+{
+    static const struct {
+        const char *type, *class, *act, *name;
+    } cases[] = {
+        {"bitnet", "BitNetForCausalLM", "relu2", "bitnet-b1.58"},
+        {"bitnet", "BitNetForCausalLM", "silu", "bitnet"},
+        {"bitnet", "BitNetForCausalLM", "", "bitnet-b1.58"},
+        {"bitnet", "BitnetForCausalLM", "", "bitnet"},
+        {"llama", "BitnetForCausalLM", "silu", "bitnet"},
+        {"llama", "BitnetForCausalLM", "relu2", "bitnet-b1.58"},
+        {"bitnet", "", "relu2", "bitnet-b1.58"},
+        {"bitnet", "", "silu", "bitnet"},
+        {"bitnet", "", "", "bitnet-b1.58"},
+        {"llama", "", "silu", "llama"},
+        {"llama", "LlamaForCausalLM", "gelu", "llama"}, /* which settings.c refuses */
+        {"llama4", "Llama4ForCausalLM", "silu", NULL},
+        {"mistral", "LlamaForCausalLM", "silu", NULL},
+        {"", "", "silu", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const tern__architecture *a =
+            tern__architecture_of_config(cases[i].type, cases[i].class, cases[i].act);
+        CHECK_STR(a ? a->name : "none", cases[i].name ? cases[i].name : "none");
+    }
+}
+
+TEST(messages_list_the_rows)
+{
+    tern_model_shape shape;
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    shape.architecture = "gpt5";
+    CHECK_STATUS(tern_model_synth(path_of("a.gguf"), &shape, NULL), TERN_UNSUPPORTED);
+    for (int i = 0; tern_model_architecture_name(i); i++)
+        CHECK(strstr(tern_last_error(), tern_model_architecture_name(i)));
+}
+
+/* Names go to Hugging Face's and back for every part that an architecture has. */
+TEST(names_of_parts)
+{
+    const tern__architecture *a;
+    for (int i = 0; (a = tern__architecture_get(i)); i++) {
+        for (int k = 0; k < TERN__PART_COUNT; k++) {
+            const tern__part *part = tern__part_get((tern__part_id)k);
+            const bool has = part->role != TERN__ROLE_SUB_NORM || a->sub_norms;
+            CHECK_EQ(tern__part_module((tern__part_id)k, a) != NULL, has);
+            CHECK_EQ(part->in_layer, k >= TERN__PART_LAYER_BEGIN && k < TERN__PART_LAYER_END);
+        }
+    }
+}
