@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "model/architecture.h"
-#include "model/file/decode.h"
+#include "model/file/codec.h"
 #include "model/file/hf.h"
 #include "model/file/hf_write.h"
 #include "model/file/load.h"
@@ -30,8 +30,7 @@ typedef struct job {
     size_t n;
     /* scratch for one row of any tensor */
     float *before, *after;
-    uint8_t *encoded, *codes;
-    uint16_t *halves;
+    uint8_t *encoded, *codes; /* codes of TERN__MOST_PLANES rows */
 } job;
 
 static tern_status make_scratch(job *j)
@@ -46,11 +45,9 @@ static tern_status make_scratch(job *j)
     j->before = tern__alloc_zero(n, sizeof(float));
     j->after = tern__alloc_zero(n, sizeof(float));
     j->encoded = tern__alloc_zero(n, sizeof(double));
-    j->codes = tern__alloc_zero(n, 1);
-    j->halves = tern__alloc_zero(n / TERN__TQ_BLOCK + 1, sizeof(uint16_t));
-    return j->before && j->after && j->encoded && j->codes && j->halves
-               ? TERN_OK
-               : tern__out_of_memory(n * sizeof(double));
+    j->codes = tern__alloc_zero(n, TERN__MOST_PLANES);
+    return j->before && j->after && j->encoded && j->codes ? TERN_OK
+                                                           : tern__out_of_memory(n * sizeof(double));
 }
 
 /* Row of the source that becomes row r: pairs (j, j + half) of a head become neighbours, or the other way. */
@@ -124,7 +121,7 @@ static tern_status measure_ternary(job *j, tern__conversion *c, const uint8_t *t
     for (int64_t r = 0; r < rows && !c->exact; r++) {
         TERN_TRY(tern__rows_read_f32(j->file, c->source, source_row(c, rows, r), 1, j->before));
         for (int64_t k = 0; k < columns; k++) {
-            int code = t2[(size_t)r * t2_row + (size_t)k / 4] >> 2 * (k % 4) & 3;
+            int code = (int)tern__t2_code(t2 + (size_t)r * t2_row, k);
             int64_t at = n_scales == 1 ? 0 : (r * columns + k) / TERN__TQ_BLOCK;
             j->after[k] = (float)(code - 1) * scales[at];
         }
@@ -133,42 +130,43 @@ static tern_status measure_ternary(job *j, tern__conversion *c, const uint8_t *t
     return TERN_OK;
 }
 
-static tern_status write_blocks(job *j, const tern__conversion *c, const uint8_t *t2, const float *s,
-                                int64_t n, int64_t rows, int64_t columns)
+/* Puts scales into the blocks of row r. */
+static void put_scales(const tern__conversion *c, const float *s, int64_t n, int64_t r, int64_t columns,
+                       uint8_t *row)
 {
-    const tern_stored_info *info = tern_stored_get(c->to);
-    size_t t2_row = (size_t)(columns / 4),
-           bytes = (size_t)(columns / info->block_elements * info->block_bytes);
+    const size_t block = (size_t)tern_stored_get(c->to)->block_bytes;
     int64_t blocks = columns / TERN__TQ_BLOCK;
-    for (int64_t r = 0; r < rows; r++) {
-        for (int64_t b = 0; b < blocks && c->to != TERN_STORED_I2_S; b++) {
-            float d = c->own_scale ? 1 : s[n == 1 ? 0 : source_row(c, rows, r) * blocks + b];
-            tern__convert(TERN_F32, &d, 1, TERN_F16, &j->halves[b], 1, 1);
-        }
-        tern__ternary_encode_row(c->to, t2 + (size_t)r * t2_row, columns, j->halves, j->codes, j->encoded);
-        TERN_TRY(tern__model_writer_write(&j->w, j->encoded, bytes));
+    for (int64_t b = 0; b < blocks; b++) {
+        float d = c->own_scale ? 1 : s[n == 1 ? 0 : r * blocks + b];
+        uint16_t half;
+        tern__convert(TERN_F32, &d, 1, TERN_F16, &half, 1, 1);
+        memcpy(row + block * (size_t)(b + 1) - sizeof half, &half, sizeof half);
     }
-    uint8_t tail[TERN__I2_S_TAIL] = {0};
-    memcpy(tail, s, sizeof(float));
-    return c->to == TERN_STORED_I2_S ? tern__model_writer_write(&j->w, tail, sizeof tail) : TERN_OK;
 }
 
-/* HF_T2: byte (r, k) has rows r, r + R, r + 2R and r + 3R. */
-static tern_status write_packed(job *j, const uint8_t *t2, size_t t2_row, int64_t rows, int64_t columns)
+/* Rows of t2, in their new order, and their scales, in the old one. */
+static tern_status write_codes(job *j, const tern__conversion *c, const uint8_t *t2, const float *s,
+                               int64_t n, int64_t rows, int64_t columns)
 {
-    int64_t quarter = rows / 4;
-    for (int64_t r = 0; r < quarter; r++) {
-        for (int64_t k = 0; k < columns; k++) {
-            unsigned byte = 0;
-            for (int plane = 0; plane < 4; plane++) {
-                const uint8_t *row = t2 + (size_t)(r + plane * quarter) * t2_row;
-                byte |= ((unsigned)row[k / 4] >> 2 * (k % 4) & 3u) << 2 * plane;
-            }
-            j->codes[k] = (uint8_t)byte;
-        }
-        TERN_TRY(tern__model_writer_write(&j->w, j->codes, (size_t)columns));
+    const tern_stored_info *info = tern_stored_get(c->to);
+    const tern__codec *codec = tern__codec_get(c->to);
+    const bool shared = codec->planes > 1;
+    const size_t bytes = (size_t)(shared ? columns : columns / info->block_elements * info->block_bytes);
+    const int64_t t2_row = tern__t2_bytes(columns), stored_rows = rows / codec->planes;
+    for (int64_t r = 0; r < stored_rows; r++) {
+        for (int plane = 0; plane < codec->planes; plane++)
+            for (int64_t k = 0; k < columns; k++)
+                j->codes[plane * columns + k] =
+                    (uint8_t)tern__t2_code(t2 + (r + plane * stored_rows) * t2_row, k);
+        codec->encode(j->codes, columns, j->encoded);
+        if (codec->scales == TERN__SCALES_BLOCKS)
+            put_scales(c, s, n, source_row(c, rows, r), columns, j->encoded);
+        TERN_TRY(tern__model_writer_write(&j->w, j->encoded, bytes));
     }
-    return TERN_OK;
+    uint8_t tail[TERN__SCALE_TAIL] = {0};
+    memcpy(tail, s, sizeof(float));
+    return codec->scales == TERN__SCALES_BEHIND ? tern__model_writer_write(&j->w, tail, sizeof tail)
+                                                : TERN_OK;
 }
 
 static tern_status write_ternary(job *j, tern__conversion *c)
@@ -186,11 +184,10 @@ static tern_status write_ternary(job *j, tern__conversion *c)
         c->proved = true;
         const uint8_t *t2 = tern_data(codes);
         const float *s = tern_data_f32(scales);
-        size_t t2_row = (size_t)((columns + 3) / 4);
+        size_t t2_row = (size_t)tern__t2_bytes(columns);
         int64_t n = tern_numel(scales);
         TERN_TRY(measure_ternary(j, c, t2, t2_row, s, n));
-        TERN_TRY(c->to == TERN_STORED_HF_T2 ? write_packed(j, t2, t2_row, rows, columns)
-                                            : write_blocks(j, c, t2, s, n, rows, columns));
+        TERN_TRY(write_codes(j, c, t2, s, n, rows, columns));
     }
     return TERN_OK;
 }
@@ -230,19 +227,13 @@ static tern_status write_values(job *j, tern__conversion *c)
 
 /* ---- the whole ----------------------------------------------------------------------------------------------------- */
 
-enum { NAME = TERN__MOST_NAME + 32 };
-
-/* What the new file calls a tensor and its scale. Only weights have scales. */
-static void new_names(const job *j, const tern_file_tensor *t, char name[static NAME],
-                      char scale[static NAME])
+/* What the new file calls a tensor. */
+static void new_name(const job *j, const tern_file_tensor *t, char name[static TERN__SCALE_NAME])
 {
-    bool gguf = j->format == TERN_FILE_GGUF;
-    if (gguf)
-        snprintf(name, NAME, "%s", t->name);
-    else
+    if (j->format == TERN_FILE_SAFETENSORS)
         tern__hf_name_of(t->name, j->architecture, name);
-    size_t n = strlen(name), cut = strlen(".weight");
-    snprintf(scale, NAME, "%.*s%s", n > cut ? (int)(n - cut) : 0, name, gguf ? ".scale" : ".weight_scale");
+    else
+        snprintf(name, TERN__SCALE_NAME, "%s", t->name);
 }
 
 static tern_status declare(job *j)
@@ -252,10 +243,10 @@ static tern_status declare(job *j)
     for (size_t i = 0; i < j->n; i++) {
         const tern__conversion *c = &j->plan[i];
         const tern_file_tensor *t = &j->file->tensors[c->source];
-        char name[NAME], scale[NAME];
-        new_names(j, t, name, scale);
+        char name[TERN__SCALE_NAME], scale[TERN__SCALE_NAME];
+        new_name(j, t, name);
         TERN_TRY(tern__model_writer_declare(&j->w, name, c->to, t->rank, t->shape));
-        if (c->own_scale)
+        if (c->own_scale && tern__scale_name(j->format, name, scale))
             TERN_TRY(tern__model_writer_declare(&j->w, scale, TERN_STORED_F32, 1, (int64_t[]){1}));
         if (c->way == TERN__WAY_TERNARY)
             j->w.total += t->bytes; /* will be read back */
@@ -309,9 +300,9 @@ static tern_status hash_source(job *j, tern__conversion *c)
 
 static tern_status compare_tensor(job *j, const tern_model_file *written, const tern__conversion *c)
 {
-    char name[NAME], scale[NAME];
+    char name[TERN__SCALE_NAME];
     int at;
-    new_names(j, &j->file->tensors[c->source], name, scale);
+    new_name(j, &j->file->tensors[c->source], name);
     TERN_TRY(tern_model_file_find(written, name, &at));
     TERN_SCOPE(j->ctx) {
         tern_tensor *codes, *scales;
@@ -412,6 +403,5 @@ tern_status tern_model_convert(tern_ctx *ctx, const tern_model_file *file, const
     tern__free(j.after);
     tern__free(j.encoded);
     tern__free(j.codes);
-    tern__free(j.halves);
     return status;
 }

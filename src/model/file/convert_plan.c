@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "model/architecture.h"
+#include "model/file/codec.h"
 #include "model/file/convert.h"
 #include "model/file/load.h"
 #include "model/file/safetensors_types.h"
@@ -27,20 +28,6 @@ static bool is_linear(const tern_file_tensor *t)
 static bool is_table(const tern_file_tensor *t)
 {
     return strcmp(t->name, "token_embd.weight") == 0 || strcmp(t->name, "output.weight") == 0;
-}
-
-/* "x.scale" or "x.weight_scale" of a weight whose codes take it along. */
-static bool is_scale_of_another(const tern_model_file *file, const tern_file_tensor *t)
-{
-    const char *end = file->format == TERN_FILE_SAFETENSORS ? ".weight_scale" : ".scale";
-    char name[TERN__MOST_NAME + 16];
-    int i;
-    if (!ends_in(t->stored_name, end))
-        return false;
-    size_t n = strlen(t->stored_name) - strlen(end);
-    memcpy(name, t->stored_name, n);
-    strcpy(name + n, ".weight");
-    return tern_model_file_find(file, name, &i) == TERN_OK;
 }
 
 /* What a tensor that nobody asked about becomes in GGUF. */
@@ -121,11 +108,11 @@ tern_status tern__load_for_conversion(tern_ctx *ctx, const tern_model_file *file
 /* Does the type give every scale back as it is? */
 static bool holds(tern_stored stored, const float *scales, int64_t n)
 {
-    tern_dtype dtype =
-        tern_stored_get(stored)->kind == TERN_STORED_TERNARY ? TERN_F16 : tern_stored_get(stored)->dtype;
-    if (stored == TERN_STORED_HF_T2)
-        return false; /* it has none of its own */
-    for (int64_t k = 0; k < n && stored != TERN_STORED_I2_S && stored != TERN_STORED_F32; k++) {
+    const tern__codec *codec = tern__codec_get(stored);
+    const tern_dtype dtype = codec ? TERN_F16 : tern_stored_get(stored)->dtype;
+    if (codec && codec->scales != TERN__SCALES_BLOCKS)
+        return codec->scales == TERN__SCALES_BEHIND;
+    for (int64_t k = 0; k < n && stored != TERN_STORED_F32; k++) {
         uint16_t narrow;
         float back;
         tern__convert(TERN_F32, &scales[k], 1, dtype, &narrow, 1, 1);
@@ -139,18 +126,13 @@ static bool holds(tern_stored stored, const float *scales, int64_t n)
 /* A scale beside a weight whose bytes or numbers go on without it goes on too. */
 static tern_status keep_scale(tern_ctx *ctx, const tern_model_file *file, tern__conversion *c)
 {
-    const int i = tern__scale_of(file, &file->tensors[c->source]);
-    if (i < 0)
-        return TERN_OK;
-    TERN_SCOPE(ctx) {
-        tern_tensor *x;
-        TERN_TRY(tern_model_file_load_f32(ctx, file, i, &x));
-        TERN__FAIL_IF(tern_numel(x) != 1, TERN_UNSUPPORTED,
-                      "%s: '%s' has %lld elements; one scale is expected", file->parts[0].path,
-                      file->tensors[i].stored_name, (long long)tern_numel(x));
-        c->own_scale = true;
-        c->scale = tern_data_f32(x)[0];
-    }
+    const tern_file_tensor *t = &file->tensors[c->source];
+    float scale;
+    tern_status status = tern__scale_read(ctx, file, t, &scale, &c->own_scale);
+    if (status != TERN_OK)
+        return tern__load_fail(file, t, status);
+    if (c->own_scale)
+        c->scale = scale;
     return TERN_OK;
 }
 
@@ -171,7 +153,8 @@ static tern_status plan_scale(tern_ctx *ctx, const tern_model_file *file, bool f
         const float *s = tern_data_f32(scales);
         int64_t n = tern_numel(scales);
         const char *name = file->tensors[c->source].name;
-        TERN__FAIL_IF((c->to == TERN_STORED_I2_S || c->to == TERN_STORED_HF_T2) && n > 1, TERN_UNSUPPORTED,
+        const tern__codec *codec = tern__codec_get(c->to);
+        TERN__FAIL_IF(codec && codec->scales != TERN__SCALES_BLOCKS && n > 1, TERN_UNSUPPORTED,
                       "%s: tensor '%s' has a scale for each block; %s has one: use tq1_0 or tq2_0",
                       file->parts[0].path, name, tern_stored_get(c->to)->name);
         bool fits = holds(c->to, s, n);
@@ -277,16 +260,22 @@ tern_status tern__plan_conversion(tern_ctx *ctx, const tern_model_file *file,
                                   tern__conversion **out, size_t *count)
 {
     tern__conversion *plan = tern__alloc_zero(file->n_tensors + 1, sizeof *plan);
-    if (!plan)
-        return tern__out_of_memory(file->n_tensors * sizeof *plan);
-    tern_status status = TERN_OK;
+    bool *scales =
+        tern__alloc_zero(file->n_tensors + 1, sizeof *scales); /* of weights, which take them along */
+    tern_status status = plan && scales ? TERN_OK : tern__out_of_memory(file->n_tensors * sizeof *plan);
     size_t n = 0;
     for (size_t i = 0; i < file->n_tensors && status == TERN_OK; i++) {
+        const int scale = tern__scale_of(file, &file->tensors[i]);
+        if (scale >= 0)
+            scales[scale] = true;
+    }
+    for (size_t i = 0; i < file->n_tensors && status == TERN_OK; i++) {
         plan[n].source = (int)i;
-        if (is_scale_of_another(file, &file->tensors[i]) || tern__is_left_over(file, &file->tensors[i]))
+        if (scales[i] || tern__is_left_over(file, &file->tensors[i]))
             continue; /* a scale is written again with its weight, if it is still needed */
         status = plan_tensor(ctx, file, options, format, &plan[n++]);
     }
+    tern__free(scales);
     if (status != TERN_OK) {
         tern__free(plan);
         return status;

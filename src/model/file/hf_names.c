@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "model/file/hf.h"
+#include "model/file/load.h"
 #include "model/file/stored.h"
 #include "model/parts.h"
 
@@ -112,17 +113,9 @@ static int64_t rows_promised(const tern_model_file *file, const char *name)
 
 tern_status tern__hf_find_packed(tern_model_file *file)
 {
-    static const char last[] = ".weight";
     for (size_t i = 0; i < file->n_tensors; i++) {
         tern_file_tensor *t = &file->tensors[i];
-        char name[TERN__MOST_NAME + 16];
-        size_t length = strlen(t->stored_name);
-        int sibling;
-        if (t->stored != TERN_STORED_U8 || t->rank != 2 || length < sizeof last ||
-            strcmp(t->stored_name + length - strlen(last), last) != 0)
-            continue;
-        snprintf(name, sizeof name, "%s_scale", t->stored_name);
-        if (!tern__directory_find(file->stored_names, name, &sibling))
+        if (t->stored != TERN_STORED_U8 || t->rank != 2 || tern__scale_of(file, t) < 0)
             continue;
         TERN__FAIL_IF(!tern__i64_mul(t->shape[0], 4, &t->shape[0]), TERN_FORMAT,
                       "%s: tensor '%s' is too large", file->parts[t->part].path, t->stored_name);

@@ -33,9 +33,15 @@ tern_status tern__load_ternary_later(tern_ctx *ctx, tern_model_file *file, int i
 
 /* ---- parts of ternary tensors: load_ternary.c ---- */
 
-/* The tensor whose one number multiplies or divides ternary weight `t`, or -1: "x.weight" has "x.scale" in GGUF,
- * "x.weight_scale" in safetensors. */
+/* What a format calls the scale of a weight: "x.weight" has "x.scale" in GGUF, "x.weight_scale" in safetensors. false: it is called
+ * otherwise, and has none. */
+enum { TERN__SCALE_NAME = TERN__MOST_NAME + 32 };
+bool tern__scale_name(tern_file_format format, const char *weight, char out[static TERN__SCALE_NAME]);
+/* The tensor whose one number multiplies or divides weight `t`, or -1. */
 int tern__scale_of(const tern_model_file *file, const tern_file_tensor *t);
+/* What to multiply `t` with: the number in that tensor, the way it is meant; 1, and *found false, if there is none. */
+tern_status tern__scale_read(tern_ctx *ctx, const tern_model_file *file, const tern_file_tensor *t,
+                             float *out, bool *found);
 
 /* Writes the rows of part `part` of `parts` into `codes` (all rows of t2 or t5). Any thread. */
 tern_status tern__ternary_read_part(const tern_model_file *file, int i, tern_dtype dtype, int part, int parts,

@@ -1,6 +1,7 @@
 /* load_ternary.c - weights of ternary products, from whatever a file stores them as, to canonical codes and scales. Codes
  * come through unchanged; scales are joined to one where they are equal. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <tern/ops.h>
@@ -8,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "model/file/decode.h"
+#include "model/file/codec.h"
 #include "model/file/load.h"
 #include "model/file/stored.h"
 #include "tensor/half.h"
@@ -36,16 +37,21 @@ static weight weight_shape(const tern_file_tensor *t, tern_dtype dtype)
 {
     weight w = {0};
     tern__rows_and_columns(t->rank, t->shape, &w.rows, &w.columns);
-    w.t2_row = (size_t)(w.columns / 4 + (w.columns % 4 != 0));
+    w.t2_row = (size_t)tern__t2_bytes(w.columns);
     w.row = dtype == TERN_T2 ? w.t2_row : (size_t)(w.columns / 5 + (w.columns % 5 != 0));
     return w;
+}
+
+static bool has_block_scales(tern_stored stored)
+{
+    const tern__codec *codec = tern__codec_get(stored);
+    return codec && codec->scales == TERN__SCALES_BLOCKS;
 }
 
 static tern_status weight_create(const tern_file_tensor *t, tern_dtype dtype, weight *w)
 {
     *w = weight_shape(t, dtype);
-    bool blocks = t->stored == TERN_STORED_TQ1_0 || t->stored == TERN_STORED_TQ2_0;
-    w->n_scales = blocks ? w->rows * (w->columns / TERN__TQ_BLOCK) : 1;
+    w->n_scales = has_block_scales(t->stored) ? w->rows * (w->columns / TERN__TQ_BLOCK) : 1;
     w->scales_bytes = (size_t)(w->n_scales ? w->n_scales : 1) * sizeof(float);
     void *block = NULL;
     TERN__FAIL_IF(!tern__size_mul((size_t)w->rows, w->row, &w->codes_bytes), TERN_OVERFLOW,
@@ -59,28 +65,37 @@ static tern_status weight_create(const tern_file_tensor *t, tern_dtype dtype, we
 
 /* ---- scales ------------------------------------------------------------------------------------------------------ */
 
-int tern__scale_of(const tern_model_file *file, const tern_file_tensor *t)
+bool tern__scale_name(tern_file_format format, const char *name, char out[static TERN__SCALE_NAME])
 {
-    static const char weight_suffix[] = ".weight";
-    const char *suffix = file->format == TERN_FILE_SAFETENSORS ? ".weight_scale" : ".scale";
-    const size_t length = strlen(t->stored_name), cut = strlen(weight_suffix);
-    char name[TERN__MOST_NAME + 16];
-    int i;
-    if (length <= cut || strcmp(t->stored_name + length - cut, weight_suffix) != 0)
-        return -1;
-    memcpy(name, t->stored_name, length - cut);
-    strcpy(name + length - cut, suffix);
-    return tern_model_file_find(file, name, &i) == TERN_OK ? i : -1;
+    static const char end[] = ".weight";
+    const size_t length = strlen(name), cut = strlen(end);
+    if (length <= cut || length > TERN__MOST_NAME + 16 || strcmp(name + length - cut, end) != 0)
+        return false;
+    snprintf(out, TERN__SCALE_NAME, "%.*s%s", (int)(length - cut), name,
+             format == TERN_FILE_SAFETENSORS ? ".weight_scale" : ".scale");
+    return true;
 }
 
-/* The scale that stands in a tensor of its own, or 1. */
-static tern_status extra_scale(tern_ctx *ctx, const tern_model_file *file, const tern_file_tensor *t,
-                               float *out)
+int tern__scale_of(const tern_model_file *file, const tern_file_tensor *t)
+{
+    char name[TERN__SCALE_NAME];
+    int i;
+    return tern__scale_name(file->format, t->stored_name, name) &&
+                   tern_model_file_find(file, name, &i) == TERN_OK
+               ? i
+               : -1;
+}
+
+tern_status tern__scale_read(tern_ctx *ctx, const tern_model_file *file, const tern_file_tensor *t,
+                             float *out, bool *found)
 {
     const int i = tern__scale_of(file, t);
+    const tern__codec *codec = tern__codec_get(t->stored);
+    const bool beside = codec && codec->scales == TERN__SCALES_BESIDE;
     *out = 1;
-    TERN__FAIL_IF(i < 0 && t->stored == TERN_STORED_HF_T2, TERN_FORMAT, "its weight_scale is missing");
-    if (i < 0)
+    *found = i >= 0;
+    TERN__FAIL_IF(!*found && beside, TERN_FORMAT, "its weight_scale is missing");
+    if (!*found)
         return TERN_OK;
     const char *name = file->tensors[i].stored_name;
     TERN_SCOPE(ctx) {
@@ -91,7 +106,7 @@ static tern_status extra_scale(tern_ctx *ctx, const tern_model_file *file, const
         *out = tern_data_f32(x)[0];
     }
     TERN__FAIL_IF(!isfinite(*out), TERN_FORMAT, "'%s' is not a finite number", name);
-    if (t->stored != TERN_STORED_HF_T2)
+    if (!beside)
         return TERN_OK;
     TERN__FAIL_IF(file->scale_meaning == TERN__SCALE_UNKNOWN, TERN_FORMAT,
                   "config.json is missing, which says whether '%s' multiplies or divides", name);
@@ -123,45 +138,47 @@ static void join_scales(weight *w, const uint8_t *zero_blocks)
 
 /* ---- codes ------------------------------------------------------------------------------------------------------- */
 
+/* Rows of bytes as the file has them; of up to `planes` rows of values each. */
+typedef struct raw_rows {
+    const tern__codec *codec;
+    int64_t rows;
+    size_t bytes;    /* of a row */
+    int64_t at_once; /* rows that are read together */
+    size_t block;    /* bytes of a block; of types with scales in them */
+} raw_rows;
+
+static raw_rows raw_rows_of(const tern_file_tensor *t, const weight *w)
+{
+    raw_rows raw = {.codec = tern__codec_get(t->stored),
+                    .block = (size_t)tern_stored_get(t->stored)->block_bytes};
+    raw.rows = w->rows / raw.codec->planes + (w->rows % raw.codec->planes != 0);
+    raw.bytes = raw.rows ? (size_t)(t->bytes - (uint64_t)tern__codec_tail(t->stored)) / (size_t)raw.rows : 0;
+    raw.at_once = raw.bytes ? (int64_t)(CHUNK_BYTES / raw.bytes) + 1 : 1;
+    return raw;
+}
+
 /* Scratch for reading and decoding rows. */
 typedef struct scratch {
-    uint8_t *raw;     /* (rows_at_once, raw_row) */
-    uint8_t *t2;      /* (t2_row) */
-    uint16_t *halves; /* (columns / 256) */
-    uint8_t *zeros;   /* (n_scales) is the block all zero? */
+    uint8_t *raw;   /* (raw.at_once, raw.bytes) */
+    uint8_t *t2;    /* (t2_row) */
+    uint8_t *zeros; /* (n_scales) is the block all zero? */
 } scratch;
 
 static void scratch_free(scratch *s)
 {
     tern__free(s->raw);
     tern__free(s->t2);
-    tern__free(s->halves);
     tern__free(s->zeros);
 }
 
-static tern_status scratch_create(const weight *w, size_t raw_bytes, scratch *s)
+static tern_status scratch_create(const weight *w, const raw_rows *raw, scratch *s)
 {
-    size_t blocks = (size_t)(w->columns / TERN__TQ_BLOCK) + 1;
-    *s = (scratch){tern__alloc(raw_bytes), tern__alloc(w->t2_row), tern__alloc_zero(blocks, sizeof(uint16_t)),
-                   tern__alloc_zero((size_t)w->n_scales + 1, 1)};
-    if (s->raw && s->t2 && s->halves && s->zeros)
+    const size_t bytes = (size_t)raw->at_once * raw->bytes + 1;
+    *s = (scratch){tern__alloc(bytes), tern__alloc(w->t2_row), tern__alloc_zero((size_t)w->n_scales + 1, 1)};
+    if (s->raw && s->t2 && s->zeros)
         return TERN_OK;
     scratch_free(s);
-    return tern__out_of_memory(raw_bytes);
-}
-
-/* Bytes of a row in the file. */
-static size_t raw_row_bytes(const tern_file_tensor *t, const weight *w)
-{
-    const uint64_t tail = t->stored == TERN_STORED_I2_S ? TERN__I2_S_TAIL : 0;
-    if (t->stored == TERN_STORED_HF_T2)
-        return (size_t)w->columns;
-    return w->rows ? (size_t)(t->bytes - tail) / (size_t)w->rows : 0;
-}
-
-static int64_t rows_at_once(size_t raw_row)
-{
-    return raw_row ? (int64_t)(CHUNK_BYTES / raw_row) + 1 : 1;
+    return tern__out_of_memory(bytes);
 }
 
 static void put_row(const weight *w, tern_dtype dtype, int64_t r, const uint8_t *t2)
@@ -173,12 +190,14 @@ static void put_row(const weight *w, tern_dtype dtype, int64_t r, const uint8_t 
         tern__t5_from_t2(t2, w->columns, target);
 }
 
-/* Scales of one row of TQ blocks. */
-static tern_status take_scales(weight *w, scratch *s, int64_t r)
+/* Scales of the blocks of row r, whose codes are in s->t2. */
+static tern_status take_scales(weight *w, const scratch *s, const uint8_t *row, size_t block, int64_t r)
 {
     int64_t blocks = w->columns / TERN__TQ_BLOCK;
     for (int64_t b = 0; b < blocks; b++) {
-        float scale = tern__f16_to_f32(s->halves[b]);
+        uint16_t half;
+        memcpy(&half, row + block * (size_t)(b + 1) - sizeof half, sizeof half);
+        float scale = tern__f16_to_f32(half);
         TERN__FAIL_IF(!isfinite(scale), TERN_FORMAT, "the scale of block %lld is not a finite number",
                       (long long)(r * blocks + b));
         w->scales[r * blocks + b] = scale;
@@ -187,77 +206,52 @@ static tern_status take_scales(weight *w, scratch *s, int64_t r)
     return TERN_OK;
 }
 
-/* Rows [begin, end); their scales too, if `w` has room for them. */
-static tern_status decode_rows(const tern_model_file *file, int i, tern_dtype dtype, weight *w, scratch *s,
-                               int64_t begin, int64_t end)
+/* What is in row r of the bytes; scales too, if `w` has room for them. */
+static tern_status decode_row(const uint8_t *bytes, const raw_rows *raw, int64_t r, tern_dtype dtype,
+                              weight *w, const scratch *s)
 {
-    tern_stored stored = file->tensors[i].stored;
-    bool blocks = stored != TERN_STORED_I2_S && w->scales;
-    const size_t raw_row = raw_row_bytes(&file->tensors[i], w);
-    const int64_t at_once = rows_at_once(raw_row);
-    for (int64_t first = begin; first < end; first += at_once) {
-        int64_t n = end - first < at_once ? end - first : at_once;
-        TERN_TRY(tern_model_file_read(file, i, (uint64_t)first * raw_row, s->raw, (size_t)n * raw_row));
-        for (int64_t r = 0; r < n; r++) {
-            TERN__FAIL_IF(
-                !tern__ternary_decode_row(stored, s->raw + (size_t)r * raw_row, w->columns, s->t2, s->halves),
-                TERN_FORMAT, "row %lld has a code of 3, which is no ternary value", (long long)(first + r));
-            if (blocks)
-                TERN_TRY(take_scales(w, s, first + r));
-            put_row(w, dtype, first + r, s->t2);
-        }
+    for (int plane = 0; plane < raw->codec->planes && r + plane * raw->rows < w->rows; plane++) {
+        const int64_t row = r + plane * raw->rows;
+        TERN__FAIL_IF(!raw->codec->decode(bytes, plane, w->columns, s->t2), TERN_FORMAT,
+                      "row %lld has a code of 3, which is no ternary value", (long long)row);
+        if (w->scales && raw->codec->scales == TERN__SCALES_BLOCKS)
+            TERN_TRY(take_scales(w, s, bytes, raw->block, row));
+        put_row(w, dtype, row, s->t2);
     }
+    return TERN_OK;
+}
+
+/* Rows [begin, end) of the bytes. */
+static tern_status decode_rows(const tern_model_file *file, int i, const raw_rows *raw, tern_dtype dtype,
+                               weight *w, const scratch *s, int64_t begin, int64_t end)
+{
+    for (int64_t first = begin; first < end && raw->bytes; first += raw->at_once) {
+        int64_t n = end - first < raw->at_once ? end - first : raw->at_once;
+        TERN_TRY(tern_model_file_read(file, i, (uint64_t)first * raw->bytes, s->raw, (size_t)n * raw->bytes));
+        for (int64_t r = 0; r < n; r++)
+            TERN_TRY(decode_row(s->raw + (size_t)r * raw->bytes, raw, first + r, dtype, w, s));
+    }
+    return TERN_OK;
+}
+
+static tern_status read_tail(const tern_model_file *file, int i, float *out)
+{
+    TERN_TRY(tern_model_file_read(file, i, file->tensors[i].bytes - TERN__SCALE_TAIL, out, sizeof *out));
+    TERN__FAIL_IF(!isfinite(*out), TERN_FORMAT, "its scale is not a finite number");
     return TERN_OK;
 }
 
 static tern_status decode_tensor(const tern_model_file *file, int i, tern_dtype dtype, weight *w)
 {
-    const tern_file_tensor *t = &file->tensors[i];
-    bool is_i2_s = t->stored == TERN_STORED_I2_S;
-    const size_t raw_row = raw_row_bytes(t, w);
-    scratch s;
-    TERN_TRY(scratch_create(w, (size_t)rows_at_once(raw_row) * raw_row + 1, &s));
-    tern_status status = w->columns ? decode_rows(file, i, dtype, w, &s, 0, w->rows) : TERN_OK;
-    if (status == TERN_OK && is_i2_s)
-        status = tern_model_file_read(file, i, t->bytes - TERN__I2_S_TAIL, w->scales, sizeof(float));
-    else if (status == TERN_OK)
-        join_scales(w, s.zeros);
-    scratch_free(&s);
-    if (status == TERN_OK && is_i2_s && !isfinite(w->scales[0]))
-        status = tern__fail(TERN_FORMAT, "its scale is not a finite number");
-    return status;
-}
-
-/* Rows of bytes, R: up to four rows of values share each. */
-static int64_t hf_rows(const weight *w)
-{
-    return w->rows / 4 + (w->rows % 4 != 0);
-}
-
-/* Row i of the values is plane i / R of row i % R of the bytes. These are rows [begin, end) of the bytes. */
-static tern_status decode_hf_rows(const tern_model_file *file, int i, tern_dtype dtype, weight *w, scratch *s,
-                                  int64_t begin, int64_t end)
-{
-    const int64_t quarter = hf_rows(w);
-    const size_t raw_row = (size_t)w->columns;
-    for (int64_t r = begin; r < end && raw_row; r++) {
-        TERN_TRY(tern_model_file_read(file, i, (uint64_t)r * raw_row, s->raw, raw_row));
-        for (int plane = 0; plane < 4 && r + plane * quarter < w->rows; plane++) {
-            TERN__FAIL_IF(!tern__hf_decode_row(s->raw, plane, w->columns, s->t2), TERN_FORMAT,
-                          "row %lld has a code of 3, which is no ternary value",
-                          (long long)(r + plane * quarter));
-            put_row(w, dtype, r + plane * quarter, s->t2);
-        }
-    }
-    return TERN_OK;
-}
-
-static tern_status decode_hf(const tern_model_file *file, int i, tern_dtype dtype, weight *w)
-{
+    const raw_rows raw = raw_rows_of(&file->tensors[i], w);
     scratch s;
     w->scales[0] = 1;
-    TERN_TRY(scratch_create(w, (size_t)w->columns + 1, &s));
-    tern_status status = decode_hf_rows(file, i, dtype, w, &s, 0, hf_rows(w));
+    TERN_TRY(scratch_create(w, &raw, &s));
+    tern_status status = decode_rows(file, i, &raw, dtype, w, &s, 0, raw.rows);
+    if (status == TERN_OK && raw.codec->scales == TERN__SCALES_BEHIND)
+        status = read_tail(file, i, w->scales);
+    if (status == TERN_OK && raw.codec->scales == TERN__SCALES_BLOCKS)
+        join_scales(w, s.zeros);
     scratch_free(&s);
     return status;
 }
@@ -267,39 +261,40 @@ static tern_status decode_hf(const tern_model_file *file, int i, tern_dtype dtyp
 tern_status tern__ternary_read_part(const tern_model_file *file, int i, tern_dtype dtype, int part, int parts,
                                     uint8_t *codes)
 {
-    const tern_file_tensor *t = &file->tensors[i];
-    const bool hf = t->stored == TERN_STORED_HF_T2;
-    weight w = weight_shape(t, dtype);
+    weight w = weight_shape(&file->tensors[i], dtype);
     w.codes = codes;
-    const size_t raw_row = raw_row_bytes(t, &w);
-    const int64_t rows = hf ? hf_rows(&w) : w.rows;
-    const int64_t begin = rows * part / parts, end = rows * (part + 1) / parts;
+    const raw_rows raw = raw_rows_of(&file->tensors[i], &w);
+    const int64_t begin = raw.rows * part / parts, end = raw.rows * (part + 1) / parts;
     scratch s;
-    if (w.columns == 0 || begin == end)
+    if (begin == end)
         return TERN_OK;
-    TERN_TRY(scratch_create(&w, hf ? raw_row + 1 : (size_t)rows_at_once(raw_row) * raw_row + 1, &s));
-    tern_status status = (hf ? decode_hf_rows : decode_rows)(file, i, dtype, &w, &s, begin, end);
+    TERN_TRY(scratch_create(&w, &raw, &s));
+    tern_status status = decode_rows(file, i, &raw, dtype, &w, &s, begin, end);
     scratch_free(&s);
     return status;
 }
 
+/* That of a tensor of blocks. */
+static tern_status first_block_scale(const tern_model_file *file, int i, uint16_t *out)
+{
+    const uint64_t block = (uint64_t)tern_stored_get(file->tensors[i].stored)->block_bytes;
+    return tern_model_file_read(file, i, block - sizeof *out, out, sizeof *out);
+}
+
 /* Do the blocks of rows [begin, end) have the scale `first`? */
-static tern_status same_scales(const tern_model_file *file, int i, const weight *w, uint16_t first,
+static tern_status same_scales(const tern_model_file *file, int i, const raw_rows *raw, uint16_t first,
                                int64_t begin, int64_t end, bool *same)
 {
-    const tern_file_tensor *t = &file->tensors[i];
-    const size_t block = t->stored == TERN_STORED_TQ1_0 ? 54 : 66, raw_row = raw_row_bytes(t, w);
-    const int64_t at_once = rows_at_once(raw_row);
-    uint8_t *raw = tern__alloc((size_t)at_once * raw_row + 1);
-    tern_status status = raw ? TERN_OK : tern__out_of_memory((size_t)at_once * raw_row);
+    uint8_t *bytes = tern__alloc((size_t)raw->at_once * raw->bytes + 1);
+    tern_status status = bytes ? TERN_OK : tern__out_of_memory((size_t)raw->at_once * raw->bytes);
     *same = true;
-    for (int64_t r = begin; r < end && *same && status == TERN_OK; r += at_once) {
-        const size_t bytes = (size_t)(end - r < at_once ? end - r : at_once) * raw_row;
-        status = tern_model_file_read(file, i, (uint64_t)r * raw_row, raw, bytes);
-        for (size_t at = block - 2; at < bytes && status == TERN_OK; at += block)
-            *same = *same && memcmp(raw + at, &first, sizeof first) == 0;
+    for (int64_t r = begin; r < end && *same && status == TERN_OK; r += raw->at_once) {
+        const size_t n = (size_t)(end - r < raw->at_once ? end - r : raw->at_once) * raw->bytes;
+        status = tern_model_file_read(file, i, (uint64_t)r * raw->bytes, bytes, n);
+        for (size_t at = raw->block - sizeof first; at < n && status == TERN_OK; at += raw->block)
+            *same = *same && memcmp(bytes + at, &first, sizeof first) == 0;
     }
-    tern__free(raw);
+    tern__free(bytes);
     return status;
 }
 
@@ -308,11 +303,12 @@ tern_status tern__ternary_same_scales(const tern_model_file *file, int i, int pa
     const tern_file_tensor *t = &file->tensors[i];
     const weight w = weight_shape(t, TERN_T2);
     *same = true;
-    if ((t->stored != TERN_STORED_TQ1_0 && t->stored != TERN_STORED_TQ2_0) || w.rows * w.columns == 0)
+    if (!has_block_scales(t->stored) || w.rows * w.columns == 0)
         return TERN_OK;
+    const raw_rows raw = raw_rows_of(t, &w);
     uint16_t first;
-    TERN_TRY(tern_model_file_read(file, i, t->stored == TERN_STORED_TQ1_0 ? 52 : 64, &first, sizeof first));
-    return same_scales(file, i, &w, first, w.rows * part / parts, w.rows * (part + 1) / parts, same);
+    TERN_TRY(first_block_scale(file, i, &first));
+    return same_scales(file, i, &raw, first, raw.rows * part / parts, raw.rows * (part + 1) / parts, same);
 }
 
 tern_status tern__ternary_first_scale(tern_ctx *ctx, const tern_model_file *file, int i, float *out)
@@ -320,15 +316,16 @@ tern_status tern__ternary_first_scale(tern_ctx *ctx, const tern_model_file *file
     const tern_file_tensor *t = &file->tensors[i];
     uint16_t half = 0;
     float extra;
+    bool found;
     *out = 1;
-    if (t->stored == TERN_STORED_I2_S)
-        TERN_TRY(tern_model_file_read(file, i, t->bytes - TERN__I2_S_TAIL, out, sizeof *out));
-    if ((t->stored == TERN_STORED_TQ1_0 || t->stored == TERN_STORED_TQ2_0) && t->bytes > 0) {
-        TERN_TRY(tern_model_file_read(file, i, t->stored == TERN_STORED_TQ1_0 ? 52 : 64, &half, sizeof half));
+    if (tern__codec_get(t->stored)->scales == TERN__SCALES_BEHIND)
+        TERN_TRY(read_tail(file, i, out));
+    if (has_block_scales(t->stored) && t->bytes > 0) {
+        TERN_TRY(first_block_scale(file, i, &half));
         *out = tern__f16_to_f32(half);
     }
     TERN__FAIL_IF(!isfinite(*out), TERN_FORMAT, "its scale is not a finite number");
-    TERN_TRY(extra_scale(ctx, file, t, &extra));
+    TERN_TRY(tern__scale_read(ctx, file, t, &extra, &found));
     *out *= extra;
     return TERN_OK;
 }
@@ -380,15 +377,14 @@ static tern_status fill(tern_ctx *ctx, const tern_model_file *file, int i, tern_
     const tern_file_tensor *t = &file->tensors[i];
     const tern_stored_info *info = tern_stored_get(t->stored);
     float extra;
-    if (t->stored == TERN_STORED_HF_T2)
-        TERN_TRY(decode_hf(file, i, dtype, w));
-    else if (info->kind == TERN_STORED_TERNARY)
+    bool found;
+    if (info->kind == TERN_STORED_TERNARY)
         TERN_TRY(decode_tensor(file, i, dtype, w));
     else if (info->kind == TERN_STORED_OPAQUE)
         return tern__fail(TERN_UNSUPPORTED, "%s cannot be read", info->name);
     else
         TERN_TRY(quantise(ctx, file, i, dtype, mode, w));
-    TERN_TRY(extra_scale(ctx, file, t, &extra));
+    TERN_TRY(tern__scale_read(ctx, file, t, &extra, &found));
     for (int64_t k = 0; k < w->n_scales; k++)
         w->scales[k] *= extra;
     return TERN_OK;

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/strbuf.h"
+#include "model/file/codec.h"
 
 static const tern_stored_info infos[TERN_STORED_COUNT] = {
 #define INFO(id, number, name, elements, bytes, kind, dtype) \
@@ -59,17 +60,19 @@ tern_status tern__stored_size(const char *who, tern_stored stored, int rank, con
     for (int i = 0; i < rank; i++)
         TERN__FAIL_IF(shape[i] && !tern__i64_mul(count, shape[i], &count), TERN_FORMAT,
                       "%s: the product of its sizes is too large for any file", who);
-    int64_t unit = stored == TERN_STORED_HF_T2 ? (rank ? shape[0] : 1) : rank ? shape[rank - 1] : 1;
+    const tern__codec *codec = tern__codec_get(stored);
+    const int tail = tern__codec_tail(stored);
+    const bool shared = codec && codec->planes > 1; /* rows, not elements of a row, share bytes */
+    int64_t unit = rank == 0 ? 1 : shared ? shape[0] : shape[rank - 1];
     TERN__FAIL_IF(unit % info->block_elements, TERN_FORMAT,
                   "%s: %s has blocks of %d, but a row of %lld elements", who, info->name,
                   info->block_elements, (long long)unit);
     int64_t total;
     TERN__FAIL_IF(!tern__i64_mul(count / info->block_elements, info->block_bytes, &total) ||
-                      !tern__i64_add(total, TERN__I2_S_TAIL, &total),
+                      !tern__i64_add(total, tail, &total),
                   TERN_FORMAT, "%s: its bytes are too many for any file", who);
-    total -= stored == TERN_STORED_I2_S ? 0 : TERN__I2_S_TAIL;
     *elements = empty ? 0 : count;
-    *bytes = empty ? (stored == TERN_STORED_I2_S ? TERN__I2_S_TAIL : 0) : (uint64_t)total;
+    *bytes = (uint64_t)(empty ? tail : total);
     return TERN_OK;
 }
 

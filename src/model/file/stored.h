@@ -4,8 +4,6 @@
 
 #include <tern/model_file.h>
 
-enum { TERN__I2_S_TAIL = 32 }; /* bytes behind the codes; the first four are the scale */
-
 /* The type with a number of GGUF's; false if there is none. */
 bool tern__stored_from_gguf(int32_t number, tern_stored *out);
 

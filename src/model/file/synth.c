@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "base/status.h"
+#include "model/file/codec.h"
 #include "model/file/model_writer.h"
 #include "model/file/stored.h"
 #include "model/parts.h"
@@ -71,53 +72,31 @@ static void random_bytes(filling *f, uint8_t *out, size_t n)
     }
 }
 
-/* Any byte to four codes of 0, 1 or 2: about equally many of each. */
-static void make_four_codes(uint8_t table[256])
+/* Blocks of random codes of a ternary type that GGUF has, and one scale for all; in f16 the nearest to it. */
+static tern_status fill_codes(filling *f, tern_stored stored, int64_t elements, float scale)
 {
-    for (int i = 0; i < 256; i++) {
-        int digits = i * 81 / 256;
-        table[i] = (uint8_t)(digits % 3 | digits / 3 % 3 << 2 | digits / 9 % 3 << 4 | digits / 27 << 6);
-    }
-}
-
-static tern_status fill_i2_s(filling *f, int64_t elements, float scale)
-{
-    uint8_t table[256], tail[TERN__I2_S_TAIL] = {0};
-    make_four_codes(table);
-    for (int64_t left = elements / 4; left > 0; left -= CHUNK) {
-        size_t n = left < CHUNK ? (size_t)left : CHUNK;
-        random_bytes(f, f->chunk, n);
-        for (size_t i = 0; i < n; i++)
-            f->chunk[i] = table[f->chunk[i]];
-        TERN_TRY(tern__model_writer_write(f->w, f->chunk, n));
-    }
-    memcpy(tail, &scale, sizeof scale);
-    return tern__model_writer_write(f->w, tail, sizeof tail);
-}
-
-/* TQ1_0 and TQ2_0: codes, then an f16 scale, which is the nearest to the wanted one. */
-static tern_status fill_tq(filling *f, tern_stored stored, int64_t elements, float scale)
-{
-    const size_t block = (size_t)tern_stored_get(stored)->block_bytes, codes = block - 2,
-                 at_once = CHUNK / block;
-    uint8_t table[256];
+    const tern_stored_info *info = tern_stored_get(stored);
+    const tern__codec *codec = tern__codec_get(stored);
+    const size_t block = (size_t)info->block_bytes, at_once = CHUNK / block,
+                 codes = block - (codec->scales == TERN__SCALES_BLOCKS ? sizeof(uint16_t) : 0);
+    uint8_t table[256], tail[TERN__SCALE_TAIL] = {0};
     uint16_t half;
     tern__convert(TERN_F32, &scale, 1, TERN_F16, &half, 1, 1);
-    make_four_codes(table);
-    for (int i = 0; stored == TERN_STORED_TQ1_0 && i < 256; i++)
-        table[i] = (uint8_t)((i * 243 / 256 * 256 + 242) / 243);
-    for (int64_t left = elements / 256; left > 0; left -= (int64_t)at_once) {
+    for (int i = 0; i < 256; i++)
+        table[i] = codec->any(i);
+    for (int64_t left = elements / info->block_elements; left > 0; left -= (int64_t)at_once) {
         size_t n = left < (int64_t)at_once ? (size_t)left : at_once;
         random_bytes(f, f->chunk, n * block);
         for (size_t b = 0; b < n; b++) {
             uint8_t *bytes = f->chunk + b * block;
             for (size_t i = 0; i < codes; i++)
                 bytes[i] = table[bytes[i]];
-            memcpy(bytes + codes, &half, sizeof half);
+            memcpy(bytes + codes, &half, block - codes);
         }
         TERN_TRY(tern__model_writer_write(f->w, f->chunk, n * block));
     }
-    return TERN_OK;
+    memcpy(tail, &scale, sizeof scale);
+    return codec->scales == TERN__SCALES_BEHIND ? tern__model_writer_write(f->w, tail, sizeof tail) : TERN_OK;
 }
 
 /* Rows of numbers, -scale, 0 and scale or anything between, coded as the type has it. */
@@ -198,10 +177,8 @@ static tern_status fill_item(filling *f, const making *m, const item *t)
     float scale = sqrtf((ternary || tern_stored_get(stored)->kind == TERN_STORED_TERNARY ? 1.5f : 3.0f) /
                         (float)t->columns);
     tern_status status;
-    if (stored == TERN_STORED_I2_S)
-        status = fill_i2_s(f, t->rows * t->columns, scale);
-    else if (stored == TERN_STORED_TQ1_0 || stored == TERN_STORED_TQ2_0)
-        status = fill_tq(f, stored, t->rows * t->columns, scale);
+    if (tern__codec_get(stored))
+        status = fill_codes(f, stored, t->rows * t->columns, scale);
     else if (tern__part_is_vector(t->part))
         status = fill_rows(f, stored, 1, t->columns, 0.1f, false, 1);
     else
