@@ -70,6 +70,15 @@ TERN_API void tern_scope_close(tern_ctx *ctx); /* closes the innermost; nothing 
 TERN_API tern_tensor *tern_keep(tern_tensor *t); /* returns t */
 TERN_API void tern_release(tern_tensor *t);      /* drops one reference of the caller's; NULL is fine */
 
+/* ---- Where operations come from ------------------------------------------------------------------------------
+ *
+ * What is recorded between the two belongs to a part called `name`, inside the parts that are open already:
+ * "layer 3", then "attention", is "layer 3/attention". Printed graphs say so (`from`), and profiles tell
+ * time by part. A path of more than 256 bytes stays that of the part outside. */
+
+TERN_API void tern_origin_open(tern_ctx *ctx, const char *name);
+TERN_API void tern_origin_close(tern_ctx *ctx); /* the innermost; nothing if none is open */
+
 /* For TERN_SCOPE. */
 typedef struct tern_scope_guard {
     tern_ctx *ctx;

@@ -29,6 +29,7 @@
 #include <tern/ops.h>
 #include <tern/pass.h>
 #include <tern/pool.h>
+#include <tern/profile.h>
 #include <tern/program.h>
 #include <tern/results.h>
 #include <tern/status.h>

@@ -14,13 +14,17 @@
 #include <tern/status.h>
 
 typedef struct tern_trace_event {
-    const char *name;      /* static or interned for the life of the process */
-    const char *category;  /* "step", "compile", "pool", ...; static         */
-    uint64_t start_ns;     /* monotonic clock                                */
-    uint64_t duration_ns;  /* 0 for an instant                               */
-    uint32_t thread;       /* small number, in order of first event          */
-    uint32_t step;         /* plan step, or UINT32_MAX                       */
-    uint64_t flops, bytes; /* estimates of the work done; 0 = not applicable */
+    const char *name;      /* static or interned for the life of the process                          */
+    const char *category;  /* "step", "wait", "run", "eval", "compile", "pass", "model"; static        */
+    const char *kernel;    /* of a step: what ran; static, or NULL                                     */
+    const char *where;     /* of a step: the part of the model, "layer 3/attention"; interned, or NULL */
+    uint64_t start_ns;     /* monotonic clock                                                          */
+    uint64_t duration_ns;  /* 0 for an instant                                                         */
+    uint32_t thread;       /* small number, in order of first event                                    */
+    uint32_t program;      /* which plan, from 1 in order of compilation; 0 = none                     */
+    uint32_t step;         /* of the plan; of a "run": the worker; or UINT32_MAX                       */
+    bool int8;             /* the flops are operations on int8                                         */
+    uint64_t flops, bytes; /* estimates of the work done; 0 = not applicable                           */
 } tern_trace_event;
 
 typedef struct tern_trace_options {

@@ -59,31 +59,35 @@ static ring *attach(uint64_t number)
     return r;
 }
 
-void tern__trace_record(uint64_t start_ns, const char *name, const char *category, uint32_t step,
-                        uint64_t flops, uint64_t bytes)
+uint64_t tern__trace_record(uint64_t start_ns, const tern__trace_what *what)
 {
     /* Acquire: a thread that sees the session on sees its number and capacity. */
     if (!atomic_load_explicit(&tern__trace_enabled, memory_order_acquire))
-        return;
+        return 0;
     uint64_t end_ns = tern__now_ns();
     uint64_t number = atomic_load_explicit(&session.number, memory_order_relaxed);
     ring *r = mine.session == number ? mine.ring : attach(number);
     if (r == NULL) {
         atomic_fetch_add_explicit(&session.homeless, 1, memory_order_relaxed);
-        return;
+        return end_ns;
     }
     uint64_t at = atomic_load_explicit(&r->written, memory_order_relaxed);
     r->events[at & r->mask] = (tern_trace_event){
-        .name = name,
-        .category = category,
+        .name = what->name,
+        .category = what->category,
+        .kernel = what->kernel,
+        .where = what->where,
         .start_ns = start_ns,
         .duration_ns = end_ns - start_ns,
         .thread = r->thread,
-        .step = step,
-        .flops = flops,
-        .bytes = bytes,
+        .program = what->program,
+        .step = what->step,
+        .int8 = what->int8,
+        .flops = what->flops,
+        .bytes = what->bytes,
     };
     atomic_store_explicit(&r->written, at + 1, memory_order_release);
+    return end_ns;
 }
 
 bool tern_trace_is_on(void)

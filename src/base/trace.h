@@ -23,17 +23,26 @@ static inline uint64_t tern__trace_begin(void)
     return tern__trace_on() ? tern__now_ns() : 0;
 }
 
-/* Records an event that began at `start_ns` and ends now. A thread's ring is allocated at its first event; if
- * that fails the event counts as lost. Events of one thread may be nested. */
-void tern__trace_record(uint64_t start_ns, const char *name, const char *category, uint32_t step,
-                        uint64_t flops, uint64_t bytes);
+/* What an event is about; fields as in tern_trace_event. */
+typedef struct tern__trace_what {
+    const char *name, *category, *kernel, *where;
+    uint32_t program, step;
+    bool int8;
+    uint64_t flops, bytes;
+} tern__trace_what;
+
+/* Records an event that began at `start_ns` and ends now; returns the end, where the next may begin. A thread's ring is
+ * allocated at its first event; if that fails the event counts as lost. Events of one thread may be nested. */
+uint64_t tern__trace_record(uint64_t start_ns, const tern__trace_what *what);
 
 /* The same for a start from tern__trace_begin; nothing happens if that was 0. */
 static inline void tern__trace_end(uint64_t start_ns, const char *name, const char *category, uint32_t step,
                                    uint64_t flops, uint64_t bytes)
 {
     if (TERN__UNLIKELY(start_ns != 0))
-        tern__trace_record(start_ns, name, category, step, flops, bytes);
+        tern__trace_record(
+            start_ns, &(tern__trace_what){
+                          .name = name, .category = category, .step = step, .flops = flops, .bytes = bytes});
 }
 
 #endif

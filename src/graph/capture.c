@@ -63,6 +63,7 @@ static tern_status capture_node(tern__node *node, tern_graph *g, uint32_t captur
     tern__id value;
     TERN_TRY(tern__graph_add(g, node->op, node->n_in, in, node->attrs, node->n_out, out, &value));
     node->captured = capture;
+    g->nodes[g->n_nodes - 1].origin = node->origin;
     for (uint32_t i = 0; i < node->n_out; i++) {
         if (node->out[i].storage)
             continue; /* evaluated earlier: readers see that leaf, this result is unused */

@@ -209,6 +209,7 @@ static tern_status write_node(chosen *c, tern_node *out)
         types[i] = r->types[r->out[i]];
     TERN_TRY(tern__edit_add(c->e, TERN__OP_fused, r->n_in, c->values, &body, r->n_out, types, &first));
     *out = c->g->values[first].node;
+    c->g->nodes[*out].origin = tern__origin_of(c->g, (uint32_t)c->n, c->nodes);
     /* Members would read each other through the new node: they go first, all at once. */
     for (int i = 0; i < r->n_out; i++)
         TERN_TRY(tern_edit_replace(c->e, c->values[r->out[i]], first + (tern__id)i));

@@ -129,6 +129,10 @@ tern_status tern__graph_clone_node(const tern_graph *from, tern__id n, const ter
  * (n_values, in the graph's arena) receives the new id of each value. */
 tern_status tern__graph_reorder(tern_graph *g, const tern__id *order, const tern__id **moved);
 
+/* Where what these nodes become comes from: the path that all share, "layer 3", else that of the first and of the last; NULL
+ * where none has any. In the graph's own memory, or interned. */
+const char *tern__origin_of(const tern_graph *g, uint32_t n, const tern__id *nodes);
+
 /* The value of which `value` is a view, perhaps through others; itself if it is none. */
 tern__id tern__graph_view_base(const tern_graph *g, tern__id value);
 

@@ -67,6 +67,7 @@ struct tern__node {
     bool symbolic;        /* depends on an input without data: it can be compiled, not evaluated */
     bool stays_pending;   /* used by evaluation: somebody may ask for it after the run that is prepared */
     tern__error *error;   /* NULL unless this is an error tensor */
+    const char *origin;   /* interned, or NULL */
     tern__edge *in;       /* (n_in) dropped (n_in = 0) when all results are evaluated */
     tern__attr *attrs;    /* (op's n_attrs) */
     tern_tensor out[];    /* (n_out) */
@@ -91,8 +92,10 @@ typedef struct tern__recorder {
     uint64_t n_nodes, n_recorded;
     tern__scope *scopes; /* stack */
     size_t n_scopes, cap_scopes;
-    size_t lost_scopes; /* opened without memory for them: their tensors belong to the scope outside */
-    uint32_t capture;   /* number of the newest capture, for tensor->mark */
+    size_t lost_scopes;   /* opened without memory for them: their tensors belong to the scope outside */
+    const char **origins; /* stack, interned: the path so far; NULL for none */
+    size_t n_origins, cap_origins, lost_origins;
+    uint32_t capture;                     /* number of the newest capture, for tensor->mark */
     void *free_nodes[TERN__NODE_CLASSES]; /* recycled node memory by size */
     tern__arena node_memory;
     tern_tensor **stack; /* reused by walks */

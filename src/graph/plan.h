@@ -43,6 +43,10 @@ typedef struct tern__step {
     size_t scratch_offset; /* in the arena: what is shared, then worker w's own + w * scratch_bytes */
     uint64_t flops, bytes; /* estimates */
     tern__id node;
+    /* For trace events; interned or static. */
+    const char *label; /* the op, or those that are fused */
+    const char *where; /* the origin of its node, or NULL */
+    bool int8;         /* its flops are operations on int8 */
 } tern__step;
 
 /* A result that leaves the plan: where it is. */
@@ -74,6 +78,7 @@ typedef struct tern__plan {
     size_t
         naive_bytes; /* every intermediate in a buffer of its own, and one block of scratch for all steps */
     int workers;     /* the most that any step uses */
+    uint32_t number; /* from 1, another for each plan of the process */
     uint64_t flops, bytes;
 } tern__plan;
 

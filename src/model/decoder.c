@@ -4,6 +4,8 @@
  * output projection, residual; norm, gate and up projections, activation, (sub norm,) down projection, residual. */
 #include "model/model.h"
 
+#include <stdio.h>
+
 /* y = x W^T. BitLinear: x becomes int8 with one scale s a row, the product of the codes is exact, and y = sums / s * scales;
  * where blocks have scales of their own, the product applies them. */
 static tern_tensor *project(const tern__linear *w, tern_tensor *x)
@@ -79,10 +81,20 @@ static tern_tensor *feed_forward(const tern_model *m, const tern__layer *layer, 
     return tern_mul(m->h.relu2 ? tern_relu2(gate) : tern_silu(gate), up);
 }
 
+/* "layer 3/attention" */
+static void open_part(const tern_model *m, int64_t layer, const char *part)
+{
+    char name[64];
+    snprintf(name, sizeof name, "layer %lld/%s", (long long)layer, part);
+    tern_origin_open(m->ctx, name);
+}
+
 tern_tensor *tern__decoder_hidden(const tern_model *m, const tern__decoder_rows *rows,
                                   tern_tensor *outputs[TERN__CACHE_COUNT], int *n)
 {
+    tern_origin_open(m->ctx, "embedding");
     tern_tensor *x = tern_cast(tern_gather(m->embedding, rows->tokens, 0), TERN_F32);
+    tern_origin_close(m->ctx);
     const bool fewer = rows->wanted && tern_dim(rows->wanted, 0) < tern_dim(rows->tokens, 0);
     for (int64_t i = 0; i < m->h.layers; i++) {
         const tern__layer *layer = &m->layers[i];
@@ -92,8 +104,10 @@ tern_tensor *tern__decoder_hidden(const tern_model *m, const tern__decoder_rows 
         /* Of the last layer only keys and values are needed of rows that nobody asks for. */
         const bool last = i == m->h.layers - 1;
         tern_tensor *wanted = last && fewer ? rows->wanted : NULL;
+        open_part(m, i, "attention");
         tern_tensor *a = attend(m, layer, norm(m, x, layer->attn_norm), rows, wanted, cache);
         if (last && !rows->wanted) {
+            tern_origin_close(m->ctx);
             *n = 0;
             for (int k = 0; k < TERN__CACHE_COUNT; k++)
                 if (cache[k])
@@ -101,11 +115,17 @@ tern_tensor *tern__decoder_hidden(const tern_model *m, const tern__decoder_rows 
             return NULL;
         }
         x = tern_add(pick(x, wanted), project(&layer->o, norm(m, a, layer->attn_sub_norm)));
+        tern_origin_close(m->ctx);
+        open_part(m, i, "feed-forward");
         tern_tensor *f = feed_forward(m, layer, norm(m, x, layer->ffn_norm));
         x = tern_add(x, project(&layer->down, norm(m, f, layer->ffn_sub_norm)));
+        tern_origin_close(m->ctx);
     }
     *n = 0;
-    return norm(m, pick(x, fewer ? NULL : rows->wanted), m->output_norm);
+    tern_origin_open(m->ctx, "output");
+    x = norm(m, pick(x, fewer ? NULL : rows->wanted), m->output_norm);
+    tern_origin_close(m->ctx);
+    return x;
 }
 
 int tern__decoder(const tern_model *m, const tern__decoder_rows *rows,
@@ -115,6 +135,8 @@ int tern__decoder(const tern_model *m, const tern__decoder_rows *rows,
     tern_tensor *x = tern__decoder_hidden(m, rows, outputs, &n);
     if (!x)
         return n;
+    tern_origin_open(m->ctx, "output");
     outputs[0] = tern_linear(x, m->head);
+    tern_origin_close(m->ctx);
     return 1;
 }

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/trace.h"
 #include "model/sequence.h"
 
 tern_generate_options tern_generate_options_default(void)
@@ -103,8 +104,10 @@ static tern_status choose(generator *g, tern_generated *piece)
     memcpy(g->logits, q->logits, (size_t)q->vocabulary * sizeof *g->logits);
     for (int64_t i = g->known; i < q->vocabulary; i++)
         g->logits[i] = -INFINITY;
+    const uint64_t start = tern__trace_begin();
     TERN_TRY(tern_sample(&g->o->sampling, q->vocabulary, g->logits, q->length, q->tokens, (uint64_t)q->length,
                          &piece->token));
+    tern__trace_end(start, "sample", "model", UINT32_MAX, 0, 0);
     piece->logprob = NAN;
     if (g->o->logprobs < 1)
         return TERN_OK;

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/trace.h"
 
 tern_model_options tern_model_options_default(void)
 {
@@ -29,7 +30,9 @@ tern_status tern_model_load(tern_ctx *ctx, const char *path, const tern_model_op
     if (!m)
         return tern__out_of_memory(sizeof *m);
     m->ctx = ctx;
+    const uint64_t start = tern__trace_begin();
     tern_status status = load(m, path, &o);
+    tern__trace_end(start, "load model", "model", UINT32_MAX, 0, 0);
     if (status != TERN_OK) {
         tern_model_free(m);
         return status;

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/cpu.h"
 #include "base/status.h"
+#include "base/trace.h"
 #include "model/file/model_file.h"
 #include "model/model.h"
 
@@ -373,8 +374,10 @@ static tern_status feed_chunk(tern_session *s, const tern_session_row *rows, int
     program *p = NULL;
     TERN_TRY(get_program(s, padded, padded_wanted, &p));
     tern_status status = TERN_OK;
+    const uint64_t start = tern__trace_begin();
     TERN_SCOPE(s->model->ctx)
         status = run_chunk(s, p, n_wanted, logits);
+    tern__trace_end(start, padded_wanted == padded ? "decode" : "prompt", "model", UINT32_MAX, 0, 0);
     return status;
 }
 

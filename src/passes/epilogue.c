@@ -212,8 +212,11 @@ static void describe(const search *s, const tern__gnode *product, tern__id reade
                2 * bytes / 1024);
 }
 
-static tern_status emit(const search *s, tern__rewrite *w, const tern__gnode *reader, const attempt *a)
+static tern_status emit(const search *s, tern__rewrite *w, const tern__gnode *product, tern__id n,
+                        const attempt *a)
 {
+    const tern__gnode *reader = &s->g->nodes[n];
+    const tern__id from[] = {s->g->values[product->out].node, n};
     const tern__region *r = &a->draft.region;
     tern__id in[TERN__REGION_MAX_INPUTS], first;
     tern__type out[TERN__REGION_MAX_OUTPUTS];
@@ -223,6 +226,7 @@ static tern_status emit(const search *s, tern__rewrite *w, const tern__gnode *re
     for (int i = 0; i < r->n_out; i++)
         out[i] = r->types[r->out[i]];
     TERN_TRY(tern__graph_add(w->to, TERN__OP_fused, r->n_in, in, &body, r->n_out, out, &first));
+    w->to->nodes[w->to->n_nodes - 1].origin = tern__origin_of(s->g, 2, from);
     for (tern__id i = 0; i < r->n_out; i++) {
         const char *name = s->g->values[reader->out + i].name;
         w->map[reader->out + i] = first + i;
@@ -247,7 +251,7 @@ static tern_status rewrite(const search *s)
         }
         describe(s, product, n);
         s->c->changes++;
-        TERN_TRY(emit(s, &w, reader, &a));
+        TERN_TRY(emit(s, &w, product, n, &a));
     }
     TERN_TRY(tern__rewrite_end(&w));
     return s->c->changes ? tern__remove_dead(s->c, false, &removed) : TERN_OK; /* the products themselves */

@@ -224,6 +224,7 @@ static tern_status fold_node(folder *f, tern__id n)
     tern__type types[MOST];
     tern__storage *storages[MOST];
     bool done = false;
+    f->w.origin = node->origin;
     for (uint32_t i = 0; i < node->n_in && i < MOST; i++)
         in[i] = f->w.map[node->in[i]];
     if (!is_foldable(f->c, f->w.to, node, in, &f->w.from->values[node->out]))

@@ -465,7 +465,7 @@ static tern_status keep_names(const fusion *f, tern__rewrite *w, const region_en
 }
 
 static tern_status emit_fused(fusion *f, tern__rewrite *w, const tern__region *region,
-                              const region_ends *ends)
+                              const region_ends *ends, const char *origin)
 {
     tern__id in[TERN__REGION_MAX_INPUTS], first;
     tern__type out[TERN__REGION_MAX_OUTPUTS];
@@ -475,6 +475,7 @@ static tern_status emit_fused(fusion *f, tern__rewrite *w, const tern__region *r
         out[i] = region->types[region->out[i]];
     tern__attr body = {.region = region};
     TERN_TRY(tern__graph_add(w->to, TERN__OP_fused, region->n_in, in, &body, region->n_out, out, &first));
+    w->to->nodes[w->to->n_nodes - 1].origin = origin;
     for (int i = 0; i < region->n_out; i++)
         w->map[ends->outputs[i]] = first + (tern__id)i;
     return keep_names(f, w, ends, region->n_out, first);
@@ -501,7 +502,7 @@ static tern_status emit_group(fusion *f, tern__rewrite *w, tern__id n)
         after += (double)tern__type_bytes(&draft.types[draft.out[i]]);
     describe(f, own, members, &ends, after);
     f->c->changes++;
-    return emit_fused(f, w, &draft.region, &ends);
+    return emit_fused(f, w, &draft.region, &ends, tern__origin_of(f->g, own->n_members, members));
 }
 
 static tern_status rewrite(fusion *f)

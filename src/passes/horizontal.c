@@ -267,6 +267,7 @@ static tern_status emit_group(joiner *j, const group *at, const tern__type *type
     const tern__gnode *first = &j->g->nodes[at->members[0]];
     tern__id in[2] = {j->w.map[first->in[0]]}, product;
     TERN_TRY(tern__rewrite_emit_constant(&j->w, NULL, type, storage, NULL, &in[1]));
+    j->w.origin = tern__origin_of(j->g, at->n, at->members);
     TERN_TRY(tern__rewrite_emit(&j->w, first->op, 2, in, first->attrs, &product));
     int64_t column = 0;
     for (uint32_t i = 0; i < at->n; i++) {

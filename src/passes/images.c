@@ -251,6 +251,7 @@ static tern_status move_node(images *m, tern__rewrite *w, tern__id n)
 {
     const tern__gnode *node = &m->g->nodes[n];
     const bool nhwc = !m->nhwc[root_of(m, n)];
+    w->origin = node->origin;
     tern__id in[TERN__MAX_INPUTS_FIXED];
     tern__attr attrs[TERN__MAX_ATTRS];
     for (int i = 0; i < tern__ops[node->op].n_attrs; i++)
@@ -264,7 +265,6 @@ static tern_status move_node(images *m, tern__rewrite *w, tern__id n)
     }
     tern__id *turned = &m->turned[nhwc][node->out];
     TERN_TRY(tern__rewrite_emit(w, node->op, node->n_in, in, attrs, turned));
-    w->to->nodes[w->to->n_nodes - 1].origin = node->origin;
     if (m->left[node->out])
         return turn_back(w, n, *turned, !nhwc);
     w->to->values[*turned].name = m->g->values[node->out].name;

@@ -185,6 +185,7 @@ static tern_status emit_full(narrower *s, tern__id n)
 static tern_status narrow_node(narrower *s, tern__id n)
 {
     const tern__gnode *node = &s->w.from->nodes[n];
+    s->w.origin = node->origin;
     if (stores_small(s, node))
         return emit_small(s, node);
     if (views_small(s, node))

@@ -110,6 +110,7 @@ tern_status tern__rewrite_emit(tern__rewrite *w, tern__opcode op, uint32_t n_in,
         TERN__FAIL_IF(dtypes[i] != types[i]->dtype, TERN_INTERNAL, "rewrite: %s needs a cast of operand %u",
                       row->name, i);
     TERN_TRY(tern__graph_add(w->to, op, n_in, in, attrs, (uint32_t)n_out, out, first));
+    w->to->nodes[w->to->n_nodes - 1].origin = w->origin;
     if (w->holds) {
         TERN_TRY(make_held(w));
         if (row->flags & TERN__VIEW)

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/intern.h"
 #include "base/status.h"
+#include "graph/region.h"
 #include "graph/text.h"
 #include "passes/pass.h"
 
@@ -177,6 +179,43 @@ static tern_status use_timings(tern__compilation *c, const tern__call *call, ter
     return TERN_OK;
 }
 
+/* ---- what trace events call a step ---- */
+
+/* "ternary_matmul+dequantise+mul+2": the first few of what is fused, and how many more. */
+static const char *fused_label(const tern__region *region)
+{
+    enum { MOST = 4 };
+    char label[MOST * 32 + 16];
+    int used = 0, shown = 0, more = 0;
+    for (int i = 0; i < region->n_ops; i++) {
+        const char *name = tern__ops[region->ops[i].op].name;
+        if (region->ops[i].op == TERN__OP_full)
+            continue; /* a number */
+        if (shown == MOST)
+            more++;
+        else
+            used += snprintf(label + used, sizeof label - (size_t)used, "%s%.31s", shown++ ? "+" : "", name);
+    }
+    if (more > 0)
+        snprintf(label + used, sizeof label - (size_t)used, "+%d", more);
+    return shown ? tern__intern(label) : tern__ops[TERN__OP_fused].name;
+}
+
+static void describe_step(const tern__gnode *node, const tern__call *call, tern__step *step)
+{
+    const tern__region *region =
+        node->op == TERN__OP_fused ? node->attrs[TERN__ATTR_fused_body].region : NULL;
+    step->where = tern__intern(node->origin);
+    if (region) {
+        const tern__region_op *first = &region->ops[0];
+        step->label = fused_label(region);
+        step->int8 = tern__region_has_product(region) && region->types[first->in[0]].dtype == TERN_I8;
+    } else {
+        step->label = tern__ops[node->op].name;
+        step->int8 = tern__op_is_product(node->op) && call->in[0]->dtype == TERN_I8;
+    }
+}
+
 /* ---- the pass ---- */
 
 /* `usual` counts steps of which times tell that the usual way is the fastest; NULL: there are none. */
@@ -189,6 +228,7 @@ static tern_status select_step(tern__compilation *c, tern__id id, uint32_t *usua
     if (usual)
         TERN_TRY(use_timings(c, &call, id, step, usual));
     step->node = id;
+    describe_step(&c->graph->nodes[id], &call, step);
     return TERN_OK;
 }
 

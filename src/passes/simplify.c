@@ -236,6 +236,7 @@ static tern_status simplify_node(simplifier *s, tern__id n)
     enum { MOST = 32 };
     const tern__gnode *node = &s->w.from->nodes[n];
     int first = s->index->first[node->op];
+    s->w.origin = node->origin;
     if (first == NO_RULE || node->n_in == 0 || node->n_in > MOST)
         return tern__rewrite_copy(&s->w, n);
     tern__id in[MOST];

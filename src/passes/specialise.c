@@ -219,6 +219,7 @@ static tern_status specialise_node(specialiser *s, tern__id n)
     const tern__type *type = &s->w.from->values[node->out].type;
     tern__id in[MOST];
     special changed;
+    s->w.origin = node->origin;
     if (node->n_in == 0 || node->n_in > MOST)
         return tern__rewrite_copy(&s->w, n);
     for (uint32_t i = 0; i < node->n_in; i++)

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/trace.h"
 #include "graph/region.h"
 #include "tensor/deferred.h"
 
@@ -98,6 +99,8 @@ static tern_status make(const tern_graph *graph, const tern__target *target, boo
     TERN_TRY(pin_constants(p));
     if (explain)
         TERN_TRY(name_ops(p));
+    static _Atomic(uint32_t) plans;
+    p->plan.number = atomic_fetch_add_explicit(&plans, 1, memory_order_relaxed) + 1;
     p->compile_ns = tern__now_ns() - start;
     return TERN_OK;
 }
@@ -114,7 +117,9 @@ tern_status tern__compiled_make(const tern_graph *graph, const tern__target *tar
     tern__graph_init(&p->source);
     tern__graph_init(&p->graph);
     tern__arena_init(&p->arena, 0);
+    uint64_t start = tern__trace_begin();
     tern_status status = make(graph, target, explain, p);
+    tern__trace_end(start, "compile", "compile", UINT32_MAX, 0, 0);
     if (status != TERN_OK) {
         tern__compiled_release(p);
         return status;

@@ -53,6 +53,8 @@ typedef union null_outputs {
         tern_value value;
         tern_goal goal;
         tern_precision precision;
+        tern_profile *profile;
+        tern_profile_by profile_by;
         tern_tune_report *tune_report;
         tern_tokenizer *tokenizer;
         tern_detokenizer *detokenizer;
@@ -75,6 +77,11 @@ typedef union null_outputs {
     tern_program_info program_info;
     tern_pass_report pass_report;
     tern_step_info step_info;
+    tern_profile_info profile_info;
+    tern_profile_row profile_row;
+    tern_profile_frame profile_frame;
+    tern_profile_thread profile_thread;
+    tern_profile_span profile_span;
     tern_operand_info operand_info;
     tern_ctx_stats ctx_stats;
     tern_pool_stats pool_stats;

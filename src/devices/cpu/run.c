@@ -49,8 +49,37 @@ static void set_back(tern__cpu_claim *claim)
     atomic_store_explicit(&claim->next, 0, memory_order_relaxed);
 }
 
+/* What a worker sees at the time `*at`, which moves on to the end of the event: the next one begins there, and the clock is
+ * read once for both. 0: nobody records. `parts` 0: none of the step's work, which is counted already. */
+static inline void trace_step(const run *r, uint32_t number, const char *wait, int parts, uint64_t *at)
+{
+    if (!TERN__UNLIKELY(*at != 0))
+        return;
+    const tern__step *step = &r->plan->steps[number];
+    const tern__trace_what what = {.name = wait ? wait : step->label,
+                                   .category = wait ? "wait" : "step",
+                                   .kernel = step->kernel_name,
+                                   .where = step->where,
+                                   .program = r->plan->number,
+                                   .step = number,
+                                   .int8 = step->int8,
+                                   .flops = parts ? step->flops / (uint64_t)parts : 0,
+                                   .bytes = parts ? step->bytes / (uint64_t)parts : 0};
+    *at = tern__trace_record(*at, &what);
+}
+
+static void trace_run(const run *r, int worker, uint64_t start)
+{
+    if (TERN__UNLIKELY(start != 0))
+        tern__trace_record(start, &(tern__trace_what){.name = "run",
+                                                      .category = "run",
+                                                      .program = r->plan->number,
+                                                      .step = (uint32_t)worker});
+}
+
 /* `claims` may be NULL. */
-static void run_part(run *r, uint32_t number, bool finishing, int part, int parts, tern__cpu_claim *claims)
+static void run_part(run *r, uint32_t number, bool finishing, int part, int parts, tern__cpu_claim *claims,
+                     uint64_t *at)
 {
     const tern__step *step = &r->plan->steps[number];
     const tern__buffer *operands = r->buffers + step->operands;
@@ -69,7 +98,6 @@ static void run_part(run *r, uint32_t number, bool finishing, int part, int part
                                  .scratch = step->scratch_bytes ? scratch + step->shared_bytes : NULL,
                                  .scratch_stride = step->scratch_bytes};
     tern__fault fault;
-    uint64_t start = tern__trace_begin();
     tern_status status = tern__cpu_run_part(r->device, &work, finishing, part, &fault);
     if (TERN__UNLIKELY(status != TERN_OK)) {
         int expected = 0;
@@ -79,8 +107,7 @@ static void run_part(run *r, uint32_t number, bool finishing, int part, int part
             r->fault = fault;
         }
     }
-    tern__trace_end(start, tern__ops[step->op].name, "step", number, step->flops / (uint64_t)parts,
-                    step->bytes / (uint64_t)parts);
+    trace_step(r, number, NULL, finishing ? 0 : parts, at);
 }
 
 static bool stopped(run *r)
@@ -100,25 +127,36 @@ static void end_step(const run *r, int worker, uint32_t s, uint64_t start)
         r->step_ns[s] = tern__now_ns() - start;
 }
 
-static void run_whole(run *r, uint32_t s)
+static void run_whole(run *r, uint32_t s, uint64_t *at)
 {
-    run_part(r, s, false, 0, 1, NULL);
+    run_part(r, s, false, 0, 1, NULL, at);
     if (r->plan->steps[s].kernel->finish && !stopped(r))
-        run_part(r, s, true, 0, 1, NULL);
+        run_part(r, s, true, 0, 1, NULL, at);
 }
 
 static void run_alone(run *r)
 {
+    const uint64_t begin = tern__trace_begin();
+    uint64_t at = begin;
     for (uint32_t s = 0; s < r->plan->n_steps && !stopped(r); s++) {
         uint64_t start = begin_step(r, 0);
-        run_whole(r, s);
+        run_whole(r, s, &at);
         end_step(r, 0, s, start);
     }
+    trace_run(r, 0, begin);
+}
+
+static void meet(const run *r, uint32_t s, const char *why, uint64_t *at)
+{
+    tern__threads_barrier(r->device->threads);
+    trace_step(r, s, why, 0, at);
 }
 
 static void run_shared(void *arg, int worker, int workers)
 {
     run *r = arg;
+    const uint64_t begin = tern__trace_begin();
+    uint64_t at = begin;
     bool together = true; /* nobody is ahead: no barrier is needed */
     uint32_t turn = 0;    /* shared steps until now */
     for (uint32_t s = 0; s < r->plan->n_steps; s++) {
@@ -126,27 +164,28 @@ static void run_shared(void *arg, int worker, int workers)
         if (parts == 1) {
             if (worker == 0 && !stopped(r)) {
                 uint64_t start = begin_step(r, worker);
-                run_whole(r, s);
+                run_whole(r, s, &at);
                 end_step(r, worker, s, start);
             }
             together = false;
             continue;
         }
         if (!together)
-            tern__threads_barrier(r->device->threads);
+            meet(r, s - 1, "idle", &at);
         uint64_t start = begin_step(r, worker);
         if (worker < parts && !stopped(r))
-            run_part(r, s, false, worker, parts, r->plan->steps[s].claimed ? claims_of(r, turn) : NULL);
+            run_part(r, s, false, worker, parts, r->plan->steps[s].claimed ? claims_of(r, turn) : NULL, &at);
         set_back(&claims_of(r, ++turn)[worker]); /* nobody looks at them until the barrier */
-        tern__threads_barrier(r->device->threads);
+        meet(r, s, "barrier", &at);
         if (r->plan->steps[s].kernel->finish) {
             if (worker < parts && !stopped(r))
-                run_part(r, s, true, worker, parts, NULL);
-            tern__threads_barrier(r->device->threads);
+                run_part(r, s, true, worker, parts, NULL, &at);
+            meet(r, s, "barrier", &at);
         }
         end_step(r, worker, s, start);
         together = true;
     }
+    trace_run(r, worker, begin);
 }
 
 static tern_status report(const run *r)

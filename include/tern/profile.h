@@ -1,0 +1,127 @@
+/* profile.h - where the time of some work went.
+ *
+ *     TERN_TRY(tern_profile_start(NULL));
+ *     ... any work, on any threads ...
+ *     tern_profile *profile;
+ *     TERN_TRY(tern_profile_stop(&profile));
+ *     tern_profile_row row;
+ *     for (int i = 0; tern_profile_get_row(profile, TERN_PROFILE_OPS, i, &row) == TERN_OK; i++) ...
+ *     tern_profile_free(profile);
+ *
+ * A profile is made of the events of <tern/trace.h> and of nothing else. It is immutable and may be read by several threads.
+ * Times are of threads: two that work for a second have worked for two. An event inside another on the same thread is its
+ * child; `self` is what is left of an event without its children, so that the self times of all rows and the time that
+ * threads waited for each other are together the time of all events that are inside no other. */
+#ifndef TERN_PROFILE_H
+#define TERN_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tern/export.h>
+#include <tern/status.h>
+
+typedef struct tern_profile tern_profile;
+
+/* Zeroed fields are the defaults. */
+typedef struct tern_profile_options {
+    size_t
+        events_per_thread; /* kept; the oldest go first, and are counted. 0 = 262144, about 24 MiB a thread */
+    bool counters;         /* ask the processor's counters too */
+} tern_profile_options;
+
+typedef struct tern_profile_info {
+    uint64_t wall_ns;          /* from start to stop */
+    uint64_t work_ns, wait_ns; /* of all threads: in events, without waits; waits at barriers */
+    uint64_t events, lost;     /* kept, and overwritten or without memory: then all numbers are too small */
+    int threads;               /* that recorded anything */
+    int ops, steps, parts;     /* rows of each kind */
+    int frames;                /* of the call tree */
+} tern_profile_info;
+
+/* What a row adds up. X(enumerator, number, name, meaning). */
+#define TERN_PROFILE_BY_LIST(X)                                        \
+    X(OPS, 0, "op", "events of one name, of steps also of one kernel") \
+    X(STEPS, 1, "step", "one step of one program")                     \
+    X(PARTS, 2, "part", "steps that come from one part of a model (tern_origin_open)")
+
+typedef enum tern_profile_by {
+#define TERN_PROFILE_BY_ENUM(id, number, name, meaning) TERN_PROFILE_##id = number,
+    TERN_PROFILE_BY_LIST(TERN_PROFILE_BY_ENUM)
+#undef TERN_PROFILE_BY_ENUM
+} tern_profile_by;
+
+/* Strings live as long as the process. */
+typedef struct tern_profile_row {
+    const char *name;       /* "ternary_matmul", of fused steps "rmsnorm+quantise_rows"; of parts the part */
+    const char *category;   /* "step", "run", "eval", "compile", "pass", "model" */
+    const char *kernel;     /* NULL: no step, or several kernels */
+    const char *where;      /* "layer 3/attention"; NULL: nobody said, or several */
+    uint32_t program, step; /* of a row of STEPS, else 0 and UINT32_MAX */
+    int threads;            /* that it ran on */
+    uint64_t count;         /* events: a step that two threads share has two each time */
+    uint64_t total_ns, self_ns;
+    uint64_t min_ns, max_ns, p50_ns, p90_ns, p99_ns; /* of the events, children included */
+    double mean_ns;
+    uint64_t wait_ns;      /* that threads waited for others to finish it, at barriers */
+    uint64_t flops, bytes; /* estimates */
+    bool int8;             /* the flops are operations on int8 */
+} tern_profile_row;
+
+/* One place of the call tree: all events with the same names around them, on one thread. Parents come before
+ * their children; those without are threads. `total_ns` is never less than that of the children together. */
+typedef struct tern_profile_frame {
+    const char *name;
+    const char *category; /* "thread", "part", or that of the events */
+    int parent;           /* -1: none */
+    int depth;            /* 0: a thread */
+    int thread;
+    uint64_t count, total_ns, self_ns;
+} tern_profile_frame;
+
+typedef struct tern_profile_thread {
+    const char *name; /* "main", "worker 1"; lives as long as the profile */
+    int spans;
+    uint64_t work_ns, wait_ns;
+} tern_profile_thread;
+
+/* An event, or a part of a model around its steps (category "part"), in order of start. */
+typedef struct tern_profile_span {
+    const char *name, *category, *kernel, *where; /* as in rows */
+    uint64_t start_ns;                            /* since tern_profile_start */
+    uint64_t duration_ns;
+    int depth; /* 0: inside no other */
+    uint32_t program, step;
+    uint64_t flops, bytes;
+} tern_profile_span;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Starts to record in the whole process. TERN_STATE if that is on already (by tern_trace_start too). */
+TERN_API tern_status tern_profile_start(const tern_profile_options *options);
+
+/* Stops, and makes the profile, which the caller frees. No tern call may be running on other threads. Recording has ended also
+ * if this fails, unless it was not on (TERN_STATE). */
+TERN_API tern_status tern_profile_stop(tern_profile **out);
+TERN_API void tern_profile_free(tern_profile *profile); /* NULL is fine */
+
+/* "op", "step" and "part"; TERN_NOT_FOUND lists them. */
+TERN_API tern_status tern_profile_by_parse(const char *name, tern_profile_by *out);
+
+TERN_API void tern_profile_get_info(const tern_profile *profile, tern_profile_info *out);
+
+/* Each: TERN_OUT_OF_RANGE past the last. Rows come in order of self time, the longest first. */
+TERN_API tern_status tern_profile_get_row(const tern_profile *profile, tern_profile_by by, int i,
+                                          tern_profile_row *out);
+TERN_API tern_status tern_profile_get_frame(const tern_profile *profile, int i, tern_profile_frame *out);
+TERN_API tern_status tern_profile_get_thread(const tern_profile *profile, int i, tern_profile_thread *out);
+TERN_API tern_status tern_profile_get_span(const tern_profile *profile, int thread, int i,
+                                           tern_profile_span *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,328 @@
+/* test_profile.c - planted truths: busy loops of known length, a hot spot, parts of a model, lost events; sums that must
+ * agree. */
+#include <string.h>
+
+#include <tern/tern.h>
+
+#include "base/alloc.h"
+#include "base/threads.h"
+#include "base/trace.h"
+#include "gate.h"
+#include "harness.h"
+
+static const uint64_t ms = 1000000;
+
+static void busy(uint64_t ns)
+{
+    const uint64_t start = tern__now_ns();
+    while (tern__now_ns() - start < ns)
+        ;
+}
+
+static void event(const char *name, uint64_t ns)
+{
+    const uint64_t start = tern__trace_begin();
+    busy(ns);
+    tern__trace_end(start, name, "test", UINT32_MAX, 0, 0);
+}
+
+static uint64_t live_blocks(void)
+{
+    tern_alloc_stats s;
+    tern_alloc_get_stats(&s);
+    return s.allocations - s.frees;
+}
+
+static bool find_row(const tern_profile *p, tern_profile_by by, const char *name, tern_profile_row *out)
+{
+    for (int i = 0; tern_profile_get_row(p, by, i, out) == TERN_OK; i++)
+        if (strcmp(out->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* What holds for every profile: nesting, order, and sums that are the same however they are added up. */
+static void check_sums(const tern_profile *p)
+{
+    tern_profile_info info;
+    tern_profile_get_info(p, &info);
+    tern_profile_row row;
+    uint64_t self = 0, events = 0, last = UINT64_MAX;
+    for (int i = 0; i < info.ops; i++) {
+        CHECK_OK(tern_profile_get_row(p, TERN_PROFILE_OPS, i, &row));
+        CHECK(row.self_ns <= row.total_ns && row.self_ns <= last);
+        CHECK(row.min_ns <= row.p50_ns && row.p50_ns <= row.p90_ns && row.p90_ns <= row.p99_ns &&
+              row.p99_ns <= row.max_ns);
+        CHECK(row.threads >= 1 && row.threads <= info.threads);
+        last = row.self_ns;
+        self += row.self_ns;
+        events += row.count;
+    }
+    CHECK_EQ(self, info.work_ns);
+    uint64_t roots = 0, frame_self = 0;
+    static uint64_t children[100000];
+    memset(children, 0, sizeof children);
+    for (int i = info.frames - 1; i >= 0; i--) {
+        tern_profile_frame f;
+        CHECK_OK(tern_profile_get_frame(p, i, &f));
+        CHECK(f.parent < i && f.total_ns >= children[i]); /* a parent is at least its children */
+        CHECK_EQ(f.self_ns, f.parent < 0 ? 0 : f.total_ns - children[i]);
+        frame_self += f.self_ns;
+        if (f.parent >= 0)
+            children[f.parent] += f.total_ns;
+        else
+            roots += f.total_ns;
+    }
+    CHECK_EQ(roots, info.work_ns + info.wait_ns);
+    CHECK_EQ(frame_self, roots);
+    uint64_t spans = 0, waits = 0;
+    for (int t = 0; t < info.threads; t++) {
+        tern_profile_thread thread;
+        CHECK_OK(tern_profile_get_thread(p, t, &thread));
+        uint64_t start = 0;
+        for (int i = 0; i < thread.spans; i++) {
+            tern_profile_span s;
+            CHECK_OK(tern_profile_get_span(p, t, i, &s));
+            CHECK(s.start_ns >= start);
+            start = s.start_ns;
+            spans += strcmp(s.category, "part") != 0;
+            waits += strcmp(s.category, "wait") == 0;
+        }
+    }
+    CHECK_EQ(spans, info.events);
+    CHECK_EQ(events + waits, info.events);
+}
+
+TEST(states)
+{
+    tern_profile *p = NULL;
+    CHECK_STATUS(tern_profile_stop(&p), TERN_STATE);
+    CHECK_OK(tern_profile_start(NULL));
+    CHECK_STATUS(tern_profile_start(NULL), TERN_STATE);
+    CHECK_STATUS(tern_profile_stop(NULL), TERN_INVALID_ARGUMENT);
+    CHECK_OK(tern_profile_stop(&p));
+    CHECK(!tern_trace_is_on());
+    tern_profile_info info;
+    tern_profile_get_info(p, &info);
+    CHECK_EQ(info.events, 0);
+    CHECK_EQ(info.threads, 0);
+    CHECK_EQ(info.frames, 0);
+    tern_profile_row row;
+    CHECK_STATUS(tern_profile_get_row(p, TERN_PROFILE_OPS, 0, &row), TERN_OUT_OF_RANGE);
+    tern_profile_free(p);
+    CHECK_OK(tern_trace_start(NULL)); /* somebody else's */
+    CHECK_STATUS(tern_profile_stop(&p), TERN_STATE);
+    CHECK_OK(tern_trace_stop(NULL, NULL, NULL));
+    tern_profile_by by;
+    CHECK_OK(tern_profile_by_parse("part", &by));
+    CHECK_EQ(by, TERN_PROFILE_PARTS);
+    CHECK_STATUS(tern_profile_by_parse("colour", &by), TERN_NOT_FOUND);
+}
+
+TEST(planted_times_are_told)
+{
+    tern_profile *p;
+    tern_profile_row row;
+    /* A test that is stopped for a while in a short event sees that one as the hot spot, and tries again. */
+    for (int tries = 0;; tries++) {
+        CHECK_OK(tern_profile_start(NULL));
+        const uint64_t outer = tern__trace_begin();
+        busy(2 * ms);
+        for (int i = 0; i < 10; i++)
+            event("short", ms / 10);
+        event("hot", 20 * ms);
+        tern__trace_end(outer, "outer", "test", UINT32_MAX, 0, 0);
+        CHECK_OK(tern_profile_stop(&p));
+        check_sums(p);
+        if (tries == 4 ||
+            (find_row(p, TERN_PROFILE_OPS, "short", &row) && row.max_ns < ms && row.total_ns < 10 * ms))
+            break;
+        tern_profile_free(p);
+    }
+    CHECK_OK(tern_profile_get_row(p, TERN_PROFILE_OPS, 0, &row));
+    CHECK_STR(row.name, "hot"); /* the planted hot spot is first */
+    CHECK(row.self_ns >= 20 * ms && row.total_ns == row.self_ns && row.count == 1);
+    CHECK(find_row(p, TERN_PROFILE_OPS, "short", &row));
+    CHECK_EQ(row.count, 10);
+    CHECK(row.total_ns >= ms && row.min_ns >= ms / 10 && row.mean_ns >= (double)ms / 10);
+    CHECK(find_row(p, TERN_PROFILE_OPS, "outer", &row));
+    CHECK(row.total_ns >= 23 * ms && row.self_ns >= 2 * ms && row.self_ns <= row.total_ns - 21 * ms);
+    tern_profile_frame f;
+    CHECK_OK(tern_profile_get_frame(p, 0, &f));
+    CHECK_STR(f.name, "main");
+    CHECK_STR(f.category, "thread");
+    CHECK_OK(tern_profile_get_frame(p, 1, &f));
+    CHECK_STR(f.name, "outer");
+    CHECK_OK(tern_profile_get_frame(p, 2, &f)); /* the longest child first */
+    CHECK_STR(f.name, "hot");
+    CHECK_EQ(f.parent, 1);
+    CHECK_EQ(f.depth, 2);
+    tern_profile_info info;
+    tern_profile_get_info(p, &info);
+    CHECK(info.wall_ns >= 23 * ms && info.work_ns <= info.wall_ns && info.lost == 0);
+    tern_profile_free(p);
+}
+
+TEST(percentiles)
+{
+    tern_profile *p;
+    tern_profile_row row;
+    CHECK_OK(tern_profile_start(NULL));
+    for (int i = 0; i < 100; i++)
+        event("event", i % 20 == 0 ? 2 * ms : ms / 50);
+    CHECK_OK(tern_profile_stop(&p));
+    CHECK(find_row(p, TERN_PROFILE_OPS, "event", &row));
+    CHECK_EQ(row.count, 100);
+    CHECK(row.p50_ns >= ms / 50 && row.p50_ns < 2 * ms && row.p99_ns >= 2 * ms && row.max_ns >= row.p99_ns);
+    tern_profile_free(p);
+}
+
+static void work_on_threads(void *arg, int worker, int workers)
+{
+    (void)arg, (void)workers;
+    event(worker == 0 ? "first" : "second", ms);
+}
+
+TEST(threads_have_timelines_of_their_own)
+{
+    tern__threads *pool;
+    tern_profile *p;
+    tern_profile_thread t;
+    tern_profile_info info;
+    CHECK_OK(tern__threads_create(2, &pool));
+    CHECK_OK(tern_profile_start(NULL));
+    tern__threads_run(pool, 2, work_on_threads, NULL);
+    CHECK_OK(tern_profile_stop(&p));
+    tern__threads_destroy(pool);
+    check_sums(p);
+    tern_profile_get_info(p, &info);
+    CHECK_EQ(info.threads, 2);
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(tern_profile_get_thread(p, i, &t));
+        CHECK_EQ(t.spans, 1);
+        CHECK(t.work_ns >= ms && t.wait_ns == 0);
+    }
+    CHECK_STATUS(tern_profile_get_thread(p, 2, &t), TERN_OUT_OF_RANGE);
+    tern_profile_free(p);
+}
+
+TEST(lost_events_are_counted)
+{
+    tern_profile *p;
+    tern_profile_info info;
+    CHECK_OK(tern_profile_start(&(tern_profile_options){.events_per_thread = 8}));
+    for (int i = 0; i < 20; i++)
+        event("event", 100);
+    CHECK_OK(tern_profile_stop(&p));
+    tern_profile_get_info(p, &info);
+    CHECK_EQ(info.events, 8);
+    CHECK_EQ(info.lost, 12);
+    check_sums(p);
+    tern_profile_free(p);
+}
+
+/* ---- programs ---- */
+
+static tern_status run_model(tern_ctx *ctx)
+{
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = tern_randn(ctx, TERN_F32, 2, (int64_t[]){64, 256}, 1),
+                    *w = tern_randn(ctx, TERN_F32, 2, (int64_t[]){256, 256}, 2);
+        for (int i = 0; i < 2; i++) {
+            tern_origin_open(ctx, i == 0 ? "layer 0" : "layer 1");
+            tern_origin_open(ctx, "attention");
+            x = tern_matmul(x, w, false, false);
+            tern_origin_close(ctx);
+            tern_origin_open(ctx, "feed-forward");
+            x = tern_softmax(x, -1);
+            tern_origin_close(ctx);
+            tern_origin_close(ctx);
+        }
+        TERN_TRY(tern_eval(x));
+    }
+    return TERN_OK;
+}
+
+TEST(steps_are_told_by_the_part_that_they_come_from)
+{
+    tern_ctx_options o = tern_ctx_options_default();
+    o.threads = 2;
+    tern_ctx *ctx;
+    tern_profile *p;
+    CHECK_OK(tern_ctx_create(&o, &ctx));
+    CHECK_OK(run_model(ctx));
+    CHECK_OK(tern_profile_start(NULL));
+    CHECK_OK(run_model(ctx));
+    CHECK_OK(run_model(ctx));
+    tern_ctx_destroy(ctx); /* the profile needs nothing of it */
+    CHECK_OK(tern_profile_stop(&p));
+    check_sums(p);
+    tern_profile_row row;
+    CHECK(find_row(p, TERN_PROFILE_PARTS, "layer 0/attention", &row));
+    CHECK(row.count >= 2 && row.flops > 0 && row.bytes > 0);
+    CHECK(find_row(p, TERN_PROFILE_PARTS, "layer 1/feed-forward", &row));
+    CHECK(find_row(p, TERN_PROFILE_OPS, "matmul", &row));
+    CHECK(row.kernel != NULL && strcmp(row.category, "step") == 0);
+    bool layer = false, part = false, step = false;
+    tern_profile_frame f, up;
+    for (int i = 0; tern_profile_get_frame(p, i, &f) == TERN_OK; i++) {
+        if (f.parent < 0)
+            continue;
+        CHECK_OK(tern_profile_get_frame(p, f.parent, &up));
+        layer |= strcmp(f.name, "layer 0") == 0 && strcmp(up.name, "run") == 0;
+        part |= strcmp(f.name, "attention") == 0 && strncmp(up.name, "layer", 5) == 0;
+        step |= strcmp(f.name, "matmul") == 0 && strcmp(up.name, "attention") == 0;
+    }
+    CHECK(layer && part && step);
+    for (int i = 0; tern_profile_get_row(p, TERN_PROFILE_STEPS, i, &row) == TERN_OK; i++)
+        CHECK(row.program > 0 && row.step != UINT32_MAX && (row.where || strcmp(row.name, "randn") == 0));
+    tern_profile_free(p);
+}
+
+TEST(origins_are_part_of_graphs)
+{
+    tern_ctx *ctx;
+    tern_graph *g;
+    char *text;
+    CHECK_OK(tern_ctx_create(NULL, &ctx));
+    tern_tensor *x = tern_input(ctx, "x", TERN_F32, 1, (int64_t[]){4});
+    tern_origin_close(ctx); /* nothing is open: nothing happens */
+    tern_origin_open(ctx, "layer 3");
+    tern_origin_open(ctx, "norm");
+    tern_tensor *y = tern_relu(x);
+    tern_origin_close(ctx);
+    tern_tensor *z = tern_neg(y);
+    tern_origin_close(ctx);
+    tern_tensor *out = tern_exp(z);
+    CHECK_OK(tern_graph_capture(ctx, 1, &out, NULL, &g));
+    CHECK_OK(tern_graph_print(g, &text));
+    CHECK(strstr(text, "from \"layer 3/norm\"") != NULL);
+    CHECK(strstr(text, "from \"layer 3\"") != NULL);
+    tern_string_free(text);
+    tern_graph_free(g);
+    tern_ctx_destroy(ctx);
+}
+
+TEST(without_memory)
+{
+    tern_profile *p = NULL;
+    const uint64_t before = live_blocks();
+    for (int n = 0; n < 200; n++) {
+        CHECK_OK(tern_profile_start(&(tern_profile_options){.events_per_thread = 64}));
+        event("outer", 10);
+        event("inner", 10);
+        gate g = {.countdown = n + 1};
+        tern_alloc_set_gate(gate_allow, &g);
+        tern_status status = tern_profile_stop(&p);
+        tern_alloc_set_gate(NULL, NULL);
+        CHECK(!tern_trace_is_on());
+        if (status == TERN_OK) {
+            tern_profile_free(p);
+            CHECK(n > 0);
+            return;
+        }
+        CHECK_EQ(status, TERN_OUT_OF_MEMORY);
+        CHECK_EQ(live_blocks(), before);
+    }
+    CHECK(false);
+}
