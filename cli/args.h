@@ -11,7 +11,7 @@ typedef struct option {
     const char *name;     /* without the dashes; NULL ends a table */
     char letter;          /* 'i' for -i, or 0 */
     const char *argument; /* what to call its value in --help; NULL: a switch, without value */
-    const char *choices;  /* the values it may have, space-separated; NULL: any */
+    const char *choices;  /* the values it may have, space-separated, or a list as below; NULL: any */
     const char *help;     /* the choices are added to it */
 } option;
 
@@ -88,7 +88,13 @@ void suggestion_offer(suggestion *s, const char *candidate); /* which must stay 
 /* "; did you mean 'x'?" in `buffer`, or "" if nothing is near. `before` stands before the word: "--". */
 const char *suggestion_text(const suggestion *s, const char *before, char *buffer, size_t room);
 
-/* Word i of a space-separated list, in `buffer`; false past the last. */
+/* Lists that the library has: what is added to its tables can be chosen. */
+#define LIST_ARCHITECTURES "=architectures"
+#define LIST_SHAPES "=shapes"
+#define LIST_PRETOKENIZERS "=pretokenizers"
+#define LIST_CHAT_TEMPLATES "=chat-templates"
+
+/* Word i of a space-separated list, or of one of those above, in `buffer`; false past the last. */
 bool list_word(const char *list, int i, char *buffer, size_t room);
 /* "auto, always or never" */
 void list_add(text *t, const char *list);

@@ -309,7 +309,7 @@ static const option options[] = {
     ENGINE_OPTIONS,
     {"system", 0, "TEXT", NULL, "what the model is told before the conversation"},
     NO_ESCAPE_OPTION,
-    {"chat-template", 0, "NAME", "bitnet llama-3 llama-2", "instead of what the model's file says"},
+    {"chat-template", 0, "NAME", LIST_CHAT_TEMPLATES, "instead of what the model's file says"},
     {"n-predict", 'n', "N", NULL, "most tokens of an answer; -1 or -2 until the model ends it (default)"},
     {"ignore-eos", 0, NULL, NULL, "go on where the model would end its answer"},
     SAMPLING_OPTIONS,

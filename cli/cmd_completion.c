@@ -11,11 +11,21 @@ static void print_options(const option *table)
         printf(" --%s", o->name);
 }
 
+static void print_words(const char *list)
+{
+    char word[64];
+    for (int i = 0; list_word(list, i, word, sizeof word); i++)
+        printf("%s%s", i ? " " : "", word);
+}
+
 static void print_value_cases(const option *table)
 {
     for (const option *o = table; o && o->name; o++)
-        if (o->choices)
-            printf("    *' --%s') words='%s' ;;\n", o->name, o->choices);
+        if (o->choices) {
+            printf("    *' --%s') words='", o->name);
+            print_words(o->choices);
+            printf("' ;;\n");
+        }
 }
 
 /* One case per command: the words that may follow it. */
@@ -24,8 +34,10 @@ static void print_case(const command *c, const char *path)
     printf("    '%s') words='", path);
     for (int i = 0; c->verbs && c->verbs[i]; i++)
         printf("%s ", c->verbs[i]->name);
-    if (c->choices)
-        printf("%s ", c->choices);
+    if (c->choices) {
+        print_words(c->choices);
+        putchar(' ');
+    }
     printf("'; options='");
     print_options(c->options);
     print_options(common_options);

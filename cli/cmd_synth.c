@@ -1,4 +1,5 @@
 /* cmd_synth.c - `tern synth`: writes a random model of any shape. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,12 +16,10 @@ static bool take_shape(const args *a, tern_model_shape *out)
     const struct {
         const char *option;
         int64_t *value;
-        int most;
     } sizes[] = {
-        {"layers", &out->layers, 4096},        {"width", &out->width, 1 << 20},
-        {"ff", &out->feed_forward, 1 << 20},   {"heads", &out->heads, 1 << 16},
-        {"kv-heads", &out->kv_heads, 1 << 16}, {"vocab", &out->vocabulary, 1 << 24},
-        {"context", &out->context, 1 << 24},
+        {"layers", &out->layers},   {"width", &out->width},       {"ff", &out->feed_forward},
+        {"heads", &out->heads},     {"kv-heads", &out->kv_heads}, {"vocab", &out->vocabulary},
+        {"context", &out->context},
     };
     if (tern_model_shape_find(name ? name : "bitnet-2b-4t", out) != TERN_OK) {
         fail_usage("--shape: %s", tern_last_error());
@@ -28,7 +27,7 @@ static bool take_shape(const args *a, tern_model_shape *out)
     }
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         int value;
-        if (!args_int(a, sizes[i].option, 1, sizes[i].most, (int)*sizes[i].value, &value))
+        if (!args_int(a, sizes[i].option, 1, INT_MAX, (int)*sizes[i].value, &value))
             return false;
         *sizes[i].value = value;
     }
@@ -70,13 +69,12 @@ static int run(const args *a)
 }
 
 static const option options[] = {
-    {"shape", 's', "NAME", "bitnet-2b-4t bitnet-large llama3-8b small tiny",
-     "the shape to start from; bitnet-2b-4t by default"},
+    {"shape", 's', "NAME", LIST_SHAPES, "the shape to start from; bitnet-2b-4t by default"},
     {"type", 't', "TYPE", NULL,
      "how linear layers are stored: i2_s (default), tq1_0, tq2_0, f32, f16, bf16, q8_0, q4_0, q4_k, q6_k"},
     {"embedding", 0, "TYPE", NULL, "how the table of tokens is stored; f16 by default"},
     {"head", 0, "TYPE", NULL, "adds an output layer of its own, stored like this"},
-    {"arch", 0, "NAME", "bitnet-b1.58 bitnet-25 bitnet llama", "the architecture it says it has"},
+    {"arch", 0, "NAME", LIST_ARCHITECTURES, "the architecture it says it has"},
     {"layers", 0, "N", NULL, "number of layers"},
     {"width", 0, "N", NULL, "width of the model"},
     {"ff", 0, "N", NULL, "width of the feed-forward part"},

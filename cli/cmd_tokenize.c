@@ -266,7 +266,7 @@ static const option options[] = {
     {"no-bos", 0, NULL, NULL, "leave out the tokens that the model has at the start and the end of a text"},
     {"chat", 0, "TEMPLATE", NULL,
      "the text is a user's message: encode it as the template has it; 'auto': the one of the file"},
-    {"pre", 0, "NAME", NULL, "how text is cut, instead of what the file says: llama-bpe, gpt-2 or default"},
+    {"pre", 0, "NAME", LIST_PRETOKENIZERS, "how text is cut, instead of what the file says"},
     {"ids", 0, NULL, NULL, "print only the ids, on one line"},
     {"json", 0, NULL, NULL, "print JSON"},
     {0},

@@ -67,15 +67,12 @@ bool engine_sampling(const args *a, tern_sampling *out)
 
 tern_dtype engine_head(const args *a)
 {
-    static const struct {
-        const char *name;
-        tern_dtype dtype;
-    } heads[] = {{"q8", TERN_Q8_0}, {"q6", TERN_Q6_K},   {"q4", TERN_Q4_0},
-                 {"f16", TERN_F16}, {"bf16", TERN_BF16}, {"f32", TERN_F32}};
+    static const tern_dtype heads[] = {TERN_Q8_0, TERN_Q6_K, TERN_Q4_0, TERN_F16, TERN_BF16, TERN_F32};
     const char *value = args_value(a, "head");
-    for (size_t i = 0; value && i < sizeof heads / sizeof *heads; i++)
-        if (strcmp(value, heads[i].name) == 0)
-            return heads[i].dtype;
+    char word[16];
+    for (int i = 0; value && list_word(HEAD_TYPES, i, word, sizeof word); i++)
+        if (strcmp(value, word) == 0)
+            return heads[i];
     return (tern_dtype)0;
 }
 
@@ -155,7 +152,7 @@ static int open_session(const args *a, engine_wishes wishes, engine *e)
     int usual = wishes.context ? wishes.context : USUAL_CONTEXT;
     o.slots = wishes.slots;
     if (!args_int(a, "ctx-size", 0, 1 << 30, most < usual ? most : usual, &context) ||
-        !args_int(a, "batch-size", 1, 65536, 512, &batch))
+        !args_int(a, "batch-size", 1, 65536, 0, &batch))
         return EXIT_USAGE;
     if (context > most)
         warn("the model was trained for %d positions: -c %d becomes %d", most, context, most);

@@ -26,7 +26,7 @@ typedef struct engine_wishes {
 #define ENGINE_OPTIONS                                                                                         \
     {"model", 'm', "FILE", NULL, "the model: GGUF, safetensors (file, index or folder), llama2.c"},            \
     {"tokenizer", 0, "FILE", NULL, "tokenizer.json, or llama2.c's tokenizer, for models without one"},         \
-    {"pre", 0, "NAME", "llama-bpe gpt-2 default", "how the tokenizer cuts text, instead of what the model says"}, \
+    {"pre", 0, "NAME", LIST_PRETOKENIZERS, "how the tokenizer cuts text, instead of what the model says"}, \
     {"ctx-size", 'c', "N", NULL, "positions to keep room for; 0 for all (default: 4096, or what the model has)"},         \
     {"threads", 't', "N", NULL, "threads (default: as many as this process may use)"},                         \
     {"batch-size", 'b', "N", NULL, "most tokens of a prompt computed at once (default: 512)"},                 \
@@ -34,7 +34,7 @@ typedef struct engine_wishes {
     {"head", 0, "TYPE", HEAD_TYPES, "convert the head, and say how often the likeliest token stays the same, which takes as long as 10,000 tokens of prompt"},     \
     {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2"}
 #define NO_ESCAPE_OPTION {"no-escape", 0, NULL, NULL, "\\n, \\t, \\\\ and the like in texts of the command line stay as they are"}
-#define HEAD_TYPES "q8 q6 q4 f16 bf16 f32"
+#define HEAD_TYPES "q8 q6 q4 f16 bf16 f32" /* as engine_head has them */
 #define SAMPLING_OPTIONS                                                                                       \
     {"temp", 0, "X", NULL, "temperature; 0 or less always takes the likeliest token (default: 0.8)"},                  \
     {"top-k", 0, "N", NULL, "keep the N likeliest tokens; 0 or less keeps all (default: 40)"},                         \

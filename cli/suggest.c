@@ -2,6 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tern/model.h>
+#include <tern/model_convert.h>
+#include <tern/tokenizer.h>
+
 #include "args.h"
 
 enum { LONGEST = 63 };
@@ -63,8 +67,30 @@ const char *suggestion_text(const suggestion *s, const char *before, char *buffe
     return buffer;
 }
 
+static const char *shape_name(int i)
+{
+    tern_model_shape shape;
+    return tern_model_shape_get(i, &shape) == TERN_OK ? shape.name : NULL;
+}
+
+static const struct {
+    const char *list;
+    const char *(*name)(int i);
+} lists[] = {
+    {LIST_ARCHITECTURES, tern_model_architecture_name},
+    {LIST_SHAPES, shape_name},
+    {LIST_PRETOKENIZERS, tern_pretokenizer_name},
+    {LIST_CHAT_TEMPLATES, tern_chat_template_name},
+};
+
 bool list_word(const char *list, int i, char *buffer, size_t room)
 {
+    for (size_t k = 0; *list == '=' && k < sizeof lists / sizeof lists[0]; k++)
+        if (strcmp(lists[k].list, list) == 0) {
+            const char *name = lists[k].name(i);
+            snprintf(buffer, room, "%s", name ? name : "");
+            return name != NULL;
+        }
     while (i-- > 0) {
         list += strcspn(list, " ");
         list += strspn(list, " ");

@@ -25,7 +25,7 @@ typedef struct tern_model_shape {
 typedef struct tern_synth_options {
     tern_stored type;      /* of the weights of linear layers                                             */
     tern_stored embedding; /* of the table of tokens                                                      */
-    tern_stored head;      /* of the output layer; TERN_STORED_COUNT: there is none, the table serves      */
+    tern_stored head;      /* of the output layer; TERN_STORED_AS_IS: there is none, the table serves      */
     uint64_t seed;
     tern_model_progress
         progress; /* or NULL; told bytes that are written. Stopped by it no file appears, as in conversions */
@@ -44,8 +44,8 @@ typedef struct tern_convert_report {
 } tern_convert_report;
 
 typedef struct tern_convert_options {
-    tern_stored type;      /* of the weights of linear layers; TERN_STORED_COUNT: as they are             */
-    tern_stored embedding; /* of the table of tokens and the output layer; TERN_STORED_COUNT: as they are */
+    tern_stored type;      /* of the weights of linear layers; TERN_STORED_AS_IS: as they are             */
+    tern_stored embedding; /* of the table of tokens and the output layer; TERN_STORED_AS_IS: as they are */
     bool force;            /* ternarise weights of a model that was not trained for it                    */
     tern_model_progress progress; /* or NULL; told bytes that are written or read back */
     void (*report)(void *user, const tern_convert_report *tensor); /* or NULL; once for each, at the end */

@@ -40,6 +40,8 @@ typedef enum tern_file_format {
  *   TERNARY  codes of -1, 0, +1 and scales; for tern_model_file_load_ternary
  *   OPAQUE   its size is known, and that is all: such a tensor can be listed but not loaded
  *
+ * Enumerators are numbered by their rows, which stay where they are: new ones come at the end.
+ *
  * I2_S has 32 bytes for its scale behind the blocks of the whole tensor. HF_T2 (safetensors) has four rows in a byte and
  * its scale in a tensor of its own. */
 /* clang-format off */
@@ -86,6 +88,7 @@ typedef enum tern_file_format {
 /* clang-format on */
 
 typedef enum tern_stored {
+    TERN_STORED_AS_IS = -1, /* in options: no other type than there is */
 #define TERN_STORED_ENUM(id, number, name, elements, bytes, kind, dtype) TERN_STORED_##id,
     TERN_STORED_LIST(TERN_STORED_ENUM)
 #undef TERN_STORED_ENUM

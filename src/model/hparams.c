@@ -76,7 +76,6 @@ static tern_status limit_to_window(const reader *r, int64_t *context)
 
 tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out)
 {
-    enum { MOST_LAYERS = 4096, MOST_HEADS = 4096, MOST_WIDTH = 1 << 20, MOST_CONTEXT = 1 << 27 };
     const tern__architecture *a = NULL;
     TERN_TRY(tern__architecture_of(file, &a));
     reader r = {file, a->name};
@@ -85,18 +84,18 @@ tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out)
                        .sub_norms = a->sub_norms,
                        .ternary = a->ternary || says_bitnet(file)};
     TERN_TRY(tern__rope_pairs_of(file, a, &h.rope_pairs));
-    TERN_TRY(read_size(&r, "block_count", MOST_LAYERS, 0, &h.layers));
-    TERN_TRY(read_size(&r, "embedding_length", MOST_WIDTH, 0, &h.width));
-    TERN_TRY(read_size(&r, "feed_forward_length", MOST_WIDTH, 0, &h.feed_forward));
-    TERN_TRY(read_size(&r, "context_length", MOST_CONTEXT, 0, &h.context));
-    TERN_TRY(read_size(&r, "attention.head_count", MOST_HEADS, 0, &h.heads));
-    TERN_TRY(read_size(&r, "attention.head_count_kv", MOST_HEADS, h.heads, &h.kv_heads));
+    TERN_TRY(read_size(&r, "block_count", TERN__MOST_LAYERS, 0, &h.layers));
+    TERN_TRY(read_size(&r, "embedding_length", TERN__MOST_WIDTH, 0, &h.width));
+    TERN_TRY(read_size(&r, "feed_forward_length", TERN__MOST_WIDTH, 0, &h.feed_forward));
+    TERN_TRY(read_size(&r, "context_length", TERN__MOST_CONTEXT, 0, &h.context));
+    TERN_TRY(read_size(&r, "attention.head_count", TERN__MOST_HEADS, 0, &h.heads));
+    TERN_TRY(read_size(&r, "attention.head_count_kv", TERN__MOST_HEADS, h.heads, &h.kv_heads));
     TERN__FAIL_IF(h.heads % h.kv_heads != 0, TERN_SHAPE, "model: %lld heads cannot share %lld key heads",
                   (long long)h.heads, (long long)h.kv_heads);
     TERN__FAIL_IF(h.width % h.heads != 0, TERN_SHAPE,
                   "model: a width of %lld cannot be split over %lld heads", (long long)h.width,
                   (long long)h.heads);
-    TERN_TRY(read_size(&r, "attention.key_length", MOST_WIDTH, h.width / h.heads, &h.head_width));
+    TERN_TRY(read_size(&r, "attention.key_length", TERN__MOST_WIDTH, h.width / h.heads, &h.head_width));
     TERN_TRY(read_size(&r, "rope.dimension_count", h.head_width, h.head_width, &h.rope_width));
     TERN__FAIL_IF(h.rope_width % 2 != 0, TERN_SHAPE,
                   "model: positions rotate pairs, but %lld coordinates are odd", (long long)h.rope_width);

@@ -8,6 +8,15 @@
 
 #include "model/architecture.h"
 
+/* Beyond any real model. What is made and what is loaded keep within them. */
+enum {
+    TERN__MOST_LAYERS = 4096,
+    TERN__MOST_HEADS = 4096,
+    TERN__MOST_WIDTH = 1 << 20,
+    TERN__MOST_VOCABULARY = 1 << 24,
+    TERN__MOST_CONTEXT = 1 << 27,
+};
+
 typedef struct tern__hparams {
     const char *architecture; /* of the file's */
     bool relu2;               /* else silu */

@@ -77,7 +77,7 @@ TEST(every_type)
         bool bitnet = k % 3 < 2;
         CHECK_OK(tern_stored_parse(types[k / 3], &options.type));
         options.embedding = k % 2 ? TERN_STORED_F16 : TERN_STORED_Q6_K;
-        options.head = k % 2 ? TERN_STORED_COUNT : TERN_STORED_Q8_0;
+        options.head = k % 2 ? TERN_STORED_AS_IS : TERN_STORED_Q8_0;
         if (bitnet && k / 3 >= 7) { /* in 4 and 6 bits a block's weights are not ternary any more */
             CHECK_STATUS(tern_model_synth(path_of("synth.gguf"), &shape, &options), TERN_DTYPE);
             continue;

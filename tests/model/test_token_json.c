@@ -211,7 +211,7 @@ static const struct {
      "its ByteLevel pre-tokenizer adds a blank, as no known family does"},
     {"{\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(a+)+$\"},\"behavior\":\"Isolated\"}}",
      TERN_UNSUPPORTED,
-     "its pre-tokenizer is not one of those known; ask for one by name (llama-bpe, gpt-2 or default)"},
+     "its pre-tokenizer is not one of those known; ask for one by name (llama-bpe, gpt-2, default)"},
     {"{\"normalizer\":{\"type\":\"NFC\"}}", TERN_UNSUPPORTED, "its normalizer 'NFC' is not known"},
     {"{\"post_processor\":{\"type\":\"BertProcessing\"}}", TERN_UNSUPPORTED,
      "its post-processor 'BertProcessing' is not known"},

@@ -122,7 +122,7 @@ TEST(writing)
     REFUSED(tern_model_synth(NULL, &shape, NULL));
     REFUSED(tern_model_synth(path, NULL, NULL));
     set_up();
-    CHECK_EQ(tern_convert_options_default().type, TERN_STORED_COUNT);
+    CHECK_EQ(tern_convert_options_default().type, TERN_STORED_AS_IS);
     REFUSED(tern_model_convert(NULL, file, path, NULL));
     REFUSED(tern_model_convert(ctx, NULL, path, NULL));
     REFUSED(tern_model_convert(ctx, file, NULL, NULL));

@@ -38,7 +38,7 @@ static tern_stored type_in_gguf(const tern_file_tensor *t)
         return TERN_STORED_I2_S; /* which GGUF has, and which takes any scale */
     if ((half && t->rank < 2) || t->stored == TERN_STORED_F64)
         return TERN_STORED_F32;
-    return tern_stored_get(t->stored)->gguf_number < 0 ? TERN_STORED_COUNT : t->stored;
+    return tern_stored_get(t->stored)->gguf_number < 0 ? TERN_STORED_AS_IS : t->stored;
 }
 
 /* And in safetensors: blocks of numbers become f32, which holds them as they are. */
@@ -49,16 +49,16 @@ static tern_stored type_in_safetensors(const tern_file_tensor *t)
         return TERN_STORED_HF_T2;
     return tern__safetensors_type_name(t->stored) ? t->stored
            : info->kind == TERN_STORED_PLAIN      ? TERN_STORED_F32
-                                                  : TERN_STORED_COUNT;
+                                                  : TERN_STORED_AS_IS;
 }
 
 static tern_stored type_wanted(const tern_model_file *file, const tern_file_tensor *t,
                                const tern_convert_options *o, tern_file_format format)
 {
     bool to_gguf = format == TERN_FILE_GGUF;
-    if (is_linear(t) && o->type != TERN_STORED_COUNT)
+    if (is_linear(t) && o->type != TERN_STORED_AS_IS)
         return o->type;
-    if (is_table(t) && o->embedding != TERN_STORED_COUNT)
+    if (is_table(t) && o->embedding != TERN_STORED_AS_IS)
         return o->embedding;
     /* master weights mean what they are ternarised to: as floats they would be another model */
     if (is_linear(t) && file->master_weights && tern_stored_get(t->stored)->kind == TERN_STORED_PLAIN)
@@ -181,10 +181,10 @@ static tern_status check_type(const tern_model_file *file, const tern_file_tenso
                               tern_stored to)
 {
     bool packed = to == TERN_STORED_HF_T2;
-    bool has = to == TERN_STORED_COUNT    ? false
+    bool has = to == TERN_STORED_AS_IS    ? false
                : format == TERN_FILE_GGUF ? tern_stored_get(to)->gguf_number >= 0
                                           : packed || tern__safetensors_type_name(to) != NULL;
-    const char *name = tern_stored_get(to == TERN_STORED_COUNT ? t->stored : to)->name;
+    const char *name = tern_stored_get(to == TERN_STORED_AS_IS ? t->stored : to)->name;
     TERN__FAIL_IF(!has && format == TERN_FILE_GGUF, TERN_UNSUPPORTED,
                   "%s: tensor '%s' is %s, which GGUF has not", file->parts[0].path, t->stored_name, name);
     TERN__FAIL_IF(!has, TERN_UNSUPPORTED,

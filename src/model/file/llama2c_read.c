@@ -6,9 +6,10 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "model/file/model_file.h"
+#include "model/model.h"
 #include "model/parts.h"
 
-enum { HEADER_BYTES = 28, MOST_LAYERS = 4096 };
+enum { HEADER_BYTES = 28 };
 
 typedef struct shape {
     int64_t dim, hidden, layers, heads, kv_heads, vocabulary, context;
@@ -83,7 +84,7 @@ static bool read_shape(const uint8_t *header, shape *s)
     int32_t n[7];
     memcpy(n, header, sizeof n);
     *s = (shape){n[0], n[1], n[2], n[3], n[4], n[5] < 0 ? -(int64_t)n[5] : n[5], n[6], n[5] < 0};
-    return s->dim > 0 && s->hidden > 0 && s->layers > 0 && s->layers <= MOST_LAYERS && s->heads > 0 &&
+    return s->dim > 0 && s->hidden > 0 && s->layers > 0 && s->layers <= TERN__MOST_LAYERS && s->heads > 0 &&
            s->kv_heads > 0 && s->vocabulary > 0 && s->context > 0 && s->dim % s->heads == 0 &&
            s->heads % s->kv_heads == 0 && s->dim / s->heads % 2 == 0;
 }

@@ -9,6 +9,7 @@
 #include "model/file/codec.h"
 #include "model/file/model_writer.h"
 #include "model/file/stored.h"
+#include "model/model.h"
 #include "model/parts.h"
 #include "tensor/convert.h"
 
@@ -47,7 +48,7 @@ tern_status tern_model_shape_find(const char *name, tern_model_shape *out)
 tern_synth_options tern_synth_options_default(void)
 {
     return (tern_synth_options){
-        .type = TERN_STORED_I2_S, .embedding = TERN_STORED_F16, .head = TERN_STORED_COUNT};
+        .type = TERN_STORED_I2_S, .embedding = TERN_STORED_F16, .head = TERN_STORED_AS_IS};
 }
 
 /* ---- random rows --------------------------------------------------------------------------------------------------- */
@@ -156,7 +157,7 @@ static bool item_at(const making *m, int64_t k, item *out)
     const tern__part *part = tern__part_get((tern__part_id)id);
     *out = (item){.part = part, .rows = sizes[part->rows], .columns = sizes[part->columns]};
     tern__part_name(part, from_layers / TERN__PARTS_OF_LAYER, out->name);
-    return part->role == TERN__ROLE_HEAD       ? m->o.head != TERN_STORED_COUNT
+    return part->role == TERN__ROLE_HEAD       ? m->o.head != TERN_STORED_AS_IS
            : part->role == TERN__ROLE_SUB_NORM ? m->architecture->sub_norms
                                                : true;
 }
@@ -266,13 +267,13 @@ static tern_status check_shape(const tern_model_shape *s)
         const char *name;
         int64_t value, most;
     } sizes[] = {
-        {"layers", s->layers, 4096},
-        {"width", s->width, 1 << 20},
-        {"feed-forward width", s->feed_forward, 1 << 20},
-        {"heads", s->heads, 1 << 16},
-        {"kv heads", s->kv_heads, 1 << 16},
-        {"vocabulary", s->vocabulary, 1 << 24},
-        {"context", s->context, 1 << 24},
+        {"layers", s->layers, TERN__MOST_LAYERS},
+        {"width", s->width, TERN__MOST_WIDTH},
+        {"feed-forward width", s->feed_forward, TERN__MOST_WIDTH},
+        {"heads", s->heads, TERN__MOST_HEADS},
+        {"kv heads", s->kv_heads, TERN__MOST_HEADS},
+        {"vocabulary", s->vocabulary, TERN__MOST_VOCABULARY},
+        {"context", s->context, TERN__MOST_CONTEXT},
     };
     TERN__FAIL_IF(!s->name || !s->architecture || !*s->architecture, TERN_INVALID_ARGUMENT,
                   "model_synth: the shape has no name or architecture");
@@ -345,7 +346,7 @@ tern_status tern_model_synth(const char *path, const tern_model_shape *shape,
                   "model_synth: %s does not hold the ternary weights of '%s'",
                   tern_stored_get(m.o.type)->name, shape->architecture);
     TERN_TRY(check_type(m.o.embedding, false));
-    if (m.o.head != TERN_STORED_COUNT)
+    if (m.o.head != TERN_STORED_AS_IS)
         TERN_TRY(check_type(m.o.head, false));
     TERN_TRY(tern__gguf_create(path, &w));
     w.progress = m.o.progress;

@@ -303,7 +303,8 @@ static tern_status finish(tern__json_reader *r, tern__vocabulary_fn take, void *
         r->byte_level == r->metaspace, TERN_UNSUPPORTED,
         "neither a byte-level BPE (LLaMA-3, GPT-2) nor one of characters with byte fallback (LLaMA-2)");
     TERN__FAIL_IF(r->byte_level && !r->d.pre && !r->pre_wanted, TERN_UNSUPPORTED,
-                  "it does not say how text is cut; ask for a way by name (llama-bpe, gpt-2 or default)");
+                  "it does not say how text is cut; ask for a way by name (%s)",
+                  tern__split_rule_names((char[TERN__RULE_NAMES]){0}));
     r->d.model = r->byte_level ? "gpt2" : "llama";
     TERN_TRY(order_tokens(r));
     TERN_TRY(name_tokens(r));

@@ -69,9 +69,9 @@ static tern_status read_split(tern__json_reader *r, const json_t *step)
     bool isolated = is(text_of(step, "behavior"), "Isolated") && !is_true(step, "invert", false);
     if (r->pre_wanted) /* whatever it is, another was asked for */
         return TERN_OK;
-    TERN__FAIL_IF(
-        !rule || !isolated || r->d.pre, TERN_UNSUPPORTED,
-        "its pre-tokenizer is not one of those known; ask for one by name (llama-bpe, gpt-2 or default)");
+    TERN__FAIL_IF(!rule || !isolated || r->d.pre, TERN_UNSUPPORTED,
+                  "its pre-tokenizer is not one of those known; ask for one by name (%s)",
+                  tern__split_rule_names((char[TERN__RULE_NAMES]){0}));
     r->d.pre = rule->name;
     return TERN_OK;
 }

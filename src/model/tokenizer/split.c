@@ -28,6 +28,14 @@ const tern__split_rule *tern__split_rule_get(int i)
     return i >= 0 && (size_t)i < TERN__COUNT(rules) ? &rules[i] : NULL;
 }
 
+const char *tern__split_rule_names(char out[static TERN__RULE_NAMES])
+{
+    size_t at = 0;
+    for (size_t i = 0; i < TERN__COUNT(rules) && at < TERN__RULE_NAMES; i++)
+        at += (size_t)snprintf(out + at, TERN__RULE_NAMES - at, "%s%s", i ? ", " : "", rules[i].name);
+    return out;
+}
+
 const tern__split_rule *tern__split_rule_find(const char *name)
 {
     char word[64];

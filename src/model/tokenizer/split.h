@@ -19,6 +19,9 @@ typedef struct tern__split_rule {
 
 /* Row i of the table; NULL past the last. */
 const tern__split_rule *tern__split_rule_get(int i);
+/* All their names, for messages: "a, b, c". Returns `out`. */
+enum { TERN__RULE_NAMES = 128 };
+const char *tern__split_rule_names(char out[static TERN__RULE_NAMES]);
 /* By name or alias; NULL: there is none. */
 const tern__split_rule *tern__split_rule_find(const char *name);
 /* The row that tokenizer.json means by this pattern; NULL: none. */

@@ -46,17 +46,6 @@ static tern_status find_family(const char *model, tern__family *out)
                       model ? model : "");
 }
 
-static tern_status unknown_rule(const char *name)
-{
-    tern__strbuf known = TERN__STRBUF_EMPTY;
-    for (int i = 0; tern__split_rule_get(i); i++)
-        tern__strbuf_addf(&known, "%s%s", i ? ", " : "", tern__split_rule_get(i)->name);
-    tern_status status = tern__fail(TERN_UNSUPPORTED, "tokenizer: unknown pre-tokenizer '%.60s'; known: %s",
-                                    name, known.text ? known.text : "");
-    tern__strbuf_free(&known);
-    return status;
-}
-
 static bool has_token(const tern_vocabulary *d, const char *text)
 {
     size_t length = strlen(text);
@@ -84,7 +73,9 @@ static tern_status find_rule(const tern_vocabulary *d, const char *wanted, const
 {
     const char *name = wanted ? wanted : rule_of_file(d);
     *out = tern__split_rule_find(name);
-    return *out ? TERN_OK : unknown_rule(name);
+    TERN__FAIL_IF(!*out, TERN_UNSUPPORTED, "tokenizer: unknown pre-tokenizer '%.60s'; known: %s", name,
+                  tern__split_rule_names((char[TERN__RULE_NAMES]){0}));
+    return TERN_OK;
 }
 
 /* The token at the start belongs to the model, however its text is cut. */
