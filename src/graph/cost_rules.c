@@ -70,6 +70,7 @@ double tern__op_bytes(const tern__call *call)
     /* What is picked or overwritten by index is touched in part: as much as goes out, or comes in. */
     switch (tern__op_code(call->op)) {
     case TERN__OP_gather:
+    case TERN__OP_packed_gather:
     case TERN__OP_take_along:
         return total - bytes(call->in[0]) + bytes(&call->out[0]);
     case TERN__OP_overwrite:

@@ -4,7 +4,7 @@
 /* clang-format off */
 #include "graph/op.h"
 
-_Static_assert(TERN__OP_COUNT == 131, "ops.def has changed: run `make generate`");
+_Static_assert(TERN__OP_COUNT == 132, "ops.def has changed: run `make generate`");
 
 const uint16_t tern__op_order[TERN__OP_COUNT] = {
     TERN__OP_abs,
@@ -86,6 +86,7 @@ const uint16_t tern__op_order[TERN__OP_COUNT] = {
     TERN__OP_neg,
     TERN__OP_one_hot,
     TERN__OP_overwrite,
+    TERN__OP_packed_gather,
     TERN__OP_packed_linear,
     TERN__OP_packed_matmul,
     TERN__OP_packed_ternary_matmul,
@@ -271,6 +272,7 @@ const char *const tern__op_signatures[TERN__OP_COUNT] = {
     [TERN__OP_fused] = "fused([xs]...; body:body={}) -> ys...",
     [TERN__OP_packed_matmul] = "packed_matmul(a, weight; n:int=1, transpose_a:bool=false) -> y",
     [TERN__OP_packed_linear] = "packed_linear(x, weight; n:int=1, dtype:dtype=f16) -> y",
+    [TERN__OP_packed_gather] = "packed_gather(table, indices; n:int=1, k:int=1, dtype:dtype=f16) -> y",
     [TERN__OP_packed_ternary_matmul] = "packed_ternary_matmul(x, weight, [scales]; n:int=1, form:int=2) -> y",
 };
 
@@ -405,5 +407,6 @@ const char *const tern__op_sections[TERN__OP_COUNT] = {
     [TERN__OP_fused] = "Made by the compiler",
     [TERN__OP_packed_matmul] = "Made by the compiler",
     [TERN__OP_packed_linear] = "Made by the compiler",
+    [TERN__OP_packed_gather] = "Made by the compiler",
     [TERN__OP_packed_ternary_matmul] = "Made by the compiler",
 };

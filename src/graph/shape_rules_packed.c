@@ -1,4 +1,4 @@
-/* shape_rules_packed.c - the rules of products whose constant operand was packed: the layout pass makes them. */
+/* shape_rules_packed.c - the rules of ops whose constant operand was packed: the layout pass makes them. */
 #include "graph/rules.h"
 
 static tern_status need_dtype(const tern__call *call, int i, tern_dtype dtype)
@@ -43,13 +43,25 @@ tern_status tern__rule_dtype_packed_linear(const tern__call *call, tern_dtype *o
     return TERN_OK;
 }
 
-/* `n` items in tiles of `each`. */
-static tern_status check_tiles(const tern__call *call, int64_t n, int64_t each)
+tern_status tern__rule_dtype_packed_gather(const tern__call *call, tern_dtype *operands)
 {
-    const tern__type *weight = call->in[1];
-    TERN__RULE_FAIL_IF(n < 0 || each < 1 || weight->shape[0] != n / each + (n % each != 0), TERN_SHAPE,
-                       "weight %s does not hold %" PRId64 " in tiles of %" PRId64, TERN__SHAPE_TEXT(weight),
-                       n, each);
+    (void)operands;
+    const tern_dtype dtype = (tern_dtype)call->attrs[2].i;
+    TERN__RULE_FAIL_IF(dtype != TERN_F16 && dtype != TERN_BF16 && !tern__dtype_is_block(dtype), TERN_DTYPE,
+                       "there are no packed tables of type %s", tern_dtype_name(dtype));
+    TERN_TRY(need_dtype(call, 0, TERN_U8));
+    TERN_TRY(need_dtype(call, 1, TERN_I64));
+    call->out[0].dtype = tern__dtype_is_block(dtype) ? TERN_F32 : dtype;
+    return TERN_OK;
+}
+
+/* `n` items in tiles of `each`, in operand `i`. */
+static tern_status check_tiles(const tern__call *call, int i, int64_t n, int64_t each)
+{
+    const tern__type *packed = call->in[i];
+    TERN__RULE_FAIL_IF(n < 0 || each < 1 || packed->shape[0] != n / each + (n % each != 0), TERN_SHAPE,
+                       "%s %s does not hold %" PRId64 " in tiles of %" PRId64, TERN__OPERAND_NAME(i),
+                       TERN__SHAPE_TEXT(packed), n, each);
     return TERN_OK;
 }
 
@@ -63,7 +75,7 @@ tern_status tern__rule_shape_packed_matmul(const tern__call *call)
     const int k_axis = a->rank - 1 - across, row_axis = a->rank - 2 + across;
     TERN__RULE_FAIL_IF(a->shape[k_axis] != weight->shape[1], TERN_SHAPE, "inner sizes differ: %s x %s",
                        TERN__SHAPE_TEXT(a), TERN__SHAPE_TEXT(weight));
-    TERN_TRY(check_tiles(call, call->attrs[0].i, weight->shape[2]));
+    TERN_TRY(check_tiles(call, 1, call->attrs[0].i, weight->shape[2]));
     tern__rule_copy_shape(call, 0, a);
     if (a->rank > 1)
         call->out[0].shape[a->rank - 2] = a->shape[row_axis];
@@ -82,7 +94,7 @@ tern_status tern__rule_shape_packed_ternary_matmul(const tern__call *call)
     TERN__RULE_FAIL_IF(
         weight->rank != 3 || weight->shape[2] != 64 || weight->shape[1] != k / 4 + (k % 4 != 0), TERN_SHAPE,
         "weight %s must be [tiles, %" PRId64 ", 64]", TERN__SHAPE_TEXT(weight), k / 4 + (k % 4 != 0));
-    TERN_TRY(check_tiles(call, call->attrs[0].i, form == 2 ? 64 : 80));
+    TERN_TRY(check_tiles(call, 1, call->attrs[0].i, form == 2 ? 64 : 80));
     TERN_TRY(tern__rule_check_block_scales(call, call->attrs[0].i));
     tern__rule_copy_shape(call, 0, x);
     call->out[0].shape[x->rank - 1] = call->attrs[0].i;
@@ -96,18 +108,37 @@ static int64_t linear_tile_bytes(tern_dtype dtype, int64_t k)
     return 32 * units * (int64_t)tern__dtype_unit_bytes(dtype);
 }
 
+/* Operand `i` is n rows of k elements in tiles. */
+static tern_status check_linear(const tern__call *call, int i, tern_dtype dtype, int64_t n, int64_t k)
+{
+    const tern__type *packed = call->in[i];
+    const int64_t most = INT64_MAX / 32 / 256 - 4;
+    TERN__RULE_FAIL_IF(k < 0 || k > most, TERN_SHAPE, "rows of %" PRId64 " elements: 0 to %" PRId64 " fit", k,
+                       most);
+    TERN__RULE_FAIL_IF(packed->rank != 2 || packed->shape[1] != linear_tile_bytes(dtype, k), TERN_SHAPE,
+                       "%s %s must be [tiles, %" PRId64 "]", TERN__OPERAND_NAME(i), TERN__SHAPE_TEXT(packed),
+                       linear_tile_bytes(dtype, k));
+    return check_tiles(call, i, n, 32);
+}
+
 tern_status tern__rule_shape_packed_linear(const tern__call *call)
 {
-    const tern__type *x = call->in[0], *weight = call->in[1];
-    const tern_dtype dtype = (tern_dtype)call->attrs[1].i;
+    const tern__type *x = call->in[0];
     TERN__RULE_FAIL_IF(x->rank == 0, TERN_SHAPE, "%s", "x needs at least one axis");
-    const int64_t k = x->shape[x->rank - 1], most = INT64_MAX / 32 / 256 - 4;
-    TERN__RULE_FAIL_IF(k > most || weight->rank != 2 || weight->shape[1] != linear_tile_bytes(dtype, k),
-                       TERN_SHAPE, "weight %s must be [tiles, %" PRId64 "]", TERN__SHAPE_TEXT(weight),
-                       k > most ? most : linear_tile_bytes(dtype, k));
-    TERN_TRY(check_tiles(call, call->attrs[0].i, 32));
+    TERN_TRY(check_linear(call, 1, (tern_dtype)call->attrs[1].i, call->attrs[0].i, x->shape[x->rank - 1]));
     tern__rule_copy_shape(call, 0, x);
     call->out[0].shape[x->rank - 1] = call->attrs[0].i;
+    return TERN_OK;
+}
+
+tern_status tern__rule_shape_packed_gather(const tern__call *call)
+{
+    const tern__type *indices = call->in[1];
+    TERN_TRY(check_linear(call, 0, (tern_dtype)call->attrs[2].i, call->attrs[0].i, call->attrs[1].i));
+    TERN__RULE_FAIL_IF(indices->rank == TERN__MAX_RANK, TERN_SHAPE, "indices %s have too many axes",
+                       TERN__SHAPE_TEXT(indices));
+    tern__rule_copy_shape(call, 0, indices);
+    call->out[0].shape[call->out[0].rank++] = call->attrs[1].i;
     return TERN_OK;
 }
 

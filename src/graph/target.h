@@ -48,7 +48,8 @@ typedef struct tern__timings {
 } tern__timings;
 
 /* Another form of a call with a constant operand, which a target's kernel prefers: what the call becomes
- * when operand 1 is packed. */
+ * when operand 1, of gather operand 0, is packed. Packings with the same `how`, axis and types make the same bytes of a
+ * constant, whatever the call. */
 typedef struct tern__packing {
     tern__opcode op;
     tern__attr attrs[TERN__MAX_ATTRS];
@@ -84,7 +85,8 @@ typedef struct tern__target {
      * run. NULL: it cannot. */
     tern_status (*evaluate)(const struct tern__target *target, const tern__call *call, const tern__buffer *in,
                             const tern__buffer *out);
-    /* Would the call, whose operand 1 is a constant, run better on a packed form of it? NULL: never. */
+    /* Would the call, whose operand 1 is a constant, run better on a packed form of it? gather never does, but may run on what
+     * was packed for another call. NULL: never. */
     bool (*packing)(const struct tern__target *target, const tern__call *call, tern__packing *out);
     /* Packs the constant into `to` (64-byte aligned, bytes of packing->type). */
     tern_status (*pack)(const struct tern__target *target, const tern__packing *packing,

@@ -44,7 +44,7 @@ struct tern_model {
     tern_model_file *file;
     tern__hparams h;
     int64_t vocabulary;
-    tern_tensor *embedding;   /* [vocabulary, width]; of the file's pages, where it is mapped */
+    tern_tensor *embedding;   /* [vocabulary, width]; the head, or of the file's pages, where it is mapped */
     tern_tensor *output_norm; /* [width] */
     tern_tensor *head;        /* [vocabulary, width] */
     int head_at;              /* which tensor of the file the head is */

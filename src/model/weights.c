@@ -125,6 +125,17 @@ static tern_status check_all_used(const loader *l)
     return TERN_OK;
 }
 
+/* A head of 16 bits or in blocks is packed when programs are compiled, and tokens can be found in what was packed: then the
+ * table need not stay in memory beside it. */
+static void share_head(tern_model *m)
+{
+    if (!m->tied || tern_dtype_of(m->head) != tern_dtype_of(m->embedding) ||
+        tern_dtype_of(m->head) == TERN_F32)
+        return;
+    tern_release(m->embedding);
+    m->embedding = m->head;
+}
+
 static tern_status load_embedding(loader *l)
 {
     tern_model *m = l->m;
@@ -162,6 +173,7 @@ static tern_status load_embedding(loader *l)
     else
         keep(l, m->head);
     m->token_bytes += tern_nbytes(m->head);
+    share_head(m);
     return load_vector(l, "output_norm.weight", m->h.width, &m->output_norm);
 }
 
@@ -218,7 +230,8 @@ void tern__weights_release(tern_model *m)
     for (int64_t i = 0; m->layers && i < m->h.layers; i++)
         release_layer(&m->layers[i]);
     tern__free(m->layers);
-    tern_release(m->embedding);
+    if (m->embedding != m->head)
+        tern_release(m->embedding);
     tern_release(m->head);
     tern_release(m->output_norm);
 }

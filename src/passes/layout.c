@@ -3,7 +3,8 @@
  * A product whose second operand is a constant with data becomes a product with the packed constant, if
  * the target prefers that. What is packed is kept with the constant (tensor/derived.h), so that other
  * programs and batch sizes share it; the constant itself stays what the user sees, and is no longer needed
- * by the plan. */
+ * by the plan. A gather from a constant that is packed anyway (the table of tokens that is also the head of a model) reads the
+ * packed form too, or both would be in memory. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -20,9 +21,7 @@ tern_status tern__pass_layout(tern__compilation *c);
 /* What tells one packed form of a storage's data from another. Compared as bytes: unused ones are 0. */
 typedef struct pack_key {
     const void *how;
-    tern__opcode op;
     int axis;
-    int64_t attrs[TERN__MAX_ATTRS];
     tern__type from, to;
     tern__layout layout;
 } pack_key;
@@ -48,16 +47,23 @@ static bool is_product(const tern__gnode *node)
     return node->op == TERN__OP_matmul || node->op == TERN__OP_ternary_matmul || node->op == TERN__OP_linear;
 }
 
-/* The constant that node n would rather have packed; NULL: none. */
-static const tern__leaf *packs(const tern__compilation *c, const tern_graph *g, const tern__gnode *node,
-                               tern__packing *out)
+/* The operand of a node that may be packed. */
+static uint32_t packed_operand(const tern__gnode *node)
 {
-    const tern__leaf *leaf = node->n_in >= 2 ? tern__constant_of(g, node->in[1]) : NULL;
+    return node->op == TERN__OP_gather ? 0 : 1;
+}
+
+/* The constant that the target could pack for a node; NULL: none. */
+static const tern__leaf *packable(const tern__compilation *c, const tern_graph *g, const tern__gnode *node,
+                                  tern__packing *out)
+{
+    const uint32_t operand = packed_operand(node);
+    const tern__leaf *leaf = node->n_in >= 2 ? tern__constant_of(g, node->in[operand]) : NULL;
     if (!leaf || !tern__call_fits(node))
         return NULL;
     tern__call_room room;
     tern__call call = tern__small_call(g, node, &room);
-    return tern__type_numel(call.in[1]) > 0 && c->target->packing(c->target, &call, out) ? leaf : NULL;
+    return tern__type_numel(call.in[operand]) > 0 && c->target->packing(c->target, &call, out) ? leaf : NULL;
 }
 
 static void make_key(const tern__packing *packing, const tern__type *type, const tern__layout *layout,
@@ -65,10 +71,7 @@ static void make_key(const tern__packing *packing, const tern__type *type, const
 {
     memset(key, 0, sizeof *key);
     key->how = packing->how;
-    key->op = packing->op;
     key->axis = packing->axis;
-    for (int i = 0; i < tern__ops[packing->op].n_attrs; i++)
-        key->attrs[i] = packing->attrs[i].i;
     key->from.dtype = type->dtype;
     key->to.dtype = packing->type.dtype;
     for (int d = 0; d < type->rank; d++) {
@@ -78,6 +81,39 @@ static void make_key(const tern__packing *packing, const tern__type *type, const
     for (int d = 0; d < packing->type.rank; d++)
         key->to.shape[d] = packing->type.shape[d];
     key->layout.offset = layout->offset;
+}
+
+static bool same_packing(const tern__packing *a, const tern__packing *b)
+{
+    return a->axis == b->axis && a->how == b->how && tern__type_equal(&a->type, &b->type);
+}
+
+/* Is the constant packed like this already, or by a product of this graph? */
+static bool is_packed_anyway(const tern__compilation *c, const tern_graph *g, tern__id value,
+                             const tern__leaf *leaf, const tern__packing *packing)
+{
+    pack_key key;
+    tern__packing other;
+    make_key(packing, &g->values[value].type, &leaf->layout, &key);
+    tern__storage *made = tern__derived_get(leaf->storage, &key, sizeof key);
+    bool found = made != NULL;
+    tern__storage_release(made);
+    for (tern__id n = 0; n < g->n_nodes && !found; n++) {
+        const tern__gnode *node = &g->nodes[n];
+        found = is_product(node) && node->in[1] == value && packable(c, g, node, &other) &&
+                same_packing(&other, packing);
+    }
+    return found;
+}
+
+/* The constant that a node is to have packed; NULL: none. */
+static const tern__leaf *packs(const tern__compilation *c, const tern_graph *g, const tern__gnode *node,
+                               tern__packing *out)
+{
+    const tern__leaf *leaf = packable(c, g, node, out);
+    if (leaf && node->op == TERN__OP_gather && !is_packed_anyway(c, g, node->in[0], leaf, out))
+        return NULL;
+    return leaf;
 }
 
 static void unstage(layouter *l)
@@ -142,31 +178,27 @@ static void note(layouter *l, const tern__gnode *node, const tern__packing *pack
     char value[TERN__VALUE_TEXT], from[TERN__TYPE_TEXT], to[TERN__TYPE_TEXT];
     if (!l->c->log)
         return;
-    const tern__type *type = &g->values[node->in[1]].type;
+    const tern__id operand = node->in[packed_operand(node)];
+    const tern__type *type = &g->values[operand].type;
     tern__note(l->c, "%s, %s of %zu bytes, is read packed: %s of %zu bytes, %s",
-               tern__value_text(l->c, g, node->in[1], value), tern__type_text(type, from),
-               tern__type_bytes(type), tern__type_text(&packing->type, to), tern__type_bytes(&packing->type),
+               tern__value_text(l->c, g, operand, value), tern__type_text(type, from), tern__type_bytes(type),
+               tern__type_text(&packing->type, to), tern__type_bytes(&packing->type),
                found ? "which was there already" : "made now");
-}
-
-static bool same_packing(const tern__packing *a, const tern__packing *b)
-{
-    return a->op == b->op && a->axis == b->axis && a->how == b->how &&
-           tern__attrs_equal(&tern__ops[a->op], a->attrs, b->attrs) && tern__type_equal(&a->type, &b->type);
 }
 
 /* The packed constant as a value of the new graph. */
 static tern_status packed_constant(layouter *l, const tern__gnode *node, const tern__leaf *leaf,
                                    const tern__packing *packing, tern__id *out)
 {
-    packed_value *known = &l->packed[node->in[1]];
+    const tern__id value = node->in[packed_operand(node)];
+    packed_value *known = &l->packed[value];
     if (known->value != TERN__NO_ID && same_packing(&known->packing, packing)) {
         *out = known->value;
         return TERN_OK;
     }
     tern__storage *storage;
     bool found;
-    TERN_TRY(get_packed(l, leaf, &l->w.from->values[node->in[1]].type, packing, &found, &storage));
+    TERN_TRY(get_packed(l, leaf, &l->w.from->values[value].type, packing, &found, &storage));
     note(l, node, packing, found);
     tern_status status = tern__rewrite_emit_constant(&l->w, NULL, &packing->type, storage, NULL, out);
     tern__storage_release(storage);
@@ -188,7 +220,7 @@ static tern_status pack_largest(layouter *l)
             (largest && leaf->storage->bytes <= largest->storage->bytes))
             continue;
         largest = leaf;
-        type = &g->values[g->nodes[n].in[1]].type;
+        type = &g->values[g->nodes[n].in[packed_operand(&g->nodes[n])]].type;
         of_largest = packing;
     }
     if (!largest)
@@ -207,10 +239,10 @@ static tern_status layout_node(layouter *l, tern__id n)
     const tern__leaf *leaf = packs(l->c, l->w.from, node, &packing);
     if (!leaf)
         return tern__rewrite_copy(&l->w, n);
-    tern__id in[3] = {l->w.map[node->in[0]]};
-    if (node->n_in > 2)
-        in[2] = l->w.map[node->in[2]];
-    TERN_TRY(packed_constant(l, node, leaf, &packing, &in[1]));
+    tern__id in[TERN__MAX_INPUTS_FIXED], packed;
+    TERN_TRY(packed_constant(l, node, leaf, &packing, &packed));
+    for (uint32_t i = 0; i < node->n_in; i++)
+        in[i] = i == packed_operand(node) ? packed : l->w.map[node->in[i]];
     l->c->changes++;
     return tern__rewrite_become(&l->w, n, packing.op, node->n_in, in, packing.attrs);
 }

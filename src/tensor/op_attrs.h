@@ -126,6 +126,9 @@ enum {
     TERN__ATTR_packed_matmul_transpose_a = 1,
     TERN__ATTR_packed_linear_n = 0,
     TERN__ATTR_packed_linear_dtype = 1,
+    TERN__ATTR_packed_gather_n = 0,
+    TERN__ATTR_packed_gather_k = 1,
+    TERN__ATTR_packed_gather_dtype = 2,
     TERN__ATTR_packed_ternary_matmul_n = 0,
     TERN__ATTR_packed_ternary_matmul_form = 1,
 };

@@ -189,6 +189,8 @@ static const good_row GOOD_ROWS[] = {
     GOOD("linear", "i8[3,10] i8[7,10]", "", NULL, "i32[3,7]"),
     GOOD("packed_linear", "f32[2,33] u8[3,2176]", "n=70 dtype=q8_0", NULL, "f32[2,70]"),
     GOOD("packed_linear", "i8[33] u8[1,1152]", "n=7 dtype=i8", NULL, "i32[7]"),
+    GOOD("packed_gather", "u8[3,2176] i64[2,5]", "n=70 k=33 dtype=q8_0", NULL, "f32[2,5,33]"),
+    GOOD("packed_gather", "u8[1,448] i64[]", "n=7 k=7 dtype=bf16", NULL, "bf16[7]"),
     GOOD("gather", "q8_0[5,40] i32[2,3]", "", "q8_0 i64", "f32[2,3,40]"),
     GOOD("packed_matmul", "f32[2,5,10] f32[2,10,16]", "n=20", NULL, "f32[2,5,20]"),
     GOOD("packed_matmul", "f32[10,5] f32[2,10,16]", "n=20 transpose_a=true", NULL, "f32[5,20]"),
@@ -404,6 +406,10 @@ static const bad_row BAD_ROWS[] = {
     BAD("linear", "f32[2,3] f16[4,5]", "", TERN_SHAPE, "linear: inner sizes differ: [2,3] x [4,5] transposed"),
     BAD("packed_linear", "f32[2,33] u8[3,2175]", "n=70 dtype=q8_0", TERN_SHAPE, "packed_linear: weight [3,2175] must be [tiles, 2176]"),
     BAD("packed_linear", "f32[2,33] u8[2,2176]", "n=70 dtype=q8_0", TERN_SHAPE, "packed_linear: weight [2,2176] does not hold 70 in tiles of 32"),
+    BAD("packed_gather", "u8[3,2175] i64[2]", "n=70 k=33 dtype=q8_0", TERN_SHAPE, "packed_gather: table [3,2175] must be [tiles, 2176]"),
+    BAD("packed_gather", "u8[2,2176] i64[2]", "n=70 k=33 dtype=q8_0", TERN_SHAPE, "packed_gather: table [2,2176] does not hold 70 in tiles of 32"),
+    BAD("packed_gather", "u8[2,2176] i64[2]", "n=70 k=-1 dtype=q8_0", TERN_SHAPE, "packed_gather: rows of -1 elements: 0 to 1125899906842619 fit"),
+    BAD("packed_gather", "u8[1,448] i64[2]", "n=7 k=7 dtype=f32", TERN_DTYPE, "packed_gather: there are no packed tables of type f32"),
     BAD("packed_linear", "f32[2,33] u8[3,2176]", "n=70 dtype=t2", TERN_DTYPE, "packed_linear: there are no packed weights of type t2"),
     BAD("gather", "q8_0[5,40] i32[2,3]", "axis=1", TERN_DTYPE, "gather: q8_0[5,40] gives whole rows only, not along its last axis: cast it to f32 first"),
     BAD("take_along", "q8_0[5,40] i32[2,40]", "axis=0", TERN_DTYPE, "take_along: operand x is q8_0, which is not accepted here: cast it to f32"),
@@ -744,7 +750,7 @@ TEST(random_calls_are_answered)
      * have shapes that nobody guesses. */
     for (int op = 0; op < TERN__OP_COUNT; op++)
         barren += accepted[op] == 0 && op != TERN__OP_packed_matmul && op != TERN__OP_packed_ternary_matmul &&
-                  op != TERN__OP_packed_linear;
+                  op != TERN__OP_packed_linear && op != TERN__OP_packed_gather;
     if (barren > 8)
         for (int op = 0; op < TERN__OP_COUNT; op++)
             if (accepted[op] == 0)

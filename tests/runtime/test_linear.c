@@ -191,6 +191,63 @@ TEST(rows_of_blocks_can_be_gathered)
     tern_ctx_destroy(ctx);
 }
 
+static bool has_step(const tern_program *program, const char *op)
+{
+    tern_step_info step;
+    for (int i = 0; tern_program_step(program, i, &step) == TERN_OK; i++)
+        for (int k = 0; k < step.n_ops; k++)
+            if (strcmp(step.ops[k], op) == 0)
+                return true;
+    return false;
+}
+
+/* Compiles a program of rows that are gathered and, if `head`, of their products with all rows; does it read the packed table,
+ * and is what it gathers right? */
+static void check_gather(tern_ctx *ctx, tern_tensor *w, const float *all, bool head, bool packed)
+{
+    static const int64_t tokens[] = {3, 0, N - 1, -1, -N, 33}, wrong[] = {0, 1, N, 2, 3, 4};
+    tern_program *program = NULL;
+    tern_exec *exec = NULL;
+    TERN_SCOPE(ctx) {
+        tern_tensor *at = tern_input(ctx, "tokens", TERN_I64, 2, (int64_t[]){2, 3});
+        tern_tensor *rows = tern_cast(tern_gather(w, at, 0), TERN_F32), *results[2];
+        tern_tensor *out[] = {rows, tern_linear(rows, w)};
+        tern_tensor *bound = tern_from_data(ctx, TERN_I64, 2, (int64_t[]){2, 3}, tokens);
+        CHECK_OK(tern_compile(ctx, head ? 2 : 1, out, NULL, NULL, &program));
+        CHECK_EQ(has_step(program, "packed_gather"), packed);
+        CHECK_OK(tern_exec_create(ctx, program, &exec));
+        CHECK_OK(tern_exec_run(exec, 1, &bound, head ? 2 : 1, results));
+        const float *got = tern_data_f32(results[0]);
+        CHECK(got != NULL);
+        for (int i = 0; i < 6; i++)
+            CHECK(memcmp(got + i * K, all + (tokens[i] < 0 ? tokens[i] + N : tokens[i]) * K,
+                         K * sizeof *got) == 0);
+        bound = tern_from_data(ctx, TERN_I64, 2, (int64_t[]){2, 3}, wrong);
+        CHECK_STATUS(tern_exec_run(exec, 1, &bound, head ? 2 : 1, results), TERN_OUT_OF_RANGE);
+    }
+    tern_exec_free(exec);
+    tern_program_free(program);
+}
+
+/* A table that is packed for products is not kept a second time for tokens, also in programs without products that come later;
+ * one that is not packed stays as it is. */
+TEST(a_table_that_is_a_head_is_read_packed)
+{
+    fill();
+    tern_ctx *ctx = context(2, NULL);
+    for (int d = 0; d < N_DTYPES; d++)
+        TERN_SCOPE(ctx) {
+            const bool tiles = DTYPES[d] != TERN_F32;
+            tern_tensor *w = weight(ctx, DTYPES[d], true);
+            const float *all = tern_data_f32(tern_cast(w, TERN_F32));
+            CHECK(all != NULL);
+            check_gather(ctx, weight(ctx, DTYPES[d], true), all, false, false);
+            check_gather(ctx, w, all, true, tiles);
+            check_gather(ctx, w, all, false, tiles);
+        }
+    tern_ctx_destroy(ctx);
+}
+
 /* The bytes of a file are a tensor, without a copy, and so are rows of it. */
 TEST(blocks_can_be_borrowed_and_sliced)
 {

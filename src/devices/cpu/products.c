@@ -324,6 +324,14 @@ static bool ternary_packing(const tern__call *call, uint32_t isa_mask, tern__pac
                            &out->type) == TERN_OK;
 }
 
+static bool linear_type(const tern__type *weight, tern__type *out)
+{
+    return tern__type_make("packed_linear", TERN_U8, 2,
+                           (int64_t[]){tern__linear_tiles(weight->shape[0]),
+                                       tern__linear_tile_bytes(weight->dtype, weight->shape[1])},
+                           out) == TERN_OK;
+}
+
 /* f32 weights are those of matmul, transposed. */
 static bool linear_packing(const tern__call *call, uint32_t isa_mask, tern__packing *out)
 {
@@ -334,12 +342,24 @@ static bool linear_packing(const tern__call *call, uint32_t isa_mask, tern__pack
         return gemm_packing(&as_matmul, isa_mask, out);
     }
     *out = (tern__packing){.op = TERN__OP_packed_linear};
-    out->attrs[0].i = weight->shape[0];
-    out->attrs[1].i = weight->dtype;
-    return tern__type_make("packed_linear", TERN_U8, 2,
-                           (int64_t[]){tern__linear_tiles(weight->shape[0]),
-                                       tern__linear_tile_bytes(weight->dtype, weight->shape[1])},
-                           &out->type) == TERN_OK;
+    out->attrs[TERN__ATTR_packed_linear_n].i = weight->shape[0];
+    out->attrs[TERN__ATTR_packed_linear_dtype].i = weight->dtype;
+    return linear_type(weight, &out->type);
+}
+
+/* Rows of a table that products have packed. */
+static bool gather_packing(const tern__call *call, tern__packing *out)
+{
+    const tern__type *table = call->in[0];
+    tern__linear_form form;
+    const int64_t axis = call->attrs[TERN__ATTR_gather_axis].i;
+    if (table->rank != 2 || (axis != 0 && axis != -2) || !tern__linear_form_of(table->dtype, &form))
+        return false;
+    *out = (tern__packing){.op = TERN__OP_packed_gather};
+    out->attrs[TERN__ATTR_packed_gather_n].i = table->shape[0];
+    out->attrs[TERN__ATTR_packed_gather_k].i = table->shape[1];
+    out->attrs[TERN__ATTR_packed_gather_dtype].i = table->dtype;
+    return linear_type(table, &out->type);
 }
 
 bool tern__cpu_packing(const tern__call *call, uint32_t isa_mask, tern__packing *out)
@@ -351,6 +371,8 @@ bool tern__cpu_packing(const tern__call *call, uint32_t isa_mask, tern__packing 
         return ternary_packing(call, isa_mask, out);
     case TERN__OP_linear:
         return linear_packing(call, isa_mask, out);
+    case TERN__OP_gather:
+        return gather_packing(call, out);
     default:
         return false;
     }
@@ -377,7 +399,7 @@ static void pack_part(void *user, int worker, int workers)
         return;
     }
     const tern__type *type = o->from->type;
-    if (packing->op == TERN__OP_packed_linear) {
+    if (packing->op == TERN__OP_packed_linear || packing->op == TERN__OP_packed_gather) {
         tern__linear_pack(type->dtype, o->from->data, o->from->strides[0], o->from->strides[1],
                           type->shape[0], type->shape[1], begin, end, o->to);
         return;

@@ -1,7 +1,9 @@
-/* linear_packed.c - products with packed linear weights in plain C: what every other kernel must equal. */
+/* linear_packed.c - products with packed linear weights in plain C: what every other kernel must equal; and rows of such
+ * weights, for tables of tokens that are heads as well. */
 #include <math.h>
 #include <string.h>
 
+#include "kernels/ref/walk.h"
 #include "kernels/select.h"
 #include "tensor/blocks.h"
 #include "tensor/half.h"
@@ -121,6 +123,40 @@ const tern__linear_kernel tern__linear__ref = {.name = "linear__ref",
                                                .most_tiles = 1,
                                                .multiply = {TERN__LINEAR_FORMS(MULTIPLY)},
                                                .unpack = {TERN__LINEAR_FORMS(UNPACK)}};
+
+/* ---- rows ---- */
+
+#define ELEMENT(id, name) [TERN_##id] = at_##name,
+static at_fn *const element_at[TERN_DTYPE_COUNT] = {TERN__LINEAR_FORMS(ELEMENT)};
+#undef ELEMENT
+
+/* Row r of a tile: 16 bits as they are, blocks as f32. */
+static void unpack_row(tern_dtype dtype, const uint8_t *tile, int r, int64_t k, void *to, int64_t step)
+{
+    for (int64_t c = 0; c < k; c++)
+        if (tern__dtype_is_block(dtype))
+            ((float *)to)[c * step] = element_at[dtype](tile, c, r);
+        else
+            ((uint16_t *)to)[c * step] = half_at(tile + 2 * (c * TILE + r));
+}
+
+KERNEL(packed_gather)
+{
+    const tern__buffer *table = &args->in[0], *y = &args->out[0];
+    const tern_dtype dtype = (tern_dtype)args->attrs[TERN__ATTR_packed_gather_dtype].i;
+    const int64_t n = args->attrs[TERN__ATTR_packed_gather_n].i, tile_bytes = table->strides[0];
+    const int64_t unit = (int64_t)tern__dtype_unit_bytes(y->type->dtype);
+    for (int64_t row = begin; row < end; row++) {
+        const int64_t at = tern__offset_of(&args->in[1], row);
+        int64_t index;
+        TERN_TRY(tern__resolve_index(args, ((const int64_t *)args->in[1].data)[at], n, &index));
+        unpack_row(dtype, (const uint8_t *)table->data + index / TILE * tile_bytes, (int)(index % TILE),
+                   args->attrs[TERN__ATTR_packed_gather_k].i,
+                   (char *)y->data + unit * tern__lane_offset(y, y->type->rank - 1, row),
+                   tern__last_stride(y));
+    }
+    return TERN_OK;
+}
 
 /* ---- i8 ---- */
 
