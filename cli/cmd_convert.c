@@ -1,5 +1,7 @@
 /* cmd_convert.c - `tern convert`: a model in another type. */
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <tern/model_convert.h>
@@ -12,7 +14,7 @@
 #include "term.h"
 
 typedef struct reports {
-    bool as_json;
+    bool as_json, sharded;
     json j;
     table t;
     int lossless, others;
@@ -62,10 +64,17 @@ static void print_result(const char *path, reports *all)
     }
     text line = {0};
     text_add_safe(&line, path);
-    if (tern_model_file_open(path, NULL, &file) == TERN_OK) {
+    text index = {0};
+    text_addf(&index, "%s.index.json", path);
+    if (all->sharded && tern_model_file_open(text_string(&index), NULL, &file) == TERN_OK) {
+        text_addf(&line, ".index.json: %s in ", format_bytes(bytes, tern_model_file_bytes(file)));
+        text_add_plural(&line, tern_model_file_parts(file) - 1, "part");
+        tern_model_file_close(file);
+    } else if (tern_model_file_open(path, NULL, &file) == TERN_OK) {
         text_addf(&line, ": %s", format_bytes(bytes, tern_model_file_bytes(file)));
         tern_model_file_close(file);
     }
+    text_free(&index);
     text_add(&line, ", ");
     text_add_plural(&line, all->lossless, "tensor");
     text_add(&line, " without loss");
@@ -80,7 +89,7 @@ static void print_result(const char *path, reports *all)
 static int convert(tern_ctx *ctx, const tern_model_file *file, const char *path,
                    tern_convert_options *options, bool as_json)
 {
-    reports all = {.as_json = as_json, .t = table_make(columns, 5)};
+    reports all = {.as_json = as_json, .sharded = options->shard_bytes > 0, .t = table_make(columns, 5)};
     options->report = add_report;
     options->user = &all;
     options->progress = progress_update;
@@ -104,15 +113,37 @@ static int convert(tern_ctx *ctx, const tern_model_file *file, const char *path,
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
+/* "500M", "1G", "1.5G" or bytes; decimal, as those who share files count. */
+static bool take_size(const args *a, const char *name, uint64_t *out)
+{
+    const char *value = args_value(a, name), *const units = "KMGT";
+    if (!value)
+        return true;
+    char *end;
+    double number = strtod(value, &end);
+    const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+    for (const char *u = units; unit && u <= unit; u++)
+        number *= 1000;
+    if (end == value || (*end && (!unit || end[1])) || !(number >= 1 && number < 1e18)) {
+        fail_usage("--%s is a size such as 500M or 5G, not '%s'", name, value);
+        return false;
+    }
+    *out = (uint64_t)number;
+    return true;
+}
+
 static int run(const args *a)
 {
     tern_convert_options options = tern_convert_options_default();
     tern_model_file *file;
     tern_ctx *ctx;
     options.force = args_has(a, "force");
-    if (!engine_type(a, "type", &options.type) || !engine_type(a, "embedding", &options.embedding))
+    if (!engine_type(a, "type", &options.type) || !engine_type(a, "embedding", &options.embedding) ||
+        !take_size(a, "shard-size", &options.shard_bytes))
         return EXIT_USAGE;
-    if (!engine_output(args_operand(a, 1), true))
+    if (options.shard_bytes && !text_ends_in(args_operand(a, 1), ".safetensors"))
+        return fail_usage("--shard-size is for .safetensors: other formats have one file");
+    if (!engine_output(args_operand(a, 1), ".gguf .safetensors .bin"))
         return EXIT_USAGE;
     if (tern_model_file_open(args_operand(a, 0), NULL, &file) != TERN_OK)
         return fail_status(NULL);
@@ -134,6 +165,8 @@ static const option options[] = {
      "or bf16; as they are by default"},
     {"embedding", 0, "TYPE", NULL,
      "how the table of tokens and the output layer are stored; as they are by default"},
+    {"shard-size", 0, "SIZE", NULL,
+     "write several .safetensors of at most so many bytes, 500M or 5G, and their index"},
     {"force", 0, NULL, NULL, "ternarise weights of a model that was not trained for it"},
     {"json", 0, NULL, NULL, "print JSON"},
     {0},
@@ -144,15 +177,18 @@ const command cmd_convert = {
     .operands = "IN OUT",
     .least = 2,
     .most = 2,
-    .summary = "Write a model as GGUF or safetensors, in another type.",
-    .details = "IN is GGUF, safetensors, a folder of them, or llama2.c. OUT is GGUF unless its name ends in "
-               ".safetensors; then config.json "
-               "and the tokenizer's files are written beside it. Ternary codes are kept as they are, "
-               "and are read back from the "
-               "new file before it appears; a scale that the type cannot hold becomes a tensor of its own. "
-               "For what loses "
-               "something the signal-to-noise ratio and the cosine between before and after are shown. "
-               "Ctrl-C leaves no file.",
+    .summary = "Write a model in another format or type.",
+    .details =
+        "IN is GGUF, safetensors, a folder of them, or llama2.c. OUT ends in .gguf; or in .safetensors: then "
+        "config.json "
+        "and the tokenizer's files are written beside it; or in .bin: then it is an f32 LLaMA for llama2.c, "
+        "without "
+        "its tokenizer. Ternary codes are kept as they are, "
+        "and are read back from the "
+        "new file before it appears; a scale that the type cannot hold becomes a tensor of its own. "
+        "For what loses "
+        "something the signal-to-noise ratio and the cosine between before and after are shown. "
+        "Ctrl-C leaves no file.",
     .options = options,
     .examples =
         "tern synth --shape tiny tiny.gguf && tern convert tiny.gguf tiny-tq1_0.gguf --type tq1_0\n"

@@ -44,7 +44,7 @@ static int run(const args *a)
     const char *path = args_operand(a, 0);
     if (!take_shape(a, &shape) || !engine_type(a, "type", &options.type) ||
         !engine_type(a, "embedding", &options.embedding) || !engine_type(a, "head", &options.head) ||
-        !args_int(a, "seed", 0, 1 << 30, 0, &seed) || !engine_output(path, false))
+        !args_int(a, "seed", 0, 1 << 30, 0, &seed) || !engine_output(path, ".gguf"))
         return EXIT_USAGE;
     options.seed = (uint64_t)seed;
     options.progress = progress_update;

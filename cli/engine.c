@@ -105,11 +105,16 @@ bool engine_type(const args *a, const char *name, tern_stored *out)
     return true;
 }
 
-bool engine_output(const char *path, bool safetensors)
+bool engine_output(const char *path, const char *endings)
 {
-    if (text_ends_in(path, ".gguf") || (safetensors && text_ends_in(path, ".safetensors")))
-        return true;
-    fail_usage("'%s': the name of the new file ends in .gguf%s", path, safetensors ? " or .safetensors" : "");
+    char ending[32];
+    for (int i = 0; list_word(endings, i, ending, sizeof ending); i++)
+        if (text_ends_in(path, ending))
+            return true;
+    text all = {0};
+    list_add(&all, endings);
+    fail_usage("'%s': the name of the new file ends in %s", path, text_string(&all));
+    text_free(&all);
     return false;
 }
 

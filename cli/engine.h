@@ -63,8 +63,8 @@ bool engine_number(const args *a, const char *name, double least, double most, d
 /* How weights are stored, such as i2_s; `out` is left as it is if the option was not given. False as above. */
 bool engine_type(const args *a, const char *name, tern_stored *out);
 
-/* Does a name end in .gguf (or, if `safetensors`, so)? Else that was said: what is written is told by the name, and no file of another
- * kind is overwritten by mistake. */
-bool engine_output(const char *path, bool safetensors);
+/* Does a name end in one of the words of a list, ".gguf .bin"? Else that was said: what is written is told by the name, and no file of
+ * another kind is overwritten by mistake. */
+bool engine_output(const char *path, const char *endings);
 
 #endif

@@ -46,7 +46,9 @@ typedef struct tern_convert_report {
 typedef struct tern_convert_options {
     tern_stored type;      /* of the weights of linear layers; TERN_STORED_AS_IS: as they are             */
     tern_stored embedding; /* of the table of tokens and the output layer; TERN_STORED_AS_IS: as they are */
-    bool force;            /* ternarise weights of a model that was not trained for it                    */
+    uint64_t
+        shard_bytes; /* most bytes of tensors in a file of safetensors: several and an index; 0: one file */
+    bool force;      /* ternarise weights of a model that was not trained for it                    */
     tern_model_progress progress; /* or NULL; told bytes that are written or read back */
     void (*report)(void *user, const tern_convert_report *tensor); /* or NULL; once for each, at the end */
     void *user;
@@ -69,8 +71,9 @@ TERN_API tern_status tern_model_synth(const char *path, const tern_model_shape *
 
 TERN_API tern_convert_options tern_convert_options_default(void); /* everything as it is */
 
-/* Writes a model as GGUF, or as safetensors if `path` ends so, with config.json and the tokenizer's files beside it (which are not
- * overwritten: TERN_STATE if others are there). Ternary codes go through unchanged, and are read back and compared before the file appears. A scale
+/* Writes a model as GGUF; as safetensors if `path` ends in .safetensors, with config.json and the tokenizer's files beside it (which
+ * are not overwritten: TERN_STATE if others are there); as llama2.c has it, f32 and without a tokenizer, if it ends in .bin
+ * (TERN_UNSUPPORTED for what is no LLaMA with the settings that this format means). Ternary codes go through unchanged, and are read back and compared before the file appears. A scale
  * that the type cannot hold exactly becomes a tensor of its own, `x.scale` beside `x.weight`. TERN_DTYPE for weights that
  * are not ternary and not said to be a ternary model's, unless forced. */
 TERN_API tern_status tern_model_convert(tern_ctx *ctx, const tern_model_file *file, const char *path,

@@ -1,5 +1,6 @@
 /* test_convert.c - conversions: ternary codes and scales survive every way there and back, what is lost is told, what would be
  * ruined is refused, and files appear whole or not at all. */
+#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -277,10 +278,12 @@ TEST(rows_of_unknown_heads)
     tern_ctx_destroy(ctx);
 }
 
-/* A LLaMA with ternary weights becomes an ordinary one: there the numbers have their scale in them. */
+/* A LLaMA with ternary weights becomes an ordinary one, if that is forced: there the numbers have their scale in them. */
 TEST(scales_of_numbers)
 {
     static const char *const types[] = {"f32", "f16", "bf16"};
+    tern_convert_options forced = tern_convert_options_default();
+    forced.force = true;
     tern_model_shape shape;
     tern_model_file *before, *after;
     tern_tensor *x, *y;
@@ -291,7 +294,9 @@ TEST(scales_of_numbers)
     CHECK_OK(tern_model_synth(path_of("tuned.gguf"), &shape, NULL));
     CHECK_OK(tern_model_file_open(path_of("tuned.gguf"), NULL, &before));
     for (int k = 0; k < 3; k++) {
-        CHECK_OK(convert("tuned.gguf", "numbers.gguf", types[k], NULL));
+        CHECK_STATUS(convert("tuned.gguf", "numbers.gguf", types[k], NULL), TERN_DTYPE);
+        CHECK(strstr(tern_last_error(), "an ordinary layer"));
+        CHECK_OK(convert("tuned.gguf", "numbers.gguf", types[k], &forced));
         CHECK_OK(tern_model_file_open(path_of("numbers.gguf"), NULL, &after));
         CHECK_STATUS(tern_model_file_find(after, "blk.0.attn_q.scale", &at), TERN_NOT_FOUND);
         TERN_SCOPE(ctx) {
@@ -374,5 +379,112 @@ TEST(stopping_leaves_nothing)
     tern_status status = convert("first.gguf", "stopped/model.safetensors", NULL, &o);
     CHECK(status == TERN_CANCELLED || status == TERN_UNSUPPORTED || status == TERN_UNAVAILABLE);
     CHECK(rmdir(path_of("stopped")) == 0); /* it is empty */
+    tern_ctx_destroy(ctx);
+}
+
+/* Files in a folder whose names have `part` in them. */
+static int count_files(const char *folder, const char *part)
+{
+    DIR *all = opendir(path_of(folder));
+    int n = 0;
+    for (struct dirent *entry; all && (entry = readdir(all));)
+        n += entry->d_name[0] != '.' && strstr(entry->d_name, part) ? 1 : 0;
+    if (all)
+        closedir(all);
+    return n;
+}
+
+TEST(several_files)
+{
+    tern_model_shape shape;
+    tern_convert_options o = tern_convert_options_default();
+    tern_model_file *file;
+    int compared = 0;
+    set_up();
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    CHECK_OK(tern_model_synth(path_of("whole.gguf"), &shape, NULL));
+    o.shard_bytes = 100000;
+    CHECK_STATUS(convert("whole.gguf", "parts.gguf", NULL, &o), TERN_INVALID_ARGUMENT);
+    CHECK_EQ(mkdir(path_of("shards"), 0777), 0);
+    o.progress = stop_late;
+    CHECK_STATUS(convert("whole.gguf", "shards/model.safetensors", NULL, &o), TERN_CANCELLED);
+    CHECK_EQ(count_files("shards", ""), 0);
+    o.progress = NULL;
+    CHECK_OK(convert("whole.gguf", "shards/model.safetensors", NULL, &o));
+    CHECK_EQ(count_files("shards", "-of-00005.safetensors"), 5);
+    CHECK_EQ(count_files("shards", "model.safetensors.index.json"), 1);
+    tern_status status = tern_model_file_open(path_of("shards"), NULL, &file);
+    if (status == TERN_UNSUPPORTED)
+        SKIP("this build of tern has no libjansson");
+    CHECK_OK(status);
+    CHECK_EQ(tern_model_file_parts(file), 6);
+    for (int i = 1; i < 6; i++) { /* no part is larger than it may be, unless it has one tensor */
+        uint64_t sum = 0;
+        int tensors = 0;
+        for (int k = 0; k < tern_model_file_count(file); k++) {
+            tern_file_tensor t;
+            CHECK_OK(tern_model_file_tensor(file, k, &t));
+            tensors += t.part == i;
+            sum += t.part == i ? t.bytes : 0;
+        }
+        CHECK(sum <= o.shard_bytes || tensors == 1);
+    }
+    tern_model_file_close(file);
+    check_same("whole.gguf", "shards", &compared);
+    CHECK_EQ(compared, 14);
+    CHECK_OK(convert("shards", "again.gguf", NULL, NULL));
+    check_same("whole.gguf", "again.gguf", &compared);
+    o.shard_bytes = 1 << 30; /* one is enough then */
+    CHECK_EQ(mkdir(path_of("one"), 0777), 0);
+    CHECK_OK(convert("whole.gguf", "one/model.safetensors", NULL, &o));
+    CHECK(count_files("one", "index") == 0 && count_files("one", "model.safetensors") == 1);
+    tern_ctx_destroy(ctx);
+}
+
+/* f32 LLaMAs go to llama2.c's format and back; what that cannot say is refused. */
+TEST(llama2c)
+{
+    tern_model_shape shape;
+    tern_synth_options dense = tern_synth_options_default();
+    tern_convert_options o = tern_convert_options_default();
+    tern_model_file *a, *c;
+    set_up();
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    CHECK_OK(tern_model_synth(path_of("bitnet.gguf"), &shape, NULL));
+    CHECK_STATUS(convert("bitnet.gguf", "no.bin", NULL, NULL), TERN_UNSUPPORTED);
+    shape.architecture = "llama";
+    dense.type = dense.embedding = TERN_STORED_F16;
+    CHECK_OK(tern_model_synth(path_of("base.gguf"), &shape, &dense));
+    CHECK_STATUS(convert("base.gguf", "no.bin", NULL, NULL), TERN_UNSUPPORTED);
+    CHECK(strstr(tern_last_error(), "base of rotation is 500000"));
+    shape.rope_base = 10000;
+    CHECK_OK(tern_model_synth(path_of("tuned.gguf"), &shape, NULL)); /* ternary layers */
+    CHECK_STATUS(convert("tuned.gguf", "no.bin", NULL, NULL), TERN_DTYPE);
+    for (int tied = 0; tied < 2; tied++) {
+        dense.head = tied ? TERN_STORED_AS_IS : TERN_STORED_F32;
+        CHECK_OK(tern_model_synth(path_of("l.gguf"), &shape, &dense));
+        CHECK_STATUS(convert("l.gguf", "no.bin", "q8_0", NULL), TERN_UNSUPPORTED);
+        CHECK_OK(convert("l.gguf", "l.bin", NULL, &o));
+        CHECK_OK(convert("l.bin", "back.gguf", NULL, NULL));
+        CHECK_OK(tern_model_file_open(path_of("l.gguf"), NULL, &a));
+        CHECK_OK(tern_model_file_open(path_of("back.gguf"), NULL, &c));
+        CHECK_EQ(tern_model_file_count(a), tern_model_file_count(c));
+        for (int i = 0; i < tern_model_file_count(a); i++) {
+            tern_file_tensor t;
+            int k;
+            CHECK_OK(tern_model_file_tensor(a, i, &t));
+            CHECK_OK(tern_model_file_find(c, t.name, &k));
+            TERN_SCOPE(ctx) {
+                tern_tensor *x, *y;
+                CHECK_OK(tern_model_file_load_f32(ctx, a, i, &x));
+                CHECK_OK(tern_model_file_load_f32(ctx, c, k, &y));
+                CHECK_EQ(tern_nbytes(x), tern_nbytes(y));
+                CHECK(memcmp(tern_data(x), tern_data(y), tern_nbytes(x)) == 0);
+            }
+        }
+        tern_model_file_close(a);
+        tern_model_file_close(c);
+    }
+    CHECK(access(path_of("no.bin"), F_OK) != 0);
     tern_ctx_destroy(ctx);
 }

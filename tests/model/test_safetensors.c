@@ -469,6 +469,8 @@ TEST(bad_indices)
         {"\"x\":1", TERN_FORMAT},
         {"", TERN_FORMAT},
         {"\"a\":\"part-1.safetensors\",\"z\":\"part-1.safetensors\"", TERN_FORMAT},
+        {"\"a\":\"part-2.safetensors\",\"b\":\"part-1.safetensors\"", TERN_FORMAT}, /* the other way round */
+        {"\"z\":\"part-1.safetensors\"", TERN_FORMAT},
         {"\"a\":\"model.safetensors.index.json\"", TERN_FORMAT},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)

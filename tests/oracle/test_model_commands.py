@@ -516,6 +516,7 @@ def conversions():
     cases += [case_converted((family, "I2_S"), "f32@safetensors", "@gguf") for family in "AB"]
     cases += [case_converted((family, "F32"), "@safetensors", "i2_s@gguf") for family in "AB"]
     cases += [case_converted(("llama", kind), "@safetensors", "f32@gguf") for kind in ("F32", "Q8_0", "Q6_K")]
+    cases += [case_converted(("C", kind), "f32@safetensors", "i2_s@gguf") for kind in ("I2_S", "TQ2_0")]
     settings = [case_unsayable_setting("rope.dimension_count", lambda s: s.head_width // 2),
                 case_unsayable_setting("rope.scaling.factor", lambda s: 4.0),
                 case_master_weights("A", "f32", "model.gguf"), case_master_weights("B", "q8_0", "model.gguf"),

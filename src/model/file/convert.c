@@ -24,8 +24,10 @@ typedef struct job {
     tern_convert_options o;
     tern_file_format format;
     const tern__architecture *architecture; /* for safetensors */
-    tern__model_writer w;
-    tern__beside beside; /* of safetensors */
+    tern__model_work work;
+    tern__outputs outputs;
+    tern__model_writer *w; /* of the file that is being written */
+    tern__beside beside;   /* of safetensors */
     tern__conversion *plan;
     size_t n;
     /* scratch for one row of any tensor */
@@ -83,7 +85,7 @@ static tern_status write_copy(job *j, tern__conversion *c)
         size_t n = t->bytes - at < CHUNK ? (size_t)(t->bytes - at) : CHUNK;
         status = tern_model_file_read(j->file, c->source, at, chunk, n);
         if (status == TERN_OK)
-            status = tern__model_writer_write(&j->w, chunk, n);
+            status = tern__model_writer_write(j->w, chunk, n);
     }
     tern__free(chunk);
     c->exact = true;
@@ -161,12 +163,11 @@ static tern_status write_codes(job *j, const tern__conversion *c, const uint8_t 
         codec->encode(j->codes, columns, j->encoded);
         if (codec->scales == TERN__SCALES_BLOCKS)
             put_scales(c, s, n, source_row(c, rows, r), columns, j->encoded);
-        TERN_TRY(tern__model_writer_write(&j->w, j->encoded, bytes));
+        TERN_TRY(tern__model_writer_write(j->w, j->encoded, bytes));
     }
     uint8_t tail[TERN__SCALE_TAIL] = {0};
     memcpy(tail, s, sizeof(float));
-    return codec->scales == TERN__SCALES_BEHIND ? tern__model_writer_write(&j->w, tail, sizeof tail)
-                                                : TERN_OK;
+    return codec->scales == TERN__SCALES_BEHIND ? tern__model_writer_write(j->w, tail, sizeof tail) : TERN_OK;
 }
 
 static tern_status write_ternary(job *j, tern__conversion *c)
@@ -219,7 +220,7 @@ static tern_status write_values(job *j, tern__conversion *c)
             tern__convert_row(to->dtype, j->encoded, TERN_F32, j->after, columns);
             measure(c, j->before, j->after, columns);
             c->exact = c->exact && memcmp(j->before, j->after, (size_t)columns * sizeof(float)) == 0;
-            TERN_TRY(tern__model_writer_write(&j->w, j->encoded, bytes));
+            TERN_TRY(tern__model_writer_write(j->w, j->encoded, bytes));
         }
     }
     return TERN_OK;
@@ -236,44 +237,84 @@ static void new_name(const job *j, const tern_file_tensor *t, char name[static T
         snprintf(name, TERN__SCALE_NAME, "%s", t->name);
 }
 
-static tern_status declare(job *j)
+static tern_status declare(job *j, const tern__output *out)
 {
     if (j->format == TERN_FILE_GGUF)
-        TERN_TRY(tern__copy_metadata(j->file, &j->w));
-    for (size_t i = 0; i < j->n; i++) {
+        TERN_TRY(tern__copy_metadata(j->file, j->w));
+    for (size_t i = out->first; i < out->end; i++) {
         const tern__conversion *c = &j->plan[i];
         const tern_file_tensor *t = &j->file->tensors[c->source];
         char name[TERN__SCALE_NAME], scale[TERN__SCALE_NAME];
         new_name(j, t, name);
-        TERN_TRY(tern__model_writer_declare(&j->w, name, c->to, t->rank, t->shape));
+        TERN_TRY(tern__model_writer_declare(j->w, name, c->to, t->rank, t->shape));
         if (c->own_scale && tern__scale_name(j->format, name, scale))
-            TERN_TRY(tern__model_writer_declare(&j->w, scale, TERN_STORED_F32, 1, (int64_t[]){1}));
+            TERN_TRY(tern__model_writer_declare(j->w, scale, TERN_STORED_F32, 1, (int64_t[]){1}));
         if (c->way == TERN__WAY_TERNARY)
-            j->w.total += t->bytes; /* will be read back */
+            j->work.total += t->bytes; /* will be read back */
     }
-    return tern__model_writer_begin(&j->w);
+    return tern__model_writer_begin(j->w);
 }
 
 /* Safetensors need config.json to be understood. What cannot be said there is found before any tensor is written. */
 static tern_status make_beside(job *j, const char *path)
 {
-    bool packed = false;
-    for (size_t i = 0; i < j->n; i++)
+    if (j->format != TERN_FILE_SAFETENSORS)
+        return TERN_OK;
+    bool packed = false, ternary = false;
+    for (size_t i = 0; i < j->n; i++) {
         packed |= j->plan[i].to == TERN_STORED_HF_T2;
-    return j->format == TERN_FILE_GGUF ? TERN_OK : tern__hf_beside_make(j->file, path, packed, &j->beside);
+        ternary |= tern__codec_get(j->file->tensors[j->plan[i].source].stored) != NULL;
+    }
+    /* numbers of an architecture that need not be ternary: that they are, and their inputs rounded, has to be said */
+    const char *mode = packed ? "offline" : ternary && !j->architecture->ternary ? "online" : NULL;
+    return tern__hf_beside_make(j->file, path, mode, &j->beside);
 }
 
-static tern_status write_tensors(job *j)
+/* Which part has which tensor. */
+static tern_status add_index(job *j, const char *path)
 {
-    for (size_t i = 0; i < j->n; i++) {
+    tern__strbuf s = TERN__STRBUF_EMPTY, name = TERN__STRBUF_EMPTY;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < j->outputs.n; i++)
+        bytes += j->outputs.files[i].w.declared;
+    tern__strbuf_addf(&s, "{\n  \"metadata\": {\"total_size\": %llu},\n  \"weight_map\": {",
+                      (unsigned long long)bytes);
+    for (size_t i = 0; i < j->outputs.n; i++) {
+        const tern__output *out = &j->outputs.files[i];
+        const char *slash = strrchr(out->path, '/'), *part = slash ? slash + 1 : out->path;
+        for (size_t k = out->first; k < out->end; k++) {
+            char names[2][TERN__SCALE_NAME];
+            new_name(j, &j->file->tensors[j->plan[k].source], names[0]);
+            bool scale = j->plan[k].own_scale && tern__scale_name(j->format, names[0], names[1]);
+            for (int n = 0; n < (scale ? 2 : 1); n++) {
+                tern__strbuf_add(&s, k || n ? ",\n    " : "\n    ");
+                tern__json_add_text(&s, names[n], strlen(names[n]));
+                tern__strbuf_add(&s, ": ");
+                tern__json_add_text(&s, part, strlen(part));
+            }
+        }
+    }
+    tern__strbuf_add(&s, "\n  }\n}\n");
+    const char *slash = strrchr(path, '/');
+    tern__strbuf_addf(&name, "%s.index.json", slash ? slash + 1 : path);
+    tern_status status = name.failed ? tern__out_of_memory(strlen(path))
+                                     : tern__hf_beside_add(&j->beside, path, name.text, &s);
+    tern__strbuf_free(&name);
+    tern__strbuf_free(&s);
+    return status;
+}
+
+static tern_status write_tensors(job *j, const tern__output *out)
+{
+    for (size_t i = out->first; i < out->end; i++) {
         tern__conversion *c = &j->plan[i];
         TERN_TRY(c->way == TERN__WAY_COPY      ? write_copy(j, c)
                  : c->way == TERN__WAY_TERNARY ? write_ternary(j, c)
                                                : write_values(j, c));
-        TERN_TRY(tern__model_writer_pad(&j->w));
+        TERN_TRY(tern__model_writer_pad(j->w));
         if (c->own_scale) {
-            TERN_TRY(tern__model_writer_write(&j->w, &c->scale, sizeof c->scale));
-            TERN_TRY(tern__model_writer_pad(&j->w));
+            TERN_TRY(tern__model_writer_write(j->w, &c->scale, sizeof c->scale));
+            TERN_TRY(tern__model_writer_pad(j->w));
         }
     }
     return TERN_OK;
@@ -313,27 +354,27 @@ static tern_status compare_tensor(job *j, const tern_model_file *written, const 
             same = same && hash_of(scales) == c->scales_hash;
         TERN__FAIL_IF(!same, TERN_INTERNAL,
                       "%s: tensor '%s' was read back with other codes or scales; no file was written",
-                      j->w.out.path, name);
+                      j->w->out.path, name);
     }
     return TERN_OK;
 }
 
 /* The new file, before it takes its name: are codes and scales what they were? */
-static tern_status read_back(job *j)
+static tern_status read_back(job *j, const tern__output *out)
 {
     tern_model_file *written;
-    TERN_TRY(tern_model_file_open(j->w.out.temporary, NULL, &written));
+    TERN_TRY(tern_model_file_open(out->w.out.temporary, NULL, &written));
     if (j->format == TERN_FILE_SAFETENSORS)
         written->scale_meaning = TERN__SCALE_MULTIPLIES; /* as the config.json says that is not there yet */
     tern_status status = TERN_OK;
-    for (size_t i = 0; i < j->n && status == TERN_OK; i++) {
+    for (size_t i = out->first; i < out->end && status == TERN_OK; i++) {
         tern__conversion *c = &j->plan[i];
         status = hash_source(j, c);
         if (status != TERN_OK || !c->proved)
             continue;
         status = compare_tensor(j, written, c);
         if (status == TERN_OK && c->way == TERN__WAY_TERNARY)
-            status = tern__model_writer_progress(&j->w, j->file->tensors[c->source].bytes);
+            status = tern__model_writer_progress(j->w, j->file->tensors[c->source].bytes);
     }
     tern_model_file_close(written);
     return status;
@@ -359,27 +400,51 @@ static void report(const job *j)
     }
 }
 
+/* The format that a name asks for. */
+static tern_file_format format_of(const char *path)
+{
+    static const struct {
+        const char *ending;
+        tern_file_format format;
+    } endings[] = {{".safetensors", TERN_FILE_SAFETENSORS}, {".bin", TERN_FILE_LLAMA2C}};
+    const size_t length = strlen(path);
+    for (size_t i = 0; i < TERN__COUNT(endings); i++) {
+        const size_t end = strlen(endings[i].ending);
+        if (length > end && strcmp(path + length - end, endings[i].ending) == 0)
+            return endings[i].format;
+    }
+    return TERN_FILE_GGUF;
+}
+
 static tern_status run(job *j, const char *path)
 {
-    size_t length = strlen(path), end = strlen(".safetensors");
-    bool safetensors = length > end && strcmp(path + length - end, ".safetensors") == 0;
-    j->format = safetensors ? TERN_FILE_SAFETENSORS : TERN_FILE_GGUF;
-    for (size_t i = 0; i < j->file->n_parts; i++)
-        TERN__FAIL_IF(tern__file_same(j->file->parts[i].path, path), TERN_INVALID_ARGUMENT,
-                      "%s: this is the model that is to be converted: give the new one another name", path);
-    if (safetensors)
+    tern__llama2c_shape shape = {0};
+    const tern__destination to = {
+        .path = path, .format = format_of(path), .most_bytes = j->o.shard_bytes, .llama2c = &shape};
+    j->format = to.format;
+    if (to.format == TERN_FILE_SAFETENSORS)
         TERN_TRY(tern__architecture_of(j->file, &j->architecture));
+    if (to.format == TERN_FILE_LLAMA2C)
+        TERN_TRY(tern__llama2c_shape_of(j->file, &shape));
     TERN_TRY(make_scratch(j));
     TERN_TRY(tern__plan_conversion(j->ctx, j->file, &j->o, j->format, &j->plan, &j->n));
-    TERN_TRY(safetensors ? tern__safetensors_create(path, &j->w) : tern__gguf_create(path, &j->w));
-    j->w.progress = j->o.progress;
-    j->w.user = j->o.user;
+    if (to.format == TERN_FILE_LLAMA2C)
+        TERN_TRY(tern__llama2c_sort(j->file, &shape, j->plan, j->n));
+    TERN_TRY(tern__outputs_open(j->file, j->plan, j->n, &to, &j->work, &j->outputs));
     TERN_TRY(make_beside(j, path));
-    TERN_TRY(declare(j));
-    TERN_TRY(write_tensors(j));
-    TERN_TRY(read_back(j));
+    for (size_t i = 0; i < j->outputs.n; i++) {
+        j->w = &j->outputs.files[i].w;
+        TERN_TRY(declare(j, &j->outputs.files[i]));
+    }
+    if (j->outputs.n > 1)
+        TERN_TRY(add_index(j, path));
+    for (size_t i = 0; i < j->outputs.n; i++) {
+        j->w = &j->outputs.files[i].w;
+        TERN_TRY(write_tensors(j, &j->outputs.files[i]));
+        TERN_TRY(read_back(j, &j->outputs.files[i]));
+    }
     TERN_TRY(tern__hf_beside_write(&j->beside));
-    return tern__model_writer_commit(&j->w);
+    return tern__outputs_commit(&j->outputs);
 }
 
 tern_convert_options tern_convert_options_default(void)
@@ -391,12 +456,12 @@ tern_status tern_model_convert(tern_ctx *ctx, const tern_model_file *file, const
                                const tern_convert_options *options)
 {
     TERN__FAIL_IF(!ctx || !file || !path, TERN_INVALID_ARGUMENT, "model_convert: an argument is NULL");
-    job j = {
-        .ctx = ctx, .file = file, .o = options ? *options : tern_convert_options_default(), .w.out.fd = -1};
+    job j = {.ctx = ctx, .file = file, .o = options ? *options : tern_convert_options_default()};
+    j.work = (tern__model_work){.progress = j.o.progress, .user = j.o.user};
     tern_status status = run(&j, path);
     if (status == TERN_OK)
         report(&j);
-    tern__model_writer_abort(&j.w);
+    tern__outputs_free(&j.outputs, status == TERN_OK);
     tern__hf_beside_free(&j.beside, status == TERN_OK);
     tern__free(j.plan);
     tern__free(j.before);

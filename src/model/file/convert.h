@@ -2,8 +2,9 @@
 #ifndef TERN_MODEL_FILE_CONVERT_H
 #define TERN_MODEL_FILE_CONVERT_H
 
-#include "model/file/model_writer.h"
+#include "model/file/llama2c.h"
 #include "model/file/model_file.h"
+#include "model/file/model_writer.h"
 
 typedef enum tern__way {
     TERN__WAY_COPY,    /* the bytes as they are */
@@ -28,10 +29,44 @@ typedef struct tern__conversion {
         results; /* sums of squares of before, differences, before x after, after */
 } tern__conversion;
 
+/* One of the files that a conversion writes: tensors [first, end) of the plan. */
+typedef struct tern__output {
+    tern__model_writer w;
+    size_t first, end;
+    char *path;
+    bool there; /* it has taken its place */
+} tern__output;
+
+/* Zeroed = none. */
+typedef struct tern__outputs {
+    tern__output *files;
+    size_t n;
+} tern__outputs;
+
+/* What stands where. */
+typedef struct tern__destination {
+    const char *path;
+    tern_file_format format;
+    uint64_t most_bytes;                /* of tensors in a file of safetensors; 0: one file for all */
+    const tern__llama2c_shape *llama2c; /* of that format */
+} tern__destination;
+
+/* Opens as many files as it takes: PATH, or PATH-00001-of-00002.safetensors and so on. TERN_INVALID_ARGUMENT if one is a part of
+ * `file`. After a failure too tern__outputs_free lets everything go. */
+tern_status tern__outputs_open(const tern_model_file *file, const tern__conversion *plan, size_t n,
+                               const tern__destination *to, tern__model_work *work, tern__outputs *out);
+tern_status tern__outputs_commit(tern__outputs *all);
+/* `keep` false: files that have taken their place go again. */
+void tern__outputs_free(tern__outputs *all, bool keep);
+
 /* For every tensor that will be written; those whose scale is part of another are not. The caller frees `*out`. */
 tern_status tern__plan_conversion(tern_ctx *ctx, const tern_model_file *file,
                                   const tern_convert_options *options, tern_file_format format,
                                   tern__conversion **out, size_t *count);
+
+/* Puts the plan in llama2.c's order. TERN_UNSUPPORTED if that has no place for one of them. */
+tern_status tern__llama2c_sort(const tern_model_file *file, const tern__llama2c_shape *shape,
+                               tern__conversion *plan, size_t n);
 
 /* Codes and scales of a tensor that will be ternary. */
 tern_status tern__load_for_conversion(tern_ctx *ctx, const tern_model_file *file, int i, bool force,

@@ -1,6 +1,7 @@
 /* convert_plan.c - what becomes of each tensor of a model. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -56,6 +57,8 @@ static tern_stored type_wanted(const tern_model_file *file, const tern_file_tens
                                const tern_convert_options *o, tern_file_format format)
 {
     bool to_gguf = format == TERN_FILE_GGUF;
+    if (format == TERN_FILE_LLAMA2C && o->type == TERN_STORED_AS_IS && o->embedding == TERN_STORED_AS_IS)
+        return TERN_STORED_F32; /* which is all it has */
     if (is_linear(t) && o->type != TERN_STORED_AS_IS)
         return o->type;
     if (is_table(t) && o->embedding != TERN_STORED_AS_IS)
@@ -77,7 +80,8 @@ static tern_status plan_order(const tern_model_file *file, const tern_file_tenso
     if ((!q && !k) || !a)
         return TERN_OK;
     TERN_TRY(tern__rope_pairs_of(file, a, &before));
-    after = format == TERN_FILE_GGUF ? a->gguf_pairs : TERN__ROPE_HALVES;
+    after =
+        format == TERN_FILE_SAFETENSORS ? TERN__ROPE_HALVES : a->gguf_pairs; /* llama2.c: GGUF's of LLaMA */
     if (before == after)
         return TERN_OK;
     snprintf(key, sizeof key, "%s.attention.head_count%s", a->name, q ? "" : "_kv");
@@ -181,12 +185,16 @@ static tern_status check_type(const tern_model_file *file, const tern_file_tenso
                               tern_stored to)
 {
     bool packed = to == TERN_STORED_HF_T2;
-    bool has = to == TERN_STORED_AS_IS    ? false
-               : format == TERN_FILE_GGUF ? tern_stored_get(to)->gguf_number >= 0
-                                          : packed || tern__safetensors_type_name(to) != NULL;
+    bool has = to == TERN_STORED_AS_IS       ? false
+               : format == TERN_FILE_LLAMA2C ? to == TERN_STORED_F32
+               : format == TERN_FILE_GGUF    ? tern_stored_get(to)->gguf_number >= 0
+                                             : packed || tern__safetensors_type_name(to) != NULL;
     const char *name = tern_stored_get(to == TERN_STORED_AS_IS ? t->stored : to)->name;
     TERN__FAIL_IF(!has && format == TERN_FILE_GGUF, TERN_UNSUPPORTED,
                   "%s: tensor '%s' is %s, which GGUF has not", file->parts[0].path, t->stored_name, name);
+    TERN__FAIL_IF(!has && format == TERN_FILE_LLAMA2C, TERN_UNSUPPORTED,
+                  "%s: tensor '%s' cannot be %s: llama2.c's files have f32 only", file->parts[0].path,
+                  t->stored_name, name);
     TERN__FAIL_IF(!has, TERN_UNSUPPORTED,
                   "%s: tensor '%s' cannot be %s in safetensors: choose hf_t2, f32, f16 or bf16",
                   file->parts[0].path, t->stored_name, name);
@@ -240,6 +248,15 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
     TERN__FAIL_IF(!o->force && is_linear(t) && is_bitnet(file) && !tern__stored_keeps_ternary(c->to),
                   TERN_DTYPE, "%s: as %s '%s' would not be ternary any more, and the model could not be run",
                   file->parts[0].path, tern_stored_get(c->to)->name, t->name);
+    /* inputs of ternary weights are rounded, those of numbers are not, unless a config.json says so */
+    const tern__architecture *a = tern__architecture_in(file);
+    TERN__FAIL_IF(
+        !o->force && from->kind == TERN_STORED_TERNARY && !to_ternary && a && !a->ternary &&
+            format != TERN_FILE_SAFETENSORS,
+        TERN_DTYPE,
+        "%s: as %s '%s' would be an ordinary layer, and the model another one: choose a ternary type, or "
+        "safetensors",
+        file->parts[0].path, tern_stored_get(c->to)->name, t->name);
     if (!o->force)
         TERN_TRY(check_masters(ctx, file, c, format));
     bool half = c->way == TERN__WAY_VALUES && (c->to == TERN_STORED_F16 || c->to == TERN_STORED_BF16);
@@ -283,4 +300,36 @@ tern_status tern__plan_conversion(tern_ctx *ctx, const tern_model_file *file,
     *out = plan;
     *count = n;
     return TERN_OK;
+}
+
+typedef struct placed {
+    int64_t place;
+    tern__conversion c;
+} placed;
+
+static int by_place(const void *a, const void *b)
+{
+    const placed *x = a, *y = b;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+tern_status tern__llama2c_sort(const tern_model_file *file, const tern__llama2c_shape *shape,
+                               tern__conversion *plan, size_t n)
+{
+    placed *sorted = tern__alloc_zero(n + 1, sizeof *sorted);
+    if (!sorted)
+        return tern__out_of_memory(n * sizeof *sorted);
+    tern_status status = TERN_OK;
+    for (size_t i = 0; i < n && status == TERN_OK; i++) {
+        const char *name = file->tensors[plan[i].source].name;
+        sorted[i] = (placed){tern__llama2c_place(shape, name), plan[i]};
+        if (sorted[i].place < 0)
+            status = tern__fail(TERN_UNSUPPORTED, "%s: llama2.c's files have no place for tensor '%s'",
+                                file->parts[0].path, name);
+    }
+    qsort(sorted, n, sizeof *sorted, by_place);
+    for (size_t i = 0; i < n && status == TERN_OK; i++)
+        plan[i] = sorted[i].c;
+    tern__free(sorted);
+    return status;
 }

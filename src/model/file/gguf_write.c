@@ -104,9 +104,9 @@ static tern_status begin(tern__model_writer *w)
     return tern__model_writer_pad(w);
 }
 
-tern_status tern__gguf_create(const char *path, tern__model_writer *w)
+tern_status tern__gguf_create(const char *path, tern__model_work *work, tern__model_writer *w)
 {
     static const tern__model_format format = {.alignment = ALIGNMENT, .declare = declare, .begin = begin};
-    *w = (tern__model_writer){.format = &format};
+    *w = (tern__model_writer){.format = &format, .work = work, .out.fd = -1};
     return tern__writer_open(path, &w->out);
 }

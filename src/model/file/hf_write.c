@@ -29,8 +29,7 @@ static tern_status compare(const char *path, const char *text, size_t length)
     return TERN_OK;
 }
 
-/* Takes `text`, which is empty afterwards, as the file called `name` beside the model at `path`. */
-static tern_status add(tern__beside *all, const char *path, const char *name, tern__strbuf *text)
+tern_status tern__hf_beside_add(tern__beside *all, const char *path, const char *name, tern__strbuf *text)
 {
     tern__beside_file *f = &all->files[all->n];
     const char *slash = strrchr(path, '/');
@@ -106,7 +105,8 @@ static void add_numbers(tern__strbuf *s, const tern_model_file *file, const char
     }
 }
 
-static tern_status add_config(const tern_model_file *file, const char *path, bool packed, tern__beside *all)
+static tern_status add_config(const tern_model_file *file, const char *path, const char *mode,
+                              tern__beside *all)
 {
     const tern__architecture *a = NULL;
     TERN_TRY(tern__architecture_of(file, &a));
@@ -135,11 +135,13 @@ static tern_status add_config(const tern_model_file *file, const char *path, boo
         tern__strbuf_addf(&s, ",\n  \"bos_token_id\": %lld", (long long)id);
     if (tern_model_file_get_int(file, "tokenizer.ggml.eos_token_id", &id) == TERN_OK)
         tern__strbuf_addf(&s, ",\n  \"eos_token_id\": %lld", (long long)id);
-    if (packed)
-        tern__strbuf_add(&s, ",\n  \"quantization_config\": {\"quant_method\": \"bitnet\", \"linear_class\": "
-                             "\"autobitlinear\", \"quantization_mode\": \"offline\"}");
+    if (mode)
+        tern__strbuf_addf(&s,
+                          ",\n  \"quantization_config\": {\"quant_method\": \"bitnet\", \"linear_class\": "
+                          "\"autobitlinear\", \"quantization_mode\": \"%s\"}",
+                          mode);
     tern__strbuf_add(&s, "\n}\n");
-    return add(all, path, "config.json", &s);
+    return tern__hf_beside_add(all, path, "config.json", &s);
 }
 
 /* ---- the tokenizer ----------------------------------------------------------------------------------------------- */
@@ -159,14 +161,14 @@ static tern_status add_vocabulary(const tern_vocabulary *d, void *user)
     tern_status status = tern__vocabulary_write_json(d, t, &s);
     tern_tokenizer_free(t);
     if (status == TERN_OK)
-        status = add(r->all, r->path, "tokenizer.json", &s);
+        status = tern__hf_beside_add(r->all, r->path, "tokenizer.json", &s);
     tern__strbuf_free(&s);
     if (status != TERN_OK || !d->chat_template)
         return status;
     tern__strbuf_add(&s, "{\n  \"chat_template\": ");
     tern__json_add_text(&s, d->chat_template, strlen(d->chat_template));
     tern__strbuf_add(&s, "\n}\n");
-    return add(r->all, r->path, "tokenizer_config.json", &s);
+    return tern__hf_beside_add(r->all, r->path, "tokenizer_config.json", &s);
 }
 
 /* A file beside the one that is read goes on as it is; none is no failure. */
@@ -185,16 +187,16 @@ static tern_status add_copy(const char *from, const char *path, const char *name
         return status == TERN_NOT_FOUND ? TERN_OK : status;
     tern__strbuf_add_n(&s, text, length);
     tern__free(text);
-    return add(all, path, name, &s);
+    return tern__hf_beside_add(all, path, name, &s);
 }
 
-tern_status tern__hf_beside_make(const tern_model_file *file, const char *path, bool packed,
+tern_status tern__hf_beside_make(const tern_model_file *file, const char *path, const char *mode,
                                  tern__beside *all)
 {
     static const char *const names[] = {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja"};
     int entry;
-    static_assert(TERN__COUNT(names) + 1 <= TERN__COUNT(all->files), "and config.json");
-    TERN_TRY(add_config(file, path, packed, all));
+    static_assert(TERN__COUNT(names) + 2 <= TERN__COUNT(all->files), "and config.json, and an index");
+    TERN_TRY(add_config(file, path, mode, all));
     if (tern_model_file_meta_find(file, "tokenizer.ggml.tokens", &entry) == TERN_OK)
         return tern__vocabulary_of_file(file, false, add_vocabulary, &(request){path, all});
     for (size_t i = 0; i < TERN__COUNT(names); i++)

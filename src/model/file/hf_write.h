@@ -13,14 +13,16 @@ typedef struct tern__beside_file {
 
 /* Zeroed = none. */
 typedef struct tern__beside {
-    tern__beside_file files[4];
+    tern__beside_file files[5];
     size_t n;
 } tern__beside;
 
-/* What stands in the folder of `path` beside a model from `file`; `packed`: linear layers are codes with a weight_scale that
- * multiplies. A file that is there already and says something else will not be overwritten: TERN_STATE. Nothing is written yet. */
-tern_status tern__hf_beside_make(const tern_model_file *file, const char *path, bool packed,
+/* What stands in the folder of `path` beside a model from `file`; `mode`: the quantization_mode that its linear layers
+ * have: "offline" is codes with a weight_scale that multiplies, "online" numbers that are ternary; NULL: they have none. A file that is there already and says something else will not be overwritten: TERN_STATE. Nothing is written yet. */
+tern_status tern__hf_beside_make(const tern_model_file *file, const char *path, const char *mode,
                                  tern__beside *all);
+/* Takes `text`, which is empty afterwards, as another one called `name`. */
+tern_status tern__hf_beside_add(tern__beside *all, const char *path, const char *name, tern__strbuf *text);
 tern_status tern__hf_beside_write(tern__beside *all);
 /* `keep` false: what was written goes again. */
 void tern__hf_beside_free(tern__beside *all, bool keep);

@@ -5,21 +5,20 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "model/file/llama2c.h"
 #include "model/file/model_file.h"
 #include "model/model.h"
-#include "model/parts.h"
 
-enum { HEADER_BYTES = 28 };
-
-typedef struct shape {
-    int64_t dim, hidden, layers, heads, kv_heads, vocabulary, context;
-    bool untied;
-} shape;
+const tern__part_id tern__llama2c_order[TERN__LLAMA2C_PARTS] = {
+    TERN__PART_TABLE, TERN__PART_ATTN_NORM, TERN__PART_Q,           TERN__PART_K,
+    TERN__PART_V,     TERN__PART_O,         TERN__PART_FFN_NORM,    TERN__PART_GATE,
+    TERN__PART_DOWN,  TERN__PART_UP,        TERN__PART_OUTPUT_NORM, TERN__PART_HEAD,
+};
 
 /* Adds one tensor, or one for each layer, behind the last. */
 typedef struct cursor {
     tern_model_file *file;
-    const shape *s;
+    const tern__llama2c_shape *s;
     int64_t at;  /* byte; -1 once it has wrapped */
     bool adding; /* or only counting */
 } cursor;
@@ -45,16 +44,9 @@ static tern_status step(cursor *c, const char *name, int rank, int64_t rows, int
     return tern__model_file_add_tensor(c->file, &t);
 }
 
-/* The file's order: every part of all layers, then the next. */
-static const tern__part_id order[] = {
-    TERN__PART_TABLE, TERN__PART_ATTN_NORM, TERN__PART_Q,           TERN__PART_K,
-    TERN__PART_V,     TERN__PART_O,         TERN__PART_FFN_NORM,    TERN__PART_GATE,
-    TERN__PART_DOWN,  TERN__PART_UP,        TERN__PART_OUTPUT_NORM,
-};
-
 static tern_status step_part(cursor *c, tern__part_id id)
 {
-    const shape *s = c->s;
+    const tern__llama2c_shape *s = c->s;
     const tern__part *part = tern__part_get(id);
     const int64_t sizes[TERN__SIZE_COUNT] = {[TERN__SIZE_ONE] = 1,
                                              [TERN__SIZE_WIDTH] = s->dim,
@@ -72,24 +64,29 @@ static tern_status step_part(cursor *c, tern__part_id id)
 
 static tern_status walk(cursor *c)
 {
-    for (size_t i = 0; i < TERN__COUNT(order); i++)
-        TERN_TRY(step_part(c, order[i]));
-    /* cosines and sines, half a head each: computed, not read */
-    TERN_TRY(step(c, NULL, 2, c->s->context, c->s->dim / c->s->heads));
-    return c->s->untied ? step_part(c, TERN__PART_HEAD) : TERN_OK;
+    for (int i = 0; i < TERN__LLAMA2C_PARTS; i++) {
+        const tern__part_id id = tern__llama2c_order[i];
+        if (id ==
+            TERN__PART_HEAD) /* cosines and sines, half a head each, stand before it: computed, not read */
+            TERN_TRY(step(c, NULL, 2, c->s->context, c->s->dim / c->s->heads));
+        if (id != TERN__PART_HEAD || c->s->untied)
+            TERN_TRY(step_part(c, id));
+    }
+    return TERN_OK;
 }
 
-static bool read_shape(const uint8_t *header, shape *s)
+static bool read_shape(const uint8_t *header, tern__llama2c_shape *s)
 {
     int32_t n[7];
     memcpy(n, header, sizeof n);
-    *s = (shape){n[0], n[1], n[2], n[3], n[4], n[5] < 0 ? -(int64_t)n[5] : n[5], n[6], n[5] < 0};
+    *s =
+        (tern__llama2c_shape){n[0], n[1], n[2], n[3], n[4], n[5] < 0 ? -(int64_t)n[5] : n[5], n[6], n[5] < 0};
     return s->dim > 0 && s->hidden > 0 && s->layers > 0 && s->layers <= TERN__MOST_LAYERS && s->heads > 0 &&
            s->kv_heads > 0 && s->vocabulary > 0 && s->context > 0 && s->dim % s->heads == 0 &&
            s->heads % s->kv_heads == 0 && s->dim / s->heads % 2 == 0;
 }
 
-static tern_status add_metadata(tern_model_file *file, const shape *s)
+static tern_status add_metadata(tern_model_file *file, const tern__llama2c_shape *s)
 {
     const struct {
         const char *key;
@@ -118,20 +115,20 @@ tern_status tern__llama2c_parse(tern_model_file *file)
 {
     static const char unknown[] = "%s: not a model file: neither GGUF, nor safetensors, nor llama2.c";
     const tern__file *part = &file->parts[0];
-    uint8_t header[HEADER_BYTES];
-    shape s;
+    uint8_t header[TERN__LLAMA2C_HEADER];
+    tern__llama2c_shape s;
     TERN__FAIL_IF(part->bytes < sizeof header, TERN_FORMAT, unknown, part->path);
     TERN_TRY(tern__file_read(part, 0, header, sizeof header));
     TERN__FAIL_IF(memcmp(header, "24ka", 4) == 0, TERN_UNSUPPORTED,
                   "%s: llama2.c of version %d; only version 0, in f32, can be read", part->path, header[4]);
     TERN__FAIL_IF(!read_shape(header, &s), TERN_FORMAT, unknown, part->path);
-    cursor c = {.file = file, .s = &s, .at = HEADER_BYTES};
+    cursor c = {.file = file, .s = &s, .at = TERN__LLAMA2C_HEADER};
     TERN_TRY(walk(&c));
     TERN__FAIL_IF(c.at < 0 || (uint64_t)c.at != part->bytes, TERN_FORMAT,
                   "%s: not a model file; or a llama2.c file of %llu bytes where its header makes it %lld",
                   part->path, (unsigned long long)part->bytes, (long long)c.at);
     file->format = TERN_FILE_LLAMA2C;
-    c = (cursor){.file = file, .s = &s, .at = HEADER_BYTES, .adding = true};
+    c = (cursor){.file = file, .s = &s, .at = TERN__LLAMA2C_HEADER, .adding = true};
     TERN_TRY(walk(&c));
     return add_metadata(file, &s);
 }

@@ -35,14 +35,15 @@ tern_status tern__model_writer_begin(tern__model_writer *w)
 {
     TERN_TRY(w->format->begin(w));
     w->start = w->out.bytes;
-    w->total += w->declared;
+    w->work->total += w->declared;
     return TERN_OK;
 }
 
 tern_status tern__model_writer_progress(tern__model_writer *w, uint64_t bytes)
 {
-    w->done += bytes;
-    TERN__FAIL_IF(w->progress && !w->progress(w->user, w->done, w->total), TERN_CANCELLED,
+    tern__model_work *work = w->work;
+    work->done += bytes;
+    TERN__FAIL_IF(work->progress && !work->progress(work->user, work->done, work->total), TERN_CANCELLED,
                   "%s: stopped; no file was written", w->out.path);
     return TERN_OK;
 }
@@ -56,7 +57,8 @@ tern_status tern__model_writer_write(tern__model_writer *w, const void *data, si
 tern_status tern__model_writer_pad(tern__model_writer *w)
 {
     static const uint8_t zeros[MOST_ALIGNMENT];
-    return tern__writer_write(&w->out, zeros, (size_t)(padded(w, w->out.bytes) - w->out.bytes));
+    TERN_TRY(tern__writer_write(&w->out, zeros, (size_t)(padded(w, w->out.bytes) - w->out.bytes)));
+    return w->format->behind ? w->format->behind(w) : TERN_OK;
 }
 
 tern_status tern__model_writer_commit(tern__model_writer *w)

@@ -11,11 +11,20 @@
 
 typedef struct tern__model_writer tern__model_writer;
 
+/* How much there is to do, in all files that are written together. */
+typedef struct tern__model_work {
+    tern_model_progress progress; /* or NULL */
+    void *user;
+    uint64_t done, total;
+} tern__model_work;
+
 typedef struct tern__model_format {
     uint64_t alignment; /* of each tensor */
     tern_status (*declare)(tern__model_writer *w, const char *name, tern_stored stored, int rank,
                            const int64_t *shape, uint64_t bytes);
     tern_status (*begin)(tern__model_writer *w); /* writes all that stands before the data */
+    tern_status (*behind)(
+        tern__model_writer *w); /* or NULL: what stands behind the tensor that was just written */
 } tern__model_format;
 
 struct tern__model_writer {
@@ -25,13 +34,14 @@ struct tern__model_writer {
     uint64_t n_metas, n_tensors;
     uint64_t declared; /* bytes of data, each tensor padded */
     uint64_t start;    /* of the data; 0 until then */
-    tern_model_progress progress;
-    void *user;
-    uint64_t done, total; /* for progress */
+    tern__model_work *work;
+    const struct tern__llama2c_shape *llama2c; /* of files of llama2.c */
+    uint64_t tables_at;                        /* where these have tables that are no tensors */
 };
 
-tern_status tern__gguf_create(const char *path, tern__model_writer *w);
-tern_status tern__safetensors_create(const char *path, tern__model_writer *w);
+/* `work` outlives the writer. */
+tern_status tern__gguf_create(const char *path, tern__model_work *work, tern__model_writer *w);
+tern_status tern__safetensors_create(const char *path, tern__model_work *work, tern__model_writer *w);
 void tern__model_writer_abort(tern__model_writer *w); /* leaves nothing; fine after commit */
 
 /* Metadata, for GGUF. Lack of memory is found by tern__model_writer_begin. */

@@ -209,12 +209,30 @@ static tern_status find_part(tern_model_file *file, const char *index, const cha
     return parse_part(file, *out);
 }
 
-static tern_status read_weight_map(tern_model_file *file, tern__json_walk *w, size_t *entries)
+/* The index is read twice: parts are opened, then each tensor must be in the part that it names. */
+typedef struct index_reading {
+    tern_model_file *file;
+    struct tern__directory *names; /* of tensors; NULL the first time */
+    size_t entries;
+} index_reading;
+
+static tern_status take_entry(index_reading *r, const char *index, const char *tensor, const char *part_name)
+{
+    int part, i;
+    r->entries++;
+    TERN_TRY(find_part(r->file, index, part_name, &part));
+    TERN__FAIL_IF(r->names &&
+                      (!tern__directory_find(r->names, tensor, &i) || r->file->tensors[i].part != part),
+                  TERN_FORMAT, "%s: tensor '%.60s' is not in '%.60s', where it says that it is", index,
+                  tensor, part_name);
+    return TERN_OK;
+}
+
+static tern_status read_weight_map(index_reading *r, tern__json_walk *w)
 {
     json_t *key, *value;
     TERN_TRY(tern__json_enter(w));
     for (;;) {
-        int part;
         TERN_TRY(tern__json_next(w, &key));
         if (!key)
             return TERN_OK;
@@ -224,37 +242,48 @@ static tern_status read_weight_map(tern_model_file *file, tern__json_walk *w, si
             status = tern__fail(TERN_FORMAT, "%s: the part of '%.60s' is not a string", w->path,
                                 json_string_value(key));
         if (status == TERN_OK)
-            status = find_part(file, w->path, json_string_value(value), &part);
+            status = take_entry(r, w->path, json_string_value(key), json_string_value(value));
         json_decref(value);
         json_decref(key);
         TERN_TRY(status);
-        (*entries)++;
     }
 }
 
-static tern_status read_index(tern_model_file *file, tern__json_walk *w)
+static tern_status read_index(index_reading *r, tern__json_walk *w)
 {
     json_t *key, *value;
-    size_t entries = 0;
     TERN_TRY(tern__json_enter(w));
     for (;;) {
         TERN_TRY(tern__json_next(w, &key));
         if (!key)
             break;
         value = NULL;
-        tern_status status = strcmp(json_string_value(key), "weight_map") == 0
-                                 ? read_weight_map(file, w, &entries)
-                                 : tern__json_value(w, &value);
+        tern_status status = strcmp(json_string_value(key), "weight_map") == 0 ? read_weight_map(r, w)
+                                                                               : tern__json_value(w, &value);
         json_decref(value);
         json_decref(key);
         TERN_TRY(status);
     }
     TERN_TRY(tern__json_end(w));
-    TERN__FAIL_IF(entries == 0, TERN_FORMAT, "%s: JSON without a weight_map: not the index of a model",
+    TERN__FAIL_IF(r->entries == 0, TERN_FORMAT, "%s: JSON without a weight_map: not the index of a model",
                   w->path);
-    TERN__FAIL_IF(entries > file->n_tensors, TERN_FORMAT, "%s: it names %zu tensors, but its parts have %zu",
-                  w->path, entries, file->n_tensors);
     return TERN_OK;
+}
+
+/* Nothing is said twice in a valid index, so that it has no more entries than there are tensors. */
+static tern_status read_index_twice(tern_model_file *file, const tern__json_walk *start)
+{
+    index_reading r = {.file = file};
+    tern__json_walk w = *start;
+    TERN_TRY(read_index(&r, &w));
+    TERN__FAIL_IF(r.entries > file->n_tensors, TERN_FORMAT,
+                  "%s: it names %zu tensors, but its parts have %zu", w.path, r.entries, file->n_tensors);
+    TERN_TRY(tern__directory_create(w.path, "tensors", &file->tensors[0].stored_name,
+                                    sizeof(tern_file_tensor), file->n_tensors, &r.names));
+    w = *start;
+    tern_status status = read_index(&r, &w);
+    tern__directory_free(r.names);
+    return status;
 }
 
 tern_status tern__safetensors_parse_index(tern_model_file *file)
@@ -269,7 +298,7 @@ tern_status tern__safetensors_parse_index(tern_model_file *file)
     /* parts are added while it is read, and may move */
     tern__json_walk w = {.path = path, .text = (const char *)r.bytes, .length = (size_t)index->bytes};
     if (status == TERN_OK)
-        status = read_index(file, &w);
+        status = read_index_twice(file, &w);
     tern__reader_free(&r);
     return status == TERN_OK ? tern__hf_config(file) : status;
 }

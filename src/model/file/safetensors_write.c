@@ -43,9 +43,9 @@ static tern_status begin(tern__model_writer *w)
     return status;
 }
 
-tern_status tern__safetensors_create(const char *path, tern__model_writer *w)
+tern_status tern__safetensors_create(const char *path, tern__model_work *work, tern__model_writer *w)
 {
     static const tern__model_format format = {.alignment = 1, .declare = declare, .begin = begin};
-    *w = (tern__model_writer){.format = &format};
+    *w = (tern__model_writer){.format = &format, .work = work, .out.fd = -1};
     return tern__writer_open(path, &w->out);
 }

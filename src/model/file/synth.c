@@ -348,9 +348,8 @@ tern_status tern_model_synth(const char *path, const tern_model_shape *shape,
     TERN_TRY(check_type(m.o.embedding, false));
     if (m.o.head != TERN_STORED_AS_IS)
         TERN_TRY(check_type(m.o.head, false));
-    TERN_TRY(tern__gguf_create(path, &w));
-    w.progress = m.o.progress;
-    w.user = m.o.user;
+    tern__model_work work = {.progress = m.o.progress, .user = m.o.user};
+    TERN_TRY(tern__gguf_create(path, &work, &w));
     tern_status status = write_all(&w, &m);
     if (status == TERN_OK)
         status = tern__model_writer_commit(&w);
