@@ -1,6 +1,5 @@
 /* llama2c_read.c - llama2.c's .bin, version 0: seven i32, then f32 tensors in a fixed order, by kind and then by layer. It has
  * no magic number: a file is one if its length is exactly what its seven numbers make it. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -75,15 +74,24 @@ static tern_status walk(cursor *c)
     return TERN_OK;
 }
 
-static bool read_shape(const uint8_t *header, tern__llama2c_shape *s)
+/* Seven numbers; *makes_sense says whether a model can have them. */
+static tern_status read_shape(const tern__file *part, tern__llama2c_shape *s, bool *makes_sense)
 {
-    int32_t n[7];
-    memcpy(n, header, sizeof n);
+    tern__reader r = {.file = part};
+    int32_t n[TERN__LLAMA2C_HEADER / 4] = {0};
+    tern_status status = TERN_OK;
+    for (size_t i = 0; i < TERN__COUNT(n) && status == TERN_OK; i++) {
+        uint32_t word = 0;
+        status = tern__reader_u32(&r, "the header", &word);
+        n[i] = (int32_t)word;
+    }
+    tern__reader_free(&r);
     *s =
         (tern__llama2c_shape){n[0], n[1], n[2], n[3], n[4], n[5] < 0 ? -(int64_t)n[5] : n[5], n[6], n[5] < 0};
-    return s->dim > 0 && s->hidden > 0 && s->layers > 0 && s->layers <= TERN__MOST_LAYERS && s->heads > 0 &&
-           s->kv_heads > 0 && s->vocabulary > 0 && s->context > 0 && s->dim % s->heads == 0 &&
-           s->heads % s->kv_heads == 0 && s->dim / s->heads % 2 == 0;
+    *makes_sense = s->dim > 0 && s->hidden > 0 && s->layers > 0 && s->layers <= TERN__MOST_LAYERS &&
+                   s->heads > 0 && s->kv_heads > 0 && s->vocabulary > 0 && s->context > 0 &&
+                   s->dim % s->heads == 0 && s->heads % s->kv_heads == 0 && s->dim / s->heads % 2 == 0;
+    return status;
 }
 
 static tern_status add_metadata(tern_model_file *file, const tern__llama2c_shape *s)
@@ -115,13 +123,15 @@ tern_status tern__llama2c_parse(tern_model_file *file)
 {
     static const char unknown[] = "%s: not a model file: neither GGUF, nor safetensors, nor llama2.c";
     const tern__file *part = &file->parts[0];
-    uint8_t header[TERN__LLAMA2C_HEADER];
+    uint8_t start[8] = {0};
     tern__llama2c_shape s;
-    TERN__FAIL_IF(part->bytes < sizeof header, TERN_FORMAT, unknown, part->path);
-    TERN_TRY(tern__file_read(part, 0, header, sizeof header));
-    TERN__FAIL_IF(memcmp(header, "24ka", 4) == 0, TERN_UNSUPPORTED,
-                  "%s: llama2.c of version %d; only version 0, in f32, can be read", part->path, header[4]);
-    TERN__FAIL_IF(!read_shape(header, &s), TERN_FORMAT, unknown, part->path);
+    bool makes_sense;
+    TERN__FAIL_IF(part->bytes < TERN__LLAMA2C_HEADER, TERN_FORMAT, unknown, part->path);
+    TERN_TRY(tern__file_read(part, 0, start, sizeof start));
+    TERN__FAIL_IF(memcmp(start, "24ka", 4) == 0, TERN_UNSUPPORTED,
+                  "%s: llama2.c of version %d; only version 0, in f32, can be read", part->path, start[4]);
+    TERN_TRY(read_shape(part, &s, &makes_sense));
+    TERN__FAIL_IF(!makes_sense, TERN_FORMAT, unknown, part->path);
     cursor c = {.file = file, .s = &s, .at = TERN__LLAMA2C_HEADER};
     TERN_TRY(walk(&c));
     TERN__FAIL_IF(c.at < 0 || (uint64_t)c.at != part->bytes, TERN_FORMAT,

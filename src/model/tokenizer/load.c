@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "model/file/reader.h"
 #include "model/tokenizer/tokenizer.h"
 
 enum { MOST_BYTES = 256 << 20 }; /* the largest real ones have 20 MiB */
@@ -25,12 +26,6 @@ static void free_bin(bin *b)
     tern__free(b->scores);
     tern__free(b->types);
     tern__free(b->text);
-}
-
-static uint32_t read_u32(const char *at)
-{
-    const unsigned char *b = (const unsigned char *)at;
-    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
 /* The format has no types: the first three are the special ones, then come the bytes. */
@@ -59,34 +54,51 @@ static tern_status add_bin_token(bin *b, const char *bytes, size_t length, float
     return TERN_OK;
 }
 
-static tern_status read_bin(bin *b, const char *bytes, size_t length)
+static tern_status fail_unknown(void)
 {
-    b->text = tern__alloc(3 * length);
-    if (!b->text)
-        return tern__out_of_memory(3 * length);
-    char *room = b->text;
-    uint32_t longest = length >= 4 ? read_u32(bytes) : 0;
-    for (size_t at = 4; at < length;) {
-        uint32_t size = length - at >= 8 ? read_u32(bytes + at + 4) : UINT32_MAX;
-        TERN__FAIL_IF(b->n == TERN__MAX_TOKENS, TERN_LIMIT, "more than %d tokens", TERN__MAX_TOKENS);
-        TERN__FAIL_IF(longest == 0 || longest > TERN__MAX_TOKEN_BYTES || size > longest ||
-                          size > length - at - 8,
-                      TERN_FORMAT, "neither a tokenizer.json nor a tokenizer of llama2.c");
-        uint32_t bits = read_u32(bytes + at);
-        float score;
-        memcpy(&score, &bits, sizeof score);
-        TERN_TRY(add_bin_token(b, bytes + at + 8, size, score, &room));
-        at += 8 + size;
-    }
-    TERN__FAIL_IF(b->n < 3, TERN_FORMAT, "neither a tokenizer.json nor a tokenizer of llama2.c");
-    return TERN_OK;
+    return tern__fail(TERN_FORMAT, "neither a tokenizer.json nor a tokenizer of llama2.c");
 }
 
-static tern_status parse_bin(const char *bytes, size_t length, const tern_tokenizer_options *options,
-                             tern_tokenizer **out)
+/* One token behind another, to the end of the file. */
+static tern_status read_tokens(bin *b, tern__reader *r, uint32_t longest, char *room)
+{
+    while (r->at < r->file->bytes) {
+        uint32_t bits, size;
+        float score;
+        TERN__FAIL_IF(b->n == TERN__MAX_TOKENS, TERN_LIMIT, "more than %d tokens", TERN__MAX_TOKENS);
+        if (tern__reader_u32(r, "a score", &bits) != TERN_OK ||
+            tern__reader_u32(r, "a length", &size) != TERN_OK || size > longest ||
+            tern__reader_take(r, size, "a token") != TERN_OK)
+            return fail_unknown();
+        memcpy(&score, &bits, sizeof score);
+        TERN_TRY(add_bin_token(b, (const char *)r->bytes + r->at - size, size, score, &room));
+    }
+    return b->n < 3 ? fail_unknown() : TERN_OK;
+}
+
+static tern_status read_bin(bin *b, const tern__file *file)
+{
+    tern__reader r = {.file = file};
+    uint32_t longest = 0;
+    tern_status status = TERN_OK;
+    if (tern__reader_u32(&r, "the longest", &longest) != TERN_OK || longest == 0 ||
+        longest > TERN__MAX_TOKEN_BYTES)
+        status = fail_unknown();
+    else if (file->bytes > MOST_BYTES)
+        status = tern__fail(TERN_LIMIT, "larger than any tokenizer (256 MiB)");
+    else if (!(b->text = tern__alloc(3 * (size_t)file->bytes)))
+        status = tern__out_of_memory(3 * (size_t)file->bytes);
+    if (status == TERN_OK)
+        status = read_tokens(b, &r, longest, b->text);
+    tern__reader_free(&r);
+    return status;
+}
+
+static tern_status load_bin(const tern__file *file, const tern_tokenizer_options *options,
+                            tern_tokenizer **out)
 {
     bin b = {0};
-    tern_status status = read_bin(&b, bytes, length);
+    tern_status status = read_bin(&b, file);
     if (status == TERN_OK) {
         tern_vocabulary d = tern_vocabulary_default();
         d.model = "llama";
@@ -128,16 +140,21 @@ tern_status tern__tokenizer_read_all(const char *path, char **out, size_t *lengt
     return TERN_OK;
 }
 
-static bool is_gguf(const char *path)
+typedef enum kind { GGUF, JSON, BIN } kind;
+
+/* By content: GGUF's name, or an object behind blanks. */
+static tern_status find_kind(const tern__file *file, kind *out)
 {
+    tern__reader r = {.file = file};
+    uint8_t c = ' ';
     char magic[4] = "";
-    tern__file file;
-    if (tern__file_open(path, &file) != TERN_OK)
-        return false;
-    bool gguf =
-        file.bytes >= 4 && tern__file_read(&file, 0, magic, 4) == TERN_OK && memcmp(magic, "GGUF", 4) == 0;
-    tern__file_close(&file);
-    return gguf;
+    if (file->bytes >= sizeof magic)
+        TERN_TRY(tern__file_read(file, 0, magic, sizeof magic));
+    while (r.at < file->bytes && strchr(" \t\r\n", c) && tern__reader_u8(&r, "text", &c) == TERN_OK && c)
+        continue;
+    tern__reader_free(&r);
+    *out = memcmp(magic, "GGUF", sizeof magic) == 0 ? GGUF : c == '{' ? JSON : BIN;
+    return TERN_OK;
 }
 
 static tern_status load_gguf(const char *path, const tern_tokenizer_options *options, tern_tokenizer **out)
@@ -168,15 +185,16 @@ tern_status tern_tokenizer_load(const char *path, const tern_tokenizer_options *
 {
     TERN__FAIL_IF(!path || !out, TERN_INVALID_ARGUMENT,
                   "tokenizer_load: the path, or the place for the result, is NULL");
-    if (is_gguf(path))
+    tern__file file;
+    kind k;
+    TERN_TRY(tern__file_open(path, &file));
+    tern_status status = find_kind(&file, &k);
+    if (status == TERN_OK && k == BIN)
+        status = load_bin(&file, options, out);
+    tern__file_close(&file);
+    if (status == TERN_OK && k == GGUF)
         return load_gguf(path, options, out);
-    char *bytes = NULL;
-    size_t length = 0;
-    TERN_TRY(tern__tokenizer_read_all(path, &bytes, &length));
-    bool json = bytes[strspn(bytes, " \t\r\n")] == '{';
-    tern_status status = json ? TERN_OK : parse_bin(bytes, length, options, out);
-    tern__free(bytes);
-    if (json)
+    if (status == TERN_OK && k == JSON)
         status = tern__vocabulary_load_json(path, options && options->pre, tern__tokenizer_make,
                                             &(tern__tokenizer_request){options, out});
     return tern__fail_of(status, path);
