@@ -8,7 +8,7 @@ DEMO ?= graph run examples/graphs/bitlinear.tern --show
 SOURCES = $(shell find include src cli tests tools bench examples -name '*.[ch]')
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build bench bench-power performance check-all golden-update generate format lint install clean deps
+.PHONY: help run test build bench bench-power check-kills performance check-all golden-update generate format lint install clean deps
 # Targets call each other's tools; CMake does the building in parallel.
 .NOTPARALLEL:
 
@@ -35,6 +35,10 @@ bench: deps ## run the benchmarks, write build/bench.json
 bench-power: deps ## how often `tern compare` is right, on this machine; minutes; writes build/power.json
 	@scripts/build.sh release compare_power
 	@TERN_TUNING=off build/bench/compare_power --out build/power.json
+
+check-kills: deps ## kill 200 writers of baselines, look for damage
+	@scripts/build.sh release tests_measure_test_baseline
+	@TERN_TEST_KILLS=200 build/tests/measure/test_baseline killed
 
 performance: build ## measure every operation, write docs/performance.md
 	@TERN_TUNING=off build/tern bench ops --markdown >build/performance.md && mv build/performance.md docs/performance.md

@@ -213,6 +213,7 @@ int args_dispatch(int count, char **words)
             return EXIT_USAGE;
     }
     term_set_command(text_string(&path));
+    term_set_answers(c->answers != NULL);
     if (c->run)
         return run(c, text_string(&path), count - at, words + at);
     if (at < count && (strcmp(words[at], "--help") == 0 || strcmp(words[at], "-h") == 0))

@@ -95,6 +95,16 @@ int bench_measure(const bench_settings *settings, tern_results **out)
     return code;
 }
 
+void bench_repeat_settings(const tern_results *results, bench_settings *settings)
+{
+    const char *memory = tern_results_condition(results, "setting_memory");
+    const char *isa = tern_results_condition(results, "setting_isa");
+    if (settings->o.memory == 0 && memory)
+        settings->o.memory = strtoll(memory, NULL, 10); /* nonsense is refused when it is used */
+    if (!settings->o.cpu && isa)
+        settings->o.cpu = isa;
+}
+
 static int list_cases(const tern_bench_options *o, tern_results **out)
 {
     collecting c = {0};

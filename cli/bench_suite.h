@@ -43,6 +43,9 @@ int bench_read_settings(const args *a, const char *suite, bench_settings *out);
  * that was said. */
 int bench_measure(const bench_settings *settings, tern_results **out);
 
+/* The same with the options that `results` were measured with, where none are given. */
+void bench_repeat_settings(const tern_results *results, bench_settings *settings);
+
 /* The verb: measures (or lists) the suite and prints it as BENCH_OUTPUT_OPTIONS ask for. */
 int bench_run_suite(const args *a, const char *suite);
 

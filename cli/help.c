@@ -195,9 +195,10 @@ int print_help(const command *c, const char *path)
         print_examples(c->examples);
     }
     heading("exit status:");
-    puts("  0  the work was done\n"
-         "  1  it failed: a bad file, graph or run; one line on standard error says why\n"
-         "  2  the command line is wrong; nothing was read or written");
+    puts(c->answers ? c->answers
+                    : "  0  the work was done\n"
+                      "  1  it failed: a bad file, graph or run; one line on standard error says why\n"
+                      "  2  the command line is wrong; nothing was read or written");
     text_free(&t);
     return EXIT_DONE;
 }

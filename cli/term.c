@@ -18,6 +18,8 @@ static char command[64]; /* the command that messages name */
 static bool utf8, color, terminal;
 static int columns; /* 0 = nobody says */
 
+static bool answers; /* exit statuses 1 and 2 are answers */
+
 /* ---- errors ------------------------------------------------------------------------------------------------- */
 
 void term_set_command(const char *path)
@@ -71,6 +73,17 @@ void warn(const char *format, ...)
     va_end(list);
 }
 
+void term_set_answers(bool set)
+{
+    answers = set;
+}
+
+/* What the process ends with. */
+static int status_of(int code)
+{
+    return code >= EXIT_ANSWER ? code - EXIT_ANSWER : answers && code != EXIT_DONE ? code + 2 : code;
+}
+
 int term_finish(int code)
 {
     int problem = 0;
@@ -79,10 +92,10 @@ int term_finish(int code)
     if (fclose(stdout) != 0 && !problem)
         problem = errno; /* some file systems report a full disk only here */
     if (!problem)
-        return code;
+        return status_of(code);
     if (problem != EPIPE) /* a reader that has gone has seen enough */
         fprintf(stderr, "tern: cannot write to standard output: %s\n", strerror(problem));
-    return EXIT_FAILED;
+    return status_of(EXIT_FAILED);
 }
 
 /* ---- the terminal ------------------------------------------------------------------------------------------- */

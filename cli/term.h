@@ -9,10 +9,14 @@
 
 /* Exit codes: docs/cli.md states them, and so does every --help. */
 enum {
-    EXIT_DONE = 0,   /* the work was done                                                     */
-    EXIT_FAILED = 1, /* it was not: a file, a graph, a run or a write failed                  */
-    EXIT_USAGE = 2,  /* the command line is wrong as it stands; nothing was read or written   */
+    EXIT_DONE = 0,    /* the work was done                                                     */
+    EXIT_FAILED = 1,  /* it was not: a file, a graph, a run or a write failed                  */
+    EXIT_USAGE = 2,   /* the command line is wrong as it stands; nothing was read or written   */
+    EXIT_ANSWER = 16, /* + n: of commands whose answer is a status, n                           */
 };
+
+/* The commands whose answer is a status (0, 1, 2) tell failures apart by others: it failed 3, wrong command line 4. */
+void term_set_answers(bool answers);
 
 /* ---- errors: one line on stderr, "tern: graph run: ..." ------------------------------------------------------ */
 

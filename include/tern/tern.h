@@ -8,6 +8,7 @@
 #define TERN_TERN_H
 
 #include <tern/alloc.h>
+#include <tern/baseline.h>
 #include <tern/batch.h>
 #include <tern/bench_model.h>
 #include <tern/cache.h>
@@ -31,6 +32,7 @@
 #include <tern/pool.h>
 #include <tern/profile.h>
 #include <tern/program.h>
+#include <tern/regress.h>
 #include <tern/results.h>
 #include <tern/status.h>
 #include <tern/tensor.h>

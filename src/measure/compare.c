@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "measure/bootstrap.h"
+#include "measure/compare_stored.h"
 #include "measure/rank_tests.h"
 #include "measure/stats.h"
 #include "measure/timing.h"
@@ -158,28 +159,39 @@ tern_status tern_compare_pairs(const tern_compare_options *options, const double
     return TERN_OK;
 }
 
+static tern_status look_at_samples(const tern_compare_options *o, const double *a, int n, const double *b,
+                                   int m, double alpha, tern_comparison *c)
+{
+    tern__rank_test test;
+    tern__interval bounds;
+    TERN_TRY(median_of(a, n, &c->median_a));
+    TERN_TRY(median_of(b, m, &c->median_b));
+    TERN_TRY(tern__mann_whitney(a, n, b, m, &test));
+    TERN_TRY(tern__bootstrap_ratio(a, n, b, m, confidence, o->seed, &bounds));
+    TERN_TRY(noise_of(a, n, b, m, o->seed + 1, &c->noise));
+    c->noise = fmax(c->noise, o->noise);
+    c->n_a = n;
+    c->n_b = m;
+    c->looks++;
+    c->ratio = c->median_b / c->median_a;
+    c->ratio_low = bounds.low;
+    c->ratio_high = bounds.high;
+    c->p = test.p;
+    c->alpha = alpha;
+    c->verdict = decide(o, c);
+    return TERN_OK;
+}
+
 tern_status tern_compare_samples(const tern_compare_options *options, const double *a, int n, const double *b,
                                  int m, tern_comparison *out)
 {
     tern_compare_options o;
-    tern__rank_test test;
-    tern__interval bounds;
+    tern_comparison c = {0};
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "compare_samples: an argument is NULL");
     TERN_TRY(settle(options, &o));
     TERN_TRY(check_samples("A", a, n));
     TERN_TRY(check_samples("B", b, m));
-    tern_comparison c = {.n_a = n, .n_b = m, .looks = 1, .alpha = o.alpha};
-    TERN_TRY(median_of(a, n, &c.median_a));
-    TERN_TRY(median_of(b, m, &c.median_b));
-    TERN_TRY(tern__mann_whitney(a, n, b, m, &test));
-    TERN_TRY(tern__bootstrap_ratio(a, n, b, m, confidence, o.seed, &bounds));
-    TERN_TRY(noise_of(a, n, b, m, o.seed + 1, &c.noise));
-    c.noise = fmax(c.noise, o.noise);
-    c.ratio = c.median_b / c.median_a;
-    c.ratio_low = bounds.low;
-    c.ratio_high = bounds.high;
-    c.p = test.p;
-    c.verdict = decide(&o, &c);
+    TERN_TRY(look_at_samples(&o, a, n, b, m, o.alpha, &c));
     *out = c;
     return TERN_OK;
 }
@@ -190,17 +202,12 @@ typedef struct race {
     tern_compare_options o;
     tern__thing a, b;
     double *samples_a, *samples_b; /* (o.rounds) */
-    int n;
+    const double *stored; /* (n_stored) samples of A that were there before; NULL: it runs in turns with B */
+    int n_stored;
+    int n; /* taken so far */
     uint64_t start;
     double used; /* share of alpha that former looks had */
 } race;
-
-/* What share of all that will be known is known now? */
-static double progress(const race *r)
-{
-    const double time = (double)(tern__now_ns() - r->start) * 1e-9 / r->o.budget_s;
-    return fmin(1, fmax(time, (double)r->n / r->o.rounds));
-}
 
 static tern_status take_pair(race *r)
 {
@@ -216,21 +223,47 @@ static tern_status take_pair(race *r)
     return TERN_OK;
 }
 
+static tern_status take_sample(race *r)
+{
+    if (!r->stored)
+        return take_pair(r);
+    TERN_TRY(tern__thing_time(&r->b, &r->samples_b[r->n]));
+    TERN__FAIL_IF(!(r->samples_b[r->n] > 0), TERN_STATE,
+                  "compare: a sample took no time that the clock can see");
+    r->n++;
+    return TERN_OK;
+}
+
+static tern_status look(race *r, double alpha, tern_comparison *c)
+{
+    return r->stored ? look_at_samples(&r->o, r->stored, r->n_stored, r->samples_b, r->n, alpha, c)
+                     : look_at_pairs(&r->o, r->samples_a, r->samples_b, r->n, alpha, c);
+}
+
+/* What share of all that will be known is known now? */
+static double progress(const race *r)
+{
+    const double time = (double)(tern__now_ns() - r->start) * 1e-9 / r->o.budget_s;
+    return fmin(1, fmax(time, (double)r->n / r->o.rounds));
+}
+
 static tern_status run_race(race *r, tern_comparison *c)
 {
     const tern__turns turns = {.warmups = 1, .sample_s = r->o.budget_s / r->o.rounds / 2.5};
-    TERN_TRY(tern__thing_ready(&r->a, &turns));
+    if (!r->stored)
+        TERN_TRY(tern__thing_ready(&r->a, &turns));
     TERN_TRY(tern__thing_ready(&r->b, &turns));
     /* The same number of runs in a sample of either: what a sample costs besides them is the same then. */
-    r->a.repeats = r->b.repeats = r->a.repeats < r->b.repeats ? r->a.repeats : r->b.repeats;
+    if (!r->stored)
+        r->a.repeats = r->b.repeats = r->a.repeats < r->b.repeats ? r->a.repeats : r->b.repeats;
     for (int next = FIRST_LOOK;; next += next / 2) {
         double known;
         do {
-            TERN_TRY(take_pair(r));
+            TERN_TRY(take_sample(r));
             known = progress(r);
         } while (r->n < next && known < 1);
         /* Each look gets the share of alpha by which knowledge has grown: however often it is looked at, the sum is alpha. */
-        TERN_TRY(look_at_pairs(&r->o, r->samples_a, r->samples_b, r->n, r->o.alpha * (known - r->used), c));
+        TERN_TRY(look(r, r->o.alpha * (known - r->used), c));
         r->used = known;
         if (c->verdict != TERN_VERDICT_UNDECIDED || known >= 1)
             return TERN_OK;
@@ -259,4 +292,18 @@ tern_status tern_compare_run(const tern_compare_options *options, const tern_con
     if (status == TERN_OK)
         *out = c;
     return status;
+}
+
+tern_status tern__compare_stored(const tern_compare_options *options, const double *a, int n,
+                                 const tern__thing *b, double *samples, tern_comparison *out)
+{
+    race r = {.b = *b, .stored = a, .n_stored = n, .samples_b = samples};
+    tern_comparison c = {0};
+    TERN_TRY(settle(options, &r.o));
+    TERN_TRY(check_samples("A", a, n));
+    r.start = tern__now_ns();
+    TERN_TRY(run_race(&r, &c));
+    c.seconds = (double)(tern__now_ns() - r.start) * 1e-9;
+    *out = c;
+    return TERN_OK;
 }

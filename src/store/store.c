@@ -2,6 +2,7 @@
 #include "store/store.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -145,6 +146,16 @@ void tern__query_bind_int(tern__query *query, int parameter, int64_t value)
     note(query, sqlite3_bind_int64(query->statement, parameter, value));
 }
 
+void tern__query_bind_real(tern__query *query, int parameter, double value)
+{
+    note(query, sqlite3_bind_double(query->statement, parameter, value)); /* NaN becomes NULL */
+}
+
+void tern__query_bind_null(tern__query *query, int parameter)
+{
+    note(query, sqlite3_bind_null(query->statement, parameter));
+}
+
 tern_status tern__query_step(tern__query *query, bool *row)
 {
     if (query->failed)
@@ -167,6 +178,26 @@ tern_status tern__query_finish(tern__query *query)
 int64_t tern__query_int(const tern__query *query, int column)
 {
     return sqlite3_column_int64(query->statement, column);
+}
+
+double tern__query_real(const tern__query *query, int column)
+{
+    return tern__query_is_null(query, column) ? NAN : sqlite3_column_double(query->statement, column);
+}
+
+bool tern__query_is_null(const tern__query *query, int column)
+{
+    return sqlite3_column_type(query->statement, column) == SQLITE_NULL;
+}
+
+int64_t tern__store_last_row(const tern__store *store)
+{
+    return sqlite3_last_insert_rowid(store->db);
+}
+
+int64_t tern__store_changes(const tern__store *store)
+{
+    return sqlite3_changes(store->db);
 }
 
 const char *tern__query_text(const tern__query *query, int column)
@@ -217,16 +248,20 @@ static tern_status read_version(tern__store *store, int64_t *version)
     return TERN_OK;
 }
 
+/* One look, without a trace in the file: it may be somebody else's, or being made. */
+static tern_status look(tern__store *store, int64_t *version)
+{
+    TERN_TRY(tern__store_run(store, "BEGIN"));
+    tern_status status = read_version(store, version);
+    TERN_TRY(tern__store_run(store, "COMMIT"));
+    return status;
+}
+
 static tern_status migrate(tern__store *store)
 {
     int64_t version = 0;
-    TERN_TRY(tern__store_run(store, "BEGIN")); /* one look: somebody else may be making the tables */
-    tern_status status = read_version(store, &version);
-    TERN_TRY(tern__store_run(store, "COMMIT"));
-    if (status != TERN_OK || version == store->schema->n_migrations)
-        return status;
     TERN_TRY(tern__store_begin(store));
-    status = read_version(store, &version); /* somebody else may have been first */
+    tern_status status = read_version(store, &version); /* somebody else may have been first */
     if (status == TERN_OK)
         status = apply_migrations(store, (int)version);
     if (status == TERN_OK)
@@ -245,6 +280,21 @@ static void make_folders(char *path)
     }
 }
 
+/* Changing the kind of journal needs the file alone, and SQLite does not wait for that by itself. Where there can be no write-ahead
+ * log (some network disks) the old journal stays, which is as safe. */
+static tern_status make_durable(tern__store *store, const tern__store_options *options)
+{
+    int code = SQLITE_BUSY;
+    for (int waited = 0; code == SQLITE_BUSY && waited <= options->busy_timeout_ms; waited += 2) {
+        if (waited > 0)
+            sqlite3_sleep(2);
+        code = sqlite3_exec(store->db, "PRAGMA journal_mode=WAL", NULL, NULL, NULL) & 0xff;
+    }
+    if (code != SQLITE_OK)
+        return fail(store, code);
+    return tern__store_run(store, "PRAGMA synchronous=FULL");
+}
+
 static tern_status open_file(tern__store *store, const tern__store_options *options)
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
@@ -260,9 +310,11 @@ static tern_status open_file(tern__store *store, const tern__store_options *opti
         return fail(store, code);
     sqlite3_extended_result_codes(store->db, 1);
     sqlite3_busy_timeout(store->db, options->busy_timeout_ms);
-    /* What is lost in a power cut can be measured again. */
-    TERN_TRY(tern__store_run(store, "PRAGMA synchronous=OFF"));
-    return migrate(store);
+    int64_t version = 0;
+    TERN_TRY(look(store, &version));
+    TERN_TRY(options->durable ? make_durable(store, options)
+                              : tern__store_run(store, "PRAGMA synchronous=OFF"));
+    return version == store->schema->n_migrations ? TERN_OK : migrate(store);
 }
 
 tern_status tern__store_open(const char *path, const tern__store_schema *schema,
@@ -301,7 +353,7 @@ bool tern__store_available(void)
 
 static tern_status missing(void)
 {
-    return tern__fail(TERN_UNAVAILABLE, "store: this build of tern has no SQLite");
+    return tern__fail(TERN_UNAVAILABLE, "unavailable: built without SQLite");
 }
 
 tern_status tern__store_open(const char *path, const tern__store_schema *schema,
@@ -360,6 +412,16 @@ void tern__query_bind_int(tern__query *query, int parameter, int64_t value)
     (void)query, (void)parameter, (void)value;
 }
 
+void tern__query_bind_real(tern__query *query, int parameter, double value)
+{
+    (void)query, (void)parameter, (void)value;
+}
+
+void tern__query_bind_null(tern__query *query, int parameter)
+{
+    (void)query, (void)parameter;
+}
+
 tern_status tern__query_step(tern__query *query, bool *row)
 {
     (void)query, (void)row;
@@ -375,6 +437,30 @@ tern_status tern__query_finish(tern__query *query)
 int64_t tern__query_int(const tern__query *query, int column)
 {
     (void)query, (void)column;
+    return 0;
+}
+
+double tern__query_real(const tern__query *query, int column)
+{
+    (void)query, (void)column;
+    return NAN;
+}
+
+bool tern__query_is_null(const tern__query *query, int column)
+{
+    (void)query, (void)column;
+    return true;
+}
+
+int64_t tern__store_last_row(const tern__store *store)
+{
+    (void)store;
+    return 0;
+}
+
+int64_t tern__store_changes(const tern__store *store)
+{
+    (void)store;
     return 0;
 }
 

@@ -28,6 +28,9 @@ typedef struct tern__store_schema {
 typedef struct tern__store_options {
     bool create;         /* make the file, and its folder, if there is none */
     int busy_timeout_ms; /* how long to wait for other processes, at most; 0 = not at all */
+    /* What was committed survives a process that is killed and a power cut, and readers do not wait for a writer (a write-ahead log
+     * that is synced). Otherwise a power cut may cost the file: for what can be measured again. */
+    bool durable;
 } tern__store_options;
 
 tern_status tern__store_open(const char *path, const tern__store_schema *schema,
@@ -48,11 +51,19 @@ tern_status tern__query_make(tern__store *store, const char *sql, tern__query **
 void tern__query_free(tern__query *query); /* NULL is fine */
 void tern__query_bind_text(tern__query *query, int parameter, const char *text);
 void tern__query_bind_int(tern__query *query, int parameter, int64_t value);
+void tern__query_bind_real(tern__query *query, int parameter, double value); /* NaN: NULL */
+void tern__query_bind_null(tern__query *query, int parameter);
 /* Next row: *row false when there are no more. A binding that failed is reported here. */
 tern_status tern__query_step(tern__query *query, bool *row);
 /* Runs a statement without results, and makes it ready for other bindings. */
 tern_status tern__query_finish(tern__query *query);
 int64_t tern__query_int(const tern__query *query, int column);
+double tern__query_real(const tern__query *query, int column); /* NULL: NaN */
+bool tern__query_is_null(const tern__query *query, int column);
+/* The row that the last INSERT made. */
+int64_t tern__store_last_row(const tern__store *store);
+/* How many rows the last statement changed. */
+int64_t tern__store_changes(const tern__store *store);
 const char *tern__query_text(const tern__query *query,
                              int column); /* never NULL; valid until the next step */
 

@@ -75,3 +75,26 @@ status()
     "$@"
     echo "exit status $?"
 }
+
+# Skips the case where JSON cannot be read.
+needs_jansson()
+{
+    echo '[]' >.probe
+    [[ $(tern baseline import .probe --store .probe.db 2>&1) != *"without jansson"* ]] || skip "this build has no jansson"
+    rm -f .probe .probe.db*
+}
+
+# results FILE FACTOR...: a set of results of two benchmarks, a session for each factor, as `tern bench --format json` writes it.
+results()
+{
+    "$TERN_PYTHON" - "$@" <<'END'
+import json, random, sys
+random.seed(sys.argv[1])
+rows = [{"suite": "ops", "family": "f", "name": name, "shape": "f32[2]", "dtype": "f32", "device": "cpu", "threads": 1,
+         "run": run, "repeats": 1, "peak_bytes": 1000, "accuracy_error": 1e-08,
+         "samples_us": [us * float(factor) * random.lognormvariate(0, 0.01) for _ in range(60)]}
+        for run, factor in enumerate(sys.argv[2:]) for name, us in (("small", 10), ("large", 1000))]
+json.dump({"format": "tern-results", "version": 1, "conditions": {"host": "here", "cpu_model": "a CPU"}, "rows": rows},
+          open(sys.argv[1], "w"))
+END
+}

@@ -1,5 +1,7 @@
 /* test_null_tools.c - looking into programs, timing, tuning, batches and the machine's model with NULL for
  * each pointer in turn. */
+#include <stdio.h>
+
 #include "null_arguments.h"
 
 static const int64_t shape[] = {2};
@@ -150,6 +152,69 @@ TEST(sets_of_results)
     CHECK_STR(tern_result_format_name(TERN_RESULT_CSV), "csv");
     tern_results_free(results);
     tern_results_free(NULL);
+}
+
+static void nobody_looks(void *user, const tern_baseline_info *info)
+{
+    (void)user, (void)info;
+}
+
+TEST(baselines_and_regressions)
+{
+    tern_baselines *store = NULL;
+    tern_results *results = NULL, *none = NULL;
+    tern_regress_report *report = NULL;
+    tern_regress_row row;
+    tern_history history;
+    char path[1024], *words = NULL;
+    const double one[] = {1};
+    CHECK(harness_path(path, sizeof path, "null.db"));
+    CHECK_OK(tern_results_create(&results));
+    REFUSED(tern_baselines_open(NULL, true, &store));
+    REFUSED(tern_baselines_open(path, true, NULL));
+    REFUSED(tern_baseline_create(NULL, "a", "b", results, false));
+    REFUSED(tern_baseline_add_check(NULL, "a", results));
+    REFUSED(tern_baseline_delete(NULL, "a"));
+    REFUSED(tern_baseline_list(NULL, nobody_looks, NULL));
+    REFUSED(tern_baseline_find(NULL, "a", nobody_looks, NULL));
+    REFUSED(tern_baseline_load(NULL, "a", &none));
+    REFUSED(tern_baseline_history(NULL, "a", &none));
+    if (tern_baselines_open(path, true, &store) == TERN_OK) {
+        REFUSED(tern_baseline_create(store, NULL, "b", results, false));
+        REFUSED(tern_baseline_create(store, "a", "b", NULL, false));
+        REFUSED(tern_baseline_add_check(store, NULL, results));
+        REFUSED(tern_baseline_add_check(store, "a", NULL));
+        REFUSED(tern_baseline_delete(store, NULL));
+        REFUSED(tern_baseline_list(store, NULL, NULL));
+        REFUSED(tern_baseline_find(store, NULL, nobody_looks, NULL));
+        REFUSED(tern_baseline_find(store, "a", NULL, NULL));
+        REFUSED(tern_baseline_load(store, NULL, &none));
+        REFUSED(tern_baseline_load(store, "a", NULL));
+        REFUSED(tern_baseline_history(store, NULL, &none));
+        REFUSED(tern_baseline_history(store, "a", NULL));
+    }
+    tern_baselines_close(store);
+    tern_baselines_close(NULL);
+    remove(path);
+    REFUSED(tern_regress_run(NULL, NULL, NULL, NULL, &report));
+    REFUSED(tern_regress_run(NULL, NULL, results, NULL, NULL));
+    REFUSED(tern_regress_compare(NULL, NULL, NULL, results, &report));
+    REFUSED(tern_regress_compare(NULL, results, NULL, NULL, &report));
+    REFUSED(tern_regress_compare(NULL, results, NULL, results, NULL));
+    NEUTRAL(tern_regress_rows(NULL), 0);
+    REFUSED(tern_regress_at(NULL, 0, &row));
+    NEUTRAL(tern_regress_worst(NULL), TERN_REGRESS_SAME);
+    NEUTRAL(tern_regress_results(NULL), NULL);
+    REFUSED(tern_regress_write(NULL, TERN_REGRESS_AS_TEXT, &words));
+    CHECK_OK(tern_regress_compare(NULL, results, NULL, results, &report));
+    REFUSED(tern_regress_at(report, 0, NULL));
+    REFUSED(tern_regress_write(report, TERN_REGRESS_AS_TEXT, NULL));
+    tern_regress_free(report);
+    tern_regress_free(NULL);
+    REFUSED(tern_history_read(NULL, 1, &history));
+    REFUSED(tern_history_read(one, 1, NULL));
+    CHECK_STR(tern_regress_state_name(TERN_REGRESS_SAME), "same");
+    tern_results_free(results);
 }
 
 TEST(measurements)

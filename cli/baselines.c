@@ -1,0 +1,64 @@
+/* baselines.c - see baselines.h. */
+#include "baselines.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "term.h"
+
+/* false: nobody says where. */
+static bool find_path(const args *a, char *to, size_t room)
+{
+    const char *given = args_value(a, "store") ? args_value(a, "store") : getenv("TERN_BASELINES");
+    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    int n = 0;
+    if (given && given[0])
+        n = snprintf(to, room, "%s", given);
+    else if (data && data[0] == '/')
+        n = snprintf(to, room, "%s/tern/baselines.db", data);
+    else if (home && home[0])
+        n = snprintf(to, room, "%s/.local/share/tern/baselines.db", home);
+    return n > 0 && (size_t)n < room;
+}
+
+int baselines_open(const args *a, bool create, tern_baselines **out)
+{
+    char path[4096];
+    *out = NULL;
+    if (!find_path(a, path, sizeof path))
+        return fail("where are baselines kept? give --store FILE, or set $TERN_BASELINES or $HOME");
+    tern_status status = tern_baselines_open(path, create, out);
+    return status == TERN_OK || (status == TERN_NOT_FOUND && !create) ? EXIT_DONE : fail_status(NULL);
+}
+
+static const char *host_of(const tern_results *r)
+{
+    const char *host = tern_results_condition(r, "host");
+    return host ? host : "";
+}
+
+bool results_append(tern_results *to, const tern_results *from)
+{
+    tern_result row;
+    const char *name, *value;
+    int next = 0;
+    tern_status status = TERN_OK;
+    for (int i = 0; tern_results_at(to, i, &row) == TERN_OK; i++)
+        next = row.run + 1 > next ? row.run + 1 : next;
+    if (next > 0 && strcmp(host_of(to), host_of(from)) != 0) {
+        fail("results of different machines (%s and %s) do not make one baseline", host_of(to),
+             host_of(from));
+        return false;
+    }
+    for (int i = 0;
+         next == 0 && status == TERN_OK && tern_results_condition_at(from, i, &name, &value) == TERN_OK; i++)
+        status = tern_results_set_condition(to, name, value);
+    for (int i = 0; status == TERN_OK && tern_results_at(from, i, &row) == TERN_OK; i++) {
+        row.run += next;
+        status = tern_results_add(to, &row);
+    }
+    if (status != TERN_OK)
+        fail_status(NULL);
+    return status == TERN_OK;
+}

@@ -1,0 +1,22 @@
+/* baselines.h - where baselines are kept, for the verbs that read or write them. */
+#ifndef TERN_CLI_BASELINES_H
+#define TERN_CLI_BASELINES_H
+
+#include <tern/baseline.h>
+
+#include "args.h"
+
+/* clang-format off */
+#define STORE_OPTION \
+    {"store", 0, "FILE", NULL, "the file of baselines (default: $TERN_BASELINES, else tern/baselines.db in $XDG_DATA_HOME or ~/.local/share)"}
+/* clang-format on */
+
+/* Opens what STORE_OPTION names; free *out with tern_baselines_close. EXIT_FAILED: it cannot be, and that was said. Without `create`
+ * a file that is not there is EXIT_DONE with *out NULL. */
+int baselines_open(const args *a, bool create, tern_baselines **out);
+
+/* Appends the rows of `from` as sessions after those there are; conditions come with the first. false: they are of different machines
+ * or too many, and that was said. */
+bool results_append(tern_results *to, const tern_results *from);
+
+#endif

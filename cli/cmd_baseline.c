@@ -1,0 +1,441 @@
+/* cmd_baseline.c - `tern baseline`: results that are kept by name. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <tern/baseline.h>
+#include <tern/regress.h>
+
+#include "baselines.h"
+#include "bench_suite.h"
+#include "commands.h"
+#include "json.h"
+#include "table.h"
+#include "term.h"
+
+/* ---- create --------------------------------------------------------------------------------------------------- */
+
+/* Sessions that were measured before, one or more in each file. */
+static int read_files(const args *a, tern_results *all)
+{
+    const char *path;
+    for (int i = 0; (path = args_nth(a, "from", i)) != NULL; i++) {
+        tern_results *r = NULL;
+        if (tern_results_load(path, &r) != TERN_OK)
+            return fail_status(NULL);
+        const bool fits = results_append(all, r);
+        tern_results_free(r);
+        if (!fits)
+            return EXIT_FAILED;
+    }
+    return EXIT_DONE;
+}
+
+static int measure(const args *a, tern_results *all)
+{
+    bench_settings settings;
+    int runs, code = bench_read_settings(a, args_value(a, "suite"), &settings);
+    if (code != EXIT_DONE || !args_int(a, "runs", 1, 100, 5, &runs))
+        return EXIT_USAGE;
+    for (int i = 0; i < runs; i++) {
+        tern_results *r = NULL;
+        code = bench_measure(&settings, &r);
+        const bool fits = r && results_append(all, r);
+        tern_results_free(r);
+        if (!fits)
+            return code == EXIT_DONE ? EXIT_FAILED : code;
+    }
+    return EXIT_DONE; /* rows without a share of their limit have times all the same */
+}
+
+static int keep(const args *a, const tern_results *all)
+{
+    tern_baselines *store;
+    const char *name = args_operand(a, 0);
+    int code = baselines_open(a, true, &store);
+    if (code != EXIT_DONE)
+        return code;
+    tern_status status =
+        tern_baseline_create(store, name, args_value(a, "description"), all, args_has(a, "replace"));
+    if (status == TERN_STATE)
+        code = fail("%s; --replace puts the new one in its place", tern_last_error());
+    else if (status != TERN_OK)
+        code = fail_status(NULL);
+    tern_baselines_close(store);
+    if (code == EXIT_DONE) {
+        text line = {0};
+        text_add_safe(&line, name);
+        printf("%s: %d rows\n", text_string(&line), tern_results_count(all));
+        text_free(&line);
+    }
+    return code;
+}
+
+static int run_create(const args *a)
+{
+    tern_results *all;
+    if (tern_results_create(&all) != TERN_OK)
+        return fail_status(NULL);
+    int code = args_has(a, "from") ? read_files(a, all) : measure(a, all);
+    if (code == EXIT_DONE)
+        code = keep(a, all);
+    tern_results_free(all);
+    return code;
+}
+
+static const option create_options[] = {
+    {"description", 'd', "TEXT", NULL, "what it is, for `tern baseline list`"},
+    {"from", 0, "FILE", NULL,
+     "take results from FILE (JSON of `tern bench`), a session each; may be repeated; else they are measured "
+     "now"},
+    {"runs", 0, "N", NULL, "measure in N sessions, whose differences are the noise floor (default: 5)"},
+    {"replace", 0, NULL, NULL, "an older baseline of this name goes"},
+    {"suite", 0, "NAME", NULL, "what to measure (default: ops)"},
+    BENCH_MEASURE_OPTIONS,
+    STORE_OPTION,
+    {0},
+};
+
+static const command create = {
+    .name = "create",
+    .operands = "NAME",
+    .least = 1,
+    .most = 1,
+    .summary = "Measure a suite, or read results, and keep them as a baseline.",
+    .details = "Without --from the suite is measured --runs times. Sessions tell how much a benchmark "
+               "differs from itself "
+               "when nothing has changed, which one session cannot; `tern regress` takes nothing below that "
+               "for a regression. "
+               "The baseline remembers the machine: CPU model, instruction sets, cores and caches.",
+    .options = create_options,
+    .examples = "tern baseline create main --description 'before the change' --family rows --memory 4\n"
+                "tern baseline create main --from a.json --from b.json --replace",
+    .run = run_create,
+};
+
+/* ---- list, show ------------------------------------------------------------------------------------------------ */
+
+/* What a visitor writes to. */
+typedef struct listing {
+    table table;
+    json *json; /* NULL: the table */
+    int n;
+} listing;
+
+static const char *date_of(int64_t at, char *to, size_t room)
+{
+    const time_t t = (time_t)at;
+    struct tm day;
+    if (!gmtime_r(&t, &day) || !strftime(to, room, "%Y-%m-%d %H:%M", &day))
+        to[0] = '\0';
+    return to;
+}
+
+static void add_safe(table *t, const char *string)
+{
+    text cell = {0};
+    text_add_safe(&cell, string);
+    table_add(t, text_string(&cell));
+    text_free(&cell);
+}
+
+static void add_info_json(json *j, const tern_baseline_info *info)
+{
+    json_string(j, "name", info->name);
+    json_string(j, "description", info->description);
+    json_string(j, "host", info->host);
+    json_string(j, "cpu_model", info->cpu_model);
+    json_string(j, "version", info->version);
+    json_string(j, "git_commit", info->commit);
+    json_int(j, "created_at", info->created_at);
+    json_int(j, "sessions", info->runs);
+    json_int(j, "checks", info->checks);
+    json_int(j, "rows", info->rows);
+}
+
+static void list_one(void *user, const tern_baseline_info *info)
+{
+    listing *l = user;
+    char date[32];
+    l->n++;
+    if (l->json) {
+        json_object(l->json, NULL);
+        add_info_json(l->json, info);
+        json_end(l->json);
+        return;
+    }
+    add_safe(&l->table, info->name);
+    table_add(&l->table, date_of(info->created_at, date, sizeof date));
+    table_addf(&l->table, "%d", info->rows);
+    table_addf(&l->table, "%d", info->runs);
+    table_addf(&l->table, "%d", info->checks);
+    add_safe(&l->table, info->cpu_model);
+    add_safe(&l->table, info->description);
+}
+
+static int run_list(const args *a)
+{
+    static const table_column columns[] = {
+        {"name", false, false, STYLE_NAME},        {"created", false, false, STYLE_NONE},
+        {"rows", true, false, STYLE_NONE},         {"sessions", true, false, STYLE_NONE},
+        {"checks", true, false, STYLE_NONE},       {"machine", false, true, STYLE_NONE},
+        {"description", false, false, STYLE_NONE},
+    };
+    json j = {0};
+    listing l = {.json = args_has(a, "json") ? &j : NULL, .table = table_make(columns, 7)};
+    tern_baselines *store;
+    int code = baselines_open(a, false, &store);
+    if (l.json)
+        json_array(&j, NULL);
+    if (code == EXIT_DONE && store && tern_baseline_list(store, list_one, &l) != TERN_OK)
+        code = fail_status(NULL);
+    tern_baselines_close(store);
+    if (l.json)
+        json_end(&j);
+    if (code == EXIT_DONE && l.json)
+        json_print(&j);
+    else if (code == EXIT_DONE && l.n > 0)
+        table_print(&l.table, 0, true);
+    else if (code == EXIT_DONE)
+        puts("no baselines are kept; 'tern baseline create NAME' makes one");
+    if (code != EXIT_DONE || !l.json)
+        text_free(&j.out);
+    if (code != EXIT_DONE || l.json || l.n == 0)
+        table_free(&l.table);
+    return code;
+}
+
+static const option list_options[] = {
+    {"json", 0, NULL, NULL, "print JSON: an array"},
+    STORE_OPTION,
+    {0},
+};
+
+static const command list = {
+    .name = "list",
+    .operands = "",
+    .summary = "List the baselines that are kept.",
+    .options = list_options,
+    .examples = "tern baseline list",
+    .run = run_list,
+};
+
+/* Opens the store and loads NAME from it, with its checks if they are wanted. */
+static int load(const args *a, bool history, tern_results **out)
+{
+    tern_baselines *store;
+    const char *name = args_operand(a, 0);
+    int code = baselines_open(a, false, &store);
+    if (code == EXIT_DONE && !store)
+        return fail("there is no baseline '%s': none are kept yet", name);
+    if (code == EXIT_DONE &&
+        (history ? tern_baseline_history : tern_baseline_load)(store, name, out) != TERN_OK)
+        code = fail_status(NULL);
+    tern_baselines_close(store);
+    return code;
+}
+
+static bool same(const tern_result *a, const tern_result *b)
+{
+    return strcmp(a->suite, b->suite) == 0 && strcmp(a->family, b->family) == 0 &&
+           strcmp(a->name, b->name) == 0 && strcmp(a->shape, b->shape) == 0 &&
+           strcmp(a->device, b->device) == 0 && a->threads == b->threads;
+}
+
+/* One line for each benchmark: the medians of all its sessions. */
+static void show_benchmark(table *t, const tern_results *r, int first)
+{
+    tern_result row, other;
+    double medians[1024], least = INFINITY, most = 0;
+    int n = 0;
+    tern_history h = {0};
+    tern_results_at(r, first, &row);
+    for (int i = first; tern_results_at(r, i, &other) == TERN_OK; i++)
+        if (other.median_us > 0 && n < 1024 && same(&row, &other)) {
+            medians[n++] = other.median_us;
+            least = fmin(least, other.median_us);
+            most = fmax(most, other.median_us);
+        }
+    if (n > 0)
+        tern_history_read(medians, n, &h);
+    add_safe(t, row.name);
+    add_safe(t, row.shape);
+    table_addf(t, "%d", row.threads);
+    table_addf(t, "%d", n);
+    if (n > 0)
+        table_addf(t, "%.1f to %.1f us", least, most);
+    else
+        add_safe(t, row.error);
+    if (n > 1)
+        table_addf(t, "%.1f%%", h.noise * 100);
+    else
+        table_add(t, "unknown: one session");
+}
+
+static bool is_first(const tern_results *r, int i, const tern_result *row)
+{
+    tern_result other;
+    for (int k = 0; k < i && tern_results_at(r, k, &other) == TERN_OK; k++)
+        if (same(row, &other))
+            return false;
+    return true;
+}
+
+static int run_show(const args *a)
+{
+    static const table_column columns[] = {
+        {"case", false, false, STYLE_NAME},   {"operands", false, true, STYLE_NONE},
+        {"threads", true, false, STYLE_NONE}, {"sessions", true, false, STYLE_NONE},
+        {"medians", true, false, STYLE_NONE}, {"noise floor", true, false, STYLE_NONE},
+    };
+    tern_results *r = NULL;
+    tern_result row;
+    const char *name, *value;
+    int code = load(a, args_has(a, "history"), &r);
+    if (code != EXIT_DONE)
+        return code;
+    if (args_has(a, "json")) {
+        code = bench_write(r, TERN_RESULT_JSON, NULL);
+    } else {
+        for (int i = 0; tern_results_condition_at(r, i, &name, &value) == TERN_OK; i++) {
+            text line = {0};
+            text_add_safe(&line, value);
+            printf("%-14s %.*s\n", name, 160, text_string(&line));
+            text_free(&line);
+        }
+        table t = table_make(columns, 6);
+        for (int i = 0; tern_results_at(r, i, &row) == TERN_OK; i++)
+            if (is_first(r, i, &row))
+                show_benchmark(&t, r, i);
+        putchar('\n');
+        table_print(&t, 0, true);
+    }
+    tern_results_free(r);
+    return code;
+}
+
+static const option show_options[] = {
+    {"history", 0, NULL, NULL, "with the sessions that were compared with it since"},
+    {"json", 0, NULL, NULL, "print JSON, as `tern baseline export` writes it"},
+    STORE_OPTION,
+    {0},
+};
+
+static const command show = {
+    .name = "show",
+    .operands = "NAME",
+    .least = 1,
+    .most = 1,
+    .summary = "Show the conditions, the times and the noise floors of a baseline.",
+    .options = show_options,
+    .examples = "tern baseline show main",
+    .run = run_show,
+};
+
+/* ---- delete, export, import -------------------------------------------------------------------------------------- */
+
+static int run_delete(const args *a)
+{
+    tern_baselines *store;
+    int code = baselines_open(a, false, &store);
+    if (code == EXIT_DONE && !store)
+        return fail("there is no baseline '%s': none are kept yet", args_operand(a, 0));
+    if (code == EXIT_DONE && tern_baseline_delete(store, args_operand(a, 0)) != TERN_OK)
+        code = fail_status(NULL);
+    tern_baselines_close(store);
+    return code;
+}
+
+static const option delete_options[] = {STORE_OPTION, {0}};
+
+static const command delete = {
+    .name = "delete",
+    .operands = "NAME",
+    .least = 1,
+    .most = 1,
+    .summary = "Remove a baseline and its history.",
+    .options = delete_options,
+    .examples = "tern baseline delete main",
+    .run = run_delete,
+};
+
+static int run_export(const args *a)
+{
+    tern_results *r = NULL;
+    int code = load(a, false, &r);
+    if (code == EXIT_DONE)
+        code = bench_write(r, TERN_RESULT_JSON, args_value(a, "output-file"));
+    tern_results_free(r);
+    return code;
+}
+
+static const option export_options[] = {
+    {"output-file", 'o', "FILE", NULL, "write to FILE instead of standard output"},
+    STORE_OPTION,
+    {0},
+};
+
+static const command export = {
+    .name = "export",
+    .operands = "NAME",
+    .least = 1,
+    .most = 1,
+    .summary = "Write a baseline as JSON, with all its samples.",
+    .options = export_options,
+    .examples = "tern baseline export main -o main.json",
+    .run = run_export,
+};
+
+static int run_import(const args *a)
+{
+    tern_baselines *store;
+    tern_results *r = NULL;
+    if (tern_results_load(args_operand(a, 0), &r) != TERN_OK)
+        return fail_status(NULL);
+    const char *name = args_value(a, "name") ? args_value(a, "name") : tern_results_condition(r, "baseline");
+    int code = name ? baselines_open(a, true, &store) : fail("the file names no baseline; give --name NAME");
+    if (code == EXIT_DONE) {
+        tern_status status = tern_baseline_create(store, name, tern_results_condition(r, "description"), r,
+                                                  args_has(a, "replace"));
+        if (status == TERN_STATE)
+            code = fail("%s; --replace puts the new one in its place", tern_last_error());
+        else if (status != TERN_OK)
+            code = fail_status(NULL);
+        tern_baselines_close(store);
+    }
+    tern_results_free(r);
+    return code;
+}
+
+static const option import_options[] = {
+    {"name", 0, "NAME", NULL, "keep it under this name (default: the one it had)"},
+    {"replace", 0, NULL, NULL, "an older baseline of this name goes"},
+    STORE_OPTION,
+    {0},
+};
+
+static const command import = {
+    .name = "import",
+    .operands = "FILE",
+    .least = 1,
+    .most = 1,
+    .summary = "Keep a baseline that was exported, or the results of `tern bench --format json`.",
+    .options = import_options,
+    .examples = "tern baseline import main.json --name theirs",
+    .run = run_import,
+};
+
+/* ---- the group ---------------------------------------------------------------------------------------------------- */
+
+static const command *const verbs[] = {&create, &list, &show, &delete, &export, &import, NULL};
+
+const command cmd_baseline = {
+    .name = "baseline",
+    .operands = "",
+    .summary = "Keep results of benchmarks by name, to compare later ones with.",
+    .verbs = verbs,
+    .examples = "tern baseline create main --description 'before the change' --family rows --memory 4\n"
+                "tern regress --baseline main\n"
+                "tern baseline list",
+};

@@ -1,0 +1,187 @@
+/* cmd_regress.c - `tern regress`: has anything become worse since a baseline was taken? */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <tern/graph.h>
+#include <tern/regress.h>
+
+#include "baselines.h"
+#include "bench_suite.h"
+#include "commands.h"
+#include "term.h"
+
+#define FORMAT_NAME(id, number, name) name " "
+static const char formats[] = TERN_REGRESS_FORMAT_LIST(FORMAT_NAME);
+
+static bool read_options(const args *a, tern_regress_options *o)
+{
+    double percent = 0, critical = 0;
+    if (!args_positive(a, "threshold", &percent) || !args_positive(a, "critical", &critical) ||
+        !args_positive(a, "budget", &o->budget_s) || !args_int(a, "samples", 10, 1000, 0, &o->rounds))
+        return false;
+    if (percent >= 1000) {
+        fail_usage("--threshold %g: give per cent below 1000", percent);
+        return false;
+    }
+    o->threshold = percent / 100;
+    if (critical > 0)
+        o->critical = critical / (percent > 0 ? percent : 10);
+    if (critical > 0 && o->critical < 1) {
+        fail_usage("--critical %g is below the threshold", critical);
+        return false;
+    }
+    o->any_host = args_has(a, "any-host");
+    return true;
+}
+
+/* The baseline and its history; EXIT_DONE: both are the caller's. */
+static int load(tern_baselines *store, const char *name, tern_results **base, tern_results **history)
+{
+    return tern_baseline_load(store, name, base) == TERN_OK &&
+                   tern_baseline_history(store, name, history) == TERN_OK
+               ? EXIT_DONE
+               : fail_status(NULL);
+}
+
+static int make_report(const args *a, const tern_results *base, const tern_results *history,
+                       tern_regress_report **out)
+{
+    tern_regress_options o = {0};
+    bench_settings settings;
+    tern_results *now = NULL;
+    const char *from = args_value(a, "from");
+    if (!read_options(a, &o) || bench_read_settings(a, NULL, &settings) != EXIT_DONE)
+        return EXIT_USAGE;
+    tern_status status;
+    if (from) {
+        status = tern_results_load(from, &now);
+        if (status == TERN_OK)
+            status = tern_regress_compare(&o, base, history, now, out);
+        tern_results_free(now);
+    } else {
+        bench_repeat_settings(base, &settings);
+        status = tern_regress_run(&o, &settings.o, base, history, out);
+    }
+    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
+}
+
+static int write_report(const args *a, const tern_regress_report *report)
+{
+    const char *name = args_value(a, "output-format"), *file = args_value(a, "output-file");
+    char *words;
+    int format = TERN_REGRESS_AS_TEXT;
+    char word[16];
+    for (int i = 0; name && list_word(formats, i, word, sizeof word); i++)
+        if (strcmp(word, name) == 0)
+            format = i;
+    if (tern_regress_write(report, (tern_regress_format)format, &words) != TERN_OK)
+        return fail_status(NULL);
+    FILE *to = file ? fopen(file, "w") : stdout;
+    bool bad = !to || fputs(words, to) < 0;
+    if (file && to)
+        bad |= fclose(to) != 0;
+    tern_string_free(words);
+    return bad && file ? fail("cannot write '%s': %s", file, strerror(errno)) : EXIT_DONE;
+}
+
+static int answer_of(const tern_regress_report *report)
+{
+    const tern_regress_state worst = tern_regress_worst(report);
+    return EXIT_ANSWER + (worst == TERN_REGRESS_CRITICAL ? 2 : worst == TERN_REGRESS_REGRESSION ? 1 : 0);
+}
+
+/* true: a row was compared. */
+static bool any_compared(const tern_regress_report *report)
+{
+    tern_regress_row row;
+    for (int i = 0; tern_regress_at(report, i, &row) == TERN_OK; i++)
+        if (row.state != TERN_REGRESS_MISSING)
+            return true;
+    return false;
+}
+
+static int regress(const args *a, tern_baselines *store)
+{
+    tern_results *base = NULL, *history = NULL;
+    tern_regress_report *report = NULL;
+    const char *name = args_value(a, "baseline");
+    int code = load(store, name, &base, &history);
+    if (code == EXIT_DONE)
+        code = make_report(a, base, history, &report);
+    if (code == EXIT_DONE)
+        code = write_report(a, report);
+    if (code == EXIT_DONE && !any_compared(report))
+        code = fail("no benchmark of the baseline could be compared");
+    if (code == EXIT_DONE && !args_has(a, "no-record") &&
+        tern_baseline_add_check(store, name, tern_regress_results(report)) != TERN_OK)
+        code = fail_status("the history");
+    if (code == EXIT_DONE)
+        code = answer_of(report);
+    tern_regress_free(report);
+    tern_results_free(history);
+    tern_results_free(base);
+    return code;
+}
+
+static int run(const args *a)
+{
+    tern_baselines *store;
+    tern_regress_options o = {0};
+    const char *name = args_value(a, "baseline");
+    if (!name)
+        return fail_usage("which baseline? give its name with --baseline NAME");
+    if (!read_options(a, &o))
+        return EXIT_USAGE; /* before anything is opened */
+    int code = baselines_open(a, false, &store);
+    if (code == EXIT_DONE && !store)
+        return fail("there is no baseline '%s': none are kept yet", name);
+    if (code == EXIT_DONE)
+        code = regress(a, store);
+    tern_baselines_close(store);
+    return code;
+}
+
+/* clang-format off */
+static const option options[] = {
+    {"baseline", 'b', "NAME", NULL, "compare with this one"},
+    {"threshold", 0, "PERCENT", NULL, "changes by less than this are none (default: 10)"},
+    {"critical", 0, "PERCENT", NULL, "regressions from this on are critical (default: three times the threshold)"},
+    {"from", 0, "FILE", NULL, "compare results that were measured before (JSON of `tern bench`) instead of measuring"},
+    {"family", 0, "F", NULL, "only the benchmarks of this family"},
+    {"budget", 0, "S", NULL, "take samples of each benchmark for at most S seconds (default: 2)"},
+    {"samples", 0, "N", NULL, "take at most N of them (default: 200)"},
+    {"any-host", 0, NULL, NULL, "compare although the baseline is of another machine"},
+    {"no-record", 0, NULL, NULL, "do not add this session to the baseline's history"},
+    {"output-format", 0, "FORMAT", formats, "how to print the report (default: text)"},
+    {"output-file", 'o', "FILE", NULL, "write it to FILE instead of standard output"},
+    STORE_OPTION,
+    {0},
+};
+/* clang-format on */
+
+const command cmd_regress = {
+    .name = "regress",
+    .operands = "",
+    .summary = "Measure the benchmarks of a baseline again, and tell what has become worse.",
+    .details = "A benchmark is slower if the samples differ significantly, by more than the threshold, and "
+               "by more than its "
+               "noise floor: what its sessions differed by when nothing had changed. More samples are taken "
+               "until that is clear "
+               "or the budget has been used, and what seems slower is measured once more at the end; what "
+               "stays unclear is "
+               "'undecided', which is no regression. Memory is worse if a run needs more than the threshold "
+               "more of it, accuracy "
+               "if the error is more than doubled. docs/measurement.md says how the decision is made.",
+    .options = options,
+    .examples = "tern regress --baseline main\n"
+                "tern regress --baseline main --threshold 5 --output-format html -o report.html\n"
+                "tern regress --baseline main --from results.json",
+    .answers = "  0  no regression\n"
+               "  1  a regression\n"
+               "  2  a critical regression\n"
+               "  3  it failed: no such baseline, a bad file, another machine; one line on standard\n"
+               "     error says why\n"
+               "  4  the command line is wrong; nothing was read or written",
+    .run = run,
+};

@@ -1,0 +1,138 @@
+/* regress.h - has anything become worse since a baseline was taken? And when, and which way is it going?
+ *
+ * Times: the baseline's samples are compared with new ones (Mann-Whitney's U test, an interval of the ratio of medians by
+ * resampling). A benchmark is called slower only if that is significant, beyond the threshold, beyond the noise of the samples, and
+ * beyond its noise floor: how much its median differs between sessions in which nothing had changed. New samples are taken until the
+ * answer is clear or the budget has been used (each look spends its part of alpha), what seems slower is measured once more when all
+ * others are done, and what stays unclear is "undecided". alpha is the chance of a false alarm in the whole report: it is shared out
+ * over the rows.
+ *
+ * Memory (peak_bytes) and accuracy (accuracy_error) are no samples but numbers: memory is worse if it grew by more than the
+ * threshold, accuracy if the error is more than twice the baseline's and above 1e-7.
+ *
+ * Ownership: a report owns its texts; what tern_regress_row gives is valid as long as the report. Threading: these calls keep
+ * nothing; a report belongs to one thread at a time. */
+#ifndef TERN_REGRESS_H
+#define TERN_REGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tern/compare.h>
+#include <tern/export.h>
+#include <tern/measure.h>
+#include <tern/results.h>
+#include <tern/status.h>
+
+/* X(enumerator, number, name, meaning), from good to bad. */
+#define TERN_REGRESS_LIST(X)                                                                   \
+    X(FASTER, 0, "better", "takes less, by more than threshold and noise")                     \
+    X(SAME, 1, "same", "no change beyond the threshold")                                       \
+    X(UNDECIDED, 2, "undecided", "the samples allow no answer")                                \
+    X(MISSING, 3, "missing", "it could not be measured again, or the baseline has no samples") \
+    X(REGRESSION, 4, "regression", "takes more, by more than threshold and noise")             \
+    X(CRITICAL, 5, "critical", "a regression by at least the critical factor times the threshold")
+
+typedef enum tern_regress_state {
+#define TERN_REGRESS_ENUM(id, number, name, meaning) TERN_REGRESS_##id = number,
+    TERN_REGRESS_LIST(TERN_REGRESS_ENUM)
+#undef TERN_REGRESS_ENUM
+} tern_regress_state;
+
+/* Zeroed fields are the defaults. */
+typedef struct tern_regress_options {
+    double threshold; /* 0.1: a change by less than 10 % is none; 0 = 0.1 */
+    double critical;  /* a regression of so many thresholds is critical; at least 1; 0 = 3 */
+    double alpha;     /* chance of a false alarm in the report; 0 = 0.01 */
+    double budget_s;  /* most time for a row's samples; 0 = 2 */
+    int rounds;       /* most samples of a row; 0 = 200 */
+    bool any_host;    /* compare although the machines differ */
+    uint64_t seed;    /* of the resampling */
+} tern_regress_options;
+
+/* Where a series of medians stepped from one level to another (Pettitt's test, applied again to both parts). */
+typedef struct tern_change {
+    int at;       /* first value of the new level */
+    double ratio; /* median after it / median before it: above 1, it became slower */
+    double p;
+} tern_change;
+
+enum { TERN_CHANGES_MOST = 8 };
+
+/* What a series of a benchmark's medians tells, oldest first. */
+typedef struct tern_history {
+    int n; /* values */
+    double
+        noise; /* floor: relative change that one more session may show when nothing changed; 0: fewer than 2 values */
+    double
+        trend; /* change for each session, relative (Theil and Sen): above 0, it becomes slower; 0: fewer than 3 values */
+    double trend_p; /* of no trend (Mann and Kendall) */
+    int n_changes;
+    tern_change changes[TERN_CHANGES_MOST]; /* by place */
+} tern_history;
+
+typedef struct tern_regress_report tern_regress_report;
+
+typedef struct tern_regress_row {
+    tern_result base;                          /* of the first session, without samples */
+    tern_result now;                           /* as measured; rounds 0: it was not */
+    int runs;                                  /* sessions of the baseline */
+    tern_regress_state state;                  /* the worst of the three */
+    tern_regress_state time, memory, accuracy; /* MISSING where there are no numbers */
+    tern_comparison comparison;                /* of the times; n_b 0: there was none */
+    double noise_floor;                        /* between sessions */
+    tern_history history;
+    const char *reason; /* one sentence; never NULL */
+} tern_regress_row;
+
+/* X(enumerator, number, name). */
+#define TERN_REGRESS_FORMAT_LIST(X) \
+    X(TEXT, 0, "text")              \
+    X(JSON, 1, "json")              \
+    X(HTML, 2, "html")
+
+typedef enum tern_regress_format {
+#define TERN_REGRESS_FORMAT_ENUM(id, number, name) TERN_REGRESS_AS_##id = number,
+    TERN_REGRESS_FORMAT_LIST(TERN_REGRESS_FORMAT_ENUM)
+#undef TERN_REGRESS_FORMAT_ENUM
+} tern_regress_format;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "regression"; "unknown" for numbers that are no states. Static. */
+TERN_API const char *tern_regress_state_name(tern_regress_state state);
+
+/* Measures every benchmark of the baseline again, as `bench` says (suite, family and threads are the baseline's own). `history`
+ * (may be NULL) is the baseline with the checks since. TERN_STATE: the baseline is of another machine, and any_host is false. */
+TERN_API tern_status tern_regress_run(const tern_regress_options *options, const tern_bench_options *bench,
+                                      const tern_results *base, const tern_results *history,
+                                      tern_regress_report **out);
+
+/* The same with results that were measured before: one look at the samples there are. */
+TERN_API tern_status tern_regress_compare(const tern_regress_options *options, const tern_results *base,
+                                          const tern_results *history, const tern_results *now,
+                                          tern_regress_report **out);
+
+TERN_API void tern_regress_free(tern_regress_report *report); /* NULL is fine */
+
+TERN_API int tern_regress_rows(const tern_regress_report *report); /* 0 for NULL */
+/* TERN_OUT_OF_RANGE past the last. */
+TERN_API tern_status tern_regress_at(const tern_regress_report *report, int i, tern_regress_row *out);
+/* The worst of all rows but for missing ones: TERN_REGRESS_SAME if there is nothing else. */
+TERN_API tern_regress_state tern_regress_worst(const tern_regress_report *report);
+/* What was measured, with the conditions, to be kept (tern_baseline_add_check); the report's. NULL for NULL. */
+TERN_API const tern_results *tern_regress_results(const tern_regress_report *report);
+
+/* Free with tern_string_free. HTML is one page that needs nothing else. */
+TERN_API tern_status tern_regress_write(const tern_regress_report *report, tern_regress_format format,
+                                        char **text);
+
+/* What a series of medians (n >= 1, all above zero), oldest first, tells. */
+TERN_API tern_status tern_history_read(const double *medians, int n, tern_history *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,156 @@
+/* history.c - a benchmark's medians over the sessions: how much they differ when nothing changed, where they stepped, where they go.
+ * All on logarithms, so that twice as fast and twice as slow are the same distance. */
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <tern/regress.h>
+
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "measure/stats.h"
+
+enum {
+    VALUES_MOST = 4096,
+    PART_LEAST = 4,   /* sessions of a level */
+    SERIES_LEAST = 8, /* sessions in which a step can be told */
+};
+static const double change_p = 0.01;
+
+/* Two-sided 99 % quantile of Student's t. */
+static double t_quantile(int freedom)
+{
+    static const double table[] = {63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169};
+    return freedom <= (int)TERN__COUNT(table) ? table[freedom - 1] : 2.576 + 6.2 / freedom;
+}
+
+/* Standard deviation of few values, among which nothing changed. */
+static double deviation(const double *x, int n)
+{
+    double mean = 0, squares = 0;
+    for (int i = 0; i < n; i++)
+        mean += x[i] / n;
+    for (int i = 0; i < n; i++)
+        squares += (x[i] - mean) * (x[i] - mean);
+    return sqrt(squares / (n - 1));
+}
+
+/* Of many, among which some things changed: neighbours differ by noise alone but for the few between which one did, and those do not
+ * move a median. */
+static double deviation_of_neighbours(const double *x, int n, double *room)
+{
+    for (int i = 0; i + 1 < n; i++)
+        room[i] = fabs(x[i + 1] - x[i]);
+    return tern__stats_of(room, n - 1).median / 0.6745 / sqrt(2);
+}
+
+/* How far one more value may be from the middle of these: a prediction interval. */
+static double noise_floor(const double *x, int n, double *room)
+{
+    if (n < 2)
+        return 0;
+    const bool few = n < SERIES_LEAST;
+    const double spread = few ? deviation(x, n) : deviation_of_neighbours(x, n, room);
+    /* Differences of neighbours share values, and so know less than their number says. */
+    return expm1(t_quantile(few ? n - 1 : 2 * (n - 1) / 3) * spread * sqrt(1 + 1.0 / n));
+}
+
+static void read_trend(const double *x, int n, double *room, tern_history *h)
+{
+    double score = 0, ties = 0;
+    int pairs = 0;
+    for (int i = 0; i < n; i++) {
+        int equal = 1, before = 0;
+        for (int j = 0; j < n; j++) {
+            if (j > i) {
+                room[pairs++] = (x[j] - x[i]) / (j - i);
+                score += (x[j] > x[i]) - (x[j] < x[i]);
+            }
+            equal += j > i && x[j] == x[i];
+            before += j < i && x[j] == x[i];
+        }
+        if (before == 0)
+            ties += (double)equal * (equal - 1) * (2.0 * equal + 5);
+    }
+    const double variance = ((double)n * (n - 1) * (2.0 * n + 5) - ties) / 18;
+    const double distance = fmax(0, fabs(score) - 1);
+    h->trend = expm1(tern__stats_of(room, pairs).median);
+    h->trend_p = variance > 0 ? erfc(distance / sqrt(2 * variance)) : 1;
+}
+
+/* Pettitt: the split of x[first..end) after which values rank highest or lowest most clearly. */
+static double find_step(const double *x, int first, int end, int *at)
+{
+    const double n = end - first;
+    double u = 0, best = 0;
+    for (int t = first; t + 1 < end; t++) {
+        for (int j = first; j < end; j++)
+            u += (x[j] > x[t]) - (x[j] < x[t]);
+        const bool fits = t + 1 - first >= PART_LEAST && end - (t + 1) >= PART_LEAST;
+        if (fits && fabs(u) > best) {
+            best = fabs(u);
+            *at = t + 1;
+        }
+    }
+    return best > 0 ? fmin(1, 2 * exp(-6 * best * best / (n * n * n + n * n))) : 1;
+}
+
+static double median_between(const double *x, int first, int end, double *room)
+{
+    memcpy(room, x + first, (size_t)(end - first) * sizeof *x);
+    return tern__stats_of(room, end - first).median;
+}
+
+/* Parts that are still to be looked at wait on a stack: each step makes two of one. */
+static void find_changes(const double *x, int n, double *room, tern_history *h)
+{
+    int parts[TERN_CHANGES_MOST + 1][2] = {{0, n}}, waiting = 1;
+    while (waiting > 0 && h->n_changes < TERN_CHANGES_MOST) {
+        const int first = parts[--waiting][0], end = parts[waiting][1];
+        int at = 0;
+        if (end - first < SERIES_LEAST)
+            continue;
+        const double p = find_step(x, first, end, &at);
+        if (p > change_p)
+            continue;
+        int place = h->n_changes++;
+        for (; place > 0 && h->changes[place - 1].at > at; place--)
+            h->changes[place] = h->changes[place - 1];
+        h->changes[place] = (tern_change){.at = at, .p = p};
+        parts[waiting][0] = at, parts[waiting++][1] = end;
+        parts[waiting][0] = first, parts[waiting++][1] = at;
+    }
+    for (int i = 0; i < h->n_changes; i++) {
+        const int first = i > 0 ? h->changes[i - 1].at : 0, at = h->changes[i].at;
+        const int end = i + 1 < h->n_changes ? h->changes[i + 1].at : n;
+        h->changes[i].ratio = exp(median_between(x, at, end, room) - median_between(x, first, at, room));
+    }
+}
+
+tern_status tern_history_read(const double *medians, int n, tern_history *out)
+{
+    TERN__FAIL_IF(!medians || !out, TERN_INVALID_ARGUMENT, "history_read: an argument is NULL");
+    TERN__FAIL_IF(n < 1, TERN_INVALID_ARGUMENT, "history: there are no values");
+    if (n > VALUES_MOST) { /* what is older says little about today */
+        medians += n - VALUES_MOST;
+        n = VALUES_MOST;
+    }
+    for (int i = 0; i < n; i++)
+        TERN__FAIL_IF(!(isfinite(medians[i]) && medians[i] > 0), TERN_INVALID_ARGUMENT,
+                      "history: value %d is %g; all must be above zero", i, medians[i]);
+    const size_t pairs = (size_t)n * (size_t)n / 2 + 1;
+    double *x = tern__alloc_zero((size_t)n + pairs, sizeof *x);
+    if (!x)
+        return tern__out_of_memory(((size_t)n + pairs) * sizeof *x);
+    tern_history h = {.n = n, .trend_p = 1};
+    for (int i = 0; i < n; i++)
+        x[i] = log(medians[i]);
+    h.noise = noise_floor(x, n, x + n);
+    if (n >= 3)
+        read_trend(x, n, x + n, &h);
+    find_changes(x, n, x + n, &h);
+    tern__free(x);
+    *out = h;
+    return TERN_OK;
+}

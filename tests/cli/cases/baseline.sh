@@ -1,0 +1,50 @@
+# Baselines are made, listed, shown, exported, imported and deleted; what goes wrong is a line, and the store stays as it was.
+export TERN_BASELINES=$PWD/kept/baselines.db
+needs_sqlite
+needs_jansson
+results base.json 1 1 1 1 1
+tern baseline list
+status tern baseline show main
+status tern baseline create main --from nothing.json 2>&1 | sed "s|$PWD|DIR|"
+ls kept 2>/dev/null
+tern baseline create main --from base.json --description 'the "first" one'
+status tern baseline create main --from base.json
+tern baseline create other --from base.json --from base.json
+tern baseline create other --from base.json --replace
+tern baseline list | sed -E 's/20[0-9-]+ [0-9:]+/DATE/'
+tern baseline list --json | json '[(b["name"], b["rows"], b["sessions"], b["description"], b["host"]) for b in j]'
+tern baseline show main | sed -E '/^(description|host)/p;1,/^$/d'
+tern baseline export main -o main.json
+json 'j["format"], len(j["rows"]), j["conditions"]["baseline"], len(j["rows"][0]["samples_us"])' <main.json
+status tern baseline import main.json
+tern baseline import main.json --name copy
+tern baseline export copy | json '[r["samples_us"] for r in j["rows"]] == [r["samples_us"] for r in __import__("json").load(open("main.json"))["rows"]]'
+status tern baseline import base.json
+status tern baseline delete copy
+status tern baseline delete copy
+status tern baseline create ''  --from base.json
+results elsewhere.json 1
+sed 's/"here"/"there"/' elsewhere.json >there.json
+status tern baseline create mixed --from base.json --from there.json
+echo '[{"name": "a", "samples_us": [1, -1]}]' >bad.json
+status tern baseline create bad --from bad.json
+tern baseline list --json | json '[b["name"] for b in j]'
+"$TERN_PYTHON" -c 'import sqlite3
+print(sqlite3.connect("kept/baselines.db").execute("PRAGMA integrity_check").fetchone(),
+      sqlite3.connect("kept/baselines.db").execute("PRAGMA journal_mode").fetchone())'
+# Files that are not ours.
+echo "this is no database, but a text that stands where one should be" >text.db
+cp text.db before
+status tern baseline list --store text.db
+status tern baseline create x --from base.json --store text.db
+cmp text.db before
+"$TERN_PYTHON" -c 'import sqlite3
+c = sqlite3.connect("foreign.db"); c.execute("CREATE TABLE t(a)"); c.commit()
+c = sqlite3.connect("newer.db"); c.execute("CREATE TABLE t(a)"); c.execute("PRAGMA application_id=0x54524e42"); c.execute("PRAGMA user_version=99"); c.commit()'
+for name in foreign newer; do
+    cp $name.db before
+    status tern baseline create x --from base.json --store $name.db
+    cmp $name.db before
+    ls $name.db*
+done
+status tern baseline list --store .

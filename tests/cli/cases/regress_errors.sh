@@ -1,0 +1,30 @@
+# Every failure is a line and a status that is no answer.
+export TERN_BASELINES=$PWD/baselines.db
+needs_sqlite
+needs_jansson
+results base.json 1 1 1
+results none.json
+status tern regress
+status tern regress --baseline main
+tern baseline create main --from base.json
+cp baselines.db before
+status tern regress --baseline nothing
+status tern regress --baseline main --threshold 0
+status tern regress --baseline main --threshold -5
+status tern regress --baseline main --threshold nan
+status tern regress --baseline main --threshold ten
+status tern regress --baseline main --threshold 5000
+status tern regress --baseline main --threshold 10 --critical 5
+status tern regress --baseline main --output-format xml
+status tern regress --baseline main extra
+status tern regress --baseline main --from missing.json 2>&1 | sed "s|$PWD|DIR|"
+echo '{"format": "tern-results", "version": 1, "rows": [' >cut.json
+status tern regress --baseline main --from cut.json
+status tern regress --baseline main --from none.json --no-record >/dev/null
+status tern regress --baseline main --from base.json -o nowhere/x.txt --no-record
+tern regress --baseline main --from base.json --no-record >/dev/full
+echo "exit status $?"
+cmp baselines.db before
+echo "this is no database, but a text that stands where one should be" >text.db
+status tern regress --baseline main --store text.db
+status tern regress --help | tail -n 8

@@ -1,0 +1,367 @@
+/* test_regress.c - regressions: planted ones are found, others are not, on simulated machines whose sessions differ; memory, accuracy,
+ * machines and missing rows; steps and trends of histories. */
+#include <tern/regress.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tern/graph.h>
+
+#include "base/random.h"
+#include "harness.h"
+
+/* A machine: noise of samples, and of sessions, which shift all samples of a benchmark alike. */
+typedef struct machine {
+    uint64_t seed, next;
+    double sample_noise, session_noise;
+} machine;
+
+static double normal(machine *m)
+{
+    return tern__random_normal(m->seed, m->next++);
+}
+
+enum { SAMPLES = 60 };
+
+static void add_session(machine *m, tern_results *r, int run, const char *name, double us)
+{
+    double samples[SAMPLES];
+    tern_result row = tern_result_default();
+    const double session = exp(m->session_noise * normal(m));
+    for (int i = 0; i < SAMPLES; i++) {
+        const bool late = tern__random_uniform(m->seed ^ 1, m->next) < 0.05;
+        samples[i] = us * session * exp(m->sample_noise * normal(m)) * (late ? 1.3 : 1);
+    }
+    row.suite = "ops", row.family = "f", row.name = name, row.threads = 1, row.run = run;
+    row.rounds = SAMPLES, row.samples_us = samples;
+    row.peak_bytes = 1000, row.accuracy_error = 1e-8;
+    CHECK_OK(tern_results_add(r, &row));
+}
+
+static tern_results *new_set(const char *host)
+{
+    tern_results *r = NULL;
+    if (tern_results_create(&r) == TERN_OK)
+        tern_results_set_condition(r, "host", host);
+    return r;
+}
+
+static tern_results *five_sessions(machine *m, double us)
+{
+    tern_results *r = new_set("here");
+    for (int run = 0; run < 5; run++)
+        add_session(m, r, run, "a", us);
+    return r;
+}
+
+/* The state of one benchmark that takes `factor` times as long now. */
+static void state_of(machine *m, double factor, double threshold, tern_regress_row *row)
+{
+    tern_results *base = five_sessions(m, 100), *now = new_set("here");
+    tern_regress_report *report = NULL;
+    add_session(m, now, 0, "a", 100 * factor);
+    CHECK_OK(tern_regress_compare(&(tern_regress_options){.threshold = threshold}, base, NULL, now, &report));
+    CHECK_EQ(tern_regress_rows(report), 1);
+    CHECK_OK(tern_regress_at(report, 0, row));
+    row->reason = ""; /* is gone with the report */
+    tern_regress_free(report);
+    tern_results_free(base);
+    tern_results_free(now);
+}
+
+typedef struct counts {
+    int state[TERN_REGRESS_CRITICAL + 1];
+} counts;
+
+static counts try_many(double factor, double threshold, double session_noise, int times)
+{
+    counts c = {0};
+    machine m = {.seed = harness_seed(), .sample_noise = 0.02, .session_noise = session_noise};
+    for (int i = 0; i < times; i++) {
+        tern_regress_row row = {.state = TERN_REGRESS_MISSING};
+        state_of(&m, factor, threshold, &row);
+        c.state[row.state]++;
+    }
+    return c;
+}
+
+TEST(equal_work_raises_no_alarm)
+{
+    enum { TIMES = 200 };
+    for (int i = 0; i < 3; i++) {
+        const double session_noise = 0.01 * i;
+        const counts c = try_many(1, 0.02, session_noise, TIMES);
+        printf("session noise %g: %d better, %d same, %d undecided, %d regression, %d critical\n",
+               session_noise, c.state[0], c.state[1], c.state[2], c.state[4], c.state[5]);
+        /* 2 % of 200 is 4 */
+        CHECK(c.state[TERN_REGRESS_REGRESSION] + c.state[TERN_REGRESS_CRITICAL] +
+                  c.state[TERN_REGRESS_FASTER] <=
+              4);
+    }
+}
+
+TEST(planted_slowdowns_are_found)
+{
+    enum { TIMES = 100 };
+    counts c = try_many(1.05, 0.02, 0.005, TIMES);
+    printf("5 %% slower: %d undecided, %d regression, %d critical\n", c.state[2], c.state[4], c.state[5]);
+    CHECK(c.state[TERN_REGRESS_REGRESSION] + c.state[TERN_REGRESS_CRITICAL] >= 80);
+    c = try_many(1.2, 0.1, 0.01, TIMES);
+    printf("20 %% slower: %d undecided, %d regression, %d critical\n", c.state[2], c.state[4], c.state[5]);
+    CHECK(c.state[TERN_REGRESS_REGRESSION] >= 95);
+    CHECK_EQ(c.state[TERN_REGRESS_FASTER], 0);
+    c = try_many(1.4, 0.1, 0.01, TIMES); /* beyond three thresholds */
+    CHECK(c.state[TERN_REGRESS_CRITICAL] >= 95);
+    c = try_many(1.05, 0.1, 0.005, TIMES); /* below the threshold */
+    CHECK_EQ(c.state[TERN_REGRESS_REGRESSION] + c.state[TERN_REGRESS_CRITICAL], 0);
+    c = try_many(1 / 1.2, 0.1, 0.01, TIMES);
+    CHECK(c.state[TERN_REGRESS_FASTER] >= 95);
+}
+
+TEST(what_sessions_differ_by_is_no_regression)
+{
+    /* Samples of a session agree within 0.2 %, sessions differ by 5 %: the rank test alone would cry wolf all the time. */
+    machine m = {.seed = harness_seed(), .sample_noise = 0.002, .session_noise = 0.05};
+    int alarms = 0, significant = 0;
+    for (int i = 0; i < 200; i++) {
+        tern_regress_row row = {.state = TERN_REGRESS_MISSING};
+        state_of(&m, 1, 0.02, &row);
+        alarms += row.state >= TERN_REGRESS_REGRESSION;
+        significant += row.comparison.p < 0.01;
+    }
+    printf("%d alarms, %d times p < 0.01\n", alarms, significant);
+    CHECK(alarms <= 4);
+    CHECK(significant > 50);
+}
+
+TEST(a_session_without_others_has_only_its_own_noise)
+{
+    machine m = {.seed = harness_seed(), .sample_noise = 0.01};
+    tern_results *base = new_set("here"), *now = new_set("here");
+    tern_regress_report *report;
+    tern_regress_row row;
+    add_session(&m, base, 0, "a", 100);
+    add_session(&m, now, 0, "a", 150);
+    CHECK_OK(tern_regress_compare(NULL, base, NULL, now, &report));
+    CHECK_OK(tern_regress_at(report, 0, &row));
+    CHECK(row.runs == 1 && row.noise_floor == 0 && row.state == TERN_REGRESS_CRITICAL);
+    CHECK_EQ(tern_regress_worst(report), TERN_REGRESS_CRITICAL);
+    tern_regress_free(report);
+    tern_results_free(base);
+    tern_results_free(now);
+}
+
+/* One row each, with memory and error as given. */
+static void compare_numbers(int64_t was, int64_t is, double error_was, double error_is, tern_regress_row *row)
+{
+    machine m = {.seed = harness_seed(), .sample_noise = 0.01};
+    tern_results *sets[2];
+    tern_regress_report *report;
+    for (int i = 0; i < 2; i++) {
+        double samples[SAMPLES];
+        tern_result r = tern_result_default();
+        for (int k = 0; k < SAMPLES; k++)
+            samples[k] = exp(0.01 * normal(&m));
+        r.suite = "ops", r.name = "a", r.rounds = SAMPLES, r.samples_us = samples;
+        r.peak_bytes = i ? is : was;
+        r.accuracy_error = i ? error_is : error_was;
+        sets[i] = new_set("here");
+        CHECK_OK(tern_results_add(sets[i], &r));
+    }
+    CHECK_OK(tern_regress_compare(NULL, sets[0], NULL, sets[1], &report));
+    CHECK_OK(tern_regress_at(report, 0, row));
+    row->reason = "";
+    tern_regress_free(report);
+    tern_results_free(sets[0]);
+    tern_results_free(sets[1]);
+}
+
+TEST(memory_and_accuracy_regress_too)
+{
+    tern_regress_row row;
+    compare_numbers(1000, 1090, 1e-8, 9e-8, &row);
+    CHECK(row.memory == TERN_REGRESS_SAME && row.accuracy == TERN_REGRESS_SAME &&
+          row.state == TERN_REGRESS_SAME);
+    compare_numbers(1000, 1200, 1e-8, 1e-8, &row);
+    CHECK(row.memory == TERN_REGRESS_REGRESSION && row.time == TERN_REGRESS_SAME &&
+          row.state == TERN_REGRESS_REGRESSION);
+    compare_numbers(1000, 1400, 1e-8, 1e-8, &row);
+    CHECK(row.memory == TERN_REGRESS_CRITICAL && row.state == TERN_REGRESS_CRITICAL);
+    compare_numbers(1000, 500, 1e-8, 1e-8, &row);
+    CHECK(row.memory == TERN_REGRESS_FASTER);
+    compare_numbers(0, 1, 1e-8, 1e-8, &row);
+    CHECK(row.memory == TERN_REGRESS_CRITICAL);
+    compare_numbers(-1, 7, NAN, 1, &row);
+    CHECK(row.memory == TERN_REGRESS_MISSING && row.accuracy == TERN_REGRESS_MISSING &&
+          row.state == TERN_REGRESS_SAME);
+    compare_numbers(1, 1, 1e-7, 3e-7, &row);
+    CHECK(row.accuracy == TERN_REGRESS_REGRESSION && row.state == TERN_REGRESS_REGRESSION);
+    compare_numbers(1, 1, 0, 1e-2, &row);
+    CHECK(row.accuracy == TERN_REGRESS_CRITICAL);
+}
+
+TEST(other_machines_are_refused_unless_asked_for)
+{
+    machine m = {.seed = harness_seed(), .sample_noise = 0.01};
+    tern_results *base = five_sessions(&m, 100), *now = new_set("there");
+    tern_regress_report *report = NULL;
+    char *text;
+    add_session(&m, now, 0, "a", 100);
+    CHECK_STATUS(tern_regress_compare(NULL, base, NULL, now, &report), TERN_STATE);
+    CHECK(strstr(tern_last_error(), "another machine") != NULL && report == NULL);
+    CHECK_OK(tern_regress_compare(&(tern_regress_options){.any_host = true}, base, NULL, now, &report));
+    CHECK_OK(tern_regress_write(report, TERN_REGRESS_AS_TEXT, &text));
+    CHECK(strstr(text, "another machine") != NULL);
+    tern_string_free(text);
+    tern_regress_free(report);
+    tern_results_free(base);
+    tern_results_free(now);
+}
+
+TEST(rows_that_are_gone_are_missing_and_nonsense_is_refused)
+{
+    machine m = {.seed = harness_seed(), .sample_noise = 0.01};
+    tern_results *base = five_sessions(&m, 100), *now = new_set("here");
+    tern_regress_report *report = NULL;
+    tern_regress_row row;
+    add_session(&m, now, 0, "another", 100);
+    CHECK_OK(tern_regress_compare(NULL, base, NULL, now, &report));
+    CHECK_OK(tern_regress_at(report, 0, &row));
+    CHECK(row.state == TERN_REGRESS_MISSING && row.reason[0] != '\0');
+    CHECK_EQ(tern_regress_worst(report), TERN_REGRESS_SAME);
+    CHECK_STATUS(tern_regress_at(report, 1, &row), TERN_OUT_OF_RANGE);
+    tern_regress_free(report);
+    const tern_regress_options bad[] = {
+        {.threshold = -1}, {.threshold = NAN}, {.threshold = 1e9}, {.critical = 0.5},   {.critical = NAN},
+        {.alpha = 1},      {.budget_s = -1},   {.rounds = -1},     {.rounds = 1 << 30},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        CHECK_STATUS(tern_regress_compare(&bad[i], base, NULL, now, &report), TERN_INVALID_ARGUMENT);
+    tern_results_free(base);
+    tern_results_free(now);
+}
+
+TEST(reports_say_the_same_in_every_format)
+{
+    machine m = {.seed = harness_seed(), .sample_noise = 0.01};
+    tern_results *base = five_sessions(&m, 100), *now = new_set("here");
+    tern_regress_report *report;
+    char *text;
+    add_session(&m, base, 0, "<b>&\"", 100);
+    add_session(&m, now, 0, "a", 150);
+    add_session(&m, now, 0, "<b>&\"", 100);
+    CHECK_OK(tern_regress_compare(NULL, base, NULL, now, &report));
+    CHECK_OK(tern_regress_write(report, TERN_REGRESS_AS_TEXT, &text));
+    CHECK(strncmp(text, "critical ", 9) == 0 && strstr(text, "1 critical, 1 same of 2 benchmarks") != NULL);
+    tern_string_free(text);
+    CHECK_OK(tern_regress_write(report, TERN_REGRESS_AS_JSON, &text));
+    CHECK(strstr(text, "\"state\": \"critical\"") != NULL && strstr(text, "<b>&\\\"") != NULL);
+    tern_string_free(text);
+    CHECK_OK(tern_regress_write(report, TERN_REGRESS_AS_HTML, &text));
+    CHECK(strstr(text, "&lt;b&gt;&amp;&quot;") != NULL && !strstr(text, "<b>") &&
+          strstr(text, "</html>") != NULL);
+    CHECK(!strstr(text, "http") && !strstr(text, "src="));
+    tern_string_free(text);
+    CHECK_STATUS(tern_regress_write(report, (tern_regress_format)9, &text), TERN_INVALID_ARGUMENT);
+    CHECK_STR(tern_regress_state_name((tern_regress_state)99), "unknown");
+    tern_regress_free(report);
+    tern_results_free(base);
+    tern_results_free(now);
+}
+
+/* ---- histories ---- */
+
+TEST(steps_are_found_where_they_are_and_which_way_they_go)
+{
+    const uint64_t seed = harness_seed();
+    int found = 0, false_alarms = 0;
+    enum { SERIES = 100, LENGTH = 30 };
+    for (int s = 0; s < SERIES; s++) {
+        double x[LENGTH];
+        tern_history h;
+        const double factor = s % 2 ? 1.1 : 1 / 1.1;
+        const int at = 8 + s % 14;
+        for (int i = 0; i < LENGTH; i++)
+            x[i] = 50 * exp(0.02 * tern__random_normal(seed, (uint64_t)(s * LENGTH + i)));
+        CHECK_OK(tern_history_read(x, LENGTH, &h));
+        false_alarms += h.n_changes > 0;
+        for (int i = at; i < LENGTH; i++)
+            x[i] *= factor;
+        CHECK_OK(tern_history_read(x, LENGTH, &h));
+        for (int k = 0; k < h.n_changes; k++)
+            found += abs(h.changes[k].at - at) <= 1 && (h.changes[k].ratio > 1) == (factor > 1);
+    }
+    printf("steps of 10 %% found: %d of %d; in series without any: %d\n", found, SERIES, false_alarms);
+    CHECK(found >= 85); /* about 93, with a deviation of 2.5 */
+    CHECK(false_alarms <= 4);
+}
+
+TEST(trends_have_the_right_sign)
+{
+    const uint64_t seed = harness_seed();
+    int right = 0, alarms = 0;
+    enum { SERIES = 100, LENGTH = 20 };
+    for (int s = 0; s < SERIES; s++) {
+        double x[LENGTH];
+        tern_history h;
+        const double each = s % 2 ? 0.01 : -0.01;
+        for (int i = 0; i < LENGTH; i++)
+            x[i] = 50 * exp(0.02 * tern__random_normal(seed, (uint64_t)(s * LENGTH + i)));
+        CHECK_OK(tern_history_read(x, LENGTH, &h));
+        alarms += h.trend_p < 0.01;
+        for (int i = 0; i < LENGTH; i++)
+            x[i] *= exp(each * i);
+        CHECK_OK(tern_history_read(x, LENGTH, &h));
+        right += h.trend_p < 0.01 && (h.trend > 0) == (each > 0) && fabs(h.trend - each) < 0.005;
+    }
+    CHECK(right >= 95);
+    CHECK(alarms <= 5);
+    tern_history h = {.n = 77};
+    const double some[] = {3, 2, 0};
+    CHECK_STATUS(tern_history_read(some, 3, &h), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern_history_read(some, 0, &h), TERN_INVALID_ARGUMENT);
+    CHECK_EQ(h.n, 77);
+    CHECK_OK(tern_history_read(some, 2, &h));
+    CHECK(h.n == 2 && h.noise > 0 && h.n_changes == 0 && h.trend == 0);
+}
+
+/* ---- measured again ---- */
+
+static void collect(void *user, const tern_result *row)
+{
+    CHECK_OK(tern_results_add(user, row));
+}
+
+TEST(benchmarks_are_measured_again)
+{
+    const int one[] = {1};
+    const tern_bench_options o = {
+        .family = "rows", .n_threads = 1, .threads = one, .budget_s = 5e-3, .memory = 1 << 16};
+    tern_results *base;
+    tern_regress_report *report;
+    tern_regress_row row;
+    tern_result strange = tern_result_default();
+    CHECK_OK(tern_results_create(&base));
+    CHECK_OK(tern_results_note_conditions(base));
+    tern_status status = tern_bench_run(&o, collect, base);
+    CHECK(status == TERN_OK || status == TERN_STATE);
+    strange.suite = "ops", strange.family = "rows", strange.name = "of another version", strange.threads = 1;
+    CHECK_OK(tern_results_add(base, &strange));
+    CHECK_OK(tern_regress_run(&(tern_regress_options){.budget_s = 0.02}, &o, base, NULL, &report));
+    CHECK_EQ(tern_regress_rows(report), 5);
+    for (int i = 0; i < 4; i++) {
+        CHECK_OK(tern_regress_at(report, i, &row));
+        CHECK(row.comparison.n_b > 0 && row.now.rounds == row.comparison.n_b &&
+              row.state != TERN_REGRESS_MISSING);
+        CHECK(row.memory == TERN_REGRESS_SAME && row.accuracy == TERN_REGRESS_SAME);
+    }
+    CHECK_OK(tern_regress_at(report, 4, &row));
+    CHECK(row.state == TERN_REGRESS_MISSING && strstr(row.reason, "no suite") != NULL);
+    CHECK(tern_results_count(tern_regress_results(report)) >= 4);
+    tern_results_free(base); /* the report keeps what it needs */
+    CHECK_OK(tern_regress_at(report, 0, &row));
+    CHECK_STR(row.base.name, "softmax");
+    tern_regress_free(report);
+}
