@@ -9,6 +9,7 @@
 
 #include "bindings.h"
 #include "commands.h"
+#include "compare_results.h"
 #include "compile.h"
 #include "json.h"
 #include "term.h"
@@ -110,27 +111,6 @@ static bool find_difference(const side *a, const side *b, difference *d)
 
 /* ---- saying so ----------------------------------------------------------------------------------------------- */
 
-/* "use B: it takes 0.43 of the time of A (95 % interval 0.41 to 0.46)" */
-static void add_recommendation(text *t, const tern_comparison *c)
-{
-    const bool b_wins = c->verdict == TERN_VERDICT_FASTER;
-    switch (c->verdict) {
-    case TERN_VERDICT_FASTER:
-    case TERN_VERDICT_SLOWER:
-        text_addf(t, "use %c: it is %.2f times as fast (%.2f to %.2f)", b_wins ? 'B' : 'A',
-                  b_wins ? 1 / c->ratio : c->ratio, b_wins ? 1 / c->ratio_high : c->ratio_low,
-                  b_wins ? 1 / c->ratio_low : c->ratio_high);
-        return;
-    case TERN_VERDICT_SAME:
-        text_add(t, "either: the difference is below the threshold");
-        return;
-    case TERN_VERDICT_UNDECIDED:
-        break;
-    }
-    text_addf(t, "no answer: B takes %.3f to %.3f of A's time, noise is %.3g %%; a larger --budget may help",
-              c->ratio_low, c->ratio_high, c->noise * 100);
-}
-
 static void print_side(char name, const side *s, double median, int n)
 {
     char time[NUMBER_TEXT];
@@ -217,7 +197,11 @@ static int run(const args *a)
         !args_int(a, "rounds", 1, 10000, 0, &o.rounds))
         return EXIT_USAGE;
     o.threshold = percent / 100;
-    return compare(a, &o);
+    if (args_operands(a) == 3 && !args_has(a, "program"))
+        return compare(a, &o);
+    if (args_operands(a) != 2 || (!args_has(a, "program") && !text_ends_in(args_operand(a, 0), ".json")))
+        return fail_usage("takes FILE A B for a graph, A.json B.json for results, or --program A B");
+    return args_has(a, "program") ? compare_programs(a, &o) : compare_files(a, &o);
 }
 
 /* clang-format off */
@@ -225,7 +209,9 @@ static const option options[] = {
     {"input", 'i', "NAME=FILE", NULL, "give an input or an unbound constant, as `tern graph run` takes them; what is not given is made up"},
     {"threshold", 0, "PERCENT", NULL, "changes by less than this are none (default: 5)"},
     {"budget", 0, "S", NULL, "take samples for at most S seconds (default: 5)"},
-    {"rounds", 0, "N", NULL, "take at most N pairs of samples (default: 200)"},
+    {"rounds", 0, "N", NULL, "take at most N pairs of samples (default: 200); of programs, N sessions each (default: 12)"},
+    {"program", 0, NULL, NULL, "A and B are programs: two builds of tern, whose sessions alternate"},
+    {"bench", 0, "WORDS", NULL, "what they are to measure, for `tern bench` (default: ops --family rows --memory 4 --budget 0.1)"},
     {"json", 0, NULL, NULL, "print JSON: an object"},
     COMPILE_OPTIONS,
     NO_TUNE_OPTION,
@@ -235,20 +221,27 @@ static const option options[] = {
 
 const command cmd_compare = {
     .name = "compare",
-    .operands = "FILE A B",
-    .least = 3,
+    .operands = "[FILE] A B",
+    .least = 2,
     .most = 3,
-    .summary = "Compile a graph in two ways, and tell which is faster.",
+    .summary = "Tell which is faster: a graph compiled in two ways, two results or two programs.",
     .details = "FILE is a graph in the text form of docs/graph-text.md. A and B are options of this command "
                "without their dashes, with "
                "commas between them: level=none, threads=2,cpu=avx2; '' is none. Both are run in turns, "
                "samples are compared pair by "
                "pair, and more are taken until the answer is clear or the budget has been used; "
                "docs/measurement.md says how. An answer "
-               "that the samples do not allow is 'undecided', with status 0 like the others.",
+               "that the samples do not allow is 'undecided', with status 0 like the others.\n\n"
+               "Two operands that end in .json are results of `tern bench --format json`, and with --program "
+               "they are two builds "
+               "of tern, which measure the same benchmarks in turns: every benchmark gets a speed-up with "
+               "its interval, and a "
+               "recommendation.",
     .options = options,
     .examples = "tern compare examples/graphs/mlp.tern level=none level=high\n"
                 "tern compare examples/graphs/mlp.tern threads=1 threads=2 --threshold 2\n"
-                "tern compare examples/graphs/mlp.tern cpu=avx2 '' --json",
+                "tern compare examples/graphs/mlp.tern cpu=avx2 '' --json\n"
+                "tern compare before.json after.json\n"
+                "tern compare --program build-old/tern build/tern --bench 'ops --family ternary'",
     .run = run,
 };
