@@ -96,6 +96,74 @@ typedef struct tern_profile_span {
     uint64_t flops, bytes;
 } tern_profile_span;
 
+/* ---- Hot spots ------------------------------------------------------------------------------------------------ */
+
+/* What this machine gives at most to so many threads together; 0: there is no probe for its instructions. */
+typedef struct tern_profile_rates {
+    int threads;
+    double memory_bytes_per_s; /* read, far beyond the caches */
+    double
+        last_bytes_per_s; /* read, from the last cache; that of memory where it is not known how large it is */
+    double cache_bytes_per_s; /* read, from the private caches: that of one thread, times the threads */
+    double f32_per_s;         /* operations, two for each multiply-add */
+    double int8_per_s;        /* operations on int8, two for each product that is added up */
+} tern_profile_rates;
+
+/* The bytes of a step come from the smallest cache that holds all that its program moves in a run. */
+typedef struct tern_profile_limits {
+    tern_profile_rates one, all; /* of one thread, and of as many as were asked for */
+} tern_profile_limits;
+
+/* X(enumerator, number, name, meaning). */
+#define TERN_BOTTLENECK_LIST(X)                                                           \
+    X(UNKNOWN, 0, "unknown",                                                              \
+      "nothing tells: no limits were measured, or estimates of its work are too high")    \
+    X(MEMORY, 1, "memory-bound", "moving its bytes takes most of its time")               \
+    X(COMPUTE, 2, "compute-bound", "its arithmetic takes most of its time")               \
+    X(OVERHEAD, 3, "overhead",                                                            \
+      "neither does: calls, instructions around the work, or work of the program itself") \
+    X(IMBALANCE, 4, "imbalance", "threads wait for each other")
+
+typedef enum tern_bottleneck {
+#define TERN_BOTTLENECK_ENUM(id, number, name, meaning) TERN_BOTTLENECK_##id = number,
+    TERN_BOTTLENECK_LIST(TERN_BOTTLENECK_ENUM)
+#undef TERN_BOTTLENECK_ENUM
+} tern_bottleneck;
+
+typedef struct tern_hot_spot {
+    tern_profile_row row;
+    double share; /* of the time of all rows */
+    double
+        limit_share; /* 1: as fast as the machine can be; NaN: nobody can say (it is no step, estimates are too high) */
+    uint64_t saving_ns; /* of its own time, what goes beyond the limit */
+    tern_bottleneck bottleneck;
+    char evidence[240]; /* a sentence with numbers */
+} tern_hot_spot;
+
+/* What the processor counted between start and stop, in this thread and those that it made since. */
+typedef struct tern_profile_counter {
+    const char *name; /* "instructions"; static */
+    double value;
+    double
+        running; /* the share of the time that it counted: less than 1 if counters were shared, and scaled up */
+    const char *unavailable; /* NULL, or why there is no value; lives as long as the profile */
+} tern_profile_counter;
+
+/* ---- Formats -------------------------------------------------------------------------------------------------- */
+
+/* X(enumerator, number, name, meaning). */
+#define TERN_PROFILE_FORMAT_LIST(X)                                                          \
+    X(COLLAPSED, 0, "collapsed", "stacks on lines, with microseconds: flamegraph.pl")        \
+    X(SPEEDSCOPE, 1, "speedscope", "JSON for www.speedscope.app, a timeline of each thread") \
+    X(CHROME, 2, "chrome", "JSON for Perfetto and chrome://tracing, a track of each thread") \
+    X(SVG, 3, "svg", "a flame graph in one file, to be searched and zoomed")
+
+typedef enum tern_profile_format {
+#define TERN_PROFILE_FORMAT_ENUM(id, number, name, meaning) TERN_PROFILE_FORMAT_##id = number,
+    TERN_PROFILE_FORMAT_LIST(TERN_PROFILE_FORMAT_ENUM)
+#undef TERN_PROFILE_FORMAT_ENUM
+} tern_profile_format;
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -120,6 +188,23 @@ TERN_API tern_status tern_profile_get_frame(const tern_profile *profile, int i, 
 TERN_API tern_status tern_profile_get_thread(const tern_profile *profile, int i, tern_profile_thread *out);
 TERN_API tern_status tern_profile_get_span(const tern_profile *profile, int thread, int i,
                                            tern_profile_span *out);
+/* None, unless the options asked for them. */
+TERN_API tern_status tern_profile_get_counter(const tern_profile *profile, int i, tern_profile_counter *out);
+
+/* Measures what a hot spot is compared with, in about half a second: soon after the profile, so that the machine is in the
+ * same mood. `threads` 0: as many as may be used. */
+TERN_API tern_status tern_profile_measure_limits(int threads, tern_profile_limits *out);
+
+/* Row i, and what keeps it from being faster. `limits` NULL: shares and waits only. */
+TERN_API tern_status tern_profile_get_hot_spot(const tern_profile *profile, tern_profile_by by, int i,
+                                               const tern_profile_limits *limits, tern_hot_spot *out);
+/* "memory-bound"; "unknown" for numbers that are none. Static. */
+TERN_API const char *tern_bottleneck_name(tern_bottleneck bottleneck);
+
+/* "collapsed", "speedscope", "chrome" and "svg"; TERN_NOT_FOUND lists them. */
+TERN_API tern_status tern_profile_format_parse(const char *name, tern_profile_format *out);
+/* The whole text; free with tern_string_free. */
+TERN_API tern_status tern_profile_export(const tern_profile *profile, tern_profile_format format, char **out);
 
 #ifdef __cplusplus
 }

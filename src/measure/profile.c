@@ -14,6 +14,8 @@ enum { EVENTS_DEFAULT = 262144 };
 static struct {
     _Atomic(bool) on; /* the trace was started here */
     uint64_t start_ns;
+    bool counts;
+    tern__counter counters[TERN__COUNTERS];
 } session;
 
 /* ---- making ---- */
@@ -25,6 +27,9 @@ tern_status tern_profile_start(const tern_profile_options *options)
         .events_per_thread = o.events_per_thread ? o.events_per_thread : EVENTS_DEFAULT});
     if (status != TERN_OK)
         return tern__fail_in(status, "profile_start");
+    session.counts = o.counters;
+    if (session.counts)
+        tern__counters_open(session.counters);
     session.start_ns = tern__now_ns();
     atomic_store(&session.on, true);
     return TERN_OK;
@@ -55,11 +60,15 @@ tern_status tern_profile_stop(tern_profile **out)
 {
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "profile_stop: the place for the profile is NULL");
     TERN__FAIL_IF(!atomic_exchange(&session.on, false), TERN_STATE, "profile_stop: no profile was started");
+    if (session.counts)
+        tern__counters_close(session.counters);
     tern_profile *p = tern__alloc_zero(1, sizeof *p);
     if (!p) {
         tern_trace_stop(NULL, NULL, NULL);
         return tern__out_of_memory(sizeof *p);
     }
+    p->n_counters = session.counts ? TERN__COUNTERS : 0;
+    memcpy(p->counters, session.counters, sizeof p->counters);
     tern_status status = collect(p);
     if (status != TERN_OK) {
         tern_profile_free(p);
@@ -115,7 +124,7 @@ tern_status tern_profile_get_row(const tern_profile *profile, tern_profile_by by
     TERN__FAIL_IF((unsigned)by >= TERN__PROFILE_BY_COUNT, TERN_INVALID_ARGUMENT,
                   "profile: there are no rows of kind %d", (int)by);
     TERN_TRY(check(profile, out, "row", i, profile ? (size_t)profile->by[by].n : 0));
-    *out = profile->by[by].rows[i];
+    *out = profile->by[by].rows[i].row;
     return TERN_OK;
 }
 
@@ -152,5 +161,16 @@ tern_status tern_profile_get_span(const tern_profile *profile, int thread, int i
                                .step = e->step,
                                .flops = e->flops,
                                .bytes = e->bytes};
+    return TERN_OK;
+}
+
+tern_status tern_profile_get_counter(const tern_profile *profile, int i, tern_profile_counter *out)
+{
+    TERN_TRY(check(profile, out, "counter", i, profile ? (size_t)profile->n_counters : 0));
+    const tern__counter *c = &profile->counters[i];
+    *out = (tern_profile_counter){.name = tern__counter_name(i),
+                                  .value = c->value,
+                                  .running = c->running,
+                                  .unavailable = c->why[0] ? c->why : NULL};
     return TERN_OK;
 }

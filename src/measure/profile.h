@@ -6,6 +6,7 @@
 #include <tern/trace.h>
 
 #include "base/status.h"
+#include "measure/profile_counters.h"
 
 /* Not only for trace events: category "part" is a part of a model, made around the steps that come from it. */
 typedef struct tern__span {
@@ -24,8 +25,17 @@ typedef struct tern__profile_thread {
     uint64_t work_ns, wait_ns;
 } tern__profile_thread;
 
+/* Where the data of a program are when it runs again: in the smallest of these that holds all its bytes. */
+enum { TERN__IN_PRIVATE_CACHE, TERN__IN_LAST_CACHE, TERN__IN_MEMORY, TERN__PLACES };
+
+typedef struct tern__profile_row {
+    tern_profile_row row;
+    uint64_t bytes[TERN__PLACES]; /* of row.bytes, by where they are */
+    uint64_t int8;                /* of row.flops, those on int8 */
+} tern__profile_row;
+
 typedef struct tern__profile_rows {
-    tern_profile_row *rows;
+    tern__profile_row *rows;
     int n;
 } tern__profile_rows;
 
@@ -40,6 +50,8 @@ struct tern_profile {
     size_t cap_threads;
     tern_profile_frame *frames; /* a block of its own, and so are rows */
     tern__profile_rows by[TERN__PROFILE_BY_COUNT];
+    int n_counters;
+    tern__counter counters[TERN__COUNTERS];
 };
 
 /* profile_spans.c: the visitor of tern_trace_stop, which puts each event in its place among the spans. */
@@ -53,6 +65,9 @@ typedef struct tern__span_builder {
 void tern__span_add(tern__span_builder *builder, const tern_trace_event *event);
 /* Once all are there. */
 void tern__spans_finish(tern_profile *profile);
+
+/* profile_places.c: for each event of a step where its bytes are; (n_spans) for the caller to free. */
+tern_status tern__profile_find_places(const tern_profile *profile, uint8_t **out);
 
 /* profile_rows.c, profile_tree.c */
 tern_status tern__profile_make_rows(tern_profile *profile);

@@ -16,7 +16,8 @@ typedef struct key {
 typedef struct table {
     tern_profile *p;
     tern_profile_by by;
-    tern_profile_row *rows;
+    tern__profile_row *rows;
+    const uint8_t *places; /* (n_spans) */
     size_t n, cap;
     int *slots; /* (n_slots) row, or -1 */
     size_t n_slots;
@@ -68,7 +69,7 @@ static int *find_slot(const table *t, const key *k)
 {
     size_t at = (size_t)hash_key(k) & (t->n_slots - 1);
     for (; t->slots[at] >= 0; at = (at + 1) & (t->n_slots - 1)) {
-        const key other = key_of_row(&t->rows[t->slots[at]], t->by);
+        const key other = key_of_row(&t->rows[t->slots[at]].row, t->by);
         if (same_key(k, &other))
             break;
     }
@@ -88,7 +89,7 @@ static bool grow_slots(table *t)
     t->slots = slots;
     t->n_slots = n;
     for (size_t i = 0; i < t->n; i++) {
-        const key k = key_of_row(&t->rows[i], t->by);
+        const key k = key_of_row(&t->rows[i].row, t->by);
         *find_slot(t, &k) = (int)i;
     }
     return true;
@@ -107,16 +108,16 @@ static tern_status find_row(table *t, const tern__span *s, int *out)
     if (*slot < 0) {
         const tern_trace_event *e = &s->event;
         *slot = (int)t->n;
-        t->rows[t->n++] = (tern_profile_row){.name = e->name,
-                                             .category = e->category,
-                                             .kernel = e->kernel,
-                                             .where = e->where,
-                                             .program = k.program,
-                                             .step = k.step,
-                                             .min_ns = UINT64_MAX,
-                                             .int8 = e->int8};
+        t->rows[t->n++] = (tern__profile_row){.row = {.name = e->name,
+                                                      .category = e->category,
+                                                      .kernel = e->kernel,
+                                                      .where = e->where,
+                                                      .program = k.program,
+                                                      .step = k.step,
+                                                      .min_ns = UINT64_MAX,
+                                                      .int8 = e->int8}};
         if (t->by == TERN_PROFILE_PARTS)
-            t->rows[t->n - 1].name = e->where ? e->where : "(no part)";
+            t->rows[t->n - 1].row.name = e->where ? e->where : "(no part)";
     }
     *out = *slot;
     return TERN_OK;
@@ -169,13 +170,13 @@ static tern_status find_percentiles(const table *t)
     }
     for (size_t i = 0; i < t->n; i++) {
         ends[i] = at;
-        at += (size_t)t->rows[i].count;
+        at += (size_t)t->rows[i].row.count;
     }
     for (size_t i = 0; i < t->p->n_spans; i++)
         if (t->row_of[i] >= 0 && t->p->spans[i].event.category != t->p->wait)
             durations[ends[t->row_of[i]]++] = t->p->spans[i].event.duration_ns;
     for (size_t i = 0; i < t->n; i++) {
-        tern_profile_row *r = &t->rows[i];
+        tern_profile_row *r = &t->rows[i].row;
         uint64_t *sorted = durations + ends[i] - r->count;
         if (r->count == 0) {
             r->min_ns = 0;
@@ -205,7 +206,7 @@ static tern_status count_threads(const table *t)
         if (row < 0 || e->category == t->p->wait || last[row] == e->thread)
             continue;
         last[row] = e->thread;
-        t->rows[row].threads++;
+        t->rows[row].row.threads++;
     }
     tern__free(last);
     return TERN_OK;
@@ -213,7 +214,8 @@ static tern_status count_threads(const table *t)
 
 static int by_self(const void *a, const void *b)
 {
-    const tern_profile_row *x = a, *y = b;
+    const tern_profile_row *x = &((const tern__profile_row *)a)->row,
+                           *y = &((const tern__profile_row *)b)->row;
     if (x->self_ns != y->self_ns)
         return x->self_ns < y->self_ns ? 1 : -1;
     if (x->program != y->program)
@@ -228,8 +230,11 @@ static tern_status fill(table *t)
         return tern__out_of_memory(t->p->n_spans * sizeof *t->row_of);
     for (size_t i = 0; i < t->p->n_spans; i++) {
         TERN_TRY(find_row(t, &t->p->spans[i], &t->row_of[i]));
-        if (t->row_of[i] >= 0)
-            add_event(t, &t->rows[t->row_of[i]], &t->p->spans[i]);
+        if (t->row_of[i] < 0)
+            continue;
+        add_event(t, &t->rows[t->row_of[i]].row, &t->p->spans[i]);
+        t->rows[t->row_of[i]].bytes[t->places[i]] += t->p->spans[i].event.bytes;
+        t->rows[t->row_of[i]].int8 += t->p->spans[i].event.int8 ? t->p->spans[i].event.flops : 0;
     }
     TERN_TRY(find_percentiles(t));
     TERN_TRY(count_threads(t));
@@ -238,18 +243,27 @@ static tern_status fill(table *t)
     return TERN_OK;
 }
 
-tern_status tern__profile_make_rows(tern_profile *p)
+static tern_status make_rows(tern_profile *p, const uint8_t *places)
 {
     for (int by = 0; by < TERN__PROFILE_BY_COUNT; by++) {
-        table t = {.p = p, .by = (tern_profile_by)by};
+        table t = {.p = p, .by = (tern_profile_by)by, .places = places};
         tern_status status = fill(&t);
         tern__free(t.slots);
         tern__free(t.row_of);
         p->by[by] = (tern__profile_rows){t.rows, (int)t.n};
         TERN_TRY(status);
     }
+    return TERN_OK;
+}
+
+tern_status tern__profile_make_rows(tern_profile *p)
+{
+    uint8_t *places;
+    TERN_TRY(tern__profile_find_places(p, &places));
+    tern_status status = make_rows(p, places);
+    tern__free(places);
     p->info.ops = p->by[TERN_PROFILE_OPS].n;
     p->info.steps = p->by[TERN_PROFILE_STEPS].n;
     p->info.parts = p->by[TERN_PROFILE_PARTS].n;
-    return TERN_OK;
+    return status;
 }

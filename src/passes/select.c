@@ -212,7 +212,7 @@ static void describe_step(const tern__gnode *node, const tern__call *call, tern_
         step->int8 = tern__region_has_product(region) && region->types[first->in[0]].dtype == TERN_I8;
     } else {
         step->label = tern__ops[node->op].name;
-        step->int8 = tern__op_is_product(node->op) && call->in[0]->dtype == TERN_I8;
+        step->int8 = call->n_in > 0 && call->in[0]->dtype == TERN_I8;
     }
 }
 

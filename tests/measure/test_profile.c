@@ -326,3 +326,141 @@ TEST(without_memory)
     }
     CHECK(false);
 }
+
+/* ---- hot spots ---- */
+
+static const tern_profile_limits known = {
+    .one = {1, 1e9, 2e9, 4e9, 1e9, 4e9},
+    .all = {2, 2e9, 4e9, 8e9, 2e9, 8e9},
+};
+
+/* One step of a program that lasts at least `ns`. */
+static void step(const char *name, uint32_t number, uint64_t ns, uint64_t flops, uint64_t bytes, bool int8)
+{
+    const uint64_t start = tern__trace_begin();
+    busy(ns);
+    tern__trace_record(start, &(tern__trace_what){.name = name,
+                                                  .category = "step",
+                                                  .kernel = "planted",
+                                                  .program = 7,
+                                                  .step = number,
+                                                  .flops = flops,
+                                                  .bytes = bytes,
+                                                  .int8 = int8});
+}
+
+static tern_hot_spot hot_spot(const tern_profile *p, const char *name, const tern_profile_limits *limits)
+{
+    tern_hot_spot h = {0};
+    for (int i = 0; tern_profile_get_hot_spot(p, TERN_PROFILE_OPS, i, limits, &h) == TERN_OK; i++)
+        if (strcmp(h.row.name, name) == 0)
+            return h;
+    h.row.name = "none";
+    return h;
+}
+
+TEST(what_holds_a_step_back)
+{
+    tern_profile *p;
+    const uint64_t far = (uint64_t)1 << 40; /* bytes that no cache holds */
+    CHECK_OK(tern_profile_start(NULL));
+    step("memory", 0, 2 * ms, 0, 1500000, false);
+    step("compute", 1, 2 * ms, 1500000, 0, false);
+    step("int8", 2, 2 * ms, 6000000, 0, true);
+    step("overhead", 3, 2 * ms, 1000, 1000, false);
+    step("excess", 4, ms / 10, 0, far, false);
+    step("alone", 5, 2 * ms, 0, 1500000, false);
+    const uint64_t start = tern__trace_begin();
+    busy(8 * ms);
+    tern__trace_record(start,
+                       &(tern__trace_what){.name = "idle", .category = "wait", .program = 7, .step = 5});
+    event("other", 3 * ms);
+    CHECK_OK(tern_profile_stop(&p));
+    check_sums(p);
+    /* A machine that is stopped in a step makes shares smaller, never larger. */
+    tern_hot_spot h = hot_spot(p, "memory", &known);
+    CHECK(h.limit_share <= 0.75 + 1e-9 && h.limit_share > 0);
+    CHECK(h.bottleneck == TERN_BOTTLENECK_MEMORY || h.row.self_ns > 3 * ms);
+    CHECK(h.bottleneck != TERN_BOTTLENECK_MEMORY || strstr(h.evidence, "GB/s"));
+    CHECK(h.saving_ns >= ms / 2 - 1 && h.saving_ns <= h.row.self_ns - 3 * ms / 2 + 1);
+    h = hot_spot(p, "compute", &known);
+    CHECK(h.bottleneck == TERN_BOTTLENECK_COMPUTE || h.row.self_ns > 3 * ms);
+    CHECK(h.bottleneck != TERN_BOTTLENECK_COMPUTE || strstr(h.evidence, "in f32"));
+    h = hot_spot(p, "int8", &known);
+    CHECK(h.bottleneck == TERN_BOTTLENECK_COMPUTE || h.row.self_ns > 3 * ms);
+    CHECK(h.bottleneck != TERN_BOTTLENECK_COMPUTE || strstr(h.evidence, "on int8"));
+    h = hot_spot(p, "overhead", &known);
+    CHECK_EQ(h.bottleneck, TERN_BOTTLENECK_OVERHEAD);
+    CHECK(h.saving_ns > h.row.self_ns / 2);
+    h = hot_spot(p, "excess", &known);
+    CHECK(h.limit_share != h.limit_share && h.bottleneck == TERN_BOTTLENECK_UNKNOWN && h.saving_ns == 0);
+    tern_profile_row row;
+    bool waited = false;
+    for (int i = 0; tern_profile_get_row(p, TERN_PROFILE_STEPS, i, &row) == TERN_OK; i++)
+        waited |= row.step == 5 && row.wait_ns >= 8 * ms;
+    CHECK(waited);
+    for (int i = 0; tern_profile_get_hot_spot(p, TERN_PROFILE_STEPS, i, &known, &h) == TERN_OK; i++)
+        if (h.row.step == 5)
+            CHECK(h.bottleneck == TERN_BOTTLENECK_IMBALANCE || h.row.self_ns > 20 * ms);
+    h = hot_spot(p, "memory", NULL);
+    CHECK(h.limit_share != h.limit_share && h.bottleneck == TERN_BOTTLENECK_UNKNOWN);
+    h = hot_spot(p, "other", &known);
+    CHECK(h.limit_share != h.limit_share && h.bottleneck == TERN_BOTTLENECK_OVERHEAD);
+    CHECK_STR(tern_bottleneck_name(TERN_BOTTLENECK_IMBALANCE), "imbalance");
+    tern_profile_free(p);
+}
+
+TEST(limits_are_measured)
+{
+    tern_profile_limits l;
+    CHECK_STATUS(tern_profile_measure_limits(-1, &l), TERN_INVALID_ARGUMENT);
+    CHECK_OK(tern_profile_measure_limits(2, &l));
+    CHECK_EQ(l.one.threads, 1);
+    CHECK_EQ(l.all.threads, 2);
+    CHECK(l.one.memory_bytes_per_s > 1e6 && l.one.cache_bytes_per_s > 1e6 && l.all.last_bytes_per_s > 1e6);
+}
+
+TEST(counters_count_or_say_why_not)
+{
+    tern_profile *p;
+    tern_profile_counter c;
+    int n = 0;
+    CHECK_OK(tern_profile_start(&(tern_profile_options){.counters = true}));
+    busy(ms);
+    CHECK_OK(tern_profile_stop(&p));
+    for (; tern_profile_get_counter(p, n, &c) == TERN_OK; n++)
+        CHECK(c.name && (c.unavailable ? strlen(c.unavailable) > 10 : c.value >= 0 && c.running > 0));
+    CHECK(n > 3);
+    tern_profile_free(p);
+    CHECK_OK(tern_profile_start(NULL));
+    CHECK_OK(tern_profile_stop(&p));
+    CHECK_STATUS(tern_profile_get_counter(p, 0, &c), TERN_OUT_OF_RANGE);
+    tern_profile_free(p);
+}
+
+TEST(formats)
+{
+    tern_profile *p;
+    tern_profile_format format;
+    char *text = NULL;
+    CHECK_OK(tern_profile_format_parse("svg", &format));
+    CHECK_EQ(format, TERN_PROFILE_FORMAT_SVG);
+    CHECK_STATUS(tern_profile_format_parse("pdf", &format), TERN_NOT_FOUND);
+    for (int full = 0; full < 2; full++) {
+        CHECK_OK(tern_profile_start(NULL));
+        if (full)
+            event("a;b\n\"<&\x01\xff", ms);
+        CHECK_OK(tern_profile_stop(&p));
+        for (int i = 0; i < 4; i++) {
+            CHECK_OK(tern_profile_export(p, (tern_profile_format)i, &text));
+            CHECK(i == TERN_PROFILE_FORMAT_COLLAPSED || strlen(text) > 50);
+            CHECK(strchr(text, '\x01') == NULL &&
+                  (i != TERN_PROFILE_FORMAT_SVG || strstr(text, "<&") == NULL));
+            if (i == TERN_PROFILE_FORMAT_COLLAPSED && full)
+                CHECK(strncmp(text, "main;a_b_", 9) == 0);
+            tern_string_free(text);
+        }
+        CHECK_STATUS(tern_profile_export(p, (tern_profile_format)9, &text), TERN_INVALID_ARGUMENT);
+        tern_profile_free(p);
+    }
+}

@@ -55,6 +55,7 @@ typedef union null_outputs {
         tern_precision precision;
         tern_profile *profile;
         tern_profile_by profile_by;
+        tern_profile_format profile_format;
         tern_tune_report *tune_report;
         tern_tokenizer *tokenizer;
         tern_detokenizer *detokenizer;
@@ -82,6 +83,9 @@ typedef union null_outputs {
     tern_profile_frame profile_frame;
     tern_profile_thread profile_thread;
     tern_profile_span profile_span;
+    tern_profile_counter profile_counter;
+    tern_profile_limits profile_limits;
+    tern_hot_spot hot_spot;
     tern_operand_info operand_info;
     tern_ctx_stats ctx_stats;
     tern_pool_stats pool_stats;

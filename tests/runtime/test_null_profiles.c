@@ -31,6 +31,16 @@ TEST(profiles)
     REFUSED(tern_profile_get_thread(profile, 0, NULL));
     REFUSED(tern_profile_get_span(NULL, 0, 0, &o.profile_span));
     REFUSED(tern_profile_get_span(profile, 0, 0, NULL));
+    REFUSED(tern_profile_get_counter(NULL, 0, &o.profile_counter));
+    REFUSED(tern_profile_get_counter(profile, 0, NULL));
+    REFUSED(tern_profile_measure_limits(0, NULL));
+    REFUSED(tern_profile_get_hot_spot(NULL, TERN_PROFILE_OPS, 0, NULL, &o.hot_spot));
+    REFUSED(tern_profile_get_hot_spot(profile, TERN_PROFILE_OPS, 0, NULL, NULL));
+    CHECK_STR(tern_bottleneck_name((tern_bottleneck)99), "unknown");
+    REFUSED(tern_profile_format_parse(NULL, &o.profile_format));
+    REFUSED(tern_profile_format_parse("svg", NULL));
+    REFUSED(tern_profile_export(NULL, TERN_PROFILE_FORMAT_SVG, &o.text));
+    REFUSED(tern_profile_export(profile, TERN_PROFILE_FORMAT_SVG, NULL));
     tern_profile_free(profile);
     QUIET(tern_profile_free(NULL));
 }

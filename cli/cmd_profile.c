@@ -1,0 +1,190 @@
+/* cmd_profile.c - `tern profile`: another command of the program, run in the same process, and where its time went. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tern/graph.h>
+
+#include "commands.h"
+#include "profile_report.h"
+#include "term.h"
+
+/* ---- where stdout goes --------------------------------------------------------------------------------------- */
+
+/* Points stdout at `file`, which is closed; returns what it was, or -1. */
+static int turn_stdout(int file)
+{
+    fflush(stdout);
+    int was = dup(STDOUT_FILENO);
+    if (was < 0 || file < 0 || dup2(file, STDOUT_FILENO) < 0) {
+        if (was >= 0)
+            close(was);
+        was = -1;
+    }
+    if (file >= 0)
+        close(file);
+    return was;
+}
+
+static int turn_back(int was)
+{
+    const bool written = fflush(stdout) == 0 && !ferror(stdout);
+    dup2(was, STDOUT_FILENO);
+    close(was);
+    return written ? EXIT_DONE : EXIT_FAILED;
+}
+
+/* ---- the report ---------------------------------------------------------------------------------------------- */
+
+static int print_report(const profile_report *r, const char *format)
+{
+    tern_profile_format as;
+    char *content;
+    if (strcmp(format, "text") == 0) {
+        profile_print(r);
+        return EXIT_DONE;
+    }
+    if (strcmp(format, "json") == 0) {
+        profile_print_json(r);
+        return EXIT_DONE;
+    }
+    if (tern_profile_format_parse(format, &as) != TERN_OK ||
+        tern_profile_export(r->profile, as, &content) != TERN_OK)
+        return fail_status(NULL);
+    fputs(content, stdout);
+    tern_string_free(content);
+    return EXIT_DONE;
+}
+
+static int write_report(const profile_report *r, const char *format, const char *path)
+{
+    if (!path)
+        return print_report(r, format);
+    int was = turn_stdout(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (was < 0)
+        return fail("%s: %s", path, strerror(errno));
+    term_set_color(COLOR_NEVER);
+    int code = print_report(r, format);
+    if (turn_back(was) != EXIT_DONE)
+        return fail("%s: it could not be written", path);
+    return code;
+}
+
+static int report(const args *a, const tern_profile *profile, const char *format)
+{
+    const char *by = args_value(a, "by") ? args_value(a, "by") : "op";
+    profile_report r = {.profile = profile, .by_name = by, .n_words = args_operands(a)};
+    tern_profile_limits limits;
+    tern_profile_info info;
+    if (!args_int(a, "top", 1, 10000, 15, &r.top))
+        return EXIT_USAGE;
+    if (tern_profile_by_parse(by, &r.by) != TERN_OK)
+        return fail_status(NULL);
+    tern_profile_get_info(profile, &info);
+    const bool tells_limits = strcmp(format, "text") == 0 || strcmp(format, "json") == 0;
+    if (tells_limits && !args_has(a, "no-limits") && info.steps > 0) {
+        if (tern_profile_measure_limits(info.threads, &limits) == TERN_OK)
+            r.limits = &limits;
+        else
+            warn("limits are unavailable: %s", tern_last_error());
+    }
+    const char **words = grab((size_t)r.n_words, sizeof *words);
+    for (int i = 0; i < r.n_words; i++)
+        words[i] = args_operand(a, i);
+    r.words = words;
+    int code = write_report(&r, format, args_value(a, "output"));
+    free(words);
+    return code;
+}
+
+/* ---- the command that is profiled ---------------------------------------------------------------------------- */
+
+static int run_command(const args *a, const tern_profile_options *o, tern_profile **out)
+{
+    const int n = args_operands(a);
+    char **words = grab((size_t)n, sizeof *words);
+    for (int i = 0; i < n; i++)
+        words[i] = grab_string(args_operand(a, i), strlen(args_operand(a, i)));
+    int code = tern_profile_start(o) == TERN_OK ? EXIT_DONE : fail_status(NULL);
+    if (code == EXIT_DONE) {
+        code = args_dispatch(n, words);
+        term_set_command("profile");
+        if (tern_profile_stop(out) != TERN_OK) {
+            int failed = fail_status(NULL);
+            code = code == EXIT_DONE ? failed : code;
+        }
+    }
+    for (int i = 0; i < n; i++)
+        free(words[i]);
+    free(words);
+    return code;
+}
+
+static int run(const args *a)
+{
+    const char *format = args_has(a, "json")       ? "json"
+                         : args_value(a, "format") ? args_value(a, "format")
+                                                   : "text";
+    tern_profile_options o = {.counters = args_has(a, "counters")};
+    int events, top;
+    if (!args_int(a, "events", 16, 1 << 26, 0, &events) || !args_int(a, "top", 1, 10000, 15, &top))
+        return EXIT_USAGE;
+    if (strcmp(args_operand(a, 0), "profile") == 0)
+        return fail_usage("a profile cannot be profiled");
+    o.events_per_thread = (size_t)events;
+    /* Stdout is for one of the two: machines that read the report do not want what the command says. */
+    const bool apart = strcmp(format, "text") != 0 && !args_has(a, "output");
+    int was = apart ? turn_stdout(dup(STDERR_FILENO)) : -1;
+    tern_profile *profile = NULL;
+    int code = run_command(a, &o, &profile);
+    if (was >= 0)
+        turn_back(was);
+    if (!profile || code == EXIT_USAGE) {
+        tern_profile_free(profile);
+        return code;
+    }
+    if (strcmp(format, "text") == 0 && !args_has(a, "output"))
+        putchar('\n');
+    int reported = report(a, profile, format);
+    tern_profile_free(profile);
+    return code == EXIT_DONE ? reported : code;
+}
+
+/* clang-format off */
+static const option options[] = {
+    {"format", 0, "FORMAT", "text json collapsed speedscope chrome svg", "how to tell it (default: text)"},
+    {"json", 0, NULL, NULL, "the same as --format json: an object"},
+    {"output", 'o', "FILE", NULL, "write the profile to FILE"},
+    {"by", 0, "WHAT", "op step part", "what hot spots are: ops with their kernels, steps of programs, or parts of a model (default: op)"},
+    {"top", 0, "N", NULL, "show N hot spots (default: 15); JSON has all"},
+    {"counters", 0, NULL, NULL, "ask the processor's counters too, where the system allows it"},
+    {"no-limits", 0, NULL, NULL, "do not measure what the machine can do: no shares of limits, half a second less"},
+    {"events", 0, "N", NULL, "keep the last N events of each thread (default: 262144)"},
+    {0},
+};
+/* clang-format on */
+
+const command cmd_profile = {
+    .name = "profile",
+    .operands = "[options] -- COMMAND...",
+    .least = 1,
+    .most = -1,
+    .summary = "Run another command, and tell where its time went.",
+    .details = "COMMAND is any command of this program with its options, after '--'. It runs in this process "
+               "while every step, "
+               "pass and wait is timed. Hot spots come with their share of the time, their share of what "
+               "this machine can do, "
+               "the time that could be saved, and what holds them back (docs/profiling.md). Without -o, "
+               "formats other "
+               "than text have stdout for themselves, and what the command prints goes to stderr.",
+    .options = options,
+    .elsewhere = "model",
+    .instead = "put the command behind '--': tern profile -- run -m FILE",
+    .examples = "tern profile -- graph run examples/graphs/mlp.tern\n"
+                "tern profile --by part -- run -m tiny.gguf -p \"Once upon a time\" -n 40\n"
+                "tern profile --format svg -o flame.svg -- run -m tiny.gguf -p Hello -n 40",
+    .run = run,
+};

@@ -1,0 +1,176 @@
+/* profile_export.c - profiles for other programs: collapsed stacks, speedscope's JSON, Chrome's trace events. Formats are rows
+ * of <tern/profile.h>. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/strbuf.h"
+#include "measure/flame.h"
+#include "measure/profile.h"
+#include "measure/results.h"
+
+/* ---- collapsed: "main;run;layer 3;attention;matmul 1234", self time in microseconds ---- */
+
+/* What separates frames, and the number, cannot be part of a name. */
+static void add_frame_name(tern__strbuf *s, const char *name)
+{
+    for (; *name; name++)
+        tern__strbuf_add_n(s, *name == ';' || (unsigned char)*name < 0x20 ? "_" : name, 1);
+}
+
+static void add_stack(tern__strbuf *s, const tern_profile *p, int i)
+{
+    int path[64], n = 0;
+    for (; i >= 0 && n < 64; i = p->frames[i].parent)
+        path[n++] = i;
+    while (n-- > 0) {
+        add_frame_name(s, p->frames[path[n]].name);
+        tern__strbuf_add(s, n > 0 ? ";" : " ");
+    }
+}
+
+static void add_collapsed(tern__strbuf *s, const tern_profile *p)
+{
+    for (int i = 0; i < p->info.frames; i++) {
+        const uint64_t us = (p->frames[i].self_ns + 500) / 1000;
+        if (us == 0)
+            continue;
+        add_stack(s, p, i);
+        tern__strbuf_addf(s, "%" PRIu64 "\n", us);
+    }
+}
+
+/* ---- speedscope: frames opened and closed, in nanoseconds ---- */
+
+static void add_event(tern__strbuf *s, bool *first, char type, int frame, uint64_t at)
+{
+    tern__strbuf_addf(s, "%s\n      {\"type\": \"%c\", \"frame\": %d, \"at\": %" PRIu64 "}",
+                      *first ? "" : ",", type, frame, at);
+    *first = false;
+}
+
+static uint64_t end_of(const tern__span *s)
+{
+    return s->event.start_ns + s->event.duration_ns;
+}
+
+/* Closes what is around a span and not around the next, which lies inside `inside`. */
+static void close_until(tern__strbuf *s, const tern_profile *p, bool *first, int64_t *open, int64_t inside)
+{
+    for (; *open != inside; *open = p->spans[*open].parent)
+        add_event(s, first, 'C', p->spans[*open].frame, end_of(&p->spans[*open]));
+}
+
+static void add_timeline(tern__strbuf *s, const tern_profile *p, const tern__profile_thread *t)
+{
+    int64_t open = -1;
+    bool first = true;
+    uint64_t end = 0;
+    for (size_t i = t->first; i < t->first + t->n; i++) {
+        close_until(s, p, &first, &open, p->spans[i].parent);
+        add_event(s, &first, 'O', p->spans[i].frame, p->spans[i].event.start_ns);
+        open = (int64_t)i;
+        end = end_of(&p->spans[i]) > end ? end_of(&p->spans[i]) : end;
+    }
+    close_until(s, p, &first, &open, -1);
+    tern__strbuf_addf(s, "],\n     \"startValue\": 0, \"endValue\": %" PRIu64, end);
+}
+
+static void add_speedscope(tern__strbuf *s, const tern_profile *p)
+{
+    tern__strbuf_add(s, "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\",\n"
+                        " \"name\": \"tern profile\", \"exporter\": \"tern\", \"activeProfileIndex\": 0,\n"
+                        " \"shared\": {\"frames\": [");
+    for (int i = 0; i < p->info.frames; i++) {
+        tern__strbuf_add(s, i ? ",\n  {\"name\": " : "\n  {\"name\": ");
+        tern__add_json_text(s, p->frames[i].name);
+        tern__strbuf_add(s, "}");
+    }
+    tern__strbuf_add(s, "]},\n \"profiles\": [");
+    for (int t = 0; t < p->info.threads; t++) {
+        tern__strbuf_add(s, t ? ",\n    {\"type\": \"evented\", \"name\": "
+                              : "\n    {\"type\": \"evented\", \"name\": ");
+        tern__add_json_text(s, p->threads[t].name);
+        tern__strbuf_add(s, ", \"unit\": \"nanoseconds\",\n     \"events\": [");
+        add_timeline(s, p, &p->threads[t]);
+        tern__strbuf_add(s, "}");
+    }
+    tern__strbuf_add(s, "]}\n");
+}
+
+/* ---- chrome: complete events, in microseconds ---- */
+
+static void add_chrome_span(tern__strbuf *s, const tern_profile *p, const tern_trace_event *e)
+{
+    tern__strbuf_add(s, ",\n {\"ph\": \"X\", \"pid\": 1, \"name\": ");
+    tern__add_json_text(s, e->name);
+    tern__strbuf_addf(s,
+                      ", \"cat\": \"%s\", \"tid\": %u, \"ts\": %" PRIu64 ".%03u, \"dur\": %" PRIu64 ".%03u",
+                      e->category, e->thread, e->start_ns / 1000, (unsigned)(e->start_ns % 1000),
+                      e->duration_ns / 1000, (unsigned)(e->duration_ns % 1000));
+    if (e->category == p->step || e->category == p->wait) {
+        tern__strbuf_addf(s, ", \"args\": {\"program\": %u, \"step\": %u, \"kernel\": ", e->program, e->step);
+        tern__add_json_text(s, e->kernel ? e->kernel : "");
+        tern__strbuf_add(s, ", \"where\": ");
+        tern__add_json_text(s, e->where ? e->where : "");
+        tern__strbuf_addf(s, ", \"flops\": %" PRIu64 ", \"bytes\": %" PRIu64 "}", e->flops, e->bytes);
+    }
+    tern__strbuf_add(s, "}");
+}
+
+static void add_chrome(tern__strbuf *s, const tern_profile *p)
+{
+    tern__strbuf_addf(s,
+                      "{\"displayTimeUnit\": \"ns\", \"otherData\": {\"lost_events\": %" PRIu64
+                      "},\n \"traceEvents\": [\n"
+                      " {\"ph\": \"M\", \"pid\": 1, \"tid\": 0, \"name\": \"process_name\", \"args\": "
+                      "{\"name\": \"tern\"}}",
+                      p->info.lost);
+    for (int t = 0; t < p->info.threads; t++) {
+        tern__strbuf_addf(s,
+                          ",\n {\"ph\": \"M\", \"pid\": 1, \"tid\": %d, \"name\": \"thread_name\", \"args\": "
+                          "{\"name\": ",
+                          t);
+        tern__add_json_text(s, p->threads[t].name);
+        tern__strbuf_addf(s,
+                          "}},\n {\"ph\": \"M\", \"pid\": 1, \"tid\": %d, \"name\": \"thread_sort_index\", "
+                          "\"args\": {\"sort_index\": %d}}",
+                          t, t);
+    }
+    for (size_t i = 0; i < p->n_spans; i++)
+        add_chrome_span(s, p, &p->spans[i].event);
+    tern__strbuf_add(s, "]}\n");
+}
+
+/* ---- all of them ---- */
+
+tern_status tern_profile_format_parse(const char *name, tern_profile_format *out)
+{
+    TERN__FAIL_IF(!name || !out, TERN_INVALID_ARGUMENT, "profile_format_parse: an argument is NULL");
+#define ROW(id, number, text, meaning)   \
+    if (strcmp(name, text) == 0) {       \
+        *out = TERN_PROFILE_FORMAT_##id; \
+        return TERN_OK;                  \
+    }
+    TERN_PROFILE_FORMAT_LIST(ROW)
+#undef ROW
+    return tern__fail(TERN_NOT_FOUND,
+                      "profiles are written as collapsed, speedscope, chrome or svg, not as '%s'", name);
+}
+
+tern_status tern_profile_export(const tern_profile *profile, tern_profile_format format, char **out)
+{
+    static void (*const writers[])(tern__strbuf *, const tern_profile *) = {
+        [TERN_PROFILE_FORMAT_COLLAPSED] = add_collapsed,
+        [TERN_PROFILE_FORMAT_SPEEDSCOPE] = add_speedscope,
+        [TERN_PROFILE_FORMAT_CHROME] = add_chrome,
+        [TERN_PROFILE_FORMAT_SVG] = tern__flame_add,
+    };
+    TERN__FAIL_IF(!profile || !out, TERN_INVALID_ARGUMENT, "profile_export: an argument is NULL");
+    TERN__FAIL_IF((unsigned)format >= sizeof writers / sizeof *writers, TERN_INVALID_ARGUMENT,
+                  "profile_export: there is no format %d", (int)format);
+    tern__strbuf s = TERN__STRBUF_EMPTY;
+    tern__strbuf_add(&s, "");
+    writers[format](&s, profile);
+    return tern__strbuf_take(&s, out);
+}
