@@ -160,7 +160,7 @@ static void print_usage(const command *c, const char *path)
         printf(" VERB");
     if (c->operands[0])
         printf(" %s", c->operands);
-    printf(" [options]\n");
+    puts(strncmp(c->operands, "[options]", 9) == 0 ? "" : " [options]"); /* unless they say where they go */
 }
 
 static void print_examples(const char *examples)
