@@ -18,7 +18,7 @@
 #include "table.h"
 #include "term.h"
 
-enum { MOST_THREADS = 16 };
+enum { MOST_THREADS = 16, MOST_SIZES = 16 };
 
 typedef enum format { AS_MD, AS_JSON, AS_CSV, AS_SQL } format;
 
@@ -42,7 +42,22 @@ static format format_of(const args *a)
     return AS_MD;
 }
 
-static int read_options(const args *a, tern_bench_model_options *o, int *threads)
+/* "16,32" as llama-bench has it; 0 leaves the test out. */
+static bool take_sizes(const args *a, const char *name, int *one, int *numbers, int *n, const int **out)
+{
+    int count = 0;
+    if (!args_ints(a, name, 0, 1 << 20, MOST_SIZES, numbers, &count))
+        return false;
+    *out = numbers;
+    *n = 0;
+    for (int i = 0; i < count; i++)
+        if (numbers[i] > 0)
+            numbers[(*n)++] = numbers[i];
+    *one = count > 0 ? 0 : *one;
+    return true;
+}
+
+static int read_options(const args *a, tern_bench_model_options *o, int *threads, int (*sizes)[MOST_SIZES])
 {
     int batch;
     const char *cache = args_value(a, "cache-type");
@@ -53,8 +68,8 @@ static int read_options(const args *a, tern_bench_model_options *o, int *threads
     if (!o->path)
         return fail_usage("which model? give its file with -m FILE");
     if (!args_ints(a, "threads", 1, 64, MOST_THREADS, threads, &o->n_threads) ||
-        !args_int(a, "n-prompt", 0, 1 << 20, o->n_prompt, &o->n_prompt) ||
-        !args_int(a, "n-gen", 0, 1 << 20, o->n_gen, &o->n_gen) ||
+        !take_sizes(a, "n-prompt", &o->n_prompt, sizes[0], &o->n_prompts, &o->prompts) ||
+        !take_sizes(a, "n-gen", &o->n_gen, sizes[1], &o->n_gens, &o->gens) ||
         !args_int(a, "n-depth", 0, 1 << 20, 0, &o->n_depth) ||
         !args_int(a, "repetitions", 1, 1000, o->repetitions, &o->repetitions) ||
         !args_int(a, "batch-size", 1, 65536, 512, &batch))
@@ -62,7 +77,9 @@ static int read_options(const args *a, tern_bench_model_options *o, int *threads
     o->batch = batch;
     if (cache)
         tern_dtype_parse(cache, &o->cache); /* one of the choices */
-    return o->n_prompt + o->n_gen > 0 ? EXIT_DONE : fail_usage("-p 0 -n 0: nothing is left to measure");
+    return o->n_prompt + o->n_prompts + o->n_gen + o->n_gens > 0
+               ? EXIT_DONE
+               : fail_usage("-p 0 -n 0: nothing is left to measure");
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
@@ -233,7 +250,8 @@ static int run(const args *a)
 {
     int threads[MOST_THREADS];
     tern_bench_model_options o;
-    int code = read_options(a, &o, threads);
+    int sizes[2][MOST_SIZES];
+    int code = read_options(a, &o, threads, sizes);
     if (code != EXIT_DONE)
         return code;
     tern_model_options model = tern_model_options_default();
@@ -261,8 +279,8 @@ static int run(const args *a)
 /* clang-format off */
 static const option options[] = {
     {"model", 'm', "FILE", NULL, "the model: GGUF, safetensors (file, index or folder), llama2.c"},
-    {"n-prompt", 'p', "N", NULL, "tokens of the prompt; 0 leaves that test out (default: 512)"},
-    {"n-gen", 'n', "N", NULL, "tokens to generate; 0 leaves that test out (default: 128)"},
+    {"n-prompt", 'p', "N,N", NULL, "tokens of the prompt, a test for each number; 0 leaves that test out (default: 512)"},
+    {"n-gen", 'n', "N,N", NULL, "tokens to generate, a test for each number; 0 leaves that test out (default: 128)"},
     {"n-depth", 'd', "N", NULL, "tokens in the context before the test begins (default: 0)"},
     {"threads", 't', "N,...", NULL, "measure with these numbers of threads (default: as many as this process may use)"},
     {"repetitions", 'r', "N", NULL, "runs of each test (default: 5)"},

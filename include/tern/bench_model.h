@@ -26,6 +26,8 @@ typedef struct tern_bench_model_options {
     const int *threads;              /* ... and which; none: all that may be used */
     int n_prompt;                    /* tokens of the prompt; 0: no such test */
     int n_gen;                       /* tokens generated one by one; 0: no such test */
+    int n_prompts, n_gens;           /* several of them: how many numbers, ... */
+    const int *prompts, *gens;       /* ... and which, instead of n_prompt and n_gen; all above 0 */
     int n_depth;                     /* tokens that are in the context before */
     int repetitions;                 /* runs of each test; 0 = 5 */
     int64_t batch;                   /* most rows computed at once; 0 = 512 */

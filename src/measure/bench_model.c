@@ -55,17 +55,33 @@ tern_bench_model_options tern_bench_model_options_default(void)
         .n_prompt = 512, .n_gen = 128, .repetitions = REPETITIONS, .cache = TERN_F16};
 }
 
+/* One number, 0 for none, or several. */
+static tern_status settle_sizes(const char *what, const int *one, int *n, const int **several)
+{
+    TERN__FAIL_IF(*n < 0 || (*n > 0 && !*several), TERN_INVALID_ARGUMENT,
+                  "bench_model: %d numbers of %s tokens", *n, what);
+    const int least = *n > 0 ? 1 : 0;
+    if (*n == 0) {
+        *several = one;
+        *n = 1;
+    }
+    for (int i = 0; i < *n; i++)
+        TERN__FAIL_IF((*several)[i] < least || (*several)[i] > TOKENS_MOST, TERN_INVALID_ARGUMENT,
+                      "bench_model: %d tokens; %d to %d can be asked for", (*several)[i], least, TOKENS_MOST);
+    *n = *n == 1 && **several == 0 ? 0 : *n;
+    return TERN_OK;
+}
+
 static tern_status settle(const tern_bench_model_options *options, bench *b)
 {
     b->o = *options;
     tern_bench_model_options *o = &b->o;
     o->repetitions = o->repetitions ? o->repetitions : REPETITIONS;
     o->cache = o->cache ? o->cache : TERN_F16;
-    const int64_t sizes[] = {o->n_prompt, o->n_gen, o->n_depth};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        TERN__FAIL_IF(sizes[i] < 0 || sizes[i] > TOKENS_MOST, TERN_INVALID_ARGUMENT,
-                      "bench_model: %lld tokens; 0 to %d can be asked for", (long long)sizes[i], TOKENS_MOST);
-    TERN__FAIL_IF(o->n_prompt + o->n_gen == 0, TERN_INVALID_ARGUMENT,
+    TERN_TRY(settle_sizes("prompt", &o->n_prompt, &o->n_prompts, &o->prompts));
+    TERN_TRY(settle_sizes("generated", &o->n_gen, &o->n_gens, &o->gens));
+    TERN_TRY(settle_sizes("depth", &o->n_depth, &(int){0}, &(const int *){NULL}));
+    TERN__FAIL_IF(o->n_prompts + o->n_gens == 0, TERN_INVALID_ARGUMENT,
                   "bench_model: neither a prompt nor tokens to generate are asked for");
     TERN__FAIL_IF(o->repetitions < 1 || o->repetitions > REPETITIONS_MOST, TERN_INVALID_ARGUMENT,
                   "bench_model: %d repetitions; 1 to %d can be made", o->repetitions, REPETITIONS_MOST);
@@ -91,9 +107,18 @@ static tern_status tell(const bench *b, const char *what, int done, int total)
 
 /* ---- the model ---- */
 
+static int largest(const int *numbers, int n)
+{
+    int most = 0;
+    for (int i = 0; i < n; i++)
+        most = numbers[i] > most ? numbers[i] : most;
+    return most;
+}
+
 static int64_t tokens_needed(const tern_bench_model_options *o)
 {
-    return o->n_depth + (o->n_prompt > o->n_gen ? o->n_prompt : o->n_gen);
+    const int prompt = largest(o->prompts, o->n_prompts), gen = largest(o->gens, o->n_gens);
+    return o->n_depth + (prompt > gen ? prompt : gen);
 }
 
 /* The likeliest token, as a greedy user has it. */
@@ -156,8 +181,8 @@ static tern_status open_model(bench *b)
     b->ready_s = (double)(tern__now_ns() - start) * 1e-9;
     if (b->o.n_depth > 0)
         TERN_TRY(feed(b, 0, b->o.n_depth));
-    if (b->o.n_prompt > 0)
-        TERN_TRY(feed(b, b->o.n_depth, b->o.n_prompt));
+    if (b->o.n_prompts > 0)
+        TERN_TRY(feed(b, b->o.n_depth, largest(b->o.prompts, b->o.n_prompts)));
     b->peak_memory = tern__peak_memory();
     return tern__threads_create(b->threads, &b->pool);
 }
@@ -354,7 +379,7 @@ static tern_status visit_test(bench *b, bool prompt)
         snprintf(error, sizeof error, "%s", tern_last_error());
         status = listed;
     }
-    if (status != TERN_CANCELLED)
+    if (status == TERN_OK || status == TERN_UNAVAILABLE) /* else there is nothing to tell but the status */
         b->visit(b->user, &row);
     tern__free(steps);
     tern__free(before.runs);
@@ -366,9 +391,15 @@ static tern_status visit_test(bench *b, bool prompt)
 static tern_status run_all(bench *b)
 {
     TERN_TRY(open_model(b));
-    if (b->o.n_prompt > 0)
+    for (int i = 0; i < b->o.n_prompts; i++) {
+        b->o.n_prompt = b->o.prompts[i];
         TERN_TRY(visit_test(b, true));
-    return b->o.n_gen > 0 ? visit_test(b, false) : TERN_OK;
+    }
+    for (int i = 0; i < b->o.n_gens; i++) {
+        b->o.n_gen = b->o.gens[i];
+        TERN_TRY(visit_test(b, false));
+    }
+    return TERN_OK;
 }
 
 tern_status tern_bench_model(const tern_bench_model_options *options, tern_bench_model_visit visit,

@@ -46,3 +46,38 @@ TEST(steps_are_those_of_what_ran)
         CHECK(flops[0] > 0 && flops[1] > flops[0] * 2 && flops[1] < flops[0] * 32);
     }
 }
+
+typedef struct visited {
+    int n, prompts[8], gens[8];
+} visited;
+
+static void note(void *user, const tern_bench_model_row *row)
+{
+    visited *v = user;
+    v->prompts[v->n] = row->n_prompt;
+    v->gens[v->n++] = row->n_gen;
+}
+
+TEST(several_sizes)
+{
+    char path[4096];
+    tern_model_shape shape;
+    visited v = {0};
+    tern_bench_model_options o = tern_bench_model_options_default();
+    CHECK(harness_path(path, sizeof path, "sizes.gguf"));
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    CHECK_OK(tern_model_synth(path, &shape, NULL));
+    o.path = path;
+    o.repetitions = 1;
+    o.prompts = (int[]){4, 9};
+    o.n_prompts = 2;
+    o.gens = (int[]){3, 2};
+    o.n_gens = 2;
+    CHECK_OK(tern_bench_model(&o, note, &v));
+    CHECK(v.n == 4 && v.prompts[0] == 4 && v.prompts[1] == 9 && v.gens[2] == 3 && v.gens[3] == 2);
+    o.gens = (int[]){3, 0};
+    CHECK_STATUS(tern_bench_model(&o, note, &v), TERN_INVALID_ARGUMENT);
+    o.gens = NULL;
+    CHECK_STATUS(tern_bench_model(&o, note, &v), TERN_INVALID_ARGUMENT);
+    CHECK_EQ(v.n, 4);
+}
