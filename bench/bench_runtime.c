@@ -1,16 +1,14 @@
 /* bench_runtime.c - what the runtime itself costs: tiny operations through the public API, and the trace ring.
  *
  * small_ops_per_s: chains of 64 additions of 8-element f32 tensors, recorded and evaluated, one thread.
- * trace_off_overhead_pct: cost of a disabled event x events of one such evaluation / its time. A single event
- * disappears between the instructions around it, so many in a row are timed. */
+ * trace_off_overhead_pct: cost of a disabled event x events of one such evaluation / its time (bench_event.h). */
 #include <stdint.h>
 #include <stdlib.h>
 
 #include <tern/tern.h>
 
 #include "base/clock.h"
-#include "base/trace.h"
-#include "bench_json.h"
+#include "bench_event.h"
 
 enum { CHAIN = 64, ROUNDS = 41, CHAINS_PER_ROUND = 300 };
 
@@ -40,47 +38,6 @@ static tern_status small_ops(tern_ctx *ctx, tern_tensor *x, double *ns_per_op, d
     *ns_per_op = bench_median(rounds, ROUNDS);
     *best = rounds[0];
     return TERN_OK;
-}
-
-/* ---- events that are switched off ---- */
-
-enum { EVENTS = 1 << 20, EVENT_ROUNDS = 31 };
-
-static inline __attribute__((always_inline)) void one_event(void)
-{
-    uint64_t event = tern__trace_begin();
-    __asm__ volatile("" : "+r"(event) : : "memory");
-    tern__trace_end(event, "x", "bench", 0, 0, 0);
-}
-
-#define EVENTS_4() one_event(), one_event(), one_event(), one_event()
-#define EVENTS_16() EVENTS_4(), EVENTS_4(), EVENTS_4(), EVENTS_4()
-
-typedef struct event_cost {
-    double ns;    /* of one begin and end, switched off */
-    bool bounded; /* too little to tell from the loop around it: `ns` is what loop and event take together */
-} event_cost;
-
-/* Sixteen events per turn of a loop, minus the loop without them. */
-static event_cost event_off(void)
-{
-    double with[EVENT_ROUNDS], difference[EVENT_ROUNDS];
-    for (int r = 0; r < EVENT_ROUNDS; r++) {
-        uint64_t start = tern__now_ns();
-        for (int i = 0; i < EVENTS / 16; i++)
-            EVENTS_16();
-        uint64_t middle = tern__now_ns();
-        for (int i = 0; i < EVENTS / 16; i++)
-            __asm__ volatile("" : : "r"((uint64_t)i) : "memory");
-        uint64_t end = tern__now_ns();
-        with[r] = (double)(middle - start) / EVENTS;
-        difference[r] = ((double)(middle - start) - (double)(end - middle)) / EVENTS;
-    }
-    double ns = bench_median(difference, EVENT_ROUNDS);
-    double spread = difference[EVENT_ROUNDS * 3 / 4] - difference[EVENT_ROUNDS / 4];
-    if (ns > spread)
-        return (event_cost){.ns = ns};
-    return (event_cost){.ns = bench_median(with, EVENT_ROUNDS), .bounded = true};
 }
 
 static void count_event(void *user, const tern_trace_event *event)
@@ -122,7 +79,7 @@ static tern_status measure(bench_output *out)
     tern_ctx_destroy(ctx);
     TERN_TRY(status);
 
-    event_cost event = event_off();
+    bench_event_cost event = bench_event_off();
     const char *at_most = event.bounded ? "at most " : "";
     printf("small ops: %.0f ns each (best round %.0f), chains of %d on f32[8], 1 thread\n", off, best, CHAIN);
     printf("trace: a disabled event costs %s%.3f ns; %d events per chain; with the trace on an op takes %.0f "

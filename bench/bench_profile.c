@@ -1,0 +1,145 @@
+/* bench_profile.c - what a profile costs: a step of a decoder (one token), with four layers of the width of BitNet 2B-4T.
+ *
+ * profiler_on_overhead_pct    time of a step while it is profiled / time of one that is not - 1; samples in turns (off on, on
+ *                             off, ...), the median of the ratios of neighbours
+ * profiler_off_overhead_pct   cost of a disabled event x events of a step and thread / time of a step
+ *
+ * A negative overhead is noise: the machine's own, which the detail tells. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <tern/model_convert.h>
+#include <tern/tern.h>
+
+#include "bench_event.h"
+
+enum { LAYERS = 4, VOCABULARY = 8192, CONTEXT = 512, WARMUPS = 12, STEPS = 6, PAIRS = 61 };
+
+typedef struct decoder {
+    tern_ctx *ctx;
+    tern_model *model;
+    tern_session *session;
+    float *logits;
+    int64_t position;
+} decoder;
+
+static tern_status open_decoder(decoder *d)
+{
+    tern_model_shape shape;
+    char path[] = "/tmp/tern-bench-XXXXXX";
+    const int file = mkstemp(path);
+    if (file < 0)
+        return TERN_IO;
+    close(file);
+    TERN_TRY(tern_model_shape_find("bitnet-2b-4t", &shape));
+    shape.layers = LAYERS;
+    shape.vocabulary = VOCABULARY;
+    shape.context = CONTEXT;
+    tern_status status = tern_model_synth(path, &shape, NULL);
+    if (status == TERN_OK)
+        status = tern_ctx_create(NULL, &d->ctx);
+    if (status == TERN_OK)
+        status = tern_model_load(d->ctx, path, NULL, &d->model);
+    unlink(path);
+    TERN_TRY(status);
+    d->logits = malloc(VOCABULARY * sizeof *d->logits);
+    return d->logits ? tern_session_create(d->model, NULL, &d->session) : TERN_OUT_OF_MEMORY;
+}
+
+static void close_decoder(decoder *d)
+{
+    tern_session_free(d->session);
+    tern_model_free(d->model);
+    tern_ctx_destroy(d->ctx);
+    free(d->logits);
+}
+
+/* One token after the other; at the end of the context it begins anew. */
+static tern_status decode(decoder *d, int steps, double *ns)
+{
+    const uint64_t start = tern__now_ns();
+    for (int i = 0; i < steps; i++) {
+        const tern_session_row row = {.token = 7, .position = d->position++ % CONTEXT};
+        TERN_TRY(tern_session_feed(d->session, 1, &row, 1, &(int){0}, d->logits));
+    }
+    *ns = (double)(tern__now_ns() - start) / steps;
+    return TERN_OK;
+}
+
+/* The same while it is profiled; tells how many events a step has, and on how many threads. */
+static tern_status decode_profiled(decoder *d, double *ns, double *events, int *threads)
+{
+    tern_profile *profile;
+    tern_profile_info info;
+    TERN_TRY(tern_profile_start(NULL));
+    tern_status status = decode(d, STEPS, ns);
+    TERN_TRY(tern_profile_stop(&profile));
+    tern_profile_get_info(profile, &info);
+    tern_profile_free(profile);
+    *events = (double)info.events / STEPS;
+    *threads = info.threads;
+    return info.lost ? TERN_STATE : status;
+}
+
+/* An event that is recorded, alone: two looks at the clock and a line in the ring. */
+static tern_status event_on(double *ns)
+{
+    enum { EVENTS = 100000, ROUNDS = 9 };
+    double rounds[ROUNDS];
+    TERN_TRY(tern_trace_start(NULL));
+    for (int r = 0; r < ROUNDS; r++) {
+        const uint64_t start = tern__now_ns();
+        for (int i = 0; i < EVENTS; i++)
+            bench_one_event();
+        rounds[r] = (double)(tern__now_ns() - start) / EVENTS;
+    }
+    *ns = bench_median(rounds, ROUNDS);
+    return tern_trace_stop(NULL, NULL, NULL);
+}
+
+static tern_status measure(decoder *d, bench_output *out)
+{
+    double off[PAIRS], on[PAIRS], ratio[PAIRS], spread[PAIRS], events = 0, ignored;
+    int threads = 1;
+    TERN_TRY(decode(d, WARMUPS, &ignored));
+    for (int i = 0; i < PAIRS; i++) {
+        if (i % 2)
+            TERN_TRY(decode_profiled(d, &on[i], &events, &threads));
+        TERN_TRY(decode(d, STEPS, &off[i]));
+        if (i % 2 == 0)
+            TERN_TRY(decode_profiled(d, &on[i], &events, &threads));
+        ratio[i] = on[i] / off[i];
+    }
+    const double step = bench_median(off, PAIRS), cost = bench_median(ratio, PAIRS) - 1;
+    for (int i = 0; i < PAIRS; i++)
+        spread[i] = fabs(ratio[i] - 1 - cost);
+    double event_ns;
+    TERN_TRY(event_on(&event_ns));
+    bench_row(
+        out, "profiler_on_overhead_pct", 100 * cost, "%", "lower",
+        "a step of %.0f us, %d threads, %.0f events of each; median of %d pairs of %d steps, their median "
+        "distance from it %.2f %%; recording an event takes %.0f ns by itself, those of a thread %.2f %% of "
+        "the step",
+        step * 1e-3, threads, events / threads, PAIRS, STEPS, 100 * bench_median(spread, PAIRS), event_ns,
+        100 * event_ns * events / threads / step);
+    const bench_event_cost event = bench_event_off();
+    bench_row(out, "profiler_off_overhead_pct", 100 * event.ns * events / threads / step, "%", "lower",
+              "disabled event %s%.3f ns x %.0f events of a thread / %.0f us for a step",
+              event.bounded ? "at most " : "", event.ns, events / threads, step * 1e-3);
+    return TERN_OK;
+}
+
+int main(int argc, char **argv)
+{
+    bench_output out;
+    decoder d = {0};
+    if (!bench_open(&out, &argc, argv))
+        return 2;
+    tern_status status = open_decoder(&d);
+    if (status == TERN_OK)
+        status = measure(&d, &out);
+    if (status != TERN_OK)
+        fprintf(stderr, "bench_profile: %s\n", tern_last_error());
+    close_decoder(&d);
+    return bench_close(&out) && status == TERN_OK ? 0 : 1;
+}
