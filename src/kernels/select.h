@@ -12,6 +12,7 @@
 #include "kernels/sort/sort.h"
 #include "kernels/move/move.h"
 #include "kernels/pool/pool.h"
+#include "kernels/reduce/columns.h"
 #include "kernels/ternary/ternary.h"
 
 typedef enum tern__kernel_family {

@@ -10,6 +10,7 @@
 #include "devices/cpu/kernels.h"
 #include "devices/cpu/library.h"
 #include "devices/cpu/products.h"
+#include "devices/cpu/reductions.h"
 #include "devices/cpu/regions.h"
 #include "devices/cpu/rope.h"
 #include "devices/cpu/sorting.h"
@@ -68,6 +69,8 @@ static tern_status choose(const tern__target *target, const tern__call *call,
         TERN_TRY(tern__cpu_sorting(target, call, arena, out, &found));
     if (!found)
         TERN_TRY(tern__cpu_image(target, call, arena, out, &found));
+    if (!found)
+        found = tern__cpu_reduction(target, call, out);
     if (found)
         return TERN_OK;
     const tern__kernel *kernel = tern__cpu_reference(tern__op_code(call->op));

@@ -1,0 +1,68 @@
+/* columns_impl.h - the inner loops of reductions of columns, plain C that the compiler turns into the vectors of the file's
+ * instruction set. A file includes this header and writes TERN__COLUMNS_KERNEL(suffix).
+ *
+ * Four rows are taken at once, so that what there is of the results is loaded and stored a quarter as often. Rows are often a
+ * page apart, where the hardware's prefetchers start anew: the ones after the next are fetched here. */
+#ifndef TERN_KERNELS_COLUMNS_IMPL_H
+#define TERN_KERNELS_COLUMNS_IMPL_H
+
+#include "kernels/select.h"
+
+enum { TOGETHER = 4, AHEAD = 8, LINE = 16 };
+
+static inline void fetch_rows(const float *x, int64_t row, int64_t r, int64_t rows, int64_t n)
+{
+    for (int64_t i = r + AHEAD; i < r + AHEAD + TOGETHER && i < rows; i++)
+        for (int64_t c = 0; c < n; c += LINE)
+            __builtin_prefetch(x + i * row + c);
+}
+
+/* A loop over rows; `take` makes `to` of what it was and of an element e of column c. */
+#define TERN__COLUMNS_LOOP(T, take)                                                    \
+    int64_t r = 0;                                                                     \
+    for (; r + TOGETHER <= rows; r += TOGETHER) {                                      \
+        const float *x0 = x + r * row, *x1 = x0 + row, *x2 = x1 + row, *x3 = x2 + row; \
+        fetch_rows(x, row, r, rows, n);                                                \
+        for (int64_t c = 0; c < n; c++) {                                              \
+            T was = to[c];                                                             \
+            was = take(was, x0[c]);                                                    \
+            was = take(was, x1[c]);                                                    \
+            was = take(was, x2[c]);                                                    \
+            to[c] = take(was, x3[c]);                                                  \
+        }                                                                              \
+    }                                                                                  \
+    for (; r < rows; r++)                                                              \
+        for (int64_t c = 0; c < n; c++)                                                \
+            to[c] = take(to[c], x[r * row + c]);
+
+#define ADD(was, e) ((was) + (double)(e))
+static void sum(double *restrict to, const float *restrict x, int64_t row, int64_t rows, int64_t n)
+{
+    TERN__COLUMNS_LOOP(double, ADD)
+}
+
+#define ADD_SQUARE(was, e) ((was) + ((double)(e)-centre[c]) * ((double)(e)-centre[c]))
+static void squares(double *restrict to, const double *restrict centre, const float *restrict x, int64_t row,
+                    int64_t rows, int64_t n)
+{
+    TERN__COLUMNS_LOOP(double, ADD_SQUARE)
+}
+
+/* A NaN stays: only another one replaces it. Of equals the first stays. */
+#define LARGER(was, e) (((e) > (was)) | ((e) != (e)) ? (e) : (was))
+static void largest(float *restrict to, const float *restrict x, int64_t row, int64_t rows, int64_t n)
+{
+    TERN__COLUMNS_LOOP(float, LARGER)
+}
+
+#define SMALLER(was, e) (((e) < (was)) | ((e) != (e)) ? (e) : (was))
+static void smallest(float *restrict to, const float *restrict x, int64_t row, int64_t rows, int64_t n)
+{
+    TERN__COLUMNS_LOOP(float, SMALLER)
+}
+
+#define TERN__COLUMNS_KERNEL(suffix)                       \
+    const tern__columns_kernel tern__columns__##suffix = { \
+        .sum = sum, .squares = squares, .largest = largest, .smallest = smallest};
+
+#endif
