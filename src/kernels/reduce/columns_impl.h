@@ -8,13 +8,13 @@
 
 #include "kernels/select.h"
 
-enum { TOGETHER = 4, AHEAD = 8, LINE = 16 };
+enum { TOGETHER = 4, LINE = 16 };
 
-static inline void fetch_rows(const float *x, int64_t row, int64_t r, int64_t rows, int64_t n)
+/* `row` elements on: the next rows, by a line each. */
+static inline void fetch_next(const float *x, int64_t row)
 {
-    for (int64_t i = r + AHEAD; i < r + AHEAD + TOGETHER && i < rows; i++)
-        for (int64_t c = 0; c < n; c += LINE)
-            __builtin_prefetch(x + i * row + c);
+    for (int i = 0; i < TOGETHER; i++)
+        __builtin_prefetch(x + (TOGETHER + i) * row);
 }
 
 /* A loop over rows; `take` makes `to` of what it was and of an element e of column c. */
@@ -22,13 +22,18 @@ static inline void fetch_rows(const float *x, int64_t row, int64_t r, int64_t ro
     int64_t r = 0;                                                                     \
     for (; r + TOGETHER <= rows; r += TOGETHER) {                                      \
         const float *x0 = x + r * row, *x1 = x0 + row, *x2 = x1 + row, *x3 = x2 + row; \
-        fetch_rows(x, row, r, rows, n);                                                \
-        for (int64_t c = 0; c < n; c++) {                                              \
-            T was = to[c];                                                             \
-            was = take(was, x0[c]);                                                    \
-            was = take(was, x1[c]);                                                    \
-            was = take(was, x2[c]);                                                    \
-            to[c] = take(was, x3[c]);                                                  \
+        const bool more = r + 2 * TOGETHER <= rows;                                    \
+        for (int64_t line = 0; line < n; line += LINE) {                               \
+            const int64_t end = n - line < LINE ? n : line + LINE;                     \
+            if (more)                                                                  \
+                fetch_next(x0 + line, row);                                            \
+            for (int64_t c = line; c < end; c++) {                                     \
+                T was = to[c];                                                         \
+                was = take(was, x0[c]);                                                \
+                was = take(was, x1[c]);                                                \
+                was = take(was, x2[c]);                                                \
+                to[c] = take(was, x3[c]);                                              \
+            }                                                                          \
         }                                                                              \
     }                                                                                  \
     for (; r < rows; r++)                                                              \

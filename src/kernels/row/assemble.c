@@ -369,6 +369,12 @@ static int places(const tern__row_program *p)
     return large && operands > 0 && operands <= TERN__ROW_MAX_PLACES ? TERN__ROW_MAX_PLACES / operands : 1;
 }
 
+/* Rows that are read once, and whole: then nothing is gained by a pipeline, and rows at several places take turns. */
+static bool takes_turns(const tern__row_program *p)
+{
+    return p->n_stages == 1 && row_size(&p->domain) <= p->tile && p->work > TERN__ROW_MAX_PLACES;
+}
+
 tern_status tern__row_finish(const tern__row_builder *b, const tern__rowop_table *table, bool streams,
                              tern__arena *arena, tern__row_program **out)
 {
@@ -410,7 +416,8 @@ tern_status tern__row_finish(const tern__row_builder *b, const tern__rowop_table
     p->work = p->reduces ? rows_of(&p->domain) : (numel + TERN__ROW_CHUNK - 1) / TERN__ROW_CHUNK;
     size_t slots = (size_t)(p->n_slots * p->tile + p->n_long * p->row) * 4;
     p->frame_bytes = tern__row_frame_bytes(p) + (slots + TERN__ALIGN - 1) / TERN__ALIGN * TERN__ALIGN;
-    p->n_frames = p->reduces ? pipeline_frames(p, slots) : places(p);
+    p->n_places = !p->reduces || takes_turns(p) ? places(p) : 1;
+    p->n_frames = p->n_places > 1 || !p->reduces ? p->n_places : pipeline_frames(p, slots);
     /* Places share their slots. */
     p->scratch_bytes = p->reduces ? p->frame_bytes * (size_t)p->n_frames
                                   : tern__row_frame_bytes(p) * (size_t)(p->n_frames - 1) + p->frame_bytes;

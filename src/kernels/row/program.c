@@ -63,7 +63,7 @@ static int64_t add_strips(strips *to, const frame *f, const tern__row_phase *pha
     const int64_t strip = f->p->table->strip;
     if (phase->code < 0 || n < strip)
         return 0;
-    const int64_t ahead = !f->p->reduces && f->p->n_frames > 1 ? AHEAD_BYTES_EACH : AHEAD_BYTES;
+    const int64_t ahead = f->p->n_places > 1 ? AHEAD_BYTES_EACH : AHEAD_BYTES;
     to->code[to->n++] = &f->cells[phase->code];
     for (int k = 0; k < f->n_ahead && to->ahead.n < TERN__ROW_MAX_AHEAD; k++) {
         const int from = f->ahead[k].operand;
@@ -103,6 +103,11 @@ static void end_phase(frame *f, int phase)
         const tern__row_instr *i = &f->p->instrs[f->reductions[k]];
         f->registers[i->dst] = tern__rowop_finish((tern__rowop)i->op, &f->states[i->dst]);
     }
+}
+
+static int stage_begin(const tern__row_program *p, int stage)
+{
+    return stage ? p->stage_end[stage - 1] : 0;
 }
 
 static void run_phase(frame *f, int number)
@@ -154,31 +159,34 @@ static void skip_rows(frame *f, int64_t count)
         f->operands[k].at += count * f->operands[k].strides[0];
 }
 
-/* A step of the pipeline: stage s on the row of f[s], if that is not NULL. The stages' first phases, which walk the row, are run
- * together, strip by strip. */
-static void run_stages(const tern__row_program *p, frame *const *f)
+/* A stage of the row that a frame is at. */
+typedef struct turn {
+    frame *f;
+    int stage;
+} turn;
+
+/* Stages of several rows. Their first phases, which walk the row, are run together, strip by strip. */
+static void run_turns(const tern__row_program *p, const turn *turns, int count)
 {
     int64_t whole[TERN__ROW_MAX_STAGES] = {0}, n = 0;
     strips s;
     s.n = s.ahead.n = 0;
-    for (int k = 0, phase = 0; k < p->n_stages; phase = p->stage_end[k++]) {
-        if (!f[k])
-            continue;
-        const tern__row_phase *first = begin_phase(f[k], phase);
-        open_tile(f[k], first, 0, f[k]->inner, false);
-        whole[k] = add_strips(&s, f[k], first, f[k]->inner);
+    for (int k = 0; k < count; k++) {
+        frame *f = turns[k].f;
+        const tern__row_phase *first = begin_phase(f, stage_begin(p, turns[k].stage));
+        open_tile(f, first, 0, f->inner, false);
+        whole[k] = add_strips(&s, f, first, f->inner);
         n = whole[k] ? whole[k] : n;
     }
     if (n)
         p->table->run_strips(s.code, s.n, n, &s.ahead);
-    for (int k = 0, phase = 0; k < p->n_stages; k++) {
-        if (f[k]) {
-            close_tile(f[k], &f[k]->phases[phase], 0, f[k]->inner, whole[k]);
-            end_phase(f[k], phase);
-            while (++phase < p->stage_end[k])
-                run_phase(f[k], phase);
-        }
-        phase = p->stage_end[k];
+    for (int k = 0; k < count; k++) {
+        frame *f = turns[k].f;
+        int phase = stage_begin(p, turns[k].stage);
+        close_tile(f, &f->phases[phase], 0, f->inner, whole[k]);
+        end_phase(f, phase);
+        while (++phase < p->stage_end[turns[k].stage])
+            run_phase(f, phase);
     }
 }
 
@@ -190,17 +198,32 @@ static void run_pipeline(frame *const *frames, int64_t rows)
     const int64_t last = (p->n_stages - 1) * TERN__ROW_STAGE_STEPS;
     int newest = 0; /* frame of the row that begins */
     for (int64_t step = 0; step < rows + last; step++) {
-        frame *f[TERN__ROW_MAX_STAGES] = {NULL};
+        turn turns[TERN__ROW_MAX_STAGES];
+        int n = 0;
         for (int k = 0; k < p->n_stages; k++) {
             int64_t row = step - k * TERN__ROW_STAGE_STEPS;
             int at = newest - k * TERN__ROW_STAGE_STEPS;
             if (row >= 0 && row < rows)
-                f[k] = frames[at < 0 ? at + p->n_frames : at];
+                turns[n++] = (turn){frames[at < 0 ? at + p->n_frames : at], k};
         }
-        run_stages(p, f);
-        if (f[p->n_stages - 1])
-            skip_rows(f[p->n_stages - 1], p->n_frames);
+        run_turns(p, turns, n);
+        if (n > 0 && turns[n - 1].stage == p->n_stages - 1)
+            skip_rows(turns[n - 1].f, p->n_frames);
         newest = newest + 1 == p->n_frames ? 0 : newest + 1;
+    }
+}
+
+/* A program of one stage: a row at each place in turns, `each` of them. */
+static void run_row_places(frame *const *frames, int64_t each)
+{
+    const tern__row_program *p = frames[0]->p;
+    turn turns[TERN__ROW_MAX_PLACES];
+    for (int k = 0; k < p->n_places; k++)
+        turns[k] = (turn){frames[k], 0};
+    for (int64_t row = 0; row < each; row++) {
+        run_turns(p, turns, p->n_places);
+        for (int k = 0; k < p->n_places; k++)
+            next_row(frames[k]);
     }
 }
 
@@ -302,28 +325,45 @@ static void run_elements(const tern__kernel_args *args, const tern__row_program 
     const size_t bytes = tern__row_frame_bytes(p);
     char *const memory = args->scratch, *const slots = memory + bytes * (size_t)p->n_frames;
     frame *f[TERN__ROW_MAX_PLACES] = {set_up(args, p, memory, slots, 0)};
-    int64_t each = (end - begin) / p->n_frames;
+    int64_t each = (end - begin) / p->n_places;
     const int64_t unit = f[0]->by_tile || f[0]->inner > each ? TERN__ROW_CHUNK : f[0]->inner;
     each = each / unit * unit;
-    if (p->n_frames > 1 && is_strips_only(&f[0]->phases[0]) && each >= PLACE_LEAST) {
-        for (int k = 1; k < p->n_frames; k++)
+    if (p->n_places > 1 && is_strips_only(&f[0]->phases[0]) && each >= PLACE_LEAST) {
+        for (int k = 1; k < p->n_places; k++)
             f[k] = set_up(args, p, memory + bytes * (size_t)k, slots, k);
-        run_places(f, p->n_frames, begin, each);
-        begin += p->n_frames * each;
+        run_places(f, p->n_places, begin, each);
+        begin += p->n_places * each;
     }
     run_places(f, 1, begin, end - begin);
+}
+
+/* Frames that begin at rows `apart` from each other. */
+static void set_up_rows(const tern__kernel_args *args, const tern__row_program *p, int64_t begin,
+                        int64_t apart, int n, frame **f)
+{
+    for (int k = 0; k < n; k++) {
+        char *memory = (char *)args->scratch + (size_t)k * p->frame_bytes;
+        f[k] = set_up(args, p, memory, memory + tern__row_frame_bytes(p), 0);
+        seek(f[k], begin + k * apart);
+    }
 }
 
 static void run_reducing(const tern__kernel_args *args, const tern__row_program *p, int64_t begin,
                          int64_t end)
 {
     frame *f[TERN__ROW_MAX_FRAMES];
-    for (int k = 0; k < p->n_frames && k < end - begin; k++) {
-        char *memory = (char *)args->scratch + (size_t)k * p->frame_bytes;
-        f[k] = set_up(args, p, memory, memory + tern__row_frame_bytes(p), 0);
-        seek(f[k], begin + k);
+    const int64_t each = (end - begin) / p->n_places;
+    if (p->n_places > 1 && each > 0) {
+        set_up_rows(args, p, begin, each, p->n_places, f);
+        run_row_places(f, each);
+        begin += p->n_places * each;
     }
-    if (p->n_frames > 1 && end - begin > 1)
+    if (begin == end)
+        return;
+    const int64_t rows = end - begin;
+    const int n = p->n_places > 1 ? 1 : p->n_frames < rows ? p->n_frames : (int)rows;
+    set_up_rows(args, p, begin, 1, n, f);
+    if (n > 1)
         run_pipeline(f, end - begin);
     else
         run_rows(f[0], end - begin);
@@ -350,6 +390,6 @@ void tern__row_run_part(const tern__kernel_args *args, int64_t columns, int64_t 
     tern__row_program part = *(const tern__row_program *)args->program;
     part.domain.shape[part.domain.rank - 1] = columns;
     part.narrow = columns == 1;
-    part.n_frames = 1;
+    part.n_frames = part.n_places = 1;
     run_elements(args, &part, begin * columns, end * columns);
 }

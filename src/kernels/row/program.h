@@ -20,7 +20,7 @@ enum {
     TERN__ROW_MAX_STAGES = 6,
     TERN__ROW_STAGE_STEPS = 1, /* of the pipeline, from one stage of a row to its next */
     TERN__ROW_MAX_FRAMES = (TERN__ROW_MAX_STAGES - 1) * TERN__ROW_STAGE_STEPS + 1,
-    TERN__ROW_MAX_PLACES = 4,         /* that are walked in turns where nothing is reduced */
+    TERN__ROW_MAX_PLACES = 4,         /* that are walked in turns */
     TERN__ROW_PLACES_LEAST = 1 << 18, /* elements of a domain of which that is worth while */
 };
 
@@ -97,6 +97,7 @@ typedef struct tern__row_program {
     int64_t row;                             /* elements of a long slot; 0: rows fit in a tile */
     int n_slots, n_long, n_single;
     int n_frames;       /* rows that are in the pipeline, or places that are walked, at a time */
+    int n_places;       /* that are walked in turns */
     size_t frame_bytes; /* of a frame with its slots */
     size_t scratch_bytes;
     int64_t work;
