@@ -158,7 +158,10 @@ static void add_row(table *t, const tern_result *row)
         table_add(t, "");
     add_cell(t, row->kernel);
     if (row->rounds > 0) {
-        table_addf(t, "%.1f us", row->median_us);
+        if (row->median_us < 1)
+            table_addf(t, "%.1f ns", row->median_us * 1e3);
+        else
+            table_addf(t, "%.1f us", row->median_us);
         table_addf(t, "%.1f%%", row->mad_us / row->median_us * 100);
     } else {
         table_add(t, "");

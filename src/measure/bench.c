@@ -18,7 +18,8 @@ enum { MEMORY_LEAST = 1 << 14, THREADS_MOST = 64, ROUNDS_USUAL = 100 };
 static const int64_t memory_usual = (int64_t)256 << 20, memory_most = (int64_t)1 << 34;
 static const double budget_usual_s = 0.5, timeout_usual_s = 60;
 
-static const tern__suite *const suites[] = {&tern__suite_ops};
+static const tern__suite *const suites[] = {&tern__suite_ops, &tern__suite_graph, &tern__suite_alloc,
+                                            &tern__suite_compile, &tern__suite_transfer};
 
 typedef struct visiting {
     tern__bench bench;
@@ -122,6 +123,18 @@ tern_status tern_bench_case(const tern_bench_options *options, int i, tern_bench
 }
 
 /* ---- cells ---- */
+
+void tern__row_find_kernel(const tern_program *program, tern_result *row)
+{
+    tern_step_info step;
+    uint64_t most = 0;
+    for (int i = 0; tern_program_step(program, i, &step) == TERN_OK; i++)
+        if (i == 0 || step.flops + step.bytes > most) {
+            most = step.flops + step.bytes;
+            row->kernel = step.kernel;
+            row->isa = step.isa;
+        }
+}
 
 tern_status tern__bench_open(const tern_bench_options *options, tern__bench *bench)
 {

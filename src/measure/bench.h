@@ -10,6 +10,7 @@
 
 #include <tern/context.h>
 #include <tern/measure.h>
+#include <tern/program.h>
 #include <tern/results.h>
 
 #include "measure/limits.h"
@@ -48,7 +49,8 @@ struct tern__suite {
     void (*close)(tern__cell *cell); /* also of one that could not be prepared */
 };
 
-extern const tern__suite tern__suite_ops;
+extern const tern__suite tern__suite_ops, tern__suite_graph, tern__suite_alloc, tern__suite_compile,
+    tern__suite_transfer;
 
 /* `bench` may lie anywhere; closing one that failed to open is fine. */
 tern_status tern__bench_open(const tern_bench_options *options, tern__bench *bench);
@@ -61,5 +63,8 @@ tern_status tern__cell_ready(tern__cell *cell, int threads);
 /* Fits tern__thing; TERN_CANCELLED past the deadline. */
 tern_status tern__cell_run(void *cell);
 void tern__cell_close(tern__cell *cell);
+
+/* The step with the most work says which kernel it is that is measured. */
+void tern__row_find_kernel(const tern_program *program, tern_result *row);
 
 #endif

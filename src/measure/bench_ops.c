@@ -27,19 +27,6 @@ static tern_status prepare(int i, tern__cell *cell)
     return TERN_OK;
 }
 
-/* The step with the most work says which kernel it is that is measured. */
-static void find_kernel(const tern_program *program, tern_result *row)
-{
-    tern_step_info step;
-    uint64_t most = 0;
-    for (int i = 0; tern_program_step(program, i, &step) == TERN_OK; i++)
-        if (i == 0 || step.flops + step.bytes > most) {
-            most = step.flops + step.bytes;
-            row->kernel = step.kernel;
-            row->isa = step.isa;
-        }
-}
-
 static tern_status ready(tern__cell *cell, int threads)
 {
     tern__prepared *p = cell->state;
@@ -47,7 +34,7 @@ static tern_status ready(tern__cell *cell, int threads)
     tern_program_info info;
     options.threads = threads;
     TERN_TRY(tern__case_compile(p, &options));
-    find_kernel(p->program, &cell->row);
+    tern__row_find_kernel(p->program, &cell->row);
     tern_program_get_info(p->program, &info);
     TERN_TRY(tern__case_check(p, &cell->first_s));
     cell->row.accuracy_error = p->error;

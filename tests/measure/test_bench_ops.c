@@ -29,6 +29,11 @@ static void see(void *user, const tern_result *row)
         s->bad++;
 }
 
+static void keep_row(void *user, const tern_result *row)
+{
+    CHECK_OK(tern_results_add(user, row));
+}
+
 TEST(every_case_is_well_formed)
 {
     const tern__case *row;
@@ -105,6 +110,74 @@ TEST(nonsense_is_refused)
     CHECK_STATUS(tern_bench_run(&(tern_bench_options){.budget_s = -1}, see, &s), TERN_INVALID_ARGUMENT);
     CHECK_STATUS(tern_bench_run(&(tern_bench_options){.memory = -1}, see, &s), TERN_INVALID_ARGUMENT);
     CHECK_EQ(s.rows, 0);
+}
+
+/* ---- the other suites ---- */
+
+typedef struct tally {
+    int listed, rows, measured, bad;
+} tally;
+
+static void list_row(void *user, const tern_result *row)
+{
+    ((tally *)user)->listed += row->suite[0] && row->family[0] && row->name[0] && row->shape[0];
+}
+
+static void judge_row(void *user, const tern_result *row)
+{
+    tally *t = user;
+    t->rows++;
+    t->measured += row->rounds > 0 && row->median_us > 0 && row->samples_us;
+    /* Beating a probe on a busy machine is the only thing that may go wrong. */
+    t->bad += row->error[0] != '\0' && !strstr(row->error, "of the limit");
+    t->bad += !(isnan(row->accuracy_error) || row->accuracy_error < 1e-3) || row->allocations < 0;
+}
+
+TEST(every_cell_of_every_suite_appears)
+{
+    const int threads[] = {1, 2};
+    const char *name, *what;
+    int suites = 0;
+    for (; tern_bench_suite(suites, &name, &what) == TERN_OK; suites++) {
+        tern_bench_options o = {.suite = name,
+                                .family = strcmp(name, "ops") == 0 ? "sort" : NULL,
+                                .n_threads = 2,
+                                .threads = threads,
+                                .budget_s = 1e-3,
+                                .rounds = 3,
+                                .memory = 1 << 18};
+        tally t = {0};
+        int expected = 0;
+        while (tern_bench_case(&o, expected, list_row, &t) == TERN_OK)
+            expected++;
+        CHECK(expected > 0 && t.listed == expected && what[0] != '\0');
+        tern_status status = tern_bench_run(&o, judge_row, &t);
+        CHECK(status == TERN_OK || status == TERN_STATE);
+        CHECK(t.rows == (o.family ? 4 : 2 * expected) && t.measured == t.rows && t.bad == 0);
+    }
+    CHECK_EQ(suites, 5);
+    CHECK_STATUS(tern_bench_suite(suites, &name, &what), TERN_OUT_OF_RANGE);
+    tally t = {0};
+    CHECK_STATUS(tern_bench_run(&(tern_bench_options){.suite = "speed"}, judge_row, &t), TERN_NOT_FOUND);
+    CHECK(strstr(tern_last_error(), "transfer") != NULL);
+}
+
+TEST(compiling_is_not_remembering)
+{
+    /* What a cache gives costs the same at every level; passes ask for memory. */
+    const int one[] = {1};
+    const tern_bench_options o = {
+        .suite = "compile", .family = "mlp", .n_threads = 1, .threads = one, .budget_s = 0.02};
+    tern_results *r;
+    tern_result none, high;
+    CHECK_OK(tern_results_create(&r));
+    CHECK_OK(tern_bench_run(&o, keep_row, r));
+    CHECK_OK(tern_results_at(r, 0, &none));
+    CHECK_OK(tern_results_at(r, 3, &high));
+    CHECK_STR(none.name, "none");
+    CHECK_STR(high.name, "high");
+    CHECK(high.allocations > none.allocations);
+    tern_results_free(r);
 }
 
 TEST(threads_cost_something)
