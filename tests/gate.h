@@ -11,9 +11,9 @@ typedef struct gate {
     bool fired;
 } gate;
 
-static inline bool gate_allow(void *user, size_t bytes)
+static inline bool gate_allow(void *user, size_t size)
 {
-    (void)bytes;
+    (void)size;
     gate *g = user;
     if (g->fired && g->for_ever)
         return false;

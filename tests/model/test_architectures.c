@@ -45,6 +45,7 @@ TEST(every_row_makes_models)
 {
     tern_ctx *ctx;
     const tern__architecture *a;
+    bool without = false;
     CHECK_OK(tern_ctx_create(NULL, &ctx));
     for (int i = 0; (a = tern__architecture_get(i)); i++) {
         tern_model_shape shape;
@@ -61,18 +62,20 @@ TEST(every_row_makes_models)
         snprintf(name, sizeof name, "%s/model.safetensors", folder);
         CHECK_EQ(mkdir(path_of(folder), 0777), 0);
         CHECK_OK(tern_model_file_open(path_of("a.gguf"), NULL, &file));
-        CHECK_OK(tern_model_convert(ctx, file, path_of(name), NULL));
+        tern_status status = tern_model_convert(ctx, file, path_of(name), NULL);
         tern_model_file_close(file);
-        tern_status status = tern_model_file_open(path_of(name), NULL, &file);
-        if (status == TERN_UNSUPPORTED)
-            continue; /* a build without JSON */
+        if (status == TERN_UNSUPPORTED || status == TERN_UNAVAILABLE) {
+            without = true; /* of what safetensors need */
+            continue;
+        }
         CHECK_OK(status);
-        tern_model_file_close(file);
         check_loaded(ctx, path_of(name), read_as(a));
         CHECK_STR(read_as(a)->hf_class, a->hf_class);
     }
     CHECK(tern_model_architecture_name(-1) == NULL);
     tern_ctx_destroy(ctx);
+    if (without)
+        SKIP("this build has no libjansson or no PCRE2: safetensors were left out");
 }
 
 TEST(what_a_configuration_means)
