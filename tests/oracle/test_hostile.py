@@ -355,9 +355,23 @@ def case_many_tokens(count):
     return case
 
 
+def case_many_strings(g):
+    """Metadata that nobody needs go through a conversion in pieces."""
+    f = Gguf()
+    f.set("notes", array(8, 8000000, bytes(8 * 8000000)))
+    data, out = f.bytes(), models.path("converted.gguf")
+    path = models.path("strings.gguf")
+    write(path, data)
+    status, said, seconds, memory = measure(["convert", path, out])
+    if status or said or (memory > base_memory() + len(data) + MOST_BYTES and not os.environ.get("TERN_SANITIZE")):
+        return "%d, %r, %.1f s, %d bytes of memory for %d" % (status, said, seconds, memory, len(data))
+    return None if abs(os.path.getsize(out) - len(data)) < 4096 else "%d bytes became %d" % (len(data), os.path.getsize(out))
+
+
 def all_cases():
     cases = [("valid", 0, case_valid), ("gguf", 0, case_n_dims)]
     cases += [("tokens", i, case_many_tokens(count)) for i, count in enumerate((300000, 300001, 1 << 20))]
+    cases += [("strings", 0, case_many_strings)]
     cases += [("gguf", i + 1, case_gguf(steps, name)) for i, (name, steps) in enumerate(GGUF_CASES.items())]
     cases += [("truncated", i, case_truncated) for i in range(24)]
     cases += [("safetensors", i, case_header(name)) for i, name in enumerate(HEADERS)]

@@ -141,8 +141,10 @@ tern_status tern__copy_metadata(const tern_model_file *file, tern__model_writer 
             continue;
         tern_meta_type type = type_for_gguf(file, i, &info);
         tern__gguf_meta_begin(w, info.key, type, info.is_array ? info.count : -1);
-        for (int64_t j = 0; j < info.count; j++)
+        for (int64_t j = 0; j < info.count; j++) {
             TERN_TRY(copy_element(file, w, i, j, type));
+            tern__gguf_flush(w);
+        }
     }
     return copy_vocabulary(file, w);
 }

@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 
-enum { ALIGNMENT = 32, TYPE_ARRAY = 9, VERSION = 3 };
+enum { ALIGNMENT = 32, TYPE_ARRAY = 9, VERSION = 3, HEAD_BYTES = 24, COUNTS_AT = 8, FLUSH_FROM = 1 << 20 };
 
 static void add_u32(tern__strbuf *s, uint32_t value)
 {
@@ -25,8 +25,24 @@ static void add_text(tern__strbuf *s, const char *text, size_t length)
 
 /* ---- metadata ------------------------------------------------------------------------------------------------------ */
 
+static tern_status write_metas(tern__model_writer *w)
+{
+    if (w->metas.failed)
+        return tern__out_of_memory(w->metas.length);
+    const size_t length = w->metas.length;
+    w->metas.length = 0;
+    return length ? tern__writer_write(&w->out, w->metas.text, length) : TERN_OK;
+}
+
+void tern__gguf_flush(tern__model_writer *w)
+{
+    if (w->metas.length >= FLUSH_FROM && w->flushed == TERN_OK)
+        w->flushed = write_metas(w);
+}
+
 void tern__gguf_meta_begin(tern__model_writer *w, const char *key, tern_meta_type type, int64_t count)
 {
+    tern__gguf_flush(w);
     add_text(&w->metas, key, strlen(key));
     if (count >= 0) {
         add_u32(&w->metas, TYPE_ARRAY);
@@ -40,6 +56,7 @@ void tern__gguf_meta_begin(tern__model_writer *w, const char *key, tern_meta_typ
 
 void tern__gguf_element_string(tern__model_writer *w, const char *text, size_t length)
 {
+    tern__gguf_flush(w);
     add_text(&w->metas, text, length);
 }
 
@@ -85,22 +102,17 @@ static tern_status declare(tern__model_writer *w, const char *name, tern_stored 
     return TERN_OK;
 }
 
+/* Head and most of the metadata are in the file by now; only the numbers of entries are known late. */
 static tern_status begin(tern__model_writer *w)
 {
-    tern__strbuf head = TERN__STRBUF_EMPTY;
-    tern__strbuf_add_n(&head, "GGUF", 4);
-    add_u32(&head, VERSION);
-    add_u64(&head, w->n_tensors);
-    add_u64(&head, w->n_metas);
-    bool failed = head.failed || w->metas.failed || w->tensors.failed;
-    tern_status status = failed ? tern__out_of_memory(w->metas.length + w->tensors.length) : TERN_OK;
-    const tern__strbuf *const pieces[] = {&head, &w->metas, &w->tensors};
-    for (int i = 0; i < 3 && status == TERN_OK; i++) {
-        if (pieces[i]->length)
-            status = tern__writer_write(&w->out, pieces[i]->text, pieces[i]->length);
-    }
-    tern__strbuf_free(&head);
-    TERN_TRY(status);
+    const uint64_t counts[] = {w->n_tensors, w->n_metas};
+    TERN_TRY(w->flushed);
+    TERN_TRY(write_metas(w));
+    TERN_TRY(tern__writer_patch(&w->out, COUNTS_AT, counts, sizeof counts));
+    if (w->tensors.failed)
+        return tern__out_of_memory(w->tensors.length);
+    if (w->tensors.length)
+        TERN_TRY(tern__writer_write(&w->out, w->tensors.text, w->tensors.length));
     return tern__model_writer_pad(w);
 }
 
@@ -108,5 +120,7 @@ tern_status tern__gguf_create(const char *path, tern__model_work *work, tern__mo
 {
     static const tern__model_format format = {.alignment = ALIGNMENT, .declare = declare, .begin = begin};
     *w = (tern__model_writer){.format = &format, .work = work, .out.fd = -1};
-    return tern__writer_open(path, &w->out);
+    const uint32_t head[HEAD_BYTES / 4] = {0x46554747 /* "GGUF" */, VERSION};
+    TERN_TRY(tern__writer_open(path, &w->out));
+    return tern__writer_write(&w->out, head, sizeof head);
 }

@@ -30,7 +30,8 @@ typedef struct tern__model_format {
 struct tern__model_writer {
     const tern__model_format *format;
     tern__writer out;
-    tern__strbuf metas, tensors; /* as they will stand in the file */
+    tern__strbuf metas, tensors; /* as they will stand in the file; of the former what is not there yet */
+    tern_status flushed;         /* what writing metadata gave */
     uint64_t n_metas, n_tensors;
     uint64_t declared; /* bytes of data, each tensor padded */
     uint64_t start;    /* of the data; 0 until then */
@@ -51,6 +52,9 @@ void tern__gguf_meta_f32(tern__model_writer *w, const char *key, float value);
 void tern__gguf_meta_bool(tern__model_writer *w, const char *key, bool value);
 /* Key, type and count of an array, whose elements follow by tern__strbuf_add_n to w->metas; or of a single value: count -1. */
 void tern__gguf_meta_begin(tern__model_writer *w, const char *key, tern_meta_type type, int64_t count);
+/* Metadata of any length need little memory: what has gathered is written once it is much. Call it between elements. A failure is
+ * found by tern__model_writer_begin. */
+void tern__gguf_flush(tern__model_writer *w);
 void tern__gguf_element_string(tern__model_writer *w, const char *text, size_t length);
 
 tern_status tern__model_writer_declare(tern__model_writer *w, const char *name, tern_stored stored, int rank,

@@ -349,8 +349,9 @@ tern_status tern_model_synth(const char *path, const tern_model_shape *shape,
     if (m.o.head != TERN_STORED_AS_IS)
         TERN_TRY(check_type(m.o.head, false));
     tern__model_work work = {.progress = m.o.progress, .user = m.o.user};
-    TERN_TRY(tern__gguf_create(path, &work, &w));
-    tern_status status = write_all(&w, &m);
+    tern_status status = tern__gguf_create(path, &work, &w);
+    if (status == TERN_OK)
+        status = write_all(&w, &m);
     if (status == TERN_OK)
         status = tern__model_writer_commit(&w);
     tern__model_writer_abort(&w);
