@@ -13,9 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <tern/alloc.h>
 #include <tern/graph.h>
 
 #include "base/random.h"
+#include "gate.h"
 #include "harness.h"
 #include "store/store.h"
 
@@ -156,6 +158,48 @@ TEST(names_are_unique_and_what_fails_changes_nothing)
     tern_baselines_close(b);
     tern_results_free(empty);
     tern_results_free(r);
+    CHECK_OK(tern__store_remove(path));
+}
+
+static tern_status keep_and_load(tern_baselines *b, const tern_results *r)
+{
+    tern_results *back;
+    TERN_TRY(tern_baseline_create(b, "x", "again and again", r, true));
+    TERN_TRY(tern_baseline_add_check(b, "x", r));
+    TERN_TRY(tern_baseline_history(b, "x", &back));
+    const bool whole = tern_results_count(back) == 2 * tern_results_count(r);
+    tern_results_free(back);
+    return whole ? TERN_OK : TERN_INTERNAL;
+}
+
+TEST(every_allocation_may_fail_and_half_a_baseline_is_never_kept)
+{
+    NEED_SQLITE();
+    tern_baselines *b;
+    tern_results *r = NULL, *back;
+    tern_alloc_stats before, after;
+    long n = 0;
+    make_results(1, 10, "abc", &r);
+    CHECK_OK(tern_baselines_open(path, true, &b));
+    CHECK_OK(tern_baseline_create(b, "x", NULL, r, true));
+    tern_alloc_get_stats(&before);
+    for (bool fired = true; fired; n++) {
+        gate g = {.countdown = n + 1};
+        tern_alloc_set_gate(gate_allow, &g);
+        tern_status status = keep_and_load(b, r);
+        tern_alloc_set_gate(NULL, NULL);
+        fired = g.fired;
+        CHECK_STATUS(status, fired ? TERN_OUT_OF_MEMORY : TERN_OK);
+        tern_alloc_get_stats(&after);
+        CHECK_EQ(after.live_bytes, before.live_bytes);
+        CHECK_OK(tern_baseline_load(b, "x", &back));
+        CHECK_EQ(tern_results_count(back), 2);
+        tern_results_free(back);
+    }
+    CHECK(n > 20);
+    tern_baselines_close(b);
+    tern_results_free(r);
+    CHECK_EQ(integrity(), 1);
     CHECK_OK(tern__store_remove(path));
 }
 

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tern/alloc.h>
 #include <tern/graph.h>
 
 #include "base/random.h"
+#include "gate.h"
 #include "harness.h"
 
 /* A machine: noise of samples, and of sessions, which shift all samples of a benchmark alike. */
@@ -267,6 +269,46 @@ TEST(reports_say_the_same_in_every_format)
     CHECK_STATUS(tern_regress_write(report, (tern_regress_format)9, &text), TERN_INVALID_ARGUMENT);
     CHECK_STR(tern_regress_state_name((tern_regress_state)99), "unknown");
     tern_regress_free(report);
+    tern_results_free(base);
+    tern_results_free(now);
+}
+
+/* ---- without memory ---- */
+
+static tern_status report_in_every_format(const tern_results *base, const tern_results *now)
+{
+    tern_regress_report *report;
+    TERN_TRY(tern_regress_compare(NULL, base, base, now, &report));
+    tern_status status = TERN_OK;
+    for (int f = TERN_REGRESS_AS_TEXT; f <= TERN_REGRESS_AS_HTML && status == TERN_OK; f++) {
+        char *text;
+        status = tern_regress_write(report, (tern_regress_format)f, &text);
+        if (status == TERN_OK)
+            tern_string_free(text);
+    }
+    tern_regress_free(report);
+    return status;
+}
+
+TEST(every_allocation_may_fail)
+{
+    machine m = {.seed = harness_seed(), .sample_noise = 0.01};
+    tern_results *base = five_sessions(&m, 100), *now = new_set("here");
+    tern_alloc_stats before, after;
+    long n = 0;
+    add_session(&m, now, 0, "a", 150);
+    tern_alloc_get_stats(&before);
+    for (bool fired = true; fired;) {
+        gate g = {.countdown = ++n};
+        tern_alloc_set_gate(gate_allow, &g);
+        tern_status status = report_in_every_format(base, now);
+        tern_alloc_set_gate(NULL, NULL);
+        fired = g.fired;
+        CHECK_STATUS(status, fired ? TERN_OUT_OF_MEMORY : TERN_OK);
+        tern_alloc_get_stats(&after);
+        CHECK_EQ(after.live_bytes, before.live_bytes);
+    }
+    CHECK(n > 20);
     tern_results_free(base);
     tern_results_free(now);
 }
