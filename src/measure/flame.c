@@ -124,7 +124,7 @@ static void add_head(tern__strbuf *s, const tern_profile *p, int height)
                         "<foreignObject x=\"1010\" y=\"6\" width=\"184\" height=\"28\"><input "
                         "xmlns=\"http://www.w3.org/1999/xhtml\" type=\"search\" placeholder=\"search\" "
                         "aria-label=\"search\"/></foreignObject>\n"
-                        "<text class=\"reset\" x=\"960\" y=\"24\">show all</text>\n");
+                        "<text class=\"reset\" x=\"945\" y=\"24\">show all</text>\n");
 }
 
 /* Threads side by side; each frame begins where the one before it with the same parent ended. */

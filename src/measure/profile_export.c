@@ -98,16 +98,20 @@ static void add_speedscope(tern__strbuf *s, const tern_profile *p)
     tern__strbuf_add(s, "]}\n");
 }
 
-/* ---- chrome: complete events, in microseconds ---- */
+/* ---- chrome: events that begin and end, in microseconds. Not "complete" ones with a duration: readers add that up in floating
+ * point, and an event would end after its neighbour begins. ---- */
 
-static void add_chrome_span(tern__strbuf *s, const tern_profile *p, const tern_trace_event *e)
+static void add_chrome_time(tern__strbuf *s, const tern_trace_event *e, char phase, uint64_t at)
 {
-    tern__strbuf_add(s, ",\n {\"ph\": \"X\", \"pid\": 1, \"name\": ");
+    tern__strbuf_addf(s, ",\n {\"ph\": \"%c\", \"pid\": 1, \"tid\": %u, \"ts\": %" PRIu64 ".%03u, \"name\": ",
+                      phase, e->thread, at / 1000, (unsigned)(at % 1000));
     tern__add_json_text(s, e->name);
-    tern__strbuf_addf(s,
-                      ", \"cat\": \"%s\", \"tid\": %u, \"ts\": %" PRIu64 ".%03u, \"dur\": %" PRIu64 ".%03u",
-                      e->category, e->thread, e->start_ns / 1000, (unsigned)(e->start_ns % 1000),
-                      e->duration_ns / 1000, (unsigned)(e->duration_ns % 1000));
+}
+
+static void add_chrome_begin(tern__strbuf *s, const tern_profile *p, const tern_trace_event *e)
+{
+    add_chrome_time(s, e, 'B', e->start_ns);
+    tern__strbuf_addf(s, ", \"cat\": \"%s\"", e->category);
     if (e->category == p->step || e->category == p->wait) {
         tern__strbuf_addf(s, ", \"args\": {\"program\": %u, \"step\": %u, \"kernel\": ", e->program, e->step);
         tern__add_json_text(s, e->kernel ? e->kernel : "");
@@ -116,6 +120,26 @@ static void add_chrome_span(tern__strbuf *s, const tern_profile *p, const tern_t
         tern__strbuf_addf(s, ", \"flops\": %" PRIu64 ", \"bytes\": %" PRIu64 "}", e->flops, e->bytes);
     }
     tern__strbuf_add(s, "}");
+}
+
+/* Ends what is around a span and not around the next, which lies inside `inside`. */
+static void end_until(tern__strbuf *s, const tern_profile *p, int64_t *open, int64_t inside)
+{
+    for (; *open != inside; *open = p->spans[*open].parent) {
+        add_chrome_time(s, &p->spans[*open].event, 'E', end_of(&p->spans[*open]));
+        tern__strbuf_add(s, "}");
+    }
+}
+
+static void add_track(tern__strbuf *s, const tern_profile *p, const tern__profile_thread *t)
+{
+    int64_t open = -1;
+    for (size_t i = t->first; i < t->first + t->n; i++) {
+        end_until(s, p, &open, p->spans[i].parent);
+        add_chrome_begin(s, p, &p->spans[i].event);
+        open = (int64_t)i;
+    }
+    end_until(s, p, &open, -1);
 }
 
 static void add_chrome(tern__strbuf *s, const tern_profile *p)
@@ -137,8 +161,8 @@ static void add_chrome(tern__strbuf *s, const tern_profile *p)
                           "\"args\": {\"sort_index\": %d}}",
                           t, t);
     }
-    for (size_t i = 0; i < p->n_spans; i++)
-        add_chrome_span(s, p, &p->spans[i].event);
+    for (int t = 0; t < p->info.threads; t++)
+        add_track(s, p, &p->threads[t]);
     tern__strbuf_add(s, "]}\n");
 }
 

@@ -106,6 +106,8 @@ static tern_status put_in_order(tern_profile *p, tree *t)
             position[i] = written++;
             f->parent = f->parent < 0 ? -1 : position[f->parent];
         }
+    for (size_t i = 0; i < p->n_spans; i++)
+        p->spans[i].frame = position[p->spans[i].frame];
     tern__free(position);
     return TERN_OK;
 }
