@@ -466,6 +466,23 @@ def case_unsayable_tokens(g):
     return "%r stayed" % os.listdir(folder) if os.listdir(folder) else None
 
 
+def case_equal_scores(g):
+    """Of words that are equally likely the leftmost is made first; merges are in one order, which is another rule."""
+    words = ["bc", "ab"]
+    s = Shape("B", layers=1, vocabulary=FIRST_BYTE + 256 + 3 + len(words), context=64, tied=False)
+    meta = scored_vocabulary(g, list("abc"), words)
+    meta["tokenizer.ggml.tokens"][-2:] = words
+    meta["tokenizer.ggml.scores"][-2:] = [-1.0, -1.0]
+    full = models.write_gguf("equal.gguf", Weights(s, g.rng), g.rng, table="F32", head="F32", meta=meta)
+    folder = models.path("equal")
+    os.makedirs(folder)
+    run = subprocess.run([os.environ["TERN_BIN"], "convert", full, os.path.join(folder, "model.safetensors")],
+                         capture_output=True, text=True)
+    if run.returncode != 1 or "'abc' would become other tokens" not in run.stderr:
+        return "%d: %r" % (run.returncode, run.stderr)
+    return "%r stayed" % os.listdir(folder) if os.listdir(folder) else None
+
+
 def case_unsayable_setting(key, value):
     """What config.json cannot say, or what would not run: refused before anything is written."""
     def case(g):
@@ -521,7 +538,7 @@ def conversions():
                 case_unsayable_setting("rope.scaling.factor", lambda s: 4.0),
                 case_master_weights("A", "f32", "model.gguf"), case_master_weights("B", "q8_0", "model.gguf"),
                 case_master_weights("C", "bf16", "model.gguf"), case_master_weights("C", "f32", "model.safetensors")]
-    return [("converted", i, case) for i, case in enumerate(cases + [case_same_tokens] + 4 * [case_scored_tokens] + [case_unsayable_tokens] + settings)]
+    return [("converted", i, case) for i, case in enumerate(cases + [case_same_tokens] + 4 * [case_scored_tokens] + [case_unsayable_tokens, case_equal_scores] + settings)]
 
 
 def all_cases():

@@ -151,6 +151,66 @@ typedef struct request {
     tern__beside *all;
 } request;
 
+/* Do both make the same ids of a text? */
+static tern_status compare_ids(const tern_tokenizer *a, const tern_tokenizer *b, const char *text,
+                               size_t length, bool add_special)
+{
+    const tern_encode_options options = {.add_special = add_special, .parse_special = true};
+    int32_t *ids[2] = {NULL, NULL};
+    size_t n[2] = {0, 0};
+    tern_status status[2] = {tern_tokenizer_encode(a, text, length, &options, &ids[0], &n[0]),
+                             tern_tokenizer_encode(b, text, length, &options, &ids[1], &n[1])};
+    const bool same = status[0] == status[1] && n[0] == n[1] &&
+                      (n[0] == 0 || memcmp(ids[0], ids[1], n[0] * sizeof **ids) == 0);
+    tern_tokens_free(ids[0]);
+    tern_tokens_free(ids[1]);
+    if (status[0] == TERN_OUT_OF_MEMORY || status[1] == TERN_OUT_OF_MEMORY)
+        return TERN_OUT_OF_MEMORY;
+    TERN__FAIL_IF(!same, TERN_UNSUPPORTED,
+                  "a tokenizer.json cannot state this vocabulary: '%.*s' would become other tokens",
+                  (int)(length < 60 ? length : 60), text);
+    return TERN_OK;
+}
+
+/* Token i, and it with others behind it: all of them in a small vocabulary, a sample of them in a large one. */
+static tern_status compare_token(const tern_tokenizer *a, const tern_tokenizer *b, int32_t i, int32_t n)
+{
+    enum { PAIRS = 1 << 17, EVERY = 16 };
+    const int32_t tried = n <= PAIRS / n ? n : i % EVERY == 0;
+    char text[2 * TERN__MAX_TOKEN_BYTES];
+    tern_token_info first, second;
+    TERN_TRY(tern_tokenizer_token(a, i, &first));
+    if (first.text.length > TERN__MAX_TOKEN_BYTES)
+        return TERN_OK;
+    memcpy(text, first.text.bytes, first.text.length);
+    TERN_TRY(compare_ids(a, b, text, first.text.length, false));
+    for (int32_t k = 0; k < tried; k++) {
+        const int32_t other = tried == n ? k : (int32_t)((int64_t)i * 7919 % n);
+        TERN_TRY(tern_tokenizer_token(a, other, &second));
+        if (second.text.length > TERN__MAX_TOKEN_BYTES)
+            continue;
+        memcpy(text + first.text.length, second.text.bytes, second.text.length);
+        TERN_TRY(compare_ids(a, b, text, first.text.length + second.text.length, false));
+    }
+    return TERN_OK;
+}
+
+/* The text that will be tokenizer.json, read as everybody reads it, against the tokenizer that it was made from. */
+static tern_status prove(const tern_tokenizer *t, const tern__strbuf *json)
+{
+    static const char sample[] = "Hello,  wor1234ld's \xc3\xa9\xe6\x97\xa5\n\n end";
+    tern_tokenizer *back = NULL;
+    tern_tokenizer_info info;
+    TERN_TRY(tern_tokenizer_parse_json(json->text, json->length, NULL, &back));
+    tern_status status = tern_tokenizer_get_info(t, &info);
+    for (int32_t i = 0; i < info.n_tokens && status == TERN_OK; i++)
+        status = compare_token(t, back, i, info.n_tokens);
+    if (status == TERN_OK)
+        status = compare_ids(t, back, sample, sizeof sample - 1, true); /* with the tokens around a text */
+    tern_tokenizer_free(back);
+    return status;
+}
+
 /* A vocabulary that was read from metadata, as JSON. */
 static tern_status add_vocabulary(const tern_vocabulary *d, void *user)
 {
@@ -159,6 +219,8 @@ static tern_status add_vocabulary(const tern_vocabulary *d, void *user)
     tern__strbuf s = TERN__STRBUF_EMPTY;
     TERN_TRY(tern_tokenizer_create(d, NULL, &t));
     tern_status status = tern__vocabulary_write_json(d, t, &s);
+    if (status == TERN_OK)
+        status = s.failed ? tern__out_of_memory(s.length) : prove(t, &s);
     tern_tokenizer_free(t);
     if (status == TERN_OK)
         status = tern__hf_beside_add(r->all, r->path, "tokenizer.json", &s);
