@@ -4,7 +4,7 @@
  * the target prefers that. What is packed is kept with the constant (tensor/derived.h), so that other
  * programs and batch sizes share it; the constant itself stays what the user sees, and is no longer needed
  * by the plan. A gather from a constant that is packed anyway (the table of tokens that is also the head of a model) reads the
- * packed form too, or both would be in memory. */
+ * packed form too, where its tiles are those of linear (16 bits, blocks), or both would be in memory. */
 #include <string.h>
 
 #include "base/alloc.h"

@@ -270,3 +270,64 @@ TEST(places_in_turns)
         for (int64_t cut = 0; cut < 20 && !harness_failed(); cut += 9)
             check_places(SHAPES[k][0], SHAPES[k][1], cut, cut > 0);
 }
+
+/* The sum of x times the last operand, and the maximum of x, of every row. */
+static void add_reductions(const tern__type *domain, int operands)
+{
+    tern__row_begin(&b, domain, operands, 2);
+    tern__row_id x = tern__row_load(&b, 0, TERN__ROW_FULL, false);
+    tern__row_id y = operands > 1 ? tern__row_load(&b, 1, TERN__ROW_FULL, false) : x;
+    tern__row_id xy = tern__row_map(&b, TERN__ROWOP_mul, x, y, x);
+    tern__row_store(&b, tern__row_value_of(&b, tern__row_reduce(&b, TERN__ROWOP_sum, xy)), 0, true);
+    tern__row_store(&b, tern__row_value_of(&b, tern__row_reduce(&b, TERN__ROWOP_max, x)), 1, false);
+}
+
+/* Rows of a large domain are reduced at several places in turns: as one by one. */
+static void check_row_places(int64_t rows, int64_t n, int operands, int64_t cut)
+{
+    tern__arena arena;
+    tern__arena_init(&arena, 0);
+    tern__row_program *p, *alone;
+    tern__type full = shape(2, rows, n), one = shape(2, 1, n), each = shape(1, 0, rows),
+               column = shape(2, rows, 1), single = shape(1, 0, 1), kept = shape(2, 1, 1);
+    const size_t bytes = (size_t)(rows * n) * sizeof(float);
+    float *from = tern__alloc_aligned(bytes, 64), *to = tern__alloc_zero(2 * (size_t)rows + 1, sizeof *to);
+    CHECK(from && to);
+    for (int64_t i = 0; i < rows * n; i++)
+        from[i] = (float)((i * 37 + 11) % 1009) / 97 - 5;
+    to[2 * rows] = NAN;
+    add_reductions(&full, operands);
+    CHECK_OK(tern__row_finish(&b, table(), false, &arena, &p));
+    CHECK(p->reduces && p->n_places > 1);
+    add_reductions(&one, operands);
+    CHECK_OK(tern__row_finish(&b, table(), false, &arena, &alone));
+    CHECK_EQ(alone->n_places, 1);
+    const int64_t strides[] = {n, 1}, steps[] = {1, 0};
+    tern__buffer in[2] = {{from, &full, strides}, {from, &full, strides}};
+    tern__buffer out[2] = {{to, &each, steps}, {to + rows, &column, steps}};
+    tern__kernel_args args = {.n_in = operands, .n_out = 2, .in = in, .out = out};
+    CHECK(run(p, &args, cut, p->work) && run(p, &args, 0, cut));
+    for (int64_t r = 0; r < rows && !harness_failed(); r++) {
+        float want[2];
+        tern__buffer row[2] = {{from + r * n, &one, strides}, {from + r * n, &one, strides}};
+        tern__buffer result[2] = {{&want[0], &single, steps}, {&want[1], &kept, steps}};
+        tern__kernel_args by_itself = {.n_in = operands, .n_out = 2, .in = row, .out = result};
+        CHECK(run(alone, &by_itself, 0, 1));
+        if (memcmp(&want[0], &to[r], 4) != 0 || memcmp(&want[1], &to[rows + r], 4) != 0)
+            harness_fail(__FILE__, __LINE__, "[%d,%d] cut at %d: row %d", (int)rows, (int)n, (int)cut,
+                         (int)r);
+    }
+    CHECK(isnan(to[2 * rows]));
+    tern__free(from);
+    tern__free(to);
+    tern__arena_free(&arena);
+}
+
+TEST(rows_at_places_in_turns)
+{
+    static const int64_t SHAPES[][2] = {{260, 1024}, {263, 1009}, {30000, 9}};
+    for (size_t k = 0; k < sizeof SHAPES / sizeof *SHAPES; k++)
+        for (int64_t cut = 0; cut < 6 && !harness_failed(); cut += cut ? 2 : 1)
+            for (int operands = 1; operands <= 2; operands++)
+                check_row_places(SHAPES[k][0], SHAPES[k][1], operands, cut);
+}

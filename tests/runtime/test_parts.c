@@ -89,8 +89,8 @@ TEST(others_take_from_one_who_is_late)
         for (int i = 0; i < 2; i++)
             pthread_join(workers[i].thread, NULL);
         check_once(400);
-        if (claimed) /* three quarters of its share at least, and as a rule no more */
-            CHECK(atomic_load(&of_late) >= 150 && atomic_load(&of_late) <= 200);
+        if (claimed) /* three quarters of its share at least; as a rule no more, but no machine promises that */
+            CHECK(atomic_load(&of_late) >= 150);
         else
             CHECK_EQ(atomic_load(&of_late), 200);
     }

@@ -22,7 +22,7 @@ bool tern__cpu_reduction(const tern__target *target, const tern__call *call, ter
         if (reductions[i].op != tern__op_code(call->op) || !tern__columns_fit(call->in[0], &call->attrs[0]))
             continue;
         *out = (tern__choice){.kernel = &reductions[i].kernel,
-                              .name = reductions[i].kernel.name,
+                              .name = row->name,
                               .isa = tern__isa_name(row->isa),
                               .program = row->kernel,
                               .work = tern__columns_work(call->in[0], &call->out[0])};

@@ -6,18 +6,18 @@
 #include "tensor/layout.h"
 
 /* Columns at a time: their results stay in the first-level cache, and a row of them is longer than a prefetcher needs. */
-enum { MOST = 1024, LINE = 16 };
+enum { MOST = 1024, LINE = TERN__COLUMNS_LINE };
 
 /* A reduction as rows of columns. */
 typedef struct columns {
     const float *x;
     float *y;
     int64_t lanes, y_step; /* of the last axis */
-    int n_kept, n_taken;
+    int n_kept, n_reduced;
     int64_t kept[TERN__MAX_RANK], x_kept[TERN__MAX_RANK],
-        y_kept[TERN__MAX_RANK];                             /* sizes and strides, innermost first */
-    int64_t taken[TERN__MAX_RANK], x_taken[TERN__MAX_RANK]; /* of the reduced axes, likewise */
-    int64_t count;                                          /* elements of a column */
+        y_kept[TERN__MAX_RANK];                                 /* sizes and strides, innermost first */
+    int64_t reduced[TERN__MAX_RANK], x_reduced[TERN__MAX_RANK]; /* of the reduced axes, likewise */
+    int64_t count;                                              /* elements of a column */
 } columns;
 
 static unsigned reduced_axes(int rank, const tern__attr *axes)
@@ -54,12 +54,12 @@ static columns columns_of(const tern__kernel_args *args)
             continue;
         }
         c.count *= size;
-        if (c.n_taken > 0 && stride == c.x_taken[c.n_taken - 1] * c.taken[c.n_taken - 1]) {
-            c.taken[c.n_taken - 1] *= size;
+        if (c.n_reduced > 0 && stride == c.x_reduced[c.n_reduced - 1] * c.reduced[c.n_reduced - 1]) {
+            c.reduced[c.n_reduced - 1] *= size;
             continue;
         }
-        c.taken[c.n_taken] = size;
-        c.x_taken[c.n_taken++] = stride;
+        c.reduced[c.n_reduced] = size;
+        c.x_reduced[c.n_reduced++] = stride;
     }
     return c;
 }
@@ -71,26 +71,26 @@ typedef struct taking {
     float floats[MOST];
 } taking;
 
-typedef void take_fn(taking *t, const float *x, int64_t row, int64_t rows, int64_t n);
+typedef void take_fn(taking *t, const float *x, int64_t stride, int64_t rows, int64_t n);
 
-static void take_sum(taking *t, const float *x, int64_t row, int64_t rows, int64_t n)
+static void take_sum(taking *t, const float *x, int64_t stride, int64_t rows, int64_t n)
 {
-    t->kernel->sum(t->sums, x, row, rows, n);
+    t->kernel->sum(t->sums, x, stride, rows, n);
 }
 
-static void take_squares(taking *t, const float *x, int64_t row, int64_t rows, int64_t n)
+static void take_squares(taking *t, const float *x, int64_t stride, int64_t rows, int64_t n)
 {
-    t->kernel->squares(t->sums, t->centres, x, row, rows, n);
+    t->kernel->squares(t->sums, t->centres, x, stride, rows, n);
 }
 
-static void take_largest(taking *t, const float *x, int64_t row, int64_t rows, int64_t n)
+static void take_largest(taking *t, const float *x, int64_t stride, int64_t rows, int64_t n)
 {
-    t->kernel->largest(t->floats, x, row, rows, n);
+    t->kernel->largest(t->floats, x, stride, rows, n);
 }
 
-static void take_smallest(taking *t, const float *x, int64_t row, int64_t rows, int64_t n)
+static void take_smallest(taking *t, const float *x, int64_t stride, int64_t rows, int64_t n)
 {
-    t->kernel->smallest(t->floats, x, row, rows, n);
+    t->kernel->smallest(t->floats, x, stride, rows, n);
 }
 
 /* All elements of n columns from x on, in ascending order of the reduced axes. */
@@ -100,14 +100,14 @@ static void take_all(const columns *c, taking *t, take_fn *take, const float *x,
     int d = 0;
     if (c->count == 0)
         return;
-    while (d < c->n_taken) {
-        take(t, x, c->x_taken[0], c->taken[0], n);
-        for (d = 1; d < c->n_taken && ++index[d] == c->taken[d]; d++) {
-            x -= (index[d] - 1) * c->x_taken[d];
+    while (d < c->n_reduced) {
+        take(t, x, c->x_reduced[0], c->reduced[0], n);
+        for (d = 1; d < c->n_reduced && ++index[d] == c->reduced[d]; d++) {
+            x -= (index[d] - 1) * c->x_reduced[d];
             index[d] = 0;
         }
-        if (d < c->n_taken)
-            x += c->x_taken[d];
+        if (d < c->n_reduced)
+            x += c->x_reduced[d];
     }
 }
 

@@ -7,18 +7,21 @@
 
 #include "kernels/kernel.h"
 
-/* Each takes `rows` rows of n columns, `row` elements apart, into what there is of the columns' results. */
+enum { TERN__COLUMNS_LINE = 16 }; /* floats of a line of the cache */
+
+/* Each takes `rows` rows of n columns, `stride` elements apart, into what there is of the columns' results. */
 typedef struct tern__columns_kernel {
-    void (*sum)(double *to, const float *x, int64_t row, int64_t rows, int64_t n);
-    void (*squares)(double *to, const double *centre, const float *x, int64_t row, int64_t rows, int64_t n);
-    void (*largest)(float *to, const float *x, int64_t row, int64_t rows, int64_t n);
-    void (*smallest)(float *to, const float *x, int64_t row, int64_t rows, int64_t n);
+    void (*sum)(double *to, const float *x, int64_t stride, int64_t rows, int64_t n);
+    void (*squares)(double *to, const double *centre, const float *x, int64_t stride, int64_t rows,
+                    int64_t n);
+    void (*largest)(float *to, const float *x, int64_t stride, int64_t rows, int64_t n);
+    void (*smallest)(float *to, const float *x, int64_t stride, int64_t rows, int64_t n);
 } tern__columns_kernel;
 
 /* Does a reduction of x over attribute `axes` leave its last axis? */
 bool tern__columns_fit(const tern__type *x, const tern__attr *axes);
 
-/* Items of work: 16 columns, which are a line of the cache. */
+/* Items of work: TERN__COLUMNS_LINE columns. */
 int64_t tern__columns_work(const tern__type *x, const tern__type *y);
 
 /* Ops sum, mean, var, max and min of f32; args->program is a tern__columns_kernel. */

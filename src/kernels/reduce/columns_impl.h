@@ -8,60 +8,60 @@
 
 #include "kernels/select.h"
 
-enum { TOGETHER = 4, LINE = 16 };
+enum { TOGETHER = 4, LINE = TERN__COLUMNS_LINE };
 
-/* `row` elements on: the next rows, by a line each. */
-static inline void fetch_next(const float *x, int64_t row)
+/* A line of each of the next rows, which are `stride` elements apart. */
+static inline void fetch_next(const float *x, int64_t stride)
 {
     for (int i = 0; i < TOGETHER; i++)
-        __builtin_prefetch(x + (TOGETHER + i) * row);
+        __builtin_prefetch(x + (TOGETHER + i) * stride);
 }
 
 /* A loop over rows; `take` makes `to` of what it was and of an element e of column c. */
-#define TERN__COLUMNS_LOOP(T, take)                                                    \
-    int64_t r = 0;                                                                     \
-    for (; r + TOGETHER <= rows; r += TOGETHER) {                                      \
-        const float *x0 = x + r * row, *x1 = x0 + row, *x2 = x1 + row, *x3 = x2 + row; \
-        const bool more = r + 2 * TOGETHER <= rows;                                    \
-        for (int64_t line = 0; line < n; line += LINE) {                               \
-            const int64_t end = n - line < LINE ? n : line + LINE;                     \
-            if (more)                                                                  \
-                fetch_next(x0 + line, row);                                            \
-            for (int64_t c = line; c < end; c++) {                                     \
-                T was = to[c];                                                         \
-                was = take(was, x0[c]);                                                \
-                was = take(was, x1[c]);                                                \
-                was = take(was, x2[c]);                                                \
-                to[c] = take(was, x3[c]);                                              \
-            }                                                                          \
-        }                                                                              \
-    }                                                                                  \
-    for (; r < rows; r++)                                                              \
-        for (int64_t c = 0; c < n; c++)                                                \
-            to[c] = take(to[c], x[r * row + c]);
+#define TERN__COLUMNS_LOOP(T, take)                                                                \
+    int64_t r = 0;                                                                                 \
+    for (; r + TOGETHER <= rows; r += TOGETHER) {                                                  \
+        const float *x0 = x + r * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride; \
+        const bool more = r + 2 * TOGETHER <= rows;                                                \
+        for (int64_t line = 0; line < n; line += LINE) {                                           \
+            const int64_t end = n - line < LINE ? n : line + LINE;                                 \
+            if (more)                                                                              \
+                fetch_next(x0 + line, stride);                                                     \
+            for (int64_t c = line; c < end; c++) {                                                 \
+                T was = to[c];                                                                     \
+                was = take(was, x0[c]);                                                            \
+                was = take(was, x1[c]);                                                            \
+                was = take(was, x2[c]);                                                            \
+                to[c] = take(was, x3[c]);                                                          \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    for (; r < rows; r++)                                                                          \
+        for (int64_t c = 0; c < n; c++)                                                            \
+            to[c] = take(to[c], x[r * stride + c]);
 
 #define ADD(was, e) ((was) + (double)(e))
-static void sum(double *restrict to, const float *restrict x, int64_t row, int64_t rows, int64_t n)
+static void sum(double *restrict to, const float *restrict x, int64_t stride, int64_t rows, int64_t n)
 {
     TERN__COLUMNS_LOOP(double, ADD)
 }
 
 #define ADD_SQUARE(was, e) ((was) + ((double)(e)-centre[c]) * ((double)(e)-centre[c]))
-static void squares(double *restrict to, const double *restrict centre, const float *restrict x, int64_t row,
-                    int64_t rows, int64_t n)
+static void squares(double *restrict to, const double *restrict centre, const float *restrict x,
+                    int64_t stride, int64_t rows, int64_t n)
 {
     TERN__COLUMNS_LOOP(double, ADD_SQUARE)
 }
 
 /* A NaN stays: only another one replaces it. Of equals the first stays. */
 #define LARGER(was, e) (((e) > (was)) | ((e) != (e)) ? (e) : (was))
-static void largest(float *restrict to, const float *restrict x, int64_t row, int64_t rows, int64_t n)
+static void largest(float *restrict to, const float *restrict x, int64_t stride, int64_t rows, int64_t n)
 {
     TERN__COLUMNS_LOOP(float, LARGER)
 }
 
 #define SMALLER(was, e) (((e) < (was)) | ((e) != (e)) ? (e) : (was))
-static void smallest(float *restrict to, const float *restrict x, int64_t row, int64_t rows, int64_t n)
+static void smallest(float *restrict to, const float *restrict x, int64_t stride, int64_t rows, int64_t n)
 {
     TERN__COLUMNS_LOOP(float, SMALLER)
 }

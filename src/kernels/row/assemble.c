@@ -418,7 +418,7 @@ tern_status tern__row_finish(const tern__row_builder *b, const tern__rowop_table
     p->frame_bytes = tern__row_frame_bytes(p) + (slots + TERN__ALIGN - 1) / TERN__ALIGN * TERN__ALIGN;
     p->n_places = !p->reduces || takes_turns(p) ? places(p) : 1;
     p->n_frames = p->n_places > 1 || !p->reduces ? p->n_places : pipeline_frames(p, slots);
-    /* Places share their slots. */
+    /* Places share their slots, but for rows that are reduced. */
     p->scratch_bytes = p->reduces ? p->frame_bytes * (size_t)p->n_frames
                                   : tern__row_frame_bytes(p) * (size_t)(p->n_frames - 1) + p->frame_bytes;
     p->scratch_bytes += TERN__ALIGN;

@@ -46,7 +46,7 @@ typedef struct tern__row_frame {
     int64_t shape[TERN__MAX_RANK], index[TERN__MAX_RANK];
     int64_t inner; /* elements along the innermost axis */
     bool by_tile;  /* tiles in row-major order, whatever rows they belong to */
-    int place;     /* which of the places that are walked in turns is this one's; they share their slots */
+    int place; /* which of the places that are walked in turns is this one's; they share their slots, where nothing is reduced */
     char *slots, *longs, *singles;
     int n_ahead; /* operands that are fetched ahead, and the phase that reads them first */
     struct {

@@ -159,6 +159,11 @@ static void skip_rows(frame *f, int64_t count)
         f->operands[k].at += count * f->operands[k].strides[0];
 }
 
+_Static_assert((int)TERN__ROW_MAX_PLACES <= (int)TERN__ROW_MAX_STAGES &&
+                   (int)TERN__ROW_MAX_PLACES <= (int)TERN__ROW_MAX_FRAMES &&
+                   (int)TERN__ROW_MAX_PLACES <= (int)TERN__ROW_MAX_AHEAD,
+               "places take turns like stages, have frames and are fetched ahead");
+
 /* A stage of the row that a frame is at. */
 typedef struct turn {
     frame *f;
@@ -352,8 +357,8 @@ static void run_reducing(const tern__kernel_args *args, const tern__row_program 
                          int64_t end)
 {
     frame *f[TERN__ROW_MAX_FRAMES];
-    const int64_t each = (end - begin) / p->n_places;
-    if (p->n_places > 1 && each > 0) {
+    const int64_t each = (end - begin) / p->n_places, columns = p->domain.shape[p->domain.rank - 1];
+    if (p->n_places > 1 && each * columns >= PLACE_LEAST) {
         set_up_rows(args, p, begin, each, p->n_places, f);
         run_row_places(f, each);
         begin += p->n_places * each;
