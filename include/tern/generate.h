@@ -37,7 +37,7 @@ typedef struct tern_sampling {
     int n_bias;
     const tern_logit_bias *bias;
     uint64_t
-        seed; /* token i of a sequence is a function of (seed, i) and the logits alone, on any machine and batch */
+        seed; /* token i of a sequence is a function of (seed, i) and the logits alone, for any threads and batch, with one C library (exp) */
 } tern_sampling;
 
 /* A token and its probability, before sampling changed anything. */

@@ -69,8 +69,8 @@ typedef struct tern_session_options {
         cache; /* of keys and values: TERN_F32 (0: this one), TERN_F16, or TERN_I8 with a scale for each head and position */
     int64_t batch;   /* most rows computed at once; longer prompts come in chunks; 0 = 512              */
     bool time_steps; /* keep how long every step takes: tern_session_get_program and tern_exec_step_time */
-    const tern_compile_options *
-        compile; /* or NULL: level high; read during tern_session_create and kept as a pointer: outlives it */
+    const tern_compile_options
+        *compile; /* or NULL: level high. Copied; what it points to outlives the session */
 } tern_session_options;
 
 /* A token at a place of a sequence. */
@@ -128,7 +128,8 @@ TERN_API size_t tern_session_cache_bytes(const tern_session *session);
 /* Feeds rows[0..n-1] in order: each row's keys and values are kept at its slot and position, and it sees positions 0 to its own
  * of its slot, which must have been fed before or stand earlier in `rows`. logits[i] becomes those of row wanted[i] (n_wanted
  * times the vocabulary; wanted ascending). A position that is fed again is overwritten, as are the ones after it when they
- * are fed. Nothing is fed if a token, slot or position is out of range. */
+ * are fed. Nothing is fed if a token, slot or position is out of range. No two rows of one call have the same slot and position.
+ * After another failure the positions of `rows` hold anything: feed them again. */
 TERN_API tern_status tern_session_feed(tern_session *session, int n, const tern_session_row *rows,
                                        int n_wanted, const int *wanted, float *logits);
 

@@ -10,7 +10,8 @@
  * code of a model is written once; docs/model-files.md has the table. Nothing in a file is trusted: every count, length,
  * product and offset is checked against the file before it is used, and a bad file gives a status and one sentence.
  *
- * Threading: an open file does not change; any number of threads may read it. */
+ * Threading: what these functions tell of an open file does not change; any number of threads may read it. A model that was loaded
+ * from it maps parts and counts progress inside, under a lock of its own. */
 #ifndef TERN_MODEL_FILE_H
 #define TERN_MODEL_FILE_H
 

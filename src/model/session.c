@@ -22,8 +22,7 @@ struct tern_session {
     int slots;
     int64_t context, batch;
     bool time_steps;
-    tern_compile_options usual; /* at level high the products of one operand become one */
-    const tern_compile_options *compile;
+    tern_compile_options compile;           /* at level high the products of one operand become one */
     tern_tensor **cache[TERN__CACHE_COUNT]; /* (layers) states; those of scales: NULL unless keys are int8 */
     program *programs;
     size_t n_programs, cap_programs;
@@ -127,9 +126,9 @@ tern_status tern_session_create(tern_model *model, const tern_session_options *o
     s->context = o.context ? o.context : model->h.context;
     s->batch = o.batch ? o.batch : DEFAULT_BATCH;
     s->time_steps = o.time_steps;
-    s->usual = tern_compile_options_default();
-    s->usual.level = TERN_LEVEL_HIGH;
-    s->compile = o.compile ? o.compile : &s->usual;
+    s->compile = o.compile ? *o.compile : tern_compile_options_default();
+    if (!o.compile)
+        s->compile.level = TERN_LEVEL_HIGH;
     tern_status status = allocate(s);
     if (status == TERN_OK)
         TERN_SCOPE(model->ctx)
@@ -252,7 +251,7 @@ static tern_status compile_rows(tern_session *s, program *p)
                              .cache = s->cache};
     tern_tensor *outputs[TERN__CACHE_COUNT];
     int n = tern__decoder(s->model, &in, outputs);
-    return tern_compile(ctx, n, outputs, NULL, s->compile, &p->program);
+    return tern_compile(ctx, n, outputs, NULL, &s->compile, &p->program);
 }
 
 static tern_status make_program(tern_session *s, int64_t rows, int64_t wanted, program **out)

@@ -113,9 +113,9 @@ tern_status tern__model_file_set_workers(tern_model_file *file, int workers);
 /* Runs all parts, at once where there are workers, and returns the first failure with its message. Counts `bytes` as read. */
 tern_status tern__model_file_share(tern_model_file *file, tern__file_work work, void *user, uint64_t bytes);
 
-/* ---- names.c: from names to numbers ---------------------------------------------------------------------------- */
+/* ---- directory.c: from names to numbers ---------------------------------------------------------------------------- */
 
-/* `stride` bytes from one item's name pointer to the next. TERN_FORMAT, as "WHO: ...", if a name occurs twice. */
+/* `stride` bytes from one item's name pointer to the next. TERN_FORMAT, as "PATH: ...", if a name occurs twice. */
 tern_status tern__directory_create(const char *path, const char *what, const char *const *first,
                                    size_t stride, size_t count, struct tern__directory **out);
 bool tern__directory_find(const struct tern__directory *names, const char *name, int *out);
