@@ -105,17 +105,29 @@ void bench_repeat_settings(const tern_results *results, bench_settings *settings
         settings->o.cpu = isa;
 }
 
+typedef struct listing {
+    collecting c;
+    const char *family; /* or NULL */
+} listing;
+
+static void list_case(void *user, const tern_result *row)
+{
+    listing *l = user;
+    if (!l->family || strcmp(l->family, row->family) == 0)
+        collect(&l->c, row);
+}
+
 static int list_cases(const tern_bench_options *o, tern_results **out)
 {
-    collecting c = {0};
-    tern_status status = tern_results_create(&c.results);
-    for (int i = 0; status == TERN_OK && c.status == TERN_OK; i++)
-        status = tern_bench_case(o, i, collect, &c);
-    status = status == TERN_OUT_OF_RANGE ? c.status : status;
+    listing l = {.family = o->family};
+    tern_status status = tern_results_create(&l.c.results);
+    for (int i = 0; status == TERN_OK && l.c.status == TERN_OK; i++)
+        status = tern_bench_case(o, i, list_case, &l);
+    status = status == TERN_OUT_OF_RANGE ? l.c.status : status;
     if (status == TERN_OK)
-        *out = c.results;
+        *out = l.c.results;
     else
-        tern_results_free(c.results);
+        tern_results_free(l.c.results);
     return status == TERN_OK ? EXIT_DONE : say_failure(status);
 }
 
@@ -211,6 +223,8 @@ int bench_run_suite(const args *a, const char *suite)
     const char *name = args_has(a, "json") ? "rows" : args_value(a, "format");
     const bool as_table = !name || tern_result_format_parse(name, &format) != TERN_OK;
     int code = bench_read_settings(a, suite, &settings);
+    if (code == EXIT_DONE && args_has(a, "json") && args_value(a, "format"))
+        code = fail_usage("--json is --format rows: give one of them");
     if (code == EXIT_DONE && as_table && file)
         code = fail_usage("-o FILE needs a --format other than table");
     if (code != EXIT_DONE)

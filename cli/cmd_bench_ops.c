@@ -34,7 +34,9 @@ static void print_page_head(void)
         "is the median distance from the median time. Ternary weights and heads are\nstreamed: a run does "
         "the "
         "operation with many copies of the weights. What each family falls short of, and why, is in\n"
-        "[performance-ternary.md](performance-ternary.md), [performance-gemm.md](performance-gemm.md) and\n"
+        "[performance-ternary.md](performance-ternary.md), [performance-heads.md](performance-heads.md),\n"
+        "[performance-gemm.md](performance-gemm.md), [performance-attention.md](performance-attention.md) "
+        "and\n"
         "[performance-rows.md](performance-rows.md).\n");
 }
 
@@ -73,6 +75,10 @@ static int print_page(const args *a)
 
 static int run(const args *a)
 {
+    static const char *const others[] = {"list", "json", "format", "output-file"};
+    for (size_t i = 0; args_has(a, "markdown") && i < sizeof others / sizeof *others; i++)
+        if (args_has(a, others[i]) || args_value(a, others[i]))
+            return fail_usage("--markdown measures and prints a page: it does not go with --%s", others[i]);
     return args_has(a, "markdown") ? print_page(a) : bench_run_suite(a, "ops");
 }
 

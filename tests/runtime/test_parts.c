@@ -3,6 +3,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <tern/tern.h>
+
 #include "devices/cpu/cpu.h"
 #include "harness.h"
 
@@ -114,4 +116,48 @@ TEST(failure_ends_a_part)
     CHECK_EQ(fault.value, 15); /* the end of what was its own */
     CHECK_EQ(fault.limit, 7);
     CHECK_EQ(atomic_load(&claims[0].next), 0);
+}
+
+/* A chain of products whose items are claimed, as a decoder has it: claims are set back for every step of every run. */
+TEST(claims_are_set_back_from_step_to_step)
+{
+    enum { N = 1024, STEPS = 5, RUNS = 8 };
+    static float w[N * N], x[N];
+    tern_ctx *ctx = NULL;
+    tern_ctx_options options = tern_ctx_options_default();
+    tern_program *programs[2] = {NULL};
+    tern_exec *execs[2] = {NULL};
+    options.threads = 2;
+    CHECK_OK(tern_ctx_create(&options, &ctx));
+    for (int i = 0; i < N * N; i++)
+        w[i] = (float)(i * 31 % 7 - 3) / 64;
+    TERN_SCOPE(ctx) {
+        tern_tensor *weight = tern_cast(tern_from_data(ctx, TERN_F32, 2, (int64_t[]){N, N}, w), TERN_F16);
+        CHECK_OK(tern_freeze(weight));
+        tern_tensor *y = tern_input(ctx, "x", TERN_F32, 2, (int64_t[]){1, N});
+        for (int i = 0; i < STEPS; i++)
+            y = tern_linear(y, weight);
+        for (int t = 0; t < 2; t++) {
+            tern_compile_options o = tern_compile_options_default();
+            o.threads = 1 + t;
+            CHECK_OK(tern_compile(ctx, 1, &y, NULL, &o, &programs[t]));
+            CHECK_OK(tern_exec_create(ctx, programs[t], &execs[t]));
+        }
+        for (int run = 0; run < RUNS; run++) {
+            for (int i = 0; i < N; i++)
+                x[i] = (float)((i + run) % 5 - 2);
+            tern_tensor *bound = tern_from_data(ctx, TERN_F32, 2, (int64_t[]){1, N}, x), *got[2];
+            for (int t = 0; t < 2; t++)
+                CHECK_OK(tern_exec_run(execs[t], 1, &bound, 1, &got[t]));
+            CHECK(memcmp(tern_data_f32(got[0]), tern_data_f32(got[1]), sizeof x) == 0);
+        }
+        tern_step_info step;
+        CHECK_OK(tern_program_step(programs[1], 0, &step));
+        CHECK_EQ(step.threads, 2);
+    }
+    for (int t = 0; t < 2; t++) {
+        tern_exec_free(execs[t]);
+        tern_program_free(programs[t]);
+    }
+    tern_ctx_destroy(ctx);
 }

@@ -26,17 +26,17 @@ static uint32_t word_at(const uint8_t *at)
 
 /* ---- column c of row r of a tile ---- */
 
-static float at_f16(const uint8_t *tile, int64_t c, int r)
+static inline float at_f16(const uint8_t *tile, int64_t c, int r)
 {
     return tern__f16_to_f32(half_at(tile + 2 * (c * TILE + r)));
 }
 
-static float at_bf16(const uint8_t *tile, int64_t c, int r)
+static inline float at_bf16(const uint8_t *tile, int64_t c, int r)
 {
     return tern__bf16_to_f32(half_at(tile + 2 * (c * TILE + r)));
 }
 
-static float at_q8_0(const uint8_t *tile, int64_t c, int r)
+static inline float at_q8_0(const uint8_t *tile, int64_t c, int r)
 {
     const uint8_t *block = tile + c / 32 * 34 * TILE;
     return tern__f16_to_f32(half_at(block + 2 * r)) * (float)(int8_t)block[(2 + c % 32) * TILE + r] + 0.0f;
@@ -47,7 +47,7 @@ static int nibble(const uint8_t *words, int64_t c, int r)
     return (int)(word_at(words + 4 * (c / 8 * TILE + r)) >> 4 * (c % 8) & 15);
 }
 
-static float at_q4_0(const uint8_t *tile, int64_t c, int r)
+static inline float at_q4_0(const uint8_t *tile, int64_t c, int r)
 {
     const uint8_t *block = tile + c / 32 * 18 * TILE;
     return tern__f16_to_f32(half_at(block + 2 * r)) * (float)(nibble(block + 2 * TILE, c % 32, r) - 8) + 0.0f;
@@ -66,7 +66,7 @@ static int six(const uint8_t *words, int64_t i, int r)
     return code;
 }
 
-static float at_q4_k(const uint8_t *tile, int64_t c, int r)
+static inline float at_q4_k(const uint8_t *tile, int64_t c, int r)
 {
     const uint8_t *block = tile + c / 256 * 144 * TILE, *sixes = block + 132 * TILE;
     const int64_t j = c % 256 / 32;
@@ -76,7 +76,7 @@ static float at_q4_k(const uint8_t *tile, int64_t c, int r)
            dmin * (float)six(sixes, 8 + j, r) + 0.0f;
 }
 
-static float at_q6_k(const uint8_t *tile, int64_t c, int r)
+static inline float at_q6_k(const uint8_t *tile, int64_t c, int r)
 {
     const uint8_t *block = tile + c / 256 * 210 * TILE;
     const int64_t g = c % 256 / 16;
@@ -126,18 +126,29 @@ const tern__linear_kernel tern__linear__ref = {.name = "linear__ref",
 
 /* ---- rows ---- */
 
-#define ELEMENT(id, name) [TERN_##id] = at_##name,
-static at_fn *const element_at[TERN_DTYPE_COUNT] = {TERN__LINEAR_FORMS(ELEMENT)};
-#undef ELEMENT
+/* row_<form>: row r of a tile as f32. */
+#define ROW(id, name)                                                                      \
+    static void row_##name(const uint8_t *tile, int r, int64_t k, float *to, int64_t step) \
+    {                                                                                      \
+        for (int64_t c = 0; c < k; c++)                                                    \
+            to[c * step] = at_##name(tile, c, r);                                          \
+    }
+TERN__LINEAR_FORMS(ROW)
+
+typedef void row_fn(const uint8_t *tile, int r, int64_t k, float *to, int64_t step);
+
+#define ROW_OF(id, name) [TERN_##id] = row_##name,
+static row_fn *const row_of[TERN_DTYPE_COUNT] = {TERN__LINEAR_FORMS(ROW_OF)};
 
 /* Row r of a tile: 16 bits as they are, blocks as f32. */
 static void unpack_row(tern_dtype dtype, const uint8_t *tile, int r, int64_t k, void *to, int64_t step)
 {
+    if (tern__dtype_is_block(dtype)) {
+        row_of[dtype](tile, r, k, to, step);
+        return;
+    }
     for (int64_t c = 0; c < k; c++)
-        if (tern__dtype_is_block(dtype))
-            ((float *)to)[c * step] = element_at[dtype](tile, c, r);
-        else
-            ((uint16_t *)to)[c * step] = half_at(tile + 2 * (c * TILE + r));
+        ((uint16_t *)to)[c * step] = half_at(tile + 2 * (c * TILE + r));
 }
 
 KERNEL(packed_gather)
