@@ -184,7 +184,7 @@ static tern_status generation(bench_output *out, const options *o, tern__ternary
 
 /* ---- prompts: int8 dot products ---------------------------------------------------------------------- */
 
-static const int64_t shapes[][2] = {{2560, 2560}, {640, 2560}, {6912, 2560}, {2560, 6912}};
+static const int64_t shapes[][2] = {{2560, 2560}, {640, 2560}, {3840, 2560}, {6912, 2560}, {2560, 6912}};
 
 /* The share of one shape, NaN if it is not to be believed. */
 static tern_status prompt(const options *o, job *j, double *share)

@@ -357,8 +357,9 @@ static void run_reducing(const tern__kernel_args *args, const tern__row_program 
                          int64_t end)
 {
     frame *f[TERN__ROW_MAX_FRAMES];
-    const int64_t each = (end - begin) / p->n_places, columns = p->domain.shape[p->domain.rank - 1];
-    if (p->n_places > 1 && each * columns >= PLACE_LEAST) {
+    const int64_t each = (end - begin) / p->n_places;
+    /* a program with places has rows */
+    if (p->n_places > 1 && each * p->domain.shape[p->domain.rank - 1] >= PLACE_LEAST) {
         set_up_rows(args, p, begin, each, p->n_places, f);
         run_row_places(f, each);
         begin += p->n_places * each;
