@@ -54,13 +54,13 @@ static void squares(double *restrict to, const double *restrict centre, const fl
 }
 
 /* A NaN stays: only another one replaces it. Of equals the first stays. */
-#define LARGER(was, e) (((e) > (was)) | ((e) != (e)) ? (e) : (was))
+#define LARGER(was, e) ((((e) > (was)) | ((e) != (e))) ? (e) : (was))
 static void largest(float *restrict to, const float *restrict x, int64_t stride, int64_t rows, int64_t n)
 {
     TERN__COLUMNS_LOOP(float, LARGER)
 }
 
-#define SMALLER(was, e) (((e) < (was)) | ((e) != (e)) ? (e) : (was))
+#define SMALLER(was, e) ((((e) < (was)) | ((e) != (e))) ? (e) : (was))
 static void smallest(float *restrict to, const float *restrict x, int64_t stride, int64_t rows, int64_t n)
 {
     TERN__COLUMNS_LOOP(float, SMALLER)
