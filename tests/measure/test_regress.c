@@ -91,6 +91,8 @@ static counts try_many(double factor, double threshold, double session_noise, in
 
 TEST(equal_work_raises_no_alarm)
 {
+    if (HARNESS_TSAN)
+        SKIP("a long simulation on one thread: nothing for TSan to see");
     enum { TIMES = 200 };
     for (int i = 0; i < 3; i++) {
         const double session_noise = 0.01 * i;
@@ -106,6 +108,8 @@ TEST(equal_work_raises_no_alarm)
 
 TEST(planted_slowdowns_are_found)
 {
+    if (HARNESS_TSAN)
+        SKIP("a long simulation on one thread: nothing for TSan to see");
     enum { TIMES = 100 };
     counts c = try_many(1.05, 0.02, 0.005, TIMES);
     printf("5 %% slower: %d undecided, %d regression, %d critical\n", c.state[2], c.state[4], c.state[5]);
@@ -124,6 +128,8 @@ TEST(planted_slowdowns_are_found)
 
 TEST(what_sessions_differ_by_is_no_regression)
 {
+    if (HARNESS_TSAN)
+        SKIP("a long simulation on one thread: nothing for TSan to see");
     /* Samples of a session agree within 0.2 %, sessions differ by 5 %: the rank test alone would cry wolf all the time. */
     machine m = {.seed = harness_seed(), .sample_noise = 0.002, .session_noise = 0.05};
     int alarms = 0, significant = 0;
@@ -140,6 +146,8 @@ TEST(what_sessions_differ_by_is_no_regression)
 
 TEST(a_session_without_others_has_only_its_own_noise)
 {
+    if (HARNESS_TSAN)
+        SKIP("a long simulation on one thread: nothing for TSan to see");
     machine m = {.seed = harness_seed(), .sample_noise = 0.01};
     tern_results *base = new_set("here"), *now = new_set("here");
     tern_regress_report *report;
@@ -317,6 +325,8 @@ TEST(every_allocation_may_fail)
 
 TEST(steps_are_found_where_they_are_and_which_way_they_go)
 {
+    if (HARNESS_TSAN)
+        SKIP("a long simulation on one thread: nothing for TSan to see");
     const uint64_t seed = harness_seed();
     int found = 0, false_alarms = 0;
     enum { SERIES = 100, LENGTH = 30 };
