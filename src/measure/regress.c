@@ -220,7 +220,10 @@ static tern_status explain(tern_regress_report *p, tern_regress_row *row)
 {
     char text[512] = "";
     const tern_comparison *c = &row->comparison;
-    if (row->memory >= TERN_REGRESS_REGRESSION)
+    if (row->memory >= TERN_REGRESS_REGRESSION && row->base.peak_bytes == 0)
+        add_part(text, sizeof text, "%smemory: %s, %.0f bytes", "some where there was none",
+                 (double)row->now.peak_bytes);
+    else if (row->memory >= TERN_REGRESS_REGRESSION)
         add_part(text, sizeof text, "%smemory: %s by %.0f %%", "more",
                  100 * ((double)row->now.peak_bytes / (double)row->base.peak_bytes - 1));
     if (row->accuracy >= TERN_REGRESS_REGRESSION)
