@@ -70,7 +70,7 @@ static tern_status choose(const tern__target *target, const tern__call *call,
     if (!found)
         TERN_TRY(tern__cpu_image(target, call, arena, out, &found));
     if (!found)
-        found = tern__cpu_reduction(target, call, out);
+        TERN_TRY(tern__cpu_reduction(target, call, arena, out, &found));
     if (found)
         return TERN_OK;
     const tern__kernel *kernel = tern__cpu_reference(tern__op_code(call->op));

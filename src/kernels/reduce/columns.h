@@ -16,6 +16,9 @@ typedef struct tern__columns_kernel {
                     int64_t n);
     void (*largest)(float *to, const float *x, int64_t stride, int64_t rows, int64_t n);
     void (*smallest)(float *to, const float *x, int64_t stride, int64_t rows, int64_t n);
+    /* Of sums in the order of row programs: to[i] += x[i] + x[i + half], of which there are n in all and at most 2 half. */
+    void (*pairs)(double *to, const float *x, int64_t half, int64_t n);
+    void (*fold)(double *to, const double *x, int64_t n);
 } tern__columns_kernel;
 
 /* Does a reduction of x over attribute `axes` leave its last axis? */

@@ -66,8 +66,28 @@ static void smallest(float *restrict to, const float *restrict x, int64_t stride
     TERN__COLUMNS_LOOP(float, SMALLER)
 }
 
-#define TERN__COLUMNS_KERNEL(suffix)                       \
-    const tern__columns_kernel tern__columns__##suffix = { \
-        .sum = sum, .squares = squares, .largest = largest, .smallest = smallest};
+static void pairs(double *restrict to, const float *restrict x, int64_t half, int64_t n)
+{
+    const int64_t two = n > half ? n - half : 0, all = n < half ? n : half;
+    const float *restrict y = x + half;
+    for (int64_t i = 0; i < two; i++)
+        to[i] += (double)x[i] + (double)y[i];
+    for (int64_t i = two; i < all; i++)
+        to[i] += (double)x[i];
+}
+
+static void fold(double *restrict to, const double *restrict x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] += x[i];
+}
+
+#define TERN__COLUMNS_KERNEL(suffix)                                            \
+    const tern__columns_kernel tern__columns__##suffix = {.sum = sum,           \
+                                                          .squares = squares,   \
+                                                          .largest = largest,   \
+                                                          .smallest = smallest, \
+                                                          .pairs = pairs,       \
+                                                          .fold = fold};
 
 #endif
