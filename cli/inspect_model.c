@@ -128,16 +128,6 @@ static void measure_cache(const tern_model_file *file, usage *u)
     }
 }
 
-/* Linear layers of a BitNet are ternary when they run, whatever they are stored as: master weights are ternarised. */
-static bool runs_ternary(const tern_model_file *file, const tern_file_tensor *t)
-{
-    const char *architecture;
-    if (tern_stored_get(t->stored)->kind != TERN_STORED_PLAIN)
-        return tern_stored_get(t->stored)->kind == TERN_STORED_TERNARY;
-    return tern_model_file_get_string(file, "general.architecture", &architecture) == TERN_OK &&
-           strncmp(architecture, "bitnet", 6) == 0 && strncmp(t->name, "blk.", 4) == 0 && t->rank == 2;
-}
-
 static usage measure(const tern_model_file *file)
 {
     usage u = {0};
@@ -151,8 +141,9 @@ static usage measure(const tern_model_file *file)
         u.tensors[t.stored]++;
         u.bytes[t.stored] += t.bytes;
         u.parameters += elements;
-        u.ternary[t.stored] += runs_ternary(file, &t);
-        u.weights += runs_ternary(file, &t) ? elements / 4 : t.bytes;
+        const bool ternary = tern_model_file_runs_ternary(file, i);
+        u.ternary[t.stored] += ternary;
+        u.weights += ternary ? elements / 4 : t.bytes;
     }
     measure_cache(file, &u);
     return u;

@@ -13,6 +13,16 @@ function complain(message) { printf "%s:%d: %s\n", file, line, message; bad = 1 
 # May `layer` include what belongs to `owner`? Own headers always; `header` is for single-header permissions.
 function may(layer, owner, header) { return owner == layer || (layer, owner) in allowed || (layer, header) in allowed }
 
+# The layer of a file below src/: the longest folder of it that has a line.
+function layer_of(path,    folder)
+{
+    folder = path
+    while (sub(/\/[^\/]*$/, "", folder))
+        if (folder in text)
+            return folder
+    return folder
+}
+
 function check_public(layer, name,    owner)
 {
     if ((layer, "public") in allowed)
@@ -39,8 +49,7 @@ function check_internal(layer, name,    owner)
             complain("write \"" name "\" with its folder, as \"" layer "/" name "\"")
         return
     }
-    owner = name
-    sub(/\/.*/, "", owner)
+    owner = layer_of(name)
     if (file !~ /^src\//)
         complain(layer " may include the public API only, not \"" name "\"")
     else if (!(owner in text))
@@ -52,7 +61,7 @@ function check_internal(layer, name,    owner)
 function check_file(    content, layer, name, parts)
 {
     split(file, parts, "/")
-    layer = parts[1] == "src" ? parts[2] : parts[1]
+    layer = parts[1] == "src" ? layer_of(substr(file, length("src/") + 1)) : parts[1]
     if (layer == "include") {
         # A public header stands in the layer of its owner; tern.h stands above all.
         name = parts[3]

@@ -25,6 +25,9 @@ plant()
 
 plant src/graph/x.c '"tensor/y.h"' ''
 plant src/kernels/ref/x.c '"base/y.h"' ''
+plant src/model/x.c '"model/file/y.h"' ''
+plant src/model/file/x.c '"model/model.h"' 'model/file may not include "model/model.h"'
+plant src/model/file/x.c '"model/tokenizer/y.h"' 'model/file may not include "model/tokenizer/y.h"'
 plant src/passes/x.c '"devices/device.h"' 'passes may not include "devices/device.h"'
 plant src/tensor/x.h '"graph/node.h"' 'tensor may not include "graph/node.h"'
 plant src/tensor/x.c '"y.h"' 'with its folder, as "tensor/y.h"'

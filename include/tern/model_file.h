@@ -120,23 +120,23 @@ typedef struct tern_file_tensor {
     uint64_t offset, bytes;       /* there */
 } tern_file_tensor;
 
-/* Types of metadata: X(enumerator, GGUF's number, name). */
-#define TERN_META_LIST(X) \
-    X(U8, 0, "u8")        \
-    X(I8, 1, "i8")        \
-    X(U16, 2, "u16")      \
-    X(I16, 3, "i16")      \
-    X(U32, 4, "u32")      \
-    X(I32, 5, "i32")      \
-    X(F32, 6, "f32")      \
-    X(BOOL, 7, "bool")    \
-    X(STRING, 8, "str")   \
-    X(U64, 10, "u64")     \
-    X(I64, 11, "i64")     \
-    X(F64, 12, "f64")
+/* Types of metadata: X(enumerator, GGUF's number, name, bytes, kind). */
+#define TERN_META_LIST(X)           \
+    X(U8, 0, "u8", 1, UNSIGNED)     \
+    X(I8, 1, "i8", 1, SIGNED)       \
+    X(U16, 2, "u16", 2, UNSIGNED)   \
+    X(I16, 3, "i16", 2, SIGNED)     \
+    X(U32, 4, "u32", 4, UNSIGNED)   \
+    X(I32, 5, "i32", 4, SIGNED)     \
+    X(F32, 6, "f32", 4, FLOAT)      \
+    X(BOOL, 7, "bool", 1, UNSIGNED) \
+    X(STRING, 8, "str", 0, NONE)    \
+    X(U64, 10, "u64", 8, UNSIGNED)  \
+    X(I64, 11, "i64", 8, SIGNED)    \
+    X(F64, 12, "f64", 8, FLOAT)
 
 typedef enum tern_meta_type {
-#define TERN_META_ENUM(id, number, name) TERN_META_##id = number,
+#define TERN_META_ENUM(id, number, name, bytes, kind) TERN_META_##id = number,
     TERN_META_LIST(TERN_META_ENUM)
 #undef TERN_META_ENUM
 } tern_meta_type;
@@ -198,6 +198,10 @@ TERN_API tern_status tern_model_file_find(const tern_model_file *file, const cha
 
 /* Facts about a stored type; NULL if the number is not one. Static. */
 TERN_API const tern_stored_info *tern_stored_get(tern_stored stored);
+/* Will tensor i be ternary when the model runs? Linear layers of a BitNet are, whatever they are stored as: master weights are
+ * ternarised. false if there is no such tensor. */
+TERN_API bool tern_model_file_runs_ternary(const tern_model_file *file, int i);
+
 TERN_API tern_status tern_stored_parse(const char *name,
                                        tern_stored *out); /* "q8_0" in any case; TERN_NOT_FOUND */
 

@@ -81,6 +81,46 @@ void tern__file_close(tern__file *file)
     file->fd = -1;
 }
 
+const char *tern__path_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+char *tern__path_beside(const char *path, const char *name)
+{
+    const size_t folder = (size_t)(tern__path_name(path) - path), length = strlen(name) + 1;
+    char *beside = tern__alloc(folder + length);
+    if (beside) {
+        memcpy(beside, path, folder);
+        memcpy(beside + folder, name, length);
+    }
+    return beside;
+}
+
+tern_status tern__file_read_all(const char *path, size_t most, char **out, size_t *length)
+{
+    tern__file file = {.fd = -1};
+    TERN_TRY(tern__file_open(path, &file));
+    tern_status status = TERN_OK;
+    char *bytes = NULL;
+    if (file.bytes > most)
+        status = tern__fail(TERN_LIMIT, "%s: larger than %zu bytes, which no such file is", path, most);
+    else if (!(bytes = tern__alloc((size_t)file.bytes + 1)))
+        status = tern__out_of_memory((size_t)file.bytes + 1);
+    else
+        status = tern__file_read(&file, 0, bytes, (size_t)file.bytes);
+    if (status == TERN_OK) {
+        bytes[file.bytes] = '\0';
+        *length = (size_t)file.bytes;
+        *out = bytes;
+    } else {
+        tern__free(bytes);
+    }
+    tern__file_close(&file);
+    return status;
+}
+
 bool tern__file_same(const char *a, const char *b)
 {
     struct stat x, y;
@@ -99,8 +139,7 @@ static tern_status fail_writing(const tern__writer *writer)
 static int create_temporary(const char *path, char **name)
 {
     static _Atomic(unsigned) counter;
-    const char *slash = strrchr(path, '/');
-    size_t directory = slash ? (size_t)(slash - path) + 1 : 0, room = directory + 64;
+    size_t directory = (size_t)(tern__path_name(path) - path), room = directory + 64;
     *name = tern__alloc(room);
     if (!*name)
         return -1;
@@ -126,8 +165,7 @@ static tern_status follow_links(const char *path, char target[PATH_MAX])
         ssize_t length = readlink(target, link, sizeof link - 1);
         if (length < 0)
             return TERN_OK;
-        const char *slash = strrchr(target, '/');
-        size_t directory = slash && link[0] != '/' ? (size_t)(slash - target) + 1 : 0;
+        size_t directory = link[0] != '/' ? (size_t)(tern__path_name(target) - target) : 0;
         TERN__FAIL_IF(directory + (size_t)length >= PATH_MAX, TERN_IO,
                       "%s: a link to a name that is too long", path);
         memcpy(target + directory, link, (size_t)length);

@@ -24,6 +24,14 @@ tern_status tern__file_read(const tern__file *file, uint64_t offset, void *targe
 
 void tern__file_close(tern__file *file);
 
+/* A whole file of at most `most` bytes, and a 0 behind it, for the caller to free; TERN_LIMIT if it is larger. */
+tern_status tern__file_read_all(const char *path, size_t most, char **out, size_t *length);
+
+/* What stands behind the last slash of a path. */
+const char *tern__path_name(const char *path);
+/* The path of `name` in the folder of the file `path`, for the caller to free; NULL if there is no memory. */
+char *tern__path_beside(const char *path, const char *name);
+
 /* Do both names lead to one file that exists? */
 bool tern__file_same(const char *a, const char *b);
 

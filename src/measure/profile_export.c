@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/json_text.h"
 #include "base/strbuf.h"
 #include "measure/flame.h"
 #include "measure/profile.h"
@@ -83,14 +84,14 @@ static void add_speedscope(tern__strbuf *s, const tern_profile *p)
                         " \"shared\": {\"frames\": [");
     for (int i = 0; i < p->info.frames; i++) {
         tern__strbuf_add(s, i ? ",\n  {\"name\": " : "\n  {\"name\": ");
-        tern__add_json_text(s, p->frames[i].name);
+        tern__json_add_text(s, p->frames[i].name);
         tern__strbuf_add(s, "}");
     }
     tern__strbuf_add(s, "]},\n \"profiles\": [");
     for (int t = 0; t < p->info.threads; t++) {
         tern__strbuf_add(s, t ? ",\n    {\"type\": \"evented\", \"name\": "
                               : "\n    {\"type\": \"evented\", \"name\": ");
-        tern__add_json_text(s, p->threads[t].name);
+        tern__json_add_text(s, p->threads[t].name);
         tern__strbuf_add(s, ", \"unit\": \"nanoseconds\",\n     \"events\": [");
         add_timeline(s, p, &p->threads[t]);
         tern__strbuf_add(s, "}");
@@ -105,7 +106,7 @@ static void add_chrome_time(tern__strbuf *s, const tern_trace_event *e, char pha
 {
     tern__strbuf_addf(s, ",\n {\"ph\": \"%c\", \"pid\": 1, \"tid\": %u, \"ts\": %" PRIu64 ".%03u, \"name\": ",
                       phase, e->thread, at / 1000, (unsigned)(at % 1000));
-    tern__add_json_text(s, e->name);
+    tern__json_add_text(s, e->name);
 }
 
 static void add_chrome_begin(tern__strbuf *s, const tern_profile *p, const tern_trace_event *e)
@@ -114,9 +115,9 @@ static void add_chrome_begin(tern__strbuf *s, const tern_profile *p, const tern_
     tern__strbuf_addf(s, ", \"cat\": \"%s\"", e->category);
     if (e->category == p->step || e->category == p->wait) {
         tern__strbuf_addf(s, ", \"args\": {\"program\": %u, \"step\": %u, \"kernel\": ", e->program, e->step);
-        tern__add_json_text(s, e->kernel ? e->kernel : "");
+        tern__json_add_text(s, e->kernel ? e->kernel : "");
         tern__strbuf_add(s, ", \"where\": ");
-        tern__add_json_text(s, e->where ? e->where : "");
+        tern__json_add_text(s, e->where ? e->where : "");
         tern__strbuf_addf(s, ", \"flops\": %" PRIu64 ", \"bytes\": %" PRIu64 "}", e->flops, e->bytes);
     }
     tern__strbuf_add(s, "}");
@@ -155,7 +156,7 @@ static void add_chrome(tern__strbuf *s, const tern_profile *p)
                           ",\n {\"ph\": \"M\", \"pid\": 1, \"tid\": %d, \"name\": \"thread_name\", \"args\": "
                           "{\"name\": ",
                           t);
-        tern__add_json_text(s, p->threads[t].name);
+        tern__json_add_text(s, p->threads[t].name);
         tern__strbuf_addf(s,
                           "}},\n {\"ph\": \"M\", \"pid\": 1, \"tid\": %d, \"name\": \"thread_sort_index\", "
                           "\"args\": {\"sort_index\": %d}}",

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "measure/regress.h"
@@ -96,13 +97,13 @@ static void write_text(tern__strbuf *to, const tern_regress_report *p)
 static void add_member(tern__strbuf *to, const char *name, double value)
 {
     tern__strbuf_addf(to, ", \"%s\": ", name);
-    tern__add_json_real(to, value);
+    tern__json_add_real(to, value);
 }
 
 static void add_member_text(tern__strbuf *to, const char *before, const char *name, const char *value)
 {
     tern__strbuf_addf(to, "%s\"%s\": ", before, name);
-    tern__add_json_text(to, value);
+    tern__json_add_text(to, value);
 }
 
 static void add_history_json(tern__strbuf *to, const tern_history *h)

@@ -94,8 +94,4 @@ bool tern__result_same(const tern_result *a, const tern_result *b);
 /* "ops/ternary/t2 n=1/i8[1,2560] t2[640,2560]/threads:2", for formats that have one name. */
 void tern__result_add_name(tern__strbuf *to, const tern_result *row);
 
-/* JSON into text: quoted, with what is not UTF-8 replaced; the shortest number that reads back as the same, or null. */
-void tern__add_json_text(tern__strbuf *to, const char *text);
-void tern__add_json_real(tern__strbuf *to, double value);
-
 #endif

@@ -6,50 +6,10 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/json_text.h"
 #include "measure/results.h"
-#include "model/tokenizer/utf8.h"
 
 /* ---- JSON ---- */
-
-void tern__add_json_text(tern__strbuf *to, const char *text)
-{
-    size_t left = strlen(text);
-    tern__strbuf_add(to, "\"");
-    while (left > 0) {
-        const unsigned char c = (unsigned char)*text;
-        const size_t n = tern__utf8_length(text, left), used = n ? n : 1;
-        if (c == '"' || c == '\\')
-            tern__strbuf_addf(to, "\\%c", c);
-        else if (c < 0x20 || c == 0x7f)
-            tern__strbuf_addf(to, "\\u%04x", c);
-        else if (n == 0)
-            tern__strbuf_add(to, "\\ufffd");
-        else
-            tern__strbuf_add_n(to, text, n);
-        text += used;
-        left -= used;
-    }
-    tern__strbuf_add(to, "\"");
-}
-
-static void add_real(tern__strbuf *to, double value)
-{
-    char number[40];
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(number, sizeof number, "%.*g", digits, value);
-        if (strtod(number, NULL) == value)
-            break;
-    }
-    tern__strbuf_add(to, number);
-}
-
-void tern__add_json_real(tern__strbuf *to, double value)
-{
-    if (isfinite(value))
-        add_real(to, value);
-    else
-        tern__strbuf_add(to, "null");
-}
 
 static void add_field_json(tern__strbuf *to, const tern__field *field, const tern_result *row)
 {
@@ -61,7 +21,7 @@ static void add_field_json(tern__strbuf *to, const tern__field *field, const ter
         if (field->kind == TERN__FIELD_REASON && !text[0])
             tern__strbuf_add(to, "null");
         else
-            tern__add_json_text(to, text);
+            tern__json_add_text(to, text);
         return;
     case TERN__FIELD_INT:
         tern__strbuf_addf(to, "%" PRId64, tern__field_int(field, row));
@@ -73,7 +33,7 @@ static void add_field_json(tern__strbuf *to, const tern__field *field, const ter
             tern__strbuf_addf(to, "%" PRId64, tern__field_int(field, row));
         return;
     case TERN__FIELD_REAL:
-        tern__add_json_real(to, tern__field_real(field, row));
+        tern__json_add_real(to, tern__field_real(field, row));
         return;
     }
 }
@@ -88,7 +48,7 @@ static void add_row_json(tern__strbuf *to, const tern_result *row, const char *i
     tern__strbuf_addf(to, ",\n%s  \"samples_us\": [", indent);
     for (int i = 0; i < row->rounds && row->samples_us; i++) {
         tern__strbuf_add(to, i ? ", " : "");
-        tern__add_json_real(to, row->samples_us[i]);
+        tern__json_add_real(to, row->samples_us[i]);
     }
     tern__strbuf_addf(to, "]\n%s}", indent);
 }
@@ -108,9 +68,9 @@ static void add_conditions_json(tern__strbuf *to, const tern_results *r, const c
     tern__strbuf_add(to, "{");
     for (int i = 0; i < r->n_conditions; i++) {
         tern__strbuf_addf(to, "%s\n%s  ", i ? "," : "", indent);
-        tern__add_json_text(to, r->conditions[i].name);
+        tern__json_add_text(to, r->conditions[i].name);
         tern__strbuf_add(to, ": ");
-        tern__add_json_text(to, r->conditions[i].value);
+        tern__json_add_text(to, r->conditions[i].value);
     }
     tern__strbuf_addf(to, r->n_conditions ? "\n%s}" : "%.0s}", indent);
 }
@@ -145,7 +105,7 @@ static void add_field_csv(tern__strbuf *to, const tern__field *field, const tern
     if (text)
         add_csv_text(to, tern__field_text(field, row));
     else if (field->kind == TERN__FIELD_REAL && isfinite(tern__field_real(field, row)))
-        add_real(to, tern__field_real(field, row));
+        tern__json_add_real(to, tern__field_real(field, row));
     else if (field->kind == TERN__FIELD_INT ||
              (field->kind == TERN__FIELD_LONG && tern__field_int(field, row) >= 0))
         tern__strbuf_addf(to, "%" PRId64, tern__field_int(field, row));
@@ -171,7 +131,7 @@ static void add_name_json(tern__strbuf *to, const tern_result *row)
 {
     tern__strbuf name = TERN__STRBUF_EMPTY;
     tern__result_add_name(&name, row);
-    tern__add_json_text(to, name.text ? name.text : "");
+    tern__json_add_text(to, name.text ? name.text : "");
     to->failed |= name.failed;
     tern__strbuf_free(&name);
 }
@@ -183,7 +143,7 @@ static void begin_google(tern__strbuf *to, const tern_result *row, bool first, c
     tern__result_add_name(&name, row);
     tern__strbuf_add(&name, suffix);
     tern__strbuf_addf(to, "%s\n    {\"name\": ", first ? "" : ",");
-    tern__add_json_text(to, name.text ? name.text : "");
+    tern__json_add_text(to, name.text ? name.text : "");
     tern__strbuf_add(to, ", \"run_name\": ");
     add_name_json(to, row);
     tern__strbuf_addf(to, ", \"repetitions\": %d, \"threads\": %d", row->rounds, row->threads);
@@ -194,7 +154,7 @@ static void begin_google(tern__strbuf *to, const tern_result *row, bool first, c
 static void end_google(tern__strbuf *to, int64_t iterations, double time_us)
 {
     tern__strbuf_addf(to, ", \"iterations\": %" PRId64 ", \"real_time\": ", iterations);
-    tern__add_json_real(to, time_us);
+    tern__json_add_real(to, time_us);
     tern__strbuf_add(to, ", \"time_unit\": \"us\"");
 }
 
@@ -203,7 +163,7 @@ static void add_google_row(tern__strbuf *to, const tern_result *row, bool *first
     if (row->rounds == 0) {
         begin_google(to, row, *first, "");
         tern__strbuf_add(to, ", \"run_type\": \"iteration\", \"error_occurred\": true, \"error_message\": ");
-        tern__add_json_text(to, row->error);
+        tern__json_add_text(to, row->error);
         end_google(to, 0, 0);
         tern__strbuf_add(to, "}");
         *first = false;
@@ -229,7 +189,7 @@ static void add_google_row(tern__strbuf *to, const tern_result *row, bool *first
         end_google(to, row->rounds, aggregates[k].us);
         if (k == 0 && isfinite(row->gbytes_s)) {
             tern__strbuf_add(to, ", \"bytes_per_second\": ");
-            tern__add_json_real(to, row->gbytes_s * 1e9);
+            tern__json_add_real(to, row->gbytes_s * 1e9);
         }
         tern__strbuf_add(to, "}");
     }
@@ -254,7 +214,7 @@ static void add_action(tern__strbuf *to, const tern_result *row, bool *first, co
     *first = false;
     add_name_json(to, row);
     tern__strbuf_addf(to, ", \"unit\": \"%s\", \"value\": ", unit);
-    tern__add_json_real(to, value);
+    tern__json_add_real(to, value);
     if (isfinite(spread))
         tern__strbuf_addf(to, ", \"range\": \"± %.3g\"", spread);
     tern__strbuf_addf(to, ", \"extra\": \"%d samples\"}", row->rounds);
@@ -290,12 +250,12 @@ static void add_metric(tern__strbuf *to, const char *name, double value, double 
         return;
     tern__strbuf_addf(to, "%s\"%s\": {\"value\": ", *first ? "" : ", ", name);
     *first = false;
-    tern__add_json_real(to, value);
+    tern__json_add_real(to, value);
     if (isfinite(low) && isfinite(high)) {
         tern__strbuf_add(to, ", \"lower_value\": ");
-        tern__add_json_real(to, low);
+        tern__json_add_real(to, low);
         tern__strbuf_add(to, ", \"upper_value\": ");
-        tern__add_json_real(to, high);
+        tern__json_add_real(to, high);
     }
     tern__strbuf_add(to, "}");
 }

@@ -6,27 +6,7 @@
 #include <tern/ops.h>
 #include <tern/tensor.h>
 
-#include "model/architecture.h"
-
-/* Beyond any real model. What is made and what is loaded keep within them. */
-enum {
-    TERN__MOST_LAYERS = 4096,
-    TERN__MOST_HEADS = 4096,
-    TERN__MOST_WIDTH = 1 << 20,
-    TERN__MOST_VOCABULARY = 1 << 24,
-    TERN__MOST_CONTEXT = 1 << 27,
-};
-
-typedef struct tern__hparams {
-    const char *architecture; /* of the file's */
-    bool relu2;               /* else silu */
-    bool sub_norms;
-    bool ternary; /* projections are BitLinear even where the file has them as floats */
-    int64_t layers, width, heads, kv_heads, head_width, rope_width, feed_forward, context;
-    int64_t vocabulary; /* how many tokens the file promises; 0: it does not say */
-    double rope_theta, norm_eps;
-    tern__rope_pairs rope_pairs;
-} tern__hparams;
+#include "model/arch/hparams.h"
 
 /* A projection: y = x W^T. With scales it is BitLinear: x is quantised row by row, W holds ternary codes. */
 typedef struct tern__linear {
@@ -52,11 +32,6 @@ struct tern_model {
     tern__layer *layers;      /* (h.layers) */
     uint64_t parameters, ternary_weights, product_weights, weight_bytes, token_bytes;
 };
-
-/* ---- hparams.c ---- */
-
-/* Reads and checks what the file says about its model. */
-tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out);
 
 /* ---- weights.c ---- */
 

@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "model/file/load.h"
 #include "model/model.h"
-#include "model/parts.h"
+#include "model/arch/parts.h"
 
 typedef struct loader {
     tern_model *m;
@@ -84,7 +84,7 @@ static tern_status load_linear(loader *l, const char *name, int64_t rows, int64_
 static const size_t fields[] = {
 #define MODEL_PART(id, role, gguf, hf, rows, columns)
 #define LAYER_PART(id, role, gguf, hf, rows, columns, field) [TERN__PART_##id] = offsetof(tern__layer, field),
-#include "model/parts.def"
+#include "model/arch/parts.def"
 };
 
 static void *field_of(tern__layer *layer, int part)
@@ -185,22 +185,15 @@ static tern_status load_all(loader *l)
     return check_all_used(l);
 }
 
-/* Progress is that of weights that are read later, when programs pack them. */
-static tern_status prepare_reading(loader *l)
-{
-    tern_model_file *file = l->m->file;
-    file->progress = l->options->progress;
-    file->progress_user = l->options->progress_user;
-    return tern__model_file_set_workers(file, tern_ctx_threads(l->m->ctx));
-}
-
 tern_status tern__weights_load(tern_model *m, const tern_model_options *options)
 {
     loader l = {.m = m, .options = options};
     int n = tern_model_file_count(m->file);
     TERN__FAIL_IF(m->h.layers > n, TERN_FORMAT, "model: %lld layers are promised, the file has %d tensors",
                   (long long)m->h.layers, n);
-    TERN_TRY(prepare_reading(&l));
+    /* progress is that of weights that are read later, when programs pack them */
+    TERN_TRY(
+        tern__model_file_watch(m->file, tern_ctx_threads(m->ctx), options->progress, options->progress_user));
     l.used = tern__alloc_zero((size_t)n + 1, sizeof *l.used);
     m->layers = tern__alloc_zero((size_t)m->h.layers, sizeof *m->layers);
     tern_status status = l.used && m->layers ? TERN_OK : tern__out_of_memory((size_t)n);

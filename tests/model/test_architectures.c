@@ -9,8 +9,8 @@
 
 #include "bytes.h"
 #include "harness.h"
-#include "model/architecture.h"
-#include "model/parts.h"
+#include "model/arch/architecture.h"
+#include "model/arch/parts.h"
 
 static const char *path_of(const char *name)
 {

@@ -396,9 +396,16 @@ TEST(master_weights)
     CHECK_OK(tern_model_file_load_ternary(ctx, file, 0, TERN_T2, TERN_TERNARY_DECLARED, &codes, &scales));
     CHECK_EQ(*(const uint8_t *)tern_data(codes), 2 | 0 << 2 | 1 << 4 | 2 << 6);
     CHECK(tern_data_f32(scales)[0] == 0.65625f);
+    CHECK(tern_model_file_runs_ternary(file, 0) && !tern_model_file_runs_ternary(file, 1));
+    tern_model_file_close(file);
+    put_config("LlamaForCausalLM", "llama", "silu", "true",
+               ",\"quantization_config\":{\"quant_method\":\"bitnet\",\"quantization_mode\":\"online\"}");
+    open_folder(&file);
+    CHECK(tern_model_file_runs_ternary(file, 0));
     tern_model_file_close(file);
     put_config("LlamaForCausalLM", "llama", "silu", "true", "");
     open_folder(&file);
+    CHECK(!tern_model_file_runs_ternary(file, 0));
     CHECK_STATUS(tern_model_file_load_ternary(ctx, file, 0, TERN_T2, TERN_TERNARY_DECLARED, &codes, &scales),
                  TERN_DTYPE);
     tern_model_file_close(file);

@@ -8,6 +8,7 @@
 
 #include "bytes.h"
 #include "harness.h"
+#include "model/tokenizer/tokenizer.h"
 #include "vocabularies.h"
 
 /* ---- good files ----------------------------------------------------------------------------------------- */
@@ -89,6 +90,33 @@ TEST(like_llama_2)
     check_ids(t, "the</s>", true, "1 294 2");
     CHECK(round_trip(t, "  hello \xF0\x9F\xA6\x99\n", 13));
     tern_tokenizer_free(t);
+}
+
+/* ---- writing -------------------------------------------------------------------------------------------- */
+
+TEST(texts_that_are_no_unicode_are_refused)
+{
+    tern_token_text tokens[] = {{"<unk>", 5}, {"<s>", 3}, {"</s>", 4}, {"\xC3\xA4", 2}, {"a\xC3", 1}};
+    int32_t types[] = {TERN_TOKEN_UNKNOWN, TERN_TOKEN_CONTROL, TERN_TOKEN_CONTROL, TERN_TOKEN_NORMAL,
+                       TERN_TOKEN_NORMAL};
+    float scores[5] = {0};
+    tern_vocabulary d = tern_vocabulary_default();
+    d.model = "llama";
+    d.tokens = tokens;
+    d.types = types;
+    d.scores = scores;
+    d.n_tokens = 5;
+    d.unk = 0;
+    for (size_t cut = 1; cut <= 2; cut++) {
+        tern_tokenizer *t;
+        tern__strbuf text = TERN__STRBUF_EMPTY;
+        tokens[4].length = cut;
+        CHECK_OK(tern_tokenizer_create(&d, NULL, &t));
+        CHECK_STATUS(tern__vocabulary_write_json(&d, t, &text), cut == 1 ? TERN_OK : TERN_UNSUPPORTED);
+        CHECK(cut == 1 || strstr(tern_last_error(), "token 4"));
+        tern__strbuf_free(&text);
+        tern_tokenizer_free(t);
+    }
 }
 
 /* ---- llama2.c ------------------------------------------------------------------------------------------- */

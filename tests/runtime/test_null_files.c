@@ -51,6 +51,7 @@ TEST(opening_and_looking)
     REFUSED(tern_model_file_find(file, NULL, &o.number));
     REFUSED(tern_model_file_find(file, "x", NULL));
     CHECK(tern_stored_get(TERN_STORED_F32) != NULL);
+    NEUTRAL(tern_model_file_runs_ternary(NULL, 0), false);
     REFUSED(tern_stored_parse(NULL, &o.stored));
     REFUSED(tern_stored_parse("f32", NULL));
     tear_down();

@@ -90,10 +90,7 @@ static tern_status read_single(tern_model_file *file, tern__meta *meta, uint32_t
         return TERN_OK;
     }
     TERN_TRY(tern__reader_take(r, (uint64_t)width, "an entry of metadata"));
-    uint64_t bits = tern__load_le(r->bytes + r->at - width, width);
-    bool has_sign = type == TERN_META_I8 || type == TERN_META_I16 || type == TERN_META_I32;
-    int unused = 64 - 8 * width;
-    meta->bits = has_sign ? (uint64_t)((int64_t)(bits << unused) >> unused) : bits;
+    meta->bits = tern__meta_load((tern_meta_type)type, r->bytes + r->at - width);
     return type == TERN_META_BOOL ? check_bools(r, meta, r->at - 1, 1) : TERN_OK;
 }
 
@@ -227,7 +224,6 @@ static tern_status read_counts(tern_model_file *file, uint64_t *tensors, uint64_
 tern_status tern__gguf_parse(tern_model_file *file)
 {
     uint64_t tensors, metas, alignment;
-    file->format = TERN_FILE_GGUF;
     file->header.file = &file->parts[0];
     TERN_TRY(read_counts(file, &tensors, &metas));
     for (uint64_t i = 0; i < metas; i++)

@@ -2,7 +2,7 @@
 #ifndef TERN_MODEL_FILE_HF_H
 #define TERN_MODEL_FILE_HF_H
 
-#include "model/architecture.h"
+#include "model/arch/architecture.h"
 #include "model/file/model_file.h"
 
 /* GGUF's name of a tensor, in the file's arena; `stored_name` itself if it has none. */

@@ -10,8 +10,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "model/architecture.h"
-#include "model/file/json_walk.h"
+#include "model/arch/architecture.h"
+#include "base/json_walk.h"
 
 enum { MOST_BYTES = 1 << 20, MOST_DEPTH = 4 };
 
@@ -171,23 +171,22 @@ static tern_status take_config(tern_model_file *file, const char *path, json_t *
     return TERN_OK;
 }
 
-static tern_status read_config(tern_model_file *file, const tern__file *part)
+/* None is no failure. */
+static tern_status read_config(tern_model_file *file, const char *path)
 {
     json_error_t error;
-    TERN__FAIL_IF(part->bytes > MOST_BYTES, TERN_LIMIT, "%s: larger than %d bytes, which no configuration is",
-                  part->path, MOST_BYTES);
-    char *text = tern__alloc((size_t)part->bytes + 1);
-    if (!text)
-        return tern__out_of_memory((size_t)part->bytes + 1);
-    tern_status status = tern__file_read(part, 0, text, (size_t)part->bytes);
-    json_t *config =
-        status == TERN_OK ? json_loadb(text, (size_t)part->bytes, JSON_REJECT_DUPLICATES, &error) : NULL;
+    char *text = NULL;
+    size_t length = 0;
+    tern_status status = tern__file_read_all(path, MOST_BYTES, &text, &length);
+    if (status == TERN_NOT_FOUND)
+        return TERN_OK;
+    json_t *config = status == TERN_OK ? json_loadb(text, length, JSON_REJECT_DUPLICATES, &error) : NULL;
     if (status == TERN_OK && !config) {
         tern__json_one_line(error.text);
-        status = tern__fail(TERN_FORMAT, "%s: JSON: %s (line %d)", part->path, error.text, error.line);
+        status = tern__fail(TERN_FORMAT, "%s: JSON: %s (line %d)", path, error.text, error.line);
     }
     if (status == TERN_OK)
-        status = take_config(file, part->path, config);
+        status = take_config(file, path, config);
     json_decref(config);
     tern__free(text);
     return status;
@@ -195,21 +194,12 @@ static tern_status read_config(tern_model_file *file, const tern__file *part)
 
 tern_status tern__hf_config(tern_model_file *file)
 {
-    static const char name[] = "config.json";
-    const char *first = file->parts[0].path, *slash = strrchr(first, '/');
-    size_t folder = slash ? (size_t)(slash - first) + 1 : 0;
-    char *path = tern__arena_alloc(&file->arena, folder + sizeof name);
+    const char *first = file->parts[0].path;
+    char *path = tern__path_beside(first, "config.json");
     if (!path)
-        return tern__out_of_memory(folder + sizeof name);
-    memcpy(path, first, folder);
-    memcpy(path + folder, name, sizeof name);
-    tern__file part;
-    tern_status status = tern__file_open(path, &part);
-    if (status == TERN_NOT_FOUND)
-        return TERN_OK;
-    TERN_TRY(status);
-    status = read_config(file, &part);
-    tern__file_close(&part);
+        return tern__out_of_memory(strlen(first));
+    tern_status status = read_config(file, path);
+    tern__free(path);
     return status;
 }
 

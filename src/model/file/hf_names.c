@@ -8,7 +8,7 @@
 #include "model/file/hf.h"
 #include "model/file/load.h"
 #include "model/file/stored.h"
-#include "model/parts.h"
+#include "model/arch/parts.h"
 
 /* Is `module` what any architecture calls a part? */
 static bool is_module(tern__part_id id, const char *module, size_t length)

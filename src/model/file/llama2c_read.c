@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "model/file/llama2c.h"
 #include "model/file/model_file.h"
-#include "model/model.h"
+#include "model/arch/hparams.h"
 
 const tern__part_id tern__llama2c_order[TERN__LLAMA2C_PARTS] = {
     TERN__PART_TABLE, TERN__PART_ATTN_NORM, TERN__PART_Q,           TERN__PART_K,
@@ -137,7 +137,6 @@ tern_status tern__llama2c_parse(tern_model_file *file)
     TERN__FAIL_IF(c.at < 0 || (uint64_t)c.at != part->bytes, TERN_FORMAT,
                   "%s: not a model file; or a llama2.c file of %llu bytes where its header makes it %lld",
                   part->path, (unsigned long long)part->bytes, (long long)c.at);
-    file->format = TERN_FILE_LLAMA2C;
     c = (cursor){.file = file, .s = &s, .at = TERN__LLAMA2C_HEADER, .adding = true};
     TERN_TRY(walk(&c));
     return add_metadata(file, &s);

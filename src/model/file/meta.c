@@ -5,40 +5,39 @@
 #include "base/status.h"
 #include "model/file/model_file.h"
 
-static const char *const type_names[] = {
-#define NAME(id, number, name) [number] = name,
-    TERN_META_LIST(NAME)
-#undef NAME
+static const struct meta_type {
+    const char *name;
+    int bytes;
+    enum { NONE, UNSIGNED, SIGNED, FLOAT } kind;
+} types[] = {
+#define TYPE(id, number, name, bytes, kind) [number] = {name, bytes, kind},
+    TERN_META_LIST(TYPE)
+#undef TYPE
 };
+
+static const struct meta_type *type_of(tern_meta_type type)
+{
+    return (unsigned)type < TERN__COUNT(types) && types[type].name ? &types[type] : NULL;
+}
 
 const char *tern_meta_type_name(tern_meta_type type)
 {
-    const char *name = (unsigned)type < TERN__COUNT(type_names) ? type_names[type] : NULL;
-    return name ? name : "unknown";
+    const struct meta_type *t = type_of(type);
+    return t ? t->name : "unknown";
 }
 
 int tern__meta_bytes(tern_meta_type type)
 {
-    switch (type) {
-    case TERN_META_U8:
-    case TERN_META_I8:
-    case TERN_META_BOOL:
-        return 1;
-    case TERN_META_U16:
-    case TERN_META_I16:
-        return 2;
-    case TERN_META_U32:
-    case TERN_META_I32:
-    case TERN_META_F32:
-        return 4;
-    case TERN_META_U64:
-    case TERN_META_I64:
-    case TERN_META_F64:
-        return 8;
-    case TERN_META_STRING:
-        return 0;
-    }
-    return -1;
+    const struct meta_type *t = type_of(type);
+    return t ? t->bytes : -1;
+}
+
+uint64_t tern__meta_load(tern_meta_type type, const uint8_t *bytes)
+{
+    const struct meta_type *t = type_of(type);
+    const int unused = 64 - 8 * t->bytes;
+    const uint64_t bits = tern__load_le(bytes, t->bytes);
+    return t->kind == SIGNED ? (uint64_t)((int64_t)(bits << unused) >> unused) : bits;
 }
 
 /* ---- made-up entries ------------------------------------------------------------------------------------------- */
@@ -119,13 +118,12 @@ static tern_status fail_type(const tern_model_file *file, const tern__meta *meta
 
 static bool is_signed(tern_meta_type type)
 {
-    return type == TERN_META_I8 || type == TERN_META_I16 || type == TERN_META_I32 || type == TERN_META_I64;
+    return types[type].kind == SIGNED;
 }
 
 static bool is_integer(tern_meta_type type)
 {
-    return is_signed(type) || type == TERN_META_U8 || type == TERN_META_U16 || type == TERN_META_U32 ||
-           type == TERN_META_U64;
+    return type != TERN_META_BOOL && (types[type].kind == SIGNED || types[type].kind == UNSIGNED);
 }
 
 /* The bits of a number, sign-extended if it has a sign. */
@@ -133,10 +131,8 @@ static uint64_t bits_of(const tern_model_file *file, const tern__meta *meta, int
 {
     if (!meta->info.is_array)
         return meta->bits;
-    int width = tern__meta_bytes(meta->info.type);
-    uint64_t bits = tern__load_le(file->header.bytes + meta->at + (uint64_t)j * (uint64_t)width, width);
-    int unused = 64 - 8 * width;
-    return is_signed(meta->info.type) ? (uint64_t)((int64_t)(bits << unused) >> unused) : bits;
+    const uint64_t width = (uint64_t)tern__meta_bytes(meta->info.type);
+    return tern__meta_load(meta->info.type, file->header.bytes + meta->at + (uint64_t)j * width);
 }
 
 tern_status tern_model_file_meta_int(const tern_model_file *file, int i, int64_t j, int64_t *out)

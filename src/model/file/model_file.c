@@ -148,23 +148,60 @@ static tern_status name_in_folder(const char *path, char out[PATH_MAX])
     return tern__fail(TERN_NOT_FOUND, "%s: a folder without model.safetensors or its index", path);
 }
 
+enum { START = 9 }; /* bytes of a file, zeros behind its end, by which it is told */
+
+static bool starts_gguf(const uint8_t start[static START], const char *path)
+{
+    (void)path;
+    return memcmp(start, "GGUF", 4) == 0;
+}
+
+static bool starts_safetensors(const uint8_t start[static START], const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    /* llama2.c has its second number where safetensors have the upper half of a length */
+    bool short_header = tern__load_le(start + 4, 4) == 0;
+    return (start[8] == '{' && short_header) || (dot && strcmp(dot, ".safetensors") == 0);
+}
+
+static bool starts_index(const uint8_t start[static START], const char *path)
+{
+    (void)path;
+    return start[0] == '{';
+}
+
+/* It has no mark: what is nothing else may be it, and its parser looks closer. */
+static bool starts_llama2c(const uint8_t start[static START], const char *path)
+{
+    (void)start, (void)path;
+    return true;
+}
+
+/* The first that knows a file parses it. */
+static const struct container {
+    tern_file_format format;
+    const char *name;
+    bool (*starts)(const uint8_t start[static START], const char *path);
+    tern_status (*parse)(tern_model_file *file);
+} containers[] = {
+    {TERN_FILE_GGUF, "GGUF", starts_gguf, tern__gguf_parse},
+    {TERN_FILE_SAFETENSORS, "safetensors", starts_safetensors, tern__safetensors_parse},
+    {TERN_FILE_SAFETENSORS, "safetensors", starts_index, tern__safetensors_parse_index},
+    {TERN_FILE_LLAMA2C, "llama2.c", starts_llama2c, tern__llama2c_parse},
+};
+
 static tern_status parse_by_content(tern_model_file *file)
 {
     const tern__file *part = &file->parts[0];
-    uint8_t start[9] = {0};
+    const struct container *c = containers;
+    uint8_t start[START] = {0};
     size_t have = part->bytes < sizeof start ? (size_t)part->bytes : sizeof start;
     TERN__FAIL_IF(have == 0, TERN_FORMAT, "%s: the file is empty", part->path);
     TERN_TRY(tern__file_read(part, 0, start, have));
-    const char *dot = strrchr(part->path, '.');
-    if (memcmp(start, "GGUF", 4) == 0)
-        return tern__gguf_parse(file);
-    /* llama2.c has its second number where safetensors have the upper half of a length */
-    bool short_header = tern__load_le(start + 4, 4) == 0;
-    if ((start[8] == '{' && short_header) || (dot && strcmp(dot, ".safetensors") == 0))
-        return tern__safetensors_parse(file);
-    if (start[0] == '{')
-        return tern__safetensors_parse_index(file);
-    return tern__llama2c_parse(file);
+    while (!c->starts(start, part->path))
+        c++;
+    file->format = c->format;
+    return c->parse(file);
 }
 
 static tern_status parse(tern_model_file *file, const char *path)
@@ -241,8 +278,11 @@ tern_file_format tern_model_file_format(const tern_model_file *file)
 
 const char *tern_file_format_name(tern_file_format format)
 {
-    static const char *const names[] = {"GGUF", "safetensors", "llama2.c"};
-    return (unsigned)format < TERN__COUNT(names) ? names[format] : "unknown";
+    for (size_t i = 0; i < TERN__COUNT(containers); i++) {
+        if (containers[i].format == format)
+            return containers[i].name;
+    }
+    return "unknown";
 }
 
 int tern_model_file_version(const tern_model_file *file)

@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "base/mapping.h"
 #include "base/threads.h"
-#include "model/file/reader.h"
+#include "base/reader.h"
 
 /* Beyond any real model; together with the limits on names they bound the memory that a hostile file can ask for. */
 enum {
@@ -93,8 +93,10 @@ tern_status tern__model_file_add_bool(tern_model_file *file, const char *key, bo
 tern_status tern__model_file_add_string(tern_model_file *file, const char *key, const char *text,
                                         size_t length);
 
-int tern__meta_bytes(
-    tern_meta_type type); /* of a number or bool; 0 for strings, -1 if there is no such type */
+/* Of a number or bool; 0 for strings, -1 if there is no such type. */
+int tern__meta_bytes(tern_meta_type type);
+/* The bits of a number or bool in a file, sign-extended if it has a sign. */
+uint64_t tern__meta_load(tern_meta_type type, const uint8_t *bytes);
 
 /* ---- shared reading ---------------------------------------------------------------------------------------------- */
 
@@ -108,8 +110,9 @@ const void *tern__model_file_mapped(tern_model_file *file, int i);
 /* TERN_IO if bytes of a mapped part were found missing. */
 tern_status tern__model_file_check_mapped(const tern_model_file *file);
 
-/* From now on `workers` threads share reading. */
-tern_status tern__model_file_set_workers(tern_model_file *file, int workers);
+/* From now on `workers` threads share reading, and `progress`, if not NULL, is called as weights are read, under the lock. */
+tern_status tern__model_file_watch(tern_model_file *file, int workers, tern_model_progress progress,
+                                   void *user);
 /* Runs all parts, at once where there are workers, and returns the first failure with its message. Counts `bytes` as read. */
 tern_status tern__model_file_share(tern_model_file *file, tern__file_work work, void *user, uint64_t bytes);
 

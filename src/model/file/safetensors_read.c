@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "model/file/hf.h"
-#include "model/file/json_walk.h"
+#include "base/json_walk.h"
 #include "model/file/safetensors_types.h"
 #include "model/file/stored.h"
 
@@ -161,7 +161,6 @@ static tern_status parse_part(tern_model_file *file, int part)
 
 tern_status tern__safetensors_parse(tern_model_file *file)
 {
-    file->format = TERN_FILE_SAFETENSORS;
     TERN_TRY(parse_part(file, 0));
     return tern__hf_config(file);
 }
@@ -185,8 +184,7 @@ static tern_status check_inside_folder(const char *index, const char *folder_pat
 /* The number of the part called `name`; opened the first time. */
 static tern_status find_part(tern_model_file *file, const char *index, const char *name, int *out)
 {
-    const char *slash = strrchr(index, '/');
-    size_t folder = slash ? (size_t)(slash - index) + 1 : 0;
+    size_t folder = (size_t)(tern__path_name(index) - index);
     char path[PATH_MAX], folder_path[PATH_MAX];
     TERN__FAIL_IF(!*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0,
                   TERN_FORMAT, "%s: it names the part '%.60s', which is not a file beside it", index, name);
@@ -290,7 +288,6 @@ tern_status tern__safetensors_parse_index(tern_model_file *file)
 {
     const tern__file *index = &file->parts[0];
     const char *path = index->path;
-    file->format = TERN_FILE_SAFETENSORS;
     TERN__FAIL_IF(index->bytes > MOST_INDEX, TERN_LIMIT, "%s: larger than %d bytes, which no index is", path,
                   MOST_INDEX);
     tern__reader r = {.file = index};

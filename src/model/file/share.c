@@ -45,8 +45,11 @@ tern_status tern__model_file_check_mapped(const tern_model_file *file)
 
 /* ---- workers ---- */
 
-tern_status tern__model_file_set_workers(tern_model_file *file, int workers)
+tern_status tern__model_file_watch(tern_model_file *file, int workers, tern_model_progress progress,
+                                   void *user)
 {
+    file->progress = progress;
+    file->progress_user = user;
     return workers > 1 && !file->workers ? tern__threads_create(workers, &file->workers) : TERN_OK;
 }
 

@@ -93,3 +93,10 @@ bool tern__stored_keeps_ternary(tern_stored stored)
     return info->kind == TERN_STORED_TERNARY || stored == TERN_STORED_Q8_0 ||
            (info->kind == TERN_STORED_PLAIN && tern_dtype_get(info->dtype)->kind == TERN_KIND_FLOAT);
 }
+
+bool tern__stored_holds_weights(tern_stored stored)
+{
+    const tern_stored_info *info = tern_stored_get(stored);
+    const tern_dtype_kind kind = info ? tern_dtype_get(info->dtype)->kind : TERN_KIND_BOOL;
+    return info && info->kind == TERN_STORED_PLAIN && (kind == TERN_KIND_FLOAT || kind == TERN_KIND_BLOCK);
+}

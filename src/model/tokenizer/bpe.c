@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/status.h"
-#include "model/tokenizer/utf8.h"
+#include "base/utf8.h"
 
 /* ---- pairs ---------------------------------------------------------------------------------------------- */
 

@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/status.h"
-#include "model/file/json_walk.h"
+#include "base/json_walk.h"
 #include "model/tokenizer/tokenizer.h"
 
 #if TERN_HAVE_JANSSON
@@ -84,17 +85,13 @@ static tern_status parse_config(const char *text, size_t length, char **out)
 tern_status tern__chat_template_beside(const char *path, char **out)
 {
     static const char *const names[] = {"chat_template.jinja", "tokenizer_config.json"};
-    const char *slash = strrchr(path, '/');
     *out = NULL;
     for (size_t i = 0; i < TERN__COUNT(names) && !*out; i++) {
-        tern__strbuf beside = TERN__STRBUF_EMPTY;
-        char *text = NULL;
+        char *beside = tern__path_beside(path, names[i]), *text = NULL;
         size_t length = 0;
-        tern__strbuf_add_n(&beside, path, slash ? (size_t)(slash - path) + 1 : 0);
-        tern__strbuf_add(&beside, names[i]);
-        tern_status status = beside.failed ? tern__out_of_memory(beside.length)
-                                           : tern__tokenizer_read_all(beside.text, &text, &length);
-        tern__strbuf_free(&beside);
+        tern_status status = beside ? tern__file_read_all(beside, TERN__MOST_TOKENIZER, &text, &length)
+                                    : tern__out_of_memory(strlen(path));
+        tern__free(beside);
         if (status == TERN_OK && i == 0) {
             *out = text;
             continue;

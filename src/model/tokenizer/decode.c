@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "model/tokenizer/tokenizer.h"
-#include "model/tokenizer/utf8.h"
+#include "base/utf8.h"
 
 struct tern_detokenizer {
     const tern_tokenizer *t;

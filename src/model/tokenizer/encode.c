@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "model/tokenizer/tokenizer.h"
-#include "model/tokenizer/utf8.h"
+#include "base/utf8.h"
 
 tern_status tern__ids_push(tern__ids *list, uint32_t id)
 {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/status.h"
-#include "base/strbuf.h"
 #include "model/tokenizer/tokenizer.h"
 
 #define PREFIX "tokenizer.ggml."
@@ -155,16 +155,13 @@ static tern_status read_metadata(const tern_model_file *f, tern_vocabulary *d, c
 /* A model without a vocabulary has it in a file of its own in the same folder. */
 static tern_status parse_beside(const char *path, bool pre_wanted, tern__vocabulary_fn take, void *user)
 {
-    const char *slash = strrchr(path, '/');
-    tern__strbuf beside = TERN__STRBUF_EMPTY;
-    tern__strbuf_add_n(&beside, path, slash ? (size_t)(slash - path) + 1 : 0);
-    tern__strbuf_add(&beside, "tokenizer.json");
-    tern_status status = beside.failed ? tern__out_of_memory(beside.length)
-                                       : tern__vocabulary_load_json(beside.text, pre_wanted, take, user);
+    char *beside = tern__path_beside(path, "tokenizer.json");
+    tern_status status = beside ? tern__vocabulary_load_json(beside, pre_wanted, take, user)
+                                : tern__out_of_memory(strlen(path));
     if (status == TERN_NOT_FOUND)
         tern__fail(TERN_NOT_FOUND,
                    "%s: it has no tokenizer, and there is no tokenizer.json beside it; name one", path);
-    tern__strbuf_free(&beside);
+    tern__free(beside);
     return status;
 }
 

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "model/file/json_walk.h"
+#include "base/json_walk.h"
 #include "model/tokenizer/tokenizer.h"
 
 typedef struct tern__json_reader {

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "model/tokenizer/utf8.h"
+#include "base/utf8.h"
 
 /* ---- the list ------------------------------------------------------------------------------------------- */
 

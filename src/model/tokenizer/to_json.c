@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/json_text.h"
 #include "base/status.h"
-#include "model/file/model_writer.h"
 #include "model/tokenizer/tokenizer.h"
-#include "model/tokenizer/utf8.h"
+#include "base/utf8.h"
 
 /* ---- merges of a vocabulary that has scores instead -------------------------------------------------------------- */
 
@@ -79,9 +79,9 @@ static tern_status find_merges(const tern_vocabulary *d, const tern_tokenizer *t
 static void add_merge(tern__strbuf *s, bool first, tern_token_text left, tern_token_text right)
 {
     tern__strbuf_add(s, first ? "[" : ",[");
-    tern__json_add_text(s, left.bytes, left.length);
+    tern__json_add_text_n(s, left.bytes, left.length);
     tern__strbuf_add(s, ",");
-    tern__json_add_text(s, right.bytes, right.length);
+    tern__json_add_text_n(s, right.bytes, right.length);
     tern__strbuf_add(s, "]");
 }
 
@@ -123,7 +123,7 @@ static void add_added(tern__strbuf *s, const tern_vocabulary *d)
         if (type != TERN_TOKEN_CONTROL && type != TERN_TOKEN_USER_DEFINED && type != TERN_TOKEN_UNKNOWN)
             continue;
         tern__strbuf_addf(s, "%s\n  {\"id\": %zu, \"content\": ", first ? "" : ",", id);
-        tern__json_add_text(s, d->tokens[id].bytes, d->tokens[id].length);
+        tern__json_add_text_n(s, d->tokens[id].bytes, d->tokens[id].length);
         tern__strbuf_addf(
             s,
             ", \"single_word\": false, \"lstrip\": false, \"rstrip\": false, \"normalized\": false, "
@@ -139,7 +139,7 @@ static void add_special(tern__strbuf *s, const tern_vocabulary *d, int32_t id, c
                         const char *after)
 {
     tern__strbuf_addf(s, "%s{\"SpecialToken\": {\"id\": ", before);
-    tern__json_add_text(s, d->tokens[id].bytes, d->tokens[id].length);
+    tern__json_add_text_n(s, d->tokens[id].bytes, d->tokens[id].length);
     tern__strbuf_addf(s, ", \"type_id\": 0}}%s", after);
 }
 
@@ -165,11 +165,11 @@ static void add_post_processor(tern__strbuf *s, const tern_vocabulary *d, const 
             continue;
         const tern_token_text *token = &d->tokens[ids[i]];
         tern__strbuf_add(s, n++ ? ", " : "");
-        tern__json_add_text(s, token->bytes, token->length);
+        tern__json_add_text_n(s, token->bytes, token->length);
         tern__strbuf_add(s, ": {\"id\": ");
-        tern__json_add_text(s, token->bytes, token->length);
+        tern__json_add_text_n(s, token->bytes, token->length);
         tern__strbuf_addf(s, ", \"ids\": [%d], \"tokens\": [", (int)ids[i]);
-        tern__json_add_text(s, token->bytes, token->length);
+        tern__json_add_text_n(s, token->bytes, token->length);
         tern__strbuf_add(s, "]}");
     }
     tern__strbuf_add(s, "}},\n");
@@ -197,7 +197,7 @@ static tern_status add_rules(tern__strbuf *s, const tern_tokenizer *t)
         s,
         " \"normalizer\": null,\n \"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": "
         "\"Split\", \"pattern\": {\"Regex\": ");
-    tern__json_add_text(s, t->rule->written, strlen(t->rule->written));
+    tern__json_add_text(s, t->rule->written);
     tern__strbuf_add(
         s,
         "}, \"behavior\": \"Isolated\", \"invert\": false}, {\"type\": \"ByteLevel\", \"add_prefix_space\": "
@@ -208,18 +208,33 @@ static tern_status add_rules(tern__strbuf *s, const tern_tokenizer *t)
     return TERN_OK;
 }
 
+/* JSON's texts are Unicode. */
+static tern_status check_texts(const tern_vocabulary *d)
+{
+    for (size_t id = 0; id < d->n_tokens; id++) {
+        const tern_token_text *token = &d->tokens[id];
+        for (size_t at = 0, n; at < token->length; at += n) {
+            n = tern__utf8_length(token->bytes + at, token->length - at);
+            TERN__FAIL_IF(n == 0, TERN_UNSUPPORTED,
+                          "tokenizer.json cannot hold token %zu, whose text is not UTF-8", id);
+        }
+    }
+    return TERN_OK;
+}
+
 tern_status tern__vocabulary_write_json(const tern_vocabulary *vocabulary, const tern_tokenizer *t,
                                         tern__strbuf *out)
 {
     const tern_vocabulary *d = vocabulary;
     bool characters = t->family == TERN__FAMILY_CHARACTERS;
+    TERN_TRY(check_texts(d));
     tern__strbuf_add(out, "{\n \"version\": \"1.0\",\n \"truncation\": null,\n \"padding\": null,\n");
     add_added(out, d);
     TERN_TRY(add_rules(out, t));
     add_post_processor(out, d, t);
     tern__strbuf_add(out, " \"model\": {\"type\": \"BPE\", \"dropout\": null, \"unk_token\": ");
     if (characters && t->unk != TERN_NO_TOKEN)
-        tern__json_add_text(out, d->tokens[t->unk].bytes, d->tokens[t->unk].length);
+        tern__json_add_text_n(out, d->tokens[t->unk].bytes, d->tokens[t->unk].length);
     else
         tern__strbuf_add(out, "null");
     tern__strbuf_addf(
@@ -232,7 +247,7 @@ tern_status tern__vocabulary_write_json(const tern_vocabulary *vocabulary, const
         if (!characters && (type == TERN_TOKEN_CONTROL || type == TERN_TOKEN_USER_DEFINED))
             continue; /* among the added ones only */
         tern__strbuf_add(out, n++ ? "," : "");
-        tern__json_add_text(out, d->tokens[id].bytes, d->tokens[id].length);
+        tern__json_add_text_n(out, d->tokens[id].bytes, d->tokens[id].length);
         tern__strbuf_addf(out, ":%zu", id);
     }
     tern__strbuf_add(out, "}");

@@ -8,8 +8,8 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/strbuf.h"
-#include "model/architecture.h"
-#include "model/tokenizer/utf8.h"
+#include "model/arch/architecture.h"
+#include "base/utf8.h"
 
 static const char *const family_names[] = {
     [TERN__FAMILY_BYTES] = "gpt2", [TERN__FAMILY_CHARACTERS] = "llama"};

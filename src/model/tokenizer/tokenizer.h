@@ -4,6 +4,7 @@
 
 #include <tern/tokenizer.h>
 
+#include "base/file.h"
 #include "base/strbuf.h"
 #include "model/tokenizer/bpe.h"
 #include "model/tokenizer/special.h"
@@ -76,8 +77,11 @@ typedef struct tern__tokenizer_request {
 } tern__tokenizer_request;
 tern_status tern__tokenizer_make(const tern_vocabulary *vocabulary, void *user);
 
-/* A whole small file, terminated; the caller frees it. */
-tern_status tern__tokenizer_read_all(const char *path, char **out, size_t *length);
+/* Files of tokenizers that are larger than this are none: the largest real ones have 20 MiB. */
+enum { TERN__MOST_TOKENIZER = 256 << 20 };
+
+/* From llama2.c's .bin, which is open. */
+tern_status tern__vocabulary_of_bin(const tern__file *file, tern__vocabulary_fn take, void *user);
 /* The text of a template in tokenizer_config.json or chat_template.jinja in the folder of `path`; NULL: none. The caller frees it. */
 tern_status tern__chat_template_beside(const char *path, char **out);
 

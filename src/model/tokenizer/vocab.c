@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "base/hash.h"
 #include "base/status.h"
-#include "model/tokenizer/utf8.h"
+#include "base/utf8.h"
 
 void tern__vocab_free(tern__vocab *v)
 {
@@ -120,6 +120,20 @@ bool tern__alphabet_decode(const char *bytes, size_t length, char *out, size_t *
     }
     *out_length = n;
     return true;
+}
+
+size_t tern__alphabet_encode(uint8_t byte, char out[static 2])
+{
+    uint32_t c = byte; /* itself, or one of those behind U+0100 */
+    for (uint32_t other = 0x100; byte_of(c) != byte; other++)
+        c = other;
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    out[0] = (char)(0xC0 | c >> 6);
+    out[1] = (char)(0x80 | (c & 0x3F));
+    return 2;
 }
 
 static int hex_digit(char c)

@@ -51,6 +51,9 @@ static inline const char *tern__vocab_text(const tern__vocab *v, uint32_t symbol
 /* Undoes it. `out` has room for `length` bytes. false: some character is not of the alphabet. */
 bool tern__alphabet_decode(const char *bytes, size_t length, char *out, size_t *out_length);
 
+/* The character that stands for a byte, in UTF-8; its length. */
+size_t tern__alphabet_encode(uint8_t byte, char out[static 2]);
+
 /* "<0x0A>" is 10; -1 for anything else. */
 int tern__byte_token_value(const char *bytes, size_t length);
 

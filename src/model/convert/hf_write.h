@@ -1,12 +1,13 @@
 /* hf_write.h - the files that stand beside safetensors: config.json, tokenizer.json, tokenizer_config.json. */
-#ifndef TERN_MODEL_FILE_HF_WRITE_H
-#define TERN_MODEL_FILE_HF_WRITE_H
+#ifndef TERN_MODEL_CONVERT_HF_WRITE_H
+#define TERN_MODEL_CONVERT_HF_WRITE_H
 
 #include "base/strbuf.h"
 #include "model/file/model_file.h"
 
 typedef struct tern__beside_file {
-    tern__strbuf path, text;
+    char *path;
+    tern__strbuf text;
     bool there;   /* already, with the same text */
     bool written; /* by us */
 } tern__beside_file;
@@ -17,8 +18,9 @@ typedef struct tern__beside {
     size_t n;
 } tern__beside;
 
-/* What stands in the folder of `path` beside a model from `file`; `mode`: the quantization_mode that its linear layers
- * have: "offline" is codes with a weight_scale that multiplies, "online" numbers that are ternary; NULL: they have none. A file that is there already and says something else will not be overwritten: TERN_STATE. Nothing is written yet. */
+/* What stands in the folder of `path` beside a model from `file`. `mode` is the quantization_mode of its linear layers: "offline"
+ * is codes with a weight_scale that multiplies, "online" numbers that are ternary; NULL: they have none. A file that is there
+ * already and says something else will not be overwritten: TERN_STATE. Nothing is written yet. */
 tern_status tern__hf_beside_make(const tern_model_file *file, const char *path, const char *mode,
                                  tern__beside *all);
 /* Takes `text`, which is empty afterwards, as another one called `name`. */

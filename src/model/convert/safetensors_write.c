@@ -1,8 +1,9 @@
 /* safetensors_write.c - writes safetensors: the length of a JSON object, the object, then the data without holes. */
 #include <string.h>
 
+#include "base/json_text.h"
 #include "base/status.h"
-#include "model/file/model_writer.h"
+#include "model/convert/model_writer.h"
 #include "model/file/safetensors_types.h"
 
 enum { HEADER_ALIGNMENT = 8 };
@@ -15,7 +16,7 @@ static tern_status declare(tern__model_writer *w, const char *name, tern_stored 
     TERN__FAIL_IF(!dtype, TERN_DTYPE, "tensor '%s': safetensors have no %s", name,
                   tern_stored_get(stored)->name);
     tern__strbuf_add(&w->tensors, w->n_tensors ? "," : "");
-    tern__json_add_text(&w->tensors, name, strlen(name));
+    tern__json_add_text(&w->tensors, name);
     tern__strbuf_addf(&w->tensors, ":{\"dtype\":\"%s\",\"shape\":[", dtype);
     for (int i = 0; i < rank; i++)
         tern__strbuf_addf(&w->tensors, "%s%lld", i ? "," : "",

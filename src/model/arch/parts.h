@@ -1,13 +1,13 @@
 /* parts.h - the table of parts.def: names and shapes of a model's tensors, for whoever reads, writes or makes them. */
-#ifndef TERN_MODEL_PARTS_H
-#define TERN_MODEL_PARTS_H
+#ifndef TERN_MODEL_ARCH_PARTS_H
+#define TERN_MODEL_ARCH_PARTS_H
 
-#include "model/architecture.h"
+#include "model/arch/architecture.h"
 
 typedef enum tern__part_id {
 #define MODEL_PART(id, role, gguf, hf, rows, columns) TERN__PART_##id,
 #define LAYER_PART(id, role, gguf, hf, rows, columns, field) TERN__PART_##id,
-#include "model/parts.def"
+#include "model/arch/parts.def"
     TERN__PART_COUNT,
     TERN__PART_LAYER_BEGIN = TERN__PART_ATTN_NORM, /* those of each layer */
     TERN__PART_LAYER_END = TERN__PART_DOWN + 1,

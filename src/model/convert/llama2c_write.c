@@ -1,12 +1,13 @@
 /* llama2c_write.c - writes llama2.c's .bin, version 0. */
+#include "model/convert/llama2c_write.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "model/file/llama2c.h"
-#include "model/model.h"
+#include "model/arch/hparams.h"
 
 /* What every file of this format means, because it cannot say it. */
 static const double ROPE_THETA = 10000, NORM_EPS = 1e-5;
@@ -123,11 +124,10 @@ static tern_status behind(tern__model_writer *w)
     return w->out.bytes == w->tables_at ? write_tables(w) : TERN_OK;
 }
 
-tern_status tern__llama2c_create(const char *path, tern__model_work *work, const tern__llama2c_shape *shape,
-                                 tern__model_writer *w)
+tern_status tern__llama2c_create(const char *path, tern__model_work *work, tern__model_writer *w)
 {
     static const tern__model_format format = {
         .alignment = 1, .declare = declare, .begin = begin, .behind = behind};
-    *w = (tern__model_writer){.format = &format, .work = work, .out.fd = -1, .llama2c = shape};
+    *w = (tern__model_writer){.format = &format, .work = work, .out.fd = -1};
     return tern__writer_open(path, &w->out);
 }

@@ -1,5 +1,5 @@
 /* json_walk.c - see json_walk.h. */
-#include "model/file/json_walk.h"
+#include "base/json_walk.h"
 
 #if TERN_HAVE_JANSSON
 

@@ -1,5 +1,5 @@
 /* architecture.c - finding rows of architectures.def. */
-#include "model/architecture.h"
+#include "model/arch/architecture.h"
 
 #include <string.h>
 #include <strings.h>
@@ -13,7 +13,7 @@ static const tern__architecture rows[] = {
 #define ARCHITECTURE(name, activation, norms, ternary, pairs, type, class, written, attn, ffn, base, pre) \
     {name, TERN__##activation, norms, ternary, TERN__ROPE_##pairs, type, class, written, attn, ffn, base, \
      pre},
-#include "model/architectures.def"
+#include "model/arch/architectures.def"
 };
 
 const tern__architecture *tern__architecture_get(int i)

@@ -1,11 +1,12 @@
 /* hparams.c - what a file says about the shape of its model, checked: nothing that follows divides by zero or guesses. */
+#include "model/arch/hparams.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
-#include "model/model.h"
-#include "model/settings.h"
+#include "model/arch/settings.h"
 
 /* Any architecture can be fine-tuned to ternary weights: Hugging Face's configuration says so, whatever the weights look like. */
 static bool says_bitnet(const tern_model_file *file)
@@ -13,6 +14,17 @@ static bool says_bitnet(const tern_model_file *file)
     const char *method;
     return tern_model_file_get_string(file, "config.quantization_config.quant_method", &method) == TERN_OK &&
            strcmp(method, "bitnet") == 0;
+}
+
+bool tern_model_file_runs_ternary(const tern_model_file *file, int i)
+{
+    tern_file_tensor t;
+    if (!file || tern_model_file_tensor(file, i, &t) != TERN_OK)
+        return false;
+    if (tern_stored_get(t.stored)->kind != TERN_STORED_PLAIN)
+        return tern_stored_get(t.stored)->kind == TERN_STORED_TERNARY;
+    const tern__architecture *a = tern__architecture_in(file);
+    return ((a && a->ternary) || says_bitnet(file)) && strncmp(t.name, "blk.", 4) == 0 && t.rank == 2;
 }
 
 typedef struct reader {

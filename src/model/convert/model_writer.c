@@ -1,5 +1,5 @@
 /* model_writer.c - what files of all formats have in common while they are written. */
-#include "model/file/model_writer.h"
+#include "model/convert/model_writer.h"
 
 #include "base/status.h"
 #include "model/file/stored.h"
@@ -67,19 +67,4 @@ tern_status tern__model_writer_commit(tern__model_writer *w)
                   "%s: %llu bytes of tensors instead of %llu", w->out.path,
                   (unsigned long long)(w->out.bytes - w->start), (unsigned long long)w->declared);
     return tern__writer_commit(&w->out);
-}
-
-void tern__json_add_text(tern__strbuf *s, const char *text, size_t length)
-{
-    tern__strbuf_add(s, "\"");
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c == '"' || c == '\\')
-            tern__strbuf_addf(s, "\\%c", c);
-        else if (c < ' ')
-            tern__strbuf_addf(s, "\\u%04x", c);
-        else
-            tern__strbuf_add_n(s, text + i, 1);
-    }
-    tern__strbuf_add(s, "\"");
 }

@@ -5,10 +5,38 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "model/file/convert.h"
+#include "model/convert/convert.h"
 #include "model/file/stored.h"
 
-static const char ending[] = ".safetensors";
+/* What can be written, by the ending of its name; the first one is what other names mean. */
+static const struct destination {
+    tern_file_format format;
+    const char *ending;
+    tern_status (*create)(const char *path, tern__model_work *work, tern__model_writer *w);
+} destinations[] = {
+    {TERN_FILE_GGUF, ".gguf", tern__gguf_create},
+    {TERN_FILE_SAFETENSORS, ".safetensors", tern__safetensors_create},
+    {TERN_FILE_LLAMA2C, ".bin", tern__llama2c_create},
+};
+
+tern_file_format tern__format_of_name(const char *path)
+{
+    const size_t length = strlen(path);
+    for (size_t i = 0; i < TERN__COUNT(destinations); i++) {
+        const size_t end = strlen(destinations[i].ending);
+        if (length > end && strcmp(path + length - end, destinations[i].ending) == 0)
+            return destinations[i].format;
+    }
+    return destinations[0].format;
+}
+
+static const struct destination *destination_of(tern_file_format format)
+{
+    const struct destination *d = destinations;
+    while (d->format != format)
+        d++;
+    return d;
+}
 
 /* Bytes of a tensor, and of its scale, where they go. */
 static tern_status size_of(const tern_model_file *file, const tern__conversion *c, uint64_t *out)
@@ -41,15 +69,16 @@ static tern_status divide(const tern_model_file *file, const tern__conversion *p
     return TERN_OK;
 }
 
-static char *path_of(const char *path, size_t i, size_t n)
+static char *path_of(const tern__destination *to, size_t i, size_t n)
 {
+    const char *ending = destination_of(to->format)->ending;
     tern__strbuf s = TERN__STRBUF_EMPTY;
     char *out = NULL;
     if (n == 1)
-        tern__strbuf_add(&s, path);
+        tern__strbuf_add(&s, to->path);
     else
-        tern__strbuf_addf(&s, "%.*s-%05zu-of-%05zu%s", (int)(strlen(path) - strlen(ending)), path, i + 1, n,
-                          ending);
+        tern__strbuf_addf(&s, "%.*s-%05zu-of-%05zu%s", (int)(strlen(to->path) - strlen(ending)), to->path,
+                          i + 1, n, ending);
     return tern__strbuf_take(&s, &out) == TERN_OK ? out : NULL;
 }
 
@@ -60,14 +89,9 @@ static tern_status open_file(const tern_model_file *file, const tern__destinatio
         TERN__FAIL_IF(tern__file_same(file->parts[i].path, out->path), TERN_INVALID_ARGUMENT,
                       "%s: this is the model that is to be converted: give the new one another name",
                       out->path);
-    switch (to->format) {
-    case TERN_FILE_SAFETENSORS:
-        return tern__safetensors_create(out->path, work, &out->w);
-    case TERN_FILE_LLAMA2C:
-        return tern__llama2c_create(out->path, work, to->llama2c, &out->w);
-    default:
-        return tern__gguf_create(out->path, work, &out->w);
-    }
+    tern_status status = destination_of(to->format)->create(out->path, work, &out->w);
+    out->w.llama2c = to->llama2c;
+    return status;
 }
 
 tern_status tern__outputs_open(const tern_model_file *file, const tern__conversion *plan, size_t n,
@@ -84,7 +108,7 @@ tern_status tern__outputs_open(const tern_model_file *file, const tern__conversi
     size_t again;
     TERN_TRY(divide(file, plan, n, to->most_bytes, out->files, &again));
     for (size_t i = 0; i < out->n; i++) {
-        out->files[i].path = path_of(to->path, i, out->n);
+        out->files[i].path = path_of(to, i, out->n);
         if (!out->files[i].path)
             return tern__out_of_memory(strlen(to->path));
         TERN_TRY(open_file(file, to, work, &out->files[i]));

@@ -3,8 +3,8 @@
  *
  * A reader keeps the start of a file in memory, as far as it was asked for, because names and metadata live on there. What
  * it hands out are offsets: the memory moves while it grows. */
-#ifndef TERN_MODEL_FILE_READER_H
-#define TERN_MODEL_FILE_READER_H
+#ifndef TERN_BASE_READER_H
+#define TERN_BASE_READER_H
 
 #include <stddef.h>
 #include <stdint.h>

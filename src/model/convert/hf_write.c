@@ -1,5 +1,5 @@
 /* hf_write.c - config.json and the tokenizer's files, from the metadata of any model file. */
-#include "model/file/hf_write.h"
+#include "model/convert/hf_write.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -9,9 +9,10 @@
 #include <tern/tokenizer.h>
 
 #include "base/alloc.h"
+#include "base/json_text.h"
 #include "base/status.h"
-#include "model/file/model_writer.h"
-#include "model/model.h"
+#include "model/convert/model_writer.h"
+#include "model/arch/hparams.h"
 #include "model/tokenizer/tokenizer.h"
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
@@ -21,7 +22,7 @@ static tern_status compare(const char *path, const char *text, size_t length)
 {
     char *there = NULL;
     size_t n = 0;
-    TERN_TRY(tern__tokenizer_read_all(path, &there, &n));
+    TERN_TRY(tern__file_read_all(path, TERN__MOST_TOKENIZER, &there, &n));
     bool same = n == length && memcmp(there, text, length) == 0;
     tern__free(there);
     TERN__FAIL_IF(!same, TERN_STATE,
@@ -32,15 +33,13 @@ static tern_status compare(const char *path, const char *text, size_t length)
 tern_status tern__hf_beside_add(tern__beside *all, const char *path, const char *name, tern__strbuf *text)
 {
     tern__beside_file *f = &all->files[all->n];
-    const char *slash = strrchr(path, '/');
-    tern__strbuf_add_n(&f->path, path, slash ? (size_t)(slash - path) + 1 : 0);
-    tern__strbuf_add(&f->path, name);
+    f->path = tern__path_beside(path, name);
     f->text = *text;
     *text = TERN__STRBUF_EMPTY;
     all->n++;
-    if (f->path.failed || f->text.failed)
+    if (!f->path || f->text.failed)
         return tern__out_of_memory(f->text.length);
-    tern_status status = compare(f->path.text, f->text.text, f->text.length);
+    tern_status status = compare(f->path, f->text.text, f->text.length);
     f->there = status == TERN_OK;
     return status == TERN_NOT_FOUND ? TERN_OK : status;
 }
@@ -48,7 +47,7 @@ tern_status tern__hf_beside_add(tern__beside *all, const char *path, const char 
 static tern_status write_file(tern__beside_file *f)
 {
     tern__writer out = {.fd = -1};
-    tern_status status = tern__writer_open(f->path.text, &out);
+    tern_status status = tern__writer_open(f->path, &out);
     if (status == TERN_OK)
         status = tern__writer_write(&out, f->text.text, f->text.length);
     if (status == TERN_OK)
@@ -71,8 +70,8 @@ void tern__hf_beside_free(tern__beside *all, bool keep)
 {
     for (size_t i = 0; i < all->n; i++) {
         if (all->files[i].written && !keep)
-            unlink(all->files[i].path.text);
-        tern__strbuf_free(&all->files[i].path);
+            unlink(all->files[i].path);
+        tern__free(all->files[i].path);
         tern__strbuf_free(&all->files[i].text);
     }
 }
@@ -228,7 +227,7 @@ static tern_status add_vocabulary(const tern_vocabulary *d, void *user)
     if (status != TERN_OK || !d->chat_template)
         return status;
     tern__strbuf_add(&s, "{\n  \"chat_template\": ");
-    tern__json_add_text(&s, d->chat_template, strlen(d->chat_template));
+    tern__json_add_text(&s, d->chat_template);
     tern__strbuf_add(&s, "\n}\n");
     return tern__hf_beside_add(r->all, r->path, "tokenizer_config.json", &s);
 }
@@ -236,15 +235,12 @@ static tern_status add_vocabulary(const tern_vocabulary *d, void *user)
 /* A file beside the one that is read goes on as it is; none is no failure. */
 static tern_status add_copy(const char *from, const char *path, const char *name, tern__beside *all)
 {
-    const char *slash = strrchr(from, '/');
-    tern__strbuf beside = TERN__STRBUF_EMPTY, s = TERN__STRBUF_EMPTY;
-    char *text = NULL;
+    tern__strbuf s = TERN__STRBUF_EMPTY;
+    char *beside = tern__path_beside(from, name), *text = NULL;
     size_t length = 0;
-    tern__strbuf_add_n(&beside, from, slash ? (size_t)(slash - from) + 1 : 0);
-    tern__strbuf_add(&beside, name);
-    tern_status status = beside.failed ? tern__out_of_memory(beside.length)
-                                       : tern__tokenizer_read_all(beside.text, &text, &length);
-    tern__strbuf_free(&beside);
+    tern_status status = beside ? tern__file_read_all(beside, TERN__MOST_TOKENIZER, &text, &length)
+                                : tern__out_of_memory(strlen(from));
+    tern__free(beside);
     if (status != TERN_OK)
         return status == TERN_NOT_FOUND ? TERN_OK : status;
     tern__strbuf_add_n(&s, text, length);

@@ -1,5 +1,5 @@
 /* gguf_write.c - writes GGUF. */
-#include "model/file/model_writer.h"
+#include "model/convert/model_writer.h"
 
 #include <string.h>
 

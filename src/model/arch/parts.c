@@ -1,5 +1,5 @@
 /* parts.c - rows of parts.def. */
-#include "model/parts.h"
+#include "model/arch/parts.h"
 
 #include <stdio.h>
 
@@ -8,7 +8,7 @@ static const tern__part parts[] = {
     {false, TERN__ROLE_##role, gguf, hf, TERN__SIZE_##rows, TERN__SIZE_##columns},
 #define LAYER_PART(id, role, gguf, hf, rows, columns, field) \
     {true, TERN__ROLE_##role, gguf, hf, TERN__SIZE_##rows, TERN__SIZE_##columns},
-#include "model/parts.def"
+#include "model/arch/parts.def"
 };
 
 const tern__part *tern__part_get(tern__part_id id)

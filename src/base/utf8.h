@@ -1,6 +1,6 @@
 /* utf8.h - one reader of UTF-8 for everything here: encoding, decoding, blanks. */
-#ifndef TERN_MODEL_TOKENIZER_UTF8_H
-#define TERN_MODEL_TOKENIZER_UTF8_H
+#ifndef TERN_BASE_UTF8_H
+#define TERN_BASE_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>

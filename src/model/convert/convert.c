@@ -1,5 +1,5 @@
 /* convert.c - writes a model as GGUF or safetensors in other types, measures what that loses, and reads ternary weights back. */
-#include "model/file/convert.h"
+#include "model/convert/convert.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,11 +7,12 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/json_text.h"
 #include "base/status.h"
-#include "model/architecture.h"
+#include "model/arch/architecture.h"
 #include "model/file/codec.h"
 #include "model/file/hf.h"
-#include "model/file/hf_write.h"
+#include "model/convert/hf_write.h"
 #include "model/file/load.h"
 #include "model/file/stored.h"
 #include "tensor/convert.h"
@@ -281,22 +282,21 @@ static tern_status add_index(job *j, const char *path)
                       (unsigned long long)bytes);
     for (size_t i = 0; i < j->outputs.n; i++) {
         const tern__output *out = &j->outputs.files[i];
-        const char *slash = strrchr(out->path, '/'), *part = slash ? slash + 1 : out->path;
+        const char *part = tern__path_name(out->path);
         for (size_t k = out->first; k < out->end; k++) {
             char names[2][TERN__SCALE_NAME];
             new_name(j, &j->file->tensors[j->plan[k].source], names[0]);
             bool scale = j->plan[k].own_scale && tern__scale_name(j->format, names[0], names[1]);
             for (int n = 0; n < (scale ? 2 : 1); n++) {
                 tern__strbuf_add(&s, k || n ? ",\n    " : "\n    ");
-                tern__json_add_text(&s, names[n], strlen(names[n]));
+                tern__json_add_text(&s, names[n]);
                 tern__strbuf_add(&s, ": ");
-                tern__json_add_text(&s, part, strlen(part));
+                tern__json_add_text(&s, part);
             }
         }
     }
     tern__strbuf_add(&s, "\n  }\n}\n");
-    const char *slash = strrchr(path, '/');
-    tern__strbuf_addf(&name, "%s.index.json", slash ? slash + 1 : path);
+    tern__strbuf_addf(&name, "%s.index.json", tern__path_name(path));
     tern_status status = name.failed ? tern__out_of_memory(strlen(path))
                                      : tern__hf_beside_add(&j->beside, path, name.text, &s);
     tern__strbuf_free(&name);
@@ -400,27 +400,13 @@ static void report(const job *j)
     }
 }
 
-/* The format that a name asks for. */
-static tern_file_format format_of(const char *path)
-{
-    static const struct {
-        const char *ending;
-        tern_file_format format;
-    } endings[] = {{".safetensors", TERN_FILE_SAFETENSORS}, {".bin", TERN_FILE_LLAMA2C}};
-    const size_t length = strlen(path);
-    for (size_t i = 0; i < TERN__COUNT(endings); i++) {
-        const size_t end = strlen(endings[i].ending);
-        if (length > end && strcmp(path + length - end, endings[i].ending) == 0)
-            return endings[i].format;
-    }
-    return TERN_FILE_GGUF;
-}
-
 static tern_status run(job *j, const char *path)
 {
     tern__llama2c_shape shape = {0};
-    const tern__destination to = {
-        .path = path, .format = format_of(path), .most_bytes = j->o.shard_bytes, .llama2c = &shape};
+    const tern__destination to = {.path = path,
+                                  .format = tern__format_of_name(path),
+                                  .most_bytes = j->o.shard_bytes,
+                                  .llama2c = &shape};
     j->format = to.format;
     if (to.format == TERN_FILE_SAFETENSORS)
         TERN_TRY(tern__architecture_of(j->file, &j->architecture));

@@ -7,10 +7,11 @@
 #include "base/random.h"
 #include "base/status.h"
 #include "model/file/codec.h"
-#include "model/file/model_writer.h"
+#include "model/convert/model_writer.h"
 #include "model/file/stored.h"
-#include "model/model.h"
-#include "model/parts.h"
+#include "model/tokenizer/vocab.h"
+#include "model/arch/hparams.h"
+#include "model/arch/parts.h"
 #include "tensor/convert.h"
 
 /* clang-format off */
@@ -216,27 +217,9 @@ static void add_hyper_parameters(tern__model_writer *w, const tern_model_shape *
     tern__gguf_meta_f32(w, key, (float)s->rope_base);
 }
 
-/* Character of GPT-2's alphabet that stands for a byte, in UTF-8: printable ones for themselves, the others from U+0100 on. */
-static size_t byte_token(int byte, char out[4])
-{
-    unsigned point = (unsigned)byte, others = 0;
-    for (int b = 0; b < byte; b++)
-        others += b < '!' || (b > '~' && b < 0xa1) || b == 0xad;
-    if (byte < '!' || (byte > '~' && byte < 0xa1) || byte == 0xad)
-        point = 256 + others;
-    if (point < 128) {
-        out[0] = (char)point;
-        return 1;
-    }
-    out[0] = (char)(0xc0 | point >> 6);
-    out[1] = (char)(0x80 | (point & 63));
-    return 2;
-}
-
 /* Bytes, then words that no text has, then beginning and end: enough to put text in and get text out. */
 static void add_tokenizer(tern__model_writer *w, int64_t vocabulary)
 {
-    enum { NORMAL = 1, CONTROL = 3 };
     if (vocabulary < 258)
         return;
     tern__gguf_meta_string(w, "tokenizer.ggml.model", "gpt2", 4);
@@ -244,7 +227,7 @@ static void add_tokenizer(tern__model_writer *w, int64_t vocabulary)
     tern__gguf_meta_begin(w, "tokenizer.ggml.tokens", TERN_META_STRING, vocabulary);
     for (int64_t i = 0; i < vocabulary; i++) {
         char token[32];
-        size_t length = i < 256               ? byte_token((int)i, token)
+        size_t length = i < 256               ? tern__alphabet_encode((uint8_t)i, token)
                         : i >= vocabulary - 2 ? (size_t)snprintf(token, sizeof token, "%s",
                                                                  i == vocabulary - 2 ? "<|bos|>" : "<|eos|>")
                                               : (size_t)snprintf(token, sizeof token, "[%lld]", (long long)i);
@@ -252,7 +235,9 @@ static void add_tokenizer(tern__model_writer *w, int64_t vocabulary)
     }
     tern__gguf_meta_begin(w, "tokenizer.ggml.token_type", TERN_META_I32, vocabulary);
     for (int64_t i = 0; i < vocabulary; i++)
-        tern__strbuf_add_n(&w->metas, (const char *)&(int32_t){i < vocabulary - 2 ? NORMAL : CONTROL}, 4);
+        tern__strbuf_add_n(
+            &w->metas, (const char *)&(int32_t){i < vocabulary - 2 ? TERN_TOKEN_NORMAL : TERN_TOKEN_CONTROL},
+            4);
     tern__gguf_meta_begin(w, "tokenizer.ggml.merges", TERN_META_STRING, 0);
     tern__gguf_meta_u32(w, "tokenizer.ggml.bos_token_id", (uint32_t)vocabulary - 2);
     tern__gguf_meta_u32(w, "tokenizer.ggml.eos_token_id", (uint32_t)vocabulary - 1);
@@ -290,10 +275,9 @@ static tern_status check_shape(const tern_model_shape *s)
 static tern_status check_type(tern_stored stored, bool ternary_too)
 {
     const tern_stored_info *info = tern_stored_get(stored);
-    TERN__FAIL_IF(!info || info->gguf_number < 0 || info->kind == TERN_STORED_OPAQUE ||
-                      (info->kind == TERN_STORED_TERNARY && !ternary_too) || stored == TERN_STORED_I8 ||
-                      stored == TERN_STORED_I32 || stored == TERN_STORED_I64,
-                  TERN_DTYPE, "model_synth: weights cannot be written as %s",
+    bool can = info && info->gguf_number >= 0 &&
+               (tern__stored_holds_weights(stored) || (ternary_too && info->kind == TERN_STORED_TERNARY));
+    TERN__FAIL_IF(!can, TERN_DTYPE, "model_synth: weights cannot be written as %s",
                   info ? info->name : "that type");
     return TERN_OK;
 }

@@ -1,10 +1,10 @@
 /* convert.h - the steps of a conversion: convert_plan.c says what becomes of each tensor, convert.c does it and reads it back. */
-#ifndef TERN_MODEL_FILE_CONVERT_H
-#define TERN_MODEL_FILE_CONVERT_H
+#ifndef TERN_MODEL_CONVERT_CONVERT_H
+#define TERN_MODEL_CONVERT_CONVERT_H
 
-#include "model/file/llama2c.h"
+#include "model/convert/llama2c_write.h"
 #include "model/file/model_file.h"
-#include "model/file/model_writer.h"
+#include "model/convert/model_writer.h"
 
 typedef enum tern__way {
     TERN__WAY_COPY,    /* the bytes as they are */
@@ -50,6 +50,9 @@ typedef struct tern__destination {
     uint64_t most_bytes;                /* of tensors in a file of safetensors; 0: one file for all */
     const tern__llama2c_shape *llama2c; /* of that format */
 } tern__destination;
+
+/* The format that a file's name asks for. */
+tern_file_format tern__format_of_name(const char *path);
 
 /* Opens as many files as it takes: PATH, or PATH-00001-of-00002.safetensors and so on. TERN_INVALID_ARGUMENT if one is a part of
  * `file`. After a failure too tern__outputs_free lets everything go. */

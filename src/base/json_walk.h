@@ -1,7 +1,7 @@
 /* json_walk.h - the members of a large JSON object or array, one at a time: libjansson reads each value, and none but the current
  * one is in memory, so that a header of a hundred megabytes does not become a tree of a gigabyte. */
-#ifndef TERN_MODEL_FILE_JSON_WALK_H
-#define TERN_MODEL_FILE_JSON_WALK_H
+#ifndef TERN_BASE_JSON_WALK_H
+#define TERN_BASE_JSON_WALK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "model/file/convert.h"
+#include "model/convert/convert.h"
 #include "model/tokenizer/tokenizer.h"
 
 /* What speaks of the file that was read, and not of the model. */

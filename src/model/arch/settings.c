@@ -1,6 +1,6 @@
 /* settings.c - entries of metadata that would change a model's answers, each with the one value that the decoder stands for.
  * An engine that ignores them is silently wrong; this one says what it does not do. */
-#include "model/settings.h"
+#include "model/arch/settings.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* model_writer.h - writes model files: tensors are declared, then what stands before them is written, then their bytes follow in
  * that order. The file appears at tern__model_writer_commit. GGUF version 3 takes metadata first; safetensors have theirs in
  * files of their own (hf_write.h). */
-#ifndef TERN_MODEL_FILE_MODEL_WRITER_H
-#define TERN_MODEL_FILE_MODEL_WRITER_H
+#ifndef TERN_MODEL_CONVERT_MODEL_WRITER_H
+#define TERN_MODEL_CONVERT_MODEL_WRITER_H
 
 #include <tern/model_convert.h>
 
@@ -70,8 +70,5 @@ tern_status tern__model_writer_commit(tern__model_writer *w);
 
 /* Counts `bytes` of work; TERN_CANCELLED if the caller wants no more. */
 tern_status tern__model_writer_progress(tern__model_writer *w, uint64_t bytes);
-
-/* A text in quotes, as JSON has it. */
-void tern__json_add_text(tern__strbuf *s, const char *text, size_t length);
 
 #endif

@@ -1,6 +1,6 @@
 /* architecture.h - the table of architectures.def: what is true of every model of a kind, whichever file it is in. */
-#ifndef TERN_MODEL_ARCHITECTURE_H
-#define TERN_MODEL_ARCHITECTURE_H
+#ifndef TERN_MODEL_ARCH_ARCHITECTURE_H
+#define TERN_MODEL_ARCH_ARCHITECTURE_H
 
 #include <tern/model_file.h>
 

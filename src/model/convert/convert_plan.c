@@ -7,9 +7,9 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "model/architecture.h"
+#include "model/arch/architecture.h"
 #include "model/file/codec.h"
-#include "model/file/convert.h"
+#include "model/convert/convert.h"
 #include "model/file/load.h"
 #include "model/file/safetensors_types.h"
 #include "model/file/stored.h"
@@ -172,14 +172,6 @@ static tern_status plan_scale(tern_ctx *ctx, const tern_model_file *file, bool f
     return TERN_OK;
 }
 
-/* Can numbers be coded so? */
-static bool can_hold_weights(tern_stored stored)
-{
-    const tern_stored_info *info = tern_stored_get(stored);
-    tern_dtype_kind kind = tern_dtype_get(info->dtype)->kind;
-    return info->kind == TERN_STORED_PLAIN && (kind == TERN_KIND_FLOAT || kind == TERN_KIND_BLOCK);
-}
-
 /* Has the format such a type? Four rows share the bytes of HF_T2. */
 static tern_status check_type(const tern_model_file *file, const tern_file_tensor *t, tern_file_format format,
                               tern_stored to)
@@ -242,7 +234,7 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
         c->way = TERN__WAY_COPY;
     else
         c->way = to_ternary ? TERN__WAY_TERNARY : TERN__WAY_VALUES;
-    TERN__FAIL_IF(c->way == TERN__WAY_VALUES && !can_hold_weights(c->to), TERN_DTYPE,
+    TERN__FAIL_IF(c->way == TERN__WAY_VALUES && !tern__stored_holds_weights(c->to), TERN_DTYPE,
                   "%s: tensor '%s' cannot be written as %s", file->parts[0].path, t->name,
                   tern_stored_get(c->to)->name);
     TERN__FAIL_IF(!o->force && is_linear(t) && is_bitnet(file) && !tern__stored_keeps_ternary(c->to),

@@ -1,5 +1,5 @@
 /* reader.c - bounded reading of the start of a file. */
-#include "model/file/reader.h"
+#include "base/reader.h"
 
 #include <string.h>
 
