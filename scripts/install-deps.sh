@@ -17,6 +17,7 @@ core  | libpcre2-dev          | pcre2    | how tokenizers cut text
 test  | pkg-config            | pkgconf  | tests that an installed copy is found
 test  | g++                   | -        | tests that the public headers are valid C++
 test  | python3-numpy         | numpy    | the oracle that operations are compared with
+test  | python3-prometheus-client | - | its parser reads the metrics that are written
 test  | graphviz              | graphviz | reads the graphs that are drawn
 test  | locales               | -        | a locale with decimal commas, which files must not depend on
 check | gcc-aarch64-linux-gnu | -        | builds the tests for 64-bit ARM

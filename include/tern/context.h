@@ -35,6 +35,7 @@ typedef struct tern_ctx_stats {
     uint64_t nodes_live;       /* recorded operations and leaves that still exist  */
     uint64_t arena_peak_bytes; /* largest arena that a plan has used               */
     uint64_t cache_hits, cache_misses, cache_evictions, cache_entries; /* of compiled graphs */
+    uint64_t fused_ops, single_ops; /* operations run: in one step with others, and in a step of their own */
 } tern_ctx_stats;
 
 #ifdef __cplusplus

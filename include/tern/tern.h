@@ -24,6 +24,7 @@
 #include <tern/io.h>
 #include <tern/log.h>
 #include <tern/measure.h>
+#include <tern/metrics.h>
 #include <tern/model_convert.h>
 #include <tern/model.h>
 #include <tern/model_file.h>

@@ -45,5 +45,7 @@ void tern__json_add_real(tern__strbuf *to, double value)
         if (strtod(number, NULL) == value)
             break;
     }
+    for (char *c = number; *c; c++)
+        *c = *c == ',' ? '.' : *c; /* what some locales put there */
     tern__strbuf_add(to, number);
 }

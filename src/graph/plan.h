@@ -80,6 +80,7 @@ typedef struct tern__plan {
     int workers;     /* the most that any step uses */
     uint32_t number; /* from 1, another for each plan of the process */
     uint64_t flops, bytes;
+    uint64_t fused_ops, single_ops; /* that share a step with others, and that have one of their own */
 } tern__plan;
 
 #endif

@@ -94,4 +94,7 @@ bool tern__result_same(const tern_result *a, const tern_result *b);
 /* "ops/ternary/t2 n=1/i8[1,2560] t2[640,2560]/threads:2", for formats that have one name. */
 void tern__result_add_name(tern__strbuf *to, const tern_result *row);
 
+/* A quoted cell of CSV. */
+void tern__add_csv_text(tern__strbuf *to, const char *text);
+
 #endif

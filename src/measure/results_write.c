@@ -91,7 +91,7 @@ static void write_json(tern__strbuf *to, const tern_results *r)
 
 /* ---- CSV ---- */
 
-static void add_csv_text(tern__strbuf *to, const char *text)
+void tern__add_csv_text(tern__strbuf *to, const char *text)
 {
     tern__strbuf_add(to, "\"");
     for (; *text; text++)
@@ -103,7 +103,7 @@ static void add_field_csv(tern__strbuf *to, const tern__field *field, const tern
 {
     const bool text = field->kind == TERN__FIELD_TEXT || field->kind == TERN__FIELD_REASON;
     if (text)
-        add_csv_text(to, tern__field_text(field, row));
+        tern__add_csv_text(to, tern__field_text(field, row));
     else if (field->kind == TERN__FIELD_REAL && isfinite(tern__field_real(field, row)))
         tern__json_add_real(to, tern__field_real(field, row));
     else if (field->kind == TERN__FIELD_INT ||

@@ -78,6 +78,14 @@ static tern_status name_ops(tern__compiled *p)
     return TERN_OK;
 }
 
+static void count_ops(tern__plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_steps; i++) {
+        const int n = tern__step_ops(&plan->steps[i]);
+        *(n > 1 ? &plan->fused_ops : &plan->single_ops) += (uint64_t)n;
+    }
+}
+
 static tern_status make(const tern_graph *graph, const tern__target *target, bool explain, tern__compiled *p)
 {
     uint64_t start = tern__now_ns();
@@ -94,6 +102,7 @@ static tern_status make(const tern_graph *graph, const tern__target *target, boo
     p->workers = within.workers;
     p->isa_mask = within.isa_mask;
     TERN_TRY(tern__compile(&p->graph, &within, &p->options, &p->arena, &p->plan, p->report));
+    count_ops(&p->plan);
     forget_data(&p->source);
     forget_data(&p->graph);
     TERN_TRY(pin_constants(p));

@@ -46,6 +46,8 @@ tern_status tern__run_plan(tern_ctx *ctx, tern__run *run)
     TERN_TRY(carry_out(ctx, run));
     ctx->stats.evaluations++;
     ctx->stats.steps += plan->n_steps;
+    ctx->stats.fused_ops += plan->fused_ops;
+    ctx->stats.single_ops += plan->single_ops;
     if (plan->arena_bytes > ctx->stats.arena_peak_bytes)
         ctx->stats.arena_peak_bytes = plan->arena_bytes;
     return TERN_OK;

@@ -44,7 +44,7 @@ class CompileOptions(ctypes.Structure):
 class CtxStats(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in ("evaluations", "steps", "nodes_live", "arena_peak_bytes",
                                                      "cache_hits", "cache_misses", "cache_evictions",
-                                                     "cache_entries")]
+                                                     "cache_entries", "fused_ops", "single_ops")]
 
 
 class DeviceInfo(ctypes.Structure):

@@ -56,6 +56,9 @@ typedef union null_outputs {
         tern_profile *profile;
         tern_profile_by profile_by;
         tern_profile_format profile_format;
+        tern_metrics *metrics;
+        tern_metrics_span *metrics_span;
+        tern_metrics_format metrics_format;
         tern_tune_report *tune_report;
         tern_tokenizer *tokenizer;
         tern_detokenizer *detokenizer;
@@ -86,6 +89,10 @@ typedef union null_outputs {
     tern_profile_counter profile_counter;
     tern_profile_limits profile_limits;
     tern_hot_spot hot_spot;
+    tern_metric_info metric_info;
+    tern_operation operation;
+    tern_metric_value metric_value;
+    tern_metric_point metric_point;
     tern_operand_info operand_info;
     tern_ctx_stats ctx_stats;
     tern_pool_stats pool_stats;
