@@ -50,6 +50,8 @@ bool answer_take(void *user, const tern_generated *piece)
     answer *r = user;
     if (piece->token != TERN_NO_TOKEN)
         keep_token(r, piece);
+    if (piece->token != TERN_NO_TOKEN)
+        metrics_token(r->metrics, r->begun_ns, &r->last_ns);
     if (r->keep)
         text_add_n(&r->content, piece->text, piece->length);
     if (r->stream)

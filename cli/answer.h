@@ -6,6 +6,7 @@
 
 #include "engine.h"
 #include "json.h"
+#include "metrics_file.h"
 
 typedef struct answer_token {
     int32_t token;
@@ -22,6 +23,8 @@ typedef struct answer {
     size_t n, capacity;
     uint64_t seed;
     tern_generate_result result;
+    metrics_file *metrics;      /* that its tokens are counted in, or NULL */
+    uint64_t begun_ns, last_ns; /* its prompt, and the last token */
 } answer;
 
 /* Fits tern_generate_callback; `user` is the answer. */

@@ -24,6 +24,7 @@ typedef struct talk {
     bool has_system; /* messages[0] is the system's */
     edit_history history;
     bool failed; /* a message was not answered */
+    metrics_file metrics;
 } talk;
 
 /* ---- messages ---- */
@@ -141,10 +142,14 @@ static void answer_last(talk *t)
 {
     size_t n_prompt = 0;
     uint64_t prompt_ns = 0;
-    answer r = {.stream = true, .keep = true};
+    answer r = {.stream = true, .keep = true, .metrics = &t->metrics, .begun_ns = clock_ns()};
+    metrics_start_model(&t->metrics, "chat", &t->e, 1);
     tern_status status = read_conversation(t, &n_prompt, &prompt_ns);
     if (status == TERN_OK)
+        metrics_prompt(&t->metrics, (int64_t)n_prompt - tern_sequence_reused(t->sequence));
+    if (status == TERN_OK)
         status = generate(t, &r);
+    metrics_stop(&t->metrics, status == TERN_OK);
     if (status == TERN_OK) {
         putchar('\n');
         add_message(t, "assistant", text_string(&r.content));
@@ -280,11 +285,13 @@ static int run(const args *a)
         return EXIT_USAGE;
     t.generate.most = most < 0 ? -1 : most;
     t.generate.ignore_end = args_has(a, "ignore-eos");
-    int code = engine_open(a, (engine_wishes){0}, &t.e);
+    int code = metrics_open(a, &t.metrics);
+    if (code == EXIT_DONE)
+        code = engine_open(a, (engine_wishes){0}, &t.e);
     if (code == EXIT_DONE)
         code = check_template(&t);
     if (code == EXIT_DONE)
-        code = engine_prepare(a, &t.e);
+        code = engine_prepare(a, &t.e, &t.metrics);
     if (code == EXIT_DONE && tern_sequence_create(t.e.session, 0, &t.sequence) != TERN_OK)
         code = fail_status(NULL);
     if (code == EXIT_DONE) {
@@ -297,6 +304,7 @@ static int run(const args *a)
         if (t.failed && !isatty(STDIN_FILENO)) /* who types has seen it */
             code = EXIT_FAILED;
     }
+    code = metrics_close(&t.metrics, code);
     drop_messages(&t, 0, t.n);
     free(t.messages);
     edit_history_free(&t.history);
@@ -307,6 +315,7 @@ static int run(const args *a)
 
 static const option options[] = {
     ENGINE_OPTIONS,
+    METRICS_OPTION,
     {"system", 0, "TEXT", NULL, "what the model is told before the conversation"},
     NO_ESCAPE_OPTION,
     {"chat-template", 0, "NAME", LIST_CHAT_TEMPLATES, "instead of what the model's file says"},

@@ -10,6 +10,7 @@
 #include "bindings.h"
 #include "commands.h"
 #include "compile.h"
+#include "metrics_file.h"
 #include "run.h"
 #include "source.h"
 #include "term.h"
@@ -119,6 +120,7 @@ static tern_status run_all(graph_run *r, step_log *log)
         TERN_TRY(tern_exec_time_steps(r->exec, true));
     for (int i = 0; i < r->runs; i++) {
         TERN_TRY(run_once(r, i));
+        metrics_look(r->metrics);
         if (log)
             TERN_TRY(log_run(log, r, i > 0 ? i - 1 : 0));
     }
@@ -130,7 +132,15 @@ static tern_status run_all(graph_run *r, step_log *log)
 static bool compute(graph_run *r, bool timed)
 {
     step_log log = timed ? log_make(r) : (step_log){0};
+    metrics_start(r->metrics, &(tern_operation){.name = "graph run",
+                                                .batch = r->info.batch,
+                                                .precision = r->precision,
+                                                .level = r->level,
+                                                .threads = tern_ctx_threads(r->ctx),
+                                                .ctx = r->ctx});
+    metrics_program(r->metrics, r->program);
     bool done = run_all(r, timed ? &log : NULL) == TERN_OK;
+    metrics_stop(r->metrics, done);
     if (done && timed) {
         r->step_ns = grab((size_t)r->info.steps, sizeof *r->step_ns);
         log_show(&log, r);
@@ -212,7 +222,8 @@ static int report(const args *a, const graph_run *r, bool saved)
 
 static int run(const args *a)
 {
-    graph_run r = {.path = args_operand(a, 0)};
+    metrics_file metrics = {0};
+    graph_run r = {.path = args_operand(a, 0), .metrics = &metrics};
     bindings inputs = {0}, outputs = {0};
     r.given = &inputs;
     r.makes_up = args_has(a, "made-up");
@@ -223,6 +234,8 @@ static int run(const args *a)
     if (!args_int(a, "repeat", 1, 1000000, 1, &r.runs))
         return EXIT_USAGE;
     if (bindings_parse(a, "input", &inputs) && bindings_parse(a, "output", &outputs))
+        code = metrics_open(a, &metrics);
+    if (code == EXIT_DONE)
         code = compile_open(a, &r, NULL, NULL);
     if (code != EXIT_DONE)
         goto done;
@@ -232,6 +245,7 @@ static int run(const args *a)
         bindings_save(&outputs, &r))
         code = report(a, &r, outputs.n > 0);
 done:
+    code = metrics_close(&metrics, code);
     compile_close(&r);
     bindings_free(&inputs);
     bindings_free(&outputs);
@@ -250,6 +264,7 @@ static const option run_options[] = {
     COMPILE_OPTIONS,
     NO_TUNE_OPTION,
     ESTIMATE_OPTIONS,
+    METRICS_OPTION,
     {0},
 };
 /* clang-format on */

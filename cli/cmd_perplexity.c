@@ -160,7 +160,7 @@ static int run(const args *a)
     if (code == EXIT_DONE)
         code = prepare(a, &e, &all, &m);
     if (code == EXIT_DONE)
-        code = engine_prepare(a, &e);
+        code = engine_prepare(a, &e, NULL);
     if (code == EXIT_DONE)
         code = measure(&e, &m, !as_json);
     if (code == EXIT_DONE && as_json)

@@ -21,6 +21,7 @@ typedef struct wishes {
     tern_logit_bias bias[MOST_BIASES];
     int answers;
     bool as_json, verbose, show_prompt, special;
+    metrics_file *metrics;
 } wishes;
 
 /* The prompt, encoded, and how long it took to read. */
@@ -28,7 +29,7 @@ typedef struct prompt {
     text words;
     int32_t *tokens;
     size_t n;
-    uint64_t ns;
+    uint64_t start_ns, ns;
 } prompt;
 
 /* ---- the command line ---- */
@@ -122,14 +123,14 @@ static int encode_prompt(const engine *e, const wishes *w, prompt *p)
 /* Read once, whatever the number of answers that start from it. */
 static tern_status feed_prompt(prompt *p, int n, tern_sequence *const *sequences)
 {
-    uint64_t start = clock_ns();
+    p->start_ns = clock_ns();
     progress_begin_of("reading the prompt", "tokens");
     tern_status status =
         tern_sequence_prompt(sequences[0], p->tokens, (int64_t)p->n, show_prompt_progress, NULL);
     progress_end();
     for (int i = 1; i < n && status == TERN_OK; i++)
         status = tern_sequence_copy(sequences[0], sequences[i]);
-    p->ns = clock_ns() - start;
+    p->ns = clock_ns() - p->start_ns;
     return status;
 }
 
@@ -248,6 +249,8 @@ static tern_status generate(const engine *e, const wishes *w, const prompt *p,
         options[i] = w->generate;
         options[i].sampling.seed += (uint64_t)i;
         answers[i].seed = options[i].sampling.seed;
+        answers[i].metrics = w->metrics;
+        answers[i].begun_ns = p->start_ns;
         answers[i].stream = w->answers == 1 && !w->as_json;
         answers[i].keep = !answers[i].stream;
     }
@@ -284,10 +287,14 @@ static int answer_prompt(const engine *e, const wishes *w, prompt *p)
     tern_status status = TERN_OK;
     for (int i = 0; i < w->answers && status == TERN_OK; i++)
         status = tern_sequence_create(e->session, i, &sequences[i]);
+    metrics_start_model(w->metrics, "run", e, w->answers);
     if (status == TERN_OK)
         status = feed_prompt(p, w->answers, sequences);
     if (status == TERN_OK)
+        metrics_prompt(w->metrics, (int64_t)p->n);
+    if (status == TERN_OK)
         status = generate(e, w, p, sequences, answers);
+    metrics_stop(w->metrics, status == TERN_OK);
     int code = status == TERN_OK ? print_all(e, w, p, answers) : fail_status(NULL);
     for (int i = 0; i < w->answers; i++) {
         tern_sequence_free(sequences[i]);
@@ -298,10 +305,11 @@ static int answer_prompt(const engine *e, const wishes *w, prompt *p)
 
 static int run(const args *a)
 {
-    wishes w = {0};
+    metrics_file metrics = {0};
+    wishes w = {.metrics = &metrics};
     prompt p = {0};
     engine e = {0};
-    int code = take_wishes(a, &w) ? EXIT_DONE : EXIT_USAGE;
+    int code = take_wishes(a, &w) ? metrics_open(a, &metrics) : EXIT_USAGE;
     if (code == EXIT_DONE && args_value(a, "model"))
         code = read_prompt_line(a, &p.words);
     if (code == EXIT_DONE)
@@ -309,9 +317,10 @@ static int run(const args *a)
     if (code == EXIT_DONE)
         code = encode_prompt(&e, &w, &p);
     if (code == EXIT_DONE)
-        code = engine_prepare(a, &e);
+        code = engine_prepare(a, &e, &metrics);
     if (code == EXIT_DONE)
         code = answer_prompt(&e, &w, &p);
+    code = metrics_close(&metrics, code);
     for (int i = 0; i < MOST_STOPS; i++)
         text_free(&w.stop_texts[i]);
     tern_tokens_free(p.tokens);
@@ -339,6 +348,7 @@ static const option options[] = {
     {"json", 0, NULL, NULL, "print JSON: the text, its tokens, why it ended, tokens per second"},
     {"logprobs", 0, "N", NULL, "with --json: the logprob of each token and of the N likeliest"},
     {"verbose", 'v', NULL, NULL, "say on stderr how fast it was, and the seed"},
+    METRICS_OPTION,
     {0},
 };
 

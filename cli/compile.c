@@ -205,6 +205,7 @@ static int read_and_compile(const args *a, graph_run *r, const tern_compile_opti
         return code;
     tern_graph_get_info(r->graph, &r->graph_info);
     r->level = options->level;
+    r->precision = options->precision;
     return compile(r, options);
 }
 

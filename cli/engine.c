@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "metrics_file.h"
 #include "progress.h"
 #include "source.h"
 #include "term.h"
@@ -176,11 +177,15 @@ int engine_open(const args *a, engine_wishes wishes, engine *e)
     return code == EXIT_DONE ? open_session(a, wishes, e) : code;
 }
 
-int engine_prepare(const args *a, engine *e)
+int engine_prepare(const args *a, engine *e, metrics_file *metrics)
 {
+    metrics_file none = {0};
+    metrics = metrics ? metrics : &none;
+    metrics_start_model(metrics, "load", e, tern_session_slots(e->session));
     progress_begin("loading"); /* weights are read as the program of one token is made */
     tern_status status = tern_session_prepare(e->session, 1, 1);
     progress_end();
+    metrics_stop(metrics, status == TERN_OK);
     return status == TERN_OK ? compare_heads(a, e) : fail_status(NULL);
 }
 

@@ -8,6 +8,8 @@
 
 #include "args.h"
 
+struct metrics_file; /* metrics_file.h */
+
 typedef struct engine {
     tern_ctx *ctx;
     tern_model *model;
@@ -51,7 +53,7 @@ tern_dtype engine_head(const args *a);
 /* Opens a model, its tokenizer and a session; weights are not read yet, so that what is wrong with the rest is known at once. Then
  * engine_prepare reads them, and shows progress on a terminal. EXIT_DONE, or the exit code, and what was wrong was said. */
 int engine_open(const args *a, engine_wishes wishes, engine *e);
-int engine_prepare(const args *a, engine *e);
+int engine_prepare(const args *a, engine *e, struct metrics_file *metrics); /* or NULL */
 void engine_close(engine *e);
 
 /* False: a value is no number, and that was said. */

@@ -18,11 +18,13 @@ typedef struct graph_run {
     char *disabled;         /* names of passes, one string after the other; or NULL */
     tern_program *program;
     tern_exec *exec;
+    struct metrics_file *metrics; /* or NULL */
     int n_inputs, n_outputs;
     tern_tensor **inputs, **outputs;
     tern_graph_info graph_info;
     tern_program_info info;
     tern_level level;
+    tern_precision precision;
     char *
         batch_names; /* of the inputs that have the batch, one string after the other; NULL: all, or no range */
     int runs;        /* how often it ran */
