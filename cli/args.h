@@ -94,6 +94,7 @@ const char *suggestion_text(const suggestion *s, const char *before, char *buffe
 #define LIST_SHAPES "=shapes"
 #define LIST_PRETOKENIZERS "=pretokenizers"
 #define LIST_CHAT_TEMPLATES "=chat-templates"
+#define LIST_REPORT_SECTIONS "=report-sections"
 
 /* Word i of a space-separated list, or of one of those above, in `buffer`; false past the last. */
 bool list_word(const char *list, int i, char *buffer, size_t room);

@@ -12,31 +12,6 @@
 #include "profile_report.h"
 #include "term.h"
 
-/* ---- where stdout goes --------------------------------------------------------------------------------------- */
-
-/* Points stdout at `file`, which is closed; returns what it was, or -1. */
-static int turn_stdout(int file)
-{
-    fflush(stdout);
-    int was = dup(STDOUT_FILENO);
-    if (was < 0 || file < 0 || dup2(file, STDOUT_FILENO) < 0) {
-        if (was >= 0)
-            close(was);
-        was = -1;
-    }
-    if (file >= 0)
-        close(file);
-    return was;
-}
-
-static int turn_back(int was)
-{
-    const bool written = fflush(stdout) == 0 && !ferror(stdout);
-    dup2(was, STDOUT_FILENO);
-    close(was);
-    return written ? EXIT_DONE : EXIT_FAILED;
-}
-
 /* ---- the report ---------------------------------------------------------------------------------------------- */
 
 static int print_report(const profile_report *r, const char *format)
@@ -63,12 +38,12 @@ static int write_report(const profile_report *r, const char *format, const char 
 {
     if (!path)
         return print_report(r, format);
-    int was = turn_stdout(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    int was = term_turn_stdout(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (was < 0)
         return fail("%s: %s", path, strerror(errno));
     term_set_color(COLOR_NEVER);
     int code = print_report(r, format);
-    if (turn_back(was) != EXIT_DONE)
+    if (term_turn_back(was) != EXIT_DONE)
         return fail("%s: it could not be written", path);
     return code;
 }
@@ -137,11 +112,11 @@ static int run(const args *a)
     o.events_per_thread = (size_t)events;
     /* Stdout is for one of the two: machines that read the report do not want what the command says. */
     const bool apart = strcmp(format, "text") != 0 && !args_has(a, "output");
-    int was = apart ? turn_stdout(dup(STDERR_FILENO)) : -1;
+    int was = apart ? term_turn_stdout(dup(STDERR_FILENO)) : -1;
     tern_profile *profile = NULL;
     int code = run_command(a, &o, &profile);
     if (was >= 0)
-        turn_back(was);
+        term_turn_back(was);
     if (!profile || code == EXIT_USAGE) {
         tern_profile_free(profile);
         return code;

@@ -4,6 +4,7 @@
 
 #include <tern/model.h>
 #include <tern/model_convert.h>
+#include <tern/report.h>
 #include <tern/tokenizer.h>
 
 #include "args.h"
@@ -73,14 +74,19 @@ static const char *shape_name(int i)
     return tern_model_shape_get(i, &shape) == TERN_OK ? shape.name : NULL;
 }
 
+static const char *report_section_name(int i)
+{
+    const char *name, *what;
+    return tern_report_section(i, &name, &what) == TERN_OK ? name : NULL;
+}
+
 static const struct {
     const char *list;
     const char *(*name)(int i);
 } lists[] = {
-    {LIST_ARCHITECTURES, tern_model_architecture_name},
-    {LIST_SHAPES, shape_name},
-    {LIST_PRETOKENIZERS, tern_pretokenizer_name},
-    {LIST_CHAT_TEMPLATES, tern_chat_template_name},
+    {LIST_ARCHITECTURES, tern_model_architecture_name}, {LIST_SHAPES, shape_name},
+    {LIST_PRETOKENIZERS, tern_pretokenizer_name},       {LIST_CHAT_TEMPLATES, tern_chat_template_name},
+    {LIST_REPORT_SECTIONS, report_section_name},
 };
 
 bool list_word(const char *list, int i, char *buffer, size_t room)

@@ -98,6 +98,30 @@ int term_finish(int code)
     return status_of(EXIT_FAILED);
 }
 
+/* ---- where stdout goes --------------------------------------------------------------------------------------- */
+
+int term_turn_stdout(int file)
+{
+    fflush(stdout);
+    int was = dup(STDOUT_FILENO);
+    if (was < 0 || file < 0 || dup2(file, STDOUT_FILENO) < 0) {
+        if (was >= 0)
+            close(was);
+        was = -1;
+    }
+    if (file >= 0)
+        close(file);
+    return was;
+}
+
+int term_turn_back(int was)
+{
+    const bool written = fflush(stdout) == 0 && !ferror(stdout);
+    dup2(was, STDOUT_FILENO);
+    close(was);
+    return written ? EXIT_DONE : EXIT_FAILED;
+}
+
 /* ---- the terminal ------------------------------------------------------------------------------------------- */
 
 static int read_columns(void)

@@ -34,6 +34,13 @@ void warn(const char *format, ...) TERN_PRINTF(1, 2);
 /* Called last: everything written to stdout has arrived, or the exit code says otherwise. */
 int term_finish(int code);
 
+/* ---- where stdout goes --------------------------------------------------------------------------------------- */
+
+/* Points stdout at `file`, which is closed; returns what it was, or -1. */
+int term_turn_stdout(int file);
+/* The other way round. EXIT_FAILED: what was written meanwhile did not arrive. */
+int term_turn_back(int was);
+
 /* ---- the terminal -------------------------------------------------------------------------------------------- */
 
 typedef enum color_when {

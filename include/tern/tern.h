@@ -34,6 +34,7 @@
 #include <tern/profile.h>
 #include <tern/program.h>
 #include <tern/regress.h>
+#include <tern/report.h>
 #include <tern/results.h>
 #include <tern/status.h>
 #include <tern/tensor.h>

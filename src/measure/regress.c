@@ -122,19 +122,25 @@ static tern_status pool_samples(const tern_results *base, const tern_result *key
     return TERN_OK;
 }
 
-/* Medians of the sessions, oldest first; `now` is the newest if it was measured. */
-static tern_status read_history(const tern_results *from, const tern_result *key, const tern_result *now,
-                                tern_history *out)
+int tern__regress_medians(const tern_results *from, const tern_result *key, const tern_result *now,
+                          double *medians)
 {
-    double *medians = tern__alloc_zero((size_t)from->n + 1, sizeof *medians);
-    if (!medians)
-        return tern__out_of_memory((size_t)from->n * sizeof *medians);
     int n = 0;
     for (int i = 0; i < from->n; i++)
         if (from->rows[i].median_us > 0 && tern__result_same(&from->rows[i], key))
             medians[n++] = from->rows[i].median_us;
     if (now && now->median_us > 0)
         medians[n++] = now->median_us;
+    return n;
+}
+
+static tern_status read_history(const tern_results *from, const tern_result *key, const tern_result *now,
+                                tern_history *out)
+{
+    double *medians = tern__alloc_zero((size_t)from->n + 1, sizeof *medians);
+    if (!medians)
+        return tern__out_of_memory((size_t)from->n * sizeof *medians);
+    const int n = tern__regress_medians(from, key, now, medians);
     tern_status status = n > 0 ? tern_history_read(medians, n, out) : TERN_OK;
     tern__free(medians);
     return status;

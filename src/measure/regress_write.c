@@ -2,27 +2,27 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/json_text.h"
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "measure/regress.h"
+#include "measure/report/report.h"
 #include "measure/results.h"
 
-enum { STATES = TERN_REGRESS_CRITICAL + 1 };
-
-static void count_states(const tern_regress_report *p, int counts[STATES])
+void tern__regress_count(const tern_regress_report *p, int counts[TERN__STATES])
 {
-    memset(counts, 0, STATES * sizeof *counts);
+    memset(counts, 0, TERN__STATES * sizeof *counts);
     for (int i = 0; i < p->n; i++)
         counts[p->rows[i].state]++;
 }
 
-static void add_summary(tern__strbuf *to, const tern_regress_report *p)
+void tern__regress_add_summary(tern__strbuf *to, const tern_regress_report *p)
 {
-    int counts[STATES];
+    int counts[TERN__STATES];
     bool any = false;
-    count_states(p, counts);
-    for (int s = STATES - 1; s >= 0; s--)
+    tern__regress_count(p, counts);
+    for (int s = TERN__STATES - 1; s >= 0; s--)
         if (counts[s] > 0) {
             tern__strbuf_addf(to, "%s%d %s", any ? ", " : "", counts[s],
                               tern_regress_state_name((tern_regress_state)s));
@@ -32,16 +32,14 @@ static void add_summary(tern__strbuf *to, const tern_regress_report *p)
                       p->n, p->o.threshold * 100, p->o.threshold * p->o.critical * 100);
 }
 
-/* "+12.3 % (10.1 to 14.9)" */
-static void add_change(tern__strbuf *to, const tern_comparison *c)
+void tern__regress_add_change(tern__strbuf *to, const tern_comparison *c)
 {
     if (c->n_b > 0)
         tern__strbuf_addf(to, "%+.1f %% (%+.1f to %+.1f)", 100 * (c->ratio - 1), 100 * (c->ratio_low - 1),
                           100 * (c->ratio_high - 1));
 }
 
-/* Steps and trends that the history shows. */
-static void add_history(tern__strbuf *to, const tern_history *h)
+void tern__regress_add_history(tern__strbuf *to, const tern_history *h)
 {
     for (int i = 0; i < h->n_changes; i++)
         tern__strbuf_addf(to, "%s%s by %.1f %% at session %d of %d", i ? ", " : "",
@@ -62,7 +60,7 @@ static void add_text_row(tern__strbuf *to, const tern_regress_row *row)
     if (row->comparison.n_b > 0) {
         tern__strbuf_addf(to, "%.1f -> %.1f us, ", row->comparison.median_a * 1e6,
                           row->comparison.median_b * 1e6);
-        add_change(to, &row->comparison);
+        tern__regress_add_change(to, &row->comparison);
         tern__strbuf_addf(to, ", noise floor %.1f %% of %d sessions, p = %.2g", 100 * row->noise_floor,
                           row->runs, row->comparison.p);
     }
@@ -70,7 +68,7 @@ static void add_text_row(tern__strbuf *to, const tern_regress_row *row)
         tern__strbuf_addf(to, "%s%s", row->comparison.n_b > 0 ? "; " : "", row->reason);
     tern__strbuf_add(to, "\n");
     tern__strbuf past = TERN__STRBUF_EMPTY;
-    add_history(&past, &row->history);
+    tern__regress_add_history(&past, &row->history);
     if (past.length > 0)
         tern__strbuf_addf(to, "            history: %s\n", past.text);
     to->failed |= past.failed;
@@ -78,14 +76,14 @@ static void add_text_row(tern__strbuf *to, const tern_regress_row *row)
 }
 
 /* The worst first. */
-static void write_text(tern__strbuf *to, const tern_regress_report *p)
+void tern__regress_add_text(tern__strbuf *to, const tern_regress_report *p)
 {
-    for (int s = STATES - 1; s >= 0; s--)
+    for (int s = TERN__STATES - 1; s >= 0; s--)
         for (int i = 0; i < p->n; i++)
             if (p->rows[i].state == (tern_regress_state)s)
                 add_text_row(to, &p->rows[i]);
     tern__strbuf_add(to, "\n");
-    add_summary(to, p);
+    tern__regress_add_summary(to, p);
     if (strcmp(p->host, p->base_host) != 0)
         tern__strbuf_add(to,
                          "\nThe baseline is of another machine: times say nothing about the program alone.");
@@ -154,10 +152,10 @@ static void add_json_row(tern__strbuf *to, const tern_regress_row *row)
     tern__strbuf_add(to, "}");
 }
 
-static void write_json(tern__strbuf *to, const tern_regress_report *p)
+void tern__regress_add_json(tern__strbuf *to, const tern_regress_report *p)
 {
-    int counts[STATES];
-    count_states(p, counts);
+    int counts[TERN__STATES];
+    tern__regress_count(p, counts);
     add_member_text(to, "{\n  ", "format", "tern-regressions");
     tern__strbuf_add(to, ",\n  \"version\": 1");
     add_member_text(to, ",\n  ", "state", tern_regress_state_name(tern_regress_worst(p)));
@@ -168,7 +166,7 @@ static void write_json(tern__strbuf *to, const tern_regress_report *p)
     add_member_text(to, ", ", "base_host", p->base_host);
     tern__strbuf_addf(to, ", \"same_host\": %s,\n  \"counts\": {",
                       strcmp(p->host, p->base_host) == 0 ? "true" : "false");
-    for (int s = 0; s < STATES; s++)
+    for (int s = 0; s < TERN__STATES; s++)
         tern__strbuf_addf(to, "%s\"%s\": %d", s ? ", " : "", tern_regress_state_name((tern_regress_state)s),
                           counts[s]);
     tern__strbuf_add(to, "},\n  \"rows\": [");
@@ -181,112 +179,31 @@ static void write_json(tern__strbuf *to, const tern_regress_report *p)
 
 /* ---- HTML ---- */
 
-static void add_escaped(tern__strbuf *to, const char *text)
-{
-    for (; *text; text++) {
-        const char *entity = *text == '&'   ? "&amp;"
-                             : *text == '<' ? "&lt;"
-                             : *text == '>' ? "&gt;"
-                             : *text == '"' ? "&quot;"
-                                            : NULL;
-        if (entity)
-            tern__strbuf_add(to, entity);
-        else
-            tern__strbuf_add_n(to, text, 1);
-    }
-}
-
-/* The interval of the change as a bar on a line from -50 % to +50 %; what lies beyond ends at the edge. */
-static double place_of(double ratio)
-{
-    return fmin(198, fmax(2, 100 + (ratio - 1) * 200));
-}
-
-static void add_bar(tern__strbuf *to, const tern_comparison *c)
-{
-    if (c->n_b == 0)
-        return;
-    const double low = place_of(c->ratio_low), high = place_of(c->ratio_high), at = place_of(c->ratio);
-    tern__strbuf_addf(to,
-                      "<svg width=\"200\" height=\"16\" role=\"img\" aria-label=\"change %+.1f %%\">"
-                      "<line x1=\"100\" y1=\"0\" x2=\"100\" y2=\"16\" class=\"zero\"/>"
-                      "<rect x=\"%.1f\" y=\"5\" width=\"%.1f\" height=\"6\" class=\"range\"/>"
-                      "<circle cx=\"%.1f\" cy=\"8\" r=\"4\" class=\"mid\"/></svg>",
-                      100 * (c->ratio - 1), low, fmax(1, high - low), at);
-}
-
-static void add_html_row(tern__strbuf *to, const tern_regress_row *row)
-{
-    tern__strbuf name = TERN__STRBUF_EMPTY, past = TERN__STRBUF_EMPTY;
-    const char *state = tern_regress_state_name(row->state);
-    tern__result_add_name(&name, &row->base);
-    add_history(&past, &row->history);
-    tern__strbuf_addf(to, "<tr class=\"%s\"><td>%s</td><td>", state, state);
-    add_escaped(to, name.text ? name.text : "");
-    tern__strbuf_add(to, "</td><td class=\"n\">");
-    if (row->comparison.n_b > 0)
-        tern__strbuf_addf(to, "%.1f</td><td class=\"n\">%.1f</td><td class=\"n\">",
-                          row->comparison.median_a * 1e6, row->comparison.median_b * 1e6);
-    else
-        tern__strbuf_add(to, "</td><td></td><td>");
-    add_change(to, &row->comparison);
-    tern__strbuf_add(to, "</td><td>");
-    add_bar(to, &row->comparison);
-    tern__strbuf_addf(to, "</td><td class=\"n\">%.1f %%</td><td>", 100 * row->noise_floor);
-    add_escaped(to, row->reason);
-    tern__strbuf_add(to, past.length > 0 && row->reason[0] ? "; " : "");
-    add_escaped(to, past.text ? past.text : "");
-    tern__strbuf_add(to, "</td></tr>\n");
-    to->failed |= name.failed || past.failed;
-    tern__strbuf_free(&name);
-    tern__strbuf_free(&past);
-}
-
-static const char page_head[] =
-    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Tern: "
-    "regressions</title>\n<style>\n"
-    ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:1.5rem;max-width:80rem}\n"
-    "div{overflow-x:auto}table{border-collapse:collapse}td,th{padding:.25rem "
-    ".6rem;text-align:left;border-bottom:1px solid #8884}\n"
-    ".n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\n"
-    "tr.critical td:first-child{color:#fff;background:#b00020}tr.regression "
-    "td:first-child{color:#000;background:#ff9d5c}\n"
-    "tr.better td:first-child{color:#000;background:#8fd694}\n"
-    ".zero{stroke:#888}.range{fill:#4a90d9}.mid{fill:#2b5f9e}\n"
-    "</style></head><body>\n<h1>Regressions</h1>\n<p>";
-
+/* The page of a report that has the comparison alone. */
 static void write_html(tern__strbuf *to, const tern_regress_report *p)
 {
-    tern__strbuf_add(to, page_head);
-    add_summary(to, p);
-    tern__strbuf_add(to, "</p>\n");
-    if (strcmp(p->host, p->base_host) != 0)
-        tern__strbuf_add(to, "<p><strong>The baseline is of another machine.</strong></p>\n");
-    tern__strbuf_add(
-        to,
-        "<div><table><thead><tr><th>state</th><th>benchmark</th><th>was, us</th><th>is, us</th><th>change "
-        "(95 %)</th><th>-50 % to +50 %</th><th>noise floor</th><th>why</th></tr></thead><tbody>\n");
-    for (int s = STATES - 1; s >= 0; s--)
-        for (int i = 0; i < p->n; i++)
-            if (p->rows[i].state == (tern_regress_state)s)
-                add_html_row(to, &p->rows[i]);
-    tern__strbuf_add(to, "</tbody></table></div>\n<h2>Conditions</h2>\n<div><table>\n");
-    for (int i = 0; i < p->results->n_conditions; i++) {
-        tern__strbuf_add(to, "<tr><th>");
-        add_escaped(to, p->results->conditions[i].name);
-        tern__strbuf_add(to, "</th><td>");
-        add_escaped(to, p->results->conditions[i].value);
-        tern__strbuf_add(to, "</td></tr>\n");
+    static const char *const sections[] = {"summary", "comparison", "regressions", "machine", "data"};
+    tern_report *page = NULL;
+    char *text = NULL;
+    tern_status status = tern_report_create("Tern: regressions", &page);
+    if (status == TERN_OK)
+        status = tern_report_add_results(page, "results", p->results);
+    if (status == TERN_OK) {
+        tern__report_borrow(page, NULL, p);
+        status = tern_report_write(page, TERN_REPORT_HTML, TERN__COUNT(sections), sections, &text);
     }
-    tern__strbuf_add(to, "</table></div>\n</body></html>\n");
+    if (status == TERN_OK)
+        tern__strbuf_add(to, text);
+    to->failed |= status != TERN_OK;
+    tern__free(text);
+    tern_report_free(page);
 }
 
 /* ---- the table ---- */
 
 static void (*const writers[])(tern__strbuf *to, const tern_regress_report *p) = {
-    [TERN_REGRESS_AS_TEXT] = write_text,
-    [TERN_REGRESS_AS_JSON] = write_json,
+    [TERN_REGRESS_AS_TEXT] = tern__regress_add_text,
+    [TERN_REGRESS_AS_JSON] = tern__regress_add_json,
     [TERN_REGRESS_AS_HTML] = write_html,
 };
 

@@ -217,6 +217,36 @@ TEST(baselines_and_regressions)
     tern_results_free(results);
 }
 
+TEST(reports)
+{
+    tern_report *report = NULL;
+    tern_results *results = NULL;
+    const char *name, *what;
+    char *words = NULL;
+    CHECK_OK(tern_results_create(&results));
+    REFUSED(tern_report_create(NULL, NULL));
+    CHECK_OK(tern_report_create(NULL, &report));
+    REFUSED(tern_report_add_results(NULL, "a", results));
+    REFUSED(tern_report_add_results(report, NULL, results));
+    REFUSED(tern_report_add_results(report, "a", NULL));
+    REFUSED(tern_report_add_document(NULL, "a", "[]", 2));
+    REFUSED(tern_report_add_document(report, NULL, "[]", 2));
+    REFUSED(tern_report_add_document(report, "a", NULL, 2));
+    REFUSED(tern_report_load(NULL, "a"));
+    REFUSED(tern_report_load(report, NULL));
+    REFUSED(tern_report_compare(NULL, "a", NULL, results, NULL));
+    REFUSED(tern_report_compare(report, NULL, NULL, results, NULL));
+    REFUSED(tern_report_compare(report, "a", NULL, NULL, NULL));
+    REFUSED(tern_report_section(0, NULL, &what));
+    REFUSED(tern_report_section(0, &name, NULL));
+    REFUSED(tern_report_write(NULL, TERN_REPORT_TEXT, 0, NULL, &words));
+    REFUSED(tern_report_write(report, TERN_REPORT_TEXT, 1, NULL, &words));
+    REFUSED(tern_report_write(report, TERN_REPORT_TEXT, 0, NULL, NULL));
+    tern_report_free(report);
+    tern_report_free(NULL);
+    tern_results_free(results);
+}
+
 TEST(measurements)
 {
     const char *name = NULL;

@@ -1,0 +1,165 @@
+/* cmd_report.c - `tern report`: what was measured, as one page. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tern/graph.h>
+#include <tern/report.h>
+
+#include "baselines.h"
+#include "commands.h"
+#include "report_measure.h"
+#include "term.h"
+
+#define FORMAT_NAME(id, number, name, what) name " "
+static const char formats[] = TERN_REPORT_FORMAT_LIST(FORMAT_NAME);
+
+/* What --format says, else what the file's name ends in; text for terminals. */
+static tern_report_format format_of(const args *a)
+{
+    const char *name = args_value(a, "format"), *file = args_value(a, "output");
+    char word[16];
+    for (int i = 0; name && list_word(formats, i, word, sizeof word); i++)
+        if (strcmp(word, name) == 0)
+            return (tern_report_format)i;
+    if (!file || text_ends_in(file, ".txt"))
+        return TERN_REPORT_TEXT;
+    return text_ends_in(file, ".json") ? TERN_REPORT_JSON : TERN_REPORT_HTML;
+}
+
+/* ---- what it is made of -------------------------------------------------------------------------------------- */
+
+static bool read_options(const args *a, tern_regress_options *o)
+{
+    double percent = 0;
+    if (!args_positive(a, "threshold", &percent))
+        return false;
+    if (percent >= 1000) {
+        fail_usage("--threshold %g: give per cent below 1000", percent);
+        return false;
+    }
+    o->threshold = percent / 100;
+    o->any_host = args_has(a, "any-host");
+    return true;
+}
+
+static int compare_with_baseline(const args *a, const tern_regress_options *o, tern_report *report)
+{
+    const char *name = args_value(a, "baseline");
+    tern_baselines *store;
+    tern_results *base = NULL, *history = NULL;
+    int code = baselines_open(a, false, &store);
+    if (code != EXIT_DONE)
+        return code;
+    if (!store)
+        return fail("there is no baseline '%s': none are kept yet", name);
+    if (tern_baseline_load(store, name, &base) != TERN_OK ||
+        tern_baseline_history(store, name, &history) != TERN_OK ||
+        tern_report_compare(report, name, o, base, history) != TERN_OK)
+        code = fail_status(NULL);
+    tern_results_free(history);
+    tern_results_free(base);
+    tern_baselines_close(store);
+    return code;
+}
+
+static int compare_with_file(const char *path, const tern_regress_options *o, tern_report *report)
+{
+    tern_results *base = NULL;
+    if (tern_results_load(path, &base) != TERN_OK)
+        return fail_status(NULL);
+    const char *name = strrchr(path, '/');
+    tern_status status = tern_report_compare(report, name ? name + 1 : path, o, base, NULL);
+    tern_results_free(base);
+    return status == TERN_OK ? EXIT_DONE : fail_status(path);
+}
+
+static int fill(const args *a, tern_report *report)
+{
+    tern_regress_options o = {0};
+    if (!read_options(a, &o))
+        return EXIT_USAGE;
+    for (int i = 0; i < args_operands(a); i++)
+        if (tern_report_load(report, args_operand(a, i)) != TERN_OK)
+            return fail_status(NULL);
+    if (args_operands(a) == 0) {
+        int code = report_measure(report);
+        if (code != EXIT_DONE)
+            return code;
+    }
+    if (args_has(a, "baseline"))
+        return compare_with_baseline(a, &o, report);
+    if (args_has(a, "against"))
+        return compare_with_file(args_value(a, "against"), &o, report);
+    return EXIT_DONE;
+}
+
+/* ---- writing it ---------------------------------------------------------------------------------------------- */
+
+static int write_out(const args *a, const tern_report *report)
+{
+    const char *file = args_value(a, "output"), *names[64];
+    char *words;
+    int n = 0;
+    while (n < 64 && args_nth(a, "section", n)) {
+        names[n] = args_nth(a, "section", n);
+        n++;
+    }
+    if (tern_report_write(report, format_of(a), n, names, &words) != TERN_OK)
+        return fail_status(NULL);
+    FILE *to = file ? fopen(file, "w") : stdout;
+    bool bad = !to || fputs(words, to) < 0;
+    if (file && to)
+        bad |= fclose(to) != 0;
+    tern_string_free(words);
+    return bad && file ? fail("cannot write '%s': %s", file, strerror(errno)) : EXIT_DONE;
+}
+
+static int run(const args *a)
+{
+    tern_report *report = NULL;
+    if (args_has(a, "baseline") && args_has(a, "against"))
+        return fail_usage("--baseline and --against are two things to compare with: give one of them");
+    if (tern_report_create(args_value(a, "title"), &report) != TERN_OK)
+        return fail_status(NULL);
+    int code = fill(a, report);
+    if (code == EXIT_DONE)
+        code = write_out(a, report);
+    tern_report_free(report);
+    return code;
+}
+
+/* clang-format off */
+static const option options[] = {
+    {"output", 'o', "FILE", NULL, "write the report to FILE"},
+    {"format", 0, "FORMAT", formats, "how to write it (default: what FILE ends in; html; text without -o)"},
+    {"section", 0, "NAME", LIST_REPORT_SECTIONS, "only this section; may be repeated"},
+    {"title", 0, "TEXT", NULL, "what the report is called"},
+    {"baseline", 'b', "NAME", NULL, "compare the results with this baseline and its history"},
+    {"against", 0, "FILE", NULL, "compare the results with those in FILE (JSON of `tern bench`)"},
+    {"threshold", 0, "PERCENT", NULL, "changes by less than this are none (default: 10)"},
+    {"any-host", 0, NULL, NULL, "compare although the earlier results are of another machine"},
+    STORE_OPTION,
+    {0},
+};
+/* clang-format on */
+
+const command cmd_report = {
+    .name = "report",
+    .operands = "[FILE...]",
+    .most = -1,
+    .summary = "Put what was measured on one page: charts, roofline, flame graph, comparison, raw data.",
+    .details =
+        "FILEs are what other commands wrote: results (tern bench --format json) and a profile (tern profile "
+        "--json). Without any, a small set is measured first, and the report says what it was. The page "
+        "needs no "
+        "network, reads on phones and on paper, carries the data of every figure, and has sections that say "
+        "what "
+        "they lack where a file is not given.",
+    .options = options,
+    .examples = "tern report -o report.html\n"
+                "tern report results.json profile.json --baseline main -o report.html\n"
+                "tern report new.json --against old.json --section comparison",
+    .run = run,
+};

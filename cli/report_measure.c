@@ -1,0 +1,104 @@
+/* report_measure.c - see report_measure.h. Other commands of this program do the work, in this process, and what they write is what
+ * the report is made of: anybody can do the same by hand. */
+#include "report_measure.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "progress.h"
+#include "term.h"
+
+#define AT "@" /* begins the name of a file in the folder where they go */
+#define OPS(family, seconds)                                                                 \
+    {                                                                                        \
+        family ".json",                                                                      \
+        {                                                                                    \
+            "bench", "ops", "--family", family, "--budget", seconds, "--memory", "64", "-o", \
+                AT family ".json", "--format", "json"                                        \
+        }                                                                                    \
+    }
+
+/* clang-format off */
+static const struct {
+    const char *file; /* JSON becomes part of the report */
+    const char *words[20];
+} steps[] = {
+    OPS("matmul", "0.05"),
+    OPS("head", "0.1"),
+    OPS("elementwise", "0.05"),
+    {"graph.json", {"bench", "graph", "--budget", "0.05", "-o", AT "graph.json", "--format", "json"}},
+    {"model.gguf", {"synth", "--shape", "tiny", AT "model.gguf"}},
+    {"profile.json", {"profile", "--json", "-o", AT "profile.json", "--", "run", "-m", AT "model.gguf", "-p",
+                      "Once upon a time", "-n", "200", "--ignore-eos"}},
+};
+/* clang-format on */
+enum { STEPS = sizeof steps / sizeof steps[0] };
+
+static char *path_of(const char *folder, const char *file)
+{
+    text path = {0};
+    text_addf(&path, "%s/%s", folder, file);
+    return path.data;
+}
+
+/* With its stdout away: what counts is in the file. */
+static int run_step(int i, const char *folder)
+{
+    char *words[20];
+    int n = 0, code = EXIT_FAILED;
+    for (; steps[i].words[n]; n++) {
+        const char *word = steps[i].words[n];
+        words[n] = word[0] == AT[0] ? path_of(folder, word + 1) : grab_string(word, strlen(word));
+    }
+    int was = term_turn_stdout(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    if (was >= 0) {
+        code = args_dispatch(n, words);
+        term_turn_back(was);
+    }
+    term_set_command("report");
+    while (n > 0)
+        free(words[--n]);
+    return code;
+}
+
+static int measure_all(const char *folder, tern_report *report)
+{
+    int code = EXIT_DONE;
+    progress_begin_of("measuring a small set", "parts");
+    for (int i = 0; i < STEPS && code == EXIT_DONE; i++) {
+        char *path = path_of(folder, steps[i].file);
+        if (!progress_update(NULL, (uint64_t)i, STEPS))
+            code = fail("stopped");
+        if (code == EXIT_DONE)
+            code = run_step(i, folder);
+        if (code == EXIT_DONE && text_ends_in(path, ".json") && tern_report_load(report, path) != TERN_OK)
+            code = fail_status(NULL);
+        free(path);
+    }
+    progress_end();
+    return code;
+}
+
+int report_measure(tern_report *report)
+{
+    const char *root = getenv("TMPDIR");
+    char *folder = path_of(root && root[0] ? root : "/tmp", "tern-report-XXXXXX");
+    if (!mkdtemp(folder)) {
+        int code = fail("cannot make the folder %s: %s", folder, strerror(errno));
+        free(folder);
+        return code;
+    }
+    int code = measure_all(folder, report);
+    for (int i = 0; i < STEPS; i++) {
+        char *path = path_of(folder, steps[i].file);
+        unlink(path);
+        free(path);
+    }
+    rmdir(folder);
+    free(folder);
+    return code;
+}

@@ -1,0 +1,158 @@
+/* report.h - the inside of a report: what its documents say, the one table of sections, and the words that they share. */
+#ifndef TERN_MEASURE_REPORT_REPORT_H
+#define TERN_MEASURE_REPORT_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tern/profile.h>
+#include <tern/report.h>
+
+#include "base/arena.h"
+#include "base/strbuf.h"
+
+enum { TERN__REPORT_SOURCES = 16 };
+
+/* A document as it was given, in the report's arena. */
+typedef struct tern__source {
+    const char *name;
+    const char *kind; /* "results", "profile", "memory", "baseline" */
+    const char *json;
+    size_t length;
+    int first_row; /* of results: where its rows begin among those of the report */
+} tern__source;
+
+/* A hot spot as `tern profile --json` tells it. */
+typedef struct tern__spot {
+    const char *name, *category, *kernel, *where, *bottleneck, *evidence;
+    int threads;
+    double count, self_ns, flops, bytes, share, limit_share, saving_ns; /* NaN: unknown */
+    bool int8;
+} tern__spot;
+
+typedef struct tern__rates {
+    int threads;
+    double memory, last, cache, f32, int8; /* per second; NaN: unknown */
+} tern__rates;
+
+typedef struct tern__profile_document {
+    const char *command;    /* "run -m tiny.gguf" */
+    tern_profile_info info; /* `frames` and `threads` count those below */
+    tern_profile_frame *frames;
+    tern__spot *ops, *steps; /* by self time */
+    int n_ops, n_steps, n_rates;
+    tern__rates rates[2]; /* of one thread, of all */
+} tern__profile_document;
+
+/* One moment of a memory timeline. */
+typedef struct tern__memory_point {
+    double at_ns, bytes;
+} tern__memory_point;
+
+typedef struct tern__memory_share {
+    const char *name;
+    double bytes, count;
+} tern__memory_share;
+
+typedef struct tern__memory_document {
+    const char *command;
+    tern__memory_point *points;
+    int n_points;
+    double peak_bytes, peak_at_ns, live_bytes, leaked_bytes;
+    const char *peak_step;
+    tern__memory_share *shares; /* at the peak, or in all: by bytes, the most first */
+    int n_shares;
+} tern__memory_document;
+
+/* A benchmark's medians over the sessions, oldest first. */
+typedef struct tern__series {
+    const tern_regress_row *row;
+    double *medians; /* us */
+    int n;
+} tern__series;
+
+struct tern_report {
+    tern__arena arena;
+    const char *title;
+    tern__source sources[TERN__REPORT_SOURCES];
+    int n_sources;
+    tern_results *results; /* of all sources; NULL: none */
+    tern__profile_document *profile;
+    tern__memory_document *memory;
+    const tern_regress_report *regress;
+    bool borrowed; /* `regress` is the caller's */
+    const char *base_name;
+    tern__series *series; /* of benchmarks with two sessions or more */
+    int n_series;
+};
+
+/* ---- sections (sections.c) ---- */
+
+typedef void (*tern__section_writer)(const tern_report *report, tern__strbuf *to);
+
+typedef struct tern__section {
+    const char *name, *title, *what;
+    /* NULL: its data is there; else why it is not. */
+    const char *(*missing)(const tern_report *report);
+    tern__section_writer html, text;
+    tern__section_writer json; /* a value */
+} tern__section;
+
+const tern__section *tern__report_section(int i); /* NULL past the last */
+
+#define TERN__SECTION_LIST(X) \
+    X(summary)                \
+    X(performance)            \
+    X(roofline)               \
+    X(profile)                \
+    X(memory)                 \
+    X(comparison)             \
+    X(regressions)            \
+    X(history)                \
+    X(machine)                \
+    X(data)
+
+#define TERN__SECTION_DECLARE(name) extern const tern__section tern__section_##name;
+TERN__SECTION_LIST(TERN__SECTION_DECLARE)
+#undef TERN__SECTION_DECLARE
+
+/* ---- reading (report_read.c) ---- */
+
+/* What a document says: one member is set, `results` is the caller's to free. Without jansson TERN_UNAVAILABLE. */
+typedef struct tern__document {
+    tern_results *results;
+    tern__profile_document *profile;
+    tern__memory_document *memory;
+} tern__document;
+
+tern_status tern__report_read(tern__arena *arena, const char *text, size_t length, tern__document *out);
+
+/* A comparison that somebody else has made and keeps. */
+void tern__report_borrow(tern_report *report, const char *base_name, const tern_regress_report *regress);
+
+/* ---- what sections share (report_words.c) ---- */
+
+enum { TERN__WORD = 48 };
+
+/* Each fills `buffer` and returns it: "1.24 ms", "3.2 MiB", "91 %". NaN is "unavailable". */
+const char *tern__say_us(char buffer[TERN__WORD], double us);
+const char *tern__say_bytes(char buffer[TERN__WORD], double bytes);
+const char *tern__say_share(char buffer[TERN__WORD], double share);
+/* "113 GFLOPS", "21.4 GB/s" or "". */
+const char *tern__say_rate(char buffer[TERN__WORD], const tern_result *row);
+
+/* "t2 n=1, i8[1,2560] t2[640,2560], 2 threads" */
+void tern__say_case(tern__strbuf *to, const tern_result *row);
+
+/* Text for a terminal: control characters and what is no UTF-8 become '?'. */
+void tern__add_plain(tern__strbuf *to, const char *text);
+
+/* The median share of the limit of the n rows that have one; NaN: none have. Running out of memory is noted in `to`. */
+double tern__median_share(const tern_results *results, int *n, tern__strbuf *to);
+
+/* JSON members: `before` is "{", ", " or the like. */
+void tern__member_text(tern__strbuf *to, const char *before, const char *name, const char *value);
+void tern__member_real(tern__strbuf *to, const char *before, const char *name, double value);
+
+#endif

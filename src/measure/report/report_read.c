@@ -1,0 +1,207 @@
+/* report_read.c - documents that a report is made of, with bounds: they come from anywhere. What a document leaves out is unknown,
+ * what it says in another type than tern writes is an error. */
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "measure/report/report.h"
+
+#if TERN_HAVE_JANSSON
+#include <jansson.h>
+
+enum { FRAMES_MOST = 1 << 20, SPOTS_MOST = 1 << 16, DEPTH_MOST = 512, POINTS_MOST = 1 << 20 };
+
+/* A number of an object; NaN: there is none. */
+static double number(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    const double x = json_is_number(value) ? json_number_value(value) : NAN;
+    return isfinite(x) && fabs(x) < 1e18 ? x : NAN;
+}
+
+/* The same for what must be there as a count; 0 if it is nonsense. */
+static uint64_t count_of(const json_t *object, const char *name)
+{
+    const double x = number(object, name);
+    return x > 0 ? (uint64_t)x : 0;
+}
+
+static int small(const json_t *object, const char *name)
+{
+    const double x = number(object, name);
+    return x > 0 && x < INT_MAX ? (int)x : 0;
+}
+
+/* A text of an object, kept; "": there is none. */
+static tern_status text_of(tern__arena *arena, const json_t *object, const char *name, const char **out)
+{
+    const json_t *value = json_object_get(object, name);
+    const char *text = json_is_string(value) ? json_string_value(value) : "";
+    *out = text[0] ? tern__arena_strndup(arena, text, strlen(text)) : "";
+    return *out ? TERN_OK : tern__out_of_memory(strlen(text));
+}
+
+/* "graph run x.tern" of an array of words. */
+static tern_status command_of(tern__arena *arena, const json_t *root, const char **out)
+{
+    tern__strbuf words = TERN__STRBUF_EMPTY;
+    const json_t *list = json_object_get(root, "command"), *word;
+    size_t i;
+    json_array_foreach(list, i, word) if (json_is_string(word))
+        tern__strbuf_addf(&words, "%s%s", words.length ? " " : "", json_string_value(word));
+    *out = tern__arena_strndup(arena, words.text ? words.text : "", words.length);
+    const bool failed = words.failed || !*out;
+    tern__strbuf_free(&words);
+    return failed ? tern__out_of_memory(0) : TERN_OK;
+}
+
+/* The array of that name, with a place for each of its objects. */
+static tern_status list_of(tern__arena *arena, const json_t *root, const char *name, size_t most,
+                           size_t bytes_each, const json_t **list, void **room, int *n)
+{
+    *list = json_object_get(root, name);
+    const size_t count = json_array_size(*list);
+    TERN__FAIL_IF(*list && !json_is_array(*list), TERN_FORMAT, "\"%s\" is no array", name);
+    TERN__FAIL_IF(count > most, TERN_LIMIT, "\"%s\" has %zu members; at most %zu are read", name, count,
+                  most);
+    for (size_t i = 0; i < count; i++)
+        TERN__FAIL_IF(!json_is_object(json_array_get(*list, i)), TERN_FORMAT, "\"%s\": %zu is no object",
+                      name, i);
+    *n = (int)count;
+    *room = tern__arena_alloc_zero(arena, count + 1, bytes_each);
+    return *room ? TERN_OK : tern__out_of_memory(count * bytes_each);
+}
+
+/* ---- profiles ---- */
+
+static tern_status spots_from(tern__arena *arena, const json_t *root, const char *name, tern__spot **out,
+                              int *n)
+{
+    const json_t *list;
+    void *room;
+    TERN_TRY(list_of(arena, root, name, SPOTS_MOST, sizeof **out, &list, &room, n));
+    tern__spot *spots = room;
+    for (int i = 0; i < *n; i++) {
+        const json_t *o = json_array_get(list, (size_t)i);
+        tern__spot *s = &spots[i];
+        const struct {
+            const char *name;
+            const char **to;
+        } texts[] = {{"name", &s->name},   {"category", &s->category},     {"kernel", &s->kernel},
+                     {"where", &s->where}, {"bottleneck", &s->bottleneck}, {"evidence", &s->evidence}};
+        for (size_t k = 0; k < TERN__COUNT(texts); k++)
+            TERN_TRY(text_of(arena, o, texts[k].name, texts[k].to));
+        s->threads = small(o, "threads");
+        s->count = number(o, "count");
+        s->self_ns = number(o, "self_ns");
+        s->flops = number(o, "flops");
+        s->bytes = number(o, "bytes");
+        s->share = number(o, "share");
+        s->limit_share = number(o, "limit_share");
+        s->saving_ns = number(o, "saving_ns");
+        s->int8 = json_is_true(json_object_get(o, "int8"));
+    }
+    *out = spots;
+    return TERN_OK;
+}
+
+static tern_status frames_from(tern__arena *arena, const json_t *root, tern__profile_document *p)
+{
+    const json_t *list;
+    void *room;
+    TERN_TRY(list_of(arena, root, "frames", FRAMES_MOST, sizeof *p->frames, &list, &room, &p->info.frames));
+    p->frames = room;
+    for (int i = 0; i < p->info.frames; i++) {
+        const json_t *o = json_array_get(list, (size_t)i), *parent = json_object_get(o, "parent");
+        tern_profile_frame *f = &p->frames[i];
+        const json_int_t above = json_is_integer(parent) ? json_integer_value(parent) : -1;
+        TERN__FAIL_IF(above < -1 || above >= i, TERN_FORMAT,
+                      "\"frames\": the parent of %d is %lld, which does not come before it", i,
+                      (long long)above);
+        TERN_TRY(text_of(arena, o, "name", &f->name));
+        TERN_TRY(text_of(arena, o, "category", &f->category));
+        f->parent = (int)above;
+        f->depth = above < 0 ? 0 : p->frames[above].depth + 1;
+        TERN__FAIL_IF(f->depth > DEPTH_MOST, TERN_LIMIT, "\"frames\": more than %d inside each other",
+                      DEPTH_MOST);
+        f->thread = small(o, "thread");
+        f->count = count_of(o, "count");
+        f->total_ns = count_of(o, "total_ns");
+        f->self_ns = count_of(o, "self_ns");
+        p->info.threads += above < 0;
+    }
+    return TERN_OK;
+}
+
+static tern_status rates_from(tern__arena *arena, const json_t *root, tern__profile_document *p)
+{
+    const json_t *list;
+    void *room;
+    TERN_TRY(list_of(arena, root, "limits", 2, sizeof *p->rates, &list, &room, &p->n_rates));
+    for (int i = 0; i < p->n_rates; i++) {
+        const json_t *o = json_array_get(list, (size_t)i);
+        p->rates[i] = (tern__rates){small(o, "threads"),           number(o, "memory_bytes_per_s"),
+                                    number(o, "last_bytes_per_s"), number(o, "cache_bytes_per_s"),
+                                    number(o, "f32_per_s"),        number(o, "int8_per_s")};
+    }
+    return TERN_OK;
+}
+
+static tern_status profile_from(tern__arena *arena, const json_t *root, tern__document *out)
+{
+    tern__profile_document *p = tern__arena_alloc_zero(arena, 1, sizeof *p);
+    if (!p)
+        return tern__out_of_memory(sizeof *p);
+    p->info.wall_ns = count_of(root, "wall_ns");
+    p->info.work_ns = count_of(root, "work_ns");
+    p->info.wait_ns = count_of(root, "wait_ns");
+    p->info.events = count_of(root, "events");
+    p->info.lost = count_of(root, "lost");
+    TERN_TRY(command_of(arena, root, &p->command));
+    TERN_TRY(spots_from(arena, root, "ops", &p->ops, &p->n_ops));
+    TERN_TRY(spots_from(arena, root, "steps", &p->steps, &p->n_steps));
+    TERN_TRY(frames_from(arena, root, p));
+    TERN_TRY(rates_from(arena, root, p));
+    out->profile = p;
+    return TERN_OK;
+}
+
+/* ---- what it is ---- */
+
+static tern_status results_from(const char *text, size_t length, tern__document *out)
+{
+    return tern_results_read(text, length, &out->results);
+}
+
+static tern_status document_from(tern__arena *arena, const json_t *root, const char *text, size_t length,
+                                 tern__document *out)
+{
+    const char *format = json_string_value(json_object_get(root, "format"));
+    if (json_is_array(root) || (format && strcmp(format, "tern-results") == 0))
+        return results_from(text, length, out);
+    if (json_object_get(root, "frames") && json_object_get(root, "ops"))
+        return profile_from(arena, root, out);
+    return tern__fail(TERN_FORMAT,
+                      "report: neither results (tern bench --format json) nor a profile (tern profile "
+                      "--json)");
+}
+
+tern_status tern__report_read(tern__arena *arena, const char *text, size_t length, tern__document *out)
+{
+    json_error_t error;
+    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    TERN__FAIL_IF(!root, TERN_FORMAT, "report: line %d: this is no JSON", error.line);
+    tern_status status = document_from(arena, root, text, length, out);
+    json_decref(root);
+    return status;
+}
+
+#else /* nobody reads JSON */
+
+tern_status tern__report_read(tern__arena *arena, const char *text, size_t length, tern__document *out)
+{
+    (void)arena, (void)text, (void)length, (void)out;
+    return tern__fail(TERN_UNAVAILABLE, "unavailable: built without jansson, which reads JSON");
+}
+#endif

@@ -1,0 +1,128 @@
+/* report_words.c - numbers and names as the sections of a report say them. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json_text.h"
+#include "base/alloc.h"
+#include "base/status.h"
+#include "measure/report/report.h"
+#include "measure/results.h"
+#include "measure/stats.h"
+#include "base/utf8.h"
+
+typedef struct unit {
+    double size;
+    const char *name;
+} unit;
+
+/* The largest unit of which there is one; three digits. */
+static const char *say(char buffer[TERN__WORD], double value, const unit *units, int n)
+{
+    int u = 0;
+    if (!isfinite(value)) {
+        snprintf(buffer, TERN__WORD, "unavailable");
+        return buffer;
+    }
+    while (u + 1 < n && fabs(value) < units[u].size * 0.9995)
+        u++;
+    const double x = value / units[u].size;
+    snprintf(buffer, TERN__WORD, "%.*f %s",
+             fabs(x) >= 100 || value == 0 ? 0
+             : fabs(x) >= 10              ? 1
+                                          : 2,
+             x, units[u].name);
+    return buffer;
+}
+
+const char *tern__say_us(char buffer[TERN__WORD], double us)
+{
+    static const unit units[] = {{1e6, "s"}, {1e3, "ms"}, {1, "us"}, {1e-3, "ns"}};
+    return say(buffer, us, units, TERN__COUNT(units));
+}
+
+const char *tern__say_bytes(char buffer[TERN__WORD], double bytes)
+{
+    static const unit units[] = {{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}};
+    if (isfinite(bytes) && fabs(bytes) < 1024) {
+        snprintf(buffer, TERN__WORD, "%.0f B", bytes);
+        return buffer;
+    }
+    return say(buffer, bytes, units, TERN__COUNT(units));
+}
+
+const char *tern__say_share(char buffer[TERN__WORD], double share)
+{
+    if (isfinite(share))
+        snprintf(buffer, TERN__WORD, "%.*f %%", share < 0.0995 ? 1 : 0, share * 100);
+    else
+        snprintf(buffer, TERN__WORD, "unavailable");
+    return buffer;
+}
+
+const char *tern__say_rate(char buffer[TERN__WORD], const tern_result *row)
+{
+    const bool flops = isfinite(row->gflops);
+    const double rate = flops ? row->gflops : row->gbytes_s;
+    buffer[0] = '\0';
+    if (isfinite(rate))
+        snprintf(buffer, TERN__WORD, "%.*f %s",
+                 rate >= 100  ? 0
+                 : rate >= 10 ? 1
+                              : 2,
+                 rate, flops ? "GFLOPS" : "GB/s");
+    return buffer;
+}
+
+void tern__say_case(tern__strbuf *to, const tern_result *row)
+{
+    tern__strbuf_add(to, row->name);
+    if (row->shape[0])
+        tern__strbuf_addf(to, ", %s", row->shape);
+    if (row->device[0] && strcmp(row->device, "cpu") != 0)
+        tern__strbuf_addf(to, ", %s", row->device);
+    if (row->threads > 0)
+        tern__strbuf_addf(to, ", %d thread%s", row->threads, row->threads == 1 ? "" : "s");
+}
+
+void tern__add_plain(tern__strbuf *to, const char *text)
+{
+    for (size_t left = strlen(text); left > 0;) {
+        const size_t n = tern__utf8_length(text, left), used = n ? n : 1;
+        const unsigned char c = (unsigned char)*text;
+        if (n == 0 || c < 0x20 || c == 0x7f)
+            tern__strbuf_add(to, "?");
+        else
+            tern__strbuf_add_n(to, text, used);
+        text += used;
+        left -= used;
+    }
+}
+
+double tern__median_share(const tern_results *results, int *n, tern__strbuf *to)
+{
+    *n = 0;
+    if (!results || results->n == 0)
+        return NAN;
+    double *shares = tern__alloc_zero((size_t)results->n, sizeof *shares), median = NAN;
+    for (int i = 0; shares && i < results->n; i++)
+        if (isfinite(results->rows[i].limit_share))
+            shares[(*n)++] = results->rows[i].limit_share;
+    to->failed |= !shares;
+    if (*n > 0)
+        median = tern__stats_of(shares, *n).median;
+    tern__free(shares);
+    return median;
+}
+
+void tern__member_text(tern__strbuf *to, const char *before, const char *name, const char *value)
+{
+    tern__strbuf_addf(to, "%s\"%s\": ", before, name);
+    tern__json_add_text(to, value);
+}
+
+void tern__member_real(tern__strbuf *to, const char *before, const char *name, double value)
+{
+    tern__strbuf_addf(to, "%s\"%s\": ", before, name);
+    tern__json_add_real(to, value);
+}

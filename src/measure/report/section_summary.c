@@ -1,0 +1,307 @@
+/* section_summary.c - what a manager reads: sentences and a few large figures, all computed from the data. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json_text.h"
+#include "measure/regress.h"
+#include "measure/report/html.h"
+#include "measure/report/report.h"
+#include "measure/results.h"
+
+static const char *missing(const tern_report *r)
+{
+    return r->n_sources > 0 ? NULL : "no documents were given";
+}
+
+/* Sentences go one by one to `add`. */
+typedef struct telling {
+    tern__strbuf *to;
+    void (*add)(tern__strbuf *to, const char *sentence);
+    int n;
+} telling;
+
+static void tell(telling *t, tern__strbuf *sentence)
+{
+    if (sentence->length > 0) {
+        tern__strbuf_add(t->to, t->n++ && t->add == tern__json_add_text ? ", " : "");
+        t->add(t->to, sentence->text);
+    }
+    t->to->failed |= sentence->failed;
+    tern__strbuf_free(sentence);
+}
+
+/* ---- benchmarks ---- */
+
+static void tell_measured(const tern_report *r, telling *t)
+{
+    tern__strbuf s = TERN__STRBUF_EMPTY;
+    const char *cpu = tern_results_condition(r->results, "cpu_model");
+    int failed = 0;
+    const tern_result *first_failed = NULL;
+    for (int i = r->results->n - 1; i >= 0; i--)
+        if (r->results->rows[i].rounds == 0) {
+            failed++;
+            first_failed = &r->results->rows[i];
+        }
+    const int n = r->results->n - failed;
+    tern__strbuf_addf(&s, "%d benchmark%s %s measured", n, n == 1 ? "" : "s", n == 1 ? "was" : "were");
+    if (cpu)
+        tern__strbuf_addf(&s, " on %s", cpu);
+    tern__strbuf_add(&s, ".");
+    if (failed > 0) {
+        tern__strbuf_addf(&s, " %d could not be: %s", failed, failed == 1 ? "" : "the first is ");
+        tern__say_case(&s, first_failed);
+        tern__strbuf_addf(&s, " (%s).", first_failed->error[0] ? first_failed->error : "it was not measured");
+    }
+    tell(t, &s);
+}
+
+static void tell_limits(const tern_report *r, telling *t)
+{
+    tern__strbuf s = TERN__STRBUF_EMPTY;
+    const tern_result *best = NULL, *worst = NULL;
+    char word[TERN__WORD];
+    int n;
+    const double median = tern__median_share(r->results, &n, t->to);
+    for (int i = 0; i < r->results->n; i++) {
+        const tern_result *row = &r->results->rows[i];
+        if (!isfinite(row->limit_share))
+            continue;
+        best = !best || row->limit_share > best->limit_share ? row : best;
+        worst = !worst || row->limit_share < worst->limit_share ? row : worst;
+    }
+    if (!best)
+        return;
+    tern__strbuf_addf(&s, "Half of those that have a limit reach %s or more of what this machine can do.",
+                      tern__say_share(word, median));
+    if (best != worst) {
+        tern__strbuf_add(&s, " Nearest to it is ");
+        tern__say_case(&s, best);
+        tern__strbuf_addf(&s, ", at %s; farthest is ", tern__say_share(word, best->limit_share));
+        tern__say_case(&s, worst);
+        tern__strbuf_addf(&s, ", at %s: there, at most a factor of %.1f is left to gain.",
+                          tern__say_share(word, worst->limit_share), 1 / fmax(worst->limit_share, 1e-3));
+    }
+    tell(t, &s);
+}
+
+/* ---- comparison ---- */
+
+static const tern_regress_row *most_changed(const tern_regress_report *p, bool slower)
+{
+    const tern_regress_row *most = NULL;
+    for (int i = 0; i < p->n; i++) {
+        const tern_regress_row *row = &p->rows[i];
+        const bool counts = slower ? row->time >= TERN_REGRESS_REGRESSION : row->time == TERN_REGRESS_FASTER;
+        if (counts && row->comparison.n_b > 0 &&
+            (!most || (row->comparison.ratio > most->comparison.ratio) == slower))
+            most = row;
+    }
+    return most;
+}
+
+static void tell_comparison(const tern_report *r, telling *t)
+{
+    const tern_regress_report *p = r->regress;
+    int counts[TERN__STATES];
+    tern__strbuf s = TERN__STRBUF_EMPTY;
+    tern__regress_count(p, counts);
+    const int worse = counts[TERN_REGRESS_REGRESSION] + counts[TERN_REGRESS_CRITICAL];
+    tern__strbuf_addf(&s, "Compared with %s%s%s, ", r->base_name ? "'" : "",
+                      r->base_name ? r->base_name : "the baseline", r->base_name ? "'" : "");
+    if (worse > 0)
+        tern__strbuf_addf(&s, "%d of %d benchmarks became worse", worse, p->n);
+    else
+        tern__strbuf_addf(&s, "none of %d benchmark%s became worse beyond %g %% and noise", p->n,
+                          p->n == 1 ? "" : "s", 100 * p->o.threshold);
+    tern__strbuf_addf(&s, ", %d better", counts[TERN_REGRESS_FASTER]);
+    if (counts[TERN_REGRESS_UNDECIDED] > 0)
+        tern__strbuf_addf(&s, "; %d stayed undecided", counts[TERN_REGRESS_UNDECIDED]);
+    if (counts[TERN_REGRESS_MISSING] > 0)
+        tern__strbuf_addf(&s, "; %d could not be compared", counts[TERN_REGRESS_MISSING]);
+    tern__strbuf_add(&s, ".");
+    for (int slower = 1; slower >= 0; slower--) {
+        const tern_regress_row *row = most_changed(p, slower != 0);
+        if (!row)
+            continue;
+        tern__strbuf_addf(&s, " The largest %s is ", slower ? "slowdown" : "gain");
+        tern__say_case(&s, &row->base);
+        tern__strbuf_add(&s, ": ");
+        tern__regress_add_change(&s, &row->comparison);
+        tern__strbuf_add(&s, ".");
+    }
+    if (strcmp(p->host, p->base_host) != 0)
+        tern__strbuf_add(
+            &s, " The earlier results are of another machine, so this says nothing about the program alone.");
+    tell(t, &s);
+}
+
+/* ---- profile and memory ---- */
+
+static void tell_profile(const tern_report *r, telling *t)
+{
+    const tern__profile_document *p = r->profile;
+    tern__strbuf s = TERN__STRBUF_EMPTY;
+    char word[TERN__WORD], whole[TERN__WORD];
+    double saving = 0;
+    if (p->n_ops == 0)
+        return;
+    const tern__spot *top = &p->ops[0];
+    tern__strbuf_addf(&s, "In the profiled command most time goes to %s: %s of %s", top->name,
+                      tern__say_share(word, top->share), tern__say_us(whole, (double)p->info.work_ns * 1e-3));
+    if (isfinite(top->limit_share))
+        tern__strbuf_addf(&s, ", at %s of the limit", tern__say_share(word, top->limit_share));
+    tern__strbuf_addf(&s, " (%s).", top->bottleneck);
+    for (int i = 0; i < p->n_ops; i++)
+        saving += isfinite(p->ops[i].saving_ns) ? p->ops[i].saving_ns : 0;
+    if (saving > 0 && p->info.work_ns > 0)
+        tern__strbuf_addf(&s, " If every step ran at the machine's limit, %s of the work would be saved.",
+                          tern__say_share(word, saving / (double)p->info.work_ns));
+    if (p->info.lost > 0)
+        tern__strbuf_add(&s, " Events were lost, so that these numbers are too small.");
+    tell(t, &s);
+}
+
+static void tell_memory(const tern_report *r, telling *t)
+{
+    const tern__memory_document *m = r->memory;
+    tern__strbuf s = TERN__STRBUF_EMPTY;
+    char word[TERN__WORD];
+    tern__strbuf_addf(&s, "Memory peaks at %s", tern__say_bytes(word, m->peak_bytes));
+    if (m->peak_step[0])
+        tern__strbuf_addf(&s, ", in %s", m->peak_step);
+    tern__strbuf_add(&s, ".");
+    if (m->leaked_bytes > 0)
+        tern__strbuf_addf(&s, " %s was never given back.", tern__say_bytes(word, m->leaked_bytes));
+    tell(t, &s);
+}
+
+static void tell_all(const tern_report *r, tern__strbuf *to,
+                     void (*add)(tern__strbuf *to, const char *sentence))
+{
+    telling t = {.to = to, .add = add};
+    if (r->results && r->results->n > 0) {
+        tell_measured(r, &t);
+        tell_limits(r, &t);
+    }
+    if (r->regress)
+        tell_comparison(r, &t);
+    if (r->profile)
+        tell_profile(r, &t);
+    if (r->memory)
+        tell_memory(r, &t);
+}
+
+/* ---- large figures ---- */
+
+typedef struct card {
+    const char *label, *section, *class;
+    char value[TERN__WORD];
+    char note[96];
+} card;
+
+enum { CARDS_MOST = 6 };
+
+static int find_cards(const tern_report *r, card cards[CARDS_MOST], tern__strbuf *to)
+{
+    int n = 0, shares = 0, counts[TERN__STATES];
+    char word[TERN__WORD];
+    const double median = tern__median_share(r->results, &shares, to);
+    if (r->results && r->results->n > 0) {
+        card *c = &cards[n++];
+        *c = (card){.label = "benchmarks", .section = "performance", .class = ""};
+        snprintf(c->value, sizeof c->value, "%d", r->results->n);
+        snprintf(c->note, sizeof c->note, "%d with a limit", shares);
+    }
+    if (shares > 0) {
+        card *c = &cards[n++];
+        *c = (card){.label = "of the machine's limit",
+                    .section = "performance",
+                    .class = "",
+                    .note = "median benchmark"};
+        tern__say_share(c->value, median);
+    }
+    if (r->regress) {
+        card *c = &cards[n++];
+        tern__regress_count(r->regress, counts);
+        const int worse = counts[TERN_REGRESS_REGRESSION] + counts[TERN_REGRESS_CRITICAL];
+        *c = (card){.label = worse == 1 ? "regression" : "regressions",
+                    .section = "regressions",
+                    .class = worse ? "bad" : "good"};
+        snprintf(c->value, sizeof c->value, "%d", worse);
+        snprintf(c->note, sizeof c->note, "%d better, %d undecided", counts[TERN_REGRESS_FASTER],
+                 counts[TERN_REGRESS_UNDECIDED]);
+    }
+    if (r->profile) {
+        card *c = &cards[n++];
+        *c = (card){.label = "of work profiled", .section = "profile", .class = ""};
+        tern__say_us(c->value, (double)r->profile->info.work_ns * 1e-3);
+        snprintf(c->note, sizeof c->note, "%d thread%s, %s", r->profile->info.threads,
+                 r->profile->info.threads == 1 ? "" : "s",
+                 tern__say_us(word, (double)r->profile->info.wall_ns * 1e-3));
+    }
+    if (r->memory) {
+        card *c = &cards[n++];
+        *c = (card){.label = "of memory at most", .section = "memory", .class = ""};
+        tern__say_bytes(c->value, r->memory->peak_bytes);
+    }
+    return n;
+}
+
+/* ---- formats ---- */
+
+static void add_paragraph(tern__strbuf *to, const char *sentence)
+{
+    tern__strbuf_add(to, "<p>");
+    tern__html_add(to, sentence);
+    tern__strbuf_add(to, "</p>\n");
+}
+
+static void html(const tern_report *r, tern__strbuf *to)
+{
+    card cards[CARDS_MOST];
+    const int n = find_cards(r, cards, to);
+    tern__strbuf_add(to, "<div class=\"lead\">\n");
+    tell_all(r, to, add_paragraph);
+    tern__strbuf_add(to, "</div>\n<ul class=\"cards\">\n");
+    for (int i = 0; i < n; i++) {
+        tern__strbuf_addf(to, "<li class=\"%s\"><a href=\"#%s\"><b>%s</b> <span>%s</span> <small>",
+                          cards[i].class, cards[i].section, cards[i].value, cards[i].label);
+        tern__html_add(to, cards[i].note);
+        tern__strbuf_add(to, "</small></a></li>\n");
+    }
+    tern__strbuf_add(to, "</ul>\n");
+}
+
+static void add_line(tern__strbuf *to, const char *sentence)
+{
+    tern__strbuf_add(to, "  ");
+    tern__add_plain(to, sentence);
+    tern__strbuf_add(to, "\n");
+}
+
+static void text(const tern_report *r, tern__strbuf *to)
+{
+    tell_all(r, to, add_line);
+}
+
+static void json(const tern_report *r, tern__strbuf *to)
+{
+    card cards[CARDS_MOST];
+    const int n = find_cards(r, cards, to);
+    tern__strbuf_add(to, "{\"sentences\": [");
+    tell_all(r, to, tern__json_add_text);
+    tern__strbuf_add(to, "], \"figures\": [");
+    for (int i = 0; i < n; i++) {
+        tern__member_text(to, i ? ", {" : "{", "label", cards[i].label);
+        tern__member_text(to, ", ", "value", cards[i].value);
+        tern__member_text(to, ", ", "section", cards[i].section);
+        tern__strbuf_add(to, "}");
+    }
+    tern__strbuf_add(to, "]}");
+}
+
+const tern__section tern__section_summary = {
+    "summary", "Summary", "what the data says, in sentences", missing, html, text, json,
+};

@@ -1,0 +1,286 @@
+/* test_report.c - reports: text from files stays text, what is not there is said, every format has the same sections. The page in a
+ * browser is test_report_page.py's. */
+#include <tern/report.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tern/alloc.h>
+#include <tern/graph.h>
+
+#include "gate.h"
+#include "harness.h"
+
+static const char hostile[] = "</script><script>alert('x')</script>\x01\xff\"&";
+
+static tern_report *new_report(void)
+{
+    tern_report *report = NULL;
+    CHECK_OK(tern_report_create("A <title> & more", &report));
+    return report;
+}
+
+static void add_row(tern_results *to, const char *name, double us, double share)
+{
+    const double samples[] = {us, us * 1.01, us * 0.99};
+    tern_result row = tern_result_default();
+    row.suite = "ops", row.family = "f", row.name = name, row.threads = 1;
+    row.rounds = us > 0 ? 3 : 0;
+    row.samples_us = us > 0 ? samples : NULL;
+    row.limit_kind = "read_bw", row.limit_share = share;
+    row.error = us > 0 ? "" : "it is <broken>";
+    CHECK_OK(tern_results_add(to, &row));
+}
+
+static tern_results *new_results(void)
+{
+    tern_results *r = NULL;
+    CHECK_OK(tern_results_create(&r));
+    CHECK_OK(tern_results_set_condition(r, "host", "here"));
+    CHECK_OK(tern_results_set_condition(r, "cpu_model", hostile));
+    return r;
+}
+
+static char *write(const tern_report *report, tern_report_format format)
+{
+    char *text = NULL;
+    CHECK_OK(tern_report_write(report, format, 0, NULL, &text));
+    return text;
+}
+
+static int count(const char *text, const char *word)
+{
+    int n = 0;
+    for (; (text = strstr(text, word)) != NULL; text += strlen(word))
+        n++;
+    return n;
+}
+
+/* true: the build reads JSON. */
+static bool reads_json(void)
+{
+    tern_results *r = NULL;
+    const bool reads = tern_results_read("[]", 2, &r) == TERN_OK;
+    tern_results_free(r);
+    return reads;
+}
+
+TEST(an_empty_report_says_what_it_lacks)
+{
+    tern_report *report = new_report();
+    char *text = write(report, TERN_REPORT_TEXT);
+    const char *name, *what;
+    int sections = 0;
+    while (tern_report_section(sections, &name, &what) == TERN_OK && name[0] && what[0])
+        sections++;
+    CHECK_EQ(sections, 10);
+    CHECK_STATUS(tern_report_section(sections, &name, &what), TERN_OUT_OF_RANGE);
+    CHECK_STATUS(tern_report_section(-1, &name, &what), TERN_OUT_OF_RANGE);
+    CHECK_EQ(count(text, "unavailable: "), sections);
+    tern_string_free(text);
+    text = write(report, TERN_REPORT_JSON);
+    CHECK_EQ(count(text, "\"unavailable\": "), sections);
+    tern_string_free(text);
+    text = write(report, TERN_REPORT_HTML);
+    CHECK_EQ(count(text, "<p class=\"missing\">unavailable: "), sections);
+    CHECK(strstr(text, "A &lt;title&gt; &amp; more</title>") != NULL && strstr(text, "</html>") != NULL);
+    tern_string_free(text);
+    tern_report_free(report);
+}
+
+TEST(text_from_files_stays_text)
+{
+    tern_report *report = new_report();
+    tern_results *results = new_results();
+    add_row(results, hostile, 10, 0.5);
+    add_row(results, "broken", 0, NAN);
+    CHECK_OK(tern_report_add_results(report, hostile, results));
+    CHECK_OK(tern_report_compare(report, hostile, NULL, results, NULL));
+    char *text = write(report, TERN_REPORT_HTML);
+    /* The page's own: its data, its script, and nothing that a name brought in. */
+    CHECK_EQ(count(text, "<script"), 2);
+    CHECK_EQ(count(text, "</script>"), 2);
+    CHECK(!strstr(text, "<broken>") && strstr(text, "it is &lt;broken&gt;") != NULL);
+    CHECK(strstr(text, "\\u003c/script>\\u003cscript>") != NULL && strstr(text, "&lt;/script&gt;") != NULL);
+    CHECK(!strchr(text, '\x01') && !strchr(text, '\xff'));
+    tern_string_free(text);
+    text = write(report, TERN_REPORT_JSON);
+    CHECK(!strchr(text, '\x01') && !strchr(text, '\xff'));
+    tern_string_free(text);
+    tern_report_free(report);
+    tern_results_free(results);
+}
+
+TEST(one_result_and_one_that_failed)
+{
+    tern_report *report = new_report();
+    tern_results *results = new_results();
+    add_row(results, "a", 10, 0.5);
+    add_row(results, "b", 0, NAN);
+    CHECK_OK(tern_report_add_results(report, "r.json", results));
+    char *text = write(report, TERN_REPORT_TEXT);
+    CHECK(strstr(text, "1 benchmark was measured") != NULL && strstr(text, "1 could not be: b") != NULL);
+    CHECK(strstr(text, "reach 50 % or more") != NULL);
+    CHECK(strstr(text, "unavailable: it is <broken>") != NULL);
+    CHECK(!strstr(text, "nan") && !strstr(text, "inf"));
+    tern_string_free(text);
+    text = write(report, TERN_REPORT_JSON);
+    CHECK(strstr(text, "\"share\": null") != NULL && !strstr(text, ": nan"));
+    tern_string_free(text);
+    text = write(report, TERN_REPORT_HTML);
+    CHECK(!strstr(text, "nan") && !strstr(text, "http") && !strstr(text, "src="));
+    tern_string_free(text);
+    tern_report_free(report);
+    tern_results_free(results);
+}
+
+TEST(sections_are_chosen_by_name_and_keep_their_order)
+{
+    tern_report *report = new_report();
+    char *text = NULL;
+    const char *two[] = {"data", "summary"}, *wrong[] = {"summary", "sumary"}, *none[] = {NULL};
+    CHECK_OK(tern_report_write(report, TERN_REPORT_TEXT, 2, two, &text));
+    CHECK(strncmp(text, "Summary\n", 8) == 0 && strstr(text, "\nRaw data\n") != NULL &&
+          !strstr(text, "Roofline"));
+    tern_string_free(text);
+    text = NULL;
+    CHECK_STATUS(tern_report_write(report, TERN_REPORT_TEXT, 2, wrong, &text), TERN_NOT_FOUND);
+    CHECK(strstr(tern_last_error(), "sumary") != NULL && strstr(tern_last_error(), "roofline") != NULL);
+    CHECK_STATUS(tern_report_write(report, TERN_REPORT_TEXT, 1, none, &text), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern_report_write(report, TERN_REPORT_TEXT, -1, two, &text), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern_report_write(report, (tern_report_format)9, 0, NULL, &text), TERN_INVALID_ARGUMENT);
+    CHECK(text == NULL);
+    tern_report_free(report);
+}
+
+/* ---- documents ---- */
+
+#define PROFILE(frames, limits)                                                                             \
+    "{\"command\": [\"run\"], \"wall_ns\": 10, \"work_ns\": 10, \"wait_ns\": 0, \"events\": 3, \"lost\": "  \
+    "0, \"ops\": "                                                                                          \
+    "[{\"name\": \"a\", \"category\": \"step\", \"threads\": 1, \"count\": 1, \"self_ns\": 10, \"flops\": " \
+    "100, "                                                                                                 \
+    "\"bytes\": 50, \"share\": 1, \"limit_share\": null, \"bottleneck\": \"overhead\"}], \"frames\": "      \
+    "[" frames "], \"limits\": [" limits "]}"
+#define LIMITS "{\"threads\": 1, \"memory_bytes_per_s\": 1e10, \"f32_per_s\": 1e11, \"int8_per_s\": null}"
+
+static tern_status add(tern_report *report, const char *text)
+{
+    return tern_report_add_document(report, "d.json", text, strlen(text));
+}
+
+TEST(documents_are_told_apart_and_checked)
+{
+    if (!reads_json())
+        SKIP("this build has no jansson");
+    tern_report *report = new_report();
+    static const char *const bad[] = {
+        "",
+        "{",
+        "7",
+        "{}",
+        "{\"format\": \"tern-results\"}",
+        "[{\"name\": 7}]",
+        PROFILE("7", ""),
+        PROFILE("{\"name\": \"main\", \"parent\": 0}", ""),
+        PROFILE("{\"name\": \"main\", \"parent\": -2}", ""),
+        PROFILE("", "{}, {}, {}"),
+        "{\"ops\": 7, \"frames\": []}",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        const tern_status status = add(report, bad[i]);
+        CHECK(status == TERN_FORMAT || status == TERN_LIMIT);
+    }
+    char *text = write(report, TERN_REPORT_TEXT);
+    CHECK_EQ(count(text, "unavailable: "), 10); /* nothing of them stayed */
+    tern_string_free(text);
+    CHECK_OK(add(report, PROFILE("{\"name\": \"main\", \"parent\": -1, \"total_ns\": 10}", LIMITS)));
+    CHECK_STATUS(add(report, PROFILE("", "")), TERN_STATE);
+    CHECK_OK(add(report, "[{\"name\": \"a\", \"samples_us\": [1, 2, 3]}]"));
+    text = write(report, TERN_REPORT_TEXT);
+    CHECK(strstr(text, "2 operations/byte         10 G/s") != NULL);
+    tern_string_free(text);
+    text = write(report, TERN_REPORT_HTML);
+    CHECK(strstr(text, "class=\"flame\"") != NULL && strstr(text, "href=\"#spot-0\"") != NULL);
+    tern_string_free(text);
+    for (int i = 2; i < 16; i++)
+        CHECK_OK(add(report, "[]"));
+    CHECK_STATUS(add(report, "[]"), TERN_LIMIT);
+    tern_report_free(report);
+}
+
+TEST(a_profile_of_nothing_is_a_profile)
+{
+    if (!reads_json())
+        SKIP("this build has no jansson");
+    tern_report *report = new_report();
+    CHECK_OK(add(report, "{\"ops\": [], \"frames\": []}"));
+    char *text = write(report, TERN_REPORT_HTML);
+    CHECK(strstr(text, "unavailable: the profile has no limits") != NULL);
+    tern_string_free(text);
+    text = write(report, TERN_REPORT_JSON);
+    tern_string_free(text);
+    tern_report_free(report);
+}
+
+TEST(comparisons_need_results_and_are_made_once)
+{
+    tern_report *report = new_report();
+    tern_results *results = new_results();
+    add_row(results, "a", 10, 0.5);
+    CHECK_STATUS(tern_report_compare(report, "b", NULL, results, NULL), TERN_STATE);
+    CHECK_OK(tern_report_add_results(report, "r", results));
+    CHECK_OK(tern_report_compare(report, "b", NULL, results, results));
+    CHECK_STATUS(tern_report_compare(report, "b", NULL, results, NULL), TERN_STATE);
+    char *text = write(report, TERN_REPORT_HTML);
+    CHECK(strstr(text, "id=\"fig-comparison\"") != NULL && strstr(text, "id=\"fig-history\"") != NULL);
+    tern_string_free(text);
+    tern_report_free(report);
+    tern_results_free(results);
+}
+
+/* ---- without memory ---- */
+
+static tern_status make_and_write(const tern_results *results, bool json)
+{
+    tern_report *report = NULL;
+    TERN_TRY(tern_report_create(NULL, &report));
+    tern_status status = tern_report_add_results(report, "r", results);
+    if (status == TERN_OK)
+        status = tern_report_compare(report, "b", NULL, results, NULL);
+    if (status == TERN_OK && json)
+        status = add(report, PROFILE("{\"name\": \"main\", \"parent\": -1, \"total_ns\": 10}", LIMITS));
+    for (int f = TERN_REPORT_HTML; f <= TERN_REPORT_JSON && status == TERN_OK; f++) {
+        char *text;
+        status = tern_report_write(report, (tern_report_format)f, 0, NULL, &text);
+        if (status == TERN_OK)
+            tern_string_free(text);
+    }
+    tern_report_free(report);
+    return status;
+}
+
+TEST(every_allocation_may_fail)
+{
+    tern_results *results = new_results();
+    tern_alloc_stats before, after;
+    const bool json = reads_json();
+    long n = 0;
+    add_row(results, "a", 10, 0.5);
+    add_row(results, "b", 0, NAN);
+    tern_alloc_get_stats(&before);
+    for (bool fired = true; fired;) {
+        gate g = {.countdown = ++n};
+        tern_alloc_set_gate(gate_allow, &g);
+        const tern_status status = make_and_write(results, json);
+        tern_alloc_set_gate(NULL, NULL);
+        fired = g.fired;
+        CHECK_STATUS(status, fired ? TERN_OUT_OF_MEMORY : TERN_OK);
+        tern_alloc_get_stats(&after);
+        CHECK_EQ(after.live_bytes, before.live_bytes);
+    }
+    CHECK(n > 20);
+    tern_results_free(results);
+}
