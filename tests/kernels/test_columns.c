@@ -3,7 +3,7 @@
 #include "call.h"
 #include "kernels/select.h"
 
-static const tern__columns_kernel *inner;
+static tern__columns_program inner;
 
 /* X(op) */
 #define OPS(X) X(sum) X(mean) X(var) X(max) X(min)
@@ -12,7 +12,7 @@ static const tern__columns_kernel *inner;
     TERN__KERNEL(op##__ref);                                                             \
     static tern_status op##_columns(tern__kernel_args *args, int64_t begin, int64_t end) \
     {                                                                                    \
-        args->program = inner;                                                           \
+        args->program = &inner;                                                          \
         return tern_##op##__columns(args, begin, end);                                   \
     }
 OPS(ON_INNER)
@@ -32,6 +32,8 @@ static int64_t roll(int64_t n)
 {
     return dice_below(call_dice(), n);
 }
+
+static const tern_dtype dtypes[] = {TERN_F32, TERN_F32, TERN_F16, TERN_BF16};
 
 /* x of a random shape, reduced over some axes, and the result's shape. */
 static call random_call(bool nonempty, int64_t axes[4])
@@ -54,8 +56,9 @@ static call random_call(bool nonempty, int64_t axes[4])
         if (!reduced || c.attrs[1].i)
             y[y_rank++] = reduced ? 1 : shape[d];
     }
-    call_in_plain(&c, TERN_F32, rank, shape, 3);
-    call_out(&c, TERN_F32, y_rank, y);
+    const tern_dtype dtype = dtypes[roll(4)];
+    call_in_plain(&c, dtype, rank, shape, 3);
+    call_out(&c, dtype, y_rank, y);
     return c;
 }
 
@@ -72,7 +75,8 @@ static void check_call(call *c, int op)
     for (const tern__kernel_row *row = rows; row < rows + count; row++) {
         if (row->family != TERN__FAMILY_columns || !tern__kernel_runs(row, tern__cpu()->isa_mask))
             continue;
-        inner = row->kernel;
+        inner = (tern__columns_program){
+            .kernel = row->kernel, .rows = tern__rowop_tables(tern__isa_mask_capped(tern__cpu(), row->isa))};
         c->kernel = ops[op].columns;
         c->items = tern__columns_work(&c->in[0].type, &c->out[0].type);
         CHECK_OK(call_run(c));

@@ -8,7 +8,7 @@
 #include "kernels/reduce/softmax.h"
 #include "kernels/select.h"
 
-static tern__softmax_program program;
+static tern__columns_program program;
 
 static tern_status softmax_columns(tern__kernel_args *args, int64_t begin, int64_t end)
 {
@@ -108,8 +108,8 @@ static void at_every_level(void (*check)(void))
         if (!(mask >> level & 1))
             continue;
         const tern__kernel_row *row = tern__kernel_select(TERN__FAMILY_columns, mask);
-        program = (tern__softmax_program){
-            .columns = row->kernel, .rows = tern__rowop_tables(mask), .streams = roll(2)};
+        program = (tern__columns_program){
+            .kernel = row->kernel, .rows = tern__rowop_tables(mask), .streams = roll(2)};
         check();
     }
 }

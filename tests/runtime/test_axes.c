@@ -92,3 +92,39 @@ TEST(softmax_is_the_same_along_any_axis)
         check(dtypes[d], 3, (int64_t[]){4, 501, 37}, log_softmax_1, log_softmax_1_as_rows);
     }
 }
+
+static tern_tensor *sum_all(tern_tensor *x)
+{
+    return tern_sum(x, 0, NULL, false);
+}
+
+static tern_tensor *mean_around(tern_tensor *x)
+{
+    return tern_mean(tern_square(x), 2, (int64_t[]){0, 2}, true);
+}
+
+static tern_tensor *sum_columns(tern_tensor *x)
+{
+    return tern_sum(x, 2, (int64_t[]){0, 1}, false);
+}
+
+static tern_tensor *argmax_0(tern_tensor *x)
+{
+    return tern_argmax(x, 0, false);
+}
+
+static tern_tensor *argmin_2(tern_tensor *x)
+{
+    return tern_argmin(x, 2, true);
+}
+
+TEST(reductions_do_not_depend_on_how_they_are_shared)
+{
+    static const tern_dtype dtypes[] = {TERN_F32, TERN_F16, TERN_BF16};
+    static const build_fn ops[] = {sum_all, mean_around, sum_columns, argmax_0, argmin_2};
+    for (int d = 0; d < 3; d++)
+        for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+            check(dtypes[d], 3, (int64_t[]){90, 17, 130}, ops[i], NULL);
+            check(dtypes[d], 3, (int64_t[]){90, 900, 3}, ops[i], NULL); /* few columns, many rows */
+        }
+}

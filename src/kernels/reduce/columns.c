@@ -3,16 +3,43 @@
 
 #include <math.h>
 
+#include "kernels/row/frame.h"
+#include "tensor/convert.h"
 #include "tensor/layout.h"
 
-/* Columns at a time: their results stay in the first-level cache, and a row of them is longer than a prefetcher needs. */
-enum { MOST = 1024, LINE = TERN__COLUMNS_LINE };
+enum {
+    MOST =
+        1024, /* columns at a time: their results stay in the first-level cache, and a row of them is longer than a prefetcher needs */
+    LINE = TERN__COLUMNS_LINE,
+    GATHERED =
+        4 * MOST, /* elements that are brought together at a time, where they lie apart or are of 16 bits */
+};
+
+bool tern__columns_reads(tern_dtype dtype)
+{
+    return dtype == TERN_F32 || dtype == TERN_F16 || dtype == TERN_BF16;
+}
+
+const float *tern__columns_load(const tern__columns_program *p, tern_dtype dtype, const char *from,
+                                int64_t step, int64_t n, float *to)
+{
+    const bool dense = step == 1 || n == 1;
+    if (dense && dtype == TERN_F32)
+        return (const float *)(const void *)from;
+    if (dense)
+        p->rows->map[tern__row_load_op(dtype)][0](to, from, NULL, NULL, NULL, n);
+    else
+        tern__convert(dtype, from, step, TERN_F32, to, 1, n);
+    return to;
+}
 
 /* A reduction as rows of columns. */
 typedef struct columns {
-    const float *x;
-    float *y;
-    int64_t lanes, y_step; /* of the last axis */
+    const char *x;
+    char *y;
+    tern_dtype x_dtype, y_dtype;
+    int64_t x_bytes, y_bytes;      /* of an element */
+    int64_t lanes, x_step, y_step; /* of the last axis */
     int n_kept, n_reduced;
     int64_t kept[TERN__MAX_RANK], x_kept[TERN__MAX_RANK],
         y_kept[TERN__MAX_RANK];                                 /* sizes and strides, innermost first */
@@ -20,17 +47,18 @@ typedef struct columns {
     int64_t count;                                              /* elements of a column */
 } columns;
 
-static unsigned reduced_axes(int rank, const tern__attr *axes)
+uint32_t tern__columns_reduced(const tern__type *x, const tern__attr *axes)
 {
-    unsigned reduced = axes->count == 0 ? (1u << rank) - 1 : 0;
+    uint32_t reduced = axes->count == 0 ? (1u << x->rank) - 1 : 0;
     for (uint32_t i = 0; i < axes->count; i++)
-        reduced |= 1u << (axes->ints[i] < 0 ? axes->ints[i] + rank : axes->ints[i]);
+        reduced |= 1u << (axes->ints[i] < 0 ? axes->ints[i] + x->rank : axes->ints[i]);
     return reduced;
 }
 
 bool tern__columns_fit(const tern__type *x, const tern__attr *axes)
 {
-    return x->dtype == TERN_F32 && x->rank > 1 && (reduced_axes(x->rank, axes) >> (x->rank - 1) & 1) == 0;
+    return tern__columns_reads(x->dtype) && x->rank > 1 &&
+           (tern__columns_reduced(x, axes) >> (x->rank - 1) & 1) == 0;
 }
 
 /* The axes of a call, reduced ones merged where one continues the other. */
@@ -38,10 +66,18 @@ static columns columns_of(const tern__kernel_args *args)
 {
     const tern__buffer *x = &args->in[0], *y = &args->out[0];
     const int last = x->type->rank - 1;
-    const unsigned reduced = reduced_axes(last + 1, &args->attrs[0]);
+    const uint32_t reduced = tern__columns_reduced(x->type, &args->attrs[0]);
     int y_axis = y->type->rank - 1;
-    columns c = {
-        .x = x->data, .y = y->data, .lanes = x->type->shape[last], .y_step = y->strides[y_axis], .count = 1};
+    columns c = {.x = x->data,
+                 .y = y->data,
+                 .x_dtype = x->type->dtype,
+                 .y_dtype = y->type->dtype,
+                 .x_bytes = (int64_t)tern__dtype_unit_bytes(x->type->dtype),
+                 .y_bytes = (int64_t)tern__dtype_unit_bytes(y->type->dtype),
+                 .lanes = x->type->shape[last],
+                 .x_step = x->strides[last],
+                 .y_step = y->strides[y_axis],
+                 .count = 1};
     for (int d = last - 1; d >= 0; d--) {
         const int64_t size = x->type->shape[d], stride = x->strides[d];
         const bool taken = reduced >> d & 1;
@@ -66,9 +102,10 @@ static columns columns_of(const tern__kernel_args *args)
 
 /* What is done with rows of columns. */
 typedef struct taking {
+    const tern__columns_program *p;
     const tern__columns_kernel *kernel;
     double sums[MOST], centres[MOST];
-    float floats[MOST];
+    float floats[MOST], gathered[GATHERED];
 } taking;
 
 typedef void take_fn(taking *t, const float *x, int64_t stride, int64_t rows, int64_t n);
@@ -93,25 +130,47 @@ static void take_smallest(taking *t, const float *x, int64_t stride, int64_t row
     t->kernel->smallest(t->floats, x, stride, rows, n);
 }
 
+/* Rows that follow each other along the innermost reduced axis. */
+static void take_rows(const columns *c, taking *t, take_fn *take, const char *x, int64_t n)
+{
+    const int64_t rows = c->reduced[0], stride = c->x_reduced[0];
+    if (c->x_dtype == TERN_F32 && (c->x_step == 1 || n == 1)) {
+        take(t, (const float *)(const void *)x, stride, rows, n);
+        return;
+    }
+    for (int64_t r = 0, count, most = GATHERED / n; r < rows; r += count) {
+        count = rows - r < most ? rows - r : most;
+        for (int64_t i = 0; i < count; i++)
+            tern__columns_load(t->p, c->x_dtype, x + (r + i) * stride * c->x_bytes, c->x_step, n,
+                               t->gathered + i * n);
+        take(t, t->gathered, n, count, n);
+    }
+}
+
 /* All elements of n columns from x on, in ascending order of the reduced axes. */
-static void take_all(const columns *c, taking *t, take_fn *take, const float *x, int64_t n)
+static void take_all(const columns *c, taking *t, take_fn *take, const char *x, int64_t n)
 {
     int64_t index[TERN__MAX_RANK] = {0};
     int d = 0;
     if (c->count == 0)
         return;
     while (d < c->n_reduced) {
-        take(t, x, c->x_reduced[0], c->reduced[0], n);
+        take_rows(c, t, take, x, n);
         for (d = 1; d < c->n_reduced && ++index[d] == c->reduced[d]; d++) {
-            x -= (index[d] - 1) * c->x_reduced[d];
+            x -= (index[d] - 1) * c->x_reduced[d] * c->x_bytes;
             index[d] = 0;
         }
         if (d < c->n_reduced)
-            x += c->x_reduced[d];
+            x += c->x_reduced[d] * c->x_bytes;
     }
 }
 
-typedef void reduce_fn(const columns *c, taking *t, const float *x, float *y, int64_t n,
+static void put_sums(const columns *c, const taking *t, char *y, int64_t n)
+{
+    tern__convert(TERN_F64, t->sums, 1, c->y_dtype, y, c->y_step, n);
+}
+
+typedef void reduce_fn(const columns *c, taking *t, const char *x, char *y, int64_t n,
                        const tern__attr *attrs);
 
 static void start_sums(taking *t, int64_t n)
@@ -120,27 +179,27 @@ static void start_sums(taking *t, int64_t n)
         t->sums[i] = 0;
 }
 
-static void reduce_sum(const columns *c, taking *t, const float *x, float *y, int64_t n,
+static void reduce_sum(const columns *c, taking *t, const char *x, char *y, int64_t n,
                        const tern__attr *attrs)
 {
     (void)attrs;
     start_sums(t, n);
     take_all(c, t, take_sum, x, n);
-    for (int64_t i = 0; i < n; i++)
-        y[i * c->y_step] = (float)t->sums[i];
+    put_sums(c, t, y, n);
 }
 
-static void reduce_mean(const columns *c, taking *t, const float *x, float *y, int64_t n,
+static void reduce_mean(const columns *c, taking *t, const char *x, char *y, int64_t n,
                         const tern__attr *attrs)
 {
     (void)attrs;
     start_sums(t, n);
     take_all(c, t, take_sum, x, n);
     for (int64_t i = 0; i < n; i++)
-        y[i * c->y_step] = (float)(t->sums[i] / (double)c->count);
+        t->sums[i] /= (double)c->count;
+    put_sums(c, t, y, n);
 }
 
-static void reduce_var(const columns *c, taking *t, const float *x, float *y, int64_t n,
+static void reduce_var(const columns *c, taking *t, const char *x, char *y, int64_t n,
                        const tern__attr *attrs)
 {
     const double freedom = (double)c->count - (double)attrs[TERN__ATTR_var_ddof].i;
@@ -151,27 +210,27 @@ static void reduce_var(const columns *c, taking *t, const float *x, float *y, in
     start_sums(t, n);
     take_all(c, t, take_squares, x, n);
     for (int64_t i = 0; i < n; i++)
-        y[i * c->y_step] = (float)(t->sums[i] / (freedom > 0 ? freedom : 0));
+        t->sums[i] /= freedom > 0 ? freedom : 0;
+    put_sums(c, t, y, n);
 }
 
-static void reduce_floats(const columns *c, taking *t, take_fn *take, float start, const float *x, float *y,
+static void reduce_floats(const columns *c, taking *t, take_fn *take, float start, const char *x, char *y,
                           int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         t->floats[i] = start;
     take_all(c, t, take, x, n);
-    for (int64_t i = 0; i < n; i++)
-        y[i * c->y_step] = t->floats[i];
+    tern__convert(TERN_F32, t->floats, 1, c->y_dtype, y, c->y_step, n);
 }
 
-static void reduce_max(const columns *c, taking *t, const float *x, float *y, int64_t n,
+static void reduce_max(const columns *c, taking *t, const char *x, char *y, int64_t n,
                        const tern__attr *attrs)
 {
     (void)attrs;
     reduce_floats(c, t, take_largest, -INFINITY, x, y, n);
 }
 
-static void reduce_min(const columns *c, taking *t, const float *x, float *y, int64_t n,
+static void reduce_min(const columns *c, taking *t, const char *x, char *y, int64_t n,
                        const tern__attr *attrs)
 {
     (void)attrs;
@@ -189,31 +248,17 @@ int64_t tern__columns_work(const tern__type *x, const tern__type *y)
     return lanes == 0 ? 0 : tern__type_numel(y) / lanes * lines_of(lanes);
 }
 
-/* Lines [begin, end) where columns do not lie side by side. */
-static tern_status reduce_apart(tern__kernel_args *args, int64_t begin, int64_t end, int64_t lanes,
-                                tern__kernel_fn reference)
-{
-    const int64_t lines = lines_of(lanes);
-    for (int64_t line = begin; line < end; line++) {
-        const int64_t first = line / lines * lanes + line % lines * LINE, left = lanes - line % lines * LINE;
-        TERN_TRY(reference(args, first, first + (left < LINE ? left : LINE)));
-    }
-    return TERN_OK;
-}
-
 /* Lines [begin, end), as many as lie side by side at a time. */
-static tern_status reduce(tern__kernel_args *args, int64_t begin, int64_t end, reduce_fn *reduction,
-                          tern__kernel_fn reference)
+static tern_status reduce(tern__kernel_args *args, int64_t begin, int64_t end, reduce_fn *reduction)
 {
     const columns c = columns_of(args);
     const int64_t lines = lines_of(c.lanes);
-    if (args->in[0].strides[args->in[0].type->rank - 1] != 1)
-        return reduce_apart(args, begin, end, c.lanes, reference);
     taking t;
-    t.kernel = args->program;
+    t.p = args->program;
+    t.kernel = t.p->kernel;
     for (int64_t line = begin, n; line < end; line += lines_of(n)) {
         const int64_t lane = line % lines * LINE, most = (end - line) * LINE;
-        int64_t outer = line / lines, x_at = lane, y_at = lane * c.y_step;
+        int64_t outer = line / lines, x_at = lane * c.x_step, y_at = lane * c.y_step;
         n = c.lanes - lane < most ? c.lanes - lane : most;
         n = n < MOST ? n : MOST;
         for (int d = 0; d < c.n_kept; d++) {
@@ -221,16 +266,15 @@ static tern_status reduce(tern__kernel_args *args, int64_t begin, int64_t end, r
             y_at += outer % c.kept[d] * c.y_kept[d];
             outer /= c.kept[d];
         }
-        reduction(&c, &t, c.x + x_at, c.y + y_at, n, args->attrs);
+        reduction(&c, &t, c.x + x_at * c.x_bytes, c.y + y_at * c.y_bytes, n, args->attrs);
     }
     return TERN_OK;
 }
 
-#define COLUMNS(op)                                                     \
-    TERN__KERNEL(op##__ref);                                            \
-    TERN__KERNEL(op##__columns)                                         \
-    {                                                                   \
-        return reduce(args, begin, end, reduce_##op, tern_##op##__ref); \
+#define COLUMNS(op)                                   \
+    TERN__KERNEL(op##__columns)                       \
+    {                                                 \
+        return reduce(args, begin, end, reduce_##op); \
     }
 COLUMNS(sum)
 COLUMNS(mean)

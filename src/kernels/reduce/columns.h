@@ -1,4 +1,4 @@
-/* columns.h - reductions over any axes but the last: sums, means, variances, largest and smallest of columns of f32.
+/* columns.h - reductions over any axes but the last: sums, means, variances, largest and smallest of columns of f32, f16 or bf16.
  *
  * Same bits as ref/: every column takes its elements in ascending order, sums in f64 that are rounded once. Columns lie side by
  * side, so that vectors hold neighbours and rows are read as they lie. */
@@ -6,6 +6,7 @@
 #define TERN_KERNELS_COLUMNS_H
 
 #include "kernels/kernel.h"
+#include "kernels/row/rowops.h"
 
 enum { TERN__COLUMNS_LINE = 16 }; /* floats of a line of the cache */
 
@@ -16,10 +17,35 @@ typedef struct tern__columns_kernel {
                     int64_t n);
     void (*largest)(float *to, const float *x, int64_t stride, int64_t rows, int64_t n);
     void (*smallest)(float *to, const float *x, int64_t stride, int64_t rows, int64_t n);
-    /* Of sums in the order of row programs: to[i] += x[i] + x[i + half], of which there are n in all and at most 2 half. */
+    /* Sums in the order of row programs, lanes of `half` columns: to[i] += x[i] + x[i + half], then those 2 half further on, of n
+     * elements in all. */
     void (*pairs)(double *to, const float *x, int64_t half, int64_t n);
-    void (*fold)(double *to, const double *x, int64_t n);
+    void (*fold)(double *to, const double *x, int64_t n); /* to[i] += x[i] */
+    /* Where the largest and smallest are: rows count from `first`. The first of equals, and a NaN before every number. */
+    void (*where_largest)(float *best, int32_t *at, const float *x, int64_t stride, int64_t first,
+                          int64_t rows, int64_t n);
+    void (*where_smallest)(float *best, int32_t *at, const float *x, int64_t stride, int64_t first,
+                           int64_t rows, int64_t n);
+    /* The first of n elements that equals `what`, or is NaN too; n: none. */
+    int64_t (*find)(const float *x, int64_t n, float what);
 } tern__columns_kernel;
+
+/* What kernels along columns interpret. */
+typedef struct tern__columns_program {
+    const tern__columns_kernel *kernel;
+    const tern__rowop_table *rows;
+    bool streams; /* results go past the caches, where a kernel can */
+} tern__columns_program;
+
+/* Types that are read as f32. */
+bool tern__columns_reads(tern_dtype dtype);
+
+/* n such elements, `step` apart, as f32: where they lie, or in `to`. */
+const float *tern__columns_load(const tern__columns_program *p, tern_dtype dtype, const char *from,
+                                int64_t step, int64_t n, float *to);
+
+/* Bit d: axis d is reduced. No axes are all. */
+uint32_t tern__columns_reduced(const tern__type *x, const tern__attr *axes);
 
 /* Does a reduction of x over attribute `axes` leave its last axis? */
 bool tern__columns_fit(const tern__type *x, const tern__attr *axes);
@@ -27,7 +53,7 @@ bool tern__columns_fit(const tern__type *x, const tern__attr *axes);
 /* Items of work: TERN__COLUMNS_LINE columns. */
 int64_t tern__columns_work(const tern__type *x, const tern__type *y);
 
-/* Ops sum, mean, var, max and min of f32; args->program is a tern__columns_kernel. */
+/* Ops sum, mean, var, max and min; args->program is a tern__columns_program. */
 TERN__KERNEL(sum__columns);
 TERN__KERNEL(mean__columns);
 TERN__KERNEL(var__columns);

@@ -68,10 +68,12 @@ static void smallest(float *restrict to, const float *restrict x, int64_t stride
 
 static void pairs(double *restrict to, const float *restrict x, int64_t half, int64_t n)
 {
+    for (; n >= 2 * half; n -= 2 * half, x += 2 * half)
+        for (int64_t i = 0; i < half; i++)
+            to[i] += (double)x[i] + (double)x[i + half];
     const int64_t two = n > half ? n - half : 0, all = n < half ? n : half;
-    const float *restrict y = x + half;
     for (int64_t i = 0; i < two; i++)
-        to[i] += (double)x[i] + (double)y[i];
+        to[i] += (double)x[i] + (double)x[i + half];
     for (int64_t i = two; i < all; i++)
         to[i] += (double)x[i];
 }
@@ -82,12 +84,54 @@ static void fold(double *restrict to, const double *restrict x, int64_t n)
         to[i] += x[i];
 }
 
-#define TERN__COLUMNS_KERNEL(suffix)                                            \
-    const tern__columns_kernel tern__columns__##suffix = {.sum = sum,           \
-                                                          .squares = squares,   \
-                                                          .largest = largest,   \
-                                                          .smallest = smallest, \
-                                                          .pairs = pairs,       \
-                                                          .fold = fold};
+/* A comparison with NaN is false: `was` stays only if it is NaN itself, or e is neither better nor NaN. */
+#define TERN__COLUMNS_WHERE(better)                                        \
+    for (int64_t r = 0; r < rows; r++, x += stride)                        \
+        for (int64_t c = 0; c < n; c++) {                                  \
+            const float e = x[c], was = best[c];                           \
+            const bool taken = (e better was) | ((e != e) & (was == was)); \
+            best[c] = taken ? e : was;                                     \
+            at[c] = taken ? (int32_t)(first + r) : at[c];                  \
+        }
+
+static void where_largest(float *restrict best, int32_t *restrict at, const float *restrict x, int64_t stride,
+                          int64_t first, int64_t rows, int64_t n)
+{
+    TERN__COLUMNS_WHERE(>)
+}
+
+static void where_smallest(float *restrict best, int32_t *restrict at, const float *restrict x,
+                           int64_t stride, int64_t first, int64_t rows, int64_t n)
+{
+    TERN__COLUMNS_WHERE(<)
+}
+
+/* Sixty-four at a time, then one by one where one of them is it. */
+static int64_t find(const float *x, int64_t n, float what)
+{
+    const bool nan = what != what;
+    int64_t i = 0;
+    for (; i + 64 <= n; i += 64) {
+        int any = 0;
+        for (int k = 0; k < 64; k++)
+            any |= (x[i + k] == what) | (nan & (x[i + k] != x[i + k]));
+        if (any)
+            break;
+    }
+    while (i < n && !(x[i] == what || (nan && x[i] != x[i])))
+        i++;
+    return i;
+}
+
+#define TERN__COLUMNS_KERNEL(suffix)                                                        \
+    const tern__columns_kernel tern__columns__##suffix = {.sum = sum,                       \
+                                                          .squares = squares,               \
+                                                          .largest = largest,               \
+                                                          .smallest = smallest,             \
+                                                          .pairs = pairs,                   \
+                                                          .fold = fold,                     \
+                                                          .where_largest = where_largest,   \
+                                                          .where_smallest = where_smallest, \
+                                                          .find = find};
 
 #endif

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/reduce/axis.h"
 #include "kernels/row/frame.h"
 #include "tensor/convert.h"
 
@@ -25,7 +26,7 @@ typedef struct space {
 
 /* x or y: an element of row r and column c lies at r * row + c * step. */
 typedef struct side {
-    char *data;
+    char *data; /* of x: read only */
     tern_dtype dtype;
     int64_t bytes, row, step;
     bool dense;    /* columns follow each other */
@@ -35,7 +36,7 @@ typedef struct side {
 
 /* The block of a call that is worked on. */
 typedef struct block {
-    const tern__softmax_program *p;
+    const tern__columns_program *p;
     space *s;
     side x, y;
     int64_t rows, n; /* n columns */
@@ -62,14 +63,8 @@ static run rows_of(const block *b, int64_t r, int64_t count)
     const char *from = x->data + r * x->row * x->bytes;
     if (x->in_place)
         return (run){(const float *)(const void *)from, x->row};
-    const tern__rowop load = x->dense ? tern__row_load_op(x->dtype) : (tern__rowop)0;
-    for (int64_t i = 0; i < count; i++, from += x->row * x->bytes) {
-        float *to = b->s->chunk + i * b->n;
-        if (load)
-            maps_of(b, load)[0](to, from, NULL, NULL, NULL, b->n);
-        else
-            tern__convert(x->dtype, from, x->step, TERN_F32, to, 1, b->n);
-    }
+    for (int64_t i = 0; i < count; i++, from += x->row * x->bytes)
+        tern__columns_load(b->p, x->dtype, from, x->step, b->n, b->s->chunk + i * b->n);
     return (run){b->s->chunk, b->n};
 }
 
@@ -121,7 +116,7 @@ static void store_rows(const block *b, int64_t r, const float *from, int64_t cou
 /* Each column's largest element, in `shift`. */
 static void find_largest(const block *b)
 {
-    const tern__columns_kernel *k = b->p->columns;
+    const tern__columns_kernel *k = b->p->kernel;
     float *lanes = (float *)b->s->lanes;
     const int64_t n = b->n, all = LANES * n;
     for (int64_t i = 0; i < all; i++)
@@ -164,7 +159,7 @@ static const float *exponentials(const block *b, int64_t r, int64_t count)
 /* Their sums, in the first row of `lanes`. */
 static void add_exponentials(const block *b)
 {
-    const tern__columns_kernel *k = b->p->columns;
+    const tern__columns_kernel *k = b->p->kernel;
     double *lanes = b->s->lanes;
     const int64_t all = LANES * b->n;
     memset(lanes, 0, (size_t)all * sizeof *lanes);
@@ -227,35 +222,14 @@ static void log_softmax_block(const block *b)
 
 /* ---- the walk ---- */
 
-static int axis_of(const tern__type *x, const tern__attr *axis)
-{
-    return (int)(axis->i < 0 ? axis->i + x->rank : axis->i);
-}
-
-static int64_t inner_of(const tern__type *x, int axis)
-{
-    int64_t inner = 1;
-    for (int d = axis + 1; d < x->rank; d++)
-        inner *= x->shape[d];
-    return inner;
-}
-
-static int64_t lines_of(int64_t columns)
-{
-    return columns / LINE + (columns % LINE != 0);
-}
-
 bool tern__softmax_columns_fit(const tern__type *x, const tern__attr *axis)
 {
-    return x->rank > 1 && axis_of(x, axis) < x->rank - 1 &&
-           (x->dtype == TERN_F32 || x->dtype == TERN_F16 || x->dtype == TERN_BF16);
+    return x->rank > 1 && tern__axis_of(x, axis) < x->rank - 1 && tern__columns_reads(x->dtype);
 }
 
 int64_t tern__softmax_columns_work(const tern__type *x, const tern__attr *axis)
 {
-    const int at = axis_of(x, axis);
-    const int64_t inner = inner_of(x, at), size = x->shape[at];
-    return inner == 0 || size == 0 ? 0 : tern__type_numel(x) / inner / size * lines_of(inner);
+    return tern__axis_work(x, tern__axis_of(x, axis));
 }
 
 size_t tern__softmax_columns_scratch(void)
@@ -263,79 +237,50 @@ size_t tern__softmax_columns_scratch(void)
     return sizeof(space);
 }
 
-static side side_of(const tern__buffer *of, int axis)
-{
-    const int last = of->type->rank - 1;
-    return (side){.data = of->data,
-                  .dtype = of->type->dtype,
-                  .bytes = (int64_t)tern__dtype_unit_bytes(of->type->dtype),
-                  .row = of->strides[axis],
-                  .step = of->strides[last]};
-}
+/* A call: what stays from block to block, and what is done with each. */
+typedef struct walk {
+    block b;
+    void (*work)(const block *b);
+} walk;
 
-/* Columns that are `step` apart from the first of a run of the last axes to its end. */
-static int64_t run_length(const tern__buffer *x, const tern__buffer *y, int axis)
+static void work_on(void *user, const tern__axis_block *of)
 {
-    int d = x->type->rank - 1;
-    int64_t length = x->type->shape[d];
-    for (; d - 1 > axis && x->strides[d - 1] == x->strides[d] * x->type->shape[d] &&
-           y->strides[d - 1] == y->strides[d] * x->type->shape[d];
-         d--)
-        length *= x->type->shape[d - 1];
-    return length;
-}
-
-/* Moves a side to the first element of column c (of the axes behind `axis`) of part `outer`. */
-static side moved(side s, const tern__buffer *of, int axis, int64_t outer, int64_t c)
-{
-    int64_t at = 0;
-    for (int d = of->type->rank - 1; d > axis; d--) {
-        at += c % of->type->shape[d] * of->strides[d];
-        c /= of->type->shape[d];
-    }
-    for (int d = axis - 1; d >= 0; d--) {
-        at += outer % of->type->shape[d] * of->strides[d];
-        outer /= of->type->shape[d];
-    }
-    s.data += at * s.bytes;
-    return s;
-}
-
-static void set_columns(block *b, int64_t n)
-{
+    walk *w = user;
+    block *b = &w->b;
+    b->rows = of->rows;
+    b->n = of->n;
+    b->chunk = b->n * PAIRS >= NARROW ? PAIRS : NARROW / PAIRS / b->n * PAIRS;
+    b->keeps = b->rows <= KEPT / b->n;
+    b->x.data = (char *)of->x;
+    b->x.row = of->x_row;
+    b->x.step = of->x_step;
+    b->y.data = of->y;
+    b->y.row = of->y_row;
+    b->y.step = of->y_step;
     side *sides[] = {&b->x, &b->y};
-    b->n = n;
-    b->chunk = n * PAIRS >= NARROW ? PAIRS : NARROW / PAIRS / n * PAIRS;
-    b->keeps = b->rows <= KEPT / n;
     for (int i = 0; i < 2; i++) {
-        sides[i]->dense = sides[i]->step == 1 || n == 1;
-        sides[i]->flat = sides[i]->dense && sides[i]->row == n;
+        sides[i]->dense = sides[i]->step == 1 || b->n == 1;
+        sides[i]->flat = sides[i]->dense && sides[i]->row == b->n;
         sides[i]->in_place = sides[i]->dense && sides[i]->dtype == TERN_F32;
     }
+    w->work(b);
+}
+
+static side side_of(const tern__buffer *of)
+{
+    return (side){.dtype = of->type->dtype, .bytes = (int64_t)tern__dtype_unit_bytes(of->type->dtype)};
 }
 
 static tern_status softmax_lines(tern__kernel_args *args, int64_t begin, int64_t end,
                                  void (*work)(const block *b))
 {
-    const tern__buffer *x = &args->in[0], *y = &args->out[0];
-    const int axis = axis_of(x->type, &args->attrs[0]);
-    const side x_side = side_of(x, axis), y_side = side_of(y, axis);
-    const int64_t inner = inner_of(x->type, axis), lines = lines_of(inner), length = run_length(x, y, axis);
-    block b = {.p = args->program, .s = args->scratch, .rows = x->type->shape[axis]};
-    for (int64_t line = begin, next; line < end; line = next) {
-        const int64_t outer = line / lines, first = line % lines * LINE;
-        next = (outer + 1) * lines < end ? (outer + 1) * lines : end;
-        const int64_t last = next % lines == 0 ? inner : (next - outer * lines) * LINE;
-        for (int64_t c = first, n; c < last; c += n) {
-            n = last - c < MOST ? last - c : MOST;
-            n = length - c % length < n ? length - c % length : n;
-            b.x = moved(x_side, x, axis, outer, c);
-            b.y = moved(y_side, y, axis, outer, c);
-            set_columns(&b, n);
-            work(&b);
-        }
-    }
-    if (b.p->streams)
+    walk w = {.b = {.p = args->program,
+                    .s = args->scratch,
+                    .x = side_of(&args->in[0]),
+                    .y = side_of(&args->out[0])},
+              .work = work};
+    tern__axis_walk(args, tern__axis_of(args->in[0].type, &args->attrs[0]), begin, end, MOST, work_on, &w);
+    if (w.b.p->streams)
         tern__rowop_settle();
     return TERN_OK;
 }

@@ -6,13 +6,6 @@
 #define TERN_KERNELS_SOFTMAX_H
 
 #include "kernels/reduce/columns.h"
-#include "kernels/row/rowops.h"
-
-typedef struct tern__softmax_program {
-    const tern__columns_kernel *columns;
-    const tern__rowop_table *rows;
-    bool streams; /* results go past the caches */
-} tern__softmax_program;
 
 /* Is it another axis than the last, of f32, f16 or bf16? */
 bool tern__softmax_columns_fit(const tern__type *x, const tern__attr *axis);
@@ -23,7 +16,7 @@ int64_t tern__softmax_columns_work(const tern__type *x, const tern__attr *axis);
 /* Bytes of args->scratch. */
 size_t tern__softmax_columns_scratch(void);
 
-/* args->program is a tern__softmax_program. */
+/* args->program is a tern__columns_program. */
 TERN__KERNEL(softmax__columns);
 TERN__KERNEL(log_softmax__columns);
 

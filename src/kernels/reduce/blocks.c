@@ -1,0 +1,262 @@
+/* blocks.c - blocks of elements that are reduced by themselves, and their fold. */
+#include "kernels/reduce/blocks.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "tensor/convert.h"
+
+enum {
+    LANES = 16,           /* of a row program's reductions */
+    PAIRS = 2 * LANES,    /* rows of which a sum takes two to a lane */
+    MOST = 64,            /* columns of a group */
+    BLOCK = 1 << 14,      /* elements of a block */
+    GATHERED = 32 * MOST, /* elements that are brought together at a time */
+    LEAST = 1 << 16,      /* elements of columns that are worth blocks; and how many groups of them are few */
+    FEW = 16,
+};
+
+bool tern__blocks_plan(const tern__type *x, const tern__attr *axes, tern__blocks_program *out)
+{
+    tern__blocks_program p = {.op = out->op, .columns = out->columns, .rows = 1, .groups = 1, .lanes = 1};
+    const int last = x->rank - 1;
+    if (!tern__columns_reads(x->dtype) || x->rank == 0)
+        return false;
+    p.reduced = tern__columns_reduced(x, axes);
+    const bool of_columns = (p.reduced >> last & 1) == 0;
+    for (int d = 0; d <= last; d++)
+        *(p.reduced >> d & 1 ? &p.rows : d == last ? &p.lanes : &p.groups) *= x->shape[d];
+    if (of_columns && (p.lanes > MOST || p.groups > FEW || p.rows * p.lanes < LEAST))
+        return false;
+    p.block = BLOCK / (p.lanes ? p.lanes : 1) / PAIRS * PAIRS;
+    p.blocks = p.rows <= p.block ? 1 : (p.rows + p.block - 1) / p.block;
+    size_t partials = 0;
+    if (p.blocks > 1 && (!tern__size_mul((size_t)(p.groups * p.blocks), (size_t)p.lanes, &partials) ||
+                         !tern__size_mul(partials, sizeof(double), &p.shared_bytes)))
+        return false;
+    *out = p;
+    return true;
+}
+
+/* ---- where elements lie ---- */
+
+typedef struct walk {
+    const tern__blocks_program *p;
+    const char *x;
+    char *y;
+    tern_dtype x_dtype, y_dtype;
+    int64_t x_bytes, y_bytes;
+    int64_t x_step, y_step; /* from lane to lane */
+    int n_kept, n_reduced;
+    int64_t kept[TERN__MAX_RANK], x_kept[TERN__MAX_RANK], y_kept[TERN__MAX_RANK]; /* innermost first */
+    int64_t reduced[TERN__MAX_RANK],
+        x_reduced[TERN__MAX_RANK]; /* likewise, merged where one continues the other */
+} walk;
+
+static void add_reduced(walk *w, int64_t size, int64_t stride)
+{
+    const int n = w->n_reduced;
+    if (size == 1)
+        return;
+    if (n > 0 && stride == w->x_reduced[n - 1] * w->reduced[n - 1]) {
+        w->reduced[n - 1] *= size;
+        return;
+    }
+    w->reduced[n] = size;
+    w->x_reduced[n] = stride;
+    w->n_reduced++;
+}
+
+static walk walk_of(const tern__kernel_args *args)
+{
+    const tern__buffer *x = &args->in[0], *y = &args->out[0];
+    const bool keeps = x->type->rank == y->type->rank;
+    int y_axis = y->type->rank - 1;
+    walk w = {.p = args->program,
+              .x = x->data,
+              .y = y->data,
+              .x_dtype = x->type->dtype,
+              .y_dtype = y->type->dtype,
+              .x_bytes = (int64_t)tern__dtype_unit_bytes(x->type->dtype),
+              .y_bytes = (int64_t)tern__dtype_unit_bytes(y->type->dtype),
+              .x_step = 1,
+              .y_step = 1};
+    const int last = x->type->rank - 1;
+    for (int d = last; d >= 0; d--) {
+        const bool taken = w.p->reduced >> d & 1;
+        const int64_t y_stride = !taken ? y->strides[y_axis] : 0;
+        y_axis -= !taken || keeps;
+        if (taken) {
+            add_reduced(&w, x->type->shape[d], x->strides[d]);
+        } else if (d == last) {
+            w.x_step = x->strides[d];
+            w.y_step = y_stride;
+        } else {
+            w.kept[w.n_kept] = x->type->shape[d];
+            w.x_kept[w.n_kept] = x->strides[d];
+            w.y_kept[w.n_kept++] = y_stride;
+        }
+    }
+    if (w.n_reduced == 0) {
+        w.reduced[0] = w.p->rows; /* 1 */
+        w.n_reduced = 1;
+    }
+    return w;
+}
+
+static int64_t offset_of(int64_t i, int n, const int64_t *sizes, const int64_t *strides)
+{
+    int64_t at = 0;
+    for (int d = 0; d < n; d++) {
+        at += i % sizes[d] * strides[d];
+        i /= sizes[d];
+    }
+    return at;
+}
+
+/* ---- a block ---- */
+
+/* What a block has gathered: for each lane of a row program's reductions one number of each column. */
+typedef union state {
+    double sums[LANES * MOST];
+    float extremes[LANES * MOST];
+} state;
+
+static bool is_sum(const tern__blocks_program *p)
+{
+    return p->op == TERN__BLOCKS_SUM || p->op == TERN__BLOCKS_MEAN;
+}
+
+static void start(const tern__blocks_program *p, state *s)
+{
+    const int64_t n = LANES * p->lanes;
+    for (int64_t i = 0; i < n; i++) {
+        if (is_sum(p))
+            s->sums[i] = 0;
+        else
+            s->extremes[i] = p->op == TERN__BLOCKS_MAX ? -INFINITY : INFINITY;
+    }
+}
+
+/* `count` rows that follow each other without a gap; they begin at a multiple of PAIRS in the block. */
+static void take(const tern__blocks_program *p, state *s, const float *x, int64_t count)
+{
+    const tern__columns_kernel *k = p->columns.kernel;
+    const int64_t all = LANES * p->lanes, whole = count / LANES;
+    if (is_sum(p)) {
+        k->pairs(s->sums, x, all, count * p->lanes);
+        return;
+    }
+    void (*const extreme)(float *, const float *, int64_t, int64_t, int64_t) =
+        p->op == TERN__BLOCKS_MAX ? k->largest : k->smallest;
+    extreme(s->extremes, x, all, whole, all);
+    extreme(s->extremes, x + whole * all, 0, 1, count % LANES * p->lanes);
+}
+
+/* The lanes become one. */
+static void finish(const tern__blocks_program *p, state *s, double *out)
+{
+    const tern__columns_kernel *k = p->columns.kernel;
+    for (int64_t half = LANES / 2 * p->lanes; half >= p->lanes; half /= 2) {
+        if (is_sum(p))
+            k->fold(s->sums, s->sums + half, half);
+        else
+            (p->op == TERN__BLOCKS_MAX ? k->largest : k->smallest)(s->extremes, s->extremes + half, 0, 1,
+                                                                   half);
+    }
+    for (int64_t c = 0; c < p->lanes; c++)
+        out[c] = is_sum(p) ? s->sums[c] : (double)s->extremes[c];
+}
+
+/* Rows [row, end) of the group at x. Where they lie without gaps they are taken from there, else a few at a time are brought
+ * together. */
+static void take_block(const walk *w, const char *x, int64_t row, int64_t end, state *s)
+{
+    const int64_t n = w->p->lanes, most = GATHERED / n / PAIRS * PAIRS;
+    const bool flat = w->x_dtype == TERN_F32 && (w->x_step == 1 || n == 1) && w->x_reduced[0] == n;
+    float gathered[GATHERED];
+    int64_t filled = 0;
+    while (row < end) {
+        const int64_t left = w->reduced[0] - row % w->reduced[0], until = end - row < left ? end - row : left;
+        const char *from = x + offset_of(row, w->n_reduced, w->reduced, w->x_reduced) * w->x_bytes;
+        if (flat && filled == 0 && (until >= PAIRS || row + until == end)) {
+            const int64_t count = row + until == end ? until : until / PAIRS * PAIRS;
+            take(w->p, s, (const float *)(const void *)from, count);
+            row += count;
+            continue;
+        }
+        const int64_t count = until < most - filled ? until : most - filled;
+        if (n == 1) { /* rows are elements */
+            const float *run = tern__columns_load(&w->p->columns, w->x_dtype, from, w->x_reduced[0], count,
+                                                  gathered + filled);
+            if (run != gathered + filled)
+                memcpy(gathered + filled, run, (size_t)count * sizeof *run);
+        } else {
+            for (int64_t i = 0; i < count; i++, from += w->x_reduced[0] * w->x_bytes) {
+                float *to = gathered + (filled + i) * n;
+                const float *run = tern__columns_load(&w->p->columns, w->x_dtype, from, w->x_step, n, to);
+                if (run != to)
+                    memcpy(to, run, (size_t)n * sizeof *run);
+            }
+        }
+        filled += count;
+        row += count;
+        if (filled == most || row == end) {
+            take(w->p, s, gathered, filled);
+            filled = 0;
+        }
+    }
+}
+
+static void put(const walk *w, int64_t group, double *results)
+{
+    char *y = w->y + offset_of(group, w->n_kept, w->kept, w->y_kept) * w->y_bytes;
+    for (int64_t c = 0; w->p->op == TERN__BLOCKS_MEAN && c < w->p->lanes; c++)
+        results[c] /= (double)w->p->rows;
+    tern__convert(TERN_F64, results, 1, w->y_dtype, y, w->y_step, w->p->lanes);
+}
+
+TERN__KERNEL(blocks__reduce)
+{
+    const walk w = walk_of(args);
+    const tern__blocks_program *p = w.p;
+    state s;
+    for (int64_t item = begin; item < end; item++) {
+        const int64_t group = item / p->blocks, row = item % p->blocks * p->block;
+        const char *x = w.x + offset_of(group, w.n_kept, w.kept, w.x_kept) * w.x_bytes;
+        start(p, &s);
+        take_block(&w, x, row, p->rows - row < p->block ? p->rows : row + p->block, &s);
+        double results[MOST];
+        finish(p, &s, p->blocks > 1 ? (double *)args->shared + item * p->lanes : results);
+        if (p->blocks == 1)
+            put(&w, group, results);
+    }
+    return TERN_OK;
+}
+
+/* The later one where it is better, or NaN. */
+static double folded(tern__blocks_op op, double was, double e)
+{
+    if (op == TERN__BLOCKS_SUM || op == TERN__BLOCKS_MEAN)
+        return was + e;
+    return (op == TERN__BLOCKS_MAX ? e > was : e < was) || isnan(e) ? e : was;
+}
+
+TERN__KERNEL(blocks__finish)
+{
+    const walk w = walk_of(args);
+    const tern__blocks_program *p = w.p;
+    for (int64_t item = begin; item < end; item++) {
+        if (item % p->blocks != 0) /* a group is whoever's its first block was */
+            continue;
+        const double *of = (const double *)args->shared + item * p->lanes;
+        double results[MOST];
+        memcpy(results, of, (size_t)p->lanes * sizeof *of);
+        for (int64_t b = 1; b < p->blocks; b++)
+            for (int64_t c = 0; c < p->lanes; c++)
+                results[c] = folded(p->op, results[c], of[b * p->lanes + c]);
+        put(&w, item / p->blocks, results);
+    }
+    return TERN_OK;
+}
