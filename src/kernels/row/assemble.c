@@ -350,6 +350,11 @@ static bool needs_rows(const tern__row_builder *b)
     return b->n_registers > 0;
 }
 
+bool tern__row_is_short(const tern__row_program *p)
+{
+    return p->reduces && row_size(&p->domain) < p->table->strip && row_size(&p->domain) <= p->tile;
+}
+
 static int pipeline_frames(const tern__row_program *p, size_t slots)
 {
     const int frames = (p->n_stages - 1) * TERN__ROW_STAGE_STEPS + 1;
@@ -418,6 +423,9 @@ tern_status tern__row_finish(const tern__row_builder *b, const tern__rowop_table
     p->frame_bytes = tern__row_frame_bytes(p) + (slots + TERN__ALIGN - 1) / TERN__ALIGN * TERN__ALIGN;
     p->n_places = !p->reduces || takes_turns(p) ? places(p) : 1;
     p->n_frames = p->n_places > 1 || !p->reduces ? p->n_places : pipeline_frames(p, slots);
+    if (tern__row_is_short(
+            p)) /* what several rows at a time gain is less than what going from one to the next takes */
+        p->n_places = p->n_frames = 1;
     /* Places share their slots, but for rows that are reduced. */
     p->scratch_bytes = p->reduces ? p->frame_bytes * (size_t)p->n_frames
                                   : tern__row_frame_bytes(p) * (size_t)(p->n_frames - 1) + p->frame_bytes;

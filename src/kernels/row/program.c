@@ -232,6 +232,27 @@ static void run_row_places(frame *const *frames, int64_t each)
     }
 }
 
+/* Rows without a whole strip: there are no cells to run in turns, and a row's operands are found once for all phases. */
+static void run_short_rows(frame *f, int64_t rows)
+{
+    for (int64_t row = 0; row < rows; row++, next_row(f)) {
+        enter_tile(f, 0);
+        for (int number = 0; number < f->p->n_phases; number++) {
+            const tern__row_phase *phase = begin_phase(f, number);
+            int k = phase->begin;
+            for (; k < phase->one; k++)
+                tern__row_step_one(f, f->list[k]);
+            for (; k < phase->first; k++)
+                tern__row_step_tile(f, f->list[k], 0, f->inner);
+            for (; k < phase->walk; k++)
+                tern__row_step_run(f, f->list[k], 0, f->inner);
+            for (; k < phase->final; k++)
+                tern__row_step_tile(f, f->list[k], 0, f->inner);
+            end_phase(f, number);
+        }
+    }
+}
+
 static void run_rows(frame *f, int64_t rows)
 {
     for (int64_t row = 0; row < rows; row++, next_row(f))
@@ -371,6 +392,8 @@ static void run_reducing(const tern__kernel_args *args, const tern__row_program 
     set_up_rows(args, p, begin, 1, n, f);
     if (n > 1)
         run_pipeline(f, end - begin);
+    else if (tern__row_is_short(p))
+        run_short_rows(f[0], end - begin);
     else
         run_rows(f[0], end - begin);
 }

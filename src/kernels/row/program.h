@@ -110,6 +110,9 @@ tern_status tern__row_run(tern__kernel_args *args, int64_t begin, int64_t end);
  * and results point at the first of them, strides stay. */
 void tern__row_run_part(const tern__kernel_args *args, int64_t columns, int64_t begin, int64_t end);
 
+/* Are rows reduced that have no whole strip? */
+bool tern__row_is_short(const tern__row_program *p);
+
 /* Bytes that a run needs besides the slots. */
 size_t tern__row_frame_bytes(const tern__row_program *p);
 

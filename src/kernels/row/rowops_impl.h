@@ -227,8 +227,15 @@ static void stream_1(ARGUMENTS)
 
 enum { SUM_VECTORS = 32 / LANES }; /* that hold the 16 lanes in f64 */
 
+/* The elements that there are of a vector, which may be none, and zeros. */
+static inline vf some_of(const float *a, int64_t n)
+{
+    return n >= LANES ? v_load(a) : n > 0 ? v_load_part(a, n) : v_splat(0);
+}
+
+/* A row's last elements are followed by zeros, which change no sum: none is -0, since all begin with 0. */
 /* clang-format off */
-#define SUM_OP(name, pair, scalar)                                                      \
+#define SUM_OP(name, pair)                                                              \
     static void name(tern__rowop_state *state, const float *a, int64_t n)               \
     {                                                                                   \
         vd s[SUM_VECTORS];                                                              \
@@ -242,13 +249,14 @@ enum { SUM_VECTORS = 32 / LANES }; /* that hold the 16 lanes in f64 */
                 s[k + 1] += pair(x.hi, y.hi);                                           \
             }                                                                           \
         }                                                                               \
-        memcpy(state->lanes, s, sizeof s);                                              \
-        const int rest = (int)(n - i);                                                  \
-        for (int j = 0; j < rest && j < 16; j++) {                                      \
-            const double x = scalar((double)a[i + j]);                                  \
-            const bool two = j + 16 < rest;                                             \
-            state->lanes[j] += two ? x + scalar((double)a[i + j + 16]) : x;             \
+        for (int k = 0; i < n && k < SUM_VECTORS; k += 2) {                             \
+            const float *from = a + i + k * (LANES / 2);                                \
+            const int64_t left = n - i - k * (LANES / 2);                               \
+            const vd2 x = v_widen(some_of(from, left)), y = v_widen(some_of(from + 16, left - 16)); \
+            s[k] += pair(x.lo, y.lo);                                                   \
+            s[k + 1] += pair(x.hi, y.hi);                                               \
         }                                                                               \
+        memcpy(state->lanes, s, sizeof s);                                              \
     }                                                                                   \
     CELL_SUM(name, pair)
 /* clang-format on */
@@ -258,16 +266,6 @@ typedef uint64_t v_u64 __attribute__((vector_size(LANES * 4)));
 static inline vd d_pair(vd x, vd y)
 {
     return x + y;
-}
-
-static inline double same_of(double x)
-{
-    return x;
-}
-
-static inline double square_of(double x)
-{
-    return x * x;
 }
 
 /* Squares of f32 are exact in f64, so it is one whether the product is fused or not. */
@@ -282,13 +280,23 @@ static inline vd d_abs_pair(vd x, vd y)
 }
 
 /* clang-format off */
-SUM_OP(sum, d_pair, same_of) SUM_OP(sum_squares, d_square_pair, square_of) SUM_OP(sum_abs, d_abs_pair, fabs)
+SUM_OP(sum, d_pair) SUM_OP(sum_squares, d_square_pair) SUM_OP(sum_abs, d_abs_pair)
 
 /* ---- REDUCE: extremes ---- */
 
 enum { EXTREME_VECTORS = 4, EXTREME_BLOCK = EXTREME_VECTORS * LANES, LANE_VECTORS = 16 / LANES };
 
-/* The first of equals stays, a NaN stays: in ascending order, lane by lane. */
+/* The first n of x, then what `other` has. */
+static inline vf first_of(vf x, int64_t n, vf other)
+{
+    vf index;
+    for (int j = 0; j < LANES; j++)
+        index[j] = (float)j;
+    return v_select(v_lt(index, v_splat(n < LANES ? (float)n : LANES)), x, other);
+}
+
+/* The first of equals stays, a NaN stays: in ascending order, lane by lane. Behind a row's last elements stands what the lanes
+ * have, which changes nothing. */
 #define EXTREME_EXACT(name, of, better)                                             \
     static void name##_exact(tern__rowop_state *state, const float *a, int64_t n) \
     {                                                                               \
@@ -302,13 +310,12 @@ enum { EXTREME_VECTORS = 4, EXTREME_BLOCK = EXTREME_VECTORS * LANES, LANE_VECTOR
                 s[k] = v_select(m_or(better(x, s[k]), v_isnan(x)), x, s[k]);        \
             }                                                                       \
         }                                                                           \
-        memcpy(lanes, s, sizeof s);                                                 \
-        const int rest = (int)(n - i);                                              \
-        for (int j = 0; j < rest; j++) {                                            \
-            float part[LANES] = {a[i + j]};                                             \
-            const vf x = of(v_load(part)), t = v_splat(lanes[j]);                   \
-            lanes[j] = v_select(m_or(better(x, t), v_isnan(x)), x, t)[0];           \
+        for (int k = 0; k < LANE_VECTORS && i + k * LANES < n; k++) {               \
+            const float *from = a + i + k * LANES;                                  \
+            const vf x = first_of(of(some_of(from, n - i - k * LANES)), n - i - k * LANES, s[k]); \
+            s[k] = v_select(m_or(better(x, s[k]), v_isnan(x)), x, s[k]);            \
         }                                                                           \
+        memcpy(lanes, s, sizeof s);                                                 \
     }
 
 /* Several vectors at a time, since one would wait for itself. That loses the order, which only shows where a
