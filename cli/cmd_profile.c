@@ -1,6 +1,4 @@
 /* cmd_profile.c - `tern profile`: another command of the program, run in the same process, and where its time went. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +7,15 @@
 #include <tern/graph.h>
 
 #include "commands.h"
+#include "divert.h"
 #include "profile_report.h"
 #include "term.h"
 
 /* ---- the report ---------------------------------------------------------------------------------------------- */
 
-static int print_report(const profile_report *r, const char *format)
+static int print_report(const void *report, const char *format)
 {
+    const profile_report *r = report;
     tern_profile_format as;
     char *content;
     if (strcmp(format, "text") == 0) {
@@ -32,20 +32,6 @@ static int print_report(const profile_report *r, const char *format)
     fputs(content, stdout);
     tern_string_free(content);
     return EXIT_DONE;
-}
-
-static int write_report(const profile_report *r, const char *format, const char *path)
-{
-    if (!path)
-        return print_report(r, format);
-    int was = term_turn_stdout(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (was < 0)
-        return fail("%s: %s", path, strerror(errno));
-    term_set_color(COLOR_NEVER);
-    int code = print_report(r, format);
-    if (term_turn_back(was) != EXIT_DONE)
-        return fail("%s: it could not be written", path);
-    return code;
 }
 
 static int report(const args *a, const tern_profile *profile, const char *format)
@@ -70,7 +56,7 @@ static int report(const args *a, const tern_profile *profile, const char *format
     for (int i = 0; i < r.n_words; i++)
         words[i] = args_operand(a, i);
     r.words = words;
-    int code = write_report(&r, format, args_value(a, "output"));
+    int code = divert_report(print_report, &r, format, args_value(a, "output"));
     free(words);
     return code;
 }
@@ -79,22 +65,13 @@ static int report(const args *a, const tern_profile *profile, const char *format
 
 static int run_command(const args *a, const tern_profile_options *o, tern_profile **out)
 {
-    const int n = args_operands(a);
-    char **words = grab((size_t)n, sizeof *words);
-    for (int i = 0; i < n; i++)
-        words[i] = grab_string(args_operand(a, i), strlen(args_operand(a, i)));
-    int code = tern_profile_start(o) == TERN_OK ? EXIT_DONE : fail_status(NULL);
-    if (code == EXIT_DONE) {
-        code = args_dispatch(n, words);
-        term_set_command("profile");
-        if (tern_profile_stop(out) != TERN_OK) {
-            int failed = fail_status(NULL);
-            code = code == EXIT_DONE ? failed : code;
-        }
+    if (tern_profile_start(o) != TERN_OK)
+        return fail_status(NULL);
+    int code = divert_command(a, "profile");
+    if (tern_profile_stop(out) != TERN_OK) {
+        int failed = fail_status(NULL);
+        code = code == EXIT_DONE ? failed : code;
     }
-    for (int i = 0; i < n; i++)
-        free(words[i]);
-    free(words);
     return code;
 }
 

@@ -24,6 +24,7 @@
 #include <tern/io.h>
 #include <tern/log.h>
 #include <tern/measure.h>
+#include <tern/memory.h>
 #include <tern/metrics.h>
 #include <tern/model_convert.h>
 #include <tern/model.h>

@@ -41,6 +41,8 @@ typedef struct shard {
 
 static shard shards[SHARDS];
 static _Atomic(uint64_t) refused;
+static _Atomic(uint64_t)
+    mapped[2]; /* pages, and those that are regions; few and large, so that one counter each will do */
 static _Thread_local shard *mine;
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
@@ -157,63 +159,74 @@ void tern_alloc_set_gate(tern_alloc_gate new_gate, void *user)
 /* ---- heap ---- */
 
 /* The common end of every allocation: counts it, or the refusal. */
-static void *counted(void *block)
+static void *counted(void *block, const tern__call_site *site)
 {
     if (TERN__UNLIKELY(block == NULL))
         return count_refusal();
-    count_allocation(usable_size(block));
+    size_t bytes = usable_size(block);
+    count_allocation(bytes);
+    tern__watch_made(TERN__WATCH_HEAP, block, bytes, site);
     return block;
 }
 
-void *tern__alloc(size_t bytes)
+void *tern__alloc_at(size_t bytes, const tern__call_site *site)
 {
     if (gate_refuses(bytes))
         return count_refusal();
-    return counted(malloc(bytes != 0 ? bytes : 1));
+    return counted(malloc(bytes != 0 ? bytes : 1), site);
 }
 
-void *tern__alloc_zero(size_t count, size_t bytes_each)
+void *tern__alloc_zero_at(size_t count, size_t bytes_each, const tern__call_site *site)
 {
     size_t bytes;
     if (!tern__size_mul(count, bytes_each, &bytes) || gate_refuses(bytes))
         return count_refusal();
-    return counted(calloc(1, bytes != 0 ? bytes : 1));
+    return counted(calloc(1, bytes != 0 ? bytes : 1), site);
 }
 
-void *tern__realloc(void *block, size_t bytes)
+void *tern__realloc_at(void *block, size_t bytes, const tern__call_site *site)
 {
     if (block == NULL)
-        return tern__alloc(bytes);
+        return tern__alloc_at(bytes, site);
     if (gate_refuses(bytes))
         return count_refusal();
     size_t old_bytes = usable_size(block);
+    /* Told before it happens: once the old block is gone, another thread may be given its address. */
+    tern__watch_freed(TERN__WATCH_HEAP, block, old_bytes);
     void *moved = realloc(block, bytes != 0 ? bytes : 1);
-    if (moved == NULL)
+    if (moved == NULL) {
+        tern__watch_made(TERN__WATCH_HEAP, block, old_bytes, site);
         return count_refusal();
-    count_allocation(usable_size(moved));
+    }
+    size_t new_bytes = usable_size(moved);
+    count_allocation(new_bytes);
     count_free(old_bytes);
+    tern__watch_made(TERN__WATCH_HEAP, moved, new_bytes, site);
     return moved;
 }
 
-void *tern__alloc_aligned(size_t bytes, size_t alignment)
+void *tern__alloc_aligned_at(size_t bytes, size_t alignment, const tern__call_site *site)
 {
     void *block;
     if (gate_refuses(bytes))
         return count_refusal();
     if (posix_memalign(&block, alignment, bytes != 0 ? bytes : 1) != 0)
         return count_refusal();
-    return counted(block);
+    return counted(block, site);
 }
 
 void tern__free(void *block)
 {
     if (block == NULL)
         return;
-    count_free(usable_size(block));
+    size_t bytes = usable_size(block);
+    count_free(bytes);
+    tern__watch_freed(TERN__WATCH_HEAP, block, bytes);
     free(block);
 }
 
-bool tern__grow(void **items, size_t *capacity, size_t need, size_t bytes_each)
+bool tern__grow_at(void **items, size_t *capacity, size_t need, size_t bytes_each,
+                   const tern__call_site *site)
 {
     if (need <= *capacity)
         return true;
@@ -222,7 +235,7 @@ bool tern__grow(void **items, size_t *capacity, size_t need, size_t bytes_each)
         wanted = need;
     if (!tern__size_mul(wanted, bytes_each, &bytes))
         return false;
-    void *grown = tern__realloc(*items, bytes);
+    void *grown = tern__realloc_at(*items, bytes, site);
     if (grown == NULL)
         return false;
     *items = grown;
@@ -230,12 +243,12 @@ bool tern__grow(void **items, size_t *capacity, size_t need, size_t bytes_each)
     return true;
 }
 
-char *tern__strndup(const char *text, size_t length)
+char *tern__strndup_at(const char *text, size_t length, const tern__call_site *site)
 {
     size_t bytes;
     if (!tern__size_add(length, 1, &bytes))
         return count_refusal();
-    char *copy = tern__alloc(bytes);
+    char *copy = tern__alloc_at(bytes, site);
     if (copy == NULL)
         return NULL;
     if (length > 0)
@@ -244,9 +257,9 @@ char *tern__strndup(const char *text, size_t length)
     return copy;
 }
 
-char *tern__strdup(const char *text)
+char *tern__strdup_at(const char *text, const tern__call_site *site)
 {
-    return tern__strndup(text, strlen(text));
+    return tern__strndup_at(text, strlen(text), site);
 }
 
 /* ---- pages ---- */
@@ -323,7 +336,7 @@ static void *map_pages(size_t bytes, bool huge)
 
 #endif
 
-void *tern__pages_map(size_t bytes, bool huge)
+void *tern__pages_map_at(size_t bytes, bool huge, tern__watch_kind kind, const tern__call_site *site)
 {
     if (bytes == 0 || gate_refuses(bytes))
         return count_refusal();
@@ -331,15 +344,24 @@ void *tern__pages_map(size_t bytes, bool huge)
     if (pages == NULL)
         return count_refusal();
     count_allocation(bytes);
+    atomic_fetch_add_explicit(&mapped[kind == TERN__WATCH_REGION], bytes, memory_order_relaxed);
+    tern__watch_made(kind, pages, bytes, site);
     return pages;
 }
 
-void tern__pages_unmap(void *pages, size_t bytes)
+void tern__pages_unmap_as(void *pages, size_t bytes, tern__watch_kind kind)
 {
     if (pages == NULL)
         return;
     count_free(bytes);
+    atomic_fetch_sub_explicit(&mapped[kind == TERN__WATCH_REGION], bytes, memory_order_relaxed);
+    tern__watch_freed(kind, pages, bytes);
     unmap_pages(pages, bytes);
+}
+
+uint64_t tern__pages_mapped(tern__watch_kind kind)
+{
+    return atomic_load_explicit(&mapped[kind == TERN__WATCH_REGION], memory_order_relaxed);
 }
 
 void tern__pages_discard(void *start, size_t bytes)

@@ -60,6 +60,7 @@ tern_status tern__file_read(const tern__file *file, uint64_t offset, void *targe
     TERN__FAIL_IF(!tern__range_fits(offset, bytes, file->bytes), TERN_IO,
                   "%s: the file has %llu bytes, but %zu bytes from %llu on are needed: it is cut short",
                   file->path, (unsigned long long)file->bytes, bytes, (unsigned long long)offset);
+    tern__watch_copied(bytes, "from file");
     while (bytes > 0) {
         size_t wanted = bytes < SSIZE_MAX / 2 ? bytes : SSIZE_MAX / 2;
         ssize_t got = allowed("read") ? pread(file->fd, at, wanted, (off_t)offset) : -1;
@@ -221,6 +222,7 @@ static tern_status write_at(tern__writer *writer, uint64_t offset, const char *d
 tern_status tern__writer_write(tern__writer *writer, const void *data, size_t bytes)
 {
     TERN_TRY(write_at(writer, writer->bytes, data, bytes));
+    tern__watch_copied(bytes, "to file");
     writer->bytes += bytes;
     return TERN_OK;
 }

@@ -36,7 +36,7 @@
                 total += b - Math.max(a, end);
                 end = b;
             }
-        sum.textContent = q === '' ? '' : (100 * total).toFixed(1) + ' % of the time';
+        sum.textContent = q === '' ? '' : (100 * total).toFixed(1) + ' % of the ' + sum.dataset.of;
     });
     window.addEventListener('keydown', e => {
         if (e.key === 'Escape') {

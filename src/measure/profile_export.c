@@ -10,37 +10,6 @@
 #include "measure/profile.h"
 #include "measure/results.h"
 
-/* ---- collapsed: "main;run;layer 3;attention;matmul 1234", self time in microseconds ---- */
-
-/* What separates frames, and the number, cannot be part of a name. */
-static void add_frame_name(tern__strbuf *s, const char *name)
-{
-    for (; *name; name++)
-        tern__strbuf_add_n(s, *name == ';' || (unsigned char)*name < 0x20 ? "_" : name, 1);
-}
-
-static void add_stack(tern__strbuf *s, const tern_profile *p, int i)
-{
-    int path[64], n = 0;
-    for (; i >= 0 && n < 64; i = p->frames[i].parent)
-        path[n++] = i;
-    while (n-- > 0) {
-        add_frame_name(s, p->frames[path[n]].name);
-        tern__strbuf_add(s, n > 0 ? ";" : " ");
-    }
-}
-
-static void add_collapsed(tern__strbuf *s, const tern_profile *p)
-{
-    for (int i = 0; i < p->info.frames; i++) {
-        const uint64_t us = (p->frames[i].self_ns + 500) / 1000;
-        if (us == 0)
-            continue;
-        add_stack(s, p, i);
-        tern__strbuf_addf(s, "%" PRIu64 "\n", us);
-    }
-}
-
 /* ---- speedscope: frames opened and closed, in nanoseconds ---- */
 
 static void add_event(tern__strbuf *s, bool *first, char type, int frame, uint64_t at)
@@ -167,6 +136,18 @@ static void add_chrome(tern__strbuf *s, const tern_profile *p)
     tern__strbuf_add(s, "]}\n");
 }
 
+/* ---- svg; collapsed: "main;run;layer 3;attention;matmul 1234", self time in microseconds ---- */
+
+static void add_flame(tern__strbuf *s, const tern_profile *p)
+{
+    tern__flame_add_frames(s, &p->info, p->frames);
+}
+
+static void add_collapsed(tern__strbuf *s, const tern_profile *p)
+{
+    tern__flame_add_profile_stacks(s, &p->info, p->frames);
+}
+
 /* ---- all of them ---- */
 
 tern_status tern_profile_format_parse(const char *name, tern_profile_format *out)
@@ -189,7 +170,7 @@ tern_status tern_profile_export(const tern_profile *profile, tern_profile_format
         [TERN_PROFILE_FORMAT_COLLAPSED] = add_collapsed,
         [TERN_PROFILE_FORMAT_SPEEDSCOPE] = add_speedscope,
         [TERN_PROFILE_FORMAT_CHROME] = add_chrome,
-        [TERN_PROFILE_FORMAT_SVG] = tern__flame_add,
+        [TERN_PROFILE_FORMAT_SVG] = add_flame,
     };
     TERN__FAIL_IF(!profile || !out, TERN_INVALID_ARGUMENT, "profile_export: an argument is NULL");
     TERN__FAIL_IF((unsigned)format >= sizeof writers / sizeof *writers, TERN_INVALID_ARGUMENT,

@@ -30,8 +30,9 @@ tern_status tern_model_load(tern_ctx *ctx, const char *path, const tern_model_op
     if (!m)
         return tern__out_of_memory(sizeof *m);
     m->ctx = ctx;
-    const uint64_t start = tern__trace_begin();
+    const uint64_t start = tern__trace_begin(), scope = tern__watch_enter("load model", "model");
     tern_status status = load(m, path, &o);
+    tern__watch_leave(scope);
     tern__trace_end(start, "load model", "model", UINT32_MAX, 0, 0);
     if (status != TERN_OK) {
         tern_model_free(m);

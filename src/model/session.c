@@ -376,10 +376,12 @@ static tern_status feed_chunk(tern_session *s, const tern_session_row *rows, int
     program *p = NULL;
     TERN_TRY(get_program(s, padded, padded_wanted, &p));
     tern_status status = TERN_OK;
-    const uint64_t start = tern__trace_begin();
+    const char *phase = padded_wanted == padded ? "decode" : "prompt";
+    const uint64_t start = tern__trace_begin(), scope = tern__watch_enter(phase, "model");
     TERN_SCOPE(s->model->ctx)
         status = run_chunk(s, p, n_wanted, logits);
-    tern__trace_end(start, padded_wanted == padded ? "decode" : "prompt", "model", UINT32_MAX, 0, 0);
+    tern__watch_leave(scope);
+    tern__trace_end(start, phase, "model", UINT32_MAX, 0, 0);
     return status;
 }
 

@@ -137,8 +137,9 @@ bool tern__pass_is_on(const tern__compile_options *options, tern__pass_id pass)
 
 static tern_status run_pass(tern__compilation *c, const tern__pass *pass)
 {
-    uint64_t start = tern__trace_begin();
+    uint64_t start = tern__trace_begin(), scope = tern__watch_enter(pass->name, "pass");
     tern_status status = pass->run(c);
+    tern__watch_leave(scope);
     tern__trace_end(start, pass->name, "pass", UINT32_MAX, 0, 0);
 #if TERN_DEBUG
     if (status == TERN_OK && c->changes > 0 && pass->kind == TERN__PASS_GRAPH) {

@@ -126,8 +126,9 @@ tern_status tern__compiled_make(const tern_graph *graph, const tern__target *tar
     tern__graph_init(&p->source);
     tern__graph_init(&p->graph);
     tern__arena_init(&p->arena, 0);
-    uint64_t start = tern__trace_begin();
+    uint64_t start = tern__trace_begin(), scope = tern__watch_enter("compile", "compile");
     tern_status status = make(graph, target, explain, p);
+    tern__watch_leave(scope);
     tern__trace_end(start, "compile", "compile", UINT32_MAX, 0, 0);
     if (status != TERN_OK) {
         tern__compiled_release(p);

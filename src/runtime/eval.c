@@ -178,6 +178,7 @@ static tern_status leaf_pointers(const tern_ctx *ctx, const tern_graph *compiled
                       "eval: input '%s' has no data: compile a program and bind it when it runs",
                       compiled->nodes[leaf->node].attrs[0].text);
         pointers[i] = tern__leaf_address(compiled, leaf, bound->storage, bound->layout.offset);
+        tern__storage_note_use(bound->storage);
     }
     return TERN_OK;
 }
@@ -262,7 +263,7 @@ static tern_status evaluate(tern_ctx *ctx, int n, tern_tensor *const *tensors, t
     size_t n_named = ctx->n_roots;
     if (n_named == 0)
         return TERN_OK;
-    uint64_t start = tern__trace_begin();
+    uint64_t start = tern__trace_begin(), scope = tern__watch_enter("eval", "eval");
     tern_status status = capture(ctx);
     /* Some outputs may be held by other outputs only: setting those lets them go. */
     for (size_t i = 0; i < ctx->n_roots; i++)
@@ -275,6 +276,7 @@ static tern_status evaluate(tern_ctx *ctx, int n, tern_tensor *const *tensors, t
             status = tern__out_of_memory(sizeof *ctx->roots);
     for (size_t i = 0; i < ctx->n_roots; i++)
         tern__node_drop(ctx->roots[i]->node);
+    tern__watch_leave(scope);
     tern__trace_end(start, "eval", "eval", UINT32_MAX, 0, 0);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "runtime/profile.h"
 #include "runtime/program.h"
+#include "runtime/watch_plan.h"
 
 /* A size of the batch that ran, and what runs it. */
 typedef struct bucket {
@@ -73,7 +74,12 @@ static tern_status make_state(tern_exec *e, uint32_t i)
         tern__storage_retain(*state);
         return TERN_OK;
     }
-    TERN_TRY(tern__storage_create(e->ctx->pool, bytes, 0, state));
+    const tern__gnode *node = &g->nodes[g->leaves[i].node];
+    const uint64_t scope = tern__watch_tensor("state", node->attrs[0].text, &g->values[node->out].type);
+    tern_status status = tern__storage_create(e->ctx->pool, bytes, 0, state);
+    tern__watch_leave(scope);
+    if (status != TERN_OK)
+        return status;
     if (from)
         memcpy((*state)->host, from->host, bytes);
     else
@@ -238,6 +244,7 @@ static tern_status clone(tern_exec *e, const tern__storage *from, tern__storage 
 {
     TERN_TRY(tern__storage_create(e->ctx->pool, from->bytes, 0, out));
     memcpy((*out)->host, from->host, from->bytes);
+    tern__watch_copied(from->bytes, "copy");
     return TERN_OK;
 }
 
@@ -427,7 +434,9 @@ tern_status tern_exec_run(tern_exec *exec, int n_in, tern_tensor *const *inputs,
     for (uint32_t i = 0; i < g->n_leaves; i++) {
         const tern__leaf *leaf = &g->leaves[i];
         int64_t offset = leaf->source == TERN__NO_ID ? leaf->layout.offset : exec->offsets[leaf->source];
-        exec->leaves[i] = tern__leaf_address(g, leaf, tern__leaf_storage(leaf, exec->storages), offset);
+        tern__storage *storage = tern__leaf_storage(leaf, exec->storages);
+        exec->leaves[i] = tern__leaf_address(g, leaf, storage, offset);
+        tern__storage_note_use(storage);
     }
     TERN_TRY(settle_states(exec));
     exec->run.step_ns = exec->timed ? exec->step_ns : NULL;

@@ -6,12 +6,22 @@
 #include "base/status.h"
 #include "graph/text.h"
 #include "runtime/context.h"
+#include "runtime/watch_plan.h"
 #include "tensor/deferred.h"
 #include "tensor/ternary.h"
 
 static tern_tensor *need_context(const char *who)
 {
     return tern__error_tensor(NULL, tern__fail(TERN_INVALID_ARGUMENT, "%s: the context is NULL", who));
+}
+
+static tern_status create_storage(tern_ctx *ctx, const char *maker, const char *name, const tern__type *type,
+                                  tern__storage **out)
+{
+    const uint64_t scope = tern__watch_tensor(maker, name, type);
+    tern_status status = tern__storage_create(ctx->pool, tern__type_bytes(type), 0, out);
+    tern__watch_leave(scope);
+    return status;
 }
 
 tern_tensor *tern_from_data(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape, const void *data)
@@ -26,11 +36,13 @@ tern_tensor *tern_from_data(tern_ctx *ctx, tern_dtype dtype, int rank, const int
     if (status == TERN_OK)
         status = tern__ternary_check("from_data", &type, data);
     if (status == TERN_OK)
-        status = tern__storage_create(ctx->pool, tern__type_bytes(&type), 0, &storage);
+        status = create_storage(ctx, "from_data", NULL, &type, &storage);
     if (status != TERN_OK)
         return tern__error_tensor(ctx, status);
-    if (data) /* NULL where there are no elements */
+    if (data) { /* NULL where there are no elements */
         memcpy(storage->host, data, tern__type_bytes(&type));
+        tern__watch_copied(tern__type_bytes(&type), "in");
+    }
     tern__layout layout;
     tern__layout_contiguous(&type, &layout);
     return tern__tensor_wrap(ctx, &type, storage, &layout);
@@ -190,7 +202,7 @@ tern_tensor *tern_state(tern_ctx *ctx, const char *name, tern_dtype dtype, int r
         status =
             tern__fail(TERN_DTYPE, "state: %s cannot be written element by element", tern_dtype_name(dtype));
     if (status == TERN_OK)
-        status = tern__storage_create(ctx->pool, tern__type_bytes(&type), 0, &storage);
+        status = create_storage(ctx, "state", name, &type, &storage);
     if (status != TERN_OK)
         return tern__error_tensor(ctx, status);
     memset(storage->host, 0, tern__type_bytes(&type));

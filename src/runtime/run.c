@@ -2,6 +2,8 @@
 #include "runtime/run.h"
 
 #include "base/status.h"
+#include "runtime/watch_plan.h"
+#include "tensor/pool.h"
 
 bool tern__run_init(tern__run *run, tern__arena *arena)
 {
@@ -11,26 +13,34 @@ bool tern__run_init(tern__run *run, tern__arena *arena)
 }
 
 /* The old block goes first, so that there are never two. */
-static tern_status reserve(tern_ctx *ctx, size_t bytes, tern__room *room)
+static tern_status reserve(tern_ctx *ctx, const tern__plan *plan, tern__room *room)
 {
+    const size_t bytes = plan->arena_bytes;
     if (bytes <= room->bytes)
         return TERN_OK;
     tern_pool_put(ctx->pool, room->block);
     *room = (tern__room){0};
-    TERN_TRY(tern_pool_get(ctx->pool, bytes, 0, &room->block));
-    room->bytes = bytes;
-    return TERN_OK;
+    const uint64_t scope = tern__watch_arena(plan);
+    tern_status status = tern__pool_get(ctx->pool, bytes, 0, &room->block);
+    tern__watch_leave(scope);
+    if (status == TERN_OK)
+        room->bytes = bytes;
+    return status;
 }
 
 static tern_status carry_out(tern_ctx *ctx, tern__run *run)
 {
     const tern__plan *plan = run->plan;
     for (uint32_t i = 0; i < plan->n_blocks; i++) {
-        TERN_TRY(tern__storage_create(ctx->pool, plan->block_bytes[i], 0, &run->blocks[i]));
+        const uint64_t scope = tern__watch_block(plan, i);
+        tern_status status = tern__storage_create(ctx->pool, plan->block_bytes[i], 0, &run->blocks[i]);
+        tern__watch_leave(scope);
+        if (status != TERN_OK)
+            return status;
         run->pointers[i] = run->blocks[i]->host;
     }
     tern__room own = {0}, *room = run->room ? run->room : &own;
-    TERN_TRY(reserve(ctx, plan->arena_bytes, room));
+    TERN_TRY(reserve(ctx, plan, room));
     tern__bindings bindings = {
         .leaves = run->leaves, .blocks = run->pointers, .arena = room->block, .step_ns = run->step_ns};
     tern_status status = run->probe ? run->probe->run(run->probe, &bindings, &run->n_done)
@@ -43,7 +53,11 @@ tern_status tern__run_plan(tern_ctx *ctx, tern__run *run)
 {
     const tern__plan *plan = run->plan;
     run->n_done = 0;
-    TERN_TRY(carry_out(ctx, run));
+    const uint64_t scope = tern__watch_run_begin(plan);
+    tern_status status = carry_out(ctx, run);
+    tern__watch_run_end(plan, scope);
+    if (status != TERN_OK)
+        return status;
     ctx->stats.evaluations++;
     ctx->stats.steps += plan->n_steps;
     ctx->stats.fused_ops += plan->fused_ops;

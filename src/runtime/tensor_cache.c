@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "base/trim.h"
 #include "runtime/context.h"
 
 typedef struct entry {
@@ -31,6 +32,7 @@ struct tern_cache {
     entry *newest, *oldest;
     entry *youngest, *eldest;
     tern_cache_stats stats;
+    tern__trimmable trimmable;
 };
 
 enum { FIRST_BUCKETS = 64, MAX_KEY = 1 << 16 };
@@ -215,6 +217,21 @@ tern_cache_options tern_cache_options_default(void)
     return (tern_cache_options){.max_bytes = (size_t)256 << 20};
 }
 
+/* Memory runs short: half goes, the least recently used first, or all. */
+static size_t trim(void *self, int level)
+{
+    tern_cache *c = self;
+    entry *dropped = NULL;
+    pthread_mutex_lock(&c->lock);
+    const uint64_t before = c->stats.bytes, keep = level == 1 ? before / 2 : 0;
+    while (level > 0 && c->oldest && c->stats.bytes > keep)
+        drop(c, c->oldest, &c->stats.evicted, &dropped);
+    const uint64_t given = before - c->stats.bytes;
+    pthread_mutex_unlock(&c->lock);
+    free_dropped(dropped);
+    return (size_t)given;
+}
+
 tern_status tern_cache_create(const tern_cache_options *options, tern_cache **out)
 {
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "cache: out is NULL");
@@ -232,6 +249,8 @@ tern_status tern_cache_create(const tern_cache_options *options, tern_cache **ou
         tern__free(c);
         return tern__fail(TERN_UNAVAILABLE, "cache: the system gave no lock");
     }
+    c->trimmable = (tern__trimmable){.self = c, .trim = trim};
+    tern__trim_add(&c->trimmable);
     *out = c;
     return TERN_OK;
 }
@@ -240,6 +259,7 @@ void tern_cache_free(tern_cache *cache)
 {
     if (!cache)
         return;
+    tern__trim_remove(&cache->trimmable);
     tern_cache_clear(cache);
     pthread_mutex_destroy(&cache->lock);
     tern__free(cache->buckets);

@@ -83,6 +83,7 @@ static tern_status make_dense(tern_tensor *t)
         status = tern_eval(copy);
         if (status == TERN_OK && t->dense) {
             memcpy(t->dense->host, copy->storage->host, tern__type_bytes(&t->type));
+            tern__watch_copied(tern__type_bytes(&t->type), "copy");
         } else if (status == TERN_OK) {
             t->dense = copy->storage;
             tern__storage_retain(t->dense);
@@ -109,6 +110,7 @@ tern_status tern__dense_data(tern_tensor *t, const void **out)
     if (!tern__layout_is_contiguous(&t->type, &t->layout))
         return tern__copied_data(t, out);
     TERN_TRY(tern__storage_hold(t->storage));
+    tern__storage_note_use(t->storage);
     *out = element_zero(t);
     return TERN_OK;
 }
@@ -177,6 +179,7 @@ tern_status tern_read(tern_tensor *t, void *out, size_t bytes)
     TERN_TRY(tern__dense_data(t, &data));
     if (need)
         memcpy(out, data, need);
+    tern__watch_copied(need, "out");
     return TERN_OK;
 }
 

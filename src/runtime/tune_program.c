@@ -11,6 +11,7 @@
 #include "runtime/contest.h"
 #include "runtime/made_up.h"
 #include "runtime/program.h"
+#include "tensor/pool.h"
 
 typedef struct tuner {
     tern__probe probe; /* first */
@@ -282,7 +283,7 @@ static tern_status run_probe(tern__probe *probe, const tern__bindings *bindings,
     void *arena = NULL;
     *n_done = 0;
     TERN_TRY(count_ways(t, &scratch));
-    TERN_TRY(tern_pool_get(pool, stride_of(t->compiled->plan.arena_bytes) + scratch + 1, 0, &arena));
+    TERN_TRY(tern__pool_get(pool, stride_of(t->compiled->plan.arena_bytes) + scratch + 1, 0, &arena));
     t->bindings = *bindings;
     t->bindings.arena = arena;
     t->bindings.step_ns = NULL; /* the plans that run are not the one whose steps are timed */

@@ -121,6 +121,7 @@ tern_status tern__npy_read_memory(const char *who, const void *data, size_t byte
     TERN_TRY(check_size(who, &header, bytes));
     TERN_TRY(tern__storage_create(pool, header.data_bytes, 0, storage));
     memcpy((*storage)->host, (const char *)data + header.data_offset, header.data_bytes);
+    tern__watch_copied(header.data_bytes, "in");
     tern__npy_normalise(&header, (*storage)->host, header.data_bytes);
     *type = header.type;
     tern__npy_layout(&header, layout);

@@ -120,6 +120,24 @@ static tern_status normalise(tern_pool_options *options)
     return TERN_OK;
 }
 
+/* ---- when memory runs short (base/trim.h) ---- */
+
+static size_t give_back(void *self, int level)
+{
+    tern_pool_fragmentation before, after;
+    tern_pool_get_fragmentation(self, &before);
+    tern_pool_pressure(self, level);
+    tern_pool_get_fragmentation(self, &after);
+    return (size_t)(before.held_bytes > after.held_bytes ? before.held_bytes - after.held_bytes : 0);
+}
+
+static uint64_t in_use(void *self)
+{
+    tern_pool_stats stats;
+    tern_pool_get_stats(self, &stats);
+    return stats.current_bytes;
+}
+
 tern_status tern_pool_create(const tern_pool_options *options, tern_pool **out)
 {
     TERN__FAIL_IF(out == NULL, TERN_INVALID_ARGUMENT, "pool: no place for the result");
@@ -139,6 +157,8 @@ tern_status tern_pool_create(const tern_pool_options *options, tern_pool **out)
         tern__pages_unmap(pool, bytes);
         return tern__fail(TERN_OUT_OF_MEMORY, "pool: the system has no room for a lock");
     }
+    pool->trimmable = (tern__trimmable){.self = pool, .trim = give_back, .in_use = in_use};
+    tern__trim_add(&pool->trimmable);
     *out = pool;
     return TERN_OK;
 }
@@ -152,6 +172,7 @@ void tern_pool_destroy(tern_pool *pool)
 {
     if (pool == NULL || atomic_fetch_sub_explicit(&pool->refs, 1, memory_order_acq_rel) != 1)
         return;
+    tern__trim_remove(&pool->trimmable);
     tern_pool_stats stats;
     tern_pool_get_stats(pool, &stats);
     if (stats.allocations != stats.deallocations)
@@ -352,7 +373,9 @@ static __attribute__((noinline)) tern_status get_slow(tern_pool *pool, unsigned 
         tern__pool_front_unlock(front);
     }
     if (!have) {
+        uint64_t scope = tern__watch_enter("pool", "pool");
         tern_status status = obtain(pool, index, tag, &entry, &fresh);
+        tern__watch_leave(scope);
         if (status != TERN_OK) {
             pthread_mutex_unlock(&pool->lock);
             return status;
@@ -378,7 +401,7 @@ static __attribute__((noinline)) tern_status get_slow(tern_pool *pool, unsigned 
     return TERN_OK;
 }
 
-tern_status tern_pool_get(tern_pool *pool, size_t bytes, uint64_t key, void **out)
+static inline tern_status get(tern_pool *pool, size_t bytes, uint64_t key, void **out)
 {
     TERN__FAIL_IF(pool == NULL || out == NULL, TERN_INVALID_ARGUMENT,
                   "pool: get needs a pool and a place for the block");
@@ -416,6 +439,28 @@ tern_status tern_pool_get(tern_pool *pool, size_t bytes, uint64_t key, void **ou
     TERN__POOL_UNPOISON(entry.block, block_bytes);
     *out = entry.block;
     return TERN_OK;
+}
+
+static __attribute__((noinline)) void tell(const tern__watcher *watcher, const tern_pool *pool,
+                                           const void *block, const tern__call_site *site)
+{
+    watcher->made(TERN__WATCH_BLOCK, block, tern_pool_block_bytes(pool, block), site);
+    watcher->sample(pool);
+}
+
+tern_status tern__pool_get_at(tern_pool *pool, size_t bytes, uint64_t key, void **out,
+                              const tern__call_site *site)
+{
+    tern_status status = get(pool, bytes, key, out);
+    const tern__watcher *watcher = tern__watch_on();
+    if (watcher && status == TERN_OK)
+        tell(watcher, pool, *out, site);
+    return status;
+}
+
+tern_status tern_pool_get(tern_pool *pool, size_t bytes, uint64_t key, void **out)
+{
+    return tern__pool_get(pool, bytes, key, out);
 }
 
 /* ---- put ---- */
@@ -469,6 +514,7 @@ void tern_pool_put(tern_pool *pool, void *block)
     tern__pool_cached entry = {.block = block, .tag_at = tag_at};
     unsigned index = unit->class_index;
     size_t block_bytes = tern__pool_class_bytes(index);
+    tern__watch_freed(TERN__WATCH_BLOCK, block, block_bytes);
     *tag_at = tag;
     TERN__POOL_POISON(block, block_bytes);
     if (TERN__UNLIKELY(index >= TERN__POOL_CACHED)) {

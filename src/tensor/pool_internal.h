@@ -30,6 +30,8 @@
 
 #include <tern/pool.h>
 
+#include "base/trim.h"
+
 enum {
     TERN__POOL_LINE = 64,        /* every block starts on a cache line */
     TERN__POOL_UNIT_SHIFT = 12,  /* 4 KiB: the measure of large blocks */
@@ -137,6 +139,7 @@ struct tern_pool {
     unsigned small_classes;    /* classes below this are small */
     size_t pool_bytes;         /* of this description, in whole pages */
     _Atomic(uint64_t) refs;    /* the creator's and those of tern__pool_retain */
+    tern__trimmable trimmable;
 
     alignas(128) pthread_mutex_t lock; /* away from the options, which every get reads */
     tern__pool_region **regions;       /* entries may be NULL */

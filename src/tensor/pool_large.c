@@ -231,7 +231,7 @@ static bool region_map(const tern_pool *pool, tern__pool_region *region)
     bool huge = !pool->options.no_huge_pages && region->bytes >= TERN__POOL_GROUP;
     for (size_t slack = huge ? 0 : TERN__POOL_GROUP;; slack = TERN__POOL_GROUP) {
         size_t bytes = region->bytes + slack;
-        char *pages = tern__pages_map(bytes, huge);
+        char *pages = tern__region_map(bytes, huge);
         if (pages == NULL)
             return false;
         size_t before = (0 - (uintptr_t)pages) & (TERN__POOL_GROUP - 1);
@@ -241,7 +241,7 @@ static bool region_map(const tern_pool *pool, tern__pool_region *region)
             region->mapped_bytes = bytes;
             return true;
         }
-        tern__pages_unmap(pages, bytes);
+        tern__region_unmap(pages, bytes);
     }
 }
 
@@ -249,7 +249,7 @@ static void region_free(tern__pool_region *region)
 {
     if (region->mapped != NULL) {
         TERN__POOL_UNPOISON(region->base, region->bytes);
-        tern__pages_unmap(region->mapped, region->mapped_bytes);
+        tern__region_unmap(region->mapped, region->mapped_bytes);
     }
     tern__pages_unmap(region->table, region->table_bytes);
     tern__free(region);

@@ -20,14 +20,15 @@ _Static_assert(sizeof(tern__storage) <= HEADER_BYTES, "the header fits in front 
 _Static_assert(HEADER_BYTES % TERN__ALIGN == 0, "data after the header stays aligned");
 
 /* On failure `*out` stays as it is: NULL. */
-static tern_status get_block(tern_pool *pool, size_t bytes, uint64_t key, void **out)
+static tern_status get_block(tern_pool *pool, size_t bytes, uint64_t key, void **out,
+                             const tern__call_site *site)
 {
     if (pool) {
-        TERN_TRY(tern_pool_get(pool, bytes, key, out));
+        TERN_TRY(tern__pool_get_at(pool, bytes, key, out, site));
         tern__pool_retain(pool);
         return TERN_OK;
     }
-    void *block = tern__alloc_aligned(bytes, TERN__ALIGN);
+    void *block = tern__alloc_aligned_at(bytes, TERN__ALIGN, site);
     if (!block)
         return tern__out_of_memory(bytes);
     *out = block;
@@ -50,22 +51,23 @@ static void header_init(tern__storage *storage, void *host, size_t bytes)
     atomic_init(&storage->refs, 1);
 }
 
-tern_status tern__storage_create(tern_pool *pool, size_t bytes, uint64_t key, tern__storage **out)
+tern_status tern__storage_create_at(tern_pool *pool, size_t bytes, uint64_t key, tern__storage **out,
+                                    const tern__call_site *site)
 {
     tern__storage *storage = NULL;
     void *block = NULL;
     if (bytes <= INLINE_MAX) {
-        tern_status status = get_block(pool, bytes + HEADER_BYTES, key, &block);
+        tern_status status = get_block(pool, bytes + HEADER_BYTES, key, &block, site);
         if (!block)
             return status;
         storage = block;
         header_init(storage, (char *)block + HEADER_BYTES, bytes);
         storage->inline_header = true;
     } else {
-        storage = tern__alloc(sizeof *storage);
+        storage = tern__alloc_at(sizeof *storage, site);
         if (!storage)
             return tern__out_of_memory(sizeof *storage);
-        tern_status status = get_block(pool, bytes, key, &block);
+        tern_status status = get_block(pool, bytes, key, &block, site);
         if (!block) {
             tern__free(storage);
             return status;

@@ -10,6 +10,8 @@
 #include <tern/pool.h>
 #include <tern/status.h>
 
+#include "base/watch.h"
+
 typedef struct tern__storage {
     _Atomic(uint32_t) refs;    /* atomic: storages travel between contexts and through DLPack */
     bool read_only : 1;        /* mapped without write permission, or imported as read-only */
@@ -35,7 +37,10 @@ typedef struct tern__storage {
 
 /* A block of the pool (NULL: of the heap), aligned to 64; contents undefined. The pool outlives the
  * storage. */
-tern_status tern__storage_create(tern_pool *pool, size_t bytes, uint64_t key, tern__storage **out);
+#define tern__storage_create(pool, bytes, key, out) \
+    tern__storage_create_at((pool), (bytes), (key), (out), TERN__HERE)
+tern_status tern__storage_create_at(tern_pool *pool, size_t bytes, uint64_t key, tern__storage **out,
+                                    const tern__call_site *site);
 
 /* Wraps memory of the caller's; `drop` may be NULL. On failure nothing is dropped. Without bytes the memory
  * may be NULL; the storage's `host` is not, even then. */
@@ -55,6 +60,12 @@ tern_status tern__storage_map_file(const char *path, uint64_t offset, size_t byt
 struct tern__file;
 tern_status tern__storage_map_open(const struct tern__file *file, uint64_t offset, size_t bytes,
                                    bool writable_copy, tern__storage **out);
+
+/* For whoever watches memory: its data are about to be read or written. */
+static inline void tern__storage_note_use(const tern__storage *storage)
+{
+    tern__watch_used(storage->inline_header ? (const void *)storage : storage->host);
+}
 
 /* Any thread. */
 void tern__storage_retain(tern__storage *storage);

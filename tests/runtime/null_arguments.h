@@ -59,6 +59,9 @@ typedef union null_outputs {
         tern_metrics *metrics;
         tern_metrics_span *metrics_span;
         tern_metrics_format metrics_format;
+        tern_memory *memory;
+        tern_memory_by memory_by;
+        tern_memory_format memory_format;
         tern_tune_report *tune_report;
         tern_tokenizer *tokenizer;
         tern_detokenizer *detokenizer;
@@ -93,6 +96,18 @@ typedef union null_outputs {
     tern_operation operation;
     tern_metric_value metric_value;
     tern_metric_point metric_point;
+    tern_memory_info memory_info;
+    tern_memory_system memory_system;
+    tern_memory_bytes memory_bytes;
+    tern_memory_peak memory_peak;
+    tern_memory_row memory_row;
+    tern_memory_frame memory_frame;
+    tern_memory_point memory_point;
+    tern_memory_leak memory_leak;
+    tern_memory_copy memory_copy;
+    tern_memory_pool memory_pool;
+    tern_memory_plan memory_plan;
+    tern_memory_advice memory_advice;
     tern_operand_info operand_info;
     tern_ctx_stats ctx_stats;
     tern_pool_stats pool_stats;

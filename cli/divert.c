@@ -1,0 +1,39 @@
+/* divert.c - see divert.h. */
+#include "divert.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "term.h"
+
+int divert_report(int (*print)(const void *report, const char *format), const void *report,
+                  const char *format, const char *path)
+{
+    if (!path)
+        return print(report, format);
+    int was = term_turn_stdout(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (was < 0)
+        return fail("%s: %s", path, strerror(errno));
+    term_set_color(COLOR_NEVER);
+    int code = print(report, format);
+    if (term_turn_back(was) != EXIT_DONE)
+        return fail("%s: it could not be written", path);
+    return code;
+}
+
+int divert_command(const args *a, const char *name)
+{
+    const int n = args_operands(a);
+    char **words = grab((size_t)n, sizeof *words);
+    for (int i = 0; i < n; i++)
+        words[i] = grab_string(args_operand(a, i), strlen(args_operand(a, i)));
+    int code = args_dispatch(n, words);
+    term_set_command(name);
+    for (int i = 0; i < n; i++)
+        free(words[i]);
+    free(words);
+    return code;
+}
