@@ -34,6 +34,8 @@ static const struct {
     {"model.gguf", {"synth", "--shape", "tiny", AT "model.gguf"}},
     {"profile.json", {"profile", "--json", "-o", AT "profile.json", "--", "run", "-m", AT "model.gguf", "-p",
                       "Once upon a time", "-n", "200", "--ignore-eos"}},
+    {"memory.json", {"memory", "--json", "-o", AT "memory.json", "--", "run", "-m", AT "model.gguf", "-p",
+                     "Once upon a time", "-n", "200", "--ignore-eos"}},
 };
 /* clang-format on */
 enum { STEPS = sizeof steps / sizeof steps[0] };
@@ -65,11 +67,13 @@ static int run_step(int i, const char *folder)
     return code;
 }
 
-static int measure_all(const char *folder, tern_report *report)
+static int measure_all(const char *folder, tern_report *report, bool benchmarks)
 {
     int code = EXIT_DONE;
     progress_begin_of("measuring a small set", "parts");
     for (int i = 0; i < STEPS && code == EXIT_DONE; i++) {
+        if (!benchmarks && strcmp(steps[i].words[0], "bench") == 0)
+            continue;
         char *path = path_of(folder, steps[i].file);
         if (!progress_update(NULL, (uint64_t)i, STEPS))
             code = fail("stopped");
@@ -84,7 +88,7 @@ static int measure_all(const char *folder, tern_report *report)
     return code;
 }
 
-int report_measure(tern_report *report)
+int report_measure(tern_report *report, bool benchmarks)
 {
     const char *root = getenv("TMPDIR");
     char *folder = path_of(root && root[0] ? root : "/tmp", "tern-report-XXXXXX");
@@ -93,7 +97,7 @@ int report_measure(tern_report *report)
         free(folder);
         return code;
     }
-    int code = measure_all(folder, report);
+    int code = measure_all(folder, report, benchmarks);
     for (int i = 0; i < STEPS; i++) {
         char *path = path_of(folder, steps[i].file);
         unlink(path);

@@ -6,8 +6,8 @@
 
 #include "args.h"
 
-/* Measures a small set (f32 products, output heads, elementwise operations, graphs; a tiny model that writes 200 tokens, profiled),
- * with a bar on a terminal, and adds what it found. */
-int report_measure(tern_report *report);
+/* Measures a small set, with a bar on a terminal, and adds what it found: f32 products, output heads, elementwise operations and
+ * graphs (`benchmarks`); a tiny model that writes 200 tokens, profiled, and its memory. */
+int report_measure(tern_report *report, bool benchmarks);
 
 #endif

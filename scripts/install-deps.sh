@@ -27,6 +27,7 @@ check | clang                 | -        | second compiler: its warnings, libFuz
 check | libclang-rt-14-dev    | -        | its sanitizers
 check | clang-format          | clang-format | code style
 lint  | clang-tidy            | llvm     | static analysis
+page  | chromium-headless-shell | - | looks at the pages that are written (100 MB; without it that test is skipped)
 bench | libmimalloc2.0        | mimalloc | allocator to compare the memory pool with
 bench | libjemalloc2          | jemalloc | allocator to compare the memory pool with
 '
@@ -110,9 +111,9 @@ install_macos()
     HOMEBREW_NO_AUTO_UPDATE=1 brew install $names || fail "brew could not install: $names"
 }
 
-[ $# -gt 0 ] || fail "usage: scripts/install-deps.sh core|test|check|lint|bench ..."
+[ $# -gt 0 ] || fail "usage: scripts/install-deps.sh core|test|check|lint|bench|page ..."
 for set in "$@"; do
-    [ -n "$(list 2 "$set")" ] || fail "unknown set '$set'; known: core test check lint bench"
+    [ -n "$(list 2 "$set")" ] || fail "unknown set '$set'; known: core test check lint bench page"
 done
 
 if [ "$(uname -s)" = Darwin ]; then

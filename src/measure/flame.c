@@ -56,7 +56,7 @@ static void add_head(tern__strbuf *s, const tern__flame *flame, int height)
                       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flame\" width=\"%d\" height=\"%d\" "
                       "role=\"img\">\n<title>Flame graph</title>\n<style>%s</style>\n"
                       "<rect class=\"paper\" width=\"100%%\" height=\"100%%\"/>\n"
-                      "<text x=\"8\" y=\"20\" font-size=\"15\">",
+                      "<text x=\"8\" y=\"20\" font-size=\"13\">",
                       WIDTH, height, tern__flame_css);
     tern__flame_add_xml(s, flame->title);
     tern__strbuf_add(s, "</text>\n<text class=\"dim\" x=\"8\" y=\"40\">");

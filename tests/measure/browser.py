@@ -25,7 +25,7 @@ def find():
 
 class Browser:
     def __init__(self, path, seconds=60):
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)  # its children may still write
         self.errors, self.requests, self.seconds, self.number, self.left = [], [], seconds, 0, b""
         to_read, self.to = os.pipe()
         self.answers, to_write = os.pipe()
@@ -51,10 +51,10 @@ class Browser:
         return self
 
     def __exit__(self, *what):
-        self.process.terminate()
         try:
+            self.call("Browser.close", session=None)
             self.process.wait(10)
-        except subprocess.TimeoutExpired:
+        except (RuntimeError, OSError, subprocess.TimeoutExpired):
             self.process.kill()
             self.process.wait()
         for file in (self.to, self.answers):

@@ -210,6 +210,43 @@ TEST(documents_are_told_apart_and_checked)
     tern_report_free(report);
 }
 
+#define MEMORY(timeline)                                                                                   \
+    "{\"title\": \"run\", \"wall_ns\": 100, \"peak\": {\"bytes\": 2048, \"time_ns\": 50, \"op\": \"a\", "  \
+    "\"step\": null}, "                                                                                    \
+    "\"held_peak\": null, \"timeline\": [" timeline                                                        \
+    "], \"ops\": [{\"name\": \"a\", \"category\": \"step\", \"peak_bytes\": 1024}], \"recommendations\": " \
+    "[]}"
+
+TEST(memory_is_drawn_from_its_document)
+{
+    if (!reads_json())
+        SKIP("this build has no jansson");
+    tern_report *report = new_report();
+    CHECK_STATUS(add(report, MEMORY("7")), TERN_FORMAT);
+    CHECK_STATUS(add(report, MEMORY("{\"time_ns\": 5}")), TERN_FORMAT);
+    CHECK_STATUS(
+        add(report, MEMORY("{\"time_ns\": 5, \"in_use_bytes\": 1}, {\"time_ns\": 4, \"in_use_bytes\": 1}")),
+        TERN_FORMAT);
+    CHECK_OK(add(report,
+                 MEMORY("{\"time_ns\": 0, \"in_use_bytes\": 0}, {\"time_ns\": 50, \"in_use_bytes\": 2048}")));
+    CHECK_STATUS(add(report, MEMORY("")), TERN_STATE);
+    char *text = write(report, TERN_REPORT_TEXT);
+    CHECK(strstr(text, "Memory peaks at 2.00 KiB, in a.") != NULL);
+    CHECK(strstr(text, "held at most: unavailable; never given back: unavailable") != NULL);
+    tern_string_free(text);
+    text = write(report, TERN_REPORT_HTML);
+    CHECK(strstr(text, "<path class=\"area\" d=\"M0 100V100.00H500V") != NULL);
+    CHECK(!strstr(text, "<path class=\"held\" d=\"M0 5H40") && !strstr(text, "nan"));
+    tern_string_free(text);
+    tern_report_free(report);
+    report = new_report();
+    CHECK_OK(add(report, MEMORY("")));
+    text = write(report, TERN_REPORT_HTML);
+    CHECK(strstr(text, "id=\"fig-memory\"") != NULL && !strstr(text, "nan") && !strstr(text, "inf%"));
+    tern_string_free(text);
+    tern_report_free(report);
+}
+
 TEST(a_profile_of_nothing_is_a_profile)
 {
     if (!reads_json())

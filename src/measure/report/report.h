@@ -45,24 +45,34 @@ typedef struct tern__profile_document {
     tern__rates rates[2]; /* of one thread, of all */
 } tern__profile_document;
 
-/* One moment of a memory timeline. */
-typedef struct tern__memory_point {
-    double at_ns, bytes;
-} tern__memory_point;
+/* One moment of a memory timeline; NaN: unknown. */
+typedef struct tern__moment {
+    double time_ns, in_use, held, rss;
+} tern__moment;
 
-typedef struct tern__memory_share {
-    const char *name;
-    double bytes, count;
-} tern__memory_share;
+/* What an op had in use at the peak. */
+typedef struct tern__holder {
+    const char *name, *category;
+    double peak_bytes, most_bytes;
+} tern__holder;
 
+/* What would save memory. */
+typedef struct tern__advice {
+    const char *kind, *priority, *of, *what, *evidence; /* `of`: "peak", "held", "end" or "allocated" */
+    double saves_bytes, share;
+} tern__advice;
+
+/* What `tern memory --json` tells, as far as it is shown. */
 typedef struct tern__memory_document {
-    const char *command;
-    tern__memory_point *points;
-    int n_points;
-    double peak_bytes, peak_at_ns, live_bytes, leaked_bytes;
-    const char *peak_step;
-    tern__memory_share *shares; /* at the peak, or in all: by bytes, the most first */
-    int n_shares;
+    const char *title;
+    const char *peak_op,
+        *peak_where; /* of the step, else of the allocation that made the peak; "": nobody said */
+    double wall_ns, peak_bytes, peak_ns, held_peak_bytes, leaked_bytes;
+    double leaked_blocks;
+    tern__moment *moments;
+    tern__holder *holders; /* the most at the peak first */
+    tern__advice *advice;
+    int n_moments, n_holders, n_advice;
 } tern__memory_document;
 
 /* A benchmark's medians over the sessions, oldest first. */
@@ -116,6 +126,9 @@ const tern__section *tern__report_section(int i); /* NULL past the last */
 #define TERN__SECTION_DECLARE(name) extern const tern__section tern__section_##name;
 TERN__SECTION_LIST(TERN__SECTION_DECLARE)
 #undef TERN__SECTION_DECLARE
+
+/* section_roofline.c: is hot spot i a point of the roofline? Those with the most time are. */
+bool tern__roofline_has(const tern__profile_document *profile, int i);
 
 /* ---- reading (report_read.c) ---- */
 

@@ -167,6 +167,84 @@ static tern_status profile_from(tern__arena *arena, const json_t *root, tern__do
     return TERN_OK;
 }
 
+/* ---- memory ---- */
+
+static tern_status moments_from(tern__arena *arena, const json_t *root, tern__memory_document *m)
+{
+    const json_t *list;
+    void *room;
+    TERN_TRY(list_of(arena, root, "timeline", POINTS_MOST, sizeof *m->moments, &list, &room, &m->n_moments));
+    m->moments = room;
+    for (int i = 0; i < m->n_moments; i++) {
+        const json_t *o = json_array_get(list, (size_t)i);
+        m->moments[i] = (tern__moment){number(o, "time_ns"), number(o, "in_use_bytes"),
+                                       number(o, "held_bytes"), number(o, "rss_bytes")};
+        TERN__FAIL_IF(isnan(m->moments[i].time_ns) || isnan(m->moments[i].in_use) ||
+                          (i > 0 && m->moments[i].time_ns < m->moments[i - 1].time_ns),
+                      TERN_FORMAT, "\"timeline\": %d has no time after the one before it, or no bytes", i);
+    }
+    return TERN_OK;
+}
+
+static tern_status holders_from(tern__arena *arena, const json_t *root, tern__memory_document *m)
+{
+    const json_t *list;
+    void *room;
+    TERN_TRY(list_of(arena, root, "ops", SPOTS_MOST, sizeof *m->holders, &list, &room, &m->n_holders));
+    m->holders = room;
+    for (int i = 0; i < m->n_holders; i++) {
+        const json_t *o = json_array_get(list, (size_t)i);
+        TERN_TRY(text_of(arena, o, "name", &m->holders[i].name));
+        TERN_TRY(text_of(arena, o, "category", &m->holders[i].category));
+        m->holders[i].peak_bytes = number(o, "peak_bytes");
+        m->holders[i].most_bytes = number(o, "most_bytes");
+    }
+    return TERN_OK;
+}
+
+static tern_status advice_from(tern__arena *arena, const json_t *root, tern__memory_document *m)
+{
+    const json_t *list;
+    void *room;
+    TERN_TRY(
+        list_of(arena, root, "recommendations", SPOTS_MOST, sizeof *m->advice, &list, &room, &m->n_advice));
+    m->advice = room;
+    for (int i = 0; i < m->n_advice; i++) {
+        const json_t *o = json_array_get(list, (size_t)i);
+        TERN_TRY(text_of(arena, o, "kind", &m->advice[i].kind));
+        TERN_TRY(text_of(arena, o, "priority", &m->advice[i].priority));
+        TERN_TRY(text_of(arena, o, "of", &m->advice[i].of));
+        TERN_TRY(text_of(arena, o, "what", &m->advice[i].what));
+        TERN_TRY(text_of(arena, o, "evidence", &m->advice[i].evidence));
+        m->advice[i].saves_bytes = number(o, "saves_bytes");
+        m->advice[i].share = number(o, "share");
+    }
+    return TERN_OK;
+}
+
+static tern_status memory_from(tern__arena *arena, const json_t *root, tern__document *out)
+{
+    tern__memory_document *m = tern__arena_alloc_zero(arena, 1, sizeof *m);
+    const json_t *peak = json_object_get(root, "peak"), *step = json_object_get(peak, "step");
+    if (!m)
+        return tern__out_of_memory(sizeof *m);
+    const json_t *by = json_is_object(step) ? step : peak;
+    m->wall_ns = number(root, "wall_ns");
+    m->peak_bytes = number(peak, "bytes");
+    m->peak_ns = number(peak, "time_ns");
+    m->held_peak_bytes = number(json_object_get(root, "held_peak"), "bytes");
+    m->leaked_bytes = number(root, "leaked_bytes");
+    m->leaked_blocks = number(root, "leaked_blocks");
+    TERN_TRY(text_of(arena, root, "title", &m->title));
+    TERN_TRY(text_of(arena, by, "op", &m->peak_op));
+    TERN_TRY(text_of(arena, by, "where", &m->peak_where));
+    TERN_TRY(moments_from(arena, root, m));
+    TERN_TRY(holders_from(arena, root, m));
+    TERN_TRY(advice_from(arena, root, m));
+    out->memory = m;
+    return TERN_OK;
+}
+
 /* ---- what it is ---- */
 
 static tern_status results_from(const char *text, size_t length, tern__document *out)
@@ -180,11 +258,13 @@ static tern_status document_from(tern__arena *arena, const json_t *root, const c
     const char *format = json_string_value(json_object_get(root, "format"));
     if (json_is_array(root) || (format && strcmp(format, "tern-results") == 0))
         return results_from(text, length, out);
+    if (json_object_get(root, "timeline") && json_object_get(root, "held_peak"))
+        return memory_from(arena, root, out);
     if (json_object_get(root, "frames") && json_object_get(root, "ops"))
         return profile_from(arena, root, out);
-    return tern__fail(TERN_FORMAT,
-                      "report: neither results (tern bench --format json) nor a profile (tern profile "
-                      "--json)");
+    return tern__fail(
+        TERN_FORMAT, "report: no results (tern bench --format json), no profile (tern profile --json) and no "
+                     "memory (tern memory --json)");
 }
 
 tern_status tern__report_read(tern__arena *arena, const char *text, size_t length, tern__document *out)

@@ -93,9 +93,9 @@ static void comparison_html(const tern_report *r, tern__strbuf *to)
     tern__figure_open(to, "comparison", "Time now, as a ratio to the time before",
                       "Left of 1.0 is faster, right of it slower. Whiskers are 95 % intervals; within the "
                       "shaded band changes are smaller than the threshold.");
-    tern__strbuf_add(to,
-                     "<table class=\"chart\"><thead><tr><th scope=\"col\">benchmark</th><th scope=\"col\" "
-                     "class=\"plot\"><span class=\"away\">ratio</span>");
+    tern__strbuf_add(
+        to, "<table class=\"chart ratios\"><thead><tr><th scope=\"col\">benchmark</th><th scope=\"col\" "
+            "class=\"plot\"><span class=\"away\">ratio</span>");
     tern__ticks_add(to, ticks, 3);
     tern__strbuf_add(to,
                      "</th><th scope=\"col\" class=\"n\">change (95 %)</th><th scope=\"col\" "
@@ -163,7 +163,10 @@ static void regressions_html(const tern_report *r, tern__strbuf *to)
                 add_pill(to, states[k]);
                 tern__strbuf_add(to, "</td>");
             }
-            tern__strbuf_addf(to, "<td class=\"n\">%.1f %%</td><td>", 100 * row->noise_floor);
+            if (row->noise_floor > 0)
+                tern__strbuf_addf(to, "<td class=\"n\">%.1f %%</td><td>", 100 * row->noise_floor);
+            else
+                tern__strbuf_add(to, "<td class=\"n\">&ndash;</td><td>");
             tern__html_add(to, row->reason);
             tern__strbuf_add(to, "</td></tr>\n");
         }

@@ -83,7 +83,7 @@ static void add_share(tern__strbuf *to, const tern_result *row)
                       tern__say_share(share, row->limit_share), row->limit_kind, tern__say_share(spread, m));
     tern__strbuf_add(to, "<td class=\"plot\">");
     tern__mark_add(to, &mark, words.text ? words.text : "");
-    tern__strbuf_addf(to, "</td><td class=\"n\">%s</td>", share);
+    tern__strbuf_addf(to, "</td><td class=\"n\" data-of=\"of the limit\">%s</td>", share);
     to->failed |= words.failed;
     tern__strbuf_free(&words);
 }
@@ -152,10 +152,15 @@ static void add_group(tern__strbuf *to, const tern_results *s, const group *g, b
 static void html(const tern_report *r, tern__strbuf *to)
 {
     group g = {0};
-    tern__figure_open(
-        to, "performance", "Share of what this machine can do",
-        "100 % is the bandwidth or arithmetic that probes reached in turns with each benchmark. "
-        "Whiskers are median absolute deviations; each dot of a family is one benchmark.");
+    int shares;
+    tern__median_share(r->results, &shares, to);
+    if (shares > 0)
+        tern__figure_open(
+            to, "performance", "Share of what this machine can do",
+            "100 % is the bandwidth or arithmetic that probes reached in turns with each benchmark. "
+            "Whiskers are median absolute deviations; each dot of a family is one benchmark.");
+    else
+        tern__figure_open(to, "performance", "Times", "Medians of one run, with 95 % intervals.");
     while (next_group(r->results, &g, to))
         add_group(to, r->results, &g, r->results->n <= OPEN_MOST);
     tern__figure_close(to, "sections.performance.rows");

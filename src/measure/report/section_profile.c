@@ -6,7 +6,7 @@
 #include "measure/report/html.h"
 #include "measure/report/report.h"
 
-enum { SHOWN_MOST = 15 };
+enum { SHOWN_MOST = 12 };
 
 static const char *missing(const tern_report *r)
 {
@@ -27,9 +27,10 @@ static void add_spot(tern__strbuf *to, int i, const tern__spot *s)
     tern__html_addf(to, "%s%s%s", s->kernel[0] ? s->kernel : s->category, s->where[0] ? ", " : "", s->where);
     tern__strbuf_add(to, "</small></th><td class=\"plot\">");
     tern__mark_add(to, &mark, tern__say_share(word, s->share));
-    tern__strbuf_addf(to, "</td><td class=\"n\">%s</td>", tern__say_share(word, s->share));
+    tern__strbuf_addf(to, "</td><td class=\"n\" data-of=\"of the time\">%s</td>",
+                      tern__say_share(word, s->share));
     tern__strbuf_addf(to, "<td class=\"n\">%s</td>", tern__say_us(word, s->self_ns * 1e-3));
-    tern__strbuf_addf(to, "<td class=\"n\">%s</td><td>",
+    tern__strbuf_addf(to, "<td class=\"n\" data-of=\"of the limit\">%s</td><td>",
                       isfinite(s->limit_share) ? tern__say_share(word, s->limit_share) : "&ndash;");
     tern__html_add(to, s->bottleneck);
     tern__strbuf_add(to, "<small>");
@@ -41,7 +42,7 @@ static void html(const tern_report *r, tern__strbuf *to)
 {
     const tern__profile_document *p = r->profile;
     static const tern__tick ticks[] = {{0, "0 %"}, {50, "50"}, {100, "100 %"}};
-    const int shown = p->n_ops < SHOWN_MOST ? p->n_ops : SHOWN_MOST;
+    int shown = 0;
     tern__strbuf_add(to, "<p>Profiled: <code>tern ");
     tern__html_add(to, p->command);
     tern__strbuf_add(to, "</code></p>\n");
@@ -56,8 +57,11 @@ static void html(const tern_report *r, tern__strbuf *to)
         to, "</th><th scope=\"col\" class=\"n\">share</th><th scope=\"col\" class=\"n\">time</th><th "
             "scope=\"col\" class=\"n\">of the limit</th><th scope=\"col\">what holds it "
             "back</th></tr></thead><tbody>\n");
-    for (int i = 0; i < shown; i++)
-        add_spot(to, i, &p->ops[i]);
+    for (int i = 0; i < p->n_ops; i++)
+        if (i < SHOWN_MOST || tern__roofline_has(p, i)) {
+            add_spot(to, i, &p->ops[i]);
+            shown++;
+        }
     tern__strbuf_add(to, "</tbody></table>\n");
     if (shown < p->n_ops)
         tern__strbuf_addf(to, "<p>%d smaller ones are in the data.</p>\n", p->n_ops - shown);

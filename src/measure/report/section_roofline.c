@@ -9,7 +9,7 @@
 #include "measure/report/report.h"
 
 /* Labels are placed for a picture of this width; narrower ones have numbers instead. */
-enum { HEIGHT = 380, WIDTH = 900, LETTER = 7, LINE = 14, LABELS_MOST = 24, PHONE = 290 };
+enum { HEIGHT = 380, WIDTH = 900, LETTER = 7, LINE = 14, POINTS_MOST = 16, PHONE = 290 };
 
 typedef struct point {
     const tern__spot *spot;
@@ -26,6 +26,15 @@ static bool point_of(const tern__profile_document *p, int i, point *out)
         return false;
     *out = (point){s, i, s->flops / s->bytes, s->flops / s->self_ns * 1e9 * fmax(1, rates->threads)};
     return true;
+}
+
+bool tern__roofline_has(const tern__profile_document *p, int i)
+{
+    point at;
+    int before = 0;
+    for (int k = 0; k < i && before < POINTS_MOST; k++)
+        before += point_of(p, k, &at);
+    return before < POINTS_MOST && point_of(p, i, &at);
 }
 
 static const tern__rates *roofs_of(const tern__profile_document *p)
@@ -64,16 +73,16 @@ static axes find_axes(const tern__profile_document *p)
     double left = 0.1, right = 10, low = top_roof(roofs), high = top_roof(roofs);
     point at;
     for (int i = 0; i < p->n_ops; i++)
-        if (point_of(p, i, &at)) {
+        if (tern__roofline_has(p, i) && point_of(p, i, &at)) {
             left = fmin(left, at.intensity);
             right = fmax(right, at.intensity);
             low = fmin(low, at.rate);
             high = fmax(high, at.rate);
         }
     right = fmax(right, top_roof(roofs) / roofs->memory * 2); /* past the ridge */
-    low = fmax(low, high * 1e-5);                             /* what is slower than that lies at the edge */
+    low = fmax(low, high * 1e-4);                             /* what is slower than that lies at the edge */
     return (axes){{pow(10, floor(log10(left))), pow(10, ceil(log10(right))), true},
-                  {pow(10, floor(log10(low))), pow(10, ceil(log10(high * 1.05))), true}};
+                  {low / 2, high * 2, true}};
 }
 
 static double y_at(const axes *a, double rate)
@@ -91,7 +100,7 @@ static void add_axes(tern__strbuf *to, const axes *a)
             "x=\"%.2f%%\" y=\"100%%\" dy=\"16\" text-anchor=\"middle\">%g</text>",
             at, at, at, x);
     }
-    for (double y = a->y.low; y <= a->y.high * 1.01; y *= 10) {
+    for (double y = pow(10, ceil(log10(a->y.low))); y <= a->y.high; y *= 10) {
         const double at = y_at(a, y), giga = y * 1e-9;
         tern__strbuf_addf(
             to,
@@ -104,22 +113,44 @@ static void add_axes(tern__strbuf *to, const axes *a)
             "byte</text><text class=\"axis\" x=\"0\" y=\"0\" dy=\"-8\" dx=\"-44\">operations/s</text>\n");
 }
 
-/* From the left edge, or where the picture begins, up to the highest roof. */
-static void add_slope(tern__strbuf *to, const axes *a, double bytes_per_s, double top, const char *name,
-                      bool above)
+/* The slopes: X(member of tern__rates, class of its line, name). */
+#define SLOPES(X)                         \
+    X(cache, "private", "private caches") \
+    X(last, "last", "last cache")         \
+    X(memory, "memory", "memory")
+
+/* From where the picture begins up to the highest roof. */
+static void add_slope(tern__strbuf *to, const axes *a, double bytes_per_s, double top, const char *class)
 {
     if (!(bytes_per_s > 0))
         return;
     const double x0 = fmax(a->x.low, a->y.low / bytes_per_s), x1 = fmin(top / bytes_per_s, a->x.high);
-    if (x0 >= x1)
-        return;
-    tern__strbuf_addf(
-        to,
-        "<line class=\"roof\" x1=\"%.2f%%\" y1=\"%.2f%%\" x2=\"%.2f%%\" y2=\"%.2f%%\"/><text class=\"roof\" "
-        "x=\"%.2f%%\" y=\"%.2f%%\" dx=\"%d\" dy=\"%d\">%s, %.3g GB/s</text>\n",
-        tern__scale_at(&a->x, x0), y_at(a, x0 * bytes_per_s), tern__scale_at(&a->x, x1),
-        y_at(a, x1 * bytes_per_s), tern__scale_at(&a->x, x0), y_at(a, x0 * bytes_per_s), above ? 4 : 14,
-        above ? -8 : 12, name, bytes_per_s * 1e-9);
+    if (x0 < x1)
+        tern__strbuf_addf(
+            to, "<line class=\"roof %s\" x1=\"%.2f%%\" y1=\"%.2f%%\" x2=\"%.2f%%\" y2=\"%.2f%%\"/>\n", class,
+            tern__scale_at(&a->x, x0), y_at(a, x0 * bytes_per_s), tern__scale_at(&a->x, x1),
+            y_at(a, x1 * bytes_per_s));
+}
+
+static void add_key(tern__strbuf *to, double bytes_per_s, const char *class, const char *name)
+{
+    if (bytes_per_s > 0)
+        tern__strbuf_addf(
+            to,
+            "<span><svg class=\"key\" height=\"10\" aria-hidden=\"true\"><line class=\"roof %s\" "
+            "x1=\"0\" y1=\"5\" x2=\"100%%\" y2=\"5\"/></svg> %s, %.3g GB/s</span>\n",
+            class, name, bytes_per_s * 1e-9);
+}
+
+static void add_legend(tern__strbuf *to, const tern__rates *r)
+{
+    tern__strbuf_add(to,
+                     "<p class=\"legend\"><span><i class=\"key f32\"></i> f32</span> <span><i class=\"key "
+                     "int8\"></i> int8</span>\n");
+#define KEY(member, class, name) add_key(to, r->member, class, name);
+    SLOPES(KEY)
+#undef KEY
+    tern__strbuf_add(to, "</p>\n");
 }
 
 static void add_ceiling(tern__strbuf *to, const axes *a, double per_s, double fastest, const char *name)
@@ -140,10 +171,9 @@ static void add_roofs(tern__strbuf *to, const axes *a, const tern__rates *r)
     double fastest = r->memory;
     fastest = fmax(fastest, isfinite(r->last) ? r->last : 0);
     fastest = fmax(fastest, isfinite(r->cache) ? r->cache : 0);
-    add_slope(to, a, r->cache, top, "private caches", true);
-    if (r->last > r->memory * 1.02)
-        add_slope(to, a, r->last, top, "last cache", true);
-    add_slope(to, a, r->memory, top, "memory", false);
+#define SLOPE(member, class, name) add_slope(to, a, r->member, top, class);
+    SLOPES(SLOPE)
+#undef SLOPE
     add_ceiling(to, a, r->int8, fastest, "int8");
     add_ceiling(to, a, r->f32, fastest, "f32");
 }
@@ -159,7 +189,7 @@ static bool takes_room(box *taken, int *n, box b)
         if (b.left < taken[i].right && b.right > taken[i].left && b.top < taken[i].bottom &&
             b.bottom > taken[i].top)
             return false;
-    if (*n >= LABELS_MOST)
+    if (*n >= POINTS_MOST)
         return false;
     taken[(*n)++] = b;
     return true;
@@ -186,12 +216,12 @@ static void add_point_label(tern__strbuf *to, const point *at, double x, double 
 
 static void add_points(tern__strbuf *to, const axes *a, const tern__profile_document *p)
 {
-    box wide[LABELS_MOST], narrow[LABELS_MOST];
+    box wide[POINTS_MOST], narrow[POINTS_MOST];
     int n_wide = 0, n_narrow = 0;
     char share[TERN__WORD];
     point at;
     for (int i = 0; i < p->n_ops; i++) {
-        if (!point_of(p, i, &at))
+        if (!tern__roofline_has(p, i) || !point_of(p, i, &at))
             continue;
         const double x = tern__scale_at(&a->x, at.intensity), y = y_at(a, at.rate);
         const double radius = 4 + 10 * sqrt(fmax(0, isfinite(at.spot->share) ? at.spot->share : 0));
@@ -219,10 +249,8 @@ static void html(const tern_report *r, tern__strbuf *to)
              "one for its data and arithmetic. Circles grow with the time spent; numbers are those of the "
              "hot spots.",
              roofs->threads, roofs->threads == 1 ? "" : "s");
-    tern__figure_open(to, "roofline", "Roofline", caption);
-    tern__strbuf_add(
-        to, "<p class=\"legend\"><span class=\"key f32\"></span> f32 <span class=\"key int8\"></span> "
-            "int8</p>\n");
+    tern__figure_open(to, "roofline", "What each step reaches, under what the machine can do", caption);
+    add_legend(to, roofs);
     tern__svg_open(to, "plot", HEIGHT, "Roofline",
                    "Operations per second over operations for each byte, both logarithmic: a circle for each "
                    "operation of the profile, lines for what the machine can do at most.");

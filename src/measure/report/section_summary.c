@@ -169,11 +169,17 @@ static void tell_memory(const tern_report *r, telling *t)
     tern__strbuf s = TERN__STRBUF_EMPTY;
     char word[TERN__WORD];
     tern__strbuf_addf(&s, "Memory peaks at %s", tern__say_bytes(word, m->peak_bytes));
-    if (m->peak_step[0])
-        tern__strbuf_addf(&s, ", in %s", m->peak_step);
+    if (m->peak_op[0])
+        tern__strbuf_addf(&s, ", in %s%s%s", m->peak_op, m->peak_where[0] ? " of " : "", m->peak_where);
     tern__strbuf_add(&s, ".");
     if (m->leaked_bytes > 0)
-        tern__strbuf_addf(&s, " %s was never given back.", tern__say_bytes(word, m->leaked_bytes));
+        tern__strbuf_addf(&s, " %s were never given back.", tern__say_bytes(word, m->leaked_bytes));
+    for (int i = 0; i < m->n_advice; i++)
+        if (strcmp(m->advice[i].of, "peak") == 0) {
+            tern__strbuf_addf(&s, " %s of it could be saved: %s.",
+                              tern__say_bytes(word, m->advice[i].saves_bytes), m->advice[i].what);
+            break;
+        }
     tell(t, &s);
 }
 
@@ -212,7 +218,8 @@ static int find_cards(const tern_report *r, card cards[CARDS_MOST], tern__strbuf
         card *c = &cards[n++];
         *c = (card){.label = "benchmarks", .section = "performance", .class = ""};
         snprintf(c->value, sizeof c->value, "%d", r->results->n);
-        snprintf(c->note, sizeof c->note, "%d with a limit", shares);
+        if (shares > 0)
+            snprintf(c->note, sizeof c->note, "%d with a limit", shares);
     }
     if (shares > 0) {
         card *c = &cards[n++];

@@ -1,7 +1,7 @@
 # A report of files: every section as text and as data; what is wrong is said.
 needs_jansson
 cp "$DOCS"/../tests/measure/report/*.json .
-tern report results.json profile.json --against old.json
+tern report results.json profile.json memory.json --against old.json
 echo "# some sections, and what they lack"
 tern report results.json --section roofline --section summary
 tern report profile.json --section performance --section machine --section history --title "Another"
