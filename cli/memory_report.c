@@ -178,6 +178,21 @@ static void print_fragmentation(const tern_memory *m, const tern_memory_system *
                format_bytes(a, s->heap_free_bytes), format_bytes(b, s->heap_held_bytes));
 }
 
+static void print_pressure(const tern_memory *m)
+{
+    tern_pressure_reading r = {0};
+    text t = {0};
+    tern_memory_get_pressure(m, &r);
+    print_title("pressure", "");
+    printf("  %-13s %s\n", "level", r.known ? tern_pressure_name(r.level) : "unavailable: no signal is");
+    for (int i = 0; i < TERN_PRESSURE_SOURCES; i++) {
+        const tern_pressure_signal *s = &r.signals[i];
+        printf("  %-13s %s: %s\n", tern_pressure_source_name((tern_pressure_source)i),
+               s->available ? tern_pressure_name(s->level) : "unavailable", safe(&t, s->text));
+    }
+    text_free(&t);
+}
+
 static void print_leaks(const tern_memory *m, const tern_memory_info *i)
 {
     tern_memory_leak l;
@@ -235,6 +250,7 @@ void memory_print(const memory_report *r)
         print_copies(r->memory);
     }
     print_fragmentation(r->memory, &system);
+    print_pressure(r->memory);
     print_leaks(r->memory, &info);
     print_advice(r->memory, &info);
 }

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include <tern/export.h>
+#include <tern/pressure.h>
 #include <tern/status.h>
 
 typedef struct tern_memory tern_memory;
@@ -239,6 +240,8 @@ TERN_API void tern_memory_free(tern_memory *memory); /* NULL is fine */
 
 TERN_API void tern_memory_get_info(const tern_memory *memory, tern_memory_info *out);
 TERN_API void tern_memory_get_system(const tern_memory *memory, tern_memory_system *out);
+/* How short memory was at tern_memory_stop; events of control groups are those of the session. */
+TERN_API void tern_memory_get_pressure(const tern_memory *memory, tern_pressure_reading *out);
 
 /* TERN_NOT_FOUND if there was no event. */
 TERN_API tern_status tern_memory_get_peak(const tern_memory *memory, tern_memory_sum sum,

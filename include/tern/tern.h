@@ -32,6 +32,7 @@
 #include <tern/ops.h>
 #include <tern/pass.h>
 #include <tern/pool.h>
+#include <tern/pressure.h>
 #include <tern/profile.h>
 #include <tern/program.h>
 #include <tern/regress.h>

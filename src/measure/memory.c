@@ -19,6 +19,7 @@ tern_status tern_memory_start(const tern_memory_options *options)
         atomic_store(&on, false);
         return status;
     }
+    tern_pressure_read(NULL, NULL, &log->pressure);
     tern__memory_record(log);
     return TERN_OK;
 }
@@ -124,6 +125,8 @@ tern_status tern_memory_stop(tern_memory **out)
     tern__memory_system_read(&system);
     tern__memory_log *log = tern__memory_record_end();
     TERN__FAIL_IF(!log, TERN_STATE, "memory_stop: recording is not on");
+    tern_pressure_reading pressure = {0};
+    tern_pressure_read(NULL, &log->pressure, &pressure);
     tern_memory *m = tern__alloc_zero(1, sizeof *m);
     tern_status status = m ? make(log, m) : tern__out_of_memory(sizeof *m);
     tern__memory_log_free(log);
@@ -133,6 +136,7 @@ tern_status tern_memory_stop(tern_memory **out)
         return status;
     }
     m->system = system;
+    m->pressure = pressure;
     *out = m;
     return TERN_OK;
 }
@@ -167,6 +171,12 @@ void tern_memory_get_system(const tern_memory *memory, tern_memory_system *out)
 {
     if (memory && out)
         *out = memory->system;
+}
+
+void tern_memory_get_pressure(const tern_memory *memory, tern_pressure_reading *out)
+{
+    if (memory && out)
+        *out = memory->pressure;
 }
 
 tern_status tern_memory_get_peak(const tern_memory *memory, tern_memory_sum sum, tern_memory_peak *out)

@@ -63,6 +63,7 @@ typedef struct tern__memory_rss {
 typedef struct tern__memory_log {
     uint64_t start_ns;
     tern_memory_bytes start;
+    tern_pressure_reading pressure;
     char title[256];
     size_t mapped_bytes;
     _Atomic(uint64_t) made[TERN__MEMORY_KINDS], made_bytes[TERN__MEMORY_KINDS];
@@ -110,6 +111,7 @@ struct tern_memory {
     tern_memory_info info;
     char title[256];
     tern_memory_system system;
+    tern_pressure_reading pressure;
     tern_memory_peak peaks[TERN__MEMORY_SUMS];
     bool has_peak;
     int most_runs; /* at the same time */

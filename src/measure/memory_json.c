@@ -105,6 +105,22 @@ static void add_system(tern__strbuf *s, const tern_memory_system *y)
     tern__strbuf_add(s, "}");
 }
 
+static void add_pressure(tern__strbuf *s, const tern_pressure_reading *p)
+{
+    tern__strbuf_addf(s, ",\n \"pressure\": {\"level\": \"%s\", \"signals\": [",
+                      p->known ? tern_pressure_name(p->level) : "unknown");
+    for (int i = 0; i < TERN_PRESSURE_SOURCES; i++) {
+        const tern_pressure_signal *g = &p->signals[i];
+        bool first = true;
+        tern__strbuf_add(s, i ? ",\n  {" : "\n  {");
+        add_text(s, "source", tern_pressure_source_name((tern_pressure_source)i), &first);
+        add_text(s, "level", g->available ? tern_pressure_name(g->level) : NULL, &first);
+        add_text(s, g->available ? "text" : "unavailable", g->text, &first);
+        tern__strbuf_add(s, "}");
+    }
+    tern__strbuf_add(s, "]}");
+}
+
 /* An array of objects, one a line. */
 static void open_list(tern__strbuf *s, const char *key)
 {
@@ -293,6 +309,7 @@ void tern__memory_add_json(tern__strbuf *s, const tern_memory *m)
     add_peak(s, "peak", m, TERN_MEMORY_IN_USE);
     add_peak(s, "held_peak", m, TERN_MEMORY_HELD);
     add_system(s, &m->system);
+    add_pressure(s, &m->pressure);
     add_advice(s, m);
     add_leaks(s, m);
     add_timeline(s, m);

@@ -99,6 +99,7 @@ typedef union null_outputs {
     tern_memory_info memory_info;
     tern_memory_system memory_system;
     tern_memory_bytes memory_bytes;
+    tern_pressure_reading pressure;
     tern_memory_peak memory_peak;
     tern_memory_row memory_row;
     tern_memory_frame memory_frame;

@@ -13,6 +13,8 @@ TEST(memory)
     QUIET(tern_memory_get_info(memory, NULL));
     QUIET(tern_memory_get_system(NULL, &o.memory_system));
     QUIET(tern_memory_get_system(memory, NULL));
+    QUIET(tern_memory_get_pressure(NULL, &o.pressure));
+    QUIET(tern_memory_get_pressure(memory, NULL));
     REFUSED(tern_memory_get_peak(NULL, TERN_MEMORY_IN_USE, &o.memory_peak));
     REFUSED(tern_memory_get_peak(memory, TERN_MEMORY_IN_USE, NULL));
     REFUSED(tern_memory_get_peak(memory, (tern_memory_sum)9, &o.memory_peak));
@@ -43,4 +45,15 @@ TEST(memory)
     CHECK_STR(tern_priority_name((tern_priority)99), "unknown");
     tern_memory_free(memory);
     QUIET(tern_memory_free(NULL));
+}
+
+TEST(pressure)
+{
+    REFUSED(tern_pressure_read("/", NULL, NULL));
+    ALLOWED(tern_pressure_read(NULL, NULL, &(tern_pressure_reading){0}));
+    ALLOWED(tern_pressure_relieve(TERN_PRESSURE_NONE, NULL));
+    ALLOWED(tern_pressure_watch_start(NULL));
+    tern_pressure_watch_stop();
+    CHECK_STR(tern_pressure_name((tern_pressure)99), "unknown");
+    CHECK_STR(tern_pressure_source_name((tern_pressure_source)99), "unknown");
 }

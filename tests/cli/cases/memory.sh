@@ -11,13 +11,14 @@ status tern memory -- grpah run x.tern
 status tern memory -- graph run missing.tern | grep -E '^(memory of|exit)' | sed -E "s/: [0-9.]+ .?s$/: TIME/"
 status tern memory -o no/such/folder/file -- list passes >/dev/null
 tern memory -- graph run mlp.tern --made-up |
-    grep -E "^(memory of|peak|in use over|memory by|programs|copied|fragmentation|leaks|what could|  none)" | sed -E "s/: [0-9.]+ .?s$/: TIME/"
+    grep -E "^(memory of|peak|in use over|memory by|programs|copied|fragmentation|pressure|leaks|what could|  none)" | sed -E "s/: [0-9.]+ .?s$/: TIME/"
 tern memory --json -- graph run mlp.tern --made-up 2>said >record
 json 'sorted(j)' <record
 json 'j["title"], j["lost"], j["leaks"], j["leaked_bytes"], j["start_bytes"] + j["allocated_bytes"] - j["freed_bytes"] == j["end_bytes"]' <record
 json 'sorted(j["peak"]), max(p["in_use_bytes"] for p in j["timeline"]) == j["peak"]["bytes"], sum(r["peak_bytes"] for r in j["ops"]) <= j["peak"]["bytes"]' <record
 json 'all(p["peak_op"] and p["live_bytes"] <= p["arena_bytes"] <= p["naive_bytes"] for p in j["programs"] if p["arena_bytes"])' <record
 json 'sorted({r["name"] for r in j["parts"]} & {"layer 1", "layer 2", "classes", "the likeliest"}), any(":" in r["name"] for r in j["sites"])' <record
+json 'j["pressure"]["level"] in ("none", "moderate", "critical", "unknown"), [s["source"] for s in j["pressure"]["signals"]], all("text" in s or s["unavailable"] for s in j["pressure"]["signals"])' <record
 grep -q . said && echo "what the command says is on stderr"
 tern memory --json --events 16 -- graph run mlp.tern --made-up 2>/dev/null |
     json 'j["events"], j["lost"] > 0, j["start_bytes"] + j["allocated_bytes"] - j["freed_bytes"] == j["end_bytes"]'
