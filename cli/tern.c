@@ -9,10 +9,10 @@
 #include "term.h"
 
 static const command *const verbs[] = {
-    &cmd_run,     &cmd_chat,       &cmd_perplexity, &cmd_tokenize, &cmd_graph,    &cmd_tune,
-    &cmd_bench,   &cmd_compare,    &cmd_profile,    &cmd_memory,   &cmd_baseline, &cmd_regress,
-    &cmd_report,  &cmd_inspect,    &cmd_convert,    &cmd_synth,    &cmd_list,     &cmd_devices,
-    &cmd_version, &cmd_completion, &cmd_help,       NULL,
+    &cmd_run,     &cmd_chat,    &cmd_perplexity, &cmd_tokenize, &cmd_graph,    &cmd_tune,
+    &cmd_bench,   &cmd_compare, &cmd_profile,    &cmd_memory,   &cmd_baseline, &cmd_regress,
+    &cmd_monitor, &cmd_report,  &cmd_inspect,    &cmd_convert,  &cmd_synth,    &cmd_list,
+    &cmd_devices, &cmd_version, &cmd_completion, &cmd_help,     NULL,
 };
 
 static const option options[] = {

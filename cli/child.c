@@ -1,0 +1,170 @@
+/* child.c - see child.h. Signals write a byte into a pipe, which every wait looks at, so that none comes between a look and a wait. */
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "answer.h"
+
+extern char **environ;
+
+enum { LOOK_MS = 100, PATIENCE_MS = 5000 };
+
+static int wake[2] = {-1, -1}; /* nothing is caught before stop_catch */
+static volatile sig_atomic_t stopping;
+
+/* ---- being stopped ---- */
+
+static void on_signal(int number)
+{
+    const int before = errno;
+    (void)number;
+    stopping = 1;
+    if (write(wake[1], "", 1) < 0)
+        stopping = 1; /* the pipe is full: somebody will be woken */
+    errno = before;
+}
+
+void stop_catch(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    if (pipe(wake) != 0)
+        return; /* signals end the program then, as they usually do */
+    for (int i = 0; i < 2; i++) {
+        fcntl(wake[i], F_SETFD, FD_CLOEXEC);
+        fcntl(wake[i], F_SETFL, O_NONBLOCK);
+    }
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+bool stop_wanted(void)
+{
+    return stopping != 0;
+}
+
+bool stop_wait(uint64_t when)
+{
+    struct pollfd at = {.fd = wake[0], .events = POLLIN};
+    for (uint64_t now = clock_ns(); now < when && !stopping; now = clock_ns()) {
+        const uint64_t ms = (when - now + 999999) / 1000000;
+        poll(&at, 1, ms < INT_MAX ? (int)ms : INT_MAX);
+    }
+    return !stopping;
+}
+
+/* ---- running ---- */
+
+static int status_of(int ended)
+{
+    return WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
+}
+
+/* In a group of its own: a signal from the terminal is for this program, which ends all of it. `to` < 0: prints where this does. */
+static int start(const char *line, int to, bool errors, pid_t *out)
+{
+    char *const words[] = {(char *)"sh", (char *)"-c", (char *)line, NULL};
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
+    if (posix_spawn_file_actions_init(&files) != 0 || posix_spawnattr_init(&how) != 0)
+        return ENOMEM;
+    int bad = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (!bad && to >= 0)
+        bad = posix_spawn_file_actions_adddup2(&files, to, STDOUT_FILENO);
+    if (!bad && to >= 0 && errors)
+        bad = posix_spawn_file_actions_adddup2(&files, to, STDERR_FILENO);
+    if (!bad)
+        bad = posix_spawnattr_setpgroup(&how, 0);
+    if (!bad)
+        bad = posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP);
+    if (!bad)
+        bad = posix_spawn(out, "/bin/sh", &files, &how, words, environ);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&how);
+    return bad;
+}
+
+/* How many bytes came; 0: nothing more does, below 0: nothing did now. */
+static ssize_t take(int from, text *out)
+{
+    char buffer[1 << 14];
+    const ssize_t got = read(from, buffer, sizeof buffer);
+    if (got > 0)
+        text_add_n(out, buffer, (size_t)got);
+    return got < 0 && errno != EAGAIN && errno != EINTR ? 0 : got;
+}
+
+/* Asks it to end when that is wanted, and makes it after a while. */
+static void end_if_wanted(pid_t group, uint64_t *asked)
+{
+    if (!stopping)
+        return;
+    if (*asked == 0) {
+        *asked = clock_ns();
+        kill(-group, SIGTERM);
+    } else if (clock_ns() - *asked > (uint64_t)PATIENCE_MS * 1000000) {
+        kill(-group, SIGKILL);
+    }
+}
+
+static int follow(pid_t child, int from, text *out)
+{
+    int ended = 0;
+    uint64_t asked = 0;
+    bool open = from >= 0, over = false;
+    while (!over) {
+        /* A caught signal stays in the pipe: once it is there, only the child's own end is waited for. */
+        struct pollfd at[] = {{.fd = open ? from : -1, .events = POLLIN},
+                              {.fd = stopping ? -1 : wake[0], .events = POLLIN}};
+        poll(at, 2, open && !stopping ? LOOK_MS : LOOK_MS / 10);
+        over = waitpid(child, &ended, WNOHANG) == child;
+        if (open && at[0].revents)
+            open = take(from, out) != 0;
+        end_if_wanted(child, &asked);
+    }
+    while (open && take(from, out) > 0)
+        ;
+    return asked ? CHILD_STOPPED : status_of(ended);
+}
+
+int child_run(const char *line, text *out, bool errors)
+{
+    int ends[2] = {-1, -1};
+    pid_t child;
+    if (out && pipe(ends) != 0)
+        return CHILD_NOT_RUN;
+    for (int i = 0; i < 2 && out; i++)
+        fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+    int bad = start(line, ends[1], errors, &child);
+    if (ends[1] >= 0)
+        close(ends[1]);
+    if (ends[0] >= 0)
+        fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    int status = CHILD_NOT_RUN;
+    if (bad)
+        errno = bad;
+    else
+        status = follow(child, ends[0], out);
+    if (ends[0] >= 0)
+        close(ends[0]);
+    return status;
+}
+
+void text_add_quoted(text *t, const char *word)
+{
+    text_add(t, "'");
+    for (; *word; word++)
+        if (*word == '\'')
+            text_add(t, "'\\''");
+        else
+            text_add_n(t, word, 1);
+    text_add(t, "'");
+}
