@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <tern/catalog.h>
 #include <tern/graph.h>
 
 #include "table.h"
@@ -48,6 +50,8 @@ int bench_read_settings(const args *a, const char *suite, bench_settings *out)
 typedef struct collecting {
     tern_results *results;
     tern_status status;
+    const char *family; /* or NULL: of which cases are counted */
+    int cases, rows;    /* that there are; that are done */
 } collecting;
 
 static void collect(void *user, const tern_result *row)
@@ -55,6 +59,43 @@ static void collect(void *user, const tern_result *row)
     collecting *c = user;
     if (c->status == TERN_OK)
         c->status = tern_results_add(c->results, row);
+}
+
+static void count_case(void *user, const tern_result *row)
+{
+    collecting *c = user;
+    c->cases += !c->family || strcmp(c->family, row->family) == 0;
+}
+
+static int usable_cores(void)
+{
+    tern_device_info device;
+    return tern_catalog_device(0, &device) == TERN_OK ? device.cores_usable : 1;
+}
+
+/* A line on a terminal, which goes at the end. Ctrl-C ends the program: nothing is half written. */
+static void show_progress(const collecting *c, const tern_bench_options *o)
+{
+    const int each = o->n_threads > 0 ? o->n_threads : usable_cores() > 1 ? 2 : 1;
+    if (isatty(STDERR_FILENO) != 1)
+        return;
+    if (c->rows < c->cases * each)
+        fprintf(stderr, "\r%d of %d rows\x1b[K", c->rows, c->cases * each);
+    else
+        fputs("\r\x1b[K", stderr);
+}
+
+typedef struct measuring {
+    collecting c;
+    const tern_bench_options *o;
+} measuring;
+
+static void collect_measured(void *user, const tern_result *row)
+{
+    measuring *m = user;
+    collect(&m->c, row);
+    m->c.rows++;
+    show_progress(&m->c, m->o);
 }
 
 /* Which options the rows were taken with, so that they can be taken again. */
@@ -76,22 +117,26 @@ static int say_failure(tern_status status)
 
 int bench_measure(const bench_settings *settings, tern_results **out)
 {
-    collecting c = {0};
-    tern_status status = tern_results_create(&c.results);
+    measuring m = {.c = {.family = settings->o.family}, .o = &settings->o};
+    tern_status status = tern_results_create(&m.c.results);
     if (status == TERN_OK)
-        status = tern_results_note_conditions(c.results);
+        status = tern_results_note_conditions(m.c.results);
     if (status == TERN_OK)
-        status = note_settings(&settings->o, c.results);
-    if (status == TERN_OK)
-        status = tern_bench_run(&settings->o, collect, &c);
+        status = note_settings(&settings->o, m.c.results);
+    for (int i = 0; status == TERN_OK && tern_bench_case(&settings->o, i, count_case, &m.c) == TERN_OK;)
+        i++;
+    if (status == TERN_OK) {
+        show_progress(&m.c, m.o);
+        status = tern_bench_run(&settings->o, collect_measured, &m);
+    }
     int code = status == TERN_OK ? EXIT_DONE : say_failure(status);
-    if (c.status != TERN_OK)
-        code = say_failure(c.status);
-    if (code == EXIT_DONE || (status == TERN_STATE && c.status == TERN_OK)) {
-        *out = c.results;
+    if (m.c.status != TERN_OK)
+        code = say_failure(m.c.status);
+    if (code == EXIT_DONE || (status == TERN_STATE && m.c.status == TERN_OK)) {
+        *out = m.c.results;
         return code;
     }
-    tern_results_free(c.results);
+    tern_results_free(m.c.results);
     return code;
 }
 
@@ -201,6 +246,27 @@ void bench_print_table(const tern_results *results)
     table_print(&t, 0, true);
 }
 
+/* Measured while others ran: said below the figures, since nobody looks up the load otherwise. */
+static void warn_if_busy(const tern_results *results)
+{
+    const char *averages = tern_results_condition(results, "load");
+    char *end = NULL;
+    const double load = averages ? strtod(averages, &end) : 0;
+    if (averages && end != averages && load > 0.25 * usable_cores())
+        printf(
+            "\nwarning: the machine was busy before this run (load %.2f, %d cores): figures may be too low\n",
+            load, usable_cores());
+}
+
+/* Before minutes are spent on what could not be kept. */
+static int check_writable(const char *file)
+{
+    FILE *to = file ? fopen(file, "a") : NULL;
+    if (file && (!to || fclose(to) != 0))
+        return fail("cannot write '%s': %s", file, strerror(errno));
+    return EXIT_DONE;
+}
+
 int bench_write(const tern_results *results, tern_result_format format, const char *file)
 {
     char *out;
@@ -227,14 +293,17 @@ int bench_run_suite(const args *a, const char *suite)
         code = fail_usage("--json is --format rows: give one of them");
     if (code == EXIT_DONE && as_table && file)
         code = fail_usage("-o FILE needs a --format other than table");
+    if (code == EXIT_DONE)
+        code = check_writable(file);
     if (code != EXIT_DONE)
         return code;
     code = args_has(a, "list") ? list_cases(&settings.o, &results) : bench_measure(&settings, &results);
     if (!results)
         return code;
-    if (as_table)
+    if (as_table) {
         bench_print_table(results);
-    else if (bench_write(results, format, file) != EXIT_DONE)
+        warn_if_busy(results);
+    } else if (bench_write(results, format, file) != EXIT_DONE)
         code = EXIT_FAILED;
     tern_results_free(results);
     return code;

@@ -97,7 +97,8 @@ const command cmd_bench_ops = {
         "Each case is compiled and run as any program, its results are compared with those of the reference "
         "kernels, then it is timed in turns with probes of the limit that binds it at best: read_bw, "
         "copy_bw, fma or int8_dot. A row that cannot be right (faster than its limit by more than 2 %, or "
-        "different from the reference) has its error in place of a share, and the exit status is 1. "
+        "different from the reference) has its error in place of a share, and the exit status is 1; so it is "
+        "if no row could be measured. "
         "docs/cli.md describes the formats.",
     .options = options,
     .examples = "tern bench ops --family ternary --threads 1,2\n"

@@ -102,7 +102,7 @@ TERN_API tern_status tern_bench_case(const tern_bench_options *options, int i, t
 /* Compiles and runs every case of the family, compares its results with those of the reference kernels, then times it in
  * turns with its limit. Every case is visited once for each number of threads, also one that fails or takes too long.
  * TERN_NOT_FOUND: there is no such suite, family or instruction set. TERN_STATE, after all rows: one was faster than its limit by
- * more than 2 %, so the limit's probes are too slow, or it differed from the reference. */
+ * more than 2 %, so the limit's probes are too slow, or it differed from the reference, or none could be measured. */
 TERN_API tern_status tern_bench_run(const tern_bench_options *options, tern_bench_visit visit, void *user);
 
 #ifdef __cplusplus

@@ -22,10 +22,11 @@ static const tern__suite *const suites[] = {&tern__suite_ops, &tern__suite_graph
                                             &tern__suite_compile, &tern__suite_transfer};
 
 typedef struct visiting {
-    tern__bench bench;
+    const tern__bench *bench;
     tern_bench_visit visit;
     void *user;
     bool doubtful; /* a row cannot be right */
+    int rows, measured;
 } visiting;
 
 /* ---- options ---- */
@@ -288,12 +289,14 @@ static void visit_cell(visiting *v, tern__cell *cell, tern_status prepared, cons
     tern__measurement m = {0};
     const tern_result described = cell->row;
     cell->row.threads = threads;
-    cell->deadline = tern__now_ns() + (uint64_t)(v->bench.o.timeout_s * 1e9);
+    cell->deadline = tern__now_ns() + (uint64_t)(v->bench->o.timeout_s * 1e9);
     if (prepared != TERN_OK)
         snprintf(error, sizeof error, "%s", why);
     else if (measure_cell(v, cell, threads, samples, &m) != TERN_OK)
         snprintf(error, sizeof error, "%s", tern_last_error());
     cell->row.error = error;
+    v->rows++;
+    v->measured += cell->row.rounds > 0;
     v->visit(v->user, &cell->row);
     cell->row = described;
 }
@@ -306,23 +309,32 @@ static void visit_case(visiting *v, int i, tern__cell *cell)
     tern_status status = tern__cell_prepare(i, cell);
     if (status != TERN_OK)
         snprintf(why, sizeof why, "%s", tern_last_error());
-    for (int t = 0; t < v->bench.o.n_threads; t++)
-        visit_cell(v, cell, status, why, v->bench.o.threads[t]);
+    for (int t = 0; t < v->bench->o.n_threads; t++)
+        visit_cell(v, cell, status, why, v->bench->o.threads[t]);
     tern__cell_close(cell);
-    tern_ctx_trim(v->bench.ctx);
+    tern_ctx_trim(v->bench->ctx);
+}
+
+tern_status tern__bench_visit(const tern__bench *bench, tern_bench_visit visit, void *user)
+{
+    visiting v = {.bench = bench, .visit = visit, .user = user};
+    tern__cell cell;
+    for (int i = 0; tern__cell_describe(bench, i, &cell) == TERN_OK; i++)
+        if (!bench->o.family || strcmp(cell.row.family, bench->o.family) == 0)
+            visit_case(&v, i, &cell);
+    TERN__FAIL_IF(v.doubtful, TERN_STATE, "bench: not all rows can be right; see their errors");
+    TERN__FAIL_IF(v.rows > 0 && v.measured == 0, TERN_STATE,
+                  "bench: no row could be measured; see their errors");
+    return TERN_OK;
 }
 
 tern_status tern_bench_run(const tern_bench_options *options, tern_bench_visit visit, void *user)
 {
-    visiting v = {.visit = visit, .user = user};
-    tern__cell cell;
+    tern__bench bench;
     TERN__FAIL_IF(!visit, TERN_INVALID_ARGUMENT, "bench_run: the visitor is NULL");
-    tern_status status = tern__bench_open(options, &v.bench);
-    for (int i = 0; status == TERN_OK && tern__cell_describe(&v.bench, i, &cell) == TERN_OK; i++)
-        if (!v.bench.o.family || strcmp(cell.row.family, v.bench.o.family) == 0)
-            visit_case(&v, i, &cell);
-    tern__bench_close(&v.bench);
-    TERN_TRY(status);
-    TERN__FAIL_IF(v.doubtful, TERN_STATE, "bench: not all rows can be right; see their errors");
-    return TERN_OK;
+    tern_status status = tern__bench_open(options, &bench);
+    if (status == TERN_OK)
+        status = tern__bench_visit(&bench, visit, user);
+    tern__bench_close(&bench);
+    return status;
 }

@@ -56,6 +56,10 @@ extern const tern__suite tern__suite_ops, tern__suite_graph, tern__suite_alloc, 
 tern_status tern__bench_open(const tern_bench_options *options, tern__bench *bench);
 void tern__bench_close(tern__bench *bench);
 
+/* Measures every cell of the suite, or of the family that is asked for. TERN_STATE when all were visited: a row is faster than its
+ * limit or differs from the reference, or none could be measured. */
+tern_status tern__bench_visit(const tern__bench *bench, tern_bench_visit visit, void *user);
+
 tern_status tern__cell_describe(const tern__bench *bench, int i, tern__cell *cell);
 /* Prepares and readies; `threads` as often as wanted. Failures leave the cell to be closed. */
 tern_status tern__cell_prepare(int i, tern__cell *cell);

@@ -18,6 +18,7 @@
 #define IN(dtype, ...) {TERN__OPERAND_INPUT, TERN_##dtype, SIZES(__VA_ARGS__)}
 #define WEIGHT(dtype, ...) {TERN__OPERAND_WEIGHT, TERN_##dtype, SIZES(__VA_ARGS__)}
 #define STREAM(dtype, ...) {TERN__OPERAND_STREAM, TERN_##dtype, SIZES(__VA_ARGS__)}
+#define SCALES(...) {TERN__OPERAND_SCALES, TERN_F32, SIZES(__VA_ARGS__)}
 #define INDEX(how, n) {TERN__OPERAND_##how, TERN_I32, SIZES(n)}
 /* clang-format on */
 
@@ -89,13 +90,15 @@ static tern_tensor *index_of(tern_ctx *ctx, const struct tern__operand *o)
     return tern_full(ctx, o->dtype, o->rank, o->shape, o->role == TERN__OPERAND_LAST ? 4095 : 0);
 }
 
+static const double i8_scale = 50; /* of random numbers, which are mostly below 2.5 */
+
 static tern_tensor *random_of(tern_ctx *ctx, const struct tern__operand *o, int64_t seed)
 {
     tern_tensor *x = tern_randn(ctx, TERN_F32, o->rank, o->shape, seed), *scale;
     if (o->dtype == TERN_T2 || o->dtype == TERN_T5)
         tern_ternary_quantise(x, NULL, o->dtype, &x, &scale);
     else if (o->dtype == TERN_I8)
-        x = tern_cast(tern_mul(x, tern_scalar(ctx, TERN_F32, 50)), TERN_I8);
+        x = tern_cast(tern_mul(x, tern_scalar(ctx, TERN_F32, i8_scale)), TERN_I8);
     else if (o->dtype != TERN_F32)
         x = tern_cast(x, o->dtype);
     return x;
@@ -105,7 +108,10 @@ static tern_status make_operand(tern__prepared *p, int i)
 {
     const struct tern__operand *o = &p->sized.operands[i];
     TERN_SCOPE(p->ctx) {
-        tern_tensor *t = o->role >= TERN__OPERAND_ZERO ? index_of(p->ctx, o) : random_of(p->ctx, o, 1000 + i);
+        tern_tensor *t = o->role >= TERN__OPERAND_ZERO ? index_of(p->ctx, o)
+                         : o->role == TERN__OPERAND_SCALES
+                             ? tern_full(p->ctx, o->dtype, o->rank, o->shape, i8_scale)
+                             : random_of(p->ctx, o, 1000 + i);
         TERN_TRY(tern_eval(t));
         p->data[i] = tern_keep(t);
     }
@@ -143,11 +149,25 @@ static tern_status results_of(const char *op, int *out)
     return tern__fail(TERN_INTERNAL, "bench: no operation is called %s", op);
 }
 
+/* Cases of a fixed size are for machines that have the memory and the time: `memory`, or what everybody has. */
+static tern_status check_size(const tern__prepared *p, int64_t memory)
+{
+    const int64_t least = (int64_t)96 << 20, most = memory > least ? memory : least;
+    int64_t bytes = 0;
+    for (int i = 0; i < p->n_operands; i++)
+        bytes += bytes_of(&p->sized.operands[i]);
+    TERN__FAIL_IF(bytes > most, TERN_UNAVAILABLE,
+                  "unavailable: its operands take %lld MiB, and %lld may be used", (long long)(bytes >> 20),
+                  (long long)(most >> 20));
+    return TERN_OK;
+}
+
 tern_status tern__case_prepare(tern_ctx *ctx, const tern__case *row, int64_t memory, tern__prepared *out)
 {
     tern__prepared *p = out;
     *p = (tern__prepared){.row = row, .ctx = ctx, .copies = 1, .n_operands = operands_of(row)};
     p->sized = sized(row, memory);
+    TERN_TRY(check_size(p, memory));
     TERN_TRY(results_of(row->op, &p->n_results));
     for (int i = 0; i < p->n_operands; i++) {
         TERN_TRY(make_operand(p, i));

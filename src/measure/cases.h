@@ -10,13 +10,14 @@
 #include <tern/program.h>
 #include <tern/tensor.h>
 
-enum { TERN__CASE_OPERANDS = 5, TERN__CASE_RESULTS = 2, TERN__CASE_COPIES = 64 };
+enum { TERN__CASE_OPERANDS = 7, TERN__CASE_RESULTS = 2, TERN__CASE_COPIES = 1024 };
 
 typedef enum tern__operand_role {
     TERN__OPERAND_NONE,
     TERN__OPERAND_INPUT,
     TERN__OPERAND_WEIGHT,
     TERN__OPERAND_STREAM,
+    TERN__OPERAND_SCALES,
     TERN__OPERAND_ZERO,
     TERN__OPERAND_COUNT,
     TERN__OPERAND_LAST,

@@ -294,7 +294,7 @@ TEST(benchmarks_keep_their_samples)
     CHECK_OK(tern_results_create(&t.results));
     tern_status status = tern_bench_run(&o, take, &t);
     CHECK(status == TERN_OK || status == TERN_STATE);
-    CHECK(t.rows == 4 && t.sampled == 4 && t.given_up == 0);
+    CHECK(t.rows > 3 && t.sampled == t.rows && t.given_up == 0);
     for (int i = 0; tern_results_at(t.results, i, &row) == TERN_OK; i++)
         CHECK(row.rounds >= 1 && row.rounds <= 11 && row.low_us <= row.median_us &&
               row.median_us <= row.high_us);
@@ -308,7 +308,7 @@ TEST(a_row_that_takes_too_long_is_given_up_and_said)
         .family = "rows", .n_threads = 1, .threads = one, .timeout_s = 1e-9, .memory = 1 << 16};
     taken t = {0};
     CHECK_OK(tern_results_create(&t.results));
-    CHECK_OK(tern_bench_run(&o, take, &t));
-    CHECK(t.rows == 4 && t.given_up == 4 && t.sampled == 0);
+    CHECK_STATUS(tern_bench_run(&o, take, &t), TERN_STATE); /* since all of them are */
+    CHECK(t.rows > 3 && t.given_up == t.rows && t.sampled == 0);
     tern_results_free(t.results);
 }

@@ -24,4 +24,5 @@ bench --timeout 0.000000001 --json | json '{r["error"] for r in j}, {r["rounds"]
 status tern bench ops --format xml
 status tern bench ops -o x.txt
 status tern bench ops --list --format csv -o nowhere/x.csv
+status tern bench ops --format json -o nowhere/x.json # at once: nothing is measured for it
 status tern bench ops --timeout 0
