@@ -26,6 +26,7 @@ static const field op_fields[] = {
     {"shape_rule", "shape rule", FIELD_TEXT, IN_DETAILS},
     {"dtype_rule", "dtype rule", FIELD_TEXT, IN_DETAILS},
     {"cost_rule", "cost rule", FIELD_TEXT, IN_DETAILS},
+    {"gradient", "gradient", FIELD_TEXT, IN_DETAILS},
     {"kernel", "reference kernel", FIELD_TEXT, IN_DETAILS},
     {"elementwise", "elementwise", FIELD_BOOL, IN_DETAILS},
     {"view", "view", FIELD_BOOL, IN_DETAILS},
@@ -89,11 +90,11 @@ static bool op_row(int i, field_value *out)
     if (tern_catalog_op(i, &op) != TERN_OK)
         return false;
     const field_value row[] = {
-        {.text = op.name},      {.text = op.section},      {.text = op.description},
-        {.text = op.signature}, {.number = op.min_inputs}, {.number = op.max_inputs},
-        {.number = op.results}, {.text = op.shape_rule},   {.text = op.dtype_rule},
-        {.text = op.cost_rule}, {.text = op.kernel},       {.yes = op.elementwise},
-        {.yes = op.view},       {.yes = op.commutative},
+        {.text = op.name},       {.text = op.section},      {.text = op.description},
+        {.text = op.signature},  {.number = op.min_inputs}, {.number = op.max_inputs},
+        {.number = op.results},  {.text = op.shape_rule},   {.text = op.dtype_rule},
+        {.text = op.cost_rule},  {.text = op.gradient},     {.text = op.kernel},
+        {.yes = op.elementwise}, {.yes = op.view},          {.yes = op.commutative},
     };
     memcpy(out, row, sizeof row);
     return true;

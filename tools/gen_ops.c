@@ -615,6 +615,10 @@ static void print_markdown_op(const tern__op *op)
     }
     printf("\nshape `%s` · dtype `%s` · cost: ", op->shape_name, op->dtype_name);
     print_cost(op);
+    if (!(op->flags & (TERN__LEAF | TERN__SOURCE | TERN__INTERNAL)))
+        printf(" · %s", strcmp(op->grad_name, "none") == 0   ? "no gradient"
+                        : strcmp(op->grad_name, "zero") == 0 ? "gradient 0"
+                                                             : "has a gradient");
     if (strcmp(op->kernel_name, "none") != 0)
         printf(" · kernel `%s__ref`", op->kernel_name);
     print_flags(op);

@@ -14,7 +14,9 @@ typedef struct tern_op_info {
     const char *section;   /* "Reductions"; the ops of a section stand together */
     const char *signature; /* "sum(x; axes:ints=[], keepdims:bool=false) -> y" */
     const char *description;
-    const char *shape_rule, *dtype_rule, *cost_rule, *kernel;
+    const char *shape_rule, *dtype_rule, *cost_rule;
+    const char *gradient; /* the rule; "zero": 0 wherever there is one; "none": tern_grad refuses */
+    const char *kernel;
     int min_inputs, max_inputs; /* max -1 = any number */
     int results;                /* -1 = depends on the attributes */
     bool elementwise, view, commutative;

@@ -20,6 +20,7 @@
 #include <tern/edit.h>
 #include <tern/export.h>
 #include <tern/generate.h>
+#include <tern/grad.h>
 #include <tern/graph.h>
 #include <tern/io.h>
 #include <tern/log.h>

@@ -36,6 +36,7 @@ struct tern_tensor {
     uint32_t result;  /* which result of the node */
     bool constant;    /* frozen */
     bool consumed;    /* given to an op that writes: its result is the value now */
+    bool watched;     /* its views are recorded, for gradients */
     bool listed;      /* among the tensors of `storage` */
     uint32_t mark;    /* capture in which `value` is valid */
     uint32_t output;  /* capture of which it is an output */

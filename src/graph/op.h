@@ -66,6 +66,10 @@ typedef int64_t (*tern__work_rule)(const tern__call *call);
 /* Floating-point (or integer) operations of one run. */
 typedef double (*tern__cost_rule)(const tern__call *call, double per_item);
 
+/* Records the gradients of a call's operands (grad.h). */
+struct tern__grad_call;
+typedef tern_status (*tern__grad_rule)(struct tern__grad_call *g);
+
 typedef struct tern__op {
     const char *name;
     int min_in, max_in; /* max_in -1: any number */
@@ -80,7 +84,8 @@ typedef struct tern__op {
     tern__work_rule work;
     tern__cost_rule cost;
     double cost_factor;
-    const char *shape_name, *dtype_name, *cost_name, *kernel_name, *description;
+    tern__grad_rule grad;
+    const char *shape_name, *dtype_name, *cost_name, *grad_name, *kernel_name, *description;
 } tern__op;
 
 extern const tern__op tern__ops[TERN__OP_COUNT];

@@ -29,7 +29,7 @@
 #define IN(least, most, names) .min_in = least, .max_in = most, .inputs = names
 #define OUT(count, names) .n_out = count, .results = names
 #define COST(rule, factor) .cost = TERN__RULE(cost, rule), .cost_factor = factor, .cost_name = #rule
-#define TERN_OP(id, in, out, attr_list, s_rule, d_rule, op_flags, w_rule, cost_rule, op_kernel, text) \
+#define TERN_OP(id, in, out, attr_list, s_rule, d_rule, op_flags, w_rule, cost_rule, g_rule, op_kernel, text) \
     [TERN__OP_##id] = {.name = #id,                                                                  \
                        in,                                                                           \
                        out,                                                                          \
@@ -40,8 +40,10 @@
                        .flags = op_flags,                                                            \
                        .work = TERN__RULE(work, w_rule),                                             \
                        cost_rule,                                                                    \
+                       .grad = TERN__RULE(grad, g_rule),                                             \
                        .shape_name = #s_rule,                                                        \
                        .dtype_name = #d_rule,                                                        \
+                       .grad_name = #g_rule,                                                         \
                        .kernel_name = #op_kernel,                                                    \
                        .description = text},
 

@@ -111,7 +111,8 @@ static bool lies_in_target(const tern__op *op, tern_tensor *const *in, int i)
 static bool view_now(const tern__op *op, const tern_tensor *x, tern__node *node)
 {
     tern__layout layout;
-    if (!x->storage || !tern__op_view(op, node->attrs, &x->type, &x->layout, &node->out[0].type, &layout))
+    if (!x->storage || x->watched ||
+        !tern__op_view(op, node->attrs, &x->type, &x->layout, &node->out[0].type, &layout))
         return false;
     node->out[0].constant = x->constant;
     tern__tensor_set(&node->out[0], x->storage, &layout);

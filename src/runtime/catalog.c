@@ -22,6 +22,7 @@ tern_status tern_catalog_op(int i, tern_op_info *out)
                           .shape_rule = op->shape_name,
                           .dtype_rule = op->dtype_name,
                           .cost_rule = op->cost_name,
+                          .gradient = op->grad_name,
                           .kernel = op->kernel_name,
                           .min_inputs = op->min_in,
                           .max_inputs = op->max_in,

@@ -55,7 +55,7 @@ class DeviceInfo(ctypes.Structure):
 
 class OpInfo(ctypes.Structure):
     _fields_ = [(name, STR) for name in ("name", "section", "signature", "description", "shape_rule", "dtype_rule",
-                                         "cost_rule", "kernel")] + \
+                                         "cost_rule", "gradient", "kernel")] + \
                [("min_inputs", I), ("max_inputs", I), ("results", I), ("elementwise", ctypes.c_bool),
                 ("view", ctypes.c_bool), ("commutative", ctypes.c_bool)]
 

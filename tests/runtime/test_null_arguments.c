@@ -129,6 +129,10 @@ TEST(making)
     TENSOR(tern_input(NULL, "x", TERN_F32, 1, shape));
     TENSOR(tern_state(NULL, "s", TERN_F32, 1, shape));
     REFUSED(tern_freeze(NULL));
+    REFUSED(tern_watch(NULL));
+    REFUSED(tern_grad(NULL, 1, &x, &o.tensors[0]));
+    REFUSED(tern_grad(x, 1, NULL, &o.tensors[0]));
+    REFUSED(tern_grad(x, 1, &x, NULL));
     REFUSED(tern_name(NULL, "x"));
     REFUSED(tern_name(ones(), NULL));
     tear_down();

@@ -1,0 +1,36 @@
+/* grad.h - gradients: how a number that was computed changes with what it was computed from.
+ *
+ * tern_grad walks the recorded operations back and records the gradient as lazy tensors like any others, so the compiler's passes
+ * apply to both directions alike, and a training step is one program: loss, gradients and the writes that update states. */
+#ifndef TERN_GRAD_H
+#define TERN_GRAD_H
+
+#include <tern/export.h>
+#include <tern/status.h>
+#include <tern/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Views of an evaluated tensor are evaluated at once and do not know what they are views of. Those of a watched tensor are
+ * recorded, so that tern_grad sees through them. Watch a parameter before anything is computed from it; tensors without data
+ * need not be watched. TERN_INVALID_ARGUMENT if t is NULL or an error tensor. */
+TERN_API tern_status tern_watch(tern_tensor *t);
+
+/* d loss / d params[i], of the shape and dtype of params[i], for all of them in one walk. `loss` is one float that was not
+ * evaluated yet: evaluating lets go of how it was computed. New tensors belong to the open scope, or to the caller.
+ *
+ * Where a function has a kink the gradient is that of one side, or the mean of both sides for maximum, minimum, max and min
+ * among equals. Steps (round, sign, comparisons) have the gradient 0. Quantisation passes gradients on as if it did not round
+ * (straight-through): its scales count as constants.
+ *
+ * TERN_UNSUPPORTED names an operation on the way that has no gradient; TERN_INVALID_ARGUMENT names a parameter that the loss
+ * does not depend on, or that is no float. On failure `grads` is untouched. */
+TERN_API tern_status tern_grad(tern_tensor *loss, int n, tern_tensor *const *params, tern_tensor **grads);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

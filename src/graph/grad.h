@@ -1,0 +1,46 @@
+/* grad.h - what the rules of gradients (grad_rules*.c), named by the gradient column of ops.def, see and give.
+ *
+ * A rule gets one recorded operation and the gradients of its results, and records the gradients of its operands. It need not
+ * care for broadcasting and types: what it gives is summed over the axes that the operand has not, and cast to its type.
+ * Integers and codes that come from a quantisation have gradients too, in f32: that is how straight-through works. */
+#ifndef TERN_GRAPH_GRAD_H
+#define TERN_GRAPH_GRAD_H
+
+#include <tern/grad.h>
+#include <tern/ops.h>
+
+#include "graph/node.h"
+#include "tensor/op_attrs.h"
+
+struct tern__grad_call {
+    tern_ctx *ctx;
+    const tern__node *node;
+    const tern__attr *attrs;
+    int n_in, n_out;
+    tern_tensor **in;     /* (n_in) operands */
+    tern_tensor **out;    /* (n_out) results */
+    tern_tensor **of_out; /* (n_out) gradients of results; NULL: the loss does not depend on it */
+    const bool *wanted;   /* (n_in) */
+    tern_tensor **of_in;  /* (n_in) to fill, for those that are wanted; NULL stays 0 */
+};
+
+/* Short names for the usual case of one result. */
+#define GRAD (g->of_out[0])
+#define X (g->in[0])
+#define Y (g->out[0])
+
+/* A rank-0 number of x's type, or of f32 where that is no float. */
+tern_tensor *tern__grad_number(const tern_tensor *x, double value);
+/* Zeros like x. */
+tern_tensor *tern__grad_zeros(const tern_tensor *x);
+/* x * value. */
+tern_tensor *tern__grad_times(tern_tensor *x, double value);
+/* x as floats: itself, or cast to f32. */
+tern_tensor *tern__grad_float(tern_tensor *x);
+
+/* Gives the reduced axes of `t` back as axes of size 1, if `keepdims` did not keep them. */
+tern_tensor *tern__grad_unreduce(tern_tensor *t, const tern_tensor *x, const tern__attr *axes, bool keepdims);
+/* How many elements of x go into one. */
+int64_t tern__grad_reduced(const tern_tensor *x, const tern__attr *axes);
+
+#endif
