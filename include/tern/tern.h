@@ -31,6 +31,7 @@
 #include <tern/model.h>
 #include <tern/model_file.h>
 #include <tern/ops.h>
+#include <tern/optimiser.h>
 #include <tern/pass.h>
 #include <tern/pool.h>
 #include <tern/pressure.h>

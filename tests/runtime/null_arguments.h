@@ -36,6 +36,7 @@ typedef union null_outputs {
         tern_graph *graph;
         tern_program *program;
         tern_exec *exec;
+        tern_optimiser *optimiser;
         tern_npz *npz;
         tern_model_file *model_file;
         tern_model *model;

@@ -130,9 +130,12 @@ TEST(making)
     TENSOR(tern_state(NULL, "s", TERN_F32, 1, shape));
     REFUSED(tern_freeze(NULL));
     REFUSED(tern_watch(NULL));
+    tern_tensor *x = tern_ones(ctx, TERN_F32, 0, NULL);
     REFUSED(tern_grad(NULL, 1, &x, &o.tensors[0]));
     REFUSED(tern_grad(x, 1, NULL, &o.tensors[0]));
     REFUSED(tern_grad(x, 1, &x, NULL));
+    REFUSED(tern_grad(x, 1, (tern_tensor *[]){NULL}, &o.tensors[0]));
+    tern_release(x);
     REFUSED(tern_name(NULL, "x"));
     REFUSED(tern_name(ones(), NULL));
     tear_down();

@@ -282,3 +282,29 @@ TEST(machines)
     NEUTRAL(tern_machine_estimate_ns(NULL, 1, 1) > 0, false);
     tear_down();
 }
+
+TEST(optimisers)
+{
+    set_up();
+    tern_parameter p = {tern_state(ctx, "w", TERN_F32, 1, shape), true}, none = {0};
+    tern_tensor *rate = tern_scalar(ctx, TERN_F32, 1), *grad = tern_ones(ctx, TERN_F32, 1, shape),
+                *written[4];
+    tern_optimiser *a;
+    CHECK(tern_optimiser_options_default().beta1 > 0);
+    REFUSED(tern_optimiser_create(NULL, NULL, 1, &p, &o.optimiser));
+    REFUSED(tern_optimiser_create(ctx, NULL, 1, NULL, &o.optimiser));
+    REFUSED(tern_optimiser_create(ctx, NULL, 1, &none, &o.optimiser));
+    REFUSED(tern_optimiser_create(ctx, NULL, 1, &p, NULL));
+    CHECK_OK(tern_optimiser_create(ctx, NULL, 1, &p, &a));
+    REFUSED(tern_optimiser_step(NULL, rate, &grad, o.tensors, NULL));
+    REFUSED(tern_optimiser_step(a, NULL, &grad, o.tensors, NULL));
+    REFUSED(tern_optimiser_step(a, rate, NULL, o.tensors, NULL));
+    REFUSED(tern_optimiser_step(a, rate, (tern_tensor *[]){NULL}, o.tensors, NULL));
+    REFUSED(tern_optimiser_step(a, rate, &grad, NULL, NULL));
+    CHECK_OK(tern_optimiser_step(a, rate, &grad, written, NULL));
+    NEUTRAL(tern_optimiser_count(NULL), 0);
+    NEUTRAL(tern_optimiser_state(NULL, 0), NULL);
+    QUIET(tern_optimiser_free(NULL));
+    tern_optimiser_free(a);
+    tear_down();
+}
