@@ -56,7 +56,7 @@ static tern_status measure_again(const tern_regress_options *options, const tern
     o.budget_s = 0.5;
     bench_repeat_settings(base, &settings);
     progress_begin_of("measuring the baseline's benchmarks again", "parts");
-    progress_update(NULL, 0, 1);
+    progress_show(0, 1);
     tern_status status = tern_regress_run(&o, &settings.o, base, history, &regress);
     progress_end();
     if (status == TERN_OK)
@@ -150,7 +150,12 @@ static int run(const args *a)
         return fail_usage("--baseline and --against are two things to compare with: give one of them");
     if (tern_report_create(args_value(a, "title"), &report) != TERN_OK)
         return fail_status(NULL);
-    int code = fill(a, report);
+    int code = EXIT_DONE;
+    for (int i = 0; code == EXIT_DONE && args_nth(a, "note", i); i++)
+        if (tern_report_note(report, args_nth(a, "note", i)) != TERN_OK)
+            code = fail_status(NULL);
+    if (code == EXIT_DONE)
+        code = fill(a, report);
     if (code == EXIT_DONE)
         code = write_out(a, report);
     tern_report_free(report);
@@ -163,6 +168,7 @@ static const option options[] = {
     {"format", 0, "FORMAT", formats, "how to write it (default: what FILE ends in; html; text without -o)"},
     {"section", 0, "NAME", LIST_REPORT_SECTIONS, "only this section; may be repeated"},
     {"title", 0, "TEXT", NULL, "what the report is called"},
+    {"note", 0, "TEXT", NULL, "a sentence for the summary; may be repeated"},
     {"baseline", 'b', "NAME", NULL, "compare the results with this baseline and its history"},
     {"against", 0, "FILE", NULL, "compare the results with those in FILE (JSON of `tern bench`)"},
     {"threshold", 0, "PERCENT", NULL, "changes by less than this are none (default: 10)"},

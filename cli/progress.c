@@ -10,16 +10,22 @@
 #include "term.h"
 #include "text.h"
 
-enum { BAR = 30 };
+enum { BAR = 30, DEPTH = 4 };
 
 static volatile sig_atomic_t stopped;
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 enum { N_SIGNALS = sizeof signals / sizeof *signals };
 static struct sigaction old[N_SIGNALS];
-static const char *label, *unit; /* unit NULL: bytes */
 static bool terminal;
-static bool drawn;
-static double last; /* when it was drawn, or begun: what is done at once needs no bar; seconds */
+
+typedef struct bar {
+    const char *label, *unit; /* unit NULL: bytes */
+    bool drawn;
+    double last; /* when it was drawn, or begun: what is done at once needs no bar; seconds */
+} bar;
+
+static bar bars[DEPTH]; /* those of work inside other work; the last one counts */
+static int depth;
 
 static double now(void)
 {
@@ -45,53 +51,61 @@ void progress_begin_of(const char *what, const char *counted)
     memset(&action, 0, sizeof action);
     action.sa_handler = stop;
     sigemptyset(&action.sa_mask);
-    stopped = 0;
-    for (size_t i = 0; i < N_SIGNALS; i++) {
+    for (size_t i = 0; i < N_SIGNALS && depth == 0; i++) {
         sigaction(signals[i], &action, &old[i]);
         if (old[i].sa_handler == SIG_IGN) /* nohup */
             sigaction(signals[i], &old[i], NULL);
     }
-    label = what;
-    unit = counted;
+    if (depth == 0)
+        stopped = 0;
     terminal = isatty(STDERR_FILENO) == 1;
-    drawn = false;
-    last = now();
+    depth += depth < DEPTH;
+    bars[depth - 1] = (bar){what, counted, false, now()};
 }
 
-static void draw(uint64_t done, uint64_t total)
+static void draw(bar *b, uint64_t done, uint64_t total)
 {
     char bytes[NUMBER_TEXT], all[NUMBER_TEXT];
     int full = total ? (int)((double)done / (double)total * BAR) : 0;
     text line = {0};
     text_add(&line, "\r");
-    text_add_safe(&line, label);
+    text_add_safe(&line, b->label);
     text_add(&line, " ");
     text_repeat(&line, glyph_of(GLYPH_FULL), full < BAR ? full : BAR);
     text_repeat(&line, glyph_of(GLYPH_LIGHT), full < BAR ? BAR - full : 0);
-    if (unit)
-        text_addf(&line, " %llu of %llu %s\x1b[K", (unsigned long long)done, (unsigned long long)total, unit);
+    if (b->unit)
+        text_addf(&line, " %llu of %llu %s\x1b[K", (unsigned long long)done, (unsigned long long)total,
+                  b->unit);
     else
         text_addf(&line, " %s of %s\x1b[K", format_bytes(bytes, done), format_bytes(all, total));
     fputs(text_string(&line), stderr);
     text_free(&line);
+    b->last = now();
+    b->drawn = true;
 }
 
 bool progress_update(void *user, uint64_t done, uint64_t total)
 {
     (void)user;
-    double t = terminal ? now() : 0;
-    if (terminal && t - last > 0.1) {
-        last = t;
-        drawn = true;
-        draw(done, total);
-    }
+    if (depth > 0 && terminal && now() - bars[depth - 1].last > 0.1)
+        draw(&bars[depth - 1], done, total);
+    return !stopped;
+}
+
+bool progress_show(uint64_t done, uint64_t total)
+{
+    if (depth > 0 && terminal)
+        draw(&bars[depth - 1], done, total);
     return !stopped;
 }
 
 void progress_end(void)
 {
-    if (drawn)
+    if (depth == 0)
+        return;
+    if (bars[depth - 1].drawn)
         fputs("\r\x1b[K", stderr);
-    for (size_t i = 0; i < N_SIGNALS; i++)
+    depth--;
+    for (size_t i = 0; i < N_SIGNALS && depth == 0; i++)
         sigaction(signals[i], &old[i], NULL);
 }

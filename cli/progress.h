@@ -1,5 +1,5 @@
 /* progress.h - a bar on stderr for work that takes long, if that is a terminal; Ctrl-C ends the work, not the program, so that
- * nothing half-done stays behind. One at a time. */
+ * nothing half-done stays behind. One inside another takes its place until it ends. */
 #ifndef TERN_CLI_PROGRESS_H
 #define TERN_CLI_PROGRESS_H
 
@@ -10,6 +10,8 @@ void progress_begin(const char *what); /* which must stay valid: "writing model.
 void progress_begin_of(const char *what, const char *unit); /* counts "tokens" */
 /* false once the user wants to stop. Fits tern_model_progress; `user` is not used. */
 bool progress_update(void *user, uint64_t done, uint64_t total);
-void progress_end(void); /* the bar goes; Ctrl-C ends the program again */
+/* The same, and the bar is drawn at once: for work in few parts that take long. */
+bool progress_show(uint64_t done, uint64_t total);
+void progress_end(void); /* the bar, if there is one, goes; Ctrl-C ends the program again */
 
 #endif

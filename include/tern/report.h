@@ -60,6 +60,9 @@ TERN_API tern_status tern_report_add_document(tern_report *report, const char *n
 /* The same of a file; messages start with its path. */
 TERN_API tern_status tern_report_load(tern_report *report, const char *path);
 
+/* Adds a sentence to the summary, for what documents do not say: why it was measured, by whom. At most 16 of 1000 bytes. */
+TERN_API tern_status tern_report_note(tern_report *report, const char *sentence);
+
 /* Compares the results that it has with earlier ones, called `name`, as tern_regress_compare does. `history` (may be NULL) is the
  * baseline with the checks since. TERN_STATE: there are no results, or a comparison was made before. */
 TERN_API tern_status tern_report_compare(tern_report *report, const char *name,

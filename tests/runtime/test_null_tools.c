@@ -234,6 +234,8 @@ TEST(reports)
     REFUSED(tern_report_add_document(report, "a", NULL, 2));
     REFUSED(tern_report_load(NULL, "a"));
     REFUSED(tern_report_load(report, NULL));
+    REFUSED(tern_report_note(NULL, "a"));
+    REFUSED(tern_report_note(report, NULL));
     REFUSED(tern_report_compare(NULL, "a", NULL, results, NULL));
     REFUSED(tern_report_compare(report, NULL, NULL, results, NULL));
     REFUSED(tern_report_compare(report, "a", NULL, NULL, NULL));

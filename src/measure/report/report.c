@@ -157,6 +157,20 @@ tern_status tern_report_load(tern_report *report, const char *path)
     return status;
 }
 
+tern_status tern_report_note(tern_report *report, const char *sentence)
+{
+    TERN__FAIL_IF(!report || !sentence, TERN_INVALID_ARGUMENT, "report_note: an argument is NULL");
+    const size_t length = strlen(sentence);
+    TERN__FAIL_IF(report->n_notes >= TERN__REPORT_NOTES || length > TERN__REPORT_NOTE, TERN_LIMIT,
+                  "report: more than %d notes, or one of more than %d bytes", TERN__REPORT_NOTES,
+                  TERN__REPORT_NOTE);
+    const char *kept = tern__arena_strndup(&report->arena, sentence, length);
+    if (!kept)
+        return tern__out_of_memory(length);
+    report->notes[report->n_notes++] = kept;
+    return TERN_OK;
+}
+
 /* ---- a comparison ---- */
 
 static tern_status note_series(tern_report *r, const tern_results *history)

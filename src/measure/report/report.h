@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/strbuf.h"
 
-enum { TERN__REPORT_SOURCES = 16 };
+enum { TERN__REPORT_SOURCES = 16, TERN__REPORT_NOTES = 16, TERN__REPORT_NOTE = 1000 };
 
 /* A document as it was given, in the report's arena. */
 typedef struct tern__source {
@@ -87,6 +87,8 @@ struct tern_report {
     const char *title;
     tern__source sources[TERN__REPORT_SOURCES];
     int n_sources;
+    const char *notes[TERN__REPORT_NOTES]; /* sentences of the caller */
+    int n_notes;
     tern_results *results; /* of all sources; NULL: none */
     tern__profile_document *profile;
     tern__memory_document *memory;

@@ -11,7 +11,7 @@
 
 static const char *missing(const tern_report *r)
 {
-    return r->n_sources > 0 ? NULL : "no documents were given";
+    return r->n_sources > 0 || r->n_notes > 0 ? NULL : "no documents were given";
 }
 
 /* Sentences go one by one to `add`. */
@@ -197,6 +197,11 @@ static void tell_all(const tern_report *r, tern__strbuf *to,
         tell_profile(r, &t);
     if (r->memory)
         tell_memory(r, &t);
+    for (int i = 0; i < r->n_notes; i++) {
+        tern__strbuf s = TERN__STRBUF_EMPTY;
+        tern__strbuf_add(&s, r->notes[i]);
+        tell(&t, &s);
+    }
 }
 
 /* ---- large figures ---- */

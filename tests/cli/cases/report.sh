@@ -3,7 +3,7 @@ needs_jansson
 cp "$DOCS"/../tests/measure/report/*.json .
 tern report results.json profile.json memory.json --against old.json
 echo "# some sections, and what they lack"
-tern report results.json --section roofline --section summary
+tern report results.json --section roofline --section summary --note "Why: a <test>."
 tern report profile.json --section performance --section machine --section history --title "Another"
 echo "# JSON"
 tern report results.json profile.json --against old.json --format json >report.json
