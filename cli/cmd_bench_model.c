@@ -11,6 +11,7 @@
 #include <tern/tern.h>
 
 #include "bench_record.h"
+#include "bench_suite.h"
 #include "commands.h"
 #include "engine.h"
 #include "progress.h"
@@ -20,7 +21,7 @@
 
 enum { MOST_THREADS = 16, MOST_SIZES = 16 };
 
-typedef enum format { AS_MD, AS_JSON, AS_CSV, AS_SQL } format;
+typedef enum format { AS_MD, AS_JSON, AS_CSV, AS_SQL, AS_RESULTS } format;
 
 typedef struct output {
     format format;
@@ -28,15 +29,17 @@ typedef struct output {
     bool steps; /* stand between the rows */
     int rows;
     json json;
+    tern_results *results; /* AS_RESULTS */
+    tern_status kept;
 } output;
 
 /* ---- options ------------------------------------------------------------------------------------------------- */
 
 static format format_of(const args *a)
 {
-    static const char *const names[] = {"md", "json", "csv", "sql"};
+    static const char *const names[] = {"md", "json", "csv", "sql", "results"};
     const char *value = args_has(a, "json") ? "json" : args_value(a, "output");
-    for (int i = 0; value && i < 4; i++)
+    for (int i = 0; value && i < 5; i++)
         if (strcmp(value, names[i]) == 0)
             return (format)i;
     return AS_MD;
@@ -213,7 +216,10 @@ static void visit(void *user, const tern_bench_model_row *row)
     output *out = user;
     const bool first = out->rows++ == 0;
     progress_end();
-    if (out->format == AS_MD) {
+    if (out->format == AS_RESULTS) {
+        if (out->kept == TERN_OK)
+            out->kept = tern_bench_model_add(row, out->results);
+    } else if (out->format == AS_MD) {
         print_md(row, first || out->steps);
         if (row->n_steps > 0)
             print_steps(row);
@@ -244,6 +250,37 @@ static bool show(void *user, const char *what, int done, int total)
     return progress_update(NULL, (uint64_t)done, (uint64_t)total);
 }
 
+/* ---- results for baselines ------------------------------------------------------------------------------------- */
+
+/* With what `tern regress` needs to measure them again. */
+static tern_status open_results(const tern_bench_model_options *o, output *out)
+{
+    char *whole = realpath(o->path, NULL);
+    TERN_TRY(tern_results_create(&out->results));
+    tern_status status = tern_results_note_conditions(out->results);
+    if (status == TERN_OK)
+        status = tern_results_set_condition(out->results, "setting_model", whole ? whole : o->path);
+    if (status == TERN_OK && o->cpu)
+        status = tern_results_set_condition(out->results, "setting_isa", o->cpu);
+    free(whole);
+    return status;
+}
+
+static int measure_results(const tern_bench_model_options *o, output *out)
+{
+    tern_status status = open_results(o, out);
+    int code = status == TERN_OK ? EXIT_DONE : fail_status(NULL);
+    if (code == EXIT_DONE && tern_bench_model(o, visit, out) != TERN_OK)
+        code = fail_model(o->path);
+    progress_end();
+    if (code == EXIT_DONE && out->kept != TERN_OK)
+        code = fail_status(NULL);
+    if (code == EXIT_DONE)
+        code = bench_write(out->results, TERN_RESULT_JSON, NULL);
+    tern_results_free(out->results);
+    return code;
+}
+
 /* ---- the verb ------------------------------------------------------------------------------------------------ */
 
 static int run(const args *a)
@@ -262,6 +299,10 @@ static int run(const args *a)
     o.steps = args_has(a, "steps");
     out.steps = o.steps;
     o.progress = show;
+    if (out.format == AS_RESULTS)
+        return args_has(a, "head") ? fail_usage("-o results: `tern regress` takes heads as they are in the "
+                                                "file; leave --head out")
+                                   : measure_results(&o, &out);
     if (out.format == AS_JSON)
         json_array(&out.json, NULL);
     tern_status status = tern_bench_model(&o, visit, &out);
@@ -289,7 +330,7 @@ static const option options[] = {
     {"head", 0, "TYPE", HEAD_TYPES, "convert the head (tern run tells what that does to the answers)"},
     {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2"},
     {"steps", 0, NULL, NULL, "md: also tell where the time goes, step by step"},
-    {"output", 'o', "FORMAT", "md json csv sql", "how to print the results (default: md)"},
+    {"output", 'o', "FORMAT", "md json csv sql results", "how to print them (default: md); results: JSON for `tern baseline create --from` and `tern regress --from`"},
     {"json", 0, NULL, NULL, "the same as -o json"},
     {0},
 };
@@ -311,6 +352,8 @@ const command cmd_bench_model = {
                "says which.",
     .options = options,
     .examples = "tern bench model -m model.gguf -p 512 -n 128 -t 1,2\n"
-                "tern bench model -m model.gguf -p 0 -n 32 -d 128 -r 3 -o json",
+                "tern bench model -m model.gguf -p 0 -n 32 -d 128 -r 3 -o json\n"
+                "tern bench model -m model.gguf -p 64 -n 32 -o results >a.json && tern baseline create m "
+                "--from a.json",
     .run = run,
 };

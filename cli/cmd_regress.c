@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <tern/graph.h>
 #include <tern/regress.h>
@@ -9,6 +10,7 @@
 #include "baselines.h"
 #include "bench_suite.h"
 #include "commands.h"
+#include "sessions.h"
 #include "term.h"
 
 #define FORMAT_NAME(id, number, name) name " "
@@ -101,6 +103,80 @@ static bool any_compared(const tern_regress_report *report)
     return false;
 }
 
+/* ---- the old build at hand ---- */
+
+/* After so many pairs of sessions it looks, and goes on if that was not enough; the chance of a false alarm is shared out. */
+enum { PAIRS_FIRST = 12, PAIRS_MOST = 24 };
+
+/* The program that runs, unless a second one is given. */
+static const char *newer(const args *a, char *buffer, size_t room)
+{
+    const char *given = args_nth(a, "program", 1);
+    const ssize_t n = given ? 0 : readlink("/proc/self/exe", buffer, room - 1);
+    if (given || n <= 0)
+        return given;
+    buffer[n] = '\0';
+    return buffer;
+}
+
+static bool any_undecided(const tern_regress_report *report)
+{
+    tern_regress_row row;
+    for (int i = 0; tern_regress_at(report, i, &row) == TERN_OK; i++)
+        if (row.time == TERN_REGRESS_UNDECIDED)
+            return true;
+    return false;
+}
+
+static int report_pairs(const args *a, tern_regress_options o, sessions *s, tern_regress_report **out)
+{
+    int most;
+    if (!args_int(a, "sessions", 8, 1000, PAIRS_MOST, &most))
+        return EXIT_USAGE;
+    const int first = most < PAIRS_FIRST ? most : PAIRS_FIRST;
+    int code = sessions_run(s, first);
+    o.alpha = 0.01 * first / most;
+    if (code == EXIT_DONE && tern_regress_pairs(&o, s->sets[0], s->sets[1], out) != TERN_OK)
+        code = fail_status(NULL);
+    if (code != EXIT_DONE || first == most || !any_undecided(*out))
+        return code;
+    tern_regress_free(*out);
+    *out = NULL;
+    o.alpha = 0.01 - o.alpha;
+    code = sessions_run(s, most);
+    return code != EXIT_DONE || tern_regress_pairs(&o, s->sets[0], s->sets[1], out) == TERN_OK
+               ? code
+               : fail_status(NULL);
+}
+
+static int regress_programs(const args *a, tern_regress_options o)
+{
+    char self[4096];
+    sessions s;
+    tern_regress_report *report = NULL;
+    const char *now = newer(a, self, sizeof self);
+    if (args_has(a, "baseline") || args_has(a, "from"))
+        return fail_usage("--program is compared with, in turns: leave --baseline and --from out");
+    if (args_nth(a, "program", 2))
+        return fail_usage("--program: give the old build, or the old and the new one");
+    if (!now)
+        return fail("this program's own file is not known here; give it as a second --program");
+    int code = sessions_open(args_nth(a, "program", 0), now, args_value(a, "bench"), &s);
+    if (code == EXIT_DONE)
+        code = report_pairs(a, o, &s, &report);
+    if (code == EXIT_DONE)
+        code = write_report(a, report);
+    if (code == EXIT_DONE && !any_compared(report))
+        code = fail("the programs have no benchmark with samples in common");
+    if (code == EXIT_DONE)
+        code = answer_of(report);
+    tern_regress_free(report);
+    sessions_close(&s);
+    return code;
+}
+
+/* ---- a baseline ---- */
+
 static int regress(const args *a, tern_baselines *store)
 {
     tern_results *base = NULL, *history = NULL;
@@ -129,10 +205,12 @@ static int run(const args *a)
     tern_baselines *store;
     tern_regress_options o = {0};
     const char *name = args_value(a, "baseline");
-    if (!name)
-        return fail_usage("which baseline? give its name with --baseline NAME");
     if (!read_options(a, &o))
         return EXIT_USAGE; /* before anything is opened */
+    if (args_has(a, "program"))
+        return regress_programs(a, o);
+    if (!name)
+        return fail_usage("which baseline? give its name with --baseline NAME");
     int code = baselines_open(a, false, &store);
     if (code == EXIT_DONE && !store)
         return fail("there is no baseline '%s': none are kept yet", name);
@@ -148,6 +226,9 @@ static const option options[] = {
     {"threshold", 0, "PERCENT", NULL, "changes by less than this are none (default: 10)"},
     {"critical", 0, "PERCENT", NULL, "regressions from this on are critical (default: three times the threshold)"},
     {"from", 0, "FILE", NULL, "compare results that were measured before (JSON of `tern bench`) instead of measuring"},
+    {"program", 0, "OLD", NULL, "compare with this build of the program instead of a baseline: both are run in turns; given twice, the second is compared with the first"},
+    {"bench", 0, "WORDS", NULL, "with --program: what to measure, as after `tern bench` (default: " SESSIONS_BENCH ")"},
+    {"sessions", 0, "N", NULL, "with --program: at most N sessions of each (default: 24; after 12 it looks whether that is enough)"},
     {"family", 0, "F", NULL, "only the benchmarks of this family"},
     {"budget", 0, "S", NULL, "take samples of each benchmark for at most S seconds (default: 2)"},
     {"samples", 0, "N", NULL, "take at most N of them (default: 200)"},
@@ -164,19 +245,23 @@ const command cmd_regress = {
     .name = "regress",
     .operands = "",
     .summary = "Measure the benchmarks of a baseline again, and tell what has become worse.",
-    .details = "A benchmark is slower if the samples differ significantly, by more than the threshold, and "
-               "by more than its "
-               "noise floor: what its sessions differed by when nothing had changed. More samples are taken "
-               "until that is clear "
-               "or the budget has been used, and what seems slower is measured once more at the end; what "
-               "stays unclear is "
-               "'undecided', which is no regression. Memory is worse if a run needs more than the threshold "
-               "more of it, accuracy "
-               "if the error is more than doubled. docs/measurement.md says how the decision is made.",
+    .details =
+        "A benchmark is slower if the samples differ significantly, by more than the threshold, and "
+        "by more than its "
+        "noise floor: what its sessions differed by when nothing had changed. More samples are taken "
+        "until that is clear "
+        "or the budget has been used, and what seems slower is measured once more at the end; what "
+        "stays unclear is "
+        "'undecided', which is no regression. Memory is worse if a run needs more than the threshold "
+        "more of it, accuracy "
+        "if the error is more than doubled. With --program nothing is kept: sessions of "
+        "both builds are taken in turns and compared in pairs, which tells smaller changes on a machine "
+        "that others use. docs/measurement.md says how the decision is made.",
     .options = options,
     .examples = "tern regress --baseline main\n"
                 "tern regress --baseline main --threshold 5 --output-format html -o report.html\n"
-                "tern regress --baseline main --from results.json",
+                "tern regress --baseline main --from results.json\n"
+                "tern regress --program old/build/tern --bench 'ops --family ternary --budget 0.1'",
     .answers = "  0  no regression\n"
                "  1  a regression\n"
                "  2  a critical regression\n"

@@ -5,13 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include <tern/regress.h>
 #include <tern/results.h>
 
-#include "baselines.h"
 #include "json.h"
+#include "sessions.h"
 #include "table.h"
 #include "term.h"
 
@@ -252,69 +251,16 @@ int compare_files(const args *a, const tern_compare_options *o)
 
 /* ---- programs -------------------------------------------------------------------------------------------------- */
 
-/* A word for a shell. */
-static void add_quoted(text *t, const char *word)
-{
-    text_add(t, "'");
-    for (; *word; word++)
-        if (*word == '\'')
-            text_add(t, "'\\''");
-        else
-            text_add_n(t, word, 1);
-    text_add(t, "'");
-}
-
-/* One session of a program, appended to `to`. Its rows may lack a share of their limit, which is status 1. */
-static int run_session(const char *line, tern_results *to)
-{
-    text out = {0};
-    char buffer[1 << 16];
-    size_t got;
-    tern_results *r = NULL;
-    FILE *pipe = popen(line, "r");
-    if (!pipe)
-        return fail("cannot run %s", line);
-    while ((got = fread(buffer, 1, sizeof buffer, pipe)) > 0)
-        text_add_n(&out, buffer, got);
-    const int ended = pclose(pipe);
-    int code = EXIT_DONE;
-    if (!WIFEXITED(ended) || WEXITSTATUS(ended) > 1)
-        code = fail("it ended with status %d: %s", WIFEXITED(ended) ? WEXITSTATUS(ended) : -1, line);
-    else if (tern_results_read(text_string(&out), out.length, &r) != TERN_OK)
-        code = fail_status(line);
-    else if (!results_append(to, r))
-        code = EXIT_FAILED;
-    tern_results_free(r);
-    text_free(&out);
-    return code;
-}
-
 int compare_programs(const args *a, const tern_compare_options *o)
 {
-    text commands[2] = {{0}, {0}};
-    tern_results *sets[2] = {NULL, NULL};
+    sessions s;
     pairing p = {.o = *o, .in_turns = true};
-    const int sessions = o->rounds > 0 ? o->rounds : 12;
-    const char *bench =
-        args_value(a, "bench") ? args_value(a, "bench") : "ops --family rows --memory 4 --budget 0.1";
-    int code = EXIT_DONE;
     p.o.rounds = 0;
-    for (int i = 0; i < 2; i++) {
-        add_quoted(&commands[i], args_operand(a, i));
-        text_addf(&commands[i], " bench %s --format json", bench);
-        if (tern_results_create(&sets[i]) != TERN_OK)
-            code = fail_status(NULL);
-    }
-    /* A B, B A, A B, ... */
-    for (int k = 0; k < 2 * sessions && code == EXIT_DONE; k++) {
-        const int which = (k + k / 2) % 2;
-        code = run_session(text_string(&commands[which]), sets[which]);
-    }
+    int code = sessions_open(args_operand(a, 0), args_operand(a, 1), args_value(a, "bench"), &s);
     if (code == EXIT_DONE)
-        code = compare_sets(a, &p, sets[0], sets[1]);
-    for (int i = 0; i < 2; i++) {
-        tern_results_free(sets[i]);
-        text_free(&commands[i]);
-    }
+        code = sessions_run(&s, o->rounds > 0 ? o->rounds : 12);
+    if (code == EXIT_DONE)
+        code = compare_sets(a, &p, s.sets[0], s.sets[1]);
+    sessions_close(&s);
     return code;
 }

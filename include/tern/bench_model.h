@@ -12,6 +12,7 @@
 #include <tern/export.h>
 #include <tern/measure.h>
 #include <tern/model.h>
+#include <tern/results.h>
 #include <tern/status.h>
 
 /* Called before each run, `done` of `total` of them: `what` is "loading", "pp512" or "tg128". false stops: TERN_CANCELLED. */
@@ -91,6 +92,10 @@ TERN_API tern_bench_model_options tern_bench_model_options_default(void);
  * of BitNet 2B-4T are 790 MB whatever its format, so that smaller formats are rewarded. */
 TERN_API tern_status tern_bench_model(const tern_bench_model_options *options, tern_bench_model_visit visit,
                                       void *user);
+
+/* Adds the test to a set of results, for baselines: suite "model", the model's type as family, "pp512" or "tg128 @ d64" as name, its
+ * seconds as samples. tern_regress_run measures such rows again if the set's condition "setting_model" names the file. */
+TERN_API tern_status tern_bench_model_add(const tern_bench_model_row *row, tern_results *results);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,9 @@
  * others are done, and what stays unclear is "undecided". alpha is the chance of a false alarm in the whole report: it is shared out
  * over the rows.
  *
+ * Where the old build is at hand both are run in turns instead (tern_regress_pairs), which tells smaller changes on a machine that
+ * others use. Models (suite "model", <tern/bench_model.h>) are measured ten times and looked at once.
+ *
  * Memory (peak_bytes) and accuracy (accuracy_error) are no samples but numbers: memory is worse if it grew by more than the
  * threshold, accuracy if the error is more than twice the baseline's and above 1e-7.
  *
@@ -114,6 +117,12 @@ TERN_API tern_status tern_regress_run(const tern_regress_options *options, const
 TERN_API tern_status tern_regress_compare(const tern_regress_options *options, const tern_results *base,
                                           const tern_results *history, const tern_results *now,
                                           tern_regress_report **out);
+
+/* Of two builds that were run in turns: session i of `old` was next to session i of `now`, so that what slowed the machine down slowed
+ * down both. The medians of sessions are compared in pairs (Wilcoxon's signed-rank test), and need no noise floor; below 8 pairs no
+ * answer is possible. One look at the pairs there are. */
+TERN_API tern_status tern_regress_pairs(const tern_regress_options *options, const tern_results *old,
+                                        const tern_results *now, tern_regress_report **out);
 
 TERN_API void tern_regress_free(tern_regress_report *report); /* NULL is fine */
 

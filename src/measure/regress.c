@@ -257,6 +257,16 @@ static tern_status judge(tern_regress_report *p, tern_regress_row *row)
     return explain(p, row);
 }
 
+/* What seemed slower must be so again. */
+static tern_status settle_again(tern_regress_report *p, tern_regress_row *row, bool again)
+{
+    if (!again || row->time >= TERN_REGRESS_REGRESSION)
+        return TERN_OK;
+    row->time = TERN_REGRESS_UNDECIDED;
+    row->state = worst_of(row);
+    return reason(p, row, "slower at first, but not when it was measured again");
+}
+
 /* ---- making reports ---- */
 
 static tern_status begin(const tern_regress_options *options, const tern_results *base,
@@ -326,13 +336,43 @@ static tern_status finish(tern_regress_report *p, tern_status status, tern_regre
 
 /* ---- of results that are there ---- */
 
-static tern_status compare_row(tern_regress_report *p, tern_regress_row *row)
+/* Medians of the sessions, seconds; *n of them. */
+static tern_status session_medians(const tern_results *from, const tern_result *key, double **out, int *n)
+{
+    double *medians = tern__alloc_zero((size_t)from->n + 1, sizeof *medians);
+    if (!medians)
+        return tern__out_of_memory((size_t)from->n * sizeof *medians);
+    *n = 0;
+    for (int i = 0; i < from->n; i++)
+        if (from->rows[i].median_us > 0 && tern__result_same(&from->rows[i], key))
+            medians[(*n)++] = from->rows[i].median_us * 1e-6;
+    *out = medians;
+    return TERN_OK;
+}
+
+static tern_status compare_pairs(const tern_regress_report *p, tern_regress_row *row)
+{
+    double *a = NULL, *b = NULL;
+    int n = 0, m = 0;
+    const tern_compare_options o = options_for(p, row);
+    tern_status status = session_medians(p->base, &row->base, &a, &n);
+    if (status == TERN_OK)
+        status = session_medians(p->results, &row->base, &b, &m);
+    if (status == TERN_OK && n > 0 && m > 0)
+        status = tern_compare_pairs(&o, a, b, n < m ? n : m, &row->comparison);
+    tern__free(a);
+    tern__free(b);
+    return status;
+}
+
+/* With all samples of `now`. */
+static tern_status compare_row(tern_regress_report *p, tern_regress_row *row, const tern_results *now)
 {
     double *a = NULL, *b = NULL;
     int n = 0, m = 0;
     tern_status status = pool_samples(p->base, &row->base, &a, &n);
     if (status == TERN_OK)
-        status = pool_samples(p->results, &row->base, &b, &m);
+        status = pool_samples(now, &row->base, &b, &m);
     if (status == TERN_STATE) { /* one of them has none: there is nothing to compare */
         tern__free(a);
         return TERN_OK;
@@ -359,7 +399,7 @@ static tern_status compare_rows(tern_regress_report *p, const tern_results *now)
         for (int k = 0; k < p->results->n; k++)
             if (tern__result_same(&p->results->rows[k], &row->base)) {
                 row->now = p->results->rows[k];
-                TERN_TRY(compare_row(p, row));
+                TERN_TRY(p->paired ? compare_pairs(p, row) : compare_row(p, row, p->results));
                 TERN_TRY(judge(p, row));
                 break;
             }
@@ -375,6 +415,76 @@ tern_status tern_regress_compare(const tern_regress_options *options, const tern
     TERN__FAIL_IF(!base || !now || !out, TERN_INVALID_ARGUMENT, "regress_compare: an argument is NULL");
     TERN_TRY(begin(options, base, history, &p));
     return finish(p, compare_rows(p, now), out);
+}
+
+tern_status tern_regress_pairs(const tern_regress_options *options, const tern_results *old,
+                               const tern_results *now, tern_regress_report **out)
+{
+    tern_regress_report *p = NULL;
+    TERN__FAIL_IF(!old || !now || !out, TERN_INVALID_ARGUMENT, "regress_pairs: an argument is NULL");
+    TERN_TRY(begin(options, old, NULL, &p));
+    p->paired = true;
+    return finish(p, compare_rows(p, now), out);
+}
+
+/* ---- models ---- */
+
+enum { MODEL_RUNS = 10 };
+
+/* The rows of models that were measured; on the second pass those that seemed slower. */
+static tern_status judge_models(tern_regress_report *p, const tern_results *now, bool again)
+{
+    for (int i = 0; i < p->n; i++) {
+        tern_regress_row *row = &p->rows[i];
+        for (int k = 0; k < now->n; k++) {
+            if (!tern__result_same(&now->rows[k], &row->base) ||
+                (again && row->time < TERN_REGRESS_REGRESSION))
+                continue;
+            TERN_TRY(tern_results_add(p->results, &now->rows[k]));
+            p->results->rows[p->results->n - 1].run = again;
+            row->now = p->results->rows[p->results->n - 1];
+            if (now->rows[k].rounds == 0) {
+                TERN_TRY(reason(p, row, now->rows[k].error));
+                break;
+            }
+            TERN_TRY(compare_row(p, row, now));
+            TERN_TRY(judge(p, row));
+            TERN_TRY(settle_again(p, row, again));
+            break;
+        }
+    }
+    return TERN_OK;
+}
+
+static tern_status miss_models(tern_regress_report *p, const char *why)
+{
+    tern_status status = TERN_OK;
+    for (int i = 0; i < p->n && status == TERN_OK; i++)
+        if (strcmp(p->rows[i].base.suite, "model") == 0)
+            status = reason(p, &p->rows[i], why);
+    return status;
+}
+
+static bool any_slow_model(const tern_regress_report *p)
+{
+    for (int i = 0; i < p->n; i++)
+        if (strcmp(p->rows[i].base.suite, "model") == 0 && p->rows[i].time >= TERN_REGRESS_REGRESSION)
+            return true;
+    return false;
+}
+
+static tern_status measure_models(tern_regress_report *p, const tern_bench_options *options)
+{
+    const char *family = options ? options->family : NULL, *cpu = options ? options->cpu : NULL;
+    for (int pass = 0; pass < 2 && (pass == 0 || any_slow_model(p)); pass++) {
+        tern_results *now;
+        TERN_TRY(tern_results_create(&now));
+        tern_status status = tern__model_measure_again(p->base, family, cpu, MODEL_RUNS, now);
+        status = status == TERN_OK ? judge_models(p, now, pass == 1) : miss_models(p, tern_last_error());
+        tern_results_free(now);
+        TERN_TRY(status);
+    }
+    return TERN_OK;
 }
 
 /* ---- measured again ---- */
@@ -456,11 +566,8 @@ static tern_status measure_rows(tern_regress_report *p, const tern_bench_options
             status = set_noise(p, row);
             if (status == TERN_OK && measure_row(p, &bench, row, pass) != TERN_OK)
                 status = reason(p, row, tern_last_error());
-            if (status == TERN_OK && pass == 1 && row->time < TERN_REGRESS_REGRESSION) {
-                row->time = TERN_REGRESS_UNDECIDED;
-                row->state = worst_of(row);
-                status = reason(p, row, "slower at first, but not when it was measured again");
-            }
+            if (status == TERN_OK)
+                status = settle_again(p, row, pass == 1);
         }
     tern__bench_close(&bench);
     return status;
@@ -472,6 +579,11 @@ static tern_status measure_suites(tern_regress_report *p, const tern_bench_optio
     const char *suite, *what;
     TERN_TRY(tern_results_note_conditions(p->results));
     TERN_TRY(check_host(p));
+    for (int i = 0; i < p->n; i++)
+        if (strcmp(p->rows[i].base.suite, "model") == 0) {
+            TERN_TRY(measure_models(p, bench));
+            break;
+        }
     for (int s = 0; tern_bench_suite(s, &suite, &what) == TERN_OK; s++) {
         bool any = false;
         for (int i = 0; i < p->n; i++)

@@ -20,7 +20,13 @@ struct tern_regress_report {
     tern__arena arena;                  /* reasons */
     const tern_results *base, *history; /* the caller's, while the report is made */
     char base_host[32], host[32];
+    bool paired; /* sessions of both are next to each other */
 };
+
+/* Runs the tests of the baseline's rows of suite "model" again, each `repetitions` times, into `to`: of `family`, or all if it is NULL.
+ * The file is what the condition "setting_model" says. */
+tern_status tern__model_measure_again(const tern_results *base, const char *family, const char *cpu,
+                                      int repetitions, tern_results *to);
 
 /* Medians of the sessions, oldest first, into `medians` (from->n + 1); `now` (may be NULL) is the newest if it was measured.
  * Returns how many there are. */

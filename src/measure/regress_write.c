@@ -52,7 +52,7 @@ void tern__regress_add_history(tern__strbuf *to, const tern_history *h)
 
 /* ---- text ---- */
 
-static void add_text_row(tern__strbuf *to, const tern_regress_row *row)
+static void add_text_row(tern__strbuf *to, const tern_regress_report *p, const tern_regress_row *row)
 {
     tern__strbuf_addf(to, "%-10s  ", tern_regress_state_name(row->state));
     tern__result_add_name(to, &row->base);
@@ -61,8 +61,11 @@ static void add_text_row(tern__strbuf *to, const tern_regress_row *row)
         tern__strbuf_addf(to, "%.1f -> %.1f us, ", row->comparison.median_a * 1e6,
                           row->comparison.median_b * 1e6);
         tern__regress_add_change(to, &row->comparison);
-        tern__strbuf_addf(to, ", noise floor %.1f %% of %d sessions, p = %.2g", 100 * row->noise_floor,
-                          row->runs, row->comparison.p);
+        if (p->paired)
+            tern__strbuf_addf(to, ", %d pairs of sessions, p = %.2g", row->comparison.n_b, row->comparison.p);
+        else
+            tern__strbuf_addf(to, ", noise floor %.1f %% of %d sessions, p = %.2g", 100 * row->noise_floor,
+                              row->runs, row->comparison.p);
     }
     if (row->reason[0])
         tern__strbuf_addf(to, "%s%s", row->comparison.n_b > 0 ? "; " : "", row->reason);
@@ -81,7 +84,7 @@ void tern__regress_add_text(tern__strbuf *to, const tern_regress_report *p)
     for (int s = TERN__STATES - 1; s >= 0; s--)
         for (int i = 0; i < p->n; i++)
             if (p->rows[i].state == (tern_regress_state)s)
-                add_text_row(to, &p->rows[i]);
+                add_text_row(to, p, &p->rows[i]);
     tern__strbuf_add(to, "\n");
     tern__regress_add_summary(to, p);
     if (strcmp(p->host, p->base_host) != 0)

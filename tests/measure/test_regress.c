@@ -89,6 +89,59 @@ static counts try_many(double factor, double threshold, double session_noise, in
     return c;
 }
 
+/* ---- two builds in turns ---- */
+
+enum { PAIRS = 12 };
+
+/* Sessions in turns on a machine that wanders by 12 %, 3 % from one pair to the next: what slows down one slows down its neighbour. */
+static void state_of_pairs(machine *m, double factor, double threshold, tern_regress_row *row)
+{
+    tern_results *old = new_set("here"), *now = new_set("here");
+    tern_regress_report *report = NULL;
+    double mood = 0.12 * normal(m);
+    for (int run = 0; run < PAIRS; run++) {
+        mood = 0.97 * mood + 0.03 * normal(m);
+        add_session(m, old, run, "a", 100 * exp(mood));
+        add_session(m, now, run, "a", 100 * exp(mood) * factor);
+    }
+    CHECK_OK(tern_regress_pairs(&(tern_regress_options){.threshold = threshold}, old, now, &report));
+    CHECK_EQ(tern_regress_rows(report), 1);
+    CHECK_OK(tern_regress_at(report, 0, row));
+    row->reason = "";
+    CHECK_EQ(row->comparison.n_b, PAIRS);
+    CHECK_EQ(row->memory, TERN_REGRESS_SAME);
+    tern_regress_free(report);
+    tern_results_free(old);
+    tern_results_free(now);
+}
+
+TEST(pairs_see_through_the_moods_of_a_machine)
+{
+    if (HARNESS_TSAN)
+        SKIP("a long simulation on one thread: nothing for TSan to see");
+    enum { TIMES = 100 };
+    machine m = {.seed = harness_seed(), .sample_noise = 0.02, .session_noise = 0.005};
+    const double factors[] = {1, 1.05, 1.2};
+    for (int k = 0; k < 3; k++) {
+        counts c = {0};
+        for (int i = 0; i < TIMES; i++) {
+            tern_regress_row row = {.state = TERN_REGRESS_MISSING};
+            state_of_pairs(&m, factors[k], 0.02, &row);
+            c.state[row.state]++;
+        }
+        printf("in turns, %g times as slow: %d better, %d same, %d undecided, %d regression, %d critical\n",
+               factors[k], c.state[0], c.state[1], c.state[2], c.state[4], c.state[5]);
+        const int worse = c.state[TERN_REGRESS_REGRESSION] + c.state[TERN_REGRESS_CRITICAL];
+        CHECK(k > 0 ? worse >= 80 : worse + c.state[TERN_REGRESS_FASTER] <= 2);
+    }
+    tern_results *empty = new_set("here"), *there = new_set("there");
+    tern_regress_report *report = NULL;
+    add_session(&m, there, 0, "a", 100);
+    CHECK_STATUS(tern_regress_pairs(NULL, empty, there, &report), TERN_STATE);
+    tern_results_free(empty);
+    tern_results_free(there);
+}
+
 TEST(equal_work_raises_no_alarm)
 {
     if (HARNESS_TSAN)

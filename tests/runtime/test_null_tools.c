@@ -198,6 +198,9 @@ TEST(baselines_and_regressions)
     remove(path);
     REFUSED(tern_regress_run(NULL, NULL, NULL, NULL, &report));
     REFUSED(tern_regress_run(NULL, NULL, results, NULL, NULL));
+    REFUSED(tern_regress_pairs(NULL, NULL, results, &report));
+    REFUSED(tern_regress_pairs(NULL, results, NULL, &report));
+    REFUSED(tern_regress_pairs(NULL, results, results, NULL));
     REFUSED(tern_regress_compare(NULL, NULL, NULL, results, &report));
     REFUSED(tern_regress_compare(NULL, results, NULL, NULL, &report));
     REFUSED(tern_regress_compare(NULL, results, NULL, results, NULL));
@@ -272,6 +275,8 @@ TEST(measurements)
     CHECK_STR(tern_verdict_name((tern_verdict)-1), "unknown");
     tern_bench_model_options model = tern_bench_model_options_default();
     CHECK_EQ(model.n_prompt, 512);
+    REFUSED(tern_bench_model_add(NULL, (tern_results *)&model));
+    REFUSED(tern_bench_model_add(&(tern_bench_model_row){0}, NULL));
     REFUSED(tern_bench_model(NULL, NULL, NULL));
     REFUSED(tern_bench_model(&model, NULL, NULL));
 }

@@ -1,0 +1,63 @@
+/* sessions.c - see sessions.h. */
+#include "sessions.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "baselines.h"
+#include "child.h"
+#include "term.h"
+
+/* One session of a program, appended to `to`. Its rows may lack a share of their limit, which is status 1. */
+static int run_session(const char *line, tern_results *to)
+{
+    text out = {0};
+    tern_results *r = NULL;
+    const int ended = child_run(line, &out, false);
+    int code = EXIT_DONE;
+    if (ended == CHILD_NOT_RUN)
+        code = fail("cannot run %s: %s", line, strerror(errno));
+    else if (ended > 1)
+        code = fail("it ended with status %d: %s", ended, line);
+    else if (tern_results_read(text_string(&out), out.length, &r) != TERN_OK)
+        code = fail_status(line);
+    else if (!results_append(to, r))
+        code = EXIT_FAILED;
+    tern_results_free(r);
+    text_free(&out);
+    return code;
+}
+
+int sessions_open(const char *a, const char *b, const char *bench, sessions *s)
+{
+    const char *const programs[2] = {a, b};
+    int code = EXIT_DONE;
+    *s = (sessions){0};
+    for (int i = 0; i < 2; i++) {
+        text_add_quoted(&s->commands[i], programs[i]);
+        text_addf(&s->commands[i], " bench %s --format json", bench ? bench : SESSIONS_BENCH);
+        if (tern_results_create(&s->sets[i]) != TERN_OK)
+            code = fail_status(NULL);
+    }
+    return code;
+}
+
+int sessions_run(sessions *s, int pairs)
+{
+    int code = EXIT_DONE;
+    for (int k = 2 * s->pairs; k < 2 * pairs && code == EXIT_DONE; k++) {
+        const int which = (k + k / 2) % 2;
+        code = run_session(text_string(&s->commands[which]), s->sets[which]);
+    }
+    s->pairs = code == EXIT_DONE && pairs > s->pairs ? pairs : s->pairs;
+    return code;
+}
+
+void sessions_close(sessions *s)
+{
+    for (int i = 0; i < 2; i++) {
+        tern_results_free(s->sets[i]);
+        text_free(&s->commands[i]);
+    }
+    *s = (sessions){0};
+}

@@ -1,0 +1,23 @@
+/* sessions.h - two builds of the program, whose benchmarks are run in turns: what slows the machine down slows down both. */
+#ifndef TERN_CLI_SESSIONS_H
+#define TERN_CLI_SESSIONS_H
+
+#include <tern/results.h>
+
+#include "text.h"
+
+typedef struct sessions {
+    text commands[2];
+    tern_results *sets[2]; /* of A and B; session i of one was next to session i of the other */
+    int pairs;             /* that there are */
+} sessions;
+
+#define SESSIONS_BENCH "ops --family rows --memory 4 --budget 0.1"
+
+/* `bench` is what stands behind `bench` on their command lines; NULL: SESSIONS_BENCH. Close it in any case. */
+int sessions_open(const char *a, const char *b, const char *bench, sessions *s);
+/* Goes on until there are so many pairs: A B, B A, A B, ... Else what was wrong was said. */
+int sessions_run(sessions *s, int pairs);
+void sessions_close(sessions *s);
+
+#endif

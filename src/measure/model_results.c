@@ -1,0 +1,152 @@
+/* model_results.c - tests of models as rows of results, so that baselines keep them; and the same tests from such rows again. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <tern/bench_model.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "measure/regress.h"
+#include "measure/results.h"
+
+enum { TESTS_MOST = 64, WORDS = 64 };
+
+/* ---- to rows ---- */
+
+tern_status tern_bench_model_add(const tern_bench_model_row *row, tern_results *results)
+{
+    char name[WORDS], shape[WORDS];
+    TERN__FAIL_IF(!row || !results, TERN_INVALID_ARGUMENT, "bench_model_add: an argument is NULL");
+    TERN__FAIL_IF(row->rounds > 0 && !row->seconds, TERN_INVALID_ARGUMENT,
+                  "bench_model_add: the row has no seconds");
+    const bool prompt = row->n_prompt > 0;
+    int used = snprintf(name, sizeof name, prompt ? "pp%d" : "tg%d", prompt ? row->n_prompt : row->n_gen);
+    if (row->n_depth > 0)
+        snprintf(name + used, sizeof name - (size_t)used, " @ d%d", row->n_depth);
+    snprintf(shape, sizeof shape, "batch %lld", (long long)row->batch);
+    tern_result r = tern_result_default();
+    r.suite = "model";
+    r.family = row->model_type;
+    r.name = name;
+    r.shape = shape;
+    r.dtype = tern_dtype_name(row->cache);
+    r.device = "cpu";
+    r.isa = row->isa;
+    r.threads = row->threads;
+    r.repeats = 1;
+    r.rounds = row->rounds > 0 ? row->rounds : 0;
+    if (r.rounds > 0) {
+        r.limit_kind = tern_limit_name(row->limit_kind);
+        r.limit_share = row->share;
+        r.limit_mad = isnan(row->share) ? NAN : row->share_mad;
+        r.limit = row->limit;
+    }
+    r.error = row->error;
+    double *samples = tern__alloc_zero((size_t)r.rounds + 1, sizeof *samples);
+    if (!samples)
+        return tern__out_of_memory((size_t)r.rounds * sizeof *samples);
+    for (int i = 0; i < r.rounds; i++)
+        samples[i] = row->seconds[i] * 1e6;
+    r.samples_us = samples;
+    tern_status status = tern_results_add(results, &r);
+    tern__free(samples);
+    return status;
+}
+
+/* ---- from rows ---- */
+
+/* What one call of tern_bench_model measures: tests that agree in all but tokens and threads. */
+typedef struct tests {
+    int prompts[TESTS_MOST], gens[TESTS_MOST], threads[TESTS_MOST];
+    int n_prompts, n_gens, n_threads;
+    int depth;
+    long long batch;
+    tern_dtype cache;
+} tests;
+
+static bool read_row(const tern_result *r, int *prompt, int *gen, tests *of)
+{
+    *prompt = *gen = of->depth = 0;
+    return (sscanf(r->name, "pp%d @ d%d", prompt, &of->depth) >= 1 ||
+            sscanf(r->name, "tg%d @ d%d", gen, &of->depth) >= 1) &&
+           (*prompt > 0 || *gen > 0) && sscanf(r->shape, "batch %lld", &of->batch) == 1 && of->batch > 0 &&
+           tern_dtype_parse(r->dtype, &of->cache) == TERN_OK && r->threads > 0;
+}
+
+static void add_once(int *numbers, int *n, int number)
+{
+    for (int i = 0; i < *n; i++)
+        if (numbers[i] == number)
+            return;
+    if (number > 0 && *n < TESTS_MOST)
+        numbers[(*n)++] = number;
+}
+
+/* Is it a test of a model of the family? */
+static bool is_test(const tern_result *r, const char *family, int *prompt, int *gen, tests *of)
+{
+    return strcmp(r->suite, "model") == 0 && (!family || strcmp(r->family, family) == 0) &&
+           read_row(r, prompt, gen, of);
+}
+
+/* Row i and all that agree with it. false: it is no such row, or was measured with one before it. */
+static bool gather(const tern_results *base, const char *family, int i, tests *out)
+{
+    int prompt, gen;
+    tests one = {0};
+    *out = (tests){0};
+    if (!is_test(&base->rows[i], family, &prompt, &gen, out))
+        return false;
+    for (int k = 0; k < base->n; k++) {
+        if (!is_test(&base->rows[k], family, &prompt, &gen, &one) || one.depth != out->depth ||
+            one.batch != out->batch || one.cache != out->cache)
+            continue;
+        if (k < i)
+            return false;
+        add_once(out->prompts, &out->n_prompts, prompt);
+        add_once(out->gens, &out->n_gens, gen);
+        add_once(out->threads, &out->n_threads, base->rows[k].threads);
+    }
+    return true;
+}
+
+typedef struct taking {
+    tern_results *to;
+    tern_status status;
+} taking;
+
+static void take(void *user, const tern_bench_model_row *row)
+{
+    taking *t = user;
+    if (t->status == TERN_OK)
+        t->status = tern_bench_model_add(row, t->to);
+}
+
+tern_status tern__model_measure_again(const tern_results *base, const char *family, const char *cpu,
+                                      int repetitions, tern_results *to)
+{
+    const char *path = tern_results_condition(base, "setting_model");
+    TERN__FAIL_IF(!path, TERN_STATE, "the baseline does not say which model's file it was (setting_model)");
+    for (int i = 0; i < base->n; i++) {
+        tests t;
+        taking taken = {.to = to};
+        if (!gather(base, family, i, &t))
+            continue;
+        const tern_bench_model_options o = {.path = path,
+                                            .cpu = cpu,
+                                            .n_threads = t.n_threads,
+                                            .threads = t.threads,
+                                            .n_prompts = t.n_prompts,
+                                            .prompts = t.prompts,
+                                            .n_gens = t.n_gens,
+                                            .gens = t.gens,
+                                            .n_depth = t.depth,
+                                            .repetitions = repetitions,
+                                            .batch = t.batch,
+                                            .cache = t.cache};
+        TERN_TRY(tern_bench_model(&o, take, &taken));
+        TERN_TRY(taken.status);
+    }
+    return TERN_OK;
+}

@@ -1,0 +1,34 @@
+# Tests of a model as results: kept as a baseline, compared, and measured again.
+needs_sqlite
+needs_jansson
+export TERN_BASELINES=$PWD/baselines.db
+tern synth --shape tiny --seed 3 tiny.gguf >/dev/null
+tern bench model -m tiny.gguf -p 4 -n 0 -r 3 -t 1 -o results >a.json
+json 'j["format"], j["conditions"]["setting_model"].split("/")[-1], [(r["suite"], r["name"], r["shape"], r["dtype"], r["threads"], r["rounds"], len(r["samples_us"]), r["limit_kind"], r["median_us"] > 0) for r in j["rows"]]' <a.json
+# scale FACTOR <FILE: all samples so many times as long.
+scale()
+{
+    "$TERN_PYTHON" -c 'import json, sys
+j = json.load(sys.stdin)
+for r in j["rows"]:
+    r["samples_us"] = [float(sys.argv[1]) * s for s in (100, 101, 100, 99, 100, 100, 101, 99, 100, 100, 100, 101, 99, 100)]
+    r["rounds"] = 14
+json.dump(j, sys.stdout)' "$1"
+}
+scale 1 <a.json >one.json
+scale 1.4 <a.json >slow.json
+tern baseline create planted --from one.json --from one.json --from one.json
+states()
+{
+    grep -E '^(better|same|undecided|missing|regression|critical|exit)' | sed -E 's|model/.*/pp|model/TYPE/pp|'
+}
+status tern regress --baseline planted --from one.json --no-record | states
+status tern regress --baseline planted --from slow.json --no-record | states
+# A baseline so slow that whatever is measured now must be better.
+scale 1000000 <a.json >never.json
+tern baseline create never --from never.json --from never.json
+status tern regress --baseline never | states
+mv tiny.gguf elsewhere.gguf
+status tern regress --baseline never | grep -E 'missing|exit|No such' | sed -E 's|model/.*/pp|model/TYPE/pp|; s|/[^ ]*/tiny|tiny|'
+status tern bench model -m elsewhere.gguf -p 4 -n 0 --head q8 -o results
+status tern bench model -m missing.gguf -o results

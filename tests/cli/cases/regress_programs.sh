@@ -1,0 +1,40 @@
+# The old build at hand: both are run in turns. Programs here print what `tern bench` would.
+needs_jansson
+results same.json 1
+results slow5.json 1.05
+results slow20.json 1.2
+results slow40.json 1.4
+results fast20.json 0.8
+results none.json
+for set in same slow5 slow20 slow40 fast20 none; do
+    printf '#!/bin/sh\necho "$*" >>words\ncat %s.json\n' $set >./$set
+done
+printf '#!/bin/sh\nexit 7\n' >broken
+chmod +x same slow5 slow20 slow40 fast20 none broken
+regress()
+{
+    status tern regress --program ./same --program "$@" | grep -E '^(better|same|undecided|missing|regression|critical|exit| .*pairs)' |
+        sed -E 's/[0-9.]+ -> [0-9.]+ us/A -> B/; s/\([^)]*\)/(INTERVAL)/; s/(by|,) [+]?([0-9]+)[.][0-9] %/\1 \2 %/g'
+}
+for set in same slow5 slow20 slow40 fast20; do
+    echo "# $set"
+    regress ./$set
+done
+echo "# thresholds, what is measured, memory"
+regress ./slow5 --threshold 3
+sort words | uniq -c | head -n 1
+rm words
+regress ./slow20 --bench "graph --family mlp" --sessions 8
+sort words | uniq -c
+sed 's/"peak_bytes": 1000/"peak_bytes": 1250/' same.json >more.json
+printf '#!/bin/sh\ncat more.json\n' >more
+chmod +x more
+regress ./more
+echo "# errors"
+status tern regress --program ./broken --program ./same
+status tern regress --program ./missing --program ./same 2>&1 | grep -E '^(tern|exit)' | sed -E 's/status 12[67]/status N/'
+status tern regress --program ./none --program ./same >/dev/null
+status tern regress --program ./same --program ./same --program ./same
+status tern regress --program ./same --baseline main
+status tern regress --program ./same --sessions 3
+status tern regress --program ./same --threshold -1
