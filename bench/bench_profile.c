@@ -5,66 +5,12 @@
  * profiler_off_overhead_pct   cost of a disabled event x events of a step and thread / time of a step
  *
  * A negative overhead is noise: the machine's own, which the detail tells. */
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <tern/model_convert.h>
 #include <tern/tern.h>
 
+#include "bench_decoder.h"
 #include "bench_event.h"
 
-enum { LAYERS = 4, VOCABULARY = 8192, CONTEXT = 512, WARMUPS = 12, STEPS = 6, PAIRS = 61 };
-
-typedef struct decoder {
-    tern_ctx *ctx;
-    tern_model *model;
-    tern_session *session;
-    float *logits;
-    int64_t position;
-} decoder;
-
-static tern_status open_decoder(decoder *d)
-{
-    tern_model_shape shape;
-    char path[] = "/tmp/tern-bench-XXXXXX";
-    const int file = mkstemp(path);
-    if (file < 0)
-        return TERN_IO;
-    close(file);
-    TERN_TRY(tern_model_shape_find("bitnet-2b-4t", &shape));
-    shape.layers = LAYERS;
-    shape.vocabulary = VOCABULARY;
-    shape.context = CONTEXT;
-    tern_status status = tern_model_synth(path, &shape, NULL);
-    if (status == TERN_OK)
-        status = tern_ctx_create(NULL, &d->ctx);
-    if (status == TERN_OK)
-        status = tern_model_load(d->ctx, path, NULL, &d->model);
-    unlink(path);
-    TERN_TRY(status);
-    d->logits = malloc(VOCABULARY * sizeof *d->logits);
-    return d->logits ? tern_session_create(d->model, NULL, &d->session) : TERN_OUT_OF_MEMORY;
-}
-
-static void close_decoder(decoder *d)
-{
-    tern_session_free(d->session);
-    tern_model_free(d->model);
-    tern_ctx_destroy(d->ctx);
-    free(d->logits);
-}
-
-/* One token after the other; at the end of the context it begins anew. */
-static tern_status decode(decoder *d, int steps, double *ns)
-{
-    const uint64_t start = tern__now_ns();
-    for (int i = 0; i < steps; i++) {
-        const tern_session_row row = {.token = 7, .position = d->position++ % CONTEXT};
-        TERN_TRY(tern_session_feed(d->session, 1, &row, 1, &(int){0}, d->logits));
-    }
-    *ns = (double)(tern__now_ns() - start) / steps;
-    return TERN_OK;
-}
+enum { WARMUPS = 12, STEPS = 6, PAIRS = 61 };
 
 /* The same while it is profiled; tells how many events a step has, and on how many threads. */
 static tern_status decode_profiled(decoder *d, double *ns, double *events, int *threads)

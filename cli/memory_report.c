@@ -204,8 +204,8 @@ static void print_leaks(const tern_memory *m, const tern_memory_info *i)
     for (int k = 0; k < 10 && tern_memory_get_leak(m, k, &l) == TERN_OK; k++) {
         printf("  %s in %" PRIu64 " block%s (%s), %s%s%s", format_bytes(a, l.bytes), l.blocks,
                l.blocks == 1 ? "" : "s", l.kind, on(STYLE_NAME), safe(&t, l.site), off(STYLE_NAME));
-        if (l.op)
-            printf(", %s", safe(&t, l.op));
+        if (l.path[0])
+            printf(", %s", safe(&t, l.path));
         if (l.tensor)
             printf(", %s", safe(&t, l.tensor));
         if (l.where)

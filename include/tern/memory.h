@@ -127,7 +127,8 @@ typedef struct tern_memory_point {
  * nobody destroyed is. */
 typedef struct tern_memory_leak {
     const char *site, *op, *where, *tensor; /* NULL but for the site: nobody said */
-    const char *kind;                       /* "heap", "pages" or "tensor" */
+    const char *path; /* all that led there, "main.c:12 > eval > run > matmul"; "" if nobody said */
+    const char *kind; /* "heap", "pages" or "tensor" */
     uint64_t blocks, bytes;
     uint64_t first_ns, last_ns; /* when the first and the last of them were allocated */
 } tern_memory_leak;
@@ -222,6 +223,10 @@ typedef enum tern_memory_format {
 #undef TERN_MEMORY_FORMAT_ENUM
 } tern_memory_format;
 
+#define TERN_MEMORY_TEXT_(line) #line
+#define TERN_MEMORY_TEXT(line) TERN_MEMORY_TEXT_(line)
+#define TERN_MEMORY_HERE __FILE__ ":" TERN_MEMORY_TEXT(__LINE__)
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -233,6 +238,12 @@ TERN_API bool tern_memory_is_on(void);
 
 /* By the events until now: what was there at the start, plus allocations, minus frees. TERN_STATE if it is off. Any thread. */
 TERN_API tern_status tern_memory_now(tern_memory_bytes *out);
+
+/* Work of the caller's own: until it is left, what is allocated on this thread belongs to `name` (copied), which stands above what the
+ * library says of itself. TERN_MEMORY_HERE is a name that says where it stands: "main.c:12". Costs next to nothing while recording is
+ * off. Leave in the reverse order, with what was returned. */
+TERN_API uint64_t tern_memory_enter(const char *name);
+TERN_API void tern_memory_leave(uint64_t scope);
 
 /* Stops, and makes what the caller frees. Recording has ended also if this fails, unless it was not on (TERN_STATE). */
 TERN_API tern_status tern_memory_stop(tern_memory **out);

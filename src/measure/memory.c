@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/intern.h"
 
 /* ---- making ---- */
 
@@ -34,6 +35,19 @@ tern_status tern_memory_now(tern_memory_bytes *out)
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "memory_now: the place for the bytes is NULL");
     TERN__FAIL_IF(!tern__memory_log_now(out), TERN_STATE, "memory_now: recording is not on");
     return TERN_OK;
+}
+
+uint64_t tern_memory_enter(const char *name)
+{
+    const tern__watcher *w = name ? tern__watch_on() : NULL;
+    return w ? w->enter(
+                   &(tern__watch_frame){.name = tern__intern(name), .category = "user", .step = UINT32_MAX})
+             : 0;
+}
+
+void tern_memory_leave(uint64_t scope)
+{
+    tern__watch_leave(scope);
 }
 
 static uint64_t count(const _Atomic(uint64_t) *counters)

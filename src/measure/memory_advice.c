@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 
-enum { LEAST_BYTES = 4096, LEAST_REGION = 8 << 20, ADVICE_MOST = 64, POOLED_FROM = 8 };
+enum { LEAST_BYTES = 4096, LEAST_REGION = 8 << 20, ADVICE_MOST = 64, POOLED_FROM = 8, SIZE_SLACK = 64 };
 
 typedef struct adviser {
     const tern__memory_story *story;
@@ -208,17 +208,29 @@ static void advise_release(adviser *a)
 
 /* ---- blocks asked for again and again ---- */
 
-/* Equal ones stand together, in order of time. */
 static int by_site_and_size(const void *a, const void *b)
 {
     const tern__memory_event *x = *(const tern__memory_event *const *)a;
     const tern__memory_event *y = *(const tern__memory_event *const *)b;
-    const uint64_t p[] = {(uintptr_t)x->site, x->bytes, (uintptr_t)x};
-    const uint64_t q[] = {(uintptr_t)y->site, y->bytes, (uintptr_t)y};
-    for (size_t i = 0; i < TERN__COUNT(p); i++)
-        if (p[i] != q[i])
-            return p[i] < q[i] ? -1 : 1;
-    return 0;
+    if (x->site != y->site)
+        return (uintptr_t)x->site < (uintptr_t)y->site ? -1 : 1;
+    return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const tern__memory_event *x = *(const tern__memory_event *const *)a;
+    const tern__memory_event *y = *(const tern__memory_event *const *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Blocks from `i` on that one line asked for, of one size: malloc may give some of them a few bytes more. */
+static size_t end_of_group(const tern__memory_event *const *list, size_t n, size_t i)
+{
+    size_t next = i + 1;
+    while (next < n && list[next]->site == list[i]->site && list[next]->bytes - list[i]->bytes <= SIZE_SLACK)
+        next++;
+    return next;
 }
 
 /* Of blocks made at list[0..n), how many were there at once at most. Frees are looked up in `freed` (by event). */
@@ -272,9 +284,8 @@ static tern_status advise_pooling(adviser *a)
     if (n > 0)
         qsort(list, n, sizeof *list, by_site_and_size);
     for (size_t i = 0, next; i < n; i = next) {
-        for (next = i + 1;
-             next < n && list[next]->site == list[i]->site && list[next]->bytes == list[i]->bytes;)
-            next++;
+        next = end_of_group(list, n, i);
+        qsort(list + i, next - i, sizeof *list, by_time);
         const uint64_t most =
             next - i >= POOLED_FROM ? most_at_once(s->log->events, list + i, next - i, freed, ends) : 0;
         if (most > 0 && most * 4 <= next - i)

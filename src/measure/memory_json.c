@@ -215,6 +215,7 @@ static void add_leaks(tern__strbuf *s, const tern_memory *m)
         add_text(s, "op", l->op, &first);
         add_text(s, "where", l->where, &first);
         add_text(s, "tensor", l->tensor, &first);
+        add_text(s, "path", l->path, &first);
         add_text(s, "kind", l->kind, &first);
         add_uint(s, "blocks", l->blocks, &first);
         add_uint(s, "bytes", l->bytes, &first);

@@ -26,7 +26,7 @@ enum {
     STEPS = 1 << 18,
     GETS_A_SAMPLE = 64, /* the lists of a pool are walked after so many gets, or after this time */
 };
-static const uint64_t sample_ns = 1000000, rss_ns = 1000000;
+static const uint64_t sample_ns = 5000000, rss_ns = 5000000;
 
 static tern__memory_log *current;                        /* changed while nobody is inside */
 static _Atomic(uint32_t) inside;                         /* writers */

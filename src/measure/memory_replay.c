@@ -247,6 +247,25 @@ static const char *place_of(const tern__memory_log *log, uint32_t frame)
     return NULL;
 }
 
+/* "eval > run > matmul"; the outermost of very deep ones are left out. */
+static const char *path_of(const tern__memory_log *log, uint32_t frame)
+{
+    char text[400];
+    size_t at = sizeof text - 1;
+    text[at] = '\0';
+    for (; frame; frame = log->frames[frame].parent) {
+        const char *name = log->frames[frame].what.name, *between = text[at] ? " > " : "";
+        const size_t length = strlen(name), gap = strlen(between);
+        if (length + gap > at)
+            break;
+        at -= gap;
+        memcpy(text + at, between, gap);
+        at -= length;
+        memcpy(text + at, name, length);
+    }
+    return tern__intern(text + at);
+}
+
 static const tern_memory_plan *find_plan(const tern_memory *m, uint32_t number)
 {
     for (int i = 0; i < m->info.plans; i++)
@@ -372,6 +391,7 @@ static tern_status add_leaks(tern__memory_story *s, const tern__memory_event **l
                                        .op = f ? f->what.name : NULL,
                                        .where = place_of(s->log, e->frame),
                                        .tensor = f ? f->what.tensor : NULL,
+                                       .path = path_of(s->log, e->frame),
                                        .kind = tern__memory_kind_name(e->kind),
                                        .first_ns = e->ns};
         } else {

@@ -353,6 +353,32 @@ TEST(a_leaked_tensor_is_found_with_its_op_and_part)
     tern_ctx_destroy(ctx);
 }
 
+/* A caller that names its own work finds it in the path, whatever the library does below it. */
+TEST(a_leak_tells_the_callers_own_place)
+{
+    tern_ctx *ctx;
+    tern_tensor *kept = NULL;
+    tern_memory *m;
+    tern_memory_leak leak;
+    char here[64];
+    CHECK_OK(tern_ctx_create(NULL, &ctx));
+    CHECK_OK(compute(ctx, NULL));
+    CHECK_EQ(tern_memory_enter("nobody listens"), 0);
+    CHECK_OK(tern_memory_start(NULL));
+    const uint64_t outer = tern_memory_enter("loader"), inner = tern_memory_enter(TERN_MEMORY_HERE);
+    snprintf(here, sizeof here, "test_memory.c:%d > eval > run > ", __LINE__ - 1);
+    CHECK_OK(compute(ctx, &kept));
+    tern_memory_leave(inner);
+    tern_memory_leave(outer);
+    CHECK_OK(tern_memory_stop(&m));
+    CHECK_OK(tern_memory_get_leak(m, 0, &leak));
+    CHECK(strncmp(leak.path, "loader > ", 9) == 0 && strstr(leak.path, here) && strstr(leak.path, "matmul"));
+    tern_memory_leave(inner); /* of a session that has ended: nothing happens */
+    tern_memory_free(m);
+    tern_release(kept);
+    tern_ctx_destroy(ctx);
+}
+
 /* ---- peaks ---- */
 
 /* At level none each op is a step. x is 1 KiB; a, 256 KiB; b, the sum, as much again: at step `b` both are there. Then c, one
@@ -487,6 +513,8 @@ TEST(resident_memory_agrees_with_the_system)
     tern_memory_peak peak;
     if (statm_rss() == 0)
         SKIP("there is no /proc/self/statm");
+    if (HARNESS_TSAN)
+        SKIP("TSan keeps several bytes for each one that is touched");
     CHECK_OK(tern_pool_create(NULL, &pool));
     CHECK_OK(tern_memory_start(NULL));
     const uint64_t before = statm_rss();
@@ -503,7 +531,7 @@ TEST(resident_memory_agrees_with_the_system)
     CHECK_OK(tern_memory_get_peak(m, TERN_MEMORY_HELD, &peak));
     CHECK(peak.of.blocks >= BYTES && peak.of.regions >= peak.of.blocks);
     const int64_t grown = (int64_t)after - (int64_t)before;
-    CHECK(grown >= BYTES && grown <= (int64_t)peak.of.regions + (8 << 20));
+    CHECK(grown >= BYTES && grown <= (int64_t)(peak.of.regions + peak.of.regions / 4) + (8 << 20));
     tern_memory_free(m);
     tern_pool_put(pool, block);
     tern_pool_destroy(pool);
@@ -599,6 +627,81 @@ TEST(advice_to_trim_flips_with_the_data)
         tern_memory_free(m);
         tern_pool_destroy(pool);
     }
+}
+
+/* A plan as the runtime would tell it: its arena has gaps or not. */
+static void check_packing(uint64_t arena, uint64_t live, bool expected)
+{
+    tern_memory *m;
+    tern_memory_advice advice;
+    tern_memory_peak peak;
+    tern_pool *pool;
+    void *block = NULL;
+    CHECK_OK(tern_pool_create(NULL, &pool));
+    CHECK_OK(tern_memory_start(NULL));
+    const tern__watcher *w = tern__watch_on();
+    CHECK(!w->knows(900));
+    tern__watch_step *steps =
+        w->plan(&(tern__watch_plan){.number = 900, .n_steps = 2, .arena_bytes = arena, .live_bytes = live});
+    CHECK(steps != NULL);
+    steps[0] = (tern__watch_step){.label = "first", .live_bytes = live / 2};
+    steps[1] = (tern__watch_step){.label = "second", .where = "layer 2", .live_bytes = live};
+    CHECK(w->knows(900));
+    w->run(900, true);
+    CHECK_OK(tern_pool_get(pool, arena, 0, &block));
+    w->run(900, false);
+    tern_pool_put(pool, block);
+    CHECK_OK(tern_memory_stop(&m));
+    CHECK_OK(tern_memory_get_peak(m, TERN_MEMORY_IN_USE, &peak));
+    CHECK_EQ(peak.program, 900);
+    CHECK_EQ(peak.step, 1);
+    CHECK_STR(peak.step_where, "layer 2");
+    CHECK_EQ(find_advice(m, TERN_ADVICE_PACKING, &advice), expected);
+    if (expected)
+        CHECK_EQ(advice.saves_bytes, arena - live);
+    tern_memory_free(m);
+    tern_pool_destroy(pool);
+}
+
+TEST(advice_to_pack_flips_with_the_data)
+{
+    check_packing(16 << 20, 12 << 20, true);
+    check_packing(16 << 20, 16 << 20, false);
+}
+
+/* Two arenas at once, of programs that run one after the other, or side by side. */
+static void check_sharing(bool side_by_side, bool expected)
+{
+    static const char arena[] = "arena";
+    tern_memory *m;
+    tern_memory_advice advice;
+    tern_pool *pool;
+    void *blocks[2] = {0};
+    CHECK_OK(tern_pool_create(NULL, &pool));
+    CHECK_OK(tern_memory_start(NULL));
+    const tern__watcher *w = tern__watch_on();
+    for (uint32_t i = 0; i < 2; i++) {
+        w->run(1000 + i, true);
+        const uint64_t scope = tern__watch_enter(arena, arena);
+        CHECK_OK(tern_pool_get(pool, (i + 1) << 20, 0, &blocks[i]));
+        tern__watch_leave(scope);
+        if (!side_by_side)
+            w->run(1000 + i, false);
+    }
+    for (uint32_t i = 0; i < 2; i++)
+        tern_pool_put(pool, blocks[i]);
+    CHECK_OK(tern_memory_stop(&m));
+    CHECK_EQ(find_advice(m, TERN_ADVICE_SHARING, &advice), expected);
+    if (expected)
+        CHECK(advice.saves_bytes >= 1 << 20 && advice.saves_bytes < 9 << 17);
+    tern_memory_free(m);
+    tern_pool_destroy(pool);
+}
+
+TEST(advice_to_share_flips_with_the_data)
+{
+    check_sharing(false, true);
+    check_sharing(true, false);
 }
 
 /* ---- fragmentation ---- */

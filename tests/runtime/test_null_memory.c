@@ -5,6 +5,8 @@ TEST(memory)
 {
     tern_memory *memory;
     ALLOWED(tern_memory_start(NULL));
+    NEUTRAL(tern_memory_enter(NULL), 0);
+    QUIET(tern_memory_leave(0));
     REFUSED(tern_memory_now(NULL));
     REFUSED(tern_memory_stop(NULL));
     CHECK(tern_memory_is_on());

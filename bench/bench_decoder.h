@@ -1,0 +1,66 @@
+/* bench_decoder.h - a decoder with four layers of the width of BitNet 2B-4T, for what recorders cost on one of its steps. */
+#ifndef TERN_BENCH_DECODER_H
+#define TERN_BENCH_DECODER_H
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <tern/model_convert.h>
+#include <tern/tern.h>
+
+#include "base/clock.h"
+
+enum { DECODER_LAYERS = 4, DECODER_VOCABULARY = 8192, DECODER_CONTEXT = 512 };
+
+typedef struct decoder {
+    tern_ctx *ctx;
+    tern_model *model;
+    tern_session *session;
+    float *logits;
+    int64_t position;
+} decoder;
+
+static inline tern_status open_decoder(decoder *d)
+{
+    tern_model_shape shape;
+    char path[] = "/tmp/tern-bench-XXXXXX";
+    const int file = mkstemp(path);
+    if (file < 0)
+        return TERN_IO;
+    close(file);
+    TERN_TRY(tern_model_shape_find("bitnet-2b-4t", &shape));
+    shape.layers = DECODER_LAYERS;
+    shape.vocabulary = DECODER_VOCABULARY;
+    shape.context = DECODER_CONTEXT;
+    tern_status status = tern_model_synth(path, &shape, NULL);
+    if (status == TERN_OK)
+        status = tern_ctx_create(NULL, &d->ctx);
+    if (status == TERN_OK)
+        status = tern_model_load(d->ctx, path, NULL, &d->model);
+    unlink(path);
+    TERN_TRY(status);
+    d->logits = malloc(DECODER_VOCABULARY * sizeof *d->logits);
+    return d->logits ? tern_session_create(d->model, NULL, &d->session) : TERN_OUT_OF_MEMORY;
+}
+
+static inline void close_decoder(decoder *d)
+{
+    tern_session_free(d->session);
+    tern_model_free(d->model);
+    tern_ctx_destroy(d->ctx);
+    free(d->logits);
+}
+
+/* One token after the other; at the end of the context it begins anew. */
+static inline tern_status decode(decoder *d, int steps, double *ns)
+{
+    const uint64_t start = tern__now_ns();
+    for (int i = 0; i < steps; i++) {
+        const tern_session_row row = {.token = 7, .position = d->position++ % DECODER_CONTEXT};
+        TERN_TRY(tern_session_feed(d->session, 1, &row, 1, &(int){0}, d->logits));
+    }
+    *ns = (double)(tern__now_ns() - start) / steps;
+    return TERN_OK;
+}
+
+#endif
