@@ -215,3 +215,52 @@ TEST(bytes)
                         turn % 3);
     }
 }
+
+/* ---- rows of what is packed ---- */
+
+TERN__KERNEL(packed_gather__ref);
+
+/* Indices and results in any layout, the work in pieces: every row is the one that was packed, converted if it has blocks. */
+TEST(packed_rows_are_found_in_any_layout)
+{
+    for (int round = 0; round < 60; round++) {
+        const tern_dtype dtype = FORMS[round % N_FORMS];
+        const int64_t n = 1 + dice_below(&d, 100), k = 1 + dice_below(&d, 300), tiles = tern__linear_tiles(n);
+        const int64_t tile_bytes = tern__linear_tile_bytes(dtype, k);
+        const tern_dtype to = tern__dtype_is_block(dtype) ? TERN_F32 : dtype;
+        uint8_t *weights = random_weights(dtype, n, k, false), *packed = malloc((size_t)(tiles * tile_bytes));
+        tern__linear_pack(dtype, weights, tern__row_units(dtype, k), 1, n, k, 0, tiles, packed);
+        const int64_t shape[] = {1 + dice_below(&d, 4), 1 + dice_below(&d, 5), k};
+        operand at = operand_make(TERN_I64, 2, shape, &d), y = operand_make(to, 3, shape, &d);
+        for (int64_t i = 0; i < shape[0] * shape[1]; i++)
+            operand_set(&at, i, (double)(dice_below(&d, 2 * n) - n)); /* negative ones count from the end */
+        const tern__type table = {.dtype = TERN_U8, .rank = 2, .shape = {tiles, tile_bytes}};
+        const int64_t table_strides[] = {tile_bytes, 1};
+        const tern__buffer in[] = {{packed, &table, table_strides}, operand_buffer(&at)},
+                           out = operand_buffer(&y);
+        const tern__attr attrs[] = {{.i = n}, {.i = k}, {.i = (int64_t)dtype}};
+        tern__kernel_args args = {.n_in = 2, .n_out = 1, .in = in, .out = &out, .attrs = attrs};
+        const int64_t items = shape[0] * shape[1], cut = dice_below(&d, items + 1);
+        CHECK_OK(tern_packed_gather__ref(&args, cut, items));
+        CHECK_OK(tern_packed_gather__ref(&args, 0, cut));
+        CHECK(operand_is_intact(&y));
+        float *row = malloc((size_t)k * sizeof *row);
+        const size_t row_bytes = (size_t)tern__row_units(dtype, k) * tern__dtype_unit_bytes(dtype);
+        for (int64_t i = 0; i < items; i++) {
+            const int64_t index = (int64_t)operand_get(&at, i), r = index < 0 ? index + n : index;
+            tern__convert_row(dtype, weights + (size_t)r * row_bytes, TERN_F32, row, k);
+            for (int64_t c = 0; c < k; c++) {
+                const double got = operand_get(&y, i * k + c);
+                CHECK(got == (double)row[c] || (isnan(got) && isnan(row[c])));
+            }
+        }
+        operand_set(&at, 0, (double)n);
+        CHECK_STATUS(tern_packed_gather__ref(&args, 0, items), TERN_OUT_OF_RANGE);
+        CHECK_EQ(args.fault.value, n);
+        free(row);
+        free(packed);
+        free(weights);
+        operand_free(&at);
+        operand_free(&y);
+    }
+}

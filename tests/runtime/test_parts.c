@@ -66,6 +66,62 @@ TEST(every_item_once)
             }
 }
 
+/* ---- lines of the cache ---- */
+
+static int64_t bytes_each; /* of the result of an item */
+static int shared_lines;   /* borders within a line */
+
+static tern_status look_at_borders(tern__kernel_args *args, int64_t begin, int64_t end)
+{
+    shared_lines += begin < end && begin * bytes_each % 64 != 0;
+    return count(args, begin, end);
+}
+
+/* Results of items, rows of n f32: where shares, tails and claimed pieces begin, a line begins, if there are items enough. */
+TEST(no_two_workers_write_to_one_line)
+{
+    static const tern__kernel looking = {.name = "look", .run = look_at_borders};
+    static const int64_t columns[] = {1, 2, 3, 4, 7, 8, 16, 24, 100, 1000}, sizes[] = {37, 640, 999, MOST};
+    static float memory[1];
+    const int64_t strides[] = {1, 1};
+    tern__fault fault;
+    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (int parts = 1; parts <= PARTS; parts++)
+                for (int claimed = 0; claimed < 2; claimed++) {
+                    const tern__type type = {.dtype = TERN_F32, .rank = 2, .shape = {sizes[s], columns[c]}};
+                    const tern__buffer out = {.data = memory, .type = &type, .strides = strides};
+                    tern__cpu_work work = work_of(sizes[s], parts, claimed);
+                    work.kernel = &looking;
+                    work.args.n_out = 1;
+                    work.args.out = &out;
+                    bytes_each = 4 * columns[c];
+                    shared_lines = 0;
+                    for (int part = 0; part < parts; part++)
+                        CHECK_OK(tern__cpu_run_part(NULL, &work, false, part, &fault));
+                    check_once(sizes[s]);
+                    /* 16 items at most make a line, and a share must have 16 times as many. */
+                    if (sizes[s] / parts >= 256)
+                        CHECK_EQ(shared_lines, 0);
+                }
+}
+
+/* Few items with small results are shared all the same. */
+TEST(few_items_are_shared_though_lines_are)
+{
+    const tern__type type = {.dtype = TERN_F32, .rank = 1, .shape = {2}};
+    const int64_t strides[] = {1};
+    const tern__buffer out = {.data = scratch, .type = &type, .strides = strides};
+    tern__cpu_work work = work_of(2, 2, false);
+    tern__fault fault;
+    work.args.n_out = 1;
+    work.args.out = &out;
+    CHECK_OK(tern__cpu_run_part(NULL, &work, false, 0, &fault));
+    CHECK(atomic_load(&done[0]) == 1 && atomic_load(&done[1]) == 0);
+    CHECK_OK(tern__cpu_run_part(NULL, &work, false, 1, &fault));
+    check_once(2);
+}
+
 typedef struct worker {
     const tern__cpu_work *work;
     int part;

@@ -1,6 +1,6 @@
 /* parts.c - a worker's part of a call.
  *
- * Items are split evenly. Cores do not run evenly: another program has one of them for a moment, or its memory answers later,
+ * Items are split evenly, at multiples of a line of the cache of the result, so that no two workers write to one. Cores do not run evenly: another program has one of them for a moment, or its memory answers later,
  * and all others would wait at the barrier. So where a kernel may be called again and again at no cost, the last quarter of
  * each share is claimed piece by piece, by its own worker first, then by whoever has nothing left to do. Which worker computes
  * an item never shows in a bit of it. */
@@ -9,29 +9,47 @@
 enum {
     CLAIMED = 4, /* one in so many items */
     PIECES = 8,  /* of what is claimed of a share */
+    LINE = 64,   /* bytes */
+    COARSE =
+        16, /* units of items that a share has at least; else single items are shared, and lines with them */
 };
 
 typedef struct range {
     int64_t begin, end;
 } range;
 
-static range share_of(const tern__cpu_work *work, int part)
+/* Items whose results are whole lines together, if each has as many bytes as the next: rows, or numbers of rows. */
+static int64_t unit_of(const tern__cpu_work *work)
 {
-    const int64_t share = work->items / work->parts, rest = work->items % work->parts;
-    const int64_t begin = share * part + (part < rest ? part : rest);
-    return (range){begin, begin + share + (part < rest)};
+    if (work->args.n_out == 0 || work->items == 0)
+        return 1;
+    const uint64_t bytes = tern__type_bytes(work->args.out[0].type), items = (uint64_t)work->items,
+                   each = bytes / items, even = each & (~each + 1);
+    const int64_t unit = bytes % items == 0 && even > 0 && even < LINE ? LINE / (int64_t)even : 1;
+    return work->items / work->parts >= COARSE * unit ? unit : 1;
+}
+
+static range share_of(const tern__cpu_work *work, int64_t unit, int part)
+{
+    const int64_t units = work->items / unit + (work->items % unit != 0), share = units / work->parts,
+                  rest = units % work->parts, begin = share * part + (part < rest ? part : rest),
+                  end = (begin + share + (part < rest)) * unit;
+    return (range){begin * unit < work->items ? begin * unit : work->items,
+                   end < work->items ? end : work->items};
 }
 
 /* What of a share is claimed. */
-static range tail_of(const tern__cpu_work *work, range share)
+static range tail_of(const tern__cpu_work *work, int64_t unit, range share)
 {
-    return (range){work->claims ? share.end - (share.end - share.begin) / CLAIMED : share.end, share.end};
+    const int64_t own = share.end - share.begin - (share.end - share.begin) / CLAIMED;
+    return (range){work->claims ? share.begin + own / unit * unit : share.end, share.end};
 }
 
 /* The next piece of a tail; false: nothing is left. */
-static bool claim(tern__cpu_claim *of, range tail, range *out)
+static bool claim(tern__cpu_claim *of, int64_t unit, range tail, range *out)
 {
-    const int64_t items = tail.end - tail.begin, piece = (items + PIECES - 1) / PIECES;
+    const int64_t items = tail.end - tail.begin, each = (items + PIECES - 1) / PIECES,
+                  piece = (each + unit - 1) / unit * unit;
     const int64_t i = atomic_fetch_add_explicit(&of->next, 1, memory_order_relaxed);
     *out = (range){tail.begin + i * piece, tail.begin + (i + 1) * piece};
     if (out->end > tail.end)
@@ -42,7 +60,8 @@ static bool claim(tern__cpu_claim *of, range tail, range *out)
 tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work *work, bool finishing,
                                int part, tern__fault *fault)
 {
-    const range share = share_of(work, part);
+    const int64_t unit = unit_of(work);
+    const range share = share_of(work, unit, part);
     if (share.begin >= share.end)
         return TERN_OK;
     const tern__kernel_fn run = finishing ? work->kernel->finish : work->kernel->run;
@@ -51,11 +70,11 @@ tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work 
         args.scratch = work->scratch + (size_t)part * work->scratch_stride;
     else if (args.program)
         args.scratch = device->scratch_memory + (size_t)part * TERN__CPU_SCRATCH_BYTES;
-    tern_status status = run(&args, share.begin, tail_of(work, share).begin);
+    tern_status status = run(&args, share.begin, tail_of(work, unit, share).begin);
     for (int i = 0; work->claims && i < work->parts; i++) {
         const int owner = (part + i) % work->parts;
-        const range tail = tail_of(work, share_of(work, owner));
-        for (range piece; status == TERN_OK && claim(&work->claims[owner], tail, &piece);)
+        const range tail = tail_of(work, unit, share_of(work, unit, owner));
+        for (range piece; status == TERN_OK && claim(&work->claims[owner], unit, tail, &piece);)
             status = run(&args, piece.begin, piece.end);
     }
     *fault = args.fault;

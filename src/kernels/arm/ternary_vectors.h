@@ -25,6 +25,7 @@ enum {
     DIRECT_QUADS = DOTPROD ? 16384 : 128,
     PANEL_QUADS = 128,
 };
+_Static_assert((int)GROUP <= (int)TERN__TERNARY_MAX_BATCH, "callers have room for so many");
 
 /* One vector per plane; e is unused if there are four. */
 typedef struct planes {

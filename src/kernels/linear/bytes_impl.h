@@ -16,6 +16,7 @@
 #define UNROLLED _Pragma("GCC unroll 16")
 
 enum { TILE = TERN__LINEAR_TILE, QUAD_BYTES = 4 * TILE, PART = VECTORS * WIDTH, AHEAD = 2048 };
+_Static_assert((int)MOST_ROWS <= (int)TERN__LINEAR_MAX_ROWS, "callers have room for so many");
 
 static inline __attribute__((always_inline)) void multiply_part(const tern__linear_i8_call *call,
                                                                 const int rows, int first)

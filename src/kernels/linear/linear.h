@@ -44,8 +44,8 @@ typedef enum tern__linear_form {
 enum {
     TERN__LINEAR_TILE = 32, /* rows */
     TERN__LINEAR_ALIGN = 64,
-    TERN__LINEAR_BLOCK = 256, /* columns: a multiple of every block */
-    TERN__LINEAR_MAX_ROWS = 8,
+    TERN__LINEAR_BLOCK = 256,  /* columns: a multiple of every block */
+    TERN__LINEAR_MAX_ROWS = 8, /* of x in one call of any kernel */
 };
 
 /* One call of an inner kernel: some tiles times some rows of x. */

@@ -13,7 +13,6 @@ enum {
     TILE = TERN__LINEAR_TILE,
     MANY = 16,           /* rows from which on a panel pays */
     X_BYTES = 640 << 10, /* of i8 rows at a time, which stay in the second-level cache */
-    BYTES_ROWS = 8,      /* most rows of a call */
     ROWS = 512,          /* of x at a time */
     COPIED_ROWS = 64,    /* likewise, if each thread has to copy them, and least of i8 */
     PANEL_QUADS = 256,   /* of i8 weights: half a first-level cache */
@@ -206,7 +205,7 @@ static void call_bytes(const tern__linear_program *p, tern__linear_i8_call *call
         p->bytes->multiply(call);
         return;
     }
-    int32_t whole[BYTES_ROWS * TILE] = {0};
+    int32_t whole[TERN__LINEAR_MAX_ROWS * TILE] = {0};
     tern__linear_i8_call part = *call;
     part.y = whole;
     part.y_row = TILE;

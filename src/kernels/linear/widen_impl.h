@@ -40,6 +40,7 @@ enum {
     MOST_LANES = VECTORS * MOST_TILES,
     UNPACK_AHEAD = 2048, /* bytes */
 };
+_Static_assert((int)MOST_ROWS <= (int)TERN__LINEAR_MAX_ROWS, "callers have room for so many");
 
 /* What becomes of widened weights: rows > 0 multiply and add; rows == 0 stores them. Vector s belongs to tile s / VECTORS. */
 typedef struct work {

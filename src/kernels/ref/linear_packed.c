@@ -8,7 +8,7 @@
 #include "tensor/blocks.h"
 #include "tensor/half.h"
 
-enum { TILE = TERN__LINEAR_TILE, ROWS = 8 };
+enum { TILE = TERN__LINEAR_TILE, ROWS = TERN__LINEAR_MAX_ROWS };
 
 static uint16_t half_at(const uint8_t *at)
 {

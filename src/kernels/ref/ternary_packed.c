@@ -4,7 +4,7 @@
 #include "kernels/select.h"
 #include "kernels/ternary/scaled.h"
 
-enum { PANEL_QUADS = 128, BATCH = 8 };
+enum { PANEL_QUADS = 128, BATCH = TERN__TERNARY_MAX_BATCH };
 
 /* Codes of one packed byte, plane by plane. */
 static void codes_2(unsigned byte, uint8_t *codes)

@@ -46,8 +46,7 @@ static void call_kernel(const tile_job *job, void (*run)(const tern__ternary_cal
         run(call);
         return;
     }
-    enum { MOST = 8 };
-    int32_t whole[MOST * TERN__TERNARY_MAX_TILE] = {0};
+    int32_t whole[TERN__TERNARY_MAX_BATCH * TERN__TERNARY_MAX_TILE] = {0};
     tern__ternary_call part = *call;
     part.y = whole;
     part.y_stride = TERN__TERNARY_MAX_TILE;

@@ -54,7 +54,8 @@ enum {
     TERN__TERNARY_QUAD_BYTES = 64, /* bytes of 4 columns of a tile */
     TERN__TERNARY_MAX_PLANES = 5,
     TERN__TERNARY_MAX_TILE = TERN__TERNARY_BLOCK * TERN__TERNARY_MAX_PLANES,
-    TERN__TERNARY_ALIGN = 64, /* of packed weights, prepared activations and scratch */
+    TERN__TERNARY_MAX_BATCH = 8, /* rows of x in one call of any kernel */
+    TERN__TERNARY_ALIGN = 64,    /* of packed weights, prepared activations and scratch */
 };
 
 static inline int tern__ternary_planes(tern__ternary_form form)

@@ -11,6 +11,7 @@
 #define UNROLLED _Pragma("GCC unroll 16")
 
 enum { TILE = TERN__LINEAR_TILE, QUAD_BYTES = 4 * TILE, AHEAD = 2048, MOST_ROWS = 6, MOST_TILES = 2 };
+_Static_assert((int)MOST_ROWS <= (int)TERN__LINEAR_MAX_ROWS, "callers have room for so many");
 
 INLINE __m512i broadcast_quad(const int8_t *x)
 {

@@ -11,6 +11,8 @@ enum {
     PAIRED = 8,                  /* and in two passes, some planes in each */
     DIRECT_QUADS = 16384,        /* 65,536 columns: how long sums that settle() divides may be */
 };
+_Static_assert((int)GROUP <= (int)TERN__TERNARY_MAX_BATCH && (int)PAIRED <= (int)TERN__TERNARY_MAX_BATCH,
+               "callers have room for so many");
 
 #define TIMES_1(M) M(0)
 #define TIMES_2(M) TIMES_1(M) M(1)

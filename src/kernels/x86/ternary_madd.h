@@ -43,6 +43,7 @@ enum {
     LANES = WIDTH / 4,
     PER_QUAD = TERN__TERNARY_QUAD_BYTES / WIDTH, /* vectors of a packed quad */
 };
+_Static_assert((int)GROUP <= (int)TERN__TERNARY_MAX_BATCH, "callers have room for so many");
 
 /* One vector per plane; e is unused if there are four. */
 typedef struct planes {
