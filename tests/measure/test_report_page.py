@@ -121,6 +121,9 @@ def check_view(b, url, width, dark):
     check(name + ": no wider than the window", size <= width, size)
     out = b.run(WIDE.replace("WIDTH", str(width)))
     check(name + ": nothing sticks out", out == [], out)
+    cut = b.run("[...document.querySelectorAll('td, thead th')].filter(e => e.getClientRects().length && e.scrollWidth > e.clientWidth + 1)"
+                ".map(e => e.outerHTML.slice(0, 90)).slice(0, 3)")
+    check(name + ": cells are wide enough", cut == [], cut)
     for figure in FIGURES:
         height = b.run("document.querySelector('#fig-%s').getBoundingClientRect().height" % figure)
         check("%s: figure %s is seen" % (name, figure), height > 40, height)
@@ -197,7 +200,7 @@ if not program:
     skip_all("there is no Chromium; TERN_CHROMIUM can name one")
 with browser.Browser(program) as b:
     address = "file://" + page
-    for width in (360, 1280):
+    for width in (360, 800, 1280):
         for dark in (False, True):
             check_view(b, address, width, dark)
     b.open(address)

@@ -173,10 +173,13 @@ void tern__ticks_add(tern__strbuf *to, const tern__tick *ticks, int n)
 {
     tern__strbuf_addf(to, "<svg class=\"ticks\" height=\"%d\" aria-hidden=\"true\">", MARK_HEIGHT);
     for (int i = 0; i < n; i++) {
-        tern__strbuf_addf(to, "<text x=\"%.4g%%\" y=\"%d\" text-anchor=\"%s\">", ticks[i].at, MARK_MIDDLE + 5,
-                          ticks[i].at < 1    ? "start"
-                          : ticks[i].at > 99 ? "end"
-                                             : "middle");
+        const double at = ticks[i].at;
+        const bool edge = at < 1 || at > 99, middle = at > 49 && at < 51;
+        tern__strbuf_addf(to, "<text%s x=\"%.4g%%\" y=\"%d\" text-anchor=\"%s\">",
+                          edge || middle ? "" : " class=\"minor\"", at, MARK_MIDDLE + 5,
+                          at < 1    ? "start"
+                          : at > 99 ? "end"
+                                    : "middle");
         tern__html_add(to, ticks[i].label);
         tern__strbuf_add(to, "</text>");
     }

@@ -37,11 +37,13 @@ static void add_changes(tern__strbuf *to, const tern__series *s)
     const tern_history *h = &s->row->history;
     for (int i = 0; i < h->n_changes; i++) {
         const double x = (across(h->changes[i].at - 1, s->n) + across(h->changes[i].at, s->n)) / 2;
+        const bool worse = h->changes[i].ratio > 1, left = x > 80;
+        /* Behind a step up there is room below the line, behind a step down above it. */
         tern__strbuf_addf(to,
                           "<line class=\"change %s\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" y2=\"%d\"/><text "
-                          "x=\"%.2f%%\" y=\"12\" dx=\"%d\" text-anchor=\"%s\">%+.0f %%</text>",
-                          h->changes[i].ratio > 1 ? "worse" : "better", x, x, HEIGHT, x, x > 80 ? -5 : 5,
-                          x > 80 ? "end" : "start", 100 * (h->changes[i].ratio - 1));
+                          "x=\"%.2f%%\" y=\"%d\" dx=\"%d\" text-anchor=\"%s\">%+.0f %%</text>",
+                          worse ? "worse" : "better", x, x, HEIGHT, x, worse != left ? HEIGHT - 4 : 12,
+                          left ? -5 : 5, left ? "end" : "start", 100 * (h->changes[i].ratio - 1));
     }
 }
 
@@ -91,7 +93,7 @@ static void html(const tern_report *r, tern__strbuf *to)
 {
     int shown = 0;
     tern__figure_open(to, "history", "Medians of all sessions, the newest at the right",
-                      "Lines across mark sessions from which on a benchmark ran at another level.");
+                      "Dashed lines mark the sessions from which on a benchmark ran at another level.");
     tern__strbuf_add(to, "<div class=\"many\">\n");
     for (int news = 1; news >= 0; news--)
         for (int i = 0; i < r->n_series && shown < SHOWN_MOST; i++)
