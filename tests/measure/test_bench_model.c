@@ -81,3 +81,47 @@ TEST(several_sizes)
     CHECK_STATUS(tern_bench_model(&o, note, &v), TERN_INVALID_ARGUMENT);
     CHECK_EQ(v.n, 4);
 }
+
+TEST(tests_become_rows_of_results)
+{
+    tern_results *results;
+    tern_result row;
+    const double seconds[] = {0.25, 0.5, 0.25};
+    const tern_bench_model_row prompt = {.model_type = "a model",
+                                         .isa = "any",
+                                         .threads = 2,
+                                         .n_prompt = 512,
+                                         .batch = 256,
+                                         .cache = TERN_F16,
+                                         .rounds = 3,
+                                         .seconds = seconds,
+                                         .limit_kind = TERN_LIMIT_INT8_DOT,
+                                         .limit = "a probe",
+                                         .share = 0.5,
+                                         .error = ""};
+    tern_bench_model_row failed = prompt;
+    failed.n_prompt = 0;
+    failed.n_gen = 128;
+    failed.n_depth = 64;
+    failed.rounds = 0;
+    failed.seconds = NULL;
+    failed.error = "it did not run";
+    CHECK_OK(tern_results_create(&results));
+    CHECK_OK(tern_bench_model_add(&prompt, results));
+    CHECK_OK(tern_bench_model_add(&failed, results));
+    CHECK_OK(tern_results_at(results, 0, &row));
+    CHECK_STR(row.suite, "model");
+    CHECK_STR(row.family, "a model");
+    CHECK_STR(row.name, "pp512");
+    CHECK_STR(row.shape, "batch 256");
+    CHECK_STR(row.dtype, "f16");
+    CHECK(row.threads == 2 && row.rounds == 3 && row.median_us == 250000 && row.limit_share == 0.5);
+    CHECK_OK(tern_results_at(results, 1, &row));
+    CHECK_STR(row.name, "tg128 @ d64");
+    CHECK_STR(row.error, "it did not run");
+    CHECK_EQ(row.rounds, 0);
+    failed.rounds = 2; /* and no seconds */
+    CHECK_STATUS(tern_bench_model_add(&failed, results), TERN_INVALID_ARGUMENT);
+    CHECK_EQ(tern_results_count(results), 2);
+    tern_results_free(results);
+}
