@@ -17,14 +17,15 @@ typedef struct adviser {
     size_t n;
 } adviser;
 
-static void readable(char out[32], uint64_t bytes)
+const char *tern__memory_bytes_text(char out[TERN__MEMORY_BYTES_TEXT], uint64_t bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     double value = (double)bytes;
     size_t unit = 0;
     for (; value >= 1024 && unit + 1 < TERN__COUNT(units); unit++)
         value /= 1024;
-    snprintf(out, 32, unit && value < 100 ? "%.1f %s" : "%.0f %s", value, units[unit]);
+    snprintf(out, TERN__MEMORY_BYTES_TEXT, unit && value < 100 ? "%.1f %s" : "%.0f %s", value, units[unit]);
+    return out;
 }
 
 /* NULL: it is too little to speak of. `of` names `whole`. */
@@ -59,10 +60,10 @@ static void advise_leaks(adviser *a)
         const tern_memory_leak *l = &m->leaks[i];
         const uint64_t end = tern__memory_sum_of(&m->info.end, TERN_MEMORY_IN_USE);
         tern_memory_advice *it = advise(a, TERN_ADVICE_LEAK, l->bytes, "end", end);
-        char bytes[32];
+        char bytes[TERN__MEMORY_BYTES_TEXT];
         if (!it)
             continue;
-        readable(bytes, l->bytes);
+        tern__memory_bytes_text(bytes, l->bytes);
         snprintf(it->what, sizeof it->what, "give back what %s allocates%s%s", l->site, l->tensor ? ": " : "",
                  l->tensor ? l->tensor : "");
         snprintf(it->evidence, sizeof it->evidence,
@@ -96,11 +97,11 @@ static void advise_in_place(adviser *a, const tern__watch_plan *p)
         then = less > then ? less : then;
     }
     tern_memory_advice *it = advise(a, TERN_ADVICE_IN_PLACE, now - then, "peak", peak_bytes(a));
-    char before[32], after[32];
+    char before[TERN__MEMORY_BYTES_TEXT], after[TERN__MEMORY_BYTES_TEXT];
     if (!it)
         return;
-    readable(before, now);
-    readable(after, then);
+    tern__memory_bytes_text(before, now);
+    tern__memory_bytes_text(after, then);
     snprintf(it->what, sizeof it->what,
              "let step %u (%s) of program %u write over its operand: compile with pass 'inplace' on", top,
              p->steps[top].label, p->number);
@@ -114,11 +115,11 @@ static void advise_packing(adviser *a, const tern__watch_plan *p)
 {
     tern_memory_advice *it =
         advise(a, TERN_ADVICE_PACKING, p->arena_bytes - p->live_bytes, "peak", peak_bytes(a));
-    char arena[32], live[32];
+    char arena[TERN__MEMORY_BYTES_TEXT], live[TERN__MEMORY_BYTES_TEXT];
     if (!it)
         return;
-    readable(arena, p->arena_bytes);
-    readable(live, p->live_bytes);
+    tern__memory_bytes_text(arena, p->arena_bytes);
+    tern__memory_bytes_text(live, p->live_bytes);
     snprintf(it->what, sizeof it->what, "compile program %u at level high, which searches for better offsets",
              p->number);
     snprintf(it->evidence, sizeof it->evidence,
@@ -154,11 +155,11 @@ static void advise_sharing(adviser *a)
     if (n < 2 || a->memory->most_runs > 1)
         return;
     tern_memory_advice *it = advise(a, TERN_ADVICE_SHARING, sum - most, "peak", peak_bytes(a));
-    char all[32], one[32];
+    char all[TERN__MEMORY_BYTES_TEXT], one[TERN__MEMORY_BYTES_TEXT];
     if (!it)
         return;
-    readable(all, sum);
-    readable(one, most);
+    tern__memory_bytes_text(all, sum);
+    tern__memory_bytes_text(one, most);
     snprintf(it->what, sizeof it->what,
              "let %d programs share one arena: give them a range of batches, or one exec", n);
     snprintf(it->evidence, sizeof it->evidence,
@@ -193,11 +194,11 @@ static void advise_release(adviser *a)
         }
     }
     tern_memory_advice *it = one ? advise(a, TERN_ADVICE_RELEASE, sum, "peak", peak_bytes(a)) : NULL;
-    char bytes[32];
+    char bytes[TERN__MEMORY_BYTES_TEXT];
     if (!it)
         return;
     const tern__watch_frame *f = frame_of(a, one);
-    readable(bytes, largest);
+    tern__memory_bytes_text(bytes, largest);
     snprintf(it->what, sizeof it->what, "release %" PRIu64 " tensor%s before the peak: first of all %s of %s",
              n, n == 1 ? "" : "s", f->tensor ? f->tensor : "the result", f->name);
     snprintf(it->evidence, sizeof it->evidence,
@@ -258,10 +259,10 @@ static void advise_pool(adviser *a, const tern__memory_event *const *list, size_
     const uint64_t bytes = list[0]->bytes;
     tern_memory_advice *it =
         advise(a, TERN_ADVICE_POOLING, (n - most) * bytes, "allocated", a->memory->info.allocated_bytes);
-    char each[32];
+    char each[TERN__MEMORY_BYTES_TEXT];
     if (!it)
         return;
-    readable(each, bytes);
+    tern__memory_bytes_text(each, bytes);
     snprintf(it->what, sizeof it->what, "keep and reuse the blocks of %s, or take them from a pool",
              tern__memory_site_text(list[0]->site));
     snprintf(it->evidence, sizeof it->evidence,
@@ -304,11 +305,11 @@ static void advise_trim(adviser *a)
     const uint64_t idle = p->of.regions > p->of.blocks ? p->of.regions - p->of.blocks : 0;
     tern_memory_advice *it =
         idle >= LEAST_REGION ? advise(a, TERN_ADVICE_TRIM, idle, "held", p->bytes) : NULL;
-    char free_text[32], all[32];
+    char free_text[TERN__MEMORY_BYTES_TEXT], all[TERN__MEMORY_BYTES_TEXT];
     if (!it)
         return;
-    readable(free_text, idle);
-    readable(all, p->of.regions);
+    tern__memory_bytes_text(free_text, idle);
+    tern__memory_bytes_text(all, p->of.regions);
     snprintf(it->what, sizeof it->what, "trim pools (tern_pool_trim), or give them a cap, before the peak");
     snprintf(it->evidence, sizeof it->evidence,
              "when most was held, at %.3f ms, pools had %s from the system and %s of it free",

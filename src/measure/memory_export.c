@@ -30,7 +30,8 @@ static void get_bar(const void *tree, int i, tern__flame_bar *out)
 
 static void add_amount(tern__strbuf *s, uint64_t bytes)
 {
-    tern__strbuf_addf(s, "%.1f KiB", (double)bytes / 1024);
+    char text[TERN__MEMORY_BYTES_TEXT];
+    tern__strbuf_add(s, tern__memory_bytes_text(text, bytes));
 }
 
 static tern__flame flame_of(const tern_memory *m)
@@ -46,9 +47,9 @@ static tern__flame flame_of(const tern_memory *m)
 static void add_flame(tern__strbuf *s, const tern_memory *m)
 {
     const tern_memory_peak *p = &m->peaks[TERN_MEMORY_IN_USE];
-    char title[120], note[320];
-    snprintf(title, sizeof title, "Memory in use at its peak, %.1f KiB at %.3f ms", (double)p->bytes / 1024,
-             (double)p->time_ns * 1e-6);
+    char title[120], note[120], bytes[TERN__MEMORY_BYTES_TEXT];
+    snprintf(title, sizeof title, "Memory in use at its peak, %s at %.3f ms",
+             tern__memory_bytes_text(bytes, p->bytes), (double)p->time_ns * 1e-6);
     snprintf(note, sizeof note, "%" PRIu64 " events%s", m->info.events,
              m->info.lost ? ", and others that found no room: more is missing here than is told" : "");
     tern__flame flame = flame_of(m);

@@ -103,13 +103,13 @@ static void add_axes(tern__strbuf *s, const scale *c)
 static void add_peak(tern__strbuf *s, const scale *c, const tern_memory_peak *p)
 {
     const double x = x_of(c, p->time_ns), y = y_of(c, (double)p->bytes);
-    char text[400];
+    char text[400], bytes[TERN__MEMORY_BYTES_TEXT];
+    tern__memory_bytes_text(bytes, p->bytes);
     if (p->step != UINT32_MAX)
-        snprintf(text, sizeof text, "peak %.1f KiB: program %u, step %u %s%s%s", (double)p->bytes / 1024,
-                 p->program, p->step, p->step_op, p->step_where ? " of " : "",
-                 p->step_where ? p->step_where : "");
+        snprintf(text, sizeof text, "peak %s: program %u, step %u %s%s%s", bytes, p->program, p->step,
+                 p->step_op, p->step_where ? " of " : "", p->step_where ? p->step_where : "");
     else
-        snprintf(text, sizeof text, "peak %.1f KiB: %s", (double)p->bytes / 1024, p->op ? p->op : p->site);
+        snprintf(text, sizeof text, "peak %s: %s", bytes, p->op ? p->op : p->site);
     tern__strbuf_addf(
         s,
         "<circle class=\"peak\" cx=\"%.2f\" cy=\"%.2f\" r=\"4\"/><text class=\"peak\" x=\"%.2f\" "
