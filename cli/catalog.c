@@ -8,6 +8,7 @@
 #include <tern/catalog.h>
 #include <tern/context.h>
 #include <tern/dtype.h>
+#include <tern/metrics.h>
 
 #include "table.h"
 #include "term.h"
@@ -212,6 +213,24 @@ static void kernel_choices(json *j)
     json_end(j);
 }
 
+static const field metric_fields[] = {{"name", "name", FIELD_TEXT, IN_TABLE},
+                                      {"kind", "kind", FIELD_TEXT, IN_TABLE},
+                                      {"unit", "unit", FIELD_TEXT, IN_TABLE},
+                                      {"help", "tells", FIELD_TEXT, IN_TABLE},
+                                      {0}};
+
+static bool metric_row(int i, field_value *out)
+{
+    tern_metric_info info;
+    if (tern_metric_at(i, &info) != TERN_OK)
+        return false;
+    *out++ = (field_value){.text = info.name};
+    *out++ = (field_value){.text = tern_metric_kind_name(info.kind)};
+    *out++ = (field_value){.text = info.unit};
+    *out++ = (field_value){.text = info.help};
+    return true;
+}
+
 static const catalog ops = {"ops", "op", "operations that graphs are made of", op_fields, NULL, op_row, NULL};
 static const catalog kernels = {"kernels",  "kernel", "functions that compute them", kernel_fields, "op",
                                 kernel_row, NULL};
@@ -221,7 +240,10 @@ static const catalog dtypes = {"dtypes", "dtype", "element types", dtype_fields,
 static const catalog devices = {
     "devices", "device", "machines that programs run on", device_fields, NULL, device_row, kernel_choices};
 
-const catalog *const catalogs[] = {&ops, &kernels, &passes, &dtypes, &devices, NULL};
+static const catalog metrics = {"metrics",  "metric", "what --metrics writes", metric_fields, NULL,
+                                metric_row, NULL};
+
+const catalog *const catalogs[] = {&ops, &kernels, &passes, &dtypes, &devices, &metrics, NULL};
 
 const catalog *catalog_find(const char *name)
 {

@@ -103,10 +103,10 @@ static const option options[] = {
 
 const command cmd_list = {
     .name = "list",
-    .operands = "[ops|kernels|passes|dtypes|devices [NAME]]",
+    .operands = "[ops|kernels|passes|dtypes|devices|metrics [NAME]]",
     .most = 2,
-    .choices = "ops kernels passes dtypes devices",
-    .summary = "List operations, kernels, passes, element types or devices.",
+    .choices = "ops kernels passes dtypes devices metrics",
+    .summary = "List operations, kernels, passes, element types, devices or metrics.",
     .details = "Without operand, says what can be listed. With NAME, shows one entry in full "
                "(kernels: by their own name or by that of their op).",
     .options = options,
