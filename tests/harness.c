@@ -92,6 +92,18 @@ bool harness_check_near(double a, double b, double tolerance, const char *file, 
     return false;
 }
 
+int harness_every(void)
+{
+    const char *text = getenv("TERN_TEST_EVERY");
+    const int every = text ? atoi(text) : 1;
+    return every > 1 ? every : 1;
+}
+
+int harness_cases(int n)
+{
+    return (n + harness_every() - 1) / harness_every();
+}
+
 uint64_t harness_seed(void)
 {
     static bool known;

@@ -41,6 +41,11 @@ bool harness_check_near(double a, double b, double tolerance, const char *file, 
  * repeated. */
 uint64_t harness_seed(void);
 
+/* Builds that run many times slower (TSan, emulation) look at every Nth case of what is drawn at random or enumerated:
+ * TERN_TEST_EVERY=N, 1 unless set. harness_cases: how many of n cases those are, at least 1. */
+int harness_every(void);
+int harness_cases(int n);
+
 /* A folder of this program's own, empty at first, in $TMPDIR (or /tmp). Removed at exit with all that is in it. */
 const char *harness_folder(void);
 

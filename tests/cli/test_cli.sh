@@ -5,6 +5,7 @@
 #
 #   TERN_BIN=build/tern tests/cli/test_cli.sh [TEXT]     only the cases whose name contains TEXT
 #   UPDATE=1 tests/cli/test_cli.sh                       rewrite what is expected; review the diff
+#   TERN_CLI_EVERY=4 tests/cli/test_cli.sh               each fourth case: for builds that are many times slower
 #
 # A case may use: `tern`; $GRAPHS, the folder of example graphs; and the functions of lib.sh. A case that cannot be run
 # here calls `skip REASON`.
@@ -70,8 +71,11 @@ run_case()
     [ $bad -eq 1 ] || pass
 }
 
+number=0
 for file in "$here"/cases/*.sh; do
     name=$(basename "$file" .sh)
+    number=$((number + 1))
+    [ $((number % ${TERN_CLI_EVERY:-1})) -eq 0 ] || continue
     case $name in
     *"$only"*) run_case "$name" ;;
     esac

@@ -475,7 +475,7 @@ TEST(random_graphs_use_every_op)
 TEST(random_graphs_agree_at_every_level)
 {
     const char *asked = getenv("TERN_TEST_GRAPHS");
-    int n = asked ? atoi(asked) : 2000, refused = 0, failed = 0;
+    int n = asked ? atoi(asked) : harness_cases(2000), refused = 0, failed = 0;
     uint64_t seed = harness_seed();
     tern_ctx_options options = tern_ctx_options_default();
     options.threads = 2;

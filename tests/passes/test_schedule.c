@@ -208,7 +208,7 @@ static void check_samples(sample_kind kind)
     int improved = 0, checked = 0;
     tern_ctx *ctx;
     CHECK_OK(tern_ctx_create(NULL, &ctx));
-    for (int round = 0; checked < GRAPHS; round++) {
+    for (int round = 0; checked < harness_cases(GRAPHS); round++) {
         sample s;
         int recorded[MOST], order[MOST];
         make_sample(&state, kind, &s);

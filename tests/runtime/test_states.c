@@ -627,7 +627,7 @@ static bool step(world *w)
 TEST(random_programs_are_as_if_eager)
 {
     static world w;
-    for (int program = 0; program < 2000; program++) {
+    for (int program = 0; program < harness_cases(2000); program++) {
         uint64_t seed = harness_seed() + (uint64_t)program;
         w = (world){.ctx = open_ctx(), .random = seed};
         bool right = true;

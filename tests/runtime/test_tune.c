@@ -265,6 +265,8 @@ TEST(every_candidate_of_every_step_gives_the_same_bits)
         CHECK(first != NULL);
         first->median_ns = 1000;
         for (int i = 1; i < n; i++) { /* as if candidate i had been the fastest */
+            if ((i + (int)s) % harness_every() != 0)
+                continue;
             tern__tuned *way = tern__tuned_add(w.ctx->tuning, key, candidates[i].name, TERN__TUNED_TUNE);
             CHECK(way != NULL);
             way->median_ns = (uint64_t)(1000 - i);
@@ -278,7 +280,7 @@ TEST(every_candidate_of_every_step_gives_the_same_bits)
         }
     }
     CHECK(most >= 6);
-    CHECK(compared >= 20);
+    CHECK(compared >= 20 / harness_every());
     CHECK(products >= 2 || target->isa_mask == 1); /* the baseline has reference kernels */
     CHECK(attentions == 1 || !tern__kernel_select(TERN__FAMILY_attention, target->isa_mask));
     tern__arena_free(&arena);
