@@ -192,7 +192,8 @@ const command cmd_perplexity = {
     .operands = "",
     .summary = "Measure how well a model predicts a text.",
     .details =
-        "The text is cut into chunks of the context (512 tokens unless -c says otherwise) and the second "
+        "The text is cut into chunks of the context (512 tokens, or what the model has, unless -c says "
+        "otherwise) and the second "
         "half of each is "
         "judged, as llama.cpp does it. Lower is better. The value behind each chunk is shown while it runs.",
     .options = options,

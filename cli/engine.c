@@ -142,7 +142,15 @@ static int open_model(const args *a, const char *path, engine *e)
                  : tern_tokenizer_from_file(tern_model_get_file(e->model), &cutting, &e->tokenizer);
     if (status == TERN_NOT_FOUND && !own)
         return fail("%s with --tokenizer FILE", tern_last_error());
-    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
+    if (status != TERN_OK)
+        return fail_status(NULL);
+    tern_model_info model;
+    tern_tokenizer_info tokens;
+    tern_model_get_info(e->model, &model);
+    if (tern_tokenizer_get_info(e->tokenizer, &tokens) == TERN_OK && tokens.n_tokens > model.vocabulary)
+        return fail("%s: a tokenizer of %lld tokens, but the model knows %lld: it is not this model's",
+                    own ? own : path, (long long)tokens.n_tokens, (long long)model.vocabulary);
+    return EXIT_DONE;
 }
 
 static int open_session(const args *a, engine_wishes wishes, engine *e)

@@ -27,12 +27,12 @@ static const advice options[] = {
     {"--keep --context-shift --no-context-shift -gan -gaw --grp-attn-n --grp-attn-w",
                                             "'tern run' stops where the context is full, 'tern chat' forgets the oldest turns" LEAVE},
     {"--temperature",                       "write --temp X"},
-    {"--reverse-prompt",                    "write -r TEXT or --stop TEXT"},
+    {"--reverse-prompt",                    "'tern run' has -r TEXT and --stop TEXT"},
     {"--predict",                           "write -n N"},
     {"--multiplier --sampling-seq --samplers --sampler-seq --typical --typical-p --tfs --mirostat --mirostat-lr --mirostat-ent "
      "--presence-penalty --frequency-penalty --dry-multiplier --dry-base --xtc-probability --xtc-threshold --dynatemp-range "
      "--dynatemp-exp --top-nsigma --top-n-sigma --adaptive-p",
-                                            "of the samplers there are --top-k, --top-p, --min-p, --temp and --repeat-penalty, in this order"},
+                                            "of the samplers there are --repeat-penalty, --top-k, --top-p, --min-p and --temp, in this order"},
     {"--grammar --grammar-file -j --json-schema", "answers cannot be held to a grammar"},
     {"-hf -hfr --hf-repo -hff --hf-file -mu --model-url -dr --docker-repo", "nothing is downloaded: get the file, then name it with -m FILE"},
     {"--lora --lora-scaled --control-vector -md --model-draft --mmproj", "only whole models run, without adapters"},

@@ -276,6 +276,11 @@ char *format_time(char buffer[NUMBER_TEXT], uint64_t ns)
 
 char *format_double(char buffer[NUMBER_TEXT], double value)
 {
+    /* whole numbers as such: readers that want integers do not take 1e+06 */
+    if (value == rint(value) && fabs(value) < 1e15) {
+        snprintf(buffer, NUMBER_TEXT, "%.0f", value);
+        return buffer;
+    }
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(buffer, NUMBER_TEXT, "%.*g", digits, value);
         if (isnan(value) || strtod(buffer, NULL) == value)

@@ -199,7 +199,7 @@ TERN_API tern_status tern_model_file_find(const tern_model_file *file, const cha
 /* Facts about a stored type; NULL if the number is not one. Static. */
 TERN_API const tern_stored_info *tern_stored_get(tern_stored stored);
 /* Will tensor i be ternary when the model runs? Linear layers of a BitNet are, whatever they are stored as: master weights are
- * ternarised. false if there is no such tensor. */
+ * ternarised, and floats that are not ternary where they should be keep a model from loading. false if there is no such tensor. */
 TERN_API bool tern_model_file_runs_ternary(const tern_model_file *file, int i);
 
 TERN_API tern_status tern_stored_parse(const char *name,

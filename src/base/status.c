@@ -72,6 +72,13 @@ tern_status tern__fail_in(tern_status status, const char *context)
     return tern__fail(status, "%s: %s", context, last_error);
 }
 
+tern_status tern__fail_of(tern_status status, const char *path)
+{
+    if (status == TERN_OK || strncmp(last_error, path, strlen(path)) == 0)
+        return status;
+    return tern__fail_in(status, path);
+}
+
 tern_status tern__out_of_memory(size_t bytes)
 {
     return tern__fail(TERN_OUT_OF_MEMORY, "out of memory: %zu bytes were refused", bytes);

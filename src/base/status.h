@@ -22,6 +22,8 @@ tern_status tern__fail_v(tern_status status, const char *format, va_list args);
 
 /* Puts "context: " in front of the thread's message and returns `status` unchanged. */
 tern_status tern__fail_in(tern_status status, const char *context);
+/* The same with a file's path, unless the message starts with it already or there is none (TERN_OK). */
+tern_status tern__fail_of(tern_status status, const char *path);
 
 /* The common case of an allocation that failed. */
 tern_status tern__out_of_memory(size_t bytes);

@@ -225,6 +225,8 @@ static tern_status check(int n, tern_sequence *const *sequences, const tern_gene
         TERN__FAIL_IF(
             o->n_stops < 0 || (o->n_stops > 0 && !o->stops) || o->logprobs < 0 || o->logprobs > 1000,
             TERN_INVALID_ARGUMENT, "generate: %d stop strings, %d logprobs", o->n_stops, o->logprobs);
+        for (int k = 0; k < o->n_stops; k++)
+            TERN__FAIL_IF(!o->stops[k], TERN_INVALID_ARGUMENT, "generate: stop string %d is NULL", k);
     }
     return TERN_OK;
 }

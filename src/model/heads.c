@@ -112,6 +112,7 @@ static tern_status run(comparison *c, uint64_t first, int64_t *same)
                 bound[i] = tern_from_data(c->m->ctx, TERN_I64, 1, (int64_t[]){c->rows}, data[k]);
     }
     TERN_TRY(tern_exec_run(c->exec, 3, bound, 2, out));
+    TERN_TRY(tern__model_file_check_mapped(c->m->file));
     const int64_t *a = tern_data(out[0]), *b = tern_data(out[1]);
     if (!a || !b)
         return tern_status_of(a ? out[1] : out[0]);

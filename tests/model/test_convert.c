@@ -249,6 +249,38 @@ TEST(rows_of_heads)
     tern_ctx_destroy(ctx);
 }
 
+/* Where rows move, the scales of their blocks move with them. */
+TEST(rows_of_heads_with_scales_of_blocks)
+{
+    static const float wanted[] = {1, 4, 2, 8}; /* of rows 0, 2, 1, 3 */
+    tern_model_file *file;
+    tern_tensor *codes, *scales;
+    set_up();
+    b.n = 0;
+    put_gguf(&b, 3, 1, 3);
+    put_meta_text(&b, "general.architecture", "llama");
+    put_meta_u32(&b, "llama.attention.head_count", 1);
+    put_meta_text(&b, "tern.rope_style", "neox");
+    put_tensor(&b, "blk.0.attn_q.weight", 2, (uint64_t[]){256, 4}, 35, 0);
+    put_aligned(&b, 32);
+    for (unsigned r = 0; r < 4; r++) {
+        for (int i = 0; i < 64; i++)
+            put_u8(&b, r % 2 ? 0x66 : 0x99);
+        put_u8(&b, 0), put_u8(&b, 0x3c + 4 * r); /* f16: 1, 2, 4, 8 */
+    }
+    store(&b, "halves.gguf");
+    CHECK_OK(convert("halves.gguf", "pairs.gguf", "tq1_0", NULL));
+    CHECK_OK(tern_model_file_open(path_of("pairs.gguf"), NULL, &file));
+    CHECK_OK(tern_model_file_load_ternary(ctx, file, 0, TERN_T2, TERN_TERNARY_EXACT, &codes, &scales));
+    for (int r = 0; r < 4; r++) {
+        CHECK(tern_numel(scales) == 4 && tern_data_f32(scales)[r] == wanted[r]);
+        CHECK_EQ(((const uint8_t *)tern_data(codes))[64 * r] == ((const uint8_t *)tern_data(codes))[0],
+                 r < 2);
+    }
+    tern_model_file_close(file);
+    tern_ctx_destroy(ctx);
+}
+
 /* Without knowing how many heads there are nobody can put rows in another order. */
 TEST(rows_of_unknown_heads)
 {
@@ -431,6 +463,9 @@ TEST(several_files)
     CHECK_OK(convert("whole.gguf", "shards/model.safetensors", NULL, &o));
     CHECK_EQ(count_files("shards", "-of-00005.safetensors"), 5);
     CHECK_EQ(count_files("shards", "model.safetensors.index.json"), 1);
+    CHECK_STATUS(convert("whole.gguf", "shards/model.safetensors", NULL, &o), TERN_STATE);
+    CHECK(strstr(tern_last_error(), "is there already"));
+    CHECK_EQ(count_files("shards", "-of-00005.safetensors"), 5);
     CHECK_OK(tern_model_file_open(path_of("shards"), NULL, &file));
     CHECK_EQ(tern_model_file_parts(file), 6);
     for (int i = 1; i < 6; i++) { /* no part is larger than it may be, unless it has one tensor */

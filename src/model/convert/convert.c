@@ -98,20 +98,27 @@ static uint64_t hash_of(tern_tensor *x)
     return tern__hash(tern_data(x), tern_nbytes(x), 0);
 }
 
-/* Codes and scales of the rows in their new order, for comparing with what will be read back. */
-static tern_status reorder(job *j, const tern__conversion *c, tern_tensor **codes)
+/* The rows of `t` in their new order. */
+static tern_status reorder_rows(job *j, const tern__conversion *c, tern_tensor **t)
 {
-    int64_t rows = tern_dim(*codes, 0);
-    size_t row = rows ? tern_nbytes(*codes) / (size_t)rows : 0;
-    if (c->heads == 0)
-        return TERN_OK;
+    const int64_t rows = tern_dim(*t, 0);
+    const size_t row = rows ? tern_nbytes(*t) / (size_t)rows : 0;
     void *block = NULL;
-    TERN_TRY(tern__block_create(tern_nbytes(*codes), &block));
-    const uint8_t *from = tern_data(*codes);
+    TERN_TRY(tern__block_create(tern_nbytes(*t), &block));
+    const uint8_t *from = tern_data(*t);
     for (int64_t r = 0; r < rows; r++)
         memcpy((uint8_t *)block + (size_t)r * row, from + (size_t)source_row(c, rows, r) * row, row);
-    return tern__block_wrap(j->ctx, TERN_T2, tern_rank(*codes), tern_shape(*codes), block,
-                            tern_nbytes(*codes), codes);
+    return tern__block_wrap(j->ctx, tern_dtype_of(*t), tern_rank(*t), tern_shape(*t), block, tern_nbytes(*t),
+                            t);
+}
+
+/* Codes and scales of the rows in their new order, for writing them and for comparing with what will be read back. */
+static tern_status reorder(job *j, const tern__conversion *c, tern_tensor **codes, tern_tensor **scales)
+{
+    if (c->heads == 0)
+        return TERN_OK;
+    TERN_TRY(reorder_rows(j, c, codes));
+    return tern_rank(*scales) > 0 ? reorder_rows(j, c, scales) : TERN_OK; /* of blocks: [rows, blocks] */
 }
 
 /* What a forced ternarisation loses. */
@@ -163,7 +170,7 @@ static tern_status write_codes(job *j, const tern__conversion *c, const uint8_t 
                     (uint8_t)tern__t2_code(t2 + (r + plane * stored_rows) * t2_row, k);
         codec->encode(j->codes, columns, j->encoded);
         if (codec->scales == TERN__SCALES_BLOCKS)
-            put_scales(c, s, n, source_row(c, rows, r), columns, j->encoded);
+            put_scales(c, s, n, r, columns, j->encoded);
         TERN_TRY(tern__model_writer_write(j->w, j->encoded, bytes));
     }
     uint8_t tail[TERN__SCALE_TAIL] = {0};
@@ -180,7 +187,7 @@ static tern_status write_ternary(job *j, tern__conversion *c)
         tern_tensor *codes, *scales;
         TERN_TRY(
             tern__load_for_conversion(j->ctx, j->file, c->source, j->o.force, &codes, &scales, &c->exact));
-        TERN_TRY(reorder(j, c, &codes));
+        TERN_TRY(reorder(j, c, &codes, &scales));
         c->codes_hash = hash_of(codes);
         c->scales_hash = hash_of(scales);
         c->proved = true;
@@ -329,7 +336,7 @@ static tern_status hash_source(job *j, tern__conversion *c)
         tern_tensor *codes, *scales;
         TERN_TRY(tern_model_file_load_ternary(j->ctx, j->file, c->source, TERN_T2, TERN_TERNARY_EXACT, &codes,
                                               &scales));
-        TERN_TRY(reorder(j, c, &codes));
+        TERN_TRY(reorder(j, c, &codes, &scales));
         c->codes_hash = hash_of(codes);
         c->scales_hash = hash_of(scales);
         /* Blocks that differ are not ternary as numbers; other types the caller forced. */

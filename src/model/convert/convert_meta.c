@@ -90,10 +90,31 @@ static void add_id(const vocabulary_job *j, const char *key, int32_t id)
         tern__gguf_meta_u32(j->w, key, (uint32_t)id);
 }
 
+/* GGUF has no word for some things that a tokenizer.json says. Where they would make other tokens the vocabulary is refused. */
+static tern_status check_rules(const tern_vocabulary *d)
+{
+    tern_vocabulary stated = *d;
+    tern_tokenizer *t = NULL;
+    stated.ignore_merges = TERN_BY_MODEL;
+    tern_status status = tern_tokenizer_create(&stated, NULL, &t);
+    if (status == TERN_UNAVAILABLE) /* without PCRE2 nobody can tell */
+        return TERN_OK;
+    TERN_TRY(status);
+    const bool same = d->ignore_merges == TERN_BY_MODEL || t->ignore_merges == (d->ignore_merges == TERN_YES);
+    tern_tokenizer_free(t);
+    TERN__FAIL_IF(!same, TERN_UNSUPPORTED, "GGUF cannot say that '%s' %s merges for words that are tokens",
+                  d->pre ? d->pre : d->model, d->ignore_merges == TERN_YES ? "ignores" : "minds");
+    if (d->n_flags > 0)
+        tern__log(TERN_LOG_WARN, "GGUF cannot say that blanks beside %zu special tokens belong to them",
+                  d->n_flags);
+    return TERN_OK;
+}
+
 static tern_status add_vocabulary(const tern_vocabulary *d, void *user)
 {
     const vocabulary_job *j = user;
     tern__model_writer *w = j->w;
+    TERN_TRY(check_rules(d));
     tern__gguf_meta_string(w, "tokenizer.ggml.model", d->model, strlen(d->model));
     if (d->pre)
         tern__gguf_meta_string(w, "tokenizer.ggml.pre", d->pre, strlen(d->pre));

@@ -1,6 +1,7 @@
 /* convert_outputs.c - the files of a conversion: one, or parts of a limited size. All of them appear, or none does. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -112,6 +113,10 @@ tern_status tern__outputs_open(const tern_model_file *file, const tern__conversi
         if (!out->files[i].path)
             return tern__out_of_memory(strlen(to->path));
         TERN_TRY(open_file(file, to, work, &out->files[i]));
+        /* several take their places one after the other: what one replaced could not come back if the next failed */
+        struct stat info;
+        TERN__FAIL_IF(out->n > 1 && lstat(out->files[i].path, &info) == 0, TERN_STATE,
+                      "%s is there already: remove it, or choose another name", out->files[i].path);
     }
     return TERN_OK;
 }

@@ -220,8 +220,8 @@ static void add_hyper_parameters(tern__model_writer *w, const tern_model_shape *
 /* Bytes, then words that no text has, then beginning and end: enough to put text in and get text out. */
 static void add_tokenizer(tern__model_writer *w, int64_t vocabulary)
 {
-    if (vocabulary < 258)
-        return;
+    if (vocabulary < 258 || vocabulary > TERN__MAX_TOKENS)
+        return; /* too few for all bytes, or more than a tokenizer has */
     tern__gguf_meta_string(w, "tokenizer.ggml.model", "gpt2", 4);
     tern__gguf_meta_string(w, "tokenizer.ggml.pre", "llama-bpe", 9);
     tern__gguf_meta_begin(w, "tokenizer.ggml.tokens", TERN_META_STRING, vocabulary);

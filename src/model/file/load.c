@@ -73,9 +73,11 @@ tern_status tern__load_check(const char *who, const tern_ctx *ctx, const tern_mo
 tern_status tern__load_fail(const tern_model_file *file, const tern_file_tensor *t, tern_status status)
 {
     char context[TERN__MOST_NAME + 16];
+    const char *path = file->parts[t->part].path;
     snprintf(context, sizeof context, "tensor '%s'", t->stored_name);
-    tern__fail_in(status, context);
-    return tern__fail_in(status, file->parts[t->part].path);
+    if (strncmp(tern_last_error(), path, strlen(path)) != 0) /* reading says the file, and needs no tensor */
+        tern__fail_in(status, context);
+    return tern__fail_of(status, path);
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */

@@ -352,13 +352,6 @@ void tern_tokenizer_free(tern_tokenizer *t)
     tern__free(t);
 }
 
-tern_status tern__fail_of(tern_status status, const char *path)
-{
-    if (status == TERN_OK || strncmp(tern_last_error(), path, strlen(path)) == 0)
-        return status;
-    return tern__fail_in(status, path);
-}
-
 /* ---- questions ------------------------------------------------------------------------------------------ */
 
 tern_status tern_tokenizer_get_info(const tern_tokenizer *t, tern_tokenizer_info *out)

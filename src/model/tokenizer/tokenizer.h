@@ -85,7 +85,4 @@ tern_status tern__vocabulary_of_bin(const tern__file *file, tern__vocabulary_fn 
 /* The text of a template in tokenizer_config.json or chat_template.jinja in the folder of `path`; NULL: none. The caller frees it. */
 tern_status tern__chat_template_beside(const char *path, char **out);
 
-/* `status`; the message of a failure starts with the path afterwards, once. */
-tern_status tern__fail_of(tern_status status, const char *path);
-
 #endif
