@@ -6,6 +6,7 @@
 
 set(TERN_ISA_sse42      -msse4.2)
 set(TERN_ISA_avx2       -mavx2 -mfma -mf16c -mbmi -mbmi2)
+set(TERN_ISA_avxvnni    ${TERN_ISA_avx2} -mavxvnni)
 set(TERN_ISA_avx512     ${TERN_ISA_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl)
 set(TERN_ISA_avx512vnni ${TERN_ISA_avx512} -mavx512vnni)
 set(TERN_ISA_avx512vbmi ${TERN_ISA_avx512vnni} -mavx512vbmi)

@@ -30,7 +30,7 @@ typedef enum tern__isa {
 /* clang-format on */
 
 /* What some processors of a level have besides: X(enumerator, name). */
-#define TERN__FEATURE_LIST(X) X(VBMI, "avx512vbmi")
+#define TERN__FEATURE_LIST(X) X(VBMI, "avx512vbmi") X(AVXVNNI, "avxvnni")
 
 /* clang-format off */
 typedef enum tern__feature {

@@ -88,6 +88,8 @@ void tern__cpu_detect_isa(tern__cpu_info *info)
     info->isa_mask = detect_levels();
     if (all(cpuid_leaf(7, 0).ecx, BIT(1)))
         info->features |= 1u << TERN__FEATURE_VBMI;
+    if (cpuid_leaf(7, 0).eax >= 1 && all(cpuid_leaf(7, 1).eax, BIT(4)))
+        info->features |= 1u << TERN__FEATURE_AVXVNNI;
     read_model(info->model, sizeof info->model);
 }
 

@@ -1,12 +1,12 @@
 /* ternary_madd.h - ternary kernels where there is no dot product: vpmaddubsw, for vectors of 16, 32 or 64
- * bytes.
+ * bytes; and, with the same loops, on AVX-VNNI, whose dot products have 32 bytes (the 64 bytes of AVX-512 have loops of their own).
  *
- * A file defines WIDTH, includes this header and writes TERN__TERNARY_MADD_KERNEL for each form.
+ * A file defines WIDTH, and DOTS if vpdpbusd is to be used, includes this header and writes TERN__TERNARY_MADD_KERNEL for each form.
  *
  * vpmaddubsw adds two products u8 * i8 into an i16 and saturates, so planes are clean codes here: a pair
  * of products lies in [2*2*-128, 2*2*127] = [-512, 508], and 64 of them in [-32768, 32512], which an i16
  * holds. So sums of 64 quads are kept as i16, then pairs are added (vpmaddwd with ones) and go to y as
- * i32. */
+ * i32. A dot product adds four products to an i32, and no run of quads is too long for it. */
 #ifndef TERN_KERNELS_X86_TERNARY_MADD_H
 #define TERN_KERNELS_X86_TERNARY_MADD_H
 
@@ -37,9 +37,14 @@ typedef __m128i vec;
 #define TABLE(t) _mm_load_si128((const void *)(t))
 #endif
 
+#if !defined(DOTS)
+#define DOTS 0
+#endif
+
 enum {
     QUADS = 64, /* of one run of i16 sums */
-    GROUP = 4,  /* rows of x in one call of multiply */
+    DIRECT_QUADS = DOTS ? 16384 : QUADS,
+    GROUP = 4, /* rows of x in one call of multiply */
     LANES = WIDTH / 4,
     PER_QUAD = TERN__TERNARY_QUAD_BYTES / WIDTH, /* vectors of a packed quad */
 };
@@ -93,16 +98,33 @@ INLINE planes decode_5(vec v)
     return (planes){VB(and)(digits, V(set1_epi8)(3)), field(digits, 2), field(digits, 4), c3, c4};
 }
 
+#if DOTS
+INLINE vec add_products(vec sums, vec w, vec quad)
+{
+    return V(dpbusd_avx_epi32)(sums, w, quad);
+}
+
+INLINE vec in_i32(vec sums)
+{
+    return sums;
+}
+#else
 INLINE vec add_products(vec sums, vec w, vec quad)
 {
     return V(add_epi16)(sums, V(maddubs_epi16)(w, quad));
 }
 
+INLINE vec in_i32(vec sums)
+{
+    return V(madd_epi16)(sums, V(set1_epi16)(1));
+}
+#endif
+
 /* LANES results of row i of y, from `row` on: = sums - sum(x), or += sums. */
 INLINE void put(const tern__ternary_call *call, int i, int row, vec sums)
 {
     int32_t *y = call->y + i * call->y_stride + row;
-    const vec added = V(madd_epi16)(sums, V(set1_epi16)(1));
+    const vec added = in_i32(sums);
     const vec start = V(sub_epi32)(VB(setzero)(), broadcast_quad(call->sums + i * call->x_stride));
     store(y, V(add_epi32)(call->add ? load(y) : start, added));
 }
@@ -259,7 +281,7 @@ INLINE void multiply(const tern__ternary_call *call, int planes_count)
         .direct_limit = 1,                                                       \
         .direct_batch = 1,                                                       \
         .multiply_batch = GROUP,                                                 \
-        .direct_quads = QUADS,                                                   \
+        .direct_quads = DIRECT_QUADS,                                            \
         .panel_quads = QUADS,                                                    \
         .direct = direct_##F,                                                    \
         .unpack = unpack_##F,                                                    \
