@@ -80,6 +80,25 @@ static bool show_progress(void *user, int64_t done, int64_t total)
     return progress_update(user, (uint64_t)done, (uint64_t)total);
 }
 
+/* Does the last message fit, with what the model is told before it, if all else is forgotten? TERN_LIMIT if not. */
+static tern_status check_last(const talk *t)
+{
+    const int64_t context = tern_session_context(t->e.session);
+    tern_chat_message few[2];
+    int32_t *ids = NULL;
+    size_t k = 0, n = 0;
+    if (t->has_system)
+        few[k++] = t->messages[0];
+    few[k++] = t->messages[t->n - 1];
+    TERN_TRY(tern_chat_encode(t->e.tokenizer, t->template, few, k, true, &ids, &n));
+    tern_tokens_free(ids);
+    if ((int64_t)n < context)
+        return TERN_OK;
+    fail("the message is %zu tokens long, and there is room for %lld: shorten it, or give a larger -c", n,
+         (long long)context - 1);
+    return TERN_LIMIT;
+}
+
 /* The conversation as tokens; its oldest turns are forgotten until there is room for an answer: a quarter of the context. */
 static tern_status encode(talk *t, int32_t **ids, size_t *n)
 {
@@ -144,7 +163,8 @@ static void answer_last(talk *t)
     uint64_t prompt_ns = 0;
     answer r = {.stream = true, .keep = true, .metrics = &t->metrics, .begun_ns = clock_ns()};
     metrics_start_model(&t->metrics, "chat", &t->e, 1);
-    tern_status status = read_conversation(t, &n_prompt, &prompt_ns);
+    const tern_status fits = check_last(t);
+    tern_status status = fits == TERN_OK ? read_conversation(t, &n_prompt, &prompt_ns) : fits;
     if (status == TERN_OK)
         metrics_prompt(&t->metrics, (int64_t)n_prompt - tern_sequence_reused(t->sequence));
     if (status == TERN_OK)
@@ -155,7 +175,8 @@ static void answer_last(talk *t)
         add_message(t, "assistant", text_string(&r.content));
         print_speed(t, &r, n_prompt, prompt_ns);
     } else {
-        fail_status(NULL);
+        if (fits != TERN_LIMIT) /* that was said */
+            fail_status(NULL);
         t->failed = true;
         drop_messages(t, t->n - 1, t->n);
     }

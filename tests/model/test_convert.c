@@ -83,7 +83,8 @@ static void check_same(const char *left, const char *right, int *compared)
 /* The scales of a random I2_S model are no f16 numbers, so the other types need a tensor for them. */
 TEST(there_and_back)
 {
-    static const char *const types[] = {"tq1_0", "tq2_0", "f32", "f16", "bf16", "i2_s", "tq2_0", "i2_s"};
+    static const char *const types[] = {"tq1_0", "tq2_0", "f32",  "f16",   "q8_0",
+                                        "bf16",  "q8_0",  "i2_s", "tq2_0", "i2_s"};
     tern_model_shape shape;
     int compared = 0, at;
     set_up();
@@ -102,7 +103,7 @@ TEST(there_and_back)
         tern_model_file_close(file);
         strcpy(from, to);
     }
-    CHECK_EQ(compared, 8 * 14);
+    CHECK_EQ(compared, 10 * 14);
     tern_ctx_destroy(ctx);
 }
 
@@ -202,6 +203,12 @@ TEST(scales_of_blocks)
     tern_model_file_close(file);
     CHECK_STATUS(convert("blocks.gguf", "i2s.gguf", "i2_s", NULL), TERN_UNSUPPORTED);
     CHECK(strstr(tern_last_error(), "use tq1_0 or tq2_0"));
+    static const char *const numbers[] = {"f32", "f16", "bf16",
+                                          "q8_0"}; /* whoever loads them would ternarise them anew */
+    for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++) {
+        CHECK_STATUS(convert("blocks.gguf", "numbers.gguf", numbers[k], NULL), TERN_UNSUPPORTED);
+        CHECK(strstr(tern_last_error(), "would not be ternary any more"));
+    }
     tern_ctx_destroy(ctx);
 }
 

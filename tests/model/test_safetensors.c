@@ -8,6 +8,7 @@
 
 #include "bytes.h"
 #include "harness.h"
+#include "model/arch/hparams.h"
 
 static bytes b;
 static tern_ctx *ctx;
@@ -274,6 +275,51 @@ static void check_packed(const tern_model_file *file, float scale)
     CHECK(tern_rank(scales) == 0 && tern_data_f32(scales)[0] == scale);
     CHECK_OK(tern_model_file_load_f32(ctx, file, i, &x));
     CHECK(tern_data_f32(x)[2] == scale && tern_data_f32(x)[0] == -scale);
+}
+
+/* What a config.json asks for and nobody here does is refused by its name; its usual values are not. */
+TEST(settings_that_change_answers)
+{
+    static const struct {
+        const char *entry, *named; /* NULL: fine */
+    } cases[] = {
+        {"", NULL},
+        {",\"final_logit_softcapping\":30", "final_logit_softcapping"},
+        {",\"final_logit_softcapping\":null", NULL},
+        {",\"attn_logit_softcapping\":50", "attn_logit_softcapping"},
+        {",\"logit_scale\":0.5", "logit_scale"},
+        {",\"logits_scaling\":8", "logits_scaling"},
+        {",\"logits_scaling\":1.0", NULL},
+        {",\"residual_multiplier\":0.22", "residual_multiplier"},
+        {",\"embedding_multiplier\":12", "embedding_multiplier"},
+        {",\"attention_multiplier\":0.9", "attention_multiplier"},
+        {",\"query_pre_attn_scalar\":256", "query_pre_attn_scalar"},
+        {",\"num_local_experts\":8", "num_local_experts"},
+        {",\"layer_types\":[\"full_attention\",\"sliding_attention\"]", "layer_types.1"},
+        {",\"layer_types\":[\"full_attention\"]", NULL},
+        {",\"no_rope_layers\":[1,0]", "no_rope_layers.1"},
+        {",\"no_rope_layers\":[1,1]", NULL},
+        {",\"quantization_config\":{\"quant_method\":\"gptq\"}", "quant_method"},
+        {",\"hidden_activation\":\"gelu\"", "hidden_activation"},
+    };
+    if (!can_read())
+        SKIP(NO_JSON);
+    set_up();
+    put_packed();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        tern_model_file *file;
+        tern__hparams h;
+        put_config("LlamaForCausalLM", "llama", "silu", "false", cases[i].entry);
+        open_folder(&file);
+        const tern_status status = tern__hparams_read(file, &h);
+        if (status != (cases[i].named ? TERN_UNSUPPORTED : TERN_OK) ||
+            (cases[i].named && !strstr(tern_last_error(), cases[i].named)))
+            harness_fail(__FILE__, __LINE__, "%s: %s: %s", cases[i].entry, tern_status_name(status),
+                         status ? tern_last_error() : "");
+        tern_model_file_close(file);
+    }
+    unlink(in_folder("config.json"));
+    tern_ctx_destroy(ctx);
 }
 
 TEST(both_meanings_of_weight_scale)

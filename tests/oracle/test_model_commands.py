@@ -213,14 +213,17 @@ def case_chat(g):
 
 
 def case_chat_context(g):
-    """A context of 64 holds few turns: the oldest go, and that is said; a message that never fits is refused."""
+    """A context of 64 holds few turns: the oldest go, and that is said; a message that never fits is refused, and what was said
+    before it is still known."""
     full, _ = make_model(g)
     done = chat(full, ["abcd", "efgh", "ijkl", "x" * 80, "mnop"], "--temp", "0", "-n", "4")
     notes = done.stderr.splitlines()
     if done.returncode != 1 or len(done.stdout.splitlines()) != 4:
         return "%r" % done
-    if sum("forgotten" in note for note in notes) < 1 or sum("do not fit" in note for note in notes) != 1:
+    if sum("forgotten" in note for note in notes) < 1 or sum("there is room for 63" in note for note in notes) != 1:
         return "%r" % notes
+    if " 0 known" in notes[-1]:
+        return "the conversation is lost: %r" % notes
     return None
 
 

@@ -43,6 +43,15 @@ static const struct setting {
     {"config.partial_rotary_factor", IS_NUMBER, 1, false},
     {"config.rope_parameters.partial_rotary_factor", IS_NUMBER, 1, false},
     {"config.quantization_config.use_rms_norm", IS_NUMBER, 0, false},
+    {"config.attn_logit_softcapping", IS_NUMBER, 0, false},
+    {"config.final_logit_softcapping", IS_NUMBER, 0, false},
+    {"config.logit_scale", IS_NUMBER, 1, false},
+    {"config.logits_scaling", IS_NUMBER, 1, false},
+    {"config.residual_multiplier", IS_NUMBER, 1, false},
+    {"config.embedding_multiplier", IS_NUMBER, 1, false},
+    {"config.attention_multiplier", IS_ATTENTION_SCALE, 0, false},
+    {"config.query_pre_attn_scalar", IS_HEAD_WIDTH, 0, false},
+    {"config.num_local_experts", IS_NUMBER, 0, true},
 };
 
 static const char *key_of(const tern__hparams *h, const char *name, char key[static KEY])
@@ -132,6 +141,35 @@ static tern_status check_activation(const tern_model_file *file, const tern__hpa
     return check_word(file, "config.hidden_activation", h->relu2 ? relu2 : silu);
 }
 
+/* Elements of a list, "KEY.0" and so on, must be one of the words. */
+static tern_status check_words(const tern_model_file *file, const char *list, const char *const *accepted)
+{
+    for (int i = 0;; i++) {
+        char key[KEY];
+        int entry;
+        snprintf(key, sizeof key, "%s.%d", list, i);
+        if (tern_model_file_meta_find(file, key, &entry) != TERN_OK)
+            return TERN_OK;
+        TERN_TRY(check_word(file, key, accepted));
+    }
+}
+
+/* Every layer is rotated. */
+static tern_status check_rotated(const tern_model_file *file)
+{
+    for (int i = 0;; i++) {
+        char key[KEY];
+        double rotated;
+        snprintf(key, sizeof key, "config.no_rope_layers.%d", i);
+        tern_status status = read_value(file, key, &rotated);
+        if (status == TERN_NOT_FOUND)
+            return TERN_OK;
+        TERN_TRY(status);
+        TERN__FAIL_IF(rotated != 1, TERN_UNSUPPORTED,
+                      "model: layer %d is not rotated ('%s'), which is not implemented", i, key);
+    }
+}
+
 /* Layers that stay floats in a model whose other projections are ternary. The head, the table and norms are floats anyway. */
 static tern_status check_unconverted(const tern_model_file *file)
 {
@@ -155,5 +193,9 @@ tern_status tern__settings_check(const tern_model_file *file, const tern__hparam
     TERN_TRY(check_positions(file, h));
     TERN_TRY(check_values(file, h));
     TERN_TRY(check_activation(file, h));
+    TERN_TRY(
+        check_word(file, "config.quantization_config.quant_method", (const char *const[]){"bitnet", NULL}));
+    TERN_TRY(check_words(file, "config.layer_types", (const char *const[]){"full_attention", NULL}));
+    TERN_TRY(check_rotated(file));
     return check_unconverted(file);
 }

@@ -201,6 +201,17 @@ static tern_status write_ternary(job *j, tern__conversion *c)
     return TERN_OK;
 }
 
+/* -1, 0 and 1 as Q8_0 with d = 1: by its own rule they would be 127ths of an f16 that is not 1 / 127. */
+static void encode_signs(const float *values, int64_t n, uint8_t *out)
+{
+    const tern_stored_info *q8 = tern_stored_get(TERN_STORED_Q8_0);
+    for (int64_t k = 0; k < n; k++) {
+        uint8_t *block = out + k / q8->block_elements * q8->block_bytes;
+        block[0] = 0, block[1] = 0x3c; /* f16: 1 */
+        block[2 + k % q8->block_elements] = (uint8_t)(int8_t)values[k];
+    }
+}
+
 /* Values of a ternary tensor, or of one that is stored as numbers. */
 static tern_status write_values(job *j, tern__conversion *c)
 {
@@ -224,7 +235,10 @@ static tern_status write_values(job *j, tern__conversion *c)
             for (int64_t k = 0; k < columns && c->signs; k++)
                 j->before[k] =
                     (float)((j->before[k] > 0) - (j->before[k] < 0)) * (c->scale < 0 ? -1.0f : 1.0f);
-            tern__convert_row(TERN_F32, j->before, to->dtype, j->encoded, columns);
+            if (c->signs && c->to == TERN_STORED_Q8_0)
+                encode_signs(j->before, columns, j->encoded);
+            else
+                tern__convert_row(TERN_F32, j->before, to->dtype, j->encoded, columns);
             tern__convert_row(to->dtype, j->encoded, TERN_F32, j->after, columns);
             measure(c, j->before, j->after, columns);
             c->exact = c->exact && memcmp(j->before, j->after, (size_t)columns * sizeof(float)) == 0;

@@ -104,9 +104,12 @@ static tern_status check_rules(const tern_vocabulary *d)
     tern_tokenizer_free(t);
     TERN__FAIL_IF(!same, TERN_UNSUPPORTED, "GGUF cannot say that '%s' %s merges for words that are tokens",
                   d->pre ? d->pre : d->model, d->ignore_merges == TERN_YES ? "ignores" : "minds");
-    if (d->n_flags > 0)
-        tern__log(TERN_LOG_WARN, "GGUF cannot say that blanks beside %zu special tokens belong to them",
-                  d->n_flags);
+    size_t odd = 0;
+    for (size_t i = 0; i < d->n_flags; i++)
+        odd += d->flags[i].lstrip || d->flags[i].rstrip || d->flags[i].single_word;
+    if (odd > 0)
+        tern__log(TERN_LOG_WARN, "GGUF cannot say that %zu special tokens swallow blanks or stand alone",
+                  odd);
     return TERN_OK;
 }
 

@@ -116,6 +116,8 @@ static bool holds(tern_stored stored, const float *scales, int64_t n)
     const tern_dtype dtype = codec ? TERN_F16 : tern_stored_get(stored)->dtype;
     if (codec && codec->scales != TERN__SCALES_BLOCKS)
         return codec->scales == TERN__SCALES_BEHIND;
+    if (stored == TERN_STORED_Q8_0) /* its blocks hold 127ths of a scale */
+        return false;
     for (int64_t k = 0; k < n && stored != TERN_STORED_F32; k++) {
         uint16_t narrow;
         float back;
@@ -220,6 +222,21 @@ static tern_status check_masters(tern_ctx *ctx, const tern_model_file *file, con
     return status;
 }
 
+/* Numbers of several sizes are not ternary: whoever loads them would ternarise them anew, or refuse them. */
+static tern_status check_one_scale(tern_ctx *ctx, const tern_model_file *file, const tern__conversion *c)
+{
+    TERN_SCOPE(ctx) {
+        tern_tensor *codes, *scales;
+        TERN_TRY(
+            tern_model_file_load_ternary(ctx, file, c->source, TERN_T2, TERN_TERNARY_EXACT, &codes, &scales));
+        TERN__FAIL_IF(tern_numel(scales) > 1, TERN_UNSUPPORTED,
+                      "%s: tensor '%s' has a scale for each block; as %s it would not be ternary any more: "
+                      "use tq1_0 or tq2_0",
+                      file->parts[0].path, file->tensors[c->source].name, tern_stored_get(c->to)->name);
+    }
+    return TERN_OK;
+}
+
 static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const tern_convert_options *o,
                                tern_file_format format, tern__conversion *c)
 {
@@ -251,13 +268,17 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
         file->parts[0].path, tern_stored_get(c->to)->name, t->name);
     if (!o->force)
         TERN_TRY(check_masters(ctx, file, c, format));
-    bool half = c->way == TERN__WAY_VALUES && (c->to == TERN_STORED_F16 || c->to == TERN_STORED_BF16);
-    if (c->way == TERN__WAY_TERNARY || (half && from->kind == TERN_STORED_TERNARY))
+    /* what may not hold a scale as it is */
+    bool narrow = c->way == TERN__WAY_VALUES && (c->to == TERN_STORED_F16 || c->to == TERN_STORED_BF16 ||
+                                                 (c->to == TERN_STORED_Q8_0 && is_bitnet(file)));
+    if (!o->force && c->way == TERN__WAY_VALUES && from->kind == TERN_STORED_TERNARY)
+        TERN_TRY(check_one_scale(ctx, file, c));
+    if (c->way == TERN__WAY_TERNARY || (narrow && from->kind == TERN_STORED_TERNARY))
         return plan_scale(ctx, file, o->force, c);
     if (c->way == TERN__WAY_COPY || from->kind != TERN_STORED_TERNARY)
         TERN_TRY(keep_scale(ctx, file, c));
     /* ternary weights stored as floats keep their scale too */
-    if (half && is_linear(t) && !c->own_scale) {
+    if (narrow && is_linear(t) && (!c->own_scale || c->to == TERN_STORED_Q8_0)) {
         tern_status status = plan_scale(ctx, file, false, c);
         return status == TERN_DTYPE || status == TERN_FORMAT ? TERN_OK : status;
     }
