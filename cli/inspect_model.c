@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <tern/catalog.h>
+#include <tern/model.h>
 
 #include "json.h"
 #include "table.h"
@@ -157,7 +158,7 @@ static void add_runs_as(text *out, const usage *u, tern_stored stored)
         return;
     }
     if (u->ternary[stored] > 0)
-        text_add(out, "t2 codes and f32 scales");
+        text_add(out, "ternary codes and f32 scales");
     if (u->ternary[stored] < u->tensors[stored])
         text_addf(out, u->ternary[stored] > 0 ? " in linear layers, else %s" : "%s",
                   tern_dtype_name(info->dtype));
@@ -258,7 +259,10 @@ static void print_report(const char *path, const tern_model_file *file)
     print_metadata(file);
     print_tensors(file);
     print_types(&u);
-    print_memory(&u);
+    if (tern_model_check(file) == TERN_OK)
+        print_memory(&u);
+    else
+        printf("\n  it cannot be run: %s\n", tern_last_error());
 }
 
 /* ---- for programs -------------------------------------------------------------------------------------------------- */
@@ -353,6 +357,7 @@ static void print_json(const char *path, const tern_model_file *file)
         json_end(&j);
     }
     json_end(&j);
+    json_string(&j, "cannot_run", tern_model_check(file) == TERN_OK ? NULL : tern_last_error());
     json_object(&j, "memory");
     json_uint(&j, "weights", u.weights);
     if (u.context) {

@@ -89,6 +89,10 @@ TERN_API const char *tern_model_architecture_name(int i);
 
 TERN_API tern_model_options tern_model_options_default(void);
 
+/* Would the file be loaded as a model: are its architecture, sizes, settings, tensors and their types such that it can be? Looks at no
+ * weights: that floats are ternary where they should be is found when they are loaded. The failure says what is in the way. */
+TERN_API tern_status tern_model_check(const tern_model_file *file);
+
 /* Makes a file's weights constants of `ctx`. `options` NULL = defaults. Weights of products are read, and checked, when a session's
  * first program packs them (tern_session_prepare): they are in memory once. A file that has tensors which this architecture does
  * not know is refused: without them the answers would be wrong. */

@@ -8,13 +8,15 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "model/file/load.h"
+#include "model/file/stored.h"
 #include "model/model.h"
 #include "model/arch/parts.h"
 
 typedef struct loader {
     tern_model *m;
     const tern_model_options *options;
-    bool *used; /* (tensors of the file) */
+    bool *used;   /* (tensors of the file) */
+    bool looking; /* nothing is loaded: is everything there? */
 } loader;
 
 /* Finds tensor `name`, marks it used and checks its shape; columns 0 = a vector. */
@@ -27,6 +29,12 @@ static tern_status find(loader *l, const char *name, int64_t rows, int64_t colum
     TERN__FAIL_IF(t->rank != rank || t->shape[0] != rows || (columns && t->shape[1] != columns), TERN_SHAPE,
                   columns ? "model: '%s' should be [%lld,%lld]" : "model: '%s' should be [%lld]", name,
                   (long long)rows, (long long)columns);
+    /* types that can be listed, but whose numbers no weight has */
+    const tern_stored_info *info = tern_stored_get(t->stored);
+    TERN__FAIL_IF(info->kind == TERN_STORED_PLAIN &&
+                      (!tern__stored_holds_weights(t->stored) || t->stored == TERN_STORED_F64),
+                  TERN_DTYPE, "%s: tensor '%s' is %s, which weights are not", l->m->file->parts[t->part].path,
+                  name, info->name);
     l->used[*out] = true;
     return TERN_OK;
 }
@@ -44,6 +52,8 @@ static tern_status load_vector(loader *l, const char *name, int64_t n, tern_tens
     int i;
     tern_file_tensor t;
     TERN_TRY(find(l, name, n, 0, &i, &t));
+    if (l->looking)
+        return TERN_OK;
     TERN_TRY(tern_model_file_load_f32(l->m->ctx, l->m->file, i, out));
     keep(l, *out);
     l->m->token_bytes += tern_nbytes(*out);
@@ -59,6 +69,12 @@ static tern_status load_linear(loader *l, const char *name, int64_t rows, int64_
     tern_file_tensor t;
     TERN_TRY(find(l, name, rows, columns, &i, &t));
     const bool codes = tern_stored_get(t.stored)->kind == TERN_STORED_TERNARY;
+    if (l->looking) {
+        const int beside = codes || m->h.ternary ? tern__scale_of(m->file, &t) : -1;
+        if (beside >= 0)
+            l->used[beside] = true;
+        return TERN_OK;
+    }
     *out = (tern__linear){NULL, NULL};
     if (codes)
         TERN_TRY(
@@ -150,8 +166,6 @@ static tern_status load_embedding(loader *l)
                   "model: %lld tokens are promised, 'token_embd.weight' has %lld rows",
                   (long long)m->h.vocabulary, (long long)m->vocabulary);
     TERN_TRY(find(l, "token_embd.weight", m->vocabulary, m->h.width, &i, &t));
-    TERN_TRY(tern__load_mapped(m->ctx, m->file, i, &m->embedding));
-    keep(l, m->embedding);
     m->tied = tern_model_file_find(m->file, "output.weight", &head) != TERN_OK;
     bool may_tie;
     if (tern_model_file_get_bool(m->file, "config.tie_word_embeddings", &may_tie) != TERN_OK)
@@ -163,6 +177,10 @@ static tern_status load_embedding(loader *l)
         head = i;
     else
         TERN_TRY(find(l, "output.weight", m->vocabulary, m->h.width, &head, &t));
+    if (l->looking)
+        return load_vector(l, "output_norm.weight", m->h.width, &m->output_norm);
+    TERN_TRY(tern__load_mapped(m->ctx, m->file, i, &m->embedding));
+    keep(l, m->embedding);
     m->head_at = head;
     if (l->options->head)
         TERN_TRY(tern__load_later_as(m->ctx, m->file, head, l->options->head, &m->head));
@@ -179,18 +197,39 @@ static tern_status load_embedding(loader *l)
 
 static tern_status load_all(loader *l)
 {
+    tern__layer none;
     TERN_TRY(load_embedding(l));
     for (int64_t k = 0; k < l->m->h.layers; k++)
-        TERN_TRY(load_layer(l, k, &l->m->layers[k]));
+        TERN_TRY(load_layer(l, k, l->looking ? &none : &l->m->layers[k]));
     return check_all_used(l);
+}
+
+static tern_status check_count(const tern_model *m)
+{
+    const int n = tern_model_file_count(m->file);
+    TERN__FAIL_IF(m->h.layers > n, TERN_FORMAT, "model: %lld layers are promised, the file has %d tensors",
+                  (long long)m->h.layers, n);
+    return TERN_OK;
+}
+
+tern_status tern_model_check(const tern_model_file *file)
+{
+    TERN__FAIL_IF(!file, TERN_INVALID_ARGUMENT, "model_check: the file is NULL");
+    tern_model m = {.file = (tern_model_file *)file}; /* looking changes nothing */
+    TERN_TRY(tern__hparams_read(file, &m.h));
+    TERN_TRY(check_count(&m));
+    const size_t n = (size_t)tern_model_file_count(file);
+    loader l = {.m = &m, .looking = true, .used = tern__alloc_zero(n + 1, sizeof *l.used)};
+    tern_status status = l.used ? load_all(&l) : tern__out_of_memory(n);
+    tern__free(l.used);
+    return status;
 }
 
 tern_status tern__weights_load(tern_model *m, const tern_model_options *options)
 {
     loader l = {.m = m, .options = options};
-    int n = tern_model_file_count(m->file);
-    TERN__FAIL_IF(m->h.layers > n, TERN_FORMAT, "model: %lld layers are promised, the file has %d tensors",
-                  (long long)m->h.layers, n);
+    const int n = tern_model_file_count(m->file);
+    TERN_TRY(check_count(m));
     /* progress is that of weights that are read later, when programs pack them */
     TERN_TRY(
         tern__model_file_watch(m->file, tern_ctx_threads(m->ctx), options->progress, options->progress_user));

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <tern/model.h>
 #include <tern/model_convert.h>
 
 #include "bytes.h"
@@ -87,6 +88,7 @@ TEST(every_type)
         CHECK_EQ(tern_model_file_count(file), 2 * (bitnet ? 11 : 9) + 2 + (k % 2 == 0));
         CHECK_OK(tern_model_file_get_string(file, "general.architecture", &text));
         CHECK_STR(text, shape.architecture);
+        CHECK_OK(tern_model_check(file));
         for (int i = 0; i < tern_model_file_count(file); i++) {
             CHECK_OK(tern_model_file_tensor(file, i, &t));
             check_weight(ctx, file, &t, i, bitnet);

@@ -72,6 +72,7 @@ TEST(models_and_sessions)
     CHECK_EQ(tern_model_options_default().ternary, TERN_T2);
     NEUTRAL(tern_model_architecture_name(-1), NULL);
     CHECK_OK(tern_model_load(ctx, path, NULL, &model));
+    REFUSED(tern_model_check(NULL));
     REFUSED(tern_model_load(NULL, path, NULL, &o.model));
     REFUSED(tern_model_load(ctx, NULL, NULL, &o.model));
     REFUSED(tern_model_load(ctx, path, NULL, NULL));
