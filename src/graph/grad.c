@@ -134,6 +134,13 @@ static bool passes_on(const tern__node *node)
     return tern__ops[node->op].grad != tern__rule_grad_zero;
 }
 
+/* Is it one of the parameters, the first n of what is known? */
+static bool is_param(const backward *b, size_t n, const tern_tensor *t)
+{
+    const adjoint key = {.of = t};
+    return bsearch(&key, b->adjoints, n, sizeof key, by_address) != NULL;
+}
+
 /* Oldest first. Addresses of new ones come in any order, so they are looked for by serial in the meantime. */
 static tern_status find_dependent(backward *b)
 {
@@ -141,15 +148,12 @@ static tern_status find_dependent(backward *b)
     if (!depends)
         return tern__out_of_memory(b->n_nodes);
     const size_t n_params = b->n_adjoints;
-    backward params = *b;
     tern_status status = TERN_OK;
     for (size_t k = b->n_nodes; k-- > 0 && status == TERN_OK;) {
         const tern__node *node = b->nodes[k];
         for (uint32_t i = 0; i < node->n_in && !depends[k] && passes_on(node); i++) {
             const tern_tensor *source = node->in[i].source;
-            params.adjoints = b->adjoints; /* may have moved */
-            params.n_adjoints = n_params;
-            depends[k] = adjoint_of(&params, source) != NULL;
+            depends[k] = is_param(b, n_params, source);
             if (depends[k] || !is_pending(source))
                 continue;
             size_t low = k + 1, high = b->n_nodes - 1; /* it is older, so it stands behind this one */
@@ -163,7 +167,7 @@ static tern_status find_dependent(backward *b)
             depends[k] = depends[low];
         }
         for (uint32_t i = 0; i < node->n_out && depends[k] && status == TERN_OK; i++) {
-            if (!adjoint_of(&params, &node->out[i]))
+            if (!is_param(b, n_params, &node->out[i]))
                 status = add_adjoint(b, &node->out[i], -1);
         }
     }

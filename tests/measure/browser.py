@@ -35,10 +35,13 @@ class Browser:
             os.dup2(high[0], 3)
             os.dup2(high[1], 4)
 
+        # a sanitizer that is loaded into everything is for the library, and stops a browser
+        environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
         self.process = subprocess.Popen(
             [path, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars", "--disable-extensions",
              "--disable-dev-shm-usage", "--remote-debugging-pipe", "--user-data-dir=" + self.folder.name, "about:blank"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=False, preexec_fn=join)
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, close_fds=False,
+            preexec_fn=join)
         os.close(to_read)
         os.close(to_write)
         os.set_blocking(self.answers, False)
