@@ -1,5 +1,6 @@
 # --metrics: what was done, in a file. Times differ from run to run; counts do not.
 tern synth --shape tiny --seed 3 tiny.gguf >/dev/null
+[[ $(tern run -m tiny.gguf -p x -n 1 2>&1) != *"this build of tern has no"* ]] || skip "this build has no PCRE2"
 tern run -m tiny.gguf -p hello -n 9 --ignore-eos --seed 1 --threads 2 --metrics run.json >/dev/null
 json '[(o["operation"], o["batch"], o["threads"], o["level"], o["counters"]["tern_operations_total"]) for o in j["operations"]]' <run.json
 json '[(c["tern_prompt_tokens_total"] > 1, c["tern_generated_tokens_total"], c["tern_plan_runs_total"], c["tern_lost_events_total"]) for c in [j["operations"][1]["counters"]]]' <run.json
