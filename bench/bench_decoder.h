@@ -9,6 +9,7 @@
 #include <tern/tern.h>
 
 #include "base/clock.h"
+#include "bench_json.h"
 
 enum { DECODER_LAYERS = 4, DECODER_VOCABULARY = 8192, DECODER_CONTEXT = 512 };
 
@@ -61,6 +62,23 @@ static inline tern_status decode(decoder *d, int steps, double *ns)
     }
     *ns = (double)(tern__now_ns() - start) / steps;
     return TERN_OK;
+}
+
+/* The whole of a benchmark of one decoder; `name` starts messages. */
+static int decoder_main(const char *name, int argc, char **argv,
+                        tern_status (*measure)(decoder *, bench_output *))
+{
+    bench_output out;
+    decoder d = {0};
+    if (!bench_open(&out, &argc, argv))
+        return 2;
+    tern_status status = open_decoder(&d);
+    if (status == TERN_OK)
+        status = measure(&d, &out);
+    if (status != TERN_OK)
+        fprintf(stderr, "%s: %s\n", name, tern_last_error());
+    close_decoder(&d);
+    return bench_close(&out) && status == TERN_OK ? 0 : 1;
 }
 
 #endif

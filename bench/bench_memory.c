@@ -111,15 +111,5 @@ static tern_status measure(decoder *d, bench_output *out)
 
 int main(int argc, char **argv)
 {
-    bench_output out;
-    decoder d = {0};
-    if (!bench_open(&out, &argc, argv))
-        return 2;
-    tern_status status = open_decoder(&d);
-    if (status == TERN_OK)
-        status = measure(&d, &out);
-    if (status != TERN_OK)
-        fprintf(stderr, "bench_memory: %s\n", tern_last_error());
-    close_decoder(&d);
-    return bench_close(&out) && status == TERN_OK ? 0 : 1;
+    return decoder_main("bench_memory", argc, argv, measure);
 }

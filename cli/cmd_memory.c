@@ -48,9 +48,7 @@ static int run_command(const args *a, size_t events, tern_memory **out)
 
 static int run(const args *a)
 {
-    const char *format = args_has(a, "json")       ? "json"
-                         : args_value(a, "format") ? args_value(a, "format")
-                                                   : "text";
+    const char *format = divert_format(a);
     const char *by = args_value(a, "by") ? args_value(a, "by") : "op";
     memory_report r = {.by_name = by};
     int events;
@@ -60,16 +58,11 @@ static int run(const args *a)
         return fail_usage("the memory of this command itself is not recorded");
     if (tern_memory_by_parse(by, &r.by) != TERN_OK)
         return fail_status(NULL);
-    /* Stdout is for one of the two: machines that read the report do not want what the command says. */
-    const bool apart = strcmp(format, "text") != 0 && !args_has(a, "output");
-    int was = apart ? term_turn_stdout(dup(STDERR_FILENO)) : -1;
+    const int was = divert_begin(a);
     tern_memory *memory = NULL;
     int code = run_command(a, (size_t)events, &memory);
-    if (was >= 0)
-        term_turn_back(was);
+    divert_end(was);
     if (memory && code != EXIT_USAGE) {
-        if (strcmp(format, "text") == 0 && !args_has(a, "output"))
-            putchar('\n');
         r.memory = memory;
         int reported = divert_report(print_report, &r, format, args_value(a, "output"));
         code = code == EXIT_DONE ? reported : code;

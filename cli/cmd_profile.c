@@ -77,9 +77,7 @@ static int run_command(const args *a, const tern_profile_options *o, tern_profil
 
 static int run(const args *a)
 {
-    const char *format = args_has(a, "json")       ? "json"
-                         : args_value(a, "format") ? args_value(a, "format")
-                                                   : "text";
+    const char *format = divert_format(a);
     tern_profile_options o = {.counters = args_has(a, "counters")};
     int events, top;
     if (!args_int(a, "events", 16, 1 << 26, 0, &events) || !args_int(a, "top", 1, 10000, 15, &top))
@@ -87,19 +85,14 @@ static int run(const args *a)
     if (strcmp(args_operand(a, 0), "profile") == 0)
         return fail_usage("a profile cannot be profiled");
     o.events_per_thread = (size_t)events;
-    /* Stdout is for one of the two: machines that read the report do not want what the command says. */
-    const bool apart = strcmp(format, "text") != 0 && !args_has(a, "output");
-    int was = apart ? term_turn_stdout(dup(STDERR_FILENO)) : -1;
+    const int was = divert_begin(a);
     tern_profile *profile = NULL;
     int code = run_command(a, &o, &profile);
-    if (was >= 0)
-        term_turn_back(was);
+    divert_end(was);
     if (!profile || code == EXIT_USAGE) {
         tern_profile_free(profile);
         return code;
     }
-    if (strcmp(format, "text") == 0 && !args_has(a, "output"))
-        putchar('\n');
     int reported = report(a, profile, format);
     tern_profile_free(profile);
     return code == EXIT_DONE ? reported : code;

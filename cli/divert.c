@@ -6,14 +6,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "term.h"
+
+const char *divert_format(const args *a)
+{
+    const char *format = args_value(a, "format");
+    return args_has(a, "json") ? "json" : format ? format : "text";
+}
+
+int divert_begin(const args *a)
+{
+    const bool apart = strcmp(divert_format(a), "text") != 0 && !args_has(a, "output");
+    return apart ? term_turn_stdout(dup(STDERR_FILENO)) : -1;
+}
+
+void divert_end(int begun)
+{
+    if (begun >= 0)
+        term_turn_back(begun);
+}
 
 int divert_report(int (*print)(const void *report, const char *format), const void *report,
                   const char *format, const char *path)
 {
-    if (!path)
+    if (!path) {
+        if (strcmp(format, "text") == 0)
+            putchar('\n');
         return print(report, format);
+    }
     int was = term_turn_stdout(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (was < 0)
         return fail("%s: %s", path, strerror(errno));

@@ -4,10 +4,19 @@
 
 #include "args.h"
 
+/* How the report is told: --json, what --format says, or "text". */
+const char *divert_format(const args *a);
+
+/* Stdout is for one of the two: machines that read the report do not want what the command says, which goes to stderr until
+ * divert_end. */
+int divert_begin(const args *a);
+void divert_end(int begun);
+
 /* Runs the command that the operands name, in this process; returns its exit code. Messages are `name`'s again afterwards. */
 int divert_command(const args *a, const char *name);
 
-/* Has `print` print a report: on stdout, or into the file at `path` if it is not NULL. */
+/* Has `print` print a report: on stdout, as text an empty line behind what the command said, or into the file at `path` if it is not
+ * NULL. */
 int divert_report(int (*print)(const void *report, const char *format), const void *report,
                   const char *format, const char *path);
 

@@ -29,6 +29,9 @@ struct tern__grad_call {
 #define X (g->in[0])
 #define Y (g->out[0])
 
+/* Begins a rule: RULE(name) { ... } */
+#define RULE(name) tern_status tern__rule_grad_##name(struct tern__grad_call *g)
+
 /* A rank-0 number of x's type, or of f32 where that is no float. */
 tern_tensor *tern__grad_number(const tern_tensor *x, double value);
 /* Zeros like x. */
@@ -37,10 +40,5 @@ tern_tensor *tern__grad_zeros(const tern_tensor *x);
 tern_tensor *tern__grad_times(tern_tensor *x, double value);
 /* x as floats: itself, or cast to f32. */
 tern_tensor *tern__grad_float(tern_tensor *x);
-
-/* Gives the reduced axes of `t` back as axes of size 1, if `keepdims` did not keep them. */
-tern_tensor *tern__grad_unreduce(tern_tensor *t, const tern_tensor *x, const tern__attr *axes, bool keepdims);
-/* How many elements of x go into one. */
-int64_t tern__grad_reduced(const tern_tensor *x, const tern__attr *axes);
 
 #endif

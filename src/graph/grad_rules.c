@@ -13,7 +13,6 @@
 #define SUB(a, b) tern_sub(a, b)
 #define DIV(a, b) tern_div(a, b)
 
-#define RULE(name) tern_status tern__rule_grad_##name(struct tern__grad_call *g)
 /* Of a function of x: the gradient of its result times `slope`. */
 #define UNARY(name, slope) RULE(name) { g->of_in[0] = MUL(GRAD, slope); return TERN_OK; }
 /* clang-format on */

@@ -3,8 +3,6 @@
 #include "graph/grad.h"
 #include "graph/rules.h"
 
-#define RULE(name) tern_status tern__rule_grad_##name(struct tern__grad_call *g)
-
 /* ---- reductions: `axes` and `keepdims` stand first in all of them ------------------------------------------------------ */
 
 enum { AXES, KEEPDIMS };
@@ -19,7 +17,8 @@ static bool is_reduced(const tern_tensor *x, const tern__attr *axes, int axis)
     return axes->count == 0;
 }
 
-tern_tensor *tern__grad_unreduce(tern_tensor *t, const tern_tensor *x, const tern__attr *axes, bool keepdims)
+/* Gives the reduced axes of `t` back as axes of size 1, if `keepdims` did not keep them. */
+static tern_tensor *unreduce(tern_tensor *t, const tern_tensor *x, const tern__attr *axes, bool keepdims)
 {
     int64_t shape[TERN__MAX_RANK];
     if (keepdims)
@@ -29,7 +28,8 @@ tern_tensor *tern__grad_unreduce(tern_tensor *t, const tern_tensor *x, const ter
     return tern_reshape(t, x->type.rank, shape);
 }
 
-int64_t tern__grad_reduced(const tern_tensor *x, const tern__attr *axes)
+/* How many elements of x go into one. */
+static int64_t reduced(const tern_tensor *x, const tern__attr *axes)
 {
     int64_t n = 1;
     for (int i = 0; i < x->type.rank; i++)
@@ -40,7 +40,7 @@ int64_t tern__grad_reduced(const tern_tensor *x, const tern__attr *axes)
 /* `t`, a result or its gradient, with the axes of x. */
 static tern_tensor *spread(const struct tern__grad_call *g, tern_tensor *t)
 {
-    return tern__grad_unreduce(t, X, &g->attrs[AXES], g->attrs[KEEPDIMS].i != 0);
+    return unreduce(t, X, &g->attrs[AXES], g->attrs[KEEPDIMS].i != 0);
 }
 
 /* The same reduction's axes over another tensor of x's shape, all kept. */
@@ -57,13 +57,13 @@ RULE(sum)
 
 RULE(mean)
 {
-    g->of_in[0] = spread(g, tern__grad_times(GRAD, 1.0 / (double)tern__grad_reduced(X, &g->attrs[AXES])));
+    g->of_in[0] = spread(g, tern__grad_times(GRAD, 1.0 / (double)reduced(X, &g->attrs[AXES])));
     return TERN_OK;
 }
 
 RULE(var)
 {
-    const double n = (double)tern__grad_reduced(X, &g->attrs[AXES]);
+    const double n = (double)reduced(X, &g->attrs[AXES]);
     tern_tensor *mean = tern_mean(X, (int)g->attrs[AXES].count, g->attrs[AXES].ints, true);
     tern_tensor *slope =
         tern__grad_times(tern_sub(X, mean), 2 / (n - (double)g->attrs[TERN__ATTR_var_ddof].i));

@@ -3,8 +3,6 @@
 #include "graph/grad.h"
 #include "graph/rules.h"
 
-#define RULE(name) tern_status tern__rule_grad_##name(struct tern__grad_call *g)
-
 RULE(reshape)
 {
     g->of_in[0] = tern_reshape(GRAD, X->type.rank, X->type.shape);
@@ -83,16 +81,17 @@ RULE(pad)
     return TERN_OK;
 }
 
-static int axis_of(const struct tern__grad_call *g, int64_t axis, int rank)
+/* Counted from the front; it was checked when the op was recorded. */
+static int axis_of(int64_t axis, int rank)
 {
     int at = 0;
-    (void)g, (void)tern__axis_normalise(axis, rank, &at);
+    (void)tern__axis_normalise(axis, rank, &at);
     return at;
 }
 
 RULE(concat)
 {
-    const int axis = axis_of(g, g->attrs[TERN__ATTR_concat_axis].i, Y->type.rank);
+    const int axis = axis_of(g->attrs[TERN__ATTR_concat_axis].i, Y->type.rank);
     int64_t at = 0;
     for (int i = 0; i < g->n_in; i++) {
         const int64_t end = at + g->in[i]->type.shape[axis];
@@ -105,7 +104,7 @@ RULE(concat)
 
 RULE(stack)
 {
-    const int axis = axis_of(g, g->attrs[TERN__ATTR_stack_axis].i, Y->type.rank);
+    const int axis = axis_of(g->attrs[TERN__ATTR_stack_axis].i, Y->type.rank);
     for (int i = 0; i < g->n_in; i++) {
         if (g->wanted[i])
             g->of_in[i] = tern_squeeze(tern_narrow(GRAD, axis, i, i + 1), axis);
@@ -127,7 +126,7 @@ RULE(split)
 /* Rows that were taken several times get the sum. Along another axis than the first, x is turned for it. */
 RULE(gather)
 {
-    const int rank = X->type.rank, axis = axis_of(g, g->attrs[TERN__ATTR_gather_axis].i, rank);
+    const int rank = X->type.rank, axis = axis_of(g->attrs[TERN__ATTR_gather_axis].i, rank);
     const int taken = g->in[1]->type.rank, result = Y->type.rank;
     int64_t there[TERN__MAX_RANK], back[TERN__MAX_RANK], turned[TERN__MAX_RANK], rows[TERN__MAX_RANK];
     if (!g->wanted[0])

@@ -3,8 +3,6 @@
 #include "graph/grad.h"
 #include "graph/rules.h"
 
-#define RULE(name) tern_status tern__rule_grad_##name(struct tern__grad_call *g)
-
 /* ---- matmul ------------------------------------------------------------------------------------------------------- */
 
 /* y = op(a) op(b). A vector is a matrix with one row (a) or one column (b) whose axis y has not. */
