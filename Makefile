@@ -2,20 +2,20 @@
 # tests to scripts/run-tests.sh. `make help` lists the targets.
 
 PREFIX ?= /usr/local
-# What `make run` shows.
-DEMO ?= graph run examples/graphs/bitlinear.tern --show
+# What `make run` shows: a passage by the built-in model, or, where there is none, a graph from its text to its numbers.
+DEMO ?= $(if $(wildcard models/shakespeare.gguf),demo,graph run examples/graphs/bitlinear.tern --show)
 
 SOURCES = $(shell find include src cli tests tools bench examples -name '*.[ch]')
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build bench bench-power check-kills performance check-all golden-update generate format lint install clean deps
+.PHONY: help run test build bench bench-power bench-train model check-kills performance check-all golden-update generate format lint install clean deps
 # Targets call each other's tools; CMake does the building in parallel.
 .NOTPARALLEL:
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## install what is missing, build, run an example graph
+run: build ## install what is missing, build, show what it can do
 	@echo
 	build/tern $(DEMO)
 
@@ -36,9 +36,20 @@ bench-power: deps ## how often `tern compare` is right, on this machine; minutes
 	@scripts/build.sh release compare_power
 	@TERN_TUNING=off build/bench/compare_power --out build/power.json
 
-check-kills: deps ## kill 200 writers of baselines, look for damage
-	@scripts/build.sh release tests_measure_test_baseline
+bench-train: deps ## a training step beside the f32 peak and PyTorch; writes build/bench-train.json
+	@scripts/install-deps.sh torch || echo "no PyTorch: the step is compared with the machine only"
+	@scripts/build.sh release train_step
+	@TERN_TUNING=off TERN_PYTHON=$$(scripts/find-python.sh) build/bench/train_step --json build/bench-train.json
+
+model: build ## train the built-in model again, bit for bit on AVX2; DATA names tiny-shakespeare; about 40 minutes
+	@test -n "$(DATA)" || { echo "make model DATA=tinyshakespeare.txt (models/shakespeare.md says which text that is)" >&2; exit 2; }
+	build/tern train --data $(DATA) --config models/shakespeare.json -o build/shakespeare --until 812
+	build/tern train --data $(DATA) -o build/shakespeare --resume --steps 2000
+
+check-kills: deps ## kill 200 writers of baselines and of checkpoints each, look for damage
+	@scripts/build.sh release tests_measure_test_baseline tests_train_test_checkpoint
 	@TERN_TEST_KILLS=200 build/tests/measure/test_baseline killed
+	@TERN_TEST_KILLS=200 build/tests/train/test_checkpoint killed
 
 performance: build ## measure every operation, write docs/performance.md
 	@TERN_TUNING=off build/tern bench ops --markdown >build/performance.md && mv build/performance.md docs/performance.md

@@ -7,9 +7,9 @@
  * row, and the program fails when the others are written.
  *
  *     bench_gemm [--rows FILE | --json FILE] [--rounds N] [--largest N] [--threads N] [--isa LEVEL]
- *                [--shape M,N,K]
+ *                [--shape [BATCH*]M,N,K[a][b]]
  *
- * --shape: that one only, on every number of threads, and no rows.
+ * --shape: that one only, on every number of threads, and no rows; a or b: that operand is transposed.
  * The libraries are those that options may allow (devices/cpu/library.h), called as they are. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -30,7 +30,39 @@ enum { MAX_THREADS = 2, PEERS = 2, MODES = 2 };
 
 typedef struct shape {
     int m, n, k;
+    bool a_turned, b_turned; /* stored as (k, m), (n, k) */
+    int batch;               /* so many products; 0: one, of operands without that axis */
 } shape;
+
+#define PLAIN(M, N, K)         \
+    {                          \
+        .m = M, .n = N, .k = K \
+    }
+
+static int64_t count_of(const shape *s)
+{
+    return s->batch ? s->batch : 1;
+}
+
+static double flops_of(const shape *s)
+{
+    return 2.0 * s->m * s->n * s->k * (double)count_of(s);
+}
+
+/* b packed once: of plain products only. */
+static int modes_of(const shape *s)
+{
+    return s->batch || s->a_turned || s->b_turned ? 1 : MODES;
+}
+
+static void name_of(const shape *s, char *to, size_t size)
+{
+    char batch[24] = "";
+    if (s->batch)
+        snprintf(batch, sizeof batch, "%d * ", s->batch);
+    snprintf(to, size, "%s%d%s x %d%s x %d", batch, s->m, s->a_turned ? "'" : "", s->n,
+             s->b_turned ? "'" : "", s->k);
+}
 
 /* Memory as a pool gives it: large blocks on huge pages where the system has them. */
 typedef struct block {
@@ -70,7 +102,7 @@ typedef struct matrices {
     block a, b, y, packed, room;
     size_t room_stride; /* from a worker's scratch to the next one's */
     tern__type at, bt, yt, wt;
-    int64_t a_strides[2], b_strides[2];
+    int64_t a_strides[3], b_strides[3], y_strides[3];
     tern__buffer plain[2], constant[2], out;
     tern__attr flags[2], packed_flags[2];
 } matrices;
@@ -122,12 +154,18 @@ static tern_status run_peer(void *user)
 {
     const job *j = user;
     const shape *s = &j->x->s;
-    const float *a = j->x->a.memory, *b = j->x->b.memory;
-    float *y = j->x->y.memory;
-    if (j->library->dnnl)
-        j->library->dnnl('N', 'N', s->m, s->n, s->k, 1, a, s->k, b, s->n, 0, y, s->n);
-    else
-        j->library->cblas(101, 111, 111, s->m, s->n, s->k, 1, a, s->k, b, s->n, 0, y, s->n);
+    const int lead_a = s->a_turned ? s->m : s->k, lead_b = s->b_turned ? s->k : s->n;
+    for (int64_t i = 0; i < count_of(s); i++) {
+        const float *a = (const float *)j->x->a.memory + i * s->m * s->k;
+        const float *b = (const float *)j->x->b.memory + i * s->n * s->k;
+        float *y = (float *)j->x->y.memory + i * s->m * s->n;
+        if (j->library->dnnl)
+            j->library->dnnl(s->a_turned ? 'T' : 'N', s->b_turned ? 'T' : 'N', s->m, s->n, s->k, 1, a, lead_a,
+                             b, lead_b, 0, y, s->n);
+        else
+            j->library->cblas(101, s->a_turned ? 112 : 111, s->b_turned ? 112 : 111, s->m, s->n, s->k, 1, a,
+                              lead_a, b, lead_b, 0, y, s->n);
+    }
     return TERN_OK;
 }
 
@@ -148,32 +186,45 @@ typedef struct bench {
     bool believable;
 } bench;
 
+/* A matrix, or as many as the shape has of them: type and strides. */
+static tern__type type_of(const shape *s, int64_t rows, int64_t columns, int64_t *strides)
+{
+    tern__type t = {TERN_F32, s->batch ? 3 : 2, {s->batch}};
+    t.shape[t.rank - 2] = rows;
+    t.shape[t.rank - 1] = columns;
+    strides[0] = rows * columns;
+    strides[t.rank - 2] = columns;
+    strides[t.rank - 1] = 1;
+    return t;
+}
+
 static void make_matrices(const bench *o, shape s, int workers, matrices *x)
 {
     size_t packed_bytes = 0;
     tern__gemm_program plans[MODES];
     tern__gemm_packed_bytes(o->kernel, s.k, s.n, &packed_bytes);
     *x = (matrices){.s = s,
-                    .a = floats((int64_t)s.m * s.k),
-                    .b = floats((int64_t)s.k * s.n),
-                    .y = floats((int64_t)s.m * s.n),
+                    .a = floats(count_of(&s) * s.m * s.k),
+                    .b = floats(count_of(&s) * s.k * s.n),
+                    .y = floats(count_of(&s) * s.m * s.n),
                     .packed = block_make(packed_bytes),
-                    .at = {TERN_F32, 2, {s.m, s.k}},
-                    .bt = {TERN_F32, 2, {s.k, s.n}},
-                    .yt = {TERN_F32, 2, {s.m, s.n}},
                     .wt = {TERN_F32, 3, {tern__gemm_tiles(o->kernel, s.n), s.k, o->kernel->columns}},
-                    .a_strides = {s.k, 1},
-                    .b_strides = {s.n, 1},
+                    .flags = {{.i = s.a_turned}, {.i = s.b_turned}},
                     .packed_flags = {{.i = s.n}, {.i = 0}}};
+    x->at = type_of(&s, s.a_turned ? s.k : s.m, s.a_turned ? s.m : s.k, x->a_strides);
+    x->bt = type_of(&s, s.b_turned ? s.n : s.k, s.b_turned ? s.k : s.n, x->b_strides);
+    x->yt = type_of(&s, s.m, s.n, x->y_strides);
     x->plain[0] = x->constant[0] = (tern__buffer){x->a.memory, &x->at, x->a_strides};
     x->plain[1] = (tern__buffer){x->b.memory, &x->bt, x->b_strides};
     x->constant[1] = (tern__buffer){x->packed.memory, &x->wt, NULL};
-    x->out = (tern__buffer){x->y.memory, &x->yt, x->b_strides};
-    tern__gemm_pack(o->kernel, TERN_F32, x->b.memory, s.n, 1, s.k, s.n, 0, tern__gemm_tiles(o->kernel, s.n),
-                    x->packed.memory);
+    x->out = (tern__buffer){x->y.memory, &x->yt, x->y_strides};
     tern__gemm_plan(o->kernel, &x->at, &x->bt, &x->yt, x->flags, workers, &plans[0]);
-    tern__gemm_plan_packed(o->kernel, &x->wt, &x->yt, workers, &plans[1]);
-    for (int mode = 0; mode < MODES; mode++)
+    if (modes_of(&s) == MODES) {
+        tern__gemm_pack(o->kernel, TERN_F32, x->b.memory, s.n, 1, s.k, s.n, 0,
+                        tern__gemm_tiles(o->kernel, s.n), x->packed.memory);
+        tern__gemm_plan_packed(o->kernel, &x->wt, &x->yt, workers, &plans[1]);
+    }
+    for (int mode = 0; mode < modes_of(&s); mode++)
         if (x->room_stride < plans[mode].scratch_bytes)
             x->room_stride = (plans[mode].scratch_bytes + 63) / 64 * 64;
     x->room = block_make(x->room_stride * (size_t)workers);
@@ -284,24 +335,25 @@ static tern_status measure_rounds(const bench *o, const matrices *x, int most, d
                                   tern__limit *const *limits, result *got)
 {
     static rounds r;
+    const int modes = modes_of(&x->s);
     job jobs[MAX_THREADS][1 + MODES];
     int at[MAX_THREADS][1 + MODES];
     r = (rounds){.turns = turns_for(o, flops)};
     for (int t = 0; t < most; t++) {
         jobs[t][0] = (job){.limit = limits[t]};
         at[t][0] = add_thing(&r, run_probe, &jobs[t][0], 0);
-        for (int mode = 0; mode < MODES; mode++) {
+        for (int mode = 0; mode < modes; mode++) {
             jobs[t][1 + mode] = product_of(o, x, t + 1, mode == 1);
             at[t][1 + mode] = add_thing(&r, run_product, &jobs[t][1 + mode], 0);
         }
     }
     TERN_TRY(time_rounds(&r));
     for (int t = 0; t < most; t++)
-        for (int mode = 0; mode < MODES; mode++) {
+        for (int mode = 0; mode < modes; mode++) {
             got->share[t][mode] = ratio(&r, at[t][0], at[t][1 + mode], tern__limit_scale(limits[t]));
             got->rate[t][mode] = flops / median(&r, at[t][1 + mode]) * 1e-9;
         }
-    for (int mode = 0; mode < MODES && most > 1; mode++)
+    for (int mode = 0; mode < modes && most > 1; mode++)
         got->scaling[mode] = ratio(&r, at[0][1 + mode], at[1][1 + mode], 1);
     if (most > 1)
         got->probe_scaling =
@@ -311,34 +363,40 @@ static tern_status measure_rounds(const bench *o, const matrices *x, int most, d
 
 static void show(bench *o, shape s, int most, result *got)
 {
+    const int modes = modes_of(&s);
+    char name[64];
+    name_of(&s, name, sizeof name);
     for (int t = 0; t < most; t++) {
-        printf("%5d x %5d x %5d  %d ", s.m, s.n, s.k, t + 1);
-        for (int mode = 0; mode < MODES; mode++)
+        printf("%-26s %d ", name, t + 1);
+        for (int mode = 0; mode < modes; mode++)
             printf(" %s%7.1f GFLOPS  share %.3f ", mode ? "  packed" : "", got->rate[t][mode],
                    got->share[t][mode]);
         if (isnan(got->peer_ratio[t]))
             printf("  libraries unavailable: none is installed\n");
         else
             printf("  %.2f x the faster library\n", got->peer_ratio[t]);
-        for (int mode = 0; mode < MODES; mode++)
+        for (int mode = 0; mode < modes; mode++)
             if (got->share[t][mode] > TERN__SHARE_MOST) {
-                fprintf(stderr,
-                        "bench_gemm: %d x %d x %d, %d threads: %.3f of the FMA peak, so the probe is wrong\n",
-                        s.m, s.n, s.k, t + 1, got->share[t][mode]);
+                fprintf(stderr, "bench_gemm: %s, %d threads: %.3f of the FMA peak, so the probe is wrong\n",
+                        name, t + 1, got->share[t][mode]);
                 o->believable = false;
                 got->share[t][mode] = NAN;
             }
     }
-    if (most > 1)
-        printf("%28s two threads / one: %.2f, packed %.2f; registers alone %.2f\n", "", got->scaling[0],
-               got->scaling[1], got->probe_scaling);
+    if (most > 1) {
+        printf("%28s two threads / one: %.2f", "", got->scaling[0]);
+        if (modes > 1)
+            printf(", packed %.2f", got->scaling[1]);
+        printf("; registers alone %.2f\n", got->probe_scaling);
+    }
 }
 
-static bool is_too_good(const result *got, int most)
+static bool is_too_good(const result *got, int most, int modes)
 {
     bool any = false;
     for (int t = 0; t < most; t++)
-        any = any || got->share[t][0] > 1 || got->share[t][1] > 1;
+        for (int mode = 0; mode < modes; mode++)
+            any = any || got->share[t][mode] > 1;
     return any;
 }
 
@@ -348,7 +406,7 @@ static tern_status measure(bench *o, shape s, int most, result *got)
      * counts, whatever it gives: what is measured again is only ever what would have been shown as more than the machine can
      * do, so that trying cannot raise a figure, and what stays above 1.02 fails the benchmark. */
     enum { TRIES = 3 };
-    const double flops = 2.0 * s.m * s.n * s.k;
+    const double flops = flops_of(&s);
     const tern__limit_work work = {.kind = TERN_LIMIT_FMA, .operations = flops, .isa_mask = o->isa_mask};
     tern__limit *limits[MAX_THREADS] = {NULL};
     matrices x;
@@ -356,7 +414,7 @@ static tern_status measure(bench *o, shape s, int most, result *got)
     make_matrices(o, s, most, &x);
     for (int t = 0; t < most && status == TERN_OK; t++)
         status = tern__limit_create(o->threads, t + 1, &work, &limits[t]);
-    for (int i = 0; i < TRIES && status == TERN_OK && (i == 0 || is_too_good(got, most)); i++)
+    for (int i = 0; i < TRIES && status == TERN_OK && (i == 0 || is_too_good(got, most, modes_of(&s))); i++)
         status = measure_rounds(o, &x, most, flops, limits, got);
     for (int t = 0; t < most && status == TERN_OK; t++)
         status = compare(o, &x, t + 1, flops, &got->peer_ratio[t]);
@@ -381,7 +439,7 @@ static tern_status squares(bench *o, bench_output *out, int largest)
     const int most = tern__threads_count(o->threads);
     for (int size = 512; size <= largest; size *= 2) {
         result r;
-        TERN_TRY(measure(o, (shape){size, size, size}, most, &r));
+        TERN_TRY(measure(o, (shape)PLAIN(size, size, size), most, &r));
         for (int mode = 0; mode < MODES; mode++) {
             for (int t = 0; t < most; t++)
                 share[mode] = smaller(share[mode], r.share[t][mode]);
@@ -398,9 +456,10 @@ static tern_status squares(bench *o, bench_output *out, int largest)
 
 static tern_status others(bench *o, bench_output *out)
 {
-    static const shape shapes[] = {{16, 16, 16},    {32, 32, 32},    {64, 64, 64},     {63, 61, 59},
-                                   {1, 2048, 2048}, {4, 2048, 2048}, {16, 2048, 2048}, {2048, 1, 2048},
-                                   {2048, 8, 512},  {128, 2048, 512}};
+    static const shape shapes[] = {PLAIN(16, 16, 16),     PLAIN(32, 32, 32),    PLAIN(64, 64, 64),
+                                   PLAIN(63, 61, 59),     PLAIN(1, 2048, 2048), PLAIN(4, 2048, 2048),
+                                   PLAIN(16, 2048, 2048), PLAIN(2048, 1, 2048), PLAIN(2048, 8, 512),
+                                   PLAIN(128, 2048, 512)};
     double worst = INFINITY;
     for (size_t i = 0; i < TERN__COUNT(shapes); i++) {
         result r;
@@ -411,6 +470,47 @@ static tern_status others(bench *o, bench_output *out)
         bench_row(out, "sgemm_small_over_best_peer", worst, "times its speed", "higher",
                   "worst of %zu small and skinny shapes, 1 thread", TERN__COUNT(shapes));
     return TERN_OK;
+}
+
+/* What training multiplies: weights' and activations' gradients, and those of attention, head by head. */
+static tern_status gradients(bench *o, bench_output *out)
+{
+    static const shape shapes[] = {{.m = 1024, .n = 256, .k = 4096, .a_turned = true},
+                                   {.m = 256, .n = 1024, .k = 4096, .a_turned = true},
+                                   {.m = 4096, .n = 256, .k = 1024, .b_turned = true},
+                                   {.m = 4096, .n = 1024, .k = 256, .b_turned = true},
+                                   {.m = 256, .n = 256, .k = 64, .b_turned = true, .batch = 64},
+                                   {.m = 256, .n = 64, .k = 256, .batch = 64},
+                                   {.m = 256, .n = 64, .k = 256, .a_turned = true, .batch = 64}};
+    const int most = tern__threads_count(o->threads);
+    double worst = INFINITY;
+    for (size_t i = 0; i < TERN__COUNT(shapes); i++) {
+        result r;
+        TERN_TRY(measure(o, shapes[i], most, &r));
+        for (int t = 0; t < most; t++)
+            worst = smaller(worst, r.share[t][0]);
+    }
+    bench_row(out, "sgemm_gradient_peak_share_min", worst, "of the FMA peak", "higher",
+              "%s, worst of %zu transposed and batched shapes, 1 to %d threads", o->kernel->name,
+              TERN__COUNT(shapes), most);
+    return TERN_OK;
+}
+
+/* "[BATCH*]M,N,K[a][b]" */
+static bool parse_shape(const char *text, shape *to)
+{
+    char turned[3] = "";
+    const char *star = strchr(text, '*');
+    *to = (shape){0};
+    if (star) {
+        to->batch = atoi(text);
+        text = star + 1;
+    }
+    if (sscanf(text, "%d,%d,%d%2[ab]", &to->m, &to->n, &to->k, turned) < 3)
+        return false;
+    to->a_turned = strchr(turned, 'a') != NULL;
+    to->b_turned = strchr(turned, 'b') != NULL;
+    return to->m > 0 && to->n > 0 && to->k > 0 && (!star || to->batch > 0);
 }
 
 typedef struct options {
@@ -425,7 +525,6 @@ static bool parse(bench *o, options *to, int argc, char **argv)
     for (int i = 1; i + 1 < argc; i += 2) {
         tern__isa cap;
         const char *value = argv[i + 1];
-        shape *s = &to->one;
         if (strcmp(argv[i], "--rounds") == 0 && atoi(value) > 0 && atoi(value) <= TERN__ROUNDS_MOST)
             o->rounds = atoi(value);
         else if (strcmp(argv[i], "--largest") == 0 && atoi(value) >= 512)
@@ -434,8 +533,7 @@ static bool parse(bench *o, options *to, int argc, char **argv)
             to->threads = atoi(value);
         else if (strcmp(argv[i], "--isa") == 0 && tern__isa_parse(value, &cap) == TERN_OK)
             o->isa_mask = tern__isa_mask_capped(tern__cpu(), cap);
-        else if (strcmp(argv[i], "--shape") != 0 || sscanf(value, "%d,%d,%d", &s->m, &s->n, &s->k) != 3 ||
-                 s->m < 1 || s->n < 1 || s->k < 1)
+        else if (strcmp(argv[i], "--shape") != 0 || !parse_shape(value, &to->one))
             return false;
     }
     return argc % 2 == 1;
@@ -452,7 +550,7 @@ int main(int argc, char **argv)
         return 2;
     if (!parse(&o, &wanted, argc, argv)) {
         fprintf(stderr, "usage: bench_gemm [--rows FILE | --json FILE] [--rounds N] [--largest N] "
-                        "[--threads N] [--isa LEVEL] [--shape M,N,K]\n");
+                        "[--threads N] [--isa LEVEL] [--shape [BATCH*]M,N,K[a][b]]\n");
         return 2;
     }
     const tern__kernel_row *row = tern__kernel_select(TERN__FAMILY_gemm_f32, o.isa_mask);
@@ -474,6 +572,8 @@ int main(int argc, char **argv)
         status = squares(&o, &out, wanted.largest);
     if (status == TERN_OK && wanted.one.m == 0)
         status = others(&o, &out);
+    if (status == TERN_OK && wanted.one.m == 0)
+        status = gradients(&o, &out);
     if (status != TERN_OK)
         fprintf(stderr, "bench_gemm: %s\n", tern_last_error());
     tern__threads_destroy(o.threads);

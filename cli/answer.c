@@ -74,7 +74,7 @@ static void add_logprob(json *j, const engine *e, int32_t token, float logprob)
     tern_decode_options decode = {.show_special = true};
     json_int(j, "token", token);
     if (tern_tokenizer_decode(e->tokenizer, &token, 1, &decode, &shown, &length) == TERN_OK)
-        json_string(j, "text", shown);
+        json_string_n(j, "text", shown, length);
     tern_string_free(shown);
     json_double(j, "logprob", (double)logprob);
 }
@@ -100,7 +100,7 @@ static void add_logprobs(json *j, const engine *e, const answer *r)
 
 void answer_add_json(json *j, const engine *e, const answer *r)
 {
-    json_string(j, "content", text_string(&r->content));
+    json_string_n(j, "content", text_string(&r->content), r->content.length);
     json_array(j, "tokens");
     for (size_t i = 0; i < r->n; i++)
         json_int(j, NULL, r->tokens[i].token);

@@ -22,6 +22,11 @@ void record_int(record *r, const char *name, int64_t value)
     next(r, name, CELL_INT)->i = value;
 }
 
+void record_no_int(record *r, const char *name)
+{
+    next(r, name, CELL_INT)->i = INT64_MIN;
+}
+
 void record_real(record *r, const char *name, double value)
 {
     next(r, name, CELL_REAL)->real = value;
@@ -49,7 +54,10 @@ void record_add_json(const record *r, json *j)
             json_string(j, c->name, c->string);
             break;
         case CELL_INT:
-            json_int(j, c->name, c->i);
+            if (c->i == INT64_MIN)
+                json_null(j, c->name);
+            else
+                json_int(j, c->name, c->i);
             break;
         case CELL_REAL:
             json_double(j, c->name, c->real);
@@ -85,7 +93,7 @@ static void print_value(const cell *c, char quote, const char *none)
     char number[NUMBER_TEXT];
     if (c->kind == CELL_TEXT)
         print_quoted(c->string, quote);
-    else if (c->kind == CELL_REAL && !isfinite(c->real))
+    else if ((c->kind == CELL_REAL && !isfinite(c->real)) || (c->kind == CELL_INT && c->i == INT64_MIN))
         fputs(none, stdout);
     else if (c->kind == CELL_REAL)
         fputs(format_double(number, c->real), stdout);

@@ -28,6 +28,7 @@ typedef struct record {
 /* What they point at must outlive the record. */
 void record_text(record *r, const char *name, const char *value);
 void record_int(record *r, const char *name, int64_t value);
+void record_no_int(record *r, const char *name);             /* a whole number that is not known: null */
 void record_real(record *r, const char *name, double value); /* not a number: there is none */
 void record_bool(record *r, const char *name, bool value);
 void record_reals(record *r, const char *name, int n, const double *values); /* in JSON only */

@@ -98,17 +98,6 @@ static void collect_measured(void *user, const tern_result *row)
     show_progress(&m->c, m->o);
 }
 
-/* Which options the rows were taken with, so that they can be taken again. */
-static tern_status note_settings(const tern_bench_options *o, tern_results *r)
-{
-    char number[NUMBER_TEXT];
-    if (o->memory > 0) {
-        snprintf(number, sizeof number, "%lld", (long long)o->memory);
-        TERN_TRY(tern_results_set_condition(r, "setting_memory", number));
-    }
-    return o->cpu ? tern_results_set_condition(r, "setting_isa", o->cpu) : TERN_OK;
-}
-
 static int say_failure(tern_status status)
 {
     const bool usage = status == TERN_NOT_FOUND || status == TERN_INVALID_ARGUMENT;
@@ -122,7 +111,7 @@ int bench_measure(const bench_settings *settings, tern_results **out)
     if (status == TERN_OK)
         status = tern_results_note_conditions(m.c.results);
     if (status == TERN_OK)
-        status = note_settings(&settings->o, m.c.results);
+        status = tern_bench_note_settings(&settings->o, m.c.results);
     for (int i = 0; status == TERN_OK && tern_bench_case(&settings->o, i, count_case, &m.c) == TERN_OK;)
         i++;
     if (status == TERN_OK) {
@@ -138,16 +127,6 @@ int bench_measure(const bench_settings *settings, tern_results **out)
     }
     tern_results_free(m.c.results);
     return code;
-}
-
-void bench_repeat_settings(const tern_results *results, bench_settings *settings)
-{
-    const char *memory = tern_results_condition(results, "setting_memory");
-    const char *isa = tern_results_condition(results, "setting_isa");
-    if (settings->o.memory == 0 && memory)
-        settings->o.memory = strtoll(memory, NULL, 10); /* nonsense is refused when it is used */
-    if (!settings->o.cpu && isa)
-        settings->o.cpu = isa;
 }
 
 typedef struct listing {
@@ -177,6 +156,13 @@ static int list_cases(const tern_bench_options *o, tern_results **out)
 }
 
 /* ---- printing ------------------------------------------------------------------------------------------------ */
+
+const char *bench_operands(const tern_result *row, char *buffer, size_t room)
+{
+    const bool said = strncmp(row->shape, row->dtype, strlen(row->dtype)) == 0;
+    snprintf(buffer, room, "%s%s%s", row->shape, said || !row->shape[0] ? "" : ", ", said ? "" : row->dtype);
+    return buffer;
+}
 
 const char *bench_rate(const tern_result *row, char *buffer, size_t room)
 {
@@ -208,7 +194,7 @@ static void add_row(table *t, const tern_result *row)
 {
     char buffer[640];
     add_cell(t, row->name);
-    add_cell(t, row->shape);
+    add_cell(t, bench_operands(row, buffer, sizeof buffer));
     if (row->threads > 0)
         table_addf(t, "%d", row->threads);
     else

@@ -15,8 +15,9 @@ typedef struct bench_settings {
     int threads[BENCH_THREADS];
 } bench_settings;
 
-#define BENCH_FORMAT_NAME(id, number, name, what) " " name
-#define BENCH_FORMATS "table" TERN_RESULT_FORMAT_LIST(BENCH_FORMAT_NAME)
+#define BENCH_FORMAT_NAME(id, number, name, what) name " "
+#define BENCH_RESULT_FORMATS TERN_RESULT_FORMAT_LIST(BENCH_FORMAT_NAME)
+#define BENCH_FORMATS "table " BENCH_RESULT_FORMATS
 
 /* clang-format off */
 /* What says which cells are measured, and how; also for verbs that measure on their own account. */
@@ -43,9 +44,6 @@ int bench_read_settings(const args *a, const char *suite, bench_settings *out);
  * that was said. */
 int bench_measure(const bench_settings *settings, tern_results **out);
 
-/* The same with the options that `results` were measured with, where none are given. */
-void bench_repeat_settings(const tern_results *results, bench_settings *settings);
-
 /* The verb: measures (or lists) the suite and prints it as BENCH_OUTPUT_OPTIONS ask for. */
 int bench_run_suite(const args *a, const char *suite);
 
@@ -55,6 +53,7 @@ void bench_print_table(const tern_results *results);
 int bench_write(const tern_results *results, tern_result_format format, const char *file);
 
 /* Cells of tables and pages; each fills `buffer` and returns it. */
+const char *bench_operands(const tern_result *row, char *buffer, size_t room); /* "batch 512, f16" */
 const char *bench_rate(const tern_result *row, char *buffer, size_t room);
 const char *bench_share(const tern_result *row, char *buffer, size_t room);
 

@@ -147,7 +147,7 @@ static void add_info_json(json *j, const tern_baseline_info *info)
     json_string(j, "host", info->host);
     json_string(j, "cpu_model", info->cpu_model);
     json_string(j, "version", info->version);
-    json_string(j, "git_commit", info->commit);
+    json_string(j, "build_commit", info->commit);
     json_int(j, "created_at", info->created_at);
     json_int(j, "sessions", info->runs);
     json_int(j, "checks", info->checks);
@@ -236,23 +236,17 @@ static int load(const args *a, bool history, tern_results **out)
     return code;
 }
 
-static bool same(const tern_result *a, const tern_result *b)
-{
-    return strcmp(a->suite, b->suite) == 0 && strcmp(a->family, b->family) == 0 &&
-           strcmp(a->name, b->name) == 0 && strcmp(a->shape, b->shape) == 0 &&
-           strcmp(a->device, b->device) == 0 && a->threads == b->threads;
-}
-
 /* One line for each benchmark: the medians of all its sessions. */
 static void show_benchmark(table *t, const tern_results *r, int first)
 {
     tern_result row, other;
     double medians[1024], least = INFINITY, most = 0;
+    char operands[640];
     int n = 0;
     tern_history h = {0};
     tern_results_at(r, first, &row);
     for (int i = first; tern_results_at(r, i, &other) == TERN_OK; i++)
-        if (other.median_us > 0 && n < 1024 && same(&row, &other)) {
+        if (other.median_us > 0 && n < 1024 && tern_result_same(&row, &other)) {
             medians[n++] = other.median_us;
             least = fmin(least, other.median_us);
             most = fmax(most, other.median_us);
@@ -260,7 +254,7 @@ static void show_benchmark(table *t, const tern_results *r, int first)
     if (n > 0)
         tern_history_read(medians, n, &h);
     add_safe(t, row.name);
-    add_safe(t, row.shape);
+    add_safe(t, bench_operands(&row, operands, sizeof operands));
     table_addf(t, "%d", row.threads);
     table_addf(t, "%d", n);
     if (n > 0)
@@ -277,7 +271,7 @@ static bool is_first(const tern_results *r, int i, const tern_result *row)
 {
     tern_result other;
     for (int k = 0; k < i && tern_results_at(r, k, &other) == TERN_OK; k++)
-        if (same(row, &other))
+        if (tern_result_same(row, &other))
             return false;
     return true;
 }

@@ -29,20 +29,30 @@ typedef struct output {
     bool steps; /* stand between the rows */
     int rows;
     json json;
-    tern_results *results; /* AS_RESULTS */
+    tern_results *results; /* AS_RESULTS, written as: */
+    tern_result_format written;
     tern_status kept;
 } output;
 
 /* ---- options ------------------------------------------------------------------------------------------------- */
 
-static format format_of(const args *a)
+static int read_format(const args *a, output *out)
 {
     static const char *const names[] = {"md", "json", "csv", "sql", "results"};
     const char *value = args_has(a, "json") ? "json" : args_value(a, "output");
     for (int i = 0; value && i < 5; i++)
         if (strcmp(value, names[i]) == 0)
-            return (format)i;
-    return AS_MD;
+            out->format = (format)i;
+    const char *results = args_value(a, "format");
+    if (results && value)
+        return fail_usage("--format and -o (or --json) are two ways to print: give one of them");
+    if (results) {
+        tern_result_format_parse(results, &out->written); /* one of the choices */
+        out->format = AS_RESULTS;
+    }
+    return out->format == AS_RESULTS && args_has(a, "head")
+               ? fail_usage("results: `tern regress` takes heads as they are in the file; leave --head out")
+               : EXIT_DONE;
 }
 
 /* "16,32" as llama-bench has it; 0 leaves the test out. */
@@ -68,8 +78,6 @@ static int read_options(const args *a, tern_bench_model_options *o, int *threads
     o->path = args_value(a, "model");
     o->cpu = args_value(a, "cpu");
     o->threads = threads;
-    if (!o->path)
-        return fail_usage("which model? give its file with -m FILE");
     if (!args_ints(a, "threads", 1, 64, MOST_THREADS, threads, &o->n_threads) ||
         !take_sizes(a, "n-prompt", &o->n_prompt, sizes[0], &o->n_prompts, &o->prompts) ||
         !take_sizes(a, "n-gen", &o->n_gen, sizes[1], &o->n_gens, &o->gens) ||
@@ -83,6 +91,31 @@ static int read_options(const args *a, tern_bench_model_options *o, int *threads
     return o->n_prompt + o->n_prompts + o->n_gen + o->n_gens > 0
                ? EXIT_DONE
                : fail_usage("-p 0 -n 0: nothing is left to measure");
+}
+
+/* The built-in model; its context may be shorter than the usual tests. */
+static int open_built_in(const args *a, format as, model_source *m, tern_bench_model_options *o)
+{
+    const char *architecture;
+    char key[128];
+    int64_t room;
+    if (model_is_there(a) && as == AS_RESULTS)
+        return fail_usage("results: `tern regress` opens the model again: name a file with -m");
+    int code = model_open(a, NULL, m);
+    if (code != EXIT_DONE)
+        return code;
+    o->file = m->file;
+    if (tern_model_file_get_string(m->file, "general.architecture", &architecture) != TERN_OK)
+        return EXIT_DONE;
+    snprintf(key, sizeof key, "%s.context_length", architecture);
+    if (tern_model_file_get_int(m->file, key, &room) != TERN_OK || room <= o->n_depth)
+        return EXIT_DONE;
+    room -= o->n_depth;
+    if (!args_has(a, "n-prompt") && o->n_prompt > room)
+        o->n_prompt = (int)room;
+    if (!args_has(a, "n-gen") && o->n_gen > room)
+        o->n_gen = (int)room;
+    return EXIT_DONE;
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
@@ -170,8 +203,8 @@ static void fill_record(const output *out, const tern_bench_model_row *row, doub
         ts[i] = (row->n_prompt ? row->n_prompt : row->n_gen) / row->seconds[i];
     }
     const double none = NAN;
-    record_text(r, "build_commit", tern_version());
-    record_int(r, "build_number", 0);
+    record_text(r, "build_commit", tern_build_commit());
+    record_no_int(r, "build_number"); /* builds are not counted */
     record_text(r, "cpu_info", device.model);
     record_text(r, "gpu_info", "");
     record_text(r, "backends", "CPU");
@@ -255,15 +288,9 @@ static bool show(void *user, const char *what, int done, int total)
 /* With what `tern regress` needs to measure them again. */
 static tern_status open_results(const tern_bench_model_options *o, output *out)
 {
-    char *whole = realpath(o->path, NULL);
     TERN_TRY(tern_results_create(&out->results));
-    tern_status status = tern_results_note_conditions(out->results);
-    if (status == TERN_OK)
-        status = tern_results_set_condition(out->results, "setting_model", whole ? whole : o->path);
-    if (status == TERN_OK && o->cpu)
-        status = tern_results_set_condition(out->results, "setting_isa", o->cpu);
-    free(whole);
-    return status;
+    TERN_TRY(tern_results_note_conditions(out->results));
+    return tern_bench_model_note_settings(o, out->results);
 }
 
 static int measure_results(const tern_bench_model_options *o, output *out)
@@ -276,7 +303,7 @@ static int measure_results(const tern_bench_model_options *o, output *out)
     if (code == EXIT_DONE && out->kept != TERN_OK)
         code = fail_status(NULL);
     if (code == EXIT_DONE)
-        code = bench_write(out->results, TERN_RESULT_JSON, NULL);
+        code = bench_write(out->results, out->written, NULL);
     tern_results_free(out->results);
     return code;
 }
@@ -289,20 +316,24 @@ static int run(const args *a)
     tern_bench_model_options o;
     int sizes[2][MOST_SIZES];
     int code = read_options(a, &o, threads, sizes);
+    model_source built_in = {0};
+    output out = {0};
+    if (code == EXIT_DONE)
+        code = read_format(a, &out);
+    if (code == EXIT_DONE && !o.path)
+        code = open_built_in(a, out.format, &built_in, &o);
     if (code != EXIT_DONE)
         return code;
     tern_model_options model = tern_model_options_default();
     model.guard = true;
     model.head = engine_head(a);
     o.model = &model;
-    output out = {.format = format_of(a), .path = o.path};
+    out.path = o.path ? o.path : built_in.name;
     o.steps = args_has(a, "steps");
     out.steps = o.steps;
     o.progress = show;
     if (out.format == AS_RESULTS)
-        return args_has(a, "head") ? fail_usage("-o results: `tern regress` takes heads as they are in the "
-                                                "file; leave --head out")
-                                   : measure_results(&o, &out);
+        return measure_results(&o, &out);
     if (out.format == AS_JSON)
         json_array(&out.json, NULL);
     tern_status status = tern_bench_model(&o, visit, &out);
@@ -314,12 +345,15 @@ static int run(const args *a)
         else
             text_free(&out.json.out);
     }
-    return status == TERN_OK ? EXIT_DONE : fail_model(o.path);
+    if (status != TERN_OK)
+        code = o.path ? fail_model(o.path) : fail_status(NULL);
+    model_close(&built_in);
+    return code;
 }
 
 /* clang-format off */
 static const option options[] = {
-    {"model", 'm', "FILE", NULL, "the model: GGUF, safetensors (file, index or folder), llama2.c"},
+    {"model", 'm', "FILE", NULL, MODEL_HELP},
     {"n-prompt", 'p', "N,N", NULL, "tokens of the prompt, a test for each number; 0 leaves that test out (default: 512)"},
     {"n-gen", 'n', "N,N", NULL, "tokens to generate, a test for each number; 0 leaves that test out (default: 128)"},
     {"n-depth", 'd', "N", NULL, "tokens in the context before the test begins (default: 0)"},
@@ -330,7 +364,8 @@ static const option options[] = {
     {"head", 0, "TYPE", HEAD_TYPES, "convert the head (tern run tells what that does to the answers)"},
     {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2"},
     {"steps", 0, NULL, NULL, "md: also tell where the time goes, step by step"},
-    {"output", 'o', "FORMAT", "md json csv sql results", "how to print them (default: md); results: JSON for `tern baseline create --from` and `tern regress --from`"},
+    {"output", 'o', "FORMAT", "md json csv sql results", "how to print them (default: md); results: the same as --format json"},
+    {"format", 0, "NAME", BENCH_RESULT_FORMATS, "print them as other results of `tern bench`; json is for `tern baseline create --from` and `tern regress --from`"},
     {"json", 0, NULL, NULL, "the same as -o json"},
     {0},
 };
@@ -353,7 +388,7 @@ const command cmd_bench_model = {
     .options = options,
     .examples = "tern bench model -m model.gguf -p 512 -n 128 -t 1,2\n"
                 "tern bench model -m model.gguf -p 0 -n 32 -d 128 -r 3 -o json\n"
-                "tern bench model -m model.gguf -p 64 -n 32 -o results >a.json && tern baseline create m "
+                "tern bench model -m model.gguf -p 64 -n 32 --format json >a.json && tern baseline create m "
                 "--from a.json",
     .run = run,
 };

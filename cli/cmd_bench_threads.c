@@ -1,4 +1,5 @@
 /* cmd_bench_threads.c - `tern bench threads`: what several threads cost besides the work. */
+#include <math.h>
 #include <stdio.h>
 
 #include <tern/measure.h>
@@ -6,6 +7,8 @@
 #include "commands.h"
 #include "json.h"
 #include "term.h"
+
+#define LOST "lost in noise"
 
 static int run(const args *a)
 {
@@ -22,6 +25,8 @@ static int run(const args *a)
         json_double(&j, "region_us", cost.region_us);
         json_double(&j, "wakeup_us", cost.wakeup_us);
         json_double(&j, "barrier_us", cost.barrier_us);
+        if (isnan(cost.barrier_us))
+            json_string(&j, "barrier_unavailable", LOST);
         json_end(&j);
         json_print(&j);
         return EXIT_DONE;
@@ -29,8 +34,12 @@ static int run(const args *a)
     printf("%d threads\n"
            "  to start and end a run while they are awake  %.2f us\n"
            "  the same after a pause                       %.2f us\n"
-           "  to meet between two steps                    %.2f us\n",
-           cost.threads, cost.region_us, cost.wakeup_us, cost.barrier_us);
+           "  to meet between two steps                    ",
+           cost.threads, cost.region_us, cost.wakeup_us);
+    if (isnan(cost.barrier_us))
+        puts("unavailable: " LOST);
+    else
+        printf("%.2f us\n", cost.barrier_us);
     return EXIT_DONE;
 }
 

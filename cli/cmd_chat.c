@@ -128,6 +128,9 @@ static tern_status read_conversation(talk *t, size_t *n, uint64_t *ns)
     progress_end();
     *ns = clock_ns() - start;
     tern_tokens_free(ids);
+    /* Ctrl-C is for the message; other signals are for the program, as they are while it answers. */
+    if (status == TERN_CANCELLED && progress_stopped_by() != SIGINT)
+        raise(progress_stopped_by());
     return status;
 }
 
@@ -281,6 +284,9 @@ static int check_template(const talk *t)
     tern_tokenizer_info info;
     if (tern_tokenizer_get_info(t->e.tokenizer, &info) != TERN_OK)
         return fail_status(NULL);
+    if (t->e.source.built_in)
+        return fail("the built-in model continues texts and does not converse: 'tern run -p TEXT' shows it; "
+                    "-m FILE names a model that does");
     if (!t->template && !info.chat_template)
         return fail("the model's file has %s: choose one with --chat-template",
                     info.foreign_template ? "a chat template that is not known" : "no chat template");

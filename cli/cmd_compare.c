@@ -127,10 +127,18 @@ static void print_comparison(const side *a, const side *b, const tern_comparison
     add_recommendation(&advice, c);
     print_side('A', a, c->median_a, c->n_a);
     print_side('B', b, c->median_b, c->n_b);
-    printf("\n%s%s%s: B takes %.3f of A's time (95 %% interval %.3f to %.3f)\n", on(STYLE_BOLD),
-           tern_verdict_name(c->verdict), off(STYLE_BOLD), c->ratio, c->ratio_low, c->ratio_high);
-    printf("  p = %.2g where %.2g was allowed, noise %.1f %%, %d looks in %.1f s\n", c->p, c->alpha,
-           c->noise * 100, c->looks, c->seconds);
+    printf("\n%s%s%s: B takes %.3f of A's time (95 %% interval ", on(STYLE_BOLD),
+           tern_verdict_name(c->verdict), off(STYLE_BOLD), c->ratio);
+    if (isnan(c->ratio_low))
+        printf("unavailable: fewer than 6 samples)\n");
+    else
+        printf("%.3f to %.3f)\n", c->ratio_low, c->ratio_high);
+    printf("  p = %.2g where %.2g was allowed, noise ", c->p, c->alpha);
+    if (isinf(c->noise))
+        printf("unavailable: too few samples");
+    else
+        printf("%.1f %%", c->noise * 100);
+    printf(", %d looks in %.1f s\n", c->looks, c->seconds);
     if (!d->any)
         printf("  results: the same bits\n");
     else

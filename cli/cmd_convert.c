@@ -167,7 +167,8 @@ static const option options[] = {
      "how the table of tokens and the output layer are stored; as they are by default"},
     {"shard-size", 0, "SIZE", NULL,
      "write several .safetensors of at most so many bytes, 500M or 5G, and their index"},
-    {"force", 0, NULL, NULL, "ternarise weights of a model that was not trained for it"},
+    {"force", 0, NULL, NULL,
+     "ternarise weights of a model that was not trained for it, or write what only Tern reads as ternary"},
     {"json", 0, NULL, NULL, "print JSON"},
     {0},
 };

@@ -9,6 +9,7 @@
 #include "array.h"
 #include "commands.h"
 #include "inspect.h"
+#include "model_source.h"
 #include "ports.h"
 #include "source.h"
 #include "table.h"
@@ -243,8 +244,23 @@ static int open_and_inspect_model(const report *r, bool known)
     return code;
 }
 
+static int inspect_built_in(const args *a)
+{
+    model_source model;
+    if (!model_is_there(a))
+        return fail_usage("no model is built in: name a file");
+    int code = model_open(a, NULL, &model);
+    if (code != EXIT_DONE)
+        return code;
+    code = inspect_model(model.name, model.file, args_has(a, "json"));
+    model_close(&model);
+    return code;
+}
+
 static int run(const args *a)
 {
+    if (args_operands(a) == 0)
+        return inspect_built_in(a);
     report r = {.path = args_operand(a, 0), .as_json = args_has(a, "json")};
     file_kind kind = FILE_GRAPH; /* what can come through a pipe */
     if (is_pipe(r.path))
@@ -271,8 +287,8 @@ static const option options[] = {
 
 const command cmd_inspect = {
     .name = "inspect",
-    .operands = "FILE",
-    .least = 1,
+    .operands = "[FILE]",
+    .least = 0,
     .most = 1,
     .summary = "Show what is in a model, .npy, .npz or graph file.",
     .details =
@@ -280,7 +296,7 @@ const command cmd_inspect = {
         "minimum, maximum and mean of the finite elements with the number of others. For models (GGUF, "
         "safetensors or a folder of them, llama2.c): metadata, tensors, sizes by type and the memory that "
         "running it "
-        "takes. '-' reads a graph from standard input.",
+        "takes. '-' reads a graph from standard input. Without a file: the built-in model.",
     .options = options,
     .elsewhere = "model",
     .instead = "the file needs no option: 'tern inspect FILE'",

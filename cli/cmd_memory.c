@@ -30,9 +30,7 @@ static int print_report(const void *report, const char *format)
 static int run_command(const args *a, size_t events, tern_memory **out)
 {
     text title = {0};
-    text_add(&title, "tern");
-    for (int i = 0; i < args_operands(a); i++)
-        text_addf(&title, " %s", args_operand(a, i));
+    divert_add_title(a, &title);
     tern_status status =
         tern_memory_start(&(tern_memory_options){.events = events, .title = text_string(&title)});
     text_free(&title);
@@ -71,12 +69,13 @@ static int run(const args *a)
     return code;
 }
 
+#define NAME(id, number, name, meaning) name " "
 /* clang-format off */
 static const option options[] = {
-    {"format", 0, "FORMAT", "text json timeline svg collapsed", "how to tell it (default: text)"},
+    {"format", 0, "FORMAT", "text " TERN_MEMORY_FORMAT_LIST(NAME), "how to tell it (default: text)"},
     {"json", 0, NULL, NULL, "the same as --format json: an object (docs/memory.md)"},
     {"output", 'o', "FILE", NULL, "write the report to FILE"},
-    {"by", 0, "WHAT", "op site tensor part", "what rows are: ops, lines of the source, tensors, or parts of a model (default: op)"},
+    {"by", 0, "WHAT", TERN_MEMORY_BY_LIST(NAME), "what rows are: ops, lines of the source, tensors, or parts of a model (default: op)"},
     {"top", 0, "N", NULL, "show N rows (default: 15); JSON has all"},
     {"events", 0, "N", NULL, "keep the first N events (default: 1048576); sums are right in any case"},
     {0},

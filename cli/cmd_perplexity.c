@@ -154,7 +154,7 @@ static int run(const args *a)
     engine e = {0};
     measurement m = {0};
     bool as_json = args_has(a, "json");
-    int code = args_value(a, "model") ? read_prompt_line(a, &all) : EXIT_DONE;
+    int code = model_is_there(a) ? read_prompt_line(a, &all) : EXIT_DONE;
     if (code == EXIT_DONE)
         code = engine_open(a, (engine_wishes){.context = USUAL_CONTEXT}, &e);
     if (code == EXIT_DONE)

@@ -22,12 +22,8 @@ static int print_report(const void *report, const char *format)
         profile_print(r);
         return EXIT_DONE;
     }
-    if (strcmp(format, "json") == 0) {
-        profile_print_json(r);
-        return EXIT_DONE;
-    }
     if (tern_profile_format_parse(format, &as) != TERN_OK ||
-        tern_profile_export(r->profile, as, &content) != TERN_OK)
+        tern_profile_export(r->profile, as, r->limits, &content) != TERN_OK)
         return fail_status(NULL);
     fputs(content, stdout);
     tern_string_free(content);
@@ -37,7 +33,7 @@ static int print_report(const void *report, const char *format)
 static int report(const args *a, const tern_profile *profile, const char *format)
 {
     const char *by = args_value(a, "by") ? args_value(a, "by") : "op";
-    profile_report r = {.profile = profile, .by_name = by, .n_words = args_operands(a)};
+    profile_report r = {.profile = profile, .by_name = by};
     tern_profile_limits limits;
     tern_profile_info info;
     if (!args_int(a, "top", 1, 10000, 15, &r.top))
@@ -52,20 +48,19 @@ static int report(const args *a, const tern_profile *profile, const char *format
         else
             warn("limits are unavailable: %s", tern_last_error());
     }
-    const char **words = grab((size_t)r.n_words, sizeof *words);
-    for (int i = 0; i < r.n_words; i++)
-        words[i] = args_operand(a, i);
-    r.words = words;
-    int code = divert_report(print_report, &r, format, args_value(a, "output"));
-    free(words);
-    return code;
+    return divert_report(print_report, &r, format, args_value(a, "output"));
 }
 
 /* ---- the command that is profiled ---------------------------------------------------------------------------- */
 
-static int run_command(const args *a, const tern_profile_options *o, tern_profile **out)
+static int run_command(const args *a, tern_profile_options o, tern_profile **out)
 {
-    if (tern_profile_start(o) != TERN_OK)
+    text title = {0};
+    divert_add_title(a, &title);
+    o.title = text_string(&title);
+    tern_status status = tern_profile_start(&o);
+    text_free(&title);
+    if (status != TERN_OK)
         return fail_status(NULL);
     int code = divert_command(a, "profile");
     if (tern_profile_stop(out) != TERN_OK) {
@@ -87,7 +82,7 @@ static int run(const args *a)
     o.events_per_thread = (size_t)events;
     const int was = divert_begin(a);
     tern_profile *profile = NULL;
-    int code = run_command(a, &o, &profile);
+    int code = run_command(a, o, &profile);
     divert_end(was);
     if (!profile || code == EXIT_USAGE) {
         tern_profile_free(profile);
@@ -98,12 +93,13 @@ static int run(const args *a)
     return code == EXIT_DONE ? reported : code;
 }
 
+#define NAME(id, number, name, meaning) name " "
 /* clang-format off */
 static const option options[] = {
-    {"format", 0, "FORMAT", "text json collapsed speedscope chrome svg", "how to tell it (default: text)"},
+    {"format", 0, "FORMAT", "text " TERN_PROFILE_FORMAT_LIST(NAME), "how to tell it (default: text)"},
     {"json", 0, NULL, NULL, "the same as --format json: an object"},
     {"output", 'o', "FILE", NULL, "write the profile to FILE"},
-    {"by", 0, "WHAT", "op step part", "what hot spots are: ops with their kernels, steps of programs, or parts of a model (default: op)"},
+    {"by", 0, "WHAT", TERN_PROFILE_BY_LIST(NAME), "what hot spots are: ops with their kernels, steps of programs, or parts of a model (default: op)"},
     {"top", 0, "N", NULL, "show N hot spots (default: 15); JSON has all"},
     {"counters", 0, NULL, NULL, "ask the processor's counters too, where the system allows it"},
     {"no-limits", 0, NULL, NULL, "do not measure what the machine can do: no shares of limits, half a second less"},

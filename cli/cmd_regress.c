@@ -62,7 +62,6 @@ static int make_report(const args *a, const tern_results *base, const tern_resul
             status = tern_regress_compare(&o, base, history, now, out);
         tern_results_free(now);
     } else {
-        bench_repeat_settings(base, &settings);
         status = tern_regress_run(&o, &settings.o, base, history, out);
     }
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
@@ -72,12 +71,10 @@ static int write_report(const args *a, const tern_regress_report *report)
 {
     const char *name = args_value(a, "output-format"), *file = args_value(a, "output-file");
     char *words;
-    int format = TERN_REGRESS_AS_TEXT;
-    char word[16];
-    for (int i = 0; name && list_word(formats, i, word, sizeof word); i++)
-        if (strcmp(word, name) == 0)
-            format = i;
-    if (tern_regress_write(report, (tern_regress_format)format, &words) != TERN_OK)
+    tern_regress_format format = TERN_REGRESS_AS_TEXT;
+    if (name && tern_regress_format_parse(name, &format) != TERN_OK)
+        return fail_status(NULL); /* not one of the choices */
+    if (tern_regress_write(report, format, &words) != TERN_OK)
         return fail_status(NULL);
     FILE *to = file ? fopen(file, "w") : stdout;
     bool bad = !to || fputs(words, to) < 0;
@@ -128,25 +125,51 @@ static bool any_undecided(const tern_regress_report *report)
     return false;
 }
 
+static int count_compared(const tern_regress_report *report)
+{
+    tern_regress_row row;
+    int n = 0;
+    for (int i = 0; tern_regress_at(report, i, &row) == TERN_OK; i++)
+        n += row.comparison.n_b > 0;
+    return n;
+}
+
+/* One look at the pairs there are, which may spend so much of the chance of a false alarm. */
+static int look_at_pairs(tern_regress_options o, double spend, const sessions *s, tern_regress_report **out)
+{
+    tern_regress_free(*out);
+    *out = NULL;
+    o.spend = spend;
+    return tern_regress_pairs(&o, s->sets[0], s->sets[1], out) == TERN_OK ? EXIT_DONE : fail_status(NULL);
+}
+
 static int report_pairs(const args *a, tern_regress_options o, sessions *s, tern_regress_report **out)
 {
     int most;
     if (!args_int(a, "sessions", 8, 1000, PAIRS_MOST, &most))
         return EXIT_USAGE;
-    const int first = most < PAIRS_FIRST ? most : PAIRS_FIRST;
-    int code = sessions_run(s, first);
-    o.alpha = 0.01 * first / most;
-    if (code == EXIT_DONE && tern_regress_pairs(&o, s->sets[0], s->sets[1], out) != TERN_OK)
-        code = fail_status(NULL);
+    /* The first pair tells how many benchmarks there are, and so how many pairs it takes to tell anything. */
+    int code = sessions_run(s, 1);
+    if (code == EXIT_DONE)
+        code = look_at_pairs(o, 1, s, out);
+    if (code != EXIT_DONE)
+        return code;
+    const int rows = count_compared(*out), needed = tern_regress_pairs_needed(&o, rows);
+    if (most < needed)
+        return fail("%d sessions can never tell anything of %d benchmarks; --sessions %d can", most, rows,
+                    needed);
+    tern_regress_options early = o;
+    int first = most < PAIRS_FIRST ? most : PAIRS_FIRST;
+    early.spend = (double)first / most;
+    if (first < tern_regress_pairs_needed(&early, rows))
+        first = most; /* a look that cannot tell is none */
+    code = sessions_run(s, first);
+    if (code == EXIT_DONE)
+        code = look_at_pairs(o, (double)first / most, s, out);
     if (code != EXIT_DONE || first == most || !any_undecided(*out))
         return code;
-    tern_regress_free(*out);
-    *out = NULL;
-    o.alpha = 0.01 - o.alpha;
     code = sessions_run(s, most);
-    return code != EXIT_DONE || tern_regress_pairs(&o, s->sets[0], s->sets[1], out) == TERN_OK
-               ? code
-               : fail_status(NULL);
+    return code == EXIT_DONE ? look_at_pairs(o, 1 - (double)first / most, s, out) : code;
 }
 
 static int regress_programs(const args *a, tern_regress_options o)
@@ -232,6 +255,7 @@ static const option options[] = {
     {"family", 0, "F", NULL, "only the benchmarks of this family"},
     {"budget", 0, "S", NULL, "take samples of each benchmark for at most S seconds (default: 2)"},
     {"samples", 0, "N", NULL, "take at most N of them (default: 200)"},
+    {"timeout", 0, "S", NULL, "give up a benchmark that takes longer, and call it missing (default: 60)"},
     {"any-host", 0, NULL, NULL, "compare although the baseline is of another machine"},
     {"no-record", 0, NULL, NULL, "do not add this session to the baseline's history"},
     {"output-format", 0, "FORMAT", formats, "how to print the report (default: text)"},

@@ -8,7 +8,6 @@
 #include <tern/report.h>
 
 #include "baselines.h"
-#include "bench_suite.h"
 #include "commands.h"
 #include "progress.h"
 #include "report_measure.h"
@@ -21,10 +20,9 @@ static const char formats[] = TERN_REPORT_FORMAT_LIST(FORMAT_NAME);
 static tern_report_format format_of(const args *a)
 {
     const char *name = args_value(a, "format"), *file = args_value(a, "output");
-    char word[16];
-    for (int i = 0; name && list_word(formats, i, word, sizeof word); i++)
-        if (strcmp(word, name) == 0)
-            return (tern_report_format)i;
+    tern_report_format format;
+    if (name && tern_report_format_parse(name, &format) == TERN_OK)
+        return format;
     if (!file || text_ends_in(file, ".txt"))
         return TERN_REPORT_TEXT;
     return text_ends_in(file, ".json") ? TERN_REPORT_JSON : TERN_REPORT_HTML;
@@ -46,21 +44,21 @@ static bool read_options(const args *a, tern_regress_options *o)
     return true;
 }
 
-/* Takes samples of the baseline's benchmarks until the answer is clear, half a second of each at most. */
-static tern_status measure_again(const tern_regress_options *options, const tern_results *base,
-                                 const tern_results *history, tern_report *report)
+/* Takes samples of the baseline's benchmarks until the answer is clear, half a second of each at most; the answer is the report's. */
+static tern_status measure_again(const char *name, const tern_regress_options *options,
+                                 const tern_results *base, const tern_results *history, tern_report *report)
 {
-    bench_settings settings = {0};
     tern_regress_options o = *options;
     tern_regress_report *regress = NULL;
     o.budget_s = 0.5;
-    bench_repeat_settings(base, &settings);
     progress_begin_of("measuring the baseline's benchmarks again", "parts");
     progress_show(0, 1);
-    tern_status status = tern_regress_run(&o, &settings.o, base, history, &regress);
+    tern_status status = tern_regress_run(&o, NULL, base, history, &regress);
     progress_end();
     if (status == TERN_OK)
         status = tern_report_add_results(report, "measured now", tern_regress_results(regress));
+    if (status == TERN_OK)
+        status = tern_report_add_regress(report, name, regress, base, history);
     tern_regress_free(regress);
     return status;
 }
@@ -79,8 +77,8 @@ static int compare_with_baseline(const args *a, const tern_regress_options *o, t
     if (status == TERN_OK)
         status = tern_baseline_history(store, name, &history);
     if (status == TERN_OK && args_operands(a) == 0)
-        status = measure_again(o, base, history, report);
-    if (status == TERN_OK)
+        status = measure_again(name, o, base, history, report);
+    else if (status == TERN_OK)
         status = tern_report_compare(report, name, o, base, history);
     tern_results_free(history);
     tern_results_free(base);

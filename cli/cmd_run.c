@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "answer.h"
 #include "commands.h"
@@ -94,6 +95,17 @@ static bool take_wishes(const args *a, wishes *w)
 }
 
 /* ---- the prompt ---- */
+
+/* The built-in model begins a text of its own where none is given: after a new line, as everywhere in what it was trained on. */
+static int read_start(const args *a, text *words)
+{
+    const bool built_in = !args_has(a, "model");
+    const bool typed = !args_has(a, "prompt") && !args_has(a, "file") && isatty(STDIN_FILENO) == 1;
+    const int code = built_in && typed ? EXIT_DONE : read_prompt_line(a, words);
+    if (code == EXIT_DONE && built_in && words->length == 0)
+        text_add(words, "\n");
+    return code;
+}
 
 static bool show_prompt_progress(void *user, int64_t done, int64_t total)
 {
@@ -310,8 +322,8 @@ static int run(const args *a)
     prompt p = {0};
     engine e = {0};
     int code = take_wishes(a, &w) ? metrics_open(a, &metrics) : EXIT_USAGE;
-    if (code == EXIT_DONE && args_value(a, "model"))
-        code = read_prompt_line(a, &p.words);
+    if (code == EXIT_DONE && model_is_there(a))
+        code = read_start(a, &p.words);
     if (code == EXIT_DONE)
         code = engine_open(a, (engine_wishes){.slots = w.answers}, &e);
     if (code == EXIT_DONE)
@@ -332,7 +344,8 @@ static int run(const args *a)
 static const option options[] = {
     ENGINE_OPTIONS,
     {"prompt", 'p', "TEXT", NULL,
-     "the text to continue, with escapes such as \\n; else it is read from -f or standard input"},
+     "the text to continue, with escapes such as \\n; else it is read from -f or standard input; the "
+     "built-in model needs none"},
     {"file", 'f', "FILE", NULL, "a file with the text to continue, without the newline at its end"},
     {"n-predict", 'n', "N", NULL,
      "most tokens to generate; -1 or -2 until the model or the context ends (default)"},
@@ -360,7 +373,8 @@ const command cmd_run = {
                "products. The "
                "same seed gives the same text on any number of threads.",
     .options = options,
-    .examples = "tern run -m model.gguf -p \"Once upon a time\" -n 100 --temp 0\n"
+    .examples = "tern run\n"
+                "tern run -m model.gguf -p \"Once upon a time\" -n 100 --temp 0\n"
                 "tern run -m model.gguf -f prompt.txt --seed 7 --json --logprobs 3\n"
                 "tern run -m model.gguf -p \"Once upon a time\" -n 30 --parallel 4",
     .run = run,

@@ -44,20 +44,18 @@ static const char *type_name(tern_token_type type)
 
 static bool load(const args *a, tern_tokenizer **out)
 {
-    const char *model = args_value(a, "model"), *own = args_value(a, "tokenizer");
+    const char *own = args_value(a, "tokenizer");
     tern_tokenizer_options options = tern_tokenizer_options_default();
     options.pre = args_value(a, "pre");
-    tern_model_file *file = NULL;
+    model_source model = {0};
     tern_status status;
     if (own) {
         status = tern_tokenizer_load(own, &options, out);
     } else {
-        if (tern_model_file_open(model, NULL, &file) != TERN_OK) {
-            fail_model(model);
+        if (model_open(a, NULL, &model) != EXIT_DONE)
             return false;
-        }
-        status = tern_tokenizer_from_file(file, &options, out);
-        tern_model_file_close(file);
+        status = tern_tokenizer_from_file(model.file, &options, out);
+        model_close(&model);
     }
     if (status != TERN_OK)
         fail_status(NULL);
@@ -161,7 +159,7 @@ static void print_json(const tern_tokenizer *t, const int32_t *ids, size_t count
         char *shown = grab_string(token.text.bytes, token.text.length);
         json_object(&j, NULL);
         json_int(&j, "id", ids[i]);
-        json_string(&j, "text", shown);
+        json_string_n(&j, "text", shown, token.text.length);
         if (*type_name(token.type))
             json_string(&j, "type", type_name(token.type));
         json_end(&j);
@@ -194,7 +192,7 @@ static int decode(const args *a, const tern_tokenizer *t, const int32_t *ids, si
         json j = {0};
         json_object(&j, NULL);
         add_info(&j, t);
-        json_string(&j, "text", out);
+        json_string_n(&j, "text", out, length);
         json_end(&j);
         json_print(&j);
     } else {
@@ -236,7 +234,7 @@ static int encode(const args *a, const tern_tokenizer *t, const text *prompt)
 static int run(const args *a)
 {
     const char *list = args_value(a, "decode");
-    if (!args_has(a, "model") == !args_has(a, "tokenizer"))
+    if (args_has(a, "tokenizer") ? args_has(a, "model") : !model_is_there(a))
         return fail_usage("name either a model (-m FILE) or a tokenizer (--tokenizer FILE)");
     if ((args_has(a, "prompt") != 0) + (args_has(a, "file") != 0) + (list != NULL) > 1)
         return fail_usage("only one of -p, -f and --decode says what to do");
@@ -256,7 +254,7 @@ static int run(const args *a)
 }
 
 static const option options[] = {
-    {"model", 'm', "FILE", NULL, "the model whose tokenizer it is"},
+    {"model", 'm', "FILE", NULL, "the model whose tokenizer it is (default: the built-in one)"},
     {"tokenizer", 0, "FILE", NULL, "a tokenizer.json, a tokenizer of llama2.c, or a GGUF file"},
     {"prompt", 'p', "TEXT", NULL, "the text, with escapes such as \\n"},
     {"file", 'f', "FILE", NULL, "a file with the text; without -p and -f it is read from standard input"},

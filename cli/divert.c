@@ -28,6 +28,13 @@ void divert_end(int begun)
         term_turn_back(begun);
 }
 
+void divert_add_title(const args *a, text *to)
+{
+    text_add(to, "tern");
+    for (int i = 0; i < args_operands(a); i++)
+        text_addf(to, " %s", args_operand(a, i));
+}
+
 int divert_report(int (*print)(const void *report, const char *format), const void *report,
                   const char *format, const char *path)
 {

@@ -3,6 +3,7 @@
 #define TERN_CLI_DIVERT_H
 
 #include "args.h"
+#include "text.h"
 
 /* How the report is told: --json, what --format says, or "text". */
 const char *divert_format(const args *a);
@@ -14,6 +15,9 @@ void divert_end(int begun);
 
 /* Runs the command that the operands name, in this process; returns its exit code. Messages are `name`'s again afterwards. */
 int divert_command(const args *a, const char *name);
+
+/* "tern run -m tiny.gguf": what the operands say, for the title of the report. */
+void divert_add_title(const args *a, text *to);
 
 /* Has `print` print a report: on stdout, as text an empty line behind what the command said, or into the file at `path` if it is not
  * NULL. */

@@ -9,7 +9,6 @@
 
 #include "metrics_file.h"
 #include "progress.h"
-#include "source.h"
 #include "term.h"
 
 enum { USUAL_CONTEXT = 4096 };
@@ -77,6 +76,18 @@ tern_dtype engine_head(const args *a)
     return (tern_dtype)0;
 }
 
+/* Is the head that was asked for the one that the file has? */
+static bool is_own_head(const args *a, const engine *e)
+{
+    const tern_model_file *file = tern_model_get_file(e->model);
+    tern_file_tensor head;
+    int i;
+    return (tern_model_file_find(file, "output.weight", &i) == TERN_OK ||
+            tern_model_file_find(file, "token_embd.weight", &i) == TERN_OK) &&
+           tern_model_file_tensor(file, i, &head) == TERN_OK &&
+           tern_stored_get(head.stored)->dtype == engine_head(a);
+}
+
 /* As many tokens as make a difference of one in a thousand visible. */
 static int compare_heads(const args *a, engine *e)
 {
@@ -84,6 +95,11 @@ static int compare_heads(const args *a, engine *e)
     tern_head_agreement r;
     if (!engine_head(a))
         return EXIT_DONE;
+    if (is_own_head(a, e)) {
+        fprintf(stderr, "head as %s: that is what the file has, nothing is converted\n",
+                args_value(a, "head"));
+        return EXIT_DONE;
+    }
     progress_begin_of("comparing heads", "tokens");
     tern_status status = tern_model_compare_heads(e->model, TOKENS, progress_update, NULL, &r);
     progress_end();
@@ -119,7 +135,7 @@ bool engine_output(const char *path, const char *endings)
     return false;
 }
 
-static int open_model(const args *a, const char *path, engine *e)
+static int open_model(const args *a, engine *e)
 {
     const char *own = args_value(a, "tokenizer");
     tern_tokenizer_options cutting = {.pre = args_value(a, "pre")};
@@ -133,11 +149,13 @@ static int open_model(const args *a, const char *path, engine *e)
     if (status != TERN_OK)
         return fail_status(NULL);
     tern_model_options loading = tern_model_options_default();
-    loading.guard = true;
     loading.head = engine_head(a);
     loading.progress = progress_update;
-    if (tern_model_load(e->ctx, path, &loading, &e->model) != TERN_OK)
-        return fail_model(path);
+    int code = model_open(a, &(tern_model_file_options){.guard = true}, &e->source);
+    if (code != EXIT_DONE)
+        return code;
+    if (tern_model_load_file(e->ctx, e->source.file, &loading, &e->model) != TERN_OK)
+        return model_fail(&e->source);
     status = own ? tern_tokenizer_load(own, &cutting, &e->tokenizer)
                  : tern_tokenizer_from_file(tern_model_get_file(e->model), &cutting, &e->tokenizer);
     if (status == TERN_NOT_FOUND && !own)
@@ -149,7 +167,7 @@ static int open_model(const args *a, const char *path, engine *e)
     tern_model_get_info(e->model, &model);
     if (tern_tokenizer_get_info(e->tokenizer, &tokens) == TERN_OK && tokens.n_tokens > model.vocabulary)
         return fail("%s: a tokenizer of %lld tokens, but the model knows %lld: it is not this model's",
-                    own ? own : path, (long long)tokens.n_tokens, (long long)model.vocabulary);
+                    own ? own : e->source.name, (long long)tokens.n_tokens, (long long)model.vocabulary);
     return EXIT_DONE;
 }
 
@@ -178,10 +196,7 @@ static int open_session(const args *a, engine_wishes wishes, engine *e)
 
 int engine_open(const args *a, engine_wishes wishes, engine *e)
 {
-    const char *path = args_value(a, "model");
-    if (!path)
-        return fail_usage("which model? give its file with -m FILE");
-    int code = open_model(a, path, e);
+    int code = open_model(a, e);
     return code == EXIT_DONE ? open_session(a, wishes, e) : code;
 }
 
@@ -202,5 +217,6 @@ void engine_close(engine *e)
     tern_session_free(e->session);
     tern_tokenizer_free(e->tokenizer);
     tern_model_free(e->model);
+    model_close(&e->source);
     tern_ctx_destroy(e->ctx);
 }

@@ -7,11 +7,13 @@
 #include <tern/tokenizer.h>
 
 #include "args.h"
+#include "model_source.h"
 
 struct metrics_file; /* metrics_file.h */
 
 typedef struct engine {
     tern_ctx *ctx;
+    model_source source; /* open as long as the engine */
     tern_model *model;
     tern_tokenizer *tokenizer;
     tern_session *session;
@@ -26,7 +28,7 @@ typedef struct engine_wishes {
 /* Rows for a command's table of options; engine_open and engine_sampling read them. */
 /* clang-format off */
 #define ENGINE_OPTIONS                                                                                         \
-    {"model", 'm', "FILE", NULL, "the model: GGUF, safetensors (file, index or folder), llama2.c"},            \
+    {"model", 'm', "FILE", NULL, MODEL_HELP},                                                              \
     {"tokenizer", 0, "FILE", NULL, "tokenizer.json, or llama2.c's tokenizer, for models without one"},         \
     {"pre", 0, "NAME", LIST_PRETOKENIZERS, "how the tokenizer cuts text, instead of what the model says"}, \
     {"ctx-size", 'c', "N", NULL, "positions to keep room for; 0 for all (default: 4096, or what the model has)"},         \
@@ -35,6 +37,7 @@ typedef struct engine_wishes {
     {"cache-type", 0, "TYPE", "f32 f16 i8", "keys and values are kept as (default: f16)"},                     \
     {"head", 0, "TYPE", HEAD_TYPES, "convert the head, and say how often the likeliest token stays the same, which takes as long as 10,000 tokens of prompt"},     \
     {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2"}
+#define MODEL_HELP "the model: GGUF, safetensors (file, index or folder), llama2.c (default: the built-in one)"
 #define NO_ESCAPE_OPTION {"no-escape", 0, NULL, NULL, "\\n, \\t, \\\\ and the like in texts of the command line stay as they are"}
 #define HEAD_TYPES "q8 q6 q4 f16 bf16 f32" /* as engine_head has them */
 #define SAMPLING_OPTIONS                                                                                       \

@@ -39,6 +39,7 @@ static const advice options[] = {
     {"--rope-scaling --rope-scale --rope-freq-base --rope-freq-scale --yarn-ext-factor --yarn-orig-ctx",
                                             "positions are as the model's file says" LEAVE},
     {"--jinja --no-jinja --chat-template-file", "templates have names: --chat-template of 'tern chat'"},
+    {"--chat-template",                     "'tern chat' has it: 'tern run' continues a text as it is"},
     {"--mlock --no-mmap -mmp --mmap --numa --no-warmup --warmup --no-repack --simple-io --log-disable --no-perf --perf --no-host",
                                             "there is no such choice here" LEAVE},
     {"--show-timings --verbose-prompt",     "-v says how fast it was, 'tern tokenize' what the tokens are"},

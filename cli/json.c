@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add_quoted(text *t, const char *string)
+/* `string` has a zero behind its length, too, so that no character is looked for past its end. */
+static void add_quoted(text *t, const char *string, size_t length)
 {
     text_add(t, "\"");
-    while (*string) {
+    for (const char *end = string + length; string < end;) {
         unsigned char c = (unsigned char)*string;
         size_t n = text_character(string);
         if (c == '"' || c == '\\')
@@ -35,7 +36,7 @@ static void begin(json *j, const char *key)
     text_addf(&j->out, "%s\n%*s", j->has_members ? "," : "", 2 * j->depth, "");
     j->has_members = true;
     if (key) {
-        add_quoted(&j->out, key);
+        add_quoted(&j->out, key, strlen(key));
         text_add(&j->out, ": ");
     }
 }
@@ -69,11 +70,16 @@ void json_end(json *j)
 
 void json_string(json *j, const char *key, const char *value)
 {
-    begin(j, key);
     if (value)
-        add_quoted(&j->out, value);
+        json_string_n(j, key, value, strlen(value));
     else
-        text_add(&j->out, "null");
+        json_null(j, key);
+}
+
+void json_string_n(json *j, const char *key, const char *value, size_t length)
+{
+    begin(j, key);
+    add_quoted(&j->out, value, length);
 }
 
 void json_int(json *j, const char *key, int64_t value)

@@ -23,6 +23,8 @@ void json_end(json *j); /* of the innermost object or array */
 
 /* Bytes that are not UTF-8 become U+FFFD. `value` NULL: null. */
 void json_string(json *j, const char *key, const char *value);
+/* With zeros in it, and one behind it. */
+void json_string_n(json *j, const char *key, const char *value, size_t length);
 void json_int(json *j, const char *key, int64_t value);
 void json_uint(json *j, const char *key, uint64_t value);
 void json_double(json *j, const char *key, double value); /* what JSON cannot say (NaN, infinity): null */

@@ -47,7 +47,10 @@ static void print_peak(const tern_memory *m, tern_memory_sum sum, const char *na
     char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT], d[NUMBER_TEXT];
     tern_memory_peak p;
     text t = {0};
-    if (tern_memory_get_peak(m, sum, &p) != TERN_OK)
+    const tern_status status = tern_memory_get_peak(m, sum, &p);
+    if (status == TERN_UNAVAILABLE)
+        printf("  %-7s %s\n", name, tern_last_error());
+    if (status != TERN_OK)
         return;
     printf("  %-7s %s%s%s at %s", name, on(STYLE_BOLD), format_bytes(a, p.bytes), off(STYLE_BOLD),
            format_time(b, p.time_ns));
@@ -199,7 +202,10 @@ static void print_leaks(const tern_memory *m, const tern_memory_info *i)
     char a[NUMBER_TEXT];
     text t = {0};
     print_title("leaks", "");
-    if (i->leaks == 0)
+    if (i->lost > 0)
+        printf("  unavailable: %" PRIu64 " events were lost, frees may be among them; --events takes more\n",
+               i->lost);
+    else if (i->leaks == 0)
         printf("  none: everything that was allocated was given back\n");
     for (int k = 0; k < 10 && tern_memory_get_leak(m, k, &l) == TERN_OK; k++) {
         printf("  %s in %" PRIu64 " block%s (%s), %s%s%s", format_bytes(a, l.bytes), l.blocks,
@@ -223,7 +229,9 @@ static void print_advice(const tern_memory *m, const tern_memory_info *i)
     char bytes[NUMBER_TEXT];
     text t = {0};
     print_title("what could be saved", "");
-    if (i->advice == 0)
+    if (i->lost > 0)
+        printf("  unavailable: %" PRIu64 " events were lost\n", i->lost);
+    else if (i->advice == 0)
         printf("  nothing that is worth a hundredth of the memory\n");
     for (int k = 0; tern_memory_get_advice(m, k, &a) == TERN_OK; k++) {
         printf("  %-6s %s, %.0f %% of %s: %s\n", tern_priority_name(a.priority),

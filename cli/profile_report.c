@@ -16,15 +16,12 @@ static const char *time_of(char buffer[NUMBER_TEXT], double ns)
     return format_time(buffer, (uint64_t)(ns + 0.5));
 }
 
-static void print_head(const profile_report *r, const tern_profile_info *info)
+static void print_head(const tern_profile_info *info)
 {
     char wall[NUMBER_TEXT], work[NUMBER_TEXT], wait[NUMBER_TEXT];
     text line = {0};
-    for (int i = 0; i < r->n_words; i++) {
-        text_add(&line, i ? " " : "");
-        text_add_safe(&line, r->words[i]);
-    }
-    printf("%sprofile%s of 'tern %s': %s\n", on(STYLE_TITLE), off(STYLE_TITLE), text_string(&line),
+    text_add_safe(&line, info->title);
+    printf("%sprofile%s of '%s': %s\n", on(STYLE_TITLE), off(STYLE_TITLE), text_string(&line),
            format_time(wall, info->wall_ns));
     printf("%d thread%s worked %s and waited %s for each other; %" PRIu64 " events, %" PRIu64 " lost\n",
            info->threads, info->threads == 1 ? "" : "s", format_time(work, info->work_ns),
@@ -152,7 +149,7 @@ void profile_print(const profile_report *r)
 {
     tern_profile_info info;
     tern_profile_get_info(r->profile, &info);
-    print_head(r, &info);
+    print_head(&info);
     if (info.events > 0) {
         print_hot_spots(r);
         print_threads(r->profile);
@@ -165,157 +162,4 @@ void profile_print(const profile_report *r)
     print_rates(&r->limits->one);
     if (r->limits->all.threads > 1)
         print_rates(&r->limits->all);
-}
-
-/* ---- JSON ---------------------------------------------------------------------------------------------------- */
-
-static void add_text(json *j, const char *key, const char *value)
-{
-    if (value)
-        json_string(j, key, value);
-    else
-        json_null(j, key);
-}
-
-static void add_row(json *j, const tern_hot_spot *h)
-{
-    const tern_profile_row *r = &h->row;
-    json_object(j, NULL);
-    json_string(j, "name", r->name);
-    json_string(j, "category", r->category);
-    add_text(j, "kernel", r->kernel);
-    add_text(j, "where", r->where);
-    if (r->step != UINT32_MAX) {
-        json_uint(j, "program", r->program);
-        json_uint(j, "step", r->step);
-    }
-    json_int(j, "threads", r->threads);
-    json_uint(j, "count", r->count);
-    json_uint(j, "total_ns", r->total_ns);
-    json_uint(j, "self_ns", r->self_ns);
-    json_double(j, "mean_ns", r->mean_ns);
-    json_uint(j, "min_ns", r->min_ns);
-    json_uint(j, "p50_ns", r->p50_ns);
-    json_uint(j, "p90_ns", r->p90_ns);
-    json_uint(j, "p99_ns", r->p99_ns);
-    json_uint(j, "max_ns", r->max_ns);
-    json_uint(j, "wait_ns", r->wait_ns);
-    json_uint(j, "flops", r->flops);
-    json_uint(j, "bytes", r->bytes);
-    json_bool(j, "int8", r->int8);
-    json_double(j, "share", h->share);
-    json_double(j, "limit_share", h->limit_share);
-    json_uint(j, "saving_ns", h->saving_ns);
-    json_string(j, "bottleneck", tern_bottleneck_name(h->bottleneck));
-    json_string(j, "evidence", h->evidence);
-    json_end(j);
-}
-
-static void add_rows(json *j, const profile_report *r, const char *key, tern_profile_by by)
-{
-    tern_hot_spot h;
-    json_array(j, key);
-    for (int i = 0; tern_profile_get_hot_spot(r->profile, by, i, r->limits, &h) == TERN_OK; i++)
-        add_row(j, &h);
-    json_end(j);
-}
-
-static void add_threads(json *j, const tern_profile *p)
-{
-    tern_profile_thread t;
-    json_array(j, "threads");
-    for (int i = 0; tern_profile_get_thread(p, i, &t) == TERN_OK; i++) {
-        json_object(j, NULL);
-        json_string(j, "name", t.name);
-        json_int(j, "spans", t.spans);
-        json_uint(j, "work_ns", t.work_ns);
-        json_uint(j, "wait_ns", t.wait_ns);
-        json_end(j);
-    }
-    json_end(j);
-}
-
-static void add_frames(json *j, const tern_profile *p)
-{
-    tern_profile_frame f;
-    json_array(j, "frames");
-    for (int i = 0; tern_profile_get_frame(p, i, &f) == TERN_OK; i++) {
-        json_object(j, NULL);
-        json_string(j, "name", f.name);
-        json_string(j, "category", f.category);
-        json_int(j, "parent", f.parent);
-        json_int(j, "thread", f.thread);
-        json_uint(j, "count", f.count);
-        json_uint(j, "total_ns", f.total_ns);
-        json_uint(j, "self_ns", f.self_ns);
-        json_end(j);
-    }
-    json_end(j);
-}
-
-static void add_counters(json *j, const tern_profile *p)
-{
-    tern_profile_counter c;
-    json_array(j, "counters");
-    for (int i = 0; tern_profile_get_counter(p, i, &c) == TERN_OK; i++) {
-        json_object(j, NULL);
-        json_string(j, "name", c.name);
-        if (c.unavailable) {
-            json_null(j, "value");
-            json_string(j, "unavailable", c.unavailable);
-        } else {
-            json_double(j, "value", c.value);
-            json_double(j, "running", c.running);
-        }
-        json_end(j);
-    }
-    json_end(j);
-}
-
-static void add_rates(json *j, const tern_profile_rates *r)
-{
-    json_object(j, NULL);
-    json_int(j, "threads", r->threads);
-    json_double(j, "memory_bytes_per_s", r->memory_bytes_per_s);
-    json_double(j, "last_bytes_per_s", r->last_bytes_per_s);
-    json_double(j, "cache_bytes_per_s", r->cache_bytes_per_s);
-    json_double(j, "f32_per_s", r->f32_per_s > 0 ? r->f32_per_s : NAN);
-    json_double(j, "int8_per_s", r->int8_per_s > 0 ? r->int8_per_s : NAN);
-    json_end(j);
-}
-
-static void add_limits(json *j, const tern_profile_limits *l)
-{
-    json_array(j, "limits");
-    if (l)
-        add_rates(j, &l->one);
-    if (l && l->all.threads > 1)
-        add_rates(j, &l->all);
-    json_end(j);
-}
-
-void profile_print_json(const profile_report *r)
-{
-    json j = {0};
-    tern_profile_info info;
-    tern_profile_get_info(r->profile, &info);
-    json_object(&j, NULL);
-    json_array(&j, "command");
-    for (int i = 0; i < r->n_words; i++)
-        json_string(&j, NULL, r->words[i]);
-    json_end(&j);
-    json_uint(&j, "wall_ns", info.wall_ns);
-    json_uint(&j, "work_ns", info.work_ns);
-    json_uint(&j, "wait_ns", info.wait_ns);
-    json_uint(&j, "events", info.events);
-    json_uint(&j, "lost", info.lost);
-    add_rows(&j, r, "ops", TERN_PROFILE_OPS);
-    add_rows(&j, r, "steps", TERN_PROFILE_STEPS);
-    add_rows(&j, r, "parts", TERN_PROFILE_PARTS);
-    add_threads(&j, r->profile);
-    add_frames(&j, r->profile);
-    add_counters(&j, r->profile);
-    add_limits(&j, r->limits);
-    json_end(&j);
-    json_print(&j);
 }

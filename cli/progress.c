@@ -12,7 +12,7 @@
 
 enum { BAR = 30, DEPTH = 4 };
 
-static volatile sig_atomic_t stopped;
+static volatile sig_atomic_t stopped; /* the signal, or 0 */
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 enum { N_SIGNALS = sizeof signals / sizeof *signals };
 static struct sigaction old[N_SIGNALS];
@@ -36,8 +36,7 @@ static double now(void)
 
 static void stop(int signal)
 {
-    (void)signal;
-    stopped = 1;
+    stopped = signal;
 }
 
 void progress_begin(const char *what)
@@ -97,6 +96,25 @@ bool progress_show(uint64_t done, uint64_t total)
     if (depth > 0 && terminal)
         draw(&bars[depth - 1], done, total);
     return !stopped;
+}
+
+int progress_stopped_by(void)
+{
+    return stopped;
+}
+
+void progress_line(const char *line)
+{
+    bar *b = depth > 0 && terminal ? &bars[depth - 1] : NULL;
+    if (b && !*line && b->drawn) {
+        fputs("\r\x1b[K", stderr);
+        b->drawn = false;
+    } else if (b && *line && now() - b->last > 0.1) {
+        const size_t bytes = text_cut(line, term_width() - 1);
+        fprintf(stderr, "\r%.*s\x1b[K", (int)bytes, line);
+        b->last = now();
+        b->drawn = true;
+    }
 }
 
 void progress_end(void)

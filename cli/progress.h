@@ -12,6 +12,10 @@ void progress_begin_of(const char *what, const char *unit); /* counts "tokens" *
 bool progress_update(void *user, uint64_t done, uint64_t total);
 /* The same, and the bar is drawn at once: for work in few parts that take long. */
 bool progress_show(uint64_t done, uint64_t total);
+/* A line of the caller's own instead of a bar, drawn as often as one; "" takes it away, for other words to be printed. */
+void progress_line(const char *line);
+/* The signal that asked to stop this work, or the last such one; 0: none did. */
+int progress_stopped_by(void);
 void progress_end(void); /* the bar, if there is one, goes; Ctrl-C ends the program again */
 
 #endif

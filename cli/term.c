@@ -12,6 +12,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <tern/log.h>
+
 #include "text.h"
 
 static char command[64]; /* the command that messages name */
@@ -82,6 +84,18 @@ void term_set_answers(bool set)
 static int status_of(int code)
 {
     return code >= EXIT_ANSWER ? code - EXIT_ANSWER : answers && code != EXIT_DONE ? code + 2 : code;
+}
+
+/* In the library's own words. May be called by several threads. */
+static void print_log(void *user, tern_log_level level, const char *message)
+{
+    (void)user;
+    fprintf(stderr, "tern: %s: %s\n", level == TERN_LOG_ERROR ? "error" : "warning", message);
+}
+
+void term_show_warnings(bool show)
+{
+    tern_log_set(show ? TERN_LOG_WARN : TERN_LOG_ERROR, print_log, NULL);
 }
 
 int term_finish(int code)

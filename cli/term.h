@@ -31,6 +31,9 @@ int fail_status(const char *subject); /* tern_last_error(), after "subject: " un
 /* A remark on stderr that is not a failure. */
 void warn(const char *format, ...) TERN_PRINTF(1, 2);
 
+/* What the library has to say besides results appears on stderr: warnings, if `show`, and errors. */
+void term_show_warnings(bool show);
+
 /* Called last: everything written to stdout has arrived, or the exit code says otherwise. */
 int term_finish(int code);
 

@@ -2,17 +2,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <tern/log.h>
-
 #include "args.h"
 #include "commands.h"
 #include "term.h"
 
 static const command *const verbs[] = {
-    &cmd_run,     &cmd_chat,    &cmd_perplexity, &cmd_tokenize, &cmd_graph,    &cmd_tune,
-    &cmd_bench,   &cmd_compare, &cmd_profile,    &cmd_memory,   &cmd_baseline, &cmd_regress,
-    &cmd_monitor, &cmd_report,  &cmd_inspect,    &cmd_convert,  &cmd_synth,    &cmd_list,
-    &cmd_devices, &cmd_version, &cmd_completion, &cmd_help,     NULL,
+    &cmd_demo,    &cmd_run,        &cmd_chat,    &cmd_train,   &cmd_perplexity, &cmd_tokenize, &cmd_graph,
+    &cmd_tune,    &cmd_bench,      &cmd_compare, &cmd_profile, &cmd_memory,     &cmd_baseline, &cmd_regress,
+    &cmd_monitor, &cmd_report,     &cmd_inspect, &cmd_convert, &cmd_synth,      &cmd_list,     &cmd_devices,
+    &cmd_version, &cmd_completion, &cmd_help,    NULL,
 };
 
 static const option options[] = {
@@ -33,7 +31,8 @@ const command program = {
     .options = options,
     .elsewhere = "model",
     .instead = "models run with 'tern run -m FILE -p TEXT', or 'tern chat -m FILE'",
-    .examples = "tern synth --shape tiny tiny.gguf    # a random model, which says nothing of worth\n"
+    .examples = "tern demo\n"
+                "tern synth --shape tiny tiny.gguf    # a random model, which says nothing of worth\n"
                 "tern run -m tiny.gguf -p \"Once upon a time\" -n 40\n"
                 "tern bench model -m tiny.gguf -p 64 -n 16\n"
                 "tern graph run examples/graphs/bitlinear.tern --show\n"
@@ -43,17 +42,10 @@ const command program = {
     .run = run_program,
 };
 
-/* What the library has to say besides results: on stderr, in its own words. May be called by several threads. */
-static void print_log(void *user, tern_log_level level, const char *message)
-{
-    (void)user;
-    fprintf(stderr, "tern: %s: %s\n", level == TERN_LOG_ERROR ? "error" : "warning", message);
-}
-
 int main(int argc, char **argv)
 {
     term_init();
-    tern_log_set(TERN_LOG_WARN, print_log, NULL);
+    term_show_warnings(true);
     int code = args_dispatch(argc > 0 ? argc - 1 : 0, argv + (argc > 0));
     return term_finish(code);
 }

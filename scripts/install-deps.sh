@@ -28,6 +28,10 @@ check | libclang-rt-14-dev    | -        | its sanitizers
 check | clang-format          | clang-format | code style
 lint  | clang-tidy            | llvm     | static analysis
 page  | chromium-headless-shell | - | looks at the pages that are written (100 MB; without it that test is skipped)
+torch | python3-torch         | pytorch  | the oracle that training is compared with (200 MB; without it that test is skipped)
+torch | libopenblas0-pthread  | -        | its matrix products
+bench | libdnnl2              | onednn   | f32 products to compare with
+bench | libopenblas0-pthread  | openblas | f32 products to compare with
 bench | libmimalloc2.0        | mimalloc | allocator to compare the memory pool with
 bench | libjemalloc2          | jemalloc | allocator to compare the memory pool with
 '
@@ -111,9 +115,9 @@ install_macos()
     HOMEBREW_NO_AUTO_UPDATE=1 brew install $names || fail "brew could not install: $names"
 }
 
-[ $# -gt 0 ] || fail "usage: scripts/install-deps.sh core|test|check|lint|bench|page ..."
+[ $# -gt 0 ] || fail "usage: scripts/install-deps.sh core|test|check|lint|bench|page|torch ..."
 for set in "$@"; do
-    [ -n "$(list 2 "$set")" ] || fail "unknown set '$set'; known: core test check lint bench page"
+    [ -n "$(list 2 "$set")" ] || fail "unknown set '$set'; known: core test check lint bench page torch"
 done
 
 if [ "$(uname -s)" = Darwin ]; then

@@ -18,9 +18,10 @@
 /* Called before each run, `done` of `total` of them: `what` is "loading", "pp512" or "tg128". false stops: TERN_CANCELLED. */
 typedef bool (*tern_bench_progress)(void *user, const char *what, int done, int total);
 
-/* Zeroed fields are the defaults, but for the path and what is to be measured. */
+/* Zeroed fields are the defaults, but for the path or the file, and what is to be measured. */
 typedef struct tern_bench_model_options {
     const char *path;
+    tern_model_file *file;           /* instead of the path, one that is open: tern_model_load_file */
     const tern_model_options *model; /* or NULL */
     const char *cpu;                 /* highest instruction set to use; NULL = $TERN_CPU, else the best */
     int n_threads;                   /* how many numbers of threads to measure with, ... */
@@ -94,8 +95,13 @@ TERN_API tern_status tern_bench_model(const tern_bench_model_options *options, t
                                       void *user);
 
 /* Adds the test to a set of results, for baselines: suite "model", the model's type as family, "pp512" or "tg128 @ d64" as name, its
- * seconds as samples. tern_regress_run measures such rows again if the set's condition "setting_model" names the file. */
+ * seconds as samples. tern_regress_run measures such rows again if the set knows the file (tern_bench_model_note_settings). */
 TERN_API tern_status tern_bench_model_add(const tern_bench_model_row *row, tern_results *results);
+
+/* Notes among the conditions of results which model they are of, and with which instruction sets, so that tern_regress_run can
+ * measure them again. */
+TERN_API tern_status tern_bench_model_note_settings(const tern_bench_model_options *options,
+                                                    tern_results *results);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,7 @@
  * A difference is reported only if it is significant (a rank test, whose chance of a false alarm is shared out over all the
  * times that the samples were looked at), larger than what the caller calls a difference at all, and larger than the noise
  * that the same samples show between runs of one and the same thing. Two things are called the same only if the interval of
- * their ratio lies within the threshold. All else is undecided, and more samples are taken as long as the budget lasts.
+ * their ratio lies within the threshold, whose chance of being wrong (5 %) is shared out over the looks as well. All else is undecided, and more samples are taken as long as the budget lasts.
  *
  * Times are the usual subject, but any quantity above zero will do of which less is better: bytes, errors.
  * Threading: these calls keep nothing; what they run belongs to the caller. */
@@ -33,8 +33,10 @@ typedef enum tern_verdict {
 typedef struct tern_compare_options {
     double threshold; /* 0.05: a change by less than 5 % is none; 0 = 0.05 */
     double alpha;     /* chance of a difference being reported where there is none; 0 = 0.01 */
+    double spend; /* share of it, and of the 5 % of "same", for this look, if there are others; 0 = 1, all */
     double
-        noise; /* relative noise between sessions, if it is known; the larger of it and the samples' own counts */
+        noise; /* relative noise between sessions; the larger of it and the samples' own counts. 0: there are no
+                     sessions; INFINITY: it is not known, and nothing is called a difference */
     double budget_s; /* how long tern_compare_run may take; 0 = 5 */
     int rounds;      /* how many pairs of samples it takes at most; 0 = 200 */
     uint64_t seed;   /* of the resampling */
@@ -42,15 +44,17 @@ typedef struct tern_compare_options {
 
 typedef struct tern_comparison {
     tern_verdict verdict;
-    int n_a, n_b;                 /* samples */
-    int looks;                    /* how often the samples were looked at */
-    double seconds;               /* that measuring took; 0 for samples that were there */
-    double median_a, median_b;    /* seconds of a run, or what the samples are in */
-    double ratio;                 /* of B to A: above 1, B takes more */
-    double ratio_low, ratio_high; /* its 95 % interval, by resampling */
-    double p;                     /* of the rank test at the last look */
-    double alpha;                 /* that p had to stay below, then */
-    double noise;                 /* what a change must exceed to be more than noise: 0.01 is 1 % */
+    int n_a, n_b;              /* samples */
+    int looks;                 /* how often the samples were looked at */
+    double seconds;            /* that measuring took; 0 for samples that were there */
+    double median_a, median_b; /* seconds of a run, or what the samples are in */
+    double ratio;              /* of B to A: above 1, B takes more */
+    double ratio_low,
+        ratio_high; /* its 95 % interval, by resampling; NaN with fewer than 6 samples of each */
+    double p;       /* of the rank test at the last look */
+    double alpha;   /* that p had to stay below, then */
+    double
+        noise; /* what a change must exceed to be more than noise: 0.01 is 1 %; INFINITY: it is not known */
 } tern_comparison;
 
 /* What can be run again and again; a status other than TERN_OK ends the comparison. */

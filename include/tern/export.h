@@ -22,6 +22,9 @@ extern "C" {
 
 /* The version of the library that is linked, such as "0.1.0". Static string. Any thread. */
 TERN_API const char *tern_version(void);
+/* The git commit that it was built from, "... with changes" if files differed from it; "unavailable: built outside git". Static string.
+ * Any thread. */
+TERN_API const char *tern_build_commit(void);
 
 #ifdef __cplusplus
 }

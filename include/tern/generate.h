@@ -103,8 +103,8 @@ TERN_API tern_status tern_logprob_of(int64_t n, const float *logits, int32_t tok
 TERN_API tern_status tern_sequence_create(tern_session *session, int slot, tern_sequence **out);
 TERN_API void tern_sequence_free(tern_sequence *sequence); /* NULL is fine; before its session */
 
-/* Called between chunks of a long prompt: `done` of `total` tokens. Returning false stops with TERN_CANCELLED; what was fed
- * stays. */
+/* Called behind each chunk of a prompt, the last one too: `done` of `total` tokens. Returning false stops with TERN_CANCELLED; what was
+ * fed stays. */
 typedef bool (*tern_prompt_progress)(void *user, int64_t done, int64_t total);
 
 /* Makes the sequence hold these tokens: the longest beginning that it holds already is not computed again. TERN_LIMIT if the

@@ -65,8 +65,9 @@ typedef struct tern_threads_cost {
     int threads;
     double
         region_us; /* to give them work and learn that it is done, while they wait awake (runs that follow each other) */
-    double wakeup_us;  /* the same after a pause, when they have gone to sleep */
-    double barrier_us; /* to meet once inside, between two steps of a plan */
+    double wakeup_us; /* the same after a pause, when they have gone to sleep */
+    double
+        barrier_us; /* to meet once inside, between two steps of a plan; NaN: lost in the machine's noise */
 } tern_threads_cost;
 
 /* Measures it with threads of its own, in some milliseconds. `threads` 0: as many as may be used. */
@@ -104,6 +105,10 @@ TERN_API tern_status tern_bench_case(const tern_bench_options *options, int i, t
  * TERN_NOT_FOUND: there is no such suite, family or instruction set. TERN_STATE, after all rows: one was faster than its limit by
  * more than 2 %, so the limit's probes are too slow, or it differed from the reference, or none could be measured. */
 TERN_API tern_status tern_bench_run(const tern_bench_options *options, tern_bench_visit visit, void *user);
+
+/* Notes among the conditions of results what has to be the same for them to be taken again, as far as `options` say it: the size of
+ * operands, the highest instruction set. tern_regress_run reads it. */
+TERN_API tern_status tern_bench_note_settings(const tern_bench_options *options, tern_results *results);
 
 #ifdef __cplusplus
 }

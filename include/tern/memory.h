@@ -61,8 +61,8 @@ typedef struct tern_memory_info {
     uint64_t allocated_bytes, freed_bytes; /* from and to the system */
     uint64_t start_bytes, end_bytes;       /* held */
     tern_memory_bytes start, end;          /* of blocks: those of the session only */
-    uint64_t leaked_blocks, leaked_bytes;
-    uint64_t own_bytes; /* most that the tracker had itself */
+    uint64_t leaked_blocks, leaked_bytes;  /* 0 if events were lost: it is not known */
+    uint64_t own_bytes;                    /* most that the tracker had itself */
     int threads;
     int ops, sites, tensors, parts; /* rows of each kind */
     int frames, points, leaks, copies, pools, plans, advice;
@@ -245,7 +245,8 @@ TERN_API tern_status tern_memory_now(tern_memory_bytes *out);
 TERN_API uint64_t tern_memory_enter(const char *name);
 TERN_API void tern_memory_leave(uint64_t scope);
 
-/* Stops, and makes what the caller frees. Recording has ended also if this fails, unless it was not on (TERN_STATE). */
+/* Stops, and makes what the caller frees. Recording has ended also if this fails, unless it was not on (TERN_STATE) or `out` is NULL
+ * (TERN_INVALID_ARGUMENT: it goes on). */
 TERN_API tern_status tern_memory_stop(tern_memory **out);
 TERN_API void tern_memory_free(tern_memory *memory); /* NULL is fine */
 
@@ -254,7 +255,7 @@ TERN_API void tern_memory_get_system(const tern_memory *memory, tern_memory_syst
 /* How short memory was at tern_memory_stop; events of control groups are those of the session. */
 TERN_API void tern_memory_get_pressure(const tern_memory *memory, tern_pressure_reading *out);
 
-/* TERN_NOT_FOUND if there was no event. */
+/* TERN_NOT_FOUND if there was no event; TERN_UNAVAILABLE if events were lost: then the peak is not known, nor are leaks and advice. */
 TERN_API tern_status tern_memory_get_peak(const tern_memory *memory, tern_memory_sum sum,
                                           tern_memory_peak *out);
 

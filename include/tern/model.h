@@ -6,6 +6,8 @@
  *     TERN_TRY(tern_session_create(model, NULL, &session));
  *     TERN_TRY(tern_session_feed(session, n, rows, 1, (int[]){n - 1}, logits));
  *
+ * A model that is part of a program comes from tern_model_file_open_memory and tern_model_load_file.
+ *
  * The model is written once, as lazy tensors over <tern/ops.h>, and compiled like any other graph. A row's logits are the
  * same bits whatever else is fed with it, in whatever chunks its prompt came, on any number of threads.
  *
@@ -98,6 +100,11 @@ TERN_API tern_status tern_model_check(const tern_model_file *file);
  * not know is refused: without them the answers would be wrong. */
 TERN_API tern_status tern_model_load(tern_ctx *ctx, const char *path, const tern_model_options *options,
                                      tern_model **out);
+/* The same from a file that is open, on disk or in memory: the model holds it, and the caller may close it at once. How tensors are
+ * mapped was said when it was opened; `no_map` and `guard` of `options` do not count. Several models may be loaded from one file,
+ * by one thread; progress is told of the last. */
+TERN_API tern_status tern_model_load_file(tern_ctx *ctx, tern_model_file *file,
+                                          const tern_model_options *options, tern_model **out);
 TERN_API void tern_model_free(tern_model *model); /* NULL is fine; its sessions must be gone */
 
 TERN_API void tern_model_get_info(const tern_model *model, tern_model_info *out);

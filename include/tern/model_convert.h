@@ -48,7 +48,8 @@ typedef struct tern_convert_options {
     tern_stored embedding; /* of the table of tokens and the output layer; TERN_STORED_AS_IS: as they are */
     uint64_t
         shard_bytes; /* most bytes of tensors in a file of safetensors: several and an index; 0: one file */
-    bool force;      /* ternarise weights of a model that was not trained for it                    */
+    bool
+        force; /* ternarise weights of a model that was not trained for it, or write what only Tern reads as ternary */
     tern_model_progress progress; /* or NULL; told bytes that are written or read back */
     void (*report)(void *user, const tern_convert_report *tensor); /* or NULL; once for each, at the end */
     void *user;
@@ -75,7 +76,8 @@ TERN_API tern_convert_options tern_convert_options_default(void); /* everything 
  * are not overwritten: TERN_STATE if others are there); as llama2.c has it, f32 and without a tokenizer, if it ends in .bin
  * (TERN_UNSUPPORTED for what is no LLaMA with the settings that this format means). Ternary codes go through unchanged, and are read back and compared before the file appears. A scale
  * that the type cannot hold exactly becomes a tensor of its own, `x.scale` beside `x.weight`. TERN_DTYPE for weights that
- * are not ternary and not said to be a ternary model's, unless forced. */
+ * are not ternary and not said to be a ternary model's, TERN_UNSUPPORTED for ternary weights as numbers in safetensors, unless
+ * forced. */
 TERN_API tern_status tern_model_convert(tern_ctx *ctx, const tern_model_file *file, const char *path,
                                         const tern_convert_options *options);
 

@@ -178,12 +178,23 @@ TERN_API tern_model_file_options tern_model_file_options_default(void);
  * malformed, TERN_UNSUPPORTED for what is well-formed but unknown, TERN_LIMIT for what is beyond any real model. */
 TERN_API tern_status tern_model_file_open(const char *path, const tern_model_file_options *options,
                                           tern_model_file **out);
+
+/* The same of a file whose `bytes` bytes are in memory at `data`: part of the program, or of another file. Whatever is read is checked
+ * against `bytes`. Nothing is written there, and it stays the caller's: it must be there, unchanged, until the file is closed and
+ * every model and tensor from it is gone, because what would be mapped is used in place (where its address is a multiple of
+ * its elements' size; 64 is best), unless `options` say no_map. `name` stands for the path in messages; copied; NULL = "memory".
+ * Nothing is looked for beside it, neither config.json nor tokenizer.json, so that GGUF is the format to choose; TERN_UNSUPPORTED for
+ * the index of a model in several files. */
+TERN_API tern_status tern_model_file_open_memory(const void *data, size_t bytes, const char *name,
+                                                 const tern_model_file_options *options,
+                                                 tern_model_file **out);
 TERN_API void tern_model_file_close(tern_model_file *file); /* NULL is fine; loaded tensors stay valid */
 
 TERN_API tern_file_format tern_model_file_format(const tern_model_file *file);
 TERN_API const char *tern_file_format_name(tern_file_format format);  /* "GGUF"; static */
 TERN_API int tern_model_file_version(const tern_model_file *file);    /* of the format; 0 if it has none */
 TERN_API uint64_t tern_model_file_bytes(const tern_model_file *file); /* of all its parts */
+TERN_API bool tern_model_file_in_memory(const tern_model_file *file); /* tern_model_file_open_memory */
 TERN_API int tern_model_file_parts(const tern_model_file *file);
 TERN_API const char *tern_model_file_part(const tern_model_file *file,
                                           int part); /* its path; NULL if out of range */

@@ -52,6 +52,8 @@ typedef struct tern_pressure_reading {
     tern_pressure level; /* the highest of the signals */
     bool known;          /* any signal is available */
     tern_pressure_signal signals[TERN_PRESSURE_SOURCES];
+    /* that this process can still have: what is left of the machine's memory, or of a control group's limit; UINT64_MAX: nobody says */
+    uint64_t available_bytes;
     uint64_t limit_hits, kills; /* of the control group, ever: what the next reading compares with */
 } tern_pressure_reading;
 

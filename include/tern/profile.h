@@ -29,6 +29,7 @@ typedef struct tern_profile_options {
     size_t
         events_per_thread; /* kept; the oldest go first, and are counted. 0 = 262144, about 24 MiB a thread */
     bool counters;         /* ask the processor's counters too */
+    const char *title;     /* for reports; copied, at most 255 bytes of it. NULL = none */
 } tern_profile_options;
 
 typedef struct tern_profile_info {
@@ -38,6 +39,7 @@ typedef struct tern_profile_info {
     int threads;               /* that recorded anything */
     int ops, steps, parts;     /* rows of each kind */
     int frames;                /* of the call tree */
+    const char *title;         /* "" if none; lives as long as the profile */
 } tern_profile_info;
 
 /* What a row adds up. X(enumerator, number, name, meaning). */
@@ -156,7 +158,8 @@ typedef struct tern_profile_counter {
     X(COLLAPSED, 0, "collapsed", "stacks on lines, with microseconds: flamegraph.pl")        \
     X(SPEEDSCOPE, 1, "speedscope", "JSON for www.speedscope.app, a timeline of each thread") \
     X(CHROME, 2, "chrome", "JSON for Perfetto and chrome://tracing, a track of each thread") \
-    X(SVG, 3, "svg", "a flame graph in one file, to be searched and zoomed")
+    X(SVG, 3, "svg", "a flame graph in one file, to be searched and zoomed")                 \
+    X(JSON, 4, "json", "all of it as one object: what tern_report_add_document reads")
 
 typedef enum tern_profile_format {
 #define TERN_PROFILE_FORMAT_ENUM(id, number, name, meaning) TERN_PROFILE_FORMAT_##id = number,
@@ -172,7 +175,7 @@ extern "C" {
 TERN_API tern_status tern_profile_start(const tern_profile_options *options);
 
 /* Stops, and makes the profile, which the caller frees. No tern call may be running on other threads. Recording has ended also
- * if this fails, unless it was not on (TERN_STATE). */
+ * if this fails, unless it was not on (TERN_STATE) or `out` is NULL (TERN_INVALID_ARGUMENT: it goes on). */
 TERN_API tern_status tern_profile_stop(tern_profile **out);
 TERN_API void tern_profile_free(tern_profile *profile); /* NULL is fine */
 
@@ -201,10 +204,12 @@ TERN_API tern_status tern_profile_get_hot_spot(const tern_profile *profile, tern
 /* "memory-bound"; "unknown" for numbers that are none. Static. */
 TERN_API const char *tern_bottleneck_name(tern_bottleneck bottleneck);
 
-/* "collapsed", "speedscope", "chrome" and "svg"; TERN_NOT_FOUND lists them. */
+/* "speedscope", "svg" and so on; TERN_NOT_FOUND lists them. */
 TERN_API tern_status tern_profile_format_parse(const char *name, tern_profile_format *out);
-/* The whole text; free with tern_string_free. */
-TERN_API tern_status tern_profile_export(const tern_profile *profile, tern_profile_format format, char **out);
+/* The whole text; free with tern_string_free. `limits` (may be NULL) is what hot spots are compared with, in JSON: the other formats
+ * have no place for them. */
+TERN_API tern_status tern_profile_export(const tern_profile *profile, tern_profile_format format,
+                                         const tern_profile_limits *limits, char **out);
 
 #ifdef __cplusplus
 }

@@ -11,9 +11,10 @@
  * others use. Models (suite "model", <tern/bench_model.h>) are measured ten times and looked at once.
  *
  * Memory (peak_bytes) and accuracy (accuracy_error) are no samples but numbers: memory is worse if it grew by more than the
- * threshold, accuracy if the error is more than twice the baseline's and above 1e-7.
+ * threshold, accuracy if the error is more than twice the baseline's and above 1e-7. What differs from its reference now, or fails where
+ * it did not, is critical. Missing is only what this tern does not have, what cannot be had here, and what took too long.
  *
- * Ownership: a report owns its texts; what tern_regress_row gives is valid as long as the report. Threading: these calls keep
+ * Ownership: a report owns its texts; what tern_regress_at gives is valid as long as the report. Threading: these calls keep
  * nothing; a report belongs to one thread at a time. */
 #ifndef TERN_REGRESS_H
 #define TERN_REGRESS_H
@@ -47,10 +48,11 @@ typedef struct tern_regress_options {
     double threshold; /* 0.1: a change by less than 10 % is none; 0 = 0.1 */
     double critical;  /* a regression of so many thresholds is critical; at least 1; 0 = 3 */
     double alpha;     /* chance of a false alarm in the report; 0 = 0.01 */
-    double budget_s;  /* most time for a row's samples; 0 = 2 */
-    int rounds;       /* most samples of a row; 0 = 200 */
-    bool any_host;    /* compare although the machines differ */
-    uint64_t seed;    /* of the resampling */
+    double spend; /* share of it for this look, where the samples are looked at several times; 0 = 1, all */
+    double budget_s; /* most time for a row's samples; 0 = 2 */
+    int rounds;      /* most samples of a row; 0 = 200 */
+    bool any_host;   /* compare although the machines differ */
+    uint64_t seed;   /* of the resampling */
 } tern_regress_options;
 
 /* Where a series of medians stepped from one level to another (Pettitt's test, applied again to both parts). */
@@ -66,7 +68,7 @@ enum { TERN_CHANGES_MOST = 8 };
 typedef struct tern_history {
     int n; /* values */
     double
-        noise; /* floor: relative change that one more session may show when nothing changed; 0: fewer than 2 values */
+        noise; /* floor: relative change that one more session may show when nothing changed; NaN: fewer than 2 values */
     double
         trend; /* change for each session, relative (Theil and Sen): above 0, it becomes slower; 0: fewer than 3 values */
     double trend_p; /* of no trend (Mann and Kendall) */
@@ -83,7 +85,8 @@ typedef struct tern_regress_row {
     tern_regress_state state;                  /* the worst of the three */
     tern_regress_state time, memory, accuracy; /* MISSING where there are no numbers */
     tern_comparison comparison;                /* of the times; n_b 0: there was none */
-    double noise_floor;                        /* between sessions */
+    double
+        noise_floor; /* between sessions; NaN: there is one session, and nothing is called slower; or there are pairs, which need none */
     tern_history history;
     const char *reason; /* one sentence; never NULL */
 } tern_regress_row;
@@ -107,22 +110,28 @@ extern "C" {
 /* "regression"; "unknown" for numbers that are no states. Static. */
 TERN_API const char *tern_regress_state_name(tern_regress_state state);
 
-/* Measures every benchmark of the baseline again, as `bench` says (suite, family and threads are the baseline's own). `history`
- * (may be NULL) is the baseline with the checks since. TERN_STATE: the baseline is of another machine, and any_host is false. */
+/* Measures the benchmarks of the baseline again. Of `bench` (may be NULL), `family` leaves out all others; cpu and memory are those
+ * that the baseline was taken with (tern_bench_note_settings) where they are not given; timeout_s (60) is for each row, warmups before
+ * its first sample. Suites and threads are the baseline's own, and budget_s and rounds those of `options`. `history` (may be NULL) is
+ * the baseline with the checks since. TERN_STATE: the baseline is of another machine, and any_host is false. */
 TERN_API tern_status tern_regress_run(const tern_regress_options *options, const tern_bench_options *bench,
                                       const tern_results *base, const tern_results *history,
                                       tern_regress_report **out);
 
-/* The same with results that were measured before: one look at the samples there are. */
+/* The same with results that were measured before: one look at the samples there are, of all their sessions. What sessions of
+ * either differ by is the noise floor. */
 TERN_API tern_status tern_regress_compare(const tern_regress_options *options, const tern_results *base,
                                           const tern_results *history, const tern_results *now,
                                           tern_regress_report **out);
 
 /* Of two builds that were run in turns: session i of `old` was next to session i of `now`, so that what slowed the machine down slowed
- * down both. The medians of sessions are compared in pairs (Wilcoxon's signed-rank test), and need no noise floor; below 8 pairs no
- * answer is possible. One look at the pairs there are. */
+ * down both. The medians of sessions are compared in pairs (Wilcoxon's signed-rank test), and need no noise floor. One look at the pairs
+ * there are: with fewer than tern_regress_pairs_needed nothing can be called slower. */
 TERN_API tern_status tern_regress_pairs(const tern_regress_options *options, const tern_results *old,
                                         const tern_results *now, tern_regress_report **out);
+
+/* How many pairs it takes at least for a change of one among so many rows to be significant; 0: the options are nonsense. */
+TERN_API int tern_regress_pairs_needed(const tern_regress_options *options, int rows);
 
 TERN_API void tern_regress_free(tern_regress_report *report); /* NULL is fine */
 
@@ -134,6 +143,8 @@ TERN_API tern_regress_state tern_regress_worst(const tern_regress_report *report
 /* What was measured, with the conditions, to be kept (tern_baseline_add_check); the report's. NULL for NULL. */
 TERN_API const tern_results *tern_regress_results(const tern_regress_report *report);
 
+/* "text", "json" or "html"; TERN_NOT_FOUND lists them. */
+TERN_API tern_status tern_regress_format_parse(const char *name, tern_regress_format *out);
 /* Free with tern_string_free. HTML is one page that needs nothing else. */
 TERN_API tern_status tern_regress_write(const tern_regress_report *report, tern_regress_format format,
                                         char **text);

@@ -48,7 +48,7 @@ TERN_API tern_status tern_report_create(const char *title, tern_report **out);
 TERN_API void tern_report_free(tern_report *report); /* NULL is fine */
 
 /* Adds results; `name` (a file's, say) is how the report calls them. Those of several calls stand side by side; the conditions
- * are those of the first. */
+ * are those of the first that have any. The report is as it was if this fails. */
 TERN_API tern_status tern_report_add_results(tern_report *report, const char *name,
                                              const tern_results *results);
 
@@ -63,14 +63,25 @@ TERN_API tern_status tern_report_load(tern_report *report, const char *path);
 /* Adds a sentence to the summary, for what documents do not say: why it was measured, by whom. At most 16 of 1000 bytes. */
 TERN_API tern_status tern_report_note(tern_report *report, const char *sentence);
 
-/* Compares the results that it has with earlier ones, called `name`, as tern_regress_compare does. `history` (may be NULL) is the
- * baseline with the checks since. TERN_STATE: there are no results, or a comparison was made before. */
+/* Adds a comparison that was made, by tern_regress_run or another call, and is shown as it is: nothing is judged a second time.
+ * `name` (may be NULL) is what it was made with; `base` (may be NULL) becomes a document of the report, `history` (may be NULL: base) the series of
+ * medians. The report shares the comparison with its owner, who frees it whenever he likes. TERN_STATE: there is a comparison
+ * already. */
+TERN_API tern_status tern_report_add_regress(tern_report *report, const char *name,
+                                             const tern_regress_report *regress, const tern_results *base,
+                                             const tern_results *history);
+
+/* Compares the results that it has with earlier ones, called `name`: tern_regress_compare, then tern_report_add_regress. TERN_STATE:
+ * there are no results, or there is a comparison already. */
 TERN_API tern_status tern_report_compare(tern_report *report, const char *name,
                                          const tern_regress_options *options, const tern_results *base,
                                          const tern_results *history);
 
 /* Name of section i ("summary", "roofline"), and what it shows. Static. TERN_OUT_OF_RANGE past the last. */
 TERN_API tern_status tern_report_section(int i, const char **name, const char **what);
+
+/* "html", "text" or "json"; TERN_NOT_FOUND lists them. */
+TERN_API tern_status tern_report_format_parse(const char *name, tern_report_format *out);
 
 /* The named sections (n; 0: all) in their order; free with tern_string_free. TERN_NOT_FOUND, with the names, if there is no such
  * section. */

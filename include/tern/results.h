@@ -9,6 +9,7 @@
 #ifndef TERN_RESULTS_H
 #define TERN_RESULTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,14 +18,14 @@
 
 typedef struct tern_results tern_results;
 
-/* One row. Text is never NULL in rows that are read; NULL counts as "" in those that are added. What is not known is NaN, or
- * -1 for whole numbers. */
+/* One row. Text is never NULL in rows that are read; NULL counts as "" in those that are added. Measures that are
+ * not known are NaN, or -1 for bytes and allocations. */
 typedef struct tern_result {
-    /* Which benchmark it is: rows that agree in all of these belong together. */
+    /* Which benchmark it is: rows that agree in all of these belong together (tern_result_same). */
     const char *suite; /* "ops", "graph" */
     const char *family, *name;
     const char *shape;  /* of the operands, "i8[1,2560] t2[6912,2560]" */
-    const char *dtype;  /* of the first operand */
+    const char *dtype;  /* of the first operand; of the cache, for models */
     const char *device; /* "cpu" */
     int threads;
     /* How it was done. */
@@ -36,18 +37,19 @@ typedef struct tern_result {
     int rounds;               /* samples; 0: `error` says why there are none */
     const double *samples_us; /* (rounds), in the order in which they were taken; NULL: not kept */
     double median_us, mad_us, min_us;
-    double low_us, high_us; /* 95 % interval of the median, by resampling */
+    double low_us, high_us; /* 95 % interval of the median, by resampling; NaN with fewer than 6 samples */
     int outliers;           /* samples farther than 3 scaled MADs from the median */
     double gflops, gbytes_s;
     const char *limit_kind; /* "read_bw" or another of TERN_LIMIT_LIST in <tern/measure.h> */
     double limit_share, limit_mad;
     const char *limit; /* how the limit was reached */
     /* Besides time. */
-    int64_t allocations; /* blocks that one run asks for */
-    int64_t peak_bytes;  /* that one run needs for intermediates and results */
+    int64_t allocations; /* blocks that one run asks for, of the heap and of pools; counted */
+    int64_t peak_bytes;  /* that one run has at most beyond its operands: arena, scratch, results; counted */
     double
         accuracy_error; /* root of the mean square of what differs from the reference, relative to its size */
-    const char *error;  /* "", or one sentence */
+    const char
+        *error; /* "", or one sentence: "unavailable: ..." if it cannot be had here, else it went wrong */
 } tern_result;
 
 /* The formats: X(enumerator, number, name, what it is). */
@@ -70,8 +72,11 @@ typedef enum tern_result_format {
 extern "C" {
 #endif
 
-/* Everything unknown: texts "", numbers NaN or -1, one copy. */
+/* Nothing measured yet: texts "", times and rates NaN, allocations and peak_bytes -1, one copy, one repeat, the other counts 0. */
 TERN_API tern_result tern_result_default(void);
+
+/* Are they of one benchmark? By suite, family, name, shape, dtype, device and threads. */
+TERN_API bool tern_result_same(const tern_result *a, const tern_result *b);
 
 /* "google-benchmark"; "unknown" for numbers that are no formats. Static. */
 TERN_API const char *tern_result_format_name(tern_result_format format);
@@ -91,7 +96,8 @@ TERN_API tern_status tern_results_at(const tern_results *results, int i, tern_re
 /* ---- conditions ---------------------------------------------------------------------------------------------- */
 
 /* Records what can be known of the machine and of this moment: CPU model and flags, governor, frequency, load, temperature, power,
- * cgroup limits, versions, the git commit of the folder, the time. What the system does not tell is "unavailable: " and why.
+ * cgroup limits, versions, the commit of this library's sources ("build_commit") and that of the folder it runs in
+ * ("folder_commit"), the time. What the system does not tell is "unavailable: " and why.
  * "host" is a fingerprint of what makes times comparable: CPU model, instruction sets, cores that may be used, caches. */
 TERN_API tern_status tern_results_note_conditions(tern_results *results);
 

@@ -15,6 +15,7 @@
 #include <tern/catalog.h>
 #include <tern/compare.h>
 #include <tern/context.h>
+#include <tern/corpus.h>
 #include <tern/dlpack.h>
 #include <tern/dtype.h>
 #include <tern/edit.h>
@@ -44,6 +45,8 @@
 #include <tern/tensor.h>
 #include <tern/tokenizer.h>
 #include <tern/trace.h>
+#include <tern/train.h>
+#include <tern/train_config.h>
 #include <tern/tune.h>
 
 #endif

@@ -72,6 +72,9 @@ typedef struct tern_vocabulary {
     size_t n_flags;
     const tern_token_flags *flags; /* of the tokens that have any */
     int32_t bos, eos, eot, unk;    /* ids, or TERN_NO_TOKEN */
+    size_t n_ends;                 /* at most 16 */
+    const int32_t
+        *ends; /* what else ends an answer: eos, eot and the control tokens whose names say so do anyway */
     tern_choice add_bos, add_eos;
     tern_choice add_space;     /* "llama": a blank before the text and behind control tokens */
     tern_choice ignore_merges; /* "gpt2": a piece that is a token is that token, whatever the merges say */
@@ -126,9 +129,24 @@ TERN_API tern_tokenizer_options tern_tokenizer_options_default(void);
 
 /* Nothing of `vocabulary` is needed afterwards. `options` NULL = defaults. TERN_FORMAT if it contradicts itself,
  * TERN_UNSUPPORTED for families and rules that are not known (the message lists those that are), TERN_LIMIT for what is
- * beyond any real vocabulary, TERN_UNAVAILABLE for "gpt2" in a build without PCRE2. */
+ * beyond any real vocabulary, TERN_UNAVAILABLE for "gpt2" in a build without PCRE2, unless every token is one byte. */
 TERN_API tern_status tern_tokenizer_create(const tern_vocabulary *vocabulary,
                                            const tern_tokenizer_options *options, tern_tokenizer **out);
+
+typedef struct tern_tokenizer_train_options {
+    int64_t vocabulary; /* tokens in all: 257, every byte and an end, or more */
+} tern_tokenizer_train_options;
+
+TERN_API tern_tokenizer_train_options tern_tokenizer_train_options_default(void); /* 257 */
+
+/* Learns a tokenizer from a text. Ids 0 to 255 are the bytes, so that every text can be written, and 256 is "<|endoftext|>", which no
+ * text becomes unless it is parsed for control tokens: nothing is put before a text. From 257 on, pairs are merged inside the pieces
+ * that GPT-2 cuts text into: the one that is there most often first, among equals the one with the lowest ids, left before right. It
+ * ends sooner, and there are fewer tokens, where no pair is left that is there twice and makes a token of 128 bytes or less. The same
+ * text gives the same tokenizer, and a model file that is written with it tokenises as it does. Time grows with the text's
+ * length x log(length). `options` NULL = defaults. TERN_OUT_OF_RANGE for fewer tokens than 257, or more than any vocabulary has. */
+TERN_API tern_status tern_tokenizer_train(const char *text, size_t length,
+                                          const tern_tokenizer_train_options *options, tern_tokenizer **out);
 
 /* From the metadata of a model file; without any (safetensors) from the tokenizer.json beside it. TERN_NOT_FOUND if there is
  * neither. */

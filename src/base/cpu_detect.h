@@ -16,8 +16,4 @@ void tern__cpu_detect_cores(tern__cpu_info *info);
 void tern__cpu_detect_memory(tern__cpu_info *info);
 void tern__cpu_detect_caches(tern__cpu_info *info);
 
-/* The tightest CPU quota, in cores, on the way from the process's own group up to the root; 0 = no limit.
- * `mount` is where the cgroup file systems are ("/sys/fs/cgroup"), `self` the text of /proc/self/cgroup. */
-double tern__cgroup_quota(const char *mount, const char *self);
-
 #endif

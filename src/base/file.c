@@ -1,4 +1,4 @@
-/* file.c - reading parts of files, and writing files that appear whole or not at all. */
+/* file.c - reading parts of files or of memory that holds one, and writing files that appear whole or not at all. */
 #include "base/file.h"
 
 #include <errno.h>
@@ -54,6 +54,17 @@ tern_status tern__file_open(const char *path, tern__file *out)
     return TERN_OK;
 }
 
+tern__file tern__file_of_memory(const void *data, size_t bytes, const char *name)
+{
+    return (tern__file){.fd = -1, .bytes = bytes, .path = name, .memory = data};
+}
+
+bool tern__file_shrank(const tern__file *file)
+{
+    struct stat info;
+    return !file->memory && (fstat(file->fd, &info) != 0 || (uint64_t)info.st_size < file->bytes);
+}
+
 tern_status tern__file_read(const tern__file *file, uint64_t offset, void *target, size_t bytes)
 {
     char *at = target;
@@ -61,6 +72,11 @@ tern_status tern__file_read(const tern__file *file, uint64_t offset, void *targe
                   "%s: the file has %llu bytes, but %zu bytes from %llu on are needed: it is cut short",
                   file->path, (unsigned long long)file->bytes, bytes, (unsigned long long)offset);
     tern__watch_copied(bytes, "from file");
+    if (file->memory) {
+        if (bytes > 0) /* of an empty file there is nothing to point at */
+            memcpy(at, file->memory + offset, bytes);
+        return TERN_OK;
+    }
     while (bytes > 0) {
         size_t wanted = bytes < SSIZE_MAX / 2 ? bytes : SSIZE_MAX / 2;
         ssize_t got = allowed("read") ? pread(file->fd, at, wanted, (off_t)offset) : -1;

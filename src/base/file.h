@@ -1,4 +1,4 @@
-/* file.h - reading parts of files, and writing files that appear whole or not at all. */
+/* file.h - reading parts of files, or of memory that holds one, and writing files that appear whole or not at all. */
 #ifndef TERN_BASE_FILE_H
 #define TERN_BASE_FILE_H
 
@@ -11,16 +11,23 @@
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 typedef struct tern__file {
-    int fd;
-    uint64_t bytes;   /* at the time of opening */
-    const char *path; /* the caller's; for messages */
+    int fd;             /* -1: it is in memory */
+    uint64_t bytes;     /* at the time of opening */
+    const char *path;   /* the caller's; for messages */
+    const char *memory; /* (bytes) the caller's; NULL: it is on disk */
 } tern__file;
 
 /* Opens a regular file. TERN_NOT_FOUND if there is none, TERN_IO otherwise; messages start with the path. */
 tern_status tern__file_open(const char *path, tern__file *out);
 
+/* A file whose bytes are in memory, which stays as it is while it is read; `name` is for messages. */
+tern__file tern__file_of_memory(const void *data, size_t bytes, const char *name);
+
 /* Exactly `bytes` from `offset` on; TERN_IO if the file ends before. */
 tern_status tern__file_read(const tern__file *file, uint64_t offset, void *target, size_t bytes);
+
+/* Has it fewer bytes now than when it was opened? */
+bool tern__file_shrank(const tern__file *file);
 
 void tern__file_close(tern__file *file);
 

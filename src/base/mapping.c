@@ -101,6 +101,10 @@ tern_status tern__mapping_begin(const tern__file *file, bool guarded, tern__mapp
 {
     TERN__FAIL_IF(file->bytes == 0 || file->bytes > PTRDIFF_MAX, TERN_LIMIT,
                   "%s: %llu bytes cannot be mapped", file->path, (unsigned long long)file->bytes);
+    if (file->memory) {
+        *out = (tern__mapping){.data = file->memory, .bytes = (size_t)file->bytes, .lent = true};
+        return TERN_OK;
+    }
     void *data = mmap(NULL, (size_t)file->bytes, PROT_READ, MAP_PRIVATE, file->fd, 0);
     TERN__FAIL_IF(data == MAP_FAILED, TERN_IO, "%s: cannot be mapped: %s", file->path, strerror(errno));
     tern__mapping m = {.data = data, .bytes = (size_t)file->bytes};
@@ -119,7 +123,7 @@ void tern__mapping_end(tern__mapping *mapping)
         atomic_store(&watched[mapping->guard - 1].begin, 0);
         atomic_store(&watched[mapping->guard - 1].end, 0);
     }
-    if (mapping->data)
+    if (mapping->data && !mapping->lent)
         munmap((void *)(uintptr_t)mapping->data, mapping->bytes);
     *mapping = (tern__mapping){0};
 }

@@ -10,10 +10,11 @@
 typedef struct tern__mapping {
     const char *data; /* (bytes) */
     size_t bytes;
+    bool lent; /* the file was in memory already */
     int guard; /* its place among those that are watched, counted from 1; 0: it is not */
 } tern__mapping;
 
-/* Maps all of the file; nothing is read before it is looked at. With `guarded`, pages that the file has lost read as zeros instead
+/* Maps all of the file; nothing is read before it is looked at. One that is in memory is used where it is. With `guarded`, pages that the file has lost read as zeros instead
  * of ending the process: the first such mapping takes the process's SIGBUS handler, and faults that are not of such
  * mappings go on to the one that was there. TERN_LIMIT if too many are watched. */
 tern_status tern__mapping_begin(const tern__file *file, bool guarded, tern__mapping *out);

@@ -119,10 +119,4 @@ tern_status tern__graph_blame(const tern_graph *g, tern__id id, tern_status stat
  * verifies. */
 tern_status tern__capture_finish(tern_graph *g, const char *const *names);
 
-/* ---- slips: text_suggest.c ---------------------------------------------------------------------------------- */
-
-/* Letters to insert, delete, replace or swap with their neighbour to make `b` of `a`; words of more than
- * 32 letters are another word altogether. */
-size_t tern__word_distance(const char *a, size_t n, const char *b, size_t m);
-
 #endif

@@ -304,14 +304,14 @@ tern_status tern_baseline_delete(tern_baselines *store, const char *name)
 #define NOTED(name)                                              \
     "coalesce((SELECT value FROM condition c WHERE c.session = " \
     "(SELECT min(id) FROM session WHERE baseline = b.id) AND c.name = '" name "'), '')"
-#define INFO                                                                                            \
-    "SELECT name, description, host, at, " NOTED("cpu_model") ", " NOTED("version") ", " NOTED(         \
-        "git_commit") ","                                                                               \
-                      " (SELECT count(DISTINCT r.run) FROM result r JOIN session s ON r.session = s.id" \
-                      "  WHERE s.baseline = b.id AND NOT s.is_check),"                                  \
-                      " (SELECT count(*) FROM session WHERE baseline = b.id AND is_check),"             \
-                      " (SELECT count(*) FROM result r JOIN session s ON r.session = s.id"              \
-                      "  WHERE s.baseline = b.id AND NOT s.is_check) FROM baseline b "
+#define INFO                                                                                              \
+    "SELECT name, description, host, at, " NOTED("cpu_model") ", " NOTED("version") ", " NOTED(           \
+        "build_commit") ","                                                                               \
+                        " (SELECT count(DISTINCT r.run) FROM result r JOIN session s ON r.session = s.id" \
+                        "  WHERE s.baseline = b.id AND NOT s.is_check),"                                  \
+                        " (SELECT count(*) FROM session WHERE baseline = b.id AND is_check),"             \
+                        " (SELECT count(*) FROM result r JOIN session s ON r.session = s.id"              \
+                        "  WHERE s.baseline = b.id AND NOT s.is_check) FROM baseline b "
 
 static tern_status visit_all(tern__query *q, tern_baseline_visit visit, void *user)
 {

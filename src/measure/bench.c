@@ -5,14 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <tern/alloc.h>
-#include <tern/pool.h>
-
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/status.h"
 #include "measure/measure.h"
+#include "measure/meter.h"
 
 enum { MEMORY_LEAST = 1 << 14, THREADS_MOST = 64, ROUNDS_USUAL = 100 };
 static const int64_t memory_usual = (int64_t)256 << 20, memory_most = (int64_t)1 << 34;
@@ -173,27 +171,26 @@ tern_status tern__cell_prepare(int i, tern__cell *cell)
     return cell->bench->suite->prepare(i, cell);
 }
 
-/* What one run asks for, of the heap and of the context's pool. */
-static tern_status count_allocations(tern__cell *cell)
+/* What one run asks for, and what it has at most. Both stay unknown while the memory tracker is on. */
+static tern_status count_memory(tern__cell *cell)
 {
-    tern_alloc_stats before, after;
-    tern_pool_stats pool_before = {0}, pool_after = {0};
-    const tern_pool *pool = tern_ctx_pool(cell->bench->ctx);
-    tern_alloc_get_stats(&before);
-    tern_pool_get_stats(pool, &pool_before);
-    TERN_TRY(tern__cell_run(cell));
-    tern_alloc_get_stats(&after);
-    tern_pool_get_stats(pool, &pool_after);
-    cell->row.allocations =
-        (int64_t)(after.allocations - before.allocations + pool_after.allocations - pool_before.allocations);
-    return TERN_OK;
+    const tern__suite *suite = cell->bench->suite;
+    if (!tern__meter_start())
+        return tern__cell_run(cell);
+    tern_status status = tern__cell_run(cell);
+    cell->row.allocations = tern__meter_stop().blocks;
+    if (status != TERN_OK || !tern__meter_start())
+        return status;
+    status = (suite->run_anew ? suite->run_anew : suite->run)(cell->state);
+    cell->row.peak_bytes = tern__meter_stop().peak_bytes;
+    return status;
 }
 
 tern_status tern__cell_ready(tern__cell *cell, int threads)
 {
     cell->row.threads = threads;
     TERN_TRY(cell->bench->suite->ready(cell, threads));
-    return count_allocations(cell);
+    return count_memory(cell);
 }
 
 tern_status tern__cell_run(void *user)

@@ -46,6 +46,8 @@ struct tern__suite {
     /* Sets how it is done, what a run needs, its limit. TERN_INTERNAL: it differs from the reference. */
     tern_status (*ready)(tern__cell *cell, int threads);
     tern_status (*run)(void *state);
+    /* The same with what it keeps from run to run (arenas) made anew, so that its memory can be counted; NULL: it keeps nothing. */
+    tern_status (*run_anew)(void *state);
     void (*close)(tern__cell *cell); /* also of one that could not be prepared */
 };
 

@@ -134,7 +134,6 @@ static tern_status ready_alloc(tern__cell *cell, int threads)
     alloc_state *s = cell->state;
     TERN_TRY(check_blocks(s));
     s->workers = threads;
-    cell->row.peak_bytes = (int64_t)s->bytes * threads;
     return time_first(cell);
 }
 
@@ -190,13 +189,30 @@ static int64_t rows_of(const tern__bench *bench, int i)
     return rows < most ? rows : most > 1 ? most : 1;
 }
 
+/* Whether `memory` cuts it to what a smaller one has already: those are one case, and one row. */
+static bool is_cut_to_another(const tern__bench *bench, int i)
+{
+    const int size = i % (int)ROWS;
+    return size > 0 && rows_of(bench, i) == rows_of(bench, i - 1);
+}
+
+/* Case i of those that differ. -1: past the last. */
+static int transfer_case(const tern__bench *bench, int i)
+{
+    for (int k = 0; k < (int)(WAYS * ROWS); k++)
+        if (!is_cut_to_another(bench, k) && i-- == 0)
+            return k;
+    return -1;
+}
+
 static tern_status describe_transfer(const tern__bench *bench, int i, tern__cell *cell)
 {
-    TERN__FAIL_IF(i < 0 || i >= (int)(WAYS * ROWS), TERN_OUT_OF_RANGE, "bench: there is no case %d", i);
-    cell->row.family = ways[i / (int)ROWS].family;
-    cell->row.name = ways[i / (int)ROWS].name;
+    const int k = transfer_case(bench, i);
+    TERN__FAIL_IF(k < 0, TERN_OUT_OF_RANGE, "bench: there is no case %d", i);
+    cell->row.family = ways[k / (int)ROWS].family;
+    cell->row.name = ways[k / (int)ROWS].name;
     cell->row.limit_kind = tern_limit_name(TERN_LIMIT_COPY_BW);
-    snprintf(cell->shape, sizeof cell->shape, "f32[%lld,%d]", (long long)rows_of(bench, i), COLUMNS);
+    snprintf(cell->shape, sizeof cell->shape, "f32[%lld,%d]", (long long)rows_of(bench, k), COLUMNS);
     return TERN_OK;
 }
 
@@ -207,6 +223,7 @@ static tern_status prepare_transfer(int i, tern__cell *cell)
         return tern__out_of_memory(sizeof *s);
     cell->state = s;
     s->ctx = cell->bench->ctx;
+    i = transfer_case(cell->bench, i);
     s->way = ways[i / (int)ROWS].way;
     s->shape[0] = rows_of(cell->bench, i);
     s->shape[1] = COLUMNS;
@@ -256,6 +273,17 @@ static tern_status run_transfer(void *user)
     return TERN_OK;
 }
 
+static tern_status run_transfer_anew(void *user)
+{
+    transfer_state anew = *(transfer_state *)user;
+    if (!anew.program)
+        return run_transfer(&anew);
+    TERN_TRY(tern_exec_create(anew.ctx, anew.program, &anew.exec));
+    tern_status status = run_transfer(&anew);
+    tern_exec_free(anew.exec);
+    return status;
+}
+
 /* Every number arrived where it belongs. */
 static tern_status check_transfer(transfer_state *s)
 {
@@ -288,12 +316,13 @@ static tern_status ready_transfer(tern__cell *cell, int threads)
 {
     transfer_state *s = cell->state;
     const int64_t bytes = (int64_t)tern_nbytes(s->source), written = s->way == CAST ? bytes / 2 : bytes;
+    TERN__FAIL_IF(threads > 1 && (s->way == INTO || s->way == OUT_OF), TERN_UNAVAILABLE,
+                  "unavailable: data of the caller are copied by one thread");
     if (s->way != INTO && s->way != OUT_OF) {
         TERN_TRY(compile_transfer(s, threads));
         tern__row_find_kernel(s->program, &cell->row);
     }
     TERN_TRY(check_transfer(s));
-    cell->row.peak_bytes = s->way == OUT_OF ? 0 : written;
     cell->limited = true;
     cell->work = (tern__limit_work){.kind = TERN_LIMIT_COPY_BW, .read_bytes = bytes, .write_bytes = written};
     cell->bytes = (double)(bytes + written);
@@ -319,5 +348,6 @@ const tern__suite tern__suite_transfer = {
     .prepare = prepare_transfer,
     .ready = ready_transfer,
     .run = run_transfer,
+    .run_anew = run_transfer_anew,
     .close = close_transfer,
 };

@@ -172,7 +172,8 @@ static tern_status open_model(bench *b)
     TERN_TRY(tell(b, "loading", 0, 1));
     tern__peak_memory_reset();
     const uint64_t start = tern__now_ns();
-    TERN_TRY(tern_model_load(b->ctx, b->o.path, b->o.model, &b->model));
+    TERN_TRY(b->o.file ? tern_model_load_file(b->ctx, b->o.file, b->o.model, &b->model)
+                       : tern_model_load(b->ctx, b->o.path, b->o.model, &b->model));
     tern_model_get_info(b->model, &b->info);
     TERN_TRY(open_session(b));
     TERN_TRY(make_rows(b));
@@ -405,7 +406,7 @@ static tern_status run_all(bench *b)
 tern_status tern_bench_model(const tern_bench_model_options *options, tern_bench_model_visit visit,
                              void *user)
 {
-    TERN__FAIL_IF(!options || !options->path || !visit, TERN_INVALID_ARGUMENT,
+    TERN__FAIL_IF(!options || (!options->path && !options->file) || !visit, TERN_INVALID_ARGUMENT,
                   "bench_model: an argument is NULL");
     bench b = {.visit = visit, .user = user};
     TERN_TRY(settle(options, &b));

@@ -2,6 +2,7 @@
  * is found by walking the counts. */
 #include "measure/bootstrap.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -69,6 +70,9 @@ tern_status tern__bootstrap_median(const double *x, int n, double confidence, ui
 {
     double medians[TERN__RESAMPLES];
     sample s;
+    *out = (tern__interval){NAN, NAN};
+    if (n < TERN__INTERVAL_LEAST)
+        return TERN_OK;
     tern_status status = sample_create(x, n, seed, &s);
     if (status == TERN_OK) {
         for (int i = 0; i < TERN__RESAMPLES; i++)
@@ -84,6 +88,9 @@ tern_status tern__bootstrap_ratio(const double *a, int n, const double *b, int m
 {
     double ratios[TERN__RESAMPLES];
     sample first, second = {0};
+    *out = (tern__interval){NAN, NAN};
+    if (n < TERN__INTERVAL_LEAST || m < TERN__INTERVAL_LEAST)
+        return TERN_OK;
     tern_status status = sample_create(a, n, seed, &first);
     if (status == TERN_OK)
         status = sample_create(b, m, seed ^ 0x9e3779b97f4a7c15u, &second);

@@ -7,6 +7,9 @@
 
 #include <tern/status.h>
 
+/* Fewer samples have no two-sided 95 % interval of their median, whatever it is made of: all of them may lie on one side. */
+enum { TERN__INTERVAL_LEAST = 6 };
+
 enum { TERN__RESAMPLES = 1000 };
 
 typedef struct tern__interval {

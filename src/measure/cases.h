@@ -63,6 +63,8 @@ tern_status tern__case_prepare(tern_ctx *ctx, const tern__case *row, int64_t mem
 tern_status tern__case_compile(tern__prepared *p, const tern_compile_options *options);
 /* One run of the program; results are dropped. */
 tern_status tern__case_run(void *prepared);
+/* The same with an execution, and so an arena, of its own. */
+tern_status tern__case_run_anew(void *prepared);
 /* Compares with what the reference kernels compute. TERN_INTERNAL: they differ. *seconds: how long this first run took, so that
  * slow ones are not run often. */
 tern_status tern__case_check(tern__prepared *p, double *seconds);

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/names.h"
 #include "base/status.h"
 #include "measure/bootstrap.h"
 #include "measure/compare_stored.h"
@@ -22,14 +23,12 @@ static const double confidence = 0.95;
 
 const char *tern_verdict_name(tern_verdict verdict)
 {
-    switch (verdict) {
-#define NAME(id, number, name, meaning) \
-    case TERN_VERDICT_##id:             \
-        return name;
+    static const char *const names[] = {
+#define NAME(id, number, name, meaning) [number] = name,
         TERN_VERDICT_LIST(NAME)
 #undef NAME
-    }
-    return "unknown";
+    };
+    return tern__name_of(names, TERN__COUNT(names), (int)verdict);
 }
 
 /* ---- what is asked ---- */
@@ -41,14 +40,16 @@ static tern_status settle(const tern_compare_options *options, tern_compare_opti
                   "compare: a threshold of %g; 0.05 is five per cent", o->threshold);
     TERN__FAIL_IF(!(o->alpha >= 0 && o->alpha < 0.5), TERN_INVALID_ARGUMENT,
                   "compare: a chance of %g of a false alarm; give less than 0.5", o->alpha);
-    TERN__FAIL_IF(!(o->noise >= 0 && isfinite(o->noise)), TERN_INVALID_ARGUMENT, "compare: noise of %g",
-                  o->noise);
+    TERN__FAIL_IF(!(o->spend >= 0 && o->spend <= 1), TERN_INVALID_ARGUMENT,
+                  "compare: a look that spends %g of the chance of a false alarm; give at most 1", o->spend);
+    TERN__FAIL_IF(!(o->noise >= 0), TERN_INVALID_ARGUMENT, "compare: noise of %g", o->noise);
     TERN__FAIL_IF(!(o->budget_s >= 0 && isfinite(o->budget_s)), TERN_INVALID_ARGUMENT,
                   "compare: a time budget of %g s", o->budget_s);
     TERN__FAIL_IF(o->rounds < 0 || o->rounds > PAIRS_MOST, TERN_INVALID_ARGUMENT,
                   "compare: %d rounds; 1 to %d can be made", o->rounds, PAIRS_MOST);
     o->threshold = o->threshold > 0 ? o->threshold : 0.05;
     o->alpha = o->alpha > 0 ? o->alpha : 0.01;
+    o->spend = o->spend > 0 ? o->spend : 1;
     o->budget_s = o->budget_s > 0 ? o->budget_s : 5;
     o->rounds = o->rounds > 0 ? o->rounds : 200;
     return TERN_OK;
@@ -83,7 +84,7 @@ static tern_status noise_of(const double *a, int n, const double *b, int m, uint
 {
     const int pairs = n / 2 + m / 2;
     *out = INFINITY;
-    if (pairs < 3)
+    if (pairs < TERN__INTERVAL_LEAST)
         return TERN_OK;
     double *d = tern__alloc_zero((size_t)pairs, sizeof *d);
     if (!d)
@@ -101,15 +102,31 @@ static tern_status noise_of(const double *a, int n, const double *b, int m, uint
     return status;
 }
 
-/* `alpha` is what this look may use up of o->alpha. */
-static tern_verdict decide(const tern_compare_options *o, const tern_comparison *c)
+/* Does the interval lie within the threshold? Not one that there is none of. */
+static bool is_within(const tern_compare_options *o, tern__interval ratio)
+{
+    return ratio.low > 1 / (1 + o->threshold) && ratio.high < 1 + o->threshold;
+}
+
+/* How sure an interval must be for "same" at this look: what 95 % leave open is shared out over the looks, as alpha is. */
+static double confidence_of(const tern_compare_options *o, double alpha)
+{
+    return 1 - (1 - confidence) * fmin(1, alpha / o->alpha);
+}
+
+/* Is there no other look? Then the interval that is told is the one that counts. */
+static bool is_only(const tern_compare_options *o, double alpha)
+{
+    return alpha >= o->alpha;
+}
+
+/* `alpha` is what this look may use up of o->alpha; `sure` is the ratio's interval of confidence_of it. */
+static tern_verdict decide(const tern_compare_options *o, const tern_comparison *c, tern__interval sure)
 {
     const double change = fmax(c->ratio, 1 / c->ratio) - 1;
     if (c->p <= c->alpha && change > o->threshold && change > c->noise)
         return c->ratio > 1 ? TERN_VERDICT_SLOWER : TERN_VERDICT_FASTER;
-    if (c->ratio_low > 1 / (1 + o->threshold) && c->ratio_high < 1 + o->threshold)
-        return TERN_VERDICT_SAME;
-    return TERN_VERDICT_UNDECIDED;
+    return is_within(o, sure) ? TERN_VERDICT_SAME : TERN_VERDICT_UNDECIDED;
 }
 
 static tern_status look_at_pairs(const tern_compare_options *o, const double *a, const double *b, int n,
@@ -121,11 +138,14 @@ static tern_status look_at_pairs(const tern_compare_options *o, const double *a,
     for (int i = 0; i < n; i++)
         d[i] = log(b[i] / a[i]);
     tern__rank_test test = {0};
-    tern__interval bounds = {0};
+    tern__interval bounds = {0}, sure = {0};
     double middle = 0;
     tern_status status = tern__signed_rank(d, n, &test);
     if (status == TERN_OK)
         status = tern__bootstrap_median(d, n, confidence, o->seed, &bounds);
+    sure = bounds;
+    if (status == TERN_OK && !is_only(o, alpha))
+        status = tern__bootstrap_median(d, n, confidence_of(o, alpha), o->seed, &sure);
     if (status == TERN_OK)
         status = median_of(d, n, &middle);
     tern__free(d);
@@ -141,7 +161,7 @@ static tern_status look_at_pairs(const tern_compare_options *o, const double *a,
     c->ratio_high = exp(bounds.high);
     c->p = test.p;
     c->alpha = alpha;
-    c->verdict = decide(o, c);
+    c->verdict = decide(o, c, (tern__interval){exp(sure.low), exp(sure.high)});
     return TERN_OK;
 }
 
@@ -154,7 +174,7 @@ tern_status tern_compare_pairs(const tern_compare_options *options, const double
     TERN_TRY(settle(options, &o));
     TERN_TRY(check_samples("A", a, n));
     TERN_TRY(check_samples("B", b, n));
-    TERN_TRY(look_at_pairs(&o, a, b, n, o.alpha, &c));
+    TERN_TRY(look_at_pairs(&o, a, b, n, o.alpha * o.spend, &c));
     *out = c;
     return TERN_OK;
 }
@@ -163,11 +183,14 @@ static tern_status look_at_samples(const tern_compare_options *o, const double *
                                    int m, double alpha, tern_comparison *c)
 {
     tern__rank_test test;
-    tern__interval bounds;
+    tern__interval bounds, sure;
     TERN_TRY(median_of(a, n, &c->median_a));
     TERN_TRY(median_of(b, m, &c->median_b));
     TERN_TRY(tern__mann_whitney(a, n, b, m, &test));
     TERN_TRY(tern__bootstrap_ratio(a, n, b, m, confidence, o->seed, &bounds));
+    sure = bounds;
+    if (!is_only(o, alpha))
+        TERN_TRY(tern__bootstrap_ratio(a, n, b, m, confidence_of(o, alpha), o->seed, &sure));
     TERN_TRY(noise_of(a, n, b, m, o->seed + 1, &c->noise));
     c->noise = fmax(c->noise, o->noise);
     c->n_a = n;
@@ -178,7 +201,7 @@ static tern_status look_at_samples(const tern_compare_options *o, const double *
     c->ratio_high = bounds.high;
     c->p = test.p;
     c->alpha = alpha;
-    c->verdict = decide(o, c);
+    c->verdict = decide(o, c, sure);
     return TERN_OK;
 }
 
@@ -191,7 +214,7 @@ tern_status tern_compare_samples(const tern_compare_options *options, const doub
     TERN_TRY(settle(options, &o));
     TERN_TRY(check_samples("A", a, n));
     TERN_TRY(check_samples("B", b, m));
-    TERN_TRY(look_at_samples(&o, a, n, b, m, o.alpha, &c));
+    TERN_TRY(look_at_samples(&o, a, n, b, m, o.alpha * o.spend, &c));
     *out = c;
     return TERN_OK;
 }
@@ -263,7 +286,7 @@ static tern_status run_race(race *r, tern_comparison *c)
             known = progress(r);
         } while (r->n < next && known < 1);
         /* Each look gets the share of alpha by which knowledge has grown: however often it is looked at, the sum is alpha. */
-        TERN_TRY(look(r, r->o.alpha * (known - r->used), c));
+        TERN_TRY(look(r, r->o.alpha * r->o.spend * (known - r->used), c));
         r->used = known;
         if (c->verdict != TERN_VERDICT_UNDECIDED || known >= 1)
             return TERN_OK;

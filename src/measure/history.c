@@ -9,12 +9,12 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "measure/regress.h"
 #include "measure/stats.h"
 
 enum {
     VALUES_MOST = 4096,
-    PART_LEAST = 4,   /* sessions of a level */
-    SERIES_LEAST = 8, /* sessions in which a step can be told */
+    PART_LEAST = 4, /* sessions of a level */
 };
 static const double change_p = 0.01;
 
@@ -49,8 +49,8 @@ static double deviation_of_neighbours(const double *x, int n, double *room)
 static double noise_floor(const double *x, int n, double *room)
 {
     if (n < 2)
-        return 0;
-    const bool few = n < SERIES_LEAST;
+        return NAN;
+    const bool few = n < TERN__HISTORY_LONG;
     const double spread = few ? deviation(x, n) : deviation_of_neighbours(x, n, room);
     /* Differences of neighbours share values, and so know less than their number says. */
     return expm1(t_quantile(few ? n - 1 : 2 * (n - 1) / 3) * spread * sqrt(1 + 1.0 / n));
@@ -109,7 +109,7 @@ static void find_changes(const double *x, int n, double *room, tern_history *h)
     while (waiting > 0 && h->n_changes < TERN_CHANGES_MOST) {
         const int first = parts[--waiting][0], end = parts[waiting][1];
         int at = 0;
-        if (end - first < SERIES_LEAST)
+        if (end - first < TERN__HISTORY_LONG)
             continue;
         const double p = find_step(x, first, end, &at);
         if (p > change_p)
@@ -126,6 +126,11 @@ static void find_changes(const double *x, int n, double *room, tern_history *h)
         const int end = i + 1 < h->n_changes ? h->changes[i + 1].at : n;
         h->changes[i].ratio = exp(median_between(x, at, end, room) - median_between(x, first, at, room));
     }
+}
+
+bool tern__history_has_trend(const tern_history *h)
+{
+    return h->n >= TERN__HISTORY_LONG && h->trend_p <= change_p;
 }
 
 tern_status tern_history_read(const double *medians, int n, tern_history *out)

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/cpu.h"
+#include "base/names.h"
 #include "base/status.h"
 #include "measure/probes.h"
 
@@ -40,14 +41,12 @@ struct tern__limit {
 
 const char *tern_limit_name(tern_limit_kind kind)
 {
-    switch (kind) {
-#define NAME(id, number, name, counts) \
-    case TERN_LIMIT_##id:              \
-        return name;
+    static const char *const names[] = {
+#define NAME(id, number, name, counts) [number] = name,
         TERN_LIMIT_LIST(NAME)
 #undef NAME
-    }
-    return "unknown";
+    };
+    return tern__name_of(names, TERN__COUNT(names), (int)kind);
 }
 
 /* ---- making ---- */

@@ -1,11 +1,13 @@
 /* memory.c - the memory tracker from its start to its end: records, makes a story of the record, tells. */
 #include "measure/memory.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/intern.h"
+#include "base/names.h"
 
 /* ---- making ---- */
 
@@ -122,11 +124,13 @@ static tern_status make(const tern__memory_log *log, tern_memory *m)
     tern_status status = copy_plans(log, m);
     if (status == TERN_OK)
         status = tern__memory_replay(&story);
+    if (m->info.lost > 0)
+        m->has_peak = false; /* what came later is not known */
     if (status == TERN_OK)
         status = tern__memory_make_rows(&story);
     if (status == TERN_OK)
         status = tern__memory_make_tree(&story);
-    if (status == TERN_OK)
+    if (status == TERN_OK && m->info.lost == 0)
         status = tern__memory_make_advice(&story);
     tern__free(story.lives);
     return status;
@@ -198,6 +202,8 @@ tern_status tern_memory_get_peak(const tern_memory *memory, tern_memory_sum sum,
     TERN__FAIL_IF(!memory || !out, TERN_INVALID_ARGUMENT, "memory: an argument is NULL");
     TERN__FAIL_IF((unsigned)sum >= TERN__MEMORY_SUMS, TERN_INVALID_ARGUMENT, "memory: there is no sum %d",
                   (int)sum);
+    TERN__FAIL_IF(memory->info.lost > 0, TERN_UNAVAILABLE, "unavailable: %" PRIu64 " events were lost",
+                  memory->info.lost);
     TERN__FAIL_IF(!memory->has_peak, TERN_NOT_FOUND, "memory: nothing was allocated, so there is no peak");
     *out = memory->peaks[sum];
     return TERN_OK;
@@ -237,13 +243,14 @@ GETTER(advice, tern_memory_advice, advice)
 
 tern_status tern_memory_by_parse(const char *name, tern_memory_by *out)
 {
-    TERN__FAIL_IF(!name || !out, TERN_INVALID_ARGUMENT, "memory_by_parse: an argument is NULL");
-#define ROW(id, number, text, meaning) \
-    if (strcmp(name, text) == 0) {     \
-        *out = TERN_MEMORY_##id;       \
-        return TERN_OK;                \
-    }
-    TERN_MEMORY_BY_LIST(ROW)
-#undef ROW
-    return tern__fail(TERN_NOT_FOUND, "rows of memory are by op, site, tensor or part, not by '%s'", name);
+    static const char *const names[] = {
+#define NAME(id, number, text, meaning) [number] = text,
+        TERN_MEMORY_BY_LIST(NAME)
+#undef NAME
+    };
+    int number = 0;
+    TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "memory rows: an argument is NULL");
+    TERN_TRY(tern__name_find(names, TERN__COUNT(names), "memory rows", name, &number));
+    *out = (tern_memory_by)number;
+    return TERN_OK;
 }

@@ -6,7 +6,9 @@
  *   memory_rows.c     adds the lives up by op, site, tensor, part and path
  *   memory_advice.c   what could be saved
  *   memory_system.c   what the system says
- *   memory_export.c   JSON, pictures */
+ *   memory_json.c     all of it as JSON
+ *   memory_timeline.c memory over time as a picture
+ *   memory_export.c   the table of formats, flame graphs */
 #ifndef TERN_MEASURE_MEMORY_H
 #define TERN_MEASURE_MEMORY_H
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/names.h"
 
 enum { LEAST_BYTES = 4096, LEAST_REGION = 8 << 20, ADVICE_MOST = 64, POOLED_FROM = 8, SIZE_SLACK = 64 };
 
@@ -360,7 +361,7 @@ const char *tern_advice_kind_name(tern_advice_kind kind)
         TERN_ADVICE_LIST(NAME)
 #undef NAME
     };
-    return (unsigned)kind < TERN__COUNT(names) ? names[kind] : "unknown";
+    return tern__name_of(names, TERN__COUNT(names), (int)kind);
 }
 
 const char *tern_priority_name(tern_priority priority)
@@ -370,5 +371,5 @@ const char *tern_priority_name(tern_priority priority)
         TERN_PRIORITY_LIST(NAME)
 #undef NAME
     };
-    return (unsigned)priority < TERN__COUNT(names) ? names[priority] : "unknown";
+    return tern__name_of(names, TERN__COUNT(names), (int)priority);
 }

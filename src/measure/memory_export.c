@@ -1,4 +1,5 @@
 /* memory_export.c - what was recorded, for other programs and as pictures. Formats are rows of <tern/memory.h>. */
+#include "base/names.h"
 #include "measure/memory_export.h"
 
 #include <inttypes.h>
@@ -48,8 +49,11 @@ static void add_flame(tern__strbuf *s, const tern_memory *m)
 {
     const tern_memory_peak *p = &m->peaks[TERN_MEMORY_IN_USE];
     char title[120], note[120], bytes[TERN__MEMORY_BYTES_TEXT];
-    snprintf(title, sizeof title, "Memory in use at its peak, %s at %.3f ms",
-             tern__memory_bytes_text(bytes, p->bytes), (double)p->time_ns * 1e-6);
+    if (m->info.lost > 0)
+        snprintf(title, sizeof title, "Memory in use: the peak is unavailable, events were lost");
+    else
+        snprintf(title, sizeof title, "Memory in use at its peak, %s at %.3f ms",
+                 tern__memory_bytes_text(bytes, p->bytes), (double)p->time_ns * 1e-6);
     snprintf(note, sizeof note, "%" PRIu64 " events%s", m->info.events,
              m->info.lost ? ", and others that found no room: more is missing here than is told" : "");
     tern__flame flame = flame_of(m);
@@ -68,16 +72,16 @@ static void add_collapsed(tern__strbuf *s, const tern_memory *m)
 
 tern_status tern_memory_format_parse(const char *name, tern_memory_format *out)
 {
-    TERN__FAIL_IF(!name || !out, TERN_INVALID_ARGUMENT, "memory_format_parse: an argument is NULL");
-#define ROW(id, number, text, meaning)  \
-    if (strcmp(name, text) == 0) {      \
-        *out = TERN_MEMORY_FORMAT_##id; \
-        return TERN_OK;                 \
-    }
-    TERN_MEMORY_FORMAT_LIST(ROW)
-#undef ROW
-    return tern__fail(TERN_NOT_FOUND, "memory is written as json, timeline, svg or collapsed, not as '%s'",
-                      name);
+    static const char *const names[] = {
+#define NAME(id, number, text, meaning) [number] = text,
+        TERN_MEMORY_FORMAT_LIST(NAME)
+#undef NAME
+    };
+    int number = 0;
+    TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "memory formats: an argument is NULL");
+    TERN_TRY(tern__name_find(names, TERN__COUNT(names), "memory formats", name, &number));
+    *out = (tern_memory_format)number;
+    return TERN_OK;
 }
 
 tern_status tern_memory_export(const tern_memory *memory, tern_memory_format format, char **out)

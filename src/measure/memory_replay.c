@@ -314,9 +314,11 @@ static tern_status finish_points(const walk *w)
     for (int i = 0; i <= POINTS; i++)
         if (i == 0 || w->points[i].time_ns)
             m->points[n++] = w->points[i];
-    m->points[n++] = (tern_memory_point){.time_ns = m->info.wall_ns,
-                                         .in_use_bytes = tern__memory_sum_of(&w->bytes, TERN_MEMORY_IN_USE),
-                                         .held_bytes = tern__memory_sum_of(&w->bytes, TERN_MEMORY_HELD)};
+    if (m->info.lost == 0) /* else nobody knows how it went on */
+        m->points[n++] =
+            (tern_memory_point){.time_ns = m->info.wall_ns,
+                                .in_use_bytes = tern__memory_sum_of(&w->bytes, TERN_MEMORY_IN_USE),
+                                .held_bytes = tern__memory_sum_of(&w->bytes, TERN_MEMORY_HELD)};
     for (size_t i = 0, r = 0; i < (size_t)n; i++) {
         while (r < log->n_rss && log->rss[r].ns <= m->points[i].time_ns)
             r++;
@@ -437,7 +439,7 @@ static tern_status gather(tern__memory_story *s)
         return tern__out_of_memory(s->n_events * sizeof *list);
     size_t n = 0;
     for (size_t i = 0; i < s->n_lives; i++)
-        if (is_leak(s->log, &s->lives[i]))
+        if (s->memory->info.lost == 0 && is_leak(s->log, &s->lives[i])) /* frees may be among the lost */
             list[n++] = &s->log->events[s->lives[i].made];
     if (n > 0)
         qsort(list, n, sizeof *list, by_place);

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/names.h"
 #include "base/status.h"
 #include "base/utf8.h"
 
@@ -85,14 +86,12 @@ tern_status tern_metric_at(int i, tern_metric_info *out)
 
 const char *tern_metric_kind_name(tern_metric_kind kind)
 {
-    switch (kind) {
-#define NAME(id, number, name, meaning) \
-    case TERN_METRIC_##id:              \
-        return name;
+    static const char *const names[] = {
+#define NAME(id, number, name, meaning) [number] = name,
         TERN_METRIC_KIND_LIST(NAME)
 #undef NAME
-    }
-    return "unknown";
+    };
+    return tern__name_of(names, TERN__COUNT(names), (int)kind);
 }
 
 double tern__metric_bound(int i)

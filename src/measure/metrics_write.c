@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
+#include "base/names.h"
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "measure/metrics.h"
@@ -13,14 +14,12 @@
 
 static const char *precision_name(tern_precision precision)
 {
-    switch (precision) {
-#define NAME(id, number, name, meaning) \
-    case TERN_PRECISION_##id:           \
-        return name;
+    static const char *const names[] = {
+#define NAME(id, number, name, meaning) [number] = name,
         TERN_PRECISION_LIST(NAME)
 #undef NAME
-    }
-    return "unknown";
+    };
+    return tern__name_of(names, TERN__COUNT(names), (int)precision);
 }
 
 /* X(name, format, value): in the order in which all formats have them, behind the name. */
@@ -276,15 +275,16 @@ static void write_csv(tern__strbuf *to, const tern_metrics *m)
 
 tern_status tern_metrics_format_parse(const char *name, tern_metrics_format *out)
 {
-    TERN__FAIL_IF(!name || !out, TERN_INVALID_ARGUMENT, "metrics: give the name of a format and `out`");
-#define ROW(id, number, text, what) \
-    if (strcmp(name, text) == 0) {  \
-        *out = TERN_METRICS_##id;   \
-        return TERN_OK;             \
-    }
-    TERN_METRICS_FORMAT_LIST(ROW)
-#undef ROW
-    return tern__fail(TERN_NOT_FOUND, "metrics are written as json, csv or prometheus, not as '%s'", name);
+    static const char *const names[] = {
+#define NAME(id, number, text, what) [number] = text,
+        TERN_METRICS_FORMAT_LIST(NAME)
+#undef NAME
+    };
+    int number = 0;
+    TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "metrics formats: an argument is NULL");
+    TERN_TRY(tern__name_find(names, TERN__COUNT(names), "metrics formats", name, &number));
+    *out = (tern_metrics_format)number;
+    return TERN_OK;
 }
 
 tern_status tern_metrics_write(tern_metrics *metrics, tern_metrics_format format, char **out)

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "measure/regress.h"
 #include "measure/results.h"
+#include "measure/settings.h"
 
 enum { TESTS_MOST = 64, WORDS = 64 };
 
@@ -126,7 +127,7 @@ static void take(void *user, const tern_bench_model_row *row)
 tern_status tern__model_measure_again(const tern_results *base, const char *family, const char *cpu,
                                       int repetitions, tern_results *to)
 {
-    const char *path = tern_results_condition(base, "setting_model");
+    const char *path = tern__settings_model(base);
     TERN__FAIL_IF(!path, TERN_STATE, "the baseline does not say which model's file it was (setting_model)");
     for (int i = 0; i < base->n; i++) {
         tests t;

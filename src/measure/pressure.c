@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
+#include "base/names.h"
 #include "base/status.h"
 #include "base/trim.h"
 
@@ -19,7 +21,7 @@ static const double group_moderate = 0.80, group_critical = 0.95; /* working set
 static const double stall_percent = 10;                           /* of the last ten seconds */
 static const double left_moderate = 0.10, left_critical = 0.03;   /* of the machine's memory */
 
-enum { TEXT = 8192 };
+enum { TEXT = TERN__CGROUP_TEXT };
 #define NO_LIMIT ((uint64_t)1 << 60) /* v1 says "none" by a number of this size */
 
 /* ---- files ---- */
@@ -84,83 +86,37 @@ static bool find_number(const char *text, const char *key, uint64_t *out)
 
 /* ---- control groups ---- */
 
-typedef struct group {
-    bool v2;
-    char folder[PATH_MAX]; /* of this process, or the nearest one that can be seen */
-    size_t top;            /* length of the path of the topmost one */
-} group;
-
-/* The file `name` of the group. */
-static const char *file_of(const group *g, const char *name, char path[PATH_MAX])
-{
-    const int length = snprintf(path, PATH_MAX, "%s/%s", g->folder, name);
-    return length > 0 && length < PATH_MAX ? path : "";
-}
-
-static bool exists(const group *g)
+static bool exists(const tern__cgroup *g)
 {
     char path[PATH_MAX];
-    return access(file_of(g, g->v2 ? "memory.current" : "memory.usage_in_bytes", path), R_OK) == 0;
+    return access(tern__cgroup_file(g, g->v2 ? "memory.current" : "memory.usage_in_bytes", path), R_OK) == 0;
 }
 
-/* Lines are "0::/user.slice" (v2) or "4:memory:/docker/4f2a" (v1, perhaps among other controllers). */
-static bool try_line(const char *root, const char *line, size_t length, group *g)
+/* The group of this process, or the nearest around it that can be seen. */
+static bool find_group(const char *root, tern__cgroup *g, tern_pressure_signal *s)
 {
-    char entry[1024];
-    snprintf(entry, sizeof entry, "%.*s", (int)(length < sizeof entry ? length : 0), line);
-    char *controllers = strchr(entry, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
-    if (!path)
-        return false;
-    *path++ = '\0';
-    g->v2 = controllers[1] == '\0';
-    if (!g->v2 && !strstr(controllers + 1, "memory"))
-        return false;
-    const int top = snprintf(g->folder, sizeof g->folder, "%s/sys/fs/cgroup%s", root, g->v2 ? "" : "/memory");
-    if (top < 0 || (size_t)top + strlen(path) + 64 > sizeof g->folder)
-        return false;
-    g->top = (size_t)top;
-    if (strcmp(path, "/") != 0 && !strstr(path, "..")) {
-        strcpy(g->folder + top, path);
-        if (exists(g))
-            return true;
-        g->folder[top] = '\0'; /* it lies outside of what can be seen from here */
-    }
-    return exists(g);
-}
-
-static bool find_group(const char *root, group *g, tern_pressure_signal *s)
-{
-    char path[PATH_MAX], text[TEXT];
-    if (snprintf(path, sizeof path, "%s/proc/self/cgroup", root) >= (int)sizeof path)
+    char path[PATH_MAX], mount[PATH_MAX], text[TEXT];
+    if (snprintf(path, sizeof path, "%s" TERN__CGROUP_SELF, root) >= (int)sizeof path ||
+        snprintf(mount, sizeof mount, "%s" TERN__CGROUP_MOUNT, root) >= (int)sizeof mount)
         return not_understood(s, root, "is too long a path");
     if (!read_text(path, text, s))
         return false;
-    for (const char *line = text; *line;) {
-        const size_t length = strcspn(line, "\n");
-        if (try_line(root, line, length, g))
-            return true;
-        line += length + (line[length] == '\n');
-    }
+    for (int i = 0; tern__cgroup_at(mount, text, "memory", i, g); i++)
+        do {
+            if (exists(g))
+                return true;
+        } while (tern__cgroup_up(g));
     return not_understood(s, path, "names no control group whose memory can be read");
 }
 
-/* One up; false at the top. */
-static bool go_up(group *g)
-{
-    char *slash = strrchr(g->folder, '/');
-    if (!slash || slash < g->folder + g->top || g->folder[g->top] == '\0')
-        return false;
-    *slash = '\0';
-    return true;
-}
-
 /* What the group uses without files that can be dropped at once, and its limit. `*limit` UINT64_MAX: none is set. */
-static bool read_group(const group *g, uint64_t *used, uint64_t *limit, tern_pressure_signal *s)
+static bool read_group(const tern__cgroup *g, uint64_t *used, uint64_t *limit, tern_pressure_signal *s)
 {
     char path[PATH_MAX], text[TEXT];
     uint64_t idle = 0;
-    if (!read_number(file_of(g, g->v2 ? "memory.current" : "memory.usage_in_bytes", path), used, s) ||
-        !read_text(file_of(g, g->v2 ? "memory.max" : "memory.limit_in_bytes", path), text, s))
+    if (!read_number(tern__cgroup_file(g, g->v2 ? "memory.current" : "memory.usage_in_bytes", path), used,
+                     s) ||
+        !read_text(tern__cgroup_file(g, g->v2 ? "memory.max" : "memory.limit_in_bytes", path), text, s))
         return false;
     if (strncmp(text, "max", 3) == 0 && (text[3] == '\n' || text[3] == '\0'))
         *limit = UINT64_MAX;
@@ -169,7 +125,7 @@ static bool read_group(const group *g, uint64_t *used, uint64_t *limit, tern_pre
     if (*limit >= NO_LIMIT)
         *limit = UINT64_MAX;
     tern_pressure_signal unused;
-    if (read_text(file_of(g, "memory.stat", path), text, &unused) &&
+    if (read_text(tern__cgroup_file(g, "memory.stat", path), text, &unused) &&
         find_number(text, g->v2 ? "inactive_file " : "total_inactive_file ", &idle) && idle <= *used)
         *used -= idle;
     return true;
@@ -180,22 +136,30 @@ static double mib(uint64_t bytes)
     return (double)bytes / (1 << 20);
 }
 
-/* The group that is nearest to its limit, of this one and those that it is part of. */
-static void read_limits(const char *root, tern_pressure_signal *s)
+static void lessen(uint64_t *least, uint64_t bytes)
 {
-    group g;
+    *least = bytes < *least ? bytes : *least;
+}
+
+/* The group that is nearest to its limit, of this one and those that it is part of. */
+static void read_limits(const char *root, tern_pressure_signal *s, uint64_t *left)
+{
+    tern__cgroup g;
     double fullest = -1;
     uint64_t used, limit;
     if (!find_group(root, &g, s))
         return;
     bool more = true;
-    for (; more; more = go_up(&g)) {
+    for (; more; more = tern__cgroup_up(&g)) {
         if (!exists(&g)) /* the topmost one has none */
             continue;
         if (!read_group(&g, &used, &limit, s))
             return;
         const double share = (double)used / (double)limit;
-        if (limit == UINT64_MAX || share <= fullest)
+        if (limit == UINT64_MAX)
+            continue;
+        lessen(left, used < limit ? limit - used : 0);
+        if (share <= fullest)
             continue;
         fullest = share;
         snprintf(s->text, sizeof s->text, "working set %.1f MiB of %.1f MiB (%.0f %%)", mib(used), mib(limit),
@@ -215,14 +179,14 @@ static void read_limits(const char *root, tern_pressure_signal *s)
 static bool read_counts(const char *root, uint64_t *hits, uint64_t *kills, tern_pressure_signal *s)
 {
     char path[PATH_MAX], text[TEXT];
-    group g;
+    tern__cgroup g;
     uint64_t high = 0, most = 0;
     *kills = 0;
     if (!find_group(root, &g, s))
         return false;
     if (!g.v2)
-        return read_number(file_of(&g, "memory.failcnt", path), hits, s);
-    if (!read_text(file_of(&g, "memory.events", path), text, s))
+        return read_number(tern__cgroup_file(&g, "memory.failcnt", path), hits, s);
+    if (!read_text(tern__cgroup_file(&g, "memory.events", path), text, s))
         return false;
     if (!find_number(text, "high ", &high) || !find_number(text, "max ", &most) ||
         !find_number(text, "oom_kill ", kills))
@@ -286,7 +250,7 @@ static void read_stall(const char *root, tern_pressure_signal *s)
              "of the last 10 s some tasks waited for memory %.2f %%, all of them %.2f %%", some, all);
 }
 
-static void read_left(const char *root, tern_pressure_signal *s)
+static void read_left(const char *root, tern_pressure_signal *s, uint64_t *bytes)
 {
     char path[PATH_MAX], text[TEXT];
     uint64_t all = 0, left = 0;
@@ -299,6 +263,7 @@ static void read_left(const char *root, tern_pressure_signal *s)
         return;
     }
     const double share = (double)left / (double)all;
+    lessen(bytes, left * 1024);
     s->available = true;
     s->level = share < left_critical   ? TERN_PRESSURE_CRITICAL
                : share < left_moderate ? TERN_PRESSURE_MODERATE
@@ -315,12 +280,12 @@ tern_status tern_pressure_read(const char *root, const tern_pressure_reading *pr
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "pressure_read: the place for the reading is NULL");
     TERN__FAIL_IF(root && strlen(root) > PATH_MAX / 2, TERN_INVALID_ARGUMENT,
                   "pressure_read: too long a path");
-    tern_pressure_reading r = {0};
+    tern_pressure_reading r = {.available_bytes = UINT64_MAX};
     const char *under = root ? root : "";
-    read_limits(under, &r.signals[TERN_PRESSURE_SOURCE_CGROUP]);
+    read_limits(under, &r.signals[TERN_PRESSURE_SOURCE_CGROUP], &r.available_bytes);
     read_events(under, previous, &r);
     read_stall(under, &r.signals[TERN_PRESSURE_SOURCE_STALL]);
-    read_left(under, &r.signals[TERN_PRESSURE_SOURCE_AVAILABLE]);
+    read_left(under, &r.signals[TERN_PRESSURE_SOURCE_AVAILABLE], &r.available_bytes);
     for (int i = 0; i < TERN_PRESSURE_SOURCES; i++) {
         r.known = r.known || r.signals[i].available;
         r.level = r.signals[i].level > r.level ? r.signals[i].level : r.level;
@@ -341,7 +306,7 @@ const char *tern_pressure_name(tern_pressure level)
         TERN_PRESSURE_LIST(NAME)
 #undef NAME
     };
-    return (unsigned)level < TERN__COUNT(names) ? names[level] : "unknown";
+    return tern__name_of(names, TERN__COUNT(names), (int)level);
 }
 
 const char *tern_pressure_source_name(tern_pressure_source source)
@@ -351,5 +316,5 @@ const char *tern_pressure_source_name(tern_pressure_source source)
         TERN_PRESSURE_SOURCE_LIST(NAME)
 #undef NAME
     };
-    return (unsigned)source < TERN__COUNT(names) ? names[source] : "unknown";
+    return tern__name_of(names, TERN__COUNT(names), (int)source);
 }

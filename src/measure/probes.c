@@ -31,5 +31,10 @@ const tern__probes *tern__probes_select(uint32_t isa_mask)
     for (int isa = 0; isa < TERN__ISA_COUNT; isa++)
         if ((isa_mask & tern__cpu()->isa_mask) >> isa & 1 && by_isa[isa])
             best = by_isa[isa];
+#if defined(__x86_64__)
+    /* A feature that AVX2 does not promise: its kernels would pass the peak of a machine without it. */
+    if (best == &tern__probes__avx2 && tern__cpu()->features >> TERN__FEATURE_AVXVNNI & 1)
+        best = &tern__probes__avxvnni;
+#endif
     return best;
 }

@@ -2,11 +2,13 @@
 #include "measure/profile.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/intern.h"
+#include "base/names.h"
 #include "base/status.h"
 
 enum { EVENTS_DEFAULT = 262144 };
@@ -16,6 +18,7 @@ static struct {
     uint64_t start_ns;
     bool counts;
     tern__counter counters[TERN__COUNTERS];
+    char title[256];
 } session;
 
 /* ---- making ---- */
@@ -28,6 +31,7 @@ tern_status tern_profile_start(const tern_profile_options *options)
     if (status != TERN_OK)
         return tern__fail_in(status, "profile_start");
     session.counts = o.counters;
+    snprintf(session.title, sizeof session.title, "%s", o.title ? o.title : "");
     if (session.counts)
         tern__counters_open(session.counters);
     session.start_ns = tern__now_ns();
@@ -48,6 +52,8 @@ static tern_status collect(tern_profile *p)
     p->run = tern__intern("run");
     p->part = tern__intern("part");
     p->info.wall_ns = tern__now_ns() - session.start_ns;
+    memcpy(p->title, session.title, sizeof p->title);
+    p->info.title = p->title;
     TERN_TRY(tern_trace_stop(visit, &builder, &p->info.lost));
     if (builder.failed)
         return tern__out_of_memory(p->n_spans * sizeof *p->spans);
@@ -94,15 +100,16 @@ void tern_profile_free(tern_profile *profile)
 
 tern_status tern_profile_by_parse(const char *name, tern_profile_by *out)
 {
-    TERN__FAIL_IF(!name || !out, TERN_INVALID_ARGUMENT, "profile_by_parse: an argument is NULL");
-#define ROW(id, number, text, meaning) \
-    if (strcmp(name, text) == 0) {     \
-        *out = TERN_PROFILE_##id;      \
-        return TERN_OK;                \
-    }
-    TERN_PROFILE_BY_LIST(ROW)
-#undef ROW
-    return tern__fail(TERN_NOT_FOUND, "profile rows are by op, step or part, not by '%s'", name);
+    static const char *const names[] = {
+#define NAME(id, number, text, meaning) [number] = text,
+        TERN_PROFILE_BY_LIST(NAME)
+#undef NAME
+    };
+    int number = 0;
+    TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "profile rows: an argument is NULL");
+    TERN_TRY(tern__name_find(names, TERN__COUNT(names), "profile rows", name, &number));
+    *out = (tern_profile_by)number;
+    return TERN_OK;
 }
 
 void tern_profile_get_info(const tern_profile *profile, tern_profile_info *out)

@@ -6,6 +6,7 @@
 #include <tern/trace.h>
 
 #include "base/status.h"
+#include "base/strbuf.h"
 #include "measure/profile_counters.h"
 
 /* Not only for trace events: category "part" is a part of a model, made around the steps that come from it. */
@@ -52,6 +53,7 @@ struct tern_profile {
     tern__profile_rows by[TERN__PROFILE_BY_COUNT];
     int n_counters;
     tern__counter counters[TERN__COUNTERS];
+    char title[256];
 };
 
 /* profile_spans.c: the visitor of tern_trace_stop, which puts each event in its place among the spans. */
@@ -68,6 +70,9 @@ void tern__spans_finish(tern_profile *profile);
 
 /* profile_places.c: for each event of a step where its bytes are; (n_spans) for the caller to free. */
 tern_status tern__profile_find_places(const tern_profile *profile, uint8_t **out);
+
+/* profile_json.c */
+void tern__profile_add_json(tern__strbuf *s, const tern_profile *p, const tern_profile_limits *limits);
 
 /* profile_rows.c, profile_tree.c */
 tern_status tern__profile_make_rows(tern_profile *profile);

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/json_text.h"
+#include "base/names.h"
 #include "base/strbuf.h"
 #include "measure/flame.h"
 #include "measure/profile.h"
@@ -46,8 +47,9 @@ static void add_timeline(tern__strbuf *s, const tern_profile *p, const tern__pro
     tern__strbuf_addf(s, "],\n     \"startValue\": 0, \"endValue\": %" PRIu64, end);
 }
 
-static void add_speedscope(tern__strbuf *s, const tern_profile *p)
+static void add_speedscope(tern__strbuf *s, const tern_profile *p, const tern_profile_limits *limits)
 {
+    (void)limits;
     tern__strbuf_add(s, "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\",\n"
                         " \"name\": \"tern profile\", \"exporter\": \"tern\", \"activeProfileIndex\": 0,\n"
                         " \"shared\": {\"frames\": [");
@@ -112,8 +114,9 @@ static void add_track(tern__strbuf *s, const tern_profile *p, const tern__profil
     end_until(s, p, &open, -1);
 }
 
-static void add_chrome(tern__strbuf *s, const tern_profile *p)
+static void add_chrome(tern__strbuf *s, const tern_profile *p, const tern_profile_limits *limits)
 {
+    (void)limits;
     tern__strbuf_addf(s,
                       "{\"displayTimeUnit\": \"ns\", \"otherData\": {\"lost_events\": %" PRIu64
                       "},\n \"traceEvents\": [\n"
@@ -138,13 +141,15 @@ static void add_chrome(tern__strbuf *s, const tern_profile *p)
 
 /* ---- svg; collapsed: "main;run;layer 3;attention;matmul 1234", self time in microseconds ---- */
 
-static void add_flame(tern__strbuf *s, const tern_profile *p)
+static void add_flame(tern__strbuf *s, const tern_profile *p, const tern_profile_limits *limits)
 {
+    (void)limits;
     tern__flame_add_frames(s, &p->info, p->frames);
 }
 
-static void add_collapsed(tern__strbuf *s, const tern_profile *p)
+static void add_collapsed(tern__strbuf *s, const tern_profile *p, const tern_profile_limits *limits)
 {
+    (void)limits;
     tern__flame_add_profile_stacks(s, &p->info, p->frames);
 }
 
@@ -152,31 +157,33 @@ static void add_collapsed(tern__strbuf *s, const tern_profile *p)
 
 tern_status tern_profile_format_parse(const char *name, tern_profile_format *out)
 {
-    TERN__FAIL_IF(!name || !out, TERN_INVALID_ARGUMENT, "profile_format_parse: an argument is NULL");
-#define ROW(id, number, text, meaning)   \
-    if (strcmp(name, text) == 0) {       \
-        *out = TERN_PROFILE_FORMAT_##id; \
-        return TERN_OK;                  \
-    }
-    TERN_PROFILE_FORMAT_LIST(ROW)
-#undef ROW
-    return tern__fail(TERN_NOT_FOUND,
-                      "profiles are written as collapsed, speedscope, chrome or svg, not as '%s'", name);
+    static const char *const names[] = {
+#define NAME(id, number, text, meaning) [number] = text,
+        TERN_PROFILE_FORMAT_LIST(NAME)
+#undef NAME
+    };
+    int number = 0;
+    TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "profile formats: an argument is NULL");
+    TERN_TRY(tern__name_find(names, TERN__COUNT(names), "profile formats", name, &number));
+    *out = (tern_profile_format)number;
+    return TERN_OK;
 }
 
-tern_status tern_profile_export(const tern_profile *profile, tern_profile_format format, char **out)
+tern_status tern_profile_export(const tern_profile *profile, tern_profile_format format,
+                                const tern_profile_limits *limits, char **out)
 {
-    static void (*const writers[])(tern__strbuf *, const tern_profile *) = {
+    static void (*const writers[])(tern__strbuf *, const tern_profile *, const tern_profile_limits *) = {
         [TERN_PROFILE_FORMAT_COLLAPSED] = add_collapsed,
         [TERN_PROFILE_FORMAT_SPEEDSCOPE] = add_speedscope,
         [TERN_PROFILE_FORMAT_CHROME] = add_chrome,
         [TERN_PROFILE_FORMAT_SVG] = add_flame,
+        [TERN_PROFILE_FORMAT_JSON] = tern__profile_add_json,
     };
     TERN__FAIL_IF(!profile || !out, TERN_INVALID_ARGUMENT, "profile_export: an argument is NULL");
     TERN__FAIL_IF((unsigned)format >= sizeof writers / sizeof *writers, TERN_INVALID_ARGUMENT,
                   "profile_export: there is no format %d", (int)format);
     tern__strbuf s = TERN__STRBUF_EMPTY;
     tern__strbuf_add(&s, "");
-    writers[format](&s, profile);
+    writers[format](&s, profile, limits);
     return tern__strbuf_take(&s, out);
 }

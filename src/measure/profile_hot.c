@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "measure/profile.h"
 
 /* Above these it is the bottleneck. */
@@ -15,14 +16,12 @@ static const double near_limit = 0.4;  /* what a limit explains, of the time */
 
 const char *tern_bottleneck_name(tern_bottleneck bottleneck)
 {
-    switch (bottleneck) {
-#define NAME(id, number, name, meaning) \
-    case TERN_BOTTLENECK_##id:          \
-        return name;
+    static const char *const names[] = {
+#define NAME(id, number, name, meaning) [number] = name,
         TERN_BOTTLENECK_LIST(NAME)
 #undef NAME
-    }
-    return "unknown";
+    };
+    return tern__name_of(names, TERN__COUNT(names), (int)bottleneck);
 }
 
 /* What a row would take at the limits. */

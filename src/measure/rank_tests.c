@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -36,9 +37,9 @@ static double rank(ranked *values, int n)
     return ties;
 }
 
-static int chosen_sum(const ranked *values, int n)
+static int64_t chosen_sum(const ranked *values, int n)
 {
-    int sum = 0;
+    int64_t sum = 0;
     for (int i = 0; i < n; i++)
         sum += values[i].chosen ? values[i].rank : 0;
     return sum;
@@ -58,7 +59,7 @@ static double normal_p(double sum, double mean, double variance, double step)
 
 /* How likely are sums <= and >= `sum` when any `take` of the ranks are chosen (take < 0: any number of them)?
  * ways[k * (most + 1) + s]: chance to have chosen k of those seen so far, with sum s. */
-static tern_status count_sums(const ranked *values, int n, int take, int sum, double *p)
+static tern_status count_sums(const ranked *values, int n, int take, int64_t sum, double *p)
 {
     const int rows = take < 0 ? 1 : take + 1, most = n * (n + 1);
     double *ways = tern__alloc_zero((size_t)rows * ((size_t)most + 1), sizeof *ways);
@@ -98,14 +99,14 @@ tern_status tern__mann_whitney(const double *a, int n, const double *b, int m, t
     for (int i = 0; i < both; i++)
         values[i] = (ranked){.value = i < n ? a[i] : b[i - n], .chosen = i >= n};
     const double ties = rank(values, both);
-    const int sum = chosen_sum(values, both);
+    const int64_t sum = chosen_sum(values, both);
     const double N = both, nm = (double)n * m;
-    tern__rank_test test = {.greater = (sum - (double)m * (m + 1)) / 2 / nm};
+    tern__rank_test test = {.greater = ((double)sum - (double)m * (m + 1)) / 2 / nm};
     tern_status status = TERN_OK;
     if (both <= TERN__EXACT_VALUES)
         status = count_sums(values, both, m, sum, &test.p);
     else /* the usual variance, times four because ranks are doubled */
-        test.p = normal_p(sum, m * (N + 1), nm / 3 * (N + 1 - ties / (N * (N - 1))), 2);
+        test.p = normal_p((double)sum, m * (N + 1), nm / 3 * (N + 1 - ties / (N * (N - 1))), 2);
     tern__free(values);
     if (status == TERN_OK)
         *out = test;
@@ -127,11 +128,11 @@ tern_status tern__signed_rank(const double *d, int n, tern__rank_test *out)
     tern_status status = TERN_OK;
     if (used > 0) {
         const double ties = rank(values, used), u = used;
-        const int sum = chosen_sum(values, used);
+        const int64_t sum = chosen_sum(values, used);
         if (used <= TERN__EXACT_PAIRS)
             status = count_sums(values, used, -1, sum, &test.p);
         else
-            test.p = normal_p(sum, u * (u + 1) / 2, u * (u + 1) * (2 * u + 1) / 6 - ties / 12, 2);
+            test.p = normal_p((double)sum, u * (u + 1) / 2, u * (u + 1) * (2 * u + 1) / 6 - ties / 12, 2);
     }
     tern__free(values);
     if (status == TERN_OK)

@@ -1,4 +1,6 @@
-/* regress.h - the inside of a report of regressions. */
+/* regress.h - the inside of a report of regressions. It is begun with a baseline (regress.c), filled from results that there are
+ * (regress.c) or from the benchmarks themselves (regress_measure.c), judged row by row (regress_judge.c), and written
+ * (regress_write.c). */
 #ifndef TERN_MEASURE_REGRESS_H
 #define TERN_MEASURE_REGRESS_H
 
@@ -16,22 +18,76 @@ struct tern_regress_report {
     tern_results *results;  /* what was measured */
     tern_regress_row *rows; /* (n) */
     int n;
+    int n_compared; /* rows over which alpha is shared out */
     size_t capacity;
     tern__arena arena;                  /* reasons */
     const tern_results *base, *history; /* the caller's, while the report is made */
     char base_host[32], host[32];
     bool paired; /* sessions of both are next to each other */
+    int holders; /* a page may hold it too: who frees it last takes it away */
 };
 
+/* ---- regress.c ---- */
+
+/* A report with a row for each benchmark of `base`, all of them missing. The caller's results are used until it is finished. */
+tern_status tern__regress_begin(const tern_regress_options *options, const tern_results *base,
+                                const tern_results *history, tern_regress_report **out);
+/* Hands the report out, or frees it if `status` says that something failed. */
+tern_status tern__regress_finish(tern_regress_report *p, tern_status status, tern_regress_report **out);
+/* TERN_STATE: base and results are of two machines, and that was not asked for. */
+tern_status tern__regress_check_host(tern_regress_report *p);
+
+/* All samples of a benchmark in all sessions, seconds; *out (tern__free) is NULL if there are none. */
+tern_status tern__regress_samples(const tern_results *from, const tern_result *key, double **out, int *n);
+/* Medians of the sessions, oldest first, into `medians` (from->n + 1); `now` (may be NULL) is the newest if it was measured.
+ * Returns how many there are. Microseconds. */
+int tern__regress_medians(const tern_results *from, const tern_result *key, const tern_result *now,
+                          double *medians);
+/* What they tell; n is 0 if there are none. */
+tern_status tern__regress_history(const tern_results *from, const tern_result *key, const tern_result *now,
+                                  tern_history *out);
+
+/* Sets the row's noise floor by the baseline's sessions and those since; `now` (may be NULL): by its sessions as well. */
+tern_status tern__regress_set_floor(const tern_regress_report *p, tern_regress_row *row,
+                                    const tern_results *now);
+/* How the row's times are compared. */
+tern_compare_options tern__regress_look(const tern_regress_report *p, const tern_regress_row *row);
+/* One look at all samples of `now`. */
+tern_status tern__regress_compare_row(tern_regress_report *p, tern_regress_row *row, const tern_results *now);
+
+/* Holds the report: tern_regress_free has to be called once more. */
+const tern_regress_report *tern__regress_hold(const tern_regress_report *p);
+
+/* ---- regress_judge.c ---- */
+
+/* Sets the states, the history and the reason from `comparison`, `base` and `now`. */
+tern_status tern__regress_judge(tern_regress_report *p, tern_regress_row *row);
+/* After a second measurement of what seemed slower: it must be so again. */
+tern_status tern__regress_confirm(tern_regress_report *p, tern_regress_row *row);
+/* Measuring it ended with `status`, and tern_last_error says why: missing if it is not there, cannot be had or took too long. All
+ * else is critical, a wrong result above all. TERN_OUT_OF_MEMORY is passed on. */
+tern_status tern__regress_judge_failure(tern_regress_report *p, tern_regress_row *row, tern_status status);
+tern_status tern__regress_set_reason(tern_regress_report *p, tern_regress_row *row, const char *text);
+
+/* ---- regress_measure.c ---- */
+
+struct tern__bench;
+/* Measures the rows of the bench's suite and family; what seems slower, a second time. */
+tern_status tern__regress_measure_on(tern_regress_report *p, const struct tern__bench *bench);
+
+/* ---- model_results.c ---- */
+
 /* Runs the tests of the baseline's rows of suite "model" again, each `repetitions` times, into `to`: of `family`, or all if it is NULL.
- * The file is what the condition "setting_model" says. */
+ * The file is what the baseline's settings say. */
 tern_status tern__model_measure_again(const tern_results *base, const char *family, const char *cpu,
                                       int repetitions, tern_results *to);
 
-/* Medians of the sessions, oldest first, into `medians` (from->n + 1); `now` (may be NULL) is the newest if it was measured.
- * Returns how many there are. */
-int tern__regress_medians(const tern_results *from, const tern_result *key, const tern_result *now,
-                          double *medians);
+/* ---- history.c ---- */
+
+/* From so many sessions on a history is not misled by a few of them, and steps and trends can be told. */
+enum { TERN__HISTORY_LONG = 8 };
+/* Does it move steadily? */
+bool tern__history_has_trend(const tern_history *h);
 
 /* ---- regress_write.c ---- */
 

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/json_text.h"
+#include "base/names.h"
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "measure/regress.h"
@@ -34,7 +35,9 @@ void tern__regress_add_summary(tern__strbuf *to, const tern_regress_report *p)
 
 void tern__regress_add_change(tern__strbuf *to, const tern_comparison *c)
 {
-    if (c->n_b > 0)
+    if (c->n_b > 0 && isnan(c->ratio_low))
+        tern__strbuf_addf(to, "%+.1f %% (interval unavailable: fewer than 6 samples)", 100 * (c->ratio - 1));
+    else if (c->n_b > 0)
         tern__strbuf_addf(to, "%+.1f %% (%+.1f to %+.1f)", 100 * (c->ratio - 1), 100 * (c->ratio_low - 1),
                           100 * (c->ratio_high - 1));
 }
@@ -45,7 +48,7 @@ void tern__regress_add_history(tern__strbuf *to, const tern_history *h)
         tern__strbuf_addf(to, "%s%s by %.1f %% at session %d of %d", i ? ", " : "",
                           h->changes[i].ratio > 1 ? "slower" : "faster", 100 * fabs(h->changes[i].ratio - 1),
                           h->changes[i].at, h->n);
-    if (h->n_changes == 0 && h->n >= 8 && h->trend_p <= 0.01)
+    if (h->n_changes == 0 && tern__history_has_trend(h))
         tern__strbuf_addf(to, "%s by %.2f %% each session", h->trend > 0 ? "slower" : "faster",
                           100 * fabs(h->trend));
 }
@@ -63,6 +66,8 @@ static void add_text_row(tern__strbuf *to, const tern_regress_report *p, const t
         tern__regress_add_change(to, &row->comparison);
         if (p->paired)
             tern__strbuf_addf(to, ", %d pairs of sessions, p = %.2g", row->comparison.n_b, row->comparison.p);
+        else if (isnan(row->noise_floor))
+            tern__strbuf_addf(to, ", noise floor unavailable: one session, p = %.2g", row->comparison.p);
         else
             tern__strbuf_addf(to, ", noise floor %.1f %% of %d sessions, p = %.2g", 100 * row->noise_floor,
                               row->runs, row->comparison.p);
@@ -191,10 +196,10 @@ static void write_html(tern__strbuf *to, const tern_regress_report *p)
     tern_status status = tern_report_create("Tern: regressions", &page);
     if (status == TERN_OK)
         status = tern_report_add_results(page, "results", p->results);
-    if (status == TERN_OK) {
-        tern__report_borrow(page, NULL, p);
+    if (status == TERN_OK)
+        status = tern_report_add_regress(page, NULL, p, NULL, NULL);
+    if (status == TERN_OK)
         status = tern_report_write(page, TERN_REPORT_HTML, TERN__COUNT(sections), sections, &text);
-    }
     if (status == TERN_OK)
         tern__strbuf_add(to, text);
     to->failed |= status != TERN_OK;
@@ -209,6 +214,20 @@ static void (*const writers[])(tern__strbuf *to, const tern_regress_report *p) =
     [TERN_REGRESS_AS_JSON] = tern__regress_add_json,
     [TERN_REGRESS_AS_HTML] = write_html,
 };
+
+tern_status tern_regress_format_parse(const char *name, tern_regress_format *out)
+{
+    static const char *const names[] = {
+#define NAME(id, number, text) [number] = text,
+        TERN_REGRESS_FORMAT_LIST(NAME)
+#undef NAME
+    };
+    int number = 0;
+    TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "regress formats: an argument is NULL");
+    TERN_TRY(tern__name_find(names, TERN__COUNT(names), "regress formats", name, &number));
+    *out = (tern_regress_format)number;
+    return TERN_OK;
+}
 
 tern_status tern_regress_write(const tern_regress_report *report, tern_regress_format format, char **text)
 {

@@ -88,11 +88,27 @@ tern_result tern_result_default(void)
     return row;
 }
 
-bool tern__result_same(const tern_result *a, const tern_result *b)
+static bool same_text(const char *a, const char *b)
 {
-    return a->threads == b->threads && strcmp(a->name, b->name) == 0 && strcmp(a->shape, b->shape) == 0 &&
-           strcmp(a->suite, b->suite) == 0 && strcmp(a->family, b->family) == 0 &&
-           strcmp(a->dtype, b->dtype) == 0 && strcmp(a->device, b->device) == 0;
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+bool tern_result_same(const tern_result *a, const tern_result *b)
+{
+    return a && b && a->threads == b->threads && same_text(a->name, b->name) &&
+           same_text(a->shape, b->shape) && same_text(a->suite, b->suite) &&
+           same_text(a->family, b->family) && same_text(a->dtype, b->dtype) &&
+           same_text(a->device, b->device);
+}
+
+bool tern__result_says_dtype(const tern_result *row)
+{
+    return strncmp(row->shape, row->dtype, strlen(row->dtype)) == 0;
+}
+
+bool tern__result_failed(const tern_result *row)
+{
+    return row->rounds == 0 && row->error[0] && strncmp(row->error, "unavailable", 11) != 0;
 }
 
 void tern__result_add_name(tern__strbuf *to, const tern_result *row)
@@ -101,6 +117,8 @@ void tern__result_add_name(tern__strbuf *to, const tern_result *row)
     for (size_t i = 0; i < TERN__COUNT(parts); i++)
         if (parts[i][0])
             tern__strbuf_addf(to, "%s/", parts[i]);
+    if (!tern__result_says_dtype(row))
+        tern__strbuf_addf(to, "%s/", row->dtype);
     if (row->device[0] && strcmp(row->device, "cpu") != 0)
         tern__strbuf_addf(to, "%s/", row->device);
     tern__strbuf_addf(to, "threads:%d", row->threads);

@@ -11,7 +11,7 @@
 #include "base/strbuf.h"
 
 /* The fields of a row but for its samples: X(kind, member of tern_result, name in files). A REASON is a text that is null when
- * empty. The database has a column for each: a new field needs a migration (baseline_store.c). */
+ * empty. The database has a column for each: a new field needs a migration (baseline.c). */
 #define TERN__RESULT_FIELDS(X)                \
     X(TEXT, suite, "suite")                   \
     X(TEXT, family, "family")                 \
@@ -89,8 +89,10 @@ void tern__field_set_text(const tern__field *field, tern_result *row, const char
 bool tern__field_set_int(const tern__field *field, tern_result *row, int64_t value);
 void tern__field_set_real(const tern__field *field, tern_result *row, double value);
 
-/* Do they say the same benchmark? */
-bool tern__result_same(const tern_result *a, const tern_result *b);
+/* Do the operands say it? Tests of models keep the type of their cache in `dtype` alone. */
+bool tern__result_says_dtype(const tern_result *row);
+/* Was it tried, and went wrong? Not so what could not be had here, or took too long. */
+bool tern__result_failed(const tern_result *row);
 /* "ops/ternary/t2 n=1/i8[1,2560] t2[640,2560]/threads:2", for formats that have one name. */
 void tern__result_add_name(tern__strbuf *to, const tern_result *row);
 

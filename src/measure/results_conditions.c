@@ -6,10 +6,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "measure/folder_commit.h"
 #include "measure/results.h"
 
 enum { ROOM = TERN__CONDITION_TEXT + 1 };
@@ -190,22 +192,26 @@ static void find_power(char *to)
 
 static void find_cgroup_cpu(char *to)
 {
-    char quota[64];
-    double us;
-    if (first_line("/sys/fs/cgroup/cpu.max", to, ROOM))
-        return;
-    if (first_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", quota, sizeof quota) &&
-        counter("/sys/fs/cgroup/cpu/cpu.cfs_period_us", &us))
-        snprintf(to, ROOM, "%s %.0f", quota, us);
+    bool seen;
+    const double cores = tern__cgroup_own_quota(&seen);
+    if (cores > 0)
+        snprintf(to, ROOM, "%g cores", cores);
+    else if (seen)
+        snprintf(to, ROOM, "no limit");
     else
-        unavailable(to, "no cpu.max or cfs quota in /sys/fs/cgroup");
+        unavailable(to, "no control group whose CPU time can be read");
 }
 
 static void find_cgroup_memory(char *to)
 {
-    if (!first_line("/sys/fs/cgroup/memory.max", to, ROOM) &&
-        !first_line("/sys/fs/cgroup/memory/memory.limit_in_bytes", to, ROOM))
-        unavailable(to, "no memory limit in /sys/fs/cgroup");
+    bool seen;
+    const uint64_t bytes = tern__cgroup_own_memory(&seen);
+    if (bytes > 0)
+        snprintf(to, ROOM, "%llu bytes", (unsigned long long)bytes);
+    else if (seen)
+        snprintf(to, ROOM, "no limit");
+    else
+        unavailable(to, "no control group whose memory can be read");
 }
 
 static void find_version(char *to)
@@ -232,55 +238,18 @@ static void find_time(char *to)
         unavailable(to, "the clock is not set");
 }
 
-/* ---- the commit ---- */
-
-/* HEAD's commit in a git folder, by its files: no program is run. */
-static bool commit_of(const char *git, char *to)
+static void find_build_commit(char *to)
 {
-    char path[4096], head[512], line[512];
-    snprintf(path, sizeof path, "%s/HEAD", git);
-    if (!first_line(path, head, sizeof head))
-        return false;
-    if (strncmp(head, "ref: ", 5) != 0) { /* not on a branch */
-        snprintf(to, ROOM, "%s", head);
-        return true;
-    }
-    if (snprintf(path, sizeof path, "%s/%s", git, head + 5) < (int)sizeof path && first_line(path, to, ROOM))
-        return true;
-    snprintf(path, sizeof path, "%s/packed-refs", git);
-    FILE *file = fopen(path, "r");
-    bool found = false;
-    while (file && !found && fgets(line, sizeof line, file)) {
-        line[strcspn(line, "\n")] = '\0';
-        char *blank = strchr(line, ' ');
-        found = blank && strcmp(blank + 1, head + 5) == 0;
-        if (found)
-            snprintf(to, ROOM, "%.*s", (int)(blank - line), line);
-    }
-    if (file)
-        fclose(file);
-    return found;
+    snprintf(to, ROOM, "%s", tern_build_commit());
 }
 
-/* Of the work tree in which the program runs. */
-static void find_commit(char *to)
+static void find_folder_commit(char *to)
 {
-    char folder[2048], git[2100];
-    if (!getcwd(folder, sizeof folder)) {
+    char folder[2048];
+    if (!getcwd(folder, sizeof folder))
         unavailable(to, "the folder has no name");
-        return;
-    }
-    for (char *end = folder + strlen(folder);;) {
-        snprintf(git, sizeof git, "%s/.git", folder);
-        if (commit_of(git, to))
-            return;
-        while (end > folder && *end != '/')
-            end--;
-        if (end == folder)
-            break;
-        *end-- = '\0';
-    }
-    unavailable(to, "no git work tree here");
+    else if (!tern__folder_commit(folder, to, ROOM))
+        unavailable(to, "no git work tree here");
 }
 
 /* ---- the table ---- */
@@ -306,7 +275,8 @@ static const struct {
     {"cgroup_memory", find_cgroup_memory},
     {"version", find_version},
     {"compiler", find_compiler},
-    {"git_commit", find_commit},
+    {"build_commit", find_build_commit},
+    {"folder_commit", find_folder_commit},
     {"time", find_time},
 };
 

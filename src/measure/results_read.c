@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "measure/documents.h"
 #include "measure/results.h"
 
 #if TERN_HAVE_JANSSON
@@ -108,8 +109,8 @@ static tern_status set_from(json_t *root, tern_results *to)
     if (json_is_object(root)) {
         const char *format = json_string_value(json_object_get(root, "format"));
         const json_t *version = json_object_get(root, "version");
-        TERN__FAIL_IF(!format || strcmp(format, "tern-results") != 0, TERN_FORMAT,
-                      "results: JSON of something else: \"format\" is not \"tern-results\"");
+        TERN__FAIL_IF(!format || strcmp(format, TERN__RESULTS_DOCUMENT) != 0, TERN_FORMAT,
+                      "results: JSON of something else: \"format\" is not \"" TERN__RESULTS_DOCUMENT "\"");
         TERN__FAIL_IF(!json_is_integer(version) || json_integer_value(version) < 1, TERN_FORMAT,
                       "results: \"version\" is no version");
         TERN__FAIL_IF(json_integer_value(version) > 1, TERN_UNSUPPORTED,

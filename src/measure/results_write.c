@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/status.h"
 #include "base/json_text.h"
+#include "measure/documents.h"
 #include "measure/results.h"
 
 /* ---- JSON ---- */
@@ -82,7 +84,8 @@ static void write_rows(tern__strbuf *to, const tern_results *r)
 
 static void write_json(tern__strbuf *to, const tern_results *r)
 {
-    tern__strbuf_add(to, "{\n  \"format\": \"tern-results\",\n  \"version\": 1,\n  \"conditions\": ");
+    tern__strbuf_add(to, "{\n  \"format\": \"" TERN__RESULTS_DOCUMENT
+                         "\",\n  \"version\": 1,\n  \"conditions\": ");
     add_conditions_json(to, r, "  ");
     tern__strbuf_add(to, ",\n  \"rows\": ");
     add_rows_json(to, r, "  ");
@@ -303,22 +306,16 @@ _Static_assert(TERN__COUNT(writers) == TERN__COUNT(names), "every format has a w
 
 const char *tern_result_format_name(tern_result_format format)
 {
-    return (unsigned)format < TERN__COUNT(names) ? names[format] : "unknown";
+    return tern__name_of(names, TERN__COUNT(names), (int)format);
 }
 
 tern_status tern_result_format_parse(const char *name, tern_result_format *out)
 {
-    char all[160] = "";
-    TERN__FAIL_IF(!name || !out, TERN_INVALID_ARGUMENT, "result_format_parse: an argument is NULL");
-    for (size_t i = 0; i < TERN__COUNT(names); i++) {
-        const size_t used = strlen(all);
-        if (strcmp(names[i], name) == 0) {
-            *out = (tern_result_format)i;
-            return TERN_OK;
-        }
-        snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", names[i]);
-    }
-    return tern__fail(TERN_NOT_FOUND, "results: there is no format '%s'; there are %s", name, all);
+    int number = 0;
+    TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "result formats: an argument is NULL");
+    TERN_TRY(tern__name_find(names, TERN__COUNT(names), "result formats", name, &number));
+    *out = (tern_result_format)number;
+    return TERN_OK;
 }
 
 tern_status tern_results_write(const tern_results *results, tern_result_format format, char **text)

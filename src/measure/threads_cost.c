@@ -1,4 +1,7 @@
 /* threads_cost.c - regions and barriers with nothing in them. */
+#include "measure/threads_cost.h"
+
+#include <math.h>
 #include <time.h>
 
 #include <tern/measure.h>
@@ -9,7 +12,7 @@
 #include "base/threads.h"
 #include "measure/timing.h"
 
-enum { THREADS_MOST = 64, SAMPLES = 25, REGIONS = 200, BARRIERS = 1000 };
+enum { THREADS_MOST = 64, SAMPLES = TERN__THREADS_SAMPLES, REGIONS = 200, BARRIERS = 1000 };
 
 /* Long enough that threads which wait have gone to sleep. */
 static const struct timespec pause_time = {.tv_nsec = 2000000};
@@ -37,13 +40,23 @@ static double run_us(tern__threads *threads, int workers, tern__region_fn fn, in
     return (double)(tern__now_ns() - start) * 1e-3 / times;
 }
 
+double tern__threads_barrier_us(const double *met, const double *empty, int n, int barriers)
+{
+    double costs[SAMPLES];
+    int kept = 0;
+    for (int i = 0; i < n && i < SAMPLES; i++)
+        if (met[i] > empty[i])
+            costs[kept++] = (met[i] - empty[i]) / barriers;
+    return kept > 0 && 2 * kept >= n ? tern__stats_of(costs, kept).median : NAN;
+}
+
 tern_status tern_bench_threads(int threads, tern_threads_cost *out)
 {
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "bench_threads: the result is NULL");
     TERN__FAIL_IF(threads < 0 || threads > THREADS_MOST, TERN_INVALID_ARGUMENT,
                   "bench_threads: %d threads; give 1 to %d, or 0", threads, THREADS_MOST);
     const int usable = tern__cpu()->cores_usable, n = threads > 0 ? threads : usable;
-    double awake[SAMPLES], asleep[SAMPLES], barrier[SAMPLES];
+    double awake[SAMPLES], asleep[SAMPLES], met[SAMPLES];
     tern__threads *pool;
     TERN_TRY(tern__threads_create(n < THREADS_MOST ? n : THREADS_MOST, &pool));
     const int workers = tern__threads_count(pool);
@@ -51,13 +64,14 @@ tern_status tern_bench_threads(int threads, tern_threads_cost *out)
         nanosleep(&pause_time, NULL);
         asleep[i] = run_us(pool, workers, nothing, 1);
         awake[i] = run_us(pool, workers, nothing, REGIONS);
-        const double all = run_us(pool, workers, meet, 1) - awake[i];
-        barrier[i] = (all > 0 ? all : awake[i]) / BARRIERS;
+        met[i] = run_us(pool, workers, meet, 1);
     }
     tern__threads_destroy(pool);
+    const double barrier_us =
+        tern__threads_barrier_us(met, awake, SAMPLES, BARRIERS); /* before they are sorted */
     *out = (tern_threads_cost){.threads = workers,
                                .region_us = tern__stats_of(awake, SAMPLES).median,
                                .wakeup_us = tern__stats_of(asleep, SAMPLES).median,
-                               .barrier_us = tern__stats_of(barrier, SAMPLES).median};
+                               .barrier_us = barrier_us};
     return TERN_OK;
 }

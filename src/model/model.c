@@ -4,24 +4,31 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/trace.h"
+#include "model/file/model_file.h"
 
 tern_model_options tern_model_options_default(void)
 {
     return (tern_model_options){.ternary = TERN_T2};
 }
 
-static tern_status load(tern_model *m, const char *path, const tern_model_options *options)
+/* From `file` if that is not NULL, which is held, else from `path`. */
+static tern_status load(tern_model *m, const char *path, tern_model_file *file,
+                        const tern_model_options *options)
 {
     const tern_model_file_options how = {.no_map = options->no_map, .guard = options->guard};
-    TERN_TRY(tern_model_file_open(path, &how, &m->file));
+    if (file) {
+        tern__model_file_retain(file);
+        m->file = file;
+    } else {
+        TERN_TRY(tern_model_file_open(path, &how, &m->file));
+    }
     TERN_TRY(tern__hparams_read(m->file, &m->h));
     return tern__weights_load(m, options);
 }
 
-tern_status tern_model_load(tern_ctx *ctx, const char *path, const tern_model_options *options,
-                            tern_model **out)
+static tern_status load_model(tern_ctx *ctx, const char *path, tern_model_file *file,
+                              const tern_model_options *options, tern_model **out)
 {
-    TERN__FAIL_IF(!ctx || !path || !out, TERN_INVALID_ARGUMENT, "model_load: an argument is NULL");
     tern_model_options o = options ? *options : tern_model_options_default();
     o.ternary = o.ternary ? o.ternary : TERN_T2;
     TERN__FAIL_IF(o.ternary != TERN_T2 && o.ternary != TERN_T5, TERN_DTYPE,
@@ -31,7 +38,7 @@ tern_status tern_model_load(tern_ctx *ctx, const char *path, const tern_model_op
         return tern__out_of_memory(sizeof *m);
     m->ctx = ctx;
     const uint64_t start = tern__trace_begin(), scope = tern__watch_enter("load model", "model");
-    tern_status status = load(m, path, &o);
+    tern_status status = load(m, path, file, &o);
     tern__watch_leave(scope);
     tern__trace_end(start, "load model", "model", UINT32_MAX, 0, 0);
     if (status != TERN_OK) {
@@ -40,6 +47,20 @@ tern_status tern_model_load(tern_ctx *ctx, const char *path, const tern_model_op
     }
     *out = m;
     return TERN_OK;
+}
+
+tern_status tern_model_load(tern_ctx *ctx, const char *path, const tern_model_options *options,
+                            tern_model **out)
+{
+    TERN__FAIL_IF(!ctx || !path || !out, TERN_INVALID_ARGUMENT, "model_load: an argument is NULL");
+    return load_model(ctx, path, NULL, options, out);
+}
+
+tern_status tern_model_load_file(tern_ctx *ctx, tern_model_file *file, const tern_model_options *options,
+                                 tern_model **out)
+{
+    TERN__FAIL_IF(!ctx || !file || !out, TERN_INVALID_ARGUMENT, "model_load_file: an argument is NULL");
+    return load_model(ctx, NULL, file, options, out);
 }
 
 void tern_model_free(tern_model *model)

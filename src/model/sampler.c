@@ -99,19 +99,25 @@ static double uniform(uint64_t seed, uint64_t index)
     return (double)(x >> 11) * 0x1p-53;
 }
 
-static void penalise(const tern_sampling *s, int64_t n, float *logits, int64_t n_recent,
-                     const int32_t *recent)
+/* Once for each token, however often it was there: they may be as many as a context holds. */
+static tern_status penalise(const tern_sampling *s, int64_t n, float *logits, int64_t n_recent,
+                            const int32_t *recent)
 {
     int64_t first = n_recent > s->repeat_last ? n_recent - s->repeat_last : 0;
+    if (first == n_recent)
+        return TERN_OK;
+    bool *seen = tern__alloc_zero((size_t)n, sizeof *seen);
+    if (!seen)
+        return tern__out_of_memory((size_t)n * sizeof *seen);
     for (int64_t i = first; i < n_recent; i++) {
-        bool again = recent[i] < 0 || recent[i] >= n;
-        for (int64_t k = first; k < i && !again; k++)
-            again = recent[k] == recent[i];
-        if (again)
+        if (recent[i] < 0 || recent[i] >= n || seen[recent[i]])
             continue;
+        seen[recent[i]] = true;
         float *logit = &logits[recent[i]];
         *logit = *logit > 0 ? *logit / (float)s->repeat_penalty : *logit * (float)s->repeat_penalty;
     }
+    tern__free(seen);
+    return TERN_OK;
 }
 
 /* How many of the sorted candidates stay by top_p and min_p; weights become exp(logit - highest). */
@@ -174,7 +180,7 @@ tern_status tern_sample(const tern_sampling *sampling, int64_t n, float *logits,
         logits[s->bias[i].token] += s->bias[i].bias;
     }
     if (s->repeat_penalty != 1)
-        penalise(s, n, logits, n_recent, recent);
+        TERN_TRY(penalise(s, n, logits, n_recent, recent));
     TERN_TRY(check_logits("sample", n, logits));
     const int32_t best = likeliest(n, logits);
     TERN__FAIL_IF(

@@ -82,7 +82,7 @@ tern_status tern_sequence_prompt(tern_sequence *sequence, const int32_t *tokens,
         int64_t here = n - q->length < chunk ? n - q->length : chunk;
         bool last = q->length + here == n;
         TERN_TRY(feed(q, tokens + q->length, here, last));
-        if (progress && !progress(user, q->length, n) && !last)
+        if (progress && !progress(user, q->length, n))
             return tern__fail(TERN_CANCELLED, "the prompt was stopped after %lld of %lld tokens",
                               (long long)q->length, (long long)n);
     }

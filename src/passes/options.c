@@ -6,6 +6,7 @@
 #include "base/cpu.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "base/words.h"
 #include "graph/text.h"
 #include "passes/pass.h"
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/cpu_detect.h"
@@ -84,12 +85,12 @@ TEST(cgroup_v2_takes_the_tightest_on_the_way_up)
     CHECK(put("a/cpu.max", "150000 100000\n"));
     CHECK(put("a/b/cpu.max", "max 100000\n"));
     CHECK(put("a/b/c/cpu.max", "400000 100000\n"));
-    double own = tern__cgroup_quota(root, "0::/a/b/c\n");
-    double sibling = tern__cgroup_quota(root, "0::/other/place\n");
-    double top = tern__cgroup_quota(root, "0::/\n");
+    double own = tern__cgroup_quota(root, "0::/a/b/c\n", NULL);
+    double sibling = tern__cgroup_quota(root, "0::/other/place\n", NULL);
+    double top = tern__cgroup_quota(root, "0::/\n", NULL);
     CHECK(put("cpu.max", "50000 100000\n"));
-    double tightest = tern__cgroup_quota(root, "1:name=systemd:/x\n0::/a/b/c\n");
-    double outside = tern__cgroup_quota(root, "0::/../../elsewhere\n");
+    double tightest = tern__cgroup_quota(root, "1:name=systemd:/x\n0::/a/b/c\n", NULL);
+    double outside = tern__cgroup_quota(root, "0::/../../elsewhere\n", NULL);
     drop((const char *const[]){"a/b/c/cpu.max", "a/b/c", "a/b/cpu.max", "a/b", "a/cpu.max", "a", "cpu.max",
                                NULL});
     CHECK_NEAR(own, 1.5, 0);
@@ -106,13 +107,13 @@ TEST(cgroup_v1_quota_and_period)
     CHECK(put("cpu,cpuacct/docker/cpu.cfs_period_us", "100000\n"));
     CHECK(put("cpu,cpuacct/cpu.cfs_quota_us", "-1\n"));
     CHECK(put("cpu,cpuacct/cpu.cfs_period_us", "100000\n"));
-    double named = tern__cgroup_quota(root, "5:memory:/\n4:cpu,cpuacct:/docker\n");
-    double above = tern__cgroup_quota(root, "4:cpu,cpuacct:/\n");
-    double unrelated = tern__cgroup_quota(root, "4:cpuset:/docker\n3:cpuacct:/docker\n");
+    double named = tern__cgroup_quota(root, "5:memory:/\n4:cpu,cpuacct:/docker\n", NULL);
+    double above = tern__cgroup_quota(root, "4:cpu,cpuacct:/\n", NULL);
+    double unrelated = tern__cgroup_quota(root, "4:cpuset:/docker\n3:cpuacct:/docker\n", NULL);
     /* In a container the path of the host does not exist; the top is the container's own group. */
     CHECK(put("cpu/cpu.cfs_quota_us", "300000\n"));
     CHECK(put("cpu/cpu.cfs_period_us", "100000\n"));
-    double container = tern__cgroup_quota(root, "4:cpuacct,cpu:/docker/4f2a\n");
+    double container = tern__cgroup_quota(root, "4:cpuacct,cpu:/docker/4f2a\n", NULL);
     drop((const char *const[]){"cpu,cpuacct/docker/cpu.cfs_quota_us", "cpu,cpuacct/docker/cpu.cfs_period_us",
                                "cpu,cpuacct/docker", "cpu,cpuacct/cpu.cfs_quota_us",
                                "cpu,cpuacct/cpu.cfs_period_us", "cpu,cpuacct", "cpu/cpu.cfs_quota_us",
@@ -123,6 +124,24 @@ TEST(cgroup_v1_quota_and_period)
     CHECK_NEAR(container, 3, 0);
 }
 
+TEST(cgroup_memory_is_the_tightest_of_the_groups_around)
+{
+    CHECK(make_root());
+    bool seen = true, unlimited = false, nowhere = true;
+    CHECK(put("a/memory.max", "1000\n"));
+    CHECK(put("a/b/memory.max", "max\n"));
+    CHECK(put("a/b/c/memory.max", "4000\n"));
+    CHECK(put("memory/x/memory.limit_in_bytes", "9223372036854771712\n"));
+    const uint64_t own = tern__cgroup_memory(root, "0::/a/b/c\n", &seen);
+    const uint64_t v1 = tern__cgroup_memory(root, "4:hugetlb,memory:/x\n", &unlimited);
+    const uint64_t none = tern__cgroup_memory(root, "4:cpu:/x\n", &nowhere);
+    drop((const char *const[]){"a/b/c/memory.max", "a/b/c", "a/b/memory.max", "a/b", "a/memory.max", "a",
+                               "memory/x/memory.limit_in_bytes", "memory/x", "memory", NULL});
+    CHECK(own == 1000 && seen);
+    CHECK(v1 == 0 && unlimited);
+    CHECK(none == 0 && !nowhere);
+}
+
 TEST(malformed_cgroup_lists_are_harmless)
 {
     char line[PATH_MAX + 100] = "0::/";
@@ -131,8 +150,8 @@ TEST(malformed_cgroup_lists_are_harmless)
     static const char *const texts[] = {
         "", "\n\n", ":", "::", "0:", "0::", "x", "0::/a\n4:", "4:cpu:", "4:,,cpu,:/"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        CHECK_NEAR(tern__cgroup_quota("/nonexistent", texts[i]), 0, 0);
-    CHECK_NEAR(tern__cgroup_quota("/nonexistent", line), 0, 0);
+        CHECK_NEAR(tern__cgroup_quota("/nonexistent", texts[i], NULL), 0, 0);
+    CHECK_NEAR(tern__cgroup_quota("/nonexistent", line, NULL), 0, 0);
 }
 
 /* ---- levels ---- */

@@ -1,4 +1,4 @@
-/* text_util.h - what the tests of the text form share: reading golden files, parsing, printing. */
+/* text_util.h - what the tests of the text form share: parsing, printing. */
 #ifndef TERN_TESTS_GRAPH_TEXT_UTIL_H
 #define TERN_TESTS_GRAPH_TEXT_UTIL_H
 
@@ -8,27 +8,7 @@
 
 #include <tern/graph.h>
 
-/* The file tests/golden/`name`, terminated; NULL if it cannot be read. Free with free. */
-static inline char *golden_read(const char *name, size_t *length)
-{
-    const char *root = getenv("TERN_SOURCE_DIR");
-    char path[1024];
-    if (root)
-        snprintf(path, sizeof path, "%s/tests/golden/%s", root, name);
-    else /* run by hand: beside this header */
-        snprintf(path, sizeof path, "%.*s/../golden/%s", (int)(strrchr(__FILE__, '/') - __FILE__), __FILE__,
-                 name);
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return NULL;
-    enum { MOST = 1 << 20 };
-    char *text = malloc(MOST);
-    *length = text ? fread(text, 1, MOST - 1, file) : 0;
-    if (text)
-        text[*length] = '\0';
-    fclose(file);
-    return text;
-}
+#include "../golden.h"
 
 /* Parses a copy that ends where the text ends, so that a read behind it is seen by the address sanitizer. */
 static inline tern_status parse_exactly(tern_ctx *ctx, const char *text, size_t length, tern_graph **out)

@@ -20,15 +20,17 @@ static int64_t roll(int64_t n)
     return (int64_t)(tern__random_uniform(harness_seed(), rolls++) * (double)n);
 }
 
+/* With a full mantissa: products are rounded, so that another order of sums, or one without fused multiply-adds, has other bits. */
 static float number(void)
 {
-    return (float)(roll(2001) - 1000) / 256.0f;
+    return (float)(tern__random_uniform(harness_seed(), rolls++) * 8 - 4);
 }
 
 /* A matrix somewhere in guarded memory: element (i, j) at data[i * row + j * column]. */
 typedef struct matrix {
     float *block, *data;
     int64_t floats; /* between the guards */
+    int64_t all;    /* with them */
     int64_t rows, columns, row, column;
 } matrix;
 
@@ -45,9 +47,9 @@ static matrix matrix_make(int64_t rows, int64_t columns, int kind)
         m.column = 2;
     }
     m.floats = rows * columns * 2 + (rows + columns) * 8 + 16;
-    const int64_t all = m.floats + 2 * GUARD + shift;
-    m.block = tern__alloc_aligned((size_t)all * sizeof *m.block, TERN__ALIGN);
-    for (int64_t i = 0; i < all; i++)
+    m.all = m.floats + 2 * GUARD + shift;
+    m.block = tern__alloc_aligned((size_t)m.all * sizeof *m.block, TERN__ALIGN);
+    for (int64_t i = 0; i < m.all; i++)
         m.block[i] = guard_value;
     m.data = m.block + GUARD + shift;
     return m;
@@ -63,10 +65,10 @@ static void matrix_fill(matrix *m)
 /* How many numbers outside the matrix are not what they were. */
 static int64_t damage(const matrix *m)
 {
-    int64_t changed = 0, inside = m->rows * m->columns, all = m->floats + 2 * GUARD, same = 0;
-    for (int64_t i = 0; i < all; i++)
+    int64_t changed = 0, inside = m->rows * m->columns, same = 0;
+    for (int64_t i = 0; i < m->all; i++)
         same += m->block[i] == guard_value;
-    changed = all - inside - same;
+    changed = m->all - inside - same;
     return changed > 0 ? changed : 0;
 }
 

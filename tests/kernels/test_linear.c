@@ -112,9 +112,10 @@ static void check_product(const tern__kernel_row *row, tern_dtype dtype, int64_t
     float *y = guarded(y_bytes, &guard_y), *x = malloc((size_t)(batch * k + 1) * 4),
           *w = malloc((size_t)(k + 1) * 4);
     void *scratch = guarded(p.scratch_bytes, &guard_scratch);
-    for (int64_t i = 0; i < batch * k; i++)
+    for (int64_t i = 0; i < batch * k;
+         i++) /* full mantissas: products are rounded, and the order of sums matters */
         x[i] = wild && dice_below(&d, 50) == 0 ? (float)dice_number(&d, TERN_F32)
-                                               : (float)(dice_below(&d, 2001) - 1000) / 256.0f;
+                                               : (float)((double)dice_u32(&d) * 0x1p-29 - 4);
     tern__linear_pack(dtype, weights, tern__row_units(dtype, k), 1, n, k, cut, tiles, packed);
     tern__linear_pack(dtype, weights, tern__row_units(dtype, k), 1, n, k, 0, cut, packed);
     tern__linear_multiply(&p, packed, 0, cut, x, k, batch, y, y_row, scratch);

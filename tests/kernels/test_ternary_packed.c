@@ -146,22 +146,26 @@ static void check_kernel(const tern__ternary_kernel *kernel, const product *p, c
     const int64_t tile_rows = tern__ternary_tile_rows(kernel->form),
                   tiles = tern__ternary_tiles(kernel->form, p->rows);
     const int64_t y_stride = p->rows + 1 + roll(5), bytes = 2 * GUARD + 4 * p->batch * y_stride;
-    uint8_t *block = aligned_bytes(bytes), *scratch = aligned_bytes((int64_t)tern__ternary_scratch_bytes());
+    const int64_t scratch_bytes = (int64_t)tern__ternary_scratch_bytes();
+    uint8_t *block = aligned_bytes(bytes), *room = aligned_bytes(scratch_bytes + 2 * GUARD);
     int32_t *y = (int32_t *)(void *)(block + GUARD) + roll(4);
     memset(block, GUARD_BYTE, (size_t)bytes);
+    memset(room, GUARD_BYTE, (size_t)(scratch_bytes + 2 * GUARD));
     for (int64_t begin = 0; begin < tiles;) {
         int64_t end = begin + 1 + roll((uint32_t)(tiles - begin));
         tern__ternary_multiply(kernel, packed, p->rows, p->columns, begin, end, p->prepared, p->batch,
-                               y + begin * tile_rows, y_stride, scratch);
+                               y + begin * tile_rows, y_stride, room + GUARD);
         begin = end;
     }
     bool right = result_is(p, y, y_stride, block, bytes);
+    for (int i = 0; i < GUARD; i++)
+        right = right && room[i] == GUARD_BYTE && room[GUARD + scratch_bytes + i] == GUARD_BYTE;
     if (!right)
         harness_fail(__FILE__, __LINE__, "%s: %s from %s, rows %lld, columns %lld, batch %lld", kernel->name,
                      what, tern_dtype_name(p->dtype), (long long)p->rows, (long long)p->columns,
                      (long long)p->batch);
     tern__free(block);
-    tern__free(scratch);
+    tern__free(room);
 }
 
 static const tern__kernel_family family_of[TERN__TERNARY_FORMS] = {TERN__FAMILY_ternary_t2,

@@ -1,6 +1,7 @@
 /* test_compare.c - verdicts on samples whose truth is known: noise like that of a machine that others use as well, with
  * and without a planted difference. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -95,6 +96,50 @@ TEST(known_noise_counts)
     CHECK_OK(tern_compare_pairs(&(tern_compare_options){.noise = 0.2}, a, b, N, &c));
     CHECK_EQ(c.verdict, TERN_VERDICT_UNDECIDED);
     CHECK_NEAR(c.noise, 0.2, 0);
+}
+
+TEST(few_samples_have_no_interval_and_no_verdict)
+{
+    const double a[] = {1, 1.01, 0.99, 1, 1, 1.01}, b[] = {0.99, 1, 1, 1.01, 1, 1};
+    tern_comparison c;
+    for (int n = 1; n < 6; n++) {
+        CHECK_OK(tern_compare_samples(NULL, a, n, b, n, &c));
+        CHECK(isnan(c.ratio_low) && isnan(c.ratio_high) && c.verdict == TERN_VERDICT_UNDECIDED);
+        CHECK_OK(tern_compare_pairs(NULL, a, b, n, &c));
+        CHECK(isnan(c.ratio_low) && isnan(c.ratio_high) && c.verdict == TERN_VERDICT_UNDECIDED);
+    }
+    CHECK_OK(tern_compare_samples(NULL, a, 6, b, 6, &c));
+    CHECK_EQ(c.verdict, TERN_VERDICT_SAME);
+}
+
+/* "Same" is wrong in 2.5 % at the edge of the threshold, however often it is looked at: a difference of just the threshold, looked at
+ * after 10, 15, 22, ... pairs with the share of each look. */
+TEST(same_is_shared_out_over_the_looks)
+{
+    if (HARNESS_TSAN)
+        SKIP("a long simulation on one thread: nothing for TSan to see");
+    enum { TIMES = 300, MOST = 100 };
+    int wrong = 0;
+    for (uint64_t t = 0; t < TIMES; t++) {
+        double a[MOST], b[MOST], used = 0;
+        tern_comparison c = {.verdict = TERN_VERDICT_UNDECIDED};
+        for (int i = 0; i < MOST; i++) {
+            a[i] = exp(0.01 * tern__random_normal(harness_seed() + t, 2 * (uint64_t)i));
+            b[i] = 1.02 * exp(0.01 * tern__random_normal(harness_seed() + t, 2 * (uint64_t)i + 1));
+        }
+        for (int n = 10; c.verdict == TERN_VERDICT_UNDECIDED; n += n / 2) {
+            n = n < MOST ? n : MOST;
+            const double known = (double)n / MOST;
+            CHECK_OK(tern_compare_pairs(&(tern_compare_options){.threshold = 0.02, .spend = known - used}, a,
+                                        b, n, &c));
+            used = known;
+            if (n == MOST)
+                break;
+        }
+        wrong += c.verdict == TERN_VERDICT_SAME;
+    }
+    printf("a difference of the threshold was called the same in %d of %d\n", wrong, TIMES);
+    CHECK(wrong <= TIMES * 6 / 100); /* 2.5 % are due, 13 to 17 % were it without sharing out */
 }
 
 TEST(same_samples_same_answer)

@@ -193,10 +193,19 @@ static void check_random(size_t events, bool may_lose)
     CHECK_EQ(info.end_bytes, live);
     CHECK_EQ(info.lost > 0, may_lose);
     CHECK_EQ(info.start_bytes + info.allocated_bytes - info.freed_bytes, info.end_bytes);
+    CHECK_EQ(info.leaks, 0); /* nothing is invented for frees that were lost */
+    CHECK_EQ(info.leaked_bytes, 0);
     if (!may_lose) {
         check_sums(m);
-        CHECK_EQ(info.leaks, 0);
-        CHECK_EQ(info.leaked_bytes, 0);
+    } else {
+        tern_memory_peak peak;
+        char *text = NULL;
+        CHECK_STATUS(tern_memory_get_peak(m, TERN_MEMORY_IN_USE, &peak), TERN_UNAVAILABLE);
+        CHECK_EQ(info.advice, 0);
+        CHECK_OK(tern_memory_export(m, TERN_MEMORY_FORMAT_JSON, &text));
+        CHECK(strstr(text, "\"peak\": null") != NULL && strstr(text, "\"leaked_bytes\": null") != NULL &&
+              strstr(text, "\"recommendations\": null") != NULL && strstr(text, "events were lost") != NULL);
+        tern_string_free(text);
     }
     tern_memory_free(m);
     tern_pool_destroy(pool);

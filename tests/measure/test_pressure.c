@@ -56,6 +56,7 @@ TEST(nothing_is_there)
     new_root();
     const tern_pressure_reading r = read_root(NULL);
     CHECK(!r.known);
+    CHECK(r.available_bytes == UINT64_MAX);
     CHECK_EQ(r.level, TERN_PRESSURE_NONE);
     for (int i = 0; i < TERN_PRESSURE_SOURCES; i++) {
         CHECK(!r.signals[i].available);
@@ -146,11 +147,15 @@ TEST(groups_of_the_first_version)
     CHECK_EQ(r.signals[TERN_PRESSURE_SOURCE_CGROUP].level, TERN_PRESSURE_CRITICAL);
     CHECK(r.signals[TERN_PRESSURE_SOURCE_EVENTS].available);
     CHECK_EQ(r.limit_hits, 7);
+    CHECK_EQ(r.available_bytes, 40);
     plant("sys/fs/cgroup/memory/x/memory.stat", "total_inactive_file 500\n");
     plant("sys/fs/cgroup/memory/x/memory.failcnt", "8\n");
     tern_pressure_reading later = read_root(&r);
     CHECK_EQ(later.signals[TERN_PRESSURE_SOURCE_CGROUP].level, TERN_PRESSURE_NONE);
     CHECK_EQ(later.level, TERN_PRESSURE_MODERATE); /* the limit was run into */
+    CHECK_EQ(later.available_bytes, 540);
+    plant("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 0 kB\n"); /* the machine has less */
+    CHECK_EQ(read_root(&r).available_bytes, 0);
     plant("sys/fs/cgroup/memory/x/memory.limit_in_bytes",
           "9223372036854771712\n"); /* this is how it says none */
     CHECK(!signal_of(TERN_PRESSURE_SOURCE_CGROUP).available);

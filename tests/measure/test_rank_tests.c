@@ -1,6 +1,7 @@
 /* test_rank_tests.c - probabilities of the rank tests against counting all cases by brute force, and intervals against
  * what is known of them. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
@@ -163,11 +164,31 @@ TEST(intervals_contain_the_truth)
     CHECK(ratio > 0.92 * TRIES && ratio < 0.99 * TRIES);
 }
 
-TEST(intervals_of_one_value)
+TEST(intervals_of_few_values_are_none)
 {
+    const double few[] = {1, 2, 3, 4, 5, 6};
     tern__interval bounds;
-    CHECK_OK(tern__bootstrap_median((double[]){7}, 1, 0.95, 1, &bounds));
-    CHECK(bounds.low == 7 && bounds.high == 7);
-    CHECK_OK(tern__bootstrap_ratio((double[]){2}, 1, (double[]){5, 5, 5, 5}, 4, 0.95, 1, &bounds));
-    CHECK(bounds.low == 2.5 && bounds.high == 2.5);
+    CHECK_OK(tern__bootstrap_median(few, 5, 0.95, 1, &bounds));
+    CHECK(isnan(bounds.low) && isnan(bounds.high));
+    CHECK_OK(tern__bootstrap_median(few, 6, 0.95, 1, &bounds));
+    CHECK(bounds.low >= 1 && bounds.low < bounds.high && bounds.high <= 6);
+    CHECK_OK(tern__bootstrap_ratio(few, 6, few, 5, 0.95, 1, &bounds));
+    CHECK(isnan(bounds.low) && isnan(bounds.high));
+}
+
+TEST(many_samples_do_not_overflow)
+{
+    enum { MANY = 50000 };
+    double *x = malloc(2 * MANY * sizeof *x);
+    tern__rank_test test = {.p = 0};
+    CHECK(x != NULL);
+    for (int i = 0; i < 2 * MANY; i++)
+        x[i] = 1 + i % 1000;
+    CHECK_OK(tern__mann_whitney(x, MANY, x + MANY, MANY, &test));
+    CHECK(test.p > 0.99 && fabs(test.greater - 0.5) < 1e-9);
+    for (int i = 0; i < 2 * MANY; i++)
+        x[i] = i % 2 ? 1 + i / 2 : -1 - i / 2;
+    CHECK_OK(tern__signed_rank(x, 2 * MANY, &test));
+    CHECK(test.p > 0.9);
+    free(x);
 }

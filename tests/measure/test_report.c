@@ -9,6 +9,8 @@
 
 #include <tern/alloc.h>
 #include <tern/graph.h>
+#include <tern/memory.h>
+#include <tern/profile.h>
 
 #include "gate.h"
 #include "harness.h"
@@ -112,6 +114,67 @@ TEST(text_from_files_stays_text)
     tern_results_free(results);
 }
 
+/* What one call said is what the page says: a second look at the same samples might say something else. */
+TEST(a_comparison_that_was_made_is_shown_as_it_is)
+{
+    tern_report *report = new_report();
+    tern_results *base = new_results(), *now = new_results();
+    tern_regress_report *regress = NULL;
+    char *text;
+    for (int i = 0; i < 8; i++) {
+        add_row(base, "a", 10, NAN);
+        add_row(now, "a", 20, NAN);
+    }
+    /* In pairs, and with a threshold of its own. */
+    CHECK_OK(tern_regress_pairs(&(tern_regress_options){.threshold = 0.5}, base, now, &regress));
+    CHECK_OK(tern_report_add_regress(report, "old", regress, base, NULL));
+    CHECK_STATUS(tern_report_add_regress(report, "old", regress, base, NULL), TERN_STATE);
+    CHECK_OK(tern_report_add_results(report, "new", now));
+    CHECK_STATUS(tern_report_compare(report, "old", NULL, base, NULL), TERN_STATE);
+    tern_regress_free(regress); /* the report shares it */
+    text = write(report, TERN_REPORT_TEXT);
+    CHECK(strstr(text, "8 pairs of sessions") != NULL && strstr(text, "threshold 50 %") != NULL);
+    CHECK(strstr(text, "Compared with 'old'") != NULL);
+    CHECK_EQ(count(text, "baseline  "), 1);
+    tern_string_free(text);
+    tern_report_free(report);
+    tern_results_free(base);
+    tern_results_free(now);
+}
+
+TEST(conditions_are_of_one_set_and_a_failure_leaves_none)
+{
+    tern_report *report = new_report();
+    tern_results *first = NULL, *second = new_results();
+    char *text;
+    CHECK_OK(tern_results_create(&first));
+    CHECK_OK(tern_results_set_condition(first, "load", "0.5"));
+    add_row(first, "a", 10, 0.5);
+    add_row(second, "a", 10, 0.5);
+    long n = 0;
+    for (bool fired = true; fired;) { /* the second is given whole, or not at all */
+        tern_report *half = new_report();
+        gate g = {.countdown = ++n};
+        tern_alloc_set_gate(gate_allow, &g);
+        tern_status status = tern_report_add_results(half, "second", second);
+        tern_alloc_set_gate(NULL, NULL);
+        fired = g.fired;
+        CHECK_STATUS(status, fired ? TERN_OUT_OF_MEMORY : TERN_OK);
+        text = write(half, TERN_REPORT_TEXT);
+        CHECK_EQ(count(text, "cpu_model"), fired ? 0 : 1);
+        tern_string_free(text);
+        tern_report_free(half);
+    }
+    CHECK_OK(tern_report_add_results(report, "first", first));
+    CHECK_OK(tern_report_add_results(report, "second", second));
+    text = write(report, TERN_REPORT_TEXT);
+    CHECK(strstr(text, "load ") != NULL && !strstr(text, "cpu_model"));
+    tern_string_free(text);
+    tern_report_free(report);
+    tern_results_free(first);
+    tern_results_free(second);
+}
+
 TEST(one_result_and_one_that_failed)
 {
     tern_report *report = new_report();
@@ -157,7 +220,8 @@ TEST(sections_are_chosen_by_name_and_keep_their_order)
 /* ---- documents ---- */
 
 #define PROFILE(frames, limits)                                                                             \
-    "{\"command\": [\"run\"], \"wall_ns\": 10, \"work_ns\": 10, \"wait_ns\": 0, \"events\": 3, \"lost\": "  \
+    "{\"format\": \"tern-profile\", \"version\": 1, \"title\": \"run\", \"wall_ns\": 10, \"work_ns\": 10, " \
+    "\"wait_ns\": 0, \"events\": 3, \"lost\": "                                                             \
     "0, \"ops\": "                                                                                          \
     "[{\"name\": \"a\", \"category\": \"step\", \"threads\": 1, \"count\": 1, \"self_ns\": 10, \"flops\": " \
     "100, "                                                                                                 \
@@ -186,12 +250,19 @@ TEST(documents_are_told_apart_and_checked)
         PROFILE("{\"name\": \"main\", \"parent\": 0}", ""),
         PROFILE("{\"name\": \"main\", \"parent\": -2}", ""),
         PROFILE("", "{}, {}, {}"),
-        "{\"ops\": 7, \"frames\": []}",
+        "{\"format\": \"tern-profile\", \"version\": 1, \"ops\": 7, \"frames\": []}",
+        "{\"ops\": [], \"frames\": []}", /* what it is must be said */
+        "{\"format\": \"tern-other\", \"version\": 1, \"ops\": [], \"frames\": []}",
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         const tern_status status = add(report, bad[i]);
         CHECK(status == TERN_FORMAT || status == TERN_LIMIT);
     }
+    static const char *const newer[] = {"{\"format\": \"tern-profile\", \"version\": 2}",
+                                        "{\"format\": \"tern-memory\", \"version\": 2}",
+                                        "{\"format\": \"tern-memory\"}"};
+    for (size_t i = 0; i < sizeof newer / sizeof newer[0]; i++)
+        CHECK_STATUS(add(report, newer[i]), TERN_UNSUPPORTED);
     char *text = write(report, TERN_REPORT_TEXT);
     CHECK_EQ(count(text, "unavailable: "), 10); /* nothing of them stayed */
     tern_string_free(text);
@@ -211,7 +282,8 @@ TEST(documents_are_told_apart_and_checked)
 }
 
 #define MEMORY(timeline)                                                                                   \
-    "{\"title\": \"run\", \"wall_ns\": 100, \"peak\": {\"bytes\": 2048, \"time_ns\": 50, \"op\": \"a\", "  \
+    "{\"format\": \"tern-memory\", \"version\": 1, \"title\": \"run\", \"wall_ns\": 100, \"peak\": "       \
+    "{\"bytes\": 2048, \"time_ns\": 50, \"op\": \"a\", "                                                   \
     "\"step\": null}, "                                                                                    \
     "\"held_peak\": null, \"timeline\": [" timeline                                                        \
     "], \"ops\": [{\"name\": \"a\", \"category\": \"step\", \"peak_bytes\": 1024}], \"recommendations\": " \
@@ -247,12 +319,40 @@ TEST(memory_is_drawn_from_its_document)
     tern_report_free(report);
 }
 
+/* What the library writes it reads. */
+TEST(profiles_and_memory_come_from_the_library)
+{
+    if (!reads_json())
+        SKIP("this build has no jansson");
+    tern_report *report = new_report();
+    tern_profile *profile = NULL;
+    tern_memory *memory = NULL;
+    char *text = NULL;
+    CHECK_OK(tern_profile_start(&(tern_profile_options){.title = "a <program>"}));
+    CHECK_OK(tern_profile_stop(&profile));
+    const tern_profile_limits limits = {.one = {.threads = 1, .memory_bytes_per_s = 1e10, .f32_per_s = 1e11}};
+    CHECK_OK(tern_profile_export(profile, TERN_PROFILE_FORMAT_JSON, &limits, &text));
+    CHECK_OK(add(report, text));
+    tern_string_free(text);
+    tern_profile_free(profile);
+    CHECK_OK(tern_memory_start(NULL));
+    CHECK_OK(tern_memory_stop(&memory));
+    CHECK_OK(tern_memory_export(memory, TERN_MEMORY_FORMAT_JSON, &text));
+    CHECK_OK(add(report, text));
+    tern_string_free(text);
+    tern_memory_free(memory);
+    text = write(report, TERN_REPORT_TEXT);
+    CHECK(strstr(text, "a <program>") != NULL);
+    tern_string_free(text);
+    tern_report_free(report);
+}
+
 TEST(a_profile_of_nothing_is_a_profile)
 {
     if (!reads_json())
         SKIP("this build has no jansson");
     tern_report *report = new_report();
-    CHECK_OK(add(report, "{\"ops\": [], \"frames\": []}"));
+    CHECK_OK(add(report, "{\"format\": \"tern-profile\", \"version\": 1, \"ops\": [], \"frames\": []}"));
     char *text = write(report, TERN_REPORT_HTML);
     CHECK(strstr(text, "unavailable: the profile has no limits") != NULL);
     tern_string_free(text);

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <tern/graph.h>
 #include <tern/measure.h>
@@ -10,6 +12,7 @@
 
 #include "base/random.h"
 #include "harness.h"
+#include "measure/folder_commit.h"
 
 static bool no_reader(void)
 {
@@ -111,6 +114,48 @@ TEST(the_interval_of_the_median_holds_as_often_as_it_says)
     }
     /* 95 % of 400 is 380, with a deviation of 4.4; small samples cover a little less. */
     CHECK(inside >= 360 && inside <= 398);
+}
+
+TEST(which_rows_are_of_one_benchmark)
+{
+    tern_result a = tern_result_default(), b = tern_result_default();
+    a.suite = b.suite = "model", a.family = b.family = "f", a.name = b.name = "pp4";
+    a.shape = b.shape = "batch 512", a.dtype = b.dtype = "f16", a.threads = b.threads = 1;
+    b.run = 3, b.kernel = "another", b.rounds = 9;
+    CHECK(tern_result_same(&a, &b));
+    tern_result other = b;
+    other.dtype = "i8"; /* the cache of a model */
+    CHECK(!tern_result_same(&a, &other));
+    other = b, other.threads = 2;
+    CHECK(!tern_result_same(&a, &other));
+    const char **const texts[] = {&other.suite, &other.family, &other.name,
+                                  &other.shape, &other.dtype,  &other.device};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        other = b;
+        *texts[i] = NULL; /* counts as "" */
+        CHECK(tern_result_same(&a, &other) == (texts[i] == &other.device));
+        *texts[i] = "x";
+        CHECK(!tern_result_same(&a, &other));
+    }
+}
+
+TEST(benchmarks_of_two_types_have_two_names)
+{
+    const char *const types[] = {"f16", "i8"};
+    tern_results *r = NULL;
+    char *text = NULL;
+    CHECK_OK(tern_results_create(&r));
+    for (int i = 0; i < 2; i++) {
+        const double sample = 1;
+        tern_result row = tern_result_default();
+        row.suite = "model", row.name = "pp4", row.shape = "batch 512", row.dtype = types[i];
+        row.rounds = 1, row.samples_us = &sample;
+        CHECK_OK(tern_results_add(r, &row));
+    }
+    CHECK_OK(tern_results_write(r, TERN_RESULT_BENCHER, &text));
+    CHECK(strstr(text, "batch 512/f16/") != NULL && strstr(text, "batch 512/i8/") != NULL);
+    tern_string_free(text);
+    tern_results_free(r);
 }
 
 TEST(what_is_written_is_read_back)
@@ -248,8 +293,8 @@ TEST(sets_have_bounds)
 TEST(conditions_say_what_they_know_or_why_not)
 {
     static const char *const names[] = {
-        "host",    "cpu_model",   "cpu_flags",  "governor",      "frequency",  "load", "power",
-        "version", "temperature", "cgroup_cpu", "cgroup_memory", "git_commit", "time"};
+        "host",    "cpu_model",   "cpu_flags",  "governor",      "frequency",    "load", "power",
+        "version", "temperature", "cgroup_cpu", "cgroup_memory", "build_commit", "time", "folder_commit"};
     tern_results *r;
     CHECK_OK(tern_results_create(&r));
     CHECK_OK(tern_results_note_conditions(r));
@@ -265,6 +310,75 @@ TEST(conditions_say_what_they_know_or_why_not)
     CHECK_OK(tern_results_note_conditions(r)); /* again: the same machine */
     CHECK_STR(tern_results_condition(r, "host"), host);
     tern_results_free(r);
+}
+
+/* ---- commits ---- */
+
+/* A file below the folder. */
+static void plant_file(const char *folder, const char *name, const char *text)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+static void plant_folder(const char *folder, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    CHECK(mkdir(path, 0700) == 0);
+}
+
+static void check_commit(const char *folder, const char *name, const char *commit)
+{
+    char path[512], found[128] = "none";
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    CHECK(tern__folder_commit(path, found, sizeof found) == (commit != NULL));
+    CHECK_STR(found, commit ? commit : "none");
+}
+
+TEST(commits_of_folders_are_found_in_every_kind_of_work_tree)
+{
+    char top[] = "/tmp/tern-commit-XXXXXX";
+    CHECK(mkdtemp(top) != NULL);
+    static const char *const folders[] = {"main",
+                                          "main/.git",
+                                          "main/.git/refs",
+                                          "main/.git/refs/heads",
+                                          "main/deep",
+                                          "main/.git/worktrees",
+                                          "main/.git/worktrees/side",
+                                          "side",
+                                          "side/deep",
+                                          "sub",
+                                          "plain"};
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+        plant_folder(top, folders[i]);
+    check_commit(top, "plain", NULL);
+    plant_file(top, "main/.git/HEAD", "ref: refs/heads/main\n");
+    plant_file(top, "main/.git/refs/heads/main", "1111\n");
+    plant_file(top, "main/.git/packed-refs", "# pack-refs\n2222 refs/heads/packed\n");
+    check_commit(top, "main", "1111");
+    check_commit(top, "main/deep", "1111");
+    /* A linked work tree: .git is a file, branches are those of the first one. */
+    plant_file(top, "side/.git", "gitdir: ../main/.git/worktrees/side\n");
+    plant_file(top, "main/.git/worktrees/side/HEAD", "ref: refs/heads/packed\n");
+    plant_file(top, "main/.git/worktrees/side/commondir", "../..\n");
+    check_commit(top, "side/deep", "2222");
+    plant_file(top, "main/.git/worktrees/side/HEAD", "3333\n");
+    check_commit(top, "side", "3333");
+    plant_file(top, "sub/.git", "gitdir: /nowhere\n");
+    check_commit(top, "sub", NULL);
+    char command[600];
+    snprintf(command, sizeof command, "rm -rf '%s'", top);
+    CHECK_EQ(system(command), 0);
+}
+
+TEST(the_commit_of_the_build_is_known_or_said_to_be_unknown)
+{
+    const char *commit = tern_build_commit();
+    CHECK(strncmp(commit, "unavailable: ", 13) == 0 || strspn(commit, "0123456789abcdef") >= 40);
 }
 
 /* ---- from a benchmark ---- */
@@ -296,8 +410,9 @@ TEST(benchmarks_keep_their_samples)
     CHECK(status == TERN_OK || status == TERN_STATE);
     CHECK(t.rows > 3 && t.sampled == t.rows && t.given_up == 0);
     for (int i = 0; tern_results_at(t.results, i, &row) == TERN_OK; i++)
-        CHECK(row.rounds >= 1 && row.rounds <= 11 && row.low_us <= row.median_us &&
-              row.median_us <= row.high_us);
+        CHECK(row.rounds >= 1 && row.rounds <= 11 &&
+              (row.rounds < 6 ? isnan(row.low_us) && isnan(row.high_us)
+                              : row.low_us <= row.median_us && row.median_us <= row.high_us));
     tern_results_free(t.results);
 }
 

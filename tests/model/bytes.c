@@ -127,15 +127,31 @@ static bool measure(void *user, size_t wanted)
     return !m->exceeded;
 }
 
-void refuse(const bytes *b, tern_status status, const char *words, const char *file, int line)
+tern_status open_in_memory(const bytes *b, const char *name, void **copy, tern_model_file **out)
+{
+    *copy = malloc(b->n ? b->n : 1);
+    if (!*copy)
+        return TERN_OUT_OF_MEMORY;
+    memcpy(*copy, b->data, b->n);
+    tern_status status = tern_model_file_open_memory(*copy, b->n, name, NULL, out);
+    if (status != TERN_OK)
+        free(*copy);
+    return status;
+}
+
+/* From disk, or from memory under the same name: what is said is the same. */
+static void refuse_from(bool memory, const bytes *b, tern_status status, const char *words, const char *file,
+                        int line)
 {
     tern_model_file *opened = NULL;
     tern_alloc_stats before, after;
+    void *copy;
     const char *path = store(b, "hostile");
     tern_alloc_get_stats(&before);
     meter m = {before.live_bytes, b->n + (64u << 20), false};
     tern_alloc_set_gate(measure, &m);
-    tern_status got = tern_model_file_open(path, NULL, &opened);
+    tern_status got =
+        memory ? open_in_memory(b, path, &copy, &opened) : tern_model_file_open(path, NULL, &opened);
     tern_alloc_set_gate(NULL, NULL);
     tern_alloc_get_stats(&after);
     const char *said = tern_last_error();
@@ -150,6 +166,13 @@ void refuse(const bytes *b, tern_status status, const char *words, const char *f
     else if (opened || before.live_bytes != after.live_bytes)
         harness_fail(file, line, "left something behind");
     tern_model_file_close(opened);
+}
+
+void refuse(const bytes *b, tern_status status, const char *words, const char *file, int line)
+{
+    const bool is_index = b->n > 0 && b->data[0] == '{'; /* of files that memory does not have beside it */
+    refuse_from(false, b, status, words, file, line);
+    refuse_from(true, b, is_index ? TERN_UNSUPPORTED : status, is_index ? "index" : words, file, line);
 }
 
 const char *shared_path(const char *name)

@@ -37,7 +37,12 @@ const char *store(const bytes *b, const char *name);
 /* Opens what was stored. */
 tern_status open_bytes(const bytes *b, tern_model_file **out);
 
-/* Must fail with `status` and one line that contains `words`, allocating no more than the file's size and 64 MiB. */
+/* The same from a copy in memory, with nothing behind its last byte, for the caller to free behind the file; it is gone if this
+ * fails. */
+tern_status open_in_memory(const bytes *b, const char *name, void **copy, tern_model_file **out);
+
+/* Must fail with `status` and one line that contains `words`, allocating no more than the file's size and 64 MiB, from disk and from
+ * memory alike. */
 void refuse(const bytes *b, tern_status status, const char *words, const char *file, int line);
 #define REFUSE(b, status, words) refuse((b), (status), (words), __FILE__, __LINE__)
 

@@ -406,6 +406,35 @@ static bool stop_late(void *user, uint64_t done, uint64_t total)
     return done < total / 10 * 9; /* while it is read back */
 }
 
+/* Before anything is written weights are looked at: that is told, too. */
+static bool stop_at_once(void *user, uint64_t done, uint64_t total)
+{
+    DIR *all = opendir(path_of("early"));
+    int n = 0;
+    while (all && readdir(all))
+        n++;
+    *(bool *)user = all && n == 2 && done > 0 && done < total; /* "." and "..": no temporary file either */
+    closedir(all);
+    return false;
+}
+
+TEST(planning_is_told_and_can_be_stopped)
+{
+    tern_model_shape shape;
+    bool early = false;
+    tern_convert_options o = tern_convert_options_default();
+    set_up();
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    CHECK_OK(tern_model_synth(path_of("first.gguf"), &shape, NULL));
+    o.progress = stop_at_once;
+    o.user = &early;
+    CHECK(mkdir(path_of("early"), 0777) == 0);
+    CHECK_STATUS(convert("first.gguf", "early/new.gguf", "tq2_0", &o), TERN_CANCELLED);
+    CHECK(early);
+    CHECK(rmdir(path_of("early")) == 0);
+    tern_ctx_destroy(ctx);
+}
+
 TEST(stopping_leaves_nothing)
 {
     tern_model_shape shape;

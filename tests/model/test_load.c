@@ -119,6 +119,30 @@ TEST(a_file_cut_short_while_it_is_mapped_gives_an_error)
     close_engine(&e);
 }
 
+/* Behind the end of a file the rest of its last page reads as zeros: no signal tells of it. */
+TEST(a_file_cut_short_inside_a_page_gives_an_error_too)
+{
+    static float logits[VOCABULARY];
+    for (int guarded = 0; guarded < 2; guarded++) {
+        tern_model_options options = tern_model_options_default();
+        tern_file_tensor t;
+        engine e;
+        int i;
+        CHECK(write_model("load-cut.gguf", TERN_STORED_I2_S, TERN_STORED_F32));
+        options.guard = guarded;
+        CHECK_OK(open_engine(2, &options, &e));
+        CHECK_OK(feed(&e, logits));
+        CHECK_OK(tern_model_file_find(tern_model_get_file(e.model), "token_embd.weight", &i));
+        CHECK_OK(tern_model_file_tensor(tern_model_get_file(e.model), i, &t));
+        const uint64_t end = t.offset + t.bytes, lost = 16;
+        CHECK(end % 4096 > lost); /* else a page goes with them */
+        CHECK(cut((off_t)(end - lost)));
+        CHECK_STATUS(feed(&e, logits), TERN_IO);
+        CHECK(strstr(tern_last_error(), path) && strstr(tern_last_error(), "cut short"));
+        close_engine(&e);
+    }
+}
+
 TEST(a_file_cut_short_before_its_weights_are_read_gives_an_error)
 {
     tern_model_options options = tern_model_options_default();

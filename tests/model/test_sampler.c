@@ -1,6 +1,8 @@
 /* test_sampler.c - what each way of sampling keeps, and that a token is a function of its seed and place. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <tern/tern.h>
 
@@ -109,6 +111,31 @@ TEST(bias_and_penalty_change_logits)
     CHECK_EQ(token, 1);
     CHECK_EQ(again[2], 0.75f);
     CHECK_EQ(again[3], -4.0f);
+}
+
+/* The whole of a long context, as --repeat-last-n -1 asks for. */
+TEST(penalties_take_time_in_proportion_to_what_is_recent)
+{
+    enum { TOKENS = 1 << 18, RECENT = 2 * TOKENS };
+    float *logits = malloc(TOKENS * sizeof *logits);
+    int32_t *recent = malloc(RECENT * sizeof *recent), token;
+    CHECK(logits != NULL && recent != NULL);
+    for (int i = 0; i < TOKENS; i++)
+        logits[i] = 8;
+    for (int i = 0; i < RECENT; i++)
+        recent[i] = (i * 5 + 3) % TOKENS; /* each of them, twice */
+    tern_sampling s = everything;
+    s.temperature = 0;
+    s.repeat_penalty = 2;
+    s.repeat_last = 1 << 30;
+    clock_t start = clock();
+    CHECK_OK(tern_sample(&s, TOKENS, logits, RECENT, recent, 0, &token));
+    const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    for (int i = 0; i < TOKENS; i++)
+        CHECK(logits[i] == 4);
+    CHECK(seconds < 2);
+    free(logits);
+    free(recent);
 }
 
 TEST(nothing_is_made_up_from_logits_that_are_not_numbers)

@@ -240,6 +240,31 @@ TEST(prompts_can_be_stopped_between_chunks)
     close_engine(&e);
 }
 
+static bool stop_at_the_end(void *user, int64_t done, int64_t total)
+{
+    *(int64_t *)user = done;
+    return done < total;
+}
+
+/* Most prompts have one chunk, which is the last. */
+TEST(prompts_can_be_stopped_behind_the_last_chunk)
+{
+    for (int n = 5; n <= LENGTH; n += LENGTH - 5) {
+        int32_t tokens[LENGTH];
+        int64_t done = 0;
+        engine e;
+        make_tokens(0, 0, tokens);
+        CHECK(open_engine(TERN_F32, &e));
+        CHECK_STATUS(tern_sequence_prompt(e.q[0], tokens, n, stop_at_the_end, &done), TERN_CANCELLED);
+        CHECK(done == n && !tern_sequence_logits(e.q[0]));
+        CHECK_OK(tern_sequence_prompt(e.q[0], tokens, n, NULL, NULL));
+        CHECK_EQ(tern_sequence_reused(e.q[0]), n - 1);
+        CHECK_OK(tern_sequence_prompt(e.q[1], tokens, n, NULL, NULL));
+        CHECK(same_logits(e.q[0], e.q[1]));
+        close_engine(&e);
+    }
+}
+
 /* ---- memory that runs out ---- */
 
 static bool refuse_later(void *user, size_t size)

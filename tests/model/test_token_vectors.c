@@ -94,6 +94,28 @@ TEST(llama_2)
         check_all("llama-spm", t);
 }
 
+/* ---- round trips ------------------------------------------------------------------------------------------ */
+
+TEST(random_unicode_comes_back_from_real_vocabularies)
+{
+    static const char *const names[] = {"llama-bpe", "gpt-2", "llama-spm"};
+    uint64_t random = harness_seed() | 1;
+    for (int k = 0; k < 3; k++) {
+        tern_tokenizer *t;
+        if (!load(names[k], NULL, &t))
+            return;
+        for (int i = 0; i < 2000; i++) {
+            char text[RANDOM_TEXT];
+            size_t n = random_text(&random, (size_t)i % 200, i % 4 == 3, text);
+            bool same = round_trip(t, text, n);
+            if (!same)
+                printf("%s: text %d\n", names[k], i);
+            CHECK(same);
+        }
+        tern_tokenizer_free(t);
+    }
+}
+
 /* ---- the rules of bitnet.cpp ----------------------------------------------------------------------------- */
 
 #if TERN_HAVE_JANSSON

@@ -25,15 +25,6 @@
         CHECK_STR(ids_, (want));                                                           \
     } while (0)
 
-/* xorshift64; the state is not 0. */
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state >> 8;
-}
-
 /* ---- bytes ---------------------------------------------------------------------------------------------- */
 
 TEST(bytes_merge_inside_pieces)
@@ -236,36 +227,11 @@ TEST(streaming_is_the_same_as_whole_and_never_cuts_characters)
 
 /* ---- round trips ---------------------------------------------------------------------------------------- */
 
-static size_t random_character(uint64_t *random, char *out)
-{
-    static const uint32_t tops[] = {0x80, 0x80, 0x800, 0x3100, 0x110000};
-    uint32_t c;
-    do
-        c = (uint32_t)(next_random(random) % tops[next_random(random) % 5]);
-    while (c >= 0xD800 && c < 0xE000);
-    if (c < 0x80)
-        return out[0] = (char)c, 1;
-    if (c < 0x800)
-        return out[0] = (char)(0xC0 | c >> 6), out[1] = (char)(0x80 | (c & 0x3F)), 2;
-    if (c < 0x10000)
-        return out[0] = (char)(0xE0 | c >> 12), out[1] = (char)(0x80 | (c >> 6 & 0x3F)),
-               out[2] = (char)(0x80 | (c & 0x3F)), 3;
-    return out[0] = (char)(0xF0 | c >> 18), out[1] = (char)(0x80 | (c >> 12 & 0x3F)),
-           out[2] = (char)(0x80 | (c >> 6 & 0x3F)), out[3] = (char)(0x80 | (c & 0x3F)), 4;
-}
-
 static void check_random_texts(const tern_tokenizer *t, uint64_t *random, bool any_bytes)
 {
     for (int i = 0; i < 300; i++) {
-        char text[256];
-        size_t n = 0;
-        while (n < 100 + (size_t)i % 100) {
-            if (any_bytes && next_random(random) % 8 == 0)
-                text[n++] = (char)next_random(random);
-            else
-                n += random_character(random, text + n);
-        }
-        CHECK(round_trip(t, text, n));
+        char text[RANDOM_TEXT];
+        CHECK(round_trip(t, text, random_text(random, 100 + (size_t)i % 100, any_bytes, text)));
     }
 }
 
@@ -408,6 +374,12 @@ TEST(bad_vocabularies)
     d.eos = -2;
     check_refused(d, TERN_FORMAT, "tokenizer: the eos token is -2, of 2 tokens");
     d = two_tokens();
+    d.ends = (int32_t[]){0, 2};
+    d.n_ends = 2;
+    check_refused(d, TERN_FORMAT, "tokenizer: the end token is 2, of 2 tokens");
+    d.n_ends = 17;
+    check_refused(d, TERN_LIMIT, "tokenizer: 17 tokens end an answer; at most 16 may");
+    d = two_tokens();
     d.scores = (float[]){0, (float)strtod("nan", NULL)};
     check_refused(d, TERN_FORMAT, "tokenizer: the score of token 1 is not a number");
     d = two_tokens();
@@ -478,4 +450,36 @@ TEST(looking_into_it)
     CHECK_STATUS(tern_tokenizer_find(t, "z", 1, &id), TERN_NOT_FOUND);
     CHECK(tern_tokenizer_is_end(t, 2) && !tern_tokenizer_is_end(t, 1) && !tern_tokenizer_is_end(t, -1));
     tern_tokenizer_free(t);
+}
+
+/* LLaMA-3's files name one of its two ends; which, differs. */
+TEST(every_end_ends_whichever_the_file_names)
+{
+    static const char *const names[] = {
+        "a", "<|end_of_text|>", "<|eot_id|>", "<|endoftext|>", "<|im_end|>", "<s>", "b", "<|eot_id|>"};
+    enum { N = sizeof names / sizeof *names };
+    const int32_t listed[] = {6};
+    tern_token_text texts[N];
+    int32_t types[N];
+    for (int i = 0; i < N; i++) {
+        texts[i] = (tern_token_text){names[i], strlen(names[i])};
+        types[i] = i == 0 || i == 4 || i == 6 ? TERN_TOKEN_NORMAL : TERN_TOKEN_CONTROL;
+    }
+    for (int32_t eos = -1; eos < 4; eos++) {
+        tern_vocabulary d = tern_vocabulary_default();
+        tern_tokenizer *t;
+        d.model = "llama";
+        d.tokens = texts;
+        d.types = types;
+        d.n_tokens = N;
+        d.eos = eos;
+        d.ends = listed;
+        d.n_ends = eos == 3;
+        CHECK_OK(tern_tokenizer_create(&d, NULL, &t));
+        for (int32_t id = 0; id < N; id++) {
+            bool named = id >= 1 && id <= 3; /* not 4, which is no control token, nor 7, an equal of 2 */
+            CHECK_EQ(tern_tokenizer_is_end(t, id), named || id == eos || (id == 6 && eos == 3));
+        }
+        tern_tokenizer_free(t);
+    }
 }

@@ -164,3 +164,43 @@ bool round_trip(const tern_tokenizer *t, const char *text, size_t length)
     tern_string_free(back);
     return same;
 }
+
+/* ---- random texts --------------------------------------------------------------------------------------- */
+
+uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state >> 8;
+}
+
+static size_t random_character(uint64_t *random, char *out)
+{
+    static const uint32_t tops[] = {0x80, 0x80, 0x800, 0x3100, 0x110000};
+    uint32_t c;
+    do
+        c = (uint32_t)(next_random(random) % tops[next_random(random) % 5]);
+    while ((c >= 0xD800 && c < 0xE000) || c == 0x2581);
+    if (c < 0x80)
+        return out[0] = (char)c, 1;
+    if (c < 0x800)
+        return out[0] = (char)(0xC0 | c >> 6), out[1] = (char)(0x80 | (c & 0x3F)), 2;
+    if (c < 0x10000)
+        return out[0] = (char)(0xE0 | c >> 12), out[1] = (char)(0x80 | (c >> 6 & 0x3F)),
+               out[2] = (char)(0x80 | (c & 0x3F)), 3;
+    return out[0] = (char)(0xF0 | c >> 18), out[1] = (char)(0x80 | (c >> 12 & 0x3F)),
+           out[2] = (char)(0x80 | (c >> 6 & 0x3F)), out[3] = (char)(0x80 | (c & 0x3F)), 4;
+}
+
+size_t random_text(uint64_t *random, size_t least, bool any_bytes, char out[static RANDOM_TEXT])
+{
+    size_t n = 0;
+    while (n < least) {
+        if (any_bytes && next_random(random) % 8 == 0)
+            out[n++] = (char)next_random(random);
+        else
+            n += random_character(random, out + n);
+    }
+    return n;
+}

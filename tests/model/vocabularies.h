@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <tern/tokenizer.h>
 
@@ -23,6 +24,13 @@ tern_status small_characters(bool bytes, tern_tokenizer **out);
 /* Encodes into text, "5 7 9"; false, and the test has failed, if that fails. */
 bool ids_text(const tern_tokenizer *t, const char *text, size_t length, bool add, bool parse, char *out,
               size_t size);
+
+uint64_t next_random(uint64_t *state); /* xorshift64; the state is not 0 */
+
+/* Characters of one to four bytes until there are `least`, at most RANDOM_TEXT - 4; with `any_bytes` also bytes that are no UTF-8. Without
+ * U+2581, which comes back as a blank. How many bytes it became. */
+enum { RANDOM_TEXT = 256 };
+size_t random_text(uint64_t *random, size_t least, bool any_bytes, char out[static RANDOM_TEXT]);
 
 /* Encodes without special tokens, decodes, and compares; true if it is the same text. */
 bool round_trip(const tern_tokenizer *t, const char *text, size_t length);

@@ -75,6 +75,25 @@ class ProgramInfo(ctypes.Structure):
                 ("batch", I64), ("batch_least", I64), ("batch_most", I64)]
 
 
+class TrainShape(ctypes.Structure):
+    _fields_ = [(name, I64) for name in ("vocabulary", "context", "layers", "width", "feed_forward", "heads",
+                                         "kv_heads")] + [("rope_theta", F64), ("norm_eps", F64), ("weights", I)]
+
+
+class OptimiserOptions(ctypes.Structure):
+    _fields_ = [("kind", I), ("beta1", F64), ("beta2", F64), ("eps", F64), ("momentum", F64), ("weight_decay", F64),
+                ("clip", F64)]
+
+
+class TrainOptions(ctypes.Structure):
+    _fields_ = [("shape", TrainShape), ("batch", I64), ("accumulate", I64), ("optimiser", OptimiserOptions),
+                ("seed", ctypes.c_uint64)]
+
+
+class TrainResult(ctypes.Structure):
+    _fields_ = [("loss", F64), ("norm", F64)]
+
+
 # name: (result, arguments)
 FUNCTIONS = {
     "tern_last_error": (STR, []),
@@ -155,6 +174,12 @@ FUNCTIONS = {
     "tern_session_free": (None, [P]),
     "tern_session_feed": (I, [P, I, P, I, P, P]),
     "tern_session_vocabulary": (I64, [P]),
+    "tern_train_options_default": (TrainOptions, []),
+    "tern_trainer_create": (I, [P, P, P]),
+    "tern_trainer_free": (None, [P]),
+    "tern_trainer_step": (I, [P, P, F64, P]),
+    "tern_trainer_weights": (I, [P]),
+    "tern_trainer_state": (P, [P, I, P]),
     "tern_to_dlpack": (I, [P, P]),
     "tern_to_dlpack_unversioned": (I, [P, P]),
     "tern_from_dlpack": (I, [P, P, P]),
@@ -164,7 +189,9 @@ FUNCTIONS = {
 
 STRUCTS = {"tern_pool_options": PoolOptions, "tern_ctx_options": CtxOptions, "tern_ctx_stats": CtxStats,
            "tern_compile_options": CompileOptions, "tern_op_info": OpInfo, "tern_device_info": DeviceInfo,
-           "tern_port": Port, "tern_session_row": SessionRow, "tern_program_info": ProgramInfo}
+           "tern_port": Port, "tern_session_row": SessionRow, "tern_program_info": ProgramInfo,
+           "tern_train_shape": TrainShape, "tern_optimiser_options": OptimiserOptions, "tern_train_options": TrainOptions,
+           "tern_train_result": TrainResult}
 
 
 def differences_from_headers(folder):
@@ -485,3 +512,31 @@ class Model:
     def free(self):
         lib.tern_session_free(self.session)
         lib.tern_model_free(self.model)
+
+
+class Trainer:
+    """A trainer of decoders; `options` are changed by `change` before it is made."""
+
+    def __init__(self, ctx, change):
+        options = lib.tern_train_options_default()
+        change(options)
+        self.ctx, self.handle = ctx, P()
+        check(lib.tern_trainer_create(ctx.handle, ctypes.byref(options), ctypes.byref(self.handle)))
+
+    def weights(self):
+        """Name -> array."""
+        found = {}
+        for i in range(lib.tern_trainer_weights(self.handle)):
+            name = STR()
+            state = lib.tern_trainer_state(self.handle, i, ctypes.byref(name))
+            found[name.value.decode()] = Tensor(self.ctx, state).read().a.copy()
+        return found
+
+    def step(self, tokens, rate):
+        """(loss, norm) of a step on tokens[sequences, context + 1]."""
+        result, tokens = TrainResult(), np.ascontiguousarray(tokens, np.int32)
+        check(lib.tern_trainer_step(self.handle, tokens.ctypes.data, rate, ctypes.byref(result)))
+        return result.loss, result.norm
+
+    def free(self):
+        lib.tern_trainer_free(self.handle)

@@ -341,17 +341,64 @@ def case_large_config(g):
 def case_many_tokens(count):
     """As many tokens as there may be, and more: the tables that they make stay within the bounds."""
     def case(g):
-        tokens = b"".join(files.text_bytes("%x" % i) for i in range(count))
-        metas = {"general.architecture": files.meta_bytes("llama"), "tokenizer.ggml.model": files.meta_bytes("gpt2"),
-                 TOKENS: array(8, count, tokens)}
-        data = b"GGUF" + struct.pack("<IQQ", 3, 0, len(metas)) + b"".join(files.text_bytes(k) + v for k, v in metas.items())
-        path = models.path("tokens.gguf")
-        write(path, data)
-        status, said, seconds, memory = measure(["tokenize", "-m", path, "-p", "5"])
-        slow = 10 if os.environ.get("TERN_SANITIZE") else 1
-        large = memory > base_memory() + len(data) + MOST_BYTES and slow == 1
-        return "%d, %r, %.1f s, %d bytes" % (status, said, seconds, memory) \
-            if status not in (0, 1) or said.count("\n") > 1 or seconds > MOST_SECONDS * slow or large else None
+        return tokenizer_problems(write_tokens("gpt2", ("%x" % i for i in range(count))), "-m")
+    return case
+
+
+def write_tokens(model, texts):
+    """A GGUF file with a vocabulary and nothing else."""
+    tokens = [files.text_bytes(text) for text in texts]
+    metas = {"general.architecture": files.meta_bytes("llama"), "tokenizer.ggml.model": files.meta_bytes(model),
+             TOKENS: array(8, len(tokens), b"".join(tokens))}
+    path = models.path("tokens.gguf")
+    write(path, b"GGUF" + struct.pack("<IQQ", 3, 0, len(metas)) + b"".join(files.text_bytes(k) + v for k, v in metas.items()))
+    return path
+
+
+def tokenizer_problems(path, option, refused=False):
+    status, said, seconds, memory = measure(["tokenize", option, path, "-p", "5"])
+    slow = 10 if os.environ.get("TERN_SANITIZE") else 1
+    large = memory > base_memory() + os.path.getsize(path) + MOST_BYTES and slow == 1
+    fails = status not in (0, 1) or (status == 1) != bool(said) or said.count("\n") > 1 or (refused and not status)
+    return "%d, %r, %.1f s, %d bytes" % (status, said, seconds, memory) \
+        if fails or seconds > MOST_SECONDS * slow or large else None
+
+
+def runs_of(letter, length, count):
+    """Tokens whose every beginning is a token too."""
+    return [letter * k for k in range(1, length)] + [letter * (length - 9) + "%09d" % i for i in range(count)]
+
+
+def both_runs(count):
+    """Tokens whose every cut is between tokens."""
+    side = int(count ** 0.5)
+    return ["a" * i + "b" * (k - i) for k in range(1, 2 * side) for i in range(max(0, k - side), min(k, side) + 1)]
+
+
+LONG_TOKENS = {
+    "too long to cut": (lambda: runs_of("a", 1024, 15500), True),
+    "as long as can be cut": (lambda: runs_of("a", 256, 16000), False),
+    "too many to cut": (lambda: runs_of("a", 64, 240000), True),
+    "short": (lambda: runs_of("a", 64, 65000), False),
+    "made of each other": (lambda: both_runs(16000), True),
+    "made of each other, fewer": (lambda: both_runs(6000), False),
+}
+
+
+def case_long_tokens(name, model):
+    """Without merges every cut of a token is looked at."""
+    def case(g):
+        make, refused = LONG_TOKENS[name]
+        return tokenizer_problems(write_tokens(model, make()), "-m", refused)
+    return case
+
+
+def case_large_bin(blanks, count):
+    """Blanks become three bytes each in memory."""
+    def case(g):
+        path = models.path("tokenizer.bin")
+        write(path, struct.pack("<i", blanks) + (struct.pack("<fi", 0, blanks) + b" " * blanks) * count)
+        return tokenizer_problems(path, "--tokenizer", refused=True)
     return case
 
 
@@ -360,17 +407,21 @@ def case_many_strings(g):
     f = Gguf()
     f.set("notes", array(8, 8000000, bytes(8 * 8000000)))
     data, out = f.bytes(), models.path("converted.gguf")
-    path = models.path("strings.gguf")
+    path, size = models.path("strings.gguf"), len(data)
     write(path, data)
+    del f, data                 # a child's peak begins with what this process holds
     status, said, seconds, memory = measure(["convert", path, out])
-    if status or said or (memory > base_memory() + len(data) + MOST_BYTES and not os.environ.get("TERN_SANITIZE")):
-        return "%d, %r, %.1f s, %d bytes of memory for %d" % (status, said, seconds, memory, len(data))
-    return None if abs(os.path.getsize(out) - len(data)) < 4096 else "%d bytes became %d" % (len(data), os.path.getsize(out))
+    if status or said or (memory > base_memory() + size + MOST_BYTES and not os.environ.get("TERN_SANITIZE")):
+        return "%d, %r, %.1f s, %d bytes of memory for %d" % (status, said, seconds, memory, size)
+    return None if abs(os.path.getsize(out) - size) < 4096 else "%d bytes became %d" % (size, os.path.getsize(out))
 
 
 def all_cases():
     cases = [("valid", 0, case_valid), ("gguf", 0, case_n_dims)]
     cases += [("tokens", i, case_many_tokens(count)) for i, count in enumerate((300000, 300001, 1 << 20))]
+    cases += [("tokens", 10 + i, case_long_tokens(name, model)) for i, (name, model) in
+              enumerate((name, model) for name in LONG_TOKENS for model in ("llama", "gpt2"))]
+    cases += [("tokens", 100 + i, case_large_bin(*how)) for i, how in enumerate(((1024, 60000), (340, 40000), (1024, 17000)))]
     cases += [("strings", 0, case_many_strings)]
     cases += [("gguf", i + 1, case_gguf(steps, name)) for i, (name, steps) in enumerate(GGUF_CASES.items())]
     cases += [("truncated", i, case_truncated) for i in range(24)]

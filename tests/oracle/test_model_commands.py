@@ -6,7 +6,11 @@
   perplexity  value, error and running values are those of the definition
   chat        through a pipe: a conversation is what `tern run` makes of the rendered one; commands; the end of the context
   terminal    through a pseudo-terminal: editing, history, wide characters, paste, Ctrl-C in an answer and at the prompt, Ctrl-D; bars
+  interrupt   Ctrl-C and SIGTERM while a prompt is read
   converted   every kind of file as GGUF and as safetensors, there and back: the same bits
+  json        texts with zero bytes are whole
+  head        what --head says of a converted head
+  ends        every token that ends an answer does, whichever of them the file names
   stops       a stop string ends the answer before it, however the tokens cut it
 """
 import codecs
@@ -14,7 +18,9 @@ import fcntl
 import json
 import os
 import pty
+import re
 import select
+import signal
 import struct
 import subprocess
 import tempfile
@@ -166,6 +172,75 @@ def case_stops(g):
     got = json.loads(tern(*options, "-r", "no such text", "-r", stop))
     expected = whole[:whole.index(stop)]
     return None if (got["content"], got["finish"]) == (expected, "stop") else "%r, not %r" % (got, expected)
+
+
+def case_zero_bytes(g):
+    """Texts go to JSON whole: a zero byte is a character like any other."""
+    full, _ = make_model(g)
+    zero, letter = FIRST_BYTE, FIRST_BYTE + ord("x")
+    got = json.loads(tern("run", "-m", full, "-p", "a", "-n", 3, "--temp", 0, "--json", "--logprobs", 1, "-l", "%d+1000" % zero))
+    found = [] if got["content"] == "\0\0\0" else ["content %r" % got["content"]]
+    found += [] if [e["text"] for e in got["logprobs"]] == ["\0"] * 3 else ["logprobs %r" % got["logprobs"]]
+    shown = json.loads(tern("tokenize", "-m", full, "--decode", "%d %d %d" % (letter, zero, letter), "--json"))["text"]
+    return found + ([] if shown == "x\0x" else ["decoded %r" % shown])
+
+
+def case_head(g):
+    """A converted head says for how many of at least 10,000 tokens the likeliest one stays; one that has the type is not measured."""
+    found = []
+    s = Shape("B", layers=1, vocabulary=FIRST_BYTE + 256, tied=False)
+    for kind, wanted in (("F16", "q8"), ("Q6_K", "q6")):
+        full = models.write_gguf("head-%s.gguf" % kind, Weights(s, g.rng), g.rng, table="F32", head=kind, meta=vocabulary())
+        command = [os.environ["TERN_BIN"], "run", "-m", full, "-p", "abc", "-n", "4", "--temp", "0"]
+        plain = subprocess.run(command, capture_output=True, timeout=120)
+        run = subprocess.run(command + ["--head", wanted], capture_output=True, timeout=120)
+        said = run.stderr.decode()
+        measured = re.fullmatch(r"head as q8: the likeliest token is the same as with the file's for (\d+) of (\d+) \((\d+\.\d\d)%\)\n", said)
+        if run.returncode or plain.returncode:
+            found.append("%r %r" % (plain, run))
+        elif wanted == "q6":
+            found += [] if said == "head as q6: that is what the file has, nothing is converted\n" and run.stdout == plain.stdout else ["%r" % run]
+        elif not measured:
+            found.append("%r" % said)
+        else:
+            same, total, share = int(measured[1]), int(measured[2]), float(measured[3])
+            if total < 10000 or not 0.9 * total < same <= total or abs(share - 100.0 * same / total) > 0.006:
+                found.append("%r" % said)
+    return found
+
+
+def ends_with(full, token):
+    """Does an answer end at once if the likeliest token is this one?"""
+    got = json.loads(tern("run", "-m", full, "-p", "a", "-n", 4, "--temp", 0, "--json", "-l", "%d+1000" % token))
+    return got["finish"] == "end" and got["content"] == ""
+
+
+def case_ends(g):
+    """LLaMA-3 has two tokens that end an answer, and files name one; the list of a config.json counts as a whole."""
+    names, found = ["<|end_of_text|>", "<|eot_id|>"], []
+    s = Shape("B", layers=1, vocabulary=FIRST_BYTE + 256 + len(names), tied=False)
+    for eos in range(len(names)):
+        meta = vocabulary()
+        for key, values in (("tokens", names), ("scores", [0.0] * len(names)), ("token_type", [3] * len(names))):
+            meta["tokenizer.ggml." + key] += values
+        meta["tokenizer.ggml.eos_token_id"] = FIRST_BYTE + 256 + eos
+        full = models.write_gguf("ends%d.gguf" % eos, Weights(s, g.rng), g.rng, table="F32", head="F32", meta=meta)
+        found += ["%s does not end an answer where %s is the file's end" % (name, names[eos])
+                  for i, name in enumerate(names) if not ends_with(full, FIRST_BYTE + 256 + i)]
+    folder, full = models.path("ends"), make_model(g)[0]
+    os.makedirs(folder)
+    tern("convert", full, os.path.join(folder, "model.safetensors"))
+    with open(os.path.join(folder, "config.json")) as file:
+        config = json.load(file)
+    letters = [FIRST_BYTE + ord(c) for c in "xyz"]
+    config["eos_token_id"] = [2, letters[0]]
+    with open(os.path.join(folder, "config.json"), "w") as file:
+        json.dump(config, file)
+    tern("convert", folder, os.path.join(folder, "back.gguf"))
+    for where in (folder, os.path.join(folder, "back.gguf")):
+        got = [ends_with(where, token) for token in [2] + letters]
+        found += ["%s: %r" % (where, got)] if got != [True, True, False, False] else []
+    return found
 
 
 # ---- chat ------------------------------------------------------------------------------------------------------
@@ -370,6 +445,53 @@ def case_interrupt(g):
     return None if status == 0 else "exit status %d" % status
 
 
+def start_long_prompt(g, command, *options):
+    """A program that is reading a prompt of one chunk."""
+    if "TERN_BIN" not in os.environ:
+        raise Skip("this build has no program")
+    if not os.path.exists("/proc/self/stat"):
+        raise Skip("there is no /proc to see what a program is doing")
+    s = Shape("B", layers=2, width=512, ff=1024, vocabulary=FIRST_BYTE + 256, context=4096, tied=False)
+    full = models.write_gguf("slow.gguf", Weights(s, g.rng), g.rng, table="F32", head="F32", meta=vocabulary())
+    program = subprocess.Popen([os.environ["TERN_BIN"], command, "-m", full, "-t", "1", "-b", "4096", "--temp", "0"] + list(options),
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    program.stdin.write("x" * 3900 + "\n")
+    program.stdin.flush()
+    if command == "run":        # which reads all of it first
+        program.stdin.close()
+    # Loading takes some hundredths of a second of the processor, the prompt a second.
+    used = 0
+    while program.poll() is None and used < 0.25:
+        with open("/proc/%d/stat" % program.pid) as file:
+            used = sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+        time.sleep(0.01)
+    return program
+
+
+def case_interrupted_prompt(number):
+    """A signal while a prompt of one chunk is read is obeyed behind it."""
+    def case(g):
+        program = start_long_prompt(g, "run", "-n", "1", "--no-display-prompt")
+        program.send_signal(number)
+        out, err = program.stdout.read(), program.stderr.read()
+        status = program.wait(timeout=120)
+        return None if (status, out) == (1, "") and "the prompt was stopped" in err else "%d %r %r" % (status, out, err)
+    return case
+
+
+def case_interrupted_message(g):
+    """Ctrl-C while a message is read: it is forgotten, the next one is answered. SIGTERM ends the program."""
+    program = start_long_prompt(g, "chat", "--chat-template", "llama-2", "-n", "2")
+    program.send_signal(signal.SIGINT)
+    out, err = program.communicate("abc\n", timeout=120)
+    if program.returncode != 1 or out.count("\n") != 1 or "the prompt was stopped" not in err or err.count(" tokens, ") != 1:
+        return "%d %r %r" % (program.returncode, out, err)
+    program = start_long_prompt(g, "chat", "--chat-template", "llama-2", "-n", "2")
+    program.send_signal(signal.SIGTERM)
+    out, err = program.communicate("abc\n", timeout=120)
+    return None if (program.returncode, out) == (-signal.SIGTERM, "") else "%d %r %r" % (program.returncode, out, err)
+
+
 # ---- conversions -----------------------------------------------------------------------------------------------
 
 def make_source(g, source):
@@ -403,7 +525,8 @@ def case_converted(source, first, second):
             folder = models.path("step%d" % i)
             os.makedirs(folder)
             out = os.path.join(folder, "model." + container)
-            report = json.loads(tern("convert", full, out, "--json", *(["--type", kind] if kind else [])))
+            numbers = ["--force"] if kind == "f32" and container == "safetensors" else []   # which only Tern reads
+            report = json.loads(tern("convert", full, out, "--json", *(["--type", kind] if kind else []), *numbers))
             bad = [t["name"] for t in report["tensors"] if not t["lossless"] and not (source[1] == "online" and i == 0)]
             if bad:
                 return "%s to %s loses something: %s" % (full, wanted, bad)
@@ -515,6 +638,40 @@ def case_master_weights(family, kind, name):
     return case
 
 
+def case_ternary_numbers(family, kind):
+    """-s, 0 and s as numbers in safetensors are what no other program reads: refused by name, unless forced."""
+    def case(g):
+        full, found = make_source(g, (family, "I2_S")), []
+        folder = models.path("numbers")
+        os.makedirs(folder)
+        out = os.path.join(folder, "model.safetensors")
+        run = subprocess.run([os.environ["TERN_BIN"], "convert", full, out, "--type", kind], capture_output=True, text=True)
+        if run.returncode != 1 or "only Tern" not in run.stderr or "hf_t2" not in run.stderr or os.listdir(folder):
+            found.append("%d %r %r" % (run.returncode, run.stderr, os.listdir(folder)))
+        tern("convert", full, out, "--type", kind, "--force")
+        tokens = g.rng.integers(0, 96, 6)
+        error = nmse(models.run(out, tokens), models.run(full, tokens))
+        return found + (["forced: NMSE %.1e" % error] if error > (models.MOST if family == "C" else 0) else [])
+    return case
+
+
+def case_packed_by_default(g):
+    """A BitNet whose weights are stored as f32: packed, with a config.json that says so. Master weights stay master weights."""
+    found = []
+    for source, options, kind, mode in ((("B", "F32"), [], "U8", "offline"), (("B", "online"), ["--type", "bf16"], "BF16", "online")):
+        folder = models.path("packed")
+        os.makedirs(folder)
+        out = os.path.join(folder, "model.safetensors")
+        tern("convert", make_source(g, source), out, *options)
+        with open(out, "rb") as file:
+            header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+        with open(os.path.join(folder, "config.json")) as file:
+            said = json.load(file).get("quantization_config", {}).get("quantization_mode")
+        got = header["model.layers.0.self_attn.q_proj.weight"]["dtype"], said
+        found += ["%s: %s" % (source, got)] if got != (kind, mode) else []
+    return found
+
+
 def case_same_tokens(g):
     """The tokenizer of a GGUF file goes to tokenizer.json and back."""
     full, _ = make_model(g)
@@ -540,7 +697,9 @@ def conversions():
     settings = [case_unsayable_setting("rope.dimension_count", lambda s: s.head_width // 2),
                 case_unsayable_setting("rope.scaling.factor", lambda s: 4.0),
                 case_master_weights("A", "f32", "model.gguf"), case_master_weights("B", "q8_0", "model.gguf"),
-                case_master_weights("C", "bf16", "model.gguf"), case_master_weights("C", "f32", "model.safetensors")]
+                case_master_weights("C", "bf16", "model.gguf"), case_master_weights("C", "f32", "model.safetensors"),
+                case_ternary_numbers("B", "bf16"), case_ternary_numbers("A", "f32"), case_ternary_numbers("C", "f32"),
+                case_packed_by_default]
     return [("converted", i, case) for i, case in enumerate(cases + [case_same_tokens] + 4 * [case_scored_tokens] + [case_unsayable_tokens, case_equal_scores] + settings)]
 
 
@@ -548,7 +707,8 @@ def all_cases():
     kinds = [("logprobs", case_logprobs, 4), ("parallel", case_parallel, 3), ("perplexity", case_perplexity, 4),
              ("chat", case_chat, 3), ("chat", case_chat_context, 1), ("terminal", case_terminal, 1),
              ("terminal", case_interrupt, 1), ("stops", case_stops, 4), ("terminal", case_terminal_characters, 1),
-             ("terminal", case_waits, 1), ("terminal", case_hidden_answers, 1)]
+             ("terminal", case_waits, 1), ("terminal", case_hidden_answers, 1), ("interrupt", case_interrupted_prompt(signal.SIGINT), 1),
+             ("interrupt", case_interrupted_prompt(signal.SIGTERM), 1), ("interrupt", case_interrupted_message, 1), ("ends", case_ends, 1), ("json", case_zero_bytes, 1), ("head", case_head, 1)]
     return [(name, 100 * i + k, function) for i, (name, function, count) in enumerate(kinds) for k in range(count)] + \
         conversions()
 

@@ -37,6 +37,10 @@ typedef union null_outputs {
         tern_program *program;
         tern_exec *exec;
         tern_optimiser *optimiser;
+        tern_trainer *trainer;
+        tern_train_result train_result;
+        tern_train_shape train_shape;
+        tern_corpus *corpus;
         tern_npz *npz;
         tern_model_file *model_file;
         tern_model *model;

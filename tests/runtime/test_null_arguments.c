@@ -33,7 +33,7 @@ TEST(base)
     tern_log_set(TERN_LOG_ERROR, NULL, NULL);
     CHECK_STR(tern_log_level_name(TERN_LOG_WARN), "warn");
     CHECK_STR(tern_log_level_name((tern_log_level)99), "unknown");
-    CHECK(tern_version() != NULL && tern_last_error() != NULL);
+    CHECK(tern_version() != NULL && tern_build_commit() != NULL && tern_last_error() != NULL);
     CHECK_STR(tern_status_name((tern_status)99), "unknown");
     CHECK_STR(tern_limit_name((tern_limit_kind)99), "unknown");
     CHECK_STR(tern_status_meaning((tern_status)99), "unknown");

@@ -76,6 +76,12 @@ TEST(models_and_sessions)
     REFUSED(tern_model_load(NULL, path, NULL, &o.model));
     REFUSED(tern_model_load(ctx, NULL, NULL, &o.model));
     REFUSED(tern_model_load(ctx, path, NULL, NULL));
+    tern_model_file *file;
+    CHECK_OK(tern_model_file_open(path, NULL, &file));
+    REFUSED(tern_model_load_file(NULL, file, NULL, &o.model));
+    REFUSED(tern_model_load_file(ctx, NULL, NULL, &o.model));
+    REFUSED(tern_model_load_file(ctx, file, NULL, NULL));
+    tern_model_file_close(file);
     QUIET(tern_model_get_info(NULL, &o.model_info));
     QUIET(tern_model_get_info(model, NULL));
     CHECK(tern_model_get_file(model) != NULL);

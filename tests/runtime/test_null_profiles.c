@@ -39,8 +39,8 @@ TEST(profiles)
     CHECK_STR(tern_bottleneck_name((tern_bottleneck)99), "unknown");
     REFUSED(tern_profile_format_parse(NULL, &o.profile_format));
     REFUSED(tern_profile_format_parse("svg", NULL));
-    REFUSED(tern_profile_export(NULL, TERN_PROFILE_FORMAT_SVG, &o.text));
-    REFUSED(tern_profile_export(profile, TERN_PROFILE_FORMAT_SVG, NULL));
+    REFUSED(tern_profile_export(NULL, TERN_PROFILE_FORMAT_SVG, NULL, &o.text));
+    REFUSED(tern_profile_export(profile, TERN_PROFILE_FORMAT_SVG, NULL, NULL));
     tern_profile_free(profile);
     QUIET(tern_profile_free(NULL));
 }

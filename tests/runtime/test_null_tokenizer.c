@@ -27,6 +27,9 @@ TEST(tokenizers)
     REFUSED(tern_tokenizer_parse_json(NULL, 0, NULL, &o.tokenizer));
     REFUSED(tern_tokenizer_parse_json("{}", 2, NULL, NULL));
     REFUSED(tern_tokenizer_from_file(NULL, NULL, &o.tokenizer));
+    CHECK_EQ(tern_tokenizer_train_options_default().vocabulary, 257);
+    REFUSED(tern_tokenizer_train(NULL, 0, NULL, &o.tokenizer));
+    REFUSED(tern_tokenizer_train("a", 1, NULL, NULL));
     QUIET(tern_tokenizer_free(NULL));
     NEUTRAL(tern_pretokenizer_name(-1), NULL);
     REFUSED(tern_tokenizer_get_info(NULL, &o.tokenizer_info));

@@ -150,6 +150,7 @@ TEST(sets_of_results)
     REFUSED(tern_result_format_parse(NULL, &format));
     REFUSED(tern_result_format_parse("json", NULL));
     CHECK_STR(tern_result_format_name(TERN_RESULT_CSV), "csv");
+    CHECK(!tern_result_same(NULL, &row) && !tern_result_same(&row, NULL));
     tern_results_free(results);
     tern_results_free(NULL);
 }
@@ -239,6 +240,15 @@ TEST(reports)
     REFUSED(tern_report_load(report, NULL));
     REFUSED(tern_report_note(NULL, "a"));
     REFUSED(tern_report_note(report, NULL));
+    CHECK_EQ(tern_regress_pairs_needed(NULL, 1), 8);
+    tern_report_format page;
+    tern_regress_format table;
+    REFUSED(tern_report_format_parse(NULL, &page));
+    REFUSED(tern_report_format_parse("html", NULL));
+    REFUSED(tern_regress_format_parse(NULL, &table));
+    REFUSED(tern_regress_format_parse("html", NULL));
+    REFUSED(tern_report_add_regress(NULL, "a", (tern_regress_report *)results, results, NULL));
+    REFUSED(tern_report_add_regress(report, "a", NULL, results, NULL));
     REFUSED(tern_report_compare(NULL, "a", NULL, results, NULL));
     REFUSED(tern_report_compare(report, NULL, NULL, results, NULL));
     REFUSED(tern_report_compare(report, "a", NULL, NULL, NULL));
@@ -277,6 +287,13 @@ TEST(measurements)
     CHECK_EQ(model.n_prompt, 512);
     REFUSED(tern_bench_model_add(NULL, (tern_results *)&model));
     REFUSED(tern_bench_model_add(&(tern_bench_model_row){0}, NULL));
+    REFUSED(tern_bench_model_note_settings(NULL, (tern_results *)&model));
+    REFUSED(tern_bench_model_note_settings(&model, (tern_results *)&model)); /* it has no path */
+    model.path = "a";
+    REFUSED(tern_bench_model_note_settings(&model, NULL));
+    model.path = NULL;
+    REFUSED(tern_bench_note_settings(NULL, (tern_results *)&model));
+    REFUSED(tern_bench_note_settings(&(tern_bench_options){0}, NULL));
     REFUSED(tern_bench_model(NULL, NULL, NULL));
     REFUSED(tern_bench_model(&model, NULL, NULL));
 }
@@ -288,6 +305,100 @@ TEST(machines)
     REFUSED(tern_machine_measure(ctx, NULL));
     NEUTRAL(tern_machine_estimate_ns(NULL, 1, 1) > 0, false);
     tear_down();
+}
+
+TEST(trainers)
+{
+    set_up();
+    int32_t tokens[2 * 3] = {0};
+    tern_train_options options = tern_train_options_default();
+    options.shape = (tern_train_shape){.vocabulary = 4,
+                                       .context = 2,
+                                       .layers = 1,
+                                       .width = 8,
+                                       .feed_forward = 8,
+                                       .heads = 2,
+                                       .kv_heads = 2,
+                                       .rope_theta = 10000,
+                                       .norm_eps = 1e-5};
+    options.batch = 2;
+    tern_trainer *t;
+    REFUSED(tern_trainer_create(NULL, &options, &o.trainer));
+    REFUSED(tern_trainer_create(ctx, NULL, &o.trainer));
+    REFUSED(tern_trainer_create(ctx, &options, NULL));
+    CHECK_OK(tern_trainer_create(ctx, &options, &t));
+    REFUSED(tern_trainer_step(NULL, tokens, 0, &o.train_result));
+    REFUSED(tern_trainer_step(t, NULL, 0, &o.train_result));
+    CHECK_OK(tern_trainer_step(t, tokens, 0, NULL));
+    REFUSED(tern_trainer_loss(NULL, tokens, &o.real));
+    REFUSED(tern_trainer_loss(t, NULL, &o.real));
+    REFUSED(tern_trainer_loss(t, tokens, NULL));
+    REFUSED(tern_trainer_logits(NULL, tokens, &o.tensors[0]));
+    REFUSED(tern_trainer_logits(t, NULL, &o.tensors[0]));
+    REFUSED(tern_trainer_logits(t, tokens, NULL));
+    REFUSED(tern_trainer_save(NULL, "x", "note"));
+    REFUSED(tern_trainer_save(t, NULL, "note"));
+    REFUSED(tern_trainer_load(NULL, "x", &o.text));
+    REFUSED(tern_trainer_load(t, NULL, &o.text));
+    REFUSED(tern_checkpoint_note(NULL, &o.text));
+    REFUSED(tern_checkpoint_note("x", NULL));
+    NEUTRAL(tern_trainer_states(NULL), 0);
+    NEUTRAL(tern_trainer_weights(NULL), 0);
+    NEUTRAL(tern_trainer_state(NULL, 0, NULL), NULL);
+    NEUTRAL(tern_trainer_program(NULL), NULL);
+    QUIET(tern_trainer_get_info(NULL, &(tern_trainer_info){0}));
+    QUIET(tern_trainer_get_info(t, NULL));
+    QUIET(tern_trainer_free(NULL));
+    tern_tokenizer *tokenizer;
+    CHECK_OK(tern_tokenizer_train("", 0, NULL, &tokenizer));
+    CHECK(tern_train_export_options_default().type == TERN_STORED_I2_S);
+    REFUSED(tern_trainer_export(NULL, tokenizer, "x", NULL));
+    REFUSED(tern_trainer_export(t, NULL, "x", NULL));
+    REFUSED(tern_trainer_export(t, tokenizer, NULL, NULL));
+    REFUSED(tern_train_shape_of(NULL, &o.train_shape));
+    REFUSED(tern_trainer_import(t, NULL));
+    tern_tokenizer_free(tokenizer);
+    tern_trainer_free(t);
+    tear_down();
+}
+
+TEST(training_configs)
+{
+    tern_train_config config = tern_train_config_default();
+    tern_train_progress progress = {0};
+    CHECK(tern_schedule_default().steps > 0);
+    CHECK(tern_schedule_rate(NULL, 3) == 0);
+    CHECK_STR(tern_schedule_name((tern_schedule_kind)-1), "unknown");
+    REFUSED(tern_train_config_parse(NULL, 0, "x", &config));
+    REFUSED(tern_train_config_parse("{}", 2, NULL, &config));
+    REFUSED(tern_train_config_parse("{}", 2, "x", NULL));
+    REFUSED(tern_train_config_print(NULL, &o.text));
+    REFUSED(tern_train_config_print(&config, NULL));
+    REFUSED(tern_train_note_parse(NULL, 0, "x", &config, &progress));
+    REFUSED(tern_train_note_parse("{}", 2, NULL, &config, &progress));
+    REFUSED(tern_train_note_parse("{}", 2, "x", NULL, &progress));
+    REFUSED(tern_train_note_parse("{}", 2, "x", &config, NULL));
+    REFUSED(tern_train_note_print(NULL, &progress, &o.text));
+    REFUSED(tern_train_note_print(&config, NULL, &o.text));
+    REFUSED(tern_train_note_print(&config, &progress, NULL));
+    REFUSED(tern_train_config_key(0, NULL));
+}
+
+TEST(corpora)
+{
+    const int32_t tokens[4] = {0};
+    tern_corpus *c;
+    REFUSED(tern_corpus_create(NULL, 4, 0.5, &o.corpus));
+    REFUSED(tern_corpus_create(tokens, 4, 0.5, NULL));
+    CHECK_OK(tern_corpus_create(tokens, 4, 0.5, &c));
+    NEUTRAL(tern_corpus_training(NULL), 0);
+    NEUTRAL(tern_corpus_validation(NULL), 0);
+    REFUSED(tern_corpus_batch(NULL, 0, 0, 1, 1, &o.token));
+    REFUSED(tern_corpus_batch(c, 0, 0, 1, 1, NULL));
+    REFUSED(tern_corpus_validation_batch(NULL, 0, 1, 1, &o.token));
+    REFUSED(tern_corpus_validation_batch(c, 0, 1, 1, NULL));
+    QUIET(tern_corpus_free(NULL));
+    tern_corpus_free(c);
 }
 
 TEST(optimisers)

@@ -31,11 +31,12 @@ static bool has_fused(const char *cpu)
     return strcmp(cpu, "sse4.2") != 0;
 }
 
+/* With full mantissas: products are rounded, so that every other order of sums has other bits. */
 static float *random_floats(int64_t n)
 {
     float *x = malloc((size_t)(n > 0 ? n : 1) * sizeof *x);
     for (int64_t i = 0; i < n; i++)
-        x[i] = (float)(roll(4001) - 2000) / 1024.0f;
+        x[i] = (float)(tern__random_uniform(harness_seed(), rolls++) * 4 - 2);
     return x;
 }
 
@@ -89,6 +90,32 @@ TEST(f32_products_do_not_depend_on_how)
     free(a);
     free(b);
     free(t);
+}
+
+/* Few rows go ways of their own, those with transposed weights that are no constants too: the bits of the reference kernel. */
+TEST(few_rows_are_like_many)
+{
+    tern_ctx *plain = context(1, "baseline"), *fast = context(2, NULL);
+    const bool comparable = tern__cpu()->best != TERN__ISA_SSE42;
+    for (int64_t m = 1; m <= 8; m++)
+        for (int round = 0; round < 4; round++) {
+            const int64_t n = 1 + roll(150), k = 1 + roll(200);
+            const bool transposed = round % 2 == 0, constant = round == 3;
+            float *a = random_floats(m * k), *b = random_floats(k * n);
+            float *want = random_floats(m * n), *got = random_floats(m * n);
+            product_f32(plain, a, b, m, n, k, false, transposed, want);
+            product_f32(fast, a, b, m, n, k, constant, transposed, got);
+            if (comparable && memcmp(want, got, (size_t)(m * n) * sizeof *got) != 0)
+                harness_fail(__FILE__, __LINE__, "%lld x %lld x %lld%s%s: other bits", (long long)m,
+                             (long long)n, (long long)k, transposed ? " transposed" : "",
+                             constant ? " constant" : "");
+            free(a);
+            free(b);
+            free(want);
+            free(got);
+        }
+    tern_ctx_destroy(plain);
+    tern_ctx_destroy(fast);
 }
 
 /* Batches with broadcast and permuted axes, against the baseline's reference kernel. */

@@ -44,11 +44,12 @@ static inline __attribute__((always_inline)) uint16x4_t four_halves(const uint8_
 /* The amounts are constants, but not before inlining. */
 #define I_LEFT(x, n) vshlq_u32(x, vdupq_n_s32(n))
 #define I_RIGHT(x, n) vshlq_u32(x, vdupq_n_s32(-(n)))
-#define I_ROTATE(x, n) I_OR(I_LEFT(x, n), I_RIGHT(x, 32 - (n)))
+#define I_ENDS(x, n) I_OR(I_LEFT(x, (n) + 1), I_RIGHT(x, 31 - (n)))
 #define I_PUT(x, mask, to) vbslq_u32(mask, x, to)
 #define V_NIBBLE(x) V_FROM(I_AND(x, I_NUMBER(15)))
 #define VECTORS 4
 #define MOST_ROWS 4
+#define MANY(columns) 16
 #define MOST_TILES 1
 #define EACH_ROWS(M, name) M(name, 1) M(name, 2) M(name, 3) M(name, 4)
 #include "kernels/linear/widen_impl.h"

@@ -27,29 +27,34 @@ static int64_t parts_of(int64_t size, int64_t most)
 
 /* ---- blocks, and the scratch: a block of a, panels of b, a tile of y ---- */
 
-/* A panel of b is used by all rows of a block, from the first-level cache if it can be as deep as pays there; else from the
- * second, where the next panel, tiles of y and a block of a lie too: more than a fifth of it for the latter measured worse.
- * Panels of b that wait for the next block may lie further away. */
-tern__gemm_blocking tern__gemm_blocking_for(const tern__gemm_kernel *kernel, int64_t l1_bytes,
-                                            int64_t l2_bytes, int64_t m, int64_t n, int64_t k)
-{
-    enum { SHALLOW = 256, DEEP = 512 };
-    const int64_t l1 = l1_bytes > 0 ? l1_bytes : 32 << 10, l2 = l2_bytes > 0 ? l2_bytes : 512 << 10;
-    const int64_t row = kernel->columns * (int64_t)sizeof(float), in_l1 = l1 / 2 / row, in_l2 = l2 / 8 / row;
-    const int64_t depth = in_l1 >= SHALLOW ? smaller(in_l1, DEEP) : larger(smaller(in_l2, DEEP), 64);
-    const int64_t deepest = larger(parts_of(k, parts_of(k, depth)), 1);
-    const int64_t rows = larger(l2 / 5 / (deepest * (int64_t)sizeof(float)), TERN__GEMM_MAX_ROWS);
-    const int64_t tiles = larger(4 * l2 / (deepest * row), TERN__GEMM_WIDE);
-    return (tern__gemm_blocking){.depth = deepest,
-                                 .rows = larger(smaller(rows, m), 1),
-                                 .tiles =
-                                     larger(smaller(tiles, tern__gemm_tiles(kernel, n)), TERN__GEMM_WIDE)};
-}
-
 /* Most rows of a tile of all its columns. */
 static int64_t low_rows(const tern__gemm_kernel *kernel)
 {
     return kernel->rows[kernel->columns / kernel->vector - 1];
+}
+
+/* A panel of b is as deep as pays: what a tile costs before and after its loop is spread over more k, and results are read
+ * and written again less often. It comes from the second-level cache, where the next panel, tiles of y and a block of a lie
+ * too. More than a fifth of it for the latter measured worse, unless that is too few rows for each line of a panel to be worth
+ * its way from further away: then half of it holds the block and two panels. Panels that wait for the next block may lie
+ * anywhere. Blocks are whole tiles high. */
+tern__gemm_blocking tern__gemm_blocking_for(const tern__gemm_kernel *kernel, int64_t l1_bytes,
+                                            int64_t l2_bytes, int64_t m, int64_t n, int64_t k)
+{
+    enum { DEEP = 512, MANY_ROWS = 96 };
+    (void)l1_bytes; /* panels that fit it are too shallow to pay */
+    const int64_t l2 = l2_bytes > 0 ? l2_bytes : 512 << 10, height = low_rows(kernel);
+    const int64_t row = kernel->columns * (int64_t)sizeof(float);
+    const int64_t depth = larger(smaller(l2 / 8 / row, DEEP), 64);
+    const int64_t deepest = larger(parts_of(k, parts_of(k, depth)), 1),
+                  line = deepest * (int64_t)sizeof(float);
+    const int64_t fifth = l2 / 5 / line, half = (l2 / 2 - 2 * deepest * row) / line;
+    const int64_t rows = larger(larger(fifth, smaller(half, MANY_ROWS)), TERN__GEMM_MAX_ROWS);
+    const int64_t tiles = larger(4 * l2 / (deepest * row), TERN__GEMM_WIDE);
+    return (tern__gemm_blocking){.depth = deepest,
+                                 .rows = larger(smaller(parts_of(rows, height) * height, m), 1),
+                                 .tiles =
+                                     larger(smaller(tiles, tern__gemm_tiles(kernel, n)), TERN__GEMM_WIDE)};
 }
 
 static int64_t whole_lines(int64_t floats)
@@ -57,9 +62,11 @@ static int64_t whole_lines(int64_t floats)
     return (floats + 15) / 16 * 16;
 }
 
-static int64_t a_floats(const tern__gemm_blocking *b)
+/* Rows or slivers. */
+static int64_t a_floats(const tern__gemm_kernel *kernel, const tern__gemm_blocking *b)
 {
-    return whole_lines(b->rows * b->depth);
+    const int64_t height = low_rows(kernel);
+    return whole_lines(parts_of(b->rows, height) * height * b->depth);
 }
 
 static int64_t b_floats(const tern__gemm_kernel *kernel, const tern__gemm_blocking *b)
@@ -73,7 +80,7 @@ size_t tern__gemm_scratch_bytes(const tern__gemm_kernel *kernel, const tern__gem
                                 bool packed)
 {
     const int64_t b = packed ? 0 : b_floats(kernel, blocking);
-    return (size_t)(Y_FLOATS + a_floats(blocking) + b) * sizeof(float);
+    return (size_t)(Y_FLOATS + a_floats(kernel, blocking) + b) * sizeof(float);
 }
 
 /* ---- loops ---- */
@@ -236,7 +243,12 @@ static void fetch_b(const panel *p, int64_t tile, bool makes, int64_t call, int6
         fetch_lines(p, slot_of(p, tile + 1), bytes, call, t);
     else if (!p->two_slots)
         t->ahead[1] = (tern__gemm_ahead){slot_of(p, tile + 1) + begin * width, width, rows};
-    if (makes && !g->packed && g->b_type == TERN_F32 && g->b_column == 1) {
+    if (rows == 0 || g->packed || g->b_type != TERN_F32)
+        return;
+    if (g->b_k == 1) {
+        const float *next = (const float *)g->b + p->k_begin + begin + (tile + 1) * width * g->b_column;
+        t->ahead[2] = (tern__gemm_ahead){next, g->b_column, columns_of(p, tile + 1)};
+    } else if (g->b_column == 1) {
         const float *next = (const float *)g->b + (p->k_begin + begin) * g->b_k + (tile + 1) * width;
         t->ahead[2] = (tern__gemm_ahead){next, g->b_k, rows};
     }
@@ -248,18 +260,36 @@ static tern__gemm_ahead y_ahead(const panel *p, int64_t row, int64_t rows, int64
     return (tern__gemm_ahead){g->y + row * g->y_row + tile * p->kernel->columns, g->y_row, rows};
 }
 
-/* Rows [begin, begin + rows) of a as f32 with elements side by side. */
+/* Is a packed as slivers? Transposing it instead is slower, more so if its rows lie so that they push each other out of the
+ * caches. */
+static bool in_slivers(const tern__gemm *g)
+{
+    return g->a_type == TERN_F32 && g->a_row == 1 && g->a_k != 1;
+}
+
+/* Rows [begin, begin + rows) of a as f32 with elements side by side, or slivers. */
 static void pack_a(const panel *p, int64_t begin, int64_t rows)
 {
     const tern__gemm *g = p->g;
     const void *a = tern__gemm_at(g->a_type, g->a, begin * g->a_row + p->k_begin * g->a_k);
-    tern__gemm_pack_lanes(p->kernel, g->a_type, a, g->a_k, g->a_row, p->depth, p->depth, rows, p->a_block);
+    if (in_slivers(g))
+        p->kernel->pack_slivers(a, g->a_k, rows, p->depth, p->a_block);
+    else
+        tern__gemm_pack_lanes(p->kernel, g->a_type, a, g->a_k, g->a_row, p->depth, p->depth, rows,
+                              p->a_block);
 }
 
 /* Rows of the next tile if so many are left: the last two share what remains. */
 static int64_t group_of(int64_t left, int64_t most)
 {
     return left >= 2 * most ? most : left > most ? (left + 1) / 2 : left;
+}
+
+/* k of a panel that are made after each of `calls`, until all are: whole lines, in case b's columns lie in one piece. */
+static int64_t share_of(int64_t depth, int64_t calls)
+{
+    enum { LINE = TERN__GEMM_LINE / sizeof(float) };
+    return parts_of(parts_of(depth, calls), LINE) * LINE;
 }
 
 /* Rows [begin, begin + rows) of one tile; t has the operands. `next`: the next tile's panel is fetched, or, if it is to be
@@ -270,22 +300,23 @@ static void multiply_groups(const panel *p, tern__gemm_tile *t, int64_t begin, i
     const tern__gemm_kernel *kernel = p->kernel;
     const int64_t columns = columns_of(p, tile);
     const int64_t most = t->a_k == 1 ? kernel->rows[(columns - 1) / kernel->vector] : low_rows(kernel);
-    const int64_t calls = parts_of(rows, most);
+    const bool slivers = t->a == p->a_block && in_slivers(p->g);
     const bool makes = next && packs_b && is_made(p);
+    const int64_t each = makes ? share_of(p->depth, parts_of(rows, most)) : 0;
     for (int64_t row = 0, n, call = 0; row < rows; row += n, call++) {
-        const int64_t first = p->depth * call / calls, made = p->depth * (call + 1) / calls - first;
-        n = group_of(rows - row, most);
+        n = slivers ? smaller(rows - row, most) : group_of(rows - row, most);
         t->rows = (int)n;
-        memset(t->ahead, 0, sizeof t->ahead);
+        t->ahead[0].rows = t->ahead[1].rows = t->ahead[2].rows = 0;
         t->line = 0;
+        const int64_t first = smaller(call * each, p->depth), made = smaller(each, p->depth - first);
         if (row + n < rows && p->g->y_column == 1)
             t->ahead[0] = y_ahead(p, begin + row + n, group_of(rows - row - n, most), tile);
         if (next)
             fetch_b(p, tile, makes, call, first, made, t);
         multiply_tile(p, kernel->multiply, t, begin + row, tile * kernel->columns, columns);
-        if (makes)
+        if (made > 0)
             make_rows(p, tile + 1, first, made);
-        t->a += n * t->a_row;
+        t->a += n * t->a_row * (slivers ? p->depth : 1);
     }
 }
 
@@ -298,12 +329,12 @@ static void multiply_block(const panel *p, int64_t begin, int64_t end, int64_t t
     /* A block that few tiles use is not worth packing, nor is one that would be the same afterwards. */
     const bool dense = g->a_k == 1 && g->a_row == p->depth;
     const bool packs = g->a_type != TERN_F32 || (tile_end - tile_begin > 2 && !dense);
-    tern__gemm_tile t = {.a_row = packs ? p->depth : g->a_row,
-                         .a_k = packs ? 1 : g->a_k,
-                         .k = p->depth,
-                         .add = p->k_begin > 0};
-    if (packs)
+    tern__gemm_tile t = {.a_row = g->a_row, .a_k = g->a_k, .k = p->depth, .add = p->k_begin > 0};
+    if (packs) {
+        t.a_row = in_slivers(g) ? 1 : p->depth;
+        t.a_k = in_slivers(g) ? low_rows(p->kernel) : 1;
         pack_a(p, begin, rows);
+    }
     for (int64_t tile = tile_begin; tile < tile_end; tile++) {
         find_b(p, tile, packs_b && (tile == tile_begin || !is_made(p)), &t);
         t.a = packs ? p->a_block : (const float *)g->a + begin * g->a_row + p->k_begin * g->a_k;
@@ -392,15 +423,17 @@ static void multiply_across(panel *p, int64_t begin, int64_t end, int64_t tile_b
 static void multiply_tiles(panel *p, int64_t begin, int64_t end, int64_t tile_begin, int64_t tile_end)
 {
     const tern__gemm *g = p->g;
-    const int64_t rows = end - begin, blocks = parts_of(rows, g->blocking.rows);
+    const int64_t rows = end - begin, height = low_rows(p->kernel), groups = parts_of(rows, height);
+    const int64_t blocks = parts_of(groups, larger(g->blocking.rows / height, 1));
     const int64_t panels = parts_of(g->k, p->deepest);
     p->first_tile = tile_begin;
     p->two_slots = blocks == 1;
     for (int64_t i = 0; i < panels; i++) {
         set_panel(p, i, p->deepest);
         for (int64_t j = 0; j < blocks; j++)
-            multiply_block(p, begin + rows * j / blocks, begin + rows * (j + 1) / blocks, tile_begin,
-                           tile_end, j == 0 || g->source);
+            multiply_block(p, begin + groups * j / blocks * height,
+                           smaller(begin + groups * (j + 1) / blocks * height, end), tile_begin, tile_end,
+                           j == 0 || g->source);
     }
 }
 
@@ -424,6 +457,16 @@ void tern__gemm_multiply_small(const tern__gemm_kernel *kernel, const tern__gemm
     }
 }
 
+/* Is b best read where it lies? There a tile costs a page for every row of b: for a few uses, or where there are few pages. Rows
+ * of a tile that are one line each share few sets of the first-level cache, for many uses that is too slow as well. */
+static bool lies_well(const tern__gemm_kernel *kernel, const tern__gemm *g, int64_t rows, int64_t small)
+{
+    const int64_t uses = parts_of(rows, low_rows(kernel));
+    const bool lines = kernel->columns * (int64_t)sizeof(float) > TERN__GEMM_LINE;
+    return g->b_type == TERN_F32 && g->b_column == 1 &&
+           (uses <= 5 || (g->k * g->n <= small && (lines || uses <= 20)));
+}
+
 void tern__gemm_multiply(const tern__gemm_kernel *kernel, const tern__gemm *g, int64_t row_begin,
                          int64_t row_end, int64_t tile_begin, int64_t tile_end, void *scratch)
 {
@@ -431,20 +474,15 @@ void tern__gemm_multiply(const tern__gemm_kernel *kernel, const tern__gemm *g, i
     const bool floats = g->a_type == TERN_F32 && g->b_type == TERN_F32;
     if (rows == 0 || tiles == 0)
         return;
-    /* In place a tile costs a page for every row of b: for a few uses, or where there are few pages. */
     const int64_t small = 1 << 16; /* floats */
-    const int64_t few_rows = 5 * low_rows(kernel);
-    panel p = {.kernel = kernel,
-               .g = g,
-               .b_in_place =
-                   g->b_type == TERN_F32 && g->b_column == 1 && (rows <= few_rows || g->k * g->n <= small)};
+    panel p = {.kernel = kernel, .g = g, .b_in_place = lies_well(kernel, g, rows, small)};
     /* A large b that is read where it lies comes from memory: a few rows of it, all along, that the processor can follow. */
     const int64_t streamed = 32;
     const bool streams = p.b_in_place && !g->packed && g->k * g->n > small;
     p.deepest = streams ? smaller(streamed, g->blocking.depth) : g->blocking.depth;
     p.y_tile = scratch;
     p.a_block = p.y_tile + Y_FLOATS;
-    p.b_block = p.a_block + a_floats(&g->blocking);
+    p.b_block = p.a_block + a_floats(kernel, &g->blocking);
     if (floats && !g->packed && g->b_k == 1 && g->b_column != 1 && rows <= kernel->across_rows) {
         multiply_across(&p, row_begin, row_end, tile_begin, tile_end);
         return;

@@ -75,6 +75,9 @@ typedef struct tern__gemm_kernel {
     /* to[p * width + i] = from[i * lane + p * step] for i < lanes. */
     void (*pack)(const float *from, int64_t lane, int64_t step, int64_t lanes, int64_t width, int64_t k,
                  float *to);
+    /* Slivers of as many rows as a tile of all vectors has, one after the other, each (k, those rows): of an a whose columns lie
+     * in one piece, element (i, p) at from[i + p * step]. What the last one has not is left as it is. */
+    void (*pack_slivers)(const float *from, int64_t step, int64_t rows, int64_t k, float *to);
     tern__gemm_unpack_fn unpack[TERN_DTYPE_COUNT]; /* NULL: no operand of this type */
 } tern__gemm_kernel;
 

@@ -278,6 +278,14 @@ static void multiply_apart(const product *o, int64_t batch, int64_t begin, int64
         }
 }
 
+/* Blocks of rows are whole tiles high. */
+static int64_t first_row(const tern__gemm_program *p, int64_t block)
+{
+    const int64_t height = p->kernel->rows[p->kernel->columns / p->kernel->vector - 1];
+    const int64_t first = (p->m + height - 1) / height * block / p->row_blocks * height;
+    return first < p->m ? first : p->m;
+}
+
 static void run(const product *o, int64_t begin, int64_t end)
 {
     const tern__gemm_program *p = o->p;
@@ -289,7 +297,7 @@ static void run(const product *o, int64_t begin, int64_t end)
     for (int64_t item = begin, n; item < end; item += n) {
         const int64_t batch = item / each, block = item % each / p->tiles, tile = item % p->tiles;
         n = end - item < p->tiles - tile ? end - item : p->tiles - tile;
-        const int64_t first = p->m * block / p->row_blocks, last = p->m * (block + 1) / p->row_blocks;
+        const int64_t first = first_row(p, block), last = first_row(p, block + 1);
         if (o->room)
             multiply_apart(o, batch, first, last, tile, tile + n);
         else

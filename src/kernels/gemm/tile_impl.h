@@ -134,8 +134,8 @@ INLINE void load_sums(const tern__gemm_tile *t, const int rows, const int vector
 /* k is unrolled where that is cheap (a_k is 1): what counts and advances addresses would take the multipliers' ports now and
  * then. `whole`: b has all of the last vector. `fetches`: rows of t->ahead and lines; `streams`: rows of b, `ahead` of each. */
 INLINE void multiply_body(const tern__gemm_tile *t, const int rows, const int vectors, const int unroll,
-                          const bool whole, const bool fetches, const bool streams, const int64_t a_k,
-                          const int64_t b_k, const int64_t ahead)
+                          const bool whole, const bool fetches, const bool streams, const int64_t a_row,
+                          const int64_t a_k, const int64_t b_k, const int64_t ahead)
 {
     vec sums[TERN__GEMM_MAX_ROWS][WIDE_VECTORS];
     const float *b = t->b;
@@ -147,7 +147,7 @@ INLINE void multiply_body(const tern__gemm_tile *t, const int rows, const int ve
     else
         UNROLLED for (int i = 0; i < rows; i++) UNROLLED for (int v = 0; v < vectors; v++) sums[i][v] =
             V_ZERO();
-    row_addresses a = addresses_of(t->a, t->a_row, rows);
+    row_addresses a = addresses_of(t->a, a_row, rows);
     int64_t p = 0;
     for (int i = 0; fetches && i < 3; i++) { /* rows, one every `unroll` k */
         const float *next = t->ahead[i].next;
@@ -179,28 +179,34 @@ INLINE void multiply_body(const tern__gemm_tile *t, const int rows, const int ve
     }
 }
 
-/* Rows of a with elements side by side and whole tiles of b, packed; the same and b as it lies; anything. */
-#define PACKED(N, V)                                                                     \
-    static NOINLINE void packed_##N(const tern__gemm_tile *t)                            \
-    {                                                                                    \
-        multiply_body(t, N, V, TERN__GEMM_LINE_EVERY, true, true, false, 1, COLUMNS, 0); \
+/* Whole tiles of b, packed, and rows of a with elements side by side, or slivers of it; such rows and b as it lies; anything. */
+#define PACKED(N, V)                                                                               \
+    static NOINLINE void packed_##N(const tern__gemm_tile *t)                                      \
+    {                                                                                              \
+        multiply_body(t, N, V, TERN__GEMM_LINE_EVERY, true, true, false, t->a_row, 1, COLUMNS, 0); \
     }
-#define IN_PLACE(N, V)                                                \
-    static NOINLINE void in_place_##N##_##V(const tern__gemm_tile *t) \
-    {                                                                 \
-        multiply_body(t, N, V, 2, false, false, false, 1, t->b_k, 0); \
+#define SLIVERS(N, V)                                                                          \
+    static NOINLINE void sliver_##N(const tern__gemm_tile *t)                                  \
+    {                                                                                          \
+        multiply_body(t, N, V, TERN__GEMM_LINE_EVERY, true, true, false, 1, ROWS, COLUMNS, 0); \
     }
-#define STRIDED(N, V)                                                      \
-    static NOINLINE void strided_##N##_##V(const tern__gemm_tile *t)       \
-    {                                                                      \
-        multiply_body(t, N, V, 1, false, false, false, t->a_k, t->b_k, 0); \
+#define IN_PLACE(N, V)                                                          \
+    static NOINLINE void in_place_##N##_##V(const tern__gemm_tile *t)           \
+    {                                                                           \
+        multiply_body(t, N, V, 2, false, false, false, t->a_row, 1, t->b_k, 0); \
     }
-#define WIDE(N)                                                                              \
-    static void wide_##N(const tern__gemm_tile *t)                                           \
-    {                                                                                        \
-        multiply_body(t, N, WIDE_VECTORS, 1, true, false, true, t->a_k, t->b_k, t->b_ahead); \
+#define STRIDED(N, V)                                                                \
+    static NOINLINE void strided_##N##_##V(const tern__gemm_tile *t)                 \
+    {                                                                                \
+        multiply_body(t, N, V, 1, false, false, false, t->a_row, t->a_k, t->b_k, 0); \
+    }
+#define WIDE(N)                                                                                        \
+    static void wide_##N(const tern__gemm_tile *t)                                                     \
+    {                                                                                                  \
+        multiply_body(t, N, WIDE_VECTORS, 1, true, false, true, t->a_row, t->a_k, t->b_k, t->b_ahead); \
     }
 EACH_ROWS(PACKED, VECTORS)
+EACH_ROWS(SLIVERS, VECTORS)
 EACH_TILE(IN_PLACE)
 EACH_LOW_TILE(STRIDED)
 EACH_WIDE(WIDE)
@@ -208,6 +214,7 @@ EACH_WIDE(WIDE)
 /* clang-format off */
 #define TILE_AT(rows, vectors) ((rows) * (TERN__GEMM_MAX_VECTORS + 1) + (vectors))
 #define CALL_PACKED(N, V) case N: packed_##N(t); break;
+#define CALL_SLIVER(N, V) case N: sliver_##N(t); break;
 #define CALL_IN_PLACE(N, V) case TILE_AT(N, V): in_place_##N##_##V(t); break;
 #define CALL_STRIDED(N, V) case TILE_AT(N, V): strided_##N##_##V(t); break;
 /* clang-format on */
@@ -215,11 +222,16 @@ EACH_WIDE(WIDE)
 static void multiply(const tern__gemm_tile *t)
 {
     const int at = TILE_AT(t->rows, (t->columns + WIDTH - 1) / WIDTH);
-    if (t->a_k != 1)
+    const bool whole = t->b_k == COLUMNS && t->columns == COLUMNS;
+    if (whole && t->a_row == 1 && t->a_k == ROWS)
+        switch (t->rows) {
+            EACH_ROWS(CALL_SLIVER, VECTORS)
+        }
+    else if (t->a_k != 1)
         switch (at) {
             EACH_LOW_TILE(CALL_STRIDED)
         }
-    else if (t->b_k == COLUMNS && t->columns == COLUMNS)
+    else if (whole)
         switch (t->rows) {
             EACH_ROWS(CALL_PACKED, VECTORS)
         }
@@ -328,6 +340,19 @@ static void pack_plain(const float *from, int64_t lane, int64_t step, int64_t la
             to[p * width + i] = from[i * lane + p * step];
 }
 
+enum { LINE_FLOATS = TERN__GEMM_LINE / sizeof(float) };
+
+INLINE void transpose_lines(const float *from, int64_t lane, int64_t lanes, int64_t width, int64_t k,
+                            float *to)
+{
+    for (int64_t i = 0; i < lanes; i += WIDTH)
+        for (int64_t p = 0; p < k; p += WIDTH) {
+            vec across[WIDTH];
+            V_TRANSPOSE(from + i * lane + p, lane, across);
+            UNROLLED for (int j = 0; j < WIDTH; j++) V_STORE(to + (p + j) * width + i, across[j]);
+        }
+}
+
 static void pack(const float *from, int64_t lane, int64_t step, int64_t lanes, int64_t width, int64_t k,
                  float *to)
 {
@@ -345,13 +370,15 @@ static void pack(const float *from, int64_t lane, int64_t step, int64_t lanes, i
         pack_plain(from, lane, step, lanes, width, k, to);
         return;
     }
-    /* Squares of a vector's width; then of four, the last of which may do some again; then what is left. */
+    /* Squares of a vector's width, those of a square of lines together: lanes may lie so that their lines push each other out of
+     * the caches. Then squares of four, the last of which may do some again; then what is left. */
     const int64_t big_k = k / WIDTH * WIDTH, big = big_k ? lanes / WIDTH * WIDTH : 0, whole = k / 4 * 4;
-    for (int64_t p = 0; p < big_k; p += WIDTH)
-        for (int64_t i = 0; i < big; i += WIDTH) {
-            vec across[WIDTH];
-            V_TRANSPOSE(from + i * lane + p, lane, across);
-            UNROLLED for (int j = 0; j < WIDTH; j++) V_STORE(to + (p + j) * width + i, across[j]);
+    for (int64_t i = 0; i < big; i += LINE_FLOATS)
+        for (int64_t p = 0; p < big_k; p += LINE_FLOATS) {
+            for (int64_t j = i + LINE_FLOATS; j < i + 2 * LINE_FLOATS && j < big; j++)
+                __builtin_prefetch(from + j * lane + p, 0, 2);
+            transpose_lines(from + i * lane + p, lane, big - i < LINE_FLOATS ? big - i : LINE_FLOATS, width,
+                            big_k - p < LINE_FLOATS ? big_k - p : LINE_FLOATS, to + p * width + i);
         }
     for (int64_t p = 0; p < whole && lanes >= 4; p += 4)
         for (int64_t i = p < big_k ? big : 0; i < lanes; i += 4) {
@@ -363,6 +390,21 @@ static void pack(const float *from, int64_t lane, int64_t step, int64_t lanes, i
         }
     const int64_t done = lanes >= 4 ? whole : 0;
     pack_plain(from + done, lane, 1, lanes, width, k - done, to + done * width);
+}
+
+/* A short run of k of all slivers before the next: its lines of `from` are all there while several slivers read them. */
+static void pack_slivers(const float *from, int64_t step, int64_t rows, int64_t k, float *to)
+{
+    enum { RUN = 8 };
+    const int64_t whole = rows / ROWS * ROWS;
+    for (int64_t begin = 0; begin < k; begin += RUN) {
+        const int64_t end = k - begin < RUN ? k : begin + RUN;
+        for (int64_t i = 0; i < whole; i += ROWS)
+            for (int64_t p = begin; p < end; p++)
+                memcpy(to + i * k + p * ROWS, from + p * step + i, ROWS * sizeof *to);
+        for (int64_t p = begin; p < end && whole < rows; p++)
+            memcpy(to + whole * k + p * ROWS, from + p * step + whole, (size_t)(rows - whole) * sizeof *to);
+    }
 }
 
 /* ---- other types ---- */
@@ -404,6 +446,7 @@ static void unpack_bf16(const void *from, int64_t n, float *to)
         .wide = wide,                                                                            \
         .across = across,                                                                        \
         .pack = pack,                                                                            \
+        .pack_slivers = pack_slivers,                                                            \
         .unpack = {[TERN_F32] = unpack_f32, [TERN_F16] = unpack_f16, [TERN_BF16] = unpack_bf16}, \
     };
 

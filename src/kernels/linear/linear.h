@@ -65,6 +65,8 @@ typedef struct tern__linear_kernel {
     const char *name; /* "linear__avx512" */
     int most_rows;    /* of x in one call */
     int most_tiles;   /* in one call, if there is one row */
+    /* Rows of x from which on it pays to widen panels of weights and multiply those. */
+    int many[TERN__LINEAR_FORM_COUNT];
     void (*multiply[TERN__LINEAR_FORM_COUNT])(const tern__linear_call *call);
     /* Columns [first, first + k) of a tile as f32, element (column, r) at to[column * stride + r]; `first` is a multiple of
      * TERN__LINEAR_BLOCK. Up to the end of the last block touched may be written. */

@@ -11,11 +11,9 @@
 
 enum {
     TILE = TERN__LINEAR_TILE,
-    MANY = 16,           /* rows from which on a panel pays */
-    X_BYTES = 640 << 10, /* of i8 rows at a time, which stay in the second-level cache */
-    ROWS = 512,          /* of x at a time */
-    COPIED_ROWS = 64,    /* likewise, if each thread has to copy them, and least of i8 */
-    PANEL_QUADS = 256,   /* of i8 weights: half a first-level cache */
+    ROWS = 512,        /* of x at a time */
+    COPIED_ROWS = 64,  /* likewise, if each thread has to copy them, and least of i8 */
+    PANEL_QUADS = 256, /* of i8 weights, which come from the second-level cache */
 };
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -56,7 +54,9 @@ void tern__linear_plan(tern_dtype dtype, const tern__linear_kernel *kernel, cons
     p.tile_bytes = tern__linear_tile_bytes(dtype, p.k);
     p.block = smaller(p.batch, ROWS);
     if (dtype == TERN_I8) {
-        const int64_t fitting = X_BYTES / tern__ternary_x_stride(p.k);
+        /* Rows at a time stay in half a second-level cache. */
+        const int64_t l2 = tern__cpu()->l2_bytes, half = (l2 > 0 ? l2 : 512 << 10) / 2;
+        const int64_t fitting = half / tern__ternary_x_stride(p.k);
         p.block = smaller(p.batch, fitting > COPIED_ROWS ? fitting : COPIED_ROWS);
         p.bytes = bytes;
         p.scratch_bytes = (size_t)(p.block * tern__ternary_x_stride(p.k));
@@ -65,7 +65,7 @@ void tern__linear_plan(tern_dtype dtype, const tern__linear_kernel *kernel, cons
         p.kernel = kernel;
         p.gemm = gemm;
         p.copied = smaller(p.batch, COPIED_ROWS);
-        if (gemm && p.batch >= MANY)
+        if (gemm && p.batch >= kernel->many[p.form])
             plan_panels(&p);
         p.scratch_bytes = p.panels_bytes + (size_t)(p.copied * p.k) * sizeof(float);
     }
@@ -191,7 +191,7 @@ void tern__linear_multiply(const tern__linear_program *p, const uint8_t *packed,
                            const float *x, int64_t x_row, int64_t rows, float *y, int64_t y_row,
                            void *scratch)
 {
-    if (rows >= MANY && p->panels_bytes > 0 && p->k > 0)
+    if (p->panels_bytes > 0 && rows >= p->kernel->many[p->form] && p->k > 0)
         multiply_many(p, packed, begin, end, x, x_row, rows, y, y_row, scratch);
     else
         multiply_few(p, packed, begin, end, x, x_row, rows, y, y_row);

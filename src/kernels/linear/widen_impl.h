@@ -8,12 +8,15 @@
  *     V_SIGNED(p)                       WIDTH signed bytes
  *     I_LOAD(p)                         WIDTH words
  *     V_SCALE(s, c, m, n)               s * (m - n), given c = -n * s; never a negative zero
- *     I_AND(a, b) I_LEFT(x, n) I_RIGHT(x, n) I_ROTATE(x, n)      to the left
+ *     V_SCALE_FROM(s, c, m, n)          the same where there are many c: one in memory. Need not be defined
+ *     I_LEFT(x, n) I_RIGHT(x, n)
+ *     I_ENDS(x, n)                      the bits 31 and 0 of words in their bits n and n + 1, n > 16; anything in the others
  *     I_PUT(x, mask, to)                (x & mask) | to
  *     V_NIBBLE(x)                       the low four bits of words as floats
  *     V_OF(x)                           the same bits as floats
  *     VECTORS, MOST_ROWS, MOST_TILES    of a tile's 32 rows, VECTORS * WIDTH are computed together
  *     EACH_ROWS(M, name)                M(name, 1) .. M(name, MOST_ROWS)
+ *     MANY(columns)                     rows from which on panels pay (linear.h), of weights with blocks of so many columns
  *
  * includes this header and writes TERN__LINEAR_KERNEL(suffix). All sums live in registers; each number of rows has a function
  * of its own, so that they can. */
@@ -77,6 +80,10 @@ INLINE void use(work *w, const int rows, const int s, const int n, int64_t k, co
  * earlier or later is a word that is shifted by so many bytes, without an operation: codes lie so that most of them have such
  * a way to a place that is allowed. */
 
+#ifndef V_SCALE_FROM
+#define V_SCALE_FROM(s, c, m, n) V_SCALE(s, c, m, n)
+#endif
+
 #define EXCESS(place) ((float)(1 << (23 - (place))))
 
 INLINE vec placed(ivec word, const int mask, const int place)
@@ -113,11 +120,10 @@ INLINE vec six(const uint8_t *at, const int word, const int i, const bool last)
 {
     if (i < 15)
         return placed(moved(at + i / 5 * word, six_place(i) - 1 - 6 * (i % 5), last), 63, six_place(i));
-    const ivec low = I_ROTATE(I_LOAD(at), 18), middle = I_ROTATE(I_LOAD(at + word), 20),
-               high = I_ROTATE(I_LOAD(at + 2 * word), 22);
-    return placed(
-        I_PUT(low, I_NUMBER(3 << 17), I_PUT(middle, I_NUMBER(12 << 17), I_AND(high, I_NUMBER(48 << 17)))), 63,
-        17);
+    const ivec low = I_ENDS(I_LOAD(at), 17), middle = I_ENDS(I_LOAD(at + word), 19),
+               high = I_ENDS(I_LOAD(at + 2 * word), 21), number = I_NUMBER((127 + 23 - 17) << 23);
+    return V_OF(I_PUT(low, I_NUMBER(3 << 17),
+                      I_PUT(middle, I_NUMBER(12 << 17), I_PUT(high, I_NUMBER(48 << 17), number))));
 }
 
 /* What is too much in each place, times a scale. */
@@ -186,7 +192,7 @@ INLINE void block_q4_0(work *w, const int rows, const int tiles, int first, int6
         UNROLLED for (int i = 0; i < 8; i++)
         {
             const int place = four_place(i);
-            UNROLLED for (int s = 0; s < tiles * VECTORS; s++) weights[s] = V_SCALE(
+            UNROLLED for (int s = 0; s < tiles * VECTORS; s++) weights[s] = V_SCALE_FROM(
                 d[s], excess[place / 4 - 2][s],
                 placed(moved(AT(at + 4 * first, 4), place - 4 * i, true), 15, place), EXCESS(place) + 8);
             use(w, rows, 0, tiles * VECTORS, k + 8 * e + i, weights);
@@ -357,6 +363,7 @@ INLINE void add_rest(work *w, const int rows, const int tiles, const float *pane
 
 TERN__LINEAR_FORMS(FORM)
 
+#define MANY_ENTRY(id, name) MANY(COLUMNS_##name),
 #define MULTIPLY_ENTRY(id, name) multiply_##name,
 #define UNPACK_ENTRY(id, name) unpack_##name,
 #define TERN__LINEAR_KERNEL(suffix)                       \
@@ -364,6 +371,7 @@ TERN__LINEAR_FORMS(FORM)
         .name = "linear__" #suffix,                       \
         .most_rows = MOST_ROWS,                           \
         .most_tiles = MOST_TILES,                         \
+        .many = {TERN__LINEAR_FORMS(MANY_ENTRY)},         \
         .multiply = {TERN__LINEAR_FORMS(MULTIPLY_ENTRY)}, \
         .unpack = {TERN__LINEAR_FORMS(UNPACK_ENTRY)},     \
     };

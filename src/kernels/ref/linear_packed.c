@@ -118,9 +118,11 @@ TERN__LINEAR_FORMS(FORM)
 
 #define MULTIPLY(id, name) [TERN__LINEAR_##id] = multiply_##name,
 #define UNPACK(id, name) [TERN__LINEAR_##id] = unpack_##name,
+#define MANY(id, name) 16,
 const tern__linear_kernel tern__linear__ref = {.name = "linear__ref",
                                                .most_rows = ROWS,
                                                .most_tiles = 1,
+                                               .many = {TERN__LINEAR_FORMS(MANY)},
                                                .multiply = {TERN__LINEAR_FORMS(MULTIPLY)},
                                                .unpack = {TERN__LINEAR_FORMS(UNPACK)}};
 

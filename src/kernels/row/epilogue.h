@@ -8,7 +8,7 @@
 #include "kernels/row/program.h"
 
 enum {
-    TERN__EPILOGUE_ROOM = 96 << 10, /* elements of 4 bytes: a part of a second-level cache */
+    TERN__EPILOGUE_ROOM = 96 << 10, /* elements of 4 bytes, at most: a part of a second-level cache */
     TERN__EPILOGUE_ROWS = 192,      /* of a rectangle, at most: then it is wide enough for a row program */
 };
 

@@ -8,7 +8,7 @@ typedef __m256 vec;
 #define V_STORE(p, x) _mm256_storeu_ps(p, x)
 #define V_SET1(p) _mm256_broadcast_ss(p)
 #define V_ZERO() _mm256_setzero_ps()
-#define V_MULTIPLY_ADD(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define V_MULTIPLY_ADD(a, b, c) multiply_add(a, b, c)
 #define V_LOAD_F16(p) _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p)))
 #define ROWS 6
 #define VECTORS 2
@@ -21,6 +21,14 @@ typedef __m256 vec;
     }
 #define WIDE_ROWS 2
 #define EACH_WIDE(M) M(1) M(2)
+
+/* Always the form that writes over the sum: of the three there are gcc 12 takes also those that write over a factor, and then
+ * copies and spills to get it back. */
+static inline __attribute__((always_inline)) __m256 multiply_add(__m256 a, __m256 b, __m256 sum)
+{
+    __asm__("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
+    return sum;
+}
 
 /* Eight lanes of eight elements each, across: pairs, fours, then halves of vectors change places. */
 #define V_TRANSPOSE(from, lane, to) transpose(from, lane, to)

@@ -28,13 +28,14 @@ typedef __m512i ivec;
 #define I_LEFT(x, n) _mm512_slli_epi32(x, (unsigned)(n))
 #define I_RIGHT(x, n) _mm512_srli_epi32(x, (unsigned)(n))
 #endif
-#define I_ROTATE(x, n) _mm512_rol_epi32(x, n)
+#define I_ENDS(x, n) _mm512_rol_epi32(x, (n) + 1)
 #define I_PUT(x, mask, to) _mm512_ternarylogic_epi32(x, mask, to, 0xea)
 /* A permute looks at the low four bits of an index only: the sixteen numbers are its table. */
 #define V_NIBBLE(x) \
     _mm512_permutexvar_ps(x, _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
 #define VECTORS 2
 #define MOST_ROWS 8
+#define MANY(columns) 16
 #define MOST_TILES 2
 #define EACH_ROWS(M, name) \
     M(name, 1) M(name, 2) M(name, 3) M(name, 4) M(name, 5) M(name, 6) M(name, 7) M(name, 8)

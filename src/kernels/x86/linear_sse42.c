@@ -47,11 +47,13 @@ static inline __attribute__((always_inline)) __m128i four_bytes(const void *p)
 #define I_OR(a, b) _mm_or_si128(a, b)
 #define I_LEFT(x, n) _mm_slli_epi32(x, n)
 #define I_RIGHT(x, n) _mm_srli_epi32(x, n)
-#define I_ROTATE(x, n) I_OR(I_LEFT(x, n), I_RIGHT(x, 32 - (n)))
+#define I_ENDS(x, n) I_LEFT(_mm_shuffle_epi8(x, HALVES_SWAPPED), (n)-15)
+#define HALVES_SWAPPED _mm_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)
 #define I_PUT(x, mask, to) I_OR(I_AND(x, mask), to)
 #define V_NIBBLE(x) V_FROM(I_AND(x, I_NUMBER(15)))
 #define VECTORS 4
 #define MOST_ROWS 2
+#define MANY(columns) 16
 #define MOST_TILES 1
 #define EACH_ROWS(M, name) M(name, 1) M(name, 2)
 #include "kernels/linear/widen_impl.h"

@@ -16,6 +16,10 @@ static const uint8_t upper_of[16] __attribute__((aligned(16))) = {0, 28, 56, 84,
 static const uint8_t c4_of[16] __attribute__((aligned(16))) = {0, 0, 0, 1, 1, 1, 2, 2, 2};
 /* Of v % 28, two tables: c0 | c1 << 2 | c2 << 4 */
 static const uint8_t digits_of[32] __attribute__((aligned(16))) = {NINE(0), NINE(1), NINE(2)};
+/* c2 | c1 << 2 */
+#define THREE_OF(d) (d), (d), (d)
+#define NINE_OF(c2) THREE_OF(c2), THREE_OF((c2) | 1 << 2), THREE_OF((c2) | 2 << 2)
+static const uint8_t two_digits_of[32] __attribute__((aligned(16))) = {NINE_OF(0), NINE_OF(1), NINE_OF(2)};
 /* clang-format on */
 
 #endif

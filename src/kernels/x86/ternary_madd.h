@@ -41,10 +41,22 @@ typedef __m128i vec;
 #define DOTS 0
 #endif
 
+/* Of i16, or of the i32 that dot products are added to. */
+#if DOTS
+#define ADD_SUMS V(add_epi32)
+#define SUBTRACT_SUMS V(sub_epi32)
+#define SHIFT_SUMS V(srai_epi32)
+#else
+#define ADD_SUMS V(add_epi16)
+#define SUBTRACT_SUMS V(sub_epi16)
+#define SHIFT_SUMS V(srai_epi16)
+#endif
+
 enum {
-    QUADS = 64, /* of one run of i16 sums */
+    QUADS = 64, /* of one run of i16 sums of codes */
     DIRECT_QUADS = DOTS ? 16384 : QUADS,
-    GROUP = 4, /* rows of x in one call of multiply */
+    RUN = DOTS ? DIRECT_QUADS : 16, /* quads of one run of sums that settle() takes apart */
+    GROUP = 6,                      /* rows of x in one call */
     LANES = WIDTH / 4,
     PER_QUAD = TERN__TERNARY_QUAD_BYTES / WIDTH, /* vectors of a packed quad */
 };
@@ -77,25 +89,83 @@ INLINE vec field(vec v, int shift)
     return VB(and)(V(srli_epi16)(v, (unsigned char)shift), V(set1_epi8)(3));
 }
 
+INLINE vec plane_2(vec v, int plane)
+{
+    return plane == 0 ? VB(and)(v, V(set1_epi8)(3)) : field(v, 2 * plane);
+}
+
 INLINE planes decode_2(vec v)
 {
-    return (planes){VB(and)(v, V(set1_epi8)(3)), field(v, 2), field(v, 4), field(v, 6), v};
+    return (planes){plane_2(v, 0), plane_2(v, 1), plane_2(v, 2), plane_2(v, 3), v};
+}
+
+/* v / 28 of each byte. */
+INLINE vec by_28(vec v)
+{
+    const vec upper_bytes = V(set1_epi16)((short)0xff00), times = V(set1_epi16)(BY_28);
+    const vec even = V(mulhi_epu16)(VB(andnot)(upper_bytes, v), times);
+#if WIDTH == 64
+    return VB(or)(even, VB(and)(V(mulhi_epu16)(v, times), upper_bytes));
+#else
+    return V(blendv_epi8)(even, V(mulhi_epu16)(v, times), upper_bytes);
+#endif
+}
+
+/* Looks up numbers below 27 in two tables of 16. An index with its highest bit set looks up 0, so one of the two is always silent. */
+INLINE vec look_up(const uint8_t *tables, vec number)
+{
+    const vec low = V(shuffle_epi8)(TABLE(tables), V(adds_epu8)(number, V(set1_epi8)(0x70)));
+    const vec high = V(shuffle_epi8)(TABLE(tables + 16), V(sub_epi8)(number, V(set1_epi8)(16)));
+    return VB(or)(low, high);
 }
 
 INLINE planes decode_5(vec v)
 {
-    const vec upper_bytes = V(set1_epi16)((short)0xff00), times = V(set1_epi16)(BY_28);
-    const vec even = V(mulhi_epu16)(VB(andnot)(upper_bytes, v), times);
-    const vec odd = VB(and)(V(mulhi_epu16)(v, times), upper_bytes);
-    const vec by_28 = VB(or)(even, odd);
-    const vec lower = V(sub_epi8)(v, V(shuffle_epi8)(TABLE(upper_of), by_28));
-    const vec c4 = V(shuffle_epi8)(TABLE(c4_of), by_28);
-    const vec c3 = V(sub_epi8)(by_28, V(add_epi8)(c4, V(add_epi8)(c4, c4)));
-    /* An index with its highest bit set looks up 0: of the two tables one is always silent. */
-    const vec low = V(shuffle_epi8)(TABLE(digits_of), V(adds_epu8)(lower, V(set1_epi8)(0x70)));
-    const vec high = V(shuffle_epi8)(TABLE(digits_of + 16), V(sub_epi8)(lower, V(set1_epi8)(16)));
-    const vec digits = VB(or)(low, high);
+    const vec upper = by_28(v), lower = V(sub_epi8)(v, V(shuffle_epi8)(TABLE(upper_of), upper));
+    const vec digits = look_up(digits_of, lower);
+    const vec c4 = V(shuffle_epi8)(TABLE(c4_of), upper);
+    const vec c3 = V(sub_epi8)(upper, V(add_epi8)(c4, V(add_epi8)(c4, c4)));
     return (planes){VB(and)(digits, V(set1_epi8)(3)), field(digits, 2), field(digits, 4), c3, c4};
+}
+
+/* ---- planes that cost less to decode than codes, for one row of x ----
+ *
+ * Each is a sum of codes, and settle() finds the sums of codes from theirs, run by run. A pair of products with 4*c is at most 2048
+ * in size, so RUN of them fit an i16. Larger planes may overflow: they are right modulo 2^16, and so is what settle() subtracts. */
+
+/* c0, 4*c1, c2, 4*c3: one shift instead of three. */
+INLINE planes decode_raw_2(vec v)
+{
+    const vec lowest = V(set1_epi8)(0x03), next = V(set1_epi8)(0x0c), upper = V(srli_epi16)(v, 4);
+    return (planes){VB(and)(v, lowest), VB(and)(v, next), VB(and)(upper, lowest), VB(and)(upper, next), v};
+}
+
+INLINE planes settle_2(planes sums)
+{
+    sums.b = SHIFT_SUMS(sums.b, 2);
+    sums.d = SHIFT_SUMS(sums.d, 2);
+    return sums;
+}
+
+/* 9*c2 + 3*c1 + c0, 4*c1 + c2, c2, 3*c4 + c3, c4: none is above 26, so that products do not saturate. */
+INLINE planes decode_raw_5(vec v)
+{
+    const vec upper = by_28(v), lower = V(sub_epi8)(v, V(shuffle_epi8)(TABLE(upper_of), upper));
+    const vec two = look_up(two_digits_of, lower);
+    return (planes){lower, two, VB(and)(two, V(set1_epi8)(3)), upper, V(shuffle_epi8)(TABLE(c4_of), upper)};
+}
+
+INLINE vec thrice(vec sums)
+{
+    return ADD_SUMS(sums, ADD_SUMS(sums, sums));
+}
+
+INLINE planes settle_5(planes sums)
+{
+    sums.b = SHIFT_SUMS(SUBTRACT_SUMS(sums.b, sums.c), 2);
+    sums.a = SUBTRACT_SUMS(sums.a, thrice(ADD_SUMS(sums.b, thrice(sums.c))));
+    sums.d = SUBTRACT_SUMS(sums.d, thrice(sums.e));
+    return sums;
 }
 
 #if DOTS
@@ -111,7 +181,14 @@ INLINE vec in_i32(vec sums)
 #else
 INLINE vec add_products(vec sums, vec w, vec quad)
 {
+#if WIDTH != 32
     return V(add_epi16)(sums, V(maddubs_epi16)(w, quad));
+#else
+    /* Not intrinsics: gcc 12 would copy sums between registers. */
+    vec products;
+    __asm__("vpmaddubsw %3, %2, %1\n\tvpaddw %1, %0, %0" : "+v"(sums), "=v"(products) : "v"(w), "v"(quad));
+    return sums;
+#endif
 }
 
 INLINE vec in_i32(vec sums)
@@ -120,20 +197,23 @@ INLINE vec in_i32(vec sums)
 }
 #endif
 
-/* LANES results of row i of y, from `row` on: = sums - sum(x), or += sums. */
-INLINE void put(const tern__ternary_call *call, int i, int row, vec sums)
+/* LANES results of row i of y: = sums - sum(x), or += sums, in i32. Vectors of a tile are counted plane by plane. */
+INLINE void put_i32(const tern__ternary_call *call, int i, int vector, vec sums)
 {
-    int32_t *y = call->y + i * call->y_stride + row;
-    const vec added = in_i32(sums);
+    int32_t *y = call->y + i * call->y_stride + vector * LANES;
     const vec start = V(sub_epi32)(VB(setzero)(), broadcast_quad(call->sums + i * call->x_stride));
-    store(y, V(add_epi32)(call->add ? load(y) : start, added));
+    store(y, V(add_epi32)(call->add ? load(y) : start, sums));
+}
+
+INLINE void put(const tern__ternary_call *call, int i, int vector, vec sums)
+{
+    put_i32(call, i, vector, in_i32(sums));
 }
 
 /* ---- straight from the packed weights, one row of x -------------------------------------------------- */
 
-/* Two vectors of a quad at a time, where a quad has more than one: what is prefetched must not wait for a
- * second pass over the same quads. */
-enum { PARTS = WIDTH == 64 ? 1 : 2 };
+/* Two vectors of a quad at a time, where a quad has more than one and their sums fit the registers beside the constants. */
+enum { PARTS_2 = WIDTH == 32 ? 2 : 1, PARTS_5 = 1 };
 
 INLINE planes add_planes(planes sums, planes w, vec quad, int planes_count)
 {
@@ -146,32 +226,53 @@ INLINE planes add_planes(planes sums, planes w, vec quad, int planes_count)
     return sums;
 }
 
-INLINE void put_planes(const tern__ternary_call *call, int row, planes sums, int planes_count)
+/* Adds sums of a run to i32. */
+INLINE planes add_run(planes totals, planes sums, int planes_count)
 {
-    put(call, 0, row, sums.a);
-    put(call, 0, row + TERN__TERNARY_BLOCK, sums.b);
-    put(call, 0, row + TERN__TERNARY_BLOCK * 2, sums.c);
-    put(call, 0, row + TERN__TERNARY_BLOCK * 3, sums.d);
+    totals.a = V(add_epi32)(totals.a, in_i32(sums.a));
+    totals.b = V(add_epi32)(totals.b, in_i32(sums.b));
+    totals.c = V(add_epi32)(totals.c, in_i32(sums.c));
+    totals.d = V(add_epi32)(totals.d, in_i32(sums.d));
     if (planes_count == 5)
-        put(call, 0, row + TERN__TERNARY_BLOCK * 4, sums.e);
+        totals.e = V(add_epi32)(totals.e, in_i32(sums.e));
+    return totals;
 }
 
-INLINE void direct(const tern__ternary_call *call, int planes_count, planes (*decode)(vec))
+INLINE void put_planes(const tern__ternary_call *call, int part, planes totals, int planes_count)
 {
-    for (int part = 0; part < PER_QUAD; part += PARTS) {
+    put_i32(call, 0, part, totals.a);
+    put_i32(call, 0, part + PER_QUAD, totals.b);
+    put_i32(call, 0, part + PER_QUAD * 2, totals.c);
+    put_i32(call, 0, part + PER_QUAD * 3, totals.d);
+    if (planes_count == 5)
+        put_i32(call, 0, part + PER_QUAD * 4, totals.e);
+}
+
+INLINE void direct(const tern__ternary_call *call, int planes_count, planes (*decode)(vec),
+                   planes (*settle)(planes), int parts)
+{
+    for (int part = 0; part < PER_QUAD; part += parts) {
         const uint8_t *at = call->weights + part * WIDTH;
         const uint8_t *ahead = call->ahead + part * call->quads * WIDTH;
-        planes first = {0}, second = {0};
-        for (int64_t q = 0; q < call->quads; q++, at += TERN__TERNARY_QUAD_BYTES, ahead += PARTS * WIDTH) {
-            _mm_prefetch((const char *)ahead, _MM_HINT_T0);
-            const vec quad = broadcast_quad(call->x + 4 * q);
-            first = add_planes(first, decode(load(at)), quad, planes_count);
-            if (PARTS == 2)
-                second = add_planes(second, decode(load(at + WIDTH)), quad, planes_count);
+        const int8_t *x = call->x, *const end = x + 4 * call->quads;
+        planes first_totals = {0}, second_totals = {0};
+        while (x < end) {
+            planes first = {0}, second = {0};
+            const int8_t *const stop = end - x < 4 * RUN ? end : x + 4 * RUN;
+            for (; x < stop; x += 4, at += TERN__TERNARY_QUAD_BYTES, ahead += parts * WIDTH) {
+                _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+                const vec quad = broadcast_quad(x);
+                first = add_planes(first, decode(load(at)), quad, planes_count);
+                if (parts == 2)
+                    second = add_planes(second, decode(load(at + WIDTH)), quad, planes_count);
+            }
+            first_totals = add_run(first_totals, settle(first), planes_count);
+            if (parts == 2)
+                second_totals = add_run(second_totals, settle(second), planes_count);
         }
-        put_planes(call, part * LANES, first, planes_count);
-        if (PARTS == 2)
-            put_planes(call, (part + 1) * LANES, second, planes_count);
+        put_planes(call, part, first_totals, planes_count);
+        if (parts == 2)
+            put_planes(call, part + 1, second_totals, planes_count);
     }
 }
 
@@ -194,98 +295,47 @@ INLINE void unpack(const uint8_t *packed, int64_t quads, uint8_t *panel, int pla
     }
 }
 
-/* Two vectors of rows (or one, if `second` is false) times 1..4 rows of x. */
-INLINE void multiply_rows(const tern__ternary_call *call, int vector, int planes_count, bool second,
-                          int batch)
-{
-    const uint8_t *at = call->weights + vector * WIDTH;
-    const int8_t *x = call->x;
-    vec s00 = VB(setzero)(), s01 = s00, s10 = s00, s11 = s00, s20 = s00, s21 = s00, s30 = s00, s31 = s00;
-    for (int64_t q = 0; q < call->quads; q++, x += 4, at += planes_count * 64) {
-        const vec w0 = load(at), w1 = second ? load(at + WIDTH) : w0;
-        vec quad = broadcast_quad(x);
-        s00 = add_products(s00, w0, quad);
-        s01 = second ? add_products(s01, w1, quad) : s01;
-        if (batch > 1) {
-            quad = broadcast_quad(x + call->x_stride);
-            s10 = add_products(s10, w0, quad);
-            s11 = second ? add_products(s11, w1, quad) : s11;
-        }
-        if (batch > 2) {
-            quad = broadcast_quad(x + 2 * call->x_stride);
-            s20 = add_products(s20, w0, quad);
-            s21 = second ? add_products(s21, w1, quad) : s21;
-        }
-        if (batch > 3) {
-            quad = broadcast_quad(x + 3 * call->x_stride);
-            s30 = add_products(s30, w0, quad);
-            s31 = second ? add_products(s31, w1, quad) : s31;
-        }
-    }
-    const vec sums[GROUP][2] = {{s00, s01}, {s10, s11}, {s20, s21}, {s30, s31}};
-#pragma GCC unroll 4
-    for (int i = 0; i < batch; i++) {
-        put(call, i, vector * LANES, sums[i][0]);
-        if (second)
-            put(call, i, (vector + 1) * LANES, sums[i][1]);
-    }
-}
-
-INLINE void multiply_batch(const tern__ternary_call *call, int planes_count, int batch)
-{
-    const int vectors = planes_count * PER_QUAD;
-    for (int v = 0; v + 2 <= vectors; v += 2)
-        multiply_rows(call, v, planes_count, true, batch);
-    if (vectors % 2 != 0)
-        multiply_rows(call, vectors - 1, planes_count, false, batch);
-}
-
-INLINE void multiply(const tern__ternary_call *call, int planes_count)
-{
-    for (int64_t q = 0; q < call->quads; q++)
-        _mm_prefetch((const char *)call->ahead + q * call->ahead_step, _MM_HINT_T1);
-    switch (call->batch) {
-    case 1:
-        multiply_batch(call, planes_count, 1);
-        break;
-    case 2:
-        multiply_batch(call, planes_count, 2);
-        break;
-    case 3:
-        multiply_batch(call, planes_count, 3);
-        break;
-    default:
-        multiply_batch(call, planes_count, 4);
-        break;
-    }
-}
+#include "kernels/x86/ternary_madd_rows.h"
 
 /* ---- one kernel per form ----------------------------------------------------------------------------- */
 
+static void direct_of_2(const tern__ternary_call *call)
+{
+    if (call->batch == 1)
+        direct(call, 4, decode_raw_2, settle_2, PARTS_2);
+    else
+        direct_rows(call);
+}
+
+/* The digits of form 5 cost too much to find them again for each pass. */
+static void direct_of_5(const tern__ternary_call *call)
+{
+    direct(call, 5, decode_raw_5, settle_5, PARTS_5);
+}
+
+/* From more rows on an unpacked panel is faster: three groups of rows unpack what they need three times. */
+enum { LIMIT_2 = 18, LIMIT_5 = 1 };
+
 #define TERN__TERNARY_MADD_KERNEL(NAME, F, P)                                    \
-    static void direct_##F(const tern__ternary_call *call)                       \
-    {                                                                            \
-        direct(call, P, decode_##F);                                             \
-    }                                                                            \
     static void unpack_##F(const uint8_t *packed, int64_t quads, uint8_t *panel) \
     {                                                                            \
         unpack(packed, quads, panel, P, decode_##F);                             \
     }                                                                            \
-    static void multiply_##F(const tern__ternary_call *call)                     \
+    static void multiply_of_##F(const tern__ternary_call *call)                  \
     {                                                                            \
-        multiply(call, P);                                                       \
+        multiply_rows(call, P);                                                  \
     }                                                                            \
     const tern__ternary_kernel tern__##NAME = {                                  \
         .name = #NAME,                                                           \
         .form = TERN__TERNARY_##F,                                               \
-        .direct_limit = 1,                                                       \
-        .direct_batch = 1,                                                       \
+        .direct_limit = LIMIT_##F,                                               \
+        .direct_batch = F == 2 ? GROUP : 1,                                      \
         .multiply_batch = GROUP,                                                 \
         .direct_quads = DIRECT_QUADS,                                            \
         .panel_quads = QUADS,                                                    \
-        .direct = direct_##F,                                                    \
+        .direct = direct_of_##F,                                                 \
         .unpack = unpack_##F,                                                    \
-        .multiply = multiply_##F,                                                \
+        .multiply = multiply_of_##F,                                             \
         .add_scaled = add_scaled,                                                \
     };
 

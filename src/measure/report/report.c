@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/names.h"
 #include "base/status.h"
 #include "measure/regress.h"
 #include "measure/report/page.h"
@@ -33,8 +34,7 @@ void tern_report_free(tern_report *report)
 {
     if (!report)
         return;
-    if (!report->borrowed)
-        tern_regress_free((tern_regress_report *)report->regress);
+    tern_regress_free((tern_regress_report *)report->regress);
     tern_results_free(report->results);
     tern__arena_free(&report->arena);
     tern__free(report);
@@ -57,10 +57,10 @@ static tern_status append_rows(tern_report *r, const tern_results *from)
 {
     if (!r->results)
         TERN_TRY(tern_results_create(&r->results));
-    for (int i = 0; i < from->n_conditions; i++)
-        if (!tern_results_condition(r->results, from->conditions[i].name))
-            TERN_TRY(
-                tern_results_set_condition(r->results, from->conditions[i].name, from->conditions[i].value));
+    /* Of one moment on one machine: those of several would be of none. */
+    const bool first = r->results->n_conditions == 0;
+    for (int i = 0; first && i < from->n_conditions; i++)
+        TERN_TRY(tern_results_set_condition(r->results, from->conditions[i].name, from->conditions[i].value));
     for (int i = 0; i < from->n; i++)
         TERN_TRY(tern_results_add(r->results, &from->rows[i]));
     return TERN_OK;
@@ -70,7 +70,7 @@ static tern_status append_rows(tern_report *r, const tern_results *from)
 static tern_status add_results(tern_report *r, const char *name, const tern_results *results,
                                const char *json, size_t length)
 {
-    const int before = r->results ? r->results->n : 0;
+    const int before = r->results ? r->results->n : 0, known = r->results ? r->results->n_conditions : 0;
     char *own = NULL;
     if (!json) {
         TERN_TRY(tern_results_write(results, TERN_RESULT_JSON, &own));
@@ -79,8 +79,10 @@ static tern_status add_results(tern_report *r, const char *name, const tern_resu
     tern_status status = append_rows(r, results);
     if (status == TERN_OK)
         status = keep_source(r, name, "results", json ? json : own, length, before);
-    if (status != TERN_OK && r->results)
+    if (status != TERN_OK && r->results) {
         r->results->n = before;
+        r->results->n_conditions = known;
+    }
     tern__free(own);
     return status;
 }
@@ -193,38 +195,50 @@ static tern_status note_series(tern_report *r, const tern_results *history)
     return status;
 }
 
-void tern__report_borrow(tern_report *report, const char *base_name, const tern_regress_report *regress)
+/* The comparison with the documents that it comes from. */
+static tern_status keep_comparison(tern_report *r, const char *name, const tern_results *base,
+                                   const tern_results *history)
 {
-    report->regress = regress;
-    report->base_name = base_name;
-    report->borrowed = true;
+    char *json = NULL;
+    r->base_name = name ? tern__arena_strndup(&r->arena, name, strlen(name)) : NULL;
+    if (name && !r->base_name)
+        return tern__out_of_memory(strlen(name));
+    if (history)
+        TERN_TRY(note_series(r, history));
+    if (!base)
+        return TERN_OK;
+    TERN_TRY(tern_results_write(base, TERN_RESULT_JSON, &json));
+    tern_status status = keep_source(r, name ? name : "baseline", "baseline", json, strlen(json), 0);
+    tern__free(json);
+    return status;
+}
+
+tern_status tern_report_add_regress(tern_report *report, const char *name, const tern_regress_report *regress,
+                                    const tern_results *base, const tern_results *history)
+{
+    TERN__FAIL_IF(!report || !regress, TERN_INVALID_ARGUMENT, "report_add_regress: an argument is NULL");
+    TERN__FAIL_IF(report->regress, TERN_STATE, "report: a second comparison; make one");
+    TERN_TRY(check_room(report));
+    report->regress = tern__regress_hold(regress);
+    tern_status status = keep_comparison(report, name, base, history ? history : base);
+    if (status != TERN_OK) {
+        report->regress = NULL;
+        report->n_series = 0;
+        tern_regress_free((tern_regress_report *)regress);
+    }
+    return status;
 }
 
 tern_status tern_report_compare(tern_report *report, const char *name, const tern_regress_options *options,
                                 const tern_results *base, const tern_results *history)
 {
+    tern_regress_report *regress = NULL;
     TERN__FAIL_IF(!report || !name || !base, TERN_INVALID_ARGUMENT, "report_compare: an argument is NULL");
     TERN__FAIL_IF(!report->results || report->results->n == 0, TERN_STATE,
                   "report: there are no results to compare with '%s'", name);
-    TERN__FAIL_IF(report->regress, TERN_STATE, "report: a second comparison; make one");
-    TERN_TRY(check_room(report));
-    tern_regress_report *regress = NULL;
-    char *json = NULL;
     TERN_TRY(tern_regress_compare(options, base, history, report->results, &regress));
-    tern_status status = tern_results_write(base, TERN_RESULT_JSON, &json);
-    report->regress = regress;
-    report->base_name = tern__arena_strndup(&report->arena, name, strlen(name));
-    if (status == TERN_OK)
-        status = report->base_name ? note_series(report, history ? history : base)
-                                   : tern__out_of_memory(strlen(name));
-    if (status == TERN_OK)
-        status = keep_source(report, name, "baseline", json, strlen(json), 0);
-    tern__free(json);
-    if (status != TERN_OK) {
-        report->regress = NULL;
-        report->n_series = 0;
-        tern_regress_free(regress);
-    }
+    tern_status status = tern_report_add_regress(report, name, regress, base, history);
+    tern_regress_free(regress);
     return status;
 }
 
@@ -312,6 +326,20 @@ static void (*const writers[])(const tern_report *r, const tern__section *const 
     [TERN_REPORT_TEXT] = write_text,
     [TERN_REPORT_JSON] = tern__report_add_json,
 };
+
+tern_status tern_report_format_parse(const char *name, tern_report_format *out)
+{
+    static const char *const names[] = {
+#define NAME(id, number, text, what) [number] = text,
+        TERN_REPORT_FORMAT_LIST(NAME)
+#undef NAME
+    };
+    int number = 0;
+    TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "report formats: an argument is NULL");
+    TERN_TRY(tern__name_find(names, TERN__COUNT(names), "report formats", name, &number));
+    *out = (tern_report_format)number;
+    return TERN_OK;
+}
 
 tern_status tern_report_write(const tern_report *report, tern_report_format format, int n,
                               const char *const *names, char **text)

@@ -37,7 +37,7 @@ typedef struct tern__rates {
 } tern__rates;
 
 typedef struct tern__profile_document {
-    const char *command;    /* "run -m tiny.gguf" */
+    const char *title;      /* "tern run -m tiny.gguf" */
     tern_profile_info info; /* `frames` and `threads` count those below */
     tern_profile_frame *frames;
     tern__spot *ops, *steps; /* by self time */
@@ -92,14 +92,13 @@ struct tern_report {
     tern_results *results; /* of all sources; NULL: none */
     tern__profile_document *profile;
     tern__memory_document *memory;
-    const tern_regress_report *regress;
-    bool borrowed; /* `regress` is the caller's */
+    const tern_regress_report *regress; /* held */
     const char *base_name;
     tern__series *series; /* of benchmarks with two sessions or more */
     int n_series;
 };
 
-/* ---- sections (sections.c) ---- */
+/* ---- sections (section_*.c, in the table of report.c) ---- */
 
 typedef void (*tern__section_writer)(const tern_report *report, tern__strbuf *to);
 
@@ -142,9 +141,6 @@ typedef struct tern__document {
 } tern__document;
 
 tern_status tern__report_read(tern__arena *arena, const char *text, size_t length, tern__document *out);
-
-/* A comparison that somebody else has made and keeps. */
-void tern__report_borrow(tern_report *report, const char *base_name, const tern_regress_report *regress);
 
 /* ---- what sections share (report_words.c) ---- */
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "measure/documents.h"
 #include "measure/report/report.h"
 
 #if TERN_HAVE_JANSSON
@@ -42,25 +43,12 @@ static tern_status text_of(tern__arena *arena, const json_t *object, const char 
     return *out ? TERN_OK : tern__out_of_memory(strlen(text));
 }
 
-/* "graph run x.tern" of an array of words. */
-static tern_status command_of(tern__arena *arena, const json_t *root, const char **out)
-{
-    tern__strbuf words = TERN__STRBUF_EMPTY;
-    const json_t *list = json_object_get(root, "command"), *word;
-    size_t i;
-    json_array_foreach(list, i, word) if (json_is_string(word))
-        tern__strbuf_addf(&words, "%s%s", words.length ? " " : "", json_string_value(word));
-    *out = tern__arena_strndup(arena, words.text ? words.text : "", words.length);
-    const bool failed = words.failed || !*out;
-    tern__strbuf_free(&words);
-    return failed ? tern__out_of_memory(0) : TERN_OK;
-}
-
 /* The array of that name, with a place for each of its objects. */
 static tern_status list_of(tern__arena *arena, const json_t *root, const char *name, size_t most,
                            size_t bytes_each, const json_t **list, void **room, int *n)
 {
     *list = json_object_get(root, name);
+    *list = json_is_null(*list) ? NULL : *list; /* not known */
     const size_t count = json_array_size(*list);
     TERN__FAIL_IF(*list && !json_is_array(*list), TERN_FORMAT, "\"%s\" is no array", name);
     TERN__FAIL_IF(count > most, TERN_LIMIT, "\"%s\" has %zu members; at most %zu are read", name, count,
@@ -158,7 +146,7 @@ static tern_status profile_from(tern__arena *arena, const json_t *root, tern__do
     p->info.wait_ns = count_of(root, "wait_ns");
     p->info.events = count_of(root, "events");
     p->info.lost = count_of(root, "lost");
-    TERN_TRY(command_of(arena, root, &p->command));
+    TERN_TRY(text_of(arena, root, "title", &p->title));
     TERN_TRY(spots_from(arena, root, "ops", &p->ops, &p->n_ops));
     TERN_TRY(spots_from(arena, root, "steps", &p->steps, &p->n_steps));
     TERN_TRY(frames_from(arena, root, p));
@@ -247,21 +235,28 @@ static tern_status memory_from(tern__arena *arena, const json_t *root, tern__doc
 
 /* ---- what it is ---- */
 
-static tern_status results_from(const char *text, size_t length, tern__document *out)
-{
-    return tern_results_read(text, length, &out->results);
-}
+/* Documents by their "format", all of them of version 1; results are read by <tern/results.h>. */
+static const struct {
+    const char *format;
+    tern_status (*read)(tern__arena *arena, const json_t *root, tern__document *out);
+} readers[] = {
+    {TERN__PROFILE_DOCUMENT, profile_from},
+    {TERN__MEMORY_DOCUMENT, memory_from},
+};
 
 static tern_status document_from(tern__arena *arena, const json_t *root, const char *text, size_t length,
                                  tern__document *out)
 {
     const char *format = json_string_value(json_object_get(root, "format"));
-    if (json_is_array(root) || (format && strcmp(format, "tern-results") == 0))
-        return results_from(text, length, out);
-    if (json_object_get(root, "timeline") && json_object_get(root, "held_peak"))
-        return memory_from(arena, root, out);
-    if (json_object_get(root, "frames") && json_object_get(root, "ops"))
-        return profile_from(arena, root, out);
+    if (json_is_array(root) || (format && strcmp(format, TERN__RESULTS_DOCUMENT) == 0))
+        return tern_results_read(text, length, &out->results);
+    for (size_t i = 0; format && i < TERN__COUNT(readers); i++)
+        if (strcmp(format, readers[i].format) == 0) {
+            const json_t *version = json_object_get(root, "version");
+            TERN__FAIL_IF(!json_is_integer(version) || json_integer_value(version) != 1, TERN_UNSUPPORTED,
+                          "report: %s of another version; this tern reads version 1", format);
+            return readers[i].read(arena, root, out);
+        }
     return tern__fail(
         TERN_FORMAT, "report: no results (tern bench --format json), no profile (tern profile --json) and no "
                      "memory (tern memory --json)");

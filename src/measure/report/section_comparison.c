@@ -61,8 +61,9 @@ static void add_compared(tern__strbuf *to, const tern_regress_report *p, const t
         tern__html_add(to, row->reason);
     } else {
         const tern__mark mark = {.at = tern__scale_at(scale, c->ratio),
-                                 .low = tern__scale_at(scale, c->ratio_low),
-                                 .high = tern__scale_at(scale, c->ratio_high),
+                                 .low = tern__scale_at(scale, isnan(c->ratio_low) ? c->ratio : c->ratio_low),
+                                 .high =
+                                     tern__scale_at(scale, isnan(c->ratio_high) ? c->ratio : c->ratio_high),
                                  .reference = 50,
                                  .band_low = tern__scale_at(scale, 1 / (1 + p->o.threshold)),
                                  .band_high = tern__scale_at(scale, 1 + p->o.threshold),
@@ -166,7 +167,8 @@ static void regressions_html(const tern_report *r, tern__strbuf *to)
             if (row->noise_floor > 0)
                 tern__strbuf_addf(to, "<td class=\"n\">%.1f %%</td><td>", 100 * row->noise_floor);
             else
-                tern__strbuf_add(to, "<td class=\"n\">&ndash;</td><td>");
+                tern__strbuf_add(to, p->paired ? "<td class=\"n\">&ndash;</td><td>"
+                                               : "<td class=\"n\">unavailable</td><td>");
             tern__html_add(to, row->reason);
             tern__strbuf_add(to, "</td></tr>\n");
         }

@@ -18,7 +18,7 @@ static const char *missing(const tern_report *r)
 static bool has_news(const tern__series *s)
 {
     const tern_history *h = &s->row->history;
-    return h->n_changes > 0 || (h->n >= 8 && h->trend_p <= 0.01);
+    return h->n_changes > 0 || tern__history_has_trend(h);
 }
 
 /* Session i of n across the picture, with room for dots at the edges. */

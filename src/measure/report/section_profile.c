@@ -43,8 +43,8 @@ static void html(const tern_report *r, tern__strbuf *to)
     const tern__profile_document *p = r->profile;
     static const tern__tick ticks[] = {{0, "0 %"}, {50, "50"}, {100, "100 %"}};
     int shown = 0;
-    tern__strbuf_add(to, "<p>Profiled: <code>tern ");
-    tern__html_add(to, p->command);
+    tern__strbuf_add(to, "<p>Profiled: <code>");
+    tern__html_add(to, p->title);
     tern__strbuf_add(to, "</code></p>\n");
     tern__figure_open(
         to, "hot-spots", "Hot spots",
@@ -76,8 +76,8 @@ static void text(const tern_report *r, tern__strbuf *to)
 {
     const tern__profile_document *p = r->profile;
     char share[TERN__WORD], time[TERN__WORD];
-    tern__strbuf_add(to, "  tern ");
-    tern__add_plain(to, p->command);
+    tern__strbuf_add(to, "  ");
+    tern__add_plain(to, p->title);
     tern__strbuf_addf(to, ": %s of work in %s\n", tern__say_us(share, (double)p->info.work_ns * 1e-3),
                       tern__say_us(time, (double)p->info.wall_ns * 1e-3));
     for (int i = 0; i < p->n_ops && i < SHOWN_MOST; i++) {
@@ -101,7 +101,7 @@ static void json(const tern_report *r, tern__strbuf *to)
     const tern__profile_document *p = r->profile;
     for (int i = 0; i < r->n_sources; i++)
         source = strcmp(r->sources[i].kind, "profile") == 0 ? i : source;
-    tern__member_text(to, "{", "command", p->command);
+    tern__member_text(to, "{", "title", p->title);
     tern__member_real(to, ", ", "wall_ns", (double)p->info.wall_ns);
     tern__member_real(to, ", ", "work_ns", (double)p->info.work_ns);
     tern__member_real(to, ", ", "wait_ns", (double)p->info.wait_ns);

@@ -13,6 +13,7 @@
 #include "model/file/codec.h"
 #include "model/file/hf.h"
 #include "model/convert/hf_write.h"
+#include "model/convert/ternary_write.h"
 #include "model/file/load.h"
 #include "model/file/stored.h"
 #include "tensor/convert.h"
@@ -140,44 +141,6 @@ static tern_status measure_ternary(job *j, tern__conversion *c, const uint8_t *t
     return TERN_OK;
 }
 
-/* Puts scales into the blocks of row r. */
-static void put_scales(const tern__conversion *c, const float *s, int64_t n, int64_t r, int64_t columns,
-                       uint8_t *row)
-{
-    const size_t block = (size_t)tern_stored_get(c->to)->block_bytes;
-    int64_t blocks = columns / TERN__TQ_BLOCK;
-    for (int64_t b = 0; b < blocks; b++) {
-        float d = c->own_scale ? 1 : s[n == 1 ? 0 : r * blocks + b];
-        uint16_t half;
-        tern__convert(TERN_F32, &d, 1, TERN_F16, &half, 1, 1);
-        memcpy(row + block * (size_t)(b + 1) - sizeof half, &half, sizeof half);
-    }
-}
-
-/* Rows of t2, in their new order, and their scales, in the old one. */
-static tern_status write_codes(job *j, const tern__conversion *c, const uint8_t *t2, const float *s,
-                               int64_t n, int64_t rows, int64_t columns)
-{
-    const tern_stored_info *info = tern_stored_get(c->to);
-    const tern__codec *codec = tern__codec_get(c->to);
-    const bool shared = codec->planes > 1;
-    const size_t bytes = (size_t)(shared ? columns : columns / info->block_elements * info->block_bytes);
-    const int64_t t2_row = tern__t2_bytes(columns), stored_rows = rows / codec->planes;
-    for (int64_t r = 0; r < stored_rows; r++) {
-        for (int plane = 0; plane < codec->planes; plane++)
-            for (int64_t k = 0; k < columns; k++)
-                j->codes[plane * columns + k] =
-                    (uint8_t)tern__t2_code(t2 + (r + plane * stored_rows) * t2_row, k);
-        codec->encode(j->codes, columns, j->encoded);
-        if (codec->scales == TERN__SCALES_BLOCKS)
-            put_scales(c, s, n, r, columns, j->encoded);
-        TERN_TRY(tern__model_writer_write(j->w, j->encoded, bytes));
-    }
-    uint8_t tail[TERN__SCALE_TAIL] = {0};
-    memcpy(tail, s, sizeof(float));
-    return codec->scales == TERN__SCALES_BEHIND ? tern__model_writer_write(j->w, tail, sizeof tail) : TERN_OK;
-}
-
 static tern_status write_ternary(job *j, tern__conversion *c)
 {
     const tern_file_tensor *t = &j->file->tensors[c->source];
@@ -196,20 +159,15 @@ static tern_status write_ternary(job *j, tern__conversion *c)
         size_t t2_row = (size_t)tern__t2_bytes(columns);
         int64_t n = tern_numel(scales);
         TERN_TRY(measure_ternary(j, c, t2, t2_row, s, n));
-        TERN_TRY(write_codes(j, c, t2, s, n, rows, columns));
+        const tern__ternary_rows all = {.t2 = t2,
+                                        .scales = s,
+                                        .n_scales = n,
+                                        .rows = rows,
+                                        .columns = columns,
+                                        .own_scale = c->own_scale};
+        TERN_TRY(tern__ternary_write(j->w, c->to, &all, j->codes, j->encoded));
     }
     return TERN_OK;
-}
-
-/* -1, 0 and 1 as Q8_0 with d = 1: by its own rule they would be 127ths of an f16 that is not 1 / 127. */
-static void encode_signs(const float *values, int64_t n, uint8_t *out)
-{
-    const tern_stored_info *q8 = tern_stored_get(TERN_STORED_Q8_0);
-    for (int64_t k = 0; k < n; k++) {
-        uint8_t *block = out + k / q8->block_elements * q8->block_bytes;
-        block[0] = 0, block[1] = 0x3c; /* f16: 1 */
-        block[2 + k % q8->block_elements] = (uint8_t)(int8_t)values[k];
-    }
 }
 
 /* Values of a ternary tensor, or of one that is stored as numbers. */
@@ -236,7 +194,7 @@ static tern_status write_values(job *j, tern__conversion *c)
                 j->before[k] =
                     (float)((j->before[k] > 0) - (j->before[k] < 0)) * (c->scale < 0 ? -1.0f : 1.0f);
             if (c->signs && c->to == TERN_STORED_Q8_0)
-                encode_signs(j->before, columns, j->encoded);
+                tern__signs_encode_q8_0(j->before, columns, j->encoded);
             else
                 tern__convert_row(TERN_F32, j->before, to->dtype, j->encoded, columns);
             tern__convert_row(to->dtype, j->encoded, TERN_F32, j->after, columns);
@@ -287,8 +245,9 @@ static tern_status make_beside(job *j, const char *path)
         packed |= j->plan[i].to == TERN_STORED_HF_T2;
         ternary |= tern__codec_get(j->file->tensors[j->plan[i].source].stored) != NULL;
     }
-    /* numbers of an architecture that need not be ternary: that they are, and their inputs rounded, has to be said */
-    const char *mode = packed ? "offline" : ternary && !j->architecture->ternary ? "online" : NULL;
+    /* master weights, and numbers of an architecture that need not be ternary: that they are, and their inputs rounded, has to be said */
+    const bool online = j->file->master_weights || (ternary && !j->architecture->ternary);
+    const char *mode = packed ? "offline" : online ? "online" : NULL;
     return tern__hf_beside_make(j->file, path, mode, &j->beside);
 }
 
@@ -434,7 +393,7 @@ static tern_status run(job *j, const char *path)
     if (to.format == TERN_FILE_LLAMA2C)
         TERN_TRY(tern__llama2c_shape_of(j->file, &shape));
     TERN_TRY(make_scratch(j));
-    TERN_TRY(tern__plan_conversion(j->ctx, j->file, &j->o, j->format, &j->plan, &j->n));
+    TERN_TRY(tern__plan_conversion(j->ctx, j->file, &j->o, j->format, &j->work, &j->plan, &j->n));
     if (to.format == TERN_FILE_LLAMA2C)
         TERN_TRY(tern__llama2c_sort(j->file, &shape, j->plan, j->n));
     TERN_TRY(tern__outputs_open(j->file, j->plan, j->n, &to, &j->work, &j->outputs));

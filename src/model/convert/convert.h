@@ -62,10 +62,11 @@ tern_status tern__outputs_commit(tern__outputs *all);
 /* `keep` false: files that have taken their place go again. */
 void tern__outputs_free(tern__outputs *all, bool keep);
 
-/* For every tensor that will be written; those whose scale is part of another are not. The caller frees `*out`. */
+/* For every tensor that will be written; those whose scale is part of another are not. The caller frees `*out`.
+ * Weights are looked at, which takes a while: it counts as work. */
 tern_status tern__plan_conversion(tern_ctx *ctx, const tern_model_file *file,
                                   const tern_convert_options *options, tern_file_format format,
-                                  tern__conversion **out, size_t *count);
+                                  tern__model_work *work, tern__conversion **out, size_t *count);
 
 /* Puts the plan in llama2.c's order. TERN_UNSUPPORTED if that has no place for one of them. */
 tern_status tern__llama2c_sort(const tern_model_file *file, const tern__llama2c_shape *shape,

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "model/convert/convert.h"
+#include "model/convert/gguf_meta.h"
 #include "model/tokenizer/tokenizer.h"
 
 /* What speaks of the file that was read, and not of the model. */
@@ -75,71 +76,10 @@ typedef struct vocabulary_job {
     tern__model_writer *w;
 } vocabulary_job;
 
-static void add_texts(tern__model_writer *w, const char *key, const tern_token_text *texts, size_t n)
-{
-    tern__gguf_meta_begin(w, key, TERN_META_STRING, (int64_t)n);
-    for (size_t i = 0; i < n; i++)
-        tern__gguf_element_string(w, texts[i].bytes ? texts[i].bytes : "", texts[i].length);
-}
-
-/* What config.json said of an id stays. */
-static void add_id(const vocabulary_job *j, const char *key, int32_t id)
-{
-    int entry;
-    if (id != TERN_NO_TOKEN && tern_model_file_meta_find(j->file, key, &entry) != TERN_OK)
-        tern__gguf_meta_u32(j->w, key, (uint32_t)id);
-}
-
-/* GGUF has no word for some things that a tokenizer.json says. Where they would make other tokens the vocabulary is refused. */
-static tern_status check_rules(const tern_vocabulary *d)
-{
-    tern_vocabulary stated = *d;
-    tern_tokenizer *t = NULL;
-    stated.ignore_merges = TERN_BY_MODEL;
-    tern_status status = tern_tokenizer_create(&stated, NULL, &t);
-    if (status == TERN_UNAVAILABLE) /* without PCRE2 nobody can tell */
-        return TERN_OK;
-    TERN_TRY(status);
-    const bool same = d->ignore_merges == TERN_BY_MODEL || t->ignore_merges == (d->ignore_merges == TERN_YES);
-    tern_tokenizer_free(t);
-    TERN__FAIL_IF(!same, TERN_UNSUPPORTED, "GGUF cannot say that '%s' %s merges for words that are tokens",
-                  d->pre ? d->pre : d->model, d->ignore_merges == TERN_YES ? "ignores" : "minds");
-    size_t odd = 0;
-    for (size_t i = 0; i < d->n_flags; i++)
-        odd += d->flags[i].lstrip || d->flags[i].rstrip || d->flags[i].single_word;
-    if (odd > 0)
-        tern__log(TERN_LOG_WARN, "GGUF cannot say that %zu special tokens swallow blanks or stand alone",
-                  odd);
-    return TERN_OK;
-}
-
 static tern_status add_vocabulary(const tern_vocabulary *d, void *user)
 {
     const vocabulary_job *j = user;
-    tern__model_writer *w = j->w;
-    TERN_TRY(check_rules(d));
-    tern__gguf_meta_string(w, "tokenizer.ggml.model", d->model, strlen(d->model));
-    if (d->pre)
-        tern__gguf_meta_string(w, "tokenizer.ggml.pre", d->pre, strlen(d->pre));
-    add_texts(w, "tokenizer.ggml.tokens", d->tokens, d->n_tokens);
-    tern__gguf_meta_begin(w, "tokenizer.ggml.token_type", TERN_META_I32, (int64_t)d->n_tokens);
-    for (size_t i = 0; i < d->n_tokens; i++)
-        tern__strbuf_add_n(&w->metas, (const char *)&(int32_t){d->types ? d->types[i] : TERN_TOKEN_NORMAL},
-                           4);
-    if (d->n_merges > 0)
-        add_texts(w, "tokenizer.ggml.merges", d->merges, d->n_merges);
-    add_id(j, "tokenizer.ggml.bos_token_id", d->bos);
-    add_id(j, "tokenizer.ggml.eos_token_id", d->eos);
-    add_id(j, "tokenizer.ggml.unknown_token_id", d->unk);
-    if (d->add_bos != TERN_BY_MODEL)
-        tern__gguf_meta_bool(w, "tokenizer.ggml.add_bos_token", d->add_bos == TERN_YES);
-    if (d->add_eos != TERN_BY_MODEL)
-        tern__gguf_meta_bool(w, "tokenizer.ggml.add_eos_token", d->add_eos == TERN_YES);
-    if (d->add_space != TERN_BY_MODEL)
-        tern__gguf_meta_bool(w, "tokenizer.ggml.add_space_prefix", d->add_space == TERN_YES);
-    if (d->chat_template)
-        tern__gguf_meta_string(w, "tokenizer.chat_template", d->chat_template, strlen(d->chat_template));
-    return TERN_OK;
+    return tern__gguf_add_vocabulary(j->w, d, j->file);
 }
 
 /* A model without a tokenizer, or with one that is not known, goes without; the latter is said. */

@@ -87,9 +87,9 @@ static tern_status open_file(const tern_model_file *file, const tern__destinatio
                              tern__output *out)
 {
     for (size_t i = 0; i < file->n_parts; i++)
-        TERN__FAIL_IF(tern__file_same(file->parts[i].path, out->path), TERN_INVALID_ARGUMENT,
-                      "%s: this is the model that is to be converted: give the new one another name",
-                      out->path);
+        TERN__FAIL_IF(
+            !file->parts[i].memory && tern__file_same(file->parts[i].path, out->path), TERN_INVALID_ARGUMENT,
+            "%s: this is the model that is to be converted: give the new one another name", out->path);
     tern_status status = destination_of(to->format)->create(out->path, work, &out->w);
     out->w.llama2c = to->llama2c;
     return status;

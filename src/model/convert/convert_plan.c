@@ -10,6 +10,7 @@
 #include "model/arch/architecture.h"
 #include "model/file/codec.h"
 #include "model/convert/convert.h"
+#include "model/convert/ternary_write.h"
 #include "model/file/load.h"
 #include "model/file/safetensors_types.h"
 #include "model/file/stored.h"
@@ -29,6 +30,13 @@ static bool is_linear(const tern_file_tensor *t)
 static bool is_table(const tern_file_tensor *t)
 {
     return strcmp(t->name, "token_embd.weight") == 0 || strcmp(t->name, "output.weight") == 0;
+}
+
+/* Do linear layers have to be ternary? Of other architectures floats are taken as they are, and no scale beside them counts. */
+static bool is_bitnet(const tern_model_file *file)
+{
+    const tern__architecture *a = tern__architecture_in(file);
+    return a && a->ternary;
 }
 
 /* What a tensor that nobody asked about becomes in GGUF. */
@@ -63,8 +71,10 @@ static tern_stored type_wanted(const tern_model_file *file, const tern_file_tens
         return o->type;
     if (is_table(t) && o->embedding != TERN_STORED_AS_IS)
         return o->embedding;
-    /* master weights mean what they are ternarised to: as floats they would be another model */
-    if (is_linear(t) && file->master_weights && tern_stored_get(t->stored)->kind == TERN_STORED_PLAIN)
+    /* master weights mean what they are ternarised to: as floats they would be another model; and so would a BitNet's floats, for
+     * all who read safetensors and know of master weights only */
+    if (is_linear(t) && (file->master_weights || (is_bitnet(file) && format == TERN_FILE_SAFETENSORS)) &&
+        tern_stored_get(t->stored)->kind == TERN_STORED_PLAIN)
         return to_gguf ? TERN_STORED_I2_S : TERN_STORED_HF_T2;
     return to_gguf ? type_in_gguf(t) : type_in_safetensors(t);
 }
@@ -109,26 +119,6 @@ tern_status tern__load_for_conversion(tern_ctx *ctx, const tern_model_file *file
                                         force ? TERN_TERNARY_ABSMEAN : TERN_TERNARY_DECLARED, codes, scales);
 }
 
-/* Does the type give every scale back as it is? */
-static bool holds(tern_stored stored, const float *scales, int64_t n)
-{
-    const tern__codec *codec = tern__codec_get(stored);
-    const tern_dtype dtype = codec ? TERN_F16 : tern_stored_get(stored)->dtype;
-    if (codec && codec->scales != TERN__SCALES_BLOCKS)
-        return codec->scales == TERN__SCALES_BEHIND;
-    if (stored == TERN_STORED_Q8_0) /* its blocks hold 127ths of a scale */
-        return false;
-    for (int64_t k = 0; k < n && stored != TERN_STORED_F32; k++) {
-        uint16_t narrow;
-        float back;
-        tern__convert(TERN_F32, &scales[k], 1, dtype, &narrow, 1, 1);
-        tern__convert(dtype, &narrow, 1, TERN_F32, &back, 1, 1);
-        if (memcmp(&back, &scales[k], sizeof back) != 0)
-            return false;
-    }
-    return true;
-}
-
 /* A scale beside a weight whose bytes or numbers go on without it goes on too. */
 static tern_status keep_scale(tern_ctx *ctx, const tern_model_file *file, tern__conversion *c)
 {
@@ -140,13 +130,6 @@ static tern_status keep_scale(tern_ctx *ctx, const tern_model_file *file, tern__
     if (c->own_scale)
         c->scale = scale;
     return TERN_OK;
-}
-
-/* Do linear layers have to be ternary? Of other architectures floats are taken as they are, and no scale beside them counts. */
-static bool is_bitnet(const tern_model_file *file)
-{
-    const tern__architecture *a = tern__architecture_in(file);
-    return a && a->ternary;
 }
 
 /* Where the scale of ternary codes goes. */
@@ -163,7 +146,7 @@ static tern_status plan_scale(tern_ctx *ctx, const tern_model_file *file, bool f
         TERN__FAIL_IF(codec && codec->scales != TERN__SCALES_BLOCKS && n > 1, TERN_UNSUPPORTED,
                       "%s: tensor '%s' has a scale for each block; %s has one: use tq1_0 or tq2_0",
                       file->parts[0].path, name, tern_stored_get(c->to)->name);
-        bool fits = holds(c->to, s, n);
+        bool fits = tern__stored_holds_scales(c->to, s, n);
         TERN__FAIL_IF(!fits && n > 1 && c->way == TERN__WAY_TERNARY, TERN_UNSUPPORTED,
                       "%s: tensor '%s' has scales of blocks that f16 does not hold", file->parts[0].path,
                       name);
@@ -263,9 +246,15 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
         !o->force && from->kind == TERN_STORED_TERNARY && !to_ternary && a && !a->ternary &&
             format != TERN_FILE_SAFETENSORS,
         TERN_DTYPE,
-        "%s: as %s '%s' would be an ordinary layer, and the model another one: choose a ternary type, or "
-        "safetensors",
+        "%s: as %s '%s' would be an ordinary layer, and the model another one: choose a ternary type",
         file->parts[0].path, tern_stored_get(c->to)->name, t->name);
+    /* config.json can say "packed codes" and "master weights"; -s, 0 and s are neither: ternarised anew they get another scale */
+    TERN__FAIL_IF(!o->force && format == TERN_FILE_SAFETENSORS && is_linear(t) && !to_ternary &&
+                      (from->kind == TERN_STORED_TERNARY || (is_bitnet(file) && !file->master_weights)),
+                  TERN_UNSUPPORTED,
+                  "%s: '%s' is ternary, and as %s in safetensors only Tern would read it as that: choose "
+                  "hf_t2, or force it",
+                  file->parts[0].path, t->name, tern_stored_get(c->to)->name);
     if (!o->force)
         TERN_TRY(check_masters(ctx, file, c, format));
     /* what may not hold a scale as it is */
@@ -287,7 +276,7 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
 
 tern_status tern__plan_conversion(tern_ctx *ctx, const tern_model_file *file,
                                   const tern_convert_options *options, tern_file_format format,
-                                  tern__conversion **out, size_t *count)
+                                  tern__model_work *work, tern__conversion **out, size_t *count)
 {
     tern__conversion *plan = tern__alloc_zero(file->n_tensors + 1, sizeof *plan);
     bool *scales =
@@ -298,13 +287,17 @@ tern_status tern__plan_conversion(tern_ctx *ctx, const tern_model_file *file,
         const int scale = tern__scale_of(file, &file->tensors[i]);
         if (scale >= 0)
             scales[scale] = true;
+        work->total += 3 * file->tensors[i].bytes; /* read now; about as much is written, and read back */
     }
     for (size_t i = 0; i < file->n_tensors && status == TERN_OK; i++) {
         plan[n].source = (int)i;
         if (scales[i] || tern__is_left_over(file, &file->tensors[i]))
             continue; /* a scale is written again with its weight, if it is still needed */
         status = plan_tensor(ctx, file, options, format, &plan[n++]);
+        if (status == TERN_OK)
+            status = tern__model_work_add(work, file->parts[0].path, file->tensors[i].bytes);
     }
+    work->total = work->done; /* what the writers declare is still to do */
     tern__free(scales);
     if (status != TERN_OK) {
         tern__free(plan);

@@ -112,7 +112,7 @@ static tern_status add_config(const tern_model_file *file, const char *path, con
     tern__strbuf s = TERN__STRBUF_EMPTY;
     tern_file_tensor table;
     int i, head;
-    int64_t id;
+    int64_t id, eot;
     tern__hparams h = {0};
     TERN_TRY(tern__hparams_read(file, &h)); /* what config.json could not say is refused, not lost */
     TERN__FAIL_IF(
@@ -132,8 +132,13 @@ static tern_status add_config(const tern_model_file *file, const char *path, con
                       (long long)table.shape[0], tied ? "true" : "false");
     if (tern_model_file_get_int(file, "tokenizer.ggml.bos_token_id", &id) == TERN_OK)
         tern__strbuf_addf(&s, ",\n  \"bos_token_id\": %lld", (long long)id);
-    if (tern_model_file_get_int(file, "tokenizer.ggml.eos_token_id", &id) == TERN_OK)
-        tern__strbuf_addf(&s, ",\n  \"eos_token_id\": %lld", (long long)id);
+    if (tern_model_file_get_int(file, "tokenizer.ggml.eos_token_id", &id) == TERN_OK) {
+        bool more =
+            tern_model_file_get_int(file, "tokenizer.ggml.eot_token_id", &eot) == TERN_OK && eot != id;
+        tern__strbuf_addf(&s, ",\n  \"eos_token_id\": %s%lld", more ? "[" : "", (long long)id);
+        if (more)
+            tern__strbuf_addf(&s, ", %lld]", (long long)eot);
+    }
     if (mode)
         tern__strbuf_addf(&s,
                           ",\n  \"quantization_config\": {\"quant_method\": \"bitnet\", \"linear_class\": "
@@ -257,7 +262,7 @@ tern_status tern__hf_beside_make(const tern_model_file *file, const char *path, 
     TERN_TRY(add_config(file, path, mode, all));
     if (tern_model_file_meta_find(file, "tokenizer.ggml.tokens", &entry) == TERN_OK)
         return tern__vocabulary_of_file(file, false, add_vocabulary, &(request){path, all});
-    for (size_t i = 0; i < TERN__COUNT(names); i++)
+    for (size_t i = 0; i < TERN__COUNT(names) && !tern_model_file_in_memory(file); i++)
         TERN_TRY(add_copy(file->parts[0].path, path, names[i], all));
     return TERN_OK;
 }

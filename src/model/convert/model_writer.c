@@ -39,13 +39,17 @@ tern_status tern__model_writer_begin(tern__model_writer *w)
     return TERN_OK;
 }
 
-tern_status tern__model_writer_progress(tern__model_writer *w, uint64_t bytes)
+tern_status tern__model_work_add(tern__model_work *work, const char *path, uint64_t bytes)
 {
-    tern__model_work *work = w->work;
     work->done += bytes;
     TERN__FAIL_IF(work->progress && !work->progress(work->user, work->done, work->total), TERN_CANCELLED,
-                  "%s: stopped; no file was written", w->out.path);
+                  "%s: stopped; no file was written", path);
     return TERN_OK;
+}
+
+tern_status tern__model_writer_progress(tern__model_writer *w, uint64_t bytes)
+{
+    return tern__model_work_add(w->work, w->out.path, bytes);
 }
 
 tern_status tern__model_writer_write(tern__model_writer *w, const void *data, size_t bytes)

@@ -45,6 +45,9 @@ tern_status tern__gguf_create(const char *path, tern__model_work *work, tern__mo
 tern_status tern__safetensors_create(const char *path, tern__model_work *work, tern__model_writer *w);
 void tern__model_writer_abort(tern__model_writer *w); /* leaves nothing; fine after commit */
 
+/* An entry of "__metadata__", for safetensors. Lack of memory is found by tern__model_writer_begin. */
+void tern__safetensors_meta(tern__model_writer *w, const char *key, const char *text);
+
 /* Metadata, for GGUF. Lack of memory is found by tern__model_writer_begin. */
 void tern__gguf_meta_string(tern__model_writer *w, const char *key, const char *text, size_t length);
 void tern__gguf_meta_u32(tern__model_writer *w, const char *key, uint32_t value);
@@ -68,7 +71,8 @@ tern_status tern__model_writer_pad(tern__model_writer *w);
 /* All that was declared must have been written. */
 tern_status tern__model_writer_commit(tern__model_writer *w);
 
-/* Counts `bytes` of work; TERN_CANCELLED if the caller wants no more. */
+/* Counts `bytes` of work; TERN_CANCELLED if the caller wants no more. `path` is for the message. */
+tern_status tern__model_work_add(tern__model_work *work, const char *path, uint64_t bytes);
 tern_status tern__model_writer_progress(tern__model_writer *w, uint64_t bytes);
 
 #endif

@@ -26,16 +26,31 @@ static tern_status declare(tern__model_writer *w, const char *name, tern_stored 
     return TERN_OK;
 }
 
+void tern__safetensors_meta(tern__model_writer *w, const char *key, const char *text)
+{
+    tern__strbuf_add(&w->metas, w->n_metas++ ? "," : "");
+    tern__json_add_text(&w->metas, key);
+    tern__strbuf_add(&w->metas, ":");
+    tern__json_add_text(&w->metas, text);
+}
+
 static tern_status begin(tern__model_writer *w)
 {
     tern__strbuf head = TERN__STRBUF_EMPTY;
     tern__strbuf_add(&head, "{");
+    if (w->n_metas > 0) {
+        tern__strbuf_add(&head, "\"__metadata__\":{");
+        tern__strbuf_add_n(&head, w->metas.text ? w->metas.text : "", w->metas.length);
+        tern__strbuf_add(&head, w->n_tensors ? "}," : "}");
+    }
     tern__strbuf_add_n(&head, w->tensors.text ? w->tensors.text : "", w->tensors.length);
     tern__strbuf_add(&head, "}");
     while (head.length % HEADER_ALIGNMENT != 0 && !head.failed)
         tern__strbuf_add(&head, " ");
     uint64_t length = head.length;
-    tern_status status = head.failed || w->tensors.failed ? tern__out_of_memory(w->tensors.length) : TERN_OK;
+    tern_status status = head.failed || w->metas.failed || w->tensors.failed
+                             ? tern__out_of_memory(w->tensors.length)
+                             : TERN_OK;
     if (status == TERN_OK)
         status = tern__writer_write(&w->out, &length, sizeof length);
     if (status == TERN_OK)

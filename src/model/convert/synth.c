@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "base/status.h"
 #include "model/file/codec.h"
+#include "model/convert/gguf_meta.h"
 #include "model/convert/model_writer.h"
 #include "model/file/stored.h"
 #include "model/tokenizer/vocab.h"
@@ -191,32 +192,6 @@ static tern_status fill_item(filling *f, const making *m, const item *t)
 
 /* ---- metadata ------------------------------------------------------------------------------------------------------ */
 
-static void add_key(tern__model_writer *w, const tern_model_shape *s, const char *key, int64_t value)
-{
-    char full[128];
-    snprintf(full, sizeof full, "%s.%s", s->architecture, key);
-    tern__gguf_meta_u32(w, full, (uint32_t)value);
-}
-
-static void add_hyper_parameters(tern__model_writer *w, const tern_model_shape *s)
-{
-    char key[128];
-    tern__gguf_meta_string(w, "general.architecture", s->architecture, strlen(s->architecture));
-    tern__gguf_meta_string(w, "general.name", s->name, strlen(s->name));
-    add_key(w, s, "vocab_size", s->vocabulary);
-    add_key(w, s, "context_length", s->context);
-    add_key(w, s, "embedding_length", s->width);
-    add_key(w, s, "block_count", s->layers);
-    add_key(w, s, "feed_forward_length", s->feed_forward);
-    add_key(w, s, "rope.dimension_count", s->width / s->heads);
-    add_key(w, s, "attention.head_count", s->heads);
-    add_key(w, s, "attention.head_count_kv", s->kv_heads);
-    snprintf(key, sizeof key, "%s.attention.layer_norm_rms_epsilon", s->architecture);
-    tern__gguf_meta_f32(w, key, 1e-5f);
-    snprintf(key, sizeof key, "%s.rope.freq_base", s->architecture);
-    tern__gguf_meta_f32(w, key, (float)s->rope_base);
-}
-
 /* Bytes, then words that no text has, then beginning and end: enough to put text in and get text out. */
 static void add_tokenizer(tern__model_writer *w, int64_t vocabulary)
 {
@@ -287,7 +262,7 @@ static tern_status write_all(tern__model_writer *w, const making *m)
     const tern_model_shape *s = m->shape;
     item t;
     int64_t longest = s->width > s->feed_forward ? s->width : s->feed_forward;
-    add_hyper_parameters(w, s);
+    tern__gguf_add_shape(w, s, 1e-5);
     add_tokenizer(w, s->vocabulary);
     for (int64_t k = 0; k < item_count(s); k++) {
         if (!item_at(m, k, &t))

@@ -195,6 +195,8 @@ static tern_status read_config(tern_model_file *file, const char *path)
 tern_status tern__hf_config(tern_model_file *file)
 {
     const char *first = file->parts[0].path;
+    if (tern_model_file_in_memory(file))
+        return TERN_OK;
     char *path = tern__path_beside(first, "config.json");
     if (!path)
         return tern__out_of_memory(strlen(first));

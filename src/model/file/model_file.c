@@ -17,13 +17,21 @@
 
 /* ---- for parsers ----------------------------------------------------------------------------------------------- */
 
-tern_status tern__model_file_add_part(tern_model_file *file, const char *path)
+/* Room for one more part, and its name for as long as the file is open. */
+static tern_status reserve_part(tern_model_file *file, const char *name, const char **copy)
 {
-    size_t length = strlen(path);
-    char *copy = tern__arena_strndup(&file->arena, path, length);
-    if (!copy ||
+    size_t length = strlen(name);
+    *copy = tern__arena_strndup(&file->arena, name, length);
+    if (!*copy ||
         !tern__grow((void **)&file->parts, &file->parts_capacity, file->n_parts + 1, sizeof *file->parts))
         return tern__out_of_memory(length + 1 + sizeof *file->parts);
+    return TERN_OK;
+}
+
+tern_status tern__model_file_add_part(tern_model_file *file, const char *path)
+{
+    const char *copy;
+    TERN_TRY(reserve_part(file, path, &copy));
     TERN_TRY(tern__file_open(copy, &file->parts[file->n_parts]));
     file->n_parts++;
     return TERN_OK;
@@ -204,15 +212,33 @@ static tern_status parse_by_content(tern_model_file *file)
     return c->parse(file);
 }
 
-static tern_status parse(tern_model_file *file, const char *path)
+/* Where the bytes come from: a path, or memory if that is not NULL. */
+typedef struct source {
+    const char *path;
+    const void *memory; /* (bytes) */
+    size_t bytes;
+} source;
+
+static tern_status open_first_part(tern_model_file *file, const source *from)
 {
     struct stat info;
     char inside[PATH_MAX];
+    const char *path = from->path;
+    if (from->memory) {
+        TERN_TRY(reserve_part(file, path, &path));
+        file->parts[file->n_parts++] = tern__file_of_memory(from->memory, from->bytes, path);
+        return TERN_OK;
+    }
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
         TERN_TRY(name_in_folder(path, inside));
         path = inside;
     }
-    TERN_TRY(tern__model_file_add_part(file, path));
+    return tern__model_file_add_part(file, path);
+}
+
+static tern_status parse(tern_model_file *file, const source *from)
+{
+    TERN_TRY(open_first_part(file, from));
     TERN_TRY(parse_by_content(file));
     TERN_TRY(check_places(file));
     TERN_TRY(build_indices(file));
@@ -224,10 +250,9 @@ tern_model_file_options tern_model_file_options_default(void)
     return (tern_model_file_options){0};
 }
 
-tern_status tern_model_file_open(const char *path, const tern_model_file_options *options,
-                                 tern_model_file **out)
+static tern_status open_source(const source *from, const tern_model_file_options *options,
+                               tern_model_file **out)
 {
-    TERN__FAIL_IF(!path || !out, TERN_INVALID_ARGUMENT, "model_file_open: an argument is NULL");
     tern_model_file *file = tern__alloc_zero(1, sizeof *file);
     if (!file)
         return tern__out_of_memory(sizeof *file);
@@ -238,13 +263,28 @@ tern_status tern_model_file_open(const char *path, const tern_model_file_options
     atomic_init(&file->refs, 1);
     file->options = options ? *options : tern_model_file_options_default();
     tern__arena_init(&file->arena, 0);
-    tern_status status = parse(file, path);
+    tern_status status = parse(file, from);
     if (status != TERN_OK) {
         tern_model_file_close(file);
         return status;
     }
     *out = file;
     return TERN_OK;
+}
+
+tern_status tern_model_file_open(const char *path, const tern_model_file_options *options,
+                                 tern_model_file **out)
+{
+    TERN__FAIL_IF(!path || !out, TERN_INVALID_ARGUMENT, "model_file_open: an argument is NULL");
+    return open_source(&(source){.path = path}, options, out);
+}
+
+tern_status tern_model_file_open_memory(const void *data, size_t bytes, const char *name,
+                                        const tern_model_file_options *options, tern_model_file **out)
+{
+    TERN__FAIL_IF(!data || !out, TERN_INVALID_ARGUMENT, "model_file_open_memory: an argument is NULL");
+    return open_source(&(source){.path = name ? name : "memory", .memory = data, .bytes = bytes}, options,
+                       out);
 }
 
 void tern_model_file_close(tern_model_file *file)
@@ -301,6 +341,11 @@ uint64_t tern_model_file_bytes(const tern_model_file *file)
 int tern_model_file_parts(const tern_model_file *file)
 {
     return file ? (int)file->n_parts : 0;
+}
+
+bool tern_model_file_in_memory(const tern_model_file *file)
+{
+    return file && file->n_parts > 0 && file->parts[0].memory;
 }
 
 const char *tern_model_file_part(const tern_model_file *file, int part)

@@ -107,7 +107,7 @@ typedef tern_status (*tern__file_work)(void *user, int part, int parts);
 
 /* Tensor i where it is in the mapped file; NULL if files are not mapped here, or cannot be. */
 const void *tern__model_file_mapped(tern_model_file *file, int i);
-/* TERN_IO if bytes of a mapped part were found missing. */
+/* TERN_IO if a mapped part is shorter than it was, or bytes of it were found missing. */
 tern_status tern__model_file_check_mapped(const tern_model_file *file);
 
 /* From now on `workers` threads share reading, and `progress`, if not NULL, is called as weights are read, under the lock. */

@@ -288,6 +288,8 @@ tern_status tern__safetensors_parse_index(tern_model_file *file)
 {
     const tern__file *index = &file->parts[0];
     const char *path = index->path;
+    TERN__FAIL_IF(tern_model_file_in_memory(file), TERN_UNSUPPORTED,
+                  "%s: JSON in memory: if it is an index, the files that it names are not beside it", path);
     TERN__FAIL_IF(index->bytes > MOST_INDEX, TERN_LIMIT, "%s: larger than %d bytes, which no index is", path,
                   MOST_INDEX);
     tern__reader r = {.file = index};

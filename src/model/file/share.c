@@ -37,9 +37,11 @@ const void *tern__model_file_mapped(tern_model_file *file, int i)
 
 tern_status tern__model_file_check_mapped(const tern_model_file *file)
 {
+    /* Behind the end of a file its last page reads as zeros, and nobody is told: its size tells of those. */
     for (size_t i = 0; file->mappings && i < file->n_parts; i++)
-        TERN__FAIL_IF(tern__mapping_is_damaged(&file->mappings[i]), TERN_IO,
-                      "%s: the file was cut short while it was in use", file->parts[i].path);
+        TERN__FAIL_IF(file->mappings[i].data && (tern__mapping_is_damaged(&file->mappings[i]) ||
+                                                 tern__file_shrank(&file->parts[i])),
+                      TERN_IO, "%s: the file was cut short while it was in use", file->parts[i].path);
     return TERN_OK;
 }
 
@@ -50,6 +52,7 @@ tern_status tern__model_file_watch(tern_model_file *file, int workers, tern_mode
 {
     file->progress = progress;
     file->progress_user = user;
+    file->done = file->total = 0; /* of this model: another may have been loaded from the file before */
     return workers > 1 && !file->workers ? tern__threads_create(workers, &file->workers) : TERN_OK;
 }
 

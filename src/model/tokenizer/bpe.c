@@ -61,11 +61,20 @@ tern_status tern__pairs_add(tern__pairs *p, tern__pair pair)
 
 tern_status tern__pairs_from_tokens(tern__pairs *p, const tern__vocab *v, const uint32_t *rank, bool by_byte)
 {
+    size_t bytes = 0;
+    for (uint32_t t = 0; t < v->n_tokens; t++)
+        bytes += v->symbols[t].length;
+    TERN__FAIL_IF(bytes > TERN__MAX_CUT_TOTAL, TERN_LIMIT,
+                  "tokenizer: its tokens have %zu bytes; without a list of merges at most %d are allowed",
+                  bytes, TERN__MAX_CUT_TOTAL);
     for (uint32_t t = 0; t < v->n_tokens; t++) {
         size_t length, cut;
         const char *text = tern__vocab_text(v, t, &length);
         if (tern__vocab_find(v, text, length) != t) /* not hashed, or an earlier one is the same */
             continue;
+        TERN__FAIL_IF(length > TERN__MAX_CUT_BYTES, TERN_LIMIT,
+                      "tokenizer: token %u has %zu bytes; without a list of merges at most %d are allowed", t,
+                      length, TERN__MAX_CUT_BYTES);
         for (size_t at = 0; at < length; at += cut) {
             cut = by_byte ? 1 : tern__utf8_length(text + at, length - at);
             cut += cut == 0; /* a byte that is no character is cut off alone, as in texts */
@@ -79,6 +88,9 @@ tern_status tern__pairs_from_tokens(tern__pairs *p, const tern__vocab *v, const 
             if (pair.right != TERN__NO_SYMBOL)
                 TERN_TRY(tern__pairs_add(p, pair));
         }
+        TERN__FAIL_IF(p->count > 2 * (size_t)TERN__MAX_TOKENS, TERN_LIMIT,
+                      "tokenizer: its tokens are made of each other in more than %d ways",
+                      2 * TERN__MAX_TOKENS);
     }
     return TERN_OK;
 }

@@ -27,7 +27,7 @@ tern_status tern__pairs_add(tern__pairs *p, tern__pair pair);
 const tern__pair *tern__pairs_find(const tern__pairs *p, uint32_t left, uint32_t right); /* NULL: none */
 
 /* Every way to cut a hashed token into two symbols becomes a pair, with the rank of the token. Cuts are at bytes, or at
- * characters. */
+ * characters. TERN_LIMIT for tokens that are longer or more, and for more pairs, than any vocabulary has. */
 tern_status tern__pairs_from_tokens(tern__pairs *p, const tern__vocab *v, const uint32_t *rank, bool by_byte);
 
 /* ---- sequences ------------------------------------------------------------------------------------------ */

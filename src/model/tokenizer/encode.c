@@ -98,24 +98,6 @@ static tern_status encode_piece(void *user, const char *piece, size_t length)
     return flush(e, piece, length);
 }
 
-/* Bytes that are not UTF-8 are pieces of their own: a run of them ends the text before it. */
-static tern_status encode_bytes(encoder *e, const char *text, size_t length)
-{
-    size_t at = 0;
-    while (at < length) {
-        size_t from = at, used;
-        while (at < length && (used = tern__utf8_length(text + at, length - at)) > 0)
-            at += used;
-        TERN_TRY(tern__split(e->t->splitter, e->split, text + from, at - from, encode_piece, e));
-        from = at;
-        while (at < length && tern__utf8_length(text + at, length - at) == 0)
-            at++;
-        if (at > from)
-            TERN_TRY(encode_piece(e, text + from, at - from));
-    }
-    return TERN_OK;
-}
-
 /* ---- characters ----------------------------------------------------------------------------------------- */
 
 static void append(encoder *e, size_t *n, const char *bytes, size_t length)
@@ -152,8 +134,11 @@ static tern_status encode_text(encoder *e, const char *text, size_t length)
 {
     if (length == 0)
         return TERN_OK;
-    return e->t->family == TERN__FAMILY_BYTES ? encode_bytes(e, text, length)
-                                              : encode_characters(e, text, length);
+    if (e->t->family == TERN__FAMILY_CHARACTERS)
+        return encode_characters(e, text, length);
+    if (!e->t->splitter) /* every byte is a piece */
+        return push_bytes(e, text, length);
+    return tern__split_any(e->t->splitter, e->split, text, length, encode_piece, e);
 }
 
 static tern_status encode_sections(encoder *e, const char *text, size_t length,
@@ -182,7 +167,7 @@ tern_status tern__encode(const tern_tokenizer *t, const char *text, size_t lengt
     tern_status status = TERN_OK;
     if (add_special && t->add_bos)
         status = tern__ids_push(out, (uint32_t)t->bos);
-    if (status == TERN_OK && t->family == TERN__FAMILY_BYTES)
+    if (status == TERN_OK && t->splitter)
         status = tern__split_work_create(&e.split);
     if (status == TERN_OK)
         status = encode_sections(&e, text, length, shields, n_shields);

@@ -13,7 +13,11 @@ typedef struct bin {
     size_t token_capacity, score_capacity, type_capacity;
     size_t n;
     char *text; /* of all tokens, blanks as U+2581; tokens point into it */
+    char *end;  /* of the room in it */
 } bin;
+
+/* The largest file whose tokens are within the limits of vocabularies: a score and a length beside each text. */
+enum { MOST_BYTES = TERN__MAX_VOCAB_BYTES + 8 * TERN__MAX_TOKENS + 4 };
 
 static void free_bin(bin *b)
 {
@@ -33,6 +37,9 @@ static int32_t type_of(size_t id, const char *text, size_t length)
 
 static tern_status add_bin_token(bin *b, const char *bytes, size_t length, float score, char **room)
 {
+    TERN__FAIL_IF((size_t)(b->end - *room) < 3 * length, TERN_LIMIT,
+                  "the texts of its tokens are larger than those of any vocabulary (%d MiB)",
+                  TERN__MAX_VOCAB_BYTES >> 20);
     if (!tern__grow((void **)&b->tokens, &b->token_capacity, b->n + 1, sizeof *b->tokens) ||
         !tern__grow((void **)&b->scores, &b->score_capacity, b->n + 1, sizeof *b->scores) ||
         !tern__grow((void **)&b->types, &b->type_capacity, b->n + 1, sizeof *b->types))
@@ -79,12 +86,16 @@ static tern_status read_bin(bin *b, const tern__file *file)
     if (tern__reader_u32(&r, "the longest", &longest) != TERN_OK || longest == 0 ||
         longest > TERN__MAX_TOKEN_BYTES)
         status = fail_unknown();
-    else if (file->bytes > TERN__MOST_TOKENIZER)
-        status = tern__fail(TERN_LIMIT, "larger than any tokenizer (256 MiB)");
-    else if (!(b->text = tern__alloc(3 * (size_t)file->bytes)))
-        status = tern__out_of_memory(3 * (size_t)file->bytes);
-    if (status == TERN_OK)
+    else if (file->bytes > MOST_BYTES)
+        status = tern__fail(TERN_LIMIT, "larger than any tokenizer of llama2.c (%d MiB)", MOST_BYTES >> 20);
+    const size_t most = TERN__MAX_VOCAB_BYTES + 3 * (size_t)TERN__MAX_TOKEN_BYTES,
+                 room = 3 * (size_t)file->bytes < most ? 3 * (size_t)file->bytes : most;
+    if (status == TERN_OK && !(b->text = tern__alloc(room)))
+        status = tern__out_of_memory(room);
+    if (status == TERN_OK) {
+        b->end = b->text + room;
         status = read_tokens(b, &r, longest, b->text);
+    }
     tern__reader_free(&r);
     return status;
 }

@@ -1,5 +1,5 @@
 /* from_file.c - the tokenizer of a model file: the arrays of its metadata as a tern_vocabulary. */
-
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -152,16 +152,45 @@ static tern_status read_metadata(const tern_model_file *f, tern_vocabulary *d, c
     return TERN_OK;
 }
 
-/* A model without a vocabulary has it in a file of its own in the same folder. */
-static tern_status parse_beside(const char *path, bool pre_wanted, tern__vocabulary_fn take, void *user)
+/* Who takes the vocabulary of a tokenizer.json, and the model's file, whose config.json says more of it. */
+typedef struct beside {
+    const tern_model_file *file;
+    tern__vocabulary_fn take;
+    void *user;
+} beside;
+
+/* "eos_token_id" of config.json is a number or a list. */
+static tern_status take_with_ends(const tern_vocabulary *vocabulary, void *user)
 {
-    char *beside = tern__path_beside(path, "tokenizer.json");
-    tern_status status = beside ? tern__vocabulary_load_json(beside, pre_wanted, take, user)
-                                : tern__out_of_memory(strlen(path));
+    const beside *b = user;
+    tern_vocabulary d = *vocabulary;
+    int32_t ends[TERN__MOST_LISTED_ENDS];
+    for (int i = -1; i < TERN__MOST_LISTED_ENDS && d.n_ends < TERN__MOST_LISTED_ENDS; i++) {
+        char key[64] = "config.eos_token_id";
+        int64_t id;
+        if (i >= 0)
+            snprintf(key, sizeof key, "config.eos_token_id.%d", i);
+        if (tern_model_file_get_int(b->file, key, &id) == TERN_OK && id >= 0 && (uint64_t)id < d.n_tokens)
+            ends[d.n_ends++] = (int32_t)id;
+    }
+    d.ends = ends;
+    return b->take(&d, b->user);
+}
+
+/* A model without a vocabulary has it in a file of its own in the same folder. */
+static tern_status parse_beside(const tern_model_file *file, bool pre_wanted, tern__vocabulary_fn take,
+                                void *user)
+{
+    const char *path = tern_model_file_part(file, 0);
+    TERN__FAIL_IF(tern_model_file_in_memory(file), TERN_NOT_FOUND, "%s: it has no tokenizer; name one", path);
+    char *beside_path = tern__path_beside(path, "tokenizer.json");
+    beside b = {file, take, user};
+    tern_status status = beside_path ? tern__vocabulary_load_json(beside_path, pre_wanted, take_with_ends, &b)
+                                     : tern__out_of_memory(strlen(path));
     if (status == TERN_NOT_FOUND)
         tern__fail(TERN_NOT_FOUND,
                    "%s: it has no tokenizer, and there is no tokenizer.json beside it; name one", path);
-    tern__free(beside);
+    tern__free(beside_path);
     return status;
 }
 
@@ -171,7 +200,7 @@ tern_status tern__vocabulary_of_file(const tern_model_file *file, bool pre_wante
     const char *path = tern_model_file_part(file, 0);
     int entry;
     if (tern_model_file_meta_find(file, PREFIX "tokens", &entry) != TERN_OK)
-        return parse_beside(path, pre_wanted, take, user);
+        return parse_beside(file, pre_wanted, take, user);
     tern_vocabulary d = tern_vocabulary_default();
     copied c = {0};
     tern_status status = read_metadata(file, &d, &c);

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/utf8.h"
 
 /* ---- the table ------------------------------------------------------------------------------------------ */
 
@@ -252,3 +253,21 @@ tern_status tern__split(const tern__splitter *s, tern__split_work *work, const c
 }
 
 #endif
+
+tern_status tern__split_any(const tern__splitter *s, tern__split_work *work, const char *text, size_t length,
+                            tern__piece_fn piece, void *user)
+{
+    size_t at = 0;
+    while (at < length) {
+        size_t from = at, used;
+        while (at < length && (used = tern__utf8_length(text + at, length - at)) > 0)
+            at += used;
+        TERN_TRY(tern__split(s, work, text + from, at - from, piece, user));
+        from = at;
+        while (at < length && tern__utf8_length(text + at, length - at) == 0)
+            at++;
+        if (at > from)
+            TERN_TRY(piece(user, text + from, at - from));
+    }
+    return TERN_OK;
+}

@@ -42,4 +42,8 @@ typedef tern_status (*tern__piece_fn)(void *user, const char *piece, size_t leng
 tern_status tern__split(const tern__splitter *s, tern__split_work *work, const char *text, size_t length,
                         tern__piece_fn piece, void *user);
 
+/* The same for any bytes: runs of those that are not UTF-8 are pieces of their own, and end the text before them. */
+tern_status tern__split_any(const tern__splitter *s, tern__split_work *work, const char *text, size_t length,
+                            tern__piece_fn piece, void *user);
+
 #endif

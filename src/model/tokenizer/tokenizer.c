@@ -1,6 +1,7 @@
 /* tokenizer.c - builds a tokenizer from plain data, checking that it makes sense; and what callers ask about it. */
 #include "model/tokenizer/tokenizer.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,6 +226,7 @@ static tern_status rank_tokens(const tern_vocabulary *d, bool by_byte, uint32_t 
 
 static tern_status add_merges(tern_tokenizer *t, const tern_vocabulary *d)
 {
+    t->merges_stated = d->n_merges > 0;
     for (size_t i = 0; i < d->n_merges; i++)
         TERN_TRY(add_merge(t, &d->merges[i], i));
     if (d->n_merges > 0)
@@ -274,6 +276,12 @@ static tern_status check(const tern_vocabulary *d)
     TERN_TRY(check_id("bos", d->bos, d->n_tokens));
     TERN_TRY(check_id("eos", d->eos, d->n_tokens));
     TERN_TRY(check_id("eot", d->eot, d->n_tokens));
+    TERN__FAIL_IF(d->n_ends > TERN__MOST_LISTED_ENDS, TERN_LIMIT,
+                  "tokenizer: %zu tokens end an answer; at most %d may", d->n_ends, TERN__MOST_LISTED_ENDS);
+    TERN__FAIL_IF(d->n_ends > 0 && !d->ends, TERN_INVALID_ARGUMENT,
+                  "tokenizer: a list is NULL although it has a length");
+    for (size_t i = 0; i < d->n_ends; i++)
+        TERN_TRY(check_id("end", d->ends[i], d->n_tokens));
     return check_id("unk", d->unk, d->n_tokens);
 }
 
@@ -294,32 +302,58 @@ static int32_t guess_eot(const tern_tokenizer *t)
     return TERN_NO_TOKEN;
 }
 
+static void add_end(tern_tokenizer *t, int32_t id)
+{
+    if (id >= 0 && !tern_tokenizer_is_end(t, id))
+        t->ends[t->n_ends++] = id;
+}
+
+/* A file names one end, or two; models of several turns were trained with more of them. */
+static void find_ends(tern_tokenizer *t, const tern_vocabulary *d)
+{
+    static const char *const names[] = {"<|end_of_text|>", "<|eot_id|>", "<|endoftext|>", "<|im_end|>"};
+    static_assert(TERN__COUNT(names) + 2 + TERN__MOST_LISTED_ENDS <= TERN__MOST_ENDS, "room for all");
+    add_end(t, t->eos);
+    add_end(t, t->eot);
+    for (size_t i = 0; i < d->n_ends; i++)
+        add_end(t, d->ends[i]);
+    for (size_t i = 0; i < TERN__COUNT(names); i++) {
+        const tern__special *found = tern__specials_find(&t->specials, &t->vocab, names[i], strlen(names[i]));
+        if (found && t->vocab.symbols[found->id].type == TERN_TOKEN_CONTROL)
+            add_end(t, (int32_t)found->id);
+    }
+}
+
 static tern_status build(tern_tokenizer *t, const tern_vocabulary *d, const char *pre)
 {
     memset(t->byte_ids, 0xFF, sizeof t->byte_ids); /* TERN__NO_SYMBOL */
     TERN_TRY(find_family(d->model, &t->family));
     bool bytes = t->family == TERN__FAMILY_BYTES;
-    if (bytes) {
+    if (bytes)
         TERN_TRY(find_rule(d, pre, &t->rule));
-        TERN_TRY(tern__splitter_create(t->rule, &t->splitter));
-    }
     TERN_TRY(add_tokens(t, d));
     TERN_TRY(add_symbols(t));
     TERN_TRY(keep_scores(t, d));
     TERN_TRY(add_merges(t, d));
     TERN_TRY(tern__specials_build(&t->specials, &t->vocab, d->flags, d->n_flags));
-    if (d->chat_template)
+    if (d->chat_template) {
         t->chat_template = tern__chat_recognise(d->chat_template);
+        t->template_text = tern__strdup(d->chat_template);
+        if (!t->template_text)
+            return tern__out_of_memory(strlen(d->chat_template));
+    }
     t->foreign_template = d->chat_template && *d->chat_template && !t->chat_template;
     t->bos = d->bos;
     t->eos = d->eos;
     t->eot = d->eot != TERN_NO_TOKEN ? d->eot : guess_eot(t);
     t->unk = d->unk;
+    find_ends(t, d);
     t->add_bos = t->bos >= 0 && choose(d->add_bos, bytes ? starts_with_bos(d) : true);
     t->add_eos = t->eos >= 0 && choose(d->add_eos, false);
     t->add_space = !bytes && choose(d->add_space, true);
     t->ignore_merges = bytes && choose(d->ignore_merges, t->rule->ignore_merges);
-    return TERN_OK;
+    return bytes && (t->pairs.count > 0 || t->ignore_merges) ? tern__splitter_create(t->rule, &t->splitter)
+                                                             : TERN_OK;
 }
 
 tern_status tern_tokenizer_create(const tern_vocabulary *vocabulary, const tern_tokenizer_options *options,
@@ -349,6 +383,7 @@ void tern_tokenizer_free(tern_tokenizer *t)
     tern__pairs_free(&t->pairs);
     tern__vocab_free(&t->vocab);
     tern__free(t->scores);
+    tern__free(t->template_text);
     tern__free(t);
 }
 
@@ -401,5 +436,8 @@ tern_status tern_tokenizer_find(const tern_tokenizer *t, const char *text, size_
 
 bool tern_tokenizer_is_end(const tern_tokenizer *t, int32_t id)
 {
-    return t && id >= 0 && (id == t->eos || id == t->eot);
+    for (size_t i = 0; t && i < t->n_ends; i++)
+        if (t->ends[i] == id)
+            return true;
+    return false;
 }

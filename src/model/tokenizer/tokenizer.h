@@ -17,18 +17,25 @@ typedef enum tern__family {
     TERN__FAMILY_COUNT
 } tern__family;
 
+/* Tokens that end an answer: those that a vocabulary may list, and those with names that are known. */
+enum { TERN__MOST_LISTED_ENDS = 16, TERN__MOST_ENDS = 24 };
+
 struct tern_tokenizer {
     tern__family family;
     const tern__split_rule *rule; /* of bytes */
-    tern__splitter *splitter;
+    tern__splitter *splitter;     /* NULL: nothing is merged, so cutting would change nothing */
     tern__vocab vocab;
     tern__pairs pairs;
+    bool merges_stated; /* pairs are a list's; else they follow from the tokens */
     tern__specials specials;
     float *scores;          /* NULL: none */
     uint32_t byte_ids[256]; /* the token of each byte, or TERN__NO_SYMBOL */
     int32_t bos, eos, eot, unk;
+    int32_t ends[TERN__MOST_ENDS]; /* all that end an answer */
+    size_t n_ends;
     bool add_bos, add_eos, add_space, ignore_merges;
     const char *chat_template; /* a name, static; NULL: none */
+    char *template_text;       /* as the file has it; NULL: none */
     bool foreign_template;     /* the file has one, which is not known */
 };
 
@@ -65,6 +72,9 @@ tern_status tern__vocabulary_load_json(const char *path, bool pre_wanted, tern__
 /* From the metadata of a model file, or from the tokenizer.json beside it. TERN_NOT_FOUND if there is neither. */
 tern_status tern__vocabulary_of_file(const tern_model_file *file, bool pre_wanted, tern__vocabulary_fn take,
                                      void *user);
+
+/* The other way: plain data that make the same tokenizer again. TERN_UNSUPPORTED for what they cannot state. */
+tern_status tern__vocabulary_of_tokenizer(const tern_tokenizer *t, tern__vocabulary_fn take, void *user);
 
 /* tokenizer.json of a vocabulary and the tokenizer that it makes. TERN_UNSUPPORTED for rules that it cannot state. */
 tern_status tern__vocabulary_write_json(const tern_vocabulary *vocabulary, const tern_tokenizer *t,

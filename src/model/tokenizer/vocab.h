@@ -13,6 +13,8 @@
 
 /* Beyond any real vocabulary (2^18 tokens, 256 bytes, 2 MiB); they bound the time to build the tables, and their memory. */
 enum { TERN__MAX_TOKENS = 300000, TERN__MAX_TOKEN_BYTES = 1024, TERN__MAX_VOCAB_BYTES = 16 << 20 };
+/* Of a token that is cut everywhere to see what it is made of, and of all of them. */
+enum { TERN__MAX_CUT_BYTES = 256, TERN__MAX_CUT_TOTAL = 4 << 20 };
 
 typedef struct tern__symbol {
     uint32_t at; /* into `text` */

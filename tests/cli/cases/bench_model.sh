@@ -8,7 +8,6 @@ $run -o csv | wc -l
 $run -o sql | grep -c "INSERT INTO llama_bench"
 $run -o sql | $TERN_PYTHON -c 'import sqlite3, sys; d = sqlite3.connect(":memory:"); d.executescript(sys.stdin.read()); print(d.execute("SELECT n_prompt, n_gen, avg_ns = round(avg_ns) FROM llama_bench").fetchall())'
 $run | sed -E 's/[0-9]+\.[0-9]+ ± [0-9.]+/RATE/' | cut -d'|' -f2-8
-status tern bench model
 status tern bench model -m nowhere.gguf
 status tern bench model -m model.gguf -p 0 -n 0
 status tern bench model -m model.gguf -t 0

@@ -31,4 +31,10 @@ status tern regress --baseline never | states
 mv tiny.gguf elsewhere.gguf
 status tern regress --baseline never | grep -E 'missing|exit|No such' | sed -E 's|model/.*/pp|model/TYPE/pp|; s|/[^ ]*/tiny|tiny|'
 status tern bench model -m elsewhere.gguf -p 4 -n 0 --head q8 -o results
+# The formats of other benchmarks, so that two builds can be compared by their models.
+tern bench model -m elsewhere.gguf -p 4 -n 0 -r 2 -t 1 --format json | json 'j["format"], len(j["rows"])'
+tern bench model -m elsewhere.gguf -p 4 -n 0 -r 2 -t 1 --format csv | sed -n 1p | cut -d, -f1-3
+status tern bench model -m elsewhere.gguf -p 4 -n 0 --format json -o sql
+tern compare --program tern tern --bench 'model -m elsewhere.gguf -p 4 -n 0 -r 2 -t 1 --cache-type f32' --rounds 8 --json |
+    json '[(r["suite"], r["name"], r["dtype"]) for r in j]'
 status tern bench model -m missing.gguf -o results

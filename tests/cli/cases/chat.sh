@@ -9,7 +9,6 @@ status tern chat $model --chat-template mistral
 status tern chat -m model.gguf --chat-template llama-3 </dev/null
 status tern chat -m model.gguf </dev/null
 status tern chat -m nowhere.gguf </dev/null
-status tern chat
 # A message that cannot be answered: a line, and status 1; the others are.
 { printf 'a\0b\n'; printf 'x%.0s' {1..400}; printf '\nhello\n'; } | status tern chat $model -c 64 2>notes | tail -n 1
 sed -E 's/\[.*\]$/[speed]/' notes

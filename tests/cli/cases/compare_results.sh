@@ -10,6 +10,20 @@ advise()
 advise a.json b.json
 advise b.json a.json
 advise a.json c.json
+# Tests of a model with two types of cache differ in their type alone: they are two benchmarks.
+two_types()
+{
+    "$TERN_PYTHON" -c 'import json, sys
+j = json.load(sys.stdin)
+for r in j["rows"]:
+    r["shape"], r["dtype"] = "batch 512", "f16" if r["name"] == "small" else "i8"
+    r["name"] = "pp4"
+json.dump(j, sys.stdout)'
+}
+two_types <a.json >types_a.json
+two_types <b.json >types_b.json
+tern compare types_a.json types_b.json --json | json '[(r["dtype"], r["verdict"], round(r["speedup"], 1)) for r in j]'
+tern compare types_a.json types_b.json | grep -oE 'f/pp4 batch 512, [a-z0-9]+'
 tern compare a.json b.json | tail -n 1 | sed -E 's/0\.7[0-9]+ times/SPEED times/'
 # Programs that print results as `tern bench` does; B has other samples in each session.
 printf '#!/bin/sh\ncat a.json\n' >"program a"

@@ -7,5 +7,4 @@ tern perplexity -m model.gguf -f text -c 16 --json | json 'sorted(j), j["context
 tern perplexity -m model.gguf -c 16 --chunks 2 <text | cmp - <(tern perplexity -m model.gguf -f text -c 16 --chunks 2 -t 1) && echo "from standard input too"
 status tern perplexity -m model.gguf -p short
 status tern perplexity -m model.gguf -f text -c 2
-status tern perplexity -f text
 status tern perplexity -m model.gguf -f nowhere

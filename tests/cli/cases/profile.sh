@@ -12,7 +12,7 @@ status tern profile -o no/such/folder/file -- list passes >/dev/null
 tern profile --no-limits -- graph run mlp.tern --made-up |
     grep -E "^(profile of|hot spots|what holds|threads|call tree)" | sed -E "s/: [0-9.]+ .?s$/: TIME/"
 tern profile --no-limits --json -- graph run mlp.tern --made-up 2>said |
-    json 'sorted(j), j["command"], j["lost"], {r["category"] for r in j["steps"]}, j["limits"], j["counters"]'
+    json 'sorted(j), j["format"], j["version"], j["title"], j["lost"], {r["category"] for r in j["steps"]}, j["limits"], j["counters"]'
 grep -q . said && echo "what the command says is on stderr"
 tern profile --json --top 1 -- graph run mlp.tern --made-up 2>/dev/null |
     json 'len(j["limits"]) > 0, all(r["memory_bytes_per_s"] > 0 for r in j["limits"]), {r["bottleneck"] for r in j["steps"]} <= {"memory-bound", "compute-bound", "overhead", "imbalance", "unknown"}, all(r["evidence"] for r in j["ops"])'

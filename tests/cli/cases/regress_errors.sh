@@ -17,6 +17,7 @@ status tern regress --baseline main --threshold 5000
 status tern regress --baseline main --threshold 10 --critical 5
 status tern regress --baseline main --output-format xml
 status tern regress --baseline main extra
+status tern regress --baseline main --any-host --family g
 status tern regress --baseline main --from missing.json 2>&1 | sed "s|$PWD|DIR|"
 echo '{"format": "tern-results", "version": 1, "rows": [' >cut.json
 status tern regress --baseline main --from cut.json

@@ -24,13 +24,14 @@ echo "# thresholds, what is measured, memory"
 regress ./slow5 --threshold 3
 sort words | uniq -c | head -n 1
 rm words
-regress ./slow20 --bench "graph --family mlp" --sessions 8
+regress ./slow20 --bench "graph --family mlp" --sessions 9
 sort words | uniq -c
 sed 's/"peak_bytes": 1000/"peak_bytes": 1250/' same.json >more.json
 printf '#!/bin/sh\ncat more.json\n' >more
 chmod +x more
 regress ./more
 echo "# errors"
+status tern regress --program ./same --program ./slow20 --sessions 8
 status tern regress --program ./broken --program ./same
 status tern regress --program ./missing --program ./same 2>&1 | grep -E '^(tern|exit)' | sed -E 's/status 12[67]/status N/'
 status tern regress --program ./none --program ./same >/dev/null

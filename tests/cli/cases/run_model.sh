@@ -8,7 +8,6 @@ cmp one two && head -c 7 one && echo
 printf 'the cat' | tern run $model >piped
 cmp one piped && echo "from standard input too"
 tern run $model -p "the cat" --json | grep -c '"finish": "length"\|"generated_tokens": 24'
-status tern run -p x
 status tern run -m nowhere.gguf -p x
 status tern run $model -p x -f y
 status tern run $model -p x --temp hot

@@ -1,6 +1,5 @@
 files=$DOCS/../tests/model/tokenizers
 [[ $(tern tokenize --tokenizer "$files/llama-3.json" -p x 2>&1) != *"this build of tern has no"* ]] || skip "this build has no PCRE2 or no jansson"
-status tern tokenize -p x
 status tern tokenize -m a --tokenizer b -p x
 status tern tokenize -m a -p x -f y
 cd "$files" || exit

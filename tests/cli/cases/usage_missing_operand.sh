@@ -1,3 +1,3 @@
-for verb in "graph run" "graph print" "graph check" inspect completion; do
+for verb in "graph run" "graph print" "graph check" completion; do
     status tern $verb
 done

@@ -1,0 +1,227 @@
+/* train_step.c - a training step of a decoder with 10.7 million weights, beside the f32 peak of the machine and the same model in
+ * PyTorch, all in turns: `make bench-train`.
+ *
+ * fma_peak_share   flops of a step (6 x parameters x tokens, and attention) / time / measured f32 multiply-add peak. Ternary layers go
+ *                  forward in int8, whose peak is higher; all is counted as if it were f32.
+ * vs_pytorch       time of PyTorch's eager step / time of Tern's, of the same BitNet with rounding in both
+ * tokens_per_s     of Tern's step
+ *
+ * With float weights both are timed as well, for whoever asks what is left without rounding. PyTorch runs in a process of its own that
+ * makes a step when it is told to. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <tern/tern.h>
+
+#include "base/threads.h"
+#include "bench_json.h"
+#include "measure/measure.h"
+
+enum { ROUNDS = 5 };
+
+/* ---- PyTorch ------------------------------------------------------------------------------------------------------- */
+
+typedef struct torch {
+    pid_t pid; /* 0: it does not run */
+    FILE *to, *from;
+    char what[256]; /* which PyTorch it is, or why there is none */
+} torch;
+
+/* OpenBLAS does not know every processor and then takes kernels for old ones: it is told. */
+static const char *core_type(void)
+{
+    const tern__cpu_info *cpu = tern__cpu();
+    if (strstr(cpu->model, "AMD"))
+        return "ZEN";
+    return cpu->best >= TERN__ISA_AVX512 ? "SKYLAKEX" : cpu->best >= TERN__ISA_AVX2 ? "HASWELL" : NULL;
+}
+
+static void torch_exec(const tern_train_options *o, int threads, int in, int out)
+{
+    char numbers[9][24];
+    const tern_train_shape *s = &o->shape;
+    const int64_t values[] = {threads,  o->batch,        s->vocabulary, s->context, s->layers,
+                              s->width, s->feed_forward, s->heads,      s->kv_heads};
+    for (int i = 0; i < 9; i++)
+        snprintf(numbers[i], sizeof numbers[i], "%lld", (long long)values[i]);
+    const char *python = getenv("TERN_PYTHON");
+    if (core_type() && !getenv("OPENBLAS_CORETYPE"))
+        setenv("OPENBLAS_CORETYPE", core_type(), 1);
+    dup2(in, 0);
+    dup2(out, 1);
+    execlp(python ? python : "python3", "python3", "bench/train/pytorch_step.py", numbers[0], numbers[1],
+           s->weights == TERN_TRAIN_TERNARY ? "ternary" : "float", numbers[2], numbers[3], numbers[4],
+           numbers[5], numbers[6], numbers[7], numbers[8], (char *)NULL);
+    _exit(127);
+}
+
+static void torch_start(torch *t, const tern_train_options *o, int threads)
+{
+    int in[2], out[2];
+    *t = (torch){0};
+    snprintf(t->what, sizeof t->what, "unavailable: no process for it");
+    if (pipe(in) != 0 || pipe(out) != 0 || (t->pid = fork()) < 0) {
+        t->pid = 0;
+        return;
+    }
+    if (t->pid == 0)
+        torch_exec(o, threads, in[0], out[1]);
+    close(in[0]);
+    close(out[1]);
+    t->to = fdopen(in[1], "w");
+    t->from = fdopen(out[0], "r");
+    if (!fgets(t->what, sizeof t->what, t->from)) {
+        snprintf(t->what, sizeof t->what, "unavailable: no PyTorch: scripts/install-deps.sh torch");
+        fclose(t->to);
+        fclose(t->from);
+        waitpid(t->pid, NULL, 0);
+        t->pid = 0;
+    }
+    t->what[strcspn(t->what, "\n")] = '\0';
+}
+
+static void torch_end(torch *t)
+{
+    if (!t->pid)
+        return;
+    fclose(t->to);
+    fclose(t->from);
+    waitpid(t->pid, NULL, 0);
+}
+
+static tern_status torch_step(void *user)
+{
+    torch *t = user;
+    char line[64];
+    if (fputs("step\n", t->to) < 0 || fflush(t->to) != 0 || !fgets(line, sizeof line, t->from))
+        return TERN_IO;
+    return TERN_OK;
+}
+
+/* ---- Tern ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct ours {
+    tern_ctx *ctx;
+    tern_trainer *trainer;
+    tern_trainer_info info;
+    int32_t *tokens;
+} ours;
+
+static tern_status our_step(void *user)
+{
+    ours *u = user;
+    return tern_trainer_step(u->trainer, u->tokens, 1e-3, NULL);
+}
+
+static tern_status ours_start(ours *u, const tern_train_options *o)
+{
+    const int64_t n = o->batch * (o->shape.context + 1);
+    TERN_TRY(tern_ctx_create(NULL, &u->ctx));
+    TERN_TRY(tern_trainer_create(u->ctx, o, &u->trainer));
+    tern_trainer_get_info(u->trainer, &u->info);
+    u->tokens = malloc((size_t)n * sizeof *u->tokens);
+    if (!u->tokens)
+        return TERN_OUT_OF_MEMORY;
+    for (int64_t i = 0; i < n; i++)
+        u->tokens[i] = (int32_t)((uint64_t)i * 2654435761u % (uint64_t)o->shape.vocabulary);
+    return TERN_OK;
+}
+
+static void ours_end(ours *u)
+{
+    tern_trainer_free(u->trainer);
+    tern_ctx_destroy(u->ctx);
+    free(u->tokens);
+}
+
+/* ---- both ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct figures {
+    double seconds, share, vs_torch; /* vs_torch: NaN without PyTorch */
+    tern_trainer_info info;
+    char torch[256];
+} figures;
+
+static tern_status measure(const tern_train_options *o, tern__threads *threads, figures *f)
+{
+    const int workers = tern__threads_count(threads);
+    ours u = {0};
+    torch t;
+    torch_start(&t, o, workers);
+    tern__limit *limit = NULL;
+    tern__measurement m[2];
+    tern_status status = ours_start(&u, o);
+    if (status == TERN_OK)
+        status = tern__limit_create(threads, workers,
+                                    &(tern__limit_work){.kind = TERN_LIMIT_FMA, .operations = u.info.flops},
+                                    &limit);
+    const tern__thing things[] = {{.run = our_step, .user = &u, .repeats = 1},
+                                  {.run = torch_step, .user = &t, .repeats = 1}};
+    if (status == TERN_OK)
+        status = tern__measure(things, t.pid ? 2 : 1, limit, &(tern__turns){.rounds = ROUNDS}, m);
+    if (status == TERN_OK) {
+        *f = (figures){m[0].time.median, m[0].share.median, (double)NAN, u.info, ""};
+        if (t.pid)
+            f->vs_torch = m[1].time.median / m[0].time.median;
+        memcpy(f->torch, t.what, sizeof f->torch);
+    }
+    tern__limit_destroy(limit);
+    ours_end(&u);
+    torch_end(&t);
+    return status;
+}
+
+static void show(const char *name, const figures *f)
+{
+    printf("%-8s %8.3f s a step of %lld tokens, %7.0f tokens/s, %6.1f GFLOPS, share %.3f; ", name, f->seconds,
+           (long long)f->info.tokens, (double)f->info.tokens / f->seconds, f->info.flops / f->seconds * 1e-9,
+           f->share);
+    if (isfinite(f->vs_torch))
+        printf("PyTorch takes %.2f times as long (%s)\n", f->vs_torch, f->torch);
+    else
+        printf("PyTorch %s\n", f->torch);
+}
+
+int main(int argc, char **argv)
+{
+    bench_output out;
+    if (!bench_open(&out, &argc, argv))
+        return 2;
+    signal(SIGPIPE, SIG_IGN);
+    tern_train_options o = tern_train_options_default();
+    o.shape.vocabulary = 257;
+    o.shape.width = 384;
+    o.shape.feed_forward = 1024;
+    o.shape.heads = o.shape.kv_heads = 6;
+    o.batch = 8;
+    tern__threads *threads = NULL;
+    figures ternary, plain;
+    tern_status status = tern__threads_create(tern__cpu()->cores_usable, &threads);
+    if (status == TERN_OK)
+        status = measure(&o, threads, &ternary);
+    if (status == TERN_OK) {
+        show("ternary", &ternary);
+        bench_row(&out, "fma_peak_share", ternary.share, "of the f32 peak", "higher",
+                  "%.1f million parameters, %lld tokens, %d threads", (double)ternary.info.parameters * 1e-6,
+                  (long long)ternary.info.tokens, tern__threads_count(threads));
+        bench_row(&out, "vs_pytorch", ternary.vs_torch, "x", "higher", "eager, %s", ternary.torch);
+        bench_row(&out, "tokens_per_s", (double)ternary.info.tokens / ternary.seconds, "tokens/s", "higher",
+                  "%.3f s a step", ternary.seconds);
+        o.shape.weights = TERN_TRAIN_FLOAT;
+        status = measure(&o, threads, &plain);
+    }
+    if (status == TERN_OK) {
+        show("float", &plain);
+        bench_row(&out, "float_fma_peak_share", plain.share, "of the f32 peak", "higher",
+                  "nothing is rounded");
+        bench_row(&out, "float_vs_pytorch", plain.vs_torch, "x", "higher", "eager, %s", plain.torch);
+    }
+    tern__threads_destroy(threads);
+    if (status != TERN_OK)
+        fprintf(stderr, "train_step: %s\n", tern_last_error());
+    return bench_close(&out) && status == TERN_OK ? 0 : 1;
+}

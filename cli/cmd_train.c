@@ -1,0 +1,280 @@
+/* cmd_train.c - `tern train`: a decoder with ternary weights learns from texts. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "compile.h"
+#include "json.h"
+#include "progress.h"
+#include "table.h"
+#include "term.h"
+#include "train.h"
+
+/* ---- what there is to know beforehand ------------------------------------------------------------------------------ */
+
+static int print_example(void)
+{
+    const tern_train_config config = tern_train_config_default();
+    char *printed;
+    if (tern_train_config_print(&config, &printed) != TERN_OK)
+        return fail_status(NULL);
+    fputs(printed, stdout);
+    tern_string_free(printed);
+    return EXIT_DONE;
+}
+
+static int print_keys(void)
+{
+    static const table_column columns[] = {{"key", false, false, STYLE_NAME},
+                                           {"default", false, false, STYLE_NUMBER},
+                                           {"may be", false, false, STYLE_NONE},
+                                           {"what it is", false, false, STYLE_NONE}};
+    table t = table_make(columns, 4);
+    tern_train_key key;
+    for (int i = 0; tern_train_config_key(i, &key) == TERN_OK; i++) {
+        table_add(&t, key.name);
+        table_add(&t, key.usual);
+        table_add(&t, key.range);
+        table_add(&t, key.meaning);
+    }
+    table_print(&t, 0, true);
+    table_free(&t);
+    return EXIT_DONE;
+}
+
+/* The step, as `tern graph compile --explain` shows a graph. */
+static int explain(const train_run *r)
+{
+    /* the report looks at a program, and changes nothing */
+    graph_run step = {.path = "a training step",
+                      .ctx = r->ctx,
+                      .program = (tern_program *)tern_trainer_program(r->trainer),
+                      .level = tern_compile_options_default().level};
+    machine_rates rates;
+    tern_program_get_info(step.program, &step.info);
+    const int code = rates_find(r->a, r->ctx, &rates);
+    if (code == EXIT_DONE)
+        explain_print(&step, &rates, NULL);
+    return code;
+}
+
+static void print_plan(const train_run *r)
+{
+    const tern_train_options *o = &r->config.options;
+    char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT], d[NUMBER_TEXT];
+    const double passes =
+        (double)r->config.schedule.steps * (double)r->info.tokens / (double)tern_corpus_training(r->corpus);
+    text line = {0};
+    text_addf(&line, "model:  %s parameters, %s; ", format_count(a, (uint64_t)r->info.parameters),
+              o->shape.weights == TERN_TRAIN_TERNARY ? "ternary" : "float");
+    text_add_plural(&line, o->shape.layers, "layer");
+    text_addf(&line, " of width %" PRId64 ", context %" PRId64 ", vocabulary %" PRId64, o->shape.width,
+              o->shape.context, o->shape.vocabulary);
+    puts(text_string(&line));
+    text_clear(&line);
+    printf("data:   %s in %s tokens: %s to learn, %s to validate\n", format_bytes(a, r->text_bytes),
+           format_count(b, r->tokens), format_count(c, (uint64_t)tern_corpus_training(r->corpus)),
+           format_count(d, (uint64_t)tern_corpus_validation(r->corpus)));
+    text_addf(&line, "steps:  %" PRId64 " of %s tokens, which read the text %.3g times; ",
+              r->config.schedule.steps, format_count(a, (uint64_t)r->info.tokens), passes);
+    text_add_plural(&line, tern_ctx_threads(r->ctx), "thread");
+    puts(text_string(&line));
+    text_free(&line);
+    printf("memory: %s predicted: %s for weights and the optimiser, %s for what a step computes",
+           format_bytes(a, r->predicted_bytes), format_bytes(b, r->info.state_bytes),
+           format_bytes(c, r->info.arena_bytes));
+    if (r->available_bytes != UINT64_MAX)
+        printf("; %s are available", format_bytes(d, r->available_bytes));
+    putchar('\n');
+    fflush(stdout);
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------------------- */
+
+/* What the run came to. */
+typedef struct outcome {
+    int64_t step; /* after which the model's weights were as they are */
+    double whole; /* loss on all that is not learnt; -1: nobody looked */
+    uint64_t peak_bytes;
+    text model, resume;
+} outcome;
+
+/* The weights that were best in validation, where there was any. */
+static int take_best(train_run *r, outcome *o)
+{
+    char *note;
+    tern_train_config config;
+    tern_train_progress best;
+    o->step = r->progress.step;
+    if (r->progress.best_step < 0 || r->progress.best_step == r->progress.step)
+        return EXIT_DONE;
+    text path = train_path(r, "best.safetensors");
+    tern_status status = tern_trainer_load(r->trainer, text_string(&path), &note);
+    if (status == TERN_OK) {
+        status = tern_train_note_parse(note, strlen(note), text_string(&path), &config, &best);
+        tern_string_free(note);
+    }
+    if (status == TERN_OK)
+        o->step = best.step;
+    text_free(&path);
+    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
+}
+
+static int finish(train_run *r, outcome *o)
+{
+    const bool stopped = r->interrupted || r->timed_out;
+    int code = take_best(r, o);
+    if (code == EXIT_DONE && !stopped && r->config.validation > 0 &&
+        train_validate(r, true, &o->whole) != TERN_OK)
+        code = fail_status("validation");
+    o->model = train_path(r, "model.gguf");
+    if (code == EXIT_DONE && train_export(r, text_string(&o->model)) != TERN_OK)
+        code = fail_status(NULL);
+    o->peak_bytes = train_peak_bytes();
+    train_add_resume(&o->resume, r);
+    return code;
+}
+
+static void print_json(const train_run *r, const outcome *o)
+{
+    json j = {0};
+    json_object(&j, NULL);
+    json_int(&j, "steps", r->progress.step);
+    json_bool(&j, "finished", !r->interrupted && !r->timed_out);
+    json_int(&j, "parameters", r->info.parameters);
+    json_double(&j, "loss", r->progress.loss);
+    if (r->progress.best_step >= 0) {
+        json_object(&j, "best");
+        json_int(&j, "step", r->progress.best_step);
+        json_double(&j, "validation", r->progress.best_loss);
+        json_end(&j);
+    }
+    if (o->whole >= 0)
+        json_double(&j, "validation", o->whole);
+    json_double(&j, "seconds", r->progress.seconds);
+    json_int(&j, "tokens_per_step", r->info.tokens);
+    json_object(&j, "memory");
+    json_uint(&j, "predicted_bytes", r->predicted_bytes);
+    json_uint(&j, "peak_bytes", o->peak_bytes);
+    json_end(&j);
+    json_object(&j, "model");
+    json_string(&j, "file", text_string(&o->model));
+    json_int(&j, "step", o->step);
+    json_end(&j);
+    json_string(&j, "resume", text_string(&o->resume));
+    json_end(&j);
+    json_print(&j);
+}
+
+static void print_outcome(const train_run *r, const outcome *o)
+{
+    char predicted[NUMBER_TEXT], peak[NUMBER_TEXT];
+    if (o->whole >= 0)
+        printf("validation: %.4f nats per token, on all of it, with the weights of step %" PRId64 "\n",
+               o->whole, o->step);
+    printf("memory: %s at most", o->peak_bytes ? format_bytes(peak, o->peak_bytes) : "unknown");
+    printf(" (%s were predicted)\n", format_bytes(predicted, r->predicted_bytes));
+    text line = {0};
+    text_add_safe(&line, text_string(&o->model));
+    text_addf(&line, ": the model after step %" PRId64 "%s; tern run -m", o->step,
+              r->progress.best_step >= 0 ? ", the best in validation" : "");
+    train_add_word(&line, text_string(&o->model));
+    puts(text_string(&line));
+    text_free(&line);
+}
+
+static int train(train_run *r)
+{
+    outcome o = {.whole = -1};
+    if (!r->quiet && !r->as_json)
+        print_plan(r);
+    progress_begin("training");
+    int code = train_loop(r);
+    if (code == EXIT_DONE)
+        code = finish(r, &o);
+    progress_end();
+    if (code == EXIT_DONE && r->as_json)
+        print_json(r, &o);
+    else if (code == EXIT_DONE)
+        print_outcome(r, &o);
+    if (code == EXIT_DONE && r->interrupted)
+        code = fail("stopped after step %" PRId64 " of %" PRId64 "; go on with: %s", r->progress.step,
+                    r->config.schedule.steps, text_string(&o.resume));
+    else if (code == EXIT_DONE && r->timed_out && !r->as_json)
+        printf("stopped after step %" PRId64 " of %" PRId64 "; go on with: %s\n", r->progress.step,
+               r->config.schedule.steps, text_string(&o.resume));
+    text_free(&o.model);
+    text_free(&o.resume);
+    return code;
+}
+
+static int run(const args *a)
+{
+    if (args_has(a, "config-example"))
+        return print_example();
+    if (args_has(a, "config-keys"))
+        return print_keys();
+    if (!args_value(a, "output"))
+        return fail_usage("where to write is given with -o DIR");
+    train_run r = {.a = a,
+                   .dir = args_value(a, "output"),
+                   .quiet = args_has(a, "quiet"),
+                   .as_json = args_has(a, "json"),
+                   .log.file = -1};
+    int code = train_open(&r);
+    if (code == EXIT_DONE && args_has(a, "explain")) {
+        code = explain(&r);
+    } else if (code == EXIT_DONE) {
+        code = train_log_open(&r, r.progress.step);
+        if (code == EXIT_DONE)
+            code = train(&r);
+    }
+    train_close(&r);
+    return code;
+}
+
+static const option options[] = {
+    {"data", 0, "FILE", NULL, "a text to learn from; may be repeated, and further files may follow it"},
+    {"config", 0, "FILE", NULL,
+     "JSON with the model's shape, tokenizer, optimiser, schedule and so on (see --config-keys)"},
+    {"output", 'o', "DIR", NULL, "the folder for checkpoints, log, loss curve and model; made if need be"},
+    {"resume", 0, NULL, NULL,
+     "go on from DIR/checkpoint.safetensors, bit for bit; with its config unless another is given"},
+    {"from", 0, "FILE", NULL, "start from a model's weights and tokenizer, instead of random ones"},
+    {"steps", 0, "N", NULL, "steps in all, whatever the config says"},
+    {"minutes", 0, "M", NULL, "stop after so long, as Ctrl-C does; the schedule stays as it is"},
+    {"until", 0, "N", NULL, "stop after step N, likewise"},
+    {"threads", 't', "N", NULL, "threads (default: as many as this process may use); no bit depends on them"},
+    {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2"},
+    {"explain", 0, NULL, NULL, "show how a step was compiled, with its plan of memory, and train nothing"},
+    ESTIMATE_OPTIONS,
+    {"config-example", 0, NULL, NULL, "print a complete config, which has the defaults"},
+    {"config-keys", 0, NULL, NULL, "list the keys of a config: default, range, meaning"},
+    {"quiet", 'q', NULL, NULL, "say nothing but the outcome"},
+    {"json", 0, NULL, NULL, "print the outcome alone, as JSON"},
+    {0},
+};
+
+const command cmd_train = {
+    .name = "train",
+    .operands = "[FILE...]",
+    .most = -1,
+    .summary = "Train a ternary model on texts.",
+    .details = "The model is a BitNet b1.58: weights are kept as floats and rounded to -1, 0 and 1 on the "
+               "way forward, "
+               "as it will run. Ctrl-C finishes the step, saves, and says how to go on; a run that was "
+               "resumed ends in "
+               "the same bits as one that never stopped, on any number of threads. DIR gets "
+               "checkpoint.safetensors and "
+               "best.safetensors (all that is needed to go on, and the same of the least validation loss), "
+               "log.jsonl, "
+               "loss.svg, and at the end model.gguf, which `tern run` loads. docs/training.md tells more.",
+    .options = options,
+    .examples = "tern train --data shakespeare.txt -o bard\n"
+                "tern train --data shakespeare.txt --config small.json -o bard --minutes 30\n"
+                "tern train --data shakespeare.txt -o bard --resume\n"
+                "tern train --data letters.txt --from bard/model.gguf -o letters --steps 500",
+    .run = run,
+};

@@ -1,0 +1,50 @@
+/* model_source.c - opens the file that -m names, or the built-in model. */
+#include "model_source.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "builtin.h"
+#include "source.h"
+#include "term.h"
+
+bool model_is_there(const args *a)
+{
+    return args_value(a, "model") || builtin_name();
+}
+
+/* In dim letters, if stderr is a terminal as well. */
+static void announce(const tern_model_file *file)
+{
+    char bytes[NUMBER_TEXT];
+    const bool styled = isatty(STDERR_FILENO) == 1;
+    fflush(stdout);
+    fprintf(stderr, "%sbuilt-in model: %s, %s; -m FILE for another%s\n", styled ? on(STYLE_DIM) : "",
+            builtin_name(), format_bytes(bytes, tern_model_file_bytes(file)), styled ? off(STYLE_DIM) : "");
+}
+
+int model_open(const args *a, const tern_model_file_options *options, model_source *out)
+{
+    const char *path = args_value(a, "model");
+    if (!path && !builtin_name())
+        return fail_usage("no model is built in: give one with -m FILE");
+    *out = (model_source){.name = path, .built_in = !path};
+    if ((path ? tern_model_file_open(path, options, &out->file) : builtin_open(&out->file)) != TERN_OK)
+        return model_fail(out);
+    if (!path) {
+        out->name = tern_model_file_part(out->file, 0);
+        announce(out->file);
+    }
+    return EXIT_DONE;
+}
+
+void model_close(model_source *m)
+{
+    tern_model_file_close(m->file);
+    *m = (model_source){0};
+}
+
+int model_fail(const model_source *m)
+{
+    return m->built_in ? fail_status(NULL) : fail_model(m->name);
+}

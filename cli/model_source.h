@@ -1,0 +1,28 @@
+/* model_source.h - the model that a command works on: the file that -m names, else the one that is built in. The one place
+ * that decides. */
+#ifndef TERN_CLI_MODEL_SOURCE_H
+#define TERN_CLI_MODEL_SOURCE_H
+
+#include <tern/model_file.h>
+
+#include "args.h"
+
+/* {0} is none. */
+typedef struct model_source {
+    tern_model_file *file; /* open */
+    const char *name;      /* for messages: the path, or "built-in shakespeare" */
+    bool built_in;
+} model_source;
+
+/* Does the command line name a model, or is there one without? */
+bool model_is_there(const args *a);
+
+/* Opens it; that it is the built-in one is said on stderr, in a line. EXIT_DONE, or the exit code, and what was wrong was said.
+ * `options` NULL = defaults. */
+int model_open(const args *a, const tern_model_file_options *options, model_source *out);
+void model_close(model_source *m);
+
+/* After tern_last_error() on the model: says it, and what the file is instead if that can be told. EXIT_FAILED. */
+int model_fail(const model_source *m);
+
+#endif

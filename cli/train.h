@@ -1,0 +1,106 @@
+/* train.h - a training run, as the parts of `tern train` share it. */
+#ifndef TERN_CLI_TRAIN_H
+#define TERN_CLI_TRAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tern/corpus.h>
+#include <tern/tokenizer.h>
+#include <tern/train.h>
+#include <tern/train_config.h>
+
+#include "args.h"
+#include "text.h"
+
+/* A line of log.jsonl. */
+typedef struct train_point {
+    int64_t step; /* made by then */
+    double loss;  /* of it; NaN on a line of validation */
+    double validation;
+} train_point;
+
+typedef struct train_log {
+    int file; /* -1: none is open */
+    train_point *points;
+    size_t n, capacity;
+} train_log;
+
+typedef struct train_run {
+    const args *a;
+    const char *dir; /* what is written goes there */
+    bool quiet, as_json;
+    uint64_t most_ns;  /* of this run; 0: any */
+    int64_t last_step; /* of this run; 0: that of the schedule */
+    tern_train_config config;
+    tern_train_progress progress;
+    tern_ctx *ctx;
+    tern_tokenizer *tokenizer;
+    tern_corpus *corpus;
+    tern_trainer *trainer;
+    tern_trainer_info info;
+    uint64_t text_bytes, tokens; /* of the data */
+    int32_t *batch;              /* (accumulate * batch * (context + 1)) */
+    train_log log;
+    uint64_t base_bytes;      /* that the process had at most before its trainer was made */
+    uint64_t predicted_bytes; /* that the process will have at most */
+    uint64_t available_bytes; /* that it could have besides; UINT64_MAX: nobody says */
+    /* of this run */
+    int64_t first_step;
+    uint64_t start_ns; /* when its first step began */
+    uint64_t said_ns;  /* when something was said that stays */
+    double seconds_before;
+    bool interrupted, timed_out;
+} train_run;
+
+/* "DIR/name"; free the text. */
+text train_path(const train_run *r, const char *name);
+
+/* ---- train_setup.c ------------------------------------------------------------------------------------------------- */
+
+/* Everything up to the first step: config, data, tokenizer, trainer, checkpoint. Returns an exit code; a failure was said. */
+int train_open(train_run *r);
+void train_close(train_run *r);
+/* The command that goes on with the run. */
+void train_add_resume(text *t, const train_run *r);
+/* A blank and a word of a command, in quotes where a shell would take it apart. */
+void train_add_word(text *t, const char *word);
+
+/* ---- train_memory.c ------------------------------------------------------------------------------------------------ */
+
+/* Would the run fit? Before a trainer is made, by its weights and what belongs to them; then by its plan. An exit code likewise. */
+int train_check_states(train_run *r);
+int train_check_plan(train_run *r);
+uint64_t train_peak_bytes(void); /* that the process had; 0: the system does not tell */
+
+/* ---- train_loop.c -------------------------------------------------------------------------------------------------- */
+
+/* Steps, with validation, samples and checkpoints between them, until they are made or the user stops. An exit code likewise. */
+int train_loop(train_run *r);
+/* The mean loss on the part of what is not learnt that the config says, always the same; or on the whole, unless the user stops it: -1.
+ * The part is never left: how a run goes on must not depend on when it was stopped. */
+tern_status train_validate(train_run *r, bool whole, double *loss);
+
+/* ---- train_log.c --------------------------------------------------------------------------------------------------- */
+
+/* DIR/log.jsonl: what was logged up to step `upto` is read and kept, the rest cut off. Nobody else may write it meanwhile. */
+int train_log_open(train_run *r, int64_t upto);
+int train_log_step(train_run *r, const tern_train_result *result, double rate, double tokens_per_s);
+int train_log_validation(train_run *r, double loss);
+void train_log_close(train_log *log);
+
+/* ---- train_curve.c ------------------------------------------------------------------------------------------------- */
+
+/* DIR/loss.svg, of all that was logged. An exit code likewise. */
+int train_curve_write(const train_run *r);
+
+/* ---- train_sample.c ------------------------------------------------------------------------------------------------ */
+
+/* What the model writes after the prompt of the config; free the text. The model is written to a file in DIR, run like any other, and
+ * removed. */
+tern_status train_sample(train_run *r, text *out);
+
+/* Writes the model with its tokenizer, with the weights that the trainer has. */
+tern_status train_export(train_run *r, const char *path);
+
+#endif

@@ -1,0 +1,134 @@
+/* train_log.c - DIR/log.jsonl: a line for each step and each validation, appended as they happen.
+ *
+ * Lines are written by this file alone, in one form, and read back by it when a run is resumed: what was logged behind the
+ * checkpoint is cut off, for these steps are made again. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "source.h"
+#include "term.h"
+#include "train.h"
+
+static void add_point(train_log *log, train_point point)
+{
+    if (log->n == log->capacity) {
+        log->capacity = log->capacity ? 2 * log->capacity : 1024;
+        log->points = grab_more(log->points, log->capacity, sizeof *log->points);
+    }
+    log->points[log->n++] = point;
+}
+
+/* A line as it is written below; false: it is something else, or cut short. */
+static bool parse_line(const char *line, size_t length, train_point *out)
+{
+    int64_t step;
+    char what[16];
+    double value;
+    if (length == 0 || line[length - 1] != '}' ||
+        sscanf(line, "{\"step\": %" SCNd64 ", \"%15[a-z]\": %lf", &step, what, &value) != 3)
+        return false;
+    const bool validation = strcmp(what, "validation") == 0;
+    *out = (train_point){step, validation ? NAN : value, validation ? value : NAN};
+    return validation || strcmp(what, "loss") == 0;
+}
+
+/* Keeps lines up to the first that is behind step `upto`, and says how many bytes they have. */
+static size_t read_lines(train_log *log, const text *content, int64_t upto)
+{
+    const char *line = text_string(content);
+    train_point point;
+    for (const char *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        if (!parse_line(line, (size_t)(end - line), &point) || point.step > upto)
+            break;
+        add_point(log, point);
+    }
+    return (size_t)(line - text_string(content));
+}
+
+/* What writers of checkpoints that were killed have left. Called under the lock: nobody writes one now. */
+static void sweep(const train_run *r)
+{
+    DIR *folder = opendir(r->dir);
+    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+        if (strncmp(entry->d_name, ".tern-", 6) != 0 || !text_ends_in(entry->d_name, ".tmp"))
+            continue;
+        text path = train_path(r, entry->d_name);
+        unlink(text_string(&path));
+        text_free(&path);
+    }
+    if (folder)
+        closedir(folder);
+}
+
+int train_log_open(train_run *r, int64_t upto)
+{
+    text path = train_path(r, "log.jsonl"), content = {0};
+    const char *name = text_string(&path);
+    int code = EXIT_DONE;
+    r->log.file = open(name, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (r->log.file < 0)
+        code = fail("cannot write '%s': %s", name, strerror(errno));
+    else if (flock(r->log.file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        code = fail("another `tern train` is writing into %s", r->dir);
+    else if (!read_text(name, &content))
+        code = EXIT_FAILED;
+    if (code == EXIT_DONE && ftruncate(r->log.file, (off_t)read_lines(&r->log, &content, upto)) != 0)
+        code = fail("cannot write '%s': %s", name, strerror(errno));
+    if (code == EXIT_DONE)
+        sweep(r);
+    text_free(&content);
+    text_free(&path);
+    return code;
+}
+
+/* One write, so that a line is there or not; a part of it would be the end of what is read back. */
+static int write_line(train_run *r, const text *line, train_point point)
+{
+    const ssize_t done = write(r->log.file, text_string(line), line->length);
+    if (done != (ssize_t)line->length)
+        return fail("cannot write '%s/log.jsonl': %s", r->dir,
+                    done < 0 ? strerror(errno) : "the disk is full");
+    add_point(&r->log, point);
+    return EXIT_DONE;
+}
+
+int train_log_step(train_run *r, const tern_train_result *result, double rate, double tokens_per_s)
+{
+    char loss[NUMBER_TEXT], norm[NUMBER_TEXT], of_step[NUMBER_TEXT];
+    text line = {0};
+    text_addf(&line,
+              "{\"step\": %" PRId64
+              ", \"loss\": %s, \"norm\": %s, \"rate\": %s, \"tokens_per_s\": %.0f, \"seconds\": %.3f}\n",
+              r->progress.step, format_double(loss, result->loss), format_double(norm, result->norm),
+              format_double(of_step, rate), tokens_per_s, r->progress.seconds);
+    const int code = write_line(r, &line, (train_point){r->progress.step, result->loss, NAN});
+    text_free(&line);
+    return code;
+}
+
+int train_log_validation(train_run *r, double loss)
+{
+    char number[NUMBER_TEXT];
+    text line = {0};
+    text_addf(&line, "{\"step\": %" PRId64 ", \"validation\": %s, \"seconds\": %.3f}\n", r->progress.step,
+              format_double(number, loss), r->progress.seconds);
+    const int code = write_line(r, &line, (train_point){r->progress.step, NAN, loss});
+    text_free(&line);
+    return code;
+}
+
+void train_log_close(train_log *log)
+{
+    if (log->file >= 0)
+        close(log->file);
+    free(log->points);
+    *log = (train_log){.file = -1};
+}

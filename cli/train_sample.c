@@ -1,0 +1,96 @@
+/* train_sample.c - what the model writes so far: exported and run as its users will run it. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tern/generate.h>
+#include <tern/model.h>
+
+#include "term.h"
+#include "train.h"
+
+tern_status train_export(train_run *r, const char *path)
+{
+    tern_train_export_options o = tern_train_export_options_default();
+    if (r->config.type != TERN_STORED_AS_IS)
+        o.type = r->config.type;
+    if (r->config.embedding != TERN_STORED_AS_IS)
+        o.embedding = r->config.embedding;
+    o.name = *r->config.name ? r->config.name : NULL;
+    /* whoever leaves the type to us is not warned that a layer has another one */
+    term_show_warnings(r->config.type != TERN_STORED_AS_IS);
+    const tern_status status = tern_trainer_export(r->trainer, r->tokenizer, path, &o);
+    term_show_warnings(true);
+    return status;
+}
+
+static bool take_piece(void *user, const tern_generated *piece)
+{
+    text_add_n(user, piece->text, piece->length);
+    return true;
+}
+
+static tern_status generate(const train_run *r, tern_session *session, text *out)
+{
+    const char *prompt = r->config.sample_prompt;
+    const tern_encode_options plain = {0};
+    tern_generate_options o = tern_generate_options_default();
+    tern_sequence *sequence;
+    tern_generate_result result;
+    tern_tokenizer_info info;
+    int32_t *ids;
+    size_t n;
+    o.most = r->config.sample_tokens;
+    o.sampling.temperature = r->config.sample_temperature;
+    o.sampling.seed = r->config.options.seed;
+    TERN_TRY(tern_tokenizer_get_info(r->tokenizer, &info));
+    TERN_TRY(tern_tokenizer_encode(r->tokenizer, prompt, strlen(prompt), &plain, &ids, &n));
+    text_add(out, prompt);
+    tern_status status = tern_sequence_create(session, 0, &sequence);
+    if (status == TERN_OK) {
+        /* where a text ends, another begins */
+        const int32_t *start = n > 0 ? ids : &info.eos;
+        status = tern_sequence_prompt(sequence, start, n > 0 ? (int64_t)n : 1, NULL, NULL);
+        if (status == TERN_OK)
+            status = tern_generate(sequence, r->tokenizer, &o, take_piece, out, &result);
+        tern_sequence_free(sequence);
+    }
+    tern_tokens_free(ids);
+    return status;
+}
+
+static tern_status run_model(const train_run *r, tern_ctx *ctx, const char *path, text *out)
+{
+    tern_session_options o = tern_session_options_default();
+    tern_model *model;
+    tern_session *session;
+    o.context = r->config.options.shape.context;
+    TERN_TRY(tern_model_load(ctx, path, NULL, &model));
+    tern_status status = tern_session_create(model, &o, &session);
+    if (status == TERN_OK) {
+        status = generate(r, session, out);
+        tern_session_free(session);
+    }
+    tern_model_free(model);
+    return status;
+}
+
+tern_status train_sample(train_run *r, text *out)
+{
+    /* a context of its own: what the model needs goes with it */
+    tern_ctx_options o = tern_ctx_options_default();
+    tern_ctx *ctx;
+    text path = train_path(r, ".sample.gguf");
+    o.threads = tern_ctx_threads(r->ctx);
+    o.cpu = args_value(r->a, "cpu");
+    tern_status status = train_export(r, text_string(&path));
+    if (status == TERN_OK)
+        status = tern_ctx_create(&o, &ctx);
+    if (status == TERN_OK) {
+        status = run_model(r, ctx, text_string(&path), out);
+        tern_ctx_destroy(ctx);
+    }
+    unlink(text_string(&path));
+    text_free(&path);
+    return status;
+}

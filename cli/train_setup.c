@@ -1,0 +1,350 @@
+/* train_setup.c - `tern train` up to its first step. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <tern/model_file.h>
+
+#include "source.h"
+#include "term.h"
+#include "train.h"
+
+enum { OF_BYTES = 257, OF_MERGES = 4096 }; /* tokens, unless the config says how many */
+
+text train_path(const train_run *r, const char *name)
+{
+    text path = {0};
+    text_addf(&path, "%s/%s", r->dir, name);
+    return path;
+}
+
+static bool exists(const train_run *r, const char *name)
+{
+    struct stat info;
+    text path = train_path(r, name);
+    const bool there = stat(text_string(&path), &info) == 0;
+    text_free(&path);
+    return there;
+}
+
+/* ---- the command that goes on -------------------------------------------------------------------------------------- */
+
+void train_add_word(text *t, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=:,+@%-";
+    text_add(t, " ");
+    if (*word && strspn(word, plain) == strlen(word)) {
+        text_add(t, word);
+        return;
+    }
+    text_add(t, "'");
+    for (; *word; word++)
+        if (*word == '\'')
+            text_add(t, "'\\''");
+        else
+            text_add_n(t, word, 1);
+    text_add(t, "'");
+}
+
+/* File i of the data: those of --data, then what stands behind the options; NULL past the last. */
+static const char *data_file(const args *a, int i)
+{
+    int given = 0;
+    while (args_nth(a, "data", given))
+        given++;
+    return i < given ? args_nth(a, "data", i) : args_operand(a, i - given);
+}
+
+void train_add_resume(text *t, const train_run *r)
+{
+    text_add(t, "tern train");
+    for (int i = 0; data_file(r->a, i); i++) {
+        text_add(t, " --data");
+        train_add_word(t, data_file(r->a, i));
+    }
+    if (args_value(r->a, "from")) {
+        text_add(t, " --from");
+        train_add_word(t, args_value(r->a, "from"));
+    }
+    text_add(t, " -o");
+    train_add_word(t, r->dir);
+    text_add(t, " --resume");
+}
+
+/* ---- the config ---------------------------------------------------------------------------------------------------- */
+
+static int read_config(train_run *r)
+{
+    text content = {0};
+    const char *path = args_value(r->a, "config");
+    if (!read_text(path, &content))
+        return EXIT_FAILED;
+    const tern_status status =
+        tern_train_config_parse(text_string(&content), content.length, source_name(path), &r->config);
+    text_free(&content);
+    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
+}
+
+/* What the run that is resumed was like. */
+static int read_note(train_run *r)
+{
+    char *note;
+    text path = train_path(r, "checkpoint.safetensors");
+    tern_status status = tern_checkpoint_note(text_string(&path), &note);
+    if (status == TERN_OK) {
+        status = tern_train_note_parse(note, strlen(note), text_string(&path), &r->config, &r->progress);
+        tern_string_free(note);
+    }
+    text_free(&path);
+    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
+}
+
+static int take_config(train_run *r)
+{
+    const bool resume = args_has(r->a, "resume");
+    int steps, until;
+    double minutes = 0;
+    r->config = tern_train_config_default();
+    r->progress = (tern_train_progress){.best_step = -1};
+    if (!args_int(r->a, "steps", 1, 1 << 24, 0, &steps) || !args_int(r->a, "until", 1, 1 << 24, 0, &until) ||
+        !args_positive(r->a, "minutes", &minutes))
+        return EXIT_USAGE;
+    if (resume && !exists(r, "checkpoint.safetensors"))
+        return fail("%s has no checkpoint.safetensors to resume from", r->dir);
+    if (!resume && exists(r, "checkpoint.safetensors"))
+        return fail("%s has a checkpoint of another run: go on with --resume, or choose another -o", r->dir);
+    int code = resume ? read_note(r) : EXIT_DONE;
+    if (code == EXIT_DONE && args_value(r->a, "config"))
+        code = read_config(r);
+    if (steps > 0)
+        r->config.schedule.steps = steps;
+    r->most_ns = (uint64_t)(minutes * 60e9);
+    r->last_step = until;
+    if (code == EXIT_DONE && mkdir(r->dir, 0777) != 0 && errno != EEXIST)
+        code = fail("cannot make the folder '%s': %s", r->dir, strerror(errno));
+    return code;
+}
+
+/* ---- data ---------------------------------------------------------------------------------------------------------- */
+
+/* All files, one behind the other, and where each ends: ends[0..n). */
+static int read_data(train_run *r, text *all, size_t **ends, int *n)
+{
+    for (*n = 0; data_file(r->a, *n); ++*n) {
+        const size_t before = all->length;
+        *ends = grab_more(*ends, (size_t)*n + 1, sizeof **ends);
+        if (!read_text(data_file(r->a, *n), all))
+            return EXIT_FAILED;
+        if (all->length == before)
+            return fail("%s: it is empty", source_name(data_file(r->a, *n)));
+        (*ends)[*n] = all->length;
+    }
+    r->text_bytes = all->length;
+    return *n > 0 ? EXIT_DONE : fail_usage("what is to be learnt is given with --data FILE");
+}
+
+/* Of the model that is trained further, or made for the data. */
+static int make_tokenizer(train_run *r, const tern_model_file *from, const text *all)
+{
+    if (from)
+        return tern_tokenizer_from_file(from, NULL, &r->tokenizer) == TERN_OK ? EXIT_DONE : fail_status(NULL);
+    tern_tokenizer_train_options o = tern_tokenizer_train_options_default();
+    const bool bytes = r->config.tokens == TERN_TRAIN_BYTES;
+    o.vocabulary = r->config.vocabulary > 0 ? r->config.vocabulary : bytes ? OF_BYTES : OF_MERGES;
+    return tern_tokenizer_train(text_string(all), all->length, &o, &r->tokenizer) == TERN_OK
+               ? EXIT_DONE
+               : fail_status("tokenizer");
+}
+
+typedef struct token_list {
+    int32_t *ids;
+    size_t n;
+} token_list;
+
+/* Each file by itself, and the token that ends a text between them. */
+static tern_status encode(const train_run *r, const text *all, const size_t *ends, int n, token_list *out)
+{
+    const tern_encode_options plain = {0};
+    tern_tokenizer_info info;
+    TERN_TRY(tern_tokenizer_get_info(r->tokenizer, &info));
+    for (int i = 0; i < n; i++) {
+        const size_t start = i ? ends[i - 1] : 0;
+        int32_t *ids;
+        size_t count;
+        TERN_TRY(
+            tern_tokenizer_encode(r->tokenizer, all->data + start, ends[i] - start, &plain, &ids, &count));
+        out->ids = grab_more(out->ids, out->n + count + 1, sizeof *ids);
+        memcpy(out->ids + out->n, ids, count * sizeof *ids);
+        out->n += count;
+        tern_tokens_free(ids);
+        if (i + 1 < n && info.eos != TERN_NO_TOKEN)
+            out->ids[out->n++] = info.eos;
+    }
+    return TERN_OK;
+}
+
+/* Tells other data, or another tokenizer, from those that a checkpoint was made with. FNV-1a; JSON has 63 bits. */
+static uint64_t hash_of(const token_list *tokens)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < tokens->n; i++)
+        h = (h ^ (uint32_t)tokens->ids[i]) * 0x100000001b3u;
+    return h >> 2;
+}
+
+/* Is there text enough for a step, and for a validation? */
+static int check_amounts(const train_run *r)
+{
+    const tern_train_options *o = &r->config.options;
+    const int64_t training = tern_corpus_training(r->corpus), validation = tern_corpus_validation(r->corpus),
+                  group = o->batch * o->shape.context + 1;
+    if (training < o->shape.context + 1)
+        return fail("%lld tokens are left to learn from, less than one sequence of model.context (%lld) and "
+                    "one more: give more data, or make it smaller",
+                    (long long)training, (long long)o->shape.context);
+    if (r->config.validation > 0 && validation < group)
+        return fail("%lld tokens are left for validation, less than a batch of %lld: give more data, make "
+                    "validation.share larger, batch or model.context smaller, or do without: share 0",
+                    (long long)validation, (long long)group);
+    return EXIT_DONE;
+}
+
+static int make_corpus(train_run *r, const text *all, const size_t *ends, int n)
+{
+    token_list tokens = {0};
+    int code = EXIT_DONE;
+    if (encode(r, all, ends, n, &tokens) != TERN_OK ||
+        tern_corpus_create(tokens.ids, (int64_t)tokens.n, r->config.validation, &r->corpus) != TERN_OK)
+        code = fail_status("data");
+    const uint64_t hash = hash_of(&tokens);
+    r->tokens = tokens.n;
+    free(tokens.ids);
+    if (code == EXIT_DONE && r->progress.step > 0 && r->progress.data != hash)
+        code = fail("the data, or how they become tokens, are not those of the checkpoint in %s: give the "
+                    "same files in the same order",
+                    r->dir);
+    r->progress.data = hash;
+    return code == EXIT_DONE ? check_amounts(r) : code;
+}
+
+static int open_data(train_run *r, const tern_model_file *from)
+{
+    text all = {0};
+    size_t *ends = NULL;
+    int n = 0;
+    int code = read_data(r, &all, &ends, &n);
+    if (code == EXIT_DONE)
+        code = make_tokenizer(r, from, &all);
+    if (code == EXIT_DONE)
+        code = make_corpus(r, &all, ends, n);
+    text_free(&all);
+    free(ends);
+    return code;
+}
+
+/* ---- the trainer --------------------------------------------------------------------------------------------------- */
+
+/* The shape is the file's, but for the context: how long sequences are is a matter of training. */
+static int take_shape(train_run *r, const tern_model_file *from)
+{
+    tern_train_shape *shape = &r->config.options.shape;
+    const int64_t context = shape->context;
+    if (from && tern_train_shape_of(from, shape) != TERN_OK)
+        return fail_status(NULL);
+    shape->context = context;
+    if (!from) {
+        tern_tokenizer_info info;
+        if (tern_tokenizer_get_info(r->tokenizer, &info) != TERN_OK)
+            return fail_status(NULL);
+        shape->vocabulary = info.n_tokens;
+    }
+    return EXIT_DONE;
+}
+
+static int make_context(train_run *r)
+{
+    tern_ctx_options o = tern_ctx_options_default();
+    int threads;
+    if (!args_int(r->a, "threads", 1, 1024, 0, &threads))
+        return EXIT_USAGE;
+    o.threads = threads;
+    o.cpu = args_value(r->a, "cpu");
+    return tern_ctx_create(&o, &r->ctx) == TERN_OK ? EXIT_DONE : fail_status(NULL);
+}
+
+static int make_trainer(train_run *r, const tern_model_file *from)
+{
+    const tern_train_options *o = &r->config.options;
+    int code = train_check_states(r);
+    if (code != EXIT_DONE)
+        return code;
+    if (tern_trainer_create(r->ctx, o, &r->trainer) != TERN_OK)
+        return fail_status(NULL);
+    tern_trainer_get_info(r->trainer, &r->info);
+    if (from && !args_has(r->a, "resume") && tern_trainer_import(r->trainer, from) != TERN_OK)
+        return fail_status(NULL);
+    r->batch = grab((size_t)(o->accumulate * o->batch) * (size_t)(o->shape.context + 1), sizeof *r->batch);
+    return train_check_plan(r);
+}
+
+/* Found now, not when the first sample is due. */
+static int check_prompt(const train_run *r)
+{
+    const tern_encode_options plain = {0};
+    const char *prompt = r->config.sample_prompt;
+    int32_t *ids;
+    size_t n;
+    if (r->config.every_sample == 0)
+        return EXIT_DONE;
+    if (tern_tokenizer_encode(r->tokenizer, prompt, strlen(prompt), &plain, &ids, &n) != TERN_OK)
+        return fail_status("sample.prompt");
+    tern_tokens_free(ids);
+    return n < (size_t)r->config.options.shape.context
+               ? EXIT_DONE
+               : fail("sample.prompt has %zu tokens; it must be shorter than model.context (%lld)", n,
+                      (long long)r->config.options.shape.context);
+}
+
+static int load_checkpoint(train_run *r)
+{
+    text path = train_path(r, "checkpoint.safetensors");
+    const tern_status status = tern_trainer_load(r->trainer, text_string(&path), NULL);
+    text_free(&path);
+    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
+}
+
+int train_open(train_run *r)
+{
+    tern_model_file *from = NULL;
+    const char *path = args_value(r->a, "from");
+    r->log.file = -1;
+    int code = take_config(r);
+    if (code == EXIT_DONE && path && tern_model_file_open(path, NULL, &from) != TERN_OK)
+        code = fail_model(path);
+    if (code == EXIT_DONE)
+        code = open_data(r, from);
+    if (code == EXIT_DONE)
+        code = take_shape(r, from);
+    if (code == EXIT_DONE)
+        code = check_prompt(r);
+    if (code == EXIT_DONE)
+        code = make_context(r);
+    if (code == EXIT_DONE)
+        code = make_trainer(r, from);
+    if (code == EXIT_DONE && args_has(r->a, "resume"))
+        code = load_checkpoint(r);
+    tern_model_file_close(from);
+    return code;
+}
+
+void train_close(train_run *r)
+{
+    train_log_close(&r->log);
+    tern_trainer_free(r->trainer);
+    tern_corpus_free(r->corpus);
+    tern_tokenizer_free(r->tokenizer);
+    tern_ctx_destroy(r->ctx);
+    free(r->batch);
+}

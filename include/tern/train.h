@@ -1,0 +1,175 @@
+/* train.h - a decoder with ternary weights that learns from tokens.
+ *
+ * A trainer holds f32 weights and the optimiser's moments as states of a context, and compiled programs that update them where they
+ * are: a step is one program of the forward pass (ternary weights, int8 activations, exact products), gradients that go straight
+ * through the rounding, and the optimiser. The model is the one of the architecture "bitnet-b1.58": norms inside the parts of a
+ * layer, squared ReLU, and a table of tokens that serves as head.
+ *
+ * Results have the same bits for any number of threads. Threading: as the context's. */
+#ifndef TERN_TRAIN_H
+#define TERN_TRAIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tern/context.h>
+#include <tern/export.h>
+#include <tern/model_file.h>
+#include <tern/optimiser.h>
+#include <tern/program.h>
+#include <tern/status.h>
+#include <tern/tensor.h>
+#include <tern/tokenizer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tern_trainer tern_trainer;
+
+/* How layers multiply on the way forward. */
+typedef enum tern_train_weights {
+    TERN_TRAIN_TERNARY, /* codes -1, 0, 1 with one scale, times int8 rows: what a model file will run with */
+    TERN_TRAIN_FLOAT,   /* as they are: what ternary weights are compared with */
+} tern_train_weights;
+
+typedef struct tern_train_shape {
+    int64_t vocabulary, context; /* tokens that there are, and that one sequence has */
+    int64_t layers, width, feed_forward;
+    int64_t heads, kv_heads; /* queries' heads, a multiple of the keys' */
+    double rope_theta, norm_eps;
+    tern_train_weights weights;
+} tern_train_shape;
+
+typedef struct tern_train_options {
+    tern_train_shape shape;
+    int64_t batch;      /* sequences in one pass */
+    int64_t accumulate; /* passes in one step, whose gradients are averaged */
+    tern_optimiser_options optimiser;
+    uint64_t seed; /* of the first weights */
+} tern_train_options;
+
+/* 6 layers of width 256 (5.1 million weights beside the table), context 256, batch 16, one pass a step; AdamW with a decay of 0.1 and
+ * gradients of norm 1 at most. `vocabulary` is left at 0: the data decides. */
+TERN_API tern_train_options tern_train_options_default(void);
+
+/* Makes the states with their first weights and compiles the programs. TERN_INVALID_ARGUMENT names an option that cannot be. */
+TERN_API tern_status tern_trainer_create(tern_ctx *ctx, const tern_train_options *options,
+                                         tern_trainer **out);
+TERN_API void tern_trainer_free(tern_trainer *trainer); /* NULL is fine */
+
+typedef struct tern_train_result {
+    double loss; /* mean over all tokens, in nats */
+    double norm; /* of all gradients together, before clipping */
+} tern_train_result;
+
+/* One step. `tokens` are accumulate x batch sequences of context + 1 tokens: each is predicted from those before it. If it fails,
+ * weights may have been updated in part: load a checkpoint. */
+TERN_API tern_status tern_trainer_step(tern_trainer *trainer, const int32_t *tokens, double rate,
+                                       tern_train_result *out);
+
+/* The loss on `batch` sequences of context + 1 tokens; nothing is learnt. */
+TERN_API tern_status tern_trainer_loss(tern_trainer *trainer, const int32_t *tokens, double *loss);
+
+/* What each token of `batch` sequences of context tokens leads to, [batch * context, vocabulary], as the pass forward of a step
+ * has it. The caller owns *out unless a scope is open. */
+TERN_API tern_status tern_trainer_logits(tern_trainer *trainer, const int32_t *tokens, tern_tensor **out);
+
+/* The states, all that a checkpoint holds: weights first, under their names in GGUF, then moments ("blk.0.attn_q.weight.m" and ".v"),
+ * then the count of steps, "steps". Read them by tern_data_f32, set them by tern_assign. NULL: there is no state i. The name and the
+ * tensor live as long as the trainer. */
+TERN_API int tern_trainer_states(const tern_trainer *trainer);
+TERN_API int tern_trainer_weights(const tern_trainer *trainer); /* the first of them */
+TERN_API tern_tensor *tern_trainer_state(const tern_trainer *trainer, int i, const char **name);
+
+typedef struct tern_trainer_info {
+    int64_t parameters; /* numbers that are trained */
+    int64_t tokens;     /* of a step */
+    double
+        flops; /* of a step: 6 for each parameter and token, and 12 x context x width for each layer and token */
+    size_t state_bytes; /* weights, moments, and sums of gradients where passes accumulate */
+    size_t arena_bytes; /* intermediates of all programs that were compiled, as planned */
+} tern_trainer_info;
+TERN_API void tern_trainer_get_info(const tern_trainer *trainer, tern_trainer_info *out);
+
+/* ---- checkpoints --------------------------------------------------------------------------------------------------- */
+
+/* Writes all states into a safetensors file, with `note` (any text in UTF-8, such as JSON; NULL: "") in its metadata. The file appears
+ * whole, and on disk, in place of the one that was there; whatever fails or is killed on the way leaves that one as it was. */
+TERN_API tern_status tern_trainer_save(tern_trainer *trainer, const char *path, const char *note);
+
+/* Sets all states to those of a checkpoint of the same shape and optimiser; training goes on with the same bits as if it had never
+ * stopped. Names, shapes and a checksum of all bytes are checked before the first state changes: TERN_SHAPE names the tensor
+ * that does not fit, TERN_FORMAT means that the file is damaged or something else. TERN_IO from a disk that fails the second time it
+ * reads the same bytes leaves some states changed. `*note` unless `note` is NULL: free it with tern_string_free. */
+TERN_API tern_status tern_trainer_load(tern_trainer *trainer, const char *path, char **note);
+
+/* The note of a checkpoint, without a trainer. Free it with tern_string_free. */
+TERN_API tern_status tern_checkpoint_note(const char *path, char **note);
+
+/* ---- schedules ----------------------------------------------------------------------------------------------------- */
+
+/* X(enumerator, number, name, meaning). */
+#define TERN_SCHEDULE_LIST(X)                                              \
+    X(COSINE, 0, "cosine", "from the rate to the least along a half wave") \
+    X(LINEAR, 1, "linear", "from the rate to the least in equal parts")    \
+    X(CONSTANT, 2, "constant", "the rate, to the end")
+
+typedef enum tern_schedule_kind {
+#define TERN_SCHEDULE_ENUM(id, number, name, meaning) TERN_SCHEDULE_##id = number,
+    TERN_SCHEDULE_LIST(TERN_SCHEDULE_ENUM)
+#undef TERN_SCHEDULE_ENUM
+} tern_schedule_kind;
+
+typedef struct tern_schedule {
+    tern_schedule_kind kind; /* what follows the warm-up */
+    double rate, least;      /* highest, and of the last step */
+    int64_t warmup;          /* steps in which the rate grows from rate / warmup */
+    int64_t steps;           /* all of them; later ones have the least rate */
+} tern_schedule;
+
+TERN_API tern_schedule tern_schedule_default(void); /* cosine, 1e-3 to 1e-4, 5000 steps, 100 to warm up */
+/* The rate of step 0, 1 and so on. */
+TERN_API double tern_schedule_rate(const tern_schedule *schedule, int64_t step);
+TERN_API const char *tern_schedule_name(tern_schedule_kind kind); /* "cosine"; static */
+
+/* ---- looking into it ----------------------------------------------------------------------------------------------- */
+
+/* The program of a step, or of a pass where several make one: its plan, passes and steps can be looked at. It lives as long as the
+ * trainer. */
+TERN_API const tern_program *tern_trainer_program(const tern_trainer *trainer);
+
+/* ---- files --------------------------------------------------------------------------------------------------------- */
+
+typedef struct tern_train_export_options {
+    tern_stored
+        type; /* of ternary layers, which are the same model in any: I2_S, TQ2_0, TQ1_0, Q8_0, F16, F32 ... */
+    tern_stored
+        embedding; /* of the table of tokens, which is rounded to it: F16, BF16, Q8_0, or F32, which is exact */
+    const char *name; /* of the model; NULL: "unnamed" */
+} tern_train_export_options;
+TERN_API tern_train_export_options tern_train_export_options_default(void); /* I2_S, F16 */
+
+/* Writes the model as GGUF, architecture "bitnet-b1.58", with its tokenizer: what tern_model_load takes. Codes and scales are those
+ * that the pass forward of a step has. A file appears whole or not at all. Rows that are not whole blocks of `type` are written as
+ * Q8_0, or F16 where they are not whole blocks of 32 either, which holds codes and scale as well but takes more room; the log says so.
+ * TERN_UNSUPPORTED for TERN_TRAIN_FLOAT, which no architecture of ours is; TERN_SHAPE for a tokenizer with more tokens than the
+ * model's vocabulary; TERN_DTYPE for types that do not hold such weights; TERN_STATE if weights are not numbers any more.
+ * `options` NULL = defaults. */
+TERN_API tern_status tern_trainer_export(tern_trainer *trainer, const tern_tokenizer *tokenizer,
+                                         const char *path, const tern_train_export_options *options);
+
+/* The shape of the model in a file, for a trainer that goes on with it; the context is the file's, and may be made smaller.
+ * TERN_UNSUPPORTED, with its name, for a model that is no "bitnet-b1.58" or "bitnet-25" with the table of tokens as head. */
+TERN_API tern_status tern_train_shape_of(const tern_model_file *file, tern_train_shape *out);
+
+/* First weights from a file of the same shape, in place of random ones; moments and the count of steps stay as they are. Ternary
+ * layers get weights that are rounded to the file's codes and scale again; layers that are stored as floats get these as they are.
+ * TERN_SHAPE names a tensor of another shape. After a failure some weights may be the file's. */
+TERN_API tern_status tern_trainer_import(tern_trainer *trainer, const tern_model_file *file);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

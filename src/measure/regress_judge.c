@@ -1,0 +1,172 @@
+/* regress_judge.c - is it worse? Times, memory and accuracy of one row, and the sentence that says why. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "measure/regress.h"
+#include "measure/results.h"
+
+tern_status tern__regress_set_reason(tern_regress_report *p, tern_regress_row *row, const char *text)
+{
+    row->reason = tern__arena_strndup(&p->arena, text, strlen(text));
+    return row->reason ? TERN_OK : tern__out_of_memory(strlen(text));
+}
+
+/* ---- one number ---- */
+
+static tern_regress_state worse_by(const tern_regress_report *p, double change)
+{
+    return change >= p->o.critical * p->o.threshold ? TERN_REGRESS_CRITICAL : TERN_REGRESS_REGRESSION;
+}
+
+static tern_regress_state judge_time(const tern_regress_report *p, const tern_comparison *c)
+{
+    switch (c->verdict) {
+    case TERN_VERDICT_SLOWER:
+        return worse_by(p, c->ratio - 1);
+    case TERN_VERDICT_FASTER:
+        return TERN_REGRESS_FASTER;
+    case TERN_VERDICT_SAME:
+        return TERN_REGRESS_SAME;
+    case TERN_VERDICT_UNDECIDED:
+        break;
+    }
+    return TERN_REGRESS_UNDECIDED;
+}
+
+static tern_regress_state judge_memory(const tern_regress_report *p, int64_t was, int64_t is)
+{
+    if (was < 0 || is < 0)
+        return TERN_REGRESS_MISSING;
+    const double change = was > 0 ? (double)is / (double)was - 1 : is > 0 ? INFINITY : 0;
+    return change > p->o.threshold    ? worse_by(p, change)
+           : change < -p->o.threshold ? TERN_REGRESS_FASTER
+                                      : TERN_REGRESS_SAME;
+}
+
+static tern_regress_state judge_accuracy(const tern_regress_report *p, double was, double is)
+{
+    if (isnan(was) || isnan(is))
+        return TERN_REGRESS_MISSING;
+    if (!(is > TERN__ACCURACY_FLOOR && is > TERN__ACCURACY_FACTOR * was))
+        return TERN_REGRESS_SAME;
+    return is > TERN__ACCURACY_FACTOR * p->o.critical * fmax(was, TERN__ACCURACY_FLOOR)
+               ? TERN_REGRESS_CRITICAL
+               : TERN_REGRESS_REGRESSION;
+}
+
+/* ---- the row ---- */
+
+/* Missing numbers are no news where others are there. */
+static tern_regress_state worst_of(const tern_regress_row *row)
+{
+    const tern_regress_state all[] = {row->time, row->memory, row->accuracy};
+    tern_regress_state worst = TERN_REGRESS_MISSING;
+    bool any = false;
+    for (size_t i = 0; i < TERN__COUNT(all); i++)
+        if (all[i] != TERN_REGRESS_MISSING && (!any || all[i] > worst)) {
+            worst = all[i];
+            any = true;
+        }
+    /* What has no times is missing, unless the rest is worse. */
+    return row->time == TERN_REGRESS_MISSING && worst < TERN_REGRESS_MISSING ? TERN_REGRESS_MISSING
+           : row->time == TERN_REGRESS_FASTER && worst == TERN_REGRESS_SAME  ? TERN_REGRESS_FASTER
+                                                                             : worst;
+}
+
+static void add_part(char *text, size_t room, const char *format, const char *name, double change)
+{
+    const size_t used = strlen(text);
+    snprintf(text + used, room - used, format, used ? "; " : "", name, change);
+}
+
+static tern_status explain(tern_regress_report *p, tern_regress_row *row)
+{
+    char text[512] = "";
+    const tern_comparison *c = &row->comparison;
+    const int needed = p->paired ? tern_regress_pairs_needed(&p->o, p->n_compared) : 0;
+    if (row->memory >= TERN_REGRESS_REGRESSION && row->base.peak_bytes == 0)
+        add_part(text, sizeof text, "%smemory: %s, %.0f bytes", "some where there was none",
+                 (double)row->now.peak_bytes);
+    else if (row->memory >= TERN_REGRESS_REGRESSION)
+        add_part(text, sizeof text, "%smemory: %s by %.0f %%", "more",
+                 100 * ((double)row->now.peak_bytes / (double)row->base.peak_bytes - 1));
+    if (row->accuracy >= TERN_REGRESS_REGRESSION && !tern__result_failed(&row->now))
+        add_part(text, sizeof text, "%saccuracy: %s, the error is %.2g", "worse", row->now.accuracy_error);
+    if (row->time >= TERN_REGRESS_REGRESSION)
+        add_part(text, sizeof text, "%stime: %s by %.1f %%", "more", 100 * (c->ratio - 1));
+    else if (row->time == TERN_REGRESS_UNDECIDED && c->n_b > 0) {
+        const double change = fabs(c->ratio - 1);
+        if (c->n_b < needed) {
+            snprintf(text + strlen(text), sizeof text - strlen(text),
+                     "%stime: %d pairs can never be significant among %d benchmarks, it takes %d",
+                     text[0] ? "; " : "", c->n_b, p->n_compared, needed);
+            return tern__regress_set_reason(p, row, text);
+        }
+        const char *why = change > p->o.threshold && !p->paired && isnan(row->noise_floor)
+                              ? "the baseline has one session, so that nobody knows what sessions differ by"
+                          : change > p->o.threshold && change <= row->noise_floor ? "within the noise floor"
+                          : change > p->o.threshold && c->p > c->alpha            ? "not significant"
+                                                                       : "the interval is too wide";
+        add_part(text, sizeof text, "%stime: %s, at %+.1f %%", why, 100 * (c->ratio - 1));
+    }
+    if (row->time == TERN_REGRESS_MISSING && row->now.error[0]) {
+        const size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%s", used ? "; " : "", row->now.error);
+    }
+    return text[0] ? tern__regress_set_reason(p, row, text)
+                   : tern__regress_set_reason(p, row, row->time == TERN_REGRESS_MISSING ? "no times" : "");
+}
+
+/* What failed before is no news. */
+static bool was_measured(const tern_regress_row *row)
+{
+    return row->base.rounds > 0;
+}
+
+tern_status tern__regress_judge(tern_regress_report *p, tern_regress_row *row)
+{
+    row->time = row->comparison.n_b > 0 ? judge_time(p, &row->comparison) : TERN_REGRESS_MISSING;
+    row->memory = judge_memory(p, row->base.peak_bytes, row->now.peak_bytes);
+    row->accuracy = tern__result_failed(&row->now) && was_measured(row)
+                        ? TERN_REGRESS_CRITICAL
+                        : judge_accuracy(p, row->base.accuracy_error, row->now.accuracy_error);
+    row->state = worst_of(row);
+    TERN_TRY(tern__regress_history(p->history, &row->base, &row->now, &row->history));
+    return explain(p, row);
+}
+
+tern_status tern__regress_confirm(tern_regress_report *p, tern_regress_row *row)
+{
+    if (row->time >= TERN_REGRESS_REGRESSION)
+        return TERN_OK;
+    row->time = TERN_REGRESS_UNDECIDED;
+    row->state = worst_of(row);
+    return tern__regress_set_reason(p, row, "slower at first, but not when it was measured again");
+}
+
+/* ---- what could not be measured ---- */
+
+/* Statuses of what is not there, cannot be had here, or was given up. */
+static bool says_missing(tern_status status)
+{
+    return status == TERN_NOT_FOUND || status == TERN_UNAVAILABLE || status == TERN_CANCELLED ||
+           status == TERN_IO || status == TERN_STATE;
+}
+
+tern_status tern__regress_judge_failure(tern_regress_report *p, tern_regress_row *row, tern_status status)
+{
+    char text[512];
+    const bool again = row->time >= TERN_REGRESS_REGRESSION;
+    if (status == TERN_OUT_OF_MEMORY)
+        return status;
+    snprintf(text, sizeof text, "%s%s", again ? "slower at first, and not measured again: " : "",
+             tern_last_error());
+    if (!says_missing(status) && was_measured(row))
+        row->accuracy = TERN_REGRESS_CRITICAL; /* it was right, and is not any more */
+    if (again)
+        row->time = TERN_REGRESS_UNDECIDED;
+    row->state = worst_of(row);
+    return tern__regress_set_reason(p, row, text);
+}

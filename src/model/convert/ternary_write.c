@@ -1,0 +1,72 @@
+/* ternary_write.c - writes ternary codes row by row, scales where the type has them. */
+#include "model/convert/ternary_write.h"
+
+#include <string.h>
+
+#include "model/file/codec.h"
+#include "tensor/convert.h"
+
+bool tern__stored_holds_scales(tern_stored stored, const float *scales, int64_t n)
+{
+    const tern__codec *codec = tern__codec_get(stored);
+    const tern_dtype dtype = codec ? TERN_F16 : tern_stored_get(stored)->dtype;
+    if (codec && codec->scales != TERN__SCALES_BLOCKS)
+        return codec->scales == TERN__SCALES_BEHIND;
+    if (stored == TERN_STORED_Q8_0) /* its blocks hold 127ths of a scale */
+        return false;
+    for (int64_t k = 0; k < n && stored != TERN_STORED_F32; k++) {
+        uint16_t narrow;
+        float back;
+        tern__convert(TERN_F32, &scales[k], 1, dtype, &narrow, 1, 1);
+        tern__convert(dtype, &narrow, 1, TERN_F32, &back, 1, 1);
+        if (memcmp(&back, &scales[k], sizeof back) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Puts scales into the blocks of row r. */
+static void put_scales(const tern__ternary_rows *all, size_t block, int64_t r, uint8_t *row)
+{
+    const int64_t blocks = all->columns / TERN__TQ_BLOCK;
+    for (int64_t b = 0; b < blocks; b++) {
+        float d = all->own_scale ? 1 : all->scales[all->n_scales == 1 ? 0 : r * blocks + b];
+        uint16_t half;
+        tern__convert(TERN_F32, &d, 1, TERN_F16, &half, 1, 1);
+        memcpy(row + block * (size_t)(b + 1) - sizeof half, &half, sizeof half);
+    }
+}
+
+tern_status tern__ternary_write(tern__model_writer *w, tern_stored to, const tern__ternary_rows *all,
+                                uint8_t *codes, uint8_t *encoded)
+{
+    const tern_stored_info *info = tern_stored_get(to);
+    const tern__codec *codec = tern__codec_get(to);
+    const int64_t columns = all->columns, t2_row = tern__t2_bytes(columns);
+    const int64_t stored_rows = all->rows / codec->planes;
+    const bool shared = codec->planes > 1;
+    const size_t bytes = (size_t)(shared ? columns : columns / info->block_elements * info->block_bytes);
+    for (int64_t r = 0; r < stored_rows; r++) {
+        for (int plane = 0; plane < codec->planes; plane++)
+            for (int64_t k = 0; k < columns; k++)
+                codes[plane * columns + k] =
+                    (uint8_t)tern__t2_code(all->t2 + (r + plane * stored_rows) * t2_row, k);
+        codec->encode(codes, columns, encoded);
+        if (codec->scales == TERN__SCALES_BLOCKS)
+            put_scales(all, (size_t)info->block_bytes, r, encoded);
+        TERN_TRY(tern__model_writer_write(w, encoded, bytes));
+    }
+    uint8_t tail[TERN__SCALE_TAIL] = {0};
+    memcpy(tail, all->scales, sizeof(float));
+    return codec->scales == TERN__SCALES_BEHIND ? tern__model_writer_write(w, tail, sizeof tail) : TERN_OK;
+}
+
+void tern__signs_encode_q8_0(const float *values, int64_t n, uint8_t *out)
+{
+    const tern_stored_info *q8 = tern_stored_get(TERN_STORED_Q8_0);
+    for (int64_t k = 0; k < n; k++) {
+        uint8_t *block = out + k / q8->block_elements * q8->block_bytes;
+        block[0] = 0, block[1] = 0x3c; /* f16: 1 */
+        block[2 + k % q8->block_elements] = (uint8_t)(int8_t)values[k];
+    }
+}

@@ -1,0 +1,25 @@
+/* ternary_write.h - ternary codes and their scales, in whichever type a file has them. */
+#ifndef TERN_MODEL_CONVERT_TERNARY_WRITE_H
+#define TERN_MODEL_CONVERT_TERNARY_WRITE_H
+
+#include "model/convert/model_writer.h"
+
+typedef struct tern__ternary_rows {
+    const uint8_t *t2; /* (rows, tern__t2_bytes(columns)) canonical codes */
+    const float *scales;
+    int64_t n_scales; /* 1, or one for each block of 256 */
+    int64_t rows, columns;
+    bool own_scale; /* the scale is a tensor of its own: codes are written as if it were 1 */
+} tern__ternary_rows;
+
+/* Does the type give every scale back as it is? Else one scale needs a tensor of its own. */
+bool tern__stored_holds_scales(tern_stored stored, const float *scales, int64_t n);
+
+/* The bytes of a tensor of a ternary type. Scratch: `codes` (planes of the type, columns) and `encoded` (bytes of a stored row). */
+tern_status tern__ternary_write(tern__model_writer *w, tern_stored to, const tern__ternary_rows *all,
+                                uint8_t *codes, uint8_t *encoded);
+
+/* A row of -1, 0 and 1 as Q8_0 with d = 1: by its own rule they would be 127ths of an f16 that is not 1 / 127. */
+void tern__signs_encode_q8_0(const float *values, int64_t n, uint8_t *out);
+
+#endif

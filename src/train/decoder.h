@@ -1,0 +1,31 @@
+/* decoder.h - the model that is trained, as lazy tensors over states. */
+#ifndef TERN_TRAIN_DECODER_H
+#define TERN_TRAIN_DECODER_H
+
+#include <tern/train.h>
+
+#include "model/arch/parts.h"
+
+/* Weights lie in the order of parts.def: the table, the parts of each layer, the last norm. */
+typedef struct tern__train_net {
+    tern_ctx *ctx;
+    tern_train_shape shape;
+    int n;
+    tern_tensor **weights; /* (n) f32 states */
+    char (*names)[TERN__PART_NAME];
+} tern__train_net;
+
+/* Makes the states; `deviation` of the first weights is 0.02, norms are 1. On failure the net is to be freed all the same. */
+tern_status tern__train_net_create(tern_ctx *ctx, const tern_train_shape *shape, uint64_t seed,
+                                   tern__train_net *out);
+void tern__train_net_free(tern__train_net *net);
+const tern__part *tern__train_net_part(const tern__train_net *net, int weight);
+bool tern__train_net_decays(const tern__train_net *net, int weight);
+
+/* tokens[batch * context] -> logits[batch * context, vocabulary] */
+tern_tensor *tern__train_logits(const tern__train_net *net, tern_tensor *tokens, int64_t batch);
+
+/* The mean of -log p(target), targets[batch * context, 1]. */
+tern_tensor *tern__train_loss(tern_tensor *logits, tern_tensor *targets);
+
+#endif

@@ -1,0 +1,13 @@
+# What a demonstration has: everything measured, or a reason; no colour and no line beyond 80 columns where nobody asks for them.
+tern inspect >/dev/null 2>&1 || skip "no model is built in: models/shakespeare.gguf is not there"
+tern demo -n 32 --seed 1 -t 1 >screen 2>/dev/null
+grep -oE '^  (speed|of the limit|memory|time) ' screen
+grep -c "build/tern" screen
+grep -c $'\033' screen
+awk 'found && length($0) > 80 { print "too wide: " $0 } /measured in this run/ { found = 1 }' screen
+tern demo -n 32 --seed 1 -t 1 --json 2>/dev/null >first
+json 'sorted(j)' <first
+json 'j["tokens"], j["tokens_per_s"] > 0, j["built_in"], j["memory"]["file_bytes"] > 0, sum(p["ns"] for p in j["time"]["parts"]) > 0' <first
+json '(j["step_share"] or 0) <= 1.5, j["prompt_share"] is not None or j["prompt_unavailable"] is not None' <first
+tern demo -n 32 --seed 1 -t 2 --json 2>/dev/null | json 'j["text"]' | cmp - <(json 'j["text"]' <first) && echo "the same seed, the same passage"
+status tern demo -n 1

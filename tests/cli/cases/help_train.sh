@@ -1,0 +1,1 @@
+tern help train

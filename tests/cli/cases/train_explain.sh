@@ -1,0 +1,9 @@
+# How a training step was compiled is shown like a graph, and nothing is trained.
+needs_jansson
+seq -f 'line %g of a text that repeats itself' 1 300 >text.txt
+echo '{"model": {"layers": 1, "width": 32, "feed_forward": 64, "heads": 2, "kv_heads": 1, "context": 16}, "batch": 4}' >tiny.json
+tern train --data text.txt --config tiny.json -o out --explain --bandwidth 10 --peak 100 >explained
+grep -oE '^-* ?(passes|fusions|memory|steps)' explained
+awk '$1 ~ /^(fuse|memory|select)$/ { print $1 }' explained
+grep -oE ' planned; no plan of this order needs less than' explained
+ls -A out

@@ -1,0 +1,78 @@
+/* test_curve.c - 50 steps of a tiny decoder have the losses that PyTorch has, as tests/golden/training.json keeps them.
+ *
+ * tests/oracle/test_training.py makes that file, says why the bound of ternary weights is wide, and compares each step tightly. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tern/train.h>
+
+#include "../golden.h"
+#include "harness.h"
+
+enum { VOCABULARY = 23, CONTEXT = 24, BATCH = 4, STEPS = 50, SEQUENCE = CONTEXT + 1 };
+
+static void make_sequences(int step, int32_t *out)
+{
+    for (int b = 0; b < BATCH; b++)
+        for (int at = 0; at < SEQUENCE; at++)
+            out[b * SEQUENCE + at] = (step * 7 + b * 5 + at * (1 + (step + b) % 3) + at / 4) % VOCABULARY;
+}
+
+/* The list of numbers behind "name" in the file. */
+static bool read_losses(const char *name, double *losses)
+{
+    size_t length;
+    char *text = golden_read("training.json", &length);
+    const char *at = text ? strstr(text, name) : NULL;
+    at = at ? strchr(at, '[') : NULL;
+    for (int i = 0; at && i < STEPS; i++) {
+        char *end;
+        losses[i] = strtod(at + 1, &end);
+        at = end == at + 1 ? NULL : end;
+    }
+    const bool whole = at && *at == ']';
+    free(text);
+    return whole;
+}
+
+static void check_curve(tern_train_weights weights, const char *name, double bound)
+{
+    double losses[STEPS];
+    CHECK(read_losses(name, losses));
+    tern_train_options o = tern_train_options_default();
+    o.shape = (tern_train_shape){.vocabulary = VOCABULARY,
+                                 .context = CONTEXT,
+                                 .layers = 2,
+                                 .width = 64,
+                                 .feed_forward = 96,
+                                 .heads = 4,
+                                 .kv_heads = 2,
+                                 .rope_theta = 10000,
+                                 .norm_eps = 1e-5,
+                                 .weights = weights};
+    o.batch = BATCH;
+    tern_ctx *ctx = NULL;
+    tern_trainer *t = NULL;
+    CHECK_OK(tern_ctx_create(NULL, &ctx));
+    CHECK_OK(tern_trainer_create(ctx, &o, &t));
+    for (int i = 0; i < STEPS && !harness_failed(); i++) {
+        int32_t tokens[BATCH * SEQUENCE];
+        tern_train_result r = {0};
+        make_sequences(i, tokens);
+        CHECK_OK(tern_trainer_step(t, tokens, 0.002, &r));
+        CHECK_NEAR(r.loss, losses[i], bound * losses[i]);
+    }
+    tern_trainer_free(t);
+    tern_ctx_destroy(ctx);
+}
+
+TEST(float_weights)
+{
+    check_curve(TERN_TRAIN_FLOAT, "\"float\"", 2e-4);
+}
+
+TEST(ternary_weights)
+{
+    check_curve(TERN_TRAIN_TERNARY, "\"ternary\"", 0.1);
+}
