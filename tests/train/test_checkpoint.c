@@ -21,6 +21,12 @@
 
 enum { VOCABULARY = 11, CONTEXT = 12, BATCH = 4, SEQUENCE = CONTEXT + 1 };
 
+#if TERN_HAVE_JANSSON
+#define NEED_JANSSON() ((void)0)
+#else
+#define NEED_JANSSON() SKIP("this build has no libjansson, which reads safetensors")
+#endif
+
 static char path[1024];
 
 static tern_train_options tiny(void)
@@ -109,6 +115,7 @@ static void check_goes_on(tern_optimiser_kind kind, double momentum, int passes)
 
 TEST(goes_on_with_the_same_bits)
 {
+    NEED_JANSSON();
     check_goes_on(TERN_ADAMW, 0, 1);
     check_goes_on(TERN_ADAMW, 0, 2);
     check_goes_on(TERN_SGD, 0.9, 1);
@@ -117,6 +124,7 @@ TEST(goes_on_with_the_same_bits)
 
 TEST(notes)
 {
+    NEED_JANSSON();
     tern_ctx *ctx;
     tern_trainer *t;
     char *note = NULL;
@@ -169,6 +177,7 @@ static void check_refused(tern_trainer *t, const char *words)
 
 TEST(other_models)
 {
+    NEED_JANSSON();
     tern_ctx *ctx;
     tern_trainer *t;
     open_trainer(tiny(), &ctx, &t);
@@ -201,6 +210,7 @@ static void change_byte(size_t at)
 /* Cut short anywhere, and any byte of the data changed. */
 TEST(damage)
 {
+    NEED_JANSSON();
     tern_ctx *ctx;
     tern_trainer *t;
     open_trainer(tiny(), &ctx, &t);
@@ -277,6 +287,7 @@ static void kill_one(tern_trainer *t, uint64_t round, int *told)
 
 TEST(killed_writers_leave_the_last_good_file)
 {
+    NEED_JANSSON();
     const char *kills = getenv("TERN_TEST_KILLS");
     const int n = kills && atoi(kills) > 0 ? atoi(kills) : 50;
     tern_ctx *ctx[2];
@@ -305,6 +316,7 @@ static bool die_at(void *user, const char *operation)
 /* When a writer is killed by the clock, no one knows at what; here it is each of its operations in turn. */
 TEST(a_writer_killed_at_any_operation_leaves_the_old_file)
 {
+    NEED_JANSSON();
     tern_ctx *ctx;
     tern_trainer *t;
     int status, killed = 0;
@@ -338,6 +350,7 @@ static bool refuse(void *user, const char *operation)
 
 TEST(a_writer_that_fails_leaves_the_old_file)
 {
+    NEED_JANSSON();
     static char *const operations[] = {"open", "write", "sync", "rename"};
     tern_ctx *ctx;
     tern_trainer *t;
@@ -359,6 +372,7 @@ TEST(a_writer_that_fails_leaves_the_old_file)
 /* Each allocation of a save, of a load and of a look at the note fails once. */
 TEST(out_of_memory)
 {
+    NEED_JANSSON();
     tern_ctx *ctx;
     tern_trainer *t;
     open_trainer(tiny(), &ctx, &t);
@@ -390,6 +404,7 @@ TEST(out_of_memory)
 
 TEST(a_full_disk)
 {
+    NEED_JANSSON();
     tern_ctx *ctx;
     tern_trainer *t;
     char *note = NULL;
