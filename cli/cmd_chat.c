@@ -23,7 +23,9 @@ typedef struct talk {
     size_t n, capacity;
     bool has_system; /* messages[0] is the system's */
     edit_history history;
-    bool failed; /* a message was not answered */
+    bool failed;             /* a message was not answered */
+    bool typed;              /* by somebody, who presses Ctrl-C to stop an answer */
+    struct sigaction ctrl_c; /* what it did before the conversation */
     metrics_file metrics;
 } talk;
 
@@ -60,12 +62,21 @@ static void begin(talk *t, const char *system)
 
 /* ---- Ctrl-C ---- */
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted; /* since the last line was entered */
 
 static void on_interrupt(int signal)
 {
     (void)signal;
     interrupted = 1;
+}
+
+/* For the whole of the conversation: between reading, answering and the next prompt a second Ctrl-C ends nothing either. */
+static void catch_interrupts(struct sigaction *before)
+{
+    /* An answer that is being written when Ctrl-C comes is written to its end. */
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, before);
 }
 
 static bool take(void *user, const tern_generated *piece)
@@ -77,7 +88,7 @@ static bool take(void *user, const tern_generated *piece)
 
 static bool show_progress(void *user, int64_t done, int64_t total)
 {
-    return progress_update(user, (uint64_t)done, (uint64_t)total);
+    return progress_update(user, (uint64_t)done, (uint64_t)total) && !interrupted;
 }
 
 /* Does the last message fit, with what the model is told before it, if all else is forgotten? TERN_LIMIT if not. */
@@ -129,20 +140,10 @@ static tern_status read_conversation(talk *t, size_t *n, uint64_t *ns)
     *ns = clock_ns() - start;
     tern_tokens_free(ids);
     /* Ctrl-C is for the message; other signals are for the program, as they are while it answers. */
-    if (status == TERN_CANCELLED && progress_stopped_by() != SIGINT)
+    if (progress_stopped_by() == SIGINT)
+        interrupted = 1;
+    else if (progress_stopped_by() != 0)
         raise(progress_stopped_by());
-    return status;
-}
-
-static tern_status generate(talk *t, answer *r)
-{
-    /* An answer that is being written when Ctrl-C comes is written to its end. */
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART}, before;
-    sigemptyset(&action.sa_mask);
-    interrupted = 0;
-    sigaction(SIGINT, &action, &before);
-    tern_status status = tern_generate(t->sequence, t->e.tokenizer, &t->generate, take, r, &r->result);
-    sigaction(SIGINT, &before, NULL);
     return status;
 }
 
@@ -171,7 +172,7 @@ static void answer_last(talk *t)
     if (status == TERN_OK)
         metrics_prompt(&t->metrics, (int64_t)n_prompt - tern_sequence_reused(t->sequence));
     if (status == TERN_OK)
-        status = generate(t, &r);
+        status = tern_generate(t->sequence, t->e.tokenizer, &t->generate, take, &r, &r.result);
     metrics_stop(&t->metrics, status == TERN_OK);
     if (status == TERN_OK) {
         putchar('\n');
@@ -230,16 +231,31 @@ static bool obey(talk *t, const char *line)
     return true;
 }
 
+/* On a terminal Ctrl-C is a key until the line is entered, and for the answer from then on. From a pipe it is for the program while
+ * that waits: nobody has a Ctrl-D to end it by. */
+static edit_end read_line(talk *t, const char *prompt, text *out)
+{
+    interrupted = 0;
+    if (!t->typed)
+        sigaction(SIGINT, &t->ctrl_c, NULL);
+    const edit_end end = edit_read(&t->history, prompt, 2, out);
+    if (!t->typed)
+        catch_interrupts(NULL);
+    if (!isatty(STDOUT_FILENO)) /* the terminal edits lines itself, and has sent a signal */
+        interrupted = 0;
+    return end;
+}
+
 /* A message, which may be of several lines. */
 static edit_end read_message(talk *t, text *out)
 {
     text line = {0};
     text_clear(out);
-    edit_end end = edit_read(&t->history, "> ", 2, &line);
+    edit_end end = read_line(t, "> ", &line);
     while (end == EDIT_LINE && line.length > 0 && line.data[line.length - 1] == '\\') {
         text_add_n(out, line.data, line.length - 1);
         text_add(out, "\n");
-        end = edit_read(&t->history, ". ", 2, &line);
+        end = read_line(t, ". ", &line);
     }
     text_add_n(out, text_string(&line), line.length);
     text_free(&line);
@@ -250,6 +266,8 @@ static void converse(talk *t)
 {
     text message = {0};
     bool go_on = true, hinted = false;
+    t->typed = isatty(STDIN_FILENO) == 1;
+    catch_interrupts(&t->ctrl_c);
     while (go_on) {
         edit_end end = read_message(t, &message);
         const char *words = text_string(&message);
@@ -272,6 +290,7 @@ static void converse(talk *t)
             answer_last(t);
         }
     }
+    sigaction(SIGINT, &t->ctrl_c, NULL);
     text_free(&message);
 }
 
@@ -328,7 +347,7 @@ static int run(const args *a)
         begin(&t, text_string(&system));
         text_free(&system);
         converse(&t);
-        if (t.failed && !isatty(STDIN_FILENO)) /* who types has seen it */
+        if (t.failed && !t.typed) /* who types has seen it */
             code = EXIT_FAILED;
     }
     code = metrics_close(&t.metrics, code);

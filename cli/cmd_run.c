@@ -1,4 +1,5 @@
 /* cmd_run.c - `tern run`: one prompt, one answer or several. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +47,12 @@ static bool take_bias(const char *value, tern_logit_bias *out)
     if (!right)
         fail_usage("--logit-bias: '%s' is not a token and a bias, such as 15043-1.5, 15043+2 or 15043-inf",
                    value);
+    else if (bias == INFINITY)
+        fail_usage(
+            "--logit-bias: '%s' is no number: %ld+1000 is enough for a token to win, and %ld-inf forbids it",
+            value, token, token);
     *out = (tern_logit_bias){(int32_t)token, bias};
-    return right;
+    return right && bias < INFINITY;
 }
 
 static bool take_lists(const args *a, wishes *w)

@@ -227,18 +227,52 @@ static int read_sequence(void)
     return NOTHING;
 }
 
+/* Signals that end the program while the terminal is taken give it back first: nobody could type into a raw one. */
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+enum { N_SIGNALS = sizeof signals / sizeof *signals };
+static struct sigaction old[N_SIGNALS];
+static struct termios usual; /* the taken terminal's, for the handler */
+
+#define PASTE_MARKS "\x1b[?2004h"
+#define NO_PASTE_MARKS "\x1b[?2004l"
+
+/* A Ctrl-C that the terminal sends in spite of being taken was pressed before: it is for what was done then, not for the program. */
+static void leave(int number, siginfo_t *info, void *place)
+{
+    (void)place;
+    if (number == SIGINT && info->si_code != SI_USER)
+        return;
+    tcsetattr(STDIN_FILENO, TCSANOW, &usual);
+    const ssize_t written = write(STDOUT_FILENO, NO_PASTE_MARKS "\n", sizeof NO_PASTE_MARKS);
+    (void)written; /* after a SIGHUP there is nobody to see it */
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
 /* The terminal marks what is pasted, so that its line ends do not send messages. */
 static void take_terminal(const editor *e)
 {
+    struct sigaction action = {.sa_sigaction = leave, .sa_flags = SA_SIGINFO | SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaddset(&action.sa_mask,
+              SIGTTOU); /* blocked, it does not stop a program in the background that gives it back */
+    usual = e->usual;
+    for (size_t i = 0; i < N_SIGNALS; i++) {
+        sigaction(signals[i], &action, &old[i]);
+        if (old[i].sa_handler == SIG_IGN) /* nohup */
+            sigaction(signals[i], &old[i], NULL);
+    }
     tcsetattr(STDIN_FILENO, TCSADRAIN, &e->raw);
-    fputs("\x1b[?2004h", stdout);
+    fputs(PASTE_MARKS, stdout);
 }
 
 static void give_terminal_back(const editor *e)
 {
-    fputs("\x1b[?2004l", stdout);
+    fputs(NO_PASTE_MARKS, stdout);
     fflush(stdout);
     tcsetattr(STDIN_FILENO, TCSADRAIN, &e->usual);
+    for (size_t i = 0; i < N_SIGNALS; i++)
+        sigaction(signals[i], &old[i], NULL);
 }
 
 static void suspend(const editor *e)

@@ -2,6 +2,7 @@
 #include "engine.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,7 @@ bool engine_sampling(const args *a, tern_sampling *out)
 {
     tern_sampling s = tern_sampling_default();
     if (!engine_number(a, "temp", -100, 100, s.temperature, &s.temperature) ||
-        !args_int(a, "top-k", -1, 1 << 30, s.top_k, &s.top_k) ||
+        !args_int(a, "top-k", INT_MIN, 1 << 30, s.top_k, &s.top_k) ||
         !engine_number(a, "top-p", 0, 1, s.top_p, &s.top_p) ||
         !engine_number(a, "min-p", 0, 1, s.min_p, &s.min_p) ||
         !engine_number(a, "repeat-penalty", 1e-3, 1e3, s.repeat_penalty, &s.repeat_penalty) ||

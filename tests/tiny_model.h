@@ -116,8 +116,8 @@ static inline void tiny_data(tiny_file *t, bool ternary)
     }
 }
 
-/* `architecture`: "bitnet-b1.58", "bitnet" or "llama". */
-static inline bool tiny_model(const char *path, const char *architecture)
+/* `architecture`: "bitnet-b1.58", "bitnet" or "llama". `window` 0: attention has none. */
+static inline bool tiny_windowed_model(const char *path, const char *architecture, uint32_t window)
 {
     bool ternary = strncmp(architecture, "bitnet", 6) == 0;
     tiny_file t = {.f = fopen(path, "wb")};
@@ -126,7 +126,7 @@ static inline bool tiny_model(const char *path, const char *architecture)
     fwrite("GGUF", 1, 4, t.f);
     tiny_u32(&t, 3);
     tiny_u64(&t, 2 + TINY_LAYERS * (ternary ? 11u : 9u));
-    tiny_u64(&t, 8);
+    tiny_u64(&t, window ? 9 : 8);
     tiny_text(&t, "general.architecture");
     tiny_u32(&t, 8);
     tiny_text(&t, architecture);
@@ -136,6 +136,8 @@ static inline bool tiny_model(const char *path, const char *architecture)
     tiny_meta(&t, architecture, "context_length", TINY_CONTEXT);
     tiny_meta(&t, architecture, "attention.head_count", TINY_HEADS);
     tiny_meta(&t, architecture, "attention.head_count_kv", TINY_KV_HEADS);
+    if (window)
+        tiny_meta(&t, architecture, "attention.sliding_window", window);
     char key[128];
     snprintf(key, sizeof key, "%s.attention.layer_norm_rms_epsilon", architecture);
     tiny_text(&t, key);
@@ -148,6 +150,11 @@ static inline bool tiny_model(const char *path, const char *architecture)
     tiny_data(&t, ternary);
     bool written = !ferror(t.f);
     return fclose(t.f) == 0 && written;
+}
+
+static inline bool tiny_model(const char *path, const char *architecture)
+{
+    return tiny_windowed_model(path, architecture, 0);
 }
 
 #endif

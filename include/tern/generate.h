@@ -22,7 +22,7 @@ typedef struct tern_sequence tern_sequence;
 
 typedef struct tern_logit_bias {
     int32_t token;
-    float bias; /* added to its logit; -INFINITY forbids it */
+    float bias; /* added to its logit; -INFINITY forbids it, INFINITY and NaN are refused */
 } tern_logit_bias;
 
 /* How the next token is chosen. In this order: bias, repetition penalty, top_k, top_p, min_p, temperature. */

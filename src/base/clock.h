@@ -6,4 +6,9 @@
 
 uint64_t tern__now_ns(void);
 
+/* From now on `source` tells the time; NULL: the system does. For tests, which no machine is then too slow for; not to be set while
+ * other threads look at the clock. */
+typedef uint64_t (*tern__clock_source)(void *user);
+void tern__clock_set_source(tern__clock_source source, void *user);
+
 #endif

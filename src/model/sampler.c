@@ -177,6 +177,9 @@ tern_status tern_sample(const tern_sampling *sampling, int64_t n, float *logits,
     for (int i = 0; i < s->n_bias; i++) {
         TERN__FAIL_IF(s->bias[i].token < 0 || s->bias[i].token >= n, TERN_OUT_OF_RANGE,
                       "sampling: a bias for token %d: there are %lld", (int)s->bias[i].token, (long long)n);
+        TERN__FAIL_IF(!(s->bias[i].bias < INFINITY), TERN_INVALID_ARGUMENT,
+                      "sampling: the bias of token %d is %g: a number, or -inf to forbid it",
+                      (int)s->bias[i].token, (double)s->bias[i].bias);
         logits[s->bias[i].token] += s->bias[i].bias;
     }
     if (s->repeat_penalty != 1)

@@ -24,7 +24,7 @@ def find():
 
 
 class Browser:
-    def __init__(self, path, seconds=60):
+    def __init__(self, path, seconds=240):
         self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)  # its children may still write
         self.errors, self.requests, self.seconds, self.number, self.left = [], [], seconds, 0, b""
         to_read, self.to = os.pipe()

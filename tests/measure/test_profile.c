@@ -5,6 +5,7 @@
 #include <tern/tern.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/threads.h"
 #include "base/trace.h"
 #include "gate.h"
@@ -12,9 +13,27 @@
 
 static const uint64_t ms = 1000000;
 
+/* The time is what the test says, while `planted`; else the system's, which threads need. */
+static uint64_t now = 1000000;
+static bool planted;
+
+static uint64_t tell(void *user)
+{
+    (void)user;
+    return now;
+}
+
+static void plant_clock(bool plant)
+{
+    planted = plant;
+    tern__clock_set_source(plant ? tell : NULL, NULL);
+}
+
 static void busy(uint64_t ns)
 {
     const uint64_t start = tern__now_ns();
+    if (planted)
+        now += ns;
     while (tern__now_ns() - start < ns)
         ;
 }
@@ -123,31 +142,26 @@ TEST(planted_times_are_told)
 {
     tern_profile *p;
     tern_profile_row row;
-    /* A test that is stopped for a while in a short event sees that one as the hot spot, and tries again. */
-    for (int tries = 0;; tries++) {
-        CHECK_OK(tern_profile_start(NULL));
-        const uint64_t outer = tern__trace_begin();
-        busy(2 * ms);
-        for (int i = 0; i < 10; i++)
-            event("short", ms / 10);
-        event("hot", 20 * ms);
-        tern__trace_end(outer, "outer", "test", UINT32_MAX, 0, 0);
-        CHECK_OK(tern_profile_stop(&p));
-        check_sums(p);
-        if (tries == 9 ||
-            (find_row(p, TERN_PROFILE_OPS, "short", &row) && row.max_ns < ms && row.total_ns < 10 * ms &&
-             find_row(p, TERN_PROFILE_OPS, "outer", &row) && row.self_ns < 10 * ms))
-            break;
-        tern_profile_free(p);
-    }
+    plant_clock(true);
+    CHECK_OK(tern_profile_start(NULL));
+    const uint64_t outer = tern__trace_begin();
+    busy(2 * ms);
+    for (int i = 0; i < 10; i++)
+        event("short", ms / 10);
+    event("hot", 20 * ms);
+    tern__trace_end(outer, "outer", "test", UINT32_MAX, 0, 0);
+    CHECK_OK(tern_profile_stop(&p));
+    plant_clock(false);
+    check_sums(p);
     CHECK_OK(tern_profile_get_row(p, TERN_PROFILE_OPS, 0, &row));
     CHECK_STR(row.name, "hot"); /* the planted hot spot is first */
-    CHECK(row.self_ns >= 20 * ms && row.total_ns == row.self_ns && row.count == 1);
+    CHECK(row.self_ns == 20 * ms && row.total_ns == row.self_ns && row.count == 1);
     CHECK(find_row(p, TERN_PROFILE_OPS, "short", &row));
     CHECK_EQ(row.count, 10);
-    CHECK(row.total_ns >= ms && row.min_ns >= ms / 10 && row.mean_ns >= (double)ms / 10);
+    CHECK(row.total_ns == ms && row.min_ns == ms / 10 && row.max_ns == ms / 10 &&
+          row.mean_ns == (double)ms / 10);
     CHECK(find_row(p, TERN_PROFILE_OPS, "outer", &row));
-    CHECK(row.total_ns >= 23 * ms && row.self_ns >= 2 * ms && row.self_ns <= row.total_ns - 21 * ms);
+    CHECK(row.total_ns == 23 * ms && row.self_ns == 2 * ms);
     tern_profile_frame f;
     CHECK_OK(tern_profile_get_frame(p, 0, &f));
     CHECK_STR(f.name, "main");
@@ -160,7 +174,7 @@ TEST(planted_times_are_told)
     CHECK_EQ(f.depth, 2);
     tern_profile_info info;
     tern_profile_get_info(p, &info);
-    CHECK(info.wall_ns >= 23 * ms && info.work_ns <= info.wall_ns && info.lost == 0);
+    CHECK(info.wall_ns == 23 * ms && info.work_ns == info.wall_ns && info.lost == 0);
     tern_profile_free(p);
 }
 
@@ -168,13 +182,15 @@ TEST(percentiles)
 {
     tern_profile *p;
     tern_profile_row row;
+    plant_clock(true);
     CHECK_OK(tern_profile_start(NULL));
     for (int i = 0; i < 100; i++)
         event("event", i % 20 == 0 ? 2 * ms : ms / 50);
     CHECK_OK(tern_profile_stop(&p));
+    plant_clock(false);
     CHECK(find_row(p, TERN_PROFILE_OPS, "event", &row));
     CHECK_EQ(row.count, 100);
-    CHECK(row.p50_ns >= ms / 50 && row.p50_ns < 2 * ms && row.p99_ns >= 2 * ms && row.max_ns >= row.p99_ns);
+    CHECK(row.p50_ns == ms / 50 && row.p99_ns == 2 * ms && row.max_ns == 2 * ms);
     tern_profile_free(p);
 }
 
@@ -364,6 +380,7 @@ TEST(what_holds_a_step_back)
 {
     tern_profile *p;
     const uint64_t far = (uint64_t)1 << 40; /* bytes that no cache holds */
+    plant_clock(true);
     CHECK_OK(tern_profile_start(NULL));
     step("memory", 0, 2 * ms, 0, 1500000, false);
     step("compute", 1, 2 * ms, 1500000, 0, false);
@@ -377,19 +394,19 @@ TEST(what_holds_a_step_back)
                        &(tern__trace_what){.name = "idle", .category = "wait", .program = 7, .step = 5});
     event("other", 3 * ms);
     CHECK_OK(tern_profile_stop(&p));
+    plant_clock(false);
     check_sums(p);
-    /* A machine that is stopped in a step makes shares smaller, never larger. */
     tern_hot_spot h = hot_spot(p, "memory", &known);
-    CHECK(h.limit_share <= 0.75 + 1e-9 && h.limit_share > 0);
-    CHECK(h.bottleneck == TERN_BOTTLENECK_MEMORY || h.row.self_ns > 3 * ms);
-    CHECK(h.bottleneck != TERN_BOTTLENECK_MEMORY || strstr(h.evidence, "GB/s"));
+    CHECK_NEAR(h.limit_share, 0.75, 1e-9);
+    CHECK_EQ(h.bottleneck, TERN_BOTTLENECK_MEMORY);
+    CHECK(strstr(h.evidence, "GB/s"));
     CHECK(h.saving_ns >= ms / 2 - 1 && h.saving_ns <= h.row.self_ns - 3 * ms / 2 + 1);
     h = hot_spot(p, "compute", &known);
-    CHECK(h.bottleneck == TERN_BOTTLENECK_COMPUTE || h.row.self_ns > 3 * ms);
-    CHECK(h.bottleneck != TERN_BOTTLENECK_COMPUTE || strstr(h.evidence, "in f32"));
+    CHECK_EQ(h.bottleneck, TERN_BOTTLENECK_COMPUTE);
+    CHECK(strstr(h.evidence, "in f32"));
     h = hot_spot(p, "int8", &known);
-    CHECK(h.bottleneck == TERN_BOTTLENECK_COMPUTE || h.row.self_ns > 3 * ms);
-    CHECK(h.bottleneck != TERN_BOTTLENECK_COMPUTE || strstr(h.evidence, "on int8"));
+    CHECK_EQ(h.bottleneck, TERN_BOTTLENECK_COMPUTE);
+    CHECK(strstr(h.evidence, "on int8"));
     h = hot_spot(p, "overhead", &known);
     CHECK_EQ(h.bottleneck, TERN_BOTTLENECK_OVERHEAD);
     CHECK(h.saving_ns > h.row.self_ns / 2);
@@ -402,7 +419,7 @@ TEST(what_holds_a_step_back)
     CHECK(waited);
     for (int i = 0; tern_profile_get_hot_spot(p, TERN_PROFILE_STEPS, i, &known, &h) == TERN_OK; i++)
         if (h.row.step == 5)
-            CHECK(h.bottleneck == TERN_BOTTLENECK_IMBALANCE || h.row.self_ns > 20 * ms);
+            CHECK_EQ(h.bottleneck, TERN_BOTTLENECK_IMBALANCE);
     h = hot_spot(p, "memory", NULL);
     CHECK(h.limit_share != h.limit_share && h.bottleneck == TERN_BOTTLENECK_UNKNOWN);
     h = hot_spot(p, "other", &known);
@@ -418,7 +435,7 @@ TEST(limits_are_measured)
     CHECK_OK(tern_profile_measure_limits(2, &l));
     CHECK_EQ(l.one.threads, 1);
     CHECK_EQ(l.all.threads, 2);
-    CHECK(l.one.memory_bytes_per_s > 1e6 && l.one.cache_bytes_per_s > 1e6 && l.all.last_bytes_per_s > 1e6);
+    CHECK(l.one.memory_bytes_per_s > 0 && l.one.cache_bytes_per_s > 0 && l.all.last_bytes_per_s > 0);
 }
 
 TEST(counters_count_or_say_why_not)

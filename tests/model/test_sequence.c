@@ -192,6 +192,44 @@ TEST(ends_of_generation)
     close_engine(&e);
 }
 
+/* A model may have more tokens than its tokenizer, which would not know what to print: they never win. */
+TEST(tokens_without_a_text_are_not_chosen)
+{
+    static const tern_token_text texts[] = {{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}, {"e", 1}};
+    static const tern_logit_bias wanted[] = {{5, 1000}, {TINY_VOCABULARY - 1, 2000}};
+    int32_t tokens[LENGTH];
+    tern_vocabulary v = tern_vocabulary_default();
+    tern_tokenizer *tokenizer;
+    tern_generate_options o = tern_generate_options_default();
+    tern_generate_result result;
+    engine e;
+    make_tokens(0, 0, tokens);
+    v.model = "llama";
+    v.tokens = texts;
+    v.n_tokens = 5;
+    CHECK_OK(tern_tokenizer_create(&v, NULL, &tokenizer));
+    CHECK(open_engine(TERN_F32, &e));
+    o.most = 6;
+    o.ignore_end = true;
+    o.sampling.n_bias = 2;
+    o.sampling.bias = wanted;
+    for (int hot = 0; hot < 2; hot++) {
+        listener l = {.stop_at = -1};
+        o.sampling.temperature = 2 * hot;
+        CHECK_OK(tern_sequence_prompt(e.q[0], tokens, LENGTH, NULL, NULL));
+        CHECK_OK(tern_generate(e.q[0], tokenizer, &o, listen, &l, &result));
+        CHECK(l.n == 6 && result.tokens == 6);
+        for (int i = 0; i < l.n; i++)
+            CHECK(l.tokens[i] < 5);
+        l.n = 0; /* without a tokenizer they are tokens like others */
+        CHECK_OK(tern_sequence_prompt(e.q[0], tokens, LENGTH, NULL, NULL));
+        CHECK_OK(tern_generate(e.q[0], NULL, &o, listen, &l, &result));
+        CHECK_EQ(l.tokens[0], TINY_VOCABULARY - 1);
+    }
+    tern_tokenizer_free(tokenizer);
+    close_engine(&e);
+}
+
 /* Together, and of different lengths: each as alone. */
 TEST(several_that_end_apart)
 {

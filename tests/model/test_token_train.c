@@ -245,7 +245,7 @@ static void check_twin(const tern_tokenizer *t, uint64_t state)
         CHECK(x.type == y.type && x.score == y.score && x.text.length == y.text.length &&
               memcmp(x.text.bytes, y.text.bytes, x.text.length) == 0);
     }
-    for (int round = 0; round < 50 && !harness_failed(); round++) {
+    for (int round = 0; round < harness_cases(50) && !harness_failed(); round++) {
         char text[400];
         static const char *const letters[] = {"thelo  \n", "ab \xC3\xA4\xFF\xE2\x96\x81", "aab'.1 "};
         const size_t length =
@@ -316,6 +316,7 @@ static void check_tokens(const char *text, size_t length, int64_t vocabulary, in
 TEST(odd_texts)
 {
     enum { LONG = 1 << 20 };
+    const size_t length = (size_t)harness_cases(LONG);
     char *text = malloc(LONG);
     CHECK(text);
     check_tokens("", 0, 1000, 257, 257);
@@ -324,11 +325,11 @@ TEST(odd_texts)
     check_tokens("\0", 1, 258, 257, 257);
     /* doubling, up to 128 bytes, and what remains of halves */
     memset(text, 'a', LONG);
-    check_tokens(text, LONG, 300000, 264, 300);
+    check_tokens(text, length, 300000, 264, 300);
     memset(text, 0xFF, LONG);
-    check_tokens(text, LONG, 300000, 264, 300);
+    check_tokens(text, length, 300000, 264, 300);
     memset(text, ' ', LONG);
-    check_tokens(text, LONG, 1000, 264, 300);
+    check_tokens(text, length, 1000, 264, 300);
     uint64_t state = 5;
     for (size_t i = 0; i < LONG; i++)
         text[i] = (char)next_random(&state);
@@ -356,7 +357,7 @@ TEST(allocations_may_fail)
     LEARN(text, sizeof text - 1, 280, &t);
     tern_tokenizer_free(t);
     tern_alloc_get_stats(&before);
-    for (int end = 0, n = 1; !end; n++) {
+    for (int end = 0, n = 1; !end; n += harness_every()) {
         gate g = {.countdown = n};
         tern_tokenizer *made = NULL, *twin = NULL;
         tern_alloc_set_gate(gate_allow, &g);

@@ -6,7 +6,7 @@
   perplexity  value, error and running values are those of the definition
   chat        through a pipe: a conversation is what `tern run` makes of the rendered one; commands; the end of the context
   terminal    through a pseudo-terminal: editing, history, wide characters, paste, Ctrl-C in an answer and at the prompt, Ctrl-D; bars
-  interrupt   Ctrl-C and SIGTERM while a prompt is read
+  interrupt   Ctrl-C and SIGTERM while a prompt is read; Ctrl-C again and again; signals at the prompt
   converted   every kind of file as GGUF and as safetensors, there and back: the same bits
   json        texts with zero bytes are whole
   head        what --head says of a converted head
@@ -337,6 +337,10 @@ class Terminal:
     def send(self, keys):
         os.write(self.fd, keys.encode())
 
+    def interrupt(self):
+        """The signal of a Ctrl-C, as a terminal sends it that is not raw: whether it is cannot be known from here."""
+        fcntl.ioctl(self.fd, getattr(termios, "TIOCSIG", 0x40045436), signal.SIGINT)
+
     def end(self):
         """The exit status."""
         try:
@@ -443,6 +447,49 @@ def case_interrupt(g):
     t.send("/exit\r")
     status = t.end()
     return None if status == 0 else "exit status %d" % status
+
+
+def case_interrupts(g):
+    """Ctrl-C again and again, as a key and as the signal that it is outside the editor, at the prompt, in an answer and between:
+    the program goes on."""
+    full, _ = make_model(g, context=4096)
+    t = Terminal(["chat", "-m", full, "--chat-template", "llama-2", "--temp", "1", "--ignore-eos"])
+    t.wait_for("\r> ")
+    t.interrupt()
+    for _ in range(4):
+        t.send("abc\r")
+        t.wait_for("abc\x1b[K")
+        t.wait_for("\n")
+        for _ in range(30):
+            t.interrupt()
+            t.send("\x03")
+        t.wait_for("stopped")      # the answer, or the reading of the message
+        t.send("\x15/nonsense\r")
+        t.wait_for("there is no command")
+    t.send("/quit\r")
+    status = t.end()
+    return None if status == 0 else "exit status %d" % status
+
+
+def case_ended_at_the_prompt(number):
+    """A signal from outside ends the program, and the terminal is as it was."""
+    def case(g):
+        full, _ = make_model(g)
+        fresh = pty.openpty()
+        before = termios.tcgetattr(fresh[0])
+        for fd in fresh:
+            os.close(fd)
+        t = Terminal(["chat", "-m", full, "--chat-template", "llama-2"])
+        t.wait_for("\r> ")
+        raw = termios.tcgetattr(t.fd)
+        os.kill(t.pid, number)
+        t.wait_for("\x1b[?2004l")
+        status, after = os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]), termios.tcgetattr(t.fd)
+        os.close(t.fd)
+        if raw == before:
+            return "the terminal was never taken"
+        return None if (status, after) == (-number, before) else "exit status %d, %r, not %r" % (status, after, before)
+    return case
 
 
 def start_long_prompt(g, command, *options):
@@ -708,7 +755,9 @@ def all_cases():
              ("chat", case_chat, 3), ("chat", case_chat_context, 1), ("terminal", case_terminal, 1),
              ("terminal", case_interrupt, 1), ("stops", case_stops, 4), ("terminal", case_terminal_characters, 1),
              ("terminal", case_waits, 1), ("terminal", case_hidden_answers, 1), ("interrupt", case_interrupted_prompt(signal.SIGINT), 1),
-             ("interrupt", case_interrupted_prompt(signal.SIGTERM), 1), ("interrupt", case_interrupted_message, 1), ("ends", case_ends, 1), ("json", case_zero_bytes, 1), ("head", case_head, 1)]
+             ("interrupt", case_interrupted_prompt(signal.SIGTERM), 1), ("interrupt", case_interrupted_message, 1),
+             ("interrupt", case_interrupts, 1), ("ends", case_ends, 1), ("json", case_zero_bytes, 1), ("head", case_head, 1)] + \
+            [("interrupt", case_ended_at_the_prompt(number), 1) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)]
     return [(name, 100 * i + k, function) for i, (name, function, count) in enumerate(kinds) for k in range(count)] + \
         conversions()
 

@@ -176,8 +176,9 @@ static tern_status check_type(const tern_model_file *file, const tern_file_tenso
                   "%s: tensor '%s' cannot be %s in safetensors: choose hf_t2, f32, f16 or bf16",
                   file->parts[0].path, t->stored_name, name);
     TERN__FAIL_IF(packed && t->shape[0] % 4 != 0, TERN_SHAPE,
-                  "%s: tensor '%s' has %lld rows: hf_t2 packs four into one", file->parts[0].path,
-                  t->stored_name, (long long)t->shape[0]);
+                  "%s: tensor '%s' has %lld rows: hf_t2 packs four into one, and could not say how many of "
+                  "the last four there are: choose f32, f16 or bf16",
+                  file->parts[0].path, t->stored_name, (long long)t->shape[0]);
     return TERN_OK;
 }
 

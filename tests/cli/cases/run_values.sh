@@ -12,6 +12,7 @@ same() # same WHAT A -- B: two sets of options give the same tokens
 }
 hot="--temp 3 --min-p 0 --top-p 1 --seed 3"
 same "top-k -1 is all" -p ab $hot --top-k -1 -- -p ab $hot --top-k 0
+same "so is any other below 0" -p ab $hot --top-k -5 -- -p ab $hot --top-k 0
 same "temp -1 is 0" -p ab --temp -1 -- -p ab --temp 0
 same "top-p 0 is the likeliest" -p ab --temp 2 --top-p 0 -- -p ab --temp 0
 same "repeat-last-n -1 is all" -p abcabc $hot --repeat-penalty 3 --repeat-last-n -1 -- -p abcabc $hot --repeat-penalty 3 --repeat-last-n 256
@@ -34,6 +35,7 @@ status tern run -m model.gguf -p "$long" -c 0
 tern run -m model.gguf -p x -c 4096 -n 2 >/dev/null
 status tern perplexity -m model.gguf -p x -c 4096
 status tern run -m model.gguf -p x -n 2 --logit-bias 99999+1
+status tern run -m model.gguf -p x -n 2 -l 300+inf -l 300-inf
 # Answers that are not streamed: several, or one as JSON.
 tern run -m model.gguf -p x -n 3 --parallel 2 --seed 1 --ignore-eos --json | json '[a["generated_tokens"] for a in j["answers"]]'
 # A stop text has escapes, too.
