@@ -35,8 +35,8 @@ typedef enum tern_train_weights {
 } tern_train_weights;
 
 /* What a step computes a second time on the way back instead of keeping it, with the same bits. X(enumerator, number, name, meaning). */
-#define TERN_RECOMPUTE_LIST(X)                                                                     \
-    X(NONE, 0, "none", "everything is kept")                                                       \
+#define TERN_RECOMPUTE_LIST(X)                                                                       \
+    X(NONE, 0, "none", "everything is kept")                                                         \
     X(ATTENTION, 1, "attention", "scores of attention and their softmax: what grows with context^2") \
     X(LAYERS, 2, "layers", "all of a layer but what it begins with")
 
@@ -62,8 +62,9 @@ typedef struct tern_train_options {
     tern_precision
         activations; /* how steps store what lies between products; validation and logits are exact always */
     tern_optimiser_options optimiser;
-    double decay_table, decay_norms; /* of these, in parts of the optimiser's weight_decay, which is of layers */
-    uint64_t seed;                   /* of the first weights */
+    double decay_table,
+        decay_norms; /* of these, in parts of the optimiser's weight_decay, which is of layers */
+    uint64_t seed;   /* of the first weights */
 } tern_train_options;
 
 /* f16 has little range: where activations are f16, gradients are computed of the loss times a scale, and divided by it before they are
@@ -82,7 +83,8 @@ TERN_API void tern_trainer_free(tern_trainer *trainer); /* NULL is fine */
 typedef struct tern_train_result {
     double loss; /* mean over all tokens, in nats */
     double norm; /* of all gradients together, before clipping */
-    bool skipped; /* gradients were not finite, the scale of the loss was lowered: nothing was learnt, the next step may do better */
+    bool
+        skipped; /* gradients were not finite, the scale of the loss was lowered: nothing was learnt, the next step may do better */
 } tern_train_result;
 
 /* One step. `tokens` are accumulate x batch sequences of context + 1 tokens: each is predicted from those before it. If it fails,

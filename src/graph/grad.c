@@ -24,7 +24,7 @@ typedef struct backward {
     tern__node **nodes; /* behind the loss, pending, by descending serial */
     size_t n_nodes, cap_nodes;
     tern_tensor **again; /* (n_nodes) result 0 of the node recorded once more; NULL: it is read as it was */
-    adjoint *adjoints; /* by ascending address */
+    adjoint *adjoints;   /* by ascending address */
     size_t n_adjoints, cap_adjoints;
 } backward;
 
@@ -205,19 +205,21 @@ static tern_status grow_frame(frame *f, const tern__node *node)
 /* ---- computing again ---------------------------------------------------------------------------------------------- */
 
 /* A tensor of node k, or one that it reads, as gradients of node k read it: in a segment it is what was recorded once more, and what
- * comes from outside is marked, so that the compiler does not find that all of it is there already. */
+ * comes from outside is marked, so that the compiler does not find that all of it is there already. Parameters are not: what depends on
+ * them alone, such as weights that were rounded, is kept. */
 static tern_tensor *as_read(const backward *b, size_t k, tern_tensor *t)
 {
     const uint32_t segment = b->nodes[k]->segment;
-    if (segment == 0 || !is_pending(t))
+    const adjoint *a = segment ? adjoint_of(b, t) : NULL;
+    if (segment == 0 || (a && a->param >= 0))
         return t;
-    const size_t at = t->node == b->nodes[k] ? k : place_of(b, k, t->node);
-    if (b->nodes[at]->segment != segment)
+    const size_t at = !is_pending(t) ? b->n_nodes : t->node == b->nodes[k] ? k : place_of(b, k, t->node);
+    if (at == b->n_nodes || b->nodes[at]->segment != segment)
         return tern_again(t);
     return b->again[at] ? b->again[at] + t->result : t;
 }
 
-/* Records node k of a segment once more, unless it reads nothing but leaves: weights that were rounded stay. */
+/* Records node k of a segment once more, unless all that it reads is as it was. */
 static tern_status record_again(backward *b, size_t k, frame *f)
 {
     const tern__node *node = b->nodes[k];

@@ -97,8 +97,8 @@ typedef struct tern__recorder {
     size_t lost_scopes;   /* opened without memory for them: their tensors belong to the scope outside */
     const char **origins; /* stack, interned: the path so far; NULL for none */
     size_t n_origins, cap_origins, lost_origins;
-    uint32_t open_segments; /* tern_recompute_open without its close; the outermost counts */
-    uint32_t segment;       /* number of the newest */
+    uint32_t open_segments;               /* tern_recompute_open without its close; the outermost counts */
+    uint32_t segment;                     /* number of the newest */
     uint32_t capture;                     /* number of the newest capture, for tensor->mark */
     void *free_nodes[TERN__NODE_CLASSES]; /* recycled node memory by size */
     tern__arena node_memory;

@@ -338,7 +338,7 @@ static tern_status make_sums(tern_trainer *t)
 
 static tern_status make_buffers(tern_trainer *t)
 {
-    const size_t n_out = 2 + (size_t)tern_optimiser_count(t->optimiser) + (size_t)t->net.n;
+    const size_t n_out = 2 + (size_t)tern_trainer_states(t) + (size_t)t->net.n;
     t->outputs = tern__alloc_zero(n_out, sizeof(tern_tensor *));
     t->inputs = tern__alloc_zero((size_t)tokens_of_pass(t), sizeof *t->inputs);
     t->targets = tern__alloc_zero((size_t)tokens_of_pass(t), sizeof *t->targets);
