@@ -107,7 +107,8 @@ int train_log_step(train_run *r, const tern_train_result *result, double rate, d
     text_addf(&line,
               "{\"step\": %" PRId64
               ", \"loss\": %s, \"norm\": %s, \"rate\": %s, \"tokens_per_s\": %.0f, \"seconds\": %.3f}\n",
-              r->progress.step, format_double(loss, result->loss), format_double(norm, result->norm),
+              r->progress.step, format_double(loss, result->loss),
+              isfinite(result->norm) ? format_double(norm, result->norm) : "null",
               format_double(of_step, rate), tokens_per_s, r->progress.seconds);
     const int code = write_line(r, &line, (train_point){r->progress.step, result->loss, NAN});
     text_free(&line);

@@ -176,7 +176,7 @@ static int one_step(train_run *r, double *norm)
             TERN_OK ||
         tern_trainer_step(r->trainer, r->batch, rate, &result) != TERN_OK)
         return fail_status(NULL);
-    if (!isfinite(result.loss) || !isfinite(result.norm))
+    if (!isfinite(result.loss) || (!isfinite(result.norm) && !result.skipped))
         return fail("step %" PRId64 ": the loss is %g and the norm of gradients %g: try a lower "
                     "schedule.rate or a longer schedule.warmup; the last checkpoint is still good",
                     step, result.loss, result.norm);

@@ -50,10 +50,12 @@ int train_check_plan(train_run *r)
     r->predicted_bytes = sum > now ? sum : now;
     if (needed <= r->available_bytes)
         return EXIT_DONE;
-    return fail("a step needs %s: %s for weights and the optimiser, %s for what it computes; but %s are "
-                "available: make batch smaller and accumulate larger by as much, or model.context smaller",
-                format_bytes(all, needed), format_bytes(states, r->info.state_bytes),
-                format_bytes(plan, r->info.arena_bytes), format_bytes(have, r->available_bytes));
+    return fail(
+        "a step needs %s: %s for weights and the optimiser, %s for what it computes; but %s are "
+        "available: make batch smaller and accumulate larger by as much, model.context smaller, or set "
+        "recompute to \"layers\" or activations to \"bf16\"",
+        format_bytes(all, needed), format_bytes(states, r->info.state_bytes),
+        format_bytes(plan, r->info.arena_bytes), format_bytes(have, r->available_bytes));
 }
 
 uint64_t train_peak_bytes(void)

@@ -6,6 +6,9 @@
  * vs_pytorch       time of PyTorch's eager step / time of Tern's, of the same BitNet with rounding in both
  * tokens_per_s     of Tern's step
  *
+ * recompute_*, bf16_*, f16_*  a step that keeps less of what it computes: its time and the memory of its intermediates, in parts of those of
+ *                  the step that keeps everything in f32; all of them in turns
+ *
  * With float weights both are timed as well, for whoever asks what is left without rounding. PyTorch runs in a process of its own that
  * makes a step when it is told to. */
 #include <signal.h>
@@ -175,6 +178,63 @@ static tern_status measure(const tern_train_options *o, tern__threads *threads, 
     return status;
 }
 
+/* ---- what is kept -------------------------------------------------------------------------------------------------- */
+
+typedef struct choice {
+    const char *name;
+    tern_train_recompute recompute;
+    tern_precision activations;
+} choice;
+
+/* The first is what the others are compared with. */
+static const choice CHOICES[] = {
+    {"all", TERN_RECOMPUTE_NONE, TERN_PRECISION_EXACT},
+    {"recompute_attention", TERN_RECOMPUTE_ATTENTION, TERN_PRECISION_EXACT},
+    {"recompute_layers", TERN_RECOMPUTE_LAYERS, TERN_PRECISION_EXACT},
+    {"bf16", TERN_RECOMPUTE_NONE, TERN_PRECISION_BF16},
+    {"f16", TERN_RECOMPUTE_NONE, TERN_PRECISION_F16},
+};
+enum { N_CHOICES = sizeof CHOICES / sizeof *CHOICES };
+
+static size_t step_bytes(const ours *u)
+{
+    tern_program_info info;
+    tern_program_get_info(tern_trainer_program(u->trainer), &info);
+    return info.arena_bytes;
+}
+
+static tern_status measure_choices(tern_train_options o, bench_output *out)
+{
+    ours u[N_CHOICES] = {0};
+    tern__thing things[N_CHOICES];
+    tern__measurement m[N_CHOICES];
+    tern_status status = TERN_OK;
+    for (int i = 0; i < N_CHOICES && status == TERN_OK; i++) {
+        o.recompute = CHOICES[i].recompute;
+        o.activations = CHOICES[i].activations;
+        status = ours_start(&u[i], &o);
+        things[i] = (tern__thing){.run = our_step, .user = &u[i], .repeats = 1};
+    }
+    if (status == TERN_OK)
+        status = tern__measure(things, N_CHOICES, NULL, &(tern__turns){.rounds = ROUNDS}, m);
+    for (int i = 0; i < N_CHOICES && status == TERN_OK; i++) {
+        const double time = m[i].time.median / m[0].time.median,
+                     memory = (double)step_bytes(&u[i]) / (double)step_bytes(&u[0]);
+        char name[64];
+        printf("%-20s %8.3f s a step, %7.1f MiB of intermediates: %.2f of the time, %.2f of the memory\n",
+               CHOICES[i].name, m[i].time.median, (double)step_bytes(&u[i]) / 1048576, time, memory);
+        if (i == 0)
+            continue;
+        snprintf(name, sizeof name, "%s_time", CHOICES[i].name);
+        bench_row(out, name, time, "x", "lower", "of a step that keeps everything in f32");
+        snprintf(name, sizeof name, "%s_memory", CHOICES[i].name);
+        bench_row(out, name, memory, "x", "lower", "of its intermediates");
+    }
+    for (int i = 0; i < N_CHOICES; i++)
+        ours_end(&u[i]);
+    return status;
+}
+
 static void show(const char *name, const figures *f)
 {
     printf("%-8s %8.3f s a step of %lld tokens, %7.0f tokens/s, %6.1f GFLOPS, share %.3f; ", name, f->seconds,
@@ -220,6 +280,9 @@ int main(int argc, char **argv)
                   "nothing is rounded");
         bench_row(&out, "float_vs_pytorch", plain.vs_torch, "x", "higher", "eager, %s", plain.torch);
     }
+    o.shape.weights = TERN_TRAIN_TERNARY;
+    if (status == TERN_OK)
+        status = measure_choices(o, &out);
     tern__threads_destroy(threads);
     if (status != TERN_OK)
         fprintf(stderr, "train_step: %s\n", tern_last_error());

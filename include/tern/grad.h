@@ -5,6 +5,7 @@
 #ifndef TERN_GRAD_H
 #define TERN_GRAD_H
 
+#include <tern/context.h>
 #include <tern/export.h>
 #include <tern/status.h>
 #include <tern/tensor.h>
@@ -28,6 +29,12 @@ TERN_API tern_status tern_watch(tern_tensor *t);
  * TERN_UNSUPPORTED names an operation on the way that has no gradient; TERN_INVALID_ARGUMENT names a parameter that the loss
  * does not depend on, or that is no float. On failure `grads` is untouched. */
 TERN_API tern_status tern_grad(tern_tensor *loss, int n, tern_tensor *const *params, tern_tensor **grads);
+
+/* What is recorded between the two is not kept for gradients: tern_grad records it once more, from what it reads of outside, where the
+ * way back comes to it. Less memory for more time, and the same bits. What is open already includes what is opened inside. Close it
+ * before tern_grad is called, else gradients are part of it too. */
+TERN_API void tern_recompute_open(tern_ctx *ctx);  /* nothing if ctx is NULL */
+TERN_API void tern_recompute_close(tern_ctx *ctx); /* nothing if none is open */
 
 #ifdef __cplusplus
 }

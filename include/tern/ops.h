@@ -61,6 +61,10 @@ TERN_API tern_tensor *tern_broadcast(tern_tensor *x, int rank, const int64_t *sh
 /* x on another device ("cpu" is the only one so far) */
 TERN_API tern_tensor *tern_to_device(tern_tensor *x, const char *device);
 
+/* x itself, for what is to be computed a second time instead of kept: what reads it is not merged with
+ * what reads x */
+TERN_API tern_tensor *tern_again(tern_tensor *x);
+
 TERN_API tern_tensor *tern_contiguous(tern_tensor *x);  /* a copy in row-major order */
 
 /* x in another dtype: floats truncate and saturate to integers, NaN gives 0, integers wrap */

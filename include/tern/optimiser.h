@@ -33,15 +33,17 @@ typedef struct tern_optimiser_options {
     double momentum;          /* of SGD */
     double weight_decay;      /* part of a parameter that goes with every step, times the rate */
     double clip; /* gradients are scaled so that the norm of all together is at most this; 0: never */
+    bool skips;  /* a step whose gradients are not all finite changes nothing */
 } tern_optimiser_options;
 
 /* AdamW: 0.9, 0.95, 1e-8, no decay, no clipping. */
 TERN_API tern_optimiser_options tern_optimiser_options_default(void);
 
-/* What is trained: an f32 state, and whether it decays (weights do; norms and biases usually do not). */
+/* What is trained: an f32 state, and its part of the options' weight_decay: 1 for most; 0 for norms and biases, which usually do not
+ * decay; any other for a group that decays less, or more. */
 typedef struct tern_parameter {
     tern_tensor *state;
-    bool decays;
+    double decay;
 } tern_parameter;
 
 /* Makes the moments, zeroed states "p0.m", "p0.v" and so on, and a count of steps. Keeps a reference to every parameter. NULL options: the defaults. TERN_INVALID_ARGUMENT names an option or a parameter that cannot be. */

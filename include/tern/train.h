@@ -9,6 +9,7 @@
 #ifndef TERN_TRAIN_H
 #define TERN_TRAIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,18 @@ typedef enum tern_train_weights {
     TERN_TRAIN_FLOAT,   /* as they are: what ternary weights are compared with */
 } tern_train_weights;
 
+/* What a step computes a second time on the way back instead of keeping it, with the same bits. X(enumerator, number, name, meaning). */
+#define TERN_RECOMPUTE_LIST(X)                                                                       \
+    X(NONE, 0, "none", "everything is kept")                                                         \
+    X(ATTENTION, 1, "attention", "scores of attention and their softmax: what grows with context^2") \
+    X(LAYERS, 2, "layers", "all of a layer but what it begins with")
+
+typedef enum tern_train_recompute {
+#define TERN_RECOMPUTE_ENUM(id, number, name, meaning) TERN_RECOMPUTE_##id = number,
+    TERN_RECOMPUTE_LIST(TERN_RECOMPUTE_ENUM)
+#undef TERN_RECOMPUTE_ENUM
+} tern_train_recompute;
+
 typedef struct tern_train_shape {
     int64_t vocabulary, context; /* tokens that there are, and that one sequence has */
     int64_t layers, width, feed_forward;
@@ -45,9 +58,18 @@ typedef struct tern_train_options {
     tern_train_shape shape;
     int64_t batch;      /* sequences in one pass */
     int64_t accumulate; /* passes in one step, whose gradients are averaged */
+    tern_train_recompute recompute;
+    tern_precision
+        activations; /* how steps store what lies between products; validation and logits are exact always */
     tern_optimiser_options optimiser;
-    uint64_t seed; /* of the first weights */
+    double decay_table,
+        decay_norms; /* of these, in parts of the optimiser's weight_decay, which is of layers */
+    uint64_t seed;   /* of the first weights */
 } tern_train_options;
+
+/* f16 has little range: where activations are f16, gradients are computed of the loss times a scale, and divided by it before they are
+ * used. The scale starts at 65536; if gradients are not finite the step changes nothing and the scale is halved, and after 2000 steps
+ * without that it is doubled. It is a state like the others. */
 
 /* 6 layers of width 256 (5.1 million weights beside the table), context 256, batch 16, one pass a step; AdamW with a decay of 0.1 and
  * gradients of norm 1 at most. `vocabulary` is left at 0: the data decides. */
@@ -61,6 +83,8 @@ TERN_API void tern_trainer_free(tern_trainer *trainer); /* NULL is fine */
 typedef struct tern_train_result {
     double loss; /* mean over all tokens, in nats */
     double norm; /* of all gradients together, before clipping */
+    bool
+        skipped; /* gradients were not finite, the scale of the loss was lowered: nothing was learnt, the next step may do better */
 } tern_train_result;
 
 /* One step. `tokens` are accumulate x batch sequences of context + 1 tokens: each is predicted from those before it. If it fails,
@@ -76,7 +100,7 @@ TERN_API tern_status tern_trainer_loss(tern_trainer *trainer, const int32_t *tok
 TERN_API tern_status tern_trainer_logits(tern_trainer *trainer, const int32_t *tokens, tern_tensor **out);
 
 /* The states, all that a checkpoint holds: weights first, under their names in GGUF, then moments ("blk.0.attn_q.weight.m" and ".v"),
- * then the count of steps, "steps". Read them by tern_data_f32, set them by tern_assign. NULL: there is no state i. The name and the
+ * then the count of steps, "steps", and with activations in f16 "loss_scale" and "loss_scale.steps", how long it has stood. Read them by tern_data_f32, set them by tern_assign. NULL: there is no state i. The name and the
  * tensor live as long as the trainer. */
 TERN_API int tern_trainer_states(const tern_trainer *trainer);
 TERN_API int tern_trainer_weights(const tern_trainer *trainer); /* the first of them */

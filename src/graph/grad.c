@@ -2,7 +2,8 @@
  *
  * Three walks over the nodes behind the loss, all iterative: collect them, newest first (a node is recorded after its operands,
  * so that is an order in which every reader comes before what it reads); find those that depend on a parameter; then ask each
- * one's rule for the gradients of its operands and add them up. */
+ * one's rule for the gradients of its operands and add them up. Where a segment was asked to be computed again (tern_recompute_open),
+ * its operations are recorded a second time when the walk comes to it, and the rules read those. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,8 @@ typedef struct backward {
     tern_ctx *ctx;
     tern__node **nodes; /* behind the loss, pending, by descending serial */
     size_t n_nodes, cap_nodes;
-    adjoint *adjoints; /* by ascending address */
+    tern_tensor **again; /* (n_nodes) result 0 of the node recorded once more; NULL: it is read as it was */
+    adjoint *adjoints;   /* by ascending address */
     size_t n_adjoints, cap_adjoints;
 } backward;
 
@@ -141,6 +143,20 @@ static bool is_param(const backward *b, size_t n, const tern_tensor *t)
     return bsearch(&key, b->adjoints, n, sizeof key, by_address) != NULL;
 }
 
+/* Where `node` is, which node k reads: it is older, so it stands behind that one. */
+static size_t place_of(const backward *b, size_t k, const tern__node *node)
+{
+    size_t low = k + 1, high = b->n_nodes - 1;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (b->nodes[middle]->serial > node->serial)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Oldest first. Addresses of new ones come in any order, so they are looked for by serial in the meantime. */
 static tern_status find_dependent(backward *b)
 {
@@ -156,15 +172,7 @@ static tern_status find_dependent(backward *b)
             depends[k] = is_param(b, n_params, source);
             if (depends[k] || !is_pending(source))
                 continue;
-            size_t low = k + 1, high = b->n_nodes - 1; /* it is older, so it stands behind this one */
-            while (low < high) {
-                const size_t middle = low + (high - low) / 2;
-                if (b->nodes[middle]->serial > source->node->serial)
-                    low = middle + 1;
-                else
-                    high = middle;
-            }
-            depends[k] = depends[low];
+            depends[k] = depends[place_of(b, k, source->node)];
         }
         for (uint32_t i = 0; i < node->n_out && depends[k] && status == TERN_OK; i++) {
             if (!is_param(b, n_params, &node->out[i]))
@@ -175,6 +183,73 @@ static tern_status find_dependent(backward *b)
     if (b->n_adjoints > 1)
         qsort(b->adjoints, b->n_adjoints, sizeof *b->adjoints, by_address);
     return status;
+}
+
+/* Room for one call of a rule. */
+typedef struct frame {
+    tern_tensor **tensors; /* in, out, of_out, of_in */
+    bool *wanted;
+    size_t cap_tensors, cap_wanted;
+} frame;
+
+static tern_status grow_frame(frame *f, const tern__node *node)
+{
+    const size_t n = 2 * ((size_t)node->n_in + node->n_out) + 1;
+    if (!tern__grow((void **)&f->tensors, &f->cap_tensors, n, sizeof(tern_tensor *)) ||
+        !tern__grow((void **)&f->wanted, &f->cap_wanted, (size_t)node->n_in + 1, sizeof *f->wanted))
+        return tern__out_of_memory(n * sizeof(tern_tensor *));
+    memset(f->tensors, 0, n * sizeof(tern_tensor *));
+    return TERN_OK;
+}
+
+/* ---- computing again ---------------------------------------------------------------------------------------------- */
+
+/* A tensor of node k, or one that it reads, as gradients of node k read it: in a segment it is what was recorded once more, and what
+ * comes from outside is marked, so that the compiler does not find that all of it is there already. Parameters are not: what depends on
+ * them alone, such as weights that were rounded, is kept. */
+static tern_tensor *as_read(const backward *b, size_t k, tern_tensor *t)
+{
+    const uint32_t segment = b->nodes[k]->segment;
+    const adjoint *a = segment ? adjoint_of(b, t) : NULL;
+    if (segment == 0 || (a && a->param >= 0))
+        return t;
+    const size_t at = !is_pending(t) ? b->n_nodes : t->node == b->nodes[k] ? k : place_of(b, k, t->node);
+    if (at == b->n_nodes || b->nodes[at]->segment != segment)
+        return tern_again(t);
+    return b->again[at] ? b->again[at] + t->result : t;
+}
+
+/* Records node k of a segment once more, unless all that it reads is as it was. */
+static tern_status record_again(backward *b, size_t k, frame *f)
+{
+    const tern__node *node = b->nodes[k];
+    tern_tensor **in = f->tensors, **out = f->tensors + node->n_in;
+    bool same = true;
+    for (uint32_t i = 0; i < node->n_in; i++) {
+        in[i] = as_read(b, k, node->in[i].source);
+        same &= in[i] == node->in[i].source;
+    }
+    if (same)
+        return TERN_OK;
+    tern__record_n(b->ctx, node->op, (int)node->n_in, in, node->attrs, (int)node->n_out, out);
+    TERN_TRY(tern__tensor_check(out[0]));
+    out[0]->node->origin = node->origin;
+    b->again[k] = out[0];
+    return TERN_OK;
+}
+
+/* Node k is the newest of its segment: all of that, oldest first. Numbers of a segment's nodes follow each other. */
+static tern_status record_segment(backward *b, size_t k, frame *f)
+{
+    const uint32_t segment = b->nodes[k]->segment;
+    size_t end = k;
+    while (end < b->n_nodes && b->nodes[end]->segment == segment)
+        end++;
+    while (end-- > k) {
+        TERN_TRY(grow_frame(f, b->nodes[end]));
+        TERN_TRY(record_again(b, end, f));
+    }
+    return TERN_OK;
 }
 
 /* ---- adding up ----------------------------------------------------------------------------------------------------- */
@@ -217,25 +292,9 @@ static void add_to(adjoint *a, tern_tensor *gradient)
     a->sum = a->sum ? tern_add(a->sum, gradient) : gradient;
 }
 
-/* Room for one call of a rule. */
-typedef struct frame {
-    tern_tensor **tensors; /* in, out, of_out, of_in */
-    bool *wanted;
-    size_t cap_tensors, cap_wanted;
-} frame;
-
-static tern_status grow_frame(frame *f, const tern__node *node)
+static tern_status apply_rule(const backward *b, size_t k, frame *f)
 {
-    const size_t n = 2 * ((size_t)node->n_in + node->n_out) + 1;
-    if (!tern__grow((void **)&f->tensors, &f->cap_tensors, n, sizeof(tern_tensor *)) ||
-        !tern__grow((void **)&f->wanted, &f->cap_wanted, (size_t)node->n_in + 1, sizeof *f->wanted))
-        return tern__out_of_memory(n * sizeof(tern_tensor *));
-    memset(f->tensors, 0, n * sizeof(tern_tensor *));
-    return TERN_OK;
-}
-
-static tern_status apply_rule(const backward *b, tern__node *node, frame *f)
-{
+    tern__node *node = b->nodes[k];
     TERN_TRY(grow_frame(f, node));
     struct tern__grad_call g = {.ctx = b->ctx,
                                 .node = node,
@@ -250,7 +309,7 @@ static tern_status apply_rule(const backward *b, tern__node *node, frame *f)
     bool any = false;
     for (int i = 0; i < g.n_out; i++) {
         const adjoint *a = adjoint_of(b, &node->out[i]);
-        g.out[i] = &node->out[i];
+        g.out[i] = as_read(b, k, &node->out[i]);
         g.of_out[i] = a ? a->sum : NULL;
         any |= g.of_out[i] != NULL;
     }
@@ -258,15 +317,15 @@ static tern_status apply_rule(const backward *b, tern__node *node, frame *f)
         return TERN_OK;
     any = false;
     for (int i = 0; i < g.n_in; i++) {
-        g.in[i] = node->in[i].source;
-        any |= f->wanted[i] = adjoint_of(b, g.in[i]) != NULL;
+        g.in[i] = as_read(b, k, node->in[i].source);
+        any |= f->wanted[i] = adjoint_of(b, node->in[i].source) != NULL;
     }
     if (!any)
         return TERN_OK;
     TERN_TRY(tern__ops[node->op].grad(&g));
     for (int i = 0; i < g.n_in; i++) {
         if (g.wanted[i] && g.of_in[i])
-            add_to(adjoint_of(b, g.in[i]), g.of_in[i]);
+            add_to(adjoint_of(b, node->in[i].source), g.of_in[i]);
     }
     return TERN_OK;
 }
@@ -276,10 +335,18 @@ static tern_status walk_back(backward *b, tern_tensor *loss)
     frame f = {0};
     adjoint *start = adjoint_of(b, loss);
     tern_status status = TERN_OK;
+    b->again = tern__alloc_zero(b->n_nodes + 1, sizeof(tern_tensor *));
+    if (!b->again)
+        return tern__out_of_memory(b->n_nodes * sizeof(tern_tensor *));
     if (start)
         start->sum = tern_full(b->ctx, loss->type.dtype, loss->type.rank, loss->type.shape, 1);
-    for (size_t k = 0; k < b->n_nodes && status == TERN_OK; k++)
-        status = apply_rule(b, b->nodes[k], &f);
+    for (size_t k = 0; k < b->n_nodes && status == TERN_OK; k++) {
+        const uint32_t segment = b->nodes[k]->segment;
+        if (segment != 0 && (k == 0 || b->nodes[k - 1]->segment != segment))
+            status = record_segment(b, k, &f);
+        if (status == TERN_OK)
+            status = apply_rule(b, k, &f);
+    }
     tern__free(f.tensors);
     tern__free(f.wanted);
     return status;
@@ -357,6 +424,18 @@ tern_status tern_watch(tern_tensor *t)
     return TERN_OK;
 }
 
+void tern_recompute_open(tern_ctx *ctx)
+{
+    if (ctx && tern__recorder_of(ctx)->open_segments++ == 0)
+        tern__recorder_of(ctx)->segment++;
+}
+
+void tern_recompute_close(tern_ctx *ctx)
+{
+    if (ctx && tern__recorder_of(ctx)->open_segments > 0)
+        tern__recorder_of(ctx)->open_segments--;
+}
+
 tern_status tern_grad(tern_tensor *loss, int n, tern_tensor *const *params, tern_tensor **grads)
 {
     TERN_TRY(check_arguments(loss, n, params, grads));
@@ -376,6 +455,7 @@ tern_status tern_grad(tern_tensor *loss, int n, tern_tensor *const *params, tern
     if (status == TERN_OK)
         hand_over(b.ctx, n, grads);
     tern__free(b.nodes);
+    tern__free(b.again);
     tern__free(b.adjoints);
     return status;
 }

@@ -40,5 +40,7 @@ tern_tensor *tern__grad_zeros(const tern_tensor *x);
 tern_tensor *tern__grad_times(tern_tensor *x, double value);
 /* x as floats: itself, or cast to f32. */
 tern_tensor *tern__grad_float(tern_tensor *x);
+/* x with `step - 1` zeros behind every element along an axis. */
+tern_tensor *tern__grad_stretch(tern_tensor *x, int axis, int64_t step);
 
 #endif

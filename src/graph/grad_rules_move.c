@@ -22,8 +22,7 @@ RULE(permute)
     return TERN_OK;
 }
 
-/* Puts `step - 1` zeros behind every element along an axis. */
-static tern_tensor *stretch(tern_tensor *x, int axis, int64_t step)
+tern_tensor *tern__grad_stretch(tern_tensor *x, int axis, int64_t step)
 {
     int64_t shape[TERN__MAX_RANK], before[TERN__MAX_RANK + 1] = {0}, after[TERN__MAX_RANK + 1] = {0};
     const int rank = tern_rank(x);
@@ -55,7 +54,7 @@ RULE(slice)
         tern__slice_resolve(size, start->ints[i], stop->ints[i], s, &first, &count);
         if (s < 0)
             t = tern_flip(t, 1, &axis);
-        t = stretch(t, (int)i, width);
+        t = tern__grad_stretch(t, (int)i, width);
         /* the lowest element read, and room for `count` of them a step apart; the last step may reach over the end */
         before[i] = count == 0 ? 0 : s < 0 ? first - (count - 1) * width : first;
         after[i] = size - before[i] - count * width;

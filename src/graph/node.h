@@ -69,6 +69,7 @@ struct tern__node {
     bool stays_pending;   /* used by evaluation: somebody may ask for it after the run that is prepared */
     tern__error *error;   /* NULL unless this is an error tensor */
     const char *origin;   /* interned, or NULL */
+    uint32_t segment;     /* of operations that gradients compute again, counted from 1; 0: none */
     tern__edge *in;       /* (n_in) dropped (n_in = 0) when all results are evaluated */
     tern__attr *attrs;    /* (op's n_attrs) */
     tern_tensor out[];    /* (n_out) */
@@ -96,6 +97,8 @@ typedef struct tern__recorder {
     size_t lost_scopes;   /* opened without memory for them: their tensors belong to the scope outside */
     const char **origins; /* stack, interned: the path so far; NULL for none */
     size_t n_origins, cap_origins, lost_origins;
+    uint32_t open_segments;               /* tern_recompute_open without its close; the outermost counts */
+    uint32_t segment;                     /* number of the newest */
     uint32_t capture;                     /* number of the newest capture, for tensor->mark */
     void *free_nodes[TERN__NODE_CLASSES]; /* recycled node memory by size */
     tern__arena node_memory;

@@ -260,9 +260,10 @@ bool tern__op_view(const tern__op *op, const tern__attr *attrs, const tern__type
     case TERN__OP_broadcast:
         tern__view_broadcast(in, in_layout, out, out_layout);
         return true;
-    case TERN__OP_to_device:
+    case TERN__OP_to_device: /* one device: nothing moves */
+    case TERN__OP_again:
         *out_layout = *in_layout;
-        return true; /* one device: nothing moves */
+        return true;
     default:
         return false;
     }

@@ -102,6 +102,11 @@ tern_tensor *tern_to_device(tern_tensor *x, const char *device)
     return tern__record(NULL, TERN__OP_to_device, 1, &x, attrs);
 }
 
+tern_tensor *tern_again(tern_tensor *x)
+{
+    return tern__record(NULL, TERN__OP_again, 1, &x, NULL);
+}
+
 tern_tensor *tern_contiguous(tern_tensor *x)
 {
     return tern__record(NULL, TERN__OP_contiguous, 1, &x, NULL);

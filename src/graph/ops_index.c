@@ -4,12 +4,13 @@
 /* clang-format off */
 #include "graph/op.h"
 
-_Static_assert(TERN__OP_COUNT == 132, "ops.def has changed: run `make generate`");
+_Static_assert(TERN__OP_COUNT == 133, "ops.def has changed: run `make generate`");
 
 const uint16_t tern__op_order[TERN__OP_COUNT] = {
     TERN__OP_abs,
     TERN__OP_acos,
     TERN__OP_add,
+    TERN__OP_again,
     TERN__OP_all,
     TERN__OP_any,
     TERN__OP_arange,
@@ -155,6 +156,7 @@ const char *const tern__op_signatures[TERN__OP_COUNT] = {
     [TERN__OP_slice] = "slice(x; start:ints=[], stop:ints=[], step:ints=[]) -> y",
     [TERN__OP_broadcast] = "broadcast(x; shape:ints=[]) -> y",
     [TERN__OP_to_device] = "to_device(x; device:text=\"\") -> y",
+    [TERN__OP_again] = "again(x) -> y",
     [TERN__OP_contiguous] = "contiguous(x) -> y",
     [TERN__OP_cast] = "cast(x; dtype:dtype=f32) -> y",
     [TERN__OP_neg] = "neg(x) -> y",
@@ -290,6 +292,7 @@ const char *const tern__op_sections[TERN__OP_COUNT] = {
     [TERN__OP_slice] = "Views",
     [TERN__OP_broadcast] = "Views",
     [TERN__OP_to_device] = "Views",
+    [TERN__OP_again] = "Views",
     [TERN__OP_contiguous] = "Views",
     [TERN__OP_cast] = "Views",
     [TERN__OP_neg] = "Unary",

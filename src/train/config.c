@@ -57,7 +57,8 @@ enum { N_KEYS = TERN__COUNT(keys) };
 
 _Static_assert(sizeof(tern_train_weights) == sizeof(int) && sizeof(tern_stored) == sizeof(int) &&
                    sizeof(tern_optimiser_kind) == sizeof(int) && sizeof(tern_schedule_kind) == sizeof(int) &&
-                   sizeof(tern_train_tokens) == sizeof(int),
+                   sizeof(tern_train_tokens) == sizeof(int) && sizeof(tern_precision) == sizeof(int) &&
+                   sizeof(tern_train_recompute) == sizeof(int),
                "choices are kept in ints");
 
 tern_train_config tern_train_config_default(void)

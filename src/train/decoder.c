@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tern/grad.h>
 #include <tern/ops.h>
 
 #include "base/alloc.h"
@@ -36,12 +37,6 @@ static const tern__part *part_of(const tern__train_net *net, int i, int64_t *lay
     if (i == net->n - 1)
         return tern__part_get(TERN__PART_OUTPUT_NORM);
     return tern__part_get((tern__part_id)(TERN__PART_LAYER_BEGIN + (i - 1) % TERN__PARTS_OF_LAYER));
-}
-
-bool tern__train_net_decays(const tern__train_net *net, int i)
-{
-    int64_t layer;
-    return !tern__part_is_vector(part_of(net, i, &layer));
 }
 
 const tern__part *tern__train_net_part(const tern__train_net *net, int i)
@@ -163,6 +158,20 @@ static tern_tensor *mask_of(const tern__train_net *net)
     return tern_log(seen);
 }
 
+/* softmax(q k^T / sqrt(d) + mask) v of [batch, kv heads, group * context, d] */
+static tern_tensor *mix(const tern__train_net *net, tern_tensor *q, tern_tensor *k, tern_tensor *v,
+                        tern_tensor *mask, int64_t batch)
+{
+    const tern_train_shape *s = &net->shape;
+    const int64_t group = s->heads / s->kv_heads, d = tern_dim(q, 3);
+    const int64_t grouped[] = {batch, s->kv_heads, group, s->context, s->context},
+                  joined[] = {batch, s->kv_heads, group * s->context, s->context};
+    tern_tensor *root = tern_full(net->ctx, TERN_F32, 0, NULL, 1 / sqrt((double)d));
+    tern_tensor *scores = tern_mul(tern_matmul(q, k, false, true), root);
+    tern_tensor *p = tern_softmax(tern_add(tern_reshape(scores, 5, grouped), mask), -1);
+    return tern_matmul(tern_reshape(p, 4, joined), v, false, false);
+}
+
 static tern_tensor *attend(const tern__train_net *net, int64_t layer, tern_tensor *h, tern_tensor *positions,
                            tern_tensor *mask, int64_t batch)
 {
@@ -173,13 +182,12 @@ static tern_tensor *attend(const tern__train_net *net, int64_t layer, tern_tenso
     q = by_kv_head(s, tern_rope(q, positions, s->rope_theta, 0, false), batch);
     k = by_kv_head(s, tern_rope(k, positions, s->rope_theta, 0, false), batch);
     v = by_kv_head(s, v, batch);
-    const int64_t group = s->heads / s->kv_heads, d = tern_dim(q, 3);
-    tern_tensor *root = tern_full(net->ctx, TERN_F32, 0, NULL, 1 / sqrt((double)d));
-    tern_tensor *scores = tern_mul(tern_matmul(q, k, false, true), root);
-    const int64_t grouped[] = {batch, s->kv_heads, group, s->context, s->context},
-                  joined[] = {batch, s->kv_heads, group * s->context, s->context};
-    tern_tensor *p = tern_softmax(tern_add(tern_reshape(scores, 5, grouped), mask), -1);
-    return by_token(s, tern_matmul(tern_reshape(p, 4, joined), v, false, false), batch);
+    if (net->recompute == TERN_RECOMPUTE_ATTENTION)
+        tern_recompute_open(net->ctx);
+    tern_tensor *y = mix(net, q, k, v, mask, batch);
+    if (net->recompute == TERN_RECOMPUTE_ATTENTION)
+        tern_recompute_close(net->ctx);
+    return by_token(s, y, batch);
 }
 
 static tern_tensor *feed_forward(const tern__train_net *net, int64_t layer, tern_tensor *h)
@@ -204,6 +212,8 @@ tern_tensor *tern__train_logits(const tern__train_net *net, tern_tensor *tokens,
     tern_tensor *mask = mask_of(net);
     tern_tensor *x = tern_gather(weight(net, TERN__PART_TABLE, 0), tokens, 0);
     for (int64_t i = 0; i < s->layers; i++) {
+        if (net->recompute == TERN_RECOMPUTE_LAYERS)
+            tern_recompute_open(net->ctx);
         open_part(net, i, "attention");
         tern_tensor *a = attend(net, i, norm(net, TERN__PART_ATTN_NORM, i, x), positions, mask, batch);
         x = tern_add(x, project(net, TERN__PART_O, i, norm(net, TERN__PART_ATTN_SUB_NORM, i, a)));
@@ -212,6 +222,8 @@ tern_tensor *tern__train_logits(const tern__train_net *net, tern_tensor *tokens,
         tern_tensor *f = feed_forward(net, i, norm(net, TERN__PART_FFN_NORM, i, x));
         x = tern_add(x, project(net, TERN__PART_DOWN, i, norm(net, TERN__PART_FFN_SUB_NORM, i, f)));
         tern_origin_close(net->ctx);
+        if (net->recompute == TERN_RECOMPUTE_LAYERS)
+            tern_recompute_close(net->ctx);
     }
     tern_origin_open(net->ctx, "output");
     tern_tensor *logits =

@@ -10,6 +10,7 @@
 typedef struct tern__train_net {
     tern_ctx *ctx;
     tern_train_shape shape;
+    tern_train_recompute recompute;
     int n;
     tern_tensor **weights; /* (n) f32 states */
     char (*names)[TERN__PART_NAME];
@@ -20,7 +21,6 @@ tern_status tern__train_net_create(tern_ctx *ctx, const tern_train_shape *shape,
                                    tern__train_net *out);
 void tern__train_net_free(tern__train_net *net);
 const tern__part *tern__train_net_part(const tern__train_net *net, int weight);
-bool tern__train_net_decays(const tern__train_net *net, int weight);
 
 /* tokens[batch * context] -> logits[batch * context, vocabulary] */
 tern_tensor *tern__train_logits(const tern__train_net *net, tern_tensor *tokens, int64_t batch);

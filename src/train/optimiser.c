@@ -17,7 +17,7 @@ struct tern_optimiser {
     tern_ctx *ctx;
     tern_optimiser_options o;
     int n, moments;       /* of each parameter */
-    bool *decays;         /* (n) */
+    double *decays;       /* (n) of each parameter */
     tern_tensor **states; /* (n * (1 + moments) + 1) */
 };
 
@@ -73,8 +73,11 @@ static tern_status make_states(tern_optimiser *a, const tern_parameter *paramete
         tern_tensor *p = parameters[i].state;
         TERN__FAIL_IF(!p || tern_status_of(p) != TERN_OK || tern_dtype_of(p) != TERN_F32,
                       TERN_INVALID_ARGUMENT, "optimiser_create: parameter %d is no f32 state", i);
+        const double decay = parameters[i].decay;
+        TERN__FAIL_IF(!(decay >= 0) || !isfinite(decay), TERN_INVALID_ARGUMENT,
+                      "optimiser_create: decay of parameter %d is %g", i, decay);
         a->states[i] = tern_keep(p);
-        a->decays[i] = parameters[i].decays;
+        a->decays[i] = decay * a->o.weight_decay;
     }
     for (int which = 0; which < a->moments; which++) {
         for (int i = 0; i < a->n; i++) {
@@ -184,8 +187,8 @@ static void record_values(const tern_optimiser *a, tern_tensor *rate, tern_tenso
     for (int i = 0; i < a->n; i++) {
         tern_tensor *grad = scale ? tern_mul(grads[i], scale) : grads[i], *moments[MOST_MOMENTS] = {0};
         tern_tensor *step = direction(a, i, grad, values[last], moments);
-        if (a->decays[i] && a->o.weight_decay > 0)
-            step = tern_add(step, tern_mul(a->states[i], number(a, a->o.weight_decay)));
+        if (a->decays[i] > 0)
+            step = tern_add(step, tern_mul(a->states[i], number(a, a->decays[i])));
         values[i] = tern_sub(a->states[i], tern_mul(step, rate));
         for (int k = 0; k < a->moments; k++)
             values[a->n * (1 + k) + i] = moments[k];
@@ -204,10 +207,12 @@ tern_status tern_optimiser_step(tern_optimiser *a, tern_tensor *rate, tern_tenso
     tern_tensor **values = tern__alloc_zero((size_t)count, sizeof(tern_tensor *));
     if (!values)
         return tern__out_of_memory((size_t)count * sizeof(tern_tensor *));
-    tern_tensor *length = norm || a->o.clip > 0 ? norm_of(a, grads) : NULL, *scale = NULL;
+    tern_tensor *length = norm || a->o.clip > 0 || a->o.skips ? norm_of(a, grads) : NULL, *scale = NULL;
     if (a->o.clip > 0)
         scale = tern_minimum(number(a, 1), tern_div(number(a, a->o.clip), tern_add(length, number(a, 1e-6))));
     record_values(a, rate, grads, scale, values);
+    for (int i = 0; a->o.skips && i < count; i++)
+        values[i] = tern_where(tern_isfinite(length), values[i], a->states[i]);
     tern_status status = TERN_OK;
     for (int i = 0; i < count && status == TERN_OK; i++)
         status = tern_status_of(values[i]);

@@ -26,12 +26,18 @@ typedef struct runner {
 
 enum { STATE_NAME = TERN__PART_NAME + 2 };
 
+/* States of the scale of the loss: itself, and the steps since it has changed. */
+enum { SCALE_IS, SCALE_SINCE, SCALE };
+static const char *const SCALE_NAMES[SCALE] = {"loss_scale", "loss_scale.steps"};
+static const double FIRST_SCALE = 65536, SCALE_GROWS_AFTER = 2000;
+
 struct tern_trainer {
     tern_ctx *ctx;
     tern_train_options o;
     tern__train_net net;
     tern_optimiser *optimiser;
     char (*names)[STATE_NAME]; /* (states) */
+    tern_tensor *scale[SCALE]; /* of the loss, where activations are f16; else NULL */
     tern_tensor **sums;        /* (weights) of gradients, where passes accumulate; else NULL */
     tern_tensor **outputs;     /* (2 + states + weights) where results of a run go */
     int32_t *inputs, *targets; /* (batch * context) */
@@ -52,6 +58,7 @@ tern_train_options tern_train_options_default(void)
                             .batch = 16,
                             .accumulate = 1,
                             .optimiser = tern_optimiser_options_default(),
+                            .decay_table = 1,
                             .seed = 1};
     o.optimiser.weight_decay = 0.1;
     o.optimiser.clip = 1;
@@ -93,15 +100,23 @@ static tern_status check_options(const tern_train_options *o)
                   "training: norm_eps is %g; it must be above 0", s->norm_eps);
     TERN__FAIL_IF(s->weights != TERN_TRAIN_TERNARY && s->weights != TERN_TRAIN_FLOAT, TERN_INVALID_ARGUMENT,
                   "training: there is no kind of weights %d", (int)s->weights);
+    TERN__FAIL_IF((int)o->recompute < TERN_RECOMPUTE_NONE || o->recompute > TERN_RECOMPUTE_LAYERS,
+                  TERN_INVALID_ARGUMENT, "training: there is no way to recompute %d", (int)o->recompute);
+    TERN__FAIL_IF((int)o->activations < TERN_PRECISION_EXACT || o->activations > TERN_PRECISION_F16,
+                  TERN_INVALID_ARGUMENT, "training: there is no precision %d of activations",
+                  (int)o->activations);
     return TERN_OK;
 }
 
 /* ---- programs ------------------------------------------------------------------------------------------------------ */
 
-static tern_status compile(tern_trainer *t, int n, tern_tensor *const *outputs, runner *out)
+static tern_status compile(tern_trainer *t, int n, tern_tensor *const *outputs, tern_precision precision,
+                           runner *out)
 {
+    tern_compile_options o = tern_compile_options_default();
+    o.precision = precision;
     out->n_out = n;
-    return tern_compile(t->ctx, n, outputs, NULL, NULL, &out->program);
+    return tern_compile(t->ctx, n, outputs, NULL, &o, &out->program);
 }
 
 /* Programs are compiled in scopes of their own, which release what was recorded and so give spent states back; only then can an
@@ -129,15 +144,60 @@ static tern_tensor *loss_of_pass(const tern_trainer *t)
     return tern__train_loss(logits, targets);
 }
 
+static bool scales_loss(const tern_trainer *t)
+{
+    return t->o.activations == TERN_PRECISION_F16;
+}
+
+/* Of the loss times its scale, where it has one. */
+static tern_status gradients_of(const tern_trainer *t, tern_tensor *loss, tern_tensor **grads)
+{
+    return tern_grad(scales_loss(t) ? tern_mul(loss, t->scale[SCALE_IS]) : loss, t->net.n, t->net.weights,
+                     grads);
+}
+
+static tern_tensor *number(const tern_trainer *t, double value)
+{
+    return tern_full(t->ctx, TERN_F32, 0, NULL, value);
+}
+
+/* The scale's next value: half of it behind gradients that are not finite, twice of it after a long time without any. */
+static void record_scale(const tern_trainer *t, tern_tensor *norm, tern_tensor **written)
+{
+    tern_tensor *is = t->scale[SCALE_IS], *finite = tern_isfinite(norm), *zero = number(t, 0);
+    tern_tensor *since = tern_where(finite, tern_add(t->scale[SCALE_SINCE], number(t, 1)), zero);
+    tern_tensor *grows = tern_ge(since, number(t, SCALE_GROWS_AFTER));
+    tern_tensor *kept = tern_where(grows, tern_mul(is, number(t, 2)), is);
+    tern_tensor *halved = tern_maximum(tern_mul(is, number(t, 0.5)), number(t, 1));
+    tern_tensor *next[SCALE] = {tern_where(finite, kept, halved), tern_where(grows, zero, since)};
+    for (int i = 0; i < SCALE; i++)
+        written[i] = tern_overwrite(t->scale[i], next[i]);
+}
+
+/* The optimiser's step by `share` of the gradients. Outputs from `written` on: every state of the trainer. */
+static tern_status record_step(tern_trainer *t, tern_tensor **grads, double share, tern_tensor **norm,
+                               tern_tensor **written)
+{
+    tern_tensor *rate = tern_input(t->ctx, "rate", TERN_F32, 0, NULL), *by = number(t, share);
+    if (scales_loss(t))
+        by = tern_div(by, t->scale[SCALE_IS]);
+    for (int i = 0; i < t->net.n && (share != 1 || scales_loss(t)); i++)
+        grads[i] = tern_mul(grads[i], by);
+    TERN_TRY(tern_optimiser_step(t->optimiser, rate, grads, written, norm));
+    if (scales_loss(t))
+        record_scale(t, *norm, written + tern_optimiser_count(t->optimiser));
+    return TERN_OK;
+}
+
 /* Outputs: the loss, the norm, and every state that is written. */
 static tern_status compile_step(tern_trainer *t, tern_tensor **grads)
 {
     TERN_SCOPE(t->ctx) {
-        tern_tensor *loss = loss_of_pass(t), *rate = tern_input(t->ctx, "rate", TERN_F32, 0, NULL);
+        tern_tensor *loss = loss_of_pass(t);
         t->outputs[0] = loss;
-        TERN_TRY(tern_grad(loss, t->net.n, t->net.weights, grads));
-        TERN_TRY(tern_optimiser_step(t->optimiser, rate, grads, t->outputs + 2, &t->outputs[1]));
-        return compile(t, 2 + tern_optimiser_count(t->optimiser), t->outputs, &t->pass);
+        TERN_TRY(gradients_of(t, loss, grads));
+        TERN_TRY(record_step(t, grads, 1, &t->outputs[1], t->outputs + 2));
+        return compile(t, 2 + tern_trainer_states(t), t->outputs, t->o.activations, &t->pass);
     }
     return TERN_INTERNAL;
 }
@@ -148,12 +208,12 @@ static tern_status compile_pass(tern_trainer *t, tern_tensor **grads)
     TERN_SCOPE(t->ctx) {
         tern_tensor *loss = loss_of_pass(t);
         t->outputs[0] = loss;
-        TERN_TRY(tern_grad(loss, t->net.n, t->net.weights, grads));
+        TERN_TRY(gradients_of(t, loss, grads));
         for (int i = 0; i < t->net.n; i++)
             grads[i] = tern_add(t->sums[i], grads[i]);
         for (int i = 0; i < t->net.n; i++)
             t->outputs[1 + i] = tern_overwrite(t->sums[i], grads[i]);
-        return compile(t, 1 + t->net.n, t->outputs, &t->pass);
+        return compile(t, 1 + t->net.n, t->outputs, t->o.activations, &t->pass);
     }
     return TERN_INTERNAL;
 }
@@ -162,15 +222,12 @@ static tern_status compile_pass(tern_trainer *t, tern_tensor **grads)
 static tern_status compile_apply(tern_trainer *t, tern_tensor **grads)
 {
     TERN_SCOPE(t->ctx) {
-        const int written = tern_optimiser_count(t->optimiser);
-        tern_tensor *rate = tern_input(t->ctx, "rate", TERN_F32, 0, NULL);
-        tern_tensor *share = tern_full(t->ctx, TERN_F32, 0, NULL, 1 / (double)t->o.accumulate);
+        const int written = tern_trainer_states(t);
+        memcpy(grads, t->sums, (size_t)t->net.n * sizeof *grads);
+        TERN_TRY(record_step(t, grads, 1 / (double)t->o.accumulate, &t->outputs[0], t->outputs + 1));
         for (int i = 0; i < t->net.n; i++)
-            grads[i] = tern_mul(t->sums[i], share);
-        TERN_TRY(tern_optimiser_step(t->optimiser, rate, grads, t->outputs + 1, &t->outputs[0]));
-        for (int i = 0; i < t->net.n; i++)
-            t->outputs[1 + written + i] = tern_overwrite(t->sums[i], tern_full(t->ctx, TERN_F32, 0, NULL, 0));
-        return compile(t, 1 + written + t->net.n, t->outputs, &t->apply);
+            t->outputs[1 + written + i] = tern_overwrite(t->sums[i], number(t, 0));
+        return compile(t, 1 + written + t->net.n, t->outputs, TERN_PRECISION_EXACT, &t->apply);
     }
     return TERN_INTERNAL;
 }
@@ -179,7 +236,7 @@ static tern_status compile_loss(tern_trainer *t)
 {
     TERN_SCOPE(t->ctx) {
         tern_tensor *loss = loss_of_pass(t);
-        return compile(t, 1, &loss, &t->loss);
+        return compile(t, 1, &loss, TERN_PRECISION_EXACT, &t->loss);
     }
     return TERN_INTERNAL;
 }
@@ -188,7 +245,7 @@ static tern_status compile_logits(tern_trainer *t)
 {
     TERN_SCOPE(t->ctx) {
         tern_tensor *logits = tern__train_logits(&t->net, tokens_input(t), t->o.batch);
-        return compile(t, 1, &logits, &t->logits);
+        return compile(t, 1, &logits, TERN_PRECISION_EXACT, &t->logits);
     }
     return TERN_INTERNAL;
 }
@@ -213,29 +270,52 @@ static tern_status compile_all(tern_trainer *t)
 
 /* ---- making -------------------------------------------------------------------------------------------------------- */
 
+static double decay_of(const tern_trainer *t, int weight)
+{
+    const tern__part *part = tern__train_net_part(&t->net, weight);
+    if (tern__part_is_vector(part))
+        return t->o.decay_norms;
+    return part == tern__part_get(TERN__PART_TABLE) ? t->o.decay_table : 1;
+}
+
 static tern_status make_optimiser(tern_trainer *t)
 {
     const int n = t->net.n;
+    tern_optimiser_options o = t->o.optimiser;
+    o.skips |= scales_loss(t);
     tern_parameter *parameters = tern__alloc_zero((size_t)n, sizeof *parameters);
     if (!parameters)
         return tern__out_of_memory((size_t)n * sizeof *parameters);
     for (int i = 0; i < n; i++)
-        parameters[i] = (tern_parameter){t->net.weights[i], tern__train_net_decays(&t->net, i)};
-    const tern_status status = tern_optimiser_create(t->ctx, &t->o.optimiser, n, parameters, &t->optimiser);
+        parameters[i] = (tern_parameter){t->net.weights[i], decay_of(t, i)};
+    const tern_status status = tern_optimiser_create(t->ctx, &o, n, parameters, &t->optimiser);
     tern__free(parameters);
     return status;
 }
 
-/* Weights, then moments, then the count: the optimiser's order. */
+static tern_status make_scale(tern_trainer *t)
+{
+    for (int i = 0; i < SCALE; i++)
+        TERN_SCOPE(t->ctx) {
+            tern_tensor *state = tern_state(t->ctx, SCALE_NAMES[i], TERN_F32, 0, NULL);
+            TERN_TRY(tern_status_of(state));
+            t->scale[i] = tern_keep(state);
+        }
+    return tern_fill_(t->scale[SCALE_IS], FIRST_SCALE);
+}
+
+/* Weights, then moments, then the count: the optimiser's order; then the scale. */
 static tern_status name_states(tern_trainer *t)
 {
-    const int n = t->net.n, count = tern_optimiser_count(t->optimiser);
-    t->names = tern__alloc_zero((size_t)count, sizeof *t->names);
+    const int n = t->net.n, count = tern_optimiser_count(t->optimiser), all = tern_trainer_states(t);
+    t->names = tern__alloc_zero((size_t)all, sizeof *t->names);
     if (!t->names)
-        return tern__out_of_memory((size_t)count * sizeof *t->names);
+        return tern__out_of_memory((size_t)all * sizeof *t->names);
     for (int i = 0; i < count - 1; i++)
         snprintf(t->names[i], STATE_NAME, "%s%s", t->net.names[i % n], i < n ? "" : i < 2 * n ? ".m" : ".v");
     snprintf(t->names[count - 1], STATE_NAME, "steps");
+    for (int i = count; i < all; i++)
+        snprintf(t->names[i], STATE_NAME, "%s", SCALE_NAMES[i - count]);
     return TERN_OK;
 }
 
@@ -258,7 +338,7 @@ static tern_status make_sums(tern_trainer *t)
 
 static tern_status make_buffers(tern_trainer *t)
 {
-    const size_t n_out = 2 + (size_t)tern_optimiser_count(t->optimiser) + (size_t)t->net.n;
+    const size_t n_out = 2 + (size_t)tern_trainer_states(t) + (size_t)t->net.n;
     t->outputs = tern__alloc_zero(n_out, sizeof(tern_tensor *));
     t->inputs = tern__alloc_zero((size_t)tokens_of_pass(t), sizeof *t->inputs);
     t->targets = tern__alloc_zero((size_t)tokens_of_pass(t), sizeof *t->targets);
@@ -270,7 +350,10 @@ static tern_status make_buffers(tern_trainer *t)
 static tern_status make(tern_trainer *t)
 {
     TERN_TRY(tern__train_net_create(t->ctx, &t->o.shape, t->o.seed, &t->net));
+    t->net.recompute = t->o.recompute;
     TERN_TRY(make_optimiser(t));
+    if (scales_loss(t))
+        TERN_TRY(make_scale(t));
     TERN_TRY(name_states(t));
     if (t->o.accumulate > 1)
         TERN_TRY(make_sums(t));
@@ -313,6 +396,8 @@ void tern_trainer_free(tern_trainer *t)
     runner_free(&t->logits);
     for (int i = 0; t->sums && i < t->net.n; i++)
         tern_release(t->sums[i]);
+    for (int i = 0; i < SCALE; i++)
+        tern_release(t->scale[i]);
     tern_optimiser_free(t->optimiser);
     tern__train_net_free(&t->net);
     tern__free(t->sums);
@@ -402,9 +487,13 @@ tern_status tern_trainer_step(tern_trainer *t, const int32_t *tokens, double rat
     TERN__FAIL_IF(!(rate >= 0) || !isfinite(rate), TERN_INVALID_ARGUMENT, "trainer_step: the rate is %g",
                   rate);
     TERN_TRY(check_tokens(t, tokens, t->o.accumulate * t->o.batch * (t->o.shape.context + 1)));
-    tern_train_result result;
+    tern_train_result result = {0};
+    double scale = 1;
     TERN_TRY(t->o.accumulate > 1 ? step_in_passes(t, tokens, rate, &result)
                                  : step_at_once(t, tokens, rate, &result));
+    if (scales_loss(t))
+        TERN_TRY(read_number(t->scale[SCALE_IS], &scale));
+    result.skipped = !isfinite(result.norm) && scale > 1;
     if (out)
         *out = result;
     return TERN_OK;
@@ -449,7 +538,7 @@ tern_status tern__trainer_clear_sums(tern_trainer *t)
 
 int tern_trainer_states(const tern_trainer *t)
 {
-    return t ? tern_optimiser_count(t->optimiser) : 0;
+    return t ? tern_optimiser_count(t->optimiser) + (scales_loss(t) ? SCALE : 0) : 0;
 }
 
 int tern_trainer_weights(const tern_trainer *t)
@@ -463,7 +552,8 @@ tern_tensor *tern_trainer_state(const tern_trainer *t, int i, const char **name)
         return NULL;
     if (name)
         *name = t->names[i];
-    return tern_optimiser_state(t->optimiser, i);
+    const int count = tern_optimiser_count(t->optimiser);
+    return i < count ? tern_optimiser_state(t->optimiser, i) : t->scale[i - count];
 }
 
 void tern_trainer_get_info(const tern_trainer *t, tern_trainer_info *out)

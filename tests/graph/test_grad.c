@@ -7,6 +7,7 @@
 #include <tern/context.h>
 #include <tern/grad.h>
 #include <tern/ops.h>
+#include <tern/program.h>
 
 #include "base/random.h"
 #include "graph/op.h"
@@ -33,7 +34,7 @@ static void tear_down(void)
 
 /* ---- every op ------------------------------------------------------------------------------------------------------- */
 
-enum { MOST_IN = 4, MOST_ELEMENTS = 64 };
+enum { MOST_IN = 5, MOST_ELEMENTS = 256 };
 
 /* An operand: floats from [low, high), or the integers that are written. */
 typedef struct operand {
@@ -90,6 +91,7 @@ static const grad_case CASES[] = {
     ROW("slice", "start=[2,0] stop=[2,3] step=[1,1]", 1, 1, F(4, 3)),
     ROW("broadcast", "shape=[2,3,4]", 1, 1, F(3, 1)),
     ROW("to_device", "device=\"cpu\"", 1, 1, F(3)),
+    ROW("again", "", 1, 1, F(2, 3)),
     ROW("contiguous", "", 1, 1, F(2, 3)),
     ROW("cast", "dtype=f64", 1, 1, F(2, 3)),
     UNARY("neg", -2, 2), UNARY("abs", 0.1, 2), UNARY("abs", -2, -0.1), UNARY("square", -2, 2), UNARY("relu", 0.1, 2), UNARY("relu", -2, -0.1),
@@ -122,6 +124,15 @@ static const grad_case CASES[] = {
     ROW("scatter_add", "", 3, 1, F(3, 2), I("2 0 2 1", 4), F(4, 2)),
     ROW("tril", "diagonal=1", 1, 1, F(3, 4)), ROW("triu", "", 1, 1, F(3, 3)), ROW("flip", "axes=[1]", 1, 1, F(2, 3)),
     ROW("rope", "theta=100", 2, 1, F(3, 2, 4), I("0 5 17", 3)), ROW("rope", "theta=100 interleaved=true dims=2", 2, 1, F(2, 1, 4), I("1 3", 2)),
+    ROW("attention", "", 5, 1, F(3, 2, 2), F(2, 4, 2, 2), F(2, 4, 2, 2), I("1 0 1", 3), I("3 1 2", 3)),
+    ROW("attention", "scale=0.7", 5, 1, F(4, 4, 2), F(2, 3, 2, 2), F(2, 3, 2, 2), I("0 7 1 1", 4), I("0 -1 2 1", 4)),
+    ROW("conv2d", "", 2, 1, F(1, 2, 4, 5), F(3, 2, 2, 3)), ROW("conv2d", "pad_h=1 pad_w=2", 3, 1, F(2, 1, 3, 3), F(2, 1, 3, 2), F(2)),
+    ROW("conv2d", "stride_h=2 stride_w=3 pad_w=1", 2, 1, F(1, 1, 6, 7), F(2, 1, 3, 2)), ROW("conv2d", "dilation_h=2 stride_w=2 pad_h=1", 2, 1, F(1, 1, 5, 6), F(1, 1, 2, 3)),
+    ROW("conv2d", "groups=2 stride_h=2", 3, 1, F(2, 4, 4, 3), F(6, 2, 2, 2), F(6)), ROW("conv2d", "nhwc=true pad_h=1 stride_w=2", 2, 1, F(1, 3, 4, 2), F(2, 2, 3, 2)),
+    ROW("conv2d", "pad_h=3 pad_w=3", 2, 1, F(1, 1, 2, 3), F(1, 1, 1, 2)),
+    ROW("max_pool2d", "", 1, 1, F(1, 2, 4, 6)), ROW("max_pool2d", "kernel_h=3 stride_h=1 stride_w=1 pad_h=1 pad_w=1", 1, 1, F(1, 1, 4, 5)), ROW("max_pool2d", "stride_w=3 nhwc=true", 1, 1, F(2, 4, 5, 2)),
+    ROW("avg_pool2d", "", 1, 1, F(1, 2, 4, 6)), ROW("avg_pool2d", "kernel_h=3 stride_h=1 pad_h=1 pad_w=1", 1, 1, F(1, 1, 4, 5)),
+    ROW("avg_pool2d", "kernel_w=3 stride_h=3 pad_w=1 count_padding=true nhwc=true", 1, 1, F(1, 5, 4, 2)),
 };
 /* clang-format on */
 
@@ -244,16 +255,25 @@ TEST(every_op_against_differences)
     tear_down();
 }
 
-/* Straight-through has no differences to compare with: its tests are below. */
-static bool is_quantisation(const char *name)
-{
-    return strstr(name, "quantise") || strcmp(name, "ternary_matmul") == 0 || strcmp(name, "linear") == 0;
-}
+/* Straight-through has no differences to compare with, and these compute in f32 and integers alone: tests of them are below, by the
+ * name that stands behind them. */
+static const char *const APART[] = {
+    "quantise_rows",      /* bitlinear */
+    "quantise_tensor",    /* there_and_back */
+    "quantise",           /* there_and_back */
+    "dequantise",         /* bitlinear */
+    "ternary_quantise",   /* bitlinear */
+    "ternary_dequantise", /* there_and_back */
+    "ternary_matmul",     /* bitlinear, scales_of_blocks */
+    "linear",             /* linear_is_a_product */
+};
 
 TEST(no_op_is_left_out)
 {
     for (int op = 0; op < TERN__OP_COUNT; op++) {
-        bool tested = is_quantisation(tern__ops[op].name);
+        bool tested = false;
+        for (size_t i = 0; i < sizeof APART / sizeof *APART; i++)
+            tested |= strcmp(APART[i], tern__ops[op].name) == 0;
         for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
             tested |= strcmp(CASES[i].op, tern__ops[op].name) == 0;
         const bool has =
@@ -406,17 +426,168 @@ TEST(bitlinear)
     tear_down();
 }
 
+/* What is quantised and dequantised passes gradients on as they are. */
+TEST(there_and_back)
+{
+    set_up();
+    TERN_SCOPE(ctx) {
+        const float by[] = {0.5f, -1, 2, 3};
+        tern_tensor *x = vector(4, (float[]){1, -0.3f, 0.02f, -2}), *seven = tern_scalar(ctx, TERN_F32, 7);
+        tern_tensor *q, *s, *t, *ts, *grad;
+        tern_quantise_tensor(x, &q, &s);
+        tern_ternary_quantise(x, NULL, TERN_T5, &t, &ts);
+        tern_tensor *ways[] = {tern_dequantise(q, s), tern_dequantise(tern_quantise(x, seven), seven),
+                               tern_ternary_dequantise(t, ts)};
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+            tern_tensor *loss = tern_sum(tern_mul(ways[i], vector(4, by)), 0, NULL, false);
+            CHECK_OK(tern_grad(loss, 1, &x, &grad));
+            check_values(grad, 4, by);
+        }
+    }
+    tear_down();
+}
+
+/* x W^T by either op. */
+TEST(linear_is_a_product)
+{
+    set_up();
+    TERN_SCOPE(ctx) {
+        const int64_t xs[] = {2, 3, 5}, ws[] = {4, 5};
+        tern_tensor *x = tern_rand(ctx, TERN_F32, 3, xs, 1), *w = tern_rand(ctx, TERN_F32, 2, ws, 2);
+        tern_tensor *both[] = {x, w}, *grads[2][2];
+        CHECK_OK(tern_eval_all(2, both));
+        for (int i = 0; i < 2; i++) {
+            tern_tensor *y = i ? tern_linear(x, w) : tern_matmul(x, w, false, true);
+            CHECK_OK(tern_grad(tern_sum(tern_square(y), 0, NULL, false), 2, both, grads[i]));
+        }
+        for (int k = 0; k < 2; k++)
+            check_values(grads[1][k], tern_numel(both[k]), tern_data_f32(grads[0][k]));
+    }
+    tear_down();
+}
+
+/* With scales of blocks x has the gradient of the weights that they stand for; the weights themselves have none. */
+TEST(scales_of_blocks)
+{
+    set_up();
+    TERN_SCOPE(ctx) {
+        const int64_t row[] = {1, 8}, blocks[] = {1, 2};
+        tern_tensor *w = tern_from_data(ctx, TERN_F32, 2, row, (float[]){1, -1, 0, 1, -1, -1, 1, 0}), *grad;
+        tern_tensor *scales = tern_from_data(ctx, TERN_F32, 2, blocks, (float[]){2, 8});
+        tern_tensor *x = tern_from_data(ctx, TERN_F32, 2, row, (float[]){1, 2, 3, 4, 5, 6, 7, 8}), *q, *s, *t;
+        tern_quantise_rows(x, &q, &s);
+        tern_ternary_quantise(w, tern_scalar(ctx, TERN_F32, 1), TERN_T2, &t, NULL);
+        tern_tensor *y = tern_div(tern_ternary_matmul(q, t, scales), s);
+        CHECK_OK(tern_grad(tern_sum(y, 0, NULL, false), 1, &x, &grad));
+        check_values(grad, 8, (float[]){2, -2, 0, 2, -8, -8, 8, 0});
+        CHECK_STATUS(tern_grad(tern_sum(y, 0, NULL, false), 1, &w, &grad), TERN_UNSUPPORTED);
+        CHECK(strstr(tern_last_error(), "ternary_matmul"));
+    }
+    tear_down();
+}
+
+/* ---- computing again ----------------------------------------------------------------------------------------------------- */
+
+/* A chain of two parts, each of which may be computed again; the gradient of its weights, and what a program of it is. */
+static void chain(bool again, float *gradient, tern_program_info *info, int *tanhs)
+{
+    enum { N = 64 };
+    TERN_SCOPE(ctx) {
+        tern_tensor *w = tern_state(ctx, "w", TERN_F32, 2, (int64_t[]){N, N}), *grad;
+        tern_tensor *x = tern_input(ctx, "x", TERN_F32, 2, (int64_t[]){N, N}), *y = x;
+        CHECK_OK(tern_assign(w, tern_rand(ctx, TERN_F32, 2, (int64_t[]){N, N}, 3)));
+        for (int part = 0; part < 2; part++) {
+            if (again)
+                tern_recompute_open(ctx);
+            for (int i = 0; i < 4; i++)
+                y = tern_tanh(tern_matmul(y, w, false, false));
+            if (again)
+                tern_recompute_close(ctx);
+        }
+        tern_tensor *loss = tern_sum(y, 0, NULL, false);
+        CHECK_OK(tern_grad(loss, 1, &w, &grad));
+        tern_program *program;
+        tern_exec *exec;
+        CHECK_OK(tern_compile(ctx, 2, (tern_tensor *[]){grad, loss}, NULL, NULL, &program));
+        tern_program_get_info(program, info);
+        *tanhs = 0;
+        for (int i = 0; i < info->steps; i++) {
+            tern_step_info step;
+            CHECK_OK(tern_program_step(program, i, &step));
+            for (int k = 0; k < step.n_ops; k++)
+                *tanhs += strcmp(step.ops[k], "tanh") == 0;
+        }
+        CHECK_OK(tern_exec_create(ctx, program, &exec));
+        tern_tensor *data = tern_rand(ctx, TERN_F32, 2, (int64_t[]){N, N}, 4), *out[2];
+        data = tern_mul(data, tern_scalar(ctx, TERN_F32, 0.01));
+        CHECK_OK(tern_exec_run(exec, 1, &data, 2, out));
+        CHECK_OK(tern_read(out[0], gradient, N * N * sizeof *gradient));
+        tern_exec_free(exec);
+        tern_program_free(program);
+    }
+}
+
+TEST(what_is_computed_again_has_the_same_bits)
+{
+    static float kept[64 * 64], again[64 * 64];
+    tern_program_info whole, less;
+    int once, twice;
+    set_up();
+    chain(false, kept, &whole, &once);
+    chain(true, again, &less, &twice);
+    CHECK(memcmp(kept, again, sizeof kept) == 0);
+    CHECK_EQ(once, 8);
+    CHECK_EQ(twice, 16); /* the compiler has not found out that they are the same */
+    CHECK(less.arena_bytes < whole.arena_bytes);
+    tear_down();
+}
+
+/* One open includes the other, and what is closed too often was never open. */
+TEST(segments_in_segments)
+{
+    set_up();
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = vector(2, (float[]){1, 2}), *grad, *second;
+        tern_recompute_close(ctx);
+        tern_recompute_open(ctx);
+        tern_tensor *y = tern_square(x);
+        tern_recompute_open(ctx);
+        y = tern_mul(y, x);
+        tern_recompute_close(ctx);
+        y = tern_square(y);
+        tern_recompute_close(ctx);
+        CHECK_OK(tern_grad(tern_sum(y, 0, NULL, false), 1, &x, &grad)); /* 6 x^5 */
+        CHECK_OK(tern_grad(tern_sum(grad, 0, NULL, false), 1, &x, &second));
+        check_values(grad, 2, (float[]){6, 192});
+        check_values(second, 2, (float[]){30, 480});
+    }
+    tear_down();
+}
+
 /* ---- refusals ------------------------------------------------------------------------------------------------------------ */
 
 TEST(what_has_no_gradient_is_named)
 {
     set_up();
     TERN_SCOPE(ctx) {
-        tern_tensor *x = tern_rand(ctx, TERN_F32, 4, (int64_t[]){1, 1, 4, 4}, 1), *grad = NULL;
-        CHECK_OK(tern_eval(x));
-        tern_tensor *y = tern_max_pool2d(x, 2, 2, 2, 2, 0, 0, false);
-        CHECK_STATUS(tern_grad(tern_sum(y, 0, NULL, false), 1, &x, &grad), TERN_UNSUPPORTED);
-        CHECK(strstr(tern_last_error(), "max_pool2d") && !grad);
+        tern_tensor *x = tern_input(ctx, "x", TERN_F32, 2, (int64_t[]){1, 3}), *grad = NULL;
+        tern_tensor *states[3], *at[2];
+        for (int i = 0; i < 3; i++)
+            states[i] = tern_state(ctx, "s", TERN_F32, 2, (int64_t[]){1, 3});
+        for (int i = 0; i < 2; i++)
+            at[i] = tern_zeros(ctx, TERN_I32, 1, (int64_t[]){i + 1});
+        const struct {
+            const char *name;
+            tern_tensor *y;
+        } writes[] = {
+            {"overwrite", tern_overwrite(states[0], x)},
+            {"write_slice", tern_write_slice(states[1], x, at[1])},
+            {"write_rows", tern_write_rows(states[2], tern_max(x, 1, (int64_t[]){1}, false), at[0], at[0])},
+        };
+        for (size_t i = 0; i < sizeof writes / sizeof *writes; i++) {
+            CHECK_STATUS(tern_grad(tern_sum(writes[i].y, 0, NULL, false), 1, &x, &grad), TERN_UNSUPPORTED);
+            CHECK(strstr(tern_last_error(), writes[i].name) && !grad);
+        }
     }
     tear_down();
 }

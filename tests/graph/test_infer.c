@@ -54,6 +54,7 @@ static const good_row GOOD_ROWS[] = {
     GOOD("broadcast", "f32[]", "shape=[2]", NULL, "f32[2]"),
     GOOD("broadcast", "f32[1]", "shape=[0]", NULL, "f32[0]"),
     GOOD("broadcast", "t2[1,7]", "shape=[3,2,7]", NULL, "t2[3,2,7]"),
+    GOOD("again", "t2[2,8]", "", NULL, "t2[2,8]"),
     GOOD("to_device", "f32[2]", "device=cpu", NULL, "f32[2]"),
     GOOD("contiguous", "t5[2,7]", "", NULL, "t5[2,7]"),
     GOOD("cast", "t2[2,3]", "dtype=i8", NULL, "i8[2,3]"),

@@ -308,6 +308,7 @@ TEST(views_share_storage)
                "f32[1,3,2]", 12 + 2 * 4 + 3, (int64_t[]){12, -4, -2});
     check_view(TERN__OP_broadcast, &column, (tern__attr[]){INTS(2, 3, 5)}, "f32[2,3,5]", 0,
                (int64_t[]){0, 1, 0});
+    check_view(TERN__OP_again, &x, NULL, "f32[2,3,4]", 0, (int64_t[]){12, 4, 1});
     check_view(TERN__OP_to_device, &x, (tern__attr[]){{.text = "cpu", .count = 3}}, "f32[2,3,4]", 0,
                (int64_t[]){12, 4, 1});
     check_view(TERN__OP_slice, &packed, (tern__attr[]){INTS(1, 0), INTS(6, 10), INTS(2, 1)}, "t2[3,10]", 3,

@@ -203,6 +203,7 @@ oracle("reshape", draw_reshape, judge_view, cases=200)
 oracle("permute", draw_permute, judge_view, cases=110)
 oracle("slice", draw_slice, judge_view, cases=260)
 oracle("broadcast", draw_broadcast, judge_view, cases=110)
+oracle("again", lambda g, op: ([g.operand(g.pick(ANY), g.shape())], {}), judge_view, cases=40)
 oracle("to_device", lambda g, op: ([g.operand(g.pick(ANY), g.shape())], {"device": "cpu"}), judge_view, cases=40)
 oracle("contiguous", lambda g, op: ([g.operand(g.pick(ANY), g.shape())], {}), judge_view, cases=150)
 

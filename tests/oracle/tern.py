@@ -82,16 +82,16 @@ class TrainShape(ctypes.Structure):
 
 class OptimiserOptions(ctypes.Structure):
     _fields_ = [("kind", I), ("beta1", F64), ("beta2", F64), ("eps", F64), ("momentum", F64), ("weight_decay", F64),
-                ("clip", F64)]
+                ("clip", F64), ("skips", ctypes.c_bool)]
 
 
 class TrainOptions(ctypes.Structure):
-    _fields_ = [("shape", TrainShape), ("batch", I64), ("accumulate", I64), ("optimiser", OptimiserOptions),
-                ("seed", ctypes.c_uint64)]
+    _fields_ = [("shape", TrainShape), ("batch", I64), ("accumulate", I64), ("recompute", I), ("activations", I),
+                ("optimiser", OptimiserOptions), ("decay_table", F64), ("decay_norms", F64), ("seed", ctypes.c_uint64)]
 
 
 class TrainResult(ctypes.Structure):
-    _fields_ = [("loss", F64), ("norm", F64)]
+    _fields_ = [("loss", F64), ("norm", F64), ("skipped", ctypes.c_bool)]
 
 
 # name: (result, arguments)

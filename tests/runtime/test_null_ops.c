@@ -40,6 +40,7 @@ TEST(views)
         TENSOR(tern_broadcast(NULL, 1, ints));
         TENSOR(tern_broadcast(x, 1, NULL));
         TENSOR(tern_to_device(NULL, "cpu"));
+        TENSOR(tern_again(NULL));
         TENSOR(tern_contiguous(NULL));
         TENSOR(tern_cast(NULL, TERN_F32));
     }

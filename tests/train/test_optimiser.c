@@ -214,6 +214,10 @@ TEST(bad_calls)
         o = tern_optimiser_options_default();
         o.weight_decay = NAN;
         CHECK_STATUS(tern_optimiser_create(ctx, &o, 1, &p, &a), TERN_INVALID_ARGUMENT);
+        p.decay = -1;
+        CHECK_STATUS(tern_optimiser_create(ctx, NULL, 1, &p, &a), TERN_INVALID_ARGUMENT);
+        CHECK(strstr(tern_last_error(), "decay of parameter 0 is -1"));
+        p.decay = 1;
         CHECK(!a);
         CHECK_OK(tern_optimiser_create(ctx, NULL, 1, &p, &a));
         tern_tensor *none = NULL, *written[4], *rate = tern_scalar(ctx, TERN_F32, 1);

@@ -1,6 +1,7 @@
 /* test_trainer.c - a tiny decoder learns; its bits do not depend on threads; passes that accumulate are one larger batch; states go from
  * one trainer to another; bad calls. Losses and gradients against PyTorch: tests/oracle/test_training.py. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <tern/ops.h>
@@ -226,6 +227,173 @@ TEST(passes_accumulate)
         close(ctx[k], t[k]);
 }
 
+/* ---- what is kept of a pass, and how ------------------------------------------------------------------------------- */
+
+/* What is computed again has the bits that it had; the more of it, the less memory. */
+TEST(recomputing_changes_no_bit)
+{
+    tern_ctx *ctx[3];
+    tern_trainer *t[3];
+    tern_train_result last[3];
+    tern_trainer_info info[3];
+    for (int k = 0; k < 3; k++) {
+        tern_train_options o = tiny(TERN_TRAIN_TERNARY);
+        o.recompute = (tern_train_recompute)k;
+        open(o, 2, &ctx[k], &t[k]);
+        train(t[k], 0, 3, &last[k]);
+        tern_program_info program;
+        tern_program_get_info(tern_trainer_program(t[k]), &program);
+        tern_trainer_get_info(t[k], &info[k]);
+        printf("%s: %zu bytes of intermediates, %d steps\n",
+               k == 0   ? "none"
+               : k == 1 ? "attention"
+                        : "layers",
+               program.arena_bytes, program.steps);
+    }
+    for (int k = 1; k < 3; k++) {
+        bool same;
+        compare_states(t[0], t[k], &same);
+        CHECK(same);
+        CHECK(last[0].loss == last[k].loss && last[0].norm == last[k].norm);
+        CHECK(info[k].arena_bytes < info[k - 1].arena_bytes);
+    }
+    for (int k = 0; k < 3; k++)
+        close(ctx[k], t[k]);
+}
+
+/* Rounded activations learn as well, in less memory, with the same bits for any number of threads; beside recomputation too. */
+static void check_small_activations(tern_precision precision)
+{
+    tern_ctx *ctx[2], *exact_ctx;
+    tern_trainer *t[2], *exact;
+    tern_train_result first, last, exact_last, other;
+    tern_program_info a, b;
+    tern_train_options o = tiny(TERN_TRAIN_TERNARY);
+    open(o, 2, &exact_ctx, &exact);
+    o.activations = precision;
+    o.recompute = TERN_RECOMPUTE_ATTENTION;
+    for (int k = 0; k < 2; k++)
+        open(o, k + 1, &ctx[k], &t[k]);
+    train(t[0], 0, 1, &first);
+    train(exact, 0, 1, &exact_last);
+    CHECK_NEAR(first.loss, exact_last.loss, 0.02);
+    CHECK(fabs(first.norm / exact_last.norm - 1) < 0.05);
+    train(t[0], 1, 50, &last);
+    train(t[1], 0, 50, &other);
+    printf("loss %g -> %g, norm %g beside %g\n", first.loss, last.loss, first.norm, exact_last.norm);
+    CHECK(last.loss < 0.3 && !last.skipped);
+    CHECK(last.loss == other.loss && last.norm == other.norm);
+    tern_program_get_info(tern_trainer_program(t[0]), &a);
+    tern_program_get_info(tern_trainer_program(exact), &b);
+    CHECK(a.arena_bytes < b.arena_bytes);
+    for (int k = 0; k < 2; k++)
+        close(ctx[k], t[k]);
+    close(exact_ctx, exact);
+}
+
+TEST(activations_in_bf16)
+{
+    check_small_activations(TERN_PRECISION_BF16);
+}
+
+TEST(activations_in_f16)
+{
+    check_small_activations(TERN_PRECISION_F16);
+}
+
+static double number_of(const tern_trainer *t, const char *name)
+{
+    const char *is;
+    for (int i = 0; i < tern_trainer_states(t); i++) {
+        tern_tensor *state = tern_trainer_state(t, i, &is);
+        if (strcmp(is, name) == 0)
+            return (double)tern_data_f32(state)[0];
+    }
+    return NAN;
+}
+
+static void set_number(const tern_trainer *t, const char *name, double value)
+{
+    const char *is;
+    for (int i = 0; i < tern_trainer_states(t); i++) {
+        tern_tensor *state = tern_trainer_state(t, i, &is);
+        if (strcmp(is, name) == 0)
+            CHECK_OK(tern_fill_(state, value));
+    }
+}
+
+/* Too large a scale: nothing is learnt, the scale falls until gradients are finite. One that has stood for long grows. */
+static void check_scale(int64_t passes)
+{
+    tern_ctx *ctx;
+    tern_trainer *t;
+    tern_train_result r;
+    int32_t tokens[BATCH * SEQUENCE];
+    tern_train_options o = tiny(TERN_TRAIN_TERNARY);
+    o.activations = TERN_PRECISION_F16;
+    o.batch = BATCH / passes, o.accumulate = passes;
+    open(o, 2, &ctx, &t);
+    CHECK_NEAR(number_of(t, "loss_scale"), 65536, 0);
+    count_upwards(0, BATCH, tokens);
+    set_number(t, "loss_scale", 0x1p100);
+    float before[VOCABULARY * 32];
+    CHECK_OK(tern_read(tern_trainer_state(t, 0, NULL), before, sizeof before));
+    CHECK_OK(tern_trainer_step(t, tokens, 0.01, &r));
+    CHECK(r.skipped && !isfinite(r.norm) && isfinite(r.loss));
+    CHECK(memcmp(before, tern_data(tern_trainer_state(t, 0, NULL)), sizeof before) == 0);
+    CHECK_NEAR(number_of(t, "loss_scale"), 0x1p99, 0);
+    CHECK_NEAR(number_of(t, "steps"), 0, 0);
+    set_number(t, "loss_scale", 1024);
+    set_number(t, "loss_scale.steps", 1999);
+    CHECK_OK(tern_trainer_step(t, tokens, 0.01, &r));
+    CHECK(!r.skipped && isfinite(r.norm));
+    CHECK(memcmp(before, tern_data(tern_trainer_state(t, 0, NULL)), sizeof before) != 0);
+    CHECK_NEAR(number_of(t, "loss_scale"), 2048, 0);
+    CHECK_NEAR(number_of(t, "loss_scale.steps"), 0, 0);
+    CHECK_NEAR(number_of(t, "steps"), 1, 0);
+    close(ctx, t);
+}
+
+TEST(the_scale_of_the_loss)
+{
+    check_scale(1);
+}
+
+TEST(the_scale_of_the_loss_of_several_passes)
+{
+    check_scale(2);
+}
+
+/* Gradients of 0 show what decays: with a rate of 1 a weight keeps 1 - decay of itself. */
+TEST(groups_decay_apart)
+{
+    tern_ctx *ctx[2];
+    tern_trainer *t[2];
+    tern_train_options o = tiny(TERN_TRAIN_FLOAT);
+    int32_t tokens[BATCH * SEQUENCE];
+    o.optimiser = (tern_optimiser_options){.kind = TERN_SGD, .weight_decay = 0};
+    open(o, 1, &ctx[0], &t[0]);
+    o.optimiser.weight_decay = 0.5, o.decay_table = 0.5, o.decay_norms = 0.25;
+    open(o, 1, &ctx[1], &t[1]);
+    static const struct {
+        int state;
+        double decay;
+    } groups[] = {{0, 0.25}, {1, 0.125}, {2, 0.5}}; /* the table, a norm, a layer's queries */
+    float first[3];
+    for (int i = 0; i < 3; i++)
+        first[i] = tern_data_f32(tern_trainer_state(t[0], groups[i].state, NULL))[0];
+    count_upwards(0, BATCH, tokens);
+    for (int k = 0; k < 2; k++)
+        CHECK_OK(tern_trainer_step(t[k], tokens, 1, NULL));
+    for (int i = 0; i < 3; i++) {
+        const float without = tern_data_f32(tern_trainer_state(t[0], groups[i].state, NULL))[0],
+                    with = tern_data_f32(tern_trainer_state(t[1], groups[i].state, NULL))[0];
+        CHECK_NEAR((double)(without - with), (double)first[i] * groups[i].decay, 1e-6);
+    }
+    for (int k = 0; k < 2; k++)
+        close(ctx[k], t[k]);
+}
+
 TEST(states_have_names)
 {
     tern_ctx *ctx;
@@ -267,6 +435,9 @@ TEST(bad_options)
     REFUSED_WITH(o.shape.kv_heads = 3, "multiple of kv_heads (3)");
     REFUSED_WITH(o.batch = 0, "batch is 0");
     REFUSED_WITH(o.accumulate = 0, "accumulate is 0");
+    REFUSED_WITH(o.recompute = (tern_train_recompute)3, "recompute 3");
+    REFUSED_WITH(o.activations = (tern_precision)3, "precision 3");
+    REFUSED_WITH(o.decay_norms = -1, "decay of parameter");
     REFUSED_WITH(o.shape.norm_eps = NAN, "norm_eps");
     REFUSED_WITH(o.shape.rope_theta = 0, "rope_theta");
     REFUSED_WITH(o.optimiser.beta1 = 2, "beta1 is 2");
