@@ -10,6 +10,7 @@ set(TERN_ISA_avxvnni    ${TERN_ISA_avx2} -mavxvnni)
 set(TERN_ISA_avx512     ${TERN_ISA_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl)
 set(TERN_ISA_avx512vnni ${TERN_ISA_avx512} -mavx512vnni)
 set(TERN_ISA_avx512vbmi ${TERN_ISA_avx512vnni} -mavx512vbmi)
+set(TERN_ISA_amx        ${TERN_ISA_avx512vbmi} -mgfni -mamx-tile -mamx-int8)
 set(TERN_ISA_neon       "")
 set(TERN_ISA_neondot    -march=armv8.2-a+dotprod)
 
@@ -21,7 +22,16 @@ else()
     set(TERN_ARCH other)
 endif()
 
-# Drops the kernels of other architectures from the list variable `sources`.
+# AMX: where Linux gives its tiles to a process, and where the compiler knows them. TERN__AMX says so to the tables.
+if(TERN_ARCH STREQUAL "x86" AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    include(CheckCCompilerFlag)
+    check_c_compiler_flag("-mgfni -mamx-tile -mamx-int8" TERN_AMX)
+    if(TERN_AMX)
+        add_compile_definitions(TERN__AMX)
+    endif()
+endif()
+
+# Drops the kernels of other architectures, and of sets that this build has not, from the list variable `sources`.
 function(tern_keep_this_architecture sources)
     set(kept ${${sources}})
     foreach(arch x86 arm)
@@ -29,6 +39,9 @@ function(tern_keep_this_architecture sources)
             list(FILTER kept EXCLUDE REGEX "/src/(kernels|measure)/${arch}/")
         endif()
     endforeach()
+    if(NOT TERN_AMX)
+        list(FILTER kept EXCLUDE REGEX "_amx\\.c$")
+    endif()
     set(${sources} ${kept} PARENT_SCOPE)
 endfunction()
 

@@ -85,10 +85,28 @@ tern_status tern__isa_parse(const char *name, tern__isa *out)
     return tern__fail(TERN_NOT_FOUND, "cpu level \"%s\" does not exist; there are %s", name, all);
 }
 
+static pthread_once_t asked = PTHREAD_ONCE_INIT;
+static bool has_tiles;
+
+static void ask(void)
+{
+#if defined(__x86_64__)
+    has_tiles = tern__cpu_ask_for_tiles();
+#endif
+}
+
+uint32_t tern__isa_permitted(uint32_t mask)
+{
+    if ((mask & TERN__ISA_BIT(AMX)) == 0)
+        return mask;
+    pthread_once(&asked, ask);
+    return has_tiles ? mask : mask & ~TERN__ISA_BIT(AMX);
+}
+
 uint32_t tern__isa_mask_capped(const tern__cpu_info *cpu, tern__isa cap)
 {
     uint32_t allowed = TERN__ISA_BIT(BASELINE);
     if ((unsigned)cap < TERN__ISA_COUNT && strcmp(levels[cap].arch, cpu->arch) == 0)
         allowed |= (2u << cap) - 1;
-    return cpu->isa_mask & allowed;
+    return tern__isa_permitted(cpu->isa_mask & allowed);
 }

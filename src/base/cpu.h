@@ -10,13 +10,15 @@
 /* Instruction-set levels, weakest first within an architecture: X(enumerator, name, architecture). A kernel
  * names the level it needs; a cap (`TERN_CPU=`, or an option) hides the levels above it. A level includes
  * those before it. sse4.2, avx2, avx512 promise everything of x86-64-v2, -v3, -v4, and avx512vnni adds
- * AVX512_VNNI; neon promises Advanced SIMD and neondot adds the dot-product instructions. */
+ * AVX512_VNNI; amx adds AVX512_VBMI, GFNI and the int8 tiles of AMX; neon promises Advanced SIMD and neondot
+ * adds the dot-product instructions. */
 #define TERN__ISA_LIST(X)              \
     X(BASELINE, "baseline", "any")     \
     X(SSE42, "sse4.2", "x86")          \
     X(AVX2, "avx2", "x86")             \
     X(AVX512, "avx512", "x86")         \
     X(AVX512VNNI, "avx512vnni", "x86") \
+    X(AMX, "amx", "x86")               \
     X(NEON, "neon", "arm")             \
     X(NEONDOT, "neondot", "arm")
 
@@ -45,7 +47,7 @@ typedef enum tern__feature {
 typedef struct tern__cpu_info {
     char model[64];     /* "Intel(R) Xeon(R) ...", or "unknown" */
     const char *arch;   /* "x86", "arm" or "other" */
-    uint32_t isa_mask;  /* bit i: level i runs here (OS support for the registers checked) */
+    uint32_t isa_mask;  /* bit i: level i runs here (OS support checked; for amx also tern__isa_permitted) */
     uint32_t features;  /* bit i: feature i is there; a level that it belongs to may still be missing */
     char isa_names[96]; /* those levels, space-separated */
     tern__isa best;     /* highest level in the mask */
@@ -72,8 +74,13 @@ static inline bool tern__cpu_has(const tern__cpu_info *cpu, tern__feature featur
 /* `name` of a level, case-insensitive -> level; TERN_NOT_FOUND lists the names. */
 tern_status tern__isa_parse(const char *name, tern__isa *out);
 
-/* The levels of `cpu` that remain when nothing above `cap` may be used. A cap of another architecture leaves
- * the baseline only. */
+/* The levels of `mask` that this process may use. Linux gives the tiles of AMX to processes that ask: they are asked for here, once,
+ * the first time that a mask has them, for all threads that there are and will be. Where that is refused (a thread's stack for
+ * signals is too small for them) the level is not there. */
+uint32_t tern__isa_permitted(uint32_t mask);
+
+/* The levels of `cpu` that remain, and are permitted, when nothing above `cap` may be used. A cap of another architecture
+ * leaves the baseline only. */
 uint32_t tern__isa_mask_capped(const tern__cpu_info *cpu, tern__isa cap);
 
 /* Parses a cgroup quota: v2 text "max 100000" / "150000 100000" -> cores rounded up, 0 = no limit (or no such

@@ -11,6 +11,9 @@
  * others. */
 void tern__cpu_detect_isa(tern__cpu_info *info);
 
+/* Asks the system for the tiles of AMX (cpu_x86.c): may they be used? */
+bool tern__cpu_ask_for_tiles(void);
+
 /* Fills cores_*, memory_bytes and l*_bytes (cpu_system.c). */
 void tern__cpu_detect_cores(tern__cpu_info *info);
 void tern__cpu_detect_memory(tern__cpu_info *info);

@@ -6,6 +6,11 @@
 
 #include "base/cpu_detect.h"
 
+#if defined(TERN__AMX)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 typedef struct leaf {
     unsigned eax, ebx, ecx, edx;
 } leaf;
@@ -17,7 +22,7 @@ static leaf cpuid_leaf(unsigned number, unsigned sub)
     return r;
 }
 
-/* Which register states the operating system saves: bit 1 SSE, 2 AVX, 5-7 AVX-512. */
+/* Which register states the operating system saves: bit 1 SSE, 2 AVX, 5-7 AVX-512, 17 and 18 AMX. */
 static unsigned enabled_states(void)
 {
     unsigned low, high;
@@ -32,9 +37,36 @@ static bool all(unsigned word, unsigned bits)
 
 #define BIT(n) (1u << (n))
 
+/* ---- tiles ---- */
+
+/* arch_prctl of Linux, from the kernel's ABI: older C libraries lack the names. */
+enum { GET_SUPPORTED_STATES = 0x1021, ASK_FOR_STATE = 0x1023, TILE_DATA = 18 };
+
+/* Would Linux give them? This build has kernels for them only if it is for Linux. */
+static bool tiles_exist(void)
+{
+#if defined(TERN__AMX)
+    uint64_t states = 0;
+    return syscall(SYS_arch_prctl, GET_SUPPORTED_STATES, &states) == 0 && (states >> TILE_DATA & 1) != 0;
+#else
+    return false;
+#endif
+}
+
+bool tern__cpu_ask_for_tiles(void)
+{
+#if defined(TERN__AMX)
+    return syscall(SYS_arch_prctl, ASK_FOR_STATE, TILE_DATA) == 0;
+#else
+    return false;
+#endif
+}
+
+/* ---- levels ---- */
+
 static uint32_t detect_levels(void)
 {
-    enum { AVX_STATE = 0x6, AVX512_STATE = 0xe6 };
+    enum { AVX_STATE = 0x6, AVX512_STATE = 0xe6, AMX_STATE = 0x60000 };
     leaf one = cpuid_leaf(1, 0), seven = cpuid_leaf(7, 0), extended = cpuid_leaf(0x80000001u, 0);
     uint32_t mask = TERN__ISA_BIT(BASELINE);
 
@@ -57,8 +89,14 @@ static uint32_t detect_levels(void)
         return mask;
     mask |= TERN__ISA_BIT(AVX512);
 
-    if (all(seven.ecx, BIT(11)))
-        mask |= TERN__ISA_BIT(AVX512VNNI);
+    if (!all(seven.ecx, BIT(11)))
+        return mask;
+    mask |= TERN__ISA_BIT(AVX512VNNI);
+
+    /* avx512vbmi, gfni; amx-tile, amx-int8 */
+    if (all(seven.ecx, BIT(1) | BIT(8)) && all(seven.edx, BIT(24) | BIT(25)) && all(states, AMX_STATE) &&
+        tiles_exist())
+        mask |= TERN__ISA_BIT(AMX);
     return mask;
 }
 

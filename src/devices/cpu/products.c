@@ -312,7 +312,7 @@ static bool ternary_packing(const tern__call *call, uint32_t isa_mask, tern__pac
 {
     const tern__type *weight = call->in[1];
     const tern__kernel_row *five = tern__kernel_select(TERN__FAMILY_ternary_t5, isa_mask);
-    const bool fast = five->feature == TERN__FEATURE_VBMI;
+    const bool fast = five->feature == TERN__FEATURE_VBMI || five->isa == TERN__ISA_AMX;
     const tern__ternary_form form = fast ? TERN__TERNARY_5 : TERN__TERNARY_2;
     *out = (tern__packing){.op = TERN__OP_packed_ternary_matmul,
                            .how = fast ? five : tern__kernel_select(TERN__FAMILY_ternary_t2, isa_mask)};

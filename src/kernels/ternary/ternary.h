@@ -123,6 +123,19 @@ typedef struct tern__ternary_call {
     bool resume, pause;
 } tern__ternary_call;
 
+/* A whole product: tiles of weights times all rows of x, at least one of each. */
+typedef struct tern__ternary_whole {
+    const uint8_t *weights; /* (tiles, quads, 64) packed */
+    int64_t tiles, quads;
+    int64_t rows; /* of weights in these tiles: the last one may lack some */
+    const int8_t *
+        x; /* (batch, columns), rows x_stride apart: 64 bytes for each 16 quads, or a part of them, can be read */
+    int64_t x_stride, batch;
+    int32_t *y; /* (batch, rows), rows y_stride apart, any alignment of 4 */
+    int64_t y_stride;
+    uint8_t *scratch; /* tern__ternary_scratch_bytes() */
+} tern__ternary_whole;
+
 /* Sums of one block of columns times its scales, added to those of the blocks before: y += scales * sums in f32, the product
  * rounded first. */
 typedef struct tern__ternary_scaled {
@@ -134,7 +147,7 @@ typedef struct tern__ternary_scaled {
 
 /* The inner kernels of one form for one ISA. Small batches are multiplied straight from the packed
  * weights (`direct`); larger ones from a panel of weights that is unpacked once into cache (`unpack`,
- * `multiply`). */
+ * `multiply`), or by a kernel with loops of its own (`whole`), which needs no sums of x. */
 typedef struct tern__ternary_kernel {
     const char *name; /* "ternary_t5__avx512vbmi" */
     tern__ternary_form form;
@@ -147,6 +160,7 @@ typedef struct tern__ternary_kernel {
     void (*direct)(const tern__ternary_call *call);
     void (*unpack)(const uint8_t *packed, int64_t quads, uint8_t *panel);
     void (*multiply)(const tern__ternary_call *call);
+    void (*whole)(const tern__ternary_whole *call); /* or NULL: then there are unpack and multiply */
     void (*add_scaled)(const tern__ternary_scaled *call);
 } tern__ternary_kernel;
 

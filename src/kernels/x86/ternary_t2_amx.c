@@ -1,0 +1,33 @@
+/* ternary_t2_amx.c - form 2 on AMX: four instructions unpack 256 weights. Few rows of x are multiplied by AVX-512 VNNI.
+ *
+ * A code 0, 1, 2 in bits lo and hi of a byte is the weight -1, 0, +1: its bit 0 is not lo, and every other bit of it is not (lo xor
+ * hi), since code 3 does not occur. That is one affine map of the byte's bits, vgf2p8affineqb with a constant of all ones. */
+#define PLANES 4
+#include "kernels/x86/ternary_amx.h"
+
+/* Rows of the map: the one of bit 0 is the most significant byte. */
+#define MAP(lo) (int64_t)(0x0103030303030303u << (lo))
+#define WEIGHTS(packed, lo) _mm512_gf2p8affine_epi64_epi8(packed, _mm512_set1_epi64(MAP(lo)), 0xff)
+
+INLINE planes decode(__m512i packed)
+{
+    return (planes){WEIGHTS(packed, 0), WEIGHTS(packed, 2), WEIGHTS(packed, 4), WEIGHTS(packed, 6), packed};
+}
+
+#include "kernels/x86/ternary_amx_loops.h"
+
+static void direct(const tern__ternary_call *call)
+{
+    tern__ternary_t2__avx512vnni.direct(call);
+}
+
+const tern__ternary_kernel tern__ternary_t2__amx = {
+    .name = "ternary_t2__amx",
+    .form = TERN__TERNARY_2,
+    .direct_limit = 3,
+    .direct_batch = 3,
+    .direct_quads = 16384,
+    .direct = direct,
+    .whole = whole,
+    .add_scaled = add_scaled,
+};

@@ -1,0 +1,56 @@
+/* ternary_t5_amx.c - form 5 on AMX: eight instructions unpack 320 weights. Few rows of x are multiplied by AVX-512 VBMI.
+ *
+ * A packed byte is v = 84*c4 + 28*c3 + 9*c2 + 3*c1 + c0. As ternary_t5_avx512vbmi.c says, v / 4 tells upper = 84*c4 + 28*c3, and
+ * v - upper the rest; here all five digits, less one, are looked up. */
+#define PLANES 5
+#include "kernels/x86/ternary_amx.h"
+
+/* Lookups of v / 4 (upper, c4, c3) and of v - upper (c2, c1, c0). */
+/* clang-format off */
+#define SAME3(x) x, x, x
+#define SAME7(x) x, x, x, x, x, x, x
+#define SAME9(x) SAME3(x), SAME3(x), SAME3(x)
+#define UPPER(c4) SAME7(84 * c4), SAME7(84 * c4 + 28), SAME7(84 * c4 + 56)
+#define DIGIT3 SAME7(-1), SAME7(0), SAME7(1)
+#define DIGIT1 SAME3(-1), SAME3(0), SAME3(1)
+#define DIGIT0 -1, 0, 1, -1, 0, 1, -1, 0, 1
+static const uint8_t upper_of[64] __attribute__((aligned(64))) = {UPPER(0), UPPER(1), UPPER(2)};
+static const int8_t w4_of[64] __attribute__((aligned(64))) = {
+    SAME7(-1), SAME7(-1), SAME7(-1), SAME7(0), SAME7(0), SAME7(0), SAME7(1), SAME7(1), SAME7(1)};
+static const int8_t w3_of[64] __attribute__((aligned(64))) = {DIGIT3, DIGIT3, DIGIT3};
+static const int8_t w2_of[64] __attribute__((aligned(64))) = {SAME9(-1), SAME9(0), SAME9(1)};
+static const int8_t w1_of[64] __attribute__((aligned(64))) = {DIGIT1, DIGIT1, DIGIT1};
+static const int8_t w0_of[64] __attribute__((aligned(64))) = {DIGIT0, DIGIT0, DIGIT0};
+/* clang-format on */
+
+INLINE __m512i lookup(const void *table, __m512i index)
+{
+    return _mm512_permutexvar_epi8(index, _mm512_load_si512(table));
+}
+
+INLINE planes decode(__m512i packed)
+{
+    /* The permutes look at 6 bits only, so what the shift drags in from the next byte does not matter. */
+    const __m512i quarter = _mm512_srli_epi16(packed, 2);
+    const __m512i lower = _mm512_sub_epi8(packed, lookup(upper_of, quarter));
+    return (planes){lookup(w0_of, lower), lookup(w1_of, lower), lookup(w2_of, lower), lookup(w3_of, quarter),
+                    lookup(w4_of, quarter)};
+}
+
+#include "kernels/x86/ternary_amx_loops.h"
+
+static void direct(const tern__ternary_call *call)
+{
+    tern__ternary_t5__avx512vbmi.direct(call);
+}
+
+const tern__ternary_kernel tern__ternary_t5__amx = {
+    .name = "ternary_t5__amx",
+    .form = TERN__TERNARY_5,
+    .direct_limit = 3,
+    .direct_batch = 3,
+    .direct_quads = 16384,
+    .direct = direct,
+    .whole = whole,
+    .add_scaled = add_scaled,
+};
