@@ -21,7 +21,7 @@
 #include "bench_json.h"
 #include "measure/measure.h"
 
-enum { HEADS = 20, KV_HEADS = 5, D = 128, CONTEXT = 4096, SLOTS = 32, PROMPT = 512 };
+enum { HEADS = 20, KV_HEADS = 5, D = 128, CONTEXT = 4096, SLOTS = 128, PROMPT = 512 };
 
 /* ---- cases ---- */
 

@@ -13,7 +13,7 @@
  *
  *     bench_fusion [--rows FILE | --json FILE] [--rounds N] [PROGRAM]...
  *
- * fused_chain_bw_share: six elementwise ops on 16 M f32. fused_chain_speedup: level none's time / level medium's.
+ * fused_chain_bw_share: six elementwise ops on f32 that no cache holds. fused_chain_speedup: level none's time / level medium's.
  * fused_softmax_bw_share: softmax of rows; its detail has the other rows with reductions. elementwise_bw_share: the slowest of
  * single ops. transpose_bw_share: a matrix, turned. All with all threads; the same names with _1t: one thread. */
 #include <stdint.h>
@@ -28,7 +28,18 @@
 #include "bench_json.h"
 #include "measure/measure.h"
 
-enum { ELEMENTS = 1 << 24, COLUMNS = 1024, FEW_ROWS = 64 };
+enum { COLUMNS = 1024, FEW_ROWS = 64 };
+
+/* Whole rows, 16 M elements at least: operand and result are four times what the last cache holds. */
+static int64_t elements;
+
+static int64_t elements_out_of_cache(void)
+{
+    int64_t n = 1 << 24;
+    while (n * 8 < 4 * tern__cpu()->l3_bytes)
+        n *= 2;
+    return n;
+}
 
 /* ---- programs ---- */
 
@@ -193,8 +204,8 @@ static tern_status measure_all(tern__threads *threads, int workers, const option
     }
     for (int group = 0; group < MOVES && status == TERN_OK; group++) {
         const tern__limit_work work = {.kind = TERN_LIMIT_COPY_BW,
-                                       .read_bytes = moved[group].read * ELEMENTS,
-                                       .write_bytes = moved[group].write * ELEMENTS};
+                                       .read_bytes = moved[group].read * elements,
+                                       .write_bytes = moved[group].write * elements};
         tern__limit *limit = NULL;
         if (limited)
             status = tern__limit_create(threads, workers, &work, &limit);
@@ -212,7 +223,7 @@ static bool believable = true;
 
 static double rate_of(const tern__measurement *m, int i)
 {
-    return m[i].time.n ? bytes_of(programs[i].moves) * ELEMENTS / m[i].time.median * 1e-9 : NAN;
+    return m[i].time.n ? bytes_of(programs[i].moves) * (double)elements / m[i].time.median * 1e-9 : NAN;
 }
 
 /* NaN, which has no row, if it was not measured or cannot be. */
@@ -223,19 +234,19 @@ static double share_of(const tern__measurement *m, int i)
 
 static void show(const tern__measurement *m, const tern__measurement *cached, int workers)
 {
-    printf(
-        "%d thread%s, %d f32 in rows of %d\n  %-18s %6s %6s %6s %6s   %8s %8s   ns per element, a thread's; "
-        "limit\n",
-        workers, workers > 1 ? "s" : "", ELEMENTS, COLUMNS, "", "GB/s", "limit", "share", "best", "in cache",
-        "memory");
+    printf("%d thread%s, %lld f32 in rows of %d\n  %-18s %6s %6s %6s %6s   %8s %8s   ns per element, a "
+           "thread's; "
+           "limit\n",
+           workers, workers > 1 ? "s" : "", (long long)elements, COLUMNS, "", "GB/s", "limit", "share",
+           "best", "in cache", "memory");
     for (int i = 0; i < COUNT; i++) {
         if (!m[i].time.n)
             continue;
         const double limit = m[i].limit_time.median;
         printf("  %-18s %6.1f %6.1f %6.3f %6.3f   %8.3f %8.3f   %s\n", programs[i].name, rate_of(m, i),
-               bytes_of(programs[i].moves) * ELEMENTS / limit * 1e-9, m[i].share.median,
+               bytes_of(programs[i].moves) * (double)elements / limit * 1e-9, m[i].share.median,
                m[i].limit_time.min / m[i].time.min, cached[i].time.min / (FEW_ROWS * COLUMNS) * 1e9,
-               limit * workers / ELEMENTS * 1e9, m[i].way);
+               limit * workers / (double)elements * 1e9, m[i].way);
         if (tern__is_believable(&m[i]))
             continue;
         fprintf(stderr,
@@ -257,45 +268,45 @@ static void row(bench_output *out, const char *name, bool one, double value, con
 
 static void write_rows(bench_output *out, const tern__measurement *m, int workers, bool one)
 {
-    char detail[512], threads[32];
-    snprintf(threads, sizeof threads, "%d thread%s%s", workers, workers > 1 ? "s" : "",
-             one ? "" : " (all of the machine)");
-    snprintf(detail, sizeof detail, "%s; six ops on 16 M f32: %.1f GB/s; the best plain loop: %s", threads,
+    char detail[512], threads[64];
+    snprintf(threads, sizeof threads, "%d thread%s%s; %lld M f32", workers, workers > 1 ? "s" : "",
+             one ? "" : " (all of the machine)", (long long)elements >> 20);
+    snprintf(detail, sizeof detail, "%s; six ops: %.1f GB/s; the best plain loop: %s", threads,
              rate_of(m, CHAIN), m[CHAIN].way);
     row(out, "fused_chain_bw_share", one, share_of(m, CHAIN), "of the best plain loop", detail);
-    snprintf(detail, sizeof detail, "%s; six ops on 16 M f32, level medium against none: %.1f and %.1f GB/s",
-             threads, rate_of(m, CHAIN), rate_of(m, CHAIN_ALONE));
+    snprintf(detail, sizeof detail, "%s; six ops, level medium against none: %.1f and %.1f GB/s", threads,
+             rate_of(m, CHAIN), rate_of(m, CHAIN_ALONE));
     row(out, "fused_chain_speedup", one, rate_of(m, CHAIN) / rate_of(m, CHAIN_ALONE), "x", detail);
-    snprintf(
-        detail, sizeof detail,
-        "%s; 16 M f32 in rows of %d: %.1f GB/s; layernorm %.2f, rmsnorm + quantise_rows %.2f of loops that "
-        "move the same",
-        threads, COLUMNS, rate_of(m, SOFTMAX), share_of(m, LAYERNORM), share_of(m, QUANTISE));
+    snprintf(detail, sizeof detail,
+             "%s in rows of %d: %.1f GB/s; layernorm %.2f, rmsnorm + quantise_rows %.2f of loops that "
+             "move the same",
+             threads, COLUMNS, rate_of(m, SOFTMAX), share_of(m, LAYERNORM), share_of(m, QUANTISE));
     row(out, "fused_softmax_bw_share", one, share_of(m, SOFTMAX), "of the best plain loop", detail);
-    int worst = FIRST_EACH, used = snprintf(detail, sizeof detail, "%s; 16 M f32; the worst of", threads);
+    int worst = FIRST_EACH, used = snprintf(detail, sizeof detail, "%s; the worst of", threads);
     for (int i = FIRST_EACH; i < COUNT; i++) {
         worst = !(share_of(m, i) >= share_of(m, worst)) ? i : worst;
         used += snprintf(detail + used, sizeof detail - (size_t)used, "%s %s %.2f", i > FIRST_EACH ? "," : "",
                          programs[i].name, share_of(m, i));
     }
     row(out, "elementwise_bw_share", one, share_of(m, worst), "of the best plain loop", detail);
-    snprintf(detail, sizeof detail, "%s; f32 [%d,%d]: %.1f GB/s", threads, ELEMENTS / COLUMNS, COLUMNS,
-             rate_of(m, TRANSPOSE));
+    snprintf(detail, sizeof detail, "%s, [%lld,%d]: %.1f GB/s", threads, (long long)(elements / COLUMNS),
+             COLUMNS, rate_of(m, TRANSPOSE));
     row(out, "transpose_bw_share", one, share_of(m, TRANSPOSE), "of the best plain loop", detail);
 }
 
 static tern_status run(bench_output *out, const options *o)
 {
+    elements = elements_out_of_cache();
     tern__threads *threads;
     tern__measurement cached[COUNT], one[COUNT], all[COUNT];
     const int most = tern__cpu()->cores_usable;
     TERN_TRY(tern__threads_create(most, &threads));
     tern_status status = measure_all(threads, 1, o, FEW_ROWS, false, cached);
     if (status == TERN_OK)
-        status = measure_all(threads, 1, o, ELEMENTS / COLUMNS, true, one);
+        status = measure_all(threads, 1, o, elements / COLUMNS, true, one);
     memcpy(all, one, sizeof all);
     if (status == TERN_OK && most > 1)
-        status = measure_all(threads, most, o, ELEMENTS / COLUMNS, true, all);
+        status = measure_all(threads, most, o, elements / COLUMNS, true, all);
     tern__threads_destroy(threads);
     TERN_TRY(status);
     show(one, cached, 1);

@@ -155,6 +155,14 @@ static double show(const tern__measurement *m, const job *j, double work, const 
 
 /* ---- generation -------------------------------------------------------------------------------------- */
 
+/* Bytes of weights, at least, as whole matrices. Four times what the last cache holds: of less, what the probes of the limit
+ * left there depends on the order in which they read, and whatever is timed behind one of them gains or loses by it. */
+static size_t weights_least(void)
+{
+    const size_t least = (size_t)1 << 30, cached = 4 * (size_t)tern__cpu()->l3_bytes;
+    return cached > least ? cached : least;
+}
+
 enum { BATCHES = 3 };
 static const int64_t batches[BATCHES] = {1, 2, 8};
 
@@ -176,13 +184,13 @@ static void generation_row(bench_output *out, const job *j, const tern__measurem
                   "%s, time of a step at n = 8 / (bytes / read bandwidth)", j->kernel);
 }
 
-static tern_status generation(bench_output *out, const options *o, job *j, size_t block)
+static tern_status generation(bench_output *out, const options *o, job *j)
 {
     job jobs[BATCHES];
     tern__thing things[BATCHES];
     tern__measurement results[BATCHES];
     plan(o, j, VOCABULARY, 1);
-    j->copies = (int64_t)(block / (size_t)j->bytes);
+    j->copies = ((int64_t)weights_least() + j->bytes - 1) / j->bytes;
     make_packed(j, (uint8_t *)(uintptr_t)j->memory);
     void *x = make_x(j->form->dtype, batches[BATCHES - 1]);
     j->x = x;
@@ -329,14 +337,14 @@ static bool parse(options *o, int argc, char **argv)
     return argc % 2 == 1;
 }
 
-static tern_status run(bench_output *out, const options *o, job *j, size_t block)
+static tern_status run(bench_output *out, const options *o, job *j)
 {
     for (size_t f = 0; f < TERN__COUNT(forms); f++) {
         if (o->type && strcmp(o->type, forms[f].name) != 0)
             continue;
         j->form = &forms[f];
         if (o->common.gemv)
-            TERN_TRY(generation(out, o, j, block));
+            TERN_TRY(generation(out, o, j));
         if (o->common.gemm)
             TERN_TRY(prompts(out, o, j));
     }
@@ -359,7 +367,7 @@ int main(int argc, char **argv)
     const int workers = tern__cpu()->cores_usable < MAX_THREADS ? tern__cpu()->cores_usable : MAX_THREADS;
     if (tern__threads_create(workers, &j.threads) != TERN_OK)
         return 1;
-    const size_t block = ((size_t)1 << 30) + (8 << 20); /* f16 is there once, the others several times */
+    const size_t block = weights_least() + (size_t)(VOCABULARY + TERN__LINEAR_TILE) * COLUMNS * 2;
     void *memory = tern__pages_map(block, true);
     if (memory == NULL) {
         fprintf(stderr, "bench_head: no %zu bytes for weights\n", block);
@@ -374,7 +382,7 @@ int main(int argc, char **argv)
     printf("%d threads, %d rounds; kernel, type, shape, threads, median time and spread, rate, limit, share "
            "of it\n",
            workers, o.common.rounds);
-    const tern_status status = run(&out, &o, &j, block);
+    const tern_status status = run(&out, &o, &j);
     if (status != TERN_OK)
         fprintf(stderr, "bench_head: %s\n", tern_last_error());
     tern__pages_unmap(memory, block);

@@ -51,6 +51,7 @@ static inline __attribute__((always_inline)) uint16x4_t four_halves(const uint8_
 #define MOST_ROWS 4
 #define MANY(columns) 16
 #define MOST_TILES 1
+#define TOGETHER(columns) MOST_TILES
 #define EACH_ROWS(M, name) M(name, 1) M(name, 2) M(name, 3) M(name, 4)
 #include "kernels/linear/widen_impl.h"
 

@@ -290,10 +290,24 @@ static void factors(const tern__buffer *scales, const block *b, int64_t kv, int6
                     float numerator, float *to)
 {
     const float *from = (const float *)scales->data + b->slot * scales->strides[0] + kv * scales->strides[2];
+    /* Scales of the heads lie side by side. Brought together first, they are divided several at a time. */
     for (int64_t t = 0; t < n; t++)
-        to[t] = numerator / from[(first + t) * scales->strides[1]];
+        to[t] = from[(first + t) * scales->strides[1]];
+    for (int64_t t = 0; t < n; t++)
+        to[t] = numerator / to[t];
     for (int64_t t = n; t < CHUNK; t++)
         to[t] = 0;
+}
+
+/* At most n of these rows, from row t on: what is read after them are the rest of them, as long as there are any. */
+static tern__attention_rows part_of_rows(const tern__attention_rows *rows, int64_t t, int64_t n)
+{
+    tern__attention_rows part = *rows;
+    part.from += t * rows->step;
+    part.rows = smaller(n, rows->rows - t);
+    if (t + part.rows < rows->rows)
+        part.next = part.from + part.rows * rows->step;
+    return part;
 }
 
 static void score_chunk(const attending *a, const block *b, tern__attention_rows k)
@@ -301,9 +315,9 @@ static void score_chunk(const attending *a, const block *b, tern__attention_rows
     const int64_t queries = b->rows * a->z.group, keys = k.rows;
     const bool direct = is_direct(a, a->k, queries);
     const int64_t most = queries <= SHARE && direct ? CHUNK : TILE;
-    for (int64_t t = 0; t < keys; t += most, k.from += most * k.step) {
-        k.rows = smaller(most, keys - t);
-        const tern__attention_rows tile = direct ? k : widened(a, a->k, k);
+    for (int64_t t = 0; t < keys; t += most) {
+        const tern__attention_rows part = part_of_rows(&k, t, most);
+        const tern__attention_rows tile = direct ? part : widened(a, a->k, part);
         a->kernel->score(a->q_room, queries, &tile, a->z.padded, a->scores + t, CHUNK);
     }
 }
@@ -355,9 +369,9 @@ static void mix_chunk(const attending *a, const block *b, int64_t chunk, tern__a
     const bool direct = is_direct(a, a->v, queries);
     const int64_t most = queries <= SHARE && direct ? CHUNK : TILE;
     memset(a->mixes, 0, (size_t)(queries * a->z.padded) * sizeof(float));
-    for (int64_t t = 0; t < keys; t += most, v.from += most * v.step) {
-        v.rows = smaller(most, keys - t);
-        mix_tile(a, b, chunk, t, direct ? v : widened(a, a->v, v));
+    for (int64_t t = 0; t < keys; t += most) {
+        const tern__attention_rows part = part_of_rows(&v, t, most);
+        mix_tile(a, b, chunk, t, direct ? part : widened(a, a->v, part));
     }
 }
 

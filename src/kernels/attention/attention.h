@@ -37,7 +37,8 @@ typedef struct tern__attention_rows {
     const char *from; /* first element of row 0 */
     int64_t step;     /* bytes from one row to the next; the elements of a row lie side by side */
     int64_t rows;
-    const char *next; /* what will be read after them, likewise: its first rows are fetched ahead; or NULL */
+    const char *
+        next; /* what will be read after them, likewise, and is fetched ahead as they are; NULL: they lie in cache */
     tern_dtype dtype; /* f32, f16, bf16, i8 */
 } tern__attention_rows;
 

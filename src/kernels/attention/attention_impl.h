@@ -17,20 +17,27 @@
 
 enum { DOT = TERN__ATTENTION_LANES / LANES }; /* vectors that hold the lanes of one sum */
 
+/* lane[i] becomes what `of` gives for it and the lane n further. Written out step by step: as a loop over n it is compiled to one
+ * with branches. */
+#define HALVE(n, of)            \
+    UNROLL                      \
+    for (int i = 0; i < n; i++) \
+        lane[i] = of(lane[i], lane[i + n]);
+#define PLUS(a, b) ((a) + (b))
+#define LARGER(a, b) ((b) > (a) ? (b) : (a))
+
 /* Lanes 8, 4, 2, 1 apart. */
 INLINE float reduce_one(const vf sums[DOT])
 {
     float lane[TERN__ATTENTION_LANES];
     memcpy(lane, sums, sizeof lane);
-    for (int apart = TERN__ATTENTION_LANES / 2; apart > 0; apart /= 2)
-        for (int i = 0; i < apart; i++)
-            lane[i] += lane[i + apart];
-    return lane[0];
+    HALVE(8, PLUS)
+    HALVE(4, PLUS)
+    HALVE(2, PLUS)
+    return lane[0] + lane[1];
 }
 
 /* ---- rows of k and v ---- */
-
-enum { FETCH_AHEAD = 16 }; /* rows */
 
 /* LANES elements as f32. */
 INLINE vf widened(tern_dtype dtype, const char *from)
@@ -52,11 +59,20 @@ INLINE int64_t bytes_of(tern_dtype dtype, int64_t n)
     return dtype == TERN_F32 ? 4 * n : dtype == TERN_I8 ? n : 2 * n;
 }
 
-/* Bytes [begin, end) of the row that is read FETCH_AHEAD rows after row r. */
-INLINE void fetch(const tern__attention_rows *o, int64_t r, int64_t begin, int64_t end)
+/* Rows from the one that is read to the one that is fetched: as long as memory takes to answer, though a row of int8 is read, and
+ * half a row of values mixed, in a few nanoseconds; and no more than a third of a first-level cache. */
+INLINE int64_t rows_ahead(tern_dtype dtype)
 {
-    r += FETCH_AHEAD;
-    const char *row = r < o->rows || !o->next ? o->from + r * o->step : o->next + (r - o->rows) * o->step;
+    return dtype == TERN_F32 ? 16 : 64;
+}
+
+/* Bytes [begin, end) of the row that is read some rows after row r. */
+INLINE void fetch(const tern__attention_rows *o, int64_t r, int64_t begin, int64_t end, tern_dtype dtype)
+{
+    r += rows_ahead(dtype);
+    if (!o->next)
+        return;
+    const char *row = r < o->rows ? o->from + r * o->step : o->next + (r - o->rows) * o->step;
     for (int64_t at = begin; at < end; at += 64)
         __builtin_prefetch(row + at);
 }
@@ -83,7 +99,7 @@ INLINE void widen_body(const tern__attention_rows *o, int64_t d, int64_t padded,
     const int64_t whole = d / LANES * LANES;
     for (int64_t r = 0; r < o->rows; r++, to += padded) {
         const char *from = o->from + r * o->step;
-        fetch(o, r, 0, bytes_of(dtype, d));
+        fetch(o, r, 0, bytes_of(dtype, d), dtype);
         for (int64_t i = 0; i < whole; i += LANES)
             v_store(to + i, widened(dtype, from + bytes_of(dtype, i)));
         if (whole < padded) {
@@ -156,7 +172,7 @@ INLINE void score_body(const float *q, int64_t queries, const tern__attention_ro
         for (int64_t t = 0; t < whole; t += SCORE_KEYS) {
             vf sums[SCORE_QUERIES * SCORE_KEYS][DOT];
             for (int64_t n = 0; j == 0 && n < SCORE_KEYS; n++)
-                fetch(k, t + n, 0, bytes_of(dtype, d));
+                fetch(k, t + n, 0, bytes_of(dtype, d), dtype);
             score_tile(q + j * d, k, t, d, SCORE_QUERIES, SCORE_KEYS, sums, dtype);
             reduce_tile(sums, scores + j * scores_row + t, scores_row);
         }
@@ -166,7 +182,7 @@ INLINE void score_body(const float *q, int64_t queries, const tern__attention_ro
     for (; j < queries; j++) {
         for (int64_t t = 0; t < whole; t += SCORE_KEYS) {
             for (int64_t n = 0; j == 0 && n < SCORE_KEYS; n++)
-                fetch(k, t + n, 0, bytes_of(dtype, d));
+                fetch(k, t + n, 0, bytes_of(dtype, d), dtype);
             score_odd(q + j * d, k, t, d, 1, SCORE_KEYS, scores + j * scores_row, 0, dtype);
         }
         for (int64_t t = whole; t < k->rows; t++)
@@ -183,12 +199,17 @@ static void score(const float *q, int64_t queries, const tern__attention_rows *k
 
 /* ---- softmax of a chunk ---- */
 
+/* No lane is NaN. */
 INLINE float largest(vf x)
 {
-    float max = -INFINITY;
-    for (int i = 0; i < LANES; i++)
-        max = x[i] > max ? x[i] : max;
-    return max;
+    float lane[TERN__ATTENTION_LANES];
+    UNROLL
+    for (int i = 0; i < TERN__ATTENTION_LANES; i++)
+        lane[i] = x[i % LANES];
+    HALVE(8, LARGER)
+    HALVE(4, LARGER)
+    HALVE(2, LARGER)
+    return LARGER(lane[0], lane[1]);
 }
 
 static void soften(float *scores, const float *factors, int64_t factors_step, int64_t n, float *max_out,
@@ -240,7 +261,7 @@ INLINE void mix_tile(const float *p, int64_t p_row, int queries, const tern__att
     for (int64_t t = 0; t < v->rows; t++) {
         const char *from = v->from + t * v->step + begin;
         vf value[MIX_VECTORS];
-        fetch(v, t, begin, end);
+        fetch(v, t, begin, end, dtype);
         UNROLL
         for (int s = 0; s < vectors; s++)
             value[s] = widened(dtype, from + bytes_of(dtype, s * LANES));

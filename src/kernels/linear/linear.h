@@ -62,9 +62,9 @@ typedef struct tern__linear_call {
 } tern__linear_call;
 
 typedef struct tern__linear_kernel {
-    const char *name; /* "linear__avx512" */
-    int most_rows;    /* of x in one call */
-    int most_tiles;   /* in one call, if there is one row */
+    const char *name;                        /* "linear__avx512" */
+    int most_rows;                           /* of x in one call */
+    int most_tiles[TERN__LINEAR_FORM_COUNT]; /* in one call, if there is one row */
     /* Rows of x from which on it pays to widen panels of weights and multiply those. */
     int many[TERN__LINEAR_FORM_COUNT];
     void (*multiply[TERN__LINEAR_FORM_COUNT])(const tern__linear_call *call);

@@ -105,7 +105,7 @@ static void multiply_few(const tern__linear_program *p, const uint8_t *packed, i
                          const float *x, int64_t x_row, int64_t rows, float *y, int64_t y_row)
 {
     const int64_t groups = (rows + p->kernel->most_rows - 1) / p->kernel->most_rows;
-    const int64_t together = rows == 1 ? p->kernel->most_tiles : 1;
+    const int64_t together = rows == 1 ? p->kernel->most_tiles[p->form] : 1;
     for (int64_t tile = begin, taken; tile < end; tile += taken) {
         const bool several = end - tile >= together && (tile + together) * TILE <= p->n;
         taken = several ? together : 1;

@@ -34,13 +34,26 @@ static inline __attribute__((always_inline)) tern__stream tern__stream_of(const 
                               (lines + TERN__STREAMS - 1) / TERN__STREAMS * TERN__STREAM_LINE);
 }
 
+/* The next address of the stream. */
+static inline __attribute__((always_inline)) const void *tern__stream_next(tern__stream *s)
+{
+    const uintptr_t at = s->at;
+    s->at += s->step;
+    s->at -= s->at >= s->end ? s->back : 0;
+    return (const void *)at;
+}
+
 static inline __attribute__((always_inline)) void tern__stream_fetch(tern__stream *s, int64_t bytes)
 {
-    for (int64_t b = 0; b < bytes; b += TERN__STREAM_LINE) {
-        __builtin_prefetch((const void *)s->at);
-        s->at += s->step;
-        s->at -= s->at >= s->end ? s->back : 0;
-    }
+    for (int64_t b = 0; b < bytes; b += TERN__STREAM_LINE)
+        __builtin_prefetch(tern__stream_next(s));
+}
+
+/* Into the second-level cache only, for those who fetch what is read next from there themselves. */
+static inline __attribute__((always_inline)) void tern__stream_fetch_far(tern__stream *s, int64_t bytes)
+{
+    for (int64_t b = 0; b < bytes; b += TERN__STREAM_LINE)
+        __builtin_prefetch(tern__stream_next(s), 0, 2);
 }
 
 #endif

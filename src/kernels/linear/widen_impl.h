@@ -15,6 +15,7 @@
  *     V_NIBBLE(x)                       the low four bits of words as floats
  *     V_OF(x)                           the same bits as floats
  *     VECTORS, MOST_ROWS, MOST_TILES    of a tile's 32 rows, VECTORS * WIDTH are computed together
+ *     TOGETHER(columns)                 tiles that pay (linear.h), up to MOST_TILES, of weights with blocks of so many columns
  *     EACH_ROWS(M, name)                M(name, 1) .. M(name, MOST_ROWS)
  *     MANY(columns)                     rows from which on panels pay (linear.h), of weights with blocks of so many columns
  *
@@ -42,6 +43,7 @@ enum {
     PART = VECTORS * WIDTH,
     MOST_LANES = VECTORS * MOST_TILES,
     UNPACK_AHEAD = 2048, /* bytes */
+    NEAR_AHEAD = 1024,   /* likewise, from the second-level cache into the first */
 };
 _Static_assert((int)MOST_ROWS <= (int)TERN__LINEAR_MAX_ROWS, "callers have room for so many");
 
@@ -144,11 +146,14 @@ INLINE vec six_scaled(const uint8_t *at, const int word, const int i, vec scale,
 /* ---- one block of each form, from column k on. w->at is where it begins in each tile; `first` is the first row of the part
  * that is computed. ---- */
 
+/* Of 16 bits so many bytes pass that what is fetched for later pushes what is read next out of the first-level cache: so the
+ * former goes past it, and the latter is fetched again. */
 #define BLOCK_OF_ONE(name, load)                                                                \
     INLINE void block_##name(work *w, const int rows, const int tiles, int first, int64_t k)    \
     {                                                                                           \
         vec weights[MOST_LANES];                                                                \
-        tern__stream_fetch(&w->ahead, 2 * TILE * tiles);                                        \
+        tern__stream_fetch_far(&w->ahead, 2 * TILE * tiles);                                    \
+        UNROLLED for (int t = 0; t < tiles; t++) __builtin_prefetch(w->at[t] + NEAR_AHEAD);     \
         UNROLLED for (int s = 0; s < tiles * VECTORS; s++) weights[s] = load(AT(2 * first, 2)); \
         use(w, rows, 0, tiles *VECTORS, k, weights);                                            \
     }
@@ -363,6 +368,7 @@ INLINE void add_rest(work *w, const int rows, const int tiles, const float *pane
 
 TERN__LINEAR_FORMS(FORM)
 
+#define TILES_ENTRY(id, name) TOGETHER(COLUMNS_##name),
 #define MANY_ENTRY(id, name) MANY(COLUMNS_##name),
 #define MULTIPLY_ENTRY(id, name) multiply_##name,
 #define UNPACK_ENTRY(id, name) unpack_##name,
@@ -370,7 +376,7 @@ TERN__LINEAR_FORMS(FORM)
     const tern__linear_kernel tern__linear__##suffix = {  \
         .name = "linear__" #suffix,                       \
         .most_rows = MOST_ROWS,                           \
-        .most_tiles = MOST_TILES,                         \
+        .most_tiles = {TERN__LINEAR_FORMS(TILES_ENTRY)},  \
         .many = {TERN__LINEAR_FORMS(MANY_ENTRY)},         \
         .multiply = {TERN__LINEAR_FORMS(MULTIPLY_ENTRY)}, \
         .unpack = {TERN__LINEAR_FORMS(UNPACK_ENTRY)},     \

@@ -119,9 +119,10 @@ TERN__LINEAR_FORMS(FORM)
 #define MULTIPLY(id, name) [TERN__LINEAR_##id] = multiply_##name,
 #define UNPACK(id, name) [TERN__LINEAR_##id] = unpack_##name,
 #define MANY(id, name) 16,
+#define TOGETHER(id, name) 1,
 const tern__linear_kernel tern__linear__ref = {.name = "linear__ref",
                                                .most_rows = ROWS,
-                                               .most_tiles = 1,
+                                               .most_tiles = {TERN__LINEAR_FORMS(TOGETHER)},
                                                .many = {TERN__LINEAR_FORMS(MANY)},
                                                .multiply = {TERN__LINEAR_FORMS(MULTIPLY)},
                                                .unpack = {TERN__LINEAR_FORMS(UNPACK)}};

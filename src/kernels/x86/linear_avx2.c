@@ -44,6 +44,7 @@ static inline __attribute__((always_inline)) __m256 scale_from(__m256 s, __m256 
 #define MOST_ROWS 2
 #define MANY(columns) ((columns) > 1 ? 6 : 16)
 #define MOST_TILES 1
+#define TOGETHER(columns) MOST_TILES
 #define EACH_ROWS(M, name) M(name, 1) M(name, 2)
 #include "kernels/linear/widen_impl.h"
 

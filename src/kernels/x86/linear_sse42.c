@@ -55,6 +55,7 @@ static inline __attribute__((always_inline)) __m128i four_bytes(const void *p)
 #define MOST_ROWS 2
 #define MANY(columns) 16
 #define MOST_TILES 1
+#define TOGETHER(columns) MOST_TILES
 #define EACH_ROWS(M, name) M(name, 1) M(name, 2)
 #include "kernels/linear/widen_impl.h"
 
