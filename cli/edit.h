@@ -18,7 +18,8 @@ typedef enum edit_end {
 
 /* Shows `prompt` (which takes `columns` columns) on a terminal, and reads a line into `out`. Keys: arrows, Home, End, Backspace,
  * Delete; Ctrl-A and -E to the ends, -B and -F a character, -P and -N in the history, -K and -U delete to the ends, -W a word,
- * -L clears the screen, -Z suspends the program. What is pasted is inserted whole, with its line ends. */
+ * -L clears the screen, -Z suspends the program. What is pasted is inserted whole, with its line ends. Signals that end the program
+ * meanwhile give the terminal back first. */
 edit_end edit_read(edit_history *h, const char *prompt, int columns, text *out);
 void edit_history_free(edit_history *h);
 

@@ -16,6 +16,6 @@ bool progress_show(uint64_t done, uint64_t total);
 void progress_line(const char *line);
 /* The signal that asked to stop this work, or the last such one; 0: none did. */
 int progress_stopped_by(void);
-void progress_end(void); /* the bar, if there is one, goes; Ctrl-C ends the program again */
+void progress_end(void); /* the bar, if there is one, goes; Ctrl-C does what it did before */
 
 #endif
