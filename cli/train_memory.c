@@ -20,7 +20,8 @@ static double parameters_of(const tern_train_shape *s)
 static double bytes_of_parameter(const tern_train_options *o)
 {
     const bool adamw = o->optimiser.kind == TERN_ADAMW;
-    return 4.0 * (1 + (adamw ? 2 : o->optimiser.momentum > 0) + (o->accumulate > 1));
+    return 4.0 * (1 + (adamw ? 2 : o->optimiser.momentum > 0) +
+                  (o->accumulate > 1 || o->activations != TERN_PRECISION_EXACT));
 }
 
 int train_check_states(train_run *r)

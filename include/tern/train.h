@@ -111,7 +111,8 @@ typedef struct tern_trainer_info {
     int64_t tokens;     /* of a step */
     double
         flops; /* of a step: 6 for each parameter and token, and 12 x context x width for each layer and token */
-    size_t state_bytes; /* weights, moments, and sums of gradients where passes accumulate */
+    size_t
+        state_bytes; /* weights, moments, and sums of gradients where passes accumulate or activations are rounded */
     size_t arena_bytes; /* intermediates of all programs that were compiled, as planned */
 } tern_trainer_info;
 TERN_API void tern_trainer_get_info(const tern_trainer *trainer, tern_trainer_info *out);

@@ -3,8 +3,8 @@
  * Products, attention and whatever else no row program can take read and write the small type; their kernels sum in
  * f32. Constants that they read (weights) are rounded once, here. What works row by row goes on in f32: a value that is
  * read on the far side of a product is rounded when it is made and widened by each reader, and vertical fusion then takes
- * these casts into the regions on both sides. So every value is rounded at most once, where it is stored. Outputs, states
- * and integers keep their types, and so does a product of inputs that are larger than its result. Below medium there is no
+ * these casts into the regions on both sides. So every value is rounded at most once, where it is stored. Outputs, states,
+ * integers and single numbers keep their types, and so does a product of inputs that are larger than its result. Below medium there is no
  * fusion, and casts would take more than they save: there it is refused (options.c). */
 #include "base/status.h"
 #include "graph/call.h"
@@ -42,13 +42,19 @@ static bool copies_more_than_it_saves(const tern_graph *g, const tern__gnode *no
     return false;
 }
 
+/* One number saves nothing, and scatter_add adds in the type that it has. */
+static bool is_better_full(const tern_graph *g, const tern__gnode *node)
+{
+    return node->op == TERN__OP_scatter_add || tern__type_numel(&g->values[node->out].type) == 1;
+}
+
 /* Can the node read and write the small type wherever it has f32 now, and is it not one that regions take? */
 static bool stores_small(const narrower *s, const tern__gnode *node)
 {
     const tern_graph *g = s->w.from;
     const tern__op *op = &tern__ops[node->op];
     if (node->n_in == 0 || !tern__call_fits(node) || (op->flags & (TERN__LEAF | TERN__VIEW | TERN__WRITES)) ||
-        !is_f32(g, node->out) || copies_more_than_it_saves(g, node))
+        !is_f32(g, node->out) || is_better_full(g, node) || copies_more_than_it_saves(g, node))
         return false;
     tern__call_room room;
     tern__type small[MOST_IN];

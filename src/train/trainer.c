@@ -1,7 +1,7 @@
 /* trainer.c - programs of a training step over the states of a net and of an optimiser.
  *
  * A step of one pass is one program. Where passes accumulate, one program adds a pass's gradients to sums, and another makes a step
- * of them and clears them. */
+ * of them and clears them. So it is where activations are rounded, too: the optimiser is not. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,10 +38,10 @@ struct tern_trainer {
     tern_optimiser *optimiser;
     char (*names)[STATE_NAME]; /* (states) */
     tern_tensor *scale[SCALE]; /* of the loss, where activations are f16; else NULL */
-    tern_tensor **sums;        /* (weights) of gradients, where passes accumulate; else NULL */
+    tern_tensor **sums;        /* (weights) of gradients, where they are kept; else NULL */
     tern_tensor **outputs;     /* (2 + states + weights) where results of a run go */
     int32_t *inputs, *targets; /* (batch * context) */
-    runner pass;               /* a whole step where accumulate is 1 */
+    runner pass;               /* a whole step where there are no sums */
     runner apply, loss, logits;
 };
 
@@ -149,6 +149,11 @@ static bool scales_loss(const tern_trainer *t)
     return t->o.activations == TERN_PRECISION_F16;
 }
 
+static bool keeps_sums(const tern_trainer *t)
+{
+    return t->o.accumulate > 1 || t->o.activations != TERN_PRECISION_EXACT;
+}
+
 /* Of the loss times its scale, where it has one. */
 static tern_status gradients_of(const tern_trainer *t, tern_tensor *loss, tern_tensor **grads)
 {
@@ -197,7 +202,7 @@ static tern_status compile_step(tern_trainer *t, tern_tensor **grads)
         t->outputs[0] = loss;
         TERN_TRY(gradients_of(t, loss, grads));
         TERN_TRY(record_step(t, grads, 1, &t->outputs[1], t->outputs + 2));
-        return compile(t, 2 + tern_trainer_states(t), t->outputs, t->o.activations, &t->pass);
+        return compile(t, 2 + tern_trainer_states(t), t->outputs, TERN_PRECISION_EXACT, &t->pass);
     }
     return TERN_INTERNAL;
 }
@@ -252,7 +257,7 @@ static tern_status compile_logits(tern_trainer *t)
 
 static tern_status compile_all(tern_trainer *t)
 {
-    const bool several = t->o.accumulate > 1;
+    const bool several = keeps_sums(t);
     tern_tensor **grads = tern__alloc_zero((size_t)t->net.n, sizeof(tern_tensor *));
     if (!grads)
         return tern__out_of_memory((size_t)t->net.n * sizeof(tern_tensor *));
@@ -355,7 +360,7 @@ static tern_status make(tern_trainer *t)
     if (scales_loss(t))
         TERN_TRY(make_scale(t));
     TERN_TRY(name_states(t));
-    if (t->o.accumulate > 1)
+    if (keeps_sums(t))
         TERN_TRY(make_sums(t));
     TERN_TRY(make_buffers(t));
     return compile_all(t);
@@ -489,8 +494,8 @@ tern_status tern_trainer_step(tern_trainer *t, const int32_t *tokens, double rat
     TERN_TRY(check_tokens(t, tokens, t->o.accumulate * t->o.batch * (t->o.shape.context + 1)));
     tern_train_result result = {0};
     double scale = 1;
-    TERN_TRY(t->o.accumulate > 1 ? step_in_passes(t, tokens, rate, &result)
-                                 : step_at_once(t, tokens, rate, &result));
+    TERN_TRY(keeps_sums(t) ? step_in_passes(t, tokens, rate, &result)
+                           : step_at_once(t, tokens, rate, &result));
     if (scales_loss(t))
         TERN_TRY(read_number(t->scale[SCALE_IS], &scale));
     result.skipped = !isfinite(result.norm) && scale > 1;
