@@ -281,7 +281,9 @@ static tern_status prompt(bench_output *out, const options *o, job *j)
     const tern__thing things[2] = {{.run = run_job, .user = j}, {.run = run_peer, .user = &p}};
     const double operations = 2.0 * (double)j->rows * COLUMNS * (double)j->batch;
     const tern__limit_work work = {.kind = bytes ? TERN_LIMIT_INT8_DOT : TERN_LIMIT_FMA,
-                                   .operations = operations};
+                                   .operations = operations,
+                                   /* no head runs on tiles */
+                                   .isa_mask = tern__cpu()->isa_mask & ~(1u << TERN__ISA_AMX)};
     tern__limit *limit;
     tern__measurement m[2];
     char name[64];

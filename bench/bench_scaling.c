@@ -9,6 +9,7 @@
 
 #include <tern/tern.h>
 
+#include "base/cpu.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "bench_json.h"
@@ -69,7 +70,10 @@ static tern_status make_jobs(const bench *b, kind of, int64_t m, int64_t n, int6
 {
     const tern_dtype dtype = of == F32 ? TERN_F32 : TERN_I8;
     const tern__limit_work work = {.kind = of == F32 ? TERN_LIMIT_FMA : TERN_LIMIT_INT8_DOT,
-                                   .operations = 2.0 * (double)m * (double)n * (double)k};
+                                   .operations = 2.0 * (double)m * (double)n * (double)k,
+                                   /* ternary products alone run on tiles */
+                                   .isa_mask =
+                                       tern__cpu()->isa_mask & ~(of == TERNARY ? 0u : 1u << TERN__ISA_AMX)};
     tern_tensor *data = tern_mul(tern_randn(b->ctx, TERN_F32, 2, (int64_t[]){m, k}, 1),
                                  tern_scalar(b->ctx, TERN_F32, of == F32 ? 1 : 50));
     data = tern_cast(data, dtype);

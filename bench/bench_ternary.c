@@ -1,7 +1,8 @@
 /* bench_ternary.c - ternary x int8 products as shares of what the machine can do.
  *
  * Generation (batch 1 to 16) streams more weights than any cache holds; its limit is read bandwidth, from the same memory.
- * Prompts (batch 512, the shapes of BitNet b1.58 2B-4T) are limited by int8 dot products on registers. Limits and kernels
+ * Prompts (batch 512, the shapes of BitNet b1.58 2B-4T) are limited by int8 dot products on registers: kernels of vectors by those
+ * of vectors, kernels of AMX by those of tiles, which have rows of their own. Limits and kernels
  * are measured in turns (measure/measure.h). A share above 1.02 has no row, and the program fails when the others are
  * written.
  *
@@ -186,29 +187,44 @@ static tern_status generation(bench_output *out, const options *o, tern__ternary
 
 static const int64_t shapes[][2] = {{2560, 2560}, {640, 2560}, {3840, 2560}, {6912, 2560}, {2560, 6912}};
 
-/* The share of one shape, NaN if it is not to be believed. */
-static tern_status prompt(const options *o, job *j, double *share)
+static double worse(double a, double b)
+{
+    return isnan(a) || isnan(b) ? NAN : fmin(a, b);
+}
+
+/* The share of one shape, NaN if it is not to be believed, and how many times as fast as `other` it is, if there is one. */
+static tern_status prompt(const options *o, job *j, uint32_t isa_mask, const tern__ternary_kernel *other,
+                          double *share, double *times)
 {
     const double operations = 2 * (double)(j->rows * j->columns * j->batch);
+    job beside = *j;
+    tern__thing things[] = {{.run = run_job, .user = j}, {.run = run_job, .user = &beside}};
     tern__limit *limit;
-    tern__measurement m;
-    TERN_TRY(tern__limit_create(j->threads, j->workers,
-                                &(tern__limit_work){.kind = TERN_LIMIT_INT8_DOT, .operations = operations},
-                                &limit));
-    tern_status status = tern__measure(&(tern__thing){.run = run_job, .user = j}, 1, limit,
-                                       &(tern__turns){.rounds = o->common.rounds * 2}, &m);
+    tern__measurement m[2];
+    beside.kernel = other;
+    TERN_TRY(tern__limit_create(
+        j->threads, j->workers,
+        &(tern__limit_work){.kind = TERN_LIMIT_INT8_DOT, .operations = operations, .isa_mask = isa_mask},
+        &limit));
+    tern_status status =
+        tern__measure(things, other ? 2 : 1, limit, &(tern__turns){.rounds = o->common.rounds * 2}, m);
     tern__limit_destroy(limit);
     TERN_TRY(status);
-    *share = show(&m, j, operations, "GOPS");
+    *share = worse(*share, show(&m[0], j, operations, "GOPS"));
+    if (other)
+        *times = worse(*times, m[1].time.median / m[0].time.median);
     return TERN_OK;
 }
 
+/* The kernel of these levels, compared with `other` or NULL; `what` is a part of the rows' names, and `peak` their unit. */
 static tern_status prompts(bench_output *out, const options *o, tern__ternary_form form, job *j,
-                           int64_t batch)
+                           int64_t batch, uint32_t isa_mask, const tern__ternary_kernel *other,
+                           const char *what, const char *peak)
 {
-    double worst[MAX_THREADS] = {INFINITY, INFINITY};
+    double worst[MAX_THREADS] = {INFINITY, INFINITY}, times[MAX_THREADS] = {INFINITY, INFINITY};
     const int most = tern__threads_count(j->threads);
-    j->kernel = tern__ternary_select(form, o->common.isa_mask);
+    const char *type = form == TERN__TERNARY_2 ? "ternary" : "ternary_t5";
+    j->kernel = tern__ternary_select(form, isa_mask);
     j->batch = batch;
     j->copies = 1;
     for (size_t s = 0; s < TERN__COUNT(shapes); s++) {
@@ -217,23 +233,35 @@ static tern_status prompts(bench_output *out, const options *o, tern__ternary_fo
         make_packed(form, j->rows, j->columns, (uint8_t *)(uintptr_t)j->memory);
         int8_t *x = make_x(batch, j->columns);
         j->x = x;
-        for (j->workers = 1; j->workers <= most; j->workers++) {
-            double share;
-            TERN_TRY(prompt(o, j, &share));
-            double *w = &worst[j->workers - 1];
-            *w = isnan(share) || isnan(*w) ? NAN : fmin(*w, share);
-        }
+        for (j->workers = 1; j->workers <= most; j->workers++)
+            TERN_TRY(prompt(o, j, isa_mask, other, &worst[j->workers - 1], &times[j->workers - 1]));
         tern__free(x);
     }
     for (int t = 1; t <= most && batch == MAX_BATCH; t++) {
         char name[64];
-        snprintf(name, sizeof name, "%s_gemm_peak_share_%dt",
-                 form == TERN__TERNARY_2 ? "ternary" : "ternary_t5", t);
-        bench_row(out, name, worst[t - 1], "of the peak of int8 dot products", "higher",
+        snprintf(name, sizeof name, "%s_gemm_%speak_share_%dt", type, what, t);
+        bench_row(out, name, worst[t - 1], peak, "higher",
                   "%s, n = %lld, worst of %zu shapes, median of %d rounds", j->kernel->name, (long long)batch,
                   TERN__COUNT(shapes), o->common.rounds * 2);
+        snprintf(name, sizeof name, t == most ? "%s_gemm_%sover_vnni" : "%s_gemm_%sover_vnni_%dt", type, what,
+                 t);
+        if (other)
+            bench_row(out, name, times[t - 1], "x", "higher",
+                      "time of %s / time of %s, measured in turns, n = %lld, %d threads, worst of %zu shapes",
+                      other->name, j->kernel->name, (long long)batch, t, TERN__COUNT(shapes));
     }
     return TERN_OK;
+}
+
+/* Kernels of vectors, whose rows are shares of the peak of vectors on every machine, and then those of tiles. */
+static tern_status all_prompts(bench_output *out, const options *o, tern__ternary_form form, job *j,
+                               int64_t batch)
+{
+    const uint32_t all = tern__isa_permitted(o->common.isa_mask), vectors = all & ~(1u << TERN__ISA_AMX);
+    TERN_TRY(prompts(out, o, form, j, batch, vectors, NULL, "", "of the peak of int8 dot products"));
+    return all == vectors ? TERN_OK
+                          : prompts(out, o, form, j, batch, all, tern__ternary_select(form, vectors), "amx_",
+                                    "of the peak of int8 tiles");
 }
 
 /* ---- program ----------------------------------------------------------------------------------------- */
@@ -257,7 +285,7 @@ static tern_status run(bench_output *out, const options *o, job *j, size_t block
         if (o->common.gemv)
             status = generation(out, o, (tern__ternary_form)form, j, block);
         for (int64_t batch = 64; o->common.gemm && batch <= MAX_BATCH && status == TERN_OK; batch *= 8)
-            status = prompts(out, o, (tern__ternary_form)form, j, batch);
+            status = all_prompts(out, o, (tern__ternary_form)form, j, batch);
     }
     return status;
 }

@@ -67,7 +67,10 @@ typedef struct tern_bench_model_row {
     const char *limit; /* how that was reached */
     double
         share; /* of the limit; NaN (weights that fit into caches have none): `error` says why there is none */
-    double share_mad;         /* its median distance from the median */
+    double share_mad; /* its median distance from the median */
+    /* Prompts of ternary models: int8 operations per second of the best dot products of vectors in the same rounds, and the share
+     * of those. Where there are tiles (AMX), which the limit above is of, the share may be more than 1. 0: not measured. */
+    double dot_rate, dot_share;
     uint64_t bytes_per_token; /* of weights, by which the share of the read bandwidth is reckoned, ... */
     const char *bytes_rule;   /* ... and what they are */
     double first_token_s;     /* from the prompt to the first token chosen; NaN where there is no prompt */

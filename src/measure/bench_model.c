@@ -305,6 +305,12 @@ static void summarise(const test *t, tern_bench_model_row *row, double *rates)
         row->first_token_s = row->average_s;
 }
 
+static tern_status run_probe(void *limit)
+{
+    tern__limit_run(limit, 0);
+    return TERN_OK;
+}
+
 static tern_status measure_test(test *t, tern_bench_model_row *row, tern__measurement *m, double *rates)
 {
     tern__limit_work probe;
@@ -315,12 +321,27 @@ static tern_status measure_test(test *t, tern_bench_model_row *row, tern__measur
     tern_status missing = tern__limit_create(t->b->pool, t->b->threads, &probe, &limit);
     if (missing != TERN_OK && missing != TERN_UNAVAILABLE)
         return missing;
-    tern_status status = tern__measure(&(tern__thing){.run = run_test, .user = t, .repeats = 1}, 1, limit,
-                                       &(tern__turns){.rounds = t->b->o.repetitions, .sample_s = probe_s}, m);
+    /* Dot products of vectors run in the same turns. */
+    tern__limit *dot = NULL;
+    probe.isa_mask = tern__cpu()->isa_mask & ~(1u << TERN__ISA_AMX);
+    if (missing == TERN_OK && probe.kind == TERN_LIMIT_INT8_DOT &&
+        tern__limit_create(t->b->pool, t->b->threads, &probe, &dot) != TERN_OK)
+        dot = NULL;
+    const tern__thing things[] = {{.run = run_test, .user = t, .repeats = 1},
+                                  {.run = run_probe, .user = dot}};
+    tern__measurement both[2];
+    tern_status status = tern__measure(
+        things, dot ? 2 : 1, limit, &(tern__turns){.rounds = t->b->o.repetitions, .sample_s = probe_s}, both);
+    if (status == TERN_OK && dot)
+        row->dot_rate = probe_work / (both[1].time.median * tern__limit_scale(dot));
+    tern__limit_destroy(dot);
     tern__limit_destroy(limit);
     TERN_TRY(status);
+    *m = both[0];
     summarise(t, row, rates);
     TERN_TRY(missing);
+    if (row->dot_rate > 0)
+        row->dot_share = work / m->time.median / row->dot_rate;
     row->limit_rate = probe_work / m->limit_time.median;
     row->share = m->share.median * work / probe_work;
     row->share_mad = m->share.mad * work / probe_work;

@@ -1,5 +1,8 @@
 /* bench_ops.c - the suite `ops`: the cases of cases.def, one operation each. */
+#include <string.h>
+
 #include "base/alloc.h"
+#include "base/cpu.h"
 #include "base/status.h"
 #include "measure/bench.h"
 #include "measure/cases.h"
@@ -43,6 +46,9 @@ static tern_status ready(tern__cell *cell, int threads)
                                     .read_bytes = p->read_bytes,
                                     .write_bytes = p->write_bytes,
                                     .share = p->copies > 1 ? p->read_bytes / p->copies : 0};
+    /* Kernels of vectors are not compared with tiles. */
+    if (!cell->row.isa || strcmp(cell->row.isa, "amx") != 0)
+        cell->work.isa_mask = tern__cpu()->isa_mask & ~(1u << TERN__ISA_AMX);
     cell->operations = cell->work.operations;
     cell->bytes = p->row->operations == 0 ? (double)(p->read_bytes + p->write_bytes) : 0;
     return TERN_OK;

@@ -84,7 +84,7 @@ const tern__probes *tern__probes_select(uint32_t isa_mask);
 extern const tern__probes tern__probes__baseline;
 #if defined(__x86_64__)
 extern const tern__probes tern__probes__sse42, tern__probes__avx2, tern__probes__avxvnni,
-    tern__probes__avx512, tern__probes__avx512vnni;
+    tern__probes__avx512, tern__probes__avx512vnni, tern__probes__amx;
 #elif defined(__aarch64__)
 extern const tern__probes tern__probes__neon, tern__probes__neondot;
 #endif

@@ -171,7 +171,7 @@ TEST(level_names)
     CHECK_EQ(isa, TERN__ISA_AVX512VNNI);
     const char *levels = "baseline";
     if (strcmp(tern__cpu()->arch, "x86") == 0)
-        levels = "baseline, sse4.2, avx2, avx512, avx512vnni";
+        levels = "baseline, sse4.2, avx2, avx512, avx512vnni, amx";
     else if (strcmp(tern__cpu()->arch, "arm") == 0)
         levels = "baseline, neon, neondot";
     char message[160];
@@ -203,6 +203,19 @@ TEST(capped_masks)
 
 /* ---- this machine ---- */
 
+/* Asked for or not, other levels stay, and the answer is always the same. */
+TEST(tiles_are_permitted_or_not_there)
+{
+    const uint32_t vectors = TERN__ISA_BIT(AVX2) | TERN__ISA_BIT(AVX512VNNI), tiles = TERN__ISA_BIT(AMX);
+    CHECK_EQ(tern__isa_permitted(vectors), vectors);
+    const uint32_t both = tern__isa_permitted(vectors | tiles);
+    CHECK_EQ(both & ~tiles, vectors);
+    CHECK_EQ(tern__isa_permitted(tiles), both & tiles);
+    CHECK_EQ(tern__isa_mask_capped(tern__cpu(), TERN__ISA_AVX512VNNI) & tiles, 0);
+    if ((tern__cpu()->isa_mask & tiles) == 0)
+        SKIP("this processor has no AMX, or its system or this build has no use for it");
+}
+
 TEST(detection_is_plausible)
 {
     const tern__cpu_info *cpu = tern__cpu();
@@ -231,6 +244,9 @@ TEST(detection_is_plausible)
              __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"));
     CHECK_EQ(cpu->isa_mask >> TERN__ISA_AVX512VNNI & 1, __builtin_cpu_supports("avx512vnni") != 0);
+    if (cpu->isa_mask >> TERN__ISA_AMX & 1)
+        CHECK(cpu->isa_mask >> TERN__ISA_AVX512VNNI & 1 && __builtin_cpu_supports("gfni") &&
+              tern__cpu_has(cpu, TERN__FEATURE_VBMI));
 #endif
 }
 

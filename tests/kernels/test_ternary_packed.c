@@ -203,7 +203,7 @@ TEST(worst_numbers_do_not_overflow)
 
 TEST(every_small_batch)
 {
-    for (int64_t batch = 0; batch <= 26; batch++)
+    for (int64_t batch = 0; batch <= 35; batch++)
         check_product(100, 64 + batch, batch, RANDOM, RANDOM);
 }
 
@@ -247,6 +247,48 @@ TEST(sums_go_from_panel_to_panel)
         check_product(80, 65536, 25, HIGHEST, x); /* as long as they may */
         check_product(80, 65540, 25, HIGHEST, x);
     }
+}
+
+/* Activations as they are, for kernels that take them so: every batch, also those that are multiplied directly otherwise. */
+TEST(plain_activations)
+{
+    int count, seen = 0;
+    const tern__kernel_row *table = tern__kernel_rows(&count);
+    for (int64_t batch = 1; batch <= 50; batch += batch < 20 ? 1 : 15) {
+        const int64_t columns = 64 * (batch % 12), stride = columns + 64;
+        product p = product_make(TERN_T2, 60 + batch, columns, batch, RANDOM, RANDOM);
+        int8_t *x = aligned_bytes(batch * stride);
+        memset(x, 0x55, (size_t)(batch * stride));
+        for (int64_t i = 0; i < batch && columns > 0; i++)
+            memcpy(x + i * stride, p.x + i * columns, (size_t)columns);
+        for (int k = 0; k < count; k++) {
+            const tern__kernel_row *row = &table[k];
+            const bool five = row->family == TERN__FAMILY_ternary_t5;
+            if ((!five && row->family != TERN__FAMILY_ternary_t2) ||
+                !tern__kernel_runs(row, tern__cpu()->isa_mask) ||
+                !tern__ternary_reads_plain(row->kernel, x, stride, columns))
+                continue;
+            const tern__ternary_form form = five ? TERN__TERNARY_5 : TERN__TERNARY_2;
+            uint8_t *packed = packed_make(&p, form),
+                    *scratch = aligned_bytes((int64_t)tern__ternary_scratch_bytes());
+            const int64_t bytes = 2 * GUARD + 4 * batch * p.rows;
+            uint8_t *guarded = aligned_bytes(bytes);
+            int32_t *y = (int32_t *)(void *)(guarded + GUARD);
+            memset(guarded, GUARD_BYTE, (size_t)bytes);
+            tern__ternary_multiply_plain(row->kernel, packed, p.rows, columns, 0,
+                                         tern__ternary_tiles(form, p.rows), x, stride, batch, y, p.rows,
+                                         scratch);
+            CHECK(result_is(&p, y, p.rows, guarded, bytes));
+            tern__free(guarded);
+            tern__free(scratch);
+            tern__free(packed);
+            seen++;
+        }
+        tern__free(x);
+        product_free(&p);
+    }
+    if (seen == 0)
+        SKIP("no kernel of this machine takes activations as they are");
 }
 
 /* Canonical bytes to packed bytes to codes, by the words of the header. */

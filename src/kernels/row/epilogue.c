@@ -15,8 +15,10 @@ static int64_t room(void)
 
 void tern__epilogue_shape(int64_t n_rows, int64_t width, int64_t *rows, int64_t *tiles)
 {
+    enum { GROUP = 32 }; /* rows that kernels like to have together, or a part of them */
+    _Static_assert((int)TERN__EPILOGUE_ROWS % (int)GROUP == 0, "no more rows than there is room for");
     const int64_t parts = (n_rows + TERN__EPILOGUE_ROWS - 1) / TERN__EPILOGUE_ROWS;
-    *rows = parts > 1 ? (n_rows + parts - 1) / parts : n_rows;
+    *rows = parts > 1 ? ((n_rows + parts - 1) / parts + GROUP - 1) / GROUP * GROUP : n_rows;
     const int64_t fitting = room() / (*rows > 0 ? *rows : 1) / width;
     *tiles = fitting > 1 ? fitting : 1;
 }

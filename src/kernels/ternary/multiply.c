@@ -13,12 +13,6 @@ enum {
     SCRATCH_BYTES = 64 * 1024,
     /* Far enough that a line arrives before it is needed, near enough to stay in the first-level cache. */
     PREFETCH_BYTES = 4096,
-    /* Activations that are multiplied with all tiles before the next ones: well below a second-level
-     * cache. */
-    X_BYTES = 400 * 1024,
-    /* The same for kernels with loops of their own, and whole groups of their rows. Processors that have these have 2 MiB. */
-    WHOLE_X_BYTES = 1200 * 1024,
-    WHOLE_GROUP = 32,
     /* Packed weights that several groups of rows read in turn while as many are prefetched: half a
      * first-level cache. */
     CHUNK_QUADS = 256,
@@ -128,17 +122,27 @@ static void multiply_tiles(tile_job job, const uint8_t *weights, int64_t rows, i
     }
 }
 
-static void multiply_whole(const tern__ternary_kernel *kernel, tern__ternary_whole call)
+void tern__ternary_multiply_plain(const tern__ternary_kernel *kernel, const uint8_t *weights, int64_t rows,
+                                  int64_t columns, int64_t tile_begin, int64_t tile_end, const int8_t *x,
+                                  int64_t x_stride, int64_t batch, int32_t *y, int64_t y_stride,
+                                  void *scratch)
 {
-    const int64_t groups = WHOLE_X_BYTES / call.x_stride / WHOLE_GROUP,
-                  most = (groups > 2 ? groups : 2) * WHOLE_GROUP;
-    const int64_t batch = call.batch, parts = (batch + most - 1) / most;
-    const int64_t each = ((batch + parts - 1) / parts + WHOLE_GROUP - 1) / WHOLE_GROUP * WHOLE_GROUP;
-    for (int64_t done = 0; done < batch; done += each) {
-        call.batch = batch - done < each ? batch - done : each;
+    enum { GROUP = TERN__TERNARY_WHOLE_ROWS };
+    const int64_t fitting = x_stride > 0 ? tern__ternary_x_bytes(kernel) / x_stride : batch;
+    const int64_t most = fitting > 2 * GROUP ? fitting : 2 * GROUP, parts = (batch + most - 1) / most;
+    const int64_t each = parts > 1 ? ((batch + parts - 1) / parts + GROUP - 1) / GROUP * GROUP : batch;
+    tern__ternary_whole call = {.weights = weights + tile_begin * tern__ternary_tile_bytes(columns),
+                                .tiles = tile_end - tile_begin,
+                                .quads = tern__ternary_quads(columns),
+                                .rows = rows - tile_begin * tern__ternary_tile_rows(kernel->form),
+                                .x_stride = x_stride,
+                                .y_stride = y_stride,
+                                .scratch = scratch};
+    for (int64_t begin = 0; begin < batch; begin += each) {
+        call.batch = batch - begin < each ? batch - begin : each;
+        call.x = x + begin * x_stride;
+        call.y = y + begin * y_stride;
         kernel->whole(&call);
-        call.x += each * call.x_stride;
-        call.y += each * call.y_stride;
     }
 }
 
@@ -148,22 +152,13 @@ void tern__ternary_multiply(const tern__ternary_kernel *kernel, const uint8_t *w
 {
     const int64_t x_stride = tern__ternary_x_stride(columns);
     if (kernel->whole && batch > kernel->direct_limit) {
-        const int64_t tile_rows = tern__ternary_tile_rows(kernel->form), first = tile_begin * tile_rows;
-        multiply_whole(
-            kernel, (tern__ternary_whole){.weights = weights + tile_begin * tern__ternary_tile_bytes(columns),
-                                          .tiles = tile_end - tile_begin,
-                                          .quads = tern__ternary_quads(columns),
-                                          .rows = rows - first,
-                                          .x = x,
-                                          .x_stride = x_stride,
-                                          .batch = batch,
-                                          .y = y,
-                                          .y_stride = y_stride,
-                                          .scratch = scratch});
+        tern__ternary_multiply_plain(kernel, weights, rows, columns, tile_begin, tile_end, x, x_stride, batch,
+                                     y, y_stride, scratch);
         return;
     }
-    const int64_t fitting = X_BYTES / x_stride, fewest = 8 * kernel->multiply_batch;
-    const int64_t most = fitting > fewest ? fitting : fewest, parts = (batch + most - 1) / most;
+    const int64_t fitting = tern__ternary_x_bytes(kernel) / x_stride, fewest = 8 * kernel->multiply_batch;
+    const int64_t usual = fitting > fewest ? fitting : fewest, most = kernel->whole ? batch : usual;
+    const int64_t parts = batch > 0 ? (batch + most - 1) / most : 0;
     for (int64_t part = 0; part < parts; part++) {
         const int64_t begin = batch * part / parts, end = batch * (part + 1) / parts;
         multiply_tiles((tile_job){.kernel = kernel,

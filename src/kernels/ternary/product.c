@@ -1,5 +1,6 @@
 /* product.c - ternary products on operands with strides. Every worker prepares the activations itself, a block at a time that
- * stays in its second-level cache: that costs less than to wait for another. Weights that are no constants are packed
+ * stays in its second-level cache: that costs less than to wait for another. Kernels that need no sums of them take those that lie
+ * well as they are. Weights that are no constants are packed
  * on the way, a tile at a time, by the worker that multiplies it. Where pieces of the columns have scales of their own, a piece
  * of a tile is multiplied as if it were a tile of fewer columns, with activations that are prepared piece by piece. */
 #include "kernels/ternary/product.h"
@@ -9,7 +10,6 @@
 #include "kernels/row/epilogue.h"
 
 enum {
-    X_BYTES = 400 * 1024,
     FEWEST = 48,
     MOST = 512, /* rows of a block */
     /* Rows that are multiplied with all pieces before the next ones: their sums stay in the first-level cache. */
@@ -48,11 +48,14 @@ void tern__ternary_plan(const tern__ternary_kernel *kernel, const tern__type *x,
     for (int i = 0; i < x->rank - 1; i++)
         p.batch *= x->shape[i];
     p.stride = tern__ternary_x_stride(piece_columns(&p));
-    int64_t block = X_BYTES / x_bytes(&p);
+    int64_t block = tern__ternary_x_bytes(kernel) / x_bytes(&p);
     block = block < FEWEST ? FEWEST : block > MOST ? MOST : block;
     /* Blocks of about equal size. */
     const int64_t blocks = (p.batch + block - 1) / block;
     p.block = blocks > 1 ? (p.batch + blocks - 1) / blocks : p.batch;
+    if (blocks > 1 && kernel->whole)
+        p.block =
+            (p.block + TERN__TERNARY_WHOLE_ROWS - 1) / TERN__TERNARY_WHOLE_ROWS * TERN__TERNARY_WHOLE_ROWS;
     p.work = tern__ternary_tiles(kernel->form, rows);
     p.scratch_bytes = tern__ternary_scratch_bytes() + (size_t)(p.block * x_bytes(&p)) +
                       (packed ? 0 : (size_t)tern__ternary_tile_bytes(p.columns)) +
@@ -97,8 +100,10 @@ static bool is_matrix(const tern__buffer *y, int64_t begin, int64_t end, int64_t
 typedef struct block {
     const tern__ternary_program *p;
     const tern__buffer *weights;
-    uint8_t *tile;              /* room for a packed one; NULL: the weights are packed already */
-    const int8_t *x;            /* prepared: (block), or (pieces, block) */
+    uint8_t *tile;   /* room for a packed one; NULL: the weights are packed already */
+    const int8_t *x; /* prepared: (block), or (pieces, block); or `plain`, as it is */
+    int64_t x_stride;
+    bool plain;
     int64_t begin, end;         /* rows of the batch */
     int32_t *room;              /* (block, tile) */
     const tern__buffer *scales; /* of pieces, or NULL */
@@ -145,6 +150,20 @@ static void multiply_scaled(const block *b, int64_t begin, int64_t end, const ui
     }
 }
 
+/* Rows [begin, end) of x times tiles of packed weights without scales. */
+static void multiply_packed(const block *b, const uint8_t *packed, int64_t rows, int64_t begin, int64_t end,
+                            int64_t tile_begin, int64_t tile_end, int32_t *to, int64_t stride)
+{
+    const tern__ternary_program *p = b->p;
+    const int8_t *x = b->x + (begin - b->begin) * b->x_stride;
+    if (b->plain)
+        tern__ternary_multiply_plain(p->kernel, packed, rows, p->columns, tile_begin, tile_end, x,
+                                     b->x_stride, end - begin, to, stride, b->scratch);
+    else
+        tern__ternary_multiply(p->kernel, packed, rows, p->columns, tile_begin, tile_end, x, end - begin, to,
+                               stride, b->scratch);
+}
+
 /* Rows [begin, end) of x times one tile of weights. */
 static void multiply_tile(const block *b, int64_t begin, int64_t end, int64_t tile, int32_t *to,
                           int64_t stride)
@@ -163,8 +182,7 @@ static void multiply_tile(const block *b, int64_t begin, int64_t end, int64_t ti
     if (b->scales)
         multiply_scaled(b, begin, end, packed, first, n, to, stride);
     else
-        tern__ternary_multiply(p->kernel, packed, n, p->columns, 0, 1, b->x + (begin - b->begin) * p->stride,
-                               end - begin, to, stride, b->scratch);
+        multiply_packed(b, packed, n, begin, end, 0, 1, to, stride);
 }
 
 /* Tile by tile: straight to where y wants it, or into a place where it fits and then there. */
@@ -202,7 +220,10 @@ static void multiply_on(const block *b, const tern__epilogue *e, int64_t tile_be
             const int64_t last = b->end - row < rows ? b->end : row + rows;
             const int64_t next = tile_end - tile < tiles ? tile_end : tile + tiles;
             const int64_t stop = next * width < b->p->rows ? next * width : b->p->rows;
-            for (int64_t t = tile; t < next; t++)
+            if (!b->tile && !b->scales)
+                multiply_packed(b, b->weights->data, b->p->rows, row, last, tile, next, e->room,
+                                (next - tile) * width);
+            for (int64_t t = tile; t < next && (b->tile || b->scales); t++)
                 multiply_tile(b, row, last, t, (int32_t *)e->room + (t - tile) * width,
                               (next - tile) * width);
             tern__epilogue_apply(e, row, last, tile * width, stop, (next - tile) * width);
@@ -219,17 +240,23 @@ static void prepare(const block *b, const tern__buffer *x, int8_t *to)
                         to + (i * p->block + row - b->begin) * p->stride);
 }
 
+/* Can the kernel read x as it is, and is it not for few rows? */
+static bool is_plain(const block *b, const tern__buffer *x, const int8_t **at, int64_t *stride)
+{
+    const tern__ternary_program *p = b->p;
+    if (p->pieces > 0 || p->batch <= p->kernel->direct_limit || !is_matrix(x, b->begin, b->end, stride))
+        return false;
+    *at = (const int8_t *)x->data + row_offset(x, b->begin);
+    return tern__ternary_reads_plain(p->kernel, *at, *stride, p->columns);
+}
+
 static tern_status multiply(tern__kernel_args *args, bool packed, int64_t begin, int64_t end)
 {
     const tern__ternary_program *p = args->program;
     const tern__buffer *y = &args->out[0];
     int8_t *prepared = (int8_t *)args->scratch + tern__ternary_scratch_bytes();
     uint8_t *tile = (uint8_t *)prepared + p->block * x_bytes(p);
-    block b = {.p = p,
-               .weights = &args->in[1],
-               .tile = packed ? NULL : tile,
-               .x = prepared,
-               .scratch = args->scratch};
+    block b = {.p = p, .weights = &args->in[1], .tile = packed ? NULL : tile, .scratch = args->scratch};
     b.room = (int32_t *)(void *)(tile + (packed ? 0 : tern__ternary_tile_bytes(p->columns)));
     if (p->pieces > 0) {
         b.scales = &args->in[2];
@@ -237,7 +264,12 @@ static tern_status multiply(tern__kernel_args *args, bool packed, int64_t begin,
     }
     for (b.begin = 0; b.begin < p->batch; b.begin = b.end) {
         b.end = p->batch - b.begin < p->block ? p->batch : b.begin + p->block;
-        prepare(&b, &args->in[0], prepared);
+        b.plain = is_plain(&b, &args->in[0], &b.x, &b.x_stride);
+        if (!b.plain) {
+            prepare(&b, &args->in[0], prepared);
+            b.x = prepared;
+            b.x_stride = p->stride;
+        }
         int64_t y_stride;
         if (args->epilogue) {
             multiply_on(&b, args->epilogue, begin, end);
@@ -246,8 +278,7 @@ static tern_status multiply(tern__kernel_args *args, bool packed, int64_t begin,
         if (packed && !b.scales && is_matrix(y, b.begin, b.end, &y_stride)) {
             int32_t *to = (int32_t *)y->data + row_offset(y, b.begin) +
                           begin * tern__ternary_tile_rows(p->kernel->form);
-            tern__ternary_multiply(p->kernel, args->in[1].data, p->rows, p->columns, begin, end, prepared,
-                                   b.end - b.begin, to, y_stride, args->scratch);
+            multiply_packed(&b, args->in[1].data, p->rows, b.begin, b.end, begin, end, to, y_stride);
         } else {
             multiply_tiles(&b, y, begin, end);
         }

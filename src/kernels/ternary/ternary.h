@@ -171,6 +171,21 @@ const tern__ternary_kernel *tern__ternary_select(tern__ternary_form form, uint32
 /* Bytes of scratch for one thread, aligned. The same for every kernel and shape. */
 size_t tern__ternary_scratch_bytes(void);
 
+/* Bytes of activations that are multiplied with all tiles before the next ones, and whole groups of rows that a kernel likes. */
+static inline int64_t tern__ternary_x_bytes(const tern__ternary_kernel *kernel)
+{
+    /* Well below a second-level cache; processors that have kernels with loops of their own have 2 MiB. */
+    return (kernel->whole ? 1200 : 400) * 1024;
+}
+enum { TERN__TERNARY_WHOLE_ROWS = 32 };
+
+/* Can tern__ternary_multiply_plain multiply these activations? */
+static inline bool tern__ternary_reads_plain(const tern__ternary_kernel *kernel, const int8_t *x,
+                                             int64_t x_stride, int64_t columns)
+{
+    return kernel->whole && ((uint64_t)(uintptr_t)x | (uint64_t)x_stride | (uint64_t)columns) % 64 == 0;
+}
+
 /* y = x * transposed weights for the tiles [tile_begin, tile_end): row i of x, weight row o of that range
  * (counted from the first row of tile_begin) -> y[i * y_stride + o]. Rows beyond `rows` are not written.
  * `x`: `batch` prepared rows. `weights`: start of the whole packed matrix. Packed weights may be read, as
@@ -178,5 +193,11 @@ size_t tern__ternary_scratch_bytes(void);
 void tern__ternary_multiply(const tern__ternary_kernel *kernel, const uint8_t *weights, int64_t rows,
                             int64_t columns, int64_t tile_begin, int64_t tile_end, const int8_t *x,
                             int64_t batch, int32_t *y, int64_t y_stride, void *scratch);
+
+/* The same with activations as they are, rows x_stride bytes apart, where tern__ternary_reads_plain. */
+void tern__ternary_multiply_plain(const tern__ternary_kernel *kernel, const uint8_t *weights, int64_t rows,
+                                  int64_t columns, int64_t tile_begin, int64_t tile_end, const int8_t *x,
+                                  int64_t x_stride, int64_t batch, int32_t *y, int64_t y_stride,
+                                  void *scratch);
 
 #endif

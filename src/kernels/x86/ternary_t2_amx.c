@@ -1,20 +1,20 @@
-/* ternary_t2_amx.c - form 2 on AMX: four instructions unpack 256 weights. Few rows of x are multiplied by AVX-512 VNNI.
+/* ternary_t2_amx.c - form 2 on AMX: one instruction unpacks 64 weights. Few rows of x are multiplied by AVX-512 VNNI.
  *
  * A code 0, 1, 2 in bits lo and hi of a byte is the weight -1, 0, +1: its bit 0 is not lo, and every other bit of it is not (lo xor
  * hi), since code 3 does not occur. That is one affine map of the byte's bits, vgf2p8affineqb with a constant of all ones. */
 #define PLANES 4
-#include "kernels/x86/ternary_amx.h"
+#include <immintrin.h>
+#include <stdint.h>
 
 /* Rows of the map: the one of bit 0 is the most significant byte. */
 #define MAP(lo) (int64_t)(0x0103030303030303u << (lo))
-#define WEIGHTS(packed, lo) _mm512_gf2p8affine_epi64_epi8(packed, _mm512_set1_epi64(MAP(lo)), 0xff)
 
-INLINE planes decode(__m512i packed)
+static inline __m512i decode(__m512i packed, int plane)
 {
-    return (planes){WEIGHTS(packed, 0), WEIGHTS(packed, 2), WEIGHTS(packed, 4), WEIGHTS(packed, 6), packed};
+    return _mm512_gf2p8affine_epi64_epi8(packed, _mm512_set1_epi64(MAP(2 * plane)), 0xff);
 }
 
-#include "kernels/x86/ternary_amx_loops.h"
+#include "kernels/x86/ternary_amx.h"
 
 static void direct(const tern__ternary_call *call)
 {

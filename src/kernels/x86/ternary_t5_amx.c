@@ -1,9 +1,10 @@
-/* ternary_t5_amx.c - form 5 on AMX: eight instructions unpack 320 weights. Few rows of x are multiplied by AVX-512 VBMI.
+/* ternary_t5_amx.c - form 5 on AMX: two or four instructions unpack 64 weights. Few rows of x are multiplied by AVX-512 VBMI.
  *
  * A packed byte is v = 84*c4 + 28*c3 + 9*c2 + 3*c1 + c0. As ternary_t5_avx512vbmi.c says, v / 4 tells upper = 84*c4 + 28*c3, and
- * v - upper the rest; here all five digits, less one, are looked up. */
+ * v - upper the rest; here every digit, less one, is looked up. */
 #define PLANES 5
-#include "kernels/x86/ternary_amx.h"
+#include <immintrin.h>
+#include <stdint.h>
 
 /* Lookups of v / 4 (upper, c4, c3) and of v - upper (c2, c1, c0). */
 /* clang-format off */
@@ -23,21 +24,22 @@ static const int8_t w1_of[64] __attribute__((aligned(64))) = {DIGIT1, DIGIT1, DI
 static const int8_t w0_of[64] __attribute__((aligned(64))) = {DIGIT0, DIGIT0, DIGIT0};
 /* clang-format on */
 
-INLINE __m512i lookup(const void *table, __m512i index)
+static inline __m512i lookup(const void *table, __m512i index)
 {
     return _mm512_permutexvar_epi8(index, _mm512_load_si512(table));
 }
 
-INLINE planes decode(__m512i packed)
+static inline __m512i decode(__m512i packed, const int plane)
 {
+    static const int8_t *const tables[PLANES] = {w0_of, w1_of, w2_of, w3_of, w4_of};
     /* The permutes look at 6 bits only, so what the shift drags in from the next byte does not matter. */
     const __m512i quarter = _mm512_srli_epi16(packed, 2);
-    const __m512i lower = _mm512_sub_epi8(packed, lookup(upper_of, quarter));
-    return (planes){lookup(w0_of, lower), lookup(w1_of, lower), lookup(w2_of, lower), lookup(w3_of, quarter),
-                    lookup(w4_of, quarter)};
+    if (plane >= 3)
+        return lookup(tables[plane], quarter);
+    return lookup(tables[plane], _mm512_sub_epi8(packed, lookup(upper_of, quarter)));
 }
 
-#include "kernels/x86/ternary_amx_loops.h"
+#include "kernels/x86/ternary_amx.h"
 
 static void direct(const tern__ternary_call *call)
 {
