@@ -30,13 +30,13 @@
 
 enum { COLUMNS = 1024, FEW_ROWS = 64 };
 
-/* Whole rows, 16 M elements at least: operand and result are four times what the last cache holds. */
+/* Whole rows, 16 M elements at least: operand and result are three times what the last cache holds, or more. */
 static int64_t elements;
 
 static int64_t elements_out_of_cache(void)
 {
     int64_t n = 1 << 24;
-    while (n * 8 < 4 * tern__cpu()->l3_bytes)
+    while (n * 8 < 3 * tern__cpu()->l3_bytes)
         n *= 2;
     return n;
 }
