@@ -132,10 +132,14 @@ TEST(short_things_are_repeated_until_a_sample_is_long_enough)
     log_of_runs log = {0};
     named a = {&log, 'a', 0, 0};
     tern__thing thing = {write_name, &a, 0};
-    tern__turns turns = {.sample_s = 1e-4};
+    tern__turns turns = {.sample_s = 1e-2};
     CHECK_OK(tern__turns_settle(&turns));
-    CHECK_OK(tern__thing_ready(&thing, &turns));
-    CHECK(thing.repeats > 10); /* a run is some nanoseconds */
+    /* A run is some nanoseconds; if another program has the core meanwhile it seems to be a long one, but not again and again. */
+    for (int tries = 0; tries < 100 && thing.repeats <= 10; tries++) {
+        thing.repeats = 0;
+        CHECK_OK(tern__thing_ready(&thing, &turns));
+    }
+    CHECK(thing.repeats > 10);
 }
 
 /* ---- probes ---- */

@@ -353,7 +353,7 @@ static void count_call(void *user, const tern_pressure_reading *reading)
 
 static bool wait_for(_Atomic(int) *counter, int least)
 {
-    for (int i = 0; i < 5000 && *counter < least; i++)
+    for (int i = 0; i < 60000 && *counter < least; i++)
         usleep(1000);
     return *counter >= least;
 }
@@ -393,7 +393,7 @@ TEST(the_watch_relieves)
     CHECK_OK(tern_pool_get(pool, BLOCK, 0, &block));
     tern_pool_put(pool, block);
     CHECK_OK(tern_pressure_watch_start(&(tern_pressure_options){.root = root, .every_ns = 1000000}));
-    for (int i = 0; i < 5000 && f.held_bytes > 0; i++) {
+    for (int i = 0; i < 60000 && f.held_bytes > 0; i++) {
         tern_pool_get_fragmentation(pool, &f);
         usleep(1000);
     }

@@ -1,5 +1,6 @@
 /* test_profile.c - planted truths: busy loops of known length, a hot spot, parts of a model, lost events; sums that must
  * agree. */
+#include <stdlib.h>
 #include <string.h>
 
 #include <tern/tern.h>
@@ -134,11 +135,12 @@ TEST(planted_times_are_told)
         tern__trace_end(outer, "outer", "test", UINT32_MAX, 0, 0);
         CHECK_OK(tern_profile_stop(&p));
         check_sums(p);
-        if (tries == 9 ||
-            (find_row(p, TERN_PROFILE_OPS, "short", &row) && row.max_ns < ms && row.total_ns < 10 * ms &&
-             find_row(p, TERN_PROFILE_OPS, "outer", &row) && row.self_ns < 10 * ms))
+        if (find_row(p, TERN_PROFILE_OPS, "short", &row) && row.max_ns < ms && row.total_ns < 10 * ms &&
+            find_row(p, TERN_PROFILE_OPS, "outer", &row) && row.self_ns < 10 * ms)
             break;
         tern_profile_free(p);
+        if (tries == 9)
+            SKIP("something else had the core in each of ten tries");
     }
     CHECK_OK(tern_profile_get_row(p, TERN_PROFILE_OPS, 0, &row));
     CHECK_STR(row.name, "hot"); /* the planted hot spot is first */
@@ -164,6 +166,12 @@ TEST(planted_times_are_told)
     tern_profile_free(p);
 }
 
+static int by_length(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
 TEST(percentiles)
 {
     tern_profile *p;
@@ -174,7 +182,18 @@ TEST(percentiles)
     CHECK_OK(tern_profile_stop(&p));
     CHECK(find_row(p, TERN_PROFILE_OPS, "event", &row));
     CHECK_EQ(row.count, 100);
-    CHECK(row.p50_ns >= ms / 50 && row.p50_ns < 2 * ms && row.p99_ns >= 2 * ms && row.max_ns >= row.p99_ns);
+    /* Whatever the machine made of them. */
+    uint64_t lengths[100];
+    for (int i = 0; i < 100; i++) {
+        tern_profile_span s;
+        CHECK_OK(tern_profile_get_span(p, 0, i, &s));
+        lengths[i] = s.duration_ns;
+    }
+    qsort(lengths, 100, sizeof *lengths, by_length);
+    CHECK(row.min_ns == lengths[0] && row.max_ns == lengths[99] && row.p50_ns >= ms / 50 &&
+          row.p99_ns >= 2 * ms);
+    CHECK(row.p50_ns >= lengths[49] && row.p50_ns <= lengths[50]);
+    CHECK(row.p90_ns >= lengths[89] && row.p90_ns <= lengths[90] && row.p99_ns >= lengths[98]);
     tern_profile_free(p);
 }
 
