@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "harness.h"
+#include "measure/compare_stored.h"
 
 enum { N = 120, TRIES = 150 };
 
@@ -172,11 +173,12 @@ TEST(runs_in_turns_until_it_is_clear)
     long one = 500000, two = 1500000;
     tern_comparison c = {0};
     const tern_contender a = {sleep_ns, &one}, b = {sleep_ns, &two};
+    /* A machine that lets sleepers sleep much longer may need all the time there is, and stay undecided. */
     CHECK_OK(tern_compare_run(NULL, &a, &b, &c));
-    CHECK_EQ(c.verdict, TERN_VERDICT_SLOWER);
-    CHECK(c.ratio > 1.5 && c.n_a == c.n_b && c.n_a < 200 && c.looks >= 1 && c.seconds > 0);
+    CHECK(c.verdict == TERN_VERDICT_SLOWER || (c.verdict == TERN_VERDICT_UNDECIDED && c.looks > 1));
+    CHECK(c.n_a == c.n_b && c.n_a >= 1 && c.n_a <= 200 && c.looks >= 1 && c.seconds > 0);
     CHECK_OK(tern_compare_run(NULL, &b, &a, &c));
-    CHECK_EQ(c.verdict, TERN_VERDICT_FASTER);
+    CHECK(c.verdict == TERN_VERDICT_FASTER || (c.verdict == TERN_VERDICT_UNDECIDED && c.looks > 1));
 }
 
 TEST(a_budget_is_kept)
@@ -213,4 +215,14 @@ TEST(verdicts_have_names)
 {
     CHECK_STR(tern_verdict_name(TERN_VERDICT_SLOWER), "slower");
     CHECK_STR(tern_verdict_name((tern_verdict)99), "unknown");
+}
+
+/* A pair that would not fit into the budget is not begun: the look before it is the last. */
+TEST(no_pair_begins_that_would_not_end_in_time)
+{
+    CHECK(tern__compare_progress(4.8, 0.3, 5, 10, 200) == 1);
+    CHECK(fabs(tern__compare_progress(4.6, 0.3, 5, 10, 200) - 0.92) < 1e-12);
+    CHECK(tern__compare_progress(0, 6, 5, 0, 200) == 1);
+    CHECK(tern__compare_progress(1, 0.1, 5, 100, 200) == 0.5);
+    CHECK(tern__compare_progress(1, 0.1, 5, 200, 200) == 1);
 }
