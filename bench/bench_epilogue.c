@@ -69,7 +69,7 @@ static tern_status measure(tern_ctx *ctx, const layer *l, double *speedup, doubl
         things[i] = (tern__thing){.run = run_job, .user = &jobs[i]};
         TERN_TRY(tern__thing_ready(&things[i], &turns));
     }
-    TERN_TRY(tern__time_turns(things, 2, &turns, samples, &rounds));
+    TERN_TRY(tern__time_turns(things, 2, &turns, samples, NULL, &rounds));
     *speedup = tern__turns_ratio(samples, &turns, rounds, 1, 0);
     *us = tern__stats_of(samples, rounds).median * 1e6;
     for (int i = 0; i < 2; i++) {

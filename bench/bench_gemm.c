@@ -282,7 +282,7 @@ static tern_status time_rounds(rounds *r)
     TERN_TRY(tern__turns_settle(&r->turns));
     for (int i = 0; i < r->n; i++)
         TERN_TRY(tern__thing_ready(&r->things[i], &r->turns));
-    return tern__time_turns(r->things, r->n, &r->turns, r->samples, &r->done);
+    return tern__time_turns(r->things, r->n, &r->turns, r->samples, NULL, &r->done);
 }
 
 /* A sample lasts about as long as the longest product of the round, within reason. */

@@ -2,7 +2,7 @@
  *
  * profiler_on_overhead_pct    time of a step while it is profiled / time of one that is not - 1; samples in turns (off on, on
  *                             off, ...), the median of the ratios of neighbours
- * profiler_off_overhead_pct   cost of a disabled event x events of a step and thread / time of a step
+ * profiler_off_overhead_pct   cost of a disabled event x events of a step, of all its threads / time of a step
  *
  * A negative overhead is noise: the machine's own, which the detail tells. */
 #include <tern/tern.h>
@@ -69,9 +69,9 @@ static tern_status measure(decoder *d, bench_output *out)
         step * 1e-3, threads, events / threads, PAIRS, STEPS, 100 * bench_median(spread, PAIRS), event_ns,
         100 * event_ns * events / threads / step);
     const bench_event_cost event = bench_event_off();
-    bench_row(out, "profiler_off_overhead_pct", 100 * event.ns * events / threads / step, "%", "lower",
-              "disabled event %s%.3f ns x %.0f events of a thread / %.0f us for a step",
-              event.bounded ? "at most " : "", event.ns, events / threads, step * 1e-3);
+    bench_row(out, "profiler_off_overhead_pct", 100 * event.ns * events / step, "%", "lower",
+              "disabled event %s%.3f ns x %.0f events of %d threads / %.0f us for a step",
+              event.bounded ? "at most " : "", event.ns, events, threads, step * 1e-3);
     return TERN_OK;
 }
 

@@ -111,7 +111,7 @@ static tern_status time_jobs(bench *b, kind of, int64_t m, int64_t n, int64_t k,
     TERN_TRY(tern__turns_settle(&turns));
     for (int i = 0; i < THINGS; i++)
         TERN_TRY(tern__thing_ready(&things[i], &turns));
-    TERN_TRY(tern__time_turns(things, THINGS, &turns, samples, &done));
+    TERN_TRY(tern__time_turns(things, THINGS, &turns, samples, NULL, &done));
     const double scaling = tern__turns_ratio(samples, &turns, done, 0, 1);
     const double probe = tern__turns_ratio(samples, &turns, done, PROBE, PROBE + 1) *
                          tern__limit_scale(jobs[PROBE].limit) / tern__limit_scale(jobs[PROBE + 1].limit);

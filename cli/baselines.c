@@ -62,3 +62,18 @@ bool results_append(tern_results *to, const tern_results *from)
         fail_status(NULL);
     return status == TERN_OK;
 }
+
+int results_append_files(const args *a, tern_results *to)
+{
+    const char *path;
+    for (int i = 0; (path = args_nth(a, "from", i)) != NULL; i++) {
+        tern_results *r = NULL;
+        if (tern_results_load(path, &r) != TERN_OK)
+            return fail_status(NULL);
+        const bool fits = results_append(to, r);
+        tern_results_free(r);
+        if (!fits)
+            return EXIT_FAILED;
+    }
+    return EXIT_DONE;
+}

@@ -18,5 +18,7 @@ int baselines_open(const args *a, bool create, tern_baselines **out);
 /* Appends the rows of `from` as sessions after those there are; conditions come with the first. false: they are of different machines
  * or too many, and that was said. */
 bool results_append(tern_results *to, const tern_results *from);
+/* The same for sessions that were measured before, one or more in each file that --from names. EXIT_FAILED: that was said. */
+int results_append_files(const args *a, tern_results *to);
 
 #endif

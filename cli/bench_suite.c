@@ -33,6 +33,10 @@ int bench_read_settings(const args *a, const char *suite, bench_settings *out)
     tern_bench_options *o = &out->o;
     *o = (tern_bench_options){.suite = suite,
                               .family = args_value(a, "family"),
+                              .dtype = args_value(a, "dtype"),
+                              .size = args_value(a, "size"),
+                              .layout = args_value(a, "layout"),
+                              .device = args_value(a, "device"),
                               .cpu = args_value(a, "isa"),
                               .threads = out->threads};
     if (!args_ints(a, "threads", 1, 64, BENCH_THREADS, out->threads, &o->n_threads) ||
@@ -50,8 +54,7 @@ int bench_read_settings(const args *a, const char *suite, bench_settings *out)
 typedef struct collecting {
     tern_results *results;
     tern_status status;
-    const char *family; /* or NULL: of which cases are counted */
-    int cases, rows;    /* that there are; that are done */
+    int cases, rows; /* that there are; that are done */
 } collecting;
 
 static void collect(void *user, const tern_result *row)
@@ -63,8 +66,8 @@ static void collect(void *user, const tern_result *row)
 
 static void count_case(void *user, const tern_result *row)
 {
-    collecting *c = user;
-    c->cases += !c->family || strcmp(c->family, row->family) == 0;
+    (void)row;
+    ((collecting *)user)->cases++;
 }
 
 static int usable_cores(void)
@@ -106,7 +109,7 @@ static int say_failure(tern_status status)
 
 int bench_measure(const bench_settings *settings, tern_results **out)
 {
-    measuring m = {.c = {.family = settings->o.family}, .o = &settings->o};
+    measuring m = {.o = &settings->o};
     tern_status status = tern_results_create(&m.c.results);
     if (status == TERN_OK)
         status = tern_results_note_conditions(m.c.results);
@@ -129,29 +132,17 @@ int bench_measure(const bench_settings *settings, tern_results **out)
     return code;
 }
 
-typedef struct listing {
-    collecting c;
-    const char *family; /* or NULL */
-} listing;
-
-static void list_case(void *user, const tern_result *row)
-{
-    listing *l = user;
-    if (!l->family || strcmp(l->family, row->family) == 0)
-        collect(&l->c, row);
-}
-
 static int list_cases(const tern_bench_options *o, tern_results **out)
 {
-    listing l = {.family = o->family};
-    tern_status status = tern_results_create(&l.c.results);
-    for (int i = 0; status == TERN_OK && l.c.status == TERN_OK; i++)
-        status = tern_bench_case(o, i, list_case, &l);
-    status = status == TERN_OUT_OF_RANGE ? l.c.status : status;
+    collecting c = {0};
+    tern_status status = tern_results_create(&c.results);
+    for (int i = 0; status == TERN_OK && c.status == TERN_OK; i++)
+        status = tern_bench_case(o, i, collect, &c);
+    status = status == TERN_OUT_OF_RANGE ? c.status : status;
     if (status == TERN_OK)
-        *out = l.c.results;
+        *out = c.results;
     else
-        tern_results_free(l.c.results);
+        tern_results_free(c.results);
     return status == TERN_OK ? EXIT_DONE : say_failure(status);
 }
 
@@ -170,6 +161,14 @@ const char *bench_rate(const tern_result *row, char *buffer, size_t room)
     buffer[0] = '\0';
     if (flops || !isnan(row->gbytes_s))
         snprintf(buffer, room, flops ? "%.1f GFLOPS" : "%.1f GB/s", flops ? row->gflops : row->gbytes_s);
+    return buffer;
+}
+
+const char *bench_spread(const tern_result *row, char *buffer, size_t room)
+{
+    if (isnan(row->mad_us))
+        return "-";
+    snprintf(buffer, room, "%.1f%%", row->mad_us / row->median_us * 100);
     return buffer;
 }
 
@@ -205,7 +204,7 @@ static void add_row(table *t, const tern_result *row)
             table_addf(t, "%.1f ns", row->median_us * 1e3);
         else
             table_addf(t, "%.1f us", row->median_us);
-        table_addf(t, "%.1f%%", row->mad_us / row->median_us * 100);
+        table_add(t, bench_spread(row, buffer, sizeof buffer));
     } else {
         table_add(t, "");
         table_add(t, "");

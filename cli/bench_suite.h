@@ -23,6 +23,10 @@ typedef struct bench_settings {
 /* What says which cells are measured, and how; also for verbs that measure on their own account. */
 #define BENCH_MEASURE_OPTIONS \
     {"family", 0, "F", NULL, "only the cases of this family (default: all; --list shows them)"}, \
+    {"dtype", 0, "TYPE", NULL, "only cases with an operand of this type, such as f16"}, \
+    {"size", 0, "N", NULL, "only cases with an operand of these sizes, such as 512x512, or with one such as 2560 among them"}, \
+    {"layout", 0, "HOW", "contiguous strided", "only cases whose operands all lie in one piece, or only the others (default: both)"}, \
+    {"device", 0, "NAME", NULL, "only cases of this device (`tern devices` lists them)"}, \
     {"isa", 0, "LEVEL", NULL, "use no instruction set above LEVEL, such as avx2 (default: $TERN_CPU, else the best); limits stay those of the machine"}, \
     {"threads", 0, "N,...", NULL, "measure with these numbers of threads (default: 1, and all that may be used)"}, \
     {"budget", 0, "S", NULL, "about S seconds for each row (default: 0.5)"}, \
@@ -55,6 +59,7 @@ int bench_write(const tern_results *results, tern_result_format format, const ch
 /* Cells of tables and pages; each fills `buffer` and returns it. */
 const char *bench_operands(const tern_result *row, char *buffer, size_t room); /* "batch 512, f16" */
 const char *bench_rate(const tern_result *row, char *buffer, size_t room);
+const char *bench_spread(const tern_result *row, char *buffer, size_t room);
 const char *bench_share(const tern_result *row, char *buffer, size_t room);
 
 #endif

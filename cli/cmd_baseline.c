@@ -16,22 +16,6 @@
 
 /* ---- create --------------------------------------------------------------------------------------------------- */
 
-/* Sessions that were measured before, one or more in each file. */
-static int read_files(const args *a, tern_results *all)
-{
-    const char *path;
-    for (int i = 0; (path = args_nth(a, "from", i)) != NULL; i++) {
-        tern_results *r = NULL;
-        if (tern_results_load(path, &r) != TERN_OK)
-            return fail_status(NULL);
-        const bool fits = results_append(all, r);
-        tern_results_free(r);
-        if (!fits)
-            return EXIT_FAILED;
-    }
-    return EXIT_DONE;
-}
-
 static int measure(const args *a, tern_results *all)
 {
     bench_settings settings;
@@ -77,7 +61,7 @@ static int run_create(const args *a)
     tern_results *all;
     if (tern_results_create(&all) != TERN_OK)
         return fail_status(NULL);
-    int code = args_has(a, "from") ? read_files(a, all) : measure(a, all);
+    int code = args_has(a, "from") ? results_append_files(a, all) : measure(a, all);
     if (code == EXIT_DONE)
         code = keep(a, all);
     tern_results_free(all);

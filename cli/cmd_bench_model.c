@@ -134,7 +134,8 @@ static const char *test_name(const tern_bench_model_row *row, char buffer[NAME])
 
 static void print_md(const tern_bench_model_row *row, bool first)
 {
-    char size[NUMBER_TEXT], memory[NUMBER_TEXT], test[NAME], seconds[NUMBER_TEXT] = "";
+    char size[NUMBER_TEXT], memory[NUMBER_TEXT], test[NAME], first_token[NUMBER_TEXT] = "",
+                                                             ready[NUMBER_TEXT];
     if (first)
         puts("| model | size | params | backend | threads | test | t/s | roofline_share | first token | "
              "ready | "
@@ -148,14 +149,17 @@ static void print_md(const tern_bench_model_row *row, bool first)
         printf("%s | | | | |\n", row->error);
         return;
     }
-    printf("%.2f ± %.2f | ", row->average_rate, row->deviation_rate);
+    if (isnan(row->deviation_rate))
+        printf("%.2f | ", row->average_rate); /* one run has no spread */
+    else
+        printf("%.2f ± %.2f | ", row->average_rate, row->deviation_rate);
     if (isnan(row->share))
         printf("unavailable: %s | ", row->error);
     else
         printf("%.3f of %s | ", row->share, tern_limit_name(row->limit_kind));
     if (!isnan(row->first_token_s))
-        snprintf(seconds, sizeof seconds, "%.2f s", row->first_token_s);
-    printf("%s | %.2f s | %s |\n", seconds, row->ready_s,
+        format_time(first_token, (uint64_t)(row->first_token_s * 1e9));
+    printf("%s | %s | %s |\n", first_token, format_time(ready, (uint64_t)(row->ready_s * 1e9)),
            row->peak_memory ? format_bytes(memory, row->peak_memory) : "unavailable: no /proc");
 }
 

@@ -52,7 +52,7 @@ static void print_page_row(void *user, const tern_result *row)
     snprintf(family, 64, "%s", row->family);
     printf("| %s | `%s` | %d | `%s` | ", row->name, row->shape, row->threads, row->kernel);
     if (row->rounds > 0)
-        printf("%.1f us | %.1f%% | ", row->median_us, row->mad_us / row->median_us * 100);
+        printf("%.1f us | %s | ", row->median_us, bench_spread(row, rate, sizeof rate));
     else
         printf("| | ");
     printf("%s | %s |\n", bench_rate(row, rate, sizeof rate), bench_share(row, share, sizeof share));

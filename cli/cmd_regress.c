@@ -52,18 +52,20 @@ static int make_report(const args *a, const tern_results *base, const tern_resul
     tern_regress_options o = {0};
     bench_settings settings;
     tern_results *now = NULL;
-    const char *from = args_value(a, "from");
     if (!read_options(a, &o) || bench_read_settings(a, NULL, &settings) != EXIT_DONE)
         return EXIT_USAGE;
-    tern_status status;
-    if (from) {
-        status = tern_results_load(from, &now);
-        if (status == TERN_OK)
-            status = tern_regress_compare(&o, base, history, now, out);
-        tern_results_free(now);
-    } else {
+    tern_status status = tern_results_create(&now);
+    if (status == TERN_OK && args_has(a, "from")) {
+        const int code = results_append_files(a, now);
+        if (code != EXIT_DONE) {
+            tern_results_free(now);
+            return code;
+        }
+        status = tern_regress_compare(&o, base, history, now, out);
+    } else if (status == TERN_OK) {
         status = tern_regress_run(&o, &settings.o, base, history, out);
     }
+    tern_results_free(now);
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
@@ -248,7 +250,7 @@ static const option options[] = {
     {"baseline", 'b', "NAME", NULL, "compare with this one"},
     {"threshold", 0, "PERCENT", NULL, "changes by less than this are none (default: 10)"},
     {"critical", 0, "PERCENT", NULL, "regressions from this on are critical (default: three times the threshold)"},
-    {"from", 0, "FILE", NULL, "compare results that were measured before (JSON of `tern bench`) instead of measuring"},
+    {"from", 0, "FILE", NULL, "compare results that were measured before (JSON of `tern bench`) instead of measuring; several, each a session: one alone proves no change"},
     {"program", 0, "OLD", NULL, "compare with this build of the program instead of a baseline: both are run in turns; given twice, the second is compared with the first"},
     {"bench", 0, "WORDS", NULL, "with --program: what to measure, as after `tern bench` (default: " SESSIONS_BENCH ")"},
     {"sessions", 0, "N", NULL, "with --program: at most N sessions of each (default: 24; after 12 it looks whether that is enough)"},

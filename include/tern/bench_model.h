@@ -34,6 +34,8 @@ typedef struct tern_bench_model_options {
     int repetitions;                 /* runs of each test; 0 = 5 */
     int64_t batch;                   /* most rows computed at once; 0 = 512 */
     tern_dtype cache;                /* of keys and values: TERN_F16 (0: this one), TERN_F32 or TERN_I8 */
+    int64_t
+        memory; /* bytes that the probes of limits read; 0 = 256 MiB; with less, all probes are shorter, and worth less */
     bool steps; /* keep how long every step takes, which costs a look at the clock for each */
     tern_bench_progress progress; /* or NULL */
     void *progress_user;
@@ -60,14 +62,16 @@ typedef struct tern_bench_model_row {
     uint64_t cache_bytes; /* of keys and values */
     int rounds;           /* samples; 0: `error` says why there are none */
     const double *seconds;
-    double average_s, deviation_s;       /* of the seconds */
-    double average_rate, deviation_rate; /* of tokens per second */
+    const double
+        *cpu_seconds; /* (rounds) what all threads of the process computed meanwhile; NULL: unknown */
+    double average_s, deviation_s;       /* of the seconds; the deviation of one is NaN */
+    double average_rate, deviation_rate; /* of tokens per second; likewise */
     tern_limit_kind limit_kind;
     double limit_rate; /* bytes or operations per second that the machine gave at most in the same rounds */
     const char *limit; /* how that was reached */
     double
         share; /* of the limit; NaN (weights that fit into caches have none): `error` says why there is none */
-    double share_mad; /* its median distance from the median */
+    double share_mad; /* its median distance from the median; NaN of one sample */
     /* Prompts of ternary models: int8 operations per second of the best dot products of vectors in the same rounds, and the share
      * of those. Where there are tiles (AMX), which the limit above is of, the share may be more than 1. 0: not measured. */
     double dot_rate, dot_share;

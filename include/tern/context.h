@@ -7,6 +7,7 @@
 #ifndef TERN_CONTEXT_H
 #define TERN_CONTEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -58,6 +59,13 @@ TERN_API void tern_ctx_get_stats(const tern_ctx *ctx, tern_ctx_stats *out);
 /* Lets go of what is kept for later: compiled graphs, with released constants that only they still hold, and idle memory
  * of the pool. Returns the bytes given back to the system. Nothing that is in use changes. */
 TERN_API size_t tern_ctx_trim(tern_ctx *ctx);
+
+/* Whether to stop is asked between the steps of a run and between slices of its longer ones, by every thread that computes: `asked`
+ * is called on any of them, several at once. Once it says yes the run ends with TERN_CANCELLED, and what it was to compute or
+ * to change is in no state to be read. Steps are cut into slices as long as there is somebody to ask, which may cost some of them
+ * time but changes no result; NULL, as at first: nobody is asked, and nothing is cut. */
+typedef bool (*tern_stop_asked)(void *user);
+TERN_API void tern_ctx_set_stop(tern_ctx *ctx, tern_stop_asked asked, void *user);
 
 /* ---- Ownership ---------------------------------------------------------------------------------------------
  *

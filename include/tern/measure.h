@@ -79,14 +79,21 @@ TERN_API tern_status tern_bench_threads(int threads, tern_threads_cost *out);
 typedef struct tern_bench_options {
     const char *suite;  /* NULL: "ops"; tern_bench_suite names them */
     const char *family; /* NULL: all of the suite; those of tern_bench_case */
+    const char *dtype;  /* only cases with an operand of this type, "f16"; NULL: all */
+    const char *
+        size; /* only cases with an operand of these sizes, "512x512", or with this one among its sizes, "2560"; NULL: all */
+    const char *
+        layout; /* only "contiguous" cases, or "strided" ones, whose operands do not lie in one piece; NULL: both */
+    const char *device; /* only cases of this device, "cpu"; NULL: all */
     const char *cpu;    /* highest instruction set to use, "avx2"; NULL = $TERN_CPU, else the best */
     int n_threads;      /* how many numbers of threads to measure with, ... */
     const int *threads; /* ... and which; none: one, and all that may be used */
     double budget_s;    /* about how long a row may take; 0 = 0.5 */
-    double timeout_s;   /* what takes longer than this, looked at after every run, is given up; 0 = 60 */
-    int warmups;        /* runs before the first that counts; 0 = 1 */
-    int rounds;         /* samples of a row at most, if the budget lasts so long; 0 = 100 */
-    int64_t memory;     /* bytes of the larger operands; 0 = 256 MiB, or four times the last cache */
+    double
+        timeout_s; /* a row that takes longer than this is given up, in the middle of a run if need be; 0 = 60 */
+    int warmups;    /* runs before the first that counts; 0 = 1 */
+    int rounds;     /* samples of a row at most, if the budget lasts so long; 0 = 100 */
+    int64_t memory; /* bytes of the larger operands; 0 = 256 MiB, or four times the last cache */
 } tern_bench_options;
 
 /* Texts and samples are valid during the visit. */
@@ -95,14 +102,14 @@ typedef void (*tern_bench_visit)(void *user, const tern_result *row);
 /* Name and description of suite i: "ops", ... Static. TERN_OUT_OF_RANGE past the last. */
 TERN_API tern_status tern_bench_suite(int i, const char **name, const char **what);
 
-/* Which benchmark case i of the suite is, and its limit (the rest of the row is unknown), as `options` (NULL: defaults) size it.
- * TERN_OUT_OF_RANGE past the last. */
+/* Which benchmark case i of the suite is, and its limit (the rest of the row is unknown), as `options` (NULL: defaults) size it; one that
+ * they leave out is not visited. TERN_OUT_OF_RANGE past the last. */
 TERN_API tern_status tern_bench_case(const tern_bench_options *options, int i, tern_bench_visit visit,
                                      void *user);
 
-/* Compiles and runs every case of the family, compares its results with those of the reference kernels, then times it in
+/* Compiles and runs every case that is asked for, compares its results with those of the reference kernels, then times it in
  * turns with its limit. Every case is visited once for each number of threads, also one that fails or takes too long.
- * TERN_NOT_FOUND: there is no such suite, family or instruction set. TERN_STATE, after all rows: one was faster than its limit by
+ * TERN_NOT_FOUND: there is no such suite, family or instruction set, or no such case. TERN_STATE, after all rows: one was faster than its limit by
  * more than 2 %, so the limit's probes are too slow, or it differed from the reference, or none could be measured. */
 TERN_API tern_status tern_bench_run(const tern_bench_options *options, tern_bench_visit visit, void *user);
 

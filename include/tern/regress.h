@@ -55,7 +55,8 @@ typedef struct tern_regress_options {
     uint64_t seed;   /* of the resampling */
 } tern_regress_options;
 
-/* Where a series of medians stepped from one level to another (Pettitt's test, applied again to both parts). */
+/* Where a series of medians stepped from one level to another (Pettitt's test, applied again to both parts, with as many sessions as they
+ * are worth if neighbours resemble each other). */
 typedef struct tern_change {
     int at;       /* first value of the new level */
     double ratio; /* median after it / median before it: above 1, it became slower */
@@ -119,7 +120,8 @@ TERN_API tern_status tern_regress_run(const tern_regress_options *options, const
                                       tern_regress_report **out);
 
 /* The same with results that were measured before: one look at the samples there are, of all their sessions. What sessions of
- * either differ by is the noise floor. */
+ * either differ by is the noise floor. Nothing is measured again here, so what one session shows alone is undecided, better or worse:
+ * every one of two or more has to show it; and so are samples of more than twice as many runs, or less than half. */
 TERN_API tern_status tern_regress_compare(const tern_regress_options *options, const tern_results *base,
                                           const tern_results *history, const tern_results *now,
                                           tern_regress_report **out);

@@ -36,9 +36,11 @@ typedef struct tern_result {
     /* Times of one run. With samples, the figures below them are computed from them. */
     int rounds;               /* samples; 0: `error` says why there are none */
     const double *samples_us; /* (rounds), in the order in which they were taken; NULL: not kept */
-    double median_us, mad_us, min_us;
-    double low_us, high_us; /* 95 % interval of the median, by resampling; NaN with fewer than 6 samples */
-    int outliers;           /* samples farther than 3 scaled MADs from the median */
+    const double
+        *cpu_samples_us; /* (rounds), likewise, what all threads of the process computed; NULL: unknown */
+    double median_us, mad_us, min_us; /* mad_us: NaN with one sample */
+    double low_us, high_us;           /* 95 % interval of the median; NaN with fewer than 6 samples */
+    int outliers;                     /* samples farther than 3 scaled MADs from the median */
     double gflops, gbytes_s;
     const char *limit_kind; /* "read_bw" or another of TERN_LIMIT_LIST in <tern/measure.h> */
     double limit_share, limit_mad;

@@ -3,6 +3,7 @@
 #define TERN_DEVICES_DEVICE_H
 
 #include <tern/catalog.h>
+#include <tern/context.h>
 
 #include "base/cpu.h"
 #include "graph/plan.h"
@@ -17,12 +18,19 @@ typedef struct tern__device_options {
     tern_pool *pool;              /* for constants that compiling makes; outlives the device */
 } tern__device_options;
 
+/* Whom to ask whether a run shall go on, from any thread. */
+typedef struct tern__stop {
+    tern_stop_asked asked; /* NULL: nobody */
+    void *user;
+} tern__stop;
+
 /* Addresses for one run of a plan: (n_leaves of the graph), (n_blocks of the plan), and an arena of arena_bytes. */
 typedef struct tern__bindings {
     void *const *leaves;
     void *const *blocks;
     void *arena;
     uint64_t *step_ns; /* (n_steps of the plan) receives what each step took; NULL: nobody asked */
+    tern__stop stop;   /* asked: TERN_CANCELLED */
 } tern__bindings;
 
 typedef struct tern__device_ops {

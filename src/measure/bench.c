@@ -58,6 +58,83 @@ static tern_status find_family(const tern__bench *b, const char *family)
     return tern__fail(TERN_NOT_FOUND, "bench: there is no family '%s'; there are %s", family, names);
 }
 
+/* ---- which cases ---- */
+
+/* "512x512" and "512,512" are the same. */
+static bool same_sizes(const char *asked, const char *sizes, size_t length)
+{
+    size_t i = 0;
+    for (; i < length && asked[i]; i++)
+        if (asked[i] != sizes[i] && !(asked[i] == 'x' && sizes[i] == ','))
+            return false;
+    return i == length && asked[i] == '\0';
+}
+
+/* One operand, "f32[64,256]": is it of these sizes, or has it this one among them? */
+static bool has_size(const char *asked, const char *sizes, size_t length)
+{
+    if (same_sizes(asked, sizes, length))
+        return true;
+    for (size_t begin = 0, end; begin < length; begin = end + 1) {
+        for (end = begin; end < length && sizes[end] != ',';)
+            end++;
+        if (same_sizes(asked, sizes + begin, end - begin))
+            return true;
+    }
+    return false;
+}
+
+/* Has an operand of `shape`, "i8[1,2560] t2[6912,2560]", the type and the sizes? NULL: whichever. */
+static bool has_operand(const char *shape, const char *dtype, const char *size)
+{
+    for (const char *at = shape; *at;) {
+        const size_t name = strcspn(at, "["), all = strcspn(at, " ");
+        if (name < all) {
+            const size_t sizes = strcspn(at + name + 1, "]");
+            if ((!dtype || (strlen(dtype) == name && strncmp(at, dtype, name) == 0)) &&
+                (!size || has_size(size, at + name + 1, sizes)))
+                return true;
+        }
+        at += all + (at[all] == ' ');
+    }
+    return !dtype && !size;
+}
+
+static bool is_asked_for(const tern__bench *b, const tern__cell *cell)
+{
+    const tern_bench_options *o = &b->o;
+    return (!o->family || strcmp(cell->row.family, o->family) == 0) &&
+           (!o->device || strcmp(cell->row.device, o->device) == 0) &&
+           (!o->layout || cell->strided == (strcmp(o->layout, "strided") == 0)) &&
+           has_operand(cell->row.shape, o->dtype, o->size);
+}
+
+/* Nonsense is said, and so is what there is nothing of. */
+static tern_status check_choice(const tern__bench *b)
+{
+    const tern_bench_options *o = &b->o;
+    tern__cell cell;
+    tern_dtype dtype;
+    if (o->family)
+        TERN_TRY(find_family(b, o->family));
+    if (o->dtype)
+        TERN_TRY(tern_dtype_parse(o->dtype, &dtype));
+    TERN__FAIL_IF(o->layout && strcmp(o->layout, "strided") != 0 && strcmp(o->layout, "contiguous") != 0,
+                  TERN_NOT_FOUND, "bench: there is no layout '%.64s'; there are contiguous, strided",
+                  o->layout);
+    TERN__FAIL_IF(o->size && (!o->size[0] || strspn(o->size, "0123456789x,") != strlen(o->size)),
+                  TERN_INVALID_ARGUMENT, "bench: a size of '%.64s'; give one such as 2560 or 512x512",
+                  o->size);
+    for (int i = 0; tern__cell_describe(b, i, &cell) == TERN_OK; i++)
+        if (is_asked_for(b, &cell))
+            return TERN_OK;
+    return tern__fail(TERN_NOT_FOUND, "bench: no case of %s is of%s%s%s%s%s%s%s%s%s%s; --list shows them",
+                      b->suite->name, o->family ? " family " : "", o->family ? o->family : "",
+                      o->dtype ? " dtype " : "", o->dtype ? o->dtype : "", o->size ? " size " : "",
+                      o->size ? o->size : "", o->layout ? " layout " : "", o->layout ? o->layout : "",
+                      o->device ? " device " : "", o->device ? o->device : "");
+}
+
 static tern_status check_numbers(const tern_bench_options *o)
 {
     TERN__FAIL_IF(!(o->budget_s >= 0) || !(o->timeout_s >= 0), TERN_INVALID_ARGUMENT,
@@ -97,7 +174,7 @@ static tern_status settle(const tern_bench_options *options, tern__bench *b)
         o->threads = b->usual_threads;
         o->n_threads = all > 1 ? 2 : 1;
     }
-    return o->family ? find_family(b, o->family) : TERN_OK;
+    return check_choice(b);
 }
 
 tern_status tern_bench_suite(int i, const char **name, const char **what)
@@ -117,7 +194,8 @@ tern_status tern_bench_case(const tern_bench_options *options, int i, tern_bench
     TERN__FAIL_IF(!visit, TERN_INVALID_ARGUMENT, "bench_case: the visitor is NULL");
     TERN_TRY(settle(options, &b));
     TERN_TRY(tern__cell_describe(&b, i, &cell));
-    visit(user, &cell.row);
+    if (is_asked_for(&b, &cell))
+        visit(user, &cell.row);
     return TERN_OK;
 }
 
@@ -166,9 +244,40 @@ tern_status tern__cell_describe(const tern__bench *bench, int i, tern__cell *cel
     return TERN_OK;
 }
 
+void tern__cell_begin(tern__cell *cell)
+{
+    cell->start = tern__now_ns();
+    cell->deadline = cell->start + (uint64_t)(cell->bench->o.timeout_s * 1e9);
+}
+
+static bool is_late(void *user)
+{
+    const tern__cell *cell = user;
+    return cell->deadline > 0 && tern__now_ns() > cell->deadline;
+}
+
+static tern_status give_up(const tern__cell *cell)
+{
+    return tern__fail(TERN_CANCELLED, "unavailable: given up after %.3g s, at most %g were allowed",
+                      (double)(tern__now_ns() - cell->start) * 1e-9, cell->bench->o.timeout_s);
+}
+
+static void watch(tern__cell *cell)
+{
+    tern_ctx_set_stop(cell->bench->ctx, is_late, cell);
+}
+
+/* What a cell that was watched ended with. */
+static tern_status unwatch(tern__cell *cell, tern_status status)
+{
+    tern_ctx_set_stop(cell->bench->ctx, NULL, NULL);
+    return status == TERN_CANCELLED && is_late(cell) ? give_up(cell) : status;
+}
+
 tern_status tern__cell_prepare(int i, tern__cell *cell)
 {
-    return cell->bench->suite->prepare(i, cell);
+    watch(cell);
+    return unwatch(cell, cell->bench->suite->prepare(i, cell));
 }
 
 /* What one run asks for, and what it has at most. Both stay unknown while the memory tracker is on. */
@@ -189,17 +298,16 @@ static tern_status count_memory(tern__cell *cell)
 tern_status tern__cell_ready(tern__cell *cell, int threads)
 {
     cell->row.threads = threads;
-    TERN_TRY(cell->bench->suite->ready(cell, threads));
-    return count_memory(cell);
+    watch(cell);
+    tern_status status = cell->bench->suite->ready(cell, threads);
+    return unwatch(cell, status == TERN_OK ? count_memory(cell) : status);
 }
 
 tern_status tern__cell_run(void *user)
 {
     tern__cell *cell = user;
     TERN_TRY(cell->bench->suite->run(cell->state));
-    TERN__FAIL_IF(cell->deadline > 0 && tern__now_ns() > cell->deadline, TERN_CANCELLED,
-                  "unavailable: given up after %g s", cell->bench->o.timeout_s);
-    return TERN_OK;
+    return is_late(cell) ? give_up(cell) : TERN_OK;
 }
 
 void tern__cell_close(tern__cell *cell)
@@ -215,7 +323,7 @@ static void fill(const tern__cell *cell, const tern__measurement *m, tern_result
     row->rounds = m->time.n;
     row->repeats = m->repeats;
     row->median_us = m->time.median * 1e6;
-    row->mad_us = m->time.mad * 1e6;
+    row->mad_us = m->time.n > 1 ? m->time.mad * 1e6 : NAN; /* one has no spread */
     row->min_us = m->time.min * 1e6;
     if (cell->operations > 0)
         row->gflops = cell->operations / m->time.median * 1e-9;
@@ -223,7 +331,7 @@ static void fill(const tern__cell *cell, const tern__measurement *m, tern_result
         row->gbytes_s = cell->bytes / m->time.median * 1e-9;
     if (m->share.n > 0) {
         row->limit_share = m->share.median;
-        row->limit_mad = m->share.mad;
+        row->limit_mad = m->share.n > 1 ? m->share.mad : NAN;
         row->limit = m->way;
     }
 }
@@ -242,7 +350,8 @@ static tern__turns turns_for(const tern_bench_options *o, double first_s)
     return turns;
 }
 
-static tern_status time_cell(tern__cell *cell, double *samples, tern__measurement *m)
+/* `samples` (2, TERN__ROUNDS_MOST): times, and the processor's. */
+static tern_status time_cell(tern__cell *cell, double (*samples)[TERN__ROUNDS_MOST], tern__measurement *m)
 {
     tern__turns turns = turns_for(&cell->bench->o, cell->first_s);
     const tern__thing thing = {
@@ -253,19 +362,23 @@ static tern_status time_cell(tern__cell *cell, double *samples, tern__measuremen
                               : TERN_OK;
     if (missing != TERN_OK && missing != TERN_UNAVAILABLE)
         return missing;
-    turns.samples = samples;
+    turns.samples = samples[0];
+    turns.cpu_samples = samples[1];
     tern_status status = tern__measure(&thing, 1, limit, &turns, m);
     tern__limit_destroy(limit);
     TERN_TRY(status);
     fill(cell, m, &cell->row);
-    for (int i = 0; i < m->time.n; i++)
-        samples[i] *= 1e6;
-    cell->row.samples_us = samples;
+    for (int i = 0; i < m->time.n; i++) {
+        samples[0][i] *= 1e6;
+        samples[1][i] *= 1e6;
+    }
+    cell->row.samples_us = samples[0];
+    cell->row.cpu_samples_us = samples[1];
     return missing;
 }
 
-static tern_status measure_cell(visiting *v, tern__cell *cell, int threads, double *samples,
-                                tern__measurement *m)
+static tern_status measure_cell(visiting *v, tern__cell *cell, int threads,
+                                double (*samples)[TERN__ROUNDS_MOST], tern__measurement *m)
 {
     tern_status status = tern__cell_ready(cell, threads);
     v->doubtful |= status == TERN_INTERNAL;
@@ -282,11 +395,11 @@ static tern_status measure_cell(visiting *v, tern__cell *cell, int threads, doub
 static void visit_cell(visiting *v, tern__cell *cell, tern_status prepared, const char *why, int threads)
 {
     char error[TERN__MESSAGE_MAX] = "";
-    double samples[TERN__ROUNDS_MOST];
+    double samples[2][TERN__ROUNDS_MOST];
     tern__measurement m = {0};
     const tern_result described = cell->row;
     cell->row.threads = threads;
-    cell->deadline = tern__now_ns() + (uint64_t)(v->bench->o.timeout_s * 1e9);
+    tern__cell_begin(cell);
     if (prepared != TERN_OK)
         snprintf(error, sizeof error, "%s", why);
     else if (measure_cell(v, cell, threads, samples, &m) != TERN_OK)
@@ -303,6 +416,7 @@ static void visit_cell(visiting *v, tern__cell *cell, tern_status prepared, cons
 static void visit_case(visiting *v, int i, tern__cell *cell)
 {
     char why[TERN__MESSAGE_MAX] = "";
+    tern__cell_begin(cell);
     tern_status status = tern__cell_prepare(i, cell);
     if (status != TERN_OK)
         snprintf(why, sizeof why, "%s", tern_last_error());
@@ -317,7 +431,7 @@ tern_status tern__bench_visit(const tern__bench *bench, tern_bench_visit visit, 
     visiting v = {.bench = bench, .visit = visit, .user = user};
     tern__cell cell;
     for (int i = 0; tern__cell_describe(bench, i, &cell) == TERN_OK; i++)
-        if (!bench->o.family || strcmp(cell.row.family, bench->o.family) == 0)
+        if (is_asked_for(bench, &cell))
             visit_case(&v, i, &cell);
     TERN__FAIL_IF(v.doubtful, TERN_STATE, "bench: not all rows can be right; see their errors");
     TERN__FAIL_IF(v.rows > 0 && v.measured == 0, TERN_STATE,

@@ -31,11 +31,12 @@ typedef struct tern__cell {
     tern_result row;            /* texts live as long as the cell */
     char shape[256], dtype[32]; /* of the row */
     void *state;                /* the suite's */
+    bool strided;               /* an operand does not lie in one piece; set by describe */
     bool limited;               /* `work` is what one run does at best */
     tern__limit_work work;
     double operations, bytes; /* of one run, by which its rates are reckoned; 0: not counted */
     double first_s;           /* how long the first run took; set by ready */
-    uint64_t deadline;        /* tern__now_ns after which it is given up; 0: none */
+    uint64_t start, deadline; /* tern__now_ns when it began, and after which it is given up; 0: never */
 } tern__cell;
 
 struct tern__suite {
@@ -63,7 +64,10 @@ void tern__bench_close(tern__bench *bench);
 tern_status tern__bench_visit(const tern__bench *bench, tern_bench_visit visit, void *user);
 
 tern_status tern__cell_describe(const tern__bench *bench, int i, tern__cell *cell);
-/* Prepares and readies; `threads` as often as wanted. Failures leave the cell to be closed. */
+/* Its time begins: tern__cell_prepare, _ready and _run give up with TERN_CANCELLED when options.timeout_s are over. */
+void tern__cell_begin(tern__cell *cell);
+/* Prepares and readies; `threads` as often as wanted. Failures leave the cell to be closed. What they run on the bench's context is cut
+ * short; what is timed afterwards is not, and looks at the clock after every run. */
 tern_status tern__cell_prepare(int i, tern__cell *cell);
 tern_status tern__cell_ready(tern__cell *cell, int threads);
 /* Fits tern__thing; TERN_CANCELLED past the deadline. */

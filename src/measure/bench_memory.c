@@ -211,6 +211,7 @@ static tern_status describe_transfer(const tern__bench *bench, int i, tern__cell
     TERN__FAIL_IF(k < 0, TERN_OUT_OF_RANGE, "bench: there is no case %d", i);
     cell->row.family = ways[k / (int)ROWS].family;
     cell->row.name = ways[k / (int)ROWS].name;
+    cell->strided = ways[k / (int)ROWS].way == STRIDED;
     cell->row.limit_kind = tern_limit_name(TERN_LIMIT_COPY_BW);
     snprintf(cell->shape, sizeof cell->shape, "f32[%lld,%d]", (long long)rows_of(bench, k), COLUMNS);
     return TERN_OK;

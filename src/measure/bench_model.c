@@ -19,8 +19,8 @@
 enum { THREADS_MOST = 64, REPETITIONS = 5, REPETITIONS_MOST = 1000, TOKENS_MOST = 1 << 24 };
 
 /* Long enough for the clock and for the other threads to wake, short against a test. */
-static const double probe_s = 0.05;
-static const int64_t probe_bytes = (int64_t)256 << 20;
+static const double probe_s = 0.05, probe_operations = 1e10;
+static const int64_t probe_bytes = (int64_t)256 << 20, memory_most = (int64_t)1 << 34;
 
 typedef struct bench {
     tern_bench_model_options o; /* settled */
@@ -44,6 +44,7 @@ typedef struct test {
     bool prompt;
     char name[32];   /* "pp512" */
     double *seconds; /* (repetitions) of the last runs, in a ring */
+    double *cpu;     /* likewise, the processor's time */
     int runs;
 } test;
 
@@ -78,6 +79,10 @@ static tern_status settle(const tern_bench_model_options *options, bench *b)
     tern_bench_model_options *o = &b->o;
     o->repetitions = o->repetitions ? o->repetitions : REPETITIONS;
     o->cache = o->cache ? o->cache : TERN_F16;
+    TERN__FAIL_IF(o->memory < 0 || o->memory > memory_most, TERN_INVALID_ARGUMENT,
+                  "bench_model: probes of %lld bytes; give at most %lld", (long long)o->memory,
+                  (long long)memory_most);
+    o->memory = o->memory ? o->memory : probe_bytes;
     TERN_TRY(settle_sizes("prompt", &o->n_prompt, &o->n_prompts, &o->prompts));
     TERN_TRY(settle_sizes("generated", &o->n_gen, &o->n_gens, &o->gens));
     TERN_TRY(settle_sizes("depth", &o->n_depth, &(int){0}, &(const int *){NULL}));
@@ -248,17 +253,23 @@ static void set_bytes(const tern_model_info *m, tern_bench_model_row *row)
                      : "weights as they are kept; all that one token needs";
 }
 
+/* Probes that read less are shorter in all, for those who want an answer and no limit. */
+static double probe_part(const bench *b)
+{
+    return fmin(1, (double)b->o.memory / (double)probe_bytes);
+}
+
 /* What one run of the test asks of the machine, and what a probe is made for. */
 static double work_of(const test *t, const tern_bench_model_row *row, tern__limit_work *probe)
 {
     const tern_model_info *m = &t->b->info;
     if (!t->prompt) {
-        *probe = (tern__limit_work){.kind = TERN_LIMIT_READ_BW, .read_bytes = probe_bytes};
+        *probe = (tern__limit_work){.kind = TERN_LIMIT_READ_BW, .read_bytes = t->b->o.memory};
         return (double)row->bytes_per_token * row->n_gen;
     }
     const double weights = m->ternary ? (double)m->ternary_weights : (double)m->product_weights;
-    *probe =
-        (tern__limit_work){.kind = m->ternary ? TERN_LIMIT_INT8_DOT : TERN_LIMIT_FMA, .operations = 1e10};
+    *probe = (tern__limit_work){.kind = m->ternary ? TERN_LIMIT_INT8_DOT : TERN_LIMIT_FMA,
+                                .operations = probe_operations * probe_part(t->b)};
     return 2 * weights * row->n_prompt;
 }
 
@@ -269,14 +280,16 @@ static tern_status run_test(void *user)
     test *t = user;
     bench *b = t->b;
     TERN_TRY(tell(b, t->name, t->runs < b->o.repetitions ? t->runs : b->o.repetitions, b->o.repetitions + 1));
-    const uint64_t start = tern__now_ns();
+    const uint64_t cpu = tern__cpu_time_ns(), start = tern__now_ns();
     if (t->prompt) {
         TERN_TRY(feed(b, b->o.n_depth, b->o.n_prompt));
         TERN_TRY(choose(b));
     }
     for (int i = 0; !t->prompt && i < b->o.n_gen; i++)
         TERN_TRY(feed(b, b->o.n_depth + i, 1));
-    t->seconds[t->runs++ % b->o.repetitions] = (double)(tern__now_ns() - start) * 1e-9;
+    const int place = t->runs++ % b->o.repetitions;
+    t->seconds[place] = (double)(tern__now_ns() - start) * 1e-9;
+    t->cpu[place] = (double)(tern__cpu_time_ns() - cpu) * 1e-9;
     return TERN_OK;
 }
 
@@ -289,7 +302,7 @@ static void spread(const double *values, int n, double *average, double *deviati
     *average = sum / n;
     for (int i = 0; i < n; i++)
         squares += (values[i] - *average) * (values[i] - *average);
-    *deviation = n > 1 ? sqrt(squares / (n - 1)) : 0;
+    *deviation = n > 1 ? sqrt(squares / (n - 1)) : NAN;
 }
 
 static void summarise(const test *t, tern_bench_model_row *row, double *rates)
@@ -297,6 +310,7 @@ static void summarise(const test *t, tern_bench_model_row *row, double *rates)
     const int n = t->b->o.repetitions;
     row->rounds = n;
     row->seconds = t->seconds;
+    row->cpu_seconds = t->cpu;
     for (int i = 0; i < n; i++)
         rates[i] = (t->prompt ? row->n_prompt : row->n_gen) / t->seconds[i];
     spread(t->seconds, n, &row->average_s, &row->deviation_s);
@@ -331,7 +345,8 @@ static tern_status measure_test(test *t, tern_bench_model_row *row, tern__measur
                                   {.run = run_probe, .user = dot}};
     tern__measurement both[2];
     tern_status status = tern__measure(
-        things, dot ? 2 : 1, limit, &(tern__turns){.rounds = t->b->o.repetitions, .sample_s = probe_s}, both);
+        things, dot ? 2 : 1, limit,
+        &(tern__turns){.rounds = t->b->o.repetitions, .sample_s = probe_s * probe_part(t->b)}, both);
     if (status == TERN_OK && dot)
         row->dot_rate = probe_work / (both[1].time.median * tern__limit_scale(dot));
     tern__limit_destroy(dot);
@@ -344,7 +359,7 @@ static tern_status measure_test(test *t, tern_bench_model_row *row, tern__measur
         row->dot_share = work / m->time.median / row->dot_rate;
     row->limit_rate = probe_work / m->limit_time.median;
     row->share = m->share.median * work / probe_work;
-    row->share_mad = m->share.mad * work / probe_work;
+    row->share_mad = m->share.n > 1 ? m->share.mad * work / probe_work : NAN;
     const double share = row->share;
     if (share <= TERN__SHARE_MOST || (!t->prompt && is_2b_4t(&t->b->info))) /* whose bytes are a definition */
         return TERN_OK;
@@ -385,8 +400,10 @@ static tern_status visit_test(bench *b, bool prompt)
     set_bytes(&b->info, &row);
     double *rates = tern__alloc_zero((size_t)b->o.repetitions, sizeof *rates);
     t.seconds = tern__alloc_zero((size_t)b->o.repetitions, sizeof *t.seconds);
-    tern_status status = rates && t.seconds ? tern__model_runs(b->session, &before)
-                                            : tern__out_of_memory((size_t)b->o.repetitions * sizeof *rates);
+    t.cpu = tern__alloc_zero((size_t)b->o.repetitions, sizeof *t.cpu);
+    tern_status status = rates && t.seconds && t.cpu
+                             ? tern__model_runs(b->session, &before)
+                             : tern__out_of_memory((size_t)b->o.repetitions * sizeof *rates);
     if (status == TERN_OK)
         status = measure_test(&t, &row, &m, rates);
     if (status != TERN_OK)
@@ -407,6 +424,7 @@ static tern_status visit_test(bench *b, bool prompt)
     tern__free(before.runs);
     tern__free(rates);
     tern__free(t.seconds);
+    tern__free(t.cpu);
     return status == TERN_UNAVAILABLE ? TERN_OK : status;
 }
 

@@ -15,6 +15,7 @@ static tern_status describe(const tern__bench *bench, int i, tern__cell *cell)
     cell->row.name = c->name;
     cell->row.op = c->op;
     cell->row.limit_kind = tern_limit_name(c->limit);
+    cell->strided = tern__case_strided(c);
     tern__case_shape(c, bench->o.memory, cell->shape, sizeof cell->shape);
     return TERN_OK;
 }

@@ -1,4 +1,4 @@
-/* bootstrap.c - see bootstrap.h. Samples are sorted once; a draw then is a count for each place of the order, and its median
+/* bootstrap.c - see bootstrap.h. Where there are draws, samples are sorted once; a draw then is a count for each place of the order, and its median
  * is found by walking the counts. */
 #include "measure/bootstrap.h"
 
@@ -65,8 +65,20 @@ static tern__interval middle_part(double *medians, double confidence)
     return (tern__interval){medians[low], medians[TERN__RESAMPLES - 1 - low]};
 }
 
-tern_status tern__bootstrap_median(const double *x, int n, double confidence, uint64_t seed,
-                                   tern__interval *out)
+/* The inmost pair of samples, as many from either end, between which the median lies surely enough. */
+static tern__interval between_samples(const double *sorted, int n, double confidence)
+{
+    double chance = pow(0.5, n), outside = 0; /* of k samples below the median, and of fewer */
+    int k = 0;
+    for (; k < n / 2 && 2 * (outside + chance) <= 1 - confidence; k++) {
+        outside += chance;
+        chance *= (double)(n - k) / (k + 1);
+    }
+    return k > 0 ? (tern__interval){sorted[k - 1], sorted[n - k]} : (tern__interval){NAN, NAN};
+}
+
+tern_status tern__median_interval(const double *x, int n, double confidence, uint64_t seed,
+                                  tern__interval *out)
 {
     double medians[TERN__RESAMPLES];
     sample s;
@@ -74,7 +86,9 @@ tern_status tern__bootstrap_median(const double *x, int n, double confidence, ui
     if (n < TERN__INTERVAL_LEAST)
         return TERN_OK;
     tern_status status = sample_create(x, n, seed, &s);
-    if (status == TERN_OK) {
+    if (status == TERN_OK && n < TERN__INTERVAL_DRAWN) {
+        *out = between_samples(s.sorted, n, confidence);
+    } else if (status == TERN_OK) {
         for (int i = 0; i < TERN__RESAMPLES; i++)
             medians[i] = drawn_median(&s);
         *out = middle_part(medians, confidence);

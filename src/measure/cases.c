@@ -18,6 +18,8 @@
 #define IN(dtype, ...) {TERN__OPERAND_INPUT, TERN_##dtype, SIZES(__VA_ARGS__)}
 #define WEIGHT(dtype, ...) {TERN__OPERAND_WEIGHT, TERN_##dtype, SIZES(__VA_ARGS__)}
 #define STREAM(dtype, ...) {TERN__OPERAND_STREAM, TERN_##dtype, SIZES(__VA_ARGS__)}
+#define APART(dtype, ...) {TERN__OPERAND_APART, TERN_##dtype, SIZES(__VA_ARGS__)}
+#define TURNED(dtype, ...) {TERN__OPERAND_TURNED, TERN_##dtype, SIZES(__VA_ARGS__)}
 #define SCALES(...) {TERN__OPERAND_SCALES, TERN_F32, SIZES(__VA_ARGS__)}
 #define INDEX(how, n) {TERN__OPERAND_##how, TERN_I32, SIZES(n)}
 /* clang-format on */
@@ -81,7 +83,35 @@ void tern__case_shape(const tern__case *row, int64_t memory, char *to, size_t ro
     }
 }
 
+bool tern__case_strided(const tern__case *row)
+{
+    for (int i = 0; i < operands_of(row); i++)
+        if (row->operands[i].role == TERN__OPERAND_APART || row->operands[i].role == TERN__OPERAND_TURNED)
+            return true;
+    return false;
+}
+
 /* ---- data ---- */
+
+/* What lies in memory, of which the operand is a view. */
+static struct tern__operand stored(const struct tern__operand *o)
+{
+    struct tern__operand s = *o;
+    if (o->role == TERN__OPERAND_APART) {
+        s.shape[o->rank - 1] *= 2;
+    } else if (o->role == TERN__OPERAND_TURNED) {
+        s.shape[0] = o->shape[1];
+        s.shape[1] = o->shape[0];
+    }
+    return s;
+}
+
+static tern_tensor *view_of(const struct tern__operand *o, tern_tensor *t)
+{
+    return o->role == TERN__OPERAND_APART    ? tern_narrow(t, o->rank - 1, 0, o->shape[o->rank - 1])
+           : o->role == TERN__OPERAND_TURNED ? tern_transpose(t, 0, 1)
+                                             : t;
+}
 
 static tern_tensor *index_of(tern_ctx *ctx, const struct tern__operand *o)
 {
@@ -106,7 +136,7 @@ static tern_tensor *random_of(tern_ctx *ctx, const struct tern__operand *o, int6
 
 static tern_status make_operand(tern__prepared *p, int i)
 {
-    const struct tern__operand *o = &p->sized.operands[i];
+    const struct tern__operand s = stored(&p->sized.operands[i]), *o = &s;
     TERN_SCOPE(p->ctx) {
         tern_tensor *t = o->role >= TERN__OPERAND_ZERO ? index_of(p->ctx, o)
                          : o->role == TERN__OPERAND_SCALES
@@ -154,8 +184,10 @@ static tern_status check_size(const tern__prepared *p, int64_t memory)
 {
     const int64_t least = (int64_t)96 << 20, most = memory > least ? memory : least;
     int64_t bytes = 0;
-    for (int i = 0; i < p->n_operands; i++)
-        bytes += bytes_of(&p->sized.operands[i]);
+    for (int i = 0; i < p->n_operands; i++) {
+        const struct tern__operand s = stored(&p->sized.operands[i]);
+        bytes += bytes_of(&s);
+    }
     TERN__FAIL_IF(bytes > most, TERN_UNAVAILABLE,
                   "unavailable: its operands take %lld MiB, and %lld may be used", (long long)(bytes >> 20),
                   (long long)(most >> 20));
@@ -173,7 +205,7 @@ tern_status tern__case_prepare(tern_ctx *ctx, const tern__case *row, int64_t mem
         TERN_TRY(make_operand(p, i));
         if (row->operands[i].role == TERN__OPERAND_STREAM)
             TERN_TRY(copy_stream(p, i, memory));
-        p->read_bytes += (int64_t)tern_nbytes(p->data[i]);
+        p->read_bytes += bytes_of(&p->sized.operands[i]);
     }
     return TERN_OK;
 }
@@ -185,7 +217,7 @@ static tern_status record(tern__prepared *p, int copy, int64_t rows, tern_tensor
 {
     tern_tensor *in[TERN__CASE_OPERANDS];
     for (int i = 0; i < p->n_operands; i++) {
-        const struct tern__operand *o = &p->sized.operands[i];
+        const struct tern__operand *o = &p->sized.operands[i], s = stored(o);
         char name[32];
         snprintf(name, sizeof name, "x%d_%d", i, copy);
         if (o->role == TERN__OPERAND_WEIGHT)
@@ -193,7 +225,7 @@ static tern_status record(tern__prepared *p, int copy, int64_t rows, tern_tensor
         else if (o->role == TERN__OPERAND_STREAM)
             in[i] = p->streams[copy];
         else
-            in[i] = tern_input(p->ctx, name, o->dtype, o->rank, o->shape);
+            in[i] = view_of(o, tern_input(p->ctx, name, o->dtype, o->rank, s.shape));
         if ((i == 0 || o->role >= TERN__OPERAND_ZERO) && rows > 0 && rows < o->shape[0])
             in[i] = tern_narrow(in[i], 0, 0, rows);
     }

@@ -2,6 +2,7 @@
 #ifndef TERN_MEASURE_CASES_H
 #define TERN_MEASURE_CASES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <tern/context.h>
@@ -17,6 +18,8 @@ typedef enum tern__operand_role {
     TERN__OPERAND_INPUT,
     TERN__OPERAND_WEIGHT,
     TERN__OPERAND_STREAM,
+    TERN__OPERAND_APART,
+    TERN__OPERAND_TURNED,
     TERN__OPERAND_SCALES,
     TERN__OPERAND_ZERO,
     TERN__OPERAND_COUNT,
@@ -54,6 +57,9 @@ typedef struct tern__prepared {
     int n_inputs, n_outputs;
     double error; /* of the results, by tern__case_check: root of mean squares, relative to the reference */
 } tern__prepared;
+
+/* Does an operand not lie in one piece, row after row? */
+bool tern__case_strided(const tern__case *row);
 
 /* "i8[1,2560] t2[6912,2560]", as it is for `memory`. */
 void tern__case_shape(const tern__case *row, int64_t memory, char *to, size_t room);

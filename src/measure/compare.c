@@ -95,7 +95,7 @@ static tern_status noise_of(const double *a, int n, const double *b, int m, uint
     for (int i = 0; i + 1 < m; i += 2)
         d[k++] = log(b[i + 1] / b[i]);
     tern__interval bounds;
-    tern_status status = tern__bootstrap_median(d, pairs, confidence, seed, &bounds);
+    tern_status status = tern__median_interval(d, pairs, confidence, seed, &bounds);
     tern__free(d);
     if (status == TERN_OK)
         *out = expm1(fmax(fabs(bounds.low), fabs(bounds.high)));
@@ -142,10 +142,10 @@ static tern_status look_at_pairs(const tern_compare_options *o, const double *a,
     double middle = 0;
     tern_status status = tern__signed_rank(d, n, &test);
     if (status == TERN_OK)
-        status = tern__bootstrap_median(d, n, confidence, o->seed, &bounds);
+        status = tern__median_interval(d, n, confidence, o->seed, &bounds);
     sure = bounds;
     if (status == TERN_OK && !is_only(o, alpha))
-        status = tern__bootstrap_median(d, n, confidence_of(o, alpha), o->seed, &sure);
+        status = tern__median_interval(d, n, confidence_of(o, alpha), o->seed, &sure);
     if (status == TERN_OK)
         status = median_of(d, n, &middle);
     tern__free(d);
@@ -229,7 +229,8 @@ typedef struct race {
     int n_stored;
     int n; /* taken so far */
     uint64_t start;
-    double used; /* share of alpha that former looks had */
+    double longest_s, look_s; /* the longest sample, or pair, and the last look at them */
+    double used;              /* share of alpha that former looks had */
 } race;
 
 static tern_status take_pair(race *r)
@@ -246,7 +247,7 @@ static tern_status take_pair(race *r)
     return TERN_OK;
 }
 
-static tern_status take_sample(race *r)
+static tern_status take_one(race *r)
 {
     if (!r->stored)
         return take_pair(r);
@@ -257,17 +258,38 @@ static tern_status take_sample(race *r)
     return TERN_OK;
 }
 
-static tern_status look(race *r, double alpha, tern_comparison *c)
+static double seconds_since(uint64_t start)
 {
-    return r->stored ? look_at_samples(&r->o, r->stored, r->n_stored, r->samples_b, r->n, alpha, c)
-                     : look_at_pairs(&r->o, r->samples_a, r->samples_b, r->n, alpha, c);
+    return (double)(tern__now_ns() - start) * 1e-9;
 }
 
-/* What share of all that will be known is known now? */
+static tern_status take_sample(race *r)
+{
+    const uint64_t start = tern__now_ns();
+    TERN_TRY(take_one(r));
+    r->longest_s = fmax(r->longest_s, seconds_since(start));
+    return TERN_OK;
+}
+
+static tern_status look(race *r, double alpha, tern_comparison *c)
+{
+    const uint64_t start = tern__now_ns();
+    tern_status status = r->stored
+                             ? look_at_samples(&r->o, r->stored, r->n_stored, r->samples_b, r->n, alpha, c)
+                             : look_at_pairs(&r->o, r->samples_a, r->samples_b, r->n, alpha, c);
+    r->look_s = seconds_since(start);
+    return status;
+}
+
+double tern__compare_progress(double used_s, double next_s, double budget_s, int n, int rounds)
+{
+    return used_s + next_s > budget_s ? 1 : fmin(1, fmax(used_s / budget_s, (double)n / rounds));
+}
+
 static double progress(const race *r)
 {
-    const double time = (double)(tern__now_ns() - r->start) * 1e-9 / r->o.budget_s;
-    return fmin(1, fmax(time, (double)r->n / r->o.rounds));
+    return tern__compare_progress(seconds_since(r->start), r->longest_s + r->look_s, r->o.budget_s, r->n,
+                                  r->o.rounds);
 }
 
 static tern_status run_race(race *r, tern_comparison *c)
@@ -309,7 +331,7 @@ tern_status tern_compare_run(const tern_compare_options *options, const tern_con
     tern_status status = r.samples_a && r.samples_b
                              ? run_race(&r, &c)
                              : tern__out_of_memory((size_t)r.o.rounds * 2 * sizeof(double));
-    c.seconds = (double)(tern__now_ns() - r.start) * 1e-9;
+    c.seconds = seconds_since(r.start);
     tern__free(r.samples_a);
     tern__free(r.samples_b);
     if (status == TERN_OK)
@@ -326,7 +348,7 @@ tern_status tern__compare_stored(const tern_compare_options *options, const doub
     TERN_TRY(check_samples("A", a, n));
     r.start = tern__now_ns();
     TERN_TRY(run_race(&r, &c));
-    c.seconds = (double)(tern__now_ns() - r.start) * 1e-9;
+    c.seconds = seconds_since(r.start);
     *out = c;
     return TERN_OK;
 }

@@ -11,4 +11,8 @@
 tern_status tern__compare_stored(const tern_compare_options *options, const double *a, int n,
                                  const tern__thing *b, double *samples, tern_comparison *out);
 
+/* What share of all that will be known is known after `used_s` of `budget_s` and `n` of `rounds` samples? 1: it is the last look, since
+ * another sample, which takes `next_s` with a look at it, would not fit into the budget. */
+double tern__compare_progress(double used_s, double next_s, double budget_s, int n, int rounds);
+
 #endif

@@ -25,12 +25,19 @@ static double t_quantile(int freedom)
     return freedom <= (int)TERN__COUNT(table) ? table[freedom - 1] : 2.576 + 6.2 / freedom;
 }
 
+static double mean_of(const double *x, int n)
+{
+    double mean = 0;
+    for (int i = 0; i < n; i++)
+        mean += x[i] / n;
+    return mean;
+}
+
 /* Standard deviation of few values, among which nothing changed. */
 static double deviation(const double *x, int n)
 {
-    double mean = 0, squares = 0;
-    for (int i = 0; i < n; i++)
-        mean += x[i] / n;
+    const double mean = mean_of(x, n);
+    double squares = 0;
     for (int i = 0; i < n; i++)
         squares += (x[i] - mean) * (x[i] - mean);
     return sqrt(squares / (n - 1));
@@ -45,15 +52,57 @@ static double deviation_of_neighbours(const double *x, int n, double *room)
     return tern__stats_of(room, n - 1).median / 0.6745 / sqrt(2);
 }
 
-/* How far one more value may be from the middle of these: a prediction interval. */
-static double noise_floor(const double *x, int n, double *room)
+/* How much values differ, and how many independent differences say so: 0 of fewer than two. */
+static double spread_of(const double *x, int n, double *room, int *freedom)
 {
-    if (n < 2)
-        return NAN;
     const bool few = n < TERN__HISTORY_LONG;
-    const double spread = few ? deviation(x, n) : deviation_of_neighbours(x, n, room);
     /* Differences of neighbours share values, and so know less than their number says. */
-    return expm1(t_quantile(few ? n - 1 : 2 * (n - 1) / 3) * spread * sqrt(1 + 1.0 / n));
+    *freedom = n < 2 ? 0 : few ? n - 1 : 2 * (n - 1) / 3;
+    return n < 2 ? 0 : few ? deviation(x, n) : deviation_of_neighbours(x, n, room);
+}
+
+/* How far one more value may be from the middle of n such: a prediction interval. */
+static double noise_floor(double spread, int freedom, int n)
+{
+    return freedom < 1 ? NAN : expm1(t_quantile(freedom) * spread * sqrt(1 + 1.0 / n));
+}
+
+/* Each set differs from itself by noise alone, whatever lies between the two. */
+tern_status tern__history_noise(const double *a, int n, const double *b, int m, double *out)
+{
+    const int most = n > m ? n : m;
+    double *x = tern__alloc_zero(2 * (size_t)most + 1, sizeof *x), spread[2];
+    const double *const sets[] = {a, b};
+    const int sizes[] = {n, m};
+    int freedom[2];
+    if (!x)
+        return tern__out_of_memory(2 * (size_t)most * sizeof *x);
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < sizes[k]; i++)
+            x[i] = log(sets[k][i]);
+        spread[k] = spread_of(x, sizes[k], x + most, &freedom[k]);
+    }
+    tern__free(x);
+    const int all = freedom[0] + freedom[1];
+    const double squares = freedom[0] * spread[0] * spread[0] + freedom[1] * spread[1] * spread[1];
+    *out = noise_floor(all > 0 ? sqrt(squares / all) : 0, all, n > 0 ? n : 1);
+    return TERN_OK;
+}
+
+/* Sessions that follow each other resemble each other: a machine keeps its mood. So many of them know as much as `n` / this of
+ * independent ones, by the correlation of neighbours in `x`, from which what is to be told (a line, two levels) was taken away, and whose
+ * places `at` - 1 and `at` are no neighbours (0: all are). What was taken away took some of the correlation with it, which is put back. */
+static double dependence(const double *x, int n, int at)
+{
+    double squares = 0, products = 0;
+    for (int i = 0; i < n; i++) {
+        squares += x[i] * x[i];
+        if (i > 0 && i != at)
+            products += x[i - 1] * x[i];
+    }
+    const double seen = squares > 0 ? products / squares : 0;
+    const double r = fmin(0.95, fmax(0, seen + (1 + 3 * fmax(0, seen)) / n));
+    return (1 + r) / (1 - r);
 }
 
 static void read_trend(const double *x, int n, double *room, tern_history *h)
@@ -73,14 +122,30 @@ static void read_trend(const double *x, int n, double *room, tern_history *h)
         if (before == 0)
             ties += (double)equal * (equal - 1) * (2.0 * equal + 5);
     }
-    const double variance = ((double)n * (n - 1) * (2.0 * n + 5) - ties) / 18;
+    const double slope = tern__stats_of(room, pairs).median;
+    for (int i = 0; i < n; i++)
+        room[i] = x[i] - slope * i;
+    const double middle = mean_of(room, n);
+    for (int i = 0; i < n; i++)
+        room[i] -= middle;
+    const double variance = ((double)n * (n - 1) * (2.0 * n + 5) - ties) / 18 *
+                            (n >= TERN__HISTORY_LONG ? dependence(room, n, 0) : 1);
     const double distance = fmax(0, fabs(score) - 1);
-    h->trend = expm1(tern__stats_of(room, pairs).median);
+    h->trend = expm1(slope);
     h->trend_p = variance > 0 ? erfc(distance / sqrt(2 * variance)) : 1;
 }
 
+/* How much less the n values x know than their number says, if they have two levels, the second from `at` on. */
+static double dependence_of_levels(const double *x, int n, int at, double *room)
+{
+    const double before = mean_of(x, at), after = mean_of(x + at, n - at);
+    for (int i = 0; i < n; i++)
+        room[i] = x[i] - (i < at ? before : after);
+    return dependence(room, n, at);
+}
+
 /* Pettitt: the split of x[first..end) after which values rank highest or lowest most clearly. */
-static double find_step(const double *x, int first, int end, int *at)
+static double find_step(const double *x, int first, int end, double *room, int *at)
 {
     const double n = end - first;
     double u = 0, best = 0;
@@ -93,7 +158,10 @@ static double find_step(const double *x, int first, int end, int *at)
             *at = t + 1;
         }
     }
-    return best > 0 ? fmin(1, 2 * exp(-6 * best * best / (n * n * n + n * n))) : 1;
+    if (best == 0)
+        return 1;
+    const double less = dependence_of_levels(x + first, end - first, *at - first, room);
+    return fmin(1, 2 * exp(-6 * best * best / (n * n * n + n * n) / less));
 }
 
 static double median_between(const double *x, int first, int end, double *room)
@@ -111,7 +179,7 @@ static void find_changes(const double *x, int n, double *room, tern_history *h)
         int at = 0;
         if (end - first < TERN__HISTORY_LONG)
             continue;
-        const double p = find_step(x, first, end, &at);
+        const double p = find_step(x, first, end, room, &at);
         if (p > change_p)
             continue;
         int place = h->n_changes++;
@@ -151,7 +219,9 @@ tern_status tern_history_read(const double *medians, int n, tern_history *out)
     tern_history h = {.n = n, .trend_p = 1};
     for (int i = 0; i < n; i++)
         x[i] = log(medians[i]);
-    h.noise = noise_floor(x, n, x + n);
+    int freedom;
+    const double spread = spread_of(x, n, x + n, &freedom);
+    h.noise = noise_floor(spread, freedom, n);
     if (n >= 3)
         read_trend(x, n, x + n, &h);
     find_changes(x, n, x + n, &h);

@@ -26,6 +26,7 @@ typedef struct measuring {
     tern__thing *ways;   /* (n_ways): the limit's probes */
     tern__thing *order;  /* (n + n_ways): those of a round */
     double *samples;     /* (n + n_ways, rounds) */
+    double *cpu;         /* likewise, the processor's time; NULL: nobody wants it */
     double *row;         /* (rounds) */
     probe probes[WAYS_MOST];
     int n, n_ways;
@@ -50,7 +51,9 @@ static tern_status allocate(measuring *m)
     m->order = tern__alloc_zero(all, sizeof *m->order);
     m->samples = tern__alloc_zero(samples, sizeof *m->samples);
     m->row = tern__alloc_zero(rounds, sizeof *m->row);
-    if (!m->things || !m->order || !m->samples || !m->row)
+    if (m->turns.cpu_samples)
+        m->cpu = tern__alloc_zero(samples, sizeof *m->cpu);
+    if (!m->things || !m->order || !m->samples || !m->row || (m->turns.cpu_samples && !m->cpu))
         return tern__out_of_memory(samples * sizeof *m->samples);
     m->ways = m->things + m->n;
     return TERN_OK;
@@ -139,7 +142,7 @@ static tern_status measure_with(const measuring *m, int first, int n, const int 
         if (slot < n)
             m->order[total++] = m->things[first + slot];
     }
-    TERN_TRY(tern__time_turns(m->order, total, &m->turns, m->samples, &rounds));
+    TERN_TRY(tern__time_turns(m->order, total, &m->turns, m->samples, m->cpu, &rounds));
     for (int k = 1; k < n_ways; k++)
         if (stats_of(m, way_rows[k], rounds).median < stats_of(m, way_rows[best], rounds).median)
             best = k;
@@ -149,6 +152,9 @@ static tern_status measure_with(const measuring *m, int first, int n, const int 
         if (m->turns.samples)
             memcpy(m->turns.samples + (size_t)(first + i) * (size_t)m->turns.rounds, samples_of(m, thing_row),
                    (size_t)rounds * sizeof *m->row);
+        if (m->cpu)
+            memcpy(m->turns.cpu_samples + (size_t)(first + i) * (size_t)m->turns.rounds,
+                   m->cpu + (size_t)thing_row * (size_t)m->turns.rounds, (size_t)rounds * sizeof *m->cpu);
         if (n_ways > 0)
             set_limit(m, thing_row, way_rows[best], ways[best], rounds, &out[i]);
         thing_row += i + 1 < n_ways ? 2 : 1;
@@ -185,6 +191,7 @@ tern_status tern__measure(const tern__thing *things, int n, tern__limit *limit, 
     tern__free(m.things);
     tern__free(m.order);
     tern__free(m.samples);
+    tern__free(m.cpu);
     tern__free(m.row);
     return status;
 }

@@ -40,16 +40,19 @@ tern_status tern_bench_model_add(const tern_bench_model_row *row, tern_results *
     if (r.rounds > 0) {
         r.limit_kind = tern_limit_name(row->limit_kind);
         r.limit_share = row->share;
-        r.limit_mad = isnan(row->share) ? NAN : row->share_mad;
+        r.limit_mad = isnan(row->share) || r.rounds < 2 ? NAN : row->share_mad;
         r.limit = row->limit;
     }
     r.error = row->error;
-    double *samples = tern__alloc_zero((size_t)r.rounds + 1, sizeof *samples);
+    double *samples = tern__alloc_zero(2 * (size_t)r.rounds + 1, sizeof *samples), *cpu = samples + r.rounds;
     if (!samples)
-        return tern__out_of_memory((size_t)r.rounds * sizeof *samples);
-    for (int i = 0; i < r.rounds; i++)
+        return tern__out_of_memory(2 * (size_t)r.rounds * sizeof *samples);
+    for (int i = 0; i < r.rounds; i++) {
         samples[i] = row->seconds[i] * 1e6;
+        cpu[i] = row->cpu_seconds ? row->cpu_seconds[i] * 1e6 : 0;
+    }
     r.samples_us = samples;
+    r.cpu_samples_us = row->cpu_seconds ? cpu : NULL;
     tern_status status = tern_results_add(results, &r);
     tern__free(samples);
     return status;
@@ -73,6 +76,15 @@ static bool read_row(const tern_result *r, int *prompt, int *gen, tests *of)
             sscanf(r->name, "tg%d @ d%d", gen, &of->depth) >= 1) &&
            (*prompt > 0 || *gen > 0) && sscanf(r->shape, "batch %lld", &of->batch) == 1 && of->batch > 0 &&
            tern_dtype_parse(r->dtype, &of->cache) == TERN_OK && r->threads > 0;
+}
+
+double tern__result_tokens_s(const tern_result *row)
+{
+    int prompt, gen;
+    tests of;
+    if (strcmp(row->suite, "model") != 0 || !(row->median_us > 0) || !read_row(row, &prompt, &gen, &of))
+        return NAN;
+    return (prompt > 0 ? prompt : gen) * 1e6 / row->median_us;
 }
 
 static void add_once(int *numbers, int *n, int number)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -54,8 +55,19 @@ static void host_of(const tern_results *r, char *to, size_t room)
     snprintf(to, room, "%s", host ? host : "");
 }
 
+/* The average of the last minute; NaN: the results do not tell. */
+static double load_of(const tern_results *r)
+{
+    const char *averages = tern_results_condition(r, "load");
+    char *end = NULL;
+    const double load = averages ? strtod(averages, &end) : NAN;
+    return averages && end != averages && isfinite(load) ? load : NAN;
+}
+
 tern_status tern__regress_check_host(tern_regress_report *p)
 {
+    p->base_load = load_of(p->base);
+    p->load = load_of(p->results);
     host_of(p->base, p->base_host, sizeof p->base_host);
     host_of(p->results, p->host, sizeof p->host);
     const bool same = strcmp(p->base_host, p->host) == 0;
@@ -134,12 +146,22 @@ tern_status tern__regress_history(const tern_results *from, const tern_result *k
 tern_status tern__regress_set_floor(const tern_regress_report *p, tern_regress_row *row,
                                     const tern_results *now)
 {
-    tern_history own, all, new = {.noise = NAN};
-    TERN_TRY(tern__regress_history(p->base, &row->base, NULL, &own));
+    double *old = NULL, *new = NULL;
+    int n = 0, m = 0;
+    tern_history all;
     TERN_TRY(tern__regress_history(p->history, &row->base, NULL, &all));
-    if (now)
-        TERN_TRY(tern__regress_history(now, &row->base, NULL, &new));
-    row->noise_floor = fmax(own.noise, new.noise);
+    tern_status status = take_medians(p->base, &row->base, NULL, &old, &n);
+    if (status == TERN_OK && now)
+        status = take_medians(now, &row->base, NULL, &new, &m);
+    double own = NAN, both = NAN;
+    if (status == TERN_OK)
+        status = tern__history_noise(old, n, NULL, 0, &own);
+    if (status == TERN_OK)
+        status = tern__history_noise(old, n, new, m, &both);
+    tern__free(old);
+    tern__free(new);
+    TERN_TRY(status);
+    row->noise_floor = fmax(own, both); /* a lucky pair of sessions makes no machine quieter */
     if (all.n >= TERN__HISTORY_LONG)
         row->noise_floor = fmax(row->noise_floor, all.noise);
     return TERN_OK;
@@ -311,6 +333,8 @@ static tern_status compare_rows(tern_regress_report *p, const tern_results *now)
         TERN_TRY(p->paired ? compare_pairs(p, row, p->results)
                            : tern__regress_compare_row(p, row, p->results));
         TERN_TRY(tern__regress_judge(p, row));
+        if (!p->paired)
+            TERN_TRY(tern__regress_doubt(p, row, p->results));
     }
     return TERN_OK;
 }

@@ -23,8 +23,9 @@ struct tern_regress_report {
     tern__arena arena;                  /* reasons */
     const tern_results *base, *history; /* the caller's, while the report is made */
     char base_host[32], host[32];
-    bool paired; /* sessions of both are next to each other */
-    int holders; /* a page may hold it too: who frees it last takes it away */
+    double base_load, load; /* of the machine when they were measured; NaN: unknown */
+    bool paired;            /* sessions of both are next to each other */
+    int holders;            /* a page may hold it too: who frees it last takes it away */
 };
 
 /* ---- regress.c ---- */
@@ -64,10 +65,16 @@ const tern_regress_report *tern__regress_hold(const tern_regress_report *p);
 tern_status tern__regress_judge(tern_regress_report *p, tern_regress_row *row);
 /* After a second measurement of what seemed slower: it must be so again. */
 tern_status tern__regress_confirm(tern_regress_report *p, tern_regress_row *row);
+/* A look at results that were measured before, of which there is no second one: samples of other sizes cannot be compared, and one
+ * session alone is no proof. Such times become undecided. */
+tern_status tern__regress_doubt(tern_regress_report *p, tern_regress_row *row, const tern_results *now);
 /* Measuring it ended with `status`, and tern_last_error says why: missing if it is not there, cannot be had or took too long. All
  * else is critical, a wrong result above all. TERN_OUT_OF_MEMORY is passed on. */
 tern_status tern__regress_judge_failure(tern_regress_report *p, tern_regress_row *row, tern_status status);
 tern_status tern__regress_set_reason(tern_regress_report *p, tern_regress_row *row, const char *text);
+
+/* Were they measured while the machine was occupied very differently? */
+bool tern__regress_loads_differ(const tern_regress_report *p);
 
 /* ---- regress_measure.c ---- */
 
@@ -86,6 +93,8 @@ tern_status tern__model_measure_again(const tern_results *base, const char *fami
 
 /* From so many sessions on a history is not misled by a few of them, and steps and trends can be told. */
 enum { TERN__HISTORY_LONG = 8 };
+/* The noise floor of medians (above zero) of two sets of sessions, between which something may have changed; NaN: neither has two. */
+tern_status tern__history_noise(const double *a, int n, const double *b, int m, double *out);
 /* Does it move steadily? */
 bool tern__history_has_trend(const tern_history *h);
 

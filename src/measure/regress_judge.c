@@ -81,7 +81,8 @@ static void add_part(char *text, size_t room, const char *format, const char *na
     snprintf(text + used, room - used, format, used ? "; " : "", name, change);
 }
 
-static tern_status explain(tern_regress_report *p, tern_regress_row *row)
+/* `of_time` (may be NULL): what there is to say of the times, instead of what the comparison says. */
+static tern_status explain_as(tern_regress_report *p, tern_regress_row *row, const char *of_time)
 {
     char text[512] = "";
     const tern_comparison *c = &row->comparison;
@@ -94,7 +95,9 @@ static tern_status explain(tern_regress_report *p, tern_regress_row *row)
                  100 * ((double)row->now.peak_bytes / (double)row->base.peak_bytes - 1));
     if (row->accuracy >= TERN_REGRESS_REGRESSION && !tern__result_failed(&row->now))
         add_part(text, sizeof text, "%saccuracy: %s, the error is %.2g", "worse", row->now.accuracy_error);
-    if (row->time >= TERN_REGRESS_REGRESSION)
+    if (of_time)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", text[0] ? "; " : "", of_time);
+    else if (row->time >= TERN_REGRESS_REGRESSION)
         add_part(text, sizeof text, "%stime: %s by %.1f %%", "more", 100 * (c->ratio - 1));
     else if (row->time == TERN_REGRESS_UNDECIDED && c->n_b > 0) {
         const double change = fabs(c->ratio - 1);
@@ -117,6 +120,11 @@ static tern_status explain(tern_regress_report *p, tern_regress_row *row)
     }
     return text[0] ? tern__regress_set_reason(p, row, text)
                    : tern__regress_set_reason(p, row, row->time == TERN_REGRESS_MISSING ? "no times" : "");
+}
+
+static tern_status explain(tern_regress_report *p, tern_regress_row *row)
+{
+    return explain_as(p, row, NULL);
 }
 
 /* What failed before is no news. */
@@ -144,6 +152,72 @@ tern_status tern__regress_confirm(tern_regress_report *p, tern_regress_row *row)
     row->time = TERN_REGRESS_UNDECIDED;
     row->state = worst_of(row);
     return tern__regress_set_reason(p, row, "slower at first, but not when it was measured again");
+}
+
+/* ---- results that were measured before ---- */
+
+/* How many times as many runs there may be in a sample: short ones are disturbed more rarely but harder, and what a sample costs besides
+ * its runs is shared by fewer. */
+static const double repeats_most = 2;
+
+/* Runs in a sample, in the middle of the sessions; 0: there are none. */
+static double repeats_of(const tern_results *from, const tern_result *key)
+{
+    double sum = 0;
+    int n = 0;
+    for (int i = 0; i < from->n; i++)
+        if (from->rows[i].rounds > 0 && from->rows[i].repeats > 0 && tern_result_same(&from->rows[i], key)) {
+            sum += log((double)from->rows[i].repeats);
+            n++;
+        }
+    return n > 0 ? exp(sum / n) : 0;
+}
+
+/* Sessions of the benchmark, and whether each of them alone shows the change. */
+static bool every_session_shows(const tern_regress_report *p, const tern_regress_row *row,
+                                const tern_results *now, int *sessions)
+{
+    const bool slower = row->comparison.ratio > 1;
+    bool all = true;
+    *sessions = 0;
+    for (int i = 0; i < now->n; i++)
+        if (now->rows[i].median_us > 0 && tern_result_same(&now->rows[i], &row->base)) {
+            const double ratio = now->rows[i].median_us * 1e-6 / row->comparison.median_a;
+            all &= (slower ? ratio : 1 / ratio) > 1 + p->o.threshold;
+            ++*sessions;
+        }
+    return all;
+}
+
+tern_status tern__regress_doubt(tern_regress_report *p, tern_regress_row *row, const tern_results *now)
+{
+    char text[256] = "";
+    const tern_comparison *c = &row->comparison;
+    const bool worse = row->time >= TERN_REGRESS_REGRESSION;
+    const double was = repeats_of(p->base, &row->base), is = repeats_of(now, &row->base);
+    int sessions;
+    if (row->time == TERN_REGRESS_MISSING || row->time == TERN_REGRESS_UNDECIDED)
+        return TERN_OK;
+    if (was > 0 && is > 0 && (was > repeats_most * is || is > repeats_most * was))
+        snprintf(text, sizeof text,
+                 "time: undecided: samples of %.0f runs cannot be compared with samples of %.0f", is, was);
+    else if (worse || row->time == TERN_REGRESS_FASTER) {
+        const bool shown = every_session_shows(p, row, now, &sessions);
+        if (sessions < 2 || !shown)
+            snprintf(text, sizeof text, "time: %s in %s, unconfirmed, at %+.1f %%",
+                     worse ? "worse" : "better", sessions < 2 ? "one session" : "some sessions",
+                     100 * (c->ratio - 1));
+    }
+    if (!text[0])
+        return TERN_OK;
+    row->time = TERN_REGRESS_UNDECIDED;
+    row->state = worst_of(row);
+    return explain_as(p, row, text);
+}
+
+bool tern__regress_loads_differ(const tern_regress_report *p)
+{
+    return fabs(p->base_load - p->load) > 1; /* a whole core, for a minute; not so if one is unknown */
 }
 
 /* ---- what could not be measured ---- */

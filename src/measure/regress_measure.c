@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/status.h"
 #include "measure/bench.h"
 #include "measure/compare_stored.h"
@@ -73,8 +72,8 @@ static tern_status keep_failure(tern_regress_report *p, tern_regress_row *row, t
 static tern_status measure_cell(tern_regress_report *p, tern_regress_row *row, int pass, int i,
                                 tern__cell *cell)
 {
+    tern__cell_begin(cell);
     tern_status status = tern__cell_prepare(i, cell);
-    cell->deadline = tern__now_ns() + (uint64_t)(cell->bench->o.timeout_s * 1e9);
     if (status == TERN_OK)
         status = tern__cell_ready(cell, row->base.threads);
     if (status == TERN_OK)
@@ -136,7 +135,7 @@ static tern_status measure_suite(tern_regress_report *p, const tern_bench_option
             threads[n++] = p->rows[i].base.threads;
     }
     o.suite = suite;
-    o.family = NULL; /* the baseline has it, this tern need not */
+    o.family = o.dtype = o.size = o.layout = o.device = NULL; /* the baseline has it, this tern need not */
     o.threads = threads;
     o.n_threads = n;
     tern_status status = tern__bench_open(&o, &bench);

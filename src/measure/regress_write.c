@@ -95,6 +95,12 @@ void tern__regress_add_text(tern__strbuf *to, const tern_regress_report *p)
     if (strcmp(p->host, p->base_host) != 0)
         tern__strbuf_add(to,
                          "\nThe baseline is of another machine: times say nothing about the program alone.");
+    if (tern__regress_loads_differ(p))
+        tern__strbuf_addf(
+            to,
+            "\nwarning: the machine's load was %.2f when the baseline was measured, and %.2f now: what "
+            "differs may be the load.",
+            p->base_load, p->load);
     tern__strbuf_add(to, "\n");
 }
 
@@ -172,6 +178,8 @@ void tern__regress_add_json(tern__strbuf *to, const tern_regress_report *p)
     add_member(to, "alpha", p->o.alpha);
     add_member_text(to, ",\n  ", "host", p->host);
     add_member_text(to, ", ", "base_host", p->base_host);
+    add_member(to, "load", p->load);
+    add_member(to, "base_load", p->base_load);
     tern__strbuf_addf(to, ", \"same_host\": %s,\n  \"counts\": {",
                       strcmp(p->host, p->base_host) == 0 ? "true" : "false");
     for (int s = 0; s < TERN__STATES; s++)

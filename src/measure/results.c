@@ -164,6 +164,21 @@ static int count_outliers(const double *x, int n, const tern__stats *s)
     return far;
 }
 
+static tern_status keep_cpu_samples(tern_results *r, tern_result *row)
+{
+    const size_t bytes = (size_t)row->rounds * sizeof(double);
+    for (int i = 0; i < row->rounds; i++)
+        TERN__FAIL_IF(!(isfinite(row->cpu_samples_us[i]) && row->cpu_samples_us[i] >= 0),
+                      TERN_INVALID_ARGUMENT, "results: the processor's time of sample %d of %s is %g", i,
+                      row->name, row->cpu_samples_us[i]);
+    double *kept = tern__arena_alloc(&r->arena, bytes);
+    if (!kept)
+        return tern__out_of_memory(bytes);
+    memcpy(kept, row->cpu_samples_us, bytes);
+    row->cpu_samples_us = kept;
+    return TERN_OK;
+}
+
 static tern_status read_samples(tern_results *r, tern_result *row)
 {
     const size_t bytes = (size_t)row->rounds * sizeof(double);
@@ -179,16 +194,16 @@ static tern_status read_samples(tern_results *r, tern_result *row)
         memcpy(sorted, kept, bytes);
         const tern__stats s = tern__stats_of(sorted, row->rounds);
         row->median_us = s.median;
-        row->mad_us = s.mad;
+        row->mad_us = s.n > 1 ? s.mad : NAN; /* one has no spread */
         row->min_us = s.min;
         row->outliers = count_outliers(kept, row->rounds, &s);
-        status = tern__bootstrap_median(kept, row->rounds, 0.95, 0, &bounds);
+        status = tern__median_interval(kept, row->rounds, 0.95, 0, &bounds);
     }
     tern__free(sorted);
     row->low_us = bounds.low;
     row->high_us = bounds.high;
     row->samples_us = kept;
-    return status;
+    return status == TERN_OK && row->cpu_samples_us ? keep_cpu_samples(r, row) : status;
 }
 
 tern_status tern_results_add(tern_results *results, const tern_result *row)
@@ -208,7 +223,7 @@ tern_status tern_results_add(tern_results *results, const tern_result *row)
     if (copy.rounds > 0 && copy.samples_us)
         TERN_TRY(read_samples(results, &copy));
     else
-        copy.samples_us = NULL;
+        copy.samples_us = copy.cpu_samples_us = NULL;
     if (!tern__grow((void **)&results->rows, &results->capacity, (size_t)results->n + 1,
                     sizeof *results->rows))
         return tern__out_of_memory(sizeof *results->rows);

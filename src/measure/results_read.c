@@ -70,6 +70,26 @@ static tern_status samples_from(const json_t *list, int at, double **samples, te
     return TERN_OK;
 }
 
+/* The processor's times are as many as the samples. */
+static tern_status cpu_samples_from(const json_t *list, int at, double **samples, tern_result *row)
+{
+    if (!list || json_is_null(list) || !row->samples_us)
+        return TERN_OK;
+    TERN__FAIL_IF(!json_is_array(list) || json_array_size(list) != (size_t)row->rounds, TERN_FORMAT,
+                  "results: row %d: \"cpu_samples_us\" is no array of %d numbers", at, row->rounds);
+    *samples = tern__alloc_zero((size_t)row->rounds, sizeof **samples);
+    if (!*samples)
+        return tern__out_of_memory((size_t)row->rounds * sizeof **samples);
+    for (int i = 0; i < row->rounds; i++) {
+        const json_t *value = json_array_get(list, (size_t)i);
+        (*samples)[i] = json_is_number(value) ? json_number_value(value) : NAN;
+        TERN__FAIL_IF(!(isfinite((*samples)[i]) && (*samples)[i] >= 0), TERN_FORMAT,
+                      "results: row %d: the processor's time of sample %d is no number from zero on", at, i);
+    }
+    row->cpu_samples_us = *samples;
+    return TERN_OK;
+}
+
 static tern_status row_from(const json_t *object, int at, tern_results *to)
 {
     TERN__FAIL_IF(!json_is_object(object), TERN_FORMAT, "results: row %d is no object", at);
@@ -81,11 +101,14 @@ static tern_status row_from(const json_t *object, int at, tern_results *to)
     TERN__FAIL_IF(row.median_us <= 0, TERN_FORMAT, "results: row %d: a median of %g us", at, row.median_us);
     if (isnan(row.median_us))
         row.rounds = 0; /* of samples that are not there either */
-    double *samples = NULL;
+    double *samples = NULL, *cpu = NULL;
     tern_status status = samples_from(json_object_get(object, "samples_us"), at, &samples, &row);
+    if (status == TERN_OK)
+        status = cpu_samples_from(json_object_get(object, "cpu_samples_us"), at, &cpu, &row);
     if (status == TERN_OK)
         status = tern_results_add(to, &row);
     tern__free(samples);
+    tern__free(cpu);
     return status;
 }
 

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/names.h"
 #include "base/status.h"
 #include "base/json_text.h"
 #include "measure/documents.h"
 #include "measure/results.h"
+#include "measure/stats.h"
 
 /* ---- JSON ---- */
 
@@ -40,6 +42,16 @@ static void add_field_json(tern__strbuf *to, const tern__field *field, const ter
     }
 }
 
+static void add_reals(tern__strbuf *to, const double *values, int n)
+{
+    tern__strbuf_add(to, "[");
+    for (int i = 0; i < n && values; i++) {
+        tern__strbuf_add(to, i ? ", " : "");
+        tern__json_add_real(to, values[i]);
+    }
+    tern__strbuf_add(to, "]");
+}
+
 static void add_row_json(tern__strbuf *to, const tern_result *row, const char *indent)
 {
     const tern__field *field;
@@ -47,12 +59,13 @@ static void add_row_json(tern__strbuf *to, const tern_result *row, const char *i
         tern__strbuf_addf(to, "%s\n%s  \"%s\": ", i ? "," : "{", indent, field->name);
         add_field_json(to, field, row);
     }
-    tern__strbuf_addf(to, ",\n%s  \"samples_us\": [", indent);
-    for (int i = 0; i < row->rounds && row->samples_us; i++) {
-        tern__strbuf_add(to, i ? ", " : "");
-        tern__json_add_real(to, row->samples_us[i]);
+    tern__strbuf_addf(to, ",\n%s  \"samples_us\": ", indent);
+    add_reals(to, row->samples_us, row->rounds);
+    if (row->cpu_samples_us) {
+        tern__strbuf_addf(to, ",\n%s  \"cpu_samples_us\": ", indent);
+        add_reals(to, row->cpu_samples_us, row->rounds);
     }
-    tern__strbuf_addf(to, "]\n%s}", indent);
+    tern__strbuf_addf(to, "\n%s}", indent);
 }
 
 static void add_rows_json(tern__strbuf *to, const tern_results *r, const char *indent)
@@ -154,11 +167,31 @@ static void begin_google(tern__strbuf *to, const tern_result *row, bool first, c
     tern__strbuf_free(&name);
 }
 
-static void end_google(tern__strbuf *to, int64_t iterations, double time_us)
+/* cpu_us NaN: it is not known, and not told. */
+static void end_google(tern__strbuf *to, int64_t iterations, double time_us, double cpu_us)
 {
     tern__strbuf_addf(to, ", \"iterations\": %" PRId64 ", \"real_time\": ", iterations);
     tern__json_add_real(to, time_us);
+    if (isfinite(cpu_us)) {
+        tern__strbuf_add(to, ", \"cpu_time\": ");
+        tern__json_add_real(to, cpu_us);
+    }
     tern__strbuf_add(to, ", \"time_unit\": \"us\"");
+}
+
+/* Of the processor's time; NaN where it is not known. */
+static tern__stats cpu_stats(tern__strbuf *to, const tern_result *row)
+{
+    const tern__stats unknown = {.median = NAN, .mad = NAN, .min = NAN};
+    const size_t bytes = (size_t)row->rounds * sizeof(double);
+    double *sorted = row->cpu_samples_us ? tern__alloc(bytes) : NULL;
+    to->failed |= row->cpu_samples_us && !sorted;
+    if (!sorted)
+        return unknown;
+    memcpy(sorted, row->cpu_samples_us, bytes);
+    const tern__stats s = tern__stats_of(sorted, row->rounds);
+    tern__free(sorted);
+    return s;
 }
 
 static void add_google_row(tern__strbuf *to, const tern_result *row, bool *first)
@@ -167,7 +200,7 @@ static void add_google_row(tern__strbuf *to, const tern_result *row, bool *first
         begin_google(to, row, *first, "");
         tern__strbuf_add(to, ", \"run_type\": \"iteration\", \"error_occurred\": true, \"error_message\": ");
         tern__json_add_text(to, row->error);
-        end_google(to, 0, 0);
+        end_google(to, 0, 0, 0);
         tern__strbuf_add(to, "}");
         *first = false;
         return;
@@ -175,26 +208,35 @@ static void add_google_row(tern__strbuf *to, const tern_result *row, bool *first
     for (int i = 0; i < row->rounds && row->samples_us; i++, *first = false) {
         begin_google(to, row, *first, "");
         tern__strbuf_addf(to, ", \"run_type\": \"iteration\", \"repetition_index\": %d", i);
-        end_google(to, row->repeats, row->samples_us[i]);
+        end_google(to, row->repeats, row->samples_us[i], row->cpu_samples_us ? row->cpu_samples_us[i] : NAN);
         tern__strbuf_add(to, "}");
     }
+    const tern__stats cpu = cpu_stats(to, row);
     const struct {
         const char *name;
-        double us;
-    } aggregates[] = {{"median", row->median_us}, {"mad", row->mad_us}, {"min", row->min_us}};
-    for (size_t k = 0; k < TERN__COUNT(aggregates); k++, *first = false) {
+        double us, cpu_us;
+    } aggregates[] = {
+        {"median", row->median_us, cpu.median}, {"mad", row->mad_us, cpu.mad}, {"min", row->min_us, cpu.min}};
+    for (size_t k = 0; k < TERN__COUNT(aggregates); k++) {
+        if (!isfinite(aggregates[k].us))
+            continue; /* one sample has no spread */
         char suffix[16];
         snprintf(suffix, sizeof suffix, "_%s", aggregates[k].name);
         begin_google(to, row, *first, suffix);
         tern__strbuf_addf(
             to, ", \"run_type\": \"aggregate\", \"aggregate_name\": \"%s\", \"aggregate_unit\": \"time\"",
             aggregates[k].name);
-        end_google(to, row->rounds, aggregates[k].us);
+        end_google(to, row->rounds, aggregates[k].us, aggregates[k].cpu_us);
         if (k == 0 && isfinite(row->gbytes_s)) {
             tern__strbuf_add(to, ", \"bytes_per_second\": ");
             tern__json_add_real(to, row->gbytes_s * 1e9);
         }
+        if (k == 0 && isfinite(tern__result_tokens_s(row))) {
+            tern__strbuf_add(to, ", \"items_per_second\": ");
+            tern__json_add_real(to, tern__result_tokens_s(row));
+        }
         tern__strbuf_add(to, "}");
+        *first = false;
     }
 }
 
@@ -233,16 +275,34 @@ static void write_action_smaller(tern__strbuf *to, const tern_results *r)
     tern__strbuf_add(to, "\n]");
 }
 
+/* What the row has done in a second; NaN: it is not counted. */
+static double rate_of(const tern_result *row, const char **unit)
+{
+    const double tokens = tern__result_tokens_s(row);
+    const bool flops = isfinite(row->gflops);
+    *unit = isfinite(tokens) ? "tokens/s" : flops ? "GFLOPS" : "GB/s";
+    return !(row->median_us > 0) ? NAN : isfinite(tokens) ? tokens : flops ? row->gflops : row->gbytes_s;
+}
+
+static bool any_rate(const tern_results *r)
+{
+    const char *unit;
+    for (int i = 0; i < r->n; i++)
+        if (isfinite(rate_of(&r->rows[i], &unit)))
+            return true;
+    return false;
+}
+
 static void write_action_bigger(tern__strbuf *to, const tern_results *r)
 {
     bool first = true;
     tern__strbuf_add(to, "[");
     for (int i = 0; i < r->n; i++) {
         const tern_result *row = &r->rows[i];
-        const bool flops = isfinite(row->gflops);
-        const double rate = flops ? row->gflops : row->gbytes_s;
-        if (isfinite(rate) && row->median_us > 0)
-            add_action(to, row, &first, flops ? "GFLOPS" : "GB/s", rate, rate * row->mad_us / row->median_us);
+        const char *unit;
+        const double rate = rate_of(row, &unit);
+        if (isfinite(rate))
+            add_action(to, row, &first, unit, rate, rate * row->mad_us / row->median_us);
     }
     tern__strbuf_add(to, "\n]");
 }
@@ -279,6 +339,7 @@ static void write_bencher(tern__strbuf *to, const tern_results *r)
         add_metric(to, "latency", row->median_us * 1e3, row->low_us * 1e3, row->high_us * 1e3, &first);
         add_metric(to, "gflops", row->gflops, NAN, NAN, &first);
         add_metric(to, "gbytes-per-second", row->gbytes_s, NAN, NAN, &first);
+        add_metric(to, "tokens-per-second", tern__result_tokens_s(row), NAN, NAN, &first);
         add_metric(to, "peak-bytes", row->peak_bytes >= 0 ? (double)row->peak_bytes : NAN, NAN, NAN, &first);
         tern__strbuf_add(to, "}");
     }
@@ -323,6 +384,9 @@ tern_status tern_results_write(const tern_results *results, tern_result_format f
     TERN__FAIL_IF(!results || !text, TERN_INVALID_ARGUMENT, "results_write: an argument is NULL");
     TERN__FAIL_IF((unsigned)format >= TERN__COUNT(names), TERN_INVALID_ARGUMENT,
                   "results: there is no format %d", (int)format);
+    TERN__FAIL_IF(format == TERN_RESULT_ACTION_BIGGER && !any_rate(results), TERN_UNAVAILABLE,
+                  "results: %s is a format of rates, and no row has one; github-action has their times",
+                  names[format]);
     tern__strbuf to = TERN__STRBUF_EMPTY;
     writers[format](&to, results);
     tern__strbuf_add(&to, "\n");

@@ -26,6 +26,7 @@ typedef struct tern__turns {
     double sample_s; /* how long a sample lasts at least; 0: TERN__SAMPLE_S */
     double *
         samples; /* (things, rounds) receives the seconds of tern__measure's things; NULL: they are not wanted */
+    double *cpu_samples; /* likewise, the seconds that all threads of the process computed meanwhile */
 } tern__turns;
 
 enum { TERN__ROUNDS = 9, TERN__ROUNDS_MOST = 1000, TERN__ROUNDS_LEAST = 3 };
@@ -40,10 +41,10 @@ tern_status tern__thing_ready(tern__thing *thing, const tern__turns *turns);
 /* Seconds of one run, the mean of a sample's. */
 tern_status tern__thing_time(const tern__thing *thing, double *seconds);
 
-/* `n` things in turns: samples[i * turns->rounds + r] is thing i in round r; *rounds receives how many rounds there were.
- * `turns` is settled and things are ready. */
+/* `n` things in turns: samples[i * turns->rounds + r] is thing i in round r, and so is cpu (may be NULL) with the processor's time;
+ * *rounds receives how many rounds there were. `turns` is settled and things are ready. */
 tern_status tern__time_turns(const tern__thing *things, int n, const tern__turns *turns, double *samples,
-                             int *rounds);
+                             double *cpu, int *rounds);
 
 /* Of such samples: the median over the rounds of (time of thing a / time of thing b in the same round). */
 double tern__turns_ratio(const double *samples, const tern__turns *turns, int rounds, int a, int b);

@@ -102,6 +102,12 @@ void tern_ctx_destroy(tern_ctx *ctx)
     tern__free(ctx);
 }
 
+void tern_ctx_set_stop(tern_ctx *ctx, tern_stop_asked asked, void *user)
+{
+    if (ctx)
+        ctx->stop = (tern__stop){asked, user};
+}
+
 int tern_ctx_threads(const tern_ctx *ctx)
 {
     return ctx ? ctx->threads : 0;

@@ -22,6 +22,7 @@ struct tern_ctx {
     tern_tensor **roots; /* its outputs */
     size_t n_roots, cap_roots;
     tern_ctx_stats stats;
+    tern__stop stop;
 };
 
 /* Fails if the options ask for another device than the context's. */

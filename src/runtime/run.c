@@ -41,8 +41,11 @@ static tern_status carry_out(tern_ctx *ctx, tern__run *run)
     }
     tern__room own = {0}, *room = run->room ? run->room : &own;
     TERN_TRY(reserve(ctx, plan, room));
-    tern__bindings bindings = {
-        .leaves = run->leaves, .blocks = run->pointers, .arena = room->block, .step_ns = run->step_ns};
+    tern__bindings bindings = {.leaves = run->leaves,
+                               .blocks = run->pointers,
+                               .arena = room->block,
+                               .step_ns = run->step_ns,
+                               .stop = ctx->stop};
     tern_status status = run->probe ? run->probe->run(run->probe, &bindings, &run->n_done)
                                     : ctx->device_ops->run(ctx->device, plan, &bindings, &run->n_done);
     tern_pool_put(ctx->pool, own.block);

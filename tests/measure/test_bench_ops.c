@@ -6,6 +6,7 @@
 
 #include <tern/measure.h>
 #include <tern/memory.h>
+#include <tern/ops.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -109,12 +110,14 @@ TEST(results_are_compared_with_the_reference)
 
 /* ---- a planted limit ---- */
 
+enum { PLANTED_BYTES = 1 << 16 };
+
 static tern_status plant(const tern__bench *bench, int i, tern__cell *cell)
 {
     (void)bench;
     cell->row.family = cell->row.name = "planted";
     cell->row.limit_kind = tern_limit_name(TERN_LIMIT_READ_BW);
-    snprintf(cell->shape, sizeof cell->shape, "u8[%d]", 32 << 20);
+    snprintf(cell->shape, sizeof cell->shape, "u8[%d]", PLANTED_BYTES);
     return i == 0 ? TERN_OK : TERN_OUT_OF_RANGE;
 }
 
@@ -130,7 +133,7 @@ static tern_status plant_limit(tern__cell *cell, int threads)
 {
     (void)threads;
     cell->limited = true;
-    cell->work = (tern__limit_work){.kind = TERN_LIMIT_READ_BW, .read_bytes = 32 << 20};
+    cell->work = (tern__limit_work){.kind = TERN_LIMIT_READ_BW, .read_bytes = PLANTED_BYTES};
     cell->first_s = 1e-6;
     return TERN_OK;
 }
@@ -144,7 +147,7 @@ static tern_status do_nothing(void *state)
 static tern_status take_long(void *state)
 {
     (void)state;
-    const uint64_t end = tern__now_ns() + 300000000; /* at 0.1 GB/s */
+    const uint64_t end = tern__now_ns() + 50000000; /* at 1.3 MB/s, below any machine's limit */
     while (tern__now_ns() < end)
         ;
     return TERN_OK;
@@ -203,12 +206,59 @@ TEST(more_than_the_limit_fails_the_benchmark)
     CHECK(p.share > 0 && p.share < 1 && p.error[0] == '\0');
 }
 
-TEST(a_benchmark_without_any_row_fails)
+/* Computes until it is told to stop, and never ends by itself. */
+static tern_status compute_forever(tern_ctx *ctx)
 {
-    planted p;
-    CHECK_STATUS(run_planted(take_long, 0.1, &p), TERN_STATE);
-    CHECK(strstr(p.error, "given up after 0.1 s") != NULL && p.rows == 1);
-    CHECK(strstr(tern_last_error(), "no row could be measured") != NULL);
+    tern_status status = TERN_OK;
+    while (status == TERN_OK)
+        TERN_SCOPE(ctx) {
+            status = tern_eval(tern_exp(tern_randn(ctx, TERN_F32, 1, (int64_t[]){1000}, 1)));
+        }
+    return status;
+}
+
+static tern_status prepare_forever(int i, tern__cell *cell)
+{
+    (void)i;
+    return compute_forever(cell->bench->ctx);
+}
+
+static tern_status ready_forever(tern__cell *cell, int threads)
+{
+    (void)threads;
+    return compute_forever(cell->bench->ctx);
+}
+
+static tern_status run_forever(void *state)
+{
+    return compute_forever(((tern__cell *)state)->bench->ctx);
+}
+
+/* Wherever a benchmark hangs: it ends only because the time-out ends it, in the middle of what it does. */
+TEST(a_benchmark_that_does_not_end_is_given_up)
+{
+    const int one[] = {1};
+    const tern_bench_options o = {.n_threads = 1, .threads = one, .timeout_s = 1e-3};
+    for (int where = 0; where < 3; where++) {
+        const tern__suite suite = {.name = "planted",
+                                   .what = "",
+                                   .describe = plant,
+                                   .prepare = where == 0 ? prepare_forever : plant_data,
+                                   .ready = where == 1 ? ready_forever : plant_limit,
+                                   .run = where == 2 ? run_forever : do_nothing,
+                                   .close = close_planted};
+        tern__bench bench;
+        planted p = {0};
+        CHECK_OK(tern__bench_open(&o, &bench));
+        bench.suite = &suite;
+        CHECK_STATUS(tern__bench_visit(&bench, see_planted, &p), TERN_STATE);
+        CHECK(strstr(tern_last_error(), "no row could be measured") != NULL);
+        CHECK(p.rows == 1 && strncmp(p.error, "unavailable: given up after ", 28) == 0);
+        CHECK(strstr(p.error, "at most 0.001 were allowed") != NULL);
+        CHECK_OK(
+            tern_eval(tern_randn(bench.ctx, TERN_F32, 1, (int64_t[]){10}, 1))); /* nobody is asked any more */
+        tern__bench_close(&bench);
+    }
 }
 
 TEST(nonsense_is_refused)
@@ -225,6 +275,85 @@ TEST(nonsense_is_refused)
     CHECK_STATUS(tern_bench_run(&(tern_bench_options){.budget_s = -1}, see, &s), TERN_INVALID_ARGUMENT);
     CHECK_STATUS(tern_bench_run(&(tern_bench_options){.memory = -1}, see, &s), TERN_INVALID_ARGUMENT);
     CHECK_EQ(s.rows, 0);
+}
+
+/* ---- a choice of cases ---- */
+
+typedef struct chosen {
+    int n, other; /* cases, and those among them that are not as they should be */
+    const char *wanted, *unwanted;
+} chosen;
+
+static void see_chosen(void *user, const tern_result *row)
+{
+    chosen *c = user;
+    c->n++;
+    c->other += (c->wanted && !strstr(row->shape, c->wanted) && !strstr(row->name, c->wanted)) ||
+                (c->unwanted && strstr(row->name, c->unwanted));
+}
+
+static chosen choose(tern_bench_options o, const char *wanted, const char *unwanted)
+{
+    chosen c = {.wanted = wanted, .unwanted = unwanted};
+    for (int i = 0; tern_bench_case(&o, i, see_chosen, &c) == TERN_OK; i++)
+        ;
+    return c;
+}
+
+TEST(cases_are_chosen_by_type_size_layout_and_device)
+{
+    const int all = choose((tern_bench_options){0}, NULL, NULL).n;
+    chosen c = choose((tern_bench_options){.dtype = "f16"}, "f16[", NULL);
+    CHECK(c.n > 2 && c.n < all && c.other == 0);
+    c = choose((tern_bench_options){.dtype = "f1"}, NULL, NULL); /* no type */
+    CHECK_EQ(c.n, 0);
+    c = choose((tern_bench_options){.size = "2048x2048"}, "[2048,2048]", NULL);
+    CHECK(c.n == 2 && c.other == 0);
+    c = choose((tern_bench_options){.size = "6912"}, "6912", NULL);
+    CHECK(c.n > 4 && c.other == 0);
+    CHECK_EQ(choose((tern_bench_options){.size = "691"}, NULL, NULL).n, 0);
+    const chosen strided = choose((tern_bench_options){.layout = "strided"}, "strided", NULL),
+                 others = choose((tern_bench_options){.layout = "contiguous"}, NULL, "strided");
+    CHECK(strided.n >= 6 && strided.other == 0 && others.other == 0 && strided.n + others.n == all);
+    CHECK_EQ(choose((tern_bench_options){.device = "cpu"}, NULL, NULL).n, all);
+    c = choose((tern_bench_options){.family = "matmul", .dtype = "f32", .size = "1024", .layout = "strided"},
+               "f32[1024,1024]", NULL);
+    CHECK(c.n == 1 && c.other == 0);
+    seen s = {0};
+    CHECK_STATUS(tern_bench_run(&(tern_bench_options){.dtype = "f99"}, see, &s), TERN_NOT_FOUND);
+    CHECK_STATUS(tern_bench_run(&(tern_bench_options){.layout = "round"}, see, &s), TERN_NOT_FOUND);
+    CHECK_STATUS(tern_bench_run(&(tern_bench_options){.size = "large"}, see, &s), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern_bench_run(&(tern_bench_options){.device = "tpu"}, see, &s), TERN_NOT_FOUND);
+    CHECK(strstr(tern_last_error(), "no case of ops is of device tpu") != NULL);
+    CHECK_STATUS(tern_bench_run(&(tern_bench_options){.suite = "graph", .layout = "strided"}, see, &s),
+                 TERN_NOT_FOUND);
+    CHECK_EQ(s.rows, 0);
+}
+
+/* Kernels see the strides, and compute what the reference does. */
+TEST(strided_operands_stay_where_they_are)
+{
+    tern_ctx *ctx;
+    const tern__case *row;
+    int n = 0;
+    CHECK_OK(tern_ctx_create(NULL, &ctx));
+    for (int i = 0; (row = tern__case_at(i)) != NULL; i++) {
+        if (!tern__case_strided(row) || strcmp(row->family, "matmul") == 0)
+            continue;
+        tern__prepared p;
+        double seconds;
+        tern_step_info step;
+        tern_compile_options options = tern_compile_options_default();
+        CHECK_OK(tern__case_prepare(ctx, row, 1 << 16, &p));
+        CHECK_OK(tern__case_compile(&p, &options));
+        CHECK_OK(tern__case_check(&p, &seconds));
+        CHECK_OK(tern_program_step(p.program, 0, &step));
+        CHECK_STATUS(tern_program_step(p.program, 1, &step), TERN_OUT_OF_RANGE); /* no copy is made */
+        n++;
+        tern__case_free(&p);
+    }
+    CHECK(n >= 5);
+    tern_ctx_destroy(ctx);
 }
 
 /* ---- the other suites ---- */
@@ -258,21 +387,26 @@ TEST(every_cell_of_every_suite_appears)
     const char *name, *what;
     int suites = 0;
     for (; tern_bench_suite(suites, &name, &what) == TERN_OK; suites++) {
+        /* Of the rest there are too many, or TSan, which sees the same in each, has too much to do. */
+        const bool graphs = strcmp(name, "graph") == 0 || strcmp(name, "compile") == 0;
         tern_bench_options o = {.suite = name,
-                                .family = strcmp(name, "ops") == 0 ? "sort" : NULL,
+                                .family = strcmp(name, "ops") == 0 ? "rows"
+                                          : HARNESS_TSAN && graphs ? "normalise"
+                                                                   : NULL,
                                 .n_threads = 2,
                                 .threads = threads,
                                 .budget_s = 1e-3,
                                 .rounds = 3,
-                                .memory = 1 << 18};
+                                .memory = 1 << 16};
         tally t = {0};
         int expected = 0;
         while (tern_bench_case(&o, expected, list_row, &t) == TERN_OK)
             expected++;
-        CHECK(expected > 0 && t.listed == expected && what[0] != '\0');
+        CHECK(t.listed > 1 && (o.family ? t.listed < expected : t.listed == expected) && what[0] != '\0');
+        expected = t.listed;
         tern_status status = tern_bench_run(&o, judge_row, &t);
         CHECK(status == TERN_OK || status == TERN_STATE);
-        CHECK(t.rows == (o.family ? 4 : 2 * expected) && t.measured == t.rows && t.bad == 0);
+        CHECK(t.rows == 2 * expected && t.measured == t.rows && t.bad == 0);
     }
     CHECK_EQ(suites, 5);
     CHECK_STATUS(tern_bench_suite(suites, &name, &what), TERN_OUT_OF_RANGE);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "harness.h"
+#include "measure/compare_stored.h"
 
 enum { N = 120, TRIES = 150 };
 
@@ -229,4 +230,14 @@ TEST(verdicts_have_names)
 {
     CHECK_STR(tern_verdict_name(TERN_VERDICT_SLOWER), "slower");
     CHECK_STR(tern_verdict_name((tern_verdict)99), "unknown");
+}
+
+/* A pair that would not fit into the budget is not begun: the look before it is the last. */
+TEST(no_pair_begins_that_would_not_end_in_time)
+{
+    CHECK(tern__compare_progress(4.8, 0.3, 5, 10, 200) == 1);
+    CHECK(fabs(tern__compare_progress(4.6, 0.3, 5, 10, 200) - 0.92) < 1e-12);
+    CHECK(tern__compare_progress(0, 6, 5, 0, 200) == 1);
+    CHECK(tern__compare_progress(1, 0.1, 5, 100, 200) == 0.5);
+    CHECK(tern__compare_progress(1, 0.1, 5, 200, 200) == 1);
 }

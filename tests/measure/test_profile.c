@@ -1,5 +1,6 @@
 /* test_profile.c - planted truths: busy loops of known length, a hot spot, parts of a model, lost events; sums that must
  * agree. */
+#include <stdlib.h>
 #include <string.h>
 
 #include <tern/tern.h>

@@ -1,16 +1,23 @@
 #!/usr/bin/env python3
-"""What `tern profile` writes, read back: JSON by its sums, speedscope's format by its rules and by its own schema, Chrome's trace
+"""What `tern profile` writes, read back: JSON by its sums, speedscope's format by its rules, by its own schema and by its own importer, Chrome's trace
 events track by track, collapsed stacks line by line, the flame graph as XML.
 
-The schema is file-format-schema.json of the npm package `speedscope`; TERN_SPEEDSCOPE names its folder, or `npm root -g` finds it.
+The schema and the importer are those of the npm package `speedscope` (scripts/install-npm.sh speedscope); TERN_SPEEDSCOPE names its
+folder, else it is in build/npm or where `npm root -g` says. The package has its importer in a page alone, so that a headless
+Chromium has to load it.
 """
+import base64
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import time
 import xml.etree.ElementTree as ET
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import browser
 
 ROOT = os.environ.get("TERN_SOURCE_DIR") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 TERN = os.environ.get("TERN_BIN") or os.path.join(os.environ.get("TERN_BUILD_DIR", "build"), "tern")
@@ -117,20 +124,56 @@ def obeys(schema, value, top):
     return not isinstance(value, list) or all(obeys(schema.get("items", {}), v, top) for v in value)
 
 
-def check_schema(p):
-    home = os.environ.get("TERN_SPEEDSCOPE")
-    if not home:
-        try:
-            home = os.path.join(subprocess.run(["npm", "root", "-g"], capture_output=True, text=True).stdout.strip(), "speedscope")
-        except OSError:
-            home = ""
-    path = os.path.join(home, "dist", "release", "file-format-schema.json")
-    if not os.path.exists(path):
-        skip("speedscope's schema", "no npm package speedscope; TERN_SPEEDSCOPE can name its folder")
-        return
-    schema = json.load(open(path))
+def package():
+    """What the npm package is made of; None: it is not there."""
+    homes = [os.environ.get("TERN_SPEEDSCOPE"), os.path.join(ROOT, "build", "npm", "node_modules", "speedscope")]
+    try:
+        found = subprocess.run(["npm", "root", "-g"], capture_output=True, text=True).stdout.strip()
+        homes.append(os.path.join(found, "speedscope"))
+    except OSError:
+        pass
+    paths = (os.path.join(home, "dist", "release") for home in homes if home)
+    return next((path for path in paths if os.path.exists(os.path.join(path, "index.html"))), None)
+
+
+def check_schema(p, home):
+    schema = json.load(open(os.path.join(home, "file-format-schema.json")))
     check("speedscope's schema", obeys(schema, p, schema))
     check("speedscope's schema refuses another", not obeys(schema, {**p, "profiles": [{"type": "evented"}]}, schema))
+
+
+def load(page, home, p):
+    """The page's words when it has taken the profile, or given up."""
+    path = os.path.join(folder.name, "profile.js")
+    with open(path, "w") as file:  # as speedscope's own command writes it
+        words = base64.b64encode(json.dumps(p).encode()).decode()
+        file.write('speedscope.loadFileFromBase64("profile.json", "%s")' % words)
+    page.open("about:blank")
+    page.open("file://%s#localProfilePath=%s" % (os.path.join(os.path.abspath(home), "index.html"), path.lstrip("/")))
+    until = time.monotonic() + 300  # for a machine that hangs; a slow one has all the time it needs
+    while time.monotonic() < until:
+        words = page.run("document.title + '\\n' + document.body.innerText")
+        if "Something went wrong" in words or "Time Order" in words:
+            return words
+        time.sleep(0.02)
+    return "nothing"
+
+
+def check_importer(p, home):
+    path = browser.find()
+    if not path:
+        skip("speedscope's importer", "no Chromium (scripts/install-deps.sh page), and the package has it in a page alone")
+        return
+    with browser.Browser(path) as page:
+        if not page.run("!!document.createElement('canvas').getContext('webgl')"):
+            skip("speedscope's importer", "this browser has no WebGL, without which speedscope's page does not start")
+            return
+        words = load(page, home, p)
+        check("speedscope's importer takes it", "Something went wrong" not in words and p["name"] in words, words)
+        check("speedscope's importer shows a thread", any(t["name"] in words for t in p["profiles"]), words)
+        broken = json.loads(json.dumps(p))
+        broken["profiles"][0]["events"].reverse()
+        check("speedscope's importer refuses another", "Something went wrong" in load(page, home, broken))
 
 
 # ---- the others -----------------------------------------------------------------------------------------------
@@ -178,7 +221,12 @@ def check_svg():
 check_json()
 scope = json.loads(profile("--format", "speedscope"))
 check_speedscope(scope)
-check_schema(scope)
+home = package()
+if home:
+    check_schema(scope, home)
+    check_importer(scope, home)
+else:
+    skip("speedscope's schema and importer", "no npm package speedscope (scripts/install-npm.sh speedscope)")
 check_chrome()
 check_collapsed()
 check_svg()

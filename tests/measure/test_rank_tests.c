@@ -155,7 +155,7 @@ TEST(intervals_contain_the_truth)
         tern__interval bounds;
         for (int i = 0; i < 2 * N; i++)
             x[i] = exp(tern__random_normal(harness_seed() + t, (uint64_t)i)) * (i < N ? 1 : 3);
-        CHECK_OK(tern__bootstrap_median(x, N, 0.95, t, &bounds));
+        CHECK_OK(tern__median_interval(x, N, 0.95, t, &bounds));
         median += bounds.low <= 1 && bounds.high >= 1;
         CHECK_OK(tern__bootstrap_ratio(x, N, x + N, N, 0.95, t, &bounds));
         ratio += bounds.low <= 3 && bounds.high >= 3;
@@ -168,9 +168,9 @@ TEST(intervals_of_few_values_are_none)
 {
     const double few[] = {1, 2, 3, 4, 5, 6};
     tern__interval bounds;
-    CHECK_OK(tern__bootstrap_median(few, 5, 0.95, 1, &bounds));
+    CHECK_OK(tern__median_interval(few, 5, 0.95, 1, &bounds));
     CHECK(isnan(bounds.low) && isnan(bounds.high));
-    CHECK_OK(tern__bootstrap_median(few, 6, 0.95, 1, &bounds));
+    CHECK_OK(tern__median_interval(few, 6, 0.95, 1, &bounds));
     CHECK(bounds.low >= 1 && bounds.low < bounds.high && bounds.high <= 6);
     CHECK_OK(tern__bootstrap_ratio(few, 6, few, 5, 0.95, 1, &bounds));
     CHECK(isnan(bounds.low) && isnan(bounds.high));

@@ -361,6 +361,36 @@ TEST(a_profile_of_nothing_is_a_profile)
     tern_report_free(report);
 }
 
+/* However slow a step is: it lies above the lowest line of the picture, below which the ticks' labels stand. */
+TEST(points_lie_above_the_lowest_line)
+{
+    if (!reads_json())
+        SKIP("this build has no jansson");
+    static const double self_ns[] = {10, 1, 1e3, 3e4, 7e5, 1.1e6, 9e8};
+    for (size_t i = 0; i < sizeof self_ns / sizeof *self_ns; i++) {
+        char document[1024], wanted[64];
+        double line = 0, point = -1;
+        snprintf(wanted, sizeof wanted, "\"self_ns\": %.0f, \"flops\": ", self_ns[i]);
+        const char *usual = PROFILE("", LIMITS), *place = strstr(usual, "\"self_ns\": 10, \"flops\": ");
+        CHECK(place != NULL);
+        snprintf(document, sizeof document, "%.*s%s%s", (int)(place - usual), usual, wanted,
+                 place + strlen("\"self_ns\": 10, \"flops\": "));
+        tern_report *report = new_report();
+        CHECK_OK(add(report, document));
+        char *text = write(report, TERN_REPORT_HTML);
+        const char *figure = strstr(text, "id=\"fig-roofline\"");
+        CHECK(figure != NULL);
+        for (const char *at = figure; (at = strstr(at, "x1=\"0\" x2=\"100%\" y1=\"")) != NULL; at++)
+            line = fmax(line, strtod(at + strlen("x1=\"0\" x2=\"100%\" y1=\""), NULL));
+        const char *circle = strstr(figure, " cy=\"");
+        CHECK(circle != NULL);
+        point = strtod(circle + strlen(" cy=\""), NULL);
+        CHECK(line == 100 && point > 0 && point < 100);
+        tern_string_free(text);
+        tern_report_free(report);
+    }
+}
+
 TEST(comparisons_need_results_and_are_made_once)
 {
     tern_report *report = new_report();

@@ -89,6 +89,7 @@ TEST(contexts)
     CHECK_EQ(tern_ctx_options_default().threads, 0);
     REFUSED(tern_ctx_create(NULL, NULL));
     tern_ctx_destroy(NULL);
+    tern_ctx_set_stop(NULL, NULL, NULL);
     NEUTRAL(tern_ctx_threads(NULL), 0);
     NEUTRAL(tern_ctx_trim(NULL), 0);
     NEUTRAL(tern_ctx_pool(NULL), NULL);

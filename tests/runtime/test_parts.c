@@ -174,6 +174,80 @@ TEST(failure_ends_a_part)
     CHECK_EQ(atomic_load(&claims[0].next), 0);
 }
 
+/* ---- stopping ---- */
+
+/* Says yes at the last of so many questions, and ever after. */
+static bool count_down(void *left)
+{
+    return atomic_fetch_sub((_Atomic(int) *)left, 1) <= 1;
+}
+
+/* Whoever is asked: items are computed once each, in slices; who says yes ends it before the next one. */
+TEST(slices_are_computed_once_until_it_is_stopped)
+{
+    static const int64_t sizes[] = {1, 7, 40, 333, MOST};
+    _Atomic(int) left;
+    tern__fault fault;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int parts = 1; parts <= PARTS; parts++)
+            for (int claimed = 0; claimed < 2; claimed++) {
+                tern__cpu_work work = work_of(sizes[s], parts, claimed);
+                atomic_store(&left, 1 << 20);
+                work.stop = (tern__stop){count_down, &left};
+                for (int part = 0; part < parts; part++)
+                    CHECK_OK(tern__cpu_run_part(NULL, &work, false, part, &fault));
+                check_once(sizes[s]);
+            }
+    tern__cpu_work work = work_of(MOST, 1, false);
+    atomic_store(&left, 3);
+    work.stop = (tern__stop){count_down, &left};
+    CHECK_STATUS(tern__cpu_run_part(NULL, &work, false, 0, &fault), TERN_CANCELLED);
+    CHECK(atomic_load(&done[0]) == 1 && atomic_load(&done[MOST - 1]) == 0);
+}
+
+/* A context's runs: of programs, and of what is asked for. Afterwards it is as before. */
+TEST(runs_of_a_context_can_be_stopped)
+{
+    enum { N = 64 };
+    static float x[N * N];
+    for (int i = 0; i < N * N; i++)
+        x[i] = (float)(i * 37 % 11 - 5) / 8;
+    for (int threads = 1; threads <= 2; threads++) {
+        tern_ctx *ctx = NULL;
+        tern_ctx_options options = tern_ctx_options_default();
+        _Atomic(int) left;
+        options.threads = threads;
+        CHECK_OK(tern_ctx_create(&options, &ctx));
+        TERN_SCOPE(ctx) {
+            tern_tensor *in = tern_input(ctx, "x", TERN_F32, 2, (int64_t[]){N, N});
+            tern_tensor *y = tern_softmax(tern_matmul(in, in, false, false), 1), *results[3];
+            tern_tensor *bound = tern_from_data(ctx, TERN_F32, 2, (int64_t[]){N, N}, x);
+            tern_program *program = NULL;
+            tern_exec *exec = NULL;
+            CHECK_OK(tern_compile(ctx, 1, &y, NULL, NULL, &program));
+            CHECK_OK(tern_exec_create(ctx, program, &exec));
+            CHECK_OK(tern_exec_run(exec, 1, &bound, 1, &results[0]));
+            for (int questions = 1; questions <= 3; questions++) {
+                atomic_store(&left, questions);
+                tern_ctx_set_stop(ctx, count_down, &left);
+                CHECK_STATUS(tern_exec_run(exec, 1, &bound, 1, &results[1]), TERN_CANCELLED);
+                CHECK(strstr(tern_last_error(), "as it was asked") != NULL);
+            }
+            CHECK_STATUS(tern_eval(tern_exp(bound)), TERN_CANCELLED);
+            atomic_store(&left, 1 << 20);
+            CHECK_OK(tern_exec_run(exec, 1, &bound, 1, &results[1]));
+            CHECK(atomic_load(&left) < 1 << 20);
+            tern_ctx_set_stop(ctx, NULL, NULL);
+            CHECK_OK(tern_exec_run(exec, 1, &bound, 1, &results[2]));
+            for (int k = 1; k < 3; k++)
+                CHECK(memcmp(tern_data_f32(results[0]), tern_data_f32(results[k]), sizeof x) == 0);
+            tern_exec_free(exec);
+            tern_program_free(program);
+        }
+        tern_ctx_destroy(ctx);
+    }
+}
+
 /* A chain of products whose items are claimed, as a decoder has it: claims are set back for every step of every run. */
 TEST(claims_are_set_back_from_step_to_step)
 {

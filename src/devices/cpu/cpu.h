@@ -37,11 +37,13 @@ typedef struct tern__cpu_work {
     int parts;               /* that share the items */
     char *scratch;           /* of part 0; NULL: a program that makes do with the device's, or none */
     size_t scratch_stride;   /* from one part's to the next */
+    tern__stop stop;         /* asked between slices of what a part has to do */
     tern__cpu_claim *claims; /* (parts) all 0 before the first part begins; NULL: shares are fixed */
 } tern__cpu_work;
 
 /* Runs one part: items are split evenly, but for what is claimed. `finishing`: the kernel's second half, when all parts
- * of the first are done. *fault is filled on failure. */
+ * of the first are done. *fault is filled on failure. TERN_CANCELLED: work->stop
+ * said so, and the rest is not computed. */
 tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work *work, bool finishing,
                                int part, tern__fault *fault);
 

@@ -3,7 +3,9 @@
  * Items are split evenly, at multiples of a line of the cache of the result, so that no two workers write to one. Cores do not run evenly: another program has one of them for a moment, or its memory answers later,
  * and all others would wait at the barrier. So where a kernel may be called again and again at no cost, the last quarter of
  * each share is claimed piece by piece, by its own worker first, then by whoever has nothing left to do. Which worker computes
- * an item never shows in a bit of it. */
+ * an item never shows in a bit of it; nor does it show if a run that may be stopped computes its items in slices. */
+#include "base/clock.h"
+#include "base/status.h"
 #include "devices/cpu/cpu.h"
 
 enum {
@@ -57,6 +59,27 @@ static bool claim(tern__cpu_claim *of, int64_t unit, range tail, range *out)
     return out->begin < out->end;
 }
 
+/* A slice that took less than this is followed by a larger one. */
+static const uint64_t slice_ns = 25000000;
+
+static tern_status run_range(const tern__cpu_work *work, tern__kernel_fn run, int64_t unit, range r,
+                             tern__kernel_args *args)
+{
+    if (TERN__LIKELY(!work->stop.asked))
+        return run(args, r.begin, r.end);
+    for (int64_t begin = r.begin, slice = unit, end; begin < r.end; begin = end) {
+        if (work->stop.asked(work->stop.user))
+            return TERN_CANCELLED;
+        end = slice < r.end - begin ? begin + slice : r.end;
+        const uint64_t start = tern__now_ns();
+        tern_status status = run(args, begin, end);
+        if (status != TERN_OK)
+            return status;
+        slice *= tern__now_ns() - start < slice_ns && slice < r.end ? 2 : 1;
+    }
+    return TERN_OK;
+}
+
 tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work *work, bool finishing,
                                int part, tern__fault *fault)
 {
@@ -70,12 +93,13 @@ tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work 
         args.scratch = work->scratch + (size_t)part * work->scratch_stride;
     else if (args.program)
         args.scratch = device->scratch_memory + (size_t)part * TERN__CPU_SCRATCH_BYTES;
-    tern_status status = run(&args, share.begin, tail_of(work, unit, share).begin);
+    tern_status status =
+        run_range(work, run, unit, (range){share.begin, tail_of(work, unit, share).begin}, &args);
     for (int i = 0; work->claims && i < work->parts; i++) {
         const int owner = (part + i) % work->parts;
         const range tail = tail_of(work, unit, share_of(work, unit, owner));
         for (range piece; status == TERN_OK && claim(&work->claims[owner], unit, tail, &piece);)
-            status = run(&args, piece.begin, piece.end);
+            status = run_range(work, run, unit, piece, &args);
     }
     *fault = args.fault;
     return status;

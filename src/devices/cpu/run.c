@@ -17,7 +17,8 @@ typedef struct run {
     const tern__plan *plan;
     const tern__buffer *buffers; /* (n_operands) */
     char *arena;
-    uint64_t *step_ns;   /* (n_steps) or NULL */
+    uint64_t *step_ns; /* (n_steps) or NULL */
+    tern__stop stop;
     _Atomic(int) failed; /* set once, by the first worker that fails */
     tern_status status;  /* of that worker */
     const tern__step *step;
@@ -94,6 +95,7 @@ static void run_part(run *r, uint32_t number, bool finishing, int part, int part
                                           .shared = step->shared_bytes ? scratch : NULL},
                                  .items = step->work,
                                  .parts = parts,
+                                 .stop = r->stop,
                                  .claims = claims,
                                  .scratch = step->scratch_bytes ? scratch + step->shared_bytes : NULL,
                                  .scratch_stride = step->scratch_bytes};
@@ -194,6 +196,8 @@ static tern_status report(const run *r)
     if (r->status == TERN_OUT_OF_RANGE)
         return tern__fail(TERN_OUT_OF_RANGE, "%s: index %" PRId64 " is outside [0, %" PRId64 ")", op,
                           r->fault.value, r->fault.limit);
+    if (r->status == TERN_CANCELLED)
+        return tern__fail(TERN_CANCELLED, "run: stopped at %s, as it was asked", op);
     return tern__fail(r->status, "%s: kernel %s failed", op, r->step->kernel_name);
 }
 
@@ -209,6 +213,7 @@ tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, const te
              .plan = plan,
              .buffers = buffers,
              .step_ns = bindings->step_ns,
+             .stop = bindings->stop,
              .arena = bindings->arena};
     if (plan->workers == 1) {
         run_alone(&r);

@@ -178,6 +178,11 @@ static void regressions_html(const tern_report *r, tern__strbuf *to)
         tern__strbuf_add(to,
                          "<p class=\"warning\">The earlier results are of another machine: times say nothing "
                          "about the program alone.</p>\n");
+    if (tern__regress_loads_differ(p))
+        tern__strbuf_addf(to,
+                          "<p class=\"warning\">The machine's load was %.2f when the earlier results were "
+                          "measured, and %.2f now: what differs may be the load.</p>\n",
+                          p->base_load, p->load);
     tern__figure_close(to, "sections.regressions");
     to->failed |= words.failed;
     tern__strbuf_free(&words);

@@ -80,9 +80,9 @@ static axes find_axes(const tern__profile_document *p)
             high = fmax(high, at.rate);
         }
     right = fmax(right, top_roof(roofs) / roofs->memory * 2); /* past the ridge */
-    low = fmax(low, high * 1e-4);                             /* what is slower than that lies at the edge */
+    /* The lowest line is the edge, and no circle reaches below it. */
     return (axes){{pow(10, floor(log10(left))), pow(10, ceil(log10(right))), true},
-                  {low / 2, high * 2, true}};
+                  {pow(10, floor(log10(low / 2))), high * 2, true}};
 }
 
 static double y_at(const axes *a, double rate)

@@ -11,6 +11,9 @@ json 'all(v for v in j["conditions"].values())' <set.json
 json 'all(len(r["samples_us"]) == r["rounds"] <= 6 and (r["low_us"] is None or r["low_us"] <= r["median_us"] <= r["high_us"]) for r in j["rows"])' <set.json
 bench --format google-benchmark |
     json 'sorted(j), sorted({b["run_type"] for b in j["benchmarks"]}), {b["time_unit"] for b in j["benchmarks"]}, len({b["run_name"] for b in j["benchmarks"]})'
+bench --format google-benchmark | json 'all(b["cpu_time"] > 0 for b in j["benchmarks"] if not b["name"].endswith("_mad"))'
+bench --samples 1 --budget 1e-9 --format json | json '{(r["rounds"], r["mad_us"], r["limit_share_mad"]) for r in j["rows"]}'
+tern bench ops --family reductions --memory 1 --samples 1 --threads 1 --budget 0.05 2>/dev/null | grep -cE ' us +- '
 bench --format github-action | json '[(sorted(b), b["unit"], b["value"] > 0) for b in j][:1], len(j)'
 bench --format github-action-bigger | json '{b["unit"] for b in j}, len(j)'
 bench --format bencher | json 'len(j), sorted({m for b in j.values() for m in b}), all(m.get("lower_value", 0) <= m["value"] <= m.get("upper_value", 1e99) for b in j.values() for m in [b["latency"]])'
@@ -20,7 +23,9 @@ rows = list(csv.DictReader(open("set.csv")))
 print(len(rows), [r["name"] for r in rows], all(float(r["median_us"]) > 0 for r in rows))'
 bench --format rows -o rows.json
 json 'len(j)' <rows.json
-bench --timeout 0.000000001 --json | json '{r["error"] for r in j}, {r["rounds"] for r in j}'
+bench --timeout 0.000000001 --json | json '{r["error"].split(" after ")[0] for r in j}, {r["error"].split(", ")[1] for r in j}, {r["rounds"] for r in j}'
+tern bench compile --family mlp --samples 2 --budget 0.001 --threads 1 --format github-action-bigger >bigger.json
+echo "exit $?, $(wc -c <bigger.json) bytes"
 status tern bench ops --format xml
 status tern bench ops -o x.txt
 status tern bench ops --list --format csv -o nowhere/x.csv

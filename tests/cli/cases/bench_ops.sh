@@ -7,4 +7,6 @@ json 'all(r["rounds"] == 0 or 0 < r["min_us"] <= r["median_us"] for r in j)' <ro
 json 'all((r["limit_share"] is None) == (r["error"] is not None) for r in j)' <rows.json
 json 'all(r["isa"] and r["kernel"] and r["shape"].startswith("f32[") for r in j)' <rows.json
 tern bench ops --list --json | json 'sorted(set(r["family"] for r in j)), sorted(set(r["limit_kind"] for r in j))'
+tern bench ops --list --layout strided --json | json '[r["name"] for r in j]'
+tern bench ops --list --family matmul --dtype f32 --size 1024x1024 --device cpu --json | json '[(r["name"], r["shape"]) for r in j]'
 tern bench ops --list --json | json '[r["name"] for r in j if "[6912,2560]" in r["shape"]]'

@@ -4,10 +4,11 @@ needs_sqlite
 needs_jansson
 results base.json 1 0.99 1.01 1 1.005
 results same.json 1
-results slow5.json 1.05
-results slow20.json 1.2
-results slow40.json 1.4
-results fast20.json 0.8
+results once.json 1.2
+results slow5.json 1.05 1.05
+results slow20.json 1.2 1.2
+results slow40.json 1.4 1.4
+results fast20.json 0.8 0.8
 tern baseline create main --from base.json
 regress()
 {
@@ -38,11 +39,15 @@ sed 's/"accuracy_error": 1e-08/"accuracy_error": 0.5/' same.json >accuracy.json
 regress --from accuracy.json
 echo "# history"
 for i in 1 2 3 4 5 6 7 8; do tern regress --baseline main --from same.json >/dev/null; done
-for i in 1 2 3 4 5 6 7 8; do tern regress --baseline main --from slow20.json >/dev/null; done
+for i in 1 2 3 4 5 6 7 8; do tern regress --baseline main --from once.json >/dev/null; done
 tern baseline list --json | json '[(b["sessions"], b["checks"]) for b in j]'
-tern regress --baseline main --from slow20.json --no-record | grep -oE 'history: (slower|faster) by [0-9]+'
-tern regress --baseline main --from slow20.json --output-format json --no-record |
+tern regress --baseline main --from once.json --no-record | grep -oE 'history: (slower|faster) by [0-9]+'
+tern regress --baseline main --from once.json --output-format json --no-record |
     json '[[(c["at"], c["ratio"] > 1) for c in r["history"]["changes"]] for r in j["rows"]], [r["history"]["trend"] > 0 for r in j["rows"]]'
+echo "# one session is no proof, two are"
+regress --from once.json
+tern regress --baseline main --from once.json --no-record | grep -oE 'worse in one session, unconfirmed'
+regress --from once.json --from once.json
 echo "# another machine"
 sed 's/"here"/"there"/' same.json >there.json
 regress --from there.json
