@@ -33,7 +33,6 @@ typedef struct tern_optimiser_options {
     double momentum;          /* of SGD */
     double weight_decay;      /* part of a parameter that goes with every step, times the rate */
     double clip; /* gradients are scaled so that the norm of all together is at most this; 0: never */
-    bool skips;  /* a step whose gradients are not all finite changes nothing */
 } tern_optimiser_options;
 
 /* AdamW: 0.9, 0.95, 1e-8, no decay, no clipping. */

@@ -207,12 +207,10 @@ tern_status tern_optimiser_step(tern_optimiser *a, tern_tensor *rate, tern_tenso
     tern_tensor **values = tern__alloc_zero((size_t)count, sizeof(tern_tensor *));
     if (!values)
         return tern__out_of_memory((size_t)count * sizeof(tern_tensor *));
-    tern_tensor *length = norm || a->o.clip > 0 || a->o.skips ? norm_of(a, grads) : NULL, *scale = NULL;
+    tern_tensor *length = norm || a->o.clip > 0 ? norm_of(a, grads) : NULL, *scale = NULL;
     if (a->o.clip > 0)
         scale = tern_minimum(number(a, 1), tern_div(number(a, a->o.clip), tern_add(length, number(a, 1e-6))));
     record_values(a, rate, grads, scale, values);
-    for (int i = 0; a->o.skips && i < count; i++)
-        values[i] = tern_where(tern_isfinite(length), values[i], a->states[i]);
     tern_status status = TERN_OK;
     for (int i = 0; i < count && status == TERN_OK; i++)
         status = tern_status_of(values[i]);

@@ -38,11 +38,12 @@ struct tern_trainer {
     tern_optimiser *optimiser;
     char (*names)[STATE_NAME]; /* (states) */
     tern_tensor *scale[SCALE]; /* of the loss, where activations are f16; else NULL */
+    bool grows;                /* the scale, behind the step that is made */
     tern_tensor **sums;        /* (weights) of gradients, where they are kept; else NULL */
     tern_tensor **outputs;     /* (2 + states + weights) where results of a run go */
     int32_t *inputs, *targets; /* (batch * context) */
     runner pass;               /* a whole step where there are no sums */
-    runner apply, loss, logits;
+    runner apply, check, loss, logits;
 };
 
 tern_train_options tern_train_options_default(void)
@@ -166,20 +167,7 @@ static tern_tensor *number(const tern_trainer *t, double value)
     return tern_full(t->ctx, TERN_F32, 0, NULL, value);
 }
 
-/* The scale's next value: half of it behind gradients that are not finite, twice of it after a long time without any. */
-static void record_scale(const tern_trainer *t, tern_tensor *norm, tern_tensor **written)
-{
-    tern_tensor *is = t->scale[SCALE_IS], *finite = tern_isfinite(norm), *zero = number(t, 0);
-    tern_tensor *since = tern_where(finite, tern_add(t->scale[SCALE_SINCE], number(t, 1)), zero);
-    tern_tensor *grows = tern_ge(since, number(t, SCALE_GROWS_AFTER));
-    tern_tensor *kept = tern_where(grows, tern_mul(is, number(t, 2)), is);
-    tern_tensor *halved = tern_maximum(tern_mul(is, number(t, 0.5)), number(t, 1));
-    tern_tensor *next[SCALE] = {tern_where(finite, kept, halved), tern_where(grows, zero, since)};
-    for (int i = 0; i < SCALE; i++)
-        written[i] = tern_overwrite(t->scale[i], next[i]);
-}
-
-/* The optimiser's step by `share` of the gradients. Outputs from `written` on: every state of the trainer. */
+/* The optimiser's step by `share` of the gradients. Outputs from `written` on: every state of the optimiser. */
 static tern_status record_step(tern_trainer *t, tern_tensor **grads, double share, tern_tensor **norm,
                                tern_tensor **written)
 {
@@ -188,10 +176,7 @@ static tern_status record_step(tern_trainer *t, tern_tensor **grads, double shar
         by = tern_div(by, t->scale[SCALE_IS]);
     for (int i = 0; i < t->net.n && (share != 1 || scales_loss(t)); i++)
         grads[i] = tern_mul(grads[i], by);
-    TERN_TRY(tern_optimiser_step(t->optimiser, rate, grads, written, norm));
-    if (scales_loss(t))
-        record_scale(t, *norm, written + tern_optimiser_count(t->optimiser));
-    return TERN_OK;
+    return tern_optimiser_step(t->optimiser, rate, grads, written, norm);
 }
 
 /* Outputs: the loss, the norm, and every state that is written. */
@@ -202,7 +187,7 @@ static tern_status compile_step(tern_trainer *t, tern_tensor **grads)
         t->outputs[0] = loss;
         TERN_TRY(gradients_of(t, loss, grads));
         TERN_TRY(record_step(t, grads, 1, &t->outputs[1], t->outputs + 2));
-        return compile(t, 2 + tern_trainer_states(t), t->outputs, TERN_PRECISION_EXACT, &t->pass);
+        return compile(t, 2 + tern_optimiser_count(t->optimiser), t->outputs, TERN_PRECISION_EXACT, &t->pass);
     }
     return TERN_INTERNAL;
 }
@@ -227,12 +212,24 @@ static tern_status compile_pass(tern_trainer *t, tern_tensor **grads)
 static tern_status compile_apply(tern_trainer *t, tern_tensor **grads)
 {
     TERN_SCOPE(t->ctx) {
-        const int written = tern_trainer_states(t);
+        const int written = tern_optimiser_count(t->optimiser);
         memcpy(grads, t->sums, (size_t)t->net.n * sizeof *grads);
         TERN_TRY(record_step(t, grads, 1 / (double)t->o.accumulate, &t->outputs[0], t->outputs + 1));
         for (int i = 0; i < t->net.n; i++)
             t->outputs[1 + written + i] = tern_overwrite(t->sums[i], number(t, 0));
         return compile(t, 1 + written + t->net.n, t->outputs, TERN_PRECISION_EXACT, &t->apply);
+    }
+    return TERN_INTERNAL;
+}
+
+/* Output: the squares of all sums together, which are finite if these are. */
+static tern_status compile_check(tern_trainer *t)
+{
+    TERN_SCOPE(t->ctx) {
+        tern_tensor *sum = number(t, 0);
+        for (int i = 0; i < t->net.n; i++)
+            sum = tern_add(sum, tern_sum(tern_square(t->sums[i]), 0, NULL, false));
+        return compile(t, 1, &sum, TERN_PRECISION_EXACT, &t->check);
     }
     return TERN_INTERNAL;
 }
@@ -270,6 +267,10 @@ static tern_status compile_all(tern_trainer *t)
     TERN_TRY(prepare(t, &t->pass));
     if (several)
         TERN_TRY(prepare(t, &t->apply));
+    if (scales_loss(t)) {
+        TERN_TRY(compile_check(t));
+        TERN_TRY(prepare(t, &t->check));
+    }
     return prepare(t, &t->loss);
 }
 
@@ -286,14 +287,13 @@ static double decay_of(const tern_trainer *t, int weight)
 static tern_status make_optimiser(tern_trainer *t)
 {
     const int n = t->net.n;
-    tern_optimiser_options o = t->o.optimiser;
-    o.skips |= scales_loss(t);
+
     tern_parameter *parameters = tern__alloc_zero((size_t)n, sizeof *parameters);
     if (!parameters)
         return tern__out_of_memory((size_t)n * sizeof *parameters);
     for (int i = 0; i < n; i++)
         parameters[i] = (tern_parameter){t->net.weights[i], decay_of(t, i)};
-    const tern_status status = tern_optimiser_create(t->ctx, &o, n, parameters, &t->optimiser);
+    const tern_status status = tern_optimiser_create(t->ctx, &t->o.optimiser, n, parameters, &t->optimiser);
     tern__free(parameters);
     return status;
 }
@@ -343,7 +343,7 @@ static tern_status make_sums(tern_trainer *t)
 
 static tern_status make_buffers(tern_trainer *t)
 {
-    const size_t n_out = 2 + (size_t)tern_trainer_states(t) + (size_t)t->net.n;
+    const size_t n_out = 2 + (size_t)tern_optimiser_count(t->optimiser) + (size_t)t->net.n;
     t->outputs = tern__alloc_zero(n_out, sizeof(tern_tensor *));
     t->inputs = tern__alloc_zero((size_t)tokens_of_pass(t), sizeof *t->inputs);
     t->targets = tern__alloc_zero((size_t)tokens_of_pass(t), sizeof *t->targets);
@@ -397,6 +397,7 @@ void tern_trainer_free(tern_trainer *t)
         return;
     runner_free(&t->pass);
     runner_free(&t->apply);
+    runner_free(&t->check);
     runner_free(&t->loss);
     runner_free(&t->logits);
     for (int i = 0; t->sums && i < t->net.n; i++)
@@ -466,6 +467,28 @@ static tern_status step_at_once(tern_trainer *t, const int32_t *tokens, double r
     return TERN_OK;
 }
 
+/* The scale's next value: half of it where gradients are not finite, and the step is skipped; twice of it after a long time without
+ * any. At 1 there is nothing left to lower: the step is made, and its norm tells. */
+static tern_status adjust_scale(tern_trainer *t, tern_train_result *out)
+{
+    double squares = 0, is = 1, since = 0;
+    TERN_SCOPE(t->ctx) {
+        TERN_TRY(tern_exec_run(t->check.exec, 0, NULL, 1, t->outputs));
+        TERN_TRY(read_number(t->outputs[0], &squares));
+    }
+    TERN_TRY(read_number(t->scale[SCALE_IS], &is));
+    TERN_TRY(read_number(t->scale[SCALE_SINCE], &since));
+    if (!isfinite(squares) && is > 1) {
+        *out = (tern_train_result){.loss = out->loss, .norm = (double)INFINITY, .skipped = true};
+        t->grows = false;
+        TERN_TRY(tern_fill_(t->scale[SCALE_SINCE], 0));
+        return tern_fill_(t->scale[SCALE_IS], fmax(is / 2, 1));
+    }
+    /* this step's gradients have the scale that it still is */
+    t->grows = since + 1 >= SCALE_GROWS_AFTER;
+    return tern_fill_(t->scale[SCALE_SINCE], t->grows ? 0 : since + 1);
+}
+
 static tern_status step_in_passes(tern_trainer *t, const int32_t *tokens, double rate, tern_train_result *out)
 {
     double sum = 0;
@@ -477,12 +500,20 @@ static tern_status step_in_passes(tern_trainer *t, const int32_t *tokens, double
             sum += loss;
         }
     out->loss = sum / (double)t->o.accumulate;
+    if (scales_loss(t))
+        TERN_TRY(adjust_scale(t, out));
+    if (out->skipped)
+        return tern__trainer_clear_sums(t);
     TERN_SCOPE(t->ctx) {
         tern_tensor *in = tern_scalar(t->ctx, TERN_F32, rate);
         TERN_TRY(tern_exec_run(t->apply.exec, 1, &in, t->apply.n_out, t->outputs));
         TERN_TRY(read_number(t->outputs[0], &out->norm));
     }
-    return TERN_OK;
+    double is = 1;
+    if (!scales_loss(t) || !t->grows)
+        return TERN_OK;
+    TERN_TRY(read_number(t->scale[SCALE_IS], &is));
+    return tern_fill_(t->scale[SCALE_IS], 2 * is);
 }
 
 tern_status tern_trainer_step(tern_trainer *t, const int32_t *tokens, double rate, tern_train_result *out)
@@ -493,12 +524,8 @@ tern_status tern_trainer_step(tern_trainer *t, const int32_t *tokens, double rat
                   rate);
     TERN_TRY(check_tokens(t, tokens, t->o.accumulate * t->o.batch * (t->o.shape.context + 1)));
     tern_train_result result = {0};
-    double scale = 1;
     TERN_TRY(keeps_sums(t) ? step_in_passes(t, tokens, rate, &result)
                            : step_at_once(t, tokens, rate, &result));
-    if (scales_loss(t))
-        TERN_TRY(read_number(t->scale[SCALE_IS], &scale));
-    result.skipped = !isfinite(result.norm) && scale > 1;
     if (out)
         *out = result;
     return TERN_OK;
@@ -578,7 +605,7 @@ void tern_trainer_get_info(const tern_trainer *t, tern_trainer_info *out)
         out->state_bytes += tern_nbytes(tern_trainer_state(t, i, NULL));
     for (int i = 0; t->sums && i < t->net.n; i++)
         out->state_bytes += tern_nbytes(t->sums[i]);
-    const runner *runners[] = {&t->pass, &t->apply, &t->loss, &t->logits};
+    const runner *runners[] = {&t->pass, &t->apply, &t->check, &t->loss, &t->logits};
     for (size_t i = 0; i < TERN__COUNT(runners); i++)
         if (runners[i]->program) {
             tern_program_info info;

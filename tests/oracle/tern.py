@@ -82,7 +82,7 @@ class TrainShape(ctypes.Structure):
 
 class OptimiserOptions(ctypes.Structure):
     _fields_ = [("kind", I), ("beta1", F64), ("beta2", F64), ("eps", F64), ("momentum", F64), ("weight_decay", F64),
-                ("clip", F64), ("skips", ctypes.c_bool)]
+                ("clip", F64)]
 
 
 class TrainOptions(ctypes.Structure):

@@ -307,3 +307,33 @@ TEST(the_pass_tells_what_it_did)
     tern_graph_free(g);
     tern_ctx_destroy(ctx);
 }
+
+/* One condition for all elements, read by two instructions: what is held between them is one number, with room for no more. */
+TEST(a_condition_of_rank_0_is_read_twice)
+{
+    tern_ctx *ctx;
+    CHECK_OK(tern_ctx_create(NULL, &ctx));
+    TERN_SCOPE(ctx) {
+        const int64_t shape[] = {37, 29};
+        tern_tensor *w = tern_state(ctx, "w", TERN_F32, 2, shape),
+                    *m = tern_state(ctx, "m", TERN_F32, 2, shape);
+        tern_tensor *g = tern_input(ctx, "g", TERN_F32, 2, shape),
+                    *half = tern_full(ctx, TERN_F32, 0, NULL, 0.5);
+        tern_tensor *yes = tern_isfinite(tern_sum(g, 0, NULL, false));
+        tern_tensor *mean = tern_add(tern_mul(m, half), tern_mul(g, half));
+        tern_tensor *next[] = {tern_where(yes, tern_sub(w, mean), w), tern_where(yes, mean, m)};
+        tern_tensor *out[] = {tern_overwrite(w, next[0]), tern_overwrite(m, next[1])}, *results[2];
+        tern_program *program;
+        tern_exec *exec;
+        CHECK_OK(tern_compile(ctx, 2, out, NULL, NULL, &program));
+        CHECK_OK(tern_exec_create(ctx, program, &exec));
+        tern_tensor *ones = tern_ones(ctx, TERN_F32, 2, shape);
+        CHECK_OK(tern_exec_run(exec, 1, &ones, 2, results));
+        const float *p = tern_data_f32(results[0]), *q = tern_data_f32(results[1]);
+        for (int i = 0; i < 37 * 29; i++)
+            CHECK(p[i] == -0.5f && q[i] == 0.5f);
+        tern_exec_free(exec);
+        tern_program_free(program);
+    }
+    tern_ctx_destroy(ctx);
+}

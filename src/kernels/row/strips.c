@@ -35,10 +35,11 @@ static void put(encoder *e)
     e->in_memory[e->held] = true;
 }
 
-/* Puts the strip into memory if the value in it is read by instruction k or later. */
+/* Puts the strip into memory if the value in it is read by instruction k or later. One element that was repeated in the strip is in
+ * memory, which has room for no more than it. */
 static void keep_from(encoder *e, int k)
 {
-    if (e->held >= 0 && !e->in_memory[e->held] && e->f->p->values[e->held].last >= k)
+    if (e->held >= 0 && !e->f->one[e->held] && !e->in_memory[e->held] && e->f->p->values[e->held].last >= k)
         put(e);
 }
 
