@@ -8,7 +8,7 @@ DEMO ?= $(if $(wildcard models/shakespeare.gguf),demo,graph run examples/graphs/
 SOURCES = $(shell find include src cli tests tools bench examples -name '*.[ch]')
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build bench bench-power bench-train model check-kills performance check-all golden-update generate format lint install clean deps
+.PHONY: help run test build examples bench bench-power bench-train model check-kills performance check-all golden-update generate format lint install clean deps
 # Targets call each other's tools; CMake does the building in parallel.
 .NOTPARALLEL:
 
@@ -26,6 +26,9 @@ test: deps ## build and run every test; the last line is the total
 
 build: deps ## build the library and the program build/tern
 	@scripts/build.sh release tern_static tern_shared tern_program
+
+examples: deps ## build the C programs of examples/ into build/examples
+	@scripts/build.sh release examples
 
 bench: deps ## run the benchmarks, write build/bench.json
 	@scripts/install-deps.sh bench

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "term.h"
 
@@ -145,13 +146,23 @@ static int parse_option(args *a, int count, char **words, int *at)
     return code;
 }
 
-/* For who gives a file where none belongs. */
+/* A file or folder by its name, or because it is there. */
+static bool is_place(const char *operand)
+{
+    return (strpbrk(operand, "./") && !strchr(operand, ' ')) || access(operand, F_OK) == 0;
+}
+
+/* For who gives a file or a text where none belongs. */
 static const char *hint_on(const args *a, const char *operand)
 {
-    if (!takes_model(a->command) || args_has(a, "model"))
+    const bool graph = text_ends_in(operand, ".tern"), takes_text = find_option(a->command, "prompt", 6, 0);
+    if (!takes_model(a->command))
         return "";
-    return text_ends_in(operand, ".tern") ? "; graphs run with 'tern graph run FILE'"
-                                          : "; a model is given with -m FILE";
+    if (!args_has(a, "model") && (graph || !takes_text || is_place(operand)))
+        return graph ? "; graphs run with 'tern graph run FILE'" : "; a model is given with -m FILE";
+    return takes_text && !args_has(a, "prompt") && !args_has(a, "file")
+               ? "; a text is given with -p TEXT, with -f FILE, or on standard input"
+               : "";
 }
 
 static int check_operands(const args *a)

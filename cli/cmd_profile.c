@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "divert.h"
 #include "profile_report.h"
+#include "progress.h"
 #include "term.h"
 
 /* ---- the report ---------------------------------------------------------------------------------------------- */
@@ -70,6 +71,12 @@ static int run_command(const args *a, tern_profile_options o, tern_profile **out
     return code;
 }
 
+/* Of a command that failed its error is what counts, and a profile behind it would hide it; one that was stopped ran well. */
+static bool is_worth_telling(int code)
+{
+    return (code != EXIT_FAILED && code != EXIT_USAGE) || progress_stopped_by() != 0;
+}
+
 static int run(const args *a)
 {
     const char *format = divert_format(a);
@@ -84,7 +91,7 @@ static int run(const args *a)
     tern_profile *profile = NULL;
     int code = run_command(a, o, &profile);
     divert_end(was);
-    if (!profile || code == EXIT_USAGE) {
+    if (!profile || !is_worth_telling(code)) {
         tern_profile_free(profile);
         return code;
     }
@@ -114,17 +121,19 @@ const command cmd_profile = {
     .least = 1,
     .most = -1,
     .summary = "Run another command, and tell where its time went.",
-    .details = "COMMAND is any command of this program with its options, after '--'. It runs in this process "
-               "while every step, "
-               "pass and wait is timed. Hot spots come with their share of the time, their share of what "
-               "this machine can do, "
-               "the time that could be saved, and what holds them back (docs/profiling.md). Without -o, "
-               "formats other "
-               "than text have stdout for themselves, and what the command prints goes to stderr.",
+    .details =
+        "COMMAND is any command of this program with its options, after '--'. It runs in this process "
+        "while every step, "
+        "pass and wait is timed. Hot spots come with their share of the time, their share of what "
+        "this machine can do, "
+        "the time that could be saved, and what holds them back (docs/profiling.md). Without -o, "
+        "formats other "
+        "than text have stdout for themselves, and what the command prints goes to stderr. Of a command that "
+        "fails there is no profile.",
     .options = options,
     .elsewhere = "model",
     .instead = "put the command behind '--': tern profile -- run -m FILE",
-    .examples = "tern profile -- graph run examples/graphs/mlp.tern\n"
+    .examples = "tern profile -- graph run examples/graphs/mlp.tern --made-up\n"
                 "tern profile --by part -- run -m tiny.gguf -p \"Once upon a time\" -n 40\n"
                 "tern profile --format svg -o flame.svg -- run -m tiny.gguf -p Hello -n 40",
     .run = run,

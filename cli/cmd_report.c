@@ -122,6 +122,14 @@ static int fill(const args *a, tern_report *report)
 
 /* ---- writing it ---------------------------------------------------------------------------------------------- */
 
+static void say_written(const char *file)
+{
+    text name = {0};
+    text_add_safe(&name, file);
+    printf("wrote %s\n", text_string(&name));
+    text_free(&name);
+}
+
 static int write_out(const args *a, const tern_report *report)
 {
     const char *file = args_value(a, "output"), *names[64];
@@ -138,7 +146,11 @@ static int write_out(const args *a, const tern_report *report)
     if (file && to)
         bad |= fclose(to) != 0;
     tern_string_free(words);
-    return bad && file ? fail("cannot write '%s': %s", file, strerror(errno)) : EXIT_DONE;
+    if (bad && file)
+        return fail("cannot write '%s': %s", file, strerror(errno));
+    if (file)
+        say_written(file);
+    return EXIT_DONE;
 }
 
 static int run(const args *a)

@@ -62,32 +62,40 @@ static int explain(const train_run *r)
 
 static void print_plan(const train_run *r)
 {
+    static const table_column columns[] = {{"", false, false, STYLE_NONE}, {"", false, false, STYLE_NONE}};
     const tern_train_options *o = &r->config.options;
     char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT], d[NUMBER_TEXT];
     const double passes =
         (double)r->config.schedule.steps * (double)r->info.tokens / (double)tern_corpus_training(r->corpus);
+    table t = table_make(columns, 2);
     text line = {0};
-    text_addf(&line, "model:  %s parameters, %s; ", format_count(a, (uint64_t)r->info.parameters),
+    text_addf(&line, "%s parameters, %s; ", format_count(a, (uint64_t)r->info.parameters),
               o->shape.weights == TERN_TRAIN_TERNARY ? "ternary" : "float");
     text_add_plural(&line, o->shape.layers, "layer");
     text_addf(&line, " of width %" PRId64 ", context %" PRId64 ", vocabulary %" PRId64, o->shape.width,
               o->shape.context, o->shape.vocabulary);
-    puts(text_string(&line));
+    table_add(&t, "model:");
+    table_add(&t, text_string(&line));
+    table_add(&t, "data:");
+    table_addf(&t, "%s in %s tokens: %s to learn, %s to validate", format_bytes(a, r->text_bytes),
+               format_count(b, r->tokens), format_count(c, (uint64_t)tern_corpus_training(r->corpus)),
+               format_count(d, (uint64_t)tern_corpus_validation(r->corpus)));
     text_clear(&line);
-    printf("data:   %s in %s tokens: %s to learn, %s to validate\n", format_bytes(a, r->text_bytes),
-           format_count(b, r->tokens), format_count(c, (uint64_t)tern_corpus_training(r->corpus)),
-           format_count(d, (uint64_t)tern_corpus_validation(r->corpus)));
-    text_addf(&line, "steps:  %" PRId64 " of %s tokens, which read the text %.3g times; ",
-              r->config.schedule.steps, format_count(a, (uint64_t)r->info.tokens), passes);
+    text_addf(&line, "%" PRId64 " of %s tokens, which read the text %.3g times; ", r->config.schedule.steps,
+              format_count(a, (uint64_t)r->info.tokens), passes);
     text_add_plural(&line, tern_ctx_threads(r->ctx), "thread");
-    puts(text_string(&line));
-    text_free(&line);
-    printf("memory: %s predicted: %s for weights and the optimiser, %s for what a step computes",
-           format_bytes(a, r->predicted_bytes), format_bytes(b, r->info.state_bytes),
-           format_bytes(c, r->info.arena_bytes));
+    table_add(&t, "steps:");
+    table_add(&t, text_string(&line));
+    text_clear(&line);
+    text_addf(&line, "%s predicted: %s for weights and the optimiser, %s for what a step computes",
+              format_bytes(a, r->predicted_bytes), format_bytes(b, r->info.state_bytes),
+              format_bytes(c, r->info.arena_bytes));
     if (r->available_bytes != UINT64_MAX)
-        printf("; %s are available", format_bytes(d, r->available_bytes));
-    putchar('\n');
+        text_addf(&line, "; %s are available", format_bytes(d, r->available_bytes));
+    table_add(&t, "memory:");
+    table_add(&t, text_string(&line));
+    table_print(&t, 0, false);
+    text_free(&line);
     fflush(stdout);
 }
 
@@ -178,11 +186,17 @@ static void print_outcome(const train_run *r, const outcome *o)
     printf(" (%s were predicted)\n", format_bytes(predicted, r->predicted_bytes));
     text line = {0};
     text_add_safe(&line, text_string(&o->model));
-    text_addf(&line, ": the model after step %" PRId64 "%s; tern run -m", o->step,
-              r->progress.best_step >= 0 ? ", the best in validation" : "");
+    text_addf(&line, ": the model after step %" PRId64 "%s; %s run -m", o->step,
+              r->progress.best_step >= 0 ? ", the best in validation" : "", term_program());
     train_add_word(&line, text_string(&o->model));
     puts(text_string(&line));
     text_free(&line);
+}
+
+/* A run that was resumed although it had made all its steps. */
+static bool was_finished(const train_run *r)
+{
+    return r->first_step > 0 && r->first_step >= r->config.schedule.steps;
 }
 
 static int train(train_run *r)
@@ -204,6 +218,10 @@ static int train(train_run *r)
                     r->config.schedule.steps, text_string(&o.resume));
     else if (code == EXIT_DONE && r->timed_out && !r->as_json)
         printf("stopped after step %" PRId64 " of %" PRId64 "; go on with: %s\n", r->progress.step,
+               r->config.schedule.steps, text_string(&o.resume));
+    else if (code == EXIT_DONE && was_finished(r) && !r->as_json)
+        printf("nothing was trained: all %" PRId64
+               " steps were made before; train further with: %s --steps N\n",
                r->config.schedule.steps, text_string(&o.resume));
     text_free(&o.model);
     text_free(&o.resume);
@@ -242,11 +260,15 @@ static const option options[] = {
     {"output", 'o', "DIR", NULL, "the folder for checkpoints, log, loss curve and model; made if need be"},
     {"resume", 0, NULL, NULL,
      "go on from DIR/checkpoint.safetensors, bit for bit; with its config unless another is given"},
-    {"from", 0, "FILE", NULL, "start from a model's weights and tokenizer, instead of random ones"},
+    {"from", 0, "FILE", NULL,
+     "start from a model's weights, tokenizer and context, with a tenth of the usual rate; a config that "
+     "names model.context or schedule.rate decides otherwise"},
     {"steps", 0, "N", NULL, "steps in all, whatever the config says"},
     {"minutes", 0, "M", NULL, "stop after so long, as Ctrl-C does; the schedule stays as it is"},
     {"until", 0, "N", NULL, "stop after step N, likewise"},
-    {"threads", 't', "N", NULL, "threads (default: as many as this process may use); no bit depends on them"},
+    {"threads", 't', "N", NULL,
+     "threads (default: as many as this process may use); no bit depends on them; fewer can be faster while "
+     "other work keeps cores busy"},
     {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2"},
     {"explain", 0, NULL, NULL, "show how a step was compiled, with its plan of memory, and train nothing"},
     ESTIMATE_OPTIONS,

@@ -136,9 +136,9 @@ static void print_next(const demo *d)
         text_add_safe(&model, d->e.source.name);
     }
     printf("\n  %stry next%s\n", on(STYLE_TITLE), off(STYLE_TITLE));
-    printf("    build/tern run%s -p \"First Citizen:\" -n 200\n", text_string(&model));
-    printf("    build/tern profile --by part -- run%s -p \"Speak\" -n 100\n", text_string(&model));
-    printf("    build/tern bench model%s\n", text_string(&model));
+    printf("    %s run%s -p \"First Citizen:\" -n 200\n", term_program(), text_string(&model));
+    printf("    %s profile --by part -- run%s -p \"Speak\" -n 100\n", term_program(), text_string(&model));
+    printf("    %s bench model%s\n", term_program(), text_string(&model));
     text_free(&model);
 }
 

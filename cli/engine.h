@@ -32,7 +32,7 @@ typedef struct engine_wishes {
     {"tokenizer", 0, "FILE", NULL, "tokenizer.json, or llama2.c's tokenizer, for models without one"},         \
     {"pre", 0, "NAME", LIST_PRETOKENIZERS, "how the tokenizer cuts text, instead of what the model says"}, \
     {"ctx-size", 'c', "N", NULL, "positions to keep room for; 0 for all (default: 4096, or what the model has)"},         \
-    {"threads", 't', "N", NULL, "threads (default: as many as this process may use)"},                         \
+    {"threads", 't', "N", NULL, "threads (default: as many as this process may use); fewer can be faster while other work keeps cores busy"}, \
     {"batch-size", 'b', "N", NULL, "most tokens of a prompt computed at once (default: 512)"},                 \
     {"cache-type", 0, "TYPE", "f32 f16 i8", "keys and values are kept as (default: f16)"},                     \
     {"head", 0, "TYPE", HEAD_TYPES, "convert the head, and say how often the likeliest token stays the same, which takes as long as 10,000 tokens of prompt"},     \

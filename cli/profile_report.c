@@ -31,7 +31,7 @@ static void print_head(const tern_profile_info *info)
     text_free(&line);
 }
 
-static void add_hot_spot(table *t, const tern_hot_spot *h)
+static void add_hot_spot(table *t, const tern_hot_spot *h, bool narrow)
 {
     char number[NUMBER_TEXT];
     const tern_profile_row *row = &h->row;
@@ -39,9 +39,11 @@ static void add_hot_spot(table *t, const tern_hot_spot *h)
     table_add(t, format_time(number, row->self_ns));
     table_addf(t, "%.1f %%", h->share * 100);
     table_addf(t, "%" PRIu64, row->count);
-    table_add(t, time_of(number, row->mean_ns));
+    if (!narrow)
+        table_add(t, time_of(number, row->mean_ns));
     table_add(t, format_time(number, row->p50_ns));
-    table_add(t, format_time(number, row->p99_ns));
+    if (!narrow)
+        table_add(t, format_time(number, row->p99_ns));
     const bool is_told = !isnan(h->limit_share);
     if (!is_told)
         table_add(t, "-");
@@ -68,11 +70,18 @@ static void print_hot_spots(const profile_report *r)
         {"of limit", true, false, STYLE_NONE}, {"could save", true, false, STYLE_NONE},
         {"what", false, true, STYLE_NAME},
     };
-    table t = table_make(columns, sizeof columns / sizeof *columns);
+    enum { ALL = sizeof columns / sizeof *columns, MEAN = 3, P99 = 5, ROOMY = 100 };
+    /* eighty columns have room for one of the three times of an event */
+    const bool narrow = !term_is_wide() && term_width() < ROOMY;
+    table_column shown[ALL];
+    int n_shown = 0, n = 0;
+    for (int c = 0; c < ALL; c++)
+        if (!narrow || (c != MEAN && c != P99))
+            shown[n_shown++] = columns[c];
+    table t = table_make(shown, n_shown);
     tern_hot_spot h;
-    int n = 0;
     for (; n < r->top && tern_profile_get_hot_spot(r->profile, r->by, n, r->limits, &h) == TERN_OK; n++)
-        add_hot_spot(&t, &h);
+        add_hot_spot(&t, &h, narrow);
     printf("\n%shot spots by %s%s\n", on(STYLE_TITLE), r->by_name, off(STYLE_TITLE));
     table_print(&t, 2, true);
     printf("\n%swhat holds them back%s\n", on(STYLE_TITLE), off(STYLE_TITLE));

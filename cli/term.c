@@ -17,6 +17,7 @@
 #include "text.h"
 
 static char command[64]; /* the command that messages name */
+static char program_word[4096] = "tern";
 static bool utf8, color, terminal;
 static int columns; /* 0 = nobody says */
 
@@ -153,8 +154,25 @@ static int read_columns(void)
     return 0;
 }
 
-void term_init(void)
+/* A name that does not fit, or is none, stays "tern". */
+static void keep_program(const char *called)
 {
+    text word = {0};
+    if (called && *called)
+        text_add_word(&word, called);
+    if (word.length > 0 && word.length < sizeof program_word)
+        memcpy(program_word, word.data, word.length + 1);
+    text_free(&word);
+}
+
+const char *term_program(void)
+{
+    return program_word;
+}
+
+void term_init(const char *called)
+{
+    keep_program(called);
     signal(SIGPIPE, SIG_DFL); /* a parent may have it ignored; a closed pipe ends the program, quietly */
     setlocale(LC_CTYPE, "");  /* characters only: numbers keep their point */
     const char *charset = nl_langinfo(CODESET);

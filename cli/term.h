@@ -34,6 +34,9 @@ void warn(const char *format, ...) TERN_PRINTF(1, 2);
 /* What the library has to say besides results appears on stderr: warnings, if `show`, and errors. */
 void term_show_warnings(bool show);
 
+/* The program as it was called, in quotes if a shell needs them: what a command begins with that is printed to be pasted. */
+const char *term_program(void);
+
 /* Called last: everything written to stdout has arrived, or the exit code says otherwise. */
 int term_finish(int code);
 
@@ -52,7 +55,7 @@ typedef enum color_when {
     COLOR_NEVER,
 } color_when;
 
-void term_init(void); /* once, at the start */
+void term_init(const char *called); /* once, at the start, with argv[0] or NULL */
 void term_set_color(color_when when);
 
 bool term_utf8(void);

@@ -187,6 +187,22 @@ void text_add_safe(text *t, const char *string)
     }
 }
 
+void text_add_word(text *t, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=:,+@%-";
+    if (*word && strspn(word, plain) == strlen(word)) {
+        text_add(t, word);
+        return;
+    }
+    text_add(t, "'");
+    for (; *word; word++)
+        if (*word == '\'')
+            text_add(t, "'\\''");
+        else
+            text_add_n(t, word, 1);
+    text_add(t, "'");
+}
+
 /* Of the character at `string`, and its bytes; what is none takes a column for each byte. */
 static int columns_of(const char *string, size_t *bytes)
 {

@@ -31,6 +31,9 @@ const char *text_string(const text *t); /* "" if empty */
  * become '?'. */
 void text_add_safe(text *t, const char *string);
 
+/* Appends a word of a command, in quotes where a shell would take it apart. */
+void text_add_word(text *t, const char *word);
+
 /* Appends text in which \n, \r, \t, \', \", \\ and \xHH stand for characters; a backslash before anything else stays. */
 void text_add_unescaped(text *t, const char *string);
 

@@ -28,7 +28,8 @@ typedef struct train_log {
 
 typedef struct train_run {
     const args *a;
-    const char *dir; /* what is written goes there */
+    const char *dir;  /* what is written goes there */
+    bool made_folder; /* `dir` was not there before */
     bool quiet, as_json;
     uint64_t most_ns;  /* of this run; 0: any */
     int64_t last_step; /* of this run; 0: that of the schedule */

@@ -33,16 +33,35 @@ static double seconds_of_run(const train_run *r)
     return (double)(clock_ns() - r->start_ns) / 1e9;
 }
 
-/* "loss 2.1345, norm 0.81, 12.3 k tokens/s, 14 min 3 s left" */
-static void add_state(text *t, const train_run *r, double norm)
+/* "loss 2.1345, norm 0.81, 12.3 k tokens/s, 14 min 3 s left"; with room for less, the norm and then the speed are left to the log. */
+static void add_parts(text *t, const train_run *r, double norm, bool with_norm, bool with_speed)
 {
     char number[NUMBER_TEXT];
     const int64_t done = r->progress.step - r->first_step;
     const double seconds = seconds_of_run(r), each = done > 0 ? seconds / (double)done : 0;
-    text_addf(t, "loss %.4f, norm %.3g, %s tokens/s, ", r->progress.loss, norm,
-              format_count(number, (uint64_t)(each > 0 ? (double)r->info.tokens / each : 0)));
+    text_addf(t, "loss %.4f, ", r->progress.loss);
+    if (with_norm)
+        text_addf(t, "norm %.3g, ", norm);
+    if (with_speed)
+        text_addf(t, "%s tokens/s, ",
+                  format_count(number, (uint64_t)(each > 0 ? (double)r->info.tokens / each : 0)));
     add_duration(t, each * (double)(r->config.schedule.steps - r->progress.step));
     text_add(t, " left");
+}
+
+static void add_state(text *t, const train_run *r, double norm)
+{
+    for (int left_out = 0; left_out < 3; left_out++) {
+        text parts = {0};
+        add_parts(&parts, r, norm, left_out < 1, left_out < 2);
+        const bool fits =
+            term_is_wide() || text_width(text_string(t)) + text_width(text_string(&parts)) <= term_width();
+        if (fits || left_out == 2)
+            text_add(t, text_string(&parts));
+        text_free(&parts);
+        if (fits)
+            return;
+    }
 }
 
 /* Words that stay, for people who look later or at a file. */

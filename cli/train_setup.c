@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <tern/model_file.h>
 
@@ -33,19 +34,8 @@ static bool exists(const train_run *r, const char *name)
 
 void train_add_word(text *t, const char *word)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=:,+@%-";
     text_add(t, " ");
-    if (*word && strspn(word, plain) == strlen(word)) {
-        text_add(t, word);
-        return;
-    }
-    text_add(t, "'");
-    for (; *word; word++)
-        if (*word == '\'')
-            text_add(t, "'\\''");
-        else
-            text_add_n(t, word, 1);
-    text_add(t, "'");
+    text_add_word(t, word);
 }
 
 /* File i of the data: those of --data, then what stands behind the options; NULL past the last. */
@@ -59,7 +49,7 @@ static const char *data_file(const args *a, int i)
 
 void train_add_resume(text *t, const train_run *r)
 {
-    text_add(t, "tern train");
+    text_addf(t, "%s train", term_program());
     for (int i = 0; data_file(r->a, i); i++) {
         text_add(t, " --data");
         train_add_word(t, data_file(r->a, i));
@@ -75,6 +65,21 @@ void train_add_resume(text *t, const train_run *r)
 
 /* ---- the config ---------------------------------------------------------------------------------------------------- */
 
+/* What a config changes. A model that is trained further has its own context, and needs smaller steps than random weights. */
+static int start_config(train_run *r, const tern_model_file *from)
+{
+    enum { GENTLER = 10 };
+    tern_train_config *c = &r->config;
+    *c = tern_train_config_default();
+    if (!from)
+        return EXIT_DONE;
+    if (tern_train_shape_of(from, &c->options.shape) != TERN_OK)
+        return fail_status(NULL);
+    c->schedule.rate /= GENTLER;
+    c->schedule.least /= GENTLER;
+    return EXIT_DONE;
+}
+
 static int read_config(train_run *r)
 {
     text content = {0};
@@ -82,7 +87,7 @@ static int read_config(train_run *r)
     if (!read_text(path, &content))
         return EXIT_FAILED;
     const tern_status status =
-        tern_train_config_parse(text_string(&content), content.length, source_name(path), &r->config);
+        tern_train_config_update(text_string(&content), content.length, source_name(path), &r->config);
     text_free(&content);
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
@@ -101,12 +106,20 @@ static int read_note(train_run *r)
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
-static int take_config(train_run *r)
+/* Now, so that what cannot be is said before the data are read; train_close takes it away if nothing comes into it. */
+static int make_folder(train_run *r)
+{
+    r->made_folder = mkdir(r->dir, 0777) == 0;
+    if (!r->made_folder && errno != EEXIST)
+        return fail("cannot make the folder '%s': %s", r->dir, strerror(errno));
+    return EXIT_DONE;
+}
+
+static int take_config(train_run *r, const tern_model_file *from)
 {
     const bool resume = args_has(r->a, "resume");
     int steps, until;
     double minutes = 0;
-    r->config = tern_train_config_default();
     r->progress = (tern_train_progress){.best_step = -1};
     if (!args_int(r->a, "steps", 1, 1 << 24, 0, &steps) || !args_int(r->a, "until", 1, 1 << 24, 0, &until) ||
         !args_positive(r->a, "minutes", &minutes))
@@ -116,15 +129,15 @@ static int take_config(train_run *r)
     if (!resume && exists(r, "checkpoint.safetensors"))
         return fail("%s has a checkpoint of another run: go on with --resume, or choose another -o", r->dir);
     int code = resume ? read_note(r) : EXIT_DONE;
+    if (code == EXIT_DONE && (!resume || args_value(r->a, "config")))
+        code = start_config(r, from);
     if (code == EXIT_DONE && args_value(r->a, "config"))
         code = read_config(r);
     if (steps > 0)
         r->config.schedule.steps = steps;
     r->most_ns = (uint64_t)(minutes * 60e9);
     r->last_step = until;
-    if (code == EXIT_DONE && mkdir(r->dir, 0777) != 0 && errno != EEXIST)
-        code = fail("cannot make the folder '%s': %s", r->dir, strerror(errno));
-    return code;
+    return code == EXIT_DONE ? make_folder(r) : code;
 }
 
 /* ---- data ---------------------------------------------------------------------------------------------------------- */
@@ -205,9 +218,10 @@ static int check_amounts(const train_run *r)
                     "one more: give more data, or make it smaller",
                     (long long)training, (long long)o->shape.context);
     if (r->config.validation > 0 && validation < group)
-        return fail("%lld tokens are left for validation, less than a batch of %lld: give more data, make "
-                    "validation.share larger, batch or model.context smaller, or do without: share 0",
-                    (long long)validation, (long long)group);
+        return fail(
+            "%lld tokens are left for validation, less than a batch of %lld: give more data, make "
+            "validation.share larger, batch or model.context smaller, or do without: validation.share 0",
+            (long long)validation, (long long)group);
     return EXIT_DONE;
 }
 
@@ -253,6 +267,9 @@ static int take_shape(train_run *r, const tern_model_file *from)
     const int64_t context = shape->context;
     if (from && tern_train_shape_of(from, shape) != TERN_OK)
         return fail_status(NULL);
+    if (from && shape->context != context && !r->quiet)
+        warn("the context is %lld as the config says, not %lld as in %s: model.gguf will have that",
+             (long long)context, (long long)shape->context, args_value(r->a, "from"));
     shape->context = context;
     if (!from) {
         tern_tokenizer_info info;
@@ -320,9 +337,11 @@ int train_open(train_run *r)
     tern_model_file *from = NULL;
     const char *path = args_value(r->a, "from");
     r->log.file = -1;
-    int code = take_config(r);
-    if (code == EXIT_DONE && path && tern_model_file_open(path, NULL, &from) != TERN_OK)
+    int code = EXIT_DONE;
+    if (path && tern_model_file_open(path, NULL, &from) != TERN_OK)
         code = fail_model(path);
+    if (code == EXIT_DONE)
+        code = take_config(r, from);
     if (code == EXIT_DONE)
         code = open_data(r, from);
     if (code == EXIT_DONE)
@@ -347,4 +366,6 @@ void train_close(train_run *r)
     tern_tokenizer_free(r->tokenizer);
     tern_ctx_destroy(r->ctx);
     free(r->batch);
+    if (r->made_folder)
+        rmdir(r->dir); /* which fails, as it should, if something is in it */
 }

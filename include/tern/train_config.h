@@ -62,6 +62,9 @@ TERN_API tern_train_config tern_train_config_default(void);
  * there are not, TERN_UNAVAILABLE in a build without jansson. */
 TERN_API tern_status tern_train_config_parse(const char *text, size_t length, const char *name,
                                              tern_train_config *out);
+/* The same for a config that has values: keys that are not there keep them. It stays as it is on failure. */
+TERN_API tern_status tern_train_config_update(const char *text, size_t length, const char *name,
+                                              tern_train_config *config);
 /* All keys with their values. Free `*text` with tern_string_free. */
 TERN_API tern_status tern_train_config_print(const tern_train_config *config, char **text);
 

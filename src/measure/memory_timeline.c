@@ -9,16 +9,17 @@
 
 enum { WIDTH = 1200, HEIGHT = 420, LEFT = 84, RIGHT = 20, TOP = 64, BOTTOM = 36 };
 
+/* Plain colours, and no variables: viewers that know none would draw all of it black. */
 static const char style[] =
-    "svg{font:12px "
-    "ui-sans-serif,system-ui,sans-serif;--ink:#1c1f24;--paper:#fdfdfc;--dim:#6a7078;--grid:#e4e6e9;"
-    "--use:#f0a35e;--held:#3d7fb0;--rss:#7a8a3c;--peak:#c2306f}\n"
-    "@media(prefers-color-scheme:dark){svg{--ink:#eceff3;--paper:#16181c;--dim:#9aa2ac;--grid:#2b2f36;"
-    "--use:#a8622a;--held:#6fb2e0;--rss:#b5c76a;--peak:#f07aae}}\n"
-    ".paper{fill:var(--paper)}text{fill:var(--ink)}.dim{fill:var(--dim)}.grid{stroke:var(--grid)}\n"
-    ".use{fill:var(--use);fill-opacity:.75}.held,.rss{fill:none;stroke-width:1.5}.held{stroke:var(--held)}"
-    ".rss{stroke:var(--rss);stroke-dasharray:4 3}.peak{fill:var(--peak)}"
-    ".k1{fill:var(--use)}.k2{fill:var(--held)}.k3{fill:var(--rss)}";
+    "svg{font:12px ui-sans-serif,system-ui,sans-serif}\n"
+    ".paper{fill:#fdfdfc}text{fill:#1c1f24}.dim{fill:#6a7078}.grid{stroke:#e4e6e9}\n"
+    ".use{fill:#f0a35e;fill-opacity:.75}.held,.rss{fill:none;stroke-width:1.5}.held{stroke:#3d7fb0}"
+    ".rss{stroke:#7a8a3c;stroke-dasharray:4 3}.peak{fill:#c2306f}"
+    ".k1{fill:#f0a35e}.k2{fill:#3d7fb0}.k3{fill:#7a8a3c}\n"
+    "@media(prefers-color-scheme:dark){"
+    ".paper{fill:#16181c}text{fill:#eceff3}.dim{fill:#9aa2ac}.grid{stroke:#2b2f36}"
+    ".use{fill:#a8622a}.held{stroke:#6fb2e0}.rss{stroke:#b5c76a}.peak{fill:#f07aae}"
+    ".k1{fill:#a8622a}.k2{fill:#6fb2e0}.k3{fill:#b5c76a}}";
 
 typedef struct scale {
     double ns, bytes; /* at the right and at the top */

@@ -437,9 +437,20 @@ tern_status tern_train_config_parse(const char *text, size_t length, const char 
 {
     TERN__FAIL_IF(!text || !name || !out, TERN_INVALID_ARGUMENT,
                   "train_config_parse: the text, its name or the place for the config is missing");
-    reading r = {.path = name, .config = tern_train_config_default()};
+    tern_train_config config = tern_train_config_default();
+    TERN_TRY(tern_train_config_update(text, length, name, &config));
+    *out = config;
+    return TERN_OK;
+}
+
+tern_status tern_train_config_update(const char *text, size_t length, const char *name,
+                                     tern_train_config *config)
+{
+    TERN__FAIL_IF(!text || !name || !config, TERN_INVALID_ARGUMENT,
+                  "train_config_update: the text, its name or the config is missing");
+    reading r = {.path = name, .config = *config};
     TERN_TRY(parse(text, length, &r));
-    *out = r.config;
+    *config = r.config;
     return TERN_OK;
 }
 

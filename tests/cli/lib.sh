@@ -69,6 +69,12 @@ j = json.load(sys.stdin)
 print(eval(sys.argv[1]))' "$1"
 }
 
+# Commands that are printed to be pasted begin with the program as it was called: by these tests with its whole path.
+called_tern()
+{
+    sed -E "s#('[^']*/tern'|[^ '\"]*/tern) #tern #g"
+}
+
 # Says how a command ends, for cases with several.
 status()
 {

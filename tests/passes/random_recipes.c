@@ -253,7 +253,7 @@ static bool view_of(builder *b, tern__id x, tern__id *out)
     case 6:
         return slice(b, x, out);
     default:
-        return add_unary(b, TERN__OP_contiguous, x, out);
+        return add_unary(b, CHANCE(30) ? TERN__OP_again : TERN__OP_contiguous, x, out);
     }
 }
 

@@ -372,6 +372,9 @@ TEST(training_configs)
     REFUSED(tern_train_config_parse(NULL, 0, "x", &config));
     REFUSED(tern_train_config_parse("{}", 2, NULL, &config));
     REFUSED(tern_train_config_parse("{}", 2, "x", NULL));
+    REFUSED(tern_train_config_update(NULL, 0, "x", &config));
+    REFUSED(tern_train_config_update("{}", 2, NULL, &config));
+    REFUSED(tern_train_config_update("{}", 2, "x", NULL));
     REFUSED(tern_train_config_print(NULL, &o.text));
     REFUSED(tern_train_config_print(&config, NULL));
     REFUSED(tern_train_note_parse(NULL, 0, "x", &config, &progress));

@@ -65,6 +65,19 @@ TEST(nothing_said_is_the_default)
     tern_string_free(usual);
 }
 
+TEST(an_update_keeps_what_it_does_not_name)
+{
+    NEED_JANSSON();
+    tern_train_config c = tern_train_config_default();
+    const char *good = "{\"schedule\": {\"rate\": 0.5}}", *bad = "{\"batch\": 3, \"steps\": 0}";
+    c.options.shape.context = 77;
+    c.options.batch = 5;
+    CHECK_OK(tern_train_config_update(good, strlen(good), "c.json", &c));
+    CHECK(c.schedule.rate == 0.5 && c.options.shape.context == 77 && c.options.batch == 5);
+    CHECK_EQ(tern_train_config_update(bad, strlen(bad), "c.json", &c), TERN_INVALID_ARGUMENT);
+    CHECK(c.options.batch == 5 && c.schedule.rate == 0.5);
+}
+
 TEST(notes_have_progress)
 {
     NEED_JANSSON();

@@ -88,6 +88,16 @@ static void add_share(tern__strbuf *to, const tern_result *row)
     tern__strbuf_free(&words);
 }
 
+/* Why a row has no time. What was never to be measured says "unavailable: " by itself. */
+static const char *why_missing(const tern_result *row)
+{
+    static const char said[] = "unavailable: ";
+    const size_t length = sizeof said - 1;
+    if (!row->error[0])
+        return "it was not measured";
+    return row->error + (strncmp(row->error, said, length) == 0 ? length : 0);
+}
+
 static void add_row(tern__strbuf *to, const tern_result *row, bool shares)
 {
     char word[TERN__WORD];
@@ -95,7 +105,7 @@ static void add_row(tern__strbuf *to, const tern_result *row, bool shares)
     add_label(to, row);
     if (row->rounds == 0 || !isfinite(row->median_us)) {
         tern__strbuf_addf(to, "<td class=\"missing\" colspan=\"%d\">unavailable: ", shares ? 4 : 3);
-        tern__html_add(to, row->error[0] ? row->error : "it was not measured");
+        tern__html_add(to, why_missing(row));
         tern__strbuf_add(to, "</td></tr>\n");
         return;
     }
@@ -178,7 +188,7 @@ static void text_row(tern__strbuf *to, const tern_result *row)
     tern__strbuf_add(to, "\n      ");
     if (row->rounds == 0 || !isfinite(row->median_us)) {
         tern__strbuf_add(to, "unavailable: ");
-        tern__add_plain(to, row->error[0] ? row->error : "it was not measured");
+        tern__add_plain(to, why_missing(row));
     } else {
         tern__strbuf_addf(to, "%s", tern__say_us(word, row->median_us));
         if (isfinite(row->low_us) && isfinite(row->high_us)) {

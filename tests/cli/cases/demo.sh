@@ -1,8 +1,8 @@
 # What a demonstration has: everything measured, or a reason; no colour and no line beyond 80 columns where nobody asks for them.
 tern inspect >/dev/null 2>&1 || skip "no model is built in: models/shakespeare.gguf is not there"
-tern demo -n 32 --seed 1 -t 1 >screen 2>/dev/null
+tern demo -n 32 --seed 1 -t 1 2>/dev/null | called_tern >screen
 grep -oE '^  (speed|of the limit|memory|time) ' screen
-grep -c "build/tern" screen
+grep -cE "^    tern (run|profile|bench) " screen
 grep -c $'\033' screen
 awk 'found && length($0) > 80 { print "too wide: " $0 } /measured in this run/ { found = 1 }' screen
 tern demo -n 32 --seed 1 -t 1 --json 2>/dev/null >first

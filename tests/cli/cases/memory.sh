@@ -24,5 +24,6 @@ tern memory --json --events 16 -- graph run mlp.tern --made-up 2>/dev/null |
     json 'j["events"], j["lost"] > 0, j["start_bytes"] + j["allocated_bytes"] - j["freed_bytes"] == j["end_bytes"]'
 tern memory --format timeline -o picture.svg -- list passes >passes && cmp passes <(tern list passes) && head -c 4 picture.svg && echo
 tern memory --format svg -o flame.svg -- graph run mlp.tern --made-up >/dev/null && grep -c "data-of=\"memory\"" flame.svg
+cat picture.svg flame.svg | grep -c 'var(' # viewers that know no variables would draw all of it black
 tern memory --format collapsed -o stacks -- graph run mlp.tern --made-up >/dev/null && grep -qE '^all;eval;compile;.* [0-9]+$' stacks && echo stacks
 tern memory --by site -o report -- graph run mlp.tern --made-up >/dev/null && grep '^memory by' report

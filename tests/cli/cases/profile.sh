@@ -7,7 +7,9 @@ status tern profile --top 0 -- graph run mlp.tern
 status tern profile -m model.gguf
 status tern profile -- profile -- version
 status tern profile -- grpah run x.tern
-status tern profile -- graph run missing.tern | grep -E '^(profile|exit)' | sed -E "s/: [0-9.]+ .?s$/: TIME/"
+status tern profile -- graph run missing.tern
+status tern profile --json -o of_failed -- graph run mlp.tern
+ls of_failed 2>/dev/null
 status tern profile -o no/such/folder/file -- list passes >/dev/null
 tern profile --no-limits -- graph run mlp.tern --made-up |
     grep -E "^(profile of|hot spots|what holds|threads|call tree)" | sed -E "s/: [0-9.]+ .?s$/: TIME/"
@@ -17,4 +19,5 @@ grep -q . said && echo "what the command says is on stderr"
 tern profile --json --top 1 -- graph run mlp.tern --made-up 2>/dev/null |
     json 'len(j["limits"]) > 0, all(r["memory_bytes_per_s"] > 0 for r in j["limits"]), {r["bottleneck"] for r in j["steps"]} <= {"memory-bound", "compute-bound", "overhead", "imbalance", "unknown"}, all(r["evidence"] for r in j["ops"])'
 tern profile --format speedscope -o file -- list passes >passes && cmp passes <(tern list passes) && json 'sorted(j)' <file
+tern profile --format svg -o flame.svg -- graph run mlp.tern --made-up >/dev/null && grep -c 'var(' flame.svg
 tern profile --no-limits -o report -- graph run mlp.tern --made-up >/dev/null && grep '^hot spots' report

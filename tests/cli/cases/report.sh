@@ -16,6 +16,11 @@ echo "# where it goes"
 tern report results.json -o a.html && head -n 1 a.html
 tern report results.json -o a.txt && head -n 1 a.txt
 tern report results.json -o a.json && json 'j["format"]' <a.json
+echo "# what was not measured says so once"
+sed 's/it took longer/unavailable: it took longer/' results.json >given_up.json
+for format in text html; do
+    tern report given_up.json --section performance --format $format | grep -oE '(unavailable: )+it took longer'
+done
 echo "# what is wrong"
 echo '{"some": "thing"}' >other.json
 echo '{"format": "tern-results",' >cut.json

@@ -10,7 +10,7 @@ END
 hide()
 {
     sed -E -e 's/[0-9.]+ [kM]? ?tokens\/s/N tokens\/s/' -e 's/, [0-9].* left$/, TIME left/' -e 's/[0-9]+\.[0-9]{4}/X/g' \
-           -e 's/norm [0-9.e+-]+/norm X/' -e 's/[0-9.]+ [KMG]iB/BYTES/g' -e 's/[0-9]+ threads/N threads/' -e 's/ \(best\)//'
+           -e 's/norm [0-9.e+-]+/norm X/' -e 's/[0-9.]+ [KMG]iB/BYTES/g' -e 's/[0-9]+ threads/N threads/' -e 's/ \(best\)//' | called_tern
 }
 
 # states FILE: the bytes of a checkpoint's states; what stands before them has times, and behind them is a checksum of it.
@@ -34,7 +34,7 @@ END
 
 echo "--- in two parts, with other threads"
 tern train --data text.txt --config tiny.json -o parts --until 7 -t 1 -q | hide
-tern train --data text.txt -o parts --resume -t 2 --json | json '(j["steps"], j["finished"], j["model"]["file"], j["resume"], j["memory"]["peak_bytes"] > 0)'
+tern train --data text.txt -o parts --resume -t 2 --json | json '(j["steps"], j["finished"], j["model"]["file"], j["resume"], j["memory"]["peak_bytes"] > 0)' | called_tern
 cmp whole/model.gguf parts/model.gguf && cmp <(states whole/checkpoint.safetensors) <(states parts/checkpoint.safetensors) && echo "the same bits"
 cmp <(sed -E 's/"tokens_per_s.*//;s/, "seconds.*//' whole/log.jsonl) <(sed -E 's/"tokens_per_s.*//;s/, "seconds.*//' parts/log.jsonl) && echo "the same log"
 
@@ -44,6 +44,11 @@ lines()
     while [ "$(cat "$1" 2>/dev/null | wc -l)" -lt "$2" ]; do sleep 0.01; done
 }
 
+echo "--- finished"
+cp -r whole again
+tern train --data text.txt -o again --resume -q | hide
+cmp whole/model.gguf again/model.gguf && echo "the same model"
+
 echo "--- stopped"
 sed 's/"rate"/"kind": "constant", "rate"/' tiny.json >constant.json # the number of steps changes no rate
 tern train --data text.txt --config constant.json -o 'a folder' --steps 3000 --quiet >out 2>err &
@@ -51,11 +56,12 @@ lines 'a folder/log.jsonl' 30
 kill -TERM $!
 wait $!
 echo "exit status $?"
-sed -E 's/after step [0-9]+/after step N/' err
+sed -E 's/after step [0-9]+/after step N/' err | called_tern
 step=$(sed -E 's/.*after step ([0-9]+).*/\1/' err)
 [ "$(grep -c loss 'a folder/log.jsonl')" = "$step" ] && echo "the step was finished"
 command=$(sed 's/.*go on with: //' err)
-eval "$command --steps $((step + 10))" | tail -n 1 | sed -E 's/after step [0-9]+/after step N/'
+[ -x "$(eval "set -- $command"; echo "$1")" ] && echo "its first word is the program"
+eval "$(called_tern <<<"$command") --steps $((step + 10))" | tail -n 1 | sed -E 's/after step [0-9]+/after step N/' | called_tern
 tern train --data text.txt --config constant.json -o straight --steps $((step + 10)) --quiet >/dev/null
 cmp <(states straight/checkpoint.safetensors) <(states 'a folder/checkpoint.safetensors') && echo "the same bits"
 

@@ -48,3 +48,8 @@ cp kept good/checkpoint.safetensors
 printf 'x' | dd of=good/checkpoint.safetensors bs=1 seek=60000 conv=notrunc 2>/dev/null
 status tern train --data text.txt -o good --resume
 status tern train --data text.txt --from good/best.safetensors -o from
+status tern train --data text.txt --from absent.gguf -o from
+echo "--- what failed leaves no folder"
+ls -d out from 2>/dev/null
+mkdir empty && status tern train --data absent.txt -o empty
+ls -d empty

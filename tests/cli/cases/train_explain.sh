@@ -6,4 +6,4 @@ tern train --data text.txt --config tiny.json -o out --explain --bandwidth 10 --
 grep -oE '^-* ?(passes|fusions|memory|steps)' explained
 awk '$1 ~ /^(fuse|memory|select)$/ { print $1 }' explained
 grep -oE ' planned; no plan of this order needs less than' explained
-ls -A out
+[ -e out ] || echo "no folder is left"

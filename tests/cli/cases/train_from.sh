@@ -14,13 +14,25 @@ tern inspect first/model.gguf --json | json '[m["value"] for m in j["metadata"] 
 tern tokenize -m first/model.gguf --decode "$(tern tokenize -m first/model.gguf -p 'line 7' --ids)"
 echo '{"model": {"context": 16}, "batch": 2, "steps": 10, "schedule": {"rate": 0.001}, "every": {"sample": 0}}' >further.json
 tern train --data two.txt --from first/model.gguf --config further.json -o further --json >result
-json '(j["finished"], j["resume"])' <result
+json '(j["finished"], j["resume"])' <result | called_tern
 "$TERN_PYTHON" - <<'END'
 import json
 first = [json.loads(line) for line in open("first/log.jsonl")]
 further = [json.loads(line) for line in open("further/log.jsonl")]
 print("it starts where the other ended" if further[0]["loss"] < 0.7 * first[0]["loss"] else (first[0], further[0]))
 END
-tern train --data two.txt --from first/model.gguf -o further --resume --steps 12 -q | tail -n 1
+tern train --data two.txt --from first/model.gguf -o further --resume --steps 12 -q | tail -n 1 | called_tern
+echo "--- the model's context, and a tenth of the rate, unless the config says otherwise"
+# told FILE...: the context of the plan, and the highest rate of the log
+told()
+{
+    tern train --data two.txt --from first/model.gguf --config "$1" -o "of_$1" --steps 2 2>said | sed -nE 's/.*(context [0-9]+).*/\1/p'
+    cat said
+    json 'j["rate"]' < <(sed -n 2p "of_$1/log.jsonl")
+}
+echo '{"batch": 2, "schedule": {"warmup": 0, "kind": "constant"}, "every": {"sample": 0}}' >own.json
+told own.json
+echo '{"model": {"context": 8}, "batch": 2, "schedule": {"rate": 0.002, "warmup": 0, "kind": "constant"}, "every": {"sample": 0}}' >other.json
+told other.json
 tern synth --shape tiny --layers 1 --arch llama --type f32 llama.gguf
 status tern train --data two.txt --from llama.gguf -o other --config further.json

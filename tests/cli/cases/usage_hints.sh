@@ -1,5 +1,10 @@
 # What people try first leads to what they mean.
 status tern run mlp.tern
+status tern tokenize hello
+status tern tokenize "Hello, world."
+status tern tokenize -m model.gguf hello
+status tern tokenize model.gguf
+status tern tokenize -p hello more
 status tern mlp.tern
 status tern graph mlp.tern
 status tern graph help
