@@ -30,6 +30,8 @@ lint  | clang-tidy            | llvm     | static analysis
 page  | chromium-headless-shell | - | looks at the pages that are written (100 MB; without it that test is skipped)
 torch | python3-torch         | pytorch  | the oracle that training is compared with (200 MB; without it that test is skipped)
 torch | libopenblas0-pthread  | -        | its matrix products
+mlx   | g++                   | -        | the plugin for MLX is C++
+mlx   | python3-pip           | python3  | fetches MLX itself (scripts/install-mlx.sh, 40 MB; without it device mlx is skipped)
 bench | libdnnl2              | onednn   | f32 products to compare with
 bench | libopenblas0-pthread  | openblas | f32 products to compare with
 bench | libmimalloc2.0        | mimalloc | allocator to compare the memory pool with
@@ -115,9 +117,9 @@ install_macos()
     HOMEBREW_NO_AUTO_UPDATE=1 brew install $names || fail "brew could not install: $names"
 }
 
-[ $# -gt 0 ] || fail "usage: scripts/install-deps.sh core|test|check|lint|bench|page|torch ..."
+[ $# -gt 0 ] || fail "usage: scripts/install-deps.sh core|test|check|lint|bench|page|torch|mlx ..."
 for set in "$@"; do
-    [ -n "$(list 2 "$set")" ] || fail "unknown set '$set'; known: core test check lint bench page torch"
+    [ -n "$(list 2 "$set")" ] || fail "unknown set '$set'; known: core test check lint bench page torch mlx"
 done
 
 if [ "$(uname -s)" = Darwin ]; then
@@ -129,3 +131,8 @@ else
     command -v cmake >/dev/null && command -v ninja >/dev/null ||
         fail "unknown system: install the equivalents of $(list 2 "$@" | cut -d ' ' -f 1 | tr '\n' ' ')"
 fi
+
+# MLX is no package of the system's.
+case " $* " in
+*" mlx "*) "$(dirname "$0")/install-mlx.sh" || fail "MLX could not be installed" ;;
+esac
