@@ -22,6 +22,7 @@ typedef struct tern__operand {
     uint32_t index;
     size_t byte_offset; /* of element [0,0,...] from the start of the block */
     tern__id value;     /* of the graph */
+    bool constant;      /* in a leaf that never changes */
 } tern__operand;
 
 typedef struct tern__step {

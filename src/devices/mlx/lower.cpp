@@ -770,7 +770,7 @@ std::string refuse(const tern__call &call)
     if (!r)
         return "there is no lowering for it";
     for (int i = 0; i < call.n_in; i++) {
-        const std::string why = refuse_type(*call.in[i], takes_indices(op, i) ? ALL : r->types, true);
+        const std::string why = refuse_type(*call.in[i], takes_indices(op, i) ? unsigned(ALL) : r->types, true);
         if (!why.empty())
             return why;
     }

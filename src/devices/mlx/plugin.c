@@ -40,16 +40,19 @@ static const tern__mlx_facts *facts_of_library(void)
 
 static void describe(tern__isa cap, tern_device_info *out)
 {
-    static char why[300], features[300];
+    static char why[300], driver[64];
     const tern__mlx_facts *f = facts_of_library();
     (void)cap;
     *out = (tern_device_info){.name = "mlx", .backend = f->gpu ? "metal" : "mlx-cpu", .model = f->device};
     out->memory_bytes = f->memory_bytes;
     if (!f->usable)
         out->unavailable = unusable(f, why, sizeof why);
-    snprintf(features, sizeof features, "mlx-%s unified-memory %s results-copied", f->version,
-             f->in_place ? "operands-in-place" : "operands-copied");
-    out->features = features;
+    snprintf(driver, sizeof driver, "MLX %s", f->version);
+    out->driver = driver;
+    out->precision = "f32 f16 bf16, integers exact; no f64";
+    out->limits = "2147483647 elements in an axis";
+    out->memory_use = f->in_place ? "operands are read in place, results are copied"
+                                  : "operands that do not fill whole pages and results are copied";
 }
 
 /* ---- what it can run ---- */
