@@ -90,7 +90,7 @@ static void *open_plugin(plugin *p)
     }
     if (!handle) {
         const char *why = dlerror();
-        snprintf(p->missing, sizeof p->missing, "its plugin cannot be loaded: %s", why ? why : path);
+        snprintf(p->missing, sizeof p->missing, "its plugin cannot be loaded: %.400s", why ? why : path);
     }
     return handle;
 }

@@ -118,6 +118,8 @@ mx::array cast(const work &w, const mx::array &x, mx::Dtype dtype)
         return mx::not_equal(x, mx::array(0, x.dtype()), w.s);
     if (floats(x) && mx::issubdtype(dtype, mx::integer))
         return to_integer(w, w.as(x, mx::float32), dtype);
+    if (dtype == mx::float16 || dtype == mx::bfloat16)
+        return w.as(w.as(x, mx::float32), dtype); // of integers directly, MLX cuts off
     return w.as(x, dtype);
 }
 
@@ -148,7 +150,7 @@ mx::array mean(const work &w, bool keepdims)
 mx::array var(const work &w)
 {
     const mx::array squares = mx::square(mx::subtract(w.in[0], mean(w, true), w.s), w.s);
-    const float n = count_of(w) - float(w.integer(TERN__ATTR_var_ddof));
+    const float n = std::max(count_of(w) - float(w.integer(TERN__ATTR_var_ddof)), 0.0f);
     return mx::divide(mx::sum(squares, w.axes(), w.flag(TERN__ATTR_var_keepdims), w.s), w.f(n), w.s);
 }
 
@@ -172,6 +174,17 @@ mx::array arg_extremum(const work &w, bool largest)
         at = mx::where(mx::any(w.as(bad, mx::bool_), axis, keepdims, w.s), mx::argmax(bad, axis, keepdims, w.s), at, w.s);
     }
     return w.as(at, mx::int64);
+}
+
+// The mean goes first, or rows far from 0 would lose their digits.
+mx::array layernorm(const work &w)
+{
+    const mx::array far = mx::subtract(w.in[0], mx::mean(w.in[0], -1, true, w.s), w.s);
+    const mx::array var = mx::mean(mx::square(far, w.s), -1, true, w.s);
+    mx::array out = mx::divide(far, mx::sqrt(mx::add(var, w.f(w.number(TERN__ATTR_layernorm_eps)), w.s), w.s), w.s);
+    if (w.in.size() > 1)
+        out = mx::multiply(out, w.in[1], w.s);
+    return w.in.size() > 2 ? mx::add(out, w.in[2], w.s) : out;
 }
 
 // ---- products ----
@@ -339,6 +352,13 @@ mx::array take_along(const work &w)
 {
     const int axis = int(w.integer(TERN__ATTR_take_along_axis));
     return mx::take_along_axis(w.in[0], checked_indices(w, w.in[1], w.in[0].shape(axis)), axis, w.s);
+}
+
+// Beyond the corners all diagonals are alike.
+int diagonal(const work &w)
+{
+    const int64_t most = int64_t(w.in[0].shape(-1)) + w.in[0].shape(-2);
+    return int(std::min(std::max(w.integer(0), -most), most));
 }
 
 mx::array one_hot(const work &w)
@@ -554,8 +574,6 @@ const row rows[] = {
     BINARY(sub, NUMBERS, subtract),
     ROW(mul, ALL, w.in[0].dtype() == mx::bool_ ? mx::logical_and(w.in[0], w.in[1], w.s) : mx::multiply(w.in[0], w.in[1], w.s)),
     BINARY(div, FLOATS, divide),
-    ROW(floor_div, FLOATS, mx::floor(mx::divide(w.in[0], w.in[1], w.s), w.s)),
-    BINARY(mod, FLOATS, remainder),
     BINARY(pow, FLOATS, power),
     BINARY(atan2, FLOATS, arctan2),
     ROW(maximum, ALL, extremum(w, true)),
@@ -591,9 +609,7 @@ const row rows[] = {
         mx::subtract(w.in[0], logsumexp(w, {int(w.integer(TERN__ATTR_log_softmax_axis))}, true), w.s)),
     ROW(rmsnorm, FLOATS,
         mx::fast::rms_norm(w.in[0], w.in.size() > 1 ? std::optional(w.in[1]) : std::nullopt, w.number(TERN__ATTR_rmsnorm_eps), w.s)),
-    ROW(layernorm, FLOATS,
-        mx::fast::layer_norm(w.in[0], w.in.size() > 1 ? std::optional(w.in[1]) : std::nullopt,
-                             w.in.size() > 2 ? std::optional(w.in[2]) : std::nullopt, w.number(TERN__ATTR_layernorm_eps), w.s)),
+    ROW(layernorm, FLOATS, layernorm(w)),
 
     ROW(matmul, FLOATS, matmul(w)),
     ROW(linear, NUMBERS, w.type() == mx::int32 ? linear_i8(w, w.in[0], w.in[1]) : times_transposed(w, w.in[0], w.in[1])),
@@ -608,8 +624,8 @@ const row rows[] = {
     ROW(gather, ALL | KEEP, gather(w)),
     ROW(take_along, ALL | KEEP, take_along(w)),
     ROW(one_hot, ALL | KEEP, one_hot(w)),
-    ROW(tril, ALL | KEEP, mx::tril(w.in[0], int(w.integer(0)), w.s)),
-    ROW(triu, ALL | KEEP, mx::triu(w.in[0], int(w.integer(0)), w.s)),
+    ROW(tril, ALL | KEEP, mx::tril(w.in[0], diagonal(w), w.s)),
+    ROW(triu, ALL | KEEP, mx::triu(w.in[0], diagonal(w), w.s)),
     ROW(flip, ALL | KEEP, mx::flip(w.in[0], w.axes(), w.s)),
 
     {TERN__OP_quantise_rows, INTS | FLOATS, [](const work &w) { return quantise_by_itself(w, true); }},
@@ -662,6 +678,8 @@ std::string refuse_type(const tern__type &type, unsigned types, bool operand)
         return "MLX's GPUs have no f64";
     if (!set)
         return "there is no lowering of weights in blocks";
+    if (set == TERNARY && type.rank == 0)
+        return "a single ternary number has no lowering";
     // The result of a test is bool, whatever was tested.
     if (!(set & types) && (operand || set != BOOLS))
         return operand ? "an operand's type has no lowering" : "the result's type has no lowering";
