@@ -30,6 +30,9 @@ lint  | clang-tidy            | llvm     | static analysis
 page  | chromium-headless-shell | - | looks at the pages that are written (100 MB; without it that test is skipped)
 torch | python3-torch         | pytorch  | the oracle that training is compared with (200 MB; without it that test is skipped)
 torch | libopenblas0-pthread  | -        | its matrix products
+opencl | opencl-c-headers     | -        | OpenCL's headers: without them the device is left out of the build
+opencl | ocl-icd-libopencl1   | -        | OpenCL's library, loaded when it is asked for
+opencl | pocl-opencl-icd      | -        | OpenCL on the processor (300 MB; without it these tests are skipped)
 mlx   | g++                   | -        | the plugin for MLX is C++
 mlx   | python3-pip           | python3  | fetches MLX itself (scripts/install-mlx.sh, 40 MB; without it device mlx is skipped)
 bench | libdnnl2              | onednn   | f32 products to compare with
@@ -117,9 +120,9 @@ install_macos()
     HOMEBREW_NO_AUTO_UPDATE=1 brew install $names || fail "brew could not install: $names"
 }
 
-[ $# -gt 0 ] || fail "usage: scripts/install-deps.sh core|test|check|lint|bench|page|torch|mlx ..."
+[ $# -gt 0 ] || fail "usage: scripts/install-deps.sh core|test|check|lint|bench|page|torch|opencl|mlx ..."
 for set in "$@"; do
-    [ -n "$(list 2 "$set")" ] || fail "unknown set '$set'; known: core test check lint bench page torch mlx"
+    [ -n "$(list 2 "$set")" ] || fail "unknown set '$set'; known: core test check lint bench page torch opencl mlx"
 done
 
 if [ "$(uname -s)" = Darwin ]; then

@@ -17,7 +17,7 @@ typedef int tern__opencl_build_is_compiled; /* no file is empty */
 #include "base/log.h"
 #include "base/status.h"
 
-static const char options[] = "-cl-std=CL1.2";
+static const char options[] = "-cl-std=CL1.2 -w";
 
 /* What stands before a program in its file. */
 typedef struct header {

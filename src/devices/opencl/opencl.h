@@ -59,6 +59,8 @@ extern const char tern__ocl_prelude[];
 
 /* Notes a number and gives its place: the kernel has it as n<place>. */
 int tern__ocl_number(tern__ocl_draft *d, int64_t number);
+/* The same for a float, which the kernel has as this expression: sources do not depend on it. */
+void tern__ocl_add_float(tern__ocl_draft *d, double number);
 void tern__ocl_add(tern__ocl_draft *d, const char *format, ...) TERN_PRINTF(2, 3);
 /* "loop over i in [0, items)", by this work item; the caller closes the brace. */
 void tern__ocl_loop(tern__ocl_draft *d, const char *i, size_t items, size_t least);

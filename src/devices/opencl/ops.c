@@ -92,17 +92,17 @@ static const char *refuse_full(const tern__call *call)
 
 static void write_full(tern__ocl_draft *d, const tern__step *step, operand *o)
 {
-    char value[64];
+    const bool whole = o[0].type->dtype == TERN_I32;
     const double x = step->attrs[TERN__ATTR_full_value].f;
-    if (o[0].type->dtype == TERN_I32)
-        snprintf(value, sizeof value, "%d", (int)x);
-    else if (isfinite(x))
-        snprintf(value, sizeof value, "%af", (double)(float)x);
-    else
-        snprintf(value, sizeof value, isnan(x) ? "nan(0u)" : x < 0 ? "-HUGE_VALF" : "HUGE_VALF");
     tern__ocl_loop(d, "i", numel(&o[0]), 16384);
+    tern__ocl_add(d, "%s value = ", whole ? "int" : "float");
+    if (whole)
+        tern__ocl_add(d, "(int)n%d", tern__ocl_number(d, (int64_t)x));
+    else
+        tern__ocl_add_float(d, x);
+    tern__ocl_add(d, ";\n");
     offset_of(d, "to", "i", &o[0]);
-    tern__ocl_store(d, o[0].type->dtype, 0, "to", value);
+    tern__ocl_store(d, o[0].type->dtype, 0, "to", "value");
     tern__ocl_add(d, "}\n");
 }
 

@@ -4,7 +4,6 @@
  * nothing is stored before the last loop, and an element is stored when everything that is computed of it was read.
  *
  * Sums have sixteen lanes that are folded like the CPU's, in f64 where the device has it: then they have the same bits. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -87,16 +86,6 @@ typedef struct writer {
     bool flat;                          /* items are elements */
 } writer;
 
-static void add_float(tern__ocl_draft *d, double x)
-{
-    if (isnan(x))
-        tern__ocl_add(d, "nan(0u)");
-    else if (isinf(x))
-        tern__ocl_add(d, "%sHUGE_VALF", x < 0 ? "-" : "");
-    else
-        tern__ocl_add(d, "%af", (double)(float)x);
-}
-
 static int64_t row_size(const tern__row_program *p)
 {
     return p->domain.rank ? p->domain.shape[p->domain.rank - 1] : 1;
@@ -159,7 +148,7 @@ static void add_map(tern__ocl_draft *d, const tern__row_instr *i)
         if (*c == 'X' || *c == 'Y' || *c == 'Z')
             tern__ocl_add(d, "v%d", *c == 'X' ? i->a : *c == 'Y' ? i->b : i->c);
         else if (*c == 'A' || *c == 'B')
-            add_float(d, (double)i->imm[*c == 'B']);
+            tern__ocl_add_float(d, (double)i->imm[*c == 'B']);
         else
             tern__strbuf_add_n(&d->text, c, 1);
     }
@@ -216,7 +205,7 @@ static void add_instr(const writer *w, const tern__row_instr *i, bool in_row)
     if (i->kind == TERN__ROW_LOAD)
         tern__ocl_load(d, w->operands[i->a].type->dtype, i->a, place_of(w, i->a, in_row, place));
     else if (i->kind == TERN__ROW_CONSTANT)
-        add_float(d, i->number);
+        tern__ocl_add_float(d, i->number);
     else if (i->kind == TERN__ROW_VALUE)
         tern__ocl_add(d, "(float)r%d", i->a);
     else

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "devices/opencl/opencl.h"
 
@@ -59,6 +60,14 @@ int tern__ocl_number(tern__ocl_draft *d, int64_t number)
     }
     d->numbers[d->n_numbers] = number;
     return d->n_numbers++;
+}
+
+void tern__ocl_add_float(tern__ocl_draft *d, double number)
+{
+    const float narrow = (float)number;
+    int32_t bits;
+    memcpy(&bits, &narrow, sizeof bits);
+    tern__ocl_add(d, "as_float((int)n%d)", tern__ocl_number(d, bits));
 }
 
 /* A processor walks stretches, which it can do many elements at a time; neighbours on other devices take neighbours. Elements never
