@@ -10,7 +10,8 @@
 
 #include "devices/mlx/mlx.h"
 
-namespace tern_mlx {
+namespace tern_mlx
+{
 
 namespace mx = mlx::core;
 using arrays = std::vector<mx::array>;
@@ -18,7 +19,9 @@ using arrays = std::vector<mx::array>;
 /* Bad data or a bad request, found by the plugin itself. */
 struct fault : std::runtime_error {
     tern_status status;
-    fault(tern_status which, const std::string &text) : std::runtime_error(text), status(which) {}
+    fault(tern_status which, const std::string &text) : std::runtime_error(text), status(which)
+    {
+    }
 };
 
 extern const tern__op *op_table; /* the host's */

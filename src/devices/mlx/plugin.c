@@ -155,8 +155,7 @@ static tern_status compile(tern__device *device, const tern__plan *plan, tern__c
         for (uint32_t s = part->first; part->on_device && s < part->end; s++) {
             const tern__step *step = &plan->steps[s];
             for (uint32_t i = 0; i < step->n_out; i++)
-                kept[step->operands + step->n_in + i] =
-                    read_outside(plan, part, &outputs_of(plan, step)[i]);
+                kept[step->operands + step->n_in + i] = read_outside(plan, part, &outputs_of(plan, step)[i]);
         }
     }
     *out = (tern__code *)(void *)kept;
@@ -177,8 +176,8 @@ static void fill_buffers(const tern__plan *plan, const tern__step *step, const t
         char *base = o->space == TERN__SPACE_ARENA  ? bindings->arena
                      : o->space == TERN__SPACE_LEAF ? bindings->leaves[o->index]
                                                     : bindings->blocks[o->index];
-        buffers[i] = (tern__buffer){
-            .data = base + (ptrdiff_t)o->byte_offset, .type = o->type, .strides = o->strides};
+        buffers[i] =
+            (tern__buffer){.data = base + (ptrdiff_t)o->byte_offset, .type = o->type, .strides = o->strides};
     }
 }
 
@@ -249,8 +248,7 @@ static const tern__device_ops table = {
     .forget = forget,
 };
 
-TERN_API const tern__device_ops *tern_device_plugin(
-    const tern__device_host *given);
+TERN_API const tern__device_ops *tern_device_plugin(const tern__device_host *given);
 
 const tern__device_ops *tern_device_plugin(const tern__device_host *given)
 {
