@@ -1,5 +1,5 @@
 // direct.cpp - a matrix product by MLX without Tern: arrays that MLX owns, made once.
-#include "mlx/mlx.h"
+#include <mlx/mlx.h>
 
 #include <chrono>
 

@@ -7,9 +7,11 @@
 #include <cmath>
 #include <limits>
 
-namespace tern_mlx {
+namespace tern_mlx
+{
 
-namespace {
+namespace
+{
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
@@ -20,9 +22,18 @@ struct work {
     const arrays &in;
     mx::Stream s;
 
-    int64_t integer(int attr) const { return call.attrs[attr].i; }
-    float number(int attr) const { return float(call.attrs[attr].f); }
-    bool flag(int attr) const { return call.attrs[attr].i != 0; }
+    int64_t integer(int attr) const
+    {
+        return call.attrs[attr].i;
+    }
+    float number(int attr) const
+    {
+        return float(call.attrs[attr].f);
+    }
+    bool flag(int attr) const
+    {
+        return call.attrs[attr].i != 0;
+    }
     std::vector<int> ints(int attr) const
     {
         const tern__attr &a = call.attrs[attr];
@@ -37,10 +48,22 @@ struct work {
             list.push_back(i);
         return list;
     }
-    mx::Dtype type() const { return dtype_of(call.out[0].dtype); }
-    mx::Shape shape() const { return shape_of(call.out[0]); }
-    mx::array as(const mx::array &x, mx::Dtype dtype) const { return mx::astype(x, dtype, s); }
-    mx::array f(float value) const { return mx::array(value); }
+    mx::Dtype type() const
+    {
+        return dtype_of(call.out[0].dtype);
+    }
+    mx::Shape shape() const
+    {
+        return shape_of(call.out[0]);
+    }
+    mx::array as(const mx::array &x, mx::Dtype dtype) const
+    {
+        return mx::astype(x, dtype, s);
+    }
+    mx::array f(float value) const
+    {
+        return mx::array(value);
+    }
 };
 
 bool floats(const mx::array &x)
@@ -68,8 +91,10 @@ mx::array extremum(const work &w, bool largest)
 mx::array clamp(const work &w)
 {
     mx::array x = w.in[0];
-    x = mx::where(mx::less(x, w.f(w.number(TERN__ATTR_clamp_low)), w.s), w.f(w.number(TERN__ATTR_clamp_low)), x, w.s);
-    return mx::where(mx::greater(x, w.f(w.number(TERN__ATTR_clamp_high)), w.s), w.f(w.number(TERN__ATTR_clamp_high)), x, w.s);
+    x = mx::where(mx::less(x, w.f(w.number(TERN__ATTR_clamp_low)), w.s), w.f(w.number(TERN__ATTR_clamp_low)),
+                  x, w.s);
+    return mx::where(mx::greater(x, w.f(w.number(TERN__ATTR_clamp_high)), w.s),
+                     w.f(w.number(TERN__ATTR_clamp_high)), x, w.s);
 }
 
 mx::array sigmoid(const work &w, const mx::array &x)
@@ -88,7 +113,8 @@ mx::array gelu_tanh(const work &w)
 {
     const mx::array &x = w.in[0];
     const mx::array cubic = mx::multiply(mx::multiply(mx::square(x, w.s), x, w.s), w.f(0.044715f), w.s);
-    const mx::array t = mx::tanh(mx::multiply(w.f(float(M_2_SQRTPI * M_SQRT1_2)), mx::add(x, cubic, w.s), w.s), w.s);
+    const mx::array t =
+        mx::tanh(mx::multiply(w.f(float(M_2_SQRTPI * M_SQRT1_2)), mx::add(x, cubic, w.s), w.s), w.s);
     return mx::multiply(mx::multiply(w.f(0.5f), x, w.s), mx::add(w.f(1), t, w.s), w.s);
 }
 
@@ -104,7 +130,8 @@ mx::array to_integer(const work &w, const mx::array &x, mx::Dtype dtype)
     const auto limits = mx::iinfo(dtype);
     const float low = float(limits.min), high = float(limits.max); // the second is rounded up: 2^31, 2^63
     const mx::array below = mx::less_equal(x, w.f(low), w.s), above = mx::greater_equal(x, w.f(high), w.s);
-    const mx::array ordinary = mx::logical_not(mx::logical_or(mx::logical_or(below, above, w.s), mx::isnan(x, w.s), w.s), w.s);
+    const mx::array ordinary =
+        mx::logical_not(mx::logical_or(mx::logical_or(below, above, w.s), mx::isnan(x, w.s), w.s), w.s);
     mx::array out = w.as(mx::where(ordinary, x, w.f(0), w.s), dtype);
     out = mx::where(below, mx::array(limits.min, dtype), out, w.s);
     return mx::where(above, mx::array(int64_t(limits.max), dtype), out, w.s);
@@ -126,12 +153,14 @@ mx::array cast(const work &w, const mx::array &x, mx::Dtype dtype)
 // ---- reductions ----
 
 // NaN if any is NaN.
-mx::array reduced_extremum(const work &w, const mx::array &x, const std::vector<int> &axes, bool keepdims, bool largest)
+mx::array reduced_extremum(const work &w, const mx::array &x, const std::vector<int> &axes, bool keepdims,
+                           bool largest)
 {
     const mx::array out = largest ? mx::max(x, axes, keepdims, w.s) : mx::min(x, axes, keepdims, w.s);
     if (!floats(x))
         return out;
-    return mx::where(mx::any(mx::isnan(x, w.s), axes, keepdims, w.s), mx::array(not_a_number, x.dtype()), out, w.s);
+    return mx::where(mx::any(mx::isnan(x, w.s), axes, keepdims, w.s), mx::array(not_a_number, x.dtype()), out,
+                     w.s);
 }
 
 float count_of(const work &w)
@@ -171,7 +200,8 @@ mx::array arg_extremum(const work &w, bool largest)
     mx::array at = largest ? mx::argmax(x, axis, keepdims, w.s) : mx::argmin(x, axis, keepdims, w.s);
     if (floats(x)) {
         const mx::array bad = w.as(mx::isnan(x, w.s), mx::uint8);
-        at = mx::where(mx::any(w.as(bad, mx::bool_), axis, keepdims, w.s), mx::argmax(bad, axis, keepdims, w.s), at, w.s);
+        at = mx::where(mx::any(w.as(bad, mx::bool_), axis, keepdims, w.s),
+                       mx::argmax(bad, axis, keepdims, w.s), at, w.s);
     }
     return w.as(at, mx::int64);
 }
@@ -181,7 +211,8 @@ mx::array layernorm(const work &w)
 {
     const mx::array far = mx::subtract(w.in[0], mx::mean(w.in[0], -1, true, w.s), w.s);
     const mx::array var = mx::mean(mx::square(far, w.s), -1, true, w.s);
-    mx::array out = mx::divide(far, mx::sqrt(mx::add(var, w.f(w.number(TERN__ATTR_layernorm_eps)), w.s), w.s), w.s);
+    mx::array out =
+        mx::divide(far, mx::sqrt(mx::add(var, w.f(w.number(TERN__ATTR_layernorm_eps)), w.s), w.s), w.s);
     if (w.in.size() > 1)
         out = mx::multiply(out, w.in[1], w.s);
     return w.in.size() > 2 ? mx::add(out, w.in[2], w.s) : out;
@@ -232,7 +263,8 @@ mx::array digits(const work &w, const mx::array &bytes, tern_dtype dtype, int k)
     const uint8_t base = dtype == TERN_T2 ? 4 : 3;
     arrays places;
     uint8_t power = 1;
-    for (int i = 0; i < (dtype == TERN_T2 ? TERN_T2_PER_BYTE : TERN_T5_PER_BYTE); i++, power = uint8_t(power * base)) {
+    for (int i = 0; i < (dtype == TERN_T2 ? TERN_T2_PER_BYTE : TERN_T5_PER_BYTE);
+         i++, power = uint8_t(power * base)) {
         const mx::array rest = mx::floor_divide(bytes, mx::array(power, mx::uint8), w.s);
         places.push_back(mx::remainder(rest, mx::array(base, mx::uint8), w.s));
     }
@@ -268,7 +300,9 @@ mx::array ternary_matmul(const work &w)
     mx::array out = mx::zeros({x.shape(0), n}, mx::float32, w.s);
     for (int b = 0; b < blocks; b++) {
         const mx::array scale = mx::reshape(columns(w, w.in[2], b, 1), {n}, w.s);
-        out = mx::add(out, mx::multiply(ternary_part(w, columns(w, x, b * each, each), b * each, each), scale, w.s), w.s);
+        out = mx::add(
+            out, mx::multiply(ternary_part(w, columns(w, x, b * each, each), b * each, each), scale, w.s),
+            w.s);
     }
     return mx::reshape(out, w.shape(), w.s);
 }
@@ -294,7 +328,8 @@ mx::array slice(const work &w)
         const int first = int(slice_start(a[TERN__ATTR_slice_start].ints[i], step, size));
         if (step == 1 && first == 0 && count == size)
             continue;
-        const mx::array at = mx::add(mx::multiply(mx::arange(0, count, 1, w.s), mx::array(int(step)), w.s), mx::array(first), w.s);
+        const mx::array at = mx::add(mx::multiply(mx::arange(0, count, 1, w.s), mx::array(int(step)), w.s),
+                                     mx::array(first), w.s);
         x = mx::take(x, at, i, w.s);
     }
     return x;
@@ -363,7 +398,8 @@ int diagonal(const work &w)
 
 mx::array one_hot(const work &w)
 {
-    const mx::array classes = w.as(mx::arange(0, int(w.integer(TERN__ATTR_one_hot_classes)), 1, w.s), mx::int64);
+    const mx::array classes =
+        w.as(mx::arange(0, int(w.integer(TERN__ATTR_one_hot_classes)), 1, w.s), mx::int64);
     return w.as(mx::equal(mx::expand_dims(w.in[0], -1, w.s), classes, w.s), w.type());
 }
 
@@ -372,7 +408,8 @@ mx::array one_hot(const work &w)
 mx::array to_i8(const work &w, const mx::array &x)
 {
     const mx::array rounded = mx::round(x, 0, w.s);
-    const mx::array inside = mx::clip(mx::where(mx::isnan(rounded, w.s), w.f(0), rounded, w.s), w.f(-128), w.f(127), w.s);
+    const mx::array inside =
+        mx::clip(mx::where(mx::isnan(rounded, w.s), w.f(0), rounded, w.s), w.f(-128), w.f(127), w.s);
     return w.as(inside, mx::int8);
 }
 
@@ -403,19 +440,22 @@ mx::array rope(const work &w)
 {
     const mx::array &x = w.in[0];
     const int rows = x.shape(0), heads = x.shape(1), d = x.shape(2);
-    const int dims = w.integer(TERN__ATTR_rope_dims) ? int(w.integer(TERN__ATTR_rope_dims)) : d, half = dims / 2;
+    const int dims = w.integer(TERN__ATTR_rope_dims) ? int(w.integer(TERN__ATTR_rope_dims)) : d,
+              half = dims / 2;
     const std::vector<int64_t> positions = numbers(w, w.in[1]);
     std::vector<float> cosines, sines;
     for (int64_t position : positions)
         for (int j = 0; j < half; j++) {
-            const double angle = double(position) * std::pow(w.call.attrs[TERN__ATTR_rope_theta].f, -2.0 * j / dims);
+            const double angle =
+                double(position) * std::pow(w.call.attrs[TERN__ATTR_rope_theta].f, -2.0 * j / dims);
             cosines.push_back(float(std::cos(angle)));
             sines.push_back(float(std::sin(angle)));
         }
     const mx::array c(cosines.begin(), {rows, 1, half}), n(sines.begin(), {rows, 1, half});
     const mx::array turned = columns(w, x, 0, dims);
     const bool pairs = w.flag(TERN__ATTR_rope_interleaved);
-    const mx::array by_two = mx::reshape(turned, pairs ? mx::Shape{rows, heads, half, 2} : mx::Shape{rows, heads, 2, half}, w.s);
+    const mx::array by_two =
+        mx::reshape(turned, pairs ? mx::Shape{rows, heads, half, 2} : mx::Shape{rows, heads, 2, half}, w.s);
     const int axis = pairs ? 3 : 2;
     const mx::array a = mx::take(by_two, 0, axis, w.s), b = mx::take(by_two, 1, axis, w.s);
     const mx::array first = mx::subtract(mx::multiply(a, c, w.s), mx::multiply(b, n, w.s), w.s);
@@ -484,7 +524,8 @@ mx::array attention(const work &w)
         for (end = first + 1; end < rows && slots[size_t(end)] == slots[size_t(first)]; end++)
             ;
         const int64_t slot = slots[size_t(first)]; // of padding it may be anything
-        parts.push_back(attend(w, first, end - first, slot >= 0 && slot < n_slots ? int(slot) : 0, positions));
+        parts.push_back(
+            attend(w, first, end - first, slot >= 0 && slot < n_slots ? int(slot) : 0, positions));
     }
     return mx::concatenate(parts, 0, w.s);
 }
@@ -507,7 +548,10 @@ struct row {
     arrays (*lower)(const work &w);
 };
 
-#define ROW(name, types, ...) {TERN__OP_##name, types, [](const work &w) -> arrays { return {__VA_ARGS__}; }}
+#define ROW(name, types, ...)                                                         \
+    {                                                                                 \
+        TERN__OP_##name, types, [](const work &w) -> arrays { return {__VA_ARGS__}; } \
+    }
 #define UNARY(name, types, function) ROW(name, types, mx::function(w.in[0], w.s))
 #define BINARY(name, types, function) ROW(name, types, mx::function(w.in[0], w.in[1], w.s))
 #define REDUCTION(name, types, function) ROW(name, types, mx::function(w.in[0], w.axes(), w.flag(1), w.s))
@@ -525,7 +569,8 @@ const row rows[] = {
     UNARY(neg, NUMBERS, negative),
     UNARY(abs, NUMBERS, abs),
     ROW(sign, NUMBERS,
-        floats(w.in[0]) ? mx::where(mx::isnan(w.in[0], w.s), w.in[0], mx::sign(w.in[0], w.s), w.s) : mx::sign(w.in[0], w.s)),
+        floats(w.in[0]) ? mx::where(mx::isnan(w.in[0], w.s), w.in[0], mx::sign(w.in[0], w.s), w.s)
+                        : mx::sign(w.in[0], w.s)),
     UNARY(square, NUMBERS, square),
     ROW(relu, NUMBERS, relu(w, w.in[0])),
     ROW(clamp, FLOATS, clamp(w)),
@@ -554,7 +599,8 @@ const row rows[] = {
     UNARY(erf, FLOATS, erf),
     ROW(relu2, FLOATS, mx::square(relu(w, w.in[0]), w.s)),
     ROW(leaky_relu, FLOATS,
-        mx::where(mx::greater(w.in[0], w.f(0), w.s), w.in[0], mx::multiply(w.in[0], w.f(w.number(0)), w.s), w.s)),
+        mx::where(mx::greater(w.in[0], w.f(0), w.s), w.in[0], mx::multiply(w.in[0], w.f(w.number(0)), w.s),
+                  w.s)),
     ROW(elu, FLOATS,
         mx::where(mx::greater(w.in[0], w.f(0), w.s), w.in[0],
                   mx::multiply(w.f(w.number(TERN__ATTR_elu_alpha)), mx::expm1(w.in[0], w.s), w.s), w.s)),
@@ -570,9 +616,13 @@ const row rows[] = {
     ROW(bit_not, BOOLS | INTS,
         w.in[0].dtype() == mx::bool_ ? mx::logical_not(w.in[0], w.s) : mx::bitwise_invert(w.in[0], w.s)),
 
-    ROW(add, ALL, w.in[0].dtype() == mx::bool_ ? mx::logical_or(w.in[0], w.in[1], w.s) : mx::add(w.in[0], w.in[1], w.s)),
+    ROW(add, ALL,
+        w.in[0].dtype() == mx::bool_ ? mx::logical_or(w.in[0], w.in[1], w.s)
+                                     : mx::add(w.in[0], w.in[1], w.s)),
     BINARY(sub, NUMBERS, subtract),
-    ROW(mul, ALL, w.in[0].dtype() == mx::bool_ ? mx::logical_and(w.in[0], w.in[1], w.s) : mx::multiply(w.in[0], w.in[1], w.s)),
+    ROW(mul, ALL,
+        w.in[0].dtype() == mx::bool_ ? mx::logical_and(w.in[0], w.in[1], w.s)
+                                     : mx::multiply(w.in[0], w.in[1], w.s)),
     BINARY(div, FLOATS, divide),
     BINARY(pow, FLOATS, power),
     BINARY(atan2, FLOATS, arctan2),
@@ -608,14 +658,18 @@ const row rows[] = {
     ROW(log_softmax, FLOATS,
         mx::subtract(w.in[0], logsumexp(w, {int(w.integer(TERN__ATTR_log_softmax_axis))}, true), w.s)),
     ROW(rmsnorm, FLOATS,
-        mx::fast::rms_norm(w.in[0], w.in.size() > 1 ? std::optional(w.in[1]) : std::nullopt, w.number(TERN__ATTR_rmsnorm_eps), w.s)),
+        mx::fast::rms_norm(w.in[0], w.in.size() > 1 ? std::optional(w.in[1]) : std::nullopt,
+                           w.number(TERN__ATTR_rmsnorm_eps), w.s)),
     ROW(layernorm, FLOATS, layernorm(w)),
 
     ROW(matmul, FLOATS, matmul(w)),
-    ROW(linear, NUMBERS, w.type() == mx::int32 ? linear_i8(w, w.in[0], w.in[1]) : times_transposed(w, w.in[0], w.in[1])),
+    ROW(linear, NUMBERS,
+        w.type() == mx::int32 ? linear_i8(w, w.in[0], w.in[1]) : times_transposed(w, w.in[0], w.in[1])),
     ROW(ternary_matmul, NUMBERS | TERNARY, ternary_matmul(w)),
     ROW(ternary_dequantise, FLOATS | TERNARY,
-        mx::multiply(digits(w, w.in[0], w.call.in[0]->dtype, int(w.call.out[0].shape[w.call.out[0].rank - 1])), w.in[1], w.s)),
+        mx::multiply(
+            digits(w, w.in[0], w.call.in[0]->dtype, int(w.call.out[0].shape[w.call.out[0].rank - 1])),
+            w.in[1], w.s)),
 
     ROW(concat, ALL | KEEP, mx::concatenate(w.in, int(w.integer(TERN__ATTR_concat_axis)), w.s)),
     ROW(stack, ALL | KEEP, mx::stack(w.in, int(w.integer(TERN__ATTR_stack_axis)), w.s)),
@@ -651,17 +705,22 @@ const row *row_of(tern__opcode op)
 unsigned set_of(tern_dtype dtype)
 {
     switch (dtype) {
-    case TERN_BOOL: return BOOLS;
+    case TERN_BOOL:
+        return BOOLS;
     case TERN_U8:
     case TERN_I8:
     case TERN_I32:
-    case TERN_I64: return INTS;
+    case TERN_I64:
+        return INTS;
     case TERN_F16:
     case TERN_BF16:
-    case TERN_F32: return FLOATS;
+    case TERN_F32:
+        return FLOATS;
     case TERN_T2:
-    case TERN_T5: return TERNARY;
-    default: return 0;
+    case TERN_T5:
+        return TERNARY;
+    default:
+        return 0;
     }
 }
 
@@ -745,20 +804,29 @@ const tern__op *op_table;
 
 fault out_of_range(int64_t index, int64_t limit)
 {
-    return fault(TERN_OUT_OF_RANGE, "index " + std::to_string(index) + " is outside [0, " + std::to_string(limit) + ")");
+    return fault(TERN_OUT_OF_RANGE,
+                 "index " + std::to_string(index) + " is outside [0, " + std::to_string(limit) + ")");
 }
 
 mx::Dtype dtype_of(tern_dtype dtype)
 {
     switch (dtype) {
-    case TERN_BOOL: return mx::bool_;
-    case TERN_I8: return mx::int8;
-    case TERN_I32: return mx::int32;
-    case TERN_I64: return mx::int64;
-    case TERN_F16: return mx::float16;
-    case TERN_BF16: return mx::bfloat16;
-    case TERN_F32: return mx::float32;
-    default: return mx::uint8; // u8, and the bytes of ternary types
+    case TERN_BOOL:
+        return mx::bool_;
+    case TERN_I8:
+        return mx::int8;
+    case TERN_I32:
+        return mx::int32;
+    case TERN_I64:
+        return mx::int64;
+    case TERN_F16:
+        return mx::float16;
+    case TERN_BF16:
+        return mx::bfloat16;
+    case TERN_F32:
+        return mx::float32;
+    default:
+        return mx::uint8; // u8, and the bytes of ternary types
     }
 }
 
@@ -777,8 +845,9 @@ mx::Shape shape_of(const tern__type &type)
 arrays lower(const tern__call &call, const arrays &in, mx::Stream stream)
 {
     const tern__opcode op = tern__opcode(call.op - op_table);
-    return op == TERN__OP_fused ? lower_region(*call.attrs[TERN__ATTR_fused_body].region, op_table, in, stream)
-                                : lower_one(call, op, in, stream);
+    return op == TERN__OP_fused
+               ? lower_region(*call.attrs[TERN__ATTR_fused_body].region, op_table, in, stream)
+               : lower_one(call, op, in, stream);
 }
 
 std::string refuse(const tern__call &call)
@@ -788,7 +857,8 @@ std::string refuse(const tern__call &call)
     if (!r)
         return "there is no lowering for it";
     for (int i = 0; i < call.n_in; i++) {
-        const std::string why = refuse_type(*call.in[i], takes_indices(op, i) ? unsigned(ALL) : r->types, true);
+        const std::string why =
+            refuse_type(*call.in[i], takes_indices(op, i) ? unsigned(ALL) : r->types, true);
         if (!why.empty())
             return why;
     }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mlx/mlx.h"
+#include <mlx/mlx.h>
 
 #include "devices/mlx/mlx.h"
 

@@ -14,7 +14,8 @@
 
 using namespace tern_mlx;
 
-namespace {
+namespace
+{
 
 // MLX's CPU allocator keeps the size of a block in front of it, and knows a block by the address of that; a Metal buffer is an
 // object. Memory of others can stand for a block of the first kind, which nobody but its allocator looks into.
@@ -34,7 +35,8 @@ mx::array over_bytes(void *data, const mx::Shape &shape, mx::Dtype dtype)
     const ptrdiff_t header = allocator_header();
     if (header) {
         void *block = static_cast<char *>(data) - header;
-        return mx::array(mx::allocator::Data(mx::allocator::Buffer(block), [](mx::allocator::Buffer) {}), shape, dtype);
+        return mx::array(mx::allocator::Data(mx::allocator::Buffer(block), [](mx::allocator::Buffer) {}),
+                         shape, dtype);
     }
     return mx::array(data, shape, dtype, [](void *) {}); // without a copy where pages allow it
 }
@@ -57,16 +59,17 @@ size_t numel(const tern__type &type)
 struct view {
     mx::Shape shape;
     mx::Strides strides;
-    char *data;     // element [0,0,...]
-    char *low;      // first byte
-    char *high;     // past the last
+    char *data; // element [0,0,...]
+    char *low;  // first byte
+    char *high; // past the last
     bool dense;
     size_t item;
 };
 
 view view_of(const tern__buffer &b)
 {
-    view v{shape_of(*b.type), {}, static_cast<char *>(b.data), nullptr, nullptr, true, mx::size_of(dtype_of(b.type->dtype))};
+    view v{shape_of(*b.type), {},   static_cast<char *>(b.data),         nullptr,
+           nullptr,           true, mx::size_of(dtype_of(b.type->dtype))};
     int64_t below = 0, above = 0, expected = 1;
     for (int i = 0; i < b.type->rank; i++) {
         const int64_t reach = (int64_t(v.shape[i]) - 1) * b.strides[i];
@@ -108,7 +111,8 @@ void write_strided(const view &to, int axis, char *at, const char *&from)
 static int64_t index_at(const tern__buffer &b, int64_t i)
 {
     const int64_t at = i * b.strides[0];
-    return b.type->dtype == TERN_I64 ? static_cast<const int64_t *>(b.data)[at] : static_cast<const int32_t *>(b.data)[at];
+    return b.type->dtype == TERN_I64 ? static_cast<const int64_t *>(b.data)[at]
+                                     : static_cast<const int32_t *>(b.data)[at];
 }
 
 static void copy_strided(const view &from, const view &to, int axis, const char *at, char *there)
@@ -135,7 +139,8 @@ static void write_slice(const tern__mlx_step &step)
     const view x = view_of(step.in[1]), to = view_of(step.out[0]);
     char *there = to.data;
     for (int i = 0; i < int(x.shape.size()); i++)
-        there += within(index_at(step.in[2], i), int64_t(to.shape[i]) - x.shape[i] + 1) * to.strides[i] * int64_t(to.item);
+        there += within(index_at(step.in[2], i), int64_t(to.shape[i]) - x.shape[i] + 1) * to.strides[i] *
+                 int64_t(to.item);
     copy_strided(x, to, 0, x.data, there);
 }
 
@@ -167,7 +172,9 @@ struct tern__mlx_session {
     mx::Stream stream;
     std::vector<made> values;
 
-    explicit tern__mlx_session(mx::Stream s) : stream(s) {}
+    explicit tern__mlx_session(mx::Stream s) : stream(s)
+    {
+    }
 
     // Everything that memory may be asked for is computed, then written: results may lie where operands lay.
     void write(bool all)
@@ -201,8 +208,10 @@ struct tern__mlx_session {
             if (m->type.dtype == b.type->dtype && m->place.data == v.data && m->place.shape == v.shape &&
                 m->place.strides == v.strides)
                 return m->array;
-            if (m->type.dtype == b.type->dtype && m->place.dense && m->place.low <= v.low && v.high <= m->place.high)
-                return mx::as_strided(m->array, v.shape, v.strides, size_t(v.data - m->place.low) / v.item, stream);
+            if (m->type.dtype == b.type->dtype && m->place.dense && m->place.low <= v.low &&
+                v.high <= m->place.high)
+                return mx::as_strided(m->array, v.shape, v.strides, size_t(v.data - m->place.low) / v.item,
+                                      stream);
             write(true); // pieces of several results: memory puts them together
             break;
         }
@@ -259,7 +268,8 @@ struct tern__mlx_session {
     }
 };
 
-namespace {
+namespace
+{
 
 // What went wrong, for the other side of the border.
 template <typename F> bool guarded(tern__mlx_error *error, F &&body)
@@ -274,7 +284,8 @@ template <typename F> bool guarded(tern__mlx_error *error, F &&body)
         error->status = TERN_OUT_OF_MEMORY;
         std::snprintf(error->text, sizeof error->text, "no memory");
     } catch (const std::exception &e) {
-        const bool memory = std::strncmp(e.what(), "[malloc", 7) == 0 || std::strstr(e.what(), "Unable to allocate");
+        const bool memory =
+            std::strncmp(e.what(), "[malloc", 7) == 0 || std::strstr(e.what(), "Unable to allocate");
         error->status = memory ? TERN_OUT_OF_MEMORY : TERN_UNAVAILABLE;
         std::snprintf(error->text, sizeof error->text, "%s", e.what());
     } catch (...) {
@@ -286,14 +297,16 @@ template <typename F> bool guarded(tern__mlx_error *error, F &&body)
 
 mx::Device device()
 {
-    return mx::is_available(mx::Device(mx::Device::gpu)) ? mx::Device(mx::Device::gpu) : mx::Device(mx::Device::cpu);
+    return mx::is_available(mx::Device(mx::Device::gpu)) ? mx::Device(mx::Device::gpu)
+                                                         : mx::Device(mx::Device::cpu);
 }
 
 // A C++ library promises nothing between minor versions.
 bool same_minor(const char *loaded)
 {
     int major = -1, minor = -1;
-    return std::sscanf(loaded, "%d.%d", &major, &minor) == 2 && major == MLX_VERSION_MAJOR && minor == MLX_VERSION_MINOR;
+    return std::sscanf(loaded, "%d.%d", &major, &minor) == 2 && major == MLX_VERSION_MAJOR &&
+           minor == MLX_VERSION_MINOR;
 }
 
 } // namespace
@@ -307,7 +320,8 @@ void tern__mlx_describe(tern__mlx_facts *out)
 {
     tern__mlx_error error;
     *out = tern__mlx_facts{};
-    std::snprintf(out->built, sizeof out->built, "%d.%d.%d", MLX_VERSION_MAJOR, MLX_VERSION_MINOR, MLX_VERSION_PATCH);
+    std::snprintf(out->built, sizeof out->built, "%d.%d.%d", MLX_VERSION_MAJOR, MLX_VERSION_MINOR,
+                  MLX_VERSION_PATCH);
     std::snprintf(out->version, sizeof out->version, "%s", mx::version());
     out->usable = same_minor(out->version);
     if (!out->usable)
@@ -317,9 +331,11 @@ void tern__mlx_describe(tern__mlx_facts *out)
         out->gpu = d.type == mx::Device::gpu;
         out->in_place = reads_in_place();
         const auto &info = mx::device_info(d);
-        if (auto name = info.find("device_name"); name != info.end() && std::holds_alternative<std::string>(name->second))
+        if (auto name = info.find("device_name");
+            name != info.end() && std::holds_alternative<std::string>(name->second))
             std::snprintf(out->device, sizeof out->device, "%s", std::get<std::string>(name->second).c_str());
-        if (auto size = info.find("memory_size"); size != info.end() && std::holds_alternative<size_t>(size->second))
+        if (auto size = info.find("memory_size");
+            size != info.end() && std::holds_alternative<size_t>(size->second))
             out->memory_bytes = int64_t(std::get<size_t>(size->second));
     });
 }
