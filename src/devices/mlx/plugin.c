@@ -20,39 +20,37 @@ struct tern__code {
     bool kept[1];
 };
 
-static const char *unusable(const tern__mlx_facts *facts, char *buffer, size_t bytes)
-{
-    snprintf(buffer, bytes, "MLX %s was loaded, the plugin was built for %s and needs the same minor version",
-             facts->version, facts->built);
-    return buffer;
-}
+/* About the library: written once, while the plugin is loaded, since any thread may ask. */
+static struct {
+    tern__mlx_facts mlx;
+    char driver[64];
+    char unusable[160];
+} known;
 
-/* Facts do not change while the library is loaded. */
-static const tern__mlx_facts *facts_of_library(void)
+static void learn(void)
 {
-    static tern__mlx_facts facts;
-    static bool known; /* set before the table is given away */
-    if (!known)
-        tern__mlx_describe(&facts);
-    known = true;
-    return &facts;
+    tern__mlx_describe(&known.mlx);
+    snprintf(known.driver, sizeof known.driver, "MLX %s", known.mlx.version);
+    snprintf(known.unusable, sizeof known.unusable,
+             "MLX %s was loaded, the plugin was built for %s and needs the same minor version",
+             known.mlx.version, known.mlx.built);
 }
 
 static void describe(tern__isa cap, tern_device_info *out)
 {
-    static char why[300], driver[64];
-    const tern__mlx_facts *f = facts_of_library();
+    const tern__mlx_facts *f = &known.mlx;
     (void)cap;
-    *out = (tern_device_info){.name = "mlx", .backend = f->gpu ? "metal" : "mlx-cpu", .model = f->device};
-    out->memory_bytes = f->memory_bytes;
-    if (!f->usable)
-        out->unavailable = unusable(f, why, sizeof why);
-    snprintf(driver, sizeof driver, "MLX %s", f->version);
-    out->driver = driver;
-    out->precision = "f32 f16 bf16, integers exact; no f64";
-    out->limits = "2147483647 elements in an axis";
-    out->memory_use = f->in_place ? "operands are read in place, results are copied"
-                                  : "operands that do not fill whole pages and results are copied";
+    *out = (tern_device_info){.name = "mlx",
+                              .backend = f->gpu ? "metal" : "mlx-cpu",
+                              .model = f->device,
+                              .memory_bytes = f->memory_bytes,
+                              .unavailable = f->usable ? NULL : known.unusable,
+                              .driver = known.driver,
+                              .precision = "f32 (f16 and bf16 are stored), integers exact; no f64",
+                              .limits = "2147483647 elements in an axis",
+                              .memory_use = f->in_place ? "operands are read in place, results are copied"
+                                                        : "results are copied, and operands that do not fill "
+                                                          "whole pages"};
 }
 
 /* ---- what it can run ---- */
@@ -88,11 +86,9 @@ static void destroy(tern__device *device)
 
 static tern_status create(const tern__device_options *options, tern__device **out)
 {
-    char why[300];
     tern__mlx_error error;
-    const tern__mlx_facts *f = facts_of_library();
-    if (!f->usable)
-        return host->fail(TERN_UNAVAILABLE, "device 'mlx': %s", unusable(f, why, sizeof why));
+    if (!known.mlx.usable)
+        return host->fail(TERN_UNAVAILABLE, "device 'mlx': %s", known.unusable);
     tern__device *device = tern__mlx_alloc(sizeof *device);
     if (!device)
         return host->fail(TERN_OUT_OF_MEMORY, "device 'mlx': no memory");
@@ -256,6 +252,6 @@ const tern__device_ops *tern_device_plugin(const tern__device_host *given)
         return NULL;
     host = given;
     tern__mlx_begin(given->ops);
-    (void)facts_of_library();
+    learn();
     return &table;
 }
