@@ -14,8 +14,8 @@ endif()
 # Installed after the first configuration, it is found by the next build.
 file(GLOB mlx_installed CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/build/mlx/mlx/share/cmake/MLX/MLXConfig.cmake)
 set(FPHSA_NAME_MISMATCHED ON) # its file asks for more than its name
-find_package(MLX ${TERN_MLX_LEAST}...<${TERN_MLX_BELOW} CONFIG QUIET HINTS ${PROJECT_SOURCE_DIR}/build/mlx/mlx)
-if(NOT MLX_FOUND)
+find_package(MLX ${TERN_MLX_LEAST} CONFIG QUIET HINTS ${PROJECT_SOURCE_DIR}/build/mlx/mlx)
+if(NOT MLX_FOUND OR NOT MLX_VERSION VERSION_LESS TERN_MLX_BELOW)
     message(STATUS "MLX ${TERN_MLX_LEAST} not found: no device `mlx`; scripts/install-deps.sh mlx installs it")
     return()
 endif()

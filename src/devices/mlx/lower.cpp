@@ -145,9 +145,23 @@ mx::array cast(const work &w, const mx::array &x, mx::Dtype dtype)
         return mx::not_equal(x, mx::array(0, x.dtype()), w.s);
     if (floats(x) && mx::issubdtype(dtype, mx::integer))
         return to_integer(w, w.as(x, mx::float32), dtype);
-    if (dtype == mx::float16 || dtype == mx::bfloat16)
-        return w.as(w.as(x, mx::float32), dtype); // of integers directly, MLX cuts off
     return w.as(x, dtype);
+}
+
+// An attribute's number in a type: integers saturate, as in casts.
+mx::array number_in(double value, mx::Dtype dtype)
+{
+    if (dtype == mx::bool_)
+        return mx::array(value != 0);
+    if (!mx::issubdtype(dtype, mx::integer))
+        return mx::array(float(value), dtype);
+    const auto limits = mx::iinfo(dtype);
+    const int64_t most = int64_t(limits.max);
+    const int64_t whole = std::isnan(value)             ? 0
+                          : value <= double(limits.min) ? limits.min
+                          : value >= double(most)       ? most
+                                                        : int64_t(value);
+    return mx::array(whole, dtype);
 }
 
 // ---- reductions ----
@@ -360,7 +374,7 @@ mx::array pad(const work &w)
         before.push_back(int(w.call.attrs[TERN__ATTR_pad_before].ints[i]));
         after.push_back(int(w.call.attrs[TERN__ATTR_pad_after].ints[i]));
     }
-    const mx::array value = cast(w, w.f(w.number(TERN__ATTR_pad_value)), w.type());
+    const mx::array value = number_in(w.call.attrs[TERN__ATTR_pad_value].f, w.type());
     return mx::pad(w.in[0], axes, before, after, value, "constant", w.s);
 }
 
@@ -557,7 +571,8 @@ struct row {
 #define REDUCTION(name, types, function) ROW(name, types, mx::function(w.in[0], w.axes(), w.flag(1), w.s))
 
 const row rows[] = {
-    ROW(full, ALL | KEEP, cast(w, mx::full(w.shape(), w.f(w.number(TERN__ATTR_full_value)), w.s), w.type())),
+    ROW(full, ALL | KEEP,
+        mx::full(w.shape(), number_in(w.call.attrs[TERN__ATTR_full_value].f, w.type()), w.s)),
     ROW(reshape, ALL | KEEP, mx::reshape(w.in[0], w.shape(), w.s)),
     ROW(permute, ALL | KEEP, mx::transpose(w.in[0], w.ints(TERN__ATTR_permute_axes), w.s)),
     ROW(slice, ALL | KEEP, slice(w)),
@@ -867,6 +882,10 @@ std::string refuse(const tern__call &call)
         if (!why.empty())
             return why;
     }
+    const tern_dtype to = call.n_out > 0 ? call.out[0].dtype : TERN_F32;
+    if (op == TERN__OP_cast && (to == TERN_F16 || to == TERN_BF16) &&
+        (call.in[0]->dtype == TERN_I32 || call.in[0]->dtype == TERN_I64))
+        return "MLX rounds wide integers twice on their way to 16 bits";
     if (op == TERN__OP_ternary_matmul && call.in[1]->shape[1] >= 1 << 16)
         return "sums of so many columns are not exact in f32";
     return "";
