@@ -95,7 +95,7 @@ TEST(a_lost_device_stays_lost)
     tern_ctx_destroy(ctx);
 }
 
-/* A write that ran before the failure does not run again. */
+/* A write that ran before the failure does not run again: what the failure left is computed by itself. */
 TEST(what_ran_before_a_failure_stays)
 {
     faulty_reset();
@@ -106,8 +106,8 @@ TEST(what_ran_before_a_failure_stays)
     tern_tensor *next = tern_overwrite(s, tern_add(s, tern_from_data(ctx, TERN_F32, 1, (int64_t[]){2}, one)));
     tern_tensor *sum = tern_sum(next, 0, NULL, false);
     faulty.next = FAULT_LATE;
-    CHECK_STATUS(tern_eval(sum), TERN_IO);
     CHECK_OK(tern_eval(sum));
+    CHECK_EQ(faulty.next, FAULT_NONE);
     CHECK_NEAR((double)tern_data_f32(sum)[0], 4, 0);
     tern_ctx_destroy(ctx);
 }

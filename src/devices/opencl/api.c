@@ -12,6 +12,18 @@ typedef int tern__opencl_api_is_compiled; /* no file is empty */
 
 #include "base/status.h"
 
+/* Drivers are full of threads and memory that sanitizers do not know. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static tern__cl api;
 static char missing[256];
@@ -55,6 +67,10 @@ static void load(void)
 #endif
     };
     void *library = NULL;
+    if (SANITIZED) {
+        snprintf(missing, sizeof missing, "drivers are not loaded in builds with sanitizers");
+        return;
+    }
     for (size_t i = 0; i < TERN__COUNT(names) && !library; i++)
         library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!library)
