@@ -3,7 +3,6 @@
 
 #include <tern/log.h>
 
-
 #include "commands.h"
 #include "term.h"
 

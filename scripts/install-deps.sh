@@ -30,8 +30,8 @@ lint  | clang-tidy            | llvm     | static analysis
 page  | chromium-headless-shell | - | looks at the pages that are written (100 MB; without it that test is skipped)
 torch | python3-torch         | pytorch  | the oracle that training is compared with (200 MB; without it that test is skipped)
 torch | libopenblas0-pthread  | -        | its matrix products
-opencl | opencl-c-headers     | -        | OpenCL's headers: without them the device is left out of the build
-opencl | ocl-icd-libopencl1   | -        | OpenCL's library, loaded when it is asked for
+opencl | opencl-c-headers     | -        | headers of OpenCL: without them the device is left out of the build
+opencl | ocl-icd-libopencl1   | -        | library of OpenCL, loaded when it is asked for
 opencl | pocl-opencl-icd      | -        | OpenCL on the processor (300 MB; without it these tests are skipped)
 mlx   | g++                   | -        | the plugin for MLX is C++
 mlx   | python3-pip           | python3  | fetches MLX itself (scripts/install-mlx.sh, 40 MB; without it device mlx is skipped)

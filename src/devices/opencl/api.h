@@ -15,17 +15,16 @@
 #include <CL/cl.h>
 
 /* Everything that is called. */
-#define TERN__CL_LIST(X)                                                                                    \
-    X(GetPlatformIDs)                                                                                       \
-    X(GetPlatformInfo)                                                                                      \
-    X(GetDeviceIDs)                                                                                         \
-    X(GetDeviceInfo) X(CreateContext) X(ReleaseContext) X(CreateCommandQueue) X(ReleaseCommandQueue)        \
-        X(CreateBuffer) X(ReleaseMemObject) X(CreateProgramWithSource) X(CreateProgramWithBinary)           \
-            X(BuildProgram) X(GetProgramInfo) X(GetProgramBuildInfo) X(ReleaseProgram) X(CreateKernel)      \
-                X(ReleaseKernel) X(SetKernelArg) X(EnqueueNDRangeKernel) X(EnqueueReadBuffer)               \
-                    X(EnqueueWriteBuffer) X(EnqueueCopyBuffer) X(EnqueueMapBuffer) X(EnqueueUnmapMemObject) \
-                        X(EnqueueMarkerWithWaitList) X(EnqueueBarrierWithWaitList) X(Finish) X(Flush)       \
-                            X(WaitForEvents) X(ReleaseEvent)
+/* clang-format off */
+#define TERN__CL_LIST(X)                                                                                \
+    X(GetPlatformIDs) X(GetPlatformInfo) X(GetDeviceIDs) X(GetDeviceInfo) X(CreateContext)              \
+    X(ReleaseContext) X(CreateCommandQueue) X(ReleaseCommandQueue) X(CreateBuffer) X(ReleaseMemObject)  \
+    X(CreateProgramWithSource) X(CreateProgramWithBinary) X(BuildProgram) X(GetProgramInfo)             \
+    X(GetProgramBuildInfo) X(ReleaseProgram) X(CreateKernel) X(ReleaseKernel) X(SetKernelArg)           \
+    X(EnqueueNDRangeKernel) X(EnqueueReadBuffer) X(EnqueueWriteBuffer) X(EnqueueCopyBuffer)             \
+    X(EnqueueMapBuffer) X(EnqueueUnmapMemObject) X(EnqueueMarkerWithWaitList)                           \
+    X(EnqueueBarrierWithWaitList) X(Finish) X(Flush) X(WaitForEvents) X(ReleaseEvent)
+/* clang-format on */
 
 typedef struct tern__cl {
 #define TERN__CL_FIELD(name) __typeof__(&cl##name) name;
