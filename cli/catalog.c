@@ -80,6 +80,10 @@ static const field device_fields[] = {
     {"l1d_bytes", "L1 data cache", FIELD_BYTES, IN_DETAILS},
     {"l2_bytes", "L2 cache", FIELD_BYTES, IN_DETAILS},
     {"l3_bytes", "L3 cache", FIELD_BYTES, IN_DETAILS},
+    {"driver", "driver", FIELD_TEXT, IN_DETAILS},
+    {"precision", "computes in", FIELD_TEXT, IN_DETAILS},
+    {"limits", "limits", FIELD_TEXT, IN_DETAILS},
+    {"memory_use", "memory is", FIELD_TEXT, IN_DETAILS},
     {"unavailable", "unavailable", FIELD_TEXT, IN_DETAILS},
     {0},
 };
@@ -173,12 +177,27 @@ static bool device_row(int i, field_value *out)
     if (tern_catalog_device(i, &device) != TERN_OK)
         return false;
     const field_value row[] = {
-        {.text = device.name},           {.text = device.backend},       {.number = device.cores_usable},
-        {.number = device.cores_online}, {.text = device.cores_reason},  {.text = device.isa},
-        {.text = isa_limit(&device)},    {.text = device.isa_available}, {.text = device.features},
-        {.text = device.kernels},        {.text = libraries()},          {.text = device.model},
-        {.number = device.memory_bytes}, {.number = device.l1d_bytes},   {.number = device.l2_bytes},
-        {.number = device.l3_bytes},     {.text = device.unavailable},
+        {.text = device.name},
+        {.text = device.backend},
+        {.number = device.cores_usable},
+        {.number = device.cores_online},
+        {.text = device.cores_reason},
+        {.text = device.isa},
+        {.text = isa_limit(&device)},
+        {.text = device.isa_available},
+        {.text = device.features},
+        {.text = device.kernels},
+        {.text = i == 0 ? libraries() : NULL},
+        {.text = device.model},
+        {.number = device.memory_bytes},
+        {.number = device.l1d_bytes},
+        {.number = device.l2_bytes},
+        {.number = device.l3_bytes},
+        {.text = device.driver},
+        {.text = device.precision},
+        {.text = device.limits},
+        {.text = device.memory_use},
+        {.text = device.unavailable},
     };
     memcpy(out, row, sizeof row);
     return true;

@@ -8,7 +8,7 @@
 
 #include "json.h"
 
-enum { MOST_FIELDS = 20 };
+enum { MOST_FIELDS = 24 };
 
 typedef enum field_kind {
     FIELD_TEXT,

@@ -77,6 +77,8 @@ static int read_options(const args *a, tern_bench_model_options *o, int *threads
     *o = tern_bench_model_options_default();
     o->path = args_value(a, "model");
     o->cpu = args_value(a, "cpu");
+    o->device = args_value(a, "device");
+    o->fallback = args_has(a, "fallback");
     o->threads = threads;
     if (!args_ints(a, "threads", 1, 64, MOST_THREADS, threads, &o->n_threads) ||
         !take_sizes(a, "n-prompt", &o->n_prompt, sizes[0], &o->n_prompts, &o->prompts) ||
@@ -366,6 +368,8 @@ static const option options[] = {
     {"batch-size", 'b', "N", NULL, "most tokens of a prompt computed at once (default: 512)"},
     {"cache-type", 0, "TYPE", "f32 f16 i8", "keys and values are kept as (default: f16)"},
     {"head", 0, "TYPE", HEAD_TYPES, "convert the head (tern run tells what that does to the answers)"},
+    {"device", 0, "NAME", NULL, "compute on this device (default: the first of `tern devices`)"},
+    {"fallback", 0, NULL, NULL, "let the CPU run what that device cannot"},
     {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2"},
     {"steps", 0, NULL, NULL, "md: also tell where the time goes, step by step"},
     {"output", 'o', "FORMAT", "md json csv sql results", "how to print them (default: md); results: the same as --format json"},

@@ -154,14 +154,8 @@ static int read_options(const args *a, graph_run *r, tern_compile_options *out)
 int compile_open_context(const args *a, graph_run *r)
 {
     tern_ctx_options options = tern_ctx_options_default();
-    options.cpu = args_value(a, "cpu");
     options.tuning = args_has(a, "no-tune") ? "off" : NULL;
-    if (!args_int(a, "threads", 1, 1024, 0, &options.threads))
-        return EXIT_USAGE;
-    tern_status status = tern_ctx_create(&options, &r->ctx);
-    if (status == TERN_NOT_FOUND && options.cpu)
-        return fail_usage("%s", tern_last_error());
-    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
+    return device_open(a, &options, &r->ctx);
 }
 
 static int compile(graph_run *r, const tern_compile_options *options)

@@ -7,6 +7,7 @@
 #include <tern/measure.h>
 
 #include "args.h"
+#include "device.h"
 #include "json.h"
 #include "run.h"
 
@@ -23,7 +24,7 @@
     {"batch", 0, "RANGE", NULL, "compile for every batch of 1..64 (first axis of all inputs) or x,y=1..64 (of these)"}, \
     {"precision", 0, "PRECISION", TERN_PRECISION_LIST(COMPILE_NAME), "how intermediates are stored, by default exact: as recorded"}, \
     {"library", 0, "NAME", NULL, "compute f32 products with onednn or openblas, whose results depend on it (default: with Tern's own)"}, \
-    {"device", 0, "NAME", NULL, "compute on this device (default: the first of `tern devices`)"}, \
+    DEVICE_OPTIONS, \
     {"threads", 0, "N", NULL, "compute with N threads (default: as many as the machine allows)"}, \
     {"cpu", 0, "LEVEL", NULL, "use no instruction set above LEVEL, such as avx2 (default: $TERN_CPU, else the best)"}
 

@@ -140,25 +140,21 @@ static int open_model(const args *a, engine *e)
 {
     const char *own = args_value(a, "tokenizer");
     tern_tokenizer_options cutting = {.pre = args_value(a, "pre")};
-    tern_ctx_options options = tern_ctx_options_default();
-    options.cpu = args_value(a, "cpu");
-    if (!args_int(a, "threads", 1, 1024, 0, &options.threads))
-        return EXIT_USAGE;
-    tern_status status = tern_ctx_create(&options, &e->ctx);
-    if (status == TERN_NOT_FOUND && options.cpu)
-        return fail_usage("%s", tern_last_error());
-    if (status != TERN_OK)
-        return fail_status(NULL);
+    const tern_ctx_options options = tern_ctx_options_default();
+    int code = device_open(a, &options, &e->ctx);
+    if (code != EXIT_DONE)
+        return code;
     tern_model_options loading = tern_model_options_default();
     loading.head = engine_head(a);
     loading.progress = progress_update;
-    int code = model_open(a, &(tern_model_file_options){.guard = true}, &e->source);
+    code = model_open(a, &(tern_model_file_options){.guard = true}, &e->source);
     if (code != EXIT_DONE)
         return code;
     if (tern_model_load_file(e->ctx, e->source.file, &loading, &e->model) != TERN_OK)
         return model_fail(&e->source);
-    status = own ? tern_tokenizer_load(own, &cutting, &e->tokenizer)
-                 : tern_tokenizer_from_file(tern_model_get_file(e->model), &cutting, &e->tokenizer);
+    tern_status status =
+        own ? tern_tokenizer_load(own, &cutting, &e->tokenizer)
+            : tern_tokenizer_from_file(tern_model_get_file(e->model), &cutting, &e->tokenizer);
     if (status == TERN_NOT_FOUND && !own)
         return fail("%s with --tokenizer FILE", tern_last_error());
     if (status != TERN_OK)

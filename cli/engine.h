@@ -7,6 +7,7 @@
 #include <tern/tokenizer.h>
 
 #include "args.h"
+#include "device.h"
 #include "model_source.h"
 
 struct metrics_file; /* metrics_file.h */
@@ -36,6 +37,7 @@ typedef struct engine_wishes {
     {"batch-size", 'b', "N", NULL, "most tokens of a prompt computed at once (default: 512)"},                 \
     {"cache-type", 0, "TYPE", "f32 f16 i8", "keys and values are kept as (default: f16)"},                     \
     {"head", 0, "TYPE", HEAD_TYPES, "convert the head, and say how often the likeliest token stays the same, which takes as long as 10,000 tokens of prompt"},     \
+    DEVICE_OPTIONS, \
     {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2"}
 #define MODEL_HELP "the model: GGUF, safetensors (file, index or folder), llama2.c (default: the built-in one)"
 #define NO_ESCAPE_OPTION {"no-escape", 0, NULL, NULL, "\\n, \\t, \\\\ and the like in texts of the command line stay as they are"}

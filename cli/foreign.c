@@ -13,7 +13,7 @@ typedef struct advice {
 
 /* clang-format off */
 static const advice options[] = {
-    {"-ngl --n-gpu-layers --gpu-layers -sm --split-mode -ts --tensor-split -mg --main-gpu -dev --device -nkvo --no-kv-offload -ot "
+    {"-ngl --n-gpu-layers --gpu-layers -sm --split-mode -ts --tensor-split -mg --main-gpu -dev -nkvo --no-kv-offload -ot "
      "--override-tensor",                   "everything is computed by the processor" LEAVE},
     {"-fa --flash-attn -nopo --no-op-offload --swa-full -kvu", "attention has no such choice" LEAVE},
     {"-cnv --conversation -i --interactive -if --interactive-first -ins --instruct", "conversations are 'tern chat'"},

@@ -30,6 +30,11 @@ lint  | clang-tidy            | llvm     | static analysis
 page  | chromium-headless-shell | - | looks at the pages that are written (100 MB; without it that test is skipped)
 torch | python3-torch         | pytorch  | the oracle that training is compared with (200 MB; without it that test is skipped)
 torch | libopenblas0-pthread  | -        | its matrix products
+opencl | opencl-c-headers     | -        | headers of OpenCL: without them the device is left out of the build
+opencl | ocl-icd-libopencl1   | -        | library of OpenCL, loaded when it is asked for
+opencl | pocl-opencl-icd      | -        | OpenCL on the processor (300 MB; without it these tests are skipped)
+mlx   | g++                   | -        | the plugin for MLX is C++
+mlx   | python3-pip           | python3  | fetches MLX itself (scripts/install-mlx.sh, 40 MB; without it device mlx is skipped)
 bench | libdnnl2              | onednn   | f32 products to compare with
 bench | libopenblas0-pthread  | openblas | f32 products to compare with
 bench | libmimalloc2.0        | mimalloc | allocator to compare the memory pool with
@@ -115,9 +120,9 @@ install_macos()
     HOMEBREW_NO_AUTO_UPDATE=1 brew install $names || fail "brew could not install: $names"
 }
 
-[ $# -gt 0 ] || fail "usage: scripts/install-deps.sh core|test|check|lint|bench|page|torch ..."
+[ $# -gt 0 ] || fail "usage: scripts/install-deps.sh core|test|check|lint|bench|page|torch|opencl|mlx ..."
 for set in "$@"; do
-    [ -n "$(list 2 "$set")" ] || fail "unknown set '$set'; known: core test check lint bench page torch"
+    [ -n "$(list 2 "$set")" ] || fail "unknown set '$set'; known: core test check lint bench page torch opencl mlx"
 done
 
 if [ "$(uname -s)" = Darwin ]; then
@@ -129,3 +134,8 @@ else
     command -v cmake >/dev/null && command -v ninja >/dev/null ||
         fail "unknown system: install the equivalents of $(list 2 "$@" | cut -d ' ' -f 1 | tr '\n' ' ')"
 fi
+
+# MLX is no package of the system's.
+case " $* " in
+*" mlx "*) "$(dirname "$0")/install-mlx.sh" || fail "MLX could not be installed" ;;
+esac

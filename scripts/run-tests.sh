@@ -230,6 +230,7 @@ if [ "${1:-}" = --one ]; then
     set +a
     export TERN_SOURCE_DIR=$source_dir TERN_BUILD_DIR=$build
     export TERN_TUNING=off # plans must not depend on what was measured on this machine
+    export TERN_KERNELS=$build/kernels # what devices build is built once
     # What does not apply to this build is absent, not empty.
     for name in TERN_LIB TERN_BIN TERN_SANITIZE TERN_EMULATOR; do
         [ -n "${!name}" ] || export -n "${name?}"

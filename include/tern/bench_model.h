@@ -24,6 +24,8 @@ typedef struct tern_bench_model_options {
     tern_model_file *file;           /* instead of the path, one that is open: tern_model_load_file */
     const tern_model_options *model; /* or NULL */
     const char *cpu;                 /* highest instruction set to use; NULL = $TERN_CPU, else the best */
+    const char *device;              /* what computes; NULL = "cpu" */
+    bool fallback;                   /* what it cannot run may run on the CPU */
     int n_threads;                   /* how many numbers of threads to measure with, ... */
     const int *threads;              /* ... and which; none: all that may be used */
     int n_prompt;                    /* tokens of the prompt; 0: no such test */

@@ -48,6 +48,10 @@ typedef struct tern_device_info {
     int64_t memory_bytes;                  /* physical memory; 0 = unknown */
     int64_t l1d_bytes, l2_bytes, l3_bytes; /* 0 = unknown */
     const char *unavailable;               /* why it cannot be used; NULL if it can */
+    const char *driver;                    /* "Portable Computing Language 3.1"; NULL: it needs none */
+    const char *precision;                 /* what it computes in; NULL = everything that there is */
+    const char *limits;                    /* in words; NULL = none but memory */
+    const char *memory_use;                /* whether it uses host memory in place; NULL = it is the host */
 } tern_device_info;
 
 #ifdef __cplusplus

@@ -28,6 +28,13 @@ typedef struct tern_ctx_options {
                          * else tern/tuning.db in $XDG_CACHE_HOME or ~/.cache                      */
     tern_pool_options pool;
     const struct tern_compile_options *compile; /* of lazy evaluation; NULL = defaults */
+    const char *device;                         /* what computes, one of `tern devices`; NULL = "cpu" */
+    bool fallback; /* what the device cannot run may run on the CPU, which is logged once for each op; else
+                               * compiling it fails and names it */
+    const char
+        *kernels; /* folder where devices keep what they built; "off": nothing is kept; NULL = $TERN_KERNELS,
+                               * else tern/kernels in $XDG_CACHE_HOME or ~/.cache */
+    const char *dump_kernels; /* folder that sources of generated kernels are written to; NULL = nowhere */
 } tern_ctx_options;
 
 typedef struct tern_ctx_stats {
@@ -37,6 +44,8 @@ typedef struct tern_ctx_stats {
     uint64_t arena_peak_bytes; /* largest arena that a plan has used               */
     uint64_t cache_hits, cache_misses, cache_evictions, cache_entries; /* of compiled graphs */
     uint64_t fused_ops, single_ops; /* operations run: in one step with others, and in a step of their own */
+    uint64_t device_steps;          /* of the steps: run by another device than the CPU */
+    uint64_t fallback_steps;        /* run by the CPU though the context has another device */
 } tern_ctx_stats;
 
 #ifdef __cplusplus

@@ -1,21 +1,41 @@
-/* device.h - what the runtime asks of a device. One row in devices.def and one folder make a new one. */
+/* device.h - what the runtime asks of a device: a table of functions, some of which may be missing. One folder and one row in
+ * devices.def make a new one; a plugin (a shared library that is loaded when its device is first asked for) is a row too.
+ *
+ * What a device can run it says through its target (graph/target.h): `choose` is asked about every node of a graph, answers with
+ * what would run it or TERN_UNSUPPORTED and a reason. Neighbouring steps of a plan on one device are a partition; the
+ * runtime runs partitions in order (runtime/run.c), those of the CPU through the CPU's table, and a device finishes what it was
+ * given before `run` returns.
+ *
+ * Tensors lie in host memory. A device that shares it uses the very pages; one that does not copies at the borders of a
+ * partition, and may keep copies of what never changes with its code (tern__code). What lies on the device alone is a tern__block.
+ *
+ * Threading: a device belongs to its context, and so to one thread at a time. Tables are immutable; `describe` and `list` may be
+ * called by any thread. */
 #ifndef TERN_DEVICES_DEVICE_H
 #define TERN_DEVICES_DEVICE_H
 
 #include <tern/catalog.h>
 #include <tern/context.h>
+#include <tern/log.h>
 
 #include "base/cpu.h"
 #include "graph/plan.h"
 #include "graph/target.h"
 
-typedef struct tern__device tern__device;
+enum { TERN__DEVICE_ABI = 1 }; /* of everything a plugin sees: another number, another build */
+
+typedef struct tern__device tern__device; /* each device's own */
+typedef struct tern__code tern__code;     /* what it made of a plan */
+typedef struct tern__stream tern__stream; /* work in order, beside other streams */
+typedef struct tern__event tern__event;   /* a point of a stream */
 
 typedef struct tern__device_options {
     int threads;                  /* >= 1 */
     tern__isa isa_cap;            /* nothing above this level is used */
     const tern__timings *timings; /* for the target; outlives the device; or NULL */
     tern_pool *pool;              /* for constants that compiling makes; outlives the device */
+    const char *cache;            /* folder where what was built is kept between processes; NULL: nowhere */
+    const char *dump;             /* folder that generated sources are written to; NULL: nowhere */
 } tern__device_options;
 
 /* Whom to ask whether a run shall go on, from any thread. */
@@ -33,23 +53,84 @@ typedef struct tern__bindings {
     tern__stop stop;   /* asked: TERN_CANCELLED */
 } tern__bindings;
 
+/* Memory: of a device (`handle`), with or without an address for the host; or, without a handle, plain host memory. */
+typedef struct tern__block {
+    void *handle;
+    size_t bytes;
+    void *host; /* NULL: only while it is mapped */
+} tern__block;
+
+typedef enum tern__access { TERN__ACCESS_READ = 1, TERN__ACCESS_WRITE = 2 } tern__access;
+
 typedef struct tern__device_ops {
+    uint32_t abi;        /* TERN__DEVICE_ABI */
     const char *name;    /* "cpu" */
     const char *backend; /* "native" */
-    tern_status (*create)(const tern__device_options *options, tern__device **out);
-    void (*destroy)(tern__device *device);
-    const tern__target *(*target)(const tern__device *device);
-    /* Runs every step. A kernel that finds bad data (an index out of range) stops the run with a sentence. *n_done counts
-     * the steps that ran to their end: those before the one that failed. */
-    tern_status (*run)(tern__device *device, const tern__plan *plan, const tern__bindings *bindings,
-                       uint32_t *n_done);
-    /* Without a device: what is there, and kernel i (false past the last), when nothing above `cap` is used. */
+
+    /* ---- every device ---- */
+
+    /* What is there, without a device being made: out->unavailable says why there is none. */
     void (*describe)(tern__isa cap, tern_device_info *out);
+    /* TERN_UNAVAILABLE with the same reason where there is none. */
+    tern_status (*create)(const tern__device_options *options, tern__device **out);
+    void (*destroy)(tern__device *device); /* NULL is fine */
+    const tern__target *(*target)(const tern__device *device);
+    /* Runs the steps of a partition. A kernel that finds bad data (an index out of range) stops the run with a sentence. *n_done
+     * counts the steps of the plan that ran to their end: those before the one that failed. `code` is what `compile` made, NULL
+     * where there is no such function. */
+    tern_status (*run)(tern__device *device, const tern__plan *plan, tern__code *code,
+                       const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done);
+
+    /* ---- optional: NULL where there is nothing to do ---- */
+
+    /* Kernel i, when nothing above `cap` is used; false past the last. */
     bool (*list)(int i, tern__isa cap, tern_kernel_info *out);
+    /* Makes ready what the plan's partitions on this device need, before their first run. `plan` outlives the code. */
+    tern_status (*compile)(tern__device *device, const tern__plan *plan, tern__code **out);
+    void (*forget)(tern__device *device, tern__code *code); /* there if `compile` is; NULL is fine */
+    /* Memory of the device's own. `map` gives the host an address until `unmap`. */
+    tern_status (*allocate)(tern__device *device, size_t bytes, tern__block *out);
+    void (*release)(tern__device *device, tern__block *block);
+    tern_status (*map)(tern__device *device, tern__block *block, tern__access access, void **out);
+    tern_status (*unmap)(tern__device *device, tern__block *block, void *mapped);
+    /* Copies between blocks of the device, or of the host (without a handle). `stream` NULL: the device's own, and the call
+     * waits; else it may return before the copy is done, and both blocks stay until then. */
+    tern_status (*copy)(tern__device *device, tern__stream *stream, const tern__block *to, size_t to_at,
+                        const tern__block *from, size_t from_at, size_t bytes);
+    /* Waits for everything that was begun. Such a failure of the device may be the first that is heard of it. */
+    tern_status (*synchronise)(tern__device *device);
+    /* Streams and events; all of them or none. `wait` lets what comes later in the stream wait for the event. */
+    tern_status (*stream_create)(tern__device *device, tern__stream **out);
+    void (*stream_destroy)(tern__device *device, tern__stream *stream);
+    tern_status (*record)(tern__device *device, tern__stream *stream, tern__event **out);
+    tern_status (*wait)(tern__device *device, tern__stream *stream, const tern__event *event);
+    tern_status (*synchronise_event)(tern__device *device, const tern__event *event);
+    void (*event_destroy)(tern__device *device, tern__event *event);
 } tern__device_ops;
 
-/* The table of devices.def. */
-extern const tern__device_ops *const tern__devices[];
-extern const int tern__n_devices;
+/* ---- devices.c: the table of devices.def ---- */
+
+/* Device i, loaded if it is a plugin; NULL past the last. What cannot be loaded has `describe` and `create`, which say why. Any
+ * thread. */
+const tern__device_ops *tern__device_at(int i);
+/* By name. TERN_NOT_FOUND lists the names. */
+tern_status tern__device_find(const char *name, const tern__device_ops **out);
+/* Adds one for the rest of the process, behind the others: devices of tests. false: there is no room. */
+bool tern__device_add(const tern__device_ops *ops);
+
+/* ---- plugins ---- */
+
+/* What a plugin may use of the library, which it does not link. */
+typedef struct tern__device_host {
+    uint32_t abi;
+    const tern__op *ops; /* (TERN__OP_COUNT) */
+    tern_status (*fail)(tern_status status, const char *format, ...) TERN_PRINTF(2, 3);
+    void (*log)(tern_log_level level, const char *format, ...) TERN_PRINTF(2, 3);
+    void *(*arena_alloc)(tern__arena *arena, size_t bytes);
+} tern__device_host;
+
+/* The one symbol of libtern_<name>.so (.dylib), of this type: the table, NULL where the host's abi is not the plugin's. */
+typedef const tern__device_ops *(*tern__device_plugin)(const tern__device_host *host);
+#define TERN__DEVICE_PLUGIN_SYMBOL "tern_device_plugin"
 
 #endif

@@ -22,6 +22,7 @@ typedef struct tern__operand {
     uint32_t index;
     size_t byte_offset; /* of element [0,0,...] from the start of the block */
     tern__id value;     /* of the graph */
+    bool constant;      /* in a leaf that never changes */
 } tern__operand;
 
 typedef struct tern__step {
@@ -47,7 +48,14 @@ typedef struct tern__step {
     const char *label; /* the op, or those that are fused */
     const char *where; /* the origin of its node, or NULL */
     bool int8;         /* its flops are operations on int8 */
+    bool on_device;    /* the context's device runs it, not the CPU */
 } tern__step;
+
+/* Steps [first, end), in a row on one device. */
+typedef struct tern__partition {
+    uint32_t first, end;
+    bool on_device;
+} tern__partition;
 
 /* A result that leaves the plan: where it is. */
 typedef struct tern__result {
@@ -67,10 +75,11 @@ typedef struct tern__buffer_plan {
 typedef struct tern__plan {
     tern__step *steps;
     tern__operand *operands;
-    size_t *block_bytes;        /* (n_blocks) output blocks to allocate before a run */
-    tern__result *results;      /* one per graph output */
-    tern__buffer_plan *buffers; /* (n_buffers) in order of first use */
-    uint32_t n_steps, n_operands, n_blocks, n_results, n_buffers;
+    size_t *block_bytes;         /* (n_blocks) output blocks to allocate before a run */
+    tern__result *results;       /* one per graph output */
+    tern__buffer_plan *buffers;  /* (n_buffers) in order of first use */
+    tern__partition *partitions; /* (n_partitions) all steps, in order */
+    uint32_t n_steps, n_operands, n_blocks, n_results, n_buffers, n_partitions;
     size_t
         scratch_bytes; /* the most that one step has, of all its workers; each of the next three includes scratch */
     size_t arena_bytes;

@@ -173,6 +173,8 @@ static tern_status open_model(bench *b)
     tern_ctx_options context = tern_ctx_options_default();
     context.threads = b->threads;
     context.cpu = b->o.cpu;
+    context.device = b->o.device;
+    context.fallback = b->o.fallback;
     TERN_TRY(tern_ctx_create(&context, &b->ctx));
     TERN_TRY(tell(b, "loading", 0, 1));
     tern__peak_memory_reset();

@@ -224,13 +224,15 @@ static void fill_operand(const tern__compilation *c, tern__id value, tern__opera
     const tern__place *place = &c->places[value];
     const tern__home *home = &c->homes[place->root];
     const tern__type *type = &c->graph->values[value].type;
+    const tern__opcode maker = c->graph->nodes[c->graph->values[place->root].node].op;
     *out = (tern__operand){.type = type,
                            .strides = place->layout.strides,
                            .space = home->space,
                            .index = home->index,
                            .byte_offset = home->offset +
                                           (size_t)place->layout.offset * tern__dtype_unit_bytes(type->dtype),
-                           .value = value};
+                           .value = value,
+                           .constant = maker == TERN__OP_constant};
 }
 
 static tern_status fill_operands(tern__compilation *c)

@@ -39,6 +39,7 @@ tern_status tern__step_of(const tern__target *target, const tern__call *call,
                         .isa_name = choice.isa,
                         .reference = choice.reference,
                         .rows = choice.rows,
+                        .on_device = choice.on_device,
                         .program = choice.program,
                         .work = work,
                         .parts = parts,
@@ -232,6 +233,22 @@ static tern_status select_step(tern__compilation *c, tern__id id, uint32_t *usua
     return TERN_OK;
 }
 
+/* Steps in a row on one device become a partition. */
+static tern_status find_partitions(tern__compilation *c)
+{
+    tern__plan *plan = c->plan;
+    plan->partitions = tern__arena_alloc(c->arena, plan->n_steps * sizeof *plan->partitions);
+    if (!plan->partitions)
+        return tern__out_of_memory(plan->n_steps * sizeof *plan->partitions);
+    for (uint32_t s = 0; s < plan->n_steps; s++) {
+        const bool on_device = plan->steps[s].on_device;
+        if (s == 0 || plan->partitions[plan->n_partitions - 1].on_device != on_device)
+            plan->partitions[plan->n_partitions++] = (tern__partition){.first = s, .on_device = on_device};
+        plan->partitions[plan->n_partitions - 1].end = s + 1;
+    }
+    return TERN_OK;
+}
+
 tern_status tern__pass_select(tern__compilation *c)
 {
     tern__plan *plan = c->plan;
@@ -255,5 +272,5 @@ tern_status tern__pass_select(tern__compilation *c)
     if (usual > 0)
         tern__note(c, "measured times were consulted: the usual way is the fastest for %u step%s", usual,
                    usual == 1 ? "" : "s");
-    return TERN_OK;
+    return find_partitions(c);
 }

@@ -46,8 +46,9 @@ tern_status tern_catalog_kernel(int i, tern_kernel_info *out)
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "catalog: no place for the kernel");
     tern_kernel_info info;
     int left = i;
-    for (int d = 0; d < tern__n_devices; d++)
-        for (int k = 0; tern__devices[d]->list(k, cap_of_environment(), &info); k++)
+    const tern__device_ops *device;
+    for (int d = 0; (device = tern__device_at(d)); d++)
+        for (int k = 0; device->list && device->list(k, cap_of_environment(), &info); k++)
             if (left-- == 0) {
                 *out = info;
                 return TERN_OK;
@@ -70,8 +71,8 @@ tern_status tern_catalog_pass(int i, tern_pass_info *out)
 tern_status tern_catalog_device(int i, tern_device_info *out)
 {
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "catalog: no place for the device");
-    TERN__FAIL_IF(i < 0 || i >= tern__n_devices, TERN_OUT_OF_RANGE, "catalog: device %d: there are %d", i,
-                  tern__n_devices);
-    tern__devices[i]->describe(cap_of_environment(), out);
+    const tern__device_ops *device = i < 0 ? NULL : tern__device_at(i);
+    TERN__FAIL_IF(!device, TERN_OUT_OF_RANGE, "catalog: there is no device %d", i);
+    device->describe(cap_of_environment(), out);
     return TERN_OK;
 }

@@ -99,6 +99,7 @@ static tern_status make(const tern_graph *graph, const tern__target *target, boo
     }
     tern__target within;
     TERN_TRY(tern__compile_options_narrow(&p->options, target, &within));
+    p->device = within.name;
     p->workers = within.workers;
     p->isa_mask = within.isa_mask;
     TERN_TRY(tern__compile(&p->graph, &within, &p->options, &p->arena, &p->plan, p->report));

@@ -20,6 +20,7 @@ typedef struct tern__compiled {
     tern__report *report;    /* NULL: nobody asked */
     const char *const **ops; /* (n_steps of plan) names of the ops of each; NULL like the report */
     uint32_t n_pinned;       /* leaves of graph whose data are pinned */
+    const char *device;      /* name of what it was compiled for */
     int workers;             /* most threads, and instruction sets, that it was compiled for */
     uint32_t isa_mask;
     uint64_t compile_ns;

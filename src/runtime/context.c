@@ -9,7 +9,7 @@
 
 tern_ctx_options tern_ctx_options_default(void)
 {
-    return (tern_ctx_options){.threads = 0, .cpu = NULL, .pool = tern_pool_options_default()};
+    return (tern_ctx_options){.pool = tern_pool_options_default()};
 }
 
 static const tern__evaluator evaluator = {.eval = tern__eval};
@@ -53,22 +53,46 @@ static tern_status compile_options(tern_ctx *ctx, const tern_compile_options *op
     return tern__compile_options_from(options, &ctx->compile);
 }
 
+/* The CPU, which is always there, and the device that was asked for. */
+static tern_status open_devices(tern_ctx *ctx, const tern_ctx_options *options, tern__device_options *device)
+{
+    TERN_TRY(ctx->host_ops->create(device, &ctx->host));
+    ctx->target = ctx->host_ops->target(ctx->host);
+    if (ctx->device_ops == ctx->host_ops) {
+        ctx->device = ctx->host;
+        return TERN_OK;
+    }
+    char buffer[4096];
+    device->timings = NULL;
+    device->cache = options->kernels ? options->kernels : tern__env_kernels(buffer, sizeof buffer);
+    if (device->cache && (strcmp(device->cache, "off") == 0 || !device->cache[0]))
+        device->cache = NULL;
+    device->dump = options->dump_kernels;
+    TERN_TRY(ctx->device_ops->create(device, &ctx->device));
+    tern__mixed_init(&ctx->mixed, ctx->target, ctx->device_ops->target(ctx->device), options->fallback);
+    ctx->target = &ctx->mixed.target;
+    return TERN_OK;
+}
+
 tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx **out)
 {
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "context: out is NULL");
     tern_ctx_options defaults = tern_ctx_options_default();
     if (!options)
         options = &defaults;
-    tern__device_options device;
+    tern__device_options device = {0};
     TERN_TRY(device_options(options, &device));
     tern_ctx *ctx = tern__alloc_zero(1, sizeof *ctx);
     if (!ctx)
         return tern__out_of_memory(sizeof *ctx);
     ctx->threads = device.threads;
-    ctx->device_ops = tern__devices[0];
+    ctx->host_ops = tern__device_at(0);
+    ctx->device_ops = ctx->host_ops;
     tern__graph_init(&ctx->graph);
     tern__arena_init(&ctx->arena, 0);
-    tern_status status = compile_options(ctx, options->compile);
+    tern_status status = options->device ? tern__device_find(options->device, &ctx->device_ops) : TERN_OK;
+    if (status == TERN_OK)
+        status = compile_options(ctx, options->compile);
     if (status == TERN_OK)
         status = tern_pool_create(&options->pool, &ctx->pool);
     if (status == TERN_OK)
@@ -76,7 +100,9 @@ tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx **out)
     device.pool = ctx->pool;
     device.timings = ctx->tuning ? &ctx->tuning->timings : NULL;
     if (status == TERN_OK)
-        status = ctx->device_ops->create(&device, &ctx->device);
+        status = open_devices(ctx, options, &device);
+    ctx->cache.device_ops = ctx->device_ops;
+    ctx->cache.device = ctx->device;
     tern__recorder_init(&ctx->recorder, ctx->pool, &evaluator);
     if (status != TERN_OK) {
         tern_ctx_destroy(ctx);
@@ -96,7 +122,9 @@ void tern_ctx_destroy(tern_ctx *ctx)
     tern__graph_clear(&ctx->graph);
     tern__arena_free(&ctx->arena);
     tern__free(ctx->roots);
-    ctx->device_ops->destroy(ctx->device);
+    if (ctx->device && ctx->device != ctx->host)
+        ctx->device_ops->destroy(ctx->device);
+    ctx->host_ops->destroy(ctx->host);
     tern__tuning_free(ctx->tuning);
     tern_pool_destroy(ctx->pool); /* storages that outlive us (exports, programs) keep it alive */
     tern__free(ctx);

@@ -3,6 +3,7 @@
 #define TERN_RUNTIME_CONTEXT_H
 
 #include "devices/device.h"
+#include "devices/mixed.h"
 #include "graph/node.h"
 #include "passes/pass.h"
 #include "runtime/program_cache.h"
@@ -11,8 +12,11 @@
 struct tern_ctx {
     tern__recorder recorder; /* first: see tern__recorder_of */
     tern_pool *pool;
-    const tern__device_ops *device_ops;
-    tern__device *device;
+    const tern__device_ops *host_ops, *device_ops;
+    tern__device *host;         /* the CPU */
+    tern__device *device;       /* what computes: the CPU, or another */
+    const tern__target *target; /* what is compiled for: the CPU's, or both in one */
+    tern__mixed mixed;
     int threads;
     tern__compile_options compile; /* of lazy evaluation */
     tern__program_cache cache;
@@ -66,5 +70,7 @@ tern_tensor *tern__tensor_wrap_foreign(tern_ctx *ctx, const tern__type *type, te
 const char *tern__env_cpu(void);
 /* Where tuning results are kept: $TERN_TUNING, else tern/tuning.db in the user's cache folder; "": nowhere. */
 const char *tern__env_tuning(char *buffer, size_t size);
+/* Where devices keep what they built: tern/kernels in the user's cache folder; NULL: nowhere. */
+const char *tern__env_kernels(char *buffer, size_t size);
 
 #endif

@@ -238,7 +238,13 @@ static tern_status run_compiled(tern_ctx *ctx, const tern__compiled *compiled)
     if (!leaves || !tern__run_init(&run, &ctx->arena))
         return tern__out_of_memory(compiled->graph.n_leaves * sizeof *leaves);
     TERN_TRY(leaf_pointers(ctx, &compiled->graph, leaves));
+    tern__code **kept = tern__program_cache_code(&ctx->cache, compiled);
+    run.code = kept ? *kept : NULL;
     tern_status status = tern__run_plan(ctx, &run);
+    if (kept)
+        *kept = run.code;
+    else
+        tern__run_forget(ctx, &run);
     if (status == TERN_OK || run.n_done > 0)
         keep_results(ctx, compiled, run.blocks, run.n_done);
     tern__run_finish(&run);
@@ -248,8 +254,7 @@ static tern_status run_compiled(tern_ctx *ctx, const tern__compiled *compiled)
 static tern_status compile_and_run(tern_ctx *ctx)
 {
     tern__compiled *compiled;
-    TERN_TRY(tern__program_cache_get(&ctx->cache, &ctx->graph, ctx->device_ops->target(ctx->device),
-                                     &ctx->compile, false, &compiled));
+    TERN_TRY(tern__program_cache_get(&ctx->cache, &ctx->graph, ctx->target, &ctx->compile, false, &compiled));
     tern_status status = run_compiled(ctx, compiled);
     tern__compiled_release(compiled);
     return status;

@@ -134,6 +134,7 @@ static tern_status prepare(tern_exec *e)
         !e->changing || !e->leaves || !tern__run_init(&e->run, &e->arena))
         return tern__out_of_memory(n * sizeof *e->storages);
     e->run.leaves = e->leaves;
+    TERN_TRY(tern__run_load(e->ctx, &e->run));
     return bind_states(e);
 }
 
@@ -141,6 +142,11 @@ static tern_status create(tern_ctx *ctx, const tern_program *program, bool in_pl
                           tern_exec **out)
 {
     TERN__FAIL_IF(!ctx || !program || !out, TERN_INVALID_ARGUMENT, "exec: needs a context and a program");
+    const char *device = program->compiled->device;
+    TERN__FAIL_IF(strcmp(device, ctx->host_ops->name) != 0 && strcmp(device, ctx->device_ops->name) != 0,
+                  TERN_INVALID_ARGUMENT,
+                  "exec: the program was compiled for device '%s', the context computes on '%s'", device,
+                  ctx->device_ops->name);
     tern_exec *e = tern__alloc_zero(1, sizeof *e);
     if (!e)
         return tern__out_of_memory(sizeof *e);
@@ -184,6 +190,7 @@ void tern_exec_free(tern_exec *exec)
         free_bucket(&exec->buckets[i]);
     tern__free(exec->buckets);
     tern_pool_put(exec->ctx->pool, exec->room.block);
+    tern__run_forget(exec->ctx, &exec->run);
     for (uint32_t i = 0; exec->states && i < exec->program->compiled->source.n_leaves; i++)
         tern__storage_release(exec->states[i]);
     tern__arena_free(&exec->arena);

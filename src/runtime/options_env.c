@@ -1,6 +1,7 @@
 /* options_env.c - options that the environment may give (documented in <tern/context.h>). */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/context.h"
 
@@ -9,15 +10,26 @@ const char *tern__env_cpu(void)
     return getenv("TERN_CPU");
 }
 
+/* `name` in the user's cache folder; NULL: there is none. */
+static const char *in_cache(const char *name, char *buffer, size_t size)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length = 0;
+    if (cache && cache[0] == '/') /* the specification says to ignore others */
+        length = snprintf(buffer, size, "%s/tern/%s", cache, name);
+    else if (home && home[0] == '/')
+        length = snprintf(buffer, size, "%s/.cache/tern/%s", home, name);
+    return length > 0 && (size_t)length < size ? buffer : NULL;
+}
+
 const char *tern__env_tuning(char *buffer, size_t size)
 {
-    const char *path = getenv("TERN_TUNING"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int length = 0;
-    if (path)
-        return path;
-    if (cache && cache[0] == '/') /* the specification says to ignore others */
-        length = snprintf(buffer, size, "%s/tern/tuning.db", cache);
-    else if (home && home[0] == '/')
-        length = snprintf(buffer, size, "%s/.cache/tern/tuning.db", home);
-    return length > 0 && (size_t)length < size ? buffer : "";
+    const char *path = getenv("TERN_TUNING"), *usual = path ? path : in_cache("tuning.db", buffer, size);
+    return usual ? usual : "";
+}
+
+const char *tern__env_kernels(char *buffer, size_t size)
+{
+    const char *path = getenv("TERN_KERNELS"), *usual = path ? path : in_cache("kernels", buffer, size);
+    return usual && usual[0] && strcmp(usual, "off") != 0 ? usual : NULL;
 }

@@ -37,7 +37,7 @@ static tern_status find_entry(const tern__profile *p, const tern__step *step, te
     tern__call call;
     tern__candidate candidates[TERN__MAX_CANDIDATES];
     TERN_TRY(tern__call_of(&p->program->compiled->graph, step->node, &room, memory, &call));
-    const tern__target *target = p->ctx->device_ops->target(p->ctx->device);
+    const tern__target *target = p->ctx->target;
     tern__step usual;
     TERN_TRY(tern__step_of(target, &call, NULL, memory, &usual));
     /* The times of a library say nothing about the usual kernel. */
@@ -52,9 +52,11 @@ static tern_status find_entry(const tern__profile *p, const tern__step *step, te
 /* Times are filed under what the context has: those of a program that may use less of it would be taken for it. */
 static bool is_comparable(const tern__profile *p)
 {
-    const tern__target *target = p->ctx->device_ops->target(p->ctx->device);
+    const tern__target *target = p->ctx->target;
     const tern__compiled *compiled = p->program->compiled;
-    return compiled->workers == target->workers && compiled->isa_mask == target->isa_mask;
+    /* What another device took says nothing about the CPU. */
+    return p->ctx->device == p->ctx->host && compiled->workers == target->workers &&
+           compiled->isa_mask == target->isa_mask;
 }
 
 static void find_entries(tern__profile *p)

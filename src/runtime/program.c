@@ -73,7 +73,7 @@ static tern_status make(tern_ctx *ctx, const tern_graph *graph, const tern__comp
                         tern_program *p)
 {
     uint64_t start = tern__now_ns();
-    const tern__target *target = ctx->device_ops->target(ctx->device);
+    const tern__target *target = ctx->target;
     /* Whoever watches wants to see the passes run. */
     TERN_TRY(options->observe
                  ? tern__compiled_make(graph, target, options, true, &p->compiled)

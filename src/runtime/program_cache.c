@@ -28,6 +28,8 @@ static void remove_entry(tern__program_cache *cache, tern__program_cache_entry *
     unlink_use(cache, e);
     cache->entries--;
     cache->bytes -= e->bytes;
+    if (e->code)
+        cache->device_ops->forget(cache->device, e->code);
     tern__compiled_release(e->compiled);
     tern__free(e);
 }
@@ -86,6 +88,11 @@ static void make_room(tern__program_cache *cache)
         remove_entry(cache, cache->oldest);
         cache->evictions++;
     }
+}
+
+tern__code **tern__program_cache_code(tern__program_cache *cache, const tern__compiled *compiled)
+{
+    return cache->newest && cache->newest->compiled == compiled ? &cache->newest->code : NULL;
 }
 
 tern_status tern__program_cache_get(tern__program_cache *cache, const tern_graph *graph,

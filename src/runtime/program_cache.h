@@ -6,6 +6,7 @@
 #ifndef TERN_RUNTIME_PROGRAM_CACHE_H
 #define TERN_RUNTIME_PROGRAM_CACHE_H
 
+#include "devices/device.h"
 #include "runtime/compiled.h"
 
 enum {
@@ -20,6 +21,7 @@ typedef struct tern__program_cache_entry {
     uint64_t hash;
     size_t bytes;
     tern__compiled *compiled; /* one reference */
+    tern__code *code;         /* what the context's device made of it; NULL: nothing, or nobody has asked */
 } tern__program_cache_entry;
 
 typedef struct tern__program_cache {
@@ -27,6 +29,8 @@ typedef struct tern__program_cache {
     tern__program_cache_entry *newest, *oldest;
     size_t entries, bytes;
     uint64_t hits, misses, evictions;
+    const tern__device_ops *device_ops; /* of the context: whose code the entries have */
+    tern__device *device;
 } tern__program_cache;
 
 void tern__program_cache_clear(tern__program_cache *cache);
@@ -36,5 +40,8 @@ void tern__program_cache_clear(tern__program_cache *cache);
 tern_status tern__program_cache_get(tern__program_cache *cache, const tern_graph *graph,
                                     const tern__target *target, const tern__compile_options *options,
                                     bool explain, tern__compiled **out);
+
+/* Where the code of what was got last is kept; NULL if it was not remembered. */
+tern__code **tern__program_cache_code(tern__program_cache *cache, const tern__compiled *compiled);
 
 #endif

@@ -28,6 +28,41 @@ static tern_status reserve(tern_ctx *ctx, const tern__plan *plan, tern__room *ro
     return status;
 }
 
+tern_status tern__run_load(tern_ctx *ctx, tern__run *run)
+{
+    bool wanted = false;
+    for (uint32_t i = 0; i < run->plan->n_partitions; i++)
+        wanted = wanted || run->plan->partitions[i].on_device;
+    return wanted && !run->code && ctx->device_ops->compile
+               ? ctx->device_ops->compile(ctx->device, run->plan, &run->code)
+               : TERN_OK;
+}
+
+void tern__run_forget(tern_ctx *ctx, tern__run *run)
+{
+    if (run->code)
+        ctx->device_ops->forget(ctx->device, run->code);
+    run->code = NULL;
+}
+
+/* Partition after partition. */
+static tern_status run_partitions(tern_ctx *ctx, tern__run *run, const tern__bindings *bindings)
+{
+    const tern__plan *plan = run->plan;
+    TERN_TRY(tern__run_load(ctx, run));
+    for (uint32_t i = 0; i < plan->n_partitions; i++) {
+        const tern__partition *part = &plan->partitions[i];
+        TERN_TRY(part->on_device
+                     ? ctx->device_ops->run(ctx->device, plan, run->code, part, bindings, &run->n_done)
+                     : ctx->host_ops->run(ctx->host, plan, NULL, part, bindings, &run->n_done));
+        if (part->on_device)
+            ctx->stats.device_steps += part->end - part->first;
+        else if (ctx->device != ctx->host)
+            ctx->stats.fallback_steps += part->end - part->first;
+    }
+    return TERN_OK;
+}
+
 static tern_status carry_out(tern_ctx *ctx, tern__run *run)
 {
     const tern__plan *plan = run->plan;
@@ -47,7 +82,7 @@ static tern_status carry_out(tern_ctx *ctx, tern__run *run)
                                .step_ns = run->step_ns,
                                .stop = ctx->stop};
     tern_status status = run->probe ? run->probe->run(run->probe, &bindings, &run->n_done)
-                                    : ctx->device_ops->run(ctx->device, plan, &bindings, &run->n_done);
+                                    : run_partitions(ctx, run, &bindings);
     tern_pool_put(ctx->pool, own.block);
     return status;
 }

@@ -24,12 +24,17 @@ typedef struct tern__run {
     tern__storage **blocks; /* (n_blocks) of results, from tern__run_plan to tern__run_finish; NULL outside */
     void **pointers;        /* (n_blocks) */
     uint32_t n_done;        /* steps that ran to their end */
+    tern__code *code;       /* what the context's device made of the plan; NULL: nothing yet, or never */
 } tern__run;
 
 /* Room for blocks and pointers. False: no memory. */
 bool tern__run_init(tern__run *run, tern__arena *arena);
 /* Allocates output blocks and what the arena lacks, and runs. After a failure the blocks of steps that are done hold. */
 tern_status tern__run_plan(tern_ctx *ctx, tern__run *run);
+/* Has the device make ready what it needs of the plan, if it has not been done; the first run would. */
+tern_status tern__run_load(tern_ctx *ctx, tern__run *run);
+/* Lets that go. */
+void tern__run_forget(tern_ctx *ctx, tern__run *run);
 /* Lets the blocks go; whoever wants one has taken a reference. */
 void tern__run_finish(tern__run *run);
 

@@ -72,7 +72,8 @@ static trial trial_of(const tuner *t, const tern__step *planned, const tern__ste
 static tern_status run_trial(const tuner *t, const trial *r)
 {
     uint32_t n_done;
-    return t->ctx->device_ops->run(t->ctx->device, &r->plan, &t->bindings, &n_done);
+    const tern__partition all = {.end = r->plan.n_steps};
+    return t->ctx->host_ops->run(t->ctx->host, &r->plan, NULL, &all, &t->bindings, &n_done);
 }
 
 /* ---- steps that write over their operands ---- */
@@ -164,7 +165,7 @@ static tern_status run_heat(void *user, int i, uint64_t *ns)
 static tern_status make_trials(tuner *t, const tern__call *call, const tern__step *planned, int n,
                                const tern__candidate *candidates, trial **out)
 {
-    const tern__target *target = t->ctx->device_ops->target(t->ctx->device);
+    const tern__target *target = t->ctx->target;
     trial *trials = tern__arena_alloc_zero(&t->memory, (size_t)n, sizeof *trials);
     tern__step *steps = tern__arena_alloc_zero(&t->memory, (size_t)n * MOST_REPEATS, sizeof *steps);
     if (!trials || !steps)
@@ -184,7 +185,7 @@ static tern_status make_trials(tuner *t, const tern__call *call, const tern__ste
 static tern_status list_ways(tuner *t, const tern__step *planned, tern__call_room *room, tern__call *call,
                              int *n, tern__candidate *candidates)
 {
-    const tern__target *target = t->ctx->device_ops->target(t->ctx->device);
+    const tern__target *target = t->ctx->target;
     tern__step usual;
     TERN_TRY(tern__call_of(&t->compiled->graph, planned->node, room, &t->memory, call));
     TERN_TRY(tern__step_of(target, call, NULL, &t->memory, &usual));
@@ -238,7 +239,7 @@ static tern_status tune_step(tuner *t, uint32_t number)
 static tern_status count_ways(tuner *t, size_t *scratch)
 {
     const tern__plan *plan = &t->compiled->plan;
-    const tern__target *target = t->ctx->device_ops->target(t->ctx->device);
+    const tern__target *target = t->ctx->target;
     tern_status status = TERN_OK;
     for (uint32_t s = 0; s < plan->n_steps && status == TERN_OK; s++) {
         tern__call_room room;
@@ -342,6 +343,8 @@ tern_status tern_program_tune(tern_ctx *ctx, const tern_program *program, int n_
     TERN__FAIL_IF(!ctx || !program, TERN_INVALID_ARGUMENT, "program_tune: needs a context and a program");
     TERN__FAIL_IF(inputs && n_inputs != program->n_inputs, TERN_INVALID_ARGUMENT,
                   "program_tune: the program has %d inputs, got %d", program->n_inputs, n_inputs);
+    TERN__FAIL_IF(ctx->device != ctx->host, TERN_UNSUPPORTED, "program_tune: device '%s' has nothing to tune",
+                  ctx->device_ops->name);
     tern_tune_options defaults = tern_tune_options_default();
     tern_tune_report *report = NULL;
     if (out)

@@ -236,7 +236,7 @@ TEST(every_candidate_of_every_step_gives_the_same_bits)
     uint64_t expected = results_of(w.ctx, w.program);
     CHECK(expected != 0);
     int most = 0, compared = 0, products = 0, attentions = 0;
-    const tern__target *target = w.ctx->device_ops->target(w.ctx->device);
+    const tern__target *target = w.ctx->target;
     tern__arena arena;
     tern__arena_init(&arena, 0);
     for (uint32_t s = 0; s < w.program->compiled->plan.n_steps; s++) {

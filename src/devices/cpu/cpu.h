@@ -47,8 +47,8 @@ typedef struct tern__cpu_work {
 tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work *work, bool finishing,
                                int part, tern__fault *fault);
 
-tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, const tern__bindings *bindings,
-                          uint32_t *n_done);
+tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, tern__code *code,
+                          const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done);
 
 /* What runs row programs: an interpreter. */
 #define TERN__ROW_KERNEL_NAME "row"

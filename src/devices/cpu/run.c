@@ -15,6 +15,7 @@
 typedef struct run {
     tern__device *device;
     const tern__plan *plan;
+    uint32_t first, end;         /* steps to be run */
     const tern__buffer *buffers; /* (n_operands) */
     char *arena;
     uint64_t *step_ns; /* (n_steps) or NULL */
@@ -140,7 +141,7 @@ static void run_alone(run *r)
 {
     const uint64_t begin = tern__trace_begin();
     uint64_t at = begin;
-    for (uint32_t s = 0; s < r->plan->n_steps && !stopped(r); s++) {
+    for (uint32_t s = r->first; s < r->end && !stopped(r); s++) {
         uint64_t start = begin_step(r, 0);
         run_whole(r, s, &at);
         end_step(r, 0, s, start);
@@ -161,7 +162,7 @@ static void run_shared(void *arg, int worker, int workers)
     uint64_t at = begin;
     bool together = true; /* nobody is ahead: no barrier is needed */
     uint32_t turn = 0;    /* shared steps until now */
-    for (uint32_t s = 0; s < r->plan->n_steps; s++) {
+    for (uint32_t s = r->first; s < r->end; s++) {
         int parts = r->plan->steps[s].parts < workers ? r->plan->steps[s].parts : workers;
         if (parts == 1) {
             if (worker == 0 && !stopped(r)) {
@@ -201,16 +202,19 @@ static tern_status report(const run *r)
     return tern__fail(r->status, "%s: kernel %s failed", op, r->step->kernel_name);
 }
 
-tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, const tern__bindings *bindings,
-                          uint32_t *n_done)
+tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, tern__code *code,
+                          const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done)
 {
-    *n_done = 0;
+    (void)code;
+    *n_done = part->first;
     if (!tern__grow(&device->buffers, &device->cap_buffers, plan->n_operands, sizeof(tern__buffer)))
         return tern__out_of_memory(plan->n_operands * sizeof(tern__buffer));
     tern__buffer *buffers = device->buffers;
     fill_buffers(plan, bindings, buffers);
     run r = {.device = device,
              .plan = plan,
+             .first = part->first,
+             .end = part->end,
              .buffers = buffers,
              .step_ns = bindings->step_ns,
              .stop = bindings->stop,
@@ -222,6 +226,6 @@ tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, const te
             set_back(&device->claims[w]);
         tern__threads_run(device->threads, plan->workers, run_shared, &r);
     }
-    *n_done = stopped(&r) ? (uint32_t)(r.step - plan->steps) : plan->n_steps;
+    *n_done = stopped(&r) ? (uint32_t)(r.step - plan->steps) : part->end;
     return stopped(&r) ? report(&r) : TERN_OK;
 }

@@ -1,2 +1,4 @@
-# The line of features is missing where the processor has none beyond its level.
-tern devices | sed -E -e '/^  features /d' -e 's/^(  (cores online|cores set by|cores|isa levels|isa|features|kernels|libraries|model|memory|L1 data cache|L2 cache|L3 cache)) .*/\1 .../'
+# The line of features is missing where the processor has none beyond its level. What is there besides the processor depends on the
+# machine: names only.
+tern devices | sed '/^$/,$d' | sed -E -e '/^  features /d' -e 's/^(  (cores online|cores set by|cores|isa levels|isa|features|kernels|libraries|model|memory|L1 data cache|L2 cache|L3 cache)) .*/\1 .../'
+tern devices | sed '1d; /^ /d; /^$/d'

@@ -1,7 +1,7 @@
 # $TERN_CPU caps what is used, and says so; what it cannot be is refused as a run refuses it.
 [ "$(tern devices | sed -n "s/^  isa   *//p")" != baseline ] || skip "this machine has nothing above the baseline"
 TERN_CPU=baseline tern devices | sed -n 's/^  isa   *//p'
-TERN_CPU=baseline tern devices --json | json '[(d["isa"], d["isa_limit"]) for d in j]'
-tern devices --json | json '[d["isa_limit"] for d in j]'
+TERN_CPU=baseline tern devices --json | json '[(d["isa"], d["isa_limit"]) for d in j[:1]]'
+tern devices --json | json '[d["isa_limit"] for d in j[:1]]'
 status env TERN_CPU=pentium tern devices 2>&1 | sed -E 's|there are [^(]*|there are ... |'
 status env TERN_CPU=pentium tern list devices --json 2>&1 | sed -E 's|there are [^(]*|there are ... |'

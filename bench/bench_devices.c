@@ -1,0 +1,199 @@
+/* bench_devices.c - what devices other than the CPU cost and give, beside the CPU in the same run: a chain of elementwise ops as one
+ * generated kernel, copies to the device, and a step that does next to nothing.
+ *
+ *     bench_devices [--rows FILE | --json FILE] [--rounds N] */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tern/tern.h>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "bench_json.h"
+#include "devices/device.h"
+
+enum { MOST_ROUNDS = 101, CHAIN = 1 << 22, TINY_STEPS = 64, COPY_BYTES = 64 << 20 };
+
+typedef struct side {
+    tern_ctx *ctx;
+    tern_program *program;
+    tern_exec *exec;
+    tern_tensor *x;
+    double ns[MOST_ROUNDS];
+} side;
+
+static tern_status open_side(const char *device, side *s)
+{
+    tern_ctx_options options = tern_ctx_options_default();
+    options.device = device;
+    options.tuning = "off";
+    return tern_ctx_create(&options, &s->ctx);
+}
+
+static void close_side(side *s)
+{
+    tern_exec_free(s->exec);
+    tern_program_free(s->program);
+    tern_ctx_destroy(s->ctx);
+    *s = (side){0};
+}
+
+static tern_status prepare(side *s, tern_tensor *y, const tern_compile_options *options, int64_t n)
+{
+    TERN_TRY(tern_compile(s->ctx, 1, &y, NULL, options, &s->program));
+    TERN_TRY(tern_exec_create(s->ctx, s->program, &s->exec));
+    float *data = malloc((size_t)n * sizeof *data);
+    if (!data)
+        return tern__out_of_memory((size_t)n * sizeof *data);
+    for (int64_t i = 0; i < n; i++)
+        data[i] = (float)(i % 1000) / 100 - 5;
+    s->x = tern_from_data(s->ctx, TERN_F32, 1, &n, data);
+    free(data);
+    return tern_eval(s->x);
+}
+
+static tern_status time_run(side *s, int round)
+{
+    tern_tensor *y;
+    const uint64_t start = tern__now_ns();
+    TERN_TRY(tern_exec_run(s->exec, 1, &s->x, 1, &y));
+    s->ns[round] = (double)(tern__now_ns() - start);
+    tern_release(y);
+    return TERN_OK;
+}
+
+/* Both in turns; the first two rounds warm up. */
+static tern_status time_both(side *a, side *b, int rounds)
+{
+    for (int r = -2; r < rounds; r++) {
+        TERN_TRY(time_run(a, r < 0 ? 0 : r));
+        TERN_TRY(time_run(b, r < 0 ? 0 : r));
+    }
+    return TERN_OK;
+}
+
+/* relu(2 x + 1) * x - x / 3, clamped: seven ops that read and write each number once. */
+static tern_tensor *chain(tern_ctx *ctx)
+{
+    const int64_t n = CHAIN;
+    tern_tensor *x = tern_input(ctx, "x", TERN_F32, 1, &n);
+    tern_tensor *a = tern_add(tern_mul(x, tern_scalar(ctx, TERN_F32, 2)), tern_scalar(ctx, TERN_F32, 1));
+    tern_tensor *b = tern_sub(tern_mul(tern_relu(a), x), tern_div(x, tern_scalar(ctx, TERN_F32, 3)));
+    return tern_clamp(b, -4, 4);
+}
+
+static tern_status bench_chain(bench_output *out, int rounds)
+{
+    side cpu = {0}, device = {0};
+    tern_status status = open_side(NULL, &cpu);
+    if (status == TERN_OK)
+        status = open_side("opencl", &device);
+    if (status == TERN_OK)
+        status = prepare(&cpu, chain(cpu.ctx), NULL, CHAIN);
+    if (status == TERN_OK)
+        status = prepare(&device, chain(device.ctx), NULL, CHAIN);
+    if (status == TERN_OK)
+        status = time_both(&cpu, &device, rounds);
+    if (status == TERN_OK) {
+        const double a = bench_median(cpu.ns, rounds), b = bench_median(device.ns, rounds);
+        bench_row(out, "opencl_fused_chain_vs_cpu", a / b, "", "higher",
+                  "seven elementwise ops on %d f32 as one step: the CPU's time %.0f us over OpenCL's %.0f us",
+                  CHAIN, a / 1e3, b / 1e3);
+    }
+    close_side(&device);
+    close_side(&cpu);
+    return status;
+}
+
+/* Steps that do next to nothing: what is left is the way to a kernel and back. */
+static tern_status bench_steps(bench_output *out, int rounds)
+{
+    side cpu = {0}, device = {0}, *sides[2] = {&cpu, &device};
+    tern_compile_options options = tern_compile_options_default();
+    options.level = TERN_LEVEL_NONE;
+    tern_status status = TERN_OK;
+    for (int i = 0; i < 2 && status == TERN_OK; i++) {
+        const int64_t n = 16;
+        status = open_side(i ? "opencl" : NULL, sides[i]);
+        if (status != TERN_OK)
+            break;
+        tern_tensor *y = tern_input(sides[i]->ctx, "x", TERN_F32, 1, &n);
+        for (int k = 0; k < TINY_STEPS; k++)
+            y = tern_neg(y);
+        status = prepare(sides[i], y, &options, n);
+    }
+    if (status == TERN_OK)
+        status = time_both(&cpu, &device, rounds);
+    if (status == TERN_OK)
+        bench_row(out, "device_step_overhead_us", bench_median(device.ns, rounds) / TINY_STEPS / 1e3, "us",
+                  "lower",
+                  "a step of 16 numbers on OpenCL, driver included, in a plan of %d; on the CPU %.2f us",
+                  TINY_STEPS, bench_median(cpu.ns, rounds) / TINY_STEPS / 1e3);
+    close_side(&device);
+    close_side(&cpu);
+    return status;
+}
+
+static tern_status bench_copy(bench_output *out, int rounds)
+{
+    const tern__device_ops *ops;
+    tern__device *d = NULL;
+    const tern__device_options options = {.threads = 1};
+    TERN_TRY(tern__device_find("opencl", &ops));
+    TERN_TRY(ops->create(&options, &d));
+    tern__block on_device = {0};
+    char *from = malloc(COPY_BYTES), *to = malloc(COPY_BYTES);
+    double copies[MOST_ROUNDS], plain[MOST_ROUNDS];
+    tern_status status =
+        from && to ? ops->allocate(d, COPY_BYTES, &on_device) : tern__out_of_memory(COPY_BYTES);
+    if (status == TERN_OK) {
+        memset(from, 1, COPY_BYTES);
+        memset(to, 2, COPY_BYTES);
+    }
+    const tern__block host = {.bytes = COPY_BYTES, .host = from};
+    for (int r = -2; r < rounds && status == TERN_OK; r++) {
+        const uint64_t start = tern__now_ns();
+        status = ops->copy(d, NULL, &on_device, 0, &host, 0, COPY_BYTES);
+        const uint64_t middle = tern__now_ns();
+        memcpy(to, from, COPY_BYTES);
+        __asm__ volatile("" : : "r"(to) : "memory");
+        copies[r < 0 ? 0 : r] = (double)(middle - start);
+        plain[r < 0 ? 0 : r] = (double)(tern__now_ns() - middle);
+    }
+    if (status == TERN_OK) {
+        const double a = bench_median(plain, rounds), b = bench_median(copies, rounds);
+        bench_row(out, "opencl_copy_vs_memcpy", a / b, "", "higher",
+                  "%d MiB to the device at %.1f GB/s, memcpy %.1f GB/s", COPY_BYTES >> 20, COPY_BYTES / b,
+                  COPY_BYTES / a);
+    }
+    free(from);
+    free(to);
+    ops->release(d, &on_device);
+    ops->destroy(d);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    bench_output out;
+    int rounds = 15;
+    if (!bench_open(&out, &argc, argv))
+        return 2;
+    if (argc == 3 && strcmp(argv[1], "--rounds") == 0)
+        rounds = atoi(argv[2]);
+    if (rounds < 1 || rounds > MOST_ROUNDS || (argc != 1 && argc != 3)) {
+        fprintf(stderr, "usage: bench_devices [--rows FILE | --json FILE] [--rounds 1..%d]\n", MOST_ROUNDS);
+        return 2;
+    }
+    tern_status status = bench_chain(&out, rounds);
+    if (status == TERN_OK)
+        status = bench_steps(&out, rounds);
+    if (status == TERN_OK)
+        status = bench_copy(&out, rounds);
+    if (status == TERN_UNAVAILABLE)
+        printf("unavailable: %s\n", tern_last_error());
+    else if (status != TERN_OK)
+        fprintf(stderr, "bench_devices: %s\n", tern_last_error());
+    return bench_close(&out) && (status == TERN_OK || status == TERN_UNAVAILABLE) ? 0 : 1;
+}

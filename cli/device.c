@@ -1,0 +1,32 @@
+/* device.c - contexts on the device that the command line names. */
+#include "device.h"
+
+#include <tern/log.h>
+
+#include "commands.h"
+#include "term.h"
+
+/* The CPU does what another device was meant to do: that is said even where nothing else is. */
+static void say(void *user, tern_log_level level, const char *message)
+{
+    (void)user;
+    (void)level;
+    warn("%s", message);
+}
+
+int device_open(const args *a, const tern_ctx_options *options, tern_ctx **out)
+{
+    tern_ctx_options o = *options;
+    o.cpu = args_value(a, "cpu");
+    o.device = args_value(a, "device");
+    o.fallback = args_has(a, "fallback");
+    o.dump_kernels = args_value(a, "dump-kernels");
+    if (!args_int(a, "threads", 1, 1024, 0, &o.threads))
+        return EXIT_USAGE;
+    if (o.fallback)
+        tern_log_set(TERN_LOG_WARN, say, NULL);
+    const tern_status status = tern_ctx_create(&o, out);
+    if (status == TERN_NOT_FOUND && (o.cpu || o.device))
+        return fail_usage("%s%s", tern_last_error(), o.cpu ? "" : "; `tern devices` tells more");
+    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
+}

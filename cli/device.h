@@ -1,0 +1,20 @@
+/* device.h - options that say what computes, for the verbs that make contexts. */
+#ifndef TERN_CLI_DEVICE_H
+#define TERN_CLI_DEVICE_H
+
+#include <tern/context.h>
+
+#include "args.h"
+
+/* Rows of the option table. */
+/* clang-format off */
+#define DEVICE_OPTIONS \
+    {"device", 0, "NAME", NULL, "compute on this device (default: the first of `tern devices`)"}, \
+    {"fallback", 0, NULL, NULL, "let the CPU run what that device cannot, and say so, once for each operation"}, \
+    {"dump-kernels", 0, "FOLDER", NULL, "write the sources of kernels that are generated for the device to files"}
+/* clang-format on */
+
+/* Reads them, and --cpu and --threads, and makes the context. Returns an exit code; a failure was said. */
+int device_open(const args *a, const tern_ctx_options *options, tern_ctx **out);
+
+#endif

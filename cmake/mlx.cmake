@@ -1,0 +1,54 @@
+# libtern_mlx: the device `mlx`, a plugin of its own that the library loads when it is asked for. The only C++ here, and the only
+# thing that links MLX. Without MLX nothing is built, and `tern devices` says so.
+#
+# MLX is what scripts/install-mlx.sh puts into build/mlx, or whatever MLX_DIR or CMAKE_PREFIX_PATH names. Sanitized builds leave
+# the plugin out: MLX and its threads are not instrumented.
+
+set(TERN_MLX_LEAST 0.32)
+set(TERN_MLX_BELOW 0.33)
+
+if(NOT TERN_MLX OR TERN_SANITIZE OR TERN_FUZZ OR CMAKE_CROSSCOMPILING)
+    return()
+endif()
+
+# Installed after the first configuration, it is found by the next build.
+file(GLOB mlx_installed CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/build/mlx/mlx/share/cmake/MLX/MLXConfig.cmake)
+set(FPHSA_NAME_MISMATCHED ON) # its file asks for more than its name
+find_package(MLX ${TERN_MLX_LEAST} CONFIG QUIET HINTS ${PROJECT_SOURCE_DIR}/build/mlx/mlx)
+if(NOT MLX_FOUND OR NOT MLX_VERSION VERSION_LESS TERN_MLX_BELOW)
+    message(STATUS "MLX ${TERN_MLX_LEAST} not found: no device `mlx`; scripts/install-deps.sh mlx installs it")
+    return()
+endif()
+include(CheckLanguage)
+check_language(CXX)
+if(NOT CMAKE_CXX_COMPILER)
+    message(STATUS "no C++ compiler: no device `mlx`")
+    return()
+endif()
+enable_language(CXX)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+file(GLOB mlx_sources CONFIGURE_DEPENDS src/devices/mlx/*.c src/devices/mlx/*.cpp)
+add_library(tern_mlx MODULE ${mlx_sources})
+set_target_properties(tern_mlx PROPERTIES PREFIX lib CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
+                      C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+                      INSTALL_RPATH_USE_LINK_PATH ON LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+if(APPLE)
+    set_target_properties(tern_mlx PROPERTIES SUFFIX .dylib)
+endif()
+target_include_directories(tern_mlx PRIVATE include src)
+# Its headers count as the system's; the kernels are in the library, so optimising the plugin would only take time.
+target_include_directories(tern_mlx SYSTEM PRIVATE ${MLX_INCLUDE_DIRS})
+target_compile_options(tern_mlx PRIVATE -O1 -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wconversion>
+                       $<$<COMPILE_LANGUAGE:CXX>:-Wno-deprecated-enum-enum-conversion> $<$<BOOL:${werror}>:-Werror>)
+target_link_libraries(tern_mlx PRIVATE mlx)
+install(TARGETS tern_mlx LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+
+# Programs look beside themselves first, then along their own path: test programs in their folders, and what is installed.
+set(CMAKE_BUILD_RPATH ${PROJECT_BINARY_DIR})
+if(TARGET tern_program)
+    set_target_properties(tern_program PROPERTIES INSTALL_RPATH
+                          "$<IF:$<PLATFORM_ID:Darwin>,@loader_path,$ORIGIN>/../${CMAKE_INSTALL_LIBDIR}")
+endif()

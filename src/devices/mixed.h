@@ -1,0 +1,19 @@
+/* mixed.h - the target of a context on another device than the CPU: the device runs what it can, and the rest runs on the CPU as
+ * steps of the same plan, or fails. Nothing moves to the CPU unsaid: each op is told once, with the reason. */
+#ifndef TERN_DEVICES_MIXED_H
+#define TERN_DEVICES_MIXED_H
+
+#include "graph/target.h"
+
+typedef struct tern__mixed {
+    tern__target target;               /* what the compiler sees */
+    const tern__target *host, *device; /* the CPU's, and the device's */
+    bool fallback;                     /* what the device cannot run may run on the CPU */
+    bool told[TERN__OP_COUNT];         /* that an op does */
+} tern__mixed;
+
+/* `mixed` stays where it is as long as its target is used. */
+void tern__mixed_init(tern__mixed *mixed, const tern__target *host, const tern__target *device,
+                      bool fallback);
+
+#endif

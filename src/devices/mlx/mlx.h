@@ -1,0 +1,67 @@
+/* mlx.h - the border inside the plugin: plugin.c speaks C with the library, the .cpp files speak C++ with MLX. No exception
+ * crosses it: each becomes a status and a sentence. Headers with C's atomics stay on the C side, so steps come over as calls on
+ * plain host buffers. */
+#ifndef TERN_DEVICES_MLX_MLX_H
+#define TERN_DEVICES_MLX_MLX_H
+
+#include "graph/op.h"
+#include "graph/region.h"
+#include "tensor/buffer.h"
+#include "tensor/op_attrs.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tern__mlx_session tern__mlx_session; /* arrays that are not computed yet, on one MLX stream */
+
+typedef struct tern__mlx_error {
+    tern_status status;
+    char text[400]; /* the cause, without the op's name */
+} tern__mlx_error;
+
+/* One step. */
+typedef struct tern__mlx_step {
+    tern__opcode op;
+    int n_in, n_out;
+    const tern__buffer *in, *out;
+    const bool *kept; /* (n_out) must reach host memory; else only steps of the same partition read it */
+    const tern__attr *attrs;
+} tern__mlx_step;
+
+typedef struct tern__mlx_facts {
+    char version[32]; /* of the library that was loaded */
+    char built[32];   /* of the headers */
+    char device[128]; /* its name */
+    bool usable;      /* the two fit together */
+    bool gpu;         /* Metal; else MLX's CPU backend */
+    bool in_place;    /* operands are read where they lie, without a copy */
+    int64_t memory_bytes;
+} tern__mlx_facts;
+
+/* The host's table of ops, before anything else. */
+void tern__mlx_begin(const tern__op *ops);
+
+void tern__mlx_describe(tern__mlx_facts *out);
+
+/* May MLX run the call? false: `why` has the reason. */
+bool tern__mlx_lowers(const tern__call *call, char *why, size_t bytes);
+
+bool tern__mlx_open(tern__mlx_session **out, tern__mlx_error *error);
+void tern__mlx_close(tern__mlx_session *session); /* NULL is fine */
+
+/* Adds a step to what will be computed; data that it must look at (indices) are computed at once. */
+bool tern__mlx_add(tern__mlx_session *session, const tern__mlx_step *step, tern__mlx_error *error);
+/* Computes what was added and writes what is kept. Afterwards the session is empty, also after a failure. */
+bool tern__mlx_finish(tern__mlx_session *session, tern__mlx_error *error);
+void tern__mlx_discard(tern__mlx_session *session);
+
+/* Zeroed memory for the C side, which does not link the library's own. NULL: there is none. */
+void *tern__mlx_alloc(size_t bytes);
+void tern__mlx_free(void *memory);
+uint64_t tern__mlx_now_ns(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,257 @@
+/* plugin.c - MLX as a device: partitions of a plan become lazy MLX graphs, one each (session.cpp). On a Mac they run on the GPU,
+ * elsewhere on MLX's CPU backend. Host memory is read where it lies where MLX allows it; results are copied out. */
+#include <stdio.h>
+#include <string.h>
+
+#include "devices/device.h"
+#include "devices/mlx/mlx.h"
+
+enum { MOST_OPERANDS = 64 }; /* of a step */
+
+static const tern__device_host *host;
+
+struct tern__device {
+    tern__target target;
+    tern__mlx_session *session;
+};
+
+/* What leaves its partition: (n_operands of the plan), for outputs. */
+struct tern__code {
+    bool kept[1];
+};
+
+/* About the library: written once, while the plugin is loaded, since any thread may ask. */
+static struct {
+    tern__mlx_facts mlx;
+    char driver[64];
+    char unusable[160];
+} known;
+
+static void learn(void)
+{
+    tern__mlx_describe(&known.mlx);
+    snprintf(known.driver, sizeof known.driver, "MLX %s", known.mlx.version);
+    snprintf(known.unusable, sizeof known.unusable,
+             "MLX %s was loaded, the plugin was built for %s and needs the same minor version",
+             known.mlx.version, known.mlx.built);
+}
+
+static void describe(tern__isa cap, tern_device_info *out)
+{
+    const tern__mlx_facts *f = &known.mlx;
+    (void)cap;
+    *out = (tern_device_info){.name = "mlx",
+                              .backend = f->gpu ? "metal" : "mlx-cpu",
+                              .model = f->device,
+                              .memory_bytes = f->memory_bytes,
+                              .unavailable = f->usable ? NULL : known.unusable,
+                              .driver = known.driver,
+                              .precision = "f32 (f16 and bf16 are stored), integers exact; no f64",
+                              .limits = "2147483647 elements in an axis",
+                              .memory_use = f->in_place ? "operands are read in place, results are copied"
+                                                        : "results are copied, and operands that do not fill "
+                                                          "whole pages"};
+}
+
+/* ---- what it can run ---- */
+
+static tern_status choose(const tern__target *target, const tern__call *call,
+                          const tern__candidate *candidate, tern__arena *arena, tern__choice *out)
+{
+    char why[160];
+    (void)target;
+    (void)candidate;
+    (void)arena;
+    if (call->n_in + call->n_out > MOST_OPERANDS)
+        return host->fail(TERN_UNSUPPORTED, "%d operands are more than %d", call->n_in + call->n_out,
+                          MOST_OPERANDS);
+    if (!tern__mlx_lowers(call, why, sizeof why))
+        return host->fail(TERN_UNSUPPORTED, "%s", why);
+    *out = (tern__choice){.name = "mlx", .isa = "mlx", .work = 1};
+    return TERN_OK;
+}
+
+static const tern__target *target_of(const tern__device *device)
+{
+    return &device->target;
+}
+
+static void destroy(tern__device *device)
+{
+    if (!device)
+        return;
+    tern__mlx_close(device->session);
+    tern__mlx_free(device);
+}
+
+static tern_status create(const tern__device_options *options, tern__device **out)
+{
+    tern__mlx_error error;
+    if (!known.mlx.usable)
+        return host->fail(TERN_UNAVAILABLE, "device 'mlx': %s", known.unusable);
+    tern__device *device = tern__mlx_alloc(sizeof *device);
+    if (!device)
+        return host->fail(TERN_OUT_OF_MEMORY, "device 'mlx': no memory");
+    if (!tern__mlx_open(&device->session, &error)) {
+        tern__mlx_free(device);
+        return host->fail(error.status, "device 'mlx': %s", error.text);
+    }
+    device->target = (tern__target){
+        .name = "mlx", .workers = options->threads, .pool = options->pool, .choose = choose, .data = device};
+    *out = device;
+    return TERN_OK;
+}
+
+/* ---- a plan ---- */
+
+static const tern__operand *outputs_of(const tern__plan *plan, const tern__step *step)
+{
+    return &plan->operands[step->operands + step->n_in];
+}
+
+static size_t span_of(const tern__operand *o)
+{
+    size_t units = 1;
+    for (int i = 0; i < o->type->rank; i++)
+        units += (size_t)((o->type->shape[i] - 1) * (o->strides[i] < 0 ? -o->strides[i] : o->strides[i]));
+    return units * 8; /* of the widest type */
+}
+
+/* May the two share bytes of the arena? Views count from both sides, so neither reach is left out. */
+static bool may_share(const tern__operand *a, const tern__operand *b)
+{
+    return a->space == b->space && a->index == b->index && a->byte_offset < b->byte_offset + span_of(b) &&
+           b->byte_offset < a->byte_offset + span_of(a);
+}
+
+/* Is it read outside the partition? Whatever might be is kept. */
+static bool read_outside(const tern__plan *plan, const tern__partition *part, const tern__operand *o)
+{
+    if (o->space != TERN__SPACE_ARENA)
+        return true;
+    for (uint32_t s = 0; s < plan->n_steps; s++) {
+        if (s >= part->first && s < part->end)
+            continue;
+        const tern__step *step = &plan->steps[s];
+        for (uint32_t i = 0; i < step->n_in; i++)
+            if (may_share(o, &plan->operands[step->operands + i]))
+                return true;
+    }
+    return false;
+}
+
+static tern_status compile(tern__device *device, const tern__plan *plan, tern__code **out)
+{
+    (void)device;
+    bool *kept = tern__mlx_alloc(sizeof(tern__code) + plan->n_operands);
+    if (!kept)
+        return host->fail(TERN_OUT_OF_MEMORY, "device 'mlx': no memory for a plan");
+    for (uint32_t p = 0; p < plan->n_partitions; p++) {
+        const tern__partition *part = &plan->partitions[p];
+        for (uint32_t s = part->first; part->on_device && s < part->end; s++) {
+            const tern__step *step = &plan->steps[s];
+            for (uint32_t i = 0; i < step->n_out; i++)
+                kept[step->operands + step->n_in + i] = read_outside(plan, part, &outputs_of(plan, step)[i]);
+        }
+    }
+    *out = (tern__code *)(void *)kept;
+    return TERN_OK;
+}
+
+static void forget(tern__device *device, tern__code *code)
+{
+    (void)device;
+    tern__mlx_free(code);
+}
+
+static void fill_buffers(const tern__plan *plan, const tern__step *step, const tern__bindings *bindings,
+                         tern__buffer *buffers)
+{
+    for (uint32_t i = 0; i < step->n_in + step->n_out; i++) {
+        const tern__operand *o = &plan->operands[step->operands + i];
+        char *base = o->space == TERN__SPACE_ARENA  ? bindings->arena
+                     : o->space == TERN__SPACE_LEAF ? bindings->leaves[o->index]
+                                                    : bindings->blocks[o->index];
+        buffers[i] =
+            (tern__buffer){.data = base + (ptrdiff_t)o->byte_offset, .type = o->type, .strides = o->strides};
+    }
+}
+
+static tern_status fail_step(const tern__step *step, const tern__mlx_error *error)
+{
+    return error->status == TERN_OUT_OF_RANGE
+               ? host->fail(error->status, "%s: %s", host->ops[step->op].name, error->text)
+               : host->fail(error->status, "%s: device 'mlx': %s", host->ops[step->op].name, error->text);
+}
+
+/* What fails while a lazy graph is computed belongs to no step alone: the message names the first and the last. */
+static tern_status fail_partition(const tern__plan *plan, uint32_t first, uint32_t last,
+                                  const tern__mlx_error *error)
+{
+    if (first == last)
+        return fail_step(&plan->steps[first], error);
+    return host->fail(error->status, "%s to %s: device 'mlx': %s", host->ops[plan->steps[first].op].name,
+                      host->ops[plan->steps[last].op].name, error->text);
+}
+
+static tern_status run(tern__device *device, const tern__plan *plan, tern__code *code,
+                       const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done)
+{
+    tern__buffer buffers[MOST_OPERANDS];
+    tern__mlx_error error;
+    const bool each = bindings->step_ns != NULL; /* a step's time is known only if it is computed alone */
+    uint32_t first = part->first;                /* of what is not computed yet */
+    *n_done = part->first;
+    for (uint32_t s = part->first; s < part->end; s++) {
+        const tern__step *step = &plan->steps[s];
+        const uint64_t start = each ? tern__mlx_now_ns() : 0;
+        fill_buffers(plan, step, bindings, buffers);
+        bool kept[MOST_OPERANDS];
+        for (uint32_t i = 0; i < step->n_out; i++)
+            kept[i] = each || code->kept[step->operands + step->n_in + i];
+        const tern__mlx_step call = {.op = step->op,
+                                     .n_in = (int)step->n_in,
+                                     .n_out = (int)step->n_out,
+                                     .in = buffers,
+                                     .out = buffers + step->n_in,
+                                     .kept = kept,
+                                     .attrs = step->attrs};
+        if (!tern__mlx_add(device->session, &call, &error)) {
+            tern__mlx_discard(device->session);
+            return fail_step(step, &error);
+        }
+        if (!each && s + 1 < part->end)
+            continue;
+        if (!tern__mlx_finish(device->session, &error))
+            return fail_partition(plan, first, s, &error);
+        if (each)
+            bindings->step_ns[s] = tern__mlx_now_ns() - start;
+        *n_done = first = s + 1;
+    }
+    return TERN_OK;
+}
+
+static const tern__device_ops table = {
+    .abi = TERN__DEVICE_ABI,
+    .name = "mlx",
+    .backend = "mlx",
+    .describe = describe,
+    .create = create,
+    .destroy = destroy,
+    .target = target_of,
+    .run = run,
+    .compile = compile,
+    .forget = forget,
+};
+
+TERN_API const tern__device_ops *tern_device_plugin(const tern__device_host *given);
+
+const tern__device_ops *tern_device_plugin(const tern__device_host *given)
+{
+    if (given->abi != TERN__DEVICE_ABI)
+        return NULL;
+    host = given;
+    tern__mlx_begin(given->ops);
+    learn();
+    return &table;
+}

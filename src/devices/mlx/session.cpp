@@ -1,0 +1,397 @@
+// session.cpp - arrays over host memory, and what is computed when.
+//
+// Steps of a partition become one lazy MLX graph. Host memory is its first and last station: what a step reads is either an array
+// that an earlier step of the partition made, or an array over the operand's own bytes; what leaves the partition is copied to
+// where the plan wants it, since MLX decides itself where results lie.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "devices/mlx/lower.h"
+
+using namespace tern_mlx;
+
+namespace
+{
+
+// MLX's CPU allocator keeps the size of a block in front of it, and knows a block by the address of that; a Metal buffer is an
+// object. Memory of others can stand for a block of the first kind, which nobody but its allocator looks into.
+ptrdiff_t allocator_header()
+{
+    static const ptrdiff_t header = [] {
+        mx::allocator::Data data = mx::allocator::malloc(256);
+        mx::allocator::Buffer buffer = data.buffer();
+        const ptrdiff_t gap = static_cast<char *>(buffer.raw_ptr()) - static_cast<char *>(buffer.ptr());
+        return gap == ptrdiff_t(sizeof(size_t)) ? gap : 0;
+    }();
+    return header;
+}
+
+mx::array over_bytes(void *data, const mx::Shape &shape, mx::Dtype dtype)
+{
+    const ptrdiff_t header = allocator_header();
+    if (header) {
+        void *block = static_cast<char *>(data) - header;
+        return mx::array(mx::allocator::Data(mx::allocator::Buffer(block), [](mx::allocator::Buffer) {}),
+                         shape, dtype);
+    }
+    return mx::array(data, shape, dtype, [](void *) {}); // without a copy where pages allow it
+}
+
+bool reads_in_place()
+{
+    alignas(64) static float probe[16] = {1};
+    return over_bytes(probe, mx::Shape{16}, mx::float32).data<float>() == probe;
+}
+
+size_t numel(const tern__type &type)
+{
+    size_t n = 1;
+    for (int i = 0; i < type.rank; i++)
+        n *= size_t(type.shape[i]);
+    return n;
+}
+
+// Sizes as MLX sees them: bytes in the last axis of ternary types.
+struct view {
+    mx::Shape shape;
+    mx::Strides strides;
+    char *data; // element [0,0,...]
+    char *low;  // first byte
+    char *high; // past the last
+    bool dense;
+    size_t item;
+};
+
+view view_of(const tern__buffer &b)
+{
+    view v{shape_of(*b.type), {},   static_cast<char *>(b.data),         nullptr,
+           nullptr,           true, mx::size_of(dtype_of(b.type->dtype))};
+    int64_t below = 0, above = 0, expected = 1;
+    for (int i = 0; i < b.type->rank; i++) {
+        const int64_t reach = (int64_t(v.shape[i]) - 1) * b.strides[i];
+        (reach < 0 ? below : above) += reach;
+        v.strides.push_back(b.strides[i]);
+    }
+    for (int i = b.type->rank - 1; i >= 0; i--) {
+        v.dense = v.dense && (v.shape[i] == 1 || b.strides[i] == expected);
+        expected *= v.shape[i];
+    }
+    v.low = v.data + below * int64_t(v.item);
+    v.high = v.data + (above + 1) * int64_t(v.item);
+    return v;
+}
+
+// What a step of the partition made, and where the plan wants it.
+struct made {
+    mx::array array;
+    tern__type type;
+    view place;
+    bool kept;
+    bool readable; // by later steps: nobody has written over it since
+};
+
+void write_strided(const view &to, int axis, char *at, const char *&from)
+{
+    if (axis == int(to.shape.size())) {
+        std::memcpy(at, from, to.item);
+        from += to.item;
+        return;
+    }
+    for (int i = 0; i < to.shape[axis]; i++)
+        write_strided(to, axis + 1, at + i * to.strides[axis] * int64_t(to.item), from);
+}
+
+} // namespace
+
+// An integer at [i] of a vector of i32 or i64.
+static int64_t index_at(const tern__buffer &b, int64_t i)
+{
+    const int64_t at = i * b.strides[0];
+    return b.type->dtype == TERN_I64 ? static_cast<const int64_t *>(b.data)[at]
+                                     : static_cast<const int32_t *>(b.data)[at];
+}
+
+static void copy_strided(const view &from, const view &to, int axis, const char *at, char *there)
+{
+    if (axis == int(from.shape.size())) {
+        std::memcpy(there, at, from.item);
+        return;
+    }
+    for (int i = 0; i < from.shape[axis]; i++)
+        copy_strided(from, to, axis + 1, at + i * from.strides[axis] * int64_t(from.item),
+                     there + i * to.strides[axis] * int64_t(to.item));
+}
+
+static int64_t within(int64_t index, int64_t limit)
+{
+    if (index < 0 || index >= limit)
+        throw out_of_range(index, limit);
+    return index;
+}
+
+// write_slice: x at the start indices of operand 2. Nothing is written unless all fits.
+static void write_slice(const tern__mlx_step &step)
+{
+    const view x = view_of(step.in[1]), to = view_of(step.out[0]);
+    char *there = to.data;
+    for (int i = 0; i < int(x.shape.size()); i++)
+        there += within(index_at(step.in[2], i), int64_t(to.shape[i]) - x.shape[i] + 1) * to.strides[i] *
+                 int64_t(to.item);
+    copy_strided(x, to, 0, x.data, there);
+}
+
+// write_rows: row r of x at (slots[r], positions[r]).
+static void write_rows(const tern__mlx_step &step)
+{
+    const view x = view_of(step.in[1]), to = view_of(step.out[0]);
+    view row = x, place = to;
+    row.shape.erase(row.shape.begin());
+    row.strides.erase(row.strides.begin());
+    place.strides.erase(place.strides.begin(), place.strides.begin() + 2);
+    const auto write = [&](bool really) {
+        for (int r = 0; r < x.shape[0]; r++) {
+            const int64_t position = index_at(step.in[3], r);
+            if (position == -1)
+                continue;
+            const int64_t slot = within(index_at(step.in[2], r), to.shape[0]);
+            within(position, to.shape[1]);
+            if (really)
+                copy_strided(row, place, 0, x.data + r * x.strides[0] * int64_t(x.item),
+                             to.data + (slot * to.strides[0] + position * to.strides[1]) * int64_t(to.item));
+        }
+    };
+    write(false);
+    write(true);
+}
+
+struct tern__mlx_session {
+    mx::Stream stream;
+    std::vector<made> values;
+
+    explicit tern__mlx_session(mx::Stream s) : stream(s)
+    {
+    }
+
+    // Everything that memory may be asked for is computed, then written: results may lie where operands lay.
+    void write(bool all)
+    {
+        arrays results;
+        std::vector<view> places;
+        for (const made &m : values)
+            if (m.kept || (all && m.readable)) {
+                results.push_back(mx::contiguous(m.array, false, stream));
+                places.push_back(m.place);
+            }
+        values.clear(); // or MLX could reuse none of the intermediates
+        mx::eval(results);
+        for (size_t i = 0; i < results.size(); i++) {
+            const view &to = places[i];
+            const char *from = results[i].data<char>();
+            if (to.dense)
+                std::memcpy(to.data, from, results[i].nbytes());
+            else
+                write_strided(to, 0, to.data, from);
+        }
+    }
+
+    mx::array read(const tern__buffer &b)
+    {
+        const view v = view_of(b);
+        const mx::Dtype dtype = dtype_of(b.type->dtype);
+        for (auto m = values.rbegin(); m != values.rend(); ++m) {
+            if (!m->readable || m->place.high <= v.low || v.high <= m->place.low)
+                continue;
+            if (m->type.dtype == b.type->dtype && m->place.data == v.data && m->place.shape == v.shape &&
+                m->place.strides == v.strides)
+                return m->array;
+            if (m->type.dtype == b.type->dtype && m->place.dense && m->place.low <= v.low &&
+                v.high <= m->place.high)
+                return mx::as_strided(m->array, v.shape, v.strides, size_t(v.data - m->place.low) / v.item,
+                                      stream);
+            write(true); // pieces of several results: memory puts them together
+            break;
+        }
+        if (v.dense)
+            return over_bytes(v.data, v.shape, dtype);
+        const auto count = mx::safe_cast((v.high - v.low) / ptrdiff_t(v.item), "host");
+        return mx::as_strided(over_bytes(v.low, mx::Shape{count}, dtype), v.shape, v.strides,
+                              size_t(v.data - v.low) / v.item, stream);
+    }
+
+    void add(const tern__mlx_step &step)
+    {
+        const tern__op *row = &op_table[step.op];
+        std::vector<const tern__type *> in_types;
+        std::vector<tern__type> out_types;
+        arrays in;
+        size_t elements = 0;
+        for (int i = 0; i < step.n_out; i++) {
+            out_types.push_back(*step.out[i].type);
+            elements += numel(*step.out[i].type);
+        }
+        if (elements == 0)
+            return;
+        if (row->flags & TERN__WRITES && step.op != TERN__OP_overwrite) {
+            write(true); // its operands, and whatever reads the state as it was
+            step.op == TERN__OP_write_slice ? write_slice(step) : write_rows(step);
+            return;
+        }
+        for (int i = 0; i < step.n_in; i++) {
+            in_types.push_back(step.in[i].type);
+            in.push_back(read(step.in[i]));
+        }
+        const tern__call call = {row, step.n_in, step.n_out, in_types.data(), step.attrs, out_types.data()};
+        arrays out = lower(call, in, stream);
+        for (int i = 0; i < step.n_out; i++)
+            keep(step.out[i], out[size_t(i)], step.kept[i]);
+    }
+
+    void keep(const tern__buffer &b, const mx::array &result, bool kept)
+    {
+        if (result.size() == 0)
+            return;
+        const view v = view_of(b);
+        if (result.shape() != v.shape || result.dtype() != dtype_of(b.type->dtype))
+            throw fault(TERN_INTERNAL, "the result has another shape or type than was asked for");
+        for (made &m : values) {
+            if (m.place.high <= v.low || v.high <= m.place.low)
+                continue;
+            m.readable = false;
+            // Written over as a whole: it need not reach memory.
+            m.kept = m.kept && !(v.dense && v.low <= m.place.low && m.place.high <= v.high);
+        }
+        values.push_back({result, *b.type, v, kept, true});
+    }
+};
+
+namespace
+{
+
+// What went wrong, for the other side of the border.
+template <typename F> bool guarded(tern__mlx_error *error, F &&body)
+{
+    try {
+        body();
+        return true;
+    } catch (const fault &e) {
+        error->status = e.status;
+        std::snprintf(error->text, sizeof error->text, "%s", e.what());
+    } catch (const std::bad_alloc &) {
+        error->status = TERN_OUT_OF_MEMORY;
+        std::snprintf(error->text, sizeof error->text, "no memory");
+    } catch (const std::exception &e) {
+        const bool memory =
+            std::strncmp(e.what(), "[malloc", 7) == 0 || std::strstr(e.what(), "Unable to allocate");
+        error->status = memory ? TERN_OUT_OF_MEMORY : TERN_UNAVAILABLE;
+        std::snprintf(error->text, sizeof error->text, "%s", e.what());
+    } catch (...) {
+        error->status = TERN_UNAVAILABLE;
+        std::snprintf(error->text, sizeof error->text, "MLX failed without a reason");
+    }
+    return false;
+}
+
+mx::Device device()
+{
+    return mx::is_available(mx::Device(mx::Device::gpu)) ? mx::Device(mx::Device::gpu)
+                                                         : mx::Device(mx::Device::cpu);
+}
+
+// A C++ library promises nothing between minor versions.
+bool same_minor(const char *loaded)
+{
+    int major = -1, minor = -1;
+    return std::sscanf(loaded, "%d.%d", &major, &minor) == 2 && major == MLX_VERSION_MAJOR &&
+           minor == MLX_VERSION_MINOR;
+}
+
+} // namespace
+
+void tern__mlx_begin(const tern__op *ops)
+{
+    op_table = ops;
+}
+
+void tern__mlx_describe(tern__mlx_facts *out)
+{
+    tern__mlx_error error;
+    *out = tern__mlx_facts{};
+    std::snprintf(out->built, sizeof out->built, "%d.%d.%d", MLX_VERSION_MAJOR, MLX_VERSION_MINOR,
+                  MLX_VERSION_PATCH);
+    std::snprintf(out->version, sizeof out->version, "%s", mx::version());
+    out->usable = same_minor(out->version);
+    if (!out->usable)
+        return;
+    guarded(&error, [&] {
+        const mx::Device d = device();
+        out->gpu = d.type == mx::Device::gpu;
+        out->in_place = reads_in_place();
+        const auto &info = mx::device_info(d);
+        if (auto name = info.find("device_name");
+            name != info.end() && std::holds_alternative<std::string>(name->second))
+            std::snprintf(out->device, sizeof out->device, "%s", std::get<std::string>(name->second).c_str());
+        if (auto size = info.find("memory_size");
+            size != info.end() && std::holds_alternative<size_t>(size->second))
+            out->memory_bytes = int64_t(std::get<size_t>(size->second));
+    });
+}
+
+bool tern__mlx_lowers(const tern__call *call, char *why, size_t bytes)
+{
+    tern__mlx_error error;
+    std::string reason;
+    if (!guarded(&error, [&] { reason = refuse(*call); }))
+        reason = error.text;
+    std::snprintf(why, bytes, "%s", reason.c_str());
+    return reason.empty();
+}
+
+bool tern__mlx_open(tern__mlx_session **out, tern__mlx_error *error)
+{
+    return guarded(error, [&] { *out = new tern__mlx_session(mx::new_thread_unsafe_stream(device())); });
+}
+
+void tern__mlx_close(tern__mlx_session *session)
+{
+    tern__mlx_error error;
+    guarded(&error, [&] { delete session; });
+}
+
+bool tern__mlx_add(tern__mlx_session *session, const tern__mlx_step *step, tern__mlx_error *error)
+{
+    return guarded(error, [&] { session->add(*step); });
+}
+
+bool tern__mlx_finish(tern__mlx_session *session, tern__mlx_error *error)
+{
+    const bool done = guarded(error, [&] { session->write(false); });
+    tern__mlx_discard(session);
+    return done;
+}
+
+void tern__mlx_discard(tern__mlx_session *session)
+{
+    session->values.clear();
+}
+
+void *tern__mlx_alloc(size_t bytes)
+{
+    void *memory = ::operator new(bytes, std::nothrow);
+    return memory ? std::memset(memory, 0, bytes) : nullptr;
+}
+
+void tern__mlx_free(void *memory)
+{
+    ::operator delete(memory);
+}
+
+uint64_t tern__mlx_now_ns(void)
+{
+    return uint64_t(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                        std::chrono::steady_clock::now().time_since_epoch())
+                        .count());
+}

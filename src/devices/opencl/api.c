@@ -1,0 +1,109 @@
+/* api.c - loads OpenCL and finds a device. */
+#include "devices/opencl/api.h"
+
+typedef int tern__opencl_api_is_compiled; /* no file is empty */
+
+#ifdef TERN__HAVE_OPENCL
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+/* Drivers are full of threads and memory that sanitizers do not know. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static tern__cl api;
+static char missing[256];
+
+static bool find_functions(void *library)
+{
+#define FIND(name)                                                                           \
+    *(void **)&api.name = dlsym(library, "cl" #name);                                        \
+    if (!api.name) {                                                                         \
+        snprintf(missing, sizeof missing, "the OpenCL library has no function cl%s", #name); \
+        return false;                                                                        \
+    }
+    TERN__CL_LIST(FIND)
+#undef FIND
+    return true;
+}
+
+/* The first of a kind on any platform. */
+static bool find_device(cl_device_type type)
+{
+    cl_platform_id platforms[16];
+    cl_uint n = 0;
+    if (api.GetPlatformIDs((cl_uint)TERN__COUNT(platforms), platforms, &n) != CL_SUCCESS)
+        return false;
+    for (cl_uint i = 0; i < n && i < TERN__COUNT(platforms); i++)
+        if (api.GetDeviceIDs(platforms[i], type, 1, &api.device, NULL) == CL_SUCCESS) {
+            api.platform = platforms[i];
+            return true;
+        }
+    return false;
+}
+
+static void load(void)
+{
+    static const char *const names[] = {
+#ifdef __APPLE__
+        "/System/Library/Frameworks/OpenCL.framework/OpenCL",
+#else
+        "libOpenCL.so.1",
+        "libOpenCL.so",
+#endif
+    };
+    void *library = NULL;
+    if (SANITIZED) {
+        snprintf(missing, sizeof missing, "drivers are not loaded in builds with sanitizers");
+        return;
+    }
+    for (size_t i = 0; i < TERN__COUNT(names) && !library; i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        snprintf(missing, sizeof missing, "no OpenCL library is installed (%s)", names[0]);
+    else if (find_functions(library) && !find_device(CL_DEVICE_TYPE_GPU) && !find_device(CL_DEVICE_TYPE_ALL))
+        snprintf(missing, sizeof missing, "OpenCL has no device: no driver is installed");
+}
+
+const tern__cl *tern__cl_load(const char **why)
+{
+    pthread_once(&once, load);
+    *why = missing[0] ? missing : NULL;
+    return missing[0] ? NULL : &api;
+}
+
+const char *tern__cl_error(cl_int error)
+{
+    switch (error) {
+    case CL_MEM_OBJECT_ALLOCATION_FAILURE:
+    case CL_OUT_OF_RESOURCES:
+    case CL_OUT_OF_HOST_MEMORY:
+        return "out of memory";
+    case CL_DEVICE_NOT_AVAILABLE:
+        return "the device is not available";
+    case CL_BUILD_PROGRAM_FAILURE:
+        return "the kernel does not compile";
+    case CL_INVALID_BUFFER_SIZE:
+        return "a buffer is larger than the device allows";
+    case CL_INVALID_WORK_GROUP_SIZE:
+        return "the work group is too large";
+    default:
+        return "a call failed";
+    }
+}
+
+#endif

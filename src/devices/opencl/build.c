@@ -1,0 +1,181 @@
+/* build.c - from source to program: built once per process, and kept on disk between processes. An entry is good for one device,
+ * driver and source; what is damaged or of another kind is built and written again. */
+#include "devices/opencl/opencl.h"
+
+typedef int tern__opencl_build_is_compiled; /* no file is empty */
+
+#ifdef TERN__HAVE_OPENCL
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/status.h"
+
+static const char options[] = "-cl-std=CL1.2 -w";
+
+/* What stands before a program in its file. */
+typedef struct header {
+    char magic[8];
+    uint64_t key;      /* of device, driver, options and source */
+    uint64_t bytes;    /* of the program */
+    uint64_t checksum; /* of it */
+} header;
+
+static const char magic[8] = "ternocl";
+enum { MOST_BYTES = 256 << 20 };
+
+static uint64_t key_of(const tern__device *d, const char *source)
+{
+    const uint64_t h = tern__hash(d->identity, strlen(d->identity), 0);
+    return tern__hash(source, strlen(source), tern__hash(options, sizeof options, h));
+}
+
+static void path_of(const tern__device *d, uint64_t key, char *out, size_t size)
+{
+    snprintf(out, size, "%s/%016" PRIx64 ".bin", d->cache, key);
+}
+
+static void make_folders(const char *path)
+{
+    char part[4096];
+    snprintf(part, sizeof part, "%s", path);
+    for (char *c = part + 1; *c; c++)
+        if (*c == '/') {
+            *c = '\0';
+            mkdir(part, 0700);
+            *c = '/';
+        }
+    mkdir(part, 0700);
+}
+
+/* ---- on disk ---- */
+
+/* NULL: there is none, or it is of no use. */
+static cl_program read_program(tern__device *d, uint64_t key)
+{
+    char path[4096], *data = NULL;
+    size_t length = 0;
+    header h;
+    cl_program program = NULL;
+    path_of(d, key, path, sizeof path);
+    if (tern__file_read_all(path, MOST_BYTES, &data, &length) != TERN_OK)
+        return NULL;
+    const unsigned char *binary = (const unsigned char *)data + sizeof h;
+    if (length >= sizeof h)
+        memcpy(&h, data, sizeof h);
+    if (length >= sizeof h && memcmp(h.magic, magic, sizeof magic) == 0 && h.key == key &&
+        h.bytes == length - sizeof h && h.checksum == tern__hash(binary, (size_t)h.bytes, 0)) {
+        const size_t bytes = (size_t)h.bytes;
+        cl_int status = CL_SUCCESS, error = CL_SUCCESS;
+        program =
+            d->cl->CreateProgramWithBinary(d->context, 1, &d->cl->device, &bytes, &binary, &status, &error);
+        if (program && (status != CL_SUCCESS || error != CL_SUCCESS ||
+                        d->cl->BuildProgram(program, 1, &d->cl->device, options, NULL, NULL) != CL_SUCCESS)) {
+            d->cl->ReleaseProgram(program);
+            program = NULL;
+        }
+    }
+    if (!program)
+        tern__log(TERN_LOG_INFO, "opencl: %s is damaged or of another driver: it is built again", path);
+    tern__free(data);
+    return program;
+}
+
+static tern_status write_file(const char *path, const void *head, size_t head_bytes, const void *data,
+                              size_t bytes)
+{
+    tern__writer writer;
+    TERN_TRY(tern__writer_open(path, &writer));
+    tern_status status = tern__writer_write(&writer, head, head_bytes);
+    if (status == TERN_OK)
+        status = tern__writer_write(&writer, data, bytes);
+    if (status == TERN_OK)
+        return tern__writer_commit(&writer);
+    tern__writer_abort(&writer);
+    return status;
+}
+
+/* A cache that cannot be written costs time, and is no failure. */
+static void write_program(tern__device *d, uint64_t key, cl_program program)
+{
+    size_t bytes = 0;
+    char path[4096];
+    if (d->cl->GetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) != CL_SUCCESS ||
+        bytes == 0 || bytes > MOST_BYTES)
+        return;
+    unsigned char *binary = tern__alloc(bytes);
+    header h = {.key = key, .bytes = bytes};
+    if (binary &&
+        d->cl->GetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS) {
+        memcpy(h.magic, magic, sizeof magic);
+        h.checksum = tern__hash(binary, bytes, 0);
+        path_of(d, key, path, sizeof path);
+        if (write_file(path, &h, sizeof h, binary, bytes) != TERN_OK)
+            tern__log(TERN_LOG_INFO, "opencl: kernels are not kept: %s", tern_last_error());
+    }
+    tern__free(binary);
+}
+
+/* ---- building ---- */
+
+static tern_status compile(tern__device *d, const char *name, const char *source, cl_program *out)
+{
+    cl_int error = CL_SUCCESS;
+    cl_program program = d->cl->CreateProgramWithSource(d->context, 1, &source, NULL, &error);
+    if (!program)
+        return tern__ocl_fail(d, name, error);
+    error = d->cl->BuildProgram(program, 1, &d->cl->device, options, NULL, NULL);
+    if (error != CL_SUCCESS) {
+        char log[256] = "";
+        d->cl->GetProgramBuildInfo(program, d->cl->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
+        d->cl->ReleaseProgram(program);
+        return tern__fail(TERN_INTERNAL, "opencl: kernel %s does not compile (error %d): %s", name, error,
+                          log);
+    }
+    *out = program;
+    return TERN_OK;
+}
+
+static void dump_source(const tern__device *d, const char *name, uint64_t key, const char *source)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s-%016" PRIx64 ".cl", d->dump, name, key);
+    make_folders(d->dump);
+    if (write_file(path, "", 0, source, strlen(source)) != TERN_OK)
+        tern__log(TERN_LOG_WARN, "opencl: %s", tern_last_error());
+}
+
+tern_status tern__ocl_build(tern__device *d, const char *name, const char *source, cl_program *out)
+{
+    const uint64_t key = key_of(d, source);
+    for (size_t i = 0; i < d->n_built; i++)
+        if (d->built[i].hash == key) {
+            *out = d->built[i].program;
+            return TERN_OK;
+        }
+    if (!tern__grow((void **)&d->built, &d->cap_built, d->n_built + 1, sizeof *d->built))
+        return tern__out_of_memory(sizeof *d->built);
+    if (d->dump)
+        dump_source(d, name, key, source);
+    if (d->cache)
+        make_folders(d->cache);
+    cl_program program = d->cache ? read_program(d, key) : NULL;
+    d->loaded += program != NULL;
+    if (!program) {
+        TERN_TRY(compile(d, name, source, &program));
+        d->compiled++;
+        if (d->cache)
+            write_program(d, key, program);
+    }
+    d->built[d->n_built++] = (tern__ocl_built){key, program};
+    *out = program;
+    return TERN_OK;
+}
+
+#endif

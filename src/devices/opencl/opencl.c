@@ -1,0 +1,396 @@
+/* opencl.c - the OpenCL device: what it is, its memory, its table of functions. */
+#include "devices/opencl/opencl.h"
+
+#include "base/status.h"
+
+extern const tern__device_ops tern__device_opencl;
+
+#ifndef TERN__HAVE_OPENCL
+
+static const char missing[] = "this build has no OpenCL: its headers (CL/cl.h) were not installed";
+
+static void describe(tern__isa cap, tern_device_info *out)
+{
+    (void)cap;
+    *out = (tern_device_info){.name = "opencl", .backend = "opencl", .unavailable = missing};
+}
+
+static tern_status create(const tern__device_options *options, tern__device **out)
+{
+    (void)options;
+    (void)out;
+    return tern__fail(TERN_UNAVAILABLE, "device 'opencl': %s", missing);
+}
+
+const tern__device_ops tern__device_opencl = {
+    .abi = TERN__DEVICE_ABI, .name = "opencl", .backend = "opencl", .describe = describe, .create = create};
+
+#else
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "devices/cpu/regions.h"
+
+/* ---- what is there ---- */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static char model[160], driver[96], features[96], limits[160];
+static cl_ulong memory_bytes;
+static cl_uint units;
+static cl_device_type type;
+static cl_bool unified;
+
+static void ask(const tern__cl *cl, cl_device_info what, size_t size, void *out)
+{
+    if (cl->GetDeviceInfo(cl->device, what, size, out, NULL) != CL_SUCCESS)
+        memset(out, 0, size);
+}
+
+static void ask_all(void)
+{
+    const char *why;
+    const tern__cl *cl = tern__cl_load(&why);
+    char version[64] = "";
+    static char extensions[4096];
+    cl_ulong local = 0, most = 0;
+    size_t group = 0;
+    if (!cl)
+        return;
+    ask(cl, CL_DEVICE_NAME, sizeof model - 1, model);
+    ask(cl, CL_DRIVER_VERSION, sizeof version - 1, version);
+    ask(cl, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions);
+    ask(cl, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof memory_bytes, &memory_bytes);
+    ask(cl, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units);
+    ask(cl, CL_DEVICE_TYPE, sizeof type, &type);
+    ask(cl, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified, &unified);
+    ask(cl, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local);
+    ask(cl, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof most, &most);
+    ask(cl, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group, &group);
+    char platform[64] = "";
+    cl->GetPlatformInfo(cl->platform, CL_PLATFORM_NAME, sizeof platform - 1, platform, NULL);
+    snprintf(driver, sizeof driver, "%.60s %.30s", platform, version);
+    snprintf(features, sizeof features, "f32%s%s", strstr(extensions, "cl_khr_fp64") ? " f64" : "",
+             strstr(extensions, "cl_khr_fp16") ? " f16" : " (f16 is stored, not computed)");
+    snprintf(limits, sizeof limits, "a buffer %llu MiB, a work group %zu, local memory %llu KiB",
+             (unsigned long long)(most >> 20), group, (unsigned long long)(local >> 10));
+}
+
+static void describe(tern__isa cap, tern_device_info *out)
+{
+    const char *why;
+    const tern__cl *cl = tern__cl_load(&why);
+    (void)cap;
+    *out = (tern_device_info){.name = "opencl", .backend = "opencl", .unavailable = why};
+    if (!cl)
+        return;
+    pthread_once(&once, ask_all);
+    out->model = model;
+    out->driver = driver;
+    out->precision = features;
+    out->limits = limits;
+    out->memory_use =
+        unified ? "unified: host memory is used in place" : "of its own: copied at the borders of partitions";
+    out->cores_usable = out->cores_online = (int)units;
+    out->cores_reason = "compute units";
+    out->memory_bytes = (int64_t)memory_bytes;
+}
+
+/* ---- the compiler's questions ---- */
+
+static bool fuses(const tern__target *target, const tern__call *call)
+{
+    return tern__cpu_has_rows(call, tern__rowop_tables(target->isa_mask));
+}
+
+static tern_status choose_rows(const tern__target *target, const tern__call *call, tern__arena *arena,
+                               tern__choice *out, bool *found)
+{
+    const tern__row_program *program = NULL;
+    TERN_TRY(tern__cpu_row_program(call, tern__rowop_tables(target->isa_mask), NULL, arena, &program));
+    *found = program != NULL;
+    if (!program)
+        return TERN_OK;
+    tern__ocl_rows *rows = tern__arena_alloc(arena, sizeof *rows);
+    if (!rows)
+        return tern__out_of_memory(sizeof *rows);
+    *rows =
+        (tern__ocl_rows){.kind = {.name = "rows__opencl", .write = tern__ocl_write_rows}, .program = program};
+    *out = (tern__choice){.name = rows->kind.name, .isa = "opencl", .rows = true, .program = rows, .work = 1};
+    return TERN_OK;
+}
+
+static tern_status choose(const tern__target *target, const tern__call *call,
+                          const tern__candidate *candidate, tern__arena *arena, tern__choice *out)
+{
+    bool found = false;
+    const char *why;
+    (void)candidate;
+    TERN_TRY(choose_rows(target, call, arena, out, &found));
+    if (found)
+        return TERN_OK;
+    const tern__ocl_kind *kind = tern__ocl_kind_of(call, &why);
+    TERN__FAIL_IF(!kind, TERN_UNSUPPORTED, "%s", why);
+    *out = (tern__choice){.name = kind->name, .isa = "opencl", .program = kind, .work = 1};
+    return TERN_OK;
+}
+
+static const tern__target *target_of(const tern__device *device)
+{
+    return &device->target;
+}
+
+/* ---- making one ---- */
+
+static void destroy(tern__device *d)
+{
+    if (!d)
+        return;
+    for (size_t i = 0; i < d->n_built; i++)
+        d->cl->ReleaseProgram(d->built[i].program);
+    tern__free(d->built);
+    if (d->queue)
+        d->cl->ReleaseCommandQueue(d->queue);
+    if (d->context)
+        d->cl->ReleaseContext(d->context);
+    tern__free(d->cache);
+    tern__free(d->dump);
+    tern__free(d);
+}
+
+static char *copy_text(const char *text)
+{
+    const size_t bytes = text ? strlen(text) + 1 : 0;
+    char *out = text ? tern__alloc(bytes) : NULL;
+    return out ? memcpy(out, text, bytes) : NULL;
+}
+
+/* Does a buffer over host memory lie on its very pages? Asked of the memory, not of the driver: what the device writes must be
+ * there without being mapped, and what the host writes be seen. */
+static bool uses_pages(tern__device *d)
+{
+    enum { BYTES = 4096 };
+    cl_int error = CL_SUCCESS;
+    char *page = tern__alloc_aligned(BYTES, BYTES), seen[16] = "";
+    if (!page)
+        return false;
+    memset(page, 0, BYTES);
+    cl_mem buffer =
+        d->cl->CreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, BYTES, page, &error);
+    bool same = false;
+    if (buffer) {
+        same = d->cl->EnqueueWriteBuffer(d->queue, buffer, CL_TRUE, 64, 6, "device", 0, NULL, NULL) ==
+                   CL_SUCCESS &&
+               memcmp(page + 64, "device", 6) == 0;
+        memcpy(page + 128, "host", 4);
+        same =
+            same &&
+            d->cl->EnqueueReadBuffer(d->queue, buffer, CL_TRUE, 128, 4, seen, 0, NULL, NULL) == CL_SUCCESS &&
+            memcmp(seen, "host", 4) == 0;
+        d->cl->ReleaseMemObject(buffer);
+    }
+    tern__free(page);
+    return same;
+}
+
+static tern_status open_queue(tern__device *d)
+{
+    cl_int error = CL_SUCCESS;
+    d->context = d->cl->CreateContext(NULL, 1, &d->cl->device, NULL, NULL, &error);
+    if (!d->context)
+        return tern__ocl_fail(d, "context", error);
+    d->queue = d->cl->CreateCommandQueue(d->context, d->cl->device, 0, &error);
+    if (!d->queue)
+        return tern__ocl_fail(d, "queue", error);
+    d->in_place = unified && d->cpu && uses_pages(d);
+    return TERN_OK;
+}
+
+static tern_status create(const tern__device_options *options, tern__device **out)
+{
+    const char *why;
+    const tern__cl *cl = tern__cl_load(&why);
+    TERN__FAIL_IF(!cl, TERN_UNAVAILABLE, "device 'opencl': %s", why);
+    pthread_once(&once, ask_all);
+    tern__device *d = tern__alloc_zero(1, sizeof *d);
+    if (!d)
+        return tern__out_of_memory(sizeof *d);
+    d->cl = cl;
+    d->cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
+    d->units = units > 0 ? (int)units : 1;
+    d->cache = copy_text(options->cache);
+    d->dump = copy_text(options->dump);
+    snprintf(d->identity, sizeof d->identity, "%s|%s", model, driver);
+    d->target = (tern__target){.name = "opencl",
+                               .workers = options->threads,
+                               .isa_mask = tern__isa_mask_capped(tern__cpu(), options->isa_cap),
+                               .pool = options->pool,
+                               .choose = choose,
+                               .fuses = fuses,
+                               .data = d};
+    const tern_status status = open_queue(d);
+    if (status != TERN_OK) {
+        destroy(d);
+        return status;
+    }
+    *out = d;
+    return TERN_OK;
+}
+
+/* ---- memory ---- */
+
+static tern_status allocate(tern__device *d, size_t bytes, tern__block *out)
+{
+    cl_int error = CL_SUCCESS;
+    cl_mem memory = d->cl->CreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                        bytes ? bytes : 1, NULL, &error);
+    if (!memory)
+        return tern__ocl_fail(d, "memory", error);
+    *out = (tern__block){.handle = memory, .bytes = bytes};
+    return TERN_OK;
+}
+
+static void release(tern__device *d, tern__block *block)
+{
+    if (block->handle)
+        d->cl->ReleaseMemObject(block->handle);
+    *block = (tern__block){0};
+}
+
+static tern_status map(tern__device *d, tern__block *block, tern__access access, void **out)
+{
+    cl_int error = CL_SUCCESS;
+    const cl_map_flags flags =
+        (access & TERN__ACCESS_READ ? CL_MAP_READ : 0) | (access & TERN__ACCESS_WRITE ? CL_MAP_WRITE : 0);
+    void *mapped = d->cl->EnqueueMapBuffer(d->queue, block->handle, CL_TRUE, flags, 0, block->bytes, 0, NULL,
+                                           NULL, &error);
+    if (!mapped)
+        return tern__ocl_fail(d, "mapping", error);
+    *out = mapped;
+    return TERN_OK;
+}
+
+static tern_status synchronise(tern__device *d)
+{
+    const cl_int error = d->cl->Finish(d->queue);
+    return error == CL_SUCCESS ? TERN_OK : tern__ocl_fail(d, "waiting for the device", error);
+}
+
+static tern_status unmap(tern__device *d, tern__block *block, void *mapped)
+{
+    const cl_int error = d->cl->EnqueueUnmapMemObject(d->queue, block->handle, mapped, 0, NULL, NULL);
+    return error == CL_SUCCESS ? synchronise(d) : tern__ocl_fail(d, "unmapping", error);
+}
+
+/* ---- streams: queues of the context's; events: markers in them ---- */
+
+static cl_command_queue queue_of(const tern__device *d, tern__stream *stream)
+{
+    return stream ? (cl_command_queue)(void *)stream : d->queue;
+}
+
+static tern_status copy(tern__device *d, tern__stream *stream, const tern__block *to, size_t to_at,
+                        const tern__block *from, size_t from_at, size_t bytes)
+{
+    cl_command_queue queue = queue_of(d, stream);
+    const cl_bool waits = stream ? CL_FALSE : CL_TRUE;
+    cl_int error = CL_SUCCESS;
+    TERN__FAIL_IF(to_at > to->bytes || bytes > to->bytes - to_at || from_at > from->bytes ||
+                      bytes > from->bytes - from_at,
+                  TERN_OUT_OF_RANGE, "opencl: a copy of %zu bytes leaves its blocks", bytes);
+    if (bytes == 0)
+        return TERN_OK;
+    if (to->handle && from->handle)
+        error =
+            d->cl->EnqueueCopyBuffer(queue, from->handle, to->handle, from_at, to_at, bytes, 0, NULL, NULL);
+    else if (to->handle)
+        error = d->cl->EnqueueWriteBuffer(queue, to->handle, waits, to_at, bytes,
+                                          (char *)from->host + from_at, 0, NULL, NULL);
+    else if (from->handle)
+        error = d->cl->EnqueueReadBuffer(queue, from->handle, waits, from_at, bytes, (char *)to->host + to_at,
+                                         0, NULL, NULL);
+    else
+        memmove((char *)to->host + to_at, (char *)from->host + from_at, bytes);
+    if (error == CL_SUCCESS && waits && to->handle && from->handle)
+        error = d->cl->Finish(queue);
+    return error == CL_SUCCESS ? TERN_OK : tern__ocl_fail(d, "copying", error);
+}
+
+static tern_status stream_create(tern__device *d, tern__stream **out)
+{
+    cl_int error = CL_SUCCESS;
+    cl_command_queue queue = d->cl->CreateCommandQueue(d->context, d->cl->device, 0, &error);
+    if (!queue)
+        return tern__ocl_fail(d, "stream", error);
+    *out = (tern__stream *)(void *)queue;
+    return TERN_OK;
+}
+
+static void stream_destroy(tern__device *d, tern__stream *stream)
+{
+    if (!stream)
+        return;
+    d->cl->Finish(queue_of(d, stream));
+    d->cl->ReleaseCommandQueue(queue_of(d, stream));
+}
+
+static tern_status record(tern__device *d, tern__stream *stream, tern__event **out)
+{
+    cl_event event = NULL;
+    cl_int error = d->cl->EnqueueMarkerWithWaitList(queue_of(d, stream), 0, NULL, &event);
+    if (error == CL_SUCCESS)
+        error = d->cl->Flush(queue_of(d, stream));
+    if (error != CL_SUCCESS)
+        return tern__ocl_fail(d, "event", error);
+    *out = (tern__event *)(void *)event;
+    return TERN_OK;
+}
+
+static tern_status wait_for(tern__device *d, tern__stream *stream, const tern__event *event)
+{
+    cl_event e = (cl_event)(uintptr_t)event;
+    const cl_int error = d->cl->EnqueueBarrierWithWaitList(queue_of(d, stream), 1, &e, NULL);
+    return error == CL_SUCCESS ? TERN_OK : tern__ocl_fail(d, "waiting for an event", error);
+}
+
+static tern_status synchronise_event(tern__device *d, const tern__event *event)
+{
+    cl_event e = (cl_event)(uintptr_t)event;
+    const cl_int error = d->cl->WaitForEvents(1, &e);
+    return error == CL_SUCCESS ? TERN_OK : tern__ocl_fail(d, "waiting for an event", error);
+}
+
+static void event_destroy(tern__device *d, tern__event *event)
+{
+    if (event)
+        d->cl->ReleaseEvent((cl_event)(void *)event);
+}
+
+const tern__device_ops tern__device_opencl = {
+    .abi = TERN__DEVICE_ABI,
+    .name = "opencl",
+    .backend = "opencl",
+    .describe = describe,
+    .create = create,
+    .destroy = destroy,
+    .target = target_of,
+    .run = tern__ocl_run,
+    .compile = tern__ocl_compile,
+    .forget = tern__ocl_forget,
+    .allocate = allocate,
+    .release = release,
+    .map = map,
+    .unmap = unmap,
+    .copy = copy,
+    .synchronise = synchronise,
+    .stream_create = stream_create,
+    .stream_destroy = stream_destroy,
+    .record = record,
+    .wait = wait_for,
+    .synchronise_event = synchronise_event,
+    .event_destroy = event_destroy,
+};
+
+#endif

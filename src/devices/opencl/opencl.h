@@ -1,0 +1,110 @@
+/* opencl.h - the OpenCL device. A step becomes a kernel of its own, generated as OpenCL C when the plan is compiled: from the
+ * row program of a fused region or elementwise op (rows.c), or for one of the ops of ops.c. Sizes, strides and offsets are data that
+ * a kernel reads from `n`, so that steps that differ in them share one source, and equal sources are built once. Every
+ * kernel has the signature
+ *
+ *     kernel void k(global char *p0, ... operands, then results, global const long *n, global long *fault)
+ *
+ * and does nothing once `fault` says that one before it found bad data. Private to devices/opencl. */
+#ifndef TERN_DEVICES_OPENCL_OPENCL_H
+#define TERN_DEVICES_OPENCL_OPENCL_H
+
+#include "base/strbuf.h"
+#include "devices/device.h"
+#include "devices/opencl/api.h"
+
+enum { TERN__OCL_MOST_NUMBERS = 320 };
+
+/* A kernel while it is written. */
+typedef struct tern__ocl_draft {
+    tern__strbuf
+        text; /* the body: what comes after the operands' pointers are moved to their first elements */
+    bool cpu; /* the device is a processor: items take stretches, not every n-th element */
+    size_t items,
+        units; /* independent pieces of work, and how many work items share them at most; units 0: items */
+    int n_numbers;
+    int64_t numbers[TERN__OCL_MOST_NUMBERS];
+    bool full; /* there were too many numbers */
+} tern__ocl_draft;
+
+/* An operand of a step, where it lies in the plan. */
+typedef struct tern__ocl_operand {
+    const tern__type *type;
+    const int64_t *strides; /* (rank) in units */
+} tern__ocl_operand;
+
+/* What runs a step: tern__step.program. */
+typedef struct tern__ocl_kind {
+    const char *name;
+    tern__opcode op;
+    /* NULL: it runs the call; else why not. */
+    const char *(*refuses)(const tern__call *call);
+    /* Writes the kernel. `operands` are inputs, then results. */
+    void (*write)(tern__ocl_draft *d, const tern__step *step, const tern__ocl_operand *operands);
+} tern__ocl_kind;
+
+/* Row programs: the kind, and its program. */
+typedef struct tern__ocl_rows {
+    tern__ocl_kind kind;
+    const struct tern__row_program *program;
+} tern__ocl_rows;
+
+void tern__ocl_write_rows(tern__ocl_draft *d, const tern__step *step, const tern__ocl_operand *operands);
+
+/* The ops of ops.c; NULL: there is none, with *why. */
+const tern__ocl_kind *tern__ocl_kind_of(const tern__call *call, const char **why);
+
+/* The text before every kernel: types and functions that they use. */
+extern const char tern__ocl_prelude[];
+
+/* Notes a number and gives its place: the kernel has it as n<place>. */
+int tern__ocl_number(tern__ocl_draft *d, int64_t number);
+/* The same for a float, which the kernel has as this expression: sources do not depend on it. */
+void tern__ocl_add_float(tern__ocl_draft *d, double number);
+void tern__ocl_add(tern__ocl_draft *d, const char *format, ...) TERN_PRINTF(2, 3);
+/* "loop over i in [0, items)", by this work item; the caller closes the brace. */
+void tern__ocl_loop(tern__ocl_draft *d, const char *i, size_t items, size_t least);
+/* Expressions: element `at` of operand `p` as a float (or the integer that it is), and its storing. */
+void tern__ocl_load(tern__ocl_draft *d, tern_dtype dtype, int p, const char *at);
+void tern__ocl_store(tern__ocl_draft *d, tern_dtype dtype, int p, const char *at, const char *value);
+/* Declares `name` = the offset of row-major index `i` in an operand, in units, from sizes and strides of its first `rank` axes. */
+void tern__ocl_offset(tern__ocl_draft *d, const char *name, const char *i, int rank, const int64_t *shape,
+                      const int64_t *strides);
+
+#ifdef TERN__HAVE_OPENCL
+
+/* A source that was built. */
+typedef struct tern__ocl_built {
+    uint64_t hash;
+    cl_program program;
+} tern__ocl_built;
+
+struct tern__device {
+    const tern__cl *cl;
+    tern__target target;
+    cl_context context;
+    cl_command_queue queue;
+    bool cpu;           /* it is a processor */
+    bool in_place;      /* it uses host memory as it lies: both see what the other wrote when a run is over */
+    int units;          /* compute units */
+    char identity[512]; /* device, driver and options: what a built kernel is good for */
+    char *cache, *dump; /* folders, or NULL */
+    tern__ocl_built *built;
+    size_t n_built, cap_built;
+    uint64_t compiled, loaded; /* sources that were compiled, and that the cache had */
+};
+
+/* The program of a source, built once: from the cache of the process, from that on disk, or now. */
+tern_status tern__ocl_build(tern__device *device, const char *name, const char *source, cl_program *out);
+
+tern_status tern__ocl_fail(tern__device *device, const char *what, cl_int error);
+
+/* ---- run.c ---- */
+
+tern_status tern__ocl_compile(tern__device *device, const tern__plan *plan, tern__code **out);
+void tern__ocl_forget(tern__device *device, tern__code *code);
+tern_status tern__ocl_run(tern__device *device, const tern__plan *plan, tern__code *code,
+                          const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done);
+
+#endif
+#endif

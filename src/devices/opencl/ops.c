@@ -1,0 +1,631 @@
+/* ops.c - operations that are no row programs, as OpenCL C: one row each, what it refuses and what writes it. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "devices/opencl/opencl.h"
+
+typedef const tern__ocl_operand operand;
+
+static const char *const packed_type = "it reads no packed types";
+
+static bool is_small_float(tern_dtype t)
+{
+    return t == TERN_F32 || t == TERN_F16 || t == TERN_BF16;
+}
+
+static const char *refuse_packed(const tern__call *call)
+{
+    for (int i = 0; i < call->n_in; i++)
+        if (tern__dtype_is_packed(call->in[i]->dtype))
+            return packed_type;
+    return tern__dtype_is_packed(call->out[0].dtype) ? packed_type : NULL;
+}
+
+/* An unsigned type as wide as a unit: elements that only move. */
+static const char *carrier(tern_dtype dtype)
+{
+    switch (tern__dtype_unit_bytes(dtype)) {
+    case 1:
+        return "uchar";
+    case 2:
+        return "ushort";
+    case 4:
+        return "uint";
+    default:
+        return "ulong";
+    }
+}
+
+static size_t numel(operand *o)
+{
+    return (size_t)tern__type_numel(o->type);
+}
+
+/* ---- moving ---- */
+
+static void offset_of(tern__ocl_draft *d, const char *name, const char *i, operand *o)
+{
+    tern__ocl_offset(d, name, i, o->type->rank, o->type->shape, o->strides);
+}
+
+/* Element i of one is element i of the other, in row-major order: contiguous, reshape. */
+static void write_copy(tern__ocl_draft *d, const tern__step *step, operand *o)
+{
+    const char *type = carrier(o[1].type->dtype);
+    (void)step;
+    tern__ocl_loop(d, "i", numel(&o[1]), 16384);
+    offset_of(d, "from", "i", &o[0]);
+    offset_of(d, "to", "i", &o[1]);
+    tern__ocl_add(d, "((global %s *)p1)[to] = ((global const %s *)p0)[from];\n}\n", type, type);
+}
+
+static const char *refuse_overwrite(const tern__call *call)
+{
+    if (call->in[0]->dtype != call->in[1]->dtype)
+        return "it does not convert while it overwrites";
+    return refuse_packed(call);
+}
+
+static void write_overwrite(tern__ocl_draft *d, const tern__step *step, operand *o)
+{
+    const char *type = carrier(o[2].type->dtype);
+    const tern__type *x = o[1].type, *state = o[2].type;
+    int64_t strides[TERN__MAX_RANK];
+    (void)step;
+    for (int a = 0; a < state->rank; a++) { /* x broadcasts */
+        const int at = a - (state->rank - x->rank);
+        strides[a] = at < 0 || x->shape[at] == 1 ? 0 : o[1].strides[at];
+    }
+    tern__ocl_loop(d, "i", numel(&o[2]), 16384);
+    tern__ocl_offset(d, "from", "i", state->rank, state->shape, strides);
+    offset_of(d, "to", "i", &o[2]);
+    tern__ocl_add(d, "((global %s *)p2)[to] = ((global const %s *)p1)[from];\n}\n", type, type);
+}
+
+static const char *refuse_full(const tern__call *call)
+{
+    const tern_dtype t = call->out[0].dtype;
+    return is_small_float(t) || t == TERN_I32 ? NULL : "it fills no tensors of this type";
+}
+
+static void write_full(tern__ocl_draft *d, const tern__step *step, operand *o)
+{
+    const bool whole = o[0].type->dtype == TERN_I32;
+    const double x = step->attrs[TERN__ATTR_full_value].f;
+    tern__ocl_loop(d, "i", numel(&o[0]), 16384);
+    tern__ocl_add(d, "%s value = ", whole ? "int" : "float");
+    if (whole)
+        tern__ocl_add(d, "(int)n%d", tern__ocl_number(d, (int64_t)x));
+    else
+        tern__ocl_add_float(d, x);
+    tern__ocl_add(d, ";\n");
+    offset_of(d, "to", "i", &o[0]);
+    tern__ocl_store(d, o[0].type->dtype, 0, "to", "value");
+    tern__ocl_add(d, "}\n");
+}
+
+static bool is_wide_float(tern_dtype t)
+{
+    return t == TERN_F32 || t == TERN_F64;
+}
+
+/* What rows do not convert. */
+static const char *refuse_cast(const tern__call *call)
+{
+    const tern_dtype from = call->in[0]->dtype, to = call->out[0].dtype;
+    if (tern__dtype_is_packed(from) || tern__dtype_is_packed(to))
+        return packed_type;
+    return to == TERN_F16 || to == TERN_BF16 ? "it would round twice" : NULL;
+}
+
+static void write_cast(tern__ocl_draft *d, const tern__step *step, operand *o)
+{
+    static const char *const whole[] = {
+        [TERN_U8] = "uchar", [TERN_I8] = "char", [TERN_I32] = "int", [TERN_I64] = "long"};
+    const tern_dtype from = o[0].type->dtype, to = o[1].type->dtype;
+    char value[64] = "v";
+    (void)step;
+    tern__ocl_loop(d, "i", numel(&o[1]), 16384);
+    offset_of(d, "from", "i", &o[0]);
+    offset_of(d, "to", "i", &o[1]);
+    tern__ocl_add(d, "%s v = ", from == TERN_F64 ? "double" : tern__dtype_is_float(from) ? "float" : "long");
+    tern__ocl_load(d, from, 0, "from");
+    tern__ocl_add(d, ";\n");
+    if (tern__dtype_is_float(from) && tern__dtype_is_int(to)) /* NaN gives 0 */
+        snprintf(value, sizeof value, "v != v ? 0 : convert_%s_sat_rtz(v)", whole[to]);
+    else if (tern__dtype_is_int(to)) /* integers wrap */
+        snprintf(value, sizeof value, "(%s)v", whole[to]);
+    else if (is_wide_float(to))
+        snprintf(value, sizeof value, "(%s)v", to == TERN_F32 ? "float" : "double");
+    if (to == TERN_I8 || to == TERN_U8)
+        tern__ocl_add(d, "((global %s *)p1)[to] = %s;\n}\n", whole[to], value);
+    else {
+        tern__ocl_store(d, to, 1, "to", value);
+        tern__ocl_add(d, "}\n");
+    }
+}
+
+/* y[outer, indices, inner] = x[outer, index, inner]; n[0] is the step's number everywhere. */
+static void write_gather(tern__ocl_draft *d, const tern__step *step, operand *o)
+{
+    const char *type = carrier(o[2].type->dtype);
+    int axis = 0;
+    tern__axis_normalise(step->attrs[TERN__ATTR_gather_axis].i, o[0].type->rank, &axis);
+    const int indices = o[1].type->rank, rank = o[2].type->rank;
+    int64_t of_x[TERN__MAX_RANK] = {0}, of_index[TERN__MAX_RANK] = {0};
+    for (int a = 0; a < rank; a++) {
+        const bool is_index = a >= axis && a < axis + indices;
+        of_index[a] = is_index ? o[1].strides[a - axis] : 0;
+        of_x[a] = is_index ? 0 : o[0].strides[a < axis ? a : a - indices + 1];
+    }
+    tern__ocl_loop(d, "i", numel(&o[2]), 16384);
+    const int size = tern__ocl_number(d, o[0].type->shape[axis]),
+              along = tern__ocl_number(d, o[0].strides[axis]);
+    tern__ocl_offset(d, "at", "i", rank, o[2].type->shape, of_index);
+    tern__ocl_offset(d, "from", "i", rank, o[2].type->shape, of_x);
+    offset_of(d, "to", "i", &o[2]);
+    tern__ocl_add(d,
+                  "long index = ((global const long *)p1)[at];\n"
+                  "if (index < 0 && index >= -n%d) index += n%d;\n"
+                  "if (found(fault, n0, index, n%d))\n"
+                  "((global %s *)p2)[to] = ((global const %s *)p0)[from + index * n%d];\n}\n",
+                  size, size, size, type, type, along);
+}
+
+/* ---- states ---- */
+
+static void add_int(tern__ocl_draft *d, operand *o, int p, const char *at)
+{
+    tern__ocl_add(d, "((global const %s *)p%d)[(%s) * n%d]", o->type->dtype == TERN_I32 ? "int" : "long", p,
+                  at, tern__ocl_number(d, o->strides[0]));
+}
+
+/* Everything is checked before anything is written. Of rows with one place the last wins: items are elements of a row. */
+static void write_write_rows(tern__ocl_draft *d, const tern__step *step, operand *o)
+{
+    const char *type = carrier(o[4].type->dtype);
+    const tern__type *x = o[1].type;
+    size_t per_row = 1;
+    (void)step;
+    for (int a = 1; a < x->rank; a++)
+        per_row *= (size_t)x->shape[a];
+    const int rows = tern__ocl_number(d, x->shape[0]), x_step = tern__ocl_number(d, o[1].strides[0]);
+    const int slots = tern__ocl_number(d, o[4].type->shape[0]),
+              capacity = tern__ocl_number(d, o[4].type->shape[1]);
+    const int by_slot = tern__ocl_number(d, o[4].strides[0]),
+              by_position = tern__ocl_number(d, o[4].strides[1]);
+    tern__ocl_add(d, "for (long r = 0; r < n%d; r++) {\nlong position = ", rows);
+    add_int(d, &o[3], 3, "r");
+    tern__ocl_add(d, ", slot = ");
+    add_int(d, &o[2], 2, "r");
+    tern__ocl_add(
+        d,
+        ";\nif (position != -1 && (!found(fault, n0, slot, n%d) || !found(fault, n0, position, n%d))) "
+        "return;\n}\n",
+        slots, capacity);
+    tern__ocl_loop(d, "i", per_row, 4096);
+    tern__ocl_offset(d, "from", "i", x->rank - 1, x->shape + 1, o[1].strides + 1);
+    tern__ocl_offset(d, "to", "i", x->rank - 1, x->shape + 1, o[4].strides + 2);
+    tern__ocl_add(d, "for (long r = 0; r < n%d; r++) {\nlong position = ", rows);
+    add_int(d, &o[3], 3, "r");
+    tern__ocl_add(d, ", slot = ");
+    add_int(d, &o[2], 2, "r");
+    tern__ocl_add(d,
+                  ";\nif (position != -1) ((global %s *)p4)[slot * n%d + position * n%d + to] = "
+                  "((global const %s *)p1)[r * n%d + from];\n}\n}\n",
+                  type, by_slot, by_position, type, x_step);
+}
+
+static void write_write_slice(tern__ocl_draft *d, const tern__step *step, operand *o)
+{
+    const char *type = carrier(o[3].type->dtype);
+    char index[16];
+    (void)step;
+    tern__ocl_add(d, "long base = 0;\n");
+    for (int a = 0; a < o[3].type->rank; a++) {
+        snprintf(index, sizeof index, "%d", a);
+        tern__ocl_add(d, "{ long start = ");
+        add_int(d, &o[2], 2, index);
+        tern__ocl_add(d, ";\nif (!found(fault, n0, start, n%d)) return;\nbase += start * n%d; }\n",
+                      tern__ocl_number(d, o[3].type->shape[a] - o[1].type->shape[a] + 1),
+                      tern__ocl_number(d, o[3].strides[a]));
+    }
+    tern__ocl_loop(d, "i", numel(&o[1]), 16384);
+    offset_of(d, "from", "i", &o[1]);
+    tern__ocl_offset(d, "to", "i", o[1].type->rank, o[1].type->shape, o[3].strides);
+    tern__ocl_add(d, "((global %s *)p3)[base + to] = ((global const %s *)p1)[from];\n}\n", type, type);
+}
+
+/* ---- transformers ---- */
+
+static const char *refuse_rope(const tern__call *call)
+{
+    return is_small_float(call->in[0]->dtype) ? NULL : "it turns f32, f16 and bf16 only";
+}
+
+/* Angles are f64 where the device has it, and narrowed like the CPU's. Items are rows with heads. */
+static void write_rope(tern__ocl_draft *d, const tern__step *step, operand *o)
+{
+    const tern_dtype t = o[0].type->dtype;
+    const int64_t heads = o[0].type->shape[1], width = o[0].type->shape[2];
+    const int64_t dims = step->attrs[TERN__ATTR_rope_dims].i ? step->attrs[TERN__ATTR_rope_dims].i : width;
+    const bool interleaved = step->attrs[TERN__ATTR_rope_interleaved].i != 0;
+    const char *as = t == TERN_F16 ? "round_f16" : t == TERN_BF16 ? "round_bf16" : "";
+    const int n_heads = tern__ocl_number(d, heads), half = tern__ocl_number(d, dims / 2),
+              n_dims = tern__ocl_number(d, dims), n_width = tern__ocl_number(d, width);
+    const int x0 = tern__ocl_number(d, o[0].strides[0]), x1 = tern__ocl_number(d, o[0].strides[1]),
+              x2 = tern__ocl_number(d, o[0].strides[2]);
+    const int y0 = tern__ocl_number(d, o[2].strides[0]), y1 = tern__ocl_number(d, o[2].strides[1]),
+              y2 = tern__ocl_number(d, o[2].strides[2]);
+    tern__ocl_loop(d, "i", (size_t)(o[0].type->shape[0] * heads), 16);
+    tern__ocl_add(
+        d, "long row = i / n%d, head = i %% n%d, x = row * n%d + head * n%d, y = row * n%d + head * n%d;\n",
+        n_heads, n_heads, x0, x1, y0, y1);
+    tern__ocl_add(d, "real position = ");
+    add_int(d, &o[1], 1, "row");
+    tern__ocl_add(d,
+                  ";\nfor (long j = 0; j < n%d; j++) {\n"
+                  "real angle = position * pow((real)%a, (real)(-2 * j) / n%d);\n"
+                  "float c = %s((float)cos(angle)), s = %s((float)sin(angle));\n",
+                  half, step->attrs[TERN__ATTR_rope_theta].f, n_dims, as, as);
+    if (interleaved)
+        tern__ocl_add(d, "long one = 2 * j, two = one + 1;\n");
+    else
+        tern__ocl_add(d, "long one = j, two = j + n%d;\n", half);
+    char at[64];
+    snprintf(at, sizeof at, "x + one * n%d", x2);
+    tern__ocl_add(d, "float a = ");
+    tern__ocl_load(d, t, 0, at);
+    snprintf(at, sizeof at, "x + two * n%d", x2);
+    tern__ocl_add(d, ", b = ");
+    tern__ocl_load(d, t, 0, at);
+    tern__ocl_add(d, ";\nfloat ac = %s(a * c), bs = %s(b * s), bc = %s(b * c), as = %s(a * s);\n", as, as, as,
+                  as);
+    snprintf(at, sizeof at, "y + one * n%d", y2);
+    tern__ocl_store(d, t, 2, at, "ac - bs");
+    snprintf(at, sizeof at, "y + two * n%d", y2);
+    tern__ocl_store(d, t, 2, at, "bc + as");
+    tern__ocl_add(d,
+                  "}\nfor (long j = n%d; j < n%d; j++)\n((global %s *)p2)[y + j * n%d] = ((global const %s "
+                  "*)p0)[x + j * n%d];\n}\n",
+                  n_dims, n_width, carrier(t), y2, carrier(t), x2);
+}
+
+static const char *refuse_attention(const tern__call *call)
+{
+    for (int i = 0; i < 3; i++)
+        if (!is_small_float(call->in[i]->dtype) && !(i > 0 && call->in[i]->dtype == TERN_I8))
+            return "it attends to f32, f16, bf16 and i8 only";
+    return call->in[0]->shape[2] <= 1024 ? NULL : "heads are wider than 1024";
+}
+
+static void add_state_at(tern__ocl_draft *d, const char *name, operand *state)
+{
+    tern__ocl_add(d, "long %s = slot * n%d + t * n%d + kv * n%d;\n", name,
+                  tern__ocl_number(d, state->strides[0]), tern__ocl_number(d, state->strides[1]),
+                  tern__ocl_number(d, state->strides[2]));
+}
+
+/* One row and head at a time: keys in ascending order, the largest score so far as base; what was mixed is scaled when it
+ * changes. */
+static void write_attention(tern__ocl_draft *d, const tern__step *step, operand *o)
+{
+    const int n_in = (int)step->n_in, y = n_in;
+    const int64_t heads = o[0].type->shape[1], width = o[0].type->shape[2], kv = o[1].type->shape[2];
+    const double asked = step->attrs[TERN__ATTR_attention_scale].f;
+    const double scale = asked != 0 ? asked : 1 / sqrt((double)width);
+    const int n_heads = tern__ocl_number(d, heads), group = tern__ocl_number(d, kv ? heads / kv : 1);
+    const int slots = tern__ocl_number(d, o[1].type->shape[0]),
+              capacity = tern__ocl_number(d, o[1].type->shape[1]);
+    char at[96];
+    tern__ocl_loop(d, "i", (size_t)(o[0].type->shape[0] * heads), 1);
+    tern__ocl_add(d, "long row = i / n%d, head = i %% n%d, kv = head / n%d;\nlong position = ", n_heads,
+                  n_heads, group);
+    add_int(d, &o[4], 4, "row");
+    tern__ocl_add(d, ", slot = ");
+    add_int(d, &o[3], 3, "row");
+    tern__ocl_add(d,
+                  ";\nif (position == -1) slot = 0;\n"
+                  "else if (!found(fault, n0, slot, n%d) || !found(fault, n0, position, n%d)) return;\n"
+                  "float q[%d], mix[%d], most = -HUGE_VALF, sum = 0;\n"
+                  "for (int e = 0; e < %d; e++) {\nmix[e] = 0;\nq[e] = ",
+                  slots, capacity, (int)width, (int)width, (int)width);
+    snprintf(at, sizeof at, "row * n%d + head * n%d + e * n%d", tern__ocl_number(d, o[0].strides[0]),
+             tern__ocl_number(d, o[0].strides[1]), tern__ocl_number(d, o[0].strides[2]));
+    tern__ocl_load(d, o[0].type->dtype, 0, at);
+    tern__ocl_add(d, ";\n}\nfor (long t = 0; t <= position; t++) {\n");
+    add_state_at(d, "k", &o[1]);
+    add_state_at(d, "v", &o[2]);
+    tern__ocl_add(d, "float lanes[16], score = 0;\nfor (int l = 0; l < 16; l++) lanes[l] = 0;\n");
+    const int k3 = tern__ocl_number(d, o[1].strides[3]), v3 = tern__ocl_number(d, o[2].strides[3]);
+    const bool dense = o[1].strides[3] == 1 && o[2].strides[3] == 1;
+    const int whole = (int)(width / 16 * 16);
+    snprintf(at, sizeof at, dense ? "k + e + l" : "k + (e + l) * n%d", k3);
+    tern__ocl_add(
+        d, "for (int e = 0; e < %d; e += 16) for (int l = 0; l < 16; l++) lanes[l] = fma(q[e + l], (float)",
+        whole);
+    tern__ocl_load(d, o[1].type->dtype, 1, at);
+    tern__ocl_add(d, ", lanes[l]);\nfor (int e = %d, l = 0; l < %d; l++) lanes[l] = fma(q[e + l], (float)",
+                  whole, (int)width - whole);
+    tern__ocl_load(d, o[1].type->dtype, 1, at);
+    tern__ocl_add(
+        d,
+        ", lanes[l]);\nfor (int w = 8; w > 0; w /= 2) for (int l = 0; l < w; l++) lanes[l] += lanes[l + w];\n"
+        "float factor = %af",
+        (double)(float)scale);
+    if (n_in > 5) {
+        tern__ocl_add(d, " / ((global const float *)p5)[slot * n%d + t * n%d + kv * n%d]",
+                      tern__ocl_number(d, o[5].strides[0]), tern__ocl_number(d, o[5].strides[1]),
+                      tern__ocl_number(d, o[5].strides[2]));
+    }
+    tern__ocl_add(
+        d,
+        ";\nscore = lanes[0] * factor;\n"
+        "if (score > most) {\nfloat old = most == -HUGE_VALF ? 0 : exp(most - score);\nsum *= old;\n"
+        "for (int e = 0; e < %d; e++) mix[e] *= old;\nmost = score;\n}\n"
+        "float p = exp(score - (most == -HUGE_VALF ? 0 : most));\nsum += p;\n",
+        (int)width);
+    if (n_in > 6)
+        tern__ocl_add(d, "p *= 1 / ((global const float *)p6)[slot * n%d + t * n%d + kv * n%d];\n",
+                      tern__ocl_number(d, o[6].strides[0]), tern__ocl_number(d, o[6].strides[1]),
+                      tern__ocl_number(d, o[6].strides[2]));
+    snprintf(at, sizeof at, dense ? "v + e" : "v + e * n%d", v3);
+    tern__ocl_add(d, "for (int e = 0; e < %d; e++) mix[e] = fma(p, (float)", (int)width);
+    tern__ocl_load(d, o[2].type->dtype, 2, at);
+    tern__ocl_add(
+        d, ", mix[e]);\n}\nfor (int e = 0; e < %d; e++) {\nfloat value = position < 0 ? 0 : mix[e] / sum;\n",
+        (int)width);
+    snprintf(at, sizeof at, "row * n%d + head * n%d + e * n%d", tern__ocl_number(d, o[y].strides[0]),
+             tern__ocl_number(d, o[y].strides[1]), tern__ocl_number(d, o[y].strides[2]));
+    tern__ocl_store(d, o[y].type->dtype, y, at, "value");
+    tern__ocl_add(d, "}\n}\n");
+}
+
+/* ---- products ---- */
+
+static const char *refuse_ternary(const tern__call *call)
+{
+    if (call->in[1]->dtype != TERN_T2)
+        return "it multiplies by t2 only";
+    return NULL;
+}
+
+/* Exact: the code of a weight is itself and 1, so the sum of the row is taken off. Items are outputs; rows share the weights. */
+static void write_ternary(tern__ocl_draft *d, const tern__step *step, operand *o)
+{
+    const bool scaled = step->n_in > 2;
+    const int y = (int)step->n_in, last = o[0].type->rank - 1;
+    const int64_t k = o[0].type->shape[last], n = o[1].type->shape[0];
+    int64_t rows = 1;
+    for (int a = 0; a < last; a++)
+        rows *= o[0].type->shape[a];
+    const int columns = tern__ocl_number(d, k), outputs = tern__ocl_number(d, n),
+              w0 = tern__ocl_number(d, o[1].strides[0]);
+    const bool dense = o[0].strides[last] == 1 || k == 1;
+    const int step_x = tern__ocl_number(d, o[0].strides[last]),
+              step_y = tern__ocl_number(d, o[y].strides[last]);
+    const int blocks = tern__ocl_number(d, scaled ? o[2].type->shape[1] : 1);
+    const int s0 = tern__ocl_number(d, scaled ? o[2].strides[0] : 0),
+              s1 = tern__ocl_number(d, scaled ? o[2].strides[1] : 0);
+    tern__ocl_loop(d, "i", (size_t)(rows * n), (size_t)(k > 0 && k < 4096 ? 8192 / k + 1 : 2));
+    tern__ocl_add(d, "long row = i / n%d, output = i %% n%d;\n", outputs, outputs);
+    tern__ocl_offset(d, "x", "row", last, o[0].type->shape, o[0].strides);
+    tern__ocl_offset(d, "to", "row", last, o[y].type->shape, o[y].strides);
+    tern__ocl_add(d,
+                  "to += output * n%d;\nglobal const uchar *w = (global const uchar *)p1 + output * n%d;\n"
+                  "global const char *from = (global const char *)p0 + x;\n"
+                  "float all = 0;\nint sum = 0;\nlong width = n%d / n%d;\n"
+                  "for (long b = 0; b < n%d; b++) {\nlong c = b * width, end = c + width;\nsum = 0;\n",
+                  step_y, w0, columns, blocks, blocks);
+#define X_AT(c) dense ? "from[" c "]" : "from[(" c ") * step_x]"
+    if (!dense)
+        tern__ocl_add(d, "long step_x = n%d;\n", step_x);
+    tern__ocl_add(d, "for (; c < end && c %% 4; c++) sum += %s * ((w[c / 4] >> c %% 4 * 2 & 3) - 1);\n",
+                  X_AT("c"));
+    tern__ocl_add(d,
+                  "long quads = (end - c) / 4, q0 = c / 4;\n"
+                  "if (end > c) for (long q = 0; q < quads; q++) {\n"
+                  "int b4 = w[q0 + q];\n"
+                  "sum += %s * ((b4 & 3) - 1) + %s * ((b4 >> 2 & 3) - 1) + %s * ((b4 >> 4 & 3) - 1) + %s * "
+                  "((b4 >> 6) - 1);\n}\n"
+                  "if (end > c) c += quads * 4;\n",
+                  X_AT("c + 4 * q"), X_AT("c + 4 * q + 1"), X_AT("c + 4 * q + 2"), X_AT("c + 4 * q + 3"));
+    tern__ocl_add(d, "for (; c < end; c++) sum += %s * ((w[c / 4] >> c %% 4 * 2 & 3) - 1);\n", X_AT("c"));
+#undef X_AT
+    if (scaled)
+        tern__ocl_add(d,
+                      "all += ((global const float *)p2)[output * n%d + b * n%d] * (float)sum;\n}\n((global "
+                      "float *)p%d)[to] = all;\n}\n",
+                      s0, s1, y);
+    else
+        tern__ocl_add(d, "}\n((global int *)p%d)[to] = sum;\n}\n", y);
+}
+
+static const char *refuse_linear(const tern__call *call)
+{
+    const tern_dtype w = call->in[1]->dtype;
+    if (call->in[0]->dtype == TERN_I8)
+        return w == TERN_I8 ? NULL : "it multiplies i8 by i8 only";
+    return call->in[0]->dtype == TERN_F32 && is_small_float(w) && call->out[0].dtype == TERN_F32
+               ? NULL
+               : "it multiplies by f32, f16, bf16 and i8 only";
+}
+
+/* Sixteen sums that are folded in the end; i8 exact. */
+static void write_linear(tern__ocl_draft *d, const tern__step *step, operand *o)
+{
+    const int last = o[0].type->rank - 1;
+    const tern_dtype t = o[1].type->dtype;
+    const int64_t k = o[0].type->shape[last], n = o[1].type->shape[0];
+    const char *type = t == TERN_I8 ? "int" : "float", *from = t == TERN_I8 ? "char" : "float";
+    int64_t rows = 1;
+    char at[64];
+    (void)step;
+    for (int a = 0; a < last; a++)
+        rows *= o[0].type->shape[a];
+    const int columns = tern__ocl_number(d, k), outputs = tern__ocl_number(d, n),
+              w0 = tern__ocl_number(d, o[1].strides[0]), w1 = tern__ocl_number(d, o[1].strides[1]),
+              x1 = tern__ocl_number(d, o[0].strides[last]), y1 = tern__ocl_number(d, o[2].strides[last]);
+    const bool dense = o[0].strides[last] == 1 && o[1].strides[1] == 1;
+    tern__ocl_loop(d, "i", (size_t)(rows * n), (size_t)(k > 0 && k < 4096 ? 8192 / k + 1 : 2));
+    tern__ocl_add(d, "long row = i / n%d, output = i %% n%d, w = output * n%d;\n", outputs, outputs, w0);
+    tern__ocl_offset(d, "x", "row", last, o[0].type->shape, o[0].strides);
+    tern__ocl_offset(d, "to", "row", last, o[2].type->shape, o[2].strides);
+    tern__ocl_add(d,
+                  "%s lanes[16];\nfor (int l = 0; l < 16; l++) lanes[l] = 0;\n"
+                  "for (long c = 0; c < n%d; c += 16) {\nint m = n%d - c < 16 ? (int)(n%d - c) : 16;\n"
+                  "if (m == 16) for (int l = 0; l < 16; l++) ",
+                  type, columns, columns, columns);
+    for (int part = 0; part < 2; part++) {
+        const char *x =
+            dense ? "((global const %s *)p0)[x + c + l]" : "((global const %s *)p0)[x + (c + l) * n%d]";
+        char operand_x[96];
+        snprintf(operand_x, sizeof operand_x, x, from, x1);
+        snprintf(at, sizeof at, dense ? "w + c + l" : "w + (c + l) * n%d", w1);
+        tern__ocl_add(d, t == TERN_I8 ? "lanes[l] += %s * (int)" : "lanes[l] = fma(%s, (float)", operand_x);
+        tern__ocl_load(d, t, 1, at);
+        tern__ocl_add(d, t == TERN_I8 ? ";\n" : ", lanes[l]);\n");
+        if (part == 0)
+            tern__ocl_add(d, "else for (int l = 0; l < m; l++) ");
+    }
+    tern__ocl_add(d,
+                  "}\nfor (int o = 8; o > 0; o /= 2) for (int l = 0; l < o; l++) lanes[l] += lanes[l + o];\n"
+                  "((global %s *)p2)[to + output * n%d] = lanes[0];\n}\n",
+                  type, y1);
+}
+
+static const char *refuse_matmul(const tern__call *call)
+{
+    if (!is_small_float(call->out[0].dtype) || call->in[0]->dtype != call->out[0].dtype ||
+        call->in[1]->dtype != call->out[0].dtype)
+        return "it multiplies f32, f16 and bf16 only";
+    return call->in[0]->rank >= 2 && call->in[1]->rank >= 2 ? NULL : "it multiplies matrices, not vectors";
+}
+
+/* Tiles of 4 x 16 results in registers, each one chain of multiply-adds in ascending k, like the CPU's. */
+static void write_matmul(tern__ocl_draft *d, const tern__step *step, operand *o)
+{
+    const tern_dtype t = o[2].type->dtype;
+    const int ra = o[0].type->rank, rb = o[1].type->rank, ry = o[2].type->rank;
+    const bool ta = step->attrs[TERN__ATTR_matmul_transpose_a].i != 0,
+               tb = step->attrs[TERN__ATTR_matmul_transpose_b].i != 0;
+    const int64_t m = o[2].type->shape[ry - 2], n = o[2].type->shape[ry - 1],
+                  k = o[0].type->shape[ra - (ta ? 2 : 1)];
+    int64_t batches = 1, of_a[TERN__MAX_RANK] = {0}, of_b[TERN__MAX_RANK] = {0};
+    char at[96];
+    for (int x = 0; x < ry - 2; x++) {
+        const int a = x - (ry - ra), b = x - (ry - rb);
+        batches *= o[2].type->shape[x];
+        of_a[x] = a < 0 || o[0].type->shape[a] == 1 ? 0 : o[0].strides[a];
+        of_b[x] = b < 0 || o[1].type->shape[b] == 1 ? 0 : o[1].strides[b];
+    }
+    const int64_t b_row = o[1].strides[rb - (tb ? 1 : 2)], b_column = o[1].strides[rb - (tb ? 2 : 1)];
+    const int nm = tern__ocl_number(d, m), nn = tern__ocl_number(d, n), nk = tern__ocl_number(d, k),
+              tm = tern__ocl_number(d, (m + 3) / 4), tn = tern__ocl_number(d, (n + 15) / 16),
+              a0 = tern__ocl_number(d, o[0].strides[ra - (ta ? 1 : 2)]),
+              a1 = tern__ocl_number(d, o[0].strides[ra - (ta ? 2 : 1)]), b0 = tern__ocl_number(d, b_row),
+              b1 = tern__ocl_number(d, b_column), y0 = tern__ocl_number(d, o[2].strides[ry - 2]),
+              y1 = tern__ocl_number(d, o[2].strides[ry - 1]);
+    tern__ocl_loop(d, "i", (size_t)(batches * ((m + 3) / 4) * ((n + 15) / 16)), 1);
+    tern__ocl_add(d,
+                  "long tile = i %% (n%d * n%d), batch = i / (n%d * n%d), m0 = tile / n%d * 4, c0 = tile %% "
+                  "n%d * 16;\n",
+                  tm, tn, tm, tn, tn, tn);
+    tern__ocl_offset(d, "a", "batch", ry - 2, o[2].type->shape, of_a);
+    tern__ocl_offset(d, "b", "batch", ry - 2, o[2].type->shape, of_b);
+    tern__ocl_offset(d, "y", "batch", ry - 2, o[2].type->shape, o[2].strides);
+    tern__ocl_add(
+        d,
+        "int rows = n%d - m0 < 4 ? (int)(n%d - m0) : 4, columns = n%d - c0 < 16 ? (int)(n%d - c0) : 16;\n"
+        "float sums[4][16];\nfor (int r = 0; r < 4; r++) for (int l = 0; l < 16; l++) sums[r][l] = 0;\n"
+        "for (long c = 0; c < n%d; c++) {\nfloat w[16], x[4];\n"
+        "if (columns == 16) for (int l = 0; l < 16; l++) w[l] = ",
+        nm, nm, nn, nn, nk);
+    for (int part = 0; part < 2; part++) {
+        snprintf(at, sizeof at, b_column == 1 ? "b + c * n%d + c0 + l" : "b + c * n%d + (c0 + l) * n%d", b0,
+                 b1);
+        tern__ocl_load(d, t, 1, at);
+        tern__ocl_add(d,
+                      part == 0 ? ";\nelse for (int l = 0; l < 16; l++) w[l] = l >= columns ? 0 : " : ";\n");
+    }
+    snprintf(at, sizeof at, "a + (m0 + r) * n%d + c * n%d", a0, a1);
+    tern__ocl_add(d, "for (int r = 0; r < 4; r++) x[r] = r >= rows ? 0 : ");
+    tern__ocl_load(d, t, 0, at);
+    tern__ocl_add(d, ";\nfor (int r = 0; r < 4; r++) for (int l = 0; l < 16; l++) sums[r][l] = fma(x[r], "
+                     "w[l], sums[r][l]);\n}\n"
+                     "for (int r = 0; r < rows; r++) for (int l = 0; l < columns; l++)\n");
+    snprintf(at, sizeof at, "y + (m0 + r) * n%d + (c0 + l) * n%d", y0, y1);
+    tern__ocl_store(d, t, 2, at, "sums[r][l]");
+    tern__ocl_add(d, "}\n");
+}
+
+/* ---- indices of the largest ---- */
+
+static const char *refuse_arg(const tern__call *call)
+{
+    return is_small_float(call->in[0]->dtype) || call->in[0]->dtype == TERN_I32
+               ? NULL
+               : "it compares f32, f16, bf16 and i32 only";
+}
+
+static void write_arg(tern__ocl_draft *d, const tern__step *step, operand *o)
+{
+    const bool largest = step->op == TERN__OP_argmax;
+    const tern__type *x = o[0].type;
+    int axis = 0, n = 0;
+    int64_t shape[TERN__MAX_RANK], strides[TERN__MAX_RANK];
+    char at[64];
+    tern__axis_normalise(step->attrs[TERN__ATTR_argmax_axis].i, x->rank, &axis);
+    for (int a = 0; a < x->rank; a++)
+        if (a != axis) {
+            shape[n] = x->shape[a];
+            strides[n++] = o[0].strides[a];
+        }
+    tern__ocl_loop(d, "i", numel(&o[1]), 1);
+    const int size = tern__ocl_number(d, x->shape[axis]), along = tern__ocl_number(d, o[0].strides[axis]);
+    tern__ocl_offset(d, "from", "i", n, shape, strides);
+    offset_of(d, "to", "i", &o[1]);
+    snprintf(at, sizeof at, "from + j * n%d", along);
+    const char *type = x->dtype == TERN_I32 ? "int" : "float";
+    tern__ocl_add(d, "%s best = 0;\nlong index = 0;\nfor (long j = 0; j < n%d; j++) {\n%s v = ", type, size,
+                  type);
+    tern__ocl_load(d, x->dtype, 0, at);
+    tern__ocl_add(d,
+                  ";\nif (j == 0 || (best == best && (v %s best || v != v))) { best = v; index = j; }\n}\n"
+                  "((global long *)p1)[to] = index;\n}\n",
+                  largest ? ">" : "<");
+}
+
+/* ---- the table ---- */
+
+static const tern__ocl_kind kinds[] = {
+    {"copy__opencl", TERN__OP_contiguous, refuse_packed, write_copy},
+    {"copy__opencl", TERN__OP_reshape, refuse_packed, write_copy},
+    {"cast__opencl", TERN__OP_cast, refuse_cast, write_cast},
+    {"overwrite__opencl", TERN__OP_overwrite, refuse_overwrite, write_overwrite},
+    {"full__opencl", TERN__OP_full, refuse_full, write_full},
+    {"gather__opencl", TERN__OP_gather, refuse_packed, write_gather},
+    {"write_rows__opencl", TERN__OP_write_rows, refuse_packed, write_write_rows},
+    {"write_slice__opencl", TERN__OP_write_slice, refuse_packed, write_write_slice},
+    {"rope__opencl", TERN__OP_rope, refuse_rope, write_rope},
+    {"attention__opencl", TERN__OP_attention, refuse_attention, write_attention},
+    {"ternary_matmul__opencl", TERN__OP_ternary_matmul, refuse_ternary, write_ternary},
+    {"linear__opencl", TERN__OP_linear, refuse_linear, write_linear},
+    {"matmul__opencl", TERN__OP_matmul, refuse_matmul, write_matmul},
+    {"argmax__opencl", TERN__OP_argmax, refuse_arg, write_arg},
+    {"argmin__opencl", TERN__OP_argmin, refuse_arg, write_arg},
+};
+
+const tern__ocl_kind *tern__ocl_kind_of(const tern__call *call, const char **why)
+{
+    *why = "it has no kernel for it";
+    for (size_t i = 0; i < TERN__COUNT(kinds); i++) {
+        if (kinds[i].op != tern__op_code(call->op))
+            continue;
+        *why = kinds[i].refuses(call);
+        return *why ? NULL : &kinds[i];
+    }
+    return NULL;
+}

@@ -1,0 +1,410 @@
+/* rows.c - row programs as OpenCL C: the same instructions as on the CPU (kernels/row/rowops.def), in registers. Where nothing is
+ * reduced and everything lies alike, items are elements; else rows: what is known once per row is computed before the loops
+ * over it, each reduction is a loop, and what is stored is computed again in the last one. Results may lie where operands do: so
+ * nothing is stored before the last loop, and an element is stored when everything that is computed of it was read.
+ *
+ * Sums have sixteen lanes that are folded like the CPU's, in f64 where the device has it: then they have the same bits. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "devices/opencl/opencl.h"
+#include "kernels/row/program.h"
+
+/* X, Y, Z: operands; A, B: immediates. */
+static const char *const maps[TERN__ROWOP_COUNT] = {
+    [TERN__ROWOP_neg] = "-X",
+    [TERN__ROWOP_abs] = "fabs(X)",
+    [TERN__ROWOP_sign] = "(X == 0 ? 0.0f : X != X ? X : copysign(1.0f, X))",
+    [TERN__ROWOP_square] = "X * X",
+    [TERN__ROWOP_relu] = "(X < 0 ? 0.0f : X)",
+    [TERN__ROWOP_relu2] = "(X < 0 ? 0.0f : X) * (X < 0 ? 0.0f : X)",
+    [TERN__ROWOP_clamp] = "(X < A ? A : X > B ? B : X)",
+    [TERN__ROWOP_floor] = "floor(X)",
+    [TERN__ROWOP_ceil] = "ceil(X)",
+    [TERN__ROWOP_trunc] = "trunc(X)",
+    [TERN__ROWOP_round] = "rint(X)",
+    [TERN__ROWOP_reciprocal] = "1.0f / X",
+    [TERN__ROWOP_sqrt] = "sqrt(X)",
+    [TERN__ROWOP_rsqrt] = "(float)(1 / sqrt((real)X))",
+    [TERN__ROWOP_exp] = "exp(X)",
+    [TERN__ROWOP_exp2] = "exp2(X)",
+    [TERN__ROWOP_log] = "log(X)",
+    [TERN__ROWOP_log2] = "log2(X)",
+    [TERN__ROWOP_sin] = "sin(X)",
+    [TERN__ROWOP_cos] = "cos(X)",
+    [TERN__ROWOP_tanh] = "tanh(X)",
+    [TERN__ROWOP_erf] = "erf(X)",
+    [TERN__ROWOP_leaky_relu] = "(X < 0 ? A * X : X)",
+    [TERN__ROWOP_gelu] = "(X == -1.0f / 0 ? -0.0f : 0.5f * X * erfc(X * -0.70710678f))",
+    [TERN__ROWOP_gelu_tanh] =
+        "(X == -1.0f / 0 ? -0.0f : X / (1 + exp(-1.5957691f * (X + 0.044715f * X * X * X))))",
+    [TERN__ROWOP_silu] = "(X == -1.0f / 0 ? -0.0f : X / (1 + exp(-X)))",
+    [TERN__ROWOP_sigmoid] = "1 / (1 + exp(-X))",
+    [TERN__ROWOP_expm1] = "expm1(X)",
+    [TERN__ROWOP_log1p] = "log1p(X)",
+    [TERN__ROWOP_softplus] = "(X > 0 ? X + log1p(exp(-X)) : log1p(exp(X)))",
+    [TERN__ROWOP_elu] = "(X > 0 ? X : A * expm1(X))",
+    [TERN__ROWOP_sinh] = "sinh(X)",
+    [TERN__ROWOP_cosh] = "cosh(X)",
+    [TERN__ROWOP_tan] = "tan(X)",
+    [TERN__ROWOP_asin] = "asin(X)",
+    [TERN__ROWOP_acos] = "acos(X)",
+    [TERN__ROWOP_atan] = "atan(X)",
+    [TERN__ROWOP_cbrt] = "cbrt(X)",
+    [TERN__ROWOP_pow] = "pow(X, Y)",
+    [TERN__ROWOP_atan2] = "atan2(X, Y)",
+    [TERN__ROWOP_add] = "X + Y",
+    [TERN__ROWOP_sub] = "X - Y",
+    [TERN__ROWOP_mul] = "X * Y",
+    [TERN__ROWOP_div] = "X / Y",
+    [TERN__ROWOP_maximum] = "larger(X, Y)",
+    [TERN__ROWOP_minimum] = "smaller(X, Y)",
+    [TERN__ROWOP_eq] = "(X == Y ? 1.0f : 0.0f)",
+    [TERN__ROWOP_ne] = "(X != Y ? 1.0f : 0.0f)",
+    [TERN__ROWOP_lt] = "(X < Y ? 1.0f : 0.0f)",
+    [TERN__ROWOP_le] = "(X <= Y ? 1.0f : 0.0f)",
+    [TERN__ROWOP_gt] = "(X > Y ? 1.0f : 0.0f)",
+    [TERN__ROWOP_ge] = "(X >= Y ? 1.0f : 0.0f)",
+    [TERN__ROWOP_where] = "(X != 0 ? Y : Z)",
+    [TERN__ROWOP_add_i32] = "(int)((uint)X + (uint)Y)",
+    [TERN__ROWOP_sub_i32] = "(int)((uint)X - (uint)Y)",
+    [TERN__ROWOP_mul_i32] = "(int)((uint)X * (uint)Y)",
+    [TERN__ROWOP_f32_from_i32] = "convert_float(X)",
+    [TERN__ROWOP_i32_from_f32] = "(X != X ? 0 : convert_int_sat_rtz(X))",
+    [TERN__ROWOP_round_f16] = "round_f16(X)",
+    [TERN__ROWOP_round_bf16] = "round_bf16(X)",
+    [TERN__ROWOP_quantise_i8] = "quantise_i8(X)",
+};
+
+typedef struct writer {
+    tern__ocl_draft *d;
+    const tern__row_program *p;
+    const tern__ocl_operand *operands;                       /* inputs, then results */
+    int64_t strides[TERN__ROW_MAX_OPERANDS][TERN__MAX_RANK]; /* over the domain's axes */
+    int of_row[TERN__ROW_MAX_OPERANDS]; /* number of the stride along the row; -1: 0, -2: 1 */
+    bool flat;                          /* items are elements */
+} writer;
+
+static int64_t row_size(const tern__row_program *p)
+{
+    return p->domain.rank ? p->domain.shape[p->domain.rank - 1] : 1;
+}
+
+/* ---- where elements lie ---- */
+
+/* Strides of operand k over the axes of the domain: 0 where it has none, or one element only. */
+static void spread(writer *w, int k)
+{
+    const tern__ocl_operand *o = &w->operands[k];
+    const int rank = w->p->domain.rank;
+    const bool squeezed = k >= w->p->n_in && (w->p->squeezed >> (k - w->p->n_in) & 1);
+    const int own = o->type->rank + squeezed; /* axes, with the one that went */
+    for (int a = 0; a < rank; a++) {
+        const int at = a - (rank - own);
+        w->strides[k][a] = at < 0 || at >= o->type->rank || o->type->shape[at] == 1 ? 0 : o->strides[at];
+    }
+}
+
+static bool lies_flat(const writer *w, int k)
+{
+    int64_t dense = 1;
+    for (int a = w->p->domain.rank - 1; a >= 0; a--) {
+        if (w->p->domain.shape[a] != 1 && w->strides[k][a] != dense)
+            return false;
+        dense *= w->p->domain.shape[a];
+    }
+    return true;
+}
+
+static bool is_scalar(const writer *w, int k)
+{
+    for (int a = 0; a < w->p->domain.rank; a++)
+        if (w->strides[k][a] != 0)
+            return false;
+    return true;
+}
+
+/* The place of the element at hand of operand k. */
+static const char *place_of(const writer *w, int k, bool in_row, char out[64])
+{
+    const bool scalar = is_scalar(w, k);
+    if (w->flat)
+        snprintf(out, 64, "%s", scalar ? "0" : "i");
+    else if (!in_row || w->of_row[k] == -1)
+        snprintf(out, 64, "b%d", k);
+    else if (w->of_row[k] == -2)
+        snprintf(out, 64, "b%d + j", k);
+    else
+        snprintf(out, 64, "b%d + j * n%d", k, w->of_row[k]);
+    return out;
+}
+
+/* ---- instructions ---- */
+
+static void add_map(tern__ocl_draft *d, const tern__row_instr *i)
+{
+    for (const char *c = maps[i->op]; *c; c++) {
+        if (*c == 'X' || *c == 'Y' || *c == 'Z')
+            tern__ocl_add(d, "v%d", *c == 'X' ? i->a : *c == 'Y' ? i->b : i->c);
+        else if (*c == 'A' || *c == 'B')
+            tern__ocl_add_float(d, (double)i->imm[*c == 'B']);
+        else
+            tern__strbuf_add_n(&d->text, c, 1);
+    }
+}
+
+static void add_compute(tern__ocl_draft *d, const tern__row_instr *i)
+{
+    tern__ocl_add(d, "real r%d = ", i->dst);
+    switch ((tern__rowscalar)i->op) {
+    case TERN__ROWSCALAR_divide:
+        tern__ocl_add(d, "r%d / (real)%a", i->a, i->number);
+        break;
+    case TERN__ROWSCALAR_add:
+        tern__ocl_add(d, "r%d + (real)%a", i->a, i->number);
+        break;
+    case TERN__ROWSCALAR_at_least:
+        tern__ocl_add(d, "r%d < (real)%a ? (real)%a : r%d", i->a, i->number, i->number, i->a);
+        break;
+    case TERN__ROWSCALAR_over:
+        tern__ocl_add(d, "(real)%a / r%d", i->number, i->a);
+        break;
+    case TERN__ROWSCALAR_sqrt:
+        tern__ocl_add(d, "sqrt(r%d)", i->a);
+        break;
+    case TERN__ROWSCALAR_log:
+        tern__ocl_add(d, "log(r%d)", i->a);
+        break;
+    case TERN__ROWSCALAR_narrow:
+        tern__ocl_add(d, "(float)r%d", i->a);
+        break;
+    case TERN__ROWSCALAR_rest:
+        tern__ocl_add(d, "r%d - (float)r%d", i->a, i->a);
+        break;
+    case TERN__ROWSCALAR_sum_finite:
+        tern__ocl_add(d, "isfinite(r%d) ? r%d + r%d : r%d", i->a, i->a, i->b, i->a);
+        break;
+    case TERN__ROWSCALAR_unless_inf:
+        tern__ocl_add(d, "isinf(r%d) ? 0 : r%d", i->b, i->a);
+        break;
+    }
+    tern__ocl_add(d, ";\n");
+}
+
+/* An instruction that makes a value, or a register of others. */
+static void add_instr(const writer *w, const tern__row_instr *i, bool in_row)
+{
+    tern__ocl_draft *d = w->d;
+    char place[64];
+    if (i->kind == TERN__ROW_COMPUTE) {
+        add_compute(d, i);
+        return;
+    }
+    tern__ocl_add(d, "%s v%d = ", w->p->values[i->dst].is_i32 ? "int" : "float", i->dst);
+    if (i->kind == TERN__ROW_LOAD)
+        tern__ocl_load(d, w->operands[i->a].type->dtype, i->a, place_of(w, i->a, in_row, place));
+    else if (i->kind == TERN__ROW_CONSTANT)
+        tern__ocl_add_float(d, i->number);
+    else if (i->kind == TERN__ROW_VALUE)
+        tern__ocl_add(d, "(float)r%d", i->a);
+    else
+        add_map(d, i);
+    tern__ocl_add(d, ";\n");
+}
+
+static bool makes_value(const tern__row_instr *i)
+{
+    return i->kind == TERN__ROW_LOAD || i->kind == TERN__ROW_CONSTANT || i->kind == TERN__ROW_MAP ||
+           i->kind == TERN__ROW_VALUE;
+}
+
+static bool is_full(const writer *w, int value)
+{
+    return w->p->values[value].extent == TERN__ROW_FULL;
+}
+
+/* What is needed for some values, of what differs along the row. `needed` is theirs, and is completed. */
+static void add_needed(const writer *w, bool *needed)
+{
+    for (int k = w->p->n_instrs; k-- > 0;) {
+        uint8_t from[3];
+        const tern__row_instr *i = &w->p->instrs[k];
+        if (!makes_value(i) || !needed[i->dst] || i->kind != TERN__ROW_MAP)
+            continue;
+        for (int n = tern__row_reads(i, from); n-- > 0;)
+            needed[from[n]] = true;
+    }
+    for (int k = 0; k < w->p->n_instrs; k++) {
+        const tern__row_instr *i = &w->p->instrs[k];
+        if (makes_value(i) && needed[i->dst] && (w->flat || is_full(w, i->dst)))
+            add_instr(w, i, true);
+    }
+}
+
+/* ---- reductions ---- */
+
+static const char *start_of(int op)
+{
+    return op == TERN__ROWOP_max ? "-HUGE_VALF" : op == TERN__ROWOP_min ? "HUGE_VALF" : "0";
+}
+
+static bool is_sum(int op)
+{
+    return op == TERN__ROWOP_sum || op == TERN__ROWOP_sum_squares || op == TERN__ROWOP_sum_abs;
+}
+
+static const char *joins(int op)
+{
+    return op == TERN__ROWOP_min ? "smallest" : "largest";
+}
+
+static void fold_strips(tern__ocl_draft *d, const tern__row_instr *i)
+{
+    const char *t = i->op == TERN__ROWOP_sum_squares ? "(real)t%d[l] * (real)t%d[l]" : "(real)t%d[l]";
+    char a[96], b[96];
+    snprintf(a, sizeof a, t, i->dst, i->dst);
+    snprintf(b, sizeof b,
+             i->op == TERN__ROWOP_sum_squares ? "(real)t%d[l + 16] * (real)t%d[l + 16]" : "(real)t%d[l + 16]",
+             i->dst, i->dst);
+    if (is_sum(i->op))
+        tern__ocl_add(d, "for (int l = 0; l < 16; l++) s%d[l] += %s + %s;\n", i->dst, a, b);
+    else
+        tern__ocl_add(d, "for (int l = 0; l < 16; l++) s%d[l] = %s(%s(s%d[l], t%d[l]), t%d[l + 16]);\n",
+                      i->dst, joins(i->op), joins(i->op), i->dst, i->dst, i->dst);
+}
+
+/* All reductions of a phase, in one loop over the row, 32 elements at a time. */
+static void add_reductions(const writer *w, int phase, int size)
+{
+    tern__ocl_draft *d = w->d;
+    bool needed[TERN__ROW_MAX_INSTRS] = {false}, any = false;
+    const tern__row_program *p = w->p;
+    for (int k = 0; k < p->n_instrs; k++)
+        if (p->instrs[k].kind == TERN__ROW_REDUCE && p->instrs[k].phase == phase) {
+            any = true;
+            needed[p->instrs[k].a] = true;
+            tern__ocl_add(d, "real s%d[16]; for (int l = 0; l < 16; l++) s%d[l] = %s;\n", p->instrs[k].dst,
+                          p->instrs[k].dst, start_of(p->instrs[k].op));
+        }
+    if (!any)
+        return;
+    tern__ocl_add(d, "for (long j0 = 0; j0 < n%d; j0 += 32) {\nlong m = n%d - j0 < 32 ? n%d - j0 : 32;\n",
+                  size, size, size);
+#define EACH_REDUCTION(k)                 \
+    for (int k = 0; k < p->n_instrs; k++) \
+        if (p->instrs[k].kind == TERN__ROW_REDUCE && p->instrs[k].phase == phase)
+    EACH_REDUCTION(k)
+    tern__ocl_add(d, "float t%d[32];\n", p->instrs[k].dst);
+    tern__ocl_add(d, "for (long l = 0; l < m; l++) { long j = j0 + l;\n");
+    add_needed(w, needed);
+    EACH_REDUCTION(k)
+    tern__ocl_add(d,
+                  p->instrs[k].op == TERN__ROWOP_max_abs || p->instrs[k].op == TERN__ROWOP_sum_abs
+                      ? "t%d[l] = fabs(v%d);\n"
+                      : "t%d[l] = v%d;\n",
+                  p->instrs[k].dst, p->instrs[k].a);
+    tern__ocl_add(d, "}\nfor (long l = m; l < 32; l++) {\n");
+    EACH_REDUCTION(k)
+    tern__ocl_add(d, "t%d[l] = %s;\n", p->instrs[k].dst, start_of(p->instrs[k].op));
+    tern__ocl_add(d, "}\n");
+    EACH_REDUCTION(k)
+    fold_strips(d, &p->instrs[k]);
+    tern__ocl_add(d, "}\n");
+    EACH_REDUCTION(k)
+    {
+        const int r = p->instrs[k].dst, op = p->instrs[k].op;
+        tern__ocl_add(d, "for (int o = 8; o > 0; o /= 2) for (int l = 0; l < o; l++) ");
+        if (is_sum(op))
+            tern__ocl_add(d, "s%d[l] += s%d[l + o];\n", r, r);
+        else
+            tern__ocl_add(d, "s%d[l] = %s(s%d[l], s%d[l + o]);\n", r, joins(op), r, r);
+        tern__ocl_add(d, "real r%d = s%d[0];\n", r, r);
+    }
+#undef EACH_REDUCTION
+}
+
+/* ---- storing ---- */
+
+static void add_stores(const writer *w, bool full)
+{
+    char place[64], value[32];
+    for (int k = 0; k < w->p->n_instrs; k++) {
+        const tern__row_instr *i = &w->p->instrs[k];
+        if (i->kind != TERN__ROW_STORE || (!w->flat && is_full(w, i->a) != full))
+            continue;
+        const int o = w->p->n_in + i->dst;
+        snprintf(value, sizeof value, "v%d", i->a);
+        tern__ocl_store(w->d, w->operands[o].type->dtype, o, place_of(w, o, full, place), value);
+    }
+}
+
+static void add_full_values(const writer *w)
+{
+    bool needed[TERN__ROW_MAX_INSTRS] = {false};
+    for (int k = 0; k < w->p->n_instrs; k++)
+        if (w->p->instrs[k].kind == TERN__ROW_STORE)
+            needed[w->p->instrs[k].a] = true;
+    add_needed(w, needed);
+}
+
+static void write_flat(writer *w)
+{
+    tern__ocl_loop(w->d, "i", (size_t)tern__type_numel(&w->p->domain), 4096);
+    add_full_values(w);
+    add_stores(w, true);
+    tern__ocl_add(w->d, "}\n");
+}
+
+static void write_by_row(writer *w)
+{
+    tern__ocl_draft *d = w->d;
+    const tern__row_program *p = w->p;
+    const int rank = p->domain.rank, axes = rank ? rank - 1 : 0;
+    const int64_t row = row_size(p);
+    int64_t rows = 1;
+    for (int a = 0; a < axes; a++)
+        rows *= p->domain.shape[a];
+    const int size = tern__ocl_number(d, row);
+    for (int k = 0; k < p->n_in + p->n_out; k++) {
+        const int64_t step = rank ? w->strides[k][rank - 1] : 0;
+        w->of_row[k] = step == 0 ? -1 : step == 1 ? -2 : tern__ocl_number(d, step);
+    }
+    tern__ocl_loop(d, "i", (size_t)rows, row >= 4096 ? 1 : (size_t)(4096 / (row ? row : 1)));
+    for (int k = 0; k < p->n_in + p->n_out; k++) {
+        char name[16];
+        snprintf(name, sizeof name, "b%d", k);
+        tern__ocl_offset(d, name, "i", axes, p->domain.shape, w->strides[k]);
+    }
+    for (int phase = 0; phase < p->n_phases; phase++) {
+        for (int k = 0; k < p->n_instrs; k++) {
+            const tern__row_instr *i = &p->instrs[k];
+            if (i->phase == phase &&
+                ((makes_value(i) && !is_full(w, i->dst)) || i->kind == TERN__ROW_COMPUTE))
+                add_instr(w, i, false);
+        }
+        add_reductions(w, phase, size);
+    }
+    tern__ocl_add(d, "%sfor (long j = 0; j < n%d; j++) {\n",
+                  d->cpu ? "_Pragma(\"clang loop vectorize(assume_safety)\")\n" : "", size);
+    add_full_values(w);
+    add_stores(w, true);
+    tern__ocl_add(d, "}\n");
+    add_stores(w, false);
+    tern__ocl_add(d, "}\n");
+}
+
+void tern__ocl_write_rows(tern__ocl_draft *d, const tern__step *step, const tern__ocl_operand *operands)
+{
+    const tern__ocl_rows *rows = step->program;
+    writer w = {.d = d, .p = rows->program, .operands = operands};
+    w.flat = !w.p->reduces;
+    for (int k = 0; k < w.p->n_in + w.p->n_out; k++) {
+        spread(&w, k);
+        w.flat = w.flat && (lies_flat(&w, k) || (k < w.p->n_in && is_scalar(&w, k)));
+    }
+    if (w.flat)
+        write_flat(&w);
+    else
+        write_by_row(&w);
+}

@@ -1,0 +1,413 @@
+/* run.c - plans on an OpenCL device: a kernel for each step when a plan is compiled, buffers over the memory of leaves, results and
+ * the arena when it runs.
+ *
+ * Buffers lie over host memory (CL_MEM_USE_HOST_PTR) and stay as long as that is where it was. A device that uses the very pages
+ * needs nothing else. For others the driver copies: to the device when a kernel first needs it, back when a buffer is mapped at
+ * the end of a run. Then only buffers of constants stay; what others lie over may be gone before the next run. */
+#include "devices/opencl/opencl.h"
+
+typedef int tern__opencl_run_is_compiled; /* no file is empty */
+
+#ifdef TERN__HAVE_OPENCL
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/trace.h"
+
+/* Memory that operands lie in: a leaf, a block or the arena, as far as they reach. */
+typedef struct slot {
+    tern__space space;
+    uint32_t index;
+    int64_t low, high; /* bytes from its address */
+    bool constant;
+    void *host; /* where `memory` lies; NULL: nowhere yet */
+    cl_mem memory;
+} slot;
+
+typedef struct launch {
+    cl_kernel kernel; /* NULL: nothing to do, or not this device's */
+    cl_mem numbers;
+    size_t global, local;
+    uint32_t n_operands;
+    const uint32_t *slots; /* (n_operands) */
+} launch;
+
+struct tern__code {
+    tern__arena arena;
+    slot *slots;
+    uint32_t n_slots, n_steps;
+    launch *launches; /* (n_steps) */
+    cl_mem fault;     /* (4) longs: whether, step, index, limit */
+};
+
+tern_status tern__ocl_fail(tern__device *d, const char *what, cl_int error)
+{
+    (void)d;
+    const bool memory = error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
+                        error == CL_OUT_OF_HOST_MEMORY || error == CL_INVALID_BUFFER_SIZE;
+    return tern__fail(memory                             ? TERN_OUT_OF_MEMORY
+                      : error == CL_DEVICE_NOT_AVAILABLE ? TERN_UNAVAILABLE
+                                                         : TERN_INTERNAL,
+                      "opencl: %s: %s (error %d)", what, tern__cl_error(error), error);
+}
+
+/* ---- compiling ---- */
+
+static uint32_t slot_of(tern__code *code, const tern__operand *o)
+{
+    tern__layout layout = {.offset = 0};
+    int64_t low = 0, high = 0;
+    memcpy(layout.strides, o->strides, (size_t)o->type->rank * sizeof *layout.strides);
+    tern__layout_span(o->type, &layout, &low, &high);
+    low += (int64_t)o->byte_offset;
+    high += (int64_t)o->byte_offset;
+    uint32_t s = 0;
+    while (s < code->n_slots && (code->slots[s].space != o->space || code->slots[s].index != o->index))
+        s++;
+    slot *at = &code->slots[s];
+    if (s == code->n_slots) {
+        *at = (slot){.space = o->space, .index = o->index, .low = low, .high = high, .constant = o->constant};
+        code->n_slots++;
+    }
+    at->low = low < at->low ? low : at->low;
+    at->high = high > at->high ? high : at->high;
+    return s;
+}
+
+/* The whole source: numbers by name, operands at their first elements. */
+static void finish_source(const tern__ocl_draft *d, uint32_t n_operands, int first_offset, tern__strbuf *out)
+{
+    tern__strbuf_add(out, tern__ocl_prelude);
+    tern__strbuf_add(out, "kernel void k(");
+    for (uint32_t i = 0; i < n_operands; i++)
+        tern__strbuf_addf(out, "global char *p%u, ", i);
+    tern__strbuf_add(out,
+                     "global const long *n, global long *fault)\n{\n    if (fault[0])\n        return;\n");
+    for (int i = 0; i < d->n_numbers; i++)
+        tern__strbuf_addf(out, "    const long n%d = n[%d];\n", i, i);
+    for (uint32_t i = 0; i < n_operands; i++)
+        tern__strbuf_addf(out, "    p%u += n%d;\n", i, first_offset + (int)i);
+    tern__strbuf_add(out, d->text.text ? d->text.text : "");
+    tern__strbuf_add(out, "}\n");
+}
+
+/* Work items: on a processor a few for each core, else as many as there are items, up to a limit. */
+static void size_launch(const tern__device *d, const tern__ocl_draft *draft, launch *l)
+{
+    size_t units = draft->units ? draft->units : 1;
+    if (d->cpu) {
+        const size_t most = (size_t)d->units * 4;
+        l->global = units < most ? units : most;
+        l->local = 1;
+        return;
+    }
+    units = draft->items;
+    l->local = 64;
+    l->global = (units + l->local - 1) / l->local * l->local;
+    l->global = l->global > 1 << 20 ? 1 << 20 : l->global;
+}
+
+static tern_status make_kernel(tern__device *d, const tern__ocl_draft *draft, const char *name,
+                               const char *source, launch *l)
+{
+    cl_program program;
+    cl_int error = CL_SUCCESS;
+    TERN_TRY(tern__ocl_build(d, name, source, &program));
+    l->kernel = d->cl->CreateKernel(program, "k", &error);
+    if (!l->kernel)
+        return tern__ocl_fail(d, name, error);
+    l->numbers = d->cl->CreateBuffer(d->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+                                     (size_t)draft->n_numbers * sizeof *draft->numbers,
+                                     (void *)(uintptr_t)draft->numbers, &error);
+    if (!l->numbers)
+        return tern__ocl_fail(d, name, error);
+    size_launch(d, draft, l);
+    return TERN_OK;
+}
+
+static tern_status make_launch(tern__device *d, tern__code *code, const tern__plan *plan, uint32_t s)
+{
+    const tern__step *step = &plan->steps[s];
+    const tern__ocl_kind *kind = step->program;
+    launch *l = &code->launches[s];
+    const uint32_t n = step->n_in + step->n_out;
+    tern__ocl_draft *draft = tern__alloc_zero(1, sizeof *draft);
+    tern__ocl_operand *operands = tern__arena_alloc(&code->arena, n * sizeof *operands);
+    uint32_t *slots = tern__arena_alloc(&code->arena, n * sizeof *slots);
+    tern__strbuf source = TERN__STRBUF_EMPTY;
+    tern_status status = TERN_OK;
+    if (!draft || !operands || !slots) {
+        tern__free(draft);
+        return tern__out_of_memory(sizeof *draft);
+    }
+    draft->cpu = d->cpu;
+    tern__ocl_number(draft, s);
+    for (uint32_t i = 0; i < n; i++) {
+        const tern__operand *o = &plan->operands[step->operands + i];
+        operands[i] = (tern__ocl_operand){.type = o->type, .strides = o->strides};
+        slots[i] = slot_of(code, o);
+        tern__ocl_number(draft, (int64_t)o->byte_offset); /* slots may grow: their begin is taken off later */
+    }
+    l->n_operands = n;
+    l->slots = slots;
+    kind->write(draft, step, operands);
+    finish_source(draft, n, 1, &source);
+    if (draft->full || draft->text.failed || source.failed)
+        status = draft->full ? tern__fail(TERN_UNSUPPORTED, "opencl: %s has too many axes", step->label)
+                             : tern__out_of_memory(source.length);
+    if (status == TERN_OK && draft->items > 0)
+        status = make_kernel(d, draft, kind->name, source.text, l);
+    tern__strbuf_free(&source);
+    tern__strbuf_free(&draft->text);
+    tern__free(draft);
+    return status;
+}
+
+/* Offsets count from the begin of the operand's slot, which is known when all steps have been seen. */
+static tern_status settle_offsets(tern__device *d, const tern__code *code, const tern__plan *plan)
+{
+    for (uint32_t s = 0; s < plan->n_steps; s++) {
+        const launch *l = &code->launches[s];
+        for (uint32_t i = 0; l->kernel && i < l->n_operands; i++) {
+            const int64_t at = (int64_t)plan->operands[plan->steps[s].operands + i].byte_offset -
+                               code->slots[l->slots[i]].low;
+            const cl_int error = d->cl->EnqueueWriteBuffer(d->queue, l->numbers, CL_TRUE, (1 + i) * sizeof at,
+                                                           sizeof at, &at, 0, NULL, NULL);
+            if (error != CL_SUCCESS)
+                return tern__ocl_fail(d, "writing numbers", error);
+        }
+    }
+    return TERN_OK;
+}
+
+static tern_status set_fixed(tern__device *d, const tern__code *code, const tern__plan *plan)
+{
+    for (uint32_t s = 0; s < plan->n_steps; s++) {
+        const launch *l = &code->launches[s];
+        if (!l->kernel)
+            continue;
+        cl_int error = d->cl->SetKernelArg(l->kernel, l->n_operands, sizeof l->numbers, &l->numbers);
+        if (error == CL_SUCCESS)
+            error = d->cl->SetKernelArg(l->kernel, l->n_operands + 1, sizeof code->fault, &code->fault);
+        if (error != CL_SUCCESS)
+            return tern__ocl_fail(d, "a kernel's arguments", error);
+    }
+    return TERN_OK;
+}
+
+static tern_status compile(tern__device *d, const tern__plan *plan, tern__code *code)
+{
+    static int64_t nothing[4];
+    cl_int error = CL_SUCCESS;
+    code->slots =
+        tern__arena_alloc_zero(&code->arena, plan->n_operands ? plan->n_operands : 1, sizeof *code->slots);
+    code->launches = tern__arena_alloc_zero(&code->arena, plan->n_steps, sizeof *code->launches);
+    code->n_steps = code->launches ? plan->n_steps : 0;
+    if (!code->slots || !code->launches)
+        return tern__out_of_memory(plan->n_operands * sizeof *code->slots);
+    code->fault = d->cl->CreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof nothing,
+                                      nothing, &error);
+    if (!code->fault)
+        return tern__ocl_fail(d, "memory for faults", error);
+    for (uint32_t s = 0; s < plan->n_steps; s++)
+        if (plan->steps[s].on_device)
+            TERN_TRY(make_launch(d, code, plan, s));
+    TERN_TRY(settle_offsets(d, code, plan));
+    return set_fixed(d, code, plan);
+}
+
+tern_status tern__ocl_compile(tern__device *d, const tern__plan *plan, tern__code **out)
+{
+    tern__code *code = tern__alloc_zero(1, sizeof *code);
+    if (!code)
+        return tern__out_of_memory(sizeof *code);
+    tern__arena_init(&code->arena, 0);
+    const tern_status status = compile(d, plan, code);
+    if (status != TERN_OK) {
+        tern__ocl_forget(d, code);
+        return status;
+    }
+    *out = code;
+    return TERN_OK;
+}
+
+static void unbind(tern__device *d, slot *s)
+{
+    if (s->memory)
+        d->cl->ReleaseMemObject(s->memory);
+    s->memory = NULL;
+    s->host = NULL;
+}
+
+void tern__ocl_forget(tern__device *d, tern__code *code)
+{
+    if (!code)
+        return;
+    for (uint32_t i = 0; i < code->n_slots; i++)
+        unbind(d, &code->slots[i]);
+    for (uint32_t i = 0; i < code->n_steps; i++) {
+        if (code->launches[i].kernel)
+            d->cl->ReleaseKernel(code->launches[i].kernel);
+        if (code->launches[i].numbers)
+            d->cl->ReleaseMemObject(code->launches[i].numbers);
+    }
+    tern__arena_free(&code->arena);
+    if (code->fault)
+        d->cl->ReleaseMemObject(code->fault);
+    tern__free(code);
+}
+
+/* ---- running ---- */
+
+static char *address_of(const tern__bindings *b, const slot *s)
+{
+    return s->space == TERN__SPACE_ARENA  ? b->arena
+           : s->space == TERN__SPACE_LEAF ? b->leaves[s->index]
+                                          : b->blocks[s->index];
+}
+
+/* Puts the slot's buffer over where its memory is now. *moved: arguments have to be set. */
+static tern_status bind(tern__device *d, slot *s, const tern__bindings *bindings, bool *moved)
+{
+    char *host = address_of(bindings, s) + s->low;
+    cl_int error = CL_SUCCESS;
+    *moved = s->host != host || !s->memory;
+    if (*moved) {
+        unbind(d, s);
+        const size_t bytes = s->high > s->low ? (size_t)(s->high - s->low) : 1;
+        s->memory = d->cl->CreateBuffer(
+            d->context, (s->constant ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE) | CL_MEM_USE_HOST_PTR, bytes,
+            host, &error);
+        if (!s->memory)
+            return tern__ocl_fail(d, "memory", error);
+        s->host = host;
+    }
+    return TERN_OK;
+}
+
+static tern_status bind_all(tern__device *d, const tern__plan *plan, tern__code *code,
+                            const tern__bindings *bindings, bool *moved)
+{
+    for (uint32_t i = 0; i < code->n_slots; i++)
+        TERN_TRY(bind(d, &code->slots[i], bindings, &moved[i]));
+    for (uint32_t s = 0; s < plan->n_steps; s++) {
+        const launch *l = &code->launches[s];
+        for (uint32_t i = 0; l->kernel && i < l->n_operands; i++) {
+            if (!moved[l->slots[i]])
+                continue;
+            const cl_int error =
+                d->cl->SetKernelArg(l->kernel, i, sizeof(cl_mem), &code->slots[l->slots[i]].memory);
+            if (error != CL_SUCCESS)
+                return tern__ocl_fail(d, plan->steps[s].label, error);
+        }
+    }
+    return TERN_OK;
+}
+
+/* Gives memory back to the host. */
+static tern_status hand_back(tern__device *d, tern__code *code)
+{
+    cl_int error = CL_SUCCESS;
+    for (uint32_t i = 0; !d->in_place && i < code->n_slots && error == CL_SUCCESS; i++) {
+        slot *s = &code->slots[i];
+        if (s->constant || !s->memory)
+            continue;
+        void *mapped =
+            d->cl->EnqueueMapBuffer(d->queue, s->memory, CL_TRUE, CL_MAP_READ, 0,
+                                    s->high > s->low ? (size_t)(s->high - s->low) : 1, 0, NULL, NULL, &error);
+        if (mapped)
+            error = d->cl->EnqueueUnmapMemObject(d->queue, s->memory, mapped, 0, NULL, NULL);
+    }
+    const cl_int finished = d->cl->Finish(d->queue);
+    error = error == CL_SUCCESS ? finished : error;
+    for (uint32_t i = 0; !d->in_place && i < code->n_slots; i++)
+        if (!code->slots[i].constant)
+            unbind(d, &code->slots[i]);
+    return error == CL_SUCCESS ? TERN_OK : tern__ocl_fail(d, "waiting for the device", error);
+}
+
+static void trace(const tern__plan *plan, uint32_t s, uint64_t *at)
+{
+    const tern__step *step = &plan->steps[s];
+    if (*at)
+        *at = tern__trace_record(*at, &(tern__trace_what){.name = step->label,
+                                                          .category = "step",
+                                                          .kernel = step->kernel_name,
+                                                          .where = step->where,
+                                                          .program = plan->number,
+                                                          .step = s,
+                                                          .int8 = step->int8,
+                                                          .flops = step->flops,
+                                                          .bytes = step->bytes});
+}
+
+/* In order, without waiting; unless somebody wants to know how long each takes. */
+static tern_status enqueue(tern__device *d, const tern__plan *plan, tern__code *code,
+                           const tern__partition *part, const tern__bindings *bindings)
+{
+    uint64_t at = tern__trace_begin();
+    const bool waits = at || bindings->step_ns;
+    for (uint32_t s = part->first; s < part->end; s++) {
+        const launch *l = &code->launches[s];
+        const uint64_t start = bindings->step_ns ? tern__now_ns() : 0;
+        cl_int error = CL_SUCCESS;
+        if (l->kernel)
+            error = d->cl->EnqueueNDRangeKernel(d->queue, l->kernel, 1, NULL, &l->global, &l->local, 0, NULL,
+                                                NULL);
+        if (error == CL_SUCCESS && waits)
+            error = d->cl->Finish(d->queue);
+        if (error != CL_SUCCESS)
+            return tern__ocl_fail(d, plan->steps[s].label, error);
+        if (bindings->step_ns)
+            bindings->step_ns[s] = tern__now_ns() - start;
+        trace(plan, s, &at);
+    }
+    return TERN_OK;
+}
+
+/* Did a kernel find bad data? Then those behind it did nothing. */
+static tern_status look_for_fault(tern__device *d, const tern__plan *plan, const tern__code *code,
+                                  uint32_t *n_done)
+{
+    int64_t fault[4] = {0}, none[4] = {0};
+    cl_int error =
+        d->cl->EnqueueReadBuffer(d->queue, code->fault, CL_TRUE, 0, sizeof fault, fault, 0, NULL, NULL);
+    if (error != CL_SUCCESS)
+        return tern__ocl_fail(d, "reading faults", error);
+    if (!fault[0])
+        return TERN_OK;
+    error = d->cl->EnqueueWriteBuffer(d->queue, code->fault, CL_TRUE, 0, sizeof none, none, 0, NULL, NULL);
+    if (error != CL_SUCCESS)
+        return tern__ocl_fail(d, "writing faults", error);
+    *n_done = (uint32_t)fault[1];
+    return tern__fail(TERN_OUT_OF_RANGE, "%s: index %" PRId64 " is outside [0, %" PRId64 ")",
+                      tern__ops[plan->steps[fault[1]].op].name, fault[2], fault[3]);
+}
+
+tern_status tern__ocl_run(tern__device *d, const tern__plan *plan, tern__code *code,
+                          const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done)
+{
+    *n_done = part->first;
+    bool *moved = tern__alloc_zero(code->n_slots ? code->n_slots : 1, sizeof *moved);
+    if (!moved)
+        return tern__out_of_memory(code->n_slots);
+    tern_status status = bind_all(d, plan, code, bindings, moved);
+    tern__free(moved);
+    if (status == TERN_OK)
+        status = enqueue(d, plan, code, part, bindings);
+    const tern_status back = hand_back(d, code);
+    if (status == TERN_OK)
+        status = back;
+    if (status == TERN_OK)
+        status = look_for_fault(d, plan, code, n_done);
+    if (status == TERN_OK)
+        *n_done = part->end;
+    return status;
+}
+
+#endif

@@ -1,0 +1,405 @@
+/* test_conformance.c - every op of ops.def, and fused regions, on every device of devices.def against the CPU. Written once: a new
+ * device is tested by its row, a new op fails here until a graph below has it.
+ *
+ * Each graph runs on the device alone if it can, and with the CPU's help if not; both must agree with the CPU within the bound of
+ * its row (relative to numbers above 1, else absolute). Integers, bools and bounds of 0 mean equal. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tern/tern.h>
+
+#include "base/random.h"
+#include "devices/device.h"
+#include "graph/op.h"
+#include "harness.h"
+#include "tensor/half.h"
+
+typedef struct conformance_row {
+    const char *name;
+    double bound;
+    const char *text; /* inputs are filled by the first letter of their names: see fill */
+} conformance_row;
+
+#define X "%x = input \"x\" f32[5,37]\n"
+#define P "%p = input \"p\" f32[5,37]\n"
+#define Y "%y = input \"y\" f32[5,37]\n"
+
+static const conformance_row rows[] = {
+    {"arithmetic", 0,
+     "graph { " X Y P
+     "%0 = neg(%x) %1 = add(%0, %y) %2 = mul(%1, %p) %3 = sub(%2, %x) %4 = div(%3, %p) %5 = abs(%4)\n"
+     "%6 = square(%5) %7 = reciprocal(%p) %8 = sqrt(%p) %9 = relu(%x) %10 = relu2(%y) return %4, %6, %7, %8, "
+     "%9, %10 }"},
+    {"rounding", 0,
+     "graph { " X Y
+     "%f = input \"f\" f32[] %w = mul(%x, %f) %0 = floor(%w) %1 = ceil(%w) %2 = trunc(%w) %3 = round(%w) "
+     "%4 = sign(%w) %5 = clamp(%w) {low=-1.5, high=2.5} %6 = leaky_relu(%w) {slope=0.2} return %0, %1, %2, "
+     "%3, %4, %5, %6 }"},
+    {"comparisons", 0,
+     "graph { " X Y
+     "%0 = eq(%x, %y) %1 = ne(%x, %y) %2 = lt(%x, %y) %3 = le(%x, %y) %4 = gt(%x, %y) %5 = ge(%x, %y)\n"
+     "%6 = where(%2, %x, %y) %7 = maximum(%x, %y) return %0, %1, %2, %3, %4, %5, %6, %7 }"},
+    {"tests", 0,
+     "graph { " X Y "%z = div(%x, %x) %0 = isnan(%z) %1 = isinf(%z) %2 = isfinite(%z) %3 = logical_not(%0) "
+     "%4 = logical_and(%1, %2)\n"
+     "%5 = logical_or(%0, %2) %6 = logical_xor(%0, %2) %7 = minimum(%x, %y) return %0, %1, %2, %3, %4, %5, "
+     "%6, %7 }"},
+    {"exponentials", 4e-6,
+     "graph { " X P "%0 = exp(%x) %1 = exp2(%x) %2 = expm1(%x) %3 = log(%p) %4 = log2(%p) %5 = log1p(%p) %6 "
+     "= rsqrt(%p) %7 = cbrt(%x) "
+     "return %0, %1, %2, %3, %4, %5, %6, %7 }"},
+    {"angles", 4e-6,
+     "graph { " X P "%0 = sin(%x) %1 = cos(%x) %2 = tan(%p) %3 = asin(%p) %4 = acos(%p) %5 = atan(%x) %6 = "
+     "sinh(%x) %7 = cosh(%x) "
+     "return %0, %1, %2, %3, %4, %5, %6, %7 }"},
+    {"activations", 4e-6,
+     "graph { " X P "%0 = tanh(%x) %1 = erf(%x) %2 = elu(%x) %3 = gelu(%x) %4 = gelu_tanh(%x) %5 = silu(%x) "
+     "%6 = sigmoid(%x) "
+     "%7 = softplus(%x) return %0, %1, %2, %3, %4, %5, %6, %7 }"},
+    {"powers", 4e-6, "graph { " X P "%0 = pow(%p, %x) %1 = atan2(%x, %p) return %0, %1 }"},
+    {"integers", 0,
+     "graph { %n = input \"n\" i32[4,9] %m = input \"m\" i32[9] %0 = add(%n, %m) %1 = sub(%0, %n) %2 = "
+     "mul(%n, %m) return %0, %1, %2 }"},
+    {"bits", 0,
+     "graph { %n = input \"n\" i32[4,9] %m = input \"m\" i32[9] %0 = bit_and(%n, %m) %1 = bit_or(%n, %m) %2 "
+     "= bit_xor(%n, %m) "
+     "%3 = bit_not(%n) %4 = floor_div(%n, %m) %5 = mod(%n, %m) return %0, %1, %2, %3, %4, %5 }"},
+    {"casts", 0,
+     "graph { " X "%0 = cast(%x) {dtype=f16} %1 = cast(%x) {dtype=bf16} %2 = cast(%x) {dtype=i32} %3 = "
+     "cast(%x) {dtype=i8} "
+     "%4 = cast(%x) {dtype=u8} %5 = cast(%x) {dtype=bool} %6 = cast(%0) {dtype=f32} return %0, %1, %2, %3, "
+     "%4, %5, %6 }"},
+    {"wide casts", 0,
+     "graph { " X
+     "%n = input \"n\" i32[7] %0 = cast(%n) {dtype=i64} %1 = cast(%0) {dtype=i8} %2 = cast(%x) {dtype=f64} "
+     "%3 = cast(%2) {dtype=i64} return %0, %1, %2, %3 }"},
+    {"half floats", 2e-3,
+     "graph { %h = input \"h\" f16[3,21] %g = input \"g\" bf16[3,21] %0 = mul(%h, %h) %1 = add(%g, %g) %2 = "
+     "sum(%h) {axes=[1]} return %0, %1, %2 }"},
+    {"broadcasting", 0,
+     "graph { " X
+     "%c = input \"c\" f32[5,1] %r = input \"r\" f32[37] %0 = add(%x, %c) %1 = mul(%0, %r) return %1 }"},
+    {"strides", 0,
+     "graph { " X "%0 = permute(%x) {axes=[1,0]} %1 = slice(%0) {start=[36,0], stop=[0,5], step=[-3,2]} %2 = "
+     "neg(%1) %3 = contiguous(%1) "
+     "%4 = reshape(%1) {shape=[-1]} %5 = abs(%4) return %2, %3, %5 }"},
+    {"row sums", 2e-6,
+     "graph { " X P "%0 = sum(%x) {axes=[-1]} %1 = mean(%x) {axes=[-1], keepdims=true} %2 = var(%x) "
+     "{axes=[-1]} %3 = max(%x) {axes=[-1]} "
+     "%4 = min(%x) {axes=[1]} %5 = logsumexp(%x) {axes=[-1]} return %0, %1, %2, %3, %4, %5 }"},
+    {"other axes", 2e-6,
+     "graph { " X "%0 = sum(%x) {axes=[0]} %1 = mean(%x) %2 = prod(%x) {axes=[0]} %b = cast(%x) {dtype=bool} "
+     "%3 = any(%b) {axes=[0]} %4 "
+     "= all(%b) {axes=[1]} "
+     "%5 = cumsum(%x) {axis=1} return %0, %1, %2, %3, %4, %5 }"},
+    {"largest", 0, "graph { " X "%0 = argmax(%x) %1 = argmin(%x) {axis=0} return %0, %1 }"},
+    {"softmax", 4e-6, "graph { " X "%0 = softmax(%x) %1 = log_softmax(%x) return %0, %1 }"},
+    {"norms", 4e-6,
+     "graph { " X "%r = input \"r\" f32[37] %0 = rmsnorm(%x, %r) %1 = layernorm(%x, %r, %r) return %0, %1 }"},
+    {"norm and quantise", 2e-7, /* scales; what they scale to is equal */
+     "graph { " X "%r = input \"r\" f32[37] %0 = rmsnorm(%x, %r) %1, %2 = quantise_rows(%0) return %1, %2 }"},
+    {"residual", 4e-6,
+     "graph { " X Y "%r = input \"r\" f32[37] %0 = add(%x, %y) %1 = rmsnorm(%0, %r) %2 = silu(%1) %3 = "
+     "mul(%2, %0) %4 = softmax(%3) return %0, %4 }"},
+    {"given scales", 0,
+     "graph { " X "%p = input \"p\" f32[] %0 = quantise(%x, %p) %1 = dequantise(%0, %p) return %0, %1 }"},
+    {"whole tensors", 2e-6,
+     "graph { " X "%0, %1 = quantise_tensor(%x) %2, %3 = ternary_quantise(%x) %4 = ternary_dequantise(%2, "
+     "%3) return %0, %1, %4 }"},
+    {"matmul", 1e-5,
+     "graph { %a = input \"a\" f32[2,7,19] %b = input \"b\" f32[2,19,35] %0 = matmul(%a, %b) "
+     "%1 = matmul(%a, %a) {transpose_b=true} return %0, %1 }"},
+    {"matmul f16", 4e-3,
+     "graph { %h = input \"h\" f16[9,33] %g = input \"g\" f16[33,17] %0 = matmul(%h, %g) return %0 }"},
+    {"linear", 1e-5,
+     "graph { %a = input \"a\" f32[3,50] %w = input \"w\" f32[21,50] %h = input \"h\" f16[21,50] %0 = "
+     "linear(%a, %w) %1 = linear(%a, %h) return %0, %1 }"},
+    {"ternary_matmul", 0,
+     "graph { %q = input \"q\" i8[3,67] %t = input \"t\" t2[21,67] %0 = ternary_matmul(%q, %t) return %0 }"},
+    {"ternary_matmul with scales", 2e-6,
+     "graph { %q = input \"q\" i8[3,72] %t = input \"t\" t2[21,72] %p = input \"p\" f32[21,2] %0 = "
+     "ternary_matmul(%q, %t, %p) return %0 }"},
+    {"gather", 0,
+     "graph { " X
+     "%i = input \"i\" i64[4] %0 = gather(%x, %i) {axis=0} %1 = gather(%x, %i) {axis=1} return %0, %1 }"},
+    {"rope", 1e-6,
+     "graph { %x = input \"x\" f32[3,4,16] %i = input \"i\" i32[3] %0 = rope(%x, %i) %1 = rope(%x, %i) "
+     "{dims=8, interleaved=true} return %0, %1 }"},
+    {"attention", 1e-5,
+     "graph { %q = input \"x\" f32[4,4,16] %k = input \"k\" f32[4,2,16] %i = input \"i\" i32[4] %j = "
+     "constant i32[4] {0, 1, 2, -1}\n"
+     "%c = state \"c\" f32[4,8,2,16] %v = state \"v\" f32[4,8,2,16] %0 = write_rows(%c, %k, %i, %j) %1 = "
+     "write_rows(%v, %k, %i, %j)\n"
+     "%2 = attention(%q, %0, %1, %i, %j) return %2, %0 }"},
+    {"states", 0,
+     "graph { %x = input \"x\" f32[2,3] %i = input \"i\" i64[2] %s = state \"s\" f32[6,7] %u = state \"u\" "
+     "f32[2,3] "
+     "%0 = write_slice(%s, %x, %i) %1 = overwrite(%u, %x) return %0, %1 }"},
+    {"sources", 2e-6,
+     "graph { %0 = full() {shape=[3,3], value=0.5} %1 = arange() {stop=5} %2 = eye() {rows=2, columns=3} %3 "
+     "= rand() {shape=[4]} "
+     "%4 = randn() {shape=[4]} " X "%5 = broadcast(%0) {shape=[2,3,3]} %6 = to_device(%x) {device=\"cpu\"} "
+     "%7 = neg(%6) return %1, %2, %3, %4, %5, %7 }"},
+    {"sorting", 0, "graph { " X "%0, %1 = sort(%x) %2, %3 = topk(%x) {k=3} return %0, %1, %2, %3 }"},
+    {"moving", 0,
+     "graph { " X Y "%0 = concat(%x, %y) %1 = stack(%x, %y) %2, %3 = split(%x) {sizes=[2,3]} %4 = pad(%x) "
+     "{before=[1,0], after=[0,1]} "
+     "%5 = tril(%x) %6 = triu(%x) %7 = flip(%x) return %0, %1, %2, %3, %4, %5, %6, %7 }"},
+    {"indices", 2e-6,
+     "graph { " X "%i = input \"i\" i64[5,37] %j = input \"j\" i64[3] %u = input \"u\" f32[3,37] %0 = "
+     "take_along(%x, %i) {axis=0} "
+     "%1 = scatter_add(%x, %j, %u) %2 = one_hot(%j) {classes=4} return %0, %1, %2 }"},
+    {"images", 1e-5,
+     "graph { %x = input \"x\" f32[1,2,8,8] %w = input \"w\" f32[3,2,3,3] %0 = conv2d(%x, %w) %1 = "
+     "max_pool2d(%x) %2 = avg_pool2d(%x) return %0, %1, %2 }"},
+};
+
+/* ---- data ---- */
+
+/* By the first letter of an input's name: i, j indices in [0, 2]; n, m, q whole numbers; p, f in (0.1, 0.9); t ternary digits; all
+ * others in [-2, 2). Element e of an input is a function of its name and e. */
+static double value_of(const char *name, uint64_t e)
+{
+    const double u = tern__random_uniform(harness_seed() + (uint64_t)name[0], e);
+    switch (name[0]) {
+    case 'i':
+    case 'j':
+        return (double)(e % 3);
+    case 'n':
+    case 'm':
+    case 'q':
+        return floor(u * 41) - 20;
+    case 'p':
+    case 'f':
+        return 0.1 + 0.8 * u;
+    default:
+        return u * 4 - 2;
+    }
+}
+
+static void fill(const tern_port *port, void *data, size_t bytes)
+{
+    const uint64_t n =
+        port->dtype == TERN_T2 ? bytes : bytes / (uint64_t)tern_dtype_get(port->dtype)->unit_bytes;
+    for (uint64_t e = 0; e < n; e++) {
+        const double v = value_of(port->name, e);
+        switch (port->dtype) {
+        case TERN_F32:
+            ((float *)data)[e] = (float)v;
+            break;
+        case TERN_F16:
+            ((uint16_t *)data)[e] = tern__f32_to_f16((float)v);
+            break;
+        case TERN_BF16:
+            ((uint16_t *)data)[e] = tern__f32_to_bf16((float)v);
+            break;
+        case TERN_I8:
+            ((int8_t *)data)[e] = (int8_t)v;
+            break;
+        case TERN_I32:
+            ((int32_t *)data)[e] = (int32_t)v;
+            break;
+        case TERN_I64:
+            ((int64_t *)data)[e] = (int64_t)v;
+            break;
+        default: /* four ternary digits */
+            ((uint8_t *)data)[e] = (uint8_t)(e % 3 | (e / 3) % 3 << 2 | (e / 9) % 3 << 4 | 1 << 6);
+        }
+    }
+}
+
+/* The columns that pad a row of t2 are zeros. */
+static void pad_ternary(const tern_port *port, uint8_t *data)
+{
+    const int64_t columns = port->shape[1], per_row = (columns + 3) / 4;
+    for (int64_t r = 0; r < port->shape[0]; r++)
+        for (int64_t c = columns; c < per_row * 4; c++) {
+            uint8_t *byte = &data[r * per_row + c / 4];
+            *byte = (uint8_t)((*byte & ~(3 << c % 4 * 2)) | 1 << c % 4 * 2);
+        }
+}
+
+/* ---- running ---- */
+
+enum { MOST_PORTS = 8 };
+
+typedef struct outcome {
+    int n;
+    tern_tensor *y[MOST_PORTS];
+    tern_program *program;
+    tern_exec *exec;
+} outcome;
+
+static void outcome_free(outcome *o)
+{
+    tern_exec_free(o->exec);
+    tern_program_free(o->program);
+}
+
+static tern_tensor *make_input(tern_ctx *ctx, const tern_port *port)
+{
+    tern__type type = {.dtype = port->dtype, .rank = port->rank};
+    memcpy(type.shape, port->shape, (size_t)port->rank * sizeof *type.shape);
+    const size_t bytes = tern__type_bytes(&type);
+    void *data = calloc(1, bytes + 1);
+    fill(port, data, bytes);
+    if (port->dtype == TERN_T2)
+        pad_ternary(port, data);
+    tern_tensor *t = tern_from_data(ctx, port->dtype, port->rank, port->shape, data);
+    free(data);
+    return t;
+}
+
+/* Twice, so that a second run finds what the first left. */
+static tern_status run(tern_ctx *ctx, const conformance_row *row, outcome *o)
+{
+    tern_graph *graph = NULL;
+    TERN_TRY(tern_graph_parse(ctx, row->text, strlen(row->text), &graph));
+    tern_status status = tern_graph_compile(ctx, graph, NULL, &o->program);
+    tern_graph_free(graph);
+    TERN_TRY(status);
+    TERN_TRY(tern_exec_create(ctx, o->program, &o->exec));
+    tern_program_info info;
+    tern_program_get_info(o->program, &info);
+    tern_tensor *in[MOST_PORTS];
+    o->n = info.n_outputs;
+    for (int i = 0; i < info.n_inputs && i < MOST_PORTS; i++) {
+        tern_port port;
+        TERN_TRY(tern_program_input(o->program, i, &port));
+        in[i] = make_input(ctx, &port);
+    }
+    for (int times = 0; times < 2; times++)
+        TERN_TRY(tern_exec_run(o->exec, info.n_inputs, in, o->n, o->y));
+    return TERN_OK;
+}
+
+static double number_at(tern_tensor *t, int64_t e)
+{
+    const void *data = tern_data(t);
+    switch (tern_dtype_of(t)) {
+    case TERN_F32:
+        return (double)((const float *)data)[e];
+    case TERN_F64:
+        return ((const double *)data)[e];
+    case TERN_F16:
+        return (double)tern__f16_to_f32(((const uint16_t *)data)[e]);
+    case TERN_BF16:
+        return (double)tern__bf16_to_f32(((const uint16_t *)data)[e]);
+    case TERN_I32:
+        return ((const int32_t *)data)[e];
+    case TERN_I64:
+        return (double)((const int64_t *)data)[e];
+    case TERN_I8:
+        return ((const int8_t *)data)[e];
+    default:
+        return ((const uint8_t *)data)[e];
+    }
+}
+
+static void compare(const conformance_row *row, const char *device, outcome *got, outcome *want)
+{
+    CHECK_EQ(got->n, want->n);
+    for (int i = 0; i < got->n; i++) {
+        CHECK_EQ(tern_dtype_of(got->y[i]), tern_dtype_of(want->y[i]));
+        CHECK_EQ(tern_numel(got->y[i]), tern_numel(want->y[i]));
+        const double bound = tern_dtype_of(got->y[i]) < TERN_F16 ? 0 : row->bound;
+        for (int64_t e = 0; e < tern_numel(got->y[i]); e++) {
+            const double a = number_at(got->y[i], e), b = number_at(want->y[i], e);
+            const double size = fabs(b) > 1 ? fabs(b) : 1;
+            if (a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= bound * size)
+                continue;
+            harness_fail(__FILE__, __LINE__, "%s on %s: result %d[%lld] is %.9g, on the CPU %.9g", row->name,
+                         device, i, (long long)e, a, b);
+            return;
+        }
+    }
+}
+
+/* One row on a device; false: it needs the CPU's help. */
+static bool conforms(const conformance_row *row, const char *device, bool fallback)
+{
+    tern_ctx *contexts[2] = {NULL, NULL};
+    outcome o[2] = {{0}, {0}};
+    tern_status status = TERN_OK;
+    for (int i = 0; i < 2 && status == TERN_OK; i++) {
+        tern_ctx_options options = tern_ctx_options_default();
+        options.device = i == 0 ? device : NULL;
+        options.fallback = fallback;
+        options.tuning = "off";
+        status = tern_ctx_create(&options, &contexts[i]);
+        if (status == TERN_OK)
+            status = run(contexts[i], row, &o[i]);
+    }
+    const bool alone = fallback || status != TERN_UNSUPPORTED;
+    if (alone && status != TERN_OK)
+        harness_fail(__FILE__, __LINE__, "%s on %s: %s", row->name, device, tern_last_error());
+    else if (status == TERN_OK)
+        compare(row, device, &o[0], &o[1]);
+    for (int i = 0; i < 2; i++) {
+        outcome_free(&o[i]);
+        tern_ctx_destroy(contexts[i]);
+    }
+    return alone;
+}
+
+static void check_device(const tern__device_ops *ops)
+{
+    tern_device_info info;
+    ops->describe(TERN__ISA_BASELINE, &info);
+    if (info.unavailable) {
+        char reason[600];
+        snprintf(reason, sizeof reason, "device '%s' is unavailable: %s", ops->name, info.unavailable);
+        SKIP(reason);
+    }
+    int alone = 0;
+    char helped[1024] = "";
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (conforms(&rows[i], ops->name, false)) {
+            alone++;
+            continue;
+        }
+        const size_t used = strlen(helped);
+        snprintf(helped + used, sizeof helped - used, "%s%s", used ? ", " : "", rows[i].name);
+        conforms(&rows[i], ops->name, true);
+    }
+    printf("%s: %d of %zu graphs run on it alone%s%s\n", ops->name, alone, sizeof rows / sizeof *rows,
+           helped[0] ? "; the CPU helps with " : "", helped);
+    CHECK(alone > 0);
+}
+
+#define TERN_DEVICE(name)                         \
+    TEST(conforms_##name)                         \
+    {                                             \
+        const tern__device_ops *ops = NULL;       \
+        CHECK_OK(tern__device_find(#name, &ops)); \
+        check_device(ops);                        \
+    }
+#define TERN_PLUGIN TERN_DEVICE
+#include "devices/devices.def"
+
+/* A graph for every op that anybody can record. */
+TEST(every_op_has_a_graph)
+{
+    for (int op = 0; op < TERN__OP_COUNT; op++) {
+        char call[64];
+        bool found = false;
+        if (tern__ops[op].flags & (TERN__INTERNAL | TERN__LEAF))
+            continue;
+        snprintf(call, sizeof call, " = %s(", tern__ops[op].name);
+        for (size_t i = 0; i < sizeof rows / sizeof *rows && !found; i++)
+            found = strstr(rows[i].text, call) != NULL;
+        if (!found)
+            harness_fail(__FILE__, __LINE__, "no graph has op %s", tern__ops[op].name);
+    }
+}
+
+TEST(unknown_devices_are_refused)
+{
+    tern_ctx *ctx = NULL;
+    tern_ctx_options options = tern_ctx_options_default();
+    options.device = "abacus";
+    CHECK_STATUS(tern_ctx_create(&options, &ctx), TERN_NOT_FOUND);
+    CHECK(strstr(tern_last_error(), "cpu") != NULL);
+}

@@ -1,0 +1,134 @@
+/* test_mlx.c - what the conformance suite does not see of the device `mlx`: ternary products on packed words, at the ends of int8 and
+ * in blocks; bad indices; steps that read pieces of what earlier steps of the partition made; and what it says about itself. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tern/tern.h>
+
+#include "harness.h"
+
+static tern_ctx *open_device(const char *device)
+{
+    tern_ctx *ctx = NULL;
+    tern_ctx_options options = tern_ctx_options_default();
+    options.device = device;
+    options.tuning = "off";
+    return tern_ctx_create(&options, &ctx) == TERN_OK ? ctx : NULL;
+}
+
+/* A plugin that is not there is a reason to skip, a failure of one that is there is not. */
+#define NEED_MLX(ctx)                                                          \
+    if (HARNESS_ASAN || HARNESS_TSAN)                                          \
+        SKIP("MLX was not built for sanitizers");                              \
+    tern_ctx *ctx = open_device("mlx");                                        \
+    if (!ctx) {                                                                \
+        static char reason[600];                                               \
+        snprintf(reason, sizeof reason, "unavailable: %s", tern_last_error()); \
+        SKIP(reason);                                                          \
+    }
+
+enum { ROWS = 3, COLUMNS = 256, OUTPUTS = 21 };
+
+/* x is all of int8, its ends above all; digits of every kind. */
+static tern_tensor *ternary_product(tern_ctx *ctx, int blocks)
+{
+    static int8_t x[ROWS * COLUMNS];
+    static uint8_t t[OUTPUTS * COLUMNS / 4];
+    static float scales[OUTPUTS * 4];
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        x[i] = (int8_t)(i < COLUMNS ? -128 : i < 2 * COLUMNS ? 127 : i * 37 % 256 - 128);
+    for (int i = 0; i < OUTPUTS * COLUMNS / 4; i++) {
+        const int a = i % 3, b = i / 3 % 3, c = i / 5 % 3, d = i / 7 % 3;
+        t[i] = i < COLUMNS / 4 ? 0xaa : (uint8_t)(a | b << 2 | c << 4 | d << 6); /* the first row is all +1 */
+    }
+    for (int i = 0; i < OUTPUTS * 4; i++)
+        scales[i] = (float)(1 << i % 5); /* powers of two: sums are exact */
+    tern_tensor *q = tern_from_data(ctx, TERN_I8, 2, (int64_t[]){ROWS, COLUMNS}, x);
+    tern_tensor *w = tern_from_data(ctx, TERN_T2, 2, (int64_t[]){OUTPUTS, COLUMNS}, t);
+    tern_tensor *s = blocks ? tern_from_data(ctx, TERN_F32, 2, (int64_t[]){OUTPUTS, blocks}, scales) : NULL;
+    return tern_ternary_matmul(q, w, s);
+}
+
+static void check_product(tern_ctx *mlx, int blocks)
+{
+    tern_ctx *cpu = open_device("cpu");
+    tern_tensor *got = ternary_product(mlx, blocks), *want = ternary_product(cpu, blocks);
+    CHECK_OK(tern_eval(got));
+    CHECK_OK(tern_eval(want));
+    CHECK_EQ(tern_numel(got), ROWS * OUTPUTS);
+    CHECK(memcmp(tern_data(got), tern_data(want), ROWS * OUTPUTS * 4) == 0);
+    tern_ctx_destroy(cpu);
+}
+
+TEST(ternary_products_on_packed_words_are_exact)
+{
+    NEED_MLX(mlx)
+    check_product(mlx, 0);
+    check_product(mlx, 2); /* blocks of 128 columns */
+    check_product(mlx, 4);
+    tern_ctx_stats stats;
+    tern_ctx_get_stats(mlx, &stats);
+    CHECK_EQ(stats.device_steps, 3);
+    CHECK_EQ(stats.fallback_steps, 0);
+    tern_ctx_destroy(mlx);
+}
+
+TEST(an_index_out_of_range_is_an_error_like_the_cpus)
+{
+    NEED_MLX(mlx)
+    const float x[4] = {1, 2, 3, 4};
+    const int64_t i[2] = {0, 4};
+    tern_tensor *y = tern_gather(tern_from_data(mlx, TERN_F32, 1, (int64_t[]){4}, x),
+                                 tern_from_data(mlx, TERN_I64, 1, (int64_t[]){2}, i), 0);
+    CHECK_STATUS(tern_eval(y), TERN_OUT_OF_RANGE);
+    CHECK(strstr(tern_last_error(), "gather: index 4 is outside [0, 4)") != NULL);
+    /* The device goes on. */
+    tern_tensor *z = tern_neg(tern_from_data(mlx, TERN_F32, 1, (int64_t[]){4}, x));
+    CHECK_OK(tern_eval(z));
+    CHECK(((const float *)tern_data(z))[3] == -4);
+    tern_ctx_destroy(mlx);
+}
+
+/* Views of an intermediate, a broadcast, and a result of the whole: one partition. */
+TEST(views_of_intermediates_are_read_without_memory_between)
+{
+    NEED_MLX(mlx)
+    float x[12];
+    for (int i = 0; i < 12; i++)
+        x[i] = (float)i;
+    tern_tensor *a = tern_neg(tern_from_data(mlx, TERN_F32, 2, (int64_t[]){3, 4}, x));
+    tern_tensor *column = tern_slice(a, 2, (int64_t[]){0, 3}, (int64_t[]){3, 0}, (int64_t[]){1, -2});
+    tern_tensor *sum = tern_sum(tern_mul(column, column), 1, (int64_t[]){1}, false);
+    CHECK_OK(tern_eval(sum));
+    for (int r = 0; r < 3; r++) {
+        const float last = x[r * 4 + 3], second = x[r * 4 + 1];
+        CHECK(((const float *)tern_data(sum))[r] == last * last + second * second);
+    }
+    tern_ctx_destroy(mlx);
+}
+
+TEST(what_it_cannot_run_is_named)
+{
+    NEED_MLX(mlx)
+    const float x[4] = {4, 2, 3, 1};
+    tern_tensor *values, *indices;
+    tern_sort(tern_from_data(mlx, TERN_F32, 1, (int64_t[]){4}, x), 0, false, &values, &indices);
+    CHECK_STATUS(tern_eval(values), TERN_UNSUPPORTED);
+    CHECK(strstr(tern_last_error(), "sort: device 'mlx' cannot run it") != NULL);
+    tern_ctx_destroy(mlx);
+}
+
+/* Absent or not, it has a row that says what it is or why it is not. */
+TEST(the_catalog_tells_its_version_or_what_is_missing)
+{
+    tern_device_info info = {0};
+    int i = 0;
+    while (tern_catalog_device(i, &info) == TERN_OK && strcmp(info.name, "mlx") != 0)
+        i++;
+    CHECK_STR(info.name, "mlx");
+    if (info.unavailable)
+        CHECK(info.unavailable[0] != '\0');
+    else
+        CHECK(strncmp(info.driver, "MLX 0.32.", 9) == 0 && info.memory_use && info.precision);
+}
