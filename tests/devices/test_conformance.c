@@ -84,7 +84,7 @@ static const conformance_row rows[] = {
     {"strides", 0,
      "graph { " X "%0 = permute(%x) {axes=[1,0]} %1 = slice(%0) {start=[36,0], stop=[0,5], step=[-3,2]} %2 = "
      "neg(%1) %3 = contiguous(%1) "
-     "%4 = reshape(%1) {shape=[-1]} %5 = abs(%4) return %2, %3, %5 }"},
+     "%4 = reshape(%1) {shape=[-1]} %5 = abs(%4) %6 = again(%4) %7 = neg(%6) return %2, %3, %5, %7 }"},
     {"row sums", 2e-6,
      "graph { " X P "%0 = sum(%x) {axes=[-1]} %1 = mean(%x) {axes=[-1], keepdims=true} %2 = var(%x) "
      "{axes=[-1]} %3 = max(%x) {axes=[-1]} "

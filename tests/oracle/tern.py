@@ -28,7 +28,8 @@ class PoolOptions(ctypes.Structure):
 
 
 class CtxOptions(ctypes.Structure):
-    _fields_ = [("threads", I), ("cpu", STR), ("tuning", STR), ("pool", PoolOptions), ("compile", P)]
+    _fields_ = [("threads", I), ("cpu", STR), ("tuning", STR), ("pool", PoolOptions), ("compile", P),
+                ("device", STR), ("fallback", ctypes.c_bool), ("kernels", STR), ("dump_kernels", STR)]
 
 
 class BatchRange(ctypes.Structure):
@@ -44,13 +45,15 @@ class CompileOptions(ctypes.Structure):
 class CtxStats(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in ("evaluations", "steps", "nodes_live", "arena_peak_bytes",
                                                      "cache_hits", "cache_misses", "cache_evictions",
-                                                     "cache_entries", "fused_ops", "single_ops")]
+                                                     "cache_entries", "fused_ops", "single_ops", "device_steps",
+                                                     "fallback_steps")]
 
 
 class DeviceInfo(ctypes.Structure):
     _fields_ = [(name, STR) for name in ("name", "backend", "model", "isa", "isa_available", "features", "kernels")] + \
                [("cores_online", I), ("cores_usable", I), ("cores_reason", STR), ("memory_bytes", I64),
-                ("l1d_bytes", I64), ("l2_bytes", I64), ("l3_bytes", I64), ("unavailable", STR)]
+                ("l1d_bytes", I64), ("l2_bytes", I64), ("l3_bytes", I64)] + \
+               [(name, STR) for name in ("unavailable", "driver", "precision", "limits", "memory_use")]
 
 
 class OpInfo(ctypes.Structure):
