@@ -5,7 +5,7 @@
 #   tsan     TSan: C tests of what uses threads, and examples; every 8th case of what is drawn at random
 #   aarch64  64-bit ARM under qemu: C tests (every 8th random case), examples, every 8th case of the program (no Python:
 #            the build is static)
-#   fuzz     built by clang, ASan and UBSan again: C tests, and 30 seconds of each fuzz target
+#   fuzz     built by clang, ASan and UBSan again: C tests (every 4th random case), and 30 seconds of each fuzz target
 #   style    clang-format
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
@@ -90,7 +90,7 @@ check_aarch64()
 check_fuzz()
 {
     if can_fuzz; then
-        run fuzz c,fuzz
+        TERN_TEST_EVERY=4 run fuzz c,fuzz
     else
         skip fuzz "$why"
     fi
