@@ -48,8 +48,9 @@ extern "C" {
 TERN_API const char *tern_status_name(tern_status status);
 TERN_API const char *tern_status_meaning(tern_status status);
 
-/* The sentence for the last failure on this thread, "" if there was none. Valid until the next failing
- * tern call on the same thread. A call that succeeds does not clear it. */
+/* The sentence for the last failure on this thread, "" if there was none: one line, in which control characters (of names
+ * in files, say) are written as \n or \x1b. Valid until the next failing tern call on the same thread. A call that
+ * succeeds does not clear it. */
 TERN_API const char *tern_last_error(void);
 
 #ifdef __cplusplus

@@ -45,6 +45,28 @@ void tern__mark_cut(char *text, size_t capacity)
     memcpy(text + at, "...", sizeof "...");
 }
 
+/* Copies a message as one line that a terminal shows as it is: names from files stand in it, and a line feed or an
+ * escape sequence of theirs must not pass for ours. */
+static void copy_line(char *out, size_t capacity, const char *text)
+{
+    size_t used = 0;
+    for (const char *p = text; *p; p++) {
+        bool control = (unsigned char)*p < 0x20 || *p == 0x7f;
+        char escape[5] = {*p, '\0'};
+        if (control)
+            snprintf(escape, sizeof escape, *p == '\n' ? "\\n" : "\\x%02x", (unsigned)(unsigned char)*p);
+        size_t length = strlen(escape);
+        if (used + length >= capacity) {
+            memset(out + used, '.', capacity - used); /* where it is cut, no byte is left from before */
+            tern__mark_cut(out, capacity);
+            return;
+        }
+        memcpy(out + used, escape, length);
+        used += length;
+    }
+    out[used] = '\0';
+}
+
 tern_status tern__fail_v(tern_status status, const char *format, va_list args)
 {
     /* Formatted aside, because an argument may be the last message itself. */
@@ -54,7 +76,7 @@ tern_status tern__fail_v(tern_status status, const char *format, va_list args)
         snprintf(text, sizeof text, "%s (the message could not be formatted)", tern_status_meaning(status));
     else if ((size_t)length >= sizeof text)
         tern__mark_cut(text, sizeof text);
-    memcpy(last_error, text, strlen(text) + 1);
+    copy_line(last_error, sizeof last_error, text);
     return status;
 }
 

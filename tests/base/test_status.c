@@ -96,6 +96,27 @@ TEST(a_cut_does_not_split_a_character)
     }
 }
 
+TEST(control_characters_never_reach_a_terminal)
+{
+    tern__fail(TERN_FORMAT, "a tensor \"%s\" is missing", "x\ny\x1b[2Jz\x7f");
+    CHECK_STR(tern_last_error(), "a tensor \"x\\ny\\x1b[2Jz\\x7f\" is missing");
+    tern__fail_in(TERN_FORMAT, "a\tb"); /* what is escaped stays as it is */
+    CHECK_STR(tern_last_error(), "a\\x09b: a tensor \"x\\ny\\x1b[2Jz\\x7f\" is missing");
+
+    char text[TERN__MESSAGE_MAX]; /* grows beyond the buffer by its escapes */
+    for (size_t shift = 0; shift < 4; shift++) {
+        memset(text, 1, sizeof text);
+        memset(text, 'a', shift);
+        text[sizeof text - 1] = '\0';
+        tern__fail(TERN_FORMAT, "%s", text);
+        const char *message = tern_last_error();
+        size_t length = strlen(message);
+        CHECK_EQ(length, TERN__MESSAGE_MAX - 1);
+        CHECK_STR(message + length - 3, "...");
+        CHECK(!strchr(message, 1));
+    }
+}
+
 static void *other_thread(void *arg)
 {
     (void)arg;
