@@ -56,13 +56,16 @@ TERN_API tern_tensor *tern_input(tern_ctx *ctx, const char *name, tern_dtype dty
 TERN_API tern_tensor *tern_state(tern_ctx *ctx, const char *name, tern_dtype dtype, int rank,
                                  const int64_t *shape);
 
-/* Where a constant's data come from. `fill` writes all `bytes` of the contiguous form, the same each time: it is called when they
- * are needed, and again if they were let go since. Any thread may call it, never two at once. If it fails, so does what
- * needed them, with its status. `drop` (or NULL) is called when nobody will ask again. */
+/* Where a constant's data come from. `fill` writes bytes [offset, offset + bytes) of the contiguous form to `data`, the same each
+ * time: it is called when they are needed, and again if they were let go since. Any thread may call it, never two at once. If it
+ * fails, so does what needed them, with its status. `drop` (or NULL) is called when nobody will ask again. Pieces that start and
+ * end at a multiple of `step` bytes may be asked for, so that a large constant is packed without ever being in memory whole; 0: all
+ * of it is, always. */
 typedef struct tern_constant_source {
-    tern_status (*fill)(void *user, void *data, size_t bytes);
+    tern_status (*fill)(void *user, size_t offset, void *data, size_t bytes);
     void (*drop)(void *user);
     void *user;
+    size_t step;
 } tern_constant_source;
 
 /* A constant whose data are in memory only while something needs them in this form: weights of a file that kernels read packed

@@ -56,7 +56,9 @@ typedef struct tern__timings {
 typedef struct tern__packing {
     tern__opcode op;
     tern__attr attrs[TERN__MAX_ATTRS];
-    int axis;        /* of the constant, along which results lie */
+    int axis; /* of the constant, along which results lie */
+    int64_t
+        tile; /* so many of them make one index of the packed constant's first axis, and depend on no others */
     tern__type type; /* of the packed constant, dense */
     const void *how; /* the target's */
 } tern__packing;
@@ -91,7 +93,8 @@ typedef struct tern__target {
     /* Would the call, whose operand 1 is a constant, run better on a packed form of it? gather never does, but may run on what
      * was packed for another call. NULL: never. */
     bool (*packing)(const struct tern__target *target, const tern__call *call, tern__packing *out);
-    /* Packs the constant into `to` (64-byte aligned, bytes of packing->type). */
+    /* Packs the constant into `to` (64-byte aligned, bytes of packing->type). It may be whole tiles of a larger one, with
+     * packing->type of as many. */
     tern_status (*pack)(const struct tern__target *target, const tern__packing *packing,
                         const tern__buffer *constant, void *to);
     const void *data; /* the device's */

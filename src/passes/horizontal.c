@@ -128,10 +128,11 @@ typedef struct joined {
     } parts[MOST];
 } joined;
 
-static tern_status fill_joined(void *user, void *host, size_t bytes)
+static tern_status fill_joined(void *user, size_t offset, void *host, size_t bytes)
 {
     const joined *all = user;
     char *to = host;
+    (void)offset; /* all of it */
     for (uint32_t i = 0; i < all->n; i++) {
         const struct part *p = &all->parts[i];
         TERN_TRY(tern__storage_copy(p->storage, p->offset, p->bytes, to));
@@ -183,7 +184,7 @@ static tern_status join_rows(tern_pool *pool, const group *at, const tern__type 
     }
     if (!shared) {
         TERN_TRY(tern__storage_create(pool, tern__type_bytes(type), 0, out));
-        tern_status status = fill_joined(&key, (*out)->host, (*out)->bytes);
+        tern_status status = fill_joined(&key, 0, (*out)->host, (*out)->bytes);
         if (status != TERN_OK)
             tern__storage_release(*out);
         return status;

@@ -39,8 +39,19 @@ typedef struct layouter {
     size_t stage_bytes;
 } layouter;
 
-/* A stage that is larger is given back after its use: packed constants are many, and what is left of it counts with them. */
-enum { STAGE_KEPT = 16 << 20 };
+static void unstage(layouter *l)
+{
+    tern__pages_unmap(l->stage, l->stage_bytes);
+    l->stage = NULL;
+    l->stage_bytes = 0;
+}
+
+enum {
+    /* A stage that is larger is given back after its use: packed constants are many, and what is left of it counts with them. */
+    STAGE_KEPT = 16 << 20,
+    /* Of a constant that is made and packed at once: pages that are used again and again need not be cleared again. */
+    PIECE = 8 << 20,
+};
 
 static bool is_product(const tern__gnode *node)
 {
@@ -116,30 +127,60 @@ static const tern__leaf *packs(const tern__compilation *c, const tern_graph *g, 
     return leaf;
 }
 
-static void unstage(layouter *l)
+/* Makes room for `bytes` on the stage. */
+static tern_status set_stage(layouter *l, size_t bytes)
 {
-    tern__pages_unmap(l->stage, l->stage_bytes);
-    l->stage = NULL;
-    l->stage_bytes = 0;
+    if (l->stage && l->stage_bytes >= bytes)
+        return TERN_OK;
+    const size_t mask = tern__page_size() - 1, whole = bytes ? (bytes + mask) & ~mask : mask + 1;
+    unstage(l);
+    l->stage = tern__pages_map(whole, true);
+    if (!l->stage)
+        return tern__out_of_memory(whole);
+    l->stage_bytes = whole;
+    return TERN_OK;
 }
 
-/* The data of a constant, until the next call: where they are, or made on the stage, whose pages are there already. */
-static tern_status stage(layouter *l, const tern__storage *storage, char **data)
+/* Rows of a constant that are made and packed at once; all of them where it is there anyway, or cannot be made in pieces. */
+static int64_t piece_rows(const tern__leaf *leaf, const tern__type *type, const tern__packing *packing)
 {
-    *data = storage->host;
-    if (!storage->deferred)
-        return TERN_OK;
-    if (l->stage_bytes < storage->bytes || !l->stage) {
-        const size_t mask = tern__page_size() - 1,
-                     bytes = storage->bytes ? (storage->bytes + mask) & ~mask : mask + 1;
-        unstage(l);
-        l->stage = tern__pages_map(bytes, true);
-        if (!l->stage)
-            return tern__out_of_memory(bytes);
-        l->stage_bytes = bytes;
+    const tern__storage *storage = leaf->storage;
+    const size_t step = storage->deferred ? tern__deferred_step(storage) : 0, all = tern__type_bytes(type);
+    const int64_t rows = type->rank > 0 ? type->shape[0] : 0;
+    if (step == 0 || rows == 0 || packing->axis != 0 || packing->tile == 0 || all != storage->bytes ||
+        all / (size_t)rows % step != 0 || !tern__layout_is_contiguous(type, &leaf->layout))
+        return rows;
+    const size_t tile_bytes = all / (size_t)rows * (size_t)packing->tile;
+    const int64_t tiles = tile_bytes < PIECE ? (int64_t)(PIECE / tile_bytes) : 1;
+    return tiles * packing->tile < rows ? tiles * packing->tile : rows;
+}
+
+/* Rows [begin, end) of a constant, all of it or a piece, made on the stage and packed. */
+static tern_status pack_rows(layouter *l, const tern__leaf *leaf, const tern__type *type,
+                             const tern__packing *packing, int64_t begin, int64_t end, char *to)
+{
+    const tern__storage *storage = leaf->storage;
+    const bool whole = begin == 0 && end == type->shape[0];
+    const size_t row_bytes = whole ? 0 : tern__type_bytes(type) / (size_t)type->shape[0];
+    const size_t at = (size_t)begin * row_bytes,
+                 bytes = whole ? storage->bytes : (size_t)(end - begin) * row_bytes;
+    char *data = storage->host;
+    if (storage->deferred) {
+        TERN_TRY(set_stage(l, bytes));
+        TERN_TRY(tern__storage_copy(storage, at, bytes, l->stage));
+        data = l->stage;
     }
-    *data = l->stage;
-    return tern__storage_copy(storage, 0, storage->bytes, *data);
+    tern__type piece = *type;
+    tern__packing part = *packing;
+    if (!whole) {
+        piece.shape[0] = end - begin;
+        part.type.shape[0] = (end - begin + packing->tile - 1) / packing->tile;
+        to += (size_t)(begin / packing->tile) *
+              (tern__type_bytes(&packing->type) / (size_t)packing->type.shape[0]);
+    }
+    const int64_t offset = leaf->layout.offset * (int64_t)tern__dtype_unit_bytes(type->dtype);
+    const tern__buffer from = {data + offset, &piece, leaf->layout.strides};
+    return l->c->target->pack(l->c->target, &part, &from, to);
 }
 
 /* The packed constant, found or made; one reference of the caller's. */
@@ -152,14 +193,13 @@ static tern_status get_packed(layouter *l, const tern__leaf *leaf, const tern__t
     *found = *out != NULL;
     if (*found)
         return TERN_OK;
-    char *data;
-    TERN_TRY(stage(l, leaf->storage, &data));
     tern_status status = tern__storage_create(l->c->target->pool, tern__type_bytes(&packing->type), 0, out);
     if (status != TERN_OK)
         return status;
-    const int64_t offset = leaf->layout.offset * (int64_t)tern__dtype_unit_bytes(type->dtype);
-    const tern__buffer from = {data + offset, type, leaf->layout.strides};
-    status = l->c->target->pack(l->c->target, packing, &from, (*out)->host);
+    const int64_t rows = type->rank > 0 ? type->shape[0] : 0, piece = piece_rows(leaf, type, packing);
+    for (int64_t begin = 0; begin < rows && status == TERN_OK; begin += piece)
+        status = pack_rows(l, leaf, type, packing, begin, rows - begin < piece ? rows : begin + piece,
+                           (*out)->host);
     if (l->stage_bytes > STAGE_KEPT)
         unstage(l);
     if (status != TERN_OK) {
@@ -206,7 +246,7 @@ static tern_status packed_constant(layouter *l, const tern__gnode *node, const t
     return status;
 }
 
-/* While a deferred constant is packed, both forms are there. The largest goes first, when nothing else is, and is found by its
+/* While a deferred constant that is made whole is packed, both forms are there. The largest goes first, when nothing else is, and is found by its
  * node later. */
 static tern_status pack_largest(layouter *l)
 {
@@ -215,12 +255,16 @@ static tern_status pack_largest(layouter *l)
     const tern__type *type = NULL;
     tern__packing packing, of_largest;
     for (tern__id n = 0; n < g->n_nodes; n++) {
-        const tern__leaf *leaf = packs(l->c, g, &g->nodes[n], &packing);
+        const tern__gnode *node = &g->nodes[n];
+        const tern__leaf *leaf = packs(l->c, g, node, &packing);
         if (!leaf || !leaf->storage->deferred || leaf->storage->bytes <= STAGE_KEPT ||
             (largest && leaf->storage->bytes <= largest->storage->bytes))
             continue;
+        const tern__type *its = &g->values[node->in[packed_operand(node)]].type;
+        if (piece_rows(leaf, its, &packing) < its->shape[0])
+            continue;
         largest = leaf;
-        type = &g->values[g->nodes[n].in[packed_operand(&g->nodes[n])]].type;
+        type = its;
         of_largest = packing;
     }
     if (!largest)

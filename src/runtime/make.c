@@ -222,7 +222,8 @@ tern_tensor *tern_constant(tern_ctx *ctx, tern_dtype dtype, int rank, const int6
         status = tern__fail(TERN_INVALID_ARGUMENT, "constant: it needs a function that makes its data");
     if (status == TERN_OK)
         status = tern__storage_defer(tern__type_bytes(&type),
-                                     &(tern__source){source->fill, source->drop, source->user}, &storage);
+                                     &(tern__source){source->fill, source->drop, source->user, source->step},
+                                     &storage);
     if (status != TERN_OK) {
         if (source && source->drop)
             source->drop(source->user);

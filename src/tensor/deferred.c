@@ -60,7 +60,7 @@ tern_status tern__deferred_pin(const tern__storage *storage)
     deferred *d = storage->drop_user;
     pthread_mutex_lock(&d->lock);
     tern_status status =
-        d->pins == 0 ? d->source.fill(d->source.user, storage->host, storage->bytes) : TERN_OK;
+        d->pins == 0 ? d->source.fill(d->source.user, 0, storage->host, storage->bytes) : TERN_OK;
     if (status == TERN_OK)
         d->pins++;
     else
@@ -78,13 +78,25 @@ void tern__deferred_unpin(const tern__storage *storage)
     pthread_mutex_unlock(&d->lock);
 }
 
+size_t tern__deferred_step(const tern__storage *storage)
+{
+    return ((const deferred *)storage->drop_user)->source.step;
+}
+
+/* Can the source make just these bytes? */
+static bool makes(const tern__storage *storage, size_t offset, size_t bytes)
+{
+    const size_t step = tern__deferred_step(storage);
+    return (offset == 0 && bytes == storage->bytes) || (step > 0 && offset % step == 0 && bytes % step == 0);
+}
+
 tern_status tern__storage_copy(const tern__storage *storage, size_t offset, size_t bytes, void *to)
 {
-    if (storage->deferred && offset == 0 && bytes == storage->bytes) {
+    if (storage->deferred && makes(storage, offset, bytes)) {
         deferred *d = storage->drop_user;
         pthread_mutex_lock(&d->lock);
         const bool fill = d->pins == 0;
-        tern_status status = fill ? d->source.fill(d->source.user, to, bytes) : TERN_OK;
+        tern_status status = fill ? d->source.fill(d->source.user, offset, to, bytes) : TERN_OK;
         pthread_mutex_unlock(&d->lock);
         if (fill)
             return status;

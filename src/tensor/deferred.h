@@ -5,12 +5,12 @@
 
 #include "tensor/storage.h"
 
-/* How to make the data. `fill` writes all of it, the same each time it is called; it may be called by any thread, never by two
- * at once. `drop` (or NULL) is called when the storage goes. */
+/* How to make the data: tern_constant_source says it. */
 typedef struct tern__source {
-    tern_status (*fill)(void *user, void *host, size_t bytes);
+    tern_status (*fill)(void *user, size_t offset, void *to, size_t bytes);
     void (*drop)(void *user);
     void *user;
+    size_t step; /* of pieces that can be made, or 0 */
 } tern__source;
 
 /* A frozen, read-only storage. It costs addresses until it is pinned. On failure `drop` is not called. */
@@ -31,9 +31,12 @@ static inline void tern__storage_unpin(const tern__storage *storage)
         tern__deferred_unpin(storage);
 }
 
-/* Bytes [offset, offset + bytes) of any storage into `to`. Those of a deferred one that nobody has pinned are made there if all of
- * it is asked for: they need no pages of their own. */
+/* Bytes [offset, offset + bytes) of any storage into `to`. Those of a deferred one that nobody has pinned are made there if its
+ * source can make them, or if all are asked for: they need no pages of their own. */
 tern_status tern__storage_copy(const tern__storage *storage, size_t offset, size_t bytes, void *to);
+
+/* The step of a deferred storage's source; 0: it is made whole. */
+size_t tern__deferred_step(const tern__storage *storage);
 
 /* Pins it for good: its address was given away. */
 tern_status tern__storage_hold(const tern__storage *storage);

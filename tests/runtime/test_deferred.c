@@ -10,16 +10,19 @@ typedef struct origin {
     int fills, drops;
     bool fails;
     float add;
+    size_t step, bytes, most; /* of a piece that can be asked for; made in all, and at once */
 } origin;
 
-static tern_status fill(void *user, void *data, size_t bytes)
+static tern_status fill(void *user, size_t offset, void *data, size_t bytes)
 {
     origin *o = user;
     o->fills++;
+    o->bytes += bytes;
+    o->most = bytes > o->most ? bytes : o->most;
     if (o->fails)
         return TERN_IO;
-    for (size_t i = 0; i < bytes / sizeof(float); i++)
-        ((float *)data)[i] = (float)(i % 7) + o->add;
+    for (size_t i = 0, first = offset / sizeof(float); i < bytes / sizeof(float); i++)
+        ((float *)data)[i] = (float)((first + i) % 7) + o->add;
     return TERN_OK;
 }
 
@@ -30,7 +33,8 @@ static void drop(void *user)
 
 static tern_tensor *deferred(tern_ctx *ctx, origin *o, int64_t rows, int64_t columns)
 {
-    return tern_constant(ctx, TERN_F32, SHAPE(rows, columns), &(tern_constant_source){fill, drop, o});
+    return tern_constant(ctx, TERN_F32, SHAPE(rows, columns),
+                         &(tern_constant_source){fill, drop, o, o->step});
 }
 
 static bool holds_fill(const tern_tensor *t, const float *data)
@@ -64,7 +68,7 @@ TEST(packed_weights_are_read_once_and_let_go)
     origin o = {0};
     tern_tensor *w = deferred(ctx, &o, 64, 48), *plain;
     float copy[64 * 48];
-    CHECK_OK(fill(&(origin){0}, copy, sizeof copy));
+    CHECK_OK(fill(&(origin){0}, 0, copy, sizeof copy));
     plain = tern_from_data(ctx, TERN_F32, SHAPE(64, 48), copy);
     for (int64_t rows = 1; rows <= 4; rows *= 4) {
         tern_tensor *x = tern_from_data(ctx, TERN_F32, SHAPE(rows, 48), copy); /* no constant */
@@ -80,6 +84,40 @@ TEST(packed_weights_are_read_once_and_let_go)
     tern_release(plain);
     tern_ctx_destroy(ctx);
     CHECK_EQ(o.drops, 1);
+}
+
+/* A product with a large constant that is made in pieces, or whole. */
+static void multiply_large(tern_ctx *ctx, size_t step, origin *o, tern_tensor **y)
+{
+    enum { ROWS = 9001, COLUMNS = 400 };
+    *o = (origin){.step = step};
+    tern_tensor *w = deferred(ctx, o, ROWS, COLUMNS), *x = tern_arange(ctx, TERN_F32, 0, COLUMNS, 1),
+                *row = tern_reshape(x, 2, (int64_t[]){1, COLUMNS});
+    *y = tern_matmul(row, w, false, true);
+    CHECK_OK(tern_eval(*y));
+    CHECK_EQ(o->bytes, (size_t)ROWS * COLUMNS * sizeof(float));
+    tern_release(w);
+    tern_release(x);
+    tern_release(row);
+}
+
+/* Large constants are never in memory whole beside their packed form, if they can be made in pieces. */
+TEST(large_weights_are_made_and_packed_in_pieces)
+{
+    tern_ctx *ctx = open_ctx();
+    origin whole, pieces, odd;
+    tern_tensor *y[3];
+    multiply_large(ctx, 0, &whole, &y[0]);
+    multiply_large(ctx, 400 * sizeof(float), &pieces, &y[1]);
+    multiply_large(ctx, 7 * 400 * sizeof(float), &odd, &y[2]); /* tiles do not end where pieces may */
+    CHECK_EQ(whole.fills, 1);
+    CHECK_EQ(odd.fills, 1);
+    CHECK(pieces.fills > 1 && pieces.most <= 8 << 20);
+    for (int i = 0; i < 3; i++) {
+        CHECK(memcmp(tern_data(y[i]), tern_data(y[0]), tern_nbytes(y[0])) == 0);
+        tern_release(y[i]);
+    }
+    tern_ctx_destroy(ctx);
 }
 
 /* Weights of products that become one are joined when they are packed, for every program but once. */
@@ -136,7 +174,7 @@ TEST(what_cannot_be_made_fails_what_needs_it)
     CHECK_OK(tern_eval(again));
     tern_tensor *bad = tern_constant(ctx, TERN_F32, SHAPE(2), NULL);
     CHECK_EQ(tern_status_of(bad), TERN_INVALID_ARGUMENT);
-    tern_tensor *worse = tern_constant(ctx, TERN_F32, SHAPE(-2), &(tern_constant_source){fill, drop, &o});
+    tern_tensor *worse = tern_constant(ctx, TERN_F32, SHAPE(-2), &(tern_constant_source){fill, drop, &o, 0});
     CHECK(tern_status_of(worse) != TERN_OK);
     CHECK_EQ(o.drops, 1);
     tern_ctx_destroy(ctx);

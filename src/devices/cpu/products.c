@@ -303,6 +303,7 @@ static bool gemm_packing(const tern__call *call, uint32_t isa_mask, tern__packin
         return false;
     *out = (tern__packing){.op = TERN__OP_packed_matmul,
                            .axis = call->attrs[TERN__ATTR_matmul_transpose_b].i ? 0 : 1,
+                           .tile = kernel->columns,
                            .how = row};
     out->attrs[TERN__ATTR_packed_matmul_n].i = n;
     out->attrs[TERN__ATTR_packed_matmul_transpose_a].i = call->attrs[TERN__ATTR_matmul_transpose_a].i;
@@ -318,6 +319,7 @@ static bool ternary_packing(const tern__call *call, uint32_t isa_mask, tern__pac
     const bool fast = five->feature == TERN__FEATURE_VBMI || five->isa == TERN__ISA_AMX;
     const tern__ternary_form form = fast ? TERN__TERNARY_5 : TERN__TERNARY_2;
     *out = (tern__packing){.op = TERN__OP_packed_ternary_matmul,
+                           .tile = tern__ternary_tile_rows(form),
                            .how = fast ? five : tern__kernel_select(TERN__FAMILY_ternary_t2, isa_mask)};
     out->attrs[TERN__ATTR_packed_ternary_matmul_n].i = weight->shape[0];
     out->attrs[TERN__ATTR_packed_ternary_matmul_form].i = fast ? FORM_5 : FORM_2;
@@ -344,7 +346,7 @@ static bool linear_packing(const tern__call *call, uint32_t isa_mask, tern__pack
         as_matmul.attrs = tern__linear_as_matmul;
         return gemm_packing(&as_matmul, isa_mask, out);
     }
-    *out = (tern__packing){.op = TERN__OP_packed_linear};
+    *out = (tern__packing){.op = TERN__OP_packed_linear, .tile = TERN__LINEAR_TILE};
     out->attrs[TERN__ATTR_packed_linear_n].i = weight->shape[0];
     out->attrs[TERN__ATTR_packed_linear_dtype].i = weight->dtype;
     return linear_type(weight, &out->type);
@@ -358,7 +360,7 @@ static bool gather_packing(const tern__call *call, tern__packing *out)
     const int64_t axis = call->attrs[TERN__ATTR_gather_axis].i;
     if (table->rank != 2 || (axis != 0 && axis != -2) || !tern__linear_form_of(table->dtype, &form))
         return false;
-    *out = (tern__packing){.op = TERN__OP_packed_gather};
+    *out = (tern__packing){.op = TERN__OP_packed_gather, .tile = TERN__LINEAR_TILE};
     out->attrs[TERN__ATTR_packed_gather_n].i = table->shape[0];
     out->attrs[TERN__ATTR_packed_gather_k].i = table->shape[1];
     out->attrs[TERN__ATTR_packed_gather_dtype].i = table->dtype;
@@ -397,8 +399,8 @@ static void pack_part(void *user, int worker, int workers)
     if (packing->op == TERN__OP_packed_matmul) {
         const int64_t *strides = o->from->strides;
         tern__gemm_pack(row->kernel, o->from->type->dtype, o->from->data, strides[1 - packing->axis],
-                        strides[packing->axis], packing->type.shape[1],
-                        packing->attrs[TERN__ATTR_packed_matmul_n].i, begin, end, o->to);
+                        strides[packing->axis], packing->type.shape[1], o->from->type->shape[packing->axis],
+                        begin, end, o->to);
         return;
     }
     const tern__type *type = o->from->type;

@@ -10,13 +10,14 @@ typedef struct later {
     tern_model_file *file; /* held */
     int tensor;
     tern_dtype dtype; /* that it becomes */
+    size_t step;      /* bytes of a row of that, or 0: it is read whole */
 } later;
 
-/* One reading. */
+/* One reading: bytes [offset, offset + bytes) of what it becomes. */
 typedef struct reading {
     const later *what;
     uint8_t *data;
-    size_t bytes;
+    size_t offset, bytes;
     _Atomic(bool) several; /* scales differ */
 } reading;
 
@@ -35,15 +36,26 @@ static tern_status read_plain_part(void *user, int part, int parts)
     size_t begin = pages * (size_t)part / (size_t)parts * 4096,
            end = pages * (size_t)(part + 1) / (size_t)parts * 4096;
     end = end < r->bytes ? end : r->bytes;
-    return begin < end
-               ? tern_model_file_read(r->what->file, r->what->tensor, begin, r->data + begin, end - begin)
-               : TERN_OK;
+    return begin < end ? tern_model_file_read(r->what->file, r->what->tensor, r->offset + begin,
+                                              r->data + begin, end - begin)
+                       : TERN_OK;
 }
 
 static tern_status read_ternary_part(void *user, int part, int parts)
 {
     const reading *r = user;
     return tern__ternary_read_part(r->what->file, r->what->tensor, r->what->dtype, part, parts, r->data);
+}
+
+/* Of one index of the first axis, in the contiguous form. */
+static size_t row_bytes(const later *l)
+{
+    const tern_file_tensor *t = &l->file->tensors[l->tensor];
+    const tern_dtype_info *info = tern_dtype_get(l->dtype);
+    size_t units = 1;
+    for (int d = 1; d < t->rank; d++)
+        units *= (size_t)t->shape[d]; /* of a tensor that a file holds: it does not overflow */
+    return units / (size_t)info->unit_elements * (size_t)info->unit_bytes;
 }
 
 /* Rows by way of f32, some at a time. */
@@ -53,14 +65,15 @@ static tern_status convert_part(void *user, int part, int parts)
     const reading *r = user;
     const later *l = r->what;
     const tern_file_tensor *t = &l->file->tensors[l->tensor];
-    const int64_t rows = t->shape[0], columns = t->shape[1];
-    const size_t row = r->bytes / (size_t)rows;
+    const int64_t columns = t->shape[1];
+    const size_t row = row_bytes(l);
+    const int64_t start = (int64_t)(r->offset / row), rows = (int64_t)(r->bytes / row);
     float *values = tern__alloc_zero((size_t)columns * AT_ONCE, sizeof *values);
     tern_status status = values ? TERN_OK : tern__out_of_memory((size_t)columns * AT_ONCE * sizeof *values);
     const int64_t end = rows * (part + 1) / parts;
     for (int64_t first = rows * part / parts; first < end && status == TERN_OK; first += AT_ONCE) {
         const int64_t n = end - first < AT_ONCE ? end - first : AT_ONCE;
-        status = tern__rows_read_f32(l->file, l->tensor, first, n, values);
+        status = tern__rows_read_f32(l->file, l->tensor, start + first, n, values);
         for (int64_t k = 0; k < n && status == TERN_OK; k++)
             tern__convert_row(TERN_F32, values + k * columns, l->dtype, r->data + (size_t)(first + k) * row,
                               columns);
@@ -69,31 +82,33 @@ static tern_status convert_part(void *user, int part, int parts)
     return status;
 }
 
-static tern_status fill_with(const later *l, tern__file_work work, void *data, size_t bytes)
+static tern_status fill_with(const later *l, tern__file_work work, size_t offset, void *data, size_t bytes)
 {
     const tern_file_tensor *t = &l->file->tensors[l->tensor];
-    reading r = {.what = l, .data = data, .bytes = bytes};
-    tern_status status = tern__model_file_share(l->file, work, &r, t->bytes);
+    reading r = {.what = l, .data = data, .offset = offset, .bytes = bytes};
+    const uint64_t read = l->step ? t->bytes / (uint64_t)t->shape[0] * (bytes / l->step) : t->bytes;
+    tern_status status = tern__model_file_share(l->file, work, &r, read);
     return status == TERN_OK || status == TERN_CANCELLED ? status : tern__load_fail(l->file, t, status);
 }
 
-static tern_status fill_plain(void *user, void *data, size_t bytes)
+static tern_status fill_plain(void *user, size_t offset, void *data, size_t bytes)
 {
-    return fill_with(user, read_plain_part, data, bytes);
+    return fill_with(user, read_plain_part, offset, data, bytes);
 }
 
-static tern_status fill_ternary(void *user, void *data, size_t bytes)
+static tern_status fill_ternary(void *user, size_t offset, void *data, size_t bytes)
 {
-    return fill_with(user, read_ternary_part, data, bytes);
+    return fill_with(user, read_ternary_part, offset, data, bytes);
 }
 
-static tern_status fill_converted(void *user, void *data, size_t bytes)
+static tern_status fill_converted(void *user, size_t offset, void *data, size_t bytes)
 {
-    return fill_with(user, convert_part, data, bytes);
+    return fill_with(user, convert_part, offset, data, bytes);
 }
 
 static tern_status make(tern_ctx *ctx, tern_model_file *file, int i, tern_dtype dtype,
-                        tern_status (*fill)(void *user, void *data, size_t bytes), tern_tensor **out)
+                        tern_status (*fill)(void *user, size_t offset, void *data, size_t bytes),
+                        tern_tensor **out)
 {
     later *l = tern__alloc_zero(1, sizeof *l);
     if (!l)
@@ -101,7 +116,11 @@ static tern_status make(tern_ctx *ctx, tern_model_file *file, int i, tern_dtype 
     *l = (later){.file = file, .tensor = i, .dtype = dtype};
     tern__model_file_retain(file);
     const tern_file_tensor *t = &file->tensors[i];
-    tern_tensor *made = tern_constant(ctx, dtype, t->rank, t->shape, &(tern_constant_source){fill, drop, l});
+    /* Ternary codes of some formats lie in an order of their own, and are read whole. */
+    l->step = fill != fill_ternary && t->rank > 0 && t->shape[0] > 0 ? row_bytes(l) : 0;
+    tern_tensor *made =
+        tern_constant(ctx, dtype, t->rank, t->shape,
+                      &(tern_constant_source){.fill = fill, .drop = drop, .user = l, .step = l->step});
     tern_status status = tern_status_of(made);
     if (status != TERN_OK)
         return tern__load_fail(file, t, tern__fail(status, "%s", tern_message_of(made)));
