@@ -260,6 +260,7 @@ int main(int argc, char **argv)
     if (!bench_open(&out, &argc, argv))
         return 2;
     signal(SIGPIPE, SIG_IGN);
+    setvbuf(stdout, NULL, _IOLBF, 0); /* it takes minutes: lines are seen as they come */
     tern_train_options o = tern_train_options_default();
     o.shape.vocabulary = 257;
     o.shape.width = 384;
