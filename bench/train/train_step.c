@@ -24,7 +24,7 @@
 #include "bench_json.h"
 #include "measure/measure.h"
 
-enum { ROUNDS = 5 };
+enum { ROUNDS = 9, CHOICE_ROUNDS = 5 };
 
 /* ---- PyTorch ------------------------------------------------------------------------------------------------------- */
 
@@ -201,6 +201,7 @@ static const choice CHOICES[] = {
     {"recompute_layers", TERN_RECOMPUTE_LAYERS, TERN_PRECISION_EXACT},
     {"bf16", TERN_RECOMPUTE_NONE, TERN_PRECISION_BF16},
     {"f16", TERN_RECOMPUTE_NONE, TERN_PRECISION_F16},
+    {"bf16_recompute_layers", TERN_RECOMPUTE_LAYERS, TERN_PRECISION_BF16},
 };
 enum { N_CHOICES = sizeof CHOICES / sizeof *CHOICES };
 
@@ -216,6 +217,8 @@ static tern_status measure_choices(tern_train_options o, bench_output *out)
     ours u[N_CHOICES] = {0};
     tern__thing things[N_CHOICES];
     tern__measurement m[N_CHOICES];
+    double samples[N_CHOICES * CHOICE_ROUNDS];
+    const tern__turns turns = {.rounds = CHOICE_ROUNDS, .samples = samples};
     tern_status status = TERN_OK;
     for (int i = 0; i < N_CHOICES && status == TERN_OK; i++) {
         o.recompute = CHOICES[i].recompute;
@@ -224,9 +227,9 @@ static tern_status measure_choices(tern_train_options o, bench_output *out)
         things[i] = (tern__thing){.run = our_step, .user = &u[i], .repeats = 1};
     }
     if (status == TERN_OK)
-        status = tern__measure(things, N_CHOICES, NULL, &(tern__turns){.rounds = ROUNDS}, m);
+        status = tern__measure(things, N_CHOICES, NULL, &turns, m);
     for (int i = 0; i < N_CHOICES && status == TERN_OK; i++) {
-        const double time = m[i].time.median / m[0].time.median,
+        const double time = tern__turns_ratio(samples, &turns, CHOICE_ROUNDS, i, 0),
                      memory = (double)step_bytes(&u[i]) / (double)step_bytes(&u[0]);
         char name[64];
         printf("%-20s %8.3f s a step, %7.1f MiB of intermediates: %.2f of the time, %.2f of the memory\n",
