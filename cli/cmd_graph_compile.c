@@ -86,38 +86,6 @@ static int make_directory(const char *path)
 
 /* ---- reports ---- */
 
-static int print_json(const graph_run *r, const machine_rates *rates, const tern_program *higher)
-{
-    json j = {0};
-    json_object(&j, NULL);
-    json_string(&j, "graph", r->path);
-    json_string(&j, "level", tern_level_name(r->level));
-    json_int(&j, "nodes_before", r->info.nodes_before);
-    json_int(&j, "nodes_after", r->info.nodes_after);
-    json_int(&j, "steps", r->info.steps);
-    json_int(&j, "threads", tern_ctx_threads(r->ctx));
-    json_uint(&j, "peak_bytes", r->info.arena_bytes);
-    json_uint(&j, "scratch_bytes", r->info.scratch_bytes);
-    json_uint(&j, "naive_bytes", r->info.naive_bytes);
-    json_uint(&j, "live_bytes_lower_bound", r->info.live_bytes);
-    json_uint(&j, "flops", r->info.flops);
-    json_uint(&j, "bytes", r->info.bytes);
-    json_double(&j, "compile_us", (double)r->info.compile_ns / 1e3);
-    if (r->info.batch > 0) {
-        json_object(&j, "batch");
-        json_int(&j, "recorded", r->info.batch);
-        json_int(&j, "least", r->info.batch_least);
-        json_int(&j, "most", r->info.batch_most);
-        json_end(&j);
-    }
-    compile_json_add(&j, r->program, r->level);
-    fusions_json_add(&j, "opportunities", higher);
-    plan_json_add(&j, r->program, NULL, rates);
-    json_end(&j);
-    json_print(&j);
-    return EXIT_DONE;
-}
-
 static int print_summary(const graph_run *r)
 {
     char number[NUMBER_TEXT];
@@ -148,7 +116,7 @@ static int explain(const args *a, const graph_run *r)
     if (tern_graph_compile(r->ctx, r->graph, &high, &higher) != TERN_OK)
         return fail_status(source_name(r->path));
     if (args_has(a, "json"))
-        print_json(r, estimates ? &rates : NULL, higher);
+        compile_json_print(r, estimates ? &rates : NULL, higher);
     else
         explain_print(r, &rates, higher);
     tern_program_free(higher);

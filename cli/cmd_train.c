@@ -55,9 +55,13 @@ static int explain(const train_run *r)
     machine_rates rates;
     tern_program_get_info(step.program, &step.info);
     const int code = rates_find(r->a, r->ctx, &rates);
-    if (code == EXIT_DONE)
+    if (code != EXIT_DONE)
+        return code;
+    if (r->as_json)
+        compile_json_print(&step, &rates, NULL);
+    else
         explain_print(&step, &rates, NULL);
-    return code;
+    return EXIT_DONE;
 }
 
 static void print_plan(const train_run *r)
@@ -275,7 +279,7 @@ static const option options[] = {
     {"config-example", 0, NULL, NULL, "print a complete config, which has the defaults"},
     {"config-keys", 0, NULL, NULL, "list the keys of a config: default, range, meaning"},
     {"quiet", 'q', NULL, NULL, "say nothing but the outcome"},
-    {"json", 0, NULL, NULL, "print the outcome alone, as JSON"},
+    {"json", 0, NULL, NULL, "print the outcome alone, as JSON; with --explain, that"},
     {0},
 };
 

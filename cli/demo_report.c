@@ -63,17 +63,17 @@ static void print_limits(const demo *d)
     if (isnan(d->prompt_share))
         text_addf(&words, "prompt: unavailable: %s;", d->prompt_why);
     else
-        text_addf(&words, "prompt: %.1f %% of the peak of %s, %.3g Gop/s;", d->prompt_share * 100,
+        text_addf(&words, "prompt: %.1f %% of the peak of %s, %.3g Top/s;", d->prompt_share * 100,
                   d->limit_kind == TERN_LIMIT_INT8_DOT ? "int8 products" : "f32 multiply-adds",
-                  d->prompt_limit * 1e-9);
+                  d->prompt_limit * 1e-12);
     if (isnan(d->step_share))
         text_addf(&words, " one by one: unavailable: %s", d->share_why);
     else
-        text_addf(&words,
-                  " one by one: while they work, its steps reach %.1f %% of what the cache that holds them "
-                  "(%.3g GB/s from "
-                  "private ones, %.3g from the last) and the arithmetic allow; all measured just now",
-                  d->step_share * 100, d->rates.cache_bytes_per_s * 1e-9, d->rates.last_bytes_per_s * 1e-9);
+        text_addf(
+            &words,
+            " one by one: %.1f %%, while steps run, of what arithmetic and the caches that hold them allow "
+            "(%.3g GB/s from private ones, %.3g from the last); all measured just now",
+            d->step_share * 100, d->rates.cache_bytes_per_s * 1e-9, d->rates.last_bytes_per_s * 1e-9);
     print_line("of the limit", text_string(&words));
     text_free(&words);
 }

@@ -29,7 +29,7 @@ check | clang-format          | clang-format | code style
 lint  | clang-tidy            | llvm     | static analysis
 page  | chromium-headless-shell | - | looks at the pages that are written (100 MB; without it that test is skipped)
 torch | python3-torch         | pytorch  | the oracle that training is compared with (200 MB; without it that test is skipped)
-torch | libopenblas0-pthread  | -        | its matrix products
+torch | libopenblas0-openmp   | -        | its matrix products, on the threads that it has itself
 opencl | opencl-c-headers     | -        | headers of OpenCL: without them the device is left out of the build
 opencl | ocl-icd-libopencl1   | -        | library of OpenCL, loaded when it is asked for
 opencl | pocl-opencl-icd      | -        | OpenCL on the processor (300 MB; without it these tests are skipped)

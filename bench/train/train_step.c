@@ -3,7 +3,7 @@
  *
  * fma_peak_share   flops of a step (6 x parameters x tokens, and attention) / time / measured f32 multiply-add peak. Ternary layers go
  *                  forward in int8, whose peak is higher; all is counted as if it were f32.
- * vs_pytorch       time of PyTorch's eager step / time of Tern's, of the same BitNet with rounding in both
+ * vs_pytorch       time of PyTorch's eager step / time of Tern's, of the same BitNet with rounding in both: the median over the rounds
  * tokens_per_s     of Tern's step
  *
  * recompute_*, bf16_*, f16_*  a step that keeps less of what it computes: its time and the memory of its intermediates, in parts of those of
@@ -24,7 +24,7 @@
 #include "bench_json.h"
 #include "measure/measure.h"
 
-enum { ROUNDS = 5 };
+enum { ROUNDS = 9, CHOICE_ROUNDS = 5 };
 
 /* ---- PyTorch ------------------------------------------------------------------------------------------------------- */
 
@@ -43,7 +43,8 @@ static const char *core_type(void)
     return cpu->best >= TERN__ISA_AVX512 ? "SKYLAKEX" : cpu->best >= TERN__ISA_AVX2 ? "HASWELL" : NULL;
 }
 
-static void torch_exec(const tern_train_options *o, int threads, int in, int out)
+/* In the child: becomes PyTorch, with the ends of the pipes that are its own. */
+static void torch_exec(const tern_train_options *o, int threads, const int *in, const int *out)
 {
     char numbers[9][24];
     const tern_train_shape *s = &o->shape;
@@ -54,8 +55,13 @@ static void torch_exec(const tern_train_options *o, int threads, int in, int out
     const char *python = getenv("TERN_PYTHON");
     if (core_type() && !getenv("OPENBLAS_CORETYPE"))
         setenv("OPENBLAS_CORETYPE", core_type(), 1);
-    dup2(in, 0);
-    dup2(out, 1);
+    dup2(in[0], 0);
+    dup2(out[1], 1);
+    /* It ends when its input does, which it does not while it holds the other end of it itself. */
+    for (int i = 0; i < 2; i++) {
+        close(in[i]);
+        close(out[i]);
+    }
     execlp(python ? python : "python3", "python3", "bench/train/pytorch_step.py", numbers[0], numbers[1],
            s->weights == TERN_TRAIN_TERNARY ? "ternary" : "float", numbers[2], numbers[3], numbers[4],
            numbers[5], numbers[6], numbers[7], numbers[8], (char *)NULL);
@@ -72,7 +78,7 @@ static void torch_start(torch *t, const tern_train_options *o, int threads)
         return;
     }
     if (t->pid == 0)
-        torch_exec(o, threads, in[0], out[1]);
+        torch_exec(o, threads, in, out);
     close(in[0]);
     close(out[1]);
     t->to = fdopen(in[1], "w");
@@ -157,6 +163,8 @@ static tern_status measure(const tern_train_options *o, tern__threads *threads, 
     torch_start(&t, o, workers);
     tern__limit *limit = NULL;
     tern__measurement m[2];
+    double samples[2 * ROUNDS];
+    const tern__turns turns = {.rounds = ROUNDS, .samples = samples};
     tern_status status = ours_start(&u, o);
     if (status == TERN_OK)
         status = tern__limit_create(threads, workers,
@@ -165,11 +173,11 @@ static tern_status measure(const tern_train_options *o, tern__threads *threads, 
     const tern__thing things[] = {{.run = our_step, .user = &u, .repeats = 1},
                                   {.run = torch_step, .user = &t, .repeats = 1}};
     if (status == TERN_OK)
-        status = tern__measure(things, t.pid ? 2 : 1, limit, &(tern__turns){.rounds = ROUNDS}, m);
+        status = tern__measure(things, t.pid ? 2 : 1, limit, &turns, m);
     if (status == TERN_OK) {
         *f = (figures){m[0].time.median, m[0].share.median, (double)NAN, u.info, ""};
         if (t.pid)
-            f->vs_torch = m[1].time.median / m[0].time.median;
+            f->vs_torch = tern__turns_ratio(samples, &turns, ROUNDS, 1, 0);
         memcpy(f->torch, t.what, sizeof f->torch);
     }
     tern__limit_destroy(limit);
@@ -193,6 +201,7 @@ static const choice CHOICES[] = {
     {"recompute_layers", TERN_RECOMPUTE_LAYERS, TERN_PRECISION_EXACT},
     {"bf16", TERN_RECOMPUTE_NONE, TERN_PRECISION_BF16},
     {"f16", TERN_RECOMPUTE_NONE, TERN_PRECISION_F16},
+    {"bf16_recompute_layers", TERN_RECOMPUTE_LAYERS, TERN_PRECISION_BF16},
 };
 enum { N_CHOICES = sizeof CHOICES / sizeof *CHOICES };
 
@@ -208,6 +217,8 @@ static tern_status measure_choices(tern_train_options o, bench_output *out)
     ours u[N_CHOICES] = {0};
     tern__thing things[N_CHOICES];
     tern__measurement m[N_CHOICES];
+    double samples[N_CHOICES * CHOICE_ROUNDS];
+    const tern__turns turns = {.rounds = CHOICE_ROUNDS, .samples = samples};
     tern_status status = TERN_OK;
     for (int i = 0; i < N_CHOICES && status == TERN_OK; i++) {
         o.recompute = CHOICES[i].recompute;
@@ -216,9 +227,9 @@ static tern_status measure_choices(tern_train_options o, bench_output *out)
         things[i] = (tern__thing){.run = our_step, .user = &u[i], .repeats = 1};
     }
     if (status == TERN_OK)
-        status = tern__measure(things, N_CHOICES, NULL, &(tern__turns){.rounds = ROUNDS}, m);
+        status = tern__measure(things, N_CHOICES, NULL, &turns, m);
     for (int i = 0; i < N_CHOICES && status == TERN_OK; i++) {
-        const double time = m[i].time.median / m[0].time.median,
+        const double time = tern__turns_ratio(samples, &turns, CHOICE_ROUNDS, i, 0),
                      memory = (double)step_bytes(&u[i]) / (double)step_bytes(&u[0]);
         char name[64];
         printf("%-20s %8.3f s a step, %7.1f MiB of intermediates: %.2f of the time, %.2f of the memory\n",
@@ -252,6 +263,7 @@ int main(int argc, char **argv)
     if (!bench_open(&out, &argc, argv))
         return 2;
     signal(SIGPIPE, SIG_IGN);
+    setvbuf(stdout, NULL, _IOLBF, 0); /* it takes minutes: lines are seen as they come */
     tern_train_options o = tern_train_options_default();
     o.shape.vocabulary = 257;
     o.shape.width = 384;

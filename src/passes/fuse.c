@@ -184,13 +184,21 @@ static bool known_before(fusion *f, tern__id n, tern__id a, uint32_t position)
     return true;
 }
 
+/* A cast to a larger type: made early it would take more memory for longer than what it reads. */
+static bool widens(const tern_graph *g, tern__id n)
+{
+    const tern__gnode *node = &g->nodes[n];
+    return node->op == TERN__OP_cast &&
+           tern__type_bytes(&g->values[node->out].type) > tern__type_bytes(&g->values[node->in[0]].type);
+}
+
 /* Where both could run as one; TERN__NO_ID: nowhere. `b` holds node n, which reads from a. */
 static uint32_t common_position(fusion *f, tern__id a, tern__id b, tern__id n)
 {
     const group *x = &f->groups[a], *y = &f->groups[b];
     if (x->first_use > y->position && y->position > x->position)
         return y->position;
-    if (y->n_members == 1 && known_before(f, n, a, x->position))
+    if (y->n_members == 1 && !widens(f->g, n) && known_before(f, n, a, x->position))
         return x->position;
     return TERN__NO_ID;
 }

@@ -106,9 +106,31 @@ static tern_status round_constant(narrower *s, const tern__leaf *leaf, tern__id 
     return status;
 }
 
-/* The value as it is stored: rounded once, whoever reads it. */
+/* Is the value another of another shape, and no constant? */
+static bool is_reshaped(const tern_graph *g, tern__id value)
+{
+    return g->nodes[g->values[value].node].op == TERN__OP_reshape && !tern__constant_of(g, value);
+}
+
+static tern_status small_value(narrower *s, tern__id old, tern__id *out);
+
+/* A reshaped value is stored as what it was made of, which others may read as well. */
+static tern_status small_reshaped(narrower *s, tern__id old)
+{
+    const tern_graph *g = s->w.from;
+    tern__id whole = old, small; /* of several in a row only the last shape counts */
+    while (s->stored[whole] == TERN__NO_ID && is_reshaped(g, whole))
+        whole = g->nodes[g->values[whole].node].in[0];
+    TERN_TRY(small_value(s, whole, &small));
+    return tern__rewrite_emit(&s->w, TERN__OP_reshape, 1, &small, g->nodes[g->values[old].node].attrs,
+                              &s->stored[old]);
+}
+
+/* The value as it is stored: rounded once, whoever reads it, in whatever shape. */
 static tern_status small_value(narrower *s, tern__id old, tern__id *out)
 {
+    if (s->stored[old] == TERN__NO_ID && is_reshaped(s->w.from, old))
+        TERN_TRY(small_reshaped(s, old));
     if (s->stored[old] == TERN__NO_ID) {
         const tern__leaf *leaf = tern__constant_of(s->w.from, old);
         tern_status status = leaf ? round_constant(s, leaf, old, &s->stored[old]) : TERN_UNSUPPORTED;

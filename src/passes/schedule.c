@@ -1,6 +1,6 @@
-/* schedule.c - an order of the nodes in which less is live at once. Recorded order, a greedy order and,
- * for small graphs, the best of all orders are compared by a model of the arena; one is taken only if the
- * plan that comes of it, scratch included, really has less live and no larger an arena.
+/* schedule.c - an order of the nodes in which less is live at once. Recorded order, a greedy order, one that runs what frees memory
+ * as soon as it can (gradients of weights, whose operands are larger) and, for small graphs, the best of all orders are compared by a
+ * model of the arena; one is taken only if the plan that comes of it, scratch included, really has less live and no larger an arena.
  *
  * The model knows what `place` makes of recorded order: every buffer takes its bytes from the node that
  * makes it until the last one that uses it, views and updates included; outputs and leaves take none. If
@@ -341,6 +341,45 @@ static tern_status greedy(model *m, uint32_t *order, bool *made)
     return TERN_OK;
 }
 
+/* ---- prompt: recorded order, but what leaves less behind than it found runs as soon as it can ---- */
+
+/* Such a unit among the newest that are ready, or TERN__NO_ID. Those that have run leave the list. */
+static uint32_t find_relief(const model *m, const bool *ran, ready_list *ready)
+{
+    const uint32_t end = ready->n > READY_MOST ? ready->n - READY_MOST : 0;
+    for (uint32_t i = ready->n; i-- > end;) {
+        const uint32_t u = ready->items[i];
+        if (ran[u]) {
+            memmove(ready->items + i, ready->items + i + 1, (ready->n - i - 1) * sizeof *ready->items);
+            ready->n--;
+        } else if (gives(m, u) > m->takes[u]) {
+            return u;
+        }
+    }
+    return TERN__NO_ID;
+}
+
+static tern_status prompt(model *m, uint32_t *order)
+{
+    ready_list ready = {tern__arena_alloc(m->arena, (m->n_units + 1u) * sizeof *ready.items), 0};
+    bool *ran = tern__arena_alloc_zero(m->arena, m->n_units + 1u, sizeof *ran);
+    if (!ready.items || !ran)
+        return tern__out_of_memory(m->n_units * sizeof *ready.items);
+    memcpy(m->left, m->uses, m->g->n_values * sizeof *m->left);
+    for (uint32_t u = 0; u < m->n_units; u++)
+        m->waits[u] = m->needs.first[u + 1] - m->needs.first[u];
+    uint32_t n = 0;
+    for (uint32_t recorded = 0; recorded < m->n_units; recorded++)
+        for (uint32_t u = recorded; u != TERN__NO_ID && !ran[u]; u = find_relief(m, ran, &ready)) {
+            size_t live = SIZE_MAX / 2, peak = 0;
+            run_unit(m, u, &live, &peak);
+            ran[u] = true;
+            order[n++] = u;
+            release(m, u, &ready);
+        }
+    return TERN_OK;
+}
+
 /* ---- exhaustive: the best way to every set of units that can have run ---- */
 
 /* m->left as it is when the units of `set` (counted behind the leaves) have run; returns the bytes live
@@ -514,6 +553,12 @@ tern_status tern__pass_schedule(tern__compilation *c)
     if (other < peak) {
         TERN_TRY(try_order(c, &m, order, "greedy"));
         peak = other;
+    }
+    TERN_TRY(prompt(&m, order));
+    const size_t early = peak_of(&m, order);
+    if (early < peak) {
+        TERN_TRY(try_order(c, &m, order, "prompt"));
+        peak = early;
     }
     const uint32_t most = c->options.level >= TERN_LEVEL_HIGH ? EXHAUSTIVE_MOST : EXHAUSTIVE_QUICK;
     if (m.n_units - m.n_leaves <= most && m.n_units > m.n_leaves)

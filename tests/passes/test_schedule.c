@@ -273,6 +273,35 @@ TEST(sixteen_nodes_are_ordered_as_well_as_can_be)
     tern_ctx_destroy(ctx);
 }
 
+/* A graph too wide to look at everything that could run next: values, then sums of each, as gradients of weights are recorded behind the
+ * whole way back. A sum runs where its value is made. */
+TEST(what_frees_memory_runs_at_once_in_wide_graphs)
+{
+    enum { VALUES = 100, BYTES = 4096 };
+    static char text[32768];
+    tern_ctx *ctx;
+    size_t used =
+        (size_t)snprintf(text, sizeof text, "graph g {\n%%x = input \"x\" f32[%d]\n%%v0 = cumsum(%%x)\n",
+                         BYTES / (int)sizeof(float));
+    for (int i = 1; i < VALUES;
+         i++) /* each begins with numbers of its own, so that all of these can run first */
+        used += (size_t)snprintf(
+            text + used, sizeof text - used,
+            "%%n%d = full() {shape=[1], value=%d}\n%%m%d = mul(%%x, %%n%d)\n%%v%d = cumsum(%%m%d)\n", i, i, i,
+            i, i, i);
+    for (int i = 0; i < VALUES; i++)
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%%s%d = sum(%%v%d) {keepdims=true}\n", i, i);
+    used += (size_t)snprintf(text + used, sizeof text - used, "%%t1 = add(%%s0, %%s1)\n");
+    for (int i = 2; i < VALUES; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%%t%d = add(%%t%d, %%s%d)\n", i, i - 1, i);
+    used += (size_t)snprintf(text + used, sizeof text - used, "return %%t%d\n}\n", VALUES - 1);
+    CHECK_OK(tern_ctx_create(NULL, &ctx));
+    CHECK(plan_bytes(ctx, text, used, false, true) >= VALUES * BYTES);
+    CHECK(plan_bytes(ctx, text, used, true, true) <= 3 * BYTES + 2 * VALUES * 64);
+    tern_ctx_destroy(ctx);
+}
+
 /* One graph in two orders. Without work in place all of its orders look alike. */
 TEST(recorded_orders_of_one_graph_end_alike)
 {

@@ -261,6 +261,39 @@ TEST(recomputing_changes_no_bit)
         close(ctx[k], t[k]);
 }
 
+/* Bytes of a step's intermediates, of a decoder whose activations are larger than its weights. */
+static size_t step_bytes(tern_train_recompute recompute, tern_precision activations)
+{
+    tern_train_options o = tiny(TERN_TRAIN_TERNARY);
+    o.shape.context = 128;
+    o.shape.layers = 6;
+    o.shape.feed_forward = 96;
+    o.recompute = recompute;
+    o.activations = activations;
+    tern_ctx *ctx;
+    tern_trainer *t;
+    tern_program_info info;
+    open(o, 2, &ctx, &t);
+    tern_program_get_info(tern_trainer_program(t), &info);
+    close(ctx, t);
+    return info.arena_bytes;
+}
+
+/* Of six layers that are computed again one at a time is there, beside what they begin with; what is stored in half the bytes takes
+ * little more than half. Neither holds if something in f32 stays alive from the way forward to the way back, or operands of the
+ * gradients of weights to the end of it. */
+TEST(what_is_not_kept_takes_no_memory)
+{
+    const double all = (double)step_bytes(TERN_RECOMPUTE_NONE, TERN_PRECISION_EXACT);
+    const double again = (double)step_bytes(TERN_RECOMPUTE_LAYERS, TERN_PRECISION_EXACT) / all,
+                 half = (double)step_bytes(TERN_RECOMPUTE_NONE, TERN_PRECISION_BF16) / all,
+                 both = (double)step_bytes(TERN_RECOMPUTE_LAYERS, TERN_PRECISION_BF16) / all;
+    printf("of %.0f bytes: layers again %.2f, bf16 %.2f, both %.2f\n", all, again, half, both);
+    CHECK(again < 0.4);
+    CHECK(half < 0.65);
+    CHECK(both < 0.25);
+}
+
 /* Rounded activations learn as well, in less memory, with the same bits for any number of threads; beside recomputation too. */
 static void check_small_activations(tern_precision precision)
 {

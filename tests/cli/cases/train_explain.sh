@@ -7,3 +7,4 @@ grep -oE '^-* ?(passes|fusions|memory|steps)' explained
 awk '$1 ~ /^(fuse|memory|select)$/ { print $1 }' explained
 grep -oE ' planned; no plan of this order needs less than' explained
 [ -e out ] || echo "no folder is left"
+tern train --data text.txt --config tiny.json -o out --explain --json --bandwidth 10 --peak 100 | json '(j["level"], len(j["plan"]) == j["steps"], len(j["buffers"]) > 0, [p["name"] for p in j["passes"] if p["name"] in ("fuse", "memory")])'
