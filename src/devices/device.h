@@ -77,7 +77,11 @@ typedef struct tern__device_ops {
     const tern__target *(*target)(const tern__device *device);
     /* Runs the steps of a partition. A kernel that finds bad data (an index out of range) stops the run with a sentence. *n_done
      * counts the steps of the plan that ran to their end: those before the one that failed. `code` is what `compile` made, NULL
-     * where there is no such function. */
+     * where there is no such function. Between steps bindings->stop is asked.
+     *
+     * Failures of the device itself, here and in `compile`: TERN_OUT_OF_MEMORY; TERN_IO or TERN_INTERNAL, which may pass;
+     * TERN_UNAVAILABLE, it is lost (`forget` and `destroy` still work). The runtime retries, or has the CPU take over
+     * (runtime/recover.c); so when this returns nothing is under way that could still write. *n_done then only names the step. */
     tern_status (*run)(tern__device *device, const tern__plan *plan, tern__code *code,
                        const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done);
 

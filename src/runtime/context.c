@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "runtime/recover.h"
 
 tern_ctx_options tern_ctx_options_default(void)
 {
@@ -86,6 +87,9 @@ tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx **out)
     if (!ctx)
         return tern__out_of_memory(sizeof *ctx);
     ctx->threads = device.threads;
+    ctx->fallback = options->fallback;
+    ctx->retries = options->retries == 0 ? TERN__USUAL_RETRIES : options->retries;
+    ctx->check = options->check || tern__env_check();
     ctx->host_ops = tern__device_at(0);
     ctx->device_ops = ctx->host_ops;
     tern__graph_init(&ctx->graph);

@@ -27,6 +27,11 @@ struct tern_ctx {
     size_t n_roots, cap_roots;
     tern_ctx_stats stats;
     tern__stop stop;
+    bool fallback;                  /* the CPU may take over what fails on the device */
+    int retries;                    /* of failures of the device that may pass */
+    bool check;                     /* what the device computes is compared with the CPU */
+    bool lost;                      /* the device is gone, and the CPU runs everything */
+    tern_device_error device_error; /* the last; without a device: there was none */
 };
 
 /* Fails if the options ask for another device than the context's. */
@@ -72,5 +77,8 @@ const char *tern__env_cpu(void);
 const char *tern__env_tuning(char *buffer, size_t size);
 /* Where devices keep what they built: tern/kernels in the user's cache folder; NULL: nowhere. */
 const char *tern__env_kernels(char *buffer, size_t size);
+
+/* $TERN_CHECK: is it set, and neither "" nor "0" nor "off"? */
+bool tern__env_check(void);
 
 #endif

@@ -286,10 +286,10 @@ template <typename F> bool guarded(tern__mlx_error *error, F &&body)
     } catch (const std::exception &e) {
         const bool memory =
             std::strncmp(e.what(), "[malloc", 7) == 0 || std::strstr(e.what(), "Unable to allocate");
-        error->status = memory ? TERN_OUT_OF_MEMORY : TERN_UNAVAILABLE;
+        error->status = memory ? TERN_OUT_OF_MEMORY : TERN_INTERNAL; // MLX does not say whether it may pass
         std::snprintf(error->text, sizeof error->text, "%s", e.what());
     } catch (...) {
-        error->status = TERN_UNAVAILABLE;
+        error->status = TERN_INTERNAL;
         std::snprintf(error->text, sizeof error->text, "MLX failed without a reason");
     }
     return false;
@@ -371,6 +371,16 @@ bool tern__mlx_finish(tern__mlx_session *session, tern__mlx_error *error)
     const bool done = guarded(error, [&] { session->write(false); });
     tern__mlx_discard(session);
     return done;
+}
+
+bool tern__mlx_settle(tern__mlx_session *session, tern__mlx_error *error)
+{
+    return guarded(error, [&] {
+        arrays pending;
+        for (const made &m : session->values)
+            pending.push_back(m.array);
+        mx::eval(pending);
+    });
 }
 
 void tern__mlx_discard(tern__mlx_session *session)
