@@ -12,7 +12,8 @@
     {"device", 0, "NAME", NULL, "compute on this device (default: the first of `tern devices`)"}, \
     {"fallback", 0, NULL, NULL, "let the CPU run what that device cannot, or what fails there, and say so"}, \
     {"dump-kernels", 0, "FOLDER", NULL, "write the sources of kernels that are generated for the device to files"}, \
-    {"check-device", 0, NULL, NULL, "have the CPU compute each step of the device too, and compare: slow"}
+    {"check-device", 0, NULL, NULL, "have the CPU compute each step of the device too, and compare: slow"}, \
+    {"background", 0, NULL, NULL, "make way for other programs: lower priority"}
 /* clang-format on */
 
 /* Reads them, and --cpu and --threads, and makes the context. Returns an exit code; a failure was said. */

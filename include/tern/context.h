@@ -36,8 +36,8 @@ typedef struct tern_ctx_options {
                                * else tern/kernels in $XDG_CACHE_HOME or ~/.cache */
     const char *dump_kernels; /* folder that sources of generated kernels are written to; NULL = nowhere */
     int retries; /* how often what failed on the device is tried again, if that may help; 0 = 2, below 0: never */
-    bool
-        check; /* every step of the device is computed by the CPU too, and compared: slow. Also by $TERN_CHECK=1 */
+    bool check; /* the CPU computes each step of the device too, and compares: slow. Also $TERN_CHECK=1 */
+    bool background; /* threads of the context make way for others. The caller's: tern_thread_background */
 } tern_ctx_options;
 
 typedef struct tern_ctx_stats {
@@ -52,8 +52,8 @@ typedef struct tern_ctx_stats {
     uint64_t device_failures;       /* calls of the device that failed for its own reasons */
     uint64_t device_retries;        /* of those: tried again */
     uint64_t device_moves;          /* programs that the CPU took over */
-    uint64_t checked_steps,
-        check_failures; /* steps compared with the CPU, and those whose results were wrong */
+    uint64_t checked_steps;         /* steps of the device that were compared with the CPU */
+    uint64_t check_failures;        /* of those: the results were wrong */
 } tern_ctx_stats;
 
 /* What is known of a failure of a context's device. tern_last_error says the same in one line:
@@ -91,8 +91,16 @@ TERN_API void tern_ctx_get_stats(const tern_ctx *ctx, tern_ctx_stats *out);
 /* The last failure of the context's device; false, and *out as it was, if there was none. Strings are static. */
 TERN_API bool tern_ctx_device_error(const tern_ctx *ctx, tern_device_error *out);
 
-/* Lets go of what is kept for later: compiled graphs, with released constants that only they still hold, and idle memory
- * of the pool. Returns the bytes given back to the system. Nothing that is in use changes. */
+/* Most threads that compute from now on, of those that the context has; 0 = all. Results do not depend on it. Any thread. */
+TERN_API void tern_ctx_limit_threads(tern_ctx *ctx, int most);
+
+/* The calling thread makes way for others from now on: a niceness of 10 and batch scheduling on Linux, the class of background work
+ * on macOS; TERN_UNSUPPORTED elsewhere, TERN_UNAVAILABLE if the system refuses. */
+TERN_API tern_status tern_thread_background(void);
+
+/* Lets go of what is kept for later: compiled graphs, with released constants that only they still hold, idle memory
+ * of the pool, and caches of the device. Returns the bytes given back to the system, as far as devices tell. Nothing that is in use
+ * changes. */
 TERN_API size_t tern_ctx_trim(tern_ctx *ctx);
 
 /* Whether to stop is asked between the steps of a run and between slices of its longer ones, by every thread that computes: `asked`

@@ -80,8 +80,10 @@ static bool try_again(tern_ctx *ctx, tern__failure *f, tern_status status)
     snprintf(f->cause, sizeof f->cause, "%s", tern_last_error());
     ctx->stats.device_failures++;
     const bool again = row_of(status)->may_pass && f->tries <= ctx->retries;
-    if (again && (status == TERN_OUT_OF_MEMORY || status == TERN_LIMIT))
+    if (again && (status == TERN_OUT_OF_MEMORY || status == TERN_LIMIT)) {
+        tern__trim_device(ctx, TERN__TRIM_ALL);
         tern_pool_trim(ctx->pool, 0);
+    }
     ctx->stats.device_retries += again;
     return again;
 }

@@ -12,9 +12,11 @@ bool tern__run_init(tern__run *run, tern__arena *arena)
 }
 
 /* The old block goes first, so that there are never two. */
-static tern_status reserve(tern_ctx *ctx, const tern__plan *plan, tern__room *room)
+static tern_status reserve(tern_ctx *ctx, const tern__run *run, tern__room *room)
 {
-    const size_t bytes = plan->arena_bytes;
+    const tern__plan *plan = run->plan;
+    const bool moved = run->loaded && run->loaded->moved && run->loaded->host.steps;
+    const size_t bytes = moved ? run->loaded->host.arena_bytes : plan->arena_bytes;
     if (bytes <= room->bytes)
         return TERN_OK;
     tern_pool_put(ctx->pool, room->block);
@@ -77,12 +79,13 @@ static tern_status carry_out(tern_ctx *ctx, tern__run *run)
         run->pointers[i] = run->blocks[i]->host;
     }
     tern__room own = {0}, *room = run->room ? run->room : &own;
-    TERN_TRY(reserve(ctx, plan, room));
+    TERN_TRY(reserve(ctx, run, room));
     tern__bindings bindings = {.leaves = run->leaves,
                                .blocks = run->pointers,
                                .arena = room->block,
                                .step_ns = run->step_ns,
-                               .stop = ctx->stop};
+                               .stop = ctx->stop,
+                               .workers = atomic_load_explicit(&ctx->most_threads, memory_order_relaxed)};
     tern_status status = run->probe ? run->probe->run(run->probe, &bindings, &run->n_done)
                                     : run_partitions(ctx, run, room, &bindings);
     tern_pool_put(ctx->pool, own.block);
@@ -93,6 +96,8 @@ tern_status tern__run_plan(tern_ctx *ctx, tern__run *run)
 {
     const tern__plan *plan = run->plan;
     run->n_done = 0;
+    if (TERN__UNLIKELY(atomic_load_explicit(&ctx->trim_level, memory_order_relaxed) != 0))
+        tern__trim_device(ctx, atomic_exchange(&ctx->trim_level, 0));
     const uint64_t scope = tern__watch_run_begin(plan);
     tern_status status = carry_out(ctx, run);
     tern__watch_run_end(plan, scope);

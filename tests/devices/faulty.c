@@ -312,6 +312,13 @@ static tern_status run(tern__device *d, const tern__plan *plan, tern__code *code
     return status;
 }
 
+static size_t trim(tern__device *d, int level)
+{
+    (void)d;
+    faulty.trims[level]++;
+    return 0;
+}
+
 static const tern__device_ops ops = {.abi = TERN__DEVICE_ABI,
                                      .name = "faulty",
                                      .backend = "test",
@@ -321,7 +328,8 @@ static const tern__device_ops ops = {.abi = TERN__DEVICE_ABI,
                                      .target = target_of,
                                      .run = run,
                                      .compile = compile,
-                                     .forget = forget};
+                                     .forget = forget,
+                                     .trim = trim};
 
 void faulty_reset(void)
 {

@@ -241,6 +241,12 @@ static tern_status run(tern__device *device, const tern__plan *plan, tern__code 
     return TERN_OK;
 }
 
+static size_t trim(tern__device *device, int level)
+{
+    (void)device;
+    return level <= 0 ? 0 : tern__mlx_trim(level >= 2 ? 0 : tern__mlx_kept() / 2);
+}
+
 static const tern__device_ops table = {
     .abi = TERN__DEVICE_ABI,
     .name = "mlx",
@@ -252,6 +258,7 @@ static const tern__device_ops table = {
     .run = run,
     .compile = compile,
     .forget = forget,
+    .trim = trim,
 };
 
 TERN_API const tern__device_ops *tern_device_plugin(const tern__device_host *given);

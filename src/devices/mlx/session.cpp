@@ -388,6 +388,30 @@ void tern__mlx_discard(tern__mlx_session *session)
     session->values.clear();
 }
 
+size_t tern__mlx_kept(void)
+{
+    size_t kept = 0;
+    tern__mlx_error error;
+    guarded(&error, [&] { kept = mx::get_cache_memory(); });
+    return kept;
+}
+
+size_t tern__mlx_trim(size_t keep)
+{
+    const size_t before = tern__mlx_kept();
+    tern__mlx_error error;
+    guarded(&error, [&] {
+        if (keep == 0) {
+            mx::clear_cache();
+        } else { // under a limit the cache shrinks with what is freed next; then the limit is lifted again
+            const size_t limit = mx::set_cache_limit(keep);
+            mx::set_cache_limit(limit);
+        }
+    });
+    const size_t after = tern__mlx_kept();
+    return before > after ? before - after : 0;
+}
+
 void *tern__mlx_alloc(size_t bytes)
 {
     void *memory = ::operator new(bytes, std::nothrow);
