@@ -2,7 +2,9 @@
  *
  *     tern_governor *governor;
  *     TERN_TRY(tern_governor_create(ctx, session, NULL, &governor));
- *     ... between tokens, or batches:  tern_governor_look(governor, 0);     reads sensors once a second, and limits threads and batch
+ *
+ * From then on sensors are read before rows are fed to the session, once a second at most, and threads and batch are limited. Without
+ * a session the program calls tern_governor_look between runs.
  *
  * Results do not depend on it: threads and batches change no bit of them.
  *

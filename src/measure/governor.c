@@ -35,6 +35,12 @@ void tern_policy_usual(void *user, const tern_conditions *c, tern_allowance *a)
         a->batch = a->batch / part > 1 ? a->batch / part : 1;
 }
 
+/* Before each batch of rows. Sensors that fail leave everything as it is, and the rows are computed. */
+static void look_again(void *user)
+{
+    (void)tern_governor_look(user, 0);
+}
+
 tern_status tern_governor_create(tern_ctx *ctx, tern_session *session, const tern_governor_options *options,
                                  tern_governor **out)
 {
@@ -51,6 +57,7 @@ tern_status tern_governor_create(tern_ctx *ctx, tern_session *session, const ter
     g->options.policy = g->options.policy ? g->options.policy : tern_policy_usual;
     g->most = (tern_allowance){.threads = tern_ctx_threads(ctx), .batch = tern_session_batch(session)};
     g->now = g->most;
+    tern_session_set_call(session, look_again, g);
     *out = g;
     return TERN_OK;
 }
@@ -71,8 +78,9 @@ void tern_governor_free(tern_governor *g)
 {
     if (!g)
         return;
-    tern_ctx_limit_threads(g->ctx, 0);
+    tern_session_set_call(g->session, NULL, NULL);
     tern_session_limit_batch(g->session, 0);
+    tern_ctx_limit_threads(g->ctx, 0);
     tern__free(g);
 }
 

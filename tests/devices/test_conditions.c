@@ -227,6 +227,7 @@ TEST(a_governor_limits_threads_and_batch_and_no_result_changes)
     CHECK(w.reads == 2 && a.threads == 1 && a.batch == 2);
     feed(session, strained);
     CHECK(memcmp(calm, strained, sizeof calm) == 0);
+    CHECK(w.reads > 2); /* the session had it look again */
     w.status = TERN_IO; /* sensors that fail change nothing */
     CHECK_STATUS(tern_governor_look(governor, 1200), TERN_IO);
     tern_governor_get(governor, NULL, &a);
@@ -238,6 +239,9 @@ TEST(a_governor_limits_threads_and_batch_and_no_result_changes)
     feed(session, strained);
     CHECK(memcmp(calm, strained, sizeof calm) == 0);
     tern_governor_free(governor);
+    w.reads = 0;
+    feed(session, strained);
+    CHECK(w.reads == 0 && memcmp(calm, strained, sizeof calm) == 0);
     tern_session_free(session);
     tern_model_free(model);
     tern_ctx_destroy(ctx);

@@ -34,10 +34,11 @@ static void reader_close(reader *r)
     *r = (reader){0};
 }
 
-static tern_status reader_open(reader *r, const char *device, const char *path)
+static tern_status reader_open(reader *r, const char *device, bool check, const char *path)
 {
     tern_ctx_options options = tern_ctx_options_default();
     options.device = device;
+    options.check = check;
     options.tuning = "off";
     TERN_TRY(tern_ctx_create(&options, &r->ctx));
     TERN_TRY(tern_model_load(r->ctx, path, NULL, &r->model));
@@ -97,6 +98,22 @@ static void read_along(reader *device, reader *cpu, const char *name)
     CHECK(most <= logit_bound);
 }
 
+/* Every step of the model is within the bound of its op. */
+static void read_checked(const char *name, const char *path)
+{
+    reader r = {0};
+    tern_ctx_stats stats;
+    CHECK_OK(reader_open(&r, name, true, path));
+    CHECK_OK(feed_prompt(&r));
+    for (int i = 0; i < 3; i++)
+        CHECK_OK(tern_sequence_push(
+            r.sequence, likeliest(tern_sequence_logits(r.sequence), tern_session_vocabulary(r.session))));
+    tern_ctx_get_stats(r.ctx, &stats);
+    CHECK(stats.checked_steps == stats.device_steps && stats.check_failures == 0);
+    CHECK(strcmp(name, "cpu") == 0 || stats.checked_steps > 0);
+    reader_close(&r);
+}
+
 static void check_device(const char *name)
 {
     const tern__device_ops *ops = NULL;
@@ -115,14 +132,15 @@ static void check_device(const char *name)
         SKIP("models/shakespeare.gguf is not in this checkout");
     fclose(file);
     reader device = {0}, cpu = {0};
-    CHECK_OK(reader_open(&cpu, NULL, path));
-    CHECK_OK(reader_open(&device, name, path));
+    CHECK_OK(reader_open(&cpu, NULL, false, path));
+    CHECK_OK(reader_open(&device, name, false, path));
     read_along(&device, &cpu, name);
     tern_ctx_stats stats;
     tern_ctx_get_stats(device.ctx, &stats);
     CHECK(strcmp(name, "cpu") == 0 || (stats.device_steps > 0 && stats.fallback_steps == 0));
     reader_close(&device);
     reader_close(&cpu);
+    read_checked(name, path);
 }
 
 #define TERN_DEVICE(name)    \
