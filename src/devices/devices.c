@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/status.h"
@@ -91,7 +92,7 @@ static void *open_plugin(plugin *p)
     if (slash) {
         snprintf(path, sizeof path, "%.*slibtern_%s" LIBRARY_SUFFIX, (int)(slash - own.dli_fname + 1),
                  own.dli_fname, p->name);
-        handle = open_at(path, first, sizeof first);
+        handle = access(path, F_OK) == 0 ? open_at(path, first, sizeof first) : NULL;
     }
     if (!handle) {
         char second[400] = "";
