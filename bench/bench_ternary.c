@@ -47,9 +47,12 @@ static void run_part(void *arg, int worker, int workers)
     const int64_t tiles = tern__ternary_tiles(j->kernel->form, j->rows);
     const int64_t begin = tiles * worker / workers, end = tiles * (worker + 1) / workers;
     int32_t *y = j->y + begin * tern__ternary_tile_rows(j->kernel->form);
-    for (int64_t c = 0; c < j->copies; c++)
-        tern__ternary_multiply(j->kernel, j->memory + c * j->bytes, j->rows, j->columns, begin, end, j->x,
-                               j->batch, y, j->rows, j->scratch[worker]);
+    for (int64_t c = 0; c < j->copies; c++) {
+        const uint8_t *weights = j->memory + c * j->bytes,
+                      *next = weights + j->bytes + begin * tern__ternary_tile_bytes(j->columns);
+        tern__ternary_multiply(j->kernel, weights, j->rows, j->columns, begin, end, j->x, j->batch, y,
+                               j->rows, c + 1 < j->copies ? next : NULL, j->scratch[worker]);
+    }
 }
 
 static tern_status run_job(void *user)

@@ -155,10 +155,15 @@ static inline void pause_briefly(void)
 #endif
 }
 
+static bool works_meanwhile(const tern__idle *idle)
+{
+    return idle && idle->work(idle->arg);
+}
+
 /* Spins while the word, without the bit `ignored`, is `value`, for a bounded time; returns what it saw
  * last. */
 static uint32_t spin_while(const tern__threads *pool, _Atomic(uint32_t) *word, uint32_t value,
-                           uint32_t ignored)
+                           uint32_t ignored, const tern__idle *idle)
 {
     uint32_t seen = atomic_load_explicit(word, memory_order_acquire);
     if ((seen & ~ignored) != value)
@@ -167,7 +172,9 @@ static uint32_t spin_while(const tern__threads *pool, _Atomic(uint32_t) *word, u
     do {
         bool quiet = now - start < pool->quiet_spin_ns;
         for (int looks = quiet ? 32 : 1; looks > 0; looks--) {
-            if (quiet)
+            if (works_meanwhile(idle))
+                ;
+            else if (quiet)
                 pause_briefly();
             else
                 sched_yield();
@@ -205,14 +212,14 @@ static bool arrive(tern__threads *pool, int workers, uint32_t *phase)
     return true;
 }
 
-void tern__threads_barrier(tern__threads *pool)
+void tern__threads_barrier(tern__threads *pool, const tern__idle *idle)
 {
     uint32_t mine;
     int workers = pool->workers;
     if (workers == 1 || arrive(pool, workers, &mine))
         return;
     _Atomic(uint32_t) *phase = pool->phase;
-    uint32_t seen = spin_while(pool, phase, mine, PHASE_SLEEPS);
+    uint32_t seen = spin_while(pool, phase, mine, PHASE_SLEEPS, idle);
     if (seen == mine && announce_sleep(phase, &seen, mine | PHASE_SLEEPS))
         seen = mine | PHASE_SLEEPS;
     while (seen == (mine | PHASE_SLEEPS)) {
@@ -225,7 +232,7 @@ void tern__threads_barrier(tern__threads *pool)
 
 static uint32_t wait_for_mail(member *m)
 {
-    uint32_t mail = spin_while(m->pool, &m->mail, MAIL_EMPTY, 0);
+    uint32_t mail = spin_while(m->pool, &m->mail, MAIL_EMPTY, 0, NULL);
     if (mail == MAIL_EMPTY && announce_sleep(&m->mail, &mail, MAIL_SLEEPING))
         mail = MAIL_SLEEPING;
     while (mail == MAIL_SLEEPING) {
@@ -366,5 +373,5 @@ void tern__threads_run(tern__threads *pool, int workers, tern__region_fn fn, voi
     for (int worker = 1; worker < workers; worker++)
         send_mail(pool->members[worker], MAIL_RUN);
     fn(arg, 0, workers);
-    tern__threads_barrier(pool);
+    tern__threads_barrier(pool, NULL);
 }

@@ -6,6 +6,8 @@
 #ifndef TERN_BASE_THREADS_H
 #define TERN_BASE_THREADS_H
 
+#include <stdbool.h>
+
 #include <tern/status.h>
 
 typedef struct tern__threads tern__threads;
@@ -22,8 +24,14 @@ int tern__threads_count(const tern__threads *threads);
  * everything written inside is visible after it. */
 void tern__threads_run(tern__threads *threads, int workers, tern__region_fn fn, void *arg);
 
+/* Something useful for a worker that waits: done bit by bit (well below a microsecond each), as long as it returns true. */
+typedef struct tern__idle {
+    bool (*work)(void *arg);
+    void *arg;
+} tern__idle;
+
 /* Inside a region: returns when all its workers have arrived. A full memory barrier between them.
- * With one worker it costs nothing. */
-void tern__threads_barrier(tern__threads *threads);
+ * With one worker it costs nothing. `idle` may be NULL; whether and how often it is called is a matter of luck. */
+void tern__threads_barrier(tern__threads *threads, const tern__idle *idle);
 
 #endif

@@ -35,10 +35,12 @@ typedef struct tern__step {
     bool reference, rows; /* what kind of kernel: the op's reference kernel, a row program */
     const char
         *variant; /* the candidate that measured timings chose (target.h); NULL: the target's own choice */
-    const void *program;   /* what the kernel interprets, or NULL */
-    int64_t work;          /* independent items */
-    int parts;             /* how many workers share them; 1 = too small to split */
-    bool claimed;          /* those who are done early take from the others: calls cost next to nothing */
+    const void *program; /* what the kernel interprets, or NULL */
+    int64_t work;        /* independent items */
+    int parts;           /* how many workers share them; 1 = too small to split */
+    bool claimed;        /* those who are done early take from the others: calls cost next to nothing */
+    uint32_t
+        streamed; /* 0, or the operand of which every item reads its own share, in order: packed weights */
     size_t scratch_bytes;  /* per worker, a multiple of the alignment */
     size_t shared_bytes;   /* of all workers together, likewise */
     size_t scratch_offset; /* in the arena: what is shared, then worker w's own + w * scratch_bytes */

@@ -18,7 +18,9 @@ typedef struct tern__choice {
     size_t shared_bytes;  /* of scratch that the workers share */
     const void *program;  /* what the kernel interprets, if it does; in the arena */
     int64_t work;         /* independent items; -1: as the op's row says */
-    bool on_device;       /* another device than the CPU runs it */
+    uint32_t
+        streamed;   /* 0, or the operand of which every item reads its own share, in order: packed weights */
+    bool on_device; /* another device than the CPU runs it */
 } tern__choice;
 
 /* One way to run a call. All candidates of a call compute the same bits, so that choosing by time changes

@@ -29,7 +29,7 @@ static void meet(void *arg, int worker, int workers)
     (void)worker;
     (void)workers;
     for (int i = 0; i < BARRIERS; i++)
-        tern__threads_barrier(arg);
+        tern__threads_barrier(arg, NULL);
 }
 
 static double run_us(tern__threads *threads, int workers, tern__region_fn fn, int times)

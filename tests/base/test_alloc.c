@@ -273,9 +273,9 @@ static void swap_blocks(void *arg, int worker, int workers)
     (void)arg;
     for (int round = 0; round < 3; round++) {
         crowd_blocks[worker] = tern__alloc(100);
-        tern__threads_barrier(crowd);
+        tern__threads_barrier(crowd, NULL);
         tern__free(crowd_blocks[(worker + 1) % workers]);
-        tern__threads_barrier(crowd);
+        tern__threads_barrier(crowd, NULL);
     }
 }
 

@@ -3,6 +3,7 @@
  * Shared data is plain (not atomic) wherever the pool promises to order it, so that a thread sanitizer checks
  * the promise. */
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #endif
 
 #include "base/alloc.h"
+#include "base/status.h"
 #include "base/threads.h"
 #include "harness.h"
 
@@ -145,7 +147,7 @@ static void walk(void *arg, int worker, int workers)
         m->at[step & 1][worker].step = step;
         if (worker == m->slow_worker && step % 10 == 0)
             usleep(500);
-        tern__threads_barrier(m->pool);
+        tern__threads_barrier(m->pool, NULL);
         for (int other = 0; other < workers; other++)
             m->mistakes[worker] += m->at[step & 1][other].step != step;
     }
@@ -189,6 +191,43 @@ TEST(barriers_survive_slow_workers)
     march_with(2, 2, 200, 0);
     march_with(2, 2, 200, 1);
     march_with(4, 4, 200, 3);
+}
+
+/* ---- work for those who wait ---- */
+
+typedef struct spare {
+    tern__threads *pool;
+    _Atomic(int) calls;
+    int chunks, done;
+} spare;
+
+static bool do_chunk(void *arg)
+{
+    spare *s = arg;
+    s->done += s->done < s->chunks;
+    return atomic_fetch_add(&s->calls, 1) + 1 < s->chunks;
+}
+
+/* Worker 1 comes only when worker 0 has found something to do. */
+static void wait_usefully(void *arg, int worker, int workers)
+{
+    spare *s = arg;
+    (void)workers;
+    while (worker == 1 && atomic_load(&s->calls) == 0)
+        usleep(10);
+    tern__threads_barrier(s->pool, worker == 0 ? &(tern__idle){.work = do_chunk, .arg = s} : NULL);
+}
+
+TEST(who_waits_does_something_useful)
+{
+    static const int chunks[] = {1, 3, 1000000};
+    for (size_t i = 0; i < TERN__COUNT(chunks); i++) {
+        spare s = {.chunks = chunks[i]};
+        CHECK_OK(tern__threads_create(2, &s.pool));
+        tern__threads_run(s.pool, 2, wait_usefully, &s);
+        tern__threads_destroy(s.pool);
+        CHECK(s.done >= 1 && s.done <= s.chunks);
+    }
 }
 
 /* ---- failure ---- */

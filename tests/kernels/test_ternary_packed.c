@@ -154,7 +154,7 @@ static void check_kernel(const tern__ternary_kernel *kernel, const product *p, c
     for (int64_t begin = 0; begin < tiles;) {
         int64_t end = begin + 1 + roll((uint32_t)(tiles - begin));
         tern__ternary_multiply(kernel, packed, p->rows, p->columns, begin, end, p->prepared, p->batch,
-                               y + begin * tile_rows, y_stride, room + GUARD);
+                               y + begin * tile_rows, y_stride, NULL, room + GUARD);
         begin = end;
     }
     bool right = result_is(p, y, y_stride, block, bytes);

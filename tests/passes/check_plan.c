@@ -189,6 +189,15 @@ static bool is_written_leaf(const replay *r, const tern__operand *o)
     return o->space != TERN__SPACE_LEAF || r->g->nodes[r->g->leaves[o->index].node].op == TERN__OP_state;
 }
 
+/* Can every item of the step have a share of its own of what it is said to stream? */
+static bool streams_items(const replay *r, const tern__step *step)
+{
+    if (step->streamed >= step->n_in)
+        return false;
+    const tern__operand *o = &r->plan->operands[step->operands + step->streamed];
+    return o->space == TERN__SPACE_LEAF && step->work > 0 && o->type->shape[0] == step->work;
+}
+
 static bool replay_step(replay *r, uint32_t number)
 {
     const tern__step *step = &r->plan->steps[number];
@@ -205,6 +214,8 @@ static bool replay_step(replay *r, uint32_t number)
         return wrong(r, number, "its scratch, or a worker's part of it, is not aligned", in);
     if (step->scratch_offset + scratch_bytes > r->arena.bytes)
         return wrong(r, number, "its scratch lies outside the arena", in);
+    if (step->streamed && !streams_items(r, step))
+        return wrong(r, number, "does not stream that operand: no equal share of it for each item", in);
     put(&r->arena, step->scratch_offset, scratch_bytes, &scratch);
     for (uint32_t i = 0; i < step->n_in; i++) {
         uint32_t expected = writer_of(r, in[i].value);

@@ -164,6 +164,33 @@ TEST(an_arena_without_room_for_all_scratch_is_noticed)
     release(ctx, p);
 }
 
+/* Packed weights are read share by share; whatever else a step is said to stream, it
+ * does not. */
+TEST(what_a_step_does_not_stream_is_noticed)
+{
+    static const char text[] =
+        "graph { %x = input \"x\" i8[1,512] %w = input \"w\" u8[10,128,64]\n"
+        "%y = packed_ternary_matmul(%x, %w) {n=800, form=5} %z = cast(%y) {dtype=f32} return %z }";
+    tern_ctx *ctx;
+    tern__compiled *p;
+    int streaming = 0;
+    CHECK_OK(tern_ctx_create(NULL, &ctx));
+    CHECK_OK(compile(ctx, text, &p));
+    CHECK(is_sound(p));
+    for (uint32_t s = 0; s < p->plan.n_steps; s++) {
+        tern__step *step = &p->plan.steps[s];
+        const uint32_t streamed = step->streamed;
+        streaming += streamed != 0;
+        for (uint32_t i = 1; i <= step->n_in; i++) {
+            step->streamed = i;
+            CHECK(i == streamed || !is_sound(p));
+        }
+        step->streamed = streamed;
+    }
+    CHECK_EQ(streaming, 1);
+    release(ctx, p);
+}
+
 TEST(what_is_not_aligned_is_noticed)
 {
     tern_ctx *ctx;

@@ -130,6 +130,13 @@ static void make_way(void *arg, int worker, int workers)
         tern__log(TERN_LOG_WARN, "%s", tern_last_error());
 }
 
+/* A part of the second cache that the small steps before a product can spare. */
+static int64_t ahead_bytes(void)
+{
+    const int64_t cache = tern__cpu()->l2_bytes, share = cache / 4, usual = 64 << 10, most = 512 << 10;
+    return cache == 0 ? usual : share < most ? share : most;
+}
+
 static tern_status create(const tern__device_options *options, tern__device **out)
 {
     tern__device *device = tern__alloc_zero(1, sizeof *device);
@@ -150,6 +157,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
         destroy(device);
         return tern__out_of_memory(row_bytes + claim_bytes);
     }
+    device->ahead_bytes = ahead_bytes();
     device->isa_mask = tern__isa_mask_capped(tern__cpu(), options->isa_cap);
     device->target = (tern__target){.name = "cpu",
                                     .workers = options->threads,

@@ -25,6 +25,7 @@ struct tern__device {
     tern__threads *threads;
     char *scratch_memory;    /* TERN__CPU_SCRATCH_BYTES for each worker */
     tern__cpu_claim *claims; /* (2, workers): those of one shared step are set back during the next */
+    int64_t ahead_bytes;     /* of weights that a worker asks for before it may read them (run.c) */
     void *buffers;           /* operands of the plan that runs, reused from run to run */
     size_t cap_buffers;
 };
@@ -37,6 +38,7 @@ typedef struct tern__cpu_work {
     int parts;               /* that share the items */
     char *scratch;           /* of part 0; NULL: a program that makes do with the device's, or none */
     size_t scratch_stride;   /* from one part's to the next */
+    const void *next;        /* what this worker reads after its part, or NULL */
     tern__stop stop;         /* asked between slices of what a part has to do */
     tern__cpu_claim *claims; /* (parts) all 0 before the first part begins; NULL: shares are fixed */
 } tern__cpu_work;
@@ -46,6 +48,9 @@ typedef struct tern__cpu_work {
  * said so, and the rest is not computed. */
 tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work *work, bool finishing,
                                int part, tern__fault *fault);
+
+/* The first item of a part, which it computes first. */
+int64_t tern__cpu_part_begin(const tern__cpu_work *work, int part);
 
 tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, tern__code *code,
                           const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done);

@@ -40,6 +40,11 @@ static range share_of(const tern__cpu_work *work, int64_t unit, int part)
                    end < work->items ? end : work->items};
 }
 
+int64_t tern__cpu_part_begin(const tern__cpu_work *work, int part)
+{
+    return share_of(work, unit_of(work), part).begin;
+}
+
 /* What of a share is claimed. */
 static range tail_of(const tern__cpu_work *work, int64_t unit, range share)
 {
@@ -93,13 +98,16 @@ tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work 
         args.scratch = work->scratch + (size_t)part * work->scratch_stride;
     else if (args.program)
         args.scratch = device->scratch_memory + (size_t)part * TERN__CPU_SCRATCH_BYTES;
+    args.next = work->claims ? NULL : work->next; /* else it goes on with the tail, which follows */
     tern_status status =
         run_range(work, run, unit, (range){share.begin, tail_of(work, unit, share).begin}, &args);
     for (int i = 0; work->claims && i < work->parts; i++) {
         const int owner = (part + i) % work->parts;
         const range tail = tail_of(work, unit, share_of(work, unit, owner));
-        for (range piece; status == TERN_OK && claim(&work->claims[owner], unit, tail, &piece);)
+        for (range piece; status == TERN_OK && claim(&work->claims[owner], unit, tail, &piece);) {
+            args.next = owner == part && piece.end < tail.end ? NULL : work->next;
             status = run_range(work, run, unit, piece, &args);
+        }
     }
     *fault = args.fault;
     return status;

@@ -106,7 +106,8 @@ static tern_status choose_ternary(const tern__call *call, uint32_t isa_mask, int
                           .name = row->name,
                           .isa = tern__isa_name(row->isa),
                           .scratch_bytes = p.scratch_bytes,
-                          .work = p.work};
+                          .work = p.work,
+                          .streamed = packed ? 1 : 0};
     *found = true;
     return keep(arena, &p, sizeof p, &out->program);
 }
@@ -147,7 +148,8 @@ static tern_status choose_linear(const tern__target *target, const tern__call *c
                           .name = row->name,
                           .isa = tern__isa_name(row->isa),
                           .scratch_bytes = p.scratch_bytes,
-                          .work = p.work};
+                          .work = p.work,
+                          .streamed = packed ? 1 : 0};
     *found = true;
     return keep(arena, &p, sizeof p, &out->program);
 }
@@ -223,6 +225,7 @@ static tern_status choose_epilogue(const tern__target *target, const tern__regio
     p.room_at = p.rows_at + whole_lines(p.rows->scratch_bytes);
     p.scratch_bytes = p.room_at + TERN__EPILOGUE_ROOM * sizeof(float);
     choice.kernel = &epilogue;
+    choice.streamed = choice.streamed ? p.product_in[choice.streamed] : 0;
     choice.scratch_bytes = p.scratch_bytes;
     *out = choice;
     *found = true;

@@ -1,12 +1,16 @@
 /* run.c - executes a plan: one parallel region in which the workers walk the steps together.
  *
  * A step that is shared has a barrier before and after it; consecutive steps that are not run on worker 0 without
- * meeting. When no step is shared the calling thread runs everything and no worker wakes. */
+ * meeting. When no step is shared the calling thread runs everything and no worker wakes.
+ *
+ * A step of a decoder reads its weights from memory at full speed, and then memory rests while workers wait for each
+ * other, or for worker 0 and its small steps. So who waits asks for the first weights that it will read next. */
 #include <inttypes.h>
 #include <stdatomic.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/cpu.h"
 #include "base/status.h"
 #include "base/trace.h"
 #include "devices/cpu/cpu.h"
@@ -79,27 +83,33 @@ static void trace_run(const run *r, int worker, uint64_t start)
                                                       .step = (uint32_t)worker});
 }
 
-/* `claims` may be NULL. */
-static void run_part(run *r, uint32_t number, bool finishing, int part, int parts, tern__cpu_claim *claims,
-                     uint64_t *at)
+static tern__cpu_work work_of(const run *r, const tern__step *step, int parts)
 {
-    const tern__step *step = &r->plan->steps[number];
     const tern__buffer *operands = r->buffers + step->operands;
     char *scratch = r->arena ? r->arena + step->scratch_offset : NULL; /* a plan without any has no arena */
-    const tern__cpu_work work = {.kernel = step->kernel,
-                                 .args = {.n_in = (int)step->n_in,
-                                          .n_out = (int)step->n_out,
-                                          .in = operands,
-                                          .out = operands + step->n_in,
-                                          .attrs = step->attrs,
-                                          .program = step->program,
-                                          .shared = step->shared_bytes ? scratch : NULL},
-                                 .items = step->work,
-                                 .parts = parts,
-                                 .stop = r->stop,
-                                 .claims = claims,
-                                 .scratch = step->scratch_bytes ? scratch + step->shared_bytes : NULL,
-                                 .scratch_stride = step->scratch_bytes};
+    return (tern__cpu_work){.kernel = step->kernel,
+                            .args = {.n_in = (int)step->n_in,
+                                     .n_out = (int)step->n_out,
+                                     .in = operands,
+                                     .out = operands + step->n_in,
+                                     .attrs = step->attrs,
+                                     .program = step->program,
+                                     .shared = step->shared_bytes ? scratch : NULL},
+                            .items = step->work,
+                            .parts = parts,
+                            .stop = r->stop,
+                            .scratch = step->scratch_bytes ? scratch + step->shared_bytes : NULL,
+                            .scratch_stride = step->scratch_bytes};
+}
+
+/* `claims` and `next`, which will be read after it, may be NULL. */
+static void run_part(run *r, uint32_t number, bool finishing, int part, int parts, tern__cpu_claim *claims,
+                     const void *next, uint64_t *at)
+{
+    const tern__step *step = &r->plan->steps[number];
+    tern__cpu_work work = work_of(r, step, parts);
+    work.claims = claims;
+    work.next = next;
     tern__fault fault;
     tern_status status = tern__cpu_run_part(r->device, &work, finishing, part, &fault);
     if (TERN__UNLIKELY(status != TERN_OK)) {
@@ -132,9 +142,9 @@ static void end_step(const run *r, int worker, uint32_t s, uint64_t start)
 
 static void run_whole(run *r, uint32_t s, uint64_t *at)
 {
-    run_part(r, s, false, 0, 1, NULL, at);
+    run_part(r, s, false, 0, 1, NULL, NULL, at);
     if (r->plan->steps[s].kernel->finish && !stopped(r))
-        run_part(r, s, true, 0, 1, NULL, at);
+        run_part(r, s, true, 0, 1, NULL, NULL, at);
 }
 
 static void run_alone(run *r)
@@ -149,9 +159,55 @@ static void run_alone(run *r)
     trace_run(r, 0, begin);
 }
 
-static void meet(const run *r, uint32_t s, const char *why, uint64_t *at)
+/* ---- weights that will be read next ---- */
+
+enum { LINE = 64, LINES_AT_ONCE = 8 };
+
+/* What a worker asks for while it waits. */
+typedef struct ahead {
+    uint32_t step; /* that reads it */
+    const char *at, *end;
+} ahead;
+
+static bool ask_ahead(void *arg)
 {
-    tern__threads_barrier(r->device->threads);
+    ahead *a = arg;
+    const char *at = a->at;
+    for (int i = 0; i < LINES_AT_ONCE && at < a->end; i++, at += LINE)
+        __builtin_prefetch(at, 0, 2); /* into the second cache: the first one is full of other things */
+    const bool any = at != a->at;
+    a->at = at;
+    return any;
+}
+
+static int parts_of(const tern__step *step, int workers)
+{
+    return step->parts < workers ? step->parts : workers;
+}
+
+/* Aims at what `worker` reads first in the next step of those from `s` on that streams weights. */
+static void aim(const run *r, uint32_t s, int worker, int workers, ahead *a)
+{
+    while (s < r->end && (!r->plan->steps[s].streamed || parts_of(&r->plan->steps[s], workers) <= worker))
+        s++;
+    if (s == a->step)
+        return;
+    *a = (ahead){.step = s};
+    if (s == r->end)
+        return;
+    const tern__step *step = &r->plan->steps[s];
+    const tern__cpu_work work = work_of(r, step, parts_of(step, workers));
+    const tern__buffer *weights = &work.args.in[step->streamed];
+    const int64_t each = (int64_t)tern__type_bytes(weights->type) / (step->work > 0 ? step->work : 1),
+                  begin = tern__cpu_part_begin(&work, worker), end = tern__cpu_part_begin(&work, worker + 1),
+                  share = (end - begin) * each;
+    a->at = (const char *)weights->data + begin * each;
+    a->end = a->at + (share < r->device->ahead_bytes ? share : r->device->ahead_bytes);
+}
+
+static void meet(const run *r, uint32_t s, const char *why, ahead *a, uint64_t *at)
+{
+    tern__threads_barrier(r->device->threads, &(tern__idle){.work = ask_ahead, .arg = a});
     trace_step(r, s, why, 0, at);
 }
 
@@ -162,8 +218,9 @@ static void run_shared(void *arg, int worker, int workers)
     uint64_t at = begin;
     bool together = true; /* nobody is ahead: no barrier is needed */
     uint32_t turn = 0;    /* shared steps until now */
+    ahead next = {.step = UINT32_MAX};
     for (uint32_t s = r->first; s < r->end; s++) {
-        int parts = r->plan->steps[s].parts < workers ? r->plan->steps[s].parts : workers;
+        int parts = parts_of(&r->plan->steps[s], workers);
         if (parts == 1) {
             if (worker == 0 && !stopped(r)) {
                 uint64_t start = begin_step(r, worker);
@@ -173,17 +230,21 @@ static void run_shared(void *arg, int worker, int workers)
             together = false;
             continue;
         }
-        if (!together)
-            meet(r, s - 1, "idle", &at);
+        if (!together) {
+            aim(r, s, worker, workers, &next);
+            meet(r, s - 1, "idle", &next, &at);
+        }
         uint64_t start = begin_step(r, worker);
+        aim(r, s + 1, worker, workers, &next);
         if (worker < parts && !stopped(r))
-            run_part(r, s, false, worker, parts, r->plan->steps[s].claimed ? claims_of(r, turn) : NULL, &at);
+            run_part(r, s, false, worker, parts, r->plan->steps[s].claimed ? claims_of(r, turn) : NULL,
+                     next.at, &at);
         set_back(&claims_of(r, ++turn)[worker]); /* nobody looks at them until the barrier */
-        meet(r, s, "barrier", &at);
+        meet(r, s, "barrier", &next, &at);
         if (r->plan->steps[s].kernel->finish) {
             if (worker < parts && !stopped(r))
-                run_part(r, s, true, worker, parts, NULL, &at);
-            meet(r, s, "barrier", &at);
+                run_part(r, s, true, worker, parts, NULL, NULL, &at);
+            meet(r, s, "barrier", &next, &at);
         }
         end_step(r, worker, s, start);
         together = true;

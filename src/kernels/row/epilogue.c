@@ -101,6 +101,7 @@ tern_status tern__epilogue_run(tern__kernel_args *args, int64_t begin, int64_t e
                                  .attrs = p->product_attrs,
                                  .program = p->product_program,
                                  .epilogue = &e,
+                                 .next = args->next,
                                  .scratch = args->scratch};
     return p->product->run(&product, begin, end);
 }

@@ -32,7 +32,8 @@ typedef struct tile_job {
     int64_t x_stride, batch;
     int32_t *y;
     int64_t y_stride;
-    int64_t rows; /* rows of the tile that exist */
+    int64_t rows;        /* rows of the tile that exist */
+    const uint8_t *next; /* packed bytes that are read behind it */
 } tile_job;
 
 /* Calls an inner kernel; a tile with missing rows goes through a whole one, so that kernels never see it. */
@@ -66,6 +67,9 @@ static void each_group(const tile_job *job, void (*run)(const tern__ternary_call
                      job->rows == tern__ternary_tile_rows(kernel->form);
     tern__ternary_call call = {.weights = weights,
                                .quads = quads,
+                               .next = quad + quads < job->quads
+                                           ? job->packed + (quad + quads) * TERN__TERNARY_QUAD_BYTES
+                                           : job->next,
                                .x_stride = job->x_stride,
                                .y_stride = job->y_stride,
                                .add = quad > 0 && !raw,
@@ -112,11 +116,14 @@ static void multiply_tiles(tile_job job, const uint8_t *weights, int64_t rows, i
                            int64_t tile_end, uint8_t *panel)
 {
     const int64_t tile_rows = tern__ternary_tile_rows(job.kernel->form);
+    const uint8_t *const behind = job.next;
     int32_t *y = job.y;
     for (int64_t tile = tile_begin; tile < tile_end; tile++) {
         const int64_t left = rows - tile * tile_rows;
         job.packed = weights + tile * TERN__TERNARY_QUAD_BYTES * job.quads;
         job.rows = left < tile_rows ? left : tile_rows;
+        job.next =
+            behind && tile + 1 == tile_end ? behind : job.packed + job.quads * TERN__TERNARY_QUAD_BYTES;
         job.y = y + (tile - tile_begin) * tile_rows;
         multiply_tile(&job, panel);
     }
@@ -148,7 +155,7 @@ void tern__ternary_multiply_plain(const tern__ternary_kernel *kernel, const uint
 
 void tern__ternary_multiply(const tern__ternary_kernel *kernel, const uint8_t *weights, int64_t rows,
                             int64_t columns, int64_t tile_begin, int64_t tile_end, const int8_t *x,
-                            int64_t batch, int32_t *y, int64_t y_stride, void *scratch)
+                            int64_t batch, int32_t *y, int64_t y_stride, const uint8_t *next, void *scratch)
 {
     const int64_t x_stride = tern__ternary_x_stride(columns);
     if (kernel->whole && batch > kernel->direct_limit) {
@@ -167,7 +174,8 @@ void tern__ternary_multiply(const tern__ternary_kernel *kernel, const uint8_t *w
                                   .x_stride = x_stride,
                                   .batch = end - begin,
                                   .y = y + begin * y_stride,
-                                  .y_stride = y_stride},
+                                  .y_stride = y_stride,
+                                  .next = part + 1 == parts ? next : NULL},
                        weights, rows, tile_begin, tile_end, scratch);
     }
 }

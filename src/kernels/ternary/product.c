@@ -105,6 +105,8 @@ typedef struct block {
     int64_t x_stride;
     bool plain;
     int64_t begin, end;         /* rows of the batch */
+    int64_t tile_end;           /* of all tiles that are to be multiplied */
+    const uint8_t *next;        /* what is read after the last of them, or NULL */
     int32_t *room;              /* (block, tile) */
     const tern__buffer *scales; /* of pieces, or NULL */
     scaled_room *scaled;
@@ -137,7 +139,7 @@ static void multiply_scaled(const block *b, int64_t begin, int64_t end, const ui
             /* Rows that are missing are multiplied too: the tile has zeros there. */
             tern__ternary_multiply(p->kernel, tile + i * tern__ternary_tile_bytes(columns), tile_rows,
                                    columns, 0, 1, b->x + (i * p->block + row - b->begin) * p->stride,
-                                   next - row, room->sums, TERN__TERNARY_MAX_TILE, b->scratch);
+                                   next - row, room->sums, TERN__TERNARY_MAX_TILE, NULL, b->scratch);
             p->kernel->add_scaled(&(tern__ternary_scaled){.batch = next - row,
                                                           .rows = tile_rows,
                                                           .sums = room->sums,
@@ -161,7 +163,8 @@ static void multiply_packed(const block *b, const uint8_t *packed, int64_t rows,
                                      b->x_stride, end - begin, to, stride, b->scratch);
     else
         tern__ternary_multiply(p->kernel, packed, rows, p->columns, tile_begin, tile_end, x, end - begin, to,
-                               stride, b->scratch);
+                               stride, end == p->batch && tile_end == b->tile_end ? b->next : NULL,
+                               b->scratch);
 }
 
 /* Rows [begin, end) of x times one tile of weights. */
@@ -256,7 +259,12 @@ static tern_status multiply(tern__kernel_args *args, bool packed, int64_t begin,
     const tern__buffer *y = &args->out[0];
     int8_t *prepared = (int8_t *)args->scratch + tern__ternary_scratch_bytes();
     uint8_t *tile = (uint8_t *)prepared + p->block * x_bytes(p);
-    block b = {.p = p, .weights = &args->in[1], .tile = packed ? NULL : tile, .scratch = args->scratch};
+    block b = {.p = p,
+               .weights = &args->in[1],
+               .tile = packed ? NULL : tile,
+               .tile_end = end,
+               .next = args->next,
+               .scratch = args->scratch};
     b.room = (int32_t *)(void *)(tile + (packed ? 0 : tern__ternary_tile_bytes(p->columns)));
     if (p->pieces > 0) {
         b.scales = &args->in[2];

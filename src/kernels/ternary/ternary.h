@@ -109,6 +109,7 @@ typedef struct tern__ternary_call {
     const uint8_t *weights; /* (quads, 64) packed for `direct`, what `unpack` wrote for `multiply` */
     const uint8_t
         *ahead; /* packed bytes to prefetch while multiplying, `ahead_step` per quad; an address only */
+    const uint8_t *next; /* packed bytes that the next call reads, to be prefetched likewise */
     int64_t ahead_step;
     int64_t quads;
     const int8_t *x; /* (batch, 4 * quads), rows x_stride apart */
@@ -189,10 +190,10 @@ static inline bool tern__ternary_reads_plain(const tern__ternary_kernel *kernel,
 /* y = x * transposed weights for the tiles [tile_begin, tile_end): row i of x, weight row o of that range
  * (counted from the first row of tile_begin) -> y[i * y_stride + o]. Rows beyond `rows` are not written.
  * `x`: `batch` prepared rows. `weights`: start of the whole packed matrix. Packed weights may be read, as
- * a prefetch only, beyond their end. */
+ * a prefetch only, beyond their end; at `next` instead if it is not NULL: what the caller reads afterwards. */
 void tern__ternary_multiply(const tern__ternary_kernel *kernel, const uint8_t *weights, int64_t rows,
                             int64_t columns, int64_t tile_begin, int64_t tile_end, const int8_t *x,
-                            int64_t batch, int32_t *y, int64_t y_stride, void *scratch);
+                            int64_t batch, int32_t *y, int64_t y_stride, const uint8_t *next, void *scratch);
 
 /* The same with activations as they are, rows x_stride bytes apart, where tern__ternary_reads_plain. */
 void tern__ternary_multiply_plain(const tern__ternary_kernel *kernel, const uint8_t *weights, int64_t rows,

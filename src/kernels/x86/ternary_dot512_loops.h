@@ -167,12 +167,12 @@ DIRECT_PAIRED(6)
 DIRECT_PAIRED(7) DIRECT_PAIRED(8)
     /* clang-format on */
 
-    /* A single row reads single quads, and fetches a whole tile ahead: there is nothing else to keep in the first-level cache. All
+    /* A single row reads single quads, and fetches as much of what comes next: there is nothing else to keep in the first-level cache. All
  * add to the same sums, of which there are two sets, because one would wait for itself. */
     static void direct_1(const tern__ternary_call *call)
 {
     const int64_t run = call->quads / STREAMS, bytes = run * TERN__TERNARY_QUAD_BYTES;
-    const int64_t ahead = call->quads * TERN__TERNARY_QUAD_BYTES;
+    const int64_t ahead = (int64_t)((uintptr_t)call->next - (uintptr_t)call->weights);
     planes even = {0}, odd = {0};
     for (int64_t q = 0; q < run; q++) {
         const uint8_t *at = call->weights + q * TERN__TERNARY_QUAD_BYTES;
