@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <tern/catalog.h>
+#include <tern/conditions.h>
 #include <tern/context.h>
 #include <tern/dtype.h>
 #include <tern/metrics.h>
@@ -232,6 +233,25 @@ static void kernel_choices(json *j)
     json_end(j);
 }
 
+/* Whether the machine is hot, held back or on battery. */
+static void device_more(json *j)
+{
+    tern_conditions c;
+    kernel_choices(j);
+    json_object(j, "conditions");
+    if (tern_conditions_read(NULL, NULL, &c) == TERN_OK)
+        for (int i = 0; i < TERN_SENSORS; i++) {
+            json_object(j, tern_sensor_name((tern_sensor)i));
+            if (c.sensors[i].available)
+                json_string(j, "strain", tern_strain_name(c.sensors[i].strain));
+            else
+                json_null(j, "strain");
+            json_string(j, c.sensors[i].available ? "reading" : "unavailable", c.sensors[i].text);
+            json_end(j);
+        }
+    json_end(j);
+}
+
 static const field metric_fields[] = {{"name", "name", FIELD_TEXT, IN_TABLE},
                                       {"kind", "kind", FIELD_TEXT, IN_TABLE},
                                       {"unit", "unit", FIELD_TEXT, IN_TABLE},
@@ -256,8 +276,8 @@ static const catalog kernels = {"kernels",  "kernel", "functions that compute th
 static const catalog passes = {"passes", "pass", "stages of the compiler, in order", pass_fields, NULL,
                                pass_row, NULL};
 static const catalog dtypes = {"dtypes", "dtype", "element types", dtype_fields, NULL, dtype_row, NULL};
-static const catalog devices = {
-    "devices", "device", "machines that programs run on", device_fields, NULL, device_row, kernel_choices};
+static const catalog devices = {"devices",  "device",   "machines that programs run on", device_fields, NULL,
+                                device_row, device_more};
 
 static const catalog metrics = {"metrics",  "metric", "what --metrics writes", metric_fields, NULL,
                                 metric_row, NULL};

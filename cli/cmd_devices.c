@@ -1,7 +1,30 @@
 /* cmd_devices.c - `tern devices`: what programs can run on, in full. */
+#include <stdio.h>
+
+#include <tern/conditions.h>
+
 #include "catalog.h"
 #include "commands.h"
 #include "term.h"
+#include "text.h"
+
+/* What threads and batches may be limited by. */
+static void print_conditions(void)
+{
+    tern_conditions c;
+    text t = {0};
+    if (tern_conditions_read(NULL, NULL, &c) != TERN_OK)
+        return;
+    printf("\nconditions\n");
+    for (int i = 0; i < TERN_SENSORS; i++) {
+        const tern_sensor_reading *s = &c.sensors[i];
+        text_clear(&t);
+        text_add_safe(&t, s->text);
+        printf("  %-14s %s: %s\n", tern_sensor_name((tern_sensor)i),
+               s->available ? tern_strain_name(s->strain) : "unavailable", text_string(&t));
+    }
+    text_free(&t);
+}
 
 static int run(const args *a)
 {
@@ -13,6 +36,8 @@ static int run(const args *a)
         catalog_print_json(c, NULL);
     else
         catalog_print_details(c, NULL);
+    if (!args_has(a, "json"))
+        print_conditions();
     return EXIT_DONE;
 }
 
@@ -24,7 +49,7 @@ static const option options[] = {
 const command cmd_devices = {
     .name = "devices",
     .operands = "",
-    .summary = "Show the devices of this machine: cores, instruction sets, caches, memory.",
+    .summary = "Show the devices of this machine: cores, instruction sets, caches, memory, heat and power.",
     .options = options,
     .examples = "tern devices\n"
                 "tern devices --json",

@@ -21,6 +21,10 @@ int device_open(const args *a, const tern_ctx_options *options, tern_ctx **out)
     o.device = args_value(a, "device");
     o.fallback = args_has(a, "fallback");
     o.dump_kernels = args_value(a, "dump-kernels");
+    o.check = args_has(a, "check-device");
+    o.background = args_has(a, "background");
+    if (o.background && tern_thread_background() != TERN_OK)
+        warn("%s", tern_last_error());
     if (!args_int(a, "threads", 1, 1024, 0, &o.threads))
         return EXIT_USAGE;
     if (o.fallback)

@@ -10,8 +10,10 @@
 /* clang-format off */
 #define DEVICE_OPTIONS \
     {"device", 0, "NAME", NULL, "compute on this device (default: the first of `tern devices`)"}, \
-    {"fallback", 0, NULL, NULL, "let the CPU run what that device cannot, and say so, once for each operation"}, \
-    {"dump-kernels", 0, "FOLDER", NULL, "write the sources of kernels that are generated for the device to files"}
+    {"fallback", 0, NULL, NULL, "let the CPU run what that device cannot, or what fails there, and say so"}, \
+    {"dump-kernels", 0, "FOLDER", NULL, "write the sources of kernels that are generated for the device to files"}, \
+    {"check-device", 0, NULL, NULL, "have the CPU compute each step of the device too, and compare: slow"}, \
+    {"background", 0, NULL, NULL, "make way for other programs: lower priority"}
 /* clang-format on */
 
 /* Reads them, and --cpu and --threads, and makes the context. Returns an exit code; a failure was said. */

@@ -188,7 +188,10 @@ static int open_session(const args *a, engine_wishes wishes, engine *e)
     context = context == 0 || context > most ? most : context;
     o.context = context;
     o.batch = batch;
-    return tern_session_create(e->model, &o, &e->session) == TERN_OK ? EXIT_DONE : fail_status(NULL);
+    tern_status status = tern_session_create(e->model, &o, &e->session);
+    if (status == TERN_OK && args_has(a, "ease"))
+        status = tern_governor_create(e->ctx, e->session, NULL, &e->governor);
+    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
 int engine_open(const args *a, engine_wishes wishes, engine *e)
@@ -211,6 +214,7 @@ int engine_prepare(const args *a, engine *e, metrics_file *metrics)
 
 void engine_close(engine *e)
 {
+    tern_governor_free(e->governor);
     tern_session_free(e->session);
     tern_tokenizer_free(e->tokenizer);
     tern_model_free(e->model);

@@ -2,6 +2,7 @@
 #ifndef TERN_CLI_ENGINE_H
 #define TERN_CLI_ENGINE_H
 
+#include <tern/conditions.h>
 #include <tern/generate.h>
 #include <tern/model.h>
 #include <tern/tokenizer.h>
@@ -18,6 +19,7 @@ typedef struct engine {
     tern_model *model;
     tern_tokenizer *tokenizer;
     tern_session *session;
+    tern_governor *governor; /* --ease; or NULL */
 } engine;
 
 /* What a command wants otherwise than others: {0} is usual. */
@@ -37,6 +39,7 @@ typedef struct engine_wishes {
     {"batch-size", 'b', "N", NULL, "most tokens of a prompt computed at once (default: 512)"},                 \
     {"cache-type", 0, "TYPE", "f32 f16 i8", "keys and values are kept as (default: f16)"},                     \
     {"head", 0, "TYPE", HEAD_TYPES, "convert the head, and say how often the likeliest token stays the same, which takes as long as 10,000 tokens of prompt"},     \
+    {"ease", 0, NULL, NULL, "fewer threads and smaller batches while the machine is hot, throttled or on battery; the text stays the same"}, \
     DEVICE_OPTIONS, \
     {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2"}
 #define MODEL_HELP "the model: GGUF, safetensors (file, index or folder), llama2.c (default: the built-in one)"

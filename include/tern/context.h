@@ -30,11 +30,14 @@ typedef struct tern_ctx_options {
     const struct tern_compile_options *compile; /* of lazy evaluation; NULL = defaults */
     const char *device;                         /* what computes, one of `tern devices`; NULL = "cpu" */
     bool fallback; /* what the device cannot run may run on the CPU, which is logged once for each op; else
-                               * compiling it fails and names it */
+                               * compiling it fails and names it. Likewise what fails on the device */
     const char
         *kernels; /* folder where devices keep what they built; "off": nothing is kept; NULL = $TERN_KERNELS,
                                * else tern/kernels in $XDG_CACHE_HOME or ~/.cache */
     const char *dump_kernels; /* folder that sources of generated kernels are written to; NULL = nowhere */
+    int retries; /* how often what failed on the device is tried again, if that may help; 0 = 2, below 0: never */
+    bool check; /* the CPU computes each step of the device too, and compares: slow. Also $TERN_CHECK=1 */
+    bool background; /* threads of the context make way for others. The caller's: tern_thread_background */
 } tern_ctx_options;
 
 typedef struct tern_ctx_stats {
@@ -46,7 +49,27 @@ typedef struct tern_ctx_stats {
     uint64_t fused_ops, single_ops; /* operations run: in one step with others, and in a step of their own */
     uint64_t device_steps;          /* of the steps: run by another device than the CPU */
     uint64_t fallback_steps;        /* run by the CPU though the context has another device */
+    uint64_t device_failures;       /* calls of the device that failed for its own reasons */
+    uint64_t device_retries;        /* of those: tried again */
+    uint64_t device_moves;          /* programs that the CPU took over */
+    uint64_t checked_steps;         /* steps of the device that were compared with the CPU */
+    uint64_t check_failures;        /* of those: the results were wrong */
 } tern_ctx_stats;
+
+/* What is known of a failure of a context's device. tern_last_error says the same in one line:
+ *
+ *     device 'opencl': run of matmul failed (3 times): <cause> */
+typedef struct tern_device_error {
+    const char *device; /* "opencl" */
+    const char *doing;  /* "compile", "run" or "check" */
+    const char
+        *op;  /* of the step, "matmul"; the first ones if it is fused; "a plan" if no step is to blame */
+    int step; /* of the plan; -1: no step is to blame */
+    tern_status status; /* what the device said: TERN_OUT_OF_MEMORY, TERN_UNAVAILABLE (it is lost), ... */
+    int tries;          /* how often it failed in a row */
+    bool taken_over;    /* the CPU has computed it since: results are right */
+    char cause[512];    /* the device's own sentence */
+} tern_device_error;
 
 #ifdef __cplusplus
 extern "C" {
@@ -65,8 +88,19 @@ TERN_API int tern_ctx_threads(const tern_ctx *ctx);
 TERN_API tern_pool *tern_ctx_pool(tern_ctx *ctx); /* owned by the context */
 TERN_API void tern_ctx_get_stats(const tern_ctx *ctx, tern_ctx_stats *out);
 
-/* Lets go of what is kept for later: compiled graphs, with released constants that only they still hold, and idle memory
- * of the pool. Returns the bytes given back to the system. Nothing that is in use changes. */
+/* The last failure of the context's device; false, and *out as it was, if there was none. Strings are static. */
+TERN_API bool tern_ctx_device_error(const tern_ctx *ctx, tern_device_error *out);
+
+/* Most threads that compute from now on, of those that the context has; 0 = all. Results do not depend on it. Any thread. */
+TERN_API void tern_ctx_limit_threads(tern_ctx *ctx, int most);
+
+/* The calling thread makes way for others from now on: a niceness of 10 and batch scheduling on Linux, the class of background work
+ * on macOS; TERN_UNSUPPORTED elsewhere, TERN_UNAVAILABLE if the system refuses. */
+TERN_API tern_status tern_thread_background(void);
+
+/* Lets go of what is kept for later: compiled graphs, with released constants that only they still hold, idle memory
+ * of the pool, and caches of the device. Returns the bytes given back to the system, as far as devices tell. Nothing that is in use
+ * changes. */
 TERN_API size_t tern_ctx_trim(tern_ctx *ctx);
 
 /* Whether to stop is asked between the steps of a run and between slices of its longer ones, by every thread that computes: `asked`

@@ -131,8 +131,13 @@ TERN_API void tern_session_free(tern_session *session); /* NULL is fine */
 TERN_API tern_status tern_session_prepare(tern_session *session, int rows, int wanted);
 
 TERN_API int tern_session_slots(const tern_session *session);
-TERN_API int64_t tern_session_context(const tern_session *session);    /* positions of each slot */
-TERN_API int64_t tern_session_batch(const tern_session *session);      /* most rows computed at once */
+TERN_API int64_t tern_session_context(const tern_session *session); /* positions of each slot */
+TERN_API int64_t tern_session_batch(const tern_session *session);   /* most rows computed at once */
+/* Fewer rows at once from now on, and again the session's own with 0. Results do not depend on it. */
+TERN_API void tern_session_limit_batch(tern_session *session, int64_t rows);
+/* Called by tern_session_feed before each batch of rows, on its thread; it may set limits. NULL, as at first: nobody is. */
+typedef void (*tern_session_call)(void *user);
+TERN_API void tern_session_set_call(tern_session *session, tern_session_call before, void *user);
 TERN_API int64_t tern_session_vocabulary(const tern_session *session); /* logits of a row */
 TERN_API size_t tern_session_cache_bytes(const tern_session *session);
 

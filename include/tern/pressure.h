@@ -85,7 +85,8 @@ TERN_API tern_status tern_pressure_read(const char *root, const tern_pressure_re
 
 /* Has all pools give back free memory (moderate: half of it, critical: all) and all tensor caches entries (the least recently used
  * half, or all). Returns the bytes given back; `asked`, if not NULL, receives how many pools and caches there are. What is in use
- * stays, and so do programs that contexts keep: tern_ctx_trim, on their threads. Any thread. */
+ * stays, and so do programs that contexts keep: tern_ctx_trim, on their threads. Other devices than the CPU give back what they keep
+ * when their context runs something next. Any thread. */
 TERN_API size_t tern_pressure_relieve(tern_pressure level, int *asked);
 
 /* A thread that looks again and again. TERN_STATE if there is one already. */

@@ -14,6 +14,7 @@
 #include <tern/cache.h>
 #include <tern/catalog.h>
 #include <tern/compare.h>
+#include <tern/conditions.h>
 #include <tern/context.h>
 #include <tern/corpus.h>
 #include <tern/dlpack.h>
@@ -42,6 +43,7 @@
 #include <tern/report.h>
 #include <tern/results.h>
 #include <tern/status.h>
+#include <tern/stream.h>
 #include <tern/tensor.h>
 #include <tern/tokenizer.h>
 #include <tern/trace.h>

@@ -22,7 +22,7 @@
 #include "graph/plan.h"
 #include "graph/target.h"
 
-enum { TERN__DEVICE_ABI = 1 }; /* of everything a plugin sees: another number, another build */
+enum { TERN__DEVICE_ABI = 2 }; /* of everything a plugin sees: another number, another build */
 
 typedef struct tern__device tern__device; /* each device's own */
 typedef struct tern__code tern__code;     /* what it made of a plan */
@@ -36,6 +36,7 @@ typedef struct tern__device_options {
     tern_pool *pool;              /* for constants that compiling makes; outlives the device */
     const char *cache;            /* folder where what was built is kept between processes; NULL: nowhere */
     const char *dump;             /* folder that generated sources are written to; NULL: nowhere */
+    bool background;              /* threads of its own make way for others */
 } tern__device_options;
 
 /* Whom to ask whether a run shall go on, from any thread. */
@@ -51,6 +52,7 @@ typedef struct tern__bindings {
     void *arena;
     uint64_t *step_ns; /* (n_steps of the plan) receives what each step took; NULL: nobody asked */
     tern__stop stop;   /* asked: TERN_CANCELLED */
+    int workers;       /* most that share the steps; 0: as many as the plan says */
 } tern__bindings;
 
 /* Memory: of a device (`handle`), with or without an address for the host; or, without a handle, plain host memory. */
@@ -77,7 +79,11 @@ typedef struct tern__device_ops {
     const tern__target *(*target)(const tern__device *device);
     /* Runs the steps of a partition. A kernel that finds bad data (an index out of range) stops the run with a sentence. *n_done
      * counts the steps of the plan that ran to their end: those before the one that failed. `code` is what `compile` made, NULL
-     * where there is no such function. */
+     * where there is no such function. Between steps bindings->stop is asked.
+     *
+     * Failures of the device itself, here and in `compile`: TERN_OUT_OF_MEMORY; TERN_IO or TERN_INTERNAL, which may pass;
+     * TERN_UNAVAILABLE, it is lost (`forget` and `destroy` still work). The runtime retries, or has the CPU take over
+     * (runtime/recover.c); so when this returns nothing is under way that could still write. *n_done then only names the step. */
     tern_status (*run)(tern__device *device, const tern__plan *plan, tern__code *code,
                        const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done);
 
@@ -106,6 +112,8 @@ typedef struct tern__device_ops {
     tern_status (*wait)(tern__device *device, tern__stream *stream, const tern__event *event);
     tern_status (*synchronise_event)(tern__device *device, const tern__event *event);
     void (*event_destroy)(tern__device *device, tern__event *event);
+    /* Gives back what it keeps for later, half of it or all, by the level of tern_pool_pressure; the bytes, as far as it knows. */
+    size_t (*trim)(tern__device *device, int level);
 } tern__device_ops;
 
 /* ---- devices.c: the table of devices.def ---- */

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/status.h"
@@ -22,7 +23,7 @@
 typedef struct plugin {
     const char *name;
     bool tried;
-    char missing[512];            /* why it cannot be used */
+    char missing[900];            /* why it cannot be used */
     const tern__device_ops *ops;  /* its own, once loaded */
     const tern__device_ops *stub; /* says why it cannot be used */
 } plugin;
@@ -71,10 +72,19 @@ static const tern__device_host host = {.abi = TERN__DEVICE_ABI,
 #define LIBRARY_SUFFIX ".so"
 #endif
 
+static void *open_at(const char *path, char *why, size_t size)
+{
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const char *error = handle ? NULL : dlerror();
+    if (!handle)
+        snprintf(why, size, "%.390s", error ? error : path);
+    return handle;
+}
+
 /* Beside this library or program, then wherever the system looks. */
 static void *open_plugin(plugin *p)
 {
-    char path[4096];
+    char path[4096], first[400] = "";
     Dl_info own;
     void *handle = NULL;
     const char *slash =
@@ -82,15 +92,15 @@ static void *open_plugin(plugin *p)
     if (slash) {
         snprintf(path, sizeof path, "%.*slibtern_%s" LIBRARY_SUFFIX, (int)(slash - own.dli_fname + 1),
                  own.dli_fname, p->name);
-        handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        handle = access(path, F_OK) == 0 ? open_at(path, first, sizeof first) : NULL;
     }
     if (!handle) {
+        char second[400] = "";
         snprintf(path, sizeof path, "libtern_%s" LIBRARY_SUFFIX, p->name);
-        handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    }
-    if (!handle) {
-        const char *why = dlerror();
-        snprintf(p->missing, sizeof p->missing, "its plugin cannot be loaded: %.400s", why ? why : path);
+        handle = open_at(path, second, sizeof second);
+        /* A plugin that is there and cannot be used says more than that the system knows of no other. */
+        snprintf(p->missing, sizeof p->missing, "its plugin cannot be loaded: %s%s%s", first,
+                 first[0] ? "; nor from where the system looks: " : "", second);
     }
     return handle;
 }

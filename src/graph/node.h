@@ -177,10 +177,10 @@ void tern__tensor_set(tern_tensor *t, tern__storage *storage, const tern__layout
 /* A pending node becomes an error with the thread's last error: it cannot be computed any more. */
 void tern__node_fail(tern__node *node, tern_status status);
 
-/* Failures that may be gone the next time: memory. What they befall stays pending. */
+/* Failures that may be gone the next time: memory, a device. What they befall stays pending. */
 static inline bool tern__may_go_away(tern_status status)
 {
-    return status == TERN_OUT_OF_MEMORY || status == TERN_LIMIT;
+    return status == TERN_OUT_OF_MEMORY || status == TERN_LIMIT || status == TERN_UNAVAILABLE;
 }
 
 /* The pending write into `t`, or NULL. */

@@ -21,6 +21,9 @@ struct tern_session {
     tern_model *model;
     int slots;
     int64_t context, batch;
+    int64_t fewer;            /* rows at once than `batch`; 0: as many */
+    tern_session_call before; /* each batch, or NULL */
+    void *before_user;
     bool time_steps;
     tern_compile_options compile;           /* at level high the products of one operand become one */
     tern_tensor **cache[TERN__CACHE_COUNT]; /* (layers) states; those of scales: NULL unless keys are int8 */
@@ -169,6 +172,20 @@ int tern_session_slots(const tern_session *session)
 int64_t tern_session_batch(const tern_session *session)
 {
     return session ? session->batch : 0;
+}
+
+void tern_session_limit_batch(tern_session *session, int64_t rows)
+{
+    if (session)
+        session->fewer = rows > 0 && rows < session->batch ? rows : 0;
+}
+
+void tern_session_set_call(tern_session *session, tern_session_call before, void *user)
+{
+    if (!session)
+        return;
+    session->before = before;
+    session->before_user = user;
 }
 
 int64_t tern_session_vocabulary(const tern_session *session)
@@ -393,7 +410,10 @@ tern_status tern_session_feed(tern_session *session, int n, const tern_session_r
                   TERN_INVALID_ARGUMENT, "session_feed: an argument is NULL or negative");
     TERN_TRY(check_rows(session, n, rows, n_wanted, wanted));
     for (int first = 0; first < n;) {
-        int size = n - first < session->batch ? n - first : (int)session->batch;
+        if (session->before)
+            session->before(session->before_user);
+        const int most = (int)(session->fewer ? session->fewer : session->batch);
+        int size = n - first < most ? n - first : most;
         int here = 0;
         while (here < n_wanted && wanted[here] < first + size)
             here++;

@@ -5,7 +5,9 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/priority.h"
 #include "base/status.h"
+#include "runtime/recover.h"
 
 tern_ctx_options tern_ctx_options_default(void)
 {
@@ -23,6 +25,7 @@ static tern_status device_options(const tern_ctx_options *options, tern__device_
                   "context: threads is %d, must be 0 (automatic) to %d", options->threads, MOST_THREADS);
     out->threads = options->threads ? options->threads : cpu->cores_usable;
     out->isa_cap = cpu->best;
+    out->background = options->background;
     out->timings = NULL;
     const char *cap = options->cpu ? options->cpu : tern__env_cpu();
     if (cap && cap[0]) {
@@ -74,6 +77,23 @@ static tern_status open_devices(tern_ctx *ctx, const tern_ctx_options *options, 
     return TERN_OK;
 }
 
+/* A device belongs to the thread of its context: it gives back when that runs something. */
+static size_t ask_to_trim(void *self, int level)
+{
+    tern_ctx *ctx = self;
+    int now = atomic_load_explicit(&ctx->trim_level, memory_order_relaxed);
+    while (now < level && !atomic_compare_exchange_weak(&ctx->trim_level, &now, level))
+        ;
+    return 0;
+}
+
+size_t tern__trim_device(tern_ctx *ctx, int level)
+{
+    return ctx->device != ctx->host && !ctx->lost && ctx->device_ops->trim
+               ? ctx->device_ops->trim(ctx->device, level)
+               : 0;
+}
+
 tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx **out)
 {
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "context: out is NULL");
@@ -86,6 +106,9 @@ tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx **out)
     if (!ctx)
         return tern__out_of_memory(sizeof *ctx);
     ctx->threads = device.threads;
+    ctx->fallback = options->fallback;
+    ctx->retries = options->retries == 0 ? TERN__USUAL_RETRIES : options->retries;
+    ctx->check = options->check || tern__env_check();
     ctx->host_ops = tern__device_at(0);
     ctx->device_ops = ctx->host_ops;
     tern__graph_init(&ctx->graph);
@@ -104,6 +127,10 @@ tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx **out)
     ctx->cache.device_ops = ctx->device_ops;
     ctx->cache.device = ctx->device;
     tern__recorder_init(&ctx->recorder, ctx->pool, &evaluator);
+    if (status == TERN_OK && ctx->device != ctx->host && ctx->device_ops->trim) {
+        ctx->trimmable = (tern__trimmable){.self = ctx, .trim = ask_to_trim};
+        tern__trim_add(&ctx->trimmable);
+    }
     if (status != TERN_OK) {
         tern_ctx_destroy(ctx);
         return status;
@@ -116,6 +143,8 @@ void tern_ctx_destroy(tern_ctx *ctx)
 {
     if (!ctx)
         return;
+    if (ctx->trimmable.self)
+        tern__trim_remove(&ctx->trimmable);
     tern__recorder_clear(&ctx->recorder);
     tern__program_cache_clear(&ctx->cache);
     tern__compile_options_drop(&ctx->compile);
@@ -136,6 +165,17 @@ void tern_ctx_set_stop(tern_ctx *ctx, tern_stop_asked asked, void *user)
         ctx->stop = (tern__stop){asked, user};
 }
 
+void tern_ctx_limit_threads(tern_ctx *ctx, int most)
+{
+    if (ctx)
+        atomic_store_explicit(&ctx->most_threads, most > 0 ? most : 0, memory_order_relaxed);
+}
+
+tern_status tern_thread_background(void)
+{
+    return tern__thread_background();
+}
+
 int tern_ctx_threads(const tern_ctx *ctx)
 {
     return ctx ? ctx->threads : 0;
@@ -151,7 +191,8 @@ size_t tern_ctx_trim(tern_ctx *ctx)
     if (!ctx)
         return 0;
     tern__program_cache_clear(&ctx->cache);
-    return tern_pool_trim(ctx->pool, 0);
+    const size_t given = tern__trim_device(ctx, TERN__TRIM_ALL);
+    return given + tern_pool_trim(ctx->pool, 0);
 }
 
 void tern_ctx_get_stats(const tern_ctx *ctx, tern_ctx_stats *out)

@@ -2,6 +2,9 @@
 #ifndef TERN_RUNTIME_CONTEXT_H
 #define TERN_RUNTIME_CONTEXT_H
 
+#include <stdatomic.h>
+
+#include "base/trim.h"
 #include "devices/device.h"
 #include "devices/mixed.h"
 #include "graph/node.h"
@@ -27,7 +30,20 @@ struct tern_ctx {
     size_t n_roots, cap_roots;
     tern_ctx_stats stats;
     tern__stop stop;
+    bool fallback;             /* the CPU may take over what fails on the device */
+    int retries;               /* of failures of the device that may pass */
+    bool check;                /* what the device computes is compared with the CPU */
+    bool lost;                 /* the device is gone, and the CPU runs everything */
+    _Atomic(int) most_threads; /* that may compute; 0: all. Any thread sets it */
+    tern__trimmable trimmable; /* caches of the device */
+    _Atomic(int) trim_level; /* that somebody asked for, on any thread: the next run sees to it; 0: nobody */
+    tern_device_error device_error; /* the last; without a device: there was none */
 };
+
+enum { TERN__TRIM_ALL = 2 }; /* a level of tern_pool_pressure */
+
+/* Has the device give back what it keeps for later; the bytes, as far as it knows. On the context's thread. */
+size_t tern__trim_device(tern_ctx *ctx, int level);
 
 /* Fails if the options ask for another device than the context's. */
 tern_status tern__check_device(const tern_ctx *ctx, const tern_compile_options *options);
@@ -72,5 +88,8 @@ const char *tern__env_cpu(void);
 const char *tern__env_tuning(char *buffer, size_t size);
 /* Where devices keep what they built: tern/kernels in the user's cache folder; NULL: nowhere. */
 const char *tern__env_kernels(char *buffer, size_t size);
+
+/* $TERN_CHECK: is it set, and neither "" nor "0" nor "off"? */
+bool tern__env_check(void);
 
 #endif

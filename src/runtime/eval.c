@@ -234,15 +234,15 @@ static tern_status run_compiled(tern_ctx *ctx, const tern__compiled *compiled)
 {
     tern__arena_reset(&ctx->arena);
     void **leaves = tern__arena_alloc(&ctx->arena, compiled->graph.n_leaves * sizeof *leaves);
-    tern__run run = {.plan = &compiled->plan, .leaves = leaves};
+    tern__run run = {.plan = &compiled->plan, .graph = &compiled->graph, .leaves = leaves};
     if (!leaves || !tern__run_init(&run, &ctx->arena))
         return tern__out_of_memory(compiled->graph.n_leaves * sizeof *leaves);
     TERN_TRY(leaf_pointers(ctx, &compiled->graph, leaves));
-    tern__code **kept = tern__program_cache_code(&ctx->cache, compiled);
-    run.code = kept ? *kept : NULL;
+    tern__loaded **kept = tern__program_cache_loaded(&ctx->cache, compiled);
+    run.loaded = kept ? *kept : NULL;
     tern_status status = tern__run_plan(ctx, &run);
     if (kept)
-        *kept = run.code;
+        *kept = run.loaded;
     else
         tern__run_forget(ctx, &run);
     if (status == TERN_OK || run.n_done > 0)

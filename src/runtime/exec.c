@@ -154,6 +154,7 @@ static tern_status create(tern_ctx *ctx, const tern_program *program, bool in_pl
     e->program = program;
     e->in_place = in_place;
     e->run.plan = &program->compiled->plan;
+    e->run.graph = &program->compiled->graph;
     e->owner = owner;
     e->run.room = owner ? &owner->room : program->batching ? &e->room : NULL;
     tern__arena_init(&e->arena, 1024);

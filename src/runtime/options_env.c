@@ -28,6 +28,12 @@ const char *tern__env_tuning(char *buffer, size_t size)
     return usual ? usual : "";
 }
 
+bool tern__env_check(void)
+{
+    const char *value = getenv("TERN_CHECK");
+    return value && value[0] && strcmp(value, "0") != 0 && strcmp(value, "off") != 0;
+}
+
 const char *tern__env_kernels(char *buffer, size_t size)
 {
     const char *path = getenv("TERN_KERNELS"), *usual = path ? path : in_cache("kernels", buffer, size);

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "runtime/recover.h"
 
 static void unlink_use(tern__program_cache *cache, tern__program_cache_entry *e)
 {
@@ -28,8 +29,7 @@ static void remove_entry(tern__program_cache *cache, tern__program_cache_entry *
     unlink_use(cache, e);
     cache->entries--;
     cache->bytes -= e->bytes;
-    if (e->code)
-        cache->device_ops->forget(cache->device, e->code);
+    tern__loaded_free(cache->device_ops, cache->device, e->loaded);
     tern__compiled_release(e->compiled);
     tern__free(e);
 }
@@ -40,18 +40,20 @@ void tern__program_cache_clear(tern__program_cache *cache)
         remove_entry(cache, cache->newest);
 }
 
-static bool matches(const tern__program_cache_entry *e, const tern_graph *graph,
+static bool matches(const tern__program_cache_entry *e, const tern_graph *graph, const tern__target *target,
                     const tern__compile_options *options, bool explain)
 {
-    return (e->compiled->report || !explain) && tern__compile_options_equal(&e->compiled->options, options) &&
+    return (e->compiled->report || !explain) && e->target == target &&
+           tern__compile_options_equal(&e->compiled->options, options) &&
            tern__graph_equal(&e->compiled->source, graph, false);
 }
 
 static tern__program_cache_entry *find(tern__program_cache *cache, uint64_t hash, const tern_graph *graph,
-                                       const tern__compile_options *options, bool explain)
+                                       const tern__target *target, const tern__compile_options *options,
+                                       bool explain)
 {
     for (tern__program_cache_entry *e = cache->buckets[hash % TERN__PROGRAM_CACHE_BUCKETS]; e; e = e->chain)
-        if (e->hash == hash && matches(e, graph, options, explain))
+        if (e->hash == hash && matches(e, graph, target, options, explain))
             return e;
     return NULL;
 }
@@ -90,9 +92,9 @@ static void make_room(tern__program_cache *cache)
     }
 }
 
-tern__code **tern__program_cache_code(tern__program_cache *cache, const tern__compiled *compiled)
+tern__loaded **tern__program_cache_loaded(tern__program_cache *cache, const tern__compiled *compiled)
 {
-    return cache->newest && cache->newest->compiled == compiled ? &cache->newest->code : NULL;
+    return cache->newest && cache->newest->compiled == compiled ? &cache->newest->loaded : NULL;
 }
 
 tern_status tern__program_cache_get(tern__program_cache *cache, const tern_graph *graph,
@@ -102,9 +104,9 @@ tern_status tern__program_cache_get(tern__program_cache *cache, const tern_graph
     /* The same as last time, in a loop, is known without its hash; another graph differs early as a rule. */
     uint64_t hash = 0;
     tern__program_cache_entry *e = cache->newest;
-    if (!e || !matches(e, graph, options, explain)) {
+    if (!e || !matches(e, graph, target, options, explain)) {
         hash = tern__hash_mix(tern__graph_hash(graph), tern__compile_options_hash(options));
-        e = find(cache, hash, graph, options, explain);
+        e = find(cache, hash, graph, target, options, explain);
     }
     if (e) {
         cache->hits++;
@@ -125,7 +127,7 @@ tern_status tern__program_cache_get(tern__program_cache *cache, const tern_graph
     if (!e)
         return TERN_OK;
     *e = (tern__program_cache_entry){
-        .hash = hash, .bytes = tern__compiled_bytes(compiled), .compiled = compiled};
+        .hash = hash, .bytes = tern__compiled_bytes(compiled), .compiled = compiled, .target = target};
     tern__compiled_retain(compiled);
     tern__program_cache_entry **bucket = &cache->buckets[hash % TERN__PROGRAM_CACHE_BUCKETS];
     e->chain = *bucket;

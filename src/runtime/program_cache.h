@@ -8,6 +8,7 @@
 
 #include "devices/device.h"
 #include "runtime/compiled.h"
+#include "runtime/loaded.h"
 
 enum {
     TERN__PROGRAM_CACHE_BUCKETS = 256,
@@ -20,8 +21,9 @@ typedef struct tern__program_cache_entry {
     struct tern__program_cache_entry *newer, *older; /* by use */
     uint64_t hash;
     size_t bytes;
-    tern__compiled *compiled; /* one reference */
-    tern__code *code;         /* what the context's device made of it; NULL: nothing, or nobody has asked */
+    tern__compiled *compiled;   /* one reference */
+    const tern__target *target; /* that it was compiled for: a context whose device is lost has another */
+    tern__loaded *loaded; /* what is ready for the context's device; NULL: nothing, or nobody has asked */
 } tern__program_cache_entry;
 
 typedef struct tern__program_cache {
@@ -29,7 +31,7 @@ typedef struct tern__program_cache {
     tern__program_cache_entry *newest, *oldest;
     size_t entries, bytes;
     uint64_t hits, misses, evictions;
-    const tern__device_ops *device_ops; /* of the context: whose code the entries have */
+    const tern__device_ops *device_ops; /* of the context: whom the entries are ready for */
     tern__device *device;
 } tern__program_cache;
 
@@ -41,7 +43,7 @@ tern_status tern__program_cache_get(tern__program_cache *cache, const tern_graph
                                     const tern__target *target, const tern__compile_options *options,
                                     bool explain, tern__compiled **out);
 
-/* Where the code of what was got last is kept; NULL if it was not remembered. */
-tern__code **tern__program_cache_code(tern__program_cache *cache, const tern__compiled *compiled);
+/* Where what is ready of what was got last is kept; NULL if it was not remembered. */
+tern__loaded **tern__program_cache_loaded(tern__program_cache *cache, const tern__compiled *compiled);
 
 #endif

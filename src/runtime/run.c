@@ -1,7 +1,6 @@
 /* run.c - gives a plan its memory and has it carried out. */
-#include "runtime/run.h"
-
 #include "base/status.h"
+#include "runtime/recover.h"
 #include "runtime/watch_plan.h"
 #include "tensor/pool.h"
 
@@ -13,9 +12,11 @@ bool tern__run_init(tern__run *run, tern__arena *arena)
 }
 
 /* The old block goes first, so that there are never two. */
-static tern_status reserve(tern_ctx *ctx, const tern__plan *plan, tern__room *room)
+static tern_status reserve(tern_ctx *ctx, const tern__run *run, tern__room *room)
 {
-    const size_t bytes = plan->arena_bytes;
+    const tern__plan *plan = run->plan;
+    const bool moved = run->loaded && run->loaded->moved && run->loaded->host.steps;
+    const size_t bytes = moved ? run->loaded->host.arena_bytes : plan->arena_bytes;
     if (bytes <= room->bytes)
         return TERN_OK;
     tern_pool_put(ctx->pool, room->block);
@@ -33,29 +34,32 @@ tern_status tern__run_load(tern_ctx *ctx, tern__run *run)
     bool wanted = false;
     for (uint32_t i = 0; i < run->plan->n_partitions; i++)
         wanted = wanted || run->plan->partitions[i].on_device;
-    return wanted && !run->code && ctx->device_ops->compile
-               ? ctx->device_ops->compile(ctx->device, run->plan, &run->code)
-               : TERN_OK;
+    return wanted && !run->loaded ? tern__loaded_make(ctx, run->plan, run->graph, &run->loaded) : TERN_OK;
 }
 
 void tern__run_forget(tern_ctx *ctx, tern__run *run)
 {
-    if (run->code)
-        ctx->device_ops->forget(ctx->device, run->code);
-    run->code = NULL;
+    tern__loaded_free(ctx->device_ops, ctx->device, run->loaded);
+    run->loaded = NULL;
+}
+
+static tern_status run_partition(tern_ctx *ctx, tern__run *run, uint32_t i, tern__room *room,
+                                 tern__bindings *bindings)
+{
+    const tern__partition *part = &run->plan->partitions[i];
+    return part->on_device ? tern__recover_run(ctx, run->loaded, i, room, bindings, &run->n_done)
+                           : ctx->host_ops->run(ctx->host, run->plan, NULL, part, bindings, &run->n_done);
 }
 
 /* Partition after partition. */
-static tern_status run_partitions(tern_ctx *ctx, tern__run *run, const tern__bindings *bindings)
+static tern_status run_partitions(tern_ctx *ctx, tern__run *run, tern__room *room, tern__bindings *bindings)
 {
     const tern__plan *plan = run->plan;
     TERN_TRY(tern__run_load(ctx, run));
     for (uint32_t i = 0; i < plan->n_partitions; i++) {
         const tern__partition *part = &plan->partitions[i];
-        TERN_TRY(part->on_device
-                     ? ctx->device_ops->run(ctx->device, plan, run->code, part, bindings, &run->n_done)
-                     : ctx->host_ops->run(ctx->host, plan, NULL, part, bindings, &run->n_done));
-        if (part->on_device)
+        TERN_TRY(run_partition(ctx, run, i, room, bindings));
+        if (part->on_device && !run->loaded->moved)
             ctx->stats.device_steps += part->end - part->first;
         else if (ctx->device != ctx->host)
             ctx->stats.fallback_steps += part->end - part->first;
@@ -75,14 +79,15 @@ static tern_status carry_out(tern_ctx *ctx, tern__run *run)
         run->pointers[i] = run->blocks[i]->host;
     }
     tern__room own = {0}, *room = run->room ? run->room : &own;
-    TERN_TRY(reserve(ctx, plan, room));
+    TERN_TRY(reserve(ctx, run, room));
     tern__bindings bindings = {.leaves = run->leaves,
                                .blocks = run->pointers,
                                .arena = room->block,
                                .step_ns = run->step_ns,
-                               .stop = ctx->stop};
+                               .stop = ctx->stop,
+                               .workers = atomic_load_explicit(&ctx->most_threads, memory_order_relaxed)};
     tern_status status = run->probe ? run->probe->run(run->probe, &bindings, &run->n_done)
-                                    : run_partitions(ctx, run, &bindings);
+                                    : run_partitions(ctx, run, room, &bindings);
     tern_pool_put(ctx->pool, own.block);
     return status;
 }
@@ -91,6 +96,8 @@ tern_status tern__run_plan(tern_ctx *ctx, tern__run *run)
 {
     const tern__plan *plan = run->plan;
     run->n_done = 0;
+    if (TERN__UNLIKELY(atomic_load_explicit(&ctx->trim_level, memory_order_relaxed) != 0))
+        tern__trim_device(ctx, atomic_exchange(&ctx->trim_level, 0));
     const uint64_t scope = tern__watch_run_begin(plan);
     tern_status status = carry_out(ctx, run);
     tern__watch_run_end(plan, scope);

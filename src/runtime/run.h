@@ -17,21 +17,23 @@ typedef struct tern__room {
 
 typedef struct tern__run {
     const tern__plan *plan;
-    void *const *leaves;    /* (n_leaves of the compiled graph) where their data are */
-    uint64_t *step_ns;      /* (n_steps) receives what each step took; NULL: nobody asked */
-    tern__probe *probe;     /* NULL: the device runs it */
-    tern__room *room;       /* where intermediates lie; NULL: in memory for this run only */
+    const tern_graph *graph; /* that the plan points into */
+    void *const *leaves;     /* (n_leaves of the compiled graph) where their data are */
+    uint64_t *step_ns;       /* (n_steps) receives what each step took; NULL: nobody asked */
+    tern__probe *probe;      /* NULL: the device runs it */
+    tern__room *room;        /* where intermediates lie; NULL: in memory for this run only */
     tern__storage **blocks; /* (n_blocks) of results, from tern__run_plan to tern__run_finish; NULL outside */
     void **pointers;        /* (n_blocks) */
     uint32_t n_done;        /* steps that ran to their end */
-    tern__code *code;       /* what the context's device made of the plan; NULL: nothing yet, or never */
+    tern__loaded
+        *loaded; /* what is ready for the context's device; NULL: nothing yet, or the CPU runs all of it */
 } tern__run;
 
 /* Room for blocks and pointers. False: no memory. */
 bool tern__run_init(tern__run *run, tern__arena *arena);
 /* Allocates output blocks and what the arena lacks, and runs. After a failure the blocks of steps that are done hold. */
 tern_status tern__run_plan(tern_ctx *ctx, tern__run *run);
-/* Has the device make ready what it needs of the plan, if it has not been done; the first run would. */
+/* Has the device make ready what it needs of the plan (recover.h), if it has not been done; the first run would. */
 tern_status tern__run_load(tern_ctx *ctx, tern__run *run);
 /* Lets that go. */
 void tern__run_forget(tern_ctx *ctx, tern__run *run);

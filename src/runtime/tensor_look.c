@@ -44,14 +44,20 @@ size_t tern_nbytes(const tern_tensor *t)
     return t ? tern__type_bytes(&t->type) : 0;
 }
 
+/* After its device was lost a context computes on the CPU. */
+static const tern__device_ops *computes(const tern_ctx *ctx)
+{
+    return ctx->lost ? ctx->host_ops : ctx->device_ops;
+}
+
 const char *tern_device_of(const tern_tensor *t)
 {
-    return t && t->node ? t->node->ctx->device_ops->name : "none";
+    return t && t->node ? computes(t->node->ctx)->name : "none";
 }
 
 const char *tern_backend_of(const tern_tensor *t)
 {
-    return t && t->node ? t->node->ctx->device_ops->backend : "none";
+    return t && t->node ? computes(t->node->ctx)->backend : "none";
 }
 
 bool tern_is_evaluated(const tern_tensor *t)

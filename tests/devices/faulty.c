@@ -1,12 +1,13 @@
 /* faulty.c - the CPU behind a table of its own, with failures on demand. */
 #include "faulty.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/status.h"
 
-faulty_state faulty = {.refuse = TERN__OP_COUNT};
+faulty_state faulty = {.refuse = TERN__OP_COUNT, .wrong = TERN__OP_COUNT};
 
 struct tern__device {
     tern__device *inner;
@@ -22,34 +23,56 @@ static const tern__device_ops *inner_ops(void)
     return tern__device_at(0);
 }
 
-static bool fails(fault_kind kind)
+/* ---- failures ---- */
+
+static const char *const call_names[] = {"create", "compile", "allocate", "copy in", "run", "copy out"};
+
+static tern_status call(faulty_call which, const char *what)
 {
-    const bool now = faulty.next == kind;
-    if (now && kind != FAULT_LOST)
-        faulty.next = FAULT_NONE;
-    return now;
+    bool now = faulty.lost;
+    if (!now && faulty.status != TERN_OK && (faulty.only == FAULTY_CALLS || faulty.only == which))
+        now = faulty.after-- <= 0 && faulty.times-- > 0;
+    if (!now)
+        return TERN_OK;
+    faulty.lost = faulty.status == TERN_UNAVAILABLE;
+    faulty.failed++;
+    faulty.last = which;
+    return tern__fail(faulty.status, "%s of %s: it was told to fail", call_names[which], what);
 }
 
-static bool refuses(const tern__call *call)
+void faulty_fail(faulty_call only, int after, int times, tern_status status)
 {
-    return tern__op_code(call->op) == faulty.refuse;
+    faulty.only = only;
+    faulty.after = after;
+    faulty.times = times;
+    faulty.status = status;
+    faulty.failed = 0;
 }
 
-static tern_status choose(const tern__target *target, const tern__call *call,
-                          const tern__candidate *candidate, tern__arena *arena, tern__choice *out)
+/* ---- the compiler's questions ---- */
+
+static bool refuses(const tern__call *c)
+{
+    return tern__op_code(c->op) == faulty.refuse;
+}
+
+static tern_status choose(const tern__target *target, const tern__call *c, const tern__candidate *candidate,
+                          tern__arena *arena, tern__choice *out)
 {
     const tern__device *d = target->data;
-    TERN__FAIL_IF(refuses(call), TERN_UNSUPPORTED, "it was told to refuse it");
+    TERN__FAIL_IF(refuses(c), TERN_UNSUPPORTED, "it was told to refuse it");
     const tern__target *inner = inner_ops()->target(d->inner);
-    return inner->choose(inner, call, candidate, arena, out);
+    return inner->choose(inner, c, candidate, arena, out);
 }
 
-static bool fuses(const tern__target *target, const tern__call *call)
+static bool fuses(const tern__target *target, const tern__call *c)
 {
     const tern__device *d = target->data;
     const tern__target *inner = inner_ops()->target(d->inner);
-    return !refuses(call) && inner->fuses(inner, call);
+    return !refuses(c) && tern__op_code(c->op) != faulty.wrong && inner->fuses(inner, c);
 }
+
+/* ---- making one ---- */
 
 static void describe(tern__isa cap, tern_device_info *out)
 {
@@ -60,7 +83,7 @@ static void describe(tern__isa cap, tern_device_info *out)
 
 static tern_status create(const tern__device_options *options, tern__device **out)
 {
-    TERN__FAIL_IF(fails(FAULT_CREATE), TERN_UNAVAILABLE, "device 'faulty': it was told not to be there");
+    TERN_TRY(call(FAULTY_CREATE, "the faulty device"));
     tern__device *d = calloc(1, sizeof *d);
     if (!d)
         return tern__out_of_memory(sizeof *d);
@@ -94,8 +117,7 @@ static const tern__target *target_of(const tern__device *d)
 static tern_status compile(tern__device *d, const tern__plan *plan, tern__code **out)
 {
     (void)d;
-    (void)plan;
-    TERN__FAIL_IF(fails(FAULT_COMPILE), TERN_OUT_OF_MEMORY, "faulty: compile: out of memory");
+    TERN_TRY(call(FAULTY_COMPILE, plan->steps[0].label));
     *out = calloc(1, sizeof **out);
     faulty.compiles++;
     faulty.codes++;
@@ -109,22 +131,192 @@ static void forget(tern__device *d, tern__code *code)
     free(code);
 }
 
+/* ---- memory of its own ---- */
+
+enum { MOST_MIRRORS = 256, MOST_INDEX = 256 };
+
+/* Host memory and its copy. */
+typedef struct mirror {
+    char *low, *high, *copy;
+    bool constant;
+} mirror;
+
+typedef struct memory {
+    mirror mirrors[MOST_MIRRORS];
+    int n;
+    void *leaves[MOST_INDEX], *blocks[MOST_INDEX];
+} memory;
+
+static char *base_of(const tern__bindings *b, const tern__operand *o)
+{
+    return o->space == TERN__SPACE_ARENA  ? b->arena
+           : o->space == TERN__SPACE_LEAF ? b->leaves[o->index]
+                                          : b->blocks[o->index];
+}
+
+/* Leaves may share memory: then they share its copy. */
+static void add_mirror(memory *m, char *low, char *high, bool constant)
+{
+    for (int i = 0; i < m->n; i++) {
+        mirror *other = &m->mirrors[i];
+        if (high <= other->low || other->high <= low)
+            continue;
+        low = low < other->low ? low : other->low;
+        high = high > other->high ? high : other->high;
+        constant = constant && other->constant;
+        *other = m->mirrors[--m->n];
+        i = -1; /* it may touch another one now */
+    }
+    if (m->n < MOST_MIRRORS)
+        m->mirrors[m->n++] = (mirror){.low = low, .high = high, .constant = constant};
+}
+
+/* From its first byte to its last, from where its space begins. */
+static void span_of(const tern__operand *o, int64_t *low, int64_t *high)
+{
+    tern__layout layout = {.offset = 0};
+    memcpy(layout.strides, o->strides, (size_t)o->type->rank * sizeof *layout.strides);
+    tern__layout_span(o->type, &layout, low, high);
+    *low += (int64_t)o->byte_offset;
+    *high += (int64_t)o->byte_offset;
+}
+
+/* All that the plan's operands see of a leaf or block is one piece: it has one address. */
+static void add_place(memory *m, const tern__plan *plan, const tern__operand *o, const tern__bindings *b)
+{
+    int64_t low = INT64_MAX, high = INT64_MIN;
+    for (uint32_t i = 0; i < plan->n_operands; i++) {
+        const tern__operand *other = &plan->operands[i];
+        int64_t from, to;
+        if (other->space != o->space || other->index != o->index)
+            continue;
+        span_of(other, &from, &to);
+        low = from < low ? from : low;
+        high = to > high ? to : high;
+    }
+    if (high > low)
+        add_mirror(m, base_of(b, o) + low, base_of(b, o) + high, o->constant);
+}
+
+static char *copy_of(const memory *m, char *host)
+{
+    for (int i = 0; i < m->n; i++)
+        if (host >= m->mirrors[i].low && host < m->mirrors[i].high)
+            return m->mirrors[i].copy + (host - m->mirrors[i].low);
+    return host;
+}
+
+/* An address inside the copy from which the operand is as far as it is in the host's memory. */
+static void *base_in_copy(const memory *m, const tern__operand *o, const tern__bindings *b)
+{
+    int64_t low, high;
+    span_of(o, &low, &high);
+    char *base = base_of(b, o), *first = base + low;
+    return (char *)((uintptr_t)copy_of(m, first) - (uintptr_t)(first - base));
+}
+
+static tern_status fill_memory(memory *m, const tern__plan *plan, const tern__partition *part,
+                               const tern__bindings *b)
+{
+    if (plan->arena_bytes)
+        add_mirror(m, b->arena, (char *)b->arena + plan->arena_bytes, false);
+    for (uint32_t s = part->first; s < part->end; s++) {
+        const tern__step *step = &plan->steps[s];
+        for (uint32_t i = 0; i < step->n_in + step->n_out; i++)
+            if (plan->operands[step->operands + i].space != TERN__SPACE_ARENA)
+                add_place(m, plan, &plan->operands[step->operands + i], b);
+    }
+    for (int i = 0; i < m->n; i++) {
+        mirror *one = &m->mirrors[i];
+        TERN_TRY(call(FAULTY_ALLOCATE, "memory"));
+        one->copy = aligned_alloc(64, ((size_t)(one->high - one->low) + 191) / 64 * 64);
+        if (!one->copy)
+            return tern__out_of_memory((size_t)(one->high - one->low));
+        TERN_TRY(call(FAULTY_COPY_IN, "operands"));
+        memcpy(one->copy, one->low, (size_t)(one->high - one->low));
+    }
+    for (uint32_t s = part->first; s < part->end; s++) {
+        const tern__step *step = &plan->steps[s];
+        for (uint32_t i = 0; i < step->n_in + step->n_out; i++) {
+            const tern__operand *o = &plan->operands[step->operands + i];
+            TERN__FAIL_IF(o->index >= MOST_INDEX, TERN_UNSUPPORTED, "it has room for %d operands",
+                          MOST_INDEX);
+            if (o->space != TERN__SPACE_ARENA)
+                (o->space == TERN__SPACE_LEAF ? m->leaves : m->blocks)[o->index] = base_in_copy(m, o, b);
+        }
+    }
+    return TERN_OK;
+}
+
+static tern_status copy_out(const memory *m)
+{
+    for (int i = 0; i < m->n; i++) {
+        const mirror *one = &m->mirrors[i];
+        if (one->constant)
+            continue;
+        const size_t bytes = (size_t)(one->high - one->low), half = bytes / 2;
+        memcpy(one->low, one->copy, half); /* a copy that fails has done a part of its work */
+        TERN_TRY(call(FAULTY_COPY_OUT, "results"));
+        memcpy(one->low + half, one->copy + half, bytes - half);
+    }
+    return TERN_OK;
+}
+
+static void free_memory(memory *m)
+{
+    for (int i = 0; i < m->n; i++)
+        free(m->mirrors[i].copy);
+    free(m);
+}
+
+/* ---- running ---- */
+
+static void spoil(const tern__plan *plan, const tern__step *step, const tern__bindings *b)
+{
+    const tern__operand *o = &plan->operands[step->operands + step->n_in];
+    if (step->op == faulty.wrong && o->type->dtype == TERN_F32)
+        *(float *)(void *)(base_of(b, o) + (ptrdiff_t)o->byte_offset) += faulty.by;
+}
+
+static tern_status run_steps(tern__device *d, const tern__plan *plan, const tern__partition *part,
+                             const tern__bindings *b, uint32_t *n_done)
+{
+    for (uint32_t s = part->first; s < part->end; s++) {
+        const tern__partition one = {.first = s, .end = s + 1};
+        TERN_TRY(call(FAULTY_RUN, plan->steps[s].label));
+        TERN_TRY(inner_ops()->run(d->inner, plan, NULL, &one, b, n_done));
+        spoil(plan, &plan->steps[s], b);
+    }
+    return TERN_OK;
+}
+
 static tern_status run(tern__device *d, const tern__plan *plan, tern__code *code, const tern__partition *part,
                        const tern__bindings *bindings, uint32_t *n_done)
 {
     *n_done = part->first;
     TERN__FAIL_IF(!code, TERN_INTERNAL, "faulty: there is no code");
-    TERN__FAIL_IF(fails(FAULT_LOST), TERN_UNAVAILABLE, "faulty: %s: the device is lost",
-                  plan->steps[part->first].label);
-    TERN__FAIL_IF(fails(FAULT_RUN), TERN_IO, "faulty: %s: it was told to fail",
-                  plan->steps[part->first].label);
-    if (fails(FAULT_LATE)) {
-        const tern__partition first = {.first = part->first, .end = part->first + 1};
-        TERN_TRY(inner_ops()->run(d->inner, plan, NULL, &first, bindings, n_done));
-        return tern__fail(TERN_IO, "faulty: it was told to fail behind %s", plan->steps[part->first].label);
-    }
-    faulty.runs++;
-    return inner_ops()->run(d->inner, plan, NULL, part, bindings, n_done);
+    memory *m = calloc(1, sizeof *m);
+    if (!m)
+        return tern__out_of_memory(sizeof *m);
+    tern_status status = fill_memory(m, plan, part, bindings);
+    tern__bindings own = *bindings;
+    own.leaves = m->leaves;
+    own.blocks = m->blocks;
+    own.arena = plan->arena_bytes && status == TERN_OK ? copy_of(m, bindings->arena) : NULL;
+    if (status == TERN_OK)
+        status = run_steps(d, plan, part, &own, n_done);
+    if (status == TERN_OK || status == TERN_OUT_OF_RANGE) /* then what ran before holds */
+        status = copy_out(m) == TERN_OK ? status : faulty.status;
+    free_memory(m);
+    faulty.runs += status == TERN_OK;
+    return status;
+}
+
+static size_t trim(tern__device *d, int level)
+{
+    (void)d;
+    faulty.trims[level]++;
+    return 0;
 }
 
 static const tern__device_ops ops = {.abi = TERN__DEVICE_ABI,
@@ -136,12 +328,13 @@ static const tern__device_ops ops = {.abi = TERN__DEVICE_ABI,
                                      .target = target_of,
                                      .run = run,
                                      .compile = compile,
-                                     .forget = forget};
+                                     .forget = forget,
+                                     .trim = trim};
 
 void faulty_reset(void)
 {
     static bool added;
     if (!added)
         added = tern__device_add(&ops);
-    faulty = (faulty_state){.refuse = TERN__OP_COUNT};
+    faulty = (faulty_state){.refuse = TERN__OP_COUNT, .wrong = TERN__OP_COUNT, .by = 1};
 }

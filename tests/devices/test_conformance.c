@@ -317,6 +317,29 @@ static void compare(const conformance_row *row, const char *device, outcome *got
     }
 }
 
+/* Every step by itself, too, within the bounds of devices/bounds.h. */
+static void check_steps(const conformance_row *row, const char *device)
+{
+    tern_ctx *ctx = NULL;
+    tern_ctx_stats stats;
+    outcome o = {0};
+    tern_ctx_options options = tern_ctx_options_default();
+    options.device = device;
+    options.tuning = "off";
+    options.check = true;
+    tern_status status = tern_ctx_create(&options, &ctx);
+    if (status == TERN_OK)
+        status = run(ctx, row, &o);
+    if (status != TERN_OK)
+        harness_fail(__FILE__, __LINE__, "%s on %s, checked: %s", row->name, device, tern_last_error());
+    tern_ctx_get_stats(ctx, &stats);
+    if (stats.checked_steps != stats.device_steps)
+        harness_fail(__FILE__, __LINE__, "%s on %s: %d of %d steps were checked", row->name, device,
+                     (int)stats.checked_steps, (int)stats.device_steps);
+    outcome_free(&o);
+    tern_ctx_destroy(ctx);
+}
+
 /* One row on a device; false: it needs the CPU's help. */
 static bool conforms(const conformance_row *row, const char *device, bool fallback)
 {
@@ -357,6 +380,7 @@ static void check_device(const tern__device_ops *ops)
     char helped[1024] = "";
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (conforms(&rows[i], ops->name, false)) {
+            check_steps(&rows[i], ops->name);
             alone++;
             continue;
         }

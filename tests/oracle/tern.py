@@ -29,7 +29,8 @@ class PoolOptions(ctypes.Structure):
 
 class CtxOptions(ctypes.Structure):
     _fields_ = [("threads", I), ("cpu", STR), ("tuning", STR), ("pool", PoolOptions), ("compile", P),
-                ("device", STR), ("fallback", ctypes.c_bool), ("kernels", STR), ("dump_kernels", STR)]
+                ("device", STR), ("fallback", ctypes.c_bool), ("kernels", STR), ("dump_kernels", STR),
+                ("retries", I), ("check", ctypes.c_bool), ("background", ctypes.c_bool)]
 
 
 class BatchRange(ctypes.Structure):
@@ -46,7 +47,8 @@ class CtxStats(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in ("evaluations", "steps", "nodes_live", "arena_peak_bytes",
                                                      "cache_hits", "cache_misses", "cache_evictions",
                                                      "cache_entries", "fused_ops", "single_ops", "device_steps",
-                                                     "fallback_steps")]
+                                                     "fallback_steps", "device_failures", "device_retries",
+                                                     "device_moves", "checked_steps", "check_failures")]
 
 
 class DeviceInfo(ctypes.Structure):

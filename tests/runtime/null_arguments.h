@@ -36,6 +36,10 @@ typedef union null_outputs {
         tern_graph *graph;
         tern_program *program;
         tern_exec *exec;
+        tern_stream *stream;
+        tern_governor *governor;
+        tern_allowance allowance;
+        tern_event *event;
         tern_optimiser *optimiser;
         tern_trainer *trainer;
         tern_train_result train_result;
@@ -116,6 +120,8 @@ typedef union null_outputs {
     tern_memory_advice memory_advice;
     tern_operand_info operand_info;
     tern_ctx_stats ctx_stats;
+    tern_device_error device_error;
+    tern_conditions conditions;
     tern_pool_stats pool_stats;
     tern_pool_fragmentation fragmentation;
     tern_alloc_stats alloc_stats;

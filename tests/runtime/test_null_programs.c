@@ -1,4 +1,6 @@
 /* test_null_programs.c - graphs, edits, programs, execs and caches with NULL for each pointer in turn. */
+#include <pthread.h>
+
 #include "null_arguments.h"
 
 static const int64_t shape[] = {2};
@@ -20,6 +22,12 @@ static void tear_down(void)
     tern_ctx_destroy(ctx);
     ctx = NULL;
     graph = NULL;
+}
+
+static tern_status fill_nothing(void *user, int64_t batch, int n_inputs, void *const *inputs)
+{
+    (void)user, (void)batch, (void)n_inputs, (void)inputs;
+    return TERN_OK;
 }
 
 TEST(graphs)
@@ -161,11 +169,102 @@ TEST(programs)
     REFUSED(tern_exec_run(exec, 1, NULL, 1, o.tensors));
     REFUSED(tern_exec_run(exec, 1, &none, 1, o.tensors));
     REFUSED(tern_exec_run(exec, 1, &x, 1, NULL));
+    REFUSED(tern_pipeline_run(NULL, 1, &(tern_pipeline){.fill = fill_nothing}));
+    REFUSED(tern_pipeline_run(exec, 1, NULL));
+    REFUSED(tern_pipeline_run(exec, 1, &(tern_pipeline){0}));
     tern_exec_free(exec);
     tern_exec_free(NULL);
     tern_program_free(program);
     tern_program_free(NULL);
     tear_down();
+}
+
+static tern_status work_nothing(void *user)
+{
+    (void)user;
+    return TERN_OK;
+}
+
+TEST(streams)
+{
+    set_up();
+    tern_tensor *x = tern_ones(ctx, TERN_F32, 1, shape);
+    tern_stream *stream = NULL;
+    tern_event *event = NULL;
+    float numbers[64] = {0};
+    NEUTRAL(tern_ctx_device_error(NULL, &o.device_error), false);
+    NEUTRAL(tern_ctx_device_error(ctx, NULL), false);
+    REFUSED(tern_stream_create(NULL, &o.stream));
+    REFUSED(tern_stream_create(ctx, NULL));
+    CHECK_OK(tern_stream_create(ctx, &stream));
+    REFUSED(tern_event_create(NULL));
+    CHECK_OK(tern_event_create(&event));
+    REFUSED(tern_stream_write(NULL, x, numbers));
+    REFUSED(tern_stream_write(stream, NULL, numbers));
+    REFUSED(tern_stream_write(stream, x, NULL));
+    REFUSED(tern_stream_read(NULL, x, numbers));
+    REFUSED(tern_stream_read(stream, NULL, numbers));
+    REFUSED(tern_stream_read(stream, x, NULL));
+    REFUSED(tern_stream_call(NULL, "work", work_nothing, NULL));
+    REFUSED(tern_stream_call(stream, NULL, work_nothing, NULL));
+    REFUSED(tern_stream_call(stream, "work", NULL, NULL));
+    REFUSED(tern_stream_wait(NULL, event));
+    REFUSED(tern_stream_wait(stream, NULL));
+    REFUSED(tern_stream_record(NULL, &o.event));
+    REFUSED(tern_stream_record(stream, NULL));
+    REFUSED(tern_stream_synchronise(NULL));
+    REFUSED(tern_event_signal(NULL));
+    REFUSED(tern_event_wait(NULL));
+    NEUTRAL(tern_event_is_done(NULL), false);
+    tern_event_free(event);
+    tern_event_free(NULL);
+    tern_stream_free(stream);
+    tern_stream_free(NULL);
+    tear_down();
+}
+
+TEST(conditions)
+{
+    set_up();
+    tern_governor *governor = NULL;
+    static const tern_conditions calm;
+    QUIET(tern_ctx_limit_threads(NULL, 1));
+    QUIET(tern_session_limit_batch(NULL, 1));
+    QUIET(tern_session_set_call(NULL, NULL, NULL));
+    CHECK_STR(tern_strain_name((tern_strain)99), "unknown");
+    CHECK_STR(tern_sensor_name((tern_sensor)99), "unknown");
+    REFUSED(tern_conditions_read("/", NULL, NULL));
+    ALLOWED(CHECK_OK(tern_conditions_read(NULL, NULL, &o.conditions)));
+    QUIET(tern_policy_usual(NULL, NULL, &o.allowance));
+    QUIET(tern_policy_usual(NULL, &calm, NULL));
+    REFUSED(tern_governor_create(NULL, NULL, NULL, &o.governor));
+    REFUSED(tern_governor_create(ctx, NULL, NULL, NULL));
+    CHECK_OK(tern_governor_create(ctx, NULL, NULL, &governor));
+    REFUSED(tern_governor_look(NULL, 1));
+    QUIET(tern_governor_get(NULL, &o.conditions, &o.allowance));
+    QUIET(tern_governor_get(governor, NULL, NULL));
+    tern_governor_free(governor);
+    tern_governor_free(NULL);
+    tear_down();
+}
+
+/* Its own thread: it would keep the priority of this one low. */
+static void *make_way(void *unused)
+{
+    (void)unused;
+    static tern_status status;
+    status = tern_thread_background();
+    return &status;
+}
+
+TEST(background)
+{
+    pthread_t thread;
+    void *status;
+    CHECK(pthread_create(&thread, NULL, make_way, NULL) == 0);
+    CHECK(pthread_join(thread, &status) == 0);
+    CHECK(*(tern_status *)status == TERN_OK || *(tern_status *)status == TERN_UNSUPPORTED ||
+          *(tern_status *)status == TERN_UNAVAILABLE);
 }
 
 static tern_status make(void *user, tern_ctx *of, tern_tensor **out)

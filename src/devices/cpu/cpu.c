@@ -2,6 +2,8 @@
 #include "devices/cpu/cpu.h"
 
 #include "base/alloc.h"
+#include "base/log.h"
+#include "base/priority.h"
 #include "base/status.h"
 #include "devices/cpu/attention.h"
 #include "devices/cpu/candidates.h"
@@ -119,6 +121,15 @@ static void destroy(tern__device *device)
     tern__free(device);
 }
 
+/* The caller, worker 0, decides for itself. A system that refuses leaves the thread as it is: that is said once. */
+static void make_way(void *arg, int worker, int workers)
+{
+    (void)arg;
+    (void)workers;
+    if (worker > 0 && tern__thread_background() != TERN_OK && worker == 1)
+        tern__log(TERN_LOG_WARN, "%s", tern_last_error());
+}
+
 /* A part of the second cache that the small steps before a product can spare. */
 static int64_t ahead_bytes(void)
 {
@@ -136,6 +147,8 @@ static tern_status create(const tern__device_options *options, tern__device **ou
         destroy(device);
         return status;
     }
+    if (options->background)
+        tern__threads_run(device->threads, options->threads, make_way, NULL);
     const size_t row_bytes = (size_t)options->threads * TERN__CPU_SCRATCH_BYTES,
                  claim_bytes = 2 * (size_t)options->threads * sizeof *device->claims;
     device->scratch_memory = tern__alloc_aligned(row_bytes, TERN__ALIGN);

@@ -280,12 +280,15 @@ tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, tern__co
              .step_ns = bindings->step_ns,
              .stop = bindings->stop,
              .arena = bindings->arena};
-    if (plan->workers == 1) {
+    /* Fewer than planned: each step is shared by those that there are. */
+    const int most = bindings->workers;
+    const int workers = most > 0 && most < plan->workers ? most : plan->workers;
+    if (workers == 1) {
         run_alone(&r);
     } else {
-        for (int w = 0; w < plan->workers; w++)
+        for (int w = 0; w < workers; w++)
             set_back(&device->claims[w]);
-        tern__threads_run(device->threads, plan->workers, run_shared, &r);
+        tern__threads_run(device->threads, workers, run_shared, &r);
     }
     *n_done = stopped(&r) ? (uint32_t)(r.step - plan->steps) : part->end;
     return stopped(&r) ? report(&r) : TERN_OK;

@@ -55,6 +55,12 @@ bool tern__mlx_add(tern__mlx_session *session, const tern__mlx_step *step, tern_
 /* Computes what was added and writes what is kept. Afterwards the session is empty, also after a failure. */
 bool tern__mlx_finish(tern__mlx_session *session, tern__mlx_error *error);
 void tern__mlx_discard(tern__mlx_session *session);
+/* Computes what was added and goes on: nothing is written yet. */
+bool tern__mlx_settle(tern__mlx_session *session, tern__mlx_error *error);
+
+/* Freed memory that MLX keeps, and letting go of it down to `keep` bytes; how many went. */
+size_t tern__mlx_kept(void);
+size_t tern__mlx_trim(size_t keep);
 
 /* Zeroed memory for the C side, which does not link the library's own. NULL: there is none. */
 void *tern__mlx_alloc(size_t bytes);

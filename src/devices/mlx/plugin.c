@@ -205,6 +205,11 @@ static tern_status run(tern__device *device, const tern__plan *plan, tern__code 
     for (uint32_t s = part->first; s < part->end; s++) {
         const tern__step *step = &plan->steps[s];
         const uint64_t start = each ? tern__mlx_now_ns() : 0;
+        if (bindings->stop.asked && bindings->stop.asked(bindings->stop.user)) {
+            tern__mlx_discard(device->session);
+            return host->fail(TERN_CANCELLED, "run: stopped at %s, as it was asked",
+                              host->ops[step->op].name);
+        }
         fill_buffers(plan, step, bindings, buffers);
         bool kept[MOST_OPERANDS];
         for (uint32_t i = 0; i < step->n_out; i++)
@@ -220,8 +225,13 @@ static tern_status run(tern__device *device, const tern__plan *plan, tern__code 
             tern__mlx_discard(device->session);
             return fail_step(step, &error);
         }
-        if (!each && s + 1 < part->end)
-            continue;
+        if (!each && s + 1 < part->end) {
+            /* Whoever may stop the run is asked when a step is computed, not when it was added. */
+            if (!bindings->stop.asked || tern__mlx_settle(device->session, &error))
+                continue;
+            tern__mlx_discard(device->session);
+            return fail_partition(plan, first, s, &error);
+        }
         if (!tern__mlx_finish(device->session, &error))
             return fail_partition(plan, first, s, &error);
         if (each)
@@ -229,6 +239,12 @@ static tern_status run(tern__device *device, const tern__plan *plan, tern__code 
         *n_done = first = s + 1;
     }
     return TERN_OK;
+}
+
+static size_t trim(tern__device *device, int level)
+{
+    (void)device;
+    return level <= 0 ? 0 : tern__mlx_trim(level >= 2 ? 0 : tern__mlx_kept() / 2);
 }
 
 static const tern__device_ops table = {
@@ -242,6 +258,7 @@ static const tern__device_ops table = {
     .run = run,
     .compile = compile,
     .forget = forget,
+    .trim = trim,
 };
 
 TERN_API const tern__device_ops *tern_device_plugin(const tern__device_host *given);

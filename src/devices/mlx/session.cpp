@@ -286,10 +286,10 @@ template <typename F> bool guarded(tern__mlx_error *error, F &&body)
     } catch (const std::exception &e) {
         const bool memory =
             std::strncmp(e.what(), "[malloc", 7) == 0 || std::strstr(e.what(), "Unable to allocate");
-        error->status = memory ? TERN_OUT_OF_MEMORY : TERN_UNAVAILABLE;
+        error->status = memory ? TERN_OUT_OF_MEMORY : TERN_INTERNAL; // MLX does not say whether it may pass
         std::snprintf(error->text, sizeof error->text, "%s", e.what());
     } catch (...) {
-        error->status = TERN_UNAVAILABLE;
+        error->status = TERN_INTERNAL;
         std::snprintf(error->text, sizeof error->text, "MLX failed without a reason");
     }
     return false;
@@ -373,9 +373,43 @@ bool tern__mlx_finish(tern__mlx_session *session, tern__mlx_error *error)
     return done;
 }
 
+bool tern__mlx_settle(tern__mlx_session *session, tern__mlx_error *error)
+{
+    return guarded(error, [&] {
+        arrays pending;
+        for (const made &m : session->values)
+            pending.push_back(m.array);
+        mx::eval(pending);
+    });
+}
+
 void tern__mlx_discard(tern__mlx_session *session)
 {
     session->values.clear();
+}
+
+size_t tern__mlx_kept(void)
+{
+    size_t kept = 0;
+    tern__mlx_error error;
+    guarded(&error, [&] { kept = mx::get_cache_memory(); });
+    return kept;
+}
+
+size_t tern__mlx_trim(size_t keep)
+{
+    const size_t before = tern__mlx_kept();
+    tern__mlx_error error;
+    guarded(&error, [&] {
+        if (keep == 0) {
+            mx::clear_cache();
+        } else { // under a limit the cache shrinks with what is freed next; then the limit is lifted again
+            const size_t limit = mx::set_cache_limit(keep);
+            mx::set_cache_limit(limit);
+        }
+    });
+    const size_t after = tern__mlx_kept();
+    return before > after ? before - after : 0;
 }
 
 void *tern__mlx_alloc(size_t bytes)

@@ -137,6 +137,16 @@ static tern_status choose(const tern__target *target, const tern__call *call,
     return TERN_OK;
 }
 
+/* Programs that were built; kernels that are in use keep theirs, and what is needed again comes from the disk. Drivers do not say
+ * how large they are. */
+static size_t trim(tern__device *d, int level)
+{
+    const size_t keep = level >= 2 ? 0 : d->n_built / 2;
+    while (level > 0 && d->n_built > keep)
+        d->cl->ReleaseProgram(d->built[--d->n_built].program);
+    return 0;
+}
+
 static const tern__target *target_of(const tern__device *device)
 {
     return &device->target;
@@ -391,6 +401,7 @@ const tern__device_ops tern__device_opencl = {
     .wait = wait_for,
     .synchronise_event = synchronise_event,
     .event_destroy = event_destroy,
+    .trim = trim,
 };
 
 #endif

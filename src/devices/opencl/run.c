@@ -346,13 +346,17 @@ static void trace(const tern__plan *plan, uint32_t s, uint64_t *at)
                                                           .bytes = step->bytes});
 }
 
-/* In order, without waiting; unless somebody wants to know how long each takes. */
+/* In order, without waiting; unless somebody wants to know how long each takes, or may stop the run between two. *n_done: the step
+ * that failed, where one did. */
 static tern_status enqueue(tern__device *d, const tern__plan *plan, tern__code *code,
-                           const tern__partition *part, const tern__bindings *bindings)
+                           const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done)
 {
     uint64_t at = tern__trace_begin();
-    const bool waits = at || bindings->step_ns;
+    const bool waits = at || bindings->step_ns || bindings->stop.asked;
     for (uint32_t s = part->first; s < part->end; s++) {
+        *n_done = s;
+        TERN__FAIL_IF(bindings->stop.asked && bindings->stop.asked(bindings->stop.user), TERN_CANCELLED,
+                      "run: stopped at %s, as it was asked", tern__ops[plan->steps[s].op].name);
         const launch *l = &code->launches[s];
         const uint64_t start = bindings->step_ns ? tern__now_ns() : 0;
         cl_int error = CL_SUCCESS;
@@ -367,6 +371,7 @@ static tern_status enqueue(tern__device *d, const tern__plan *plan, tern__code *
             bindings->step_ns[s] = tern__now_ns() - start;
         trace(plan, s, &at);
     }
+    *n_done = part->first; /* bad data are heard of when all has run */
     return TERN_OK;
 }
 
@@ -399,7 +404,7 @@ tern_status tern__ocl_run(tern__device *d, const tern__plan *plan, tern__code *c
     tern_status status = bind_all(d, plan, code, bindings, moved);
     tern__free(moved);
     if (status == TERN_OK)
-        status = enqueue(d, plan, code, part, bindings);
+        status = enqueue(d, plan, code, part, bindings, n_done);
     const tern_status back = hand_back(d, code);
     if (status == TERN_OK)
         status = back;

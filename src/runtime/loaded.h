@@ -1,0 +1,94 @@
+/* loaded.h - a plan with partitions on another device than the CPU, made ready to run: the device's code, what is saved before a
+ * partition begins, and the same plan with the CPU's kernels, for when the device fails (recover.c) or is checked (check.c).
+ *
+ * Consistency. Tensors and states lie in host memory, and a device has finished a partition when its `run` returns: borders of
+ * partitions are consistent states. Inside one, memory that a step reads before that step or a later one writes it could not
+ * be read a second time; it is copied before the partition begins and put back when the partition fails. Then it begins again
+ * from the same bytes, on the device or on the CPU. Most partitions have no such memory: in a decoder, caches of keys and
+ * values are written before they are read.
+ *
+ * Belongs to its context; lives no longer than the plan and its graph. */
+#ifndef TERN_RUNTIME_LOADED_H
+#define TERN_RUNTIME_LOADED_H
+
+#include "devices/device.h"
+
+/* Bytes of a leaf, a block or the arena. */
+typedef struct tern__span {
+    tern__space space;
+    uint32_t index;
+    int64_t low, high; /* from its address */
+    uint32_t step;     /* that reads or writes them */
+} tern__span;
+
+typedef struct tern__spans {
+    tern__span *items;
+    size_t n, capacity;
+} tern__spans;
+
+/* What a partition does to memory that it did not make itself. */
+typedef struct tern__hazards {
+    tern__spans fixed; /* of the arena and of blocks: saved before every run */
+    tern__spans reads; /* of leaves that may change */
+    tern__spans
+        writes; /* of leaves: saved where a step up to the writing one reads them. Which leaves share memory is known when
+                         * they are bound */
+} tern__hazards;
+
+typedef struct tern__loaded {
+    const tern__plan *given; /* as it was compiled */
+    const tern__plan *plan;  /* as it is run: the same, or `single` */
+    const tern_graph *graph; /* that it points into */
+    tern__plan single;       /* where runs are checked: a partition for each step, in their order */
+    tern__code *code;        /* the device's; NULL: it needs none, or the CPU runs it */
+    tern__hazards *hazards;  /* (n_partitions of plan) */
+    tern__plan host;         /* `plan` with the CPU's kernels; steps NULL: nobody has needed it */
+    bool moved;              /* the CPU runs it from now on */
+    tern__arena arena;       /* holds arrays and kernels' programs */
+} tern__loaded;
+
+/* ---- saved.c ---- */
+
+/* Where spans of a space count from. */
+static inline char *tern__base_of(const tern__bindings *b, tern__space space, uint32_t index)
+{
+    return space == TERN__SPACE_ARENA  ? b->arena
+           : space == TERN__SPACE_LEAF ? b->leaves[index]
+                                       : b->blocks[index];
+}
+
+/* From the first byte of an operand to its last. */
+tern__span tern__span_of(const tern__operand *operand, uint32_t step);
+
+/* Fills loaded->hazards. */
+tern_status tern__hazards_find(tern__loaded *loaded);
+void tern__hazards_free(tern__loaded *loaded);
+
+typedef struct tern__saved_bytes {
+    char *at;
+    size_t bytes;
+} tern__saved_bytes;
+
+/* Copies of memory, in the order in which they were added. Zeroed at first. */
+typedef struct tern__saved {
+    tern__saved_bytes *items;
+    size_t n, capacity;
+    size_t bytes; /* of all */
+    char *copy;   /* NULL: nothing is copied */
+} tern__saved;
+
+/* Notes what is to be saved; tern__save_take copies all of it, as it is now. */
+tern_status tern__save_add(tern__saved *saved, char *at, size_t bytes);
+tern_status tern__save_hazards(tern__saved *saved, const tern__hazards *hazards,
+                               const tern__bindings *bindings);
+tern_status tern__save_take(tern__saved *saved);
+/* Puts it back, as often as need be. */
+void tern__save_put_back(const tern__saved *saved);
+void tern__saved_free(tern__saved *saved);
+
+/* ---- standby.c ---- */
+
+/* Makes loaded->host, if it is not there. Fails where the CPU has no kernel for what the device fused or packed. */
+tern_status tern__standby_make(const tern__target *cpu, tern__loaded *loaded);
+
+#endif
