@@ -84,6 +84,7 @@ typedef struct writer {
     int64_t strides[TERN__ROW_MAX_OPERANDS][TERN__MAX_RANK]; /* over the domain's axes */
     int of_row[TERN__ROW_MAX_OPERANDS]; /* number of the stride along the row; -1: 0, -2: 1 */
     bool flat;                          /* items are elements */
+    const tern__ocl_tile *tile;         /* the program is the epilogue of a product */
 } writer;
 
 static int64_t row_size(const tern__row_program *p)
@@ -93,10 +94,23 @@ static int64_t row_size(const tern__row_program *p)
 
 /* ---- where elements lie ---- */
 
+/* Operand k of the program: the kernel's pointer. */
+static int pointer_of(const writer *w, int k)
+{
+    const int n_in = w->p->n_in;
+    return !w->tile ? k : k < n_in ? w->tile->pointers[k] : w->tile->n_in + k - n_in;
+}
+
+/* Is it the product that the program is behind? */
+static bool is_product(const writer *w, int k)
+{
+    return w->tile && k == w->p->n_in - 1;
+}
+
 /* Strides of operand k over the axes of the domain: 0 where it has none, or one element only. */
 static void spread(writer *w, int k)
 {
-    const tern__ocl_operand *o = &w->operands[k];
+    const tern__ocl_operand *o = &w->operands[pointer_of(w, k)];
     const int rank = w->p->domain.rank;
     const bool squeezed = k >= w->p->n_in && (w->p->squeezed >> (k - w->p->n_in) & 1);
     const int own = o->type->rank + squeezed; /* axes, with the one that went */
@@ -192,6 +206,14 @@ static void add_compute(tern__ocl_draft *d, const tern__row_instr *i)
     tern__ocl_add(d, ";\n");
 }
 
+/* The element at hand of a product, as it would be read had it been stored. */
+static void add_product(tern__ocl_draft *d, tern_dtype dtype)
+{
+    tern__ocl_add(d, dtype == TERN_F16    ? "round_f16(sums[r][l])"
+                     : dtype == TERN_BF16 ? "round_bf16(sums[r][l])"
+                                          : "sums[r][l]");
+}
+
 /* An instruction that makes a value, or a register of others. */
 static void add_instr(const writer *w, const tern__row_instr *i, bool in_row)
 {
@@ -202,8 +224,11 @@ static void add_instr(const writer *w, const tern__row_instr *i, bool in_row)
         return;
     }
     tern__ocl_add(d, "%s v%d = ", w->p->values[i->dst].is_i32 ? "int" : "float", i->dst);
-    if (i->kind == TERN__ROW_LOAD)
-        tern__ocl_load(d, w->operands[i->a].type->dtype, i->a, place_of(w, i->a, in_row, place));
+    if (i->kind == TERN__ROW_LOAD && is_product(w, i->a))
+        add_product(d, w->tile->y->dtype);
+    else if (i->kind == TERN__ROW_LOAD)
+        tern__ocl_load(d, w->operands[pointer_of(w, i->a)].type->dtype, pointer_of(w, i->a),
+                       place_of(w, i->a, in_row, place));
     else if (i->kind == TERN__ROW_CONSTANT)
         tern__ocl_add_float(d, i->number);
     else if (i->kind == TERN__ROW_VALUE)
@@ -237,7 +262,7 @@ static void add_needed(const writer *w, bool *needed)
     }
     for (int k = 0; k < w->p->n_instrs; k++) {
         const tern__row_instr *i = &w->p->instrs[k];
-        if (makes_value(i) && needed[i->dst] && (w->flat || is_full(w, i->dst)))
+        if (makes_value(i) && needed[i->dst] && (w->flat || w->tile || is_full(w, i->dst)))
             add_instr(w, i, true);
     }
 }
@@ -331,11 +356,11 @@ static void add_stores(const writer *w, bool full)
     char place[64], value[32];
     for (int k = 0; k < w->p->n_instrs; k++) {
         const tern__row_instr *i = &w->p->instrs[k];
-        if (i->kind != TERN__ROW_STORE || (!w->flat && is_full(w, i->a) != full))
+        if (i->kind != TERN__ROW_STORE || (!w->flat && !w->tile && is_full(w, i->a) != full))
             continue;
-        const int o = w->p->n_in + i->dst;
+        const int to = w->p->n_in + i->dst, o = pointer_of(w, to);
         snprintf(value, sizeof value, "v%d", i->a);
-        tern__ocl_store(w->d, w->operands[o].type->dtype, o, place_of(w, o, full, place), value);
+        tern__ocl_store(w->d, w->operands[o].type->dtype, o, place_of(w, to, full, place), value);
     }
 }
 
@@ -407,4 +432,56 @@ void tern__ocl_write_rows(tern__ocl_draft *d, const tern__step *step, const tern
         write_flat(&w);
     else
         write_by_row(&w);
+}
+
+/* ---- behind products ---- */
+
+static void begin_tile(tern__ocl_draft *d, const tern__ocl_tile *tile)
+{
+    tern__ocl_add(d, "for (int r = 0; r < %s; r++) {\nlong row = %s + r;\n", tile->rows, tile->row0);
+}
+
+static void begin_columns(tern__ocl_draft *d)
+{
+    tern__ocl_add(d, "%sfor (int l = 0; l < columns; l++) {\nlong j = c0 + l;\n",
+                  d->cpu ? "_Pragma(\"clang loop vectorize(assume_safety)\")\n" : "");
+}
+
+static void write_plain_tile(tern__ocl_draft *d, const tern__ocl_tile *tile)
+{
+    const tern__ocl_operand *y = &tile->operands[tile->n_in];
+    const int last = y->type->rank - 1;
+    char at[64] = "to + j";
+    begin_tile(d, tile);
+    tern__ocl_offset(d, "to", "row", last, y->type->shape, y->strides);
+    if (y->strides[last] != 1)
+        snprintf(at, sizeof at, "to + j * n%d", tern__ocl_number(d, y->strides[last]));
+    begin_columns(d);
+    tern__ocl_store(d, y->type->dtype, tile->n_in, at, "sums[r][l]");
+    tern__ocl_add(d, "}\n}\n");
+}
+
+void tern__ocl_write_tile(tern__ocl_draft *d, const tern__ocl_tile *tile)
+{
+    if (!tile->rows_program) {
+        write_plain_tile(d, tile);
+        return;
+    }
+    writer w = {.d = d, .p = tile->rows_program, .operands = tile->operands, .tile = tile};
+    const int rank = w.p->domain.rank;
+    begin_tile(d, tile);
+    for (int k = 0; k < w.p->n_in + w.p->n_out; k++) {
+        char name[16];
+        if (is_product(&w, k))
+            continue;
+        spread(&w, k);
+        const int64_t step = w.strides[k][rank - 1];
+        w.of_row[k] = step == 0 ? -1 : step == 1 ? -2 : tern__ocl_number(d, step);
+        snprintf(name, sizeof name, "b%d", k);
+        tern__ocl_offset(d, name, "row", rank - 1, w.p->domain.shape, w.strides[k]);
+    }
+    begin_columns(d);
+    add_full_values(&w);
+    add_stores(&w, true);
+    tern__ocl_add(d, "}\n}\n");
 }

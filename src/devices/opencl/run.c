@@ -106,8 +106,13 @@ static void size_launch(const tern__device *d, const tern__ocl_draft *draft, lau
         l->local = 1;
         return;
     }
+    if (draft->group) {
+        l->local = (size_t)draft->group;
+        l->global = (draft->items < 1 << 14 ? draft->items : 1 << 14) * l->local;
+        return;
+    }
     units = draft->items;
-    l->local = 64;
+    l->local = d->group_items < 64 ? (size_t)d->group_items : 64;
     l->global = (units + l->local - 1) / l->local * l->local;
     l->global = l->global > 1 << 20 ? 1 << 20 : l->global;
 }
@@ -146,6 +151,9 @@ static tern_status make_launch(tern__device *d, tern__code *code, const tern__pl
         return tern__out_of_memory(sizeof *draft);
     }
     draft->cpu = d->cpu;
+    draft->compute_units = d->units;
+    draft->group_items = d->group_items;
+    draft->local_bytes = d->local_bytes;
     tern__ocl_number(draft, s);
     for (uint32_t i = 0; i < n; i++) {
         const tern__operand *o = &plan->operands[step->operands + i];

@@ -33,6 +33,26 @@ const char tern__ocl_prelude[] =
     "inline float smaller(float x, float y) { return x <= y || x != x ? x : y; }\n"
     "inline real largest(real a, real x) { return x > a || x != x ? x : a; }\n"
     "inline real smallest(real a, real x) { return x < a || x != x ? x : a; }\n"
+    "inline int sum_of16(int16 x)\n"
+    "{\n"
+    "    int8 a = x.lo + x.hi;\n"
+    "    int4 b = a.lo + a.hi;\n"
+    "    int2 c = b.lo + b.hi;\n"
+    "    return c.x + c.y;\n"
+    "}\n"
+    "inline float sum_of16f(float16 x)\n"
+    "{\n"
+    "    float8 a = x.lo + x.hi;\n"
+    "    float4 b = a.lo + a.hi;\n"
+    "    float2 c = b.lo + b.hi;\n"
+    "    return c.x + c.y;\n"
+    "}\n"
+    "inline int digit_t2(global const uchar *w, long c) { return (w[c / 4] >> (int)(c % 4 * 2) & 3) - 1; }\n"
+    "inline int digit_t5(global const uchar *w, long c)\n"
+    "{\n"
+    "    int b = w[c / 5], s = (int)(c % 5);\n"
+    "    return (s == 0 ? b : s == 1 ? b / 3 : s == 2 ? b / 9 : s == 3 ? b / 27 : b / 81) % 3 - 1;\n"
+    "}\n"
     "inline int found(global long *fault, long step, long index, long size)\n"
     "{\n"
     "    if (index >= 0 && index < size)\n"
@@ -88,6 +108,25 @@ void tern__ocl_loop(tern__ocl_draft *d, const char *i, size_t items, size_t leas
     else
         tern__ocl_add(d, "    for (long %s = get_global_id(0); %s < n%d; %s += get_global_size(0)) {\n", i, i,
                       n, i);
+}
+
+void tern__ocl_group_loop(tern__ocl_draft *d, const char *i, size_t items, size_t least)
+{
+    const int n = tern__ocl_number(d, (int64_t)items);
+    d->items = items;
+    d->units = (items + least - 1) / least;
+    if (d->cpu) { /* a group is one item */
+        tern__ocl_add(d,
+                      "    long share = (n%d + get_num_groups(0) - 1) / get_num_groups(0);\n"
+                      "    long first_tile = get_group_id(0) * share, end_tile = first_tile + share < n%d ? "
+                      "first_tile + share : n%d;\n"
+                      "    for (long %s = first_tile; %s < end_tile; %s++) {\n",
+                      n, n, n, i, i, i);
+        return;
+    }
+    d->group = d->group ? d->group : d->group_items;
+    tern__ocl_add(d, "    for (long %s = get_group_id(0); %s < n%d; %s += get_num_groups(0)) {\n", i, i, n,
+                  i);
 }
 
 static const char *type_of(tern_dtype dtype)
