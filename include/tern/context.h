@@ -35,6 +35,9 @@ typedef struct tern_ctx_options {
         *kernels; /* folder where devices keep what they built; "off": nothing is kept; NULL = $TERN_KERNELS,
                                * else tern/kernels in $XDG_CACHE_HOME or ~/.cache */
     const char *dump_kernels; /* folder that sources of generated kernels are written to; NULL = nowhere */
+    size_t
+        device_memory; /* bytes that a device may have of its own memory, what it keeps for later included; more is
+                           * TERN_OUT_OF_MEMORY. 0 = as many as there are. The CPU has none of its own: see `pool` */
 } tern_ctx_options;
 
 typedef struct tern_ctx_stats {

@@ -22,7 +22,7 @@
 #include "graph/plan.h"
 #include "graph/target.h"
 
-enum { TERN__DEVICE_ABI = 1 }; /* of everything a plugin sees: another number, another build */
+enum { TERN__DEVICE_ABI = 2 }; /* of everything a plugin sees: another number, another build */
 
 typedef struct tern__device tern__device; /* each device's own */
 typedef struct tern__code tern__code;     /* what it made of a plan */
@@ -36,6 +36,7 @@ typedef struct tern__device_options {
     tern_pool *pool;              /* for constants that compiling makes; outlives the device */
     const char *cache;            /* folder where what was built is kept between processes; NULL: nowhere */
     const char *dump;             /* folder that generated sources are written to; NULL: nowhere */
+    size_t memory; /* bytes of its own that it may use, and keep for later; 0: as many as there are */
 } tern__device_options;
 
 /* Whom to ask whether a run shall go on, from any thread. */

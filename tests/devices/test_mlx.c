@@ -119,6 +119,44 @@ TEST(what_it_cannot_run_is_named)
     tern_ctx_destroy(mlx);
 }
 
+/* A sum of 16 MiB under a limit of 1 MiB: the operand is read where it lies, or it would not fit. What the host writes there is what
+ * the next run reads. An intermediate of 16 MiB does not fit, and the device goes on. */
+TEST(operands_are_read_in_place_within_the_limit_of_memory)
+{
+    enum { N = 1 << 22 };
+    if (HARNESS_ASAN || HARNESS_TSAN)
+        SKIP("MLX was not built for sanitizers");
+    tern_ctx *mlx = NULL;
+    tern_ctx_options options = tern_ctx_options_default();
+    options.device = "mlx";
+    options.tuning = "off";
+    options.device_memory = 1 << 20;
+    if (tern_ctx_create(&options, &mlx) != TERN_OK) {
+        static char reason[600];
+        snprintf(reason, sizeof reason, "unavailable: %s", tern_last_error());
+        SKIP(reason);
+    }
+    const int64_t n = N;
+    float *ones = malloc(N * sizeof *ones);
+    for (int i = 0; i < N; i++)
+        ones[i] = 1;
+    tern_tensor *x = tern_from_data(mlx, TERN_F32, 1, &n, ones);
+    free(ones);
+    tern_tensor *y = tern_max(x, 0, NULL, false);
+    CHECK_OK(tern_eval(y));
+    CHECK(tern_data_f32(y)[0] == 1);
+    ((float *)(uintptr_t)tern_data_f32(x))[N / 2] = 3;
+    y = tern_max(x, 0, NULL, false);
+    CHECK_OK(tern_eval(y));
+    CHECK(tern_data_f32(y)[0] == 3);
+    y = tern_max(tern_neg(x), 0, NULL, false);
+    CHECK_STATUS(tern_eval(y), TERN_OUT_OF_MEMORY);
+    CHECK(strstr(tern_last_error(), "may use 1048576") != NULL);
+    y = tern_max(x, 0, NULL, false);
+    CHECK_OK(tern_eval(y));
+    tern_ctx_destroy(mlx);
+}
+
 /* Absent or not, it has a row that says what it is or why it is not. */
 TEST(the_catalog_tells_its_version_or_what_is_missing)
 {

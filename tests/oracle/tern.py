@@ -29,7 +29,8 @@ class PoolOptions(ctypes.Structure):
 
 class CtxOptions(ctypes.Structure):
     _fields_ = [("threads", I), ("cpu", STR), ("tuning", STR), ("pool", PoolOptions), ("compile", P),
-                ("device", STR), ("fallback", ctypes.c_bool), ("kernels", STR), ("dump_kernels", STR)]
+                ("device", STR), ("fallback", ctypes.c_bool), ("kernels", STR), ("dump_kernels", STR),
+                ("device_memory", ctypes.c_size_t)]
 
 
 class BatchRange(ctypes.Structure):

@@ -47,7 +47,9 @@ void tern__mlx_describe(tern__mlx_facts *out);
 /* May MLX run the call? false: `why` has the reason. */
 bool tern__mlx_lowers(const tern__call *call, char *why, size_t bytes);
 
-bool tern__mlx_open(tern__mlx_session **out, tern__mlx_error *error);
+/* `memory`: bytes that MLX may use beside operands, what it keeps for later included; 0: its own limits. They are the
+ * process', so the session that was opened last sets them, and its end restores them. */
+bool tern__mlx_open(size_t memory, tern__mlx_session **out, tern__mlx_error *error);
 void tern__mlx_close(tern__mlx_session *session); /* NULL is fine */
 
 /* Adds a step to what will be computed; data that it must look at (indices) are computed at once. */

@@ -92,7 +92,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     tern__device *device = tern__mlx_alloc(sizeof *device);
     if (!device)
         return host->fail(TERN_OUT_OF_MEMORY, "device 'mlx': no memory");
-    if (!tern__mlx_open(&device->session, &error)) {
+    if (!tern__mlx_open(options->memory, &device->session, &error)) {
         tern__mlx_free(device);
         return host->fail(error.status, "device 'mlx': %s", error.text);
     }

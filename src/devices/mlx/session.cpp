@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string>
 
 #include "devices/mlx/lower.h"
 
@@ -172,8 +173,36 @@ struct tern__mlx_session {
     mx::Stream stream;
     std::vector<made> values;
 
-    explicit tern__mlx_session(mx::Stream s) : stream(s)
+    size_t memory;                        // bytes that it may use; 0: as MLX likes
+    size_t old_memory = 0, old_cache = 0; // limits of MLX before
+
+    tern__mlx_session(mx::Stream s, size_t most) : stream(s), memory(most)
     {
+        if (!memory)
+            return;
+        old_memory = mx::set_memory_limit(memory);
+        old_cache = mx::set_cache_limit(memory);
+    }
+
+    ~tern__mlx_session()
+    {
+        if (!memory)
+            return;
+        mx::set_memory_limit(old_memory);
+        mx::set_cache_limit(old_cache);
+    }
+
+    // MLX's own limit slows it down where it can wait for memory, and means nothing to its CPU backend: what was used is looked at.
+    void compute(const arrays &results)
+    {
+        const size_t before = mx::get_active_memory();
+        if (memory)
+            mx::reset_peak_memory();
+        mx::eval(results);
+        const size_t peak = memory ? mx::get_peak_memory() : 0;
+        if (peak > before && peak - before > memory)
+            throw fault(TERN_OUT_OF_MEMORY, "it used " + std::to_string(peak - before) +
+                                                " bytes, and may use " + std::to_string(memory));
     }
 
     // Everything that memory may be asked for is computed, then written: results may lie where operands lay.
@@ -187,7 +216,7 @@ struct tern__mlx_session {
                 places.push_back(m.place);
             }
         values.clear(); // or MLX could reuse none of the intermediates
-        mx::eval(results);
+        compute(results);
         for (size_t i = 0; i < results.size(); i++) {
             const view &to = places[i];
             const char *from = results[i].data<char>();
@@ -350,9 +379,10 @@ bool tern__mlx_lowers(const tern__call *call, char *why, size_t bytes)
     return reason.empty();
 }
 
-bool tern__mlx_open(tern__mlx_session **out, tern__mlx_error *error)
+bool tern__mlx_open(size_t memory, tern__mlx_session **out, tern__mlx_error *error)
 {
-    return guarded(error, [&] { *out = new tern__mlx_session(mx::new_thread_unsafe_stream(device())); });
+    return guarded(error,
+                   [&] { *out = new tern__mlx_session(mx::new_thread_unsafe_stream(device()), memory); });
 }
 
 void tern__mlx_close(tern__mlx_session *session)

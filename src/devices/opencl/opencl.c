@@ -177,6 +177,7 @@ static void destroy(tern__device *d)
     for (size_t i = 0; i < d->n_built; i++)
         d->cl->ReleaseProgram(d->built[i].program);
     tern__free(d->built);
+    tern__free(d->memory);
     if (d->queue)
         d->cl->ReleaseCommandQueue(d->queue);
     if (d->context)
@@ -248,6 +249,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     d->units = units > 0 ? (int)units : 1;
     d->group_items = group_items >= 256 ? 256 : group_items >= 64 ? 64 : 8;
     d->local_bytes = (size_t)local_bytes;
+    d->most_bytes = options->memory;
     d->cache = copy_text(options->cache);
     d->dump = copy_text(options->dump);
     snprintf(d->identity, sizeof d->identity, "%s|%s", model, driver);
@@ -272,18 +274,24 @@ static tern_status create(const tern__device_options *options, tern__device **ou
 static tern_status allocate(tern__device *d, size_t bytes, tern__block *out)
 {
     cl_int error = CL_SUCCESS;
+    TERN__FAIL_IF(d->most_bytes && bytes > d->most_bytes - d->used_bytes, TERN_OUT_OF_MEMORY,
+                  "opencl: a block of %zu bytes, %zu of the %zu that it may have are in use", bytes,
+                  d->used_bytes, d->most_bytes);
     cl_mem memory = d->cl->CreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
                                         bytes ? bytes : 1, NULL, &error);
     if (!memory)
         return tern__ocl_fail(d, "memory", error);
+    d->used_bytes += bytes;
     *out = (tern__block){.handle = memory, .bytes = bytes};
     return TERN_OK;
 }
 
 static void release(tern__device *d, tern__block *block)
 {
-    if (block->handle)
+    if (block->handle) {
         d->cl->ReleaseMemObject(block->handle);
+        d->used_bytes -= block->bytes;
+    }
     *block = (tern__block){0};
 }
 

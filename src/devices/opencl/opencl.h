@@ -98,6 +98,14 @@ typedef struct tern__ocl_built {
     cl_program program;
 } tern__ocl_built;
 
+/* Memory of the device's own that plans hold. */
+typedef struct tern__ocl_memory {
+    cl_mem buffer;
+    size_t bytes;
+    const void *constant; /* what it is a copy of; NULL: one plan's own */
+    int uses;
+} tern__ocl_memory;
+
 struct tern__device {
     const tern__cl *cl;
     tern__target target;
@@ -113,12 +121,22 @@ struct tern__device {
     tern__ocl_built *built;
     size_t n_built, cap_built;
     uint64_t compiled, loaded; /* sources that were compiled, and that the cache had */
+    tern__ocl_memory *memory;
+    size_t n_memory, cap_memory;
+    size_t used_bytes, most_bytes; /* of device memory; most 0: as much as there is */
+    uint64_t copied_bytes;         /* between host and device, for plans */
 };
 
 /* The program of a source, built once: from the cache of the process, from that on disk, or now. */
 tern_status tern__ocl_build(tern__device *device, const char *name, const char *source, cl_program *out);
 
 tern_status tern__ocl_fail(tern__device *device, const char *what, cl_int error);
+
+/* ---- memory.c ---- */
+
+/* A buffer of the device's own, a copy of the constant if there is one: then perhaps the one that others have. */
+tern_status tern__ocl_memory_get(tern__device *device, size_t bytes, const void *constant, cl_mem *out);
+void tern__ocl_memory_put(tern__device *device, cl_mem buffer);
 
 /* ---- run.c ---- */
 

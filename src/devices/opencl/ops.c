@@ -245,38 +245,64 @@ static const char *refuse_rope(const tern__call *call)
     return is_small_float(call->in[0]->dtype) ? NULL : "it turns f32, f16 and bf16 only";
 }
 
-/* Angles are f64 where the device has it, and narrowed like the CPU's. Items are rows with heads. */
+/* Turns of one position, theta to the power of -2j / dims, as numbers of the kernel: they cost more than all the rest. -1: there
+ * are too many. */
+static int add_turns(tern__ocl_draft *d, double theta, int64_t dims)
+{
+    enum { MOST = 160 };
+    const int first = d->n_numbers;
+    if (dims / 2 > MOST)
+        return -1;
+    for (int64_t j = 0; j < dims / 2; j++) {
+        const double turn = pow(theta, (double)(-2 * j) / (double)dims);
+        int64_t bits;
+        memcpy(&bits, &turn, sizeof bits);
+        tern__ocl_number(d, bits);
+    }
+    return first;
+}
+
+/* Angles are f64 where the device has it, and narrowed like the CPU's: one for all heads of a row. Items are rows with pairs. */
 static void write_rope(tern__ocl_draft *d, const tern__step *step, operand *o)
 {
     const tern_dtype t = o[0].type->dtype;
     const int64_t heads = o[0].type->shape[1], width = o[0].type->shape[2];
     const int64_t dims = step->attrs[TERN__ATTR_rope_dims].i ? step->attrs[TERN__ATTR_rope_dims].i : width;
+    const int64_t pairs = dims / 2 + (width - dims + 1) / 2; /* what is not turned is copied by two */
     const bool interleaved = step->attrs[TERN__ATTR_rope_interleaved].i != 0;
+    const double theta = step->attrs[TERN__ATTR_rope_theta].f;
     const char *as = t == TERN_F16 ? "round_f16" : t == TERN_BF16 ? "round_bf16" : "";
     const int n_heads = tern__ocl_number(d, heads), half = tern__ocl_number(d, dims / 2),
-              n_dims = tern__ocl_number(d, dims), n_width = tern__ocl_number(d, width);
+              n_dims = tern__ocl_number(d, dims), n_width = tern__ocl_number(d, width),
+              n_pairs = tern__ocl_number(d, pairs);
     const int x0 = tern__ocl_number(d, o[0].strides[0]), x1 = tern__ocl_number(d, o[0].strides[1]),
               x2 = tern__ocl_number(d, o[0].strides[2]);
     const int y0 = tern__ocl_number(d, o[2].strides[0]), y1 = tern__ocl_number(d, o[2].strides[1]),
               y2 = tern__ocl_number(d, o[2].strides[2]);
-    tern__ocl_loop(d, "i", (size_t)(o[0].type->shape[0] * heads), 16);
-    tern__ocl_add(
-        d, "long row = i / n%d, head = i %% n%d, x = row * n%d + head * n%d, y = row * n%d + head * n%d;\n",
-        n_heads, n_heads, x0, x1, y0, y1);
-    tern__ocl_add(d, "real position = ");
-    add_int(d, &o[1], 1, "row");
+    const int turns = add_turns(d, theta, dims);
+    char at[64];
+    tern__ocl_loop(d, "i", (size_t)(o[0].type->shape[0] * pairs), 64);
+    tern__ocl_add(d, "long row = i / n%d, j = i %% n%d, x = row * n%d, y = row * n%d;\n", n_pairs, n_pairs,
+                  x0, y0);
     tern__ocl_add(d,
-                  ";\nfor (long j = 0; j < n%d; j++) {\n"
-                  "real angle = position * pow((real)%a, (real)(-2 * j) / n%d);\n"
-                  "float c = %s((float)cos(angle)), s = %s((float)sin(angle));\n",
-                  half, step->attrs[TERN__ATTR_rope_theta].f, n_dims, as, as);
+                  "if (j >= n%d) {\nfor (long head = 0; head < n%d; head++, x += n%d, y += n%d)\n"
+                  "for (long e = n%d + 2 * (j - n%d); e < n%d && e < n%d + 2 * (j - n%d) + 2; e++)\n"
+                  "((global %s *)p2)[y + e * n%d] = ((global const %s *)p0)[x + e * n%d];\ncontinue;\n}\n",
+                  half, n_heads, x1, y1, n_dims, half, n_width, n_dims, half, carrier(t), y2, carrier(t), x2);
+    tern__ocl_add(d, "real angle = (real)");
+    add_int(d, &o[1], 1, "row");
+    if (turns >= 0)
+        tern__ocl_add(d, " * turn_of(n[%d + j]);\n", turns);
+    else
+        tern__ocl_add(d, " * pow((real)%a, (real)(-2 * j) / n%d);\n", theta, n_dims);
+    tern__ocl_add(d, "float c = %s((float)cos(angle)), s = %s((float)sin(angle));\n", as, as);
     if (interleaved)
         tern__ocl_add(d, "long one = 2 * j, two = one + 1;\n");
     else
         tern__ocl_add(d, "long one = j, two = j + n%d;\n", half);
-    char at[64];
+    tern__ocl_add(d, "for (long head = 0; head < n%d; head++, x += n%d, y += n%d) {\nfloat a = ", n_heads, x1,
+                  y1);
     snprintf(at, sizeof at, "x + one * n%d", x2);
-    tern__ocl_add(d, "float a = ");
     tern__ocl_load(d, t, 0, at);
     snprintf(at, sizeof at, "x + two * n%d", x2);
     tern__ocl_add(d, ", b = ");
@@ -287,10 +313,7 @@ static void write_rope(tern__ocl_draft *d, const tern__step *step, operand *o)
     tern__ocl_store(d, t, 2, at, "ac - bs");
     snprintf(at, sizeof at, "y + two * n%d", y2);
     tern__ocl_store(d, t, 2, at, "bc + as");
-    tern__ocl_add(d,
-                  "}\nfor (long j = n%d; j < n%d; j++)\n((global %s *)p2)[y + j * n%d] = ((global const %s "
-                  "*)p0)[x + j * n%d];\n}\n",
-                  n_dims, n_width, carrier(t), y2, carrier(t), x2);
+    tern__ocl_add(d, "}\n}\n");
 }
 
 static const char *refuse_attention(const tern__call *call)

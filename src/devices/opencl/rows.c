@@ -349,6 +349,41 @@ static void add_reductions(const writer *w, int phase, int size)
 #undef EACH_REDUCTION
 }
 
+/* The same by the items of a group, which share the row: each has a part of it, and they fold what they have in local memory. Sums
+ * are f64 where the device has it, so their order matters next to nothing. */
+static void add_shared_reductions(const writer *w, int phase, int size)
+{
+    tern__ocl_draft *d = w->d;
+    const tern__row_program *p = w->p;
+    for (int k = 0; k < p->n_instrs; k++) {
+        const tern__row_instr *i = &p->instrs[k];
+        bool needed[TERN__ROW_MAX_INSTRS] = {false};
+        if (i->kind != TERN__ROW_REDUCE || i->phase != phase)
+            continue;
+        needed[i->a] = true;
+        tern__ocl_add(d, "real s%d = %s;\nfor (long j = lane; j < n%d; j += %d) {\n", i->dst, start_of(i->op),
+                      size, d->group);
+        add_needed(w, needed);
+        tern__ocl_add(d, "real t = %s(v%d);\n",
+                      i->op == TERN__ROWOP_max_abs || i->op == TERN__ROWOP_sum_abs ? "fabs" : "", i->a);
+        if (is_sum(i->op))
+            tern__ocl_add(d, "s%d += t%s;\n}\n", i->dst, i->op == TERN__ROWOP_sum_squares ? " * t" : "");
+        else
+            tern__ocl_add(d, "s%d = %s(s%d, t);\n}\n", i->dst, joins(i->op), i->dst);
+        tern__ocl_add(d,
+                      "shared[lane] = s%d;\nbarrier(CLK_LOCAL_MEM_FENCE);\n"
+                      "for (int o = %d; o > 0; o /= 2) {\nif (lane < o) shared[lane] = ",
+                      i->dst, d->group / 2);
+        tern__ocl_add(
+            d, is_sum(i->op) ? "shared[lane] + shared[lane + o]" : "%s(shared[lane], shared[lane + o])",
+            joins(i->op));
+        tern__ocl_add(d,
+                      ";\nbarrier(CLK_LOCAL_MEM_FENCE);\n}\nreal r%d = shared[0];\n"
+                      "barrier(CLK_LOCAL_MEM_FENCE);\n",
+                      i->dst);
+    }
+}
+
 /* ---- storing ---- */
 
 static void add_stores(const writer *w, bool full)
@@ -395,7 +430,13 @@ static void write_by_row(writer *w)
         const int64_t step = rank ? w->strides[k][rank - 1] : 0;
         w->of_row[k] = step == 0 ? -1 : step == 1 ? -2 : tern__ocl_number(d, step);
     }
-    tern__ocl_loop(d, "i", (size_t)rows, row >= 4096 ? 1 : (size_t)(4096 / (row ? row : 1)));
+    const bool shared = !d->cpu && p->reduces; /* a group has a row */
+    if (shared) {
+        d->group = d->group_items < 64 ? d->group_items : 64;
+        tern__ocl_add(d, "local real shared[%d];\nconst int lane = (int)get_local_id(0);\n", d->group);
+        tern__ocl_group_loop(d, "i", (size_t)rows, 1);
+    } else
+        tern__ocl_loop(d, "i", (size_t)rows, row >= 4096 ? 1 : (size_t)(4096 / (row ? row : 1)));
     for (int k = 0; k < p->n_in + p->n_out; k++) {
         char name[16];
         snprintf(name, sizeof name, "b%d", k);
@@ -408,15 +449,22 @@ static void write_by_row(writer *w)
                 ((makes_value(i) && !is_full(w, i->dst)) || i->kind == TERN__ROW_COMPUTE))
                 add_instr(w, i, false);
         }
-        add_reductions(w, phase, size);
+        if (shared)
+            add_shared_reductions(w, phase, size);
+        else
+            add_reductions(w, phase, size);
     }
-    tern__ocl_add(d, "%sfor (long j = 0; j < n%d; j++) {\n",
-                  d->cpu ? "_Pragma(\"clang loop vectorize(assume_safety)\")\n" : "", size);
+    if (shared) /* results may lie where operands of the row do, which all have read then */
+        tern__ocl_add(d, "barrier(CLK_GLOBAL_MEM_FENCE);\nfor (long j = lane; j < n%d; j += %d) {\n", size,
+                      d->group);
+    else
+        tern__ocl_add(d, "%sfor (long j = 0; j < n%d; j++) {\n",
+                      d->cpu ? "_Pragma(\"clang loop vectorize(assume_safety)\")\n" : "", size);
     add_full_values(w);
     add_stores(w, true);
-    tern__ocl_add(d, "}\n");
+    tern__ocl_add(d, shared ? "}\nif (lane == 0) {\n" : "}\n");
     add_stores(w, false);
-    tern__ocl_add(d, "}\n");
+    tern__ocl_add(d, shared ? "}\n}\n" : "}\n");
 }
 
 void tern__ocl_write_rows(tern__ocl_draft *d, const tern__step *step, const tern__ocl_operand *operands)
