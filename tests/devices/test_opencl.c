@@ -452,6 +452,30 @@ TEST(memory_in_place_and_copied)
     }
 }
 
+/* Results that go past the caches, with an odd end. */
+TEST(large_results_are_whole)
+{
+    NEEDS_OPENCL();
+    enum { N = (1 << 23) + 5 };
+    tern_ctx *ctx = NULL;
+    tern_ctx_options options = tern_ctx_options_default();
+    const int64_t n = N;
+    float *x = malloc(N * sizeof *x);
+    options.device = "opencl";
+    CHECK_OK(tern_ctx_create(&options, &ctx));
+    for (int i = 0; i < N; i++)
+        x[i] = (float)(i % 1000003);
+    tern_tensor *y = tern_neg(tern_from_data(ctx, TERN_F32, 1, &n, x));
+    CHECK_OK(tern_eval(y));
+    const float *got = tern_data_f32(y);
+    int wrong = 0;
+    for (int i = 0; i < N; i++)
+        wrong += got[i] != -x[i];
+    CHECK_EQ(wrong, 0);
+    free(x);
+    tern_ctx_destroy(ctx);
+}
+
 /* ---- bad data ---- */
 
 TEST(an_index_out_of_range_is_said)

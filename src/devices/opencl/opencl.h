@@ -79,6 +79,9 @@ int tern__ocl_number(tern__ocl_draft *d, int64_t number);
 /* The same for a float, which the kernel has as this expression: sources do not depend on it. */
 void tern__ocl_add_float(tern__ocl_draft *d, double number);
 void tern__ocl_add(tern__ocl_draft *d, const char *format, ...) TERN_PRINTF(2, 3);
+/* Declares the stretch [first, end) of [0, items) that is this work item's, which begins at a multiple of `multiple`: on a
+ * processor. */
+void tern__ocl_begin_stretch(tern__ocl_draft *d, size_t items, size_t least, int multiple);
 /* "loop over i in [0, items)", by this work item; the caller closes the brace. */
 void tern__ocl_loop(tern__ocl_draft *d, const char *i, size_t items, size_t least);
 /* "loop over i in [0, items)", by the work group of this item. */

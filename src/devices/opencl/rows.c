@@ -408,8 +408,52 @@ static void add_full_values(const writer *w)
     add_needed(w, needed);
 }
 
+/* Are results so large that they should go past the caches, and numbers of four bytes? */
+static bool streams(const writer *w)
+{
+    bool fits = w->d->cpu && w->p->streams;
+    for (int k = w->p->n_in; k < w->p->n_in + w->p->n_out; k++)
+        fits = fits && (w->operands[k].type->dtype == TERN_F32 || w->operands[k].type->dtype == TERN_I32);
+    return fits;
+}
+
+/* Sixteen elements at a time, which are stored as one where results begin at a line of the cache; the loop behind this one
+ * does the rest. */
+static void add_streams(writer *w)
+{
+    tern__ocl_draft *d = w->d;
+    const int n_in = w->p->n_in;
+    tern__ocl_add(d, "long rest = first;\nif ((0");
+    for (int k = n_in; k < n_in + w->p->n_out; k++)
+        tern__ocl_add(d, " | (ulong)p%d", k);
+    tern__ocl_add(d, ") %% 64 == 0) for (; rest + 16 <= end; rest += 16) {\n");
+    for (int k = n_in; k < n_in + w->p->n_out; k++)
+        tern__ocl_add(d, "%s out%d[16];\n", w->operands[k].type->dtype == TERN_I32 ? "int" : "float", k);
+    tern__ocl_add(d, "_Pragma(\"clang loop vectorize(assume_safety)\")\n"
+                     "for (int l = 0; l < 16; l++) {\nlong i = rest + l;\n");
+    add_full_values(w);
+    for (int k = 0; k < w->p->n_instrs; k++)
+        if (w->p->instrs[k].kind == TERN__ROW_STORE)
+            tern__ocl_add(d, "out%d[l] = v%d;\n", n_in + w->p->instrs[k].dst, w->p->instrs[k].a);
+    tern__ocl_add(d, "}\n");
+    for (int k = n_in; k < n_in + w->p->n_out; k++)
+        tern__ocl_add(
+            d, "past_caches(as_int16(vload16(0, out%d)), (global int16 *)((global int *)p%d + rest));\n", k,
+            k);
+    tern__ocl_add(d, "}\nfirst = rest;\n");
+}
+
 static void write_flat(writer *w)
 {
+    if (streams(w)) {
+        tern__ocl_begin_stretch(w->d, (size_t)tern__type_numel(&w->p->domain), 4096, 16);
+        add_streams(w);
+        tern__ocl_add(w->d, "for (long i = first; i < end; i++) {\n");
+        add_full_values(w);
+        add_stores(w, true);
+        tern__ocl_add(w->d, "}\n");
+        return;
+    }
     tern__ocl_loop(w->d, "i", (size_t)tern__type_numel(&w->p->domain), 4096);
     add_full_values(w);
     add_stores(w, true);

@@ -39,6 +39,13 @@ const char tern__ocl_prelude[] =
     "inline float smaller(float x, float y) { return x <= y || x != x ? x : y; }\n"
     "inline real largest(real a, real x) { return x > a || x != x ? x : a; }\n"
     "inline real smallest(real a, real x) { return x < a || x != x ? x : a; }\n"
+    "#define past_caches(value, to) (*(to) = (value))\n"
+    "#ifdef __has_builtin\n"
+    "#if __has_builtin(__builtin_nontemporal_store)\n"
+    "#undef past_caches\n"
+    "#define past_caches(value, to) __builtin_nontemporal_store(value, to)\n"
+    "#endif\n"
+    "#endif\n"
     "inline int sum_of16(int16 x)\n"
     "{\n"
     "    int8 a = x.lo + x.hi;\n"
@@ -96,24 +103,34 @@ void tern__ocl_add_float(tern__ocl_draft *d, double number)
     tern__ocl_add(d, "as_float((int)n%d)", tern__ocl_number(d, bits));
 }
 
-/* A processor walks stretches, which it can do many elements at a time; neighbours on other devices take neighbours. Elements never
- * depend on each other, but results may lie where operands do, which keeps compilers from seeing it. */
-void tern__ocl_loop(tern__ocl_draft *d, const char *i, size_t items, size_t least)
+void tern__ocl_begin_stretch(tern__ocl_draft *d, size_t items, size_t least, int multiple)
 {
     const int n = tern__ocl_number(d, (int64_t)items);
     d->items = items;
     d->units = (items + least - 1) / least;
-    if (d->cpu)
-        tern__ocl_add(
-            d,
-            "    long share = (n%d + get_global_size(0) - 1) / get_global_size(0);\n"
-            "    long first = get_global_id(0) * share, end = first + share < n%d ? first + share : n%d;\n"
-            "    _Pragma(\"clang loop vectorize(assume_safety)\")\n"
-            "    for (long %s = first; %s < end; %s++) {\n",
-            n, n, n, i, i, i);
-    else
-        tern__ocl_add(d, "    for (long %s = get_global_id(0); %s < n%d; %s += get_global_size(0)) {\n", i, i,
-                      n, i);
+    tern__ocl_add(
+        d,
+        "    long share = ((n%d + get_global_size(0) - 1) / get_global_size(0) + %d) / %d * %d;\n"
+        "    long first = get_global_id(0) * share, end = first + share < n%d ? first + share : n%d;\n",
+        n, multiple - 1, multiple, multiple, n, n);
+}
+
+/* A processor walks stretches, which it can do many elements at a time; neighbours on other devices take neighbours. Elements never
+ * depend on each other, but results may lie where operands do, which keeps compilers from seeing it. */
+void tern__ocl_loop(tern__ocl_draft *d, const char *i, size_t items, size_t least)
+{
+    if (d->cpu) {
+        tern__ocl_begin_stretch(d, items, least, 1);
+        tern__ocl_add(d,
+                      "    _Pragma(\"clang loop vectorize(assume_safety)\")\n"
+                      "    for (long %s = first; %s < end; %s++) {\n",
+                      i, i, i);
+        return;
+    }
+    const int n = tern__ocl_number(d, (int64_t)items);
+    d->items = items;
+    tern__ocl_add(d, "    for (long %s = get_global_id(0); %s < n%d; %s += get_global_size(0)) {\n", i, i, n,
+                  i);
 }
 
 void tern__ocl_group_loop(tern__ocl_draft *d, const char *i, size_t items, size_t least)
