@@ -58,6 +58,26 @@ bool tern__mlx_add(tern__mlx_session *session, const tern__mlx_step *step, tern_
 bool tern__mlx_finish(tern__mlx_session *session, tern__mlx_error *error);
 void tern__mlx_discard(tern__mlx_session *session);
 
+/* ---- streams.cpp ---- */
+
+typedef struct tern__mlx_stream tern__mlx_stream;
+
+/* Bytes from `at` on, of a block or (without one) of host memory. */
+typedef struct tern__mlx_piece {
+    void *block, *host;
+    size_t at;
+} tern__mlx_piece;
+
+bool tern__mlx_block_make(tern__mlx_session *session, size_t bytes, void **out, tern__mlx_error *error);
+void tern__mlx_block_end(void *block);
+bool tern__mlx_block_map(tern__mlx_session *session, void *block, void **out, tern__mlx_error *error);
+/* `stream` NULL: the session's, and the call waits. Copies to the host always wait. */
+bool tern__mlx_copy(tern__mlx_session *session, tern__mlx_stream *stream, const tern__mlx_piece *to,
+                    const tern__mlx_piece *from, size_t bytes, tern__mlx_error *error);
+bool tern__mlx_stream_make(tern__mlx_stream **out, tern__mlx_error *error);
+void tern__mlx_stream_end(tern__mlx_stream *stream); /* waits for it; NULL is fine */
+bool tern__mlx_synchronise(tern__mlx_session *session, tern__mlx_stream *stream, tern__mlx_error *error);
+
 /* Zeroed memory for the C side, which does not link the library's own. NULL: there is none. */
 void *tern__mlx_alloc(size_t bytes);
 void tern__mlx_free(void *memory);

@@ -11,7 +11,7 @@
 #include <new>
 #include <string>
 
-#include "devices/mlx/lower.h"
+#include "devices/mlx/session.h"
 
 using namespace tern_mlx;
 
@@ -31,7 +31,9 @@ ptrdiff_t allocator_header()
     return header;
 }
 
-mx::array over_bytes(void *data, const mx::Shape &shape, mx::Dtype dtype)
+} // namespace
+
+mx::array tern_mlx::over_bytes(void *data, const mx::Shape &shape, mx::Dtype dtype)
 {
     const ptrdiff_t header = allocator_header();
     if (header) {
@@ -41,6 +43,15 @@ mx::array over_bytes(void *data, const mx::Shape &shape, mx::Dtype dtype)
     }
     return mx::array(data, shape, dtype, [](void *) {}); // without a copy where pages allow it
 }
+
+mx::Device tern_mlx::device()
+{
+    return mx::is_available(mx::Device(mx::Device::gpu)) ? mx::Device(mx::Device::gpu)
+                                                         : mx::Device(mx::Device::cpu);
+}
+
+namespace
+{
 
 bool reads_in_place()
 {
@@ -300,36 +311,6 @@ struct tern__mlx_session {
 namespace
 {
 
-// What went wrong, for the other side of the border.
-template <typename F> bool guarded(tern__mlx_error *error, F &&body)
-{
-    try {
-        body();
-        return true;
-    } catch (const fault &e) {
-        error->status = e.status;
-        std::snprintf(error->text, sizeof error->text, "%s", e.what());
-    } catch (const std::bad_alloc &) {
-        error->status = TERN_OUT_OF_MEMORY;
-        std::snprintf(error->text, sizeof error->text, "no memory");
-    } catch (const std::exception &e) {
-        const bool memory =
-            std::strncmp(e.what(), "[malloc", 7) == 0 || std::strstr(e.what(), "Unable to allocate");
-        error->status = memory ? TERN_OUT_OF_MEMORY : TERN_UNAVAILABLE;
-        std::snprintf(error->text, sizeof error->text, "%s", e.what());
-    } catch (...) {
-        error->status = TERN_UNAVAILABLE;
-        std::snprintf(error->text, sizeof error->text, "MLX failed without a reason");
-    }
-    return false;
-}
-
-mx::Device device()
-{
-    return mx::is_available(mx::Device(mx::Device::gpu)) ? mx::Device(mx::Device::gpu)
-                                                         : mx::Device(mx::Device::cpu);
-}
-
 // A C++ library promises nothing between minor versions.
 bool same_minor(const char *loaded)
 {
@@ -339,6 +320,16 @@ bool same_minor(const char *loaded)
 }
 
 } // namespace
+
+mx::Stream tern_mlx::session_stream(const tern__mlx_session *session)
+{
+    return session->stream;
+}
+
+size_t tern_mlx::session_memory(const tern__mlx_session *session)
+{
+    return session->memory;
+}
 
 void tern__mlx_begin(const tern__op *ops)
 {
