@@ -443,6 +443,26 @@ static void add_streams(writer *w)
     tern__ocl_add(d, "}\nfirst = rest;\n");
 }
 
+/* Blocks of a long walk, before each of which a later one is asked for: a processor by itself has too few requests under way. */
+static void begin_blocks(writer *w)
+{
+    enum { BLOCK = 256, AHEAD = 4096 }; /* elements; bytes */
+    tern__ocl_draft *d = w->d;
+    tern__ocl_begin_stretch(d, (size_t)tern__type_numel(&w->p->domain), 4096, 16);
+    tern__ocl_add(d,
+                  "for (long block = first; block < end; block += %d) {\nlong stop = block + %d < end ? "
+                  "block + %d : end;\n",
+                  BLOCK, BLOCK, BLOCK);
+    for (int k = 0; k < w->p->n_in + w->p->n_out; k++) {
+        const int bytes = (int)tern__dtype_unit_bytes(w->operands[k].type->dtype);
+        if (!is_scalar(w, k))
+            tern__ocl_add(d, "for (int l = 0; l < %d; l++) fetch_ahead(p%d + block * %d + %d + l * 64);\n",
+                          BLOCK * bytes / 64, k, bytes, AHEAD);
+    }
+    tern__ocl_add(
+        d, "_Pragma(\"clang loop vectorize(assume_safety)\")\nfor (long i = block; i < stop; i++) {\n");
+}
+
 static void write_flat(writer *w)
 {
     if (streams(w)) {
@@ -452,6 +472,13 @@ static void write_flat(writer *w)
         add_full_values(w);
         add_stores(w, true);
         tern__ocl_add(w->d, "}\n");
+        return;
+    }
+    if (w->d->cpu && tern__type_numel(&w->p->domain) >= TERN__ROW_PLACES_LEAST) {
+        begin_blocks(w);
+        add_full_values(w);
+        add_stores(w, true);
+        tern__ocl_add(w->d, "}\n}\n");
         return;
     }
     tern__ocl_loop(w->d, "i", (size_t)tern__type_numel(&w->p->domain), 4096);
