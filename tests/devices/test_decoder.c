@@ -1,4 +1,4 @@
-/* test_decoder.c - the built-in model on every device: not one step of its programs is left to the CPU, with ternary weights of two
+/* test_decoder.c - the built-in model on every device but the CPU: not one step of its programs is left to the CPU, with ternary weights of two
  * bits and of five to a byte, and the logits are the CPU's within a bound. */
 #include <math.h>
 #include <stdio.h>
@@ -68,19 +68,8 @@ static void compare(const char *name, int64_t n, const float *got, const float *
     CHECK(sqrt(apart / spread) < 0.05);
 }
 
-static void check_device(const char *name)
+static void check_device(const char *name, const char *path)
 {
-    const tern__device_ops *ops = NULL;
-    tern_device_info info;
-    char path[4096], reason[600];
-    CHECK_OK(tern__device_find(name, &ops));
-    ops->describe(TERN__ISA_BASELINE, &info);
-    snprintf(reason, sizeof reason, "device '%s' is unavailable: %s", name,
-             info.unavailable ? info.unavailable : "");
-    if (info.unavailable)
-        SKIP(reason);
-    if (!model_path(path, sizeof path))
-        SKIP("there is no models/shakespeare.gguf");
     for (int five = 0; five < 2; five++) {
         const tern_dtype ternary = five ? TERN_T5 : TERN_T2;
         int64_t n = 0;
@@ -91,7 +80,7 @@ static void check_device(const char *name)
         CHECK(got && want);
         printf("%s, %s: %llu steps on it, %llu on the CPU\n", name, five ? "t5" : "t2",
                (unsigned long long)there.device_steps, (unsigned long long)there.fallback_steps);
-        CHECK(strcmp(name, "cpu") == 0 || there.device_steps > 0);
+        CHECK(there.device_steps > 0);
         CHECK_EQ(there.fallback_steps, 0);
         compare(name, n, got, want);
         free(got);
@@ -99,10 +88,26 @@ static void check_device(const char *name)
     }
 }
 
-#define TERN_DEVICE(name)             \
-    TEST(the_decoder_stays_on_##name) \
-    {                                 \
-        check_device(#name);          \
+TEST(the_decoder_stays_on_its_device)
+{
+    char path[4096], missing[1024] = "no device but the CPU";
+    int tested = 0;
+    if (!model_path(path, sizeof path))
+        SKIP("there is no models/shakespeare.gguf");
+    for (int i = 1; tern__device_at(i); i++) { /* the first is the CPU */
+        const tern__device_ops *ops = tern__device_at(i);
+        tern_device_info info;
+        ops->describe(TERN__ISA_BASELINE, &info);
+        if (info.unavailable) {
+            printf("device '%s' is unavailable: %s\n", ops->name, info.unavailable);
+            const size_t used = strlen(missing);
+            snprintf(missing + used, sizeof missing - used, "; '%s' is unavailable: %s", ops->name,
+                     info.unavailable);
+            continue;
+        }
+        check_device(ops->name, path);
+        tested++;
     }
-#define TERN_PLUGIN TERN_DEVICE
-#include "devices/devices.def"
+    if (tested == 0)
+        SKIP(missing);
+}
