@@ -17,18 +17,11 @@ static void make_log(void)
     trace_log = os_log_create("tern", "trace");
 }
 
-uint64_t tern__signpost_begin(uint64_t start_ns)
+void tern__signpost(const char *name, const char *kernel, uint64_t duration_ns)
 {
     pthread_once(&once, make_log);
-    os_signpost_interval_begin(trace_log, (os_signpost_id_t)start_ns, "tern");
-    return start_ns;
-}
-
-void tern__signpost_end(uint64_t start_ns, const char *name, const char *kernel)
-{
-    pthread_once(&once, make_log);
-    os_signpost_interval_end(trace_log, (os_signpost_id_t)start_ns, "tern", "%{public}s %{public}s",
-                             name ? name : "", kernel ? kernel : "");
+    os_signpost_event_emit(trace_log, OS_SIGNPOST_ID_EXCLUSIVE, "tern", "%{public}s %{public}s %llu ns",
+                           name ? name : "", kernel ? kernel : "", (unsigned long long)duration_ns);
 }
 
 #endif

@@ -7,7 +7,6 @@
 #include <tern/trace.h>
 
 #include "base/clock.h"
-#include "base/signpost.h"
 #include "base/status.h"
 
 /* Hidden, so that the load below needs no detour through the linkage table of a shared library. */
@@ -21,7 +20,7 @@ static inline bool tern__trace_on(void)
 /* Start time of an event, or 0 when tracing is off. */
 static inline uint64_t tern__trace_begin(void)
 {
-    return tern__trace_on() ? tern__signpost_begin(tern__now_ns()) : 0;
+    return tern__trace_on() ? tern__now_ns() : 0;
 }
 
 /* What an event is about; fields as in tern_trace_event. */
