@@ -1,7 +1,8 @@
 /* bench_devices.c - what devices other than the CPU cost and give, beside the CPU in the same run: a chain of elementwise ops as one
- * generated kernel, copies to the device, and a step that does next to nothing.
+ * generated kernel, copies to the device, a step that does next to nothing, products, and the built-in model.
  *
  *     bench_devices [--rows FILE | --json FILE] [--rounds N] */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 #include "base/status.h"
 #include "bench_json.h"
 #include "devices/device.h"
+#include "devices/opencl/opencl.h"
+#include "runtime/context.h"
 
 enum { MOST_ROUNDS = 101, CHAIN = 1 << 22, TINY_STEPS = 64, COPY_BYTES = 64 << 20 };
 
@@ -174,6 +177,159 @@ static tern_status bench_copy(bench_output *out, int rounds)
     return status;
 }
 
+/* ---- products ---- */
+
+#ifdef TERN__HAVE_OPENCL
+
+/* CLBlast's sgemm as its C interface declares it, row-major (101) without transposes (111). Found when it is installed. */
+typedef int (*clblast_sgemm)(int layout, int ta, int tb, size_t m, size_t n, size_t k, float alpha, cl_mem a,
+                             size_t a_at, size_t a_ld, cl_mem b, size_t b_at, size_t b_ld, float beta,
+                             cl_mem c, size_t c_at, size_t c_ld, cl_command_queue *queue, cl_event *event);
+
+static clblast_sgemm find_clblast(void)
+{
+    void *library = dlopen("libclblast.so.1", RTLD_NOW | RTLD_LOCAL);
+    clblast_sgemm sgemm = NULL;
+    if (library)
+        *(void **)&sgemm = dlsym(library, "CLBlastSgemm");
+    return sgemm;
+}
+
+static double time_clblast(clblast_sgemm sgemm, tern__device *d, size_t n, int rounds)
+{
+    cl_mem m[3];
+    double ns[MOST_ROUNDS];
+    float *ones = malloc(n * n * sizeof *ones);
+    cl_int error = CL_SUCCESS;
+    for (size_t i = 0; ones && i < n * n; i++)
+        ones[i] = 1;
+    for (int i = 0; ones && i < 3; i++)
+        m[i] = d->cl->CreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, n * n * sizeof *ones,
+                                   ones, &error);
+    for (int r = -2; r < rounds && ones; r++) {
+        const uint64_t start = tern__now_ns();
+        error = sgemm(101, 111, 111, n, n, n, 1, m[0], 0, n, m[1], 0, n, 0, m[2], 0, n, &d->queue, NULL);
+        d->cl->Finish(d->queue);
+        ns[r < 0 ? 0 : r] = error ? 0 : (double)(tern__now_ns() - start);
+    }
+    for (int i = 0; ones && i < 3; i++)
+        d->cl->ReleaseMemObject(m[i]);
+    const double median = ones ? bench_median(ns, rounds) : 0;
+    free(ones);
+    return median;
+}
+
+/* x by itself, square: Tern's generated kernel, the CPU's own product, and CLBlast where it is. */
+static tern_status bench_products(bench_output *out, int rounds)
+{
+    const clblast_sgemm sgemm = find_clblast();
+    static const int64_t sizes[] = {256, 512, 1024};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const int64_t n = sizes[i], shape[2] = {n, n}, all = n * n;
+        side sides[2] = {{0}, {0}};
+        tern_status status = TERN_OK;
+        for (int k = 0; k < 2 && status == TERN_OK; k++) {
+            status = open_side(k ? "opencl" : NULL, &sides[k]);
+            if (status != TERN_OK)
+                break;
+            tern_tensor *x = tern_reshape(tern_input(sides[k].ctx, "x", TERN_F32, 1, &all), 2, shape);
+            status = prepare(&sides[k], tern_matmul(x, x, false, false), NULL, all);
+        }
+        if (status == TERN_OK)
+            status = time_both(&sides[0], &sides[1], rounds);
+        if (status == TERN_OK) {
+            char name[64];
+            const double flops = 2 * (double)n * (double)n * (double)n;
+            const double cpu = bench_median(sides[0].ns, rounds), own = bench_median(sides[1].ns, rounds);
+            const double other = sgemm ? time_clblast(sgemm, sides[1].ctx->device, (size_t)n, rounds) : 0;
+            snprintf(name, sizeof name, "opencl_matmul_%d_gflops", (int)n);
+            bench_row(out, name, flops / own, "GF/s", "higher",
+                      "f32, %d x %d; the CPU's own kernel %.1f GF/s", (int)n, (int)n, flops / cpu);
+            snprintf(name, sizeof name, "opencl_matmul_%d_vs_clblast", (int)n);
+            if (other > 0)
+                bench_row(out, name, other / own, "", "higher",
+                          "CLBlast's time over the generated kernel's; CLBlast %.1f GF/s", flops / other);
+            else
+                printf("%s unavailable: %s\n", name,
+                       sgemm ? "CLBlast failed" : "libclblast.so.1 cannot be loaded");
+        }
+        close_side(&sides[0]);
+        close_side(&sides[1]);
+        TERN_TRY(status);
+    }
+    return TERN_OK;
+}
+
+#else
+
+static tern_status bench_products(bench_output *out, int rounds)
+{
+    (void)out;
+    (void)rounds;
+    printf("opencl_matmul unavailable: this build has no OpenCL\n");
+    return TERN_OK;
+}
+
+#endif
+
+/* ---- the built-in model ---- */
+
+static tern_status time_model(tern_ctx *ctx, const char *path, int tokens, double *prompt_s, double *token_s)
+{
+    enum { PROMPT = 128 };
+    tern_model *model = NULL;
+    tern_session *session = NULL;
+    tern_session_row rows[PROMPT];
+    float *logits = NULL;
+    tern_status status = tern_model_load(ctx, path, NULL, &model);
+    if (status == TERN_OK)
+        status = tern_session_create(model, NULL, &session);
+    if (status == TERN_OK && !(logits = malloc((size_t)tern_session_vocabulary(session) * sizeof *logits)))
+        status = tern__out_of_memory(sizeof *logits);
+    for (int i = 0; i < PROMPT; i++)
+        rows[i] = (tern_session_row){.token = i, .position = i};
+    for (int round = 0; round < 3 && status == TERN_OK; round++) { /* the first compiles */
+        const uint64_t start = tern__now_ns();
+        status = tern_session_feed(session, PROMPT, rows, 1, (int[]){PROMPT - 1}, logits);
+        const uint64_t middle = tern__now_ns();
+        for (int i = 0; i < tokens && status == TERN_OK; i++) {
+            const tern_session_row row = {.token = i, .position = PROMPT + i};
+            status = tern_session_feed(session, 1, &row, 1, (int[]){0}, logits);
+        }
+        *prompt_s = (double)(middle - start) / PROMPT / 1e9;
+        *token_s = (double)(tern__now_ns() - middle) / tokens / 1e9;
+    }
+    free(logits);
+    tern_session_free(session);
+    tern_model_free(model);
+    return status;
+}
+
+static void bench_model(bench_output *out)
+{
+    enum { TOKENS = 48 };
+    const char *source = getenv("TERN_SOURCE_DIR");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/models/shakespeare.gguf", source ? source : ".");
+    for (int i = 0; tern__device_at(i); i++) {
+        const char *device = tern__device_at(i)->name;
+        side s = {0};
+        char name[64];
+        double prompt = 0, token = 0;
+        tern_status status = open_side(device, &s);
+        if (status == TERN_OK)
+            status = time_model(s.ctx, path, TOKENS, &prompt, &token);
+        close_side(&s);
+        snprintf(name, sizeof name, "model_tokens_per_s_%s", device);
+        if (status != TERN_OK) {
+            printf("%s unavailable: %s\n", name, tern_last_error());
+            continue;
+        }
+        bench_row(out, name, 1 / token, "1/s", "higher",
+                  "built-in model, %d tokens behind a prompt of 128, which ran at %.0f", TOKENS, 1 / prompt);
+    }
+}
+
 int main(int argc, char **argv)
 {
     bench_output out;
@@ -191,9 +347,12 @@ int main(int argc, char **argv)
         status = bench_steps(&out, rounds);
     if (status == TERN_OK)
         status = bench_copy(&out, rounds);
+    if (status == TERN_OK)
+        status = bench_products(&out, rounds);
     if (status == TERN_UNAVAILABLE)
         printf("unavailable: %s\n", tern_last_error());
     else if (status != TERN_OK)
         fprintf(stderr, "bench_devices: %s\n", tern_last_error());
+    bench_model(&out);
     return bench_close(&out) && (status == TERN_OK || status == TERN_UNAVAILABLE) ? 0 : 1;
 }

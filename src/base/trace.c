@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "base/signpost.h"
 
 enum { EVENTS_DEFAULT = 65536 };
 
@@ -65,6 +66,7 @@ uint64_t tern__trace_record(uint64_t start_ns, const tern__trace_what *what)
     if (!atomic_load_explicit(&tern__trace_enabled, memory_order_acquire))
         return 0;
     uint64_t end_ns = tern__now_ns();
+    tern__signpost(what->name, what->kernel, end_ns - start_ns);
     uint64_t number = atomic_load_explicit(&session.number, memory_order_relaxed);
     ring *r = mine.session == number ? mine.ring : attach(number);
     if (r == NULL) {

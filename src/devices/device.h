@@ -37,6 +37,7 @@ typedef struct tern__device_options {
     const char *cache;            /* folder where what was built is kept between processes; NULL: nowhere */
     const char *dump;             /* folder that generated sources are written to; NULL: nowhere */
     bool background;              /* threads of its own make way for others */
+    size_t memory; /* bytes of its own that it may use, and keep for later; 0: as many as there are */
 } tern__device_options;
 
 /* Whom to ask whether a run shall go on, from any thread. */

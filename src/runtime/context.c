@@ -71,6 +71,7 @@ static tern_status open_devices(tern_ctx *ctx, const tern_ctx_options *options, 
     if (device->cache && (strcmp(device->cache, "off") == 0 || !device->cache[0]))
         device->cache = NULL;
     device->dump = options->dump_kernels;
+    device->memory = options->device_memory;
     TERN_TRY(ctx->device_ops->create(device, &ctx->device));
     tern__mixed_init(&ctx->mixed, ctx->target, ctx->device_ops->target(ctx->device), options->fallback);
     ctx->target = &ctx->mixed.target;

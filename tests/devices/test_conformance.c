@@ -12,6 +12,7 @@
 
 #include "base/random.h"
 #include "devices/device.h"
+#include "devices/opencl/opencl.h"
 #include "graph/op.h"
 #include "harness.h"
 #include "tensor/half.h"
@@ -121,6 +122,39 @@ static const conformance_row rows[] = {
     {"ternary_matmul with scales", 2e-6,
      "graph { %q = input \"q\" i8[3,72] %t = input \"t\" t2[21,72] %p = input \"p\" f32[21,2] %0 = "
      "ternary_matmul(%q, %t, %p) return %0 }"},
+    {"ternary_matmul of t5", 0,
+     "graph { %q = input \"q\" i8[2,3,168] %t = input \"t\" t5[21,168] %0 = ternary_matmul(%q, %t) return %0 "
+     "}"},
+    {"ternary_matmul of many rows", 0,
+     "graph { %q = input \"q\" i8[9,1100] %t = input \"t\" t2[37,1100] %u = input \"u\" t5[37,1100] %0 = "
+     "ternary_matmul(%q, %t) %1 = ternary_matmul(%q, %u) return %0, %1 }"},
+    {"ternary_matmul with an epilogue", 2e-6,
+     "graph { %q = input \"q\" i8[6,130] %t = input \"t\" t2[33,130] %p = input \"p\" f32[6,1] %f = input "
+     "\"f\" f32[] "
+     "%r = input \"r\" f32[6,33] %0 = ternary_matmul(%q, %t) %1 = dequantise(%0, %p) %2 = mul(%1, %f) %3 = "
+     "add(%2, %r) "
+     "return %3 }"},
+    {"ternary blocks inside bytes", 2e-6,
+     "graph { %q = input \"q\" i8[5,72] %t = input \"t\" t5[21,72] %p = input \"p\" f32[21,2] %0 = "
+     "ternary_matmul(%q, %t, %p) %1 = relu(%0) return %1 }"},
+    {"matmul with an epilogue", 1e-5,
+     "graph { %a = input \"a\" f32[2,21,40] %b = input \"b\" f32[40,70] %c = input \"c\" f32[70] %g = input "
+     "\"g\" "
+     "f32[2,21,70] %0 = matmul(%a, %b) %1 = add(%0, %c) %2 = gelu(%1) %3 = mul(%2, %g) return %3 }"},
+    {"matmul of few rows with an epilogue", 1e-5,
+     "graph { %a = input \"a\" f32[3,40] %b = input \"b\" f32[40,70] %w = input \"w\" f32[70,40] %c = input "
+     "\"c\" "
+     "f32[70] %0 = matmul(%a, %b) %1 = add(%0, %c) %2 = matmul(%a, %w) {transpose_b=true} %3 = relu(%2) "
+     "return %1, %3 }"},
+    {"matmul f16 of many rows", 4e-3,
+     "graph { %h = input \"h\" f16[3,33,50] %g = input \"g\" f16[3,50,65] %0 = matmul(%h, %g) %1 = relu(%0) "
+     "return %1 }"},
+    {"linear with an epilogue", 1e-5,
+     "graph { %a = input \"a\" f32[37,50] %w = input \"w\" f32[41,50] %h = input \"h\" bf16[41,50] %c = "
+     "input \"c\" "
+     "f32[41] %0 = linear(%a, %w) %1 = add(%0, %c) %2 = linear(%a, %h) %3 = silu(%2) return %1, %3 }"},
+    {"linear i8", 0,
+     "graph { %q = input \"q\" i8[5,50] %m = input \"m\" i8[41,50] %0 = linear(%q, %m) return %0 }"},
     {"gather", 0,
      "graph { " X
      "%i = input \"i\" i64[4] %0 = gather(%x, %i) {axis=0} %1 = gather(%x, %i) {axis=1} return %0, %1 }"},
@@ -181,8 +215,9 @@ static double value_of(const char *name, uint64_t e)
 
 static void fill(const tern_port *port, void *data, size_t bytes)
 {
-    const uint64_t n =
-        port->dtype == TERN_T2 ? bytes : bytes / (uint64_t)tern_dtype_get(port->dtype)->unit_bytes;
+    const uint64_t n = tern__dtype_is_ternary(port->dtype)
+                           ? bytes
+                           : bytes / (uint64_t)tern_dtype_get(port->dtype)->unit_bytes;
     for (uint64_t e = 0; e < n; e++) {
         const double v = value_of(port->name, e);
         switch (port->dtype) {
@@ -204,21 +239,35 @@ static void fill(const tern_port *port, void *data, size_t bytes)
         case TERN_I64:
             ((int64_t *)data)[e] = (int64_t)v;
             break;
-        default: /* four ternary digits */
+        case TERN_T5: /* five ternary digits */
+            ((uint8_t *)data)[e] = (uint8_t)(e * 7 % 243);
+            break;
+        default: /* four */
             ((uint8_t *)data)[e] = (uint8_t)(e % 3 | (e / 3) % 3 << 2 | (e / 9) % 3 << 4 | 1 << 6);
         }
     }
 }
 
-/* The columns that pad a row of t2 are zeros. */
+/* The columns that pad a row are zeros. */
 static void pad_ternary(const tern_port *port, uint8_t *data)
 {
-    const int64_t columns = port->shape[1], per_row = (columns + 3) / 4;
-    for (int64_t r = 0; r < port->shape[0]; r++)
+    const bool t2 = port->dtype == TERN_T2;
+    const int64_t columns = port->shape[1], per_row = (columns + (t2 ? 3 : 4)) / (t2 ? 4 : 5);
+    for (int64_t r = 0; r < port->shape[0]; r++) {
+        uint8_t *last = &data[r * per_row + per_row - 1];
+        for (int64_t c = columns, power = 1; !t2 && c < per_row * 5; c++) {
+            power = 1;
+            for (int64_t i = 0; i < c % 5; i++)
+                power *= 3;
+            *last = (uint8_t)(*last + (1 - *last / power % 3) * power);
+        }
+        if (!t2)
+            continue;
         for (int64_t c = columns; c < per_row * 4; c++) {
             uint8_t *byte = &data[r * per_row + c / 4];
             *byte = (uint8_t)((*byte & ~(3 << c % 4 * 2)) | 1 << c % 4 * 2);
         }
+    }
 }
 
 /* ---- running ---- */
@@ -245,7 +294,7 @@ static tern_tensor *make_input(tern_ctx *ctx, const tern_port *port)
     const size_t bytes = tern__type_bytes(&type);
     void *data = calloc(1, bytes + 1);
     fill(port, data, bytes);
-    if (port->dtype == TERN_T2)
+    if (tern__dtype_is_ternary(port->dtype))
         pad_ternary(port, data);
     tern_tensor *t = tern_from_data(ctx, port->dtype, port->rank, port->shape, data);
     free(data);
@@ -367,7 +416,16 @@ static bool conforms(const conformance_row *row, const char *device, bool fallba
     return alone;
 }
 
-static void check_device(const tern__device_ops *ops)
+/* `about`: of the rows, those with one of these words in their names; NULL: all. */
+static bool is_about(const conformance_row *row, const char *const *about)
+{
+    for (int i = 0; about && about[i]; i++)
+        if (strstr(row->name, about[i]))
+            return true;
+    return !about;
+}
+
+static void check_device(const tern__device_ops *ops, const char *const *about)
 {
     tern_device_info info;
     ops->describe(TERN__ISA_BASELINE, &info);
@@ -376,9 +434,12 @@ static void check_device(const tern__device_ops *ops)
         snprintf(reason, sizeof reason, "device '%s' is unavailable: %s", ops->name, info.unavailable);
         SKIP(reason);
     }
-    int alone = 0;
+    int alone = 0, n = 0;
     char helped[1024] = "";
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (!is_about(&rows[i], about))
+            continue;
+        n++;
         if (conforms(&rows[i], ops->name, false)) {
             check_steps(&rows[i], ops->name);
             alone++;
@@ -388,7 +449,7 @@ static void check_device(const tern__device_ops *ops)
         snprintf(helped + used, sizeof helped - used, "%s%s", used ? ", " : "", rows[i].name);
         conforms(&rows[i], ops->name, true);
     }
-    printf("%s: %d of %zu graphs run on it alone%s%s\n", ops->name, alone, sizeof rows / sizeof *rows,
+    printf("%s: %d of %d graphs run on it alone%s%s\n", ops->name, alone, n,
            helped[0] ? "; the CPU helps with " : "", helped);
     CHECK(alone > 0);
 }
@@ -398,10 +459,41 @@ static void check_device(const tern__device_ops *ops)
     {                                             \
         const tern__device_ops *ops = NULL;       \
         CHECK_OK(tern__device_find(#name, &ops)); \
-        check_device(ops);                        \
+        check_device(ops, NULL);                  \
     }
 #define TERN_PLUGIN TERN_DEVICE
 #include "devices/devices.def"
+
+/* The kernels that OpenCL devices other than processors get, on whatever device there is: work groups, local memory, and memory of
+ * the device's own. */
+#ifdef TERN__HAVE_OPENCL
+static tern__device_ops as_gpu;
+
+static tern_status create_as_gpu(const tern__device_options *options, tern__device **out)
+{
+    const tern__device_ops *ops = NULL;
+    TERN_TRY(tern__device_find("opencl", &ops));
+    TERN_TRY(ops->create(options, out));
+    (*out)->cpu = false;
+    (*out)->in_place = false;
+    (*out)->target.name = as_gpu.name;
+    (*out)->local_bytes = 32 << 10; /* what small ones have */
+    return TERN_OK;
+}
+
+TEST(conforms_opencl_as_gpu)
+{
+    static const char *const about[] = {"an epilogue", "many rows", "blocks inside", "norm and", "residual",
+                                        "attention",   NULL};
+    const tern__device_ops *ops = NULL;
+    CHECK_OK(tern__device_find("opencl", &ops));
+    as_gpu = *ops;
+    as_gpu.name = "opencl-as-gpu";
+    as_gpu.create = create_as_gpu;
+    CHECK(tern__device_add(&as_gpu));
+    check_device(&as_gpu, about);
+}
+#endif
 
 /* A graph for every op that anybody can record. */
 TEST(every_op_has_a_graph)

@@ -7,6 +7,7 @@
 #include <tern/tern.h>
 
 #include "harness.h"
+#include "runtime/context.h"
 
 static tern_ctx *open_device(const char *device)
 {
@@ -116,6 +117,83 @@ TEST(what_it_cannot_run_is_named)
     tern_sort(tern_from_data(mlx, TERN_F32, 1, (int64_t[]){4}, x), 0, false, &values, &indices);
     CHECK_STATUS(tern_eval(values), TERN_UNSUPPORTED);
     CHECK(strstr(tern_last_error(), "sort: device 'mlx' cannot run it") != NULL);
+    tern_ctx_destroy(mlx);
+}
+
+/* A sum of 16 MiB under a limit of 1 MiB: the operand is read where it lies, or it would not fit. What the host writes there is what
+ * the next run reads. An intermediate of 16 MiB does not fit, and the device goes on. */
+TEST(operands_are_read_in_place_within_the_limit_of_memory)
+{
+    enum { N = 1 << 22 };
+    if (HARNESS_ASAN || HARNESS_TSAN)
+        SKIP("MLX was not built for sanitizers");
+    tern_ctx *mlx = NULL;
+    tern_ctx_options options = tern_ctx_options_default();
+    options.device = "mlx";
+    options.tuning = "off";
+    options.device_memory = 1 << 20;
+    if (tern_ctx_create(&options, &mlx) != TERN_OK) {
+        static char reason[600];
+        snprintf(reason, sizeof reason, "unavailable: %s", tern_last_error());
+        SKIP(reason);
+    }
+    const int64_t n = N;
+    float *ones = malloc(N * sizeof *ones);
+    for (int i = 0; i < N; i++)
+        ones[i] = 1;
+    tern_tensor *x = tern_from_data(mlx, TERN_F32, 1, &n, ones);
+    free(ones);
+    tern_tensor *y = tern_sum(x, 0, NULL, false);
+    CHECK_OK(tern_eval(y));
+    CHECK(tern_data_f32(y)[0] == N);
+    ((float *)(uintptr_t)tern_data_f32(x))[N / 2] = 3;
+    y = tern_sum(x, 0, NULL, false);
+    CHECK_OK(tern_eval(y));
+    CHECK(tern_data_f32(y)[0] == N + 2);
+    y = tern_sum(tern_neg(x), 0, NULL, false);
+    CHECK_STATUS(tern_eval(y), TERN_OUT_OF_MEMORY);
+    CHECK(strstr(tern_last_error(), "may use 1048576") != NULL);
+    y = tern_sum(x, 0, NULL, false);
+    CHECK_OK(tern_eval(y));
+    tern_ctx_destroy(mlx);
+}
+
+TEST(blocks_are_copied_and_mapped_on_streams)
+{
+    NEED_MLX(mlx)
+    const tern__device_ops *ops = mlx->device_ops;
+    tern__device *d = mlx->device;
+    char text[] = "from the host", back[sizeof text] = "", piece[] = "FROM";
+    tern__block host = {.bytes = sizeof text, .host = text}, again = {.bytes = sizeof back, .host = back},
+                some = {.bytes = sizeof piece, .host = piece}, a = {0}, b = {0};
+    CHECK_OK(ops->allocate(d, sizeof text, &a));
+    CHECK_OK(ops->allocate(d, sizeof text, &b));
+    CHECK_OK(ops->copy(d, NULL, &a, 0, &host, 0, sizeof text));
+    tern__stream *streams[2];
+    tern__event *event;
+    CHECK_OK(ops->stream_create(d, &streams[0]));
+    CHECK_OK(ops->stream_create(d, &streams[1]));
+    CHECK_OK(ops->copy(d, streams[0], &b, 0, &a, 0, sizeof text));
+    CHECK_OK(ops->copy(d, streams[0], &b, 0, &some, 0, 4));
+    CHECK_OK(ops->record(d, streams[0], &event));
+    CHECK_OK(ops->wait(d, streams[1], event)); /* the other stream reads what this one wrote */
+    CHECK_OK(ops->copy(d, streams[1], &again, 0, &b, 0, sizeof text));
+    CHECK_OK(ops->synchronise_event(d, event));
+    ops->event_destroy(d, event);
+    CHECK_STR(back, "FROM the host");
+    void *mapped = NULL;
+    CHECK_OK(ops->map(d, &b, TERN__ACCESS_READ | TERN__ACCESS_WRITE, &mapped));
+    CHECK_STR((const char *)mapped, "FROM the host");
+    ((char *)mapped)[0] = 'f';
+    CHECK_OK(ops->unmap(d, &b, mapped));
+    CHECK_OK(ops->copy(d, NULL, &again, 1, &b, 0, 4));
+    CHECK_STR(back, "FfROMthe host");
+    CHECK_STATUS(ops->copy(d, NULL, &a, 1, &host, 0, sizeof text), TERN_OUT_OF_RANGE);
+    CHECK_OK(ops->synchronise(d));
+    ops->stream_destroy(d, streams[0]);
+    ops->stream_destroy(d, streams[1]);
+    ops->release(d, &a);
+    ops->release(d, &b);
     tern_ctx_destroy(mlx);
 }
 

@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <tern/tern.h>
 
+#include "base/file.h"
 #include "devices/opencl/opencl.h"
 #include "harness.h"
 #include "runtime/context.h"
@@ -119,6 +121,137 @@ TEST(kernels_are_kept_and_damage_is_found)
     CHECK(c.compiled == 1 && c.loaded == 0);
 }
 
+/* ---- the cache when something goes wrong ---- */
+
+/* What a process leaves that is killed before this operation on files, of those that write an entry. */
+typedef struct killed {
+    const char *folder, *copy; /* the cache, and a copy of how it is then */
+    const char *operation;     /* "write", "sync", "rename" */
+    int copied;
+} killed;
+
+static void copy_file(const char *from, const char *to)
+{
+    FILE *in = fopen(from, "rb"), *out = in ? fopen(to, "wb") : NULL;
+    for (int c; out && (c = fgetc(in)) != EOF;)
+        fputc(c, out);
+    if (in)
+        fclose(in);
+    if (out)
+        fclose(out);
+}
+
+static bool copy_folder(void *user, const char *operation)
+{
+    killed *k = user;
+    if (strcmp(operation, k->operation) != 0 || k->copied > 0)
+        return true;
+    DIR *dir = opendir(k->folder);
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        char from[8192], to[8192];
+        snprintf(from, sizeof from, "%s/%s", k->folder, e->d_name);
+        snprintf(to, sizeof to, "%s/%s", k->copy, e->d_name);
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            copy_file(from, to);
+    }
+    if (dir)
+        closedir(dir);
+    k->copied++;
+    return true;
+}
+
+TEST(a_process_killed_while_it_writes_leaves_a_cache_that_works)
+{
+    NEEDS_OPENCL();
+    static const char *const operations[] = {"write", "sync", "rename"};
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
+        char folder[4096], copy[4096], name[64];
+        counts c = {0};
+        snprintf(name, sizeof name, "killed-%s", operations[i]);
+        if (!harness_path(folder, sizeof folder, name))
+            return;
+        snprintf(name, sizeof name, "left-%s", operations[i]);
+        if (!harness_path(copy, sizeof copy, name))
+            return;
+        CHECK_EQ(mkdir(copy, 0700), 0);
+        killed k = {.folder = folder, .copy = copy, .operation = operations[i]};
+        tern__file_set_gate(copy_folder, &k);
+        run_once(folder, NULL, &c);
+        tern__file_set_gate(NULL, NULL);
+        CHECK_EQ(k.copied, 1);
+        run_once(copy, NULL, &c);
+        CHECK(c.compiled == 1 && c.loaded == 0);
+        run_once(copy, NULL, &c);
+        CHECK(c.compiled == 0 && c.loaded == 1);
+    }
+}
+
+static bool disk_is_full(void *user, const char *operation)
+{
+    int *refused = user;
+    *refused += strcmp(operation, "write") == 0;
+    return strcmp(operation, "write") != 0;
+}
+
+static int lines_about_kernels;
+
+static void count_lines(void *user, tern_log_level level, const char *text)
+{
+    (void)user;
+    (void)level;
+    lines_about_kernels += strstr(text, "kernels are not kept") != NULL;
+}
+
+TEST(a_full_disk_is_said_and_the_cache_bypassed)
+{
+    NEEDS_OPENCL();
+    char folder[4096];
+    counts c = {0};
+    int refused = 0;
+    if (!harness_path(folder, sizeof folder, "full"))
+        return;
+    lines_about_kernels = 0;
+    tern_log_set(TERN_LOG_INFO, count_lines, NULL);
+    tern__file_set_gate(disk_is_full, &refused);
+    run_once(folder, NULL, &c);
+    tern__file_set_gate(NULL, NULL);
+    tern_log_set(TERN_LOG_WARN, NULL, NULL);
+    CHECK(refused > 0);
+    CHECK_EQ(lines_about_kernels, 1);
+    CHECK(c.compiled == 1 && c.loaded == 0);
+    CHECK_EQ(for_files(folder, NULL), 0); /* nothing is left behind */
+    run_once(folder, NULL, &c);           /* there is room again */
+    CHECK_EQ(c.compiled, 1);
+    CHECK_EQ(for_files(folder, NULL), 1);
+}
+
+/* An entry of another driver: its key, inside the file, is another. */
+static void make_stale(const char *path)
+{
+    FILE *file = fopen(path, "r+b");
+    if (!file)
+        return;
+    fseek(file, 8, SEEK_SET);
+    fputc(0x5a, file);
+    fputc(0xa5, file);
+    fclose(file);
+}
+
+TEST(an_entry_of_another_driver_is_built_again)
+{
+    NEEDS_OPENCL();
+    char folder[4096];
+    counts c = {0};
+    if (!harness_path(folder, sizeof folder, "stale"))
+        return;
+    run_once(folder, NULL, &c);
+    for_files(folder, make_stale);
+    run_once(folder, NULL, &c);
+    CHECK(c.compiled == 1 && c.loaded == 0);
+    run_once(folder, NULL, &c);
+    CHECK(c.compiled == 0 && c.loaded == 1);
+}
+
 /* A file where the folder should be. */
 TEST(a_cache_that_cannot_be_written_is_no_failure)
 {
@@ -185,7 +318,120 @@ TEST(blocks_are_copied_and_mapped)
     ops->destroy(d);
 }
 
-/* The same results whether the device uses the host's pages or the driver copies. */
+/* Host memory in place: what the host writes into a tensor's memory is what the next run reads, what a run writes is there when
+ * it is over, and nothing was copied. */
+TEST(host_memory_is_used_in_place)
+{
+    NEEDS_OPENCL();
+    enum { N = 1 << 16 };
+    tern_ctx *ctx = NULL;
+    tern_ctx_options options = tern_ctx_options_default();
+    const int64_t n = N;
+    options.device = "opencl";
+    CHECK_OK(tern_ctx_create(&options, &ctx));
+    if (!ctx->device->in_place) {
+        tern_ctx_destroy(ctx);
+        SKIP("the device has memory of its own");
+    }
+    float *data = malloc(N * sizeof *data);
+    for (int i = 0; i < N; i++)
+        data[i] = (float)i;
+    tern_tensor *x = tern_input(ctx, "x", TERN_F32, 1, &n), *y = tern_neg(x);
+    tern_program *program = NULL;
+    tern_exec *exec = NULL;
+    CHECK_OK(tern_compile(ctx, 1, &y, NULL, NULL, &program));
+    CHECK_OK(tern_exec_create(ctx, program, &exec));
+    tern_tensor *given = tern_from_data(ctx, TERN_F32, 1, &n, data), *got = NULL;
+    free(data);
+    CHECK_OK(tern_exec_run(exec, 1, &given, 1, &got));
+    float *own = (float *)(uintptr_t)tern_data_f32(given);
+    own[7] = 1234; /* the tensor's own memory, behind everybody's back */
+    const uint64_t before = ctx->device->copied_bytes;
+    CHECK_OK(tern_exec_run(exec, 1, &given, 1, &got));
+    CHECK_NEAR((double)tern_data_f32(got)[7], -1234, 0);
+    CHECK_NEAR((double)tern_data_f32(got)[N - 1], 1 - N, 0);
+    CHECK_EQ(before, 0);
+    CHECK_EQ(ctx->device->copied_bytes, 0);
+    CHECK_EQ(ctx->device->used_bytes, 0);
+    tern_exec_free(exec);
+    tern_program_free(program);
+    tern_ctx_destroy(ctx);
+}
+
+/* A context whose device has memory of its own, whatever it really has. */
+static tern_ctx *with_own_memory(size_t most)
+{
+    tern_ctx *ctx = NULL;
+    tern_ctx_options options = tern_ctx_options_default();
+    options.device = "opencl";
+    options.device_memory = most;
+    if (tern_ctx_create(&options, &ctx) != TERN_OK)
+        return NULL;
+    ctx->device->in_place = false;
+    return ctx;
+}
+
+/* y = x times a constant weight, twice: what is copied a second time is x and y, not the weight; and another program has it too. */
+TEST(constants_are_copied_once)
+{
+    NEEDS_OPENCL();
+    enum { N = 64 };
+    tern_ctx *ctx = with_own_memory(0);
+    const int64_t shape[2] = {N, N}, row[2] = {1, N};
+    static float ones[N * N];
+    for (int i = 0; i < N * N; i++)
+        ones[i] = 1;
+    tern_tensor *w = tern_from_data(ctx, TERN_F32, 2, shape, ones), *got = NULL;
+    CHECK_OK(tern_eval(w));
+    CHECK_OK(tern_freeze(w));
+    tern_program *programs[2] = {NULL, NULL};
+    tern_exec *execs[2] = {NULL, NULL};
+    uint64_t copied[4];
+    for (int i = 0; i < 2; i++) {
+        tern_tensor *x = tern_input(ctx, "x", TERN_F32, 2, row), *y = tern_matmul(x, w, false, false);
+        y = i ? tern_neg(y) : y;
+        CHECK_OK(tern_compile(ctx, 1, &y, NULL, NULL, &programs[i]));
+        CHECK_OK(tern_exec_create(ctx, programs[i], &execs[i]));
+    }
+    tern_tensor *given = tern_from_data(ctx, TERN_F32, 2, row, ones);
+    for (int i = 0; i < 4; i++) {
+        const uint64_t before = ctx->device->copied_bytes;
+        CHECK_OK(tern_exec_run(execs[i / 2], 1, &given, 1, &got));
+        CHECK_NEAR((double)tern_data_f32(got)[N - 1], i < 2 ? N : -N, 0);
+        copied[i] = ctx->device->copied_bytes - before;
+    }
+    CHECK_EQ(copied[0], sizeof ones + 2 * N * sizeof(float));
+    for (int i = 1; i < 4; i++)
+        CHECK_EQ(copied[i], 2 * N * sizeof(float));
+    for (int i = 0; i < 2; i++) {
+        tern_exec_free(execs[i]);
+        tern_program_free(programs[i]);
+    }
+    tern_ctx_trim(ctx);
+    CHECK_EQ(ctx->device->used_bytes, 0); /* nothing is held for nobody */
+    tern_ctx_destroy(ctx);
+}
+
+/* More than the device may have is an error that names it, and the device goes on. */
+TEST(too_little_device_memory_is_an_error)
+{
+    NEEDS_OPENCL();
+    tern_ctx *ctx = with_own_memory(4096);
+    const int64_t large = 4096, small = 16;
+    static const float twos[4096] = {2, 2, 2};
+    tern_tensor *y = tern_neg(tern_from_data(ctx, TERN_F32, 1, &large, twos));
+    CHECK_STATUS(tern_eval(y), TERN_OUT_OF_MEMORY);
+    CHECK(strstr(tern_last_error(), "opencl: ") == tern_last_error());
+    tern_ctx_trim(ctx);
+    y = tern_neg(tern_from_data(ctx, TERN_F32, 1, &small, twos));
+    CHECK_OK(tern_eval(y));
+    CHECK_NEAR((double)tern_data_f32(y)[2], -2, 0);
+    tern__block block = {0};
+    CHECK_STATUS(ctx->device_ops->allocate(ctx->device, 8192, &block), TERN_OUT_OF_MEMORY);
+    tern_ctx_destroy(ctx);
+}
+
+/* The same results whether the device uses the host's pages or copies. */
 TEST(memory_in_place_and_copied)
 {
     NEEDS_OPENCL();
@@ -204,6 +450,30 @@ TEST(memory_in_place_and_copied)
         }
         tern_ctx_destroy(ctx);
     }
+}
+
+/* Results that go past the caches, with an odd end. */
+TEST(large_results_are_whole)
+{
+    NEEDS_OPENCL();
+    enum { N = (1 << 23) + 5 };
+    tern_ctx *ctx = NULL;
+    tern_ctx_options options = tern_ctx_options_default();
+    const int64_t n = N;
+    float *x = malloc(N * sizeof *x);
+    options.device = "opencl";
+    CHECK_OK(tern_ctx_create(&options, &ctx));
+    for (int i = 0; i < N; i++)
+        x[i] = (float)(i % 1000003);
+    tern_tensor *y = tern_neg(tern_from_data(ctx, TERN_F32, 1, &n, x));
+    CHECK_OK(tern_eval(y));
+    const float *got = tern_data_f32(y);
+    int wrong = 0;
+    for (int i = 0; i < N; i++)
+        wrong += got[i] != -x[i];
+    CHECK_EQ(wrong, 0);
+    free(x);
+    tern_ctx_destroy(ctx);
 }
 
 /* ---- bad data ---- */

@@ -30,7 +30,8 @@ class PoolOptions(ctypes.Structure):
 class CtxOptions(ctypes.Structure):
     _fields_ = [("threads", I), ("cpu", STR), ("tuning", STR), ("pool", PoolOptions), ("compile", P),
                 ("device", STR), ("fallback", ctypes.c_bool), ("kernels", STR), ("dump_kernels", STR),
-                ("retries", I), ("check", ctypes.c_bool), ("background", ctypes.c_bool)]
+                ("retries", I), ("check", ctypes.c_bool), ("background", ctypes.c_bool),
+                ("device_memory", ctypes.c_size_t)]
 
 
 class BatchRange(ctypes.Structure):

@@ -47,7 +47,9 @@ void tern__mlx_describe(tern__mlx_facts *out);
 /* May MLX run the call? false: `why` has the reason. */
 bool tern__mlx_lowers(const tern__call *call, char *why, size_t bytes);
 
-bool tern__mlx_open(tern__mlx_session **out, tern__mlx_error *error);
+/* `memory`: bytes that MLX may use beside operands, what it keeps for later included; 0: its own limits. They are the
+ * process', so the session that was opened last sets them, and its end restores them. */
+bool tern__mlx_open(size_t memory, tern__mlx_session **out, tern__mlx_error *error);
 void tern__mlx_close(tern__mlx_session *session); /* NULL is fine */
 
 /* Adds a step to what will be computed; data that it must look at (indices) are computed at once. */
@@ -61,6 +63,26 @@ bool tern__mlx_settle(tern__mlx_session *session, tern__mlx_error *error);
 /* Freed memory that MLX keeps, and letting go of it down to `keep` bytes; how many went. */
 size_t tern__mlx_kept(void);
 size_t tern__mlx_trim(size_t keep);
+
+/* ---- streams.cpp ---- */
+
+typedef struct tern__mlx_stream tern__mlx_stream;
+
+/* Bytes from `at` on, of a block or (without one) of host memory. */
+typedef struct tern__mlx_piece {
+    void *block, *host;
+    size_t at;
+} tern__mlx_piece;
+
+bool tern__mlx_block_make(tern__mlx_session *session, size_t bytes, void **out, tern__mlx_error *error);
+void tern__mlx_block_end(void *block);
+bool tern__mlx_block_map(tern__mlx_session *session, void *block, void **out, tern__mlx_error *error);
+/* `stream` NULL: the session's, and the call waits. Copies to the host always wait. */
+bool tern__mlx_copy(tern__mlx_session *session, tern__mlx_stream *stream, const tern__mlx_piece *to,
+                    const tern__mlx_piece *from, size_t bytes, tern__mlx_error *error);
+bool tern__mlx_stream_make(tern__mlx_stream **out, tern__mlx_error *error);
+void tern__mlx_stream_end(tern__mlx_stream *stream); /* waits for it; NULL is fine */
+bool tern__mlx_synchronise(tern__mlx_session *session, tern__mlx_stream *stream, tern__mlx_error *error);
 
 /* Zeroed memory for the C side, which does not link the library's own. NULL: there is none. */
 void *tern__mlx_alloc(size_t bytes);

@@ -92,7 +92,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     tern__device *device = tern__mlx_alloc(sizeof *device);
     if (!device)
         return host->fail(TERN_OUT_OF_MEMORY, "device 'mlx': no memory");
-    if (!tern__mlx_open(&device->session, &error)) {
+    if (!tern__mlx_open(options->memory, &device->session, &error)) {
         tern__mlx_free(device);
         return host->fail(error.status, "device 'mlx': %s", error.text);
     }
@@ -247,6 +247,127 @@ static size_t trim(tern__device *device, int level)
     return level <= 0 ? 0 : tern__mlx_trim(level >= 2 ? 0 : tern__mlx_kept() / 2);
 }
 
+/* ---- memory, streams and events ---- */
+
+static tern_status failed(const char *what, const tern__mlx_error *error)
+{
+    return host->fail(error->status, "%s: device 'mlx': %s", what, error->text);
+}
+
+static tern_status allocate(tern__device *device, size_t bytes, tern__block *out)
+{
+    tern__mlx_error error;
+    void *block = NULL;
+    if (!tern__mlx_block_make(device->session, bytes, &block, &error))
+        return failed("memory", &error);
+    *out = (tern__block){.handle = block, .bytes = bytes};
+    return TERN_OK;
+}
+
+static void release(tern__device *device, tern__block *block)
+{
+    (void)device;
+    tern__mlx_block_end(block->handle);
+    *block = (tern__block){0};
+}
+
+static tern_status map(tern__device *device, tern__block *block, tern__access access, void **out)
+{
+    tern__mlx_error error;
+    (void)access;
+    return tern__mlx_block_map(device->session, block->handle, out, &error) ? TERN_OK
+                                                                            : failed("mapping", &error);
+}
+
+static tern_status unmap(tern__device *device, tern__block *block, void *mapped)
+{
+    (void)device;
+    (void)block;
+    (void)mapped;
+    return TERN_OK; /* memory is shared */
+}
+
+static tern__mlx_stream *stream_of(tern__stream *stream)
+{
+    return (tern__mlx_stream *)(void *)stream;
+}
+
+static tern_status copy(tern__device *device, tern__stream *stream, const tern__block *to, size_t to_at,
+                        const tern__block *from, size_t from_at, size_t bytes)
+{
+    tern__mlx_error error;
+    const tern__mlx_piece pieces[2] = {{to->handle, to->host, to_at}, {from->handle, from->host, from_at}};
+    if (to_at > to->bytes || bytes > to->bytes - to_at || from_at > from->bytes ||
+        bytes > from->bytes - from_at)
+        return host->fail(TERN_OUT_OF_RANGE, "mlx: a copy of %zu bytes leaves its blocks", bytes);
+    if (bytes == 0 ||
+        tern__mlx_copy(device->session, stream_of(stream), &pieces[0], &pieces[1], bytes, &error))
+        return TERN_OK;
+    return failed("copying", &error);
+}
+
+static tern_status synchronise(tern__device *device)
+{
+    tern__mlx_error error;
+    return tern__mlx_synchronise(device->session, NULL, &error) ? TERN_OK : failed("waiting", &error);
+}
+
+static tern_status stream_create(tern__device *device, tern__stream **out)
+{
+    tern__mlx_error error;
+    tern__mlx_stream *stream = NULL;
+    (void)device;
+    if (!tern__mlx_stream_make(&stream, &error))
+        return failed("stream", &error);
+    *out = (tern__stream *)(void *)stream;
+    return TERN_OK;
+}
+
+static void stream_destroy(tern__device *device, tern__stream *stream)
+{
+    (void)device;
+    tern__mlx_stream_end(stream_of(stream));
+}
+
+/* An event is known by its stream: who waits for it waits for all of that, which is enough. */
+struct tern__event {
+    tern__stream *stream;
+};
+
+static tern_status record(tern__device *device, tern__stream *stream, tern__event **out)
+{
+    tern__event *event = tern__mlx_alloc(sizeof *event);
+    (void)device;
+    if (!event)
+        return host->fail(TERN_OUT_OF_MEMORY, "device 'mlx': no memory for an event");
+    event->stream = stream;
+    *out = event;
+    return TERN_OK;
+}
+
+/* MLX computes an array behind those that it is made of, on whatever stream, and blocks are arrays: nothing is left to wait for. */
+static tern_status wait_for(tern__device *device, tern__stream *stream, const tern__event *event)
+{
+    (void)device;
+    (void)stream;
+    (void)event;
+    return TERN_OK;
+}
+
+static tern_status synchronise_event(tern__device *device, const tern__event *event)
+{
+    tern__mlx_error error;
+    return tern__mlx_synchronise(device->session, stream_of(event->stream), &error)
+               ? TERN_OK
+               : failed("waiting", &error);
+}
+
+static void event_destroy(tern__device *device, tern__event *event)
+{
+    (void)device;
+    tern__mlx_free(event);
+}
+
 static const tern__device_ops table = {
     .abi = TERN__DEVICE_ABI,
     .name = "mlx",
@@ -259,6 +380,18 @@ static const tern__device_ops table = {
     .compile = compile,
     .forget = forget,
     .trim = trim,
+    .allocate = allocate,
+    .release = release,
+    .map = map,
+    .unmap = unmap,
+    .copy = copy,
+    .synchronise = synchronise,
+    .stream_create = stream_create,
+    .stream_destroy = stream_destroy,
+    .record = record,
+    .wait = wait_for,
+    .synchronise_event = synchronise_event,
+    .event_destroy = event_destroy,
 };
 
 TERN_API const tern__device_ops *tern_device_plugin(const tern__device_host *given);

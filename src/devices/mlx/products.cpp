@@ -99,9 +99,13 @@ mx::array ternary_matmul(const work &w)
 
 // ---- transformers ----
 
-// Small integers (positions, slots), computed now.
+// Small integers (positions, slots), computed now; what lies in host memory as it is needs no computing.
 static std::vector<int64_t> numbers(const work &w, const mx::array &x)
 {
+    if (x.is_available() && x.flags().row_contiguous && x.dtype() == mx::int32)
+        return std::vector<int64_t>(x.data<int32_t>(), x.data<int32_t>() + x.size());
+    if (x.is_available() && x.flags().row_contiguous && x.dtype() == mx::int64)
+        return std::vector<int64_t>(x.data<int64_t>(), x.data<int64_t>() + x.size());
     const mx::array wide = mx::contiguous(w.as(x, mx::int64), false, w.s);
     mx::eval(arrays{wide});
     return std::vector<int64_t>(wide.data<int64_t>(), wide.data<int64_t>() + wide.size());

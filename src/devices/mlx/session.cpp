@@ -9,8 +9,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string>
 
-#include "devices/mlx/lower.h"
+#include "devices/mlx/session.h"
 
 using namespace tern_mlx;
 
@@ -30,7 +31,9 @@ ptrdiff_t allocator_header()
     return header;
 }
 
-mx::array over_bytes(void *data, const mx::Shape &shape, mx::Dtype dtype)
+} // namespace
+
+mx::array tern_mlx::over_bytes(void *data, const mx::Shape &shape, mx::Dtype dtype)
 {
     const ptrdiff_t header = allocator_header();
     if (header) {
@@ -40,6 +43,15 @@ mx::array over_bytes(void *data, const mx::Shape &shape, mx::Dtype dtype)
     }
     return mx::array(data, shape, dtype, [](void *) {}); // without a copy where pages allow it
 }
+
+mx::Device tern_mlx::device()
+{
+    return mx::is_available(mx::Device(mx::Device::gpu)) ? mx::Device(mx::Device::gpu)
+                                                         : mx::Device(mx::Device::cpu);
+}
+
+namespace
+{
 
 bool reads_in_place()
 {
@@ -172,8 +184,36 @@ struct tern__mlx_session {
     mx::Stream stream;
     std::vector<made> values;
 
-    explicit tern__mlx_session(mx::Stream s) : stream(s)
+    size_t memory;                        // bytes that it may use; 0: as MLX likes
+    size_t old_memory = 0, old_cache = 0; // limits of MLX before
+
+    tern__mlx_session(mx::Stream s, size_t most) : stream(s), memory(most)
     {
+        if (!memory)
+            return;
+        old_memory = mx::set_memory_limit(memory);
+        old_cache = mx::set_cache_limit(memory);
+    }
+
+    ~tern__mlx_session()
+    {
+        if (!memory)
+            return;
+        mx::set_memory_limit(old_memory);
+        mx::set_cache_limit(old_cache);
+    }
+
+    // MLX's own limit slows it down where it can wait for memory, and means nothing to its CPU backend: what was used is looked at.
+    void compute(const arrays &results)
+    {
+        const size_t before = mx::get_active_memory();
+        if (memory)
+            mx::reset_peak_memory();
+        mx::eval(results);
+        const size_t peak = memory ? mx::get_peak_memory() : 0;
+        if (peak > before && peak - before > memory)
+            throw fault(TERN_OUT_OF_MEMORY, "it used " + std::to_string(peak - before) +
+                                                " bytes, and may use " + std::to_string(memory));
     }
 
     // Everything that memory may be asked for is computed, then written: results may lie where operands lay.
@@ -187,7 +227,7 @@ struct tern__mlx_session {
                 places.push_back(m.place);
             }
         values.clear(); // or MLX could reuse none of the intermediates
-        mx::eval(results);
+        compute(results);
         for (size_t i = 0; i < results.size(); i++) {
             const view &to = places[i];
             const char *from = results[i].data<char>();
@@ -271,36 +311,6 @@ struct tern__mlx_session {
 namespace
 {
 
-// What went wrong, for the other side of the border.
-template <typename F> bool guarded(tern__mlx_error *error, F &&body)
-{
-    try {
-        body();
-        return true;
-    } catch (const fault &e) {
-        error->status = e.status;
-        std::snprintf(error->text, sizeof error->text, "%s", e.what());
-    } catch (const std::bad_alloc &) {
-        error->status = TERN_OUT_OF_MEMORY;
-        std::snprintf(error->text, sizeof error->text, "no memory");
-    } catch (const std::exception &e) {
-        const bool memory =
-            std::strncmp(e.what(), "[malloc", 7) == 0 || std::strstr(e.what(), "Unable to allocate");
-        error->status = memory ? TERN_OUT_OF_MEMORY : TERN_INTERNAL; // MLX does not say whether it may pass
-        std::snprintf(error->text, sizeof error->text, "%s", e.what());
-    } catch (...) {
-        error->status = TERN_INTERNAL;
-        std::snprintf(error->text, sizeof error->text, "MLX failed without a reason");
-    }
-    return false;
-}
-
-mx::Device device()
-{
-    return mx::is_available(mx::Device(mx::Device::gpu)) ? mx::Device(mx::Device::gpu)
-                                                         : mx::Device(mx::Device::cpu);
-}
-
 // A C++ library promises nothing between minor versions.
 bool same_minor(const char *loaded)
 {
@@ -310,6 +320,16 @@ bool same_minor(const char *loaded)
 }
 
 } // namespace
+
+mx::Stream tern_mlx::session_stream(const tern__mlx_session *session)
+{
+    return session->stream;
+}
+
+size_t tern_mlx::session_memory(const tern__mlx_session *session)
+{
+    return session->memory;
+}
 
 void tern__mlx_begin(const tern__op *ops)
 {
@@ -350,9 +370,10 @@ bool tern__mlx_lowers(const tern__call *call, char *why, size_t bytes)
     return reason.empty();
 }
 
-bool tern__mlx_open(tern__mlx_session **out, tern__mlx_error *error)
+bool tern__mlx_open(size_t memory, tern__mlx_session **out, tern__mlx_error *error)
 {
-    return guarded(error, [&] { *out = new tern__mlx_session(mx::new_thread_unsafe_stream(device())); });
+    return guarded(error,
+                   [&] { *out = new tern__mlx_session(mx::new_thread_unsafe_stream(device()), memory); });
 }
 
 void tern__mlx_close(tern__mlx_session *session)

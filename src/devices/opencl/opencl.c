@@ -33,12 +33,14 @@ const tern__device_ops tern__device_opencl = {
 
 #include "base/alloc.h"
 #include "devices/cpu/regions.h"
+#include "devices/opencl/products.h"
 
 /* ---- what is there ---- */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char model[160], driver[96], features[96], limits[160];
-static cl_ulong memory_bytes;
+static cl_ulong memory_bytes, local_bytes;
+static size_t group_items;
 static cl_uint units;
 static cl_device_type type;
 static cl_bool unified;
@@ -55,8 +57,7 @@ static void ask_all(void)
     const tern__cl *cl = tern__cl_load(&why);
     char version[64] = "";
     static char extensions[4096];
-    cl_ulong local = 0, most = 0;
-    size_t group = 0;
+    cl_ulong most = 0;
     if (!cl)
         return;
     ask(cl, CL_DEVICE_NAME, sizeof model - 1, model);
@@ -66,16 +67,16 @@ static void ask_all(void)
     ask(cl, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units);
     ask(cl, CL_DEVICE_TYPE, sizeof type, &type);
     ask(cl, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified, &unified);
-    ask(cl, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local);
+    ask(cl, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local_bytes, &local_bytes);
     ask(cl, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof most, &most);
-    ask(cl, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group, &group);
+    ask(cl, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group_items, &group_items);
     char platform[64] = "";
     cl->GetPlatformInfo(cl->platform, CL_PLATFORM_NAME, sizeof platform - 1, platform, NULL);
     snprintf(driver, sizeof driver, "%.60s %.30s", platform, version);
     snprintf(features, sizeof features, "f32%s%s", strstr(extensions, "cl_khr_fp64") ? " f64" : "",
              strstr(extensions, "cl_khr_fp16") ? " f16" : " (f16 is stored, not computed)");
     snprintf(limits, sizeof limits, "a buffer %llu MiB, a work group %zu, local memory %llu KiB",
-             (unsigned long long)(most >> 20), group, (unsigned long long)(local >> 10));
+             (unsigned long long)(most >> 20), group_items, (unsigned long long)(local_bytes >> 10));
 }
 
 static void describe(tern__isa cap, tern_device_info *out)
@@ -122,12 +123,37 @@ static tern_status choose_rows(const tern__target *target, const tern__call *cal
     return TERN_OK;
 }
 
+/* A region that begins with a product: the product as if it were alone, and the rest as rows. */
+static tern_status choose_epilogue(const tern__target *target, const tern__region *region, tern__arena *arena,
+                                   tern__choice *out)
+{
+    const tern__type *in[TERN__MAX_INPUTS_FIXED];
+    const tern__call call = tern__region_call(region, 0, in);
+    const tern__row_program *program = NULL;
+    const char *why;
+    const tern__ocl_kind *kind = tern__ocl_kind_of(&call, &why);
+    TERN__FAIL_IF(!kind, TERN_UNSUPPORTED, "%s", why);
+    TERN_TRY(tern__cpu_epilogue_rows(region, tern__rowop_tables(target->isa_mask), arena, &program));
+    TERN__FAIL_IF(!program, TERN_UNSUPPORTED, "the region is too large");
+    tern__ocl_rows *rows = tern__arena_alloc(arena, sizeof *rows);
+    if (!rows)
+        return tern__out_of_memory(sizeof *rows);
+    *rows =
+        (tern__ocl_rows){.kind = {.name = kind->name, .write = tern__ocl_write_epilogue}, .program = program};
+    *out = (tern__choice){.name = kind->name, .isa = "opencl", .program = rows, .work = 1};
+    return TERN_OK;
+}
+
 static tern_status choose(const tern__target *target, const tern__call *call,
                           const tern__candidate *candidate, tern__arena *arena, tern__choice *out)
 {
     bool found = false;
     const char *why;
+    const tern__region *region =
+        tern__op_code(call->op) == TERN__OP_fused ? call->attrs[TERN__ATTR_fused_body].region : NULL;
     (void)candidate;
+    if (region && tern__region_has_product(region))
+        return choose_epilogue(target, region, arena, out);
     TERN_TRY(choose_rows(target, call, arena, out, &found));
     if (found)
         return TERN_OK;
@@ -161,6 +187,7 @@ static void destroy(tern__device *d)
     for (size_t i = 0; i < d->n_built; i++)
         d->cl->ReleaseProgram(d->built[i].program);
     tern__free(d->built);
+    tern__free(d->memory);
     if (d->queue)
         d->cl->ReleaseCommandQueue(d->queue);
     if (d->context)
@@ -230,6 +257,9 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     d->cl = cl;
     d->cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
     d->units = units > 0 ? (int)units : 1;
+    d->group_items = group_items >= 256 ? 256 : group_items >= 64 ? 64 : 8;
+    d->local_bytes = (size_t)local_bytes;
+    d->most_bytes = options->memory;
     d->cache = copy_text(options->cache);
     d->dump = copy_text(options->dump);
     snprintf(d->identity, sizeof d->identity, "%s|%s", model, driver);
@@ -254,18 +284,24 @@ static tern_status create(const tern__device_options *options, tern__device **ou
 static tern_status allocate(tern__device *d, size_t bytes, tern__block *out)
 {
     cl_int error = CL_SUCCESS;
+    TERN__FAIL_IF(d->most_bytes && bytes > d->most_bytes - d->used_bytes, TERN_OUT_OF_MEMORY,
+                  "opencl: a block of %zu bytes, %zu of the %zu that it may have are in use", bytes,
+                  d->used_bytes, d->most_bytes);
     cl_mem memory = d->cl->CreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
                                         bytes ? bytes : 1, NULL, &error);
     if (!memory)
         return tern__ocl_fail(d, "memory", error);
+    d->used_bytes += bytes;
     *out = (tern__block){.handle = memory, .bytes = bytes};
     return TERN_OK;
 }
 
 static void release(tern__device *d, tern__block *block)
 {
-    if (block->handle)
+    if (block->handle) {
         d->cl->ReleaseMemObject(block->handle);
+        d->used_bytes -= block->bytes;
+    }
     *block = (tern__block){0};
 }
 

@@ -20,6 +20,9 @@ typedef struct tern__ocl_draft {
     tern__strbuf
         text; /* the body: what comes after the operands' pointers are moved to their first elements */
     bool cpu; /* the device is a processor: items take stretches, not every n-th element */
+    int group_items, compute_units; /* of the device: work items of a group that suit it */
+    size_t local_bytes;             /* memory that a group shares */
+    int group; /* work items of this kernel's groups; 0: it does not ask which group it is in */
     size_t items,
         units; /* independent pieces of work, and how many work items share them at most; units 0: items */
     int n_numbers;
@@ -51,6 +54,20 @@ typedef struct tern__ocl_rows {
 
 void tern__ocl_write_rows(tern__ocl_draft *d, const tern__step *step, const tern__ocl_operand *operands);
 
+/* A rectangle of a product's result, where it is: in `sums[r][l]` for r below `rows` and l below the variable `columns`, elements
+ * from row `row0` (an expression; all axes but the last count) and column c0 (a variable) on. */
+typedef struct tern__ocl_tile {
+    const char *row0, *rows; /* expressions */
+    const struct tern__row_program
+        *rows_program;                 /* what it is handed to, as its last operand; NULL: to memory */
+    const tern__ocl_operand *operands; /* of the step: inputs, then results */
+    int n_in;
+    int pointers[32];    /* of the program's operands but the last: which operand of the step each is */
+    const tern__type *y; /* of the product's result */
+} tern__ocl_tile;
+
+void tern__ocl_write_tile(tern__ocl_draft *d, const tern__ocl_tile *tile);
+
 /* The ops of ops.c; NULL: there is none, with *why. */
 const tern__ocl_kind *tern__ocl_kind_of(const tern__call *call, const char **why);
 
@@ -62,8 +79,13 @@ int tern__ocl_number(tern__ocl_draft *d, int64_t number);
 /* The same for a float, which the kernel has as this expression: sources do not depend on it. */
 void tern__ocl_add_float(tern__ocl_draft *d, double number);
 void tern__ocl_add(tern__ocl_draft *d, const char *format, ...) TERN_PRINTF(2, 3);
+/* Declares the stretch [first, end) of [0, items) that is this work item's, which begins at a multiple of `multiple`: on a
+ * processor. */
+void tern__ocl_begin_stretch(tern__ocl_draft *d, size_t items, size_t least, int multiple);
 /* "loop over i in [0, items)", by this work item; the caller closes the brace. */
 void tern__ocl_loop(tern__ocl_draft *d, const char *i, size_t items, size_t least);
+/* "loop over i in [0, items)", by the work group of this item. */
+void tern__ocl_group_loop(tern__ocl_draft *d, const char *i, size_t items, size_t least);
 /* Expressions: element `at` of operand `p` as a float (or the integer that it is), and its storing. */
 void tern__ocl_load(tern__ocl_draft *d, tern_dtype dtype, int p, const char *at);
 void tern__ocl_store(tern__ocl_draft *d, tern_dtype dtype, int p, const char *at, const char *value);
@@ -79,6 +101,14 @@ typedef struct tern__ocl_built {
     cl_program program;
 } tern__ocl_built;
 
+/* Memory of the device's own that plans hold. */
+typedef struct tern__ocl_memory {
+    cl_mem buffer;
+    size_t bytes;
+    const void *constant; /* what it is a copy of; NULL: one plan's own */
+    int uses;
+} tern__ocl_memory;
+
 struct tern__device {
     const tern__cl *cl;
     tern__target target;
@@ -87,17 +117,29 @@ struct tern__device {
     bool cpu;           /* it is a processor */
     bool in_place;      /* it uses host memory as it lies: both see what the other wrote when a run is over */
     int units;          /* compute units */
+    int group_items;    /* work items of a group, at most 256 */
+    size_t local_bytes; /* memory that they share */
     char identity[512]; /* device, driver and options: what a built kernel is good for */
     char *cache, *dump; /* folders, or NULL */
     tern__ocl_built *built;
     size_t n_built, cap_built;
     uint64_t compiled, loaded; /* sources that were compiled, and that the cache had */
+    tern__ocl_memory *memory;
+    size_t n_memory, cap_memory;
+    size_t used_bytes, most_bytes; /* of device memory; most 0: as much as there is */
+    uint64_t copied_bytes;         /* between host and device, for plans */
 };
 
 /* The program of a source, built once: from the cache of the process, from that on disk, or now. */
 tern_status tern__ocl_build(tern__device *device, const char *name, const char *source, cl_program *out);
 
 tern_status tern__ocl_fail(tern__device *device, const char *what, cl_int error);
+
+/* ---- memory.c ---- */
+
+/* A buffer of the device's own, a copy of the constant if there is one: then perhaps the one that others have. */
+tern_status tern__ocl_memory_get(tern__device *device, size_t bytes, const void *constant, cl_mem *out);
+void tern__ocl_memory_put(tern__device *device, cl_mem buffer);
 
 /* ---- run.c ---- */
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "devices/opencl/opencl.h"
+#include "devices/opencl/products.h"
 
 typedef const tern__ocl_operand operand;
 
@@ -245,38 +245,64 @@ static const char *refuse_rope(const tern__call *call)
     return is_small_float(call->in[0]->dtype) ? NULL : "it turns f32, f16 and bf16 only";
 }
 
-/* Angles are f64 where the device has it, and narrowed like the CPU's. Items are rows with heads. */
+/* Turns of one position, theta to the power of -2j / dims, as numbers of the kernel: they cost more than all the rest. -1: there
+ * are too many. */
+static int add_turns(tern__ocl_draft *d, double theta, int64_t dims)
+{
+    enum { MOST = 160 };
+    const int first = d->n_numbers;
+    if (dims / 2 > MOST)
+        return -1;
+    for (int64_t j = 0; j < dims / 2; j++) {
+        const double turn = pow(theta, (double)(-2 * j) / (double)dims);
+        int64_t bits;
+        memcpy(&bits, &turn, sizeof bits);
+        tern__ocl_number(d, bits);
+    }
+    return first;
+}
+
+/* Angles are f64 where the device has it, and narrowed like the CPU's: one for all heads of a row. Items are rows with pairs. */
 static void write_rope(tern__ocl_draft *d, const tern__step *step, operand *o)
 {
     const tern_dtype t = o[0].type->dtype;
     const int64_t heads = o[0].type->shape[1], width = o[0].type->shape[2];
     const int64_t dims = step->attrs[TERN__ATTR_rope_dims].i ? step->attrs[TERN__ATTR_rope_dims].i : width;
+    const int64_t pairs = dims / 2 + (width - dims + 1) / 2; /* what is not turned is copied by two */
     const bool interleaved = step->attrs[TERN__ATTR_rope_interleaved].i != 0;
+    const double theta = step->attrs[TERN__ATTR_rope_theta].f;
     const char *as = t == TERN_F16 ? "round_f16" : t == TERN_BF16 ? "round_bf16" : "";
     const int n_heads = tern__ocl_number(d, heads), half = tern__ocl_number(d, dims / 2),
-              n_dims = tern__ocl_number(d, dims), n_width = tern__ocl_number(d, width);
+              n_dims = tern__ocl_number(d, dims), n_width = tern__ocl_number(d, width),
+              n_pairs = tern__ocl_number(d, pairs);
     const int x0 = tern__ocl_number(d, o[0].strides[0]), x1 = tern__ocl_number(d, o[0].strides[1]),
               x2 = tern__ocl_number(d, o[0].strides[2]);
     const int y0 = tern__ocl_number(d, o[2].strides[0]), y1 = tern__ocl_number(d, o[2].strides[1]),
               y2 = tern__ocl_number(d, o[2].strides[2]);
-    tern__ocl_loop(d, "i", (size_t)(o[0].type->shape[0] * heads), 16);
-    tern__ocl_add(
-        d, "long row = i / n%d, head = i %% n%d, x = row * n%d + head * n%d, y = row * n%d + head * n%d;\n",
-        n_heads, n_heads, x0, x1, y0, y1);
-    tern__ocl_add(d, "real position = ");
-    add_int(d, &o[1], 1, "row");
+    const int turns = add_turns(d, theta, dims);
+    char at[64];
+    tern__ocl_loop(d, "i", (size_t)(o[0].type->shape[0] * pairs), 64);
+    tern__ocl_add(d, "long row = i / n%d, j = i %% n%d, x = row * n%d, y = row * n%d;\n", n_pairs, n_pairs,
+                  x0, y0);
     tern__ocl_add(d,
-                  ";\nfor (long j = 0; j < n%d; j++) {\n"
-                  "real angle = position * pow((real)%a, (real)(-2 * j) / n%d);\n"
-                  "float c = %s((float)cos(angle)), s = %s((float)sin(angle));\n",
-                  half, step->attrs[TERN__ATTR_rope_theta].f, n_dims, as, as);
+                  "if (j >= n%d) {\nfor (long head = 0; head < n%d; head++, x += n%d, y += n%d)\n"
+                  "for (long e = n%d + 2 * (j - n%d); e < n%d && e < n%d + 2 * (j - n%d) + 2; e++)\n"
+                  "((global %s *)p2)[y + e * n%d] = ((global const %s *)p0)[x + e * n%d];\ncontinue;\n}\n",
+                  half, n_heads, x1, y1, n_dims, half, n_width, n_dims, half, carrier(t), y2, carrier(t), x2);
+    tern__ocl_add(d, "real angle = (real)");
+    add_int(d, &o[1], 1, "row");
+    if (turns >= 0)
+        tern__ocl_add(d, " * turn_of(n[%d + j]);\n", turns);
+    else
+        tern__ocl_add(d, " * pow((real)%a, (real)(-2 * j) / n%d);\n", theta, n_dims);
+    tern__ocl_add(d, "float c = %s((float)cos(angle)), s = %s((float)sin(angle));\n", as, as);
     if (interleaved)
         tern__ocl_add(d, "long one = 2 * j, two = one + 1;\n");
     else
         tern__ocl_add(d, "long one = j, two = j + n%d;\n", half);
-    char at[64];
+    tern__ocl_add(d, "for (long head = 0; head < n%d; head++, x += n%d, y += n%d) {\nfloat a = ", n_heads, x1,
+                  y1);
     snprintf(at, sizeof at, "x + one * n%d", x2);
-    tern__ocl_add(d, "float a = ");
     tern__ocl_load(d, t, 0, at);
     snprintf(at, sizeof at, "x + two * n%d", x2);
     tern__ocl_add(d, ", b = ");
@@ -287,10 +313,7 @@ static void write_rope(tern__ocl_draft *d, const tern__step *step, operand *o)
     tern__ocl_store(d, t, 2, at, "ac - bs");
     snprintf(at, sizeof at, "y + two * n%d", y2);
     tern__ocl_store(d, t, 2, at, "bc + as");
-    tern__ocl_add(d,
-                  "}\nfor (long j = n%d; j < n%d; j++)\n((global %s *)p2)[y + j * n%d] = ((global const %s "
-                  "*)p0)[x + j * n%d];\n}\n",
-                  n_dims, n_width, carrier(t), y2, carrier(t), x2);
+    tern__ocl_add(d, "}\n}\n");
 }
 
 static const char *refuse_attention(const tern__call *call)
@@ -383,184 +406,6 @@ static void write_attention(tern__ocl_draft *d, const tern__step *step, operand 
     tern__ocl_add(d, "}\n}\n");
 }
 
-/* ---- products ---- */
-
-static const char *refuse_ternary(const tern__call *call)
-{
-    if (call->in[1]->dtype != TERN_T2)
-        return "it multiplies by t2 only";
-    return NULL;
-}
-
-/* Exact: the code of a weight is itself and 1, so the sum of the row is taken off. Items are outputs; rows share the weights. */
-static void write_ternary(tern__ocl_draft *d, const tern__step *step, operand *o)
-{
-    const bool scaled = step->n_in > 2;
-    const int y = (int)step->n_in, last = o[0].type->rank - 1;
-    const int64_t k = o[0].type->shape[last], n = o[1].type->shape[0];
-    int64_t rows = 1;
-    for (int a = 0; a < last; a++)
-        rows *= o[0].type->shape[a];
-    const int columns = tern__ocl_number(d, k), outputs = tern__ocl_number(d, n),
-              w0 = tern__ocl_number(d, o[1].strides[0]);
-    const bool dense = o[0].strides[last] == 1 || k == 1;
-    const int step_x = tern__ocl_number(d, o[0].strides[last]),
-              step_y = tern__ocl_number(d, o[y].strides[last]);
-    const int blocks = tern__ocl_number(d, scaled ? o[2].type->shape[1] : 1);
-    const int s0 = tern__ocl_number(d, scaled ? o[2].strides[0] : 0),
-              s1 = tern__ocl_number(d, scaled ? o[2].strides[1] : 0);
-    tern__ocl_loop(d, "i", (size_t)(rows * n), (size_t)(k > 0 && k < 4096 ? 8192 / k + 1 : 2));
-    tern__ocl_add(d, "long row = i / n%d, output = i %% n%d;\n", outputs, outputs);
-    tern__ocl_offset(d, "x", "row", last, o[0].type->shape, o[0].strides);
-    tern__ocl_offset(d, "to", "row", last, o[y].type->shape, o[y].strides);
-    tern__ocl_add(d,
-                  "to += output * n%d;\nglobal const uchar *w = (global const uchar *)p1 + output * n%d;\n"
-                  "global const char *from = (global const char *)p0 + x;\n"
-                  "float all = 0;\nint sum = 0;\nlong width = n%d / n%d;\n"
-                  "for (long b = 0; b < n%d; b++) {\nlong c = b * width, end = c + width;\nsum = 0;\n",
-                  step_y, w0, columns, blocks, blocks);
-#define X_AT(c) dense ? "from[" c "]" : "from[(" c ") * step_x]"
-    if (!dense)
-        tern__ocl_add(d, "long step_x = n%d;\n", step_x);
-    tern__ocl_add(d, "for (; c < end && c %% 4; c++) sum += %s * ((w[c / 4] >> c %% 4 * 2 & 3) - 1);\n",
-                  X_AT("c"));
-    tern__ocl_add(d,
-                  "long quads = (end - c) / 4, q0 = c / 4;\n"
-                  "if (end > c) for (long q = 0; q < quads; q++) {\n"
-                  "int b4 = w[q0 + q];\n"
-                  "sum += %s * ((b4 & 3) - 1) + %s * ((b4 >> 2 & 3) - 1) + %s * ((b4 >> 4 & 3) - 1) + %s * "
-                  "((b4 >> 6) - 1);\n}\n"
-                  "if (end > c) c += quads * 4;\n",
-                  X_AT("c + 4 * q"), X_AT("c + 4 * q + 1"), X_AT("c + 4 * q + 2"), X_AT("c + 4 * q + 3"));
-    tern__ocl_add(d, "for (; c < end; c++) sum += %s * ((w[c / 4] >> c %% 4 * 2 & 3) - 1);\n", X_AT("c"));
-#undef X_AT
-    if (scaled)
-        tern__ocl_add(d,
-                      "all += ((global const float *)p2)[output * n%d + b * n%d] * (float)sum;\n}\n((global "
-                      "float *)p%d)[to] = all;\n}\n",
-                      s0, s1, y);
-    else
-        tern__ocl_add(d, "}\n((global int *)p%d)[to] = sum;\n}\n", y);
-}
-
-static const char *refuse_linear(const tern__call *call)
-{
-    const tern_dtype w = call->in[1]->dtype;
-    if (call->in[0]->dtype == TERN_I8)
-        return w == TERN_I8 ? NULL : "it multiplies i8 by i8 only";
-    return call->in[0]->dtype == TERN_F32 && is_small_float(w) && call->out[0].dtype == TERN_F32
-               ? NULL
-               : "it multiplies by f32, f16, bf16 and i8 only";
-}
-
-/* Sixteen sums that are folded in the end; i8 exact. */
-static void write_linear(tern__ocl_draft *d, const tern__step *step, operand *o)
-{
-    const int last = o[0].type->rank - 1;
-    const tern_dtype t = o[1].type->dtype;
-    const int64_t k = o[0].type->shape[last], n = o[1].type->shape[0];
-    const char *type = t == TERN_I8 ? "int" : "float", *from = t == TERN_I8 ? "char" : "float";
-    int64_t rows = 1;
-    char at[64];
-    (void)step;
-    for (int a = 0; a < last; a++)
-        rows *= o[0].type->shape[a];
-    const int columns = tern__ocl_number(d, k), outputs = tern__ocl_number(d, n),
-              w0 = tern__ocl_number(d, o[1].strides[0]), w1 = tern__ocl_number(d, o[1].strides[1]),
-              x1 = tern__ocl_number(d, o[0].strides[last]), y1 = tern__ocl_number(d, o[2].strides[last]);
-    const bool dense = o[0].strides[last] == 1 && o[1].strides[1] == 1;
-    tern__ocl_loop(d, "i", (size_t)(rows * n), (size_t)(k > 0 && k < 4096 ? 8192 / k + 1 : 2));
-    tern__ocl_add(d, "long row = i / n%d, output = i %% n%d, w = output * n%d;\n", outputs, outputs, w0);
-    tern__ocl_offset(d, "x", "row", last, o[0].type->shape, o[0].strides);
-    tern__ocl_offset(d, "to", "row", last, o[2].type->shape, o[2].strides);
-    tern__ocl_add(d,
-                  "%s lanes[16];\nfor (int l = 0; l < 16; l++) lanes[l] = 0;\n"
-                  "for (long c = 0; c < n%d; c += 16) {\nint m = n%d - c < 16 ? (int)(n%d - c) : 16;\n"
-                  "if (m == 16) for (int l = 0; l < 16; l++) ",
-                  type, columns, columns, columns);
-    for (int part = 0; part < 2; part++) {
-        const char *x =
-            dense ? "((global const %s *)p0)[x + c + l]" : "((global const %s *)p0)[x + (c + l) * n%d]";
-        char operand_x[96];
-        snprintf(operand_x, sizeof operand_x, x, from, x1);
-        snprintf(at, sizeof at, dense ? "w + c + l" : "w + (c + l) * n%d", w1);
-        tern__ocl_add(d, t == TERN_I8 ? "lanes[l] += %s * (int)" : "lanes[l] = fma(%s, (float)", operand_x);
-        tern__ocl_load(d, t, 1, at);
-        tern__ocl_add(d, t == TERN_I8 ? ";\n" : ", lanes[l]);\n");
-        if (part == 0)
-            tern__ocl_add(d, "else for (int l = 0; l < m; l++) ");
-    }
-    tern__ocl_add(d,
-                  "}\nfor (int o = 8; o > 0; o /= 2) for (int l = 0; l < o; l++) lanes[l] += lanes[l + o];\n"
-                  "((global %s *)p2)[to + output * n%d] = lanes[0];\n}\n",
-                  type, y1);
-}
-
-static const char *refuse_matmul(const tern__call *call)
-{
-    if (!is_small_float(call->out[0].dtype) || call->in[0]->dtype != call->out[0].dtype ||
-        call->in[1]->dtype != call->out[0].dtype)
-        return "it multiplies f32, f16 and bf16 only";
-    return call->in[0]->rank >= 2 && call->in[1]->rank >= 2 ? NULL : "it multiplies matrices, not vectors";
-}
-
-/* Tiles of 4 x 16 results in registers, each one chain of multiply-adds in ascending k, like the CPU's. */
-static void write_matmul(tern__ocl_draft *d, const tern__step *step, operand *o)
-{
-    const tern_dtype t = o[2].type->dtype;
-    const int ra = o[0].type->rank, rb = o[1].type->rank, ry = o[2].type->rank;
-    const bool ta = step->attrs[TERN__ATTR_matmul_transpose_a].i != 0,
-               tb = step->attrs[TERN__ATTR_matmul_transpose_b].i != 0;
-    const int64_t m = o[2].type->shape[ry - 2], n = o[2].type->shape[ry - 1],
-                  k = o[0].type->shape[ra - (ta ? 2 : 1)];
-    int64_t batches = 1, of_a[TERN__MAX_RANK] = {0}, of_b[TERN__MAX_RANK] = {0};
-    char at[96];
-    for (int x = 0; x < ry - 2; x++) {
-        const int a = x - (ry - ra), b = x - (ry - rb);
-        batches *= o[2].type->shape[x];
-        of_a[x] = a < 0 || o[0].type->shape[a] == 1 ? 0 : o[0].strides[a];
-        of_b[x] = b < 0 || o[1].type->shape[b] == 1 ? 0 : o[1].strides[b];
-    }
-    const int64_t b_row = o[1].strides[rb - (tb ? 1 : 2)], b_column = o[1].strides[rb - (tb ? 2 : 1)];
-    const int nm = tern__ocl_number(d, m), nn = tern__ocl_number(d, n), nk = tern__ocl_number(d, k),
-              tm = tern__ocl_number(d, (m + 3) / 4), tn = tern__ocl_number(d, (n + 15) / 16),
-              a0 = tern__ocl_number(d, o[0].strides[ra - (ta ? 1 : 2)]),
-              a1 = tern__ocl_number(d, o[0].strides[ra - (ta ? 2 : 1)]), b0 = tern__ocl_number(d, b_row),
-              b1 = tern__ocl_number(d, b_column), y0 = tern__ocl_number(d, o[2].strides[ry - 2]),
-              y1 = tern__ocl_number(d, o[2].strides[ry - 1]);
-    tern__ocl_loop(d, "i", (size_t)(batches * ((m + 3) / 4) * ((n + 15) / 16)), 1);
-    tern__ocl_add(d,
-                  "long tile = i %% (n%d * n%d), batch = i / (n%d * n%d), m0 = tile / n%d * 4, c0 = tile %% "
-                  "n%d * 16;\n",
-                  tm, tn, tm, tn, tn, tn);
-    tern__ocl_offset(d, "a", "batch", ry - 2, o[2].type->shape, of_a);
-    tern__ocl_offset(d, "b", "batch", ry - 2, o[2].type->shape, of_b);
-    tern__ocl_offset(d, "y", "batch", ry - 2, o[2].type->shape, o[2].strides);
-    tern__ocl_add(
-        d,
-        "int rows = n%d - m0 < 4 ? (int)(n%d - m0) : 4, columns = n%d - c0 < 16 ? (int)(n%d - c0) : 16;\n"
-        "float sums[4][16];\nfor (int r = 0; r < 4; r++) for (int l = 0; l < 16; l++) sums[r][l] = 0;\n"
-        "for (long c = 0; c < n%d; c++) {\nfloat w[16], x[4];\n"
-        "if (columns == 16) for (int l = 0; l < 16; l++) w[l] = ",
-        nm, nm, nn, nn, nk);
-    for (int part = 0; part < 2; part++) {
-        snprintf(at, sizeof at, b_column == 1 ? "b + c * n%d + c0 + l" : "b + c * n%d + (c0 + l) * n%d", b0,
-                 b1);
-        tern__ocl_load(d, t, 1, at);
-        tern__ocl_add(d,
-                      part == 0 ? ";\nelse for (int l = 0; l < 16; l++) w[l] = l >= columns ? 0 : " : ";\n");
-    }
-    snprintf(at, sizeof at, "a + (m0 + r) * n%d + c * n%d", a0, a1);
-    tern__ocl_add(d, "for (int r = 0; r < 4; r++) x[r] = r >= rows ? 0 : ");
-    tern__ocl_load(d, t, 0, at);
-    tern__ocl_add(d, ";\nfor (int r = 0; r < 4; r++) for (int l = 0; l < 16; l++) sums[r][l] = fma(x[r], "
-                     "w[l], sums[r][l]);\n}\n"
-                     "for (int r = 0; r < rows; r++) for (int l = 0; l < columns; l++)\n");
-    snprintf(at, sizeof at, "y + (m0 + r) * n%d + (c0 + l) * n%d", y0, y1);
-    tern__ocl_store(d, t, 2, at, "sums[r][l]");
-    tern__ocl_add(d, "}\n");
-}
-
 /* ---- indices of the largest ---- */
 
 static const char *refuse_arg(const tern__call *call)
@@ -611,9 +456,9 @@ static const tern__ocl_kind kinds[] = {
     {"write_slice__opencl", TERN__OP_write_slice, refuse_packed, write_write_slice},
     {"rope__opencl", TERN__OP_rope, refuse_rope, write_rope},
     {"attention__opencl", TERN__OP_attention, refuse_attention, write_attention},
-    {"ternary_matmul__opencl", TERN__OP_ternary_matmul, refuse_ternary, write_ternary},
-    {"linear__opencl", TERN__OP_linear, refuse_linear, write_linear},
-    {"matmul__opencl", TERN__OP_matmul, refuse_matmul, write_matmul},
+    {"ternary_matmul__opencl", TERN__OP_ternary_matmul, tern__ocl_refuse_ternary, tern__ocl_write_product},
+    {"linear__opencl", TERN__OP_linear, tern__ocl_refuse_linear, tern__ocl_write_product},
+    {"matmul__opencl", TERN__OP_matmul, tern__ocl_refuse_matmul, tern__ocl_write_product},
     {"argmax__opencl", TERN__OP_argmax, refuse_arg, write_arg},
     {"argmin__opencl", TERN__OP_argmin, refuse_arg, write_arg},
 };

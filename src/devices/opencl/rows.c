@@ -84,6 +84,7 @@ typedef struct writer {
     int64_t strides[TERN__ROW_MAX_OPERANDS][TERN__MAX_RANK]; /* over the domain's axes */
     int of_row[TERN__ROW_MAX_OPERANDS]; /* number of the stride along the row; -1: 0, -2: 1 */
     bool flat;                          /* items are elements */
+    const tern__ocl_tile *tile;         /* the program is the epilogue of a product */
 } writer;
 
 static int64_t row_size(const tern__row_program *p)
@@ -93,10 +94,23 @@ static int64_t row_size(const tern__row_program *p)
 
 /* ---- where elements lie ---- */
 
+/* Operand k of the program: the kernel's pointer. */
+static int pointer_of(const writer *w, int k)
+{
+    const int n_in = w->p->n_in;
+    return !w->tile ? k : k < n_in ? w->tile->pointers[k] : w->tile->n_in + k - n_in;
+}
+
+/* Is it the product that the program is behind? */
+static bool is_product(const writer *w, int k)
+{
+    return w->tile && k == w->p->n_in - 1;
+}
+
 /* Strides of operand k over the axes of the domain: 0 where it has none, or one element only. */
 static void spread(writer *w, int k)
 {
-    const tern__ocl_operand *o = &w->operands[k];
+    const tern__ocl_operand *o = &w->operands[pointer_of(w, k)];
     const int rank = w->p->domain.rank;
     const bool squeezed = k >= w->p->n_in && (w->p->squeezed >> (k - w->p->n_in) & 1);
     const int own = o->type->rank + squeezed; /* axes, with the one that went */
@@ -192,6 +206,14 @@ static void add_compute(tern__ocl_draft *d, const tern__row_instr *i)
     tern__ocl_add(d, ";\n");
 }
 
+/* The element at hand of a product, as it would be read had it been stored. */
+static void add_product(tern__ocl_draft *d, tern_dtype dtype)
+{
+    tern__ocl_add(d, dtype == TERN_F16    ? "round_f16(sums[r][l])"
+                     : dtype == TERN_BF16 ? "round_bf16(sums[r][l])"
+                                          : "sums[r][l]");
+}
+
 /* An instruction that makes a value, or a register of others. */
 static void add_instr(const writer *w, const tern__row_instr *i, bool in_row)
 {
@@ -202,8 +224,11 @@ static void add_instr(const writer *w, const tern__row_instr *i, bool in_row)
         return;
     }
     tern__ocl_add(d, "%s v%d = ", w->p->values[i->dst].is_i32 ? "int" : "float", i->dst);
-    if (i->kind == TERN__ROW_LOAD)
-        tern__ocl_load(d, w->operands[i->a].type->dtype, i->a, place_of(w, i->a, in_row, place));
+    if (i->kind == TERN__ROW_LOAD && is_product(w, i->a))
+        add_product(d, w->tile->y->dtype);
+    else if (i->kind == TERN__ROW_LOAD)
+        tern__ocl_load(d, w->operands[pointer_of(w, i->a)].type->dtype, pointer_of(w, i->a),
+                       place_of(w, i->a, in_row, place));
     else if (i->kind == TERN__ROW_CONSTANT)
         tern__ocl_add_float(d, i->number);
     else if (i->kind == TERN__ROW_VALUE)
@@ -237,7 +262,7 @@ static void add_needed(const writer *w, bool *needed)
     }
     for (int k = 0; k < w->p->n_instrs; k++) {
         const tern__row_instr *i = &w->p->instrs[k];
-        if (makes_value(i) && needed[i->dst] && (w->flat || is_full(w, i->dst)))
+        if (makes_value(i) && needed[i->dst] && (w->flat || w->tile || is_full(w, i->dst)))
             add_instr(w, i, true);
     }
 }
@@ -324,6 +349,41 @@ static void add_reductions(const writer *w, int phase, int size)
 #undef EACH_REDUCTION
 }
 
+/* The same by the items of a group, which share the row: each has a part of it, and they fold what they have in local memory. Sums
+ * are f64 where the device has it, so their order matters next to nothing. */
+static void add_shared_reductions(const writer *w, int phase, int size)
+{
+    tern__ocl_draft *d = w->d;
+    const tern__row_program *p = w->p;
+    for (int k = 0; k < p->n_instrs; k++) {
+        const tern__row_instr *i = &p->instrs[k];
+        bool needed[TERN__ROW_MAX_INSTRS] = {false};
+        if (i->kind != TERN__ROW_REDUCE || i->phase != phase)
+            continue;
+        needed[i->a] = true;
+        tern__ocl_add(d, "real s%d = %s;\nfor (long j = lane; j < n%d; j += %d) {\n", i->dst, start_of(i->op),
+                      size, d->group);
+        add_needed(w, needed);
+        tern__ocl_add(d, "real t = %s(v%d);\n",
+                      i->op == TERN__ROWOP_max_abs || i->op == TERN__ROWOP_sum_abs ? "fabs" : "", i->a);
+        if (is_sum(i->op))
+            tern__ocl_add(d, "s%d += t%s;\n}\n", i->dst, i->op == TERN__ROWOP_sum_squares ? " * t" : "");
+        else
+            tern__ocl_add(d, "s%d = %s(s%d, t);\n}\n", i->dst, joins(i->op), i->dst);
+        tern__ocl_add(d,
+                      "shared[lane] = s%d;\nbarrier(CLK_LOCAL_MEM_FENCE);\n"
+                      "for (int o = %d; o > 0; o /= 2) {\nif (lane < o) shared[lane] = ",
+                      i->dst, d->group / 2);
+        tern__ocl_add(
+            d, is_sum(i->op) ? "shared[lane] + shared[lane + o]" : "%s(shared[lane], shared[lane + o])",
+            joins(i->op));
+        tern__ocl_add(d,
+                      ";\nbarrier(CLK_LOCAL_MEM_FENCE);\n}\nreal r%d = shared[0];\n"
+                      "barrier(CLK_LOCAL_MEM_FENCE);\n",
+                      i->dst);
+    }
+}
+
 /* ---- storing ---- */
 
 static void add_stores(const writer *w, bool full)
@@ -331,11 +391,11 @@ static void add_stores(const writer *w, bool full)
     char place[64], value[32];
     for (int k = 0; k < w->p->n_instrs; k++) {
         const tern__row_instr *i = &w->p->instrs[k];
-        if (i->kind != TERN__ROW_STORE || (!w->flat && is_full(w, i->a) != full))
+        if (i->kind != TERN__ROW_STORE || (!w->flat && !w->tile && is_full(w, i->a) != full))
             continue;
-        const int o = w->p->n_in + i->dst;
+        const int to = w->p->n_in + i->dst, o = pointer_of(w, to);
         snprintf(value, sizeof value, "v%d", i->a);
-        tern__ocl_store(w->d, w->operands[o].type->dtype, o, place_of(w, o, full, place), value);
+        tern__ocl_store(w->d, w->operands[o].type->dtype, o, place_of(w, to, full, place), value);
     }
 }
 
@@ -348,8 +408,79 @@ static void add_full_values(const writer *w)
     add_needed(w, needed);
 }
 
+/* Are results so large that they should go past the caches, and numbers of four bytes? */
+static bool streams(const writer *w)
+{
+    bool fits = w->d->cpu && w->p->streams;
+    for (int k = w->p->n_in; k < w->p->n_in + w->p->n_out; k++)
+        fits = fits && (w->operands[k].type->dtype == TERN_F32 || w->operands[k].type->dtype == TERN_I32);
+    return fits;
+}
+
+/* Sixteen elements at a time, which are stored as one where results begin at a line of the cache; the loop behind this one
+ * does the rest. */
+static void add_streams(writer *w)
+{
+    tern__ocl_draft *d = w->d;
+    const int n_in = w->p->n_in;
+    tern__ocl_add(d, "long rest = first;\nif ((0");
+    for (int k = n_in; k < n_in + w->p->n_out; k++)
+        tern__ocl_add(d, " | (ulong)p%d", k);
+    tern__ocl_add(d, ") %% 64 == 0) for (; rest + 16 <= end; rest += 16) {\n");
+    for (int k = n_in; k < n_in + w->p->n_out; k++)
+        tern__ocl_add(d, "%s out%d[16];\n", w->operands[k].type->dtype == TERN_I32 ? "int" : "float", k);
+    tern__ocl_add(d, "_Pragma(\"clang loop vectorize(assume_safety)\")\n"
+                     "for (int l = 0; l < 16; l++) {\nlong i = rest + l;\n");
+    add_full_values(w);
+    for (int k = 0; k < w->p->n_instrs; k++)
+        if (w->p->instrs[k].kind == TERN__ROW_STORE)
+            tern__ocl_add(d, "out%d[l] = v%d;\n", n_in + w->p->instrs[k].dst, w->p->instrs[k].a);
+    tern__ocl_add(d, "}\n");
+    for (int k = n_in; k < n_in + w->p->n_out; k++)
+        tern__ocl_add(
+            d, "past_caches(as_int16(vload16(0, out%d)), (global int16 *)((global int *)p%d + rest));\n", k,
+            k);
+    tern__ocl_add(d, "}\nfirst = rest;\n");
+}
+
+/* Blocks of a long walk, before each of which a later one is asked for: a processor by itself has too few requests under way. */
+static void begin_blocks(writer *w)
+{
+    enum { BLOCK = 256, AHEAD = 4096 }; /* elements; bytes */
+    tern__ocl_draft *d = w->d;
+    tern__ocl_begin_stretch(d, (size_t)tern__type_numel(&w->p->domain), 4096, 16);
+    tern__ocl_add(d,
+                  "for (long block = first; block < end; block += %d) {\nlong stop = block + %d < end ? "
+                  "block + %d : end;\n",
+                  BLOCK, BLOCK, BLOCK);
+    for (int k = 0; k < w->p->n_in + w->p->n_out; k++) {
+        const int bytes = (int)tern__dtype_unit_bytes(w->operands[k].type->dtype);
+        if (!is_scalar(w, k))
+            tern__ocl_add(d, "for (int l = 0; l < %d; l++) fetch_ahead(p%d + block * %d + %d + l * 64);\n",
+                          BLOCK * bytes / 64, k, bytes, AHEAD);
+    }
+    tern__ocl_add(
+        d, "_Pragma(\"clang loop vectorize(assume_safety)\")\nfor (long i = block; i < stop; i++) {\n");
+}
+
 static void write_flat(writer *w)
 {
+    if (streams(w)) {
+        tern__ocl_begin_stretch(w->d, (size_t)tern__type_numel(&w->p->domain), 4096, 16);
+        add_streams(w);
+        tern__ocl_add(w->d, "for (long i = first; i < end; i++) {\n");
+        add_full_values(w);
+        add_stores(w, true);
+        tern__ocl_add(w->d, "}\n");
+        return;
+    }
+    if (w->d->cpu && tern__type_numel(&w->p->domain) >= TERN__ROW_PLACES_LEAST) {
+        begin_blocks(w);
+        add_full_values(w);
+        add_stores(w, true);
+        tern__ocl_add(w->d, "}\n}\n");
+        return;
+    }
     tern__ocl_loop(w->d, "i", (size_t)tern__type_numel(&w->p->domain), 4096);
     add_full_values(w);
     add_stores(w, true);
@@ -370,7 +501,13 @@ static void write_by_row(writer *w)
         const int64_t step = rank ? w->strides[k][rank - 1] : 0;
         w->of_row[k] = step == 0 ? -1 : step == 1 ? -2 : tern__ocl_number(d, step);
     }
-    tern__ocl_loop(d, "i", (size_t)rows, row >= 4096 ? 1 : (size_t)(4096 / (row ? row : 1)));
+    const bool shared = !d->cpu && p->reduces; /* a group has a row */
+    if (shared) {
+        d->group = d->group_items < 64 ? d->group_items : 64;
+        tern__ocl_add(d, "local real shared[%d];\nconst int lane = (int)get_local_id(0);\n", d->group);
+        tern__ocl_group_loop(d, "i", (size_t)rows, 1);
+    } else
+        tern__ocl_loop(d, "i", (size_t)rows, row >= 4096 ? 1 : (size_t)(4096 / (row ? row : 1)));
     for (int k = 0; k < p->n_in + p->n_out; k++) {
         char name[16];
         snprintf(name, sizeof name, "b%d", k);
@@ -383,15 +520,22 @@ static void write_by_row(writer *w)
                 ((makes_value(i) && !is_full(w, i->dst)) || i->kind == TERN__ROW_COMPUTE))
                 add_instr(w, i, false);
         }
-        add_reductions(w, phase, size);
+        if (shared)
+            add_shared_reductions(w, phase, size);
+        else
+            add_reductions(w, phase, size);
     }
-    tern__ocl_add(d, "%sfor (long j = 0; j < n%d; j++) {\n",
-                  d->cpu ? "_Pragma(\"clang loop vectorize(assume_safety)\")\n" : "", size);
+    if (shared) /* results may lie where operands of the row do, which all have read then */
+        tern__ocl_add(d, "barrier(CLK_GLOBAL_MEM_FENCE);\nfor (long j = lane; j < n%d; j += %d) {\n", size,
+                      d->group);
+    else
+        tern__ocl_add(d, "%sfor (long j = 0; j < n%d; j++) {\n",
+                      d->cpu ? "_Pragma(\"clang loop vectorize(assume_safety)\")\n" : "", size);
     add_full_values(w);
     add_stores(w, true);
-    tern__ocl_add(d, "}\n");
+    tern__ocl_add(d, shared ? "}\nif (lane == 0) {\n" : "}\n");
     add_stores(w, false);
-    tern__ocl_add(d, "}\n");
+    tern__ocl_add(d, shared ? "}\n}\n" : "}\n");
 }
 
 void tern__ocl_write_rows(tern__ocl_draft *d, const tern__step *step, const tern__ocl_operand *operands)
@@ -407,4 +551,56 @@ void tern__ocl_write_rows(tern__ocl_draft *d, const tern__step *step, const tern
         write_flat(&w);
     else
         write_by_row(&w);
+}
+
+/* ---- behind products ---- */
+
+static void begin_tile(tern__ocl_draft *d, const tern__ocl_tile *tile)
+{
+    tern__ocl_add(d, "for (int r = 0; r < %s; r++) {\nlong row = %s + r;\n", tile->rows, tile->row0);
+}
+
+static void begin_columns(tern__ocl_draft *d)
+{
+    tern__ocl_add(d, "%sfor (int l = 0; l < columns; l++) {\nlong j = c0 + l;\n",
+                  d->cpu ? "_Pragma(\"clang loop vectorize(assume_safety)\")\n" : "");
+}
+
+static void write_plain_tile(tern__ocl_draft *d, const tern__ocl_tile *tile)
+{
+    const tern__ocl_operand *y = &tile->operands[tile->n_in];
+    const int last = y->type->rank - 1;
+    char at[64] = "to + j";
+    begin_tile(d, tile);
+    tern__ocl_offset(d, "to", "row", last, y->type->shape, y->strides);
+    if (y->strides[last] != 1)
+        snprintf(at, sizeof at, "to + j * n%d", tern__ocl_number(d, y->strides[last]));
+    begin_columns(d);
+    tern__ocl_store(d, y->type->dtype, tile->n_in, at, "sums[r][l]");
+    tern__ocl_add(d, "}\n}\n");
+}
+
+void tern__ocl_write_tile(tern__ocl_draft *d, const tern__ocl_tile *tile)
+{
+    if (!tile->rows_program) {
+        write_plain_tile(d, tile);
+        return;
+    }
+    writer w = {.d = d, .p = tile->rows_program, .operands = tile->operands, .tile = tile};
+    const int rank = w.p->domain.rank;
+    begin_tile(d, tile);
+    for (int k = 0; k < w.p->n_in + w.p->n_out; k++) {
+        char name[16];
+        if (is_product(&w, k))
+            continue;
+        spread(&w, k);
+        const int64_t step = w.strides[k][rank - 1];
+        w.of_row[k] = step == 0 ? -1 : step == 1 ? -2 : tern__ocl_number(d, step);
+        snprintf(name, sizeof name, "b%d", k);
+        tern__ocl_offset(d, name, "row", rank - 1, w.p->domain.shape, w.strides[k]);
+    }
+    begin_columns(d);
+    add_full_values(&w);
+    add_stores(&w, true);
+    tern__ocl_add(d, "}\n}\n");
 }

@@ -1,9 +1,9 @@
-/* run.c - plans on an OpenCL device: a kernel for each step when a plan is compiled, buffers over the memory of leaves, results and
- * the arena when it runs.
+/* run.c - plans on an OpenCL device: a kernel for each step when a plan is compiled; when it runs, buffers for the memory of
+ * leaves, results and the arena.
  *
- * Buffers lie over host memory (CL_MEM_USE_HOST_PTR) and stay as long as that is where it was. A device that uses the very pages
- * needs nothing else. For others the driver copies: to the device when a kernel first needs it, back when a buffer is mapped at
- * the end of a run. Then only buffers of constants stay; what others lie over may be gone before the next run. */
+ * A device that uses the very pages of the host gets buffers over them (CL_MEM_USE_HOST_PTR), which stay as long as that is where
+ * it was: nothing is copied. Others have memory of their own (memory.c) that stays from run to run: constants are copied once, for
+ * all plans that read them; the rest of what a partition reads before it runs, and what it wrote behind it. */
 #include "devices/opencl/opencl.h"
 
 typedef int tern__opencl_run_is_compiled; /* no file is empty */
@@ -25,8 +25,9 @@ typedef struct slot {
     uint32_t index;
     int64_t low, high; /* bytes from its address */
     bool constant;
-    void *host; /* where `memory` lies; NULL: nowhere yet */
+    void *host; /* where `memory` lies, or what it was copied from; NULL: nowhere yet */
     cl_mem memory;
+    bool read, written; /* by the partition that runs */
 } slot;
 
 typedef struct launch {
@@ -106,8 +107,13 @@ static void size_launch(const tern__device *d, const tern__ocl_draft *draft, lau
         l->local = 1;
         return;
     }
+    if (draft->group) {
+        l->local = (size_t)draft->group;
+        l->global = (draft->items < 1 << 14 ? draft->items : 1 << 14) * l->local;
+        return;
+    }
     units = draft->items;
-    l->local = 64;
+    l->local = d->group_items < 64 ? (size_t)d->group_items : 64;
     l->global = (units + l->local - 1) / l->local * l->local;
     l->global = l->global > 1 << 20 ? 1 << 20 : l->global;
 }
@@ -146,6 +152,9 @@ static tern_status make_launch(tern__device *d, tern__code *code, const tern__pl
         return tern__out_of_memory(sizeof *draft);
     }
     draft->cpu = d->cpu;
+    draft->compute_units = d->units;
+    draft->group_items = d->group_items;
+    draft->local_bytes = d->local_bytes;
     tern__ocl_number(draft, s);
     for (uint32_t i = 0; i < n; i++) {
         const tern__operand *o = &plan->operands[step->operands + i];
@@ -236,10 +245,17 @@ tern_status tern__ocl_compile(tern__device *d, const tern__plan *plan, tern__cod
     return TERN_OK;
 }
 
+static size_t bytes_of(const slot *s)
+{
+    return s->high > s->low ? (size_t)(s->high - s->low) : 1;
+}
+
 static void unbind(tern__device *d, slot *s)
 {
-    if (s->memory)
+    if (s->memory && d->in_place)
         d->cl->ReleaseMemObject(s->memory);
+    else if (s->memory)
+        tern__ocl_memory_put(d, s->memory);
     s->memory = NULL;
     s->host = NULL;
 }
@@ -271,22 +287,24 @@ static char *address_of(const tern__bindings *b, const slot *s)
                                           : b->blocks[s->index];
 }
 
-/* Puts the slot's buffer over where its memory is now. *moved: arguments have to be set. */
+/* Puts the slot's buffer over where its memory is now, or gives it one. *moved: arguments have to be set. */
 static tern_status bind(tern__device *d, slot *s, const tern__bindings *bindings, bool *moved)
 {
     char *host = address_of(bindings, s) + s->low;
     cl_int error = CL_SUCCESS;
-    *moved = s->host != host || !s->memory;
+    *moved = !s->memory || ((d->in_place || s->constant) && s->host != host);
     if (*moved) {
         unbind(d, s);
-        const size_t bytes = s->high > s->low ? (size_t)(s->high - s->low) : 1;
-        s->memory = d->cl->CreateBuffer(
-            d->context, (s->constant ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE) | CL_MEM_USE_HOST_PTR, bytes,
-            host, &error);
+        if (!d->in_place)
+            TERN_TRY(tern__ocl_memory_get(d, bytes_of(s), s->constant ? host : NULL, &s->memory));
+        else
+            s->memory = d->cl->CreateBuffer(
+                d->context, (s->constant ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE) | CL_MEM_USE_HOST_PTR,
+                bytes_of(s), host, &error);
         if (!s->memory)
             return tern__ocl_fail(d, "memory", error);
-        s->host = host;
     }
+    s->host = host;
     return TERN_OK;
 }
 
@@ -309,25 +327,66 @@ static tern_status bind_all(tern__device *d, const tern__plan *plan, tern__code 
     return TERN_OK;
 }
 
-/* Gives memory back to the host. */
-static tern_status hand_back(tern__device *d, tern__code *code)
+/* ---- copies at the borders of a partition ---- */
+
+static void note_uses(const tern__plan *plan, tern__code *code, const tern__partition *part)
 {
+    for (uint32_t i = 0; i < code->n_slots; i++)
+        code->slots[i].read = code->slots[i].written = false;
+    for (uint32_t s = part->first; s < part->end; s++) {
+        const launch *l = &code->launches[s];
+        for (uint32_t i = 0; l->kernel && i < l->n_operands; i++) {
+            slot *at = &code->slots[l->slots[i]];
+            at->read = at->read || i < plan->steps[s].n_in;
+            at->written = at->written || i >= plan->steps[s].n_in;
+        }
+    }
+}
+
+/* What the partition reads must be there, and so must what it writes parts of. Where it is the whole plan, nobody else has seen
+ * the arena or the results. */
+static bool is_fetched(const slot *s, bool alone)
+{
+    if (s->constant || !s->memory || !(s->read || s->written))
+        return false;
+    return s->space == TERN__SPACE_LEAF || !alone;
+}
+
+static bool is_given_back(const slot *s, bool alone)
+{
+    return s->memory && s->written && !(alone && s->space == TERN__SPACE_ARENA);
+}
+
+static tern_status fetch(tern__device *d, const tern__plan *plan, tern__code *code)
+{
+    const bool alone = plan->n_partitions == 1;
     cl_int error = CL_SUCCESS;
-    for (uint32_t i = 0; !d->in_place && i < code->n_slots && error == CL_SUCCESS; i++) {
-        slot *s = &code->slots[i];
-        if (s->constant || !s->memory)
+    for (uint32_t i = 0; i < code->n_slots && error == CL_SUCCESS; i++) {
+        const slot *s = &code->slots[i];
+        if (!is_fetched(s, alone))
             continue;
-        void *mapped =
-            d->cl->EnqueueMapBuffer(d->queue, s->memory, CL_TRUE, CL_MAP_READ, 0,
-                                    s->high > s->low ? (size_t)(s->high - s->low) : 1, 0, NULL, NULL, &error);
-        if (mapped)
-            error = d->cl->EnqueueUnmapMemObject(d->queue, s->memory, mapped, 0, NULL, NULL);
+        error =
+            d->cl->EnqueueWriteBuffer(d->queue, s->memory, CL_FALSE, 0, bytes_of(s), s->host, 0, NULL, NULL);
+        d->copied_bytes += bytes_of(s);
+    }
+    return error == CL_SUCCESS ? TERN_OK : tern__ocl_fail(d, "copying to the device", error);
+}
+
+/* Waits, and gives memory back to the host. */
+static tern_status give_back(tern__device *d, const tern__plan *plan, tern__code *code, bool failed)
+{
+    const bool alone = plan->n_partitions == 1;
+    cl_int error = CL_SUCCESS;
+    for (uint32_t i = 0; !d->in_place && !failed && i < code->n_slots && error == CL_SUCCESS; i++) {
+        const slot *s = &code->slots[i];
+        if (!is_given_back(s, alone))
+            continue;
+        error =
+            d->cl->EnqueueReadBuffer(d->queue, s->memory, CL_FALSE, 0, bytes_of(s), s->host, 0, NULL, NULL);
+        d->copied_bytes += bytes_of(s);
     }
     const cl_int finished = d->cl->Finish(d->queue);
     error = error == CL_SUCCESS ? finished : error;
-    for (uint32_t i = 0; !d->in_place && i < code->n_slots; i++)
-        if (!code->slots[i].constant)
-            unbind(d, &code->slots[i]);
     return error == CL_SUCCESS ? TERN_OK : tern__ocl_fail(d, "waiting for the device", error);
 }
 
@@ -403,9 +462,13 @@ tern_status tern__ocl_run(tern__device *d, const tern__plan *plan, tern__code *c
         return tern__out_of_memory(code->n_slots);
     tern_status status = bind_all(d, plan, code, bindings, moved);
     tern__free(moved);
+    if (!d->in_place)
+        note_uses(plan, code, part);
+    if (status == TERN_OK && !d->in_place)
+        status = fetch(d, plan, code);
     if (status == TERN_OK)
         status = enqueue(d, plan, code, part, bindings, n_done);
-    const tern_status back = hand_back(d, code);
+    const tern_status back = give_back(d, plan, code, status != TERN_OK);
     if (status == TERN_OK)
         status = back;
     if (status == TERN_OK)

@@ -11,8 +11,14 @@ const char tern__ocl_prelude[] =
     "#ifdef cl_khr_fp64\n"
     "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
     "typedef double real;\n"
+    "inline real turn_of(long bits) { return as_double(bits); }\n"
     "#else\n"
     "typedef float real;\n"
+    "inline real turn_of(long bits) /* a double in (0, 1], narrowed by hand */\n"
+    "{\n"
+    "    return ldexp((float)(bits & 0xfffffffffffffL | 0x10000000000000L), (int)(bits >> 52 & 2047) - "
+    "1075);\n"
+    "}\n"
     "#endif\n"
     "inline float load_bf16(ushort x) { return as_float((uint)x << 16); }\n"
     "inline ushort store_bf16(float x)\n"
@@ -33,6 +39,38 @@ const char tern__ocl_prelude[] =
     "inline float smaller(float x, float y) { return x <= y || x != x ? x : y; }\n"
     "inline real largest(real a, real x) { return x > a || x != x ? x : a; }\n"
     "inline real smallest(real a, real x) { return x < a || x != x ? x : a; }\n"
+    "#define past_caches(value, to) (*(to) = (value))\n"
+    "#define fetch_ahead(from)\n"
+    "#ifdef __has_builtin\n"
+    "#if __has_builtin(__builtin_prefetch)\n"
+    "#undef fetch_ahead\n"
+    "#define fetch_ahead(from) __builtin_prefetch((const void *)(size_t)(from), 0, 2)\n"
+    "#endif\n"
+    "#if __has_builtin(__builtin_nontemporal_store)\n"
+    "#undef past_caches\n"
+    "#define past_caches(value, to) __builtin_nontemporal_store(value, to)\n"
+    "#endif\n"
+    "#endif\n"
+    "inline int sum_of16(int16 x)\n"
+    "{\n"
+    "    int8 a = x.lo + x.hi;\n"
+    "    int4 b = a.lo + a.hi;\n"
+    "    int2 c = b.lo + b.hi;\n"
+    "    return c.x + c.y;\n"
+    "}\n"
+    "inline float sum_of16f(float16 x)\n"
+    "{\n"
+    "    float8 a = x.lo + x.hi;\n"
+    "    float4 b = a.lo + a.hi;\n"
+    "    float2 c = b.lo + b.hi;\n"
+    "    return c.x + c.y;\n"
+    "}\n"
+    "inline int digit_t2(global const uchar *w, long c) { return (w[c / 4] >> (int)(c % 4 * 2) & 3) - 1; }\n"
+    "inline int digit_t5(global const uchar *w, long c)\n"
+    "{\n"
+    "    int b = w[c / 5], s = (int)(c % 5);\n"
+    "    return (s == 0 ? b : s == 1 ? b / 3 : s == 2 ? b / 9 : s == 3 ? b / 27 : b / 81) % 3 - 1;\n"
+    "}\n"
     "inline int found(global long *fault, long step, long index, long size)\n"
     "{\n"
     "    if (index >= 0 && index < size)\n"
@@ -70,24 +108,53 @@ void tern__ocl_add_float(tern__ocl_draft *d, double number)
     tern__ocl_add(d, "as_float((int)n%d)", tern__ocl_number(d, bits));
 }
 
-/* A processor walks stretches, which it can do many elements at a time; neighbours on other devices take neighbours. Elements never
- * depend on each other, but results may lie where operands do, which keeps compilers from seeing it. */
-void tern__ocl_loop(tern__ocl_draft *d, const char *i, size_t items, size_t least)
+void tern__ocl_begin_stretch(tern__ocl_draft *d, size_t items, size_t least, int multiple)
 {
     const int n = tern__ocl_number(d, (int64_t)items);
     d->items = items;
     d->units = (items + least - 1) / least;
-    if (d->cpu)
-        tern__ocl_add(
-            d,
-            "    long share = (n%d + get_global_size(0) - 1) / get_global_size(0);\n"
-            "    long first = get_global_id(0) * share, end = first + share < n%d ? first + share : n%d;\n"
-            "    _Pragma(\"clang loop vectorize(assume_safety)\")\n"
-            "    for (long %s = first; %s < end; %s++) {\n",
-            n, n, n, i, i, i);
-    else
-        tern__ocl_add(d, "    for (long %s = get_global_id(0); %s < n%d; %s += get_global_size(0)) {\n", i, i,
-                      n, i);
+    tern__ocl_add(
+        d,
+        "    long share = ((n%d + get_global_size(0) - 1) / get_global_size(0) + %d) / %d * %d;\n"
+        "    long first = get_global_id(0) * share, end = first + share < n%d ? first + share : n%d;\n",
+        n, multiple - 1, multiple, multiple, n, n);
+}
+
+/* A processor walks stretches, which it can do many elements at a time; neighbours on other devices take neighbours. Elements never
+ * depend on each other, but results may lie where operands do, which keeps compilers from seeing it. */
+void tern__ocl_loop(tern__ocl_draft *d, const char *i, size_t items, size_t least)
+{
+    if (d->cpu) {
+        tern__ocl_begin_stretch(d, items, least, 1);
+        tern__ocl_add(d,
+                      "    _Pragma(\"clang loop vectorize(assume_safety)\")\n"
+                      "    for (long %s = first; %s < end; %s++) {\n",
+                      i, i, i);
+        return;
+    }
+    const int n = tern__ocl_number(d, (int64_t)items);
+    d->items = items;
+    tern__ocl_add(d, "    for (long %s = get_global_id(0); %s < n%d; %s += get_global_size(0)) {\n", i, i, n,
+                  i);
+}
+
+void tern__ocl_group_loop(tern__ocl_draft *d, const char *i, size_t items, size_t least)
+{
+    const int n = tern__ocl_number(d, (int64_t)items);
+    d->items = items;
+    d->units = (items + least - 1) / least;
+    if (d->cpu) { /* a group is one item */
+        tern__ocl_add(d,
+                      "    long share = (n%d + get_num_groups(0) - 1) / get_num_groups(0);\n"
+                      "    long first_tile = get_group_id(0) * share, end_tile = first_tile + share < n%d ? "
+                      "first_tile + share : n%d;\n"
+                      "    for (long %s = first_tile; %s < end_tile; %s++) {\n",
+                      n, n, n, i, i, i);
+        return;
+    }
+    d->group = d->group ? d->group : d->group_items;
+    tern__ocl_add(d, "    for (long %s = get_group_id(0); %s < n%d; %s += get_num_groups(0)) {\n", i, i, n,
+                  i);
 }
 
 static const char *type_of(tern_dtype dtype)
