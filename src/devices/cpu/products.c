@@ -187,9 +187,18 @@ static bool has_epilogue(const tern__target *target, const tern__call *call, uin
                !p.turned;
     case TERN__OP_packed_matmul:
         return row != NULL;
+    case TERN__OP_linear: /* that of f32 is a matmul */
+        return call->in[1]->dtype != TERN_F32 ||
+               (row &&
+                tern__gemm_plan(row->kernel, call->in[0], call->in[1], &call->out[0], tern__linear_as_matmul,
+                                target->workers, &p) &&
+                !p.turned);
+    case TERN__OP_ternary_matmul:
+    case TERN__OP_packed_ternary_matmul:
+    case TERN__OP_packed_linear:
+        return true;
     default:
-        return tern__op_code(call->op) == TERN__OP_packed_ternary_matmul ||
-               tern__op_code(call->op) == TERN__OP_packed_linear;
+        return false;
     }
 }
 
