@@ -28,7 +28,8 @@ typedef struct tern_ctx_options {
                          * else tern/tuning.db in $XDG_CACHE_HOME or ~/.cache                      */
     tern_pool_options pool;
     const struct tern_compile_options *compile; /* of lazy evaluation; NULL = defaults */
-    const char *device;                         /* what computes, one of `tern devices`; NULL = "cpu" */
+    const char *device; /* what computes, one of `tern devices`; "auto": what is predicted to
+                                                 * be fastest, step by step (<tern/tune.h>); NULL = "cpu" */
     bool fallback; /* what the device cannot run may run on the CPU, which is logged once for each op; else
                                * compiling it fails and names it */
     const char
@@ -46,6 +47,8 @@ typedef struct tern_ctx_stats {
     uint64_t fused_ops, single_ops; /* operations run: in one step with others, and in a step of their own */
     uint64_t device_steps;          /* of the steps: run by another device than the CPU */
     uint64_t fallback_steps;        /* run by the CPU though the context has another device */
+    uint64_t predicted_ns,
+        measured_ns; /* of partitions that were placed by predicted times (device "auto") */
 } tern_ctx_stats;
 
 #ifdef __cplusplus

@@ -22,7 +22,7 @@
 #include "graph/plan.h"
 #include "graph/target.h"
 
-enum { TERN__DEVICE_ABI = 1 }; /* of everything a plugin sees: another number, another build */
+enum { TERN__DEVICE_ABI = 2 }; /* of everything a plugin sees: another number, another build */
 
 typedef struct tern__device tern__device; /* each device's own */
 typedef struct tern__code tern__code;     /* what it made of a plan */

@@ -46,7 +46,8 @@ class CtxStats(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in ("evaluations", "steps", "nodes_live", "arena_peak_bytes",
                                                      "cache_hits", "cache_misses", "cache_evictions",
                                                      "cache_entries", "fused_ops", "single_ops", "device_steps",
-                                                     "fallback_steps")]
+                                                     "fallback_steps",
+                                                     "predicted_ns", "measured_ns")]
 
 
 class DeviceInfo(ctypes.Structure):
