@@ -53,8 +53,7 @@ double tern__cost_ns(const tern__device_costs *costs, tern__cost kind, double wo
 
 bool tern__costs_known(const tern__device_costs *costs)
 {
-    return costs->curves[TERN__COST_partition].n > 0 && costs->curves[TERN__COST_border].n > 0 &&
-           costs->curves[TERN__COST_rows].n > 0;
+    return costs->curves[TERN__COST_partition].n > 0 && costs->curves[TERN__COST_rows].n > 0;
 }
 
 /* ---- calls ---- */

@@ -50,7 +50,7 @@ bool tern__cost_add(tern__device_costs *costs, tern__cost kind, double work, dou
 double tern__cost_ns(const tern__device_costs *costs, tern__cost kind, double work);
 /* Of a call as one step; < 0: nothing is known about its kind. */
 double tern__cost_of_call(const tern__device_costs *costs, const tern__call *call);
-/* Is there enough to predict with: a partition, its border, and elementwise work? */
+/* Is there enough to predict with: a partition, and elementwise work? (The CPU has no border.) */
 bool tern__costs_known(const tern__device_costs *costs);
 
 #endif

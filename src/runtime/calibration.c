@@ -1,7 +1,6 @@
 /* calibration.c - curves from and to the table of what is known. */
 #include "runtime/calibration.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,6 +10,14 @@ void tern__device_identity(const tern_device_info *info, char out[TERN__DEVICE_I
 {
     snprintf(out, TERN__DEVICE_IDENTITY, "%.200s; %.100s", info->model ? info->model : "",
              info->driver ? info->driver : "no driver");
+}
+
+void tern__calibration_candidate(tern__cost kind, double work, char out[TERN__CALIBRATION_CANDIDATE])
+{
+    static const char *const units[] = {[TERN__COST_UNIT_NONE] = "each",
+                                        [TERN__COST_UNIT_BYTES] = "bytes",
+                                        [TERN__COST_UNIT_FLOPS] = "flops"};
+    snprintf(out, TERN__CALIBRATION_CANDIDATE, "%.0f %s", work, units[tern__costs[kind].unit]);
 }
 
 static tern__tuned_key *key_of(tern__tuning *tuning, const char *device, const tern_device_info *info,
@@ -40,8 +47,8 @@ tern_status tern__calibration_keep(tern__tuning *tuning, const char *device, con
                                    tern__cost kind, double work, uint64_t ns, uint64_t min_ns, int runs,
                                    tern_status status)
 {
-    char candidate[32];
-    snprintf(candidate, sizeof candidate, "%.0f", work);
+    char candidate[TERN__CALIBRATION_CANDIDATE];
+    tern__calibration_candidate(kind, work, candidate);
     tern__tuned_key *key = key_of(tuning, device, info, kind, true);
     tern__tuned *w = key ? tern__tuned_add(tuning, key, candidate, TERN__TUNED_TUNE) : NULL;
     if (!w)
@@ -68,7 +75,7 @@ bool tern__calibration_members(tern__tuning *tuning, tern__isa cap, tern__device
             return false;
         if (i == 0)
             *host = costs;
-        else if (known)
+        else if (known && costs.curves[TERN__COST_border].n > 0)
             out[(*n)++] = (tern__auto_member){.ops = ops, .costs = costs};
     }
     return *n > 0;

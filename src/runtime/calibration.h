@@ -6,10 +6,13 @@
 #include "devices/auto.h"
 #include "runtime/tuning.h"
 
-enum { TERN__DEVICE_IDENTITY = 320 };
+enum { TERN__DEVICE_IDENTITY = 320, TERN__CALIBRATION_CANDIDATE = 48 };
 
 /* Model and driver. */
 void tern__device_identity(const tern_device_info *info, char out[TERN__DEVICE_IDENTITY]);
+
+/* "65536 bytes". */
+void tern__calibration_candidate(tern__cost kind, double work, char out[TERN__CALIBRATION_CANDIDATE]);
 
 /* What is known about a device here; false: not enough to predict with. */
 bool tern__calibration_load(tern__tuning *tuning, const char *device, const tern_device_info *info,
