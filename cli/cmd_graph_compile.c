@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "compile.h"
 #include "json.h"
+#include "partitions.h"
 #include "source.h"
 #include "term.h"
 
@@ -113,6 +114,7 @@ static int print_json(const graph_run *r, const machine_rates *rates, const tern
     compile_json_add(&j, r->program, r->level);
     fusions_json_add(&j, "opportunities", higher);
     plan_json_add(&j, r->program, NULL, rates);
+    partitions_json_add(&j, r->program, NULL);
     json_end(&j);
     json_print(&j);
     return EXIT_DONE;
