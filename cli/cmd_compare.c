@@ -213,7 +213,8 @@ static int run(const args *a)
     if (args_operands(a) == 3 && !args_has(a, "program"))
         return compare(a, &o);
     if (args_operands(a) != 2 || (!args_has(a, "program") && !text_ends_in(args_operand(a, 0), ".json")))
-        return fail_usage("takes FILE A B for a graph, A.json B.json for results, or --program A B");
+        return fail_usage(
+            "takes FILE A B for a graph, A.json B.json for results, --program A B, or --devices NAMES");
     return args_has(a, "program") ? compare_programs(a, &o) : compare_files(a, &o);
 }
 

@@ -487,7 +487,7 @@ const command cmd_tune = {
                "to standard error.",
     .options = options,
     .examples = "tern tune examples/graphs/mlp.tern\n"
-                "tern tune --devices\n"
+                "tern tune --devices --device cpu --runs 3\n"
                 "tern tune --list",
     .run = run,
 };

@@ -238,12 +238,12 @@ static void advise(const tern_device_comparison *c, tern_device_use use, tern_de
     else if (!second)
         snprintf(out->words, sizeof out->words, "%s: nothing else can run all of it", device);
     else if (device == second)
-        snprintf(out->words, sizeof out->words, "%s: %.2f of %s's time over %d cases, clear in %d", device,
-                 nearest.ratio, first, out->cases, out->clear);
+        snprintf(out->words, sizeof out->words, "%s: %.2f of %s's time over %d case%s, clear in %d", device,
+                 nearest.ratio, first, out->cases, out->cases == 1 ? "" : "s", out->clear);
     else
         snprintf(out->words, sizeof out->words,
-                 "%s: %s, the nearest, takes %.2f times as long over %d cases, clear in %d", device, second,
-                 nearest.ratio, out->cases, out->clear);
+                 "%s: %s, the nearest, takes %.2f times as long over %d case%s, clear in %d", device, second,
+                 nearest.ratio, out->cases, out->cases == 1 ? "" : "s", out->clear);
 }
 
 tern_status tern_device_comparison_advice(const tern_device_comparison *c, int i, tern_device_advice *out)

@@ -68,9 +68,9 @@ static tern_status open_auto(tern_ctx *ctx, const tern__device_options *device)
         return TERN_OK;
     }
     tern__log(TERN_LOG_WARN,
-              "device 'auto': no other device than the CPU was measured here with %d threads, so the CPU "
+              "device 'auto': no other device than the CPU was measured here with %d thread%s, so the CPU "
               "computes; `tern tune --devices` measures them",
-              ctx->threads);
+              ctx->threads, ctx->threads == 1 ? "" : "s");
     ctx->device_ops = ctx->host_ops;
     ctx->device = ctx->host;
     return TERN_OK;
