@@ -9,6 +9,7 @@
 
 #include "bindings.h"
 #include "commands.h"
+#include "compare_devices.h"
 #include "compare_results.h"
 #include "compile.h"
 #include "json.h"
@@ -201,6 +202,10 @@ static int run(const args *a)
 {
     tern_compare_options o = {0};
     double percent = 0;
+    if (args_has(a, "devices"))
+        return compare_devices(a);
+    if (args_has(a, "ops") || args_has(a, "model"))
+        return fail_usage("--%s is for --devices", args_has(a, "ops") ? "ops" : "model");
     if (!args_positive(a, "threshold", &percent) || !args_positive(a, "budget", &o.budget_s) ||
         !args_int(a, "rounds", 1, 10000, 0, &o.rounds))
         return EXIT_USAGE;
@@ -208,7 +213,8 @@ static int run(const args *a)
     if (args_operands(a) == 3 && !args_has(a, "program"))
         return compare(a, &o);
     if (args_operands(a) != 2 || (!args_has(a, "program") && !text_ends_in(args_operand(a, 0), ".json")))
-        return fail_usage("takes FILE A B for a graph, A.json B.json for results, or --program A B");
+        return fail_usage(
+            "takes FILE A B for a graph, A.json B.json for results, --program A B, or --devices NAMES");
     return args_has(a, "program") ? compare_programs(a, &o) : compare_files(a, &o);
 }
 
@@ -220,7 +226,10 @@ static const option options[] = {
     {"rounds", 0, "N", NULL, "take at most N pairs of samples (default: 200); of programs, N sessions each (default: 12)"},
     {"program", 0, NULL, NULL, "A and B are programs: two builds of tern, whose sessions alternate"},
     {"bench", 0, "WORDS", NULL, "what they are to measure, for `tern bench` (default: ops --family rows --memory 4 --budget 0.1)"},
-    {"json", 0, NULL, NULL, "print JSON: an object"},
+    {"devices", 0, "NAMES", NULL, "compare these devices, such as cpu,opencl,mlx, with the first of them: operations by size and type, or a model"},
+    {"ops", 0, "NAMES", NULL, "with --devices: only these operations, such as matmul,add"},
+    {"model", 'm', "FILE", NULL, "with --devices: how fast this model reads prompts and generates"},
+    {"json", 0, NULL, NULL, "print JSON: an object; that of --devices is read by `tern report`"},
     COMPILE_OPTIONS,
     NO_TUNE_OPTION,
     {0},
@@ -229,10 +238,10 @@ static const option options[] = {
 
 const command cmd_compare = {
     .name = "compare",
-    .operands = "[FILE] A B",
-    .least = 2,
+    .operands = "[[FILE] A B]",
+    .least = 0,
     .most = 3,
-    .summary = "Tell which is faster: a graph compiled in two ways, two results or two programs.",
+    .summary = "Tell which is faster: ways to compile a graph, results, programs, or devices.",
     .details = "FILE is a graph in the text form of docs/graph-text.md. A and B are options of this command "
                "without their dashes, with "
                "commas between them: level=none, threads=2,cpu=avx2; '' is none. Both are run in turns, "
@@ -244,12 +253,18 @@ const command cmd_compare = {
                "they are two builds "
                "of tern, which measure the same benchmarks in turns: every benchmark gets a speed-up with "
                "its interval, and a "
-               "recommendation.",
+               "recommendation.\n\n"
+               "With --devices there are no operands: times with 95 % intervals, what a run takes around its "
+               "steps, from which size on "
+               "a device is faster than the first, and what to use for what, computed from these times "
+               "(docs/devices.md). --rounds and --budget are those of each case then.",
     .options = options,
     .examples = "tern compare examples/graphs/mlp.tern level=none level=high\n"
                 "tern compare examples/graphs/mlp.tern threads=1 threads=2 --threshold 2\n"
                 "tern compare examples/graphs/mlp.tern cpu=avx2 '' --json\n"
                 "tern compare before.json after.json\n"
-                "tern compare --program build-old/tern build/tern --bench 'ops --family ternary'",
+                "tern compare --program build-old/tern build/tern --bench 'ops --family ternary'\n"
+                "tern compare --devices cpu,opencl --ops matmul,add\n"
+                "tern compare --devices cpu,opencl,mlx --json > devices.json",
     .run = run,
 };

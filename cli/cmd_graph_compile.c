@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "compile.h"
 #include "json.h"
+#include "partitions.h"
 #include "source.h"
 #include "term.h"
 

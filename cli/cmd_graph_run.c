@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "compile.h"
 #include "metrics_file.h"
+#include "partitions.h"
 #include "run.h"
 #include "source.h"
 #include "term.h"
@@ -124,6 +125,8 @@ static tern_status run_all(graph_run *r, step_log *log)
         if (log)
             TERN_TRY(log_run(log, r, i > 0 ? i - 1 : 0));
     }
+    if (log)
+        TERN_TRY(partitions_measure(r->program, r->exec, r->n_inputs, r->inputs, r->n_outputs));
     qsort(r->run_times, (size_t)r->warm, sizeof *r->run_times, by_value);
     r->median_ns = r->shown_ns = r->run_times[(r->warm - 1) / 2];
     return TERN_OK;

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "engine.h"
 #include "json.h"
+#include "partitions.h"
 #include "progress.h"
 #include "source.h"
 #include "term.h"
@@ -173,6 +174,7 @@ static void print_json(const engine *e, const wishes *w, const prompt *p, const 
         }
         json_end(&j);
     }
+    placement_json_add(&j, e->ctx);
     json_end(&j);
     json_print(&j);
 }
@@ -291,8 +293,14 @@ static int print_all(const engine *e, const wishes *w, const prompt *p, const an
         print_json(e, w, p, answers);
     else
         print_answers(w, p, answers);
-    if (w->verbose)
+    if (w->verbose) {
+        text line = {0};
         print_speed(w, p, answers);
+        placement_add(&line, e->ctx);
+        if (line.length > 0)
+            fprintf(stderr, "%s\n", text_string(&line));
+        text_free(&line);
+    }
     explain_end(e, w, answers);
     return EXIT_DONE;
 }

@@ -256,6 +256,90 @@ static int tune(const args *a, tuning *t, bindings *inputs)
     return say_where(t, true);
 }
 
+/* ---- tern tune --devices -------------------------------------------------------------------------------------- */
+
+static void show_device_progress(void *user, const tern_tune_row *row, int done, int total)
+{
+    const bool *terminal = user;
+    char number[NUMBER_TEXT];
+    fprintf(stderr, "%s%d/%d  %s  %s  %s  %s%s", *terminal ? "\r\033[K" : "", done, total, row->op,
+            row->shapes, row->candidate,
+            row->status == TERN_OK ? format_time(number, row->median_ns) : tern_status_name(row->status),
+            *terminal && done < total ? "" : "\n");
+}
+
+/* "12.3 GB/s", "45.6 Gflop/s": work in its unit over time. */
+static void add_rate(table *t, const tern_tune_row *row)
+{
+    const double work = strtod(row->candidate, NULL), ns = (double)row->median_ns;
+    const char *unit = strstr(row->candidate, "flops") ? "Gflop/s" : "GB/s";
+    if (row->status != TERN_OK)
+        table_add(t, "it cannot do this");
+    else if (work > 0 && ns > 0)
+        table_addf(t, "%.2f %s", work / ns, unit);
+    else
+        table_add(t, "");
+}
+
+/* A heading for each device, then its kinds of work. */
+static void print_devices(const tuning *t)
+{
+    static const table_column columns[] = {
+        {"kind", false, false, STYLE_NAME},
+        {"work", true, false, STYLE_NONE},
+        {"a step", true, false, STYLE_NUMBER},
+        {"rate", false, false, STYLE_NONE},
+    };
+    table rows = table_make(columns, (int)(sizeof columns / sizeof *columns));
+    tern_tune_row row;
+    char last[64] = "", number[NUMBER_TEXT];
+    for (int i = 0; next_row(t->report, i, &row); i++) {
+        if (strcmp(row.op, last) != 0) {
+            text title = {0};
+            text_addf(&title, "%s  ", strchr(row.op, ':') ? strchr(row.op, ':') + 1 : row.op);
+            text_add_safe(&title, row.params);
+            table_add_heading(&rows, text_string(&title));
+            text_free(&title);
+            snprintf(last, sizeof last, "%s", row.op);
+        }
+        table_add(&rows, row.shapes);
+        table_add(&rows, row.candidate);
+        table_add(&rows, row.status == TERN_OK ? format_time(number, row.median_ns) : "");
+        add_rate(&rows, &row);
+    }
+    table_print(&rows, 2, true);
+}
+
+static int tune_devices(const args *a, tuning *t)
+{
+    tern_tune_options options = tern_tune_options_default();
+    bool terminal = isatty(STDERR_FILENO);
+    const char *name = args_value(a, "device");
+    options.progress = show_device_progress;
+    options.user = &terminal;
+    if (!args_int(a, "runs", 1, 101, 15, &options.runs))
+        return EXIT_USAGE;
+    int code = compile_open_context(a, &t->run);
+    if (code != EXIT_DONE)
+        return code;
+    if (tern_tune_devices(t->run.ctx, name ? 1 : 0, &name, &options, &t->report) != TERN_OK)
+        return fail_status(NULL);
+    if (!args_has(a, "json")) {
+        print_devices(t);
+        printf("\n%llu runs were measured, with ", (unsigned long long)tern_tune_report_runs(t->report));
+        printf("%d threads\n", tern_ctx_threads(t->run.ctx));
+        return say_where(t, false);
+    }
+    json j = {0};
+    json_object(&j, NULL);
+    json_string(&j, "kept_in", tern_tune_trouble(t->run.ctx)[0] ? "" : tern_tune_path(t->run.ctx));
+    json_uint(&j, "runs", tern_tune_report_runs(t->report));
+    rows_json(&j, t->report, true);
+    json_end(&j);
+    json_print(&j);
+    return say_where(t, true);
+}
+
 /* ---- tern tune --list, --clear --------------------------------------------------------------------------------- */
 
 /* One table for each machine and version, with a heading for each thing that was measured. */
@@ -349,16 +433,18 @@ static int clear(const args *a, tuning *t)
 
 static int run(const args *a)
 {
-    bool lists = args_has(a, "list"), clears = args_has(a, "clear");
+    bool lists = args_has(a, "list"), clears = args_has(a, "clear"), devices = args_has(a, "devices");
     int n = args_operands(a);
-    if (lists + clears + (n > 0) != 1)
-        return fail_usage("takes a FILE, --list or --clear");
+    if (lists + clears + devices + (n > 0) != 1)
+        return fail_usage("takes a FILE, --devices, --list or --clear");
     if (clears && args_has(a, "json"))
         return fail_usage("--clear and --json exclude each other");
     tuning t = {.run = {.path = args_operand(a, 0)}};
     bindings inputs = {0};
     int code = EXIT_USAGE;
-    if (lists)
+    if (devices)
+        code = tune_devices(a, &t);
+    else if (lists)
         code = list(a, &t);
     else if (clears)
         code = clear(a, &t);
@@ -372,6 +458,7 @@ static int run(const args *a)
 
 /* clang-format off */
 static const option options[] = {
+    {"devices", 0, NULL, NULL, "measure what kinds of work take on every device, or on --device NAME: what --device auto decides by"},
     {"list", 0, NULL, NULL, "show what is remembered, of every CPU and version"},
     {"clear", 0, NULL, NULL, "forget everything: remove the file, even a damaged one"},
     {"input", 'i', "NAME=FILE", NULL, "give an input as for `tern graph run`; those that are not given are made up, constants too; may be repeated"},
@@ -388,16 +475,19 @@ const command cmd_tune = {
     .operands = "[FILE]",
     .least = 0,
     .most = 1,
-    .summary = "Measure the ways to run the steps of a graph, and remember the fastest.",
+    .summary = "Measure the ways to run the steps of a graph, or devices, and remember it.",
     .details = "FILE is a graph in the text form of docs/graph-text.md; '-' is standard input. What is found "
                "is kept in the "
                "file that $TERN_TUNING names (default: tern/tuning.db in $XDG_CACHE_HOME or ~/.cache; 'off': "
                "nowhere) and "
                "used whenever the same steps are compiled on this CPU with this version. No result changes. "
+               "--devices measures launches, borders of partitions, and rates by kind of work instead "
+               "(docs/devices.md). "
                "Progress goes "
                "to standard error.",
     .options = options,
     .examples = "tern tune examples/graphs/mlp.tern\n"
+                "tern tune --devices --device cpu --runs 3\n"
                 "tern tune --list",
     .run = run,
 };

@@ -1,6 +1,7 @@
 /* compile_json.c - what the compiler did and planned, as data. */
 #include "compile.h"
 #include "json.h"
+#include "partitions.h"
 
 static void add_strings(json *j, const char *key, int n, const char *const *strings)
 {
@@ -174,6 +175,7 @@ void compile_json_print(const graph_run *r, const machine_rates *rates, const te
     if (higher)
         fusions_json_add(&j, "opportunities", higher);
     plan_json_add(&j, r->program, NULL, rates);
+    partitions_json_add(&j, r->program, NULL);
     json_end(&j);
     json_print(&j);
 }

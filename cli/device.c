@@ -1,6 +1,8 @@
 /* device.c - contexts on the device that the command line names. */
 #include "device.h"
 
+#include <string.h>
+
 #include <tern/log.h>
 
 #include "commands.h"
@@ -27,7 +29,7 @@ int device_open(const args *a, const tern_ctx_options *options, tern_ctx **out)
         warn("%s", tern_last_error());
     if (!args_int(a, "threads", 1, 1024, 0, &o.threads))
         return EXIT_USAGE;
-    if (o.fallback)
+    if (o.fallback || (o.device && strcmp(o.device, "auto") == 0))
         tern_log_set(TERN_LOG_WARN, say, NULL);
     const tern_status status = tern_ctx_create(&o, out);
     if (status == TERN_NOT_FOUND && (o.cpu || o.device))

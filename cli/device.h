@@ -9,7 +9,7 @@
 /* Rows of the option table. */
 /* clang-format off */
 #define DEVICE_OPTIONS \
-    {"device", 0, "NAME", NULL, "compute on this device (default: the first of `tern devices`)"}, \
+    {"device", 0, "NAME", NULL, "compute on this device (default: the first of `tern devices`); auto: on what is predicted to be fastest, step by step"}, \
     {"fallback", 0, NULL, NULL, "let the CPU run what that device cannot, or what fails there, and say so"}, \
     {"dump-kernels", 0, "FOLDER", NULL, "write the sources of kernels that are generated for the device to files"}, \
     {"check-device", 0, NULL, NULL, "have the CPU compute each step of the device too, and compare: slow"}, \

@@ -7,6 +7,7 @@
 #include <tern/catalog.h>
 
 #include "compile.h"
+#include "partitions.h"
 #include "table.h"
 #include "term.h"
 
@@ -258,5 +259,6 @@ void explain_print(const graph_run *r, const machine_rates *rates, const tern_pr
     print_memory(r);
     if (r->info.batch > 0)
         print_batch(r);
+    partitions_print(r->program, r->exec);
     print_steps(r, rates);
 }

@@ -5,6 +5,7 @@
 #include "array.h"
 #include "compile.h"
 #include "json.h"
+#include "partitions.h"
 #include "run.h"
 
 static tern_status add_output(json *j, const graph_run *r, int i)
@@ -73,6 +74,7 @@ static tern_status build(json *j, const graph_run *r, const machine_rates *rates
         TERN_TRY(add_output(j, r, i));
     json_end(j);
     plan_json_add(j, r->program, r->step_ns, rates);
+    partitions_json_add(j, r->program, r->exec);
     json_end(j);
     return TERN_OK;
 }

@@ -28,7 +28,8 @@ typedef struct tern_ctx_options {
                          * else tern/tuning.db in $XDG_CACHE_HOME or ~/.cache                      */
     tern_pool_options pool;
     const struct tern_compile_options *compile; /* of lazy evaluation; NULL = defaults */
-    const char *device;                         /* what computes, one of `tern devices`; NULL = "cpu" */
+    const char *device; /* what computes, one of `tern devices`; "auto": what is predicted to
+                                                 * be fastest, step by step (<tern/tune.h>); NULL = "cpu" */
     bool fallback; /* what the device cannot run may run on the CPU, which is logged once for each op; else
                                * compiling it fails and names it. Likewise what fails on the device */
     const char
@@ -57,6 +58,8 @@ typedef struct tern_ctx_stats {
     uint64_t device_moves;          /* programs that the CPU took over */
     uint64_t checked_steps;         /* steps of the device that were compared with the CPU */
     uint64_t check_failures;        /* of those: the results were wrong */
+    uint64_t predicted_ns,
+        measured_ns; /* of partitions that were placed by predicted times (device "auto") */
 } tern_ctx_stats;
 
 /* What is known of a failure of a context's device. tern_last_error says the same in one line:

@@ -104,7 +104,11 @@ typedef enum tern_metric_kind {
     X(EVAL_TIME,         39, "eval",                     HISTOGRAM, SECONDS, EVENT("eval"),                       "evaluations of lazy tensors, compiling included") \
     X(COMPILE_TIME,      40, "compile",                  HISTOGRAM, SECONDS, EVENT("compile"),                    "compiling a graph") \
     X(PASS_TIME,         41, "pass",                     HISTOGRAM, SECONDS, EVENT("pass"),                       "one pass over a graph") \
-    X(LOST_EVENTS,       42, "lost_events",              COUNTER,   NONE,    CALLER,                              "trace events that were overwritten before they were read")
+    X(LOST_EVENTS,       42, "lost_events",              COUNTER,   NONE,    CALLER,                              "trace events that were overwritten before they were read") \
+    X(DEVICE_STEPS,      43, "device_steps",             COUNTER,   NONE,    CTX(device_steps),                   "steps run by another device than the CPU") \
+    X(FALLBACK_STEPS,    44, "fallback_steps",           COUNTER,   NONE,    CTX(fallback_steps),                 "steps run by the CPU because the device that was asked for could not") \
+    X(PREDICTED_TIME,    45, "placed_predicted",         COUNTER,   SECONDS, CTX(predicted_ns),                   "time that was predicted for partitions placed by device auto") \
+    X(MEASURED_TIME,     46, "placed_measured",          COUNTER,   SECONDS, CTX(measured_ns),                    "time that those partitions took")
 /* clang-format on */
 
 typedef enum tern_metric {

@@ -192,6 +192,14 @@ typedef struct tern_operand_info {
 TERN_API tern_status tern_program_operand(const tern_program *program, int step, int i,
                                           tern_operand_info *out);
 
+/* Steps in a row on one device, which finishes them before the next partition begins. */
+typedef struct tern_partition_info {
+    const char *device;
+    int first_step, steps;
+    double predicted_ns; /* by what the devices were measured at (device "auto"); < 0: nobody predicted it */
+} tern_partition_info;
+TERN_API tern_status tern_program_partition(const tern_program *program, int i, tern_partition_info *out);
+
 /* The exec of a program for a range of batches takes inputs of any size in it. All sizes share the exec's
  * states and its one arena, which is as large as the largest that ran needs.
  *
@@ -219,6 +227,11 @@ typedef struct tern_step_time {
     uint64_t runs, last_ns, min_ns, total_ns;
 } tern_step_time;
 TERN_API tern_status tern_exec_step_time(const tern_exec *exec, int step, tern_step_time *out);
+
+/* The same for partitions (tern_program_partition), as a whole and on their own switch: steps that are timed wait for each
+ * other on devices that need not. */
+TERN_API tern_status tern_exec_time_partitions(tern_exec *exec, bool on);
+TERN_API tern_status tern_exec_partition_time(const tern_exec *exec, int partition, tern_step_time *out);
 
 /* Runs with inputs[i] bound to input i of the program (tern_program_find_input tells its number; it is evaluated if need be;
  * dtype and shape must match) and makes outputs[j], new evaluated tensors owned like any other (see <tern/context.h>). A result that

@@ -14,6 +14,7 @@
 #include <tern/cache.h>
 #include <tern/catalog.h>
 #include <tern/compare.h>
+#include <tern/compare_devices.h>
 #include <tern/conditions.h>
 #include <tern/context.h>
 #include <tern/corpus.h>

@@ -88,6 +88,16 @@ TERN_API tern_status tern_tune(tern_ctx *ctx, const char *name, const char *key,
                                const char *const *configurations, tern_tune_run run, void *user,
                                const tern_tune_options *options, int *best, tern_tune_report **out);
 
+/* ---- devices --------------------------------------------------------------------------------------------------------- */
+
+/* Measures what kinds of work take on devices, which are named, or 0: all that are there. Contexts on device "auto", with as many threads
+ * as `ctx`, place steps by it from then on. *out (may be NULL): a row for each device, kind (`shapes`) and
+ * amount of work (`candidate`, "65536 bytes"), with what one step of it takes; of kind "partition" what a partition takes beside
+ * its steps, of kind "border" what operands and results that cross its borders take. A kind that a device cannot do has a
+ * status. Takes seconds. */
+TERN_API tern_status tern_tune_devices(tern_ctx *ctx, int n, const char *const *devices,
+                                       const tern_tune_options *options, tern_tune_report **out);
+
 /* ---- what is known --------------------------------------------------------------------------------------------------- */
 
 /* All rows of the file, of every CPU and version. TERN_NOT_FOUND: there is none; other statuses say what

@@ -199,5 +199,5 @@ tern_status tern__device_find(const char *name, const tern__device_ops **out)
         const size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", name_at(i));
     }
-    return tern__fail(TERN_NOT_FOUND, "there is no device '%s': %s", name, names);
+    return tern__fail(TERN_NOT_FOUND, "there is no device '%s': %s, auto", name, names);
 }

@@ -3,17 +3,24 @@
 #ifndef TERN_DEVICES_MIXED_H
 #define TERN_DEVICES_MIXED_H
 
-#include "graph/target.h"
+#include "devices/costs.h"
 
 typedef struct tern__mixed {
     tern__target target;               /* what the compiler sees */
     const tern__target *host, *device; /* the CPU's, and the device's */
     bool fallback;                     /* what the device cannot run may run on the CPU */
     bool told[TERN__OP_COUNT];         /* that an op does */
+    /* Of placement by predicted times, where nothing is fallback; else NULL. */
+    const tern__device_costs *host_costs, *device_costs;
+    tern__placing placing;
 } tern__mixed;
 
 /* `mixed` stays where it is as long as its target is used. */
 void tern__mixed_init(tern__mixed *mixed, const tern__target *host, const tern__target *device,
                       bool fallback);
+/* The same for steps that run wherever `placing` of the target says: by what both were measured at. Constants are packed
+ * for the CPU where a product is predicted to be faster there. The costs stay too. */
+void tern__mixed_place(tern__mixed *mixed, const tern__target *host, const tern__device_costs *host_costs,
+                       const tern__target *device, const tern__device_costs *device_costs);
 
 #endif

@@ -57,6 +57,7 @@ typedef struct tern__step {
 typedef struct tern__partition {
     uint32_t first, end;
     bool on_device;
+    double predicted_ns; /* < 0: nobody predicted it */
 } tern__partition;
 
 /* A result that leaves the plan: where it is. */
@@ -90,6 +91,8 @@ typedef struct tern__plan {
         naive_bytes; /* every intermediate in a buffer of its own, and one block of scratch for all steps */
     int workers;     /* the most that any step uses */
     uint32_t number; /* from 1, another for each plan of the process */
+    const char *device;  /* which one runs what the CPU does not: the target's name */
+    double predicted_ns; /* of all partitions; < 0: nobody predicted it */
     uint64_t flops, bytes;
     uint64_t fused_ops, single_ops; /* that share a step with others, and that have one of their own */
 } tern__plan;

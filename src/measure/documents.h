@@ -6,5 +6,6 @@
 #define TERN__RESULTS_DOCUMENT "tern-results"
 #define TERN__PROFILE_DOCUMENT "tern-profile"
 #define TERN__MEMORY_DOCUMENT "tern-memory"
+#define TERN__DEVICES_DOCUMENT "tern-devices"
 
 #endif

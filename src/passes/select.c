@@ -10,6 +10,7 @@
 #include "graph/region.h"
 #include "graph/text.h"
 #include "passes/pass.h"
+#include "passes/placing.h"
 
 tern_status tern__pass_select(tern__compilation *c);
 
@@ -221,12 +222,15 @@ static void describe_step(const tern__gnode *node, const tern__call *call, tern_
 /* ---- the pass ---- */
 
 /* `usual` counts steps of which times tell that the usual way is the fastest; NULL: there are none. */
-static tern_status select_step(tern__compilation *c, tern__id id, uint32_t *usual, tern__step *step)
+static tern_status select_step(tern__compilation *c, tern__id id, tern__side side, uint32_t *usual,
+                               tern__step *step)
 {
     tern__call_room room;
     tern__call call;
+    tern__target target = *c->target;
+    target.side = side;
     TERN_TRY(tern__call_of(c->graph, id, &room, c->arena, &call));
-    TERN_TRY(tern__step_of(c->target, &call, NULL, c->arena, step));
+    TERN_TRY(tern__step_of(&target, &call, NULL, c->arena, step));
     if (usual)
         TERN_TRY(use_timings(c, &call, id, step, usual));
     step->node = id;
@@ -244,7 +248,8 @@ static tern_status find_partitions(tern__compilation *c)
     for (uint32_t s = 0; s < plan->n_steps; s++) {
         const bool on_device = plan->steps[s].on_device;
         if (s == 0 || plan->partitions[plan->n_partitions - 1].on_device != on_device)
-            plan->partitions[plan->n_partitions++] = (tern__partition){.first = s, .on_device = on_device};
+            plan->partitions[plan->n_partitions++] =
+                (tern__partition){.first = s, .on_device = on_device, .predicted_ns = -1};
         plan->partitions[plan->n_partitions - 1].end = s + 1;
     }
     return TERN_OK;
@@ -259,12 +264,19 @@ tern_status tern__pass_select(tern__compilation *c)
     if (!plan->steps)
         return tern__out_of_memory(plan->n_steps * sizeof *plan->steps);
     plan->workers = 1;
+    plan->device = c->target->name;
+    plan->predicted_ns = c->target->placing ? 0 : -1;
+    tern__placed placed = {0};
+    if (c->target->placing)
+        TERN_TRY(tern__place_steps(c, &placed));
     uint32_t n = 0, usual = 0;
     for (uint32_t i = 0; i < c->graph->n_nodes; i++) {
         if (!c->needs_step[c->order[i]])
             continue;
-        tern__step *step = &plan->steps[n++];
-        TERN_TRY(select_step(c, c->order[i], measured ? &usual : NULL, step));
+        tern__step *step = &plan->steps[n];
+        const tern__side side = placed.sides ? placed.sides[n] : TERN__SIDE_ANY;
+        TERN_TRY(select_step(c, c->order[i], side, measured ? &usual : NULL, step));
+        n++;
         plan->flops += step->flops;
         plan->bytes += step->bytes;
         if (step->parts > plan->workers)
@@ -273,5 +285,6 @@ tern_status tern__pass_select(tern__compilation *c)
     if (usual > 0)
         tern__note(c, "measured times were consulted: the usual way is the fastest for %u step%s", usual,
                    usual == 1 ? "" : "s");
-    return find_partitions(c);
+    TERN_TRY(find_partitions(c));
+    return c->target->placing ? tern__predict_partitions(c, &placed) : TERN_OK;
 }

@@ -115,8 +115,8 @@ static tern_status make(const tern_graph *graph, const tern__target *target, boo
     return TERN_OK;
 }
 
-tern_status tern__compiled_make(const tern_graph *graph, const tern__target *target,
-                                const tern__compile_options *options, bool explain, tern__compiled **out)
+static tern_status make_for(const tern_graph *graph, const tern__target *target,
+                            const tern__compile_options *options, bool explain, tern__compiled **out)
 {
     tern__compiled *p = tern__alloc_zero(1, sizeof *p);
     if (!p)
@@ -128,7 +128,7 @@ tern_status tern__compiled_make(const tern_graph *graph, const tern__target *tar
     tern__graph_init(&p->graph);
     tern__arena_init(&p->arena, 0);
     uint64_t start = tern__trace_begin(), scope = tern__watch_enter("compile", "compile");
-    tern_status status = make(graph, target, explain, p);
+    const tern_status status = make(graph, target, explain, p);
     tern__watch_leave(scope);
     tern__trace_end(start, "compile", "compile", UINT32_MAX, 0, 0);
     if (status != TERN_OK) {
@@ -136,6 +136,45 @@ tern_status tern__compiled_make(const tern_graph *graph, const tern__target *tar
         return status;
     }
     *out = p;
+    return TERN_OK;
+}
+
+/* Predictions are no better than this: a plan has to promise more to be preferred to that of the target itself. */
+static const double gain = 0.9;
+
+/* A target that cannot run the graph is out; want of memory is everybody's. */
+static tern_status try_rival(const tern_graph *graph, const tern__target *rival,
+                             const tern__compile_options *options, bool explain, tern__compiled **best,
+                             double *least)
+{
+    tern__compiled *other = NULL;
+    const tern_status status = make_for(graph, rival, options, explain, &other);
+    if (status != TERN_OK)
+        return status == TERN_OUT_OF_MEMORY ? status : TERN_OK;
+    const bool wins = other->plan.predicted_ns >= 0 && other->plan.predicted_ns < *least;
+    tern__compiled_release(wins ? *best : other);
+    if (wins) {
+        *best = other;
+        *least = other->plan.predicted_ns;
+    }
+    return TERN_OK;
+}
+
+tern_status tern__compiled_make(const tern_graph *graph, const tern__target *target,
+                                const tern__compile_options *options, bool explain, tern__compiled **out)
+{
+    tern__compiled *best = NULL;
+    TERN_TRY(make_for(graph, target, options, explain, &best));
+    double least = best->plan.predicted_ns * gain;
+    for (int i = 0; i < target->n_rivals && best->plan.predicted_ns >= 0; i++) {
+        const tern_status status = try_rival(graph, target->rivals[i], options, explain, &best, &least);
+        if (status != TERN_OK) {
+            tern__compiled_release(best);
+            return status;
+        }
+    }
+    best->device = target->name; /* whoever runs it: the plan knows */
+    *out = best;
     return TERN_OK;
 }
 

@@ -26,7 +26,8 @@ typedef struct tern__compiled {
     uint64_t compile_ns;
 } tern__compiled;
 
-/* Compiles a copy of `graph`. With `explain` the passes' notes are kept, and names for print. */
+/* Compiles a copy of `graph`. With `explain` the passes' notes are kept, and names for print. Where the target has rivals, for each
+ * of them, and keeps the plan with the least predicted time. */
 tern_status tern__compiled_make(const tern_graph *graph, const tern__target *target,
                                 const tern__compile_options *options, bool explain, tern__compiled **out);
 void tern__compiled_retain(tern__compiled *compiled);

@@ -8,6 +8,7 @@
 #include "base/priority.h"
 #include "base/status.h"
 #include "runtime/recover.h"
+#include "runtime/calibration.h"
 
 tern_ctx_options tern_ctx_options_default(void)
 {
@@ -56,6 +57,28 @@ static tern_status compile_options(tern_ctx *ctx, const tern_compile_options *op
     return tern__compile_options_from(options, &ctx->compile);
 }
 
+/* All devices that were measured. Where there is nothing to choose by, the CPU computes, and the log says so. */
+static tern_status open_auto(tern_ctx *ctx, const tern__device_options *device)
+{
+    tern__device_costs host;
+    tern__auto_member members[TERN__AUTO_MOST];
+    int n = 0;
+    const bool known = tern__calibration_members(ctx->tuning, device->isa_cap, &host, &n, members);
+    if (known)
+        TERN_TRY(tern__auto_create(device, ctx->target, &host, n, members, &ctx->device));
+    if (ctx->device) {
+        ctx->target = ctx->device_ops->target(ctx->device);
+        return TERN_OK;
+    }
+    tern__log(TERN_LOG_WARN,
+              "device 'auto': no other device than the CPU was measured here with %d thread%s, so the CPU "
+              "computes; `tern tune --devices` measures them",
+              ctx->threads, ctx->threads == 1 ? "" : "s");
+    ctx->device_ops = ctx->host_ops;
+    ctx->device = ctx->host;
+    return TERN_OK;
+}
+
 /* The CPU, which is always there, and the device that was asked for. */
 static tern_status open_devices(tern_ctx *ctx, const tern_ctx_options *options, tern__device_options *device)
 {
@@ -72,6 +95,8 @@ static tern_status open_devices(tern_ctx *ctx, const tern_ctx_options *options, 
         device->cache = NULL;
     device->dump = options->dump_kernels;
     device->memory = options->device_memory;
+    if (ctx->device_ops == &tern__device_auto)
+        return open_auto(ctx, device);
     TERN_TRY(ctx->device_ops->create(device, &ctx->device));
     tern__mixed_init(&ctx->mixed, ctx->target, ctx->device_ops->target(ctx->device), options->fallback);
     ctx->target = &ctx->mixed.target;
@@ -114,7 +139,13 @@ tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx **out)
     ctx->device_ops = ctx->host_ops;
     tern__graph_init(&ctx->graph);
     tern__arena_init(&ctx->arena, 0);
-    tern_status status = options->device ? tern__device_find(options->device, &ctx->device_ops) : TERN_OK;
+    tern_status status = TERN_OK;
+    ctx->automatic = options->device && strcmp(options->device, TERN__DEVICE_AUTO) == 0;
+    if (ctx->automatic) {
+        ctx->device_ops = &tern__device_auto;
+        ctx->fallback = true; /* whom `auto` chose was not asked for by name */
+    } else if (options->device)
+        status = tern__device_find(options->device, &ctx->device_ops);
     if (status == TERN_OK)
         status = compile_options(ctx, options->compile);
     if (status == TERN_OK)

@@ -20,6 +20,7 @@ struct tern_ctx {
     tern__device *device;       /* what computes: the CPU, or another */
     const tern__target *target; /* what is compiled for: the CPU's, or both in one */
     tern__mixed mixed;
+    bool automatic; /* device "auto" was asked for: what the CPU runs is no fallback */
     int threads;
     tern__compile_options compile; /* of lazy evaluation */
     tern__program_cache cache;

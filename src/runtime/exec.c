@@ -41,6 +41,9 @@ struct tern_exec {
     tern_step_time *times;  /* (n_steps) of all runs since */
     tern__profile *profile; /* where they go too; NULL like them */
     bool timed;
+    uint64_t *part_ns;          /* (n_partitions) of the last run; NULL until they are asked for */
+    tern_step_time *part_times; /* (n_partitions) of all runs since */
+    bool parts_timed;
     tern__arena arena; /* holds the arrays above */
 };
 
@@ -328,15 +331,25 @@ static void bump_states(tern_exec *e)
         e->changing[i]->version++;
 }
 
-static void add_times(tern_exec *e)
+static void add_each(uint32_t n, const uint64_t *ns, tern_step_time *times)
 {
-    for (uint32_t i = 0; i < e->program->compiled->plan.n_steps; i++) {
-        tern_step_time *t = &e->times[i];
-        t->last_ns = e->step_ns[i];
-        t->total_ns += e->step_ns[i];
-        t->min_ns = t->runs == 0 || e->step_ns[i] < t->min_ns ? e->step_ns[i] : t->min_ns;
+    for (uint32_t i = 0; i < n; i++) {
+        tern_step_time *t = &times[i];
+        t->last_ns = ns[i];
+        t->total_ns += ns[i];
+        t->min_ns = t->runs == 0 || ns[i] < t->min_ns ? ns[i] : t->min_ns;
         t->runs++;
     }
+}
+
+static void add_times(tern_exec *e)
+{
+    const tern__plan *plan = &e->program->compiled->plan;
+    if (e->parts_timed)
+        add_each(plan->n_partitions, e->part_ns, e->part_times);
+    if (!e->timed)
+        return;
+    add_each(plan->n_steps, e->step_ns, e->times);
     tern__profile_add(e->profile, e->step_ns);
 }
 
@@ -368,6 +381,34 @@ tern_status tern_exec_step_time(const tern_exec *exec, int step, tern_step_time 
     return TERN_OK;
 }
 
+tern_status tern_exec_time_partitions(tern_exec *exec, bool on)
+{
+    TERN__FAIL_IF(!exec, TERN_INVALID_ARGUMENT, "exec_time_partitions: the exec is NULL");
+    for (size_t i = 0; i < exec->n_buckets; i++)
+        TERN_TRY(tern_exec_time_partitions(exec->buckets[i].exec, on));
+    const size_t n = exec->program->compiled->plan.n_partitions;
+    if (on && !exec->part_times) {
+        uint64_t *part_ns = tern__arena_alloc_zero(&exec->arena, n, sizeof *part_ns);
+        tern_step_time *times = tern__arena_alloc_zero(&exec->arena, n, sizeof *times);
+        if (!part_ns || !times)
+            return tern__out_of_memory(n * sizeof *times);
+        exec->part_ns = part_ns;
+        exec->part_times = times;
+    }
+    exec->parts_timed = on;
+    return TERN_OK;
+}
+
+tern_status tern_exec_partition_time(const tern_exec *exec, int partition, tern_step_time *out)
+{
+    TERN__FAIL_IF(!exec || !out, TERN_INVALID_ARGUMENT, "exec_partition_time: an argument is NULL");
+    const uint32_t n = exec->program->compiled->plan.n_partitions;
+    TERN__FAIL_IF(partition < 0 || (uint32_t)partition >= n, TERN_OUT_OF_RANGE,
+                  "exec partition %d: there are %u", partition, n);
+    *out = exec->part_times ? exec->part_times[partition] : (tern_step_time){0};
+    return TERN_OK;
+}
+
 /* ---- sizes of the batch ---- */
 
 static tern_status fill_bucket(tern_exec *e, int64_t size, bucket *b)
@@ -375,6 +416,8 @@ static tern_status fill_bucket(tern_exec *e, int64_t size, bucket *b)
     *b = (bucket){.size = size};
     TERN_TRY(tern_program_for_batch(e->ctx, e->program, size, &b->program));
     TERN_TRY(create(e->ctx, b->program, e->in_place, e, &b->exec));
+    if (e->parts_timed)
+        TERN_TRY(tern_exec_time_partitions(b->exec, true));
     return e->timed ? tern_exec_time_steps(b->exec, true) : TERN_OK;
 }
 
@@ -448,8 +491,9 @@ tern_status tern_exec_run(tern_exec *exec, int n_in, tern_tensor *const *inputs,
     }
     TERN_TRY(settle_states(exec));
     exec->run.step_ns = exec->timed ? exec->step_ns : NULL;
+    exec->run.part_ns = exec->parts_timed ? exec->part_ns : NULL;
     tern_status status = tern__run_plan(exec->ctx, &exec->run);
-    if (status == TERN_OK && exec->timed)
+    if (status == TERN_OK)
         add_times(exec);
     bump_states(exec);
     if (status == TERN_OK)

@@ -50,6 +50,20 @@ tern_status tern_program_step(const tern_program *program, int i, tern_step_info
     return TERN_OK;
 }
 
+tern_status tern_program_partition(const tern_program *program, int i, tern_partition_info *out)
+{
+    TERN__FAIL_IF(!program || !out, TERN_INVALID_ARGUMENT, "program_partition: an argument is NULL");
+    const tern__plan *plan = &program->compiled->plan;
+    TERN__FAIL_IF(i < 0 || (uint32_t)i >= plan->n_partitions, TERN_OUT_OF_RANGE,
+                  "program partition %d: there are %u", i, plan->n_partitions);
+    const tern__partition *part = &plan->partitions[i];
+    *out = (tern_partition_info){.device = part->on_device ? plan->device : tern__device_at(0)->name,
+                                 .first_step = (int)part->first,
+                                 .steps = (int)(part->end - part->first),
+                                 .predicted_ns = part->predicted_ns};
+    return TERN_OK;
+}
+
 /* What a value is called in the text form of the compiled graph, without '%'. */
 static tern_status name_of(const tern_program *program, tern__id value, const char **out)
 {

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/strbuf.h"
+#include "devices/auto.h"
 
 /* Inputs, and constants whose data are not known yet. */
 static bool is_bound_at_run(const tern_graph *g, const tern__leaf *leaf)
@@ -63,9 +64,10 @@ static tern_status check_outputs(const tern__compiled *compiled)
 
 tern_status tern__check_device(const tern_ctx *ctx, const tern_compile_options *options)
 {
-    TERN__FAIL_IF(options && options->device && strcmp(options->device, ctx->device_ops->name) != 0,
-                  TERN_NOT_FOUND, "compile: device '%s' was asked for, the context computes on '%s'",
-                  options->device, ctx->device_ops->name);
+    const char *asked = options ? options->device : NULL;
+    const char *own = ctx->automatic ? TERN__DEVICE_AUTO : ctx->device_ops->name;
+    TERN__FAIL_IF(asked && strcmp(asked, own) != 0, TERN_NOT_FOUND,
+                  "compile: device '%s' was asked for, the context computes on '%s'", asked, own);
     return TERN_OK;
 }
 

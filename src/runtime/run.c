@@ -1,4 +1,7 @@
 /* run.c - gives a plan its memory and has it carried out. */
+#include "runtime/run.h"
+
+#include "base/clock.h"
 #include "base/status.h"
 #include "runtime/recover.h"
 #include "runtime/watch_plan.h"
@@ -51,6 +54,18 @@ static tern_status run_partition(tern_ctx *ctx, tern__run *run, uint32_t i, tern
                            : ctx->host_ops->run(ctx->host, run->plan, NULL, part, bindings, &run->n_done);
 }
 
+/* What was predicted stands beside what it took. */
+static void note_time(tern_ctx *ctx, tern__run *run, uint32_t i, uint64_t ns)
+{
+    const tern__partition *part = &run->plan->partitions[i];
+    if (run->part_ns)
+        run->part_ns[i] = ns;
+    if (part->predicted_ns < 0)
+        return;
+    ctx->stats.predicted_ns += (uint64_t)part->predicted_ns;
+    ctx->stats.measured_ns += ns;
+}
+
 /* Partition after partition. */
 static tern_status run_partitions(tern_ctx *ctx, tern__run *run, tern__room *room, tern__bindings *bindings)
 {
@@ -58,10 +73,14 @@ static tern_status run_partitions(tern_ctx *ctx, tern__run *run, tern__room *roo
     TERN_TRY(tern__run_load(ctx, run));
     for (uint32_t i = 0; i < plan->n_partitions; i++) {
         const tern__partition *part = &plan->partitions[i];
+        const bool timed = run->part_ns || part->predicted_ns >= 0;
+        const uint64_t start = timed ? tern__now_ns() : 0;
         TERN_TRY(run_partition(ctx, run, i, room, bindings));
+        if (timed)
+            note_time(ctx, run, i, tern__now_ns() - start);
         if (part->on_device && !run->loaded->moved)
             ctx->stats.device_steps += part->end - part->first;
-        else if (ctx->device != ctx->host)
+        else if (ctx->device != ctx->host && !ctx->automatic)
             ctx->stats.fallback_steps += part->end - part->first;
     }
     return TERN_OK;

@@ -49,7 +49,8 @@ class CtxStats(ctypes.Structure):
                                                      "cache_hits", "cache_misses", "cache_evictions",
                                                      "cache_entries", "fused_ops", "single_ops", "device_steps",
                                                      "fallback_steps", "device_failures", "device_retries",
-                                                     "device_moves", "checked_steps", "check_failures")]
+                                                     "device_moves", "checked_steps", "check_failures",
+                                                     "predicted_ns", "measured_ns")]
 
 
 class DeviceInfo(ctypes.Structure):

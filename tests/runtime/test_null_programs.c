@@ -157,6 +157,9 @@ TEST(programs)
     REFUSED(tern_program_for_batch(ctx, program, 1, NULL));
     REFUSED(tern_program_step(NULL, 0, &o.step_info));
     REFUSED(tern_program_step(program, 0, NULL));
+    tern_partition_info partition;
+    REFUSED(tern_program_partition(NULL, 0, &partition));
+    REFUSED(tern_program_partition(program, 0, NULL));
     REFUSED(tern_program_operand(NULL, 0, 0, &o.operand_info));
     REFUSED(tern_program_operand(program, 0, 0, NULL));
     REFUSED(tern_exec_create(NULL, program, &o.exec));

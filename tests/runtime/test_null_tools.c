@@ -48,6 +48,9 @@ TEST(insides_of_programs)
     REFUSED(tern_exec_time_steps(NULL, true));
     REFUSED(tern_exec_step_time(NULL, 0, &o.step_time));
     REFUSED(tern_exec_step_time(exec, 0, NULL));
+    REFUSED(tern_exec_time_partitions(NULL, true));
+    REFUSED(tern_exec_partition_time(NULL, 0, &o.step_time));
+    REFUSED(tern_exec_partition_time(exec, 0, NULL));
     tear_down();
 }
 
@@ -75,6 +78,8 @@ TEST(tuning)
     CHECK_OK(tern_tune(ctx, "n", NULL, 2, names, nothing, NULL, NULL, &best, NULL));
     REFUSED(tern_tune_list(NULL, &o.tune_report));
     REFUSED(tern_tune_list(ctx, NULL));
+    REFUSED(tern_tune_devices(NULL, 0, NULL, NULL, &o.tune_report));
+    REFUSED(tern_tune_devices(ctx, 1, NULL, NULL, &o.tune_report));
     REFUSED(tern_tune_clear(NULL));
     CHECK_STR(tern_tune_path(NULL), "");
     CHECK_STR(tern_tune_trouble(NULL), "");
@@ -282,6 +287,28 @@ TEST(measurements)
     REFUSED(tern_compare_run(NULL, NULL, &nobody, &comparison));
     REFUSED(tern_compare_run(NULL, &nobody, NULL, &comparison));
     REFUSED(tern_compare_run(NULL, &nobody, &nobody, NULL));
+    tern_device_comparison *devices = NULL;
+    tern_device_time time = {.device = "cpu"};
+    tern_device_crossover crossover;
+    tern_device_advice advice;
+    const tern_device_compare_options unnamed = {.n_devices = 1};
+    REFUSED(tern_device_comparison_create(NULL));
+    CHECK_OK(tern_device_comparison_create(&devices));
+    REFUSED(tern_device_comparison_add(NULL, &time));
+    REFUSED(tern_device_comparison_add(devices, NULL));
+    REFUSED(tern_device_comparison_time(NULL, 0, &time));
+    REFUSED(tern_device_comparison_time(devices, 0, NULL));
+    REFUSED(tern_device_comparison_crossover(NULL, 0, &crossover));
+    REFUSED(tern_device_comparison_crossover(devices, 0, NULL));
+    REFUSED(tern_device_comparison_advice(NULL, 0, &advice));
+    REFUSED(tern_device_comparison_advice(devices, 0, NULL));
+    REFUSED(tern_device_comparison_json(NULL, &o.text));
+    REFUSED(tern_device_comparison_json(devices, NULL));
+    REFUSED(tern_devices_compare(NULL, NULL));
+    REFUSED(tern_devices_compare(&unnamed, &devices));
+    tern_device_comparison_free(devices);
+    tern_device_comparison_free(NULL);
+    CHECK_STR(tern_device_use_name((tern_device_use)99), "unknown");
     CHECK_STR(tern_verdict_name((tern_verdict)-1), "unknown");
     tern_bench_model_options model = tern_bench_model_options_default();
     CHECK_EQ(model.n_prompt, 512);

@@ -36,6 +36,7 @@ void tern_report_free(tern_report *report)
         return;
     tern_regress_free((tern_regress_report *)report->regress);
     tern_results_free(report->results);
+    tern_device_comparison_free(report->devices);
     tern__arena_free(&report->arena);
     tern__free(report);
 }
@@ -112,15 +113,23 @@ tern_status tern_report_add_document(tern_report *report, const char *name, cons
     const char *kind;
     tern__document document = {0};
     TERN_TRY(tern__report_read(&report->arena, text, length, &document));
-    kind = document.results ? "results" : document.profile ? "profile" : "memory";
+    kind = document.results   ? "results"
+           : document.profile ? "profile"
+           : document.devices ? "devices"
+                              : "memory";
     tern_status status;
     if (document.results)
         status = add_results(report, name, document.results, text, length);
-    else if ((document.profile && report->profile) || (document.memory && report->memory))
+    else if ((document.profile && report->profile) || (document.memory && report->memory) ||
+             (document.devices && report->devices))
         status = tern__fail(TERN_STATE, "report: a second %s; give one", kind);
     else
         status = keep_source(report, name, kind, text, length, 0);
     tern_results_free(document.results);
+    if (status == TERN_OK && document.devices)
+        report->devices = document.devices;
+    else
+        tern_device_comparison_free(document.devices);
     if (status == TERN_OK && document.profile)
         report->profile = document.profile;
     if (status == TERN_OK && document.memory)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <tern/compare_devices.h>
 #include <tern/profile.h>
 #include <tern/report.h>
 
@@ -17,7 +18,7 @@ enum { TERN__REPORT_SOURCES = 16, TERN__REPORT_NOTES = 16, TERN__REPORT_NOTE = 1
 /* A document as it was given, in the report's arena. */
 typedef struct tern__source {
     const char *name;
-    const char *kind; /* "results", "profile", "memory", "baseline" */
+    const char *kind; /* "results", "profile", "memory", "devices", "baseline" */
     const char *json;
     size_t length;
     int first_row; /* of results: where its rows begin among those of the report */
@@ -92,6 +93,7 @@ struct tern_report {
     tern_results *results; /* of all sources; NULL: none */
     tern__profile_document *profile;
     tern__memory_document *memory;
+    tern_device_comparison *devices;    /* owned; NULL: none */
     const tern_regress_report *regress; /* held */
     const char *base_name;
     tern__series *series; /* of benchmarks with two sessions or more */
@@ -120,6 +122,7 @@ const tern__section *tern__report_section(int i); /* NULL past the last */
     X(memory)                 \
     X(comparison)             \
     X(regressions)            \
+    X(devices)                \
     X(history)                \
     X(machine)                \
     X(data)
@@ -133,11 +136,12 @@ bool tern__roofline_has(const tern__profile_document *profile, int i);
 
 /* ---- reading (report_read.c) ---- */
 
-/* What a document says: one member is set, `results` is the caller's to free. Without jansson TERN_UNAVAILABLE. */
+/* What a document says: one member is set, `results` and `devices` are the caller's to free. Without jansson TERN_UNAVAILABLE. */
 typedef struct tern__document {
     tern_results *results;
     tern__profile_document *profile;
     tern__memory_document *memory;
+    tern_device_comparison *devices;
 } tern__document;
 
 tern_status tern__report_read(tern__arena *arena, const char *text, size_t length, tern__document *out);

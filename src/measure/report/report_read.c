@@ -2,6 +2,7 @@
  * what it says in another type than tern writes is an error. */
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -233,6 +234,70 @@ static tern_status memory_from(tern__arena *arena, const json_t *root, tern__doc
     return TERN_OK;
 }
 
+/* ---- devices ---- */
+
+static bool copy_text(const json_t *object, const char *name, char *to, size_t room)
+{
+    const json_t *value = json_object_get(object, name);
+    const int length = snprintf(to, room, "%s", json_is_string(value) ? json_string_value(value) : "");
+    return length >= 0 && (size_t)length < room;
+}
+
+static tern_status use_of(const json_t *object, tern_device_use *out)
+{
+    const json_t *value = json_object_get(object, "use");
+    const char *name = json_is_string(value) ? json_string_value(value) : "";
+#define IS_USE(id, number, text, meaning) \
+    if (strcmp(name, text) == 0) {        \
+        *out = TERN_DEVICE_USE_##id;      \
+        return TERN_OK;                   \
+    }
+    TERN_DEVICE_USE_LIST(IS_USE)
+#undef IS_USE
+    return tern__fail(TERN_FORMAT, "a row of devices has no use that is known");
+}
+
+static tern_status device_row_from(const json_t *o, tern_device_comparison *c)
+{
+    tern_device_time row = {.size = number(o, "size"),
+                            .median_us = number(o, "median_us"),
+                            .low_us = number(o, "low_us"),
+                            .high_us = number(o, "high_us"),
+                            .around_us = number(o, "around_us"),
+                            .samples = small(o, "samples")};
+    TERN_TRY(use_of(o, &row.use));
+    const bool fits = copy_text(o, "device", row.device, sizeof row.device) &&
+                      copy_text(o, "op", row.op, sizeof row.op) &&
+                      copy_text(o, "dtype", row.dtype, sizeof row.dtype) &&
+                      copy_text(o, "shape", row.shape, sizeof row.shape) &&
+                      copy_text(o, "error", row.error, sizeof row.error);
+    TERN__FAIL_IF(!fits || !row.device[0], TERN_FORMAT,
+                  "a row of devices has a name that is too long, or none");
+    TERN__FAIL_IF(row.samples > 0 && !(row.median_us > 0 && row.size > 0), TERN_FORMAT,
+                  "a row of devices has samples and no time");
+    return tern_device_comparison_add(c, &row);
+}
+
+/* Only times are read: what they come to is computed again. */
+static tern_status devices_from(tern__arena *arena, const json_t *root, tern__document *out)
+{
+    const json_t *list;
+    void *unused;
+    int n;
+    TERN_TRY(list_of(arena, root, "rows", SPOTS_MOST, 1, &list, &unused, &n));
+    tern_device_comparison *c = NULL;
+    TERN_TRY(tern_device_comparison_create(&c));
+    for (int i = 0; i < n; i++) {
+        const tern_status status = device_row_from(json_array_get(list, (size_t)i), c);
+        if (status != TERN_OK) {
+            tern_device_comparison_free(c);
+            return status;
+        }
+    }
+    out->devices = c;
+    return TERN_OK;
+}
+
 /* ---- what it is ---- */
 
 /* Documents by their "format", all of them of version 1; results are read by <tern/results.h>. */
@@ -242,6 +307,7 @@ static const struct {
 } readers[] = {
     {TERN__PROFILE_DOCUMENT, profile_from},
     {TERN__MEMORY_DOCUMENT, memory_from},
+    {TERN__DEVICES_DOCUMENT, devices_from},
 };
 
 static tern_status document_from(tern__arena *arena, const json_t *root, const char *text, size_t length,

@@ -1,0 +1,421 @@
+/* compare_devices.c - measures the cases of device_cases.def on several devices, in turns. */
+#include "measure/compare_devices.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <tern/bench_model.h>
+#include <tern/catalog.h>
+#include <tern/program.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "measure/bootstrap.h"
+#include "measure/timing.h"
+
+enum { MOST_DEVICES = 8, SIZES = 3, MOST_PORTS = 8 };
+
+typedef struct device_case {
+    const char *op, *dtype;
+    tern_device_use use;
+    int64_t sizes[SIZES];
+    const char *shape, *text;
+} device_case;
+
+static const device_case cases[] = {
+#define DEVICE_CASE(op, dtype, use, small, middle, large, shape, text) \
+    {#op, #dtype, TERN_DEVICE_USE_##use, {small, middle, large}, shape, text},
+#include "measure/device_cases.def"
+#undef DEVICE_CASE
+};
+
+typedef struct comparer {
+    tern_device_compare_options o;
+    int n;
+    const char *names[MOST_DEVICES];
+    tern_ctx *contexts[MOST_DEVICES];
+    tern_device_comparison *out;
+    int done, total;
+} comparer;
+
+/* ---- one case on one device ---- */
+
+typedef struct side {
+    tern_ctx *ctx;
+    tern_graph *graph;
+    tern_program *program;
+    tern_exec *exec;
+    tern_tensor *inputs[MOST_PORTS], *outputs[MOST_PORTS];
+    int n_in, n_out;
+    double weight; /* elements of its constant */
+} side;
+
+/* '@' becomes the size. */
+static void fill_size(const char *from, int64_t size, char *to, size_t room)
+{
+    size_t used = 0;
+    for (; *from && used + 24 < room; from++)
+        used += *from == '@' ? (size_t)snprintf(to + used, room - used, "%" PRId64, size)
+                             : (size_t)snprintf(to + used, room - used, "%c", *from);
+    to[used] = '\0';
+}
+
+/* Zeros; floats a ramp; "p" the last position. Made by the host: the device may not have the ops that would. */
+static tern_status make_data(tern_ctx *ctx, const tern_port *port, int64_t size, tern_tensor **out)
+{
+    int64_t n = 1;
+    for (int i = 0; i < port->rank; i++)
+        n *= port->shape[i];
+    char *data = tern__alloc_zero((size_t)n, 8); /* of the widest type */
+    if (!data)
+        return tern__out_of_memory((size_t)n * 8);
+    for (int64_t i = 0; port->dtype == TERN_F32 && i < n; i++)
+        ((float *)(void *)data)[i] = (float)(i % 1000) / 1000;
+    if (port->dtype == TERN_I32 && strcmp(port->name, "p") == 0)
+        ((int32_t *)(void *)data)[0] = (int32_t)(size - 1);
+    *out = tern_from_data(ctx, port->dtype, port->rank, port->shape, data);
+    tern__free(data);
+    return tern_eval(*out);
+}
+
+/* The constant "w", if there is one: a square matrix. */
+static tern_status bind_weight(side *s, const char *text, int64_t size)
+{
+    static const char before[] = "constant \"w\" ";
+    const int64_t shape[] = {size, size};
+    tern_port port = {.name = "w", .rank = 2, .shape = shape};
+    const char *at = strstr(text, before);
+    char name[8] = "";
+    tern_tensor *w = NULL;
+    if (!at)
+        return TERN_OK;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(at + sizeof before - 1, "["), at + sizeof before - 1);
+    TERN_TRY(tern_dtype_parse(name, &port.dtype));
+    TERN_TRY(make_data(s->ctx, &port, size, &w));
+    TERN_TRY(tern_freeze(w));
+    s->weight = (double)size * (double)size;
+    return tern_graph_bind(s->graph, "w", w);
+}
+
+static tern_status open_side(side *s, const device_case *c, int64_t size)
+{
+    char text[1024];
+    tern_program_info info;
+    fill_size(c->text, size, text, sizeof text);
+    TERN_TRY(tern_graph_parse(s->ctx, text, strlen(text), &s->graph));
+    TERN_TRY(bind_weight(s, text, size));
+    TERN_TRY(tern_graph_compile(s->ctx, s->graph, NULL, &s->program));
+    TERN_TRY(tern_exec_create(s->ctx, s->program, &s->exec));
+    tern_program_get_info(s->program, &info);
+    s->n_in = info.n_inputs;
+    s->n_out = info.n_outputs;
+    TERN__FAIL_IF(s->n_in > MOST_PORTS || s->n_out > MOST_PORTS, TERN_INTERNAL,
+                  "compare_devices: %s has too many operands", c->op);
+    for (int i = 0; i < s->n_in; i++) {
+        tern_port port;
+        TERN_TRY(tern_program_input(s->program, i, &port));
+        TERN_TRY(make_data(s->ctx, &port, size, &s->inputs[i]));
+    }
+    return TERN_OK;
+}
+
+static void close_side(side *s)
+{
+    tern_exec_free(s->exec);
+    tern_program_free(s->program);
+    tern_graph_free(s->graph);
+}
+
+static tern_status run_side(void *user)
+{
+    side *s = user;
+    tern_status status = TERN_OK;
+    TERN_SCOPE(s->ctx) {
+        status = tern_exec_run(s->exec, s->n_in, s->inputs, s->n_out, s->outputs);
+    }
+    return status;
+}
+
+/* Elements that the case's inputs, constant and results have. */
+static double size_of(const side *s)
+{
+    double size = s->weight;
+    tern_port port;
+    for (int i = 0; i < s->n_in + s->n_out; i++) {
+        const tern_status status = i < s->n_in ? tern_program_input(s->program, i, &port)
+                                               : tern_program_output(s->program, i - s->n_in, &port);
+        double n = status == TERN_OK ? 1 : 0;
+        for (int k = 0; status == TERN_OK && k < port.rank; k++)
+            n *= (double)port.shape[k];
+        size += n;
+    }
+    return size;
+}
+
+/* What the steps themselves take, timed one by one: the least of a few runs. */
+static tern_status steps_us(side *s, double *out)
+{
+    tern_step_time time;
+    double ns = 0;
+    TERN_TRY(tern_exec_time_steps(s->exec, true));
+    for (int r = 0; r < 3; r++)
+        TERN_TRY(run_side(s));
+    for (int i = 0; tern_exec_step_time(s->exec, i, &time) == TERN_OK; i++)
+        ns += (double)time.min_ns;
+    *out = ns / 1e3;
+    return tern_exec_time_steps(s->exec, false);
+}
+
+/* ---- one case on all of them ---- */
+
+static tern_device_time start_row(const comparer *c, int d, const device_case *of, int at)
+{
+    tern_device_time row = {.use = at == 0 ? TERN_DEVICE_USE_SMALL : of->use,
+                            .median_us = NAN,
+                            .low_us = NAN,
+                            .high_us = NAN,
+                            .around_us = NAN};
+    snprintf(row.device, sizeof row.device, "%s", c->names[d]);
+    snprintf(row.op, sizeof row.op, "%s", of->op);
+    snprintf(row.dtype, sizeof row.dtype, "%s", of->dtype);
+    fill_size(of->shape, of->sizes[at], row.shape, sizeof row.shape);
+    return row;
+}
+
+static tern_status fill_row(tern_device_time *row, side *s, const double *samples, int n)
+{
+    double *sorted = tern__alloc((size_t)n * sizeof *sorted), steps;
+    if (!sorted)
+        return tern__out_of_memory((size_t)n * sizeof *sorted);
+    tern__interval interval;
+    memcpy(sorted, samples, (size_t)n * sizeof *sorted);
+    row->median_us = tern__stats_of(sorted, n).median * 1e6;
+    row->samples = n;
+    tern_status status = tern__median_interval(samples, n, 0.95, 1, &interval);
+    tern__free(sorted);
+    TERN_TRY(status);
+    row->low_us = interval.low * 1e6;
+    row->high_us = interval.high * 1e6;
+    TERN_TRY(steps_us(s, &steps));
+    row->around_us = row->median_us > steps ? row->median_us - steps : 0;
+    return TERN_OK;
+}
+
+static tern_status time_sides(comparer *c, side *sides, const int *ready, int n_ready, tern_device_time *rows)
+{
+    tern__turns turns = {.rounds = c->o.rounds ? c->o.rounds : 15,
+                         .budget_s = c->o.budget_s > 0 ? c->o.budget_s : 0.5};
+    tern__thing things[MOST_DEVICES];
+    TERN_TRY(tern__turns_settle(&turns));
+    double *samples = tern__alloc_zero((size_t)(n_ready * turns.rounds) + 1, sizeof *samples);
+    if (!samples)
+        return tern__out_of_memory((size_t)(n_ready * turns.rounds) * sizeof *samples);
+    tern_status status = TERN_OK;
+    int rounds = 0;
+    for (int i = 0; i < n_ready && status == TERN_OK; i++) {
+        things[i] = (tern__thing){.run = run_side, .user = &sides[ready[i]]};
+        status = tern__thing_ready(&things[i], &turns);
+    }
+    if (status == TERN_OK && n_ready > 0)
+        status = tern__time_turns(things, n_ready, &turns, samples, NULL, &rounds);
+    for (int i = 0; i < n_ready && status == TERN_OK; i++)
+        status = fill_row(&rows[ready[i]], &sides[ready[i]], &samples[i * turns.rounds], rounds);
+    tern__free(samples);
+    return status;
+}
+
+/* What a device cannot run has a row that says so; other failures end the comparison. */
+static tern_status compare_case(comparer *c, const device_case *of, int at)
+{
+    side sides[MOST_DEVICES] = {{0}};
+    tern_device_time rows[MOST_DEVICES];
+    int ready[MOST_DEVICES], n_ready = 0;
+    tern_status status = TERN_OK;
+    for (int d = 0; d < c->n; d++)
+        tern_scope_open(c->contexts[d]);
+    for (int d = 0; d < c->n && status == TERN_OK; d++) {
+        sides[d].ctx = c->contexts[d];
+        rows[d] = start_row(c, d, of, at);
+        status = open_side(&sides[d], of, of->sizes[at]);
+        rows[d].size = size_of(&sides[d]);
+        if (status == TERN_OK)
+            ready[n_ready++] = d;
+        else if (status == TERN_UNSUPPORTED) {
+            snprintf(rows[d].error, sizeof rows[d].error, "%s", tern_last_error());
+            status = TERN_OK;
+        }
+    }
+    if (status == TERN_OK)
+        status = time_sides(c, sides, ready, n_ready, rows);
+    for (int d = 0; d < c->n && status == TERN_OK; d++)
+        status = tern_device_comparison_add(c->out, &rows[d]);
+    for (int d = 0; d < c->n; d++) {
+        close_side(&sides[d]);
+        tern_scope_close(c->contexts[d]);
+    }
+    return status;
+}
+
+static tern_status tell(comparer *c, const char *what)
+{
+    TERN__FAIL_IF(c->o.progress && !c->o.progress(c->o.user, what, c->done, c->total), TERN_CANCELLED,
+                  "compare_devices: stopped");
+    c->done++;
+    return TERN_OK;
+}
+
+static bool is_wanted(const comparer *c, const char *op)
+{
+    for (int i = 0; i < c->o.n_ops; i++)
+        if (strcmp(c->o.ops[i], op) == 0)
+            return true;
+    return c->o.n_ops == 0;
+}
+
+static tern_status check_ops(const comparer *c)
+{
+    for (int i = 0; i < c->o.n_ops; i++) {
+        char names[256] = "";
+        bool known = false;
+        for (size_t k = 0; k < TERN__COUNT(cases); k++) {
+            known = known || strcmp(cases[k].op, c->o.ops[i]) == 0;
+            const size_t used = strlen(names);
+            if (!strstr(names, cases[k].op))
+                snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", cases[k].op);
+        }
+        TERN__FAIL_IF(!known, TERN_NOT_FOUND, "compare_devices: no cases of op '%.40s'; there are: %s",
+                      c->o.ops[i], names);
+    }
+    return TERN_OK;
+}
+
+static tern_status compare_ops(comparer *c)
+{
+    TERN_TRY(check_ops(c));
+    for (size_t k = 0; k < TERN__COUNT(cases); k++)
+        c->total += is_wanted(c, cases[k].op) ? SIZES : 0;
+    for (int d = 0; d < c->n; d++) {
+        tern_ctx_options options = tern_ctx_options_default();
+        options.device = c->names[d];
+        options.threads = c->o.threads;
+        TERN_TRY(tern_ctx_create(&options, &c->contexts[d]));
+    }
+    for (size_t k = 0; k < TERN__COUNT(cases); k++)
+        for (int at = 0; at < SIZES && is_wanted(c, cases[k].op); at++) {
+            TERN_TRY(tell(c, cases[k].op));
+            TERN_TRY(compare_case(c, &cases[k], at));
+        }
+    return TERN_OK;
+}
+
+/* ---- a model ---- */
+
+typedef struct model_visit {
+    comparer *c;
+    const char *device;
+    tern_status status;
+} model_visit;
+
+static void take_model(void *user, const tern_bench_model_row *m)
+{
+    model_visit *v = user;
+    const bool prompt = m->n_prompt > 0;
+    tern_device_time row = {.use = prompt ? TERN_DEVICE_USE_PROMPT : TERN_DEVICE_USE_GENERATE,
+                            .size = prompt ? m->n_prompt : m->n_gen,
+                            .around_us = NAN};
+    snprintf(row.device, sizeof row.device, "%s", v->device);
+    snprintf(row.op, sizeof row.op, "%s", prompt ? "prompt" : "generate");
+    snprintf(row.dtype, sizeof row.dtype, "model");
+    snprintf(row.shape, sizeof row.shape, "%d tokens", prompt ? m->n_prompt : m->n_gen);
+    double *sorted = m->rounds > 0 ? tern__alloc((size_t)m->rounds * sizeof *sorted) : NULL;
+    if (sorted) {
+        tern__interval interval = {NAN, NAN};
+        memcpy(sorted, m->seconds, (size_t)m->rounds * sizeof *sorted);
+        row.samples = m->rounds;
+        row.median_us = tern__stats_of(sorted, m->rounds).median * 1e6;
+        if (tern__median_interval(m->seconds, m->rounds, 0.95, 1, &interval) == TERN_OK) {
+            row.low_us = interval.low * 1e6;
+            row.high_us = interval.high * 1e6;
+        }
+    } else
+        snprintf(row.error, sizeof row.error, "%s", m->error[0] ? m->error : "it was not measured");
+    tern__free(sorted);
+    if (v->status == TERN_OK)
+        v->status = tern_device_comparison_add(v->c->out, &row);
+}
+
+static tern_status compare_model(comparer *c)
+{
+    c->total = c->n;
+    for (int d = 0; d < c->n; d++) {
+        model_visit v = {.c = c, .device = c->names[d]};
+        tern_bench_model_options o = tern_bench_model_options_default();
+        o.path = c->o.model;
+        o.device = c->names[d];
+        o.fallback = true;
+        o.n_prompt = 64;
+        o.n_gen = 16;
+        o.repetitions = c->o.rounds ? c->o.rounds : 7;
+        o.memory = 4 << 20; /* limits are not what is asked for */
+        if (c->o.threads) {
+            o.threads = &c->o.threads;
+            o.n_threads = 1;
+        }
+        TERN_TRY(tell(c, c->names[d]));
+        TERN_TRY(tern_bench_model(&o, take_model, &v));
+        TERN_TRY(v.status);
+    }
+    return TERN_OK;
+}
+
+/* ---- devices ---- */
+
+static tern_status list_devices(comparer *c)
+{
+    tern_device_info info;
+    if (c->o.n_devices > 0)
+        TERN__FAIL_IF(!c->o.devices || c->o.n_devices > MOST_DEVICES, TERN_INVALID_ARGUMENT,
+                      "compare_devices: %d devices; at most %d, with their names", c->o.n_devices,
+                      MOST_DEVICES);
+    for (int i = 0; i < c->o.n_devices; i++) {
+        bool there = false;
+        for (int k = 0; !there && tern_catalog_device(k, &info) == TERN_OK; k++)
+            there = c->o.devices[i] && strcmp(info.name, c->o.devices[i]) == 0;
+        TERN__FAIL_IF(!there, TERN_NOT_FOUND, "compare_devices: there is no device '%s'",
+                      c->o.devices[i] ? c->o.devices[i] : "");
+        TERN__FAIL_IF(info.unavailable, TERN_UNAVAILABLE, "compare_devices: device '%s': %s", info.name,
+                      info.unavailable);
+        for (int k = 0; k < c->n; k++)
+            TERN__FAIL_IF(strcmp(c->names[k], info.name) == 0, TERN_INVALID_ARGUMENT,
+                          "compare_devices: device '%s' is named twice", info.name);
+        c->names[c->n++] = info.name;
+    }
+    for (int k = 0; c->o.n_devices == 0 && c->n < MOST_DEVICES && tern_catalog_device(k, &info) == TERN_OK;
+         k++)
+        if (!info.unavailable)
+            c->names[c->n++] = info.name;
+    return TERN_OK;
+}
+
+tern_status tern_devices_compare(const tern_device_compare_options *options, tern_device_comparison **out)
+{
+    TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "compare_devices: out is NULL");
+    comparer c = {.o = options ? *options : (tern_device_compare_options){0}};
+    TERN__FAIL_IF(c.o.n_devices < 0 || c.o.n_ops < 0 || (c.o.n_ops > 0 && !c.o.ops), TERN_INVALID_ARGUMENT,
+                  "compare_devices: names are missing");
+    TERN__FAIL_IF(c.o.model && c.o.n_ops > 0, TERN_INVALID_ARGUMENT,
+                  "compare_devices: a model and operations exclude each other");
+    TERN_TRY(list_devices(&c));
+    TERN_TRY(tern_device_comparison_create(&c.out));
+    const tern_status status = c.o.model ? compare_model(&c) : compare_ops(&c);
+    for (int d = 0; d < c.n; d++)
+        tern_ctx_destroy(c.contexts[d]);
+    if (status != TERN_OK) {
+        tern_device_comparison_free(c.out);
+        return status;
+    }
+    *out = c.out;
+    return TERN_OK;
+}

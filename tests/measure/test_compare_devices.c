@@ -1,0 +1,182 @@
+/* test_compare_devices.c - crossovers and advice follow from the times: planted ones, so that the answers are known. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <tern/tern.h>
+
+#include "harness.h"
+
+static void add(tern_device_comparison *c, const char *device, const char *op, double size, double us,
+                tern_device_use use)
+{
+    tern_device_time row = {.size = size,
+                            .use = use,
+                            .median_us = us,
+                            .low_us = us * 0.9,
+                            .high_us = us * 1.1,
+                            .around_us = us / 10,
+                            .samples = 9};
+    snprintf(row.device, sizeof row.device, "%s", device);
+    snprintf(row.op, sizeof row.op, "%s", op);
+    snprintf(row.dtype, sizeof row.dtype, "f32");
+    snprintf(row.shape, sizeof row.shape, "[%.0f]", size);
+    if (us <= 0) {
+        row.samples = 0;
+        snprintf(row.error, sizeof row.error, "it has no kernel for it");
+    }
+    CHECK_OK(tern_device_comparison_add(c, &row));
+}
+
+/* Two devices: one costs 1 + size / 100, the other `start` and a tenth of that for each element. */
+static tern_device_comparison *planted(double start)
+{
+    static const double sizes[] = {10, 1000, 100000};
+    tern_device_comparison *c = NULL;
+    if (tern_device_comparison_create(&c) != TERN_OK)
+        return NULL;
+    for (int i = 0; i < 3; i++) {
+        const tern_device_use use = i == 0 ? TERN_DEVICE_USE_SMALL : TERN_DEVICE_USE_ARRAYS;
+        add(c, "cpu", "add", sizes[i], 1 + sizes[i] / 100, use);
+        add(c, "gpu", "add", sizes[i], start + sizes[i] / 1000, use);
+    }
+    return c;
+}
+
+TEST(advice_follows_the_times)
+{
+    tern_device_comparison *c = planted(5);
+    tern_device_advice a;
+    CHECK(c != NULL);
+    CHECK_OK(tern_device_comparison_advice(c, 0, &a));
+    CHECK(a.use == TERN_DEVICE_USE_SMALL);
+    CHECK_STR(a.device, "cpu");
+    CHECK_OK(tern_device_comparison_advice(c, 1, &a));
+    CHECK(a.use == TERN_DEVICE_USE_ARRAYS && a.cases == 2 && a.clear == 2);
+    CHECK_STR(a.device, "gpu");
+    CHECK_NEAR(a.ratio, sqrt(6.0 / 11 * (105.0 / 1001)), 1e-9);
+    CHECK_STATUS(tern_device_comparison_advice(c, 2, &a), TERN_OUT_OF_RANGE);
+    tern_device_comparison_free(c);
+
+    c = planted(500); /* the same with a launch that never pays */
+    CHECK(c != NULL);
+    CHECK_OK(tern_device_comparison_advice(c, 1, &a));
+    CHECK_STR(a.device, "cpu");
+    CHECK(strstr(a.words, "gpu, the nearest") != NULL);
+    tern_device_comparison_free(c);
+
+    c = planted(0.1); /* and with none */
+    CHECK(c != NULL);
+    CHECK_OK(tern_device_comparison_advice(c, 0, &a));
+    CHECK_STR(a.device, "gpu");
+    tern_device_comparison_free(c);
+}
+
+TEST(crossovers_follow_the_times)
+{
+    tern_device_crossover x;
+    tern_device_comparison *c = planted(5);
+    CHECK(c != NULL);
+    CHECK_OK(tern_device_comparison_crossover(c, 0, &x));
+    CHECK(x.any && !x.always && x.size > 10 && x.size < 1000);
+    CHECK_STR(x.device, "gpu");
+    CHECK_STATUS(tern_device_comparison_crossover(c, 1, &x), TERN_OUT_OF_RANGE);
+    tern_device_comparison_free(c);
+
+    c = planted(1e9);
+    CHECK(c != NULL);
+    CHECK_OK(tern_device_comparison_crossover(c, 0, &x));
+    CHECK(!x.any && isnan(x.size));
+    tern_device_comparison_free(c);
+
+    c = planted(0.1);
+    CHECK(c != NULL);
+    CHECK_OK(tern_device_comparison_crossover(c, 0, &x));
+    CHECK(x.any && x.always);
+    CHECK_NEAR(x.size, 10, 0);
+    tern_device_comparison_free(c);
+}
+
+/* A device that cannot run a case is not recommended for its use, however fast it is otherwise. */
+TEST(what_a_device_cannot_run_counts)
+{
+    tern_device_comparison *c = planted(0.1);
+    tern_device_advice a;
+    CHECK(c != NULL);
+    add(c, "cpu", "sort", 500, 10, TERN_DEVICE_USE_ARRAYS);
+    add(c, "gpu", "sort", 500, 0, TERN_DEVICE_USE_ARRAYS);
+    CHECK_OK(tern_device_comparison_advice(c, 1, &a));
+    CHECK_STR(a.device, "cpu");
+    CHECK(strstr(a.words, "nothing else can run all of it") != NULL);
+    tern_device_comparison_free(c);
+}
+
+TEST(bad_rows_are_refused)
+{
+    tern_device_comparison *c = NULL;
+    CHECK_OK(tern_device_comparison_create(&c));
+    tern_device_time row = {.device = "cpu", .samples = 3, .median_us = -1, .size = 1};
+    CHECK_STATUS(tern_device_comparison_add(c, &row), TERN_INVALID_ARGUMENT);
+    row.median_us = 1;
+    row.use = (tern_device_use)99;
+    CHECK_STATUS(tern_device_comparison_add(c, &row), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern_device_comparison_time(c, 0, &row), TERN_OUT_OF_RANGE);
+    tern_device_comparison_free(c);
+    const char *names[] = {"abacus"};
+    tern_device_compare_options o = {.n_devices = 1, .devices = names};
+    CHECK_STATUS(tern_devices_compare(&o, &c), TERN_NOT_FOUND);
+    o = (tern_device_compare_options){.n_ops = 1, .ops = names};
+    CHECK_STATUS(tern_devices_compare(&o, &c), TERN_NOT_FOUND);
+    CHECK(strstr(tern_last_error(), "matmul") != NULL);
+}
+
+/* What is measured has all of it: a time, an interval that holds it, and a row for each size. */
+TEST(the_cpu_is_measured)
+{
+    const char *devices[] = {"cpu"}, *ops[] = {"add"};
+    const tern_device_compare_options o = {.n_devices = 1,
+                                           .devices = devices,
+                                           .n_ops = 1,
+                                           .ops = ops,
+                                           .threads = 1,
+                                           .rounds = 6,
+                                           .budget_s = 0.05};
+    tern_device_comparison *c = NULL;
+    tern_device_time row;
+    int n = 0;
+    CHECK_OK(tern_devices_compare(&o, &c));
+    for (; tern_device_comparison_time(c, n, &row) == TERN_OK; n++) {
+        CHECK(row.samples > 0 && row.median_us > 0 && row.size > 0 && row.around_us >= 0);
+        CHECK(isnan(row.low_us) || (row.low_us <= row.median_us && row.median_us <= row.high_us));
+    }
+    CHECK_EQ(n, 3);
+    tern_device_comparison_free(c);
+}
+
+TEST(reports_have_the_section)
+{
+    tern_device_comparison *c = planted(5);
+    char *json = NULL, *text = NULL;
+    tern_report *r = NULL;
+    CHECK(c != NULL);
+    CHECK_OK(tern_device_comparison_json(c, &json));
+    CHECK_OK(tern_report_create(NULL, &r));
+    const tern_status status = tern_report_add_document(r, "devices.json", json, strlen(json));
+    if (status == TERN_UNAVAILABLE) {
+        tern_report_free(r);
+        tern_string_free(json);
+        tern_device_comparison_free(c);
+        SKIP("built without jansson, which reads JSON");
+    }
+    CHECK_OK(status);
+    CHECK_OK(tern_report_write(r, TERN_REPORT_TEXT, 1, (const char *[]){"devices"}, &text));
+    CHECK(strstr(text, "for large arrays: gpu") && strstr(text, "for small steps: cpu"));
+    tern_string_free(text);
+    CHECK_OK(tern_report_write(r, TERN_REPORT_HTML, 1, (const char *[]){"devices"}, &text));
+    CHECK(strstr(text, "id=\"devices\"") && strstr(text, "Time as a ratio to that of cpu"));
+    tern_string_free(text);
+    CHECK_STATUS(tern_report_add_document(r, "devices.json", json, strlen(json)), TERN_STATE);
+    tern_report_free(r);
+    tern_string_free(json);
+    tern_device_comparison_free(c);
+}
