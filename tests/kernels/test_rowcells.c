@@ -209,8 +209,8 @@ TEST(reductions)
                            : sort % 3 == 1 && (sort < 6 || i > 700) ? (random_bits() & 1 ? 0.0f : -0.0f)
                            : sort % 3 == 1                          ? -1
                                                                     : a[i];
-                tern__rowop_start((tern__rowop)op, &run);
-                tern__rowop_start((tern__rowop)op, &cells);
+                table->start((tern__rowop)op, &run);
+                table->start((tern__rowop)op, &cells);
                 tern__rowop_cell code[] = {plain_cell(table, TERN__CELL_GET, &at_a),
                                            {.run = table->cell[op][TERN__CELL_REDUCE], .state = &cells},
                                            {.run = table->end}};

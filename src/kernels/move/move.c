@@ -2,8 +2,8 @@
  *
  * Axes along which both sides are equally spaced are run together. If then both have their neighbours along the same axis,
  * runs are copied. If the operand's neighbours lie along another axis, squares of 64 bytes by 64 bytes are turned in a tile in
- * L1, by vectors of 16 bytes, which every processor has: memory, not turning, takes the time. What is left at the edges, and
- * memory without neighbours, goes element by element. */
+ * L1, by vectors of 16 bytes, which every processor has (x86/move_avx512.c needs no tile). What is left at the edges, and memory
+ * without neighbours, goes element by element. */
 #include "kernels/move/move.h"
 
 #include <string.h>
@@ -18,8 +18,9 @@ TERN__KERNEL(copy__ref);
 enum {
     LINE = 64,
     TURN_FROM =
-        4096,      /* bytes of the operand's neighbours in a block: runs long enough to be fetched by guess */
-    TURN_TO = 256, /* bytes of the result's: four lines that lie together */
+        4096, /* bytes of the operand's neighbours in a block: runs long enough to be fetched by guess */
+    TURN_TO =
+        128, /* bytes of the result's: two lines that lie together, of no more places than are fetched by guess at once */
     PART_BYTES = 16384, /* of the result in an item of work, about */
     MOST_PARTS = 4096,
 };
@@ -112,11 +113,9 @@ typedef uint64_t vec8 __attribute__((vector_size(16)));
 TURN(1) TURN(2) TURN(4) TURN(8)
     /* clang-format on */
 
-    typedef void (*square_fn)(char *to, int64_t to_step, const char *from, int64_t from_step, bool past);
-
-static square_fn square_of(int64_t size)
+    static tern__move_square square_of(const tern__move_squares *squares, int64_t size)
 {
-    return size == 1 ? square1 : size == 2 ? square2 : size == 4 ? square4 : square8;
+    return size == 1 ? squares->of1 : size == 2 ? squares->of2 : size == 4 ? squares->of4 : squares->of8;
 }
 
 #define COPY_ELEMENTS(size)             \
@@ -144,13 +143,13 @@ static void turn_elements(int64_t size, char *to, int64_t to_step, const char *f
     }
 }
 
-static void turn_block(int64_t size, char *to, int64_t to_step, const char *from, int64_t from_step,
-                       int64_t n, int64_t m, bool past)
+static void turn_block(int64_t size, tern__move_square square, char *to, int64_t to_step, const char *from,
+                       int64_t from_step, int64_t n, int64_t m, bool past)
 {
-    const square_fn square = square_of(size);
     const int64_t side = LINE / size, n_whole = n / side * side, m_whole = m / side * side;
-    for (int64_t j = 0; j < m_whole; j += side)
-        for (int64_t i = 0; i < n_whole; i += side)
+    for (int64_t i = 0; i < n_whole;
+         i += side) /* lines of the result that lie together are stored together */
+        for (int64_t j = 0; j < m_whole; j += side)
             square(to + i * to_step + j * size, to_step, from + i * size + j * from_step, from_step, past);
     turn_elements(size, to + m_whole * size, to_step, from + m_whole * from_step, from_step, n_whole,
                   m - m_whole);
@@ -167,6 +166,7 @@ typedef struct walk {
     int rank;
     int64_t shape[TERN__MAX_RANK], to[TERN__MAX_RANK], from[TERN__MAX_RANK]; /* strides in bytes */
     bool turned, past;
+    tern__move_square square;
     int64_t step[2], parts[2]; /* of the last two axes: elements in a block, blocks */
     int64_t blocks;
 } walk;
@@ -260,8 +260,8 @@ static void move_block(const walk *w, char *to, const char *from, int64_t block)
     }
     const int64_t m = rest_of(w, 1, last, along);
     if (w->turned)
-        turn_block(w->size, to, w->to[last - 1], from, w->from[last], rest_of(w, 0, last - 1, across), m,
-                   w->past);
+        turn_block(w->size, w->square, to, w->to[last - 1], from, w->from[last],
+                   rest_of(w, 0, last - 1, across), m, w->past);
     else
         copy_run(to, from, m * w->size, w->past);
 }
@@ -278,7 +278,8 @@ static int64_t begin_of(int64_t n, int64_t part, int64_t parts)
     return n / parts * part + n % parts * part / parts;
 }
 
-tern_status tern__move_run(tern__kernel_args *args, int64_t begin, int64_t end)
+tern_status tern__move_run(tern__kernel_args *args, int64_t begin, int64_t end,
+                           const tern__move_squares *squares)
 {
     const tern__buffer *to = &args->out[0], *from = &args->in[0];
     const int64_t parts = tern__move_work(to->type), numel = tern__type_numel(to->type);
@@ -287,6 +288,7 @@ tern_status tern__move_run(tern__kernel_args *args, int64_t begin, int64_t end)
         return TERN_OK;
     if (!plan_walk(&w, to, from))
         return tern_copy__ref(args, begin_of(numel, begin, parts), begin_of(numel, end, parts));
+    w.square = square_of(squares, w.size);
     for (int64_t block = begin_of(w.blocks, begin, parts), n = begin_of(w.blocks, end, parts); block < n;
          block++)
         move_block(&w, to->data, from->data, block);
@@ -294,5 +296,10 @@ tern_status tern__move_run(tern__kernel_args *args, int64_t begin, int64_t end)
     return TERN_OK;
 }
 
-const tern__kernel tern__move__vectors = {
-    .name = "move__vectors", .isa = TERN__ISA_BASELINE, .run = tern__move_run};
+static tern_status run(tern__kernel_args *args, int64_t begin, int64_t end)
+{
+    static const tern__move_squares squares = {square1, square2, square4, square8};
+    return tern__move_run(args, begin, end, &squares);
+}
+
+const tern__kernel tern__move__vectors = {.name = "move__vectors", .isa = TERN__ISA_BASELINE, .run = run};

@@ -42,7 +42,7 @@ static int64_t search_row(const search *s, const char *x, int64_t step, int64_t 
         const int64_t size = n - i < BLOCK ? n - i : BLOCK;
         const float *block = tern__columns_load(s->p, s->dtype, x + i * step * s->bytes, step, size, room);
         tern__rowop_state state;
-        tern__rowop_start(op, &state);
+        s->p->rows->start(op, &state);
         s->p->rows->reduce[op](&state, block, size);
         const float found = (float)tern__rowop_finish(op, &state);
         if ((s->least ? found < best : found > best) || isnan(found)) {

@@ -92,7 +92,7 @@ static const tern__row_phase *begin_phase(frame *f, int phase)
 {
     for (int k = phase ? f->phases[phase - 1].reduces : 0; k < f->phases[phase].reduces; k++) {
         const tern__row_instr *i = &f->p->instrs[f->reductions[k]];
-        tern__rowop_start((tern__rowop)i->op, &f->states[i->dst]);
+        f->p->table->start((tern__rowop)i->op, &f->states[i->dst]);
     }
     return &f->phases[phase];
 }

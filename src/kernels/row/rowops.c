@@ -1,4 +1,4 @@
-/* rowops.c - what the tables of row instructions share: choosing one, beginning and ending a reduction, and
+/* rowops.c - what the tables of row instructions share: choosing one, ending a reduction, and
  * the reduction of large angles. */
 #include "kernels/row/rowops.h"
 
@@ -57,17 +57,6 @@ typedef int32_t four_masks __attribute__((vector_size(16)));
 static bool is_sum(tern__rowop op)
 {
     return op == TERN__ROWOP_sum || op == TERN__ROWOP_sum_squares || op == TERN__ROWOP_sum_abs;
-}
-
-void tern__rowop_start(tern__rowop op, tern__rowop_state *state)
-{
-    const float start = op == TERN__ROWOP_max ? -INFINITY : op == TERN__ROWOP_min ? INFINITY : 0;
-    const four zero = {0}, lanes = start - zero;
-    for (int k = 0; k < 4;
-         k++) /* in pieces: compilers' way to clear it all takes as long as a phase of a short row */
-        memcpy(state->singles + 4 * k, &lanes, sizeof lanes);
-    for (int k = 0; k < 4; k++)
-        memcpy((char *)state + sizeof state->singles + 16 * k, &zero, sizeof zero);
 }
 
 static double finish_sum(const tern__rowop_state *state)

@@ -91,15 +91,15 @@ typedef struct tern__rowop_table {
     /* The same as cells; NULL for GATHER and forms that an instruction has not. */
     tern__rowop_cell_fn cell[TERN__ROWOP_COUNT][TERN__CELL_FORMS];
     tern__rowop_cell_fn end; /* behind the last cell */
-    int64_t strip;           /* elements of a strip, a multiple of 32 */
+    /* Start value of a reduction: 0; -inf for max, inf for min. */
+    void (*start)(tern__rowop op, tern__rowop_state *state);
+    int64_t strip; /* elements of a strip, a multiple of 32 */
     /* Runs cells over n elements, a multiple of `strip`: over each strip code[0], then code[1], ... */
     void (*run_strips)(const tern__rowop_cell *const *code, int n_codes, int64_t n,
                        const tern__rowop_ahead *ahead);
 } tern__rowop_table;
 
-/* Start value of a reduction (0; -inf for max, inf for min), and the number at the end. NaN propagates in
- * all. */
-void tern__rowop_start(tern__rowop op, tern__rowop_state *state);
+/* The number at the end of a reduction. NaN propagates in all. */
 double tern__rowop_finish(tern__rowop op, const tern__rowop_state *state);
 
 /* After `stream`: makes what was stored past the caches visible to whoever sees this thread's later

@@ -360,6 +360,18 @@ static inline vf first_of(vf x, int64_t n, vf other)
 #define SAME(x) (x)
 EXTREME_OP(max, SAME, v_gt, v_max) EXTREME_OP(min, SAME, v_lt, v_min) EXTREME_OP(max_abs, v_abs, v_gt, v_max)
 
+/* Whole vectors, as cells load them: what is stored in smaller pieces has to reach the cache before a load of them all. */
+static void start(tern__rowop op, tern__rowop_state *state)
+{
+    const vf none = v_splat(0),
+             lanes = v_splat(op == TERN__ROWOP_max ? -INFINITY : op == TERN__ROWOP_min ? INFINITY : 0);
+    for (int k = 0; k < 16; k += LANES)
+        v_store(state->singles + k, lanes);
+    for (int k = 8; k < 16; k += LANES / 2)
+        d_store(state->lanes + k, (vd)none);
+    v_leave();
+}
+
 /* ---- the table ---- */
 
 #define ROWOPS_MAP_1(name) {name##_0}
@@ -447,6 +459,7 @@ const tern__rowop_table TERN__ROWOPS_TABLE = {
 #undef TERN_ROWOP
     },
     .end = (tern__rowop_cell_fn)end_cell,
+    .start = start,
     .strip = STRIP,
     .run_strips = run_strips,
 };

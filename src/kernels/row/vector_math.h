@@ -92,7 +92,7 @@ static inline vf exp2_of(vf x)
 
 /* With e = e^-|x|: 1 / (1 + e), or e / (1 + e) for negative x; both as y - y e / (1 + e), since the errors of
  * the quotient weigh least there. */
-static inline vf sigmoid_of(vf x)
+static inline vf sigmoid_far(vf x)
 {
     vf n, r;
     exp_reduce(v_max(v_splat(-104), v_neg(v_abs(x))), &n, &r);
@@ -114,7 +114,7 @@ static inline vf times_sigmoid(vf x, vf t, vf n)
     return v_copysign(y, x); /* the difference of zeros is 0, of -0 as well */
 }
 
-static inline vf silu_of(vf x)
+static inline vf silu_far(vf x)
 {
     vf n, r;
     exp_reduce(v_max(v_splat(-200.5f), v_neg(v_abs(x))), &n, &r);
@@ -131,7 +131,7 @@ static inline void gelu_tanh_reduce(vd a, vd *n, vd *r)
     *r = d_fma(a, factor, *n);
 }
 
-static inline vf gelu_tanh_of(vf x)
+static inline vf gelu_tanh_far(vf x)
 {
     vd2 a = v_widen(v_min(v_splat(14.5f), v_abs(x))), n, r;
     gelu_tanh_reduce(a.lo, &n.lo, &r.lo);
@@ -305,7 +305,7 @@ static inline vf v_positive(vf x)
 
 /* x Phi(x) = max(x, 0) - a (1 - Phi(a)) with a = |x|, and a (1 - Phi(a)) is e^(-a^2 / 2) times a smooth
  * function. The square is not rounded before the whole multiples of ln 2 are gone. At -inf it is -inf * 0. */
-static inline vf gelu_of(vf x)
+static inline vf gelu_far(vf x)
 {
     vf a = v_min(v_splat(14.9f), v_abs(x));
     vf n = v_fma(a * a, v_splat(-0x1.715476p-1f), v_splat(MAGIC)) - MAGIC;
@@ -314,5 +314,62 @@ static inline vf gelu_of(vf x)
     vf factor = piece(normal_tail_table, 6, a, v_bits(a + 1) >> 21);
     return v_positive(x) - v_scale(v_fma_once(factor, t, factor), n);
 }
+
+/* ---- activations: the usual arguments by tables, others as above ---- */
+
+/* With z = -|x|: sigmoid(x) is sigmoid(z), or 1 - sigmoid(z) for positive x; x g(x) for functions with g(-x) = 1 - g(x) (silu and
+ * both gelus) is max(x, 0) + z g(z). So g is needed below 0 only, and pieces give it there in about half of the instructions, as
+ * far as tables go: behind them it is a power of e, which no table holds. An element has the same bits whatever its neighbours
+ * are: where one of them lies behind, both ways are gone and each lane takes its own. NaN lies behind. */
+static inline vf minus_abs(vf x)
+{
+    return v_float(v_bits(x) | 0x80000000u);
+}
+
+#define ACTIVATION(name, end, near)                                                       \
+    static __attribute__((noinline)) vf name##_both(vf x, vf y)                           \
+    {                                                                                     \
+        return v_select(v_ge(minus_abs(x), v_splat(end)), y, name##_far(x));              \
+    }                                                                                     \
+    static inline vf name##_of(vf x)                                                      \
+    {                                                                                     \
+        const vf z = minus_abs(x), y = near;                                              \
+        return __builtin_expect(m_all(v_ge(z, v_splat(end))), 1) ? y : name##_both(x, y); \
+    }
+
+static inline vf sigmoid_below(vf z)
+{
+    return piece(sigmoid_table, 5, z, v_bits(v_fma(z, v_splat(-5.0f / 3), v_splat(MAGIC))));
+}
+
+static inline vf sigmoid_near(vf x, vf z)
+{
+    const vf y = sigmoid_below(z);
+    return v_select(v_lt(x, v_splat(0)), y, v_splat(1) - y);
+}
+
+static inline vf silu_near(vf x, vf z)
+{
+    return v_fma(z, sigmoid_below(z), v_max(v_splat(0), x));
+}
+
+static inline vf gelu_near(vf x, vf z)
+{
+    const vu index = v_bits(v_fma(z, v_fma(z, v_splat(0.34375f), v_splat(-1.125f)), v_splat(MAGIC)));
+    return v_fma(z, piece(normal_table, 6, z, index), v_max(v_splat(0), x));
+}
+
+static inline vf gelu_tanh_near(vf x, vf z)
+{
+    const vu index = v_bits(v_fma(z, v_fma(z, v_splat(0.4375f), v_splat(-1.125f)), v_splat(MAGIC)));
+    return v_fma(z, piece(gelu_tanh_table, 6, z, index), v_max(v_splat(0), x));
+}
+
+/* clang-format off */
+ACTIVATION(sigmoid, -9.3f, sigmoid_near(x, z))
+ACTIVATION(silu, -9.3f, silu_near(x, z))
+ACTIVATION(gelu, -5.275f, gelu_near(x, z))
+ACTIVATION(gelu_tanh, -4.8f, gelu_tanh_near(x, z))
+/* clang-format on */
 
 #endif

@@ -87,6 +87,90 @@ static const float tanh_table[7][16] = {
      0x1.070ceep-3f, 0x1.52dd6p-4f, 0x1.24ba58p-6f, -0x1.20aa9p-5f},
 };
 
+/* Phi(z), the normal distribution, for z from -5.275 to 0. Interval k is where z (0.34375 z - 1.125) rounds to k: narrower
+ * where the function falls faster. These and the next two: least squares weighted towards the largest relative error, in 50
+ * digits, coefficient by coefficient, each rounded before the next is found. Relative error below 2^-25. */
+static const float normal_table[8][16] = {
+    {0, -0x1.69e7cap-1f, -0x1.44835p+0f, -0x1.bbf1fep+0f, -0x1.12359ep+1f, -0x1.415136p+1f, -0x1.6c8c8ap+1f,
+     -0x1.949f6ep+1f, -0x1.ba6398p+1f, -0x1.ddf34ap+1f, -0x1.ffd23ap+1f, -0x1.1017b8p+2f, -0x1.1f9a66p+2f,
+     -0x1.2e7eecp+2f, -0x1.3cd668p+2f, -0x1.4ad32ep+2f},
+    {0x1p-1f, 0x1.eb2c7ap-3f, 0x1.a3b2a6p-4f, 0x1.5383eap-5f, 0x1.078e8cp-6f, 0x1.8b494p-8f, 0x1.204a36p-9f,
+     0x1.9c0076p-11f, 0x1.1f44bap-12f, 0x1.8b4138p-14f, 0x1.0b401p-15f, 0x1.645628p-17f, 0x1.d584d2p-19f,
+     0x1.3296cp-20f, 0x1.8d3b66p-22f, 0x1.f90886p-24f},
+    {0x1.988456p-2f, 0x1.3e363ap-2f, 0x1.6ddb18p-3f, 0x1.6b4752p-4f, 0x1.496b7cp-5f, 0x1.17dfeap-6f,
+     0x1.c4efecp-8f, 0x1.61a01cp-9f, 0x1.0a7264p-10f, 0x1.888df2p-12f, 0x1.1a3c14p-13f, 0x1.8dd658p-15f,
+     0x1.13befep-16f, 0x1.794926p-18f, 0x1.fe50eap-20f, 0x1.51c1fcp-21f},
+    {0x1.004d62p-19f, 0x1.c1da74p-4f, 0x1.cfc4fp-4f, 0x1.3afde8p-4f, 0x1.60da0ap-5f, 0x1.5f4892p-6f,
+     0x1.427ee4p-7f, 0x1.177674p-8f, 0x1.cc712cp-10f, 0x1.6e72cp-11f, 0x1.1a22dp-12f, 0x1.a6d89p-14f,
+     0x1.35c95ep-15f, 0x1.bdcf3ep-17f, 0x1.3bcb8cp-18f, 0x1.b47a8ep-20f},
+    {-0x1.1038acp-4f, -0x1.a89d28p-6f, 0x1.27ff94p-6f, 0x1.e62328p-6f, 0x1.8a21a2p-6f, 0x1.ee9888p-7f,
+     0x1.0c6b3ap-7f, 0x1.0900b2p-8f, 0x1.e60acp-10f, 0x1.a7632ep-11f, 0x1.60866ap-12f, 0x1.1b08dap-13f,
+     0x1.b90c9ep-15f, 0x1.4f7466p-16f, 0x1.f3d74ap-18f, 0x1.69f2a2p-19f},
+    {0x1.cf7f9p-13f, -0x1.76d61ep-6f, -0x1.aeb1dp-7f, 0x1.8895f8p-15f, 0x1.75d748p-8f, 0x1.8290fp-8f,
+     0x1.12be5ep-8f, 0x1.45b176p-9f, 0x1.5735e8p-10f, 0x1.4e2c7p-11f, 0x1.3167e8p-12f, 0x1.099bc6p-13f,
+     0x1.bbec14p-15f, 0x1.67481cp-16f, 0x1.1b0beep-17f, 0x1.af6fa6p-19f},
+    {0x1.62109ap-7f, 0x1.67a0dap-11f, -0x1.86694ap-8f, -0x1.218ccap-8f, -0x1.34d9ep-10f, 0x1.672a9ap-11f,
+     0x1.2dffa2p-10f, 0x1.f9221ap-11f, 0x1.493fb8p-11f, 0x1.750d98p-12f, 0x1.80273ep-13f, 0x1.7099acp-14f,
+     0x1.4ead0cp-15f, 0x1.232e52p-16f, 0x1.e8f6cep-18f, 0x1.8abc0ep-19f},
+    {0x1.9a34dap-10f, 0x1.8fae76p-9f, 0x1.e75866p-12f, -0x1.4ee158p-10f, -0x1.321f7cp-10f, -0x1.fcf5dcp-12f,
+     -0x1.0869bp-16f, 0x1.739486p-13f, 0x1.8aac6p-13f, 0x1.1abc2cp-13f, 0x1.57e072p-14f, 0x1.7832eap-15f,
+     0x1.789488p-16f, 0x1.64d30cp-17f, 0x1.41977ap-18f, 0x1.15ef14p-19f},
+};
+
+/* sigmoid(2 sqrt(2 / pi) (z + 0.044715 z^3)) for z from -4.8 to 0; interval k: z (0.4375 z - 1.125) rounds to k. Relative error
+ * below 2^-25.2. */
+static const float gelu_tanh_table[8][16] = {
+    {0, -0x1.5ad884p-1f, -0x1.32d3b2p+0f, -0x1.9fe64cp+0f, -0x1.fee268p+0f, -0x1.29efb2p+1f, -0x1.50ebbap+1f,
+     -0x1.74f114p+1f, -0x1.96abf6p+1f, -0x1.b6a638p+1f, -0x1.d4f424p+1f, -0x1.f1dd84p+1f, -0x1.06c774p+2f,
+     -0x1.141db6p+2f, -0x1.20fc6ap+2f, -0x1.2d4dfep+2f},
+    {0x1p-1f, 0x1.fe3c8cp-3f, 0x1.d936e4p-4f, 0x1.abdd82p-5f, 0x1.77d63p-6f, 0x1.418cdap-7f, 0x1.0a4bf8p-8f,
+     0x1.acab26p-10f, 0x1.4de64p-11f, 0x1.f47118p-13f, 0x1.6ac1bap-14f, 0x1.fba82cp-16f, 0x1.56e076p-17f,
+     0x1.bdfac2p-19f, 0x1.179942p-20f, 0x1.5670a6p-22f},
+    {0x1.988456p-2f, 0x1.44804cp-2f, 0x1.8e4d2ep-3f, 0x1.b61d16p-4f, 0x1.c186c8p-5f, 0x1.b6acbp-6f,
+     0x1.9848fep-7f, 0x1.6d2966p-8f, 0x1.3960e6p-9f, 0x1.01062ap-10f, 0x1.954368p-12f, 0x1.32c2f8p-13f,
+     0x1.be2124p-15f, 0x1.3714eap-16f, 0x1.a09f8p-18f, 0x1.0f65ep-19f},
+    {0x1.01f4c8p-19f, 0x1.b87c3ap-4f, 0x1.db87bcp-4f, 0x1.615f38p-4f, 0x1.be9adep-5f, 0x1.009abp-5f,
+     0x1.125aacp-6f, 0x1.15303ep-7f, 0x1.09903cp-8f, 0x1.e20508p-10f, 0x1.a126f6p-11f, 0x1.584e1cp-12f,
+     0x1.0f6644p-13f, 0x1.983aecp-15f, 0x1.258222p-16f, 0x1.989e54p-18f},
+    {-0x1.119152p-4f, -0x1.cf0d6p-6f, 0x1.d637eap-7f, 0x1.d6b706p-6f, 0x1.b524d8p-6f, 0x1.3fda7cp-6f,
+     0x1.9aaed2p-7f, 0x1.e29e0ep-8f, 0x1.07aa8ep-8f, 0x1.0d3dfep-9f, 0x1.0341b2p-10f, 0x1.d7e18p-12f,
+     0x1.96fe66p-13f, 0x1.4cc4f6p-14f, 0x1.029f8ep-15f, 0x1.82f5ep-17f},
+    {0x1.d9a906p-13f, -0x1.78a044p-6f, -0x1.e5f23p-7f, -0x1.394d74p-9f, 0x1.16c23ap-8f, 0x1.86b01cp-8f,
+     0x1.59920ep-8f, 0x1.f9f4eap-9f, 0x1.48dacp-9f, 0x1.8523d6p-10f, 0x1.aa3122p-11f, 0x1.b30844p-12f,
+     0x1.a0390cp-13f, 0x1.76288p-14f, 0x1.3d4004p-15f, 0x1.010ee2p-16f},
+    {0x1.6a5dfp-7f, 0x1.15318p-10f, -0x1.7d187p-8f, -0x1.45548ep-8f, -0x1.17b094p-9f, -0x1.abc866p-14f,
+     0x1.bcb17p-11f, 0x1.17f7cp-10f, 0x1.ec7ffp-11f, 0x1.6a6908p-11f, 0x1.d79d02p-12f, 0x1.16ab8p-12f,
+     0x1.2eaeep-13f, 0x1.309eeap-14f, 0x1.1df6d8p-15f, 0x1.fbcc56p-17f},
+    {0x1.aa3d02p-10f, 0x1.a569e4p-9f, 0x1.6b6c6ep-11f, -0x1.20f37cp-10f, -0x1.432342p-10f, -0x1.8869c4p-11f,
+     -0x1.28acbcp-12f, -0x1.66a05ap-18f, 0x1.2288fp-13f, 0x1.77e3aep-13f, 0x1.45723p-13f, 0x1.e1513p-14f,
+     0x1.33b71cp-14f, 0x1.62cc92p-15f, 0x1.79a8f2p-16f, 0x1.72b81ap-17f},
+};
+
+/* sigmoid(z) for z from -9.3 to 0, interval k around -0.6 k. Relative error below 2^-24.4. */
+static const float sigmoid_table[7][16] = {
+    {0, -0x1.333ca6p-1f, -0x1.332976p+0f, -0x1.ccdd1ap+0f, -0x1.331d2ap+1f, -0x1.7ff986p+1f, -0x1.ccbfdep+1f,
+     -0x1.0cc718p+2f, -0x1.3321eep+2f, -0x1.59ab9cp+2f, -0x1.80171cp+2f, -0x1.a666d4p+2f, -0x1.ccda5cp+2f,
+     -0x1.f32a5cp+2f, -0x1.0ccdacp+3f, -0x1.2005dp+3f},
+    {0x1p-1f, 0x1.6ad4cp-2f, 0x1.da1d8ap-3f, 0x1.2272fp-3f, 0x1.54e2aep-4f, 0x1.8495fep-5f, 0x1.b3eebep-6f,
+     0x1.e44818p-7f, 0x1.0bc03cp-7f, 0x1.265872p-8f, 0x1.43a2dp-9f, 0x1.641e5ap-10f, 0x1.86cf86p-11f,
+     0x1.adb1aap-12f, 0x1.d76cbep-13f, 0x1.0297fap-13f},
+    {0x1.fffffep-3f, 0x1.d48a4cp-3f, 0x1.6c5b5cp-3f, 0x1.f283bcp-4f, 0x1.388402p-4f, 0x1.722748p-5f,
+     0x1.a8556ap-6f, 0x1.dd1fd6p-7f, 0x1.099026p-7f, 0x1.250602p-8f, 0x1.42d63cp-9f, 0x1.63a27ep-10f,
+     0x1.8684fp-11f, 0x1.ad8492p-12f, 0x1.d7519ap-13f, 0x1.028fcep-13f},
+    {-0x1.5005a8p-21f, 0x1.10ff9ap-5f, 0x1.874f76p-5f, 0x1.651e4ap-5f, 0x1.04806ep-5f, 0x1.4f0a4ep-6f,
+     0x1.91c112p-7f, 0x1.cf0546p-8f, 0x1.0538cep-8f, 0x1.2263aap-9f, 0x1.413d7p-10f, 0x1.62aa58p-11f,
+     0x1.85eefep-12f, 0x1.ad2972p-13f, 0x1.d71a3cp-14f, 0x1.027edcp-14f},
+    {-0x1.55791ep-6f, -0x1.d1955cp-7f, -0x1.062682p-9f, 0x1.668efap-8f, 0x1.c3d68ep-8f, 0x1.67b9fep-8f,
+     0x1.dddb6p-9f, 0x1.224c1ap-9f, 0x1.50df7ep-10f, 0x1.7c38d2p-11f, 0x1.a818f8p-12f, 0x1.d655d6p-13f,
+     0x1.033066p-13f, 0x1.1da712p-14f, 0x1.39cc16p-15f, 0x1.588166p-16f},
+    {-0x1.995fd2p-15f, -0x1.39149ap-8f, -0x1.2632b2p-8f, -0x1.ba4c8cp-10f, 0x1.b322f4p-13f, 0x1.955bacp-11f,
+     0x1.707c16p-11f, 0x1.fdfe4cp-12f, 0x1.3b31d4p-12f, 0x1.6f98e2p-13f, 0x1.a12fcep-14f, 0x1.d3008ap-15f,
+     0x1.02ab06p-15f, 0x1.1ddd3cp-16f, 0x1.3a82d6p-17f, 0x1.599454p-18f},
+    {0x1.02e968p-9f, 0x1.987fap-11f, -0x1.9d302p-11f, -0x1.cb7242p-11f, -0x1.86971ep-12f, -0x1.5e4c7ep-15f,
+     0x1.10c768p-14f, 0x1.29e90ep-14f, 0x1.af358ap-15f, 0x1.0ede82p-15f, 0x1.3e56b8p-16f, 0x1.6a6f72p-17f,
+     0x1.963e98p-18f, 0x1.c2353p-19f, 0x1.f1df2ep-20f, 0x1.11c19cp-20f},
+};
+
 /* clang-format on */
 
 #endif
