@@ -69,11 +69,14 @@ static void print_limits(const demo *d)
     if (isnan(d->step_share))
         text_addf(&words, " one by one: unavailable: %s", d->share_why);
     else
-        text_addf(&words,
-                  " one by one: while they work, its steps reach %.1f %% of what the cache that holds them "
-                  "(%.3g GB/s from "
-                  "private ones, %.3g from the last) and the arithmetic allow; all measured just now",
-                  d->step_share * 100, d->rates.cache_bytes_per_s * 1e-9, d->rates.last_bytes_per_s * 1e-9);
+        text_addf(
+            &words,
+            " one by one: while they work, its steps reach %.1f %% of what the cache that holds them "
+            "(%.3g GB/s from "
+            "private ones, %.3g from the last) and the arithmetic allow, told of %.0f %% of their time; "
+            "all measured just now",
+            d->step_share * 100, d->rates.cache_bytes_per_s * 1e-9, d->rates.last_bytes_per_s * 1e-9,
+            d->step_share_of * 100);
     print_line("of the limit", text_string(&words));
     text_free(&words);
 }
@@ -191,6 +194,7 @@ void demo_print_json(const demo *d)
     json_double(&j, "prompt_limit_per_s", d->prompt_limit > 0 ? d->prompt_limit : (double)NAN);
     add_why(&j, "prompt_unavailable", d->prompt_why);
     json_double(&j, "step_share", d->step_share);
+    json_double(&j, "step_share_of", isnan(d->step_share) ? (double)NAN : d->step_share_of);
     add_why(&j, "step_share_unavailable", d->share_why);
     json_object(&j, "memory");
     if (d->peak_bytes)
