@@ -339,6 +339,29 @@ bool args_positive(const args *a, const char *name, double *out)
     return true;
 }
 
+bool args_percent(const args *a, const char *name, double *out)
+{
+    if (!args_positive(a, name, out))
+        return false;
+    if (!args_value(a, name) || *out < 1000)
+        return true;
+    fail_usage("--%s %g: give per cent below 1000", name, *out);
+    return false;
+}
+
+bool args_seconds(const args *a, const char *name, double *out)
+{
+    const char *word = args_value(a, name);
+    char *end;
+    if (!word)
+        return true;
+    *out = strtod(word, &end);
+    if (end != word && *end == '\0' && *out > 0 && *out <= 3600)
+        return true;
+    fail_usage("--%s '%s': give seconds, more than 0 and at most 3600", name, word);
+    return false;
+}
+
 bool args_int(const args *a, const char *name, int least, int most, int fallback, int *out)
 {
     const char *value = args_value(a, name);

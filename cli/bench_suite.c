@@ -16,17 +16,6 @@
 
 /* ---- options ------------------------------------------------------------------------------------------------- */
 
-static bool read_seconds(const args *a, const char *name, double *out)
-{
-    const char *word = args_value(a, name);
-    char *end;
-    *out = word ? strtod(word, &end) : 0;
-    if (!word || (end != word && *end == '\0' && *out > 0 && *out <= 3600))
-        return true;
-    fail_usage("--%s '%s': give seconds, more than 0 and at most 3600", name, word);
-    return false;
-}
-
 int bench_read_settings(const args *a, const char *suite, bench_settings *out)
 {
     int mebibytes;
@@ -40,7 +29,7 @@ int bench_read_settings(const args *a, const char *suite, bench_settings *out)
                               .cpu = args_value(a, "isa"),
                               .threads = out->threads};
     if (!args_ints(a, "threads", 1, 64, BENCH_THREADS, out->threads, &o->n_threads) ||
-        !read_seconds(a, "budget", &o->budget_s) || !read_seconds(a, "timeout", &o->timeout_s) ||
+        !args_seconds(a, "budget", &o->budget_s) || !args_seconds(a, "timeout", &o->timeout_s) ||
         !args_int(a, "samples", 1, 1000, 0, &o->rounds) || !args_int(a, "warmup", 1, 1000, 0, &o->warmups) ||
         !args_int(a, "memory", 1, 16384, 0, &mebibytes))
         return EXIT_USAGE;

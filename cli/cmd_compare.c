@@ -201,7 +201,7 @@ static int run(const args *a)
 {
     tern_compare_options o = {0};
     double percent = 0;
-    if (!args_positive(a, "threshold", &percent) || !args_positive(a, "budget", &o.budget_s) ||
+    if (!args_percent(a, "threshold", &percent) || !args_seconds(a, "budget", &o.budget_s) ||
         !args_int(a, "rounds", 1, 10000, 0, &o.rounds))
         return EXIT_USAGE;
     o.threshold = percent / 100;

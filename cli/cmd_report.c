@@ -33,12 +33,8 @@ static tern_report_format format_of(const args *a)
 static bool read_options(const args *a, tern_regress_options *o)
 {
     double percent = 0;
-    if (!args_positive(a, "threshold", &percent))
+    if (!args_percent(a, "threshold", &percent))
         return false;
-    if (percent >= 1000) {
-        fail_usage("--threshold %g: give per cent below 1000", percent);
-        return false;
-    }
     o->threshold = percent / 100;
     o->any_host = args_has(a, "any-host");
     return true;
