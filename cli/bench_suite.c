@@ -232,26 +232,16 @@ static void warn_if_busy(const tern_results *results)
             load, usable_cores());
 }
 
-/* Before minutes are spent on what could not be kept. */
-static int check_writable(const char *file)
-{
-    FILE *to = file ? fopen(file, "a") : NULL;
-    if (file && (!to || fclose(to) != 0))
-        return fail("cannot write '%s': %s", file, strerror(errno));
-    return EXIT_DONE;
-}
-
-int bench_write(const tern_results *results, tern_result_format format, const char *file)
+int bench_write(const tern_results *results, tern_result_format format, out_file *to)
 {
     char *out;
-    if (tern_results_write(results, format, &out) != TERN_OK)
+    if (tern_results_write(results, format, &out) != TERN_OK) {
+        out_discard(to);
         return fail_status(NULL);
-    FILE *to = file ? fopen(file, "w") : stdout;
-    bool bad = !to || fputs(out, to) < 0;
-    if (file && to)
-        bad |= fclose(to) != 0;
+    }
+    const int code = out_finish(to, out);
     tern_string_free(out);
-    return bad && file ? fail("cannot write '%s': %s", file, strerror(errno)) : EXIT_DONE;
+    return code;
 }
 
 int bench_run_suite(const args *a, const char *suite)
@@ -267,17 +257,20 @@ int bench_run_suite(const args *a, const char *suite)
         code = fail_usage("--json is --format rows: give one of them");
     if (code == EXIT_DONE && as_table && file)
         code = fail_usage("-o FILE needs a --format other than table");
+    out_file to = {0};
     if (code == EXIT_DONE)
-        code = check_writable(file);
+        code = out_open(file, &to); /* before minutes are spent on what could not be kept */
     if (code != EXIT_DONE)
         return code;
     code = args_has(a, "list") ? list_cases(&settings.o, &results) : bench_measure(&settings, &results);
-    if (!results)
+    if (!results) {
+        out_discard(&to);
         return code;
+    }
     if (as_table) {
         bench_print_table(results);
         warn_if_busy(results);
-    } else if (bench_write(results, format, file) != EXIT_DONE)
+    } else if (bench_write(results, format, &to) != EXIT_DONE)
         code = EXIT_FAILED;
     tern_results_free(results);
     return code;

@@ -6,6 +6,7 @@
 #include <tern/results.h>
 
 #include "args.h"
+#include "output.h"
 
 enum { BENCH_THREADS = 16 };
 
@@ -53,8 +54,8 @@ int bench_run_suite(const args *a, const char *suite);
 
 /* As rows of a table on stdout. */
 void bench_print_table(const tern_results *results);
-/* To the file, or stdout if it is NULL. */
-int bench_write(const tern_results *results, tern_result_format format, const char *file);
+/* To a file that is open; it is finished then. */
+int bench_write(const tern_results *results, tern_result_format format, out_file *to);
 
 /* Cells of tables and pages; each fills `buffer` and returns it. */
 const char *bench_operands(const tern_result *row, char *buffer, size_t room); /* "batch 512, f16" */

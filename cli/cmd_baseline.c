@@ -274,7 +274,7 @@ static int run_show(const args *a)
     if (code != EXIT_DONE)
         return code;
     if (args_has(a, "json")) {
-        code = bench_write(r, TERN_RESULT_JSON, NULL);
+        code = bench_write(r, TERN_RESULT_JSON, &(out_file){0});
     } else {
         for (int i = 0; tern_results_condition_at(r, i, &name, &value) == TERN_OK; i++) {
             text line = {0};
@@ -341,9 +341,12 @@ static const command delete = {
 static int run_export(const args *a)
 {
     tern_results *r = NULL;
+    out_file to = {0};
     int code = load(a, false, &r);
     if (code == EXIT_DONE)
-        code = bench_write(r, TERN_RESULT_JSON, args_value(a, "output-file"));
+        code = out_open(args_value(a, "output-file"), &to);
+    if (code == EXIT_DONE)
+        code = bench_write(r, TERN_RESULT_JSON, &to);
     tern_results_free(r);
     return code;
 }

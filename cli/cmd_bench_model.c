@@ -328,7 +328,7 @@ static int measure_results(const tern_bench_model_options *o, output *out)
     if (code == EXIT_DONE && out->kept != TERN_OK)
         code = fail_status(NULL);
     if (code == EXIT_DONE)
-        code = bench_write(out->results, out->written, NULL);
+        code = bench_write(out->results, out->written, &(out_file){0});
     tern_results_free(out->results);
     return code;
 }

@@ -1,5 +1,4 @@
 /* cmd_regress.c - `tern regress`: has anything become worse since a baseline was taken? */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -97,21 +96,18 @@ static int make_report(const args *a, const settings *s, const tern_results *bas
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
-static int write_report(const args *a, const tern_regress_report *report)
+static int write_report(const args *a, const tern_regress_report *report, out_file *to)
 {
-    const char *name = args_value(a, "output-format"), *file = args_value(a, "output-file");
+    const char *name = args_value(a, "output-format");
     char *words;
     tern_regress_format format = TERN_REGRESS_AS_TEXT;
     if (name && tern_regress_format_parse(name, &format) != TERN_OK)
         return fail_status(NULL); /* not one of the choices */
     if (tern_regress_write(report, format, &words) != TERN_OK)
         return fail_status(NULL);
-    FILE *to = file ? fopen(file, "w") : stdout;
-    bool bad = !to || fputs(words, to) < 0;
-    if (file && to)
-        bad |= fclose(to) != 0;
+    const int code = out_finish(to, words);
     tern_string_free(words);
-    return bad && file ? fail("cannot write '%s': %s", file, strerror(errno)) : EXIT_DONE;
+    return code;
 }
 
 static int answer_of(const tern_regress_report *report)
@@ -196,7 +192,7 @@ static int report_pairs(tern_regress_options o, int most, sessions *s, tern_regr
     return code == EXIT_DONE ? look_at_pairs(o, 1 - (double)first / most, s, out) : code;
 }
 
-static int regress_programs(const args *a, const settings *given)
+static int regress_programs(const args *a, const settings *given, out_file *to)
 {
     char self[4096];
     sessions s;
@@ -210,7 +206,7 @@ static int regress_programs(const args *a, const settings *given)
     if (code == EXIT_DONE)
         code = report_pairs(given->o, given->sessions, &s, &report);
     if (code == EXIT_DONE)
-        code = write_report(a, report);
+        code = write_report(a, report, to);
     if (code == EXIT_DONE && !any_compared(report))
         code = fail("the programs have no benchmark with samples in common");
     if (code == EXIT_DONE)
@@ -222,7 +218,7 @@ static int regress_programs(const args *a, const settings *given)
 
 /* ---- a baseline ---- */
 
-static int regress(const args *a, const settings *s, tern_baselines *store)
+static int regress(const args *a, const settings *s, tern_baselines *store, out_file *to)
 {
     tern_results *base = NULL, *history = NULL;
     tern_regress_report *report = NULL;
@@ -231,7 +227,7 @@ static int regress(const args *a, const settings *s, tern_baselines *store)
     if (code == EXIT_DONE)
         code = make_report(a, s, base, history, &report);
     if (code == EXIT_DONE)
-        code = write_report(a, report);
+        code = write_report(a, report, to);
     if (code == EXIT_DONE && !any_compared(report))
         code = fail("no benchmark of the baseline could be compared");
     if (code == EXIT_DONE && !args_has(a, "no-record") &&
@@ -245,23 +241,30 @@ static int regress(const args *a, const settings *s, tern_baselines *store)
     return code;
 }
 
-static int run(const args *a)
+static int regress_baseline(const args *a, const settings *s, out_file *to)
 {
     tern_baselines *store;
-    settings s;
-    const char *name = args_value(a, "baseline");
-    if (!read_settings(a, &s))
-        return EXIT_USAGE;
-    if (args_has(a, "program"))
-        return regress_programs(a, &s);
-    if (!name)
-        return fail_usage("which baseline? give its name with --baseline NAME");
     int code = baselines_open(a, false, &store);
     if (code == EXIT_DONE && !store)
-        return fail("there is no baseline '%s': none are kept yet", name);
+        return fail("there is no baseline '%s': none are kept yet", args_value(a, "baseline"));
     if (code == EXIT_DONE)
-        code = regress(a, &s, store);
+        code = regress(a, s, store, to);
     tern_baselines_close(store);
+    return code;
+}
+
+static int run(const args *a)
+{
+    settings s;
+    out_file to;
+    if (!read_settings(a, &s))
+        return EXIT_USAGE;
+    if (!args_has(a, "program") && !args_has(a, "baseline"))
+        return fail_usage("which baseline? give its name with --baseline NAME");
+    int code = out_open(args_value(a, "output-file"), &to);
+    if (code == EXIT_DONE)
+        code = args_has(a, "program") ? regress_programs(a, &s, &to) : regress_baseline(a, &s, &to);
+    out_discard(&to);
     return code;
 }
 

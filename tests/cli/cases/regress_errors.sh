@@ -27,6 +27,11 @@ status tern regress --baseline main --bench ops
 status tern regress --baseline nothing --timeout -1
 status tern regress --baseline nothing --budget 5000
 status tern regress --program nowhere/tern --sessions 2
+# Where the report goes is known to be bad before anything is run or read.
+status tern regress --program nowhere/tern -o nowhere/x.txt
+status tern regress --baseline nothing -o nowhere/x.txt
+status tern regress --baseline main --from missing.json -o kept.txt >/dev/null 2>&1
+ls kept* 2>/dev/null
 status tern regress --baseline main --any-host --family g
 status tern regress --baseline main --from missing.json 2>&1 | sed "s|$PWD|DIR|"
 echo '{"format": "tern-results", "version": 1, "rows": [' >cut.json
