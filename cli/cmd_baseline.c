@@ -1,6 +1,7 @@
 /* cmd_baseline.c - `tern baseline`: results that are kept by name. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -224,13 +225,13 @@ static int load(const args *a, bool history, tern_results **out)
 static void show_benchmark(table *t, const tern_results *r, int first)
 {
     tern_result row, other;
-    double medians[1024], least = INFINITY, most = 0;
+    double *medians = grab((size_t)tern_results_count(r), sizeof *medians), least = INFINITY, most = 0;
     char operands[640];
     int n = 0;
     tern_history h = {0};
     tern_results_at(r, first, &row);
     for (int i = first; tern_results_at(r, i, &other) == TERN_OK; i++)
-        if (other.median_us > 0 && n < 1024 && tern_result_same(&row, &other)) {
+        if (other.median_us > 0 && tern_result_same(&row, &other)) {
             medians[n++] = other.median_us;
             least = fmin(least, other.median_us);
             most = fmax(most, other.median_us);
@@ -248,7 +249,8 @@ static void show_benchmark(table *t, const tern_results *r, int first)
     if (n > 1)
         table_addf(t, "%.1f%%", h.noise * 100);
     else
-        table_add(t, "unknown: one session");
+        table_add(t, n > 0 ? "unavailable: one session" : "unavailable: it never ran");
+    free(medians);
 }
 
 static bool is_first(const tern_results *r, int i, const tern_result *row)
