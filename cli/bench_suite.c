@@ -170,24 +170,16 @@ const char *bench_share(const tern_result *row, char *buffer, size_t room)
     return buffer;
 }
 
-static void add_cell(table *t, const char *string)
-{
-    text safe = {0};
-    text_add_safe(&safe, string);
-    table_add(t, text_string(&safe));
-    text_free(&safe);
-}
-
 static void add_row(table *t, const tern_result *row)
 {
     char buffer[640];
-    add_cell(t, row->name);
-    add_cell(t, bench_operands(row, buffer, sizeof buffer));
+    table_add_safe(t, row->name);
+    table_add_safe(t, bench_operands(row, buffer, sizeof buffer));
     if (row->threads > 0)
         table_addf(t, "%d", row->threads);
     else
         table_add(t, "");
-    add_cell(t, row->kernel);
+    table_add_safe(t, row->kernel);
     if (row->rounds > 0) {
         if (row->median_us < 1)
             table_addf(t, "%.1f ns", row->median_us * 1e3);
@@ -199,7 +191,7 @@ static void add_row(table *t, const tern_result *row)
         table_add(t, "");
     }
     table_add(t, bench_rate(row, buffer, sizeof buffer));
-    add_cell(t, bench_share(row, buffer, sizeof buffer));
+    table_add_safe(t, bench_share(row, buffer, sizeof buffer));
 }
 
 void bench_print_table(const tern_results *results)

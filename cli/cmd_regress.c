@@ -244,9 +244,7 @@ static int regress(const args *a, const settings *s, tern_baselines *store, out_
 static int regress_baseline(const args *a, const settings *s, out_file *to)
 {
     tern_baselines *store;
-    int code = baselines_open(a, false, &store);
-    if (code == EXIT_DONE && !store)
-        return fail("there is no baseline '%s': none are kept yet", args_value(a, "baseline"));
+    int code = baselines_open_with(a, args_value(a, "baseline"), &store);
     if (code == EXIT_DONE)
         code = regress(a, s, store, to);
     tern_baselines_close(store);

@@ -64,11 +64,9 @@ static int compare_with_baseline(const args *a, const tern_regress_options *o, t
     const char *name = args_value(a, "baseline");
     tern_baselines *store;
     tern_results *base = NULL, *history = NULL;
-    int code = baselines_open(a, false, &store);
+    int code = baselines_open_with(a, name, &store);
     if (code != EXIT_DONE)
         return code;
-    if (!store)
-        return fail("there is no baseline '%s': none are kept yet", name);
     tern_status status = tern_baseline_load(store, name, &base);
     if (status == TERN_OK)
         status = tern_baseline_history(store, name, &history);
