@@ -60,7 +60,7 @@ static int run(const args *a)
     tern_memory *memory = NULL;
     int code = run_command(a, (size_t)events, &memory);
     divert_end(was);
-    if (memory && code != EXIT_USAGE) {
+    if (memory && divert_is_worth_telling(code)) {
         r.memory = memory;
         int reported = divert_report(print_report, &r, format, args_value(a, "output"));
         code = code == EXIT_DONE ? reported : code;

@@ -71,12 +71,6 @@ static int run_command(const args *a, tern_profile_options o, tern_profile **out
     return code;
 }
 
-/* Of a command that failed its error is what counts, and a profile behind it would hide it; one that was stopped ran well. */
-static bool is_worth_telling(int code)
-{
-    return (code != EXIT_FAILED && code != EXIT_USAGE) || progress_stopped_by() != 0;
-}
-
 static int run(const args *a)
 {
     const char *format = divert_format(a);
@@ -91,7 +85,7 @@ static int run(const args *a)
     tern_profile *profile = NULL;
     int code = run_command(a, o, &profile);
     divert_end(was);
-    if (!profile || !is_worth_telling(code)) {
+    if (!profile || !divert_is_worth_telling(code)) {
         tern_profile_free(profile);
         return code;
     }

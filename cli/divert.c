@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "progress.h"
 #include "term.h"
 
 const char *divert_format(const args *a)
@@ -33,6 +34,11 @@ void divert_add_title(const args *a, text *to)
     text_add(to, "tern");
     for (int i = 0; i < args_operands(a); i++)
         text_addf(to, " %s", args_operand(a, i));
+}
+
+bool divert_is_worth_telling(int code)
+{
+    return (code != EXIT_FAILED && code != EXIT_USAGE) || progress_stopped_by() != 0;
 }
 
 int divert_report(int (*print)(const void *report, const char *format), const void *report,

@@ -19,6 +19,9 @@ int divert_command(const args *a, const char *name);
 /* "tern run -m tiny.gguf": what the operands say, for the title of the report. */
 void divert_add_title(const args *a, text *to);
 
+/* Of a command that failed its error is what counts, and a report behind it would hide it; one that was stopped ran well. */
+bool divert_is_worth_telling(int code);
+
 /* Has `print` print a report: on stdout, as text an empty line behind what the command said, or into the file at `path` if it is not
  * NULL. */
 int divert_report(int (*print)(const void *report, const char *format), const void *report,
