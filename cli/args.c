@@ -35,6 +35,11 @@ const option common_options[] = {
 
 /* ---- looking things up in the tables ------------------------------------------------------------------------ */
 
+/* Older names, for scripts: they work where the newer one does, and no help has them. */
+static const struct {
+    const char *old, *name;
+} renamed[] = {{"isa", "cpu"}};
+
 static const option *find_option(const command *c, const char *name, size_t length, char letter)
 {
     const option *const tables[] = {c->options, common_options};
@@ -43,6 +48,9 @@ static const option *find_option(const command *c, const char *name, size_t leng
             if (letter ? o->letter == letter
                        : strlen(o->name) == length && memcmp(o->name, name, length) == 0)
                 return o;
+    for (size_t i = 0; !letter && i < sizeof renamed / sizeof *renamed; i++)
+        if (strlen(renamed[i].old) == length && memcmp(renamed[i].old, name, length) == 0)
+            return find_option(c, renamed[i].name, strlen(renamed[i].name), 0);
     return NULL;
 }
 

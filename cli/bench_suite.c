@@ -26,7 +26,7 @@ int bench_read_settings(const args *a, const char *suite, bench_settings *out)
                               .size = args_value(a, "size"),
                               .layout = args_value(a, "layout"),
                               .device = args_value(a, "device"),
-                              .cpu = args_value(a, "isa"),
+                              .cpu = args_value(a, "cpu"),
                               .threads = out->threads};
     if (!args_ints(a, "threads", 1, 64, BENCH_THREADS, out->threads, &o->n_threads) ||
         !args_seconds(a, "budget", &o->budget_s) || !args_seconds(a, "timeout", &o->timeout_s) ||
