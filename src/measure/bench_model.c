@@ -6,6 +6,7 @@
 #include <tern/bench_model.h>
 #include <tern/catalog.h>
 #include <tern/generate.h>
+#include <tern/memory.h>
 #include <tern/model_convert.h>
 
 #include "base/alloc.h"
@@ -194,7 +195,7 @@ static tern_status open_model(bench *b)
         TERN_TRY(feed(b, 0, b->o.n_depth));
     if (b->o.n_prompts > 0)
         TERN_TRY(feed(b, b->o.n_depth, largest(b->o.prompts, b->o.n_prompts)));
-    b->peak_memory = tern__peak_memory();
+    b->peak_memory = tern_memory_process_peak();
     return tern__threads_create(b->threads, &b->pool);
 }
 
