@@ -192,8 +192,11 @@ static void print_step(const tern_bench_step *s, double all)
            s->threads, s->kernel);
     for (int i = 0; i < s->n_ops; i++)
         printf("%s%s", i ? " + " : "", s->ops[i]);
-    printf(" | %.1f | %.1f |\n", (double)s->bytes * s->count / s->seconds * 1e-9,
-           (double)s->flops * s->count / s->seconds * 1e-9);
+    if (s->at_most)
+        puts(" | - | - |");
+    else
+        printf(" | %.1f | %.1f |\n", (double)s->bytes * s->count / s->seconds * 1e-9,
+               (double)s->flops * s->count / s->seconds * 1e-9);
 }
 
 /* Steps below a thousandth of the whole come as one line. */

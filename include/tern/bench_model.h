@@ -51,6 +51,7 @@ typedef struct tern_bench_step {
     int threads, count;
     double seconds;        /* of all of them together in one run, each the fastest of all runs */
     uint64_t flops, bytes; /* of one of them, estimated */
+    bool at_most;          /* flops and bytes are the most they can be: rates cannot be told */
 } tern_bench_step;
 
 /* One test with one number of threads. Pointers are valid during the visit. */
