@@ -20,11 +20,20 @@ static int fail_to_write(out_file *f)
     return fail("cannot write '%s': %s", path, strerror(why));
 }
 
-/* A file of that name can be made: it is, for a moment. */
-static bool try_beside(const out_file *f)
+/* A file of that name can be made: it is, for a moment. One that may not be written is not replaced either. */
+static bool can_replace(const out_file *f)
 {
+    if (access(text_string(&f->target), W_OK) != 0 && errno != ENOENT)
+        return false;
     FILE *file = fopen(text_string(&f->beside), "w");
     return file && fclose(file) == 0 && unlink(text_string(&f->beside)) == 0;
+}
+
+/* A device, a pipe, or a link to what is not there yet. */
+static bool can_write(const char *path, mode_t mode)
+{
+    errno = EISDIR;
+    return !S_ISDIR(mode) && (S_ISLNK(mode) || access(path, W_OK) == 0);
 }
 
 int out_open(const char *path, out_file *f)
@@ -36,16 +45,28 @@ int out_open(const char *path, out_file *f)
         return EXIT_DONE;
     if (lstat(path, &about) != 0 || S_ISREG(about.st_mode))
         text_add(&f->target, path);
-    else if (stat(path, &about) == 0 && S_ISREG(about.st_mode) && realpath(path, real))
-        text_add(&f->target, real); /* the link stays */
+    else if (strncmp(path, "/dev/", 5) != 0 && stat(path, &about) == 0 && S_ISREG(about.st_mode) &&
+             realpath(path, real))
+        text_add(&f->target, real); /* the link stays; that of /dev/stdout is the shell's affair */
     if (f->target.length > 0)
         text_addf(&f->beside, "%s.part-%ld", text_string(&f->target), (long)getpid());
-    else if (S_ISDIR(about.st_mode))
-        errno = EISDIR;
-    const bool good = f->target.length > 0
-                          ? try_beside(f)
-                          : !S_ISDIR(about.st_mode) && (S_ISLNK(about.st_mode) || access(path, W_OK) == 0);
-    return good ? EXIT_DONE : fail_to_write(f);
+    return (f->target.length > 0 ? can_replace(f) : can_write(path, about.st_mode)) ? EXIT_DONE
+                                                                                    : fail_to_write(f);
+}
+
+const char *out_place(const out_file *f)
+{
+    return f->beside.length > 0 ? text_string(&f->beside) : f->path;
+}
+
+int out_commit(out_file *f, bool good)
+{
+    if (good && f->beside.length > 0)
+        good = rename(out_place(f), text_string(&f->target)) == 0;
+    if (!good)
+        return fail_to_write(f);
+    out_discard(f);
+    return EXIT_DONE;
 }
 
 int out_finish(out_file *f, const char *words)
@@ -54,25 +75,15 @@ int out_finish(out_file *f, const char *words)
         fputs(words, stdout);
         return EXIT_DONE;
     }
-    const char *first = f->beside.length > 0 ? text_string(&f->beside) : f->path;
-    FILE *to = fopen(first, "w");
-    bool good = to && fputs(words, to) >= 0;
-    good = to && fclose(to) == 0 && good;
-    if (good && f->beside.length > 0)
-        good = rename(first, text_string(&f->target)) == 0;
-    if (!good && f->beside.length > 0) {
-        const int why = errno;
-        unlink(first);
-        errno = why;
-    }
-    if (!good)
-        return fail_to_write(f);
-    out_discard(f);
-    return EXIT_DONE;
+    FILE *to = fopen(out_place(f), "w");
+    const bool written = to && fputs(words, to) >= 0;
+    return out_commit(f, to && fclose(to) == 0 && written);
 }
 
 void out_discard(out_file *f)
 {
+    if (f->beside.length > 0)
+        unlink(text_string(&f->beside)); /* not there if it was put in its place, or never begun */
     text_free(&f->target);
     text_free(&f->beside);
     *f = (out_file){0};

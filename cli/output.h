@@ -4,6 +4,8 @@
 #ifndef TERN_CLI_OUTPUT_H
 #define TERN_CLI_OUTPUT_H
 
+#include <stdbool.h>
+
 #include "text.h"
 
 typedef struct out_file {
@@ -19,6 +21,11 @@ int out_open(const char *path, out_file *f);
 /* Writes all of it, and puts the file in its place. Returns an exit code; a failure was said, and left nothing. Standard output that
  * cannot be written to is said at the end of the program. */
 int out_finish(out_file *f, const char *words);
+
+/* The same in two steps, for who writes to a descriptor and has a path: the file to write, and then whether that went well (else errno
+ * says why). */
+const char *out_place(const out_file *f);
+int out_commit(out_file *f, bool good);
 
 /* For who does not finish; nothing happens behind out_finish, or to one that is zeroed. */
 void out_discard(out_file *f);
