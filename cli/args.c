@@ -35,6 +35,11 @@ const option common_options[] = {
 
 /* ---- looking things up in the tables ------------------------------------------------------------------------ */
 
+/* Older names, for scripts: they work where the newer one does, and no help has them. */
+static const struct {
+    const char *old, *name;
+} renamed[] = {{"isa", "cpu"}};
+
 static const option *find_option(const command *c, const char *name, size_t length, char letter)
 {
     const option *const tables[] = {c->options, common_options};
@@ -43,6 +48,9 @@ static const option *find_option(const command *c, const char *name, size_t leng
             if (letter ? o->letter == letter
                        : strlen(o->name) == length && memcmp(o->name, name, length) == 0)
                 return o;
+    for (size_t i = 0; !letter && i < sizeof renamed / sizeof *renamed; i++)
+        if (strlen(renamed[i].old) == length && memcmp(renamed[i].old, name, length) == 0)
+            return find_option(c, renamed[i].name, strlen(renamed[i].name), 0);
     return NULL;
 }
 
@@ -337,6 +345,29 @@ bool args_positive(const args *a, const char *name, double *out)
     }
     *out = number;
     return true;
+}
+
+bool args_percent(const args *a, const char *name, double *out)
+{
+    if (!args_positive(a, name, out))
+        return false;
+    if (!args_value(a, name) || *out < 1000)
+        return true;
+    fail_usage("--%s %g: give per cent below 1000", name, *out);
+    return false;
+}
+
+bool args_seconds(const args *a, const char *name, double *out)
+{
+    const char *word = args_value(a, name);
+    char *end;
+    if (!word)
+        return true;
+    *out = strtod(word, &end);
+    if (end != word && *end == '\0' && *out > 0 && *out <= 3600)
+        return true;
+    fail_usage("--%s '%s': give seconds, more than 0 and at most 3600", name, word);
+    return false;
 }
 
 bool args_int(const args *a, const char *name, int least, int most, int fallback, int *out)

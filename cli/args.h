@@ -57,6 +57,9 @@ bool args_ints(const args *a, const char *option, int least, int most, int room,
 
 /* The value as a number above 0; *out stays as it is if it was not given. false: it is something else, and that was said. */
 bool args_positive(const args *a, const char *option, double *out);
+/* The same of per cent, which are below 1000, and of seconds, an hour at most. */
+bool args_percent(const args *a, const char *option, double *out);
+bool args_seconds(const args *a, const char *option, double *out);
 
 /* The same line with further options, "level=none,threads=2", which come last and so count. NULL: they are wrong, and that was
  * said. Free it with args_free, before `a` is gone. */

@@ -32,6 +32,12 @@ int baselines_open(const args *a, bool create, tern_baselines **out)
     return status == TERN_OK || (status == TERN_NOT_FOUND && !create) ? EXIT_DONE : fail_status(NULL);
 }
 
+int baselines_open_with(const args *a, const char *name, tern_baselines **out)
+{
+    const int code = baselines_open(a, false, out);
+    return code == EXIT_DONE && !*out ? fail("there is no baseline '%s': none are kept yet", name) : code;
+}
+
 static const char *host_of(const tern_results *r)
 {
     const char *host = tern_results_condition(r, "host");

@@ -14,6 +14,8 @@
 /* Opens what STORE_OPTION names; free *out with tern_baselines_close. EXIT_FAILED: it cannot be, and that was said. Without `create`
  * a file that is not there is EXIT_DONE with *out NULL. */
 int baselines_open(const args *a, bool create, tern_baselines **out);
+/* The same for the sake of one that must be there: without a file there is none. */
+int baselines_open_with(const args *a, const char *name, tern_baselines **out);
 
 /* Appends the rows of `from` as sessions after those there are; conditions come with the first. false: they are of different machines
  * or too many, and that was said. */

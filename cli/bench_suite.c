@@ -16,17 +16,6 @@
 
 /* ---- options ------------------------------------------------------------------------------------------------- */
 
-static bool read_seconds(const args *a, const char *name, double *out)
-{
-    const char *word = args_value(a, name);
-    char *end;
-    *out = word ? strtod(word, &end) : 0;
-    if (!word || (end != word && *end == '\0' && *out > 0 && *out <= 3600))
-        return true;
-    fail_usage("--%s '%s': give seconds, more than 0 and at most 3600", name, word);
-    return false;
-}
-
 int bench_read_settings(const args *a, const char *suite, bench_settings *out)
 {
     int mebibytes;
@@ -37,10 +26,10 @@ int bench_read_settings(const args *a, const char *suite, bench_settings *out)
                               .size = args_value(a, "size"),
                               .layout = args_value(a, "layout"),
                               .device = args_value(a, "device"),
-                              .cpu = args_value(a, "isa"),
+                              .cpu = args_value(a, "cpu"),
                               .threads = out->threads};
     if (!args_ints(a, "threads", 1, 64, BENCH_THREADS, out->threads, &o->n_threads) ||
-        !read_seconds(a, "budget", &o->budget_s) || !read_seconds(a, "timeout", &o->timeout_s) ||
+        !args_seconds(a, "budget", &o->budget_s) || !args_seconds(a, "timeout", &o->timeout_s) ||
         !args_int(a, "samples", 1, 1000, 0, &o->rounds) || !args_int(a, "warmup", 1, 1000, 0, &o->warmups) ||
         !args_int(a, "memory", 1, 16384, 0, &mebibytes))
         return EXIT_USAGE;
@@ -181,24 +170,16 @@ const char *bench_share(const tern_result *row, char *buffer, size_t room)
     return buffer;
 }
 
-static void add_cell(table *t, const char *string)
-{
-    text safe = {0};
-    text_add_safe(&safe, string);
-    table_add(t, text_string(&safe));
-    text_free(&safe);
-}
-
 static void add_row(table *t, const tern_result *row)
 {
     char buffer[640];
-    add_cell(t, row->name);
-    add_cell(t, bench_operands(row, buffer, sizeof buffer));
+    table_add_safe(t, row->name);
+    table_add_safe(t, bench_operands(row, buffer, sizeof buffer));
     if (row->threads > 0)
         table_addf(t, "%d", row->threads);
     else
         table_add(t, "");
-    add_cell(t, row->kernel);
+    table_add_safe(t, row->kernel);
     if (row->rounds > 0) {
         if (row->median_us < 1)
             table_addf(t, "%.1f ns", row->median_us * 1e3);
@@ -210,7 +191,7 @@ static void add_row(table *t, const tern_result *row)
         table_add(t, "");
     }
     table_add(t, bench_rate(row, buffer, sizeof buffer));
-    add_cell(t, bench_share(row, buffer, sizeof buffer));
+    table_add_safe(t, bench_share(row, buffer, sizeof buffer));
 }
 
 void bench_print_table(const tern_results *results)
@@ -243,26 +224,16 @@ static void warn_if_busy(const tern_results *results)
             load, usable_cores());
 }
 
-/* Before minutes are spent on what could not be kept. */
-static int check_writable(const char *file)
-{
-    FILE *to = file ? fopen(file, "a") : NULL;
-    if (file && (!to || fclose(to) != 0))
-        return fail("cannot write '%s': %s", file, strerror(errno));
-    return EXIT_DONE;
-}
-
-int bench_write(const tern_results *results, tern_result_format format, const char *file)
+int bench_write(const tern_results *results, tern_result_format format, out_file *to)
 {
     char *out;
-    if (tern_results_write(results, format, &out) != TERN_OK)
+    if (tern_results_write(results, format, &out) != TERN_OK) {
+        out_discard(to);
         return fail_status(NULL);
-    FILE *to = file ? fopen(file, "w") : stdout;
-    bool bad = !to || fputs(out, to) < 0;
-    if (file && to)
-        bad |= fclose(to) != 0;
+    }
+    const int code = out_finish(to, out);
     tern_string_free(out);
-    return bad && file ? fail("cannot write '%s': %s", file, strerror(errno)) : EXIT_DONE;
+    return code;
 }
 
 int bench_run_suite(const args *a, const char *suite)
@@ -278,17 +249,20 @@ int bench_run_suite(const args *a, const char *suite)
         code = fail_usage("--json is --format rows: give one of them");
     if (code == EXIT_DONE && as_table && file)
         code = fail_usage("-o FILE needs a --format other than table");
+    out_file to = {0};
     if (code == EXIT_DONE)
-        code = check_writable(file);
+        code = out_open(file, &to); /* before minutes are spent on what could not be kept */
     if (code != EXIT_DONE)
         return code;
     code = args_has(a, "list") ? list_cases(&settings.o, &results) : bench_measure(&settings, &results);
-    if (!results)
+    if (!results) {
+        out_discard(&to);
         return code;
+    }
     if (as_table) {
         bench_print_table(results);
         warn_if_busy(results);
-    } else if (bench_write(results, format, file) != EXIT_DONE)
+    } else if (bench_write(results, format, &to) != EXIT_DONE)
         code = EXIT_FAILED;
     tern_results_free(results);
     return code;

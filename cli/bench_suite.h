@@ -6,6 +6,7 @@
 #include <tern/results.h>
 
 #include "args.h"
+#include "output.h"
 
 enum { BENCH_THREADS = 16 };
 
@@ -26,8 +27,8 @@ typedef struct bench_settings {
     {"dtype", 0, "TYPE", NULL, "only cases with an operand of this type, such as f16"}, \
     {"size", 0, "N", NULL, "only cases with an operand of these sizes, such as 512x512, or with one such as 2560 among them"}, \
     {"layout", 0, "HOW", "contiguous strided", "only cases whose operands all lie in one piece, or only the others (default: both)"}, \
-    {"device", 0, "NAME", NULL, "only cases of this device (`tern devices` lists them)"}, \
-    {"isa", 0, "LEVEL", NULL, "use no instruction set above LEVEL, such as avx2 (default: $TERN_CPU, else the best); limits stay those of the machine"}, \
+    {"device", 0, "NAME", NULL, "cases run on cpu only; others are refused (`tern bench model --device` times them)"}, \
+    {"cpu", 0, "LEVEL", NULL, "use no instruction set above LEVEL, such as avx2 (default: $TERN_CPU, else the best); limits stay those of the machine"}, \
     {"threads", 0, "N,...", NULL, "measure with these numbers of threads (default: 1, and all that may be used)"}, \
     {"budget", 0, "S", NULL, "about S seconds for each row (default: 0.5)"}, \
     {"timeout", 0, "S", NULL, "give up a row that takes longer, and say so in it (default: 60)"}, \
@@ -53,8 +54,8 @@ int bench_run_suite(const args *a, const char *suite);
 
 /* As rows of a table on stdout. */
 void bench_print_table(const tern_results *results);
-/* To the file, or stdout if it is NULL. */
-int bench_write(const tern_results *results, tern_result_format format, const char *file);
+/* To a file that is open; it is finished then. */
+int bench_write(const tern_results *results, tern_result_format format, out_file *to);
 
 /* Cells of tables and pages; each fills `buffer` and returns it. */
 const char *bench_operands(const tern_result *row, char *buffer, size_t room); /* "batch 512, f16" */

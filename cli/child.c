@@ -157,14 +157,3 @@ int child_run(const char *line, text *out, bool errors)
         close(ends[0]);
     return status;
 }
-
-void text_add_quoted(text *t, const char *word)
-{
-    text_add(t, "'");
-    for (; *word; word++)
-        if (*word == '\'')
-            text_add(t, "'\\''");
-        else
-            text_add_n(t, word, 1);
-    text_add(t, "'");
-}

@@ -18,7 +18,4 @@ bool stop_wanted(void);
 /* Waits until `when`, nanoseconds of clock_ns(); false: stop_wanted. */
 bool stop_wait(uint64_t when);
 
-/* A word for the shell, in quotes. */
-void text_add_quoted(text *t, const char *word);
-
 #endif

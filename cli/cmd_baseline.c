@@ -1,6 +1,7 @@
 /* cmd_baseline.c - `tern baseline`: results that are kept by name. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -116,14 +117,6 @@ static const char *date_of(int64_t at, char *to, size_t room)
     return to;
 }
 
-static void add_safe(table *t, const char *string)
-{
-    text cell = {0};
-    text_add_safe(&cell, string);
-    table_add(t, text_string(&cell));
-    text_free(&cell);
-}
-
 static void add_info_json(json *j, const tern_baseline_info *info)
 {
     json_string(j, "name", info->name);
@@ -149,13 +142,13 @@ static void list_one(void *user, const tern_baseline_info *info)
         json_end(l->json);
         return;
     }
-    add_safe(&l->table, info->name);
+    table_add_safe(&l->table, info->name);
     table_add(&l->table, date_of(info->created_at, date, sizeof date));
     table_addf(&l->table, "%d", info->rows);
     table_addf(&l->table, "%d", info->runs);
     table_addf(&l->table, "%d", info->checks);
-    add_safe(&l->table, info->cpu_model);
-    add_safe(&l->table, info->description);
+    table_add_safe(&l->table, info->cpu_model);
+    table_add_safe(&l->table, info->description);
 }
 
 static int run_list(const args *a)
@@ -210,9 +203,7 @@ static int load(const args *a, bool history, tern_results **out)
 {
     tern_baselines *store;
     const char *name = args_operand(a, 0);
-    int code = baselines_open(a, false, &store);
-    if (code == EXIT_DONE && !store)
-        return fail("there is no baseline '%s': none are kept yet", name);
+    int code = baselines_open_with(a, name, &store);
     if (code == EXIT_DONE &&
         (history ? tern_baseline_history : tern_baseline_load)(store, name, out) != TERN_OK)
         code = fail_status(NULL);
@@ -224,31 +215,32 @@ static int load(const args *a, bool history, tern_results **out)
 static void show_benchmark(table *t, const tern_results *r, int first)
 {
     tern_result row, other;
-    double medians[1024], least = INFINITY, most = 0;
+    double *medians = grab((size_t)tern_results_count(r), sizeof *medians), least = INFINITY, most = 0;
     char operands[640];
     int n = 0;
     tern_history h = {0};
     tern_results_at(r, first, &row);
     for (int i = first; tern_results_at(r, i, &other) == TERN_OK; i++)
-        if (other.median_us > 0 && n < 1024 && tern_result_same(&row, &other)) {
+        if (other.median_us > 0 && tern_result_same(&row, &other)) {
             medians[n++] = other.median_us;
             least = fmin(least, other.median_us);
             most = fmax(most, other.median_us);
         }
     if (n > 0)
         tern_history_read(medians, n, &h);
-    add_safe(t, row.name);
-    add_safe(t, bench_operands(&row, operands, sizeof operands));
+    table_add_safe(t, row.name);
+    table_add_safe(t, bench_operands(&row, operands, sizeof operands));
     table_addf(t, "%d", row.threads);
     table_addf(t, "%d", n);
     if (n > 0)
         table_addf(t, "%.1f to %.1f us", least, most);
     else
-        add_safe(t, row.error);
+        table_add_safe(t, row.error);
     if (n > 1)
         table_addf(t, "%.1f%%", h.noise * 100);
     else
-        table_add(t, "unknown: one session");
+        table_add(t, n > 0 ? "unavailable: one session" : "unavailable: it never ran");
+    free(medians);
 }
 
 static bool is_first(const tern_results *r, int i, const tern_result *row)
@@ -274,7 +266,7 @@ static int run_show(const args *a)
     if (code != EXIT_DONE)
         return code;
     if (args_has(a, "json")) {
-        code = bench_write(r, TERN_RESULT_JSON, NULL);
+        code = bench_write(r, TERN_RESULT_JSON, &(out_file){0});
     } else {
         for (int i = 0; tern_results_condition_at(r, i, &name, &value) == TERN_OK; i++) {
             text line = {0};
@@ -316,9 +308,7 @@ static const command show = {
 static int run_delete(const args *a)
 {
     tern_baselines *store;
-    int code = baselines_open(a, false, &store);
-    if (code == EXIT_DONE && !store)
-        return fail("there is no baseline '%s': none are kept yet", args_operand(a, 0));
+    int code = baselines_open_with(a, args_operand(a, 0), &store);
     if (code == EXIT_DONE && tern_baseline_delete(store, args_operand(a, 0)) != TERN_OK)
         code = fail_status(NULL);
     tern_baselines_close(store);
@@ -341,9 +331,12 @@ static const command delete = {
 static int run_export(const args *a)
 {
     tern_results *r = NULL;
+    out_file to = {0};
     int code = load(a, false, &r);
     if (code == EXIT_DONE)
-        code = bench_write(r, TERN_RESULT_JSON, args_value(a, "output-file"));
+        code = out_open(args_value(a, "output-file"), &to);
+    if (code == EXIT_DONE)
+        code = bench_write(r, TERN_RESULT_JSON, &to);
     tern_results_free(r);
     return code;
 }

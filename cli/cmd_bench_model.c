@@ -134,6 +134,27 @@ static const char *test_name(const tern_bench_model_row *row, char buffer[NAME])
     return buffer;
 }
 
+static bool on_cpu(const tern_bench_model_row *row)
+{
+    return strcmp(row->device, "cpu") == 0;
+}
+
+/* llama-bench writes the CPU like this. */
+static const char *backend_name(const tern_bench_model_row *row)
+{
+    return on_cpu(row) ? "CPU" : row->device;
+}
+
+/* What the machine calls the device. */
+static const char *device_model(const char *name)
+{
+    tern_device_info device;
+    for (int i = 0; tern_catalog_device(i, &device) == TERN_OK; i++)
+        if (strcmp(device.name, name) == 0)
+            return device.model ? device.model : "";
+    return "";
+}
+
 static void print_md(const tern_bench_model_row *row, bool first)
 {
     char size[NUMBER_TEXT], memory[NUMBER_TEXT], test[NAME], first_token[NUMBER_TEXT] = "",
@@ -144,9 +165,9 @@ static void print_md(const tern_bench_model_row *row, bool first)
              "peak memory |\n"
              "|---|---:|---:|---|---:|---:|---:|---|---:|---:|---:|");
     bool billions = row->parameters >= 1000000000;
-    printf("| %s | %s | %.2f %s | CPU | %d | %s | ", row->model_type, format_bytes(size, row->model_bytes),
-           (double)row->parameters * (billions ? 1e-9 : 1e-6), billions ? "B" : "M", row->threads,
-           test_name(row, test));
+    printf("| %s | %s | %.2f %s | %s | %d | %s | ", row->model_type, format_bytes(size, row->model_bytes),
+           (double)row->parameters * (billions ? 1e-9 : 1e-6), billions ? "B" : "M", backend_name(row),
+           row->threads, test_name(row, test));
     if (row->rounds == 0) {
         printf("%s | | | | |\n", row->error);
         return;
@@ -171,8 +192,11 @@ static void print_step(const tern_bench_step *s, double all)
            s->threads, s->kernel);
     for (int i = 0; i < s->n_ops; i++)
         printf("%s%s", i ? " + " : "", s->ops[i]);
-    printf(" | %.1f | %.1f |\n", (double)s->bytes * s->count / s->seconds * 1e-9,
-           (double)s->flops * s->count / s->seconds * 1e-9);
+    if (s->at_most)
+        puts(" | - | - |");
+    else
+        printf(" | %.1f | %.1f |\n", (double)s->bytes * s->count / s->seconds * 1e-9,
+               (double)s->flops * s->count / s->seconds * 1e-9);
 }
 
 /* Steps below a thousandth of the whole come as one line. */
@@ -200,8 +224,6 @@ static void fill_record(const output *out, const tern_bench_model_row *row, doub
     static char when[32];
     time_t now = time(NULL);
     struct tm t;
-    tern_device_info device = {.model = ""};
-    tern_catalog_device(0, &device);
     if (!gmtime_r(&now, &t) || !strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &t))
         when[0] = '\0';
     for (int i = 0; i < row->rounds; i++) {
@@ -211,9 +233,9 @@ static void fill_record(const output *out, const tern_bench_model_row *row, doub
     const double none = NAN;
     record_text(r, "build_commit", tern_build_commit());
     record_no_int(r, "build_number"); /* builds are not counted */
-    record_text(r, "cpu_info", device.model);
-    record_text(r, "gpu_info", "");
-    record_text(r, "backends", "CPU");
+    record_text(r, "cpu_info", device_model("cpu"));
+    record_text(r, "gpu_info", on_cpu(row) ? "" : device_model(row->device));
+    record_text(r, "backends", backend_name(row));
     record_text(r, "model_filename", out->path);
     record_text(r, "model_type", row->model_type);
     record_int(r, "model_size", (int64_t)row->model_bytes);
@@ -309,7 +331,7 @@ static int measure_results(const tern_bench_model_options *o, output *out)
     if (code == EXIT_DONE && out->kept != TERN_OK)
         code = fail_status(NULL);
     if (code == EXIT_DONE)
-        code = bench_write(out->results, out->written, NULL);
+        code = bench_write(out->results, out->written, &(out_file){0});
     tern_results_free(out->results);
     return code;
 }

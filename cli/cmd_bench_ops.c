@@ -102,7 +102,7 @@ const command cmd_bench_ops = {
         "docs/cli.md describes the formats.",
     .options = options,
     .examples = "tern bench ops --family ternary --threads 1,2\n"
-                "tern bench ops --family elementwise --isa avx2 --format json -o results.json\n"
+                "tern bench ops --family elementwise --cpu avx2 --format json -o results.json\n"
                 "tern bench ops --list",
     .run = run,
 };

@@ -206,7 +206,7 @@ static int run(const args *a)
         return compare_devices(a);
     if (args_has(a, "ops") || args_has(a, "model"))
         return fail_usage("--%s is for --devices", args_has(a, "ops") ? "ops" : "model");
-    if (!args_positive(a, "threshold", &percent) || !args_positive(a, "budget", &o.budget_s) ||
+    if (!args_percent(a, "threshold", &percent) || !args_seconds(a, "budget", &o.budget_s) ||
         !args_int(a, "rounds", 1, 10000, 0, &o.rounds))
         return EXIT_USAGE;
     o.threshold = percent / 100;

@@ -2,10 +2,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <tern/bench_model.h>
+#include <tern/memory.h>
 
 #include "commands.h"
 #include "demo.h"
@@ -63,17 +63,11 @@ static int show_passage(demo *d, const tern_generate_options *options)
 
 static void take_memory(demo *d)
 {
-    struct rusage usage;
     tern_model_info info;
     tern_session_program compiled;
     tern_program_info plan;
     tern_model_get_info(d->e.model, &info);
-    if (getrusage(RUSAGE_SELF, &usage) == 0)
-#ifdef __APPLE__
-        d->peak_bytes = (uint64_t)usage.ru_maxrss;
-#else
-        d->peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
-#endif
+    d->peak_bytes = tern_memory_process_peak();
     d->file_bytes = tern_model_file_bytes(d->e.source.file);
     d->weight_bytes = info.weight_bytes;
     d->cache_bytes = tern_session_cache_bytes(d->e.session);

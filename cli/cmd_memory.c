@@ -56,15 +56,20 @@ static int run(const args *a)
         return fail_usage("the memory of this command itself is not recorded");
     if (tern_memory_by_parse(by, &r.by) != TERN_OK)
         return fail_status(NULL);
+    out_file to;
+    int code = out_open(args_value(a, "output"), &to);
+    if (code != EXIT_DONE)
+        return code;
     const int was = divert_begin(a);
     tern_memory *memory = NULL;
-    int code = run_command(a, (size_t)events, &memory);
+    code = run_command(a, (size_t)events, &memory);
     divert_end(was);
-    if (memory && code != EXIT_USAGE) {
+    if (memory && divert_is_worth_telling(code)) {
         r.memory = memory;
-        int reported = divert_report(print_report, &r, format, args_value(a, "output"));
+        int reported = divert_report(print_report, &r, format, &to);
         code = code == EXIT_DONE ? reported : code;
     }
+    out_discard(&to);
     tern_memory_free(memory);
     return code;
 }

@@ -31,7 +31,7 @@ static int print_report(const void *report, const char *format)
     return EXIT_DONE;
 }
 
-static int report(const args *a, const tern_profile *profile, const char *format)
+static int report(const args *a, const tern_profile *profile, const char *format, out_file *to)
 {
     const char *by = args_value(a, "by") ? args_value(a, "by") : "op";
     profile_report r = {.profile = profile, .by_name = by};
@@ -49,7 +49,7 @@ static int report(const args *a, const tern_profile *profile, const char *format
         else
             warn("limits are unavailable: %s", tern_last_error());
     }
-    return divert_report(print_report, &r, format, args_value(a, "output"));
+    return divert_report(print_report, &r, format, to);
 }
 
 /* ---- the command that is profiled ---------------------------------------------------------------------------- */
@@ -71,12 +71,6 @@ static int run_command(const args *a, tern_profile_options o, tern_profile **out
     return code;
 }
 
-/* Of a command that failed its error is what counts, and a profile behind it would hide it; one that was stopped ran well. */
-static bool is_worth_telling(int code)
-{
-    return (code != EXIT_FAILED && code != EXIT_USAGE) || progress_stopped_by() != 0;
-}
-
 static int run(const args *a)
 {
     const char *format = divert_format(a);
@@ -87,17 +81,21 @@ static int run(const args *a)
     if (strcmp(args_operand(a, 0), "profile") == 0)
         return fail_usage("a profile cannot be profiled");
     o.events_per_thread = (size_t)events;
+    out_file to;
+    int code = out_open(args_value(a, "output"), &to);
+    if (code != EXIT_DONE)
+        return code;
     const int was = divert_begin(a);
     tern_profile *profile = NULL;
-    int code = run_command(a, o, &profile);
+    code = run_command(a, o, &profile);
     divert_end(was);
-    if (!profile || !is_worth_telling(code)) {
-        tern_profile_free(profile);
-        return code;
+    if (profile && divert_is_worth_telling(code)) {
+        int reported = report(a, profile, format, &to);
+        code = code == EXIT_DONE ? reported : code;
     }
-    int reported = report(a, profile, format);
+    out_discard(&to);
     tern_profile_free(profile);
-    return code == EXIT_DONE ? reported : code;
+    return code;
 }
 
 #define NAME(id, number, name, meaning) name " "

@@ -1,5 +1,4 @@
 /* cmd_regress.c - `tern regress`: has anything become worse since a baseline was taken? */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,24 +15,56 @@
 #define FORMAT_NAME(id, number, name) name " "
 static const char formats[] = TERN_REGRESS_FORMAT_LIST(FORMAT_NAME);
 
-static bool read_options(const args *a, tern_regress_options *o)
+/* Everything that the command line says, read before anything is opened. */
+typedef struct settings {
+    tern_regress_options o;
+    bench_settings bench; /* of a baseline's benchmarks */
+    int sessions;         /* of --program */
+} settings;
+
+/* After so many pairs of sessions it looks, and goes on if that was not enough; the chance of a false alarm is shared out. */
+enum { PAIRS_FIRST = 12, PAIRS_MOST = 24 };
+
+/* Either a baseline is compared with, or a program: what is of the other would be dropped without a word. */
+static bool check_kind(const args *a)
+{
+    static const char *const of_baselines[] = {"baseline", "from",     "family",    "budget", "samples",
+                                               "timeout",  "any-host", "no-record", "store"},
+                             *const of_programs[] = {"bench", "sessions"};
+    const bool programs = args_has(a, "program");
+    for (size_t i = 0; programs && i < sizeof of_baselines / sizeof *of_baselines; i++)
+        if (args_has(a, of_baselines[i])) {
+            fail_usage("--%s is of baselines; with --program both builds run what --bench says, and nothing "
+                       "is kept",
+                       of_baselines[i]);
+            return false;
+        }
+    for (size_t i = 0; !programs && i < sizeof of_programs / sizeof *of_programs; i++)
+        if (args_has(a, of_programs[i])) {
+            fail_usage("--%s goes with --program", of_programs[i]);
+            return false;
+        }
+    return true;
+}
+
+static bool read_settings(const args *a, settings *s)
 {
     double percent = 0, critical = 0;
-    if (!args_positive(a, "threshold", &percent) || !args_positive(a, "critical", &critical) ||
-        !args_positive(a, "budget", &o->budget_s) || !args_int(a, "samples", 10, 1000, 0, &o->rounds))
+    *s = (settings){0};
+    if (!check_kind(a) || !args_percent(a, "threshold", &percent) ||
+        !args_positive(a, "critical", &critical) || !args_int(a, "samples", 10, 1000, 0, &s->o.rounds) ||
+        !args_int(a, "sessions", 8, 1000, PAIRS_MOST, &s->sessions) ||
+        bench_read_settings(a, NULL, &s->bench) != EXIT_DONE)
         return false;
-    if (percent >= 1000) {
-        fail_usage("--threshold %g: give per cent below 1000", percent);
-        return false;
-    }
-    o->threshold = percent / 100;
+    s->o.threshold = percent / 100;
     if (critical > 0)
-        o->critical = critical / (percent > 0 ? percent : 10);
-    if (critical > 0 && o->critical < 1) {
+        s->o.critical = critical / (percent > 0 ? percent : 10);
+    if (critical > 0 && s->o.critical < 1) {
         fail_usage("--critical %g is below the threshold", critical);
         return false;
     }
-    o->any_host = args_has(a, "any-host");
+    s->o.budget_s = s->bench.o.budget_s;
+    s->o.any_host = args_has(a, "any-host");
     return true;
 }
 
@@ -46,14 +77,10 @@ static int load(tern_baselines *store, const char *name, tern_results **base, te
                : fail_status(NULL);
 }
 
-static int make_report(const args *a, const tern_results *base, const tern_results *history,
-                       tern_regress_report **out)
+static int make_report(const args *a, const settings *s, const tern_results *base,
+                       const tern_results *history, tern_regress_report **out)
 {
-    tern_regress_options o = {0};
-    bench_settings settings;
     tern_results *now = NULL;
-    if (!read_options(a, &o) || bench_read_settings(a, NULL, &settings) != EXIT_DONE)
-        return EXIT_USAGE;
     tern_status status = tern_results_create(&now);
     if (status == TERN_OK && args_has(a, "from")) {
         const int code = results_append_files(a, now);
@@ -61,29 +88,26 @@ static int make_report(const args *a, const tern_results *base, const tern_resul
             tern_results_free(now);
             return code;
         }
-        status = tern_regress_compare(&o, base, history, now, out);
+        status = tern_regress_compare(&s->o, base, history, now, out);
     } else if (status == TERN_OK) {
-        status = tern_regress_run(&o, &settings.o, base, history, out);
+        status = tern_regress_run(&s->o, &s->bench.o, base, history, out);
     }
     tern_results_free(now);
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
-static int write_report(const args *a, const tern_regress_report *report)
+static int write_report(const args *a, const tern_regress_report *report, out_file *to)
 {
-    const char *name = args_value(a, "output-format"), *file = args_value(a, "output-file");
+    const char *name = args_value(a, "output-format");
     char *words;
     tern_regress_format format = TERN_REGRESS_AS_TEXT;
     if (name && tern_regress_format_parse(name, &format) != TERN_OK)
         return fail_status(NULL); /* not one of the choices */
     if (tern_regress_write(report, format, &words) != TERN_OK)
         return fail_status(NULL);
-    FILE *to = file ? fopen(file, "w") : stdout;
-    bool bad = !to || fputs(words, to) < 0;
-    if (file && to)
-        bad |= fclose(to) != 0;
+    const int code = out_finish(to, words);
     tern_string_free(words);
-    return bad && file ? fail("cannot write '%s': %s", file, strerror(errno)) : EXIT_DONE;
+    return code;
 }
 
 static int answer_of(const tern_regress_report *report)
@@ -103,9 +127,6 @@ static bool any_compared(const tern_regress_report *report)
 }
 
 /* ---- the old build at hand ---- */
-
-/* After so many pairs of sessions it looks, and goes on if that was not enough; the chance of a false alarm is shared out. */
-enum { PAIRS_FIRST = 12, PAIRS_MOST = 24 };
 
 /* The program that runs, unless a second one is given. */
 static const char *newer(const args *a, char *buffer, size_t room)
@@ -145,11 +166,8 @@ static int look_at_pairs(tern_regress_options o, double spend, const sessions *s
     return tern_regress_pairs(&o, s->sets[0], s->sets[1], out) == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
-static int report_pairs(const args *a, tern_regress_options o, sessions *s, tern_regress_report **out)
+static int report_pairs(tern_regress_options o, int most, sessions *s, tern_regress_report **out)
 {
-    int most;
-    if (!args_int(a, "sessions", 8, 1000, PAIRS_MOST, &most))
-        return EXIT_USAGE;
     /* The first pair tells how many benchmarks there are, and so how many pairs it takes to tell anything. */
     int code = sessions_run(s, 1);
     if (code == EXIT_DONE)
@@ -174,23 +192,21 @@ static int report_pairs(const args *a, tern_regress_options o, sessions *s, tern
     return code == EXIT_DONE ? look_at_pairs(o, 1 - (double)first / most, s, out) : code;
 }
 
-static int regress_programs(const args *a, tern_regress_options o)
+static int regress_programs(const args *a, const settings *given, out_file *to)
 {
     char self[4096];
     sessions s;
     tern_regress_report *report = NULL;
     const char *now = newer(a, self, sizeof self);
-    if (args_has(a, "baseline") || args_has(a, "from"))
-        return fail_usage("--program is compared with, in turns: leave --baseline and --from out");
     if (args_nth(a, "program", 2))
         return fail_usage("--program: give the old build, or the old and the new one");
     if (!now)
         return fail("this program's own file is not known here; give it as a second --program");
     int code = sessions_open(args_nth(a, "program", 0), now, args_value(a, "bench"), &s);
     if (code == EXIT_DONE)
-        code = report_pairs(a, o, &s, &report);
+        code = report_pairs(given->o, given->sessions, &s, &report);
     if (code == EXIT_DONE)
-        code = write_report(a, report);
+        code = write_report(a, report, to);
     if (code == EXIT_DONE && !any_compared(report))
         code = fail("the programs have no benchmark with samples in common");
     if (code == EXIT_DONE)
@@ -202,16 +218,16 @@ static int regress_programs(const args *a, tern_regress_options o)
 
 /* ---- a baseline ---- */
 
-static int regress(const args *a, tern_baselines *store)
+static int regress(const args *a, const settings *s, tern_baselines *store, out_file *to)
 {
     tern_results *base = NULL, *history = NULL;
     tern_regress_report *report = NULL;
     const char *name = args_value(a, "baseline");
     int code = load(store, name, &base, &history);
     if (code == EXIT_DONE)
-        code = make_report(a, base, history, &report);
+        code = make_report(a, s, base, history, &report);
     if (code == EXIT_DONE)
-        code = write_report(a, report);
+        code = write_report(a, report, to);
     if (code == EXIT_DONE && !any_compared(report))
         code = fail("no benchmark of the baseline could be compared");
     if (code == EXIT_DONE && !args_has(a, "no-record") &&
@@ -225,23 +241,28 @@ static int regress(const args *a, tern_baselines *store)
     return code;
 }
 
-static int run(const args *a)
+static int regress_baseline(const args *a, const settings *s, out_file *to)
 {
     tern_baselines *store;
-    tern_regress_options o = {0};
-    const char *name = args_value(a, "baseline");
-    if (!read_options(a, &o))
-        return EXIT_USAGE; /* before anything is opened */
-    if (args_has(a, "program"))
-        return regress_programs(a, o);
-    if (!name)
-        return fail_usage("which baseline? give its name with --baseline NAME");
-    int code = baselines_open(a, false, &store);
-    if (code == EXIT_DONE && !store)
-        return fail("there is no baseline '%s': none are kept yet", name);
+    int code = baselines_open_with(a, args_value(a, "baseline"), &store);
     if (code == EXIT_DONE)
-        code = regress(a, store);
+        code = regress(a, s, store, to);
     tern_baselines_close(store);
+    return code;
+}
+
+static int run(const args *a)
+{
+    settings s;
+    out_file to;
+    if (!read_settings(a, &s))
+        return EXIT_USAGE;
+    if (!args_has(a, "program") && !args_has(a, "baseline"))
+        return fail_usage("which baseline? give its name with --baseline NAME");
+    int code = out_open(args_value(a, "output-file"), &to);
+    if (code == EXIT_DONE)
+        code = args_has(a, "program") ? regress_programs(a, &s, &to) : regress_baseline(a, &s, &to);
+    out_discard(&to);
     return code;
 }
 

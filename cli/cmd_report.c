@@ -1,5 +1,4 @@
 /* cmd_report.c - `tern report`: what was measured, as one page. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 
 #include "baselines.h"
 #include "commands.h"
+#include "output.h"
 #include "progress.h"
 #include "report_measure.h"
 #include "term.h"
@@ -33,12 +33,8 @@ static tern_report_format format_of(const args *a)
 static bool read_options(const args *a, tern_regress_options *o)
 {
     double percent = 0;
-    if (!args_positive(a, "threshold", &percent))
+    if (!args_percent(a, "threshold", &percent))
         return false;
-    if (percent >= 1000) {
-        fail_usage("--threshold %g: give per cent below 1000", percent);
-        return false;
-    }
     o->threshold = percent / 100;
     o->any_host = args_has(a, "any-host");
     return true;
@@ -68,11 +64,9 @@ static int compare_with_baseline(const args *a, const tern_regress_options *o, t
     const char *name = args_value(a, "baseline");
     tern_baselines *store;
     tern_results *base = NULL, *history = NULL;
-    int code = baselines_open(a, false, &store);
+    int code = baselines_open_with(a, name, &store);
     if (code != EXIT_DONE)
         return code;
-    if (!store)
-        return fail("there is no baseline '%s': none are kept yet", name);
     tern_status status = tern_baseline_load(store, name, &base);
     if (status == TERN_OK)
         status = tern_baseline_history(store, name, &history);
@@ -130,9 +124,9 @@ static void say_written(const char *file)
     text_free(&name);
 }
 
-static int write_out(const args *a, const tern_report *report)
+static int write_out(const args *a, const tern_report *report, out_file *to)
 {
-    const char *file = args_value(a, "output"), *names[64];
+    const char *names[64];
     char *words;
     int n = 0;
     while (n < 64 && args_nth(a, "section", n)) {
@@ -141,16 +135,11 @@ static int write_out(const args *a, const tern_report *report)
     }
     if (tern_report_write(report, format_of(a), n, names, &words) != TERN_OK)
         return fail_status(NULL);
-    FILE *to = file ? fopen(file, "w") : stdout;
-    bool bad = !to || fputs(words, to) < 0;
-    if (file && to)
-        bad |= fclose(to) != 0;
+    const int code = out_finish(to, words);
     tern_string_free(words);
-    if (bad && file)
-        return fail("cannot write '%s': %s", file, strerror(errno));
-    if (file)
-        say_written(file);
-    return EXIT_DONE;
+    if (code == EXIT_DONE && args_has(a, "output"))
+        say_written(args_value(a, "output"));
+    return code;
 }
 
 static int run(const args *a)
@@ -160,14 +149,16 @@ static int run(const args *a)
         return fail_usage("--baseline and --against are two things to compare with: give one of them");
     if (tern_report_create(args_value(a, "title"), &report) != TERN_OK)
         return fail_status(NULL);
-    int code = EXIT_DONE;
+    out_file to;
+    int code = out_open(args_value(a, "output"), &to);
     for (int i = 0; code == EXIT_DONE && args_nth(a, "note", i); i++)
         if (tern_report_note(report, args_nth(a, "note", i)) != TERN_OK)
             code = fail_status(NULL);
     if (code == EXIT_DONE)
         code = fill(a, report);
     if (code == EXIT_DONE)
-        code = write_out(a, report);
+        code = write_out(a, report, &to);
+    out_discard(&to);
     tern_report_free(report);
     return code;
 }

@@ -41,7 +41,8 @@ typedef struct demo {
     int n_parts;
     demo_part parts[DEMO_PARTS]; /* the longest first */
     /* Steps against what the machine gave just then. */
-    double step_share; /* NaN: `share_why` */
+    double step_share;    /* of those that have one; NaN: `share_why` */
+    double step_share_of; /* how much of the steps' time those are, 0 to 1 */
     tern_profile_rates rates;
     char share_why[DEMO_WHY];
 } demo;

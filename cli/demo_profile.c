@@ -58,12 +58,13 @@ static void sum_up(demo *d, const tern_profile *profile)
     d->other_ns = info.work_ns > d->step_ns ? info.work_ns - d->step_ns : 0;
 }
 
-/* Of the time of all steps, what the slower of bytes and arithmetic would take. */
+/* Of the time of steps that have a share, what the slower of bytes and arithmetic would take. Steps whose work nobody knows say
+ * nothing of the others. */
 static void compare(demo *d, const tern_profile *profile)
 {
     tern_profile_limits limits;
     tern_hot_spot spot;
-    double reached = 0, all = 0;
+    double reached = 0, known = 0, all = 0;
     if (tern_profile_measure_limits(d->threads, &limits) != TERN_OK) {
         snprintf(d->share_why, sizeof d->share_why, "%s", tern_last_error());
         return;
@@ -73,12 +74,18 @@ static void compare(demo *d, const tern_profile *profile)
         if (strcmp(spot.row.category, "step") != 0)
             continue;
         all += (double)spot.row.self_ns;
-        reached += isnan(spot.limit_share) ? 0 : (double)spot.row.self_ns * spot.limit_share;
+        if (isnan(spot.limit_share))
+            continue;
+        known += (double)spot.row.self_ns;
+        reached += (double)spot.row.self_ns * spot.limit_share;
     }
-    if (all > 0)
-        d->step_share = reached / all;
-    else
-        snprintf(d->share_why, sizeof d->share_why, "no step was timed");
+    if (known > 0) {
+        d->step_share = reached / known;
+        d->step_share_of = known / all;
+    } else {
+        snprintf(d->share_why, sizeof d->share_why,
+                 all > 0 ? "no step has a share of a limit" : "no step was timed");
+    }
 }
 
 /* A busy machine gets fewer tokens done. */

@@ -72,8 +72,10 @@ static void print_limits(const demo *d)
         text_addf(
             &words,
             " one by one: %.1f %%, while steps run, of what arithmetic and the caches that hold them allow "
-            "(%.3g GB/s from private ones, %.3g from the last); all measured just now",
-            d->step_share * 100, d->rates.cache_bytes_per_s * 1e-9, d->rates.last_bytes_per_s * 1e-9);
+            "(%.3g GB/s from private ones, %.3g from the last), told of %.0f %% of their time; all measured "
+            "just now",
+            d->step_share * 100, d->rates.cache_bytes_per_s * 1e-9, d->rates.last_bytes_per_s * 1e-9,
+            d->step_share_of * 100);
     print_line("of the limit", text_string(&words));
     text_free(&words);
 }
@@ -191,6 +193,7 @@ void demo_print_json(const demo *d)
     json_double(&j, "prompt_limit_per_s", d->prompt_limit > 0 ? d->prompt_limit : (double)NAN);
     add_why(&j, "prompt_unavailable", d->prompt_why);
     json_double(&j, "step_share", d->step_share);
+    json_double(&j, "step_share_of", isnan(d->step_share) ? (double)NAN : d->step_share_of);
     add_why(&j, "step_share_unavailable", d->share_why);
     json_object(&j, "memory");
     if (d->peak_bytes)

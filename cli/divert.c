@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "progress.h"
 #include "term.h"
 
 const char *divert_format(const args *a)
@@ -35,22 +36,31 @@ void divert_add_title(const args *a, text *to)
         text_addf(to, " %s", args_operand(a, i));
 }
 
-int divert_report(int (*print)(const void *report, const char *format), const void *report,
-                  const char *format, const char *path)
+bool divert_is_worth_telling(int code)
 {
-    if (!path) {
+    return (code != EXIT_FAILED && code != EXIT_USAGE) || progress_stopped_by() != 0;
+}
+
+int divert_report(int (*print)(const void *report, const char *format), const void *report,
+                  const char *format, out_file *to)
+{
+    if (!to->path) {
         if (strcmp(format, "text") == 0)
             putchar('\n');
         return print(report, format);
     }
-    int was = term_turn_stdout(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    int was = term_turn_stdout(open(out_place(to), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (was < 0)
-        return fail("%s: %s", path, strerror(errno));
+        return out_commit(to, false);
     term_set_color(COLOR_NEVER);
     int code = print(report, format);
-    if (term_turn_back(was) != EXIT_DONE)
-        return fail("%s: it could not be written", path);
-    return code;
+    errno = EIO; /* what is known, if the system does not say more */
+    const bool written = term_turn_back(was) == EXIT_DONE;
+    if (code != EXIT_DONE && written) {
+        out_discard(to); /* it was said why there is no report */
+        return code;
+    }
+    return out_commit(to, written);
 }
 
 int divert_command(const args *a, const char *name)

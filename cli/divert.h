@@ -3,6 +3,7 @@
 #define TERN_CLI_DIVERT_H
 
 #include "args.h"
+#include "output.h"
 #include "text.h"
 
 /* How the report is told: --json, what --format says, or "text". */
@@ -19,9 +20,12 @@ int divert_command(const args *a, const char *name);
 /* "tern run -m tiny.gguf": what the operands say, for the title of the report. */
 void divert_add_title(const args *a, text *to);
 
-/* Has `print` print a report: on stdout, as text an empty line behind what the command said, or into the file at `path` if it is not
- * NULL. */
+/* Of a command that failed its error is what counts, and a report behind it would hide it; one that was stopped ran well. */
+bool divert_is_worth_telling(int code);
+
+/* Has `print` print a report: on stdout, as text an empty line behind what the command said, or into the file that `to` was opened with,
+ * which it finishes. */
 int divert_report(int (*print)(const void *report, const char *format), const void *report,
-                  const char *format, const char *path);
+                  const char *format, out_file *to);
 
 #endif

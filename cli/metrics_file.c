@@ -1,10 +1,7 @@
 /* metrics_file.c - see metrics_file.h. */
 #include "metrics_file.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <tern/graph.h>
 
@@ -21,22 +18,20 @@ int metrics_open(const args *a, metrics_file *f)
     } endings[] = {
         {".json", TERN_METRICS_JSON}, {".csv", TERN_METRICS_CSV}, {".prom", TERN_METRICS_PROMETHEUS}};
     const char *path = args_value(a, "metrics");
+    bool known = false;
     *f = (metrics_file){0};
-    for (size_t i = 0; path && i < sizeof endings / sizeof endings[0]; i++)
-        if (text_ends_in(path, endings[i].ending))
-            *f = (metrics_file){.path = path, .format = endings[i].format};
-    if (path && !f->path)
+    for (size_t i = 0; path && !known && i < sizeof endings / sizeof endings[0]; i++) {
+        known = text_ends_in(path, endings[i].ending);
+        f->format = endings[i].format;
+    }
+    if (path && !known)
         return fail_usage("--metrics '%s': the name must end in .json, .csv or .prom, which tells the format",
                           path);
     if (!path)
         return EXIT_DONE;
-    text_addf(&f->beside, "%s.part", path);
-    f->to =
-        fopen(text_string(&f->beside), "w"); /* now, so that a bad name is known before the work is done */
-    if (!f->to) {
-        text_free(&f->beside);
-        return fail("cannot write '%s': %s", path, strerror(errno));
-    }
+    const int code = out_open(path, &f->file);
+    if (code != EXIT_DONE)
+        return code;
     return tern_metrics_create(NULL, &f->metrics) == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
@@ -158,12 +153,7 @@ static bool write_whole(metrics_file *f)
         fail_status(NULL);
         return false;
     }
-    bool good = fputs(content, f->to) >= 0;
-    good &= fclose(f->to) == 0;
-    f->to = NULL;
-    good = good && rename(text_string(&f->beside), f->path) == 0;
-    if (!good)
-        fail("cannot write '%s': %s", f->path, strerror(errno));
+    const bool good = out_finish(&f->file, content) == EXIT_DONE;
     tern_string_free(content);
     return good;
 }
@@ -172,13 +162,9 @@ int metrics_close(metrics_file *f, int code)
 {
     tern_operation first;
     metrics_stop(f, code == EXIT_DONE);
-    const bool wanted = f->to && tern_metrics_operation(f->metrics, 0, &first) == TERN_OK;
+    const bool wanted = f->metrics && tern_metrics_operation(f->metrics, 0, &first) == TERN_OK;
     const bool good = !wanted || write_whole(f);
-    if (f->to)
-        fclose(f->to);
-    if (f->beside.length > 0 && !(wanted && good))
-        remove(text_string(&f->beside));
-    text_free(&f->beside);
+    out_discard(&f->file);
     tern_metrics_free(f->metrics);
     *f = (metrics_file){0};
     return good || code != EXIT_DONE ? code : EXIT_FAILED;

@@ -2,19 +2,15 @@
 #ifndef TERN_CLI_METRICS_FILE_H
 #define TERN_CLI_METRICS_FILE_H
 
-#include <stdio.h>
-
 #include <tern/metrics.h>
 
 #include "engine.h"
+#include "output.h"
 
 /* Zeroed: no metrics are wanted, and the calls below do nothing. */
 typedef struct metrics_file {
-    const char *path;
+    out_file file;
     tern_metrics_format format;
-    /* Written beside it and renamed: who reads the file at any time (Prometheus' node exporter does) finds a whole one. */
-    FILE *to;
-    text beside;
     tern_metrics *metrics;
     tern_metrics_span *span; /* of what is being done, or NULL */
     const engine *engine;    /* whose plans it uses, or NULL */

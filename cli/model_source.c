@@ -8,6 +8,8 @@
 #include "source.h"
 #include "term.h"
 
+static bool announced = true;
+
 bool model_is_there(const args *a)
 {
     return args_value(a, "model") || builtin_name();
@@ -23,6 +25,11 @@ static void announce(const tern_model_file *file)
             builtin_name(), format_bytes(bytes, tern_model_file_bytes(file)), styled ? off(STYLE_DIM) : "");
 }
 
+void model_set_announced(bool yes)
+{
+    announced = yes;
+}
+
 int model_open(const args *a, const tern_model_file_options *options, model_source *out)
 {
     const char *path = args_value(a, "model");
@@ -33,7 +40,8 @@ int model_open(const args *a, const tern_model_file_options *options, model_sour
         return model_fail(out);
     if (!path) {
         out->name = tern_model_file_part(out->file, 0);
-        announce(out->file);
+        if (announced)
+            announce(out->file);
     }
     return EXIT_DONE;
 }

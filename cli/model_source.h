@@ -17,6 +17,9 @@ typedef struct model_source {
 /* Does the command line name a model, or is there one without? */
 bool model_is_there(const args *a);
 
+/* From now on, does it say that it is the built-in one? For commands that run others. */
+void model_set_announced(bool yes);
+
 /* Opens it; that it is the built-in one is said on stderr, in a line. EXIT_DONE, or the exit code, and what was wrong was said.
  * `options` NULL = defaults. */
 int model_open(const args *a, const tern_model_file_options *options, model_source *out);

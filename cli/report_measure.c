@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "builtin.h"
+#include "model_source.h"
 #include "progress.h"
 #include "term.h"
 
@@ -24,6 +26,9 @@
         }                                                                                    \
     }
 
+#define MODEL "model.gguf"
+#define RANDOM "-m", AT MODEL /* the last words; without them it is the built-in model */
+
 /* clang-format off */
 static const struct {
     const char *file; /* JSON becomes part of the report */
@@ -33,11 +38,11 @@ static const struct {
     OPS("head", "0.1"),
     OPS("elementwise", "0.05"),
     {"graph.json", {"bench", "graph", "--budget", "0.05", "-o", AT "graph.json", "--format", "json"}},
-    {"model.gguf", {"synth", "--shape", "tiny", AT "model.gguf"}},
-    {"profile.json", {"profile", "--json", "-o", AT "profile.json", "--", "run", "-m", AT "model.gguf", "-p",
-                      "Once upon a time", "-n", "200", "--ignore-eos"}},
-    {"memory.json", {"memory", "--json", "-o", AT "memory.json", "--", "run", "-m", AT "model.gguf", "-p",
-                     "Once upon a time", "-n", "200", "--ignore-eos"}},
+    {MODEL, {"synth", "--shape", "tiny", AT MODEL}}, /* where none is built in */
+    {"profile.json", {"profile", "--json", "-o", AT "profile.json", "--", "run", "-p",
+                      "Once upon a time", "-n", "200", "--ignore-eos", RANDOM}},
+    {"memory.json", {"memory", "--json", "-o", AT "memory.json", "--", "run", "-p",
+                     "Once upon a time", "-n", "200", "--ignore-eos", RANDOM}},
 };
 /* clang-format on */
 enum { STEPS = sizeof steps / sizeof steps[0] };
@@ -56,11 +61,15 @@ static int run_step(int i, const char *folder)
     int n = 0, code = EXIT_FAILED;
     for (; steps[i].words[n]; n++) {
         const char *word = steps[i].words[n];
+        if (strcmp(word, "-m") == 0 && builtin_name())
+            break;
         words[n] = word[0] == AT[0] ? path_of(folder, word + 1) : grab_string(word, strlen(word));
     }
     int was = term_turn_stdout(open("/dev/null", O_WRONLY | O_CLOEXEC));
     if (was >= 0) {
+        model_set_announced(false); /* the report says which one it is, and takes no -m */
         code = args_dispatch(n, words);
+        model_set_announced(true);
         term_turn_back(was);
     }
     term_set_command("report");
@@ -74,7 +83,8 @@ static int measure_all(const char *folder, tern_report *report, bool benchmarks)
     int code = EXIT_DONE;
     progress_begin_of("measuring a small set", "parts");
     for (int i = 0; i < STEPS && code == EXIT_DONE; i++) {
-        if (!benchmarks && strcmp(steps[i].words[0], "bench") == 0)
+        if ((!benchmarks && strcmp(steps[i].words[0], "bench") == 0) ||
+            (builtin_name() && strcmp(steps[i].file, MODEL) == 0))
             continue;
         char *path = path_of(folder, steps[i].file);
         if (!progress_show((uint64_t)i, STEPS))
@@ -94,12 +104,13 @@ static int measure_all(const char *folder, tern_report *report, bool benchmarks)
 static int add_note(tern_report *report, bool benchmarks, double seconds)
 {
     char words[400];
-    snprintf(words, sizeof words,
-             "No files were given, so %sa tiny random model that writes 200 tokens was profiled, and its "
-             "memory recorded, in %.0f "
-             "s: a first look, not a verdict.",
-             benchmarks ? "a small set of benchmarks was measured with few samples, and " : "",
-             ceil(seconds));
+    const char *name = builtin_name();
+    snprintf(
+        words, sizeof words,
+        "No files were given, so %s%s%s that writes 200 tokens was profiled, and its memory recorded, in "
+        "%.0f s: a first look, not a verdict.",
+        benchmarks ? "a small set of benchmarks was measured with few samples, and " : "",
+        name ? "the built-in model " : "a tiny random model", name ? name : "", ceil(seconds));
     return tern_report_note(report, words) == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 

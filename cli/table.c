@@ -27,6 +27,14 @@ void table_add(table *t, const char *string)
     add_cell(t, grab_string(string, strlen(string)));
 }
 
+void table_add_safe(table *t, const char *string)
+{
+    text safe = {0};
+    text_add_safe(&safe, string);
+    table_add(t, text_string(&safe));
+    text_free(&safe);
+}
+
 void table_addf(table *t, const char *format, ...)
 {
     char buffer[1024];

@@ -25,8 +25,9 @@ typedef struct table {
 
 table table_make(const table_column *columns, int n_columns);
 
-/* The next cell, from left to right, then the next row. Text from files must have gone through text_add_safe. */
+/* The next cell, from left to right, then the next row. Text from files is for table_add_safe (text_add_safe). */
 void table_add(table *t, const char *string);
+void table_add_safe(table *t, const char *string);
 void table_addf(table *t, const char *format, ...) TERN_PRINTF(2, 3);
 
 /* A line of its own above the next row, with an empty one before it. */

@@ -187,13 +187,8 @@ void text_add_safe(text *t, const char *string)
     }
 }
 
-void text_add_word(text *t, const char *word)
+void text_add_quoted(text *t, const char *word)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=:,+@%-";
-    if (*word && strspn(word, plain) == strlen(word)) {
-        text_add(t, word);
-        return;
-    }
     text_add(t, "'");
     for (; *word; word++)
         if (*word == '\'')
@@ -201,6 +196,16 @@ void text_add_word(text *t, const char *word)
         else
             text_add_n(t, word, 1);
     text_add(t, "'");
+}
+
+void text_add_word(text *t, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=:,+@%-";
+    if (*word && strspn(word, plain) == strlen(word)) {
+        text_add(t, word);
+    } else {
+        text_add_quoted(t, word);
+    }
 }
 
 /* Of the character at `string`, and its bytes; what is none takes a column for each byte. */

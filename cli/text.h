@@ -31,6 +31,9 @@ const char *text_string(const text *t); /* "" if empty */
  * become '?'. */
 void text_add_safe(text *t, const char *string);
 
+/* Appends a word for a shell, in quotes. */
+void text_add_quoted(text *t, const char *word);
+
 /* Appends a word of a command, in quotes where a shell would take it apart. */
 void text_add_word(text *t, const char *word);
 

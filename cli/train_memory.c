@@ -1,7 +1,6 @@
 /* train_memory.c - would a training run fit into memory? It is asked before the first step, and answered with numbers: whoever is
  * killed for want of memory learns nothing. */
-#include <sys/resource.h>
-
+#include <tern/memory.h>
 #include <tern/pressure.h>
 
 #include "term.h"
@@ -61,12 +60,5 @@ int train_check_plan(train_run *r)
 
 uint64_t train_peak_bytes(void)
 {
-    struct rusage usage;
-    if (getrusage(RUSAGE_SELF, &usage) != 0)
-        return 0;
-#ifdef __APPLE__
-    return (uint64_t)usage.ru_maxrss;
-#else
-    return (uint64_t)usage.ru_maxrss * 1024;
-#endif
+    return tern_memory_process_peak();
 }

@@ -51,12 +51,14 @@ typedef struct tern_bench_step {
     int threads, count;
     double seconds;        /* of all of them together in one run, each the fastest of all runs */
     uint64_t flops, bytes; /* of one of them, estimated */
+    bool at_most;          /* flops and bytes are the most they can be: rates cannot be told */
 } tern_bench_step;
 
 /* One test with one number of threads. Pointers are valid during the visit. */
 typedef struct tern_bench_model_row {
-    const char *model_type; /* "bitnet-b1.58 2.41 B I2_S" */
-    const char *isa;
+    const char *model_type;           /* "bitnet-b1.58 2.41 B I2_S" */
+    const char *device;               /* what computed: "cpu" */
+    const char *isa;                  /* of the CPU; "" of other devices */
     uint64_t model_bytes, parameters; /* of the file; numbers in its weights */
     int threads, n_prompt, n_gen, n_depth;
     int64_t batch;
@@ -72,7 +74,7 @@ typedef struct tern_bench_model_row {
     double limit_rate; /* bytes or operations per second that the machine gave at most in the same rounds */
     const char *limit; /* how that was reached */
     double
-        share; /* of the limit; NaN (weights that fit into caches have none): `error` says why there is none */
+        share; /* of the limit; NaN (weights that fit into caches and other devices have none): `error` says why */
     double share_mad; /* its median distance from the median; NaN of one sample */
     /* Prompts of ternary models: int8 operations per second of the best dot products of vectors in the same rounds, and the share
      * of those. Where there are tiles (AMX), which the limit above is of, the share may be more than 1. 0: not measured. */

@@ -84,7 +84,7 @@ typedef struct tern_bench_options {
         size; /* only cases with an operand of these sizes, "512x512", or with this one among its sizes, "2560"; NULL: all */
     const char *
         layout; /* only "contiguous" cases, or "strided" ones, whose operands do not lie in one piece; NULL: both */
-    const char *device; /* only cases of this device, "cpu"; NULL: all */
+    const char *device; /* NULL, or "cpu": there are cases of no other yet, and others are refused */
     const char *cpu;    /* highest instruction set to use, "avx2"; NULL = $TERN_CPU, else the best */
     int n_threads;      /* how many numbers of threads to measure with, ... */
     const int *threads; /* ... and which; none: one, and all that may be used */

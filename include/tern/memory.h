@@ -231,6 +231,9 @@ typedef enum tern_memory_format {
 extern "C" {
 #endif
 
+/* Most bytes of physical memory that this process has had, its own and of files that it maps. 0: the system does not tell. Any thread. */
+TERN_API uint64_t tern_memory_process_peak(void);
+
 /* Starts to record in the whole process. TERN_STATE if that is on already. Sums are exact to the byte if no tern call is running
  * on other threads just then, here and at the stop. */
 TERN_API tern_status tern_memory_start(const tern_memory_options *options);

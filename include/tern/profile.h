@@ -69,6 +69,7 @@ typedef struct tern_profile_row {
     uint64_t wait_ns;      /* that threads waited for others to finish it, at barriers */
     uint64_t flops, bytes; /* estimates */
     bool int8;             /* the flops are operations on int8 */
+    bool at_most;          /* flops and bytes are the most they can be, of some of its events at least */
 } tern_profile_row;
 
 /* One place of the call tree: all events with the same names around them, on one thread. Parents come before

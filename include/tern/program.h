@@ -178,6 +178,7 @@ typedef struct tern_step_info {
     int threads;      /* how many may share it */
     int n_operands, n_results;
     uint64_t flops, bytes; /* estimates */
+    bool at_most;          /* those are the most they can be: the true work depends on data */
 } tern_step_info;
 TERN_API tern_status tern_program_step(const tern_program *program, int i, tern_step_info *out);
 

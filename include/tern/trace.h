@@ -24,6 +24,7 @@ typedef struct tern_trace_event {
     uint32_t program;      /* which plan, from 1 in order of compilation; 0 = none                     */
     uint32_t step;         /* of the plan; of a "run": the worker; or UINT32_MAX                       */
     bool int8;             /* the flops are operations on int8                                         */
+    bool at_most;          /* flops and bytes are the most they can be: the true work depends on data  */
     uint64_t flops, bytes; /* estimates of the work done; 0 = not applicable                           */
 } tern_trace_event;
 

@@ -85,6 +85,7 @@ uint64_t tern__trace_record(uint64_t start_ns, const tern__trace_what *what)
         .program = what->program,
         .step = what->step,
         .int8 = what->int8,
+        .at_most = what->at_most,
         .flops = what->flops,
         .bytes = what->bytes,
     };

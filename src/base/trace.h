@@ -27,7 +27,7 @@ static inline uint64_t tern__trace_begin(void)
 typedef struct tern__trace_what {
     const char *name, *category, *kernel, *where;
     uint32_t program, step;
-    bool int8;
+    bool int8, at_most;
     uint64_t flops, bytes;
 } tern__trace_what;
 

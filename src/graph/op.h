@@ -35,6 +35,7 @@ enum {
     TERN__WRITES = 1 << 5,   /* result aliases operand 0 and overwrites part of it                         */
     TERN__SOURCE = 1 << 6,   /* no operands, takes the context                                             */
     TERN__INTERNAL = 1 << 7, /* made by passes: no function records it; such rows stand last               */
+    TERN__AT_MOST = 1 << 8,  /* how much work it is depends on data: its cost is the most it can be        */
 };
 
 typedef struct tern__attr_spec {

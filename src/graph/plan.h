@@ -50,6 +50,7 @@ typedef struct tern__step {
     const char *label; /* the op, or those that are fused */
     const char *where; /* the origin of its node, or NULL */
     bool int8;         /* its flops are operations on int8 */
+    bool at_most;      /* flops and bytes are the most they can be */
     bool on_device;    /* the context's device runs it, not the CPU */
 } tern__step;
 

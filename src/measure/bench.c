@@ -15,6 +15,7 @@
 enum { MEMORY_LEAST = 1 << 14, THREADS_MOST = 64, ROUNDS_USUAL = 100 };
 static const int64_t memory_usual = (int64_t)256 << 20, memory_most = (int64_t)1 << 34;
 static const double budget_usual_s = 0.5, timeout_usual_s = 60;
+static const char only_device[] = "cpu";
 
 static const tern__suite *const suites[] = {&tern__suite_ops, &tern__suite_graph, &tern__suite_alloc,
                                             &tern__suite_compile, &tern__suite_transfer};
@@ -104,7 +105,6 @@ static bool is_asked_for(const tern__bench *b, const tern__cell *cell)
 {
     const tern_bench_options *o = &b->o;
     return (!o->family || strcmp(cell->row.family, o->family) == 0) &&
-           (!o->device || strcmp(cell->row.device, o->device) == 0) &&
            (!o->layout || cell->strided == (strcmp(o->layout, "strided") == 0)) &&
            has_operand(cell->row.shape, o->dtype, o->size);
 }
@@ -115,6 +115,9 @@ static tern_status check_choice(const tern__bench *b)
     const tern_bench_options *o = &b->o;
     tern__cell cell;
     tern_dtype dtype;
+    /* Operands, references and limits are made and measured there. */
+    TERN__FAIL_IF(o->device && strcmp(o->device, only_device) != 0, TERN_NOT_FOUND,
+                  "bench: cases run on '%s' only, not on '%.64s'", only_device, o->device);
     if (o->family)
         TERN_TRY(find_family(b, o->family));
     if (o->dtype)
@@ -128,11 +131,10 @@ static tern_status check_choice(const tern__bench *b)
     for (int i = 0; tern__cell_describe(b, i, &cell) == TERN_OK; i++)
         if (is_asked_for(b, &cell))
             return TERN_OK;
-    return tern__fail(TERN_NOT_FOUND, "bench: no case of %s is of%s%s%s%s%s%s%s%s%s%s; --list shows them",
+    return tern__fail(TERN_NOT_FOUND, "bench: no case of %s is of%s%s%s%s%s%s%s%s; --list shows them",
                       b->suite->name, o->family ? " family " : "", o->family ? o->family : "",
                       o->dtype ? " dtype " : "", o->dtype ? o->dtype : "", o->size ? " size " : "",
-                      o->size ? o->size : "", o->layout ? " layout " : "", o->layout ? o->layout : "",
-                      o->device ? " device " : "", o->device ? o->device : "");
+                      o->size ? o->size : "", o->layout ? " layout " : "", o->layout ? o->layout : "");
 }
 
 static tern_status check_numbers(const tern_bench_options *o)
@@ -237,7 +239,7 @@ tern_status tern__cell_describe(const tern__bench *bench, int i, tern__cell *cel
     *cell = (tern__cell){.bench = bench, .row = tern_result_default()};
     TERN_TRY(bench->suite->describe(bench, i, cell));
     cell->row.suite = bench->suite->name;
-    cell->row.device = "cpu";
+    cell->row.device = only_device;
     cell->row.shape = cell->shape;
     snprintf(cell->dtype, sizeof cell->dtype, "%.*s", (int)strcspn(cell->shape, "["), cell->shape);
     cell->row.dtype = cell->dtype;

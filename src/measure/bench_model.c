@@ -6,6 +6,7 @@
 #include <tern/bench_model.h>
 #include <tern/catalog.h>
 #include <tern/generate.h>
+#include <tern/memory.h>
 #include <tern/model_convert.h>
 
 #include "base/alloc.h"
@@ -32,6 +33,7 @@ typedef struct bench {
     tern__threads *pool; /* of the probes */
     tern_model_info info;
     int threads, all;
+    bool on_cpu; /* the device is the one that limits are measured on */
     double ready_s;
     uint64_t peak_memory;
     tern_session_row *rows; /* (most) tokens of the context */
@@ -100,6 +102,8 @@ static tern_status settle(const tern_bench_model_options *options, bench *b)
         o->threads = &b->all;
         o->n_threads = 1;
     }
+    o->device = o->device ? o->device : "cpu";
+    b->on_cpu = strcmp(o->device, "cpu") == 0;
     return TERN_OK;
 }
 
@@ -191,7 +195,7 @@ static tern_status open_model(bench *b)
         TERN_TRY(feed(b, 0, b->o.n_depth));
     if (b->o.n_prompts > 0)
         TERN_TRY(feed(b, b->o.n_depth, largest(b->o.prompts, b->o.n_prompts)));
-    b->peak_memory = tern__peak_memory();
+    b->peak_memory = tern_memory_process_peak();
     return tern__threads_create(b->threads, &b->pool);
 }
 
@@ -321,6 +325,13 @@ static void summarise(const test *t, tern_bench_model_row *row, double *rates)
         row->first_token_s = row->average_s;
 }
 
+/* Probes run on the CPU, and say nothing of other devices. */
+static tern_status check_limited(const bench *b)
+{
+    return b->on_cpu ? TERN_OK
+                     : tern__fail(TERN_UNAVAILABLE, "limits are the CPU's, it ran on '%s'", b->o.device);
+}
+
 static tern_status run_probe(void *limit)
 {
     tern__limit_run(limit, 0);
@@ -334,7 +345,9 @@ static tern_status measure_test(test *t, tern_bench_model_row *row, tern__measur
     const double probe_work = probe.kind == TERN_LIMIT_READ_BW ? (double)probe.read_bytes : probe.operations;
     row->limit_kind = probe.kind;
     tern__limit *limit = NULL;
-    tern_status missing = tern__limit_create(t->b->pool, t->b->threads, &probe, &limit);
+    tern_status missing = check_limited(t->b);
+    if (missing == TERN_OK)
+        missing = tern__limit_create(t->b->pool, t->b->threads, &probe, &limit);
     if (missing != TERN_OK && missing != TERN_UNAVAILABLE)
         return missing;
     /* Dot products of vectors run in the same turns. */
@@ -381,7 +394,10 @@ static tern_status visit_test(bench *b, bool prompt)
     tern_device_info device = {0};
     tern_catalog_device(0, &device);
     tern_bench_model_row row = {.model_type = type,
-                                .isa = b->o.cpu ? b->o.cpu : device.isa,
+                                .device = b->o.device,
+                                .isa = !b->on_cpu ? ""
+                                       : b->o.cpu ? b->o.cpu
+                                                  : device.isa,
                                 .model_bytes = tern_model_file_bytes(tern_model_get_file(b->model)),
                                 .parameters = b->info.parameters,
                                 .threads = b->threads,

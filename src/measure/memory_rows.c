@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/intern.h"
+#include "measure/tree.h"
 
 /* ---- numbers for pairs of things ---- */
 
@@ -201,8 +202,8 @@ tern_status tern__memory_make_rows(tern__memory_story *s)
 /* While the tree grows. Branch 0 is all of it, branch 1 what was there before; then come the log's frames but for its first, then
  * the sites. */
 typedef struct branch {
+    tern__links links;
     tern_memory_frame frame;
-    int first_child, next;
 } branch;
 
 enum { ALL, BEFORE, FRAMES_FROM }; /* frame f of the log is branch f + 1 */
@@ -217,13 +218,8 @@ static bool add_branch(tree *t, const char *name, const char *category, int pare
 {
     if (!tern__grow((void **)&t->branches, &t->cap, t->n + 1, sizeof *t->branches))
         return false;
-    t->branches[t->n] = (branch){
-        .frame = {.name = name, .category = category, .parent = parent}, .first_child = -1, .next = -1};
-    if (parent >= 0) {
-        t->branches[t->n].next = t->branches[parent].first_child;
-        t->branches[parent].first_child = (int)t->n;
-    }
-    t->n++;
+    t->branches[t->n] = (branch){.frame = {.name = name, .category = category, .parent = parent}};
+    tern__tree_hang(t->branches, sizeof *t->branches, (int)t->n++, parent);
     return true;
 }
 
@@ -264,27 +260,18 @@ static bool hang(tree *t, const tern__memory_event *e, bool at_peak)
 static void sort_children(tree *t, int parent)
 {
     int sorted = -1;
-    for (int c = t->branches[parent].first_child, next; c >= 0; c = next) {
+    for (int c = t->branches[parent].links.first_child, next; c >= 0; c = next) {
         const tern_memory_frame *f = &t->branches[c].frame;
         int *at = &sorted;
-        next = t->branches[c].next;
+        next = t->branches[c].links.next;
         while (*at >= 0 && (t->branches[*at].frame.peak_bytes > f->peak_bytes ||
                             (t->branches[*at].frame.peak_bytes == f->peak_bytes &&
                              t->branches[*at].frame.allocated_bytes > f->allocated_bytes)))
-            at = &t->branches[*at].next;
-        t->branches[c].next = *at;
+            at = &t->branches[*at].links.next;
+        t->branches[c].links.next = *at;
         *at = c;
     }
-    t->branches[parent].first_child = sorted;
-}
-
-static int next_of(const tree *t, int i)
-{
-    if (t->branches[i].first_child >= 0)
-        return t->branches[i].first_child;
-    while (i >= 0 && t->branches[i].next < 0)
-        i = t->branches[i].frame.parent;
-    return i < 0 ? -1 : t->branches[i].next;
+    t->branches[parent].links.first_child = sorted;
 }
 
 /* Parents first; branches under which nothing was allocated are left out. */
@@ -298,7 +285,7 @@ static tern_status put_in_order(tree *t, tern_memory *m)
     }
     for (size_t i = 0; i < t->n; i++)
         sort_children(t, (int)i);
-    for (int i = ALL; i >= 0; i = next_of(t, i)) {
+    for (int i = ALL; i >= 0; i = tern__tree_next(t->branches, sizeof *t->branches, i)) {
         tern_memory_frame *f = &m->frames[written];
         *f = t->branches[i].frame;
         if (f->allocations == 0 && f->peak_bytes == 0)

@@ -12,7 +12,6 @@
 #endif
 
 #include "base/alloc.h"
-#include "measure/peak_memory.h"
 
 /* "size resident shared text lib data dt", in pages. */
 uint64_t tern__memory_statm_rss(int file)
@@ -62,6 +61,6 @@ void tern__memory_system_read(tern_memory_system *out)
     }
     out->rss_bytes = tern__memory_statm_rss(statm);
     close(statm);
-    out->rss_peak_bytes = tern__peak_memory();
+    out->rss_peak_bytes = tern_memory_process_peak();
     out->anonymous_bytes = anonymous();
 }

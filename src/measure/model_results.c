@@ -32,7 +32,7 @@ tern_status tern_bench_model_add(const tern_bench_model_row *row, tern_results *
     r.name = name;
     r.shape = shape;
     r.dtype = tern_dtype_name(row->cache);
-    r.device = "cpu";
+    r.device = row->device ? row->device : "cpu";
     r.isa = row->isa;
     r.threads = row->threads;
     r.repeats = 1;
@@ -67,11 +67,13 @@ typedef struct tests {
     int depth;
     long long batch;
     tern_dtype cache;
+    const char *device;
 } tests;
 
 static bool read_row(const tern_result *r, int *prompt, int *gen, tests *of)
 {
     *prompt = *gen = of->depth = 0;
+    of->device = r->device;
     return (sscanf(r->name, "pp%d @ d%d", prompt, &of->depth) >= 1 ||
             sscanf(r->name, "tg%d @ d%d", gen, &of->depth) >= 1) &&
            (*prompt > 0 || *gen > 0) && sscanf(r->shape, "batch %lld", &of->batch) == 1 && of->batch > 0 &&
@@ -113,7 +115,7 @@ static bool gather(const tern_results *base, const char *family, int i, tests *o
         return false;
     for (int k = 0; k < base->n; k++) {
         if (!is_test(&base->rows[k], family, &prompt, &gen, &one) || one.depth != out->depth ||
-            one.batch != out->batch || one.cache != out->cache)
+            one.batch != out->batch || one.cache != out->cache || strcmp(one.device, out->device) != 0)
             continue;
         if (k < i)
             return false;
@@ -148,6 +150,8 @@ tern_status tern__model_measure_again(const tern_results *base, const char *fami
             continue;
         const tern_bench_model_options o = {.path = path,
                                             .cpu = cpu,
+                                            .device = t.device,
+                                            .fallback = tern__settings_fallback(base),
                                             .n_threads = t.n_threads,
                                             .threads = t.threads,
                                             .n_prompts = t.n_prompts,

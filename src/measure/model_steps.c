@@ -23,7 +23,8 @@ static tern_bench_step *kind_of(const tern_step_info *s, tern_bench_step *kinds,
                                .kernel = s->kernel,
                                .threads = s->threads,
                                .bytes = s->bytes,
-                               .flops = s->flops};
+                               .flops = s->flops,
+                               .at_most = s->at_most};
     for (int i = 0; i < *n; i++)
         if (kinds[i].threads == k.threads && kinds[i].bytes == k.bytes && same_ops(&kinds[i], &k))
             return &kinds[i];

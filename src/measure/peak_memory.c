@@ -1,9 +1,22 @@
-/* peak_memory.c - see peak_memory.h. Linux tells; elsewhere nobody does, and that is what we say. */
+/* peak_memory.c - see peak_memory.h. Linux tells since when one likes, other systems since the start. */
 #include "measure/peak_memory.h"
 
 #include <stdio.h>
+#ifdef __APPLE__
+#include <sys/resource.h>
+#endif
 
-uint64_t tern__peak_memory(void)
+#include <tern/memory.h>
+
+#ifdef __APPLE__
+uint64_t tern_memory_process_peak(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss : 0;
+}
+#else
+/* Not ru_maxrss, which a process takes over from the one that started it. */
+uint64_t tern_memory_process_peak(void)
 {
     FILE *file = fopen("/proc/self/status", "r");
     char line[256];
@@ -14,6 +27,7 @@ uint64_t tern__peak_memory(void)
         fclose(file);
     return (uint64_t)kib * 1024;
 }
+#endif
 
 void tern__peak_memory_reset(void)
 {

@@ -149,6 +149,13 @@ static void explain_step(tern_hot_spot *h, const tern__profile_row *row, const t
             say(h, TERN_BOTTLENECK_UNKNOWN, "limits were not measured");
         return;
     }
+    if (h->row.at_most) { /* estimates are no measurement */
+        if (!explain_waits(h))
+            say(h, TERN_BOTTLENECK_UNKNOWN,
+                "how much work it is depends on data: at most %.4g MB and %.4g G operations",
+                (double)h->row.bytes * 1e-6, (double)h->row.flops * 1e-9);
+        return;
+    }
     const double self = (double)h->row.self_ns;
     const roofline f = find_roofline(row, limits);
     const double share = fmax(f.bytes_ns, f.flops_ns) / self;

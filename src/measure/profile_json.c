@@ -34,6 +34,7 @@ static void add_row(tern__strbuf *s, const tern_hot_spot *h)
     tern__member_uint(s, "flops", r->flops, &first);
     tern__member_uint(s, "bytes", r->bytes, &first);
     tern__member_bool(s, "int8", r->int8, &first);
+    tern__member_bool(s, "at_most", r->at_most, &first);
     tern__member_number(s, "share", h->share, &first);
     tern__member_number(s, "limit_share", h->limit_share, &first);
     tern__member_uint(s, "saving_ns", h->saving_ns, &first);

@@ -137,6 +137,7 @@ static void add_event(const table *t, tern_profile_row *r, const tern__span *s)
     r->kernel = r->count == 0 || r->kernel == e->kernel ? e->kernel : NULL;
     r->where = r->count == 0 || r->where == e->where ? e->where : NULL;
     r->int8 |= e->int8;
+    r->at_most |= e->at_most;
     r->count++;
     r->total_ns += e->duration_ns;
     r->self_ns += e->duration_ns - s->events_ns;

@@ -2,11 +2,12 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "measure/profile.h"
+#include "measure/tree.h"
 
 /* While the tree grows: its frames in order of first meeting, and lists of children, the latest first. */
 typedef struct branch {
+    tern__links links;
     tern_profile_frame frame;
-    int first_child, next; /* -1: none */
 } branch;
 
 typedef struct tree {
@@ -18,18 +19,15 @@ static tern_status add(tree *t, const tern_profile_frame *frame, int *out)
 {
     if (!tern__grow((void **)&t->branches, &t->cap, t->n + 1, sizeof *t->branches))
         return tern__out_of_memory(sizeof *t->branches);
-    t->branches[t->n] = (branch){.frame = *frame, .first_child = -1, .next = -1};
-    if (frame->parent >= 0) {
-        t->branches[t->n].next = t->branches[frame->parent].first_child;
-        t->branches[frame->parent].first_child = (int)t->n;
-    }
+    t->branches[t->n] = (branch){.frame = *frame};
+    tern__tree_hang(t->branches, sizeof *t->branches, (int)t->n, frame->parent);
     *out = (int)t->n++;
     return TERN_OK;
 }
 
 static tern_status find_child(tree *t, int parent, const tern_trace_event *e, int *out)
 {
-    for (int c = t->branches[parent].first_child; c >= 0; c = t->branches[c].next)
+    for (int c = t->branches[parent].links.first_child; c >= 0; c = t->branches[c].links.next)
         if (t->branches[c].frame.name == e->name && t->branches[c].frame.category == e->category) {
             *out = c;
             return TERN_OK;
@@ -69,24 +67,14 @@ static void sort_list(tree *t, int *first)
 {
     int sorted = -1;
     for (int c = *first, next; c >= 0; c = next) {
-        next = t->branches[c].next;
+        next = t->branches[c].links.next;
         int *at = &sorted; /* the list has the latest first: an equal one goes before what is there */
         while (*at >= 0 && t->branches[*at].frame.total_ns > t->branches[c].frame.total_ns)
-            at = &t->branches[*at].next;
-        t->branches[c].next = *at;
+            at = &t->branches[*at].links.next;
+        t->branches[c].links.next = *at;
         *at = c;
     }
     *first = sorted;
-}
-
-/* The next one of a walk that sees parents first; -1: that was the last of its thread. */
-static int next_of(const tree *t, int i)
-{
-    if (t->branches[i].first_child >= 0)
-        return t->branches[i].first_child;
-    while (i >= 0 && t->branches[i].next < 0)
-        i = t->branches[i].frame.parent;
-    return i < 0 ? -1 : t->branches[i].next;
 }
 
 static tern_status put_in_order(tern_profile *p, tree *t)
@@ -98,9 +86,10 @@ static tern_status put_in_order(tern_profile *p, tree *t)
         return tern__out_of_memory(t->n * sizeof *p->frames);
     }
     for (size_t i = 0; i < t->n; i++)
-        sort_list(t, &t->branches[i].first_child);
+        sort_list(t, &t->branches[i].links.first_child);
     for (size_t root = 0; root < t->n; root++)
-        for (int i = t->branches[root].frame.parent < 0 ? (int)root : -1; i >= 0; i = next_of(t, i)) {
+        for (int i = t->branches[root].frame.parent < 0 ? (int)root : -1; i >= 0;
+             i = tern__tree_next(t->branches, sizeof *t->branches, i)) {
             tern_profile_frame *f = &p->frames[written];
             *f = t->branches[i].frame;
             position[i] = written++;

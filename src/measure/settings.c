@@ -10,7 +10,7 @@
 #include "base/status.h"
 
 static const char memory_name[] = "setting_memory", isa_name[] = "setting_isa",
-                  model_name[] = "setting_model";
+                  model_name[] = "setting_model", fallback_name[] = "setting_fallback";
 
 static tern_status note_isa(const char *cpu, tern_results *results)
 {
@@ -36,6 +36,8 @@ tern_status tern_bench_model_note_settings(const tern_bench_model_options *optio
                   "bench_model_note_settings: an argument is NULL");
     TERN_TRY(tern_results_set_condition(results, model_name,
                                         realpath(options->path, whole) ? whole : options->path));
+    if (options->fallback)
+        TERN_TRY(tern_results_set_condition(results, fallback_name, "yes"));
     return note_isa(options->cpu, results);
 }
 
@@ -51,4 +53,9 @@ void tern__settings_apply(const tern_results *results, tern_bench_options *o)
 const char *tern__settings_model(const tern_results *results)
 {
     return tern_results_condition(results, model_name);
+}
+
+bool tern__settings_fallback(const tern_results *results)
+{
+    return tern_results_condition(results, fallback_name) != NULL;
 }

@@ -12,4 +12,7 @@ void tern__settings_apply(const tern_results *results, tern_bench_options *o);
 /* The file of the model that they are of; NULL: they do not say. */
 const char *tern__settings_model(const tern_results *results);
 
+/* Was the CPU allowed to run what their device could not? */
+bool tern__settings_fallback(const tern_results *results);
+
 #endif

@@ -209,13 +209,17 @@ static void describe_step(const tern__gnode *node, const tern__call *call, tern_
     const tern__region *region =
         node->op == TERN__OP_fused ? node->attrs[TERN__ATTR_fused_body].region : NULL;
     step->where = tern__intern(node->origin);
+    step->at_most = false;
     if (region) {
         const tern__region_op *first = &region->ops[0];
         step->label = fused_label(region);
         step->int8 = tern__region_has_product(region) && region->types[first->in[0]].dtype == TERN_I8;
+        for (int i = 0; i < region->n_ops; i++)
+            step->at_most |= (tern__ops[region->ops[i].op].flags & TERN__AT_MOST) != 0;
     } else {
         step->label = tern__ops[node->op].name;
         step->int8 = call->n_in > 0 && call->in[0]->dtype == TERN_I8;
+        step->at_most = (tern__ops[node->op].flags & TERN__AT_MOST) != 0;
     }
 }
 

@@ -45,6 +45,7 @@ tern_status tern_program_step(const tern_program *program, int i, tern_step_info
                             .threads = step->parts,
                             .flops = step->flops,
                             .bytes = step->bytes,
+                            .at_most = step->at_most,
                             .n_operands = (int)step->n_in,
                             .n_results = (int)step->n_out};
     return TERN_OK;

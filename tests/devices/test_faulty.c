@@ -1,8 +1,11 @@
 /* test_faulty.c - what happens when a device fails: a status and a sentence, results that are right or none, and a context that can
  * go on. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include <tern/bench_model.h>
+#include <tern/model_convert.h>
 #include <tern/tern.h>
 
 #include "faulty.h"
@@ -527,4 +530,46 @@ TEST(a_program_runs_where_it_was_compiled_for)
     tern_program_free(program);
     tern_ctx_destroy(cpu);
     tern_ctx_destroy(ctx);
+}
+
+typedef struct bench_rows {
+    int n;
+    tern_results *results;
+} bench_rows;
+
+static void check_named(void *user, const tern_bench_model_row *row)
+{
+    bench_rows *t = user;
+    t->n++;
+    CHECK_STR(row->device, "faulty");
+    CHECK_STR(row->isa, "");
+    CHECK(row->rounds == 1 && isnan(row->share) && row->limit_rate == 0 && row->dot_rate == 0);
+    CHECK_STR(row->error, "limits are the CPU's, it ran on 'faulty'");
+    CHECK_OK(tern_bench_model_add(row, t->results));
+}
+
+/* Figures of a device are never the CPU's, nor compared with what the CPU can do. */
+TEST(benchmarks_name_the_device)
+{
+    char path[4096];
+    bench_rows t = {0};
+    tern_model_shape shape;
+    tern_result row;
+    tern_bench_model_options o = tern_bench_model_options_default();
+    faulty_reset();
+    CHECK(harness_path(path, sizeof path, "faulty.gguf"));
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    CHECK_OK(tern_model_synth(path, &shape, NULL));
+    CHECK_OK(tern_results_create(&t.results));
+    o.path = path;
+    o.device = "faulty";
+    o.n_prompt = 4;
+    o.n_gen = 2;
+    o.repetitions = 1;
+    o.memory = 1 << 16;
+    CHECK_OK(tern_bench_model(&o, check_named, &t));
+    CHECK_EQ(t.n, 2);
+    CHECK_OK(tern_results_at(t.results, 0, &row));
+    CHECK_STR(row.device, "faulty");
+    tern_results_free(t.results);
 }

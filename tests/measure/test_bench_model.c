@@ -14,6 +14,7 @@ static void add_up(void *user, const tern_bench_model_row *row)
     double sum = 0;
     for (int i = 0; i < row->n_steps; i++) {
         CHECK(row->steps[i].n_ops > 0 && row->steps[i].kernel[0] && row->steps[i].ops[0][0]);
+        CHECK_EQ(row->steps[i].at_most, strcmp(row->steps[i].ops[0], "attention") == 0);
         sum += (double)row->steps[i].flops * row->steps[i].count;
     }
     flops[row->n_prompt > 0] = sum;

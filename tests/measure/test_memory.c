@@ -537,6 +537,7 @@ TEST(resident_memory_agrees_with_the_system)
     CHECK(off < (4 << 20) && off > -(4 << 20));
     CHECK(system.rss_peak_bytes + (4 << 20) >= system.rss_bytes &&
           system.anonymous_bytes <= system.rss_bytes);
+    CHECK(tern_memory_process_peak() + (4 << 20) >= after);
     CHECK_OK(tern_memory_get_peak(m, TERN_MEMORY_HELD, &peak));
     CHECK(peak.of.blocks >= BYTES && peak.of.regions >= peak.of.blocks);
     const int64_t grown = (int64_t)after - (int64_t)before;

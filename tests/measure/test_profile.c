@@ -429,6 +429,35 @@ TEST(what_holds_a_step_back)
     tern_profile_free(p);
 }
 
+/* Attention's cost is that of a full context: with a short one neither its bytes nor its arithmetic are known. */
+TEST(work_that_depends_on_data_has_no_share)
+{
+    tern_ctx *ctx;
+    tern_profile *p;
+    const int32_t slots[] = {0}, positions[] = {1};
+    tern_ctx_options options = tern_ctx_options_default();
+    options.threads = 1; /* nobody waits for another */
+    CHECK_OK(tern_ctx_create(&options, &ctx));
+    tern_tensor *q = tern_randn(ctx, TERN_F32, 3, (int64_t[]){1, 4, 16}, 1),
+                *k = tern_randn(ctx, TERN_F32, 4, (int64_t[]){1, 512, 2, 16}, 2);
+    tern_tensor *y =
+        tern_attention(q, k, k, tern_from_data(ctx, TERN_I32, 1, (int64_t[]){1}, slots),
+                       tern_from_data(ctx, TERN_I32, 1, (int64_t[]){1}, positions), NULL, NULL, 0);
+    CHECK_OK(tern_profile_start(NULL));
+    CHECK_OK(tern_eval(y));
+    CHECK_OK(tern_profile_stop(&p));
+    /* Limits at which a full context would be believed, whatever the time was. */
+    const tern_profile_limits fast = {.one = {1, 1e18, 1e18, 1e18, 1e18, 1e18},
+                                      .all = {2, 1e18, 1e18, 1e18, 1e18, 1e18}};
+    const tern_hot_spot h = hot_spot(p, "attention", &fast);
+    CHECK_STR(h.row.name, "attention");
+    CHECK(h.row.at_most && h.row.flops > 0 && h.saving_ns == 0);
+    CHECK(h.limit_share != h.limit_share && strstr(h.evidence, "depends on data") != NULL);
+    CHECK_EQ(h.bottleneck, TERN_BOTTLENECK_UNKNOWN);
+    tern_profile_free(p);
+    tern_ctx_destroy(ctx);
+}
+
 TEST(limits_are_measured)
 {
     tern_profile_limits l;

@@ -10,6 +10,7 @@ TEST(memory)
     REFUSED(tern_memory_now(NULL));
     REFUSED(tern_memory_stop(NULL));
     CHECK(tern_memory_is_on());
+    QUIET(tern_memory_process_peak());
     CHECK_OK(tern_memory_stop(&memory));
     QUIET(tern_memory_get_info(NULL, &o.memory_info));
     QUIET(tern_memory_get_info(memory, NULL));

@@ -69,6 +69,7 @@ static inline void trace_step(const run *r, uint32_t number, const char *wait, i
                                    .program = r->plan->number,
                                    .step = number,
                                    .int8 = step->int8,
+                                   .at_most = step->at_most,
                                    .flops = parts ? step->flops / (uint64_t)parts : 0,
                                    .bytes = parts ? step->bytes / (uint64_t)parts : 0};
     *at = tern__trace_record(*at, &what);

@@ -401,6 +401,7 @@ static void trace(const tern__plan *plan, uint32_t s, uint64_t *at)
                                                           .program = plan->number,
                                                           .step = s,
                                                           .int8 = step->int8,
+                                                          .at_most = step->at_most,
                                                           .flops = step->flops,
                                                           .bytes = step->bytes});
 }

@@ -29,7 +29,7 @@ typedef struct tern__spot {
     const char *name, *category, *kernel, *where, *bottleneck, *evidence;
     int threads;
     double count, self_ns, flops, bytes, share, limit_share, saving_ns; /* NaN: unknown */
-    bool int8;
+    bool int8, at_most;
 } tern__spot;
 
 typedef struct tern__rates {

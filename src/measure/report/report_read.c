@@ -90,6 +90,7 @@ static tern_status spots_from(tern__arena *arena, const json_t *root, const char
         s->limit_share = number(o, "limit_share");
         s->saving_ns = number(o, "saving_ns");
         s->int8 = json_is_true(json_object_get(o, "int8"));
+        s->at_most = json_is_true(json_object_get(o, "at_most"));
     }
     *out = spots;
     return TERN_OK;

@@ -22,7 +22,7 @@ static bool point_of(const tern__profile_document *p, int i, point *out)
 {
     const tern__spot *s = &p->ops[i];
     const tern__rates *rates = &p->rates[p->n_rates > 1 && s->threads > 1 ? 1 : 0];
-    if (strcmp(s->category, "step") != 0 || !(s->flops > 0 && s->bytes > 0 && s->self_ns > 0))
+    if (strcmp(s->category, "step") != 0 || s->at_most || !(s->flops > 0 && s->bytes > 0 && s->self_ns > 0))
         return false;
     *out = (point){s, i, s->flops / s->bytes, s->flops / s->self_ns * 1e9 * fmax(1, rates->threads)};
     return true;

@@ -14,6 +14,17 @@ tern baseline create other --from base.json --replace
 tern baseline list | sed -E 's/20[0-9-]+ [0-9:]+/DATE/'
 tern baseline list --json | json '[(b["name"], b["rows"], b["sessions"], b["description"], b["host"]) for b in j]'
 tern baseline show main | sed -E '/^(description|host)/p;1,/^$/d'
+# As many sessions as there are; a benchmark that never ran, and one with a single session, have no noise floor.
+"$TERN_PYTHON" - <<'END'
+import json
+row = {"suite": "ops", "family": "f", "name": "many", "shape": "f32[2]", "dtype": "f32", "device": "cpu", "threads": 1, "repeats": 1}
+rows = [dict(row, run=run, samples_us=[1 if run < 1024 else 9] * 3) for run in range(1030)]
+rows += [dict(row, name="once", run=0, samples_us=[5, 5, 5]), dict(row, name="never", run=0, samples_us=[], error="it did not fit")]
+json.dump({"format": "tern-results", "version": 1, "conditions": {"host": "here", "cpu_model": "a CPU"}, "rows": rows}, open("odd.json", "w"))
+END
+tern baseline create odd --from odd.json
+tern baseline show odd | sed '1,/^$/d'
+tern baseline delete odd
 tern baseline export main -o main.json
 json 'j["format"], len(j["rows"]), j["conditions"]["baseline"], len(j["rows"][0]["samples_us"])' <main.json
 status tern baseline import main.json

@@ -10,3 +10,7 @@ tern bench ops --list --json | json 'sorted(set(r["family"] for r in j)), sorted
 tern bench ops --list --layout strided --json | json '[r["name"] for r in j]'
 tern bench ops --list --family matmul --dtype f32 --size 1024x1024 --device cpu --json | json '[(r["name"], r["shape"]) for r in j]'
 tern bench ops --list --json | json '[r["name"] for r in j if "[6912,2560]" in r["shape"]]'
+# One name for the highest instruction set everywhere; the older one means the same.
+for option in --cpu --isa; do
+    tern bench ops --family rows --memory 1 --budget 0.001 --threads 1 --json $option baseline 2>/dev/null | json '{r["isa"] for r in j}'
+done

@@ -9,4 +9,10 @@ status tern bench ops --layout round
 status tern bench ops --dtype f99
 status tern bench ops --size huge
 status tern bench ops --device tpu
+# A command that fails leaves the file of an earlier one, and none where there was none.
+echo earlier >kept.json
+status tern bench ops --family nothing --format json -o kept.json
+status tern bench ops --family nothing --format json -o new.json
+cat kept.json
+ls
 status tern bench graph --layout strided

@@ -10,7 +10,10 @@ status tern profile -- grpah run x.tern
 status tern profile -- graph run missing.tern
 status tern profile --json -o of_failed -- graph run mlp.tern
 ls of_failed 2>/dev/null
-status tern profile -o no/such/folder/file -- list passes >/dev/null
+status tern profile -o no/such/folder/file -- list passes | head -n 1 # it did not run
+echo earlier >kept
+status tern profile -o kept -- graph run missing.tern 2>/dev/null
+cat kept
 tern profile --no-limits -- graph run mlp.tern --made-up |
     grep -E "^(profile of|hot spots|what holds|threads|call tree)" | sed -E "s/: [0-9.]+ .?s$/: TIME/"
 tern profile --no-limits --json -- graph run mlp.tern --made-up 2>said |

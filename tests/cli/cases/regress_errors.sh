@@ -17,6 +17,21 @@ status tern regress --baseline main --threshold 5000
 status tern regress --baseline main --threshold 10 --critical 5
 status tern regress --baseline main --output-format xml
 status tern regress --baseline main extra
+# What is of baselines is refused beside --program, and the other way round; before anything is run.
+for option in --baseline=main --from=base.json --family=f --budget=1 --samples=20 --timeout=1 --any-host --no-record --store=x.db; do
+    status tern regress --program nowhere/tern $option
+done
+status tern regress --baseline main --sessions 8
+status tern regress --baseline main --bench ops
+# Numbers are read before the store is.
+status tern regress --baseline nothing --timeout -1
+status tern regress --baseline nothing --budget 5000
+status tern regress --program nowhere/tern --sessions 2
+# Where the report goes is known to be bad before anything is run or read.
+status tern regress --program nowhere/tern -o nowhere/x.txt
+status tern regress --baseline nothing -o nowhere/x.txt
+status tern regress --baseline main --from missing.json -o kept.txt >/dev/null 2>&1
+ls kept* 2>/dev/null
 status tern regress --baseline main --any-host --family g
 status tern regress --baseline main --from missing.json 2>&1 | sed "s|$PWD|DIR|"
 echo '{"format": "tern-results", "version": 1, "rows": [' >cut.json

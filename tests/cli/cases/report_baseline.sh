@@ -17,9 +17,11 @@ tern report slow20.json --baseline main --section history | grep -oE 'slower by 
 tern report slow20.json --baseline main -o page.html && grep -c 'class="change worse"' page.html
 tern baseline list --json | json '[(b["sessions"], b["checks"]) for b in j]'
 echo "# measured now: the baseline's benchmarks, a profile and memory"
+model='a tiny random model'
+! tern inspect >/dev/null 2>&1 || model='the built-in model [a-z]+'
 tern bench graph --family mlp --threads 1 --budget 0.01 --samples 5 --format json -o mlp.json
 tern baseline create mlp --from mlp.json >/dev/null
 tern report --baseline mlp -o now.json
 json '[(s["kind"], s["name"]) for s in j["sections"]["data"]["sources"]], [n for n, s in j["sections"].items() if "unavailable" in s]' <now.json
 # (a busy machine may give up on some of them, which are no rows of a comparison then)
-json 'len(j["sections"]["performance"]["rows"]) >= len(j["sections"]["comparison"]["rows"]), j["sections"]["summary"]["sentences"][-1]' <now.json | sed -E 's/in [0-9]+ s:/in N s:/'
+json 'len(j["sections"]["performance"]["rows"]) >= len(j["sections"]["comparison"]["rows"]), j["sections"]["summary"]["sentences"][-1]' <now.json | sed -E "s/in [0-9]+ s:/in N s:/; s/$model/MODEL/"

@@ -1,0 +1,7 @@
+# Benchmarks on another device bear its name, and no share of what the CPU can do.
+tern devices --json | json '"\n".join(str(d.get("unavailable") or "there") for d in j if d["name"] == "opencl")' | grep -qx there || skip "there is no OpenCL here"
+tern synth --shape tiny model.gguf >/dev/null
+run="tern bench model -m model.gguf -p 4 -n 0 -r 1 -t 1 --device opencl --fallback"
+$run 2>/dev/null | cut -d'|' -f5,9
+$run --json 2>/dev/null | json '[(r["backends"], r["gpu_info"] != "", r["isa"], r["roofline_share"], r["limit_per_s"], r["error"]) for r in j]'
+$run --format json 2>/dev/null | json '[(r["device"], r["limit_share"], r["error"]) for r in j["rows"]], j["conditions"]["setting_fallback"]'
