@@ -172,7 +172,7 @@ static int open_session(const args *a, engine_wishes wishes, engine *e)
     tern_model_get_info(e->model, &info);
     tern_session_options o = tern_session_options_default();
     const char *cache = args_value(a, "cache-type");
-    o.cache = TERN_F16;
+    o.cache = ENGINE_CACHE;
     if (cache)
         tern_dtype_parse(cache, &o.cache); /* one of the choices */
     int context, batch, most = info.context < (1 << 30) ? (int)info.context : 1 << 30;

@@ -26,7 +26,9 @@ typedef struct engine_wishes {
     int slots;   /* sequences; 0 = 1 */
 } engine_wishes;
 
-#define ENGINE_CONTEXT 4096 /* positions that commands keep room for unless they wish otherwise */
+/* Positions that commands keep room for unless they wish otherwise, and what keys and values are kept as. */
+#define ENGINE_CONTEXT 4096
+#define ENGINE_CACHE TERN_F16
 
 /* Rows for a command's table of options; engine_open and engine_sampling read them. `context` is that of the command's wishes. */
 /* clang-format off */

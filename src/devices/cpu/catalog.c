@@ -8,6 +8,7 @@
 #include "devices/cpu/cpu.h"
 #include "devices/cpu/kernels.h"
 #include "devices/cpu/library.h"
+#include "devices/cpu/products.h"
 #include "devices/cpu/regions.h"
 #include "kernels/select.h"
 
@@ -59,7 +60,8 @@ void tern__cpu_describe(tern__isa cap, tern_device_info *out)
                               .memory_bytes = pages > 0 ? (int64_t)pages * (int64_t)tern__page_size() : 0,
                               .l1d_bytes = cpu->l1d_bytes,
                               .l2_bytes = cpu->l2_bytes,
-                              .l3_bytes = cpu->l3_bytes};
+                              .l3_bytes = cpu->l3_bytes,
+                              .ternary_bits = tern__cpu_ternary_bits(mask)};
 }
 
 /* Counts down to the entry that is asked for. */

@@ -1,6 +1,6 @@
 /* products.c - matrix products on the CPU. Constants are packed for the kernel that will read them: f32 into tiles of its
- * width, weights of linear products into tiles of 32 rows, ternary weights into form 5, which is smaller, where one byte
- * permute decodes it, and into form 2 elsewhere. */
+ * width, weights of linear products into tiles of 32 rows, ternary weights into form 5, which is smaller, where the kernel that
+ * runs is preferred (tern__ternary_kernel), and into form 2 elsewhere. */
 #include "devices/cpu/products.h"
 
 #include <string.h>
@@ -311,16 +311,29 @@ static bool gemm_packing(const tern__call *call, uint32_t isa_mask, tern__packin
                            &out->type) == TERN_OK;
 }
 
+/* The kernel whose form ternary constants are packed into. */
+static const tern__kernel_row *ternary_packer(uint32_t isa_mask)
+{
+    const tern__kernel_row *five = tern__kernel_select(TERN__FAMILY_ternary_t5, isa_mask);
+    return ((const tern__ternary_kernel *)five->kernel)->preferred
+               ? five
+               : tern__kernel_select(TERN__FAMILY_ternary_t2, isa_mask);
+}
+
+double tern__cpu_ternary_bits(uint32_t isa_mask)
+{
+    return 8.0 / (ternary_packer(isa_mask)->family == TERN__FAMILY_ternary_t5 ? 5 : 4);
+}
+
 static bool ternary_packing(const tern__call *call, uint32_t isa_mask, tern__packing *out)
 {
     const tern__type *weight = call->in[1];
-    const tern__kernel_row *five = tern__kernel_select(TERN__FAMILY_ternary_t5, isa_mask);
-    const bool fast = five->feature == TERN__FEATURE_VBMI || five->isa == TERN__ISA_AMX;
-    const tern__ternary_form form = fast ? TERN__TERNARY_5 : TERN__TERNARY_2;
-    *out = (tern__packing){.op = TERN__OP_packed_ternary_matmul,
-                           .how = fast ? five : tern__kernel_select(TERN__FAMILY_ternary_t2, isa_mask)};
+    const tern__kernel_row *row = ternary_packer(isa_mask);
+    const bool five = row->family == TERN__FAMILY_ternary_t5;
+    const tern__ternary_form form = five ? TERN__TERNARY_5 : TERN__TERNARY_2;
+    *out = (tern__packing){.op = TERN__OP_packed_ternary_matmul, .how = row};
     out->attrs[TERN__ATTR_packed_ternary_matmul_n].i = weight->shape[0];
-    out->attrs[TERN__ATTR_packed_ternary_matmul_form].i = fast ? FORM_5 : FORM_2;
+    out->attrs[TERN__ATTR_packed_ternary_matmul_form].i = five ? FORM_5 : FORM_2;
     return tern__type_make("packed_ternary_matmul", TERN_U8, 3,
                            (int64_t[]){tern__ternary_tiles(form, weight->shape[0]),
                                        tern__ternary_quads(weight->shape[1]), TERN__TERNARY_QUAD_BYTES},
