@@ -1,9 +1,6 @@
 /* images.c - convolutions on the CPU, on the kernels of f32 products, and pools. */
 #include "devices/cpu/images.h"
 
-#include <string.h>
-
-#include "base/status.h"
 #include "devices/cpu/cpu.h"
 #include "devices/cpu/kernels.h"
 #include "kernels/conv/conv.h"
@@ -29,18 +26,13 @@ static tern_status choose_conv(const tern__target *target, const tern__cpu_fast 
     tern__conv_program p;
     if (!tern__conv_plan(row->kernel, call->n_in, call->in, &call->out[0], call->attrs, target->workers, &p))
         return TERN_OK;
-    void *kept = tern__arena_alloc(arena, sizeof p);
-    if (!kept)
-        return tern__out_of_memory(sizeof p);
-    memcpy(kept, &p, sizeof p);
     *out = (tern__choice){.kernel = &fast->kernel,
                           .name = fast->kernel.name,
                           .isa = tern__isa_name(row->isa),
-                          .scratch_bytes = p.scratch_bytes <= TERN__CPU_SCRATCH_BYTES ? 0 : p.scratch_bytes,
-                          .program = kept,
+                          .scratch_bytes = tern__cpu_scratch(p.scratch_bytes),
                           .work = p.work};
     *found = true;
-    return TERN_OK;
+    return tern__cpu_keep(arena, &p, sizeof p, &out->program);
 }
 
 tern_status tern__cpu_image(const tern__target *target, const tern__call *call, tern__arena *arena,

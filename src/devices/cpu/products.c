@@ -3,8 +3,6 @@
  * runs is preferred (tern__ternary_kernel), and into form 2 elsewhere. */
 #include "devices/cpu/products.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/status.h"
 #include "devices/cpu/cpu.h"
@@ -33,22 +31,6 @@ enum { FORM_2 = 2, FORM_5 = 5 };
 static tern__ternary_form form_of(const tern__attr *attrs)
 {
     return attrs[TERN__ATTR_packed_ternary_matmul_form].i == FORM_5 ? TERN__TERNARY_5 : TERN__TERNARY_2;
-}
-
-static tern_status keep(tern__arena *arena, const void *program, size_t bytes, const void **out)
-{
-    void *kept = tern__arena_alloc(arena, bytes);
-    if (!kept)
-        return tern__out_of_memory(bytes);
-    memcpy(kept, program, bytes);
-    *out = kept;
-    return TERN_OK;
-}
-
-/* What the arena has to give. */
-static size_t beyond_device(size_t bytes)
-{
-    return bytes <= TERN__CPU_SCRATCH_BYTES ? 0 : bytes;
 }
 
 /* Blocks of about `rows` rows. */
@@ -81,7 +63,7 @@ static tern_status choose_gemm(const tern__target *target, const tern__call *cal
                           .scratch_bytes = p.scratch_bytes,
                           .work = p.work};
     *found = true;
-    return keep(arena, &p, sizeof p, &out->program);
+    return tern__cpu_keep(arena, &p, sizeof p, &out->program);
 }
 
 static tern__kernel_family family_of(tern__ternary_form form)
@@ -109,7 +91,7 @@ static tern_status choose_ternary(const tern__call *call, uint32_t isa_mask, int
                           .work = p.work,
                           .streamed = packed ? 1 : 0};
     *found = true;
-    return keep(arena, &p, sizeof p, &out->program);
+    return tern__cpu_keep(arena, &p, sizeof p, &out->program);
 }
 
 /* f32 weights are those of a matmul; the reference kernel does it where there is no other. */
@@ -127,7 +109,7 @@ static tern_status choose_linear_f32(const tern__target *target, const tern__cal
                           .scratch_bytes = p.scratch_bytes,
                           .work = p.work};
     *found = true;
-    return keep(arena, &p, sizeof p, &out->program);
+    return tern__cpu_keep(arena, &p, sizeof p, &out->program);
 }
 
 static tern_status choose_linear(const tern__target *target, const tern__call *call, uint32_t isa_mask,
@@ -151,7 +133,7 @@ static tern_status choose_linear(const tern__target *target, const tern__call *c
                           .work = p.work,
                           .streamed = packed ? 1 : 0};
     *found = true;
-    return keep(arena, &p, sizeof p, &out->program);
+    return tern__cpu_keep(arena, &p, sizeof p, &out->program);
 }
 
 static tern_status choose_product(const tern__target *target, const tern__call *call, uint32_t isa_mask,
@@ -229,7 +211,7 @@ static tern_status choose_epilogue(const tern__target *target, const tern__regio
     choice.scratch_bytes = p.scratch_bytes;
     *out = choice;
     *found = true;
-    return keep(arena, &p, sizeof p, &out->program);
+    return tern__cpu_keep(arena, &p, sizeof p, &out->program);
 }
 
 tern_status tern__cpu_product(const tern__target *target, const tern__call *call, uint32_t isa_mask,
@@ -243,7 +225,7 @@ tern_status tern__cpu_product(const tern__target *target, const tern__call *call
     else
         TERN_TRY(choose_product(target, call, isa_mask, rows, arena, out, found));
     if (*found)
-        out->scratch_bytes = beyond_device(out->scratch_bytes);
+        out->scratch_bytes = tern__cpu_scratch(out->scratch_bytes);
     return TERN_OK;
 }
 

@@ -31,16 +31,11 @@ static tern_status choose_blocks(const tern__call *call, const tern__columns_pro
     if (!has_blocks(tern__op_code(call->op), &plan.op) ||
         !tern__blocks_plan(call->in[0], &call->attrs[0], &plan))
         return TERN_OK;
-    tern__blocks_program *p = tern__arena_alloc(arena, sizeof *p);
-    if (!p)
-        return tern__out_of_memory(sizeof *p);
-    *p = plan;
     out->kernel = plan.blocks > 1 ? &blocks : &one_block;
-    out->program = p;
     out->shared_bytes = plan.shared_bytes;
     out->work = plan.groups * plan.blocks;
     *found = true;
-    return TERN_OK;
+    return tern__cpu_keep(arena, &plan, sizeof plan, &out->program);
 }
 
 /* Whether the op's own kernel is for the call; the rest of the choice. */
@@ -63,9 +58,7 @@ static bool fits(const tern__call *call, tern__choice *out)
         if (!tern__softmax_columns_fit(x, axes))
             return false;
         out->work = tern__softmax_columns_work(x, axes);
-        out->scratch_bytes = tern__softmax_columns_scratch();
-        if (out->scratch_bytes <= TERN__CPU_SCRATCH_BYTES)
-            out->scratch_bytes = 0;
+        out->scratch_bytes = tern__cpu_scratch(tern__softmax_columns_scratch());
         return true;
     case TERN__OP_argmax:
     case TERN__OP_argmin:
@@ -81,15 +74,10 @@ static tern_status choose_own(const tern__call *call, const tern__cpu_fast *fast
 {
     if (!fits(call, out))
         return TERN_OK;
-    tern__columns_program *p = tern__arena_alloc(arena, sizeof *p);
-    if (!p)
-        return tern__out_of_memory(sizeof *p);
-    *p = *columns;
     out->kernel = &fast->kernel;
     out->name = fast->kernel.name;
-    out->program = p;
     *found = true;
-    return TERN_OK;
+    return tern__cpu_keep(arena, columns, sizeof *columns, &out->program);
 }
 
 tern_status tern__cpu_reduction(const tern__target *target, const tern__call *call, tern__arena *arena,

@@ -36,18 +36,14 @@ static tern_status choose_topk(const tern__target *target, const tern__call *cal
     if (!row || x->dtype != TERN_F32 || x->rank == 0 ||
         x->shape[axis_of(&call->attrs[1], x->rank)] >= INT32_MAX)
         return TERN_OK;
-    tern__topk_program *p = tern__arena_alloc(arena, sizeof *p);
-    if (!p)
-        return tern__out_of_memory(sizeof *p);
-    p->kernel = row->kernel;
+    const tern__topk_program p = {.kernel = row->kernel};
     *out = (tern__choice){.kernel = &topk,
                           .name = row->name,
                           .isa = tern__isa_name(row->isa),
                           .scratch_bytes = (size_t)call->attrs[0].i * sizeof(uint64_t),
-                          .program = p,
                           .work = -1};
     *found = true;
-    return TERN_OK;
+    return tern__cpu_keep(arena, &p, sizeof p, &out->program);
 }
 
 tern_status tern__cpu_sorting(const tern__target *target, const tern__call *call, tern__arena *arena,
