@@ -2,13 +2,15 @@
 # tests to scripts/run-tests.sh. `make help` lists the targets.
 
 PREFIX ?= /usr/local
+# How long `make fuzz` runs each target.
+SECONDS ?= 600
 # What `make run` shows: a passage by the built-in model, or, where there is none, a graph from its text to its numbers.
 DEMO ?= $(if $(wildcard models/shakespeare.gguf),demo,graph run examples/graphs/bitlinear.tern --show)
 
 SOURCES = $(shell find include src cli tests tools bench examples -name '*.[ch]')
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build examples bench bench-power bench-train model check-kills performance check-all golden-update generate format lint install clean deps
+.PHONY: help run test build examples bench bench-power bench-train model check-kills performance check-all fuzz golden-update generate format lint install clean deps
 # Targets call each other's tools; CMake does the building in parallel.
 .NOTPARALLEL:
 
@@ -60,6 +62,10 @@ performance: build ## measure every operation, write docs/performance.md
 check-all: deps ## tests under ASan+UBSan, TSan, clang + fuzz, aarch64 (qemu)
 	@scripts/install-deps.sh test check
 	@scripts/check-all.sh
+
+fuzz: deps ## every fuzz target for SECONDS (600) each; what they learn stays in build/fuzz
+	@scripts/install-deps.sh test check
+	@TERN_FUZZ_SECONDS=$(SECONDS) scripts/check-all.sh fuzzers
 
 golden-update: deps ## rewrite expected outputs from what the build does now
 	@scripts/install-deps.sh test

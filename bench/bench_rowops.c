@@ -81,7 +81,7 @@ static tern_status measure(const tern__rowop_table **tables, int n, int op, int 
     tern__measurement m[TERN__ISA_COUNT] = {0};
     for (int k = 0; k < n; k++) {
         jobs[k] = (job){.table = tables[k], .op = op, .form = form};
-        tern__rowop_start((tern__rowop)op, &jobs[k].state);
+        tables[k]->start((tern__rowop)op, &jobs[k].state);
         things[k] = (tern__thing){.run = run_job, .user = &jobs[k], .repeats = CALLS};
     }
     TERN_TRY(tern__measure(things, n, NULL, &(tern__turns){.rounds = ROUNDS}, m));

@@ -360,7 +360,7 @@ static int run(const args *a)
 }
 
 static const option options[] = {
-    ENGINE_OPTIONS,
+    ENGINE_OPTIONS(ENGINE_CONTEXT),
     METRICS_OPTION,
     {"system", 0, "TEXT", NULL, "what the model is told before the conversation"},
     NO_ESCAPE_OPTION,

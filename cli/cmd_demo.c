@@ -166,7 +166,7 @@ static int run(const args *a)
 }
 
 static const option options[] = {
-    ENGINE_OPTIONS,
+    ENGINE_OPTIONS(ENGINE_CONTEXT),
     {"prompt", 'p', "TEXT", NULL,
      "what the passage begins with, with escapes such as \\n (default: a new line)"},
     {"n-predict", 'n', "N", NULL, "most tokens of the passage (default: 240, for four seconds at most)"},

@@ -16,7 +16,9 @@
 #include "source.h"
 #include "term.h"
 
-enum { USUAL_CONTEXT = 512, ROWS_AT_ONCE = 64 };
+enum { ROWS_AT_ONCE = 64 };
+
+#define CHUNK 512 /* tokens, as llama.cpp has them */
 
 typedef struct measurement {
     int32_t *tokens;
@@ -156,7 +158,7 @@ static int run(const args *a)
     bool as_json = args_has(a, "json");
     int code = model_is_there(a) ? read_prompt_line(a, &all) : EXIT_DONE;
     if (code == EXIT_DONE)
-        code = engine_open(a, (engine_wishes){.context = USUAL_CONTEXT}, &e);
+        code = engine_open(a, (engine_wishes){.context = CHUNK}, &e);
     if (code == EXIT_DONE)
         code = prepare(a, &e, &all, &m);
     if (code == EXIT_DONE)
@@ -178,7 +180,7 @@ static int run(const args *a)
 }
 
 static const option options[] = {
-    ENGINE_OPTIONS,
+    ENGINE_OPTIONS(CHUNK),
     {"file", 'f', "FILE", NULL, "the text; else it is read from -p or standard input"},
     {"prompt", 'p', "TEXT", NULL, "the text itself, with escapes such as \\n"},
     NO_ESCAPE_OPTION,
@@ -192,10 +194,8 @@ const command cmd_perplexity = {
     .operands = "",
     .summary = "Measure how well a model predicts a text.",
     .details =
-        "The text is cut into chunks of the context (512 tokens, or what the model has, unless -c says "
-        "otherwise) and the second "
-        "half of each is "
-        "judged, as llama.cpp does it. Lower is better. The value behind each chunk is shown while it runs.",
+        "The text is cut into chunks of the context and the second half of each is judged, as llama.cpp does "
+        "it. Lower is better. The value behind each chunk is shown while it runs.",
     .options = options,
     .examples = "tern perplexity -m model.gguf -f wiki.valid.raw\n"
                 "tern perplexity -m model.gguf -f text.txt -c 256 --chunks 20 --json",

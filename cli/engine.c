@@ -12,8 +12,6 @@
 #include "progress.h"
 #include "term.h"
 
-enum { USUAL_CONTEXT = 4096 };
-
 bool engine_number(const args *a, const char *name, double least, double most, double fallback, double *out)
 {
     const char *value = args_value(a, name);
@@ -174,11 +172,11 @@ static int open_session(const args *a, engine_wishes wishes, engine *e)
     tern_model_get_info(e->model, &info);
     tern_session_options o = tern_session_options_default();
     const char *cache = args_value(a, "cache-type");
-    o.cache = TERN_F16;
+    o.cache = ENGINE_CACHE;
     if (cache)
         tern_dtype_parse(cache, &o.cache); /* one of the choices */
     int context, batch, most = info.context < (1 << 30) ? (int)info.context : 1 << 30;
-    int usual = wishes.context ? wishes.context : USUAL_CONTEXT;
+    int usual = wishes.context ? wishes.context : ENGINE_CONTEXT;
     o.slots = wishes.slots;
     if (!args_int(a, "ctx-size", 0, 1 << 30, most < usual ? most : usual, &context) ||
         !args_int(a, "batch-size", 1, 65536, 0, &batch))

@@ -24,17 +24,21 @@ typedef struct engine {
 
 /* What a command wants otherwise than others: {0} is usual. */
 typedef struct engine_wishes {
-    int context; /* positions unless -c says how many; 0 = 4096 */
+    int context; /* positions unless -c says how many; 0 = ENGINE_CONTEXT */
     int slots;   /* sequences; 0 = 1 */
 } engine_wishes;
 
-/* Rows for a command's table of options; engine_open and engine_sampling read them. */
+/* Positions that commands keep room for unless they wish otherwise, and what keys and values are kept as. */
+#define ENGINE_CONTEXT 4096
+#define ENGINE_CACHE TERN_F16
+
+/* Rows for a command's table of options; engine_open and engine_sampling read them. `context` is that of the command's wishes. */
 /* clang-format off */
-#define ENGINE_OPTIONS                                                                                         \
+#define ENGINE_OPTIONS(context)                                                                                \
     {"model", 'm', "FILE", NULL, MODEL_HELP},                                                              \
     {"tokenizer", 0, "FILE", NULL, "tokenizer.json, or llama2.c's tokenizer, for models without one"},         \
     {"pre", 0, "NAME", LIST_PRETOKENIZERS, "how the tokenizer cuts text, instead of what the model says"}, \
-    {"ctx-size", 'c', "N", NULL, "positions to keep room for; 0 for all (default: 4096, or what the model has)"},         \
+    {"ctx-size", 'c', "N", NULL, "positions to keep room for; 0 for all (default: " ENGINE_TEXT(context) ", or what the model has)"},         \
     {"threads", 't', "N", NULL, "threads (default: as many as this process may use); fewer can be faster while other work keeps cores busy"}, \
     {"batch-size", 'b', "N", NULL, "most tokens of a prompt computed at once (default: 512)"},                 \
     {"cache-type", 0, "TYPE", "f32 f16 i8", "keys and values are kept as (default: f16)"},                     \
@@ -42,6 +46,8 @@ typedef struct engine_wishes {
     {"ease", 0, NULL, NULL, "fewer threads and smaller batches while the machine is hot, throttled or on battery; the text stays the same"}, \
     DEVICE_OPTIONS, \
     {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2"}
+#define ENGINE_TEXT(number) ENGINE_TEXT_OF(number)
+#define ENGINE_TEXT_OF(number) #number
 #define MODEL_HELP "the model: GGUF, safetensors (file, index or folder), llama2.c (default: the built-in one)"
 #define NO_ESCAPE_OPTION {"no-escape", 0, NULL, NULL, "\\n, \\t, \\\\ and the like in texts of the command line stay as they are"}
 #define HEAD_TYPES "q8 q6 q4 f16 bf16 f32" /* as engine_head has them */

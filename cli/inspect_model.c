@@ -8,6 +8,7 @@
 #include <tern/catalog.h>
 #include <tern/model.h>
 
+#include "engine.h"
 #include "json.h"
 #include "table.h"
 #include "term.h"
@@ -94,40 +95,9 @@ typedef struct usage {
     uint64_t tensors[TERN_STORED_COUNT], bytes[TERN_STORED_COUNT]; /* in the file, by type */
     uint64_t ternary[TERN_STORED_COUNT];                           /* tensors of them that run as codes */
     uint64_t parameters;
-    uint64_t weights; /* bytes in memory: ternary codes take two bits, others what they take in the file */
-    int64_t context;  /* 0: the metadata do not say enough */
-    uint64_t cache;   /* bytes of keys and values in f16 for that context */
+    bool runs;                /* else why_not says why */
+    tern_model_memory memory; /* that `tern run` takes, if it runs */
 } usage;
-
-static int64_t number_of(const tern_model_file *file, const char *architecture, const char *key)
-{
-    char full[256];
-    int64_t value;
-    snprintf(full, sizeof full, "%s.%s", architecture, key);
-    return tern_model_file_get_int(file, full, &value) == TERN_OK && value > 0 && value < 1 << 24 ? value : 0;
-}
-
-static void measure_cache(const tern_model_file *file, usage *u)
-{
-    const char *architecture;
-    if (tern_model_file_get_string(file, "general.architecture", &architecture) != TERN_OK)
-        return;
-    int64_t layers = number_of(file, architecture, "block_count"),
-            width = number_of(file, architecture, "embedding_length");
-    int64_t heads = number_of(file, architecture, "attention.head_count");
-    int64_t kv_heads = number_of(file, architecture, "attention.head_count_kv");
-    int64_t context = number_of(file, architecture, "context_length");
-    int64_t head_width = number_of(file, architecture, "attention.key_length");
-    kv_heads = kv_heads ? kv_heads : heads;
-    if (!layers || !width || !heads || !context)
-        return;
-    head_width = head_width ? head_width : width / heads;
-    double bytes = 2.0 * 2.0 * (double)layers * (double)kv_heads * (double)head_width * (double)context;
-    if (bytes < 1e18) {
-        u->context = context;
-        u->cache = (uint64_t)bytes;
-    }
-}
 
 static usage measure(const tern_model_file *file)
 {
@@ -142,12 +112,16 @@ static usage measure(const tern_model_file *file)
         u.tensors[t.stored]++;
         u.bytes[t.stored] += t.bytes;
         u.parameters += elements;
-        const bool ternary = tern_model_file_runs_ternary(file, i);
-        u.ternary[t.stored] += ternary;
-        u.weights += ternary ? elements / 4 : t.bytes;
+        u.ternary[t.stored] += tern_model_file_runs_ternary(file, i);
     }
-    measure_cache(file, &u);
+    const tern_session_options o = {.context = ENGINE_CONTEXT, .cache = ENGINE_CACHE};
+    u.runs = tern_model_plan_memory(file, &o, &u.memory) == TERN_OK;
     return u;
+}
+
+static const char *why_not(const tern_model_file *file)
+{
+    return tern_model_check(file) == TERN_OK ? "" : tern_last_error();
 }
 
 static void add_runs_as(text *out, const usage *u, tern_stored stored)
@@ -225,11 +199,11 @@ static void print_types(const usage *u)
 static void print_memory(const usage *u)
 {
     char weights[NUMBER_TEXT], cache[NUMBER_TEXT], all[NUMBER_TEXT];
+    const tern_model_memory *m = &u->memory;
     tern_device_info device;
-    printf("\n  memory to run it: %s of weights", format_bytes(weights, u->weights));
-    if (u->context)
-        printf(", %s of f16 keys and values for its context of %lld: %s", format_bytes(cache, u->cache),
-               (long long)u->context, format_bytes(all, u->weights + u->cache));
+    printf("\n  memory to run it: %s of weights, %s of f16 keys and values for a context of %lld: %s",
+           format_bytes(weights, m->weights), format_bytes(cache, m->cache), (long long)m->context,
+           format_bytes(all, m->weights + m->cache));
     if (tern_catalog_device(0, &device) == TERN_OK)
         printf("; on %s (%s, %s)", device.name, device.backend, device.isa);
     putchar('\n');
@@ -259,10 +233,10 @@ static void print_report(const char *path, const tern_model_file *file)
     print_metadata(file);
     print_tensors(file);
     print_types(&u);
-    if (tern_model_check(file) == TERN_OK)
+    if (u.runs)
         print_memory(&u);
     else
-        printf("\n  it cannot be run: %s\n", tern_last_error());
+        printf("\n  it cannot be run: %s\n", why_not(file));
 }
 
 /* ---- for programs -------------------------------------------------------------------------------------------------- */
@@ -335,6 +309,7 @@ static void print_json(const char *path, const tern_model_file *file)
 {
     usage u = measure(file);
     json j = {0};
+    text way = {0};
     json_object(&j, NULL);
     json_string(&j, "file", path);
     json_string(&j, "kind", "model");
@@ -354,22 +329,28 @@ static void print_json(const char *path, const tern_model_file *file)
         json_uint(&j, "tensors", u.tensors[s]);
         json_uint(&j, "bytes", u.bytes[s]);
         json_string(&j, "loads_as", info->kind == TERN_STORED_OPAQUE ? NULL : tern_dtype_name(info->dtype));
+        text_clear(&way);
+        add_runs_as(&way, &u, (tern_stored)s);
+        json_string(&j, "runs_as", text_string(&way));
         json_end(&j);
     }
     json_end(&j);
-    json_string(&j, "cannot_run", tern_model_check(file) == TERN_OK ? NULL : tern_last_error());
+    json_string(&j, "cannot_run", u.runs ? NULL : why_not(file));
+    json_string(&j, "device", u.runs ? u.memory.device : NULL);
     json_object(&j, "memory");
-    json_uint(&j, "weights", u.weights);
-    if (u.context) {
-        json_uint(&j, "kv_cache", u.cache);
-        json_int(&j, "context", u.context);
+    if (u.runs) {
+        json_uint(&j, "weights", u.memory.weights);
+        json_uint(&j, "kv_cache", u.memory.cache);
+        json_int(&j, "context", u.memory.context);
     } else {
+        json_null(&j, "weights");
         json_null(&j, "kv_cache");
         json_null(&j, "context");
     }
     json_end(&j);
     json_end(&j);
     json_print(&j);
+    text_free(&way);
 }
 
 int inspect_model(const char *path, const tern_model_file *file, bool as_json)

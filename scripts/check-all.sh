@@ -7,6 +7,8 @@
 #            the build is static)
 #   fuzz     built by clang, ASan and UBSan again: C tests (every 4th random case), and 30 seconds of each fuzz target
 #   style    clang-format
+#
+# Not among all: `fuzzers`, the fuzz targets alone, TERN_FUZZ_SECONDS each (`make fuzz`).
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
@@ -33,7 +35,7 @@ run()
     local preset=$1 kinds=$2 dir=build/$1 started=$SECONDS built targets=()
     shift 2
     rm -f "$dir/test-logs/total"
-    case ,$kinds, in *,c,*) ;; *) targets=(tern_shared tern_program examples) ;; esac
+    case ,$kinds, in *,c,* | *,fuzz,*) ;; *) targets=(tern_shared tern_program examples) ;; esac
     if ! scripts/build.sh "$preset" ${targets[@]+"${targets[@]}"}; then
         echo "FAIL $preset: the build failed"
         add "0 passed, 1 failed, 0 skipped"
@@ -93,6 +95,17 @@ check_fuzz()
         TERN_TEST_EVERY=4 run fuzz c,fuzz
     else
         skip fuzz "$why"
+    fi
+}
+
+check_fuzzers()
+{
+    local seconds=${TERN_FUZZ_SECONDS:-30}
+    if can_fuzz; then
+        # besides its time a target reads its corpus, and writes down what it learnt
+        TERN_TEST_TIMEOUT=$((seconds + 300)) run fuzz fuzz
+    else
+        skip fuzzers "$why"
     fi
 }
 

@@ -52,6 +52,7 @@ typedef struct tern_device_info {
     const char *precision;                 /* what it computes in; NULL = everything that there is */
     const char *limits;                    /* in words; NULL = none but memory */
     const char *memory_use;                /* whether it uses host memory in place; NULL = it is the host */
+    double ternary_bits;                   /* that a ternary weight takes in memory; 0 = 2, as it is held */
 } tern_device_info;
 
 #ifdef __cplusplus

@@ -95,6 +95,18 @@ TERN_API tern_model_options tern_model_options_default(void);
  * weights: that floats are ternary where they should be is found when they are loaded. The failure says what is in the way. */
 TERN_API tern_status tern_model_check(const tern_model_file *file);
 
+/* Bytes that a model takes where it runs, as its file's header tells. */
+typedef struct tern_model_memory {
+    const char *device; /* that it would run on: the first of tern_catalog_device */
+    uint64_t weights;   /* ternary ones as that device packs them, others as they are in the file */
+    uint64_t cache;     /* keys and values: tern_session_cache_bytes */
+    int64_t context;    /* positions of each slot */
+} tern_model_memory;
+
+/* For a session with these `options` (NULL = defaults), whose context is cut to the model's. Fails as tern_model_check does. */
+TERN_API tern_status tern_model_plan_memory(const tern_model_file *file, const tern_session_options *options,
+                                            tern_model_memory *out);
+
 /* Makes a file's weights constants of `ctx`. `options` NULL = defaults. Weights of products are read, and checked, when a session's
  * first program packs them (tern_session_prepare): they are in memory once. A file that has tensors which this architecture does
  * not know is refused: without them the answers would be wrong. */

@@ -51,6 +51,9 @@ typedef enum tern__cache_part {
     TERN__CACHE_COUNT
 } tern__cache_part;
 
+/* Bytes of all of it; a double, since a file may promise any number of positions. */
+double tern__cache_bytes(const tern__hparams *h, int slots, int64_t context, tern_dtype dtype);
+
 /* What a run of the decoder is given. */
 typedef struct tern__decoder_rows {
     tern_tensor *tokens, *slots, *positions; /* i64 [rows]; position -1 = padding */

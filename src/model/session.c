@@ -61,9 +61,7 @@ static tern_status check_room(const tern_session *s, tern_dtype dtype)
 {
     const tern__hparams *h = &s->model->h;
     const int64_t memory = tern__cpu()->memory_bytes;
-    const double head = (double)h->head_width * (double)tern_dtype_get(dtype)->unit_bytes +
-                        (dtype == TERN_I8 ? sizeof(float) : 0);
-    const double bytes = 2.0 * (double)h->layers * s->slots * (double)s->context * (double)h->kv_heads * head;
+    const double bytes = tern__cache_bytes(h, s->slots, s->context, dtype);
     TERN__FAIL_IF(
         memory > 0 && bytes > (double)memory, TERN_OUT_OF_MEMORY,
         "session: keys and values of %lld positions need %.1f GiB, this machine has %.1f: ask for a "

@@ -73,11 +73,13 @@ TEST(models_and_sessions)
     NEUTRAL(tern_model_architecture_name(-1), NULL);
     CHECK_OK(tern_model_load(ctx, path, NULL, &model));
     REFUSED(tern_model_check(NULL));
+    REFUSED(tern_model_plan_memory(NULL, NULL, &(tern_model_memory){0}));
     REFUSED(tern_model_load(NULL, path, NULL, &o.model));
     REFUSED(tern_model_load(ctx, NULL, NULL, &o.model));
     REFUSED(tern_model_load(ctx, path, NULL, NULL));
     tern_model_file *file;
     CHECK_OK(tern_model_file_open(path, NULL, &file));
+    REFUSED(tern_model_plan_memory(file, NULL, NULL));
     REFUSED(tern_model_load_file(NULL, file, NULL, &o.model));
     REFUSED(tern_model_load_file(ctx, NULL, NULL, &o.model));
     REFUSED(tern_model_load_file(ctx, file, NULL, NULL));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "tensor/buffer.h"
 #include "tensor/layout.h"
 
 enum { MOST = 4096 };
@@ -343,4 +344,25 @@ TEST(slices_and_broadcasts_by_hand)
     t = type_of(TERN_I32, 0, NULL);
     tern__view_broadcast(&t, &l, &to, &out);
     CHECK(out.strides[0] == 0 && out.strides[1] == 0 && out.strides[2] == 0);
+}
+
+TEST(rows_of_a_buffer_as_a_matrix)
+{
+    tern__type type;
+    int64_t stride;
+    CHECK_OK(tern__type_make("buffer", TERN_F32, 3, (int64_t[]){2, 3, 4}, &type));
+    const tern__buffer dense = {.type = &type, .strides = (int64_t[]){12, 4, 1}},
+                       apart = {.type = &type, .strides = (int64_t[]){20, 4, 1}},
+                       turned = {.type = &type, .strides = (int64_t[]){12, 1, 3}};
+    CHECK(tern__buffer_is_matrix(&dense, 0, 6, &stride));
+    CHECK_EQ(stride, 4);
+    CHECK_EQ(tern__buffer_row_offset(&apart, 4), 24);
+    CHECK(!tern__buffer_is_matrix(&apart, 0, 6, &stride));
+    CHECK(tern__buffer_is_matrix(&apart, 3, 6, &stride));
+    CHECK(!tern__buffer_is_matrix(&turned, 0, 6, &stride));
+    /* a row of one element is in one piece, however far away the next element would be */
+    CHECK_OK(tern__type_make("buffer", TERN_F32, 2, (int64_t[]){5, 1}, &type));
+    const tern__buffer column = {.type = &type, .strides = (int64_t[]){7, 9}};
+    CHECK(tern__buffer_is_matrix(&column, 0, 5, &stride));
+    CHECK_EQ(stride, 7);
 }

@@ -1,9 +1,6 @@
 /* attention.c - attention on the CPU: which kernel, and how rows and chunks are shared. */
 #include "devices/cpu/attention.h"
 
-#include <string.h>
-
-#include "base/status.h"
 #include "devices/cpu/cpu.h"
 
 static const tern__kernel by_rows = {.name = "attention", .run = tern_attention__chunks};
@@ -28,17 +25,12 @@ tern_status tern__cpu_attention(const tern__target *target, const tern__call *ca
     *found = false;
     if (!tern__cpu_attention_plan(target, call, variant, &row, &p))
         return TERN_OK;
-    void *kept = tern__arena_alloc(arena, sizeof p);
-    if (!kept)
-        return tern__out_of_memory(sizeof p);
-    memcpy(kept, &p, sizeof p);
     *out = (tern__choice){.kernel = p.split ? &by_chunks : &by_rows,
                           .name = row->name,
                           .isa = tern__isa_name(row->isa),
-                          .scratch_bytes = p.scratch_bytes <= TERN__CPU_SCRATCH_BYTES ? 0 : p.scratch_bytes,
+                          .scratch_bytes = tern__cpu_scratch(p.scratch_bytes),
                           .shared_bytes = p.shared_bytes,
-                          .program = kept,
                           .work = p.work};
     *found = true;
-    return TERN_OK;
+    return tern__cpu_keep(arena, &p, sizeof p, &out->program);
 }

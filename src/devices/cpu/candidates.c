@@ -22,6 +22,11 @@ enum { PARAM_TILE, PARAM_STREAMS, PARAM_ROWS, PARAM_SPLIT };
 
 static const int64_t tiles[] = {256, 512, 1024, 2048, 4096};
 
+bool tern__cpu_candidate_is_row(const tern__candidate *candidate)
+{
+    return candidate && candidate->params[PARAM_TILE] != 0;
+}
+
 tern__row_variant tern__cpu_row_variant(const tern__candidate *candidate)
 {
     return (tern__row_variant){.tile = candidate->params[PARAM_TILE],

@@ -8,6 +8,8 @@
 #include "devices/cpu/cpu.h"
 #include "devices/cpu/kernels.h"
 #include "devices/cpu/library.h"
+#include "devices/cpu/products.h"
+#include "devices/cpu/regions.h"
 #include "kernels/select.h"
 
 /* What stands in strings that outlive the call: chosen kernels for each level that is the best, and features. */
@@ -58,7 +60,8 @@ void tern__cpu_describe(tern__isa cap, tern_device_info *out)
                               .memory_bytes = pages > 0 ? (int64_t)pages * (int64_t)tern__page_size() : 0,
                               .l1d_bytes = cpu->l1d_bytes,
                               .l2_bytes = cpu->l2_bytes,
-                              .l3_bytes = cpu->l3_bytes};
+                              .l3_bytes = cpu->l3_bytes,
+                              .ternary_bits = tern__cpu_ternary_bits(mask)};
 }
 
 /* Counts down to the entry that is asked for. */
@@ -81,25 +84,96 @@ static const char *why(tern__isa isa, tern__feature feature, uint32_t mask, bool
     return "a better one runs here";
 }
 
+/* The operation that a family is for. */
+static const tern__opcode family_ops[] = {
+#define TERN_FAMILY(name, op) [TERN__FAMILY_##name] = TERN__OP_##op,
+#include "kernels/kernels.def"
+};
+
 /* Entry i of kernels.def. */
 static bool list_row(int i, uint32_t mask, tern_kernel_info *out)
 {
-    static const tern__opcode ops[] = {
-#define TERN_FAMILY(name, op) [TERN__FAMILY_##name] = TERN__OP_##op,
-#include "kernels/kernels.def"
-    };
     int count;
     const tern__kernel_row *rows = tern__kernel_rows(&count), *row = rows + (i < count ? i : 0);
     if (i >= count)
         return false;
     const bool chosen = row == tern__kernel_select(row->family, mask);
     *out = (tern_kernel_info){.name = row->name,
-                              .op = tern__ops[ops[row->family]].name,
+                              .op = tern__ops[family_ops[row->family]].name,
                               .isa = tern__isa_name(row->isa),
                               .usable = tern__kernel_runs(row, mask),
                               .chosen = chosen,
                               .why = why(row->isa, row->feature, mask, chosen)};
     return true;
+}
+
+/* ---- one op ---- */
+
+static tern_kernel_info reference_of(tern__opcode op, bool chosen)
+{
+    const tern__kernel *kernel = tern__cpu_reference(op);
+    return (tern_kernel_info){.name = kernel->name,
+                              .op = tern__ops[op].name,
+                              .isa = tern__isa_name(kernel->isa),
+                              .usable = true,
+                              .chosen = chosen,
+                              .why = chosen ? "nothing else computes it"
+                                            : "only for what the others do not take, such as other types"};
+}
+
+static tern_kernel_info fast_of(tern__opcode op, uint32_t mask)
+{
+    const tern__cpu_fast *fast = tern__cpu_fast_of(op);
+    const tern__kernel_row *row;
+    const bool runs = tern__cpu_fast_runs(fast, mask, &row);
+    return (tern_kernel_info){.name = fast->kernel.name,
+                              .op = tern__ops[op].name,
+                              .isa = tern__isa_name(row ? row->isa : TERN__ISA_BASELINE),
+                              .usable = runs,
+                              .chosen = runs,
+                              .why = !runs ? "there are no loops for it here"
+                                     : row ? "the best that runs here, with loops of this level"
+                                           : "the best there is"};
+}
+
+/* An op by itself is a row program of one. */
+static tern_kernel_info rows_of(tern__opcode op, uint32_t mask)
+{
+    return (tern_kernel_info){.name = TERN__ROW_KERNEL_NAME,
+                              .op = tern__ops[op].name,
+                              .isa = tern__isa_name(tern__rowop_tables(mask)->isa),
+                              .usable = true,
+                              .chosen = true,
+                              .why = "the best that runs here, row by row"};
+}
+
+static bool has_family(tern__opcode op, uint32_t mask)
+{
+    for (int family = 0; family < TERN__KERNEL_FAMILIES; family++)
+        if (family_ops[family] == op && tern__kernel_select((tern__kernel_family)family, mask))
+            return true;
+    return false;
+}
+
+/* Entries of one op: its reference, and what computes it in its place. False: *i is beyond them, and has been counted down. */
+static bool list_op(tern__opcode op, uint32_t mask, int *i, tern_kernel_info *out)
+{
+    const tern__cpu_fast *fast = tern__cpu_fast_of(op);
+    const tern__kernel_row *row;
+    if (tern__cpu_reference(op) && is_next(i)) {
+        *out = reference_of(op, !(fast && tern__cpu_fast_runs(fast, mask, &row)) && !tern__row_knows(op) &&
+                                    !has_family(op, mask));
+        return true;
+    }
+    if (fast && is_next(i)) {
+        *out = fast_of(op, mask);
+        return true;
+    }
+    if (tern__row_knows(op) && is_next(i)) {
+        *out = rows_of(op, mask);
+        return true;
+    }
+    return false;
 }
 
 /* Entry i of the libraries. */
@@ -121,18 +195,9 @@ static bool list_library(int i, tern_kernel_info *out)
 bool tern__cpu_list(int i, tern__isa cap, tern_kernel_info *out)
 {
     uint32_t mask = tern__isa_mask_capped(tern__cpu(), cap);
-    for (int op = 0; op < TERN__OP_COUNT; op++) {
-        const tern__kernel *kernel = tern__cpu_reference((tern__opcode)op);
-        if (!kernel || !is_next(&i))
-            continue;
-        *out = (tern_kernel_info){.name = kernel->name,
-                                  .op = tern__ops[op].name,
-                                  .isa = tern__isa_name(kernel->isa),
-                                  .usable = true,
-                                  .chosen = true,
-                                  .why = "computes what faster kernels do not"};
-        return true;
-    }
+    for (int op = 0; op < TERN__OP_COUNT; op++)
+        if (list_op((tern__opcode)op, mask, &i, out))
+            return true;
     /* One interpreter, with instructions for each level. */
     for (int level = 0; level < TERN__ISA_COUNT; level++) {
         const tern__rowop_table *table = tern__rowop_tables(1u << level | 1u);

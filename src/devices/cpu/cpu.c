@@ -1,6 +1,8 @@
 /* cpu.c - the CPU as a device. */
 #include "devices/cpu/cpu.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/priority.h"
@@ -23,6 +25,16 @@ extern const tern__device_ops tern__device_cpu;
 /* The name says what runs: an interpreter. */
 static const tern__kernel row_kernel = {.name = TERN__ROW_KERNEL_NAME, .run = tern__row_run};
 
+tern_status tern__cpu_keep(tern__arena *arena, const void *program, size_t bytes, const void **out)
+{
+    void *kept = tern__arena_alloc(arena, bytes);
+    if (!kept)
+        return tern__out_of_memory(bytes);
+    memcpy(kept, program, bytes);
+    *out = kept;
+    return TERN_OK;
+}
+
 static bool fuses(const tern__target *target, const tern__call *call)
 {
     return tern__cpu_has_rows(call, tern__rowop_tables(target->isa_mask));
@@ -42,21 +54,19 @@ static tern_status choose(const tern__target *target, const tern__call *call,
 {
     const tern__rowop_table *rows = tern__rowop_tables(target->isa_mask);
     const tern__row_program *program;
-    /* A candidate without a name of its own only says how many workers share the step. */
-    bool as_told = candidate && candidate->params[0] != 0;
+    bool as_told = tern__cpu_candidate_is_row(candidate);
     tern__row_variant variant = as_told ? tern__cpu_row_variant(candidate) : (tern__row_variant){0};
     TERN_TRY(tern__cpu_row_program(call, rows, as_told ? &variant : NULL, arena, &program));
     TERN__FAIL_IF(as_told && !program, TERN_UNSUPPORTED, "%s: cannot run with %s", call->op->name,
                   candidate->name);
     if (program) {
-        *out = (tern__choice){
-            .kernel = &row_kernel,
-            .name = row_kernel.name,
-            .isa = tern__isa_name(rows->isa),
-            .rows = true,
-            .scratch_bytes = program->scratch_bytes <= TERN__CPU_SCRATCH_BYTES ? 0 : program->scratch_bytes,
-            .program = program,
-            .work = program->work};
+        *out = (tern__choice){.kernel = &row_kernel,
+                              .name = row_kernel.name,
+                              .isa = tern__isa_name(rows->isa),
+                              .rows = true,
+                              .scratch_bytes = tern__cpu_scratch(program->scratch_bytes),
+                              .program = program,
+                              .work = program->work};
         return TERN_OK;
     }
     bool found;

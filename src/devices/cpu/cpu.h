@@ -55,6 +55,15 @@ int64_t tern__cpu_part_begin(const tern__cpu_work *work, int part);
 tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, tern__code *code,
                           const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done);
 
+/* What a choice asks of the plan's arena where a call needs so many bytes of scratch: nothing, if the device's own do. */
+static inline size_t tern__cpu_scratch(size_t bytes)
+{
+    return bytes <= TERN__CPU_SCRATCH_BYTES ? 0 : bytes;
+}
+
+/* Makes a copy of a program that lives as long as the plan. */
+tern_status tern__cpu_keep(tern__arena *arena, const void *program, size_t bytes, const void **out);
+
 /* What runs row programs: an interpreter. */
 #define TERN__ROW_KERNEL_NAME "row"
 

@@ -1,4 +1,4 @@
-/* kernels.c - the kernel column of ops.def, expanded here and nowhere else. */
+/* kernels.c - the kernel column of ops.def and the rows TERN_FAST of kernels.def, expanded here and nowhere else. */
 #include "devices/cpu/kernels.h"
 
 #define TERN_OP(id, in, out, attrs, shape, dtype, flags, work, cost, grad, kernel, text) \
@@ -33,4 +33,29 @@ size_t tern__cpu_reference_scratch(const tern__call *call)
 {
     tern__scratch_fn rule = scratch_rules[tern__op_code(call->op)];
     return rule ? rule(call->n_in, call->in, call->attrs) : 0;
+}
+
+#define TERN_FAST(op, suffix, loops, level) TERN__KERNEL(op##__##suffix);
+#include "kernels/kernels.def"
+
+#define TERN__FAMILY_none TERN__KERNEL_FAMILIES
+#define TERN__ISA_NONE TERN__ISA_COUNT
+
+static const tern__cpu_fast fast_ones[TERN__OP_COUNT] = {
+#define TERN_FAST(op, suffix, loops, level)                                                \
+    [TERN__OP_##op] = {.kernel = {.name = #op "__" #suffix, .run = tern_##op##__##suffix}, \
+                       .family = TERN__FAMILY_##loops,                                     \
+                       .except = TERN__ISA_##level},
+#include "kernels/kernels.def"
+};
+
+const tern__cpu_fast *tern__cpu_fast_of(tern__opcode op)
+{
+    return fast_ones[op].kernel.run ? &fast_ones[op] : NULL;
+}
+
+bool tern__cpu_fast_runs(const tern__cpu_fast *fast, uint32_t isa_mask, const tern__kernel_row **row)
+{
+    *row = fast->family == TERN__KERNEL_FAMILIES ? NULL : tern__kernel_select(fast->family, isa_mask);
+    return fast->family == TERN__KERNEL_FAMILIES || (*row && (*row)->isa != fast->except);
 }

@@ -193,16 +193,11 @@ tern_status tern__cpu_library(const tern__target *target, const tern__call *call
         !tern__gemm_plan(row->kernel, a, b, y, call->attrs, 1, &p.own) || p.own.m == 0 || p.own.n == 0 ||
         p.own.k == 0)
         return TERN_OK;
-    library_program *kept = tern__arena_alloc(arena, sizeof p);
-    if (!kept)
-        return tern__out_of_memory(sizeof p);
-    *kept = p;
     *out = (tern__choice){.kernel = &kernel,
                           .name = p.library->kernel,
                           .isa = "library",
                           .scratch_bytes = p.own.scratch_bytes,
-                          .program = kept,
                           .work = 1};
     *found = true;
-    return TERN_OK;
+    return tern__cpu_keep(arena, &p, sizeof p, &out->program);
 }

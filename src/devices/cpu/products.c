@@ -1,9 +1,7 @@
 /* products.c - matrix products on the CPU. Constants are packed for the kernel that will read them: f32 into tiles of its
- * width, weights of linear products into tiles of 32 rows, ternary weights into form 5, which is smaller, where one byte
- * permute decodes it, and into form 2 elsewhere. */
+ * width, weights of linear products into tiles of 32 rows, ternary weights into form 5, which is smaller, where the kernel that
+ * runs is preferred (tern__ternary_kernel), and into form 2 elsewhere. */
 #include "devices/cpu/products.h"
-
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -33,22 +31,6 @@ enum { FORM_2 = 2, FORM_5 = 5 };
 static tern__ternary_form form_of(const tern__attr *attrs)
 {
     return attrs[TERN__ATTR_packed_ternary_matmul_form].i == FORM_5 ? TERN__TERNARY_5 : TERN__TERNARY_2;
-}
-
-static tern_status keep(tern__arena *arena, const void *program, size_t bytes, const void **out)
-{
-    void *kept = tern__arena_alloc(arena, bytes);
-    if (!kept)
-        return tern__out_of_memory(bytes);
-    memcpy(kept, program, bytes);
-    *out = kept;
-    return TERN_OK;
-}
-
-/* What the arena has to give. */
-static size_t beyond_device(size_t bytes)
-{
-    return bytes <= TERN__CPU_SCRATCH_BYTES ? 0 : bytes;
 }
 
 /* Blocks of about `rows` rows. */
@@ -81,7 +63,7 @@ static tern_status choose_gemm(const tern__target *target, const tern__call *cal
                           .scratch_bytes = p.scratch_bytes,
                           .work = p.work};
     *found = true;
-    return keep(arena, &p, sizeof p, &out->program);
+    return tern__cpu_keep(arena, &p, sizeof p, &out->program);
 }
 
 static tern__kernel_family family_of(tern__ternary_form form)
@@ -109,7 +91,7 @@ static tern_status choose_ternary(const tern__call *call, uint32_t isa_mask, int
                           .work = p.work,
                           .streamed = packed ? 1 : 0};
     *found = true;
-    return keep(arena, &p, sizeof p, &out->program);
+    return tern__cpu_keep(arena, &p, sizeof p, &out->program);
 }
 
 /* f32 weights are those of a matmul; the reference kernel does it where there is no other. */
@@ -127,7 +109,7 @@ static tern_status choose_linear_f32(const tern__target *target, const tern__cal
                           .scratch_bytes = p.scratch_bytes,
                           .work = p.work};
     *found = true;
-    return keep(arena, &p, sizeof p, &out->program);
+    return tern__cpu_keep(arena, &p, sizeof p, &out->program);
 }
 
 static tern_status choose_linear(const tern__target *target, const tern__call *call, uint32_t isa_mask,
@@ -151,7 +133,7 @@ static tern_status choose_linear(const tern__target *target, const tern__call *c
                           .work = p.work,
                           .streamed = packed ? 1 : 0};
     *found = true;
-    return keep(arena, &p, sizeof p, &out->program);
+    return tern__cpu_keep(arena, &p, sizeof p, &out->program);
 }
 
 static tern_status choose_product(const tern__target *target, const tern__call *call, uint32_t isa_mask,
@@ -238,7 +220,7 @@ static tern_status choose_epilogue(const tern__target *target, const tern__regio
     choice.scratch_bytes = p.scratch_bytes;
     *out = choice;
     *found = true;
-    return keep(arena, &p, sizeof p, &out->program);
+    return tern__cpu_keep(arena, &p, sizeof p, &out->program);
 }
 
 tern_status tern__cpu_product(const tern__target *target, const tern__call *call, uint32_t isa_mask,
@@ -252,7 +234,7 @@ tern_status tern__cpu_product(const tern__target *target, const tern__call *call
     else
         TERN_TRY(choose_product(target, call, isa_mask, rows, arena, out, found));
     if (*found)
-        out->scratch_bytes = beyond_device(out->scratch_bytes);
+        out->scratch_bytes = tern__cpu_scratch(out->scratch_bytes);
     return TERN_OK;
 }
 
@@ -321,17 +303,30 @@ static bool gemm_packing(const tern__call *call, uint32_t isa_mask, tern__packin
                            &out->type) == TERN_OK;
 }
 
+/* The kernel whose form ternary constants are packed into. */
+static const tern__kernel_row *ternary_packer(uint32_t isa_mask)
+{
+    const tern__kernel_row *five = tern__kernel_select(TERN__FAMILY_ternary_t5, isa_mask);
+    return ((const tern__ternary_kernel *)five->kernel)->preferred
+               ? five
+               : tern__kernel_select(TERN__FAMILY_ternary_t2, isa_mask);
+}
+
+double tern__cpu_ternary_bits(uint32_t isa_mask)
+{
+    return 8.0 / (ternary_packer(isa_mask)->family == TERN__FAMILY_ternary_t5 ? 5 : 4);
+}
+
 static bool ternary_packing(const tern__call *call, uint32_t isa_mask, tern__packing *out)
 {
     const tern__type *weight = call->in[1];
-    const tern__kernel_row *five = tern__kernel_select(TERN__FAMILY_ternary_t5, isa_mask);
-    const bool fast = five->feature == TERN__FEATURE_VBMI || five->isa == TERN__ISA_AMX;
-    const tern__ternary_form form = fast ? TERN__TERNARY_5 : TERN__TERNARY_2;
-    *out = (tern__packing){.op = TERN__OP_packed_ternary_matmul,
-                           .tile = tern__ternary_tile_rows(form),
-                           .how = fast ? five : tern__kernel_select(TERN__FAMILY_ternary_t2, isa_mask)};
+    const tern__kernel_row *row = ternary_packer(isa_mask);
+    const bool five = row->family == TERN__FAMILY_ternary_t5;
+    const tern__ternary_form form = five ? TERN__TERNARY_5 : TERN__TERNARY_2;
+    *out = (tern__packing){
+        .op = TERN__OP_packed_ternary_matmul, .tile = tern__ternary_tile_rows(form), .how = row};
     out->attrs[TERN__ATTR_packed_ternary_matmul_n].i = weight->shape[0];
-    out->attrs[TERN__ATTR_packed_ternary_matmul_form].i = fast ? FORM_5 : FORM_2;
+    out->attrs[TERN__ATTR_packed_ternary_matmul_form].i = five ? FORM_5 : FORM_2;
     return tern__type_make("packed_ternary_matmul", TERN_U8, 3,
                            (int64_t[]){tern__ternary_tiles(form, weight->shape[0]),
                                        tern__ternary_quads(weight->shape[1]), TERN__TERNARY_QUAD_BYTES},

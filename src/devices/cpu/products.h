@@ -15,6 +15,9 @@ tern_status tern__cpu_product(const tern__target *target, const tern__call *call
  * is cut by it. Returns how many numbers. */
 int tern__cpu_product_rows(const tern__target *target, const tern__call *call, int most, int64_t *out);
 
+/* Bits that a ternary weight takes once it is packed. */
+double tern__cpu_ternary_bits(uint32_t isa_mask);
+
 /* tern__target.packing and .pack. */
 bool tern__cpu_packing(const tern__call *call, uint32_t isa_mask, tern__packing *out);
 tern_status tern__cpu_pack(const tern__target *target, const tern__packing *packing,

@@ -33,6 +33,9 @@ typedef struct tern__row_context {
     int64_t row; /* elements */
 } tern__row_context;
 
+/* Are there instructions for an op, whatever types they are for? */
+bool tern__row_knows(tern__opcode op);
+
 /* Adds the instructions of one op: `in` are its operands, `out` receives its results. false: there are none for it. */
 bool tern__row_expand(const tern__row_context *c, const tern__call *call, const tern__row_id *in,
                       tern__row_id *out);

@@ -107,8 +107,9 @@ static id truncated_u8(ctx *c, id x)
                 tern__row_map(c->b, TERN__ROWOP_where, map2(c, TERN__ROWOP_eq, x, x), whole, zero), zero);
 }
 
-static bool expand_cast(ctx *c, const tern__call *call, id x, id *out)
+static bool expand_cast(ctx *c, const tern__call *call, const id *in, id *out)
 {
+    const id x = in[0];
     tern_dtype from = call->in[0]->dtype, to = call->out[0].dtype;
     lanes source = lanes_of(from), target = lanes_of(to);
     *out = x;
@@ -153,8 +154,9 @@ static id centred(ctx *c, id x)
                 tern__row_value_of(c->b, scalar(c, TERN__ROWSCALAR_rest, mean, 0)));
 }
 
-static bool expand_reduce(ctx *c, const tern__call *call, id x, id *out)
+static bool expand_reduce(ctx *c, const tern__call *call, const id *in, id *out)
 {
+    const id x = in[0];
     tern__opcode op = tern__op_code(call->op);
     lanes l = lanes_of(call->in[0]->dtype);
     double n = (double)c->row, freedom;
@@ -193,8 +195,9 @@ static bool expand_reduce(ctx *c, const tern__call *call, id x, id *out)
     return true;
 }
 
-static bool expand_softmax(ctx *c, const tern__call *call, id x, id *out)
+static bool expand_softmax(ctx *c, const tern__call *call, const id *in, id *out)
 {
+    const id x = in[0];
     if (lanes_of(call->in[0]->dtype) != LANES_FLOAT)
         return false;
     id max = tern__row_reduce(c->b, TERN__ROWOP_max, x);
@@ -243,16 +246,40 @@ static bool expand_layernorm(ctx *c, const tern__call *call, const id *in, id *o
     return true;
 }
 
-static void expand_quantise_rows(ctx *c, id x, id *out)
+static bool expand_quantise_rows(ctx *c, const tern__call *call, const id *in, id *out)
 {
-    id max =
-        scalar(c, TERN__ROWSCALAR_at_least, tern__row_reduce(c->b, TERN__ROWOP_max_abs, x), (double)1e-5f);
+    (void)call;
+    id max = scalar(c, TERN__ROWSCALAR_at_least, tern__row_reduce(c->b, TERN__ROWOP_max_abs, in[0]),
+                    (double)1e-5f);
     out[1] = tern__row_value_of(c->b, scalar(c, TERN__ROWSCALAR_over, max, 127));
-    out[0] = map1(c, TERN__ROWOP_quantise_i8, map2(c, TERN__ROWOP_mul, x, out[1]));
+    out[0] = map1(c, TERN__ROWOP_quantise_i8, map2(c, TERN__ROWOP_mul, in[0], out[1]));
+    return true;
 }
 
-static bool expand_test(ctx *c, const tern__call *call, id x, id *out)
+static bool expand_quantise(ctx *c, const tern__call *call, const id *in, id *out)
 {
+    (void)call;
+    *out = map1(c, TERN__ROWOP_quantise_i8, map2(c, TERN__ROWOP_mul, in[0], in[1]));
+    return true;
+}
+
+static bool expand_dequantise(ctx *c, const tern__call *call, const id *in, id *out)
+{
+    *out = map2(c, TERN__ROWOP_div,
+                call->in[0]->dtype == TERN_I32 ? map1(c, TERN__ROWOP_f32_from_i32, in[0]) : in[0], in[1]);
+    return true;
+}
+
+static bool expand_not(ctx *c, const tern__call *call, const id *in, id *out)
+{
+    (void)call;
+    *out = map2(c, TERN__ROWOP_eq, in[0], tern__row_constant(c->b, 0));
+    return true;
+}
+
+static bool expand_test(ctx *c, const tern__call *call, const id *in, id *out)
+{
+    const id x = in[0];
     if (lanes_of(call->in[0]->dtype) != LANES_FLOAT)
         return false;
     if (tern__op_code(call->op) == TERN__OP_isnan)
@@ -263,47 +290,39 @@ static bool expand_test(ctx *c, const tern__call *call, id x, id *out)
     return true;
 }
 
+/* Ops that are more than one instruction. */
+static bool (*const expanders[TERN__OP_COUNT])(ctx *c, const tern__call *call, const id *in, id *out) = {
+    [TERN__OP_cast] = expand_cast,
+    [TERN__OP_where] = expand_where,
+    [TERN__OP_isnan] = expand_test,
+    [TERN__OP_isinf] = expand_test,
+    [TERN__OP_isfinite] = expand_test,
+    [TERN__OP_logical_not] = expand_not,
+    [TERN__OP_sum] = expand_reduce,
+    [TERN__OP_mean] = expand_reduce,
+    [TERN__OP_max] = expand_reduce,
+    [TERN__OP_min] = expand_reduce,
+    [TERN__OP_var] = expand_reduce,
+    [TERN__OP_logsumexp] = expand_reduce,
+    [TERN__OP_softmax] = expand_softmax,
+    [TERN__OP_log_softmax] = expand_softmax,
+    [TERN__OP_rmsnorm] = expand_rmsnorm,
+    [TERN__OP_layernorm] = expand_layernorm,
+    [TERN__OP_quantise_rows] = expand_quantise_rows,
+    [TERN__OP_quantise] = expand_quantise,
+    [TERN__OP_dequantise] = expand_dequantise,
+};
+
+bool tern__row_knows(tern__opcode op)
+{
+    return expanders[op] || rowmaps[op].known;
+}
+
 static bool expand(ctx *c, const tern__call *call, const id *in, id *out)
 {
-    switch (tern__op_code(call->op)) {
-    case TERN__OP_cast:
-        return expand_cast(c, call, in[0], out);
-    case TERN__OP_where:
-        return expand_where(c, call, in, out);
-    case TERN__OP_isnan:
-    case TERN__OP_isinf:
-    case TERN__OP_isfinite:
-        return expand_test(c, call, in[0], out);
-    case TERN__OP_logical_not:
-        *out = map2(c, TERN__ROWOP_eq, in[0], tern__row_constant(c->b, 0));
-        return true;
-    case TERN__OP_sum:
-    case TERN__OP_mean:
-    case TERN__OP_max:
-    case TERN__OP_min:
-    case TERN__OP_var:
-    case TERN__OP_logsumexp:
-        return expand_reduce(c, call, in[0], out);
-    case TERN__OP_softmax:
-    case TERN__OP_log_softmax:
-        return expand_softmax(c, call, in[0], out);
-    case TERN__OP_rmsnorm:
-        return expand_rmsnorm(c, call, in, out);
-    case TERN__OP_layernorm:
-        return expand_layernorm(c, call, in, out);
-    case TERN__OP_quantise_rows:
-        expand_quantise_rows(c, in[0], out);
-        return true;
-    case TERN__OP_quantise:
-        *out = map1(c, TERN__ROWOP_quantise_i8, map2(c, TERN__ROWOP_mul, in[0], in[1]));
-        return true;
-    case TERN__OP_dequantise:
-        *out = map2(c, TERN__ROWOP_div,
-                    call->in[0]->dtype == TERN_I32 ? map1(c, TERN__ROWOP_f32_from_i32, in[0]) : in[0], in[1]);
-        return true;
-    default:
-        return rowmaps[tern__op_code(call->op)].known && expand_map(c, call, in, out);
-    }
+    const tern__opcode op = tern__op_code(call->op);
+    return expanders[op] ? expanders[op](c, call, in, out)
+                         : rowmaps[op].known && expand_map(c, call, in, out);
 }
 
 bool tern__row_expand(ctx *c, const tern__call *call, const id *in, id *out)

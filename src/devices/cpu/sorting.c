@@ -3,11 +3,10 @@
 
 #include "base/status.h"
 #include "devices/cpu/cpu.h"
-#include "kernels/select.h"
+#include "devices/cpu/kernels.h"
 #include "kernels/sort/sort.h"
 
 static const tern__kernel topk = {.name = "topk", .run = tern_topk__blocks};
-static const tern__kernel radix = {.name = "sort__radix", .run = tern_sort__radix};
 
 static int axis_of(const tern__attr *attr, int rank)
 {
@@ -16,12 +15,13 @@ static int axis_of(const tern__attr *attr, int rank)
 
 static bool choose_sort(const tern__call *call, tern__choice *out)
 {
+    const tern__kernel *radix = &tern__cpu_fast_of(TERN__OP_sort)->kernel;
     const tern__type *x = call->in[0];
     size_t bytes;
     if (x->rank == 0 || !tern__sort_scratch(x, axis_of(&call->attrs[0], x->rank), &bytes))
         return false;
-    *out = (tern__choice){.kernel = &radix,
-                          .name = radix.name,
+    *out = (tern__choice){.kernel = radix,
+                          .name = radix->name,
                           .isa = tern__isa_name(TERN__ISA_BASELINE),
                           .scratch_bytes = bytes,
                           .work = -1};
@@ -36,18 +36,14 @@ static tern_status choose_topk(const tern__target *target, const tern__call *cal
     if (!row || x->dtype != TERN_F32 || x->rank == 0 ||
         x->shape[axis_of(&call->attrs[1], x->rank)] >= INT32_MAX)
         return TERN_OK;
-    tern__topk_program *p = tern__arena_alloc(arena, sizeof *p);
-    if (!p)
-        return tern__out_of_memory(sizeof *p);
-    p->kernel = row->kernel;
+    const tern__topk_program p = {.kernel = row->kernel};
     *out = (tern__choice){.kernel = &topk,
                           .name = row->name,
                           .isa = tern__isa_name(row->isa),
                           .scratch_bytes = (size_t)call->attrs[0].i * sizeof(uint64_t),
-                          .program = p,
                           .work = -1};
     *found = true;
-    return TERN_OK;
+    return tern__cpu_keep(arena, &p, sizeof p, &out->program);
 }
 
 tern_status tern__cpu_sorting(const tern__target *target, const tern__call *call, tern__arena *arena,

@@ -13,30 +13,6 @@ enum { TILE = TERN__LINEAR_TILE };
 
 const tern__attr tern__linear_as_matmul[2] = {{.i = 0}, {.i = 1}};
 
-/* Offset, in elements, of row `row` of all axes but the last. */
-static int64_t row_offset(const tern__buffer *b, int64_t row)
-{
-    int64_t offset = 0;
-    for (int d = b->type->rank - 2; d >= 0; d--) {
-        offset += row % b->type->shape[d] * b->strides[d];
-        row /= b->type->shape[d];
-    }
-    return offset;
-}
-
-/* Do rows [begin, end) lie the same distance apart, each in one piece? Then that distance. */
-static bool is_matrix(const tern__buffer *b, int64_t begin, int64_t end, int64_t *stride)
-{
-    const int last = b->type->rank - 1;
-    if (b->strides[last] != 1 && b->type->shape[last] > 1)
-        return false;
-    *stride = end - begin > 1 ? row_offset(b, begin + 1) - row_offset(b, begin) : 0;
-    for (int64_t row = begin + 1; row < end; row++)
-        if (row_offset(b, row) != row_offset(b, begin) + (row - begin) * *stride)
-            return false;
-    return true;
-}
-
 /* Rows [begin, end) of x, ready to be multiplied. */
 typedef struct block {
     const tern__linear_program *p;
@@ -55,8 +31,8 @@ static void load_f32(const tern__kernel_args *args, block *b)
     const tern__buffer *x = &args->in[0];
     const int64_t k = b->p->k, step = x->strides[x->type->rank - 1];
     const float *from = x->data;
-    if (is_matrix(x, b->begin, b->end, &b->x_row)) {
-        b->x = from + row_offset(x, b->begin);
+    if (tern__buffer_is_matrix(x, b->begin, b->end, &b->x_row)) {
+        b->x = from + tern__buffer_row_offset(x, b->begin);
         return;
     }
     float *copy = (float *)(void *)((char *)args->scratch + b->p->panels_bytes);
@@ -64,7 +40,7 @@ static void load_f32(const tern__kernel_args *args, block *b)
         b->end = b->begin + b->p->copied;
     for (int64_t row = b->begin; row < b->end; row++)
         for (int64_t c = 0; c < k; c++)
-            copy[(row - b->begin) * k + c] = from[row_offset(x, row) + c * step];
+            copy[(row - b->begin) * k + c] = from[tern__buffer_row_offset(x, row) + c * step];
     b->x = copy;
     b->x_row = k;
 }
@@ -74,7 +50,7 @@ static void load_i8(const tern__kernel_args *args, block *b)
     const tern__buffer *x = &args->in[0];
     const int64_t k = b->p->k, step = x->strides[x->type->rank - 1], stride = tern__ternary_x_stride(k);
     for (int64_t row = b->begin; row < b->end; row++) {
-        const int8_t *from = (const int8_t *)x->data + row_offset(x, row);
+        const int8_t *from = (const int8_t *)x->data + tern__buffer_row_offset(x, row);
         int8_t *to = (int8_t *)args->scratch + (row - b->begin) * stride;
         for (int64_t c = 0; c < k && step != 1; c++)
             to[c] = from[c * step];
@@ -140,7 +116,7 @@ static void multiply_apart(const block *b, const tern__buffer *y, int64_t begin,
         const int64_t first = tile * TILE, n = b->p->n - first < TILE ? b->p->n - first : TILE;
         multiply(b, b->begin, b->end, tile, tile + 1, b->room, TILE);
         for (int64_t row = b->begin; row < b->end; row++) {
-            int32_t *to = (int32_t *)y->data + row_offset(y, row) + first * step;
+            int32_t *to = (int32_t *)y->data + tern__buffer_row_offset(y, row) + first * step;
             for (int64_t i = 0; i < n; i++)
                 to[i * step] = b->room[(row - b->begin) * TILE + i];
         }
@@ -165,9 +141,9 @@ static tern_status run(tern__kernel_args *args, int64_t begin, int64_t end)
         (p->bytes ? load_i8 : load_f32)(args, &b);
         if (args->epilogue)
             multiply_on(&b, args->epilogue, begin, end);
-        else if (is_matrix(y, b.begin, b.end, &y_row))
+        else if (tern__buffer_is_matrix(y, b.begin, b.end, &y_row))
             multiply(&b, b.begin, b.end, begin, end,
-                     (int32_t *)y->data + row_offset(y, b.begin) + begin * TILE, y_row);
+                     (int32_t *)y->data + tern__buffer_row_offset(y, b.begin) + begin * TILE, y_row);
         else
             multiply_apart(&b, y, begin, end);
     }

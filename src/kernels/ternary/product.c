@@ -63,17 +63,6 @@ void tern__ternary_plan(const tern__ternary_kernel *kernel, const tern__type *x,
     *out = p;
 }
 
-/* Offset, in elements, of row `row` of all axes but the last. */
-static int64_t row_offset(const tern__buffer *x, int64_t row)
-{
-    int64_t offset = 0;
-    for (int d = x->type->rank - 2; d >= 0; d--) {
-        offset += row % x->type->shape[d] * x->strides[d];
-        row /= x->type->shape[d];
-    }
-    return offset;
-}
-
 static void prepare_row(const int8_t *x, int64_t step, int64_t columns, int8_t *to)
 {
     if (step == 1) {
@@ -83,18 +72,6 @@ static void prepare_row(const int8_t *x, int64_t step, int64_t columns, int8_t *
     for (int64_t c = 0; c < columns; c++)
         to[c] = x[c * step];
     tern__ternary_prepare(to, columns, to);
-}
-
-/* Do rows [begin, end) of y lie the same distance apart, each in one piece? Then that distance. */
-static bool is_matrix(const tern__buffer *y, int64_t begin, int64_t end, int64_t *stride)
-{
-    if (y->strides[y->type->rank - 1] != 1)
-        return false;
-    *stride = end - begin > 1 ? row_offset(y, begin + 1) - row_offset(y, begin) : 0;
-    for (int64_t row = begin + 1; row < end; row++)
-        if (row_offset(y, row) != row_offset(y, begin) + (row - begin) * *stride)
-            return false;
-    return true;
 }
 
 typedef struct block {
@@ -194,18 +171,18 @@ static void multiply_tiles(const block *b, const tern__buffer *y, int64_t tile_b
     const int64_t tile_rows = tern__ternary_tile_rows(b->p->kernel->form);
     const int64_t step = y->strides[y->type->rank - 1];
     int64_t y_stride;
-    const bool direct = is_matrix(y, b->begin, b->end, &y_stride);
+    const bool direct = tern__buffer_is_matrix(y, b->begin, b->end, &y_stride);
     for (int64_t tile = tile_begin; tile < tile_end; tile++) {
         const int64_t first = tile * tile_rows;
         const int64_t n = b->p->rows - first < tile_rows ? b->p->rows - first : tile_rows;
         if (direct) {
-            multiply_tile(b, b->begin, b->end, tile, (int32_t *)y->data + row_offset(y, b->begin) + first,
-                          y_stride);
+            multiply_tile(b, b->begin, b->end, tile,
+                          (int32_t *)y->data + tern__buffer_row_offset(y, b->begin) + first, y_stride);
             continue;
         }
         multiply_tile(b, b->begin, b->end, tile, b->room, TERN__TERNARY_MAX_TILE);
         for (int64_t row = b->begin; row < b->end; row++) {
-            int32_t *to = (int32_t *)y->data + row_offset(y, row) + first * step;
+            int32_t *to = (int32_t *)y->data + tern__buffer_row_offset(y, row) + first * step;
             for (int64_t i = 0; i < n; i++) /* i32 or f32 */
                 memcpy(to + i * step, b->room + (row - b->begin) * TERN__TERNARY_MAX_TILE + i, sizeof *to);
         }
@@ -239,17 +216,18 @@ static void prepare(const block *b, const tern__buffer *x, int8_t *to)
     const int64_t step = x->strides[x->type->rank - 1], columns = piece_columns(p);
     for (int64_t row = b->begin; row < b->end; row++)
         for (int64_t i = 0; i == 0 || i < p->pieces; i++)
-            prepare_row((const int8_t *)x->data + row_offset(x, row) + i * columns * step, step, columns,
-                        to + (i * p->block + row - b->begin) * p->stride);
+            prepare_row((const int8_t *)x->data + tern__buffer_row_offset(x, row) + i * columns * step, step,
+                        columns, to + (i * p->block + row - b->begin) * p->stride);
 }
 
 /* Can the kernel read x as it is, and is it not for few rows? */
 static bool is_plain(const block *b, const tern__buffer *x, const int8_t **at, int64_t *stride)
 {
     const tern__ternary_program *p = b->p;
-    if (p->pieces > 0 || p->batch <= p->kernel->direct_limit || !is_matrix(x, b->begin, b->end, stride))
+    if (p->pieces > 0 || p->batch <= p->kernel->direct_limit ||
+        !tern__buffer_is_matrix(x, b->begin, b->end, stride))
         return false;
-    *at = (const int8_t *)x->data + row_offset(x, b->begin);
+    *at = (const int8_t *)x->data + tern__buffer_row_offset(x, b->begin);
     return tern__ternary_reads_plain(p->kernel, *at, *stride, p->columns);
 }
 
@@ -283,8 +261,8 @@ static tern_status multiply(tern__kernel_args *args, bool packed, int64_t begin,
             multiply_on(&b, args->epilogue, begin, end);
             continue;
         }
-        if (packed && !b.scales && is_matrix(y, b.begin, b.end, &y_stride)) {
-            int32_t *to = (int32_t *)y->data + row_offset(y, b.begin) +
+        if (packed && !b.scales && tern__buffer_is_matrix(y, b.begin, b.end, &y_stride)) {
+            int32_t *to = (int32_t *)y->data + tern__buffer_row_offset(y, b.begin) +
                           begin * tern__ternary_tile_rows(p->kernel->form);
             multiply_packed(&b, args->in[1].data, p->rows, b.begin, b.end, begin, end, to, y_stride);
         } else {

@@ -152,6 +152,8 @@ typedef struct tern__ternary_scaled {
 typedef struct tern__ternary_kernel {
     const char *name; /* "ternary_t5__avx512vbmi" */
     tern__ternary_form form;
+    bool
+        preferred; /* where it runs, weights are packed into its form: the smaller one, decoded as fast as it is read */
     int direct_limit;   /* batches up to this are multiplied directly */
     int direct_batch;   /* most rows of x in one call of direct */
     int multiply_batch; /* and of multiply */

@@ -52,6 +52,7 @@ INLINE planes settle(planes sums)
 const tern__ternary_kernel tern__ternary_t5__avx512vbmi = {
     .name = "ternary_t5__avx512vbmi",
     .form = TERN__TERNARY_5,
+    .preferred = true,
     .direct_limit = 2 * PAIRED,
     .direct_batch = PAIRED,
     .multiply_batch = GROUP,

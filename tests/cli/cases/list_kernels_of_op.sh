@@ -1,1 +1,1 @@
-tern list kernels relu
+TERN_CPU=baseline tern list kernels relu

@@ -5,6 +5,7 @@ for i in 1 2 3 4 5 6 7 8; do printf 'the quick brown fox jumps over the lazy dog
 tern perplexity -m model.gguf -f text -c 16 --chunks 2 | sed -E 's/[0-9]+\.[0-9]+/X/g'
 tern perplexity -m model.gguf -f text -c 16 --json | json 'sorted(j), j["context"], len(j["running"]) == j["tokens"] // 16'
 tern perplexity -m model.gguf -c 16 --chunks 2 <text | cmp - <(tern perplexity -m model.gguf -f text -c 16 --chunks 2 -t 1) && echo "from standard input too"
+tern perplexity --help | tr -s " \n" " " | grep -o "default: [0-9]*, or what the model has"
 status tern perplexity -m model.gguf -p short
 status tern perplexity -m model.gguf -f text -c 2
 status tern perplexity -m model.gguf -f nowhere

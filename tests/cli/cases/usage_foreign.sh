@@ -1,5 +1,5 @@
 # Options of llama.cpp and verbs of other programs lead to what there is here, and letters are not taken for other options.
-for option in "-ngl 99" -cnv -fa -no-cnv "-ctk f16" "-tb 2" "-sys x" "-np 2" "--keep 4" --temperature=1 "--reverse-prompt x" "-hf a/b" -i "--chat-template bitnet"; do
+for option in "-ngl 99" "-dev cpu" -cnv -fa -no-cnv "-ctk f16" "-tb 2" "-sys x" "-np 2" "--keep 4" --temperature=1 "--reverse-prompt x" "-hf a/b" -i "--chat-template bitnet"; do
     tern run -m model.gguf -p x $option && echo "$option is taken"
 done
 tern chat -m model.gguf -cnv

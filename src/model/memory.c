@@ -1,0 +1,44 @@
+/* memory.c - what a model takes where it runs, told by its file's header alone. */
+#include <tern/catalog.h>
+
+#include "base/status.h"
+#include "model/model.h"
+
+double tern__cache_bytes(const tern__hparams *h, int slots, int64_t context, tern_dtype dtype)
+{
+    const double head = (double)h->head_width * (double)tern_dtype_get(dtype)->unit_bytes +
+                        (dtype == TERN_I8 ? sizeof(float) : 0); /* its scale */
+    return 2.0 * (double)h->layers * (double)slots * (double)context * (double)h->kv_heads * head;
+}
+
+static tern_status count_weights(const tern_model_file *file, double ternary_bits, uint64_t *out)
+{
+    double bytes = 0;
+    for (int i = 0; i < tern_model_file_count(file); i++) {
+        tern_file_tensor t;
+        TERN_TRY(tern_model_file_tensor(file, i, &t));
+        double elements = 1;
+        for (int k = 0; k < t.rank; k++)
+            elements *= (double)t.shape[k];
+        bytes += tern_model_file_runs_ternary(file, i) ? elements * ternary_bits / 8 : (double)t.bytes;
+    }
+    *out = (uint64_t)bytes; /* of a file whose sizes were checked: far below 2^64 */
+    return TERN_OK;
+}
+
+tern_status tern_model_plan_memory(const tern_model_file *file, const tern_session_options *options,
+                                   tern_model_memory *out)
+{
+    TERN__FAIL_IF(!file || !out, TERN_INVALID_ARGUMENT, "model_plan_memory: an argument is NULL");
+    const tern_session_options o = options ? *options : tern_session_options_default();
+    tern__hparams h;
+    tern_device_info device;
+    TERN_TRY(tern_model_check(file));
+    TERN_TRY(tern__hparams_read(file, &h));
+    TERN_TRY(tern_catalog_device(0, &device));
+    *out = (tern_model_memory){.device = device.name,
+                               .context = o.context > 0 && o.context < h.context ? o.context : h.context};
+    out->cache =
+        (uint64_t)tern__cache_bytes(&h, o.slots ? o.slots : 1, out->context, o.cache ? o.cache : TERN_F32);
+    return count_weights(file, device.ternary_bits > 0 ? device.ternary_bits : 2, &out->weights);
+}
