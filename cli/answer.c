@@ -8,13 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-uint64_t clock_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 double tokens_per_second(int64_t n, uint64_t ns)
 {
     return ns && n > 0 ? (double)n * 1e9 / (double)ns : 0;

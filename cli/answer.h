@@ -38,6 +38,5 @@ void answer_show(const char *words, size_t length);
 void answer_add_json(json *j, const engine *e, const answer *r);
 
 double tokens_per_second(int64_t n, uint64_t ns);
-uint64_t clock_ns(void);
 
 #endif

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "answer.h"
+#include "clock.h"
 
 extern char **environ;
 

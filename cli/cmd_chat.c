@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "answer.h"
+#include "clock.h"
 #include "commands.h"
 #include "edit.h"
 #include "engine.h"

@@ -7,6 +7,7 @@
 #include <tern/bench_model.h>
 #include <tern/memory.h>
 
+#include "clock.h"
 #include "commands.h"
 #include "demo.h"
 #include "source.h"

@@ -2,12 +2,12 @@
  * first word on stdout, so that a failure leaves stdout empty. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <tern/ops.h>
 
 #include "array.h"
 #include "bindings.h"
+#include "clock.h"
 #include "commands.h"
 #include "compile.h"
 #include "metrics_file.h"
@@ -15,13 +15,6 @@
 #include "run.h"
 #include "source.h"
 #include "term.h"
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- the work ----------------------------------------------------------------------------------------------- */
 
@@ -100,9 +93,9 @@ static void log_free(step_log *log)
 static tern_status run_once(graph_run *r, int number)
 {
     tern_tensor **outputs = number == 0 ? r->outputs : grab((size_t)r->n_outputs, sizeof *outputs);
-    uint64_t start = now_ns();
+    uint64_t start = clock_ns();
     tern_status status = tern_exec_run(r->exec, r->n_inputs, r->inputs, r->n_outputs, outputs);
-    r->run_times[number > 0 ? number - 1 : 0] = now_ns() - start;
+    r->run_times[number > 0 ? number - 1 : 0] = clock_ns() - start;
     if (number == 0) {
         r->run_ns = r->run_times[0];
         return status == TERN_OK && r->runs > 1 ? keep_outputs(r) : status;

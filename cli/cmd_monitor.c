@@ -9,6 +9,7 @@
 
 #include "answer.h"
 #include "child.h"
+#include "clock.h"
 #include "commands.h"
 #include "term.h"
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "answer.h"
+#include "clock.h"
 #include "commands.h"
 #include "engine.h"
 #include "json.h"

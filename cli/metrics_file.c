@@ -6,6 +6,7 @@
 #include <tern/graph.h>
 
 #include "answer.h"
+#include "clock.h"
 #include "term.h"
 
 static const uint64_t period_ns = 100000000; /* that of the series */

@@ -4,9 +4,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "term.h"
 #include "text.h"
 
@@ -21,18 +21,12 @@ static bool terminal;
 typedef struct bar {
     const char *label, *unit; /* unit NULL: bytes */
     bool drawn;
-    double last; /* when it was drawn, or begun: what is done at once needs no bar; seconds */
+    uint64_t last; /* when it was drawn, or begun: what is done at once needs no bar; of clock_ns */
 } bar;
 
+static const uint64_t redraw_ns = 100000000;
 static bar bars[DEPTH]; /* those of work inside other work; the last one counts */
 static int depth;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void stop(int signal)
 {
@@ -59,7 +53,7 @@ void progress_begin_of(const char *what, const char *counted)
         stopped = 0;
     terminal = isatty(STDERR_FILENO) == 1;
     depth += depth < DEPTH;
-    bars[depth - 1] = (bar){what, counted, false, now()};
+    bars[depth - 1] = (bar){what, counted, false, clock_ns()};
 }
 
 static void draw(bar *b, uint64_t done, uint64_t total)
@@ -79,14 +73,14 @@ static void draw(bar *b, uint64_t done, uint64_t total)
         text_addf(&line, " %s of %s\x1b[K", format_bytes(bytes, done), format_bytes(all, total));
     fputs(text_string(&line), stderr);
     text_free(&line);
-    b->last = now();
+    b->last = clock_ns();
     b->drawn = true;
 }
 
 bool progress_update(void *user, uint64_t done, uint64_t total)
 {
     (void)user;
-    if (depth > 0 && terminal && now() - bars[depth - 1].last > 0.1)
+    if (depth > 0 && terminal && clock_ns() - bars[depth - 1].last > redraw_ns)
         draw(&bars[depth - 1], done, total);
     return !stopped;
 }
@@ -109,10 +103,10 @@ void progress_line(const char *line)
     if (b && !*line && b->drawn) {
         fputs("\r\x1b[K", stderr);
         b->drawn = false;
-    } else if (b && *line && now() - b->last > 0.1) {
+    } else if (b && *line && clock_ns() - b->last > redraw_ns) {
         const size_t bytes = text_cut(line, term_width() - 1);
         fprintf(stderr, "\r%.*s\x1b[K", (int)bytes, line);
-        b->last = now();
+        b->last = clock_ns();
         b->drawn = true;
     }
 }

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "builtin.h"
+#include "clock.h"
 #include "model_source.h"
 #include "progress.h"
 #include "term.h"
@@ -114,13 +114,6 @@ static int add_note(tern_report *report, bool benchmarks, double seconds)
     return tern_report_note(report, words) == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 int report_measure(tern_report *report, bool benchmarks)
 {
     const char *root = getenv("TMPDIR");
@@ -130,10 +123,10 @@ int report_measure(tern_report *report, bool benchmarks)
         free(folder);
         return code;
     }
-    const double begun = now();
+    const uint64_t begun = clock_ns();
     int code = measure_all(folder, report, benchmarks);
     if (code == EXIT_DONE)
-        code = add_note(report, benchmarks, now() - begun);
+        code = add_note(report, benchmarks, 1e-9 * (double)(clock_ns() - begun));
     for (int i = 0; i < STEPS; i++) {
         char *path = path_of(folder, steps[i].file);
         unlink(path);

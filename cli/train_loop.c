@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "answer.h"
+#include "clock.h"
 #include "progress.h"
 #include "term.h"
 #include "train.h"

@@ -113,10 +113,10 @@ TEST(large_weights_are_made_and_packed_in_pieces)
     CHECK_EQ(whole.fills, 1);
     CHECK_EQ(odd.fills, 1);
     CHECK(pieces.fills > 1 && pieces.most <= 8 << 20);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 1; i < 3; i++)
         CHECK(memcmp(tern_data(y[i]), tern_data(y[0]), tern_nbytes(y[0])) == 0);
+    for (int i = 0; i < 3; i++)
         tern_release(y[i]);
-    }
     tern_ctx_destroy(ctx);
 }
 

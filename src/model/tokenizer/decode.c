@@ -107,7 +107,7 @@ static tern_status put_token(tern_detokenizer *d, tern__strbuf *out, int32_t id)
         break;
     case TERN_TOKEN_NORMAL:
     case TERN_TOKEN_UNUSED:
-        if (t->family == TERN__FAMILY_CHARACTERS)
+        if (t->family == TERN__TOKENS_BY_CHARACTERS)
             put_characters(d, out, text, length);
         else
             put(d, out, text, length);

@@ -134,7 +134,7 @@ static tern_status encode_text(encoder *e, const char *text, size_t length)
 {
     if (length == 0)
         return TERN_OK;
-    if (e->t->family == TERN__FAMILY_CHARACTERS)
+    if (e->t->family == TERN__TOKENS_BY_CHARACTERS)
         return encode_characters(e, text, length);
     if (!e->t->splitter) /* every byte is a piece */
         return push_bytes(e, text, length);

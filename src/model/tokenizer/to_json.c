@@ -28,7 +28,7 @@ static int compare_merges(const void *a, const void *b)
 /* Where the first character, or byte, of a text ends. */
 static size_t first_part(const tern_tokenizer *t, const char *text, size_t length)
 {
-    size_t n = t->family == TERN__FAMILY_BYTES ? 1 : tern__utf8_length(text, length);
+    size_t n = t->family == TERN__TOKENS_BY_BYTES ? 1 : tern__utf8_length(text, length);
     return n + (n == 0);
 }
 
@@ -51,7 +51,7 @@ static tern_status find_pairs(const tern_vocabulary *d, const tern_tokenizer *t,
                       "tokenizer.json cannot say how token %u is made: some character of it is no token", id);
         if (!tern__grow((void **)list, capacity, *n + 1, sizeof **list))
             return tern__out_of_memory(*n * sizeof **list);
-        float score = d->scores && t->family == TERN__FAMILY_CHARACTERS ? d->scores[id] : 0;
+        float score = d->scores && t->family == TERN__TOKENS_BY_CHARACTERS ? d->scores[id] : 0;
         (*list)[(*n)++] = (merge){score, id, left, right};
     }
     return TERN_OK;
@@ -177,7 +177,7 @@ static void add_post_processor(tern__strbuf *s, const tern_vocabulary *d, const 
 
 static tern_status add_rules(tern__strbuf *s, const tern_tokenizer *t)
 {
-    if (t->family == TERN__FAMILY_CHARACTERS) {
+    if (t->family == TERN__TOKENS_BY_CHARACTERS) {
         tern__strbuf_addf(
             s,
             " \"normalizer\": {\"type\": \"Sequence\", \"normalizers\": [%s{\"type\": \"Replace\", "
@@ -226,7 +226,7 @@ tern_status tern__vocabulary_write_json(const tern_vocabulary *vocabulary, const
                                         tern__strbuf *out)
 {
     const tern_vocabulary *d = vocabulary;
-    bool characters = t->family == TERN__FAMILY_CHARACTERS;
+    bool characters = t->family == TERN__TOKENS_BY_CHARACTERS;
     TERN_TRY(check_texts(d));
     tern__strbuf_add(out, "{\n \"version\": \"1.0\",\n \"truncation\": null,\n \"padding\": null,\n");
     add_added(out, d);

@@ -57,7 +57,7 @@ static void add_symbol(const tern_tokenizer *t, uint32_t symbol, tern__strbuf *o
     const bool plain = type == TERN_TOKEN_NORMAL || type == TERN_TOKEN_UNUSED;
     if (type == TERN_TOKEN_BYTE) {
         tern__strbuf_addf(out, "<0x%02X>", (unsigned)(unsigned char)text[0]);
-    } else if (plain && t->family == TERN__FAMILY_BYTES) {
+    } else if (plain && t->family == TERN__TOKENS_BY_BYTES) {
         for (size_t i = 0; i < length; i++) {
             char character[2];
             tern__strbuf_add_n(out, character, tern__alphabet_encode((uint8_t)text[i], character));
@@ -135,7 +135,7 @@ static tern_choice choice_of(bool yes)
 
 static tern_status hand_over(const tern_tokenizer *t, const parts *p, tern__vocabulary_fn take, void *user)
 {
-    const bool bytes = t->family == TERN__FAMILY_BYTES;
+    const bool bytes = t->family == TERN__TOKENS_BY_BYTES;
     tern_vocabulary d = tern_vocabulary_default();
     d.model = bytes ? "gpt2" : "llama";
     d.pre = bytes ? t->rule->name : NULL;

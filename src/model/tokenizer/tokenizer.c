@@ -13,7 +13,7 @@
 #include "base/utf8.h"
 
 static const char *const family_names[] = {
-    [TERN__FAMILY_BYTES] = "gpt2", [TERN__FAMILY_CHARACTERS] = "llama"};
+    [TERN__TOKENS_BY_BYTES] = "gpt2", [TERN__TOKENS_BY_CHARACTERS] = "llama"};
 
 tern_vocabulary tern_vocabulary_default(void)
 {
@@ -36,11 +36,11 @@ tern_tokenizer_options tern_tokenizer_options_default(void)
 
 /* ---- which rules ---------------------------------------------------------------------------------------- */
 
-static tern_status find_family(const char *model, tern__family *out)
+static tern_status find_family(const char *model, tern__token_family *out)
 {
-    for (int i = 0; i < TERN__FAMILY_COUNT; i++)
+    for (int i = 0; i < TERN__TOKENS_COUNT; i++)
         if (model && strcmp(family_names[i], model) == 0) {
-            *out = (tern__family)i;
+            *out = (tern__token_family)i;
             return TERN_OK;
         }
     return tern__fail(TERN_UNSUPPORTED, "tokenizer: unknown model '%.60s'; known: gpt2, llama",
@@ -113,7 +113,7 @@ static tern_status add_token(tern_tokenizer *t, const tern_token_text *text, ter
     bool plain = type == TERN_TOKEN_NORMAL || type == TERN_TOKEN_UNUSED;
     if (type == TERN_TOKEN_BYTE)
         return add_byte_token(t, text, id);
-    if (plain && t->family == TERN__FAMILY_BYTES && text->length <= sizeof bytes &&
+    if (plain && t->family == TERN__TOKENS_BY_BYTES && text->length <= sizeof bytes &&
         tern__alphabet_decode(text->bytes, text->length, bytes, &length))
         return tern__vocab_add(&t->vocab, bytes, length, type, true);
     /* User-defined ones are found before anything is merged, but files have them among the merged ones too. */
@@ -138,7 +138,7 @@ static tern_status add_tokens(tern_tokenizer *t, const tern_vocabulary *d)
 /* Bytes are symbols of the one family; characters of tokens that are no tokens are symbols of the other. */
 static tern_status add_symbols(tern_tokenizer *t)
 {
-    if (t->family == TERN__FAMILY_BYTES) {
+    if (t->family == TERN__TOKENS_BY_BYTES) {
         for (int i = 0; i < 256; i++) {
             char byte = (char)i;
             t->byte_ids[i] = tern__vocab_find(&t->vocab, &byte, 1);
@@ -168,7 +168,7 @@ static tern_status add_symbols(tern_tokenizer *t)
 static uint32_t find_part(const tern_tokenizer *t, const char *text, size_t length)
 {
     char bytes[TERN__MAX_TOKEN_BYTES];
-    if (t->family == TERN__FAMILY_BYTES && length <= sizeof bytes &&
+    if (t->family == TERN__TOKENS_BY_BYTES && length <= sizeof bytes &&
         tern__alphabet_decode(text, length, bytes, &length))
         text = bytes;
     return tern__vocab_find(&t->vocab, text, length);
@@ -231,7 +231,7 @@ static tern_status add_merges(tern_tokenizer *t, const tern_vocabulary *d)
         TERN_TRY(add_merge(t, &d->merges[i], i));
     if (d->n_merges > 0)
         return TERN_OK;
-    bool by_byte = t->family == TERN__FAMILY_BYTES;
+    bool by_byte = t->family == TERN__TOKENS_BY_BYTES;
     uint32_t *rank = tern__alloc_zero(d->n_tokens, sizeof *rank);
     if (!rank)
         return tern__out_of_memory(d->n_tokens * sizeof *rank);
@@ -328,7 +328,7 @@ static tern_status build(tern_tokenizer *t, const tern_vocabulary *d, const char
 {
     memset(t->byte_ids, 0xFF, sizeof t->byte_ids); /* TERN__NO_SYMBOL */
     TERN_TRY(find_family(d->model, &t->family));
-    bool bytes = t->family == TERN__FAMILY_BYTES;
+    bool bytes = t->family == TERN__TOKENS_BY_BYTES;
     if (bytes)
         TERN_TRY(find_rule(d, pre, &t->rule));
     TERN_TRY(add_tokens(t, d));

@@ -11,17 +11,17 @@
 #include "model/tokenizer/split.h"
 #include "model/tokenizer/vocab.h"
 
-typedef enum tern__family {
-    TERN__FAMILY_BYTES,      /* "gpt2": pieces by regular expression, symbols are bytes */
-    TERN__FAMILY_CHARACTERS, /* "llama": blanks are U+2581, symbols are characters, unknown ones become bytes */
-    TERN__FAMILY_COUNT
-} tern__family;
+typedef enum tern__token_family {
+    TERN__TOKENS_BY_BYTES,      /* "gpt2": pieces by regular expression, symbols are bytes */
+    TERN__TOKENS_BY_CHARACTERS, /* "llama": blanks are U+2581, symbols are characters, unknown ones become bytes */
+    TERN__TOKENS_COUNT
+} tern__token_family;
 
 /* Tokens that end an answer: those that a vocabulary may list, and those with names that are known. */
 enum { TERN__MOST_LISTED_ENDS = 16, TERN__MOST_ENDS = 24 };
 
 struct tern_tokenizer {
-    tern__family family;
+    tern__token_family family;
     const tern__split_rule *rule; /* of bytes */
     tern__splitter *splitter;     /* NULL: nothing is merged, so cutting would change nothing */
     tern__vocab vocab;

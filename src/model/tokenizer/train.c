@@ -351,7 +351,7 @@ static tern_status learn(learner *l, size_t length, size_t vocabulary)
 /* What was learnt, as reading a file would have made it. */
 static tern_status fill(learner *l, tern_tokenizer *t)
 {
-    t->family = TERN__FAMILY_BYTES;
+    t->family = TERN__TOKENS_BY_BYTES;
     t->rule = tern__split_rule_find("gpt-2");
     t->vocab = l->vocab;
     l->vocab = (tern__vocab){0};
