@@ -37,8 +37,9 @@ static void fill_buffers(const tern__plan *plan, const tern__bindings *bindings,
         char *base = operand->space == TERN__SPACE_ARENA  ? bindings->arena
                      : operand->space == TERN__SPACE_LEAF ? bindings->leaves[operand->index]
                                                           : bindings->blocks[operand->index];
-        /* A view may start before the part of a state's memory that the leaf is: offsets are signed there. */
-        buffers[i] = (tern__buffer){.data = base + (ptrdiff_t)operand->byte_offset,
+        /* A view may start before the part of a state's memory that the leaf is: offsets are signed there. What another partition
+         * has in its own memory has no address here. */
+        buffers[i] = (tern__buffer){.data = base ? base + (ptrdiff_t)operand->byte_offset : NULL,
                                     .type = operand->type,
                                     .strides = operand->strides};
     }
