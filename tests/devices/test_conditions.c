@@ -17,6 +17,7 @@
 
 #include "base/priority.h"
 #include "faulty.h"
+#include "devices.h"
 #include "harness.h"
 #include "tiny_model.h"
 
@@ -387,15 +388,7 @@ TEST(devices_give_back_what_they_keep)
 /* What they gave back they make again. */
 static void trim_and_go_on(const char *name)
 {
-    const tern__device_ops *ops = NULL;
-    tern_device_info info;
-    char reason[1000];
-    CHECK_OK(tern__device_find(name, &ops));
-    ops->describe(TERN__ISA_BASELINE, &info);
-    if (info.unavailable) {
-        snprintf(reason, sizeof reason, "device '%s' is unavailable: %s", name, info.unavailable);
-        SKIP(reason);
-    }
+    NEEDS_DEVICE(name);
     tern_ctx *ctx = NULL;
     tern_ctx_options options = tern_ctx_options_default();
     options.device = name;

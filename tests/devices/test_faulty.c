@@ -9,6 +9,7 @@
 #include <tern/tern.h>
 
 #include "faulty.h"
+#include "devices.h"
 #include "harness.h"
 
 static tern_ctx *open_with(tern_ctx_options options)
@@ -79,7 +80,7 @@ TEST(a_device_that_is_not_there)
 /* ---- failures that pass, and that do not ---- */
 
 /* As many as are tried again are not heard of; one more is an error, which says what is known. */
-static void fail_often(faulty_call call, const char *doing, tern_status status, tern_status told)
+static void fail_often(faulty_call call, const char *doing, tern_status status, tern_status expected)
 {
     faulty_reset();
     tern_ctx *ctx = open_context(false);
@@ -95,7 +96,7 @@ static void fail_often(faulty_call call, const char *doing, tern_status status, 
     tern_ctx_trim(ctx); /* so that it compiles again */
     faulty_fail(call, 0, 3, status);
     tern_tensor *t = roots(ctx);
-    CHECK_STATUS(tern_eval(t), told);
+    CHECK_STATUS(tern_eval(t), expected);
     CHECK(tern_ctx_device_error(ctx, &error));
     CHECK_STR(error.device, "faulty");
     CHECK_STR(error.doing, doing);
@@ -469,17 +470,6 @@ TEST(small_differences_stay)
 
 /* ---- ops that it cannot run ---- */
 
-static int n_told;
-static char told[256];
-
-static void listen(void *user, tern_log_level level, const char *message)
-{
-    (void)user;
-    (void)level;
-    n_told++;
-    snprintf(told, sizeof told, "%s", message);
-}
-
 TEST(an_op_that_the_device_refuses)
 {
     faulty_reset();
@@ -497,14 +487,14 @@ TEST(with_fallback_the_cpu_runs_it_and_says_so_once)
     faulty.refuse = TERN__OP_sqrt;
     tern_ctx *ctx = open_context(true);
     CHECK(ctx != NULL);
-    n_told = 0;
-    tern_log_set(TERN_LOG_WARN, listen, NULL);
+    heard log = {0};
+    tern_log_set(TERN_LOG_WARN, log_listen, &log);
     for (int i = 0; i < 3; i++)
         check_roots(tern_abs(tern_neg(roots(ctx))));
     check_roots(tern_sqrt(tern_square(roots(ctx)))); /* another plan, the same op */
     tern_log_set(TERN_LOG_WARN, NULL, NULL);
-    CHECK_EQ(n_told, 1);
-    CHECK(strstr(told, "sqrt") && strstr(told, "told to refuse"));
+    CHECK_EQ(log.n, 1);
+    CHECK(strstr(log.last, "sqrt") && strstr(log.last, "told to refuse"));
     tern_ctx_stats stats;
     tern_ctx_get_stats(ctx, &stats);
     CHECK_EQ(stats.fallback_steps, 5);

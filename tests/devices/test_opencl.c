@@ -9,26 +9,11 @@
 
 #include "base/file.h"
 #include "devices/opencl/opencl.h"
+#include "devices.h"
 #include "harness.h"
 #include "runtime/context.h"
 
-static const char *missing(void)
-{
-    static char reason[600];
-    const tern__device_ops *ops = NULL;
-    tern_device_info info = {0};
-    if (tern__device_find("opencl", &ops) == TERN_OK)
-        ops->describe(TERN__ISA_BASELINE, &info);
-    if (info.unavailable)
-        snprintf(reason, sizeof reason, "device 'opencl' is unavailable: %s", info.unavailable);
-    return reason[0] ? reason : NULL;
-}
-
-#define NEEDS_OPENCL()       \
-    do {                     \
-        if (missing())       \
-            SKIP(missing()); \
-    } while (0)
+#define NEEDS_OPENCL() NEEDS_DEVICE("opencl")
 
 #ifdef TERN__HAVE_OPENCL
 
@@ -501,7 +486,7 @@ TEST(an_index_out_of_range_is_said)
 
 TEST(opencl_is_not_built)
 {
-    SKIP(missing());
+    SKIP(device_missing("opencl"));
 }
 
 #endif

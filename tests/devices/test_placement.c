@@ -7,6 +7,7 @@
 #include <tern/tern.h>
 
 #include "faulty.h"
+#include "devices.h"
 #include "harness.h"
 #include "runtime/calibration.h"
 #include "runtime/context.h"
@@ -270,39 +271,28 @@ TEST(lazy_tensors_are_placed_too)
     tern_ctx_destroy(ctx);
 }
 
-static int n_told;
-static char told[256];
-
-static void listen(void *user, tern_log_level level, const char *message)
-{
-    (void)user;
-    (void)level;
-    n_told++;
-    snprintf(told, sizeof told, "%s", message);
-}
-
 /* What the device cannot run is the CPU's, and nothing was asked for that did not happen. */
 TEST(an_op_that_the_device_has_not)
 {
     NEEDS_STORE();
     faulty.refuse = TERN__OP_matmul;
-    n_told = 0;
-    tern_log_set(TERN_LOG_WARN, listen, NULL);
+    heard log = {0};
+    tern_log_set(TERN_LOG_WARN, log_listen, &log);
     check_places("refused.db", &slow, &fast, "faulty 1, cpu 1, faulty 1");
     tern_log_set(TERN_LOG_WARN, NULL, NULL);
-    CHECK_EQ(n_told, 0);
+    CHECK_EQ(log.n, 0);
 }
 
 TEST(without_figures_the_cpu_computes_and_says_so)
 {
     NEEDS_STORE();
-    n_told = 0;
-    tern_log_set(TERN_LOG_WARN, listen, NULL);
+    heard log = {0};
+    tern_log_set(TERN_LOG_WARN, log_listen, &log);
     tern_ctx *ctx = open_context("auto", "nothing.db");
     tern_log_set(TERN_LOG_WARN, NULL, NULL);
     CHECK(ctx != NULL);
-    CHECK_EQ(n_told, 1);
-    CHECK(strstr(told, "tern tune --devices") != NULL);
+    CHECK_EQ(log.n, 1);
+    CHECK(strstr(log.last, "tern tune --devices") != NULL);
     tern_program *program = compile_three(ctx);
     CHECK(program != NULL);
     CHECK_STR(places(program), "cpu 3");

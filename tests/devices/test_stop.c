@@ -5,6 +5,7 @@
 #include <tern/tern.h>
 
 #include "devices/device.h"
+#include "devices.h"
 #include "harness.h"
 
 typedef struct asker {
@@ -34,15 +35,7 @@ static tern_tensor *chain(tern_ctx *ctx)
 
 static void check_device(const char *name)
 {
-    const tern__device_ops *ops = NULL;
-    tern_device_info info;
-    char reason[1000];
-    CHECK_OK(tern__device_find(name, &ops));
-    ops->describe(TERN__ISA_BASELINE, &info);
-    if (info.unavailable) {
-        snprintf(reason, sizeof reason, "device '%s' is unavailable: %s", name, info.unavailable);
-        SKIP(reason);
-    }
+    NEEDS_DEVICE(name);
     tern_ctx *ctx = NULL;
     tern_ctx_options options = tern_ctx_options_default();
     options.device = name;

@@ -8,6 +8,7 @@
 #include <tern/tern.h>
 
 #include "devices/device.h"
+#include "devices.h"
 #include "harness.h"
 
 static const int64_t four[1] = {4};
@@ -218,15 +219,7 @@ static void run_pipeline(tern_ctx *ctx, tern_exec *exec, meeting *m)
 
 static void check_device(const char *name)
 {
-    const tern__device_ops *ops = NULL;
-    tern_device_info info;
-    char reason[1000];
-    CHECK_OK(tern__device_find(name, &ops));
-    ops->describe(TERN__ISA_BASELINE, &info);
-    if (info.unavailable) {
-        snprintf(reason, sizeof reason, "device '%s' is unavailable: %s", name, info.unavailable);
-        SKIP(reason);
-    }
+    NEEDS_DEVICE(name);
     tern_ctx *ctx = NULL;
     tern_program *program = NULL;
     tern_exec *exec = NULL;

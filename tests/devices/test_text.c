@@ -8,6 +8,7 @@
 #include <tern/tern.h>
 
 #include "devices/device.h"
+#include "devices.h"
 #include "harness.h"
 
 enum { TOKENS = 24 };
@@ -123,16 +124,9 @@ static void read_checked(const char *name, const char *path)
 
 static void check_device(const char *name)
 {
-    const tern__device_ops *ops = NULL;
-    tern_device_info info;
     const char *root = getenv("TERN_SOURCE_DIR");
-    char path[1024], reason[1000];
-    CHECK_OK(tern__device_find(name, &ops));
-    ops->describe(TERN__ISA_BASELINE, &info);
-    if (info.unavailable) {
-        snprintf(reason, sizeof reason, "device '%s' is unavailable: %s", name, info.unavailable);
-        SKIP(reason);
-    }
+    char path[1024];
+    NEEDS_DEVICE(name);
     snprintf(path, sizeof path, "%s/models/shakespeare.gguf", root ? root : ".");
     FILE *file = fopen(path, "rb");
     if (!file)
