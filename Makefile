@@ -4,13 +4,15 @@
 PREFIX ?= /usr/local
 # How long `make fuzz` runs each target.
 SECONDS ?= 600
+# How many seeds `make check-seeds` tries.
+COUNT ?= 10
 # What `make run` shows: a passage by the built-in model, or, where there is none, a graph from its text to its numbers.
 DEMO ?= $(if $(wildcard models/shakespeare.gguf),demo,graph run examples/graphs/bitlinear.tern --show)
 
 SOURCES = $(shell find include src cli tests tools bench examples -name '*.[ch]')
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build examples bench bench-power bench-train model check-kills performance check-all fuzz golden-update generate format lint install clean deps
+.PHONY: help run test build examples bench bench-power bench-train model check-kills check-seeds performance check-all fuzz golden-update generate format lint install clean deps
 # Targets call each other's tools; CMake does the building in parallel.
 .NOTPARALLEL:
 
@@ -46,7 +48,7 @@ bench-train: deps ## a training step beside the f32 peak and PyTorch; writes bui
 	@scripts/build.sh release train_step
 	@TERN_TUNING=off TERN_PYTHON=$$(scripts/find-python.sh) build/bench/train_step --json build/bench-train.json
 
-model: build ## train the built-in model again, bit for bit on AVX2; DATA names tiny-shakespeare; about 40 minutes
+model: build ## train the built-in model again, as models/shakespeare.md says; DATA names tiny-shakespeare; 53 minutes on 2 busy cores
 	@test -n "$(DATA)" || { echo "make model DATA=tinyshakespeare.txt (models/shakespeare.md says which text that is)" >&2; exit 2; }
 	build/tern train --data $(DATA) --config models/shakespeare.json -o build/shakespeare --until 812
 	build/tern train --data $(DATA) -o build/shakespeare --resume --steps 2000
@@ -55,6 +57,11 @@ check-kills: deps ## kill 200 writers of baselines and of checkpoints each, look
 	@scripts/build.sh release tests_measure_test_baseline tests_train_test_checkpoint
 	@TERN_TEST_KILLS=200 build/tests/measure/test_baseline killed
 	@TERN_TEST_KILLS=200 build/tests/train/test_checkpoint killed
+
+check-seeds: deps ## tests of kernels, passes and graphs with COUNT (10) fresh seeds, which are printed
+	@scripts/install-deps.sh test
+	@scripts/build.sh release
+	@scripts/check-seeds.sh build $(COUNT)
 
 performance: build ## measure every operation, write docs/performance.md
 	@TERN_TUNING=off build/tern bench ops --markdown >build/performance.md && mv build/performance.md docs/performance.md

@@ -14,10 +14,10 @@
  * that others use too, ten milliseconds on end are rare. */
 #include <stdint.h>
 #include <stdio.h>
-#include <time.h>
 
 #include <tern/tern.h>
 
+#include "base/clock.h"
 #include "bench_json.h"
 
 #define SHAPE(...)                                                               \
@@ -213,9 +213,7 @@ typedef struct compiled {
 
 static double cpu_ms(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+    return (double)tern__thread_cpu_time_ns() / 1e6;
 }
 
 /* Limits that never matter make every compilation another one to the cache of programs. */

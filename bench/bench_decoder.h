@@ -8,8 +8,8 @@
 #include <tern/model_convert.h>
 #include <tern/tern.h>
 
-#include "base/clock.h"
 #include "bench_json.h"
+#include "measure/timing.h"
 
 enum { DECODER_LAYERS = 4, DECODER_VOCABULARY = 8192, DECODER_CONTEXT = 512 };
 
@@ -52,15 +52,20 @@ static inline void close_decoder(decoder *d)
     free(d->logits);
 }
 
-/* One token after the other; at the end of the context it begins anew. */
+/* One token; at the end of the context it begins anew. */
+static inline tern_status decode_token(void *user)
+{
+    decoder *d = user;
+    const tern_session_row row = {.token = 7, .position = d->position++ % DECODER_CONTEXT};
+    return tern_session_feed(d->session, 1, &row, 1, &(int){0}, d->logits);
+}
+
+/* Nanoseconds of a token, of `steps` one after the other. */
 static inline tern_status decode(decoder *d, int steps, double *ns)
 {
-    const uint64_t start = tern__now_ns();
-    for (int i = 0; i < steps; i++) {
-        const tern_session_row row = {.token = 7, .position = d->position++ % DECODER_CONTEXT};
-        TERN_TRY(tern_session_feed(d->session, 1, &row, 1, &(int){0}, d->logits));
-    }
-    *ns = (double)(tern__now_ns() - start) / steps;
+    double seconds;
+    TERN_TRY(tern__thing_time(&(tern__thing){decode_token, d, steps}, &seconds));
+    *ns = seconds * 1e9;
     return TERN_OK;
 }
 

@@ -3,9 +3,9 @@
 #ifndef TERN_BENCH_EVENT_H
 #define TERN_BENCH_EVENT_H
 
-#include "base/clock.h"
 #include "base/trace.h"
 #include "bench_json.h"
+#include "measure/timing.h"
 
 enum { BENCH_EVENTS = 1 << 20, BENCH_EVENT_ROUNDS = 31 };
 
@@ -24,20 +24,32 @@ typedef struct bench_event_cost {
     bool bounded; /* too little to tell from the loop around it: `ns` is what loop and event take together */
 } bench_event_cost;
 
+static inline tern_status bench_events(void *user)
+{
+    (void)user;
+    for (int i = 0; i < BENCH_EVENTS / 16; i++)
+        BENCH_EVENTS_16();
+    return TERN_OK;
+}
+
+static inline tern_status bench_no_events(void *user)
+{
+    (void)user;
+    for (int i = 0; i < BENCH_EVENTS / 16; i++)
+        __asm__ volatile("" : : "r"((uint64_t)i) : "memory");
+    return TERN_OK;
+}
+
 /* Sixteen events per turn of a loop, minus the loop without them. */
 static inline bench_event_cost bench_event_off(void)
 {
     double with[BENCH_EVENT_ROUNDS], difference[BENCH_EVENT_ROUNDS];
     for (int r = 0; r < BENCH_EVENT_ROUNDS; r++) {
-        uint64_t start = tern__now_ns();
-        for (int i = 0; i < BENCH_EVENTS / 16; i++)
-            BENCH_EVENTS_16();
-        uint64_t middle = tern__now_ns();
-        for (int i = 0; i < BENCH_EVENTS / 16; i++)
-            __asm__ volatile("" : : "r"((uint64_t)i) : "memory");
-        uint64_t end = tern__now_ns();
-        with[r] = (double)(middle - start) / BENCH_EVENTS;
-        difference[r] = ((double)(middle - start) - (double)(end - middle)) / BENCH_EVENTS;
+        double all = 0, loop = 0; /* these two cannot fail */
+        (void)tern__thing_time(&(tern__thing){bench_events, NULL, 1}, &all);
+        (void)tern__thing_time(&(tern__thing){bench_no_events, NULL, 1}, &loop);
+        with[r] = all * 1e9 / BENCH_EVENTS;
+        difference[r] = (all - loop) * 1e9 / BENCH_EVENTS;
     }
     qsort(difference, BENCH_EVENT_ROUNDS, sizeof *difference, bench_by_value);
     double ns = difference[BENCH_EVENT_ROUNDS / 2];

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "bench_json.h"
@@ -169,13 +170,19 @@ static tern_status run_peer(void *user)
     return TERN_OK;
 }
 
-/* Threads of libraries wait for more work by spinning, for some hundredths of a second: not on the cores that are measured
- * next. */
+/* Threads wait for more work by spinning, those of libraries for some hundredths of a second, and would take a core from whatever is
+ * measured next. What spins computes: waits until this process does nothing. */
 static tern_status run_rest(void *user)
 {
+    enum { STEP_NS = 5000000, STEPS = 200 };
     (void)user;
-    nanosleep(&(struct timespec){.tv_nsec = 60000000}, NULL);
-    return TERN_OK;
+    for (int i = 0; i < STEPS; i++) {
+        const uint64_t start = tern__now_ns(), computed = tern__cpu_time_ns();
+        nanosleep(&(struct timespec){.tv_nsec = STEP_NS}, NULL);
+        if ((tern__cpu_time_ns() - computed) * 10 < tern__now_ns() - start)
+            return TERN_OK;
+    }
+    return tern__fail(TERN_UNAVAILABLE, "threads of a library spin for more than a second");
 }
 
 typedef struct bench {
@@ -249,7 +256,7 @@ static job product_of(const bench *o, const matrices *x, int workers, bool packe
 
 /* ---- rounds ---- */
 
-enum { MAX_THINGS = MAX_THREADS * (1 + MODES) + PEERS + 1 };
+enum { MAX_THINGS = MAX_THREADS * (1 + MODES) + 3 * (PEERS + 1) };
 
 typedef struct rounds {
     tern__thing things[MAX_THINGS];
@@ -300,6 +307,16 @@ typedef struct result {
     double peer_ratio[MAX_THREADS];       /* ours, b as it lies / the faster library's rate; NaN: none */
 } result;
 
+/* One side of a comparison: alone on the machine, and then as one that has just run, with its threads awake. */
+static int add_side(rounds *r, tern_status (*run)(void *), job *j, int workers)
+{
+    if (workers > 1) {
+        add_thing(r, run_rest, NULL, 1);
+        add_thing(r, run, j, 0);
+    }
+    return add_thing(r, run, j, 0);
+}
+
 /* Ours beside the libraries on so many threads. */
 static tern_status compare(const bench *o, const matrices *x, int workers, double flops, double *faster)
 {
@@ -308,17 +325,15 @@ static tern_status compare(const bench *o, const matrices *x, int workers, doubl
     int best = -1, things[PEERS], n = 0;
     r = (rounds){.turns = turns_for(o, flops)};
     *faster = NAN;
-    const int mine = add_thing(&r, run_product, &ours, 0);
+    const int mine = add_side(&r, run_product, &ours, workers);
     const tern__library *library;
     for (int i = 0; n < PEERS && (library = tern__library_at(i)) != NULL; i++) {
         if (library->missing[0])
             continue;
         tern__library_use_threads(library, workers);
         jobs[n] = (job){.x = x, .library = library};
-        things[n] = add_thing(&r, run_peer, &jobs[n], 0);
+        things[n] = add_side(&r, run_peer, &jobs[n], workers);
         n++;
-        if (workers > 1)
-            add_thing(&r, run_rest, NULL, 1);
     }
     if (n == 0)
         return TERN_OK;

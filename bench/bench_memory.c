@@ -30,38 +30,44 @@ static tern_status decode_tracked(decoder *d, double *ns, double *first, double 
     return info.lost ? TERN_STATE : status;
 }
 
-/* Nanoseconds of an allocation and its free. */
-static double allocate(int n)
+static tern_status allocate_once(void *user)
 {
-    const uint64_t start = tern__now_ns();
-    for (int i = 0; i < n; i++) {
-        void *block = tern__alloc(64);
-        __asm__ volatile("" : "+r"(block) : : "memory");
-        tern__free(block);
-    }
-    return (double)(tern__now_ns() - start) / n;
+    void *block = tern__alloc(64);
+    (void)user;
+    __asm__ volatile("" : "+r"(block) : : "memory");
+    tern__free(block);
+    return TERN_OK;
 }
 
-/* Questions whether somebody listens; nobody does. */
-static double ask(int n)
+/* Questions whether somebody listens; nobody does. A loop of its own: a call for each would take longer than the question. */
+enum { QUESTIONS = 1 << 20 };
+
+static tern_status ask_often(void *user)
 {
-    const uint64_t start = tern__now_ns();
-    for (int i = 0; i < n; i++)
+    (void)user;
+    for (int i = 0; i < QUESTIONS; i++)
         __asm__ volatile("" : : "r"(tern__watch_on()) : "memory");
-    return (double)(tern__now_ns() - start) / n;
+    return TERN_OK;
+}
+
+/* Nanoseconds of one of `n` runs. */
+static double time_ns(tern_status (*run)(void *), int64_t n)
+{
+    double seconds = NAN;
+    return tern__thing_time(&(tern__thing){run, NULL, n}, &seconds) == TERN_OK ? seconds * 1e9 : NAN;
 }
 
 static tern_status event_cost(double *ns, double *untracked)
 {
     enum { N = 20000, ROUNDS = 15 };
     double difference[ROUNDS], off[ROUNDS];
-    allocate(N);
+    time_ns(allocate_once, N);
     for (int r = 0; r < ROUNDS; r++) {
         tern_memory *memory;
-        off[r] = allocate(N);
+        off[r] = time_ns(allocate_once, N);
         TERN_TRY(tern_memory_start(NULL));
-        allocate(N); /* pages of the log that nobody has touched */
-        const double on = allocate(N);
+        time_ns(allocate_once, N); /* pages of the log that nobody has touched */
+        const double on = time_ns(allocate_once, N);
         TERN_TRY(tern_memory_stop(&memory));
         tern_memory_free(memory);
         difference[r] = (on - off[r]) / 2;
@@ -88,7 +94,7 @@ static tern_status measure(decoder *d, bench_output *out)
     for (int i = 0; i < PAIRS; i++)
         spread[i] = fabs(ratio[i] - 1 - cost);
     for (int i = 0; i < 31; i++)
-        asks[i] = ask(1 << 20);
+        asks[i] = time_ns(ask_often, 1) / QUESTIONS;
     TERN_TRY(event_cost(&event_ns, &untracked));
     const double ask_ns = bench_median(asks, 31);
     bench_row(

@@ -2,8 +2,8 @@
  * Calls alone, one after the other; a lock that nobody else holds. */
 #include <tern/tern.h>
 
-#include "base/clock.h"
 #include "bench_json.h"
+#include "measure/timing.h"
 
 enum { ROUNDS = 9 };
 
@@ -13,36 +13,42 @@ typedef struct bench {
     tern_metrics_span *span;
 } bench;
 
-static tern_status record(bench *b)
+static tern_status record(void *user)
 {
+    bench *b = user;
     return tern_metrics_record(b->span, TERN_METRIC_GENERATED_TOKENS, 1);
 }
 
-static tern_status record_time(bench *b)
+static tern_status record_time(void *user)
 {
+    bench *b = user;
     return tern_metrics_record(b->span, TERN_METRIC_TOKEN_TIME, 0.01);
 }
 
-static tern_status take_event(bench *b)
+static tern_status take_event(void *user)
 {
+    bench *b = user;
     tern_metrics_take_event(b->span, &(tern_trace_event){.category = "step", .duration_ns = 10000});
     return TERN_OK;
 }
 
-static tern_status observe(bench *b)
+static tern_status observe(void *user)
 {
+    bench *b = user;
     return tern_metrics_observe(b->span);
 }
 
-static tern_status operation(bench *b)
+static tern_status operation(void *user)
 {
+    bench *b = user;
     tern_metrics_span *span;
     TERN_TRY(tern_metrics_start(b->metrics, &(tern_operation){.name = "request"}, &span));
     return tern_metrics_stop(span, TERN_OK);
 }
 
-static tern_status write_page(bench *b)
+static tern_status write_page(void *user)
 {
+    bench *b = user;
     char *text;
     TERN_TRY(tern_metrics_write(b->metrics, TERN_METRICS_PROMETHEUS, &text));
     tern_string_free(text);
@@ -51,7 +57,7 @@ static tern_status write_page(bench *b)
 
 static const struct {
     const char *name;
-    tern_status (*run)(bench *b);
+    tern_status (*run)(void *user); /* of a bench */
     int times;
     const char *what;
 } rows[] = {
@@ -67,13 +73,10 @@ static tern_status measure(bench *b, bench_output *out)
 {
     double rounds[ROUNDS];
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        for (int r = 0; r < ROUNDS; r++) {
-            const uint64_t start = tern__now_ns();
-            for (int k = 0; k < rows[i].times; k++)
-                TERN_TRY(rows[i].run(b));
-            rounds[r] = (double)(tern__now_ns() - start) / rows[i].times;
-        }
-        bench_row(out, rows[i].name, bench_median(rounds, ROUNDS), "ns", "lower", "%s", rows[i].what);
+        const tern__thing thing = {rows[i].run, b, rows[i].times};
+        for (int r = 0; r < ROUNDS; r++)
+            TERN_TRY(tern__thing_time(&thing, &rounds[r]));
+        bench_row(out, rows[i].name, bench_median(rounds, ROUNDS) * 1e9, "ns", "lower", "%s", rows[i].what);
     }
     return TERN_OK;
 }

@@ -2,15 +2,15 @@
  *
  * topk_over_max: the 40 largest of 128,256 f32, as sampling wants them, over the time of a plain loop that finds the largest,
  * compiled for the baseline. sort_over_qsort: 1,000,000 f32 with their indices, libc's qsort of the same words over tern's time.
- * One thread; rounds alternate, medians are compared. */
+ * One thread; the median of the ratios of a round. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <tern/tern.h>
 
-#include "base/clock.h"
 #include "bench_json.h"
+#include "measure/timing.h"
 
 enum { VOCABULARY = 128256, BEST = 40, LONG = 1000000, ROUNDS = 15 };
 
@@ -18,7 +18,7 @@ typedef struct bench_case {
     tern_program *program;
     tern_exec *exec;
     tern_tensor *x;
-    double ns[ROUNDS], plain_ns[ROUNDS];
+    uint64_t *words; /* for qsort */
 } bench_case;
 
 static tern_status prepare(tern_ctx *ctx, bench_case *c, int64_t n, bool sort)
@@ -36,23 +36,24 @@ static tern_status prepare(tern_ctx *ctx, bench_case *c, int64_t n, bool sort)
     return tern_exec_create(ctx, c->program, &c->exec);
 }
 
-static tern_status run(bench_case *c, double *ns)
+static tern_status run(void *user)
 {
+    const bench_case *c = user;
     tern_tensor *out[2];
-    const uint64_t start = tern__now_ns();
     TERN_TRY(tern_exec_run(c->exec, 1, &c->x, 2, out));
-    *ns = (double)(tern__now_ns() - start);
     tern_release(out[0]);
     tern_release(out[1]);
     return TERN_OK;
 }
 
-static float plain_max(const float *x, int64_t n)
+static tern_status plain_max(void *user)
 {
+    const float *x = tern_data_f32(((bench_case *)user)->x);
     float max = x[0];
-    for (int64_t i = 1; i < n; i++)
+    for (int64_t i = 1; i < VOCABULARY; i++)
         max = x[i] > max ? x[i] : max;
-    return max;
+    __asm__ volatile("" : : "r"(&max) : "memory");
+    return TERN_OK;
 }
 
 static int by_word(const void *a, const void *b)
@@ -61,8 +62,10 @@ static int by_word(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void plain_sort(const float *x, uint64_t *words)
+static tern_status plain_sort(void *user)
 {
+    const float *x = tern_data_f32(((bench_case *)user)->x);
+    uint64_t *words = ((bench_case *)user)->words;
     for (int64_t i = 0; i < LONG; i++) {
         uint32_t bits;
         memcpy(&bits, &x[i], sizeof bits);
@@ -70,6 +73,7 @@ static void plain_sort(const float *x, uint64_t *words)
         words[i] = (uint64_t)bits << 32 | (uint64_t)i;
     }
     qsort(words, LONG, sizeof *words, by_word);
+    return TERN_OK;
 }
 
 static tern_status run_all(bench_output *out)
@@ -81,29 +85,26 @@ static tern_status run_all(bench_output *out)
     TERN_TRY(tern_ctx_create(&options, &ctx));
     TERN_TRY(prepare(ctx, &topk, VOCABULARY, false));
     TERN_TRY(prepare(ctx, &sort, LONG, true));
-    uint64_t *words = malloc(LONG * sizeof *words);
-    volatile float sink;
-    if (words == NULL)
+    sort.words = malloc(LONG * sizeof *sort.words);
+    if (sort.words == NULL)
         return TERN_OUT_OF_MEMORY;
-    for (int round = -1; round < ROUNDS; round++) {
-        const int at = round < 0 ? 0 : round;
-        TERN_TRY(run(&topk, &topk.ns[at]));
-        uint64_t start = tern__now_ns();
-        sink = plain_max(tern_data_f32(topk.x), VOCABULARY);
-        topk.plain_ns[at] = (double)(tern__now_ns() - start);
-        TERN_TRY(run(&sort, &sort.ns[at]));
-        start = tern__now_ns();
-        plain_sort(tern_data_f32(sort.x), words);
-        sort.plain_ns[at] = (double)(tern__now_ns() - start);
-    }
-    (void)sink;
-    free(words);
-    const double t = bench_median(topk.ns, ROUNDS), p = bench_median(topk.plain_ns, ROUNDS);
-    const double s = bench_median(sort.ns, ROUNDS), q = bench_median(sort.plain_ns, ROUNDS);
-    bench_row(out, "topk_over_max", t / p, "ratio", "lower",
-              "topk %.1f us, plain maximum %.1f us, %d f32, k %d", t / 1e3, p / 1e3, VOCABULARY, BEST);
-    bench_row(out, "sort_over_qsort", q / s, "ratio", "higher", "sort %.1f ms, qsort %.1f ms, %d f32",
-              s / 1e6, q / 1e6, LONG);
+    tern__thing things[] = {{run, &topk, 1}, {plain_max, &topk, 1}, {run, &sort, 1}, {plain_sort, &sort, 1}};
+    enum { THINGS = sizeof things / sizeof things[0] };
+    tern__turns turns = {.rounds = ROUNDS};
+    double samples[THINGS * ROUNDS], median[THINGS];
+    int rounds;
+    TERN_TRY(tern__turns_settle(&turns));
+    for (int i = 0; i < THINGS; i++)
+        TERN_TRY(tern__thing_ready(&things[i], &turns));
+    TERN_TRY(tern__time_turns(things, THINGS, &turns, samples, NULL, &rounds));
+    for (int i = 0; i < THINGS; i++)
+        median[i] = bench_median(samples + i * ROUNDS, rounds);
+    free(sort.words);
+    bench_row(out, "topk_over_max", tern__turns_ratio(samples, &turns, rounds, 0, 1), "ratio", "lower",
+              "topk %.1f us, plain maximum %.1f us, %d f32, k %d", median[0] * 1e6, median[1] * 1e6,
+              VOCABULARY, BEST);
+    bench_row(out, "sort_over_qsort", tern__turns_ratio(samples, &turns, rounds, 3, 2), "ratio", "higher",
+              "sort %.1f ms, qsort %.1f ms, %d f32", median[2] * 1e3, median[3] * 1e3, LONG);
     for (int i = 0; i < 2; i++) {
         tern_exec_free((i ? &sort : &topk)->exec);
         tern_program_free((i ? &sort : &topk)->program);

@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <tern/pool.h>
@@ -226,13 +225,6 @@ typedef struct crowd {
     _Atomic(void *) mailboxes[LIVE * THREADS_MAX];
 } crowd;
 
-static uint64_t thread_cpu_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Own blocks in a ring, or ("handed on") blocks that travel between the threads. */
 static void *crowd_work(void *arg)
 {
@@ -242,7 +234,7 @@ static void *crowd_work(void *arg)
     size_t boxes = (size_t)LIVE * (size_t)c->job->threads;
     while (!atomic_load_explicit(&c->go, memory_order_acquire))
         sched_yield();
-    uint64_t start = thread_cpu_ns();
+    uint64_t start = tern__thread_cpu_time_ns();
     while (!atomic_load_explicit(&c->stop, memory_order_relaxed)) {
         for (int i = 0; i < LIVE; i++) {
             void *taken = c->a->get(c->job->bytes), *old = ring[i];
@@ -262,7 +254,7 @@ static void *crowd_work(void *arg)
         pairs += LIVE;
     }
     atomic_fetch_add(&c->pairs, pairs);
-    atomic_fetch_add(&c->cpu_ns, thread_cpu_ns() - start);
+    atomic_fetch_add(&c->cpu_ns, tern__thread_cpu_time_ns() - start);
     for (int i = 0; i < LIVE; i++) {
         if (ring[i] != NULL)
             c->a->put(ring[i]);

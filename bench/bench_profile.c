@@ -27,19 +27,22 @@ static tern_status decode_profiled(decoder *d, double *ns, double *events, int *
     return info.lost ? TERN_STATE : status;
 }
 
+static tern_status record_event(void *user)
+{
+    (void)user;
+    bench_one_event();
+    return TERN_OK;
+}
+
 /* An event that is recorded, alone: two looks at the clock and a line in the ring. */
 static tern_status event_on(double *ns)
 {
     enum { EVENTS = 100000, ROUNDS = 9 };
     double rounds[ROUNDS];
     TERN_TRY(tern_trace_start(NULL));
-    for (int r = 0; r < ROUNDS; r++) {
-        const uint64_t start = tern__now_ns();
-        for (int i = 0; i < EVENTS; i++)
-            bench_one_event();
-        rounds[r] = (double)(tern__now_ns() - start) / EVENTS;
-    }
-    *ns = bench_median(rounds, ROUNDS);
+    for (int r = 0; r < ROUNDS; r++)
+        TERN_TRY(tern__thing_time(&(tern__thing){record_event, NULL, EVENTS}, &rounds[r]));
+    *ns = bench_median(rounds, ROUNDS) * 1e9;
     return tern_trace_stop(NULL, NULL, NULL);
 }
 

@@ -7,36 +7,41 @@
 
 #include <tern/tern.h>
 
-#include "base/clock.h"
 #include "bench_event.h"
+#include "measure/timing.h"
 
 enum { CHAIN = 64, ROUNDS = 41, CHAINS_PER_ROUND = 300 };
 
-static tern_status run_chain(tern_ctx *ctx, tern_tensor *x, const float **out)
+typedef struct chain {
+    tern_ctx *ctx;
+    tern_tensor *x;
+} chain;
+
+static tern_status run_chain(void *user)
 {
-    TERN_SCOPE(ctx) {
-        tern_tensor *t = x;
+    const chain *c = user;
+    TERN_SCOPE(c->ctx) {
+        tern_tensor *t = c->x;
         for (int i = 0; i < CHAIN; i++)
-            t = tern_add(t, x);
-        *out = tern_data_f32(t);
-        return *out && (*out)[0] == CHAIN + 1 ? TERN_OK : TERN_INTERNAL;
+            t = tern_add(t, c->x);
+        const float *out = tern_data_f32(t);
+        return out && out[0] == CHAIN + 1 ? TERN_OK : TERN_INTERNAL;
     }
     return TERN_INTERNAL;
 }
 
-/* Nanoseconds per operation, median over rounds. */
-static tern_status small_ops(tern_ctx *ctx, tern_tensor *x, double *ns_per_op, double *best)
+/* Nanoseconds per operation: the median of the rounds, and the least. */
+static tern_status small_ops(chain *c, double *ns_per_op, double *best)
 {
+    const tern__thing thing = {run_chain, c, CHAINS_PER_ROUND};
     double rounds[ROUNDS];
-    const float *data;
+    *best = INFINITY;
     for (int r = 0; r < ROUNDS; r++) {
-        uint64_t start = tern__now_ns();
-        for (int i = 0; i < CHAINS_PER_ROUND; i++)
-            TERN_TRY(run_chain(ctx, x, &data));
-        rounds[r] = (double)(tern__now_ns() - start) / (CHAINS_PER_ROUND * CHAIN);
+        TERN_TRY(tern__thing_time(&thing, &rounds[r]));
+        rounds[r] *= 1e9 / CHAIN;
+        *best = fmin(*best, rounds[r]);
     }
     *ns_per_op = bench_median(rounds, ROUNDS);
-    *best = rounds[0];
     return TERN_OK;
 }
 
@@ -47,17 +52,16 @@ static void count_event(void *user, const tern_trace_event *event)
 }
 
 /* Events of one chain, and what recording them costs, by running with the trace on. */
-static tern_status trace_on(tern_ctx *ctx, tern_tensor *x, int *events, double *ns_per_op)
+static tern_status trace_on(chain *c, int *events, double *ns_per_op)
 {
-    const float *data;
     double ignored;
     TERN_TRY(tern_trace_start(NULL));
-    tern_status status = run_chain(ctx, x, &data);
+    tern_status status = run_chain(c);
     *events = 0;
     TERN_TRY(tern_trace_stop(count_event, events, NULL));
     TERN_TRY(status);
     TERN_TRY(tern_trace_start(NULL));
-    status = small_ops(ctx, x, ns_per_op, &ignored);
+    status = small_ops(c, ns_per_op, &ignored);
     TERN_TRY(tern_trace_stop(NULL, NULL, NULL));
     return status;
 }
@@ -71,11 +75,12 @@ static tern_status measure(bench_output *out)
     tern_tensor *x = tern_ones(ctx, TERN_F32, 1, (int64_t[]){8});
     double off, best, on;
     int events;
+    chain c = {ctx, x};
     tern_status status = tern_eval(x);
     if (status == TERN_OK)
-        status = small_ops(ctx, x, &off, &best);
+        status = small_ops(&c, &off, &best);
     if (status == TERN_OK)
-        status = trace_on(ctx, x, &events, &on);
+        status = trace_on(&c, &events, &on);
     tern_ctx_destroy(ctx);
     TERN_TRY(status);
 

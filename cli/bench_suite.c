@@ -43,7 +43,7 @@ int bench_read_settings(const args *a, const char *suite, bench_settings *out)
 typedef struct collecting {
     tern_results *results;
     tern_status status;
-    int cases, rows; /* that there are; that are done */
+    int expected, rows; /* that there will be; that are done */
 } collecting;
 
 static void collect(void *user, const tern_result *row)
@@ -53,28 +53,10 @@ static void collect(void *user, const tern_result *row)
         c->status = tern_results_add(c->results, row);
 }
 
-static void count_case(void *user, const tern_result *row)
-{
-    (void)row;
-    ((collecting *)user)->cases++;
-}
-
 static int usable_cores(void)
 {
     tern_device_info device;
     return tern_catalog_device(0, &device) == TERN_OK ? device.cores_usable : 1;
-}
-
-/* A line on a terminal, which goes at the end. Ctrl-C ends the program: nothing is half written. */
-static void show_progress(const collecting *c, const tern_bench_options *o)
-{
-    const int each = o->n_threads > 0 ? o->n_threads : usable_cores() > 1 ? 2 : 1;
-    if (isatty(STDERR_FILENO) != 1)
-        return;
-    if (c->rows < c->cases * each)
-        fprintf(stderr, "\r%d of %d rows\x1b[K", c->rows, c->cases * each);
-    else
-        fputs("\r\x1b[K", stderr);
 }
 
 typedef struct measuring {
@@ -82,12 +64,31 @@ typedef struct measuring {
     const tern_bench_options *o;
 } measuring;
 
+/* The CPU has a row for each number of threads, other devices have one. */
+static void count_rows(void *user, const tern_result *row)
+{
+    measuring *m = user;
+    const bool on_cpu = strcmp(row->device, "cpu") == 0;
+    m->c.expected += !on_cpu ? 1 : m->o->n_threads > 0 ? m->o->n_threads : usable_cores() > 1 ? 2 : 1;
+}
+
+/* A line on a terminal, which goes at the end. Ctrl-C ends the program: nothing is half written. */
+static void show_progress(const collecting *c)
+{
+    if (isatty(STDERR_FILENO) != 1)
+        return;
+    if (c->rows < c->expected)
+        fprintf(stderr, "\r%d of %d rows\x1b[K", c->rows, c->expected);
+    else
+        fputs("\r\x1b[K", stderr);
+}
+
 static void collect_measured(void *user, const tern_result *row)
 {
     measuring *m = user;
     collect(&m->c, row);
     m->c.rows++;
-    show_progress(&m->c, m->o);
+    show_progress(&m->c);
 }
 
 static int say_failure(tern_status status)
@@ -104,10 +105,10 @@ int bench_measure(const bench_settings *settings, tern_results **out)
         status = tern_results_note_conditions(m.c.results);
     if (status == TERN_OK)
         status = tern_bench_note_settings(&settings->o, m.c.results);
-    for (int i = 0; status == TERN_OK && tern_bench_case(&settings->o, i, count_case, &m.c) == TERN_OK;)
+    for (int i = 0; status == TERN_OK && tern_bench_case(&settings->o, i, count_rows, &m) == TERN_OK;)
         i++;
     if (status == TERN_OK) {
-        show_progress(&m.c, m.o);
+        show_progress(&m.c);
         status = tern_bench_run(&settings->o, collect_measured, &m);
     }
     int code = status == TERN_OK ? EXIT_DONE : say_failure(status);
@@ -194,6 +195,14 @@ static void add_row(table *t, const tern_result *row)
     table_add_safe(t, bench_share(row, buffer, sizeof buffer));
 }
 
+/* The family, and the device if it is another than usual. */
+static const char *heading_of(const tern_result *row, char *buffer, size_t room)
+{
+    const bool on_cpu = !row->device[0] || strcmp(row->device, "cpu") == 0;
+    snprintf(buffer, room, "%s%s%s", row->family, on_cpu ? "" : " on ", on_cpu ? "" : row->device);
+    return buffer;
+}
+
 void bench_print_table(const tern_results *results)
 {
     static const table_column columns[] = {
@@ -204,9 +213,10 @@ void bench_print_table(const tern_results *results)
     };
     table t = table_make(columns, 8);
     tern_result row, last = tern_result_default();
+    char heading[256];
     for (int i = 0; tern_results_at(results, i, &row) == TERN_OK; last = row, i++) {
-        if (strcmp(last.family, row.family) != 0)
-            table_add_heading(&t, row.family);
+        if (strcmp(last.family, row.family) != 0 || strcmp(last.device, row.device) != 0)
+            table_add_heading(&t, heading_of(&row, heading, sizeof heading));
         add_row(&t, &row);
     }
     table_print(&t, 0, true);

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <tern/catalog.h>
@@ -40,6 +41,8 @@ static const field kernel_fields[] = {
     {"name", "kernel", FIELD_TEXT, IN_TABLE},
     {"op", "op", FIELD_TEXT, IN_TABLE},
     {"isa", "isa", FIELD_TEXT, IN_TABLE},
+    {"device", "device", FIELD_TEXT, IN_JSON},
+    {"when", "for", FIELD_TEXT, IN_DETAILS},
     {"usable", "runs here", FIELD_BOOL, IN_TABLE},
     {"chosen", "is used", FIELD_BOOL, IN_TABLE},
     {"why", "because", FIELD_TEXT, IN_DETAILS},
@@ -111,8 +114,9 @@ static bool kernel_row(int i, field_value *out)
     tern_kernel_info kernel;
     if (tern_catalog_kernel(i, &kernel) != TERN_OK)
         return false;
-    const field_value row[] = {{.text = kernel.name},  {.text = kernel.op},    {.text = kernel.isa},
-                               {.yes = kernel.usable}, {.yes = kernel.chosen}, {.text = kernel.why}};
+    const field_value row[] = {{.text = kernel.name},   {.text = kernel.op},   {.text = kernel.isa},
+                               {.text = kernel.device}, {.text = kernel.when}, {.yes = kernel.usable},
+                               {.yes = kernel.chosen},  {.text = kernel.why}};
     memcpy(out, row, sizeof row);
     return true;
 }
@@ -204,40 +208,56 @@ static bool device_row(int i, field_value *out)
     return true;
 }
 
-/* Are there kernels for this operation besides `than`? */
-static bool has_others(const tern_kernel_info *than)
+/* The kernels of a device; *n: how many. */
+static tern_kernel_info *kernels_of(const char *device, int *n)
 {
-    tern_kernel_info kernel;
-    for (int i = 0; tern_catalog_kernel(i, &kernel) == TERN_OK; i++)
-        if (strcmp(kernel.op, than->op) == 0 &&
-            (strcmp(kernel.name, than->name) != 0 || strcmp(kernel.isa, than->isa) != 0))
+    tern_kernel_info *all = NULL, kernel;
+    int capacity = 0;
+    *n = 0;
+    for (int i = 0; tern_catalog_kernel(i, &kernel) == TERN_OK; i++) {
+        if (strcmp(kernel.device, device) != 0)
+            continue;
+        if (*n == capacity)
+            all = grab_more(all, (size_t)(capacity = 2 * capacity + 64), sizeof *all);
+        all[(*n)++] = kernel;
+    }
+    return all;
+}
+
+static bool has_others(const tern_kernel_info *all, int n, int than)
+{
+    for (int i = 0; i < n; i++)
+        if (i != than && strcmp(all[i].op, all[than].op) == 0)
             return true;
     return false;
 }
 
-/* What runs of several that could, and why. */
-static void kernel_choices(json *j)
+/* What runs on a device, of several that could, and why. Devices that choose nothing have none. */
+static void kernel_choices(json *j, const char *device)
 {
-    tern_kernel_info kernel;
+    int n;
+    tern_kernel_info *all = kernels_of(device, &n);
     json_array(j, "choices");
-    for (int i = 0; tern_catalog_kernel(i, &kernel) == TERN_OK; i++) {
-        if (!kernel.chosen || !has_others(&kernel))
+    for (int i = 0; i < n; i++) {
+        if (!all[i].chosen || !has_others(all, n, i))
             continue;
         json_object(j, NULL);
-        json_string(j, "op", kernel.op);
-        json_string(j, "kernel", kernel.name);
-        json_string(j, "isa", kernel.isa);
-        json_string(j, "why", kernel.why);
+        json_string(j, "op", all[i].op);
+        json_string(j, "kernel", all[i].name);
+        json_string(j, "isa", all[i].isa);
+        json_string(j, "when", all[i].when);
+        json_string(j, "why", all[i].why);
         json_end(j);
     }
     json_end(j);
+    free(all);
 }
 
 /* Whether the machine is hot, held back or on battery. */
-static void device_more(json *j)
+static void device_more(json *j, const field_value *row)
 {
     tern_conditions c;
-    kernel_choices(j);
+    kernel_choices(j, row[0].text);
     json_object(j, "conditions");
     if (tern_conditions_read(NULL, NULL, &c) == TERN_OK)
         for (int i = 0; i < TERN_SENSORS; i++) {
@@ -450,7 +470,7 @@ void catalog_print_json(const catalog *c, const char *name)
                 json_int(&j, key, row[f].number);
         }
         if (c->more)
-            c->more(&j);
+            c->more(&j, row);
         json_end(&j);
     }
     json_end(&j);

@@ -49,7 +49,7 @@ typedef struct catalog {
     const field *fields;                  /* the first is the name */
     const char *group;                    /* key of a field that `list KIND NAME` matches too; NULL: none */
     bool (*row)(int i, field_value *out); /* false past the last */
-    void (*more)(json *j);                /* further members of a row's JSON; NULL: none */
+    void (*more)(json *j, const field_value *row); /* further members of its JSON; NULL: none */
 } catalog;
 
 extern const catalog *const catalogs[]; /* ends with NULL */

@@ -228,7 +228,10 @@ static void show_benchmark(table *t, const tern_results *r, int first)
         }
     if (n > 0)
         tern_history_read(medians, n, &h);
-    table_add_safe(t, row.name);
+    const bool on_cpu = !row.device[0] || strcmp(row.device, "cpu") == 0;
+    char label[256];
+    snprintf(label, sizeof label, "%s%s%s", row.name, on_cpu ? "" : " on ", on_cpu ? "" : row.device);
+    table_add_safe(t, label);
     table_add_safe(t, bench_operands(&row, operands, sizeof operands));
     table_addf(t, "%d", row.threads);
     table_addf(t, "%d", n);
@@ -236,7 +239,9 @@ static void show_benchmark(table *t, const tern_results *r, int first)
         table_addf(t, "%.1f to %.1f us", least, most);
     else
         table_add_safe(t, row.error);
-    if (n > 1)
+    if (n > 1 && h.noise > 10)
+        table_add(t, "above 1000%"); /* of so few sessions that differ so much, the digits mean nothing */
+    else if (n > 1)
         table_addf(t, "%.1f%%", h.noise * 100);
     else
         table_add(t, n > 0 ? "unavailable: one session" : "unavailable: it never ran");

@@ -1,5 +1,5 @@
-/* cmd_chat.c - `tern chat`: a conversation. Each turn the whole of it is rendered as the model was trained to see it; what the
- * session holds already is not computed again. */
+/* cmd_chat.c - `tern chat`: a conversation. Each turn the whole of it is rendered, and cut into tokens, as the model was trained to see
+ * it; the longest beginning that the session holds already is not computed again. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

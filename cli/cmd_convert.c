@@ -18,6 +18,7 @@ typedef struct reports {
     json j;
     table t;
     int lossless, others;
+    int as_loaded; /* of the others: master weights, that became what they are when they are loaded */
 } reports;
 
 static const table_column columns[] = {{"tensor", false, true, STYLE_NAME},
@@ -31,12 +32,14 @@ static void add_report(void *user, const tern_convert_report *r)
     reports *all = user;
     const char *from = tern_stored_get(r->from)->name, *to = tern_stored_get(r->to)->name;
     *(r->lossless ? &all->lossless : &all->others) += 1;
+    all->as_loaded += r->as_loaded;
     if (all->as_json) {
         json_object(&all->j, NULL);
         json_string(&all->j, "name", r->name);
         json_string(&all->j, "from", from);
         json_string(&all->j, "to", to);
         json_bool(&all->j, "lossless", r->lossless);
+        json_bool(&all->j, "as_loaded", r->as_loaded);
         json_double(&all->j, "sqnr_db", r->sqnr_db);
         json_double(&all->j, "cosine", r->cosine);
         json_end(&all->j);
@@ -83,6 +86,10 @@ static void print_result(const char *path, reports *all)
     puts(text_string(&line));
     if (all->others)
         table_print(&all->t, 2, true);
+    if (all->as_loaded > 0)
+        printf(
+            "\n  %s master weights, which become ternary whenever they are loaded: the model is the same\n",
+            all->as_loaded == all->others ? "these are" : "among them are");
     text_free(&line);
 }
 

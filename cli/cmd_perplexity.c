@@ -2,7 +2,8 @@
  *
  * The text is cut into chunks of the context. Of each the second half is judged, so that every token judged has at least half a
  * context before it; the first token is replaced by the one that starts texts, if the model has one. That is how
- * llama.cpp measures, so figures can be compared. */
+ * llama.cpp measures, so figures can be compared. With --all every token that follows another is judged, in windows that share one token
+ * with the next: that is how `tern train` validates. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ typedef struct measurement {
     size_t n_tokens;
     int32_t bos; /* that starts every chunk, or TERN_NO_TOKEN */
     int context;
+    bool all;            /* rows of a chunk are judged, not the second half of them */
     int chunks;          /* to measure */
     int done;            /* measured */
     double sum, squares; /* of the negative logarithms of the probabilities */
@@ -59,15 +61,18 @@ static tern_status judge(measurement *m, int64_t vocabulary, const float *logits
 
 static tern_status measure_chunk(const engine *e, measurement *m, const int32_t *tokens)
 {
-    int n = m->context, first = n / 2;
+    const int first = m->all ? 0 : m->context / 2;
+    const bool goes_on = tokens + m->context < m->tokens + m->n_tokens; /* behind the last row */
+    const int n = m->context, end = m->all && goes_on ? n : n - 1;
     int64_t vocabulary = tern_session_vocabulary(e->session);
     for (int i = 0; i < n; i++)
         m->rows[i] = (tern_session_row){.token = tokens[i], .position = i};
     if (m->bos != TERN_NO_TOKEN)
         m->rows[0].token = m->bos;
-    TERN_TRY(tern_session_feed(e->session, first, m->rows, 0, NULL, NULL));
-    for (int i = first; i < n - 1; i += ROWS_AT_ONCE) { /* nothing comes behind the last row */
-        int rows = n - 1 - i < ROWS_AT_ONCE ? n - 1 - i : ROWS_AT_ONCE;
+    if (first > 0)
+        TERN_TRY(tern_session_feed(e->session, first, m->rows, 0, NULL, NULL));
+    for (int i = first; i < end; i += ROWS_AT_ONCE) {
+        int rows = end - i < ROWS_AT_ONCE ? end - i : ROWS_AT_ONCE;
         int wanted[ROWS_AT_ONCE];
         for (int k = 0; k < rows; k++)
             wanted[k] = k;
@@ -135,6 +140,7 @@ static int prepare(const args *a, const engine *e, const text *all, measurement 
             TERN_OK)
         return fail_status(NULL);
     m->bos = info.add_bos ? info.bos : TERN_NO_TOKEN;
+    m->all = args_has(a, "all");
     m->context = (int)tern_session_context(e->session);
     if (m->context < 4)
         return fail_usage("-c %d leaves nothing to judge: at least 4", m->context);
@@ -168,8 +174,8 @@ static int run(const args *a)
     if (code == EXIT_DONE && as_json)
         print_json(&m);
     else if (code == EXIT_DONE)
-        printf("Final estimate: PPL = %.4f +/- %.5f over %llu tokens\n", perplexity_of(&m), error_of(&m),
-               (unsigned long long)m.count);
+        printf("Final estimate: PPL = %.4f +/- %.5f over %llu tokens, %.4f nats each\n", perplexity_of(&m),
+               error_of(&m), (unsigned long long)m.count, m.sum / (double)m.count);
     tern_tokens_free(m.tokens);
     free(m.running);
     free(m.rows);
@@ -185,6 +191,8 @@ static const option options[] = {
     {"prompt", 'p', "TEXT", NULL, "the text itself, with escapes such as \\n"},
     NO_ESCAPE_OPTION,
     {"chunks", 0, "N", NULL, "measure only the first N chunks"},
+    {"all", 0, NULL, NULL,
+     "judge every token that follows another, as `tern train` validates, not only second halves"},
     {"json", 0, NULL, NULL, "print JSON: the value, its error, and the value behind each chunk"},
     {0},
 };

@@ -129,6 +129,14 @@ static void print_table(const tern_tokenizer *t, const int32_t *ids, size_t coun
     text_free(&cell);
 }
 
+static void add_id(json *j, const char *key, int32_t id)
+{
+    if (id == TERN_NO_TOKEN)
+        json_null(j, key);
+    else
+        json_int(j, key, id);
+}
+
 static void add_info(json *j, const tern_tokenizer *t)
 {
     tern_tokenizer_info info;
@@ -138,9 +146,9 @@ static void add_info(json *j, const tern_tokenizer *t)
     json_string(j, "model", info.model);
     json_string(j, "pre", info.pre);
     json_int(j, "tokens", info.n_tokens);
-    json_int(j, "bos", info.bos);
-    json_int(j, "eos", info.eos);
-    json_int(j, "eot", info.eot);
+    add_id(j, "bos", info.bos);
+    add_id(j, "eos", info.eos);
+    add_id(j, "eot", info.eot);
     json_string(j, "chat_template", info.chat_template);
     json_end(j);
 }

@@ -1,5 +1,6 @@
 /* cmd_train.c - `tern train`: a decoder with ternary weights learns from texts. */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +75,7 @@ static void print_plan(const train_run *r)
     table t = table_make(columns, 2);
     text line = {0};
     text_addf(&line, "%s parameters, %s; ", format_count(a, (uint64_t)r->info.parameters),
-              o->shape.weights == TERN_TRAIN_TERNARY ? "ternary" : "float");
+              train_can_export(r) ? "ternary" : "float (no model.gguf, no samples)");
     text_add_plural(&line, o->shape.layers, "layer");
     text_addf(&line, " of width %" PRId64 ", context %" PRId64 ", vocabulary %" PRId64, o->shape.width,
               o->shape.context, o->shape.vocabulary);
@@ -88,6 +89,8 @@ static void print_plan(const train_run *r)
     text_addf(&line, "%" PRId64 " of %s tokens, which read the text %.3g times; ", r->config.schedule.steps,
               format_count(a, (uint64_t)r->info.tokens), passes);
     text_add_plural(&line, tern_ctx_threads(r->ctx), "thread");
+    if (r->progress.step > 0)
+        text_addf(&line, "; going on after step %" PRId64, r->progress.step);
     table_add(&t, "steps:");
     table_add(&t, text_string(&line));
     text_clear(&line);
@@ -110,26 +113,42 @@ typedef struct outcome {
     int64_t step; /* after which the model's weights were as they are */
     double whole; /* loss on all that is not learnt; -1: nobody looked */
     uint64_t peak_bytes;
-    text model, resume;
+    text model; /* its file; empty: none was written */
+    text resume;
 } outcome;
 
-/* The weights that were best in validation, where there was any. */
-static int take_best(train_run *r, outcome *o)
+/* The step after which a checkpoint was written. */
+static tern_status step_of(const char *path, int64_t *step)
 {
     char *note;
     tern_train_config config;
-    tern_train_progress best;
+    tern_train_progress progress;
+    TERN_TRY(tern_checkpoint_note(path, &note));
+    const tern_status status = tern_train_note_parse(note, strlen(note), path, &config, &progress);
+    tern_string_free(note);
+    if (status == TERN_OK)
+        *step = progress.step;
+    return status;
+}
+
+/* The weights that were best in validation, where there was any. A run that was killed between best.safetensors and its checkpoint, and
+ * stopped before it came there again, has those of a step that it has not made: the weights stay as they are. */
+static int take_best(train_run *r, outcome *o)
+{
+    int64_t step = -1;
     o->step = r->progress.step;
     if (r->progress.best_step < 0 || r->progress.best_step == r->progress.step)
         return EXIT_DONE;
     text path = train_path(r, "best.safetensors");
-    tern_status status = tern_trainer_load(r->trainer, text_string(&path), &note);
-    if (status == TERN_OK) {
-        status = tern_train_note_parse(note, strlen(note), text_string(&path), &config, &best);
-        tern_string_free(note);
+    tern_status status = step_of(text_string(&path), &step);
+    if (status == TERN_OK && step == r->progress.best_step) {
+        status = tern_trainer_load(r->trainer, text_string(&path), NULL);
+        o->step = step;
+    } else if (status == TERN_OK) {
+        warn("best.safetensors has the weights of step %" PRId64 ", but step %" PRId64
+             " was the best of this run: those of step %" PRId64 " are taken instead",
+             step, r->progress.best_step, o->step);
     }
-    if (status == TERN_OK)
-        o->step = best.step;
     text_free(&path);
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
@@ -141,9 +160,11 @@ static int finish(train_run *r, outcome *o)
     if (code == EXIT_DONE && !stopped && r->config.validation > 0 &&
         train_validate(r, true, &o->whole) != TERN_OK)
         code = fail_status("validation");
-    o->model = train_path(r, "model.gguf");
-    if (code == EXIT_DONE && train_export(r, text_string(&o->model)) != TERN_OK)
-        code = fail_status(NULL);
+    if (code == EXIT_DONE && train_can_export(r)) {
+        o->model = train_path(r, "model.gguf");
+        if (train_export(r, text_string(&o->model)) != TERN_OK)
+            code = fail_status(NULL);
+    }
     o->peak_bytes = train_peak_bytes();
     train_add_resume(&o->resume, r);
     return code;
@@ -171,10 +192,12 @@ static void print_json(const train_run *r, const outcome *o)
     json_uint(&j, "predicted_bytes", r->predicted_bytes);
     json_uint(&j, "peak_bytes", o->peak_bytes);
     json_end(&j);
-    json_object(&j, "model");
-    json_string(&j, "file", text_string(&o->model));
-    json_int(&j, "step", o->step);
-    json_end(&j);
+    if (o->model.length > 0) {
+        json_object(&j, "model");
+        json_string(&j, "file", text_string(&o->model));
+        json_int(&j, "step", o->step);
+        json_end(&j);
+    }
     json_string(&j, "resume", text_string(&o->resume));
     json_end(&j);
     json_print(&j);
@@ -188,10 +211,14 @@ static void print_outcome(const train_run *r, const outcome *o)
                o->whole, o->step);
     printf("memory: %s at most", o->peak_bytes ? format_bytes(peak, o->peak_bytes) : "unknown");
     printf(" (%s were predicted)\n", format_bytes(predicted, r->predicted_bytes));
+    if (o->model.length == 0) {
+        puts("float weights: no model.gguf");
+        return;
+    }
     text line = {0};
     text_add_safe(&line, text_string(&o->model));
     text_addf(&line, ": the model after step %" PRId64 "%s; %s run -m", o->step,
-              r->progress.best_step >= 0 ? ", the best in validation" : "", term_program());
+              o->step == r->progress.best_step ? ", the best in validation" : "", term_program());
     train_add_word(&line, text_string(&o->model));
     puts(text_string(&line));
     text_free(&line);
@@ -208,6 +235,7 @@ static int train(train_run *r)
     outcome o = {.whole = -1};
     if (!r->quiet && !r->as_json)
         print_plan(r);
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is seen between steps, which ends the run in order */
     progress_begin("training");
     int code = train_loop(r);
     if (code == EXIT_DONE)

@@ -23,7 +23,7 @@
     {"constant", 0, "NAME=FILE", NULL, "make an input or unbound constant a constant with these data, so that it can be folded and packed; may be repeated"}, \
     {"batch", 0, "RANGE", NULL, "compile for every batch of 1..64 (first axis of all inputs) or x,y=1..64 (of these)"}, \
     {"precision", 0, "PRECISION", TERN_PRECISION_LIST(COMPILE_NAME), "how intermediates are stored, by default exact: as recorded"}, \
-    {"library", 0, "NAME", NULL, "compute f32 products with onednn or openblas, whose results depend on it (default: with Tern's own)"}, \
+    {"library", 0, "NAME", NULL, "compute f32 products with onednn, openblas or accelerate, whose results depend on it (default: with Tern's own)"}, \
     DEVICE_OPTIONS, \
     {"threads", 0, "N", NULL, "compute with N threads (default: as many as the machine allows)"}, \
     {"cpu", 0, "LEVEL", NULL, "use no instruction set above LEVEL, such as avx2 (default: $TERN_CPU, else the best)"}

@@ -192,6 +192,7 @@ static void print_types(const usage *u)
         table_add(&t, text_string(&way));
     }
     table_print(&t, 2, true);
+    putchar('\n');
     table_free(&t);
     text_free(&way);
 }
@@ -201,7 +202,7 @@ static void print_memory(const usage *u)
     char weights[NUMBER_TEXT], cache[NUMBER_TEXT], all[NUMBER_TEXT];
     const tern_model_memory *m = &u->memory;
     tern_device_info device;
-    printf("\n  memory to run it: %s of weights, %s of f16 keys and values for a context of %lld: %s",
+    printf("  memory to run it: %s of weights, %s of f16 keys and values for a context of %lld: %s",
            format_bytes(weights, m->weights), format_bytes(cache, m->cache), (long long)m->context,
            format_bytes(all, m->weights + m->cache));
     if (tern_catalog_device(0, &device) == TERN_OK)
@@ -232,11 +233,12 @@ static void print_report(const char *path, const tern_model_file *file)
     text_free(&what);
     print_metadata(file);
     print_tensors(file);
-    print_types(&u);
+    if (tern_model_file_count(file) > 0)
+        print_types(&u);
     if (u.runs)
         print_memory(&u);
     else
-        printf("\n  it cannot be run: %s\n", why_not(file));
+        printf("  it cannot be run: %s\n", why_not(file));
 }
 
 /* ---- for programs -------------------------------------------------------------------------------------------------- */

@@ -17,9 +17,10 @@ static void add_files_of(const char *path, text *out)
     DIR *folder = opendir(path);
     text names = {0};
     int n = 0;
-    bool other = false;
+    bool other = false, torch = false;
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
         other = other || strncmp(entry->d_name, "model.safetensors", 17) == 0;
+        torch = torch || strncmp(entry->d_name, "pytorch_model", 13) == 0;
         if (!text_ends_in(entry->d_name, ".gguf") || n++ > MOST)
             continue;
         text_addf(&names, "%s%s", n == 1 ? "" : ", ", n > MOST ? "..." : entry->d_name);
@@ -28,11 +29,13 @@ static void add_files_of(const char *path, text *out)
         closedir(folder);
     if (n > 0 && !other)
         text_addf(out, "; it has %s: name the file, not the folder", text_string(&names));
+    else if (torch && !other)
+        text_add(out, "; PyTorch's files cannot be read: save the model as safetensors");
     text_free(&names);
 }
 
-/* Text instead of a model: what a server or Git said. */
-static void add_text_kind(const char *path, text *out)
+/* What it is instead of a model: what a server or Git said, or a checkpoint of PyTorch's, which is a zip archive. */
+static void add_kind(const char *path, text *out)
 {
     static const char pointer[] = "version https://git-lfs";
     char head[256] = "";
@@ -48,14 +51,19 @@ static void add_text_kind(const char *path, text *out)
     else if (strncasecmp(word, "<!doctype html", 14) == 0 || strncasecmp(word, "<html", 5) == 0)
         text_add(out, "; it is a web page: the link of the file itself is another one (on Hugging Face it "
                       "has /resolve/, not /blob/)");
+    else if (memcmp(head, "PK\003\004", 4) == 0)
+        text_add(out, "; it is a zip archive, as PyTorch's checkpoints are: save the model as safetensors");
 }
 
+/* The first of several parts may have none, and says what it is. */
 static bool has_no_tensors(const char *path)
 {
     tern_model_file *file;
+    int entry;
     if (tern_model_file_open(path, NULL, &file) != TERN_OK)
         return false;
-    bool none = tern_model_file_count(file) == 0;
+    bool none =
+        tern_model_file_count(file) == 0 && tern_model_file_meta_find(file, "split.count", &entry) != TERN_OK;
     tern_model_file_close(file);
     return none;
 }
@@ -66,12 +74,12 @@ int fail_model(const char *path)
     text line = {0};
     if (!*path)
         return fail("-m '': the name of a model's file is empty");
-    text_add(&line, tern_last_error());
+    text_add(&line, last_words());
     bool there = stat(path, &info) == 0;
     if (there && S_ISDIR(info.st_mode)) {
         add_files_of(path, &line);
     } else if (there && S_ISREG(info.st_mode)) {
-        add_text_kind(path, &line);
+        add_kind(path, &line);
         if (has_no_tensors(path)) {
             text_clear(&line);
             text_addf(&line,

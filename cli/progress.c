@@ -104,7 +104,7 @@ void progress_line(const char *line)
         fputs("\r\x1b[K", stderr);
         b->drawn = false;
     } else if (b && *line && clock_ns() - b->last > redraw_ns) {
-        const size_t bytes = text_cut(line, term_width() - 1);
+        const size_t bytes = text_cut(line, term_columns() - 1);
         fprintf(stderr, "\r%.*s\x1b[K", (int)bytes, line);
         b->last = clock_ns();
         b->drawn = true;

@@ -188,10 +188,9 @@ void table_print(table *t, int indent, bool titles)
     fit(t, indent, widths);
     if (titles)
         print_titles(t, widths, indent);
-    const struct table_heading *heading = t->headings, *end = heading + t->n_headings;
-    for (int i = 0; i + t->n_columns <= t->n_cells; i += t->n_columns) {
-        for (; heading < end && heading->cell == i; heading++)
-            printf("\n%*s%s%s%s\n", indent, "", on(STYLE_DIM), heading->text, off(STYLE_DIM));
+    for (int i = 0, h = 0; i + t->n_columns <= t->n_cells; i += t->n_columns) {
+        for (; h < t->n_headings && t->headings[h].cell == i; h++)
+            printf("\n%*s%s%s%s\n", indent, "", on(STYLE_DIM), t->headings[h].text, off(STYLE_DIM));
         print_row(t, t->cells + i, widths, indent);
     }
     free(widths);

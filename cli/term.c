@@ -63,9 +63,25 @@ int fail_usage(const char *format, ...)
     return EXIT_USAGE;
 }
 
+const char *last_words(void)
+{
+    const char *words = tern_last_error();
+    const size_t length = strcspn(words, ":");
+    char names[2][sizeof command + 8];
+    snprintf(names[0], sizeof names[0], "model_%s", command);
+    snprintf(names[1], sizeof names[1], "%s", command);
+    for (char *blank; (blank = strchr(names[1], ' '));)
+        *blank = '_'; /* "bench model" */
+    for (int i = 0; i < 2; i++)
+        if (strchr(names[i], '_') && strlen(names[i]) == length && strncmp(names[i], words, length) == 0 &&
+            strncmp(words + length, ": ", 2) == 0)
+            return words + length + 2;
+    return words;
+}
+
 int fail_status(const char *subject)
 {
-    return fail("%s%s%s", subject ? subject : "", subject ? ": " : "", tern_last_error());
+    return fail("%s%s%s", subject ? subject : "", subject ? ": " : "", last_words());
 }
 
 void warn(const char *format, ...)
@@ -198,6 +214,11 @@ int term_width(void)
 {
     enum { LEAST = 80, MOST = 160 };
     return columns < LEAST ? LEAST : columns > MOST ? MOST : columns;
+}
+
+int term_columns(void)
+{
+    return columns > 0 ? columns : 80;
 }
 
 bool term_is_wide(void)

@@ -26,7 +26,9 @@ void term_set_command(const char *path);
 /* Each returns the exit code, so that a command can `return fail(...)`. */
 int fail(const char *format, ...) TERN_PRINTF(1, 2);
 int fail_usage(const char *format, ...) TERN_PRINTF(1, 2); /* adds where help is */
-int fail_status(const char *subject); /* tern_last_error(), after "subject: " unless NULL */
+int fail_status(const char *subject);                      /* last_words(), after "subject: " unless NULL */
+/* tern_last_error(), without the name of the library's function where it is the command's again: "synth: model_synth: ...". */
+const char *last_words(void);
 
 /* A remark on stderr that is not a failure. */
 void warn(const char *format, ...) TERN_PRINTF(1, 2);
@@ -59,7 +61,9 @@ void term_init(const char *called); /* once, at the start, with argv[0] or NULL 
 void term_set_color(color_when when);
 
 bool term_utf8(void);
-int term_width(void);    /* for pictures: at least 80 */
+int term_width(void); /* for pictures: at least 80 */
+int term_columns(
+    void); /* for a line that is drawn over, and must not wrap: what there is; 80 where nobody says */
 bool term_is_wide(void); /* tables need not be fitted: no terminal, and no $COLUMNS, limits them */
 
 typedef enum style {

@@ -72,7 +72,8 @@ void train_add_word(text *t, const char *word);
 /* Would the run fit? Before a trainer is made, by its weights and what belongs to them; then by its plan. An exit code likewise. */
 int train_check_states(train_run *r);
 int train_check_plan(train_run *r);
-uint64_t train_peak_bytes(void); /* that the process had; 0: the system does not tell */
+uint64_t train_batch_bytes(const train_run *r); /* of the tokens of a step */
+uint64_t train_peak_bytes(void);                /* that the process had; 0: the system does not tell */
 
 /* ---- train_loop.c -------------------------------------------------------------------------------------------------- */
 
@@ -101,7 +102,13 @@ int train_curve_write(const train_run *r);
  * removed. */
 tern_status train_sample(train_run *r, text *out);
 
-/* Writes the model with its tokenizer, with the weights that the trainer has. */
+/* May the run's model be written as a file, and be let write samples? Float weights are only there to compare with. */
+bool train_can_export(const train_run *r);
+
+/* Are samples due in this run, and would anybody see them? */
+bool train_shows_samples(const train_run *r);
+
+/* Writes the model with its tokenizer, with the weights that the trainer has. Only where train_can_export says so. */
 tern_status train_export(train_run *r, const char *path);
 
 #endif

@@ -56,7 +56,7 @@ static void add_state(text *t, const train_run *r, double norm)
         text parts = {0};
         add_parts(&parts, r, norm, left_out < 1, left_out < 2);
         const bool fits =
-            term_is_wide() || text_width(text_string(t)) + text_width(text_string(&parts)) <= term_width();
+            term_is_wide() || text_width(text_string(t)) + text_width(text_string(&parts)) < term_columns();
         if (fits || left_out == 2)
             text_add(t, text_string(&parts));
         text_free(&parts);
@@ -142,8 +142,6 @@ static int validate(train_run *r, double norm)
 /* Each line of a text behind a bar, so that it is told from what the program says. Training goes on without one, too. */
 static void show_sample(train_run *r)
 {
-    if (r->quiet || r->as_json)
-        return;
     text sample = {0}, shown = {0}, line = {0};
     const tern_status status = train_sample(r, &sample);
     const char *at = text_string(&sample);
@@ -176,7 +174,7 @@ static int between_steps(train_run *r, double norm)
     int code = EXIT_DONE;
     if (c->validation > 0 && is_due(r, c->every_validation))
         code = validate(r, norm);
-    if (code == EXIT_DONE && is_due(r, c->every_sample))
+    if (code == EXIT_DONE && train_shows_samples(r) && is_due(r, c->every_sample))
         show_sample(r);
     if (code == EXIT_DONE && is_due(r, c->every_checkpoint))
         code = save_checkpoint(r);
@@ -220,6 +218,17 @@ static void show_progress(train_run *r, double norm)
     text_free(&line);
 }
 
+/* Has the other end of a pipe been closed (`| head`, or a `tee` that Ctrl-C ended)? That ends the run as Ctrl-C does, so that nothing is
+ * lost; what is said later goes nowhere. */
+static bool nobody_reads(void)
+{
+    if (!ferror(stdout))
+        return false;
+    if (!freopen("/dev/null", "w", stdout))
+        clearerr(stdout);
+    return true;
+}
+
 static bool is_time_up(const train_run *r)
 {
     return (r->most_ns > 0 && clock_ns() - r->start_ns >= r->most_ns) ||
@@ -243,7 +252,7 @@ int train_loop(train_run *r)
             show_progress(r, norm);
         if (code == EXIT_DONE)
             code = between_steps(r, norm);
-        r->interrupted = progress_stopped_by() != 0;
+        r->interrupted = progress_stopped_by() != 0 || nobody_reads();
         r->timed_out = is_time_up(r);
     }
     const bool made = r->progress.step >= r->config.schedule.steps, moved = r->progress.step > r->first_step;

@@ -6,56 +6,64 @@
 #include "term.h"
 #include "train.h"
 
-/* Numbers that a step updates, in round: what norms have does not count. */
-static double parameters_of(const tern_train_shape *s)
+/* Beside states, programs and their arenas: files that are written, stacks of threads, what allocators round up to; and, where samples
+ * are shown, a context and programs for them. As measured: models change little in it. */
+enum { REST_BYTES = 4 << 20, SAMPLE_BYTES = 4 << 20 };
+
+/* A sample runs the model from a file, whose weights of two bits are packed once more. */
+static uint64_t sample_bytes(const train_run *r)
 {
-    const double head = (double)s->width / (double)s->heads,
-                 attention = (double)s->width * head * (2 * (double)s->heads + 2 * (double)s->kv_heads),
-                 feed_forward = 3 * (double)s->width * (double)s->feed_forward;
-    return (double)s->vocabulary * (double)s->width + (double)s->layers * (attention + feed_forward);
+    return train_shows_samples(r) ? SAMPLE_BYTES + (uint64_t)r->info.parameters / 2 : 0;
 }
 
-/* f32 each: weight, moments, and the sum of gradients of passes. */
-static double bytes_of_parameter(const tern_train_options *o)
+/* Sizes have limits, and their product is far below 2^64; that it is so is not taken on trust. */
+uint64_t train_batch_bytes(const train_run *r)
 {
-    const bool adamw = o->optimiser.kind == TERN_ADAMW;
-    return 4.0 * (1 + (adamw ? 2 : o->optimiser.momentum > 0) +
-                  (o->accumulate > 1 || o->activations != TERN_PRECISION_EXACT));
+    const tern_train_options *o = &r->config.options;
+    uint64_t bytes = sizeof *r->batch;
+    if (__builtin_mul_overflow(bytes, (uint64_t)o->accumulate, &bytes) ||
+        __builtin_mul_overflow(bytes, (uint64_t)o->batch, &bytes) ||
+        __builtin_mul_overflow(bytes, (uint64_t)o->shape.context + 1, &bytes) || bytes > SIZE_MAX / 2)
+        return SIZE_MAX / 2;
+    return bytes;
 }
 
 int train_check_states(train_run *r)
 {
     tern_pressure_reading reading;
+    tern_trainer_info needs;
     char need[NUMBER_TEXT], have[NUMBER_TEXT], count[NUMBER_TEXT];
-    const tern_train_options *o = &r->config.options;
-    const double parameters = parameters_of(&o->shape), bytes = parameters * bytes_of_parameter(o);
+    if (tern_train_needs(&r->config.options, &needs) != TERN_OK)
+        return fail_status(NULL);
     r->base_bytes = train_peak_bytes();
     r->available_bytes =
         tern_pressure_read(NULL, NULL, &reading) == TERN_OK ? reading.available_bytes : UINT64_MAX;
-    if (!(bytes < 0x1p62) || (uint64_t)bytes > r->available_bytes)
+    if (needs.state_bytes > r->available_bytes)
         return fail("%s parameters need %s for weights and the optimiser alone, but %s are available: make "
                     "model.layers, model.width or model.feed_forward smaller",
-                    format_count(count, parameters < 0x1p62 ? (uint64_t)parameters : UINT64_MAX),
-                    format_bytes(need, bytes < 0x1p62 ? (uint64_t)bytes : UINT64_MAX),
+                    format_count(count, (uint64_t)needs.parameters), format_bytes(need, needs.state_bytes),
                     format_bytes(have, r->available_bytes));
     return EXIT_DONE;
 }
 
+/* States and programs are made by now, and the process has their memory; the tokens of a step and the arena come with the first one.
+ * Where nobody tells what the process has, they are added up. */
 int train_check_plan(train_run *r)
 {
-    char all[NUMBER_TEXT], states[NUMBER_TEXT], plan[NUMBER_TEXT], have[NUMBER_TEXT];
-    const uint64_t needed = r->info.state_bytes + r->info.arena_bytes;
-    /* small models need less than the process that has compiled them */
-    const uint64_t sum = r->base_bytes + needed, now = train_peak_bytes();
-    r->predicted_bytes = sum > now ? sum : now;
+    char all[NUMBER_TEXT], states[NUMBER_TEXT], plan[NUMBER_TEXT], ids[NUMBER_TEXT], have[NUMBER_TEXT];
+    const uint64_t sum = r->base_bytes + r->info.state_bytes, now = train_peak_bytes();
+    const uint64_t arena = r->info.arena_bytes, tokens = train_batch_bytes(r);
+    r->predicted_bytes = (sum > now ? sum : now) + arena + tokens + REST_BYTES + sample_bytes(r);
+    const uint64_t needed = r->predicted_bytes - r->base_bytes;
     if (needed <= r->available_bytes)
         return EXIT_DONE;
-    return fail(
-        "a step needs %s: %s for weights and the optimiser, %s for what it computes; but %s are "
-        "available: make batch smaller and accumulate larger by as much, model.context smaller, or set "
-        "recompute to \"layers\" or activations to \"bf16\"",
-        format_bytes(all, needed), format_bytes(states, r->info.state_bytes),
-        format_bytes(plan, r->info.arena_bytes), format_bytes(have, r->available_bytes));
+    return fail("a step needs %s: %s for weights and the optimiser, %s for what it computes, %s for its "
+                "tokens; but %s are available: make %s",
+                format_bytes(all, needed), format_bytes(states, r->info.state_bytes),
+                format_bytes(plan, arena), format_bytes(ids, tokens), format_bytes(have, r->available_bytes),
+                tokens > arena ? "accumulate, batch or model.context smaller"
+                               : "batch smaller and accumulate larger by as much, model.context smaller, or "
+                                 "set recompute to \"layers\" or activations to \"bf16\"");
 }
 
 uint64_t train_peak_bytes(void)

@@ -9,6 +9,16 @@
 #include "term.h"
 #include "train.h"
 
+bool train_can_export(const train_run *r)
+{
+    return r->config.options.shape.weights == TERN_TRAIN_TERNARY;
+}
+
+bool train_shows_samples(const train_run *r)
+{
+    return r->config.every_sample > 0 && train_can_export(r) && !r->quiet && !r->as_json;
+}
+
 tern_status train_export(train_run *r, const char *path)
 {
     tern_train_export_options o = tern_train_export_options_default();

@@ -12,8 +12,6 @@
 #include "term.h"
 #include "train.h"
 
-enum { OF_BYTES = 257, OF_MERGES = 4096 }; /* tokens, unless the config says how many */
-
 text train_path(const train_run *r, const char *name)
 {
     text path = {0};
@@ -121,7 +119,8 @@ static int take_config(train_run *r, const tern_model_file *from)
     int steps, until;
     double minutes = 0;
     r->progress = (tern_train_progress){.best_step = -1};
-    if (!args_int(r->a, "steps", 1, 1 << 24, 0, &steps) || !args_int(r->a, "until", 1, 1 << 24, 0, &until) ||
+    if (!args_int(r->a, "steps", 1, TERN_TRAIN_MOST_STEPS, 0, &steps) ||
+        !args_int(r->a, "until", 1, TERN_TRAIN_MOST_STEPS, 0, &until) ||
         !args_positive(r->a, "minutes", &minutes))
         return EXIT_USAGE;
     if (resume && !exists(r, "checkpoint.safetensors"))
@@ -135,6 +134,10 @@ static int take_config(train_run *r, const tern_model_file *from)
         code = read_config(r);
     if (steps > 0)
         r->config.schedule.steps = steps;
+    if (code == EXIT_DONE && !r->quiet && r->config.schedule.kind != TERN_SCHEDULE_CONSTANT &&
+        r->config.schedule.least > r->config.schedule.rate)
+        warn("schedule.least (%g) is above schedule.rate (%g): the rate will grow behind the warm-up",
+             r->config.schedule.least, r->config.schedule.rate);
     r->most_ns = (uint64_t)(minutes * 60e9);
     r->last_step = until;
     return code == EXIT_DONE ? make_folder(r) : code;
@@ -165,7 +168,9 @@ static int make_tokenizer(train_run *r, const tern_model_file *from, const text 
         return tern_tokenizer_from_file(from, NULL, &r->tokenizer) == TERN_OK ? EXIT_DONE : fail_status(NULL);
     tern_tokenizer_train_options o = tern_tokenizer_train_options_default();
     const bool bytes = r->config.tokens == TERN_TRAIN_BYTES;
-    o.vocabulary = r->config.vocabulary > 0 ? r->config.vocabulary : bytes ? OF_BYTES : OF_MERGES;
+    o.vocabulary = r->config.vocabulary > 0 ? r->config.vocabulary
+                   : bytes                  ? TERN_TRAIN_BYTE_TOKENS
+                                            : TERN_TRAIN_BPE_TOKENS;
     return tern_tokenizer_train(text_string(all), all->length, &o, &r->tokenizer) == TERN_OK
                ? EXIT_DONE
                : fail_status("tokenizer");
@@ -302,8 +307,10 @@ static int make_trainer(train_run *r, const tern_model_file *from)
     tern_trainer_get_info(r->trainer, &r->info);
     if (from && !args_has(r->a, "resume") && tern_trainer_import(r->trainer, from) != TERN_OK)
         return fail_status(NULL);
-    r->batch = grab((size_t)(o->accumulate * o->batch) * (size_t)(o->shape.context + 1), sizeof *r->batch);
-    return train_check_plan(r);
+    code = train_check_plan(r);
+    if (code == EXIT_DONE)
+        r->batch = grab((size_t)train_batch_bytes(r), 1);
+    return code;
 }
 
 /* Found now, not when the first sample is due. */
@@ -313,7 +320,7 @@ static int check_prompt(const train_run *r)
     const char *prompt = r->config.sample_prompt;
     int32_t *ids;
     size_t n;
-    if (r->config.every_sample == 0)
+    if (r->config.every_sample == 0 || !train_can_export(r))
         return EXIT_DONE;
     if (tern_tokenizer_encode(r->tokenizer, prompt, strlen(prompt), &plain, &ids, &n) != TERN_OK)
         return fail_status("sample.prompt");

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <tern/tern.h>
 
 enum { SIDE = 8, PIXELS = SIDE * SIDE, CLASSES = 10, HIDDEN = 128, BATCH = 64, STEPS = 300, TESTS = 1024 };
@@ -63,13 +64,14 @@ typedef struct net {
     tern_exec *train_exec, *test_exec;
 } net;
 
-/* y = x W^T. Ternary: int8 times codes, exact in integers, then back to floats. */
+/* y = norm(x) W^T. Ternary: int8 times codes, exact in integers, then back to floats. */
 static tern_tensor *layer(const net *n, tern_tensor *x, tern_tensor *w)
 {
     tern_tensor *q, *s, *codes, *scale;
+    x = tern_rmsnorm(x, NULL, 1e-5);
     if (!n->ternary)
         return tern_linear(x, w);
-    tern_quantise_rows(tern_rmsnorm(x, NULL, 1e-5), &q, &s);
+    tern_quantise_rows(x, &q, &s);
     tern_ternary_quantise(w, NULL, TERN_T2, &codes, &scale);
     return tern_mul(tern_dequantise(tern_ternary_matmul(q, codes, NULL), s), scale);
 }
@@ -168,15 +170,25 @@ static tern_status test(net *n, float *pixels, int64_t *labels, double *right)
     return TERN_OK;
 }
 
+static double seconds(void)
+{
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static tern_status learn(tern_ctx *ctx, bool ternary, double *right)
 {
     static float pixels[TESTS * PIXELS];
     static int64_t labels[TESTS];
+    const double start = seconds();
     net n;
     printf("%s weights:\n", ternary ? "ternary" : "float");
     tern_status status = make(ctx, ternary, &n);
     if (status == TERN_OK)
         status = train(&n, pixels, labels);
+    if (status == TERN_OK)
+        printf("  compiled and trained in %.2f s\n", seconds() - start);
     if (status == TERN_OK)
         status = test(&n, pixels, labels, right);
     discard(&n);

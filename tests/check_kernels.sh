@@ -1,36 +1,66 @@
 #!/usr/bin/env bash
-# Every family of kernels.def has a checker: a program of tests/kernels that takes its rows and asks which of them run here. A
-# family that is added without one fails here, instead of being tested by nobody.
+# Every kernel of kernels.def has a checker in tests/kernels: a family a program that takes its rows and asks which of them run here, a
+# row TERN_FAST one that calls it. Row programs have theirs, which go over all tables that there are. What is added without a checker
+# fails here, instead of being tested by nobody.
 . "$(dirname "$0")/harness.sh"
 
 # unchecked TREE: prints the families that no program of TREE/tests/kernels goes through.
 unchecked()
 {
     local family
-    sed -n 's/^TERN_FAMILY(\([a-z0-9_]*\),.*/\1/p' "$1/src/kernels/kernels.def" | while read -r family; do
+    sed -n 's/^TERN_FAMILY(\([a-z0-9_]*\)).*/\1/p' "$1/src/kernels/kernels.def" | while read -r family; do
         # shellcheck disable=SC2046 # names of sources have no spaces
         grep -qlw "TERN__FAMILY_$family" $(grep -l 'tern__kernel_runs(' "$1"/tests/kernels/test_*.c) ||
             echo "$family"
     done
 }
 
-missing=$(unchecked "$root")
-if [ -z "$missing" ]; then
-    pass
+# uncalled TREE SYMBOLS: prints the kernels of rows TERN_FAST that are not in the file of names.
+uncalled()
+{
+    local kernel
+    sed -n 's/^TERN_FAST([a-z0-9_]*, *\([a-z0-9_]*\),.*/\1/p' "$1/src/kernels/kernels.def" | sort -u |
+        while read -r kernel; do
+            grep -qx "tern_$kernel" "$2" || echo "$kernel"
+        done
+}
+
+# verdict NAME FOUND: passes if nothing was found.
+verdict()
+{
+    if [ -z "$2" ]; then
+        pass
+    else
+        fail "$1" $2
+    fi
+}
+
+verdict "families without a checker in tests/kernels" "$(unchecked "$root")"
+
+# Macros write names of functions: what the compiled programs call counts.
+objects=$(find "$build" -path '*tests_kernels_test_*' -name 'test_*.o')
+if [ -z "$objects" ]; then
+    skip "kernels that nobody calls" "this build has no programs of tests/kernels"
+elif ! command -v nm >/dev/null; then
+    skip "kernels that nobody calls" "there is no nm"
 else
-    fail "families without a checker in tests/kernels" $missing
+    # shellcheck disable=SC2086 # names of objects have no spaces
+    nm -u $objects 2>/dev/null | awk 'NF == 2 { sub(/^_tern/, "tern", $2); print $2 }' | sort -u >"$scratch/called"
+    verdict "kernels of rows TERN_FAST that no program of tests/kernels calls" "$(uncalled "$root" "$scratch/called")"
 fi
 
-# The check itself notices a family that nobody goes through.
+# The check itself notices a family that nobody goes through, and a kernel that nobody calls.
 tree=$scratch/tree
 mkdir -p "$tree/src/kernels" "$tree/tests/kernels"
-printf 'TERN_FAMILY(known, matmul)\nTERN_FAMILY(forgotten, matmul)\n' >"$tree/src/kernels/kernels.def"
+printf 'TERN_FAMILY(known)\nTERN_FAMILY(forgotten)\nTERN_FAST(sum, sum__one, known, ANY, "f32")\nTERN_FAST(sum, sum__two, known, ANY, "f16")\n' \
+    >"$tree/src/kernels/kernels.def"
 printf 'if (row->family == TERN__FAMILY_known && tern__kernel_runs(row, mask))\n' >"$tree/tests/kernels/test_known.c"
-found=$(unchecked "$tree")
-if [ "$found" = forgotten ]; then
+echo tern_sum__one >"$scratch/some"
+found="$(unchecked "$tree") $(uncalled "$tree" "$scratch/some")"
+if [ "$found" = "forgotten sum__two" ]; then
     pass
 else
-    fail "a family without a checker" "found '$found'"
+    fail "a kernel without a checker" "found '$found'"
 fi
 
 finish

@@ -24,9 +24,12 @@ typedef struct tern_op_info {
 
 typedef struct tern_kernel_info {
     const char *name, *op, *isa;
-    bool usable;     /* runs on this machine, under $TERN_CPU */
-    bool chosen;     /* and no better one of its kind does: it is the one that is used */
-    const char *why; /* why it is chosen or not: "the best that runs here", "needs avx512vbmi" */
+    const char *device; /* whose it is: "cpu" */
+    const char *when;   /* the calls of the op that it is for: "f32, f16 and bf16"; NULL: all of them */
+    bool usable;        /* runs on this machine, under $TERN_CPU */
+    bool chosen;        /* and no better one of its kind does: it is the one that is used for those calls */
+    /* Why it is chosen or not: "gemm_f32__avx2 is the strongest that runs; passed over: gemm_f32__avx512 (above the cap, avx2)". */
+    const char *why;
 } tern_kernel_info;
 
 typedef struct tern_pass_info {

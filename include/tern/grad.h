@@ -1,7 +1,9 @@
 /* grad.h - gradients: how a number that was computed changes with what it was computed from.
  *
  * tern_grad walks the recorded operations back and records the gradient as lazy tensors like any others, so the compiler's passes
- * apply to both directions alike, and a training step is one program: loss, gradients and the writes that update states. */
+ * apply to both directions alike, and a training step is one program: loss, gradients and the writes that update states.
+ *
+ * Threading: as the context's. */
 #ifndef TERN_GRAD_H
 #define TERN_GRAD_H
 
@@ -22,8 +24,8 @@ TERN_API tern_status tern_watch(tern_tensor *t);
 /* d loss / d params[i], of the shape and dtype of params[i], for all of them in one walk. `loss` is one float that was not
  * evaluated yet: evaluating lets go of how it was computed. New tensors belong to the open scope, or to the caller.
  *
- * Where a function has a kink the gradient is that of one side, or the mean of both sides for maximum, minimum, max and min
- * among equals. Steps (round, sign, comparisons) have the gradient 0. Quantisation passes gradients on as if it did not round
+ * Where a function has a kink the gradient is that of one side; maximum, minimum, max and min share it equally among all equals.
+ * Steps (round, sign, comparisons) have the gradient 0. Quantisation passes gradients on as if it did not round
  * (straight-through): its scales count as constants.
  *
  * TERN_UNSUPPORTED names an operation on the way that has no gradient; TERN_INVALID_ARGUMENT names a parameter that the loss

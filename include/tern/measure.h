@@ -84,7 +84,8 @@ typedef struct tern_bench_options {
         size; /* only cases with an operand of these sizes, "512x512", or with this one among its sizes, "2560"; NULL: all */
     const char *
         layout; /* only "contiguous" cases, or "strided" ones, whose operands do not lie in one piece; NULL: both */
-    const char *device; /* NULL, or "cpu": there are cases of no other yet, and others are refused */
+    const char *
+        device; /* one of tern_catalog_device, or several with commas, "cpu,opencl": all cases on each; NULL: "cpu" */
     const char *cpu;    /* highest instruction set to use, "avx2"; NULL = $TERN_CPU, else the best */
     int n_threads;      /* how many numbers of threads to measure with, ... */
     const int *threads; /* ... and which; none: one, and all that may be used */
@@ -108,8 +109,10 @@ TERN_API tern_status tern_bench_case(const tern_bench_options *options, int i, t
                                      void *user);
 
 /* Compiles and runs every case that is asked for, compares its results with those of the reference kernels, then times it in
- * turns with its limit. Every case is visited once for each number of threads, also one that fails or takes too long.
- * TERN_NOT_FOUND: there is no such suite, family or instruction set, or no such case. TERN_STATE, after all rows: one was faster than its limit by
+ * turns with its limit. Every case is visited once for each number of threads, also one that fails or takes too long; once, with 0
+ * threads, on a device other than the CPU, which has threads, limits and memory of its own: data and references are made by the CPU, and
+ * what the device cannot run is "unavailable: " and why.
+ * TERN_NOT_FOUND: there is no such suite, family, device or instruction set, or no such case. TERN_STATE, after all rows: one was faster than its limit by
  * more than 2 %, so the limit's probes are too slow, or it differed from the reference, or none could be measured. */
 TERN_API tern_status tern_bench_run(const tern_bench_options *options, tern_bench_visit visit, void *user);
 

@@ -41,6 +41,8 @@ typedef struct tern_convert_report {
     bool lossless;  /* every value is what it was; of ternary weights this was read back from the new file */
     double sqnr_db; /* 10 log10 of the energy of the values by that of the errors; infinite without errors  */
     double cosine;  /* of the angle between the values before and after                                   */
+    bool
+        as_loaded; /* master weights became the ternary ones that loading them makes: the model is the same */
 } tern_convert_report;
 
 typedef struct tern_convert_options {

@@ -2,7 +2,7 @@
  * into one program that updates the parameters where they are.
  *
  *     tern_grad(loss, n, params, grads);
- *     tern_optimiser_step(optimiser, rate, grads, written);          records; nothing runs
+ *     tern_optimiser_step(optimiser, rate, grads, written, NULL);    records; nothing runs
  *     tern_compile(ctx, 1 + count, outputs, ...)                     loss, and everything written
  *
  * Threading: as the context's. */
@@ -45,10 +45,14 @@ typedef struct tern_parameter {
     double decay;
 } tern_parameter;
 
-/* Makes the moments, zeroed states "p0.m", "p0.v" and so on, and a count of steps. Keeps a reference to every parameter. NULL options: the defaults. TERN_INVALID_ARGUMENT names an option or a parameter that cannot be. */
+/* Makes the moments, zeroed states "p0.m", "p0.v" and so on, and a count of steps. Keeps a reference to every parameter. NULL options:
+ * the defaults. TERN_INVALID_ARGUMENT names an option or a parameter that cannot be. */
 TERN_API tern_status tern_optimiser_create(tern_ctx *ctx, const tern_optimiser_options *options, int n,
                                            const tern_parameter *parameters, tern_optimiser **out);
 TERN_API void tern_optimiser_free(tern_optimiser *optimiser); /* NULL is fine; parameters stay */
+
+/* How many numbers an optimiser keeps beside each one that it trains: AdamW 2, SGD 1 with momentum and 0 without. NULL: the defaults. */
+TERN_API int tern_optimiser_moments(const tern_optimiser_options *options);
 
 /* How many tensors a step writes, and tensor i of them: parameters first, then moments, then the count. What a checkpoint holds. */
 TERN_API int tern_optimiser_count(const tern_optimiser *optimiser);

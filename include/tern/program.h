@@ -63,7 +63,7 @@ typedef struct tern_compile_options {
     tern_goal goal;
     int threads;         /* most that share a step; 0 = all of the context, which has no more to give */
     const char *cpu;     /* highest instruction set to use, "avx2"; NULL = the context's */
-    const char *library; /* "onednn" or "openblas": f32 products in its order of sums; NULL = Tern's own */
+    const char *library; /* f32 products by "onednn", "openblas" or "accelerate"; NULL = Tern's own */
     const char *device;  /* NULL = the context's; no other can be asked for */
     tern_precision precision;
     tern_batch_range batch; /* of programs; lazy evaluation takes shapes as they come, and refuses one */

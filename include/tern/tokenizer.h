@@ -77,6 +77,8 @@ typedef struct tern_vocabulary {
         *ends; /* what else ends an answer: eos, eot and the control tokens whose names say so do anyway */
     tern_choice add_bos, add_eos;
     tern_choice add_space;     /* "llama": a blank before the text and behind control tokens */
+    bool space_at_start;       /* that blank before the text alone, not behind control tokens */
+    bool space_if_none;        /* and only where the text does not begin with one */
     tern_choice ignore_merges; /* "gpt2": a piece that is a token is that token, whatever the merges say */
     const char *chat_template; /* as the file has it; recognised, never executed. NULL: none */
 } tern_vocabulary;

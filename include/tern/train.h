@@ -95,13 +95,13 @@ TERN_API tern_status tern_trainer_step(tern_trainer *trainer, const int32_t *tok
 /* The loss on `batch` sequences of context + 1 tokens; nothing is learnt. */
 TERN_API tern_status tern_trainer_loss(tern_trainer *trainer, const int32_t *tokens, double *loss);
 
-/* What each token of `batch` sequences of context tokens leads to, [batch * context, vocabulary], as the pass forward of a step
- * has it. The caller owns *out unless a scope is open. */
+/* What each token of `batch` sequences of context tokens leads to, [batch * context, vocabulary]: what tern_trainer_loss judges, exact
+ * whatever precision `activations` have in steps. *out belongs to the open scope, or to the caller. */
 TERN_API tern_status tern_trainer_logits(tern_trainer *trainer, const int32_t *tokens, tern_tensor **out);
 
 /* The states, all that a checkpoint holds: weights first, under their names in GGUF, then moments ("blk.0.attn_q.weight.m" and ".v"),
- * then the count of steps, "steps", and with activations in f16 "loss_scale" and "loss_scale.steps", how long it has stood. Read them by tern_data_f32, set them by tern_assign. NULL: there is no state i. The name and the
- * tensor live as long as the trainer. */
+ * then the count of steps, "steps", and with activations in f16 "loss_scale" and "loss_scale.steps", how long it has stood. Read them
+ * by tern_data_f32, set them by tern_assign. NULL: there is no state i. The name and the tensor live as long as the trainer. */
 TERN_API int tern_trainer_states(const tern_trainer *trainer);
 TERN_API int tern_trainer_weights(const tern_trainer *trainer); /* the first of them */
 TERN_API tern_tensor *tern_trainer_state(const tern_trainer *trainer, int i, const char **name);
@@ -116,6 +116,10 @@ typedef struct tern_trainer_info {
     size_t arena_bytes; /* intermediates of all programs that were compiled, as planned */
 } tern_trainer_info;
 TERN_API void tern_trainer_get_info(const tern_trainer *trainer, tern_trainer_info *out);
+
+/* The same of a trainer that is not made, in no time and memory: would one fit? Intermediates are known only when its programs are
+ * compiled: arena_bytes is 0. TERN_INVALID_ARGUMENT names an option that cannot be. */
+TERN_API tern_status tern_train_needs(const tern_train_options *options, tern_trainer_info *out);
 
 /* ---- checkpoints --------------------------------------------------------------------------------------------------- */
 
@@ -145,6 +149,8 @@ typedef enum tern_schedule_kind {
     TERN_SCHEDULE_LIST(TERN_SCHEDULE_ENUM)
 #undef TERN_SCHEDULE_ENUM
 } tern_schedule_kind;
+
+enum { TERN_TRAIN_MOST_STEPS = 1 << 24 }; /* of a run: the optimiser counts them in f32 */
 
 typedef struct tern_schedule {
     tern_schedule_kind kind; /* what follows the warm-up */

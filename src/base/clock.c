@@ -30,3 +30,8 @@ uint64_t tern__cpu_time_ns(void)
 {
     return read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
+
+uint64_t tern__thread_cpu_time_ns(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}

@@ -7,6 +7,8 @@
 uint64_t tern__now_ns(void);
 /* What all threads of this process have computed, added up. */
 uint64_t tern__cpu_time_ns(void);
+/* What the calling thread has computed. */
+uint64_t tern__thread_cpu_time_ns(void);
 
 /* From now on `source` tells the time; NULL: the system does. For tests, which no machine is then too slow for; not to be set while
  * other threads look at the clock. */

@@ -31,8 +31,13 @@ typedef enum tern__isa {
 } tern__isa;
 /* clang-format on */
 
-/* What some processors of a level have besides: X(enumerator, name). */
-#define TERN__FEATURE_LIST(X) X(VBMI, "avx512vbmi") X(AVXVNNI, "avxvnni")
+/* What some processors of a level have besides, or do otherwise: X(enumerator, name). one-stream: one run of memory is read,
+ * and written past the caches, at full speed, the hardware finds it alone, and several in turns are slower (AMD's Zen; others gain by
+ * several that are asked for). Kernels that stream choose by it. */
+#define TERN__FEATURE_LIST(X) \
+    X(VBMI, "avx512vbmi")     \
+    X(AVXVNNI, "avxvnni")     \
+    X(ONE_STREAM, "one-stream")
 
 /* clang-format off */
 typedef enum tern__feature {

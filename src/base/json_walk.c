@@ -23,7 +23,7 @@ static tern_status expect(tern__json_walk *w, char wanted)
     return TERN_OK;
 }
 
-tern_status tern__json_enter(tern__json_walk *w)
+static tern_status enter(tern__json_walk *w)
 {
     w->first = true;
     return expect(w, '{');
@@ -95,7 +95,8 @@ void tern__json_skip(tern__json_walk *w)
     w->at += extent(w);
 }
 
-tern_status tern__json_next(tern__json_walk *w, json_t **key)
+/* The key of the next member, for the caller to json_decref; `*key` NULL: the object has ended. */
+static tern_status next_key(tern__json_walk *w, json_t **key)
 {
     skip_blanks(w);
     if (w->at < w->length && w->text[w->at] == '}') {
@@ -118,6 +119,40 @@ tern_status tern__json_next(tern__json_walk *w, json_t **key)
     }
     *key = name;
     return TERN_OK;
+}
+
+tern_status tern__json_members(tern__json_walk *w, tern__json_member_fn take, void *user)
+{
+    TERN_TRY(enter(w));
+    for (;;) {
+        json_t *key;
+        TERN_TRY(next_key(w, &key));
+        if (!key)
+            return TERN_OK;
+        tern_status status = take(user, w, key);
+        json_decref(key);
+        TERN_TRY(status);
+    }
+}
+
+typedef struct value_taker {
+    tern__json_value_fn take;
+    void *user;
+} value_taker;
+
+static tern_status take_value(void *user, tern__json_walk *w, const json_t *key)
+{
+    const value_taker *t = user;
+    json_t *value;
+    TERN_TRY(tern__json_value(w, &value));
+    tern_status status = t->take(t->user, key, value);
+    json_decref(value);
+    return status;
+}
+
+tern_status tern__json_values(tern__json_walk *w, tern__json_value_fn take, void *user)
+{
+    return tern__json_members(w, take_value, &(value_taker){take, user});
 }
 
 tern_status tern__json_next_element(tern__json_walk *w, bool *more)

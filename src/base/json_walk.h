@@ -20,14 +20,17 @@ typedef struct tern__json_walk {
     bool first; /* no member of the object or array has been read */
 } tern__json_walk;
 
-/* Steps into the object that stands here. */
-tern_status tern__json_enter(tern__json_walk *w);
 /* Steps into the array that stands here. */
 tern_status tern__json_enter_array(tern__json_walk *w);
 
-/* The key of the next member, for the caller to json_decref; `*key` NULL: the object has ended. Its value stands here then: read
- * it, or step into it. */
-tern_status tern__json_next(tern__json_walk *w, struct json_t **key);
+/* Calls `take` for each member of the object that stands here. Its value stands here then, and `take` reads it, steps into it or skips
+ * it. What `take` returns other than TERN_OK ends the walk. */
+typedef tern_status (*tern__json_member_fn)(void *user, tern__json_walk *w, const struct json_t *key);
+tern_status tern__json_members(tern__json_walk *w, tern__json_member_fn take, void *user);
+
+/* The same where every value is read whole. */
+typedef tern_status (*tern__json_value_fn)(void *user, const struct json_t *key, const struct json_t *value);
+tern_status tern__json_values(tern__json_walk *w, tern__json_value_fn take, void *user);
 
 /* `*more`: the next element of the array stands here, to be read or stepped into; else the array has ended. */
 tern_status tern__json_next_element(tern__json_walk *w, bool *more);

@@ -33,6 +33,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "base/places.h"
 #include "base/status.h"
 
 enum { WORKERS_MAX = 4096, FEW_WORKERS = 4 };
@@ -41,8 +42,9 @@ enum { WORKERS_MAX = 4096, FEW_WORKERS = 4 };
 static const uint64_t spin_limit_ns = 50000;
 
 /* After this, or at once when there are more workers than cores, each look at the word is followed by a
- * sched_yield: the one we wait for may be queued on our own core (the system likes to put the two ends of a
- * wake-up on one), and spinning alone would hold him up until we give up, every time. */
+ * sched_yield: the one we wait for may be queued on our own core (where workers are not bound to one each the
+ * system likes to put the two ends of a wake-up together; and other programs have threads, too), and spinning
+ * alone would hold him up until we give up, every time. */
 static const uint64_t quiet_spin_ns = 4000;
 
 /* States of a mailbox. */
@@ -65,6 +67,8 @@ struct tern__threads {
     tern__region_fn fn;
     void *arg;
     member **members; /* (count); [0] is the caller and stays NULL */
+    tern__places *places;
+    pthread_t caller; /* of the region that runs */
 
     /* The barrier's phase, one of the two below. Few workers meet faster when everything is on one cache line
      * (two workers: 100 ns against 165); many that spin on the line of the arrivals would hold up each
@@ -220,6 +224,8 @@ void tern__threads_barrier(tern__threads *pool, const tern__idle *idle)
         return;
     _Atomic(uint32_t) *phase = pool->phase;
     uint32_t seen = spin_while(pool, phase, mine, PHASE_SLEEPS, idle);
+    if ((seen & ~(uint32_t)PHASE_SLEEPS) == mine && pthread_equal(pthread_self(), pool->caller))
+        tern__places_stay(pool->places);
     if (seen == mine && announce_sleep(phase, &seen, mine | PHASE_SLEEPS))
         seen = mine | PHASE_SLEEPS;
     while (seen == (mine | PHASE_SLEEPS)) {
@@ -284,6 +290,7 @@ static tern_status start_member(tern__threads *pool, int worker)
                           pool->count, strerror(error));
     }
     pool->members[worker] = m;
+    tern__places_give(pool->places, worker, m->thread);
     return TERN_OK;
 }
 
@@ -328,6 +335,7 @@ tern_status tern__threads_create(int count, tern__threads **out)
         tern__free(pool);
         return tern__fail(TERN_LIMIT, "threads: the system gave no mutex");
     }
+    pool->places = tern__places_create(count);
     tern_status status = start_members(pool);
     if (status != TERN_OK) {
         tern__threads_destroy(pool);
@@ -349,6 +357,7 @@ void tern__threads_destroy(tern__threads *pool)
         tern__free(pool->members[worker]);
     }
     queue_destroy(pool);
+    tern__places_free(pool->places);
     tern__free(pool->members);
     tern__free(pool);
 }
@@ -370,8 +379,11 @@ void tern__threads_run(tern__threads *pool, int workers, tern__region_fn fn, voi
     pool->fn = fn;
     pool->arg = arg;
     pool->workers = workers;
+    pool->caller = pthread_self();
+    tern__places_begin(pool->places);
     for (int worker = 1; worker < workers; worker++)
         send_mail(pool->members[worker], MAIL_RUN);
     fn(arg, 0, workers);
     tern__threads_barrier(pool, NULL);
+    tern__places_end(pool->places);
 }

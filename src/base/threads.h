@@ -2,7 +2,8 @@
  *
  * The caller of tern__threads_run is worker 0, so a pool of one has no thread of its own and costs a call.
  * Waiting spins for a short while (politely when there are more workers than cores), then sleeps (futex on
- * Linux, condition variable elsewhere). */
+ * Linux, condition variable elsewhere). A pool with as many workers as cores keeps them on one core each
+ * (base/places.h). */
 #ifndef TERN_BASE_THREADS_H
 #define TERN_BASE_THREADS_H
 

@@ -22,7 +22,7 @@
 #include "graph/plan.h"
 #include "graph/target.h"
 
-enum { TERN__DEVICE_ABI = 2 }; /* of everything a plugin sees: another number, another build */
+enum { TERN__DEVICE_ABI = 3 }; /* of everything a plugin sees: another number, another build */
 
 typedef struct tern__device tern__device; /* each device's own */
 typedef struct tern__code tern__code;     /* what it made of a plan */
@@ -37,6 +37,8 @@ typedef struct tern__device_options {
     const char *cache;            /* folder where what was built is kept between processes; NULL: nowhere */
     const char *dump;             /* folder that generated sources are written to; NULL: nowhere */
     bool background;              /* threads of its own make way for others */
+    int functions; /* may it call a compiler of the system's for functions of its own? 1: yes, -1: none are
+                                   * to be compiled, 0: only where no such compiler is needed */
     size_t memory; /* bytes of its own that it may use, and keep for later; 0: as many as there are */
 } tern__device_options;
 
@@ -49,6 +51,9 @@ typedef struct tern__stop {
 /* Addresses for one run of a plan: (n_leaves of the graph), (n_blocks of the plan), and an arena of arena_bytes. */
 typedef struct tern__bindings {
     void *const *leaves;
+    /* (n_leaves) what a leaf's memory holds, which no other bytes of the process are called; 0: others may write it unseen. A run
+     * that writes it leaves the version + 1. NULL: nobody knows. */
+    const uint64_t *versions;
     void *const *blocks;
     void *arena;
     uint64_t *step_ns; /* (n_steps of the plan) receives what each step took; NULL: nobody asked */

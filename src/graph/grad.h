@@ -1,7 +1,8 @@
 /* grad.h - what the rules of gradients (grad_rules*.c), named by the gradient column of ops.def, see and give.
  *
  * A rule gets one recorded operation and the gradients of its results, and records the gradients of its operands. It need not
- * care for broadcasting and types: what it gives is summed over the axes that the operand has not, and cast to its type.
+ * care for broadcasting and types: what it gives is summed over the axes that the operand has not, and cast to its type. One that
+ * computes starts with tern__grad_widen.
  * Integers and codes that come from a quantisation have gradients too, in f32: that is how straight-through works. */
 #ifndef TERN_GRAPH_GRAD_H
 #define TERN_GRAPH_GRAD_H
@@ -32,6 +33,11 @@ struct tern__grad_call {
 /* Begins a rule: RULE(name) { ... } */
 #define RULE(name) tern_status tern__rule_grad_##name(struct tern__grad_call *g)
 
+/* Begins a rule that computes, rather than moves elements: operands, results and their gradients of 16 bits are f32 from here on, and
+ * what the rule gives is cast back once. Operations compute in f32 inside; a rule that recorded its steps in 16 bits would overflow where
+ * they do not (squares of 256 in f16), and lose digits (1 - y * y of a y near 1): results are computed once more, from the same
+ * operands. Where nothing has 16 bits, nothing is recorded. */
+void tern__grad_widen(struct tern__grad_call *g);
 /* A rank-0 number of x's type, or of f32 where that is no float. */
 tern_tensor *tern__grad_number(const tern_tensor *x, double value);
 /* Zeros like x. */

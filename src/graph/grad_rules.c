@@ -14,7 +14,7 @@
 #define DIV(a, b) tern_div(a, b)
 
 /* Of a function of x: the gradient of its result times `slope`. */
-#define UNARY(name, slope) RULE(name) { g->of_in[0] = MUL(GRAD, slope); return TERN_OK; }
+#define UNARY(name, slope) RULE(name) { tern__grad_widen(g); g->of_in[0] = MUL(GRAD, slope); return TERN_OK; }
 /* clang-format on */
 
 /* ---- what rules share -------------------------------------------------------------------------------------------- */
@@ -42,6 +42,31 @@ tern_tensor *tern__grad_times(tern_tensor *x, double value)
 tern_tensor *tern__grad_float(tern_tensor *x)
 {
     return tern__tensor_is_error(x) || tern__dtype_is_float(x->type.dtype) ? x : tern_cast(x, TERN_F32);
+}
+
+static bool is_narrow(const tern_tensor *t)
+{
+    return t && !tern__tensor_is_error(t) && (t->type.dtype == TERN_F16 || t->type.dtype == TERN_BF16);
+}
+
+static bool widen_all(int n, tern_tensor **tensors)
+{
+    bool any = false;
+    for (int i = 0; i < n; i++) {
+        if (is_narrow(tensors[i])) {
+            tensors[i] = tern_cast(tensors[i], TERN_F32);
+            any = true;
+        }
+    }
+    return any;
+}
+
+void tern__grad_widen(struct tern__grad_call *g)
+{
+    const bool narrow = widen_all(g->n_in, g->in);
+    widen_all(g->n_out, g->of_out);
+    if (narrow)
+        tern__record_n(g->ctx, g->node->op, g->n_in, g->in, g->attrs, g->n_out, g->out);
 }
 
 /* ---- every op, or none ------------------------------------------------------------------------------------------- */
@@ -146,6 +171,7 @@ UNARY(softplus,   tern_sigmoid(X))
 
 RULE(clamp)
 {
+    tern__grad_widen(g);
     tern_tensor *inside = tern_logical_and(tern_ge(X, NUMBER(g->attrs[TERN__ATTR_clamp_low].f)),
                                            tern_le(X, NUMBER(g->attrs[TERN__ATTR_clamp_high].f)));
     g->of_in[0] = tern_where(inside, GRAD, NUMBER(0));
@@ -154,12 +180,35 @@ RULE(clamp)
 
 /* ---- binary ------------------------------------------------------------------------------------------------------ */
 
+RULE(add)
+{
+    g->of_in[0] = g->of_in[1] = GRAD;
+    return TERN_OK;
+}
+
+RULE(sub)
+{
+    g->of_in[0] = GRAD;
+    if (g->wanted[1])
+        g->of_in[1] = tern_neg(GRAD);
+    return TERN_OK;
+}
+
 #define A (g->in[0])
 #define B (g->in[1])
+
+/* a^2 + b^2; 1 where both are 0, so that a quotient is 0 there. */
+static tern_tensor *length2(const struct tern__grad_call *g)
+{
+    tern_tensor *zero = NUMBER(0), *none = tern_logical_and(tern_eq(A, zero), tern_eq(B, zero));
+    return tern_where(none, NUMBER(1), ADD(tern_square(A), tern_square(B)));
+}
+
 /* clang-format off */
 #define BINARY(name, of_a, of_b)            \
     RULE(name)                              \
     {                                       \
+        tern__grad_widen(g);                \
         if (g->wanted[0])                   \
             g->of_in[0] = (of_a);           \
         if (g->wanted[1])                   \
@@ -167,15 +216,12 @@ RULE(clamp)
         return TERN_OK;                     \
     }
 
-BINARY(add,   GRAD, GRAD)
-BINARY(sub,   GRAD, tern_neg(GRAD))
 BINARY(mul,   MUL(GRAD, B), MUL(GRAD, A))
 BINARY(div,   DIV(GRAD, B), tern_neg(DIV(MUL(GRAD, Y), B)))
 BINARY(mod,   GRAD, tern_neg(MUL(GRAD, tern_floor(DIV(A, B)))))
-BINARY(atan2, DIV(MUL(GRAD, B), ADD(tern_square(A), tern_square(B))),
-              tern_neg(DIV(MUL(GRAD, A), ADD(tern_square(A), tern_square(B)))))
-/* a^b: 0^b has no logarithm, but does not change with b either */
-BINARY(pow,   MUL(MUL(GRAD, B), tern_pow(A, SUB(B, NUMBER(1)))),
+BINARY(atan2, DIV(MUL(GRAD, B), length2(g)), tern_neg(DIV(MUL(GRAD, A), length2(g))))
+/* a^b: 0^b has no logarithm, but does not change with b either; and a^0 does not change with a, not even where a^-1 is infinite */
+BINARY(pow,   MUL(MUL(GRAD, B), tern_pow(A, tern_where(tern_eq(B, NUMBER(0)), NUMBER(0), SUB(B, NUMBER(1))))),
               MUL(GRAD, tern_where(tern_gt(A, NUMBER(0)), MUL(Y, tern_log(A)), NUMBER(0))))
 /* clang-format on */
 

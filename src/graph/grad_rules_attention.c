@@ -47,6 +47,7 @@ static tern_tensor *to_slots(const struct tern__grad_call *g, const sizes *s, te
 
 RULE(attention)
 {
+    tern__grad_widen(g);
     const sizes s = sizes_of(g);
     const double given = g->attrs[TERN__ATTR_attention_scale].f,
                  scale = given == 0 ? 1 / sqrt((double)s.d) : given; /* NOLINT: 0 means none was given */

@@ -1,4 +1,6 @@
 /* grad_rules_axes.c - gradients of reductions, and of what goes along an axis: running sums, softmax, norms, sorting. */
+#include <math.h>
+
 #include "base/status.h"
 #include "graph/grad.h"
 #include "graph/rules.h"
@@ -57,12 +59,14 @@ RULE(sum)
 
 RULE(mean)
 {
+    tern__grad_widen(g);
     g->of_in[0] = spread(g, tern__grad_times(GRAD, 1.0 / (double)reduced(X, &g->attrs[AXES])));
     return TERN_OK;
 }
 
 RULE(var)
 {
+    tern__grad_widen(g);
     const double n = (double)reduced(X, &g->attrs[AXES]);
     tern_tensor *mean = tern_mean(X, (int)g->attrs[AXES].count, g->attrs[AXES].ints, true);
     tern_tensor *slope =
@@ -74,6 +78,7 @@ RULE(var)
 /* The product of the others: y / x where no factor is 0; where one is, it alone has a gradient, the product of the rest. */
 RULE(prod)
 {
+    tern__grad_widen(g);
     tern_tensor *one = tern__grad_number(X, 1), *zero = tern__grad_number(X, 0);
     tern_tensor *is_zero = tern_eq(X, zero), *rest = tern_where(is_zero, one, X);
     tern_tensor *zeros = sum_like(g, tern_cast(is_zero, tern_dtype_of(one)));
@@ -87,14 +92,19 @@ RULE(prod)
 /* Shared evenly among equals. */
 RULE(reduced_extremum)
 {
+    tern__grad_widen(g);
     tern_tensor *chosen = tern_cast(tern_eq(X, spread(g, Y)), tern_dtype_of(GRAD));
     g->of_in[0] = tern_div(tern_mul(chosen, spread(g, GRAD)), sum_like(g, chosen));
     return TERN_OK;
 }
 
+/* Where all are -infinity, so is y, and nothing has a share in it. */
 RULE(logsumexp)
 {
-    g->of_in[0] = tern_mul(spread(g, GRAD), tern_exp(tern_sub(X, spread(g, Y))));
+    tern__grad_widen(g);
+    tern_tensor *none = tern_eq(Y, tern__grad_number(Y, -(double)INFINITY));
+    tern_tensor *y = tern_where(none, tern__grad_number(Y, 0), Y);
+    g->of_in[0] = tern_mul(spread(g, GRAD), tern_exp(tern_sub(X, spread(g, y))));
     return TERN_OK;
 }
 
@@ -109,6 +119,7 @@ RULE(cumsum)
 
 RULE(softmax)
 {
+    tern__grad_widen(g);
     const int64_t axis = g->attrs[TERN__ATTR_softmax_axis].i;
     g->of_in[0] = tern_mul(Y, tern_sub(GRAD, tern_sum(tern_mul(GRAD, Y), 1, &axis, true)));
     return TERN_OK;
@@ -116,6 +127,7 @@ RULE(softmax)
 
 RULE(log_softmax)
 {
+    tern__grad_widen(g);
     const int64_t axis = g->attrs[TERN__ATTR_log_softmax_axis].i;
     g->of_in[0] = tern_sub(GRAD, tern_mul(tern_exp(Y), tern_sum(GRAD, 1, &axis, true)));
     return TERN_OK;
@@ -146,6 +158,7 @@ static void norm(struct tern__grad_call *g, tern_tensor *u, tern_tensor *r, bool
 
 RULE(rmsnorm)
 {
+    tern__grad_widen(g);
     tern_tensor *eps = tern__grad_number(X, g->attrs[TERN__ATTR_rmsnorm_eps].f);
     tern_tensor *r = tern_rsqrt(tern_add(mean_of(tern_square(X)), eps));
     norm(g, tern_mul(X, r), r, false);
@@ -154,6 +167,7 @@ RULE(rmsnorm)
 
 RULE(layernorm)
 {
+    tern__grad_widen(g);
     tern_tensor *eps = tern__grad_number(X, g->attrs[TERN__ATTR_layernorm_eps].f);
     tern_tensor *centred = tern_sub(X, mean_of(X));
     tern_tensor *r = tern_rsqrt(tern_add(mean_of(tern_square(centred)), eps));
@@ -206,6 +220,7 @@ RULE(topk)
 /* take_along picks as sort does, by indices that are given. */
 RULE(take_along)
 {
+    tern__grad_widen(g);
     struct tern__grad_call picked = *g;
     tern_tensor *out[] = {Y, g->in[1]};
     picked.out = out;

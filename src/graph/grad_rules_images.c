@@ -124,6 +124,7 @@ static tern_tensor *ones(const tern_tensor *like, int rank, const int64_t *shape
 /* A pool of means is a convolution of each channel with 1 / the elements that its windows count. */
 RULE(avg_pool2d)
 {
+    tern__grad_widen(g);
     const tern__attr *a = g->attrs;
     const bool nhwc = a[TERN__ATTR_avg_pool2d_nhwc].i != 0;
     const windows s = windows_of_pool(a);
@@ -171,6 +172,7 @@ static tern_tensor *to_place(tern_tensor *t, const windows *s, const int64_t *si
 /* Shared evenly among equals of a window; place by place of a window, all windows at once. */
 RULE(max_pool2d)
 {
+    tern__grad_widen(g);
     const bool nhwc = g->attrs[TERN__ATTR_max_pool2d_nhwc].i != 0;
     const windows s = windows_of_pool(g->attrs);
     tern_tensor *d = turned(GRAD, nhwc), *x = turned(X, nhwc), *y = turned(Y, nhwc), *count = NULL,

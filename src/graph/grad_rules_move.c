@@ -130,6 +130,7 @@ RULE(gather)
     int64_t there[TERN__MAX_RANK], back[TERN__MAX_RANK], turned[TERN__MAX_RANK], rows[TERN__MAX_RANK];
     if (!g->wanted[0])
         return TERN_OK;
+    tern__grad_widen(g); /* for the sums */
     /* the axes of the indices come first, then those of x but for `axis` */
     for (int i = 0; i < result; i++)
         there[i] = i < taken ? axis + i : i - taken < axis ? i - taken : i;

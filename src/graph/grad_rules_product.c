@@ -5,9 +5,28 @@
 
 /* ---- matmul ------------------------------------------------------------------------------------------------------- */
 
-/* y = op(a) op(b). A vector is a matrix with one row (a) or one column (b) whose axis y has not. */
+/* How many matrices lie in the axes before the last `own`. */
+static int64_t matrices(const tern_tensor *t, int own)
+{
+    int64_t n = 1;
+    for (int i = 0; i < t->type.rank - own; i++)
+        n *= t->type.shape[i];
+    return n;
+}
+
+/* Is one matrix of an operand multiplied with several of the other? Its gradient is then a sum of products. */
+static bool repeats(const struct tern__grad_call *g)
+{
+    const tern_tensor *a = g->in[0], *b = g->in[1];
+    const int64_t n = matrices(Y, (a->type.rank > 1) + (b->type.rank > 1));
+    return matrices(a, 2) != n || matrices(b, 2) != n;
+}
+
+/* y = op(a) op(b). A vector is a matrix with one row (a) or one column (b) whose axis y has not. Products add up in f32 by themselves. */
 RULE(matmul)
 {
+    if (repeats(g))
+        tern__grad_widen(g);
     const bool ta = g->attrs[TERN__ATTR_matmul_transpose_a].i != 0,
                tb = g->attrs[TERN__ATTR_matmul_transpose_b].i != 0;
     tern_tensor *a = g->in[0], *b = g->in[1], *d = GRAD;

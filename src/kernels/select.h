@@ -16,7 +16,7 @@
 #include "kernels/ternary/ternary.h"
 
 typedef enum tern__kernel_family {
-#define TERN_FAMILY(name, op) TERN__FAMILY_##name,
+#define TERN_FAMILY(name) TERN__FAMILY_##name,
 #include "kernels/kernels.def"
     TERN__KERNEL_FAMILIES,
 } tern__kernel_family;
@@ -35,6 +35,12 @@ const tern__kernel_row *tern__kernel_rows(int *count);
 /* Does this processor run it, within the levels of `isa_mask` (tern__isa_mask_capped)? The first question about a row of AMX, and so
  * the first tern__kernel_select within that level, asks the system for its tiles (tern__isa_permitted); later ones ask nobody. */
 bool tern__kernel_runs(const tern__kernel_row *row, uint32_t isa_mask);
+
+/* Do its loops over floats fuse multiply-adds, as ref/ does? Those of SSE round every product. */
+static inline bool tern__kernel_fuses(const tern__kernel_row *row)
+{
+    return row->isa != TERN__ISA_SSE42;
+}
 
 /* The last row of a family that runs; NULL if none does. */
 const tern__kernel_row *tern__kernel_select(tern__kernel_family family, uint32_t isa_mask);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tern/catalog.h>
+
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/cpu.h"
@@ -15,13 +17,13 @@
 enum { MEMORY_LEAST = 1 << 14, THREADS_MOST = 64, ROUNDS_USUAL = 100 };
 static const int64_t memory_usual = (int64_t)256 << 20, memory_most = (int64_t)1 << 34;
 static const double budget_usual_s = 0.5, timeout_usual_s = 60;
-static const char only_device[] = "cpu";
+static const char cpu_name[] = "cpu";
 
 static const tern__suite *const suites[] = {&tern__suite_ops, &tern__suite_graph, &tern__suite_alloc,
                                             &tern__suite_compile, &tern__suite_transfer};
 
 typedef struct visiting {
-    const tern__bench *bench;
+    const tern__bench *bench; /* of the device that is measured */
     tern_bench_visit visit;
     void *user;
     bool doubtful; /* a row cannot be right */
@@ -57,6 +59,51 @@ static tern_status find_family(const tern__bench *b, const char *family)
         snprintf(last, sizeof last, "%s", cell.row.family);
     }
     return tern__fail(TERN_NOT_FOUND, "bench: there is no family '%s'; there are %s", family, names);
+}
+
+/* ---- which devices ---- */
+
+enum { DEVICE_NAME = 32, DEVICES_MOST = 8 };
+
+/* Name i of those that `list` ("cpu,opencl"; NULL: the CPU's) has. TERN_OUT_OF_RANGE past the last. */
+static tern_status device_at(const char *list, int i, char name[DEVICE_NAME])
+{
+    const char *at = list ? list : cpu_name;
+    for (int k = 0; k < i && at; k++) {
+        at = strchr(at, ',');
+        at = at ? at + 1 : NULL;
+    }
+    if (!at)
+        return TERN_OUT_OF_RANGE;
+    snprintf(name, DEVICE_NAME, "%.*s", (int)strcspn(at, ","), at);
+    return TERN_OK;
+}
+
+static tern_status find_device(const char *name, tern_device_info *out)
+{
+    char names[256] = "";
+    for (int i = 0; tern_catalog_device(i, out) == TERN_OK; i++) {
+        const size_t used = strlen(names);
+        if (strcmp(out->name, name) == 0)
+            return TERN_OK;
+        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", out->name);
+    }
+    return tern__fail(TERN_NOT_FOUND, "bench: there is no device '%.64s'; there are %s", name, names);
+}
+
+/* Each is one that there could be, and none is there twice. */
+static tern_status check_devices(const char *list)
+{
+    char names[DEVICES_MOST][DEVICE_NAME];
+    tern_device_info info;
+    int n = 0;
+    for (; n < DEVICES_MOST && device_at(list, n, names[n]) == TERN_OK; n++) {
+        TERN_TRY(find_device(names[n], &info));
+        for (int k = 0; k < n; k++)
+            TERN__FAIL_IF(strcmp(names[k], names[n]) == 0, TERN_INVALID_ARGUMENT,
+                          "bench: device '%s' is named twice", names[n]);
+    }
+    return TERN_OK;
 }
 
 /* ---- which cases ---- */
@@ -115,9 +162,7 @@ static tern_status check_choice(const tern__bench *b)
     const tern_bench_options *o = &b->o;
     tern__cell cell;
     tern_dtype dtype;
-    /* Operands, references and limits are made and measured there. */
-    TERN__FAIL_IF(o->device && strcmp(o->device, only_device) != 0, TERN_NOT_FOUND,
-                  "bench: cases run on '%s' only, not on '%.64s'", only_device, o->device);
+    TERN_TRY(check_devices(o->device));
     if (o->family)
         TERN_TRY(find_family(b, o->family));
     if (o->dtype)
@@ -158,7 +203,7 @@ static tern_status check_numbers(const tern_bench_options *o)
 static tern_status settle(const tern_bench_options *options, tern__bench *b)
 {
     static const tern_bench_options none = {0};
-    *b = (tern__bench){.o = options ? *options : none};
+    *b = (tern__bench){.o = options ? *options : none, .device = cpu_name, .on_cpu = true};
     tern_bench_options *o = &b->o;
     TERN_TRY(find_suite(o->suite ? o->suite : "ops", &b->suite));
     TERN_TRY(check_numbers(o));
@@ -196,8 +241,15 @@ tern_status tern_bench_case(const tern_bench_options *options, int i, tern_bench
     TERN__FAIL_IF(!visit, TERN_INVALID_ARGUMENT, "bench_case: the visitor is NULL");
     TERN_TRY(settle(options, &b));
     TERN_TRY(tern__cell_describe(&b, i, &cell));
-    if (is_asked_for(&b, &cell))
+    if (!is_asked_for(&b, &cell))
+        return TERN_OK;
+    char name[DEVICE_NAME];
+    for (int d = 0; device_at(b.o.device, d, name) == TERN_OK; d++) {
+        b.device = name;
+        b.on_cpu = strcmp(name, cpu_name) == 0;
+        TERN_TRY(tern__cell_describe(&b, i, &cell));
         visit(user, &cell.row);
+    }
     return TERN_OK;
 }
 
@@ -215,22 +267,40 @@ void tern__row_find_kernel(const tern_program *program, tern_result *row)
         }
 }
 
+/* The context in which the device computes. None if it is not there: tern__cell_prepare says why. */
+static tern_status open_device(const tern_ctx_options *of_cpu, tern__bench *bench)
+{
+    tern_ctx_options context = *of_cpu;
+    tern_device_info info;
+    TERN_TRY(find_device(bench->o.device, &info));
+    bench->device = info.name;
+    bench->on_cpu = strcmp(info.name, cpu_name) == 0;
+    if (bench->on_cpu)
+        bench->device_ctx = bench->ctx;
+    context.device = info.name;
+    return bench->on_cpu || info.unavailable ? TERN_OK : tern_ctx_create(&context, &bench->device_ctx);
+}
+
 tern_status tern__bench_open(const tern_bench_options *options, tern__bench *bench)
 {
     tern_ctx_options context = tern_ctx_options_default();
     TERN_TRY(settle(options, bench));
+    bench->o.device = bench->o.device ? bench->o.device : cpu_name;
     context.threads = 1;
     for (int i = 0; i < bench->o.n_threads; i++)
         context.threads = bench->o.threads[i] > context.threads ? bench->o.threads[i] : context.threads;
     context.cpu = bench->o.cpu;
     context.tuning = "off"; /* what was measured before must not change what is measured now */
     TERN_TRY(tern_ctx_create(&context, &bench->ctx));
+    TERN_TRY(open_device(&context, bench));
     return tern__threads_create(context.threads, &bench->pool);
 }
 
 void tern__bench_close(tern__bench *bench)
 {
     tern__threads_destroy(bench->pool);
+    if (bench->device_ctx != bench->ctx)
+        tern_ctx_destroy(bench->device_ctx);
     tern_ctx_destroy(bench->ctx);
 }
 
@@ -239,7 +309,9 @@ tern_status tern__cell_describe(const tern__bench *bench, int i, tern__cell *cel
     *cell = (tern__cell){.bench = bench, .row = tern_result_default()};
     TERN_TRY(bench->suite->describe(bench, i, cell));
     cell->row.suite = bench->suite->name;
-    cell->row.device = only_device;
+    cell->row.device = bench->device;
+    if (!bench->on_cpu)
+        cell->row.limit_kind = ""; /* limits are the CPU's, and say nothing of others */
     cell->row.shape = cell->shape;
     snprintf(cell->dtype, sizeof cell->dtype, "%.*s", (int)strcspn(cell->shape, "["), cell->shape);
     cell->row.dtype = cell->dtype;
@@ -267,26 +339,51 @@ static tern_status give_up(const tern__cell *cell)
 static void watch(tern__cell *cell)
 {
     tern_ctx_set_stop(cell->bench->ctx, is_late, cell);
+    if (!cell->bench->on_cpu)
+        tern_ctx_set_stop(cell->bench->device_ctx, is_late, cell);
 }
 
 /* What a cell that was watched ended with. */
 static tern_status unwatch(tern__cell *cell, tern_status status)
 {
     tern_ctx_set_stop(cell->bench->ctx, NULL, NULL);
+    if (!cell->bench->on_cpu)
+        tern_ctx_set_stop(cell->bench->device_ctx, NULL, NULL);
+    if (status == TERN_UNSUPPORTED && !cell->bench->on_cpu) {
+        char why[TERN__MESSAGE_MAX];
+        snprintf(why, sizeof why, "%s", tern_last_error());
+        return tern__fail(TERN_UNAVAILABLE, "unavailable: %s", why);
+    }
     return status == TERN_CANCELLED && is_late(cell) ? give_up(cell) : status;
+}
+
+/* Why the device, or the suite on it, cannot be had. */
+static tern_status check_device(const tern__bench *bench)
+{
+    tern_device_info info;
+    if (bench->on_cpu)
+        return TERN_OK;
+    TERN__FAIL_IF(!bench->suite->on_devices, TERN_UNAVAILABLE, "unavailable: suite '%s' measures the host",
+                  bench->suite->name);
+    TERN_TRY(find_device(bench->device, &info));
+    TERN__FAIL_IF(!bench->device_ctx, TERN_UNAVAILABLE, "unavailable: device '%s': %s", bench->device,
+                  info.unavailable ? info.unavailable : "it could not be opened");
+    return TERN_OK;
 }
 
 tern_status tern__cell_prepare(int i, tern__cell *cell)
 {
+    TERN_TRY(check_device(cell->bench));
     watch(cell);
     return unwatch(cell, cell->bench->suite->prepare(i, cell));
 }
 
-/* What one run asks for, and what it has at most. Both stay unknown while the memory tracker is on. */
+/* What one run asks for, and what it has at most. Both stay unknown while the memory tracker is on, and on devices, whose memory
+ * nobody counts. */
 static tern_status count_memory(tern__cell *cell)
 {
     const tern__suite *suite = cell->bench->suite;
-    if (!tern__meter_start())
+    if (!cell->bench->on_cpu || !tern__meter_start())
         return tern__cell_run(cell);
     tern_status status = tern__cell_run(cell);
     cell->row.allocations = tern__meter_stop().blocks;
@@ -302,6 +399,7 @@ tern_status tern__cell_ready(tern__cell *cell, int threads)
     cell->row.threads = threads;
     watch(cell);
     tern_status status = cell->bench->suite->ready(cell, threads);
+    cell->limited &= cell->bench->on_cpu;
     return unwatch(cell, status == TERN_OK ? count_memory(cell) : status);
 }
 
@@ -379,6 +477,27 @@ static tern_status time_cell(tern__cell *cell, double (*samples)[TERN__ROUNDS_MO
     return missing;
 }
 
+tern_status tern__cell_take_share(tern__cell *cell)
+{
+    enum { ROUNDS = 50 };
+    const double budget_s = 0.25;
+    const tern__turns turns = {.rounds = ROUNDS, .budget_s = budget_s, .sample_s = budget_s / 2 / ROUNDS};
+    const tern__thing thing = {
+        .run = tern__cell_run, .user = cell, .repeats = cell->first_s > turns.sample_s};
+    tern__limit *limit = NULL;
+    tern__measurement m = {0};
+    cell->row.limit_share = NAN;
+    if (!cell->limited)
+        return TERN_OK;
+    tern_status status = tern__limit_create(cell->bench->pool, cell->row.threads, &cell->work, &limit);
+    if (status == TERN_OK)
+        status = tern__measure(&thing, 1, limit, &turns, &m);
+    tern__limit_destroy(limit);
+    if (status == TERN_OK && m.share.n > 0)
+        cell->row.limit_share = m.share.median;
+    return status == TERN_UNAVAILABLE ? TERN_OK : status;
+}
+
 static tern_status measure_cell(visiting *v, tern__cell *cell, int threads,
                                 double (*samples)[TERN__ROUNDS_MOST], tern__measurement *m)
 {
@@ -422,32 +541,55 @@ static void visit_case(visiting *v, int i, tern__cell *cell)
     tern_status status = tern__cell_prepare(i, cell);
     if (status != TERN_OK)
         snprintf(why, sizeof why, "%s", tern_last_error());
-    for (int t = 0; t < v->bench->o.n_threads; t++)
-        visit_cell(v, cell, status, why, v->bench->o.threads[t]);
+    /* Other devices have threads of their own: one cell, of 0 threads. */
+    for (int t = 0; t < (v->bench->on_cpu ? v->bench->o.n_threads : 1); t++)
+        visit_cell(v, cell, status, why, v->bench->on_cpu ? v->bench->o.threads[t] : 0);
     tern__cell_close(cell);
     tern_ctx_trim(v->bench->ctx);
+    if (!v->bench->on_cpu && v->bench->device_ctx)
+        tern_ctx_trim(v->bench->device_ctx);
 }
 
-tern_status tern__bench_visit(const tern__bench *bench, tern_bench_visit visit, void *user)
+static void visit_cases(visiting *v, const tern__bench *bench)
 {
-    visiting v = {.bench = bench, .visit = visit, .user = user};
     tern__cell cell;
+    v->bench = bench;
     for (int i = 0; tern__cell_describe(bench, i, &cell) == TERN_OK; i++)
         if (is_asked_for(bench, &cell))
-            visit_case(&v, i, &cell);
-    TERN__FAIL_IF(v.doubtful, TERN_STATE, "bench: not all rows can be right; see their errors");
-    TERN__FAIL_IF(v.rows > 0 && v.measured == 0, TERN_STATE,
+            visit_case(v, i, &cell);
+}
+
+static tern_status conclude(const visiting *v)
+{
+    TERN__FAIL_IF(v->doubtful, TERN_STATE, "bench: not all rows can be right; see their errors");
+    TERN__FAIL_IF(v->rows > 0 && v->measured == 0, TERN_STATE,
                   "bench: no row could be measured; see their errors");
     return TERN_OK;
 }
 
+tern_status tern__bench_visit(const tern__bench *bench, tern_bench_visit visit, void *user)
+{
+    visiting v = {.visit = visit, .user = user};
+    visit_cases(&v, bench);
+    return conclude(&v);
+}
+
 tern_status tern_bench_run(const tern_bench_options *options, tern_bench_visit visit, void *user)
 {
+    visiting v = {.visit = visit, .user = user};
+    tern_bench_options o = options ? *options : (tern_bench_options){0};
+    const char *list = o.device;
+    char name[DEVICE_NAME];
     tern__bench bench;
     TERN__FAIL_IF(!visit, TERN_INVALID_ARGUMENT, "bench_run: the visitor is NULL");
-    tern_status status = tern__bench_open(options, &bench);
-    if (status == TERN_OK)
-        status = tern__bench_visit(&bench, visit, user);
-    tern__bench_close(&bench);
-    return status;
+    TERN_TRY(settle(&o, &bench)); /* all of it, before anything is measured */
+    for (int d = 0; device_at(list, d, name) == TERN_OK; d++) {
+        o.device = name;
+        tern_status status = tern__bench_open(&o, &bench);
+        if (status == TERN_OK)
+            visit_cases(&v, &bench);
+        tern__bench_close(&bench);
+        TERN_TRY(status);
+    }
+    return conclude(&v);
 }

@@ -22,7 +22,11 @@ typedef struct tern__bench {
     tern_bench_options o; /* settled */
     int usual_threads[2];
     const tern__suite *suite;
-    tern_ctx *ctx;
+    const char *device; /* its name in the catalog */
+    bool on_cpu;        /* limits are measured there, and memory is counted there */
+    tern_ctx *ctx;      /* on the CPU: data are made in it, and references computed */
+    tern_ctx
+        *device_ctx; /* what is measured runs in it; the same on the CPU, NULL if the device is not there */
     tern__threads *pool; /* of the limits' probes */
 } tern__bench;
 
@@ -41,6 +45,7 @@ typedef struct tern__cell {
 
 struct tern__suite {
     const char *name, *what;
+    bool on_devices; /* its cases run on other devices too: they compile for bench->device_ctx */
     /* Says which benchmark case i is. TERN_OUT_OF_RANGE past the last. */
     tern_status (*describe)(const tern__bench *bench, int i, tern__cell *cell);
     tern_status (*prepare)(int i, tern__cell *cell);
@@ -55,7 +60,8 @@ struct tern__suite {
 extern const tern__suite tern__suite_ops, tern__suite_graph, tern__suite_alloc, tern__suite_compile,
     tern__suite_transfer;
 
-/* `bench` may lie anywhere; closing one that failed to open is fine. */
+/* Of one device, options.device (NULL: the CPU). One that is not there opens as well: its cells cannot be prepared, and say why.
+ * `bench` may lie anywhere; closing one that failed to open is fine. */
 tern_status tern__bench_open(const tern_bench_options *options, tern__bench *bench);
 void tern__bench_close(tern__bench *bench);
 
@@ -72,6 +78,8 @@ tern_status tern__cell_prepare(int i, tern__cell *cell);
 tern_status tern__cell_ready(tern__cell *cell, int threads);
 /* Fits tern__thing; TERN_CANCELLED past the deadline. */
 tern_status tern__cell_run(void *cell);
+/* Times a cell that is ready in turns with its limit, for a fraction of a second: row.limit_share, NaN if it has none. */
+tern_status tern__cell_take_share(tern__cell *cell);
 void tern__cell_close(tern__cell *cell);
 
 /* The step with the most work says which kernel it is that is measured. */

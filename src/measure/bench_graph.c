@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "measure/bench.h"
+#include "measure/bench_data.h"
 
 enum { OPERANDS = 5, LEVELS = TERN_LEVEL_HIGH - TERN_LEVEL_NONE + 1 };
 
@@ -96,10 +97,12 @@ static const small_graph graphs[] = {
 /* ---- a graph with its data ---- */
 
 typedef struct state {
-    tern_ctx *ctx;
+    tern_ctx *ctx;  /* it runs in this one, ... */
+    tern_ctx *home; /* ... and data and reference are made in this one, on the CPU; often the same */
     const small_graph *graph;
     tern_compile_options options;
-    tern_tensor *data[OPERANDS]; /* kept */
+    tern_tensor *made[OPERANDS]; /* in `home`, kept */
+    tern_tensor *data[OPERANDS]; /* in `ctx`; those that were made, or copies, kept */
     tern_tensor *output;         /* recorded, kept */
     tern_tensor *expected;       /* what the reference kernels compute, kept; NULL until it is asked for */
     tern_tensor *inputs[OPERANDS];
@@ -137,16 +140,22 @@ static tern_status describe(const tern__bench *bench, int i, tern__cell *cell)
 static tern_status make_operand(state *s, int k)
 {
     const small_graph *g = s->graph;
-    TERN_SCOPE(s->ctx) {
-        tern_tensor *t = tern_randn(s->ctx, TERN_F32, g->operands[k].rank, g->operands[k].shape, 77 + k),
+    TERN_SCOPE(s->home) {
+        tern_tensor *t = tern_randn(s->home, TERN_F32, g->operands[k].rank, g->operands[k].shape, 77 + k),
                     *unused;
         if (g->operands[k].dtype == TERN_T2)
             tern_ternary_quantise(t, NULL, TERN_T2, &t, &unused);
         else if (g->operands[k].weight && g->operands[k].rank == 2)
-            t = tern_mul(t, tern_scalar(s->ctx, TERN_F32, 0.05));
+            t = tern_mul(t, tern_scalar(s->home, TERN_F32, 0.05));
         TERN_TRY(tern_eval(t));
-        s->data[k] = tern_keep(t);
+        s->made[k] = tern_keep(t);
     }
+    if (g->operands[k].weight)
+        TERN_TRY(tern_freeze(s->made[k]));
+    if (s->ctx == s->home)
+        s->data[k] = tern_keep(s->made[k]);
+    else
+        TERN_TRY(tern__data_carry(s->ctx, s->made[k], &s->data[k]));
     return g->operands[k].weight ? tern_freeze(s->data[k]) : TERN_OK;
 }
 
@@ -177,7 +186,8 @@ static tern_status prepare(int i, tern__cell *cell)
     if (!s)
         return tern__out_of_memory(sizeof *s);
     cell->state = s;
-    s->ctx = cell->bench->ctx;
+    s->ctx = cell->bench->device_ctx;
+    s->home = cell->bench->ctx;
     s->graph = &graphs[i / LEVELS];
     s->options = tern_compile_options_default();
     s->options.level = level_of(i);
@@ -239,20 +249,24 @@ static tern_status run_compile(void *user)
 /* What level none computes with the reference kernels, which take their time. */
 static tern_status expect(state *s)
 {
-    state reference = *s;
+    state reference = {.ctx = s->home, .graph = s->graph, .options = tern_compile_options_default()};
     if (s->expected)
         return TERN_OK;
-    reference.program = NULL;
-    reference.exec = NULL;
-    reference.options = tern_compile_options_default();
+    memcpy(reference.data, s->made, sizeof reference.data);
     reference.options.level = TERN_LEVEL_NONE;
     reference.options.cpu = "baseline";
-    tern_status status = compile(&reference);
+    tern_status status = record(&reference);
     if (status == TERN_OK)
-        status = tern_exec_run(reference.exec, reference.n_inputs, reference.inputs, 1, &s->expected);
-    if (status == TERN_OK)
-        tern_keep(s->expected);
+        status = compile(&reference);
+    TERN_SCOPE(s->home) {
+        tern_tensor *out;
+        if (status == TERN_OK)
+            status = tern_exec_run(reference.exec, reference.n_inputs, reference.inputs, 1, &out);
+        if (status == TERN_OK)
+            s->expected = tern_keep(out);
+    }
     drop(&reference);
+    tern_release(reference.output);
     return status;
 }
 
@@ -315,14 +329,17 @@ static void close_graph(tern__cell *cell)
     drop(s);
     tern_release(s->output);
     tern_release(s->expected);
-    for (int k = 0; k < OPERANDS; k++)
+    for (int k = 0; k < OPERANDS; k++) {
         tern_release(s->data[k]);
+        tern_release(s->made[k]);
+    }
     tern__free(s);
 }
 
 const tern__suite tern__suite_graph = {
     .name = "graph",
     .what = "small graphs of several operations, compiled at every level",
+    .on_devices = true,
     .describe = describe,
     .prepare = prepare,
     .ready = ready_graph,
@@ -334,6 +351,7 @@ const tern__suite tern__suite_graph = {
 const tern__suite tern__suite_compile = {
     .name = "compile",
     .what = "how long it takes to compile those graphs",
+    .on_devices = true,
     .describe = describe,
     .prepare = prepare,
     .ready = ready_compile,

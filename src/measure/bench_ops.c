@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/cpu.h"
 #include "base/status.h"
 #include "measure/bench.h"
@@ -20,20 +21,30 @@ static tern_status describe(const tern__bench *bench, int i, tern__cell *cell)
     return TERN_OK;
 }
 
+/* The cell's state. */
+typedef struct state {
+    tern__prepared measured; /* first: what runs takes it for the state */
+    tern__prepared home;     /* with another device: the same on the CPU */
+} state;
+
 static tern_status prepare(int i, tern__cell *cell)
 {
-    tern__prepared *p = tern__alloc_zero(1, sizeof *p);
-    if (!p)
-        return tern__out_of_memory(sizeof *p);
-    cell->state = p;
-    TERN_TRY(tern__case_prepare(cell->bench->ctx, tern__case_at(i), cell->bench->o.memory, p));
-    cell->row.copies = p->copies;
+    const tern__bench *b = cell->bench;
+    const tern__case *row = tern__case_at(i);
+    state *s = tern__alloc_zero(1, sizeof *s);
+    if (!s)
+        return tern__out_of_memory(sizeof *s);
+    cell->state = s;
+    TERN_TRY(b->on_cpu
+                 ? tern__case_prepare(b->ctx, row, b->o.memory, &s->measured)
+                 : tern__case_prepare_on(b->device_ctx, b->ctx, row, b->o.memory, &s->home, &s->measured));
+    cell->row.copies = s->measured.copies;
     return TERN_OK;
 }
 
 static tern_status ready(tern__cell *cell, int threads)
 {
-    tern__prepared *p = cell->state;
+    tern__prepared *p = &((state *)cell->state)->measured;
     tern_compile_options options = tern_compile_options_default();
     options.threads = threads;
     TERN_TRY(tern__case_compile(p, &options));
@@ -41,6 +52,11 @@ static tern_status ready(tern__cell *cell, int threads)
     tern_status status = tern__case_check(p, &cell->first_s);
     cell->row.accuracy_error = p->error; /* also of what is wrong */
     TERN_TRY(status);
+    if (!cell->bench->on_cpu) { /* the first run built kernels */
+        const uint64_t start = tern__now_ns();
+        TERN_TRY(tern__case_run(p));
+        cell->first_s = (double)(tern__now_ns() - start) * 1e-9;
+    }
     cell->limited = true;
     cell->work = (tern__limit_work){.kind = p->row->limit,
                                     .operations = p->row->operations * p->copies,
@@ -57,14 +73,18 @@ static tern_status ready(tern__cell *cell, int threads)
 
 static void close_case(tern__cell *cell)
 {
-    if (cell->state)
-        tern__case_free(cell->state);
-    tern__free(cell->state);
+    state *s = cell->state;
+    if (!s)
+        return;
+    tern__case_free(&s->measured);
+    tern__case_free(&s->home);
+    tern__free(s);
 }
 
 const tern__suite tern__suite_ops = {
     .name = "ops",
     .what = "operations one by one, as shares of what the machine can do",
+    .on_devices = true,
     .describe = describe,
     .prepare = prepare,
     .ready = ready,

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "measure/bench_data.h"
 
 /* clang-format off */
 #define SIZES(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}
@@ -120,50 +121,39 @@ static tern_tensor *index_of(tern_ctx *ctx, const struct tern__operand *o)
     return tern_full(ctx, o->dtype, o->rank, o->shape, o->role == TERN__OPERAND_LAST ? 4095 : 0);
 }
 
-static const double i8_scale = 50; /* of random numbers, which are mostly below 2.5 */
-
-static tern_tensor *random_of(tern_ctx *ctx, const struct tern__operand *o, int64_t seed)
+static tern_status make_data(tern__prepared *p, int i)
 {
-    tern_tensor *x = tern_randn(ctx, TERN_F32, o->rank, o->shape, seed), *scale;
-    if (o->dtype == TERN_T2 || o->dtype == TERN_T5)
-        tern_ternary_quantise(x, NULL, o->dtype, &x, &scale);
-    else if (o->dtype == TERN_I8)
-        x = tern_cast(tern_mul(x, tern_scalar(ctx, TERN_F32, i8_scale)), TERN_I8);
-    else if (o->dtype != TERN_F32)
-        x = tern_cast(x, o->dtype);
-    return x;
+    const struct tern__operand s = stored(&p->sized.operands[i]), *o = &s;
+    if (p->home)
+        return tern__data_carry(p->ctx, p->home->data[i], &p->data[i]);
+    TERN_SCOPE(p->ctx) {
+        tern_tensor *t = o->role >= TERN__OPERAND_ZERO ? index_of(p->ctx, o)
+                         : o->role == TERN__OPERAND_SCALES
+                             ? tern_full(p->ctx, o->dtype, o->rank, o->shape, TERN__DATA_I8_SCALE)
+                             : tern__data_random(p->ctx, o->dtype, o->rank, o->shape, 1000 + i);
+        TERN_TRY(tern_eval(t));
+        p->data[i] = tern_keep(t);
+    }
+    return TERN_OK;
 }
 
 static tern_status make_operand(tern__prepared *p, int i)
 {
-    const struct tern__operand s = stored(&p->sized.operands[i]), *o = &s;
-    TERN_SCOPE(p->ctx) {
-        tern_tensor *t = o->role >= TERN__OPERAND_ZERO ? index_of(p->ctx, o)
-                         : o->role == TERN__OPERAND_SCALES
-                             ? tern_full(p->ctx, o->dtype, o->rank, o->shape, i8_scale)
-                             : random_of(p->ctx, o, 1000 + i);
-        TERN_TRY(tern_eval(t));
-        p->data[i] = tern_keep(t);
-    }
-    if (o->role == TERN__OPERAND_WEIGHT || o->role == TERN__OPERAND_STREAM)
-        TERN_TRY(tern_freeze(p->data[i]));
-    return TERN_OK;
+    const tern__operand_role role = p->sized.operands[i].role;
+    TERN_TRY(make_data(p, i));
+    return role == TERN__OPERAND_WEIGHT || role == TERN__OPERAND_STREAM ? tern_freeze(p->data[i]) : TERN_OK;
 }
 
 /* The further copies of the stream: constants of their own with the same values. */
 static tern_status copy_stream(tern__prepared *p, int operand, int64_t memory)
 {
     tern_tensor *first = p->data[operand];
-    const void *data = tern_data(first);
-    TERN__FAIL_IF(!data, TERN_INTERNAL, "bench: a constant has no data");
     const int64_t bytes = (int64_t)tern_nbytes(first), wanted = (memory + bytes - 1) / bytes;
     p->copies = (int)(wanted < 1 ? 1 : wanted > TERN__CASE_COPIES ? TERN__CASE_COPIES : wanted);
     p->streams[0] = first;
     for (int c = 1; c < p->copies; c++) {
-        tern_tensor *t =
-            tern_from_data(p->ctx, tern_dtype_of(first), tern_rank(first), tern_shape(first), data);
-        p->streams[c] = t;
-        TERN_TRY(tern_freeze(t));
+        TERN_TRY(tern__data_carry(p->ctx, first, &p->streams[c]));
+        TERN_TRY(tern_freeze(p->streams[c]));
     }
     return TERN_OK;
 }
@@ -194,20 +184,33 @@ static tern_status check_size(const tern__prepared *p, int64_t memory)
     return TERN_OK;
 }
 
-tern_status tern__case_prepare(tern_ctx *ctx, const tern__case *row, int64_t memory, tern__prepared *out)
+/* `fill`: bytes that a stream's copies are to have. */
+static tern_status prepare(tern_ctx *ctx, const tern__case *row, int64_t memory, int64_t fill,
+                           const tern__prepared *home, tern__prepared *p)
 {
-    tern__prepared *p = out;
-    *p = (tern__prepared){.row = row, .ctx = ctx, .copies = 1, .n_operands = operands_of(row)};
+    *p = (tern__prepared){.row = row, .ctx = ctx, .home = home, .copies = 1, .n_operands = operands_of(row)};
     p->sized = sized(row, memory);
     TERN_TRY(check_size(p, memory));
     TERN_TRY(results_of(row->op, &p->n_results));
     for (int i = 0; i < p->n_operands; i++) {
         TERN_TRY(make_operand(p, i));
         if (row->operands[i].role == TERN__OPERAND_STREAM)
-            TERN_TRY(copy_stream(p, i, memory));
+            TERN_TRY(copy_stream(p, i, fill));
         p->read_bytes += bytes_of(&p->sized.operands[i]);
     }
     return TERN_OK;
+}
+
+tern_status tern__case_prepare(tern_ctx *ctx, const tern__case *row, int64_t memory, tern__prepared *out)
+{
+    return prepare(ctx, row, memory, memory, NULL, out);
+}
+
+tern_status tern__case_prepare_on(tern_ctx *there, tern_ctx *ctx, const tern__case *row, int64_t memory,
+                                  tern__prepared *home, tern__prepared *out)
+{
+    TERN_TRY(prepare(ctx, row, memory, 0, NULL, home)); /* the reference reads one copy */
+    return prepare(there, row, memory, memory, home, out);
 }
 
 /* ---- program ---- */
@@ -335,53 +338,6 @@ void tern__case_free(tern__prepared *p)
 
 /* ---- check ---- */
 
-/* Of any element, relative to itself or, if that is larger, to the root of the mean square of all: rounding of sums in another
- * order; an f16 may be the next one. */
-static const double error_most = 1e-5, error_most_f16 = 1e-3;
-
-/* Every one of n elements by itself: one that is wrong does not hide among millions that are right. */
-static tern_status compare_floats(tern__prepared *p, const float *x, const float *y, size_t n, double most)
-{
-    double squares = 0, error = 0;
-    size_t wrong = n; /* the first that is */
-    for (size_t i = 0; i < n; i++)
-        squares += (double)y[i] * (double)y[i];
-    const double usual = n > 0 ? sqrt(squares / (double)n) : 0;
-    for (size_t i = 0; i < n; i++) {
-        const double d = (double)x[i] - (double)y[i];
-        if (wrong == n && !(fabs(d) <= most * fmax(usual, fabs((double)y[i]))))
-            wrong = i;
-        error += d * d;
-    }
-    p->error = fmax(p->error, squares > 0 ? sqrt(error / squares) : 0);
-    TERN__FAIL_IF(wrong < n, TERN_INTERNAL,
-                  "bench: %s differs from its reference: element %zu is %.9g, not %.9g", p->row->name, wrong,
-                  (double)x[wrong], (double)y[wrong]);
-    return TERN_OK;
-}
-
-/* Compares the elements that the reference has, which are the first ones. */
-static tern_status compare(tern__prepared *p, tern_tensor *got, tern_tensor *reference, double most)
-{
-    const size_t bytes = tern_nbytes(reference);
-    if (tern_dtype_of(reference) == TERN_F16) {
-        TERN_SCOPE(p->ctx) {
-            return compare(p, tern_cast(got, TERN_F32), tern_cast(reference, TERN_F32), error_most_f16);
-        }
-    }
-    const void *a = tern_data(got), *b = tern_data(reference);
-    TERN__FAIL_IF(!a || !b || bytes > tern_nbytes(got), TERN_INTERNAL, "bench: %s has no result",
-                  p->row->name);
-    if (tern_dtype_of(reference) != TERN_F32) {
-        if (memcmp(a, b, bytes) != 0)
-            p->error = NAN; /* wrong, by how much nobody asks */
-        TERN__FAIL_IF(memcmp(a, b, bytes) != 0, TERN_INTERNAL, "bench: %s differs from its reference",
-                      p->row->name);
-        return TERN_OK;
-    }
-    return compare_floats(p, a, b, bytes / sizeof(float), most);
-}
-
 /* Every copy of a stream has the same values. */
 static tern_status compare_copies(const tern__prepared *p, tern_tensor **outputs)
 {
@@ -395,9 +351,9 @@ static tern_status compare_copies(const tern__prepared *p, tern_tensor **outputs
 
 static tern_status check_against(tern__prepared *p, tern_tensor **outputs)
 {
-    tern__prepared reference = *p;
+    tern__prepared reference = p->home ? *p->home : *p;
     tern_compile_options options = tern_compile_options_default();
-    tern_tensor *expected[TERN__CASE_RESULTS];
+    tern_tensor *expected[TERN__CASE_RESULTS] = {NULL};
     options.level = TERN_LEVEL_NONE;
     options.cpu = "baseline";
     reference.program = NULL;
@@ -406,10 +362,12 @@ static tern_status check_against(tern__prepared *p, tern_tensor **outputs)
     tern_status status = compile(&reference, 1, p->row->check, &options);
     if (status == TERN_OK)
         status = run_into(&reference, expected);
-    if (status == TERN_OK) {
-        for (int i = 0; i < p->n_results && status == TERN_OK; i++)
-            status = compare(p, outputs[i], expected[i], error_most);
-    }
+    tern__data_check check = {.name = p->row->name, .ctx = reference.ctx, .other_device = p->home != NULL};
+    for (int i = 0; i < p->n_results && status == TERN_OK; i++)
+        status = tern__data_compare(&check, outputs[i], expected[i]);
+    p->error = check.error;
+    for (int i = 0; p->home && i < reference.n_results && expected[i]; i++)
+        tern_release(expected[i]); /* the scope that is open is of the other context */
     drop_program(&reference);
     return status;
 }
@@ -423,7 +381,6 @@ tern_status tern__case_check(tern__prepared *p, double *seconds)
         TERN_TRY(run_into(p, outputs));
         *seconds = (double)(tern__now_ns() - start) * 1e-9;
         TERN_TRY(compare_copies(p, outputs));
-        p->error = 0;
         TERN_TRY(check_against(p, outputs));
     }
     return TERN_OK;

@@ -46,6 +46,8 @@ const tern__case *tern__case_at(int i);
 typedef struct tern__prepared {
     const tern__case *row;
     tern_ctx *ctx;
+    const struct tern__prepared
+        *home; /* the same data on the CPU, where the reference is computed; NULL: these */
     tern__case sized;
     int n_operands, n_results, copies;
     tern_tensor *data[TERN__CASE_OPERANDS];  /* kept */
@@ -65,6 +67,10 @@ bool tern__case_strided(const tern__case *row);
 void tern__case_shape(const tern__case *row, int64_t memory, char *to, size_t room);
 
 tern_status tern__case_prepare(tern_ctx *ctx, const tern__case *row, int64_t memory, tern__prepared *out);
+/* For a device that may not have the ops by which data are made: they are made in `ctx`, into `home`, which outlives `out`, and carried
+ * to `there`. Failures leave both to be freed. */
+tern_status tern__case_prepare_on(tern_ctx *there, tern_ctx *ctx, const tern__case *row, int64_t memory,
+                                  tern__prepared *home, tern__prepared *out);
 /* Replaces the program that there was. */
 tern_status tern__case_compile(tern__prepared *p, const tern_compile_options *options);
 /* One run of the program; results are dropped. */

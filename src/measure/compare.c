@@ -124,7 +124,9 @@ static bool is_only(const tern_compare_options *o, double alpha)
 static tern_verdict decide(const tern_compare_options *o, const tern_comparison *c, tern__interval sure)
 {
     const double change = fmax(c->ratio, 1 / c->ratio) - 1;
-    if (c->p <= c->alpha && change > o->threshold && change > c->noise)
+    /* Against many samples of A a few of B are significant at once, though they may all be of one bad moment. */
+    const bool enough = c->n_a >= TERN__INTERVAL_LEAST && c->n_b >= TERN__INTERVAL_LEAST;
+    if (enough && c->p <= c->alpha && change > o->threshold && change > c->noise)
         return c->ratio > 1 ? TERN_VERDICT_SLOWER : TERN_VERDICT_FASTER;
     return is_within(o, sure) ? TERN_VERDICT_SAME : TERN_VERDICT_UNDECIDED;
 }

@@ -8,10 +8,12 @@
 
 #include <tern/bench_model.h>
 #include <tern/catalog.h>
+#include <tern/ops.h>
 #include <tern/program.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "measure/bench_data.h"
 #include "measure/bootstrap.h"
 #include "measure/timing.h"
 
@@ -36,6 +38,7 @@ typedef struct comparer {
     int n;
     const char *names[MOST_DEVICES];
     tern_ctx *contexts[MOST_DEVICES];
+    tern_ctx *home; /* on the CPU: data are made there, and references computed */
     tern_device_comparison *out;
     int done, total;
 } comparer;
@@ -43,7 +46,7 @@ typedef struct comparer {
 /* ---- one case on one device ---- */
 
 typedef struct side {
-    tern_ctx *ctx;
+    tern_ctx *ctx, *home;
     tern_graph *graph;
     tern_program *program;
     tern_exec *exec;
@@ -62,22 +65,33 @@ static void fill_size(const char *from, int64_t size, char *to, size_t room)
     to[used] = '\0';
 }
 
-/* Zeros; floats a ramp; "p" the last position. Made by the host: the device may not have the ops that would. */
-static tern_status make_data(tern_ctx *ctx, const tern_port *port, int64_t size, tern_tensor **out)
+/* Random numbers; rows to gather in a mixed order; "p" the last position, the slot "s" the first. Made by the CPU: the device may not
+ * have the ops that would. */
+static tern_tensor *make_numbers(tern_ctx *home, const tern_port *port, int64_t size)
 {
-    int64_t n = 1;
-    for (int i = 0; i < port->rank; i++)
-        n *= port->shape[i];
-    char *data = tern__alloc_zero((size_t)n, 8); /* of the widest type */
-    if (!data)
-        return tern__out_of_memory((size_t)n * 8);
-    for (int64_t i = 0; port->dtype == TERN_F32 && i < n; i++)
-        ((float *)(void *)data)[i] = (float)(i % 1000) / 1000;
-    if (port->dtype == TERN_I32 && strcmp(port->name, "p") == 0)
-        ((int32_t *)(void *)data)[0] = (int32_t)(size - 1);
-    *out = tern_from_data(ctx, port->dtype, port->rank, port->shape, data);
-    tern__free(data);
-    return tern_eval(*out);
+    enum { STRIDE = 7919 }; /* a prime */
+    const int64_t *shape = port->shape;
+    if (port->dtype == TERN_I32)
+        return tern_full(home, TERN_I32, port->rank, shape,
+                         strcmp(port->name, "p") == 0 ? (double)(size - 1) : 0);
+    if (port->dtype == TERN_I64)
+        return tern_mod(tern_mul(tern_arange(home, TERN_I64, 0, (double)shape[0], 1),
+                                 tern_scalar(home, TERN_I64, STRIDE)),
+                        tern_scalar(home, TERN_I64, (double)size));
+    return tern__data_random(home, port->dtype, port->rank, shape, 100 + port->name[0]);
+}
+
+static tern_status make_data(const side *s, const tern_port *port, int64_t size, tern_tensor **out)
+{
+    tern_tensor *made = NULL;
+    TERN_SCOPE(s->home) {
+        tern_tensor *t = make_numbers(s->home, port, size);
+        TERN_TRY(tern_eval(t));
+        made = tern_keep(t);
+    }
+    tern_status status = tern__data_carry(s->ctx, made, out);
+    tern_release(made);
+    return status;
 }
 
 /* The constant "w", if there is one: a square matrix. */
@@ -93,20 +107,20 @@ static tern_status bind_weight(side *s, const char *text, int64_t size)
         return TERN_OK;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(at + sizeof before - 1, "["), at + sizeof before - 1);
     TERN_TRY(tern_dtype_parse(name, &port.dtype));
-    TERN_TRY(make_data(s->ctx, &port, size, &w));
+    TERN_TRY(make_data(s, &port, size, &w));
     TERN_TRY(tern_freeze(w));
     s->weight = (double)size * (double)size;
     return tern_graph_bind(s->graph, "w", w);
 }
 
-static tern_status open_side(side *s, const device_case *c, int64_t size)
+static tern_status open_side(side *s, const device_case *c, int64_t size, const tern_compile_options *options)
 {
     char text[1024];
     tern_program_info info;
     fill_size(c->text, size, text, sizeof text);
     TERN_TRY(tern_graph_parse(s->ctx, text, strlen(text), &s->graph));
     TERN_TRY(bind_weight(s, text, size));
-    TERN_TRY(tern_graph_compile(s->ctx, s->graph, NULL, &s->program));
+    TERN_TRY(tern_graph_compile(s->ctx, s->graph, options, &s->program));
     TERN_TRY(tern_exec_create(s->ctx, s->program, &s->exec));
     tern_program_get_info(s->program, &info);
     s->n_in = info.n_inputs;
@@ -116,7 +130,7 @@ static tern_status open_side(side *s, const device_case *c, int64_t size)
     for (int i = 0; i < s->n_in; i++) {
         tern_port port;
         TERN_TRY(tern_program_input(s->program, i, &port));
-        TERN_TRY(make_data(s->ctx, &port, size, &s->inputs[i]));
+        TERN_TRY(make_data(s, &port, size, &s->inputs[i]));
     }
     return TERN_OK;
 }
@@ -136,6 +150,28 @@ static tern_status run_side(void *user)
         status = tern_exec_run(s->exec, s->n_in, s->inputs, s->n_out, s->outputs);
     }
     return status;
+}
+
+/* Computes what the reference kernels do, into s->outputs; in a context of its own, whose scope the caller opened. */
+static tern_status open_reference(side *s, const device_case *c, int64_t size)
+{
+    tern_compile_options options = tern_compile_options_default();
+    options.level = TERN_LEVEL_NONE;
+    options.cpu = "baseline";
+    TERN_TRY(open_side(s, c, size, &options));
+    return tern_exec_run(s->exec, s->n_in, s->inputs, s->n_out, s->outputs);
+}
+
+/* One run of the device, which must compute what the reference does. */
+static tern_status check_side(side *s, const side *reference, const char *op)
+{
+    tern__data_check check = {.name = op, .ctx = reference->ctx, .other_device = true};
+    TERN_SCOPE(s->ctx) {
+        TERN_TRY(tern_exec_run(s->exec, s->n_in, s->inputs, s->n_out, s->outputs));
+        for (int i = 0; i < s->n_out; i++)
+            TERN_TRY(tern__data_compare(&check, s->outputs[i], reference->outputs[i]));
+    }
+    return TERN_OK;
 }
 
 /* Elements that the case's inputs, constant and results have. */
@@ -226,23 +262,28 @@ static tern_status time_sides(comparer *c, side *sides, const int *ready, int n_
     return status;
 }
 
-/* What a device cannot run has a row that says so; other failures end the comparison. */
+/* What a device cannot run, or computes wrongly, has a row that says so; other failures end the comparison. */
 static tern_status compare_case(comparer *c, const device_case *of, int at)
 {
-    side sides[MOST_DEVICES] = {{0}};
+    side sides[MOST_DEVICES] = {{0}}, reference = {.ctx = c->home, .home = c->home};
     tern_device_time rows[MOST_DEVICES];
     int ready[MOST_DEVICES], n_ready = 0;
     tern_status status = TERN_OK;
+    tern_scope_open(c->home);
     for (int d = 0; d < c->n; d++)
         tern_scope_open(c->contexts[d]);
+    status = open_reference(&reference, of, of->sizes[at]);
     for (int d = 0; d < c->n && status == TERN_OK; d++) {
         sides[d].ctx = c->contexts[d];
+        sides[d].home = c->home;
         rows[d] = start_row(c, d, of, at);
-        status = open_side(&sides[d], of, of->sizes[at]);
+        status = open_side(&sides[d], of, of->sizes[at], NULL);
         rows[d].size = size_of(&sides[d]);
         if (status == TERN_OK)
+            status = check_side(&sides[d], &reference, of->op);
+        if (status == TERN_OK)
             ready[n_ready++] = d;
-        else if (status == TERN_UNSUPPORTED) {
+        else if (status == TERN_UNSUPPORTED || status == TERN_INTERNAL) {
             snprintf(rows[d].error, sizeof rows[d].error, "%s", tern_last_error());
             status = TERN_OK;
         }
@@ -255,6 +296,8 @@ static tern_status compare_case(comparer *c, const device_case *of, int at)
         close_side(&sides[d]);
         tern_scope_close(c->contexts[d]);
     }
+    close_side(&reference);
+    tern_scope_close(c->home);
     return status;
 }
 
@@ -296,6 +339,7 @@ static tern_status compare_ops(comparer *c)
     TERN_TRY(check_ops(c));
     for (size_t k = 0; k < TERN__COUNT(cases); k++)
         c->total += is_wanted(c, cases[k].op) ? SIZES : 0;
+    TERN_TRY(tern_ctx_create(NULL, &c->home));
     for (int d = 0; d < c->n; d++) {
         tern_ctx_options options = tern_ctx_options_default();
         options.device = c->names[d];
@@ -312,20 +356,23 @@ static tern_status compare_ops(comparer *c)
 
 /* ---- a model ---- */
 
-typedef struct model_visit {
-    comparer *c;
-    const char *device;
-    tern_status status;
-} model_visit;
+enum { MODEL_ROWS = 2 }; /* prompts, generating */
+
+/* A model's rows on one device. */
+typedef struct model_side {
+    char device[24];
+    int n;
+    tern_device_time rows[MODEL_ROWS];
+} model_side;
 
 static void take_model(void *user, const tern_bench_model_row *m)
 {
-    model_visit *v = user;
+    model_side *on = user;
     const bool prompt = m->n_prompt > 0;
     tern_device_time row = {.use = prompt ? TERN_DEVICE_USE_PROMPT : TERN_DEVICE_USE_GENERATE,
                             .size = prompt ? m->n_prompt : m->n_gen,
                             .around_us = NAN};
-    snprintf(row.device, sizeof row.device, "%s", v->device);
+    snprintf(row.device, sizeof row.device, "%s", on->device);
     snprintf(row.op, sizeof row.op, "%s", prompt ? "prompt" : "generate");
     snprintf(row.dtype, sizeof row.dtype, "model");
     snprintf(row.shape, sizeof row.shape, "%d tokens", prompt ? m->n_prompt : m->n_gen);
@@ -342,31 +389,54 @@ static void take_model(void *user, const tern_bench_model_row *m)
     } else
         snprintf(row.error, sizeof row.error, "%s", m->error[0] ? m->error : "it was not measured");
     tern__free(sorted);
-    if (v->status == TERN_OK)
-        v->status = tern_device_comparison_add(v->c->out, &row);
+    if (on->n < MODEL_ROWS)
+        on->rows[on->n++] = row;
 }
 
+/* With the CPU's help the device is called so: a time that is partly another's must not stand under its name. */
+static tern_status time_model(const comparer *c, const char *device, bool helped, model_side *on)
+{
+    tern_bench_model_options o = tern_bench_model_options_default();
+    *on = (model_side){.n = 0};
+    snprintf(on->device, sizeof on->device, "%.18s%s", device, helped ? "+cpu" : "");
+    o.path = c->o.model;
+    o.device = device;
+    o.fallback = helped;
+    o.n_prompt = 64;
+    o.n_gen = 16;
+    o.repetitions = c->o.rounds ? c->o.rounds : 7;
+    o.memory = 4 << 20; /* limits are not what is asked for */
+    if (c->o.threads) {
+        o.threads = &c->o.threads;
+        o.n_threads = 1;
+    }
+    return tern_bench_model(&o, take_model, on);
+}
+
+static bool has_all_times(const model_side *on)
+{
+    for (int i = 0; i < on->n; i++)
+        if (on->rows[i].samples == 0)
+            return false;
+    return on->n == MODEL_ROWS;
+}
+
+/* Device after device, since each loads the model; rows are listed case by case. */
 static tern_status compare_model(comparer *c)
 {
+    model_side sides[MOST_DEVICES];
     c->total = c->n;
     for (int d = 0; d < c->n; d++) {
-        model_visit v = {.c = c, .device = c->names[d]};
-        tern_bench_model_options o = tern_bench_model_options_default();
-        o.path = c->o.model;
-        o.device = c->names[d];
-        o.fallback = true;
-        o.n_prompt = 64;
-        o.n_gen = 16;
-        o.repetitions = c->o.rounds ? c->o.rounds : 7;
-        o.memory = 4 << 20; /* limits are not what is asked for */
-        if (c->o.threads) {
-            o.threads = &c->o.threads;
-            o.n_threads = 1;
-        }
         TERN_TRY(tell(c, c->names[d]));
-        TERN_TRY(tern_bench_model(&o, take_model, &v));
-        TERN_TRY(v.status);
+        tern_status status = time_model(c, c->names[d], false, &sides[d]);
+        if (status == TERN_UNSUPPORTED || (status == TERN_OK && !has_all_times(&sides[d])))
+            status = time_model(c, c->names[d], true, &sides[d]);
+        TERN_TRY(status);
     }
+    for (int i = 0; i < MODEL_ROWS; i++)
+        for (int d = 0; d < c->n; d++)
+            if (i < sides[d].n)
+                TERN_TRY(tern_device_comparison_add(c->out, &sides[d].rows[i]));
     return TERN_OK;
 }
 
@@ -412,6 +482,7 @@ tern_status tern_devices_compare(const tern_device_compare_options *options, ter
     const tern_status status = c.o.model ? compare_model(&c) : compare_ops(&c);
     for (int d = 0; d < c.n; d++)
         tern_ctx_destroy(c.contexts[d]);
+    tern_ctx_destroy(c.home);
     if (status != TERN_OK) {
         tern_device_comparison_free(c.out);
         return status;

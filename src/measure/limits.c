@@ -51,7 +51,9 @@ const char *tern_limit_name(tern_limit_kind kind)
 
 /* ---- making ---- */
 
-/* Pages that were written once: those that were only mapped all read the same zeros, from the cache. */
+static void fill_worker(void *arg, int worker, int workers);
+
+/* Pages, which fill_pages has to write: those that were only mapped all read the same zeros, from the cache. */
 static tern_status take_pages(tern__limit *l, size_t bytes)
 {
     const size_t huge = (size_t)2 << 20, least = bytes < huge ? tern__page_size() : huge;
@@ -62,8 +64,14 @@ static tern_status take_pages(tern__limit *l, size_t bytes)
     if (!l->pages)
         return tern__out_of_memory(bytes);
     l->pages_bytes = bytes;
-    memset(l->pages, 1, bytes);
     return TERN_OK;
+}
+
+/* Every worker writes first what it will read and write in a run. Where memory has several nodes, a page is on that of who wrote it
+ * first, and a limit from one node would not be the machine's. */
+static void fill_pages(tern__limit *l)
+{
+    tern__threads_run(l->threads, l->workers, fill_worker, l);
 }
 
 static tern_status make_read(tern__limit *l)
@@ -76,6 +84,7 @@ static tern_status make_read(tern__limit *l)
     if (!l->from) {
         TERN_TRY(take_pages(l, (size_t)l->lines * TERN__LINE));
         l->from = l->pages;
+        fill_pages(l);
     }
     l->scale = (double)w->read_bytes / (double)(l->lines * TERN__LINE);
     return TERN_OK;
@@ -97,6 +106,7 @@ static tern_status make_copy(tern__limit *l)
     TERN_TRY(take_pages(l, (size_t)moved));
     l->from = l->pages;
     l->to = (char *)l->pages + read;
+    fill_pages(l);
     l->scale = (double)(w->read_bytes + w->write_bytes) / (double)moved;
     return TERN_OK;
 }
@@ -192,10 +202,32 @@ const char *tern__limit_way_name(tern__limit *limit, int way)
     return name;
 }
 
+/* Of n lines or pieces, those of a worker: [begin, end). */
+typedef struct share {
+    int64_t begin, end;
+} share;
+
+static share share_of(int64_t n, int worker, int workers)
+{
+    return (share){n * worker / workers, n * (worker + 1) / workers};
+}
+
+static void fill_worker(void *arg, int worker, int workers)
+{
+    const tern__limit *l = arg;
+    const bool copies = l->work.kind == TERN_LIMIT_COPY_BW;
+    const share s = share_of(copies ? l->pieces : l->lines, worker, workers);
+    const int64_t read = copies ? l->piece.read : 1, write = copies ? l->piece.write : 0;
+    char *from = l->pages;
+    memset(from + s.begin * read * TERN__LINE, 1, (size_t)((s.end - s.begin) * read * TERN__LINE));
+    if (write > 0)
+        memset(l->to + s.begin * write * TERN__LINE, 1, (size_t)((s.end - s.begin) * write * TERN__LINE));
+}
+
 static void read_part(tern__limit *l, int worker, int workers, int64_t first, int64_t lines)
 {
-    const int64_t begin = lines * worker / workers, end = lines * (worker + 1) / workers;
-    l->probes->read(l->way % TERN__READ_WAYS, l->from + (first + begin) * TERN__LINE, end - begin,
+    const share s = share_of(lines, worker, workers);
+    l->probes->read(l->way % TERN__READ_WAYS, l->from + (first + s.begin) * TERN__LINE, s.end - s.begin,
                     l->sinks[worker]);
 }
 
@@ -210,9 +242,10 @@ static void run_worker(void *arg, int worker, int workers)
         break;
     }
     case TERN_LIMIT_COPY_BW: {
-        const int64_t begin = l->pieces * worker / workers, end = l->pieces * (worker + 1) / workers;
-        l->probes->copy(l->way, l->from + begin * l->piece.read * TERN__LINE,
-                        l->to + begin * l->piece.write * TERN__LINE, l->piece, end - begin, l->sinks[worker]);
+        const share s = share_of(l->pieces, worker, workers);
+        l->probes->copy(l->way, l->from + s.begin * l->piece.read * TERN__LINE,
+                        l->to + s.begin * l->piece.write * TERN__LINE, l->piece, s.end - s.begin,
+                        l->sinks[worker]);
         break;
     }
     case TERN_LIMIT_FMA:

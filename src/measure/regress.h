@@ -65,6 +65,9 @@ const tern_regress_report *tern__regress_hold(const tern_regress_report *p);
 tern_status tern__regress_judge(tern_regress_report *p, tern_regress_row *row);
 /* After a second measurement of what seemed slower: it must be so again. */
 tern_status tern__regress_confirm(tern_regress_report *p, tern_regress_row *row);
+/* Where both have shares of a limit: a change that the limit shows, too, is the machine's, and becomes undecided. */
+tern_status tern__regress_blame_machine(tern_regress_report *p, tern_regress_row *row,
+                                        const tern_results *now);
 /* A look at results that were measured before, of which there is no second one: samples of other sizes cannot be compared, and one
  * session alone is no proof. Such times become undecided. */
 tern_status tern__regress_doubt(tern_regress_report *p, tern_regress_row *row, const tern_results *now);
@@ -105,6 +108,8 @@ void tern__regress_count(const tern_regress_report *p, int counts[TERN__STATES])
 
 /* "1 critical, 3 same of 4 benchmarks; threshold 10 %, critical from 30 %" */
 void tern__regress_add_summary(tern__strbuf *to, const tern_regress_report *p);
+/* "12.3 %", or "above 1000 %". */
+void tern__regress_add_floor(tern__strbuf *to, double floor);
 /* "+12.3 % (10.1 to 14.9)"; nothing if there was no comparison. */
 void tern__regress_add_change(tern__strbuf *to, const tern_comparison *c);
 /* Steps and trends that the history shows; nothing if there are none. */

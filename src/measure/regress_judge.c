@@ -154,6 +154,43 @@ tern_status tern__regress_confirm(tern_regress_report *p, tern_regress_row *row)
     return tern__regress_set_reason(p, row, "slower at first, but not when it was measured again");
 }
 
+/* ---- the machine ---- */
+
+/* Of the limit, in the middle of the sessions; NaN: nobody measured it. */
+static double share_of(const tern_results *from, const tern_result *key)
+{
+    double sum = 0;
+    int n = 0;
+    for (int i = 0; i < from->n; i++)
+        if (from->rows[i].limit_share > 0 && tern_result_same(&from->rows[i], key)) {
+            sum += log(from->rows[i].limit_share);
+            n++;
+        }
+    return n > 0 ? exp(sum / n) : NAN;
+}
+
+/* The limit is measured in turns with the benchmark, by loops that are none of the library's kernels: what slows down the whole machine
+ * for minutes moves both, and leaves the share where it was. Kernels of another instruction set may have another limit, and then shares
+ * say nothing; nor do those of models, whose limit is measured before and after them. */
+tern_status tern__regress_blame_machine(tern_regress_report *p, tern_regress_row *row,
+                                        const tern_results *now)
+{
+    char text[256];
+    const tern_comparison *c = &row->comparison;
+    const bool worse = row->time >= TERN_REGRESS_REGRESSION;
+    const double fell = share_of(p->base, &row->base) / share_of(now, &row->base);
+    if ((!worse && row->time != TERN_REGRESS_FASTER) || isnan(fell) || !row->base.isa || !row->now.isa ||
+        strcmp(row->base.isa, row->now.isa) != 0 || strcmp(row->base.suite, "model") == 0 ||
+        (worse ? fell : 1 / fell) > 1 + p->o.threshold)
+        return TERN_OK;
+    snprintf(text, sizeof text,
+             "time: %+.1f %%, but the machine changed too: %+.1f %% beside the limit measured with it",
+             100 * (c->ratio - 1), 100 * (fell - 1));
+    row->time = TERN_REGRESS_UNDECIDED;
+    row->state = worst_of(row);
+    return explain_as(p, row, text);
+}
+
 /* ---- results that were measured before ---- */
 
 /* How many times as many runs there may be in a sample: short ones are disturbed more rarely but harder, and what a sample costs besides
@@ -209,7 +246,7 @@ tern_status tern__regress_doubt(tern_regress_report *p, tern_regress_row *row, c
                      100 * (c->ratio - 1));
     }
     if (!text[0])
-        return TERN_OK;
+        return tern__regress_blame_machine(p, row, now);
     row->time = TERN_REGRESS_UNDECIDED;
     row->state = worst_of(row);
     return explain_as(p, row, text);

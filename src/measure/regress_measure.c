@@ -60,6 +60,17 @@ static tern_status take_samples(tern_regress_report *p, tern_regress_row *row, t
     return status;
 }
 
+/* What is slower again has its limit measured beside it: is it the machine? */
+static tern_status confirm(tern_regress_report *p, tern_regress_row *row, tern__cell *cell)
+{
+    TERN_TRY(tern__regress_confirm(p, row));
+    if (row->time < TERN_REGRESS_REGRESSION)
+        return TERN_OK;
+    TERN_TRY(tern__cell_take_share(cell));
+    row->now.limit_share = p->results->rows[p->results->n - 1].limit_share = cell->row.limit_share;
+    return tern__regress_blame_machine(p, row, p->results);
+}
+
 /* Why it failed, as a row of what was measured: the report's page and the history show it. */
 static tern_status keep_failure(tern_regress_report *p, tern_regress_row *row, tern__cell *cell)
 {
@@ -78,8 +89,10 @@ static tern_status measure_cell(tern_regress_report *p, tern_regress_row *row, i
         status = tern__cell_ready(cell, row->base.threads);
     if (status == TERN_OK)
         status = take_samples(p, row, cell);
+    if (status == TERN_OK && pass > 0)
+        status = confirm(p, row, cell);
     if (status == TERN_OK)
-        return pass > 0 ? tern__regress_confirm(p, row) : TERN_OK;
+        return TERN_OK;
     TERN_TRY(tern__regress_judge_failure(p, row, status));
     return keep_failure(p, row, cell);
 }
@@ -102,6 +115,12 @@ static tern_status measure_row(tern_regress_report *p, const tern__bench *bench,
     return tern__regress_judge_failure(p, row, tern__fail(TERN_NOT_FOUND, "no suite of this tern has it"));
 }
 
+/* Old results name none. */
+static const char *device_of(const tern_regress_row *row)
+{
+    return row->base.device[0] ? row->base.device : "cpu";
+}
+
 /* Is it asked for? */
 static bool is_wanted(const tern_regress_row *row, const char *suite, const char *family)
 {
@@ -114,6 +133,7 @@ tern_status tern__regress_measure_on(tern_regress_report *p, const tern__bench *
         for (int i = 0; i < p->n; i++) {
             tern_regress_row *row = &p->rows[i];
             if (is_wanted(row, bench->suite->name, bench->o.family) &&
+                strcmp(device_of(row), bench->device) == 0 &&
                 (pass == 0 || row->time >= TERN_REGRESS_REGRESSION))
                 TERN_TRY(measure_row(p, bench, row, pass));
         }
@@ -121,7 +141,8 @@ tern_status tern__regress_measure_on(tern_regress_report *p, const tern__bench *
 }
 
 /* With the numbers of threads that its rows have. */
-static tern_status measure_suite(tern_regress_report *p, const tern_bench_options *options, const char *suite)
+static tern_status measure_suite_on(tern_regress_report *p, const tern_bench_options *options,
+                                    const char *suite, const char *device)
 {
     enum { THREADS_MOST = 64 };
     tern_bench_options o = *options;
@@ -135,7 +156,8 @@ static tern_status measure_suite(tern_regress_report *p, const tern_bench_option
             threads[n++] = p->rows[i].base.threads;
     }
     o.suite = suite;
-    o.family = o.dtype = o.size = o.layout = o.device = NULL; /* the baseline has it, this tern need not */
+    o.family = o.dtype = o.size = o.layout = NULL; /* the baseline has it, this tern need not */
+    o.device = device;
     o.threads = threads;
     o.n_threads = n;
     tern_status status = tern__bench_open(&o, &bench);
@@ -144,6 +166,35 @@ static tern_status measure_suite(tern_regress_report *p, const tern_bench_option
         status = tern__regress_measure_on(p, &bench);
     tern__bench_close(&bench);
     return status;
+}
+
+/* Was an earlier row that is asked for of the same device? */
+static bool seen_before(const tern_regress_report *p, const char *suite, const char *family, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (is_wanted(&p->rows[k], suite, family) &&
+            strcmp(device_of(&p->rows[k]), device_of(&p->rows[i])) == 0)
+            return true;
+    return false;
+}
+
+/* On each device that its rows have. One that this tern does not know leaves its rows missing. */
+static tern_status measure_suite(tern_regress_report *p, const tern_bench_options *options, const char *suite)
+{
+    for (int i = 0; i < p->n; i++) {
+        const char *device = device_of(&p->rows[i]);
+        if (!is_wanted(&p->rows[i], suite, options->family) || seen_before(p, suite, options->family, i))
+            continue;
+        tern_status status = measure_suite_on(p, options, suite, device);
+        if (status != TERN_NOT_FOUND || strcmp(device, "cpu") == 0) {
+            TERN_TRY(status);
+            continue;
+        }
+        for (int k = i; k < p->n; k++)
+            if (is_wanted(&p->rows[k], suite, options->family) && strcmp(device_of(&p->rows[k]), device) == 0)
+                TERN_TRY(tern__regress_judge_failure(p, &p->rows[k], status));
+    }
+    return TERN_OK;
 }
 
 /* ---- models ---- */

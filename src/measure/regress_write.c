@@ -55,6 +55,15 @@ void tern__regress_add_history(tern__strbuf *to, const tern_history *h)
 
 /* ---- text ---- */
 
+void tern__regress_add_floor(tern__strbuf *to, double floor)
+{
+    if (floor > 10)
+        tern__strbuf_add(to,
+                         "above 1000 %"); /* Student's t of two or three sessions: the digits mean nothing */
+    else
+        tern__strbuf_addf(to, "%.1f %%", 100 * floor);
+}
+
 static void add_text_row(tern__strbuf *to, const tern_regress_report *p, const tern_regress_row *row)
 {
     tern__strbuf_addf(to, "%-10s  ", tern_regress_state_name(row->state));
@@ -68,9 +77,11 @@ static void add_text_row(tern__strbuf *to, const tern_regress_report *p, const t
             tern__strbuf_addf(to, ", %d pairs of sessions, p = %.2g", row->comparison.n_b, row->comparison.p);
         else if (isnan(row->noise_floor))
             tern__strbuf_addf(to, ", noise floor unavailable: one session, p = %.2g", row->comparison.p);
-        else
-            tern__strbuf_addf(to, ", noise floor %.1f %% of %d sessions, p = %.2g", 100 * row->noise_floor,
-                              row->runs, row->comparison.p);
+        else {
+            tern__strbuf_add(to, ", noise floor ");
+            tern__regress_add_floor(to, row->noise_floor);
+            tern__strbuf_addf(to, " of %d sessions, p = %.2g", row->runs, row->comparison.p);
+        }
     }
     if (row->reason[0])
         tern__strbuf_addf(to, "%s%s", row->comparison.n_b > 0 ? "; " : "", row->reason);

@@ -89,8 +89,8 @@ static void open_part(const tern_model *m, int64_t layer, const char *part)
     tern_origin_open(m->ctx, name);
 }
 
-tern_tensor *tern__decoder_hidden(const tern_model *m, const tern__decoder_rows *rows,
-                                  tern_tensor *outputs[TERN__CACHE_COUNT], int *n)
+tern_tensor *tern__decoder(const tern_model *m, const tern__decoder_rows *rows,
+                           tern_tensor *outputs[TERN__CACHE_COUNT], int *n)
 {
     tern_origin_open(m->ctx, "embedding");
     tern_tensor *x = tern_cast(tern_gather(m->embedding, rows->tokens, 0), TERN_F32);
@@ -126,17 +126,4 @@ tern_tensor *tern__decoder_hidden(const tern_model *m, const tern__decoder_rows 
     x = norm(m, pick(x, fewer ? NULL : rows->wanted), m->output_norm);
     tern_origin_close(m->ctx);
     return x;
-}
-
-int tern__decoder(const tern_model *m, const tern__decoder_rows *rows,
-                  tern_tensor *outputs[TERN__CACHE_COUNT])
-{
-    int n;
-    tern_tensor *x = tern__decoder_hidden(m, rows, outputs, &n);
-    if (!x)
-        return n;
-    tern_origin_open(m->ctx, "output");
-    outputs[0] = tern_linear(x, m->head);
-    tern_origin_close(m->ctx);
-    return 1;
 }

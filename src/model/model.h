@@ -63,12 +63,7 @@ typedef struct tern__decoder_rows {
 
 /* Records the decoder up to the output norm, f32 [wanted, width]; NULL if none are wanted: then outputs[0..*n-1] are the last
  * layer's cache, at which nobody looks. */
-tern_tensor *tern__decoder_hidden(const tern_model *m, const tern__decoder_rows *rows,
-                                  tern_tensor *outputs[TERN__CACHE_COUNT], int *n);
-
-/* Records the decoder: logits f32 [wanted, vocabulary], or where none are wanted the last layer's cache, at which nobody looks.
- * Returns the number of outputs. */
-int tern__decoder(const tern_model *m, const tern__decoder_rows *rows,
-                  tern_tensor *outputs[TERN__CACHE_COUNT]);
+tern_tensor *tern__decoder(const tern_model *m, const tern__decoder_rows *rows,
+                           tern_tensor *outputs[TERN__CACHE_COUNT], int *n);
 
 #endif

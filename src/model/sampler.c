@@ -1,7 +1,5 @@
 /* sampler.c - chooses a token from logits. Everything is a function of its arguments: no state, no clock. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <tern/generate.h>
 
@@ -29,39 +27,64 @@ static bool before(candidate a, candidate b)
     return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
 }
 
-static int compare(const void *a, const void *b)
+static bool behind(candidate a, candidate b)
 {
-    const candidate *x = a, *y = b;
-    return before(*x, *y) ? -1 : before(*y, *x) ? 1 : 0;
+    return before(b, a);
 }
 
-/* The k likeliest of n, in order: a heap of the best so far, its least at the top. */
-static int64_t select_top(int64_t n, const float *logits, int64_t k, candidate *heap)
+/* Puts c into the heap of n at the free place `at`, from which it sinks: above(x, y) says that x is nearer the top than y. */
+static void sink(candidate *heap, int64_t n, int64_t at, candidate c, bool (*above)(candidate, candidate))
 {
-    int64_t size = 0;
-    for (int64_t i = 0; i < n; i++) {
-        candidate c = {logits[i], (int32_t)i};
-        int64_t at;
-        if (size < k) {
-            for (at = size++; at > 0 && before(heap[(at - 1) / 2], c); at = (at - 1) / 2)
-                heap[at] = heap[(at - 1) / 2];
-        } else if (before(c, heap[0])) {
-            for (at = 0; 2 * at + 1 < size;) {
-                int64_t child = 2 * at + 1;
-                if (child + 1 < size && before(heap[child], heap[child + 1]))
-                    child++;
-                if (!before(c, heap[child]))
-                    break;
-                heap[at] = heap[child];
-                at = child;
-            }
-        } else {
-            continue;
-        }
-        heap[at] = c;
+    while (2 * at + 1 < n) {
+        int64_t child = 2 * at + 1;
+        if (child + 1 < n && above(heap[child + 1], heap[child]))
+            child++;
+        if (!above(heap[child], c))
+            break;
+        heap[at] = heap[child];
+        at = child;
     }
-    qsort(heap, (size_t)size, sizeof *heap, compare);
-    return size;
+    heap[at] = c;
+}
+
+static void make_heap(candidate *heap, int64_t n, bool (*above)(candidate, candidate))
+{
+    for (int64_t at = n / 2 - 1; at >= 0; at--)
+        sink(heap, n, at, heap[at], above);
+}
+
+/* Candidates that are sorted as far as somebody looks: the likeliest come from a heap one by one, and those that came stand behind it,
+ * the first of them last. To sort all of 128,256 tokens would take about half as long as computing one with a 2B model. */
+typedef struct ranking {
+    candidate *c; /* (n) */
+    int64_t n, in_heap;
+} ranking;
+
+/* The k likeliest of n logits. `c` has room for k. */
+static ranking rank(int64_t n, const float *logits, int64_t k, candidate *c)
+{
+    for (int64_t i = 0; i < k; i++)
+        c[i] = (candidate){logits[i], (int32_t)i};
+    if (k < n)
+        make_heap(c, k, behind); /* the least likely of the best so far is at the top */
+    for (int64_t i = k; i < n; i++) {
+        const candidate next = {logits[i], (int32_t)i};
+        if (before(next, c[0]))
+            sink(c, k, 0, next, behind);
+    }
+    make_heap(c, k, before);
+    return (ranking){c, k, k};
+}
+
+/* The i-th likeliest, from 0 on. */
+static candidate ranked(ranking *r, int64_t i)
+{
+    while (r->n - r->in_heap <= i) {
+        const candidate top = r->c[0], last = r->c[--r->in_heap];
+        sink(r->c, r->in_heap, 0, last, before);
+        r->c[r->in_heap] = top;
+    }
+    return r->c[r->n - 1 - i];
 }
 
 static int32_t likeliest(int64_t n, const float *logits)
@@ -120,33 +143,46 @@ static tern_status penalise(const tern_sampling *s, int64_t n, float *logits, in
     return TERN_OK;
 }
 
-/* How many of the sorted candidates stay by top_p and min_p; weights become exp(logit - highest). */
-static int64_t cut(const tern_sampling *s, int64_t n, const candidate *c, double *weights)
+/* How many of the candidates stay by top_p and min_p. */
+static int64_t cut(const tern_sampling *s, ranking *r)
 {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        weights[i] = exp((double)c[i].logit - (double)c[0].logit);
-        sum += weights[i];
-    }
-    double reached = 0;
+    const double best = (double)ranked(r, 0).logit;
+    double sum = INFINITY, reached = 0;
     int64_t kept = 0;
-    while (kept < n && (kept == 0 || reached < s->top_p * sum) && (kept == 0 || weights[kept] >= s->min_p))
-        reached += weights[kept++];
+    if (s->top_p >= 1 && s->min_p <= 0)
+        return r->n;
+    if (s->top_p < 1) {
+        sum = 0;
+        for (int64_t i = 0; i < r->n; i++)
+            sum += exp((double)r->c[i].logit - best);
+    }
+    for (; kept < r->n && reached < s->top_p * sum; kept++) {
+        const double weight = exp((double)ranked(r, kept).logit - best);
+        if (kept > 0 && weight < s->min_p)
+            break;
+        reached += weight;
+    }
     return kept;
 }
 
-static int32_t draw(const tern_sampling *s, int64_t n, const candidate *c, double *weights, uint64_t index)
+/* One of the n likeliest, which stand at the end: in their order if they are not all, else in that of the heap, which is as good. */
+static int32_t draw(const tern_sampling *s, int64_t n, ranking *r, uint64_t index)
 {
+    const double best = (double)ranked(r, 0).logit;
     double sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        weights[i] = exp(((double)c[i].logit - (double)c[0].logit) / s->temperature);
-        sum += weights[i];
-    }
+    for (int64_t i = r->n; i-- > r->n - n;)
+        sum += exp(((double)r->c[i].logit - best) / s->temperature);
     double at = uniform(s->seed, index) * sum;
-    int64_t i = 0;
-    for (; i < n - 1 && at >= weights[i]; i++)
-        at -= weights[i];
-    return c[i].token;
+    int32_t token = ranked(r, 0).token;
+    for (int64_t i = r->n; i-- > r->n - n;) {
+        const double weight = exp(((double)r->c[i].logit - best) / s->temperature);
+        if (weight > 0) /* whatever rounding leaves of `at` at the end: nothing that is forbidden */
+            token = r->c[i].token;
+        if (at < weight)
+            break;
+        at -= weight;
+    }
+    return token;
 }
 
 static tern_status check(const tern_sampling *s)
@@ -194,19 +230,14 @@ tern_status tern_sample(const tern_sampling *sampling, int64_t n, float *logits,
         *out = best;
         return TERN_OK;
     }
-    int64_t k = s->top_k > 0 && s->top_k < n ? s->top_k : n;
-    candidate *candidates = tern__alloc_zero((size_t)k, sizeof *candidates);
-    double *weights = tern__alloc_zero((size_t)k, sizeof *weights);
-    tern_status status = TERN_OK;
-    if (candidates && weights) {
-        k = select_top(n, logits, k, candidates);
-        *out = draw(s, cut(s, k, candidates, weights), candidates, weights, index);
-    } else {
-        status = tern__out_of_memory((size_t)k * sizeof *weights);
-    }
+    const int64_t k = s->top_k > 0 && s->top_k < n ? s->top_k : n;
+    candidate *candidates = tern__alloc((size_t)k * sizeof *candidates);
+    if (!candidates)
+        return tern__out_of_memory((size_t)k * sizeof *candidates);
+    ranking r = rank(n, logits, k, candidates);
+    *out = draw(s, cut(s, &r), &r, index);
     tern__free(candidates);
-    tern__free(weights);
-    return status;
+    return TERN_OK;
 }
 
 /* log(sum(exp(logits))). */
@@ -234,13 +265,16 @@ tern_status tern_logprobs(int64_t n, const float *logits, int k, tern_token_logp
                   "logprobs: an argument is NULL, or none are asked for");
     TERN_TRY(check_logits("logprobs", n, logits));
     int64_t most = k < n ? k : n;
-    candidate *top = tern__alloc_zero((size_t)most, sizeof *top);
+    candidate *top = tern__alloc((size_t)most * sizeof *top);
     if (!top)
         return tern__out_of_memory((size_t)most * sizeof *top);
     double all = log_sum(n, logits);
-    *count = (int)select_top(n, logits, most, top);
-    for (int i = 0; i < *count; i++)
-        out[i] = (tern_token_logprob){top[i].token, (float)((double)top[i].logit - all)};
+    ranking r = rank(n, logits, most, top);
+    *count = (int)most;
+    for (int i = 0; i < *count; i++) {
+        const candidate c = ranked(&r, i);
+        out[i] = (tern_token_logprob){c.token, (float)((double)c.logit - all)};
+    }
     tern__free(top);
     return TERN_OK;
 }

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "base/trace.h"
 #include "model/file/model_file.h"
-#include "model/model.h"
+#include "model/session.h"
 
 typedef struct program {
     tern_session_program info;
@@ -25,6 +25,8 @@ struct tern_session {
     tern_session_call before; /* each batch, or NULL */
     void *before_user;
     bool time_steps;
+    tern__session_record record; /* what programs compute of hidden states */
+    void *record_user;
     tern_compile_options compile;           /* at level high the products of one operand become one */
     tern_tensor **cache[TERN__CACHE_COUNT]; /* (layers) states; those of scales: NULL unless keys are int8 */
     program *programs;
@@ -113,9 +115,9 @@ static tern_status check_options(const tern_model *model, const tern_session_opt
     return TERN_OK;
 }
 
-tern_status tern_session_create(tern_model *model, const tern_session_options *options, tern_session **out)
+tern_status tern__session_create(tern_model *model, const tern_session_options *options,
+                                 tern__session_record record, void *user, tern_session **out)
 {
-    TERN__FAIL_IF(!model || !out, TERN_INVALID_ARGUMENT, "session_create: an argument is NULL");
     tern_session_options o = options ? *options : tern_session_options_default();
     o.cache = o.cache ? o.cache : TERN_F32;
     TERN_TRY(check_options(model, &o));
@@ -127,6 +129,8 @@ tern_status tern_session_create(tern_model *model, const tern_session_options *o
     s->context = o.context ? o.context : model->h.context;
     s->batch = o.batch ? o.batch : DEFAULT_BATCH;
     s->time_steps = o.time_steps;
+    s->record = record;
+    s->record_user = user;
     s->compile = o.compile ? *o.compile : tern_compile_options_default();
     if (!o.compile)
         s->compile.level = TERN_LEVEL_HIGH;
@@ -140,6 +144,19 @@ tern_status tern_session_create(tern_model *model, const tern_session_options *o
     }
     *out = s;
     return TERN_OK;
+}
+
+static int record_logits(const tern_model *m, tern_tensor *hidden, void *user, tern_tensor **outputs)
+{
+    (void)user;
+    outputs[0] = tern_linear(hidden, m->head);
+    return 1;
+}
+
+tern_status tern_session_create(tern_model *model, const tern_session_options *options, tern_session **out)
+{
+    TERN__FAIL_IF(!model || !out, TERN_INVALID_ARGUMENT, "session_create: an argument is NULL");
+    return tern__session_create(model, options, record_logits, NULL, out);
 }
 
 void tern_session_free(tern_session *session)
@@ -264,8 +281,14 @@ static tern_status compile_rows(tern_session *s, program *p)
                              .positions = tern_input(ctx, "positions", TERN_I64, 1, rows),
                              .wanted = p->info.wanted ? tern_input(ctx, "wanted", TERN_I64, 1, wanted) : NULL,
                              .cache = s->cache};
-    tern_tensor *outputs[TERN__CACHE_COUNT];
-    int n = tern__decoder(s->model, &in, outputs);
+    tern_tensor *outputs[TERN__MOST_OUTPUTS];
+    int n = 0;
+    tern_tensor *hidden = tern__decoder(s->model, &in, outputs, &n);
+    if (hidden) {
+        tern_origin_open(ctx, "output");
+        n = s->record(s->model, hidden, s->record_user, outputs);
+        tern_origin_close(ctx);
+    }
     return tern_compile(ctx, n, outputs, NULL, &s->compile, &p->program);
 }
 
@@ -350,12 +373,18 @@ static tern_tensor *indices(const tern_session *s, int64_t n, const int64_t *dat
     return tern_from_data(s->model->ctx, TERN_I64, 1, (int64_t[]){n}, data);
 }
 
+/* Who takes what the programs compute. */
+typedef struct receiver {
+    tern__session_take take;
+    void *user;
+} receiver;
+
 /* Runs the chunk whose rows stand in the session's arrays. */
-static tern_status run_chunk(tern_session *s, program *p, int n_wanted, float *logits)
+static tern_status run_chunk(tern_session *s, program *p, int n_wanted, const receiver *to)
 {
     tern_tensor *in[] = {indices(s, p->info.rows, s->tokens), indices(s, p->info.rows, s->slot_of),
                          indices(s, p->info.rows, s->positions), indices(s, p->info.wanted, s->wanted)};
-    tern_tensor *bound[4], *out[TERN__CACHE_COUNT];
+    tern_tensor *bound[4], *out[TERN__MOST_OUTPUTS];
     static const char *const names[] = {"tokens", "slots", "positions", "wanted"};
     for (int i = 0; i < p->n_in; i++) { /* a program lists its inputs in the order in which it meets them */
         tern_port port;
@@ -367,18 +396,12 @@ static tern_status run_chunk(tern_session *s, program *p, int n_wanted, float *l
     TERN_TRY(tern_exec_run(p->exec, p->n_in, bound, p->n_out, out));
     p->info.runs++;
     TERN_TRY(tern__model_file_check_mapped(s->model->file));
-    if (n_wanted == 0)
-        return TERN_OK;
-    const float *data = tern_data_f32(out[0]);
-    if (!data)
-        return tern_status_of(out[0]);
-    memcpy(logits, data, (size_t)n_wanted * (size_t)s->model->vocabulary * sizeof *logits);
-    return TERN_OK;
+    return n_wanted > 0 ? to->take(to->user, n_wanted, out) : TERN_OK;
 }
 
 /* Rows first..first+n-1, of which wanted[0..n_wanted-1] are asked for. */
 static tern_status feed_chunk(tern_session *s, const tern_session_row *rows, int first, int n, int n_wanted,
-                              const int *wanted, float *logits)
+                              const int *wanted, const receiver *to)
 {
     int64_t padded = padded_size(n, s->batch), padded_wanted = n_wanted ? padded_size(n_wanted, padded) : 0;
     for (int64_t i = 0; i < padded; i++) {
@@ -394,18 +417,16 @@ static tern_status feed_chunk(tern_session *s, const tern_session_row *rows, int
     const char *phase = padded_wanted == padded ? "decode" : "prompt";
     const uint64_t start = tern__trace_begin(), scope = tern__watch_enter(phase, "model");
     TERN_SCOPE(s->model->ctx)
-        status = run_chunk(s, p, n_wanted, logits);
+        status = run_chunk(s, p, n_wanted, to);
     tern__watch_leave(scope);
     tern__trace_end(start, phase, "model", UINT32_MAX, 0, 0);
     return status;
 }
 
-tern_status tern_session_feed(tern_session *session, int n, const tern_session_row *rows, int n_wanted,
-                              const int *wanted, float *logits)
+tern_status tern__session_feed(tern_session *session, int n, const tern_session_row *rows, int n_wanted,
+                               const int *wanted, tern__session_take take, void *user)
 {
-    TERN__FAIL_IF(!session || n < 0 || n_wanted < 0 || (n > 0 && !rows) ||
-                      (n_wanted > 0 && (!wanted || !logits)),
-                  TERN_INVALID_ARGUMENT, "session_feed: an argument is NULL or negative");
+    const receiver to = {take, user};
     TERN_TRY(check_rows(session, n, rows, n_wanted, wanted));
     for (int first = 0; first < n;) {
         if (session->before)
@@ -415,13 +436,37 @@ tern_status tern_session_feed(tern_session *session, int n, const tern_session_r
         int here = 0;
         while (here < n_wanted && wanted[here] < first + size)
             here++;
-        TERN_TRY(feed_chunk(session, rows, first, size, here, wanted, logits));
+        TERN_TRY(feed_chunk(session, rows, first, size, here, wanted, &to));
         first += size;
-        if (here == 0)
-            continue; /* both may be NULL */
-        wanted += here;
+        wanted = here ? wanted + here : wanted; /* it may be NULL */
         n_wanted -= here;
-        logits += (size_t)here * (size_t)session->model->vocabulary;
     }
     return TERN_OK;
+}
+
+/* Where logits go, and how many a row has. */
+typedef struct logits_place {
+    float *next;
+    size_t vocabulary;
+} logits_place;
+
+static tern_status take_logits(void *user, int n, tern_tensor *const *out)
+{
+    logits_place *to = user;
+    const float *data = tern_data_f32(out[0]);
+    if (!data)
+        return tern_status_of(out[0]);
+    memcpy(to->next, data, (size_t)n * to->vocabulary * sizeof *data);
+    to->next += (size_t)n * to->vocabulary;
+    return TERN_OK;
+}
+
+tern_status tern_session_feed(tern_session *session, int n, const tern_session_row *rows, int n_wanted,
+                              const int *wanted, float *logits)
+{
+    TERN__FAIL_IF(!session || n < 0 || n_wanted < 0 || (n > 0 && !rows) ||
+                      (n_wanted > 0 && (!wanted || !logits)),
+                  TERN_INVALID_ARGUMENT, "session_feed: an argument is NULL or negative");
+    logits_place to = {logits, (size_t)session->model->vocabulary};
+    return tern__session_feed(session, n, rows, n_wanted, wanted, take_logits, &to);
 }

@@ -86,31 +86,53 @@ static tern__id memory_of(const tern_graph *g, const tern__place *places, tern__
     return g->n_values + g->leaves[leaf].alias;
 }
 
-/* May the elementwise or fused node `producer` write straight into the target of `update`, an overwrite that follows it at
- * once and is the only reader of its result? Operands that share memory with the target must be the very same view of it,
- * and read before the result is written: then element i is. */
-static bool writes_through(const tern_graph *g, const tern__gnode *producer, const tern__gnode *update,
-                           const tern__place *places, const uint32_t *uses)
+/* May result r of the elementwise or fused node `producer` be written straight into the target of `update`, an overwrite that alone
+ * reads it? Operands that share memory with the target must be the very same view of it, and read before the result is written:
+ * then element i is. */
+static bool writes_through(const tern_graph *g, const tern__gnode *producer, uint32_t r,
+                           const tern__gnode *update, const tern__place *places, const uint32_t *uses)
 {
-    bool fused = producer->op == TERN__OP_fused;
-    if (!(fused || (tern__ops[producer->op].flags & TERN__ELEMENTWISE)) || producer->n_out != 1 ||
-        update->op != TERN__OP_overwrite || update->in[1] != producer->out || update->in[0] > producer->out ||
-        uses[producer->out] != 1 ||
-        !tern__type_equal(&g->values[producer->out].type, &g->values[update->out].type))
+    const bool fused = producer->op == TERN__OP_fused;
+    const tern__id result = producer->out + r;
+    if (!(fused || ((tern__ops[producer->op].flags & TERN__ELEMENTWISE) && producer->n_out == 1)) ||
+        update->in[0] > producer->out || uses[result] != 1 ||
+        !tern__type_equal(&g->values[result].type, &g->values[update->out].type))
         return false;
     const tern__type *type = &g->values[update->in[0]].type;
     tern__layout target, operand;
-    tern__id memory = memory_of(g, places, update->in[0], &target);
+    const tern__id memory = memory_of(g, places, update->in[0], &target);
     for (uint32_t i = 0; i < producer->n_in; i++) {
         const tern__type *operand_type = &g->values[producer->in[i]].type;
         if (memory_of(g, places, producer->in[i], &operand) == memory &&
             !(tern__layout_same(operand_type, &operand, type, &target) &&
               (!fused ||
-               tern__region_may_overwrite(producer->attrs[TERN__ATTR_fused_body].region, (int)i, 0))) &&
+               tern__region_may_overwrite(producer->attrs[TERN__ATTR_fused_body].region, (int)i, (int)r))) &&
             tern__layout_overlap(operand_type, &operand, type, &target))
             return false;
     }
+    /* results that have their targets already */
+    for (tern__id other = producer->out; other < producer->out + producer->n_out; other++)
+        if (places[other].root != TERN__NO_ID && memory_of(g, places, other, &operand) == memory &&
+            tern__layout_overlap(&g->values[other].type, &operand, type, &target))
+            return false;
     return true;
+}
+
+/* Results of order[at] that are overwrites' new values lie in the targets of these, as long as such overwrites follow it one after
+ * the other: nobody reads the old value in between. */
+static void place_in_targets(const tern__compilation *c, uint32_t at, const uint32_t *uses)
+{
+    const tern_graph *g = c->graph;
+    const tern__gnode *node = &g->nodes[c->order[at]];
+    for (uint32_t i = at + 1; i < g->n_nodes; i++) {
+        const tern__gnode *update = &g->nodes[c->order[i]];
+        if (update->op != TERN__OP_overwrite || update->in[1] < node->out ||
+            update->in[1] >= node->out + node->n_out ||
+            !writes_through(g, node, update->in[1] - node->out, update, c->places, uses))
+            return;
+        const tern__place *target = &c->places[update->in[0]];
+        c->places[update->in[1]] = (tern__place){.root = target->root, .layout = target->layout};
+    }
 }
 
 static void touch(tern__place *root, uint32_t step)
@@ -129,10 +151,11 @@ static void touch_operands(const tern__gnode *node, tern__place *places, uint32_
         touch(&places[places[node->out + i].root], step);
 }
 
-static tern_status place_node(tern__compilation *c, tern__id id, const tern__gnode *next,
-                              const uint32_t *uses, uint32_t *steps, uint32_t *operands)
+static tern_status place_node(tern__compilation *c, uint32_t at, const uint32_t *uses, uint32_t *steps,
+                              uint32_t *operands)
 {
     const tern_graph *g = c->graph;
+    const tern__id id = c->order[at];
     const tern__gnode *node = &g->nodes[id];
     const tern__op *op = &tern__ops[node->op];
     c->needs_step[id] = false;
@@ -148,12 +171,12 @@ static tern_status place_node(tern__compilation *c, tern__id id, const tern__gno
             tern__layout_same(&g->values[node->in[1]].type, &c->places[node->in[1]].layout,
                               &g->values[node->out].type, &c->places[node->out].layout))
             return TERN_OK; /* written through by its producer */
-    } else if (next && writes_through(g, node, next, c->places, uses)) {
-        const tern__place *target = &c->places[next->in[0]];
-        c->places[node->out] = (tern__place){.root = target->root, .layout = target->layout};
     } else {
+        if (uses)
+            place_in_targets(c, at, uses);
         for (uint32_t i = 0; i < node->n_out; i++)
-            own_buffer(g, node->out + i, c->places);
+            if (c->places[node->out + i].root == TERN__NO_ID)
+                own_buffer(g, node->out + i, c->places);
     }
     c->needs_step[id] = true;
     touch_operands(node, c->places, (*steps)++);
@@ -173,10 +196,8 @@ tern_status tern__place_values(tern__compilation *c)
     uint32_t steps = 0, operands = 0, *uses = NULL;
     if (g->n_writes > 0)
         TERN_TRY(tern__count_uses(c, g, &uses));
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        const tern__gnode *next = uses && i + 1 < g->n_nodes ? &g->nodes[c->order[i + 1]] : NULL;
-        TERN_TRY(place_node(c, c->order[i], next, uses, &steps, &operands));
-    }
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        TERN_TRY(place_node(c, i, uses, &steps, &operands));
     for (uint32_t i = 0; i < g->n_outputs; i++)
         c->places[c->places[g->outputs[i].value].root].is_output = true;
     c->plan->n_steps = steps;

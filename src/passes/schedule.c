@@ -5,8 +5,8 @@
  * The model knows what `place` makes of recorded order: every buffer takes its bytes from the node that
  * makes it until the last one that uses it, views and updates included; outputs and leaves take none. If
  * `inplace` is on, a result that may be written over an operand takes nothing where that operand is read for
- * the last time. An
- * overwrite that its operand's producer does for it stays behind that producer: the two are one unit here.
+ * the last time. Overwrites
+ * that their operands' producer does for them stay behind that producer: they are one unit here.
  * Units run after those whose results they read, and updates after whatever reads the old value (order.h). */
 #include <string.h>
 
@@ -34,8 +34,7 @@ typedef struct model {
     tern__arena *arena;
     const tern__place *places; /* of recorded order */
     uint32_t n_units, n_leaves;
-    tern__id *head;   /* (n_units) its node; in recorded order, leaves first */
-    tern__id *tail;   /* (n_units) its second node, or TERN__NO_ID */
+    lists nodes;      /* of a unit; units in recorded order, leaves first */
     uint32_t *unit;   /* (n_nodes) */
     lists reads;      /* buffers that it reads, each once */
     lists over;       /* pairs: a result, and the buffer of an operand that it may be written over */
@@ -54,41 +53,47 @@ typedef struct model {
 
 /* ---- units ---- */
 
-/* The overwrite at order[i + 1] that order[i] does on its way. */
-static bool writes_through(const tern__compilation *c, uint32_t i)
+/* Is order[i] an overwrite that `producer` does on its way? */
+static bool is_done_by(const tern__compilation *c, const tern__gnode *producer, uint32_t i)
 {
     const tern_graph *g = c->graph;
-    if (i + 1 >= g->n_nodes)
+    if (i >= g->n_nodes || c->needs_step[c->order[i]])
         return false;
-    const tern__id id = c->order[i], next = c->order[i + 1];
-    const tern__gnode *node = &g->nodes[id], *update = &g->nodes[next];
-    return update->op == TERN__OP_overwrite && !c->needs_step[next] && c->needs_step[id] &&
-           !(tern__ops[node->op].flags & TERN__WRITES) && update->in[1] == node->out;
+    const tern__gnode *update = &g->nodes[c->order[i]];
+    return update->op == TERN__OP_overwrite && update->in[1] >= producer->out &&
+           update->in[1] < producer->out + producer->n_out;
 }
 
-static void add_unit(model *m, tern__id head, tern__id tail)
+/* Adds order[i] to the last unit. */
+static void add_node(const tern__compilation *c, model *m, uint32_t i)
 {
-    m->head[m->n_units] = head;
-    m->tail[m->n_units] = tail;
-    m->unit[head] = m->n_units;
-    if (tail != TERN__NO_ID)
-        m->unit[tail] = m->n_units;
+    m->unit[c->order[i]] = m->n_units;
+    m->nodes.item[m->nodes.first[m->n_units + 1]++] = c->order[i];
+}
+
+static void end_unit(model *m)
+{
     m->n_units++;
+    m->nodes.first[m->n_units + 1] = m->nodes.first[m->n_units];
 }
 
 static void make_units(const tern__compilation *c, model *m)
 {
     const tern_graph *g = c->graph;
     for (uint32_t i = 0; i < g->n_nodes; i++)
-        if (g->nodes[c->order[i]].leaf != TERN__NO_ID)
-            add_unit(m, c->order[i], TERN__NO_ID);
+        if (g->nodes[c->order[i]].leaf != TERN__NO_ID) {
+            add_node(c, m, i);
+            end_unit(m);
+        }
     m->n_leaves = m->n_units;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
-        if (g->nodes[c->order[i]].leaf != TERN__NO_ID)
+        const tern__gnode *node = &g->nodes[c->order[i]];
+        if (node->leaf != TERN__NO_ID)
             continue;
-        const bool two = writes_through(c, i);
-        add_unit(m, c->order[i], two ? c->order[i + 1] : TERN__NO_ID);
-        i += two;
+        add_node(c, m, i);
+        while (is_done_by(c, node, i + 1))
+            add_node(c, m, ++i);
+        end_unit(m);
     }
 }
 
@@ -104,9 +109,8 @@ static bool alloc_lists(const model *m, lists *l, size_t items)
 /* Buffers that unit u reads and has not listed yet go to the end of its list. */
 static void list_reads(model *m, uint32_t u, uint32_t *n)
 {
-    const tern__id nodes[] = {m->head[u], m->tail[u]};
-    for (int k = 0; k < 2 && nodes[k] != TERN__NO_ID; k++) {
-        const tern__gnode *node = &m->g->nodes[nodes[k]];
+    for (uint32_t k = m->nodes.first[u]; k < m->nodes.first[u + 1]; k++) {
+        const tern__gnode *node = &m->g->nodes[m->nodes.item[k]];
         for (uint32_t i = 0; i < node->n_in; i++) {
             const tern__id root = m->places[node->in[i]].root;
             if (m->seen[root] == u + 1)
@@ -118,11 +122,11 @@ static void list_reads(model *m, uint32_t u, uint32_t *n)
     }
 }
 
-/* Results of unit u, which is one node then, and operands that they may be written over. */
+/* Results of unit u, of its first node, and operands that they may be written over. */
 static void list_over(const tern__compilation *c, model *m, uint32_t u, uint32_t *n)
 {
-    const tern__gnode *node = &m->g->nodes[m->head[u]];
-    if (m->tail[u] != TERN__NO_ID || !tern__pass_is_on(&c->options, TERN__PASS_inplace))
+    const tern__gnode *node = &m->g->nodes[m->nodes.item[m->nodes.first[u]]];
+    if (!tern__pass_is_on(&c->options, TERN__PASS_inplace))
         return;
     for (uint32_t r = 0; r < node->n_out; r++)
         for (uint32_t i = 0; i < node->n_in; i++)
@@ -134,14 +138,14 @@ static void list_over(const tern__compilation *c, model *m, uint32_t u, uint32_t
 
 static void list_needs(const model *m, const tern__before *before, uint32_t u, uint32_t *n)
 {
-    const tern__id nodes[] = {m->head[u], m->tail[u]};
-    for (int k = 0; k < 2 && nodes[k] != TERN__NO_ID; k++) {
-        const tern__gnode *node = &m->g->nodes[nodes[k]];
+    for (uint32_t k = m->nodes.first[u]; k < m->nodes.first[u + 1]; k++) {
+        const tern__id id = m->nodes.item[k];
+        const tern__gnode *node = &m->g->nodes[id];
         for (uint32_t i = 0; i < node->n_in; i++)
             if (m->unit[m->g->values[node->in[i]].node] != u)
                 m->needs.item[(*n)++] = m->unit[m->g->values[node->in[i]].node];
-        for (uint32_t e = before->first ? before->first[nodes[k]] : 0;
-             before->first && e < before->first[nodes[k] + 1]; e++)
+        for (uint32_t e = before->first ? before->first[id] : 0; before->first && e < before->first[id + 1];
+             e++)
             if (m->unit[before->node[e]] != u)
                 m->needs.item[(*n)++] = m->unit[before->node[e]];
     }
@@ -178,8 +182,6 @@ static void weigh(model *m)
 static bool alloc_model(model *m, size_t reads, size_t over, size_t needs)
 {
     const size_t nodes = (size_t)m->g->n_nodes + 1, values = m->g->n_values;
-    m->head = tern__arena_alloc(m->arena, nodes * sizeof *m->head);
-    m->tail = tern__arena_alloc(m->arena, nodes * sizeof *m->tail);
     m->unit = tern__arena_alloc(m->arena, nodes * sizeof *m->unit);
     m->waits = tern__arena_alloc(m->arena, nodes * sizeof *m->waits);
     m->takes = tern__arena_alloc_zero(m->arena, nodes, sizeof *m->takes);
@@ -189,8 +191,8 @@ static bool alloc_model(model *m, size_t reads, size_t over, size_t needs)
     m->left = tern__arena_alloc(m->arena, values * sizeof *m->left);
     m->seen = tern__arena_alloc_zero(m->arena, values, sizeof *m->seen);
     m->over_taken = tern__arena_alloc(m->arena, over / 2 + 1);
-    return m->head && m->tail && m->unit && m->waits && m->takes && m->drops && m->bytes && m->uses &&
-           m->left && m->seen && m->over_taken && alloc_lists(m, &m->reads, reads) &&
+    return m->unit && m->waits && m->takes && m->drops && m->bytes && m->uses && m->left && m->seen &&
+           m->over_taken && alloc_lists(m, &m->nodes, nodes) && alloc_lists(m, &m->reads, reads) &&
            alloc_lists(m, &m->over, over) && alloc_lists(m, &m->needs, needs) &&
            alloc_lists(m, &m->readers, needs);
 }
@@ -496,11 +498,9 @@ static tern_status nodes_of(const model *m, const uint32_t *units, tern__id **ou
     if (!order)
         return tern__out_of_memory(m->g->n_nodes * sizeof *order);
     uint32_t n = 0;
-    for (uint32_t i = 0; i < m->n_units; i++) {
-        order[n++] = m->head[units[i]];
-        if (m->tail[units[i]] != TERN__NO_ID)
-            order[n++] = m->tail[units[i]];
-    }
+    for (uint32_t i = 0; i < m->n_units; i++)
+        for (uint32_t k = m->nodes.first[units[i]]; k < m->nodes.first[units[i] + 1]; k++)
+            order[n++] = m->nodes.item[k];
     return TERN_OK;
 }
 

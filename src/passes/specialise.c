@@ -4,6 +4,7 @@
  *   op of a broadcast              ops that broadcast by themselves read the small operand
  *   unary op of a broadcast        is computed on the small operand and broadcast afterwards
  *   split                          parts are views of the whole, unless somebody keeps or writes them
+ *   reshape of permuted elements   where no view can be that, they are put in order first, by the kernel that does nothing else
  *
  * That a product has one row or one column is plain from its shape: choosing the vector kernel is left to kernel
  * selection, which sees it. */
@@ -141,6 +142,23 @@ static bool comes_first(const tern_graph *g, const tern__gnode *node, const tern
     return !tern__dtype_is_packed(small->dtype) && tern__type_numel(small) < tern__type_numel(type);
 }
 
+/* reshape(permute(x)) that has to copy: which x tells that is dense in memory. */
+static bool has_to_copy(const tern_graph *g, const tern__gnode *node, tern__id in, const tern__type *type)
+{
+    const tern__gnode *permute = producer(g, in);
+    if (node->op != TERN__OP_reshape || permute->op != TERN__OP_permute)
+        return false;
+    const tern__gnode *base = producer(g, permute->in[0]);
+    const tern__type *x = &g->values[permute->in[0]].type, *turned = &g->values[in].type;
+    tern__layout dense, view, none;
+    if (base->leaf != TERN__NO_ID || (tern__ops[base->op].flags & (TERN__VIEW | TERN__WRITES)) ||
+        tern__dtype_is_packed(x->dtype))
+        return false;
+    tern__layout_contiguous(x, &dense);
+    return tern__op_view(&tern__ops[permute->op], permute->attrs, x, &dense, turned, &view) &&
+           !tern__op_view(&tern__ops[node->op], node->attrs, turned, &view, type, &none);
+}
+
 /* ---- the pass ---- */
 
 typedef struct specialiser {
@@ -198,6 +216,17 @@ static tern_status split_by_views(specialiser *s, tern__id n, tern__id x)
     return TERN_OK;
 }
 
+static tern_status order_then_reshape(specialiser *s, tern__id n, tern__id turned)
+{
+    const tern__gnode *node = &s->w.from->nodes[n];
+    char value[TERN__VALUE_TEXT];
+    TERN_TRY(tern__rewrite_emit(&s->w, TERN__OP_contiguous, 1, &turned, NULL, &turned));
+    s->c->changes++;
+    tern__note(s->c, "%s is a view of elements that are put in order first",
+               tern__value_text(s->c, s->w.from, node->out, value));
+    return tern__rewrite_become(&s->w, n, TERN__OP_reshape, 1, &turned, node->attrs);
+}
+
 static tern_status emit_special(specialiser *s, tern__id n, const special *as)
 {
     const tern__gnode *node = &s->w.from->nodes[n];
@@ -228,6 +257,8 @@ static tern_status specialise_node(specialiser *s, tern__id n)
         return split_by_views(s, n, in[0]);
     if (comes_first(s->w.to, node, in, type) && !is_held(s, node))
         return op_then_broadcast(s, n, in[0]);
+    if (has_to_copy(s->w.to, node, in[0], type) && !is_held(s, node))
+        return order_then_reshape(s, n, in[0]);
     if (specialise(s->w.to, node, in, type, &changed))
         return emit_special(s, n, &changed);
     return tern__rewrite_copy(&s->w, n);
@@ -244,8 +275,9 @@ static bool has_work(const tern_graph *g)
     for (tern__id n = 0; n < g->n_nodes; n++) {
         const tern__gnode *node = &g->nodes[n];
         const tern__type *type = &g->values[node->out].type;
-        if (node->n_in > 0 && (node->op == TERN__OP_split || comes_first(g, node, node->in, type) ||
-                               specialise(g, node, node->in, type, &ignored)))
+        if (node->n_in > 0 &&
+            (node->op == TERN__OP_split || comes_first(g, node, node->in, type) ||
+             has_to_copy(g, node, node->in[0], type) || specialise(g, node, node->in, type, &ignored)))
             return true;
     }
     return false;

@@ -51,6 +51,7 @@ tern_status tern_catalog_kernel(int i, tern_kernel_info *out)
         for (int k = 0; device->list && device->list(k, cap_of_environment(), &info); k++)
             if (left-- == 0) {
                 *out = info;
+                out->device = device->name;
                 return TERN_OK;
             }
     return tern__fail(TERN_OUT_OF_RANGE, "catalog: kernel %d: there are %d", i, i - left);

@@ -126,7 +126,7 @@ tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx **out)
     tern_ctx_options defaults = tern_ctx_options_default();
     if (!options)
         options = &defaults;
-    tern__device_options device = {0};
+    tern__device_options device = {.functions = tern__env_mlx_compile()};
     TERN_TRY(device_options(options, &device));
     tern_ctx *ctx = tern__alloc_zero(1, sizeof *ctx);
     if (!ctx)

@@ -92,5 +92,7 @@ const char *tern__env_kernels(char *buffer, size_t size);
 
 /* $TERN_CHECK: is it set, and neither "" nor "0" nor "off"? */
 bool tern__env_check(void);
+/* $TERN_MLX_COMPILE: 1 on, -1 off, 0 nothing was said (tern__device_options.functions). */
+int tern__env_mlx_compile(void);
 
 #endif

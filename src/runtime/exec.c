@@ -34,7 +34,8 @@ struct tern_exec {
     bool *written; /* (n_leaves of the source graph) by alias class: a run changes it */
     tern__storage **changing; /* (n_changing) states that a run changes */
     uint32_t n_changing;
-    void **leaves; /* (n_leaves of the compiled graph) */
+    void **leaves;      /* (n_leaves of the compiled graph) */
+    uint64_t *versions; /* (n_leaves of the compiled graph) what they hold, for the device */
     tern__run run;
     tern_tensor **results;  /* (n_results) of the run under way */
     uint64_t *step_ns;      /* (n_steps) of the last run; NULL until they are asked for */
@@ -132,11 +133,13 @@ static tern_status prepare(tern_exec *e)
     e->written = tern__arena_alloc_zero(&e->arena, n, sizeof *e->written);
     e->changing = tern__arena_alloc_zero(&e->arena, n, sizeof *e->changing);
     e->leaves = tern__arena_alloc_zero(&e->arena, compiled->graph.n_leaves, sizeof *e->leaves);
+    e->versions = tern__arena_alloc_zero(&e->arena, compiled->graph.n_leaves, sizeof *e->versions);
     e->results = tern__arena_alloc_zero(&e->arena, compiled->plan.n_results, sizeof *e->results);
     if (!e->results || !e->storages || !e->offsets || !e->copied || !e->states || !e->written ||
-        !e->changing || !e->leaves || !tern__run_init(&e->run, &e->arena))
+        !e->changing || !e->leaves || !e->versions || !tern__run_init(&e->run, &e->arena))
         return tern__out_of_memory(n * sizeof *e->storages);
     e->run.leaves = e->leaves;
+    e->run.versions = e->versions;
     TERN_TRY(tern__run_load(e->ctx, &e->run));
     return bind_states(e);
 }
@@ -325,6 +328,16 @@ static tern_status settle_states(tern_exec *e)
     return TERN_OK;
 }
 
+/* Behind the settling, which may write. */
+static void note_versions(tern_exec *e)
+{
+    const tern_graph *g = &e->program->compiled->graph;
+    for (uint32_t i = 0; i < g->n_leaves; i++) {
+        const tern__storage *storage = tern__leaf_storage(&g->leaves[i], e->storages);
+        e->versions[i] = storage->exposed || storage->borrowed ? 0 : storage->version;
+    }
+}
+
 static void bump_states(tern_exec *e)
 {
     for (uint32_t i = 0; i < e->n_changing; i++)
@@ -490,6 +503,7 @@ tern_status tern_exec_run(tern_exec *exec, int n_in, tern_tensor *const *inputs,
         tern__storage_note_use(storage);
     }
     TERN_TRY(settle_states(exec));
+    note_versions(exec);
     exec->run.step_ns = exec->timed ? exec->step_ns : NULL;
     exec->run.part_ns = exec->parts_timed ? exec->part_ns : NULL;
     tern_status status = tern__run_plan(exec->ctx, &exec->run);

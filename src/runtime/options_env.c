@@ -34,6 +34,12 @@ bool tern__env_check(void)
     return value && value[0] && strcmp(value, "0") != 0 && strcmp(value, "off") != 0;
 }
 
+int tern__env_mlx_compile(void)
+{
+    const char *value = getenv("TERN_MLX_COMPILE");
+    return !value || !value[0] ? 0 : strcmp(value, "on") == 0 ? 1 : -1;
+}
+
 const char *tern__env_kernels(char *buffer, size_t size)
 {
     const char *path = getenv("TERN_KERNELS"), *usual = path ? path : in_cache("kernels", buffer, size);

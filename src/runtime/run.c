@@ -100,6 +100,7 @@ static tern_status carry_out(tern_ctx *ctx, tern__run *run)
     tern__room own = {0}, *room = run->room ? run->room : &own;
     TERN_TRY(reserve(ctx, run, room));
     tern__bindings bindings = {.leaves = run->leaves,
+                               .versions = run->versions,
                                .blocks = run->pointers,
                                .arena = room->block,
                                .step_ns = run->step_ns,

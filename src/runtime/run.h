@@ -17,12 +17,13 @@ typedef struct tern__room {
 
 typedef struct tern__run {
     const tern__plan *plan;
-    const tern_graph *graph; /* that the plan points into */
-    void *const *leaves;     /* (n_leaves of the compiled graph) where their data are */
-    uint64_t *step_ns;       /* (n_steps) receives what each step took; NULL: nobody asked */
-    uint64_t *part_ns;       /* (n_partitions) the same for partitions */
-    tern__probe *probe;      /* NULL: the device runs it */
-    tern__room *room;        /* where intermediates lie; NULL: in memory for this run only */
+    const tern_graph *graph;  /* that the plan points into */
+    void *const *leaves;      /* (n_leaves of the compiled graph) where their data are */
+    const uint64_t *versions; /* (n_leaves) as in tern__bindings; or NULL */
+    uint64_t *step_ns;        /* (n_steps) receives what each step took; NULL: nobody asked */
+    uint64_t *part_ns;        /* (n_partitions) the same for partitions */
+    tern__probe *probe;       /* NULL: the device runs it */
+    tern__room *room;         /* where intermediates lie; NULL: in memory for this run only */
     tern__storage **blocks; /* (n_blocks) of results, from tern__run_plan to tern__run_finish; NULL outside */
     void **pointers;        /* (n_blocks) */
     uint32_t n_done;        /* steps that ran to their end */

@@ -45,9 +45,12 @@ static void put_block(tern_pool *pool, void *block)
     }
 }
 
+/* Versions of different storages are 2^32 writes apart, so that one names the bytes that a device has a copy of. */
 static void header_init(tern__storage *storage, void *host, size_t bytes)
 {
-    *storage = (tern__storage){.bytes = bytes, .host = host};
+    static _Atomic(uint64_t) made;
+    const uint64_t number = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
+    *storage = (tern__storage){.bytes = bytes, .host = host, .version = number << 32};
     atomic_init(&storage->refs, 1);
 }
 

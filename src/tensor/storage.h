@@ -22,8 +22,9 @@ typedef struct tern__storage {
     bool deferred : 1;         /* `host` has the data only while it is pinned (deferred.h) */
     _Atomic(bool) has_derived; /* something is kept with it (derived.h) */
     size_t bytes;
-    void *host;       /* 64-byte aligned when owned; borrowed and mapped blocks as they come */
-    uint64_t version; /* bumped by every in-place write */
+    void *host; /* 64-byte aligned when owned; borrowed and mapped blocks as they come */
+    uint64_t
+        version; /* one more with every in-place write; no two storages of a process ever have the same */
     void (*drop)(void *user, void *host, size_t bytes); /* called when the last reference goes; or NULL */
     union {
         tern_pool *pool; /* not borrowed: owner of `host`; NULL is the heap */

@@ -11,7 +11,6 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/status.h"
-#include "base/strbuf.h"
 #include "model/convert/model_writer.h"
 #include "train/trainer.h"
 

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "base/words.h"
 #include "model/arch/hparams.h"
+#include "train/limits.h"
 
 #if TERN_HAVE_JANSSON
 #include <jansson.h>
@@ -38,7 +39,6 @@ typedef struct key_row {
 #define CONFIG_AT(field) offsetof(tern_train_config, field)
 #define PROGRESS_AT(field) offsetof(tern_train_progress, field)
 #define MOST_SEED 0x1p62
-enum { MOST_STEPS = 1 << 24 }; /* the optimiser counts them in f32 */
 /* clang-format off */
 #define INT(key, field, lo, hi, what) {key, KIND_INT, CONFIG_AT(field), false, (double)(lo), (double)(hi), NULL, what},
 #define REAL(key, field, lo, hi, what) {key, KIND_REAL, CONFIG_AT(field), false, lo, hi, NULL, what},
@@ -60,6 +60,19 @@ _Static_assert(sizeof(tern_train_weights) == sizeof(int) && sizeof(tern_stored) 
                    sizeof(tern_train_tokens) == sizeof(int) && sizeof(tern_precision) == sizeof(int) &&
                    sizeof(tern_train_recompute) == sizeof(int),
                "choices are kept in ints");
+
+/* What config.def says in words, which no compiler compares: places of words are enumerators. */
+_Static_assert(TERN_TRAIN_TERNARY == 0 && TERN_TRAIN_FLOAT == 1, "model.weights: ternary float");
+_Static_assert(TERN_TRAIN_BYTES == 0 && TERN_TRAIN_BPE == 1, "tokenizer.kind: bytes bpe");
+_Static_assert(TERN_TRAIN_BYTE_TOKENS == 257 && TERN_TRAIN_BPE_TOKENS == 4096,
+               "tokenizer.vocabulary: 257, 4096");
+_Static_assert(TERN_RECOMPUTE_NONE == 0 && TERN_RECOMPUTE_ATTENTION == 1 && TERN_RECOMPUTE_LAYERS == 2,
+               "recompute: none attention layers");
+_Static_assert(TERN_PRECISION_EXACT == 0 && TERN_PRECISION_BF16 == 1 && TERN_PRECISION_F16 == 2,
+               "activations: f32 bf16 f16");
+_Static_assert(TERN_ADAMW == 0 && TERN_SGD == 1, "optimiser.kind: adamw sgd");
+_Static_assert(TERN_SCHEDULE_COSINE == 0 && TERN_SCHEDULE_LINEAR == 1 && TERN_SCHEDULE_CONSTANT == 2,
+               "schedule.kind: cosine linear constant");
 
 tern_train_config tern_train_config_default(void)
 {
@@ -414,11 +427,11 @@ static tern_status parse(const char *text, size_t length, reading *r)
     json_decref(root);
     TERN_TRY(status);
     TERN__FAIL_IF(r->config.tokens == TERN_TRAIN_BYTES && r->config.vocabulary > 0 &&
-                      r->config.vocabulary != 257,
+                      r->config.vocabulary != TERN_TRAIN_BYTE_TOKENS,
                   TERN_INVALID_ARGUMENT,
-                  "%s: tokenizer.vocabulary is %lld, but a tokenizer of bytes has 257 tokens: say \"kind\": "
+                  "%s: tokenizer.vocabulary is %lld, but a tokenizer of bytes has %d tokens: say \"kind\": "
                   "\"bpe\"",
-                  r->path, (long long)r->config.vocabulary);
+                  r->path, (long long)r->config.vocabulary, TERN_TRAIN_BYTE_TOKENS);
     return TERN_OK;
 }
 

@@ -64,6 +64,18 @@ static int64_t size_of(const tern_train_shape *s, tern__size size)
     }
 }
 
+int64_t tern__train_net_parameters(const tern_train_shape *s)
+{
+    const tern__train_net net = {.shape = *s, .n = 2 + TERN__PARTS_OF_LAYER}; /* with one layer */
+    int64_t n = 0, layer;
+    for (int i = 0; i < net.n; i++) {
+        const tern__part *part = part_of(&net, i, &layer);
+        const bool once = i == 0 || i == net.n - 1;
+        n += (once ? 1 : s->layers) * size_of(s, part->rows) * size_of(s, part->columns);
+    }
+    return n;
+}
+
 /* Norms start at 1, the rest as normal numbers with a deviation of 0.02. */
 static tern_status make_weight(tern__train_net *net, int i, uint64_t seed)
 {

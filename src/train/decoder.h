@@ -16,10 +16,12 @@ typedef struct tern__train_net {
     char (*names)[TERN__PART_NAME];
 } tern__train_net;
 
-/* Makes the states; `deviation` of the first weights is 0.02, norms are 1. On failure the net is to be freed all the same. */
+/* Makes the states: the first weights have a deviation of 0.02, norms are 1. On failure the net is to be freed all the same. */
 tern_status tern__train_net_create(tern_ctx *ctx, const tern_train_shape *shape, uint64_t seed,
                                    tern__train_net *out);
 void tern__train_net_free(tern__train_net *net);
+/* Numbers that a net of the shape trains. The sizes were checked, so that 64 bits have room for it. */
+int64_t tern__train_net_parameters(const tern_train_shape *shape);
 const tern__part *tern__train_net_part(const tern__train_net *net, int weight);
 
 /* tokens[batch * context] -> logits[batch * context, vocabulary] */

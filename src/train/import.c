@@ -17,7 +17,8 @@ static tern_status check_settings(const tern_model_file *file, const tern__hpara
 {
     int head;
     TERN__FAIL_IF(!h->relu2 || !h->sub_norms || !h->ternary, TERN_UNSUPPORTED,
-                  "training: the file has a model of architecture '%s'; only 'bitnet-b1.58' can be trained",
+                  "training: the file has a model of architecture '%s'; only 'bitnet-b1.58' and 'bitnet-25' "
+                  "can be trained",
                   h->architecture);
     TERN__FAIL_IF(
         h->head_width * h->heads != h->width || h->rope_width != h->head_width, TERN_UNSUPPORTED,

@@ -26,6 +26,12 @@ tern_optimiser_options tern_optimiser_options_default(void)
     return (tern_optimiser_options){.kind = TERN_ADAMW, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8};
 }
 
+int tern_optimiser_moments(const tern_optimiser_options *options)
+{
+    const tern_optimiser_options o = options ? *options : tern_optimiser_options_default();
+    return o.kind == TERN_ADAMW ? 2 : o.momentum > 0;
+}
+
 /* ---- making -------------------------------------------------------------------------------------------------------- */
 
 static bool is_share(double x)
@@ -101,7 +107,7 @@ tern_status tern_optimiser_create(tern_ctx *ctx, const tern_optimiser_options *o
     if (!a)
         return tern__out_of_memory(sizeof *a);
     *a = (tern_optimiser){.ctx = ctx, .o = o, .n = n};
-    a->moments = o.kind == TERN_ADAMW ? 2 : o.momentum > 0;
+    a->moments = tern_optimiser_moments(&o);
     a->decays = tern__alloc_zero((size_t)n, sizeof *a->decays);
     a->states = tern__alloc_zero((size_t)tern_optimiser_count(a), sizeof(tern_tensor *));
     tern_status status = a->decays && a->states ? make_states(a, parameters) : tern__out_of_memory((size_t)n);
@@ -178,21 +184,41 @@ static tern_tensor *direction(const tern_optimiser *a, int i, tern_tensor *grad,
     return tern_div(m, tern_add(tern_sqrt(v), number(a, a->o.eps)));
 }
 
-/* Values are recorded for all of them before the first is written: a write spends what the others read. */
-static void record_values(const tern_optimiser *a, tern_tensor *rate, tern_tensor *const *grads,
-                          tern_tensor *scale, tern_tensor **values)
+static tern_status write_state(const tern_optimiser *a, int i, tern_tensor *value, tern_tensor **written)
 {
-    const int last = tern_optimiser_count(a) - 1;
-    values[last] = tern_add(a->states[last], number(a, 1));
+    TERN_TRY(tern_status_of(value));
+    written[i] = tern_overwrite(a->states[i], value);
+    return tern_status_of(written[i]);
+}
+
+/* Parameter i and its moments. All values come before the first write, which spends what the others read; the writes follow at once,
+ * so that the one step that computes them puts them where they belong (passes/place.c). */
+static tern_status record_parameter(const tern_optimiser *a, int i, tern_tensor *rate, tern_tensor *grad,
+                                    tern_tensor *count, tern_tensor **written)
+{
+    tern_tensor *moments[MOST_MOMENTS] = {0}, *step = direction(a, i, grad, count, moments);
+    if (a->decays[i] > 0)
+        step = tern_add(step, tern_mul(a->states[i], number(a, a->decays[i])));
+    tern_tensor *value = tern_sub(a->states[i], tern_mul(step, rate));
+    TERN_TRY(write_state(a, i, value, written));
+    for (int k = 0; k < a->moments; k++)
+        TERN_TRY(write_state(a, a->n * (1 + k) + i, moments[k], written));
+    return TERN_OK;
+}
+
+/* Before anything is recorded: what fails then has spent no state. */
+static tern_status check_gradients(const tern_optimiser *a, tern_tensor *const *grads)
+{
     for (int i = 0; i < a->n; i++) {
-        tern_tensor *grad = scale ? tern_mul(grads[i], scale) : grads[i], *moments[MOST_MOMENTS] = {0};
-        tern_tensor *step = direction(a, i, grad, values[last], moments);
-        if (a->decays[i] > 0)
-            step = tern_add(step, tern_mul(a->states[i], number(a, a->decays[i])));
-        values[i] = tern_sub(a->states[i], tern_mul(step, rate));
-        for (int k = 0; k < a->moments; k++)
-            values[a->n * (1 + k) + i] = moments[k];
+        TERN__FAIL_IF(!grads[i], TERN_INVALID_ARGUMENT, "optimiser_step: gradient %d is NULL", i);
+        TERN_TRY(tern_status_of(grads[i]));
+        bool same = tern_rank(grads[i]) == tern_rank(a->states[i]);
+        for (int k = 0; same && k < tern_rank(grads[i]); k++)
+            same = tern_dim(grads[i], k) == tern_dim(a->states[i], k);
+        TERN__FAIL_IF(!same, TERN_SHAPE, "optimiser_step: gradient %d has another shape than its parameter",
+                      i);
     }
+    return TERN_OK;
 }
 
 tern_status tern_optimiser_step(tern_optimiser *a, tern_tensor *rate, tern_tensor *const *grads,
@@ -201,25 +227,16 @@ tern_status tern_optimiser_step(tern_optimiser *a, tern_tensor *rate, tern_tenso
     TERN__FAIL_IF(
         !a || !rate || !grads || !written, TERN_INVALID_ARGUMENT,
         "optimiser_step: the optimiser, the rate, the gradients or the place for results are missing");
-    for (int i = 0; i < a->n; i++)
-        TERN__FAIL_IF(!grads[i], TERN_INVALID_ARGUMENT, "optimiser_step: gradient %d is NULL", i);
-    const int count = tern_optimiser_count(a);
-    tern_tensor **values = tern__alloc_zero((size_t)count, sizeof(tern_tensor *));
-    if (!values)
-        return tern__out_of_memory((size_t)count * sizeof(tern_tensor *));
+    TERN_TRY(check_gradients(a, grads));
+    const int last = tern_optimiser_count(a) - 1;
     tern_tensor *length = norm || a->o.clip > 0 ? norm_of(a, grads) : NULL, *scale = NULL;
     if (a->o.clip > 0)
         scale = tern_minimum(number(a, 1), tern_div(number(a, a->o.clip), tern_add(length, number(a, 1e-6))));
-    record_values(a, rate, grads, scale, values);
-    tern_status status = TERN_OK;
-    for (int i = 0; i < count && status == TERN_OK; i++)
-        status = tern_status_of(values[i]);
-    for (int i = 0; i < count && status == TERN_OK; i++) {
-        written[i] = tern_overwrite(a->states[i], values[i]);
-        status = tern_status_of(written[i]);
-    }
-    if (status == TERN_OK && norm)
+    tern_tensor *count = tern_add(a->states[last], number(a, 1));
+    for (int i = 0; i < a->n; i++)
+        TERN_TRY(record_parameter(a, i, rate, scale ? tern_mul(grads[i], scale) : grads[i], count, written));
+    TERN_TRY(write_state(a, last, count, written));
+    if (norm)
         *norm = length;
-    tern__free(values);
-    return status;
+    return TERN_OK;
 }

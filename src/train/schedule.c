@@ -1,6 +1,5 @@
 /* schedule.c - the rate of each step. */
 #include <math.h>
-#include <string.h>
 
 #include <tern/train.h>
 

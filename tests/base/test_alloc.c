@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -342,6 +343,50 @@ TEST(discarded_pages_leave_memory)
     tern__pages_unmap(pages, 8 * page);
 #else
     SKIP("residency is asked with Linux's mincore");
+#endif
+}
+
+#if defined(__linux__)
+/* Has the mapping that holds `at` this flag of two letters, by /proc/self/smaps? -1: the system does not tell. */
+static int has_flag(const void *at, const char *flag)
+{
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    char line[1024];
+    bool here = false;
+    int found = -1;
+    while (maps != NULL && found < 0 && fgets(line, sizeof line, maps) != NULL) {
+        unsigned long long first, end;
+        if (sscanf(line, "%llx-%llx ", &first, &end) == 2)
+            here = (uintptr_t)at >= first && (uintptr_t)at < end;
+        else if (here && strncmp(line, "VmFlags:", 8) == 0)
+            found = strstr(line, flag) != NULL;
+    }
+    if (maps != NULL)
+        fclose(maps);
+    return found;
+}
+#endif
+
+/* Alignment alone would not make them huge: the system is asked. */
+TEST(huge_blocks_ask_for_huge_pages)
+{
+    if (HARNESS_ASAN)
+        SKIP("with AddressSanitizer pages are blocks of its heap");
+#if defined(__linux__)
+    const size_t bytes = 8 << 20;
+    void *own = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(own != MAP_FAILED);
+    const int told = madvise(own, bytes, MADV_HUGEPAGE) == 0 ? has_flag(own, " hg") : -1;
+    munmap(own, bytes);
+    if (told != 1)
+        SKIP("this system has no transparent huge pages, or does not tell who asked for them");
+    void *huge = tern__pages_map(bytes, true), *plain = tern__pages_map(bytes, false);
+    CHECK_EQ(has_flag(huge, " hg"), 1);
+    CHECK_EQ(has_flag(plain, " hg"), 0);
+    tern__pages_unmap(huge, bytes);
+    tern__pages_unmap(plain, bytes);
+#else
+    SKIP("what was asked of the system is read from Linux's /proc/self/smaps");
 #endif
 }
 

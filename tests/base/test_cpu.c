@@ -247,6 +247,11 @@ TEST(detection_is_plausible)
     if (cpu->isa_mask >> TERN__ISA_AMX & 1)
         CHECK(cpu->isa_mask >> TERN__ISA_AVX512VNNI & 1 && __builtin_cpu_supports("gfni") &&
               tern__cpu_has(cpu, TERN__FEATURE_VBMI));
+    __builtin_cpu_init();
+    if (tern__cpu_has(cpu, TERN__FEATURE_ONE_STREAM))
+        CHECK(__builtin_cpu_is("amd"));
+    if (__builtin_cpu_is("znver3"))
+        CHECK(tern__cpu_has(cpu, TERN__FEATURE_ONE_STREAM));
 #endif
 }
 

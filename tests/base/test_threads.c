@@ -2,6 +2,9 @@
  *
  * Shared data is plain (not atomic) wherever the pool promises to order it, so that a thread sanitizer checks
  * the promise. */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* sched_getcpu, CPU_COUNT */
+#endif
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -9,6 +12,7 @@
 #include <unistd.h>
 
 #if defined(__linux__)
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #endif
@@ -192,6 +196,85 @@ TEST(barriers_survive_slow_workers)
     march_with(2, 2, 200, 1);
     march_with(4, 4, 200, 3);
 }
+
+/* ---- places ---- */
+
+#if defined(__linux__)
+
+typedef struct whereabouts {
+    int at[MOST];      /* the core that each worker runs on */
+    int allowed[MOST]; /* how many it may run on */
+} whereabouts;
+
+static void look_around(void *arg, int worker, int workers)
+{
+    whereabouts *w = arg;
+    cpu_set_t set;
+    (void)workers;
+    w->at[worker] = sched_getcpu();
+    w->allowed[worker] = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : -1;
+}
+
+/* Linux by itself puts both workers of a machine with two cores on one in most of such regions. The caller is free, and others may
+ * drive it away between the look of the pool and its own: so not every time. */
+TEST(workers_that_fill_the_machine_have_a_core_each)
+{
+    enum { REGIONS = 100 };
+    cpu_set_t before, after;
+    CHECK_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    const int cores = CPU_COUNT(&before);
+    if (cores < 2 || cores > MOST) {
+        printf("skipped: %d cores; it takes 2 to %d\n", cores, MOST);
+        return;
+    }
+    tern__threads *pool;
+    int apart = 0;
+    CHECK_OK(tern__threads_create(cores, &pool));
+    for (int r = 0; r < REGIONS; r++) {
+        whereabouts w;
+        bool distinct = true;
+        usleep(1000); /* they sleep, and have to be woken */
+        tern__threads_run(pool, cores, look_around, &w);
+        for (int i = 0; i < cores; i++)
+            for (int k = 0; k < i; k++)
+                distinct = distinct && w.at[i] != w.at[k];
+        for (int i = 1; i < cores; i++)
+            CHECK_EQ(w.allowed[i], 1);
+        apart += distinct;
+    }
+    tern__threads_destroy(pool);
+    CHECK(apart >= REGIONS * 3 / 4);
+    CHECK_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+    CHECK(CPU_EQUAL(&before, &after)); /* the caller's is as it was */
+}
+
+TEST(workers_that_do_not_fill_the_machine_are_left_alone)
+{
+    cpu_set_t before;
+    CHECK_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    const int cores = CPU_COUNT(&before), count = cores == 2 ? 3 : 2; /* fewer, or more */
+    whereabouts w;
+    tern__threads *pool;
+    CHECK_OK(tern__threads_create(count, &pool));
+    tern__threads_run(pool, count, look_around, &w);
+    tern__threads_destroy(pool);
+    for (int i = 0; i < count; i++)
+        CHECK_EQ(w.allowed[i], cores);
+}
+
+/* The caller sleeps at barriers, bound to its core, and is free afterwards. */
+TEST(a_caller_that_slept_is_free_again)
+{
+    cpu_set_t before, after;
+    CHECK_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    const int cores = CPU_COUNT(&before);
+    if (cores >= 2 && cores <= MOST)
+        march_with(cores, cores, 100, 1);
+    CHECK_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+    CHECK(CPU_EQUAL(&before, &after));
+}
+
+#endif
 
 /* ---- work for those who wait ---- */
 

@@ -15,6 +15,7 @@
 #include "devices/opencl/opencl.h"
 #include "graph/op.h"
 #include "harness.h"
+#include "tensor/blocks.h"
 #include "tensor/half.h"
 
 typedef struct conformance_row {
@@ -155,6 +156,22 @@ static const conformance_row rows[] = {
      "f32[41] %0 = linear(%a, %w) %1 = add(%0, %c) %2 = linear(%a, %h) %3 = silu(%2) return %1, %3 }"},
     {"linear i8", 0,
      "graph { %q = input \"q\" i8[5,50] %m = input \"m\" i8[41,50] %0 = linear(%q, %m) return %0 }"},
+    {"weights in blocks", 1e-5,
+     "graph { %a = input \"a\" f32[3,300] %b = input \"b\" q8_0[21,300] %c = input \"c\" q6_k[21,300] %d = "
+     "input \"d\" q4_0[21,300] %e = input \"e\" q4_k[21,300] %0 = linear(%a, %b) %1 = linear(%a, %c) %2 = "
+     "linear(%a, %d) %3 = linear(%a, %e) return %0, %1, %2, %3 }"},
+    {"weights in blocks, many rows and an epilogue", 1e-5,
+     "graph { %a = input \"a\" f32[9,72] %b = input \"b\" q8_0[41,72] %c = input \"c\" q6_k[41,72] %g = "
+     "input \"g\" f32[41] %0 = linear(%a, %b) %1 = add(%0, %g) %2 = linear(%a, %c) return %1, %2 }"},
+    {"rows of blocks", 0,
+     "graph { %i = input \"i\" i64[4] %b = input \"b\" q8_0[5,300] %c = input \"c\" q6_k[5,300] %d = input "
+     "\"d\" q4_0[5,300] %e = input \"e\" q4_k[5,300] %0 = gather(%b, %i) %1 = gather(%c, %i) %2 = gather(%d, "
+     "%i) %3 = gather(%e, %i) return %0, %1, %2, %3 }"},
+    {"packed rows", 0,
+     "graph { %q = input \"q\" i8[3,67] %t = input \"t\" t2[21,67] %u = input \"u\" t5[21,67] %0 = slice(%t) "
+     "{start=[18,0], stop=[1,67], step=[-3,1]} %1 = contiguous(%0) %2 = ternary_matmul(%q, %1) %3 = "
+     "slice(%u) {start=[2,0], stop=[20,67], step=[2,1]} %4 = contiguous(%3) %5 = ternary_matmul(%q, %4) "
+     "return %2, %5 }"},
     {"gather", 0,
      "graph { " X
      "%i = input \"i\" i64[4] %0 = gather(%x, %i) {axis=0} %1 = gather(%x, %i) {axis=1} return %0, %1 }"},
@@ -248,6 +265,19 @@ static void fill(const tern_port *port, void *data, size_t bytes)
     }
 }
 
+/* Rows of numbers as above, packed. */
+static void fill_blocks(const tern_port *port, uint8_t *data, size_t bytes)
+{
+    const int64_t n_rows = port->shape[0], columns = port->shape[1];
+    float *x = calloc((size_t)columns, sizeof *x);
+    for (int64_t r = 0; x && r < n_rows; r++) {
+        for (int64_t c = 0; c < columns; c++)
+            x[c] = (float)value_of(port->name, (uint64_t)(r * columns + c));
+        tern__blocks_pack_row(port->dtype, x, columns, data + (size_t)r * (bytes / (size_t)n_rows));
+    }
+    free(x);
+}
+
 /* The columns that pad a row are zeros. */
 static void pad_ternary(const tern_port *port, uint8_t *data)
 {
@@ -293,7 +323,10 @@ static tern_tensor *make_input(tern_ctx *ctx, const tern_port *port)
     memcpy(type.shape, port->shape, (size_t)port->rank * sizeof *type.shape);
     const size_t bytes = tern__type_bytes(&type);
     void *data = calloc(1, bytes + 1);
-    fill(port, data, bytes);
+    if (tern__dtype_is_block(port->dtype))
+        fill_blocks(port, data, bytes);
+    else
+        fill(port, data, bytes);
     if (tern__dtype_is_ternary(port->dtype))
         pad_ternary(port, data);
     tern_tensor *t = tern_from_data(ctx, port->dtype, port->rank, port->shape, data);
@@ -483,8 +516,8 @@ static tern_status create_as_gpu(const tern__device_options *options, tern__devi
 
 TEST(conforms_opencl_as_gpu)
 {
-    static const char *const about[] = {"an epilogue", "many rows", "blocks inside", "norm and", "residual",
-                                        "attention",   NULL};
+    static const char *const about[] = {"an epilogue", "many rows", "blocks",    "packed rows",
+                                        "norm and",    "residual",  "attention", NULL};
     const tern__device_ops *ops = NULL;
     CHECK_OK(tern__device_find("opencl", &ops));
     as_gpu = *ops;

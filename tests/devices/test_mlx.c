@@ -6,6 +6,7 @@
 
 #include <tern/tern.h>
 
+#include "devices.h"
 #include "harness.h"
 #include "runtime/context.h"
 
@@ -72,6 +73,70 @@ TEST(ternary_products_on_packed_words_are_exact)
     tern_ctx_get_stats(mlx, &stats);
     CHECK_EQ(stats.device_steps, 3);
     CHECK_EQ(stats.fallback_steps, 0);
+    tern_ctx_destroy(mlx);
+}
+
+/* ---- compiled functions ---- */
+
+static tern_tensor *chain(tern_ctx *ctx, int64_t n)
+{
+    tern_tensor *x = tern_input(ctx, "x", TERN_F32, 1, &n);
+    tern_tensor *a = tern_add(tern_mul(x, tern_scalar(ctx, TERN_F32, 2)), tern_scalar(ctx, TERN_F32, 1));
+    return tern_mul(tern_sub(tern_mul(tern_relu(a), x), tern_silu(x)), tern_exp(tern_neg(tern_square(x))));
+}
+
+/* The chain on numbers from -2 to 2, in `steps` steps, twice. */
+static void run_chain(tern_ctx *ctx, int64_t n, float *out, int *steps)
+{
+    tern_program *program = NULL;
+    tern_exec *exec = NULL;
+    tern_program_info info;
+    TERN_SCOPE(ctx) {
+        tern_tensor *y = chain(ctx, n), *x, *got = NULL;
+        for (int64_t i = 0; i < n; i++)
+            out[i] = (float)i * 4 / (float)n - 2;
+        x = tern_from_data(ctx, TERN_F32, 1, &n, out);
+        CHECK_OK(tern_compile(ctx, 1, &y, NULL, NULL, &program));
+        CHECK_OK(tern_exec_create(ctx, program, &exec));
+        tern_program_get_info(program, &info);
+        *steps = (int)info.steps;
+        for (int times = 0; times < 2; times++)
+            CHECK_OK(tern_exec_run(exec, 1, &x, 1, &got));
+        memcpy(out, tern_data_f32(got), (size_t)n * sizeof *out);
+    }
+    tern_exec_free(exec);
+    tern_program_free(program);
+}
+
+/* Asked for, a chain is one step, computed by a function that MLX compiled; or the log says why not, and it is computed all the same. */
+TEST(chains_are_compiled_functions)
+{
+    enum { N = 1000 };
+    static float plain[N], compiled[N], want[N];
+    int steps[3];
+    NEED_MLX(mlx)
+    tern_ctx *cpu = open_device("cpu"), *with;
+    run_chain(mlx, N, plain, &steps[0]);
+    run_chain(cpu, N, want, &steps[2]);
+    heard log = {0};
+    tern_log_set(TERN_LOG_WARN, log_listen, &log);
+    CHECK(setenv("TERN_MLX_COMPILE", "on", 1) == 0);
+    with = open_device("mlx");
+    CHECK(unsetenv("TERN_MLX_COMPILE") == 0);
+    tern_log_set(TERN_LOG_WARN, NULL, NULL);
+    CHECK(with != NULL);
+    run_chain(with, N, compiled, &steps[1]);
+    if (strstr(log.last, "compiled functions are not used"))
+        CHECK_EQ(steps[1], steps[0]);
+    else
+        CHECK_EQ(steps[1], 1);
+    printf("mlx: the chain is %d steps, compiled %d; %s\n", steps[0], steps[1], log.n ? log.last : "");
+    for (int i = 0; i < N; i++) {
+        CHECK_NEAR((double)compiled[i], (double)want[i], 1e-5);
+        CHECK_NEAR((double)plain[i], (double)want[i], 1e-5);
+    }
+    tern_ctx_destroy(with);
+    tern_ctx_destroy(cpu);
     tern_ctx_destroy(mlx);
 }
 

@@ -12,6 +12,7 @@
 #include "devices.h"
 #include "harness.h"
 #include "runtime/context.h"
+#include "tensor/dlpack_abi.h"
 
 #define NEEDS_OPENCL() NEEDS_DEVICE("opencl")
 
@@ -394,6 +395,112 @@ TEST(constants_are_copied_once)
     }
     tern_ctx_trim(ctx);
     CHECK_EQ(ctx->device->used_bytes, 0); /* nothing is held for nobody */
+    tern_ctx_destroy(ctx);
+}
+
+/* ---- states on a device with memory of its own ---- */
+
+enum { SEQUENCES = 2, POSITIONS = 64, WIDTH = 8, STATE_BYTES = SEQUENCES * POSITIONS * WIDTH * 4 };
+
+/* The sum of a state after `rows` rows of it were written: one program for each number of rows, one state. */
+typedef struct writer {
+    tern_program *program;
+    tern_exec *exec;
+} writer;
+
+static void make_writer(tern_ctx *ctx, tern_tensor *state, int64_t rows, writer *out)
+{
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = tern_input(ctx, "x", TERN_F32, 2, (int64_t[]){rows, WIDTH});
+        tern_tensor *slots = tern_input(ctx, "slots", TERN_I32, 1, &rows);
+        tern_tensor *positions = tern_input(ctx, "positions", TERN_I32, 1, &rows);
+        tern_tensor *flat = tern_reshape(tern_write_rows(state, x, slots, positions), 2,
+                                         (int64_t[]){1, SEQUENCES * POSITIONS * WIDTH});
+        tern_tensor *y = tern_sum(flat, 1, (int64_t[]){1}, false);
+        CHECK_OK(tern_compile(ctx, 1, &y, NULL, NULL, &out->program));
+        CHECK_OK(tern_exec_create_in_place(ctx, out->program, &out->exec));
+    }
+}
+
+/* Writes rows full of `value` and gives the sum of all; *copied: bytes between host and device. */
+static tern_status write_some(tern_ctx *ctx, writer *w, int64_t rows, const int32_t *slots,
+                              const int32_t *positions, float value, double *sum, uint64_t *copied)
+{
+    float x[4 * WIDTH];
+    tern_status status = TERN_OK;
+    const uint64_t before = ctx->device->copied_bytes;
+    for (int64_t i = 0; i < rows * WIDTH; i++)
+        x[i] = value;
+    TERN_SCOPE(ctx) {
+        tern_tensor *in[3] = {tern_from_data(ctx, TERN_F32, 2, (int64_t[]){rows, WIDTH}, x),
+                              tern_from_data(ctx, TERN_I32, 1, &rows, slots),
+                              tern_from_data(ctx, TERN_I32, 1, &rows, positions)},
+                    *y = NULL;
+        status = tern_exec_run(w->exec, 3, in, 1, &y);
+        *sum = status == TERN_OK ? (double)tern_data_f32(y)[0] : 0;
+    }
+    *copied = ctx->device->copied_bytes - before;
+    return status;
+}
+
+/* Of a state that programs share, only the rows that are written cross the border: until the host changes it, or a run fails. */
+TEST(states_stay_on_the_device)
+{
+    NEEDS_OPENCL();
+    tern_ctx *ctx = with_own_memory(0);
+    tern_tensor *state = NULL;
+    writer three, one;
+    double sum;
+    uint64_t copied;
+    state = tern_state(ctx, "state", TERN_F32, 3, (int64_t[]){SEQUENCES, POSITIONS, WIDTH});
+    CHECK_OK(tern_eval(state));
+    make_writer(ctx, state, 3, &three);
+    make_writer(ctx, state, 1, &one);
+    CHECK_OK(write_some(ctx, &three, 3, (int32_t[]){0, 0, 1}, (int32_t[]){0, 1, 5}, 1, &sum, &copied));
+    CHECK_NEAR(sum, 3 * WIDTH, 0);
+    CHECK(copied >= STATE_BYTES && copied < 2 * STATE_BYTES); /* in once, as a whole; rows come back */
+
+    /* Another program, and what the first one left. */
+    CHECK_OK(write_some(ctx, &one, 1, (int32_t[]){1}, (int32_t[]){6}, 4, &sum, &copied));
+    CHECK_NEAR(sum, 7 * WIDTH, 0);
+    CHECK_EQ(copied, 2 * WIDTH * sizeof(float) + 2 * sizeof(int32_t) + sizeof(float));
+    const float *seen = tern_data_f32(state);
+    CHECK_NEAR((double)seen[(POSITIONS + 6) * WIDTH + 3], 4, 0);
+    CHECK_NEAR((double)seen[1 * WIDTH], 1, 0);
+
+    /* Rows that are nowhere are not written, nor read. */
+    CHECK_OK(write_some(ctx, &three, 3, (int32_t[]){0, 0, 0}, (int32_t[]){-1, 7, -1}, 2, &sum, &copied));
+    CHECK_NEAR(sum, 9 * WIDTH, 0);
+    CHECK(copied < STATE_BYTES);
+
+    /* A run that fails leaves nothing that is believed. */
+    CHECK_STATUS(write_some(ctx, &one, 1, (int32_t[]){0}, (int32_t[]){POSITIONS}, 4, &sum, &copied),
+                 TERN_OUT_OF_RANGE);
+    CHECK_OK(write_some(ctx, &one, 1, (int32_t[]){0}, (int32_t[]){7}, 1, &sum, &copied));
+    CHECK_NEAR(sum, 8 * WIDTH, 0);
+    CHECK(copied >= STATE_BYTES);
+
+    /* The host writes: everything is copied once more. */
+    CHECK_OK(tern_fill_(state, 1));
+    CHECK_OK(write_some(ctx, &one, 1, (int32_t[]){1}, (int32_t[]){63}, 4, &sum, &copied));
+    CHECK_NEAR(sum, SEQUENCES * POSITIONS * WIDTH + 3 * WIDTH, 0);
+    CHECK(copied >= STATE_BYTES);
+
+    /* Who has its address may write at any time. */
+    struct DLManagedTensorVersioned *shared = NULL;
+    CHECK_OK(tern_to_dlpack(state, &shared));
+    for (int i = 1; i < 3; i++) {
+        ((float *)(uintptr_t)tern_data_f32(state))[0] = (float)(1 + i);
+        CHECK_OK(write_some(ctx, &one, 1, (int32_t[]){1}, (int32_t[]){63}, 1, &sum, &copied));
+        CHECK_NEAR(sum, SEQUENCES * POSITIONS * WIDTH + i, 0);
+    }
+    shared->deleter(shared);
+    tern_exec_free(one.exec);
+    tern_exec_free(three.exec);
+    tern_program_free(one.program);
+    tern_program_free(three.program);
+    tern_ctx_trim(ctx);
+    CHECK_EQ(ctx->device->used_bytes, 0);
     tern_ctx_destroy(ctx);
 }
 

@@ -1,36 +1,15 @@
-/* test_grad.c - gradients of every operation against finite differences in f64; what has none says so; sums over several
- * readers, views, quantisation, and bad calls. */
+/* test_grad.c - gradients of every operation against finite differences in f64, and in 16 bits against f64. Graphs of several are in
+ * test_grad_graphs.c. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <tern/context.h>
 #include <tern/grad.h>
 #include <tern/ops.h>
-#include <tern/program.h>
 
-#include "base/random.h"
+#include "grad_util.h"
 #include "graph/op.h"
 #include "graph/rules.h"
-#include "harness.h"
-
-static tern_ctx *ctx;
-static uint64_t seed, counter;
-
-static void set_up(void)
-{
-    tern_ctx_options options = tern_ctx_options_default();
-    options.tuning = "off";
-    options.threads = 1;
-    CHECK_OK(tern_ctx_create(&options, &ctx));
-    seed = harness_seed();
-    counter = 0;
-}
-
-static void tear_down(void)
-{
-    tern_ctx_destroy(ctx);
-}
 
 /* ---- every op ------------------------------------------------------------------------------------------------------- */
 
@@ -139,6 +118,8 @@ static const grad_case CASES[] = {
 /* The data of a case, and tensors of them. */
 typedef struct trial {
     const grad_case *c;
+    tern_dtype dtype;   /* in which it is computed */
+    tern_dtype rounded; /* and to which its numbers were rounded before */
     double values[MOST_IN][MOST_ELEMENTS];
     tern_tensor *in[MOST_IN];
 } trial;
@@ -149,11 +130,6 @@ static int64_t elements(const operand *o)
     for (int i = 0; i < o->rank; i++)
         n *= o->shape[i];
     return n;
-}
-
-static double uniform(double low, double high)
-{
-    return low + (high - low) * tern__random_uniform(seed, counter++);
 }
 
 static void draw(trial *t)
@@ -170,25 +146,32 @@ static void draw(trial *t)
     }
 }
 
-/* The loss: every float result times fixed numbers, summed. */
+static bool is_float(const tern_tensor *t)
+{
+    const tern_dtype dtype = tern_dtype_of(t);
+    return dtype == TERN_F64 || dtype == TERN_F32 || dtype == TERN_F16 || dtype == TERN_BF16;
+}
+
+/* The loss: every float result times fixed numbers, summed in f64. */
 static tern_tensor *loss_of(trial *t)
 {
     tern_tensor *out[4] = {0}, *loss = tern_full(ctx, TERN_F64, 0, NULL, 0);
     for (int k = 0; k < t->c->n_in; k++) {
         const operand *o = &t->c->in[k];
         t->in[k] = tern_from_data(ctx, TERN_F64, o->rank, o->shape, t->values[k]);
-        if (o->integers)
-            t->in[k] = tern_cast(t->in[k], TERN_I64);
+        t->in[k] = o->integers ? tern_cast(t->in[k], TERN_I64)
+                               : tern_cast(tern_cast(t->in[k], t->rounded), t->dtype);
         harness_check_ok(tern_eval(t->in[k]), __FILE__, t->c->line, t->c->op);
         harness_check_ok(tern_watch(t->in[k]), __FILE__, t->c->line, t->c->op);
     }
     tern_apply(ctx, t->c->op, t->c->attrs, t->c->n_in, t->in, t->c->n_out, out);
     for (int i = 0; i < t->c->n_out; i++) {
         harness_check_ok(tern_status_of(out[i]), __FILE__, t->c->line, t->c->op);
-        if (tern_dtype_of(out[i]) != TERN_F64)
+        if (!is_float(out[i]))
             continue;
         tern_tensor *weights = tern_rand(ctx, TERN_F64, tern_rank(out[i]), tern_shape(out[i]), 7 + i);
-        loss = tern_add(loss, tern_sum(tern_mul(out[i], weights), 0, NULL, false));
+        weights = tern_cast(tern_cast(weights, t->rounded), TERN_F64);
+        loss = tern_add(loss, tern_sum(tern_mul(tern_cast(out[i], TERN_F64), weights), 0, NULL, false));
     }
     return loss;
 }
@@ -215,21 +198,29 @@ static double difference(trial *t, int k, int64_t i)
     return (up - down) / (2 * h);
 }
 
+/* Gradients of the float operands, whose numbers are in `which`; 0: it failed, and was said. */
+static int gradients_of(trial *t, tern_tensor **grads, int *which)
+{
+    const grad_case *c = t->c;
+    tern_tensor *loss = loss_of(t), *params[MOST_IN];
+    int n = 0;
+    for (int k = 0; k < c->n_in; k++) {
+        if (c->in[k].integers)
+            continue;
+        which[n] = k;
+        params[n++] = t->in[k];
+    }
+    return harness_check_ok(tern_grad(loss, n, params, grads), __FILE__, c->line, c->op) ? n : 0;
+}
+
 static void check_case(const grad_case *c)
 {
-    trial t = {.c = c};
+    trial t = {.c = c, .dtype = TERN_F64, .rounded = TERN_F64};
     draw(&t);
     TERN_SCOPE(ctx) {
-        tern_tensor *loss = loss_of(&t), *params[MOST_IN], *grads[MOST_IN];
-        int n = 0, which[MOST_IN];
-        for (int k = 0; k < c->n_in; k++) {
-            if (c->in[k].integers)
-                continue;
-            which[n] = k;
-            params[n++] = t.in[k];
-        }
-        if (!harness_check_ok(tern_grad(loss, n, params, grads), __FILE__, c->line, c->op))
-            return;
+        tern_tensor *grads[MOST_IN];
+        int which[MOST_IN];
+        const int n = gradients_of(&t, grads, which);
         for (int p = 0; p < n; p++) {
             CHECK_EQ(tern_numel(grads[p]), elements(&c->in[which[p]]));
             CHECK_EQ(tern_rank(grads[p]), c->in[which[p]].rank);
@@ -255,8 +246,77 @@ TEST(every_op_against_differences)
     tear_down();
 }
 
-/* Straight-through has no differences to compare with, and these compute in f32 and integers alone: tests of them are below, by the
- * name that stands behind them. */
+/* Where squares and cubes leave f16, and where results near a limit or large ones have few digits left in 16 bits. */
+/* clang-format off */
+static const grad_case LARGE[] = {
+    ROW("rmsnorm", "", 1, 1, IN_(300, 500, 2, 5)), ROW("rmsnorm", "", 2, 1, IN_(-6e4, 6e4, 2, 5), F(5)),
+    ROW("layernorm", "", 1, 1, IN_(-500, 500, 2, 5)), ROW("layernorm", "", 3, 1, IN_(-6e4, 6e4, 2, 5), F(5), F(5)),
+    UNARY("gelu_tanh", 300, 500), UNARY("gelu_tanh", -500, -300), UNARY("gelu", 300, 500), UNARY("silu", -500, 500),
+    UNARY("tanh", 2, 4), UNARY("sigmoid", 2, 7), UNARY("elu", -7, -2), UNARY("expm1", -7, -2), UNARY("tan", 1.5, 1.55),
+    UNARY("atan", 300, 500), UNARY("cbrt", 3e4, 6e4), UNARY("rsqrt", 0.001, 0.01), UNARY("erf", 300, 500), UNARY("log1p", 3e4, 6e4),
+    BINARY("atan2", 300, 500), BINARY("div", 300, 500), ROW("div", "", 2, 1, IN_(3e4, 6e4, 4), IN_(0.1, 0.4, 4)),
+    ROW("mul", "", 2, 1, IN_(3e4, 6e4, 4), IN_(-6e4, -3e4, 4)), ROW("pow", "", 2, 1, IN_(200, 250, 4), IN_(2.1, 2.5, 4)),
+    ROW("mod", "", 2, 1, IN_(3e4, 6e4, 3), IN_(1.1, 9.4, 3)),
+    REDUCTION("var", -6e4, 6e4), REDUCTION("logsumexp", 290, 300), REDUCTION("mean", 300, 500), ROW("prod", "", 1, 1, IN_(40, 50, 3)),
+    ROW("softmax", "", 1, 1, IN_(290, 300, 2, 4)), ROW("log_softmax", "", 1, 1, IN_(280, 300, 2, 4)),
+    ROW("attention", "scale=0.005", 5, 1, IN_(-300, 300, 3, 2, 2), F(2, 4, 2, 2), F(2, 4, 2, 2), I("1 0 1", 3), I("3 1 2", 3)),
+    ROW("attention", "scale=0.00001", 5, 1, IN_(-300, 300, 3, 2, 2), IN_(-300, 300, 2, 4, 2, 2), F(2, 4, 2, 2), I("1 0 1", 3), I("3 1 2", 3)),
+};
+/* clang-format on */
+
+/* The same operands in 16 bits and in f64. A rule rounds once, at its end: that is half a unit in the last place, and 1.5 times that are
+ * allowed; below the normal numbers, one unit of them; and where large numbers cancelled, what f32 leaves of the largest. */
+static void check_narrow(const grad_case *c, tern_dtype dtype)
+{
+    trial narrow = {.c = c, .dtype = dtype, .rounded = dtype}, wide;
+    const double half = dtype == TERN_F16 ? 0x1p-11 : 0x1p-8, most = dtype == TERN_F16 ? 65504 : 0x1p127;
+    const double least = dtype == TERN_F16 ? 0x1p-24 : 0x1p-133;
+    draw(&narrow);
+    wide = narrow;
+    wide.dtype = TERN_F64;
+    TERN_SCOPE(ctx) {
+        tern_tensor *got_grads[MOST_IN], *want_grads[MOST_IN];
+        int which[MOST_IN];
+        const int n = gradients_of(&narrow, got_grads, which);
+        if (n == 0 || gradients_of(&wide, want_grads, which) != n)
+            return;
+        for (int p = 0; p < n; p++) {
+            CHECK_EQ(tern_dtype_of(got_grads[p]), dtype);
+            const double *got = tern_data_f64(tern_cast(got_grads[p], TERN_F64));
+            const double *want = tern_data_f64(want_grads[p]);
+            CHECK(got && want);
+            double largest = 0;
+            for (int64_t i = 0; want && i < tern_numel(want_grads[p]); i++)
+                largest = fmax(largest, fabs(want[i]));
+            for (int64_t i = 0; got && want && i < tern_numel(want_grads[p]); i++) {
+                const double error = fabs(got[i] - want[i]);
+                const double bound = 1.5 * half * fabs(want[i]) + least + 0x1p-20 * largest;
+                if (error <= bound || (fabs(want[i]) > most && isinf(got[i])))
+                    continue;
+                harness_fail(__FILE__, c->line, "%s(%s) in %s: operand %d, element %lld: %.9g, in f64 %.9g",
+                             c->op, c->attrs, tern_dtype_name(dtype), which[p], (long long)i, got[i],
+                             want[i]);
+                return;
+            }
+        }
+    }
+}
+
+TEST(every_op_in_16_bits)
+{
+    static const tern_dtype narrow[] = {TERN_F16, TERN_BF16};
+    set_up();
+    for (size_t k = 0; k < 2; k++) {
+        for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
+            check_narrow(&CASES[i], narrow[k]);
+        for (size_t i = 0; i < sizeof LARGE / sizeof LARGE[0]; i++)
+            check_narrow(&LARGE[i], narrow[k]);
+    }
+    tear_down();
+}
+
+/* Straight-through has no differences to compare with, and these compute in f32 and integers alone: tests of them are in
+ * test_grad_graphs.c, by the name that stands behind them. */
 static const char *const APART[] = {
     "quantise_rows",      /* bitlinear */
     "quantise_tensor",    /* there_and_back */
@@ -265,7 +325,7 @@ static const char *const APART[] = {
     "ternary_quantise",   /* bitlinear */
     "ternary_dequantise", /* there_and_back */
     "ternary_matmul",     /* bitlinear, scales_of_blocks */
-    "linear",             /* linear_is_a_product */
+    "linear",             /* linear_is_a_product, linear_of_codes */
 };
 
 TEST(no_op_is_left_out)
@@ -282,339 +342,4 @@ TEST(no_op_is_left_out)
             harness_fail(__FILE__, __LINE__, "%s: %s", tern__ops[op].name,
                          has ? "not tested" : "has no gradient");
     }
-}
-
-/* ---- more than one operation ------------------------------------------------------------------------------------------ */
-
-static tern_tensor *vector(int64_t n, const float *values)
-{
-    return tern_from_data(ctx, TERN_F32, 1, &n, values);
-}
-
-static void check_values(tern_tensor *t, int64_t n, const float *want)
-{
-    const float *got = tern_data_f32(t);
-    CHECK(got && tern_numel(t) == n);
-    for (int64_t i = 0; got && i < n; i++)
-        CHECK(fabsf(got[i] - want[i]) <= 1e-6f * (1 + fabsf(want[i])));
-}
-
-/* x is read three times, once by way of a view, and through a chain of two: d/dx sum(x^2 * x + 3 x[::-1]) */
-TEST(gradients_add_up)
-{
-    set_up();
-    TERN_SCOPE(ctx) {
-        const int64_t axis = 0;
-        tern_tensor *x = vector(3, (float[]){1, 2, -3}), *grad;
-        CHECK_OK(tern_watch(x));
-        tern_tensor *cube = tern_mul(tern_square(x), x);
-        tern_tensor *turned = tern_mul(tern_flip(tern_reshape(x, 1, (int64_t[]){3}), 1, &axis),
-                                       tern_full(ctx, TERN_F32, 0, NULL, 3));
-        tern_tensor *loss = tern_sum(tern_add(cube, turned), 0, NULL, false);
-        CHECK_OK(tern_grad(loss, 1, &x, &grad));
-        check_values(grad, 3, (float[]){6, 15, 30});
-        CHECK(tern_data_f32(loss)[0] == 1 + 8 - 27); /* the loss itself can still be asked for */
-    }
-    tear_down();
-}
-
-/* Gradients are tensors like others: they have gradients. d2/dx2 sum(x^3) = 6 x. */
-TEST(gradients_of_gradients)
-{
-    set_up();
-    TERN_SCOPE(ctx) {
-        tern_tensor *x = vector(2, (float[]){2, -5}), *first, *second;
-        tern_tensor *loss = tern_sum(tern_mul(tern_square(x), x), 0, NULL, false);
-        CHECK_OK(tern_grad(loss, 1, &x, &first));
-        CHECK_OK(tern_grad(tern_sum(first, 0, NULL, false), 1, &x, &second));
-        check_values(second, 2, (float[]){12, -30});
-    }
-    tear_down();
-}
-
-TEST(several_parameters_and_what_lies_between)
-{
-    set_up();
-    TERN_SCOPE(ctx) {
-        tern_tensor *a = vector(2, (float[]){2, 3}), *b = vector(2, (float[]){5, 7});
-        tern_tensor *product = tern_mul(a, b), *loss = tern_sum(tern_square(product), 0, NULL, false);
-        tern_tensor *grads[3];
-        CHECK_OK(tern_grad(loss, 3, (tern_tensor *[]){b, product, a}, grads));
-        check_values(grads[0], 2, (float[]){40, 126});
-        check_values(grads[1], 2, (float[]){20, 42});
-        check_values(grads[2], 2, (float[]){100, 294});
-    }
-    tear_down();
-}
-
-/* Half goes to each of equals; sums over max share. */
-TEST(ties)
-{
-    set_up();
-    TERN_SCOPE(ctx) {
-        tern_tensor *a = vector(3, (float[]){1, 2, 2}), *b = vector(3, (float[]){1, 5, -1}), *grads[2];
-        CHECK_OK(tern_grad(tern_sum(tern_maximum(a, b), 0, NULL, false), 2, (tern_tensor *[]){a, b}, grads));
-        check_values(grads[0], 3, (float[]){0.5f, 0, 1});
-        check_values(grads[1], 3, (float[]){0.5f, 1, 0});
-        tern_tensor *most = tern_max(a, 0, NULL, false);
-        CHECK_OK(tern_grad(most, 1, &a, grads));
-        check_values(grads[0], 3, (float[]){0, 0.5f, 0.5f});
-        tern_tensor *z = vector(3, (float[]){3, 0, 4}), *zz = vector(3, (float[]){3, 0, 0});
-        CHECK_OK(tern_grad(tern_prod(z, 0, NULL, false), 1, &z, grads));
-        check_values(grads[0], 3, (float[]){0, 12, 0});
-        CHECK_OK(tern_grad(tern_prod(zz, 0, NULL, false), 1, &zz, grads));
-        check_values(grads[0], 3, (float[]){0, 0, 0});
-    }
-    tear_down();
-}
-
-TEST(kept_without_a_scope)
-{
-    set_up();
-    tern_tensor *x = vector(2, (float[]){1, 2}), *y = vector(2, (float[]){1, 2}), *sum = tern_add(x, y);
-    tern_tensor *loss = tern_sum(sum, 0, NULL, false), *grads[2];
-    CHECK_OK(tern_grad(loss, 2, (tern_tensor *[]){x, y}, grads)); /* one and the same tensor for both */
-    check_values(grads[0], 2, (float[]){1, 1});
-    tern_release(grads[0]);
-    check_values(grads[1], 2, (float[]){1, 1});
-    tern_release(grads[1]);
-    tern_release(loss);
-    tern_release(sum);
-    tern_release(x);
-    tern_release(y);
-    tear_down();
-}
-
-/* ---- straight-through --------------------------------------------------------------------------------------------------- */
-
-/* BitLinear by exact integers: gradients are those of a product of the numbers that codes stand for. */
-TEST(bitlinear)
-{
-    enum { ROWS = 3, IN = 8, OUT = 4 };
-    float xs[ROWS * IN], ws[OUT * IN], weights[ROWS * OUT], of_x[ROWS * IN] = {0}, of_w[OUT * IN] = {0};
-    set_up();
-    for (int i = 0; i < ROWS * IN; i++)
-        xs[i] = (float)uniform(-1, 1);
-    for (int i = 0; i < OUT * IN; i++)
-        ws[i] = (float)uniform(-1, 1);
-    for (int i = 0; i < ROWS * OUT; i++)
-        weights[i] = (float)uniform(-1, 1);
-    TERN_SCOPE(ctx) {
-        tern_tensor *x = tern_from_data(ctx, TERN_F32, 2, (int64_t[]){ROWS, IN}, xs);
-        tern_tensor *w = tern_from_data(ctx, TERN_F32, 2, (int64_t[]){OUT, IN}, ws), *q, *s, *t, *ts,
-                    *grads[2];
-        tern_quantise_rows(x, &q, &s);
-        tern_ternary_quantise(w, NULL, TERN_T2, &t, &ts);
-        tern_tensor *y = tern_mul(tern_dequantise(tern_ternary_matmul(q, t, NULL), s), ts);
-        tern_tensor *by = tern_from_data(ctx, TERN_F32, 2, (int64_t[]){ROWS, OUT}, weights);
-        CHECK_OK(tern_grad(tern_sum(tern_mul(y, by), 0, NULL, false), 2, (tern_tensor *[]){x, w}, grads));
-        const float *xq = tern_data_f32(tern_dequantise(q, s));
-        const float *wq = tern_data_f32(tern_ternary_dequantise(t, ts));
-        CHECK(xq && wq);
-        for (int r = 0; r < ROWS; r++)
-            for (int o = 0; o < OUT; o++)
-                for (int i = 0; i < IN; i++) {
-                    of_x[r * IN + i] += weights[r * OUT + o] * wq[o * IN + i];
-                    of_w[o * IN + i] += weights[r * OUT + o] * xq[r * IN + i];
-                }
-        const float *got_x = tern_data_f32(grads[0]), *got_w = tern_data_f32(grads[1]);
-        for (int i = 0; i < ROWS * IN; i++)
-            CHECK(got_x && fabsf(got_x[i] - of_x[i]) <= 1e-5f);
-        for (int i = 0; i < OUT * IN; i++)
-            CHECK(got_w && fabsf(got_w[i] - of_w[i]) <= 1e-5f);
-    }
-    tear_down();
-}
-
-/* What is quantised and dequantised passes gradients on as they are. */
-TEST(there_and_back)
-{
-    set_up();
-    TERN_SCOPE(ctx) {
-        const float by[] = {0.5f, -1, 2, 3};
-        tern_tensor *x = vector(4, (float[]){1, -0.3f, 0.02f, -2}), *seven = tern_scalar(ctx, TERN_F32, 7);
-        tern_tensor *q, *s, *t, *ts, *grad;
-        tern_quantise_tensor(x, &q, &s);
-        tern_ternary_quantise(x, NULL, TERN_T5, &t, &ts);
-        tern_tensor *ways[] = {tern_dequantise(q, s), tern_dequantise(tern_quantise(x, seven), seven),
-                               tern_ternary_dequantise(t, ts)};
-        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-            tern_tensor *loss = tern_sum(tern_mul(ways[i], vector(4, by)), 0, NULL, false);
-            CHECK_OK(tern_grad(loss, 1, &x, &grad));
-            check_values(grad, 4, by);
-        }
-    }
-    tear_down();
-}
-
-/* x W^T by either op. */
-TEST(linear_is_a_product)
-{
-    set_up();
-    TERN_SCOPE(ctx) {
-        const int64_t xs[] = {2, 3, 5}, ws[] = {4, 5};
-        tern_tensor *x = tern_rand(ctx, TERN_F32, 3, xs, 1), *w = tern_rand(ctx, TERN_F32, 2, ws, 2);
-        tern_tensor *both[] = {x, w}, *grads[2][2];
-        CHECK_OK(tern_eval_all(2, both));
-        for (int i = 0; i < 2; i++) {
-            tern_tensor *y = i ? tern_linear(x, w) : tern_matmul(x, w, false, true);
-            CHECK_OK(tern_grad(tern_sum(tern_square(y), 0, NULL, false), 2, both, grads[i]));
-        }
-        for (int k = 0; k < 2; k++)
-            check_values(grads[1][k], tern_numel(both[k]), tern_data_f32(grads[0][k]));
-    }
-    tear_down();
-}
-
-/* With scales of blocks x has the gradient of the weights that they stand for; the weights themselves have none. */
-TEST(scales_of_blocks)
-{
-    set_up();
-    TERN_SCOPE(ctx) {
-        const int64_t row[] = {1, 8}, blocks[] = {1, 2};
-        tern_tensor *w = tern_from_data(ctx, TERN_F32, 2, row, (float[]){1, -1, 0, 1, -1, -1, 1, 0}), *grad;
-        tern_tensor *scales = tern_from_data(ctx, TERN_F32, 2, blocks, (float[]){2, 8});
-        tern_tensor *x = tern_from_data(ctx, TERN_F32, 2, row, (float[]){1, 2, 3, 4, 5, 6, 7, 8}), *q, *s, *t;
-        tern_quantise_rows(x, &q, &s);
-        tern_ternary_quantise(w, tern_scalar(ctx, TERN_F32, 1), TERN_T2, &t, NULL);
-        tern_tensor *y = tern_div(tern_ternary_matmul(q, t, scales), s);
-        CHECK_OK(tern_grad(tern_sum(y, 0, NULL, false), 1, &x, &grad));
-        check_values(grad, 8, (float[]){2, -2, 0, 2, -8, -8, 8, 0});
-        CHECK_STATUS(tern_grad(tern_sum(y, 0, NULL, false), 1, &w, &grad), TERN_UNSUPPORTED);
-        CHECK(strstr(tern_last_error(), "ternary_matmul"));
-    }
-    tear_down();
-}
-
-/* ---- computing again ----------------------------------------------------------------------------------------------------- */
-
-/* A chain of two parts, each of which may be computed again; the gradient of its weights, and what a program of it is. */
-static void chain(bool again, float *gradient, tern_program_info *info, int *tanhs)
-{
-    enum { N = 64 };
-    TERN_SCOPE(ctx) {
-        tern_tensor *w = tern_state(ctx, "w", TERN_F32, 2, (int64_t[]){N, N}), *grad;
-        tern_tensor *x = tern_input(ctx, "x", TERN_F32, 2, (int64_t[]){N, N}), *y = x;
-        CHECK_OK(tern_assign(w, tern_rand(ctx, TERN_F32, 2, (int64_t[]){N, N}, 3)));
-        for (int part = 0; part < 2; part++) {
-            if (again)
-                tern_recompute_open(ctx);
-            for (int i = 0; i < 4; i++)
-                y = tern_tanh(tern_matmul(y, w, false, false));
-            if (again)
-                tern_recompute_close(ctx);
-        }
-        tern_tensor *loss = tern_sum(y, 0, NULL, false);
-        CHECK_OK(tern_grad(loss, 1, &w, &grad));
-        tern_program *program;
-        tern_exec *exec;
-        CHECK_OK(tern_compile(ctx, 2, (tern_tensor *[]){grad, loss}, NULL, NULL, &program));
-        tern_program_get_info(program, info);
-        *tanhs = 0;
-        for (int i = 0; i < info->steps; i++) {
-            tern_step_info step;
-            CHECK_OK(tern_program_step(program, i, &step));
-            for (int k = 0; k < step.n_ops; k++)
-                *tanhs += strcmp(step.ops[k], "tanh") == 0;
-        }
-        CHECK_OK(tern_exec_create(ctx, program, &exec));
-        tern_tensor *data = tern_rand(ctx, TERN_F32, 2, (int64_t[]){N, N}, 4), *out[2];
-        data = tern_mul(data, tern_scalar(ctx, TERN_F32, 0.01));
-        CHECK_OK(tern_exec_run(exec, 1, &data, 2, out));
-        CHECK_OK(tern_read(out[0], gradient, N * N * sizeof *gradient));
-        tern_exec_free(exec);
-        tern_program_free(program);
-    }
-}
-
-TEST(what_is_computed_again_has_the_same_bits)
-{
-    static float kept[64 * 64], again[64 * 64];
-    tern_program_info whole, less;
-    int once, twice;
-    set_up();
-    chain(false, kept, &whole, &once);
-    chain(true, again, &less, &twice);
-    CHECK(memcmp(kept, again, sizeof kept) == 0);
-    CHECK_EQ(once, 8);
-    CHECK_EQ(twice, 16); /* the compiler has not found out that they are the same */
-    CHECK(less.arena_bytes < whole.arena_bytes);
-    tear_down();
-}
-
-/* One open includes the other, and what is closed too often was never open. */
-TEST(segments_in_segments)
-{
-    set_up();
-    TERN_SCOPE(ctx) {
-        tern_tensor *x = vector(2, (float[]){1, 2}), *grad, *second;
-        tern_recompute_close(ctx);
-        tern_recompute_open(ctx);
-        tern_tensor *y = tern_square(x);
-        tern_recompute_open(ctx);
-        y = tern_mul(y, x);
-        tern_recompute_close(ctx);
-        y = tern_square(y);
-        tern_recompute_close(ctx);
-        CHECK_OK(tern_grad(tern_sum(y, 0, NULL, false), 1, &x, &grad)); /* 6 x^5 */
-        CHECK_OK(tern_grad(tern_sum(grad, 0, NULL, false), 1, &x, &second));
-        check_values(grad, 2, (float[]){6, 192});
-        check_values(second, 2, (float[]){30, 480});
-    }
-    tear_down();
-}
-
-/* ---- refusals ------------------------------------------------------------------------------------------------------------ */
-
-TEST(what_has_no_gradient_is_named)
-{
-    set_up();
-    TERN_SCOPE(ctx) {
-        tern_tensor *x = tern_input(ctx, "x", TERN_F32, 2, (int64_t[]){1, 3}), *grad = NULL;
-        tern_tensor *states[3], *at[2];
-        for (int i = 0; i < 3; i++)
-            states[i] = tern_state(ctx, "s", TERN_F32, 2, (int64_t[]){1, 3});
-        for (int i = 0; i < 2; i++)
-            at[i] = tern_zeros(ctx, TERN_I32, 1, (int64_t[]){i + 1});
-        const struct {
-            const char *name;
-            tern_tensor *y;
-        } writes[] = {
-            {"overwrite", tern_overwrite(states[0], x)},
-            {"write_slice", tern_write_slice(states[1], x, at[1])},
-            {"write_rows", tern_write_rows(states[2], tern_max(x, 1, (int64_t[]){1}, false), at[0], at[0])},
-        };
-        for (size_t i = 0; i < sizeof writes / sizeof *writes; i++) {
-            CHECK_STATUS(tern_grad(tern_sum(writes[i].y, 0, NULL, false), 1, &x, &grad), TERN_UNSUPPORTED);
-            CHECK(strstr(tern_last_error(), writes[i].name) && !grad);
-        }
-    }
-    tear_down();
-}
-
-TEST(bad_calls)
-{
-    set_up();
-    TERN_SCOPE(ctx) {
-        tern_tensor *x = vector(2, (float[]){1, 2}), *other = vector(2, (float[]){1, 2}), *grad = NULL;
-        CHECK_OK(tern_name(other, "other"));
-        tern_tensor *loss = tern_sum(x, 0, NULL, false);
-        CHECK_STATUS(tern_grad(tern_square(x), 1, &x, &grad), TERN_INVALID_ARGUMENT);
-        CHECK(strstr(tern_last_error(), "not one float"));
-        CHECK_STATUS(tern_grad(loss, 1, &other, &grad), TERN_INVALID_ARGUMENT);
-        CHECK(strstr(tern_last_error(), "parameter 0 ('other')"));
-        CHECK_STATUS(tern_grad(loss, 2, (tern_tensor *[]){x, x}, &grad), TERN_INVALID_ARGUMENT);
-        CHECK(strstr(tern_last_error(), "the same tensor"));
-        /* steps have the gradient 0: nothing depends on x */
-        CHECK_STATUS(tern_grad(tern_sum(tern_round(x), 0, NULL, false), 1, &x, &grad), TERN_INVALID_ARGUMENT);
-        tern_tensor *whole = tern_cast(x, TERN_I32);
-        CHECK_STATUS(tern_grad(loss, 1, &whole, &grad), TERN_INVALID_ARGUMENT);
-        CHECK(strstr(tern_last_error(), "only floats"));
-        CHECK_OK(tern_eval(loss));
-        CHECK_STATUS(tern_grad(loss, 1, &x, &grad), TERN_INVALID_ARGUMENT);
-        CHECK(strstr(tern_last_error(), "was evaluated"));
-        CHECK_STATUS(tern_grad(tern_reshape(x, 1, (int64_t[]){9}), 1, &x, &grad), TERN_SHAPE);
-        CHECK(!grad);
-    }
-    tear_down();
 }

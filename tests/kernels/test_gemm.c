@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/random.h"
+#include "guarded.h"
 #include "harness.h"
 #include "kernels/select.h"
 #include "tensor/half.h"
@@ -72,11 +73,6 @@ static int64_t damage(const matrix *m)
     return changed > 0 ? changed : 0;
 }
 
-static bool is_fused(const tern__kernel_row *row)
-{
-    return row->isa != TERN__ISA_SSE42;
-}
-
 static float chain(const matrix *a, const matrix *b, int64_t i, int64_t j, bool fused)
 {
     float sum = 0;
@@ -97,12 +93,13 @@ static void check_product(const tern__kernel_row *row, int64_t m, int64_t n, int
     matrix_fill(&b);
     size_t bytes = 0;
     CHECK(tern__gemm_packed_bytes(kernel, k, n, &bytes));
-    float *packed = tern__alloc_aligned(bytes + TERN__ALIGN, TERN__ALIGN);
+    guarded all_packed, all_scratch;
+    float *packed = guarded_make(&all_packed, bytes, 0);
     /* Caches so small that there are many blocks, or none, or any. */
     const tern__gemm_blocking blocking =
         tern__gemm_blocking_for(kernel, roll(2) * (48 << 10), roll(3) * (roll(256) << 10), m, n, k);
     const size_t scratch_bytes = tern__gemm_scratch_bytes(kernel, &blocking, packs);
-    void *scratch = tern__alloc_aligned(scratch_bytes, TERN__ALIGN);
+    void *scratch = guarded_make(&all_scratch, scratch_bytes, 0);
     const int64_t tiles = tern__gemm_tiles(kernel, n), cut = roll(tiles + 1), row_cut = roll(m + 1);
     tern__gemm_pack(kernel, TERN_F32, b.data, b.row, b.column, k, n, cut, tiles, packed);
     tern__gemm_pack(kernel, TERN_F32, b.data, b.row, b.column, k, n, 0, cut, packed);
@@ -128,15 +125,17 @@ static void check_product(const tern__kernel_row *row, int64_t m, int64_t n, int
     int64_t wrong = 0;
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
-            const float want = chain(&a, &b, i, j, is_fused(row)), got = y.data[i * y.row + j * y.column];
+            const float want = chain(&a, &b, i, j, tern__kernel_fuses(row)),
+                        got = y.data[i * y.row + j * y.column];
             wrong += memcmp(&want, &got, sizeof want) != 0;
         }
     if (wrong > 0 || damage(&y) > 0)
         harness_fail(__FILE__, __LINE__, "%s: %lld x %lld x %lld, %s: %lld wrong, %lld outside", row->name,
                      (long long)m, (long long)n, (long long)k, packs ? "packed" : "plain", (long long)wrong,
                      (long long)damage(&y));
-    tern__free(scratch);
-    tern__free(packed);
+    CHECK(guarded_is_intact(&all_packed) && guarded_is_intact(&all_scratch));
+    guarded_free(&all_scratch);
+    guarded_free(&all_packed);
     tern__free(a.block);
     tern__free(b.block);
     tern__free(y.block);
@@ -176,16 +175,16 @@ static void check_half(const tern__kernel_row *row, int64_t m, int64_t n, int64_
     matrix_fill(&b);
     uint16_t *a_half = a_type == TERN_F32 ? NULL : half_of(&a, a_type);
     uint16_t *b_half = b_type == TERN_F32 ? NULL : half_of(&b, b_type), *packed = NULL;
+    guarded all_packed = {0}, all_scratch;
     const int64_t n_tiles = tern__gemm_tiles(kernel, n), cut = roll(n_tiles + 1);
     if (packs) {
-        packed = tern__alloc_aligned((size_t)(k * n_tiles * kernel->columns) * sizeof *packed + TERN__ALIGN,
-                                     TERN__ALIGN);
+        packed = guarded_make(&all_packed, (size_t)(k * n_tiles * kernel->columns) * sizeof *packed, 0);
         tern__gemm_pack(kernel, b_type, b_half, b.row, b.column, k, n, cut, n_tiles, packed);
         tern__gemm_pack(kernel, b_type, b_half, b.row, b.column, k, n, 0, cut, packed);
     }
     const tern__gemm_blocking blocking =
         tern__gemm_blocking_for(kernel, roll(2) * (48 << 10), roll(3) * (roll(64) << 10), m, n, k);
-    void *scratch = tern__alloc_aligned(tern__gemm_scratch_bytes(kernel, &blocking, false), TERN__ALIGN);
+    void *scratch = guarded_make(&all_scratch, tern__gemm_scratch_bytes(kernel, &blocking, false), 0);
     const tern__gemm g = {.blocking = blocking,
                           .m = m,
                           .n = n,
@@ -207,7 +206,8 @@ static void check_half(const tern__kernel_row *row, int64_t m, int64_t n, int64_
     int64_t wrong = 0;
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
-            const float want = chain(&a, &b, i, j, is_fused(row)), got = y.data[i * y.row + j * y.column];
+            const float want = chain(&a, &b, i, j, tern__kernel_fuses(row)),
+                        got = y.data[i * y.row + j * y.column];
             wrong += memcmp(&want, &got, sizeof want) != 0;
         }
     if (wrong > 0 || damage(&y) > 0)
@@ -215,8 +215,10 @@ static void check_half(const tern__kernel_row *row, int64_t m, int64_t n, int64_
                      "%s: %lld x %lld x %lld, types %d and %d, %s: %lld wrong, %lld outside", row->name,
                      (long long)m, (long long)n, (long long)k, a_type, b_type, packs ? "packed" : "plain",
                      (long long)wrong, (long long)damage(&y));
-    tern__free(scratch);
-    tern__free(packed);
+    CHECK(guarded_is_intact(&all_scratch) && (!packs || guarded_is_intact(&all_packed)));
+    guarded_free(&all_scratch);
+    if (packs)
+        guarded_free(&all_packed);
     tern__free(a_half);
     tern__free(b_half);
     tern__free(a.block);
@@ -308,6 +310,9 @@ TEST(nothing_to_add_gives_zeros)
     each_kernel(3, 5, 0);
     each_kernel(1, 200, 0);
     each_kernel(0, 5, 3);
+    each_kernel(3, 0, 5);
+    each_kernel(1, 0, 5);
+    each_kernel(0, 0, 0);
 }
 
 /* What an output is does not depend on its neighbours: infinities and NaN stay where they belong. */

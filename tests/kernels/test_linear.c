@@ -1,43 +1,29 @@
 /* test_linear.c - products with packed weights of 16 bits, in blocks and of 8 bits: every kernel that runs here against one
- * chain per output on the converted weights, bit for bit, on ragged sizes, strange scales, guarded memory and any split. */
+ * chain per output on the converted weights, bit for bit, on ragged sizes, strange scales, misaligned and guarded memory and any split. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "guarded.h"
 #include "harness.h"
 #include "kernels/linear/product.h"
 #include "kernels/select.h"
 #include "kernels/ternary/ternary.h"
+#include "one_stream.h"
 #include "operand.h"
 #include "tensor/blocks.h"
 #include "tensor/half.h"
-
-enum { GUARD = 0xa5, MARGIN = 256 };
 
 static dice d;
 
 static const tern_dtype FORMS[] = {TERN_F16, TERN_BF16, TERN_Q8_0, TERN_Q6_K, TERN_Q4_0, TERN_Q4_K};
 enum { N_FORMS = 6 };
 
-static bool is_fused(const tern__kernel_row *row)
+/* Where x and y lie is theirs who call: anywhere that an element of 4 bytes may. */
+static size_t shift(void)
 {
-    return row->isa != TERN__ISA_SSE42;
-}
-
-static void *guarded(size_t bytes, uint8_t **block)
-{
-    *block = tern__alloc_aligned(bytes + 2 * MARGIN, TERN__ALIGN);
-    memset(*block, GUARD, bytes + 2 * MARGIN);
-    return *block + MARGIN;
-}
-
-static bool intact(const uint8_t *block, size_t bytes)
-{
-    for (size_t i = 0; i < MARGIN; i++)
-        if (block[i] != GUARD || block[MARGIN + bytes + i] != GUARD)
-            return false;
-    return true;
+    return 4 * (size_t)dice_below(&d, 16);
 }
 
 /* Where the scale of a block is, and how often: q4_k has two. */
@@ -105,13 +91,16 @@ static void check_product(const tern__kernel_row *row, tern_dtype dtype, int64_t
                   y_row = n + dice_below(&d, 3);
     const int64_t row_units = tern__row_units(dtype, k) * (int64_t)tern__dtype_unit_bytes(dtype);
     tern__linear_program p;
+    pretend_one_stream(dice_below(&d, 2) == 0);
     tern__linear_plan(dtype, row->kernel, gemm ? gemm->kernel : NULL, NULL, &x_type, n, true, &p);
-    uint8_t *weights = random_weights(dtype, n, k, wild), *guard_packed, *guard_y, *guard_scratch;
-    const size_t bytes = (size_t)(p.tile_bytes * tiles), y_bytes = (size_t)(batch * y_row) * 4;
-    uint8_t *packed = guarded(bytes, &guard_packed);
-    float *y = guarded(y_bytes, &guard_y), *x = malloc((size_t)(batch * k + 1) * 4),
-          *w = malloc((size_t)(k + 1) * 4);
-    void *scratch = guarded(p.scratch_bytes, &guard_scratch);
+    guarded all_packed, all_y, all_scratch;
+    uint8_t *weights = random_weights(dtype, n, k, wild),
+            *packed = guarded_make(&all_packed, (size_t)(p.tile_bytes * tiles), 0);
+    const size_t x_shift = shift();
+    char *x_block = malloc(x_shift + (size_t)(batch * k) * 4); /* ends where x does */
+    float *x = (float *)(void *)(x_block + x_shift), *w = malloc((size_t)(k + 1) * 4),
+          *y = guarded_make(&all_y, (size_t)(batch * y_row) * 4, shift());
+    void *scratch = guarded_make(&all_scratch, p.scratch_bytes, 0);
     for (int64_t i = 0; i < batch * k;
          i++) /* full mantissas: products are rounded, and the order of sums matters */
         x[i] = wild && dice_below(&d, 50) == 0 ? (float)dice_number(&d, TERN_F32)
@@ -124,7 +113,7 @@ static void check_product(const tern__kernel_row *row, tern_dtype dtype, int64_t
     for (int64_t o = 0; o < n; o++) {
         widen(dtype, weights + o * row_units, k, w);
         for (int64_t i = 0; i < batch; i++)
-            wrong += !same(y[i * y_row + o], chain(x + i * k, w, k, is_fused(row)));
+            wrong += !same(y[i * y_row + o], chain(x + i * k, w, k, tern__kernel_fuses(row)));
     }
     if (wrong > 0)
         harness_fail(__FILE__, __LINE__, "%s %s, %d x %d x %d: %d wrong", row->name, tern_dtype_name(dtype),
@@ -132,20 +121,20 @@ static void check_product(const tern__kernel_row *row, tern_dtype dtype, int64_t
     for (int64_t i = 0; i < batch; i++)
         for (int64_t o = n; o < y_row; o++)
             CHECK_EQ(tern__f32_bits(y[i * y_row + o]), 0xa5a5a5a5);
-    CHECK(intact(guard_packed, bytes) && intact(guard_y, y_bytes) && intact(guard_scratch, p.scratch_bytes));
+    CHECK(guarded_is_intact(&all_packed) && guarded_is_intact(&all_y) && guarded_is_intact(&all_scratch));
     free(weights);
-    free(x);
+    free(x_block);
     free(w);
-    tern__free(guard_packed);
-    tern__free(guard_y);
-    tern__free(guard_scratch);
+    guarded_free(&all_packed);
+    guarded_free(&all_y);
+    guarded_free(&all_scratch);
 }
 
 TEST(widened_weights)
 {
     static const int64_t batches[] = {1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 23, 64, 150},
                          columns[] = {0, 1, 7, 31, 32, 33, 96, 255, 256, 257, 300, 600};
-    static const int64_t outputs[] = {1, 31, 32, 33, 64, 65, 96, 130};
+    static const int64_t outputs[] = {1, 31, 32, 33, 64, 65, 160, 290};
     int count;
     const tern__kernel_row *rows = tern__kernel_rows(&count);
     d.seed = harness_seed();
@@ -156,64 +145,83 @@ TEST(widened_weights)
             for (int turn = 0; turn < 42 && !harness_failed(); turn++)
                 check_product(&rows[i], FORMS[form], batches[turn % 14], outputs[dice_below(&d, 8)],
                               columns[dice_below(&d, 12)], turn % 3 == 2);
+        for (int form = 0; form < N_FORMS && !harness_failed(); form++) {
+            check_product(&rows[i], FORMS[form], 0, 33, 64, false);
+            check_product(&rows[i], FORMS[form], 1, 0, 64, false);
+            check_product(&rows[i], FORMS[form], 64, 0, 64, false);
+        }
     }
 }
 
 /* ---- i8 ---- */
 
+/* What x and weights are: anything, or one number everywhere, with the largest products of either sign. */
+static const struct extreme {
+    bool random;
+    int8_t x, w;
+} kinds[] = {
+    {.random = true}, {false, -128, -128}, {false, -128, 127}, {false, 127, -128}, {false, 127, 127}};
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
 static void check_bytes(const tern__kernel_row *row, int64_t batch, int64_t n, int64_t k, int kind)
 {
     const tern__type x_type = {.dtype = TERN_I8, .rank = 2, .shape = {batch, k}};
-    const int64_t tiles = tern__linear_tiles(n), stride = tern__ternary_x_stride(k);
+    const int64_t tiles = tern__linear_tiles(n), stride = tern__ternary_x_stride(k),
+                  y_row = n + dice_below(&d, 5);
     tern__linear_program p;
+    pretend_one_stream(dice_below(&d, 2) == 0);
     tern__linear_plan(TERN_I8, NULL, NULL, row->kernel, &x_type, n, true, &p);
-    uint8_t *guard_packed, *guard_y;
-    const size_t bytes = (size_t)(p.tile_bytes * tiles), y_bytes = (size_t)(batch * n) * 4;
-    uint8_t *packed = guarded(bytes, &guard_packed);
-    int32_t *y = guarded(y_bytes, &guard_y);
-    int8_t *w = malloc((size_t)(n * k + 1)), *x = malloc((size_t)(batch * k + 1));
-    int8_t *prepared = tern__alloc_aligned((size_t)(batch * stride), TERN__ALIGN);
+    guarded all_packed, all_y, all_prepared;
+    uint8_t *packed = guarded_make(&all_packed, (size_t)(p.tile_bytes * tiles), 0);
+    int32_t *y = guarded_make(&all_y, (size_t)(batch * y_row) * 4, shift());
+    int8_t *prepared = guarded_make(&all_prepared, (size_t)(batch * stride), 0);
+    const size_t x_shift = 1 + (size_t)dice_below(&d, 15);
+    int8_t *w = malloc((size_t)(n * k + 1)), *x_block = malloc(x_shift + (size_t)(batch * k)),
+           *x = x_block + x_shift;
     for (int64_t i = 0; i < n * k; i++)
-        w[i] = kind == 1 ? -128 : kind == 2 ? 127 : (int8_t)dice_u32(&d);
+        w[i] = kinds[kind].random ? (int8_t)dice_u32(&d) : kinds[kind].w;
     for (int64_t i = 0; i < batch * k; i++)
-        x[i] = kind == 1 ? -128 : kind == 2 ? -128 : (int8_t)dice_u32(&d);
+        x[i] = kinds[kind].random ? (int8_t)dice_u32(&d) : kinds[kind].x;
     for (int64_t i = 0; i < batch; i++)
         tern__ternary_prepare(x + i * k, k, prepared + i * stride);
     tern__linear_pack(TERN_I8, w, k, 1, n, k, 0, tiles, packed);
-    tern__linear_multiply_i8(&p, packed, 0, tiles, prepared, batch, y, n);
+    tern__linear_multiply_i8(&p, packed, 0, tiles, prepared, batch, y, y_row);
     int64_t wrong = 0;
     for (int64_t i = 0; i < batch; i++)
-        for (int64_t o = 0; o < n; o++) {
+        for (int64_t o = 0; o < y_row; o++) {
             int32_t sum = 0;
-            for (int64_t c = 0; c < k; c++)
+            for (int64_t c = 0; c < k && o < n; c++)
                 sum += x[i * k + c] * w[o * k + c];
-            wrong += y[i * n + o] != sum;
+            wrong += y[i * y_row + o] != (o < n ? sum : (int32_t)0xa5a5a5a5);
         }
     if (wrong > 0)
         harness_fail(__FILE__, __LINE__, "%s, %d x %d x %d, kind %d: %d wrong", row->name, (int)batch, (int)n,
                      (int)k, kind, (int)wrong);
-    CHECK(intact(guard_packed, bytes) && intact(guard_y, y_bytes));
+    CHECK(guarded_is_intact(&all_packed) && guarded_is_intact(&all_y) && guarded_is_intact(&all_prepared));
     free(w);
-    free(x);
-    tern__free(prepared);
-    tern__free(guard_packed);
-    tern__free(guard_y);
+    free(x_block);
+    guarded_free(&all_packed);
+    guarded_free(&all_y);
+    guarded_free(&all_prepared);
 }
 
 TEST(bytes)
 {
     static const int64_t batches[] = {1, 2, 3, 5, 8, 11, 12, 13, 30},
                          columns[] = {0, 1, 3, 4, 5, 64, 67, 700, 2100};
-    static const int64_t outputs[] = {1, 31, 32, 33, 70};
+    static const int64_t outputs[] = {1, 31, 32, 33, 290};
     int count;
     const tern__kernel_row *rows = tern__kernel_rows(&count);
     d.seed = harness_seed();
     for (int i = 0; i < count; i++) {
         if (rows[i].family != TERN__FAMILY_linear_i8 || !tern__kernel_runs(&rows[i], tern__cpu()->isa_mask))
             continue;
-        for (int turn = 0; turn < 54 && !harness_failed(); turn++)
+        for (int turn = 0; turn < 9 * 2 * N_KINDS && !harness_failed(); turn++)
             check_bytes(&rows[i], batches[turn % 9], outputs[dice_below(&d, 5)], columns[dice_below(&d, 9)],
-                        turn % 3);
+                        turn % N_KINDS);
+        check_bytes(&rows[i], 0, 33, 64, 0);
+        check_bytes(&rows[i], 1, 0, 64, 0);
+        check_bytes(&rows[i], 13, 0, 64, 0);
     }
 }
 

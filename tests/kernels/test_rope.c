@@ -15,14 +15,11 @@ static tern_status planned(tern__kernel_args *args, int64_t begin, int64_t end)
     return tern_rope__turns(args, begin, end);
 }
 
-static void check(int64_t rows, int64_t heads, int64_t d, int64_t dims, bool interleaved,
-                  tern_dtype of_position)
+static void check_at(int64_t rows, int64_t heads, int64_t d, int64_t dims, bool interleaved,
+                     tern_dtype of_position, const double *positions)
 {
     call fast = {.kernel = planned, .items = rows * heads},
          plain = {.kernel = tern_rope__ref, .items = rows * heads};
-    double positions[8];
-    for (int64_t r = 0; r < rows; r++)
-        positions[r] = r == 1 ? -1 : (double)dice_below(call_dice(), 5000);
     call_in(&fast, TERN_F32, SHAPE(rows, heads, d), NULL); /* infinities and denormal numbers among them */
     call_in(&fast, of_position, SHAPE(rows), positions);
     call_out(&fast, TERN_F32, SHAPE(rows, heads, d));
@@ -43,6 +40,25 @@ static void check(int64_t rows, int64_t heads, int64_t d, int64_t dims, bool int
     }
     call_free(&fast);
     call_free(&plain);
+}
+
+static void check(int64_t rows, int64_t heads, int64_t d, int64_t dims, bool interleaved,
+                  tern_dtype of_position)
+{
+    double positions[8];
+    for (int64_t r = 0; r < rows; r++)
+        positions[r] = r == 1 ? -1 : (double)dice_below(call_dice(), 5000);
+    check_at(rows, heads, d, dims, interleaved, of_position, positions);
+}
+
+/* Sequences one after the other; and what looks like such ones and is not. */
+TEST(positions_that_come_again)
+{
+    static const double again[][8] = {
+        {0, 1, 2, 0, 1, 2, 0, 1}, {7, 8, 9, 7, 8, 5, 7, 9}, {4, 4, 4, 4, 3, 4, 4, -1}};
+    for (size_t i = 0; i < sizeof again / sizeof *again; i++)
+        for (int64_t heads = 1; heads <= 3; heads++)
+            check_at(8, heads, 20, 16, i == 1, TERN_I32, again[i]);
 }
 
 TEST(turning_gives_the_bits_of_the_reference)

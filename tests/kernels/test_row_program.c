@@ -223,7 +223,7 @@ static void check_places(int64_t rows, int64_t n, int64_t cut, bool streams)
 {
     tern__arena arena;
     tern__arena_init(&arena, 0);
-    tern__row_program *p;
+    tern__row_program *p, *usual;
     tern__type full = shape(2, rows, n), each = shape(2, rows, 1);
     const size_t bytes = (size_t)(rows * n) * sizeof(float);
     float *from = tern__alloc_aligned(bytes, 64), *to = tern__alloc_aligned(bytes + 64, 64);
@@ -239,6 +239,9 @@ static void check_places(int64_t rows, int64_t n, int64_t cut, bool streams)
     tern__row_id one = tern__row_map(&b, TERN__ROWOP_add, t, tern__row_constant(&b, 1), t);
     tern__row_id square = tern__row_map(&b, TERN__ROWOP_square, t, t, t);
     tern__row_store(&b, tern__row_map(&b, TERN__ROWOP_mul, one, square, t), 0, false);
+    CHECK_OK(tern__row_finish(&b, table(), streams, &arena, &usual));
+    CHECK_EQ(usual->n_places == 1, tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM));
+    b.places = TERN__ROW_MAX_PLACES;
     CHECK_OK(tern__row_finish(&b, table(), streams, &arena, &p));
     CHECK(p->n_frames > 1);
     tern__buffer in[2] = {{from, &full, (int64_t[]){n, 1}}, {y_data, &each, (int64_t[]){1, 0}}};
@@ -271,6 +274,46 @@ TEST(places_in_turns)
             check_places(SHAPES[k][0], SHAPES[k][1], cut, cut > 0);
 }
 
+/* max(x^2, -x^2) + exp(s) with one s for each row: exp(s) is made once for a row, behind the last reader of x^2, and must not lie where
+ * the next strip's x^2 will. */
+TEST(numbers_of_rows_outlive_strips)
+{
+    enum { ROWS = 3, N = 1000 };
+    fill();
+    tern__arena arena;
+    tern__arena_init(&arena, 0);
+    tern__row_program *p;
+    tern__type full = shape(2, ROWS, N), each = shape(2, ROWS, 1);
+    float *from = tern__alloc_aligned(ROWS * N * sizeof *from, 64),
+          *to = tern__alloc_aligned(ROWS * N * sizeof *to, 64);
+    CHECK(from && to);
+    for (int64_t i = 0; i < (int64_t)ROWS * N && from; i++)
+        from[i] = (float)((i * 37 + 11) % 1009) / 97 - 5;
+    tern__row_begin(&b, &full, 2, 1);
+    tern__row_id x = tern__row_load(&b, 0, TERN__ROW_FULL, false),
+                 s = tern__row_load(&b, 1, TERN__ROW_EACH, false);
+    tern__row_id square = tern__row_map(&b, TERN__ROWOP_square, x, x, x),
+                 negative = tern__row_map(&b, TERN__ROWOP_neg, square, square, square),
+                 larger = tern__row_map(&b, TERN__ROWOP_maximum, square, negative, x),
+                 e = tern__row_map(&b, TERN__ROWOP_exp, s, s, s);
+    tern__row_store(&b, tern__row_map(&b, TERN__ROWOP_add, larger, e, x), 0, false);
+    CHECK_OK(tern__row_finish(&b, table(), false, &arena, &p));
+    tern__buffer in[2] = {{from, &full, (int64_t[]){N, 1}}, {y_data, &each, (int64_t[]){1, 0}}};
+    tern__buffer out = {to, &full, (int64_t[]){N, 1}};
+    tern__kernel_args args = {.n_in = 2, .n_out = 1, .in = in, .out = &out};
+    CHECK(run(p, &args, 0, p->work));
+    for (int64_t i = 0; i < (int64_t)ROWS * N && !harness_failed(); i++) {
+        float number;
+        table()->map[TERN__ROWOP_exp][0](&number, &y_data[i / N], NULL, NULL, NULL, 1);
+        const float want = from[i] * from[i] + number;
+        if (memcmp(&want, &to[i], 4) != 0)
+            harness_fail(__FILE__, __LINE__, "element %d is %g, not %g", (int)i, (double)to[i], (double)want);
+    }
+    tern__free(from);
+    tern__free(to);
+    tern__arena_free(&arena);
+}
+
 /* The sum of x times the last operand, and the maximum of x, of every row. */
 static void add_reductions(const tern__type *domain, int operands)
 {
@@ -297,6 +340,7 @@ static void check_row_places(int64_t rows, int64_t n, int operands, int64_t cut)
         from[i] = (float)((i * 37 + 11) % 1009) / 97 - 5;
     to[2 * rows] = NAN;
     add_reductions(&full, operands);
+    b.places = TERN__ROW_MAX_PLACES;
     CHECK_OK(tern__row_finish(&b, table(), false, &arena, &p));
     CHECK(p->reduces && (p->n_places > 1) == (n >= table()->strip));
     CHECK_EQ(tern__row_is_short(p), n < table()->strip);

@@ -11,6 +11,7 @@
 #include "kernels/select.h"
 #include "kernels/ternary/ternary.h"
 #include "tensor/ternary.h"
+#include "one_stream.h"
 
 enum { GUARD = 64, GUARD_BYTE = 0xa5 };
 
@@ -153,6 +154,7 @@ static void check_kernel(const tern__ternary_kernel *kernel, const product *p, c
     memset(room, GUARD_BYTE, (size_t)(scratch_bytes + 2 * GUARD));
     for (int64_t begin = 0; begin < tiles;) {
         int64_t end = begin + 1 + roll((uint32_t)(tiles - begin));
+        pretend_one_stream(roll(2) == 0);
         tern__ternary_multiply(kernel, packed, p->rows, p->columns, begin, end, p->prepared, p->batch,
                                y + begin * tile_rows, y_stride, NULL, room + GUARD);
         begin = end;

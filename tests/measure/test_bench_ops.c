@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tern/catalog.h>
 #include <tern/measure.h>
 #include <tern/memory.h>
 #include <tern/ops.h>
@@ -324,10 +325,73 @@ TEST(cases_are_chosen_by_type_size_layout_and_device)
     CHECK_STATUS(tern_bench_run(&(tern_bench_options){.layout = "round"}, see, &s), TERN_NOT_FOUND);
     CHECK_STATUS(tern_bench_run(&(tern_bench_options){.size = "large"}, see, &s), TERN_INVALID_ARGUMENT);
     CHECK_STATUS(tern_bench_run(&(tern_bench_options){.device = "tpu"}, see, &s), TERN_NOT_FOUND);
-    CHECK(strstr(tern_last_error(), "cases run on 'cpu' only, not on 'tpu'") != NULL);
+    CHECK(strstr(tern_last_error(), "there is no device 'tpu'; there are cpu, ") != NULL);
+    CHECK_STATUS(tern_bench_run(&(tern_bench_options){.device = "cpu,cpu"}, see, &s), TERN_INVALID_ARGUMENT);
+    CHECK_EQ(choose((tern_bench_options){.device = "cpu,opencl"}, NULL, NULL).n, 2 * all);
     CHECK_STATUS(tern_bench_run(&(tern_bench_options){.suite = "graph", .layout = "strided"}, see, &s),
                  TERN_NOT_FOUND);
     CHECK_EQ(s.rows, 0);
+}
+
+typedef struct on_devices {
+    int rows, measured, unavailable, wrong;
+} on_devices;
+
+static void see_device(void *user, const tern_result *row)
+{
+    on_devices *s = user;
+    const bool said = strncmp(row->error, "unavailable: ", 13) == 0;
+    s->rows++;
+    s->measured += row->rounds > 0;
+    s->unavailable += said;
+    /* Limits and counters of memory are the CPU's. */
+    if ((row->rounds > 0) == said || row->threads != 0 || strcmp(row->device, "cpu") == 0 ||
+        !isnan(row->limit_share) || row->limit_kind[0] || row->peak_bytes >= 0 ||
+        (row->rounds > 0 && isnan(row->accuracy_error) && strcmp(row->suite, "compile") != 0))
+        s->wrong++;
+    if (row->rounds == 0 && !said)
+        printf("%s/%s on %s: %s\n", row->family, row->name, row->device, row->error);
+}
+
+/* Every case has a row there, measured or not, and those that are measured compute what the CPU's reference does. */
+TEST(devices_have_all_cells)
+{
+    static const struct {
+        const char *suite, *family;
+        int cases;
+    } parts[] = {{"ops", "rows", 7}, {"graph", "bitlinear", 4}, {"compile", "mlp", 4}};
+    tern_device_info info;
+    for (int d = 1; tern_catalog_device(d, &info) == TERN_OK; d++)
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+            on_devices s = {0};
+            const tern_bench_options o = {.suite = parts[i].suite,
+                                          .family = parts[i].family,
+                                          .device = info.name,
+                                          .memory = 1 << 16,
+                                          .rounds = 3,
+                                          .budget_s = 0.01};
+            const tern_status status = tern_bench_run(&o, see_device, &s);
+            CHECK_EQ(s.rows, parts[i].cases);
+            CHECK_EQ(s.wrong, 0);
+            CHECK_EQ(s.measured + s.unavailable, s.rows);
+            if (info.unavailable)
+                CHECK_STATUS(status, TERN_STATE);
+            CHECK(info.unavailable ? s.measured == 0 : s.measured > 0);
+        }
+}
+
+/* Blocks of the host's memory are none of a device. */
+TEST(suites_of_the_host_have_no_device)
+{
+    static const char *const suites[] = {"alloc", "transfer"};
+    tern_device_info info;
+    for (int d = 1; tern_catalog_device(d, &info) == TERN_OK; d++)
+        for (size_t i = 0; i < sizeof suites / sizeof *suites; i++) {
+            on_devices s = {0};
+            const tern_bench_options o = {.suite = suites[i], .device = info.name};
+            CHECK_STATUS(tern_bench_run(&o, see_device, &s), TERN_STATE);
+            CHECK(s.rows >= 15 && s.unavailable == s.rows && s.wrong == 0);
+        }
 }
 
 /* Kernels see the strides, and compute what the reference does. */

@@ -241,3 +241,19 @@ TEST(no_pair_begins_that_would_not_end_in_time)
     CHECK(tern__compare_progress(1, 0.1, 5, 100, 200) == 0.5);
     CHECK(tern__compare_progress(1, 0.1, 5, 200, 200) == 1);
 }
+
+/* A few samples of B are significant against many of A, and may be of one bad moment all the same. */
+TEST(fewer_than_six_samples_have_no_answer)
+{
+    double a[40], b[6];
+    tern_comparison c;
+    for (int i = 0; i < 40; i++)
+        a[i] = 1 + 0.001 * (i % 7);
+    for (int i = 0; i < 6; i++)
+        b[i] = 3 + 0.001 * i;
+    CHECK_OK(tern_compare_samples(NULL, a, 40, b, 5, &c));
+    CHECK(c.p < c.alpha && c.ratio > 2.9);
+    CHECK_EQ(c.verdict, TERN_VERDICT_UNDECIDED);
+    CHECK_OK(tern_compare_samples(NULL, a, 40, b, 6, &c));
+    CHECK_EQ(c.verdict, TERN_VERDICT_SLOWER);
+}

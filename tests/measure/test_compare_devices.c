@@ -1,10 +1,12 @@
 /* test_compare_devices.c - crossovers and advice follow from the times: planted ones, so that the answers are known. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <tern/tern.h>
 
+#include "../devices/devices.h"
 #include "harness.h"
 
 static void add(tern_device_comparison *c, const char *device, const char *op, double size, double us,
@@ -150,6 +152,52 @@ TEST(the_cpu_is_measured)
         CHECK(isnan(row.low_us) || (row.low_us <= row.median_us && row.median_us <= row.high_us));
     }
     CHECK_EQ(n, 3);
+    tern_device_comparison_free(c);
+}
+
+/* All of the cases compute what the reference does, with data that are not zeros: none of the CPU's rows has an error. */
+TEST(every_case_is_right_on_the_cpu)
+{
+    const char *devices[] = {"cpu"};
+    const tern_device_compare_options o = {
+        .n_devices = 1, .devices = devices, .threads = 1, .rounds = 3, .budget_s = 0.001};
+    tern_device_comparison *c = NULL;
+    tern_device_time row;
+    int n = 0;
+    CHECK_OK(tern_devices_compare(&o, &c));
+    for (; tern_device_comparison_time(c, n, &row) == TERN_OK; n++)
+        if (row.error[0] || row.samples < 1)
+            harness_fail(__FILE__, __LINE__, "%s %s: %s", row.op, row.shape, row.error);
+    CHECK(n >= 30);
+    tern_device_comparison_free(c);
+}
+
+/* The built-in model: a time for prompts and one for generating, of each device that is there, case by case. */
+TEST(a_model_is_measured)
+{
+    char path[4096];
+    const char *source = getenv("TERN_SOURCE_DIR"), *const devices[] = {"cpu", "opencl"};
+    tern_device_comparison *c = NULL;
+    tern_device_compare_options o = {
+        .n_devices = device_missing("opencl") ? 1 : 2, .devices = devices, .rounds = 7, .model = path};
+    snprintf(path, sizeof path, "%s/models/shakespeare.gguf", source ? source : ".");
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        SKIP("models/shakespeare.gguf is not there");
+    fclose(file);
+    CHECK_OK(tern_devices_compare(&o, &c));
+    for (int i = 0; i < 2 * o.n_devices; i++) {
+        tern_device_time row;
+        CHECK_OK(tern_device_comparison_time(c, i, &row));
+        CHECK(strcmp(row.device, devices[i % o.n_devices]) ==
+              0); /* alone, or it would be called opencl+cpu */
+        CHECK(strcmp(row.op, i < o.n_devices ? "prompt" : "generate") == 0);
+        CHECK_EQ(row.samples, 7);
+        CHECK(row.median_us > 0 && row.low_us <= row.median_us && row.median_us <= row.high_us);
+    }
+    tern_device_advice advice;
+    CHECK_OK(tern_device_comparison_advice(c, 1, &advice));
+    CHECK_STATUS(tern_device_comparison_advice(c, 2, &advice), TERN_OUT_OF_RANGE);
     tern_device_comparison_free(c);
 }
 

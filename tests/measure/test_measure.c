@@ -1,8 +1,12 @@
 /* test_measure.c - statistics, turns and limits: what they compute and in which order they run things. No test here depends on
  * how fast the machine is. */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* RUSAGE_THREAD */
+#endif
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/cpu.h"
@@ -267,6 +271,48 @@ TEST(limits_of_every_kind_run_and_scale)
             tern__limit_destroy(limit);
         }
     tern__threads_destroy(threads);
+}
+
+#if defined(__linux__)
+enum { TOUCHERS = 3 };
+
+static void count_faults(void *arg, int worker, int workers)
+{
+    struct rusage usage;
+    (void)workers;
+    ((long *)arg)[worker] = getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_minflt : -1;
+}
+#endif
+
+/* Who reads a page has written it first: the system counts that on him. */
+TEST(workers_touch_first_what_they_read)
+{
+    if (HARNESS_ASAN)
+        SKIP("AddressSanitizer fills blocks itself, before anybody has them");
+#if defined(__linux__)
+    const tern__limit_work works[] = {
+        {.kind = TERN_LIMIT_READ_BW, .read_bytes = 48 << 20},
+        {.kind = TERN_LIMIT_COPY_BW, .read_bytes = 24 << 20, .write_bytes = 24 << 20},
+    };
+    tern__threads *threads;
+    CHECK_OK(tern__threads_create(TOUCHERS, &threads));
+    for (int i = 0; i < 2; i++) {
+        long before[TOUCHERS], made[TOUCHERS];
+        tern__limit *limit;
+        tern__threads_run(threads, TOUCHERS, count_faults, before);
+        CHECK_OK(tern__limit_create(threads, TOUCHERS, &works[i], &limit));
+        tern__threads_run(threads, TOUCHERS, count_faults, made);
+        /* 8 huge pages each, or thousands of small ones. */
+        for (int worker = 0; worker < TOUCHERS; worker++)
+            if (made[worker] - before[worker] < 6)
+                harness_fail(__FILE__, __LINE__, "limit %d: worker %d of %d made %ld pages", i, worker,
+                             TOUCHERS, made[worker] - before[worker]);
+        tern__limit_destroy(limit);
+    }
+    tern__threads_destroy(threads);
+#else
+    SKIP("faults of a thread are counted by Linux");
+#endif
 }
 
 TEST(limits_of_nothing_are_refused)

@@ -281,6 +281,46 @@ TEST(stored_results_raise_no_alarm_that_nobody_confirms)
     }
 }
 
+static void compare_shares(double us, double was, double is, const char *isa, tern_regress_state *out)
+{
+    machine m = {.seed = harness_seed(), .sample_noise = 0.01, .session_noise = 0.002};
+    tern_results *base = five_sessions(&m, 100), *now = new_set("here");
+    tern_regress_report *report;
+    tern_regress_row row = {0};
+    for (int run = 0; run < 2; run++)
+        add_session(&m, now, run, "a", us);
+    for (int i = 0; i < base->n; i++)
+        base->rows[i].limit_share = was, base->rows[i].isa = "avx2";
+    for (int i = 0; i < now->n; i++)
+        now->rows[i].limit_share = is, now->rows[i].isa = isa;
+    CHECK_OK(tern_regress_compare(NULL, base, NULL, now, &report));
+    CHECK_OK(tern_regress_at(report, 0, &row));
+    if (row.state == TERN_REGRESS_UNDECIDED)
+        CHECK(strstr(row.reason, "but the machine changed too") != NULL);
+    tern_regress_free(report);
+    tern_results_free(base);
+    tern_results_free(now);
+    *out = row.state;
+}
+
+static tern_regress_state state_with_shares(double us, double was, double is, const char *isa)
+{
+    tern_regress_state state = TERN_REGRESS_MISSING;
+    compare_shares(us, was, is, isa, &state);
+    return state;
+}
+
+/* What the limit beside it shows as well is no change of the benchmark, however sure it is. */
+TEST(a_machine_that_became_slower_is_no_regression)
+{
+    CHECK_EQ(state_with_shares(140, 0.8, 0.79, "avx2"), TERN_REGRESS_UNDECIDED);
+    CHECK_EQ(state_with_shares(60, 0.8, 0.82, "avx2"), TERN_REGRESS_UNDECIDED);
+    CHECK_EQ(state_with_shares(140, 0.8, 0.57, "avx2"), TERN_REGRESS_CRITICAL);
+    CHECK_EQ(state_with_shares(60, 0.5, 0.83, "avx2"), TERN_REGRESS_FASTER);
+    CHECK_EQ(state_with_shares(140, 0.8, NAN, "avx2"), TERN_REGRESS_CRITICAL);   /* nobody knows */
+    CHECK_EQ(state_with_shares(140, 0.8, 0.8, "sse4.2"), TERN_REGRESS_CRITICAL); /* of another limit */
+}
+
 TEST(loads_that_differ_are_told)
 {
     static const struct {
@@ -600,7 +640,8 @@ TEST(benchmarks_are_measured_again)
 static struct {
     tern_status ready;
     double run_s;
-    int runs; /* that there were */
+    double share; /* of the limit in the baseline; 0: it has none */
+    int runs;     /* that there were */
 } plan;
 
 static tern_status plant(const tern__bench *bench, int i, tern__cell *cell)
@@ -620,7 +661,9 @@ static tern_status plant_data(int i, tern__cell *cell)
 
 static tern_status plant_failure(tern__cell *cell, int threads)
 {
-    (void)cell, (void)threads;
+    (void)threads;
+    cell->limited = plan.share > 0;
+    cell->work = (tern__limit_work){.kind = TERN_LIMIT_FMA, .operations = 1e6};
     return plan.ready == TERN_OK ? TERN_OK
                                  : tern__fail(plan.ready, "bench: a differs from its reference: planted");
 }
@@ -666,8 +709,10 @@ static void measure_planted(tern_status ready, double run_s, double timeout_s, p
     CHECK_OK(tern_results_create(&base));
     for (int run = 0; run < 5; run++)
         add_session(&m, base, run, "a", 100);
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 5; i++) {
         base->rows[i].device = "cpu";
+        base->rows[i].limit_share = plan.share > 0 ? plan.share : NAN;
+    }
     CHECK_OK(tern__bench_open(&(tern_bench_options){.n_threads = 1, .threads = one, .timeout_s = timeout_s},
                               &bench));
     bench.suite = &suite;
@@ -699,6 +744,20 @@ TEST(a_cell_that_is_wrong_now_is_critical)
     CHECK_EQ(p.worst, TERN_REGRESS_CRITICAL);
     CHECK(p.row.time == TERN_REGRESS_CRITICAL && p.row.accuracy == TERN_REGRESS_MISSING);
     CHECK_EQ(p.kept, 1); /* measured twice, but one session of the history */
+}
+
+/* What is slower again is timed in turns with its limit. */
+TEST(a_cell_that_keeps_its_share_of_the_limit_is_not_slower)
+{
+    planted p;
+    plan.share = 1e-6; /* less than any machine has now: it must have been slower then */
+    measure_planted(TERN_OK, 3e-4, 0, &p);
+    CHECK(p.row.time == TERN_REGRESS_UNDECIDED && p.row.now.limit_share > 0);
+    CHECK(strstr(p.reason, "but the machine changed too") != NULL);
+    plan.share = 1e3;
+    measure_planted(TERN_OK, 3e-4, 0, &p);
+    CHECK_EQ(p.row.time, TERN_REGRESS_CRITICAL);
+    plan.share = 0;
 }
 
 TEST(a_cell_that_takes_too_long_is_given_up)

@@ -4,7 +4,9 @@ figure finds its data, nothing is wider than a phone or a desktop, dark mode is 
 
 $TERN_CHROMIUM names the browser, else it is looked for; $TERN_PICTURES names a folder for screenshots.
 """
+import html
 import json
+import math
 import os
 import re
 import subprocess
@@ -111,7 +113,7 @@ CONTRAST = """(() => {
         .filter(([ratio]) => ratio < 4.5).slice(0, 3); })()"""
 
 
-def check_view(b, url, width, dark):
+def check_view(b, url, width, dark, figures=FIGURES):
     name = "%d px, %s" % (width, "dark" if dark else "light")
     b.open(url, width=width, dark=dark)
     check(name + ": no errors", not b.errors, b.errors)
@@ -124,7 +126,7 @@ def check_view(b, url, width, dark):
     cut = b.run("[...document.querySelectorAll('td, thead th')].filter(e => e.getClientRects().length && e.scrollWidth > e.clientWidth + 1)"
                 ".map(e => e.outerHTML.slice(0, 90)).slice(0, 3)")
     check(name + ": cells are wide enough", cut == [], cut)
-    for figure in FIGURES:
+    for figure in figures:
         height = b.run("document.querySelector('#fig-%s').getBoundingClientRect().height" % figure)
         check("%s: figure %s is seen" % (name, figure), height > 40, height)
     empty = b.run("[...document.querySelectorAll('figure svg[role=img]')].filter(s => s.getClientRects().length && "
@@ -181,6 +183,31 @@ def check_use(b, data):
     check("use: no errors", not b.errors, b.errors)
 
 
+def check_devices(content):
+    """The comparison of devices, which is a document of its own: what can be seen without a browser."""
+    data = json.loads(re.search(r'<script type="application/json" id="report-data">(.*?)</script>', content, re.S).group(1))
+    rows = data["sections"]["devices"]["rows"]
+    times = [r for r in rows if r["samples"]]
+    chart = content[content.index('id="fig-devices"'):]
+    chart = html.unescape(chart[:chart.index("</figure>")])
+    check("devices: a mark for each time", chart.count('<svg class="mark"') == len(times), chart.count('<svg class="mark"'))
+    check("devices: what cannot run says why", all("unavailable: " + r["error"] in chart for r in rows if not r["samples"]))
+    check("devices: advice for each use", all(r["words"] in chart for r in data["sections"]["devices"]["recommendations"]))
+    return data
+
+
+def check_devices_drawn(b, data):
+    rows = data["sections"]["devices"]["rows"]
+    first = {(r["op"], r["dtype"], r["shape"]): r["median_us"] for r in rows if r["device"] == rows[0]["device"]}
+    ratios = [r["median_us"] / first[r["op"], r["dtype"], r["shape"]] for r in rows if r["samples"]]
+    # Left end 1/16, right end 16, in powers of two.
+    expected = [min(max((math.log2(ratio) + 4) / 8, 0), 1) for ratio in ratios]
+    found = b.run("[...document.querySelectorAll('#fig-devices svg.mark')].map(s => { const d = s.querySelector('.dot').getBoundingClientRect(), "
+                  "r = s.getBoundingClientRect(); return (d.left + d.width / 2 - r.left) / r.width; })")
+    check("devices: dots are where their ratios are", len(found) == len(expected)
+          and all(abs(a - e) < 0.03 for a, e in zip(found, expected)), (found, expected))
+
+
 def check_plain(b, url):
     b.open(url, width=360, scripts=False)
     b.call("Emulation.setScriptExecutionDisabled", {"value": False})  # for the questions
@@ -196,6 +223,8 @@ if PREFIX:
     skip_all("the program runs in an emulator")
 page = write("report.html", *given("results", "profile", "memory"), "--against", *given("old"))
 data = check_source(page)
+devices = write("devices.html", *given("devices"), "--section", "devices")
+devices_data = check_devices(open(devices, encoding="utf-8").read())
 if not program:
     skip_all("there is no Chromium; TERN_CHROMIUM can name one")
 with browser.Browser(program) as b:
@@ -207,6 +236,9 @@ with browser.Browser(program) as b:
     check_drawn(b, data)
     check_use(b, data)
     check_plain(b, address)
+    for width in (360, 1280):
+        check_view(b, "file://" + devices, width, False, ("devices",))
+    check_devices_drawn(b, devices_data)
     empty = "file://" + write("empty.html", *given("memory"), "--section", "performance", "--section", "summary")
     b.open(empty, width=360)
     check("what is missing is said", b.run("document.querySelector('#performance .missing').textContent").startswith("unavailable: "))

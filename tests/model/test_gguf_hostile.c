@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <tern/model.h>
+
 #include "bytes.h"
 #include "harness.h"
 
@@ -214,6 +216,24 @@ static void small_file(void)
     put_aligned(&b, 32);
     for (int i = 0; i < 4; i++)
         put_f32(&b, (float)i);
+}
+
+/* It can be looked into; as a model it would lack tensors, or all that says what it is. */
+TEST(one_of_several_parts)
+{
+    tern_model_file *file;
+    tern_model_memory memory;
+    start(0, 2);
+    put_meta_u32(&b, "split.count", 3), put_meta_u32(&b, "split.no", 1);
+    CHECK_OK(open_bytes(&b, &file));
+    CHECK_STATUS(tern_model_check(file), TERN_UNSUPPORTED);
+    CHECK(strstr(tern_last_error(), "part 2 of the 3"));
+    CHECK_STATUS(tern_model_plan_memory(file, NULL, &memory), TERN_UNSUPPORTED);
+    tern_model_file_close(file);
+    start(0, 1), put_meta_u32(&b, "split.count", 1); /* all of it */
+    CHECK_OK(open_bytes(&b, &file));
+    CHECK_STATUS(tern_model_check(file), TERN_NOT_FOUND);
+    tern_model_file_close(file);
 }
 
 TEST(every_cut)

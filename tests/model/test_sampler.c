@@ -1,6 +1,8 @@
 /* test_sampler.c - what each way of sampling keeps, and that a token is a function of its seed and place. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <tern/tern.h>
 
@@ -103,6 +105,65 @@ TEST(temperature_comes_behind_the_cuts)
         check_draws(&s, 7);
         CHECK_EQ(worst(&s), 6);
     }
+}
+
+/* Of a whole vocabulary, as the few that are kept are. */
+TEST(large_vocabularies_are_cut_like_small_ones)
+{
+    enum { TOKENS = 50000, KEPT = 7 };
+    static float logits[TOKENS];
+    static const tern_sampling cuts[] = {
+        {.temperature = 1, .top_k = KEPT, .top_p = 1, .repeat_penalty = 1},
+        {.temperature = 1, .top_p = 1, .min_p = 0.5, .repeat_penalty = 1},
+        {.temperature = 1, .top_p = 0.5, .repeat_penalty = 1},
+        {.temperature = 1, .top_k = TOKENS - 1, .top_p = 1, .min_p = 0.5, .repeat_penalty = 1},
+    };
+    for (int k = 0; k < 4; k++) {
+        int seen[KEPT] = {0};
+        for (uint64_t i = 0; i < 200; i++) {
+            int32_t token;
+            for (int t = 0; t < TOKENS; t++) /* token t has the rank (t + 11) * 7 % TOKENS */
+                logits[t] = -(float)((t + 11) * 7 % TOKENS) / 10;
+            CHECK_OK(tern_sample(&cuts[k], TOKENS, logits, 0, NULL, i, &token));
+            const int rank = (token + 11) * 7 % TOKENS;
+            CHECK(rank < KEPT);
+            if (rank < KEPT)
+                seen[rank]++;
+        }
+        for (int i = 0; i < KEPT; i++)
+            CHECK(seen[i] > 0);
+    }
+}
+
+static int descending(const void *a, const void *b)
+{
+    const float x = *(const float *)a, y = *(const float *)b;
+    return x > y ? -1 : x < y;
+}
+
+/* To sort 128,256 logits for each token takes about half as long as computing them with a model of two billion weights. In processor
+ * time, of which others on the machine take none. */
+TEST(drawing_from_a_large_vocabulary_does_not_sort_it)
+{
+    enum { TOKENS = 128256, DRAWN = 10 };
+    static float logits[TOKENS];
+    tern_sampling s = tern_sampling_default();
+    s.top_k = 0;
+    clock_t drawing = 0, sorting = 0;
+    for (uint64_t i = 0; i < 2 * DRAWN; i++) {
+        int32_t token;
+        for (int t = 0; t < TOKENS; t++)
+            logits[t] = (float)(((unsigned)t * 2654435761u >> 8) % 100003) / 10000;
+        const clock_t start = clock();
+        if (i % 2)
+            qsort(logits, TOKENS, sizeof *logits, descending);
+        else
+            CHECK_OK(tern_sample(&s, TOKENS, logits, 0, NULL, i, &token));
+        *(i % 2 ? &sorting : &drawing) += clock() - start;
+    }
+    if (HARNESS_ASAN || HARNESS_TSAN)
+        SKIP("the C library's sort is not slowed down by sanitizers");
+    CHECK(drawing < sorting);
 }
 
 TEST(a_token_is_a_function_of_seed_and_place)

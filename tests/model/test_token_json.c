@@ -92,6 +92,68 @@ TEST(like_llama_2)
     tern_tokenizer_free(t);
 }
 
+typedef struct writing {
+    const tern_tokenizer *t;
+    tern__strbuf text;
+} writing;
+
+static tern_status write_json(const tern_vocabulary *d, void *user)
+{
+    writing *w = user;
+    return tern__vocabulary_write_json(d, w->t, &w->text);
+}
+
+/* The same vocabulary as newer files have it: blanks are a step of the pre-tokenizer. */
+static void check_metaspace(const char *step, const char *text, const char *want)
+{
+    static char json[1 << 16];
+    char path[1024];
+    const char *root = getenv("TERN_SOURCE_DIR");
+    snprintf(path, sizeof path, "%s/tests/model/tokenizers/llama-2.json", root ? root : ".");
+    FILE *file = fopen(path, "rb");
+    CHECK(file != NULL);
+    json[fread(json, 1, sizeof json - 1, file)] = 0;
+    fclose(file);
+    const char *start = strstr(json, "\"normalizer\""), *end = strstr(json, "\"post_processor\"");
+    CHECK(start && end && strlen(json) < sizeof json - 1);
+    static char changed[1 << 16];
+    const int length = snprintf(changed, sizeof changed, "%.*s\"normalizer\":null,\"pre_tokenizer\":%s,%s",
+                                (int)(start - json), json, step, end);
+    tern_tokenizer *t, *twin;
+    CHECK_OK(tern_tokenizer_parse_json(changed, (size_t)length, NULL, &t));
+    check_ids(t, text, true, want);
+    writing w = {t, TERN__STRBUF_EMPTY}; /* and comes back from what is written */
+    CHECK_OK(tern__vocabulary_of_tokenizer(t, write_json, &w));
+    CHECK_OK(tern_tokenizer_parse_json(w.text.text, w.text.length, NULL, &twin));
+    check_ids(twin, text, true, want);
+    tern__strbuf_free(&w.text);
+    tern_tokenizer_free(twin);
+    tern_tokenizer_free(t);
+}
+
+#define METASPACE(scheme)                                                                   \
+    "{\"type\":\"Metaspace\",\"replacement\":\"\xE2\x96\x81\",\"prepend_scheme\":\"" scheme \
+    "\",\"split\":false}"
+
+TEST(blanks_of_newer_llama_2)
+{
+    tern_tokenizer *t;
+    if (!load("llama-2", NULL, &t))
+        return;
+    check_ids(t, " hello", false, "1 259 301"); /* one more than there is */
+    check_ids(t, "the</s>the", true, "1 294 2 294");
+    tern_tokenizer_free(t);
+    check_metaspace(METASPACE("always"), "hello world", "1 301 303");
+    check_metaspace(METASPACE("always"), " hello", "1 301");
+    check_metaspace(METASPACE("always"), "the</s>the", "1 294 2 294");
+    check_metaspace(METASPACE("first"), "hello world", "1 301 303");
+    check_metaspace(METASPACE("first"), " hello", "1 301");
+    check_metaspace(METASPACE("first"), "the</s> the", "1 294 2 294");
+    check_metaspace(METASPACE("first"), "the</s>X", "1 294 2 91");
+    check_metaspace(METASPACE("always"), "the</s>X", "1 294 2 259 91");
+    check_metaspace(METASPACE("never"), "X", "1 91");
+}
+
 /* ---- writing -------------------------------------------------------------------------------------------- */
 
 TEST(texts_that_are_no_unicode_are_refused)
@@ -240,6 +302,12 @@ static const struct {
     {"{\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(a+)+$\"},\"behavior\":\"Isolated\"}}",
      TERN_UNSUPPORTED,
      "its pre-tokenizer is not one of those known; ask for one by name (llama-bpe, gpt-2, default)"},
+    {"{\"pre_tokenizer\":{\"type\":\"Metaspace\"}}", TERN_UNSUPPORTED,
+     "its Metaspace pre-tokenizer cuts text at blanks, as no known family does"},
+    {"{\"pre_tokenizer\":{\"type\":\"Metaspace\",\"split\":false,\"replacement\":\"_\"}}", TERN_UNSUPPORTED,
+     "its Metaspace pre-tokenizer writes blanks as '_', as no known family does"},
+    {"{\"pre_tokenizer\":{\"type\":\"Metaspace\",\"split\":false,\"prepend_scheme\":\"last\"}}",
+     TERN_UNSUPPORTED, "its Metaspace pre-tokenizer has the unknown prepend_scheme 'last'"},
     {"{\"normalizer\":{\"type\":\"NFC\"}}", TERN_UNSUPPORTED, "its normalizer 'NFC' is not known"},
     {"{\"post_processor\":{\"type\":\"BertProcessing\"}}", TERN_UNSUPPORTED,
      "its post-processor 'BertProcessing' is not known"},

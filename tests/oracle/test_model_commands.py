@@ -563,11 +563,11 @@ def case_interrupted_message(g):
 
 # ---- conversions -----------------------------------------------------------------------------------------------
 
-def make_source(g, source):
+def make_source(g, source, **sizes):
     """A model in some kind of file, and whether its projections are ternary."""
     family, kind = source
     if kind == "packed" or kind == "online":
-        s = Shape(family, width=256, heads=4, kv_heads=2, ff=256, tied=g.chance(0.5))
+        s = Shape(family, **dict(dict(width=256, heads=4, kv_heads=2, ff=256, tied=g.chance(0.5)), **sizes))
         w = Weights(s, g.rng)
         if kind == "packed":
             divides = family == "C"
@@ -693,7 +693,7 @@ def case_unsayable_setting(key, value):
     return case
 
 
-def case_master_weights(family, kind, name):
+def case_master_weights(family, kind, name, words="master weights"):
     """As floats they would be another model wherever nobody says what they are."""
     def case(g):
         full = make_source(g, (family, "online"))
@@ -701,10 +701,50 @@ def case_master_weights(family, kind, name):
         os.makedirs(folder)
         run = subprocess.run([os.environ["TERN_BIN"], "convert", full, os.path.join(folder, name), "--type", kind],
                              capture_output=True, text=True)
-        if run.returncode != 1 or "master weights" not in run.stderr:
+        if run.returncode != 1 or words not in run.stderr:
             return "%d: %r" % (run.returncode, run.stderr)
         return "%r stayed" % os.listdir(folder) if os.listdir(folder) else None
     return case
+
+
+def case_odd_rows(family, kind):
+    """Rows that fill no blocks of I2_S, as those of 1bitLLM's 3B: in GGUF they are numbers, and the model is the same."""
+    def case(g):
+        full, out = make_source(g, (family, kind), width=96, heads=6, kv_heads=3, ff=g.pick([100, 160])), models.path("odd.gguf")
+        tern("convert", full, out)
+        tokens = g.rng.integers(0, 96, 6)
+        error = nmse(models.run(out, tokens), models.run(full, tokens))
+        types = {t["type"] for t in json.loads(tern("inspect", out, "--json"))["types"]}
+        return ["NMSE %.1e" % error] * (error > 0) + ["types %s" % types] * (not types & {"Q8_0", "F16"})
+    return case
+
+
+def case_same_masters(family, kind):
+    """In safetensors a config.json says what they are: the same model, in files of another type."""
+    def case(g):
+        full = make_source(g, (family, "online"))
+        folder = models.path("masters")
+        os.makedirs(folder)
+        out = os.path.join(folder, "model.safetensors")
+        tern("convert", full, out, "--type", kind)
+        tokens = g.rng.integers(0, 96, 6)
+        error = nmse(models.run(out, tokens), models.run(full, tokens))
+        return "NMSE %.1e" % error if error > 0 else None
+    return case
+
+
+def case_masters_said(g):
+    """What master weights lose as ternary ones is told, and that loading them loses it as well."""
+    full = make_source(g, ("B", "online"))
+    out = models.path("said.gguf")
+    said = tern("convert", full, out)
+    data = json.loads(tern("convert", full, out, "--json"))
+    linears = [t for t in data["tensors"] if t["name"].startswith("blk.") and "norm" not in t["name"]]
+    tokens = g.rng.integers(0, 96, 6)
+    error = nmse(models.run(out, tokens), models.run(full, tokens))
+    found = ["NMSE %.1e" % error] if error > models.MOST else []
+    found += [] if "the model is the same" in said else [said]
+    return found + [t["name"] for t in linears if not t["as_loaded"] or t["lossless"] or not 1 < t["sqnr_db"] < 20]
 
 
 def case_ternary_numbers(family, kind):
@@ -763,10 +803,13 @@ def conversions():
     cases += [case_converted((family, "F32"), "@safetensors", "i2_s@gguf") for family in "AB"]
     cases += [case_converted(("llama", kind), "@safetensors", "f32@gguf") for kind in ("F32", "Q8_0", "Q6_K")]
     cases += [case_converted(("C", kind), "f32@safetensors", "i2_s@gguf") for kind in ("I2_S", "TQ2_0")]
+    cases += [case_converted((family, "online"), kind + "@gguf", "i2_s@gguf") for family in "AB" for kind in ("f32", "f16", "q8_0")]
+    cases += [case_odd_rows(family, kind) for family in "AB" for kind in ("online", "packed")]
     settings = [case_unsayable_setting("rope.dimension_count", lambda s: s.head_width // 2),
                 case_unsayable_setting("rope.scaling.factor", lambda s: 4.0),
-                case_master_weights("A", "f32", "model.gguf"), case_master_weights("B", "q8_0", "model.gguf"),
-                case_master_weights("C", "bf16", "model.gguf"), case_master_weights("C", "f32", "model.safetensors"),
+                case_master_weights("C", "bf16", "model.gguf"), case_master_weights("C", "f32", "model.gguf"),
+                case_master_weights("A", "q6_k", "model.gguf", "would not be ternary"),
+                case_same_masters("A", "f32"), case_same_masters("C", "f32"), case_same_masters("C", "bf16"), case_masters_said,
                 case_ternary_numbers("B", "bf16"), case_ternary_numbers("A", "f32"), case_ternary_numbers("C", "f32"),
                 case_packed_by_default]
     return [("converted", i, case) for i, case in enumerate(cases + [case_same_tokens] + 4 * [case_scored_tokens] + [case_unsayable_tokens, case_equal_scores] + settings)]

@@ -73,6 +73,8 @@ def gguf_meta(s, architecture, **more):
             "attention.head_count": s.heads, "attention.head_count_kv": s.kv_heads, "rope.freq_base": float(s.theta),
             "attention.layer_norm_rms_epsilon": float(s.eps), "vocab_size": s.vocabulary,
             "rope.dimension_count": s.head_width}
+    if s.attended != s.width:
+        keys.update({"attention.key_length": s.head_width, "attention.value_length": s.head_width})
     meta.update({architecture + "." + key: value for key, value in keys.items()})
     meta.update(more)
     return meta
@@ -141,6 +143,8 @@ def hf_config(s, quantisation=None, **more):
               "vocab_size": s.vocabulary, "tie_word_embeddings": s.tied}
     if quantisation is not None:
         config["quantization_config"] = dict({"quant_method": "bitnet"}, **quantisation)
+    if s.attended != s.width:
+        config["head_dim"] = s.head_width
     config.update(more)
     return config
 
@@ -250,6 +254,19 @@ def case_gguf(family, kind, table, head, architecture=None, **how):
         s = draw_shape(g, family, tied=head is None)
         w = Weights(s, g.rng)
         full = write_gguf("model.gguf", w, g.rng, kind, table, head, architecture, **how)
+        return problems(full, w, draw_tokens(g, w), traps_of(s))
+    return case
+
+
+def case_heads(family, kind, **how):
+    """Heads whose width is said, and is not the model's by their number: more than it together, or fewer, or none divides it."""
+    def case(g):
+        s = draw_shape(g, family, **how)
+        w = Weights(s, g.rng)
+        if kind == "packed":
+            full = write_packed("heads", w, {"linear_class": "autobitlinear"}, False)
+        else:
+            full = write_gguf("heads.gguf", w, g.rng, kind)
         return problems(full, w, draw_tokens(g, w), traps_of(s))
     return case
 
@@ -523,6 +540,10 @@ def all_cases():
         for family in ("A", "B", "C"):
             add("gguf", case_gguf(family, kind, "F16", None), case_gguf(family, kind, "F32", "BF16"))
         add("gguf", case_gguf("B", kind, "BF16", "Q8_0", "bitnet-25"))
+    for heads, kv_heads, head_width in ((8, 4, 48), (6, 3, 64), (4, 2, 32)):
+        how = dict(heads=heads, kv_heads=kv_heads, head_width=head_width)
+        add("heads", *(case_heads(family, "I2_S", **how) for family in ("A", "B", "C")))
+        add("heads", case_heads("llama", "F16", **how), case_heads("B", "packed", **how))
     for kind in ("TQ1_0", "TQ2_0"):
         add("blocks", *(case_blocks(family, kind) for family in ("A", "B", "C")))
     for kind in ("Q8_0", "Q4_0", "Q4_K", "Q6_K"):

@@ -15,16 +15,17 @@ class Shape:
     """The numbers of a model."""
 
     def __init__(self, family, layers=2, width=256, heads=4, kv_heads=2, ff=256, vocabulary=96, context=64, theta=10000.0,
-                 eps=1e-5, tied=True):
+                 eps=1e-5, tied=True, head_width=None):
         self.family, self.layers, self.width, self.heads, self.kv_heads, self.ff = family, layers, width, heads, kv_heads, ff
         self.vocabulary, self.context, self.theta, self.eps, self.tied = vocabulary, context, theta, eps, tied
         self.act, self.sub_norms, self.ternary = (FAMILIES[family][k] for k in ("act", "sub_norms", "ternary"))
-        self.head_width = width // heads
+        self.head_width = head_width or width // heads
+        self.attended = heads * self.head_width  # what attention gives; as wide as the model unless heads have a width of their own
 
     def linear_shape(self, name):
         kv = self.kv_heads * self.head_width
-        return {"attn_q": (self.width, self.width), "attn_k": (kv, self.width), "attn_v": (kv, self.width),
-                "attn_output": (self.width, self.width), "ffn_gate": (self.ff, self.width), "ffn_up": (self.ff, self.width),
+        return {"attn_q": (self.attended, self.width), "attn_k": (kv, self.width), "attn_v": (kv, self.width),
+                "attn_output": (self.width, self.attended), "ffn_gate": (self.ff, self.width), "ffn_up": (self.ff, self.width),
                 "ffn_down": (self.width, self.ff)}[name]
 
 
@@ -41,7 +42,7 @@ class Weights:
         for layer in range(s.layers):
             sizes = {"attn_norm": s.width, "ffn_norm": s.width}
             if s.sub_norms:
-                sizes.update(attn_sub_norm=s.width, ffn_sub_norm=s.ff)
+                sizes.update(attn_sub_norm=s.attended, ffn_sub_norm=s.ff)
             for name, n in sizes.items():
                 self.norms[layer, name] = rng.uniform(0.5, 1.5, n).astype(np.float32)
             for name in LINEARS:

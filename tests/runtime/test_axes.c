@@ -6,12 +6,13 @@
 #include <tern/tern.h>
 
 #include "harness.h"
+#include "runtime/program.h"
 
 typedef tern_tensor *(*build_fn)(tern_tensor *x);
 
-/* Its results' bytes, to be freed. */
+/* Its results' bytes, to be freed. *parts: the most workers that share a step. */
 static void *run(int threads, tern_level level, tern_dtype dtype, int rank, const int64_t *shape,
-                 build_fn build, size_t *bytes)
+                 build_fn build, size_t *bytes, int *parts)
 {
     tern_ctx *ctx = NULL;
     tern_ctx_options options = tern_ctx_options_default();
@@ -34,6 +35,7 @@ static void *run(int threads, tern_level level, tern_dtype dtype, int rank, cons
             memcpy(out, tern_data(result), *bytes);
         }
     }
+    *parts = program ? program->compiled->plan.workers : 0;
     tern_exec_free(exec);
     tern_program_free(program);
     tern_ctx_destroy(ctx);
@@ -46,15 +48,17 @@ static void check(tern_dtype dtype, int rank, const int64_t *shape, build_fn bui
     static const tern_level levels[] = {TERN_LEVEL_NONE, TERN_LEVEL_MEDIUM, TERN_LEVEL_HIGH};
     static int way; /* nine of each; slow builds go on where they stopped */
     size_t bytes = 0, others = 0;
-    void *want = run(1, TERN_LEVEL_MEDIUM, dtype, rank, shape, other ? other : build, &bytes);
+    int parts;
+    void *want = run(1, TERN_LEVEL_MEDIUM, dtype, rank, shape, other ? other : build, &bytes, &parts);
     CHECK(want != NULL);
     for (int threads = 1; threads <= 3; threads++)
         for (int l = 0; l < 3; l++) {
             if (way++ % harness_every() != 0)
                 continue;
-            void *got = run(threads, levels[l], dtype, rank, shape, build, &others);
+            void *got = run(threads, levels[l], dtype, rank, shape, build, &others, &parts);
             CHECK(got != NULL);
             CHECK_EQ(others, bytes);
+            CHECK_EQ(parts > 1, threads > 1); /* else there is nothing to compare */
             if (memcmp(got, want, bytes) != 0)
                 harness_fail(__FILE__, __LINE__, "%d threads, level %s: other bits", threads,
                              tern_level_name(levels[l]));

@@ -491,31 +491,6 @@ TEST(a_chain_shares_two_buffers)
     tern_ctx_destroy(ctx);
 }
 
-TEST(threads_do_not_change_a_bit)
-{
-    float *first = NULL;
-    for (int threads = 1; threads <= 5; threads++) {
-        tern_ctx_options options = tern_ctx_options_default();
-        options.threads = threads;
-        tern_ctx *ctx;
-        CHECK_OK(tern_ctx_create(&options, &ctx));
-        TERN_SCOPE(ctx) {
-            tern_tensor *x = tern_randn(ctx, TERN_F32, SHAPE(257, 300), 1);
-            tern_tensor *w = tern_randn(ctx, TERN_F32, SHAPE(300, 129), 2);
-            tern_tensor *y = tern_softmax(tern_gelu(tern_matmul(x, w, false, false)), -1);
-            const float *data = tern_data_f32(y);
-            CHECK(data != NULL);
-            if (!first) {
-                first = malloc(tern_nbytes(y));
-                memcpy(first, data, tern_nbytes(y));
-            }
-            CHECK(memcmp(first, data, tern_nbytes(y)) == 0);
-        }
-        tern_ctx_destroy(ctx);
-    }
-    free(first);
-}
-
 TEST(ops_by_name)
 {
     tern_ctx *ctx = open_ctx();

@@ -18,7 +18,7 @@
 #define SANITIZED 0
 #endif
 
-static const char *const names[] = {"onednn", "openblas"};
+static const char *const names[] = {"onednn", "openblas", "accelerate"};
 enum { NAMES = sizeof names / sizeof *names };
 
 static tern_ctx *context(void)
@@ -132,7 +132,7 @@ TEST(libraries_are_within_bounds_and_only_used_if_asked_for)
     }
     tern_ctx_destroy(ctx);
     if (ran == 0)
-        SKIP("neither oneDNN nor OpenBLAS is installed");
+        SKIP("none of oneDNN, OpenBLAS and Accelerate is here");
 }
 
 TEST(what_is_not_there_says_why)
@@ -145,7 +145,7 @@ TEST(what_is_not_there_says_why)
     bool ignored;
     CHECK(ctx != NULL);
     CHECK_STATUS(compute(ctx, &p, "mkl", TERN_LEVEL_MEDIUM, &ignored, y), TERN_NOT_FOUND);
-    CHECK(strstr(tern_last_error(), "onednn, openblas") != NULL);
+    CHECK(strstr(tern_last_error(), "onednn, openblas, accelerate") != NULL);
     CHECK_STATUS(compute(ctx, &p, "a name that is far too long", TERN_LEVEL_MEDIUM, &ignored, y),
                  TERN_NOT_FOUND);
     for (int i = 0; i < NAMES; i++)

@@ -375,6 +375,8 @@ TEST(trainers)
     NEUTRAL(tern_trainer_program(NULL), NULL);
     QUIET(tern_trainer_get_info(NULL, &(tern_trainer_info){0}));
     QUIET(tern_trainer_get_info(t, NULL));
+    REFUSED(tern_train_needs(NULL, &(tern_trainer_info){0}));
+    REFUSED(tern_train_needs(&(tern_train_options){0}, NULL));
     QUIET(tern_trainer_free(NULL));
     tern_tokenizer *tokenizer;
     CHECK_OK(tern_tokenizer_train("", 0, NULL, &tokenizer));
@@ -451,6 +453,7 @@ TEST(optimisers)
     REFUSED(tern_optimiser_step(a, rate, &grad, NULL, NULL));
     CHECK_OK(tern_optimiser_step(a, rate, &grad, written, NULL));
     NEUTRAL(tern_optimiser_count(NULL), 0);
+    NEUTRAL(tern_optimiser_moments(NULL), 2); /* of the default */
     NEUTRAL(tern_optimiser_state(NULL, 0), NULL);
     QUIET(tern_optimiser_free(NULL));
     tern_optimiser_free(a);

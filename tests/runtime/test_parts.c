@@ -7,6 +7,7 @@
 
 #include "devices/cpu/cpu.h"
 #include "harness.h"
+#include "runtime/program.h"
 
 enum { MOST = 1000, PARTS = 5 };
 
@@ -68,7 +69,7 @@ TEST(every_item_once)
 
 /* ---- lines of the cache ---- */
 
-static int64_t bytes_each; /* of the result of an item */
+static int64_t bytes_each; /* of a result of an item */
 static int shared_lines;   /* borders within a line */
 
 static tern_status look_at_borders(tern__kernel_args *args, int64_t begin, int64_t end)
@@ -104,6 +105,31 @@ TEST(no_two_workers_write_to_one_line)
                     if (sizes[s] / parts >= 256)
                         CHECK_EQ(shared_lines, 0);
                 }
+}
+
+/* Rows of whole lines, and a number of each: it is the numbers that decide. */
+TEST(every_result_counts)
+{
+    static const tern__kernel looking = {.name = "look", .run = look_at_borders};
+    static float memory[1];
+    const int64_t strides[] = {1, 1};
+    const tern__type rows = {.dtype = TERN_I8, .rank = 2, .shape = {MOST, 128}},
+                     numbers = {.dtype = TERN_F32, .rank = 2, .shape = {MOST, 1}};
+    const tern__buffer out[] = {{.data = memory, .type = &rows, .strides = strides},
+                                {.data = memory, .type = &numbers, .strides = strides}};
+    tern__fault fault;
+    for (int claimed = 0; claimed < 2; claimed++) {
+        tern__cpu_work work = work_of(MOST, 3, claimed);
+        work.kernel = &looking;
+        work.args.n_out = 2;
+        work.args.out = out;
+        bytes_each = 4;
+        shared_lines = 0;
+        for (int part = 0; part < work.parts; part++)
+            CHECK_OK(tern__cpu_run_part(NULL, &work, false, part, &fault));
+        check_once(MOST);
+        CHECK_EQ(shared_lines, 0);
+    }
 }
 
 /* Few items with small results are shared all the same. */
@@ -288,6 +314,65 @@ TEST(claims_are_set_back_from_step_to_step)
     for (int t = 0; t < 2; t++) {
         tern_exec_free(execs[t]);
         tern_program_free(programs[t]);
+    }
+    tern_ctx_destroy(ctx);
+}
+
+/* ---- first touch ---- */
+
+static tern_tensor *constant_of(tern_ctx *ctx, tern_dtype dtype, int64_t n, int64_t k)
+{
+    tern_tensor *w = tern_randn(ctx, TERN_F32, 2, (int64_t[]){n, k}, 3), *scale = NULL;
+    if (dtype == TERN_T2)
+        tern_ternary_quantise(w, NULL, TERN_T2, &w, &scale);
+    else
+        w = tern_cast(w, dtype);
+    return tern_freeze(w) == TERN_OK ? w : NULL;
+}
+
+/* Of a product of one row with a packed constant, every worker reads the tiles that it packed (tern__cpu_pack). */
+TEST(weights_are_packed_by_who_reads_them)
+{
+    static const tern_dtype types[] = {TERN_F32, TERN_F16, TERN_I8, TERN_T2};
+    enum { N = 1000, K = 2048 };
+    tern_ctx *ctx = NULL;
+    tern_ctx_options options = tern_ctx_options_default();
+    options.threads = 3;
+    CHECK_OK(tern_ctx_create(&options, &ctx));
+    for (int t = 0; t < 4; t++) {
+        tern_program *program = NULL;
+        int packed = 0;
+        TERN_SCOPE(ctx) {
+            const bool bytes = types[t] == TERN_I8 || types[t] == TERN_T2;
+            tern_tensor *x = tern_input(ctx, "x", bytes ? TERN_I8 : TERN_F32, 2, (int64_t[]){1, K});
+            tern_tensor *w = constant_of(ctx, types[t], N, K);
+            tern_tensor *y = types[t] == TERN_T2 ? tern_ternary_matmul(x, w, NULL) : tern_linear(x, w);
+            CHECK_OK(tern_compile(ctx, 1, &y, NULL, NULL, &program));
+        }
+        if (!program)
+            continue;
+        const tern__plan *plan = &program->compiled->plan;
+        const tern_graph *g = &program->compiled->graph;
+        for (uint32_t i = 0; i < plan->n_steps; i++) {
+            const tern__step *step = &plan->steps[i];
+            if (step->op != TERN__OP_packed_matmul && step->op != TERN__OP_packed_linear &&
+                step->op != TERN__OP_packed_ternary_matmul)
+                continue;
+            const tern__gnode *node = &g->nodes[step->node];
+            const tern__buffer y = {.type = &g->values[node->out].type};
+            const tern__cpu_work run = {.args = {.n_out = 1, .out = &y},
+                                        .items = step->work,
+                                        .parts = step->parts},
+                                 pack = {.items = g->values[node->in[1]].type.shape[0], .parts = 3};
+            packed++;
+            CHECK_EQ(run.items, pack.items);
+            CHECK_EQ(run.parts, pack.parts);
+            for (int part = 0; part <= 3; part++)
+                CHECK_EQ(tern__cpu_part_begin(&run, part), tern__cpu_part_begin(&pack, part));
+        }
+        /* Without vectors f32 products have no packed form. */
+        CHECK(packed == 1 || types[t] == TERN_F32);
+        tern_program_free(program);
     }
     tern_ctx_destroy(ctx);
 }

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "graph/node.h"
 #include "harness.h"
+#include "kernels/select.h"
 
 static uint64_t rolls;
 
@@ -26,9 +27,14 @@ static tern_ctx *context(int threads, const char *cpu)
     return tern_ctx_create(&options, &ctx) == TERN_OK ? ctx : NULL;
 }
 
+/* Reference kernels fuse, too. */
 static bool has_fused(const char *cpu)
 {
-    return strcmp(cpu, "sse4.2") != 0;
+    tern__isa cap = TERN__ISA_BASELINE;
+    tern__isa_parse(cpu, &cap);
+    const tern__kernel_row *row =
+        tern__kernel_select(TERN__FAMILY_gemm_f32, tern__isa_mask_capped(tern__cpu(), cap));
+    return !row || tern__kernel_fuses(row);
 }
 
 /* With full mantissas: products are rounded, so that every other order of sums has other bits. */

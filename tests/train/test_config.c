@@ -134,6 +134,33 @@ TEST(every_key)
     CHECK_STATUS(tern_train_config_key(-1, &key), TERN_OUT_OF_RANGE);
 }
 
+/* Each word of a choice is the enumerator that has its name: the order of words is kept by hand. */
+TEST(words_mean_what_they_say)
+{
+    NEED_JANSSON();
+    tern_train_config c;
+    char text[512];
+#define MEANS(key, word, field, enumerator)              \
+    do {                                                 \
+        text_of(key, "\"" word "\"", text, sizeof text); \
+        CHECK_OK(parse(text, &c));                       \
+        CHECK_EQ(c.field, enumerator);                   \
+    } while (0)
+    MEANS("model.weights", "ternary", options.shape.weights, TERN_TRAIN_TERNARY);
+    MEANS("model.weights", "float", options.shape.weights, TERN_TRAIN_FLOAT);
+    MEANS("tokenizer.kind", "bytes", tokens, TERN_TRAIN_BYTES);
+    MEANS("tokenizer.kind", "bpe", tokens, TERN_TRAIN_BPE);
+    MEANS("activations", "f32", options.activations, TERN_PRECISION_EXACT);
+    MEANS("activations", "bf16", options.activations, TERN_PRECISION_BF16);
+    MEANS("activations", "f16", options.activations, TERN_PRECISION_F16);
+    MEANS("optimiser.kind", "adamw", options.optimiser.kind, TERN_ADAMW);
+    MEANS("optimiser.kind", "sgd", options.optimiser.kind, TERN_SGD);
+#define RECOMPUTE(id, number, name, meaning) MEANS("recompute", name, options.recompute, TERN_RECOMPUTE_##id);
+#define SCHEDULE(id, number, name, meaning) MEANS("schedule.kind", name, schedule.kind, TERN_SCHEDULE_##id);
+    TERN_RECOMPUTE_LIST(RECOMPUTE)
+    TERN_SCHEDULE_LIST(SCHEDULE)
+}
+
 TEST(out_of_memory)
 {
     const tern_train_config c = tern_train_config_default();

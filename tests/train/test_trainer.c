@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tern/log.h>
 #include <tern/ops.h>
 #include <tern/train.h>
 
@@ -119,6 +120,38 @@ TEST(logits)
         }
     }
     CHECK_NEAR(sum / (BATCH * CONTEXT), loss, 1e-5);
+    close(ctx, t);
+}
+
+static void count_warnings(void *user, tern_log_level level, const char *message)
+{
+    (void)message;
+    if (level == TERN_LOG_WARN)
+        ++*(int *)user;
+}
+
+/* Logits belong to the open scope, or to the caller; what was made on the way to nobody. */
+TEST(logits_have_an_owner)
+{
+    tern_ctx *ctx;
+    tern_trainer *t;
+    int warnings = 0;
+    const int32_t tokens[BATCH * CONTEXT] = {0};
+    tern_tensor *logits;
+    open(tiny(TERN_TRAIN_TERNARY), 1, &ctx, &t);
+    tern_log_set(TERN_LOG_WARN, count_warnings, &warnings);
+    TERN_SCOPE(ctx) {
+        CHECK_OK(tern_trainer_logits(t, tokens, &logits));
+        CHECK_EQ(warnings, 0);
+        tern_release(logits); /* which is the scope's to do, and said */
+        CHECK_EQ(warnings, 1);
+        CHECK(tern_data_f32(logits));
+    }
+    CHECK_OK(tern_trainer_logits(t, tokens, &logits));
+    CHECK(tern_data_f32(logits));
+    tern_release(logits);
+    CHECK_EQ(warnings, 1);
+    tern_log_set(TERN_LOG_WARN, NULL, NULL);
     close(ctx, t);
 }
 
@@ -334,6 +367,33 @@ TEST(activations_in_f16)
     check_small_activations(TERN_PRECISION_F16);
 }
 
+/* The optimiser's results go straight into the states: a step that copies them there would read and write all of them once more. Only
+ * the count of steps, one number that all updates read, is copied. */
+TEST(updates_are_no_copies)
+{
+    static const tern_optimiser_options kinds[] = {
+        {.kind = TERN_ADAMW, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .weight_decay = 0.1, .clip = 1},
+        {.kind = TERN_SGD, .momentum = 0.9, .weight_decay = 0.1},
+    };
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        tern_ctx *ctx;
+        tern_trainer *t;
+        tern_program_info info;
+        tern_train_options o = tiny(TERN_TRAIN_TERNARY);
+        o.optimiser = kinds[k];
+        open(o, 2, &ctx, &t);
+        tern_program_get_info(tern_trainer_program(t), &info);
+        int copies = 0;
+        for (int i = 0; i < info.steps; i++) {
+            tern_step_info step;
+            CHECK_OK(tern_program_step(tern_trainer_program(t), i, &step));
+            copies += strcmp(step.ops[0], "overwrite") == 0;
+        }
+        CHECK(copies <= 1);
+        close(ctx, t);
+    }
+}
+
 static double number_of(const tern_trainer *t, const char *name)
 {
     const char *is;
@@ -425,6 +485,52 @@ TEST(groups_decay_apart)
     }
     for (int k = 0; k < 2; k++)
         close(ctx[k], t[k]);
+}
+
+/* What a trainer would have is known before it is made: exactly what it has then. */
+TEST(needs_are_known_before)
+{
+    static const struct {
+        tern_optimiser_kind kind;
+        double momentum;
+        tern_precision activations;
+        int64_t passes;
+    } ways[] = {{TERN_ADAMW, 0, TERN_PRECISION_EXACT, 1},
+                {TERN_ADAMW, 0, TERN_PRECISION_F16, 2},
+                {TERN_SGD, 0.9, TERN_PRECISION_BF16, 1},
+                {TERN_SGD, 0, TERN_PRECISION_EXACT, 2}};
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+        tern_ctx *ctx;
+        tern_trainer *t;
+        tern_trainer_info before, after;
+        tern_train_options o = tiny(TERN_TRAIN_TERNARY);
+        o.optimiser.kind = ways[k].kind;
+        o.optimiser.momentum = ways[k].momentum;
+        o.activations = ways[k].activations;
+        o.accumulate = ways[k].passes;
+        CHECK_OK(tern_train_needs(&o, &before));
+        open(o, 1, &ctx, &t);
+        int64_t parameters = 0;
+        size_t bytes = 0;
+        for (int i = 0; i < tern_trainer_states(t); i++) {
+            const tern_tensor *state = tern_trainer_state(t, i, NULL);
+            parameters += i < tern_trainer_weights(t) ? tern_numel(state) : 0;
+            bytes += tern_nbytes(state);
+        }
+        const bool sums = ways[k].passes > 1 || ways[k].activations != TERN_PRECISION_EXACT;
+        CHECK_EQ(before.parameters, parameters);
+        CHECK_EQ(before.state_bytes, bytes + (sums ? 4 * (size_t)parameters : 0));
+        CHECK_EQ(before.tokens, ways[k].passes * BATCH * CONTEXT);
+        CHECK_EQ(before.arena_bytes, 0);
+        tern_trainer_get_info(t, &after);
+        CHECK(after.state_bytes == before.state_bytes && after.arena_bytes > 0);
+        close(ctx, t);
+    }
+    tern_train_options bad = tiny(TERN_TRAIN_TERNARY);
+    tern_trainer_info info;
+    bad.batch = 0;
+    CHECK_STATUS(tern_train_needs(&bad, &info), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern_train_needs(NULL, &info), TERN_INVALID_ARGUMENT);
 }
 
 TEST(states_have_names)

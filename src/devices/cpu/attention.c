@@ -1,6 +1,7 @@
 /* attention.c - attention on the CPU: which kernel, and how rows and chunks are shared. */
 #include "devices/cpu/attention.h"
 
+#include "devices/cpu/candidates.h"
 #include "devices/cpu/cpu.h"
 
 static const tern__kernel by_rows = {.name = "attention", .run = tern_attention__chunks};
@@ -17,13 +18,12 @@ bool tern__cpu_attention_plan(const tern__target *target, const tern__call *call
 }
 
 tern_status tern__cpu_attention(const tern__target *target, const tern__call *call,
-                                tern__attention_variant variant, tern__arena *arena, tern__choice *out,
+                                const tern__candidate *candidate, tern__arena *arena, tern__choice *out,
                                 bool *found)
 {
     const tern__kernel_row *row;
     tern__attention_program p;
-    *found = false;
-    if (!tern__cpu_attention_plan(target, call, variant, &row, &p))
+    if (!tern__cpu_attention_plan(target, call, tern__cpu_attention_variant(candidate), &row, &p))
         return TERN_OK;
     *out = (tern__choice){.kernel = p.split ? &by_chunks : &by_rows,
                           .name = row->name,

@@ -11,9 +11,4 @@ bool tern__cpu_attention_plan(const tern__target *target, const tern__call *call
                               tern__attention_variant variant, const tern__kernel_row **row,
                               tern__attention_program *out);
 
-/* The kernel for a call of op `attention`. *found stays false where the reference kernel has to do. */
-tern_status tern__cpu_attention(const tern__target *target, const tern__call *call,
-                                tern__attention_variant variant, tern__arena *arena, tern__choice *out,
-                                bool *found);
-
 #endif

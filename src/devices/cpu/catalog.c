@@ -1,5 +1,6 @@
 /* catalog.c - what the CPU tells about itself without a device being made: the machine, and the kernels there are. */
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,48 +13,197 @@
 #include "devices/cpu/regions.h"
 #include "kernels/select.h"
 
-/* What stands in strings that outlive the call: chosen kernels for each level that is the best, and features. */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static char chosen_names[TERN__ISA_COUNT][256], features[64];
+/* ---- one of several that compute the same ---- */
 
-static void add_name(char *to, size_t size, const char *name)
+/* What may be used: the levels up to a cap, as tern__isa_mask_capped says. */
+typedef struct limits {
+    tern__isa cap;
+    uint32_t mask;
+} limits;
+
+/* A row of a family, or a table of row programs. */
+typedef struct rival {
+    tern__isa isa;
+    tern__feature feature;
+    const tern__kernel_row *row; /* NULL: a table */
+} rival;
+
+enum {
+    TABLES = TERN__KERNEL_FAMILIES,
+    GROUPS
+}; /* what rivals there are: families, and the tables of row programs */
+
+/* Number i of a group, weakest first; false past the last. */
+static bool rival_at(int group, int i, rival *out)
+{
+    int count;
+    const tern__kernel_row *rows = tern__kernel_rows(&count);
+    for (int k = 0; group < TABLES && k < count; k++)
+        if ((int)rows[k].family == group && i-- == 0) {
+            *out = (rival){.isa = rows[k].isa, .feature = rows[k].feature, .row = &rows[k]};
+            return true;
+        }
+    for (int level = 0; group == TABLES && level < TERN__ISA_COUNT; level++)
+        if ((int)tern__rowop_tables(1u << level | 1u)->isa == level && i-- == 0) {
+            *out = (rival){.isa = (tern__isa)level};
+            return true;
+        }
+    return false;
+}
+
+static int count_of(int group)
+{
+    rival r;
+    int n = 0;
+    while (rival_at(group, n, &r))
+        n++;
+    return n;
+}
+
+static bool rival_runs(const rival *r, uint32_t mask)
+{
+    return r->row ? tern__kernel_runs(r->row, mask) : (mask >> r->isa & 1) != 0;
+}
+
+/* The place of the last that runs; -1: none does, or its loops are not fused as they must be. */
+static int best_of(int group, bool fused, uint32_t mask)
+{
+    int best = -1;
+    rival r;
+    for (int i = 0; rival_at(group, i, &r); i++)
+        if (rival_runs(&r, mask))
+            best = fused && !tern__kernel_fuses(r.row) ? -1 : i;
+    return best;
+}
+
+/* ---- strings that outlive the call ---- */
+
+enum { TEXT = 800, SHORT = 96 };
+
+/* What is told under one cap. Written when that is first asked about: Linux is asked for the tiles of AMX only by who may use them. */
+typedef struct cap_texts {
+    bool written;
+    char chosen[256]; /* of kernels.def, space-separated */
+    char group[GROUPS][2]
+              [TEXT]; /* which runs, and what was passed over; [1]: of those that fuse multiply-adds */
+    char stronger[GROUPS][SHORT], above[SHORT];
+} cap_texts;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cap_texts texts[TERN__ISA_COUNT];
+static char no_level[TERN__ISA_COUNT][SHORT], no_feature[TERN__FEATURE_COUNT][SHORT],
+    refused[TERN__ISA_COUNT][SHORT], features[64];
+
+__attribute__((format(printf, 3, 4))) static void add(char *to, size_t size, const char *format, ...)
 {
     const size_t used = strlen(to);
-    snprintf(to + used, size - used, "%s%s", used ? " " : "", name);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(to + used, size - used, format, args);
+    va_end(args);
 }
 
-static void write_names(void)
+/* "gemm_f32__avx2", "row of avx2" */
+static const char *label(const rival *r, char room[SHORT])
+{
+    snprintf(room, SHORT, TERN__ROW_KERNEL_NAME " of %s", tern__isa_name(r->isa));
+    return r->row ? r->row->name : room;
+}
+
+/* What keeps it from running under the cap; NULL: nothing. */
+static const char *obstacle(const rival *r, limits l)
 {
     const tern__cpu_info *cpu = tern__cpu();
-    for (int level = 0; level < TERN__ISA_COUNT; level++)
-        for (int family = 0; family < TERN__KERNEL_FAMILIES; family++) {
-            const tern__kernel_row *row = tern__kernel_select((tern__kernel_family)family,
-                                                              tern__isa_mask_capped(cpu, (tern__isa)level));
-            if (row)
-                add_name(chosen_names[level], sizeof chosen_names[level], row->name);
-        }
-    for (int feature = TERN__FEATURE_NONE + 1; feature < TERN__FEATURE_COUNT; feature++)
-        if (tern__cpu_has(cpu, (tern__feature)feature))
-            add_name(features, sizeof features, tern__feature_name((tern__feature)feature));
+    if (!(cpu->isa_mask >> r->isa & 1))
+        return no_level[r->isa];
+    if (r->isa > l.cap)
+        return texts[l.cap].above;
+    if (!(l.mask >> r->isa & 1))
+        return refused[r->isa];
+    return tern__cpu_has(cpu, r->feature) ? NULL : no_feature[r->feature];
 }
+
+static void write_group(int group, bool fused, limits l, char *to)
+{
+    const int best = best_of(group, fused, l.mask);
+    char room[SHORT];
+    rival r;
+    if (best < 0)
+        add(to, TEXT, "no loops for it run here");
+    else if (rival_at(group, best, &r))
+        add(to, TEXT, "%s is the strongest that runs", label(&r, room));
+    for (int i = best + 1; rival_at(group, i, &r); i++) {
+        const char *why = obstacle(&r, l);
+        add(to, TEXT, "%s%s (%s)", i == best + 1 ? "; passed over: " : ", ", label(&r, room),
+            why ? why : "it rounds products before it adds them");
+    }
+}
+
+static void write_common(void)
+{
+    for (int level = 0; level < TERN__ISA_COUNT; level++) {
+        snprintf(no_level[level], SHORT, "this processor has no %s", tern__isa_name((tern__isa)level));
+        snprintf(refused[level], SHORT, "the system does not permit %s", tern__isa_name((tern__isa)level));
+    }
+    for (int f = TERN__FEATURE_NONE + 1; f < TERN__FEATURE_COUNT; f++) {
+        const char *name = tern__feature_name((tern__feature)f);
+        snprintf(no_feature[f], SHORT, "this processor has no %s", name);
+        if (tern__cpu_has(tern__cpu(), (tern__feature)f))
+            add(features, sizeof features, "%s%s", features[0] ? " " : "", name);
+    }
+}
+
+static const cap_texts *texts_of(limits l)
+{
+    cap_texts *t = &texts[l.cap];
+    pthread_mutex_lock(&lock);
+    if (no_level[0][0] == '\0')
+        write_common();
+    if (!t->written) {
+        snprintf(t->above, SHORT, "above the cap, %s", tern__isa_name(l.cap));
+        for (int group = 0; group < GROUPS; group++) {
+            char room[SHORT];
+            rival best;
+            write_group(group, false, l, t->group[group][0]);
+            if (group < TABLES)
+                write_group(group, true, l, t->group[group][1]);
+            if (!rival_at(group, best_of(group, false, l.mask), &best))
+                continue;
+            snprintf(t->stronger[group], SHORT, "%.60s is stronger and runs too", label(&best, room));
+            if (best.row)
+                add(t->chosen, sizeof t->chosen, "%s%s", t->chosen[0] ? " " : "", best.row->name);
+        }
+        t->written = true;
+    }
+    pthread_mutex_unlock(&lock);
+    return t;
+}
+
+/* A cap of another kind of processor is the baseline. */
+static limits limits_of(tern__isa cap)
+{
+    const uint32_t mask = tern__isa_mask_capped(tern__cpu(), cap);
+    return (limits){mask == 1u << TERN__ISA_BASELINE ? TERN__ISA_BASELINE : cap, mask};
+}
+
+/* ---- the machine ---- */
 
 void tern__cpu_describe(tern__isa cap, tern_device_info *out)
 {
     const tern__cpu_info *cpu = tern__cpu();
+    const limits l = limits_of(cap);
     long pages = sysconf(_SC_PHYS_PAGES);
     tern__isa best = TERN__ISA_BASELINE;
-    uint32_t mask = tern__isa_mask_capped(cpu, cap);
     for (int level = 0; level < TERN__ISA_COUNT; level++)
-        if (mask >> level & 1)
+        if (l.mask >> level & 1)
             best = (tern__isa)level;
-    pthread_once(&once, write_names);
     *out = (tern_device_info){.name = "cpu",
                               .backend = "native",
                               .model = cpu->model,
                               .isa = tern__isa_name(best),
                               .isa_available = cpu->isa_names,
+                              .kernels = texts_of(l)->chosen,
                               .features = features,
-                              .kernels = chosen_names[best],
                               .cores_online = cpu->cores_online,
                               .cores_usable = cpu->cores_usable,
                               .cores_reason = cpu->cores_reason,
@@ -61,8 +211,10 @@ void tern__cpu_describe(tern__isa cap, tern_device_info *out)
                               .l1d_bytes = cpu->l1d_bytes,
                               .l2_bytes = cpu->l2_bytes,
                               .l3_bytes = cpu->l3_bytes,
-                              .ternary_bits = tern__cpu_ternary_bits(mask)};
+                              .ternary_bits = tern__cpu_ternary_bits(l.mask)};
 }
+
+/* ---- kernels ---- */
 
 /* Counts down to the entry that is asked for. */
 static bool is_next(int *left)
@@ -70,108 +222,112 @@ static bool is_next(int *left)
     return (*left)-- == 0;
 }
 
-/* Of several kernels for the same, why this one is taken or not. */
-static const char *why(tern__isa isa, tern__feature feature, uint32_t mask, bool chosen)
+/* Number i of a group as an entry for an op. */
+static tern_kernel_info rival_entry(tern__opcode op, int group, int i, const char *when, limits l)
 {
-    if (chosen)
-        return "the best that runs here";
-    if (!(tern__cpu()->isa_mask >> isa & 1))
-        return "this processor lacks its instructions";
-    if (!(mask >> isa & 1))
-        return "above the level that may be used";
-    if (!tern__cpu_has(tern__cpu(), feature))
-        return "this processor lacks its feature";
-    return "a better one runs here";
+    const cap_texts *t = texts_of(l);
+    const int best = best_of(group, false, l.mask);
+    rival r;
+    rival_at(group, i, &r);
+    const char *why = obstacle(&r, l);
+    return (tern_kernel_info){.name = r.row ? r.row->name : TERN__ROW_KERNEL_NAME,
+                              .op = tern__ops[op].name,
+                              .isa = tern__isa_name(r.isa),
+                              .when = when,
+                              .usable = rival_runs(&r, l.mask),
+                              .chosen = i == best,
+                              .why = i == best ? t->group[group][0]
+                                     : why     ? why
+                                               : t->stronger[group]};
 }
 
-/* The operation that a family is for. */
-static const tern__opcode family_ops[] = {
-#define TERN_FAMILY(name, op) [TERN__FAMILY_##name] = TERN__OP_##op,
-#include "kernels/kernels.def"
-};
-
-/* Entry i of kernels.def. */
-static bool list_row(int i, uint32_t mask, tern_kernel_info *out)
+/* One row of a family that an op uses. Ternary constants are packed for one of the two that there are. */
+static tern_kernel_info use_entry(const tern__cpu_use *use, int i, limits l)
 {
-    int count;
-    const tern__kernel_row *rows = tern__kernel_rows(&count), *row = rows + (i < count ? i : 0);
-    if (i >= count)
-        return false;
-    const bool chosen = row == tern__kernel_select(row->family, mask);
-    *out = (tern_kernel_info){.name = row->name,
-                              .op = tern__ops[family_ops[row->family]].name,
-                              .isa = tern__isa_name(row->isa),
-                              .usable = tern__kernel_runs(row, mask),
-                              .chosen = chosen,
-                              .why = why(row->isa, row->feature, mask, chosen)};
-    return true;
+    tern_kernel_info info = rival_entry(use->op, (int)use->family, i, use->when, l);
+    const tern__kernel_family packer = tern__cpu_ternary_packer(l.mask)->family;
+    if (use->op == TERN__OP_packed_ternary_matmul && use->family != packer && info.chosen) {
+        info.chosen = false;
+        info.why = packer == TERN__FAMILY_ternary_t5 ? "constants are packed 5 in a byte here"
+                                                     : "constants are packed with 2 bits each here";
+    }
+    return info;
 }
 
-/* ---- one op ---- */
+static tern_kernel_info fast_entry(const tern__cpu_fast *fast, limits l)
+{
+    const tern__kernel_row *row;
+    const bool runs = tern__cpu_fast_runs(fast, l.mask, &row);
+    return (tern_kernel_info){.name = fast->kernel.name,
+                              .op = tern__ops[fast->op].name,
+                              .isa = tern__isa_name(row ? row->isa : TERN__ISA_BASELINE),
+                              .when = fast->when,
+                              .usable = runs,
+                              .chosen = runs,
+                              .why = fast->family == TERN__KERNEL_FAMILIES
+                                         ? "plain C, faster than the reference"
+                                         : texts_of(l)->group[fast->family][fast->needs_fused]};
+}
 
-static tern_kernel_info reference_of(tern__opcode op, bool chosen)
+/* The reference is what runs if nothing else does: then the texts of the others say why. */
+static tern_kernel_info reference_entry(tern__opcode op, limits l)
 {
     const tern__kernel *kernel = tern__cpu_reference(op);
+    const tern__cpu_fast *fast;
+    const tern__cpu_use *use;
+    const tern__kernel_row *row;
+    const char *why = "nothing else computes it";
+    bool others = tern__row_knows(op);
+    for (int k = 0; (fast = tern__cpu_fast_of(op, k)); k++) {
+        others = others || tern__cpu_fast_runs(fast, l.mask, &row);
+        why = fast_entry(fast, l).why;
+    }
+    for (int k = 0; (use = tern__cpu_use_of(op, k)); k++) {
+        others = others || best_of((int)use->family, false, l.mask) >= 0;
+        why = texts_of(l)->group[use->family][0];
+    }
     return (tern_kernel_info){.name = kernel->name,
                               .op = tern__ops[op].name,
                               .isa = tern__isa_name(kernel->isa),
                               .usable = true,
-                              .chosen = chosen,
-                              .why = chosen ? "nothing else computes it"
-                                            : "only for what the others do not take, such as other types"};
-}
-
-static tern_kernel_info fast_of(tern__opcode op, uint32_t mask)
-{
-    const tern__cpu_fast *fast = tern__cpu_fast_of(op);
-    const tern__kernel_row *row;
-    const bool runs = tern__cpu_fast_runs(fast, mask, &row);
-    return (tern_kernel_info){.name = fast->kernel.name,
-                              .op = tern__ops[op].name,
-                              .isa = tern__isa_name(row ? row->isa : TERN__ISA_BASELINE),
-                              .usable = runs,
-                              .chosen = runs,
-                              .why = !runs ? "there are no loops for it here"
-                                     : row ? "the best that runs here, with loops of this level"
-                                           : "the best there is"};
-}
-
-/* An op by itself is a row program of one. */
-static tern_kernel_info rows_of(tern__opcode op, uint32_t mask)
-{
-    return (tern_kernel_info){.name = TERN__ROW_KERNEL_NAME,
-                              .op = tern__ops[op].name,
-                              .isa = tern__isa_name(tern__rowop_tables(mask)->isa),
-                              .usable = true,
-                              .chosen = true,
-                              .why = "the best that runs here, row by row"};
-}
-
-static bool has_family(tern__opcode op, uint32_t mask)
-{
-    for (int family = 0; family < TERN__KERNEL_FAMILIES; family++)
-        if (family_ops[family] == op && tern__kernel_select((tern__kernel_family)family, mask))
-            return true;
-    return false;
+                              .chosen = !others,
+                              .why =
+                                  others ? "only for what the others do not take, such as other types" : why};
 }
 
 /* Entries of one op: its reference, and what computes it in its place. False: *i is beyond them, and has been counted down. */
-static bool list_op(tern__opcode op, uint32_t mask, int *i, tern_kernel_info *out)
+static bool list_op(tern__opcode op, limits l, int *i, tern_kernel_info *out)
 {
-    const tern__cpu_fast *fast = tern__cpu_fast_of(op);
-    const tern__kernel_row *row;
+    const tern__cpu_fast *fast;
+    const tern__cpu_use *use;
     if (tern__cpu_reference(op) && is_next(i)) {
-        *out = reference_of(op, !(fast && tern__cpu_fast_runs(fast, mask, &row)) && !tern__row_knows(op) &&
-                                    !has_family(op, mask));
+        *out = reference_entry(op, l);
         return true;
     }
-    if (fast && is_next(i)) {
-        *out = fast_of(op, mask);
-        return true;
-    }
+    for (int k = 0; (fast = tern__cpu_fast_of(op, k)); k++)
+        if (is_next(i)) {
+            *out = fast_entry(fast, l);
+            return true;
+        }
+    /* An op by itself is a row program of one. */
     if (tern__row_knows(op) && is_next(i)) {
-        *out = rows_of(op, mask);
+        *out = rival_entry(op, TABLES, best_of(TABLES, false, l.mask),
+                           "what row programs have instructions for, along the last axis", l);
         return true;
+    }
+    const int tables = op == TERN__OP_fused ? count_of(TABLES) : 0;
+    if (*i < tables) {
+        *out = rival_entry(op, TABLES, *i, "regions without a product", l);
+        return true;
+    }
+    *i -= tables;
+    for (int k = 0; (use = tern__cpu_use_of(op, k)); k++) {
+        const int rows = count_of((int)use->family);
+        if (*i < rows) {
+            *out = use_entry(use, *i, l);
+            return true;
+        }
+        *i -= rows;
     }
     return false;
 }
@@ -194,25 +350,9 @@ static bool list_library(int i, tern_kernel_info *out)
 
 bool tern__cpu_list(int i, tern__isa cap, tern_kernel_info *out)
 {
-    uint32_t mask = tern__isa_mask_capped(tern__cpu(), cap);
+    const limits l = limits_of(cap);
     for (int op = 0; op < TERN__OP_COUNT; op++)
-        if (list_op((tern__opcode)op, mask, &i, out))
+        if (list_op((tern__opcode)op, l, &i, out))
             return true;
-    /* One interpreter, with instructions for each level. */
-    for (int level = 0; level < TERN__ISA_COUNT; level++) {
-        const tern__rowop_table *table = tern__rowop_tables(1u << level | 1u);
-        if ((int)table->isa != level || !is_next(&i))
-            continue;
-        *out = (tern_kernel_info){
-            .name = TERN__ROW_KERNEL_NAME,
-            .op = tern__ops[TERN__OP_fused].name,
-            .isa = tern__isa_name(table->isa),
-            .usable = (mask >> level & 1) != 0,
-            .chosen = table == tern__rowop_tables(mask),
-            .why = why(table->isa, TERN__FEATURE_NONE, mask, table == tern__rowop_tables(mask))};
-        return true;
-    }
-    int rows;
-    tern__kernel_rows(&rows);
-    return i < rows ? list_row(i, mask, out) : list_library(i - rows, out);
+    return list_library(i, out);
 }

@@ -7,17 +7,12 @@
 #include "base/log.h"
 #include "base/priority.h"
 #include "base/status.h"
-#include "devices/cpu/attention.h"
 #include "devices/cpu/candidates.h"
 #include "devices/cpu/cost.h"
-#include "devices/cpu/images.h"
 #include "devices/cpu/kernels.h"
 #include "devices/cpu/library.h"
 #include "devices/cpu/products.h"
-#include "devices/cpu/reductions.h"
 #include "devices/cpu/regions.h"
-#include "devices/cpu/rope.h"
-#include "devices/cpu/sorting.h"
 #include "kernels/select.h"
 
 extern const tern__device_ops tern__device_cpu;
@@ -49,6 +44,11 @@ static bool moves(const tern__call *call, const tern__kernel *kernel)
            tern__shape_equal(call->in[0], &call->out[0]);
 }
 
+static tern__cpu_chooser *const choosers[TERN__OP_COUNT] = {
+#define TERN_CHOOSER(op, function) [TERN__OP_##op] = function,
+#include "devices/cpu/choosers.def"
+};
+
 static tern_status choose(const tern__target *target, const tern__call *call,
                           const tern__candidate *candidate, tern__arena *arena, tern__choice *out)
 {
@@ -69,23 +69,13 @@ static tern_status choose(const tern__target *target, const tern__call *call,
                               .work = program->work};
         return TERN_OK;
     }
-    bool found;
-    TERN_TRY(tern__cpu_product(target, call, target->isa_mask, tern__cpu_candidate_rows(candidate), arena,
-                               out, &found));
-    if (!found)
-        TERN_TRY(
-            tern__cpu_attention(target, call, tern__cpu_attention_variant(candidate), arena, out, &found));
-    if (!found)
-        TERN_TRY(tern__cpu_rope(call, arena, out, &found));
-    if (!found)
-        TERN_TRY(tern__cpu_sorting(target, call, arena, out, &found));
-    if (!found)
-        TERN_TRY(tern__cpu_image(target, call, arena, out, &found));
-    if (!found)
-        TERN_TRY(tern__cpu_reduction(target, call, arena, out, &found));
+    const tern__opcode op = tern__op_code(call->op);
+    bool found = false;
+    if (choosers[op])
+        TERN_TRY(choosers[op](target, call, candidate, arena, out, &found));
     if (found)
         return TERN_OK;
-    const tern__kernel *kernel = tern__cpu_reference(tern__op_code(call->op));
+    const tern__kernel *kernel = tern__cpu_reference(op);
     TERN__FAIL_IF(!kernel, TERN_UNSUPPORTED, "%s: the CPU has no kernel for it", call->op->name);
     if (moves(call, kernel)) {
         const tern__kernel *move = tern__kernel_select(TERN__FAMILY_move, target->isa_mask)->kernel;

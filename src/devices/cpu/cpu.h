@@ -49,7 +49,7 @@ typedef struct tern__cpu_work {
 tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work *work, bool finishing,
                                int part, tern__fault *fault);
 
-/* The first item of a part, which it computes first. */
+/* The first item of a part, which it computes first; of part work->parts the end of the last one. */
 int64_t tern__cpu_part_begin(const tern__cpu_work *work, int part);
 
 tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, tern__code *code,
@@ -63,6 +63,15 @@ static inline size_t tern__cpu_scratch(size_t bytes)
 
 /* Makes a copy of a program that lives as long as the plan. */
 tern_status tern__cpu_keep(tern__arena *arena, const void *program, size_t bytes, const void **out);
+
+/* Chooses a kernel for a call of an op whose row of choosers.def it is: *out is filled and *found set, or both stay as they are
+ * (false) where only the reference kernel will do. `candidate`: how, of what tern__cpu_candidates listed; NULL: as usual. */
+typedef tern_status tern__cpu_chooser(const tern__target *target, const tern__call *call,
+                                      const tern__candidate *candidate, tern__arena *arena, tern__choice *out,
+                                      bool *found);
+
+#define TERN_CHOOSER(op, function) tern__cpu_chooser function;
+#include "devices/cpu/choosers.def"
 
 /* What runs row programs: an interpreter. */
 #define TERN__ROW_KERNEL_NAME "row"

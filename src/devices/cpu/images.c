@@ -1,7 +1,6 @@
 /* images.c - convolutions on the CPU, on the kernels of f32 products, and pools. */
-#include "devices/cpu/images.h"
-
 #include "devices/cpu/cpu.h"
+
 #include "devices/cpu/kernels.h"
 #include "kernels/conv/conv.h"
 #include "kernels/pool/pool.h"
@@ -35,22 +34,17 @@ static tern_status choose_conv(const tern__target *target, const tern__cpu_fast 
     return tern__cpu_keep(arena, &p, sizeof p, &out->program);
 }
 
-tern_status tern__cpu_image(const tern__target *target, const tern__call *call, tern__arena *arena,
-                            tern__choice *out, bool *found)
+tern_status tern__cpu_image(const tern__target *target, const tern__call *call,
+                            const tern__candidate *candidate, tern__arena *arena, tern__choice *out,
+                            bool *found)
 {
-    const tern__cpu_fast *fast = tern__cpu_fast_of(tern__op_code(call->op));
+    const tern__cpu_fast *fast = tern__cpu_fast_of(tern__op_code(call->op), 0);
     const tern__kernel_row *row;
-    *found = false;
-    if (!fast || !tern__cpu_fast_runs(fast, target->isa_mask, &row))
+    (void)candidate;
+    if (!tern__cpu_fast_runs(fast, target->isa_mask, &row))
         return TERN_OK;
-    switch (tern__op_code(call->op)) {
-    case TERN__OP_conv2d:
+    if (tern__op_code(call->op) == TERN__OP_conv2d)
         return choose_conv(target, fast, row, call, arena, out, found);
-    case TERN__OP_max_pool2d:
-    case TERN__OP_avg_pool2d:
-        *found = choose_pool(fast, row, call, out);
-        return TERN_OK;
-    default:
-        return TERN_OK;
-    }
+    *found = choose_pool(fast, row, call, out);
+    return TERN_OK;
 }

@@ -1,4 +1,4 @@
-/* kernels.c - the kernel column of ops.def and the rows TERN_FAST of kernels.def, expanded here and nowhere else. */
+/* kernels.c - the kernel column of ops.def and the rows TERN_FAST and TERN_USE of kernels.def, expanded here and nowhere else. */
 #include "devices/cpu/kernels.h"
 
 #define TERN_OP(id, in, out, attrs, shape, dtype, flags, work, cost, grad, kernel, text) \
@@ -35,27 +35,47 @@ size_t tern__cpu_reference_scratch(const tern__call *call)
     return rule ? rule(call->n_in, call->in, call->attrs) : 0;
 }
 
-#define TERN_FAST(op, suffix, loops, level) TERN__KERNEL(op##__##suffix);
+#define TERN_FAST(op, name, loops, fused, when) TERN__KERNEL(name);
 #include "kernels/kernels.def"
 
 #define TERN__FAMILY_none TERN__KERNEL_FAMILIES
-#define TERN__ISA_NONE TERN__ISA_COUNT
+#define TERN__LOOPS_ANY false
+#define TERN__LOOPS_FUSED true
 
-static const tern__cpu_fast fast_ones[TERN__OP_COUNT] = {
-#define TERN_FAST(op, suffix, loops, level)                                                \
-    [TERN__OP_##op] = {.kernel = {.name = #op "__" #suffix, .run = tern_##op##__##suffix}, \
-                       .family = TERN__FAMILY_##loops,                                     \
-                       .except = TERN__ISA_##level},
+static const tern__cpu_fast fast_ones[] = {
+#define TERN_FAST(of, function, loops, fused, calls)        \
+    {.op = TERN__OP_##of,                                   \
+     .kernel = {.name = #function, .run = tern_##function}, \
+     .family = TERN__FAMILY_##loops,                        \
+     .needs_fused = TERN__LOOPS_##fused,                    \
+     .when = calls},
 #include "kernels/kernels.def"
 };
 
-const tern__cpu_fast *tern__cpu_fast_of(tern__opcode op)
+const tern__cpu_fast *tern__cpu_fast_of(tern__opcode op, int i)
 {
-    return fast_ones[op].kernel.run ? &fast_ones[op] : NULL;
+    for (size_t k = 0; k < sizeof fast_ones / sizeof *fast_ones; k++)
+        if (fast_ones[k].op == op && i-- == 0)
+            return &fast_ones[k];
+    return NULL;
 }
 
 bool tern__cpu_fast_runs(const tern__cpu_fast *fast, uint32_t isa_mask, const tern__kernel_row **row)
 {
     *row = fast->family == TERN__KERNEL_FAMILIES ? NULL : tern__kernel_select(fast->family, isa_mask);
-    return fast->family == TERN__KERNEL_FAMILIES || (*row && (*row)->isa != fast->except);
+    return fast->family == TERN__KERNEL_FAMILIES ||
+           (*row && (!fast->needs_fused || tern__kernel_fuses(*row)));
+}
+
+static const tern__cpu_use uses[] = {
+#define TERN_USE(of, loops, calls) {.op = TERN__OP_##of, .family = TERN__FAMILY_##loops, .when = calls},
+#include "kernels/kernels.def"
+};
+
+const tern__cpu_use *tern__cpu_use_of(tern__opcode op, int i)
+{
+    for (size_t k = 0; k < sizeof uses / sizeof *uses; k++)
+        if (uses[k].op == op && i-- == 0)
+            return &uses[k];
+    return NULL;
 }

@@ -14,13 +14,25 @@ size_t tern__cpu_reference_scratch(const tern__call *call);
 
 /* A row TERN_FAST of kernels.def. */
 typedef struct tern__cpu_fast {
+    tern__opcode op;
     tern__kernel kernel;
     tern__kernel_family family; /* whose loops it computes with; TERN__KERNEL_FAMILIES: none */
-    tern__isa except;           /* a level whose loops do not do; TERN__ISA_COUNT: all do */
+    bool needs_fused;           /* only loops with fused multiply-adds do */
+    const char *when;           /* which calls it is for */
 } tern__cpu_fast;
 
-/* That of an op; NULL where it has none. */
-const tern__cpu_fast *tern__cpu_fast_of(tern__opcode op);
+/* Number i of an op, in the order in which they are asked; NULL past the last. */
+const tern__cpu_fast *tern__cpu_fast_of(tern__opcode op, int i);
+
+/* A row TERN_USE of kernels.def. */
+typedef struct tern__cpu_use {
+    tern__opcode op;
+    tern__kernel_family family;
+    const char *when;
+} tern__cpu_use;
+
+/* Number i of an op; NULL past the last. */
+const tern__cpu_use *tern__cpu_use_of(tern__opcode op, int i);
 
 /* Does it run within the levels of `isa_mask`? *row becomes its loops, or NULL if it needs none. */
 bool tern__cpu_fast_runs(const tern__cpu_fast *fast, uint32_t isa_mask, const tern__kernel_row **row);

@@ -81,8 +81,10 @@ static void load(tern__library *l)
         *(void **)&l->cblas = product;
     else
         *(void **)&l->dnnl = product;
-    *(void **)&l->get_threads = dlsym(handle, l->get);
-    *(void **)&l->set_threads = dlsym(handle, l->set);
+    if (l->get)
+        *(void **)&l->get_threads = dlsym(handle, l->get);
+    if (l->set)
+        *(void **)&l->set_threads = dlsym(handle, l->set);
     check_core(l, handle);
 }
 

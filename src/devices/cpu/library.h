@@ -12,9 +12,9 @@ typedef void (*tern__cblas_fn)(int, int, int, int, int, int, float, const float 
                                float, float *, int);
 
 typedef struct tern__library {
-    const char *name, *kernel; /* "onednn", "matmul__onednn" */
-    const char *files[3];      /* to be tried, NULL at the end */
-    const char *product, *get, *set;
+    const char *name, *kernel;       /* "onednn", "matmul__onednn" */
+    const char *files[3];            /* to be tried, NULL at the end */
+    const char *product, *get, *set; /* names of functions; the last two may be NULL */
     bool tried;
     char missing[160];    /* why it cannot be used; empty: it can */
     tern__dnnl_fn dnnl;   /* one of these two is there */

@@ -1,7 +1,9 @@
 /* parts.c - a worker's part of a call.
  *
- * Items are split evenly, at multiples of a line of the cache of the result, so that no two workers write to one. Cores do not run evenly: another program has one of them for a moment, or its memory answers later,
- * and all others would wait at the barrier. So where a kernel may be called again and again at no cost, the last quarter of
+ * Items are split evenly, at multiples of a line of the cache in every result, so that no two workers write to one; but for a few
+ * items (COARSE), where whole lines would leave one worker with much more than another: there the line at a border is shared. Cores
+ * do not run evenly: another program has one of them for a moment, or its memory answers later, and all others would wait at the
+ * barrier. So where a kernel may be called again and again at no cost, the last quarter of
  * each share is claimed piece by piece, by its own worker first, then by whoever has nothing left to do. Which worker computes
  * an item never shows in a bit of it; nor does it show if a run that may be stopped computes its items in slices. */
 #include "base/clock.h"
@@ -20,14 +22,22 @@ typedef struct range {
     int64_t begin, end;
 } range;
 
-/* Items whose results are whole lines together, if each has as many bytes as the next: rows, or numbers of rows. */
+/* Items whose bytes of this result are whole lines together, if each has as many bytes as the next: rows, or numbers of rows. */
+static int64_t unit_of_result(const tern__buffer *out, int64_t items)
+{
+    const uint64_t bytes = tern__type_bytes(out->type), n = (uint64_t)items, each = bytes / n,
+                   even = each & (~each + 1);
+    return bytes % n == 0 && even > 0 && even < LINE ? LINE / (int64_t)even : 1;
+}
+
+/* Of all results: units are powers of two, so that the largest will do. */
 static int64_t unit_of(const tern__cpu_work *work)
 {
-    if (work->args.n_out == 0 || work->items == 0)
-        return 1;
-    const uint64_t bytes = tern__type_bytes(work->args.out[0].type), items = (uint64_t)work->items,
-                   each = bytes / items, even = each & (~each + 1);
-    const int64_t unit = bytes % items == 0 && even > 0 && even < LINE ? LINE / (int64_t)even : 1;
+    int64_t unit = 1;
+    for (int i = 0; i < work->args.n_out && work->items > 0; i++) {
+        const int64_t of_this = unit_of_result(&work->args.out[i], work->items);
+        unit = of_this > unit ? of_this : unit;
+    }
     return work->items / work->parts >= COARSE * unit ? unit : 1;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "devices/cpu/candidates.h"
 #include "devices/cpu/cpu.h"
 #include "devices/cpu/library.h"
 #include "devices/cpu/regions.h"
@@ -223,16 +224,17 @@ static tern_status choose_epilogue(const tern__target *target, const tern__regio
     return tern__cpu_keep(arena, &p, sizeof p, &out->program);
 }
 
-tern_status tern__cpu_product(const tern__target *target, const tern__call *call, uint32_t isa_mask,
-                              int64_t rows, tern__arena *arena, tern__choice *out, bool *found)
+tern_status tern__cpu_product(const tern__target *target, const tern__call *call,
+                              const tern__candidate *candidate, tern__arena *arena, tern__choice *out,
+                              bool *found)
 {
     const tern__region *region =
         tern__op_code(call->op) == TERN__OP_fused ? call->attrs[TERN__ATTR_fused_body].region : NULL;
-    *found = false;
+    const int64_t rows = tern__cpu_candidate_rows(candidate);
     if (region && tern__region_has_product(region))
-        TERN_TRY(choose_epilogue(target, region, isa_mask, rows, arena, out, found));
+        TERN_TRY(choose_epilogue(target, region, target->isa_mask, rows, arena, out, found));
     else
-        TERN_TRY(choose_product(target, call, isa_mask, rows, arena, out, found));
+        TERN_TRY(choose_product(target, call, target->isa_mask, rows, arena, out, found));
     if (*found)
         out->scratch_bytes = tern__cpu_scratch(out->scratch_bytes);
     return TERN_OK;
@@ -303,8 +305,7 @@ static bool gemm_packing(const tern__call *call, uint32_t isa_mask, tern__packin
                            &out->type) == TERN_OK;
 }
 
-/* The kernel whose form ternary constants are packed into. */
-static const tern__kernel_row *ternary_packer(uint32_t isa_mask)
+const tern__kernel_row *tern__cpu_ternary_packer(uint32_t isa_mask)
 {
     const tern__kernel_row *five = tern__kernel_select(TERN__FAMILY_ternary_t5, isa_mask);
     return ((const tern__ternary_kernel *)five->kernel)->preferred
@@ -314,13 +315,13 @@ static const tern__kernel_row *ternary_packer(uint32_t isa_mask)
 
 double tern__cpu_ternary_bits(uint32_t isa_mask)
 {
-    return 8.0 / (ternary_packer(isa_mask)->family == TERN__FAMILY_ternary_t5 ? 5 : 4);
+    return 8.0 / (tern__cpu_ternary_packer(isa_mask)->family == TERN__FAMILY_ternary_t5 ? 5 : 4);
 }
 
 static bool ternary_packing(const tern__call *call, uint32_t isa_mask, tern__packing *out)
 {
     const tern__type *weight = call->in[1];
-    const tern__kernel_row *row = ternary_packer(isa_mask);
+    const tern__kernel_row *row = tern__cpu_ternary_packer(isa_mask);
     const bool five = row->family == TERN__FAMILY_ternary_t5;
     const tern__ternary_form form = five ? TERN__TERNARY_5 : TERN__TERNARY_2;
     *out = (tern__packing){
@@ -398,8 +399,9 @@ static void pack_part(void *user, int worker, int workers)
     const packer *o = user;
     const tern__packing *packing = o->packing;
     const tern__kernel_row *row = packing->how;
-    const int64_t tiles = packing->type.shape[0];
-    const int64_t begin = tiles * worker / workers, end = tiles * (worker + 1) / workers;
+    const tern__cpu_work share = {.items = packing->type.shape[0], .parts = workers};
+    const int64_t begin = tern__cpu_part_begin(&share, worker),
+                  end = tern__cpu_part_begin(&share, worker + 1);
     if (packing->op == TERN__OP_packed_matmul) {
         const int64_t *strides = o->from->strides;
         tern__gemm_pack(row->kernel, o->from->type->dtype, o->from->data, strides[1 - packing->axis],
@@ -417,6 +419,10 @@ static void pack_part(void *user, int worker, int workers)
                        type->shape[0], type->shape[1], begin, end, o->to);
 }
 
+/* First touch: where memory has several nodes, a page is on that of the worker who wrote it first. So tiles are shared here as the
+ * items of a run with one row share them (parts.c), which reads every tile once and is as fast as memory. Runs with blocks of rows
+ * share otherwise, but read tiles again and again from their caches; and what workers claim of each other at the end is theirs who
+ * come first. */
 tern_status tern__cpu_pack(const tern__target *target, const tern__packing *packing,
                            const tern__buffer *constant, void *to)
 {

@@ -1,18 +1,16 @@
 /* reductions.c - what is reduced on the CPU otherwise than row by row (regions.c): columns, few results of many elements, the
  * places of extremes, and softmax of columns. */
-#include "devices/cpu/reductions.h"
+#include "devices/cpu/cpu.h"
 
 #include "base/status.h"
-#include "devices/cpu/cpu.h"
 #include "devices/cpu/kernels.h"
 #include "kernels/past.h"
 #include "kernels/reduce/arg.h"
 #include "kernels/reduce/blocks.h"
 #include "kernels/reduce/softmax.h"
 
-static const tern__kernel one_block = {.name = "blocks", .run = tern_blocks__reduce},
-                          blocks = {
-                              .name = "blocks", .run = tern_blocks__reduce, .finish = tern_blocks__finish};
+static const tern__kernel several_blocks = {
+    .name = "blocks__reduce", .run = tern_blocks__reduce, .finish = tern_blocks__finish};
 
 static bool has_blocks(tern__opcode op, tern__blocks_op *out)
 {
@@ -31,7 +29,8 @@ static tern_status choose_blocks(const tern__call *call, const tern__columns_pro
     if (!has_blocks(tern__op_code(call->op), &plan.op) ||
         !tern__blocks_plan(call->in[0], &call->attrs[0], &plan))
         return TERN_OK;
-    out->kernel = plan.blocks > 1 ? &blocks : &one_block;
+    if (plan.blocks > 1)
+        out->kernel = &several_blocks;
     out->shared_bytes = plan.shared_bytes;
     out->work = plan.groups * plan.blocks;
     *found = true;
@@ -68,35 +67,37 @@ static bool fits(const tern__call *call, tern__choice *out)
     }
 }
 
-static tern_status choose_own(const tern__call *call, const tern__cpu_fast *fast,
-                              const tern__columns_program *columns, tern__arena *arena, tern__choice *out,
-                              bool *found)
+static tern_status choose_own(const tern__call *call, const tern__columns_program *columns,
+                              tern__arena *arena, tern__choice *out, bool *found)
 {
     if (!fits(call, out))
         return TERN_OK;
-    out->kernel = &fast->kernel;
-    out->name = fast->kernel.name;
     *found = true;
     return tern__cpu_keep(arena, columns, sizeof *columns, &out->program);
 }
 
-tern_status tern__cpu_reduction(const tern__target *target, const tern__call *call, tern__arena *arena,
-                                tern__choice *out, bool *found)
+tern_status tern__cpu_reduction(const tern__target *target, const tern__call *call,
+                                const tern__candidate *candidate, tern__arena *arena, tern__choice *out,
+                                bool *found)
 {
-    const tern__cpu_fast *fast = tern__cpu_fast_of(tern__op_code(call->op));
-    const tern__kernel_row *row;
-    *found = false;
-    if (!fast || fast->family != TERN__FAMILY_columns || !tern__cpu_fast_runs(fast, target->isa_mask, &row))
-        return TERN_OK;
-    const tern__columns_program columns = {.kernel = row->kernel,
-                                           .rows = tern__rowop_tables(target->isa_mask),
-                                           .streams = (int64_t)tern__type_bytes(&call->out[0]) >
-                                                      tern__past_bytes(tern__cpu())};
-    tern__choice choice = {.name = row->name, .isa = tern__isa_name(row->isa)};
-    TERN_TRY(choose_blocks(call, &columns, arena, &choice, found));
-    if (!*found)
-        TERN_TRY(choose_own(call, fast, &columns, arena, &choice, found));
-    if (*found)
-        *out = choice;
+    const tern__cpu_fast *fast;
+    (void)candidate;
+    for (int i = 0; !*found && (fast = tern__cpu_fast_of(tern__op_code(call->op), i)); i++) {
+        const tern__kernel_row *row;
+        if (!tern__cpu_fast_runs(fast, target->isa_mask, &row))
+            continue;
+        const tern__columns_program columns = {.kernel = row->kernel,
+                                               .rows = tern__rowop_tables(target->isa_mask),
+                                               .streams = (int64_t)tern__type_bytes(&call->out[0]) >
+                                                          tern__past_bytes(tern__cpu())};
+        tern__choice choice = {
+            .kernel = &fast->kernel, .name = fast->kernel.name, .isa = tern__isa_name(row->isa)};
+        if (fast->kernel.run == tern_blocks__reduce)
+            TERN_TRY(choose_blocks(call, &columns, arena, &choice, found));
+        else
+            TERN_TRY(choose_own(call, &columns, arena, &choice, found));
+        if (*found)
+            *out = choice;
+    }
     return TERN_OK;
 }

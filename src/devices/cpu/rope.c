@@ -1,17 +1,17 @@
 /* rope.c - rotary position embedding on the CPU: frequencies are computed once, when the plan is made. */
-#include "devices/cpu/rope.h"
+#include "devices/cpu/cpu.h"
 
 #include "base/status.h"
-#include "devices/cpu/cpu.h"
 #include "devices/cpu/kernels.h"
 #include "kernels/rope/rope.h"
 
-tern_status tern__cpu_rope(const tern__call *call, tern__arena *arena, tern__choice *out, bool *found)
+tern_status tern__cpu_rope(const tern__target *target, const tern__call *call,
+                           const tern__candidate *candidate, tern__arena *arena, tern__choice *out,
+                           bool *found)
 {
-    *found = false;
-    if (tern__op_code(call->op) != TERN__OP_rope)
-        return TERN_OK;
-    const tern__kernel *turns = &tern__cpu_fast_of(TERN__OP_rope)->kernel;
+    (void)target;
+    (void)candidate;
+    const tern__kernel *turns = &tern__cpu_fast_of(TERN__OP_rope, 0)->kernel;
     tern__rope_program p;
     if (!tern__rope_plan(call->in[0], call->attrs, &p))
         return TERN_OK;

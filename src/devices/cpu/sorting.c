@@ -1,8 +1,7 @@
 /* sorting.c - sort and topk on the CPU: elements of 64 bits stay on the reference heap, which the others beat. */
-#include "devices/cpu/sorting.h"
+#include "devices/cpu/cpu.h"
 
 #include "base/status.h"
-#include "devices/cpu/cpu.h"
 #include "devices/cpu/kernels.h"
 #include "kernels/sort/sort.h"
 
@@ -15,7 +14,7 @@ static int axis_of(const tern__attr *attr, int rank)
 
 static bool choose_sort(const tern__call *call, tern__choice *out)
 {
-    const tern__kernel *radix = &tern__cpu_fast_of(TERN__OP_sort)->kernel;
+    const tern__kernel *radix = &tern__cpu_fast_of(TERN__OP_sort, 0)->kernel;
     const tern__type *x = call->in[0];
     size_t bytes;
     if (x->rank == 0 || !tern__sort_scratch(x, axis_of(&call->attrs[0], x->rank), &bytes))
@@ -46,17 +45,13 @@ static tern_status choose_topk(const tern__target *target, const tern__call *cal
     return tern__cpu_keep(arena, &p, sizeof p, &out->program);
 }
 
-tern_status tern__cpu_sorting(const tern__target *target, const tern__call *call, tern__arena *arena,
-                              tern__choice *out, bool *found)
+tern_status tern__cpu_sorting(const tern__target *target, const tern__call *call,
+                              const tern__candidate *candidate, tern__arena *arena, tern__choice *out,
+                              bool *found)
 {
-    *found = false;
-    switch (tern__op_code(call->op)) {
-    case TERN__OP_sort:
-        *found = choose_sort(call, out);
-        return TERN_OK;
-    case TERN__OP_topk:
+    (void)candidate;
+    if (tern__op_code(call->op) == TERN__OP_topk)
         return choose_topk(target, call, arena, out, found);
-    default:
-        return TERN_OK;
-    }
+    *found = choose_sort(call, out);
+    return TERN_OK;
 }

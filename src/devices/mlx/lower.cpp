@@ -45,7 +45,7 @@ const row rows[] = {
     ROW(slice, ALL | KEEP, slice(w)),
     ROW(broadcast, ALL | KEEP, mx::broadcast_to(w.in[0], w.shape(), w.s)),
     ROW(to_device, ALL | KEEP, w.in[0]),
-    ROW(contiguous, ALL | KEEP, w.in[0]),
+    ROW(contiguous, ALL | KEEP | TERNARY, w.in[0]), // of ternary types: bytes
     ROW(cast, ALL | KEEP, cast(w, w.in[0], w.type())),
 
     UNARY(neg, NUMBERS, negative),
@@ -258,31 +258,42 @@ arrays lower_one(const tern__call &call, tern__opcode op, const arrays &given, m
     return out;
 }
 
-// A region op by op: MLX fuses as it likes.
-arrays lower_region(const tern__region &region, const tern__op *ops, const arrays &in, mx::Stream stream)
+// One op of a region, as if it stood alone.
+struct region_call {
+    std::vector<const tern__type *> types;
+    std::vector<tern__type> results;
+    tern__call call;
+
+    region_call(const tern__region &region, int i)
+    {
+        const tern__region_op &op = region.ops[i];
+        for (int j = 0; j < op.n_in; j++)
+            types.push_back(&region.types[op.in[j]]);
+        results.assign(region.types + op.out, region.types + op.out + op.n_out);
+        call = {&op_table[op.op], op.n_in, op.n_out, types.data(), op.attrs, results.data()};
+    }
+};
+
+} // namespace
+
+const tern__op *op_table;
+
+arrays lower_region(const tern__region &region, const arrays &in, mx::Stream stream)
 {
     arrays values = in, out;
     for (int i = 0; i < region.n_ops; i++) {
         const tern__region_op &op = region.ops[i];
-        std::vector<const tern__type *> types;
+        const region_call one(region, i);
         arrays operands;
-        for (int j = 0; j < op.n_in; j++) {
-            types.push_back(&region.types[op.in[j]]);
+        for (int j = 0; j < op.n_in; j++)
             operands.push_back(values[op.in[j]]);
-        }
-        std::vector<tern__type> results(region.types + op.out, region.types + op.out + op.n_out);
-        const tern__call call = {&ops[op.op], op.n_in, op.n_out, types.data(), op.attrs, results.data()};
-        for (mx::array &x : lower_one(call, op.op, operands, stream))
+        for (mx::array &x : lower_one(one.call, op.op, operands, stream))
             values.push_back(x);
     }
     for (int i = 0; i < region.n_out; i++)
         out.push_back(values[region.out[i]]);
     return out;
 }
-
-} // namespace
-
-const tern__op *op_table;
 
 fault out_of_range(int64_t index, int64_t limit)
 {
@@ -327,14 +338,22 @@ mx::Shape shape_of(const tern__type &type)
 arrays lower(const tern__call &call, const arrays &in, mx::Stream stream)
 {
     const tern__opcode op = tern__opcode(call.op - op_table);
-    return op == TERN__OP_fused
-               ? lower_region(*call.attrs[TERN__ATTR_fused_body].region, op_table, in, stream)
-               : lower_one(call, op, in, stream);
+    return op == TERN__OP_fused ? lower_region(*call.attrs[TERN__ATTR_fused_body].region, in, stream)
+                                : lower_one(call, op, in, stream);
 }
 
 std::string refuse(const tern__call &call)
 {
     const tern__opcode op = tern__opcode(call.op - op_table);
+    const tern__region *region = op == TERN__OP_fused ? call.attrs[TERN__ATTR_fused_body].region : nullptr;
+    for (int i = 0; region && i < region->n_ops; i++) {
+        const region_call one(*region, i);
+        const std::string why = refuse(one.call);
+        if (!why.empty())
+            return why;
+    }
+    if (region)
+        return "";
     const row *r = row_of(op);
     if (!r)
         return "there is no lowering for it";

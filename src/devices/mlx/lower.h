@@ -34,6 +34,8 @@ mx::Shape shape_of(const tern__type &type);
 
 /* The results of a call; operands have the types that the call says. */
 arrays lower(const tern__call &call, const arrays &in, mx::Stream stream);
+/* A fused region op by op: the body of a compiled function. */
+arrays lower_region(const tern__region &region, const arrays &in, mx::Stream stream);
 /* Why it cannot be lowered; empty: it can. */
 std::string refuse(const tern__call &call);
 

@@ -1,5 +1,6 @@
 /* plugin.c - MLX as a device: partitions of a plan become lazy MLX graphs, one each (session.cpp). On a Mac they run on the GPU,
- * elsewhere on MLX's CPU backend. Host memory is read where it lies where MLX allows it; results are copied out. */
+ * elsewhere on MLX's CPU backend. Host memory is read where it lies where MLX allows it; results are copied out. Fused regions
+ * become compiled functions where MLX can compile (tern__mlx_compiles); else nothing is fused. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ struct tern__device {
 
 /* What leaves its partition: (n_operands of the plan), for outputs. */
 struct tern__code {
+    const tern__plan *plan;
     bool kept[1];
 };
 
@@ -71,6 +73,19 @@ static tern_status choose(const tern__target *target, const tern__call *call,
     return TERN_OK;
 }
 
+/* Elementwise work on f32, which the CPU can take over as it is. */
+static bool fuses(const tern__target *target, const tern__call *call)
+{
+    char why[160];
+    bool floats = (call->op->flags & TERN__ELEMENTWISE) != 0;
+    (void)target;
+    for (int i = 0; i < call->n_in; i++)
+        floats = floats && call->in[i]->dtype == TERN_F32;
+    for (int i = 0; i < call->n_out; i++)
+        floats = floats && call->out[i].dtype == TERN_F32;
+    return floats && tern__mlx_lowers(call, why, sizeof why);
+}
+
 static const tern__target *target_of(const tern__device *device)
 {
     return &device->target;
@@ -96,8 +111,16 @@ static tern_status create(const tern__device_options *options, tern__device **ou
         tern__mlx_free(device);
         return host->fail(error.status, "device 'mlx': %s", error.text);
     }
-    device->target = (tern__target){
-        .name = "mlx", .workers = options->threads, .pool = options->pool, .choose = choose, .data = device};
+    const char *why;
+    const bool compiles = tern__mlx_compiles(options->functions, &why);
+    if (why[0])
+        host->log(TERN_LOG_WARN, "device 'mlx': compiled functions are not used: %s", why);
+    device->target = (tern__target){.name = "mlx",
+                                    .workers = options->threads,
+                                    .pool = options->pool,
+                                    .choose = choose,
+                                    .fuses = compiles ? fuses : NULL,
+                                    .data = device};
     *out = device;
     return TERN_OK;
 }
@@ -143,24 +166,28 @@ static bool read_outside(const tern__plan *plan, const tern__partition *part, co
 static tern_status compile(tern__device *device, const tern__plan *plan, tern__code **out)
 {
     (void)device;
-    bool *kept = tern__mlx_alloc(sizeof(tern__code) + plan->n_operands);
-    if (!kept)
+    tern__code *code = tern__mlx_alloc(sizeof *code + plan->n_operands);
+    if (!code)
         return host->fail(TERN_OUT_OF_MEMORY, "device 'mlx': no memory for a plan");
     for (uint32_t p = 0; p < plan->n_partitions; p++) {
         const tern__partition *part = &plan->partitions[p];
         for (uint32_t s = part->first; part->on_device && s < part->end; s++) {
             const tern__step *step = &plan->steps[s];
             for (uint32_t i = 0; i < step->n_out; i++)
-                kept[step->operands + step->n_in + i] = read_outside(plan, part, &outputs_of(plan, step)[i]);
+                code->kept[step->operands + step->n_in + i] =
+                    read_outside(plan, part, &outputs_of(plan, step)[i]);
         }
     }
-    *out = (tern__code *)(void *)kept;
+    code->plan = plan;
+    *out = code;
     return TERN_OK;
 }
 
 static void forget(tern__device *device, tern__code *code)
 {
-    (void)device;
+    for (uint32_t s = 0; code && s < code->plan->n_steps; s++)
+        if (code->plan->steps[s].op == TERN__OP_fused)
+            tern__mlx_forget(device->session, code->plan->steps[s].attrs[TERN__ATTR_fused_body].region);
     tern__mlx_free(code);
 }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <unordered_map>
 
 #include "devices/mlx/session.h"
 
@@ -180,9 +181,12 @@ static void write_rows(const tern__mlx_step &step)
     write(true);
 }
 
+using function = std::function<arrays(const arrays &)>;
+
 struct tern__mlx_session {
     mx::Stream stream;
     std::vector<made> values;
+    std::unordered_map<const tern__region *, function> functions; // of fused steps
 
     size_t memory;                        // bytes that it may use; 0: as MLX likes
     size_t old_memory = 0, old_cache = 0; // limits of MLX before
@@ -285,9 +289,23 @@ struct tern__mlx_session {
             in.push_back(read(step.in[i]));
         }
         const tern__call call = {row, step.n_in, step.n_out, in_types.data(), step.attrs, out_types.data()};
-        arrays out = lower(call, in, stream);
+        arrays out = step.op == TERN__OP_fused ? function_of(step)(in) : lower(call, in, stream);
         for (int i = 0; i < step.n_out; i++)
             keep(step.out[i], out[size_t(i)], step.kept[i]);
+    }
+
+    // MLX compiles it when it is called for the first time, and again where operands have another shape or type.
+    const function &function_of(const tern__mlx_step &step)
+    {
+        const tern__region *region = step.attrs[TERN__ATTR_fused_body].region;
+        auto at = functions.find(region);
+        if (at == functions.end())
+            at = functions
+                     .emplace(region, mx::compile(function([region, s = stream](const arrays &in) {
+                                  return lower_region(*region, in, s);
+                              })))
+                     .first;
+        return at->second;
     }
 
     void keep(const tern__buffer &b, const mx::array &result, bool kept)
@@ -368,6 +386,40 @@ bool tern__mlx_lowers(const tern__call *call, char *why, size_t bytes)
         reason = error.text;
     std::snprintf(why, bytes, "%s", reason.c_str());
     return reason.empty();
+}
+
+// A chain of three, compiled and computed: where there is no compiler this throws.
+static std::string try_compiling()
+{
+    tern__mlx_error error;
+    const bool done = guarded(&error, [] {
+        const mx::Stream s = mx::new_thread_unsafe_stream(device());
+        const function chain = mx::compile(function([s](const arrays &in) {
+            return arrays{mx::add(mx::multiply(in[0], in[0], s), mx::exp(in[0], s), s)};
+        }));
+        arrays out = chain(arrays{mx::zeros(mx::Shape{4}, mx::float32, s)});
+        mx::eval(out);
+        if (out[0].data<float>()[3] != 1)
+            throw fault(TERN_INTERNAL, "a compiled function gives wrong results");
+    });
+    return done ? "" : error.text;
+}
+
+bool tern__mlx_compiles(int said, const char **why)
+{
+    const bool wanted = said ? said > 0 : device().type == mx::Device::gpu;
+    *why = "";
+    if (!wanted)
+        return false;
+    static const std::string problem = try_compiling();
+    *why = problem.c_str();
+    return problem.empty();
+}
+
+void tern__mlx_forget(tern__mlx_session *session, const tern__region *region)
+{
+    tern__mlx_error error;
+    guarded(&error, [&] { session->functions.erase(region); });
 }
 
 bool tern__mlx_open(size_t memory, tern__mlx_session **out, tern__mlx_error *error)

@@ -1,5 +1,6 @@
-/* memory.c - memory of a device that does not use the host's: buffers that plans keep, and constants, of which there is one copy for
- * all plans that read them. A constant stays where it is as long as a plan that reads it, so its address and size name it. */
+/* memory.c - memory of a device that does not use the host's: buffers that plans keep. Of constants and states there is one copy for
+ * all plans that use them. A constant stays where it is as long as a plan that reads it, so its address and size name it; what a
+ * copy of a state holds is known by its version. */
 #include "devices/opencl/opencl.h"
 
 typedef int tern__opencl_memory_is_compiled; /* no file is empty */
@@ -24,33 +25,47 @@ static tern_status create(tern__device *d, size_t bytes, const void *from, cl_me
     return TERN_OK;
 }
 
-tern_status tern__ocl_memory_get(tern__device *d, size_t bytes, const void *constant, cl_mem *out)
+tern_status tern__ocl_memory_get(tern__device *d, size_t bytes, const void *host, bool constant,
+                                 tern__ocl_memory **out)
 {
-    for (size_t i = 0; constant && i < d->n_memory; i++)
-        if (d->memory[i].constant == constant && d->memory[i].bytes == bytes) {
-            d->memory[i].uses++;
-            *out = d->memory[i].buffer;
+    for (size_t i = 0; host && i < d->n_memory; i++)
+        if (d->memory[i]->host == host && d->memory[i]->bytes == bytes &&
+            d->memory[i]->constant == constant) {
+            d->memory[i]->uses++;
+            *out = d->memory[i];
             return TERN_OK;
         }
-    if (!tern__grow((void **)&d->memory, &d->cap_memory, d->n_memory + 1, sizeof *d->memory))
-        return tern__out_of_memory(sizeof *d->memory);
-    cl_mem buffer = NULL;
-    TERN_TRY(create(d, bytes, constant, &buffer));
-    d->memory[d->n_memory++] =
-        (tern__ocl_memory){.buffer = buffer, .bytes = bytes, .constant = constant, .uses = 1};
-    *out = buffer;
+    if (!tern__grow((void **)&d->memory, &d->cap_memory, d->n_memory + 1, sizeof(tern__ocl_memory *)))
+        return tern__out_of_memory(sizeof(tern__ocl_memory *));
+    tern__ocl_memory *memory = tern__alloc_zero(1, sizeof *memory);
+    if (!memory)
+        return tern__out_of_memory(sizeof *memory);
+    const tern_status status = create(d, bytes, constant ? host : NULL, &memory->buffer);
+    if (status != TERN_OK) {
+        tern__free(memory);
+        return status;
+    }
+    memory->bytes = bytes;
+    memory->host = host;
+    memory->constant = constant;
+    memory->uses = 1;
+    d->memory[d->n_memory++] = memory;
+    *out = memory;
     return TERN_OK;
 }
 
-void tern__ocl_memory_put(tern__device *d, cl_mem buffer)
+void tern__ocl_memory_put(tern__device *d, tern__ocl_memory *memory)
 {
+    if (--memory->uses > 0)
+        return;
     for (size_t i = 0; i < d->n_memory; i++)
-        if (d->memory[i].buffer == buffer && --d->memory[i].uses == 0) {
-            d->cl->ReleaseMemObject(buffer);
-            d->used_bytes -= d->memory[i].bytes;
+        if (d->memory[i] == memory) {
             d->memory[i] = d->memory[--d->n_memory];
-            return;
+            break;
         }
+    d->cl->ReleaseMemObject(memory->buffer);
+    d->used_bytes -= memory->bytes;
+    tern__free(memory);
 }
 
 #endif

@@ -27,7 +27,8 @@ typedef struct tern__ocl_draft {
         units; /* independent pieces of work, and how many work items share them at most; units 0: items */
     int n_numbers;
     int64_t numbers[TERN__OCL_MOST_NUMBERS];
-    bool full; /* there were too many numbers */
+    bool full;   /* there were too many numbers */
+    bool blocks; /* it reads weights in blocks: tern__ocl_blocks comes first */
 } tern__ocl_draft;
 
 /* An operand of a step, where it lies in the plan. */
@@ -73,6 +74,9 @@ const tern__ocl_kind *tern__ocl_kind_of(const tern__call *call, const char **why
 
 /* The text before every kernel: types and functions that they use. */
 extern const char tern__ocl_prelude[];
+/* Behind it where weights in blocks are read (blocks.c): load_<type>(p, e), element e of rows that begin at p, and vload_<type>,
+ * sixteen of them from a multiple of sixteen on. Elements count from the first of the row, whole blocks to the next row. */
+extern const char tern__ocl_blocks[];
 
 /* Notes a number and gives its place: the kernel has it as n<place>. */
 int tern__ocl_number(tern__ocl_draft *d, int64_t number);
@@ -86,7 +90,8 @@ void tern__ocl_begin_stretch(tern__ocl_draft *d, size_t items, size_t least, int
 void tern__ocl_loop(tern__ocl_draft *d, const char *i, size_t items, size_t least);
 /* "loop over i in [0, items)", by the work group of this item. */
 void tern__ocl_group_loop(tern__ocl_draft *d, const char *i, size_t items, size_t least);
-/* Expressions: element `at` of operand `p` as a float (or the integer that it is), and its storing. */
+/* Expressions: element `at` of operand `p` as a float (or the integer that it is), and its storing. Weights in blocks are
+ * floats that can be read: there `at` counts elements, not units. */
 void tern__ocl_load(tern__ocl_draft *d, tern_dtype dtype, int p, const char *at);
 void tern__ocl_store(tern__ocl_draft *d, tern_dtype dtype, int p, const char *at, const char *value);
 /* Declares `name` = the offset of row-major index `i` in an operand, in units, from sizes and strides of its first `rank` axes. */
@@ -105,7 +110,9 @@ typedef struct tern__ocl_built {
 typedef struct tern__ocl_memory {
     cl_mem buffer;
     size_t bytes;
-    const void *constant; /* what it is a copy of; NULL: one plan's own */
+    bool constant;
+    const void *host; /* the constant or state that it is a copy of; NULL: one plan's own */
+    uint64_t version; /* of a state: what it holds (tern__bindings); 0: nothing that counts */
     int uses;
 } tern__ocl_memory;
 
@@ -124,7 +131,7 @@ struct tern__device {
     tern__ocl_built *built;
     size_t n_built, cap_built;
     uint64_t compiled, loaded; /* sources that were compiled, and that the cache had */
-    tern__ocl_memory *memory;
+    tern__ocl_memory **memory;
     size_t n_memory, cap_memory;
     size_t used_bytes, most_bytes; /* of device memory; most 0: as much as there is */
     uint64_t copied_bytes;         /* between host and device, for plans */
@@ -137,9 +144,11 @@ tern_status tern__ocl_fail(tern__device *device, const char *what, cl_int error)
 
 /* ---- memory.c ---- */
 
-/* A buffer of the device's own, a copy of the constant if there is one: then perhaps the one that others have. */
-tern_status tern__ocl_memory_get(tern__device *device, size_t bytes, const void *constant, cl_mem *out);
-void tern__ocl_memory_put(tern__device *device, cl_mem buffer);
+/* A buffer of the device's own. With `host` it stands for those bytes, and is the one that other plans have for them; if `constant`,
+ * it is a copy of them. */
+tern_status tern__ocl_memory_get(tern__device *device, size_t bytes, const void *host, bool constant,
+                                 tern__ocl_memory **out);
+void tern__ocl_memory_put(tern__device *device, tern__ocl_memory *memory);
 
 /* ---- run.c ---- */
 

@@ -50,11 +50,41 @@ static void offset_of(tern__ocl_draft *d, const char *name, const char *i, opera
     tern__ocl_offset(d, name, i, o->type->rank, o->type->shape, o->strides);
 }
 
+/* Bytes of packed types, whose rows lie whole: contiguous. */
+static const char *refuse_nothing(const tern__call *call)
+{
+    (void)call;
+    return NULL;
+}
+
+static void write_bytes(tern__ocl_draft *d, operand *o)
+{
+    const tern__type *type = o[1].type;
+    const int64_t unit = (int64_t)tern__dtype_unit_bytes(type->dtype);
+    int64_t shape[TERN__MAX_RANK], strides[2][TERN__MAX_RANK];
+    size_t bytes = 1;
+    for (int a = 0; a < type->rank; a++) {
+        const bool last = a == type->rank - 1;
+        shape[a] = last ? tern__row_units(type->dtype, type->shape[a]) * unit : type->shape[a];
+        bytes *= (size_t)shape[a];
+        for (int k = 0; k < 2; k++)
+            strides[k][a] = last ? 1 : o[k].strides[a] * unit;
+    }
+    tern__ocl_loop(d, "i", bytes, 65536);
+    tern__ocl_offset(d, "from", "i", type->rank, shape, strides[0]);
+    tern__ocl_offset(d, "to", "i", type->rank, shape, strides[1]);
+    tern__ocl_add(d, "((global uchar *)p1)[to] = ((global const uchar *)p0)[from];\n}\n");
+}
+
 /* Element i of one is element i of the other, in row-major order: contiguous, reshape. */
 static void write_copy(tern__ocl_draft *d, const tern__step *step, operand *o)
 {
     const char *type = carrier(o[1].type->dtype);
     (void)step;
+    if (tern__dtype_is_packed(o[1].type->dtype)) {
+        write_bytes(d, o);
+        return;
+    }
     tern__ocl_loop(d, "i", numel(&o[1]), 16384);
     offset_of(d, "from", "i", &o[0]);
     offset_of(d, "to", "i", &o[1]);
@@ -147,10 +177,23 @@ static void write_cast(tern__ocl_draft *d, const tern__step *step, operand *o)
     }
 }
 
-/* y[outer, indices, inner] = x[outer, index, inner]; n[0] is the step's number everywhere. */
+static const char *refuse_gather(const tern__call *call)
+{
+    int axis = 0;
+    if (!tern__dtype_is_block(call->in[0]->dtype))
+        return refuse_packed(call);
+    tern__axis_normalise(call->attrs[TERN__ATTR_gather_axis].i, call->in[0]->rank, &axis);
+    return axis < call->in[0]->rank - 1 ? NULL : "it takes no elements out of blocks";
+}
+
+/* y[outer, indices, inner] = x[outer, index, inner]; n[0] is the step's number everywhere. Blocks are unpacked. */
 static void write_gather(tern__ocl_draft *d, const tern__step *step, operand *o)
 {
+    const tern_dtype dtype = o[0].type->dtype;
+    const bool blocks = tern__dtype_is_block(dtype);
+    const int64_t unit = blocks ? tern_dtype_get(dtype)->unit_elements : 1;
     const char *type = carrier(o[2].type->dtype);
+    char at[64];
     int axis = 0;
     tern__axis_normalise(step->attrs[TERN__ATTR_gather_axis].i, o[0].type->rank, &axis);
     const int indices = o[1].type->rank, rank = o[2].type->rank;
@@ -158,20 +201,30 @@ static void write_gather(tern__ocl_draft *d, const tern__step *step, operand *o)
     for (int a = 0; a < rank; a++) {
         const bool is_index = a >= axis && a < axis + indices;
         of_index[a] = is_index ? o[1].strides[a - axis] : 0;
-        of_x[a] = is_index ? 0 : o[0].strides[a < axis ? a : a - indices + 1];
+        of_x[a] = is_index                  ? 0
+                  : blocks && a == rank - 1 ? 1
+                                            : o[0].strides[a < axis ? a : a - indices + 1] * unit;
     }
     tern__ocl_loop(d, "i", numel(&o[2]), 16384);
     const int size = tern__ocl_number(d, o[0].type->shape[axis]),
-              along = tern__ocl_number(d, o[0].strides[axis]);
+              along = tern__ocl_number(d, o[0].strides[axis] * unit);
     tern__ocl_offset(d, "at", "i", rank, o[2].type->shape, of_index);
     tern__ocl_offset(d, "from", "i", rank, o[2].type->shape, of_x);
     offset_of(d, "to", "i", &o[2]);
     tern__ocl_add(d,
                   "long index = ((global const long *)p1)[at];\n"
                   "if (index < 0 && index >= -n%d) index += n%d;\n"
-                  "if (found(fault, n0, index, n%d))\n"
-                  "((global %s *)p2)[to] = ((global const %s *)p0)[from + index * n%d];\n}\n",
-                  size, size, size, type, type, along);
+                  "if (found(fault, n0, index, n%d))\n",
+                  size, size, size);
+    if (!blocks) {
+        tern__ocl_add(d, "((global %s *)p2)[to] = ((global const %s *)p0)[from + index * n%d];\n}\n", type,
+                      type, along);
+        return;
+    }
+    snprintf(at, sizeof at, "from + index * n%d", along);
+    tern__ocl_add(d, "((global float *)p2)[to] = ");
+    tern__ocl_load(d, dtype, 0, at);
+    tern__ocl_add(d, ";\n}\n");
 }
 
 /* ---- states ---- */
@@ -446,12 +499,12 @@ static void write_arg(tern__ocl_draft *d, const tern__step *step, operand *o)
 /* ---- the table ---- */
 
 static const tern__ocl_kind kinds[] = {
-    {"copy__opencl", TERN__OP_contiguous, refuse_packed, write_copy},
+    {"copy__opencl", TERN__OP_contiguous, refuse_nothing, write_copy},
     {"copy__opencl", TERN__OP_reshape, refuse_packed, write_copy},
     {"cast__opencl", TERN__OP_cast, refuse_cast, write_cast},
     {"overwrite__opencl", TERN__OP_overwrite, refuse_overwrite, write_overwrite},
     {"full__opencl", TERN__OP_full, refuse_full, write_full},
-    {"gather__opencl", TERN__OP_gather, refuse_packed, write_gather},
+    {"gather__opencl", TERN__OP_gather, refuse_gather, write_gather},
     {"write_rows__opencl", TERN__OP_write_rows, refuse_packed, write_write_rows},
     {"write_slice__opencl", TERN__OP_write_slice, refuse_packed, write_write_slice},
     {"rope__opencl", TERN__OP_rope, refuse_rope, write_rope},

@@ -100,6 +100,8 @@ static void describe_linear(product *p)
     p->a_row = last > 0 ? p->a->strides[last - 1] : 0;
     p->b_k = p->b->type->rank > 1 ? p->b->strides[1] : 1;
     p->b_column = p->b->strides[0];
+    if (tern__dtype_is_block(p->b->type->dtype)) /* counted in elements: a row is whole blocks */
+        p->b_column *= tern_dtype_get(p->b->type->dtype)->unit_elements;
     p->batch_axes = last > 0 ? last - 1 : 0;
     for (int a = 0; a < p->batch_axes; a++) {
         p->batch_shape[a] = x->shape[a];
@@ -169,6 +171,11 @@ static void add_barrier(product *p)
 /* Sixteen elements of type t from `at` of pointer p on, as floats (or ints). */
 static void add_vector(tern__ocl_draft *d, tern_dtype t, int p, const char *at)
 {
+    if (tern__dtype_is_block(t)) {
+        d->blocks = true;
+        tern__ocl_add(d, "vload_%s((global const uchar *)p%d, %s)", tern_dtype_name(t), p, at);
+        return;
+    }
     switch (t) {
     case TERN_F32:
         tern__ocl_add(d, "vload16(0, (global const float *)p%d + %s)", p, at);
@@ -708,9 +715,10 @@ const char *tern__ocl_refuse_linear(const tern__call *call)
     const tern_dtype w = call->in[1]->dtype;
     if (call->in[0]->dtype == TERN_I8)
         return w == TERN_I8 ? NULL : "it multiplies i8 by i8 only";
-    return call->in[0]->dtype == TERN_F32 && is_small_float(w) && call->out[0].dtype == TERN_F32
+    return call->in[0]->dtype == TERN_F32 && (is_small_float(w) || tern__dtype_is_block(w)) &&
+                   call->out[0].dtype == TERN_F32
                ? NULL
-               : "it multiplies by f32, f16, bf16 and i8 only";
+               : "it multiplies by f32, f16, bf16, i8 and weights in blocks only";
 }
 
 const char *tern__ocl_refuse_matmul(const tern__call *call)

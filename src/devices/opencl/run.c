@@ -3,7 +3,11 @@
  *
  * A device that uses the very pages of the host gets buffers over them (CL_MEM_USE_HOST_PTR), which stay as long as that is where
  * it was: nothing is copied. Others have memory of their own (memory.c) that stays from run to run: constants are copied once, for
- * all plans that read them; the rest of what a partition reads before it runs, and what it wrote behind it. */
+ * all plans that read them; the rest of what a partition reads before it runs, and what it wrote behind it.
+ *
+ * A leaf that the plan writes is a state, such as the keys and values of a decoder, and large. Host memory holds it too whenever a run
+ * is over, since others may read it there; but of a plan that runs as a whole on the device only the rows that it wrote
+ * are copied back, and nothing is copied in as long as the host's bytes are those that the device left (their version says so). */
 #include "devices/opencl/opencl.h"
 
 typedef int tern__opencl_run_is_compiled; /* no file is empty */
@@ -19,15 +23,20 @@ typedef int tern__opencl_run_is_compiled; /* no file is empty */
 #include "base/status.h"
 #include "base/trace.h"
 
+enum { NOBODY = UINT32_MAX };
+
 /* Memory that operands lie in: a leaf, a block or the arena, as far as they reach. */
 typedef struct slot {
     tern__space space;
     uint32_t index;
     int64_t low, high; /* bytes from its address */
     bool constant;
-    void *host; /* where `memory` lies, or what it was copied from; NULL: nowhere yet */
+    bool state;       /* written by the plan, of which this device runs all */
+    uint32_t rows_by; /* of a state: the step that writes rows of it, and nobody else; NOBODY */
+    void *host;       /* where `memory` lies, or what it was copied from; NULL: nowhere yet */
     cl_mem memory;
-    bool read, written; /* by the partition that runs */
+    tern__ocl_memory *own; /* that it is the buffer of, if the device has memory of its own */
+    bool read, written;    /* by the partition that runs */
 } slot;
 
 typedef struct launch {
@@ -72,7 +81,12 @@ static uint32_t slot_of(tern__code *code, const tern__operand *o)
         s++;
     slot *at = &code->slots[s];
     if (s == code->n_slots) {
-        *at = (slot){.space = o->space, .index = o->index, .low = low, .high = high, .constant = o->constant};
+        *at = (slot){.space = o->space,
+                     .index = o->index,
+                     .low = low,
+                     .high = high,
+                     .constant = o->constant,
+                     .rows_by = NOBODY};
         code->n_slots++;
     }
     at->low = low < at->low ? low : at->low;
@@ -84,6 +98,7 @@ static uint32_t slot_of(tern__code *code, const tern__operand *o)
 static void finish_source(const tern__ocl_draft *d, uint32_t n_operands, int first_offset, tern__strbuf *out)
 {
     tern__strbuf_add(out, tern__ocl_prelude);
+    tern__strbuf_add(out, d->blocks ? tern__ocl_blocks : "");
     tern__strbuf_add(out, "kernel void k(");
     for (uint32_t i = 0; i < n_operands; i++)
         tern__strbuf_addf(out, "global char *p%u, ", i);
@@ -209,6 +224,20 @@ static tern_status set_fixed(tern__device *d, const tern__code *code, const tern
     return TERN_OK;
 }
 
+static void note_states(const tern__plan *plan, tern__code *code)
+{
+    for (uint32_t s = 0; plan->n_partitions == 1 && s < plan->n_steps; s++) {
+        const launch *l = &code->launches[s];
+        for (uint32_t i = plan->steps[s].n_in; l->kernel && i < l->n_operands; i++) {
+            slot *at = &code->slots[l->slots[i]];
+            if (at->space != TERN__SPACE_LEAF)
+                continue;
+            at->rows_by = !at->state && plan->steps[s].op == TERN__OP_write_rows ? s : NOBODY;
+            at->state = true;
+        }
+    }
+}
+
 static tern_status compile(tern__device *d, const tern__plan *plan, tern__code *code)
 {
     static int64_t nothing[4];
@@ -226,6 +255,7 @@ static tern_status compile(tern__device *d, const tern__plan *plan, tern__code *
     for (uint32_t s = 0; s < plan->n_steps; s++)
         if (plan->steps[s].on_device)
             TERN_TRY(make_launch(d, code, plan, s));
+    note_states(plan, code);
     TERN_TRY(settle_offsets(d, code, plan));
     return set_fixed(d, code, plan);
 }
@@ -255,8 +285,9 @@ static void unbind(tern__device *d, slot *s)
     if (s->memory && d->in_place)
         d->cl->ReleaseMemObject(s->memory);
     else if (s->memory)
-        tern__ocl_memory_put(d, s->memory);
+        tern__ocl_memory_put(d, s->own);
     s->memory = NULL;
+    s->own = NULL;
     s->host = NULL;
 }
 
@@ -292,12 +323,14 @@ static tern_status bind(tern__device *d, slot *s, const tern__bindings *bindings
 {
     char *host = address_of(bindings, s) + s->low;
     cl_int error = CL_SUCCESS;
-    *moved = !s->memory || ((d->in_place || s->constant) && s->host != host);
+    const bool stays = s->constant || s->state; /* stands for the bytes at that address */
+    *moved = !s->memory || ((d->in_place || stays) && s->host != host);
     if (*moved) {
         unbind(d, s);
-        if (!d->in_place)
-            TERN_TRY(tern__ocl_memory_get(d, bytes_of(s), s->constant ? host : NULL, &s->memory));
-        else
+        if (!d->in_place) {
+            TERN_TRY(tern__ocl_memory_get(d, bytes_of(s), stays ? host : NULL, s->constant, &s->own));
+            s->memory = s->own->buffer;
+        } else
             s->memory = d->cl->CreateBuffer(
                 d->context, (s->constant ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE) | CL_MEM_USE_HOST_PTR,
                 bytes_of(s), host, &error);
@@ -357,13 +390,35 @@ static bool is_given_back(const slot *s, bool alone)
     return s->memory && s->written && !(alone && s->space == TERN__SPACE_ARENA);
 }
 
-static tern_status fetch(tern__device *d, const tern__plan *plan, tern__code *code)
+/* Has the device the very bytes of the state? Until the run is over nobody knows what it has. */
+static bool is_held(const slot *s, const tern__bindings *bindings)
+{
+    if (!s->state)
+        return false;
+    const uint64_t version = bindings->versions ? bindings->versions[s->index] : 0;
+    const bool held = version != 0 && s->own->version == version;
+    s->own->version = 0;
+    return held;
+}
+
+/* The run is over, and host and device have the same. */
+static void note_versions(const tern__code *code, const tern__bindings *bindings)
+{
+    for (uint32_t i = 0; i < code->n_slots; i++) {
+        const slot *s = &code->slots[i];
+        if (s->state && bindings->versions && bindings->versions[s->index] != 0)
+            s->own->version = bindings->versions[s->index] + 1;
+    }
+}
+
+static tern_status fetch(tern__device *d, const tern__plan *plan, tern__code *code,
+                         const tern__bindings *bindings)
 {
     const bool alone = plan->n_partitions == 1;
     cl_int error = CL_SUCCESS;
     for (uint32_t i = 0; i < code->n_slots && error == CL_SUCCESS; i++) {
         const slot *s = &code->slots[i];
-        if (!is_fetched(s, alone))
+        if (!is_fetched(s, alone) || is_held(s, bindings))
             continue;
         error =
             d->cl->EnqueueWriteBuffer(d->queue, s->memory, CL_FALSE, 0, bytes_of(s), s->host, 0, NULL, NULL);
@@ -372,18 +427,85 @@ static tern_status fetch(tern__device *d, const tern__plan *plan, tern__code *co
     return error == CL_SUCCESS ? TERN_OK : tern__ocl_fail(d, "copying to the device", error);
 }
 
+static cl_int read_back(tern__device *d, const slot *s, size_t at, size_t bytes)
+{
+    d->copied_bytes += bytes;
+    return d->cl->EnqueueReadBuffer(d->queue, s->memory, CL_FALSE, at, bytes, (char *)s->host + at, 0, NULL,
+                                    NULL);
+}
+
+/* Integers that the host has, of a leaf that the plan does not write; NULL: they are elsewhere. */
+static const char *host_integers(const tern__code *code, const tern__operand *o,
+                                 const tern__bindings *bindings)
+{
+    if (o->space != TERN__SPACE_LEAF)
+        return NULL;
+    for (uint32_t i = 0; i < code->n_slots; i++)
+        if (code->slots[i].state && code->slots[i].index == o->index)
+            return NULL;
+    return (const char *)bindings->leaves[o->index] + o->byte_offset;
+}
+
+static int64_t integer_at(const tern__operand *o, const char *data, int64_t i)
+{
+    const int64_t at = i * o->strides[0];
+    return o->type->dtype == TERN_I64 ? ((const int64_t *)(const void *)data)[at]
+                                      : ((const int32_t *)(const void *)data)[at];
+}
+
+/* Rows (slot, position) of the state lie one behind the other. */
+static bool has_whole_rows(const tern__operand *state)
+{
+    int64_t bytes = 1;
+    for (int a = state->type->rank - 1; a >= 1; a--) {
+        if (state->strides[a] != bytes)
+            return false;
+        bytes *= state->type->shape[a];
+    }
+    return true;
+}
+
+/* The rows that step s->rows_by wrote, those beside each other at once. false: which they are is not known here. */
+static bool read_rows(tern__device *d, const tern__plan *plan, const tern__code *code, const slot *s,
+                      const tern__bindings *bindings, cl_int *error)
+{
+    const tern__operand *o = &plan->operands[plan->steps[s->rows_by].operands], *state = &o[4];
+    const char *slots = host_integers(code, &o[2], bindings),
+               *positions = host_integers(code, &o[3], bindings);
+    if (!slots || !positions || !has_whole_rows(state))
+        return false;
+    const int64_t unit = (int64_t)tern__dtype_unit_bytes(state->type->dtype), rows = o[1].type->shape[0];
+    const int64_t first = (int64_t)state->byte_offset - s->low, row = state->strides[1] * unit;
+    int64_t begin = 0, end = 0; /* bytes that are to be read */
+    for (int64_t r = 0; r < rows && *error == CL_SUCCESS; r++) {
+        const int64_t sequence = integer_at(&o[2], slots, r), position = integer_at(&o[3], positions, r);
+        if (position == -1)
+            continue;
+        if (sequence < 0 || sequence >= state->type->shape[0] || position < 0 ||
+            position >= state->type->shape[1])
+            return false; /* the run will say so */
+        const int64_t at = first + sequence * state->strides[0] * unit + position * row;
+        if (at != end && end > begin)
+            *error = read_back(d, s, (size_t)begin, (size_t)(end - begin));
+        begin = at == end ? begin : at;
+        end = at + row;
+    }
+    if (end > begin && *error == CL_SUCCESS)
+        *error = read_back(d, s, (size_t)begin, (size_t)(end - begin));
+    return true;
+}
+
 /* Waits, and gives memory back to the host. */
-static tern_status give_back(tern__device *d, const tern__plan *plan, tern__code *code, bool failed)
+static tern_status give_back(tern__device *d, const tern__plan *plan, tern__code *code,
+                             const tern__bindings *bindings, bool failed)
 {
     const bool alone = plan->n_partitions == 1;
     cl_int error = CL_SUCCESS;
     for (uint32_t i = 0; !d->in_place && !failed && i < code->n_slots && error == CL_SUCCESS; i++) {
         const slot *s = &code->slots[i];
-        if (!is_given_back(s, alone))
-            continue;
-        error =
-            d->cl->EnqueueReadBuffer(d->queue, s->memory, CL_FALSE, 0, bytes_of(s), s->host, 0, NULL, NULL);
-        d->copied_bytes += bytes_of(s);
+        if (is_given_back(s, alone) &&
+            (s->rows_by == NOBODY || !read_rows(d, plan, code, s, bindings, &error)) && error == CL_SUCCESS)
+            error = read_back(d, s, 0, bytes_of(s));
     }
     const cl_int finished = d->cl->Finish(d->queue);
     error = error == CL_SUCCESS ? finished : error;
@@ -466,14 +588,16 @@ tern_status tern__ocl_run(tern__device *d, const tern__plan *plan, tern__code *c
     if (!d->in_place)
         note_uses(plan, code, part);
     if (status == TERN_OK && !d->in_place)
-        status = fetch(d, plan, code);
+        status = fetch(d, plan, code, bindings);
     if (status == TERN_OK)
         status = enqueue(d, plan, code, part, bindings, n_done);
-    const tern_status back = give_back(d, plan, code, status != TERN_OK);
+    const tern_status back = give_back(d, plan, code, bindings, status != TERN_OK);
     if (status == TERN_OK)
         status = back;
     if (status == TERN_OK)
         status = look_for_fault(d, plan, code, n_done);
+    if (status == TERN_OK && !d->in_place)
+        note_versions(code, bindings);
     if (status == TERN_OK)
         *n_done = part->end;
     return status;

@@ -180,6 +180,11 @@ static const char *type_of(tern_dtype dtype)
 
 void tern__ocl_load(tern__ocl_draft *d, tern_dtype dtype, int p, const char *at)
 {
+    if (tern__dtype_is_block(dtype)) {
+        d->blocks = true;
+        tern__ocl_add(d, "load_%s((global const uchar *)p%d, %s)", tern_dtype_name(dtype), p, at);
+        return;
+    }
     switch (dtype) {
     case TERN_F16:
         tern__ocl_add(d, "vload_half(%s, (global const half *)p%d)", at, p);

@@ -37,8 +37,9 @@ typedef struct tern__attention_rows {
     const char *from; /* first element of row 0 */
     int64_t step;     /* bytes from one row to the next; the elements of a row lie side by side */
     int64_t rows;
-    const char *
-        next; /* what will be read after them, likewise, and is fetched ahead as they are; NULL: they lie in cache */
+    /* What is read soon is fetched meanwhile: with row r as many bytes as a row has, from next + r * next_step. NULL: nothing. */
+    const char *next;
+    int64_t next_step;
     tern_dtype dtype; /* f32, f16, bf16, i8 */
 } tern__attention_rows;
 

@@ -41,8 +41,8 @@ static int64_t low_rows(const tern__gemm_kernel *kernel)
 tern__gemm_blocking tern__gemm_blocking_for(const tern__gemm_kernel *kernel, int64_t l1_bytes,
                                             int64_t l2_bytes, int64_t m, int64_t n, int64_t k)
 {
-    enum { DEEP = 512, MANY_ROWS = 96 };
-    (void)l1_bytes; /* panels that fit it are too shallow to pay */
+    /* Panels that fit the first-level cache are too shallow to pay. */
+    enum { DEEP = 512, MANY_ROWS = 96, SMALL_L1 = 32 << 10 };
     const int64_t l2 = l2_bytes > 0 ? l2_bytes : 512 << 10, height = low_rows(kernel);
     const int64_t row = kernel->columns * (int64_t)sizeof(float);
     const int64_t depth = larger(smaller(l2 / 8 / row, DEEP), 64);
@@ -54,7 +54,8 @@ tern__gemm_blocking tern__gemm_blocking_for(const tern__gemm_kernel *kernel, int
     return (tern__gemm_blocking){.depth = deepest,
                                  .rows = larger(smaller(parts_of(rows, height) * height, m), 1),
                                  .tiles =
-                                     larger(smaller(tiles, tern__gemm_tiles(kernel, n)), TERN__GEMM_WIDE)};
+                                     larger(smaller(tiles, tern__gemm_tiles(kernel, n)), TERN__GEMM_WIDE),
+                                 .streamed = l1_bytes > 0 && l1_bytes <= SMALL_L1 ? 16 : 32};
 }
 
 static int64_t whole_lines(int64_t floats)
@@ -477,9 +478,8 @@ void tern__gemm_multiply(const tern__gemm_kernel *kernel, const tern__gemm *g, i
     const int64_t small = 1 << 16; /* floats */
     panel p = {.kernel = kernel, .g = g, .b_in_place = lies_well(kernel, g, rows, small)};
     /* A large b that is read where it lies comes from memory: a few rows of it, all along, that the processor can follow. */
-    const int64_t streamed = 32;
     const bool streams = p.b_in_place && !g->packed && g->k * g->n > small;
-    p.deepest = streams ? smaller(streamed, g->blocking.depth) : g->blocking.depth;
+    p.deepest = streams ? smaller(g->blocking.streamed, g->blocking.depth) : g->blocking.depth;
     p.y_tile = scratch;
     p.a_block = p.y_tile + Y_FLOATS;
     p.b_block = p.a_block + a_floats(kernel, &g->blocking);

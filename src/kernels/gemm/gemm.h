@@ -83,9 +83,10 @@ typedef struct tern__gemm_kernel {
 
 /* How a product is cut to fit the caches (tern__gemm_blocking_for). */
 typedef struct tern__gemm_blocking {
-    int64_t depth; /* k of a panel */
-    int64_t rows;  /* of a that are packed at a time */
-    int64_t tiles; /* of b that are packed at a time */
+    int64_t depth;    /* k of a panel */
+    int64_t rows;     /* of a that are packed at a time */
+    int64_t tiles;    /* of b that are packed at a time */
+    int64_t streamed; /* rows of a large b that are read side by side where it lies */
 } tern__gemm_blocking;
 
 /* A b that its owner widens, `columns` columns at a time, a multiple of the kernel's. */

@@ -96,7 +96,8 @@ INLINE void step(vec (*sums)[WIDE_VECTORS], const int rows, const int vectors, c
     {
         const float *from = b + v / VECTORS * b_tile + v % VECTORS * WIDTH;
         if (streams && v * WIDTH % 16 == 0)
-            __builtin_prefetch(from + ahead);
+            __builtin_prefetch(from + ahead, 0,
+                               2); /* rows a power of two apart share a set of the first cache */
         w[v] = last && v == vectors - 1 ? V_LOAD_PART(from, *last) : V_LOAD(from);
     }
     UNROLLED for (int i = 0; i < rows; i++)

@@ -51,11 +51,12 @@ enum {
 /* One call of an inner kernel: some tiles times some rows of x. */
 typedef struct tern__linear_call {
     const uint8_t *tiles;
-    int64_t tile_bytes;
-    const float *x; /* (rows, k), elements side by side */
+    int64_t tile_step; /* bytes from one tile to the next */
+    const float *x;    /* (rows, k), elements side by side */
     int64_t x_row;
-    float *y; /* (rows, 32 * n_tiles), elements side by side */
+    float *y; /* (rows, 32), elements side by side: of the first tile */
     int64_t y_row;
+    int64_t y_step; /* from one tile's to the next one's */
     int64_t k;
     int rows, n_tiles;  /* at least one, at most as many as the kernel says */
     tern__stream ahead; /* what comes next, fetched meanwhile */
@@ -77,11 +78,11 @@ typedef struct tern__linear_kernel {
 /* i8: one call multiplies some tiles with some prepared rows (tern__ternary_prepare). */
 typedef struct tern__linear_i8_call {
     const uint8_t *tiles;
-    int64_t tile_bytes;
-    const int8_t *x; /* (rows, columns), x_row bytes apart, the sum of a row in the last 4 of them */
+    int64_t tile_step; /* as above */
+    const int8_t *x;   /* (rows, columns), x_row bytes apart, the sum of a row in the last 4 of them */
     int64_t x_row;
-    int32_t *y; /* (rows, 32 * n_tiles) */
-    int64_t y_row;
+    int32_t *y; /* (rows, 32) */
+    int64_t y_row, y_step;
     int64_t quad_begin; /* this call's quads [quad_begin, quad_end); later ones add to y */
     int64_t quad_end;
     int rows, n_tiles;

@@ -75,12 +75,35 @@ void tern__linear_plan(tern_dtype dtype, const tern__linear_kernel *kernel, cons
     *out = p;
 }
 
-/* The `n` tiles that are `skip` behind this one, or these themselves, which costs least, at the end. */
-static tern__stream ahead_of(const tern__linear_program *p, const uint8_t *packed, int64_t tile, int64_t skip,
-                             int64_t n)
+/* Tiles that are multiplied together, and what is fetched meanwhile. */
+typedef struct group {
+    int64_t tile, n, step; /* tile, tile + step, ... */
+    tern__stream ahead;
+} group;
+
+/* How tiles [begin, end) are walked: `together` at a time as long as there are so many whole ones. Neighbours, while those behind
+ * them are fetched in runs; or, where memory is read fastest in order, the first of as many equal parts of the range, then the
+ * second of each: every part is read in order from end to end. */
+typedef struct walk {
+    const tern__linear_program *p;
+    const uint8_t *packed;
+    int64_t begin, end, together;
+    bool in_order;
+} walk;
+
+/* The group after `done` tiles. */
+static group group_after(const walk *w, int64_t done)
 {
-    const int64_t next = tile + skip < p->work ? tile + skip : tile;
-    return tern__stream_of(packed + next * p->tile_bytes, n * p->tile_bytes);
+    const int64_t bytes = w->p->tile_bytes, whole = smaller(w->end, w->p->n / TILE) - w->begin,
+                  each = whole > 0 ? whole / w->together : 0;
+    const bool several = done < each * w->together;
+    group g = {.n = several ? w->together : 1, .step = several && w->in_order ? each : 1};
+    g.tile = w->begin + (several && w->in_order ? done / w->together : done);
+    const uint8_t *at = w->packed + g.tile * bytes;
+    const int64_t next = g.tile + g.n < w->p->work ? g.n : 0; /* none: these themselves, which costs least */
+    g.ahead = w->in_order ? tern__stream_begin(at + TERN__STREAM_AHEAD, (int)g.n, g.step * bytes)
+                          : tern__stream_of(at + next * bytes, g.n * bytes);
+    return g;
 }
 
 /* ---- few rows ---- */
@@ -104,24 +127,34 @@ static void call_whole(const tern__linear_program *p, tern__linear_call *call, i
 static void multiply_few(const tern__linear_program *p, const uint8_t *packed, int64_t begin, int64_t end,
                          const float *x, int64_t x_row, int64_t rows, float *y, int64_t y_row)
 {
-    const int64_t groups = (rows + p->kernel->most_rows - 1) / p->kernel->most_rows;
-    const int64_t together = rows == 1 ? p->kernel->most_tiles[p->form] : 1;
-    for (int64_t tile = begin, taken; tile < end; tile += taken) {
-        const bool several = end - tile >= together && (tile + together) * TILE <= p->n;
-        taken = several ? together : 1;
-        for (int64_t g = 0; g < groups; g++) {
-            const int64_t first = rows * g / groups, last = rows * (g + 1) / groups;
-            tern__linear_call call = {.tiles = packed + tile * p->tile_bytes,
-                                      .tile_bytes = p->tile_bytes,
+    const int64_t parts = (rows + p->kernel->most_rows - 1) / p->kernel->most_rows;
+    /* Blocks and several rows are bound by arithmetic, and like to find their weights in the cache in whatever order. */
+    const bool plain = p->form == TERN__LINEAR_F16 || p->form == TERN__LINEAR_BF16;
+    const walk w = {.p = p,
+                    .packed = packed,
+                    .begin = begin,
+                    .end = end,
+                    .together = rows == 1 ? p->kernel->most_tiles[p->form] : 1,
+                    .in_order = tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM) && rows == 1 && plain};
+    for (int64_t done = 0; done < end - begin;) {
+        const group g = group_after(&w, done);
+        done += g.n;
+        for (int64_t part = 0; part < parts; part++) {
+            const int64_t first = rows * part / parts, last = rows * (part + 1) / parts;
+            tern__linear_call call = {.tiles = packed + g.tile * p->tile_bytes,
+                                      .tile_step = g.step * p->tile_bytes,
                                       .x = x + first * x_row,
                                       .x_row = x_row,
-                                      .y = y + first * y_row + (tile - begin) * TILE,
+                                      .y = y + first * y_row + (g.tile - begin) * TILE,
                                       .y_row = y_row,
+                                      .y_step = g.step * TILE,
                                       .k = p->k,
                                       .rows = (int)(last - first),
-                                      .n_tiles = (int)taken,
-                                      .ahead = ahead_of(p, packed, tile, g == 0 ? taken : 0, taken)};
-            call_whole(p, &call, p->n - tile * TILE);
+                                      .n_tiles = (int)g.n,
+                                      .ahead = g.ahead};
+            if (part > 0) /* in the cache already */
+                call.ahead = tern__stream_of(call.tiles, p->tile_bytes);
+            call_whole(p, &call, p->n - g.tile * TILE);
         }
     }
 }
@@ -243,16 +276,23 @@ static void multiply_bytes(const tern__linear_program *p, tern__linear_i8_call c
 void tern__linear_multiply_i8(const tern__linear_program *p, const uint8_t *packed, int64_t begin,
                               int64_t end, const int8_t *x, int64_t rows, int32_t *y, int64_t y_row)
 {
-    const int64_t together = p->bytes->most_tiles;
-    for (int64_t tile = begin, taken; tile < end; tile += taken) {
-        taken = end - tile >= together && (tile + together) * TILE <= p->n ? together : 1;
-        const tern__linear_i8_call call = {.tiles = packed + tile * p->tile_bytes,
-                                           .tile_bytes = p->tile_bytes,
+    const walk w = {.p = p,
+                    .packed = packed,
+                    .begin = begin,
+                    .end = end,
+                    .together = p->bytes->most_tiles,
+                    .in_order = tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM)};
+    for (int64_t done = 0; done < end - begin;) {
+        const group g = group_after(&w, done);
+        done += g.n;
+        const tern__linear_i8_call call = {.tiles = packed + g.tile * p->tile_bytes,
+                                           .tile_step = g.step * p->tile_bytes,
                                            .x = x,
                                            .x_row = tern__ternary_x_stride(p->k),
-                                           .y = y + (tile - begin) * TILE,
+                                           .y = y + (g.tile - begin) * TILE,
                                            .y_row = y_row,
-                                           .n_tiles = (int)taken};
-        multiply_bytes(p, call, ahead_of(p, packed, tile, taken, taken), rows, p->n - tile * TILE);
+                                           .y_step = g.step * TILE,
+                                           .n_tiles = (int)g.n};
+        multiply_bytes(p, call, g.ahead, rows, p->n - g.tile * TILE);
     }
 }

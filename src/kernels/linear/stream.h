@@ -1,14 +1,15 @@
 /* stream.h - weights that come next, fetched while others are multiplied.
  *
- * Memory gives more to many streams than to one or two: they keep more of its pages open, and more of the hardware's own
+ * Most memory gives more to many streams than to one or two: they keep more of its pages open, and more of the hardware's own
  * prefetchers busy. So what comes next is fetched in as many runs side by side, whatever the order in which it will be read
- * from the cache. */
+ * from the cache. Where memory gives most to what is read in order (TERN__FEATURE_ONE_STREAM), the stream runs a little
+ * ahead of the reader instead. */
 #ifndef TERN_KERNELS_LINEAR_STREAM_H
 #define TERN_KERNELS_LINEAR_STREAM_H
 
 #include <stdint.h>
 
-enum { TERN__STREAMS = 8, TERN__STREAM_LINE = 64 };
+enum { TERN__STREAMS = 8, TERN__STREAM_LINE = 64, TERN__STREAM_AHEAD = 4096 };
 
 typedef struct tern__stream {
     uintptr_t at;   /* the next line; addresses, as it may lie beyond what there is */

@@ -322,7 +322,7 @@ INLINE void add_rest(work *w, const int rows, const int tiles, const float *pane
         const int tiles = TILES;                                                                             \
         for (int first = 0; first < TILE; first += PART) {                                                   \
             work w = {.x = call->x, .x_row = call->x_row};                                                   \
-            UNROLLED for (int t = 0; t < TILES; t++) w.at[t] = call->tiles + t * call->tile_bytes;           \
+            UNROLLED for (int t = 0; t < TILES; t++) w.at[t] = call->tiles + t * call->tile_step;            \
             UNROLLED for (int i = 0; i < N; i++) UNROLLED for (int s = 0; s < tiles * VECTORS; s++)          \
                 w.sums[i][s] = V_ZERO();                                                                     \
             w.ahead = call->ahead;                                                                           \
@@ -336,7 +336,8 @@ INLINE void add_rest(work *w, const int rows, const int tiles, const float *pane
                 add_rest(&w, N, TILES, panel + first, k, call->k - k);                                       \
             }                                                                                                \
             UNROLLED for (int i = 0; i < N; i++) UNROLLED for (int s = 0; s < tiles * VECTORS; s++) V_STORE( \
-                call->y + i * call->y_row + s / VECTORS * TILE + first + s % VECTORS * WIDTH, w.sums[i][s]); \
+                call->y + i * call->y_row + s / VECTORS * call->y_step + first + s % VECTORS * WIDTH,        \
+                w.sums[i][s]);                                                                               \
         }                                                                                                    \
     }
 #define MULTIPLY_ONE_TILE(name, N) MULTIPLY(name, N, 1)

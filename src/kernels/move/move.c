@@ -17,13 +17,27 @@ TERN__KERNEL(copy__ref);
 
 enum {
     LINE = 64,
-    TURN_FROM =
-        4096, /* bytes of the operand's neighbours in a block: runs long enough to be fetched by guess */
-    TURN_TO =
-        128, /* bytes of the result's: two lines that lie together, of no more places than are fetched by guess at once */
-    PART_BYTES = 16384, /* of the result in an item of work, about */
+    SMALL_L1 = 32 << 10, /* bytes: eight ways of a page each */
+    PART_BYTES = 16384,  /* of the result in an item of work, about */
     MOST_PARTS = 4096,
 };
+
+/* A block of two turned axes: bytes of the operand's neighbours, and places side by side in the result. */
+typedef struct blocking {
+    int64_t bytes, places;
+    bool fetched; /* what the next block reads is fetched while this one is turned */
+} blocking;
+
+/* Places of the operand are often a power of two apart, and then all lie in one set of L1. Where it has more than eight ways, thirty-two
+ * places are followed in runs long enough for the hardware to guess, and two lines of the result stored at a time. Where it has
+ * eight they push each other out before what was guessed is used: there a block is narrow and long, written in long runs, and the
+ * lines of the next go to L2 meanwhile, of which 256 places have at most all eight ways. */
+static blocking blocking_of(const tern__cpu_info *cpu, int64_t size)
+{
+    if (cpu->l1d_bytes > 0 && cpu->l1d_bytes <= SMALL_L1)
+        return (blocking){.bytes = 2 * LINE, .places = 256, .fetched = true};
+    return (blocking){.bytes = 4096, .places = 2 * LINE / size};
+}
 
 /* ---- whole lines ---- */
 
@@ -143,14 +157,26 @@ static void turn_elements(int64_t size, char *to, int64_t to_step, const char *f
     }
 }
 
+/* Lines `ahead` bytes behind those of a square. */
+static void fetch_square(int64_t side, const char *from, int64_t from_step, int64_t ahead)
+{
+    for (int64_t k = 0; k < side; k++)
+        __builtin_prefetch(from + k * from_step + ahead, 0, 2);
+}
+
+/* `ahead` bytes behind what is read something is fetched; 0: nothing is. */
 static void turn_block(int64_t size, tern__move_square square, char *to, int64_t to_step, const char *from,
-                       int64_t from_step, int64_t n, int64_t m, bool past)
+                       int64_t from_step, int64_t n, int64_t m, int64_t ahead, bool past)
 {
     const int64_t side = LINE / size, n_whole = n / side * side, m_whole = m / side * side;
     for (int64_t i = 0; i < n_whole;
          i += side) /* lines of the result that lie together are stored together */
-        for (int64_t j = 0; j < m_whole; j += side)
-            square(to + i * to_step + j * size, to_step, from + i * size + j * from_step, from_step, past);
+        for (int64_t j = 0; j < m_whole; j += side) {
+            const char *place = from + i * size + j * from_step;
+            if (ahead)
+                fetch_square(side, place, from_step, ahead);
+            square(to + i * to_step + j * size, to_step, place, from_step, past);
+        }
     turn_elements(size, to + m_whole * size, to_step, from + m_whole * from_step, from_step, n_whole,
                   m - m_whole);
     turn_elements(size, to + n_whole * to_step, to_step, from + n_whole * size, from_step, n - n_whole, m);
@@ -160,13 +186,14 @@ static void turn_block(int64_t size, tern__move_square square, char *to, int64_t
 
 /* The axes of both sides. The last is the result's neighbours; where the operand's are along another, `turned`, it is the last
  * but one here. Blocks are numbered in row-major order, but those of a pair of turned axes along the operand's neighbours first:
- * memory is read in long runs, sixteen of them side by side, and written a few lines at a time. */
+ * memory is read in long runs side by side. */
 typedef struct walk {
     int64_t size; /* bytes of an element */
     int rank;
     int64_t shape[TERN__MAX_RANK], to[TERN__MAX_RANK], from[TERN__MAX_RANK]; /* strides in bytes */
     bool turned, past;
     tern__move_square square;
+    int64_t ahead;             /* bytes from what is read to what is fetched; 0: nothing is */
     int64_t step[2], parts[2]; /* of the last two axes: elements in a block, blocks */
     int64_t blocks;
 } walk;
@@ -217,15 +244,17 @@ static bool plan_walk(walk *w, const tern__buffer *to, const tern__buffer *from)
         w->turned = true;
     }
     w->past = (int64_t)tern__type_bytes(to->type) > tern__past_bytes(tern__cpu());
+    const blocking turning = blocking_of(tern__cpu(), w->size);
     int64_t lines = (int64_t)(uintptr_t)to->data;
     for (int d = 0; d < last; d++)
         lines |= w->to[d];
     if (w->turned) {
         w->past = w->past && lines % LINE == 0;
-        w->step[0] = TURN_FROM / w->size;
+        w->step[0] = turning.bytes / w->size;
+        w->ahead = turning.fetched && w->past ? turning.bytes : 0;
         w->parts[0] = (w->shape[last - 1] + w->step[0] - 1) / w->step[0];
     }
-    w->step[1] = (w->turned ? TURN_TO : PART_BYTES) / w->size;
+    w->step[1] = w->turned ? turning.places : PART_BYTES / w->size;
     w->parts[1] = (w->shape[last] + w->step[1] - 1) / w->step[1];
     w->blocks = w->parts[1] * (w->turned ? w->parts[0] : 1);
     for (int d = 0; d < last - w->turned; d++)
@@ -261,7 +290,7 @@ static void move_block(const walk *w, char *to, const char *from, int64_t block)
     const int64_t m = rest_of(w, 1, last, along);
     if (w->turned)
         turn_block(w->size, w->square, to, w->to[last - 1], from, w->from[last],
-                   rest_of(w, 0, last - 1, across), m, w->past);
+                   rest_of(w, 0, last - 1, across), m, w->ahead, w->past);
     else
         copy_run(to, from, m * w->size, w->past);
 }

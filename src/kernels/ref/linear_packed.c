@@ -91,7 +91,7 @@ typedef float at_fn(const uint8_t *tile, int64_t c, int r);
 static inline void multiply(const tern__linear_call *call, at_fn *at)
 {
     for (int o = 0; o < TILE * call->n_tiles; o++) {
-        const uint8_t *tile = call->tiles + o / TILE * call->tile_bytes;
+        const uint8_t *tile = call->tiles + o / TILE * call->tile_step;
         float sums[ROWS] = {0};
         for (int64_t c = 0; c < call->k; c++) {
             const float w = at(tile, c, o % TILE);
@@ -99,7 +99,7 @@ static inline void multiply(const tern__linear_call *call, at_fn *at)
                 sums[i] = fmaf(call->x[i * call->x_row + c], w, sums[i]);
         }
         for (int i = 0; i < call->rows; i++)
-            call->y[i * call->y_row + o] = sums[i];
+            call->y[i * call->y_row + o / TILE * call->y_step + o % TILE] = sums[i];
     }
 }
 

@@ -117,10 +117,10 @@ static float absmean(const tern__buffer *x)
     return mean < smallest_scale ? smallest_scale : mean;
 }
 
+/* Rounded with halves to even, and clamped: a half is not more than a half, and becomes 0. */
 static int8_t to_ternary(float x)
 {
-    float rounded = rintf(x); /* halves to even */
-    return (int8_t)((rounded >= 1) - (rounded <= -1));
+    return (int8_t)((x > 0.5f) - (x < -0.5f));
 }
 
 KERNEL(ternary_quantise)

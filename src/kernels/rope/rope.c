@@ -56,27 +56,53 @@ static int64_t position_of(const tern__buffer *positions, int64_t row)
                                               : ((const int32_t *)positions->data)[at];
 }
 
+/* Rows until the position of the first one comes again; all of them if it does not. Sequences of a batch have the same positions one
+ * after the other, and sines cost more than rotating. */
+static int64_t period_of(const tern__buffer *positions, int64_t first, int64_t last)
+{
+    const int64_t position = position_of(positions, first);
+    int64_t row = first + 1;
+    while (row <= last && position_of(positions, row) != position)
+        row++;
+    return row - first;
+}
+
+/* Heads [begin, end) of a row. */
+static void rotate(const tern__kernel_args *args, const turns *t, int64_t row, int64_t begin, int64_t end)
+{
+    const tern__buffer *x = &args->in[0], *y = &args->out[0];
+    const int64_t pairs = ((const tern__rope_program *)args->program)->pairs,
+                  rest = x->type->shape[2] - 2 * pairs;
+    for (int64_t head = begin; head < end; head++) {
+        const float *from = (const float *)x->data + row * x->strides[0] + head * x->strides[1];
+        float *to = (float *)y->data + row * y->strides[0] + head * y->strides[1];
+        (args->attrs[2].i ? rotate_neighbours : rotate_halves)(t, pairs, from, to);
+        memcpy(to + 2 * pairs, from + 2 * pairs, (size_t)rest * sizeof *to);
+    }
+}
+
 tern_status tern_rope__turns(tern__kernel_args *args, int64_t begin, int64_t end)
 {
-    const tern__rope_program *p = args->program;
     const tern__buffer *x = &args->in[0], *positions = &args->in[1], *y = &args->out[0];
     const tern_dtype of_position = positions->type->dtype;
     if (x->strides[2] != 1 || y->strides[2] != 1 || x->data == y->data ||
         (of_position != TERN_I64 && of_position != TERN_I32))
         return tern_rope__ref(args, begin, end);
-    const int64_t heads = x->type->shape[1], d = x->type->shape[2], rest = d - 2 * p->pairs;
-    const bool interleaved = args->attrs[2].i != 0;
-    int64_t turned = -1;
+    if (begin >= end)
+        return TERN_OK;
+    const int64_t heads = x->type->shape[1], first = begin / heads, last = (end - 1) / heads,
+                  period = period_of(positions, first, last);
     turns t;
-    for (int64_t item = begin; item < end; item++) {
-        const int64_t row = item / heads, head = item % heads;
-        const float *from = (const float *)x->data + row * x->strides[0] + head * x->strides[1];
-        float *to = (float *)y->data + row * y->strides[0] + head * y->strides[1];
-        if (row != turned)
-            turn_row(p, position_of(positions, row), &t);
-        turned = row;
-        (interleaved ? rotate_neighbours : rotate_halves)(&t, p->pairs, from, to);
-        memcpy(to + 2 * p->pairs, from + 2 * p->pairs, (size_t)rest * sizeof *to);
+    for (int64_t start = first; start <= last && start < first + period; start++) {
+        int64_t turned = 0;
+        for (int64_t row = start; row <= last; row += period) {
+            const int64_t position = position_of(positions, row);
+            if (row == start || position != turned)
+                turn_row(args->program, position, &t);
+            turned = position;
+            rotate(args, &t, row, row == first ? begin - first * heads : 0,
+                   row == last ? end - last * heads : heads);
+        }
     }
     return TERN_OK;
 }

@@ -14,6 +14,7 @@ void tern__row_begin(tern__row_builder *b, const tern__type *domain, int n_in, i
     b->n_out = (uint8_t)n_out;
     b->squeezed = 0;
     b->tile = 0;
+    b->places = 0;
     b->full = n_in + n_out > TERN__ROW_MAX_OPERANDS;
     b->n_instrs = b->n_values = b->n_registers = 0;
 }
@@ -248,9 +249,11 @@ static void give_slots(tern__row_program *p, const int *last, tern__row_value *v
         if (defines_value(i)) {
             tern__row_value *v = &values[i->dst];
             bool shared = !is_single(p, v) && !(long_rows && v->stays);
+            /* Nor is a slot used again for a single element: what lay there before is made anew in every strip. */
+            const bool again = n_free > 0 && v->extent == TERN__ROW_FULL;
             v->slot = (int16_t)(is_single(p, v) ? p->n_single++
                                 : !shared       ? p->n_long++
-                                : n_free        ? free_slots[--n_free]
+                                : again         ? free_slots[--n_free]
                                                 : p->n_slots++);
             if (shared && last[i->dst] < 0 && v->extent == TERN__ROW_FULL)
                 free_slots[n_free++] = v->slot; /* nobody reads it */
@@ -364,14 +367,32 @@ static int pipeline_frames(const tern__row_program *p, size_t slots)
                : 1;
 }
 
-/* Places of a domain that are walked in turns: so many that memory is read at TERN__ROW_MAX_PLACES, whatever the operands. */
-static int places(const tern__row_program *p)
+/* ---- how memory is walked ---- */
+
+static bool reads_one_stream(void)
+{
+    return tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM);
+}
+
+/* Places of a domain that are walked in turns: so many that memory is read at `most`, whatever the operands. */
+static int places(const tern__row_program *p, int most)
 {
     int operands = 0;
     for (int v = 0; v < p->n_values; v++)
         operands += p->values[v].operand >= 0 && p->values[v].extent == TERN__ROW_FULL;
     const bool large = tern__type_numel(&p->domain) >= TERN__ROW_PLACES_LEAST;
-    return large && operands > 0 && operands <= TERN__ROW_MAX_PLACES ? TERN__ROW_MAX_PLACES / operands : 1;
+    return large && operands > 0 && operands <= most ? most / operands : 1;
+}
+
+/* What is on its way while memory answers: of a run that is read beside what a pipeline computes; of each of several; and of one
+ * that the processor itself fetches ahead, which only has to begin. */
+enum { AHEAD_BYTES = 4096, AHEAD_BYTES_EACH = 1024, AHEAD_BYTES_ALONE = 256 };
+
+static int ahead_bytes(const tern__row_program *p)
+{
+    if (p->n_places > 1)
+        return AHEAD_BYTES_EACH;
+    return !p->reduces && reads_one_stream() ? AHEAD_BYTES_ALONE : AHEAD_BYTES;
 }
 
 /* Rows that are read once, and whole: then nothing is gained by a pipeline, and rows at several places take turns. */
@@ -421,11 +442,13 @@ tern_status tern__row_finish(const tern__row_builder *b, const tern__rowop_table
     p->work = p->reduces ? rows_of(&p->domain) : (numel + TERN__ROW_CHUNK - 1) / TERN__ROW_CHUNK;
     size_t slots = (size_t)(p->n_slots * p->tile + p->n_long * p->row) * 4;
     p->frame_bytes = tern__row_frame_bytes(p) + (slots + TERN__ALIGN - 1) / TERN__ALIGN * TERN__ALIGN;
-    p->n_places = !p->reduces || takes_turns(p) ? places(p) : 1;
+    const int most = b->places ? b->places : reads_one_stream() ? 1 : TERN__ROW_MAX_PLACES;
+    p->n_places = !p->reduces || takes_turns(p) ? places(p, most) : 1;
     p->n_frames = p->n_places > 1 || !p->reduces ? p->n_places : pipeline_frames(p, slots);
     if (tern__row_is_short(
             p)) /* what several rows at a time gain is less than what going from one to the next takes */
         p->n_places = p->n_frames = 1;
+    p->ahead = ahead_bytes(p);
     /* Places share their slots, but for rows that are reduced. */
     p->scratch_bytes = p->reduces ? p->frame_bytes * (size_t)p->n_frames
                                   : tern__row_frame_bytes(p) * (size_t)(p->n_frames - 1) + p->frame_bytes;

@@ -73,9 +73,10 @@ void tern__row_survey(tern__row_frame *f, const tern__kernel_args *args);
 /* Writes the cells of every phase that walks (strips.c). */
 void tern__row_encode(tern__row_frame *f);
 
-/* Instruction k (steps.c): on one element, before a tile's others; loads and stores that no cell does, of the whole tile, whose
+/* Instruction k (steps.c): on one element, before a tile's others, and n such from a list; loads and stores that no cell does, of the whole tile, whose
  * first element is t (in its row or run, or, by_tile, in row-major order); on n of the tile's elements, from `first` on. */
 void tern__row_step_one(tern__row_frame *f, int k);
+void tern__row_steps_one(tern__row_frame *f, const uint8_t *list, int n);
 void tern__row_step_tile(tern__row_frame *f, int k, int64_t t, int64_t n);
 void tern__row_step_run(tern__row_frame *f, int k, int64_t first, int64_t n);
 

@@ -32,8 +32,8 @@ static void enter_tile(frame *f, int64_t t)
 static void open_tile(frame *f, const tern__row_phase *phase, int64_t t, int64_t n, bool started)
 {
     enter_tile(f, t);
-    for (int k = started ? phase->once : phase->begin; k < phase->one; k++)
-        tern__row_step_one(f, f->list[k]);
+    const int begin = started ? phase->once : phase->begin;
+    tern__row_steps_one(f, f->list + begin, phase->one - begin);
     for (int k = phase->one; k < phase->first; k++)
         tern__row_step_tile(f, f->list[k], t, n);
 }
@@ -54,23 +54,19 @@ typedef struct strips {
     tern__rowop_ahead ahead;
 } strips;
 
-/* That are on their way while memory answers, about: of one run of memory, and of each of several. */
-enum { AHEAD_BYTES = 4096, AHEAD_BYTES_EACH = 1024 };
-
 /* How many of the tile's n elements they will do. */
 static int64_t add_strips(strips *to, const frame *f, const tern__row_phase *phase, int64_t n)
 {
     const int64_t strip = f->p->table->strip;
     if (phase->code < 0 || n < strip)
         return 0;
-    const int64_t ahead = f->p->n_places > 1 ? AHEAD_BYTES_EACH : AHEAD_BYTES;
     to->code[to->n++] = &f->cells[phase->code];
     for (int k = 0; k < f->n_ahead && to->ahead.n < TERN__ROW_MAX_AHEAD; k++) {
         const int from = f->ahead[k].operand;
         if (&f->phases[f->ahead[k].phase] != phase)
             continue;
         to->ahead.before[to->ahead.n] = to->n - 1;
-        to->ahead.at[to->ahead.n] = f->tile[from] + ahead;
+        to->ahead.at[to->ahead.n] = f->tile[from] + f->p->ahead;
         to->ahead.bytes[to->ahead.n++] = (int)(strip * f->operands[from].bytes);
     }
     return n / strip * strip;
@@ -239,9 +235,8 @@ static void run_short_rows(frame *f, int64_t rows)
         enter_tile(f, 0);
         for (int number = 0; number < f->p->n_phases; number++) {
             const tern__row_phase *phase = begin_phase(f, number);
-            int k = phase->begin;
-            for (; k < phase->one; k++)
-                tern__row_step_one(f, f->list[k]);
+            int k = phase->one;
+            tern__row_steps_one(f, f->list + phase->begin, phase->one - phase->begin);
             for (; k < phase->first; k++)
                 tern__row_step_tile(f, f->list[k], 0, f->inner);
             for (; k < phase->walk; k++)

@@ -98,6 +98,7 @@ typedef struct tern__row_program {
     int n_slots, n_long, n_single;
     int n_frames;       /* rows that are in the pipeline, or places that are walked, at a time */
     int n_places;       /* that are walked in turns */
+    int ahead;          /* bytes between what is read and what is fetched meanwhile */
     size_t frame_bytes; /* of a frame with its slots */
     size_t scratch_bytes;
     int64_t work;
@@ -128,6 +129,7 @@ typedef struct tern__row_builder {
     uint32_t squeezed;
     bool full;    /* a limit was met; what was added since is lost */
     int64_t tile; /* elements of a slot, if they are not to be as many as suit L1 (0); rounded and limited */
+    int places;   /* TERN__ROW_MAX_PLACES or 1, if it is not to be what suits this processor (0) */
     int n_instrs, n_values, n_registers;
     tern__row_instr instrs[TERN__ROW_MAX_INSTRS];
     tern__row_value values[TERN__ROW_MAX_INSTRS];

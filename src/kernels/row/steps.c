@@ -143,6 +143,28 @@ void tern__row_step_one(tern__row_frame *f, int k)
     }
 }
 
+/* What a computation gave is handed to the next one in a register: by way of memory each would wait for the one before. */
+void tern__row_steps_one(tern__row_frame *f, const uint8_t *list, int n)
+{
+    const tern__row_instr *const instrs = f->p->instrs;
+    double newest = 0;
+    int holder = -1; /* of `newest` */
+    for (int k = 0; k < n; k++) {
+        const tern__row_instr *i = &instrs[list[k]];
+        if (i->kind == TERN__ROW_COMPUTE) {
+            const double a = i->a == holder ? newest : f->registers[i->a];
+            newest = compute((tern__rowscalar)i->op, a, f->registers[i->b], i->number);
+            holder = i->dst;
+            f->registers[holder] = newest;
+        } else if (i->kind == TERN__ROW_VALUE) {
+            const double a = i->a == holder ? newest : f->registers[i->a];
+            *(float *)(void *)*f->where[i->dst] = (float)a;
+        } else {
+            tern__row_step_one(f, list[k]);
+        }
+    }
+}
+
 void tern__row_step_tile(tern__row_frame *f, int k, int64_t t, int64_t n)
 {
     const tern__row_instr *i = &f->p->instrs[k];

@@ -34,6 +34,7 @@ typedef struct tile_job {
     int64_t y_stride;
     int64_t rows;        /* rows of the tile that exist */
     const uint8_t *next; /* packed bytes that are read behind it */
+    bool in_order;
 } tile_job;
 
 /* Calls an inner kernel; a tile with missing rows goes through a whole one, so that kernels never see it. */
@@ -72,6 +73,7 @@ static void each_group(const tile_job *job, void (*run)(const tern__ternary_call
                                            : job->next,
                                .x_stride = job->x_stride,
                                .y_stride = job->y_stride,
+                               .in_order = job->in_order,
                                .add = quad > 0 && !raw,
                                .resume = quad > 0 && raw,
                                .pause = quad + quads < job->quads && raw};
@@ -175,7 +177,8 @@ void tern__ternary_multiply(const tern__ternary_kernel *kernel, const uint8_t *w
                                   .batch = end - begin,
                                   .y = y + begin * y_stride,
                                   .y_stride = y_stride,
-                                  .next = part + 1 == parts ? next : NULL},
+                                  .next = part + 1 == parts ? next : NULL,
+                                  .in_order = tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM)},
                        weights, rows, tile_begin, tile_end, scratch);
     }
 }

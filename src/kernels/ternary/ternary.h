@@ -118,7 +118,9 @@ typedef struct tern__ternary_call {
     int32_t *y;         /* (batch, tile rows), rows y_stride apart, any alignment of 4 */
     int64_t y_stride;
     int batch; /* 1 .. the kernel's limit */
-    bool add;  /* y += sum(code * x), otherwise y = sum(code * x) - sum(x) */
+    bool
+        in_order; /* `direct` reads the weights in order, not as runs side by side (TERN__FEATURE_ONE_STREAM) */
+    bool add;     /* y += sum(code * x), otherwise y = sum(code * x) - sum(x) */
     /* Of `multiply`, where the kernel has raw_quads: the call goes on from the sums that an earlier one left in y, and leaves them
      * there for a later one, not as codes yet. The tile is whole. */
     bool resume, pause;

@@ -27,12 +27,17 @@ INLINE __m512i add_products(__m512i sums, __m512i w, __m512i quad)
     return sums;
 }
 
+INLINE int32_t *y_of(const tern__linear_i8_call *call, const int i, const int v)
+{
+    return call->y + i * call->y_row + v / 2 * call->y_step + v % 2 * 16;
+}
+
 INLINE void multiply_rows(const tern__linear_i8_call *call, const int rows, const int tiles)
 {
     __m512i sums[MOST_ROWS][2 * MOST_TILES];
     const uint8_t *at = call->tiles + call->quad_begin * QUAD_BYTES;
     const int8_t *x = call->x + 4 * call->quad_begin;
-    const int64_t x_row = call->x_row, quads = call->quad_end - call->quad_begin, tile = call->tile_bytes;
+    const int64_t x_row = call->x_row, quads = call->quad_end - call->quad_begin, tile = call->tile_step;
     tern__stream ahead = call->ahead;
     const bool streams = ahead.step > 0;
     UNROLLED for (int i = 0; i < rows; i++)
@@ -40,7 +45,7 @@ INLINE void multiply_rows(const tern__linear_i8_call *call, const int rows, cons
         const __m512i sum = broadcast_quad(call->x + i * x_row + x_row - 4);
         const __m512i start = _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32(sum, 7));
         UNROLLED for (int v = 0; v < 2 * tiles; v++) sums[i][v] =
-            call->quad_begin > 0 ? _mm512_loadu_si512(call->y + i * call->y_row + 16 * v) : start;
+            call->quad_begin > 0 ? _mm512_loadu_si512(y_of(call, i, v)) : start;
     }
     for (int64_t q = 0; q < quads; q++, at += QUAD_BYTES, x += 4) {
         __m512i w[2 * MOST_TILES];
@@ -60,7 +65,7 @@ INLINE void multiply_rows(const tern__linear_i8_call *call, const int rows, cons
         }
     }
     UNROLLED for (int i = 0; i < rows; i++) UNROLLED for (int v = 0; v < 2 * tiles; v++)
-        _mm512_storeu_si512(call->y + i * call->y_row + 16 * v, sums[i][v]);
+        _mm512_storeu_si512(y_of(call, i, v), sums[i][v]);
 }
 
 #define EACH_ROWS(M) M(1) M(2) M(3) M(4) M(5) M(6)

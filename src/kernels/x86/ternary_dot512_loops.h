@@ -62,16 +62,29 @@ INLINE void leave(const tern__ternary_call *call, int i, planes sums)
 
 /* ---- direct: packed weights, which are fetched while those before them are multiplied ----
  *
- * Memory gives most to many streams, so the quads are read as STREAMS runs side by side: of each run one pair, then of each run
- * the next. What follows in a run is fetched AHEAD pairs earlier, at its end what the same run of the next tile begins with:
- * early enough, and late enough to find it in the first-level cache (a whole tile earlier is too early for 3 rows and more). */
+ * Where memory gives most to many streams the quads are read as STREAMS runs side by side: of each run one pair, then of each run
+ * the next. Elsewhere they are one run. What follows in a run is fetched some pairs earlier, at its end what the same run of the
+ * next tile begins with: early enough, and late enough to find it in the first-level cache (a whole tile earlier is too early
+ * for 3 rows and more). */
 
 enum {
     STREAMS = 8,
     PAIR = 2 * TERN__TERNARY_QUAD_BYTES,
-    AHEAD = 8,
-    STAY = 8, /* pairs of each run that stay in the first-level cache for the second of two passes */
+    AHEAD = 8, /* pairs of each run */
+    AHEAD_IN_ORDER = 32,
+    STAY = 8, /* likewise: those that stay in the first-level cache for the second of two passes */
 };
+
+/* What the loops need to know about the runs of a call. */
+typedef struct runs {
+    int64_t pairs, ahead; /* of each run; the last one may lack some */
+} runs;
+
+INLINE runs runs_of(const tern__ternary_call *call, bool in_order)
+{
+    const int64_t pairs = call->quads / 2;
+    return in_order ? (runs){pairs, AHEAD_IN_ORDER} : (runs){(pairs + STREAMS - 1) / STREAMS, AHEAD};
+}
 
 #define DECODED(at) decode(_mm512_loadu_si512(at))
 #define FETCH(at) _mm_prefetch((const char *)(at), _MM_HINT_T0);
@@ -85,12 +98,12 @@ enum {
 /* Pairs [BEGIN, STOP) of each run, and behind the last ones the quad that is left. */
 #define WALK(N, BEGIN, STOP, FETCHES, DOTS)                                                                 \
     {                                                                                                       \
-        const int64_t pairs = call->quads / 2, run = run_of(call);                                          \
+        const int64_t pairs = call->quads / 2, run = r.pairs;                                               \
         const uint8_t *const end = call->weights + pairs * PAIR;                                            \
         for (int64_t q = (BEGIN); q < (STOP); q++) {                                                        \
-            const int64_t far = q + AHEAD < run                                                             \
-                                    ? AHEAD * PAIR                                                          \
-                                    : call->quads * TERN__TERNARY_QUAD_BYTES + (AHEAD - run) * PAIR;        \
+            const int64_t far = q + r.ahead < run                                                           \
+                                    ? r.ahead * PAIR                                                        \
+                                    : call->quads * TERN__TERNARY_QUAD_BYTES + (r.ahead - run) * PAIR;      \
             const int8_t *x = call->x + 8 * q;                                                              \
             for (const uint8_t *at = call->weights + q * PAIR; at < end; at += run * PAIR, x += 8 * run) {  \
                 FETCHES                                                                                     \
@@ -103,20 +116,15 @@ enum {
             QUAD(N, DOTS, 0)                                                                                \
     }
 
-INLINE int64_t run_of(const tern__ternary_call *call)
-{
-    return (call->quads / 2 + STREAMS - 1) / STREAMS;
-}
-
-#define DIRECT(N)                                                                                 \
-    static void direct_##N(const tern__ternary_call *call)                                        \
-    {                                                                                             \
-        TIMES_##N(SUMS) WALK(N, 0, run_of(call), FETCH(at + far) FETCH(at + far + PAIR / 2), DOT) \
-            TIMES_##N(PUT)                                                                        \
+#define DIRECT(N)                                                                                           \
+    static void direct_##N(const tern__ternary_call *call)                                                  \
+    {                                                                                                       \
+        const runs r = runs_of(call, call->in_order);                                                       \
+        TIMES_##N(SUMS) WALK(N, 0, r.pairs, FETCH(at + far) FETCH(at + far + PAIR / 2), DOT) TIMES_##N(PUT) \
     }
 
 /* More rows than there are registers for: two passes over weights that stay in cache, some planes in each, which fetch one quad
- * of each pair. Sums are variables: gcc copies, in the loop, members of structs that a loop uses a part of. */
+ * of each pair. Bound by arithmetic, they read runs everywhere. Sums are variables: gcc copies, in the loop, members of structs that a loop uses a part of. */
 #define ADD_PRODUCTS(sum, w) __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(w), "v"(quad));
 #define SUMS_FIRST(i) __m512i a##i = sums[i].a, b##i = sums[i].b;
 #define SUMS_REST(i) __m512i c##i = sums[i].c, d##i = sums[i].d, e##i = sums[i].e;
@@ -133,27 +141,27 @@ INLINE int64_t run_of(const tern__ternary_call *call)
 #define KEEP_FIRST(i) sums[i].a = a##i, sums[i].b = b##i;
 #define KEEP_REST(i) sums[i].c = c##i, sums[i].d = d##i, sums[i].e = e##i;
 #define PUT_PAIRED(i) put(call, i, settle(sums[i]));
-#define PASS(NAME, N, PART, FETCHES)                                                                \
-    static __attribute__((noinline)) void NAME##_##N(const tern__ternary_call *call, int64_t begin, \
-                                                     int64_t stop, planes *sums)                    \
-    {                                                                                               \
-        TIMES_##N(SUMS_##PART) WALK(N, begin, stop, FETCHES, DOT_##PART) TIMES_##N(KEEP_##PART)     \
+#define PASS(NAME, N, PART, FETCHES)                                                               \
+    static __attribute__((noinline)) void NAME##_##N(const tern__ternary_call *call, const runs r, \
+                                                     int64_t begin, int64_t stop, planes *sums)    \
+    {                                                                                              \
+        TIMES_##N(SUMS_##PART) WALK(N, begin, stop, FETCHES, DOT_##PART) TIMES_##N(KEEP_##PART)    \
     }
-#define DIRECT_PAIRED(N)                                   \
-    PASS(first, N, FIRST, FETCH(at + far))                 \
-    PASS(rest, N, REST, FETCH(at + far + PAIR / 2))        \
-    static void direct_##N(const tern__ternary_call *call) \
-    {                                                      \
-        planes sums[N] = {0};                              \
-        const int64_t run = run_of(call);                  \
-        int64_t q = 0, stop;                               \
-        do {                                               \
-            stop = run - q < STAY ? run : q + STAY;        \
-            first_##N(call, q, stop, sums);                \
-            rest_##N(call, q, stop, sums);                 \
-            q = stop;                                      \
-        } while (q < run);                                 \
-        TIMES_##N(PUT_PAIRED)                              \
+#define DIRECT_PAIRED(N)                                    \
+    PASS(first, N, FIRST, FETCH(at + far))                  \
+    PASS(rest, N, REST, FETCH(at + far + PAIR / 2))         \
+    static void direct_##N(const tern__ternary_call *call)  \
+    {                                                       \
+        planes sums[N] = {0};                               \
+        const runs r = runs_of(call, false);                \
+        int64_t q = 0, stop;                                \
+        do {                                                \
+            stop = r.pairs - q < STAY ? r.pairs : q + STAY; \
+            first_##N(call, r, q, stop, sums);              \
+            rest_##N(call, r, q, stop, sums);               \
+            q = stop;                                       \
+        } while (q < r.pairs);                              \
+        TIMES_##N(PUT_PAIRED)                               \
     }
 
 /* clang-format off */
@@ -167,27 +175,61 @@ DIRECT_PAIRED(6)
 DIRECT_PAIRED(7) DIRECT_PAIRED(8)
     /* clang-format on */
 
-    /* A single row reads single quads, and fetches as much of what comes next: there is nothing else to keep in the first-level cache. All
- * add to the same sums, of which there are two sets, because one would wait for itself. */
-    static void direct_1(const tern__ternary_call *call)
+    /* A single row reads single quads. All add to the same sums, of which there are two sets, because one would wait for itself. */
+    typedef struct two_sums {
+    planes even, odd;
+} two_sums;
+
+/* Runs: as much of what comes next is fetched as is read, because there is nothing else to keep in the first-level cache. Returns the quads that were read. */
+INLINE int64_t add_runs(const tern__ternary_call *call, two_sums *sums)
 {
     const int64_t run = call->quads / STREAMS, bytes = run * TERN__TERNARY_QUAD_BYTES;
     const int64_t ahead = (int64_t)((uintptr_t)call->next - (uintptr_t)call->weights);
-    planes even = {0}, odd = {0};
     for (int64_t q = 0; q < run; q++) {
         const uint8_t *at = call->weights + q * TERN__TERNARY_QUAD_BYTES;
         const int8_t *x = call->x + 4 * q;
 #pragma GCC unroll 4
         for (int s = 0; s < STREAMS; s += 2, at += 2 * bytes, x += 8 * run) {
-            _mm_prefetch((const char *)at + ahead, _MM_HINT_T0);
-            _mm_prefetch((const char *)at + bytes + ahead, _MM_HINT_T0);
-            even = dot(even, DECODED(at), x);
-            odd = dot(odd, DECODED(at + bytes), x + 4 * run);
+            FETCH(at + ahead)
+            FETCH(at + bytes + ahead)
+            sums->even = dot(sums->even, DECODED(at), x);
+            sums->odd = dot(sums->odd, DECODED(at + bytes), x + 4 * run);
         }
     }
-    for (int64_t q = run * STREAMS; q < call->quads; q++)
-        even = dot(even, DECODED(call->weights + q * TERN__TERNARY_QUAD_BYTES), call->x + 4 * q);
-    put(call, 0, settle(plus(even, odd)));
+    return run * STREAMS;
+}
+
+/* Pairs [begin, end) in order, with what lies `ahead` bytes behind each fetched. */
+INLINE void add_pairs(const tern__ternary_call *call, int64_t begin, int64_t end, int64_t ahead,
+                      two_sums *sums)
+{
+    const uint8_t *at = call->weights + begin * PAIR;
+    const int8_t *x = call->x + 8 * begin;
+    for (int64_t p = begin; p < end; p++, at += PAIR, x += 8) {
+        FETCH(at + ahead)
+        FETCH(at + ahead + PAIR / 2)
+        sums->even = dot(sums->even, DECODED(at), x);
+        sums->odd = dot(sums->odd, DECODED(at + PAIR / 2), x + 4);
+    }
+}
+
+/* In order: the last pairs fetch what the next call reads first. */
+INLINE int64_t add_in_order(const tern__ternary_call *call, two_sums *sums)
+{
+    const int64_t pairs = call->quads / 2, last = pairs > AHEAD_IN_ORDER ? pairs - AHEAD_IN_ORDER : 0;
+    add_pairs(call, 0, last, AHEAD_IN_ORDER * PAIR, sums);
+    add_pairs(call, last, pairs, (int64_t)((uintptr_t)call->next - (uintptr_t)call->weights) - last * PAIR,
+              sums);
+    return 2 * pairs;
+}
+
+static void direct_1(const tern__ternary_call *call)
+{
+    two_sums sums = {0};
+    int64_t q = call->in_order ? add_in_order(call, &sums) : add_runs(call, &sums);
+    for (; q < call->quads; q++)
+        sums.even = dot(sums.even, DECODED(call->weights + q * TERN__TERNARY_QUAD_BYTES), call->x + 4 * q);
+    put(call, 0, settle(plus(sums.even, sums.odd)));
 }
 
 static void direct(const tern__ternary_call *call)

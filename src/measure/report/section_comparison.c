@@ -164,9 +164,11 @@ static void regressions_html(const tern_report *r, tern__strbuf *to)
                 add_pill(to, states[k]);
                 tern__strbuf_add(to, "</td>");
             }
-            if (row->noise_floor > 0)
-                tern__strbuf_addf(to, "<td class=\"n\">%.1f %%</td><td>", 100 * row->noise_floor);
-            else
+            if (row->noise_floor > 0) {
+                tern__strbuf_add(to, "<td class=\"n\">");
+                tern__regress_add_floor(to, row->noise_floor);
+                tern__strbuf_add(to, "</td><td>");
+            } else
                 tern__strbuf_add(to, p->paired ? "<td class=\"n\">&ndash;</td><td>"
                                                : "<td class=\"n\">unavailable</td><td>");
             tern__html_add(to, row->reason);

@@ -86,9 +86,24 @@ static tern_status limit_to_window(const reader *r, int64_t *context)
     return status == TERN_NOT_FOUND ? TERN_OK : status;
 }
 
+/* GGUF may be split into several files, of which each has some of the tensors, and the first perhaps none. */
+static tern_status check_whole(const tern_model_file *file)
+{
+    int64_t count, number = 0;
+    if (tern_model_file_get_int(file, "split.count", &count) != TERN_OK || count == 1)
+        return TERN_OK;
+    (void)tern_model_file_get_int(file, "split.no", &number);
+    return tern__fail(
+        TERN_UNSUPPORTED,
+        "%s: it is part %lld of the %lld that a model was split into: put them together first, as "
+        "'llama-gguf-split --merge' does",
+        tern_model_file_part(file, 0), (long long)number + 1, (long long)count);
+}
+
 tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out)
 {
     const tern__architecture *a = NULL;
+    TERN_TRY(check_whole(file));
     TERN_TRY(tern__architecture_of(file, &a));
     reader r = {file, a->name};
     tern__hparams h = {.architecture = a->name,
@@ -104,10 +119,14 @@ tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out)
     TERN_TRY(read_size(&r, "attention.head_count_kv", TERN__MOST_HEADS, h.heads, &h.kv_heads));
     TERN__FAIL_IF(h.heads % h.kv_heads != 0, TERN_SHAPE, "model: %lld heads cannot share %lld key heads",
                   (long long)h.heads, (long long)h.kv_heads);
-    TERN__FAIL_IF(h.width % h.heads != 0, TERN_SHAPE,
-                  "model: a width of %lld cannot be split over %lld heads", (long long)h.width,
-                  (long long)h.heads);
-    TERN_TRY(read_size(&r, "attention.key_length", TERN__MOST_WIDTH, h.width / h.heads, &h.head_width));
+    const bool even = h.width % h.heads == 0; /* else the file has to say how wide a head is */
+    tern_status status =
+        read_size(&r, "attention.key_length", TERN__MOST_WIDTH, even ? h.width / h.heads : 0, &h.head_width);
+    TERN__FAIL_IF(
+        status == TERN_NOT_FOUND, TERN_SHAPE,
+        "model: a width of %lld cannot be split over %lld heads, and nothing says how wide they are",
+        (long long)h.width, (long long)h.heads);
+    TERN_TRY(status);
     TERN_TRY(read_size(&r, "rope.dimension_count", h.head_width, h.head_width, &h.rope_width));
     TERN__FAIL_IF(h.rope_width % 2 != 0, TERN_SHAPE,
                   "model: positions rotate pairs, but %lld coordinates are odd", (long long)h.rope_width);

@@ -141,11 +141,14 @@ static tern_status measure_ternary(job *j, tern__conversion *c, const uint8_t *t
     return TERN_OK;
 }
 
-static tern_status write_ternary(job *j, tern__conversion *c)
+/* Codes and scales of a tensor that is ternary from now on, in their new order, for `write`; what becomes of them is known then. */
+static tern_status write_codes(job *j, tern__conversion *c,
+                               tern_status (*write)(job *j, const tern__conversion *c,
+                                                    const tern__ternary_rows *all))
 {
     const tern_file_tensor *t = &j->file->tensors[c->source];
-    int64_t rows, columns;
-    tern__rows_and_columns(t->rank, t->shape, &rows, &columns);
+    tern__ternary_rows all = {.own_scale = c->own_scale};
+    tern__rows_and_columns(t->rank, t->shape, &all.rows, &all.columns);
     TERN_SCOPE(j->ctx) {
         tern_tensor *codes, *scales;
         TERN_TRY(
@@ -154,18 +157,43 @@ static tern_status write_ternary(job *j, tern__conversion *c)
         c->codes_hash = hash_of(codes);
         c->scales_hash = hash_of(scales);
         c->proved = true;
-        const uint8_t *t2 = tern_data(codes);
-        const float *s = tern_data_f32(scales);
-        size_t t2_row = (size_t)tern__t2_bytes(columns);
-        int64_t n = tern_numel(scales);
-        TERN_TRY(measure_ternary(j, c, t2, t2_row, s, n));
-        const tern__ternary_rows all = {.t2 = t2,
-                                        .scales = s,
-                                        .n_scales = n,
-                                        .rows = rows,
-                                        .columns = columns,
-                                        .own_scale = c->own_scale};
-        TERN_TRY(tern__ternary_write(j->w, c->to, &all, j->codes, j->encoded));
+        all.t2 = tern_data(codes);
+        all.scales = tern_data_f32(scales);
+        all.n_scales = tern_numel(scales);
+        TERN_TRY(
+            measure_ternary(j, c, all.t2, (size_t)tern__t2_bytes(all.columns), all.scales, all.n_scales));
+        TERN_TRY(write(j, c, &all));
+    }
+    return TERN_OK;
+}
+
+static tern_status write_ternary(job *j, const tern__conversion *c, const tern__ternary_rows *all)
+{
+    return tern__ternary_write(j->w, c->to, all, j->codes, j->encoded);
+}
+
+/* j->before, which may be signs, in the new type. */
+static void encode_row(job *j, const tern__conversion *c, int64_t columns)
+{
+    if (c->signs && c->to == TERN_STORED_Q8_0)
+        tern__signs_encode_q8_0(j->before, columns, j->encoded);
+    else
+        tern__convert_row(TERN_F32, j->before, tern_stored_get(c->to)->dtype, j->encoded, columns);
+}
+
+/* Codes as numbers: with their one scale, or as signs. */
+static tern_status write_numbers(job *j, const tern__conversion *c, const tern__ternary_rows *all)
+{
+    const tern_stored_info *to = tern_stored_get(c->to);
+    const size_t t2_row = (size_t)tern__t2_bytes(all->columns);
+    for (int64_t r = 0; r < all->rows; r++) {
+        for (int64_t k = 0; k < all->columns; k++) {
+            const int code = (int)tern__t2_code(all->t2 + (size_t)r * t2_row, k);
+            j->before[k] = (float)(code - 1) * (c->signs ? 1 : all->scales[0]);
+        }
+        encode_row(j, c, all->columns);
+        TERN_TRY(tern__model_writer_write(j->w, j->encoded,
+                                          (size_t)(all->columns / to->block_elements * to->block_bytes)));
     }
     return TERN_OK;
 }
@@ -193,10 +221,7 @@ static tern_status write_values(job *j, tern__conversion *c)
             for (int64_t k = 0; k < columns && c->signs; k++)
                 j->before[k] =
                     (float)((j->before[k] > 0) - (j->before[k] < 0)) * (c->scale < 0 ? -1.0f : 1.0f);
-            if (c->signs && c->to == TERN_STORED_Q8_0)
-                tern__signs_encode_q8_0(j->before, columns, j->encoded);
-            else
-                tern__convert_row(TERN_F32, j->before, to->dtype, j->encoded, columns);
+            encode_row(j, c, columns);
             tern__convert_row(to->dtype, j->encoded, TERN_F32, j->after, columns);
             measure(c, j->before, j->after, columns);
             c->exact = c->exact && memcmp(j->before, j->after, (size_t)columns * sizeof(float)) == 0;
@@ -289,7 +314,8 @@ static tern_status write_tensors(job *j, const tern__output *out)
     for (size_t i = out->first; i < out->end; i++) {
         tern__conversion *c = &j->plan[i];
         TERN_TRY(c->way == TERN__WAY_COPY      ? write_copy(j, c)
-                 : c->way == TERN__WAY_TERNARY ? write_ternary(j, c)
+                 : c->way == TERN__WAY_TERNARY ? write_codes(j, c, write_ternary)
+                 : c->ternarised               ? write_codes(j, c, write_numbers)
                                                : write_values(j, c));
         TERN_TRY(tern__model_writer_pad(j->w));
         if (c->own_scale) {
@@ -330,7 +356,9 @@ static tern_status compare_tensor(job *j, const tern_model_file *written, const 
         TERN_TRY(
             tern_model_file_load_ternary(j->ctx, written, at, TERN_T2, TERN_TERNARY_EXACT, &codes, &scales));
         bool same = hash_of(codes) == c->codes_hash;
-        if (c->exact || c->way == TERN__WAY_TERNARY) /* else the report says what the scale lost */
+        /* what the scale lost the report says, and to zeros it means nothing */
+        if ((c->exact || c->way == TERN__WAY_TERNARY || c->ternarised) &&
+            !tern__t2_is_zero(tern_data(codes), (int64_t)tern_nbytes(codes)))
             same = same && hash_of(scales) == c->scales_hash;
         TERN__FAIL_IF(!same, TERN_INTERNAL,
                       "%s: tensor '%s' was read back with other codes or scales; no file was written",
@@ -371,6 +399,8 @@ static void report(const job *j)
             .from = t->stored,
             .to = c->to,
             .lossless = exact,
+            .as_loaded = !exact && (c->way == TERN__WAY_TERNARY || c->ternarised) &&
+                         j->file->master_weights && strncmp(t->name, "blk.", 4) == 0,
             .sqnr_db = exact || c->errors == 0 ? (double)INFINITY : 10 * log10(c->values / c->errors),
             .cosine = exact            ? 1
                       : c->results > 0 ? c->product / sqrt(c->values * c->results)

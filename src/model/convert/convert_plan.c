@@ -39,12 +39,23 @@ static bool is_bitnet(const tern_model_file *file)
     return a && a->ternary;
 }
 
+/* Ternary weights in GGUF: I2_S takes any scale, but rows that fill its blocks. Others can be numbers, where a BitNet says by its
+ * name that they are ternary. */
+static tern_stored ternary_in_gguf(const tern_model_file *file, const tern_file_tensor *t)
+{
+    static const tern_stored types[] = {TERN_STORED_I2_S, TERN_STORED_Q8_0, TERN_STORED_F16};
+    for (size_t i = 0; i < TERN__COUNT(types) && t->rank > 0 && is_bitnet(file); i++)
+        if (t->shape[t->rank - 1] % tern_stored_get(types[i])->block_elements == 0)
+            return types[i];
+    return TERN_STORED_I2_S;
+}
+
 /* What a tensor that nobody asked about becomes in GGUF. */
-static tern_stored type_in_gguf(const tern_file_tensor *t)
+static tern_stored type_in_gguf(const tern_model_file *file, const tern_file_tensor *t)
 {
     bool half = t->stored == TERN_STORED_F16 || t->stored == TERN_STORED_BF16;
     if (t->stored == TERN_STORED_HF_T2)
-        return TERN_STORED_I2_S; /* which GGUF has, and which takes any scale */
+        return ternary_in_gguf(file, t);
     if ((half && t->rank < 2) || t->stored == TERN_STORED_F64)
         return TERN_STORED_F32;
     return tern_stored_get(t->stored)->gguf_number < 0 ? TERN_STORED_AS_IS : t->stored;
@@ -75,8 +86,8 @@ static tern_stored type_wanted(const tern_model_file *file, const tern_file_tens
      * all who read safetensors and know of master weights only */
     if (is_linear(t) && (file->master_weights || (is_bitnet(file) && format == TERN_FILE_SAFETENSORS)) &&
         tern_stored_get(t->stored)->kind == TERN_STORED_PLAIN)
-        return to_gguf ? TERN_STORED_I2_S : TERN_STORED_HF_T2;
-    return to_gguf ? type_in_gguf(t) : type_in_safetensors(t);
+        return to_gguf ? ternary_in_gguf(file, t) : TERN_STORED_HF_T2;
+    return to_gguf ? type_in_gguf(file, t) : type_in_safetensors(t);
 }
 
 static tern_status plan_order(const tern_model_file *file, const tern_file_tensor *t, tern_file_format format,
@@ -150,14 +161,15 @@ static tern_status plan_scale(tern_ctx *ctx, const tern_model_file *file, bool f
         TERN__FAIL_IF(!fits && n > 1 && c->way == TERN__WAY_TERNARY, TERN_UNSUPPORTED,
                       "%s: tensor '%s' has scales of blocks that f16 does not hold", file->parts[0].path,
                       name);
-        c->own_scale = !fits && n == 1 && (c->way == TERN__WAY_TERNARY || (exact && is_bitnet(file)));
+        c->own_scale =
+            !fits && n == 1 && (c->way == TERN__WAY_TERNARY || c->ternarised || (exact && is_bitnet(file)));
         c->signs = c->own_scale && c->way == TERN__WAY_VALUES;
         c->scale = s[0];
     }
     return TERN_OK;
 }
 
-/* Has the format such a type? Four rows share the bytes of HF_T2. */
+/* Has the format such a type, and does a row fill its blocks? Four rows share the bytes of HF_T2. */
 static tern_status check_type(const tern_model_file *file, const tern_file_tensor *t, tern_file_format format,
                               tern_stored to)
 {
@@ -179,19 +191,36 @@ static tern_status check_type(const tern_model_file *file, const tern_file_tenso
                   "%s: tensor '%s' has %lld rows: hf_t2 packs four into one, and could not say how many of "
                   "the last four there are: choose f32, f16 or bf16",
                   file->parts[0].path, t->stored_name, (long long)t->shape[0]);
+    const int block = packed ? 1 : tern_stored_get(to)->block_elements;
+    const int64_t columns = t->rank ? t->shape[t->rank - 1] : 1;
+    TERN__FAIL_IF(
+        columns % block != 0, TERN_SHAPE,
+        "%s: tensor '%s' cannot be %s: its rows have %lld elements, which blocks of %d do not fill: "
+        "choose f32, f16 or bf16, or hf_t2 in safetensors, which have no blocks",
+        file->parts[0].path, t->stored_name, name, (long long)columns, block);
     return TERN_OK;
 }
 
-/* Master weights are ternarised by whoever loads them, if the file says what they are. GGUF cannot, and config.json is written
- * without that word: as floats, unless they are exactly ternary, they would be another model. */
+/* Do a BitNet's master weights become numbers in GGUF? Those are the ternary ones then: GGUF cannot say that there is still
+ * something to be done. */
+static bool is_ternarised(const tern_model_file *file, const tern_file_tensor *t, tern_file_format format,
+                          tern_stored to)
+{
+    return file->master_weights && is_linear(t) && is_bitnet(file) && format == TERN_FILE_GGUF &&
+           tern_stored_get(t->stored)->kind == TERN_STORED_PLAIN &&
+           tern_stored_get(to)->kind == TERN_STORED_PLAIN && tern__stored_keeps_ternary(to);
+}
+
+/* Master weights are ternarised by whoever loads them, if the file says what they are, as config.json does. GGUF cannot: as floats,
+ * unless they are exactly ternary, they would be another model. */
 static tern_status check_masters(tern_ctx *ctx, const tern_model_file *file, const tern__conversion *c,
                                  tern_file_format format)
 {
     const tern_file_tensor *t = &file->tensors[c->source];
     tern_status status = TERN_OK;
-    if (!file->master_weights || !is_linear(t) || tern_stored_get(t->stored)->kind != TERN_STORED_PLAIN ||
-        tern_stored_get(c->to)->kind == TERN_STORED_TERNARY ||
-        (format == TERN_FILE_SAFETENSORS && is_bitnet(file)))
+    if (c->ternarised || !file->master_weights || !is_linear(t) ||
+        tern_stored_get(t->stored)->kind != TERN_STORED_PLAIN ||
+        tern_stored_get(c->to)->kind == TERN_STORED_TERNARY || format == TERN_FILE_SAFETENSORS)
         return TERN_OK;
     TERN_SCOPE(ctx) {
         tern_tensor *codes, *scales;
@@ -230,7 +259,8 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
     TERN_TRY(check_type(file, t, format, c->to));
     TERN_TRY(plan_order(file, t, format, c));
     bool to_ternary = tern_stored_get(c->to)->kind == TERN_STORED_TERNARY;
-    if (c->to == t->stored && c->heads == 0 &&
+    c->ternarised = is_ternarised(file, t, format, c->to);
+    if (c->to == t->stored && c->heads == 0 && !c->ternarised &&
         c->to != TERN_STORED_HF_T2) /* whose scale may mean something else */
         c->way = TERN__WAY_COPY;
     else
@@ -263,8 +293,10 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
                                                  (c->to == TERN_STORED_Q8_0 && is_bitnet(file)));
     if (!o->force && c->way == TERN__WAY_VALUES && from->kind == TERN_STORED_TERNARY)
         TERN_TRY(check_one_scale(ctx, file, c));
-    if (c->way == TERN__WAY_TERNARY || (narrow && from->kind == TERN_STORED_TERNARY))
+    if (c->way == TERN__WAY_TERNARY || (narrow && (from->kind == TERN_STORED_TERNARY || c->ternarised)))
         return plan_scale(ctx, file, o->force, c);
+    if (c->ternarised)
+        return TERN_OK; /* f32 holds any scale */
     if (c->way == TERN__WAY_COPY || from->kind != TERN_STORED_TERNARY)
         TERN_TRY(keep_scale(ctx, file, c));
     /* ternary weights stored as floats keep their scale too */

@@ -101,6 +101,11 @@ static tern_status check_rules(const tern_vocabulary *d)
     size_t odd = 0;
     for (size_t i = 0; i < d->n_flags; i++)
         odd += d->flags[i].lstrip || d->flags[i].rstrip || d->flags[i].single_word;
+    if (d->add_space == TERN_YES && (d->space_at_start || d->space_if_none))
+        tern__log(
+            TERN_LOG_WARN,
+            "GGUF cannot say where no blank goes before a text: one that begins with a blank, or stands "
+            "behind a special token, may become other tokens");
     if (odd > 0)
         tern__log(TERN_LOG_WARN, "GGUF cannot say that %zu special tokens swallow blanks or stand alone",
                   odd);

@@ -79,48 +79,35 @@ static tern_status read_tensor(tern_model_file *file, int part, const json_t *ke
 
 /* ---- one file ---------------------------------------------------------------------------------------------------- */
 
+/* A part whose header is being read. */
+typedef struct header {
+    tern_model_file *file;
+    int part;
+    uint64_t start; /* of the data */
+} header;
+
 /* "__metadata__": {"format": "pt"}; that of the first part is kept. */
-static tern_status read_metadata(tern_model_file *file, int part, tern__json_walk *w)
+static tern_status take_metadata(void *user, const json_t *name, const json_t *value)
 {
+    const header *h = user;
     char key[TERN__MOST_NAME + 1];
-    json_t *name, *value;
-    TERN_TRY(tern__json_enter(w));
-    for (;;) {
-        TERN_TRY(tern__json_next(w, &name));
-        if (!name)
-            return TERN_OK;
-        value = NULL;
-        tern_status status = tern__json_value(w, &value);
-        if (status == TERN_OK && !json_is_string(value))
-            status =
-                tern__fail(TERN_FORMAT, "%s: its __metadata__ has a value that is not a string", w->path);
-        if (status == TERN_OK && part == 0 &&
-            snprintf(key, sizeof key, "metadata.%s", json_string_value(name)) < (int)sizeof key)
-            status =
-                tern__model_file_add_string(file, key, json_string_value(value), json_string_length(value));
-        json_decref(value);
-        json_decref(name);
-        TERN_TRY(status);
-    }
+    TERN__FAIL_IF(!json_is_string(value), TERN_FORMAT,
+                  "%s: its __metadata__ has a value that is not a string", h->file->parts[h->part].path);
+    if (h->part != 0 || snprintf(key, sizeof key, "metadata.%s", json_string_value(name)) >= (int)sizeof key)
+        return TERN_OK;
+    return tern__model_file_add_string(h->file, key, json_string_value(value), json_string_length(value));
 }
 
-static tern_status read_members(tern_model_file *file, int part, tern__json_walk *w, uint64_t start)
+static tern_status take_member(void *user, tern__json_walk *w, const json_t *key)
 {
-    json_t *key, *value;
-    TERN_TRY(tern__json_enter(w));
-    for (;;) {
-        TERN_TRY(tern__json_next(w, &key));
-        if (!key)
-            return tern__json_end(w);
-        value = NULL;
-        const bool metadata = strcmp(json_string_value(key), "__metadata__") == 0;
-        tern_status status = metadata ? read_metadata(file, part, w) : tern__json_value(w, &value);
-        if (status == TERN_OK && !metadata)
-            status = read_tensor(file, part, key, value, start);
-        json_decref(value);
-        json_decref(key);
-        TERN_TRY(status);
-    }
+    const header *h = user;
+    json_t *value;
+    if (strcmp(json_string_value(key), "__metadata__") == 0)
+        return tern__json_values(w, take_metadata, user);
+    TERN_TRY(tern__json_value(w, &value));
+    tern_status status = read_tensor(h->file, h->part, key, value, h->start);
+    json_decref(value);
+    return status;
 }
 
 /* Tensors lie inside and, as is checked for all formats, apart: if their bytes add up there are no holes. */
@@ -138,11 +125,10 @@ static tern_status parse_part(tern_model_file *file, int part)
 {
     tern__reader r = {.file = &file->parts[part]};
     const char *path = r.file->path;
-    uint64_t length;
+    uint64_t length = 0;
     size_t first = file->n_tensors;
-    TERN_TRY(tern__reader_u64(&r, "the length of its header", &length));
-    tern_status status = TERN_OK;
-    if (length < 2 || length > MOST_HEADER)
+    tern_status status = tern__reader_u64(&r, "the length of its header", &length);
+    if (status == TERN_OK && (length < 2 || length > MOST_HEADER))
         status = tern__fail(TERN_FORMAT, "%s: its header has %llu bytes; from 2 to %d are possible", path,
                             (unsigned long long)length, MOST_HEADER);
     if (status == TERN_OK)
@@ -151,7 +137,9 @@ static tern_status parse_part(tern_model_file *file, int part)
         status = tern__fail(TERN_FORMAT, "%s: its header does not begin with '{'", path);
     if (status == TERN_OK) {
         tern__json_walk w = {.path = path, .text = (const char *)r.bytes + 8, .length = (size_t)length};
-        status = read_members(file, part, &w, r.at);
+        status = tern__json_members(&w, take_member, &(header){file, part, r.at});
+        if (status == TERN_OK)
+            status = tern__json_end(&w);
     }
     if (status == TERN_OK)
         status = check_covered(file, part, first, r.at);
@@ -210,76 +198,55 @@ static tern_status find_part(tern_model_file *file, const char *index, const cha
 /* The index is read twice: parts are opened, then each tensor must be in the part that it names. */
 typedef struct index_reading {
     tern_model_file *file;
+    const char *path;              /* of the index: parts are added while it is read, and may move */
     struct tern__directory *names; /* of tensors; NULL the first time */
     size_t entries;
 } index_reading;
 
-static tern_status take_entry(index_reading *r, const char *index, const char *tensor, const char *part_name)
+static tern_status take_entry(void *user, const json_t *tensor, const json_t *part_name)
 {
+    index_reading *r = user;
+    const char *name = json_string_value(tensor), *in = json_string_value(part_name);
     int part, i;
+    TERN__FAIL_IF(!in, TERN_FORMAT, "%s: the part of '%.60s' is not a string", r->path, name);
     r->entries++;
-    TERN_TRY(find_part(r->file, index, part_name, &part));
-    TERN__FAIL_IF(r->names &&
-                      (!tern__directory_find(r->names, tensor, &i) || r->file->tensors[i].part != part),
-                  TERN_FORMAT, "%s: tensor '%.60s' is not in '%.60s', where it says that it is", index,
-                  tensor, part_name);
+    TERN_TRY(find_part(r->file, r->path, in, &part));
+    TERN__FAIL_IF(r->names && (!tern__directory_find(r->names, name, &i) || r->file->tensors[i].part != part),
+                  TERN_FORMAT, "%s: tensor '%.60s' is not in '%.60s', where it says that it is", r->path,
+                  name, in);
     return TERN_OK;
 }
 
-static tern_status read_weight_map(index_reading *r, tern__json_walk *w)
+/* Of the others only that they are JSON is of interest. */
+static tern_status take_map(void *user, tern__json_walk *w, const json_t *key)
 {
-    json_t *key, *value;
-    TERN_TRY(tern__json_enter(w));
-    for (;;) {
-        TERN_TRY(tern__json_next(w, &key));
-        if (!key)
-            return TERN_OK;
-        value = NULL;
-        tern_status status = tern__json_value(w, &value);
-        if (status == TERN_OK && !json_is_string(value))
-            status = tern__fail(TERN_FORMAT, "%s: the part of '%.60s' is not a string", w->path,
-                                json_string_value(key));
-        if (status == TERN_OK)
-            status = take_entry(r, w->path, json_string_value(key), json_string_value(value));
-        json_decref(value);
-        json_decref(key);
-        TERN_TRY(status);
-    }
+    json_t *value;
+    if (strcmp(json_string_value(key), "weight_map") == 0)
+        return tern__json_values(w, take_entry, user);
+    TERN_TRY(tern__json_value(w, &value));
+    json_decref(value);
+    return TERN_OK;
 }
 
-static tern_status read_index(index_reading *r, tern__json_walk *w)
+static tern_status read_index(index_reading *r, tern__json_walk w)
 {
-    json_t *key, *value;
-    TERN_TRY(tern__json_enter(w));
-    for (;;) {
-        TERN_TRY(tern__json_next(w, &key));
-        if (!key)
-            break;
-        value = NULL;
-        tern_status status = strcmp(json_string_value(key), "weight_map") == 0 ? read_weight_map(r, w)
-                                                                               : tern__json_value(w, &value);
-        json_decref(value);
-        json_decref(key);
-        TERN_TRY(status);
-    }
-    TERN_TRY(tern__json_end(w));
+    TERN_TRY(tern__json_members(&w, take_map, r));
+    TERN_TRY(tern__json_end(&w));
     TERN__FAIL_IF(r->entries == 0, TERN_FORMAT, "%s: JSON without a weight_map: not the index of a model",
-                  w->path);
+                  w.path);
     return TERN_OK;
 }
 
 /* Nothing is said twice in a valid index, so that it has no more entries than there are tensors. */
 static tern_status read_index_twice(tern_model_file *file, const tern__json_walk *start)
 {
-    index_reading r = {.file = file};
-    tern__json_walk w = *start;
-    TERN_TRY(read_index(&r, &w));
+    index_reading r = {.file = file, .path = start->path};
+    TERN_TRY(read_index(&r, *start));
     TERN__FAIL_IF(r.entries > file->n_tensors, TERN_FORMAT,
-                  "%s: it names %zu tensors, but its parts have %zu", w.path, r.entries, file->n_tensors);
-    TERN_TRY(tern__directory_create(w.path, "tensors", &file->tensors[0].stored_name,
+                  "%s: it names %zu tensors, but its parts have %zu", r.path, r.entries, file->n_tensors);
+    TERN_TRY(tern__directory_create(r.path, "tensors", &file->tensors[0].stored_name,
                                     sizeof(tern_file_tensor), file->n_tensors, &r.names));
-    w = *start;
-    tern_status status = read_index(&r, &w);
+    tern_status status = read_index(&r, *start);
     tern__directory_free(r.names);
     return status;
 }
@@ -294,7 +261,6 @@ tern_status tern__safetensors_parse_index(tern_model_file *file)
                   MOST_INDEX);
     tern__reader r = {.file = index};
     tern_status status = tern__reader_take(&r, index->bytes, "the index");
-    /* parts are added while it is read, and may move */
     tern__json_walk w = {.path = path, .text = (const char *)r.bytes, .length = (size_t)index->bytes};
     if (status == TERN_OK)
         status = read_index_twice(file, &w);

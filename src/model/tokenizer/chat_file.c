@@ -39,32 +39,25 @@ static tern_status copy_template(const json_t *value, char **out)
     return TERN_OK;
 }
 
-static tern_status walk_config(tern__json_walk *w, char **out)
+static tern_status take_template(void *user, tern__json_walk *w, const json_t *key)
 {
-    json_t *key, *value;
-    TERN_TRY(tern__json_enter(w));
-    for (;;) {
-        TERN_TRY(tern__json_next(w, &key));
-        if (!key)
-            return tern__json_end(w);
-        tern_status status = TERN_OK;
-        value = NULL;
-        if (strcmp(json_string_value(key), "chat_template") == 0)
-            status = tern__json_value(w, &value);
-        else
-            tern__json_skip(w);
-        if (status == TERN_OK)
-            status = copy_template(value, out);
-        json_decref(value);
-        json_decref(key);
-        TERN_TRY(status);
+    json_t *value;
+    if (strcmp(json_string_value(key), "chat_template") != 0) {
+        tern__json_skip(w);
+        return TERN_OK;
     }
+    TERN_TRY(tern__json_value(w, &value));
+    tern_status status = copy_template(value, user);
+    json_decref(value);
+    return status;
 }
 
 static tern_status parse_config(const char *text, size_t length, char **out)
 {
     tern__json_walk w = {.path = "tokenizer_config.json", .text = text, .length = length};
-    tern_status status = walk_config(&w, out);
+    tern_status status = tern__json_members(&w, take_template, out);
+    if (status == TERN_OK)
+        status = tern__json_end(&w);
     if (status == TERN_OK || status == TERN_OUT_OF_MEMORY)
         return status;
     tern__free(*out); /* a configuration that is no JSON has no template */

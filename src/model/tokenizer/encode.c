@@ -106,14 +106,23 @@ static void append(encoder *e, size_t *n, const char *bytes, size_t length)
     *n += length;
 }
 
-static tern_status encode_characters(encoder *e, const char *text, size_t length)
+/* Does a blank go before this section of a text, which `starts` it or stands behind a special token? */
+static bool takes_space(const tern_tokenizer *t, const char *text, size_t length, bool starts)
 {
-    size_t blanks = e->t->add_space, n = 0, used;
+    const bool there =
+        (length >= 1 && text[0] == ' ') || (length >= 3 && memcmp(text, TERN__LOW_LINE, 3) == 0);
+    return t->add_space && (starts || !t->space_at_start) && !(t->space_if_none && there);
+}
+
+static tern_status encode_characters(encoder *e, const char *text, size_t length, bool starts)
+{
+    const bool space = takes_space(e->t, text, length, starts);
+    size_t blanks = space, n = 0, used;
     for (size_t i = 0; i < length; i++)
         blanks += text[i] == ' ';
     if (!tern__grow((void **)&e->spaced, &e->spaced_capacity, length + 3 * blanks, 1))
         return tern__out_of_memory(length + 3 * blanks);
-    if (e->t->add_space)
+    if (space)
         append(e, &n, TERN__LOW_LINE, 3);
     for (size_t i = 0; i < length; i++)
         append(e, &n, text[i] == ' ' ? TERN__LOW_LINE : text + i, text[i] == ' ' ? 3 : 1);
@@ -130,12 +139,12 @@ static tern_status encode_characters(encoder *e, const char *text, size_t length
 
 /* ---- sections ------------------------------------------------------------------------------------------- */
 
-static tern_status encode_text(encoder *e, const char *text, size_t length)
+static tern_status encode_text(encoder *e, const char *text, size_t length, bool starts)
 {
     if (length == 0)
         return TERN_OK;
     if (e->t->family == TERN__TOKENS_BY_CHARACTERS)
-        return encode_characters(e, text, length);
+        return encode_characters(e, text, length, starts);
     if (!e->t->splitter) /* every byte is a piece */
         return push_bytes(e, text, length);
     return tern__split_any(e->t->splitter, e->split, text, length, encode_piece, e);
@@ -149,12 +158,12 @@ static tern_status encode_sections(encoder *e, const char *text, size_t length,
     while ((found = tern__specials_next(&e->t->specials, &e->t->vocab, text, length, done, shields, n_shields,
                                         &start, &end))) {
         size_t before = found->lstrip ? tern__utf8_without_blanks(text + done, start - done) : start - done;
-        TERN_TRY(encode_text(e, text + done, before));
+        TERN_TRY(encode_text(e, text + done, before, done == 0));
         TERN_TRY(tern__ids_push(e->out, found->id));
         e->unk_last = false;
         done = found->rstrip ? tern__utf8_behind_blanks(text, length, end) : end;
     }
-    return encode_text(e, text + done, length - done);
+    return encode_text(e, text + done, length - done, done == 0);
 }
 
 tern_status tern__encode(const tern_tokenizer *t, const char *text, size_t length, bool add_special,

@@ -61,6 +61,16 @@ static tern_status fail_unknown(void)
     return tern__fail(TERN_FORMAT, "neither a tokenizer.json nor a tokenizer of llama2.c");
 }
 
+/* `start`: the first four bytes. SentencePiece's begin with a message (10) of some length that begins with a text (10). */
+static tern_status fail_start(uint32_t start)
+{
+    TERN__FAIL_IF((start & 0xff00ff) == 0x0a000a, TERN_UNSUPPORTED,
+                  "it is a tokenizer.model of SentencePiece's, which cannot be read: name the model's "
+                  "tokenizer.json, or a "
+                  "GGUF file that has the tokenizer");
+    return fail_unknown();
+}
+
 /* One token behind another, to the end of the file. */
 static tern_status read_tokens(bin *b, tern__reader *r, uint32_t longest, char *room)
 {
@@ -85,7 +95,7 @@ static tern_status read_bin(bin *b, const tern__file *file)
     tern_status status = TERN_OK;
     if (tern__reader_u32(&r, "the longest", &longest) != TERN_OK || longest == 0 ||
         longest > TERN__MAX_TOKEN_BYTES)
-        status = fail_unknown();
+        status = fail_start(longest);
     else if (file->bytes > MOST_BYTES)
         status = tern__fail(TERN_LIMIT, "larger than any tokenizer of llama2.c (%d MiB)", MOST_BYTES >> 20);
     const size_t most = TERN__MAX_VOCAB_BYTES + 3 * (size_t)TERN__MAX_TOKEN_BYTES,

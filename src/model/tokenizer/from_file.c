@@ -165,6 +165,7 @@ static tern_status take_with_ends(const tern_vocabulary *vocabulary, void *user)
     const beside *b = user;
     tern_vocabulary d = *vocabulary;
     int32_t ends[TERN__MOST_LISTED_ENDS];
+    d.n_ends = 0; /* a tokenizer.json lists none */
     for (int i = -1; i < TERN__MOST_LISTED_ENDS && d.n_ends < TERN__MOST_LISTED_ENDS; i++) {
         char key[64] = "config.eos_token_id";
         int64_t id;

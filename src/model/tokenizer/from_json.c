@@ -59,22 +59,15 @@ static tern_status read_token(tern__json_reader *r, const json_t *key, const jso
     return TERN_OK;
 }
 
+static tern_status take_token(void *user, const json_t *key, const json_t *id)
+{
+    return read_token(user, key, id);
+}
+
 static tern_status read_vocab(tern__json_reader *r, const json_t *unused)
 {
     (void)unused;
-    TERN_TRY(tern__json_enter(&r->walk));
-    for (;;) {
-        json_t *key, *id = NULL;
-        TERN_TRY(tern__json_next(&r->walk, &key));
-        if (!key)
-            return TERN_OK;
-        tern_status status = tern__json_value(&r->walk, &id);
-        if (status == TERN_OK)
-            status = read_token(r, key, id);
-        json_decref(id);
-        json_decref(key);
-        TERN_TRY(status);
-    }
+    return tern__json_values(&r->walk, take_token, r);
 }
 
 /* ---- added tokens --------------------------------------------------------------------------------------- */
@@ -196,29 +189,36 @@ static tern_status read_member(tern__json_reader *r, const tern__json_member *ro
     return status;
 }
 
-/* Walks an object whose members are in two tables; no key of the first may be missing, none of either may repeat. */
+/* An object whose members are in two tables, and those that were seen. */
+typedef struct member_tables {
+    tern__json_reader *r;
+    const tern__json_member *large, *rules;
+    uint32_t seen[2];
+} member_tables;
+
+static tern_status take_member(void *user, tern__json_walk *w, const json_t *key)
+{
+    member_tables *m = user;
+    const char *name = json_string_value(key);
+    (void)w; /* the reader's own */
+    const tern__json_member *row = find_member(m->large, name);
+    const int table = row ? 0 : 1;
+    if (!row)
+        row = find_member(m->rules, name);
+    const uint32_t bit = row ? 1u << (row - (table == 0 ? m->large : m->rules)) : 0;
+    if (m->seen[table] & bit)
+        return bad(m->r, "'%s' occurs twice", name);
+    m->seen[table] |= bit;
+    return read_member(m->r, row);
+}
+
+/* Walks such an object; no key of the first table may be missing, none of either may repeat. */
 static tern_status read_members(tern__json_reader *r, const char *what, const tern__json_member *large,
                                 size_t needed, const tern__json_member *rules)
 {
-    uint32_t seen[2] = {0, 0};
-    TERN_TRY(tern__json_enter(&r->walk));
-    for (;;) {
-        json_t *key;
-        TERN_TRY(tern__json_next(&r->walk, &key));
-        if (!key)
-            break;
-        const tern__json_member *row = find_member(large, json_string_value(key));
-        int table = row ? 0 : 1;
-        if (!row)
-            row = find_member(rules, json_string_value(key));
-        uint32_t bit = row ? 1u << (row - (table == 0 ? large : rules)) : 0;
-        tern_status status =
-            seen[table] & bit ? bad(r, "'%s' occurs twice", json_string_value(key)) : read_member(r, row);
-        seen[table] |= bit;
-        json_decref(key);
-        TERN_TRY(status);
-    }
-    if (!(seen[0] & 1u << needed))
+    member_tables m = {.r = r, .large = large, .rules = rules};
+    TERN_TRY(tern__json_members(&r->walk, take_member, &m));
+    if (!(m.seen[0] & 1u << needed))
         return bad(r, "%s has no '%s'", what, large[needed].key);
     return TERN_OK;
 }

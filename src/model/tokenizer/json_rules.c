@@ -76,6 +76,26 @@ static tern_status read_split(tern__json_reader *r, const json_t *step)
     return TERN_OK;
 }
 
+/* Blanks become U+2581, and one goes before a text that has none there: before every section between special tokens ("always"), or
+ * before the first ("first"). Older files say add_prefix_space. */
+static tern_status read_metaspace(tern__json_reader *r, const json_t *step)
+{
+    const char *scheme = text_of(step, "prepend_scheme"), *mark = text_of(step, "replacement");
+    if (!*scheme)
+        scheme = is_true(step, "add_prefix_space", true) ? "always" : "never";
+    TERN__FAIL_IF(is_true(step, "split", true), TERN_UNSUPPORTED,
+                  "its Metaspace pre-tokenizer cuts text at blanks, as no known family does");
+    TERN__FAIL_IF(*mark && !is(mark, TERN__LOW_LINE), TERN_UNSUPPORTED,
+                  "its Metaspace pre-tokenizer writes blanks as '%.8s', as no known family does", mark);
+    TERN__FAIL_IF(!is(scheme, "always") && !is(scheme, "first") && !is(scheme, "never"), TERN_UNSUPPORTED,
+                  "its Metaspace pre-tokenizer has the unknown prepend_scheme '%.20s'", scheme);
+    r->metaspace = true;
+    r->d.add_space = is(scheme, "never") ? TERN_NO : TERN_YES;
+    r->d.space_if_none = true;
+    r->d.space_at_start = is(scheme, "first");
+    return TERN_OK;
+}
+
 static tern_status read_pre_tokenizer(tern__json_reader *r, const json_t *step, const char *type)
 {
     if (is(type, "Split"))
@@ -84,18 +104,15 @@ static tern_status read_pre_tokenizer(tern__json_reader *r, const json_t *step, 
         TERN__FAIL_IF(is_true(step, "add_prefix_space", true), TERN_UNSUPPORTED,
                       "its ByteLevel pre-tokenizer adds a blank, as no known family does");
         r->byte_level = true;
-        if (is_true(step, "use_regex", true) && !r->d.pre)
+        const bool cuts = is_true(step, "use_regex", true) && !r->pre_wanted;
+        TERN__FAIL_IF(cuts && r->d.pre, TERN_UNSUPPORTED,
+                      "its ByteLevel pre-tokenizer cuts text that was cut before, as no known family does");
+        if (cuts)
             r->d.pre = "gpt-2";
         return TERN_OK;
     }
-    if (is(type, "Metaspace")) {
-        const char *scheme = text_of(step, "prepend_scheme");
-        r->metaspace = true;
-        r->d.add_space = is(scheme, "never") || (!*scheme && !is_true(step, "add_prefix_space", true))
-                             ? TERN_NO
-                             : TERN_YES;
-        return TERN_OK;
-    }
+    if (is(type, "Metaspace"))
+        return read_metaspace(r, step);
     return tern__fail(TERN_UNSUPPORTED, "its pre-tokenizer '%.40s' is not known", type);
 }
 

@@ -178,12 +178,19 @@ static void add_post_processor(tern__strbuf *s, const tern_vocabulary *d, const 
 static tern_status add_rules(tern__strbuf *s, const tern_tokenizer *t)
 {
     if (t->family == TERN__TOKENS_BY_CHARACTERS) {
-        tern__strbuf_addf(
-            s,
-            " \"normalizer\": {\"type\": \"Sequence\", \"normalizers\": [%s{\"type\": \"Replace\", "
-            "\"pattern\": "
-            "{\"String\": \" \"}, \"content\": \"" TERN__LOW_LINE "\"}]},\n \"pre_tokenizer\": null,\n",
-            t->add_space ? "{\"type\": \"Prepend\", \"prepend\": \"" TERN__LOW_LINE "\"}, " : "");
+        if (t->space_if_none) /* which only this step does */
+            tern__strbuf_addf(
+                s,
+                " \"normalizer\": null,\n \"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": "
+                "\"" TERN__LOW_LINE "\", \"prepend_scheme\": \"%s\", \"split\": false},\n",
+                t->space_at_start ? "first" : "always");
+        else
+            tern__strbuf_addf(
+                s,
+                " \"normalizer\": {\"type\": \"Sequence\", \"normalizers\": [%s{\"type\": \"Replace\", "
+                "\"pattern\": "
+                "{\"String\": \" \"}, \"content\": \"" TERN__LOW_LINE "\"}]},\n \"pre_tokenizer\": null,\n",
+                t->add_space ? "{\"type\": \"Prepend\", \"prepend\": \"" TERN__LOW_LINE "\"}, " : "");
         tern__strbuf_add(
             s, " \"decoder\": {\"type\": \"Sequence\", \"decoders\": [{\"type\": \"Replace\", \"pattern\": "
                "{\"String\": \"" TERN__LOW_LINE "\"}, \"content\": \" \"}, {\"type\": \"ByteFallback\"}, "

@@ -154,6 +154,8 @@ static tern_status hand_over(const tern_tokenizer *t, const parts *p, tern__voca
         d.ignore_merges = choice_of(t->ignore_merges);
     else
         d.add_space = choice_of(t->add_space);
+    d.space_at_start = t->space_at_start;
+    d.space_if_none = t->space_if_none;
     d.chat_template = t->template_text;
     return take(&d, user);
 }

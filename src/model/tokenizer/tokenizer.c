@@ -351,6 +351,8 @@ static tern_status build(tern_tokenizer *t, const tern_vocabulary *d, const char
     t->add_bos = t->bos >= 0 && choose(d->add_bos, bytes ? starts_with_bos(d) : true);
     t->add_eos = t->eos >= 0 && choose(d->add_eos, false);
     t->add_space = !bytes && choose(d->add_space, true);
+    t->space_at_start = t->add_space && d->space_at_start;
+    t->space_if_none = t->add_space && d->space_if_none;
     t->ignore_merges = bytes && choose(d->ignore_merges, t->rule->ignore_merges);
     return bytes && (t->pairs.count > 0 || t->ignore_merges) ? tern__splitter_create(t->rule, &t->splitter)
                                                              : TERN_OK;

@@ -33,7 +33,7 @@ struct tern_tokenizer {
     int32_t bos, eos, eot, unk;
     int32_t ends[TERN__MOST_ENDS]; /* all that end an answer */
     size_t n_ends;
-    bool add_bos, add_eos, add_space, ignore_merges;
+    bool add_bos, add_eos, add_space, space_at_start, space_if_none, ignore_merges;
     const char *chat_template; /* a name, static; NULL: none */
     char *template_text;       /* as the file has it; NULL: none */
     bool foreign_template;     /* the file has one, which is not known */

@@ -12,6 +12,8 @@ status tern convert dense.gguf x.gguf --type tq2_0 --force
 status tern convert absent.gguf x.gguf
 status tern convert a.gguf x.gguf --type q9
 status tern convert a.gguf x.gguf --type q5_k
+tern synth -s tiny --layers 1 --arch llama --type f32 --ff 200 odd.gguf
+status tern convert odd.gguf x.gguf --type q8_0
 ls -A
 status tern convert a.gguf a.gguf --type tq2_0
 echo mine >notes.txt

@@ -34,6 +34,8 @@ echo "--- too large"
 config '{"model": {"layers": 4096, "width": 131072, "heads": 8, "kv_heads": 8, "context": 16}, "batch": 4}' 2>&1 | sed -E 's/but .* are available/but N are available/'
 config '{"model": {"layers": 1, "width": 32, "feed_forward": 64, "heads": 2, "kv_heads": 1, "context": 256}, "batch": 1000000, "validation": {"share": 0}}' 2>&1 |
     sed -E -e 's/[0-9.]+ [GTP]iB/BYTES/g' -e 's/but .* are available/but N are available/'
+config '{"model": {"layers": 1, "width": 32, "feed_forward": 64, "heads": 2, "kv_heads": 1, "context": 256}, "batch": 4096, "accumulate": 1048576, "validation": {"share": 0}}' 2>&1 |
+    sed -E -e 's/[0-9.]+ [GP]iB/BYTES/g' -e 's/but .* are available/but N are available/'
 config '{"model": {"layers": 1, "width": 32, "feed_forward": 64, "heads": 2, "kv_heads": 1, "context": 16}, "batch": 4, "sample": {"prompt": "a long one, longer than that"}}'
 echo "--- files"
 tern train --data text.txt --config tiny.json -o good --quiet >/dev/null
