@@ -5,7 +5,8 @@
 #   tsan     TSan: C tests of what uses threads, and examples; every 8th case of what is drawn at random
 #   aarch64  64-bit ARM under qemu: C tests (every 8th random case), examples, every 8th case of the program (no Python:
 #            the build is static)
-#   fuzz     built by clang, ASan and UBSan again: C tests (every 4th random case), and 30 seconds of each fuzz target
+#   fuzz     in the same build, by clang where that has libFuzzer: C tests (every 4th random case), and 30 seconds of each
+#            fuzz target
 #   style    clang-format
 #
 # Not among all: `fuzzers`, the fuzz targets alone, TERN_FUZZ_SECONDS each (`make fuzz`).
@@ -66,11 +67,13 @@ can_fuzz()
 
 check_asan()
 {
-    # The C tests run under the same sanitizers in the part `fuzz`; here where that cannot be built.
-    local c_tests=""
-    can_fuzz || c_tests=c,
-    # The cases differ in their operands only; what a sanitizer finds, it finds in a few of each kind.
-    TERN_TEST_EVERY=16 run asan "${c_tests}example,shell$python"
+    # What a sanitizer finds, it finds in a few cases of each kind: they differ in their operands only. One build serves the
+    # part `fuzz` too, which runs the C tests; where that cannot be built, they run here.
+    if can_fuzz; then
+        TERN_TEST_EVERY=16 run fuzz "example,shell$python"
+    else
+        TERN_TEST_EVERY=16 run asan "c,example,shell$python"
+    fi
 }
 
 check_tsan()

@@ -5,8 +5,8 @@
 # A test is a program whose output closes with `N passed, M failed, K skipped`. Kinds:
 #   c         programs made from tests/<dir>/test_*.c
 #   example   programs made from examples/*.c; exit status 0 is the test
-#   fuzz      programs made from tests/fuzz/fuzz_*.c, each for TERN_FUZZ_SECONDS (30), with the arguments in
-#             fuzz_*.args if there are any; exit status 0 is the test
+#   fuzz      programs made from tests/fuzz/fuzz_*.c, each for 30 seconds with the same seed, or for TERN_FUZZ_SECONDS
+#             with a fresh one, with the arguments in fuzz_*.args if there are any; exit status 0 is the test
 #   check     tests/check_*.sh: about the repository and the installed library
 #   shell     tests/<dir>/test_*.sh: about the program
 #   python    tests/<dir>/test_*.py
@@ -43,6 +43,18 @@ with_timeout()
     fi
 }
 
+# The address sanitizer as a library: clang's, or gcc's, which clang would find too. A compiler gives back the bare name of
+# what it has not.
+sanitizer_library()
+{
+    local name file
+    for name in "libclang_rt.asan-$(uname -m).so" libasan.so; do
+        file=$("$TERN_CC" -print-file-name="$name")
+        [ ! -f "$file" ] || break
+    done
+    echo "$file"
+}
+
 # The command line of a test, by kind, in the array `command`.
 compose()
 {
@@ -57,6 +69,11 @@ compose()
         mkdir -p "$corpus"
         command=("$file" -max_total_time="${TERN_FUZZ_SECONDS:-30}" -artifact_prefix="$corpus-" -print_final_stats=1
                  "$corpus")
+        # A test tries the same inputs every time, so that what it finds is about the change; a campaign tries new ones.
+        if [ -z "${TERN_FUZZ_SECONDS:-}" ]; then
+            command+=(-seed=1)
+            setarch -R true 2>/dev/null && command=(setarch -R "${command[@]}") # addresses are among the inputs
+        fi
         # shellcheck disable=SC2207 # a list of words
         [ -f "$args" ] && command+=($(cat "$args"))
         ;;
@@ -69,7 +86,7 @@ compose()
         # the interpreter leaves allocated at exit is not ours to report.
         case $TERN_SANITIZE in
         *address*)
-            command=(env "LD_PRELOAD=$("$TERN_CC" -print-file-name=libasan.so)"
+            command=(env "LD_PRELOAD=$(sanitizer_library)"
                      "ASAN_OPTIONS=detect_leaks=0:${ASAN_OPTIONS:-}" "${command[@]}")
             ;;
         esac

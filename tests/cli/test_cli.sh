@@ -46,40 +46,61 @@ store()
     fi
 }
 
-run_case()
+# execute NAME: runs the case, keeps what it wrote and its status.
+execute()
 {
-    local name=$1 dir=$scratch/$1 status suffix bad=0
+    local name=$1 dir=$scratch/$1 status
     mkdir -p "$dir/work"
     (cd "$dir/work" && bash -c '. "$1/lib.sh"; . "$1/cases/$2.sh"' case "$here" "$name") \
         >"$dir/stdout" 2>"$dir/stderr" </dev/null
     status=$?
+    [ $status -eq 0 ] && : >"$dir/exit" || echo $status >"$dir/exit"
+}
+
+# judge NAME: is what the case left what is expected?
+judge()
+{
+    local name=$1 dir=$scratch/$1 suffix
+    if [ ! -f "$dir/exit" ]; then
+        fail "$name" "it was not run to its end"
+        return
+    fi
     if [ -f "$dir/work/.skip" ]; then
         skip "$name" "$(cat "$dir/work/.skip")"
         return
     fi
-    [ $status -eq 0 ] && : >"$dir/exit" || echo $status >"$dir/exit"
     for suffix in stdout stderr exit; do
         if [ -n "$update" ]; then
             store "$name" "$suffix" "$dir/$suffix"
         elif ! diff -u <(expected "$name" "$suffix") "$dir/$suffix" >"$dir/diff"; then
-            bad=1
             fail "$name" "$suffix is not as expected (- expected, + got):"
             sed -n '3,40p' "$dir/diff"
-            break
+            return
         fi
     done
-    [ $bad -eq 1 ] || pass
+    pass
 }
 
 number=0
+names=()
 for file in "$here"/cases/*.sh; do
     name=$(basename "$file" .sh)
     number=$((number + 1))
     [ $((number % ${TERN_CLI_EVERY:-1})) -eq 0 ] || continue
     case $name in
-    *"$only"*) run_case "$name" ;;
+    *"$only"*) names+=("$name") ;;
     esac
 done
+
+# Two at a time: cases wait and sleep, and one program of all of them would end long after the other tests.
+export -f execute
+export here scratch
+if [ ${#names[@]} -gt 0 ]; then
+    printf '%s\n' "${names[@]}" | xargs -n 1 -P 2 bash -c 'execute "$1"' execute
+    for name in "${names[@]}"; do
+        judge "$name"
+    done
+fi
 
 # Expected texts that belong to no case would never be looked at.
 for file in "$here"/cases/*.stdout "$here"/cases/*.stderr "$here"/cases/*.exit; do

@@ -14,6 +14,10 @@ import subprocess
 import tempfile
 import time
 
+# A sanitizer's library that was loaded for this process is for the library alone: Tern's programs have their own, and it stops a
+# browser.
+os.environ.pop("LD_PRELOAD", None)
+
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -35,12 +39,10 @@ class Browser:
             os.dup2(high[0], 3)
             os.dup2(high[1], 4)
 
-        # a sanitizer that is loaded into everything is for the library, and stops a browser
-        environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
         self.process = subprocess.Popen(
             [path, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars", "--disable-extensions",
              "--disable-dev-shm-usage", "--remote-debugging-pipe", "--user-data-dir=" + self.folder.name, "about:blank"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, close_fds=False,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=False,
             preexec_fn=join)
         os.close(to_read)
         os.close(to_write)

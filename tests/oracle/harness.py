@@ -23,6 +23,9 @@ import numpy as np
 
 from operands import Gen
 
+# A sanitizer's library that was loaded for this process; programs that cases start have their own.
+os.environ.pop("LD_PRELOAD", None)
+
 DEFAULT_SEED = 1
 SHOWN_PER_GROUP = 3
 

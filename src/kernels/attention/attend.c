@@ -99,7 +99,7 @@ bool tern__attention_plan(const tern__attention_kernel *kernel, int n_in, const 
         .kernel = kernel, .block = block, .work = WORK, .scratch_bytes = (size_t)z.all * sizeof(float)};
     const bool few = z.rows < ROWS_PER_WORKER * workers;
     p.split = workers > 1 && (variant.split < 0 ? few : variant.split != 0) &&
-              shared_bytes(&z, &p.shared_bytes) && p.shared_bytes <= MOST_SHARED;
+              shared_bytes(&z, &p.shared_bytes) && p.shared_bytes > 0 && p.shared_bytes <= MOST_SHARED;
     if (!p.split)
         p.shared_bytes = 0;
     *out = p;

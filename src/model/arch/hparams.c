@@ -93,6 +93,9 @@ static tern_status check_whole(const tern_model_file *file)
     if (tern_model_file_get_int(file, "split.count", &count) != TERN_OK || count == 1)
         return TERN_OK;
     (void)tern_model_file_get_int(file, "split.no", &number);
+    TERN__FAIL_IF(number < 0 || number >= count, TERN_FORMAT,
+                  "%s: its split.no is %lld, its split.count %lld: such a part cannot be",
+                  tern_model_file_part(file, 0), (long long)number, (long long)count);
     return tern__fail(
         TERN_UNSUPPORTED,
         "%s: it is part %lld of the %lld that a model was split into: put them together first, as "
