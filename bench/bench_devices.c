@@ -10,11 +10,11 @@
 
 #include <tern/tern.h>
 
-#include "base/clock.h"
 #include "base/status.h"
 #include "bench_json.h"
 #include "devices/device.h"
 #include "devices/opencl/opencl.h"
+#include "measure/timing.h"
 #include "runtime/context.h"
 
 enum { MOST_ROUNDS = 101, CHAIN = 1 << 22, TINY_STEPS = 64, COPY_BYTES = 64 << 20, APART = 2112 };
@@ -24,7 +24,7 @@ typedef struct side {
     tern_program *program;
     tern_exec *exec;
     tern_tensor *x;
-    double ns[MOST_ROUNDS];
+    double ns; /* of a run, in the median */
 } side;
 
 static tern_status open_side(const char *device, side *s)
@@ -57,23 +57,41 @@ static tern_status prepare(side *s, tern_tensor *y, const tern_compile_options *
     return tern_eval(s->x);
 }
 
-static tern_status time_run(side *s, int round)
+enum { MOST_THINGS = 3 };
+
+/* Some things in turns, one run a sample, after `warmups` of each: ns[i] receives the median of thing i. */
+static tern_status time_things(int n, const tern__thing *things, int warmups, int rounds, double *ns)
 {
+    double samples[MOST_THINGS * MOST_ROUNDS];
+    tern__turns turns = {.warmups = warmups, .rounds = rounds};
+    tern__thing ready[MOST_THINGS];
+    TERN_TRY(tern__turns_settle(&turns));
+    for (int i = 0; i < n; i++) {
+        ready[i] = (tern__thing){things[i].run, things[i].user, 1};
+        TERN_TRY(tern__thing_ready(&ready[i], &turns));
+    }
+    int done;
+    TERN_TRY(tern__time_turns(ready, n, &turns, samples, NULL, &done));
+    for (int i = 0; i < n; i++)
+        ns[i] = tern__stats_of(samples + i * rounds, done).median * 1e9;
+    return TERN_OK;
+}
+
+static tern_status run_side(void *user)
+{
+    side *s = user;
     tern_tensor *y;
-    const uint64_t start = tern__now_ns();
     TERN_TRY(tern_exec_run(s->exec, 1, &s->x, 1, &y));
-    s->ns[round] = (double)(tern__now_ns() - start);
     tern_release(y);
     return TERN_OK;
 }
 
-/* Both in turns; the first two rounds warm up. */
 static tern_status time_both(side *a, side *b, int rounds)
 {
-    for (int r = -2; r < rounds; r++) {
-        TERN_TRY(time_run(a, r < 0 ? 0 : r));
-        TERN_TRY(time_run(b, r < 0 ? 0 : r));
-    }
+    double ns[2];
+    TERN_TRY(time_things(2, (tern__thing[]){{run_side, a, 1}, {run_side, b, 1}}, 2, rounds, ns));
+    a->ns = ns[0];
+    b->ns = ns[1];
     return TERN_OK;
 }
 
@@ -100,7 +118,7 @@ static tern_status bench_chain(bench_output *out, int rounds)
     if (status == TERN_OK)
         status = time_both(&cpu, &device, rounds);
     if (status == TERN_OK) {
-        const double a = bench_median(cpu.ns, rounds), b = bench_median(device.ns, rounds);
+        const double a = cpu.ns, b = device.ns;
         bench_row(out, "opencl_fused_chain_vs_cpu", a / b, "", "higher",
                   "seven elementwise ops on %d f32 as one step: the CPU's time %.0f us over OpenCL's %.0f us",
                   CHAIN, a / 1e3, b / 1e3);
@@ -130,10 +148,9 @@ static tern_status bench_steps(bench_output *out, int rounds)
     if (status == TERN_OK)
         status = time_both(&cpu, &device, rounds);
     if (status == TERN_OK)
-        bench_row(out, "device_step_overhead_us", bench_median(device.ns, rounds) / TINY_STEPS / 1e3, "us",
-                  "lower",
+        bench_row(out, "device_step_overhead_us", device.ns / TINY_STEPS / 1e3, "us", "lower",
                   "a step of 16 numbers on OpenCL, driver included, in a plan of %d; on the CPU %.2f us",
-                  TINY_STEPS, bench_median(cpu.ns, rounds) / TINY_STEPS / 1e3);
+                  TINY_STEPS, cpu.ns / TINY_STEPS / 1e3);
     close_side(&device);
     close_side(&cpu);
     return status;
@@ -155,28 +172,39 @@ static tern_status run_nothing(tern__device *device, const tern__plan *plan, ter
     return TERN_OK;
 }
 
-/* The built-in model's session feeding token after token; ns of each of the last ones. */
+/* A session that is fed row after row behind `position`; logits of the last row where there is room for them. */
+typedef struct feeding {
+    tern_session *session;
+    int rows, position;
+    float *logits;
+} feeding;
+
+enum { MOST_FED = 128 };
+
+static tern_status feed(void *user)
+{
+    feeding *f = user;
+    tern_session_row rows[MOST_FED];
+    for (int i = 0; i < f->rows; i++)
+        rows[i] = (tern_session_row){.token = 65, .position = f->position + i};
+    f->position += f->rows;
+    return tern_session_feed(f->session, f->rows, rows, f->logits ? 1 : 0, (int[]){f->rows - 1}, f->logits);
+}
+
+/* The built-in model's session feeding token after token: the median, after some that compile and warm up. */
 static tern_status time_tokens(const char *device, const char *path, double *ns, int rounds)
 {
     side s = {0};
     tern_model *model = NULL;
-    tern_session *session = NULL;
-    float *logits = NULL;
+    feeding f = {.rows = 1};
     tern_status status = open_side(device, &s);
     if (status == TERN_OK)
         status = tern_model_load(s.ctx, path, NULL, &model);
     if (status == TERN_OK)
-        status = tern_session_create(model, NULL, &session);
-    if (status == TERN_OK && !(logits = malloc((size_t)tern_session_vocabulary(session) * sizeof *logits)))
-        status = tern__out_of_memory(sizeof *logits);
-    for (int i = -20; i < rounds && status == TERN_OK; i++) { /* the first compile, and warm up */
-        const tern_session_row row = {.token = 65, .position = i + 20};
-        const uint64_t start = tern__now_ns();
-        status = tern_session_feed(session, 1, &row, 0, NULL, NULL);
-        ns[i < 0 ? 0 : i] = (double)(tern__now_ns() - start);
-    }
-    free(logits);
-    tern_session_free(session);
+        status = tern_session_create(model, NULL, &f.session);
+    if (status == TERN_OK)
+        status = time_things(1, &(tern__thing){feed, &f, 1}, 20, rounds, ns);
+    tern_session_free(f.session);
     tern_model_free(model);
     close_side(&s);
     return status;
@@ -186,7 +214,7 @@ static tern_status time_tokens(const char *device, const char *path, double *ns,
 static tern_status bench_bookkeeping(bench_output *out)
 {
     enum { TOKENS = MOST_ROUNDS };
-    double nothing[TOKENS], cpu[TOKENS];
+    double a, b; /* nothing, the CPU */
     char path[4096];
     const char *source = getenv("TERN_SOURCE_DIR");
     snprintf(path, sizeof path, "%s/models/shakespeare.gguf", source ? source : ".");
@@ -196,13 +224,34 @@ static tern_status bench_bookkeeping(bench_output *out)
     empty.compile = NULL;
     if (!tern__device_add(&empty))
         return tern__fail(TERN_LIMIT, "no room for a device");
-    TERN_TRY(time_tokens("empty", path, nothing, TOKENS));
-    TERN_TRY(time_tokens(NULL, path, cpu, TOKENS));
-    const double a = bench_median(nothing, TOKENS), b = bench_median(cpu, TOKENS);
+    TERN_TRY(time_tokens("empty", path, &a, TOKENS));
+    TERN_TRY(time_tokens(NULL, path, &b, TOKENS));
     bench_row(
         out, "device_bookkeeping_share", a / b, "", "lower",
         "a token of the built-in model on a device that does nothing, %.1f us, over one on the CPU, %.1f us",
         a / 1e3, b / 1e3);
+    return TERN_OK;
+}
+
+/* A copy to a device, or, without one, by memcpy. */
+typedef struct copying {
+    const tern__device_ops *ops;
+    tern__device *device;
+    const tern__block *on_device, *host;
+    char *to;
+} copying;
+
+static tern_status run_copy(void *user)
+{
+    const copying *c = user;
+    return c->ops->copy(c->device, NULL, c->on_device, 0, c->host, 0, COPY_BYTES);
+}
+
+static tern_status run_memcpy(void *user)
+{
+    const copying *c = user;
+    memcpy(c->to, c->host->host, COPY_BYTES);
+    __asm__ volatile("" : : "r"(c->to) : "memory");
     return TERN_OK;
 }
 
@@ -217,7 +266,7 @@ static tern_status bench_copy(bench_output *out, int rounds)
     tern__block on_device = {0};
     char *pages = aligned_alloc(4096, COPY_BYTES + 4096), *from = pages ? pages + APART : NULL,
          *to = aligned_alloc(4096, COPY_BYTES + 4096);
-    double copies[MOST_ROUNDS], plain[2][MOST_ROUNDS];
+    double ns[3]; /* to the device; memcpy apart, and alike */
     tern_status status =
         from && to ? ops->allocate(d, COPY_BYTES, &on_device) : tern__out_of_memory(COPY_BYTES);
     if (status == TERN_OK) {
@@ -225,20 +274,16 @@ static tern_status bench_copy(bench_output *out, int rounds)
         memset(to, 2, COPY_BYTES + 4096);
     }
     const tern__block host = {.bytes = COPY_BYTES, .host = from};
-    for (int r = -2; r < rounds && status == TERN_OK; r++) {
-        const uint64_t start = tern__now_ns();
-        status = ops->copy(d, NULL, &on_device, 0, &host, 0, COPY_BYTES);
-        copies[r < 0 ? 0 : r] = (double)(tern__now_ns() - start);
-        for (int place = 0; place < 2; place++) {
-            const uint64_t middle = tern__now_ns();
-            memcpy(to + place * APART, from, COPY_BYTES);
-            __asm__ volatile("" : : "r"(to) : "memory");
-            plain[place][r < 0 ? 0 : r] = (double)(tern__now_ns() - middle);
-        }
-    }
+    copying apart_copy = {ops, d, &on_device, &host, to},
+            alike_copy = {ops, d, &on_device, &host, to + APART};
+    if (status == TERN_OK)
+        status = time_things(3,
+                             (tern__thing[]){{run_copy, &apart_copy, 1},
+                                             {run_memcpy, &apart_copy, 1},
+                                             {run_memcpy, &alike_copy, 1}},
+                             2, rounds, ns);
     if (status == TERN_OK) {
-        const double apart = bench_median(plain[0], rounds), alike = bench_median(plain[1], rounds);
-        const double a = alike < apart ? alike : apart, b = bench_median(copies, rounds);
+        const double apart = ns[1], alike = ns[2], a = alike < apart ? alike : apart, b = ns[0];
         bench_row(out, "opencl_copy_vs_memcpy", a / b, "", "higher",
                   "%d MiB to the device at %.1f GB/s, memcpy %.1f GB/s, %.1f where both ends lie alike in "
                   "their pages",
@@ -269,28 +314,43 @@ static clblast_sgemm find_clblast(void)
     return sgemm;
 }
 
+typedef struct clblast_job {
+    clblast_sgemm sgemm;
+    tern__device *device;
+    cl_mem m[3];
+    size_t n;
+} clblast_job;
+
+static tern_status run_clblast(void *user)
+{
+    clblast_job *j = user;
+    const size_t n = j->n;
+    const int error = j->sgemm(101, 111, 111, n, n, n, 1, j->m[0], 0, n, j->m[1], 0, n, 0, j->m[2], 0, n,
+                               &j->device->queue, NULL);
+    j->device->cl->Finish(j->device->queue);
+    return error ? tern__fail(TERN_UNAVAILABLE, "CLBlast failed with %d", error) : TERN_OK;
+}
+
+/* 0: it cannot be had. */
 static double time_clblast(clblast_sgemm sgemm, tern__device *d, size_t n, int rounds)
 {
-    cl_mem m[3];
-    double ns[MOST_ROUNDS];
+    clblast_job j = {.sgemm = sgemm, .device = d, .n = n};
+    double ns = 0;
     float *ones = malloc(n * n * sizeof *ones);
     cl_int error = CL_SUCCESS;
     for (size_t i = 0; ones && i < n * n; i++)
         ones[i] = 1;
     for (int i = 0; ones && i < 3; i++)
-        m[i] = d->cl->CreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, n * n * sizeof *ones,
-                                   ones, &error);
-    for (int r = -2; r < rounds && ones; r++) {
-        const uint64_t start = tern__now_ns();
-        error = sgemm(101, 111, 111, n, n, n, 1, m[0], 0, n, m[1], 0, n, 0, m[2], 0, n, &d->queue, NULL);
-        d->cl->Finish(d->queue);
-        ns[r < 0 ? 0 : r] = error ? 0 : (double)(tern__now_ns() - start);
-    }
-    for (int i = 0; ones && i < 3; i++)
-        d->cl->ReleaseMemObject(m[i]);
-    const double median = ones ? bench_median(ns, rounds) : 0;
+        j.m[i] = d->cl->CreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                     n * n * sizeof *ones, ones, &error);
+    if (ones && error == CL_SUCCESS &&
+        time_things(1, &(tern__thing){run_clblast, &j, 1}, 2, rounds, &ns) != TERN_OK)
+        ns = 0;
+    for (int i = 0; i < 3; i++)
+        if (j.m[i])
+            d->cl->ReleaseMemObject(j.m[i]);
     free(ones);
-    return median;
+    return ns;
 }
 
 /* x by itself, square: Tern's generated kernel, the CPU's own product, and CLBlast where it is. */
@@ -314,7 +374,7 @@ static tern_status bench_products(bench_output *out, int rounds)
         if (status == TERN_OK) {
             char name[64];
             const double flops = 2 * (double)n * (double)n * (double)n;
-            const double cpu = bench_median(sides[0].ns, rounds), own = bench_median(sides[1].ns, rounds);
+            const double cpu = sides[0].ns, own = sides[1].ns;
             const double other = sgemm ? time_clblast(sgemm, sides[1].ctx->device, (size_t)n, rounds) : 0;
             snprintf(name, sizeof name, "opencl_matmul_%d_gflops", (int)n);
             bench_row(out, name, flops / own, "GF/s", "higher",
@@ -348,33 +408,28 @@ static tern_status bench_products(bench_output *out, int rounds)
 
 /* ---- the built-in model ---- */
 
+/* A prompt, then `tokens` one by one: the time of one each, of the last of three rounds; the first compiles. */
 static tern_status time_model(tern_ctx *ctx, const char *path, int tokens, double *prompt_s, double *token_s)
 {
-    enum { PROMPT = 128 };
     tern_model *model = NULL;
-    tern_session *session = NULL;
-    tern_session_row rows[PROMPT];
-    float *logits = NULL;
+    feeding f = {0};
     tern_status status = tern_model_load(ctx, path, NULL, &model);
     if (status == TERN_OK)
-        status = tern_session_create(model, NULL, &session);
-    if (status == TERN_OK && !(logits = malloc((size_t)tern_session_vocabulary(session) * sizeof *logits)))
-        status = tern__out_of_memory(sizeof *logits);
-    for (int i = 0; i < PROMPT; i++)
-        rows[i] = (tern_session_row){.token = i, .position = i};
-    for (int round = 0; round < 3 && status == TERN_OK; round++) { /* the first compiles */
-        const uint64_t start = tern__now_ns();
-        status = tern_session_feed(session, PROMPT, rows, 1, (int[]){PROMPT - 1}, logits);
-        const uint64_t middle = tern__now_ns();
-        for (int i = 0; i < tokens && status == TERN_OK; i++) {
-            const tern_session_row row = {.token = i, .position = PROMPT + i};
-            status = tern_session_feed(session, 1, &row, 1, (int[]){0}, logits);
-        }
-        *prompt_s = (double)(middle - start) / PROMPT / 1e9;
-        *token_s = (double)(tern__now_ns() - middle) / tokens / 1e9;
+        status = tern_session_create(model, NULL, &f.session);
+    if (status == TERN_OK &&
+        !(f.logits = malloc((size_t)tern_session_vocabulary(f.session) * sizeof *f.logits)))
+        status = tern__out_of_memory(sizeof *f.logits);
+    for (int round = 0; round < 3 && status == TERN_OK; round++) {
+        f.rows = MOST_FED;
+        f.position = 0;
+        status = tern__thing_time(&(tern__thing){feed, &f, 1}, prompt_s);
+        f.rows = 1;
+        if (status == TERN_OK)
+            status = tern__thing_time(&(tern__thing){feed, &f, tokens}, token_s);
+        *prompt_s /= MOST_FED;
     }
-    free(logits);
-    tern_session_free(session);
+    free(f.logits);
+    tern_session_free(f.session);
     tern_model_free(model);
     return status;
 }
@@ -402,7 +457,8 @@ static void bench_model(bench_output *out)
             continue;
         }
         bench_row(out, name, 1 / token, "1/s", "higher",
-                  "built-in model, %d tokens behind a prompt of 128, which ran at %.0f", TOKENS, 1 / prompt);
+                  "built-in model, %d tokens behind a prompt of %d, which ran at %.0f", TOKENS, MOST_FED,
+                  1 / prompt);
     }
 }
 

@@ -30,6 +30,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "bench_json.h"
+#include "measure/timing.h"
 
 enum { LIVE = 64, THREADS_MAX = 8, TEXT = 128, SIZE_TEXT = 32 };
 
@@ -135,29 +136,42 @@ static inline void touch(char *block, size_t bytes, size_t page)
         ((volatile char *)block)[i] = 1;
 }
 
-/* 64 pairs. `ring` is full before and after. false: out of memory. */
-static bool turn(const allocator *a, const job *j, void **ring, size_t page)
+/* The blocks that one thread holds. */
+typedef struct rotating {
+    const allocator *a;
+    const job *job;
+    void *ring[LIVE];
+    size_t page;
+} rotating;
+
+/* 64 pairs. The ring is full before and after. */
+static tern_status turn(void *user)
 {
+    rotating *of = user;
+    const allocator *a = of->a;
+    const job *j = of->job;
+    void **ring = of->ring;
+    const size_t page = of->page;
     bool touched = j->pattern == BATCH_TOUCHED || j->pattern == RING_TOUCHED;
     if (j->pattern == BATCH || j->pattern == BATCH_TOUCHED) {
         for (int i = 0; i < LIVE; i++)
             a->put(ring[i]);
         for (int i = 0; i < LIVE; i++) {
             if ((ring[i] = a->get(j->bytes)) == NULL)
-                return false;
+                return TERN_OUT_OF_MEMORY;
             if (touched)
                 touch(ring[i], j->bytes, page);
         }
-        return true;
+        return TERN_OK;
     }
     for (int i = 0; i < LIVE; i++) {
         a->put(ring[i]);
         if ((ring[i] = a->get(j->bytes)) == NULL)
-            return false;
+            return TERN_OUT_OF_MEMORY;
         if (touched)
             touch(ring[i], j->bytes, page);
     }
-    return true;
+    return TERN_OK;
 }
 
 static double huge_percent(void)
@@ -175,42 +189,30 @@ static double huge_percent(void)
     return anonymous > 0 && huge >= 0 ? 100.0 * (double)huge / (double)anonymous : -1;
 }
 
-/* Slices of about half a millisecond, the fastest counts; together at most about a quarter of a second, but
- * at least one turn. */
+/* Samples of about half a millisecond, the fastest counts; together about a fifth of a second, but three at least. */
 static bool measure_alone(const allocator *a, const job *j, result *out)
 {
-    void *ring[LIVE];
-    size_t page = tern__page_size();
+    enum { SAMPLES = 60 };
+    rotating of = {.a = a, .job = j, .page = tern__page_size()};
     for (int i = 0; i < LIVE; i++) {
-        if ((ring[i] = a->get(j->bytes)) == NULL)
+        if ((of.ring[i] = a->get(j->bytes)) == NULL)
             return false;
-        touch(ring[i], j->pattern >= BATCH_TOUCHED ? j->bytes : 1, page);
+        touch(of.ring[i], j->pattern >= BATCH_TOUCHED ? j->bytes : 1, of.page);
     }
-    uint64_t start = tern__now_ns(), warm = 0;
-    do {
-        if (!turn(a, j, ring, page))
-            return false;
-        warm++;
-    } while (warm < 3 && tern__now_ns() - start < 50000000);
-    uint64_t turn_ns = (tern__now_ns() - start) / warm + 1;
-    uint64_t turns = turn_ns < 500000 ? 500000 / turn_ns : 1, faults = faults_now(), pairs = 0;
-    double best = INFINITY;
-    start = tern__now_ns();
-    for (int slice = 0; slice < 1 || (slice < 60 && tern__now_ns() - start < 200000000); slice++) {
-        uint64_t from = tern__now_ns();
-        for (uint64_t i = 0; i < turns; i++) {
-            if (!turn(a, j, ring, page))
-                return false;
-        }
-        double ns = (double)(tern__now_ns() - from) / (double)(turns * LIVE);
-        best = ns < best ? ns : best;
-        pairs += turns * LIVE;
-    }
-    out->ns = best;
-    out->faults = (double)(faults_now() - faults) / (double)pairs;
+    double samples[SAMPLES];
+    tern__turns turns = {.warmups = 3, .rounds = SAMPLES, .budget_s = 0.2, .sample_s = 0.5e-3};
+    tern__thing thing = {turn, &of, 0};
+    if (tern__turns_settle(&turns) != TERN_OK || tern__thing_ready(&thing, &turns) != TERN_OK)
+        return false;
+    const uint64_t faults = faults_now();
+    int done;
+    if (tern__time_turns(&thing, 1, &turns, samples, NULL, &done) != TERN_OK)
+        return false;
+    out->ns = tern__stats_of(samples, done).min * 1e9 / LIVE;
+    out->faults = (double)(faults_now() - faults) / ((double)done * (double)thing.repeats * LIVE);
     out->huge_percent = huge_percent();
     for (int i = 0; i < LIVE; i++)
-        a->put(ring[i]);
+        a->put(of.ring[i]);
     return true;
 }
 
@@ -262,6 +264,16 @@ static void *crowd_work(void *arg)
     return NULL;
 }
 
+/* All of them at work for a while. */
+static tern_status let_run(void *user)
+{
+    crowd *c = user;
+    atomic_store_explicit(&c->go, true, memory_order_release);
+    usleep(50000);
+    atomic_store(&c->stop, true);
+    return TERN_OK;
+}
+
 static bool measure_crowd(const allocator *a, const job *j, result *out)
 {
     static crowd c;
@@ -274,14 +286,11 @@ static bool measure_crowd(const allocator *a, const job *j, result *out)
     }
     while (atomic_load(&c.ready) < j->threads)
         sched_yield();
-    uint64_t start = tern__now_ns();
-    atomic_store_explicit(&c.go, true, memory_order_release);
-    usleep(50000);
-    atomic_store(&c.stop, true);
-    uint64_t stop = tern__now_ns();
+    double seconds = 0; /* it cannot fail */
+    (void)tern__thing_time(&(tern__thing){let_run, &c, 1}, &seconds);
     for (int i = 0; i < j->threads; i++)
         pthread_join(threads[i], NULL);
-    out->ns = (double)(stop - start) / (double)atomic_load(&c.pairs);
+    out->ns = seconds * 1e9 / (double)atomic_load(&c.pairs);
     out->cpu_ns = (double)atomic_load(&c.cpu_ns) / (double)atomic_load(&c.pairs);
     return !atomic_load(&c.failed);
 }

@@ -7,18 +7,19 @@
 
 #include <tern/tern.h>
 
-#include "base/clock.h"
 #include "bench_json.h"
+#include "measure/timing.h"
 
 enum { MOST_ROUNDS = 101, N = 256 };
 
-double direct_matmul_ns(const float *a, const float *b, int n, float *corner);
+int direct_matmul(const float *a, const float *b, int n, float *corner);
 
 typedef struct product {
     tern_ctx *ctx;
     tern_program *program;
     tern_exec *exec;
     tern_tensor *in[2];
+    float corner, direct_corner; /* element [0, 0] of the last result, and of MLX's own */
 } product;
 
 static tern_status prepare(product *p)
@@ -41,24 +42,42 @@ static tern_status prepare(product *p)
     return tern_exec_create(p->ctx, p->program, &p->exec);
 }
 
+static tern_status run_plugin(void *user)
+{
+    product *p = user;
+    tern_tensor *y;
+    TERN_TRY(tern_exec_run(p->exec, 2, p->in, 1, &y));
+    p->corner = *(const float *)tern_data(y);
+    tern_release(y);
+    return TERN_OK;
+}
+
+static tern_status run_direct(void *user)
+{
+    product *p = user;
+    return direct_matmul(tern_data(p->in[0]), tern_data(p->in[1]), N, &p->direct_corner) ? TERN_OK
+                                                                                         : TERN_UNAVAILABLE;
+}
+
 static tern_status measure(bench_output *out, product *p, int rounds)
 {
-    double plugin[MOST_ROUNDS], direct[MOST_ROUNDS];
-    float corner = 0, own = 0;
-    for (int r = -1; r < rounds; r++) {
-        tern_tensor *y;
-        const uint64_t start = tern__now_ns();
-        TERN_TRY(tern_exec_run(p->exec, 2, p->in, 1, &y));
-        plugin[r < 0 ? 0 : r] = (double)(tern__now_ns() - start);
-        own = *(const float *)tern_data(y);
-        tern_release(y);
-        direct[r < 0 ? 0 : r] = direct_matmul_ns(tern_data(p->in[0]), tern_data(p->in[1]), N, &corner);
-    }
-    if (direct[0] < 0 || own != corner) {
-        fprintf(stderr, "bench_mlx: MLX alone gives %g, the device %g\n", (double)corner, (double)own);
+    double samples[2 * MOST_ROUNDS];
+    tern__thing things[] = {{run_direct, p, 1}, {run_plugin, p, 1}};
+    tern__turns turns = {.rounds = rounds};
+    int done;
+    TERN_TRY(tern__turns_settle(&turns));
+    tern_status status = tern__thing_ready(&things[0], &turns);
+    if (status == TERN_OK)
+        status = tern__thing_ready(&things[1], &turns);
+    if (status == TERN_OK)
+        status = tern__time_turns(things, 2, &turns, samples, NULL, &done);
+    if (status != TERN_OK || p->corner != p->direct_corner) {
+        fprintf(stderr, "bench_mlx: status %d; MLX alone gives %g, the device %g\n", (int)status,
+                (double)p->direct_corner, (double)p->corner);
         return TERN_OK; /* nothing was measured */
     }
-    const double a = bench_median(direct, rounds), b = bench_median(plugin, rounds);
+    const double a = tern__stats_of(samples, done).median * 1e9,
+                 b = tern__stats_of(samples + rounds, done).median * 1e9;
     bench_row(out, "mlx_matmul_vs_direct_mlx", a / b, "", "higher",
               "f32 product of %d x %d: MLX alone %.0f us over the device's %.0f us, result copied out", N, N,
               a / 1e3, b / 1e3);

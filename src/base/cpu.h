@@ -31,18 +31,19 @@ typedef enum tern__isa {
 } tern__isa;
 /* clang-format on */
 
-/* What some processors of a level have besides, or do otherwise: X(enumerator, name). one-stream: one run of memory is read,
+/* What some processors of a level have besides, or do otherwise: X(enumerator, name, base, promised). Instructions come on top of level
+ * `base`; `promised` is the level that has them anyway, COUNT if none has. What is no instruction set has the base BASELINE. one-stream: one run of memory is read,
  * and written past the caches, at full speed, the hardware finds it alone, and several in turns are slower (AMD's Zen; others gain by
  * several that are asked for). Kernels that stream choose by it. */
-#define TERN__FEATURE_LIST(X) \
-    X(VBMI, "avx512vbmi")     \
-    X(AVXVNNI, "avxvnni")     \
-    X(ONE_STREAM, "one-stream")
+#define TERN__FEATURE_LIST(X)              \
+    X(VBMI, "avx512vbmi", AVX512VNNI, AMX) \
+    X(AVXVNNI, "avxvnni", AVX2, COUNT)     \
+    X(ONE_STREAM, "one-stream", BASELINE, COUNT)
 
 /* clang-format off */
 typedef enum tern__feature {
     TERN__FEATURE_NONE,
-#define TERN__FEATURE_ENUM(id, name) TERN__FEATURE_##id,
+#define TERN__FEATURE_ENUM(id, name, base, promised) TERN__FEATURE_##id,
     TERN__FEATURE_LIST(TERN__FEATURE_ENUM)
 #undef TERN__FEATURE_ENUM
     TERN__FEATURE_COUNT
@@ -52,7 +53,8 @@ typedef enum tern__feature {
 typedef struct tern__cpu_info {
     char model[64];     /* "Intel(R) Xeon(R) ...", or "unknown" */
     const char *arch;   /* "x86", "arm" or "other" */
-    uint32_t isa_mask;  /* bit i: level i runs here (OS support checked; for amx also tern__isa_permitted) */
+    uint32_t isa_mask;  /* bit i: level i runs here (OS support checked; for amx also tern__isa_permitted);
+                         * TERN__ISA_FEATURE_BIT of its features that are instruction sets */
     uint32_t features;  /* bit i: feature i is there; a level that it belongs to may still be missing */
     char isa_names[96]; /* those levels, space-separated */
     tern__isa best;     /* highest level in the mask */
@@ -76,17 +78,39 @@ static inline bool tern__cpu_has(const tern__cpu_info *cpu, tern__feature featur
     return feature == TERN__FEATURE_NONE || (cpu->features >> feature & 1) != 0;
 }
 
+/* Masks of instruction sets have a bit for each level and, behind those, one for each feature that is one. */
+enum { TERN__ISA_FEATURES = 16 };
+_Static_assert((int)TERN__ISA_COUNT <= (int)TERN__ISA_FEATURES, "levels and features share a mask");
+#define TERN__ISA_FEATURE_BIT(feature) (1u << (TERN__ISA_FEATURES + (feature)))
+
 /* `name` of a level, case-insensitive -> level; TERN_NOT_FOUND lists the names. */
 tern_status tern__isa_parse(const char *name, tern__isa *out);
+
+/* What may be used: nothing above a level, and none of some features (bits TERN__ISA_FEATURE_BIT). */
+typedef struct tern__isa_cap {
+    tern__isa level;
+    uint32_t without;
+} tern__isa_cap;
+
+/* "avx512", "avx512vnni,-avx512vbmi", "-avxvnni" (the best level): at most one level, then features to do without, separated by
+ * commas, all case-insensitive. TERN_NOT_FOUND says what there is. */
+tern_status tern__isa_cap_parse(const char *text, tern__isa_cap *out);
+
+/* "avx512vnni,-avx512vbmi", as it is parsed; returns `to`. */
+enum { TERN__ISA_CAP_NAME = 64 };
+const char *tern__isa_cap_name(tern__isa_cap cap, char to[static TERN__ISA_CAP_NAME]);
 
 /* The levels of `mask` that this process may use. Linux gives the tiles of AMX to processes that ask: they are asked for here, once,
  * the first time that a mask has them, for all threads that there are and will be. Where that is refused (a thread's stack for
  * signals is too small for them) the level is not there. */
 uint32_t tern__isa_permitted(uint32_t mask);
 
-/* The levels of `cpu` that remain, and are permitted, when nothing above `cap` may be used. A cap of another architecture
- * leaves the baseline only. */
+/* The levels of `cpu` that remain, and are permitted, when nothing above `cap` may be used, and features on top of them. A cap of
+ * another architecture leaves the baseline only. */
 uint32_t tern__isa_mask_capped(const tern__cpu_info *cpu, tern__isa cap);
+
+/* The same without some features, and without levels that promise one of them. */
+uint32_t tern__isa_mask_within(const tern__cpu_info *cpu, tern__isa_cap cap);
 
 /* Parses a cgroup quota: v2 text "max 100000" / "150000 100000" -> cores rounded up, 0 = no limit (or no such
  * text). */

@@ -154,7 +154,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     return tern__fail(TERN_UNSUPPORTED, "device 'auto' is made by a context");
 }
 
-static void describe(tern__isa cap, tern_device_info *out)
+static void describe(tern__isa_cap cap, tern_device_info *out)
 {
     (void)cap;
     *out = (tern_device_info){.name = TERN__DEVICE_AUTO, .backend = "placement"};

@@ -31,7 +31,7 @@ typedef struct tern__event tern__event;   /* a point of a stream */
 
 typedef struct tern__device_options {
     int threads;                  /* >= 1 */
-    tern__isa isa_cap;            /* nothing above this level is used */
+    tern__isa_cap isa_cap;        /* nothing else is used */
     const tern__timings *timings; /* for the target; outlives the device; or NULL */
     tern_pool *pool;              /* for constants that compiling makes; outlives the device */
     const char *cache;            /* folder where what was built is kept between processes; NULL: nowhere */
@@ -78,7 +78,7 @@ typedef struct tern__device_ops {
     /* ---- every device ---- */
 
     /* What is there, without a device being made: out->unavailable says why there is none. */
-    void (*describe)(tern__isa cap, tern_device_info *out);
+    void (*describe)(tern__isa_cap cap, tern_device_info *out);
     /* TERN_UNAVAILABLE with the same reason where there is none. */
     tern_status (*create)(const tern__device_options *options, tern__device **out);
     void (*destroy)(tern__device *device); /* NULL is fine */
@@ -96,7 +96,7 @@ typedef struct tern__device_ops {
     /* ---- optional: NULL where there is nothing to do ---- */
 
     /* Kernel i, when nothing above `cap` is used; false past the last. */
-    bool (*list)(int i, tern__isa cap, tern_kernel_info *out);
+    bool (*list)(int i, tern__isa_cap cap, tern_kernel_info *out);
     /* Makes ready what the plan's partitions on this device need, before their first run. `plan` outlives the code. */
     tern_status (*compile)(tern__device *device, const tern__plan *plan, tern__code **out);
     void (*forget)(tern__device *device, tern__code *code); /* there if `compile` is; NULL is fine */

@@ -52,6 +52,10 @@ typedef enum tern__row_role {
 /* The role of a call (its operand types and attributes count: a sum over axis 0 has none). */
 tern__row_role tern__row_role_of(const tern__call *call);
 
+/* Rows of more elements are not reduced in regions: workers share each of them, in an order of its own that such an op has alone
+ * too, whatever the level of compilation. */
+enum { TERN__LONGEST_ROW = 1 << 20 };
+
 /* The domain of a call that has a role: what it maps over, or the shape of what it reduces. */
 void tern__row_domain_of(const tern__call *call, tern__row_role role, tern__type *domain);
 

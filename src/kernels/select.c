@@ -21,7 +21,8 @@ const tern__kernel_row *tern__kernel_rows(int *count)
 
 bool tern__kernel_runs(const tern__kernel_row *row, uint32_t isa_mask)
 {
-    return tern__isa_permitted(isa_mask & 1u << row->isa) != 0 && tern__cpu_has(tern__cpu(), row->feature);
+    const uint32_t feature = row->feature ? TERN__ISA_FEATURE_BIT(row->feature) : 0;
+    return tern__isa_permitted(isa_mask & 1u << row->isa) != 0 && (isa_mask & feature) == feature;
 }
 
 const tern__kernel_row *tern__kernel_select(tern__kernel_family family, uint32_t isa_mask)

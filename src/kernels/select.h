@@ -32,7 +32,7 @@ typedef struct tern__kernel_row {
 /* All rows of this build, weakest first within a family. */
 const tern__kernel_row *tern__kernel_rows(int *count);
 
-/* Does this processor run it, within the levels of `isa_mask` (tern__isa_mask_capped)? The first question about a row of AMX, and so
+/* Does this processor run it, within the levels and features of `isa_mask` (tern__isa_mask_within)? The first question about a row of AMX, and so
  * the first tern__kernel_select within that level, asks the system for its tiles (tern__isa_permitted); later ones ask nobody. */
 bool tern__kernel_runs(const tern__kernel_row *row, uint32_t isa_mask);
 

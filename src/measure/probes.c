@@ -37,7 +37,7 @@ const tern__probes *tern__probes_select(uint32_t isa_mask)
             best = by_isa[isa];
 #if defined(__x86_64__)
     /* A feature that AVX2 does not promise: its kernels would pass the peak of a machine without it. */
-    if (best == &tern__probes__avx2 && tern__cpu()->features >> TERN__FEATURE_AVXVNNI & 1)
+    if (best == &tern__probes__avx2 && isa_mask & TERN__ISA_FEATURE_BIT(TERN__FEATURE_AVXVNNI))
         best = &tern__probes__avxvnni;
 #endif
     return best;

@@ -18,7 +18,6 @@
 tern_status tern__pass_fuse(tern__compilation *c);
 
 enum {
-    LONGEST_ROW = 1 << 22, /* a longer one is reduced alone */
     LONG_ROW =
         1 << 15, /* fewer rows than workers: elementwise work on long ones is better shared by elements */
 };
@@ -94,7 +93,7 @@ static int64_t last_size(const tern__type *type)
 static bool has_worthwhile_rows(const fusion *f, const tern__type *domain)
 {
     int64_t n = last_size(domain), rows = n ? tern__type_numel(domain) / n : 0;
-    return n <= LONGEST_ROW && (n <= LONG_ROW || rows >= f->c->target->workers);
+    return n <= TERN__LONGEST_ROW && (n <= LONG_ROW || rows >= f->c->target->workers);
 }
 
 /* Who reads the old value of something after it was overwritten (in recorded order) is not to be moved. */

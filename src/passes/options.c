@@ -284,11 +284,11 @@ static tern_status translate(const tern_compile_options *options, tern__compile_
 {
     TERN_TRY(check_choices(options));
     if (options->cpu && options->cpu[0]) {
-        tern__isa cap;
-        tern_status status = tern__isa_parse(options->cpu, &cap);
+        tern__isa_cap cap;
+        tern_status status = tern__isa_cap_parse(options->cpu, &cap);
         if (status != TERN_OK)
             return tern__fail_in(status, "compile: option cpu");
-        out->isa_mask = tern__isa_mask_capped(tern__cpu(), cap);
+        out->isa_mask = tern__isa_mask_within(tern__cpu(), cap);
     }
     if (options->library) {
         const size_t length = strlen(options->library);

@@ -279,7 +279,7 @@ static tern_status list_devices(int n, const char *const *devices, int most, con
         tern_device_info *info = &infos[*n_out];
         if (!is_wanted(ops->name, n, devices))
             continue;
-        ops->describe(tern__cpu()->best, info);
+        ops->describe((tern__isa_cap){.level = tern__cpu()->best}, info);
         TERN__FAIL_IF(info->unavailable && n > 0, TERN_UNAVAILABLE, "device '%s': %s", ops->name,
                       info->unavailable);
         if (!info->unavailable)

@@ -61,7 +61,7 @@ tern_status tern__calibration_keep(tern__tuning *tuning, const char *device, con
     return TERN_OK;
 }
 
-bool tern__calibration_members(tern__tuning *tuning, tern__isa cap, tern__device_costs *host, int *n,
+bool tern__calibration_members(tern__tuning *tuning, tern__isa_cap cap, tern__device_costs *host, int *n,
                                tern__auto_member out[TERN__AUTO_MOST])
 {
     const tern__device_ops *ops;

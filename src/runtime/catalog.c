@@ -34,11 +34,13 @@ tern_status tern_catalog_op(int i, tern_op_info *out)
 }
 
 /* The level that contexts stop at under $TERN_CPU; a value that they would refuse is theirs to report. */
-static tern__isa cap_of_environment(void)
+static tern__isa_cap cap_of_environment(void)
 {
     const char *name = tern__env_cpu();
-    tern__isa cap;
-    return name && name[0] && tern__isa_parse(name, &cap) == TERN_OK ? cap : tern__cpu()->best;
+    tern__isa_cap cap;
+    return name && name[0] && tern__isa_cap_parse(name, &cap) == TERN_OK
+               ? cap
+               : (tern__isa_cap){.level = tern__cpu()->best};
 }
 
 tern_status tern_catalog_kernel(int i, tern_kernel_info *out)

@@ -25,12 +25,12 @@ static tern_status device_options(const tern_ctx_options *options, tern__device_
     TERN__FAIL_IF(options->threads < 0 || options->threads > MOST_THREADS, TERN_INVALID_ARGUMENT,
                   "context: threads is %d, must be 0 (automatic) to %d", options->threads, MOST_THREADS);
     out->threads = options->threads ? options->threads : cpu->cores_usable;
-    out->isa_cap = cpu->best;
+    out->isa_cap = (tern__isa_cap){.level = cpu->best};
     out->background = options->background;
     out->timings = NULL;
     const char *cap = options->cpu ? options->cpu : tern__env_cpu();
     if (cap && cap[0]) {
-        tern_status status = tern__isa_parse(cap, &out->isa_cap);
+        tern_status status = tern__isa_cap_parse(cap, &out->isa_cap);
         if (status != TERN_OK)
             return tern__fail_in(status, options->cpu ? "context: option cpu" : "context: $TERN_CPU");
     }

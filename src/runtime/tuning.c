@@ -168,14 +168,15 @@ static bool is_default_place(const char *path)
     return place == buffer && strcmp(place, path) == 0;
 }
 
-tern_status tern__tuning_create(const char *path, int threads, tern__isa cap, tern__tuning **out)
+tern_status tern__tuning_create(const char *path, int threads, tern__isa_cap cap, tern__tuning **out)
 {
     tern__tuning *t = tern__alloc_zero(1, sizeof *t);
     if (!t)
         return tern__out_of_memory(sizeof *t);
     t->timings = (tern__timings){.any = any, .find = find, .owner = t};
     t->threads = threads;
-    snprintf(t->cpu, sizeof t->cpu, "%s (%s)", tern__cpu()->model, tern__isa_name(cap));
+    char name[TERN__ISA_CAP_NAME];
+    snprintf(t->cpu, sizeof t->cpu, "%s (%s)", tern__cpu()->model, tern__isa_cap_name(cap, name));
     tern__arena_init(&t->arena, 0);
     if (path && path[0] && tern__store_available()) {
         t->path = tern__strdup(path);

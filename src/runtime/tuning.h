@@ -61,7 +61,7 @@ typedef struct tern__tuning {
 } tern__tuning;
 
 /* `path` NULL or "": nothing is kept. No file is opened yet. */
-tern_status tern__tuning_create(const char *path, int threads, tern__isa cap, tern__tuning **out);
+tern_status tern__tuning_create(const char *path, int threads, tern__isa_cap cap, tern__tuning **out);
 void tern__tuning_free(tern__tuning *tuning); /* writes what is new; NULL is fine */
 
 /* The key of a call, or of texts; made if `add`. NULL: there is none, or no memory. */

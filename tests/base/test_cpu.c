@@ -201,6 +201,56 @@ TEST(capped_masks)
     CHECK_EQ(tern__isa_mask_capped(&arm, TERN__ISA_AVX2), b);
 }
 
+TEST(caps_of_features)
+{
+    tern__isa_cap cap;
+    char name[TERN__ISA_CAP_NAME];
+    CHECK_OK(tern__isa_cap_parse("AVX512vnni,-avx512VBMI", &cap));
+    CHECK_EQ(cap.level, TERN__ISA_AVX512VNNI);
+    CHECK_EQ(cap.without, TERN__ISA_FEATURE_BIT(TERN__FEATURE_VBMI));
+    CHECK_STR(tern__isa_cap_name(cap, name), "avx512vnni,-avx512vbmi");
+    CHECK_OK(tern__isa_cap_parse("-avxvnni,-avx512vbmi", &cap));
+    CHECK_EQ(cap.level, tern__cpu()->best);
+    CHECK_EQ(cap.without,
+             TERN__ISA_FEATURE_BIT(TERN__FEATURE_VBMI) | TERN__ISA_FEATURE_BIT(TERN__FEATURE_AVXVNNI));
+    CHECK_OK(tern__isa_cap_parse("neon", &cap));
+    CHECK_EQ(cap.level, TERN__ISA_NEON);
+    CHECK_EQ(cap.without, 0);
+    /* What is none says so, and changes nothing. */
+    CHECK_STATUS(tern__isa_cap_parse("avx2,-one-stream", &cap), TERN_NOT_FOUND);
+    CHECK_STR(tern_last_error(),
+              "cpu feature \"one-stream\" cannot be taken away; there are -avx512vbmi, -avxvnni");
+    const char *const bad[] = {"avx2,",        ",",          "-",       "avx2,avxvnni",
+                               "avx2,-avx512", "-avx512vbm", "pentium", "avx2 ,-avxvnni",
+                               "--avxvnni"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (tern__isa_cap_parse(bad[i], &cap) != TERN_NOT_FOUND)
+            harness_fail(__FILE__, __LINE__, "\"%s\" is taken for a cap", bad[i]);
+    CHECK_EQ(cap.level, TERN__ISA_NEON);
+}
+
+TEST(masks_without_features)
+{
+    const uint32_t b = TERN__ISA_BIT(BASELINE), s = TERN__ISA_BIT(SSE42), a = TERN__ISA_BIT(AVX2),
+                   f = TERN__ISA_BIT(AVX512), v = TERN__ISA_BIT(AVX512VNNI);
+    const uint32_t vbmi = TERN__ISA_FEATURE_BIT(TERN__FEATURE_VBMI),
+                   avxvnni = TERN__ISA_FEATURE_BIT(TERN__FEATURE_AVXVNNI);
+    tern__cpu_info x86 = {.arch = "x86",
+                          .isa_mask = b | s | a | f | v | vbmi | avxvnni,
+                          .features = 1u << TERN__FEATURE_VBMI | 1u << TERN__FEATURE_AVXVNNI |
+                                      1u << TERN__FEATURE_ONE_STREAM};
+    CHECK_EQ(tern__isa_mask_within(&x86, (tern__isa_cap){TERN__ISA_AVX512VNNI, 0}), x86.isa_mask);
+    CHECK_EQ(tern__isa_mask_within(&x86, (tern__isa_cap){TERN__ISA_AVX512VNNI, vbmi}),
+             b | s | a | f | v | avxvnni);
+    CHECK_EQ(tern__isa_mask_within(&x86, (tern__isa_cap){TERN__ISA_AVX512, avxvnni}), b | s | a | f);
+    CHECK_EQ(tern__isa_mask_within(&x86, (tern__isa_cap){TERN__ISA_AVX2, 0}), b | s | a | avxvnni);
+    CHECK_EQ(tern__isa_mask_within(&x86, (tern__isa_cap){TERN__ISA_SSE42, 0}), b | s);
+    /* Tiles promise VBMI and go with it. */
+    CHECK_EQ(tern__isa_mask_within(tern__cpu(), (tern__isa_cap){TERN__ISA_AMX, vbmi}) &
+                 (TERN__ISA_BIT(AMX) | vbmi),
+             0);
+}
+
 /* ---- this machine ---- */
 
 /* Asked for or not, other levels stay, and the answer is always the same. */
@@ -223,7 +273,7 @@ TEST(detection_is_plausible)
     CHECK(cpu->model[0] != '\0');
     CHECK((cpu->isa_mask & TERN__ISA_BIT(BASELINE)) != 0);
     CHECK((cpu->isa_mask >> cpu->best & 1) != 0);
-    CHECK_EQ(cpu->isa_mask >> cpu->best >> 1, 0);
+    CHECK_EQ((cpu->isa_mask & ((1u << TERN__ISA_FEATURES) - 1)) >> cpu->best >> 1, 0);
     CHECK_EQ(tern__isa_mask_capped(cpu, cpu->best), cpu->isa_mask);
     CHECK(cpu->cores_online >= 1);
     CHECK(cpu->cores_usable >= 1 && cpu->cores_usable <= cpu->cores_online);

@@ -18,7 +18,7 @@ static inline const char *device_missing(const char *name)
     tern_device_info info = {0};
     if (tern__device_find(name, &ops) != TERN_OK)
         return "there is no such device";
-    ops->describe(TERN__ISA_BASELINE, &info);
+    ops->describe((tern__isa_cap){.level = TERN__ISA_BASELINE}, &info);
     if (!info.unavailable)
         return NULL;
     snprintf(reason, sizeof reason, "device '%s' is unavailable: %s", name, info.unavailable);

@@ -74,7 +74,7 @@ static bool fuses(const tern__target *target, const tern__call *c)
 
 /* ---- making one ---- */
 
-static void describe(tern__isa cap, tern_device_info *out)
+static void describe(tern__isa_cap cap, tern_device_info *out)
 {
     inner_ops()->describe(cap, out);
     out->name = "faulty";

@@ -461,7 +461,7 @@ static bool is_about(const conformance_row *row, const char *const *about)
 static void check_device(const tern__device_ops *ops, const char *const *about)
 {
     tern_device_info info;
-    ops->describe(TERN__ISA_BASELINE, &info);
+    ops->describe((tern__isa_cap){.level = TERN__ISA_BASELINE}, &info);
     if (info.unavailable) {
         char reason[600];
         snprintf(reason, sizeof reason, "device '%s' is unavailable: %s", ops->name, info.unavailable);

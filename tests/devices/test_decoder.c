@@ -97,7 +97,7 @@ TEST(the_decoder_stays_on_its_device)
     for (int i = 1; tern__device_at(i); i++) { /* the first is the CPU */
         const tern__device_ops *ops = tern__device_at(i);
         tern_device_info info;
-        ops->describe(TERN__ISA_BASELINE, &info);
+        ops->describe((tern__isa_cap){.level = TERN__ISA_BASELINE}, &info);
         if (info.unavailable) {
             printf("device '%s' is unavailable: %s\n", ops->name, info.unavailable);
             const size_t used = strlen(missing);

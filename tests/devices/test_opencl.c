@@ -270,7 +270,7 @@ TEST(blocks_are_copied_and_mapped)
     const tern__device_ops *ops = NULL;
     CHECK_OK(tern__device_find("opencl", &ops));
     tern__device *d = NULL;
-    const tern__device_options options = {.threads = 1, .isa_cap = TERN__ISA_BASELINE};
+    const tern__device_options options = {.threads = 1, .isa_cap = {.level = TERN__ISA_BASELINE}};
     CHECK_OK(ops->create(&options, &d));
     char text[] = "from the host", back[sizeof text] = "";
     tern__block host = {.bytes = sizeof text, .host = text}, again = {.bytes = sizeof back, .host = back}, a,

@@ -33,7 +33,7 @@ static void plant_point(tern_ctx *ctx, const char *device, int kind, double work
     tern_device_info info;
     const tern__device_ops *ops;
     CHECK_OK(tern__device_find(device, &ops));
-    ops->describe(tern__cpu()->best, &info);
+    ops->describe((tern__isa_cap){.level = tern__cpu()->best}, &info);
     CHECK_OK(tern__calibration_keep(ctx->tuning, device, &info, (tern__cost)kind, work, (uint64_t)ns,
                                     (uint64_t)ns, 1, TERN_OK));
 }
@@ -312,7 +312,7 @@ TEST(figures_belong_to_a_driver)
     faulty_reset();
     const tern__device_ops *ops;
     CHECK_OK(tern__device_find("faulty", &ops));
-    ops->describe(tern__cpu()->best, &info);
+    ops->describe((tern__isa_cap){.level = tern__cpu()->best}, &info);
     CHECK(tern__calibration_load(ctx->tuning, "faulty", &info, &costs));
     info.driver = "another";
     CHECK(!tern__calibration_load(ctx->tuning, "faulty", &info, &costs));

@@ -54,11 +54,12 @@ static call random_call(void)
     const int64_t ow = places(w, kw, a[STRIDE_W].i, a[PAD_W].i, a[DILATION_W].i);
     const int64_t nchw[] = {n, in * groups, h, w}, nhwc[] = {n, h, w, in * groups};
     const int64_t y_nchw[] = {n, out * groups, oh, ow}, y_nhwc[] = {n, oh, ow, out * groups};
-    call_in_plain(&c, TERN_F32, 4, a[NHWC].i ? nhwc : nchw, 3);
-    call_in_plain(&c, TERN_F32, SHAPE(out * groups, in, kh, kw), 3);
+    const tern_dtype types[] = {TERN_F32, TERN_F32, TERN_F16, TERN_BF16}, dtype = types[roll(4)];
+    call_in_plain(&c, dtype, 4, a[NHWC].i ? nhwc : nchw, 3);
+    call_in_plain(&c, dtype, SHAPE(out * groups, in, kh, kw), 3);
     if (roll(2))
-        call_in_plain(&c, TERN_F32, SHAPE(out * groups), 3);
-    call_out(&c, TERN_F32, 4, a[NHWC].i ? y_nhwc : y_nchw);
+        call_in_plain(&c, dtype, SHAPE(out * groups), 3);
+    call_out(&c, dtype, 4, a[NHWC].i ? y_nhwc : y_nchw);
     return c;
 }
 
@@ -71,8 +72,8 @@ static void check_call(call *c, const tern__kernel_row *row)
     c->items = operand_numel(&c->out[0]);
     CHECK_OK(call_once(c, c->in, c->out, NULL));
     operand want = operand_dense(&c->out[0]);
-    CHECK(
-        tern__conv_plan(row->kernel, c->n_in, types, &c->out[0].type, c->attrs, 1 + (int)roll(4), &program));
+    CHECK(tern__conv_plan(row->kernel, tern__rowop_tables(tern__isa_mask_capped(tern__cpu(), row->isa)),
+                          c->n_in, types, &c->out[0].type, c->attrs, 1 + (int)roll(4), &program));
     c->kernel = kernel;
     c->scratch = scratch;
     c->items = program.work;

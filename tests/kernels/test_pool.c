@@ -3,17 +3,17 @@
 #include "call.h"
 #include "kernels/select.h"
 
-static const tern__pool_kernel *inner;
+static tern__pool_program inner;
 
 static tern_status max_rows(tern__kernel_args *args, int64_t begin, int64_t end)
 {
-    args->program = inner;
+    args->program = &inner;
     return tern_max_pool2d__rows(args, begin, end);
 }
 
 static tern_status avg_rows(tern__kernel_args *args, int64_t begin, int64_t end)
 {
-    args->program = inner;
+    args->program = &inner;
     return tern_avg_pool2d__rows(args, begin, end);
 }
 
@@ -49,8 +49,9 @@ static call random_call(void)
     const int64_t ow = places(w, a[KERNEL_W].i, a[STRIDE_W].i, a[PAD_W].i);
     const int64_t nchw[] = {n, channels, h, w}, nhwc[] = {n, h, w, channels};
     const int64_t y_nchw[] = {n, channels, oh, ow}, y_nhwc[] = {n, oh, ow, channels};
-    call_in_plain(&c, TERN_F32, 4, a[NHWC].i ? nhwc : nchw, 3);
-    call_out(&c, TERN_F32, 4, a[NHWC].i ? y_nhwc : y_nchw);
+    const tern_dtype types[] = {TERN_F32, TERN_F16, TERN_BF16}, dtype = types[roll(3)];
+    call_in_plain(&c, dtype, 4, a[NHWC].i ? nhwc : nchw, 3);
+    call_out(&c, dtype, 4, a[NHWC].i ? y_nhwc : y_nchw);
     return c;
 }
 
@@ -66,7 +67,8 @@ static void check_call(call *c, bool mean)
     for (const tern__kernel_row *row = rows; row < rows + count; row++) {
         if (row->family != TERN__FAMILY_pool || !tern__kernel_runs(row, tern__cpu()->isa_mask))
             continue;
-        inner = row->kernel;
+        inner = (tern__pool_program){
+            .kernel = row->kernel, .rows = tern__rowop_tables(tern__isa_mask_capped(tern__cpu(), row->isa))};
         c->kernel = mean ? avg_rows : max_rows;
         c->items = tern__pool_work(&c->out[0].type, c->attrs);
         CHECK_OK(call_run(c));

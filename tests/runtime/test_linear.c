@@ -7,6 +7,7 @@
 #include <tern/tern.h>
 
 #include "base/random.h"
+#include "caps.h"
 #include "harness.h"
 
 static const char *const LEVELS[] = {"baseline", "sse4.2", "avx2", "avx512", "neon", NULL};
@@ -88,9 +89,9 @@ TEST(bytes_are_exact)
         x[i] = i < K ? -128 : (int8_t)(tern__random_uniform(harness_seed(), (uint64_t)i) * 256 - 128);
     for (int i = 0; i < N * K; i++)
         w[i] = i < K ? -128 : (int8_t)(tern__random_uniform(harness_seed() + 1, (uint64_t)i) * 256 - 128);
-    for (int level = 0; level < N_LEVELS; level++)
+    for (int cap = 0; cap < N_CAPS; cap++)
         for (int constant = 0; constant < 2; constant++) {
-            tern_ctx *ctx = context(2, LEVELS[level]);
+            tern_ctx *ctx = context(2, caps[cap]);
             TERN_SCOPE(ctx) {
                 tern_tensor *b = tern_from_data(ctx, TERN_I8, 2, (int64_t[]){N, K}, w);
                 if (constant)

@@ -7,6 +7,7 @@
 
 #include "base/cpu.h"
 #include "base/random.h"
+#include "caps.h"
 #include "graph/node.h"
 #include "harness.h"
 #include "kernels/select.h"
@@ -178,7 +179,7 @@ static tern_tensor *ternary_weight(tern_ctx *ctx, tern_dtype dtype, int64_t n, i
 
 TEST(ternary_products_are_exact)
 {
-    for (int round = 0; round < 24 && !harness_failed(); round++) {
+    for (int round = 0; round < 3 * N_CAPS && !harness_failed(); round++) {
         const int64_t m = 1 + roll(30), n = 1 + roll(200), k = 1 + roll(300);
         const tern_dtype dtype = roll(2) ? TERN_T2 : TERN_T5;
         int8_t *x = malloc((size_t)(m * k)), *w = malloc((size_t)(n * k));
@@ -186,7 +187,7 @@ TEST(ternary_products_are_exact)
             x[i] = (int8_t)(roll(256) - 128);
         for (int64_t i = 0; i < n * k; i++)
             w[i] = (int8_t)(roll(3) - 1);
-        tern_ctx *ctx = context(1 + (int)roll(3), roll(4) ? NULL : "baseline");
+        tern_ctx *ctx = context(1 + (int)roll(3), caps[round % N_CAPS]);
         TERN_SCOPE(ctx) {
             tern_tensor *weight = ternary_weight(ctx, dtype, n, k, w);
             CHECK_OK(tern_eval(weight));

@@ -83,6 +83,21 @@ static tern_tensor *sums(tern_tensor *x)
     return tern_sum(x, 2, (int64_t[]){1, 2}, false);
 }
 
+static tern_tensor *sum_of_rows(tern_tensor *x)
+{
+    return tern_sum(x, 1, (int64_t[]){-1}, false);
+}
+
+static tern_tensor *mean_of_squares(tern_tensor *x)
+{
+    return tern_mean(tern_mul(x, x), 1, (int64_t[]){-1}, false);
+}
+
+static tern_tensor *max_of_rows(tern_tensor *x)
+{
+    return tern_max(x, 1, (int64_t[]){-1}, false);
+}
+
 static tern_tensor *argmax(tern_tensor *x)
 {
     return tern_argmax(x, -1, false);
@@ -137,6 +152,9 @@ static const struct op_case {
     {"rmsnorm", rmsnorm, 2, {130, 1100}, true, true},
     {"var", variance, 2, {130, 1100}, true, true},
     {"sum", sums, 3, {7, 300, 130}, true, true},
+    {"sum of long rows", sum_of_rows, 2, {6, (1 << 20) + 77}, true, true},
+    {"mean of squares of long rows", mean_of_squares, 2, {6, (1 << 20) + 77}, true, true},
+    {"max of long rows", max_of_rows, 2, {6, (1 << 20) + 77}, true, true},
     {"argmax", argmax, 2, {130, 1100}, true, true},
     {"matmul", matmul, 2, {257, 300}, true, true},
     {"matmul, gelu and softmax", matmul_and_more, 2, {257, 300}, true, true},

@@ -15,6 +15,7 @@
 
 #include "base/status.h"
 #include "devices/cpu/attention.h"
+#include "devices/cpu/cpu.h"
 #include "devices/cpu/products.h"
 
 /* Zero: as usual. PARAM_SPLIT is 1 + whether. */
@@ -126,7 +127,8 @@ int tern__cpu_candidates(const tern__target *target, const tern__call *call, int
     tern__arena arena;
     tern__arena_init(&arena, 0);
     int n = 0;
-    if (tern__cpu_row_program(call, tern__rowop_tables(target->isa_mask), NULL, &arena, &program) ==
+    if (!tern__cpu_shares_rows(call) &&
+        tern__cpu_row_program(call, tern__rowop_tables(target->isa_mask), NULL, &arena, &program) ==
             TERN_OK &&
         program)
         n = row_candidates(program, call, most, out);

@@ -15,9 +15,9 @@
 
 /* ---- one of several that compute the same ---- */
 
-/* What may be used: the levels up to a cap, as tern__isa_mask_capped says. */
+/* What may be used, as tern__isa_mask_within says. */
 typedef struct limits {
-    tern__isa cap;
+    tern__isa_cap cap;
     uint32_t mask;
 } limits;
 
@@ -86,13 +86,21 @@ typedef struct cap_texts {
     char chosen[256]; /* of kernels.def, space-separated */
     char group[GROUPS][2]
               [TEXT]; /* which runs, and what was passed over; [1]: of those that fuse multiply-adds */
-    char stronger[GROUPS][SHORT], above[SHORT];
+    char stronger[GROUPS][SHORT], above[SHORT], features[64];
 } cap_texts;
 
+/* Which of some features are taken away, as a number. */
+enum { TAKEN = 1 << (TERN__FEATURE_COUNT - TERN__FEATURE_NONE - 1) };
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static cap_texts texts[TERN__ISA_COUNT];
+static cap_texts texts[TERN__ISA_COUNT][TAKEN];
 static char no_level[TERN__ISA_COUNT][SHORT], no_feature[TERN__FEATURE_COUNT][SHORT],
-    refused[TERN__ISA_COUNT][SHORT], features[64];
+    taken[TERN__FEATURE_COUNT][SHORT], refused[TERN__ISA_COUNT][SHORT];
+
+static cap_texts *texts_at(tern__isa_cap cap)
+{
+    return &texts[cap.level][cap.without >> (TERN__ISA_FEATURES + TERN__FEATURE_NONE + 1)];
+}
 
 __attribute__((format(printf, 3, 4))) static void add(char *to, size_t size, const char *format, ...)
 {
@@ -116,11 +124,13 @@ static const char *obstacle(const rival *r, limits l)
     const tern__cpu_info *cpu = tern__cpu();
     if (!(cpu->isa_mask >> r->isa & 1))
         return no_level[r->isa];
-    if (r->isa > l.cap)
-        return texts[l.cap].above;
+    if (r->isa > l.cap.level)
+        return texts_at(l.cap)->above;
     if (!(l.mask >> r->isa & 1))
-        return refused[r->isa];
-    return tern__cpu_has(cpu, r->feature) ? NULL : no_feature[r->feature];
+        return l.cap.without ? texts_at(l.cap)->above : refused[r->isa];
+    if (!tern__cpu_has(cpu, r->feature))
+        return no_feature[r->feature];
+    return r->feature && l.cap.without & TERN__ISA_FEATURE_BIT(r->feature) ? taken[r->feature] : NULL;
 }
 
 static void write_group(int group, bool fused, limits l, char *to)
@@ -148,19 +158,27 @@ static void write_common(void)
     for (int f = TERN__FEATURE_NONE + 1; f < TERN__FEATURE_COUNT; f++) {
         const char *name = tern__feature_name((tern__feature)f);
         snprintf(no_feature[f], SHORT, "this processor has no %s", name);
-        if (tern__cpu_has(tern__cpu(), (tern__feature)f))
-            add(features, sizeof features, "%s%s", features[0] ? " " : "", name);
+        snprintf(taken[f], SHORT, "%s is taken away", name);
     }
+}
+
+static void write_features(tern__isa_cap cap, char *to, size_t room)
+{
+    for (int f = TERN__FEATURE_NONE + 1; f < TERN__FEATURE_COUNT; f++)
+        if (tern__cpu_has(tern__cpu(), (tern__feature)f) && !(cap.without & TERN__ISA_FEATURE_BIT(f)))
+            add(to, room, "%s%s", to[0] ? " " : "", tern__feature_name((tern__feature)f));
 }
 
 static const cap_texts *texts_of(limits l)
 {
-    cap_texts *t = &texts[l.cap];
+    cap_texts *t = texts_at(l.cap);
+    char cap_name[TERN__ISA_CAP_NAME];
     pthread_mutex_lock(&lock);
     if (no_level[0][0] == '\0')
         write_common();
     if (!t->written) {
-        snprintf(t->above, SHORT, "above the cap, %s", tern__isa_name(l.cap));
+        snprintf(t->above, SHORT, "above the cap, %s", tern__isa_cap_name(l.cap, cap_name));
+        write_features(l.cap, t->features, sizeof t->features);
         for (int group = 0; group < GROUPS; group++) {
             char room[SHORT];
             rival best;
@@ -180,15 +198,16 @@ static const cap_texts *texts_of(limits l)
 }
 
 /* A cap of another kind of processor is the baseline. */
-static limits limits_of(tern__isa cap)
+static limits limits_of(tern__isa_cap cap)
 {
-    const uint32_t mask = tern__isa_mask_capped(tern__cpu(), cap);
-    return (limits){mask == 1u << TERN__ISA_BASELINE ? TERN__ISA_BASELINE : cap, mask};
+    const uint32_t mask = tern__isa_mask_within(tern__cpu(), cap);
+    return (limits){mask == 1u << TERN__ISA_BASELINE ? (tern__isa_cap){TERN__ISA_BASELINE, cap.without} : cap,
+                    mask};
 }
 
 /* ---- the machine ---- */
 
-void tern__cpu_describe(tern__isa cap, tern_device_info *out)
+void tern__cpu_describe(tern__isa_cap cap, tern_device_info *out)
 {
     const tern__cpu_info *cpu = tern__cpu();
     const limits l = limits_of(cap);
@@ -203,7 +222,7 @@ void tern__cpu_describe(tern__isa cap, tern_device_info *out)
                               .isa = tern__isa_name(best),
                               .isa_available = cpu->isa_names,
                               .kernels = texts_of(l)->chosen,
-                              .features = features,
+                              .features = texts_of(l)->features,
                               .cores_online = cpu->cores_online,
                               .cores_usable = cpu->cores_usable,
                               .cores_reason = cpu->cores_reason,
@@ -348,7 +367,7 @@ static bool list_library(int i, tern_kernel_info *out)
     return true;
 }
 
-bool tern__cpu_list(int i, tern__isa cap, tern_kernel_info *out)
+bool tern__cpu_list(int i, tern__isa_cap cap, tern_kernel_info *out)
 {
     const limits l = limits_of(cap);
     for (int op = 0; op < TERN__OP_COUNT; op++)

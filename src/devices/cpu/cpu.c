@@ -53,10 +53,11 @@ static tern_status choose(const tern__target *target, const tern__call *call,
                           const tern__candidate *candidate, tern__arena *arena, tern__choice *out)
 {
     const tern__rowop_table *rows = tern__rowop_tables(target->isa_mask);
-    const tern__row_program *program;
+    const tern__row_program *program = NULL;
     bool as_told = tern__cpu_candidate_is_row(candidate);
     tern__row_variant variant = as_told ? tern__cpu_row_variant(candidate) : (tern__row_variant){0};
-    TERN_TRY(tern__cpu_row_program(call, rows, as_told ? &variant : NULL, arena, &program));
+    if (!tern__cpu_shares_rows(call))
+        TERN_TRY(tern__cpu_row_program(call, rows, as_told ? &variant : NULL, arena, &program));
     TERN__FAIL_IF(as_told && !program, TERN_UNSUPPORTED, "%s: cannot run with %s", call->op->name,
                   candidate->name);
     if (program) {
@@ -158,7 +159,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
         return tern__out_of_memory(row_bytes + claim_bytes);
     }
     device->ahead_bytes = ahead_bytes();
-    device->isa_mask = tern__isa_mask_capped(tern__cpu(), options->isa_cap);
+    device->isa_mask = tern__isa_mask_within(tern__cpu(), options->isa_cap);
     device->target = (tern__target){.name = "cpu",
                                     .workers = options->threads,
                                     .isa_mask = device->isa_mask,

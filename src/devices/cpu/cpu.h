@@ -73,12 +73,15 @@ typedef tern_status tern__cpu_chooser(const tern__target *target, const tern__ca
 #define TERN_CHOOSER(op, function) tern__cpu_chooser function;
 #include "devices/cpu/choosers.def"
 
+/* Does it reduce rows so long that workers share each (TERN__LONGEST_ROW)? Then it is no row program. */
+bool tern__cpu_shares_rows(const tern__call *call);
+
 /* What runs row programs: an interpreter. */
 #define TERN__ROW_KERNEL_NAME "row"
 
 /* catalog.c: tern__device_ops.describe and list. */
-void tern__cpu_describe(tern__isa cap, tern_device_info *out);
-bool tern__cpu_list(int i, tern__isa cap, tern_kernel_info *out);
+void tern__cpu_describe(tern__isa_cap cap, tern_device_info *out);
+bool tern__cpu_list(int i, tern__isa_cap cap, tern_kernel_info *out);
 
 /* tern__target.evaluate of the CPU. */
 tern_status tern__cpu_evaluate(const tern__target *target, const tern__call *call, const tern__buffer *in,

@@ -5,17 +5,19 @@
 #include "kernels/conv/conv.h"
 #include "kernels/pool/pool.h"
 
-static bool choose_pool(const tern__cpu_fast *fast, const tern__kernel_row *row, const tern__call *call,
-                        tern__choice *out)
+static tern_status choose_pool(const tern__target *target, const tern__cpu_fast *fast,
+                               const tern__kernel_row *row, const tern__call *call, tern__arena *arena,
+                               tern__choice *out, bool *found)
 {
-    if (call->in[0]->dtype != TERN_F32)
-        return false;
+    const tern__pool_program p = {.kernel = row->kernel, .rows = tern__rowop_tables(target->isa_mask)};
+    if (!tern__pool_fits(call->in[0], call->attrs))
+        return TERN_OK;
     *out = (tern__choice){.kernel = &fast->kernel,
                           .name = fast->kernel.name,
                           .isa = tern__isa_name(row->isa),
-                          .program = row->kernel,
                           .work = tern__pool_work(&call->out[0], call->attrs)};
-    return true;
+    *found = true;
+    return tern__cpu_keep(arena, &p, sizeof p, &out->program);
 }
 
 static tern_status choose_conv(const tern__target *target, const tern__cpu_fast *fast,
@@ -23,7 +25,8 @@ static tern_status choose_conv(const tern__target *target, const tern__cpu_fast 
                                tern__choice *out, bool *found)
 {
     tern__conv_program p;
-    if (!tern__conv_plan(row->kernel, call->n_in, call->in, &call->out[0], call->attrs, target->workers, &p))
+    if (!tern__conv_plan(row->kernel, tern__rowop_tables(target->isa_mask), call->n_in, call->in,
+                         &call->out[0], call->attrs, target->workers, &p))
         return TERN_OK;
     *out = (tern__choice){.kernel = &fast->kernel,
                           .name = fast->kernel.name,
@@ -45,6 +48,5 @@ tern_status tern__cpu_image(const tern__target *target, const tern__call *call,
         return TERN_OK;
     if (tern__op_code(call->op) == TERN__OP_conv2d)
         return choose_conv(target, fast, row, call, arena, out, found);
-    *found = choose_pool(fast, row, call, out);
-    return TERN_OK;
+    return choose_pool(target, fast, row, call, arena, out, found);
 }

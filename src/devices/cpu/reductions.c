@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "devices/cpu/kernels.h"
+#include "graph/region.h"
 #include "kernels/past.h"
 #include "kernels/reduce/arg.h"
 #include "kernels/reduce/blocks.h"
@@ -19,6 +20,14 @@ static bool has_blocks(tern__opcode op, tern__blocks_op *out)
            : op == TERN__OP_max  ? TERN__BLOCKS_MAX
                                  : TERN__BLOCKS_MIN;
     return op == TERN__OP_sum || op == TERN__OP_mean || op == TERN__OP_max || op == TERN__OP_min;
+}
+
+bool tern__cpu_shares_rows(const tern__call *call)
+{
+    tern__blocks_program plan = {0};
+    const tern__type *x = call->in[0];
+    return has_blocks(tern__op_code(call->op), &plan.op) && x->rank > 0 &&
+           x->shape[x->rank - 1] > TERN__LONGEST_ROW && tern__blocks_plan(x, &call->attrs[0], &plan);
 }
 
 /* Few results of many elements. */

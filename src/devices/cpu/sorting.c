@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 #include "devices/cpu/kernels.h"
+#include "kernels/row/floats.h"
 #include "kernels/sort/sort.h"
 
 static const tern__kernel topk = {.name = "topk", .run = tern_topk__blocks};
@@ -32,10 +33,10 @@ static tern_status choose_topk(const tern__target *target, const tern__call *cal
 {
     const tern__kernel_row *row = tern__kernel_select(TERN__FAMILY_topk_f32, target->isa_mask);
     const tern__type *x = call->in[0];
-    if (!row || x->dtype != TERN_F32 || x->rank == 0 ||
+    if (!row || !tern__floats_reads(x->dtype) || x->rank == 0 ||
         x->shape[axis_of(&call->attrs[1], x->rank)] >= INT32_MAX)
         return TERN_OK;
-    const tern__topk_program p = {.kernel = row->kernel};
+    const tern__topk_program p = {.kernel = row->kernel, .rows = tern__rowop_tables(target->isa_mask)};
     *out = (tern__choice){.kernel = &topk,
                           .name = row->name,
                           .isa = tern__isa_name(row->isa),

@@ -38,7 +38,7 @@ static void learn(void)
              known.mlx.version, known.mlx.built);
 }
 
-static void describe(tern__isa cap, tern_device_info *out)
+static void describe(tern__isa_cap cap, tern_device_info *out)
 {
     const tern__mlx_facts *f = &known.mlx;
     (void)cap;

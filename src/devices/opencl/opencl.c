@@ -9,7 +9,7 @@ extern const tern__device_ops tern__device_opencl;
 
 static const char missing[] = "this build has no OpenCL: its headers (CL/cl.h) were not installed";
 
-static void describe(tern__isa cap, tern_device_info *out)
+static void describe(tern__isa_cap cap, tern_device_info *out)
 {
     (void)cap;
     *out = (tern_device_info){.name = "opencl", .backend = "opencl", .unavailable = missing};
@@ -79,7 +79,7 @@ static void ask_all(void)
              (unsigned long long)(most >> 20), group_items, (unsigned long long)(local_bytes >> 10));
 }
 
-static void describe(tern__isa cap, tern_device_info *out)
+static void describe(tern__isa_cap cap, tern_device_info *out)
 {
     const char *why;
     const tern__cl *cl = tern__cl_load(&why);
@@ -265,7 +265,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     snprintf(d->identity, sizeof d->identity, "%s|%s", model, driver);
     d->target = (tern__target){.name = "opencl",
                                .workers = options->threads,
-                               .isa_mask = tern__isa_mask_capped(tern__cpu(), options->isa_cap),
+                               .isa_mask = tern__isa_mask_within(tern__cpu(), options->isa_cap),
                                .pool = options->pool,
                                .choose = choose,
                                .fuses = fuses,

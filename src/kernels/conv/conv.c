@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "kernels/row/floats.h"
 #include "tensor/op_attrs.h"
 
 enum {
@@ -29,23 +30,35 @@ static int64_t parts_of(int64_t size, int64_t part)
     return (size + part - 1) / part;
 }
 
-bool tern__conv_plan(const tern__gemm_kernel *kernel, int n_in, const tern__type *const *in,
-                     const tern__type *y, const tern__attr *attrs, int workers, tern__conv_program *out)
+/* Adds `floats` times `each` of them to what the scratch has. */
+static bool add_scratch(size_t *bytes, int64_t floats, int64_t each)
+{
+    size_t a, b;
+    return tern__size_from_i64(floats, &a) && tern__size_from_i64(each, &b) && tern__size_mul(a, b, &a) &&
+           tern__size_mul(a, sizeof(float), &a) && tern__size_add(*bytes, a, bytes);
+}
+
+bool tern__conv_plan(const tern__gemm_kernel *kernel, const tern__rowop_table *rows, int n_in,
+                     const tern__type *const *in, const tern__type *y, const tern__attr *attrs, int workers,
+                     tern__conv_program *out)
 {
     const tern__type *weight = in[1];
+    const bool half = y->dtype != TERN_F32;
     for (int i = 0; i < n_in; i++)
-        if (in[i]->dtype != TERN_F32)
+        if (!tern__floats_reads(in[i]->dtype) || !tern__gemm_reads(kernel, in[i]->dtype) ||
+            in[i]->dtype != y->dtype)
             return false;
     const int h = attrs[TERN__ATTR_conv2d_nhwc].i ? 1 : 2;
     const int64_t lanes = y->shape[0] * attrs[TERN__ATTR_conv2d_groups].i,
                   m = weight->shape[0] / attrs[TERN__ATTR_conv2d_groups].i;
     tern__conv_program p = {.kernel = kernel,
+                            .rows = rows,
                             .k = weight->shape[1] * weight->shape[2] * weight->shape[3],
                             .pixels = y->shape[h] * y->shape[h + 1]};
     if (p.k == 0 || p.pixels == 0 || lanes == 0)
         return false;
     const int64_t columns = kernel->columns, tiles = parts_of(p.pixels, columns);
-    int64_t strip_tiles = larger(1, STRIP_FLOATS / p.k / columns);
+    int64_t strip_tiles = larger(1, STRIP_FLOATS / (p.k + (half ? m : 0)) / columns);
     /* Enough strips that workers end together. */
     const int64_t wanted = parts_of(workers > 1 ? STRIPS_PER_WORKER * workers : 1, lanes);
     strip_tiles = smaller(strip_tiles, larger(1, tiles / wanted));
@@ -56,10 +69,11 @@ bool tern__conv_plan(const tern__gemm_kernel *kernel, int n_in, const tern__type
     p.blocking = tern__gemm_blocking_for(kernel, cpu->l1d_bytes, cpu->l2_bytes, m, p.strip, p.k);
     p.windows_at = (tern__gemm_scratch_bytes(kernel, &p.blocking, true) + TERN__GEMM_ALIGN - 1) /
                    TERN__GEMM_ALIGN * TERN__GEMM_ALIGN;
-    size_t windows, k;
-    if (!tern__size_from_i64(p.strip, &windows) || !tern__size_from_i64(p.k, &k) ||
-        !tern__size_mul(windows, k, &windows) || !tern__size_mul(windows, sizeof(float), &windows) ||
-        !tern__size_add(p.windows_at, windows, &p.scratch_bytes))
+    p.scratch_bytes = p.windows_at;
+    if (!add_scratch(&p.scratch_bytes, p.strip, p.k))
+        return false;
+    p.results_at = p.scratch_bytes;
+    if (half && !add_scratch(&p.scratch_bytes, p.strip, m))
         return false;
     *out = p;
     return true;
@@ -69,8 +83,10 @@ bool tern__conv_plan(const tern__gemm_kernel *kernel, int n_in, const tern__type
 
 typedef struct conv {
     const tern__conv_program *p;
-    const float *x, *weight, *bias;
-    float *y;
+    const char *x, *weight, *bias;
+    char *y;
+    tern_dtype dtype;
+    int64_t bytes;               /* of an element */
     const int64_t *xs, *ws, *ys; /* strides */
     int64_t bias_step;
     int xc, xh, xw;                   /* axes of x and y */
@@ -90,6 +106,8 @@ static conv conv_of(const tern__kernel_args *args)
               .bias = has_bias ? args->in[2].data : NULL,
               .bias_step = has_bias ? args->in[2].strides[0] : 0,
               .y = y->data,
+              .dtype = x->type->dtype,
+              .bytes = (int64_t)tern__dtype_unit_bytes(x->type->dtype),
               .xs = x->strides,
               .ws = weight->strides,
               .ys = y->strides,
@@ -115,8 +133,8 @@ static conv conv_of(const tern__kernel_args *args)
 
 /* One strip of one image and group: pixels [first, first + n). */
 typedef struct strip {
-    const float *x; /* first channel of the group */
-    float *y;       /* its first output channel, pixel `first` */
+    const char *x; /* first channel of the group */
+    char *y;       /* its first output channel, pixel 0 */
     int64_t group, first, n;
 } strip;
 
@@ -127,15 +145,15 @@ static strip strip_of(const conv *c, int64_t item)
     const int64_t image = lane / c->groups, group = lane % c->groups;
     strip s = {.group = group, .first = at * p->strip};
     s.n = smaller(p->strip, p->pixels - s.first);
-    s.x = c->x + image * c->xs[0] + group * c->group_in * c->xs[c->xc];
-    s.y = c->y + image * c->ys[0] + group * c->group_out * c->ys[c->xc];
+    s.x = c->x + (image * c->xs[0] + group * c->group_in * c->xs[c->xc]) * c->bytes;
+    s.y = c->y + (image * c->ys[0] + group * c->group_out * c->ys[c->xc]) * c->bytes;
     return s;
 }
 
 /* ---- windows, unrolled ---- */
 
 /* Elements of output row `row`, columns [from, past), under tap (i, j): zeros in the padding. */
-static void unroll_run(const conv *c, const float *channel, int64_t i, int64_t j, int64_t row, int64_t from,
+static void unroll_run(const conv *c, const char *channel, int64_t i, int64_t j, int64_t row, int64_t from,
                        int64_t past, float *to)
 {
     const int64_t h = row * c->stride_h - c->pad_h + i * c->dilation_h, shift = j * c->dilation_w - c->pad_w;
@@ -151,19 +169,19 @@ static void unroll_run(const conv *c, const float *channel, int64_t i, int64_t j
     last = larger(smaller(last, past), first);
     for (int64_t w = from; w < first; w++)
         *to++ = 0;
-    const float *x = channel + h * c->xs[c->xh] + (shift + first * c->stride_w) * c->xs[c->xw];
-    if (step == 1)
-        memcpy(to, x, (size_t)(last - first) * sizeof *to);
-    else
+    const char *x = channel + (h * c->xs[c->xh] + (shift + first * c->stride_w) * c->xs[c->xw]) * c->bytes;
+    if (c->dtype == TERN_F32 && step != 1)
         for (int64_t w = 0; w < last - first; w++)
-            to[w] = x[w * step];
+            to[w] = ((const float *)(const void *)x)[w * step];
+    else if (first < last)
+        tern__floats_gather(c->p->rows, c->dtype, x, step, last - first, to);
     to += last - first;
     for (int64_t w = last; w < past; w++)
         *to++ = 0;
 }
 
 /* Pixels [first, first + n), one tile: to[k * columns + pixel]. */
-static void unroll_tile(const conv *c, const float *x, int64_t first, int64_t n, float *to)
+static void unroll_tile(const conv *c, const char *x, int64_t first, int64_t n, float *to)
 {
     const int64_t columns = c->p->kernel->columns;
     for (int64_t channel = 0; channel < c->group_in; channel++)
@@ -172,7 +190,8 @@ static void unroll_tile(const conv *c, const float *x, int64_t first, int64_t n,
                 for (int64_t done = 0; done < n;) {
                     const int64_t row = (first + done) / c->out_width, from = (first + done) % c->out_width;
                     const int64_t run = smaller(n - done, c->out_width - from);
-                    unroll_run(c, x + channel * c->xs[c->xc], i, j, row, from, from + run, to + done);
+                    unroll_run(c, x + channel * c->xs[c->xc] * c->bytes, i, j, row, from, from + run,
+                               to + done);
                     done += run;
                 }
                 if (n < columns)
@@ -182,40 +201,51 @@ static void unroll_tile(const conv *c, const float *x, int64_t first, int64_t n,
 
 /* ---- products ---- */
 
+static float bias_of(const conv *c, const strip *s, int64_t o)
+{
+    return tern__float_at(c->dtype, c->bias, (s->group * c->group_out + o) * c->bias_step);
+}
+
 static void multiply_strip(const conv *c, const strip *s, char *scratch)
 {
+    const bool half = c->dtype != TERN_F32;
     const tern__conv_program *p = c->p;
     const int64_t columns = p->kernel->columns, tiles = parts_of(s->n, columns);
     float *windows = (float *)(void *)(scratch + p->windows_at);
     for (int64_t t = 0; t < tiles; t++)
         unroll_tile(c, s->x, s->first + t * columns, smaller(columns, s->n - t * columns),
                     windows + t * columns * p->k);
-    const tern__gemm g = {.blocking = p->blocking,
-                          .m = c->group_out,
-                          .n = s->n,
-                          .k = p->k,
-                          .a = c->weight + s->group * c->group_out * c->ws[0],
-                          .a_type = TERN_F32,
-                          .a_row = c->ws[0],
-                          .a_k = 1,
-                          .b_type = TERN_F32,
-                          .packed = windows,
-                          .y = s->y + s->first * c->ys[c->xw],
-                          .y_row = c->ys[c->xc],
-                          .y_column = c->ys[c->xw]};
+    const tern__gemm g = {
+        .blocking = p->blocking,
+        .m = c->group_out,
+        .n = s->n,
+        .k = p->k,
+        .a = c->weight + s->group * c->group_out * c->ws[0] * c->bytes,
+        .a_type = c->dtype,
+        .a_row = c->ws[0],
+        .a_k = 1,
+        .b_type = TERN_F32,
+        .packed = windows,
+        .y = (float *)(void *)(half ? scratch + p->results_at : s->y + s->first * c->ys[c->xw] * c->bytes),
+        .y_row = half ? p->strip : c->ys[c->xc],
+        .y_column = half ? 1 : c->ys[c->xw]};
     tern__gemm_multiply(p->kernel, &g, 0, g.m, 0, tiles, scratch);
     for (int64_t o = 0; c->bias && o < g.m; o++) {
-        const float bias = c->bias[(s->group * c->group_out + o) * c->bias_step];
+        const float bias = bias_of(c, s, o);
         for (int64_t i = 0; i < s->n; i++)
             g.y[o * g.y_row + i * g.y_column] += bias;
     }
+    for (int64_t o = 0; half && o < g.m; o++)
+        tern__floats_store(p->rows, g.y + o * g.y_row, c->dtype,
+                           s->y + (o * c->ys[c->xc] + s->first * c->ys[c->xw]) * c->bytes, c->ys[c->xw],
+                           s->n);
 }
 
 /* ---- what products cannot do: odd strides of weights or results, infinite weights, which padding must not meet ---- */
 
 static float window_sum(const conv *c, const strip *s, int64_t o, int64_t row, int64_t column)
 {
-    const float *weight = c->weight + (s->group * c->group_out + o) * c->ws[0];
+    const char *weight = c->weight + (s->group * c->group_out + o) * c->ws[0] * c->bytes;
     float sum = 0;
     for (int64_t channel = 0; channel < c->group_in; channel++)
         for (int64_t i = 0; i < c->kh; i++)
@@ -223,8 +253,11 @@ static float window_sum(const conv *c, const strip *s, int64_t o, int64_t row, i
                 const int64_t h = row * c->stride_h - c->pad_h + i * c->dilation_h;
                 const int64_t w = column * c->stride_w - c->pad_w + j * c->dilation_w;
                 if (h >= 0 && h < c->height && w >= 0 && w < c->width)
-                    sum = fmaf(s->x[channel * c->xs[c->xc] + h * c->xs[c->xh] + w * c->xs[c->xw]],
-                               weight[channel * c->ws[1] + i * c->ws[2] + j * c->ws[3]], sum);
+                    sum = fmaf(
+                        tern__float_at(c->dtype, s->x,
+                                       channel * c->xs[c->xc] + h * c->xs[c->xh] + w * c->xs[c->xw]),
+                        tern__float_at(c->dtype, weight, channel * c->ws[1] + i * c->ws[2] + j * c->ws[3]),
+                        sum);
             }
     return sum;
 }
@@ -234,10 +267,12 @@ static void sum_strip(const conv *c, const strip *s)
     for (int64_t o = 0; o < c->group_out; o++)
         for (int64_t pixel = s->first; pixel < s->first + s->n; pixel++) {
             const int64_t row = pixel / c->out_width, column = pixel % c->out_width;
-            float *y = s->y + o * c->ys[c->xc] + row * c->ys[c->xh] + column * c->ys[c->xw];
-            *y = window_sum(c, s, o, row, column);
+            float y = window_sum(c, s, o, row, column);
             if (c->bias)
-                *y += c->bias[(s->group * c->group_out + o) * c->bias_step];
+                y += bias_of(c, s, o);
+            tern__floats_store(
+                c->p->rows, &y, c->dtype,
+                s->y + (o * c->ys[c->xc] + row * c->ys[c->xh] + column * c->ys[c->xw]) * c->bytes, 1, 1);
         }
 }
 
@@ -247,7 +282,7 @@ static bool weights_are_finite(const conv *c)
     for (int64_t o = 0; o < n; o++) {
         float sum = 0;
         for (int64_t i = 0; i < c->p->k; i++)
-            sum += c->weight[o * c->ws[0] + i] * 0.0f;
+            sum += tern__float_at(c->dtype, c->weight, o * c->ws[0] + i) * 0.0f;
         if (sum != 0)
             return false;
     }

@@ -1,16 +1,19 @@
-/* conv.h - 2-D convolutions of f32 as matrix products: weights (out, c * kh * kw) times windows (c * kh * kw, pixels).
+/* conv.h - 2-D convolutions of f32, f16 or bf16 as matrix products: weights (out, c * kh * kw) times windows (c * kh * kw, pixels).
  *
  * The windows are never written out as a whole: a strip of pixels at a time is unrolled, straight into the tiles that the
  * product's kernel reads, in memory that stays in the second-level cache. An output is one chain of multiply-adds over ascending
- * (channel, row, column), like ref/conv.c's, and so are its bits. */
+ * (channel, row, column) in f32, like ref/conv.c's, and so are its bits. Images of 16 bits are widened as they are unrolled, and a
+ * strip's results are rounded when all of it is computed. */
 #ifndef TERN_KERNELS_CONV_H
 #define TERN_KERNELS_CONV_H
 
 #include "kernels/gemm/gemm.h"
 #include "kernels/kernel.h"
+#include "kernels/row/rowops.h"
 
 typedef struct tern__conv_program {
     const tern__gemm_kernel *kernel;
+    const tern__rowop_table *rows;
     tern__gemm_blocking blocking;
     int64_t k;         /* elements of a window */
     int64_t pixels;    /* of a result's channel */
@@ -18,12 +21,14 @@ typedef struct tern__conv_program {
     int64_t strips;    /* of an image and group */
     int64_t work;      /* images x groups x strips */
     size_t windows_at; /* in the scratch, behind the product's own */
+    size_t results_at; /* likewise: a strip's, before they are rounded to 16 bits */
     size_t scratch_bytes;
 } tern__conv_program;
 
 /* The program of a call of op conv2d: types and attributes in the order of its row. false: types that the kernel lacks. */
-bool tern__conv_plan(const tern__gemm_kernel *kernel, int n_in, const tern__type *const *in,
-                     const tern__type *y, const tern__attr *attrs, int workers, tern__conv_program *out);
+bool tern__conv_plan(const tern__gemm_kernel *kernel, const tern__rowop_table *rows, int n_in,
+                     const tern__type *const *in, const tern__type *y, const tern__attr *attrs, int workers,
+                     tern__conv_program *out);
 
 /* The kernel; args->program is a tern__conv_program. */
 TERN__KERNEL(conv2d__gemm);

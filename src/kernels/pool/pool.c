@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/row/floats.h"
 #include "tensor/op_attrs.h"
 
 /* max_pool2d has the attributes of avg_pool2d but the last, in the same places. */
@@ -13,12 +14,20 @@ _Static_assert((int)TERN__ATTR_max_pool2d_kernel_h == (int)TERN__ATTR_avg_pool2d
                    (int)TERN__ATTR_max_pool2d_nhwc == (int)TERN__ATTR_avg_pool2d_nhwc,
                "the numbers of avg_pool2d serve both");
 
-enum { PIECE = 256, TAPS = 16 };
+enum {
+    PIECE = 256,
+    TAPS = 16,
+    RUN = PIECE + TERN__POOL_WIDEST, /* elements of 16 bits that are widened at a time */
+};
 
 typedef struct pool {
     const tern__pool_kernel *kernel;
-    const float *x;
-    float *y;
+    const tern__rowop_table *rows;
+    const char *x;
+    char *y;
+    tern_dtype dtype;
+    int64_t bytes;          /* of an element */
+    int64_t piece;          /* results that are computed at a time */
     const int64_t *xs, *ys; /* strides */
     int c, h, w;            /* axes */
     int64_t channels, height, width, out_height, out_width;
@@ -29,8 +38,8 @@ typedef struct pool {
 /* The running results of a piece. */
 typedef struct piece {
     int64_t n;
-    float largest[PIECE];
-    double sum[PIECE]; /* of means */
+    float largest[PIECE]; /* and at the end the results */
+    double sum[PIECE];    /* of means */
 } piece;
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -66,19 +75,26 @@ static void take(const pool *p, piece *o, int64_t first, int64_t n, const float 
         p->kernel->take_largest(o->largest + first, x, step, n);
 }
 
-static void end_piece(const pool *p, const piece *o, double count, float *restrict y, int64_t step)
+/* n elements, `step` apart, as f32, which are *step_after apart. */
+static const float *floats_at(const pool *p, int64_t at, int64_t step, int64_t n, float *room,
+                              int64_t *step_after)
 {
-    if (p->mean && step == 1)
-        for (int64_t i = 0; i < o->n; i++)
-            y[i] = (float)(o->sum[i] / count);
-    else if (p->mean)
-        for (int64_t i = 0; i < o->n; i++)
-            y[i * step] = (float)(o->sum[i] / count);
-    else if (step == 1)
-        memcpy(y, o->largest, (size_t)o->n * sizeof *y);
-    else
-        for (int64_t i = 0; i < o->n; i++)
-            y[i * step] = o->largest[i];
+    const char *from = p->x + at * p->bytes;
+    *step_after = p->dtype == TERN_F32 ? step : 1;
+    return p->dtype == TERN_F32 ? (const float *)(const void *)from
+                                : tern__floats_load(p->rows, p->dtype, from, step, n, room);
+}
+
+/* What becomes of the running results: each mean is of `count` elements. */
+static void end_piece(const pool *p, piece *o, double count)
+{
+    for (int64_t i = 0; p->mean && i < o->n; i++)
+        o->largest[i] = (float)(o->sum[i] / count);
+}
+
+static void put_piece(const pool *p, const piece *o, int64_t at, int64_t step)
+{
+    tern__floats_store(p->rows, o->largest, p->dtype, p->y + at * p->bytes, step, o->n);
 }
 
 /* ---- windows along one axis ---- */
@@ -121,36 +137,45 @@ typedef struct piece_outs {
 
 static piece_outs piece_outs_of(const pool *p, int64_t from)
 {
-    piece_outs t = {.from = from, .n = smaller(PIECE, p->out_width - from)};
+    piece_outs t = {.from = from, .n = smaller(p->piece, p->out_width - from)};
     for (int64_t j = 0; j < smaller(p->kernel_w, TAPS); j++)
         t.outs[j] = outs_of(p, j, t.from, t.n);
     return t;
 }
 
-/* Results [from, from + n) of row (image, channel, row) in [n, c, h, w]. */
+/* Results [from, from + n) of row (image, channel, row) in [n, c, h, w]. A row of the image is widened once for all elements of
+ * windows that lie in it. */
 static void pool_columns(const pool *p, const piece_outs *all, int64_t image, int64_t channel, int64_t row)
 {
     const int64_t from = all->from, n = all->n;
-    const int64_t at = image * p->xs[0] + channel * p->xs[p->c], step = p->xs[p->w];
+    const int64_t at = image * p->xs[0] + channel * p->xs[p->c];
     const span rows = span_of(p->height, p->kernel_h, row, p->stride_h, p->pad_h);
-    float *y = p->y + image * p->ys[0] + channel * p->ys[p->c] + row * p->ys[p->h] + from * p->ys[p->w];
+    const int64_t first = larger(from * p->stride_w - p->pad_w, 0),
+                  past = smaller((from + n - 1) * p->stride_w - p->pad_w + p->kernel_w, p->width);
+    float room[RUN];
     piece o;
     begin_piece(p, &o, n);
-    for (int64_t i = rows.first; i < rows.past; i++)
+    for (int64_t i = rows.first; i < rows.past && first < past; i++) {
+        int64_t step;
+        const float *x = floats_at(p, at + (rows.origin + i) * p->xs[p->h] + first * p->xs[p->w], p->xs[p->w],
+                                   past - first, room, &step);
         for (int64_t j = 0; j < p->kernel_w; j++) {
             const span outs = j < TAPS ? all->outs[j] : outs_of(p, j, from, n);
             const int64_t column = outs.first * p->stride_w - p->pad_w + j;
             if (outs.first < outs.past)
-                take(p, &o, outs.first - from, outs.past - outs.first,
-                     p->x + at + (rows.origin + i) * p->xs[p->h] + column * step, p->stride_w * step);
+                take(p, &o, outs.first - from, outs.past - outs.first, x + (column - first) * step,
+                     p->stride_w * step);
         }
-    end_piece(p, &o, count_of(p, &rows, &(span){0, 0, p->kernel_w}), y, p->ys[p->w]);
+    }
+    end_piece(p, &o, count_of(p, &rows, &(span){0, 0, p->kernel_w}));
     /* Windows that have columns in the padding are means of fewer elements. */
     for (int64_t i = 0; i < n && p->mean && !p->count_padding && p->pad_w > 0; i++) {
         const span columns = span_of(p->width, p->kernel_w, from + i, p->stride_w, p->pad_w);
         if (columns.past - columns.first < p->kernel_w)
-            y[i * p->ys[p->w]] = (float)(o.sum[i] / count_of(p, &rows, &columns));
+            o.largest[i] = (float)(o.sum[i] / count_of(p, &rows, &columns));
     }
+    put_piece(p, &o, image * p->ys[0] + channel * p->ys[p->c] + row * p->ys[p->h] + from * p->ys[p->w],
+              p->ys[p->w]);
 }
 
 /* Channels [from, from + n) of result (image, row, column) in [n, h, w, c]. */
@@ -159,15 +184,32 @@ static void pool_channels(const pool *p, int64_t image, int64_t row, int64_t col
     const int64_t at = image * p->xs[0] + from * p->xs[p->c];
     const span rows = span_of(p->height, p->kernel_h, row, p->stride_h, p->pad_h);
     const span columns = span_of(p->width, p->kernel_w, column, p->stride_w, p->pad_w);
-    float *y = p->y + image * p->ys[0] + row * p->ys[p->h] + column * p->ys[p->w] + from * p->ys[p->c];
+    float room[PIECE];
     piece o;
     begin_piece(p, &o, n);
     for (int64_t i = rows.first; i < rows.past; i++)
-        for (int64_t j = columns.first; j < columns.past; j++)
-            take(p, &o, 0, n,
-                 p->x + at + (rows.origin + i) * p->xs[p->h] + (columns.origin + j) * p->xs[p->w],
-                 p->xs[p->c]);
-    end_piece(p, &o, count_of(p, &rows, &columns), y, p->ys[p->c]);
+        for (int64_t j = columns.first; j < columns.past; j++) {
+            int64_t step;
+            const float *x =
+                floats_at(p, at + (rows.origin + i) * p->xs[p->h] + (columns.origin + j) * p->xs[p->w],
+                          p->xs[p->c], n, room, &step);
+            take(p, &o, 0, n, x, step);
+        }
+    end_piece(p, &o, count_of(p, &rows, &columns));
+    put_piece(p, &o, image * p->ys[0] + row * p->ys[p->h] + column * p->ys[p->w] + from * p->ys[p->c],
+              p->ys[p->c]);
+}
+
+/* Results side by side whose windows' columns are at most RUN elements, if those have to be widened. */
+static int64_t piece_of(const pool *p)
+{
+    return p->dtype == TERN_F32 ? PIECE : larger(1, smaller(PIECE, (RUN - p->kernel_w) / p->stride_w + 1));
+}
+
+bool tern__pool_fits(const tern__type *x, const tern__attr *attrs)
+{
+    return tern__floats_reads(x->dtype) &&
+           (x->dtype == TERN_F32 || attrs[TERN__ATTR_avg_pool2d_kernel_w].i <= TERN__POOL_WIDEST);
 }
 
 static pool pool_of(const tern__kernel_args *args, bool mean)
@@ -175,7 +217,11 @@ static pool pool_of(const tern__kernel_args *args, bool mean)
     const tern__attr *a = args->attrs;
     const tern__buffer *x = &args->in[0], *y = &args->out[0];
     const bool nhwc = a[TERN__ATTR_avg_pool2d_nhwc].i != 0;
-    pool p = {.kernel = args->program,
+    const tern__pool_program *program = args->program;
+    pool p = {.kernel = program->kernel,
+              .rows = program->rows,
+              .dtype = x->type->dtype,
+              .bytes = (int64_t)tern__dtype_unit_bytes(x->type->dtype),
               .x = x->data,
               .y = y->data,
               .xs = x->strides,
@@ -197,6 +243,7 @@ static pool pool_of(const tern__kernel_args *args, bool mean)
     p.width = x->type->shape[p.w];
     p.out_height = y->type->shape[p.h];
     p.out_width = y->type->shape[p.w];
+    p.piece = piece_of(&p);
     return p;
 }
 
@@ -207,7 +254,7 @@ int64_t tern__pool_work(const tern__type *y, const tern__attr *attrs)
 
 static void run_planes(const pool *p, int64_t begin, int64_t end)
 {
-    for (int64_t from = 0; from < p->out_width; from += PIECE) {
+    for (int64_t from = 0; from < p->out_width; from += p->piece) {
         const piece_outs all = piece_outs_of(p, from);
         for (int64_t item = begin; item < end; item++) {
             const int64_t plane = item / p->out_height;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "kernels/reduce/axis.h"
+#include "kernels/row/floats.h"
 #include "tensor/convert.h"
 
 enum {
@@ -13,7 +14,7 @@ enum {
 
 bool tern__arg_fit(const tern__type *x, const tern__attr *axis, int64_t *work)
 {
-    if (x->rank == 0 || !tern__columns_reads(x->dtype))
+    if (x->rank == 0 || !tern__floats_reads(x->dtype))
         return false;
     const int at = tern__axis_of(x, axis);
     const int64_t size = x->shape[at];
@@ -40,7 +41,8 @@ static int64_t search_row(const search *s, const char *x, int64_t step, int64_t 
     int64_t at = 0;
     for (int64_t i = 0; i < n && !isnan(best); i += BLOCK) {
         const int64_t size = n - i < BLOCK ? n - i : BLOCK;
-        const float *block = tern__columns_load(s->p, s->dtype, x + i * step * s->bytes, step, size, room);
+        const float *block =
+            tern__floats_load(s->p->rows, s->dtype, x + i * step * s->bytes, step, size, room);
         tern__rowop_state state;
         s->p->rows->start(op, &state);
         s->p->rows->reduce[op](&state, block, size);
@@ -51,7 +53,7 @@ static int64_t search_row(const search *s, const char *x, int64_t step, int64_t 
         }
     }
     const int64_t size = n - at < BLOCK ? n - at : BLOCK;
-    const float *block = tern__columns_load(s->p, s->dtype, x + at * step * s->bytes, step, size, room);
+    const float *block = tern__floats_load(s->p->rows, s->dtype, x + at * step * s->bytes, step, size, room);
     return at + s->p->kernel->find(block, size, best);
 }
 
@@ -83,7 +85,7 @@ static void search_columns(void *user, const tern__axis_block *b)
     const bool in_place = s->dtype == TERN_F32 && (b->x_step == 1 || b->n == 1);
     for (int64_t r = 0, rows = in_place ? b->rows : 1; r < b->rows; r += rows) {
         const float *x =
-            tern__columns_load(s->p, s->dtype, b->x + r * b->x_row * s->bytes, b->x_step, b->n, room);
+            tern__floats_load(s->p->rows, s->dtype, b->x + r * b->x_row * s->bytes, b->x_step, b->n, room);
         (s->least ? s->p->kernel->where_smallest : s->p->kernel->where_largest)(best, at, x, b->x_row, r,
                                                                                 rows, b->n);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "kernels/row/floats.h"
 #include "tensor/convert.h"
 
 enum {
@@ -21,7 +22,7 @@ bool tern__blocks_plan(const tern__type *x, const tern__attr *axes, tern__blocks
 {
     tern__blocks_program p = {.op = out->op, .columns = out->columns, .rows = 1, .groups = 1, .lanes = 1};
     const int last = x->rank - 1;
-    if (!tern__columns_reads(x->dtype) || x->rank == 0)
+    if (!tern__floats_reads(x->dtype) || x->rank == 0)
         return false;
     p.reduced = tern__columns_reduced(x, axes);
     const bool of_columns = (p.reduced >> last & 1) == 0;
@@ -175,6 +176,7 @@ static void take_block(const walk *w, const char *x, int64_t row, int64_t end, s
 {
     const int64_t n = w->p->lanes, most = GATHERED / n / PAIRS * PAIRS;
     const bool flat = w->x_dtype == TERN_F32 && (w->x_step == 1 || n == 1) && w->x_reduced[0] == n;
+    const tern__rowop_table *rows = w->p->columns.rows;
     float gathered[GATHERED];
     int64_t filled = 0;
     while (row < end) {
@@ -188,17 +190,10 @@ static void take_block(const walk *w, const char *x, int64_t row, int64_t end, s
         }
         const int64_t count = until < most - filled ? until : most - filled;
         if (n == 1) { /* rows are elements */
-            const float *run = tern__columns_load(&w->p->columns, w->x_dtype, from, w->x_reduced[0], count,
-                                                  gathered + filled);
-            if (run != gathered + filled)
-                memcpy(gathered + filled, run, (size_t)count * sizeof *run);
+            tern__floats_gather(rows, w->x_dtype, from, w->x_reduced[0], count, gathered + filled);
         } else {
-            for (int64_t i = 0; i < count; i++, from += w->x_reduced[0] * w->x_bytes) {
-                float *to = gathered + (filled + i) * n;
-                const float *run = tern__columns_load(&w->p->columns, w->x_dtype, from, w->x_step, n, to);
-                if (run != to)
-                    memcpy(to, run, (size_t)n * sizeof *run);
-            }
+            for (int64_t i = 0; i < count; i++, from += w->x_reduced[0] * w->x_bytes)
+                tern__floats_gather(rows, w->x_dtype, from, w->x_step, n, gathered + (filled + i) * n);
         }
         filled += count;
         row += count;

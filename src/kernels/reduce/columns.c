@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "kernels/row/frame.h"
+#include "kernels/row/floats.h"
 #include "tensor/convert.h"
 #include "tensor/layout.h"
 
@@ -14,24 +14,6 @@ enum {
     GATHERED =
         4 * MOST, /* elements that are brought together at a time, where they lie apart or are of 16 bits */
 };
-
-bool tern__columns_reads(tern_dtype dtype)
-{
-    return dtype == TERN_F32 || dtype == TERN_F16 || dtype == TERN_BF16;
-}
-
-const float *tern__columns_load(const tern__columns_program *p, tern_dtype dtype, const char *from,
-                                int64_t step, int64_t n, float *to)
-{
-    const bool dense = step == 1 || n == 1;
-    if (dense && dtype == TERN_F32)
-        return (const float *)(const void *)from;
-    if (dense)
-        p->rows->map[tern__row_load_op(dtype)][0](to, from, NULL, NULL, NULL, n);
-    else
-        tern__convert(dtype, from, step, TERN_F32, to, 1, n);
-    return to;
-}
 
 /* A reduction as rows of columns. */
 typedef struct columns {
@@ -57,7 +39,7 @@ uint32_t tern__columns_reduced(const tern__type *x, const tern__attr *axes)
 
 bool tern__columns_fit(const tern__type *x, const tern__attr *axes)
 {
-    return tern__columns_reads(x->dtype) && x->rank > 1 &&
+    return tern__floats_reads(x->dtype) && x->rank > 1 &&
            (tern__columns_reduced(x, axes) >> (x->rank - 1) & 1) == 0;
 }
 
@@ -141,8 +123,8 @@ static void take_rows(const columns *c, taking *t, take_fn *take, const char *x,
     for (int64_t r = 0, count, most = GATHERED / n; r < rows; r += count) {
         count = rows - r < most ? rows - r : most;
         for (int64_t i = 0; i < count; i++)
-            tern__columns_load(t->p, c->x_dtype, x + (r + i) * stride * c->x_bytes, c->x_step, n,
-                               t->gathered + i * n);
+            tern__floats_load(t->p->rows, c->x_dtype, x + (r + i) * stride * c->x_bytes, c->x_step, n,
+                              t->gathered + i * n);
         take(t, t->gathered, n, count, n);
     }
 }

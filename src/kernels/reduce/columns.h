@@ -37,13 +37,6 @@ typedef struct tern__columns_program {
     bool streams; /* results go past the caches, where a kernel can */
 } tern__columns_program;
 
-/* Types that are read as f32. */
-bool tern__columns_reads(tern_dtype dtype);
-
-/* n such elements, `step` apart, as f32: where they lie, or in `to`. */
-const float *tern__columns_load(const tern__columns_program *p, tern_dtype dtype, const char *from,
-                                int64_t step, int64_t n, float *to);
-
 /* Bit d: axis d is reduced. No axes are all. */
 uint32_t tern__columns_reduced(const tern__type *x, const tern__attr *axes);
 

@@ -7,6 +7,7 @@
 
 #include "kernels/reduce/axis.h"
 #include "kernels/row/frame.h"
+#include "kernels/row/floats.h"
 #include "tensor/convert.h"
 
 enum {
@@ -64,7 +65,7 @@ static run rows_of(const block *b, int64_t r, int64_t count)
     if (x->in_place)
         return (run){(const float *)(const void *)from, x->row};
     for (int64_t i = 0; i < count; i++, from += x->row * x->bytes)
-        tern__columns_load(b->p, x->dtype, from, x->step, b->n, b->s->chunk + i * b->n);
+        tern__floats_load(b->p->rows, x->dtype, from, x->step, b->n, b->s->chunk + i * b->n);
     return (run){b->s->chunk, b->n};
 }
 
@@ -224,7 +225,7 @@ static void log_softmax_block(const block *b)
 
 bool tern__softmax_columns_fit(const tern__type *x, const tern__attr *axis)
 {
-    return x->rank > 1 && tern__axis_of(x, axis) < x->rank - 1 && tern__columns_reads(x->dtype);
+    return x->rank > 1 && tern__axis_of(x, axis) < x->rank - 1 && tern__floats_reads(x->dtype);
 }
 
 int64_t tern__softmax_columns_work(const tern__type *x, const tern__attr *axis)

@@ -3,11 +3,12 @@
  *
  * Elements of up to 32 bits become keys whose unsigned order is the order wanted, each joined with its index into one word:
  * words differ, so that any correct way to sort them is stable. Long lanes are sorted by radix, short ones by merging. topk of
- * f32 keeps the best k in a heap, and vectors look ahead for blocks that hold anything better than its worst. */
+ * floats keeps the best k in a heap, and vectors look ahead for blocks that hold anything better than its worst. */
 #ifndef TERN_KERNELS_SORT_H
 #define TERN_KERNELS_SORT_H
 
 #include "kernels/kernel.h"
+#include "kernels/row/rowops.h"
 
 enum { TERN__TOPK_BLOCK = 64 };
 
@@ -20,12 +21,13 @@ typedef struct tern__topk_kernel {
 
 typedef struct tern__topk_program {
     const tern__topk_kernel *kernel;
+    const tern__rowop_table *rows;
 } tern__topk_program;
 
 /* Whether lanes of this type and of so many elements can be sorted, and with how much scratch. */
 bool tern__sort_scratch(const tern__type *x, int axis, size_t *bytes);
 
-/* Items are lanes. topk: f32 only, any strides; args->program is a tern__topk_program; scratch of k words. */
+/* Items are lanes. topk: f32, f16 and bf16, any strides; args->program is a tern__topk_program; scratch of k words. */
 TERN__KERNEL(sort__radix);
 TERN__KERNEL(topk__blocks);
 
