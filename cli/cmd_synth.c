@@ -71,8 +71,7 @@ static int run(const args *a)
 static const option options[] = {
     {"shape", 's', "NAME", LIST_SHAPES, "the shape to start from; bitnet-2b-4t by default"},
     {"type", 't', "TYPE", NULL,
-     "how linear layers are stored: i2_s (default), tq1_0, tq2_0, f32, f16, bf16, q8_0; with --arch llama "
-     "also q4_0, q4_k, q6_k"},
+     "how linear layers are stored: i2_s (default), tq1_0, tq2_0, f32, f16, bf16, q8_0, q4_0, q4_k or q6_k"},
     {"embedding", 0, "TYPE", NULL, "how the table of tokens is stored; f16 by default"},
     {"head", 0, "TYPE", NULL, "adds an output layer of its own, stored like this"},
     {"arch", 0, "NAME", LIST_ARCHITECTURES, "the architecture it says it has"},

@@ -154,6 +154,20 @@ static float store_scale(uint8_t *at, float d)
     return tern__f16_to_f32(bits);
 }
 
+/* Codes of the larger blocks, into bytes that are 0: -32..31, and 0..15. */
+static void store_q6_code(uint8_t *block, int e, int code)
+{
+    const int h = e / 128, g = e % 128 / 32, l = e % 32;
+    block[64 * h + 32 * (g % 2) + l] |= (uint8_t)(((code + 32) & 15) << (g < 2 ? 0 : 4));
+    block[Q6_HIGH + 32 * h + l] |= (uint8_t)((code + 32) >> 4 << 2 * g);
+}
+
+static void store_q4_k_code(uint8_t *block, int e, int code)
+{
+    const int j = e / SMALL, l = e % SMALL;
+    block[Q4K_CODES + SMALL * (j / 2) + l] |= (uint8_t)(code << (j % 2 ? 4 : 0));
+}
+
 static void pack_q8_0(const float *x, uint8_t *block)
 {
     const float d = store_scale(block, fabsf(extreme(x, SMALL)) / 127);
@@ -206,9 +220,7 @@ static void pack_q6_k(const float *x, uint8_t *block)
         block[Q6_SCALES + i] = (uint8_t)code_of(scales[i], d, -128, 127);
     for (int e = 0; e < LARGE; e++) {
         const float scale = d * (float)(int8_t)block[Q6_SCALES + e / GROUP];
-        const int code = code_of(x[e], scale, -32, 31) + 32, h = e / 128, g = e % 128 / 32, l = e % 32;
-        block[64 * h + 32 * (g % 2) + l] |= (uint8_t)((code & 15) << (g < 2 ? 0 : 4));
-        block[Q6_HIGH + 32 * h + l] |= (uint8_t)(code >> 4 << 2 * g);
+        store_q6_code(block, e, code_of(x[e], scale, -32, 31));
     }
 }
 
@@ -246,8 +258,7 @@ static void pack_q4_k(const float *x, uint8_t *block)
         store_q4_k_scale(block + Q4K_SCALES, j, scale, offset);
         for (int l = 0; l < SMALL; l++) {
             const float above = x[SMALL * j + l] + dmin * (float)offset;
-            const int code = code_of(above, d * (float)scale, 0, 15);
-            block[Q4K_CODES + SMALL * (j / 2) + l] |= (uint8_t)(code << (j % 2 ? 4 : 0));
+            store_q4_k_code(block, SMALL * j + l, code_of(above, d * (float)scale, 0, 15));
         }
     }
 }
@@ -275,4 +286,54 @@ void tern__blocks_pack_row(tern_dtype dtype, const float *values, int64_t column
         else
             pack_nan(dtype, packed);
     }
+}
+
+/* ---- ternary numbers ------------------------------------------------------------------------------------- */
+
+/* Inner scales are 1, so that a code times d is the number. */
+static void signs_q8_0(const float *x, float d, uint8_t *block)
+{
+    store_scale(block, d);
+    for (int e = 0; e < SMALL; e++)
+        block[2 + e] = (uint8_t)(int8_t)x[e];
+}
+
+static void signs_q4_0(const float *x, float d, uint8_t *block)
+{
+    store_scale(block, d);
+    for (int e = 0; e < SMALL / 2; e++)
+        block[2 + e] = (uint8_t)(((int)x[e] + 8) | ((int)x[e + SMALL / 2] + 8) << 4);
+}
+
+static void signs_q6_k(const float *x, float d, uint8_t *block)
+{
+    memset(block, 0, Q6_SCALES);
+    memset(block + Q6_SCALES, 1, Q6_D - Q6_SCALES);
+    store_scale(block + Q6_D, d);
+    for (int e = 0; e < LARGE; e++)
+        store_q6_code(block, e, (int)x[e]);
+}
+
+/* Its codes are 0 and more: one more than the sign, and one less by the offset. */
+static void signs_q4_k(const float *x, float d, uint8_t *block)
+{
+    memset(block, 0, Q4K_CODES + LARGE / 2);
+    store_scale(block, d);
+    store_scale(block + Q4K_DMIN, d);
+    for (int j = 0; j < LARGE / SMALL; j++)
+        store_q4_k_scale(block + Q4K_SCALES, j, 1, 1);
+    for (int e = 0; e < LARGE; e++)
+        store_q4_k_code(block, e, (int)x[e] + 1);
+}
+
+typedef void signs_fn(const float *x, float d, uint8_t *block);
+
+static signs_fn *const SIGNS[TERN_DTYPE_COUNT] = {
+    [TERN_Q8_0] = signs_q8_0, [TERN_Q6_K] = signs_q6_k, [TERN_Q4_0] = signs_q4_0, [TERN_Q4_K] = signs_q4_k};
+
+void tern__blocks_pack_signs(tern_dtype dtype, const float *signs, int64_t columns, float d, uint8_t *packed)
+{
+    const int64_t each = block_elements(dtype), bytes = (int64_t)tern__dtype_unit_bytes(dtype);
+    for (int64_t c = 0; c < columns; c += each, packed += bytes)
+        SIGNS[dtype](signs + c, d, packed);
 }

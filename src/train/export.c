@@ -124,10 +124,7 @@ static tern_status write_numbers(job *j, const plan *p, const tern__ternary_rows
         for (int64_t k = 0; k < all->columns; k++)
             j->row[k] =
                 (float)((int)tern__t2_code(all->t2 + r * t2_row, k) - 1) * (p->own_scale ? 1.0f : p->scale);
-        if (p->to == TERN_STORED_Q8_0)
-            tern__signs_encode_q8_0(j->row, all->columns, j->encoded);
-        else
-            tern__convert_row(TERN_F32, j->row, info->dtype, j->encoded, all->columns);
+        tern__numbers_encode(p->to, j->row, all->columns, p->own_scale, j->encoded);
         TERN_TRY(tern__model_writer_write(&j->w, j->encoded, bytes));
     }
     return TERN_OK;

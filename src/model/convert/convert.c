@@ -172,15 +172,6 @@ static tern_status write_ternary(job *j, const tern__conversion *c, const tern__
     return tern__ternary_write(j->w, c->to, all, j->codes, j->encoded);
 }
 
-/* j->before, which may be signs, in the new type. */
-static void encode_row(job *j, const tern__conversion *c, int64_t columns)
-{
-    if (c->signs && c->to == TERN_STORED_Q8_0)
-        tern__signs_encode_q8_0(j->before, columns, j->encoded);
-    else
-        tern__convert_row(TERN_F32, j->before, tern_stored_get(c->to)->dtype, j->encoded, columns);
-}
-
 /* Codes as numbers: with their one scale, or as signs. */
 static tern_status write_numbers(job *j, const tern__conversion *c, const tern__ternary_rows *all)
 {
@@ -191,7 +182,7 @@ static tern_status write_numbers(job *j, const tern__conversion *c, const tern__
             const int code = (int)tern__t2_code(all->t2 + (size_t)r * t2_row, k);
             j->before[k] = (float)(code - 1) * (c->signs ? 1 : all->scales[0]);
         }
-        encode_row(j, c, all->columns);
+        tern__numbers_encode(c->to, j->before, all->columns, c->signs, j->encoded);
         TERN_TRY(tern__model_writer_write(j->w, j->encoded,
                                           (size_t)(all->columns / to->block_elements * to->block_bytes)));
     }
@@ -221,7 +212,7 @@ static tern_status write_values(job *j, tern__conversion *c)
             for (int64_t k = 0; k < columns && c->signs; k++)
                 j->before[k] =
                     (float)((j->before[k] > 0) - (j->before[k] < 0)) * (c->scale < 0 ? -1.0f : 1.0f);
-            encode_row(j, c, columns);
+            tern__numbers_encode(c->to, j->before, columns, c->signs, j->encoded);
             tern__convert_row(to->dtype, j->encoded, TERN_F32, j->after, columns);
             measure(c, j->before, j->after, columns);
             c->exact = c->exact && memcmp(j->before, j->after, (size_t)columns * sizeof(float)) == 0;
@@ -338,9 +329,9 @@ static tern_status hash_source(job *j, tern__conversion *c)
         TERN_TRY(reorder(j, c, &codes, &scales));
         c->codes_hash = hash_of(codes);
         c->scales_hash = hash_of(scales);
-        /* Blocks that differ are not ternary as numbers; other types the caller forced. */
+        /* Scales that differ are not ternary as numbers, nor is what a caller forced into blocks that are no signs. */
         c->proved = tern_stored_get(c->to)->kind == TERN_STORED_TERNARY ||
-                    (tern__stored_keeps_ternary(c->to) && tern_numel(scales) == 1);
+                    (tern_numel(scales) == 1 && (c->signs || !tern__stored_has_blocks(c->to)));
     }
     return TERN_OK;
 }

@@ -268,9 +268,6 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
     TERN__FAIL_IF(c->way == TERN__WAY_VALUES && !tern__stored_holds_weights(c->to), TERN_DTYPE,
                   "%s: tensor '%s' cannot be written as %s", file->parts[0].path, t->name,
                   tern_stored_get(c->to)->name);
-    TERN__FAIL_IF(!o->force && is_linear(t) && is_bitnet(file) && !tern__stored_keeps_ternary(c->to),
-                  TERN_DTYPE, "%s: as %s '%s' would not be ternary any more, and the model could not be run",
-                  file->parts[0].path, tern_stored_get(c->to)->name, t->name);
     /* inputs of ternary weights are rounded, those of numbers are not, unless a config.json says so */
     const tern__architecture *a = tern__architecture_in(file);
     TERN__FAIL_IF(
@@ -289,8 +286,9 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
     if (!o->force)
         TERN_TRY(check_masters(ctx, file, c, format));
     /* what may not hold a scale as it is */
-    bool narrow = c->way == TERN__WAY_VALUES && (c->to == TERN_STORED_F16 || c->to == TERN_STORED_BF16 ||
-                                                 (c->to == TERN_STORED_Q8_0 && is_bitnet(file)));
+    const bool blocks = tern__stored_has_blocks(c->to);
+    bool narrow = c->way == TERN__WAY_VALUES &&
+                  (c->to == TERN_STORED_F16 || c->to == TERN_STORED_BF16 || (blocks && is_bitnet(file)));
     if (!o->force && c->way == TERN__WAY_VALUES && from->kind == TERN_STORED_TERNARY)
         TERN_TRY(check_one_scale(ctx, file, c));
     if (c->way == TERN__WAY_TERNARY || (narrow && (from->kind == TERN_STORED_TERNARY || c->ternarised)))
@@ -300,7 +298,7 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
     if (c->way == TERN__WAY_COPY || from->kind != TERN_STORED_TERNARY)
         TERN_TRY(keep_scale(ctx, file, c));
     /* ternary weights stored as floats keep their scale too */
-    if (narrow && is_linear(t) && (!c->own_scale || c->to == TERN_STORED_Q8_0)) {
+    if (narrow && is_linear(t) && (!c->own_scale || blocks)) {
         tern_status status = plan_scale(ctx, file, false, c);
         return status == TERN_DTYPE || status == TERN_FORMAT ? TERN_OK : status;
     }

@@ -13,6 +13,7 @@
 #include "model/tokenizer/vocab.h"
 #include "model/arch/hparams.h"
 #include "model/arch/parts.h"
+#include "tensor/blocks.h"
 #include "tensor/convert.h"
 
 /* clang-format off */
@@ -102,7 +103,7 @@ static tern_status fill_codes(filling *f, tern_stored stored, int64_t elements, 
     return codec->scales == TERN__SCALES_BEHIND ? tern__model_writer_write(f->w, tail, sizeof tail) : TERN_OK;
 }
 
-/* Rows of numbers, -scale, 0 and scale or anything between, coded as the type has it. */
+/* Rows of numbers: ternary, which are -scale, 0 and scale (blocks: the f16 nearest to it), or around an offset; as the type has them. */
 static tern_status fill_rows(filling *f, tern_stored stored, int64_t rows, int64_t columns, float scale,
                              bool ternary, float offset)
 {
@@ -114,9 +115,15 @@ static tern_status fill_rows(filling *f, tern_stored stored, int64_t rows, int64
             if (c % (CHUNK / 2) == 0)
                 random_bytes(f, f->chunk, columns - c < CHUNK / 2 ? (size_t)(columns - c) * 2 : CHUNK);
             memcpy(&word, f->chunk + 2 * (c % (CHUNK / 2)), sizeof word);
-            f->row[c] = offset + scale * (ternary ? (float)(word % 3) - 1 : (float)word / 32768 - 1);
+            f->row[c] = ternary ? (float)(word % 3) - 1 : offset + scale * ((float)word / 32768 - 1);
         }
-        tern__convert_row(TERN_F32, f->row, info->dtype, f->encoded, columns);
+        if (ternary && tern__stored_has_blocks(stored))
+            tern__blocks_pack_signs(info->dtype, f->row, columns, scale, f->encoded);
+        else {
+            for (int64_t c = 0; c < columns && ternary; c++)
+                f->row[c] *= scale;
+            tern__convert_row(TERN_F32, f->row, info->dtype, f->encoded, columns);
+        }
         TERN_TRY(tern__model_writer_write(f->w, f->encoded, bytes));
     }
     return TERN_OK;
@@ -301,9 +308,6 @@ tern_status tern_model_synth(const char *path, const tern_model_shape *shape,
     if (!m.architecture)
         return tern__architecture_unknown("model_synth", shape->architecture);
     TERN_TRY(check_type(m.o.type, true));
-    TERN__FAIL_IF(m.architecture->ternary && !tern__stored_keeps_ternary(m.o.type), TERN_DTYPE,
-                  "model_synth: %s does not hold the ternary weights of '%s'",
-                  tern_stored_get(m.o.type)->name, shape->architecture);
     TERN_TRY(check_type(m.o.embedding, false));
     if (m.o.head != TERN_STORED_AS_IS)
         TERN_TRY(check_type(m.o.head, false));

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "model/file/codec.h"
+#include "model/file/stored.h"
+#include "tensor/blocks.h"
 #include "tensor/convert.h"
 
 bool tern__stored_holds_scales(tern_stored stored, const float *scales, int64_t n)
@@ -12,7 +14,7 @@ bool tern__stored_holds_scales(tern_stored stored, const float *scales, int64_t 
     const tern_dtype dtype = codec ? TERN_F16 : tern_stored_get(stored)->dtype;
     if (codec && codec->scales != TERN__SCALES_BLOCKS)
         return codec->scales == TERN__SCALES_BEHIND;
-    if (stored == TERN_STORED_Q8_0) /* its blocks hold 127ths of a scale */
+    if (tern__stored_has_blocks(stored)) /* signs: the scale stands beside them, whatever it is */
         return false;
     for (int64_t k = 0; k < n && stored != TERN_STORED_F32; k++) {
         uint16_t narrow;
@@ -61,12 +63,11 @@ tern_status tern__ternary_write(tern__model_writer *w, tern_stored to, const ter
     return codec->scales == TERN__SCALES_BEHIND ? tern__model_writer_write(w, tail, sizeof tail) : TERN_OK;
 }
 
-void tern__signs_encode_q8_0(const float *values, int64_t n, uint8_t *out)
+void tern__numbers_encode(tern_stored to, const float *values, int64_t n, bool signs, uint8_t *out)
 {
-    const tern_stored_info *q8 = tern_stored_get(TERN_STORED_Q8_0);
-    for (int64_t k = 0; k < n; k++) {
-        uint8_t *block = out + k / q8->block_elements * q8->block_bytes;
-        block[0] = 0, block[1] = 0x3c; /* f16: 1 */
-        block[2 + k % q8->block_elements] = (uint8_t)(int8_t)values[k];
-    }
+    const tern_dtype dtype = tern_stored_get(to)->dtype;
+    if (signs && tern__stored_has_blocks(to))
+        tern__blocks_pack_signs(dtype, values, n, 1, out);
+    else
+        tern__convert_row(TERN_F32, values, dtype, out, n);
 }

@@ -19,7 +19,7 @@ bool tern__stored_holds_scales(tern_stored stored, const float *scales, int64_t 
 tern_status tern__ternary_write(tern__model_writer *w, tern_stored to, const tern__ternary_rows *all,
                                 uint8_t *codes, uint8_t *encoded);
 
-/* A row of -1, 0 and 1 as Q8_0 with d = 1: by its own rule they would be 127ths of an f16 that is not 1 / 127. */
-void tern__signs_encode_q8_0(const float *values, int64_t n, uint8_t *out);
+/* A row of numbers, whole blocks of them, in a type that holds weights. `signs`: they are -1, 0 and 1, and come back as that. */
+void tern__numbers_encode(tern_stored to, const float *values, int64_t n, bool signs, uint8_t *out);
 
 #endif

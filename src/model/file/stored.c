@@ -89,9 +89,13 @@ void tern__rows_and_columns(int rank, const int64_t *shape, int64_t *rows, int64
 
 bool tern__stored_keeps_ternary(tern_stored stored)
 {
+    return tern_stored_get(stored)->kind == TERN_STORED_TERNARY || tern__stored_holds_weights(stored);
+}
+
+bool tern__stored_has_blocks(tern_stored stored)
+{
     const tern_stored_info *info = tern_stored_get(stored);
-    return info->kind == TERN_STORED_TERNARY || stored == TERN_STORED_Q8_0 ||
-           (info->kind == TERN_STORED_PLAIN && tern_dtype_get(info->dtype)->kind == TERN_KIND_FLOAT);
+    return info->kind == TERN_STORED_PLAIN && tern_dtype_get(info->dtype)->kind == TERN_KIND_BLOCK;
 }
 
 bool tern__stored_holds_weights(tern_stored stored)
