@@ -36,6 +36,20 @@ static tern_status make_optimiser(tern_trainer *t)
     return status;
 }
 
+/* A number that is another one in each step: data, not a constant of a graph, of which each would be compiled and kept by itself. */
+static tern_tensor *number_of_step(const tern_trainer *t, double value)
+{
+    return tern_from_data(t->ctx, TERN_F32, 0, NULL, &(float){(float)value});
+}
+
+static tern_status set_scale(tern_trainer *t, int i, double value)
+{
+    TERN_SCOPE(t->ctx) {
+        return tern_assign(t->scale[i], number_of_step(t, value));
+    }
+    return TERN_INTERNAL;
+}
+
 static tern_status make_scale(tern_trainer *t)
 {
     for (int i = 0; i < TERN__SCALE; i++)
@@ -44,7 +58,7 @@ static tern_status make_scale(tern_trainer *t)
             TERN_TRY(tern_status_of(state));
             t->scale[i] = tern_keep(state);
         }
-    return tern_fill_(t->scale[TERN__SCALE_IS], FIRST_SCALE);
+    return set_scale(t, TERN__SCALE_IS, FIRST_SCALE);
 }
 
 /* Weights, then moments, then the count: the optimiser's order; then the scale. */
@@ -187,7 +201,7 @@ static tern_status run_pass(tern_trainer *t, const tern__train_runner *r, const 
     tern_tensor *in[3] = {tern_from_data(t->ctx, TERN_I32, 1, &n, t->inputs),
                           tern_from_data(t->ctx, TERN_I32, 2, (int64_t[]){n, 1}, t->targets)};
     if (rate)
-        in[2] = tern_scalar(t->ctx, TERN_F32, *rate);
+        in[2] = number_of_step(t, *rate);
     return tern_exec_run(r->exec, rate ? 3 : 2, in, r->n_out, t->outputs);
 }
 
@@ -224,12 +238,12 @@ static tern_status adjust_scale(tern_trainer *t, tern_train_result *out)
     if (!isfinite(squares) && is > 1) {
         *out = (tern_train_result){.loss = out->loss, .norm = (double)INFINITY, .skipped = true};
         t->grows = false;
-        TERN_TRY(tern_fill_(t->scale[TERN__SCALE_SINCE], 0));
-        return tern_fill_(t->scale[TERN__SCALE_IS], fmax(is / 2, 1));
+        TERN_TRY(set_scale(t, TERN__SCALE_SINCE, 0));
+        return set_scale(t, TERN__SCALE_IS, fmax(is / 2, 1));
     }
     /* this step's gradients have the scale that it still is */
     t->grows = since + 1 >= SCALE_GROWS_AFTER;
-    return tern_fill_(t->scale[TERN__SCALE_SINCE], t->grows ? 0 : since + 1);
+    return set_scale(t, TERN__SCALE_SINCE, t->grows ? 0 : since + 1);
 }
 
 static tern_status step_in_passes(tern_trainer *t, const int32_t *tokens, double rate, tern_train_result *out)
@@ -248,7 +262,7 @@ static tern_status step_in_passes(tern_trainer *t, const int32_t *tokens, double
     if (out->skipped)
         return tern__trainer_clear_sums(t);
     TERN_SCOPE(t->ctx) {
-        tern_tensor *in = tern_scalar(t->ctx, TERN_F32, rate);
+        tern_tensor *in = number_of_step(t, rate);
         TERN_TRY(tern_exec_run(t->apply.exec, 1, &in, t->apply.n_out, t->outputs));
         TERN_TRY(read_number(t->outputs[0], &out->norm));
     }
@@ -256,7 +270,7 @@ static tern_status step_in_passes(tern_trainer *t, const int32_t *tokens, double
     if (!tern__train_scales_loss(&t->o) || !t->grows)
         return TERN_OK;
     TERN_TRY(read_number(t->scale[TERN__SCALE_IS], &is));
-    return tern_fill_(t->scale[TERN__SCALE_IS], 2 * is);
+    return set_scale(t, TERN__SCALE_IS, 2 * is);
 }
 
 tern_status tern_trainer_step(tern_trainer *t, const int32_t *tokens, double rate, tern_train_result *out)

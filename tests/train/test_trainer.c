@@ -447,6 +447,42 @@ static void check_scale(int64_t passes)
     close(ctx, t);
 }
 
+/* Whatever changes from step to step, rates and the scale of the loss among it, is data: nothing is compiled after the first steps, so
+ * that long runs take no more memory than short ones. */
+static void check_compiles_once(tern_precision activations, int64_t passes)
+{
+    tern_ctx *ctx;
+    tern_trainer *t;
+    tern_train_result r;
+    tern_ctx_stats before, after;
+    int32_t tokens[BATCH * SEQUENCE];
+    double loss;
+    tern_train_options o = tiny(TERN_TRAIN_TERNARY);
+    o.activations = activations;
+    o.batch = BATCH / passes, o.accumulate = passes;
+    open(o, 1, &ctx, &t);
+    for (int i = 0; i < 30; i++) {
+        if (i == 10)
+            tern_ctx_get_stats(ctx, &before);
+        if (i % 5 == 0 && activations == TERN_PRECISION_F16)
+            set_number(t, "loss_scale", 0x1p100); /* too large: the step is skipped */
+        count_upwards(i, BATCH, tokens);
+        CHECK_OK(tern_trainer_step(t, tokens, 0.01 / (1 + i), &r));
+        CHECK_OK(tern_trainer_loss(t, tokens, &loss));
+    }
+    tern_ctx_get_stats(ctx, &after);
+    CHECK_EQ(after.cache_misses, before.cache_misses);
+    CHECK_EQ(after.cache_entries, before.cache_entries);
+    close(ctx, t);
+}
+
+TEST(steps_compile_nothing)
+{
+    check_compiles_once(TERN_PRECISION_EXACT, 1);
+    check_compiles_once(TERN_PRECISION_BF16, 2);
+    check_compiles_once(TERN_PRECISION_F16, 1);
+}
+
 TEST(the_scale_of_the_loss)
 {
     check_scale(1);
