@@ -234,6 +234,11 @@ TERN_API tern_status tern_exec_step_time(const tern_exec *exec, int step, tern_s
 TERN_API tern_status tern_exec_time_partitions(tern_exec *exec, bool on);
 TERN_API tern_status tern_exec_partition_time(const tern_exec *exec, int partition, tern_step_time *out);
 
+/* Inputs of a later run: a device with memory of its own begins to copy them, beside what it computes; others have nothing to do. The
+ * tensors stay as they are until that run, of which nothing else changes. Those of two runs may be under way; a third takes the place
+ * of the older. What cannot be copied early is copied when the run begins. */
+TERN_API tern_status tern_exec_stage(tern_exec *exec, int n_in, tern_tensor *const *inputs);
+
 /* Runs with inputs[i] bound to input i of the program (tern_program_find_input tells its number; it is evaluated if need be;
  * dtype and shape must match) and makes outputs[j], new evaluated tensors owned like any other (see <tern/context.h>). A result that
  * is the value of a state lies in the exec's memory: the next run changes it like a write in place (what

@@ -1,6 +1,7 @@
 /* stream.h - work beside what a context computes: copies and calls in order, on a thread of the stream's own. A copy of the next
  * batch then overlaps the computation of this one, on every device: tensors lie in host memory, and a device that has memory of its
- * own copies when a partition begins. In traces a stream is a track of its own (category "copy").
+ * own copies them in when they are staged (tern_exec_stage) or a partition begins. In traces a stream is a track of its own (category
+ * "copy"), and so are a device's copies in and out.
  *
  *     TERN_TRY(tern_stream_write(stream, next, data));        returns at once; `data` stays until it is done
  *     TERN_TRY(tern_stream_record(stream, &copied));
@@ -73,7 +74,9 @@ typedef struct tern_pipeline {
     void *user;
 } tern_pipeline;
 
-/* Computes batches 0 to n - 1 with inputs in two sets of buffers: while one is read the other is filled. Stops at the first failure. */
+/* Computes batches 0 to n - 1 with inputs in two sets of buffers: while one is read the other is filled. On a device that copies inputs
+ * there are three: while one is computed, the next is copied to the device and the one behind it is filled; there a batch is
+ * computed when the next is filled. Stops at the first failure. */
 TERN_API tern_status tern_pipeline_run(tern_exec *exec, int64_t n, const tern_pipeline *pipeline);
 
 #ifdef __cplusplus

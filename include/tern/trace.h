@@ -20,7 +20,7 @@ typedef struct tern_trace_event {
     const char *where;     /* of a step: the part of the model, "layer 3/attention"; interned, or NULL */
     uint64_t start_ns;     /* monotonic clock                                                          */
     uint64_t duration_ns;  /* 0 for an instant                                                         */
-    uint32_t thread;       /* small number, in order of first event                                    */
+    uint32_t thread;       /* small number, in order of first event; copies of a device have their own */
     uint32_t program;      /* which plan, from 1 in order of compilation; 0 = none                     */
     uint32_t step;         /* of the plan; of a "run": the worker; or UINT32_MAX                       */
     bool int8;             /* the flops are operations on int8                                         */

@@ -1,6 +1,6 @@
-/* trace.c - one ring of events per thread and recording session.
+/* trace.c - one ring of events per thread, or track of a device, and recording session.
  *
- * A thread reaches its ring through a thread-local pointer that is good for one session; the session's number
+ * A thread reaches its ring through a thread-local track, whose pointer is good for one session; the session's number
  * stands beside it, so a pointer left over from an earlier session is never followed. All rings of a session
  * are in one list (pushed without a lock, taken apart by tern_trace_stop), which frees them even if their
  * thread is gone. */
@@ -15,8 +15,8 @@
 
 enum { EVENTS_DEFAULT = 65536 };
 
-typedef struct ring {
-    struct ring *next;
+typedef struct tern__trace_ring {
+    struct tern__trace_ring *next;
     uint32_t thread;
     uint64_t mask;             /* capacity - 1 */
     _Atomic(uint64_t) written; /* events ever recorded here; event i is at i & mask */
@@ -33,13 +33,10 @@ static struct {
     size_t capacity;
 } session;
 
-static _Thread_local struct {
-    uint64_t session;
-    ring *ring;
-} mine;
+static _Thread_local tern__trace_track mine;
 
-/* The calling thread's ring in session `number`, made at its first event; NULL when out of memory. */
-static ring *attach(uint64_t number)
+/* The track's ring in session `number`, made at its first event; NULL when out of memory. */
+static ring *attach(tern__trace_track *track, uint64_t number)
 {
     size_t bytes;
     if (!tern__size_mul(session.capacity, sizeof(tern_trace_event), &bytes) ||
@@ -55,23 +52,23 @@ static ring *attach(uint64_t number)
     while (!atomic_compare_exchange_weak_explicit(&session.rings, &r->next, r, memory_order_release,
                                                   memory_order_relaxed))
         ;
-    mine.session = number;
-    mine.ring = r;
+    track->session = number;
+    track->ring = r;
     return r;
 }
 
-uint64_t tern__trace_record(uint64_t start_ns, const tern__trace_what *what)
+void tern__trace_record_on(tern__trace_track *track, uint64_t start_ns, uint64_t end_ns,
+                           const tern__trace_what *what)
 {
     /* Acquire: a thread that sees the session on sees its number and capacity. */
     if (!atomic_load_explicit(&tern__trace_enabled, memory_order_acquire))
-        return 0;
-    uint64_t end_ns = tern__now_ns();
+        return;
     tern__signpost(what->name, what->kernel, end_ns - start_ns);
     uint64_t number = atomic_load_explicit(&session.number, memory_order_relaxed);
-    ring *r = mine.session == number ? mine.ring : attach(number);
+    ring *r = track->session == number ? track->ring : attach(track, number);
     if (r == NULL) {
         atomic_fetch_add_explicit(&session.homeless, 1, memory_order_relaxed);
-        return end_ns;
+        return;
     }
     uint64_t at = atomic_load_explicit(&r->written, memory_order_relaxed);
     r->events[at & r->mask] = (tern_trace_event){
@@ -90,6 +87,19 @@ uint64_t tern__trace_record(uint64_t start_ns, const tern__trace_what *what)
         .bytes = what->bytes,
     };
     atomic_store_explicit(&r->written, at + 1, memory_order_release);
+}
+
+void tern__trace_record_past(uint64_t start_ns, uint64_t end_ns, const tern__trace_what *what)
+{
+    tern__trace_record_on(&mine, start_ns, end_ns, what);
+}
+
+uint64_t tern__trace_record(uint64_t start_ns, const tern__trace_what *what)
+{
+    if (!atomic_load_explicit(&tern__trace_enabled, memory_order_relaxed))
+        return 0;
+    const uint64_t end_ns = tern__now_ns();
+    tern__trace_record_on(&mine, start_ns, end_ns, what);
     return end_ns;
 }
 

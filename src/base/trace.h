@@ -35,7 +35,19 @@ typedef struct tern__trace_what {
  * allocated at its first event; if that fails the event counts as lost. Events of one thread may be nested. */
 uint64_t tern__trace_record(uint64_t start_ns, const tern__trace_what *what);
 
-/* The same for a start from tern__trace_begin; nothing happens if that was 0. */
+/* A line of events beside those of threads: what a device did, by its own clock. Zeroed at first; one thread at a time uses it. */
+typedef struct tern__trace_track {
+    uint64_t session; /* that `ring` is good for */
+    struct tern__trace_ring *ring;
+} tern__trace_track;
+
+/* Records an event that is over on a track. */
+void tern__trace_record_on(tern__trace_track *track, uint64_t start_ns, uint64_t end_ns,
+                           const tern__trace_what *what);
+/* The same on the calling thread's own. */
+void tern__trace_record_past(uint64_t start_ns, uint64_t end_ns, const tern__trace_what *what);
+
+/* tern__trace_record for a start from tern__trace_begin; nothing happens if that was 0. */
 static inline void tern__trace_end(uint64_t start_ns, const char *name, const char *category, uint32_t step,
                                    uint64_t flops, uint64_t bytes)
 {

@@ -21,8 +21,9 @@
 #include "base/cpu.h"
 #include "graph/plan.h"
 #include "graph/target.h"
+#include "tensor/given.h"
 
-enum { TERN__DEVICE_ABI = 3 }; /* of everything a plugin sees: another number, another build */
+enum { TERN__DEVICE_ABI = 4 }; /* of everything a plugin sees: another number, another build */
 
 typedef struct tern__device tern__device; /* each device's own */
 typedef struct tern__code tern__code;     /* what it made of a plan */
@@ -55,6 +56,9 @@ typedef struct tern__bindings {
      * that writes it leaves the version + 1. NULL: nobody knows. */
     const uint64_t *versions;
     void *const *blocks;
+    /* (n_blocks) zeroed. A partition that succeeds may leave there a block that it wrote as a whole, instead of writing it to
+     * `blocks`; NULL: it may not. */
+    tern__given *given;
     void *arena;
     uint64_t *step_ns; /* (n_steps of the plan) receives what each step took; NULL: nobody asked */
     tern__stop stop;   /* asked: TERN_CANCELLED */
@@ -118,6 +122,13 @@ typedef struct tern__device_ops {
     tern_status (*wait)(tern__device *device, tern__stream *stream, const tern__event *event);
     tern_status (*synchronise_event)(tern__device *device, const tern__event *event);
     void (*event_destroy)(tern__device *device, tern__event *event);
+    /* Copies of inputs before the run that reads them; both or none. Does it copy inputs at all, or use them where they lie? */
+    bool (*copies_inputs)(const tern__device *device);
+    /* Begins to copy what leaf `leaf` of the plan will be in a later run, and returns: the bytes at `host`, whose version
+     * (tern__bindings) will be `version`, not 0. Until that run is over, or `forget`, they stay as they are. Two are kept ahead; a
+     * third takes the place of the older one. A run finds them by address and version, and copies itself what it does not find. */
+    tern_status (*stage)(tern__device *device, const tern__plan *plan, tern__code *code, uint32_t leaf,
+                         const void *host, uint64_t version);
     /* Gives back what it keeps for later, half of it or all, by the level of tern_pool_pressure; the bytes, as far as it knows. */
     size_t (*trim)(tern__device *device, int level);
 } tern__device_ops;
@@ -141,6 +152,9 @@ typedef struct tern__device_host {
     tern_status (*fail)(tern_status status, const char *format, ...) TERN_PRINTF(2, 3);
     void (*log)(tern_log_level level, const char *format, ...) TERN_PRINTF(2, 3);
     void *(*arena_alloc)(tern__arena *arena, size_t bytes);
+    bool (*trace_on)(
+        void); /* base/trace.h: is a trace recorded, and a step that ran from `start_ns` to now */
+    void (*trace_step)(uint64_t start_ns, const tern__plan *plan, uint32_t step);
 } tern__device_host;
 
 /* The one symbol of libtern_<name>.so (.dylib), of this type: the table, NULL where the host's abi is not the plugin's. */

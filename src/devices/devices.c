@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "devices/device.h"
+#include "devices/trace_step.h"
 
 #define TERN_DEVICE(name) extern const tern__device_ops tern__device_##name;
 #define TERN_PLUGIN(name)
@@ -60,11 +61,24 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 #undef TERN_DEVICE
 #undef TERN_PLUGIN
 
+static bool trace_on(void)
+{
+    return tern__trace_on();
+}
+
+static void trace_step(uint64_t start_ns, const tern__plan *plan, uint32_t step)
+{
+    const tern__trace_what what = tern__trace_of_step(plan, step);
+    tern__trace_record(start_ns, &what);
+}
+
 static const tern__device_host host = {.abi = TERN__DEVICE_ABI,
                                        .ops = tern__ops,
                                        .fail = tern__fail,
                                        .log = tern__log,
-                                       .arena_alloc = tern__arena_alloc};
+                                       .arena_alloc = tern__arena_alloc,
+                                       .trace_on = trace_on,
+                                       .trace_step = trace_step};
 
 #ifdef __APPLE__
 #define LIBRARY_SUFFIX ".dylib"

@@ -145,6 +145,8 @@ void tern__span_add(tern__span_builder *b, const tern_trace_event *event)
         append(b, &e);
     if (e.category == p->run && e.step > 0)
         snprintf(p->threads[p->info.threads - 1].name, sizeof p->threads->name, "worker %u", e.step);
+    if (e.category == p->copy && e.thread > 0)
+        snprintf(p->threads[p->info.threads - 1].name, sizeof p->threads->name, "copies %u", e.thread);
 }
 
 /* Parents come before their children, so that one way back adds up. */

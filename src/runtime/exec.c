@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "base/status.h"
 #include "runtime/profile.h"
 #include "runtime/program.h"
@@ -15,7 +16,10 @@ typedef struct bucket {
     tern_exec *exec;
 } bucket;
 
-enum { MOST_BUCKETS = 32 }; /* of the others the plan is left to the context's cache of programs */
+enum {
+    MOST_BUCKETS = 32, /* of the others the plan is left to the context's cache of programs */
+    AHEAD = 2          /* runs whose inputs a device may be copying */
+};
 
 struct tern_exec {
     tern_ctx *ctx;
@@ -37,6 +41,9 @@ struct tern_exec {
     void **leaves;      /* (n_leaves of the compiled graph) */
     uint64_t *versions; /* (n_leaves of the compiled graph) what they hold, for the device */
     tern__run run;
+    tern__storage *
+        *ahead;  /* (AHEAD x n_inputs) inputs of later runs, one reference each; NULL: of none yet */
+    int n_ahead; /* how often there were some */
     tern_tensor **results;  /* (n_results) of the run under way */
     uint64_t *step_ns;      /* (n_steps) of the last run; NULL until they are asked for */
     tern_step_time *times;  /* (n_steps) of all runs since */
@@ -198,6 +205,8 @@ void tern_exec_free(tern_exec *exec)
     tern__free(exec->buckets);
     tern_pool_put(exec->ctx->pool, exec->room.block);
     tern__run_forget(exec->ctx, &exec->run);
+    for (int i = 0; exec->ahead && i < AHEAD * exec->program->n_inputs; i++)
+        tern__storage_release(exec->ahead[i]);
     for (uint32_t i = 0; exec->states && i < exec->program->compiled->source.n_leaves; i++)
         tern__storage_release(exec->states[i]);
     tern__arena_free(&exec->arena);
@@ -481,6 +490,71 @@ static tern_status pick_bucket(tern_exec *e, tern_tensor *const *inputs, tern_ex
     return TERN_OK;
 }
 
+/* ---- ahead of a run ---- */
+
+static tern_status bind_inputs(tern_exec *e, tern_tensor *const *inputs)
+{
+    for (int i = 0; i < e->program->n_inputs; i++)
+        TERN_TRY(bind_input(e, i, inputs[i]));
+    return TERN_OK;
+}
+
+/* Where leaf i of the compiled graph lies, as it is bound. */
+static void *leaf_address(const tern_exec *e, uint32_t i)
+{
+    const tern_graph *g = &e->program->compiled->graph;
+    const tern__leaf *leaf = &g->leaves[i];
+    const int64_t offset = leaf->source == TERN__NO_ID ? leaf->layout.offset : e->offsets[leaf->source];
+    return tern__leaf_address(g, leaf, tern__leaf_storage(leaf, e->storages), offset);
+}
+
+bool tern__exec_copies_inputs(const tern_exec *exec)
+{
+    return tern__run_copies_inputs(exec->ctx, &exec->run);
+}
+
+/* Leaves that are inputs, and no memory of the exec's. Their storages are held until as many others have followed as a device
+ * keeps. */
+static tern_status stage_inputs(tern_exec *e)
+{
+    const tern_program *p = e->program;
+    const tern_graph *g = &p->compiled->graph;
+    if (!e->ahead)
+        e->ahead = tern__arena_alloc_zero(&e->arena, (size_t)(AHEAD * p->n_inputs), sizeof *e->ahead);
+    if (!e->ahead)
+        return tern__out_of_memory((size_t)(AHEAD * p->n_inputs) * sizeof *e->ahead);
+    note_versions(e);
+    tern_status status = TERN_OK;
+    for (uint32_t i = 0; i < g->n_leaves && status == TERN_OK; i++) {
+        const uint32_t source = g->leaves[i].source;
+        const bool is_input = source != TERN__NO_ID && e->storages[source] != p->storages[source] &&
+                              !e->states[class_of(&p->compiled->source, source)];
+        if (is_input)
+            status = tern__run_stage(e->ctx, &e->run, i, leaf_address(e, i), e->versions[i]);
+    }
+    tern__storage **held = &e->ahead[e->n_ahead++ % AHEAD * p->n_inputs];
+    for (int i = 0; i < p->n_inputs; i++) {
+        tern__storage_release(held[i]);
+        held[i] = e->storages[p->inputs[i]];
+        tern__storage_retain(held[i]);
+    }
+    return status;
+}
+
+tern_status tern_exec_stage(tern_exec *exec, int n_in, tern_tensor *const *inputs)
+{
+    TERN__FAIL_IF(!exec || (n_in > 0 && !inputs), TERN_INVALID_ARGUMENT,
+                  "exec_stage: the exec or its inputs are NULL");
+    TERN__FAIL_IF(n_in != exec->program->n_inputs, TERN_INVALID_ARGUMENT,
+                  "exec_stage: the program has %d inputs, got %d", exec->program->n_inputs, n_in);
+    TERN_TRY(pick_bucket(exec, inputs, &exec));
+    TERN_TRY(bind_inputs(exec, inputs));
+    /* What fails here fails again, or does not, when the run needs it: there it is told, tried again, or taken over. */
+    if (tern__exec_copies_inputs(exec) && stage_inputs(exec) != TERN_OK)
+        tern__log(TERN_LOG_INFO, "exec_stage: inputs are copied when the run begins: %s", tern_last_error());
+    return TERN_OK;
+}
+
 tern_status tern_exec_run(tern_exec *exec, int n_in, tern_tensor *const *inputs, int n_out,
                           tern_tensor **outputs)
 {
@@ -493,14 +567,10 @@ tern_status tern_exec_run(tern_exec *exec, int n_in, tern_tensor *const *inputs,
     const tern_graph *g = &exec->program->compiled->graph;
     TERN__FAIL_IF(n_out != (int)plan->n_results, TERN_INVALID_ARGUMENT,
                   "exec_run: the program has %u outputs, room was given for %d", plan->n_results, n_out);
-    for (int i = 0; i < n_in; i++)
-        TERN_TRY(bind_input(exec, i, inputs[i]));
+    TERN_TRY(bind_inputs(exec, inputs));
     for (uint32_t i = 0; i < g->n_leaves; i++) {
-        const tern__leaf *leaf = &g->leaves[i];
-        int64_t offset = leaf->source == TERN__NO_ID ? leaf->layout.offset : exec->offsets[leaf->source];
-        tern__storage *storage = tern__leaf_storage(leaf, exec->storages);
-        exec->leaves[i] = tern__leaf_address(g, leaf, storage, offset);
-        tern__storage_note_use(storage);
+        exec->leaves[i] = leaf_address(exec, i);
+        tern__storage_note_use(tern__leaf_storage(&g->leaves[i], exec->storages));
     }
     TERN_TRY(settle_states(exec));
     note_versions(exec);

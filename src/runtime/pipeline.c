@@ -1,4 +1,5 @@
-/* pipeline.c - batches of which one is filled while the one before is computed. */
+/* pipeline.c - batches of which one is filled while the one before is computed. On a device that copies inputs there is one more: while
+ * one is computed the next is copied to the device, and the one behind it is filled. */
 #include <tern/stream.h>
 
 #include "base/alloc.h"
@@ -6,7 +7,7 @@
 #include "base/trace.h"
 #include "runtime/program.h"
 
-enum { SETS = 2 };
+enum { MOST_SETS = 3 };
 
 typedef struct filling {
     struct pipe *pipe;
@@ -19,9 +20,10 @@ typedef struct pipe {
     tern_exec *exec;
     const tern_pipeline *told;
     int n_in, n_out;
+    int n_sets; /* 2; 3 if the device copies inputs */
     tern_stream *stream;
-    filling sets[SETS];
-    tern_event *filled[SETS];
+    filling sets[MOST_SETS];
+    tern_event *filled[MOST_SETS];
     tern_tensor **outputs; /* (n_out) */
 } pipe;
 
@@ -58,24 +60,30 @@ static tern_status make_set(pipe *p, filling *f)
 /* The set is free: the batch that had it has been computed. */
 static tern_status begin(pipe *p, int64_t batch)
 {
-    filling *f = &p->sets[batch % SETS];
+    filling *f = &p->sets[batch % p->n_sets];
     f->batch = batch;
     for (int i = 0; i < p->n_in; i++)
         f->inputs[i]->storage->version++;
     TERN_TRY(tern_stream_call(p->stream, "fill", fill, f));
-    return tern_stream_record(p->stream, &p->filled[batch % SETS]);
+    return tern_stream_record(p->stream, &p->filled[batch % p->n_sets]);
+}
+
+/* Until its inputs are there. */
+static tern_status await(pipe *p, int64_t batch)
+{
+    tern_event **filled = &p->filled[batch % p->n_sets];
+    const tern_status status = *filled ? tern_event_wait(*filled) : TERN_OK;
+    tern_event_free(*filled);
+    *filled = NULL;
+    return status;
 }
 
 static tern_status compute(pipe *p, int64_t batch)
 {
-    tern_event **filled = &p->filled[batch % SETS];
-    tern_status status = tern_event_wait(*filled);
-    tern_event_free(*filled);
-    *filled = NULL;
-    TERN_TRY(status);
+    tern_status status = TERN_OK;
     TERN_SCOPE(tern__exec_ctx(p->exec)) {
         const uint64_t start = tern__trace_begin();
-        status = tern_exec_run(p->exec, p->n_in, p->sets[batch % SETS].inputs, p->n_out, p->outputs);
+        status = tern_exec_run(p->exec, p->n_in, p->sets[batch % p->n_sets].inputs, p->n_out, p->outputs);
         tern__trace_end(start, "compute", "batch", UINT32_MAX, 0, 0);
         if (status == TERN_OK && p->told->take)
             status = p->told->take(p->told->user, batch, p->n_out, p->outputs);
@@ -88,15 +96,23 @@ static tern_status run(pipe *p, int64_t n)
     p->outputs = tern__alloc_zero((size_t)p->n_out + 1, sizeof *p->outputs);
     if (!p->outputs)
         return tern__out_of_memory((size_t)p->n_out * sizeof *p->outputs);
+    p->n_sets = tern__exec_copies_inputs(p->exec) ? 3 : 2;
     TERN_SCOPE(tern__exec_ctx(p->exec)) {
-        for (int i = 0; i < SETS; i++)
+        for (int i = 0; i < p->n_sets; i++)
             TERN_TRY(make_set(p, &p->sets[i]));
     }
     TERN_TRY(tern_stream_create(tern__exec_ctx(p->exec), &p->stream));
-    TERN_TRY(begin(p, 0));
+    const int ahead = p->n_sets - 1; /* batches that are begun before one is computed */
+    for (int64_t batch = 0; batch < ahead && batch < n; batch++)
+        TERN_TRY(begin(p, batch));
     for (int64_t batch = 0; batch < n; batch++) {
-        if (batch + 1 < n)
-            TERN_TRY(begin(p, batch + 1));
+        TERN_TRY(await(p, batch));
+        if (ahead == 2 && batch + 1 < n) {
+            TERN_TRY(await(p, batch + 1));
+            TERN_TRY(tern_exec_stage(p->exec, p->n_in, p->sets[(batch + 1) % p->n_sets].inputs));
+        }
+        if (batch + ahead < n)
+            TERN_TRY(begin(p, batch + ahead));
         TERN_TRY(compute(p, batch));
     }
     return TERN_OK;
@@ -114,7 +130,7 @@ tern_status tern_pipeline_run(tern_exec *exec, int64_t n, const tern_pipeline *p
     pipe p = {.exec = exec, .told = pipeline, .n_in = info.n_inputs, .n_out = info.n_outputs};
     const tern_status status = run(&p, n);
     tern_stream_free(p.stream); /* what is being filled is filled to its end */
-    for (int i = 0; i < SETS; i++) {
+    for (int i = 0; i < MOST_SETS; i++) {
         for (int k = 0; p.sets[i].inputs && k < p.n_in; k++)
             tern_release(p.sets[i].inputs[k]);
         tern__free(p.sets[i].inputs);

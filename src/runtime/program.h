@@ -31,6 +31,8 @@ tern_port tern__port(const tern__type *type, const char *name);
 /* Where and what it runs. */
 tern_ctx *tern__exec_ctx(const tern_exec *exec);
 const tern_program *tern__exec_program(const tern_exec *exec);
+/* Does its device copy inputs, so that tern_exec_stage does something? */
+bool tern__exec_copies_inputs(const tern_exec *exec);
 
 /* From now on `probe` carries out the exec's runs; NULL: the device again. */
 void tern__exec_set_probe(tern_exec *exec, tern__probe *probe);

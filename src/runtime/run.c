@@ -11,7 +11,8 @@ bool tern__run_init(tern__run *run, tern__arena *arena)
 {
     run->blocks = tern__arena_alloc_zero(arena, run->plan->n_blocks, sizeof *run->blocks);
     run->pointers = tern__arena_alloc_zero(arena, run->plan->n_blocks, sizeof *run->pointers);
-    return run->blocks && run->pointers;
+    run->given = tern__arena_alloc_zero(arena, run->plan->n_blocks, sizeof *run->given);
+    return run->blocks && run->pointers && run->given;
 }
 
 /* The old block goes first, so that there are never two. */
@@ -46,12 +47,50 @@ void tern__run_forget(tern_ctx *ctx, tern__run *run)
     run->loaded = NULL;
 }
 
+bool tern__run_copies_inputs(const tern_ctx *ctx, const tern__run *run)
+{
+    const tern__device_ops *ops = ctx->device_ops;
+    return run->loaded && !run->loaded->moved && !ctx->lost && ops->stage && ops->copies_inputs(ctx->device);
+}
+
+tern_status tern__run_stage(tern_ctx *ctx, const tern__run *run, uint32_t leaf, const void *host,
+                            uint64_t version)
+{
+    if (version == 0 || !tern__run_copies_inputs(ctx, run))
+        return TERN_OK;
+    return ctx->device_ops->stage(ctx->device, run->loaded->plan, run->loaded->code, leaf, host, version);
+}
+
 static tern_status run_partition(tern_ctx *ctx, tern__run *run, uint32_t i, tern__room *room,
                                  tern__bindings *bindings)
 {
     const tern__partition *part = &run->plan->partitions[i];
     return part->on_device ? tern__recover_run(ctx, run->loaded, i, room, bindings, &run->n_done)
                            : ctx->host_ops->run(ctx->host, run->plan, NULL, part, bindings, &run->n_done);
+}
+
+/* Blocks that the device gave take the place of those that it was offered. */
+static tern_status take_given(tern__run *run)
+{
+    tern_status status = TERN_OK;
+    for (uint32_t i = 0; i < run->plan->n_blocks; i++) {
+        const tern__given given = run->given[i];
+        tern__storage *storage;
+        run->given[i] = (tern__given){0};
+        if (!given.host)
+            continue;
+        const tern_status borrowed = tern__storage_borrow(given.host, run->plan->block_bytes[i], false,
+                                                          given.drop, given.user, &storage);
+        if (borrowed != TERN_OK) {
+            given.drop(given.user, given.host, run->plan->block_bytes[i]);
+            status = borrowed;
+            continue;
+        }
+        tern__storage_release(run->blocks[i]);
+        run->blocks[i] = storage;
+        run->pointers[i] = storage->host;
+    }
+    return status;
 }
 
 /* What was predicted stands beside what it took. */
@@ -76,6 +115,8 @@ static tern_status run_partitions(tern_ctx *ctx, tern__run *run, tern__room *roo
         const bool timed = run->part_ns || part->predicted_ns >= 0;
         const uint64_t start = timed ? tern__now_ns() : 0;
         TERN_TRY(run_partition(ctx, run, i, room, bindings));
+        if (part->on_device)
+            TERN_TRY(take_given(run));
         if (timed)
             note_time(ctx, run, i, tern__now_ns() - start);
         if (part->on_device && !run->loaded->moved)
@@ -102,6 +143,7 @@ static tern_status carry_out(tern_ctx *ctx, tern__run *run)
     tern__bindings bindings = {.leaves = run->leaves,
                                .versions = run->versions,
                                .blocks = run->pointers,
+                               .given = ctx->check ? NULL : run->given,
                                .arena = room->block,
                                .step_ns = run->step_ns,
                                .stop = ctx->stop,

@@ -26,6 +26,7 @@ typedef struct tern__run {
     tern__room *room;         /* where intermediates lie; NULL: in memory for this run only */
     tern__storage **blocks; /* (n_blocks) of results, from tern__run_plan to tern__run_finish; NULL outside */
     void **pointers;        /* (n_blocks) */
+    tern__given *given;     /* (n_blocks) zeroed outside a run: what the device gave instead */
     uint32_t n_done;        /* steps that ran to their end */
     tern__loaded
         *loaded; /* what is ready for the context's device; NULL: nothing yet, or the CPU runs all of it */
@@ -37,6 +38,11 @@ bool tern__run_init(tern__run *run, tern__arena *arena);
 tern_status tern__run_plan(tern_ctx *ctx, tern__run *run);
 /* Has the device make ready what it needs of the plan (recover.h), if it has not been done; the first run would. */
 tern_status tern__run_load(tern_ctx *ctx, tern__run *run);
+/* Does the device copy inputs of the run, so that it pays to have it begin early? */
+bool tern__run_copies_inputs(const tern_ctx *ctx, const tern__run *run);
+/* Has it begin (tern__device_ops.stage), where it does. */
+tern_status tern__run_stage(tern_ctx *ctx, const tern__run *run, uint32_t leaf, const void *host,
+                            uint64_t version);
 /* Lets that go. */
 void tern__run_forget(tern_ctx *ctx, tern__run *run);
 /* Lets the blocks go; whoever wants one has taken a reference. */

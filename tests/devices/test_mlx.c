@@ -9,6 +9,7 @@
 #include "devices.h"
 #include "harness.h"
 #include "runtime/context.h"
+#include "tensor/dlpack_abi.h"
 
 static tern_ctx *open_device(const char *device)
 {
@@ -220,6 +221,80 @@ TEST(operands_are_read_in_place_within_the_limit_of_memory)
     CHECK(strstr(tern_last_error(), "may use 1048576") != NULL);
     y = tern_sum(x, 0, NULL, false);
     CHECK_OK(tern_eval(y));
+    tern_ctx_destroy(mlx);
+}
+
+/* What a run makes lies where MLX made it: the storage is memory of MLX's, kept until its last tensor goes, also past the context. What
+ * lies in an operand's memory, or is the result twice, is copied: tensors that are not views share nothing. */
+TEST(results_are_handed_out_where_they_lie)
+{
+    NEED_MLX(mlx)
+    enum { N = 1 << 16, RUNS = 8 };
+    const int64_t n = N, square[2] = {256, 256};
+    tern_program *program = NULL;
+    tern_exec *exec = NULL;
+    int handed = 0;
+    TERN_SCOPE(mlx) {
+        tern_tensor *x = tern_input(mlx, "x", TERN_F32, 1, &n);
+        tern_tensor *m = tern_reshape(x, 2, square);
+        tern_tensor *y[4] = {tern_add(x, x), tern_matmul(m, m, false, false), tern_contiguous(x),
+                             tern_neg(x)};
+        tern_tensor *out[4], *next[4];
+        float *ones = malloc(N * sizeof *ones);
+        for (int i = 0; i < N; i++)
+            ones[i] = 1;
+        tern_tensor *given = tern_from_data(mlx, TERN_F32, 1, &n, ones);
+        free(ones);
+        CHECK_OK(tern_compile(mlx, 4, y, NULL, NULL, &program));
+        CHECK_OK(tern_exec_create(mlx, program, &exec));
+        for (int run = 0; run < RUNS; run++) {
+            CHECK_OK(tern_exec_run(exec, 1, &given, 4, out));
+            handed += out[0]->storage->borrowed && out[1]->storage->borrowed && out[3]->storage->borrowed;
+            CHECK(tern_data_f32(out[0])[N - 1] == 2 && tern_data_f32(out[1])[N - 1] == 256);
+            CHECK(tern_data_f32(out[2])[N - 1] == 1 && tern_data_f32(out[3])[N - 1] == -1);
+            for (int i = 0; i < 4; i++)
+                for (int k = 0; k < i; k++)
+                    CHECK(out[i]->storage->host != out[k]->storage->host);
+            CHECK(out[2]->storage->host != given->storage->host);
+            /* It is an operand like others, in place, and may be written. */
+            CHECK_OK(tern_exec_run(exec, 1, &out[0], 4, next));
+            CHECK(tern_data_f32(next[0])[7] == 4 && tern_data_f32(out[0])[7] == 2);
+            CHECK_OK(tern_fill_(out[0], 5));
+            CHECK(tern_data_f32(out[0])[7] == 5 && tern_data_f32(next[0])[7] == 4);
+        }
+        CHECK_EQ(handed, RUNS);
+        struct DLManagedTensorVersioned *kept = NULL;
+        CHECK_OK(tern_to_dlpack(out[1], &kept));
+        tern_exec_free(exec);
+        tern_program_free(program);
+        exec = NULL;
+        program = NULL;
+        for (int i = 0; i < 4; i++)
+            tern_release(out[i]);
+        CHECK(((const float *)kept->dl_tensor.data)[N - 1] == 256);
+        kept->deleter(kept);
+    }
+    tern_ctx_destroy(mlx);
+}
+
+/* With a trace each step is an event, computed by itself. */
+static void count_steps(void *user, const tern_trace_event *e)
+{
+    *(int *)user += strcmp(e->category, "step") == 0 && e->duration_ns > 0 && strcmp(e->kernel, "mlx") == 0;
+}
+
+TEST(steps_are_traced)
+{
+    NEED_MLX(mlx)
+    int steps = 0;
+    const float x[4] = {1, 2, 3, 4};
+    tern_tensor *y = tern_sum(tern_neg(tern_from_data(mlx, TERN_F32, 1, (int64_t[]){4}, x)), 0, NULL, false);
+    CHECK_OK(tern_trace_start(NULL));
+    const tern_status status = tern_eval(y);
+    CHECK_OK(tern_trace_stop(count_steps, &steps, NULL));
+    CHECK_OK(status);
+    CHECK_NEAR((double)tern_data_f32(y)[0], -10, 0);
+    CHECK_EQ(steps, 2);
     tern_ctx_destroy(mlx);
 }
 

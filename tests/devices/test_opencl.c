@@ -11,6 +11,7 @@
 #include "devices/opencl/opencl.h"
 #include "devices.h"
 #include "harness.h"
+#include "own_memory.h"
 #include "runtime/context.h"
 #include "tensor/dlpack_abi.h"
 
@@ -342,19 +343,6 @@ TEST(host_memory_is_used_in_place)
     tern_exec_free(exec);
     tern_program_free(program);
     tern_ctx_destroy(ctx);
-}
-
-/* A context whose device has memory of its own, whatever it really has. */
-static tern_ctx *with_own_memory(size_t most)
-{
-    tern_ctx *ctx = NULL;
-    tern_ctx_options options = tern_ctx_options_default();
-    options.device = "opencl";
-    options.device_memory = most;
-    if (tern_ctx_create(&options, &ctx) != TERN_OK)
-        return NULL;
-    ctx->device->in_place = false;
-    return ctx;
 }
 
 /* y = x times a constant weight, twice: what is copied a second time is x and y, not the weight; and another program has it too. */

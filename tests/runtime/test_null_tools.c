@@ -49,6 +49,7 @@ TEST(insides_of_programs)
     REFUSED(tern_exec_step_time(NULL, 0, &o.step_time));
     REFUSED(tern_exec_step_time(exec, 0, NULL));
     REFUSED(tern_exec_time_partitions(NULL, true));
+    REFUSED(tern_exec_stage(NULL, 0, NULL));
     REFUSED(tern_exec_partition_time(NULL, 0, &o.step_time));
     REFUSED(tern_exec_partition_time(exec, 0, NULL));
     tear_down();

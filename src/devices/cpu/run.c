@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/status.h"
-#include "base/trace.h"
+#include "devices/trace_step.h"
 #include "devices/cpu/cpu.h"
 #include "kernels/kernel.h"
 
@@ -62,17 +62,11 @@ static inline void trace_step(const run *r, uint32_t number, const char *wait, i
 {
     if (!TERN__UNLIKELY(*at != 0))
         return;
-    const tern__step *step = &r->plan->steps[number];
-    const tern__trace_what what = {.name = wait ? wait : step->label,
-                                   .category = wait ? "wait" : "step",
-                                   .kernel = step->kernel_name,
-                                   .where = step->where,
-                                   .program = r->plan->number,
-                                   .step = number,
-                                   .int8 = step->int8,
-                                   .at_most = step->at_most,
-                                   .flops = parts ? step->flops / (uint64_t)parts : 0,
-                                   .bytes = parts ? step->bytes / (uint64_t)parts : 0};
+    tern__trace_what what = tern__trace_of_step(r->plan, number);
+    what.name = wait ? wait : what.name;
+    what.category = wait ? "wait" : what.category;
+    what.flops = parts ? what.flops / (uint64_t)parts : 0;
+    what.bytes = parts ? what.bytes / (uint64_t)parts : 0;
     *at = tern__trace_record(*at, &what);
 }
 

@@ -26,6 +26,9 @@ typedef struct tern__mlx_step {
     int n_in, n_out;
     const tern__buffer *in, *out;
     const bool *kept; /* (n_out) must reach host memory; else only steps of the same partition read it */
+    /* (n_out) NULL, or where memory of MLX's that holds the result, and nothing else, may be handed out by tern__mlx_finish instead of
+     * being copied to `out` */
+    struct tern__given *const *given;
     const tern__attr *attrs;
 } tern__mlx_step;
 

@@ -1,5 +1,6 @@
 /* plugin.c - MLX as a device: partitions of a plan become lazy MLX graphs, one each (session.cpp). On a Mac they run on the GPU,
- * elsewhere on MLX's CPU backend. Host memory is read where it lies where MLX allows it; results are copied out. Fused regions
+ * elsewhere on MLX's CPU backend. Host memory is read where it lies where MLX allows it; results that are a block of their own are
+ * handed out as MLX made them, others are copied. Fused regions
  * become compiled functions where MLX can compile (tern__mlx_compiles); else nothing is fused. */
 #include <stdio.h>
 #include <string.h>
@@ -16,10 +17,15 @@ struct tern__device {
     tern__mlx_session *session;
 };
 
-/* What leaves its partition: (n_operands of the plan), for outputs. */
+/* Of an output of a step. */
+typedef struct output {
+    bool kept;  /* it leaves its partition */
+    bool whole; /* it is all that is ever written to its block */
+} output;
+
 struct tern__code {
     const tern__plan *plan;
-    bool kept[1];
+    output outputs[1]; /* (n_operands of the plan) */
 };
 
 /* About the library: written once, while the plugin is loaded, since any thread may ask. */
@@ -50,9 +56,9 @@ static void describe(tern__isa_cap cap, tern_device_info *out)
                               .driver = known.driver,
                               .precision = "f32 (f16 and bf16 are stored), integers exact; no f64",
                               .limits = "2147483647 elements in an axis",
-                              .memory_use = f->in_place ? "operands are read in place, results are copied"
-                                                        : "results are copied, and operands that do not fill "
-                                                          "whole pages"};
+                              .memory_use = f->in_place ? "unified: operands and whole results stay in place"
+                                                        : "whole results stay in place, operands that do not "
+                                                          "fill whole pages are copied"};
 }
 
 /* ---- what it can run ---- */
@@ -163,19 +169,41 @@ static bool read_outside(const tern__plan *plan, const tern__partition *part, co
     return false;
 }
 
+/* Dense, and nobody else writes anything there. */
+static bool fills_block(const tern__plan *plan, const tern__operand *o)
+{
+    int64_t units = 1;
+    if (o->space != TERN__SPACE_OUTPUT || o->byte_offset != 0)
+        return false;
+    for (int i = o->type->rank - 1; i >= 0; i--) {
+        if (o->type->shape[i] != 1 && o->strides[i] != units)
+            return false;
+        units *= o->type->shape[i];
+    }
+    for (uint32_t s = 0; s < plan->n_steps; s++)
+        for (uint32_t i = 0; i < plan->steps[s].n_out; i++) {
+            const tern__operand *other = &outputs_of(plan, &plan->steps[s])[i];
+            if (other != o && other->space == o->space && other->index == o->index)
+                return false;
+        }
+    return true;
+}
+
 static tern_status compile(tern__device *device, const tern__plan *plan, tern__code **out)
 {
     (void)device;
-    tern__code *code = tern__mlx_alloc(sizeof *code + plan->n_operands);
+    tern__code *code = tern__mlx_alloc(sizeof *code + plan->n_operands * sizeof *code->outputs);
     if (!code)
         return host->fail(TERN_OUT_OF_MEMORY, "device 'mlx': no memory for a plan");
     for (uint32_t p = 0; p < plan->n_partitions; p++) {
         const tern__partition *part = &plan->partitions[p];
         for (uint32_t s = part->first; part->on_device && s < part->end; s++) {
             const tern__step *step = &plan->steps[s];
-            for (uint32_t i = 0; i < step->n_out; i++)
-                code->kept[step->operands + step->n_in + i] =
-                    read_outside(plan, part, &outputs_of(plan, step)[i]);
+            for (uint32_t i = 0; i < step->n_out; i++) {
+                const tern__operand *o = &outputs_of(plan, step)[i];
+                code->outputs[step->operands + step->n_in + i] =
+                    (output){.kept = read_outside(plan, part, o), .whole = fills_block(plan, o)};
+            }
         }
     }
     code->plan = plan;
@@ -226,8 +254,9 @@ static tern_status run(tern__device *device, const tern__plan *plan, tern__code 
 {
     tern__buffer buffers[MOST_OPERANDS];
     tern__mlx_error error;
-    const bool each = bindings->step_ns != NULL; /* a step's time is known only if it is computed alone */
-    uint32_t first = part->first;                /* of what is not computed yet */
+    const bool traced = host->trace_on();
+    const bool each = bindings->step_ns || traced; /* a step's time is known only if it is computed alone */
+    uint32_t first = part->first;                  /* of what is not computed yet */
     *n_done = part->first;
     for (uint32_t s = part->first; s < part->end; s++) {
         const tern__step *step = &plan->steps[s];
@@ -239,14 +268,22 @@ static tern_status run(tern__device *device, const tern__plan *plan, tern__code 
         }
         fill_buffers(plan, step, bindings, buffers);
         bool kept[MOST_OPERANDS];
-        for (uint32_t i = 0; i < step->n_out; i++)
-            kept[i] = each || code->kept[step->operands + step->n_in + i];
+        tern__given *given[MOST_OPERANDS];
+        for (uint32_t i = 0; i < step->n_out; i++) {
+            const output *o = &code->outputs[step->operands + step->n_in + i];
+            kept[i] = each || o->kept;
+            /* Steps that are computed alone read from memory what those before them wrote. */
+            given[i] = bindings->given && o->whole && !each
+                           ? &bindings->given[outputs_of(plan, step)[i].index]
+                           : NULL;
+        }
         const tern__mlx_step call = {.op = step->op,
                                      .n_in = (int)step->n_in,
                                      .n_out = (int)step->n_out,
                                      .in = buffers,
                                      .out = buffers + step->n_in,
                                      .kept = kept,
+                                     .given = given,
                                      .attrs = step->attrs};
         if (!tern__mlx_add(device->session, &call, &error)) {
             tern__mlx_discard(device->session);
@@ -261,8 +298,10 @@ static tern_status run(tern__device *device, const tern__plan *plan, tern__code 
         }
         if (!tern__mlx_finish(device->session, &error))
             return fail_partition(plan, first, s, &error);
-        if (each)
+        if (bindings->step_ns)
             bindings->step_ns[s] = tern__mlx_now_ns() - start;
+        if (traced)
+            host->trace_step(start, plan, s);
         *n_done = first = s + 1;
     }
     return TERN_OK;

@@ -1,18 +1,21 @@
 // session.cpp - arrays over host memory, and what is computed when.
 //
 // Steps of a partition become one lazy MLX graph. Host memory is its first and last station: what a step reads is either an array
-// that an earlier step of the partition made, or an array over the operand's own bytes; what leaves the partition is copied to
-// where the plan wants it, since MLX decides itself where results lie.
+// that an earlier step of the partition made, or an array over the operand's own bytes. MLX decides itself where results lie: one that
+// is a block of its own is handed out as it lies, and whoever has it keeps the array; what else leaves the partition is copied to where
+// the plan wants it.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <string>
 #include <unordered_map>
 
 #include "devices/mlx/session.h"
+#include "tensor/given.h"
 
 using namespace tern_mlx;
 
@@ -104,8 +107,14 @@ struct made {
     tern__type type;
     view place;
     bool kept;
-    bool readable; // by later steps: nobody has written over it since
+    bool readable;      // by later steps: nobody has written over it since
+    tern__given *given; // where it may be handed out; or nullptr
 };
+
+void drop_array(void *user, void *, size_t)
+{
+    delete static_cast<mx::array *>(user);
+}
 
 void write_strided(const view &to, int axis, char *at, const char *&from)
 {
@@ -220,26 +229,44 @@ struct tern__mlx_session {
                                                 " bytes, and may use " + std::to_string(memory));
     }
 
-    // Everything that memory may be asked for is computed, then written: results may lie where operands lay.
+    // Everything that memory may be asked for is computed, then written: results may lie where operands lay. In the end, not before
+    // (later steps read memory), blocks may be handed out.
     void write(bool all)
     {
         arrays results;
         std::vector<view> places;
+        std::vector<tern__given *> given;
         for (const made &m : values)
             if (m.kept || (all && m.readable)) {
                 results.push_back(mx::contiguous(m.array, false, stream));
                 places.push_back(m.place);
+                given.push_back(all ? nullptr : m.given);
             }
         values.clear(); // or MLX could reuse none of the intermediates
         compute(results);
+        std::vector<std::unique_ptr<mx::array>> handed(results.size());
         for (size_t i = 0; i < results.size(); i++) {
             const view &to = places[i];
             const char *from = results[i].data<char>();
-            if (to.dense)
+            if (given[i] && is_alone(results[i]))
+                handed[i] = std::make_unique<mx::array>(std::move(results[i]));
+            else if (to.dense)
                 std::memcpy(to.data, from, results[i].nbytes());
             else
                 write_strided(to, 0, to.data, from);
         }
+        for (size_t i = 0; i < handed.size(); i++)
+            if (handed[i]) {
+                void *host = handed[i]->data<char>();
+                *given[i] = tern__given{host, drop_array, handed[i].release()};
+            }
+    }
+
+    // Memory of MLX's, which holds this array alone and as a whole: no operand's, no constant's, no other result's.
+    static bool is_alone(const mx::array &x)
+    {
+        return x.is_donatable() && x.data_size() == x.size() &&
+               x.data<char>() == static_cast<const char *>(x.data_shared_ptr()->buffer().raw_ptr());
     }
 
     mx::array read(const tern__buffer &b)
@@ -291,7 +318,7 @@ struct tern__mlx_session {
         const tern__call call = {row, step.n_in, step.n_out, in_types.data(), step.attrs, out_types.data()};
         arrays out = step.op == TERN__OP_fused ? function_of(step)(in) : lower(call, in, stream);
         for (int i = 0; i < step.n_out; i++)
-            keep(step.out[i], out[size_t(i)], step.kept[i]);
+            keep(step.out[i], out[size_t(i)], step.kept[i], step.given ? step.given[i] : nullptr);
     }
 
     // MLX compiles it when it is called for the first time, and again where operands have another shape or type.
@@ -308,7 +335,7 @@ struct tern__mlx_session {
         return at->second;
     }
 
-    void keep(const tern__buffer &b, const mx::array &result, bool kept)
+    void keep(const tern__buffer &b, const mx::array &result, bool kept, tern__given *given)
     {
         if (result.size() == 0)
             return;
@@ -322,7 +349,7 @@ struct tern__mlx_session {
             // Written over as a whole: it need not reach memory.
             m.kept = m.kept && !(v.dense && v.low <= m.place.low && m.place.high <= v.high);
         }
-        values.push_back({result, *b.type, v, kept, true});
+        values.push_back({result, *b.type, v, kept, true, given});
     }
 };
 

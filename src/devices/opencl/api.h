@@ -23,7 +23,8 @@
     X(GetProgramBuildInfo) X(ReleaseProgram) X(CreateKernel) X(ReleaseKernel) X(SetKernelArg)           \
     X(EnqueueNDRangeKernel) X(EnqueueReadBuffer) X(EnqueueWriteBuffer) X(EnqueueCopyBuffer)             \
     X(EnqueueMapBuffer) X(EnqueueUnmapMemObject) X(EnqueueMarkerWithWaitList)                           \
-    X(EnqueueBarrierWithWaitList) X(Finish) X(Flush) X(WaitForEvents) X(ReleaseEvent)
+    X(EnqueueBarrierWithWaitList) X(Finish) X(Flush) X(WaitForEvents) X(ReleaseEvent)                 \
+    X(GetEventProfilingInfo)
 /* clang-format on */
 
 typedef struct tern__cl {

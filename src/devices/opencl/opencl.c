@@ -188,6 +188,7 @@ static void destroy(tern__device *d)
         d->cl->ReleaseProgram(d->built[i].program);
     tern__free(d->built);
     tern__free(d->memory);
+    tern__ocl_lanes_free(d);
     if (d->queue)
         d->cl->ReleaseCommandQueue(d->queue);
     if (d->context)
@@ -330,6 +331,11 @@ static tern_status unmap(tern__device *d, tern__block *block, void *mapped)
     return error == CL_SUCCESS ? synchronise(d) : tern__ocl_fail(d, "unmapping", error);
 }
 
+static bool copies(const tern__device *d)
+{
+    return !d->in_place;
+}
+
 /* ---- streams: queues of the context's; events: markers in them ---- */
 
 static cl_command_queue queue_of(const tern__device *d, tern__stream *stream)
@@ -437,6 +443,8 @@ const tern__device_ops tern__device_opencl = {
     .wait = wait_for,
     .synchronise_event = synchronise_event,
     .event_destroy = event_destroy,
+    .copies_inputs = copies,
+    .stage = tern__ocl_stage,
     .trim = trim,
 };
 

@@ -10,6 +10,7 @@
 #define TERN_DEVICES_OPENCL_OPENCL_H
 
 #include "base/strbuf.h"
+#include "base/trace.h"
 #include "devices/device.h"
 #include "devices/opencl/api.h"
 
@@ -116,12 +117,35 @@ typedef struct tern__ocl_memory {
     int uses;
 } tern__ocl_memory;
 
+/* Queues of a run: kernels, and copies beside them. */
+typedef enum tern__ocl_lane_name {
+    TERN__OCL_COMPUTE,
+    TERN__OCL_IN,  /* to the device */
+    TERN__OCL_OUT, /* to the host */
+    TERN__OCL_LANES
+} tern__ocl_lane_name;
+
+/* Something in a lane that others wait for, or whose times are traced. */
+typedef struct tern__ocl_command {
+    cl_event event; /* one reference */
+    tern__ocl_lane_name lane;
+    uint32_t step; /* of a kernel */
+    size_t bytes;  /* of a copy */
+} tern__ocl_command;
+
 struct tern__device {
     const tern__cl *cl;
     tern__target target;
     cl_context context;
-    cl_command_queue queue;
-    bool cpu;           /* it is a processor */
+    cl_command_queue queue;                     /* of what is no run */
+    cl_command_queue lanes[TERN__OCL_LANES][2]; /* without times, and with; NULL until they are used */
+    tern__trace_track tracks[TERN__OCL_LANES];
+    tern__ocl_command *commands; /* of the run under way */
+    size_t n_commands, cap_commands;
+    bool timed;           /* the run under way is traced */
+    uint64_t run_began;   /* if it is */
+    int64_t clock_offset; /* from the device's clock to the host's, in ns */
+    bool cpu;             /* it is a processor */
     bool in_place;      /* it uses host memory as it lies: both see what the other wrote when a run is over */
     int units;          /* compute units */
     int group_items;    /* work items of a group, at most 256 */
@@ -150,12 +174,28 @@ tern_status tern__ocl_memory_get(tern__device *device, size_t bytes, const void 
                                  tern__ocl_memory **out);
 void tern__ocl_memory_put(tern__device *device, tern__ocl_memory *memory);
 
+/* ---- lanes.c ---- */
+
+/* The queue of a lane, made when it is first asked for. */
+tern_status tern__ocl_lane(tern__device *device, tern__ocl_lane_name lane, cl_command_queue *out);
+void tern__ocl_lanes_free(tern__device *device);
+/* A run begins: with times, if a trace is recorded. Until its end lanes are those with or without times. */
+tern_status tern__ocl_lanes_begin(tern__device *device);
+/* Keeps the command until the run is over; if that fails it is waited for. */
+tern_status tern__ocl_command_add(tern__device *device, const tern__ocl_command *command);
+/* Waits for kernels and copies out, and with them for what they needed; `all`: for every copy in as well. */
+cl_int tern__ocl_finish(tern__device *device, bool all);
+/* The run is over, and everything of it has been waited for: tells the trace, lets commands go. */
+void tern__ocl_lanes_end(tern__device *device, const tern__plan *plan);
+
 /* ---- run.c ---- */
 
 tern_status tern__ocl_compile(tern__device *device, const tern__plan *plan, tern__code **out);
 void tern__ocl_forget(tern__device *device, tern__code *code);
 tern_status tern__ocl_run(tern__device *device, const tern__plan *plan, tern__code *code,
                           const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done);
+tern_status tern__ocl_stage(tern__device *device, const tern__plan *plan, tern__code *code, uint32_t leaf,
+                            const void *host, uint64_t version);
 
 #endif
 #endif

@@ -5,6 +5,9 @@
  * it was: nothing is copied. Others have memory of their own (memory.c) that stays from run to run: constants are copied once, for
  * all plans that read them; the rest of what a partition reads before it runs, and what it wrote behind it.
  *
+ * Copies overlap kernels (lanes.c): a kernel waits for the copies in of what it is the first to use, a copy out for the last
+ * kernel that writes it. Inputs of a later run may be copied in ahead (tern__ocl_stage), into memory that then takes the slot's place.
+ *
  * A leaf that the plan writes is a state, such as the keys and values of a decoder, and large. Host memory holds it too whenever a run
  * is over, since others may read it there; but of a plan that runs as a whole on the device only the rows that it wrote
  * are copied back, and nothing is copied in as long as the host's bytes are those that the device left (their version says so). */
@@ -21,9 +24,16 @@ typedef int tern__opencl_run_is_compiled; /* no file is empty */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
-#include "base/trace.h"
 
-enum { NOBODY = UINT32_MAX };
+enum { NOBODY = UINT32_MAX, AHEAD = 2 };
+
+/* What a leaf will be in a later run. */
+typedef struct staged {
+    tern__ocl_memory *own; /* NULL: nothing yet */
+    const void *host;
+    uint64_t version; /* 0: it has been used */
+    cl_event arrived; /* one reference; NULL if it has been used */
+} staged;
 
 /* Memory that operands lie in: a leaf, a block or the arena, as far as they reach. */
 typedef struct slot {
@@ -36,7 +46,11 @@ typedef struct slot {
     void *host;       /* where `memory` lies, or what it was copied from; NULL: nowhere yet */
     cl_mem memory;
     tern__ocl_memory *own; /* that it is the buffer of, if the device has memory of its own */
-    bool read, written;    /* by the partition that runs */
+    staged ahead[AHEAD];
+    /* In the partition that runs: */
+    bool read, written;
+    uint32_t first, last; /* the step that uses it first, and the one that writes it last */
+    cl_event arrived;     /* what `first` waits for; the device's list of commands has it; NULL: nothing */
 } slot;
 
 typedef struct launch {
@@ -53,6 +67,8 @@ struct tern__code {
     uint32_t n_slots, n_steps;
     launch *launches; /* (n_steps) */
     cl_mem fault;     /* (4) longs: whether, step, index, limit */
+    int64_t *found;   /* where they lie, if the device uses host memory; else NULL */
+    cl_event *waits;  /* (the most operands of a step) */
 };
 
 tern_status tern__ocl_fail(tern__device *d, const char *what, cl_int error)
@@ -241,15 +257,21 @@ static void note_states(const tern__plan *plan, tern__code *code)
 static tern_status compile(tern__device *d, const tern__plan *plan, tern__code *code)
 {
     static int64_t nothing[4];
+    cl_mem_flags where = CL_MEM_COPY_HOST_PTR;
     cl_int error = CL_SUCCESS;
     code->slots =
         tern__arena_alloc_zero(&code->arena, plan->n_operands ? plan->n_operands : 1, sizeof *code->slots);
     code->launches = tern__arena_alloc_zero(&code->arena, plan->n_steps, sizeof *code->launches);
     code->n_steps = code->launches ? plan->n_steps : 0;
-    if (!code->slots || !code->launches)
+    code->waits = tern__arena_alloc(&code->arena, (plan->n_operands + 1) * sizeof *code->waits);
+    if (!code->slots || !code->launches || !code->waits)
         return tern__out_of_memory(plan->n_operands * sizeof *code->slots);
-    code->fault = d->cl->CreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof nothing,
-                                      nothing, &error);
+    if (d->in_place && (code->found = tern__alloc_aligned(64, 64)) != NULL) {
+        memset(code->found, 0, sizeof nothing);
+        where = CL_MEM_USE_HOST_PTR;
+    }
+    code->fault = d->cl->CreateBuffer(d->context, CL_MEM_READ_WRITE | where, sizeof nothing,
+                                      code->found ? code->found : nothing, &error);
     if (!code->fault)
         return tern__ocl_fail(d, "memory for faults", error);
     for (uint32_t s = 0; s < plan->n_steps; s++)
@@ -280,6 +302,21 @@ static size_t bytes_of(const slot *s)
     return s->high > s->low ? (size_t)(s->high - s->low) : 1;
 }
 
+/* Waits for what is under way: the host's bytes are nobody's business any more. */
+static void drop_staged(tern__device *d, slot *s)
+{
+    for (int i = 0; i < AHEAD; i++) {
+        staged *a = &s->ahead[i];
+        if (a->arrived) {
+            d->cl->WaitForEvents(1, &a->arrived);
+            d->cl->ReleaseEvent(a->arrived);
+        }
+        if (a->own)
+            tern__ocl_memory_put(d, a->own);
+        *a = (staged){0};
+    }
+}
+
 static void unbind(tern__device *d, slot *s)
 {
     if (s->memory && d->in_place)
@@ -295,8 +332,10 @@ void tern__ocl_forget(tern__device *d, tern__code *code)
 {
     if (!code)
         return;
-    for (uint32_t i = 0; i < code->n_slots; i++)
+    for (uint32_t i = 0; i < code->n_slots; i++) {
+        drop_staged(d, &code->slots[i]);
         unbind(d, &code->slots[i]);
+    }
     for (uint32_t i = 0; i < code->n_steps; i++) {
         if (code->launches[i].kernel)
             d->cl->ReleaseKernel(code->launches[i].kernel);
@@ -306,6 +345,7 @@ void tern__ocl_forget(tern__device *d, tern__code *code)
     tern__arena_free(&code->arena);
     if (code->fault)
         d->cl->ReleaseMemObject(code->fault);
+    tern__free(code->found);
     tern__free(code);
 }
 
@@ -318,12 +358,41 @@ static char *address_of(const tern__bindings *b, const slot *s)
                                           : b->blocks[s->index];
 }
 
+/* Is what the slot will be bound to on the device already? Then that memory is the slot's, and its old memory takes its place. */
+static tern_status take_staged(tern__device *d, slot *s, const void *host, const tern__bindings *bindings,
+                               bool *taken)
+{
+    const uint64_t version =
+        s->space == TERN__SPACE_LEAF && bindings->versions ? bindings->versions[s->index] : 0;
+    *taken = false;
+    for (int i = 0; version != 0 && (s->read || s->written) && i < AHEAD; i++) {
+        staged *a = &s->ahead[i];
+        if (a->version != version || a->host != host)
+            continue;
+        tern__ocl_memory *old = s->own;
+        s->own = a->own;
+        s->memory = a->own->buffer;
+        s->arrived = a->arrived;
+        const tern__ocl_command copy = {.event = a->arrived, .lane = TERN__OCL_IN, .bytes = bytes_of(s)};
+        *a = (staged){.own = old};
+        *taken = true;
+        return tern__ocl_command_add(d, &copy);
+    }
+    return TERN_OK;
+}
+
 /* Puts the slot's buffer over where its memory is now, or gives it one. *moved: arguments have to be set. */
 static tern_status bind(tern__device *d, slot *s, const tern__bindings *bindings, bool *moved)
 {
     char *host = address_of(bindings, s) + s->low;
     cl_int error = CL_SUCCESS;
     const bool stays = s->constant || s->state; /* stands for the bytes at that address */
+    s->arrived = NULL;
+    TERN_TRY(take_staged(d, s, host, bindings, moved));
+    if (*moved) {
+        s->host = host;
+        return TERN_OK;
+    }
     *moved = !s->memory || ((d->in_place || stays) && s->host != host);
     if (*moved) {
         unbind(d, s);
@@ -364,14 +433,19 @@ static tern_status bind_all(tern__device *d, const tern__plan *plan, tern__code 
 
 static void note_uses(const tern__plan *plan, tern__code *code, const tern__partition *part)
 {
-    for (uint32_t i = 0; i < code->n_slots; i++)
+    for (uint32_t i = 0; i < code->n_slots; i++) {
         code->slots[i].read = code->slots[i].written = false;
+        code->slots[i].first = code->slots[i].last = NOBODY;
+    }
     for (uint32_t s = part->first; s < part->end; s++) {
         const launch *l = &code->launches[s];
         for (uint32_t i = 0; l->kernel && i < l->n_operands; i++) {
             slot *at = &code->slots[l->slots[i]];
-            at->read = at->read || i < plan->steps[s].n_in;
-            at->written = at->written || i >= plan->steps[s].n_in;
+            const bool writes = i >= plan->steps[s].n_in;
+            at->first = at->first == NOBODY ? s : at->first;
+            at->last = writes ? s : at->last;
+            at->read = at->read || !writes;
+            at->written = at->written || writes;
         }
     }
 }
@@ -411,27 +485,52 @@ static void note_versions(const tern__code *code, const tern__bindings *bindings
     }
 }
 
+/* Begins to copy to the device; *event belongs to the caller. */
+static tern_status copy_in(tern__device *d, cl_mem to, const void *from, size_t bytes, cl_event *event)
+{
+    cl_command_queue queue;
+    TERN_TRY(tern__ocl_lane(d, TERN__OCL_IN, &queue));
+    cl_int error = d->cl->EnqueueWriteBuffer(queue, to, CL_FALSE, 0, bytes, from, 0, NULL, event);
+    if (error == CL_SUCCESS)
+        error = d->cl->Flush(queue); /* others wait for it */
+    if (error != CL_SUCCESS)
+        return tern__ocl_fail(d, "copying to the device", error);
+    d->copied_bytes += bytes;
+    return TERN_OK;
+}
+
 static tern_status fetch(tern__device *d, const tern__plan *plan, tern__code *code,
                          const tern__bindings *bindings)
 {
     const bool alone = plan->n_partitions == 1;
-    cl_int error = CL_SUCCESS;
-    for (uint32_t i = 0; i < code->n_slots && error == CL_SUCCESS; i++) {
-        const slot *s = &code->slots[i];
-        if (!is_fetched(s, alone) || is_held(s, bindings))
+    for (uint32_t i = 0; i < code->n_slots; i++) {
+        slot *s = &code->slots[i];
+        if (s->arrived || !is_fetched(s, alone) || is_held(s, bindings))
             continue;
-        error =
-            d->cl->EnqueueWriteBuffer(d->queue, s->memory, CL_FALSE, 0, bytes_of(s), s->host, 0, NULL, NULL);
-        d->copied_bytes += bytes_of(s);
+        cl_event event = NULL;
+        TERN_TRY(copy_in(d, s->memory, s->host, bytes_of(s), &event));
+        TERN_TRY(tern__ocl_command_add(
+            d, &(tern__ocl_command){.event = event, .lane = TERN__OCL_IN, .bytes = bytes_of(s)}));
+        s->arrived = event;
     }
-    return error == CL_SUCCESS ? TERN_OK : tern__ocl_fail(d, "copying to the device", error);
+    return TERN_OK;
 }
 
-static cl_int read_back(tern__device *d, const slot *s, size_t at, size_t bytes)
+/* Behind the kernel `after`. */
+static tern_status read_back(tern__device *d, const slot *s, size_t at, size_t bytes, cl_event after)
 {
+    cl_command_queue queue;
+    cl_event event = NULL;
+    TERN_TRY(tern__ocl_lane(d, TERN__OCL_OUT, &queue));
+    cl_int error = d->cl->EnqueueReadBuffer(queue, s->memory, CL_FALSE, at, bytes, (char *)s->host + at, 1,
+                                            &after, &event);
+    if (error == CL_SUCCESS)
+        error = d->cl->Flush(queue);
+    if (error != CL_SUCCESS)
+        return tern__ocl_fail(d, "copying to the host", error);
     d->copied_bytes += bytes;
-    return d->cl->EnqueueReadBuffer(d->queue, s->memory, CL_FALSE, at, bytes, (char *)s->host + at, 0, NULL,
-                                    NULL);
+    return tern__ocl_command_add(d,
+                                 &(tern__ocl_command){.event = event, .lane = TERN__OCL_OUT, .bytes = bytes});
 }
 
 /* Integers that the host has, of a leaf that the plan does not write; NULL: they are elsewhere. */
@@ -467,7 +566,7 @@ static bool has_whole_rows(const tern__operand *state)
 
 /* The rows that step s->rows_by wrote, those beside each other at once. false: which they are is not known here. */
 static bool read_rows(tern__device *d, const tern__plan *plan, const tern__code *code, const slot *s,
-                      const tern__bindings *bindings, cl_int *error)
+                      const tern__bindings *bindings, cl_event after, tern_status *status)
 {
     const tern__operand *o = &plan->operands[plan->steps[s->rows_by].operands], *state = &o[4];
     const char *slots = host_integers(code, &o[2], bindings),
@@ -477,7 +576,7 @@ static bool read_rows(tern__device *d, const tern__plan *plan, const tern__code 
     const int64_t unit = (int64_t)tern__dtype_unit_bytes(state->type->dtype), rows = o[1].type->shape[0];
     const int64_t first = (int64_t)state->byte_offset - s->low, row = state->strides[1] * unit;
     int64_t begin = 0, end = 0; /* bytes that are to be read */
-    for (int64_t r = 0; r < rows && *error == CL_SUCCESS; r++) {
+    for (int64_t r = 0; r < rows && *status == TERN_OK; r++) {
         const int64_t sequence = integer_at(&o[2], slots, r), position = integer_at(&o[3], positions, r);
         if (position == -1)
             continue;
@@ -486,46 +585,67 @@ static bool read_rows(tern__device *d, const tern__plan *plan, const tern__code 
             return false; /* the run will say so */
         const int64_t at = first + sequence * state->strides[0] * unit + position * row;
         if (at != end && end > begin)
-            *error = read_back(d, s, (size_t)begin, (size_t)(end - begin));
+            *status = read_back(d, s, (size_t)begin, (size_t)(end - begin), after);
         begin = at == end ? begin : at;
         end = at + row;
     }
-    if (end > begin && *error == CL_SUCCESS)
-        *error = read_back(d, s, (size_t)begin, (size_t)(end - begin));
+    if (end > begin && *status == TERN_OK)
+        *status = read_back(d, s, (size_t)begin, (size_t)(end - begin), after);
     return true;
 }
 
-/* Waits, and gives memory back to the host. */
+/* Gives back to the host what step s was the last to write. */
 static tern_status give_back(tern__device *d, const tern__plan *plan, tern__code *code,
-                             const tern__bindings *bindings, bool failed)
+                             const tern__bindings *bindings, uint32_t s, cl_event after)
 {
     const bool alone = plan->n_partitions == 1;
-    cl_int error = CL_SUCCESS;
-    for (uint32_t i = 0; !d->in_place && !failed && i < code->n_slots && error == CL_SUCCESS; i++) {
-        const slot *s = &code->slots[i];
-        if (is_given_back(s, alone) &&
-            (s->rows_by == NOBODY || !read_rows(d, plan, code, s, bindings, &error)) && error == CL_SUCCESS)
-            error = read_back(d, s, 0, bytes_of(s));
+    const launch *l = &code->launches[s];
+    tern_status status = TERN_OK;
+    for (uint32_t i = plan->steps[s].n_in; i < l->n_operands && status == TERN_OK; i++) {
+        slot *at = &code->slots[l->slots[i]];
+        if (at->last != s || !is_given_back(at, alone))
+            continue;
+        at->last = NOBODY; /* once */
+        if (at->rows_by == NOBODY || !read_rows(d, plan, code, at, bindings, after, &status))
+            status = read_back(d, at, 0, bytes_of(at), after);
     }
-    const cl_int finished = d->cl->Finish(d->queue);
-    error = error == CL_SUCCESS ? finished : error;
-    return error == CL_SUCCESS ? TERN_OK : tern__ocl_fail(d, "waiting for the device", error);
+    return status;
 }
 
-static void trace(const tern__plan *plan, uint32_t s, uint64_t *at)
+/* Does the host want something of what step s wrote? */
+static bool gives_back(const tern__device *d, const tern__plan *plan, const tern__code *code, uint32_t s)
 {
-    const tern__step *step = &plan->steps[s];
-    if (*at)
-        *at = tern__trace_record(*at, &(tern__trace_what){.name = step->label,
-                                                          .category = "step",
-                                                          .kernel = step->kernel_name,
-                                                          .where = step->where,
-                                                          .program = plan->number,
-                                                          .step = s,
-                                                          .int8 = step->int8,
-                                                          .at_most = step->at_most,
-                                                          .flops = step->flops,
-                                                          .bytes = step->bytes});
+    const launch *l = &code->launches[s];
+    for (uint32_t i = plan->steps[s].n_in; !d->in_place && i < l->n_operands; i++)
+        if (code->slots[l->slots[i]].last == s &&
+            is_given_back(&code->slots[l->slots[i]], plan->n_partitions == 1))
+            return true;
+    return false;
+}
+
+static tern_status launch_kernel(tern__device *d, const tern__plan *plan, tern__code *code, uint32_t s,
+                                 cl_command_queue queue, const tern__bindings *bindings)
+{
+    const launch *l = &code->launches[s];
+    const bool back = gives_back(d, plan, code, s);
+    cl_uint n = 0;
+    cl_event done = NULL;
+    for (uint32_t i = 0; !d->in_place && i < l->n_operands; i++) {
+        slot *at = &code->slots[l->slots[i]];
+        if (at->first == s && at->arrived)
+            code->waits[n++] = at->arrived;
+    }
+    cl_int error = d->cl->EnqueueNDRangeKernel(queue, l->kernel, 1, NULL, &l->global, &l->local, n,
+                                               n ? code->waits : NULL, back || d->timed ? &done : NULL);
+    if (error == CL_SUCCESS && back)
+        error = d->cl->Flush(queue);
+    if (error != CL_SUCCESS)
+        return tern__ocl_fail(d, plan->steps[s].label, error);
+    if (!done)
+        return TERN_OK;
+    TERN_TRY(
+        tern__ocl_command_add(d, &(tern__ocl_command){.event = done, .lane = TERN__OCL_COMPUTE, .step = s}));
+    return back ? give_back(d, plan, code, bindings, s, done) : TERN_OK;
 }
 
 /* In order, without waiting; unless somebody wants to know how long each takes, or may stop the run between two. *n_done: the step
@@ -533,73 +653,141 @@ static void trace(const tern__plan *plan, uint32_t s, uint64_t *at)
 static tern_status enqueue(tern__device *d, const tern__plan *plan, tern__code *code,
                            const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done)
 {
-    uint64_t at = tern__trace_begin();
-    const bool waits = at || bindings->step_ns || bindings->stop.asked;
+    const bool waits = bindings->step_ns || bindings->stop.asked;
+    cl_command_queue queue;
+    TERN_TRY(tern__ocl_lane(d, TERN__OCL_COMPUTE, &queue));
     for (uint32_t s = part->first; s < part->end; s++) {
         *n_done = s;
         TERN__FAIL_IF(bindings->stop.asked && bindings->stop.asked(bindings->stop.user), TERN_CANCELLED,
                       "run: stopped at %s, as it was asked", tern__ops[plan->steps[s].op].name);
-        const launch *l = &code->launches[s];
         const uint64_t start = bindings->step_ns ? tern__now_ns() : 0;
-        cl_int error = CL_SUCCESS;
-        if (l->kernel)
-            error = d->cl->EnqueueNDRangeKernel(d->queue, l->kernel, 1, NULL, &l->global, &l->local, 0, NULL,
-                                                NULL);
-        if (error == CL_SUCCESS && waits)
-            error = d->cl->Finish(d->queue);
+        if (code->launches[s].kernel)
+            TERN_TRY(launch_kernel(d, plan, code, s, queue, bindings));
+        const cl_int error = waits ? d->cl->Finish(queue) : CL_SUCCESS;
         if (error != CL_SUCCESS)
             return tern__ocl_fail(d, plan->steps[s].label, error);
         if (bindings->step_ns)
             bindings->step_ns[s] = tern__now_ns() - start;
-        trace(plan, s, &at);
     }
     *n_done = part->first; /* bad data are heard of when all has run */
     return TERN_OK;
+}
+
+/* Takes what kernels noted; then it is as if they had noted nothing. */
+static tern_status take_fault(tern__device *d, const tern__code *code, int64_t fault[4])
+{
+    static const int64_t none[4];
+    const size_t bytes = sizeof none;
+    if (code->found) {
+        memcpy(fault, code->found, bytes);
+        memset(code->found, 0, bytes);
+        return TERN_OK;
+    }
+    cl_int error = d->cl->EnqueueReadBuffer(d->queue, code->fault, CL_TRUE, 0, bytes, fault, 0, NULL, NULL);
+    if (error != CL_SUCCESS)
+        return tern__ocl_fail(d, "reading faults", error);
+    if (fault[0])
+        error = d->cl->EnqueueWriteBuffer(d->queue, code->fault, CL_TRUE, 0, bytes, none, 0, NULL, NULL);
+    return error == CL_SUCCESS ? TERN_OK : tern__ocl_fail(d, "writing faults", error);
 }
 
 /* Did a kernel find bad data? Then those behind it did nothing. */
 static tern_status look_for_fault(tern__device *d, const tern__plan *plan, const tern__code *code,
                                   uint32_t *n_done)
 {
-    int64_t fault[4] = {0}, none[4] = {0};
-    cl_int error =
-        d->cl->EnqueueReadBuffer(d->queue, code->fault, CL_TRUE, 0, sizeof fault, fault, 0, NULL, NULL);
-    if (error != CL_SUCCESS)
-        return tern__ocl_fail(d, "reading faults", error);
+    int64_t fault[4] = {0};
+    TERN_TRY(take_fault(d, code, fault));
     if (!fault[0])
         return TERN_OK;
-    error = d->cl->EnqueueWriteBuffer(d->queue, code->fault, CL_TRUE, 0, sizeof none, none, 0, NULL, NULL);
-    if (error != CL_SUCCESS)
-        return tern__ocl_fail(d, "writing faults", error);
     *n_done = (uint32_t)fault[1];
     return tern__fail(TERN_OUT_OF_RANGE, "%s: index %" PRId64 " is outside [0, %" PRId64 ")",
                       tern__ops[plan->steps[fault[1]].op].name, fault[2], fault[3]);
+}
+
+/* Memory for the slots; where there is none, that of inputs to come is given up first. */
+static tern_status bind_memory(tern__device *d, const tern__plan *plan, tern__code *code,
+                               const tern__bindings *bindings)
+{
+    bool *moved = tern__alloc_zero(code->n_slots ? code->n_slots : 1, sizeof *moved);
+    if (!moved)
+        return tern__out_of_memory(code->n_slots);
+    tern_status status = bind_all(d, plan, code, bindings, moved);
+    if (status == TERN_OUT_OF_MEMORY && !d->in_place) {
+        for (uint32_t i = 0; i < code->n_slots; i++) {
+            drop_staged(d, &code->slots[i]);
+            unbind(d, &code->slots[i]);
+        }
+        status = bind_all(d, plan, code, bindings, moved);
+    }
+    tern__free(moved);
+    return status;
 }
 
 tern_status tern__ocl_run(tern__device *d, const tern__plan *plan, tern__code *code,
                           const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done)
 {
     *n_done = part->first;
-    bool *moved = tern__alloc_zero(code->n_slots ? code->n_slots : 1, sizeof *moved);
-    if (!moved)
-        return tern__out_of_memory(code->n_slots);
-    tern_status status = bind_all(d, plan, code, bindings, moved);
-    tern__free(moved);
+    TERN_TRY(tern__ocl_lanes_begin(d));
     if (!d->in_place)
         note_uses(plan, code, part);
+    tern_status status = bind_memory(d, plan, code, bindings);
     if (status == TERN_OK && !d->in_place)
         status = fetch(d, plan, code, bindings);
     if (status == TERN_OK)
         status = enqueue(d, plan, code, part, bindings, n_done);
-    const tern_status back = give_back(d, plan, code, bindings, status != TERN_OK);
-    if (status == TERN_OK)
-        status = back;
+    const cl_int finished = tern__ocl_finish(d, status != TERN_OK);
+    if (status == TERN_OK && finished != CL_SUCCESS)
+        status = tern__ocl_fail(d, "waiting for the device", finished);
+    tern__ocl_lanes_end(d, plan);
     if (status == TERN_OK)
         status = look_for_fault(d, plan, code, n_done);
     if (status == TERN_OK && !d->in_place)
         note_versions(code, bindings);
     if (status == TERN_OK)
         *n_done = part->end;
+    return status;
+}
+
+/* ---- ahead of a run ---- */
+
+/* The place of what is used up, else the older one's. */
+static staged *place_ahead(slot *s)
+{
+    staged *older = &s->ahead[0];
+    for (int i = 0; i < AHEAD; i++) {
+        if (s->ahead[i].version == 0)
+            return &s->ahead[i];
+        older = s->ahead[i].version < older->version ? &s->ahead[i] : older;
+    }
+    return older;
+}
+
+static tern_status stage_slot(tern__device *d, slot *s, const void *host, uint64_t version)
+{
+    staged *a = place_ahead(s);
+    if (a->arrived) {
+        d->cl->WaitForEvents(1, &a->arrived);
+        d->cl->ReleaseEvent(a->arrived);
+    }
+    *a = (staged){.own = a->own};
+    if (!a->own)
+        TERN_TRY(tern__ocl_memory_get(d, bytes_of(s), NULL, false, &a->own));
+    TERN_TRY(copy_in(d, a->own->buffer, host, bytes_of(s), &a->arrived));
+    a->host = host;
+    a->version = version;
+    return TERN_OK;
+}
+
+tern_status tern__ocl_stage(tern__device *d, const tern__plan *plan, tern__code *code, uint32_t leaf,
+                            const void *host, uint64_t version)
+{
+    (void)plan;
+    tern_status status = TERN_OK;
+    for (uint32_t i = 0; i < code->n_slots && !d->in_place && status == TERN_OK; i++) {
+        slot *s = &code->slots[i];
+        if (s->space == TERN__SPACE_LEAF && s->index == leaf && !s->constant && !s->state)
+            status = stage_slot(d, s, (const char *)host + s->low, version);
+    }
     return status;
 }
 

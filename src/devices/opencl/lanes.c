@@ -1,0 +1,144 @@
+/* lanes.c - the queues of a device: one computes, one copies in, one copies out, each in its own order. Between them events say what
+ * has to wait for what, so that a copy of what nobody needs yet, or writes any more, goes on beside kernels.
+ *
+ * While a trace is recorded, runs use queues that note times, and what the device says becomes events: kernels on the track of the
+ * thread that runs the plan, copies on a track for each direction. The device's clock is not the host's; how far they are apart is
+ * asked at the begin of every such run. */
+#include "devices/opencl/opencl.h"
+
+typedef int tern__opencl_lanes_is_compiled; /* no file is empty */
+
+#ifdef TERN__HAVE_OPENCL
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "devices/trace_step.h"
+
+/* Copies always note times: that is little beside what they take, and one begun ahead may be traced later. */
+static cl_command_queue *place_of(tern__device *d, tern__ocl_lane_name lane)
+{
+    return &d->lanes[lane][lane != TERN__OCL_COMPUTE || d->timed];
+}
+
+tern_status tern__ocl_lane(tern__device *d, tern__ocl_lane_name lane, cl_command_queue *out)
+{
+    cl_command_queue *queue = place_of(d, lane);
+    cl_int error = CL_SUCCESS;
+    if (!*queue)
+        *queue = d->cl->CreateCommandQueue(
+            d->context, d->cl->device, queue == &d->lanes[lane][1] ? CL_QUEUE_PROFILING_ENABLE : 0, &error);
+    *out = *queue;
+    return *queue ? TERN_OK : tern__ocl_fail(d, "queue", error);
+}
+
+void tern__ocl_lanes_free(tern__device *d)
+{
+    for (int i = 0; i < TERN__OCL_LANES; i++)
+        for (int timed = 0; timed < 2; timed++)
+            if (d->lanes[i][timed])
+                d->cl->ReleaseCommandQueue(d->lanes[i][timed]);
+    tern__free(d->commands);
+}
+
+/* ---- times ---- */
+
+static bool device_time(const tern__device *d, cl_event event, cl_profiling_info which, uint64_t *out)
+{
+    cl_ulong ns = 0;
+    if (d->cl->GetEventProfilingInfo(event, which, sizeof ns, &ns, NULL) != CL_SUCCESS)
+        return false;
+    *out = (uint64_t)((int64_t)ns + d->clock_offset);
+    return true;
+}
+
+/* A command's time of being queued lies between two looks at the host's clock. */
+static void compare_clocks(tern__device *d, cl_command_queue queue)
+{
+    cl_event event = NULL;
+    uint64_t queued = 0;
+    const uint64_t before = tern__now_ns();
+    if (d->cl->EnqueueMarkerWithWaitList(queue, 0, NULL, &event) != CL_SUCCESS)
+        return;
+    const uint64_t after = tern__now_ns();
+    d->clock_offset = 0;
+    d->cl->WaitForEvents(1, &event);
+    if (device_time(d, event, CL_PROFILING_COMMAND_QUEUED, &queued))
+        d->clock_offset = (int64_t)(before + (after - before) / 2) - (int64_t)queued;
+    d->cl->ReleaseEvent(event);
+}
+
+tern_status tern__ocl_lanes_begin(tern__device *d)
+{
+    cl_command_queue queue;
+    d->timed = tern__trace_on();
+    d->run_began = d->timed ? tern__now_ns() : 0;
+    if (!d->timed)
+        return TERN_OK;
+    TERN_TRY(tern__ocl_lane(d, TERN__OCL_COMPUTE, &queue));
+    compare_clocks(d, queue);
+    return TERN_OK;
+}
+
+static void trace_command(tern__device *d, const tern__plan *plan, const tern__ocl_command *c, uint64_t now)
+{
+    uint64_t start, end;
+    if (!device_time(d, c->event, CL_PROFILING_COMMAND_START, &start) ||
+        !device_time(d, c->event, CL_PROFILING_COMMAND_END, &end))
+        return; /* it was begun before somebody listened */
+    end = end < now ? end : now;
+    if (c->lane != TERN__OCL_COMPUTE) {
+        start = start < end ? start : end;
+        tern__trace_record_on(&d->tracks[c->lane], start, end,
+                              &(tern__trace_what){.name = c->lane == TERN__OCL_IN ? "copy in" : "copy out",
+                                                  .category = "copy",
+                                                  .step = UINT32_MAX,
+                                                  .bytes = c->bytes});
+        return;
+    }
+    const tern__trace_what what = tern__trace_of_step(plan, c->step);
+    start = start > d->run_began ? start : d->run_began;
+    tern__trace_record_past(start < end ? start : end, end, &what);
+}
+
+/* ---- what was begun ---- */
+
+tern_status tern__ocl_command_add(tern__device *d, const tern__ocl_command *command)
+{
+    if (!tern__grow((void **)&d->commands, &d->cap_commands, d->n_commands + 1, sizeof *d->commands)) {
+        d->cl->WaitForEvents(1, &command->event);
+        d->cl->ReleaseEvent(command->event);
+        return tern__out_of_memory(sizeof *d->commands);
+    }
+    d->commands[d->n_commands++] = *command;
+    return TERN_OK;
+}
+
+cl_int tern__ocl_finish(tern__device *d, bool all)
+{
+    static const tern__ocl_lane_name order[] = {TERN__OCL_COMPUTE, TERN__OCL_OUT, TERN__OCL_IN};
+    cl_int error = CL_SUCCESS;
+    for (size_t i = 0; i < TERN__COUNT(order) - !all; i++) {
+        const cl_command_queue queue = *place_of(d, order[i]);
+        if (!queue)
+            continue;
+        const cl_int finished = d->cl->Finish(queue);
+        error = error == CL_SUCCESS ? finished : error;
+    }
+    return error;
+}
+
+void tern__ocl_lanes_end(tern__device *d, const tern__plan *plan)
+{
+    const uint64_t now = d->timed ? tern__now_ns() : 0;
+    for (int copies = 0; d->timed && copies < 2;
+         copies++) /* the thread's own track comes before the device's */
+        for (size_t i = 0; i < d->n_commands; i++)
+            if ((d->commands[i].lane != TERN__OCL_COMPUTE) == copies)
+                trace_command(d, plan, &d->commands[i], now);
+    for (size_t i = 0; i < d->n_commands; i++)
+        d->cl->ReleaseEvent(d->commands[i].event);
+    d->n_commands = 0;
+    d->timed = false;
+}
+
+#endif
