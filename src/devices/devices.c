@@ -43,7 +43,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 #define TERN_DEVICE(name)
 #define TERN_PLUGIN(id)                                                                            \
-    static void describe_##id(tern__isa_cap cap, tern_device_info *out)                                \
+    static void describe_##id(tern__isa_cap cap, tern_device_info *out)                            \
     {                                                                                              \
         (void)cap;                                                                                 \
         *out = (tern_device_info){                                                                 \

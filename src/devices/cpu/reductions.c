@@ -25,9 +25,11 @@ static bool has_blocks(tern__opcode op, tern__blocks_op *out)
 bool tern__cpu_shares_rows(const tern__call *call)
 {
     tern__blocks_program plan = {0};
+    if (!has_blocks(tern__op_code(call->op), &plan.op)) /* others may have no operand */
+        return false;
     const tern__type *x = call->in[0];
-    return has_blocks(tern__op_code(call->op), &plan.op) && x->rank > 0 &&
-           x->shape[x->rank - 1] > TERN__LONGEST_ROW && tern__blocks_plan(x, &call->attrs[0], &plan);
+    return x->rank > 0 && x->shape[x->rank - 1] > TERN__LONGEST_ROW &&
+           tern__blocks_plan(x, &call->attrs[0], &plan);
 }
 
 /* Few results of many elements. */
