@@ -189,16 +189,16 @@ def case_head(g):
     """A converted head says for how many of at least 10,000 tokens the likeliest one stays; one that has the type is not measured."""
     found = []
     s = Shape("B", layers=1, vocabulary=FIRST_BYTE + 256, tied=False)
-    for kind, wanted in (("F16", "q8"), ("Q6_K", "q6")):
+    for kind, wanted in (("F16", "q8"), ("F16", "q6"), ("Q6_K", "q6")):
         full = models.write_gguf("head-%s.gguf" % kind, Weights(s, g.rng), g.rng, table="F32", head=kind, meta=vocabulary())
         command = [os.environ["TERN_BIN"], "run", "-m", full, "-p", "abc", "-n", "4", "--temp", "0"]
         plain = subprocess.run(command, capture_output=True, timeout=600)
         run = subprocess.run(command + ["--head", wanted], capture_output=True, timeout=600)
         said = run.stderr.decode()
-        measured = re.fullmatch(r"head as q8: the likeliest token is the same as with the file's for (\d+) of (\d+) \((\d+\.\d\d)%\)\n", said)
+        measured = re.fullmatch(r"head as %s: the likeliest token is the same as with the file's for (\d+) of (\d+) \((\d+\.\d\d)%%\)\n" % wanted, said)
         if run.returncode or plain.returncode:
             found.append("%r %r" % (plain, run))
-        elif wanted == "q6":
+        elif kind == "Q6_K":
             found += [] if said == "head as q6: that is what the file has, nothing is converted\n" and run.stdout == plain.stdout else ["%r" % run]
         elif not measured:
             found.append("%r" % said)

@@ -20,4 +20,6 @@ echo mine >notes.txt
 status tern convert a.gguf notes.txt
 status tern synth --shape tiny notes.txt
 cat notes.txt
-status tern convert a.gguf q.gguf --type q4_0
+tern convert a.gguf q.gguf --type q4_0
+tern convert q.gguf d.gguf --type i2_s
+cmp a.gguf d.gguf && echo "the same file"

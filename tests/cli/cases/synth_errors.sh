@@ -1,6 +1,5 @@
 status tern synth --shape none x.gguf
 status tern synth --type q9 x.gguf
-status tern synth --shape tiny --type q4_k x.gguf
 tern synth --shape tiny --type q4_k --arch llama x.gguf
 rm x.gguf
 status tern synth --shape tiny --heads 3 x.gguf
