@@ -277,9 +277,12 @@ TEST(plain_activations)
             uint8_t *guarded = aligned_bytes(bytes);
             int32_t *y = (int32_t *)(void *)(guarded + GUARD);
             memset(guarded, GUARD_BYTE, (size_t)bytes);
-            tern__ternary_multiply_plain(row->kernel, packed, p.rows, columns, 0,
-                                         tern__ternary_tiles(form, p.rows), x, stride, batch, y, p.rows,
-                                         scratch);
+            const tern__ternary_kernel *kernel = row->kernel;
+            int32_t sums[50];
+            kernel->sum_rows(x, stride, batch, columns, sums);
+            tern__ternary_multiply_plain(kernel, packed, p.rows, columns, 0,
+                                         tern__ternary_tiles(form, p.rows), x, stride, (const int8_t *)sums,
+                                         sizeof *sums, batch, y, p.rows, NULL, scratch);
             CHECK(result_is(&p, y, p.rows, guarded, bytes));
             tern__free(guarded);
             tern__free(scratch);

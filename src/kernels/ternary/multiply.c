@@ -133,8 +133,8 @@ static void multiply_tiles(tile_job job, const uint8_t *weights, int64_t rows, i
 
 void tern__ternary_multiply_plain(const tern__ternary_kernel *kernel, const uint8_t *weights, int64_t rows,
                                   int64_t columns, int64_t tile_begin, int64_t tile_end, const int8_t *x,
-                                  int64_t x_stride, int64_t batch, int32_t *y, int64_t y_stride,
-                                  void *scratch)
+                                  int64_t x_stride, const int8_t *sums, int64_t sums_stride, int64_t batch,
+                                  int32_t *y, int64_t y_stride, const uint8_t *next, void *scratch)
 {
     enum { GROUP = TERN__TERNARY_WHOLE_ROWS };
     const int64_t fitting = x_stride > 0 ? tern__ternary_x_bytes(kernel) / x_stride : batch;
@@ -145,12 +145,16 @@ void tern__ternary_multiply_plain(const tern__ternary_kernel *kernel, const uint
                                 .quads = tern__ternary_quads(columns),
                                 .rows = rows - tile_begin * tern__ternary_tile_rows(kernel->form),
                                 .x_stride = x_stride,
+                                .sums_stride = sums_stride,
                                 .y_stride = y_stride,
                                 .scratch = scratch};
     for (int64_t begin = 0; begin < batch; begin += each) {
         call.batch = batch - begin < each ? batch - begin : each;
         call.x = x + begin * x_stride;
+        call.sums = sums + begin * sums_stride;
         call.y = y + begin * y_stride;
+        /* Rows of x that follow begin with the first tile again. */
+        call.next = begin + each < batch ? call.weights : next;
         kernel->whole(&call);
     }
 }
@@ -161,8 +165,8 @@ void tern__ternary_multiply(const tern__ternary_kernel *kernel, const uint8_t *w
 {
     const int64_t x_stride = tern__ternary_x_stride(columns);
     if (kernel->whole && batch > kernel->direct_limit) {
-        tern__ternary_multiply_plain(kernel, weights, rows, columns, tile_begin, tile_end, x, x_stride, batch,
-                                     y, y_stride, scratch);
+        tern__ternary_multiply_plain(kernel, weights, rows, columns, tile_begin, tile_end, x, x_stride,
+                                     x + x_stride - 4, x_stride, batch, y, y_stride, next, scratch);
         return;
     }
     const int64_t fitting = tern__ternary_x_bytes(kernel) / x_stride, fewest = 8 * kernel->multiply_batch;

@@ -1,6 +1,6 @@
 /* product.c - ternary products on operands with strides. Every worker prepares the activations itself, a block at a time that
- * stays in its second-level cache: that costs less than to wait for another. Kernels that need no sums of them take those that lie
- * well as they are. Weights that are no constants are packed
+ * stays in its second-level cache: that costs less than to wait for another. Kernels that can take activations as they are get
+ * those that lie well, with their sums apart. Weights that are no constants are packed
  * on the way, a tile at a time, by the worker that multiplies it. Where pieces of the columns have scales of their own, a piece
  * of a tile is multiplied as if it were a tile of fewer columns, with activations that are prepared piece by piece. */
 #include "kernels/ternary/product.h"
@@ -80,6 +80,7 @@ typedef struct block {
     uint8_t *tile;   /* room for a packed one; NULL: the weights are packed already */
     const int8_t *x; /* prepared: (block), or (pieces, block); or `plain`, as it is */
     int64_t x_stride;
+    int32_t *sums; /* (block) of plain rows */
     bool plain;
     int64_t begin, end;         /* rows of the batch */
     int64_t tile_end;           /* of all tiles that are to be multiplied */
@@ -135,13 +136,14 @@ static void multiply_packed(const block *b, const uint8_t *packed, int64_t rows,
 {
     const tern__ternary_program *p = b->p;
     const int8_t *x = b->x + (begin - b->begin) * b->x_stride;
+    const uint8_t *next = end == p->batch && tile_end == b->tile_end ? b->next : NULL;
     if (b->plain)
         tern__ternary_multiply_plain(p->kernel, packed, rows, p->columns, tile_begin, tile_end, x,
-                                     b->x_stride, end - begin, to, stride, b->scratch);
+                                     b->x_stride, (const int8_t *)(b->sums + begin - b->begin),
+                                     sizeof *b->sums, end - begin, to, stride, next, b->scratch);
     else
         tern__ternary_multiply(p->kernel, packed, rows, p->columns, tile_begin, tile_end, x, end - begin, to,
-                               stride, end == p->batch && tile_end == b->tile_end ? b->next : NULL,
-                               b->scratch);
+                               stride, next, b->scratch);
 }
 
 /* Rows [begin, end) of x times one tile of weights. */
@@ -251,7 +253,10 @@ static tern_status multiply(tern__kernel_args *args, bool packed, int64_t begin,
     for (b.begin = 0; b.begin < p->batch; b.begin = b.end) {
         b.end = p->batch - b.begin < p->block ? p->batch : b.begin + p->block;
         b.plain = is_plain(&b, &args->in[0], &b.x, &b.x_stride);
-        if (!b.plain) {
+        if (b.plain) {
+            b.sums = (int32_t *)(void *)prepared;
+            p->kernel->sum_rows(b.x, b.x_stride, b.end - b.begin, p->columns, b.sums);
+        } else {
             prepare(&b, &args->in[0], prepared);
             b.x = prepared;
             b.x_stride = p->stride;

@@ -134,8 +134,12 @@ typedef struct tern__ternary_whole {
     const int8_t *
         x; /* (batch, columns), rows x_stride apart: 64 bytes for each 16 quads, or a part of them, can be read */
     int64_t x_stride, batch;
+    const int8_t *sums; /* sum of row i: the i32 at sums + i * sums_stride */
+    int64_t sums_stride;
     int32_t *y; /* (batch, rows), rows y_stride apart, any alignment of 4 */
     int64_t y_stride;
+    const uint8_t
+        *next; /* packed bytes that are read behind these tiles, to be prefetched; NULL: those behind them */
     uint8_t *scratch; /* tern__ternary_scratch_bytes() */
 } tern__ternary_whole;
 
@@ -150,7 +154,7 @@ typedef struct tern__ternary_scaled {
 
 /* The inner kernels of one form for one ISA. Small batches are multiplied straight from the packed
  * weights (`direct`); larger ones from a panel of weights that is unpacked once into cache (`unpack`,
- * `multiply`), or by a kernel with loops of its own (`whole`), which needs no sums of x. */
+ * `multiply`), or by a kernel with loops of its own (`whole`), which takes rows of x that are not prepared, too. */
 typedef struct tern__ternary_kernel {
     const char *name; /* "ternary_t5__avx512vbmi" */
     tern__ternary_form form;
@@ -166,6 +170,8 @@ typedef struct tern__ternary_kernel {
     void (*unpack)(const uint8_t *packed, int64_t quads, uint8_t *panel);
     void (*multiply)(const tern__ternary_call *call);
     void (*whole)(const tern__ternary_whole *call); /* or NULL: then there are unpack and multiply */
+    /* Of `whole`: sums of rows of x as they are, modulo 2^32; columns are whole lines of 64. */
+    void (*sum_rows)(const int8_t *x, int64_t x_stride, int64_t batch, int64_t columns, int32_t *sums);
     void (*add_scaled)(const tern__ternary_scaled *call);
 } tern__ternary_kernel;
 
@@ -199,10 +205,11 @@ void tern__ternary_multiply(const tern__ternary_kernel *kernel, const uint8_t *w
                             int64_t columns, int64_t tile_begin, int64_t tile_end, const int8_t *x,
                             int64_t batch, int32_t *y, int64_t y_stride, const uint8_t *next, void *scratch);
 
-/* The same with activations as they are, rows x_stride bytes apart, where tern__ternary_reads_plain. */
+/* The same with activations as they are, rows x_stride bytes apart, where tern__ternary_reads_plain. sums[i * sums_stride] bytes on is
+ * the sum of row i, an i32 (kernel->sum_rows). */
 void tern__ternary_multiply_plain(const tern__ternary_kernel *kernel, const uint8_t *weights, int64_t rows,
                                   int64_t columns, int64_t tile_begin, int64_t tile_end, const int8_t *x,
-                                  int64_t x_stride, int64_t batch, int32_t *y, int64_t y_stride,
-                                  void *scratch);
+                                  int64_t x_stride, const int8_t *sums, int64_t sums_stride, int64_t batch,
+                                  int32_t *y, int64_t y_stride, const uint8_t *next, void *scratch);
 
 #endif

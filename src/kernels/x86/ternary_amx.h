@@ -1,12 +1,18 @@
-/* ternary_amx.h - ternary products on the tiles of AMX, whatever the weights' decoding. A file defines PLANES (4 or 5) and
+/* ternary_amx.h - ternary products on the tiles of AMX, whatever the weights' decoding. A file defines PLANES (4 or 5),
  *
- *     decode(packed, plane)   64 packed bytes -> 64 weights of a plane: -1, 0 or +1
+ *     decode(packed, plane)   64 packed bytes -> 64 weights of a plane from 1 on: -1, 0 or +1
+ *     places[PLANES]          what the code of a plane counts in a packed byte: 1 for plane 0
  *
  * and includes this header, which defines whole().
  *
  * A tile register has 16 rows of 64 bytes. tdpbssd multiplies 16 rows of x, 64 columns of them (a), with the same columns of 16 rows
  * of weights, quad by quad (b), and adds to 16 x 16 sums (c) modulo 2^32. Packed weights are in that order: 16 quads of a plane, decoded,
- * are one b, and sums come out as y wants them. Weights are signed, so nothing has to be taken off the sums.
+ * are one b, and sums come out as y wants them.
+ *
+ * What decoded planes cost is to be stored and loaded again. So plane 0 is not decoded: packed bytes, as they lie in memory, are a b
+ * too, of u8 (tdpbsud), and their sums are those of all planes together, from which plane 0 is what the others leave:
+ *
+ *     sum(byte * x) = sum over planes of place * (sum(weight * x) + sum(x))
  *
  * 16 rows of x take a tile of weights in one go, so that sums stay in registers. Weights are decoded again for the next 16 rows:
  * one core decodes while it multiplies, and what is decoded once for all rows has to be stored and loaded through caches that are
@@ -30,6 +36,7 @@
 #define TILE_STORE(t, at, stride) \
     __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" ::"r"(at), "r"(stride) : "memory")
 #define TILE_MULTIPLY(c, a, b) __asm__ volatile("tdpbssd %%tmm" #b ", %%tmm" #a ", %%tmm" #c ::)
+#define TILE_MULTIPLY_BYTES(c, a, b) __asm__ volatile("tdpbsud %%tmm" #b ", %%tmm" #a ", %%tmm" #c ::)
 
 /* What ldtilecfg reads. */
 typedef struct tile_shapes {
@@ -58,11 +65,12 @@ INLINE void release_tiles(void)
 
 enum {
     SIDE = 16,         /* rows of a tile register, and quads of a step */
+    HALF = SIDE / 2,   /* quads that are decoded between two tiles that are multiplied */
     TILE_BYTES = 1024, /* of a tile register */
     STEP_BYTES = SIDE * TERN__TERNARY_QUAD_BYTES,
-    RING = 4,  /* steps that are decoded; so many less one ahead of the one that is multiplied */
-    RUNS = 8,  /* of steps, read side by side: memory gives most to several streams */
-    APART = 2, /* planes between the one that is decoded and the one that is loaded, see TIMES_PLANE */
+    RING = 3,              /* steps that are decoded; so many less one ahead of the one that is multiplied */
+    SLOT = 4 * TILE_BYTES, /* of one of them: a page */
+    RUNS = 8,              /* of steps, read side by side: memory gives most to several streams */
 };
 
 INLINE int64_t smaller(int64_t a, int64_t b)
@@ -70,18 +78,61 @@ INLINE int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Decodes plane p of up to 16 quads into a tile; quads that are missing are zeros. */
-INLINE void unpack_plane(const uint8_t *packed, int64_t quads, const int p, uint8_t *to)
+/* A bit for each of the n next rows of weights, of 16. */
+INLINE __mmask16 lanes(int64_t n)
 {
-    if (quads >= SIDE) {
-#pragma GCC unroll 16
-        for (int q = 0; q < SIDE; q++)
-            _mm512_store_si512(to + 64 * q, decode(_mm512_loadu_si512(packed + 64 * q), p));
-        return;
+    return n >= SIDE ? 0xffff : n <= 0 ? 0 : (__mmask16)((1 << n) - 1);
+}
+
+/* Decodes quad q of planes p and p + 1, if there is one, to where tiles are loaded from. */
+INLINE void decode_quad(const uint8_t *packed, const int p, int64_t q, uint8_t *slot)
+{
+    const __m512i line = _mm512_loadu_si512(packed + 64 * q);
+    uint8_t *to = slot + (p - 1) * TILE_BYTES + 64 * q;
+    _mm512_store_si512(to, decode(line, p));
+    if (p + 1 < PLANES)
+        _mm512_store_si512(to + TILE_BYTES, decode(line, p + 1));
+}
+
+/* A whole step, of which only some quads may exist: the others are zeros. */
+static void decode_step(const uint8_t *packed, int64_t quads, uint8_t *slot)
+{
+    if (quads < SIDE)
+        memset(slot, 0, SLOT);
+    for (int64_t q = 0; q < smaller(quads, SIDE); q++) {
+        decode_quad(packed, 1, q, slot);
+        decode_quad(packed, 3, q, slot);
     }
-    for (int64_t q = 0; q < SIDE; q++)
-        _mm512_store_si512(to + 64 * q, q < quads ? decode(_mm512_loadu_si512(packed + 64 * q), p)
-                                                  : _mm512_setzero_si512());
+}
+
+/* What is done for later steps while one is multiplied; each may be NULL. */
+typedef struct later {
+    const uint8_t *packed; /* of a step that is decoded into `slot` */
+    uint8_t *slot;
+    const uint8_t *soon; /* of the step behind it: to be fetched into the first-level cache */
+    const uint8_t *far;  /* of the next tile: likewise, into the second-level cache */
+} later;
+
+/* A quarter of it: half of the quads of two planes. Fetched in one go, lines that are on their way from memory would take all places
+ * of those that wait in the second-level cache, tiles of x and packed quads. */
+INLINE void do_later(const later *o, const int p, const int from)
+{
+    const int fetched = (p == 1 ? HALF : 0) + from / 2;
+    if (o->far) {
+#pragma GCC unroll 4
+        for (int q = fetched; q < fetched + HALF / 2; q++)
+            _mm_prefetch((const char *)o->far + 64 * q, _MM_HINT_T1);
+    }
+    if (o->soon) {
+#pragma GCC unroll 4
+        for (int q = fetched; q < fetched + HALF / 2; q++)
+            _mm_prefetch((const char *)o->soon + 64 * q, _MM_HINT_T0);
+    }
+    if (o->packed) {
+#pragma GCC unroll 8
+        for (int q = from; q < from + HALF; q++)
+            decode_quad(o->packed, p, q, o->slot);
+    }
 }
 
 /* A tile of weights times up to 16 rows of x. */
@@ -89,37 +140,40 @@ typedef struct tile_job {
     const tern__ternary_whole *all;
     const uint8_t *packed;
     const int8_t *x;
+    const int8_t *sums; /* of the rows of x */
     int32_t *y;
-    int64_t rows; /* of weights that exist */
-    int skip;     /* rows of x whose sums are not wanted */
-    bool first;   /* for this tile: what follows is to be fetched */
+    int64_t rows;       /* of weights that exist */
+    int skip;           /* rows of x whose sums are not wanted */
+    const uint8_t *far; /* the packed tile that is read next and is to be fetched, or NULL */
 } tile_job;
 
-/* A load waits for stores on their way to the same place of any page. So what is decoded for a later step, a page or so ahead, is another
- * plane than the one that is loaded. */
-#define TIMES_PLANE(p, b)                                                                                 \
-    {                                                                                                     \
-        if (more)                                                                                         \
-            unpack_plane(packed, left, ((p) + APART) % PLANES, to + ((p) + APART) % PLANES * TILE_BYTES); \
-        TILE_LOAD(b, w + (p)*TILE_BYTES, w_stride);                                                       \
-        TILE_MULTIPLY(p, 7, b);                                                                           \
-    }
-#define STORE_PLANE(p)                                                         \
-    if (SIDE * (p) < job->rows) {                                              \
-        const bool straight = job->skip == 0 && job->rows >= SIDE * ((p) + 1); \
-        int32_t *at = straight ? job->y + SIDE * (p) : room;                   \
-        TILE_STORE(p, at, straight ? y_stride : (int64_t)sizeof *room *SIDE);  \
-        if (!straight)                                                         \
-            put(job, p, room);                                                 \
+#define TIMES_PLANE(p, b)                                 \
+    {                                                     \
+        TILE_LOAD(b, w + ((p)-1) * TILE_BYTES, w_stride); \
+        TILE_MULTIPLY(p, 7, b);                           \
     }
 
-/* Sums of which some are no part of y. */
-static void put(const tile_job *job, int p, const int32_t *room)
+/* Sums as they are become sums of weights, row by row, those of y that are wanted. */
+static void put(const tile_job *job, int32_t room[PLANES][SIDE * SIDE])
 {
     const int64_t end = smaller(job->all->batch, SIDE);
-    for (int64_t i = job->skip; i < end; i++)
-        memcpy(job->y + i * job->all->y_stride + SIDE * p, room + SIDE * i,
-               (size_t)smaller(job->rows - SIDE * p, SIDE) * sizeof *room);
+    int bias = 0;
+    for (int p = 0; p < PLANES; p++)
+        bias += places[p];
+    for (int64_t i = job->skip; i < end; i++) {
+        int32_t sum, *y = job->y + i * job->all->y_stride;
+        memcpy(&sum, job->sums + i * job->all->sums_stride, sizeof sum);
+        __m512i first = _mm512_sub_epi32(_mm512_load_si512(room[0] + SIDE * i),
+                                         _mm512_mullo_epi32(_mm512_set1_epi32(sum), _mm512_set1_epi32(bias)));
+#pragma GCC unroll 4
+        for (int p = 1; p < PLANES; p++) {
+            const __m512i sums = _mm512_load_si512(room[p] + SIDE * i);
+            const int64_t n = job->rows - SIDE * p;
+            first = _mm512_sub_epi32(first, _mm512_mullo_epi32(sums, _mm512_set1_epi32(places[p])));
+            _mm512_mask_storeu_epi32(y + SIDE * p, lanes(n), sums);
+        }
+        _mm512_mask_storeu_epi32(y, lanes(job->rows), first);
+    }
 }
 
 /* The order of steps: one of each run, then of each run the next; those that are left at the end. */
@@ -132,60 +186,91 @@ static void multiply_at_once(const tile_job *job, uint8_t *ring)
 {
     const int64_t quads = job->all->quads, steps = (quads + SIDE - 1) / SIDE, run = steps / RUNS;
     const int64_t x_stride = job->all->x_stride, w_stride = 64;
-    const int64_t y_stride = job->all->y_stride * (int64_t)sizeof *job->y;
-    _Alignas(64) int32_t room[SIDE * SIDE];
+    _Alignas(64) int32_t room[PLANES][SIDE * SIDE];
     TILE_ZERO(0);
     TILE_ZERO(1);
     TILE_ZERO(2);
     TILE_ZERO(3);
     if (PLANES == 5)
         TILE_ZERO(4);
-    for (int64_t i = 0; i < smaller(steps, RING - 1); i++)
-        for (int p = 0; p < PLANES; p++)
-            unpack_plane(job->packed + step_of(i, run) * STEP_BYTES, quads - step_of(i, run) * SIDE, p,
-                         ring + (i * PLANES + p) * TILE_BYTES);
+    for (int64_t i = 0; i < smaller(steps, RING - 1); i++) {
+        const int64_t s = step_of(i, run);
+        decode_step(job->packed + s * STEP_BYTES, quads - s * SIDE, ring + i * SLOT);
+    }
     for (int64_t i = 0; i < steps; i++) {
-        const bool more = i + RING - 1 < steps;
-        const int64_t s = step_of(i + RING - 1, run), left = quads - s * SIDE;
-        const uint8_t *packed = job->packed + s * STEP_BYTES;
-        uint8_t *to = ring + (i + RING - 1) % RING * PLANES * TILE_BYTES;
-        const uint8_t *w = ring + i % RING * PLANES * TILE_BYTES;
-        if (job->first)
-            for (int q = 0; q < SIDE; q++)
-                _mm_prefetch((const char *)packed + (quads + q) * 64, _MM_HINT_T1);
-        TILE_LOAD(7, job->x + step_of(i, run) * 64, x_stride);
-        TIMES_PLANE(0, 5)
+        const int64_t now = step_of(i, run), next = step_of(i + RING - 1, run);
+        const uint8_t *w = ring + i % RING * SLOT, *bytes = job->packed + now * STEP_BYTES;
+        later o = {.packed = i + RING - 1 < steps ? job->packed + next * STEP_BYTES : NULL,
+                   .slot = ring + (i + RING - 1) % RING * SLOT,
+                   .far = job->far ? job->far + now * STEP_BYTES : NULL};
+        if (o.far && i + RING < steps)
+            o.soon = job->packed + step_of(i + RING, run) * STEP_BYTES;
+        if (o.packed && quads - next * SIDE < SIDE) {
+            decode_step(o.packed, quads - next * SIDE, o.slot);
+            o.packed = NULL;
+        }
+        if (quads - now * SIDE < SIDE) {
+            memset(room, 0, TILE_BYTES);
+            memcpy(room, bytes, (size_t)(quads - now * SIDE) * TERN__TERNARY_QUAD_BYTES);
+            bytes = (const uint8_t *)room;
+        }
+        /* A load waits for stores on their way to the same place of any page. So what is decoded are other planes than those that
+         * are loaded meanwhile. */
+        TILE_LOAD(7, job->x + now * 64, x_stride);
+        do_later(&o, 3, 0);
+        TILE_LOAD(5, bytes, w_stride);
+        TILE_MULTIPLY_BYTES(0, 7, 5);
+        do_later(&o, 3, HALF);
         TIMES_PLANE(1, 6)
         TIMES_PLANE(2, 5)
+        do_later(&o, 1, 0);
         TIMES_PLANE(3, 6)
+        do_later(&o, 1, HALF);
         if (PLANES == 5)
             TIMES_PLANE(4, 5)
     }
-    STORE_PLANE(0)
-    STORE_PLANE(1)
-    STORE_PLANE(2)
-    STORE_PLANE(3)
+    TILE_STORE(0, room[0], w_stride);
+    TILE_STORE(1, room[1], w_stride);
+    TILE_STORE(2, room[2], w_stride);
+    TILE_STORE(3, room[3], w_stride);
     if (PLANES == 5)
-        STORE_PLANE(4)
+        TILE_STORE(4, room[PLANES - 1], w_stride);
+    put(job, room);
 }
 
 static void whole(const tern__ternary_whole *all)
 {
-    const int64_t tile_rows = SIDE * PLANES;
+    const int64_t tile_rows = SIDE * PLANES, tile_bytes = TERN__TERNARY_QUAD_BYTES * all->quads;
     shape_tiles((int)smaller(all->batch, SIDE));
-    for (int64_t tile = 0; tile < all->tiles; tile++)
+    for (int64_t tile = 0; tile < all->tiles; tile++) {
+        const uint8_t *packed = all->weights + tile * tile_bytes;
         for (int64_t row = 0; row < all->batch; row += SIDE) {
             const int64_t start = smaller(row, all->batch > SIDE ? all->batch - SIDE : 0);
             const tile_job job = {.all = all,
-                                  .packed = all->weights + tile * TERN__TERNARY_QUAD_BYTES * all->quads,
+                                  .packed = packed,
+                                  .far = row > 0                               ? NULL
+                                         : tile + 1 < all->tiles || !all->next ? packed + tile_bytes
+                                                                               : all->next,
                                   .x = all->x + start * all->x_stride,
+                                  .sums = all->sums + start * all->sums_stride,
                                   .y = all->y + start * all->y_stride + tile * tile_rows,
                                   .skip = (int)(row - start),
-                                  .first = row == 0,
                                   .rows = smaller(all->rows - tile * tile_rows, tile_rows)};
             multiply_at_once(&job, all->scratch);
         }
+    }
     release_tiles();
+}
+
+/* Sums of rows of x that are not prepared, whose columns are whole lines. */
+static void sum_rows(const int8_t *x, int64_t x_stride, int64_t batch, int64_t columns, int32_t *sums)
+{
+    for (int64_t i = 0; i < batch; i++) {
+        __m512i sum = _mm512_setzero_si512();
+        for (int64_t c = 0; c < columns; c += 64)
+            sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(1), _mm512_loadu_si512(x + i * x_stride + c));
+        sums[i] = _mm512_reduce_add_epi32(sum);
+    }
 }
 
 #endif

@@ -14,6 +14,8 @@ static inline __m512i decode(__m512i packed, int plane)
     return _mm512_gf2p8affine_epi64_epi8(packed, _mm512_set1_epi64(MAP(2 * plane)), 0xff);
 }
 
+static const int places[PLANES] = {1, 4, 16, 64};
+
 #include "kernels/x86/ternary_amx.h"
 
 static void direct(const tern__ternary_call *call)
@@ -29,5 +31,6 @@ const tern__ternary_kernel tern__ternary_t2__amx = {
     .direct_quads = 16384,
     .direct = direct,
     .whole = whole,
+    .sum_rows = sum_rows,
     .add_scaled = add_scaled,
 };
