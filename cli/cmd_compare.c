@@ -139,7 +139,7 @@ static void print_comparison(const side *a, const side *b, const tern_comparison
         printf("unavailable: too few samples");
     else
         printf("%.1f %%", c->noise * 100);
-    printf(", %d looks in %.1f s\n", c->looks, c->seconds);
+    printf(", %d look%s in %.1f s\n", c->looks, c->looks == 1 ? "" : "s", c->seconds);
     if (!d->any)
         printf("  results: the same bits\n");
     else

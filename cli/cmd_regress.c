@@ -298,7 +298,7 @@ const command cmd_regress = {
         "noise floor: what its sessions differed by when nothing had changed. More samples are taken "
         "until that is clear "
         "or the budget has been used, and what seems slower is measured once more at the end; what "
-        "stays unclear is "
+        "stays unclear, or is slower only while other programs have the machine, is "
         "'undecided', which is no regression. Memory is worse if a run needs more than the threshold "
         "more of it, accuracy "
         "if the error is more than doubled. With --program nothing is kept: sessions of "

@@ -4,7 +4,7 @@
  * resampling). A benchmark is called slower only if that is significant, beyond the threshold, beyond the noise of the samples, and
  * beyond its noise floor: how much its median differs between sessions in which nothing had changed. New samples are taken until the
  * answer is clear or the budget has been used (each look spends its part of alpha), what seems slower is measured once more when all
- * others are done, and what stays unclear is "undecided". alpha is the chance of a false alarm in the whole report: it is shared out
+ * others are done, on a machine that other programs leave alone, and what stays unclear is "undecided". alpha is the chance of a false alarm in the whole report: it is shared out
  * over the rows.
  *
  * Where the old build is at hand both are run in turns instead (tern_regress_pairs), which tells smaller changes on a machine that

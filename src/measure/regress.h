@@ -68,6 +68,10 @@ tern_status tern__regress_confirm(tern_regress_report *p, tern_regress_row *row)
 /* Where both have shares of a limit: a change that the limit shows, too, is the machine's, and becomes undecided. */
 tern_status tern__regress_blame_machine(tern_regress_report *p, tern_regress_row *row,
                                         const tern_results *now);
+struct tern__occupancy;
+/* Slower, but only while others had the machine: undecided. */
+tern_status tern__regress_blame_others(tern_regress_report *p, tern_regress_row *row,
+                                       const struct tern__occupancy *others);
 /* A look at results that were measured before, of which there is no second one: samples of other sizes cannot be compared, and one
  * session alone is no proof. Such times become undecided. */
 tern_status tern__regress_doubt(tern_regress_report *p, tern_regress_row *row, const tern_results *now);

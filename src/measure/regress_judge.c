@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "measure/occupied.h"
 #include "measure/regress.h"
 #include "measure/results.h"
 
@@ -156,6 +157,14 @@ tern_status tern__regress_confirm(tern_regress_report *p, tern_regress_row *row)
 
 /* ---- the machine ---- */
 
+/* Whatever the samples say of the times: `why` they are no proof. */
+static tern_status leave_undecided(tern_regress_report *p, tern_regress_row *row, const char *why)
+{
+    row->time = TERN_REGRESS_UNDECIDED;
+    row->state = worst_of(row);
+    return explain_as(p, row, why);
+}
+
 /* Of the limit, in the middle of the sessions; NaN: nobody measured it. */
 static double share_of(const tern_results *from, const tern_result *key)
 {
@@ -186,9 +195,18 @@ tern_status tern__regress_blame_machine(tern_regress_report *p, tern_regress_row
     snprintf(text, sizeof text,
              "time: %+.1f %%, but the machine changed too: %+.1f %% beside the limit measured with it",
              100 * (c->ratio - 1), 100 * (fell - 1));
-    row->time = TERN_REGRESS_UNDECIDED;
-    row->state = worst_of(row);
-    return explain_as(p, row, text);
+    return leave_undecided(p, row, text);
+}
+
+tern_status tern__regress_blame_others(tern_regress_report *p, tern_regress_row *row,
+                                       const tern__occupancy *others)
+{
+    char text[256];
+    const int used =
+        snprintf(text, sizeof text,
+                 "time: %+.1f %%, but other programs had the machine: ", 100 * (row->comparison.ratio - 1));
+    tern__occupancy_text(others, text + used, sizeof text - (size_t)used);
+    return leave_undecided(p, row, text);
 }
 
 /* ---- results that were measured before ---- */
@@ -247,9 +265,7 @@ tern_status tern__regress_doubt(tern_regress_report *p, tern_regress_row *row, c
     }
     if (!text[0])
         return tern__regress_blame_machine(p, row, now);
-    row->time = TERN_REGRESS_UNDECIDED;
-    row->state = worst_of(row);
-    return explain_as(p, row, text);
+    return leave_undecided(p, row, text);
 }
 
 bool tern__regress_loads_differ(const tern_regress_report *p)

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "measure/bench.h"
 #include "measure/compare_stored.h"
+#include "measure/occupied.h"
 #include "measure/regress.h"
 #include "measure/results.h"
 #include "measure/settings.h"
@@ -60,10 +61,27 @@ static tern_status take_samples(tern_regress_report *p, tern_regress_row *row, t
     return status;
 }
 
+enum { TRIES = 3 };
+
+/* The second measurement. Samples of a moment in which others had the machine are thrown away and taken again, a few times; what is
+ * slower only in such moments is undecided. */
+static tern_status take_samples_again(tern_regress_report *p, tern_regress_row *row, tern__cell *cell)
+{
+    tern__occupancy o;
+    for (int i = 0; i < TRIES; i++) {
+        const tern__moment before = tern__moment_now();
+        TERN_TRY(take_samples(p, row, cell));
+        o = tern__occupancy_between(before, tern__moment_now());
+        if (row->time < TERN_REGRESS_REGRESSION || !tern__is_occupied(&o, p->o.threshold))
+            return tern__regress_confirm(p, row);
+    }
+    return tern__regress_blame_others(p, row, &o);
+}
+
 /* What is slower again has its limit measured beside it: is it the machine? */
 static tern_status confirm(tern_regress_report *p, tern_regress_row *row, tern__cell *cell)
 {
-    TERN_TRY(tern__regress_confirm(p, row));
+    TERN_TRY(take_samples_again(p, row, cell));
     if (row->time < TERN_REGRESS_REGRESSION)
         return TERN_OK;
     TERN_TRY(tern__cell_take_share(cell));
@@ -88,9 +106,7 @@ static tern_status measure_cell(tern_regress_report *p, tern_regress_row *row, i
     if (status == TERN_OK)
         status = tern__cell_ready(cell, row->base.threads);
     if (status == TERN_OK)
-        status = take_samples(p, row, cell);
-    if (status == TERN_OK && pass > 0)
-        status = confirm(p, row, cell);
+        status = pass == 0 ? take_samples(p, row, cell) : confirm(p, row, cell);
     if (status == TERN_OK)
         return TERN_OK;
     TERN_TRY(tern__regress_judge_failure(p, row, status));
@@ -202,17 +218,21 @@ static tern_status measure_suite(tern_regress_report *p, const tern_bench_option
 enum { MODEL_RUNS = 10 };
 
 static tern_status judge_model(tern_regress_report *p, tern_regress_row *row, const tern_results *now,
-                               const tern_result *measured, bool again)
+                               const tern_result *measured, const tern__occupancy *again)
 {
     TERN_TRY(keep_result(p, row, measured));
     if (measured->rounds > 0)
         TERN_TRY(tern__regress_compare_row(p, row, now));
     TERN_TRY(tern__regress_judge(p, row));
-    return again ? tern__regress_confirm(p, row) : TERN_OK;
+    if (!again)
+        return TERN_OK;
+    return row->time >= TERN_REGRESS_REGRESSION && tern__is_occupied(again, p->o.threshold)
+               ? tern__regress_blame_others(p, row, again)
+               : tern__regress_confirm(p, row);
 }
 
-/* The rows of models that were measured; on the second pass those that seemed slower. */
-static tern_status judge_models(tern_regress_report *p, const tern_results *now, bool again)
+/* The rows of models that were measured; on the second pass those that seemed slower, and `again` is what others had of the machine. */
+static tern_status judge_models(tern_regress_report *p, const tern_results *now, const tern__occupancy *again)
 {
     for (int i = 0; i < p->n; i++) {
         tern_regress_row *row = &p->rows[i];
@@ -248,8 +268,11 @@ static tern_status measure_models(tern_regress_report *p, const tern_bench_optio
     for (int pass = 0; pass < 2 && (pass == 0 || any_slow_model(p)); pass++) {
         tern_results *now;
         TERN_TRY(tern_results_create(&now));
+        const tern__moment before = tern__moment_now();
         tern_status status = tern__model_measure_again(p->base, o->family, o->cpu, MODEL_RUNS, now);
-        status = status == TERN_OK ? judge_models(p, now, pass == 1) : fail_models(p, o->family, status);
+        const tern__occupancy others = tern__occupancy_between(before, tern__moment_now());
+        status = status == TERN_OK ? judge_models(p, now, pass == 1 ? &others : NULL)
+                                   : fail_models(p, o->family, status);
         tern_results_free(now);
         TERN_TRY(status);
     }

@@ -16,6 +16,7 @@
 #include "gate.h"
 #include "harness.h"
 #include "measure/bench.h"
+#include "measure/occupied.h"
 #include "measure/regress.h"
 #include "measure/results.h"
 
@@ -683,6 +684,26 @@ static void plant_close(tern__cell *cell)
     (void)cell;
 }
 
+/* What others have of the machine, whatever they have of the one that the tests run on. */
+static struct {
+    double waited;  /* share of the time */
+    int readings;   /* so far */
+    int quiet_from; /* from this one on nobody waits; 0: never */
+    tern__moment last;
+} others;
+
+static tern__moment tell_moment(void *user)
+{
+    (void)user;
+    tern__moment *m = &others.last;
+    const bool quiet = others.quiet_from > 0 && ++others.readings >= others.quiet_from;
+    const uint64_t second = 1000000000;
+    m->now_ns += second;
+    m->waited_ns += quiet ? 0 : (uint64_t)(others.waited * (double)second);
+    m->waits_known = true;
+    return *m;
+}
+
 typedef struct planted {
     tern_regress_row row;
     tern_regress_state worst;
@@ -717,7 +738,10 @@ static void measure_planted(tern_status ready, double run_s, double timeout_s, p
                               &bench));
     bench.suite = &suite;
     CHECK_OK(tern__regress_begin(&(tern_regress_options){.budget_s = 60}, base, NULL, &p));
-    CHECK_OK(tern__regress_finish(p, tern__regress_measure_on(p, &bench), &p));
+    tern__moment_set_source(tell_moment, NULL);
+    tern_status status = tern__regress_measure_on(p, &bench);
+    tern__moment_set_source(NULL, NULL);
+    CHECK_OK(tern__regress_finish(p, status, &p));
     tern__bench_close(&bench);
     tern_results_free(base);
     CHECK_OK(tern_regress_at(p, 0, &out->row));
@@ -758,6 +782,33 @@ TEST(a_cell_that_keeps_its_share_of_the_limit_is_not_slower)
     measure_planted(TERN_OK, 3e-4, 0, &p);
     CHECK_EQ(p.row.time, TERN_REGRESS_CRITICAL);
     plan.share = 0;
+}
+
+/* Slower while others had the machine is no proof; slower when they have gone is. */
+TEST(a_cell_is_slower_only_on_a_machine_of_its_own)
+{
+    planted p;
+    memset(&others, 0, sizeof others);
+    others.waited = 0.4;
+    measure_planted(TERN_OK, 3e-4, 0, &p);
+    CHECK(p.row.time == TERN_REGRESS_UNDECIDED && p.row.state == TERN_REGRESS_UNDECIDED);
+    CHECK_EQ(p.worst, TERN_REGRESS_UNDECIDED);
+    CHECK(strstr(p.reason, "but other programs had the machine: 0.40 of its threads waited for a core") !=
+          NULL);
+    const int patient = plan.runs;
+    others.quiet_from = 4; /* the second look's end: its samples count */
+    others.readings = 0;
+    measure_planted(TERN_OK, 3e-4, 0, &p);
+    CHECK_EQ(p.row.time, TERN_REGRESS_CRITICAL);
+    CHECK(plan.runs < patient);                  /* it did not look a third time */
+    others.waited = 0.04, others.quiet_from = 0; /* less than half of the threshold */
+    measure_planted(TERN_OK, 3e-4, 0, &p);
+    CHECK_EQ(p.row.time, TERN_REGRESS_CRITICAL);
+    /* What is not slower needs no excuse. */
+    others.waited = 0.4;
+    measure_planted(TERN_OK, 2e-5, 0, &p);
+    CHECK_EQ(p.row.time, TERN_REGRESS_FASTER);
+    others.waited = 0;
 }
 
 TEST(a_cell_that_takes_too_long_is_given_up)
