@@ -48,10 +48,8 @@ bench-train: deps ## a training step beside the f32 peak and PyTorch; writes bui
 	@scripts/build.sh release train_step
 	@TERN_TUNING=off TERN_PYTHON=$$(scripts/find-python.sh) build/bench/train_step --json build/bench-train.json
 
-model: build ## train the built-in model again, as models/shakespeare.md says; DATA names tiny-shakespeare; 53 minutes on 2 busy cores
-	@test -n "$(DATA)" || { echo "make model DATA=tinyshakespeare.txt (models/shakespeare.md says which text that is)" >&2; exit 2; }
-	build/tern train --data $(DATA) --config models/shakespeare.json -o build/shakespeare --until 812
-	build/tern train --data $(DATA) -o build/shakespeare --resume --steps 2000
+model: build ## train the built-in model again, as models/shakespeare.md says; DATA names tiny-shakespeare, OUT a folder; 53 minutes on 2 busy cores
+	@scripts/train-model.sh "$(DATA)" "$(OUT)"
 
 check-kills: deps ## kill 200 writers of baselines and of checkpoints each, look for damage
 	@scripts/build.sh release tests_measure_test_baseline tests_train_test_checkpoint

@@ -157,9 +157,11 @@ static int finish(train_run *r, outcome *o)
 {
     const bool stopped = r->interrupted || r->timed_out;
     int code = take_best(r, o);
-    if (code == EXIT_DONE && !stopped && r->config.validation > 0 &&
+    if (code == EXIT_DONE && !stopped && r->config.validation_share > 0 &&
         train_validate(r, true, &o->whole) != TERN_OK)
         code = fail_status("validation");
+    if (code == EXIT_DONE && o->whole >= 0)
+        code = train_log_final(r, o->whole, o->step);
     if (code == EXIT_DONE && train_can_export(r)) {
         o->model = train_path(r, "model.gguf");
         if (train_export(r, text_string(&o->model)) != TERN_OK)
@@ -257,6 +259,8 @@ static int train(train_run *r)
                r->config.schedule.steps, text_string(&o.resume));
     text_free(&o.model);
     text_free(&o.resume);
+    fflush(stdout);
+    (void)train_nobody_reads();
     return code;
 }
 

@@ -1,4 +1,4 @@
-/* demo_report.c - the screen behind the passage of `tern demo`, eighty columns wide, and the same as JSON. */
+/* demo_report.c - the screen behind the passage of `tern demo`, eighty columns wide or as few as forty, and the same as JSON. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,29 +8,62 @@
 #include "term.h"
 #include "text.h"
 
-enum { WIDTH = 80, LABEL = 13, BAR = 30 };
+enum { NARROWEST = 40, WIDEST = 80, LABEL = 13, NAME = 22, TIME = 9, SHARE = 7, BAR = 30, LEAST_BAR = 4 };
 
 /* ---- for people ---------------------------------------------------------------------------------------------- */
 
-/* A label, then words that are broken between them where the screen ends. */
-static void print_line(const char *label, const char *words)
+static int width(void)
 {
-    int at = 2 + LABEL;
-    printf("  %s%-*s%s", on(STYLE_NAME), LABEL, label, off(STYLE_NAME));
+    const int columns = term_columns();
+    return columns < NARROWEST ? NARROWEST : columns > WIDEST ? WIDEST : columns;
+}
+
+/* Of the first word: what stands in double quotes stays together. */
+static int word_length(const char *words)
+{
+    bool quoted = false;
+    int n = 0;
+    for (; words[n] && (quoted || words[n] != ' '); n++)
+        quoted ^= words[n] == '"';
+    return n;
+}
+
+/* Words from column `at` on, broken between them where the screen ends, with `mark` before each break. */
+static void print_words(const char *words, int at, int indent, const char *mark)
+{
+    const int most = width() - text_width(mark);
     for (bool first = true; *words; first = false) {
-        const int length = (int)strcspn(words, " ");
-        if (!first && at + 1 + length > WIDTH) {
-            printf("\n%*s", 2 + LABEL, "");
-            at = 2 + LABEL;
+        const int bytes = word_length(words);
+        text word = {0};
+        text_add_n(&word, words, (size_t)bytes);
+        const int columns = text_width(text_string(&word));
+        if (!first && at + 1 + columns > most) {
+            printf("%s\n%*s", mark, indent, "");
+            at = indent;
         } else if (!first) {
             putchar(' ');
             at++;
         }
-        printf("%.*s", length, words);
-        at += length;
-        words += length + (words[length] == ' ');
+        fputs(text_string(&word), stdout);
+        at += columns;
+        words += bytes + (words[bytes] == ' ');
+        text_free(&word);
     }
     putchar('\n');
+}
+
+/* A label, then words. */
+static void print_line(const char *label, const char *words)
+{
+    printf("  %s%-*s%s", on(STYLE_NAME), LABEL, label, off(STYLE_NAME));
+    print_words(words, 2 + LABEL, 2 + LABEL, "");
+}
+
+/* A command that can be pasted, on however many lines. */
+static void print_command(const char *words)
+{
+    printf("    ");
+    print_words(words, 4, 6, " \\");
 }
 
 static double passage_rate(const demo *d)
@@ -94,15 +127,25 @@ static void print_memory(const demo *d)
     text_free(&words);
 }
 
+/* With less room the bar is shorter, then not there; then the name is. */
 static void print_bar(const char *name, uint64_t ns, uint64_t all, style s)
 {
     char number[NUMBER_TEXT];
     const double share = all ? (double)ns / (double)all : 0;
+    const int indent = width() < 2 * NARROWEST ? 2 : 4, numbers = 1 + TIME + 1 + SHARE,
+              room = width() - indent - numbers, left = room - NAME - 2,
+              most = left < LEAST_BAR ? 0
+                     : left < BAR     ? left
+                                      : BAR,
+              name_width = room < NAME ? room : NAME;
     text bar = {0};
-    text_repeat(&bar, glyph_of(GLYPH_FULL), (int)(share * BAR + 0.5));
+    text_repeat(&bar, glyph_of(GLYPH_FULL), (int)(share * most + 0.5));
     format_time(number, ns);
-    printf("    %-22.22s %*s%s %5.1f %%  %s%s%s\n", name, 9 - text_width(number), "", number, share * 100,
-           on(s), text_string(&bar), off(s));
+    printf("%*s%-*.*s %*s%s %5.1f %%", indent, "", name_width, name_width, name, TIME - text_width(number),
+           "", number, share * 100);
+    if (bar.length > 0)
+        printf("  %s%s%s", on(s), text_string(&bar), off(s));
+    putchar('\n');
     text_free(&bar);
 }
 
@@ -138,9 +181,15 @@ static void print_next(const demo *d)
         text_add_safe(&model, d->e.source.name);
     }
     printf("\n  %stry next%s\n", on(STYLE_TITLE), off(STYLE_TITLE));
-    printf("    %s run%s -p \"First Citizen:\" -n 200\n", term_program(), text_string(&model));
-    printf("    %s profile --by part -- run%s -p \"Speak\" -n 100\n", term_program(), text_string(&model));
-    printf("    %s bench model%s\n", term_program(), text_string(&model));
+    static const char *const commands[][2] = {{"run", " -p \"First Citizen:\" -n 200"},
+                                              {"profile --by part -- run", " -p \"Speak\" -n 100"},
+                                              {"bench model", ""}};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        text line = {0};
+        text_addf(&line, "%s %s%s%s", term_program(), commands[i][0], text_string(&model), commands[i][1]);
+        print_command(text_string(&line));
+        text_free(&line);
+    }
     text_free(&model);
 }
 
@@ -153,7 +202,13 @@ void demo_print(const demo *d)
     text_addf(&summary, "%s, %s parameters, %s", info.architecture, format_count(parameters, info.parameters),
               info.ternary ? "ternary" : "not ternary");
     putchar('\n');
-    heading_print("measured in this run", text_string(&summary));
+    if (width() < WIDEST) {
+        printf("%smeasured in this run%s\n", on(STYLE_TITLE), off(STYLE_TITLE));
+        print_words(text_string(&summary), 0, 0, "");
+        putchar('\n');
+    } else {
+        heading_print("measured in this run", text_string(&summary));
+    }
     text_free(&summary);
     print_speed(d);
     print_limits(d);

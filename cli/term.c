@@ -118,6 +118,7 @@ void term_show_warnings(bool show)
 int term_finish(int code)
 {
     int problem = 0;
+    errno = 0; /* of something else; a write that failed before has left no reason */
     if (fflush(stdout) != 0 || ferror(stdout))
         problem = errno ? errno : EIO;
     if (fclose(stdout) != 0 && !problem)

@@ -21,7 +21,8 @@ typedef struct train_point {
 } train_point;
 
 typedef struct train_log {
-    int file; /* -1: none is open */
+    int file;           /* -1: none is open */
+    int64_t final_step; /* after which all was validated, as was logged last; 0: never */
     train_point *points;
     size_t n, capacity;
 } train_log;
@@ -79,6 +80,8 @@ uint64_t train_peak_bytes(void);                /* that the process had; 0: the 
 
 /* Steps, with validation, samples and checkpoints between them, until they are made or the user stops. An exit code likewise. */
 int train_loop(train_run *r);
+/* Has whoever reads what is printed gone? Then nothing is printed from now on, which is no failure. */
+bool train_nobody_reads(void);
 /* The mean loss on the part of what is not learnt that the config says, always the same; or on the whole, unless the user stops it: -1.
  * The part is never left: how a run goes on must not depend on when it was stopped. */
 tern_status train_validate(train_run *r, bool whole, double *loss);
@@ -89,6 +92,8 @@ tern_status train_validate(train_run *r, bool whole, double *loss);
 int train_log_open(train_run *r, int64_t upto);
 int train_log_step(train_run *r, const tern_train_result *result, double rate, double tokens_per_s);
 int train_log_validation(train_run *r, double loss);
+/* The loss on all that is not learnt, with the weights of step `weights_of`; once for the same last step. */
+int train_log_final(train_run *r, double loss, int64_t weights_of);
 void train_log_close(train_log *log);
 
 /* ---- train_curve.c ------------------------------------------------------------------------------------------------- */

@@ -17,6 +17,8 @@
 #include "term.h"
 #include "train.h"
 
+#define FINAL "final_validation"
+
 static void add_point(train_log *log, train_point point)
 {
     if (log->n == log->capacity) {
@@ -26,18 +28,20 @@ static void add_point(train_log *log, train_point point)
     log->points[log->n++] = point;
 }
 
-/* A line as it is written below; false: it is something else, or cut short. */
+/* A line as it is written below; false: it is something else, or cut short. That of a final validation is no point of the curve: it
+ * judges all, and other weights. */
 static bool parse_line(const char *line, size_t length, train_point *out)
 {
     int64_t step;
-    char what[16];
+    char what[24];
     double value;
     if (length == 0 || line[length - 1] != '}' ||
-        sscanf(line, "{\"step\": %" SCNd64 ", \"%15[a-z]\": %lf", &step, what, &value) != 3)
+        sscanf(line, "{\"step\": %" SCNd64 ", \"%23[a-z_]\": %lf", &step, what, &value) != 3)
         return false;
     const bool validation = strcmp(what, "validation") == 0;
-    *out = (train_point){step, validation ? NAN : value, validation ? value : NAN};
-    return validation || strcmp(what, "loss") == 0;
+    const bool loss = strcmp(what, "loss") == 0;
+    *out = (train_point){step, loss ? value : NAN, validation ? value : NAN};
+    return validation || loss || strcmp(what, FINAL) == 0;
 }
 
 /* Keeps lines up to the first that is behind step `upto`, and says how many bytes they have. */
@@ -48,7 +52,10 @@ static size_t read_lines(train_log *log, const text *content, int64_t upto)
     for (const char *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
         if (!parse_line(line, (size_t)(end - line), &point) || point.step > upto)
             break;
-        add_point(log, point);
+        if (isnan(point.loss) && isnan(point.validation))
+            log->final_step = point.step;
+        else
+            add_point(log, point);
     }
     return (size_t)(line - text_string(content));
 }
@@ -90,13 +97,12 @@ int train_log_open(train_run *r, int64_t upto)
 }
 
 /* One write, so that a line is there or not; a part of it would be the end of what is read back. */
-static int write_line(train_run *r, const text *line, train_point point)
+static int write_line(const train_run *r, const text *line)
 {
     const ssize_t done = write(r->log.file, text_string(line), line->length);
     if (done != (ssize_t)line->length)
         return fail("cannot write '%s/log.jsonl': %s", r->dir,
                     done < 0 ? strerror(errno) : "the disk is full");
-    add_point(&r->log, point);
     return EXIT_DONE;
 }
 
@@ -110,7 +116,8 @@ int train_log_step(train_run *r, const tern_train_result *result, double rate, d
               r->progress.step, format_double(loss, result->loss),
               isfinite(result->norm) ? format_double(norm, result->norm) : "null",
               format_double(of_step, rate), tokens_per_s, r->progress.seconds);
-    const int code = write_line(r, &line, (train_point){r->progress.step, result->loss, NAN});
+    const int code = write_line(r, &line);
+    add_point(&r->log, (train_point){r->progress.step, result->loss, NAN});
     text_free(&line);
     return code;
 }
@@ -121,7 +128,24 @@ int train_log_validation(train_run *r, double loss)
     text line = {0};
     text_addf(&line, "{\"step\": %" PRId64 ", \"validation\": %s, \"seconds\": %.3f}\n", r->progress.step,
               format_double(number, loss), r->progress.seconds);
-    const int code = write_line(r, &line, (train_point){r->progress.step, NAN, loss});
+    const int code = write_line(r, &line);
+    add_point(&r->log, (train_point){r->progress.step, NAN, loss});
+    text_free(&line);
+    return code;
+}
+
+int train_log_final(train_run *r, double loss, int64_t weights_of)
+{
+    char number[NUMBER_TEXT];
+    text line = {0};
+    if (r->log.final_step == r->progress.step)
+        return EXIT_DONE;
+    text_addf(&line,
+              "{\"step\": %" PRId64 ", \"" FINAL "\": %s, \"weights_of_step\": %" PRId64
+              ", \"seconds\": %.3f}\n",
+              r->progress.step, format_double(number, loss), weights_of, r->progress.seconds);
+    const int code = write_line(r, &line);
+    r->log.final_step = r->progress.step;
     text_free(&line);
     return code;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "answer.h"
@@ -101,20 +102,21 @@ tern_status train_validate(train_run *r, bool whole, double *loss)
     const tern_train_options *o = &r->config.options;
     const int64_t most = whole ? INT64_MAX : r->config.validation_batches;
     double sum = 0;
-    int64_t n = 0;
-    for (; n < most && !(whole && progress_stopped_by() != 0); n++) {
+    int64_t windows = 0, n;
+    for (int64_t i = 0; i < most && !(whole && progress_stopped_by() != 0); i++) {
         double part;
         const tern_status status =
-            tern_corpus_validation_batch(r->corpus, n, o->batch, o->shape.context, r->batch);
+            tern_corpus_validation_batch(r->corpus, i, o->batch, o->shape.context, r->batch, &n);
         if (status == TERN_OUT_OF_RANGE)
             break;
         TERN_TRY(status);
-        TERN_TRY(tern_trainer_loss(r->trainer, r->batch, &part));
-        sum += part;
+        TERN_TRY(tern_trainer_loss(r->trainer, n, r->batch, &part));
+        sum += part * (double)n;
+        windows += n;
         if (whole && !r->quiet && !r->as_json)
             progress_line("validating with all of it");
     }
-    *loss = n > 0 && !(whole && progress_stopped_by() != 0) ? sum / (double)n : -1;
+    *loss = windows > 0 && !(whole && progress_stopped_by() != 0) ? sum / (double)windows : -1;
     return TERN_OK;
 }
 
@@ -172,7 +174,7 @@ static int between_steps(train_run *r, double norm)
 {
     const tern_train_config *c = &r->config;
     int code = EXIT_DONE;
-    if (c->validation > 0 && is_due(r, c->every_validation))
+    if (c->validation_share > 0 && is_due(r, c->every_validation))
         code = validate(r, norm);
     if (code == EXIT_DONE && train_shows_samples(r) && is_due(r, c->every_sample))
         show_sample(r);
@@ -219,10 +221,11 @@ static void show_progress(train_run *r, double norm)
 }
 
 /* Has the other end of a pipe been closed (`| head`, or a `tee` that Ctrl-C ended)? That ends the run as Ctrl-C does, so that nothing is
- * lost; what is said later goes nowhere. */
-static bool nobody_reads(void)
+ * lost; what is said later goes nowhere. A file that could not be written is another matter: the end tells. */
+bool train_nobody_reads(void)
 {
-    if (!ferror(stdout))
+    struct stat info;
+    if (!ferror(stdout) || fstat(STDOUT_FILENO, &info) != 0 || S_ISREG(info.st_mode))
         return false;
     if (!freopen("/dev/null", "w", stdout))
         clearerr(stdout);
@@ -242,6 +245,7 @@ int train_loop(train_run *r)
     r->first_step = r->progress.step;
     r->seconds_before = r->progress.seconds;
     r->start_ns = r->said_ns = clock_ns();
+    r->timed_out = is_time_up(r); /* --until a step that was made before */
     /* what cannot be written is found now, not after an hour */
     if (r->first_step == 0)
         code = save_checkpoint(r);
@@ -252,13 +256,13 @@ int train_loop(train_run *r)
             show_progress(r, norm);
         if (code == EXIT_DONE)
             code = between_steps(r, norm);
-        r->interrupted = progress_stopped_by() != 0 || nobody_reads();
+        r->interrupted = progress_stopped_by() != 0 || train_nobody_reads();
         r->timed_out = is_time_up(r);
     }
     const bool made = r->progress.step >= r->config.schedule.steps, moved = r->progress.step > r->first_step;
     r->interrupted = r->interrupted && !made;
     r->timed_out = r->timed_out && !made;
-    if (code == EXIT_DONE && made && moved && r->config.validation > 0)
+    if (code == EXIT_DONE && made && moved && r->config.validation_share > 0)
         code = validate(r, norm);
     if (code == EXIT_DONE && moved)
         code = save_checkpoint(r);

@@ -11,7 +11,7 @@
 
 bool train_can_export(const train_run *r)
 {
-    return r->config.options.shape.weights == TERN_TRAIN_TERNARY;
+    return r->config.options.shape.weights == TERN_TRAIN_WEIGHTS_TERNARY;
 }
 
 bool train_shows_samples(const train_run *r)
@@ -21,17 +21,11 @@ bool train_shows_samples(const train_run *r)
 
 tern_status train_export(train_run *r, const char *path)
 {
-    tern_train_export_options o = tern_train_export_options_default();
-    if (r->config.type != TERN_STORED_AS_IS)
-        o.type = r->config.type;
-    if (r->config.embedding != TERN_STORED_AS_IS)
-        o.embedding = r->config.embedding;
-    o.name = *r->config.name ? r->config.name : NULL;
-    /* whoever leaves the type to us is not warned that a layer has another one */
-    term_show_warnings(r->config.type != TERN_STORED_AS_IS);
-    const tern_status status = tern_trainer_export(r->trainer, r->tokenizer, path, &o);
-    term_show_warnings(true);
-    return status;
+    const tern_train_config *c = &r->config;
+    const tern_train_export_options o = {.type = c->export_type,
+                                         .embedding = c->export_embedding,
+                                         .name = *c->export_name ? c->export_name : NULL};
+    return tern_trainer_export(r->trainer, r->tokenizer, path, &o);
 }
 
 static bool take_piece(void *user, const tern_generated *piece)

@@ -167,7 +167,7 @@ static int make_tokenizer(train_run *r, const tern_model_file *from, const text 
     if (from)
         return tern_tokenizer_from_file(from, NULL, &r->tokenizer) == TERN_OK ? EXIT_DONE : fail_status(NULL);
     tern_tokenizer_train_options o = tern_tokenizer_train_options_default();
-    const bool bytes = r->config.tokens == TERN_TRAIN_BYTES;
+    const bool bytes = r->config.tokens == TERN_TRAIN_TOKENS_BYTES;
     o.vocabulary = r->config.vocabulary > 0 ? r->config.vocabulary
                    : bytes                  ? TERN_TRAIN_BYTE_TOKENS
                                             : TERN_TRAIN_BPE_TOKENS;
@@ -216,17 +216,17 @@ static uint64_t hash_of(const token_list *tokens)
 static int check_amounts(const train_run *r)
 {
     const tern_train_options *o = &r->config.options;
-    const int64_t training = tern_corpus_training(r->corpus), validation = tern_corpus_validation(r->corpus),
-                  group = o->batch * o->shape.context + 1;
+    const int64_t training = tern_corpus_training(r->corpus), validation = tern_corpus_validation(r->corpus);
     if (training < o->shape.context + 1)
         return fail("%lld tokens are left to learn from, less than one sequence of model.context (%lld) and "
                     "one more: give more data, or make it smaller",
                     (long long)training, (long long)o->shape.context);
-    if (r->config.validation > 0 && validation < group)
+    if (r->config.validation_share > 0 && validation < o->shape.context + 1)
         return fail(
-            "%lld tokens are left for validation, less than a batch of %lld: give more data, make "
-            "validation.share larger, batch or model.context smaller, or do without: validation.share 0",
-            (long long)validation, (long long)group);
+            "%lld tokens are left for validation, less than one sequence of model.context (%lld) and one "
+            "more: give more data, make validation.share larger or model.context smaller, or do without: "
+            "validation.share 0",
+            (long long)validation, (long long)o->shape.context);
     return EXIT_DONE;
 }
 
@@ -235,7 +235,7 @@ static int make_corpus(train_run *r, const text *all, const size_t *ends, int n)
     token_list tokens = {0};
     int code = EXIT_DONE;
     if (encode(r, all, ends, n, &tokens) != TERN_OK ||
-        tern_corpus_create(tokens.ids, (int64_t)tokens.n, r->config.validation, &r->corpus) != TERN_OK)
+        tern_corpus_create(tokens.ids, (int64_t)tokens.n, r->config.validation_share, &r->corpus) != TERN_OK)
         code = fail_status("data");
     const uint64_t hash = hash_of(&tokens);
     r->tokens = tokens.n;

@@ -66,7 +66,7 @@ static void torch_exec(const tern_train_options *o, int threads, const int *in, 
         close(out[i]);
     }
     execlp(python ? python : "python3", "python3", "bench/train/pytorch_step.py", numbers[0], numbers[1],
-           s->weights == TERN_TRAIN_TERNARY ? "ternary" : "float", numbers[2], numbers[3], numbers[4],
+           s->weights == TERN_TRAIN_WEIGHTS_TERNARY ? "ternary" : "float", numbers[2], numbers[3], numbers[4],
            numbers[5], numbers[6], numbers[7], numbers[8], (char *)NULL);
     _exit(127);
 }
@@ -216,7 +216,7 @@ static tern_status measure(const tern_train_options *o, tern__threads *threads, 
 
 typedef struct choice {
     const char *name;
-    tern_train_recompute recompute;
+    tern_recompute recompute;
     tern_precision activations;
 } choice;
 
@@ -309,7 +309,7 @@ int main(int argc, char **argv)
         bench_row(&out, "vs_pytorch", ternary.vs_torch, "x", "higher", "eager, %s", ternary.torch);
         bench_row(&out, "tokens_per_s", (double)ternary.info.tokens / ternary.seconds, "tokens/s", "higher",
                   "%.3f s a step", ternary.seconds);
-        o.shape.weights = TERN_TRAIN_FLOAT;
+        o.shape.weights = TERN_TRAIN_WEIGHTS_FLOAT;
         status = measure(&o, threads, &plain);
     }
     if (status == TERN_OK) {
@@ -318,7 +318,7 @@ int main(int argc, char **argv)
                   "nothing is rounded");
         bench_row(&out, "float_vs_pytorch", plain.vs_torch, "x", "higher", "eager, %s", plain.torch);
     }
-    o.shape.weights = TERN_TRAIN_TERNARY;
+    o.shape.weights = TERN_TRAIN_WEIGHTS_TERNARY;
     if (status == TERN_OK)
         status = measure_choices(o, &out);
     tern__threads_destroy(threads);

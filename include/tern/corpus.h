@@ -41,9 +41,10 @@ TERN_API tern_status tern_corpus_batch(const tern_corpus *corpus, uint64_t seed,
                                        int64_t sequences, int64_t context, int32_t *out);
 
 /* The i-th group of `sequences` windows of the validation part, one behind the other: the last target of one is the first input of
- * the next. TERN_OUT_OF_RANGE where it has no more whole groups. */
+ * the next. *n is how many there were: fewer in the last group only. All groups together are every whole window. TERN_OUT_OF_RANGE
+ * behind the last. */
 TERN_API tern_status tern_corpus_validation_batch(const tern_corpus *corpus, int64_t i, int64_t sequences,
-                                                  int64_t context, int32_t *out);
+                                                  int64_t context, int32_t *out, int64_t *n);
 
 #ifdef __cplusplus
 }

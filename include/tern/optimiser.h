@@ -23,8 +23,8 @@ extern "C" {
 typedef struct tern_optimiser tern_optimiser;
 
 typedef enum tern_optimiser_kind {
-    TERN_ADAMW, /* moments of gradients and of their squares, corrected for their start; decay apart from both */
-    TERN_SGD, /* gradients, with momentum where that is above 0 */
+    TERN_OPTIMISER_ADAMW, /* moments of gradients and of their squares, corrected for their start; decay apart from both */
+    TERN_OPTIMISER_SGD, /* gradients, with momentum where that is above 0 */
 } tern_optimiser_kind;
 
 typedef struct tern_optimiser_options {

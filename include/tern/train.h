@@ -30,8 +30,8 @@ typedef struct tern_trainer tern_trainer;
 
 /* How layers multiply on the way forward. */
 typedef enum tern_train_weights {
-    TERN_TRAIN_TERNARY, /* codes -1, 0, 1 with one scale, times int8 rows: what a model file will run with */
-    TERN_TRAIN_FLOAT,   /* as they are: what ternary weights are compared with */
+    TERN_TRAIN_WEIGHTS_TERNARY, /* codes -1, 0, 1 with one scale, times int8 rows: what a model file will run with */
+    TERN_TRAIN_WEIGHTS_FLOAT, /* as they are: what ternary weights are compared with */
 } tern_train_weights;
 
 /* What a step computes a second time on the way back instead of keeping it, with the same bits. X(enumerator, number, name, meaning). */
@@ -40,11 +40,11 @@ typedef enum tern_train_weights {
     X(ATTENTION, 1, "attention", "scores of attention and their softmax: what grows with context^2") \
     X(LAYERS, 2, "layers", "all of a layer but what it begins with")
 
-typedef enum tern_train_recompute {
+typedef enum tern_recompute {
 #define TERN_RECOMPUTE_ENUM(id, number, name, meaning) TERN_RECOMPUTE_##id = number,
     TERN_RECOMPUTE_LIST(TERN_RECOMPUTE_ENUM)
 #undef TERN_RECOMPUTE_ENUM
-} tern_train_recompute;
+} tern_recompute;
 
 typedef struct tern_train_shape {
     int64_t vocabulary, context; /* tokens that there are, and that one sequence has */
@@ -58,7 +58,7 @@ typedef struct tern_train_options {
     tern_train_shape shape;
     int64_t batch;      /* sequences in one pass */
     int64_t accumulate; /* passes in one step, whose gradients are averaged */
-    tern_train_recompute recompute;
+    tern_recompute recompute;
     tern_precision
         activations; /* how steps store what lies between products; validation and logits are exact always */
     tern_optimiser_options optimiser;
@@ -92,8 +92,9 @@ typedef struct tern_train_result {
 TERN_API tern_status tern_trainer_step(tern_trainer *trainer, const int32_t *tokens, double rate,
                                        tern_train_result *out);
 
-/* The loss on `batch` sequences of context + 1 tokens; nothing is learnt. */
-TERN_API tern_status tern_trainer_loss(tern_trainer *trainer, const int32_t *tokens, double *loss);
+/* The mean loss on n sequences of context + 1 tokens, 1 to `batch` of them; nothing is learnt. A sequence's loss does not depend on the
+ * others. */
+TERN_API tern_status tern_trainer_loss(tern_trainer *trainer, int64_t n, const int32_t *tokens, double *loss);
 
 /* What each token of `batch` sequences of context tokens leads to, [batch * context, vocabulary]: what tern_trainer_loss judges, exact
  * whatever precision `activations` have in steps. *out belongs to the open scope, or to the caller. */
@@ -152,16 +153,17 @@ typedef enum tern_schedule_kind {
 
 enum { TERN_TRAIN_MOST_STEPS = 1 << 24 }; /* of a run: the optimiser counts them in f32 */
 
-typedef struct tern_schedule {
+typedef struct tern_schedule_options {
     tern_schedule_kind kind; /* what follows the warm-up */
     double rate, least;      /* highest, and of the last step */
     int64_t warmup;          /* steps in which the rate grows from rate / warmup */
     int64_t steps;           /* all of them; later ones have the least rate */
-} tern_schedule;
+} tern_schedule_options;
 
-TERN_API tern_schedule tern_schedule_default(void); /* cosine, 1e-3 to 1e-4, 5000 steps, 100 to warm up */
+TERN_API tern_schedule_options
+tern_schedule_options_default(void); /* cosine, 1e-3 to 1e-4, 5000 steps, 100 to warm up */
 /* The rate of step 0, 1 and so on. */
-TERN_API double tern_schedule_rate(const tern_schedule *schedule, int64_t step);
+TERN_API double tern_schedule_rate(const tern_schedule_options *schedule, int64_t step);
 TERN_API const char *tern_schedule_name(tern_schedule_kind kind); /* "cosine"; static */
 
 /* ---- looking into it ----------------------------------------------------------------------------------------------- */
@@ -173,18 +175,19 @@ TERN_API const tern_program *tern_trainer_program(const tern_trainer *trainer);
 /* ---- files --------------------------------------------------------------------------------------------------------- */
 
 typedef struct tern_train_export_options {
-    tern_stored
-        type; /* of ternary layers, which are the same model in any: I2_S, TQ2_0, TQ1_0, Q8_0, F16, F32 ... */
-    tern_stored
-        embedding; /* of the table of tokens, which is rounded to it: F16, BF16, Q8_0, or F32, which is exact */
+    /* of ternary layers, which are the same model in any: I2_S, TQ2_0, TQ1_0, Q8_0, F16, F32 ...; TERN_STORED_AS_IS: I2_S */
+    tern_stored type;
+    /* of the table of tokens, which is rounded to it: F16, BF16, Q8_0, or F32, which is exact; TERN_STORED_AS_IS: F16 */
+    tern_stored embedding;
     const char *name; /* of the model; NULL: "unnamed" */
 } tern_train_export_options;
-TERN_API tern_train_export_options tern_train_export_options_default(void); /* I2_S, F16 */
+TERN_API tern_train_export_options tern_train_export_options_default(void); /* all is left to us */
 
 /* Writes the model as GGUF, architecture "bitnet-b1.58", with its tokenizer: what tern_model_load takes. Codes and scales are those
  * that the pass forward of a step has. A file appears whole or not at all. Rows that are not whole blocks of `type` are written as
- * Q8_0, or F16 where they are not whole blocks of 32 either, which holds codes and scale as well but takes more room; the log says so.
- * TERN_UNSUPPORTED for TERN_TRAIN_FLOAT, which no architecture of ours is; TERN_SHAPE for a tokenizer with more tokens than the
+ * Q8_0, or F16 where they are not whole blocks of 32 either, which holds codes and scale as well but takes more room; the log says so
+ * where the caller named a type.
+ * TERN_UNSUPPORTED for TERN_TRAIN_WEIGHTS_FLOAT, which no architecture of ours is; TERN_SHAPE for a tokenizer with more tokens than the
  * model's vocabulary; TERN_DTYPE for types that do not hold such weights; TERN_STATE if weights are not numbers any more.
  * `options` NULL = defaults. */
 TERN_API tern_status tern_trainer_export(tern_trainer *trainer, const tern_tokenizer *tokenizer,

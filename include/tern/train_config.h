@@ -24,8 +24,8 @@ extern "C" {
 #endif
 
 typedef enum tern_train_tokens {
-    TERN_TRAIN_BYTES, /* each byte is a token, and one ends a text */
-    TERN_TRAIN_BPE,   /* pairs that are frequent in the data become tokens */
+    TERN_TRAIN_TOKENS_BYTES, /* each byte is a token, and one ends a text */
+    TERN_TRAIN_TOKENS_BPE,   /* pairs that are frequent in the data become tokens */
 } tern_train_tokens;
 
 /* Tokens of these, unless the config says how many. */
@@ -34,20 +34,20 @@ enum { TERN_TRAIN_BYTE_TOKENS = 257, TERN_TRAIN_BPE_TOKENS = 4096 };
 enum { TERN_TRAIN_TEXT = 256 };
 
 typedef struct tern_train_config {
-    tern_train_options options; /* but for the vocabulary's size, which the tokenizer decides */
-    tern_schedule schedule;     /* with the number of steps */
+    tern_train_options options;     /* but for the vocabulary's size, which the tokenizer decides */
+    tern_schedule_options schedule; /* with the number of steps */
     tern_train_tokens tokens;
     int64_t vocabulary;         /* that the tokenizer is to have; 0: as many as its kind has */
-    double validation;          /* part of the data at its end that is not learnt */
+    double validation_share;    /* part of the data at its end that is not learnt */
     int64_t validation_batches; /* of it, looked at meanwhile; the rest at the end */
     /* steps between these; 0: validation and checkpoints only at the end (a checkpoint also when stopped), samples never */
     int64_t every_validation, every_checkpoint, every_sample;
     int64_t sample_tokens;
     double sample_temperature;
     char sample_prompt[TERN_TRAIN_TEXT];
-    /* of the model that is written; TERN_STORED_AS_IS: as in tern_train_export_options_default */
-    tern_stored type, embedding;
-    char name[TERN_TRAIN_TEXT]; /* of the model, in its file */
+    /* of the model that is written, as in tern_train_export_options */
+    tern_stored export_type, export_embedding;
+    char export_name[TERN_TRAIN_TEXT]; /* "": unnamed */
 } tern_train_config;
 
 /* How far a run has come: what goes into a checkpoint beside its states. */

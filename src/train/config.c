@@ -58,28 +58,29 @@ enum { N_KEYS = TERN__COUNT(keys) };
 _Static_assert(sizeof(tern_train_weights) == sizeof(int) && sizeof(tern_stored) == sizeof(int) &&
                    sizeof(tern_optimiser_kind) == sizeof(int) && sizeof(tern_schedule_kind) == sizeof(int) &&
                    sizeof(tern_train_tokens) == sizeof(int) && sizeof(tern_precision) == sizeof(int) &&
-                   sizeof(tern_train_recompute) == sizeof(int),
+                   sizeof(tern_recompute) == sizeof(int),
                "choices are kept in ints");
 
 /* What config.def says in words, which no compiler compares: places of words are enumerators. */
-_Static_assert(TERN_TRAIN_TERNARY == 0 && TERN_TRAIN_FLOAT == 1, "model.weights: ternary float");
-_Static_assert(TERN_TRAIN_BYTES == 0 && TERN_TRAIN_BPE == 1, "tokenizer.kind: bytes bpe");
+_Static_assert(TERN_TRAIN_WEIGHTS_TERNARY == 0 && TERN_TRAIN_WEIGHTS_FLOAT == 1,
+               "model.weights: ternary float");
+_Static_assert(TERN_TRAIN_TOKENS_BYTES == 0 && TERN_TRAIN_TOKENS_BPE == 1, "tokenizer.kind: bytes bpe");
 _Static_assert(TERN_TRAIN_BYTE_TOKENS == 257 && TERN_TRAIN_BPE_TOKENS == 4096,
                "tokenizer.vocabulary: 257, 4096");
 _Static_assert(TERN_RECOMPUTE_NONE == 0 && TERN_RECOMPUTE_ATTENTION == 1 && TERN_RECOMPUTE_LAYERS == 2,
                "recompute: none attention layers");
 _Static_assert(TERN_PRECISION_EXACT == 0 && TERN_PRECISION_BF16 == 1 && TERN_PRECISION_F16 == 2,
                "activations: f32 bf16 f16");
-_Static_assert(TERN_ADAMW == 0 && TERN_SGD == 1, "optimiser.kind: adamw sgd");
+_Static_assert(TERN_OPTIMISER_ADAMW == 0 && TERN_OPTIMISER_SGD == 1, "optimiser.kind: adamw sgd");
 _Static_assert(TERN_SCHEDULE_COSINE == 0 && TERN_SCHEDULE_LINEAR == 1 && TERN_SCHEDULE_CONSTANT == 2,
                "schedule.kind: cosine linear constant");
 
 tern_train_config tern_train_config_default(void)
 {
     return (tern_train_config){.options = tern_train_options_default(),
-                               .schedule = tern_schedule_default(),
-                               .tokens = TERN_TRAIN_BYTES,
-                               .validation = 0.1,
+                               .schedule = tern_schedule_options_default(),
+                               .tokens = TERN_TRAIN_TOKENS_BYTES,
+                               .validation_share = 0.1,
                                .validation_batches = 8,
                                .every_validation = 250,
                                .every_checkpoint = 250,
@@ -87,8 +88,8 @@ tern_train_config tern_train_config_default(void)
                                .sample_tokens = 120,
                                .sample_temperature = 0.8,
                                .sample_prompt = "\n",
-                               .type = TERN_STORED_AS_IS,
-                               .embedding = TERN_STORED_AS_IS};
+                               .export_type = TERN_STORED_AS_IS,
+                               .export_embedding = TERN_STORED_AS_IS};
 }
 
 /* Where the value of a row is. */
@@ -426,7 +427,7 @@ static tern_status parse(const char *text, size_t length, reading *r)
     }
     json_decref(root);
     TERN_TRY(status);
-    TERN__FAIL_IF(r->config.tokens == TERN_TRAIN_BYTES && r->config.vocabulary > 0 &&
+    TERN__FAIL_IF(r->config.tokens == TERN_TRAIN_TOKENS_BYTES && r->config.vocabulary > 0 &&
                       r->config.vocabulary != TERN_TRAIN_BYTE_TOKENS,
                   TERN_INVALID_ARGUMENT,
                   "%s: tokenizer.vocabulary is %lld, but a tokenizer of bytes has %d tokens: say \"kind\": "

@@ -147,17 +147,20 @@ tern_status tern_corpus_batch(const tern_corpus *c, uint64_t seed, int64_t step,
 }
 
 tern_status tern_corpus_validation_batch(const tern_corpus *c, int64_t i, int64_t sequences, int64_t context,
-                                         int32_t *out)
+                                         int32_t *out, int64_t *n)
 {
     int64_t first;
+    TERN__FAIL_IF(!n, TERN_INVALID_ARGUMENT, "corpus_validation_batch: the place for the count is missing");
     TERN_TRY(check(c, "corpus_validation_batch", i, sequences, context, out, &first));
     const int64_t windows = c->validation > 0 ? (c->validation - 1) / context : 0;
     TERN__FAIL_IF(
-        first + sequences > windows, TERN_OUT_OF_RANGE,
+        first >= windows, TERN_OUT_OF_RANGE,
         "corpus_validation_batch: group %lld of %lld sequences; %lld tokens for validation are %lld windows "
         "of a context of %lld",
         (long long)i, (long long)sequences, (long long)c->validation, (long long)windows, (long long)context);
-    for (int64_t k = 0; k < sequences; k++)
+    const int64_t left = windows - first;
+    *n = left < sequences ? left : sequences;
+    for (int64_t k = 0; k < *n; k++)
         memcpy(out + k * (context + 1), c->tokens + c->training + (first + k) * context,
                (size_t)(context + 1) * sizeof *out);
     return TERN_OK;

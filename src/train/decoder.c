@@ -126,7 +126,7 @@ void tern__train_net_free(tern__train_net *net)
 static tern_tensor *project(const tern__train_net *net, tern__part_id id, int64_t layer, tern_tensor *x)
 {
     tern_tensor *w = weight(net, id, layer), *q, *s, *codes, *scale;
-    if (net->shape.weights == TERN_TRAIN_FLOAT)
+    if (net->shape.weights == TERN_TRAIN_WEIGHTS_FLOAT)
         return tern_linear(x, w);
     tern_quantise_rows(x, &q, &s);
     tern_ternary_quantise(w, NULL, TERN_T2, &codes, &scale);
@@ -244,7 +244,19 @@ tern_tensor *tern__train_logits(const tern__train_net *net, tern_tensor *tokens,
     return logits;
 }
 
+/* What the model thought of each target. */
+static tern_tensor *log_likelihoods(tern_tensor *logits, tern_tensor *targets)
+{
+    return tern_take_along(tern_log_softmax(logits, -1), targets, -1);
+}
+
 tern_tensor *tern__train_loss(tern_tensor *logits, tern_tensor *targets)
 {
-    return tern_neg(tern_mean(tern_take_along(tern_log_softmax(logits, -1), targets, -1), 0, NULL, false));
+    return tern_neg(tern_mean(log_likelihoods(logits, targets), 0, NULL, false));
+}
+
+tern_tensor *tern__train_losses(tern_tensor *logits, tern_tensor *targets, int64_t sequences)
+{
+    tern_tensor *each = tern_reshape(log_likelihoods(logits, targets), 2, (int64_t[]){sequences, -1});
+    return tern_neg(tern_mean(each, 1, (int64_t[]){1}, false));
 }

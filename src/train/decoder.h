@@ -10,7 +10,7 @@
 typedef struct tern__train_net {
     tern_ctx *ctx;
     tern_train_shape shape;
-    tern_train_recompute recompute;
+    tern_recompute recompute;
     int n;
     tern_tensor **weights; /* (n) f32 states */
     char (*names)[TERN__PART_NAME];
@@ -29,5 +29,7 @@ tern_tensor *tern__train_logits(const tern__train_net *net, tern_tensor *tokens,
 
 /* The mean of -log p(target), targets[batch * context, 1]. */
 tern_tensor *tern__train_loss(tern_tensor *logits, tern_tensor *targets);
+/* The same of each sequence, [sequences]. */
+tern_tensor *tern__train_losses(tern_tensor *logits, tern_tensor *targets, int64_t sequences);
 
 #endif

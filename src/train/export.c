@@ -19,7 +19,7 @@
 
 tern_train_export_options tern_train_export_options_default(void)
 {
-    return (tern_train_export_options){.type = TERN_STORED_I2_S, .embedding = TERN_STORED_F16};
+    return (tern_train_export_options){.type = TERN_STORED_AS_IS, .embedding = TERN_STORED_AS_IS};
 }
 
 /* How one weight is written. */
@@ -31,7 +31,8 @@ typedef struct plan {
 
 typedef struct job {
     const tern__train_net *net;
-    tern_train_export_options o;
+    tern_train_export_options o; /* types that are, whoever chose them */
+    bool chose;                  /* the caller did, that of layers */
     tern__model_work work;
     tern__model_writer w;
     plan *plans; /* (weights) */
@@ -64,7 +65,7 @@ static tern_status check(const job *j, const tern_tokenizer *tokenizer)
     const int64_t vocabulary = j->net->shape.vocabulary;
     tern_tokenizer_info info;
     TERN_TRY(tern_tokenizer_get_info(tokenizer, &info));
-    TERN__FAIL_IF(j->net->shape.weights != TERN_TRAIN_TERNARY, TERN_UNSUPPORTED,
+    TERN__FAIL_IF(j->net->shape.weights != TERN_TRAIN_WEIGHTS_TERNARY, TERN_UNSUPPORTED,
                   "trainer_export: this model was trained with float weights; a file of architecture "
                   "'bitnet-b1.58' has ternary ones, and would be another model");
     TERN__FAIL_IF(info.n_tokens > vocabulary, TERN_SHAPE,
@@ -107,7 +108,7 @@ static tern_status plan_layer(job *j, int i)
     }
     p->to = type_of_layer(j, columns);
     p->own_scale = !tern__stored_holds_scales(p->to, &p->scale, 1);
-    if (p->to != j->o.type)
+    if (p->to != j->o.type && j->chose)
         tern__log(TERN_LOG_WARN, "'%s' is written as %s: its rows of %lld are no whole blocks of %s",
                   j->net->names[i], tern_stored_get(p->to)->name, (long long)columns,
                   tern_stored_get(j->o.type)->name);
@@ -252,6 +253,11 @@ tern_status tern_trainer_export(tern_trainer *trainer, const tern_tokenizer *tok
     job j = {.net = tern__trainer_net(trainer),
              .o = options ? *options : tern_train_export_options_default(),
              .w.out.fd = -1};
+    j.chose = j.o.type != TERN_STORED_AS_IS;
+    if (!j.chose)
+        j.o.type = TERN_STORED_I2_S;
+    if (j.o.embedding == TERN_STORED_AS_IS)
+        j.o.embedding = TERN_STORED_F16;
     TERN_TRY(check(&j, tokenizer));
     tern_status status = make_scratch(&j);
     if (status == TERN_OK)

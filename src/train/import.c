@@ -54,7 +54,7 @@ tern_status tern_train_shape_of(const tern_model_file *file, tern_train_shape *o
                               .kv_heads = h.kv_heads,
                               .rope_theta = h.rope_theta,
                               .norm_eps = h.norm_eps,
-                              .weights = TERN_TRAIN_TERNARY};
+                              .weights = TERN_TRAIN_WEIGHTS_TERNARY};
     return TERN_OK;
 }
 
@@ -129,7 +129,7 @@ static tern_status assign_codes(const tern__train_net *net, int i, tern_tensor *
         return tern__out_of_memory(tern_nbytes(state));
     const int64_t rows = tern_dim(state, 0), columns = tern_dim(state, 1);
     const double share =
-        net->shape.weights == TERN_TRAIN_FLOAT ? 1 : share_of(tern_data(codes), rows, columns);
+        net->shape.weights == TERN_TRAIN_WEIGHTS_FLOAT ? 1 : share_of(tern_data(codes), rows, columns);
     const double size = share > 0 ? (double)tern_data_f32(scales)[0] / share : 0;
     spread(tern_data(codes), rows, columns, size, values);
     const tern_status status =

@@ -23,13 +23,13 @@ struct tern_optimiser {
 
 tern_optimiser_options tern_optimiser_options_default(void)
 {
-    return (tern_optimiser_options){.kind = TERN_ADAMW, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8};
+    return (tern_optimiser_options){.kind = TERN_OPTIMISER_ADAMW, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8};
 }
 
 int tern_optimiser_moments(const tern_optimiser_options *options)
 {
     const tern_optimiser_options o = options ? *options : tern_optimiser_options_default();
-    return o.kind == TERN_ADAMW ? 2 : o.momentum > 0;
+    return o.kind == TERN_OPTIMISER_ADAMW ? 2 : o.momentum > 0;
 }
 
 /* ---- making -------------------------------------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ static bool is_share(double x)
 
 static tern_status check_options(const tern_optimiser_options *o)
 {
-    TERN__FAIL_IF(o->kind != TERN_ADAMW && o->kind != TERN_SGD, TERN_INVALID_ARGUMENT,
+    TERN__FAIL_IF(o->kind != TERN_OPTIMISER_ADAMW && o->kind != TERN_OPTIMISER_SGD, TERN_INVALID_ARGUMENT,
                   "optimiser_create: there is no optimiser %d", (int)o->kind);
     const struct {
         const char *name;
@@ -172,7 +172,7 @@ static tern_tensor *direction(const tern_optimiser *a, int i, tern_tensor *grad,
                               tern_tensor **moments)
 {
     tern_tensor *first = a->moments > 0 ? a->states[a->n + i] : NULL;
-    if (a->o.kind == TERN_SGD) {
+    if (a->o.kind == TERN_OPTIMISER_SGD) {
         if (first)
             grad = moments[0] = tern_add(tern_mul(first, number(a, a->o.momentum)), grad);
         return grad;

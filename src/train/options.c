@@ -74,8 +74,8 @@ tern_status tern__train_check(const tern_train_options *o)
                   "training: rope_theta is %g; it must be above 0", s->rope_theta);
     TERN__FAIL_IF(!(s->norm_eps > 0) || !isfinite(s->norm_eps), TERN_INVALID_ARGUMENT,
                   "training: norm_eps is %g; it must be above 0", s->norm_eps);
-    TERN__FAIL_IF(s->weights != TERN_TRAIN_TERNARY && s->weights != TERN_TRAIN_FLOAT, TERN_INVALID_ARGUMENT,
-                  "training: there is no kind of weights %d", (int)s->weights);
+    TERN__FAIL_IF(s->weights != TERN_TRAIN_WEIGHTS_TERNARY && s->weights != TERN_TRAIN_WEIGHTS_FLOAT,
+                  TERN_INVALID_ARGUMENT, "training: there is no kind of weights %d", (int)s->weights);
     TERN__FAIL_IF((int)o->recompute < TERN_RECOMPUTE_NONE || o->recompute > TERN_RECOMPUTE_LAYERS,
                   TERN_INVALID_ARGUMENT, "training: there is no way to recompute %d", (int)o->recompute);
     TERN__FAIL_IF((int)o->activations < TERN_PRECISION_EXACT || o->activations > TERN_PRECISION_F16,

@@ -34,12 +34,20 @@ static tern_tensor *tokens_input(const tern_trainer *t)
     return tern_input(t->ctx, "tokens", TERN_I32, 1, &n);
 }
 
+static tern_tensor *targets_input(const tern_trainer *t)
+{
+    return tern_input(t->ctx, "targets", TERN_I32, 2, (int64_t[]){tern__train_pass_tokens(&t->o), 1});
+}
+
+static tern_tensor *logits_of_pass(const tern_trainer *t)
+{
+    return tern__train_logits(&t->net, tokens_input(t), t->o.batch);
+}
+
 static tern_tensor *loss_of_pass(const tern_trainer *t)
 {
-    tern_tensor *logits = tern__train_logits(&t->net, tokens_input(t), t->o.batch);
-    tern_tensor *targets =
-        tern_input(t->ctx, "targets", TERN_I32, 2, (int64_t[]){tern__train_pass_tokens(&t->o), 1});
-    return tern__train_loss(logits, targets);
+    tern_tensor *logits = logits_of_pass(t); /* whose input is the first */
+    return tern__train_loss(logits, targets_input(t));
 }
 
 /* Of the loss times its scale, where it has one. */
@@ -121,11 +129,13 @@ static tern_status compile_check(tern_trainer *t)
     return TERN_INTERNAL;
 }
 
+/* Output: the loss of each sequence. */
 static tern_status compile_loss(tern_trainer *t)
 {
     TERN_SCOPE(t->ctx) {
-        tern_tensor *loss = loss_of_pass(t);
-        return compile(t, 1, &loss, TERN_PRECISION_EXACT, &t->loss);
+        tern_tensor *logits = logits_of_pass(t);
+        tern_tensor *losses = tern__train_losses(logits, targets_input(t), t->o.batch);
+        return compile(t, 1, &losses, TERN_PRECISION_EXACT, &t->loss);
     }
     return TERN_INTERNAL;
 }
@@ -133,7 +143,7 @@ static tern_status compile_loss(tern_trainer *t)
 tern_status tern__train_compile_logits(tern_trainer *t)
 {
     TERN_SCOPE(t->ctx) {
-        tern_tensor *logits = tern__train_logits(&t->net, tokens_input(t), t->o.batch);
+        tern_tensor *logits = logits_of_pass(t);
         TERN_TRY(compile(t, 1, &logits, TERN_PRECISION_EXACT, &t->logits));
     }
     return prepare(t, &t->logits);

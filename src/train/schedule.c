@@ -16,13 +16,13 @@ const char *tern_schedule_name(tern_schedule_kind kind)
     return (size_t)kind < TERN__COUNT(names) ? names[kind] : "unknown";
 }
 
-tern_schedule tern_schedule_default(void)
+tern_schedule_options tern_schedule_options_default(void)
 {
-    return (tern_schedule){
+    return (tern_schedule_options){
         .kind = TERN_SCHEDULE_COSINE, .rate = 1e-3, .least = 1e-4, .warmup = 100, .steps = 5000};
 }
 
-double tern_schedule_rate(const tern_schedule *s, int64_t step)
+double tern_schedule_rate(const tern_schedule_options *s, int64_t step)
 {
     if (!s)
         return 0;

@@ -181,23 +181,24 @@ static tern_status check_tokens(const tern_trainer *t, const int32_t *tokens, in
     return TERN_OK;
 }
 
-/* Sequences of context + 1 tokens as what is read and what is to be predicted. */
-static void part_sequences(const tern_trainer *t, const int32_t *tokens)
+/* n sequences of context + 1 tokens as what is read and what is to be predicted. The places of others keep what they had, 0 or tokens
+ * of an earlier pass: whoever gives fewer looks at no result of theirs. */
+static void part_sequences(const tern_trainer *t, int64_t n, const int32_t *tokens)
 {
     const int64_t context = t->o.shape.context;
-    for (int64_t i = 0; i < t->o.batch; i++) {
+    for (int64_t i = 0; i < n; i++) {
         const int32_t *sequence = tokens + i * (context + 1);
         memcpy(t->inputs + i * context, sequence, (size_t)context * sizeof *sequence);
         memcpy(t->targets + i * context, sequence + 1, (size_t)context * sizeof *sequence);
     }
 }
 
-/* Runs a pass over `tokens`, with the rate if it takes one; results are in t->outputs, in the open scope. */
-static tern_status run_pass(tern_trainer *t, const tern__train_runner *r, const int32_t *tokens,
-                            const double *rate)
+/* Runs a pass over `sequences` of tokens, with the rate if it takes one; results are in t->outputs, in the open scope. */
+static tern_status run_pass(tern_trainer *t, const tern__train_runner *r, int64_t sequences,
+                            const int32_t *tokens, const double *rate)
 {
     const int64_t n = tern__train_pass_tokens(&t->o);
-    part_sequences(t, tokens);
+    part_sequences(t, sequences, tokens);
     tern_tensor *in[3] = {tern_from_data(t->ctx, TERN_I32, 1, &n, t->inputs),
                           tern_from_data(t->ctx, TERN_I32, 2, (int64_t[]){n, 1}, t->targets)};
     if (rate)
@@ -205,19 +206,28 @@ static tern_status run_pass(tern_trainer *t, const tern__train_runner *r, const 
     return tern_exec_run(r->exec, rate ? 3 : 2, in, r->n_out, t->outputs);
 }
 
-static tern_status read_number(tern_tensor *t, double *out)
+/* The mean of the first n numbers of a tensor. */
+static tern_status read_mean(tern_tensor *t, int64_t n, double *out)
 {
     const float *data = tern_data_f32(t);
     if (!data)
         return tern_status_of(t) != TERN_OK ? tern_status_of(t) : TERN_INTERNAL;
-    *out = (double)data[0];
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += (double)data[i];
+    *out = sum / (double)n;
     return TERN_OK;
+}
+
+static tern_status read_number(tern_tensor *t, double *out)
+{
+    return read_mean(t, 1, out);
 }
 
 static tern_status step_at_once(tern_trainer *t, const int32_t *tokens, double rate, tern_train_result *out)
 {
     TERN_SCOPE(t->ctx) {
-        TERN_TRY(run_pass(t, &t->pass, tokens, &rate));
+        TERN_TRY(run_pass(t, &t->pass, t->o.batch, tokens, &rate));
         TERN_TRY(read_number(t->outputs[0], &out->loss));
         TERN_TRY(read_number(t->outputs[1], &out->norm));
     }
@@ -252,7 +262,8 @@ static tern_status step_in_passes(tern_trainer *t, const int32_t *tokens, double
     for (int64_t i = 0; i < t->o.accumulate; i++)
         TERN_SCOPE(t->ctx) {
             double loss = 0;
-            TERN_TRY(run_pass(t, &t->pass, tokens + i * t->o.batch * (t->o.shape.context + 1), NULL));
+            TERN_TRY(
+                run_pass(t, &t->pass, t->o.batch, tokens + i * t->o.batch * (t->o.shape.context + 1), NULL));
             TERN_TRY(read_number(t->outputs[0], &loss));
             sum += loss;
         }
@@ -288,14 +299,17 @@ tern_status tern_trainer_step(tern_trainer *t, const int32_t *tokens, double rat
     return TERN_OK;
 }
 
-tern_status tern_trainer_loss(tern_trainer *t, const int32_t *tokens, double *loss)
+tern_status tern_trainer_loss(tern_trainer *t, int64_t n, const int32_t *tokens, double *loss)
 {
     TERN__FAIL_IF(!t || !tokens || !loss, TERN_INVALID_ARGUMENT,
                   "trainer_loss: the trainer, the tokens or the place for the result are missing");
-    TERN_TRY(check_tokens(t, tokens, t->o.batch * (t->o.shape.context + 1)));
+    TERN__FAIL_IF(n < 1 || n > t->o.batch, TERN_INVALID_ARGUMENT,
+                  "trainer_loss: %lld sequences; there must be 1 to %lld", (long long)n,
+                  (long long)t->o.batch);
+    TERN_TRY(check_tokens(t, tokens, n * (t->o.shape.context + 1)));
     TERN_SCOPE(t->ctx) {
-        TERN_TRY(run_pass(t, &t->loss, tokens, NULL));
-        TERN_TRY(read_number(t->outputs[0], loss));
+        TERN_TRY(run_pass(t, &t->loss, n, tokens, NULL));
+        TERN_TRY(read_mean(t->outputs[0], n, loss));
     }
     return TERN_OK;
 }

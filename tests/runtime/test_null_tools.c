@@ -358,9 +358,9 @@ TEST(trainers)
     REFUSED(tern_trainer_step(NULL, tokens, 0, &o.train_result));
     REFUSED(tern_trainer_step(t, NULL, 0, &o.train_result));
     CHECK_OK(tern_trainer_step(t, tokens, 0, NULL));
-    REFUSED(tern_trainer_loss(NULL, tokens, &o.real));
-    REFUSED(tern_trainer_loss(t, NULL, &o.real));
-    REFUSED(tern_trainer_loss(t, tokens, NULL));
+    REFUSED(tern_trainer_loss(NULL, 1, tokens, &o.real));
+    REFUSED(tern_trainer_loss(t, 1, NULL, &o.real));
+    REFUSED(tern_trainer_loss(t, 1, tokens, NULL));
     REFUSED(tern_trainer_logits(NULL, tokens, &o.tensors[0]));
     REFUSED(tern_trainer_logits(t, NULL, &o.tensors[0]));
     REFUSED(tern_trainer_logits(t, tokens, NULL));
@@ -381,7 +381,7 @@ TEST(trainers)
     QUIET(tern_trainer_free(NULL));
     tern_tokenizer *tokenizer;
     CHECK_OK(tern_tokenizer_train("", 0, NULL, &tokenizer));
-    CHECK(tern_train_export_options_default().type == TERN_STORED_I2_S);
+    CHECK(tern_train_export_options_default().type == TERN_STORED_AS_IS);
     REFUSED(tern_trainer_export(NULL, tokenizer, "x", NULL));
     REFUSED(tern_trainer_export(t, NULL, "x", NULL));
     REFUSED(tern_trainer_export(t, tokenizer, NULL, NULL));
@@ -396,7 +396,7 @@ TEST(training_configs)
 {
     tern_train_config config = tern_train_config_default();
     tern_train_progress progress = {0};
-    CHECK(tern_schedule_default().steps > 0);
+    CHECK(tern_schedule_options_default().steps > 0);
     CHECK(tern_schedule_rate(NULL, 3) == 0);
     CHECK_STR(tern_schedule_name((tern_schedule_kind)-1), "unknown");
     REFUSED(tern_train_config_parse(NULL, 0, "x", &config));
@@ -420,6 +420,7 @@ TEST(training_configs)
 TEST(corpora)
 {
     const int32_t tokens[4] = {0};
+    int64_t n;
     tern_corpus *c;
     REFUSED(tern_corpus_create(NULL, 4, 0.5, &o.corpus));
     REFUSED(tern_corpus_create(tokens, 4, 0.5, NULL));
@@ -428,8 +429,9 @@ TEST(corpora)
     NEUTRAL(tern_corpus_validation(NULL), 0);
     REFUSED(tern_corpus_batch(NULL, 0, 0, 1, 1, &o.token));
     REFUSED(tern_corpus_batch(c, 0, 0, 1, 1, NULL));
-    REFUSED(tern_corpus_validation_batch(NULL, 0, 1, 1, &o.token));
-    REFUSED(tern_corpus_validation_batch(c, 0, 1, 1, NULL));
+    REFUSED(tern_corpus_validation_batch(NULL, 0, 1, 1, &o.token, &n));
+    REFUSED(tern_corpus_validation_batch(c, 0, 1, 1, NULL, &n));
+    REFUSED(tern_corpus_validation_batch(c, 0, 1, 1, &o.token, NULL));
     QUIET(tern_corpus_free(NULL));
     tern_corpus_free(c);
 }

@@ -116,10 +116,10 @@ static void check_goes_on(tern_optimiser_kind kind, double momentum, int passes)
 TEST(goes_on_with_the_same_bits)
 {
     NEED_JANSSON();
-    check_goes_on(TERN_ADAMW, 0, 1);
-    check_goes_on(TERN_ADAMW, 0, 2);
-    check_goes_on(TERN_SGD, 0.9, 1);
-    check_goes_on(TERN_SGD, 0, 1);
+    check_goes_on(TERN_OPTIMISER_ADAMW, 0, 1);
+    check_goes_on(TERN_OPTIMISER_ADAMW, 0, 2);
+    check_goes_on(TERN_OPTIMISER_SGD, 0.9, 1);
+    check_goes_on(TERN_OPTIMISER_SGD, 0, 1);
 }
 
 TEST(notes)
@@ -186,7 +186,7 @@ TEST(other_models)
     REFUSED_OF(o.shape.vocabulary = 12,
                "'token_embd.weight' is f32[12,32], but in this model it is f32[11,32]");
     REFUSED_OF(o.shape.layers = 2, "it has 'blk.1.");
-    REFUSED_OF(o.optimiser.kind = TERN_SGD, "it has no 'token_embd.weight.m'");
+    REFUSED_OF(o.optimiser.kind = TERN_OPTIMISER_SGD, "it has no 'token_embd.weight.m'");
     close_trainer(ctx, t);
 }
 

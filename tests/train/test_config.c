@@ -36,18 +36,18 @@ TEST(what_is_printed_is_read)
     tern_train_config c = tern_train_config_default(), d;
     char *text = NULL, *again = NULL;
     c.options.shape.layers = 3;
-    c.options.optimiser.kind = TERN_SGD;
+    c.options.optimiser.kind = TERN_OPTIMISER_SGD;
     c.options.seed = 77;
     c.schedule.kind = TERN_SCHEDULE_LINEAR;
     c.schedule.rate = 0.1 + 0.2;
-    c.tokens = TERN_TRAIN_BPE;
-    c.type = TERN_STORED_TQ2_0;
+    c.tokens = TERN_TRAIN_TOKENS_BPE;
+    c.export_type = TERN_STORED_TQ2_0;
     snprintf(c.sample_prompt, sizeof c.sample_prompt, "\"\n\xc3\xa4");
     CHECK_OK(tern_train_config_print(&c, &text));
     CHECK_OK(parse(text, &d));
     CHECK_OK(tern_train_config_print(&d, &again));
     CHECK_STR(text, again);
-    CHECK(d.schedule.rate == c.schedule.rate && d.type == TERN_STORED_TQ2_0 && d.options.seed == 77);
+    CHECK(d.schedule.rate == c.schedule.rate && d.export_type == TERN_STORED_TQ2_0 && d.options.seed == 77);
     tern_string_free(text);
     tern_string_free(again);
 }
@@ -146,15 +146,15 @@ TEST(words_mean_what_they_say)
         CHECK_OK(parse(text, &c));                       \
         CHECK_EQ(c.field, enumerator);                   \
     } while (0)
-    MEANS("model.weights", "ternary", options.shape.weights, TERN_TRAIN_TERNARY);
-    MEANS("model.weights", "float", options.shape.weights, TERN_TRAIN_FLOAT);
-    MEANS("tokenizer.kind", "bytes", tokens, TERN_TRAIN_BYTES);
-    MEANS("tokenizer.kind", "bpe", tokens, TERN_TRAIN_BPE);
+    MEANS("model.weights", "ternary", options.shape.weights, TERN_TRAIN_WEIGHTS_TERNARY);
+    MEANS("model.weights", "float", options.shape.weights, TERN_TRAIN_WEIGHTS_FLOAT);
+    MEANS("tokenizer.kind", "bytes", tokens, TERN_TRAIN_TOKENS_BYTES);
+    MEANS("tokenizer.kind", "bpe", tokens, TERN_TRAIN_TOKENS_BPE);
     MEANS("activations", "f32", options.activations, TERN_PRECISION_EXACT);
     MEANS("activations", "bf16", options.activations, TERN_PRECISION_BF16);
     MEANS("activations", "f16", options.activations, TERN_PRECISION_F16);
-    MEANS("optimiser.kind", "adamw", options.optimiser.kind, TERN_ADAMW);
-    MEANS("optimiser.kind", "sgd", options.optimiser.kind, TERN_SGD);
+    MEANS("optimiser.kind", "adamw", options.optimiser.kind, TERN_OPTIMISER_ADAMW);
+    MEANS("optimiser.kind", "sgd", options.optimiser.kind, TERN_OPTIMISER_SGD);
 #define RECOMPUTE(id, number, name, meaning) MEANS("recompute", name, options.recompute, TERN_RECOMPUTE_##id);
 #define SCHEDULE(id, number, name, meaning) MEANS("schedule.kind", name, schedule.kind, TERN_SCHEDULE_##id);
     TERN_RECOMPUTE_LIST(RECOMPUTE)

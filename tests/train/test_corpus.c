@@ -152,19 +152,21 @@ TEST(batches_are_functions_of_the_step)
 
 TEST(validation_follows_the_text)
 {
-    enum { CONTEXT = 8, SEQUENCES = 2 };
+    enum { CONTEXT = 8, SEQUENCES = 4 };
     tern_corpus *c = make(200, 0.25);
     CHECK(c);
     CHECK_EQ(tern_corpus_training(c), 150);
     CHECK_EQ(tern_corpus_validation(c), 50);
     int32_t batch[SEQUENCES][CONTEXT + 1];
-    int64_t i = 0;
-    for (; tern_corpus_validation_batch(c, i, SEQUENCES, CONTEXT, batch[0]) == TERN_OK; i++)
-        for (int64_t k = 0; k < SEQUENCES; k++)
+    int64_t i = 0, n, windows = 0;
+    for (; tern_corpus_validation_batch(c, i, SEQUENCES, CONTEXT, batch[0], &n) == TERN_OK; i++, windows += n)
+        for (int64_t k = 0; k < n; k++)
             for (int64_t m = 0; m <= CONTEXT; m++)
                 CHECK_EQ(batch[k][m], 150 + (i * SEQUENCES + k) * CONTEXT + m);
-    CHECK_EQ(i, 3); /* 49 targets are 6 windows */
-    CHECK_STATUS(tern_corpus_validation_batch(c, i, SEQUENCES, CONTEXT, batch[0]), TERN_OUT_OF_RANGE);
+    CHECK_EQ(windows, 6); /* 49 targets are 6 windows, 4 of them in the first group */
+    CHECK_EQ(i, 2);
+    CHECK_EQ(n, 2);
+    CHECK_STATUS(tern_corpus_validation_batch(c, i, SEQUENCES, CONTEXT, batch[0], &n), TERN_OUT_OF_RANGE);
     for (int64_t step = 0; step < 100; step++) {
         CHECK_OK(tern_corpus_batch(c, 1, step, SEQUENCES, CONTEXT, batch[0]));
         for (int64_t k = 0; k < SEQUENCES; k++)
@@ -178,6 +180,7 @@ TEST(too_little_text)
 {
     const int32_t tokens[16] = {0};
     int32_t out[64];
+    int64_t n;
     tern_corpus *c = NULL;
     CHECK_STATUS(tern_corpus_create(tokens, 1, 0, &c), TERN_INVALID_ARGUMENT);
     CHECK_STATUS(tern_corpus_create(tokens, 0, 0, &c), TERN_INVALID_ARGUMENT);
@@ -191,9 +194,9 @@ TEST(too_little_text)
     CHECK_OK(tern_corpus_batch(c, 0, 0, 1, 12, out));
     CHECK_STATUS(tern_corpus_batch(c, 0, 0, 1, 13, out), TERN_SHAPE);
     CHECK(strstr(tern_last_error(), "13 tokens to train on are fewer than the 14 of one sequence"));
-    CHECK_STATUS(tern_corpus_validation_batch(c, 0, 1, 3, out), TERN_OUT_OF_RANGE);
+    CHECK_STATUS(tern_corpus_validation_batch(c, 0, 1, 3, out, &n), TERN_OUT_OF_RANGE);
     CHECK(strstr(tern_last_error(), "3 tokens for validation are 0 windows"));
-    CHECK_OK(tern_corpus_validation_batch(c, 0, 1, 2, out));
+    CHECK_OK(tern_corpus_validation_batch(c, 0, 1, 2, out, &n));
     CHECK_STATUS(tern_corpus_batch(c, 0, -1, 1, 1, out), TERN_INVALID_ARGUMENT);
     CHECK_STATUS(tern_corpus_batch(c, 0, 0, 0, 1, out), TERN_INVALID_ARGUMENT);
     CHECK_STATUS(tern_corpus_batch(c, 0, 0, 1, 0, out), TERN_INVALID_ARGUMENT);

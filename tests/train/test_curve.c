@@ -69,10 +69,10 @@ static void check_curve(tern_train_weights weights, const char *name, double bou
 
 TEST(float_weights)
 {
-    check_curve(TERN_TRAIN_FLOAT, "\"float\"", 2e-4);
+    check_curve(TERN_TRAIN_WEIGHTS_FLOAT, "\"float\"", 2e-4);
 }
 
 TEST(ternary_weights)
 {
-    check_curve(TERN_TRAIN_TERNARY, "\"ternary\"", 0.1);
+    check_curve(TERN_TRAIN_WEIGHTS_TERNARY, "\"ternary\"", 0.1);
 }

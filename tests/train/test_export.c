@@ -251,7 +251,7 @@ TEST(files_say_what_they_are)
     CHECK_EQ(shape.layers, 2);
     CHECK_EQ(shape.width, 256);
     CHECK_EQ(shape.feed_forward, 256);
-    CHECK(shape.heads == 4 && shape.kv_heads == 2 && shape.weights == TERN_TRAIN_TERNARY);
+    CHECK(shape.heads == 4 && shape.kv_heads == 2 && shape.weights == TERN_TRAIN_WEIGHTS_TERNARY);
     CHECK_NEAR(shape.rope_theta, 10000, 0);
     CHECK_NEAR(shape.norm_eps, 1e-5, 1e-12);
     tern_tokenizer_free(read);
@@ -295,9 +295,9 @@ static void check_import(tern_stored type, bool narrow)
     CHECK(error < 1e-6); /* scales are means, and may differ by a rounding */
     CHECK_EQ(others, 0);
     tokens_of(50, SEQUENCE, tokens);
-    CHECK_OK(tern_trainer_loss(t[1], tokens, &before));
+    CHECK_OK(tern_trainer_loss(t[1], BATCH, tokens, &before));
     train(t[1], STEPS, 2 * STEPS);
-    CHECK_OK(tern_trainer_loss(t[1], tokens, &after));
+    CHECK_OK(tern_trainer_loss(t[1], BATCH, tokens, &after));
     CHECK(after < before);
     tern_model_file_close(file);
     tern_trainer_free(t[0]);
@@ -442,7 +442,7 @@ TEST(float_weights_from_codes)
     CHECK(tiny_model(path, "bitnet-b1.58"));
     CHECK_OK(tern_model_file_open(path, NULL, &file));
     CHECK_OK(tern_train_shape_of(file, &options.shape));
-    options.shape.weights = TERN_TRAIN_FLOAT;
+    options.shape.weights = TERN_TRAIN_WEIGHTS_FLOAT;
     CHECK_OK(tern_trainer_create(ctx, &options, &t));
     CHECK_OK(tern_trainer_import(t, file));
     for (int i = 0; i < tern_trainer_weights(t); i++)
@@ -529,19 +529,19 @@ TEST(models_that_cannot_go_out)
             harness_fail(__FILE__, __LINE__, "%s", tern_last_error());       \
     } while (0)
     tern_train_export_options o = tern_train_export_options_default();
-    options.shape.weights = TERN_TRAIN_FLOAT;
+    options.shape.weights = TERN_TRAIN_WEIGHTS_FLOAT;
     CHECK_OK(tern_trainer_create(ctx, &options, &t));
     NOT_WRITTEN(TERN_UNSUPPORTED, "trained with float weights");
     tern_trainer_free(t);
-    options.shape.weights = TERN_TRAIN_TERNARY;
+    options.shape.weights = TERN_TRAIN_WEIGHTS_TERNARY;
     options.shape.vocabulary = 256;
     CHECK_OK(tern_trainer_create(ctx, &options, &t));
     NOT_WRITTEN(TERN_SHAPE, "the tokenizer has 257 tokens, the model a vocabulary of 256");
     tern_trainer_free(t);
     options.shape.vocabulary = VOCABULARY;
     CHECK_OK(tern_trainer_create(ctx, &options, &t));
-    static const tern_stored types[] = {TERN_STORED_AS_IS, TERN_STORED_COUNT, TERN_STORED_I32,
-                                        TERN_STORED_HF_T2, TERN_STORED_F64};
+    static const tern_stored types[] = {TERN_STORED_COUNT, TERN_STORED_I32, TERN_STORED_HF_T2,
+                                        TERN_STORED_F64};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         o = tern_train_export_options_default();
         o.type = types[i];

@@ -108,7 +108,7 @@ static void plain_step(plain *s, const tern_optimiser_options *o, double rate, d
     for (int i = 0; i < N + 2; i++) {
         const double x = o->clip > 0 && *norm > o->clip ? g[i] * o->clip / (*norm + 1e-6) : g[i];
         double d = x;
-        if (o->kind == TERN_ADAMW) {
+        if (o->kind == TERN_OPTIMISER_ADAMW) {
             s->m[i] = o->beta1 * s->m[i] + (1 - o->beta1) * x;
             s->v[i] = o->beta2 * s->v[i] + (1 - o->beta2) * x * x;
             d = s->m[i] / (1 - pow(o->beta1, s->steps)) /
@@ -155,7 +155,7 @@ TEST(adamw)
 TEST(sgd)
 {
     tern_optimiser_options o = tern_optimiser_options_default();
-    o.kind = TERN_SGD;
+    o.kind = TERN_OPTIMISER_SGD;
     check_against_plain(&o);
     o.momentum = 0.5;
     o.weight_decay = 0.01;

@@ -5,15 +5,15 @@
 
 #include "harness.h"
 
-static tern_schedule of(tern_schedule_kind kind)
+static tern_schedule_options of(tern_schedule_kind kind)
 {
-    return (tern_schedule){.kind = kind, .rate = 1, .least = 0.1, .warmup = 10, .steps = 111};
+    return (tern_schedule_options){.kind = kind, .rate = 1, .least = 0.1, .warmup = 10, .steps = 111};
 }
 
 TEST(warm_up)
 {
     for (int kind = TERN_SCHEDULE_COSINE; kind <= TERN_SCHEDULE_CONSTANT; kind++) {
-        const tern_schedule s = of((tern_schedule_kind)kind);
+        const tern_schedule_options s = of((tern_schedule_kind)kind);
         CHECK_NEAR(tern_schedule_rate(&s, 0), 0.1, 1e-12);
         CHECK_NEAR(tern_schedule_rate(&s, 4), 0.5, 1e-12);
         CHECK_NEAR(tern_schedule_rate(&s, 9), 1, 1e-12);
@@ -24,8 +24,8 @@ TEST(warm_up)
 
 TEST(ends)
 {
-    const tern_schedule cosine = of(TERN_SCHEDULE_COSINE), linear = of(TERN_SCHEDULE_LINEAR),
-                        constant = of(TERN_SCHEDULE_CONSTANT);
+    const tern_schedule_options cosine = of(TERN_SCHEDULE_COSINE), linear = of(TERN_SCHEDULE_LINEAR),
+                                constant = of(TERN_SCHEDULE_CONSTANT);
     CHECK_NEAR(tern_schedule_rate(&cosine, 110), 0.1, 1e-12);
     CHECK_NEAR(tern_schedule_rate(&linear, 110), 0.1, 1e-12);
     CHECK(tern_schedule_rate(&constant, 110) == 1);
@@ -39,7 +39,7 @@ TEST(ends)
 TEST(rates_fall)
 {
     for (int kind = TERN_SCHEDULE_COSINE; kind <= TERN_SCHEDULE_CONSTANT; kind++) {
-        const tern_schedule s = of((tern_schedule_kind)kind);
+        const tern_schedule_options s = of((tern_schedule_kind)kind);
         for (int i = 10; i < 200; i++)
             CHECK(tern_schedule_rate(&s, i + 1) <= tern_schedule_rate(&s, i));
     }
@@ -47,7 +47,7 @@ TEST(rates_fall)
 
 TEST(odd_ones)
 {
-    tern_schedule s = of(TERN_SCHEDULE_COSINE);
+    tern_schedule_options s = of(TERN_SCHEDULE_COSINE);
     s.warmup = 0;
     CHECK(tern_schedule_rate(&s, 0) == 1);
     s.steps = 1;

@@ -75,21 +75,32 @@ static void check_learns(tern_train_weights weights)
     int32_t tokens[BATCH * SEQUENCE];
     double loss, again;
     count_upwards(1000, BATCH, tokens);
-    CHECK_OK(tern_trainer_loss(t, tokens, &loss));
-    CHECK_OK(tern_trainer_loss(t, tokens, &again));
+    CHECK_OK(tern_trainer_loss(t, BATCH, tokens, &loss));
+    CHECK_OK(tern_trainer_loss(t, BATCH, tokens, &again));
     CHECK(loss < 0.2);
     CHECK(loss == again); /* a loss teaches nothing */
+    /* fewer sequences than a pass takes: theirs alone count, whatever stood behind them */
+    double sum = 0;
+    for (int i = 0; i < BATCH; i++) {
+        CHECK_OK(tern_trainer_loss(t, 1, tokens + i * SEQUENCE, &again));
+        sum += again;
+    }
+    CHECK_NEAR(sum / BATCH, loss, 1e-12);
+    CHECK_OK(tern_trainer_loss(t, BATCH - 1, tokens, &loss));
+    CHECK_NEAR((sum - again) / (BATCH - 1), loss, 1e-12);
+    CHECK_STATUS(tern_trainer_loss(t, 0, tokens, &loss), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern_trainer_loss(t, BATCH + 1, tokens, &loss), TERN_INVALID_ARGUMENT);
     close(ctx, t);
 }
 
 TEST(learns_with_ternary_weights)
 {
-    check_learns(TERN_TRAIN_TERNARY);
+    check_learns(TERN_TRAIN_WEIGHTS_TERNARY);
 }
 
 TEST(learns_with_float_weights)
 {
-    check_learns(TERN_TRAIN_FLOAT);
+    check_learns(TERN_TRAIN_WEIGHTS_FLOAT);
 }
 
 /* The logits say the same as the loss. */
@@ -97,13 +108,13 @@ TEST(logits)
 {
     tern_ctx *ctx;
     tern_trainer *t;
-    open(tiny(TERN_TRAIN_TERNARY), 1, &ctx, &t);
+    open(tiny(TERN_TRAIN_WEIGHTS_TERNARY), 1, &ctx, &t);
     int32_t tokens[BATCH * SEQUENCE], inputs[BATCH * CONTEXT];
     count_upwards(0, BATCH, tokens);
     for (int i = 0; i < BATCH; i++)
         memcpy(inputs + i * CONTEXT, tokens + i * SEQUENCE, CONTEXT * sizeof *inputs);
     double loss, sum = 0;
-    CHECK_OK(tern_trainer_loss(t, tokens, &loss));
+    CHECK_OK(tern_trainer_loss(t, BATCH, tokens, &loss));
     TERN_SCOPE(ctx) {
         tern_tensor *logits;
         CHECK_OK(tern_trainer_logits(t, inputs, &logits));
@@ -138,7 +149,7 @@ TEST(logits_have_an_owner)
     int warnings = 0;
     const int32_t tokens[BATCH * CONTEXT] = {0};
     tern_tensor *logits;
-    open(tiny(TERN_TRAIN_TERNARY), 1, &ctx, &t);
+    open(tiny(TERN_TRAIN_WEIGHTS_TERNARY), 1, &ctx, &t);
     tern_log_set(TERN_LOG_WARN, count_warnings, &warnings);
     TERN_SCOPE(ctx) {
         CHECK_OK(tern_trainer_logits(t, tokens, &logits));
@@ -160,7 +171,7 @@ TEST(nothing_is_seen_before_it_comes)
 {
     tern_ctx *ctx;
     tern_trainer *t;
-    open(tiny(TERN_TRAIN_TERNARY), 1, &ctx, &t);
+    open(tiny(TERN_TRAIN_WEIGHTS_TERNARY), 1, &ctx, &t);
     int32_t tokens[BATCH * CONTEXT] = {0};
     enum { CHANGED = 5 };
     float before[CONTEXT * VOCABULARY];
@@ -195,7 +206,7 @@ TEST(same_bits_for_any_number_of_threads)
     tern_trainer *t[3];
     tern_train_result last[3];
     for (int k = 0; k < 3; k++) {
-        open(tiny(TERN_TRAIN_TERNARY), k + 1, &ctx[k], &t[k]);
+        open(tiny(TERN_TRAIN_WEIGHTS_TERNARY), k + 1, &ctx[k], &t[k]);
         train(t[k], 0, 5, &last[k]);
     }
     for (int k = 1; k < 3; k++) {
@@ -214,7 +225,7 @@ TEST(goes_on_from_states)
     tern_ctx *ctx[2];
     tern_trainer *t[2];
     tern_train_result whole, resumed;
-    tern_train_options o = tiny(TERN_TRAIN_TERNARY);
+    tern_train_options o = tiny(TERN_TRAIN_WEIGHTS_TERNARY);
     open(o, 1, &ctx[0], &t[0]);
     o.seed = 99; /* other first weights, which the states replace */
     open(o, 2, &ctx[1], &t[1]);
@@ -242,7 +253,7 @@ TEST(passes_accumulate)
     tern_ctx *ctx[2];
     tern_trainer *t[2];
     tern_train_result once, twice;
-    tern_train_options o = tiny(TERN_TRAIN_FLOAT);
+    tern_train_options o = tiny(TERN_TRAIN_WEIGHTS_FLOAT);
     open(o, 1, &ctx[0], &t[0]);
     o.batch = BATCH / 2, o.accumulate = 2;
     open(o, 1, &ctx[1], &t[1]);
@@ -270,8 +281,8 @@ TEST(recomputing_changes_no_bit)
     tern_train_result last[3];
     tern_trainer_info info[3];
     for (int k = 0; k < 3; k++) {
-        tern_train_options o = tiny(TERN_TRAIN_TERNARY);
-        o.recompute = (tern_train_recompute)k;
+        tern_train_options o = tiny(TERN_TRAIN_WEIGHTS_TERNARY);
+        o.recompute = (tern_recompute)k;
         open(o, 2, &ctx[k], &t[k]);
         train(t[k], 0, 3, &last[k]);
         tern_program_info program;
@@ -295,9 +306,9 @@ TEST(recomputing_changes_no_bit)
 }
 
 /* Bytes of a step's intermediates, of a decoder whose activations are larger than its weights. */
-static size_t step_bytes(tern_train_recompute recompute, tern_precision activations)
+static size_t step_bytes(tern_recompute recompute, tern_precision activations)
 {
-    tern_train_options o = tiny(TERN_TRAIN_TERNARY);
+    tern_train_options o = tiny(TERN_TRAIN_WEIGHTS_TERNARY);
     o.shape.context = 128;
     o.shape.layers = 6;
     o.shape.feed_forward = 96;
@@ -334,7 +345,7 @@ static void check_small_activations(tern_precision precision)
     tern_trainer *t[2], *exact;
     tern_train_result first, last, exact_last, other;
     tern_program_info a, b;
-    tern_train_options o = tiny(TERN_TRAIN_TERNARY);
+    tern_train_options o = tiny(TERN_TRAIN_WEIGHTS_TERNARY);
     open(o, 2, &exact_ctx, &exact);
     o.activations = precision;
     o.recompute = TERN_RECOMPUTE_ATTENTION;
@@ -372,14 +383,19 @@ TEST(activations_in_f16)
 TEST(updates_are_no_copies)
 {
     static const tern_optimiser_options kinds[] = {
-        {.kind = TERN_ADAMW, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .weight_decay = 0.1, .clip = 1},
-        {.kind = TERN_SGD, .momentum = 0.9, .weight_decay = 0.1},
+        {.kind = TERN_OPTIMISER_ADAMW,
+         .beta1 = 0.9,
+         .beta2 = 0.95,
+         .eps = 1e-8,
+         .weight_decay = 0.1,
+         .clip = 1},
+        {.kind = TERN_OPTIMISER_SGD, .momentum = 0.9, .weight_decay = 0.1},
     };
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         tern_ctx *ctx;
         tern_trainer *t;
         tern_program_info info;
-        tern_train_options o = tiny(TERN_TRAIN_TERNARY);
+        tern_train_options o = tiny(TERN_TRAIN_WEIGHTS_TERNARY);
         o.optimiser = kinds[k];
         open(o, 2, &ctx, &t);
         tern_program_get_info(tern_trainer_program(t), &info);
@@ -422,7 +438,7 @@ static void check_scale(int64_t passes)
     tern_trainer *t;
     tern_train_result r;
     int32_t tokens[BATCH * SEQUENCE];
-    tern_train_options o = tiny(TERN_TRAIN_TERNARY);
+    tern_train_options o = tiny(TERN_TRAIN_WEIGHTS_TERNARY);
     o.activations = TERN_PRECISION_F16;
     o.batch = BATCH / passes, o.accumulate = passes;
     open(o, 2, &ctx, &t);
@@ -457,7 +473,7 @@ static void check_compiles_once(tern_precision activations, int64_t passes)
     tern_ctx_stats before, after;
     int32_t tokens[BATCH * SEQUENCE];
     double loss;
-    tern_train_options o = tiny(TERN_TRAIN_TERNARY);
+    tern_train_options o = tiny(TERN_TRAIN_WEIGHTS_TERNARY);
     o.activations = activations;
     o.batch = BATCH / passes, o.accumulate = passes;
     open(o, 1, &ctx, &t);
@@ -468,7 +484,7 @@ static void check_compiles_once(tern_precision activations, int64_t passes)
             set_number(t, "loss_scale", 0x1p100); /* too large: the step is skipped */
         count_upwards(i, BATCH, tokens);
         CHECK_OK(tern_trainer_step(t, tokens, 0.01 / (1 + i), &r));
-        CHECK_OK(tern_trainer_loss(t, tokens, &loss));
+        CHECK_OK(tern_trainer_loss(t, 1, tokens, &loss));
     }
     tern_ctx_get_stats(ctx, &after);
     CHECK_EQ(after.cache_misses, before.cache_misses);
@@ -498,9 +514,9 @@ TEST(groups_decay_apart)
 {
     tern_ctx *ctx[2];
     tern_trainer *t[2];
-    tern_train_options o = tiny(TERN_TRAIN_FLOAT);
+    tern_train_options o = tiny(TERN_TRAIN_WEIGHTS_FLOAT);
     int32_t tokens[BATCH * SEQUENCE];
-    o.optimiser = (tern_optimiser_options){.kind = TERN_SGD, .weight_decay = 0};
+    o.optimiser = (tern_optimiser_options){.kind = TERN_OPTIMISER_SGD, .weight_decay = 0};
     open(o, 1, &ctx[0], &t[0]);
     o.optimiser.weight_decay = 0.5, o.decay_table = 0.5, o.decay_norms = 0.25;
     open(o, 1, &ctx[1], &t[1]);
@@ -531,15 +547,15 @@ TEST(needs_are_known_before)
         double momentum;
         tern_precision activations;
         int64_t passes;
-    } ways[] = {{TERN_ADAMW, 0, TERN_PRECISION_EXACT, 1},
-                {TERN_ADAMW, 0, TERN_PRECISION_F16, 2},
-                {TERN_SGD, 0.9, TERN_PRECISION_BF16, 1},
-                {TERN_SGD, 0, TERN_PRECISION_EXACT, 2}};
+    } ways[] = {{TERN_OPTIMISER_ADAMW, 0, TERN_PRECISION_EXACT, 1},
+                {TERN_OPTIMISER_ADAMW, 0, TERN_PRECISION_F16, 2},
+                {TERN_OPTIMISER_SGD, 0.9, TERN_PRECISION_BF16, 1},
+                {TERN_OPTIMISER_SGD, 0, TERN_PRECISION_EXACT, 2}};
     for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
         tern_ctx *ctx;
         tern_trainer *t;
         tern_trainer_info before, after;
-        tern_train_options o = tiny(TERN_TRAIN_TERNARY);
+        tern_train_options o = tiny(TERN_TRAIN_WEIGHTS_TERNARY);
         o.optimiser.kind = ways[k].kind;
         o.optimiser.momentum = ways[k].momentum;
         o.activations = ways[k].activations;
@@ -562,7 +578,7 @@ TEST(needs_are_known_before)
         CHECK(after.state_bytes == before.state_bytes && after.arena_bytes > 0);
         close(ctx, t);
     }
-    tern_train_options bad = tiny(TERN_TRAIN_TERNARY);
+    tern_train_options bad = tiny(TERN_TRAIN_WEIGHTS_TERNARY);
     tern_trainer_info info;
     bad.batch = 0;
     CHECK_STATUS(tern_train_needs(&bad, &info), TERN_INVALID_ARGUMENT);
@@ -574,7 +590,7 @@ TEST(states_have_names)
     tern_ctx *ctx;
     tern_trainer *t;
     const char *name;
-    open(tiny(TERN_TRAIN_TERNARY), 1, &ctx, &t);
+    open(tiny(TERN_TRAIN_WEIGHTS_TERNARY), 1, &ctx, &t);
     const int n = tern_trainer_weights(t);
     CHECK_EQ(n, 2 + 2 * 11);
     CHECK_EQ(tern_trainer_states(t), 3 * n + 1);
@@ -598,7 +614,7 @@ TEST(bad_options)
     CHECK_OK(tern_ctx_create(NULL, &ctx));
 #define REFUSED_WITH(change, text)                                             \
     do {                                                                       \
-        tern_train_options o = tiny(TERN_TRAIN_TERNARY);                       \
+        tern_train_options o = tiny(TERN_TRAIN_WEIGHTS_TERNARY);               \
         change;                                                                \
         CHECK_STATUS(tern_trainer_create(ctx, &o, &t), TERN_INVALID_ARGUMENT); \
         CHECK(strstr(tern_last_error(), text) && !t);                          \
@@ -610,7 +626,7 @@ TEST(bad_options)
     REFUSED_WITH(o.shape.kv_heads = 3, "multiple of kv_heads (3)");
     REFUSED_WITH(o.batch = 0, "batch is 0");
     REFUSED_WITH(o.accumulate = 0, "accumulate is 0");
-    REFUSED_WITH(o.recompute = (tern_train_recompute)3, "recompute 3");
+    REFUSED_WITH(o.recompute = (tern_recompute)3, "recompute 3");
     REFUSED_WITH(o.activations = (tern_precision)3, "precision 3");
     REFUSED_WITH(o.decay_norms = -1, "decay of parameter");
     REFUSED_WITH(o.shape.norm_eps = NAN, "norm_eps");
@@ -625,12 +641,12 @@ TEST(bad_tokens)
     tern_trainer *t;
     tern_train_result r;
     double loss;
-    open(tiny(TERN_TRAIN_TERNARY), 1, &ctx, &t);
+    open(tiny(TERN_TRAIN_WEIGHTS_TERNARY), 1, &ctx, &t);
     int32_t tokens[BATCH * SEQUENCE] = {0};
     tokens[7] = VOCABULARY;
     CHECK_STATUS(tern_trainer_step(t, tokens, 0.1, &r), TERN_INVALID_ARGUMENT);
     CHECK(strstr(tern_last_error(), "token 7 is 11"));
-    CHECK_STATUS(tern_trainer_loss(t, tokens, &loss), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern_trainer_loss(t, BATCH, tokens, &loss), TERN_INVALID_ARGUMENT);
     tokens[7] = -1;
     CHECK_STATUS(tern_trainer_step(t, tokens, 0.1, &r), TERN_INVALID_ARGUMENT);
     tokens[7] = 0;

@@ -5,6 +5,13 @@ grep -oE '^  (speed|of the limit|memory|time) ' screen
 grep -cE "^    tern (run|profile|bench) " screen
 grep -c $'\033' screen
 awk 'found && length($0) > 80 { print "too wide: " $0 } /measured in this run/ { found = 1 }' screen
+# Narrow terminals have no line that wraps, no command that cannot be pasted, and all that wide ones have.
+for columns in 79 60 40; do
+    COLUMNS=$columns tern demo -n 8 --seed 1 -t 1 2>/dev/null | called_tern >narrow
+    awk -v most=$columns 'found && length($0) > most { print most " columns, too wide: " $0 } /measured in this run/ { found = 1 }' narrow
+    grep -cE '^  (speed|of the limit|memory|time) ' narrow
+    sed -n '/try next/,$p' narrow | sed -e :a -e '/\\$/{N;s/ *\\\n */ /;ta}' | sed 1d
+done
 tern demo -n 32 --seed 1 -t 1 --json 2>/dev/null >first
 json 'sorted(j)' <first
 json 'j["tokens"], j["tokens_per_s"] > 0, j["built_in"], j["memory"]["file_bytes"] > 0, sum(p["ns"] for p in j["time"]["parts"]) > 0' <first

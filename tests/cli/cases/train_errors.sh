@@ -14,7 +14,7 @@ status tern train --data text.txt -o out --minutes -1
 status tern train --data text.txt -o out --resume
 echo short >short.txt
 status tern train --data short.txt --config tiny.json -o out
-head -c 400 text.txt >small.txt
+head -c 100 text.txt >small.txt
 status tern train --data small.txt --config tiny.json -o out
 # config JSON: how it is refused
 config()
