@@ -21,8 +21,11 @@ typedef struct decoder {
     int64_t position;
 } decoder;
 
-static inline tern_status open_decoder(decoder *d)
+/* `device` NULL: the CPU. */
+static inline tern_status open_decoder(decoder *d, const char *device)
 {
+    tern_ctx_options options = tern_ctx_options_default();
+    options.device = device;
     tern_model_shape shape;
     char path[] = "/tmp/tern-bench-XXXXXX";
     const int file = mkstemp(path);
@@ -35,7 +38,7 @@ static inline tern_status open_decoder(decoder *d)
     shape.context = DECODER_CONTEXT;
     tern_status status = tern_model_synth(path, &shape, NULL);
     if (status == TERN_OK)
-        status = tern_ctx_create(NULL, &d->ctx);
+        status = tern_ctx_create(&options, &d->ctx);
     if (status == TERN_OK)
         status = tern_model_load(d->ctx, path, NULL, &d->model);
     unlink(path);
@@ -70,14 +73,14 @@ static inline tern_status decode(decoder *d, int steps, double *ns)
 }
 
 /* The whole of a benchmark of one decoder; `name` starts messages. */
-static int decoder_main(const char *name, int argc, char **argv,
-                        tern_status (*measure)(decoder *, bench_output *))
+static inline int decoder_main(const char *name, int argc, char **argv,
+                               tern_status (*measure)(decoder *, bench_output *))
 {
     bench_output out;
     decoder d = {0};
     if (!bench_open(&out, &argc, argv))
         return 2;
-    tern_status status = open_decoder(&d);
+    tern_status status = open_decoder(&d, NULL);
     if (status == TERN_OK)
         status = measure(&d, &out);
     if (status != TERN_OK)

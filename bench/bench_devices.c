@@ -11,6 +11,7 @@
 #include <tern/tern.h>
 
 #include "base/status.h"
+#include "bench_decoder.h"
 #include "bench_json.h"
 #include "devices/device.h"
 #include "devices/opencl/opencl.h"
@@ -462,6 +463,41 @@ static void bench_model(bench_output *out)
     }
 }
 
+/* ---- bookkeeping beside work of a usual size ---- */
+
+/* The same as device_bookkeeping_share for a decoder as wide as a 2B model; steps and their times grow alike with its layers. Behind
+ * bench_bookkeeping, which adds the device that does nothing. */
+static tern_status bench_wide_bookkeeping(bench_output *out)
+{
+    enum { ROUNDS = 31 };
+    decoder nothing = {0}, cpu = {0};
+    double samples[2 * ROUNDS];
+    tern__turns turns = {.warmups = 3, .rounds = ROUNDS};
+    tern__thing things[2] = {{decode_token, &nothing, 1}, {decode_token, &cpu, 1}};
+    tern_status status = open_decoder(&nothing, empty.name);
+    if (status == TERN_OK)
+        status = open_decoder(&cpu, NULL);
+    if (status == TERN_OK)
+        status = tern__turns_settle(&turns);
+    for (int i = 0; i < 2 && status == TERN_OK; i++)
+        status = tern__thing_ready(&things[i], &turns);
+    int rounds = 0;
+    if (status == TERN_OK)
+        status = tern__time_turns(things, 2, &turns, samples, NULL, &rounds);
+    if (status == TERN_OK) {
+        const double a = tern__stats_of(samples, rounds).median,
+                     b = tern__stats_of(samples + ROUNDS, rounds).median;
+        bench_row(out, "device_bookkeeping_share_wide", a / b, "", "lower",
+                  "a token of %d layers as wide as BitNet 2B-4T on a device that does nothing, %.1f us, over "
+                  "one on "
+                  "the CPU, %.0f us",
+                  DECODER_LAYERS, a * 1e6, b * 1e6);
+    }
+    close_decoder(&cpu);
+    close_decoder(&nothing);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     bench_output out;
@@ -477,6 +513,8 @@ int main(int argc, char **argv)
     if (bench_bookkeeping(&out) !=
         TERN_OK) /* first: drivers leave threads behind, which slow the CPU's tokens down */
         printf("device_bookkeeping_share unavailable: %s\n", tern_last_error());
+    else if (bench_wide_bookkeeping(&out) != TERN_OK)
+        printf("device_bookkeeping_share_wide unavailable: %s\n", tern_last_error());
     tern_status status = bench_chain(&out, rounds);
     if (status == TERN_OK)
         status = bench_steps(&out, rounds);
