@@ -72,6 +72,7 @@ enum {
     PAIR = 2 * TERN__TERNARY_QUAD_BYTES,
     AHEAD = 8, /* pairs of each run */
     AHEAD_IN_ORDER = 32,
+    SOON = 8, /* quads of each run that a single row fetches from the second-level cache */
     STAY = 8, /* likewise: those that stay in the first-level cache for the second of two passes */
 };
 
@@ -88,6 +89,7 @@ INLINE runs runs_of(const tern__ternary_call *call, bool in_order)
 
 #define DECODED(at) decode(_mm512_loadu_si512(at))
 #define FETCH(at) _mm_prefetch((const char *)(at), _MM_HINT_T0);
+#define FETCH_FAR(at) _mm_prefetch((const char *)(at), _MM_HINT_T1);
 #define QUAD(N, DOTS, K)                                             \
     {                                                                \
         const int8_t *row = x + 4 * K;                               \
@@ -180,7 +182,8 @@ DIRECT_PAIRED(7) DIRECT_PAIRED(8)
     planes even, odd;
 } two_sums;
 
-/* Runs: as much of what comes next is fetched as is read, because there is nothing else to keep in the first-level cache. Returns the quads that were read. */
+/* Runs: as much of the next tile is fetched into the second-level cache as is read, and some quads of each run from there into the
+ * first. Returns the quads that were read. */
 INLINE int64_t add_runs(const tern__ternary_call *call, two_sums *sums)
 {
     const int64_t run = call->quads / STREAMS, bytes = run * TERN__TERNARY_QUAD_BYTES;
@@ -190,8 +193,10 @@ INLINE int64_t add_runs(const tern__ternary_call *call, two_sums *sums)
         const int8_t *x = call->x + 4 * q;
 #pragma GCC unroll 4
         for (int s = 0; s < STREAMS; s += 2, at += 2 * bytes, x += 8 * run) {
-            FETCH(at + ahead)
-            FETCH(at + bytes + ahead)
+            FETCH_FAR(at + ahead)
+            FETCH_FAR(at + bytes + ahead)
+            FETCH(at + SOON * TERN__TERNARY_QUAD_BYTES)
+            FETCH(at + bytes + SOON * TERN__TERNARY_QUAD_BYTES)
             sums->even = dot(sums->even, DECODED(at), x);
             sums->odd = dot(sums->odd, DECODED(at + bytes), x + 4 * run);
         }
