@@ -28,7 +28,7 @@ typedef struct bench_settings {
     {"size", 0, "N", NULL, "only cases with an operand of these sizes, such as 512x512, or with one such as 2560 among them"}, \
     {"layout", 0, "HOW", "contiguous strided", "only cases whose operands all lie in one piece, or only the others (default: both)"}, \
     {"device", 0, "NAMES", NULL, "measure on these of `tern devices`, such as cpu,opencl (default: cpu)"}, \
-    {"cpu", 0, "LEVEL", NULL, "use no instruction set above LEVEL, such as avx2 (default: $TERN_CPU, else the best); limits stay those of the machine"}, \
+    {"cpu", 0, "LEVEL", NULL, "use no instruction set above LEVEL, such as avx2 or avx2,-avxvnni (default: $TERN_CPU, else the best); limits stay those of the machine"}, \
     {"threads", 0, "N,...", NULL, "measure with these numbers of threads (default: 1, and all that may be used)"}, \
     {"budget", 0, "S", NULL, "about S seconds for each row (default: 0.5)"}, \
     {"timeout", 0, "S", NULL, "give up a row that takes longer, and say so in it (default: 60)"}, \

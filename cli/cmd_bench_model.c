@@ -392,7 +392,7 @@ static const option options[] = {
     {"head", 0, "TYPE", HEAD_TYPES, "convert the head (tern run tells what that does to the answers)"},
     {"device", 0, "NAME", NULL, "compute on this device (default: the first of `tern devices`)"},
     {"fallback", 0, NULL, NULL, "let the CPU run what that device cannot"},
-    {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2"},
+    {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2 or avx2,-avxvnni"},
     {"steps", 0, NULL, NULL, "md: also tell where the time goes, step by step"},
     {"output", 'o', "FORMAT", "md json csv sql results", "how to print them (default: md); results: the same as --format json"},
     {"format", 0, "NAME", BENCH_RESULT_FORMATS, "print them as other results of `tern bench`; json is for `tern baseline create --from` and `tern regress --from`"},

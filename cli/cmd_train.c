@@ -305,7 +305,7 @@ static const option options[] = {
     {"threads", 't', "N", NULL,
      "threads (default: as many as this process may use); no bit depends on them; fewer can be faster while "
      "other work keeps cores busy"},
-    {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2"},
+    {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2 or avx2,-avxvnni"},
     {"explain", 0, NULL, NULL, "show how a step was compiled, with its plan of memory, and train nothing"},
     ESTIMATE_OPTIONS,
     {"config-example", 0, NULL, NULL, "print a complete config, which has the defaults"},

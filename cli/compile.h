@@ -26,7 +26,7 @@
     {"library", 0, "NAME", NULL, "compute f32 products with onednn, openblas or accelerate, whose results depend on it (default: with Tern's own)"}, \
     DEVICE_OPTIONS, \
     {"threads", 0, "N", NULL, "compute with N threads (default: as many as the machine allows)"}, \
-    {"cpu", 0, "LEVEL", NULL, "use no instruction set above LEVEL, such as avx2 (default: $TERN_CPU, else the best)"}
+    {"cpu", 0, "LEVEL", NULL, "use no instruction set above LEVEL, such as avx2 or avx2,-avxvnni (default: $TERN_CPU, else the best)"}
 
 /* Of those that run or explain what was tuned. */
 #define NO_TUNE_OPTION \

@@ -45,7 +45,7 @@ typedef struct engine_wishes {
     {"head", 0, "TYPE", HEAD_TYPES, "convert the head, and say how often the likeliest token stays the same, which takes as long as 10,000 tokens of prompt"},     \
     {"ease", 0, NULL, NULL, "fewer threads and smaller batches while the machine is hot, throttled or on battery; the text stays the same"}, \
     DEVICE_OPTIONS, \
-    {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2"}
+    {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2 or avx2,-avxvnni"}
 #define ENGINE_TEXT(number) ENGINE_TEXT_OF(number)
 #define ENGINE_TEXT_OF(number) #number
 #define MODEL_HELP "the model: GGUF, safetensors (file, index or folder), llama2.c (default: the built-in one)"

@@ -21,8 +21,10 @@ typedef struct tern_tensor tern_tensor;
 struct tern_compile_options; /* <tern/program.h> */
 
 typedef struct tern_ctx_options {
-    int threads;     /* 0 = as many as affinity and cgroup limits allow                          */
-    const char *cpu; /* highest instruction set to use, "avx2"; NULL = $TERN_CPU, else the best  */
+    int threads; /* 0 = as many as affinity and cgroup limits allow                          */
+    const char *
+        cpu; /* highest instruction set to use, and features to do without: "avx2", "avx2,-avxvnni", "-avxvnni"; NULL =
+                      * $TERN_CPU, else the best */
     const char *
         tuning; /* file of tuning results (<tern/tune.h>); "off": none is read or written; NULL = $TERN_TUNING,
                          * else tern/tuning.db in $XDG_CACHE_HOME or ~/.cache                      */

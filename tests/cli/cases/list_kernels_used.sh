@@ -83,7 +83,7 @@ graph p {
   return %matmul as "matmul", %behind as "behind", %linear as "linear", %linear_h as "linear_h", %linear_b as "linear_b", %linear_i as "linear_i", %behind_h as "behind_h", %packed_i as "packed_i", %ternary as "ternary", %packed_t as "packed_t", %real as "real", %attention as "attention"
 }
 END
-for level in "" $(tern devices --json | json '" ".join(j[0]["isa_available"].split())'); do
+for level in "" $(tern devices --json | json '" ".join(j[0]["isa_available"].split())') avx2,-avxvnni avx512vnni,-avx512vbmi; do
     export TERN_CPU=$level
     [ -n "$level" ] || unset TERN_CPU
     tern list kernels --json >list.json
