@@ -79,8 +79,7 @@ static tern_status measure(bench_output *out, product *p, int rounds)
     const double a = tern__stats_of(samples, done).median * 1e9,
                  b = tern__stats_of(samples + rounds, done).median * 1e9;
     bench_row(out, "mlx_matmul_vs_direct_mlx", a / b, "", "higher",
-              "f32 product of %d x %d: MLX alone %.0f us over the device's %.0f us", N, N,
-              a / 1e3, b / 1e3);
+              "f32 product of %d x %d: MLX alone %.0f us over the device's %.0f us", N, N, a / 1e3, b / 1e3);
     return TERN_OK;
 }
 
