@@ -5,6 +5,7 @@
 #include "call.h"
 #include "kernels/attention/attend.h"
 #include "kernels/select.h"
+#include "one_stream.h"
 
 TERN__KERNEL(attention__ref);
 size_t tern_attention__ref_scratch(int n_in, const tern__type *const *in, const tern__attr *attrs);
@@ -20,6 +21,7 @@ typedef struct run_as {
     const tern__kernel_row *row;
     tern__attention_variant variant;
     int workers;
+    bool in_order;
 } run_as;
 
 /* Each worker's part in turn, the last first; then, if it splits, the second half. */
@@ -47,10 +49,13 @@ static operand run_kernel(const call *c, const operand *in, run_as as, dice *d, 
         types[i] = &in[i].type;
     }
     tern__attention_program p;
+    pretend_one_stream(as.in_order);
     if (!tern__attention_plan(as.row->kernel, c->n_in, types, as.workers, as.variant, &p)) {
         *status = TERN_UNSUPPORTED;
         return y;
     }
+    if (p.in_order != as.in_order)
+        harness_fail(__FILE__, __LINE__, "the plan does not follow the processor's feature");
     tern__kernel_args args = {.n_in = c->n_in,
                               .n_out = 1,
                               .in = buffers,
@@ -67,10 +72,11 @@ static run_as any_way(const tern__kernel_row *row)
 {
     return (run_as){.row = row,
                     .workers = 1 + (int)roll(5),
+                    .in_order = roll(2) == 0,
                     .variant = {.block = roll(3) ? roll(9) : 0, .split = (int)roll(3) - 1}};
 }
 
-/* Does every kernel give what result 0 holds? On operands as they are, then laid out anew. */
+/* Does every kernel give what result 0 holds? On operands as they are, then laid out anew; in order and head by head. */
 static void check_kernels(const call *c, const char *what)
 {
     int count, ran = 0;
@@ -79,20 +85,23 @@ static void check_kernels(const call *c, const char *what)
         if (row->family != TERN__FAMILY_attention || !tern__kernel_runs(row, tern__cpu()->isa_mask))
             continue;
         ran++;
-        for (int layout = 0; layout < 2; layout++) {
+        for (int way = 0; way < 4; way++) {
+            const int layout = way / 2;
+            run_as as = any_way(row);
+            as.in_order = way % 2 != 0;
             dice *d = layout ? call_dice() : NULL;
             operand in[CALL_OPERANDS];
             for (int i = 0; i < c->n_in; i++)
                 in[i] = layout ? operand_scrambled(&c->in[i], d) : operand_dense(&c->in[i]);
             tern_status status;
-            operand y = run_kernel(c, in, any_way(row), d, &status);
+            operand y = run_kernel(c, in, as, d, &status);
             CHECK_OK(status);
             if (!operand_same(&y, &c->out[0]))
-                harness_fail(__FILE__, __LINE__, "%s, %s, layout %d: differs from the reference", row->name,
-                             what, layout);
+                harness_fail(__FILE__, __LINE__, "%s, %s, layout %d, in order %d: differs from the reference",
+                             row->name, what, layout, as.in_order);
             if (!operand_is_intact(&y))
-                harness_fail(__FILE__, __LINE__, "%s, %s, layout %d: wrote beside the result", row->name,
-                             what, layout);
+                harness_fail(__FILE__, __LINE__, "%s, %s, layout %d, in order %d: wrote beside the result",
+                             row->name, what, layout, as.in_order);
             operand_free(&y);
             for (int i = 0; i < c->n_in; i++)
                 operand_free(&in[i]);

@@ -2,7 +2,7 @@
  *
  * Consecutive rows of one slot make a block; with the keys that its last row sees, and for each head of k and v, its queries
  * pass over a chunk together, so that keys and values are widened once for all of them and come from memory once. The unit of
- * work is (block, chunk, head), heads innermost; chunk.c takes several heads of a chunk at once.
+ * work is (block, chunk, head), heads innermost; chunk.c may take several heads of a chunk at once.
  *
  * A worker finds its part when it runs, from the positions: units weigh as many as rows share them, and the weight of all is
  * divided evenly. If a block ends up with several workers (only where few rows would leave workers without work) they leave
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/cpu.h"
 #include "tensor/convert.h"
 
 enum { IN_Q, IN_K, IN_V, IN_SLOTS, IN_POSITIONS, IN_K_SCALE, IN_V_SCALE };
@@ -44,7 +45,7 @@ static int64_t whole_vectors(int64_t floats)
 
 /* ---- planning ---- */
 
-static tern__attention_sizes sizes_of(const tern__type *q, const tern__type *k, int64_t block)
+static tern__attention_sizes sizes_of(const tern__type *q, const tern__type *k, int64_t block, bool in_order)
 {
     tern__attention_sizes z = {.rows = q->shape[0],
                                .heads = q->shape[1],
@@ -54,7 +55,7 @@ static tern__attention_sizes sizes_of(const tern__type *q, const tern__type *k, 
                                .kv_heads = k->shape[2]};
     z.group = z.heads / z.kv_heads;
     z.queries = block * z.group;
-    z.together = smaller(z.kv_heads, larger(TERN__ATTENTION_PLACES / larger(z.group, 1), 1));
+    z.together = in_order ? smaller(z.kv_heads, larger(TERN__ATTENTION_PLACES / larger(z.group, 1), 1)) : 1;
     z.places = larger(z.queries, z.together * z.group);
     z.scores = z.q + z.places * z.padded;
     z.tile = z.scores + z.places * CHUNK;
@@ -94,9 +95,13 @@ bool tern__attention_plan(const tern__attention_kernel *kernel, int n_in, const 
     block = smaller(smaller(block, 4 * MOST_ROWS), q->shape[0] > 1 ? q->shape[0] : 1);
     if (variant.block <= 0)
         block = smaller(block, MOST_ROWS);
-    const tern__attention_sizes z = sizes_of(q, in[IN_K], block);
-    tern__attention_program p = {
-        .kernel = kernel, .block = block, .work = WORK, .scratch_bytes = (size_t)z.all * sizeof(float)};
+    const bool in_order = tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM);
+    const tern__attention_sizes z = sizes_of(q, in[IN_K], block, in_order);
+    tern__attention_program p = {.kernel = kernel,
+                                 .block = block,
+                                 .in_order = in_order,
+                                 .work = WORK,
+                                 .scratch_bytes = (size_t)z.all * sizeof(float)};
     const bool few = z.rows < ROWS_PER_WORKER * workers;
     p.split = workers > 1 && (variant.split < 0 ? few : variant.split != 0) &&
               shared_bytes(&z, &p.shared_bytes) && p.shared_bytes > 0 && p.shared_bytes <= MOST_SHARED;
@@ -123,7 +128,7 @@ static tern__attending attending_of(const tern__kernel_args *args)
                          .positions = args->in[IN_POSITIONS].data,
                          .slots_step = args->in[IN_SLOTS].strides[0],
                          .positions_step = args->in[IN_POSITIONS].strides[0],
-                         .z = sizes_of(args->in[IN_Q].type, args->in[IN_K].type, p->block)};
+                         .z = sizes_of(args->in[IN_Q].type, args->in[IN_K].type, p->block, p->in_order)};
     const tern__attention_sizes *z = &a.z;
     float *scratch = args->scratch;
     a.scale = (float)(args->attrs[0].f != 0 ? args->attrs[0].f : 1 / sqrt((double)z->d));

@@ -20,6 +20,7 @@
 #ifndef TERN_KERNELS_ATTENTION_H
 #define TERN_KERNELS_ATTENTION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <tern/dtype.h>
@@ -37,9 +38,11 @@ typedef struct tern__attention_rows {
     const char *from; /* first element of row 0 */
     int64_t step;     /* bytes from one row to the next; the elements of a row lie side by side */
     int64_t rows;
-    /* What is read soon is fetched meanwhile: with row r as many bytes as a row has, from next + r * next_step. NULL: nothing. */
+    /* What is read soon is fetched meanwhile: with row r as many bytes as a row has, from next + r * next_step. NULL: nothing. Into
+     * the first-level cache if it is near, because it is what is read next; else into the second. */
     const char *next;
     int64_t next_step;
+    bool near;
     tern_dtype dtype; /* f32, f16, bf16, i8 */
 } tern__attention_rows;
 

@@ -59,14 +59,19 @@ INLINE int64_t bytes_of(tern_dtype dtype, int64_t n)
     return dtype == TERN_F32 ? 4 * n : dtype == TERN_I8 ? n : 2 * n;
 }
 
-/* What is to be fetched while row r, of so many bytes, is read: into the second cache only. The first has too few places for what
- * is on its way (24 lines on Zen 4, at some 100 ns 15 GB/s), and gets it from there in time. */
-INLINE void fetch(const tern__attention_rows *o, int64_t r, int64_t bytes)
+/* Bytes [begin, end) of what is to be fetched while row r is read. The second cache has more places for what is on its way than the
+ * first (24 lines on Zen 4, at some 100 ns 15 GB/s), which then gets it from there in time. */
+INLINE void fetch(const tern__attention_rows *o, int64_t r, int64_t begin, int64_t end)
 {
     if (!o->next)
         return;
-    for (int64_t at = 0; at < bytes; at += 64)
-        __builtin_prefetch(o->next + r * o->next_step + at, 0, 2);
+    const char *row = o->next + r * o->next_step;
+    if (o->near)
+        for (int64_t at = begin; at < end; at += 64)
+            __builtin_prefetch(row + at, 0, 3);
+    else
+        for (int64_t at = begin; at < end; at += 64)
+            __builtin_prefetch(row + at, 0, 2);
 }
 
 /* body(..., dtype) with the type of the rows as a constant. */
@@ -91,7 +96,7 @@ INLINE void widen_body(const tern__attention_rows *o, int64_t d, int64_t padded,
     const int64_t whole = d / LANES * LANES;
     for (int64_t r = 0; r < o->rows; r++, to += padded) {
         const char *from = o->from + r * o->step;
-        fetch(o, r, bytes_of(dtype, d));
+        fetch(o, r, 0, bytes_of(dtype, d));
         for (int64_t i = 0; i < whole; i += LANES)
             v_store(to + i, widened(dtype, from + bytes_of(dtype, i)));
         if (whole < padded) {
@@ -164,7 +169,7 @@ INLINE void score_body(const float *q, int64_t queries, const tern__attention_ro
         for (int64_t t = 0; t < whole; t += SCORE_KEYS) {
             vf sums[SCORE_QUERIES * SCORE_KEYS][DOT];
             for (int64_t n = 0; j == 0 && n < SCORE_KEYS; n++)
-                fetch(k, t + n, bytes_of(dtype, d));
+                fetch(k, t + n, 0, bytes_of(dtype, d));
             score_tile(q + j * d, k, t, d, SCORE_QUERIES, SCORE_KEYS, sums, dtype);
             reduce_tile(sums, scores + j * scores_row + t, scores_row);
         }
@@ -174,7 +179,7 @@ INLINE void score_body(const float *q, int64_t queries, const tern__attention_ro
     for (; j < queries; j++) {
         for (int64_t t = 0; t < whole; t += SCORE_KEYS) {
             for (int64_t n = 0; j == 0 && n < SCORE_KEYS; n++)
-                fetch(k, t + n, bytes_of(dtype, d));
+                fetch(k, t + n, 0, bytes_of(dtype, d));
             score_odd(q + j * d, k, t, d, 1, SCORE_KEYS, scores + j * scores_row, 0, dtype);
         }
         for (int64_t t = whole; t < k->rows; t++)
@@ -242,7 +247,7 @@ static void soften(float *scores, const float *factors, int64_t factors_step, in
 INLINE void mix_tile(const float *p, int64_t p_row, int queries, const tern__attention_rows *v, int64_t d,
                      int64_t i, float *mixes, int vectors, tern_dtype dtype)
 {
-    const int64_t begin = bytes_of(dtype, i);
+    const int64_t begin = bytes_of(dtype, i), end = bytes_of(dtype, i + vectors * LANES);
     vf sums[TERN__ATTENTION_SHARE][MIX_VECTORS];
     UNROLL
     for (int j = 0; j < queries; j++) {
@@ -253,8 +258,12 @@ INLINE void mix_tile(const float *p, int64_t p_row, int queries, const tern__att
     for (int64_t t = 0; t < v->rows; t++) {
         const char *from = v->from + t * v->step + begin;
         vf value[MIX_VECTORS];
-        if (i == 0)
-            fetch(v, t, bytes_of(dtype, d));
+        /* A tile of many rows is passed over several times, and each time fetches its part of the next. Tiles that are read in order
+         * are short. */
+        if (v->near)
+            fetch(v, t, begin, end);
+        else if (i == 0)
+            fetch(v, t, 0, bytes_of(dtype, d));
         UNROLL
         for (int s = 0; s < vectors; s++)
             value[s] = widened(dtype, from + bytes_of(dtype, s * LANES));

@@ -1,8 +1,10 @@
 /* chunk.c - a chunk of keys and values, for one head or several at once.
  *
- * A single row waits for memory. The keys of a chunk, all heads of them, are one piece of it, and it is read fastest as such: a
- * few keys for each head in turn, then the next few, which are fetched meanwhile. Several rows are bound by products, and take a
- * head at a time, whose keys are widened once for all of them. Neither changes a bit: each query has its own chains. */
+ * A single row waits for memory, and how it waits least depends on the processor (p->in_order). The keys of a chunk, all
+ * heads of them, are one piece of memory. Some processors read it fastest as such: a few keys for each head in turn, then the next
+ * few, and what lies some way behind is fetched into the second-level cache. Others are faster with a head at a time, whose next
+ * keys, a good many, are fetched into the first-level cache. Several rows are bound by products, and take a head at a time, whose
+ * keys are widened once for all of them. None of it changes a bit: each query has its own chains. */
 #include "kernels/attention/chunk.h"
 
 #include <string.h>
@@ -13,10 +15,14 @@ enum {
     CHUNK = TERN__ATTENTION_CHUNK,
     TILE = TERN__ATTENTION_TILE,
     SHARE = TERN__ATTENTION_SHARE,
+    /* in order */
     AHEAD = 20480,     /* bytes from what is read to what is fetched, where all heads are read as one piece */
     TILE_BYTES = 5120, /* of all heads, about */
     FEWEST_KEYS = 4,   /* rows of a tile: what inner kernels take at once */
     FEWEST_VALUES = 8, /* with fewer, mixes are loaded and stored too often */
+    /* head by head */
+    NEAR_ROWS = 64,     /* of a tile, at most: memory answers in the time that these take */
+    NEAR_BYTES = 16384, /* likewise: this tile and the next have to find room in the first-level cache */
 };
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -90,6 +96,8 @@ typedef struct side {
     const char *from;        /* the chunk's first row of head s->kv */
     int64_t key, head, line; /* bytes from key to key, from head to head, and of a row */
     int64_t most;            /* rows of a tile */
+    bool as_one;             /* all heads are taken, lie in one piece, and are fetched as such */
+    bool near;               /* the next tile is fetched into the first-level cache */
     bool
         direct; /* inner kernels read it as it lies; many queries have its rows widened first, once for all */
 } side;
@@ -98,6 +106,9 @@ static int64_t tile_rows(const tern__attention_span *s, const side *o, int64_t f
 {
     if (s->block->rows > 1)
         return TILE;
+    if (o->near)
+        return smaller(larger(NEAR_BYTES / larger(o->line, 1) / fewest * fewest, fewest),
+                       o->direct ? NEAR_ROWS : TILE);
     const int64_t rows = larger(TILE_BYTES / larger(s->heads * o->line, 1) / fewest * fewest, fewest);
     return smaller(rows, o->direct ? CHUNK : TILE);
 }
@@ -112,6 +123,8 @@ static side side_of(const tern__attending *a, const tern__attention_span *s, con
               .key = x->strides[1] * unit,
               .head = x->strides[2] * unit,
               .line = a->z.d * unit,
+              .as_one = a->p->in_order && s->heads == a->z.kv_heads,
+              .near = !a->p->in_order && s->block->rows == 1,
               .direct = x->strides[3] == 1 && a->z.d == a->z.padded &&
                         (s->queries <= SHARE || x->type->dtype == TERN_F32)};
     o.most = tile_rows(s, &o, fewest);
@@ -121,13 +134,14 @@ static side side_of(const tern__attending *a, const tern__attention_span *s, con
 /* Rows of head h of the span, from row t of the chunk on, and what is fetched while they are read: the rows behind them or, behind
  * the last of the chunk, what begins at `next`, rows of another side. */
 static tern__attention_rows tile_at(const side *o, int64_t keys, int64_t h, int64_t t, const side *other,
-                                    const char *next, bool as_one)
+                                    const char *next)
 {
     tern__attention_rows rows = {.from = o->from + t * o->key + h * o->head,
                                  .step = o->key,
                                  .rows = smaller(o->most, keys - t),
+                                 .near = o->near,
                                  .dtype = o->x->type->dtype};
-    if (as_one) { /* all heads lie in one piece, and it is fetched as such */
+    if (o->as_one) {
         const int64_t at = t * o->key + h * o->most * o->line + AHEAD;
         rows.next = at < keys * o->key ? o->from + at : next + (at - keys * o->key);
         rows.next_step = o->line;
@@ -166,10 +180,9 @@ static tern__attention_rows readable(const tern__attending *a, const side *o, te
 static void score_span(const tern__attending *a, const tern__attention_span *s, const side *k, const side *v)
 {
     const int64_t keys = keys_of(s), place = s->queries * a->z.padded;
-    const bool as_one = s->heads == a->z.kv_heads;
     for (int64_t t = 0; t < keys; t += k->most)
         for (int64_t h = 0; h < s->heads; h++) {
-            const tern__attention_rows rows = readable(a, k, tile_at(k, keys, h, t, v, v->from, as_one));
+            const tern__attention_rows rows = readable(a, k, tile_at(k, keys, h, t, v, v->from));
             a->kernel->score(a->q_room + h * place, s->queries, &rows, a->z.padded,
                              a->scores + h * s->queries * CHUNK + t, CHUNK);
         }
@@ -245,14 +258,13 @@ static int64_t seen_by_all(const tern__attending *a, const tern__attention_span 
 static void mix_span(const tern__attending *a, const tern__attention_span *s, const side *k, const side *v)
 {
     const int64_t keys = keys_of(s), all = seen_by_all(a, s);
-    const bool as_one = s->heads == a->z.kv_heads;
     /* After the values come the keys of the next heads, or of the next chunk. */
     const char *next = s->kv + s->heads < a->z.kv_heads ? k->from + s->heads * k->head
                                                         : k->from + CHUNK * k->key - s->kv * k->head;
     memset(a->mixes, 0, (size_t)(s->heads * s->queries * a->z.padded) * sizeof(float));
     for (int64_t t = 0; t < keys; t += v->most)
         for (int64_t h = 0; h < s->heads; h++) {
-            const tern__attention_rows rows = readable(a, v, tile_at(v, keys, h, t, k, next, as_one));
+            const tern__attention_rows rows = readable(a, v, tile_at(v, keys, h, t, k, next));
             mix_tile(a, s, h, t, all, &rows);
         }
 }

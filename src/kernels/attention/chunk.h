@@ -13,9 +13,10 @@ enum {
 /* Sizes that a call has, and where its scratch lies, in floats. */
 typedef struct tern__attention_sizes {
     int64_t rows, heads, d, padded, capacity, kv_heads, group;
-    int64_t queries;  /* most of a block and a head */
-    int64_t together; /* heads of k and v that take a chunk together, for a block of one row */
-    int64_t places;   /* most queries that take a chunk together */
+    int64_t queries; /* most of a block and a head */
+    int64_t
+        together;   /* heads of k and v that take a chunk together, for a block of one row in order; else 1 */
+    int64_t places; /* most queries that take a chunk together */
     int64_t q, scores, tile, mixes, factors, tops, states, all;
 } tern__attention_sizes;
 
