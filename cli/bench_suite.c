@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <tern/catalog.h>
-#include <tern/graph.h>
 
 #include "table.h"
 #include "term.h"

@@ -3,8 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <tern/graph.h>
-
 #include "commands.h"
 #include "divert.h"
 #include "memory_report.h"

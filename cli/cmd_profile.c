@@ -4,8 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <tern/graph.h>
-
 #include "commands.h"
 #include "divert.h"
 #include "profile_report.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <tern/graph.h>
 #include <tern/regress.h>
 
 #include "baselines.h"

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tern/graph.h>
 #include <tern/report.h>
 
 #include "baselines.h"

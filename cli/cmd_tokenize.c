@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tern/graph.h>
 #include <tern/model_file.h>
 #include <tern/tokenizer.h>
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tern/memory.h>
+
 #include "commands.h"
 #include "compile.h"
 #include "json.h"
@@ -167,7 +169,7 @@ static int finish(train_run *r, outcome *o)
         if (train_export(r, text_string(&o->model)) != TERN_OK)
             code = fail_status(NULL);
     }
-    o->peak_bytes = train_peak_bytes();
+    o->peak_bytes = tern_memory_process_peak();
     train_add_resume(&o->resume, r);
     return code;
 }

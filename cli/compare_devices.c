@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include <tern/compare_devices.h>
-#include <tern/graph.h>
 
 #include "commands.h"
 #include "progress.h"

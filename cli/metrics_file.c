@@ -3,8 +3,6 @@
 
 #include <stdio.h>
 
-#include <tern/graph.h>
-
 #include "answer.h"
 #include "clock.h"
 #include "term.h"

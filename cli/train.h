@@ -74,7 +74,6 @@ void train_add_word(text *t, const char *word);
 int train_check_states(train_run *r);
 int train_check_plan(train_run *r);
 uint64_t train_batch_bytes(const train_run *r); /* of the tokens of a step */
-uint64_t train_peak_bytes(void);                /* that the process had; 0: the system does not tell */
 
 /* ---- train_loop.c -------------------------------------------------------------------------------------------------- */
 

@@ -60,12 +60,19 @@ static size_t read_lines(train_log *log, const text *content, int64_t upto)
     return (size_t)(line - text_string(content));
 }
 
-/* What writers of checkpoints that were killed have left. Called under the lock: nobody writes one now. */
+/* What a writer of a checkpoint or of the curve (output.h) leaves when it is killed. */
+static bool is_left(const char *name)
+{
+    return (strncmp(name, ".tern-", 6) == 0 && text_ends_in(name, ".tmp")) ||
+           strncmp(name, "loss.svg.part-", 14) == 0;
+}
+
+/* Called under the lock: nobody writes any now. */
 static void sweep(const train_run *r)
 {
     DIR *folder = opendir(r->dir);
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
-        if (strncmp(entry->d_name, ".tern-", 6) != 0 || !text_ends_in(entry->d_name, ".tmp"))
+        if (!is_left(entry->d_name))
             continue;
         text path = train_path(r, entry->d_name);
         unlink(text_string(&path));

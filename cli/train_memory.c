@@ -35,7 +35,7 @@ int train_check_states(train_run *r)
     char need[NUMBER_TEXT], have[NUMBER_TEXT], count[NUMBER_TEXT];
     if (tern_train_needs(&r->config.options, &needs) != TERN_OK)
         return fail_status(NULL);
-    r->base_bytes = train_peak_bytes();
+    r->base_bytes = tern_memory_process_peak();
     r->available_bytes =
         tern_pressure_read(NULL, NULL, &reading) == TERN_OK ? reading.available_bytes : UINT64_MAX;
     if (needs.state_bytes > r->available_bytes)
@@ -51,7 +51,7 @@ int train_check_states(train_run *r)
 int train_check_plan(train_run *r)
 {
     char all[NUMBER_TEXT], states[NUMBER_TEXT], plan[NUMBER_TEXT], ids[NUMBER_TEXT], have[NUMBER_TEXT];
-    const uint64_t sum = r->base_bytes + r->info.state_bytes, now = train_peak_bytes();
+    const uint64_t sum = r->base_bytes + r->info.state_bytes, now = tern_memory_process_peak();
     const uint64_t arena = r->info.arena_bytes, tokens = train_batch_bytes(r);
     r->predicted_bytes = (sum > now ? sum : now) + arena + tokens + REST_BYTES + sample_bytes(r);
     const uint64_t needed = r->predicted_bytes - r->base_bytes;
@@ -64,9 +64,4 @@ int train_check_plan(train_run *r)
                 tokens > arena ? "accumulate, batch or model.context smaller"
                                : "batch smaller and accumulate larger by as much, model.context smaller, or "
                                  "set recompute to \"layers\" or activations to \"bf16\"");
-}
-
-uint64_t train_peak_bytes(void)
-{
-    return tern_memory_process_peak();
 }

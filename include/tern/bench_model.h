@@ -1,7 +1,9 @@
 /* bench_model.h - how fast a model reads prompts and generates, as shares of what the machine can do.
  *
  * Prompts are compared with the peak of int8 products (of f32 multiply-adds for models without ternary weights), generation
- * with read bandwidth. Both are measured in turns with the model (<tern/measure.h>). */
+ * with read bandwidth. Both are measured in turns with the model (<tern/measure.h>).
+ *
+ * Threading: as <tern/measure.h> says. */
 #ifndef TERN_BENCH_MODEL_H
 #define TERN_BENCH_MODEL_H
 

@@ -33,7 +33,6 @@ TERN_API void tern_graph_free(tern_graph *graph); /* NULL is fine */
 /* Text form; tern_graph_parse gives back an equal graph. DOT for Graphviz. Free with tern_string_free. */
 TERN_API tern_status tern_graph_print(const tern_graph *graph, char **out);
 TERN_API tern_status tern_graph_dot(const tern_graph *graph, char **out);
-TERN_API void tern_string_free(char *text);
 
 /* Checks every rule: operands defined before use, types as the op's row infers them, outputs exist. */
 TERN_API tern_status tern_graph_verify(const tern_graph *graph);

@@ -2,7 +2,10 @@
  *
  * A limit is what the hardware gives at most: bytes read or moved, multiply-adds in f32, products of int8. Limits are measured,
  * not looked up: each is the best of several probes, run in turns with what it is the limit of, so that a share of the limit
- * means something on a machine that others use as well. */
+ * means something on a machine that others use as well.
+ *
+ * Threading: what measures belongs to one thread, and no tern call may be running on others meanwhile: it would be measured, too, and
+ * memory is counted for the whole process. */
 #ifndef TERN_MEASURE_H
 #define TERN_MEASURE_H
 

@@ -22,9 +22,16 @@ extern "C" {
 
 typedef struct tern_optimiser tern_optimiser;
 
+/* X(enumerator, number, name, meaning). */
+#define TERN_OPTIMISER_LIST(X)                                                                       \
+    X(ADAMW, 0, "adamw",                                                                             \
+      "moments of gradients and of their squares, corrected for their start; decay apart from both") \
+    X(SGD, 1, "sgd", "gradients, with momentum where that is above 0")
+
 typedef enum tern_optimiser_kind {
-    TERN_OPTIMISER_ADAMW, /* moments of gradients and of their squares, corrected for their start; decay apart from both */
-    TERN_OPTIMISER_SGD, /* gradients, with momentum where that is above 0 */
+#define TERN_OPTIMISER_ENUM(id, number, name, meaning) TERN_OPTIMISER_##id = number,
+    TERN_OPTIMISER_LIST(TERN_OPTIMISER_ENUM)
+#undef TERN_OPTIMISER_ENUM
 } tern_optimiser_kind;
 
 typedef struct tern_optimiser_options {

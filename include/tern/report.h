@@ -10,8 +10,8 @@
  *     tern_string_free(page);
  *     tern_report_free(report);
  *
- * A report is made of documents (JSON that tern writes: results of benchmarks, a profile, memory) and, if asked for, of a comparison
- * with earlier results. Its sections are the same in every format; one whose data is not there says what it needs. The page loads
+ * A report is made of documents (JSON that tern writes: results of benchmarks, a profile, memory, a comparison of devices) and, if asked
+ * for, of a comparison with earlier results. Its sections are the same in every format; one whose data is not there says what it needs. The page loads
  * nothing from elsewhere, shows everything without scripts too, and carries the documents, so that each figure can be traced.
  *
  * Ownership: a report copies what it is given. Threading: a report belongs to one thread at a time. */
@@ -52,8 +52,8 @@ TERN_API void tern_report_free(tern_report *report); /* NULL is fine */
 TERN_API tern_status tern_report_add_results(tern_report *report, const char *name,
                                              const tern_results *results);
 
-/* Adds a document, whatever it is: JSON of tern_results_write, `tern profile --json` or `tern memory --json`. At most 64 MiB; one profile
- * and one memory document, 16 documents in all. TERN_FORMAT: it is none of them, or malformed; TERN_UNAVAILABLE: a build
+/* Adds a document, whatever it is: JSON of tern_results_write, tern_profile_export, tern_memory_export or tern_device_comparison_json. At
+ * most 64 MiB; one document of each kind but for results, 16 in all. TERN_FORMAT: it is none of them, or malformed; TERN_UNAVAILABLE: a build
  * without jansson. The report is as it was if this fails. */
 TERN_API tern_status tern_report_add_document(tern_report *report, const char *name, const char *text,
                                               size_t length);

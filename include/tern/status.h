@@ -53,6 +53,9 @@ TERN_API const char *tern_status_meaning(tern_status status);
  * succeeds does not clear it. */
 TERN_API const char *tern_last_error(void);
 
+/* Frees a text that a call has made for its caller (`char **out`). NULL is fine. Any thread. */
+TERN_API void tern_string_free(char *text);
+
 #ifdef __cplusplus
 }
 #endif

@@ -13,6 +13,7 @@
 #include <tern/bench_model.h>
 #include <tern/cache.h>
 #include <tern/catalog.h>
+#include <tern/chart.h>
 #include <tern/compare.h>
 #include <tern/compare_devices.h>
 #include <tern/conditions.h>

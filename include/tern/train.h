@@ -28,10 +28,16 @@ extern "C" {
 
 typedef struct tern_trainer tern_trainer;
 
-/* How layers multiply on the way forward. */
+/* How layers multiply on the way forward. X(enumerator, number, name, meaning). */
+#define TERN_TRAIN_WEIGHTS_LIST(X)                                                       \
+    X(TERNARY, 0, "ternary",                                                             \
+      "codes -1, 0, 1 with one scale, times int8 rows: what a model file will run with") \
+    X(FLOAT, 1, "float", "as they are: what ternary weights are compared with")
+
 typedef enum tern_train_weights {
-    TERN_TRAIN_WEIGHTS_TERNARY, /* codes -1, 0, 1 with one scale, times int8 rows: what a model file will run with */
-    TERN_TRAIN_WEIGHTS_FLOAT, /* as they are: what ternary weights are compared with */
+#define TERN_TRAIN_WEIGHTS_ENUM(id, number, name, meaning) TERN_TRAIN_WEIGHTS_##id = number,
+    TERN_TRAIN_WEIGHTS_LIST(TERN_TRAIN_WEIGHTS_ENUM)
+#undef TERN_TRAIN_WEIGHTS_ENUM
 } tern_train_weights;
 
 /* What a step computes a second time on the way back instead of keeping it, with the same bits. X(enumerator, number, name, meaning). */

@@ -23,9 +23,15 @@
 extern "C" {
 #endif
 
+/* X(enumerator, number, name, meaning). */
+#define TERN_TRAIN_TOKENS_LIST(X)                                     \
+    X(BYTES, 0, "bytes", "each byte is a token, and one ends a text") \
+    X(BPE, 1, "bpe", "pairs that are frequent in the data become tokens")
+
 typedef enum tern_train_tokens {
-    TERN_TRAIN_TOKENS_BYTES, /* each byte is a token, and one ends a text */
-    TERN_TRAIN_TOKENS_BPE,   /* pairs that are frequent in the data become tokens */
+#define TERN_TRAIN_TOKENS_ENUM(id, number, name, meaning) TERN_TRAIN_TOKENS_##id = number,
+    TERN_TRAIN_TOKENS_LIST(TERN_TRAIN_TOKENS_ENUM)
+#undef TERN_TRAIN_TOKENS_ENUM
 } tern_train_tokens;
 
 /* Tokens of these, unless the config says how many. */

@@ -2,33 +2,18 @@
 #include "base/cgroup.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/file.h"
 
 #define NO_LIMIT ((uint64_t)1 << 60) /* v1 says "none" by a number of this size */
-
-/* The beginning of a small file as text; false if it cannot be read, or is empty. */
-static bool read_text(const char *path, char *text, size_t capacity)
-{
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return false;
-    size_t length = 0;
-    ssize_t got;
-    while (length + 1 < capacity && (got = read(file, text + length, capacity - 1 - length)) > 0)
-        length += (size_t)got;
-    close(file);
-    text[length] = '\0';
-    return length > 0;
-}
 
 static bool read_file(const tern__cgroup *g, const char *name, char *text, size_t capacity)
 {
     char path[PATH_MAX];
-    return read_text(tern__cgroup_file(g, name, path), text, capacity);
+    return tern__file_read_text(tern__cgroup_file(g, name, path), text, capacity);
 }
 
 /* ---- places ---- */
@@ -202,7 +187,7 @@ double tern__cgroup_own_quota(bool *seen)
     char self[TERN__CGROUP_TEXT];
     if (seen)
         *seen = false;
-    return read_text(TERN__CGROUP_SELF, self, sizeof self)
+    return tern__file_read_text(TERN__CGROUP_SELF, self, sizeof self)
                ? tern__cgroup_quota(TERN__CGROUP_MOUNT, self, seen)
                : 0;
 }
@@ -212,7 +197,7 @@ uint64_t tern__cgroup_own_memory(bool *seen)
     char self[TERN__CGROUP_TEXT];
     if (seen)
         *seen = false;
-    return read_text(TERN__CGROUP_SELF, self, sizeof self)
+    return tern__file_read_text(TERN__CGROUP_SELF, self, sizeof self)
                ? tern__cgroup_memory(TERN__CGROUP_MOUNT, self, seen)
                : 0;
 }

@@ -6,7 +6,6 @@
 #endif
 #include "base/cpu_detect.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cgroup.h"
+#include "base/file.h"
 
 #if defined(__linux__)
 #include <sched.h>
@@ -87,21 +87,6 @@ void tern__cpu_detect_memory(tern__cpu_info *info)
 
 #if defined(__linux__)
 
-/* The beginning of a small file as text; false if it cannot be read. */
-static bool read_text(const char *path, char *text, size_t capacity)
-{
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return false;
-    size_t length = 0;
-    ssize_t got;
-    while (length + 1 < capacity && (got = read(file, text + length, capacity - 1 - length)) > 0)
-        length += (size_t)got;
-    close(file);
-    text[length] = '\0';
-    return length > 0;
-}
-
 /* "32K", "1024K", "32M" */
 static int64_t parse_cache_size(const char *text)
 {
@@ -118,13 +103,13 @@ static void caches_from_sysfs(tern__cpu_info *info)
         char path[96], level[16], type[32], size[32];
         const char *base = "/sys/devices/system/cpu/cpu0/cache/index";
         snprintf(path, sizeof path, "%s%d/level", base, index);
-        if (!read_text(path, level, sizeof level))
+        if (!tern__file_read_text(path, level, sizeof level))
             return;
         snprintf(path, sizeof path, "%s%d/type", base, index);
-        if (!read_text(path, type, sizeof type) || strncmp(type, "Instruction", 11) == 0)
+        if (!tern__file_read_text(path, type, sizeof type) || strncmp(type, "Instruction", 11) == 0)
             continue;
         snprintf(path, sizeof path, "%s%d/size", base, index);
-        if (!read_text(path, size, sizeof size))
+        if (!tern__file_read_text(path, size, sizeof size))
             continue;
         int64_t *target = level[0] == '1'   ? &info->l1d_bytes
                           : level[0] == '2' ? &info->l2_bytes

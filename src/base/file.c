@@ -98,6 +98,28 @@ void tern__file_close(tern__file *file)
     file->fd = -1;
 }
 
+bool tern__file_read_text(const char *path, char *text, size_t room)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    size_t length = 0;
+    ssize_t got;
+    while (length + 1 < room && (got = read(file, text + length, room - 1 - length)) > 0)
+        length += (size_t)got;
+    close(file);
+    text[length] = '\0';
+    return length > 0;
+}
+
+bool tern__file_first_line(const char *path, char *text, size_t room)
+{
+    if (!tern__file_read_text(path, text, room))
+        return false;
+    text[strcspn(text, "\n")] = '\0';
+    return text[0] != '\0';
+}
+
 const char *tern__path_name(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -34,6 +34,12 @@ void tern__file_close(tern__file *file);
 /* A whole file of at most `most` bytes, and a 0 behind it, for the caller to free; TERN_LIMIT if it is larger. */
 tern_status tern__file_read_all(const char *path, size_t most, char **out, size_t *length);
 
+/* The beginning of a small file as text, without memory of its own: what the system tells in /proc and /sys. false: it cannot be read, or
+ * is empty. The gate below is not asked. */
+bool tern__file_read_text(const char *path, char *text, size_t room);
+/* Its first line, without the end; false likewise, and if that line is empty. */
+bool tern__file_first_line(const char *path, char *text, size_t room);
+
 /* What stands behind the last slash of a path. */
 const char *tern__path_name(const char *path);
 /* The path of `name` in the folder of the file `path`, for the caller to free; NULL if there is no memory. */

@@ -85,3 +85,8 @@ tern_status tern__strbuf_take(tern__strbuf *s, char **out)
     *s = TERN__STRBUF_EMPTY;
     return TERN_OK;
 }
+
+void tern_string_free(char *text)
+{
+    tern__free(text);
+}

@@ -254,12 +254,6 @@ static tern_status record_segment(backward *b, size_t k, frame *f)
 
 /* ---- adding up ----------------------------------------------------------------------------------------------------- */
 
-/* Gradients of integers and codes are f32. */
-static tern_dtype dtype_for(const tern_tensor *t)
-{
-    return tern__dtype_is_float(t->type.dtype) ? t->type.dtype : TERN_F32;
-}
-
 /* A gradient as a rule gives it, in the shape and type of `t`: axes that `t` has not, or has once, are summed; axes that it has
  * and the gradient has once are repeated. */
 static tern_tensor *fit(tern_tensor *x, const tern_tensor *t)
@@ -283,7 +277,9 @@ static tern_tensor *fit(tern_tensor *x, const tern_tensor *t)
         x = tern_reshape(x, rank - more, shape);
     if (!tern__tensor_is_error(x) && !tern__shape_equal(&x->type, &t->type))
         x = tern_broadcast(x, t->type.rank, t->type.shape);
-    return !tern__tensor_is_error(x) && x->type.dtype != dtype_for(t) ? tern_cast(x, dtype_for(t)) : x;
+    return !tern__tensor_is_error(x) && x->type.dtype != tern__grad_dtype(t)
+               ? tern_cast(x, tern__grad_dtype(t))
+               : x;
 }
 
 static void add_to(adjoint *a, tern_tensor *gradient)

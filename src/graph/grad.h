@@ -38,7 +38,9 @@ struct tern__grad_call {
  * they do not (squares of 256 in f16), and lose digits (1 - y * y of a y near 1): results are computed once more, from the same
  * operands. Where nothing has 16 bits, nothing is recorded. */
 void tern__grad_widen(struct tern__grad_call *g);
-/* A rank-0 number of x's type, or of f32 where that is no float. */
+/* The type that gradients of t have: its own, or f32 where that is no float. */
+tern_dtype tern__grad_dtype(const tern_tensor *t);
+/* A rank-0 number of the type that gradients of x have. */
 tern_tensor *tern__grad_number(const tern_tensor *x, double value);
 /* Zeros like x. */
 tern_tensor *tern__grad_zeros(const tern_tensor *x);

@@ -19,19 +19,19 @@
 
 /* ---- what rules share -------------------------------------------------------------------------------------------- */
 
-static tern_dtype float_of(const tern_tensor *x)
+tern_dtype tern__grad_dtype(const tern_tensor *t)
 {
-    return tern__dtype_is_float(x->type.dtype) ? x->type.dtype : TERN_F32;
+    return tern__dtype_is_float(t->type.dtype) ? t->type.dtype : TERN_F32;
 }
 
 tern_tensor *tern__grad_number(const tern_tensor *x, double value)
 {
-    return tern_full(x->node->ctx, float_of(x), 0, NULL, value);
+    return tern_full(x->node->ctx, tern__grad_dtype(x), 0, NULL, value);
 }
 
 tern_tensor *tern__grad_zeros(const tern_tensor *x)
 {
-    return tern_full(x->node->ctx, float_of(x), x->type.rank, x->type.shape, 0);
+    return tern_full(x->node->ctx, tern__grad_dtype(x), x->type.rank, x->type.shape, 0);
 }
 
 tern_tensor *tern__grad_times(tern_tensor *x, double value)

@@ -3,6 +3,14 @@
 #include "graph/grad.h"
 #include "graph/rules.h"
 
+/* Counted from the front; it was checked when the op was recorded. */
+static int axis_of(int64_t axis, int rank)
+{
+    int at = 0;
+    (void)tern__axis_normalise(axis, rank, &at);
+    return at;
+}
+
 RULE(reshape)
 {
     g->of_in[0] = tern_reshape(GRAD, X->type.rank, X->type.shape);
@@ -13,11 +21,8 @@ RULE(permute)
 {
     const tern__attr *axes = &g->attrs[TERN__ATTR_permute_axes];
     int64_t back[TERN__MAX_RANK];
-    for (uint32_t i = 0; i < axes->count; i++) {
-        int at = 0;
-        (void)tern__axis_normalise(axes->ints[i], X->type.rank, &at);
-        back[at] = i;
-    }
+    for (uint32_t i = 0; i < axes->count; i++)
+        back[axis_of(axes->ints[i], X->type.rank)] = i;
     g->of_in[0] = tern_permute(GRAD, (int)axes->count, back);
     return TERN_OK;
 }
@@ -78,14 +83,6 @@ RULE(pad)
     }
     g->of_in[0] = tern_slice(GRAD, (int)before->count, before->ints, stop, step);
     return TERN_OK;
-}
-
-/* Counted from the front; it was checked when the op was recorded. */
-static int axis_of(int64_t axis, int rank)
-{
-    int at = 0;
-    (void)tern__axis_normalise(axis, rank, &at);
-    return at;
 }
 
 RULE(concat)

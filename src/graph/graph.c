@@ -487,11 +487,6 @@ void tern_graph_free(tern_graph *graph)
     tern__free(graph);
 }
 
-void tern_string_free(char *text)
-{
-    tern__free(text);
-}
-
 void tern_graph_get_info(const tern_graph *graph, tern_graph_info *out)
 {
     if (!graph || !out)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/names.h"
 #include "base/status.h"
 
@@ -25,14 +26,7 @@ static bool read_line(const char *folder, const char *name, char out[LINE])
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
         return false;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return false;
-    const bool got = fgets(out, LINE, file) != NULL;
-    fclose(file);
-    if (got)
-        out[strcspn(out, "\n")] = '\0';
-    return got;
+    return tern__file_first_line(path, out, LINE);
 }
 
 static bool read_number(const char *folder, const char *name, long long *out)

@@ -7,5 +7,8 @@
 #define TERN__PROFILE_DOCUMENT "tern-profile"
 #define TERN__MEMORY_DOCUMENT "tern-memory"
 #define TERN__DEVICES_DOCUMENT "tern-devices"
+#define TERN__METRICS_DOCUMENT "tern-metrics"
+#define TERN__REGRESS_DOCUMENT "tern-regressions"
+#define TERN__REPORT_DOCUMENT "tern-report"
 
 #endif

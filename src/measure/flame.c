@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "measure/html_text.h"
 
 enum { WIDTH = 1200, ROW = 18, HEAD = 84, FOOT = 8, LETTER = 7 }; /* WIDTH: of a picture that stands alone */
 
@@ -16,25 +17,14 @@ static const double narrowest =
 
 extern const char tern__flame_css[], tern__flame_js[];
 
-void tern__flame_add_xml(tern__strbuf *s, const char *text)
-{
-    for (size_t i = 0; text[i]; i++) {
-        const unsigned char c = (unsigned char)text[i];
-        if (c == '<' || c == '>' || c == '&' || c == '"')
-            tern__strbuf_addf(s, "&#%u;", c);
-        else
-            tern__strbuf_add_n(s, c < 0x20 || c > 0x7e ? "?" : &text[i], 1);
-    }
-}
-
 static void add_bar(tern__strbuf *s, const tern__flame *flame, const tern__flame_bar *b, double x,
                     double total, int y)
 {
     const double w = (double)b->total / total;
     tern__strbuf_addf(s, "<g class=\"f %s\" data-x=\"%.9g\" data-w=\"%.9g\" data-n=\"", b->look, x, w);
-    tern__flame_add_xml(s, b->name);
+    tern__html_add(s, b->name);
     tern__strbuf_add(s, "\"><title>");
-    tern__flame_add_xml(s, b->name);
+    tern__html_add(s, b->name);
     tern__strbuf_add(s, "\n");
     flame->add_amount(s, b->total);
     tern__strbuf_addf(s, ", %.2f %%, ", w * 100);
@@ -46,7 +36,7 @@ static void add_bar(tern__strbuf *s, const tern__flame *flame, const tern__flame
                       "height=\"100%%\" rx=\"2\"/><text x=\"4\" y=\"13\">",
                       x * 100, y, w * 100, ROW - 1);
     if (w * WIDTH > 3 * LETTER)
-        tern__flame_add_xml(s, b->name);
+        tern__html_add(s, b->name);
     tern__strbuf_add(s, "</text></svg></g>\n");
 }
 
@@ -58,9 +48,9 @@ static void add_head(tern__strbuf *s, const tern__flame *flame, int height)
                       "<rect class=\"paper\" width=\"100%%\" height=\"100%%\"/>\n"
                       "<text x=\"8\" y=\"20\" font-size=\"13\">",
                       WIDTH, height, tern__flame_css);
-    tern__flame_add_xml(s, flame->title);
+    tern__html_add(s, flame->title);
     tern__strbuf_add(s, "</text>\n<text class=\"dim\" x=\"8\" y=\"40\">");
-    tern__flame_add_xml(s, flame->note);
+    tern__html_add(s, flame->note);
     tern__strbuf_addf(s,
                       "; a click zooms in, Escape shows all</text>\n"
                       "<foreignObject x=\"8\" y=\"48\" width=\"184\" height=\"28\"><input "

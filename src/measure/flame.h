@@ -33,9 +33,6 @@ void tern__flame_draw(tern__strbuf *to, const tern__flame *flame);
 /* A line for each bar that has something of its own: "main;run;matmul 1234", in units of `unit`, rounded. */
 void tern__flame_add_stacks(tern__strbuf *to, const tern__flame *flame, uint64_t unit);
 
-/* XML; what it cannot say, and bytes that are no characters of ASCII, become '?'. */
-void tern__flame_add_xml(tern__strbuf *to, const char *text);
-
 /* profile_flame.c: the frames of a profile (info->frames), as a picture and as stacks with microseconds. */
 void tern__flame_add_frames(tern__strbuf *to, const tern_profile_info *info,
                             const tern_profile_frame *frames);

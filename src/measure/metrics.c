@@ -229,7 +229,7 @@ static tern_status record_time(tern__metric_set *set, tern_metric metric, double
 }
 
 /* Neighbours become one point, and the next ones are as far apart: a series tells the whole life of its collector. */
-static void halve(tern__series *s)
+static void halve(tern__metric_series *s)
 {
     for (int i = 0; i < s->n / 2; i++) {
         tern_metric_point a = s->points[2 * i], b = s->points[2 * i + 1];
@@ -244,7 +244,7 @@ static tern_status add_point(tern_metrics *m, tern__metric_cell *cell, double pa
 {
     const double now = tern__metrics_seconds(m);
     const size_t room = (size_t)m->o.points * sizeof(tern_metric_point);
-    tern__series *s = cell->series;
+    tern__metric_series *s = cell->series;
     if (!s) {
         s = tern__alloc_zero(1, sizeof *s);
         tern_metric_point *points = s ? tern__alloc(room) : NULL;
@@ -252,7 +252,7 @@ static tern_status add_point(tern_metrics *m, tern__metric_cell *cell, double pa
             tern__free(s);
             return tern__out_of_memory(room);
         }
-        *s = (tern__series){.points = points, .period = (double)m->o.period_ns * 1e-9};
+        *s = (tern__metric_series){.points = points, .period = (double)m->o.period_ns * 1e-9};
         cell->series = s;
     }
     if (whole <= s->whole || (!last && s->n > 0 && now - s->last < s->period))

@@ -20,19 +20,19 @@ typedef struct tern__histogram {
     double sum, min, max;
 } tern__histogram;
 
-typedef struct tern__series {
+typedef struct tern__metric_series {
     tern_metric_point *points; /* (n of capacity) */
     int n;
     double part, whole;  /* counted until the last point */
     double last, period; /* seconds: of the last point, and to the next at least */
-} tern__series;
+} tern__metric_series;
 
 /* One metric of one operation. */
 typedef struct tern__metric_cell {
     bool told;
     double value;
     tern__histogram *histogram; /* NULL: of another kind, or not told */
-    tern__series *series;
+    tern__metric_series *series;
 } tern__metric_cell;
 
 typedef struct tern__metric_set {

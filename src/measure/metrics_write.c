@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "base/status.h"
 #include "base/strbuf.h"
+#include "measure/documents.h"
 #include "measure/metrics.h"
 #include "measure/results.h"
 
@@ -22,14 +23,14 @@ static const char *precision_name(tern_precision precision)
     return tern__name_of(names, TERN__COUNT(names), (int)precision);
 }
 
-/* X(name, format, value): in the order in which all formats have them, behind the name. */
-#define LABELS(X, o)                                     \
-    X("batch", "%" PRId64, (o)->batch)                   \
-    X("sequence", "%" PRId64, (o)->sequence)             \
-    X("parameters", "%" PRIu64, (o)->parameters)         \
-    X("precision", "%s", precision_name((o)->precision)) \
-    X("level", "%s", tern_level_name((o)->level))        \
-    X("threads", "%d", (o)->threads)
+/* X(name, quote, format, value): in the order in which all formats have them, behind the name. `quote`: around texts in JSON. */
+#define LABELS(X, o)                                           \
+    X("batch", "", "%" PRId64, (o)->batch)                     \
+    X("sequence", "", "%" PRId64, (o)->sequence)               \
+    X("parameters", "", "%" PRIu64, (o)->parameters)           \
+    X("precision", "\"", "%s", precision_name((o)->precision)) \
+    X("level", "\"", "%s", tern_level_name((o)->level))        \
+    X("threads", "", "%d", (o)->threads)
 
 /* ---- Prometheus ---- */
 
@@ -51,7 +52,7 @@ static void begin_sample(tern__strbuf *to, const tern__metric_set *set, const ch
 {
     tern__strbuf_addf(to, "%s%s{operation=\"", name, suffix);
     add_label_text(to, set->name);
-#define LABEL(label, format, value) tern__strbuf_addf(to, "\"," label "=\"" format, value);
+#define LABEL(label, quote, format, value) tern__strbuf_addf(to, "\"," label "=\"" format, value);
     LABELS(LABEL, &set->what)
 #undef LABEL
     if (isfinite(bound)) {
@@ -112,15 +113,12 @@ static void write_prometheus(tern__strbuf *to, const tern_metrics *m)
 
 static void add_operation_json(tern__strbuf *to, const tern__metric_set *set)
 {
-    const tern_operation *o = &set->what;
     tern__strbuf_add(to, "{\n      \"operation\": ");
     tern__json_add_text(to, set->name);
-    tern__strbuf_addf(to,
-                      ",\n      \"batch\": %" PRId64 ",\n      \"sequence\": %" PRId64
-                      ",\n      \"parameters\": %" PRIu64 ",\n      \"precision\": \"%s\""
-                      ",\n      \"level\": \"%s\",\n      \"threads\": %d",
-                      o->batch, o->sequence, o->parameters, precision_name(o->precision),
-                      tern_level_name(o->level), o->threads);
+#define MEMBER(label, quote, format, value) \
+    tern__strbuf_addf(to, ",\n      \"" label "\": " quote format quote, value);
+    LABELS(MEMBER, &set->what)
+#undef MEMBER
 }
 
 static void add_histogram_json(tern__strbuf *to, const tern__histogram *h)
@@ -199,8 +197,8 @@ static void add_table_json(tern__strbuf *to)
 static void write_json(tern__strbuf *to, const tern_metrics *m)
 {
     tern__strbuf_addf(to,
-                      "{\n  \"format\": \"tern-metrics\",\n  \"version\": 1,\n  \"started_at\": %" PRId64
-                      ",\n  \"seconds\": ",
+                      "{\n  \"format\": \"" TERN__METRICS_DOCUMENT
+                      "\",\n  \"version\": 1,\n  \"started_at\": %" PRId64 ",\n  \"seconds\": ",
                       m->started_at);
     tern__json_add_real(to, tern__metrics_seconds(m));
     add_table_json(to);
@@ -225,7 +223,7 @@ static void add_line(tern__strbuf *to, const tern__metric_set *set, const tern_m
 {
     tern__strbuf_addf(to, "%s,%s,%s,", info->name, tern_metric_kind_name(info->kind), info->unit);
     tern__add_csv_text(to, set->name);
-#define CELL(label, format, number) tern__strbuf_addf(to, "," format, number);
+#define CELL(label, quote, format, number) tern__strbuf_addf(to, "," format, number);
     LABELS(CELL, &set->what)
 #undef CELL
     tern__strbuf_addf(to, ",%s,", what);
@@ -261,7 +259,7 @@ static void write_csv(tern__strbuf *to, const tern_metrics *m)
 {
     tern_metric_info info;
     tern__strbuf_add(to, "metric,kind,unit,operation");
-#define NAME(label, format, value) tern__strbuf_add(to, "," label);
+#define NAME(label, quote, format, value) tern__strbuf_add(to, "," label);
     LABELS(NAME, (const tern_operation *)NULL)
 #undef NAME
     tern__strbuf_add(to, ",what,at,value\n");

@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "base/status.h"
 #include "base/strbuf.h"
+#include "measure/documents.h"
 #include "measure/regress.h"
 #include "measure/report/report.h"
 #include "measure/results.h"
@@ -181,7 +182,7 @@ void tern__regress_add_json(tern__strbuf *to, const tern_regress_report *p)
 {
     int counts[TERN__STATES];
     tern__regress_count(p, counts);
-    add_member_text(to, "{\n  ", "format", "tern-regressions");
+    add_member_text(to, "{\n  ", "format", TERN__REGRESS_DOCUMENT);
     tern__strbuf_add(to, ",\n  \"version\": 1");
     add_member_text(to, ",\n  ", "state", tern_regress_state_name(tern_regress_worst(p)));
     add_member(to, "threshold", p->o.threshold);

@@ -9,6 +9,7 @@
 #include "base/cgroup.h"
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/status.h"
 #include "measure/folder_commit.h"
@@ -20,18 +21,6 @@ enum { ROOM = TERN__CONDITION_TEXT + 1 };
 typedef void (*finder)(char *to);
 
 /* ---- reading what the system says ---- */
-
-/* The first line of a file; false if there is none. */
-static bool first_line(const char *path, char *to, size_t room)
-{
-    FILE *file = fopen(path, "r");
-    const bool read = file && fgets(to, (int)room, file) != NULL;
-    if (file)
-        fclose(file);
-    if (read)
-        to[strcspn(to, "\n")] = '\0';
-    return read && to[0];
-}
 
 static void unavailable(char *to, const char *why)
 {
@@ -124,14 +113,14 @@ static void find_host(char *to)
 
 static void find_governor(char *to)
 {
-    if (!first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", to, ROOM))
+    if (!tern__file_first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", to, ROOM))
         unavailable(to, "no cpufreq in /sys");
 }
 
 static void find_frequency(char *to)
 {
     char line[64];
-    if (first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", line, sizeof line))
+    if (tern__file_first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", line, sizeof line))
         snprintf(to, ROOM, "%.0f MHz", strtod(line, NULL) / 1e3);
     else if (named_line("/proc/cpuinfo", "cpu MHz", to))
         snprintf(to + strlen(to), ROOM - strlen(to), " MHz, by /proc/cpuinfo");
@@ -141,7 +130,7 @@ static void find_frequency(char *to)
 
 static void find_load(char *to)
 {
-    if (!first_line("/proc/loadavg", to, ROOM))
+    if (!tern__file_first_line("/proc/loadavg", to, ROOM))
         unavailable(to, "no /proc/loadavg");
 }
 
@@ -152,7 +141,7 @@ static void find_temperature(char *to)
     for (int i = 0; i < 64; i++) {
         char path[64], line[64];
         snprintf(path, sizeof path, "/sys/class/thermal/thermal_zone%d/temp", i);
-        if (!first_line(path, line, sizeof line))
+        if (!tern__file_first_line(path, line, sizeof line))
             break;
         hottest = strtod(line, NULL) > hottest ? strtod(line, NULL) : hottest;
     }
@@ -165,7 +154,7 @@ static void find_temperature(char *to)
 static bool counter(const char *path, double *out)
 {
     char line[64];
-    const bool found = first_line(path, line, sizeof line);
+    const bool found = tern__file_first_line(path, line, sizeof line);
     if (found)
         *out = strtod(line, NULL);
     return found;

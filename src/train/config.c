@@ -32,7 +32,7 @@ typedef struct key_row {
     bool progress; /* which of them */
     double least,
         most; /* whole numbers up to 2^53 are exact, and the limit of 64 bits is not reached by doubles above */
-    const char *words; /* of a choice, space-separated */
+    const char *const *words; /* of a choice, by their numbers, and NULL behind the last */
     const char *meaning;
 } key_row;
 
@@ -43,7 +43,10 @@ typedef struct key_row {
 #define INT(key, field, lo, hi, what) {key, KIND_INT, CONFIG_AT(field), false, (double)(lo), (double)(hi), NULL, what},
 #define REAL(key, field, lo, hi, what) {key, KIND_REAL, CONFIG_AT(field), false, lo, hi, NULL, what},
 #define SEED(key, field, what) {key, KIND_INT, CONFIG_AT(field), false, 0, MOST_SEED, NULL, what},
-#define CHOICE(key, field, list, what) {key, KIND_CHOICE, CONFIG_AT(field), false, 0, 0, list, what},
+#define WORD(id, number, name, meaning) [number] = name,
+#define CHOICE(key, field, LIST, what) {key, KIND_CHOICE, CONFIG_AT(field), false, 0, 0, (const char *const[]){LIST(WORD) NULL}, what},
+/* A config says which type activations then have. */
+#define ACTIVATIONS_LIST(X) X(, TERN_PRECISION_EXACT, "f32", ) X(, TERN_PRECISION_BF16, "bf16", ) X(, TERN_PRECISION_F16, "f16", )
 #define STORED(key, field, what) {key, KIND_STORED, CONFIG_AT(field), false, 0, 0, NULL, what},
 #define TEXT(key, field, what) {key, KIND_TEXT, CONFIG_AT(field), false, 0, 0, NULL, what},
 #define PROGRESS_INT(key, field) {key, KIND_INT, PROGRESS_AT(field), true, -1, MOST_SEED, NULL, ""},
@@ -61,19 +64,8 @@ _Static_assert(sizeof(tern_train_weights) == sizeof(int) && sizeof(tern_stored) 
                    sizeof(tern_recompute) == sizeof(int),
                "choices are kept in ints");
 
-/* What config.def says in words, which no compiler compares: places of words are enumerators. */
-_Static_assert(TERN_TRAIN_WEIGHTS_TERNARY == 0 && TERN_TRAIN_WEIGHTS_FLOAT == 1,
-               "model.weights: ternary float");
-_Static_assert(TERN_TRAIN_TOKENS_BYTES == 0 && TERN_TRAIN_TOKENS_BPE == 1, "tokenizer.kind: bytes bpe");
 _Static_assert(TERN_TRAIN_BYTE_TOKENS == 257 && TERN_TRAIN_BPE_TOKENS == 4096,
-               "tokenizer.vocabulary: 257, 4096");
-_Static_assert(TERN_RECOMPUTE_NONE == 0 && TERN_RECOMPUTE_ATTENTION == 1 && TERN_RECOMPUTE_LAYERS == 2,
-               "recompute: none attention layers");
-_Static_assert(TERN_PRECISION_EXACT == 0 && TERN_PRECISION_BF16 == 1 && TERN_PRECISION_F16 == 2,
-               "activations: f32 bf16 f16");
-_Static_assert(TERN_OPTIMISER_ADAMW == 0 && TERN_OPTIMISER_SGD == 1, "optimiser.kind: adamw sgd");
-_Static_assert(TERN_SCHEDULE_COSINE == 0 && TERN_SCHEDULE_LINEAR == 1 && TERN_SCHEDULE_CONSTANT == 2,
-               "schedule.kind: cosine linear constant");
+               "tokenizer.vocabulary: what config.def says of it");
 
 tern_train_config tern_train_config_default(void)
 {
@@ -101,29 +93,22 @@ static const void *place_of(const key_row *k, const tern_train_config *config,
 
 /* ---- words --------------------------------------------------------------------------------------------------------- */
 
-/* Word i of a space-separated list: its length; 0 past the last. */
-static size_t word_at(const char *list, int i, const char **word)
+static void add_words(tern__strbuf *s, const char *const *words)
 {
-    for (; *list; list += *list == ' ') {
-        const size_t length = strcspn(list, " ");
-        if (i-- == 0) {
-            *word = list;
-            return length;
-        }
-        list += length;
+    for (int i = 0; words[i]; i++) {
+        if (i > 0)
+            tern__strbuf_add(s, words[i + 1] ? ", " : " or ");
+        tern__strbuf_addf(s, "\"%s\"", words[i]);
     }
-    return 0;
 }
 
-static void add_words(tern__strbuf *s, const char *list)
+/* How many there are. */
+static int count_words(const char *const *words)
 {
-    const char *word, *next;
-    size_t length;
-    for (int i = 0; (length = word_at(list, i, &word)) > 0; i++) {
-        if (i > 0)
-            tern__strbuf_add(s, word_at(list, i + 1, &next) > 0 ? ", " : " or ");
-        tern__strbuf_addf(s, "\"%.*s\"", (int)length, word);
-    }
+    int n = 0;
+    while (words[n])
+        n++;
+    return n;
 }
 
 static void add_number(tern__strbuf *s, double value)
@@ -164,7 +149,6 @@ static void add_value(tern__strbuf *s, const key_row *k, const void *at)
     int choice;
     int64_t whole;
     double real;
-    const char *word;
     switch (k->kind) {
     case KIND_INT:
         memcpy(&whole, at, sizeof whole);
@@ -174,12 +158,10 @@ static void add_value(tern__strbuf *s, const key_row *k, const void *at)
         memcpy(&real, at, sizeof real);
         tern__json_add_real(s, real);
         break;
-    case KIND_CHOICE: {
+    case KIND_CHOICE:
         memcpy(&choice, at, sizeof choice);
-        const size_t length = word_at(k->words, choice, &word);
-        tern__strbuf_addf(s, "\"%.*s\"", (int)length, length ? word : "");
+        tern__strbuf_addf(s, "\"%s\"", choice >= 0 && choice < count_words(k->words) ? k->words[choice] : "");
         break;
-    }
     case KIND_STORED: {
         memcpy(&choice, at, sizeof choice);
         const tern_stored_info *info = tern_stored_get((tern_stored)choice);
@@ -313,12 +295,10 @@ static tern_status fail_unknown(const reading *r, const char *name)
                       r->path, key);
 }
 
-static bool take_choice(const char *words, const char *text, int *out)
+static bool take_choice(const char *const *words, const char *text, int *out)
 {
-    const char *word;
-    size_t length;
-    for (int i = 0; text && (length = word_at(words, i, &word)) > 0; i++)
-        if (strlen(text) == length && memcmp(text, word, length) == 0) {
+    for (int i = 0; text && words[i]; i++)
+        if (strcmp(words[i], text) == 0) {
             *out = i;
             return true;
         }

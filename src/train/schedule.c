@@ -3,17 +3,17 @@
 
 #include <tern/train.h>
 
+#include "base/names.h"
 #include "base/status.h"
-
-static const char *const names[] = {
-#define TERN_SCHEDULE_NAME(id, number, name, meaning) [number] = name,
-    TERN_SCHEDULE_LIST(TERN_SCHEDULE_NAME)
-#undef TERN_SCHEDULE_NAME
-};
 
 const char *tern_schedule_name(tern_schedule_kind kind)
 {
-    return (size_t)kind < TERN__COUNT(names) ? names[kind] : "unknown";
+    static const char *const names[] = {
+#define NAME(id, number, name, meaning) [number] = name,
+        TERN_SCHEDULE_LIST(NAME)
+#undef NAME
+    };
+    return tern__name_of(names, TERN__COUNT(names), (int)kind);
 }
 
 tern_schedule_options tern_schedule_options_default(void)

@@ -268,6 +268,14 @@ TEST(reports)
     tern_results_free(results);
 }
 
+TEST(charts)
+{
+    char *svg = NULL;
+    REFUSED(tern_chart_write(NULL, &svg));
+    REFUSED(tern_chart_write(&(tern_chart){0}, NULL));
+    REFUSED(tern_chart_write(&(tern_chart){.n = 1}, &svg));
+}
+
 TEST(measurements)
 {
     const char *name = NULL;

@@ -2,60 +2,8 @@
 #include "measure/report/html.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "base/utf8.h"
-
-/* ---- text ---- */
-
-static const char *entity_of(char c)
-{
-    switch (c) {
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '"':
-        return "&quot;";
-    case '\'':
-        return "&#39;";
-    }
-    return NULL;
-}
-
-void tern__html_add(tern__strbuf *to, const char *text)
-{
-    for (size_t left = strlen(text); left > 0;) {
-        const size_t n = tern__utf8_length(text, left), used = n ? n : 1;
-        const unsigned char c = (unsigned char)*text;
-        const char *entity = entity_of(*text);
-        if (entity)
-            tern__strbuf_add(to, entity);
-        else if (n == 0 || (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
-            tern__strbuf_add(to, "\xef\xbf\xbd");
-        else
-            tern__strbuf_add_n(to, text, used);
-        text += used;
-        left -= used;
-    }
-}
-
-void tern__html_addf(tern__strbuf *to, const char *format, ...)
-{
-    tern__strbuf words = TERN__STRBUF_EMPTY;
-    va_list args;
-    va_start(args, format);
-    tern__strbuf_add_v(&words, format, args);
-    va_end(args);
-    tern__html_add(to, words.text ? words.text : "");
-    to->failed |= words.failed;
-    tern__strbuf_free(&words);
-}
 
 /* ---- figures ---- */
 
@@ -88,16 +36,6 @@ double tern__scale_at(const tern__scale *scale, double value)
     double at = scale->log ? log(value / scale->low) / log(scale->high / scale->low)
                            : (value - scale->low) / (scale->high - scale->low);
     return isnan(at) ? NAN : fmin(1, fmax(0, at)) * 100;
-}
-
-double tern__scale_step(double high, int most)
-{
-    const double rough = high / most, power = pow(10, floor(log10(rough)));
-    const double steps[] = {1, 2, 5};
-    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
-        if (power * steps[i] >= rough * (1 - 1e-9))
-            return power * steps[i];
-    return power * 10;
 }
 
 /* ---- pictures ---- */

@@ -7,13 +7,7 @@
 
 #include <stdbool.h>
 
-#include <tern/export.h>
-
-#include "base/strbuf.h"
-
-/* Escaped for elements and for attributes in double quotes. What is no UTF-8, and control characters, become U+FFFD. */
-void tern__html_add(tern__strbuf *to, const char *text);
-void tern__html_addf(tern__strbuf *to, const char *format, ...) TERN_PRINTF(2, 3);
+#include "measure/html_text.h"
 
 /* A figure with a caption (plain text; NULL: none); `path` says where in the page's data the figure's is: "sections.roofline". */
 void tern__figure_open(tern__strbuf *to, const char *id, const char *title, const char *caption);
@@ -28,9 +22,6 @@ typedef struct tern__scale {
 
 /* 0 to 100; what lies outside is at the edge. */
 double tern__scale_at(const tern__scale *scale, double value);
-
-/* The step (1, 2 or 5 times a power of ten) that cuts 0..high into at most `most` parts. */
-double tern__scale_step(double high, int most);
 
 /* Opens a picture with its name and description (for those who do not see it); close it with tern__svg_close. */
 void tern__svg_open(tern__strbuf *to, const char *class, int height, const char *title,

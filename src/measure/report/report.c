@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/names.h"
 #include "base/status.h"
+#include "measure/documents.h"
 #include "measure/regress.h"
 #include "measure/report/page.h"
 #include "measure/results.h"
@@ -50,7 +51,7 @@ static tern_status keep_source(tern_report *r, const char *name, const char *kin
     const char *kept = tern__arena_strndup(&r->arena, json, length);
     if (!kept_name || !kept)
         return tern__out_of_memory(length);
-    r->sources[r->n_sources++] = (tern__source){kept_name, kind, kept, length, first_row};
+    r->sources[r->n_sources++] = (tern__report_source){kept_name, kind, kept, length, first_row};
     return TERN_OK;
 }
 
@@ -197,7 +198,7 @@ static tern_status note_series(tern_report *r, const tern_results *history)
             status = tern__out_of_memory((size_t)n * sizeof *medians);
         } else if (n >= 2) {
             memcpy(medians, room, (size_t)n * sizeof *medians);
-            r->series[r->n_series++] = (tern__series){&p->rows[i], medians, n};
+            r->series[r->n_series++] = (tern__median_series){&p->rows[i], medians, n};
         }
     }
     tern__free(room);
@@ -313,7 +314,7 @@ static void write_text(const tern_report *r, const tern__section *const *chosen,
 
 void tern__report_add_json(const tern_report *r, const tern__section *const *chosen, tern__strbuf *to)
 {
-    tern__member_text(to, "{\n", "format", "tern-report");
+    tern__member_text(to, "{\n", "format", TERN__REPORT_DOCUMENT);
     tern__strbuf_add(to, ",\n\"version\": 1");
     tern__member_text(to, ",\n", "title", r->title);
     tern__strbuf_add(to, ",\n\"sections\": {");

@@ -16,13 +16,13 @@
 enum { TERN__REPORT_SOURCES = 16, TERN__REPORT_NOTES = 16, TERN__REPORT_NOTE = 1000 };
 
 /* A document as it was given, in the report's arena. */
-typedef struct tern__source {
+typedef struct tern__report_source {
     const char *name;
     const char *kind; /* "results", "profile", "memory", "devices", "baseline" */
     const char *json;
     size_t length;
     int first_row; /* of results: where its rows begin among those of the report */
-} tern__source;
+} tern__report_source;
 
 /* A hot spot as `tern profile --json` tells it. */
 typedef struct tern__spot {
@@ -47,9 +47,9 @@ typedef struct tern__profile_document {
 } tern__profile_document;
 
 /* One moment of a memory timeline; NaN: unknown. */
-typedef struct tern__moment {
+typedef struct tern__memory_moment {
     double time_ns, in_use, held, rss;
-} tern__moment;
+} tern__memory_moment;
 
 /* What an op had in use at the peak. */
 typedef struct tern__holder {
@@ -70,23 +70,23 @@ typedef struct tern__memory_document {
         *peak_where; /* of the step, else of the allocation that made the peak; "": nobody said */
     double wall_ns, peak_bytes, peak_ns, held_peak_bytes, leaked_bytes;
     double leaked_blocks;
-    tern__moment *moments;
+    tern__memory_moment *moments;
     tern__holder *holders; /* the most at the peak first */
     tern__advice *advice;
     int n_moments, n_holders, n_advice;
 } tern__memory_document;
 
 /* A benchmark's medians over the sessions, oldest first. */
-typedef struct tern__series {
+typedef struct tern__median_series {
     const tern_regress_row *row;
     double *medians; /* us */
     int n;
-} tern__series;
+} tern__median_series;
 
 struct tern_report {
     tern__arena arena;
     const char *title;
-    tern__source sources[TERN__REPORT_SOURCES];
+    tern__report_source sources[TERN__REPORT_SOURCES];
     int n_sources;
     const char *notes[TERN__REPORT_NOTES]; /* sentences of the caller */
     int n_notes;
@@ -96,7 +96,7 @@ struct tern_report {
     tern_device_comparison *devices;    /* owned; NULL: none */
     const tern_regress_report *regress; /* held */
     const char *base_name;
-    tern__series *series; /* of benchmarks with two sessions or more */
+    tern__median_series *series; /* of benchmarks with two sessions or more */
     int n_series;
 };
 

@@ -167,8 +167,8 @@ static tern_status moments_from(tern__arena *arena, const json_t *root, tern__me
     m->moments = room;
     for (int i = 0; i < m->n_moments; i++) {
         const json_t *o = json_array_get(list, (size_t)i);
-        m->moments[i] = (tern__moment){number(o, "time_ns"), number(o, "in_use_bytes"),
-                                       number(o, "held_bytes"), number(o, "rss_bytes")};
+        m->moments[i] = (tern__memory_moment){number(o, "time_ns"), number(o, "in_use_bytes"),
+                                              number(o, "held_bytes"), number(o, "rss_bytes")};
         TERN__FAIL_IF(isnan(m->moments[i].time_ns) || isnan(m->moments[i].in_use) ||
                           (i > 0 && m->moments[i].time_ns < m->moments[i - 1].time_ns),
                       TERN_FORMAT, "\"timeline\": %d has no time after the one before it, or no bytes", i);
@@ -324,9 +324,9 @@ static tern_status document_from(tern__arena *arena, const json_t *root, const c
                           "report: %s of another version; this tern reads version 1", format);
             return readers[i].read(arena, root, out);
         }
-    return tern__fail(
-        TERN_FORMAT, "report: no results (tern bench --format json), no profile (tern profile --json) and no "
-                     "memory (tern memory --json)");
+    return tern__fail(TERN_FORMAT,
+                      "report: no results (tern bench --format json), no profile (tern profile --json), no "
+                      "memory (tern memory --json) and no devices (tern compare --devices ... --json)");
 }
 
 tern_status tern__report_read(tern__arena *arena, const char *text, size_t length, tern__document *out)

@@ -76,7 +76,7 @@ static void data_html(const tern_report *r, tern__strbuf *to)
         to, "<p>Every figure above is drawn from these documents, which this page carries whole, in its "
             "element <code>report-data</code>.</p>\n<ul class=\"sources\">\n");
     for (int i = 0; i < r->n_sources; i++) {
-        const tern__source *s = &r->sources[i];
+        const tern__report_source *s = &r->sources[i];
         char size[TERN__WORD];
         tern__strbuf_addf(to, "<li id=\"source-%d\"><span><strong>", i);
         tern__html_add(to, s->name);
@@ -112,7 +112,7 @@ static void data_json(const tern_report *r, tern__strbuf *to)
 {
     tern__strbuf_add(to, "{\"sources\": [");
     for (int i = 0; i < r->n_sources; i++) {
-        const tern__source *s = &r->sources[i];
+        const tern__report_source *s = &r->sources[i];
         tern__member_text(to, i ? ",\n{" : "\n{", "name", s->name);
         tern__member_text(to, ", ", "kind", s->kind);
         tern__strbuf_add(to, ", \"data\": ");

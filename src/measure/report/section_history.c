@@ -15,7 +15,7 @@ static const char *missing(const tern_report *r)
     return r->n_series > 0 ? NULL : "no benchmark has two sessions to compare (--baseline NAME keeps them)";
 }
 
-static bool has_news(const tern__series *s)
+static bool has_news(const tern__median_series *s)
 {
     const tern_history *h = &s->row->history;
     return h->n_changes > 0 || tern__history_has_trend(h);
@@ -32,7 +32,7 @@ static double down(const tern__scale *scale, double us)
     return HEIGHT - 8 - tern__scale_at(scale, us) / 100 * (HEIGHT - 16);
 }
 
-static void add_changes(tern__strbuf *to, const tern__series *s)
+static void add_changes(tern__strbuf *to, const tern__median_series *s)
 {
     const tern_history *h = &s->row->history;
     for (int i = 0; i < h->n_changes; i++) {
@@ -47,7 +47,7 @@ static void add_changes(tern__strbuf *to, const tern__series *s)
     }
 }
 
-static void add_series(tern__strbuf *to, const tern__series *s)
+static void add_series(tern__strbuf *to, const tern__median_series *s)
 {
     double low = INFINITY, high = 0;
     char was[TERN__WORD], is[TERN__WORD];
@@ -111,7 +111,7 @@ static void text(const tern_report *r, tern__strbuf *to)
 {
     char was[TERN__WORD], is[TERN__WORD];
     for (int i = 0; i < r->n_series; i++) {
-        const tern__series *s = &r->series[i];
+        const tern__median_series *s = &r->series[i];
         tern__strbuf name = TERN__STRBUF_EMPTY, past = TERN__STRBUF_EMPTY;
         tern__say_case(&name, &s->row->base);
         tern__regress_add_history(&past, &s->row->history);
@@ -130,7 +130,7 @@ static void json(const tern_report *r, tern__strbuf *to)
 {
     tern__strbuf_add(to, "[");
     for (int i = 0; i < r->n_series; i++) {
-        const tern__series *s = &r->series[i];
+        const tern__median_series *s = &r->series[i];
         tern__strbuf name = TERN__STRBUF_EMPTY;
         tern__result_add_name(&name, &s->row->base);
         tern__member_text(to, i ? ",\n {" : "\n {", "benchmark", name.text ? name.text : "");

@@ -25,7 +25,7 @@ static axes find_axes(const tern__memory_document *m)
 {
     axes a = {1, 1};
     for (int i = 0; i < m->n_moments; i++) {
-        const tern__moment *p = &m->moments[i];
+        const tern__memory_moment *p = &m->moments[i];
         a.wall = fmax(a.wall, p->time_ns);
         a.high = fmax(fmax(a.high, p->in_use),
                       fmax(isfinite(p->held) ? p->held : 0, isfinite(p->rss) ? p->rss : 0));
@@ -35,19 +35,19 @@ static axes find_axes(const tern__memory_document *m)
     return a;
 }
 
-typedef double (*measure)(const tern__moment *p);
+typedef double (*measure)(const tern__memory_moment *p);
 
-static double in_use(const tern__moment *p)
+static double in_use(const tern__memory_moment *p)
 {
     return p->in_use;
 }
 
-static double held(const tern__moment *p)
+static double held(const tern__memory_moment *p)
 {
     return p->held;
 }
 
-static double rss(const tern__moment *p)
+static double rss(const tern__memory_moment *p)
 {
     return p->rss;
 }
