@@ -21,7 +21,28 @@
 
 enum { MOST_THREADS = 16, MOST_SIZES = 16 };
 
-typedef enum format { AS_MD, AS_JSON, AS_CSV, AS_SQL, AS_RESULTS } format;
+/* How rows are printed. X(enumerator, name). */
+#define FORMATS(X)  \
+    X(MD, "md")     \
+    X(JSON, "json") \
+    X(CSV, "csv")   \
+    X(SQL, "sql")   \
+    X(RESULTS, "results")
+
+typedef enum format {
+#define FORMAT_ENUM(id, name) AS_##id,
+    FORMATS(FORMAT_ENUM)
+#undef FORMAT_ENUM
+} format;
+
+static const char *const format_names[] = {
+#define FORMAT_NAME(id, name) name,
+    FORMATS(FORMAT_NAME)
+#undef FORMAT_NAME
+};
+
+#define FORMAT_WORD(id, name) name " "
+static const char format_words[] = FORMATS(FORMAT_WORD);
 
 typedef struct output {
     format format;
@@ -38,10 +59,9 @@ typedef struct output {
 
 static int read_format(const args *a, output *out)
 {
-    static const char *const names[] = {"md", "json", "csv", "sql", "results"};
     const char *value = args_has(a, "json") ? "json" : args_value(a, "output");
-    for (int i = 0; value && i < 5; i++)
-        if (strcmp(value, names[i]) == 0)
+    for (size_t i = 0; value && i < sizeof format_names / sizeof *format_names; i++)
+        if (strcmp(value, format_names[i]) == 0)
             out->format = (format)i;
     const char *results = args_value(a, "format");
     if (results && value)
@@ -394,7 +414,7 @@ static const option options[] = {
     {"fallback", 0, NULL, NULL, "let the CPU run what that device cannot"},
     {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2 or avx2,-avxvnni"},
     {"steps", 0, NULL, NULL, "md: also tell where the time goes, step by step"},
-    {"output", 'o', "FORMAT", "md json csv sql results", "how to print them (default: md); results: the same as --format json"},
+    {"output", 'o', "FORMAT", format_words, "how to print them (default: md); results: the same as --format json"},
     {"format", 0, "NAME", BENCH_RESULT_FORMATS, "print them as other results of `tern bench`; json is for `tern baseline create --from` and `tern regress --from`"},
     {"json", 0, NULL, NULL, "the same as -o json"},
     {0},
