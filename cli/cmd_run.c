@@ -222,7 +222,8 @@ static void explain_end(const engine *e, const wishes *w, const answer *answers)
         warn("the context of %lld tokens is full, so the answer ends here; -c N makes room for up to %lld",
              (long long)context, (long long)info.context);
     else
-        warn("the context of %lld tokens is full, so the answer ends here: this model cannot have a longer one",
+        warn("the context of %lld tokens is full, so the answer ends here: this model cannot have a longer "
+             "one",
              (long long)context);
 }
 
