@@ -394,16 +394,26 @@ TEST(points_lie_above_the_lowest_line)
 TEST(comparisons_need_results_and_are_made_once)
 {
     tern_report *report = new_report();
-    tern_results *results = new_results();
+    tern_results *results = new_results(), *earlier = new_results();
     add_row(results, "a", 10, 0.5);
-    CHECK_STATUS(tern_report_compare(report, "b", NULL, results, NULL), TERN_STATE);
+    add_row(earlier, "a", 11, 0.5);
+    CHECK_STATUS(tern_report_compare(report, "b", NULL, earlier, NULL), TERN_STATE);
     CHECK_OK(tern_report_add_results(report, "r", results));
-    CHECK_OK(tern_report_compare(report, "b", NULL, results, results));
-    CHECK_STATUS(tern_report_compare(report, "b", NULL, results, NULL), TERN_STATE);
+    CHECK_OK(tern_report_compare(report, "b", NULL, earlier, earlier));
+    CHECK_STATUS(tern_report_compare(report, "b", NULL, earlier, NULL), TERN_STATE);
     char *text = write(report, TERN_REPORT_HTML);
     CHECK(strstr(text, "id=\"fig-comparison\"") != NULL && strstr(text, "id=\"fig-history\"") != NULL);
     tern_string_free(text);
     tern_report_free(report);
+    /* What is in the history already is no second session of it. */
+    report = new_report();
+    CHECK_OK(tern_report_add_results(report, "r", results));
+    CHECK_OK(tern_report_compare(report, "b", NULL, results, results));
+    text = write(report, TERN_REPORT_HTML);
+    CHECK(strstr(text, "id=\"fig-comparison\"") != NULL && strstr(text, "id=\"fig-history\"") == NULL);
+    tern_string_free(text);
+    tern_report_free(report);
+    tern_results_free(earlier);
     tern_results_free(results);
 }
 
