@@ -76,10 +76,29 @@ int results_append_files(const args *a, tern_results *to)
         tern_results *r = NULL;
         if (tern_results_load(path, &r) != TERN_OK)
             return fail_status(NULL);
-        const bool fits = results_append(to, r);
+        const bool again = tern_results_repeat(to, r), fits = !again && results_append(to, r);
         tern_results_free(r);
+        if (again)
+            return fail("%s: a session of it was given before; a measurement counts once", path);
         if (!fits)
             return EXIT_FAILED;
     }
     return EXIT_DONE;
+}
+
+tern_status results_of_family(const tern_results *all, const char *family, tern_results **out)
+{
+    tern_result row;
+    const char *name, *value;
+    tern_results *some = NULL;
+    tern_status status = tern_results_create(&some);
+    for (int i = 0; status == TERN_OK && tern_results_condition_at(all, i, &name, &value) == TERN_OK; i++)
+        status = tern_results_set_condition(some, name, value);
+    for (int i = 0; status == TERN_OK && tern_results_at(all, i, &row) == TERN_OK; i++)
+        if (strcmp(row.family, family) == 0)
+            status = tern_results_add(some, &row);
+    *out = status == TERN_OK ? some : NULL;
+    if (status != TERN_OK)
+        tern_results_free(some);
+    return status;
 }

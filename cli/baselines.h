@@ -20,7 +20,11 @@ int baselines_open_with(const args *a, const char *name, tern_baselines **out);
 /* Appends the rows of `from` as sessions after those there are; conditions come with the first. false: they are of different machines
  * or too many, and that was said. */
 bool results_append(tern_results *to, const tern_results *from);
-/* The same for sessions that were measured before, one or more in each file that --from names. EXIT_FAILED: that was said. */
+/* The same for sessions that were measured before, one or more in each file that --from names. A session that is given twice is refused:
+ * it would confirm itself, and know of no noise. EXIT_FAILED: that was said. */
 int results_append_files(const args *a, tern_results *to);
+
+/* The rows of that family, with the conditions, in a set of their own (tern_results_free). */
+tern_status results_of_family(const tern_results *all, const char *family, tern_results **out);
 
 #endif

@@ -170,6 +170,12 @@ const char *bench_share(const tern_result *row, char *buffer, size_t room)
     return buffer;
 }
 
+const char *bench_time(double us, char *buffer, size_t room)
+{
+    snprintf(buffer, room, us < 1 ? "%.1f ns" : "%.1f us", us < 1 ? us * 1e3 : us);
+    return buffer;
+}
+
 static void add_row(table *t, const tern_result *row)
 {
     char buffer[640];
@@ -181,10 +187,7 @@ static void add_row(table *t, const tern_result *row)
         table_add(t, "");
     table_add_safe(t, row->kernel);
     if (row->rounds > 0) {
-        if (row->median_us < 1)
-            table_addf(t, "%.1f ns", row->median_us * 1e3);
-        else
-            table_addf(t, "%.1f us", row->median_us);
+        table_add(t, bench_time(row->median_us, buffer, sizeof buffer));
         table_add(t, bench_spread(row, buffer, sizeof buffer));
     } else {
         table_add(t, "");

@@ -17,15 +17,11 @@
 
 /* ---- create --------------------------------------------------------------------------------------------------- */
 
-static int measure(const args *a, tern_results *all)
+static int measure(const bench_settings *settings, int runs, tern_results *all)
 {
-    bench_settings settings;
-    int runs, code = bench_read_settings(a, args_value(a, "suite"), &settings);
-    if (code != EXIT_DONE || !args_int(a, "runs", 1, 100, 5, &runs))
-        return EXIT_USAGE;
     for (int i = 0; i < runs; i++) {
         tern_results *r = NULL;
-        code = bench_measure(&settings, &r);
+        const int code = bench_measure(settings, &r);
         const bool fits = r && results_append(all, r);
         tern_results_free(r);
         if (!fits)
@@ -34,20 +30,19 @@ static int measure(const args *a, tern_results *all)
     return EXIT_DONE; /* rows without a share of their limit have times all the same */
 }
 
-static int keep(const args *a, const tern_results *all)
+/* What became of a name. */
+static int code_of(tern_status status)
 {
-    tern_baselines *store;
+    return status == TERN_OK      ? EXIT_DONE
+           : status == TERN_STATE ? fail("%s; --replace puts the new one in its place", tern_last_error())
+                                  : fail_status(NULL);
+}
+
+static int keep(const args *a, tern_baselines *store, const tern_results *all)
+{
     const char *name = args_operand(a, 0);
-    int code = baselines_open(a, true, &store);
-    if (code != EXIT_DONE)
-        return code;
-    tern_status status =
-        tern_baseline_create(store, name, args_value(a, "description"), all, args_has(a, "replace"));
-    if (status == TERN_STATE)
-        code = fail("%s; --replace puts the new one in its place", tern_last_error());
-    else if (status != TERN_OK)
-        code = fail_status(NULL);
-    tern_baselines_close(store);
+    const int code =
+        code_of(tern_baseline_create(store, name, args_value(a, "description"), all, args_has(a, "replace")));
     if (code == EXIT_DONE) {
         text line = {0};
         text_add_safe(&line, name);
@@ -59,12 +54,26 @@ static int keep(const args *a, const tern_results *all)
 
 static int run_create(const args *a)
 {
+    bench_settings settings;
+    tern_baselines *store = NULL;
     tern_results *all;
+    int runs;
+    if (bench_read_settings(a, args_value(a, "suite"), &settings) != EXIT_DONE ||
+        !args_int(a, "runs", 1, 100, 5, &runs))
+        return EXIT_USAGE;
     if (tern_results_create(&all) != TERN_OK)
         return fail_status(NULL);
-    int code = args_has(a, "from") ? results_append_files(a, all) : measure(a, all);
+    /* Files are read before a store is made for them. What takes minutes is measured only if it can be kept. */
+    int code = args_has(a, "from") ? results_append_files(a, all) : EXIT_DONE;
     if (code == EXIT_DONE)
-        code = keep(a, all);
+        code = baselines_open(a, true, &store);
+    if (code == EXIT_DONE)
+        code = code_of(tern_baseline_check_name(store, args_operand(a, 0), args_has(a, "replace")));
+    if (code == EXIT_DONE && !args_has(a, "from"))
+        code = measure(&settings, runs, all);
+    if (code == EXIT_DONE)
+        code = keep(a, store, all);
+    tern_baselines_close(store);
     tern_results_free(all);
     return code;
 }
@@ -235,8 +244,9 @@ static void show_benchmark(table *t, const tern_results *r, int first)
     table_add_safe(t, bench_operands(&row, operands, sizeof operands));
     table_addf(t, "%d", row.threads);
     table_addf(t, "%d", n);
+    const double scale = most < 1 ? 1e3 : 1;
     if (n > 0)
-        table_addf(t, "%.1f to %.1f us", least, most);
+        table_addf(t, most < 1 ? "%.1f to %.1f ns" : "%.1f to %.1f us", least * scale, most * scale);
     else
         table_add_safe(t, row.error);
     if (n > 1 && h.noise > 10)

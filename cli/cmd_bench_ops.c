@@ -43,7 +43,7 @@ static void print_page_head(void)
 static void print_page_row(void *user, const tern_result *row)
 {
     char *family = user; /* of the row before, 64 bytes */
-    char rate[64], share[640];
+    char time[32], rate[64], share[640];
     if (strcmp(family, row->family) != 0)
         printf("\n## %s\n\n| case | operands | threads | kernel | median | spread | rate | share of the "
                "limit |\n"
@@ -52,7 +52,8 @@ static void print_page_row(void *user, const tern_result *row)
     snprintf(family, 64, "%s", row->family);
     printf("| %s | `%s` | %d | `%s` | ", row->name, row->shape, row->threads, row->kernel);
     if (row->rounds > 0)
-        printf("%.1f us | %s | ", row->median_us, bench_spread(row, rate, sizeof rate));
+        printf("%s | %s | ", bench_time(row->median_us, time, sizeof time),
+               bench_spread(row, rate, sizeof rate));
     else
         printf("| | ");
     printf("%s | %s |\n", bench_rate(row, rate, sizeof rate), bench_share(row, share, sizeof share));

@@ -24,12 +24,13 @@ typedef struct settings {
 /* After so many pairs of sessions it looks, and goes on if that was not enough; the chance of a false alarm is shared out. */
 enum { PAIRS_FIRST = 12, PAIRS_MOST = 24 };
 
-/* Either a baseline is compared with, or a program: what is of the other would be dropped without a word. */
+/* Either a baseline is compared with, or a program, and files are not measured: what is of the other would be dropped without a word. */
 static bool check_kind(const args *a)
 {
     static const char *const of_baselines[] = {"baseline", "from",     "family",    "budget", "samples",
                                                "timeout",  "any-host", "no-record", "store"},
-                             *const of_programs[] = {"bench", "sessions"};
+                             *const of_programs[] = {"bench", "sessions"},
+                             *const of_measuring[] = {"budget", "samples", "timeout"};
     const bool programs = args_has(a, "program");
     for (size_t i = 0; programs && i < sizeof of_baselines / sizeof *of_baselines; i++)
         if (args_has(a, of_baselines[i])) {
@@ -41,6 +42,11 @@ static bool check_kind(const args *a)
     for (size_t i = 0; !programs && i < sizeof of_programs / sizeof *of_programs; i++)
         if (args_has(a, of_programs[i])) {
             fail_usage("--%s goes with --program", of_programs[i]);
+            return false;
+        }
+    for (size_t i = 0; args_has(a, "from") && i < sizeof of_measuring / sizeof *of_measuring; i++)
+        if (args_has(a, of_measuring[i])) {
+            fail_usage("--%s is of measuring; --from takes results as they are", of_measuring[i]);
             return false;
         }
     return true;
@@ -67,13 +73,49 @@ static bool read_settings(const args *a, settings *s)
     return true;
 }
 
-/* The baseline and its history; EXIT_DONE: both are the caller's. */
-static int load(tern_baselines *store, const char *name, tern_results **base, tern_results **history)
+/* What is not of the family is not asked for. */
+static int keep_family(const char *family, tern_results **base)
 {
-    return tern_baseline_load(store, name, base) == TERN_OK &&
-                   tern_baseline_history(store, name, history) == TERN_OK
+    tern_results *some;
+    if (results_of_family(*base, family, &some) != TERN_OK)
+        return fail_status(NULL);
+    tern_results_free(*base);
+    *base = some;
+    return tern_results_count(some) > 0 ? EXIT_DONE
+                                        : fail("the baseline has no benchmark of family '%.64s'", family);
+}
+
+/* The baseline and its history; both are the caller's, whatever becomes of them. */
+static int load(const args *a, tern_baselines *store, tern_results **base, tern_results **history)
+{
+    const char *name = args_value(a, "baseline"), *family = args_value(a, "family");
+    if (tern_baseline_load(store, name, base) != TERN_OK ||
+        tern_baseline_history(store, name, history) != TERN_OK)
+        return fail_status(NULL);
+    return family ? keep_family(family, base) : EXIT_DONE;
+}
+
+/* Why the session must not become part of the history; NULL: it may. */
+static const char *why_not_recorded(const tern_results *history, const tern_results *now)
+{
+    const char *then = tern_results_condition(history, "host"), *here = tern_results_condition(now, "host");
+    return tern_results_repeat(history, now) ? "a session of it is there already"
+           : strcmp(then ? then : "", here ? here : "") != 0 ? "it is of another machine"
+                                                             : NULL;
+}
+
+static int record(const args *a, tern_baselines *store, const tern_results *history, const tern_results *now)
+{
+    const char *why = why_not_recorded(history, now);
+    if (args_has(a, "no-record"))
+        return EXIT_DONE;
+    if (why) {
+        warn("this is not added to the history: %s", why);
+        return EXIT_DONE;
+    }
+    return tern_baseline_add_check(store, args_value(a, "baseline"), now) == TERN_OK
                ? EXIT_DONE
-               : fail_status(NULL);
+               : fail_status("the history");
 }
 
 static int make_report(const args *a, const settings *s, const tern_results *base,
@@ -221,17 +263,15 @@ static int regress(const args *a, const settings *s, tern_baselines *store, out_
 {
     tern_results *base = NULL, *history = NULL;
     tern_regress_report *report = NULL;
-    const char *name = args_value(a, "baseline");
-    int code = load(store, name, &base, &history);
+    int code = load(a, store, &base, &history);
     if (code == EXIT_DONE)
         code = make_report(a, s, base, history, &report);
     if (code == EXIT_DONE)
         code = write_report(a, report, to);
     if (code == EXIT_DONE && !any_compared(report))
         code = fail("no benchmark of the baseline could be compared");
-    if (code == EXIT_DONE && !args_has(a, "no-record") &&
-        tern_baseline_add_check(store, name, tern_regress_results(report)) != TERN_OK)
-        code = fail_status("the history");
+    if (code == EXIT_DONE)
+        code = record(a, store, history, tern_regress_results(report));
     if (code == EXIT_DONE)
         code = answer_of(report);
     tern_regress_free(report);

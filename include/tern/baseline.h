@@ -45,6 +45,8 @@ TERN_API void tern_baselines_close(tern_baselines *store); /* NULL is fine */
  * `replace` is false; else the old one goes in the same step. Its machine is what the results' condition "host" says. */
 TERN_API tern_status tern_baseline_create(tern_baselines *store, const char *name, const char *description,
                                           const tern_results *results, bool replace);
+/* Would that be refused for its name? The same statuses, before anything is measured for it. */
+TERN_API tern_status tern_baseline_check_name(tern_baselines *store, const char *name, bool replace);
 /* Adds what was compared with it to its history. */
 TERN_API tern_status tern_baseline_add_check(tern_baselines *store, const char *name,
                                              const tern_results *results);

@@ -95,6 +95,10 @@ TERN_API int tern_results_count(const tern_results *results); /* 0 for NULL */
 /* TERN_OUT_OF_RANGE past the last. */
 TERN_API tern_status tern_results_at(const tern_results *results, int i, tern_result *out);
 
+/* Is a session of `later` (its rows of one `run`) also one of `earlier`, sample for sample? A measurement that counts twice makes noise
+ * floors too low, and confirms itself. Sessions of fewer than six samples are not told apart: false. NULL holds none. */
+TERN_API bool tern_results_repeat(const tern_results *earlier, const tern_results *later);
+
 /* ---- conditions ---------------------------------------------------------------------------------------------- */
 
 /* Records what can be known of the machine and of this moment: CPU model and flags, governor, frequency, load, temperature, power,

@@ -244,13 +244,28 @@ static tern_status insert_baseline(tern_baselines *b, const char *name, const ch
     return status;
 }
 
+/* *old: the one that is to go; 0: none is. */
+static tern_status find_replaced(tern_baselines *b, const char *name, bool replace, int64_t *old)
+{
+    TERN_TRY(find_id(b, name, old));
+    TERN__FAIL_IF(*old != 0 && !replace, TERN_STATE, "there is a baseline '%s' already", name);
+    return TERN_OK;
+}
+
+tern_status tern_baseline_check_name(tern_baselines *store, const char *name, bool replace)
+{
+    int64_t old;
+    TERN__FAIL_IF(!store || !name, TERN_INVALID_ARGUMENT, "baseline_check_name: an argument is NULL");
+    TERN_TRY(check_name(name));
+    return find_replaced(store, name, replace, &old);
+}
+
 static tern_status create(tern_baselines *b, const char *name, const char *description, const tern_results *r,
                           bool replace)
 {
     int64_t old;
     const char *host = tern_results_condition(r, "host");
-    TERN_TRY(find_id(b, name, &old));
-    TERN__FAIL_IF(old != 0 && !replace, TERN_STATE, "there is a baseline '%s' already", name);
+    TERN_TRY(find_replaced(b, name, replace, &old));
     if (old != 0)
         TERN_TRY(remove_id(b, old));
     TERN_TRY(insert_baseline(b, name, description, host ? host : ""));

@@ -112,7 +112,7 @@ int tern__regress_medians(const tern_results *from, const tern_result *key, cons
     for (int i = 0; i < from->n; i++)
         if (from->rows[i].median_us > 0 && tern_result_same(&from->rows[i], key))
             medians[n++] = from->rows[i].median_us;
-    if (now && now->median_us > 0)
+    if (now && now->median_us > 0 && !tern__results_have(from, now))
         medians[n++] = now->median_us;
     return n;
 }

@@ -40,8 +40,8 @@ tern_status tern__regress_check_host(tern_regress_report *p);
 
 /* All samples of a benchmark in all sessions, seconds; *out (tern__free) is NULL if there are none. */
 tern_status tern__regress_samples(const tern_results *from, const tern_result *key, double **out, int *n);
-/* Medians of the sessions, oldest first, into `medians` (from->n + 1); `now` (may be NULL) is the newest if it was measured.
- * Returns how many there are. Microseconds. */
+/* Medians of the sessions, oldest first, into `medians` (from->n + 1); `now` (may be NULL) is the newest if it was measured
+ * and is not among them already. Returns how many there are. Microseconds. */
 int tern__regress_medians(const tern_results *from, const tern_result *key, const tern_result *now,
                           double *medians);
 /* What they tell; n is 0 if there are none. */

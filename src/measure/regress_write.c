@@ -71,8 +71,10 @@ static void add_text_row(tern__strbuf *to, const tern_regress_report *p, const t
     tern__result_add_name(to, &row->base);
     tern__strbuf_add(to, "\n            ");
     if (row->comparison.n_b > 0) {
-        tern__strbuf_addf(to, "%.1f -> %.1f us, ", row->comparison.median_a * 1e6,
-                          row->comparison.median_b * 1e6);
+        const double a = row->comparison.median_a * 1e6, b = row->comparison.median_b * 1e6;
+        const bool ns = a < 1 && b < 1; /* one unit for both */
+        tern__strbuf_addf(to, ns ? "%.1f -> %.1f ns, " : "%.1f -> %.1f us, ", ns ? a * 1e3 : a,
+                          ns ? b * 1e3 : b);
         tern__regress_add_change(to, &row->comparison);
         if (p->paired)
             tern__strbuf_addf(to, ", %d pairs of sessions, p = %.2g", row->comparison.n_b, row->comparison.p);

@@ -101,6 +101,50 @@ bool tern_result_same(const tern_result *a, const tern_result *b)
            same_text(a->device, b->device);
 }
 
+/* ---- sessions that are there twice ---- */
+
+enum { SAMPLES_TELLING = 6 }; /* fewer may agree by chance */
+
+bool tern__results_have(const tern_results *in, const tern_result *row)
+{
+    for (int i = 0; row->samples_us && i < in->n; i++) {
+        const tern_result *other = &in->rows[i];
+        if (other->samples_us && other->rounds == row->rounds && tern_result_same(other, row) &&
+            memcmp(other->samples_us, row->samples_us, (size_t)row->rounds * sizeof *row->samples_us) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Is row i the first of its session? */
+static bool begins_session(const tern_results *r, int i)
+{
+    for (int k = i - 1; k >= 0; k--) /* those of a session usually follow each other */
+        if (r->rows[k].run == r->rows[i].run)
+            return false;
+    return true;
+}
+
+bool tern_results_repeat(const tern_results *earlier, const tern_results *later)
+{
+    for (int i = 0; earlier && later && i < later->n; i++) {
+        if (!begins_session(later, i))
+            continue;
+        int samples = 0;
+        bool all = true;
+        for (int k = i; k < later->n && all; k++) {
+            const tern_result *row = &later->rows[k];
+            if (row->run != later->rows[i].run || !row->samples_us)
+                continue;
+            samples += row->rounds;
+            all = tern__results_have(earlier, row);
+        }
+        if (all && samples >= SAMPLES_TELLING)
+            return true;
+    }
+    return false;
+}
+
 bool tern__result_says_dtype(const tern_result *row)
 {
     return strncmp(row->shape, row->dtype, strlen(row->dtype)) == 0;

@@ -89,6 +89,8 @@ void tern__field_set_text(const tern__field *field, tern_result *row, const char
 bool tern__field_set_int(const tern__field *field, tern_result *row, int64_t value);
 void tern__field_set_real(const tern__field *field, tern_result *row, double value);
 
+/* Is the row there, sample for sample? */
+bool tern__results_have(const tern_results *in, const tern_result *row);
 /* Do the operands say it? Tests of models keep the type of their cache in `dtype` alone. */
 bool tern__result_says_dtype(const tern_result *row);
 /* Was it tried, and went wrong? Not so what could not be had here, or took too long. */

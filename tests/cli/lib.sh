@@ -90,6 +90,16 @@ needs_jansson()
     rm -f .probe .probe.db*
 }
 
+# history FACTOR: eight sessions of it, each measured by itself, are added to the history of the baseline "main".
+history()
+{
+    local i
+    for i in 1 2 3 4 5 6 7 8; do
+        results session$1.$i.json $1
+        tern regress --baseline main --from session$1.$i.json >/dev/null
+    done
+}
+
 # results FILE FACTOR...: a set of results of two benchmarks, a session for each factor, as `tern bench --format json` writes it.
 results()
 {

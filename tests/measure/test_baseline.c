@@ -142,6 +142,10 @@ TEST(names_are_unique_and_what_fails_changes_nothing)
     CHECK_OK(tern_baseline_create(b, "x", NULL, r, false));
     CHECK_STATUS(tern_baseline_create(b, "x", NULL, r, false), TERN_STATE);
     CHECK_OK(tern_baseline_create(b, "x", NULL, r, true));
+    CHECK_STATUS(tern_baseline_check_name(b, "x", false), TERN_STATE);
+    CHECK_OK(tern_baseline_check_name(b, "x", true));
+    CHECK_OK(tern_baseline_check_name(b, "y", false));
+    CHECK_STATUS(tern_baseline_check_name(b, "", true), TERN_INVALID_ARGUMENT);
     CHECK_STATUS(tern_baseline_create(b, "", NULL, r, false), TERN_INVALID_ARGUMENT);
     CHECK_STATUS(tern_baseline_create(b, "a\nb", NULL, r, false), TERN_INVALID_ARGUMENT);
     CHECK_STATUS(tern_baseline_create(b, "y", NULL, empty, false), TERN_INVALID_ARGUMENT);

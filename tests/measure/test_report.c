@@ -198,6 +198,26 @@ TEST(one_result_and_one_that_failed)
     tern_results_free(results);
 }
 
+TEST(documents_of_one_benchmark_are_sessions_of_it)
+{
+    tern_report *report = new_report();
+    tern_results *a = new_results(), *b = new_results();
+    add_row(a, "x", 10, 0.5);
+    add_row(a, "y", 10, 0.5);
+    add_row(b, "x", 11, 0.5);
+    add_row(b, "z", 0, NAN);
+    CHECK_OK(tern_report_add_results(report, "a", a));
+    CHECK_OK(tern_report_add_results(report, "b", b));
+    char *text = write(report, TERN_REPORT_TEXT);
+    CHECK(strstr(text, "2 benchmarks were measured") != NULL && strstr(text, "1 could not be: z") != NULL);
+    CHECK(count(text, "x, 1 thread, session 1\n") == 1 && count(text, ", session ") == 1);
+    tern_string_free(text);
+    CHECK_STATUS(tern_report_add_results(report, "a again", a), TERN_STATE);
+    tern_report_free(report);
+    tern_results_free(a);
+    tern_results_free(b);
+}
+
 TEST(sections_are_chosen_by_name_and_keep_their_order)
 {
     tern_report *report = new_report();
@@ -394,16 +414,26 @@ TEST(points_lie_above_the_lowest_line)
 TEST(comparisons_need_results_and_are_made_once)
 {
     tern_report *report = new_report();
-    tern_results *results = new_results();
+    tern_results *results = new_results(), *earlier = new_results();
     add_row(results, "a", 10, 0.5);
-    CHECK_STATUS(tern_report_compare(report, "b", NULL, results, NULL), TERN_STATE);
+    add_row(earlier, "a", 11, 0.5);
+    CHECK_STATUS(tern_report_compare(report, "b", NULL, earlier, NULL), TERN_STATE);
     CHECK_OK(tern_report_add_results(report, "r", results));
-    CHECK_OK(tern_report_compare(report, "b", NULL, results, results));
-    CHECK_STATUS(tern_report_compare(report, "b", NULL, results, NULL), TERN_STATE);
+    CHECK_OK(tern_report_compare(report, "b", NULL, earlier, earlier));
+    CHECK_STATUS(tern_report_compare(report, "b", NULL, earlier, NULL), TERN_STATE);
     char *text = write(report, TERN_REPORT_HTML);
     CHECK(strstr(text, "id=\"fig-comparison\"") != NULL && strstr(text, "id=\"fig-history\"") != NULL);
     tern_string_free(text);
     tern_report_free(report);
+    /* What is in the history already is no second session of it. */
+    report = new_report();
+    CHECK_OK(tern_report_add_results(report, "r", results));
+    CHECK_OK(tern_report_compare(report, "b", NULL, results, results));
+    text = write(report, TERN_REPORT_HTML);
+    CHECK(strstr(text, "id=\"fig-comparison\"") != NULL && strstr(text, "id=\"fig-history\"") == NULL);
+    tern_string_free(text);
+    tern_report_free(report);
+    tern_results_free(earlier);
     tern_results_free(results);
 }
 

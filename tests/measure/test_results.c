@@ -233,6 +233,42 @@ TEST(which_rows_are_of_one_benchmark)
     }
 }
 
+static void add_session(tern_results *to, int run, double us)
+{
+    const double samples[] = {us, us + 1, us + 2};
+    for (int i = 0; i < 2; i++) {
+        tern_result row = tern_result_default();
+        row.name = i ? "large" : "small", row.run = run;
+        row.rounds = 3, row.samples_us = samples;
+        CHECK_OK(tern_results_add(to, &row));
+    }
+}
+
+TEST(sessions_that_are_there_twice_are_told)
+{
+    tern_results *a = NULL, *b = NULL, *few = NULL;
+    tern_result row;
+    CHECK_OK(tern_results_create(&a));
+    CHECK_OK(tern_results_create(&b));
+    CHECK_OK(tern_results_create(&few));
+    CHECK(!tern_results_repeat(a, a)); /* nothing is no session */
+    add_session(a, 0, 10);
+    add_session(a, 1, 20);
+    add_session(b, 0, 30);
+    CHECK(!tern_results_repeat(a, b) && !tern_results_repeat(b, a));
+    CHECK(tern_results_repeat(a, a));
+    add_session(b, 7, 20); /* one of several, under another number */
+    CHECK(tern_results_repeat(a, b) && tern_results_repeat(b, a));
+    CHECK(!tern_results_repeat(NULL, a) && !tern_results_repeat(a, NULL));
+    /* A part of it is none, nor are so few samples that chance may repeat. */
+    CHECK_OK(tern_results_at(a, 0, &row));
+    CHECK_OK(tern_results_add(few, &row));
+    CHECK(!tern_results_repeat(few, a) && !tern_results_repeat(a, few));
+    tern_results_free(a);
+    tern_results_free(b);
+    tern_results_free(few);
+}
+
 TEST(benchmarks_of_two_types_have_two_names)
 {
     const char *const types[] = {"f16", "i8"};

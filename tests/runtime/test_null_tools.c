@@ -156,6 +156,7 @@ TEST(sets_of_results)
     REFUSED(tern_result_format_parse(NULL, &format));
     REFUSED(tern_result_format_parse("json", NULL));
     CHECK_STR(tern_result_format_name(TERN_RESULT_CSV), "csv");
+    CHECK(!tern_results_repeat(NULL, results) && !tern_results_repeat(results, NULL));
     CHECK(!tern_result_same(NULL, &row) && !tern_result_same(&row, NULL));
     tern_results_free(results);
     tern_results_free(NULL);
@@ -180,6 +181,7 @@ TEST(baselines_and_regressions)
     REFUSED(tern_baselines_open(NULL, true, &store));
     REFUSED(tern_baselines_open(path, true, NULL));
     REFUSED(tern_baseline_create(NULL, "a", "b", results, false));
+    REFUSED(tern_baseline_check_name(NULL, "a", false));
     REFUSED(tern_baseline_add_check(NULL, "a", results));
     REFUSED(tern_baseline_delete(NULL, "a"));
     REFUSED(tern_baseline_list(NULL, nobody_looks, NULL));
@@ -188,6 +190,7 @@ TEST(baselines_and_regressions)
     REFUSED(tern_baseline_history(NULL, "a", &none));
     if (tern_baselines_open(path, true, &store) == TERN_OK) {
         REFUSED(tern_baseline_create(store, NULL, "b", results, false));
+        REFUSED(tern_baseline_check_name(store, NULL, false));
         REFUSED(tern_baseline_create(store, "a", "b", NULL, false));
         REFUSED(tern_baseline_add_check(store, NULL, results));
         REFUSED(tern_baseline_add_check(store, "a", NULL));

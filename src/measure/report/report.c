@@ -55,6 +55,16 @@ static tern_status keep_source(tern_report *r, const char *name, const char *kin
     return TERN_OK;
 }
 
+/* How many sessions of the benchmark the first n rows have. */
+static int sessions_of(const tern_results *r, int n, const tern_result *key)
+{
+    int sessions = 0;
+    for (int i = 0; i < n; i++)
+        if (r->rows[i].run >= sessions && tern_result_same(&r->rows[i], key))
+            sessions = r->rows[i].run + 1;
+    return sessions;
+}
+
 static tern_status append_rows(tern_report *r, const tern_results *from)
 {
     if (!r->results)
@@ -63,8 +73,12 @@ static tern_status append_rows(tern_report *r, const tern_results *from)
     const bool first = r->results->n_conditions == 0;
     for (int i = 0; first && i < from->n_conditions; i++)
         TERN_TRY(tern_results_set_condition(r->results, from->conditions[i].name, from->conditions[i].value));
-    for (int i = 0; i < from->n; i++)
-        TERN_TRY(tern_results_add(r->results, &from->rows[i]));
+    const int before = r->results->n;
+    for (int i = 0; i < from->n; i++) {
+        tern_result row = from->rows[i];
+        row.run += sessions_of(r->results, before, &row); /* documents of one benchmark are sessions of it */
+        TERN_TRY(tern_results_add(r->results, &row));
+    }
     return TERN_OK;
 }
 
@@ -74,6 +88,8 @@ static tern_status add_results(tern_report *r, const char *name, const tern_resu
 {
     const int before = r->results ? r->results->n : 0, known = r->results ? r->results->n_conditions : 0;
     char *own = NULL;
+    TERN__FAIL_IF(tern_results_repeat(r->results, results), TERN_STATE,
+                  "report: a session of it was given before; a measurement counts once");
     if (!json) {
         TERN_TRY(tern_results_write(results, TERN_RESULT_JSON, &own));
         length = strlen(own);

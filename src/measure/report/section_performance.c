@@ -183,6 +183,8 @@ static void text_row(tern__strbuf *to, const tern_result *row)
     char word[TERN__WORD];
     tern__strbuf name = TERN__STRBUF_EMPTY;
     tern__say_case(&name, row);
+    if (row->run > 0)
+        tern__strbuf_addf(&name, ", session %d", row->run);
     tern__strbuf_add(to, "    ");
     tern__add_plain(to, name.text ? name.text : "");
     tern__strbuf_add(to, "\n      ");

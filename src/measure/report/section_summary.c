@@ -33,6 +33,31 @@ static void tell(telling *t, tern__strbuf *sentence)
 
 /* ---- benchmarks ---- */
 
+/* Is row i the first of its benchmark? Others are more sessions of it. */
+static bool is_first(const tern_results *r, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (tern_result_same(&r->rows[k], &r->rows[i]))
+            return false;
+    return true;
+}
+
+static bool was_measured(const tern_results *r, const tern_result *key)
+{
+    for (int i = 0; i < r->n; i++)
+        if (r->rows[i].rounds > 0 && tern_result_same(&r->rows[i], key))
+            return true;
+    return false;
+}
+
+static int count_benchmarks(const tern_results *r)
+{
+    int n = 0;
+    for (int i = 0; i < r->n; i++)
+        n += is_first(r, i);
+    return n;
+}
+
 static void tell_measured(const tern_report *r, telling *t)
 {
     tern__strbuf s = TERN__STRBUF_EMPTY;
@@ -40,11 +65,11 @@ static void tell_measured(const tern_report *r, telling *t)
     int failed = 0;
     const tern_result *first_failed = NULL;
     for (int i = r->results->n - 1; i >= 0; i--)
-        if (r->results->rows[i].rounds == 0) {
+        if (is_first(r->results, i) && !was_measured(r->results, &r->results->rows[i])) {
             failed++;
             first_failed = &r->results->rows[i];
         }
-    const int n = r->results->n - failed;
+    const int n = count_benchmarks(r->results) - failed;
     tern__strbuf_addf(&s, "%d benchmark%s %s measured", n, n == 1 ? "" : "s", n == 1 ? "was" : "were");
     if (cpu)
         tern__strbuf_addf(&s, " on %s", cpu);
@@ -222,7 +247,7 @@ static int find_cards(const tern_report *r, card cards[CARDS_MOST], tern__strbuf
     if (r->results && r->results->n > 0) {
         card *c = &cards[n++];
         *c = (card){.label = "benchmarks", .section = "performance", .class = ""};
-        snprintf(c->value, sizeof c->value, "%d", r->results->n);
+        snprintf(c->value, sizeof c->value, "%d", count_benchmarks(r->results));
         if (shares > 0)
             snprintf(c->note, sizeof c->note, "%d with a limit", shares);
     }

@@ -9,7 +9,10 @@ status tern baseline create main --from nothing.json 2>&1 | sed "s|$PWD|DIR|"
 ls kept 2>/dev/null
 tern baseline create main --from base.json --description 'the "first" one'
 status tern baseline create main --from base.json
-tern baseline create other --from base.json --from base.json
+# A session that is given twice would know of no noise, and confirm itself.
+status tern baseline create other --from base.json --from base.json
+results base2.json 1 1
+tern baseline create other --from base.json --from base2.json
 tern baseline create other --from base.json --replace
 tern baseline list | sed -E 's/20[0-9-]+ [0-9:]+/DATE/'
 tern baseline list --json | json '[(b["name"], b["rows"], b["sessions"], b["description"], b["host"]) for b in j]'
@@ -25,6 +28,15 @@ END
 tern baseline create odd --from odd.json
 tern baseline show odd | sed '1,/^$/d'
 tern baseline delete odd
+# Short times are told in their unit.
+sed -E 's/"samples_us": \[[^]]*\]/"samples_us": [0.0451, 0.0452, 0.0453]/g' base2.json >short.json
+tern baseline create short --from short.json
+tern baseline show short | sed '1,/^$/d'
+tern baseline delete short
+# What could not be kept is not measured: these sessions would take minutes.
+for name in main ''; do
+    status tern baseline create "$name" --runs 100
+done
 tern baseline export main -o main.json
 json 'j["format"], len(j["rows"]), j["conditions"]["baseline"], len(j["rows"][0]["samples_us"])' <main.json
 status tern baseline import main.json
@@ -48,6 +60,7 @@ echo "this is no database, but a text that stands where one should be" >text.db
 cp text.db before
 status tern baseline list --store text.db
 status tern baseline create x --from base.json --store text.db
+status tern baseline create x --runs 100 --store text.db # not measured either
 cmp text.db before
 "$TERN_PYTHON" -c 'import sqlite3
 c = sqlite3.connect("foreign.db"); c.execute("CREATE TABLE t(a)"); c.commit()

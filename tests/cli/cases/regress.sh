@@ -38,8 +38,13 @@ regress --from memory.json
 sed 's/"accuracy_error": 1e-08/"accuracy_error": 0.5/' same.json >accuracy.json
 regress --from accuracy.json
 echo "# history"
-for i in 1 2 3 4 5 6 7 8; do tern regress --baseline main --from same.json >/dev/null; done
-for i in 1 2 3 4 5 6 7 8; do tern regress --baseline main --from once.json >/dev/null; done
+history 1
+history 1.2
+# What is there already, and what another machine did, are no news of this one.
+for i in 1 2; do status tern regress --baseline main --from session1.$i.json >/dev/null; done
+sed 's/"here"/"there"/' once.json >elsewhere.json
+status tern regress --baseline main --from elsewhere.json --any-host >/dev/null
+tern regress --baseline main --from session1.2.8.json --output-format json --no-record | json '[r["history"]["sessions"] for r in j["rows"]]'
 tern baseline list --json | json '[(b["sessions"], b["checks"]) for b in j]'
 tern regress --baseline main --from once.json --no-record | grep -oE 'history: (slower|faster) by [0-9]+'
 tern regress --baseline main --from once.json --output-format json --no-record |
@@ -47,7 +52,29 @@ tern regress --baseline main --from once.json --output-format json --no-record |
 echo "# one session is no proof, two are"
 regress --from once.json
 tern regress --baseline main --from once.json --no-record | grep -oE 'worse in one session, unconfirmed'
-regress --from once.json --from once.json
+results once_more.json 1.2
+regress --from once.json --from once_more.json
+status tern regress --baseline main --no-record --from once.json --from once.json
+echo "# a family"
+"$TERN_PYTHON" - <<'END'
+import json
+for name in ("base", "slow20"):
+    j = json.load(open(name + ".json"))
+    for r in j["rows"]:
+        r["family"] = "g" if r["name"] == "large" else "f"
+    json.dump(j, open(name + "_families.json", "w"))
+END
+tern baseline create families --from base_families.json
+status tern regress --baseline families --no-record --from slow20_families.json --family g | grep -E '^[0-9a-z]+ '
+status tern regress --baseline families --no-record --from slow20_families.json --family nonsense
+for option in --budget=1 --samples=20 --timeout=1; do
+    status tern regress --baseline families --from slow20_families.json $option
+done
+echo "# short times"
+sed -E 's/"samples_us": \[[^]]*\]/"samples_us": [0.0451, 0.0452, 0.0453, 0.0454, 0.0455, 0.0456]/g' same.json >short.json
+tern baseline create short --from short.json
+tern regress --baseline short --from short.json --no-record | grep -oE '[0-9.]+ -> [0-9.]+ .s'
+tern compare short.json short.json | awk '/^f/ {print $4, $5, $6, $7}'
 echo "# another machine"
 sed 's/"here"/"there"/' same.json >there.json
 regress --from there.json

@@ -9,8 +9,8 @@ results slow20.json 1.2 1.2
 status tern report same.json --baseline main
 tern baseline create main --from base.json
 status tern report same.json --baseline other
-for i in 1 2 3 4 5 6 7 8; do tern regress --baseline main --from same.json >/dev/null; done
-for i in 1 2 3 4 5 6 7 8; do tern regress --baseline main --from once.json >/dev/null; done
+history 1
+history 1.2
 tern report slow20.json --baseline main --section regressions | sed -E 's/[0-9]+\.[0-9]+/N/g'
 tern report once.json --baseline main --section history --format json | json '[len(s["medians_us"]) for s in j["sections"]["history"]]'
 tern report slow20.json --baseline main --section history | grep -oE 'slower by [0-9]+'
