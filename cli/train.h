@@ -36,6 +36,7 @@ typedef struct train_run {
     int64_t last_step; /* of this run; 0: that of the schedule */
     tern_train_config config;
     tern_train_progress progress;
+    tern_train_shape resumed; /* of the checkpoint that the run goes on from */
     tern_ctx *ctx;
     tern_tokenizer *tokenizer;
     tern_corpus *corpus;
@@ -48,9 +49,9 @@ typedef struct train_run {
     uint64_t predicted_bytes; /* that the process will have at most */
     uint64_t available_bytes; /* that it could have besides; UINT64_MAX: nobody says */
     /* of this run */
-    int64_t first_step;
-    uint64_t start_ns; /* when its first step began */
-    uint64_t said_ns;  /* when something was said that stays */
+    int64_t first_step, saved_step; /* the latter: of the checkpoint */
+    uint64_t start_ns;              /* when its first step began */
+    uint64_t said_ns;               /* when something was said that stays */
     double seconds_before;
     bool interrupted, timed_out;
 } train_run;
@@ -108,6 +109,9 @@ tern_status train_sample(train_run *r, text *out);
 
 /* May the run's model be written as a file, and be let write samples? Float weights are only there to compare with. */
 bool train_can_export(const train_run *r);
+
+/* Where the run will end with a model: can it be written as the config says? */
+tern_status train_check_export(const train_run *r);
 
 /* Are samples due in this run, and would anybody see them? */
 bool train_shows_samples(const train_run *r);

@@ -90,11 +90,30 @@ static tern_status save(train_run *r, const char *name)
     return status;
 }
 
-static int save_checkpoint(train_run *r)
+static int write_checkpoint(train_run *r)
 {
     if (save(r, "checkpoint.safetensors") != TERN_OK)
         return fail_status(NULL);
+    r->saved_step = r->progress.step;
     return train_curve_write(r);
+}
+
+/* Weights that give no number any more are never saved: they would replace the last ones that do. */
+static int fail_diverged(const train_run *r, int64_t step, const char *what, double value)
+{
+    return fail("step %" PRId64 ": training has diverged: %s is %s; try a lower schedule.rate, a longer "
+                "schedule.warmup or clipping (optimiser.clip); the checkpoint is of step %" PRId64,
+                step, what, isnan(value) ? "NaN" : "infinite", r->saved_step);
+}
+
+/* What steps have made is looked at before it replaces the last checkpoint, by the sequences that were read last. */
+static int save_checkpoint(train_run *r)
+{
+    double loss;
+    if (tern_trainer_loss(r->trainer, r->config.options.batch, r->batch, &loss) != TERN_OK)
+        return fail_status(NULL);
+    return isfinite(loss) ? write_checkpoint(r)
+                          : fail_diverged(r, r->progress.step, "the loss behind it", loss);
 }
 
 tern_status train_validate(train_run *r, bool whole, double *loss)
@@ -126,6 +145,8 @@ static int validate(train_run *r, double norm)
     double loss;
     if (train_validate(r, false, &loss) != TERN_OK)
         return fail_status("validation");
+    if (!isfinite(loss))
+        return fail_diverged(r, r->progress.step, "the loss in validation", loss);
     const bool best = r->progress.best_step < 0 || loss < r->progress.best_loss;
     if (best) {
         r->progress.best_step = r->progress.step;
@@ -196,10 +217,10 @@ static int one_step(train_run *r, double *norm)
             TERN_OK ||
         tern_trainer_step(r->trainer, r->batch, rate, &result) != TERN_OK)
         return fail_status(NULL);
-    if (!isfinite(result.loss) || (!isfinite(result.norm) && !result.skipped))
-        return fail("step %" PRId64 ": the loss is %g and the norm of gradients %g: try a lower "
-                    "schedule.rate or a longer schedule.warmup; the last checkpoint is still good",
-                    step, result.loss, result.norm);
+    if (!isfinite(result.loss))
+        return fail_diverged(r, step + 1, "the loss", result.loss);
+    if (!isfinite(result.norm) && !result.skipped)
+        return fail_diverged(r, step + 1, "the norm of gradients", result.norm);
     const double share = step < SMOOTH ? 1 / (double)(step + 1) : 1 / (double)SMOOTH;
     r->progress.loss += share * (result.loss - r->progress.loss);
     r->progress.step = step + 1;
@@ -247,8 +268,9 @@ int train_loop(train_run *r)
     r->start_ns = r->said_ns = clock_ns();
     r->timed_out = is_time_up(r); /* --until a step that was made before */
     /* what cannot be written is found now, not after an hour */
+    r->saved_step = r->first_step;
     if (r->first_step == 0)
-        code = save_checkpoint(r);
+        code = write_checkpoint(r);
     while (code == EXIT_DONE && r->progress.step < r->config.schedule.steps && !r->interrupted &&
            !r->timed_out) {
         code = one_step(r, &norm);

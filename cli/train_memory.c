@@ -1,5 +1,9 @@
 /* train_memory.c - would a training run fit into memory? It is asked before the first step, and answered with numbers: whoever is
  * killed for want of memory learns nothing. */
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <tern/memory.h>
 #include <tern/pressure.h>
 
@@ -28,16 +32,39 @@ uint64_t train_batch_bytes(const train_run *r)
     return bytes;
 }
 
-int train_check_states(train_run *r)
+/* What the process may still map (`ulimit -v`), which refuses memory that the machine has; UINT64_MAX: there is no limit. */
+static uint64_t mappable_bytes(void)
+{
+    struct rlimit limit;
+    unsigned long long pages = 0;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return UINT64_MAX;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file && fscanf(file, "%llu", &pages) != 1)
+        pages = 0;
+    if (file)
+        fclose(file);
+    const uint64_t mapped = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    return limit.rlim_cur > mapped ? limit.rlim_cur - mapped : 0;
+}
+
+static uint64_t available_bytes(void)
 {
     tern_pressure_reading reading;
+    const uint64_t mappable = mappable_bytes();
+    if (tern_pressure_read(NULL, NULL, &reading) != TERN_OK)
+        return mappable;
+    return reading.available_bytes < mappable ? reading.available_bytes : mappable;
+}
+
+int train_check_states(train_run *r)
+{
     tern_trainer_info needs;
     char need[NUMBER_TEXT], have[NUMBER_TEXT], count[NUMBER_TEXT];
     if (tern_train_needs(&r->config.options, &needs) != TERN_OK)
         return fail_status(NULL);
     r->base_bytes = tern_memory_process_peak();
-    r->available_bytes =
-        tern_pressure_read(NULL, NULL, &reading) == TERN_OK ? reading.available_bytes : UINT64_MAX;
+    r->available_bytes = available_bytes();
     if (needs.state_bytes > r->available_bytes)
         return fail("%s parameters need %s for weights and the optimiser alone, but %s are available: make "
                     "model.layers, model.width or model.feed_forward smaller",

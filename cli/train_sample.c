@@ -19,12 +19,23 @@ bool train_shows_samples(const train_run *r)
     return r->config.every_sample > 0 && train_can_export(r) && !r->quiet && !r->as_json;
 }
 
-tern_status train_export(train_run *r, const char *path)
+static tern_train_export_options export_options(const train_run *r)
 {
     const tern_train_config *c = &r->config;
-    const tern_train_export_options o = {.type = c->export_type,
-                                         .embedding = c->export_embedding,
-                                         .name = *c->export_name ? c->export_name : NULL};
+    return (tern_train_export_options){.type = c->export_type,
+                                       .embedding = c->export_embedding,
+                                       .name = *c->export_name ? c->export_name : NULL};
+}
+
+tern_status train_check_export(const train_run *r)
+{
+    const tern_train_export_options o = export_options(r);
+    return train_can_export(r) ? tern_train_export_check(&r->config.options.shape, &o) : TERN_OK;
+}
+
+tern_status train_export(train_run *r, const char *path)
+{
+    const tern_train_export_options o = export_options(r);
     return tern_trainer_export(r->trainer, r->tokenizer, path, &o);
 }
 

@@ -59,6 +59,11 @@ void train_add_resume(text *t, const train_run *r)
     text_add(t, " -o");
     train_add_word(t, r->dir);
     text_add(t, " --resume");
+    /* sums round otherwise with other instruction sets; threads change no bit */
+    if (args_value(r->a, "cpu")) {
+        text_add(t, " --cpu");
+        train_add_word(t, args_value(r->a, "cpu"));
+    }
 }
 
 /* ---- the config ---------------------------------------------------------------------------------------------------- */
@@ -99,6 +104,7 @@ static int read_note(train_run *r)
     if (status == TERN_OK) {
         status = tern_train_note_parse(note, strlen(note), text_string(&path), &r->config, &r->progress);
         tern_string_free(note);
+        r->resumed = r->config.options.shape;
     }
     text_free(&path);
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
@@ -285,6 +291,34 @@ static int take_shape(train_run *r, const tern_model_file *from)
     return EXIT_DONE;
 }
 
+/* A run keeps its model. Much of it no tensor's shape shows, so that weights would go on as those of another one. */
+static int check_shape(const train_run *r)
+{
+    static const char *const kinds[] = {"ternary", "float"};
+    const tern_train_shape *is = &r->config.options.shape, *was = &r->resumed;
+    const struct {
+        const char *name;
+        double is, was;
+    } numbers[] = {
+        {"layers", (double)is->layers, (double)was->layers},
+        {"width", (double)is->width, (double)was->width},
+        {"feed_forward", (double)is->feed_forward, (double)was->feed_forward},
+        {"heads", (double)is->heads, (double)was->heads},
+        {"kv_heads", (double)is->kv_heads, (double)was->kv_heads},
+        {"context", (double)is->context, (double)was->context},
+        {"rope_theta", is->rope_theta, was->rope_theta},
+        {"norm_eps", is->norm_eps, was->norm_eps},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i].is != numbers[i].was)
+            return fail("model.%s is %g, but %g in the checkpoint in %s: a run keeps its model",
+                        numbers[i].name, numbers[i].is, numbers[i].was, r->dir);
+    return is->weights == was->weights
+               ? EXIT_DONE
+               : fail("model.weights is \"%s\", but \"%s\" in the checkpoint in %s: a run keeps its model",
+                      kinds[is->weights], kinds[was->weights], r->dir);
+}
+
 static int make_context(train_run *r)
 {
     tern_ctx_options o = tern_ctx_options_default();
@@ -353,6 +387,10 @@ int train_open(train_run *r)
         code = open_data(r, from);
     if (code == EXIT_DONE)
         code = take_shape(r, from);
+    if (code == EXIT_DONE && args_has(r->a, "resume"))
+        code = check_shape(r);
+    if (code == EXIT_DONE && train_check_export(r) != TERN_OK) /* now, not after the last step */
+        code = fail_status("export");
     if (code == EXIT_DONE)
         code = check_prompt(r);
     if (code == EXIT_DONE)

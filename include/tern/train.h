@@ -198,6 +198,10 @@ TERN_API tern_train_export_options tern_train_export_options_default(void); /* a
  * `options` NULL = defaults. */
 TERN_API tern_status tern_trainer_export(tern_trainer *trainer, const tern_tokenizer *tokenizer,
                                          const char *path, const tern_train_export_options *options);
+/* Will tern_trainer_export take such a model, and these types? For whoever wants to know before hours of training. TERN_UNSUPPORTED and
+ * TERN_DTYPE as there. `options` NULL = defaults. */
+TERN_API tern_status tern_train_export_check(const tern_train_shape *shape,
+                                             const tern_train_export_options *options);
 
 /* The shape of the model in a file, for a trainer that goes on with it; the context is the file's, and may be made smaller.
  * TERN_UNSUPPORTED, with its name, for a model that is no "bitnet-b1.58" or "bitnet-25" with the table of tokens as head. */

@@ -43,21 +43,47 @@ typedef struct job {
 
 /* ---- what is possible ---------------------------------------------------------------------------------------------- */
 
-static tern_status check_types(const job *j)
+/* What is left to us is chosen. */
+static tern_train_export_options chosen(const tern_train_export_options *options)
 {
-    const tern_stored_info *type = tern_stored_get(j->o.type), *table = tern_stored_get(j->o.embedding);
-    TERN__FAIL_IF(!type || type->gguf_number < 0 || j->o.type == TERN_STORED_F64 ||
-                      !tern__stored_keeps_ternary(j->o.type),
+    tern_train_export_options o = options ? *options : tern_train_export_options_default();
+    if (o.type == TERN_STORED_AS_IS)
+        o.type = TERN_STORED_I2_S;
+    if (o.embedding == TERN_STORED_AS_IS)
+        o.embedding = TERN_STORED_F16;
+    return o;
+}
+
+static tern_status check_types(const tern_train_shape *shape, const tern_train_export_options *o)
+{
+    const tern_stored_info *type = tern_stored_get(o->type), *table = tern_stored_get(o->embedding);
+    TERN__FAIL_IF(!type || type->gguf_number < 0 || o->type == TERN_STORED_F64 ||
+                      !tern__stored_keeps_ternary(o->type),
                   TERN_DTYPE, "trainer_export: %s does not hold ternary weights in GGUF",
                   type ? type->name : "that type");
-    TERN__FAIL_IF(!table || table->gguf_number < 0 || j->o.embedding == TERN_STORED_F64 ||
-                      !tern__stored_holds_weights(j->o.embedding),
+    TERN__FAIL_IF(!table || table->gguf_number < 0 || o->embedding == TERN_STORED_F64 ||
+                      !tern__stored_holds_weights(o->embedding),
                   TERN_DTYPE, "trainer_export: the table of tokens cannot be written as %s",
                   table ? table->name : "that type");
-    TERN__FAIL_IF(j->net->shape.width % table->block_elements != 0, TERN_DTYPE,
+    TERN__FAIL_IF(shape->width % table->block_elements != 0, TERN_DTYPE,
                   "trainer_export: %s has blocks of %d, but a row of the table of tokens has %lld numbers",
-                  table->name, table->block_elements, (long long)j->net->shape.width);
+                  table->name, table->block_elements, (long long)shape->width);
     return TERN_OK;
+}
+
+static tern_status check_model(const tern_train_shape *shape, const tern_train_export_options *o)
+{
+    TERN__FAIL_IF(shape->weights != TERN_TRAIN_WEIGHTS_TERNARY, TERN_UNSUPPORTED,
+                  "trainer_export: this model was trained with float weights; a file of architecture "
+                  "'bitnet-b1.58' has ternary ones, and would be another model");
+    return check_types(shape, o);
+}
+
+tern_status tern_train_export_check(const tern_train_shape *shape, const tern_train_export_options *options)
+{
+    TERN__FAIL_IF(!shape, TERN_INVALID_ARGUMENT, "train_export_check: the shape is missing");
+    const tern_train_export_options o = chosen(options);
+    return check_model(shape, &o);
 }
 
 static tern_status check(const job *j, const tern_tokenizer *tokenizer)
@@ -65,13 +91,11 @@ static tern_status check(const job *j, const tern_tokenizer *tokenizer)
     const int64_t vocabulary = j->net->shape.vocabulary;
     tern_tokenizer_info info;
     TERN_TRY(tern_tokenizer_get_info(tokenizer, &info));
-    TERN__FAIL_IF(j->net->shape.weights != TERN_TRAIN_WEIGHTS_TERNARY, TERN_UNSUPPORTED,
-                  "trainer_export: this model was trained with float weights; a file of architecture "
-                  "'bitnet-b1.58' has ternary ones, and would be another model");
+    TERN_TRY(check_model(&j->net->shape, &j->o));
     TERN__FAIL_IF(info.n_tokens > vocabulary, TERN_SHAPE,
                   "trainer_export: the tokenizer has %d tokens, the model a vocabulary of %lld",
                   (int)info.n_tokens, (long long)vocabulary);
-    return check_types(j);
+    return TERN_OK;
 }
 
 static tern_stored type_of_layer(const job *j, int64_t columns)
@@ -251,13 +275,9 @@ tern_status tern_trainer_export(tern_trainer *trainer, const tern_tokenizer *tok
     TERN__FAIL_IF(!trainer || !tokenizer || !path, TERN_INVALID_ARGUMENT,
                   "trainer_export: the trainer, the tokenizer or the path are missing");
     job j = {.net = tern__trainer_net(trainer),
-             .o = options ? *options : tern_train_export_options_default(),
+             .o = chosen(options),
+             .chose = options && options->type != TERN_STORED_AS_IS,
              .w.out.fd = -1};
-    j.chose = j.o.type != TERN_STORED_AS_IS;
-    if (!j.chose)
-        j.o.type = TERN_STORED_I2_S;
-    if (j.o.embedding == TERN_STORED_AS_IS)
-        j.o.embedding = TERN_STORED_F16;
     TERN_TRY(check(&j, tokenizer));
     tern_status status = make_scratch(&j);
     if (status == TERN_OK)

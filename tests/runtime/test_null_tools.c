@@ -396,6 +396,7 @@ TEST(trainers)
     REFUSED(tern_trainer_export(NULL, tokenizer, "x", NULL));
     REFUSED(tern_trainer_export(t, NULL, "x", NULL));
     REFUSED(tern_trainer_export(t, tokenizer, NULL, NULL));
+    REFUSED(tern_train_export_check(NULL, NULL));
     REFUSED(tern_train_shape_of(NULL, &o.train_shape));
     REFUSED(tern_trainer_import(t, NULL));
     tern_tokenizer_free(tokenizer);

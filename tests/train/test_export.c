@@ -532,6 +532,7 @@ TEST(models_that_cannot_go_out)
     options.shape.weights = TERN_TRAIN_WEIGHTS_FLOAT;
     CHECK_OK(tern_trainer_create(ctx, &options, &t));
     NOT_WRITTEN(TERN_UNSUPPORTED, "trained with float weights");
+    CHECK_STATUS(tern_train_export_check(&options.shape, &o), TERN_UNSUPPORTED);
     tern_trainer_free(t);
     options.shape.weights = TERN_TRAIN_WEIGHTS_TERNARY;
     options.shape.vocabulary = 256;
@@ -546,14 +547,18 @@ TEST(models_that_cannot_go_out)
         o = tern_train_export_options_default();
         o.type = types[i];
         NOT_WRITTEN(TERN_DTYPE, "does not hold ternary weights");
+        CHECK_STATUS(tern_train_export_check(&options.shape, &o), TERN_DTYPE);
         o = tern_train_export_options_default();
         o.embedding = types[i];
         NOT_WRITTEN(TERN_DTYPE, "the table of tokens cannot be written as");
+        CHECK_STATUS(tern_train_export_check(&options.shape, &o), TERN_DTYPE);
     }
     o.embedding = TERN_STORED_I2_S;
     NOT_WRITTEN(TERN_DTYPE, "the table of tokens cannot be written as I2_S");
     o.embedding = TERN_STORED_Q6_K;
     NOT_WRITTEN(TERN_DTYPE, "blocks of 256");
+    CHECK_STATUS(tern_train_export_check(&options.shape, &o), TERN_DTYPE);
+    CHECK_OK(tern_train_export_check(&options.shape, NULL));
     o = tern_train_export_options_default();
     CHECK_STATUS(tern_trainer_export(t, tokenizer, "/nowhere/at/all.gguf", &o), TERN_IO);
     /* the second layer's weights are not numbers any more */

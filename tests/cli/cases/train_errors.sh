@@ -37,12 +37,22 @@ config '{"model": {"layers": 1, "width": 32, "feed_forward": 64, "heads": 2, "kv
 config '{"model": {"layers": 1, "width": 32, "feed_forward": 64, "heads": 2, "kv_heads": 1, "context": 256}, "batch": 4096, "accumulate": 1048576, "validation": {"share": 0}}' 2>&1 |
     sed -E -e 's/[0-9.]+ [GP]iB/BYTES/g' -e 's/but .* are available/but N are available/'
 config '{"model": {"layers": 1, "width": 32, "feed_forward": 64, "heads": 2, "kv_heads": 1, "context": 16}, "batch": 4, "sample": {"prompt": "a long one, longer than that"}}'
+# found before the first step, not when the model is to be written
+for key in '"type": "f64"' '"type": "i32"' '"embedding": "i2_s"' '"embedding": "q6_k"'; do
+    config "{\"model\": {\"layers\": 1, \"width\": 32, \"feed_forward\": 64, \"heads\": 2, \"kv_heads\": 1, \"context\": 16}, \"batch\": 4, \"steps\": 3, \"export\": {$key}}"
+done
 echo "--- files"
 tern train --data text.txt --config tiny.json -o good --quiet >/dev/null
 status tern train --data text.txt --config tiny.json -o good
 status tern train --data small.txt -o good --resume
 echo '{"model": {"layers": 2, "width": 32, "feed_forward": 64, "heads": 2, "kv_heads": 1, "context": 16}, "batch": 4}' >other.json
 status tern train --data text.txt --config other.json -o good --resume
+# what no tensor's shape shows: weights would go on as those of another model
+for key in '"heads": 4, "kv_heads": 2, "context": 16' '"heads": 2, "kv_heads": 1, "context": 8' '"heads": 2, "kv_heads": 1, "context": 16, "rope_theta": 500' \
+    '"heads": 2, "kv_heads": 1, "context": 16, "norm_eps": 0.25' '"heads": 2, "kv_heads": 1, "context": 16, "weights": "float"'; do
+    echo "{\"model\": {\"layers\": 1, \"width\": 32, \"feed_forward\": 64, $key}, \"batch\": 4, \"steps\": 9}" >other.json
+    status tern train --data text.txt --config other.json -o good --resume
+done
 cp good/checkpoint.safetensors kept
 truncate -s 70000 good/checkpoint.safetensors
 status tern train --data text.txt -o good --resume 2>&1 | sed -E 's/[0-9]{5,}/N/g'

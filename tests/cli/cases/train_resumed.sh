@@ -60,3 +60,6 @@ scale = struct.unpack("<f", body[begin:end])[0]
 skipped = sum(json.loads(line).get("norm", 0) is None for line in open("f16-parts/log.jsonl"))
 print("the scale is that of the steps that were skipped" if skipped > 0 and scale == 65536 / 2 ** skipped else (skipped, scale))
 END
+
+# Other instruction sets round otherwise, so the command that goes on names the one that was asked for.
+tern train --data text.txt --config plain.json -o older --cpu baseline --until 4 -q | sed -n 's/.*go on with: //p' | called_tern
