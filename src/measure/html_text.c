@@ -24,16 +24,20 @@ static const char *entity_of(char c)
 
 void tern__html_add(tern__strbuf *to, const char *text)
 {
+    char last = '\0';
     for (size_t left = strlen(text); left > 0;) {
         const size_t n = tern__utf8_length(text, left), used = n ? n : 1;
         const unsigned char c = (unsigned char)*text;
         const char *entity = entity_of(*text);
         if (entity)
             tern__strbuf_add(to, entity);
+        else if (c == ' ' && last >= '0' && last <= '9' && text[1] == '%')
+            tern__strbuf_add(to, "\xc2\xa0"); /* lines do not break between a number and its sign */
         else if (n == 0 || (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
             tern__strbuf_add(to, "\xef\xbf\xbd");
         else
             tern__strbuf_add_n(to, text, used);
+        last = *text;
         text += used;
         left -= used;
     }

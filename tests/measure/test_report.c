@@ -212,6 +212,10 @@ TEST(documents_of_one_benchmark_are_sessions_of_it)
     CHECK(strstr(text, "2 benchmarks were measured") != NULL && strstr(text, "1 could not be: z") != NULL);
     CHECK(count(text, "x, 1 thread, session 1\n") == 1 && count(text, ", session ") == 1);
     tern_string_free(text);
+    text = write(report, TERN_REPORT_HTML);
+    CHECK(count(text, "reach 50\xc2\xa0% or more") == 1); /* no break before the sign */
+    CHECK(count(text, "<strong>50\xc2\xa0%</strong>") == 1);
+    tern_string_free(text);
     CHECK_STATUS(tern_report_add_results(report, "a again", a), TERN_STATE);
     tern_report_free(report);
     tern_results_free(a);

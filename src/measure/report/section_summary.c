@@ -303,8 +303,9 @@ static void html(const tern_report *r, tern__strbuf *to)
     tell_all(r, to, add_paragraph);
     tern__strbuf_add(to, "</div>\n<ul class=\"cards\">\n");
     for (int i = 0; i < n; i++) {
-        tern__strbuf_addf(to, "<li class=\"%s\"><a href=\"#%s\"><strong>%s</strong> <span>%s</span> <small>",
-                          cards[i].class, cards[i].section, cards[i].value, cards[i].label);
+        tern__strbuf_addf(to, "<li class=\"%s\"><a href=\"#%s\"><strong>", cards[i].class, cards[i].section);
+        tern__html_add(to, cards[i].value);
+        tern__strbuf_addf(to, "</strong> <span>%s</span> <small>", cards[i].label);
         tern__html_add(to, cards[i].note);
         tern__strbuf_add(to, "</small></a></li>\n");
     }
