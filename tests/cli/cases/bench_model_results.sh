@@ -16,18 +16,19 @@ for r in j["rows"]:
     del r["cpu_samples_us"]  # which are of other samples
 json.dump(j, sys.stdout)' "$1"
 }
-scale 1 <a.json >one.json
-scale 1.4 <a.json >slow.json
-tern baseline create planted --from one.json --from one.json --from one.json
+# Sessions differ: one that is given twice is one.
+for factor in 1 1.001 0.999 1.0005 1.4 1.401 1000000 1001000; do
+    scale $factor <a.json >by-$factor.json
+done
+tern baseline create planted --from by-1.json --from by-1.001.json --from by-0.999.json
 states()
 {
     grep -E '^(better|same|undecided|missing|regression|critical|exit)' | sed -E 's|model/.*/pp|model/TYPE/pp|'
 }
-status tern regress --baseline planted --from one.json --no-record | states
-status tern regress --baseline planted --from slow.json --from slow.json --no-record | states
+status tern regress --baseline planted --from by-1.0005.json --no-record | states
+status tern regress --baseline planted --from by-1.4.json --from by-1.401.json --no-record | states
 # A baseline so slow that whatever is measured now must be better.
-scale 1000000 <a.json >never.json
-tern baseline create never --from never.json --from never.json
+tern baseline create never --from by-1000000.json --from by-1001000.json
 status tern regress --baseline never | states
 mv tiny.gguf elsewhere.gguf
 status tern regress --baseline never | grep -E 'missing|exit|No such' | sed -E 's|model/.*/pp|model/TYPE/pp|; s|/[^ ]*/tiny|tiny|'
