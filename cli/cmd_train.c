@@ -83,6 +83,12 @@ static void print_plan(const train_run *r)
               o->shape.context, o->shape.vocabulary);
     table_add(&t, "model:");
     table_add(&t, text_string(&line));
+    if (args_value(r->a, "from") && r->progress.step == 0) {
+        const tern_schedule_options *s = &r->config.schedule;
+        table_add(&t, "from:");
+        table_addf(&t, "%s, at rates up to %g", args_value(r->a, "from"),
+                   tern_schedule_rate(s, s->warmup < s->steps ? s->warmup : s->steps - 1));
+    }
     table_add(&t, "data:");
     table_addf(&t, "%s in %s tokens: %s to learn, %s to validate", format_bytes(a, r->text_bytes),
                format_count(b, r->tokens), format_count(c, (uint64_t)tern_corpus_training(r->corpus)),

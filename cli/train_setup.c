@@ -144,7 +144,7 @@ static int take_config(train_run *r, const tern_model_file *from)
         r->config.schedule.least > r->config.schedule.rate)
         warn("schedule.least (%g) is above schedule.rate (%g): the rate will grow behind the warm-up",
              r->config.schedule.least, r->config.schedule.rate);
-    r->most_ns = (uint64_t)(minutes * 60e9);
+    r->most_ns = minutes < 1e8 ? (uint64_t)(minutes * 60e9) : UINT64_MAX; /* 190 years are for ever */
     r->last_step = until;
     return code == EXIT_DONE ? make_folder(r) : code;
 }

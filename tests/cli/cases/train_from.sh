@@ -26,7 +26,7 @@ echo "--- the model's context, and a tenth of the rate, unless the config says o
 # told FILE...: the context of the plan, and the highest rate of the log
 told()
 {
-    tern train --data two.txt --from first/model.gguf --config "$1" -o "of_$1" --steps 2 2>said | sed -nE 's/.*(context [0-9]+).*/\1/p'
+    tern train --data two.txt --from first/model.gguf --config "$1" -o "of_$1" --steps 2 2>said | sed -nE 's/.*(context [0-9]+).*/\1/p; s/^ *(from:) */\1 /p'
     cat said
     json 'j["rate"]' < <(sed -n 2p "of_$1/log.jsonl")
 }
