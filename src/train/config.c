@@ -1,4 +1,5 @@
 /* config.c - the keys of config.def between JSON and structs. */
+#include <math.h>
 #include <tern/train_config.h>
 
 #include <stdbool.h>
@@ -113,7 +114,7 @@ static int count_words(const char *const *words)
 
 static void add_number(tern__strbuf *s, double value)
 {
-    if (value == (double)(int64_t)value)
+    if (fabs(value) < 1e15 && value == (double)(int64_t)value)
         tern__strbuf_addf(s, "%lld", (long long)value);
     else
         tern__json_add_real(s, value);
