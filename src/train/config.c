@@ -1,7 +1,7 @@
 /* config.c - the keys of config.def between JSON and structs. */
-#include <math.h>
 #include <tern/train_config.h>
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
