@@ -114,7 +114,7 @@ static int count_words(const char *const *words)
 
 static void add_number(tern__strbuf *s, double value)
 {
-    if (fabs(value) < 1e15 && value == (double)(int64_t)value)
+    if (fabs(value) < 0x1p63 && value == (double)(int64_t)value)
         tern__strbuf_addf(s, "%lld", (long long)value);
     else
         tern__json_add_real(s, value);
