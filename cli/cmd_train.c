@@ -47,24 +47,48 @@ static int print_keys(void)
     return EXIT_DONE;
 }
 
-/* The step, as `tern graph compile --explain` shows a graph. */
+/* Program i of a step; false: there is none. */
+static bool program_of_step(const train_run *r, int i, graph_run *out)
+{
+    const char *name;
+    const tern_program *found = tern_trainer_program(r->trainer, i, &name);
+    if (!found)
+        return false;
+    /* reports look at a program, and change nothing */
+    *out = (graph_run){.path = name,
+                       .ctx = r->ctx,
+                       .program = (tern_program *)found,
+                       .level = tern_compile_options_default().level};
+    tern_program_get_info(found, &out->info);
+    return true;
+}
+
+static void explain_as_json(const train_run *r, const machine_rates *rates)
+{
+    graph_run part;
+    json j = {0};
+    json_object(&j, NULL);
+    json_array(&j, "programs");
+    for (int i = 0; program_of_step(r, i, &part); i++)
+        compile_json_add_run(&j, &part, rates, NULL);
+    json_end(&j);
+    json_end(&j);
+    json_print(&j);
+}
+
+/* The programs of a step, each as `tern graph compile --explain` shows a graph. */
 static int explain(const train_run *r)
 {
-    /* the report looks at a program, and changes nothing */
-    graph_run step = {.path = "a training step",
-                      .ctx = r->ctx,
-                      .program = (tern_program *)tern_trainer_program(r->trainer),
-                      .level = tern_compile_options_default().level};
+    graph_run part;
     machine_rates rates;
-    tern_program_get_info(step.program, &step.info);
     const int code = rates_find(r->a, r->ctx, &rates);
-    if (code != EXIT_DONE)
-        return code;
-    if (r->as_json)
-        compile_json_print(&step, &rates, NULL);
-    else
-        explain_print(&step, &rates, NULL);
-    return EXIT_DONE;
+    if (code == EXIT_DONE && r->as_json)
+        explain_as_json(r, &rates);
+    for (int i = 0; code == EXIT_DONE && !r->as_json && program_of_step(r, i, &part); i++) {
+        printf("%s%s%s of training%s\n\n", i ? "\n" : "", on(STYLE_BOLD), part.path, off(STYLE_BOLD));
+        explain_print(&part, &rates, NULL);
+    }
+    return code;
 }
 
 static void print_plan(const train_run *r)
@@ -314,7 +338,8 @@ static const option options[] = {
      "threads (default: as many as this process may use); no bit depends on them; fewer can be faster while "
      "other work keeps cores busy"},
     {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2 or avx2,-avxvnni"},
-    {"explain", 0, NULL, NULL, "show how a step was compiled, with its plan of memory, and train nothing"},
+    {"explain", 0, NULL, NULL,
+     "show how a step was compiled, each of its programs with its plan of memory, and train nothing"},
     ESTIMATE_OPTIONS,
     {"config-example", 0, NULL, NULL, "print a complete config, which has the defaults"},
     {"config-keys", 0, NULL, NULL, "list the keys of a config: default, range, meaning"},

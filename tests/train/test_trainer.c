@@ -286,7 +286,7 @@ TEST(recomputing_changes_no_bit)
         open(o, 2, &ctx[k], &t[k]);
         train(t[k], 0, 3, &last[k]);
         tern_program_info program;
-        tern_program_get_info(tern_trainer_program(t[k]), &program);
+        tern_program_get_info(tern_trainer_program(t[k], 0, NULL), &program);
         tern_trainer_get_info(t[k], &info[k]);
         printf("%s: %zu bytes of intermediates, %d steps\n",
                k == 0   ? "none"
@@ -318,7 +318,7 @@ static size_t step_bytes(tern_recompute recompute, tern_precision activations)
     tern_trainer *t;
     tern_program_info info;
     open(o, 2, &ctx, &t);
-    tern_program_get_info(tern_trainer_program(t), &info);
+    tern_program_get_info(tern_trainer_program(t, 0, NULL), &info);
     close(ctx, t);
     return info.arena_bytes;
 }
@@ -360,8 +360,8 @@ static void check_small_activations(tern_precision precision)
     printf("loss %g -> %g, norm %g beside %g\n", first.loss, last.loss, first.norm, exact_last.norm);
     CHECK(last.loss < 0.3 && !last.skipped);
     CHECK(last.loss == other.loss && last.norm == other.norm);
-    tern_program_get_info(tern_trainer_program(t[0]), &a);
-    tern_program_get_info(tern_trainer_program(exact), &b);
+    tern_program_get_info(tern_trainer_program(t[0], 0, NULL), &a);
+    tern_program_get_info(tern_trainer_program(exact, 0, NULL), &b);
     CHECK(a.arena_bytes < b.arena_bytes);
     for (int k = 0; k < 2; k++)
         close(ctx[k], t[k]);
@@ -398,14 +398,48 @@ TEST(updates_are_no_copies)
         tern_train_options o = tiny(TERN_TRAIN_WEIGHTS_TERNARY);
         o.optimiser = kinds[k];
         open(o, 2, &ctx, &t);
-        tern_program_get_info(tern_trainer_program(t), &info);
+        tern_program_get_info(tern_trainer_program(t, 0, NULL), &info);
         int copies = 0;
         for (int i = 0; i < info.steps; i++) {
             tern_step_info step;
-            CHECK_OK(tern_program_step(tern_trainer_program(t), i, &step));
+            CHECK_OK(tern_program_step(tern_trainer_program(t, 0, NULL), i, &step));
             copies += strcmp(step.ops[0], "overwrite") == 0;
         }
         CHECK(copies <= 1);
+        close(ctx, t);
+    }
+}
+
+/* A step is one program, or a pass and an update, with a check between them where the loss is scaled. */
+TEST(programs_of_a_step_are_told)
+{
+    static const struct {
+        int64_t accumulate;
+        tern_precision activations;
+        const char *names[4];
+    } steps[] = {
+        {1, TERN_PRECISION_EXACT, {"step"}},
+        {2, TERN_PRECISION_EXACT, {"pass", "update"}},
+        {1, TERN_PRECISION_BF16, {"pass", "update"}},
+        {1, TERN_PRECISION_F16, {"pass", "check", "update"}},
+    };
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
+        tern_ctx *ctx;
+        tern_trainer *t;
+        tern_train_options o = tiny(TERN_TRAIN_WEIGHTS_TERNARY);
+        o.accumulate = steps[k].accumulate;
+        o.activations = steps[k].activations;
+        open(o, 1, &ctx, &t);
+        const tern_program *before = NULL;
+        int i = 0;
+        for (; steps[k].names[i]; i++) {
+            const char *name = "";
+            const tern_program *program = tern_trainer_program(t, i, &name);
+            CHECK(program && program != before);
+            CHECK_STR(name, steps[k].names[i]);
+            before = program;
+        }
+        CHECK(!tern_trainer_program(t, i, NULL) && !tern_trainer_program(t, -1, NULL));
         close(ctx, t);
     }
 }
