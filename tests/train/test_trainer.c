@@ -410,6 +410,49 @@ TEST(updates_are_no_copies)
     }
 }
 
+/* How much two tensors of normal numbers have in common: 0 for independent ones, give or take 1 / sqrt(n). */
+static double correlation(tern_tensor *a, tern_tensor *b)
+{
+    const float *x = tern_data_f32(a), *y = tern_data_f32(b);
+    double xy = 0, xx = 0, yy = 0;
+    for (int64_t i = 0; x && y && i < tern_numel(a); i++) {
+        xy += (double)x[i] * (double)y[i];
+        xx += (double)x[i] * (double)x[i];
+        yy += (double)y[i] * (double)y[i];
+    }
+    return xy / sqrt(xx * yy);
+}
+
+/* First weights are independent: of each other, and of those of the next seed, wherever in the model they are. */
+TEST(first_weights_have_nothing_in_common)
+{
+    tern_ctx *ctx[2];
+    tern_trainer *t[2];
+    int compared = 0;
+    for (int k = 0; k < 2; k++) {
+        tern_train_options o = tiny(TERN_TRAIN_WEIGHTS_TERNARY);
+        o.shape.kv_heads = o.shape.heads; /* more of the same shape */
+        o.seed = 1 + (uint64_t)k;
+        open(o, 1, &ctx[k], &t[k]);
+    }
+    for (int i = 0; i < tern_trainer_weights(t[0]); i++)
+        for (int k = 0; k < 2 * tern_trainer_weights(t[0]); k++) {
+            const int weight = k / 2;
+            tern_tensor *a = tern_trainer_state(t[0], i, NULL),
+                        *b = tern_trainer_state(t[k % 2], weight, NULL);
+            if (tern_rank(a) < 2 || tern_numel(a) != tern_numel(b) || a == b)
+                continue;
+            const double shared = correlation(a, b);
+            if (!(fabs(shared) < 6 / sqrt((double)tern_numel(a))))
+                harness_fail(__FILE__, __LINE__, "weight %d and weight %d of seed %d: %g", i, weight,
+                             1 + k % 2, shared);
+            compared++;
+        }
+    CHECK(compared > 20);
+    for (int k = 0; k < 2; k++)
+        close(ctx[k], t[k]);
+}
+
 /* A step is one program, or a pass and an update, with a check between them where the loss is scaled. */
 TEST(programs_of_a_step_are_told)
 {
