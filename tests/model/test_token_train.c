@@ -377,7 +377,12 @@ TEST(progress_is_told_and_stops)
     counted all = {.most = INT_MAX}, few = {.most = 1}, later = {.most = 40};
     tern_tokenizer_train_options o = {.vocabulary = 300, .progress = count_calls, .progress_user = &all};
     tern_tokenizer *t = NULL, *none = NULL;
-    CHECK_OK(tern_tokenizer_train(text, length, &o, &t));
+    const tern_status status = tern_tokenizer_train(text, length, &o, &t);
+    if (status == TERN_UNAVAILABLE) {
+        free(text);
+        SKIP(tern_last_error());
+    }
+    CHECK_OK(status);
     tern_tokenizer_free(t);
     CHECK(all.calls > 40 && all.done == 299 && all.total == 300);
     o.progress_user = &few;
