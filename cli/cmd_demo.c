@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <tern/bench_model.h>
@@ -19,15 +20,37 @@ static const uint64_t passage_ns = 4000000000, bench_ns = 3000000000;
 
 /* ---- the passage --------------------------------------------------------------------------------------------- */
 
-typedef struct timed {
+/* A word is shown when it is known where it ends, so that the passage does not end inside one. */
+typedef struct writing {
     answer *passage;
     uint64_t end_ns;
-} timed;
+    text word;  /* that is being written */
+    bool shown; /* a word was */
+} writing;
+
+/* Shows the first bytes of what is held back as part of `piece`. */
+static void show(writing *w, tern_generated piece, size_t bytes)
+{
+    piece.text = text_string(&w->word);
+    piece.length = bytes;
+    answer_take(w->passage, &piece);
+    w->shown |= bytes > 0;
+    text rest = {0};
+    text_add_n(&rest, piece.text + bytes, w->word.length - bytes);
+    text_free(&w->word);
+    w->word = rest;
+}
 
 static bool take(void *user, const tern_generated *piece)
 {
-    timed *t = user;
-    return answer_take(t->passage, piece) && clock_ns() < t->end_ns;
+    enum { LONGEST = 64 }; /* in bytes: some languages have no blanks */
+    writing *w = user;
+    text_add_n(&w->word, piece->text, piece->length);
+    size_t bytes = w->word.length;
+    while (bytes > 0 && w->word.length <= LONGEST && !strchr(" \n", text_string(&w->word)[bytes - 1]))
+        bytes--;
+    show(w, *piece, bytes);
+    return clock_ns() < w->end_ns;
 }
 
 static tern_status generate(demo *d, const tern_generate_options *options)
@@ -35,10 +58,13 @@ static tern_status generate(demo *d, const tern_generate_options *options)
     tern_sequence *sequence;
     TERN_TRY(tern_sequence_create(d->e.session, 0, &sequence));
     tern_status status = tern_sequence_prompt(sequence, d->tokens, (int64_t)d->n_tokens, NULL, NULL);
-    timed t = {&d->passage, clock_ns() + passage_ns};
+    writing w = {.passage = &d->passage, .end_ns = clock_ns() + passage_ns};
     d->passage.seed = options->sampling.seed;
     if (status == TERN_OK)
-        status = tern_generate(sequence, d->e.tokenizer, options, take, &t, &d->passage.result);
+        status = tern_generate(sequence, d->e.tokenizer, options, take, &w, &d->passage.result);
+    if (status == TERN_OK && !w.shown) /* one word is better than none */
+        show(&w, (tern_generated){.token = TERN_NO_TOKEN}, w.word.length);
+    text_free(&w.word);
     tern_sequence_free(sequence);
     return status;
 }
@@ -170,7 +196,9 @@ static const option options[] = {
     ENGINE_OPTIONS(ENGINE_CONTEXT),
     {"prompt", 'p', "TEXT", NULL,
      "what the passage begins with, with escapes such as \\n (default: a new line)"},
-    {"n-predict", 'n', "N", NULL, "most tokens of the passage (default: 240, for four seconds at most)"},
+    {"n-predict", 'n', "N", NULL,
+     "most tokens of the passage (default: 240, for four seconds at most); a word that they do not end is "
+     "not shown"},
     SAMPLING_OPTIONS,
     {"json", 0, NULL, NULL, "print JSON: the passage and all that was measured"},
     {0},

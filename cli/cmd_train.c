@@ -47,24 +47,48 @@ static int print_keys(void)
     return EXIT_DONE;
 }
 
-/* The step, as `tern graph compile --explain` shows a graph. */
+/* Program i of a step; false: there is none. */
+static bool program_of_step(const train_run *r, int i, graph_run *out)
+{
+    const char *name;
+    const tern_program *found = tern_trainer_program(r->trainer, i, &name);
+    if (!found)
+        return false;
+    /* reports look at a program, and change nothing */
+    *out = (graph_run){.path = name,
+                       .ctx = r->ctx,
+                       .program = (tern_program *)found,
+                       .level = tern_compile_options_default().level};
+    tern_program_get_info(found, &out->info);
+    return true;
+}
+
+static void explain_as_json(const train_run *r, const machine_rates *rates)
+{
+    graph_run part;
+    json j = {0};
+    json_object(&j, NULL);
+    json_array(&j, "programs");
+    for (int i = 0; program_of_step(r, i, &part); i++)
+        compile_json_add_run(&j, &part, rates, NULL);
+    json_end(&j);
+    json_end(&j);
+    json_print(&j);
+}
+
+/* The programs of a step, each as `tern graph compile --explain` shows a graph. */
 static int explain(const train_run *r)
 {
-    /* the report looks at a program, and changes nothing */
-    graph_run step = {.path = "a training step",
-                      .ctx = r->ctx,
-                      .program = (tern_program *)tern_trainer_program(r->trainer),
-                      .level = tern_compile_options_default().level};
+    graph_run part;
     machine_rates rates;
-    tern_program_get_info(step.program, &step.info);
     const int code = rates_find(r->a, r->ctx, &rates);
-    if (code != EXIT_DONE)
-        return code;
-    if (r->as_json)
-        compile_json_print(&step, &rates, NULL);
-    else
-        explain_print(&step, &rates, NULL);
-    return EXIT_DONE;
+    if (code == EXIT_DONE && r->as_json)
+        explain_as_json(r, &rates);
+    for (int i = 0; code == EXIT_DONE && !r->as_json && program_of_step(r, i, &part); i++) {
+        printf("%s%s%s of training%s\n\n", i ? "\n" : "", on(STYLE_BOLD), part.path, off(STYLE_BOLD));
+        explain_print(&part, &rates, NULL);
+    }
+    return code;
 }
 
 static void print_plan(const train_run *r)
@@ -120,6 +144,7 @@ static void print_plan(const train_run *r)
 typedef struct outcome {
     int64_t step; /* after which the model's weights were as they are */
     double whole; /* loss on all that is not learnt; -1: nobody looked */
+    double part;  /* where nobody did: on the part of it that is looked at meanwhile; -1 likewise */
     uint64_t peak_bytes;
     text model; /* its file; empty: none was written */
     text resume;
@@ -139,26 +164,51 @@ static tern_status step_of(const char *path, int64_t *step)
     return status;
 }
 
-/* The weights that were best in validation, where there was any. A run that was killed between best.safetensors and its checkpoint, and
- * stopped before it came there again, has those of a step that it has not made: the weights stay as they are. */
-static int take_best(train_run *r, outcome *o)
+/* Sets the trainer to best.safetensors if that has the weights of step `best`; otherwise says why not, and leaves the trainer as the last
+ * checkpoint has it. Of another step are those of a run that was killed between best.safetensors and its checkpoint, and stopped before
+ * it came there again. */
+static int load_best(train_run *r, int64_t best, outcome *o)
 {
     int64_t step = -1;
-    o->step = r->progress.step;
-    if (r->progress.best_step < 0 || r->progress.best_step == r->progress.step)
-        return EXIT_DONE;
-    text path = train_path(r, "best.safetensors");
+    text path = train_path(r, "best.safetensors"), why = {0};
     tern_status status = step_of(text_string(&path), &step);
-    if (status == TERN_OK && step == r->progress.best_step) {
-        status = tern_trainer_load(r->trainer, text_string(&path), NULL);
+    if (status == TERN_OK && step == best)
+        status = train_load(r, "best.safetensors");
+    if (status == TERN_OK && step == best) {
         o->step = step;
-    } else if (status == TERN_OK) {
-        warn("best.safetensors has the weights of step %" PRId64 ", but step %" PRId64
-             " was the best of this run: those of step %" PRId64 " are taken instead",
-             step, r->progress.best_step, o->step);
+    } else {
+        if (status != TERN_OK)
+            text_add(&why, tern_last_error());
+        else
+            text_addf(&why, "best.safetensors has the weights of step %" PRId64, step);
+        warn("%s, but step %" PRId64 " was the best of this run: the weights of step %" PRId64
+             " are taken instead",
+             text_string(&why), best, o->step);
     }
+    /* a disk that fails while it is read has changed some states */
+    const bool changed = status == TERN_IO && step == best;
     text_free(&path);
-    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
+    text_free(&why);
+    return changed && train_load(r, "checkpoint.safetensors") != TERN_OK ? fail_status(NULL) : EXIT_DONE;
+}
+
+/* The weights that were best in validation, where there was any. */
+static int take_best(train_run *r, outcome *o)
+{
+    const int64_t best = r->progress.best_step;
+    o->step = r->progress.step;
+    return best < 0 || best == r->progress.step ? EXIT_DONE : load_best(r, best, o);
+}
+
+/* A run that was stopped tells what is known of its model: the loss of its validation, or else one that is measured now, for which
+ * whoever pressed Ctrl-C does not wait. It is no part of the run, so that is neither logged nor counted as the best. */
+static int judge_part(train_run *r, outcome *o)
+{
+    if (o->step == r->progress.best_step)
+        o->part = r->progress.best_loss;
+    else if (progress_stopped_by() == 0 && train_validate(r, false, &o->part) != TERN_OK)
+        return fail_status("validation");
+    return EXIT_DONE;
 }
 
 static int finish(train_run *r, outcome *o)
@@ -168,6 +218,8 @@ static int finish(train_run *r, outcome *o)
     if (code == EXIT_DONE && !stopped && r->config.validation_share > 0 &&
         train_validate(r, true, &o->whole) != TERN_OK)
         code = fail_status("validation");
+    if (code == EXIT_DONE && o->whole < 0 && r->config.validation_share > 0)
+        code = judge_part(r, o);
     if (code == EXIT_DONE && o->whole >= 0)
         code = train_log_final(r, o->whole, o->step);
     if (code == EXIT_DONE && train_can_export(r)) {
@@ -196,6 +248,8 @@ static void print_json(const train_run *r, const outcome *o)
     }
     if (o->whole >= 0)
         json_double(&j, "validation", o->whole);
+    if (o->part >= 0)
+        json_double(&j, "validation_of_part", o->part);
     json_double(&j, "seconds", r->progress.seconds);
     json_int(&j, "tokens_per_step", r->info.tokens);
     json_object(&j, "memory");
@@ -219,6 +273,12 @@ static void print_outcome(const train_run *r, const outcome *o)
     if (o->whole >= 0)
         printf("validation: %.4f nats per token, on all of it, with the weights of step %" PRId64 "\n",
                o->whole, o->step);
+    else if (o->part >= 0)
+        printf("validation: %.4f nats per token, on a part of it (validation.batches), with the weights of "
+               "step %" PRId64 "\n",
+               o->part, o->step);
+    else if (r->config.validation_share > 0)
+        puts("validation: none was measured before the run was stopped");
     printf("memory: %s at most", o->peak_bytes ? format_bytes(peak, o->peak_bytes) : "unknown");
     printf(" (%s were predicted)\n", format_bytes(predicted, r->predicted_bytes));
     if (o->model.length == 0) {
@@ -242,15 +302,14 @@ static bool was_finished(const train_run *r)
 
 static int train(train_run *r)
 {
-    outcome o = {.whole = -1};
+    outcome o = {.whole = -1, .part = -1};
     if (!r->quiet && !r->as_json)
         print_plan(r);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is seen between steps, which ends the run in order */
-    progress_begin("training");
     int code = train_loop(r);
     if (code == EXIT_DONE)
         code = finish(r, &o);
-    progress_end();
+    progress_line("");
     if (code == EXIT_DONE && r->as_json)
         print_json(r, &o);
     else if (code == EXIT_DONE)
@@ -285,6 +344,7 @@ static int run(const args *a)
                    .quiet = args_has(a, "quiet"),
                    .as_json = args_has(a, "json"),
                    .log.file = -1};
+    progress_begin("training"); /* Ctrl-C is asked for from here on: nothing half-done stays */
     int code = train_open(&r);
     if (code == EXIT_DONE && args_has(a, "explain")) {
         code = explain(&r);
@@ -293,6 +353,7 @@ static int run(const args *a)
         if (code == EXIT_DONE)
             code = train(&r);
     }
+    progress_end();
     train_close(&r);
     return code;
 }
@@ -303,7 +364,8 @@ static const option options[] = {
      "JSON with the model's shape, tokenizer, optimiser, schedule and so on (see --config-keys)"},
     {"output", 'o', "DIR", NULL, "the folder for checkpoints, log, loss curve and model; made if need be"},
     {"resume", 0, NULL, NULL,
-     "go on from DIR/checkpoint.safetensors, bit for bit; with its config unless another is given"},
+     "go on from DIR/checkpoint.safetensors, bit for bit, with its config; keys of a --config beside it "
+     "replace its own, but none of model"},
     {"from", 0, "FILE", NULL,
      "start from a model's weights, tokenizer and context, with a tenth of the usual rate; a config that "
      "names model.context or schedule.rate decides otherwise"},
@@ -314,7 +376,8 @@ static const option options[] = {
      "threads (default: as many as this process may use); no bit depends on them; fewer can be faster while "
      "other work keeps cores busy"},
     {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2 or avx2,-avxvnni"},
-    {"explain", 0, NULL, NULL, "show how a step was compiled, with its plan of memory, and train nothing"},
+    {"explain", 0, NULL, NULL,
+     "show how a step was compiled, each of its programs with its plan of memory, and train nothing"},
     ESTIMATE_OPTIONS,
     {"config-example", 0, NULL, NULL, "print a complete config, which has the defaults"},
     {"config-keys", 0, NULL, NULL, "list the keys of a config: default, range, meaning"},
@@ -325,7 +388,7 @@ static const option options[] = {
 
 const command cmd_train = {
     .name = "train",
-    .operands = "[FILE...]",
+    .operands = "--data FILE... -o DIR",
     .most = -1,
     .summary = "Train a ternary model on texts.",
     .details = "The model is a BitNet b1.58: weights are kept as floats and rounded to -1, 0 and 1 on the "
@@ -336,7 +399,8 @@ const command cmd_train = {
                "checkpoint.safetensors and "
                "best.safetensors (all that is needed to go on, and the same of the least validation loss), "
                "log.jsonl, "
-               "loss.svg, and at the end model.gguf, which `tern run` loads. docs/training.md tells more.",
+               "loss.svg, and at the end, or when stopped, model.gguf, which `tern run` loads. "
+               "docs/training.md tells more.",
     .options = options,
     .examples = "tern train --data shakespeare.txt -o bard\n"
                 "tern train --data shakespeare.txt --config small.json -o bard --minutes 30\n"

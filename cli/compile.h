@@ -75,7 +75,9 @@ void compile_json_add(json *j, const tern_program *program, tern_level level);
 void fusions_json_add(json *j, const char *key, const tern_program *program);
 /* Members `plan` and `buffers`; `rates` NULL: without estimates. `step_ns` NULL: nothing was measured. */
 void plan_json_add(json *j, const tern_program *program, const uint64_t *step_ns, const machine_rates *rates);
-/* What explain_print tells, as data; `rates` NULL: without estimates, `higher` NULL: without what was left undone. */
+/* What explain_print tells, as an object; `rates` NULL: without estimates, `higher` NULL: without what was left undone. */
+void compile_json_add_run(json *j, const graph_run *r, const machine_rates *rates,
+                          const tern_program *higher);
 void compile_json_print(const graph_run *r, const machine_rates *rates, const tern_program *higher);
 
 #endif

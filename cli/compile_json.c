@@ -147,35 +147,40 @@ void plan_json_add(json *j, const tern_program *p, const uint64_t *step_ns, cons
     add_buffers(j, p);
 }
 
+void compile_json_add_run(json *j, const graph_run *r, const machine_rates *rates, const tern_program *higher)
+{
+    json_object(j, NULL);
+    json_string(j, "graph", r->path);
+    json_string(j, "level", tern_level_name(r->level));
+    json_int(j, "nodes_before", r->info.nodes_before);
+    json_int(j, "nodes_after", r->info.nodes_after);
+    json_int(j, "steps", r->info.steps);
+    json_int(j, "threads", tern_ctx_threads(r->ctx));
+    json_uint(j, "peak_bytes", r->info.arena_bytes);
+    json_uint(j, "scratch_bytes", r->info.scratch_bytes);
+    json_uint(j, "naive_bytes", r->info.naive_bytes);
+    json_uint(j, "live_bytes_lower_bound", r->info.live_bytes);
+    json_uint(j, "flops", r->info.flops);
+    json_uint(j, "bytes", r->info.bytes);
+    json_double(j, "compile_us", (double)r->info.compile_ns / 1e3);
+    if (r->info.batch > 0) {
+        json_object(j, "batch");
+        json_int(j, "recorded", r->info.batch);
+        json_int(j, "least", r->info.batch_least);
+        json_int(j, "most", r->info.batch_most);
+        json_end(j);
+    }
+    compile_json_add(j, r->program, r->level);
+    if (higher)
+        fusions_json_add(j, "opportunities", higher);
+    plan_json_add(j, r->program, NULL, rates);
+    partitions_json_add(j, r->program, NULL);
+    json_end(j);
+}
+
 void compile_json_print(const graph_run *r, const machine_rates *rates, const tern_program *higher)
 {
     json j = {0};
-    json_object(&j, NULL);
-    json_string(&j, "graph", r->path);
-    json_string(&j, "level", tern_level_name(r->level));
-    json_int(&j, "nodes_before", r->info.nodes_before);
-    json_int(&j, "nodes_after", r->info.nodes_after);
-    json_int(&j, "steps", r->info.steps);
-    json_int(&j, "threads", tern_ctx_threads(r->ctx));
-    json_uint(&j, "peak_bytes", r->info.arena_bytes);
-    json_uint(&j, "scratch_bytes", r->info.scratch_bytes);
-    json_uint(&j, "naive_bytes", r->info.naive_bytes);
-    json_uint(&j, "live_bytes_lower_bound", r->info.live_bytes);
-    json_uint(&j, "flops", r->info.flops);
-    json_uint(&j, "bytes", r->info.bytes);
-    json_double(&j, "compile_us", (double)r->info.compile_ns / 1e3);
-    if (r->info.batch > 0) {
-        json_object(&j, "batch");
-        json_int(&j, "recorded", r->info.batch);
-        json_int(&j, "least", r->info.batch_least);
-        json_int(&j, "most", r->info.batch_most);
-        json_end(&j);
-    }
-    compile_json_add(&j, r->program, r->level);
-    if (higher)
-        fusions_json_add(&j, "opportunities", higher);
-    plan_json_add(&j, r->program, NULL, rates);
-    partitions_json_add(&j, r->program, NULL);
-    json_end(&j);
+    compile_json_add_run(&j, r, rates, higher);
     json_print(&j);
 }

@@ -94,22 +94,22 @@ static void print_limits(const demo *d)
 {
     text words = {0};
     if (isnan(d->prompt_share))
-        text_addf(&words, "prompt: unavailable: %s;", d->prompt_why);
+        text_addf(&words, "prompt: unavailable: %s", d->prompt_why);
     else
-        text_addf(&words, "prompt: %.1f %% of the peak of %s, %.3g Top/s;", d->prompt_share * 100,
+        text_addf(&words, "prompt: %.1f %% of the machine's peak of %s, %.3g Top/s", d->prompt_share * 100,
                   d->limit_kind == TERN_LIMIT_INT8_DOT ? "int8 products" : "f32 multiply-adds",
                   d->prompt_limit * 1e-12);
+    print_line("of the limit", text_string(&words));
+    text_clear(&words);
     if (isnan(d->step_share))
-        text_addf(&words, " one by one: unavailable: %s", d->share_why);
+        text_addf(&words, "one by one: unavailable: %s", d->share_why);
     else
         text_addf(
             &words,
-            " one by one: %.1f %%, while steps run, of what arithmetic and the caches that hold them allow "
-            "(%.3g GB/s from private ones, %.3g from the last), told of %.0f %% of their time; all measured "
-            "just now",
-            d->step_share * 100, d->rates.cache_bytes_per_s * 1e-9, d->rates.last_bytes_per_s * 1e-9,
-            d->step_share_of * 100);
-    print_line("of the limit", text_string(&words));
+            "one by one: %.1f %% of what caches and arithmetic allow; known for %.0f %% of the time that "
+            "steps take",
+            d->step_share * 100, d->step_share_of * 100);
+    print_line("", text_string(&words));
     text_free(&words);
 }
 
@@ -250,6 +250,9 @@ void demo_print_json(const demo *d)
     json_double(&j, "step_share", d->step_share);
     json_double(&j, "step_share_of", isnan(d->step_share) ? (double)NAN : d->step_share_of);
     add_why(&j, "step_share_unavailable", d->share_why);
+    json_double(&j, "private_cache_bytes_per_s",
+                isnan(d->step_share) ? (double)NAN : d->rates.cache_bytes_per_s);
+    json_double(&j, "last_cache_bytes_per_s", isnan(d->step_share) ? (double)NAN : d->rates.last_bytes_per_s);
     json_object(&j, "memory");
     if (d->peak_bytes)
         json_uint(&j, "peak_bytes", d->peak_bytes);

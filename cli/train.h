@@ -61,11 +61,14 @@ text train_path(const train_run *r, const char *name);
 
 /* ---- train_setup.c ------------------------------------------------------------------------------------------------- */
 
-/* Everything up to the first step: config, data, tokenizer, trainer, checkpoint. Returns an exit code; a failure was said. */
+/* Everything up to the first step: config, data, tokenizer, trainer, checkpoint. Returns an exit code; a failure, or that the user
+ * stopped it (progress.h), was said. */
 int train_open(train_run *r);
 void train_close(train_run *r);
 /* The command that goes on with the run. */
 void train_add_resume(text *t, const train_run *r);
+/* Sets the trainer to the checkpoint DIR/name. */
+tern_status train_load(const train_run *r, const char *name);
 /* A blank and a word of a command, in quotes where a shell would take it apart. */
 void train_add_word(text *t, const char *word);
 
@@ -88,7 +91,8 @@ tern_status train_validate(train_run *r, bool whole, double *loss);
 
 /* ---- train_log.c --------------------------------------------------------------------------------------------------- */
 
-/* DIR/log.jsonl: what was logged up to step `upto` is read and kept, the rest cut off. Nobody else may write it meanwhile. */
+/* DIR/log.jsonl: what was logged up to step `upto` is read and kept, what was behind it cut off, and what is missing or damaged is
+ * said. Nobody else may write it meanwhile. */
 int train_log_open(train_run *r, int64_t upto);
 int train_log_step(train_run *r, const tern_train_result *result, double rate, double tokens_per_s);
 int train_log_validation(train_run *r, double loss);

@@ -1,7 +1,7 @@
 /* train_log.c - DIR/log.jsonl: a line for each step and each validation, appended as they happen.
  *
  * Lines are written by this file alone, in one form, and read back by it when a run is resumed: what was logged behind the
- * checkpoint is cut off, for these steps are made again. */
+ * checkpoint is cut off, for these steps are made again. Of the rest nothing is ever lost. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +35,9 @@ static bool parse_line(const char *line, size_t length, train_point *out)
     int64_t step;
     char what[24];
     double value;
+    for (size_t i = 0; i < length; i++)
+        if (line[i] < ' ' || line[i] > '~') /* such as the zeros that a power cut leaves */
+            return false;
     if (length == 0 || line[length - 1] != '}' ||
         sscanf(line, "{\"step\": %" SCNd64 ", \"%23[a-z_]\": %lf", &step, what, &value) != 3)
         return false;
@@ -44,20 +47,58 @@ static bool parse_line(const char *line, size_t length, train_point *out)
     return validation || loss || strcmp(what, FINAL) == 0;
 }
 
-/* Keeps lines up to the first that is behind step `upto`, and says how many bytes they have. */
-static size_t read_lines(train_log *log, const text *content, int64_t upto)
+/* What was found in a log. */
+typedef struct reading {
+    size_t bytes;     /* up to the end of the last line that counts: what stays */
+    size_t bad;       /* lines among these that are damaged */
+    size_t first_bad; /* of them, counted from 1 */
+    int64_t last;     /* step that is there; 0: none */
+} reading;
+
+/* Takes the lines up to step `upto`. Those of later steps are at the end, and go. What is no line of a log, or one of a later step that
+ * an earlier one follows, was damaged: it stays in the file, for its neighbours are good and come to no harm, but is no point. */
+static reading read_lines(train_log *log, const text *content, int64_t upto)
 {
-    const char *line = text_string(content);
+    const char *start = text_string(content), *line = start;
+    reading found = {0};
     train_point point;
-    for (const char *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
-        if (!parse_line(line, (size_t)(end - line), &point) || point.step > upto)
-            break;
-        if (isnan(point.loss) && isnan(point.validation))
+    size_t number = 1, bad = 0, first = 0;
+    for (const char *end; (end = memchr(line, '\n', content->length - (size_t)(line - start))) != NULL;
+         line = end + 1, number++) {
+        if (!parse_line(line, (size_t)(end - line), &point) || point.step > upto) {
+            first = bad++ == 0 ? number : first;
+            continue;
+        }
+        found.bad = bad;
+        found.first_bad = first;
+        found.bytes = (size_t)(end + 1 - start);
+        if (isnan(point.loss) && isnan(point.validation)) {
             log->final_step = point.step;
-        else
-            add_point(log, point);
+            continue;
+        }
+        add_point(log, point);
+        found.last = isnan(point.loss) ? found.last : point.step;
     }
-    return (size_t)(line - text_string(content));
+    return found;
+}
+
+/* A run goes on without what its log has lost, but says so. */
+static void tell_losses(const char *name, const reading *found, bool there, int64_t upto)
+{
+    if (!there && upto > 0)
+        warn("%s is not there: the new one, and the loss curve, begin behind step %" PRId64, name, upto);
+    else if (found->last < upto)
+        warn("%s has nothing behind step %" PRId64 ", but the checkpoint is of step %" PRId64
+             ": the loss curve has a gap",
+             name, found->last, upto);
+    if (found->bad == 1)
+        warn("%s: line %zu is damaged: it stays as it is, and the loss curve goes without it", name,
+             found->first_bad);
+    else if (found->bad > 1)
+        warn("%s: %zu lines are damaged, the first is line %zu: they stay as they are, and the loss curve "
+             "goes "
+             "without them",
+             name, found->bad, found->first_bad);
 }
 
 /* What a writer of a checkpoint or of the curve (output.h) leaves when it is killed. */
@@ -86,6 +127,7 @@ int train_log_open(train_run *r, int64_t upto)
 {
     text path = train_path(r, "log.jsonl"), content = {0};
     const char *name = text_string(&path);
+    const bool there = access(name, F_OK) == 0;
     int code = EXIT_DONE;
     r->log.file = open(name, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (r->log.file < 0)
@@ -94,8 +136,12 @@ int train_log_open(train_run *r, int64_t upto)
         code = fail("another `tern train` is writing into %s", r->dir);
     else if (!read_text(name, &content))
         code = EXIT_FAILED;
-    if (code == EXIT_DONE && ftruncate(r->log.file, (off_t)read_lines(&r->log, &content, upto)) != 0)
-        code = fail("cannot write '%s': %s", name, strerror(errno));
+    if (code == EXIT_DONE) {
+        const reading found = read_lines(&r->log, &content, upto);
+        tell_losses(name, &found, there, upto);
+        if (ftruncate(r->log.file, (off_t)found.bytes) != 0)
+            code = fail("cannot write '%s': %s", name, strerror(errno));
+    }
     if (code == EXIT_DONE)
         sweep(r);
     text_free(&content);
@@ -103,7 +149,7 @@ int train_log_open(train_run *r, int64_t upto)
     return code;
 }
 
-/* One write, so that a line is there or not; a part of it would be the end of what is read back. */
+/* One write, so that a line is there or not. */
 static int write_line(const train_run *r, const text *line)
 {
     const ssize_t done = write(r->log.file, text_string(line), line->length);

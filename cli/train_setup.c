@@ -8,6 +8,7 @@
 
 #include <tern/model_file.h>
 
+#include "progress.h"
 #include "source.h"
 #include "term.h"
 #include "train.h"
@@ -26,6 +27,13 @@ static bool exists(const train_run *r, const char *name)
     const bool there = stat(text_string(&path), &info) == 0;
     text_free(&path);
     return there;
+}
+
+/* Ctrl-C before the first step: train_close leaves nothing behind. */
+static int unless_stopped(void)
+{
+    return progress_stopped_by() == 0 ? EXIT_DONE
+                                      : fail("stopped before the first step: nothing was written");
 }
 
 /* ---- the command that goes on -------------------------------------------------------------------------------------- */
@@ -133,9 +141,7 @@ static int take_config(train_run *r, const tern_model_file *from)
         return fail("%s has no checkpoint.safetensors to resume from", r->dir);
     if (!resume && exists(r, "checkpoint.safetensors"))
         return fail("%s has a checkpoint of another run: go on with --resume, or choose another -o", r->dir);
-    int code = resume ? read_note(r) : EXIT_DONE;
-    if (code == EXIT_DONE && (!resume || args_value(r->a, "config")))
-        code = start_config(r, from);
+    int code = resume ? read_note(r) : start_config(r, from);
     if (code == EXIT_DONE && args_value(r->a, "config"))
         code = read_config(r);
     if (steps > 0)
@@ -177,9 +183,13 @@ static int make_tokenizer(train_run *r, const tern_model_file *from, const text 
     o.vocabulary = r->config.vocabulary > 0 ? r->config.vocabulary
                    : bytes                  ? TERN_TRAIN_BYTE_TOKENS
                                             : TERN_TRAIN_BPE_TOKENS;
-    return tern_tokenizer_train(text_string(all), all->length, &o, &r->tokenizer) == TERN_OK
-               ? EXIT_DONE
-               : fail_status("tokenizer");
+    o.progress = progress_update;
+    progress_begin_of("learning a tokenizer", "tokens");
+    const tern_status status = tern_tokenizer_train(text_string(all), all->length, &o, &r->tokenizer);
+    progress_end();
+    if (status == TERN_CANCELLED)
+        return unless_stopped();
+    return status == TERN_OK ? EXIT_DONE : fail_status("tokenizer");
 }
 
 typedef struct token_list {
@@ -261,9 +271,13 @@ static int open_data(train_run *r, const tern_model_file *from)
     int n = 0;
     int code = read_data(r, &all, &ends, &n);
     if (code == EXIT_DONE)
+        code = unless_stopped();
+    if (code == EXIT_DONE)
         code = make_tokenizer(r, from, &all);
     if (code == EXIT_DONE)
         code = make_corpus(r, &all, ends, n);
+    if (code == EXIT_DONE)
+        code = unless_stopped();
     text_free(&all);
     free(ends);
     return code;
@@ -365,12 +379,20 @@ static int check_prompt(const train_run *r)
                       (long long)r->config.options.shape.context);
 }
 
-static int load_checkpoint(train_run *r)
+tern_status train_load(const train_run *r, const char *name)
 {
-    text path = train_path(r, "checkpoint.safetensors");
+    text path = train_path(r, name);
     const tern_status status = tern_trainer_load(r->trainer, text_string(&path), NULL);
     text_free(&path);
-    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
+    return status;
+}
+
+static bool is_checkpoint(const char *path)
+{
+    char *note = NULL;
+    const bool is = tern_checkpoint_note(path, &note) == TERN_OK;
+    tern_string_free(note);
+    return is;
 }
 
 int train_open(train_run *r)
@@ -379,7 +401,12 @@ int train_open(train_run *r)
     const char *path = args_value(r->a, "from");
     r->log.file = -1;
     int code = EXIT_DONE;
-    if (path && tern_model_file_open(path, NULL, &from) != TERN_OK)
+    if (path && is_checkpoint(path))
+        code = fail(
+            "%s is a checkpoint, not a model: --from takes the model.gguf of its run; to go on with that "
+            "run, give its folder: -o DIR --resume",
+            path);
+    else if (path && tern_model_file_open(path, NULL, &from) != TERN_OK)
         code = fail_model(path);
     if (code == EXIT_DONE)
         code = take_config(r, from);
@@ -397,10 +424,10 @@ int train_open(train_run *r)
         code = make_context(r);
     if (code == EXIT_DONE)
         code = make_trainer(r, from);
-    if (code == EXIT_DONE && args_has(r->a, "resume"))
-        code = load_checkpoint(r);
+    if (code == EXIT_DONE && args_has(r->a, "resume") && train_load(r, "checkpoint.safetensors") != TERN_OK)
+        code = fail_status(NULL);
     tern_model_file_close(from);
-    return code;
+    return code == EXIT_DONE ? unless_stopped() : code;
 }
 
 void train_close(train_run *r)

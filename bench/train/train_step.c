@@ -234,7 +234,7 @@ enum { N_CHOICES = sizeof CHOICES / sizeof *CHOICES };
 static size_t step_bytes(const ours *u)
 {
     tern_program_info info;
-    tern_program_get_info(tern_trainer_program(u->trainer), &info);
+    tern_program_get_info(tern_trainer_program(u->trainer, 0, NULL), &info);
     return info.arena_bytes;
 }
 

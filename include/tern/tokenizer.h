@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include <tern/export.h>
+#include <tern/model.h>
 #include <tern/model_file.h>
 #include <tern/status.h>
 
@@ -136,7 +137,9 @@ TERN_API tern_status tern_tokenizer_create(const tern_vocabulary *vocabulary,
                                            const tern_tokenizer_options *options, tern_tokenizer **out);
 
 typedef struct tern_tokenizer_train_options {
-    int64_t vocabulary; /* tokens in all: 257, every byte and an end, or more */
+    int64_t vocabulary;           /* tokens in all: 257, every byte and an end, or more */
+    tern_model_progress progress; /* or NULL; of tokens, on the calling thread */
+    void *progress_user;
 } tern_tokenizer_train_options;
 
 TERN_API tern_tokenizer_train_options tern_tokenizer_train_options_default(void); /* 257 */
@@ -146,7 +149,8 @@ TERN_API tern_tokenizer_train_options tern_tokenizer_train_options_default(void)
  * that GPT-2 cuts text into: the one that is there most often first, among equals the one with the lowest ids, left before right. It
  * ends sooner, and there are fewer tokens, where no pair is left that is there twice and makes a token of 128 bytes or less. The same
  * text gives the same tokenizer, and a model file that is written with it tokenises as it does. Time grows with the text's
- * length x log(length). `options` NULL = defaults. TERN_OUT_OF_RANGE for fewer tokens than 257, or more than any vocabulary has. */
+ * length x log(length). `options` NULL = defaults. TERN_OUT_OF_RANGE for fewer tokens than 257, or more than any vocabulary has.
+ * TERN_CANCELLED if `progress` stops it. */
 TERN_API tern_status tern_tokenizer_train(const char *text, size_t length,
                                           const tern_tokenizer_train_options *options, tern_tokenizer **out);
 

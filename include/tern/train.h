@@ -174,9 +174,10 @@ TERN_API const char *tern_schedule_name(tern_schedule_kind kind); /* "cosine"; s
 
 /* ---- looking into it ----------------------------------------------------------------------------------------------- */
 
-/* The program of a step, or of a pass where several make one: its plan, passes and steps can be looked at. It lives as long as the
- * trainer. */
-TERN_API const tern_program *tern_trainer_program(const tern_trainer *trainer);
+/* Program i of a step, in the order in which they run; NULL past the last. Their plans, passes and steps can be looked at. Most steps are
+ * one program, "step". Where passes accumulate or activations are rounded there are "pass", which adds gradients to sums, with f16 "check",
+ * which looks whether these are finite, and "update". `*name` unless `name` is NULL; static. A program lives as long as the trainer. */
+TERN_API const tern_program *tern_trainer_program(const tern_trainer *trainer, int i, const char **name);
 
 /* ---- files --------------------------------------------------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
 #include <tern/ops.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/status.h"
 
 /* ---- weights ------------------------------------------------------------------------------------------------------- */
@@ -76,6 +77,13 @@ int64_t tern__train_net_parameters(const tern_train_shape *s)
     return n;
 }
 
+/* Of weight i: a hash, so that weights of neighbouring seeds have nothing in common. Sums would: i + 1 of one is i of the next. */
+static int64_t seed_of(uint64_t seed, int i)
+{
+    const uint64_t words[] = {seed, (uint64_t)i};
+    return (int64_t)tern__hash(words, sizeof words, 0);
+}
+
 /* Norms start at 1, the rest as normal numbers with a deviation of 0.02. */
 static tern_status make_weight(tern__train_net *net, int i, uint64_t seed)
 {
@@ -92,7 +100,7 @@ static tern_status make_weight(tern__train_net *net, int i, uint64_t seed)
         net->weights[i] = tern_keep(state);
         if (vector)
             return tern_fill_(state, 1);
-        tern_tensor *random = tern_randn(net->ctx, TERN_F32, rank, dims, (int64_t)(seed + (uint64_t)i));
+        tern_tensor *random = tern_randn(net->ctx, TERN_F32, rank, dims, seed_of(seed, i));
         return tern_assign(state, tern_mul(random, tern_full(net->ctx, TERN_F32, 0, NULL, 0.02)));
     }
     return TERN_INTERNAL;

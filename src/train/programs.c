@@ -13,9 +13,10 @@
 #include "train/trainer.h"
 
 static tern_status compile(tern_trainer *t, int n, tern_tensor *const *outputs, tern_precision precision,
-                           tern__train_runner *out)
+                           tern__train_run which)
 {
     tern_compile_options o = tern_compile_options_default();
+    tern__train_runner *out = &t->runners[which];
     o.precision = precision;
     out->n_out = n;
     return tern_compile(t->ctx, n, outputs, NULL, &o, &out->program);
@@ -23,8 +24,9 @@ static tern_status compile(tern_trainer *t, int n, tern_tensor *const *outputs, 
 
 /* Programs are compiled in scopes of their own, which release what was recorded and so give spent states back; only then can an
  * exec work in place. */
-static tern_status prepare(tern_trainer *t, tern__train_runner *r)
+static tern_status prepare(tern_trainer *t, tern__train_run which)
 {
+    tern__train_runner *r = &t->runners[which];
     return tern_exec_create_in_place(t->ctx, r->program, &r->exec);
 }
 
@@ -82,7 +84,8 @@ static tern_status compile_step(tern_trainer *t, tern_tensor **grads)
         t->outputs[0] = loss;
         TERN_TRY(gradients_of(t, loss, grads));
         TERN_TRY(record_step(t, grads, 1, &t->outputs[1], t->outputs + 2));
-        return compile(t, 2 + tern_optimiser_count(t->optimiser), t->outputs, TERN_PRECISION_EXACT, &t->pass);
+        return compile(t, 2 + tern_optimiser_count(t->optimiser), t->outputs, TERN_PRECISION_EXACT,
+                       TERN__RUN_PASS);
     }
     return TERN_INTERNAL;
 }
@@ -98,7 +101,7 @@ static tern_status compile_pass(tern_trainer *t, tern_tensor **grads)
             grads[i] = tern_add(t->sums[i], grads[i]);
         for (int i = 0; i < t->net.n; i++)
             t->outputs[1 + i] = tern_overwrite(t->sums[i], grads[i]);
-        return compile(t, 1 + t->net.n, t->outputs, t->o.activations, &t->pass);
+        return compile(t, 1 + t->net.n, t->outputs, t->o.activations, TERN__RUN_PASS);
     }
     return TERN_INTERNAL;
 }
@@ -112,7 +115,7 @@ static tern_status compile_apply(tern_trainer *t, tern_tensor **grads)
         TERN_TRY(record_step(t, grads, 1 / (double)t->o.accumulate, &t->outputs[0], t->outputs + 1));
         for (int i = 0; i < t->net.n; i++)
             t->outputs[1 + written + i] = tern_overwrite(t->sums[i], number(t, 0));
-        return compile(t, 1 + written + t->net.n, t->outputs, TERN_PRECISION_EXACT, &t->apply);
+        return compile(t, 1 + written + t->net.n, t->outputs, TERN_PRECISION_EXACT, TERN__RUN_APPLY);
     }
     return TERN_INTERNAL;
 }
@@ -124,7 +127,7 @@ static tern_status compile_check(tern_trainer *t)
         tern_tensor *sum = number(t, 0);
         for (int i = 0; i < t->net.n; i++)
             sum = tern_add(sum, tern_sum(tern_square(t->sums[i]), 0, NULL, false));
-        return compile(t, 1, &sum, TERN_PRECISION_EXACT, &t->check);
+        return compile(t, 1, &sum, TERN_PRECISION_EXACT, TERN__RUN_CHECK);
     }
     return TERN_INTERNAL;
 }
@@ -135,7 +138,7 @@ static tern_status compile_loss(tern_trainer *t)
     TERN_SCOPE(t->ctx) {
         tern_tensor *logits = logits_of_pass(t);
         tern_tensor *losses = tern__train_losses(logits, targets_input(t), t->o.batch);
-        return compile(t, 1, &losses, TERN_PRECISION_EXACT, &t->loss);
+        return compile(t, 1, &losses, TERN_PRECISION_EXACT, TERN__RUN_LOSS);
     }
     return TERN_INTERNAL;
 }
@@ -144,9 +147,9 @@ tern_status tern__train_compile_logits(tern_trainer *t)
 {
     TERN_SCOPE(t->ctx) {
         tern_tensor *logits = logits_of_pass(t);
-        TERN_TRY(compile(t, 1, &logits, TERN_PRECISION_EXACT, &t->logits));
+        TERN_TRY(compile(t, 1, &logits, TERN_PRECISION_EXACT, TERN__RUN_LOGITS));
     }
-    return prepare(t, &t->logits);
+    return prepare(t, TERN__RUN_LOGITS);
 }
 
 tern_status tern__train_compile(tern_trainer *t)
@@ -160,13 +163,11 @@ tern_status tern__train_compile(tern_trainer *t)
         status = compile_apply(t, grads);
     tern__free(grads);
     TERN_TRY(status);
-    TERN_TRY(compile_loss(t));
-    TERN_TRY(prepare(t, &t->pass));
-    if (several)
-        TERN_TRY(prepare(t, &t->apply));
-    if (tern__train_scales_loss(&t->o)) {
+    if (tern__train_scales_loss(&t->o))
         TERN_TRY(compile_check(t));
-        TERN_TRY(prepare(t, &t->check));
-    }
-    return prepare(t, &t->loss);
+    TERN_TRY(compile_loss(t));
+    for (int i = 0; i < TERN__RUNS; i++)
+        if (t->runners[i].program)
+            TERN_TRY(prepare(t, (tern__train_run)i));
+    return TERN_OK;
 }

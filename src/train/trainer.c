@@ -151,11 +151,8 @@ void tern_trainer_free(tern_trainer *t)
 {
     if (!t)
         return;
-    runner_free(&t->pass);
-    runner_free(&t->apply);
-    runner_free(&t->check);
-    runner_free(&t->loss);
-    runner_free(&t->logits);
+    for (int i = 0; i < TERN__RUNS; i++)
+        runner_free(&t->runners[i]);
     for (int i = 0; t->sums && i < t->net.n; i++)
         tern_release(t->sums[i]);
     for (int i = 0; i < TERN__SCALE; i++)
@@ -194,9 +191,10 @@ static void part_sequences(const tern_trainer *t, int64_t n, const int32_t *toke
 }
 
 /* Runs a pass over `sequences` of tokens, with the rate if it takes one; results are in t->outputs, in the open scope. */
-static tern_status run_pass(tern_trainer *t, const tern__train_runner *r, int64_t sequences,
-                            const int32_t *tokens, const double *rate)
+static tern_status run_pass(tern_trainer *t, tern__train_run which, int64_t sequences, const int32_t *tokens,
+                            const double *rate)
 {
+    const tern__train_runner *r = &t->runners[which];
     const int64_t n = tern__train_pass_tokens(&t->o);
     part_sequences(t, sequences, tokens);
     tern_tensor *in[3] = {tern_from_data(t->ctx, TERN_I32, 1, &n, t->inputs),
@@ -227,7 +225,7 @@ static tern_status read_number(tern_tensor *t, double *out)
 static tern_status step_at_once(tern_trainer *t, const int32_t *tokens, double rate, tern_train_result *out)
 {
     TERN_SCOPE(t->ctx) {
-        TERN_TRY(run_pass(t, &t->pass, t->o.batch, tokens, &rate));
+        TERN_TRY(run_pass(t, TERN__RUN_PASS, t->o.batch, tokens, &rate));
         TERN_TRY(read_number(t->outputs[0], &out->loss));
         TERN_TRY(read_number(t->outputs[1], &out->norm));
     }
@@ -240,7 +238,7 @@ static tern_status adjust_scale(tern_trainer *t, tern_train_result *out)
 {
     double squares = 0, is = 1, since = 0;
     TERN_SCOPE(t->ctx) {
-        TERN_TRY(tern_exec_run(t->check.exec, 0, NULL, 1, t->outputs));
+        TERN_TRY(tern_exec_run(t->runners[TERN__RUN_CHECK].exec, 0, NULL, 1, t->outputs));
         TERN_TRY(read_number(t->outputs[0], &squares));
     }
     TERN_TRY(read_number(t->scale[TERN__SCALE_IS], &is));
@@ -262,8 +260,8 @@ static tern_status step_in_passes(tern_trainer *t, const int32_t *tokens, double
     for (int64_t i = 0; i < t->o.accumulate; i++)
         TERN_SCOPE(t->ctx) {
             double loss = 0;
-            TERN_TRY(
-                run_pass(t, &t->pass, t->o.batch, tokens + i * t->o.batch * (t->o.shape.context + 1), NULL));
+            TERN_TRY(run_pass(t, TERN__RUN_PASS, t->o.batch,
+                              tokens + i * t->o.batch * (t->o.shape.context + 1), NULL));
             TERN_TRY(read_number(t->outputs[0], &loss));
             sum += loss;
         }
@@ -273,8 +271,9 @@ static tern_status step_in_passes(tern_trainer *t, const int32_t *tokens, double
     if (out->skipped)
         return tern__trainer_clear_sums(t);
     TERN_SCOPE(t->ctx) {
+        const tern__train_runner *apply = &t->runners[TERN__RUN_APPLY];
         tern_tensor *in = number_of_step(t, rate);
-        TERN_TRY(tern_exec_run(t->apply.exec, 1, &in, t->apply.n_out, t->outputs));
+        TERN_TRY(tern_exec_run(apply->exec, 1, &in, apply->n_out, t->outputs));
         TERN_TRY(read_number(t->outputs[0], &out->norm));
     }
     double is = 1;
@@ -308,7 +307,7 @@ tern_status tern_trainer_loss(tern_trainer *t, int64_t n, const int32_t *tokens,
                   (long long)t->o.batch);
     TERN_TRY(check_tokens(t, tokens, n * (t->o.shape.context + 1)));
     TERN_SCOPE(t->ctx) {
-        TERN_TRY(run_pass(t, &t->loss, n, tokens, NULL));
+        TERN_TRY(run_pass(t, TERN__RUN_LOSS, n, tokens, NULL));
         TERN_TRY(read_mean(t->outputs[0], n, loss));
     }
     return TERN_OK;
@@ -320,14 +319,14 @@ tern_status tern_trainer_logits(tern_trainer *t, const int32_t *tokens, tern_ten
                   "trainer_logits: the trainer, the tokens or the place for the result are missing");
     const int64_t n = tern__train_pass_tokens(&t->o);
     TERN_TRY(check_tokens(t, tokens, n));
-    if (!t->logits.exec)
+    if (!t->runners[TERN__RUN_LOGITS].exec)
         TERN_TRY(tern__train_compile_logits(t));
     tern_tensor *in = NULL;
     TERN_SCOPE(t->ctx) {
         in = tern_keep(tern_from_data(t->ctx, TERN_I32, 1, &n, tokens));
     }
     /* behind that scope, so that the result belongs to the caller's, or to the caller */
-    const tern_status status = tern_exec_run(t->logits.exec, 1, &in, 1, out);
+    const tern_status status = tern_exec_run(t->runners[TERN__RUN_LOGITS].exec, 1, &in, 1, out);
     tern_release(in);
     return status;
 }
@@ -369,11 +368,10 @@ void tern_trainer_get_info(const tern_trainer *t, tern_trainer_info *out)
     if (!t)
         return;
     (void)tern_train_needs(&t->o, out); /* they were checked when it was made */
-    const tern__train_runner *runners[] = {&t->pass, &t->apply, &t->check, &t->loss, &t->logits};
-    for (size_t i = 0; i < TERN__COUNT(runners); i++)
-        if (runners[i]->program) {
+    for (int i = 0; i < TERN__RUNS; i++)
+        if (t->runners[i].program) {
             tern_program_info info;
-            tern_program_get_info(runners[i]->program, &info);
+            tern_program_get_info(t->runners[i].program, &info);
             out->arena_bytes += info.arena_bytes;
         }
 }
@@ -383,7 +381,16 @@ const tern__train_net *tern__trainer_net(const tern_trainer *t)
     return &t->net;
 }
 
-const tern_program *tern_trainer_program(const tern_trainer *t)
+const tern_program *tern_trainer_program(const tern_trainer *t, int i, const char **name)
 {
-    return t ? t->pass.program : NULL;
+    static const char *const NAMES[TERN__RUNS_OF_STEP] = {
+        [TERN__RUN_PASS] = "pass", [TERN__RUN_CHECK] = "check", [TERN__RUN_APPLY] = "update"};
+    for (int k = 0; t && i >= 0 && k < TERN__RUNS_OF_STEP; k++) {
+        if (!t->runners[k].program || i-- > 0)
+            continue;
+        if (name)
+            *name = tern__train_keeps_sums(&t->o) ? NAMES[k] : "step";
+        return t->runners[k].program;
+    }
+    return NULL;
 }

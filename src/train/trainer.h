@@ -12,6 +12,17 @@ typedef struct tern__train_runner {
     int n_out;
 } tern__train_runner;
 
+/* The programs of a trainer, in the order in which a step runs those that it has. */
+typedef enum tern__train_run {
+    TERN__RUN_PASS,  /* a whole step where there are no sums */
+    TERN__RUN_CHECK, /* are the sums finite? Only where the loss is scaled */
+    TERN__RUN_APPLY, /* the step that is made of the sums */
+    TERN__RUNS_OF_STEP,
+    TERN__RUN_LOSS = TERN__RUNS_OF_STEP,
+    TERN__RUN_LOGITS, /* made when they are asked for first */
+    TERN__RUNS,
+} tern__train_run;
+
 /* States of the scale of the loss: itself, and the steps since it has changed. */
 enum { TERN__SCALE_IS, TERN__SCALE_SINCE, TERN__SCALE };
 
@@ -28,8 +39,7 @@ struct tern_trainer {
     tern_tensor **sums;              /* (weights) of gradients, where they are kept; else NULL */
     tern_tensor **outputs;           /* (2 + states + weights) where results of a run go */
     int32_t *inputs, *targets;       /* (batch * context) */
-    tern__train_runner pass;         /* a whole step where there are no sums */
-    tern__train_runner apply, check, loss, logits;
+    tern__train_runner runners[TERN__RUNS];
 };
 
 /* ---- options.c ----------------------------------------------------------------------------------------------------- */

@@ -315,16 +315,16 @@ TEST(every_op_in_16_bits)
     tear_down();
 }
 
-/* Straight-through has no differences to compare with, and these compute in f32 and integers alone: tests of them are in
- * test_grad_graphs.c, by the name that stands behind them. */
+/* These compute in f32 and integers alone, and most go straight through rounding, which has differences at codes only: test_grad_codes.c
+ * takes them there. What has none is compared with products in test_grad_graphs.c, by the names that stand behind them. */
 static const char *const APART[] = {
-    "quantise_rows",      /* bitlinear */
-    "quantise_tensor",    /* there_and_back */
-    "quantise",           /* there_and_back */
-    "dequantise",         /* bitlinear */
-    "ternary_quantise",   /* bitlinear */
-    "ternary_dequantise", /* there_and_back */
-    "ternary_matmul",     /* bitlinear, scales_of_blocks */
+    "quantise_rows",      /* bitlinear: between codes, with a scale that the data make */
+    "quantise_tensor",    /* there_and_back: the same */
+    "quantise",           /* there_and_back: between codes */
+    "dequantise",         /* bitlinear: by a scale that the data make */
+    "ternary_quantise",   /* bitlinear: between codes, beyond them, with a scale that the data make */
+    "ternary_dequantise", /* there_and_back: by a scale that the data make */
+    "ternary_matmul",     /* bitlinear, scales_of_blocks: the same */
     "linear",             /* linear_is_a_product, linear_of_codes */
 };
 

@@ -1,5 +1,6 @@
 /* test_token_train.c - tokenizers that are learnt: merges against a plain recount after each one; every text comes back; the tokenizer
  * made again from its own data is the same; texts that teach nothing; running out of memory. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -342,11 +343,55 @@ TEST(bad_sizes)
     static const int64_t sizes[] = {256, 0, -1, 300001, INT64_MAX, INT64_MIN};
     tern_tokenizer *t = NULL;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        CHECK_STATUS(tern_tokenizer_train("a", 1, &(tern_tokenizer_train_options){sizes[i]}, &t),
-                     TERN_OUT_OF_RANGE);
+        CHECK_STATUS(
+            tern_tokenizer_train("a", 1, &(tern_tokenizer_train_options){.vocabulary = sizes[i]}, &t),
+            TERN_OUT_OF_RANGE);
         CHECK(!t && strstr(tern_last_error(), "from 257"));
     }
     CHECK_STATUS(tern_tokenizer_train("a", (size_t)UINT32_MAX, NULL, &t), TERN_LIMIT);
+}
+
+typedef struct counted {
+    int calls, most; /* after which it stops */
+    uint64_t done, total;
+} counted;
+
+static bool count_calls(void *user, uint64_t done, uint64_t total)
+{
+    counted *c = user;
+    if (c->calls > 0 && (done < c->done || total != c->total))
+        return false;
+    *c = (counted){c->calls + 1, c->most, done, total};
+    return c->calls < c->most;
+}
+
+/* Progress never goes back, and whoever is told may stop it at any time: while pieces are counted, and between merges. */
+TEST(progress_is_told_and_stops)
+{
+    enum { WORDS = 20000 };
+    char *text = malloc(WORDS * 8);
+    CHECK(text);
+    size_t length = 0;
+    for (int i = 0; i < WORDS; i++)
+        length += (size_t)sprintf(text + length, " w%d", i);
+    counted all = {.most = INT_MAX}, few = {.most = 1}, later = {.most = 40};
+    tern_tokenizer_train_options o = {.vocabulary = 300, .progress = count_calls, .progress_user = &all};
+    tern_tokenizer *t = NULL, *none = NULL;
+    const tern_status status = tern_tokenizer_train(text, length, &o, &t);
+    if (status == TERN_UNAVAILABLE) {
+        free(text);
+        SKIP(tern_last_error());
+    }
+    CHECK_OK(status);
+    tern_tokenizer_free(t);
+    CHECK(all.calls > 40 && all.done == 299 && all.total == 300);
+    o.progress_user = &few;
+    CHECK_STATUS(tern_tokenizer_train(text, length, &o, &none), TERN_CANCELLED);
+    CHECK(!none && few.done == 257); /* before the first merge */
+    o.progress_user = &later;
+    CHECK_STATUS(tern_tokenizer_train(text, length, &o, &none), TERN_CANCELLED);
+    CHECK(!none && later.done > 257 && later.done < 299);
+    free(text);
 }
 
 TEST(allocations_may_fail)
@@ -361,8 +406,8 @@ TEST(allocations_may_fail)
         gate g = {.countdown = n};
         tern_tokenizer *made = NULL, *twin = NULL;
         tern_alloc_set_gate(gate_allow, &g);
-        tern_status status =
-            tern_tokenizer_train(text, sizeof text - 1, &(tern_tokenizer_train_options){280}, &made);
+        tern_status status = tern_tokenizer_train(text, sizeof text - 1,
+                                                  &(tern_tokenizer_train_options){.vocabulary = 280}, &made);
         if (status == TERN_OK)
             status = tern__vocabulary_of_tokenizer(made, tern__tokenizer_make,
                                                    &(tern__tokenizer_request){NULL, &twin});

@@ -27,8 +27,9 @@ except ImportError as error:
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden", "training.json")
 SHAPE = dict(vocabulary=23, context=24, layers=2, width=64, feed_forward=96, heads=4, kv_heads=2)
 BATCH, STEPS, RATE, DECAY, CLIP = 4, 50, 0.002, 0.1, 1.0
-# Largest relative differences: of a loss and a norm in step, of a loss on their own, and of all weights together in the end.
-BOUNDS = {"float": (1e-5, 1e-4, 2e-4, 2e-4), "ternary": (1e-4, 1e-2, 1e-1, 1e-1)}
+# Largest relative differences: of a loss and a norm in step, of a loss on their own, and of all weights together in the end. On their own they
+# may part twice as far as PyTorch does from itself when its first float weights change by a last bit or two: 1.5e-4 and 2.7e-4.
+BOUNDS = {"float": (1e-5, 1e-4, 3e-4, 5e-4), "ternary": (1e-4, 1e-2, 1e-1, 1e-1)}
 
 
 def sequences(step):
@@ -105,9 +106,9 @@ def compare(weights):
         update_golden(weights, theirs)
     found = (furthest(curve, beside, 0), furthest(curve, beside, 1), furthest(curve, theirs, 0), apart(last, their_last))
     if os.environ.get("TERN_TEST_VERBOSE"):
-        nudged, _ = on_its_own(weights, {name: w * np.float32(1 + 1e-7) for name, w in on_the_way[0].items()})
-        print("%s: in step loss %.2g, norm %.2g; on their own loss %.2g, weights %.2g (PyTorch from itself: loss %.2g); %.4f -> %.4f" %
-              ((weights,) + found + (furthest(nudged, theirs, 0), curve[0][0], curve[-1][0])))
+        nudged, nudged_last = on_its_own(weights, {name: w * np.float32(1 + 1e-7) for name, w in on_the_way[0].items()})
+        print("%s: in step loss %.2g, norm %.2g; on their own loss %.2g, weights %.2g (PyTorch from itself: loss %.2g, weights %.2g); %.4f -> %.4f" %
+              ((weights,) + found + (furthest(nudged, theirs, 0), apart(nudged_last, their_last), curve[0][0], curve[-1][0])))
     names = ("a loss in step", "a norm in step", "a loss on their own", "the last weights")
     wrong = ["%s differs by %.3g, more than %.3g" % row for row in zip(names, found, BOUNDS[weights]) if not row[1] <= row[2]]
     if not curve[-1][0] < 0.6 * curve[0][0]:

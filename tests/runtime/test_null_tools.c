@@ -384,7 +384,7 @@ TEST(trainers)
     NEUTRAL(tern_trainer_states(NULL), 0);
     NEUTRAL(tern_trainer_weights(NULL), 0);
     NEUTRAL(tern_trainer_state(NULL, 0, NULL), NULL);
-    NEUTRAL(tern_trainer_program(NULL), NULL);
+    NEUTRAL(tern_trainer_program(NULL, 0, NULL), NULL);
     QUIET(tern_trainer_get_info(NULL, &(tern_trainer_info){0}));
     QUIET(tern_trainer_get_info(t, NULL));
     REFUSED(tern_train_needs(NULL, &(tern_trainer_info){0}));

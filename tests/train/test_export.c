@@ -586,8 +586,8 @@ TEST(tokenizers_go_out_with_the_model)
     size_t n, m;
     char path[256];
     CHECK(ctx && harness_path(path, sizeof path, "tokenizer.gguf"));
-    tern_status status =
-        tern_tokenizer_train(text, sizeof text - 1, &(tern_tokenizer_train_options){300}, &learnt);
+    tern_status status = tern_tokenizer_train(text, sizeof text - 1,
+                                              &(tern_tokenizer_train_options){.vocabulary = 300}, &learnt);
     if (status == TERN_UNAVAILABLE)
         SKIP(tern_last_error());
     CHECK_OK(status);

@@ -126,6 +126,7 @@ static void check_against_plain(const tern_optimiser_options *o)
     plain s = {.p = {1, -2, 3, 0.5, 0, 4, 3, -3}};
     open_training(&t, o, 1);
     float first = 0, loss = 0, norm;
+    int clipped = 0;
     for (int i = 0; i < STEPS && !harness_failed(); i++) {
         double want_loss, want_norm;
         const double rate = 0.02 + 0.001 * i; /* a schedule: another rate every time */
@@ -134,7 +135,9 @@ static void check_against_plain(const tern_optimiser_options *o)
         first = i == 0 ? loss : first;
         CHECK(fabs(loss - want_loss) <= 1e-4 * (1 + want_loss));
         CHECK(fabs(norm - want_norm) <= 1e-4 * (1 + want_norm));
+        clipped += want_norm > o->clip;
     }
+    CHECK(o->clip == 0 || (clipped > 0 && clipped < STEPS)); /* some steps are clipped, and some are not */
     for (int i = 0; i < N + 2; i++) {
         const float got = i < N ? tern_data_f32(t.w)[i] : tern_data_f32(t.b)[i - N];
         CHECK(fabs(got - s.p[i]) <= 1e-4 * (1 + fabs(s.p[i])));
@@ -148,7 +151,7 @@ TEST(adamw)
     tern_optimiser_options o = tern_optimiser_options_default();
     check_against_plain(&o);
     o.weight_decay = 0.1;
-    o.clip = 2;
+    o.clip = 12;
     check_against_plain(&o);
 }
 
@@ -157,8 +160,14 @@ TEST(sgd)
     tern_optimiser_options o = tern_optimiser_options_default();
     o.kind = TERN_OPTIMISER_SGD;
     check_against_plain(&o);
+    o.clip = 8;
+    check_against_plain(&o);
     o.momentum = 0.5;
+    check_against_plain(&o);
+    o.clip = 0;
     o.weight_decay = 0.01;
+    check_against_plain(&o);
+    o.clip = 5;
     check_against_plain(&o);
 }
 

@@ -286,7 +286,7 @@ TEST(recomputing_changes_no_bit)
         open(o, 2, &ctx[k], &t[k]);
         train(t[k], 0, 3, &last[k]);
         tern_program_info program;
-        tern_program_get_info(tern_trainer_program(t[k]), &program);
+        tern_program_get_info(tern_trainer_program(t[k], 0, NULL), &program);
         tern_trainer_get_info(t[k], &info[k]);
         printf("%s: %zu bytes of intermediates, %d steps\n",
                k == 0   ? "none"
@@ -318,7 +318,7 @@ static size_t step_bytes(tern_recompute recompute, tern_precision activations)
     tern_trainer *t;
     tern_program_info info;
     open(o, 2, &ctx, &t);
-    tern_program_get_info(tern_trainer_program(t), &info);
+    tern_program_get_info(tern_trainer_program(t, 0, NULL), &info);
     close(ctx, t);
     return info.arena_bytes;
 }
@@ -360,8 +360,8 @@ static void check_small_activations(tern_precision precision)
     printf("loss %g -> %g, norm %g beside %g\n", first.loss, last.loss, first.norm, exact_last.norm);
     CHECK(last.loss < 0.3 && !last.skipped);
     CHECK(last.loss == other.loss && last.norm == other.norm);
-    tern_program_get_info(tern_trainer_program(t[0]), &a);
-    tern_program_get_info(tern_trainer_program(exact), &b);
+    tern_program_get_info(tern_trainer_program(t[0], 0, NULL), &a);
+    tern_program_get_info(tern_trainer_program(exact, 0, NULL), &b);
     CHECK(a.arena_bytes < b.arena_bytes);
     for (int k = 0; k < 2; k++)
         close(ctx[k], t[k]);
@@ -398,14 +398,91 @@ TEST(updates_are_no_copies)
         tern_train_options o = tiny(TERN_TRAIN_WEIGHTS_TERNARY);
         o.optimiser = kinds[k];
         open(o, 2, &ctx, &t);
-        tern_program_get_info(tern_trainer_program(t), &info);
+        tern_program_get_info(tern_trainer_program(t, 0, NULL), &info);
         int copies = 0;
         for (int i = 0; i < info.steps; i++) {
             tern_step_info step;
-            CHECK_OK(tern_program_step(tern_trainer_program(t), i, &step));
+            CHECK_OK(tern_program_step(tern_trainer_program(t, 0, NULL), i, &step));
             copies += strcmp(step.ops[0], "overwrite") == 0;
         }
         CHECK(copies <= 1);
+        close(ctx, t);
+    }
+}
+
+/* How much two tensors of normal numbers have in common: 0 for independent ones, give or take 1 / sqrt(n). */
+static double correlation(tern_tensor *a, tern_tensor *b)
+{
+    const float *x = tern_data_f32(a), *y = tern_data_f32(b);
+    double xy = 0, xx = 0, yy = 0;
+    for (int64_t i = 0; x && y && i < tern_numel(a); i++) {
+        xy += (double)x[i] * (double)y[i];
+        xx += (double)x[i] * (double)x[i];
+        yy += (double)y[i] * (double)y[i];
+    }
+    return xy / sqrt(xx * yy);
+}
+
+/* First weights are independent: of each other, and of those of the next seed, wherever in the model they are. */
+TEST(first_weights_have_nothing_in_common)
+{
+    tern_ctx *ctx[2];
+    tern_trainer *t[2];
+    int compared = 0;
+    for (int k = 0; k < 2; k++) {
+        tern_train_options o = tiny(TERN_TRAIN_WEIGHTS_TERNARY);
+        o.shape.kv_heads = o.shape.heads; /* more of the same shape */
+        o.seed = 1 + (uint64_t)k;
+        open(o, 1, &ctx[k], &t[k]);
+    }
+    for (int i = 0; i < tern_trainer_weights(t[0]); i++)
+        for (int k = 0; k < 2 * tern_trainer_weights(t[0]); k++) {
+            const int weight = k / 2;
+            tern_tensor *a = tern_trainer_state(t[0], i, NULL),
+                        *b = tern_trainer_state(t[k % 2], weight, NULL);
+            if (tern_rank(a) < 2 || tern_numel(a) != tern_numel(b) || a == b)
+                continue;
+            const double shared = correlation(a, b);
+            if (!(fabs(shared) < 6 / sqrt((double)tern_numel(a))))
+                harness_fail(__FILE__, __LINE__, "weight %d and weight %d of seed %d: %g", i, weight,
+                             1 + k % 2, shared);
+            compared++;
+        }
+    CHECK(compared > 20);
+    for (int k = 0; k < 2; k++)
+        close(ctx[k], t[k]);
+}
+
+/* A step is one program, or a pass and an update, with a check between them where the loss is scaled. */
+TEST(programs_of_a_step_are_told)
+{
+    static const struct {
+        int64_t accumulate;
+        tern_precision activations;
+        const char *names[4];
+    } steps[] = {
+        {1, TERN_PRECISION_EXACT, {"step"}},
+        {2, TERN_PRECISION_EXACT, {"pass", "update"}},
+        {1, TERN_PRECISION_BF16, {"pass", "update"}},
+        {1, TERN_PRECISION_F16, {"pass", "check", "update"}},
+    };
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
+        tern_ctx *ctx;
+        tern_trainer *t;
+        tern_train_options o = tiny(TERN_TRAIN_WEIGHTS_TERNARY);
+        o.accumulate = steps[k].accumulate;
+        o.activations = steps[k].activations;
+        open(o, 1, &ctx, &t);
+        const tern_program *before = NULL;
+        int i = 0;
+        for (; steps[k].names[i]; i++) {
+            const char *name = "";
+            const tern_program *program = tern_trainer_program(t, i, &name);
+            CHECK(program && program != before);
+            CHECK_STR(name, steps[k].names[i]);
+            before = program;
+        }
+        CHECK(!tern_trainer_program(t, i, NULL) && !tern_trainer_program(t, -1, NULL));
         close(ctx, t);
     }
 }

@@ -15,6 +15,7 @@
 #include "model/tokenizer/tokenizer.h"
 
 enum { BYTES = 256, END = BYTES, SMALLEST = BYTES + 1, MOST_LEARNT_BYTES = 128 };
+enum { TELL_EVERY = 4096 }; /* pieces, which are counted fast */
 
 static const char end_name[] = "<|endoftext|>";
 
@@ -53,6 +54,8 @@ typedef struct offer {
 
 typedef struct learner {
     const char *text;
+    tern_tokenizer_train_options o;
+    size_t untold;     /* pieces since progress was told */
     tern__vocab vocab; /* bytes, the end, then what was learnt */
     piece *pieces;
     size_t n_pieces, piece_capacity;
@@ -90,6 +93,16 @@ static void learner_free(learner *l)
             return tern__out_of_memory((l)->n * sizeof *(l)->list);                          \
     } while (0)
 
+/* How many tokens there are; does the caller want more? */
+static tern_status tell(learner *l)
+{
+    l->untold = 0;
+    TERN__FAIL_IF(l->o.progress &&
+                      !l->o.progress(l->o.progress_user, l->vocab.n_symbols, (uint64_t)l->o.vocabulary),
+                  TERN_CANCELLED, "tokenizer_train: the caller stopped it");
+    return TERN_OK;
+}
+
 /* ---- pieces -------------------------------------------------------------------------------------------------------- */
 
 static uint32_t *piece_slot(const learner *l, const char *text, size_t length)
@@ -120,6 +133,8 @@ static tern_status grow_piece_slots(learner *l)
 static tern_status count_piece(void *user, const char *text, size_t length)
 {
     learner *l = user;
+    if (++l->untold >= TELL_EVERY)
+        TERN_TRY(tell(l));
     if (3 * (l->n_pieces + 1) > 2 * l->n_slots)
         TERN_TRY(grow_piece_slots(l));
     uint32_t *slot = piece_slot(l, text, length);
@@ -243,6 +258,8 @@ static tern_status make_items(learner *l)
 {
     for (size_t k = 0; k < l->n_pieces; k++) {
         piece *p = &l->pieces[k];
+        if (++l->untold >= TELL_EVERY)
+            TERN_TRY(tell(l));
         p->first = (uint32_t)l->n_items;
         for (uint32_t i = 0; i < p->length; i++) {
             GROW(l, items, n_items, item_capacity);
@@ -308,9 +325,9 @@ static bool fits(const learner *l, const pair *p)
     return l->vocab.symbols[p->left].length + l->vocab.symbols[p->right].length <= MOST_LEARNT_BYTES;
 }
 
-static tern_status learn_merges(learner *l, size_t vocabulary)
+static tern_status learn_merges(learner *l)
 {
-    while (l->n_heap > 0 && l->vocab.n_symbols < vocabulary) {
+    while (l->n_heap > 0 && l->vocab.n_symbols < (size_t)l->o.vocabulary) {
         const offer best = heap_pop(l);
         const pair *p = &l->pairs[best.pair];
         const uint32_t merged = (uint32_t)l->vocab.n_symbols, rank = (uint32_t)l->merges.count;
@@ -320,6 +337,7 @@ static tern_status learn_merges(learner *l, size_t vocabulary)
             TERN_TRY(heap_push(l, best.pair));
             continue;
         }
+        TERN_TRY(tell(l));
         TERN_TRY(add_token(l, p));
         TERN_TRY(tern__pairs_add(&l->merges, (tern__pair){p->left, p->right, rank, merged}));
         TERN_TRY(merge_pair(l, best.pair, merged));
@@ -336,14 +354,14 @@ static tern_status start(learner *l)
     return tern__vocab_add(&l->vocab, end_name, sizeof end_name - 1, TERN_TOKEN_CONTROL, false);
 }
 
-static tern_status learn(learner *l, size_t length, size_t vocabulary)
+static tern_status learn(learner *l, size_t length)
 {
     TERN_TRY(start(l));
-    if (vocabulary == SMALLEST)
+    if (l->o.vocabulary == SMALLEST)
         return TERN_OK;
     TERN_TRY(count_pieces(l, length));
     TERN_TRY(make_items(l));
-    return learn_merges(l, vocabulary);
+    return learn_merges(l);
 }
 
 /* ---- the tokenizer ------------------------------------------------------------------------------------------------- */
@@ -397,8 +415,8 @@ tern_status tern_tokenizer_train(const char *text, size_t length, const tern_tok
                   (long long)o.vocabulary, SMALLEST, TERN__MAX_TOKENS);
     TERN__FAIL_IF(length >= UINT32_MAX / 4, TERN_LIMIT,
                   "tokenizer_train: a text of %zu bytes is too long; a part of it teaches as much", length);
-    learner l = {.text = text};
-    tern_status status = learn(&l, length, (size_t)o.vocabulary);
+    learner l = {.text = text, .o = o};
+    tern_status status = learn(&l, length);
     if (status == TERN_OK)
         status = make_tokenizer(&l, out);
     learner_free(&l);

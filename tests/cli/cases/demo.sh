@@ -15,9 +15,11 @@ done
 tern demo -n 32 --seed 1 -t 1 --json 2>/dev/null >first
 json 'sorted(j)' <first
 json 'j["tokens"], j["tokens_per_s"] > 0, j["built_in"], j["memory"]["file_bytes"] > 0, sum(p["ns"] for p in j["time"]["parts"]) > 0' <first
+# The passage ends behind a word, and not inside one.
+json 'j["text"][-1] in " \n"' <first
 # Attention has no share, so that the figure is of a part of the time, and says of which.
 json 'j["step_share"] is None or 0 < j["step_share_of"] < 1' <first
-grep -qE "told of [0-9]+ +% of|unavailable" <(tr -s ' \n' ' ' <screen) || echo "not said of how much"
+grep -qE "known for [0-9]+ +% of|unavailable" <(tr -s ' \n' ' ' <screen) || echo "not said of how much"
 json '(j["step_share"] or 0) <= 1.5, j["prompt_share"] is not None or j["prompt_unavailable"] is not None' <first
 tern demo -n 32 --seed 1 -t 2 --json 2>/dev/null | json 'j["text"]' | cmp - <(json 'j["text"]' <first) && echo "the same seed, the same passage"
 status tern demo -n 1

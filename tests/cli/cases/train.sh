@@ -34,6 +34,8 @@ END
 
 echo "--- in two parts, with other threads"
 tern train --data text.txt --config tiny.json -o parts --until 7 -t 1 -q | hide
+cp -r parts stopped
+tern train --data text.txt -o stopped --resume --until 9 --json | json '(j["finished"], "validation" in j, 0 < j["validation_of_part"] < 10)'
 tern train --data text.txt -o parts --resume -t 2 --json | json '(j["steps"], j["finished"], j["model"]["file"], j["resume"], j["memory"]["peak_bytes"] > 0)' | called_tern
 cmp whole/model.gguf parts/model.gguf && cmp <(states whole/checkpoint.safetensors) <(states parts/checkpoint.safetensors) && echo "the same bits"
 cmp <(sed -E 's/"tokens_per_s.*//;s/, "seconds.*//' whole/log.jsonl) <(sed -E 's/"tokens_per_s.*//;s/, "seconds.*//' parts/log.jsonl) && echo "the same log"

@@ -19,3 +19,9 @@ go_to 21
 go_to 22
 cp of-10 out/best.safetensors
 go_to 23
+# A file that is gone, or no longer what it was: the run ends with a model all the same.
+rm out/best.safetensors
+go_to 24
+head -c 5000 of-10 >out/best.safetensors
+go_to 25
+tern run -m out/model.gguf -p line -n 2 --temp 0 >/dev/null && echo "its model runs"

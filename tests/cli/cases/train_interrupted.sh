@@ -43,6 +43,25 @@ states()
     tail -c +$((9 + $(od -An -tu8 -N8 "$1"))) "$1" | head -c -8
 }
 
+echo "--- before the first step"
+"$TERN_PYTHON" - <<'END'
+import random
+random.seed(1)
+open("words.txt", "w").write(" ".join("".join(random.choices("abcdefghijklmnop", k=random.randint(3, 12))) for _ in range(400000)))
+END
+echo '{"model": {"layers": 1, "width": 32, "feed_forward": 64, "heads": 2, "kv_heads": 1, "context": 16}, "tokenizer": {"kind": "bpe", "vocabulary": 100000}}' >bpe.json
+"$TERN_PYTHON" - <<'END'
+import os, signal, subprocess, time
+child = subprocess.Popen(["tern", "train", "--data", "words.txt", "--config", "bpe.json", "-o", "early"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+while child.poll() is None and not os.path.exists("early"): # it is made before the data are read
+    time.sleep(0.001)
+time.sleep(0.1)
+child.send_signal(signal.SIGINT)
+print(child.communicate()[0].decode(), end="")
+print("exit status", child.returncode, "and no folder" if not os.path.exists("early") else os.listdir("early"))
+END
+
 for how in signal key; do
     echo "--- $how"
     "$TERN_PYTHON" interrupt.py $how out-$how said tern train --data text.txt --config tiny.json -o out-$how --steps 1000000 --quiet

@@ -49,6 +49,23 @@ config again '"recompute": "layers"'
 tern train --data text.txt --config again.json -o again -q >/dev/null
 cmp <(states plain-whole/checkpoint.safetensors) <(states again/checkpoint.safetensors) && echo "recomputed: the same bits as kept"
 
+# A config beside --resume changes the keys that it names, and no other: those of the run are neither lost nor set to defaults.
+tern train --data text.txt --config accumulated.json -o changed --until 4 -q >/dev/null
+echo '{"schedule": {"rate": 0.02}, "every": {"checkpoint": 0}}' >few.json
+tern train --data text.txt -o changed --resume --config few.json --until 5 -q >/dev/null
+"$TERN_PYTHON" - <<'END'
+import json, struct
+def config(path):
+    with open(path, "rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+    note = json.loads(header["__metadata__"]["note"])
+    del note["progress"]
+    return note
+before, after = config("accumulated-whole/checkpoint.safetensors"), config("changed/checkpoint.safetensors")
+print("changed:", [(key, sub) for key in before if isinstance(before[key], dict) for sub in before[key] if before[key][sub] != after[key][sub]]
+      + [key for key in before if not isinstance(before[key], dict) and before[key] != after[key]])
+END
+
 # With f16 the first steps overflow: the scale of the loss was lowered, in a part that others went on from.
 "$TERN_PYTHON" - <<'END'
 import json, struct
