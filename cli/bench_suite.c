@@ -166,7 +166,10 @@ const char *bench_share(const tern_result *row, char *buffer, size_t room)
     if (!isnan(row->limit_share))
         snprintf(buffer, room, "%.3f of %s", row->limit_share, row->limit_kind);
     else
-        snprintf(buffer, room, "%s", row->error[0] || row->threads > 0 ? row->error : row->limit_kind);
+        snprintf(buffer, room, "%s",
+                 row->error[0]     ? row->error
+                 : row->rounds > 0 ? "unavailable: the results do not say why" /* of an older tern */
+                                   : row->limit_kind);
     return buffer;
 }
 

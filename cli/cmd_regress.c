@@ -317,7 +317,7 @@ static const option options[] = {
     {"family", 0, "F", NULL, "only the benchmarks of this family"},
     {"budget", 0, "S", NULL, "take samples of each benchmark for at most S seconds (default: 2)"},
     {"samples", 0, "N", NULL, "take at most N of them (default: 200)"},
-    {"timeout", 0, "S", NULL, "give up a benchmark that takes longer, and call it missing (default: 60)"},
+    {"timeout", 0, "S", NULL, "give up a benchmark that takes longer, and call it missing (default: 60; of models 600)"},
     {"any-host", 0, NULL, NULL, "compare although the baseline is of another machine"},
     {"no-record", 0, NULL, NULL, "do not add this session to the baseline's history"},
     {"output-format", 0, "FORMAT", formats, "how to print the report (default: text)"},

@@ -40,7 +40,9 @@ typedef struct tern_bench_model_options {
     tern_dtype cache;                /* of keys and values: TERN_F16 (0: this one), TERN_F32 or TERN_I8 */
     int64_t
         memory; /* bytes that the probes of limits read; 0 = 256 MiB; with less, all probes are shorter, and worth less */
-    bool steps; /* keep how long every step takes, which costs a look at the clock for each */
+    double
+        timeout_s; /* a test that takes longer is given up, and says so; so is opening the model; 0 = 600 */
+    bool steps;    /* keep how long every step takes, which costs a look at the clock for each */
     tern_bench_progress progress; /* or NULL */
     void *progress_user;
 } tern_bench_model_options;
@@ -66,7 +68,7 @@ typedef struct tern_bench_model_row {
     int64_t batch;
     tern_dtype cache;
     uint64_t cache_bytes; /* of keys and values */
-    int rounds;           /* samples; 0: `error` says why there are none */
+    int rounds; /* samples; 0: `error` says why there are none, "unavailable: ..." if it took too long */
     const double *seconds;
     const double
         *cpu_seconds; /* (rounds) what all threads of the process computed meanwhile; NULL: unknown */
@@ -103,7 +105,8 @@ TERN_API tern_bench_model_options tern_bench_model_options_default(void);
 
 /* Loads the model for each number of threads, then runs each test once to warm up and `repetitions` times in turns with its
  * limit. Tokens are arbitrary; a prompt ends with the likeliest token chosen. Bytes for each token of a model that has the shape
- * of BitNet 2B-4T are 790 MB whatever its format, so that smaller formats are rewarded. */
+ * of BitNet 2B-4T are 790 MB whatever its format, so that smaller formats are rewarded. TERN_STATE, after all tests: none could be
+ * measured. TERN_CANCELLED: opening the model took too long, or `progress` asked to stop. */
 TERN_API tern_status tern_bench_model(const tern_bench_model_options *options, tern_bench_model_visit visit,
                                       void *user);
 

@@ -128,18 +128,20 @@ static bool gather(const tern_results *base, const char *family, int i, tests *o
 
 typedef struct taking {
     tern_results *to;
+    int rows;
     tern_status status;
 } taking;
 
 static void take(void *user, const tern_bench_model_row *row)
 {
     taking *t = user;
+    t->rows++;
     if (t->status == TERN_OK)
         t->status = tern_bench_model_add(row, t->to);
 }
 
 tern_status tern__model_measure_again(const tern_results *base, const char *family, const char *cpu,
-                                      int repetitions, tern_results *to)
+                                      double timeout_s, int repetitions, tern_results *to)
 {
     const char *path = tern__settings_model(base);
     TERN__FAIL_IF(!path, TERN_STATE, "the baseline does not say which model's file it was (setting_model)");
@@ -161,9 +163,13 @@ tern_status tern__model_measure_again(const tern_results *base, const char *fami
                                             .n_depth = t.depth,
                                             .repetitions = repetitions,
                                             .batch = t.batch,
-                                            .cache = t.cache};
-        TERN_TRY(tern_bench_model(&o, take, &taken));
+                                            .cache = t.cache,
+                                            .timeout_s = timeout_s};
+        tern_status status = tern_bench_model(&o, take, &taken);
         TERN_TRY(taken.status);
+        if (status != TERN_STATE ||
+            taken.rows == 0) /* of rows that say themselves why they have no samples */
+            TERN_TRY(status);
     }
     return TERN_OK;
 }

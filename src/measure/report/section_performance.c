@@ -128,6 +128,15 @@ static void add_row(tern__strbuf *to, const tern_result *row, bool shares)
     tern__strbuf_add(to, "</tr>\n");
 }
 
+/* Of a group without any, in the words of the first that was measured; NULL: none says it. */
+static const char *why_no_shares(const tern_results *s, const group *g)
+{
+    for (int i = g->begin; i < g->end; i++)
+        if (s->rows[i].rounds > 0 && s->rows[i].error[0])
+            return s->rows[i].error;
+    return NULL;
+}
+
 static void add_group(tern__strbuf *to, const tern_results *s, const group *g, bool open)
 {
     static const tern__tick ticks[] = {{0, "0 %"}, {25, "25"}, {50, "50"}, {75, "75"}, {100, "100 %"}};
@@ -140,6 +149,10 @@ static void add_group(tern__strbuf *to, const tern_results *s, const group *g, b
     if (g->shares > 0) {
         add_strip(to, s, g);
         tern__strbuf_addf(to, "<span class=\"n\">%s</span>", tern__say_share(word, g->share));
+    } else if (why_no_shares(s, g)) {
+        tern__strbuf_add(to, "<span class=\"missing\">share of the limit ");
+        tern__html_add(to, why_no_shares(s, g));
+        tern__strbuf_add(to, "</span>");
     }
     tern__strbuf_addf(to, "</summary>\n<table class=\"chart%s\"><thead><tr><th scope=\"col\">benchmark</th>",
                       g->shares > 0 ? "" : " plain");
@@ -178,7 +191,14 @@ static void html(const tern_report *r, tern__strbuf *to)
 
 /* ---- text ---- */
 
-static void text_row(tern__strbuf *to, const tern_result *row)
+static void add_plain_after(tern__strbuf *to, const char *words, const char *text)
+{
+    tern__strbuf_add(to, words);
+    tern__add_plain(to, text);
+}
+
+/* `in_shares`: others of its group have shares, so that it says itself why it has none. */
+static void text_row(tern__strbuf *to, const tern_result *row, bool in_shares)
 {
     char word[TERN__WORD];
     tern__strbuf name = TERN__STRBUF_EMPTY;
@@ -201,6 +221,8 @@ static void text_row(tern__strbuf *to, const tern_result *row)
             tern__strbuf_addf(to, ", %s", word);
         if (isfinite(row->limit_share))
             tern__strbuf_addf(to, ", %s of %s", tern__say_share(word, row->limit_share), row->limit_kind);
+        else if (in_shares && row->error[0])
+            add_plain_after(to, ", share of the limit ", row->error);
         if (row->peak_bytes >= 0)
             tern__strbuf_addf(to, ", %s", tern__say_bytes(word, (double)row->peak_bytes));
     }
@@ -218,9 +240,11 @@ static void text(const tern_report *r, tern__strbuf *to)
         tern__add_plain(to, r->results->rows[g.begin].family);
         if (g.shares > 0)
             tern__strbuf_addf(to, ": %s of the limit", tern__say_share(word, g.share));
+        else if (why_no_shares(r->results, &g))
+            add_plain_after(to, ": share of the limit ", why_no_shares(r->results, &g));
         tern__strbuf_add(to, "\n");
         for (int i = g.begin; i < g.end; i++)
-            text_row(to, &r->results->rows[i]);
+            text_row(to, &r->results->rows[i], g.shares > 0);
     }
 }
 
