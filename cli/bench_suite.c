@@ -93,7 +93,7 @@ static void collect_measured(void *user, const tern_result *row)
 static int say_failure(tern_status status)
 {
     const bool usage = status == TERN_NOT_FOUND || status == TERN_INVALID_ARGUMENT;
-    return usage ? fail_usage("%s", tern_last_error()) : fail_status(NULL);
+    return usage ? fail_usage("%s", last_words()) : fail_status(NULL);
 }
 
 int bench_measure(const bench_settings *settings, tern_results **out)

@@ -176,10 +176,10 @@ static tern_status check_choice(const tern__bench *b)
     for (int i = 0; tern__cell_describe(b, i, &cell) == TERN_OK; i++)
         if (is_asked_for(b, &cell))
             return TERN_OK;
-    return tern__fail(TERN_NOT_FOUND, "bench: no case of %s is of%s%s%s%s%s%s%s%s; --list shows them",
-                      b->suite->name, o->family ? " family " : "", o->family ? o->family : "",
-                      o->dtype ? " dtype " : "", o->dtype ? o->dtype : "", o->size ? " size " : "",
-                      o->size ? o->size : "", o->layout ? " layout " : "", o->layout ? o->layout : "");
+    return tern__fail(TERN_NOT_FOUND, "bench: no case of %s is of%s%s%s%s%s%s%s%s", b->suite->name,
+                      o->family ? " family " : "", o->family ? o->family : "", o->dtype ? " dtype " : "",
+                      o->dtype ? o->dtype : "", o->size ? " size " : "", o->size ? o->size : "",
+                      o->layout ? " layout " : "", o->layout ? o->layout : "");
 }
 
 static tern_status check_numbers(const tern_bench_options *o)

@@ -73,8 +73,8 @@ tern_status tern__regress_check_host(tern_regress_report *p)
     const bool same = strcmp(p->base_host, p->host) == 0;
     const char *was = tern_results_condition(p->base, "cpu_model");
     TERN__FAIL_IF(!same && !p->o.any_host, TERN_STATE,
-                  "the baseline is of another machine (%s, %s; this is %s): times cannot be compared; "
-                  "--any-host does so all the same",
+                  "the baseline is of another machine (%s, %s; this is %s): times cannot be compared unless "
+                  "any host is allowed",
                   p->base_host[0] ? p->base_host : "unknown", was && was[0] ? was : "unknown CPU",
                   p->host[0] ? p->host : "unknown");
     return TERN_OK;

@@ -104,8 +104,8 @@ static tern_status explain_as(tern_regress_report *p, tern_regress_row *row, con
         const double change = fabs(c->ratio - 1);
         if (c->n_b < needed) {
             snprintf(text + strlen(text), sizeof text - strlen(text),
-                     "%stime: %d pairs can never be significant among %d benchmarks, it takes %d",
-                     text[0] ? "; " : "", c->n_b, p->n_compared, needed);
+                     "%stime: %d pairs can never be significant among %d benchmark%s, it takes %d",
+                     text[0] ? "; " : "", c->n_b, p->n_compared, p->n_compared == 1 ? "" : "s", needed);
             return tern__regress_set_reason(p, row, text);
         }
         const char *why = change > p->o.threshold && !p->paired && isnan(row->noise_floor)

@@ -136,7 +136,7 @@ static void tell_comparison(const tern_report *r, telling *t)
     tern__strbuf_addf(&s, "Compared with %s%s%s, ", r->base_name ? "'" : "",
                       r->base_name ? r->base_name : "the baseline", r->base_name ? "'" : "");
     if (worse > 0)
-        tern__strbuf_addf(&s, "%d of %d benchmarks became worse", worse, p->n);
+        tern__strbuf_addf(&s, "%d of %d benchmark%s became worse", worse, p->n, p->n == 1 ? "" : "s");
     else
         tern__strbuf_addf(&s, "none of %d benchmark%s became worse beyond %g %% and noise", p->n,
                           p->n == 1 ? "" : "s", 100 * p->o.threshold);
