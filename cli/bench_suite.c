@@ -230,10 +230,8 @@ void bench_print_table(const tern_results *results)
 /* Measured while others ran: said below the figures, since nobody looks up the load otherwise. */
 static void warn_if_busy(const tern_results *results)
 {
-    const char *averages = tern_results_condition(results, "load");
-    char *end = NULL;
-    const double load = averages ? strtod(averages, &end) : 0;
-    if (averages && end != averages && load > 0.25 * usable_cores())
+    const double load = tern_results_busy(results);
+    if (!isnan(load))
         printf(
             "\nwarning: the machine was busy before this run (load %.2f, %d cores): figures may be too low\n",
             load, usable_cores());

@@ -12,6 +12,7 @@
 #include "bench_suite.h"
 #include "commands.h"
 #include "json.h"
+#include "progress.h"
 #include "table.h"
 #include "term.h"
 
@@ -21,6 +22,7 @@ static int measure(const bench_settings *settings, int runs, tern_results *all)
 {
     for (int i = 0; i < runs; i++) {
         tern_results *r = NULL;
+        progress_stage("measuring", "a session", i + 1, runs);
         const int code = bench_measure(settings, &r);
         const bool fits = r && results_append(all, r);
         tern_results_free(r);

@@ -23,6 +23,7 @@ static int n_given;
 static bool utf8, color, terminal;
 static int columns; /* 0 = nobody says */
 
+static text *held;   /* where messages go instead of stderr; or NULL */
 static bool answers; /* exit statuses 1 and 2 are answers */
 
 /* ---- errors ------------------------------------------------------------------------------------------------- */
@@ -79,8 +80,16 @@ static void say(const char *format, va_list list, const char *tail)
     text_add_safe(&line, without_prefix(message));
     text_addf(&line, "%s\n", tail);
     fflush(stdout); /* what was said before comes before */
-    fputs(text_string(&line), stderr);
+    if (held)
+        text_add(held, text_string(&line));
+    else
+        fputs(text_string(&line), stderr);
     text_free(&line);
+}
+
+void term_hold(text *to)
+{
+    held = to;
 }
 
 int fail(const char *format, ...)

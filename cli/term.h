@@ -34,6 +34,10 @@ const char *last_words(void);
 /* A remark on stderr that is not a failure. */
 void warn(const char *format, ...) TERN_PRINTF(1, 2);
 
+/* Messages go to the end of `to` until term_hold(NULL): its caller says what there is to say. */
+struct text;
+void term_hold(struct text *to);
+
 /* What the library has to say besides results appears on stderr: warnings, if `show`, and errors. */
 void term_show_warnings(bool show);
 

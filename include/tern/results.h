@@ -112,6 +112,9 @@ TERN_API tern_status tern_results_note_conditions(tern_results *results);
 TERN_API tern_status tern_results_set_condition(tern_results *results, const char *name, const char *value);
 /* The value; NULL: there is none of this name. Valid until it is replaced. */
 TERN_API const char *tern_results_condition(const tern_results *results, const char *name);
+/* The load before they were measured, if it was more than a quarter of the cores that could be used: figures may be too low. NaN: the
+ * machine was quieter, or they do not say. */
+TERN_API double tern_results_busy(const tern_results *results);
 /* Condition i, in the order of their making. TERN_OUT_OF_RANGE past the last. */
 TERN_API tern_status tern_results_condition_at(const tern_results *results, int i, const char **name,
                                                const char **value);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -368,6 +369,26 @@ const char *tern_results_condition(const tern_results *results, const char *name
 {
     const tern__condition *c = results && name ? find_condition(results, name) : NULL;
     return c ? c->value : NULL;
+}
+
+/* What a condition's text begins with, "2 of 2 (all cores)"; NaN: no number. */
+static double leading_number(const char *text)
+{
+    char *end = NULL;
+    const double number = text ? strtod(text, &end) : NAN;
+    return text && end != text && isfinite(number) ? number : NAN;
+}
+
+double tern__results_load(const tern_results *results)
+{
+    return leading_number(tern_results_condition(results, "load"));
+}
+
+double tern_results_busy(const tern_results *results)
+{
+    const double load = tern__results_load(results),
+                 cores = leading_number(tern_results_condition(results, "cores"));
+    return load > 0.25 * cores ? load : NAN; /* not so if one is unknown */
 }
 
 tern_status tern_results_condition_at(const tern_results *results, int i, const char **name,
