@@ -101,8 +101,8 @@ static int read_options(const args *a, tern_bench_model_options *o, int *threads
     o->fallback = args_has(a, "fallback");
     o->threads = threads;
     if (!args_ints(a, "threads", 1, 64, MOST_THREADS, threads, &o->n_threads) ||
-        !take_sizes(a, "n-prompt", &o->n_prompt, sizes[0], &o->n_prompts, &o->prompts) ||
-        !take_sizes(a, "n-gen", &o->n_gen, sizes[1], &o->n_gens, &o->gens) ||
+        !take_sizes(a, "n-prompt", &o->n_prompt, sizes[0], &o->n_prompt_sizes, &o->prompt_sizes) ||
+        !take_sizes(a, "n-gen", &o->n_gen, sizes[1], &o->n_gen_sizes, &o->gen_sizes) ||
         !args_int(a, "n-depth", 0, 1 << 20, 0, &o->n_depth) ||
         !args_int(a, "repetitions", 1, 1000, o->repetitions, &o->repetitions) ||
         !args_int(a, "batch-size", 1, 65536, 512, &batch) || !args_seconds(a, "timeout", &o->timeout_s))
@@ -110,7 +110,7 @@ static int read_options(const args *a, tern_bench_model_options *o, int *threads
     o->batch = batch;
     if (cache)
         tern_dtype_parse(cache, &o->cache); /* one of the choices */
-    return o->n_prompt + o->n_prompts + o->n_gen + o->n_gens > 0
+    return o->n_prompt + o->n_prompt_sizes + o->n_gen + o->n_gen_sizes > 0
                ? EXIT_DONE
                : fail_usage("-p 0 -n 0: nothing is left to measure");
 }

@@ -30,7 +30,7 @@
 
 /* X(enumerator, number, name, meaning), from good to bad. */
 #define TERN_REGRESS_LIST(X)                                                                   \
-    X(FASTER, 0, "better", "takes less, by more than threshold and noise")                     \
+    X(BETTER, 0, "better", "takes less, by more than threshold and noise")                     \
     X(SAME, 1, "same", "no change beyond the threshold")                                       \
     X(UNDECIDED, 2, "undecided", "the samples allow no answer")                                \
     X(MISSING, 3, "missing", "it could not be measured again, or the baseline has no samples") \

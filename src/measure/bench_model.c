@@ -91,10 +91,10 @@ static tern_status settle(const tern_bench_model_options *options, bench *b)
     o->memory = o->memory ? o->memory : probe_bytes;
     TERN__FAIL_IF(!(o->timeout_s >= 0), TERN_INVALID_ARGUMENT, "bench_model: a time-out below zero");
     o->timeout_s = o->timeout_s > 0 ? o->timeout_s : timeout_usual_s;
-    TERN_TRY(settle_sizes("prompt", &o->n_prompt, &o->n_prompts, &o->prompts));
-    TERN_TRY(settle_sizes("generated", &o->n_gen, &o->n_gens, &o->gens));
+    TERN_TRY(settle_sizes("prompt", &o->n_prompt, &o->n_prompt_sizes, &o->prompt_sizes));
+    TERN_TRY(settle_sizes("generated", &o->n_gen, &o->n_gen_sizes, &o->gen_sizes));
     TERN_TRY(settle_sizes("depth", &o->n_depth, &(int){0}, &(const int *){NULL}));
-    TERN__FAIL_IF(o->n_prompts + o->n_gens == 0, TERN_INVALID_ARGUMENT,
+    TERN__FAIL_IF(o->n_prompt_sizes + o->n_gen_sizes == 0, TERN_INVALID_ARGUMENT,
                   "bench_model: neither a prompt nor tokens to generate are asked for");
     TERN__FAIL_IF(o->repetitions < 1 || o->repetitions > REPETITIONS_MOST, TERN_INVALID_ARGUMENT,
                   "bench_model: %d repetitions; 1 to %d can be made", o->repetitions, REPETITIONS_MOST);
@@ -132,7 +132,8 @@ static int largest(const int *numbers, int n)
 
 static int64_t tokens_needed(const tern_bench_model_options *o)
 {
-    const int prompt = largest(o->prompts, o->n_prompts), gen = largest(o->gens, o->n_gens);
+    const int prompt = largest(o->prompt_sizes, o->n_prompt_sizes),
+              gen = largest(o->gen_sizes, o->n_gen_sizes);
     return o->n_depth + (prompt > gen ? prompt : gen);
 }
 
@@ -221,8 +222,8 @@ static tern_status open_model(bench *b)
     TERN_TRY(choose(b));
     b->ready_s = (double)(tern__now_ns() - start) * 1e-9;
     TERN_TRY(fill_depth(b));
-    if (b->o.n_prompts > 0)
-        TERN_TRY(feed_watched(b, b->o.n_depth, largest(b->o.prompts, b->o.n_prompts)));
+    if (b->o.n_prompt_sizes > 0)
+        TERN_TRY(feed_watched(b, b->o.n_depth, largest(b->o.prompt_sizes, b->o.n_prompt_sizes)));
     b->peak_memory = tern_memory_process_peak();
     return tern__threads_create(b->threads, &b->pool);
 }
@@ -490,12 +491,12 @@ static tern_status run_all(bench *b)
     if (opened == TERN_CANCELLED && tern__deadline_passed(&b->deadline))
         return tern__fail_in(opened, "opening the model");
     TERN_TRY(opened);
-    for (int i = 0; i < b->o.n_prompts; i++) {
-        b->o.n_prompt = b->o.prompts[i];
+    for (int i = 0; i < b->o.n_prompt_sizes; i++) {
+        b->o.n_prompt = b->o.prompt_sizes[i];
         TERN_TRY(visit_test(b, true));
     }
-    for (int i = 0; i < b->o.n_gens; i++) {
-        b->o.n_gen = b->o.gens[i];
+    for (int i = 0; i < b->o.n_gen_sizes; i++) {
+        b->o.n_gen = b->o.gen_sizes[i];
         TERN_TRY(visit_test(b, false));
     }
     return TERN_OK;

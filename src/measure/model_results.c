@@ -62,8 +62,8 @@ tern_status tern_bench_model_add(const tern_bench_model_row *row, tern_results *
 
 /* What one call of tern_bench_model measures: tests that agree in all but tokens and threads. */
 typedef struct tests {
-    int prompts[TESTS_MOST], gens[TESTS_MOST], threads[TESTS_MOST];
-    int n_prompts, n_gens, n_threads;
+    int prompt_sizes[TESTS_MOST], gen_sizes[TESTS_MOST], threads[TESTS_MOST];
+    int n_prompt_sizes, n_gen_sizes, n_threads;
     int depth;
     long long batch;
     tern_dtype cache;
@@ -119,8 +119,8 @@ static bool gather(const tern_results *base, const char *family, int i, tests *o
             continue;
         if (k < i)
             return false;
-        add_once(out->prompts, &out->n_prompts, prompt);
-        add_once(out->gens, &out->n_gens, gen);
+        add_once(out->prompt_sizes, &out->n_prompt_sizes, prompt);
+        add_once(out->gen_sizes, &out->n_gen_sizes, gen);
         add_once(out->threads, &out->n_threads, base->rows[k].threads);
     }
     return true;
@@ -156,10 +156,10 @@ tern_status tern__model_measure_again(const tern_results *base, const char *fami
                                             .fallback = tern__settings_fallback(base),
                                             .n_threads = t.n_threads,
                                             .threads = t.threads,
-                                            .n_prompts = t.n_prompts,
-                                            .prompts = t.prompts,
-                                            .n_gens = t.n_gens,
-                                            .gens = t.gens,
+                                            .n_prompt_sizes = t.n_prompt_sizes,
+                                            .prompt_sizes = t.prompt_sizes,
+                                            .n_gen_sizes = t.n_gen_sizes,
+                                            .gen_sizes = t.gen_sizes,
                                             .n_depth = t.depth,
                                             .repetitions = repetitions,
                                             .batch = t.batch,

@@ -53,14 +53,14 @@ TEST(steps_are_those_of_what_ran)
 }
 
 typedef struct visited {
-    int n, prompts[8], gens[8];
+    int n, prompt_sizes[8], gen_sizes[8];
 } visited;
 
 static void note(void *user, const tern_bench_model_row *row)
 {
     visited *v = user;
-    v->prompts[v->n] = row->n_prompt;
-    v->gens[v->n++] = row->n_gen;
+    v->prompt_sizes[v->n] = row->n_prompt;
+    v->gen_sizes[v->n++] = row->n_gen;
 }
 
 TEST(several_sizes)
@@ -75,19 +75,20 @@ TEST(several_sizes)
     o.path = path;
     o.repetitions = 1;
     o.memory = 1 << 16;
-    o.prompts = (int[]){4, 9};
-    o.n_prompts = 2;
-    o.gens = (int[]){3, 2};
-    o.n_gens = 2;
+    o.prompt_sizes = (int[]){4, 9};
+    o.n_prompt_sizes = 2;
+    o.gen_sizes = (int[]){3, 2};
+    o.n_gen_sizes = 2;
     CHECK_OK(tern_bench_model(&o, note, &v));
-    CHECK(v.n == 4 && v.prompts[0] == 4 && v.prompts[1] == 9 && v.gens[2] == 3 && v.gens[3] == 2);
-    o.gens = (int[]){3, 0};
+    CHECK(v.n == 4 && v.prompt_sizes[0] == 4 && v.prompt_sizes[1] == 9 && v.gen_sizes[2] == 3 &&
+          v.gen_sizes[3] == 2);
+    o.gen_sizes = (int[]){3, 0};
     CHECK_STATUS(tern_bench_model(&o, note, &v), TERN_INVALID_ARGUMENT);
     o.memory = -1;
-    o.gens = (int[]){3, 2};
+    o.gen_sizes = (int[]){3, 2};
     CHECK_STATUS(tern_bench_model(&o, note, &v), TERN_INVALID_ARGUMENT);
     o.memory = 0;
-    o.gens = NULL;
+    o.gen_sizes = NULL;
     CHECK_STATUS(tern_bench_model(&o, note, &v), TERN_INVALID_ARGUMENT);
     CHECK_EQ(v.n, 4);
 }

@@ -13,9 +13,7 @@ enum { OPEN_MOST = 40 }; /* with more rows than these, families are folded */
 
 static const char *missing(const tern_report *r)
 {
-    return r->results && r->results->n > 0
-               ? NULL
-               : "no results of benchmarks (tern bench --format json) are among the documents";
+    return r->results && r->results->n > 0 ? NULL : "no results of benchmarks are among the documents";
 }
 
 /* ---- groups: rows of one family, in whichever documents they are ---- */

@@ -10,7 +10,7 @@ enum { SHOWN_MOST = 12 };
 
 static const char *missing(const tern_report *r)
 {
-    return r->profile ? NULL : "no profile (tern profile --json) is among the documents";
+    return r->profile ? NULL : "no profile is among the documents";
 }
 
 static const tern__scale whole = {0, 1, false};

@@ -142,7 +142,7 @@ static const tern_regress_row *most_changed(const tern_regress_report *p, bool s
     const tern_regress_row *most = NULL;
     for (int i = 0; i < p->n; i++) {
         const tern_regress_row *row = &p->rows[i];
-        const bool counts = slower ? row->time >= TERN_REGRESS_REGRESSION : row->time == TERN_REGRESS_FASTER;
+        const bool counts = slower ? row->time >= TERN_REGRESS_REGRESSION : row->time == TERN_REGRESS_BETTER;
         if (counts && row->comparison.n_b > 0 &&
             (!most || (row->comparison.ratio > most->comparison.ratio) == slower))
             most = row;
@@ -164,7 +164,7 @@ static void tell_comparison(const tern_report *r, telling *t)
     else
         tern__strbuf_addf(&s, "none of %d benchmark%s became worse beyond %g %% and noise", p->n,
                           p->n == 1 ? "" : "s", 100 * p->o.threshold);
-    tern__strbuf_addf(&s, ", %d better", counts[TERN_REGRESS_FASTER]);
+    tern__strbuf_addf(&s, ", %d better", counts[TERN_REGRESS_BETTER]);
     if (counts[TERN_REGRESS_UNDECIDED] > 0)
         tern__strbuf_addf(&s, "; %d stayed undecided", counts[TERN_REGRESS_UNDECIDED]);
     if (counts[TERN_REGRESS_MISSING] > 0)
@@ -299,7 +299,7 @@ static int find_cards(const tern_report *r, card cards[CARDS_MOST], tern__strbuf
                     .section = "regressions",
                     .class = worse ? "bad" : "good"};
         snprintf(c->value, sizeof c->value, "%d", worse);
-        snprintf(c->note, sizeof c->note, "%d better, %d undecided", counts[TERN_REGRESS_FASTER],
+        snprintf(c->note, sizeof c->note, "%d better, %d undecided", counts[TERN_REGRESS_BETTER],
                  counts[TERN_REGRESS_UNDECIDED]);
     }
     if (r->profile) {
