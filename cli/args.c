@@ -332,15 +332,31 @@ const char *args_operand(const args *a, int i)
     return i >= 0 && i < a->n_operands ? a->operands[i] : NULL;
 }
 
-bool args_positive(const args *a, const char *name, double *out)
+/* The same as args_positive, but one that no double can hold (1e400) is infinity. */
+static bool read_positive(const args *a, const char *name, double *out)
 {
     const char *value = args_value(a, name);
     char *end;
     if (!value)
         return true;
+    errno = 0;
     double number = strtod(value, &end);
-    if (end == value || *end != '\0' || !(number > 0) || !isfinite(number)) {
+    const bool too_large = isinf(number) && errno == ERANGE; /* not so "inf", which is no number */
+    if (end == value || *end != '\0' || !(number > 0) || (isinf(number) && !too_large)) {
         fail_usage("--%s is a number above 0, not '%s'", name, value);
+        return false;
+    }
+    *out = number;
+    return true;
+}
+
+bool args_positive(const args *a, const char *name, double *out)
+{
+    double number = *out;
+    if (!read_positive(a, name, &number))
+        return false;
+    if (isinf(number)) {
+        fail_usage("--%s %s is more than a number can be", name, args_value(a, name));
         return false;
     }
     *out = number;
@@ -349,12 +365,25 @@ bool args_positive(const args *a, const char *name, double *out)
 
 bool args_percent(const args *a, const char *name, double *out)
 {
-    if (!args_positive(a, name, out))
+    double number = *out;
+    if (!read_positive(a, name, &number))
         return false;
-    if (!args_value(a, name) || *out < 1000)
-        return true;
-    fail_usage("--%s %g: give per cent below 1000", name, *out);
-    return false;
+    if (args_value(a, name) && number >= 1000) {
+        fail_usage("--%s %s: give per cent below 1000", name, args_value(a, name));
+        return false;
+    }
+    *out = number;
+    return true;
+}
+
+bool args_none_of(const args *a, const option *names, const char *why)
+{
+    for (; names->name; names++)
+        if (args_has(a, names->name)) {
+            fail_usage("--%s %s", names->name, why);
+            return false;
+        }
+    return true;
 }
 
 bool args_seconds(const args *a, const char *name, double *out)

@@ -61,6 +61,9 @@ bool args_positive(const args *a, const char *option, double *out);
 bool args_percent(const args *a, const char *option, double *out);
 bool args_seconds(const args *a, const char *option, double *out);
 
+/* false: one of the options (up to one without a name) was given, and "--NAME why" was said: it would be dropped without a word. */
+bool args_none_of(const args *a, const option *names, const char *why);
+
 /* The same line with further options, "level=none,threads=2", which come last and so count. NULL: they are wrong, and that was
  * said. Free it with args_free, before `a` is gone. */
 args *args_with(const args *a, const char *settings);

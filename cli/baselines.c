@@ -35,7 +35,19 @@ int baselines_open(const args *a, bool create, tern_baselines **out)
 int baselines_open_with(const args *a, const char *name, tern_baselines **out)
 {
     const int code = baselines_open(a, false, out);
-    return code == EXIT_DONE && !*out ? fail("there is no baseline '%s': none are kept yet", name) : code;
+    return code == EXIT_DONE && !*out
+               ? fail("there is no baseline '%s': none are kept yet; 'tern baseline create NAME' makes one",
+                      name)
+               : code;
+}
+
+int fail_baseline(tern_status status)
+{
+    return status == TERN_NOT_FOUND
+               ? fail("%s; 'tern baseline list' shows those there are, 'tern baseline create "
+                      "NAME' makes one",
+                      last_words())
+               : fail_status(NULL);
 }
 
 static const char *host_of(const tern_results *r)

@@ -17,6 +17,9 @@ int baselines_open(const args *a, bool create, tern_baselines **out);
 /* The same for the sake of one that must be there: without a file there is none. */
 int baselines_open_with(const args *a, const char *name, tern_baselines **out);
 
+/* EXIT_FAILED, with what the store said of a name; of one that is not there, also how it could be. */
+int fail_baseline(tern_status status);
+
 /* Appends the rows of `from` as sessions after those there are; conditions come with the first. false: they are of different machines
  * or too many, and that was said. */
 bool results_append(tern_results *to, const tern_results *from);

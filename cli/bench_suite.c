@@ -93,7 +93,7 @@ static void collect_measured(void *user, const tern_result *row)
 static int say_failure(tern_status status)
 {
     const bool usage = status == TERN_NOT_FOUND || status == TERN_INVALID_ARGUMENT;
-    return usage ? fail_usage("%s", tern_last_error()) : fail_status(NULL);
+    return usage ? fail_usage("%s", last_words()) : fail_status(NULL);
 }
 
 int bench_measure(const bench_settings *settings, tern_results **out)
@@ -166,7 +166,10 @@ const char *bench_share(const tern_result *row, char *buffer, size_t room)
     if (!isnan(row->limit_share))
         snprintf(buffer, room, "%.3f of %s", row->limit_share, row->limit_kind);
     else
-        snprintf(buffer, room, "%s", row->error[0] || row->threads > 0 ? row->error : row->limit_kind);
+        snprintf(buffer, room, "%s",
+                 row->error[0]     ? row->error
+                 : row->rounds > 0 ? "unavailable: the results do not say why" /* of an older tern */
+                                   : row->limit_kind);
     return buffer;
 }
 
@@ -227,10 +230,8 @@ void bench_print_table(const tern_results *results)
 /* Measured while others ran: said below the figures, since nobody looks up the load otherwise. */
 static void warn_if_busy(const tern_results *results)
 {
-    const char *averages = tern_results_condition(results, "load");
-    char *end = NULL;
-    const double load = averages ? strtod(averages, &end) : 0;
-    if (averages && end != averages && load > 0.25 * usable_cores())
+    const double load = tern_results_busy(results);
+    if (!isnan(load))
         printf(
             "\nwarning: the machine was busy before this run (load %.2f, %d cores): figures may be too low\n",
             load, usable_cores());

@@ -416,6 +416,15 @@ void catalog_print_table(const catalog *c)
     table_print(&t, 0, true);
 }
 
+/* -1: it has none of this key. */
+static int field_of(const catalog *c, const char *key)
+{
+    for (int f = 0; c->fields[f].key; f++)
+        if (strcmp(c->fields[f].key, key) == 0)
+            return f;
+    return -1;
+}
+
 void catalog_print_details(const catalog *c, const char *name)
 {
     static const table_column columns[] = {{"", false, false, STYLE_DIM}, {"", false, false, STYLE_NONE}};
@@ -427,6 +436,13 @@ void catalog_print_details(const catalog *c, const char *name)
             continue;
         printf("%s%s%s%s\n", first ? "" : "\n", on(STYLE_NAME), row[0].text, off(STYLE_NAME));
         first = false;
+        const int why = field_of(c, "unavailable");
+        if (why >= 0 && row[why].text) { /* what is not there has nothing else to tell */
+            text_clear(&cell);
+            text_add_safe(&cell, row[why].text);
+            printf("  unavailable: %s\n", text_string(&cell));
+            continue;
+        }
         table t = table_make(columns, 2);
         for (int f = 1; c->fields[f].key; f++) {
             text_clear(&cell);

@@ -12,6 +12,7 @@
 #include "bench_suite.h"
 #include "commands.h"
 #include "json.h"
+#include "progress.h"
 #include "table.h"
 #include "term.h"
 
@@ -21,6 +22,7 @@ static int measure(const bench_settings *settings, int runs, tern_results *all)
 {
     for (int i = 0; i < runs; i++) {
         tern_results *r = NULL;
+        progress_stage("measuring", "a session", i + 1, runs);
         const int code = bench_measure(settings, &r);
         const bool fits = r && results_append(all, r);
         tern_results_free(r);
@@ -34,7 +36,7 @@ static int measure(const bench_settings *settings, int runs, tern_results *all)
 static int code_of(tern_status status)
 {
     return status == TERN_OK      ? EXIT_DONE
-           : status == TERN_STATE ? fail("%s; --replace puts the new one in its place", tern_last_error())
+           : status == TERN_STATE ? fail("%s; --replace puts the new one in its place", last_words())
                                   : fail_status(NULL);
 }
 
@@ -52,13 +54,20 @@ static int keep(const args *a, tern_baselines *store, const tern_results *all)
     return code;
 }
 
+#define MEASURING_OPTIONS                                                                                \
+    {"runs", 0, "N", NULL, "measure in N sessions, whose differences are the noise floor (default: 5)"}, \
+        {"suite", 0, "NAME", NULL, "what to measure (default: ops)"}, BENCH_MEASURE_OPTIONS
+static const option measuring_options[] = {MEASURING_OPTIONS, {0}};
+
 static int run_create(const args *a)
 {
     bench_settings settings;
     tern_baselines *store = NULL;
     tern_results *all;
     int runs;
-    if (bench_read_settings(a, args_value(a, "suite"), &settings) != EXIT_DONE ||
+    if ((args_has(a, "from") &&
+         !args_none_of(a, measuring_options, "is of measuring; --from takes results as they are")) ||
+        bench_read_settings(a, args_value(a, "suite"), &settings) != EXIT_DONE ||
         !args_int(a, "runs", 1, 100, 5, &runs))
         return EXIT_USAGE;
     if (tern_results_create(&all) != TERN_OK)
@@ -83,10 +92,8 @@ static const option create_options[] = {
     {"from", 0, "FILE", NULL,
      "take results from FILE (JSON of `tern bench`), a session each; may be repeated; else they are measured "
      "now"},
-    {"runs", 0, "N", NULL, "measure in N sessions, whose differences are the noise floor (default: 5)"},
     {"replace", 0, NULL, NULL, "an older baseline of this name goes"},
-    {"suite", 0, "NAME", NULL, "what to measure (default: ops)"},
-    BENCH_MEASURE_OPTIONS,
+    MEASURING_OPTIONS,
     STORE_OPTION,
     {0},
 };
@@ -213,9 +220,10 @@ static int load(const args *a, bool history, tern_results **out)
     tern_baselines *store;
     const char *name = args_operand(a, 0);
     int code = baselines_open_with(a, name, &store);
-    if (code == EXIT_DONE &&
-        (history ? tern_baseline_history : tern_baseline_load)(store, name, out) != TERN_OK)
-        code = fail_status(NULL);
+    if (code == EXIT_DONE) {
+        tern_status status = (history ? tern_baseline_history : tern_baseline_load)(store, name, out);
+        code = status == TERN_OK ? EXIT_DONE : fail_baseline(status);
+    }
     tern_baselines_close(store);
     return code;
 }
@@ -324,8 +332,10 @@ static int run_delete(const args *a)
 {
     tern_baselines *store;
     int code = baselines_open_with(a, args_operand(a, 0), &store);
-    if (code == EXIT_DONE && tern_baseline_delete(store, args_operand(a, 0)) != TERN_OK)
-        code = fail_status(NULL);
+    if (code == EXIT_DONE) {
+        tern_status status = tern_baseline_delete(store, args_operand(a, 0));
+        code = status == TERN_OK ? EXIT_DONE : fail_baseline(status);
+    }
     tern_baselines_close(store);
     return code;
 }
@@ -382,12 +392,8 @@ static int run_import(const args *a)
     const char *name = args_value(a, "name") ? args_value(a, "name") : tern_results_condition(r, "baseline");
     int code = name ? baselines_open(a, true, &store) : fail("the file names no baseline; give --name NAME");
     if (code == EXIT_DONE) {
-        tern_status status = tern_baseline_create(store, name, tern_results_condition(r, "description"), r,
-                                                  args_has(a, "replace"));
-        if (status == TERN_STATE)
-            code = fail("%s; --replace puts the new one in its place", tern_last_error());
-        else if (status != TERN_OK)
-            code = fail_status(NULL);
+        code = code_of(tern_baseline_create(store, name, tern_results_condition(r, "description"), r,
+                                            args_has(a, "replace")));
         tern_baselines_close(store);
     }
     tern_results_free(r);

@@ -101,16 +101,16 @@ static int read_options(const args *a, tern_bench_model_options *o, int *threads
     o->fallback = args_has(a, "fallback");
     o->threads = threads;
     if (!args_ints(a, "threads", 1, 64, MOST_THREADS, threads, &o->n_threads) ||
-        !take_sizes(a, "n-prompt", &o->n_prompt, sizes[0], &o->n_prompts, &o->prompts) ||
-        !take_sizes(a, "n-gen", &o->n_gen, sizes[1], &o->n_gens, &o->gens) ||
+        !take_sizes(a, "n-prompt", &o->n_prompt, sizes[0], &o->n_prompt_sizes, &o->prompt_sizes) ||
+        !take_sizes(a, "n-gen", &o->n_gen, sizes[1], &o->n_gen_sizes, &o->gen_sizes) ||
         !args_int(a, "n-depth", 0, 1 << 20, 0, &o->n_depth) ||
         !args_int(a, "repetitions", 1, 1000, o->repetitions, &o->repetitions) ||
-        !args_int(a, "batch-size", 1, 65536, 512, &batch))
+        !args_int(a, "batch-size", 1, 65536, 512, &batch) || !args_seconds(a, "timeout", &o->timeout_s))
         return EXIT_USAGE;
     o->batch = batch;
     if (cache)
         tern_dtype_parse(cache, &o->cache); /* one of the choices */
-    return o->n_prompt + o->n_prompts + o->n_gen + o->n_gens > 0
+    return o->n_prompt + o->n_prompt_sizes + o->n_gen + o->n_gen_sizes > 0
                ? EXIT_DONE
                : fail_usage("-p 0 -n 0: nothing is left to measure");
 }
@@ -197,7 +197,7 @@ static void print_md(const tern_bench_model_row *row, bool first)
     else
         printf("%.2f ± %.2f | ", row->average_rate, row->deviation_rate);
     if (isnan(row->share))
-        printf("unavailable: %s | ", row->error);
+        printf("%s | ", row->error);
     else
         printf("%.3f of %s | ", row->share, tern_limit_name(row->limit_kind));
     if (!isnan(row->first_token_s))
@@ -407,6 +407,7 @@ static const option options[] = {
     {"n-depth", 'd', "N", NULL, "tokens in the context before the test begins (default: 0)"},
     {"threads", 't', "N,...", NULL, "measure with these numbers of threads (default: as many as this process may use)"},
     {"repetitions", 'r', "N", NULL, "runs of each test (default: 5)"},
+    {"timeout", 0, "S", NULL, "give up a test that takes longer, and say so in its row (default: 600)"},
     {"batch-size", 'b', "N", NULL, "most tokens of a prompt computed at once (default: 512)"},
     {"cache-type", 0, "TYPE", "f32 f16 i8", "keys and values are kept as (default: f16)"},
     {"head", 0, "TYPE", HEAD_TYPES, "convert the head (tern run tells what that does to the answers)"},

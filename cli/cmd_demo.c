@@ -1,6 +1,7 @@
 /* cmd_demo.c - `tern demo`, which `make run` ends with: a passage by the built-in model, then what this run measured. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -117,7 +118,10 @@ static void take_prompt(void *user, const tern_bench_model_row *row)
     d->prompt_share = row->share;
     d->prompt_limit = row->limit_rate;
     d->limit_kind = row->limit_kind;
-    snprintf(d->prompt_why, sizeof d->prompt_why, "%s", row->error);
+    /* The words around it say "unavailable: ". */
+    static const char said[] = "unavailable: ";
+    const size_t skip = strncmp(row->error, said, sizeof said - 1) == 0 ? sizeof said - 1 : 0;
+    snprintf(d->prompt_why, sizeof d->prompt_why, "%s", row->error + skip);
 }
 
 static void measure_prompt(demo *d, const char *cpu)

@@ -27,29 +27,20 @@ enum { PAIRS_FIRST = 12, PAIRS_MOST = 24 };
 /* Either a baseline is compared with, or a program, and files are not measured: what is of the other would be dropped without a word. */
 static bool check_kind(const args *a)
 {
-    static const char *const of_baselines[] = {"baseline", "from",     "family",    "budget", "samples",
-                                               "timeout",  "any-host", "no-record", "store"},
-                             *const of_programs[] = {"bench", "sessions"},
-                             *const of_measuring[] = {"budget", "samples", "timeout"};
-    const bool programs = args_has(a, "program");
-    for (size_t i = 0; programs && i < sizeof of_baselines / sizeof *of_baselines; i++)
-        if (args_has(a, of_baselines[i])) {
-            fail_usage("--%s is of baselines; with --program both builds run what --bench says, and nothing "
-                       "is kept",
-                       of_baselines[i]);
-            return false;
-        }
-    for (size_t i = 0; !programs && i < sizeof of_programs / sizeof *of_programs; i++)
-        if (args_has(a, of_programs[i])) {
-            fail_usage("--%s goes with --program", of_programs[i]);
-            return false;
-        }
-    for (size_t i = 0; args_has(a, "from") && i < sizeof of_measuring / sizeof *of_measuring; i++)
-        if (args_has(a, of_measuring[i])) {
-            fail_usage("--%s is of measuring; --from takes results as they are", of_measuring[i]);
-            return false;
-        }
-    return true;
+    static const option of_baselines[] = {{.name = "baseline"}, {.name = "from"},
+                                          {.name = "family"},   {.name = "budget"},
+                                          {.name = "samples"},  {.name = "timeout"},
+                                          {.name = "any-host"}, {.name = "no-record"},
+                                          {.name = "store"},    {0}},
+                        of_programs[] = {{.name = "bench"}, {.name = "sessions"}, {0}},
+                        of_measuring[] = {{.name = "budget"}, {.name = "samples"}, {.name = "timeout"}, {0}};
+    if (args_has(a, "program"))
+        return args_none_of(
+            a, of_baselines,
+            "is of baselines; with --program both builds run what --bench says, and nothing is kept");
+    return args_none_of(a, of_programs, "goes with --program") &&
+           (!args_has(a, "from") ||
+            args_none_of(a, of_measuring, "is of measuring; --from takes results as they are"));
 }
 
 static bool read_settings(const args *a, settings *s)
@@ -89,9 +80,11 @@ static int keep_family(const char *family, tern_results **base)
 static int load(const args *a, tern_baselines *store, tern_results **base, tern_results **history)
 {
     const char *name = args_value(a, "baseline"), *family = args_value(a, "family");
-    if (tern_baseline_load(store, name, base) != TERN_OK ||
-        tern_baseline_history(store, name, history) != TERN_OK)
-        return fail_status(NULL);
+    tern_status status = tern_baseline_load(store, name, base);
+    if (status == TERN_OK)
+        status = tern_baseline_history(store, name, history);
+    if (status != TERN_OK)
+        return fail_baseline(status);
     return family ? keep_family(family, base) : EXIT_DONE;
 }
 
@@ -115,7 +108,7 @@ static int record(const args *a, tern_baselines *store, const tern_results *hist
     }
     return tern_baseline_add_check(store, args_value(a, "baseline"), now) == TERN_OK
                ? EXIT_DONE
-               : fail_status("the history");
+               : fail("this session was not added to the history: %s", last_words());
 }
 
 static int make_report(const args *a, const settings *s, const tern_results *base,
@@ -217,8 +210,8 @@ static int report_pairs(tern_regress_options o, int most, sessions *s, tern_regr
         return code;
     const int rows = count_compared(*out), needed = tern_regress_pairs_needed(&o, rows);
     if (most < needed)
-        return fail("%d sessions can never tell anything of %d benchmarks; --sessions %d can", most, rows,
-                    needed);
+        return fail("%d sessions can never tell anything of %d benchmark%s; --sessions %d can", most, rows,
+                    rows == 1 ? "" : "s", needed);
     tern_regress_options early = o;
     int first = most < PAIRS_FIRST ? most : PAIRS_FIRST;
     early.spend = (double)first / most;
@@ -259,6 +252,12 @@ static int regress_programs(const args *a, const settings *given, out_file *to)
 
 /* ---- a baseline ---- */
 
+/* The report has been written. A history that could not be kept hides no regression: it is the status only where there is none. */
+static int answer_with(int answer, int recorded)
+{
+    return recorded == EXIT_DONE || answer > EXIT_ANSWER ? answer : recorded;
+}
+
 static int regress(const args *a, const settings *s, tern_baselines *store, out_file *to)
 {
     tern_results *base = NULL, *history = NULL;
@@ -271,9 +270,7 @@ static int regress(const args *a, const settings *s, tern_baselines *store, out_
     if (code == EXIT_DONE && !any_compared(report))
         code = fail("no benchmark of the baseline could be compared");
     if (code == EXIT_DONE)
-        code = record(a, store, history, tern_regress_results(report));
-    if (code == EXIT_DONE)
-        code = answer_of(report);
+        code = answer_with(answer_of(report), record(a, store, history, tern_regress_results(report)));
     tern_regress_free(report);
     tern_results_free(history);
     tern_results_free(base);
@@ -317,7 +314,7 @@ static const option options[] = {
     {"family", 0, "F", NULL, "only the benchmarks of this family"},
     {"budget", 0, "S", NULL, "take samples of each benchmark for at most S seconds (default: 2)"},
     {"samples", 0, "N", NULL, "take at most N of them (default: 200)"},
-    {"timeout", 0, "S", NULL, "give up a benchmark that takes longer, and call it missing (default: 60)"},
+    {"timeout", 0, "S", NULL, "give up a benchmark that takes longer, and call it missing (default: 60; of models 600)"},
     {"any-host", 0, NULL, NULL, "compare although the baseline is of another machine"},
     {"no-record", 0, NULL, NULL, "do not add this session to the baseline's history"},
     {"output-format", 0, "FORMAT", formats, "how to print the report (default: text)"},
@@ -351,8 +348,9 @@ const command cmd_regress = {
     .answers = "  0  no regression\n"
                "  1  a regression\n"
                "  2  a critical regression\n"
-               "  3  it failed: no such baseline, a bad file, another machine; one line on standard\n"
-               "     error says why\n"
+               "  3  it failed: no such baseline, a bad file, another machine; or there is no\n"
+               "     regression, but the session could not be added to the history (the report\n"
+               "     is written before); one line on standard error says why\n"
                "  4  the command line is wrong; nothing was read or written",
     .run = run,
 };

@@ -76,7 +76,7 @@ static int compare_with_baseline(const args *a, const tern_regress_options *o, t
     tern_results_free(history);
     tern_results_free(base);
     tern_baselines_close(store);
-    return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
+    return status == TERN_OK ? EXIT_DONE : fail_baseline(status);
 }
 
 static int compare_with_file(const char *path, const tern_regress_options *o, tern_report *report)

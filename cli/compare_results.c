@@ -171,7 +171,8 @@ static void warn_of_few(const tern_regress_options *o, const tern_regress_report
         }
     const int needed = tern_regress_pairs_needed(o, rows);
     if (pairs < needed)
-        warn("%d sessions can never tell anything of %d benchmarks; --rounds %d can", pairs, rows, needed);
+        warn("%d sessions can never tell anything of %d benchmark%s; --rounds %d can", pairs, rows,
+             rows == 1 ? "" : "s", needed);
 }
 
 /* Compared as `tern regress` does: in_turns, session i of one was next to session i of the other. */

@@ -192,7 +192,6 @@ static void print_types(const usage *u)
         table_add(&t, text_string(&way));
     }
     table_print(&t, 2, true);
-    putchar('\n');
     table_free(&t);
     text_free(&way);
 }
@@ -229,16 +228,18 @@ static void print_report(const char *path, const tern_model_file *file)
     text_addf(&what, ", %s parameters in ", format_count(parameters, u.parameters));
     text_add_plural(&what, tern_model_file_count(file), "tensor");
     text_addf(&what, ", %s", format_bytes(bytes, tern_model_file_bytes(file)));
-    printf("%s\n\n", text_string(&what));
+    printf("%s\n", text_string(&what));
     text_free(&what);
-    print_metadata(file);
-    print_tensors(file);
-    if (tern_model_file_count(file) > 0)
-        print_types(&u);
+    /* What people look for comes first. */
     if (u.runs)
         print_memory(&u);
     else
         printf("  it cannot be run: %s\n", why_not(file));
+    putchar('\n');
+    print_metadata(file);
+    print_tensors(file);
+    if (tern_model_file_count(file) > 0)
+        print_types(&u);
 }
 
 /* ---- for programs -------------------------------------------------------------------------------------------------- */

@@ -92,6 +92,12 @@ bool progress_show(uint64_t done, uint64_t total)
     return !stopped;
 }
 
+void progress_stage(const char *doing, const char *what, int number, int of)
+{
+    if (isatty(STDERR_FILENO) != 1)
+        warn("%s %s (%d of %d)", doing, what, number, of);
+}
+
 int progress_stopped_by(void)
 {
     return stopped;

@@ -14,6 +14,9 @@ bool progress_update(void *user, uint64_t done, uint64_t total);
 bool progress_show(uint64_t done, uint64_t total);
 /* A line of the caller's own instead of a bar, drawn as often as one; "" takes it away, for other words to be printed. */
 void progress_line(const char *line);
+/* A line for a stage of long work where no bar can be drawn, since stderr is no terminal: a log that stands still looks like a program
+ * that does. */
+void progress_stage(const char *doing, const char *what, int number, int of);
 /* The signal that asked to stop this work, or the last such one; 0: none did. */
 int progress_stopped_by(void);
 void progress_end(void); /* the bar, if there is one, goes; Ctrl-C does what it did before */

@@ -78,20 +78,37 @@ static int run_step(int i, const char *folder)
     return code;
 }
 
+/* The benchmarks of a baseline were measured before; a model is made where none is built in. */
+static bool is_wanted(int i, bool benchmarks)
+{
+    return (benchmarks || strcmp(steps[i].words[0], "bench") != 0) &&
+           (!builtin_name() || strcmp(steps[i].file, MODEL) != 0);
+}
+
 static int measure_all(const char *folder, tern_report *report, bool benchmarks)
 {
     int code = EXIT_DONE;
     progress_begin_of("measuring a small set", "parts");
+    int wanted = 0, done = 0;
+    for (int i = 0; i < STEPS; i++)
+        wanted += is_wanted(i, benchmarks);
     for (int i = 0; i < STEPS && code == EXIT_DONE; i++) {
-        if ((!benchmarks && strcmp(steps[i].words[0], "bench") == 0) ||
-            (builtin_name() && strcmp(steps[i].file, MODEL) == 0))
+        if (!is_wanted(i, benchmarks))
             continue;
         char *path = path_of(folder, steps[i].file);
-        if (!progress_show((uint64_t)i, STEPS))
+        if (!progress_show((uint64_t)done, (uint64_t)wanted))
             code = fail("stopped");
-        /* Results that were written although some are doubtful were spoken of: they are better than none. */
+        if (code == EXIT_DONE)
+            progress_stage("making", steps[i].file, ++done, wanted);
+        /* Results that were written although some are doubtful are better than none: the page says which those are. */
+        text words = {0};
+        term_hold(&words);
         if (code == EXIT_DONE && run_step(i, folder) != EXIT_DONE && access(path, R_OK) != 0)
             code = EXIT_FAILED;
+        term_hold(NULL);
+        if (code != EXIT_DONE)
+            fputs(text_string(&words), stderr);
+        text_free(&words);
         if (code == EXIT_DONE && text_ends_in(path, ".json") && tern_report_load(report, path) != TERN_OK)
             code = fail_status(NULL);
         free(path);

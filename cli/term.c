@@ -18,9 +18,12 @@
 
 static char command[64]; /* the command that messages name */
 static char program_word[4096] = "tern";
+static char *const *given; /* (n_given) the words of the command line */
+static int n_given;
 static bool utf8, color, terminal;
 static int columns; /* 0 = nobody says */
 
+static text *held;   /* where messages go instead of stderr; or NULL */
 static bool answers; /* exit statuses 1 and 2 are answers */
 
 /* ---- errors ------------------------------------------------------------------------------------------------- */
@@ -30,17 +33,63 @@ void term_set_command(const char *path)
     snprintf(command, sizeof command, "%s", path);
 }
 
+/* How often a word stands on the command line. */
+static int times_given(const char *word, size_t length)
+{
+    int n = 0;
+    for (int i = 0; i < n_given; i++)
+        n += strlen(given[i]) == length && strncmp(given[i], word, length) == 0;
+    return n;
+}
+
+/* Is the word of the library before a message's colon one that the line says already, "chat: chat: ..." or "synth: model_synth: ..."?
+ * Not so if a file that was given has the command's name. */
+static bool is_said(const char *word, size_t length)
+{
+    char whole[2][sizeof command + 8];
+    snprintf(whole[0], sizeof whole[0], "model_%s", command);
+    snprintf(whole[1], sizeof whole[1], "%s", command);
+    for (char *blank; (blank = strchr(whole[1], ' '));)
+        *blank = '_'; /* "bench model" */
+    for (int i = 0; i < 2; i++)
+        if (strchr(whole[i], '_') && strlen(whole[i]) == length && strncmp(whole[i], word, length) == 0)
+            return true;
+    for (const char *at = command; *at;) {
+        const size_t n = strcspn(at, " ");
+        if (n == length && strncmp(at, word, n) == 0)
+            return times_given(word, length) < 2;
+        at += n + (at[n] == ' ');
+    }
+    return false;
+}
+
+/* The message without what the line begins with anyway. */
+static const char *without_prefix(const char *words)
+{
+    const size_t length = strcspn(words, ":");
+    return length > 0 && strncmp(words + length, ": ", 2) == 0 && is_said(words, length) ? words + length + 2
+                                                                                         : words;
+}
+
 static void say(const char *format, va_list list, const char *tail)
 {
     char message[4096];
     vsnprintf(message, sizeof message, format, list);
     text line = {0};
     text_addf(&line, "tern: %s%s", command, command[0] ? ": " : "");
-    text_add_safe(&line, message);
+    text_add_safe(&line, without_prefix(message));
     text_addf(&line, "%s\n", tail);
     fflush(stdout); /* what was said before comes before */
-    fputs(text_string(&line), stderr);
+    if (held)
+        text_add(held, text_string(&line));
+    else
+        fputs(text_string(&line), stderr);
     text_free(&line);
+}
+
+void term_hold(text *to)
+{
+    held = to;
 }
 
 int fail(const char *format, ...)
@@ -65,18 +114,7 @@ int fail_usage(const char *format, ...)
 
 const char *last_words(void)
 {
-    const char *words = tern_last_error();
-    const size_t length = strcspn(words, ":");
-    char names[2][sizeof command + 8];
-    snprintf(names[0], sizeof names[0], "model_%s", command);
-    snprintf(names[1], sizeof names[1], "%s", command);
-    for (char *blank; (blank = strchr(names[1], ' '));)
-        *blank = '_'; /* "bench model" */
-    for (int i = 0; i < 2; i++)
-        if (strchr(names[i], '_') && strlen(names[i]) == length && strncmp(names[i], words, length) == 0 &&
-            strncmp(words + length, ": ", 2) == 0)
-            return words + length + 2;
-    return words;
+    return without_prefix(tern_last_error());
 }
 
 int fail_status(const char *subject)
@@ -187,9 +225,11 @@ const char *term_program(void)
     return program_word;
 }
 
-void term_init(const char *called)
+void term_init(int count, char *const *words)
 {
-    keep_program(called);
+    keep_program(count > 0 ? words[0] : NULL);
+    given = words + (count > 0);
+    n_given = count > 0 ? count - 1 : 0;
     signal(SIGPIPE, SIG_DFL); /* a parent may have it ignored; a closed pipe ends the program, quietly */
     setlocale(LC_CTYPE, "");  /* characters only: numbers keep their point */
     const char *charset = nl_langinfo(CODESET);

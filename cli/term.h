@@ -27,11 +27,16 @@ void term_set_command(const char *path);
 int fail(const char *format, ...) TERN_PRINTF(1, 2);
 int fail_usage(const char *format, ...) TERN_PRINTF(1, 2); /* adds where help is */
 int fail_status(const char *subject);                      /* last_words(), after "subject: " unless NULL */
-/* tern_last_error(), without the name of the library's function where it is the command's again: "synth: model_synth: ...". */
+/* tern_last_error(), without the name of the library's function where it is the command's again: "synth: model_synth: ...", "chat: chat: ...".
+ * Whole messages lose it by themselves; this is for words that come after others. */
 const char *last_words(void);
 
 /* A remark on stderr that is not a failure. */
 void warn(const char *format, ...) TERN_PRINTF(1, 2);
+
+/* Messages go to the end of `to` until term_hold(NULL): its caller says what there is to say. */
+struct text;
+void term_hold(struct text *to);
 
 /* What the library has to say besides results appears on stderr: warnings, if `show`, and errors. */
 void term_show_warnings(bool show);
@@ -57,7 +62,7 @@ typedef enum color_when {
     COLOR_NEVER,
 } color_when;
 
-void term_init(const char *called); /* once, at the start, with argv[0] or NULL */
+void term_init(int count, char *const *words); /* once, at the start, with argc and argv, which stay valid */
 void term_set_color(color_when when);
 
 bool term_utf8(void);

@@ -44,7 +44,7 @@ const command program = {
 
 int main(int argc, char **argv)
 {
-    term_init(argc > 0 ? argv[0] : NULL);
+    term_init(argc, argv);
     term_show_warnings(true);
     int code = args_dispatch(argc > 0 ? argc - 1 : 0, argv + (argc > 0));
     return term_finish(code);

@@ -23,24 +23,26 @@ typedef bool (*tern_bench_progress)(void *user, const char *what, int done, int 
 /* Zeroed fields are the defaults, but for the path or the file, and what is to be measured. */
 typedef struct tern_bench_model_options {
     const char *path;
-    tern_model_file *file;           /* instead of the path, one that is open: tern_model_load_file */
-    const tern_model_options *model; /* or NULL */
-    const char *cpu;                 /* highest instruction set to use; NULL = $TERN_CPU, else the best */
-    const char *device;              /* what computes; NULL = "cpu" */
-    bool fallback;                   /* what it cannot run may run on the CPU */
-    int n_threads;                   /* how many numbers of threads to measure with, ... */
-    const int *threads;              /* ... and which; none: all that may be used */
-    int n_prompt;                    /* tokens of the prompt; 0: no such test */
-    int n_gen;                       /* tokens generated one by one; 0: no such test */
-    int n_prompts, n_gens;           /* several of them: how many numbers, ... */
-    const int *prompts, *gens;       /* ... and which, instead of n_prompt and n_gen; all above 0 */
-    int n_depth;                     /* tokens that are in the context before */
-    int repetitions;                 /* runs of each test; 0 = 5 */
-    int64_t batch;                   /* most rows computed at once; 0 = 512 */
-    tern_dtype cache;                /* of keys and values: TERN_F16 (0: this one), TERN_F32 or TERN_I8 */
+    tern_model_file *file;               /* instead of the path, one that is open: tern_model_load_file */
+    const tern_model_options *model;     /* or NULL */
+    const char *cpu;                     /* highest instruction set to use; NULL = $TERN_CPU, else the best */
+    const char *device;                  /* what computes; NULL = "cpu" */
+    bool fallback;                       /* what it cannot run may run on the CPU */
+    int n_threads;                       /* how many numbers of threads to measure with, ... */
+    const int *threads;                  /* ... and which; none: all that may be used */
+    int n_prompt;                        /* tokens of the prompt; 0: no such test */
+    int n_gen;                           /* tokens generated one by one; 0: no such test */
+    int n_prompt_sizes, n_gen_sizes;     /* several of them: how many numbers, ... */
+    const int *prompt_sizes, *gen_sizes; /* ... and which, instead of n_prompt and n_gen; all above 0 */
+    int n_depth;                         /* tokens that are in the context before */
+    int repetitions;                     /* runs of each test; 0 = 5 */
+    int64_t batch;                       /* most rows computed at once; 0 = 512 */
+    tern_dtype cache;                    /* of keys and values: TERN_F16 (0: this one), TERN_F32 or TERN_I8 */
     int64_t
         memory; /* bytes that the probes of limits read; 0 = 256 MiB; with less, all probes are shorter, and worth less */
-    bool steps; /* keep how long every step takes, which costs a look at the clock for each */
+    double
+        timeout_s; /* a test that takes longer is given up, and says so; so is opening the model; 0 = 600 */
+    bool steps;    /* keep how long every step takes, which costs a look at the clock for each */
     tern_bench_progress progress; /* or NULL */
     void *progress_user;
 } tern_bench_model_options;
@@ -66,7 +68,7 @@ typedef struct tern_bench_model_row {
     int64_t batch;
     tern_dtype cache;
     uint64_t cache_bytes; /* of keys and values */
-    int rounds;           /* samples; 0: `error` says why there are none */
+    int rounds; /* samples; 0: `error` says why there are none, "unavailable: ..." if it took too long */
     const double *seconds;
     const double
         *cpu_seconds; /* (rounds) what all threads of the process computed meanwhile; NULL: unknown */
@@ -103,7 +105,8 @@ TERN_API tern_bench_model_options tern_bench_model_options_default(void);
 
 /* Loads the model for each number of threads, then runs each test once to warm up and `repetitions` times in turns with its
  * limit. Tokens are arbitrary; a prompt ends with the likeliest token chosen. Bytes for each token of a model that has the shape
- * of BitNet 2B-4T are 790 MB whatever its format, so that smaller formats are rewarded. */
+ * of BitNet 2B-4T are 790 MB whatever its format, so that smaller formats are rewarded. TERN_STATE, after all tests: none could be
+ * measured. TERN_CANCELLED: opening the model took too long, or `progress` asked to stop. */
 TERN_API tern_status tern_bench_model(const tern_bench_model_options *options, tern_bench_model_visit visit,
                                       void *user);
 

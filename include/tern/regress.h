@@ -30,7 +30,7 @@
 
 /* X(enumerator, number, name, meaning), from good to bad. */
 #define TERN_REGRESS_LIST(X)                                                                   \
-    X(FASTER, 0, "better", "takes less, by more than threshold and noise")                     \
+    X(BETTER, 0, "better", "takes less, by more than threshold and noise")                     \
     X(SAME, 1, "same", "no change beyond the threshold")                                       \
     X(UNDECIDED, 2, "undecided", "the samples allow no answer")                                \
     X(MISSING, 3, "missing", "it could not be measured again, or the baseline has no samples") \
@@ -112,7 +112,7 @@ extern "C" {
 TERN_API const char *tern_regress_state_name(tern_regress_state state);
 
 /* Measures the benchmarks of the baseline again. Of `bench` (may be NULL), `family` leaves out all others; cpu and memory are those
- * that the baseline was taken with (tern_bench_note_settings) where they are not given; timeout_s (60) is for each row, warmups before
+ * that the baseline was taken with (tern_bench_note_settings) where they are not given; timeout_s (60; 600 for a test of a model) is for each row, warmups before
  * its first sample. Suites and threads are the baseline's own, and budget_s and rounds those of `options`. `history` (may be NULL) is
  * the baseline with the checks since. TERN_STATE: the baseline is of another machine, and any_host is false. */
 TERN_API tern_status tern_regress_run(const tern_regress_options *options, const tern_bench_options *bench,

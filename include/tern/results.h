@@ -50,8 +50,8 @@ typedef struct tern_result {
     int64_t peak_bytes;  /* that one run has at most beyond its operands: arena, scratch, results; counted */
     double
         accuracy_error; /* root of the mean square of what differs from the reference, relative to its size */
-    const char
-        *error; /* "", or one sentence: "unavailable: ..." if it cannot be had here, else it went wrong */
+    const char *
+        error; /* "", or one sentence: "unavailable: ..." if it cannot be had here, or has samples but no share of a limit; else it went wrong */
 } tern_result;
 
 /* The formats: X(enumerator, number, name, what it is). */
@@ -88,7 +88,8 @@ TERN_API tern_status tern_result_format_parse(const char *name, tern_result_form
 TERN_API tern_status tern_results_create(tern_results **out);
 TERN_API void tern_results_free(tern_results *results); /* NULL is fine */
 
-/* Copies the row. With samples (all finite and above zero, at most 2^20) it computes the figures of times. */
+/* Copies the row. With samples (at most 2^20) it computes the figures of times. TERN_INVALID_ARGUMENT: times that
+ * nothing can have taken (they are from 1e-6 to 1e15 us), or other figures below 0 or above 1e15. */
 TERN_API tern_status tern_results_add(tern_results *results, const tern_result *row);
 
 TERN_API int tern_results_count(const tern_results *results); /* 0 for NULL */
@@ -111,6 +112,9 @@ TERN_API tern_status tern_results_note_conditions(tern_results *results);
 TERN_API tern_status tern_results_set_condition(tern_results *results, const char *name, const char *value);
 /* The value; NULL: there is none of this name. Valid until it is replaced. */
 TERN_API const char *tern_results_condition(const tern_results *results, const char *name);
+/* The load before they were measured, if it was more than a quarter of the cores that could be used: figures may be too low. NaN: the
+ * machine was quieter, or they do not say. */
+TERN_API double tern_results_busy(const tern_results *results);
 /* Condition i, in the order of their making. TERN_OUT_OF_RANGE past the last. */
 TERN_API tern_status tern_results_condition_at(const tern_results *results, int i, const char **name,
                                                const char **value);

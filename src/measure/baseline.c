@@ -100,8 +100,7 @@ static tern_status find_id(tern_baselines *b, const char *name, int64_t *id)
 static tern_status find_existing(tern_baselines *b, const char *name, int64_t *id)
 {
     TERN_TRY(find_id(b, name, id));
-    TERN__FAIL_IF(*id == 0, TERN_NOT_FOUND,
-                  "there is no baseline '%s'; 'tern baseline list' shows those there are", name);
+    TERN__FAIL_IF(*id == 0, TERN_NOT_FOUND, "there is no baseline '%s'", name);
     return TERN_OK;
 }
 

@@ -176,10 +176,10 @@ static tern_status check_choice(const tern__bench *b)
     for (int i = 0; tern__cell_describe(b, i, &cell) == TERN_OK; i++)
         if (is_asked_for(b, &cell))
             return TERN_OK;
-    return tern__fail(TERN_NOT_FOUND, "bench: no case of %s is of%s%s%s%s%s%s%s%s; --list shows them",
-                      b->suite->name, o->family ? " family " : "", o->family ? o->family : "",
-                      o->dtype ? " dtype " : "", o->dtype ? o->dtype : "", o->size ? " size " : "",
-                      o->size ? o->size : "", o->layout ? " layout " : "", o->layout ? o->layout : "");
+    return tern__fail(TERN_NOT_FOUND, "bench: no case of %s is of%s%s%s%s%s%s%s%s", b->suite->name,
+                      o->family ? " family " : "", o->family ? o->family : "", o->dtype ? " dtype " : "",
+                      o->dtype ? o->dtype : "", o->size ? " size " : "", o->size ? o->size : "",
+                      o->layout ? " layout " : "", o->layout ? o->layout : "");
 }
 
 static tern_status check_numbers(const tern_bench_options *o)
@@ -320,27 +320,14 @@ tern_status tern__cell_describe(const tern__bench *bench, int i, tern__cell *cel
 
 void tern__cell_begin(tern__cell *cell)
 {
-    cell->start = tern__now_ns();
-    cell->deadline = cell->start + (uint64_t)(cell->bench->o.timeout_s * 1e9);
-}
-
-static bool is_late(void *user)
-{
-    const tern__cell *cell = user;
-    return cell->deadline > 0 && tern__now_ns() > cell->deadline;
-}
-
-static tern_status give_up(const tern__cell *cell)
-{
-    return tern__fail(TERN_CANCELLED, "unavailable: given up after %.3g s, at most %g were allowed",
-                      (double)(tern__now_ns() - cell->start) * 1e-9, cell->bench->o.timeout_s);
+    cell->deadline = tern__deadline_begin(cell->bench->o.timeout_s);
 }
 
 static void watch(tern__cell *cell)
 {
-    tern_ctx_set_stop(cell->bench->ctx, is_late, cell);
+    tern_ctx_set_stop(cell->bench->ctx, tern__deadline_passed, &cell->deadline);
     if (!cell->bench->on_cpu)
-        tern_ctx_set_stop(cell->bench->device_ctx, is_late, cell);
+        tern_ctx_set_stop(cell->bench->device_ctx, tern__deadline_passed, &cell->deadline);
 }
 
 /* What a cell that was watched ended with. */
@@ -354,7 +341,9 @@ static tern_status unwatch(tern__cell *cell, tern_status status)
         snprintf(why, sizeof why, "%s", tern_last_error());
         return tern__fail(TERN_UNAVAILABLE, "unavailable: %s", why);
     }
-    return status == TERN_CANCELLED && is_late(cell) ? give_up(cell) : status;
+    if (status == TERN_CANCELLED)
+        TERN_TRY(tern__deadline_check(&cell->deadline));
+    return status;
 }
 
 /* Why the device, or the suite on it, cannot be had. */
@@ -407,7 +396,7 @@ tern_status tern__cell_run(void *user)
 {
     tern__cell *cell = user;
     TERN_TRY(cell->bench->suite->run(cell->state));
-    return is_late(cell) ? give_up(cell) : TERN_OK;
+    return tern__deadline_check(&cell->deadline);
 }
 
 void tern__cell_close(tern__cell *cell)
@@ -498,6 +487,7 @@ tern_status tern__cell_take_share(tern__cell *cell)
     return status == TERN_UNAVAILABLE ? TERN_OK : status;
 }
 
+/* What was timed and has no share of a limit fails all the same: the row's error says why. */
 static tern_status measure_cell(visiting *v, tern__cell *cell, int threads,
                                 double (*samples)[TERN__ROUNDS_MOST], tern__measurement *m)
 {
@@ -505,7 +495,10 @@ static tern_status measure_cell(visiting *v, tern__cell *cell, int threads,
     v->doubtful |= status == TERN_INTERNAL;
     TERN_TRY(status);
     TERN_TRY(time_cell(cell, samples, m));
-    if (!cell->limited || tern__is_believable(m))
+    TERN__FAIL_IF(!cell->bench->on_cpu, TERN_UNAVAILABLE, "unavailable: limits are the CPU's, it ran on '%s'",
+                  cell->bench->device);
+    TERN__FAIL_IF(!cell->limited, TERN_UNAVAILABLE, "unavailable: %s", cell->bench->suite->no_limit);
+    if (tern__is_believable(m))
         return TERN_OK;
     v->doubtful = true;
     cell->row.limit_share = NAN;

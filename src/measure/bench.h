@@ -13,6 +13,7 @@
 #include <tern/program.h>
 #include <tern/results.h>
 
+#include "measure/deadline.h"
 #include "measure/limits.h"
 #include "measure/timing.h"
 
@@ -40,12 +41,13 @@ typedef struct tern__cell {
     tern__limit_work work;
     double operations, bytes; /* of one run, by which its rates are reckoned; 0: not counted */
     double first_s;           /* how long the first run took; set by ready */
-    uint64_t start, deadline; /* tern__now_ns when it began, and after which it is given up; 0: never */
+    tern__deadline deadline;  /* after which it is given up; zeroed: never */
 } tern__cell;
 
 struct tern__suite {
     const char *name, *what;
-    bool on_devices; /* its cases run on other devices too: they compile for bench->device_ctx */
+    const char *no_limit; /* why its cases have no share of a limit; NULL: they have one */
+    bool on_devices;      /* its cases run on other devices too: they compile for bench->device_ctx */
     /* Says which benchmark case i is. TERN_OUT_OF_RANGE past the last. */
     tern_status (*describe)(const tern__bench *bench, int i, tern__cell *cell);
     tern_status (*prepare)(int i, tern__cell *cell);

@@ -339,6 +339,7 @@ static void close_graph(tern__cell *cell)
 const tern__suite tern__suite_graph = {
     .name = "graph",
     .what = "small graphs of several operations, compiled at every level",
+    .no_limit = "the operations of a graph have different limits",
     .on_devices = true,
     .describe = describe,
     .prepare = prepare,
@@ -351,6 +352,7 @@ const tern__suite tern__suite_graph = {
 const tern__suite tern__suite_compile = {
     .name = "compile",
     .what = "how long it takes to compile those graphs",
+    .no_limit = "compiling has no limit that is measured",
     .on_devices = true,
     .describe = describe,
     .prepare = prepare,

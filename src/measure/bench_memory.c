@@ -149,6 +149,7 @@ static void close_alloc(tern__cell *cell)
 const tern__suite tern__suite_alloc = {
     .name = "alloc",
     .what = "blocks that are asked for and given back, by every thread at once",
+    .no_limit = "asking for memory moves no bytes and computes nothing",
     .describe = describe_alloc,
     .prepare = prepare_alloc,
     .ready = ready_alloc,

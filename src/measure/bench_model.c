@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/status.h"
+#include "measure/deadline.h"
 #include "measure/measure.h"
 #include "measure/model_steps.h"
 #include "measure/peak_memory.h"
@@ -20,7 +21,7 @@
 enum { THREADS_MOST = 64, REPETITIONS = 5, REPETITIONS_MOST = 1000, TOKENS_MOST = 1 << 24 };
 
 /* Long enough for the clock and for the other threads to wake, short against a test. */
-static const double probe_s = 0.05, probe_operations = 1e10;
+static const double probe_s = 0.05, probe_operations = 1e10, timeout_usual_s = 600;
 static const int64_t probe_bytes = (int64_t)256 << 20, memory_most = (int64_t)1 << 34;
 
 typedef struct bench {
@@ -36,6 +37,9 @@ typedef struct bench {
     bool on_cpu; /* the device is the one that limits are measured on */
     double ready_s;
     uint64_t peak_memory;
+    tern__deadline deadline; /* of what is under way: opening, or a test */
+    bool depth_lost;         /* a run was cut short: what the context held is in no state to be read */
+    int tests, measured;
     tern_session_row *rows; /* (most) tokens of the context */
     float *logits;          /* (vocabulary) */
 } bench;
@@ -85,10 +89,12 @@ static tern_status settle(const tern_bench_model_options *options, bench *b)
                   "bench_model: probes of %lld bytes; give at most %lld", (long long)o->memory,
                   (long long)memory_most);
     o->memory = o->memory ? o->memory : probe_bytes;
-    TERN_TRY(settle_sizes("prompt", &o->n_prompt, &o->n_prompts, &o->prompts));
-    TERN_TRY(settle_sizes("generated", &o->n_gen, &o->n_gens, &o->gens));
+    TERN__FAIL_IF(!(o->timeout_s >= 0), TERN_INVALID_ARGUMENT, "bench_model: a time-out below zero");
+    o->timeout_s = o->timeout_s > 0 ? o->timeout_s : timeout_usual_s;
+    TERN_TRY(settle_sizes("prompt", &o->n_prompt, &o->n_prompt_sizes, &o->prompt_sizes));
+    TERN_TRY(settle_sizes("generated", &o->n_gen, &o->n_gen_sizes, &o->gen_sizes));
     TERN_TRY(settle_sizes("depth", &o->n_depth, &(int){0}, &(const int *){NULL}));
-    TERN__FAIL_IF(o->n_prompts + o->n_gens == 0, TERN_INVALID_ARGUMENT,
+    TERN__FAIL_IF(o->n_prompt_sizes + o->n_gen_sizes == 0, TERN_INVALID_ARGUMENT,
                   "bench_model: neither a prompt nor tokens to generate are asked for");
     TERN__FAIL_IF(o->repetitions < 1 || o->repetitions > REPETITIONS_MOST, TERN_INVALID_ARGUMENT,
                   "bench_model: %d repetitions; 1 to %d can be made", o->repetitions, REPETITIONS_MOST);
@@ -126,7 +132,8 @@ static int largest(const int *numbers, int n)
 
 static int64_t tokens_needed(const tern_bench_model_options *o)
 {
-    const int prompt = largest(o->prompts, o->n_prompts), gen = largest(o->gens, o->n_gens);
+    const int prompt = largest(o->prompt_sizes, o->n_prompt_sizes),
+              gen = largest(o->gen_sizes, o->n_gen_sizes);
     return o->n_depth + (prompt > gen ? prompt : gen);
 }
 
@@ -139,9 +146,30 @@ static tern_status choose(bench *b)
     return tern_sample(&greedy, b->info.vocabulary, b->logits, 0, NULL, 0, &token);
 }
 
+/* TERN_CANCELLED past the deadline. */
 static tern_status feed(bench *b, int64_t first, int n)
 {
-    return tern_session_feed(b->session, n, b->rows + first, 1, (int[]){n - 1}, b->logits);
+    tern_status status = tern_session_feed(b->session, n, b->rows + first, 1, (int[]){n - 1}, b->logits);
+    if (status == TERN_OK || status == TERN_CANCELLED)
+        TERN_TRY(tern__deadline_check(&b->deadline));
+    return status;
+}
+
+/* The same, cut short in the middle of a run if need be. Runs that are timed are not: being asked costs some steps time. */
+static tern_status feed_watched(bench *b, int64_t first, int n)
+{
+    tern_ctx_set_stop(b->ctx, tern__deadline_passed, &b->deadline);
+    tern_status status = feed(b, first, n);
+    tern_ctx_set_stop(b->ctx, NULL, NULL);
+    return status;
+}
+
+static tern_status fill_depth(bench *b)
+{
+    if (b->o.n_depth > 0)
+        TERN_TRY(feed_watched(b, 0, b->o.n_depth));
+    b->depth_lost = false;
+    return TERN_OK;
 }
 
 static tern_status make_rows(bench *b)
@@ -181,6 +209,7 @@ static tern_status open_model(bench *b)
     context.fallback = b->o.fallback;
     TERN_TRY(tern_ctx_create(&context, &b->ctx));
     TERN_TRY(tell(b, "loading", 0, 1));
+    b->deadline = tern__deadline_begin(b->o.timeout_s);
     tern__peak_memory_reset();
     const uint64_t start = tern__now_ns();
     TERN_TRY(b->o.file ? tern_model_load_file(b->ctx, b->o.file, b->o.model, &b->model)
@@ -188,13 +217,13 @@ static tern_status open_model(bench *b)
     tern_model_get_info(b->model, &b->info);
     TERN_TRY(open_session(b));
     TERN_TRY(make_rows(b));
+    TERN_TRY(tern__deadline_check(&b->deadline));
     TERN_TRY(feed(b, 0, 1));
     TERN_TRY(choose(b));
     b->ready_s = (double)(tern__now_ns() - start) * 1e-9;
-    if (b->o.n_depth > 0)
-        TERN_TRY(feed(b, 0, b->o.n_depth));
-    if (b->o.n_prompts > 0)
-        TERN_TRY(feed(b, b->o.n_depth, largest(b->o.prompts, b->o.n_prompts)));
+    TERN_TRY(fill_depth(b));
+    if (b->o.n_prompt_sizes > 0)
+        TERN_TRY(feed_watched(b, b->o.n_depth, largest(b->o.prompt_sizes, b->o.n_prompt_sizes)));
     b->peak_memory = tern_memory_process_peak();
     return tern__threads_create(b->threads, &b->pool);
 }
@@ -286,13 +315,15 @@ static tern_status run_test(void *user)
     test *t = user;
     bench *b = t->b;
     TERN_TRY(tell(b, t->name, t->runs < b->o.repetitions ? t->runs : b->o.repetitions, b->o.repetitions + 1));
+    /* The first run does not count. */
+    tern_status (*const feed_one)(bench *, int64_t, int) = t->runs == 0 ? feed_watched : feed;
     const uint64_t cpu = tern__cpu_time_ns(), start = tern__now_ns();
     if (t->prompt) {
-        TERN_TRY(feed(b, b->o.n_depth, b->o.n_prompt));
+        TERN_TRY(feed_one(b, b->o.n_depth, b->o.n_prompt));
         TERN_TRY(choose(b));
     }
     for (int i = 0; !t->prompt && i < b->o.n_gen; i++)
-        TERN_TRY(feed(b, b->o.n_depth + i, 1));
+        TERN_TRY(feed_one(b, b->o.n_depth + i, 1));
     const int place = t->runs++ % b->o.repetitions;
     t->seconds[place] = (double)(tern__now_ns() - start) * 1e-9;
     t->cpu[place] = (double)(tern__cpu_time_ns() - cpu) * 1e-9;
@@ -329,7 +360,8 @@ static void summarise(const test *t, tern_bench_model_row *row, double *rates)
 static tern_status check_limited(const bench *b)
 {
     return b->on_cpu ? TERN_OK
-                     : tern__fail(TERN_UNAVAILABLE, "limits are the CPU's, it ran on '%s'", b->o.device);
+                     : tern__fail(TERN_UNAVAILABLE, "unavailable: limits are the CPU's, it ran on '%s'",
+                                  b->o.device);
 }
 
 static tern_status run_probe(void *limit)
@@ -379,7 +411,7 @@ static tern_status measure_test(test *t, tern_bench_model_row *row, tern__measur
     if (share <= TERN__SHARE_MOST || (!t->prompt && is_2b_4t(&t->b->info))) /* whose bytes are a definition */
         return TERN_OK;
     row->share = NAN;
-    return tern__fail(TERN_UNAVAILABLE, "%.3f of %s, which cannot be: %s", share,
+    return tern__fail(TERN_UNAVAILABLE, "unavailable: %.3f of %s, which cannot be: %s", share,
                       tern_limit_name(row->limit_kind),
                       t->prompt ? "the limit's probes are too slow" : "the weights fit into the caches");
 }
@@ -416,14 +448,21 @@ static tern_status visit_test(bench *b, bool prompt)
     tern_bench_step *steps = NULL;
     tern__model_run_counts before = {0};
     set_bytes(&b->info, &row);
+    b->tests++;
+    b->deadline = tern__deadline_begin(b->o.timeout_s);
     double *rates = tern__alloc_zero((size_t)b->o.repetitions, sizeof *rates);
     t.seconds = tern__alloc_zero((size_t)b->o.repetitions, sizeof *t.seconds);
     t.cpu = tern__alloc_zero((size_t)b->o.repetitions, sizeof *t.cpu);
     tern_status status = rates && t.seconds && t.cpu
                              ? tern__model_runs(b->session, &before)
                              : tern__out_of_memory((size_t)b->o.repetitions * sizeof *rates);
+    if (status == TERN_OK && b->depth_lost)
+        status = fill_depth(b);
     if (status == TERN_OK)
         status = measure_test(&t, &row, &m, rates);
+    const bool late = status == TERN_CANCELLED && tern__deadline_passed(&b->deadline);
+    b->depth_lost |= late;
+    b->measured += row.rounds > 0;
     if (status != TERN_OK)
         snprintf(error, sizeof error, "%s", tern_last_error());
     /* Without a limit there are steps all the same. */
@@ -436,25 +475,28 @@ static tern_status visit_test(bench *b, bool prompt)
         snprintf(error, sizeof error, "%s", tern_last_error());
         status = listed;
     }
-    if (status == TERN_OK || status == TERN_UNAVAILABLE) /* else there is nothing to tell but the status */
+    if (status == TERN_OK || status == TERN_UNAVAILABLE || late) /* else only the status is to be told */
         b->visit(b->user, &row);
     tern__free(steps);
     tern__free(before.runs);
     tern__free(rates);
     tern__free(t.seconds);
     tern__free(t.cpu);
-    return status == TERN_UNAVAILABLE ? TERN_OK : status;
+    return status == TERN_UNAVAILABLE || late ? TERN_OK : status;
 }
 
 static tern_status run_all(bench *b)
 {
-    TERN_TRY(open_model(b));
-    for (int i = 0; i < b->o.n_prompts; i++) {
-        b->o.n_prompt = b->o.prompts[i];
+    tern_status opened = open_model(b);
+    if (opened == TERN_CANCELLED && tern__deadline_passed(&b->deadline))
+        return tern__fail_in(opened, "opening the model");
+    TERN_TRY(opened);
+    for (int i = 0; i < b->o.n_prompt_sizes; i++) {
+        b->o.n_prompt = b->o.prompt_sizes[i];
         TERN_TRY(visit_test(b, true));
     }
-    for (int i = 0; i < b->o.n_gens; i++) {
-        b->o.n_gen = b->o.gens[i];
+    for (int i = 0; i < b->o.n_gen_sizes; i++) {
+        b->o.n_gen = b->o.gen_sizes[i];
         TERN_TRY(visit_test(b, false));
     }
     return TERN_OK;
@@ -473,5 +515,7 @@ tern_status tern_bench_model(const tern_bench_model_options *options, tern_bench
         status = run_all(&b);
         close_model(&b);
     }
-    return status;
+    TERN_TRY(status);
+    TERN__FAIL_IF(b.measured == 0, TERN_STATE, "bench_model: no test could be measured; see their errors");
+    return TERN_OK;
 }

@@ -116,7 +116,7 @@ static tern_status make_peak(tern__limit *l)
     const bool fma = l->work.kind == TERN_LIMIT_FMA;
     const double each = fma ? l->probes->fma_operations : l->probes->dot_operations;
     TERN__FAIL_IF(!(fma ? l->probes->fma : l->probes->dot), TERN_UNAVAILABLE,
-                  "limit: these instruction sets have no probe of %s", tern_limit_name(l->work.kind));
+                  "unavailable: these instruction sets have no probe of %s", tern_limit_name(l->work.kind));
     TERN__FAIL_IF(!(l->work.operations > 0), TERN_INVALID_ARGUMENT, "limit: no operations are nothing to do");
     const double wanted = l->work.operations / each / l->workers;
     l->repetitions = (int64_t)fmin(fmax(wanted, REPETITIONS_LEAST), REPETITIONS_MOST);

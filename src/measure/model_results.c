@@ -62,8 +62,8 @@ tern_status tern_bench_model_add(const tern_bench_model_row *row, tern_results *
 
 /* What one call of tern_bench_model measures: tests that agree in all but tokens and threads. */
 typedef struct tests {
-    int prompts[TESTS_MOST], gens[TESTS_MOST], threads[TESTS_MOST];
-    int n_prompts, n_gens, n_threads;
+    int prompt_sizes[TESTS_MOST], gen_sizes[TESTS_MOST], threads[TESTS_MOST];
+    int n_prompt_sizes, n_gen_sizes, n_threads;
     int depth;
     long long batch;
     tern_dtype cache;
@@ -119,8 +119,8 @@ static bool gather(const tern_results *base, const char *family, int i, tests *o
             continue;
         if (k < i)
             return false;
-        add_once(out->prompts, &out->n_prompts, prompt);
-        add_once(out->gens, &out->n_gens, gen);
+        add_once(out->prompt_sizes, &out->n_prompt_sizes, prompt);
+        add_once(out->gen_sizes, &out->n_gen_sizes, gen);
         add_once(out->threads, &out->n_threads, base->rows[k].threads);
     }
     return true;
@@ -128,18 +128,20 @@ static bool gather(const tern_results *base, const char *family, int i, tests *o
 
 typedef struct taking {
     tern_results *to;
+    int rows;
     tern_status status;
 } taking;
 
 static void take(void *user, const tern_bench_model_row *row)
 {
     taking *t = user;
+    t->rows++;
     if (t->status == TERN_OK)
         t->status = tern_bench_model_add(row, t->to);
 }
 
 tern_status tern__model_measure_again(const tern_results *base, const char *family, const char *cpu,
-                                      int repetitions, tern_results *to)
+                                      double timeout_s, int repetitions, tern_results *to)
 {
     const char *path = tern__settings_model(base);
     TERN__FAIL_IF(!path, TERN_STATE, "the baseline does not say which model's file it was (setting_model)");
@@ -154,16 +156,20 @@ tern_status tern__model_measure_again(const tern_results *base, const char *fami
                                             .fallback = tern__settings_fallback(base),
                                             .n_threads = t.n_threads,
                                             .threads = t.threads,
-                                            .n_prompts = t.n_prompts,
-                                            .prompts = t.prompts,
-                                            .n_gens = t.n_gens,
-                                            .gens = t.gens,
+                                            .n_prompt_sizes = t.n_prompt_sizes,
+                                            .prompt_sizes = t.prompt_sizes,
+                                            .n_gen_sizes = t.n_gen_sizes,
+                                            .gen_sizes = t.gen_sizes,
                                             .n_depth = t.depth,
                                             .repetitions = repetitions,
                                             .batch = t.batch,
-                                            .cache = t.cache};
-        TERN_TRY(tern_bench_model(&o, take, &taken));
+                                            .cache = t.cache,
+                                            .timeout_s = timeout_s};
+        tern_status status = tern_bench_model(&o, take, &taken);
         TERN_TRY(taken.status);
+        if (status != TERN_STATE ||
+            taken.rows == 0) /* of rows that say themselves why they have no samples */
+            TERN_TRY(status);
     }
     return TERN_OK;
 }

@@ -56,25 +56,17 @@ static void host_of(const tern_results *r, char *to, size_t room)
 }
 
 /* The average of the last minute; NaN: the results do not tell. */
-static double load_of(const tern_results *r)
-{
-    const char *averages = tern_results_condition(r, "load");
-    char *end = NULL;
-    const double load = averages ? strtod(averages, &end) : NAN;
-    return averages && end != averages && isfinite(load) ? load : NAN;
-}
-
 tern_status tern__regress_check_host(tern_regress_report *p)
 {
-    p->base_load = load_of(p->base);
-    p->load = load_of(p->results);
+    p->base_load = tern__results_load(p->base);
+    p->load = tern__results_load(p->results);
     host_of(p->base, p->base_host, sizeof p->base_host);
     host_of(p->results, p->host, sizeof p->host);
     const bool same = strcmp(p->base_host, p->host) == 0;
     const char *was = tern_results_condition(p->base, "cpu_model");
     TERN__FAIL_IF(!same && !p->o.any_host, TERN_STATE,
-                  "the baseline is of another machine (%s, %s; this is %s): times cannot be compared; "
-                  "--any-host does so all the same",
+                  "the baseline is of another machine (%s, %s; this is %s): times cannot be compared unless "
+                  "any host is allowed",
                   p->base_host[0] ? p->base_host : "unknown", was && was[0] ? was : "unknown CPU",
                   p->host[0] ? p->host : "unknown");
     return TERN_OK;

@@ -92,9 +92,9 @@ tern_status tern__regress_measure_on(tern_regress_report *p, const struct tern__
 /* ---- model_results.c ---- */
 
 /* Runs the tests of the baseline's rows of suite "model" again, each `repetitions` times, into `to`: of `family`, or all if it is NULL.
- * The file is what the baseline's settings say. */
+ * The file is what the baseline's settings say. timeout_s is that of tern_bench_model_options. */
 tern_status tern__model_measure_again(const tern_results *base, const char *family, const char *cpu,
-                                      int repetitions, tern_results *to);
+                                      double timeout_s, int repetitions, tern_results *to);
 
 /* ---- history.c ---- */
 

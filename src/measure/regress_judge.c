@@ -27,7 +27,7 @@ static tern_regress_state judge_time(const tern_regress_report *p, const tern_co
     case TERN_VERDICT_SLOWER:
         return worse_by(p, c->ratio - 1);
     case TERN_VERDICT_FASTER:
-        return TERN_REGRESS_FASTER;
+        return TERN_REGRESS_BETTER;
     case TERN_VERDICT_SAME:
         return TERN_REGRESS_SAME;
     case TERN_VERDICT_UNDECIDED:
@@ -42,7 +42,7 @@ static tern_regress_state judge_memory(const tern_regress_report *p, int64_t was
         return TERN_REGRESS_MISSING;
     const double change = was > 0 ? (double)is / (double)was - 1 : is > 0 ? INFINITY : 0;
     return change > p->o.threshold    ? worse_by(p, change)
-           : change < -p->o.threshold ? TERN_REGRESS_FASTER
+           : change < -p->o.threshold ? TERN_REGRESS_BETTER
                                       : TERN_REGRESS_SAME;
 }
 
@@ -72,7 +72,7 @@ static tern_regress_state worst_of(const tern_regress_row *row)
         }
     /* What has no times is missing, unless the rest is worse. */
     return row->time == TERN_REGRESS_MISSING && worst < TERN_REGRESS_MISSING ? TERN_REGRESS_MISSING
-           : row->time == TERN_REGRESS_FASTER && worst == TERN_REGRESS_SAME  ? TERN_REGRESS_FASTER
+           : row->time == TERN_REGRESS_BETTER && worst == TERN_REGRESS_SAME  ? TERN_REGRESS_BETTER
                                                                              : worst;
 }
 
@@ -104,8 +104,8 @@ static tern_status explain_as(tern_regress_report *p, tern_regress_row *row, con
         const double change = fabs(c->ratio - 1);
         if (c->n_b < needed) {
             snprintf(text + strlen(text), sizeof text - strlen(text),
-                     "%stime: %d pairs can never be significant among %d benchmarks, it takes %d",
-                     text[0] ? "; " : "", c->n_b, p->n_compared, needed);
+                     "%stime: %d pairs can never be significant among %d benchmark%s, it takes %d",
+                     text[0] ? "; " : "", c->n_b, p->n_compared, p->n_compared == 1 ? "" : "s", needed);
             return tern__regress_set_reason(p, row, text);
         }
         const char *why = change > p->o.threshold && !p->paired && isnan(row->noise_floor)
@@ -188,7 +188,7 @@ tern_status tern__regress_blame_machine(tern_regress_report *p, tern_regress_row
     const tern_comparison *c = &row->comparison;
     const bool worse = row->time >= TERN_REGRESS_REGRESSION;
     const double fell = share_of(p->base, &row->base) / share_of(now, &row->base);
-    if ((!worse && row->time != TERN_REGRESS_FASTER) || isnan(fell) || !row->base.isa || !row->now.isa ||
+    if ((!worse && row->time != TERN_REGRESS_BETTER) || isnan(fell) || !row->base.isa || !row->now.isa ||
         strcmp(row->base.isa, row->now.isa) != 0 || strcmp(row->base.suite, "model") == 0 ||
         (worse ? fell : 1 / fell) > 1 + p->o.threshold)
         return TERN_OK;
@@ -256,7 +256,7 @@ tern_status tern__regress_doubt(tern_regress_report *p, tern_regress_row *row, c
     if (was > 0 && is > 0 && (was > repeats_most * is || is > repeats_most * was))
         snprintf(text, sizeof text,
                  "time: undecided: samples of %.0f runs cannot be compared with samples of %.0f", is, was);
-    else if (worse || row->time == TERN_REGRESS_FASTER) {
+    else if (worse || row->time == TERN_REGRESS_BETTER) {
         const bool shown = every_session_shows(p, row, now, &sessions);
         if (sessions < 2 || !shown)
             snprintf(text, sizeof text, "time: %s in %s, unconfirmed, at %+.1f %%",

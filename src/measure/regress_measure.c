@@ -269,7 +269,8 @@ static tern_status measure_models(tern_regress_report *p, const tern_bench_optio
         tern_results *now;
         TERN_TRY(tern_results_create(&now));
         const tern__moment before = tern__moment_now();
-        tern_status status = tern__model_measure_again(p->base, o->family, o->cpu, MODEL_RUNS, now);
+        tern_status status =
+            tern__model_measure_again(p->base, o->family, o->cpu, o->timeout_s, MODEL_RUNS, now);
         const tern__occupancy others = tern__occupancy_between(before, tern__moment_now());
         status = status == TERN_OK ? judge_models(p, now, pass == 1 ? &others : NULL)
                                    : fail_models(p, o->family, status);

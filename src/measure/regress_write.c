@@ -30,8 +30,8 @@ void tern__regress_add_summary(tern__strbuf *to, const tern_regress_report *p)
                               tern_regress_state_name((tern_regress_state)s));
             any = true;
         }
-    tern__strbuf_addf(to, "%s of %d benchmarks; threshold %g %%, critical from %g %%", any ? "" : "none",
-                      p->n, p->o.threshold * 100, p->o.threshold * p->o.critical * 100);
+    tern__strbuf_addf(to, "%s of %d benchmark%s; threshold %g %%, critical from %g %%", any ? "" : "none",
+                      p->n, p->n == 1 ? "" : "s", p->o.threshold * 100, p->o.threshold * p->o.critical * 100);
 }
 
 void tern__regress_add_change(tern__strbuf *to, const tern_comparison *c)

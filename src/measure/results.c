@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -208,13 +209,60 @@ static int count_outliers(const double *x, int n, const tern__stats *s)
     return far;
 }
 
+/* What no benchmark can have taken: less than light needs for a third of a millimetre, more than 31 years. Squares and quotients of what
+ * is between them are far from overflowing. */
+static const double us_least = 1e-6, us_most = 1e15;
+
+static tern_status check_time(const tern_result *row, const char *what, double us, double least)
+{
+    TERN__FAIL_IF(!(us >= least && us <= us_most), TERN_INVALID_ARGUMENT,
+                  "results: %s of '%.64s' is %g us; times are from %g to %g us", what, row->name, us,
+                  us_least, us_most);
+    return TERN_OK;
+}
+
+/* accuracy_error is as large as it likes: what is wrong may be anything. */
+static tern_status check_figures(const tern_result *row)
+{
+    const struct {
+        const char *what;
+        double us;
+    } times[] = {
+        {"the median", row->median_us},
+        {"the least time", row->min_us},
+        {"the interval's low end", row->low_us},
+        {"the interval's high end", row->high_us},
+    };
+    for (size_t i = 0; i < TERN__COUNT(times); i++)
+        if (!isnan(times[i].us))
+            TERN_TRY(check_time(row, times[i].what, times[i].us, us_least));
+    for (size_t i = 0; i < TERN__COUNT(fields); i++) {
+        if (fields[i].kind != TERN__FIELD_REAL || fields[i].offset == offsetof(tern_result, accuracy_error))
+            continue;
+        const double value = tern__field_real(&fields[i], row);
+        TERN__FAIL_IF(!isnan(value) && !(value >= 0 && value <= us_most), TERN_INVALID_ARGUMENT,
+                      "results: \"%s\" of '%.64s' is %g; it is a number from 0 to %g", fields[i].name,
+                      row->name, value, us_most);
+    }
+    return TERN_OK;
+}
+
+static tern_status check_samples(const tern_result *row)
+{
+    char what[64];
+    for (int i = 0; i < row->rounds; i++) {
+        snprintf(what, sizeof what, "sample %d", i);
+        TERN_TRY(check_time(row, what, row->samples_us[i], us_least));
+        snprintf(what, sizeof what, "the processor's time of sample %d", i);
+        if (row->cpu_samples_us)
+            TERN_TRY(check_time(row, what, row->cpu_samples_us[i], 0));
+    }
+    return TERN_OK;
+}
+
 static tern_status keep_cpu_samples(tern_results *r, tern_result *row)
 {
     const size_t bytes = (size_t)row->rounds * sizeof(double);
-    for (int i = 0; i < row->rounds; i++)
-        TERN__FAIL_IF(!(isfinite(row->cpu_samples_us[i]) && row->cpu_samples_us[i] >= 0),
-                      TERN_INVALID_ARGUMENT, "results: the processor's time of sample %d of %s is %g", i,
-                      row->name, row->cpu_samples_us[i]);
     double *kept = tern__arena_alloc(&r->arena, bytes);
     if (!kept)
         return tern__out_of_memory(bytes);
@@ -226,10 +274,7 @@ static tern_status keep_cpu_samples(tern_results *r, tern_result *row)
 static tern_status read_samples(tern_results *r, tern_result *row)
 {
     const size_t bytes = (size_t)row->rounds * sizeof(double);
-    for (int i = 0; i < row->rounds; i++)
-        TERN__FAIL_IF(!(isfinite(row->samples_us[i]) && row->samples_us[i] > 0), TERN_INVALID_ARGUMENT,
-                      "results: sample %d of %s is %g; all must be above zero", i, row->name,
-                      row->samples_us[i]);
+    TERN_TRY(check_samples(row));
     double *kept = tern__arena_alloc(&r->arena, bytes), *sorted = tern__alloc(bytes);
     tern__interval bounds = {0};
     tern_status status = kept && sorted ? TERN_OK : tern__out_of_memory(bytes);
@@ -268,6 +313,7 @@ tern_status tern_results_add(tern_results *results, const tern_result *row)
         TERN_TRY(read_samples(results, &copy));
     else
         copy.samples_us = copy.cpu_samples_us = NULL;
+    TERN_TRY(check_figures(&copy));
     if (!tern__grow((void **)&results->rows, &results->capacity, (size_t)results->n + 1,
                     sizeof *results->rows))
         return tern__out_of_memory(sizeof *results->rows);
@@ -323,6 +369,26 @@ const char *tern_results_condition(const tern_results *results, const char *name
 {
     const tern__condition *c = results && name ? find_condition(results, name) : NULL;
     return c ? c->value : NULL;
+}
+
+/* What a condition's text begins with, "2 of 2 (all cores)"; NaN: no number. */
+static double leading_number(const char *text)
+{
+    char *end = NULL;
+    const double number = text ? strtod(text, &end) : NAN;
+    return text && end != text && isfinite(number) ? number : NAN;
+}
+
+double tern__results_load(const tern_results *results)
+{
+    return leading_number(tern_results_condition(results, "load"));
+}
+
+double tern_results_busy(const tern_results *results)
+{
+    const double load = tern__results_load(results),
+                 cores = leading_number(tern_results_condition(results, "cores"));
+    return load > 0.25 * cores ? load : NAN; /* not so if one is unknown */
 }
 
 tern_status tern_results_condition_at(const tern_results *results, int i, const char **name,

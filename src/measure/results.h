@@ -98,6 +98,9 @@ bool tern__result_failed(const tern_result *row);
 /* "ops/ternary/t2 n=1/i8[1,2560] t2[640,2560]/threads:2", for formats that have one name. */
 void tern__result_add_name(tern__strbuf *to, const tern_result *row);
 
+/* The first of the load averages among the conditions; NaN: unknown. */
+double tern__results_load(const tern_results *results);
+
 /* Of a test of a model, by its name and its median; NaN for other rows (model_results.c). */
 double tern__result_tokens_s(const tern_result *row);
 

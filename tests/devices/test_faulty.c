@@ -534,7 +534,7 @@ static void check_named(void *user, const tern_bench_model_row *row)
     CHECK_STR(row->device, "faulty");
     CHECK_STR(row->isa, "");
     CHECK(row->rounds == 1 && isnan(row->share) && row->limit_rate == 0 && row->dot_rate == 0);
-    CHECK_STR(row->error, "limits are the CPU's, it ran on 'faulty'");
+    CHECK_STR(row->error, "unavailable: limits are the CPU's, it ran on 'faulty'");
     CHECK_OK(tern_bench_model_add(row, t->results));
 }
 

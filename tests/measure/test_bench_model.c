@@ -1,5 +1,7 @@
 /* test_bench_model.c - benchmarks of models: the steps that are told are those of the programs that were measured. */
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <tern/bench_model.h>
 #include <tern/model_convert.h>
@@ -51,14 +53,14 @@ TEST(steps_are_those_of_what_ran)
 }
 
 typedef struct visited {
-    int n, prompts[8], gens[8];
+    int n, prompt_sizes[8], gen_sizes[8];
 } visited;
 
 static void note(void *user, const tern_bench_model_row *row)
 {
     visited *v = user;
-    v->prompts[v->n] = row->n_prompt;
-    v->gens[v->n++] = row->n_gen;
+    v->prompt_sizes[v->n] = row->n_prompt;
+    v->gen_sizes[v->n++] = row->n_gen;
 }
 
 TEST(several_sizes)
@@ -73,21 +75,78 @@ TEST(several_sizes)
     o.path = path;
     o.repetitions = 1;
     o.memory = 1 << 16;
-    o.prompts = (int[]){4, 9};
-    o.n_prompts = 2;
-    o.gens = (int[]){3, 2};
-    o.n_gens = 2;
+    o.prompt_sizes = (int[]){4, 9};
+    o.n_prompt_sizes = 2;
+    o.gen_sizes = (int[]){3, 2};
+    o.n_gen_sizes = 2;
     CHECK_OK(tern_bench_model(&o, note, &v));
-    CHECK(v.n == 4 && v.prompts[0] == 4 && v.prompts[1] == 9 && v.gens[2] == 3 && v.gens[3] == 2);
-    o.gens = (int[]){3, 0};
+    CHECK(v.n == 4 && v.prompt_sizes[0] == 4 && v.prompt_sizes[1] == 9 && v.gen_sizes[2] == 3 &&
+          v.gen_sizes[3] == 2);
+    o.gen_sizes = (int[]){3, 0};
     CHECK_STATUS(tern_bench_model(&o, note, &v), TERN_INVALID_ARGUMENT);
     o.memory = -1;
-    o.gens = (int[]){3, 2};
+    o.gen_sizes = (int[]){3, 2};
     CHECK_STATUS(tern_bench_model(&o, note, &v), TERN_INVALID_ARGUMENT);
     o.memory = 0;
-    o.gens = NULL;
+    o.gen_sizes = NULL;
     CHECK_STATUS(tern_bench_model(&o, note, &v), TERN_INVALID_ARGUMENT);
     CHECK_EQ(v.n, 4);
+}
+
+enum { LATE_MS = 2100 };
+
+/* Called before each run: prompts begin too late. */
+static bool dawdle(void *user, const char *what, int done, int total)
+{
+    (void)user;
+    (void)total;
+    if (strncmp(what, "pp", 2) == 0 && done == 0)
+        nanosleep(&(struct timespec){LATE_MS / 1000, LATE_MS % 1000 * 1000000L}, NULL);
+    return true;
+}
+
+typedef struct outcome {
+    int rounds[2]; /* of generation, of prompts */
+    char errors[2][256];
+} outcome;
+
+static void note_outcome(void *user, const tern_bench_model_row *row)
+{
+    outcome *o = user;
+    o->rounds[row->n_prompt > 0] = row->rounds;
+    snprintf(o->errors[row->n_prompt > 0], sizeof o->errors[0], "%s", row->error);
+}
+
+TEST(a_test_that_takes_too_long_is_given_up_alone)
+{
+    char path[4096];
+    tern_model_shape shape;
+    outcome seen = {.rounds = {-1, -1}};
+    tern_bench_model_options o = tern_bench_model_options_default();
+    CHECK(harness_path(path, sizeof path, "late.gguf"));
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    CHECK_OK(tern_model_synth(path, &shape, NULL));
+    o.path = path;
+    o.repetitions = 2;
+    o.memory = 1 << 16;
+    o.n_depth = 3;
+    o.n_prompt = 4;
+    o.n_gen = 2;
+    o.timeout_s = 2;
+    o.progress = dawdle;
+    CHECK_OK(tern_bench_model(&o, note_outcome, &seen));
+    CHECK_EQ(seen.rounds[1], 0);
+    CHECK(strncmp(seen.errors[1], "unavailable: given up after 2.", 30) == 0);
+    CHECK_EQ(seen.rounds[0], 2); /* the time of each test is its own, and the context is whole again */
+    o.n_gen = 0;
+    CHECK_STATUS(tern_bench_model(&o, note_outcome, &seen), TERN_STATE); /* nothing was measured */
+    o.progress = NULL;
+    o.timeout_s = 1e-9;
+    seen.rounds[1] = -1;
+    CHECK_STATUS(tern_bench_model(&o, note_outcome, &seen), TERN_CANCELLED); /* it was not even opened */
+    CHECK_EQ(seen.rounds[1], -1);
+    o.timeout_s = -1;
+    CHECK_STATUS(tern_bench_model(&o, note_outcome, &seen), TERN_INVALID_ARGUMENT);
 }
 
 TEST(tests_become_rows_of_results)

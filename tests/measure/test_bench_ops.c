@@ -343,10 +343,10 @@ static void see_device(void *user, const tern_result *row)
     const bool said = strncmp(row->error, "unavailable: ", 13) == 0;
     s->rows++;
     s->measured += row->rounds > 0;
-    s->unavailable += said;
+    s->unavailable += said && row->rounds == 0;
     /* Limits and counters of memory are the CPU's. */
-    if ((row->rounds > 0) == said || row->threads != 0 || strcmp(row->device, "cpu") == 0 ||
-        !isnan(row->limit_share) || row->limit_kind[0] || row->peak_bytes >= 0 ||
+    if (!said || row->threads != 0 || strcmp(row->device, "cpu") == 0 || !isnan(row->limit_share) ||
+        row->limit_kind[0] || row->peak_bytes >= 0 ||
         (row->rounds > 0 && isnan(row->accuracy_error) && strcmp(row->suite, "compile") != 0))
         s->wrong++;
     if (row->rounds == 0 && !said)
@@ -440,8 +440,9 @@ static void judge_row(void *user, const tern_result *row)
         return;
     }
     t->measured += row->rounds > 0 && row->median_us > 0 && row->samples_us;
-    /* Beating a probe on a busy machine is the only thing that may go wrong. */
-    t->bad += row->error[0] != '\0' && !strstr(row->error, "of the limit");
+    /* What has no share of a limit says why; beating a probe on a busy machine is the only thing that may go wrong. */
+    t->bad += isnan(row->limit_share) != (strncmp(row->error, "unavailable: ", 13) == 0);
+    t->bad += row->error[0] != '\0' && !strstr(row->error, "limit") && strcmp(row->suite, "alloc") != 0;
     t->bad += !(isnan(row->accuracy_error) || row->accuracy_error < 1e-3) || row->allocations < 0;
 }
 

@@ -1,5 +1,5 @@
 /* test_regress.c - regressions: planted ones are found, others are not, on simulated machines whose sessions differ; memory, accuracy,
- * machines and missing rows; steps and trends of histories. */
+ * machines and missing rows. */
 #include <tern/regress.h>
 
 #include <math.h>
@@ -8,61 +8,12 @@
 #include <string.h>
 
 #include <tern/alloc.h>
-#include <tern/graph.h>
 
-#include "base/clock.h"
-#include "base/random.h"
-#include "base/status.h"
 #include "gate.h"
 #include "harness.h"
-#include "measure/bench.h"
-#include "measure/occupied.h"
 #include "measure/regress.h"
 #include "measure/results.h"
-
-/* A machine: noise of samples, and of sessions, which shift all samples of a benchmark alike. */
-typedef struct machine {
-    uint64_t seed, next;
-    double sample_noise, session_noise;
-} machine;
-
-static double normal(machine *m)
-{
-    return tern__random_normal(m->seed, m->next++);
-}
-
-enum { SAMPLES = 60 };
-
-static void add_session(machine *m, tern_results *r, int run, const char *name, double us)
-{
-    double samples[SAMPLES];
-    tern_result row = tern_result_default();
-    const double session = exp(m->session_noise * normal(m));
-    for (int i = 0; i < SAMPLES; i++) {
-        const bool late = tern__random_uniform(m->seed ^ 1, m->next) < 0.05;
-        samples[i] = us * session * exp(m->sample_noise * normal(m)) * (late ? 1.3 : 1);
-    }
-    row.suite = "ops", row.family = "f", row.name = name, row.threads = 1, row.run = run;
-    row.rounds = SAMPLES, row.samples_us = samples;
-    row.peak_bytes = 1000, row.accuracy_error = 1e-8;
-    CHECK_OK(tern_results_add(r, &row));
-}
-
-static tern_results *new_set(const char *host)
-{
-    tern_results *r = NULL;
-    if (tern_results_create(&r) == TERN_OK)
-        tern_results_set_condition(r, "host", host);
-    return r;
-}
-
-static tern_results *five_sessions(machine *m, double us)
-{
-    tern_results *r = new_set("here");
-    for (int run = 0; run < 5; run++)
-        add_session(m, r, run, "a", us);
-    return r;
-}
+#include "sessions.h"
 
 /* The state of one benchmark that takes `factor` times as long now. */
 static void state_of(machine *m, double factor, double threshold, tern_regress_row *row)
@@ -139,7 +90,7 @@ TEST(pairs_see_through_the_moods_of_a_machine)
         printf("in turns, %g times as slow: %d better, %d same, %d undecided, %d regression, %d critical\n",
                factors[k], c.state[0], c.state[1], c.state[2], c.state[4], c.state[5]);
         const int worse = c.state[TERN_REGRESS_REGRESSION] + c.state[TERN_REGRESS_CRITICAL];
-        CHECK(k > 0 ? worse >= 80 : worse + c.state[TERN_REGRESS_FASTER] <= 2);
+        CHECK(k > 0 ? worse >= 80 : worse + c.state[TERN_REGRESS_BETTER] <= 2);
     }
     tern_results *empty = new_set("here"), *there = new_set("there");
     tern_regress_report *report = NULL;
@@ -161,7 +112,7 @@ TEST(equal_work_raises_no_alarm)
                session_noise, c.state[0], c.state[1], c.state[2], c.state[4], c.state[5]);
         /* 2 % of 200 is 4 */
         CHECK(c.state[TERN_REGRESS_REGRESSION] + c.state[TERN_REGRESS_CRITICAL] +
-                  c.state[TERN_REGRESS_FASTER] <=
+                  c.state[TERN_REGRESS_BETTER] <=
               4);
     }
 }
@@ -177,13 +128,13 @@ TEST(planted_slowdowns_are_found)
     c = try_many(1.2, 0.1, 0.01, TIMES);
     printf("20 %% slower: %d undecided, %d regression, %d critical\n", c.state[2], c.state[4], c.state[5]);
     CHECK(c.state[TERN_REGRESS_REGRESSION] >= 95);
-    CHECK_EQ(c.state[TERN_REGRESS_FASTER], 0);
+    CHECK_EQ(c.state[TERN_REGRESS_BETTER], 0);
     c = try_many(1.4, 0.1, 0.01, TIMES); /* beyond three thresholds */
     CHECK(c.state[TERN_REGRESS_CRITICAL] >= 95);
     c = try_many(1.05, 0.1, 0.005, TIMES); /* below the threshold */
     CHECK_EQ(c.state[TERN_REGRESS_REGRESSION] + c.state[TERN_REGRESS_CRITICAL], 0);
     c = try_many(1 / 1.2, 0.1, 0.01, TIMES);
-    CHECK(c.state[TERN_REGRESS_FASTER] >= 95);
+    CHECK(c.state[TERN_REGRESS_BETTER] >= 95);
 }
 
 TEST(what_sessions_differ_by_is_no_regression)
@@ -317,7 +268,7 @@ TEST(a_machine_that_became_slower_is_no_regression)
     CHECK_EQ(state_with_shares(140, 0.8, 0.79, "avx2"), TERN_REGRESS_UNDECIDED);
     CHECK_EQ(state_with_shares(60, 0.8, 0.82, "avx2"), TERN_REGRESS_UNDECIDED);
     CHECK_EQ(state_with_shares(140, 0.8, 0.57, "avx2"), TERN_REGRESS_CRITICAL);
-    CHECK_EQ(state_with_shares(60, 0.5, 0.83, "avx2"), TERN_REGRESS_FASTER);
+    CHECK_EQ(state_with_shares(60, 0.5, 0.83, "avx2"), TERN_REGRESS_BETTER);
     CHECK_EQ(state_with_shares(140, 0.8, NAN, "avx2"), TERN_REGRESS_CRITICAL);   /* nobody knows */
     CHECK_EQ(state_with_shares(140, 0.8, 0.8, "sse4.2"), TERN_REGRESS_CRITICAL); /* of another limit */
 }
@@ -389,7 +340,7 @@ TEST(memory_and_accuracy_regress_too)
     compare_numbers(1000, 1400, 1e-8, 1e-8, &row);
     CHECK(row.memory == TERN_REGRESS_CRITICAL && row.state == TERN_REGRESS_CRITICAL);
     compare_numbers(1000, 500, 1e-8, 1e-8, &row);
-    CHECK(row.memory == TERN_REGRESS_FASTER);
+    CHECK(row.memory == TERN_REGRESS_BETTER);
     compare_numbers(0, 1, 1e-8, 1e-8, &row);
     CHECK(row.memory == TERN_REGRESS_CRITICAL);
     compare_numbers(-1, 7, NAN, 1, &row);
@@ -509,343 +460,6 @@ TEST(every_allocation_may_fail)
     CHECK(n > 20);
     tern_results_free(base);
     tern_results_free(now);
-}
-
-/* ---- histories ---- */
-
-TEST(steps_are_found_where_they_are_and_which_way_they_go)
-{
-    if (HARNESS_TSAN)
-        SKIP("a long simulation on one thread: nothing for TSan to see");
-    const uint64_t seed = harness_seed();
-    int found = 0, false_alarms = 0;
-    enum { SERIES = 100, LENGTH = 30 };
-    for (int s = 0; s < SERIES; s++) {
-        double x[LENGTH];
-        tern_history h;
-        const double factor = s % 2 ? 1.1 : 1 / 1.1;
-        const int at = 8 + s % 14;
-        for (int i = 0; i < LENGTH; i++)
-            x[i] = 50 * exp(0.02 * tern__random_normal(seed, (uint64_t)(s * LENGTH + i)));
-        CHECK_OK(tern_history_read(x, LENGTH, &h));
-        false_alarms += h.n_changes > 0;
-        for (int i = at; i < LENGTH; i++)
-            x[i] *= factor;
-        CHECK_OK(tern_history_read(x, LENGTH, &h));
-        for (int k = 0; k < h.n_changes; k++)
-            found += abs(h.changes[k].at - at) <= 1 && (h.changes[k].ratio > 1) == (factor > 1);
-    }
-    printf("steps of 10 %% found: %d of %d; in series without any: %d\n", found, SERIES, false_alarms);
-    CHECK(found >= 85); /* about 93, with a deviation of 2.5 */
-    CHECK(false_alarms <= 4);
-}
-
-/* A machine that keeps its mood: each session resembles the one before it (an autoregressive series, phi 0.5). */
-TEST(moods_of_a_machine_are_no_steps)
-{
-    if (HARNESS_TSAN)
-        SKIP("a long simulation on one thread: nothing for TSan to see");
-    const uint64_t seed = harness_seed();
-    enum { SERIES = 300, LENGTH = 30, BEFORE = 20 };
-    int steps = 0, trends = 0;
-    for (int s = 0; s < SERIES; s++) {
-        double x[LENGTH], mood = 0;
-        tern_history h;
-        for (int i = -BEFORE; i < LENGTH; i++) {
-            mood = 0.5 * mood + tern__random_normal(seed ^ 7, (uint64_t)(s * (LENGTH + BEFORE) + i + BEFORE));
-            if (i >= 0)
-                x[i] = 50 * exp(0.02 * mood);
-        }
-        CHECK_OK(tern_history_read(x, LENGTH, &h));
-        steps += h.n_changes > 0;
-        trends += h.trend_p < 0.01;
-    }
-    printf("of %d series without a step: %d steps, %d trends\n", SERIES, steps, trends);
-    CHECK(steps <= 15); /* 1 %, as it should be; 10 % as if sessions were independent */
-    CHECK(trends <= 15);
-}
-
-TEST(trends_have_the_right_sign)
-{
-    const uint64_t seed = harness_seed();
-    int right = 0, alarms = 0;
-    enum { SERIES = 100, LENGTH = 20 };
-    for (int s = 0; s < SERIES; s++) {
-        double x[LENGTH];
-        tern_history h;
-        const double each = s % 2 ? 0.01 : -0.01;
-        for (int i = 0; i < LENGTH; i++)
-            x[i] = 50 * exp(0.02 * tern__random_normal(seed, (uint64_t)(s * LENGTH + i)));
-        CHECK_OK(tern_history_read(x, LENGTH, &h));
-        alarms += h.trend_p < 0.01;
-        for (int i = 0; i < LENGTH; i++)
-            x[i] *= exp(each * i);
-        CHECK_OK(tern_history_read(x, LENGTH, &h));
-        right += h.trend_p < 0.01 && (h.trend > 0) == (each > 0) && fabs(h.trend - each) < 0.005;
-    }
-    CHECK(right >= 95);
-    CHECK(alarms <= 5);
-    tern_history h = {.n = 77};
-    const double some[] = {3, 2, 0};
-    CHECK_STATUS(tern_history_read(some, 3, &h), TERN_INVALID_ARGUMENT);
-    CHECK_STATUS(tern_history_read(some, 0, &h), TERN_INVALID_ARGUMENT);
-    CHECK_EQ(h.n, 77);
-    CHECK_OK(tern_history_read(some, 2, &h));
-    CHECK(h.n == 2 && h.noise > 0 && h.n_changes == 0 && h.trend == 0);
-}
-
-/* ---- measured again ---- */
-
-static void collect(void *user, const tern_result *row)
-{
-    CHECK_OK(tern_results_add(user, row));
-}
-
-TEST(benchmarks_are_measured_again)
-{
-    const int one[] = {1};
-    const tern_bench_options o = {
-        .family = "rows", .n_threads = 1, .threads = one, .budget_s = 5e-3, .memory = 1 << 16};
-    tern_results *base;
-    tern_regress_report *report;
-    tern_regress_row row;
-    tern_result strange = tern_result_default();
-    CHECK_OK(tern_results_create(&base));
-    CHECK_OK(tern_results_note_conditions(base));
-    tern_status status = tern_bench_run(&o, collect, base);
-    CHECK(status == TERN_OK || status == TERN_STATE);
-    const int rows = tern_results_count(base);
-    CHECK(rows > 3);
-    strange.suite = "ops", strange.family = "rows", strange.name = "of another version", strange.threads = 1;
-    CHECK_OK(tern_results_add(base, &strange));
-    CHECK_OK(tern_regress_run(&(tern_regress_options){.budget_s = 0.02}, &o, base, NULL, &report));
-    CHECK_EQ(tern_regress_rows(report), rows + 1);
-    for (int i = 0; i < rows; i++) {
-        CHECK_OK(tern_regress_at(report, i, &row));
-        CHECK(row.comparison.n_b > 0 && row.now.rounds == row.comparison.n_b &&
-              row.state != TERN_REGRESS_MISSING);
-        CHECK(row.memory == TERN_REGRESS_SAME && row.accuracy == TERN_REGRESS_SAME);
-    }
-    CHECK_OK(tern_regress_at(report, rows, &row));
-    CHECK(row.state == TERN_REGRESS_MISSING && strstr(row.reason, "no suite") != NULL);
-    CHECK(tern_results_count(tern_regress_results(report)) >= rows);
-    tern_results_free(base); /* the report keeps what it needs */
-    CHECK_OK(tern_regress_at(report, 0, &row));
-    CHECK_STR(row.base.name, "softmax");
-    tern_regress_free(report);
-}
-
-/* ---- planted cells ---- */
-
-/* What is wrong with the suite's one cell. */
-static struct {
-    tern_status ready;
-    double run_s;
-    double share; /* of the limit in the baseline; 0: it has none */
-    int runs;     /* that there were */
-} plan;
-
-static tern_status plant(const tern__bench *bench, int i, tern__cell *cell)
-{
-    (void)bench;
-    cell->row.family = "f", cell->row.name = "a";
-    cell->shape[0] = '\0';
-    return i == 0 ? TERN_OK : TERN_OUT_OF_RANGE;
-}
-
-static tern_status plant_data(int i, tern__cell *cell)
-{
-    (void)i;
-    cell->state = cell;
-    return TERN_OK;
-}
-
-static tern_status plant_failure(tern__cell *cell, int threads)
-{
-    (void)threads;
-    cell->limited = plan.share > 0;
-    cell->work = (tern__limit_work){.kind = TERN_LIMIT_FMA, .operations = 1e6};
-    return plan.ready == TERN_OK ? TERN_OK
-                                 : tern__fail(plan.ready, "bench: a differs from its reference: planted");
-}
-
-static tern_status plant_run(void *state)
-{
-    (void)state;
-    plan.runs++;
-    const uint64_t end = tern__now_ns() + (uint64_t)(plan.run_s * 1e9);
-    while (tern__now_ns() < end)
-        ;
-    return TERN_OK;
-}
-
-static void plant_close(tern__cell *cell)
-{
-    (void)cell;
-}
-
-/* What others have of the machine, whatever they have of the one that the tests run on. */
-static struct {
-    double waited;  /* share of the time */
-    int readings;   /* so far */
-    int quiet_from; /* from this one on nobody waits; 0: never */
-    tern__moment last;
-} others;
-
-static tern__moment tell_moment(void *user)
-{
-    (void)user;
-    tern__moment *m = &others.last;
-    const bool quiet = others.quiet_from > 0 && ++others.readings >= others.quiet_from;
-    const uint64_t second = 1000000000;
-    m->now_ns += second;
-    m->waited_ns += quiet ? 0 : (uint64_t)(others.waited * (double)second);
-    m->waits_known = true;
-    return *m;
-}
-
-typedef struct planted {
-    tern_regress_row row;
-    tern_regress_state worst;
-    int kept; /* rows that were measured */
-    char reason[256];
-} planted;
-
-/* The row of a baseline of 100 us a run, measured again with the planted cell. */
-static void measure_planted(tern_status ready, double run_s, double timeout_s, planted *out)
-{
-    static const tern__suite suite = {.name = "ops",
-                                      .what = "",
-                                      .describe = plant,
-                                      .prepare = plant_data,
-                                      .ready = plant_failure,
-                                      .run = plant_run,
-                                      .close = plant_close};
-    machine m = {.seed = harness_seed(), .sample_noise = 0.01};
-    const int one[] = {1};
-    tern_results *base = NULL;
-    tern_regress_report *p = NULL;
-    tern__bench bench = {0};
-    plan.ready = ready, plan.run_s = run_s, plan.runs = 0;
-    CHECK_OK(tern_results_create(&base));
-    for (int run = 0; run < 5; run++)
-        add_session(&m, base, run, "a", 100);
-    for (int i = 0; i < 5; i++) {
-        base->rows[i].device = "cpu";
-        base->rows[i].limit_share = plan.share > 0 ? plan.share : NAN;
-    }
-    CHECK_OK(tern__bench_open(&(tern_bench_options){.n_threads = 1, .threads = one, .timeout_s = timeout_s},
-                              &bench));
-    bench.suite = &suite;
-    CHECK_OK(tern__regress_begin(&(tern_regress_options){.budget_s = 60}, base, NULL, &p));
-    tern__moment_set_source(tell_moment, NULL);
-    tern_status status = tern__regress_measure_on(p, &bench);
-    tern__moment_set_source(NULL, NULL);
-    CHECK_OK(tern__regress_finish(p, status, &p));
-    tern__bench_close(&bench);
-    tern_results_free(base);
-    CHECK_OK(tern_regress_at(p, 0, &out->row));
-    snprintf(out->reason, sizeof out->reason, "%s", out->row.reason);
-    out->worst = tern_regress_worst(p);
-    out->kept = tern_results_count(tern_regress_results(p));
-    tern_regress_free(p);
-}
-
-TEST(a_cell_that_is_wrong_now_is_critical)
-{
-    planted p = {.worst = TERN_REGRESS_SAME};
-    measure_planted(TERN_INTERNAL, 1e-4, 0, &p);
-    CHECK_EQ(p.worst, TERN_REGRESS_CRITICAL);
-    CHECK(p.row.state == TERN_REGRESS_CRITICAL && p.row.accuracy == TERN_REGRESS_CRITICAL &&
-          p.row.time == TERN_REGRESS_MISSING);
-    CHECK(strstr(p.reason, "differs from its reference: planted") != NULL);
-    /* What cannot be had here is no regression. */
-    measure_planted(TERN_UNAVAILABLE, 1e-4, 0, &p);
-    CHECK_EQ(p.worst, TERN_REGRESS_SAME);
-    CHECK(p.row.state == TERN_REGRESS_MISSING && p.row.accuracy == TERN_REGRESS_MISSING &&
-          strstr(p.reason, "planted") != NULL);
-    measure_planted(TERN_OK, 3e-4, 0, &p);
-    CHECK_EQ(p.worst, TERN_REGRESS_CRITICAL);
-    CHECK(p.row.time == TERN_REGRESS_CRITICAL && p.row.accuracy == TERN_REGRESS_MISSING);
-    CHECK_EQ(p.kept, 1); /* measured twice, but one session of the history */
-}
-
-/* What is slower again is timed in turns with its limit. */
-TEST(a_cell_that_keeps_its_share_of_the_limit_is_not_slower)
-{
-    planted p;
-    plan.share = 1e-6; /* less than any machine has now: it must have been slower then */
-    measure_planted(TERN_OK, 3e-4, 0, &p);
-    CHECK(p.row.time == TERN_REGRESS_UNDECIDED && p.row.now.limit_share > 0);
-    CHECK(strstr(p.reason, "but the machine changed too") != NULL);
-    plan.share = 1e3;
-    measure_planted(TERN_OK, 3e-4, 0, &p);
-    CHECK_EQ(p.row.time, TERN_REGRESS_CRITICAL);
-    plan.share = 0;
-}
-
-/* Slower while others had the machine is no proof; slower when they have gone is. */
-TEST(a_cell_is_slower_only_on_a_machine_of_its_own)
-{
-    planted p;
-    memset(&others, 0, sizeof others);
-    others.waited = 0.4;
-    measure_planted(TERN_OK, 3e-4, 0, &p);
-    CHECK(p.row.time == TERN_REGRESS_UNDECIDED && p.row.state == TERN_REGRESS_UNDECIDED);
-    CHECK_EQ(p.worst, TERN_REGRESS_UNDECIDED);
-    CHECK(strstr(p.reason, "but other programs had the machine: 0.40 of its threads waited for a core") !=
-          NULL);
-    const int patient = plan.runs;
-    others.quiet_from = 4; /* the second look's end: its samples count */
-    others.readings = 0;
-    measure_planted(TERN_OK, 3e-4, 0, &p);
-    CHECK_EQ(p.row.time, TERN_REGRESS_CRITICAL);
-    CHECK(plan.runs < patient);                  /* it did not look a third time */
-    others.waited = 0.04, others.quiet_from = 0; /* less than half of the threshold */
-    measure_planted(TERN_OK, 3e-4, 0, &p);
-    CHECK_EQ(p.row.time, TERN_REGRESS_CRITICAL);
-    /* What is not slower needs no excuse. */
-    others.waited = 0.4;
-    measure_planted(TERN_OK, 2e-5, 0, &p);
-    CHECK_EQ(p.row.time, TERN_REGRESS_FASTER);
-    others.waited = 0;
-}
-
-TEST(a_cell_that_takes_too_long_is_given_up)
-{
-    planted p = {.worst = TERN_REGRESS_CRITICAL};
-    measure_planted(TERN_OK, 0.1, 0.05, &p);
-    CHECK_EQ(p.worst, TERN_REGRESS_SAME);
-    CHECK(p.row.state == TERN_REGRESS_MISSING && strstr(p.reason, "given up after ") != NULL);
-    CHECK_EQ(plan.runs, 1); /* the first was too long already */
-}
-
-/* The same of results that were measured elsewhere: what went wrong is critical, what could not be had is missing. */
-TEST(results_that_went_wrong_are_critical)
-{
-    machine m = {.seed = harness_seed(), .sample_noise = 0.01};
-    const char *const errors[] = {"bench: a differs from its reference", "unavailable: given up after 60 s"};
-    const tern_regress_state states[] = {TERN_REGRESS_CRITICAL, TERN_REGRESS_MISSING};
-    for (int i = 0; i < 2; i++) {
-        tern_results *base = five_sessions(&m, 100), *now = new_set("here");
-        tern_regress_report *report = NULL;
-        tern_regress_row row;
-        tern_result wrong = tern_result_default();
-        wrong.suite = "ops", wrong.family = "f", wrong.name = "a", wrong.threads = 1, wrong.error = errors[i];
-        CHECK_OK(tern_results_add(now, &wrong));
-        CHECK_OK(tern_regress_compare(NULL, base, NULL, now, &report));
-        CHECK_OK(tern_regress_at(report, 0, &row));
-        CHECK(row.state == states[i] && strstr(row.reason, errors[i]) != NULL);
-        CHECK_EQ(tern_regress_worst(report), i == 0 ? TERN_REGRESS_CRITICAL : TERN_REGRESS_SAME);
-        tern_regress_free(report);
-        /* What went wrong before is no news. */
-        CHECK_OK(tern_regress_compare(NULL, now, NULL, now, &report));
-        CHECK_OK(tern_regress_at(report, 0, &row));
-        CHECK_EQ(row.state, TERN_REGRESS_MISSING);
-        tern_regress_free(report);
-        tern_results_free(base);
-        tern_results_free(now);
-    }
 }
 
 /* ---- looks and types ---- */

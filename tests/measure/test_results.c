@@ -373,6 +373,12 @@ TEST(malformed_files_are_one_line)
         {"[{\"name\": \"a\", \"samples_us\": 1}]", TERN_FORMAT},
         {"[{\"name\": \"a\", \"samples_us\": [1, 0]}]", TERN_FORMAT},
         {"[{\"name\": \"a\", \"samples_us\": [1, \"2\"]}]", TERN_FORMAT},
+        {"[{\"name\": \"a\", \"samples_us\": [1, 1e308]}]", TERN_FORMAT},
+        {"[{\"name\": \"a\", \"samples_us\": [1e-320]}]", TERN_FORMAT},
+        {"[{\"name\": \"a\", \"samples_us\": [1], \"cpu_samples_us\": [1e308]}]", TERN_FORMAT},
+        {"[{\"name\": \"a\", \"samples_us\": [1], \"gflops\": 1e308}]", TERN_FORMAT},
+        {"[{\"name\": \"a\", \"median_us\": 1e300}]", TERN_FORMAT},
+        {"[{\"name\": \"a\", \"median_us\": 1, \"low_us\": 1e-320}]", TERN_FORMAT},
         {"[{\"name\": \"a\", \"name\": \"b\"}]", TERN_FORMAT},
         {"{\"format\": \"other\", \"rows\": []}", TERN_FORMAT},
         {"{\"format\": \"tern-results\", \"version\": 2, \"rows\": []}", TERN_UNSUPPORTED},
@@ -402,6 +408,13 @@ TEST(sets_have_bounds)
     CHECK_STATUS(tern_results_add(r, &row), TERN_INVALID_ARGUMENT);
     samples[1] = 0;
     CHECK_STATUS(tern_results_add(r, &row), TERN_INVALID_ARGUMENT);
+    samples[1] = 1.1e15; /* and what is just inside */
+    CHECK_STATUS(tern_results_add(r, &row), TERN_INVALID_ARGUMENT);
+    tern_results *edges;
+    samples[0] = 1e-6, samples[1] = 1e15;
+    CHECK_OK(tern_results_create(&edges));
+    CHECK_OK(tern_results_add(edges, &row));
+    tern_results_free(edges);
     row.rounds = -1;
     CHECK_STATUS(tern_results_add(r, &row), TERN_INVALID_ARGUMENT);
     row.rounds = 0;

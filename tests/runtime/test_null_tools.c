@@ -1,5 +1,6 @@
 /* test_null_tools.c - looking into programs, timing, tuning, batches and the machine's model with NULL for
  * each pointer in turn. */
+#include <math.h>
 #include <stdio.h>
 
 #include "null_arguments.h"
@@ -144,6 +145,7 @@ TEST(sets_of_results)
     REFUSED(tern_results_set_condition(results, "a", NULL));
     NEUTRAL(tern_results_condition(NULL, "a"), NULL);
     NEUTRAL(tern_results_condition(results, NULL), NULL);
+    CHECK(isnan(tern_results_busy(NULL)));
     REFUSED(tern_results_condition_at(NULL, 0, &name, &value));
     REFUSED(tern_results_condition_at(results, 0, NULL, &value));
     REFUSED(tern_results_condition_at(results, 0, &name, NULL));

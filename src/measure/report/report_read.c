@@ -324,9 +324,9 @@ static tern_status document_from(tern__arena *arena, const json_t *root, const c
                           "report: %s of another version; this tern reads version 1", format);
             return readers[i].read(arena, root, out);
         }
-    return tern__fail(TERN_FORMAT,
-                      "report: no results (tern bench --format json), no profile (tern profile --json), no "
-                      "memory (tern memory --json) and no devices (tern compare --devices ... --json)");
+    return tern__fail(
+        TERN_FORMAT,
+        "report: no results of benchmarks, no profile, no record of memory and no comparison of devices");
 }
 
 tern_status tern__report_read(tern__arena *arena, const char *text, size_t length, tern__document *out)

@@ -11,7 +11,7 @@
 
 static const char *missing(const tern_report *r)
 {
-    return r->regress ? NULL : "nothing to compare with was given (--baseline NAME or --against FILE)";
+    return r->regress ? NULL : "no earlier results to compare with were given";
 }
 
 static void add_pill(tern__strbuf *to, tern_regress_state state)

@@ -10,9 +10,8 @@
 
 static const char *machine_missing(const tern_report *r)
 {
-    return r->results && r->results->n_conditions > 0
-               ? NULL
-               : "no results with conditions (tern bench --format json) are among the documents";
+    return r->results && r->results->n_conditions > 0 ? NULL
+                                                      : "no results with conditions are among the documents";
 }
 
 static void machine_html(const tern_report *r, tern__strbuf *to)

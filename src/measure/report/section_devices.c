@@ -10,9 +10,7 @@
 
 static const char *missing(const tern_report *r)
 {
-    return r->devices && r->devices->n > 0
-               ? NULL
-               : "no comparison of devices (tern compare --devices ... --json) is among the documents";
+    return r->devices && r->devices->n > 0 ? NULL : "no comparison of devices is among the documents";
 }
 
 /* ---- words ---- */

@@ -12,7 +12,7 @@ enum { HEIGHT = 96, SHOWN_MOST = 24 };
 
 static const char *missing(const tern_report *r)
 {
-    return r->n_series > 0 ? NULL : "no benchmark has two sessions to compare (--baseline NAME keeps them)";
+    return r->n_series > 0 ? NULL : "no benchmark has two sessions to compare; baselines keep them";
 }
 
 static bool has_news(const tern__median_series *s)

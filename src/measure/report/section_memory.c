@@ -12,7 +12,7 @@ enum { HEIGHT = 260, PLACES = 1000, HOLDERS_MOST = 12, ADVICE_MOST = 8 };
 
 static const char *missing(const tern_report *r)
 {
-    return r->memory ? NULL : "no memory document (tern memory --json) is among the documents";
+    return r->memory ? NULL : "no record of memory is among the documents";
 }
 
 /* ---- the timeline ---- */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
+#include "base/alloc.h"
 #include "measure/report/html.h"
 #include "measure/report/report.h"
 #include "measure/results.h"
@@ -12,30 +13,54 @@ enum { OPEN_MOST = 40 }; /* with more rows than these, families are folded */
 
 static const char *missing(const tern_report *r)
 {
-    return r->results && r->results->n > 0
-               ? NULL
-               : "no results of benchmarks (tern bench --format json) are among the documents";
+    return r->results && r->results->n > 0 ? NULL : "no results of benchmarks are among the documents";
 }
 
-/* ---- groups: rows of one family that follow each other ---- */
+/* ---- groups: rows of one family, in whichever documents they are ---- */
 
 typedef struct group {
-    int begin, end;
+    int begin; /* its first row; -1 before the first group */
+    int rows;
     int shares; /* rows that have one */
     double share;
 } group;
 
+static bool is_of(const tern_results *s, int a, int b)
+{
+    return strcmp(s->rows[a].suite, s->rows[b].suite) == 0 &&
+           strcmp(s->rows[a].family, s->rows[b].family) == 0;
+}
+
+/* The first row at or behind i that belongs to the group; s->n: there is none. */
+static int next_row(const tern_results *s, const group *g, int i)
+{
+    while (i < s->n && !is_of(s, g->begin, i))
+        i++;
+    return i;
+}
+
+static bool begins_group(const tern_results *s, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (is_of(s, k, i))
+            return false;
+    return true;
+}
+
 static bool next_group(const tern_results *s, group *g, tern__strbuf *to)
 {
-    g->begin = g->end;
+    do
+        g->begin++;
+    while (g->begin < s->n && !begins_group(s, g->begin));
     if (g->begin >= s->n)
         return false;
-    const tern_result *first = &s->rows[g->begin];
-    while (g->end < s->n && strcmp(s->rows[g->end].suite, first->suite) == 0 &&
-           strcmp(s->rows[g->end].family, first->family) == 0)
-        g->end++;
-    const tern_results part = {.rows = s->rows + g->begin, .n = g->end - g->begin};
+    tern_results part = {.rows = tern__alloc_zero((size_t)s->n, sizeof *part.rows)};
+    to->failed |= !part.rows;
+    for (int i = next_row(s, g, g->begin); part.rows && i < s->n; i = next_row(s, g, i + 1))
+        part.rows[part.n++] = s->rows[i];
+    g->rows = part.n;
     g->share = tern__median_share(&part, &g->shares, to);
+    tern__free(part.rows);
     return true;
 }
 
@@ -49,7 +74,7 @@ static void add_strip(tern__strbuf *to, const tern_results *s, const group *g)
     tern__strbuf_add(to, "<svg class=\"mark strip\" height=\"22\" aria-hidden=\"true\">");
     for (int at = 0; at <= 100; at += 25)
         tern__strbuf_addf(to, "<line class=\"grid\" x1=\"%d%%\" x2=\"%d%%\" y1=\"0\" y2=\"22\"/>", at, at);
-    for (int i = g->begin; i < g->end; i++)
+    for (int i = g->begin; i < s->n; i = next_row(s, g, i + 1))
         if (isfinite(s->rows[i].limit_share))
             tern__strbuf_addf(to, "<circle class=\"dot\" cx=\"%.2f%%\" cy=\"11\" r=\"4\"/>",
                               tern__scale_at(&whole, s->rows[i].limit_share));
@@ -79,8 +104,12 @@ static void add_share(tern__strbuf *to, const tern_result *row)
                              .high = tern__scale_at(&whole, row->limit_share + m),
                              .reference = NAN,
                              .grid = "0 25 50 75 100"};
-    tern__strbuf_addf(&words, "%s of the limit (%s), give or take %s",
-                      tern__say_share(share, row->limit_share), row->limit_kind, tern__say_share(spread, m));
+    tern__strbuf_addf(&words, "%s of the limit (%s), ", tern__say_share(share, row->limit_share),
+                      row->limit_kind);
+    if (isfinite(row->limit_mad))
+        tern__strbuf_addf(&words, "give or take %s", tern__say_share(spread, m));
+    else
+        tern__strbuf_add(&words, row->rounds == 1 ? "one sample" : "spread unavailable");
     tern__strbuf_add(to, "<td class=\"plot\">");
     tern__mark_add(to, &mark, words.text ? words.text : "");
     tern__strbuf_addf(to, "</td><td class=\"n\" data-of=\"of the limit\">%s</td>", share);
@@ -128,6 +157,15 @@ static void add_row(tern__strbuf *to, const tern_result *row, bool shares)
     tern__strbuf_add(to, "</tr>\n");
 }
 
+/* Of a group without any, in the words of the first that was measured; NULL: none says it. */
+static const char *why_no_shares(const tern_results *s, const group *g)
+{
+    for (int i = g->begin; i < s->n; i = next_row(s, g, i + 1))
+        if (s->rows[i].rounds > 0 && s->rows[i].error[0])
+            return s->rows[i].error;
+    return NULL;
+}
+
 static void add_group(tern__strbuf *to, const tern_results *s, const group *g, bool open)
 {
     static const tern__tick ticks[] = {{0, "0 %"}, {25, "25"}, {50, "50"}, {75, "75"}, {100, "100 %"}};
@@ -136,10 +174,14 @@ static void add_group(tern__strbuf *to, const tern_results *s, const group *g, b
     tern__strbuf_addf(to, "<details class=\"group\"%s><summary><span class=\"name\">", open ? " open" : "");
     tern__html_addf(to, "%s%s%s", strcmp(first->suite, "ops") == 0 ? "" : first->suite,
                     strcmp(first->suite, "ops") == 0 || !first->suite[0] ? "" : ": ", first->family);
-    tern__strbuf_addf(to, " <small>%d</small></span>", g->end - g->begin);
+    tern__strbuf_addf(to, " <small>%d</small></span>", g->rows);
     if (g->shares > 0) {
         add_strip(to, s, g);
         tern__strbuf_addf(to, "<span class=\"n\">%s</span>", tern__say_share(word, g->share));
+    } else if (why_no_shares(s, g)) {
+        tern__strbuf_add(to, "<span class=\"missing\">share of the limit ");
+        tern__html_add(to, why_no_shares(s, g));
+        tern__strbuf_add(to, "</span>");
     }
     tern__strbuf_addf(to, "</summary>\n<table class=\"chart%s\"><thead><tr><th scope=\"col\">benchmark</th>",
                       g->shares > 0 ? "" : " plain");
@@ -154,14 +196,14 @@ static void add_group(tern__strbuf *to, const tern_results *s, const group *g, b
     if (g->shares == 0)
         tern__strbuf_add(to, "<th scope=\"col\" class=\"n\">memory</th>");
     tern__strbuf_add(to, "</tr></thead><tbody>\n");
-    for (int i = g->begin; i < g->end; i++)
+    for (int i = g->begin; i < s->n; i = next_row(s, g, i + 1))
         add_row(to, &s->rows[i], g->shares > 0);
     tern__strbuf_add(to, "</tbody></table></details>\n");
 }
 
 static void html(const tern_report *r, tern__strbuf *to)
 {
-    group g = {0};
+    group g = {.begin = -1};
     int shares;
     tern__median_share(r->results, &shares, to);
     if (shares > 0)
@@ -178,7 +220,14 @@ static void html(const tern_report *r, tern__strbuf *to)
 
 /* ---- text ---- */
 
-static void text_row(tern__strbuf *to, const tern_result *row)
+static void add_plain_after(tern__strbuf *to, const char *words, const char *text)
+{
+    tern__strbuf_add(to, words);
+    tern__add_plain(to, text);
+}
+
+/* `in_shares`: others of its group have shares, so that it says itself why it has none. */
+static void text_row(tern__strbuf *to, const tern_result *row, bool in_shares)
 {
     char word[TERN__WORD];
     tern__strbuf name = TERN__STRBUF_EMPTY;
@@ -201,6 +250,8 @@ static void text_row(tern__strbuf *to, const tern_result *row)
             tern__strbuf_addf(to, ", %s", word);
         if (isfinite(row->limit_share))
             tern__strbuf_addf(to, ", %s of %s", tern__say_share(word, row->limit_share), row->limit_kind);
+        else if (in_shares && row->error[0])
+            add_plain_after(to, ", share of the limit ", row->error);
         if (row->peak_bytes >= 0)
             tern__strbuf_addf(to, ", %s", tern__say_bytes(word, (double)row->peak_bytes));
     }
@@ -211,16 +262,18 @@ static void text_row(tern__strbuf *to, const tern_result *row)
 
 static void text(const tern_report *r, tern__strbuf *to)
 {
-    group g = {0};
+    group g = {.begin = -1};
     char word[TERN__WORD];
     while (next_group(r->results, &g, to)) {
         tern__strbuf_add(to, "  ");
         tern__add_plain(to, r->results->rows[g.begin].family);
         if (g.shares > 0)
             tern__strbuf_addf(to, ": %s of the limit", tern__say_share(word, g.share));
+        else if (why_no_shares(r->results, &g))
+            add_plain_after(to, ": share of the limit ", why_no_shares(r->results, &g));
         tern__strbuf_add(to, "\n");
-        for (int i = g.begin; i < g.end; i++)
-            text_row(to, &r->results->rows[i]);
+        for (int i = g.begin; i < r->results->n; i = next_row(r->results, &g, i + 1))
+            text_row(to, &r->results->rows[i], g.shares > 0);
     }
 }
 

@@ -10,7 +10,7 @@ enum { SHOWN_MOST = 12 };
 
 static const char *missing(const tern_report *r)
 {
-    return r->profile ? NULL : "no profile (tern profile --json) is among the documents";
+    return r->profile ? NULL : "no profile is among the documents";
 }
 
 static const tern__scale whole = {0, 1, false};
@@ -43,9 +43,14 @@ static void html(const tern_report *r, tern__strbuf *to)
     const tern__profile_document *p = r->profile;
     static const tern__tick ticks[] = {{0, "0 %"}, {50, "50"}, {100, "100 %"}};
     int shown = 0;
+    char work[TERN__WORD];
     tern__strbuf_add(to, "<p>Profiled: <code>");
     tern__html_add(to, p->title);
-    tern__strbuf_add(to, "</code></p>\n");
+    tern__strbuf_addf(to, "</code>: %s of work in ", tern__say_us(work, (double)p->info.work_ns * 1e-3));
+    tern__strbuf_addf(to,
+                      "%s by the clock. Work is that of all threads together; the clock also counts waiting, "
+                      "and what is outside of operations.</p>\n",
+                      tern__say_us(work, (double)p->info.wall_ns * 1e-3));
     tern__figure_open(
         to, "hot-spots", "Hot spots",
         "By their own time, what they call left out. The limit is what the machine could do for "
@@ -78,7 +83,8 @@ static void text(const tern_report *r, tern__strbuf *to)
     char share[TERN__WORD], time[TERN__WORD];
     tern__strbuf_add(to, "  ");
     tern__add_plain(to, p->title);
-    tern__strbuf_addf(to, ": %s of work in %s\n", tern__say_us(share, (double)p->info.work_ns * 1e-3),
+    tern__strbuf_addf(to, ": %s of work in %s by the clock\n",
+                      tern__say_us(share, (double)p->info.work_ns * 1e-3),
                       tern__say_us(time, (double)p->info.wall_ns * 1e-3));
     for (int i = 0; i < p->n_ops && i < SHOWN_MOST; i++) {
         const tern__spot *s = &p->ops[i];

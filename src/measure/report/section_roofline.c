@@ -51,10 +51,10 @@ static const char *missing(const tern_report *r)
 {
     point at;
     if (!r->profile)
-        return "no profile (tern profile --json) is among the documents";
+        return "no profile is among the documents";
     if (r->profile->n_rates == 0 || !(roofs_of(r->profile)->memory > 0) ||
         !(top_roof(roofs_of(r->profile)) > 0))
-        return "the profile has no limits: it was taken with --no-limits, or this machine has no probes";
+        return "the profile has no limits: it was taken without them, or this machine has no probes";
     for (int i = 0; i < r->profile->n_ops; i++)
         if (point_of(r->profile, i, &at))
             return NULL;

@@ -50,11 +50,11 @@ static bool was_measured(const tern_results *r, const tern_result *key)
     return false;
 }
 
-static int count_benchmarks(const tern_results *r)
+static int count_benchmarks(const tern_results *r, bool measured)
 {
     int n = 0;
     for (int i = 0; i < r->n; i++)
-        n += is_first(r, i);
+        n += is_first(r, i) && was_measured(r, &r->rows[i]) == measured;
     return n;
 }
 
@@ -62,14 +62,11 @@ static void tell_measured(const tern_report *r, telling *t)
 {
     tern__strbuf s = TERN__STRBUF_EMPTY;
     const char *cpu = tern_results_condition(r->results, "cpu_model");
-    int failed = 0;
+    const int failed = count_benchmarks(r->results, false), n = count_benchmarks(r->results, true);
     const tern_result *first_failed = NULL;
     for (int i = r->results->n - 1; i >= 0; i--)
-        if (is_first(r->results, i) && !was_measured(r->results, &r->results->rows[i])) {
-            failed++;
+        if (!was_measured(r->results, &r->results->rows[i]))
             first_failed = &r->results->rows[i];
-        }
-    const int n = count_benchmarks(r->results) - failed;
     tern__strbuf_addf(&s, "%d benchmark%s %s measured", n, n == 1 ? "" : "s", n == 1 ? "was" : "were");
     if (cpu)
         tern__strbuf_addf(&s, " on %s", cpu);
@@ -78,6 +75,33 @@ static void tell_measured(const tern_report *r, telling *t)
         tern__strbuf_addf(&s, " %d could not be: %s", failed, failed == 1 ? "" : "the first is ");
         tern__say_case(&s, first_failed);
         tern__strbuf_addf(&s, " (%s).", first_failed->error[0] ? first_failed->error : "it was not measured");
+    }
+    tell(t, &s);
+}
+
+/* What the figures were taken beside, and which of them lack a share although their limit is known: it was beaten, or has no probe. */
+static void tell_doubts(const tern_report *r, telling *t)
+{
+    tern__strbuf s = TERN__STRBUF_EMPTY;
+    const tern_result *first = NULL;
+    int n = 0;
+    const double load = tern_results_busy(r->results);
+    for (int i = r->results->n - 1; i >= 0; i--) {
+        const tern_result *row = &r->results->rows[i];
+        if (row->rounds > 0 && row->limit_kind[0] && !isfinite(row->limit_share) && row->error[0]) {
+            first = row;
+            n++;
+        }
+    }
+    if (isfinite(load))
+        tern__strbuf_addf(
+            &s, "The machine was busy before this was measured (load %.2f): figures may be too low.%s", load,
+            n > 0 ? " " : "");
+    if (n > 0) {
+        tern__strbuf_addf(&s, "%d row%s no share of %s limit: %s", n, n == 1 ? " has" : "s have",
+                          n == 1 ? "its" : "their", n == 1 ? "" : "the first is ");
+        tern__say_case(&s, first);
+        tern__strbuf_addf(&s, " (%s).", first->error);
     }
     tell(t, &s);
 }
@@ -118,7 +142,7 @@ static const tern_regress_row *most_changed(const tern_regress_report *p, bool s
     const tern_regress_row *most = NULL;
     for (int i = 0; i < p->n; i++) {
         const tern_regress_row *row = &p->rows[i];
-        const bool counts = slower ? row->time >= TERN_REGRESS_REGRESSION : row->time == TERN_REGRESS_FASTER;
+        const bool counts = slower ? row->time >= TERN_REGRESS_REGRESSION : row->time == TERN_REGRESS_BETTER;
         if (counts && row->comparison.n_b > 0 &&
             (!most || (row->comparison.ratio > most->comparison.ratio) == slower))
             most = row;
@@ -136,11 +160,11 @@ static void tell_comparison(const tern_report *r, telling *t)
     tern__strbuf_addf(&s, "Compared with %s%s%s, ", r->base_name ? "'" : "",
                       r->base_name ? r->base_name : "the baseline", r->base_name ? "'" : "");
     if (worse > 0)
-        tern__strbuf_addf(&s, "%d of %d benchmarks became worse", worse, p->n);
+        tern__strbuf_addf(&s, "%d of %d benchmark%s became worse", worse, p->n, p->n == 1 ? "" : "s");
     else
         tern__strbuf_addf(&s, "none of %d benchmark%s became worse beyond %g %% and noise", p->n,
                           p->n == 1 ? "" : "s", 100 * p->o.threshold);
-    tern__strbuf_addf(&s, ", %d better", counts[TERN_REGRESS_FASTER]);
+    tern__strbuf_addf(&s, ", %d better", counts[TERN_REGRESS_BETTER]);
     if (counts[TERN_REGRESS_UNDECIDED] > 0)
         tern__strbuf_addf(&s, "; %d stayed undecided", counts[TERN_REGRESS_UNDECIDED]);
     if (counts[TERN_REGRESS_MISSING] > 0)
@@ -173,7 +197,7 @@ static void tell_profile(const tern_report *r, telling *t)
     if (p->n_ops == 0)
         return;
     const tern__spot *top = &p->ops[0];
-    tern__strbuf_addf(&s, "In the profiled command most time goes to %s: %s of %s", top->name,
+    tern__strbuf_addf(&s, "In the profiled command most time goes to %s: %s of %s of work", top->name,
                       tern__say_share(word, top->share), tern__say_us(whole, (double)p->info.work_ns * 1e-3));
     if (isfinite(top->limit_share))
         tern__strbuf_addf(&s, ", at %s of the limit", tern__say_share(word, top->limit_share));
@@ -215,6 +239,7 @@ static void tell_all(const tern_report *r, tern__strbuf *to,
     if (r->results && r->results->n > 0) {
         tell_measured(r, &t);
         tell_limits(r, &t);
+        tell_doubts(r, &t);
     }
     if (r->regress)
         tell_comparison(r, &t);
@@ -246,10 +271,17 @@ static int find_cards(const tern_report *r, card cards[CARDS_MOST], tern__strbuf
     const double median = tern__median_share(r->results, &shares, to);
     if (r->results && r->results->n > 0) {
         card *c = &cards[n++];
-        *c = (card){.label = "benchmarks", .section = "performance", .class = ""};
-        snprintf(c->value, sizeof c->value, "%d", count_benchmarks(r->results));
+        const int measured = count_benchmarks(r->results, true), failed = count_benchmarks(r->results, false);
+        *c = (card){.label = measured == 1 ? "benchmark measured" : "benchmarks measured",
+                    .section = "performance",
+                    .class = ""};
+        snprintf(c->value, sizeof c->value, "%d", measured);
         if (shares > 0)
-            snprintf(c->note, sizeof c->note, "%d with a limit", shares);
+            snprintf(c->note, sizeof c->note, "%d row%s a share of a limit", shares,
+                     shares == 1 ? " has" : "s have");
+        if (failed > 0)
+            snprintf(c->note + strlen(c->note), sizeof c->note - strlen(c->note), "%s%d could not be",
+                     shares > 0 ? ", " : "", failed);
     }
     if (shares > 0) {
         card *c = &cards[n++];
@@ -267,14 +299,14 @@ static int find_cards(const tern_report *r, card cards[CARDS_MOST], tern__strbuf
                     .section = "regressions",
                     .class = worse ? "bad" : "good"};
         snprintf(c->value, sizeof c->value, "%d", worse);
-        snprintf(c->note, sizeof c->note, "%d better, %d undecided", counts[TERN_REGRESS_FASTER],
+        snprintf(c->note, sizeof c->note, "%d better, %d undecided", counts[TERN_REGRESS_BETTER],
                  counts[TERN_REGRESS_UNDECIDED]);
     }
     if (r->profile) {
         card *c = &cards[n++];
         *c = (card){.label = "of work profiled", .section = "profile", .class = ""};
         tern__say_us(c->value, (double)r->profile->info.work_ns * 1e-3);
-        snprintf(c->note, sizeof c->note, "%d thread%s, %s", r->profile->info.threads,
+        snprintf(c->note, sizeof c->note, "%d thread%s, in %s by the clock", r->profile->info.threads,
                  r->profile->info.threads == 1 ? "" : "s",
                  tern__say_us(word, (double)r->profile->info.wall_ns * 1e-3));
     }

@@ -44,8 +44,12 @@ echo '{"format": "tern-results", "version": 99, "rows": []}' >version.json
 echo '[{"suite": 7}]' >types.json
 echo '[{"suite": "ops", "family": "f", "name": "a", "threads": 1, "rounds": 1, "samples_us": [-1]}]' >negative.json
 echo '[{"suite": "ops", "family": "f", "name": "a", "threads": 1, "rounds": 1, "samples_us": [1e999]}]' >huge.json
+# Numbers that can be read, and that nothing can have taken: comparing with them would be by infinity.
+echo '[{"suite": "ops", "family": "f", "name": "a", "threads": 1, "rounds": 1, "samples_us": [1e308]}]' >ages.json
+echo '[{"suite": "ops", "family": "f", "name": "a", "threads": 1, "rounds": 1, "samples_us": [1e-320]}]' >instants.json
+echo '[{"suite": "ops", "family": "f", "name": "a", "threads": 1, "rounds": 9, "median_us": 1e300}]' >median.json
 mkdir dir.json
-for file in empty binary other version types negative huge dir missing; do
+for file in empty binary other version types negative huge ages instants median dir missing; do
     echo "# $file"
     said tern baseline create $file --from $file.json --store good.db
     said tern regress --baseline main --from $file.json --store good.db

@@ -13,5 +13,7 @@ status tern bench model -m model.gguf -p 0 -n 0
 status tern bench model -m model.gguf -t 0
 status tern bench model -m model.gguf -p 300
 tern bench model -m model.gguf -p 8,16 -n 2,0,4 -r 1 -t 1 --json | json '[(r["n_prompt"], r["n_gen"]) for r in j]'
+status tern bench model -m model.gguf -p 4 -n 0 -r 1 --timeout 0.000001 2>&1 | sed 's/after .* s,/after S s,/'
+status tern bench model -m model.gguf -p 4 -n 0 -r 1 --timeout never
 head -c 300000 model.gguf >cut.gguf
 status tern bench model -m cut.gguf -p 4 -n 4 2>/dev/null

@@ -30,6 +30,8 @@ status tern regress --baseline planted --from by-1.4.json --from by-1.401.json -
 # A baseline so slow that whatever is measured now must be better.
 tern baseline create never --from by-1000000.json --from by-1001000.json
 status tern regress --baseline never | states
+# The time-out reaches models, too: what took too long is missing, and says why.
+status tern regress --baseline never --timeout 0.000001 | grep -E '^missing|exit|given up' | sed -E 's|model/.*/pp|model/TYPE/pp|; s|after .* s,|after S s,|'
 mv tiny.gguf elsewhere.gguf
 status tern regress --baseline never | grep -E 'missing|exit|No such' | sed -E 's|model/.*/pp|model/TYPE/pp|; s|/[^ ]*/tiny|tiny|'
 status tern bench model -m elsewhere.gguf -p 4 -n 0 --head q8 -o results

@@ -14,6 +14,12 @@ status tern regress --baseline main --threshold -5
 status tern regress --baseline main --threshold nan
 status tern regress --baseline main --threshold ten
 status tern regress --baseline main --threshold 5000
+status tern regress --baseline main --threshold 1e400
+status tern regress --baseline main --critical 1e400
+# What measures is refused beside --from, also where a baseline is made.
+for option in --suite=ops --runs=2 --budget=1 --family=f --memory=4 --timeout=1; do
+    status tern baseline create other --from base.json $option
+done
 status tern regress --baseline main --threshold 10 --critical 5
 status tern regress --baseline main --output-format xml
 status tern regress --baseline main extra
@@ -41,6 +47,22 @@ status tern regress --baseline main --from base.json -o nowhere/x.txt --no-recor
 tern regress --baseline main --from base.json --no-record >/dev/full
 echo "exit status $?"
 cmp baselines.db before
+# A history that cannot be kept hides no answer, and is an error where there is nothing worse to say.
+results same.json 1 1.001
+results slow.json 1.5 1.51
+"$TERN_PYTHON" -c 'import json
+for name in "same.json", "slow.json":
+    j = json.load(open(name))
+    for r in j["rows"]: r["samples_us"] *= 20; r["rounds"] = len(r["samples_us"])
+    json.dump(j, open(name, "w"))'
+full()
+{
+    (trap "" XFSZ; ulimit -f 64; status "$@") 2>&1 |
+        sed -E 's/^(critical|same) .*/\1/; /^ /d; /^$/d; s|'"$PWD"'/||; s/: [^:]*(full|I\/O|large)[^:]*$/: WHY/'
+}
+full tern regress --baseline main --from slow.json
+full tern regress --baseline main --from same.json
+cmp baselines.db before
 echo "this is no database, but a text that stands where one should be" >text.db
 status tern regress --baseline main --store text.db
-status tern regress --help | tail -n 8
+status tern regress --help | tail -n 9

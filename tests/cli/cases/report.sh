@@ -21,6 +21,25 @@ sed 's/it took longer/unavailable: it took longer/' results.json >given_up.json
 for format in text html; do
     tern report given_up.json --section performance --format $format | grep -oE '(unavailable: )+it took longer'
 done
+echo "# one family in several files is one group; what is to be doubted is said"
+"$TERN_PYTHON" - <<'END'
+import json
+def row(family, name, **more):
+    return {"suite": "ops", "family": family, "name": name, "threads": 1, "rounds": 1, "samples_us": [more.pop("us", 7)], "limit_kind": "fma",
+            "limit_share": 0.5} | more
+sets = {"one": [row("rows", "a"), row("rows", "b", limit_share=None, error="unavailable: 1.100 of the limit, so the limit's probes are too slow")],
+        "two": [row("heap", "c", limit_kind="", limit_share=None, error="unavailable: why there is none")], "three": [row("rows", "d", us=9)],
+        "four": [row("heap", "e", rounds=0, limit_share=None, samples_us=[], error="it broke")]}
+for name, rows in sets.items():
+    json.dump({"format": "tern-results", "version": 1, "conditions": {"cores": "2 of 2 (all cores)", "load": "0.51 0.10 0.10"}, "rows": rows},
+              open(name + ".json", "w"))
+json.dump({"format": "tern-results", "version": 1, "conditions": {"cores": "2 of 2 (all cores)", "load": "0.50 9 9"}, "rows": sets["one"]},
+          open("quiet.json", "w"))
+END
+tern report one.json two.json three.json four.json --section performance --section summary
+tern report one.json two.json three.json four.json --section summary --format json | json 'j["sections"]["summary"]["figures"][0]'
+tern report one.json --section performance --format html | grep -oE 'of the limit \(fma\)[^"<]*' | sort -u
+tern report quiet.json --section summary | grep -c busy
 echo "# what is wrong"
 echo '{"some": "thing"}' >other.json
 echo '{"format": "tern-results",' >cut.json

@@ -1,0 +1,267 @@
+/* test_regress_cells.c - the benchmarks of a baseline measured again: planted cells that are slower, wrong, late or disturbed. */
+#include <tern/regress.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "harness.h"
+#include "measure/bench.h"
+#include "measure/occupied.h"
+#include "measure/regress.h"
+#include "measure/results.h"
+#include "sessions.h"
+
+static void collect(void *user, const tern_result *row)
+{
+    CHECK_OK(tern_results_add(user, row));
+}
+
+TEST(benchmarks_are_measured_again)
+{
+    const int one[] = {1};
+    const tern_bench_options o = {
+        .family = "rows", .n_threads = 1, .threads = one, .budget_s = 5e-3, .memory = 1 << 16};
+    tern_results *base;
+    tern_regress_report *report;
+    tern_regress_row row;
+    tern_result strange = tern_result_default();
+    CHECK_OK(tern_results_create(&base));
+    CHECK_OK(tern_results_note_conditions(base));
+    tern_status status = tern_bench_run(&o, collect, base);
+    CHECK(status == TERN_OK || status == TERN_STATE);
+    const int rows = tern_results_count(base);
+    CHECK(rows > 3);
+    strange.suite = "ops", strange.family = "rows", strange.name = "of another version", strange.threads = 1;
+    CHECK_OK(tern_results_add(base, &strange));
+    CHECK_OK(tern_regress_run(&(tern_regress_options){.budget_s = 0.02}, &o, base, NULL, &report));
+    CHECK_EQ(tern_regress_rows(report), rows + 1);
+    for (int i = 0; i < rows; i++) {
+        CHECK_OK(tern_regress_at(report, i, &row));
+        CHECK(row.comparison.n_b > 0 && row.now.rounds == row.comparison.n_b &&
+              row.state != TERN_REGRESS_MISSING);
+        CHECK(row.memory == TERN_REGRESS_SAME && row.accuracy == TERN_REGRESS_SAME);
+    }
+    CHECK_OK(tern_regress_at(report, rows, &row));
+    CHECK(row.state == TERN_REGRESS_MISSING && strstr(row.reason, "no suite") != NULL);
+    CHECK(tern_results_count(tern_regress_results(report)) >= rows);
+    tern_results_free(base); /* the report keeps what it needs */
+    CHECK_OK(tern_regress_at(report, 0, &row));
+    CHECK_STR(row.base.name, "softmax");
+    tern_regress_free(report);
+}
+
+/* ---- planted cells ---- */
+
+/* What is wrong with the suite's one cell. */
+static struct {
+    tern_status ready;
+    double run_s;
+    double share; /* of the limit in the baseline; 0: it has none */
+    int runs;     /* that there were */
+} plan;
+
+static tern_status plant(const tern__bench *bench, int i, tern__cell *cell)
+{
+    (void)bench;
+    cell->row.family = "f", cell->row.name = "a";
+    cell->shape[0] = '\0';
+    return i == 0 ? TERN_OK : TERN_OUT_OF_RANGE;
+}
+
+static tern_status plant_data(int i, tern__cell *cell)
+{
+    (void)i;
+    cell->state = cell;
+    return TERN_OK;
+}
+
+static tern_status plant_failure(tern__cell *cell, int threads)
+{
+    (void)threads;
+    cell->limited = plan.share > 0;
+    cell->work = (tern__limit_work){.kind = TERN_LIMIT_FMA, .operations = 1e6};
+    return plan.ready == TERN_OK ? TERN_OK
+                                 : tern__fail(plan.ready, "bench: a differs from its reference: planted");
+}
+
+static tern_status plant_run(void *state)
+{
+    (void)state;
+    plan.runs++;
+    const uint64_t end = tern__now_ns() + (uint64_t)(plan.run_s * 1e9);
+    while (tern__now_ns() < end)
+        ;
+    return TERN_OK;
+}
+
+static void plant_close(tern__cell *cell)
+{
+    (void)cell;
+}
+
+/* What others have of the machine, whatever they have of the one that the tests run on. */
+static struct {
+    double waited;  /* share of the time */
+    int readings;   /* so far */
+    int quiet_from; /* from this one on nobody waits; 0: never */
+    tern__moment last;
+} others;
+
+static tern__moment tell_moment(void *user)
+{
+    (void)user;
+    tern__moment *m = &others.last;
+    const bool quiet = others.quiet_from > 0 && ++others.readings >= others.quiet_from;
+    const uint64_t second = 1000000000;
+    m->now_ns += second;
+    m->waited_ns += quiet ? 0 : (uint64_t)(others.waited * (double)second);
+    m->waits_known = true;
+    return *m;
+}
+
+typedef struct planted {
+    tern_regress_row row;
+    tern_regress_state worst;
+    int kept; /* rows that were measured */
+    char reason[256];
+} planted;
+
+/* The row of a baseline of 100 us a run, measured again with the planted cell. */
+static void measure_planted(tern_status ready, double run_s, double timeout_s, planted *out)
+{
+    static const tern__suite suite = {.name = "ops",
+                                      .what = "",
+                                      .describe = plant,
+                                      .prepare = plant_data,
+                                      .ready = plant_failure,
+                                      .run = plant_run,
+                                      .close = plant_close};
+    machine m = {.seed = harness_seed(), .sample_noise = 0.01};
+    const int one[] = {1};
+    tern_results *base = NULL;
+    tern_regress_report *p = NULL;
+    tern__bench bench = {0};
+    plan.ready = ready, plan.run_s = run_s, plan.runs = 0;
+    CHECK_OK(tern_results_create(&base));
+    for (int run = 0; run < 5; run++)
+        add_session(&m, base, run, "a", 100);
+    for (int i = 0; i < 5; i++) {
+        base->rows[i].device = "cpu";
+        base->rows[i].limit_share = plan.share > 0 ? plan.share : NAN;
+    }
+    CHECK_OK(tern__bench_open(&(tern_bench_options){.n_threads = 1, .threads = one, .timeout_s = timeout_s},
+                              &bench));
+    bench.suite = &suite;
+    CHECK_OK(tern__regress_begin(&(tern_regress_options){.budget_s = 60}, base, NULL, &p));
+    tern__moment_set_source(tell_moment, NULL);
+    tern_status status = tern__regress_measure_on(p, &bench);
+    tern__moment_set_source(NULL, NULL);
+    CHECK_OK(tern__regress_finish(p, status, &p));
+    tern__bench_close(&bench);
+    tern_results_free(base);
+    CHECK_OK(tern_regress_at(p, 0, &out->row));
+    snprintf(out->reason, sizeof out->reason, "%s", out->row.reason);
+    out->worst = tern_regress_worst(p);
+    out->kept = tern_results_count(tern_regress_results(p));
+    tern_regress_free(p);
+}
+
+TEST(a_cell_that_is_wrong_now_is_critical)
+{
+    planted p = {.worst = TERN_REGRESS_SAME};
+    measure_planted(TERN_INTERNAL, 1e-4, 0, &p);
+    CHECK_EQ(p.worst, TERN_REGRESS_CRITICAL);
+    CHECK(p.row.state == TERN_REGRESS_CRITICAL && p.row.accuracy == TERN_REGRESS_CRITICAL &&
+          p.row.time == TERN_REGRESS_MISSING);
+    CHECK(strstr(p.reason, "differs from its reference: planted") != NULL);
+    /* What cannot be had here is no regression. */
+    measure_planted(TERN_UNAVAILABLE, 1e-4, 0, &p);
+    CHECK_EQ(p.worst, TERN_REGRESS_SAME);
+    CHECK(p.row.state == TERN_REGRESS_MISSING && p.row.accuracy == TERN_REGRESS_MISSING &&
+          strstr(p.reason, "planted") != NULL);
+    measure_planted(TERN_OK, 3e-4, 0, &p);
+    CHECK_EQ(p.worst, TERN_REGRESS_CRITICAL);
+    CHECK(p.row.time == TERN_REGRESS_CRITICAL && p.row.accuracy == TERN_REGRESS_MISSING);
+    CHECK_EQ(p.kept, 1); /* measured twice, but one session of the history */
+}
+
+/* What is slower again is timed in turns with its limit. */
+TEST(a_cell_that_keeps_its_share_of_the_limit_is_not_slower)
+{
+    planted p;
+    plan.share = 1e-6; /* less than any machine has now: it must have been slower then */
+    measure_planted(TERN_OK, 3e-4, 0, &p);
+    CHECK(p.row.time == TERN_REGRESS_UNDECIDED && p.row.now.limit_share > 0);
+    CHECK(strstr(p.reason, "but the machine changed too") != NULL);
+    plan.share = 1e3;
+    measure_planted(TERN_OK, 3e-4, 0, &p);
+    CHECK_EQ(p.row.time, TERN_REGRESS_CRITICAL);
+    plan.share = 0;
+}
+
+/* Slower while others had the machine is no proof; slower when they have gone is. */
+TEST(a_cell_is_slower_only_on_a_machine_of_its_own)
+{
+    planted p;
+    memset(&others, 0, sizeof others);
+    others.waited = 0.4;
+    measure_planted(TERN_OK, 3e-4, 0, &p);
+    CHECK(p.row.time == TERN_REGRESS_UNDECIDED && p.row.state == TERN_REGRESS_UNDECIDED);
+    CHECK_EQ(p.worst, TERN_REGRESS_UNDECIDED);
+    CHECK(strstr(p.reason, "but other programs had the machine: 0.40 of its threads waited for a core") !=
+          NULL);
+    const int patient = plan.runs;
+    others.quiet_from = 4; /* the second look's end: its samples count */
+    others.readings = 0;
+    measure_planted(TERN_OK, 3e-4, 0, &p);
+    CHECK_EQ(p.row.time, TERN_REGRESS_CRITICAL);
+    CHECK(plan.runs < patient);                  /* it did not look a third time */
+    others.waited = 0.04, others.quiet_from = 0; /* less than half of the threshold */
+    measure_planted(TERN_OK, 3e-4, 0, &p);
+    CHECK_EQ(p.row.time, TERN_REGRESS_CRITICAL);
+    /* What is not slower needs no excuse. */
+    others.waited = 0.4;
+    measure_planted(TERN_OK, 2e-5, 0, &p);
+    CHECK_EQ(p.row.time, TERN_REGRESS_BETTER);
+    others.waited = 0;
+}
+
+TEST(a_cell_that_takes_too_long_is_given_up)
+{
+    planted p = {.worst = TERN_REGRESS_CRITICAL};
+    measure_planted(TERN_OK, 0.1, 0.05, &p);
+    CHECK_EQ(p.worst, TERN_REGRESS_SAME);
+    CHECK(p.row.state == TERN_REGRESS_MISSING && strstr(p.reason, "given up after ") != NULL);
+    CHECK_EQ(plan.runs, 1); /* the first was too long already */
+}
+
+/* The same of results that were measured elsewhere: what went wrong is critical, what could not be had is missing. */
+TEST(results_that_went_wrong_are_critical)
+{
+    machine m = {.seed = harness_seed(), .sample_noise = 0.01};
+    const char *const errors[] = {"bench: a differs from its reference", "unavailable: given up after 60 s"};
+    const tern_regress_state states[] = {TERN_REGRESS_CRITICAL, TERN_REGRESS_MISSING};
+    for (int i = 0; i < 2; i++) {
+        tern_results *base = five_sessions(&m, 100), *now = new_set("here");
+        tern_regress_report *report = NULL;
+        tern_regress_row row;
+        tern_result wrong = tern_result_default();
+        wrong.suite = "ops", wrong.family = "f", wrong.name = "a", wrong.threads = 1, wrong.error = errors[i];
+        CHECK_OK(tern_results_add(now, &wrong));
+        CHECK_OK(tern_regress_compare(NULL, base, NULL, now, &report));
+        CHECK_OK(tern_regress_at(report, 0, &row));
+        CHECK(row.state == states[i] && strstr(row.reason, errors[i]) != NULL);
+        CHECK_EQ(tern_regress_worst(report), i == 0 ? TERN_REGRESS_CRITICAL : TERN_REGRESS_SAME);
+        tern_regress_free(report);
+        /* What went wrong before is no news. */
+        CHECK_OK(tern_regress_compare(NULL, now, NULL, now, &report));
+        CHECK_OK(tern_regress_at(report, 0, &row));
+        CHECK_EQ(row.state, TERN_REGRESS_MISSING);
+        tern_regress_free(report);
+        tern_results_free(base);
+        tern_results_free(now);
+    }
+}
