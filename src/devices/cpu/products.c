@@ -392,16 +392,13 @@ typedef struct packer {
     const tern__packing *packing;
     const tern__buffer *from;
     void *to;
+    tern__cpu_work share; /* of the tiles */
 } packer;
 
-static void pack_part(void *user, int worker, int workers)
+static void pack_tiles(const packer *o, int64_t begin, int64_t end)
 {
-    const packer *o = user;
     const tern__packing *packing = o->packing;
     const tern__kernel_row *row = packing->how;
-    const tern__cpu_work share = {.items = packing->type.shape[0], .parts = workers};
-    const int64_t begin = tern__cpu_part_begin(&share, worker),
-                  end = tern__cpu_part_begin(&share, worker + 1);
     if (packing->op == TERN__OP_packed_matmul) {
         const int64_t *strides = o->from->strides;
         tern__gemm_pack(row->kernel, o->from->type->dtype, o->from->data, strides[1 - packing->axis],
@@ -419,20 +416,37 @@ static void pack_part(void *user, int worker, int workers)
                        type->shape[0], type->shape[1], begin, end, o->to);
 }
 
+static void pack_part(void *user, int worker, int workers)
+{
+    (void)workers;
+    const packer *o = user;
+    int turn = 0;
+    for (int64_t begin, end; tern__cpu_next_piece(&o->share, worker, &turn, &begin, &end);)
+        pack_tiles(o, begin, end);
+}
+
 /* First touch: where memory has several nodes, a page is on that of the worker who wrote it first. So tiles are shared here as the
  * items of a run with one row share them (parts.c), which reads every tile once and is as fast as memory. Runs with blocks of rows
- * share otherwise, but read tiles again and again from their caches; and what workers claim of each other at the end is theirs who
- * come first. */
+ * share otherwise, but read tiles again and again from their caches.
+ *
+ * A page that is written for the first time may cost more than all that is written to it: the system clears it, and a virtual machine
+ * has to get it from its host. Huge pages are few, and whose share they begin in is chance. So all tiles are claimed piece by
+ * piece, and who had fewer pages to wait for packs more of them. */
 tern_status tern__cpu_pack(const tern__target *target, const tern__packing *packing,
                            const tern__buffer *constant, void *to)
 {
     const tern__device *device = target->data;
-    packer o = {.packing = packing, .from = constant, .to = to};
+    const int64_t tiles = packing->type.shape[0];
     const double bytes = (double)tern__type_bytes(&packing->type);
-    const int parts = tern__target_parts(target, packing->type.shape[0], 0, bytes);
-    if (parts == 1)
-        pack_part(&o, 0, 1);
-    else
-        tern__threads_run(device->threads, parts, pack_part, &o);
+    const int parts = tern__target_parts(target, tiles, 0, bytes);
+    packer o = {.packing = packing, .from = constant, .to = to};
+    if (parts == 1) {
+        pack_tiles(&o, 0, tiles);
+        return TERN_OK;
+    }
+    o.share = (tern__cpu_work){.items = tiles, .parts = parts, .claims = device->claims, .claims_all = true};
+    for (int part = 0; part < parts; part++)
+        atomic_store_explicit(&device->claims[part].next, 0, memory_order_relaxed);
+    tern__threads_run(device->threads, parts, pack_part, &o);
     return TERN_OK;
 }
