@@ -392,7 +392,8 @@ typedef struct packer {
     const tern__packing *packing;
     const tern__buffer *from;
     void *to;
-    tern__cpu_work share; /* of the tiles */
+    uintptr_t end;               /* of what is written */
+    tern__cpu_work pages, tiles; /* how they are shared */
 } packer;
 
 static void pack_tiles(const packer *o, int64_t begin, int64_t end)
@@ -420,8 +421,14 @@ static void pack_part(void *user, int worker, int workers)
 {
     (void)workers;
     const packer *o = user;
-    int turn = 0;
-    for (int64_t begin, end; tern__cpu_next_piece(&o->share, worker, &turn, &begin, &end);)
+    const uintptr_t start = (uintptr_t)o->to, first = start / TERN__HUGE_PAGE * TERN__HUGE_PAGE;
+    int64_t begin, end;
+    for (int turn = 0; tern__cpu_next_piece(&o->pages, worker, &turn, &begin, &end);) {
+        const uintptr_t from = first + (uintptr_t)begin * TERN__HUGE_PAGE,
+                        to = first + (uintptr_t)end * TERN__HUGE_PAGE, at = from > start ? from : start;
+        tern__pages_populate((char *)o->to + (at - start), (to < o->end ? to : o->end) - at);
+    }
+    for (int turn = 0; tern__cpu_next_piece(&o->tiles, worker, &turn, &begin, &end);)
         pack_tiles(o, begin, end);
 }
 
@@ -430,8 +437,8 @@ static void pack_part(void *user, int worker, int workers)
  * share otherwise, but read tiles again and again from their caches.
  *
  * A page that is written for the first time may cost more than all that is written to it: the system clears it, and a virtual machine
- * has to get it from its host. Huge pages are few, and whose share they begin in is chance. So all tiles are claimed piece by
- * piece, and who had fewer pages to wait for packs more of them. */
+ * has to get it from its host. Huge pages are few, and whose share they begin in is chance. So workers get the pages first, one by
+ * one, and then claim all tiles piece by piece: who had fewer pages to wait for packs more of them. */
 tern_status tern__cpu_pack(const tern__target *target, const tern__packing *packing,
                            const tern__buffer *constant, void *to)
 {
@@ -444,9 +451,14 @@ tern_status tern__cpu_pack(const tern__target *target, const tern__packing *pack
         pack_tiles(&o, 0, tiles);
         return TERN_OK;
     }
-    o.share = (tern__cpu_work){.items = tiles, .parts = parts, .claims = device->claims, .claims_all = true};
-    for (int part = 0; part < parts; part++)
-        atomic_store_explicit(&device->claims[part].next, 0, memory_order_relaxed);
+    o.end = (uintptr_t)to + tern__type_bytes(&packing->type);
+    const uintptr_t pages = (o.end - 1) / TERN__HUGE_PAGE - (uintptr_t)to / TERN__HUGE_PAGE + 1;
+    o.tiles = (tern__cpu_work){.items = tiles, .parts = parts, .claims = device->claims, .claims_all = true};
+    o.pages = o.tiles;
+    o.pages.items = (int64_t)pages;
+    o.pages.claims += parts;
+    for (int i = 0; i < 2 * parts; i++)
+        atomic_store_explicit(&device->claims[i].next, 0, memory_order_relaxed);
     tern__threads_run(device->threads, parts, pack_part, &o);
     return TERN_OK;
 }
