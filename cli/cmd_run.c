@@ -133,9 +133,12 @@ static int encode_prompt(const engine *e, const wishes *w, prompt *p)
     if (tern_tokenizer_encode(e->tokenizer, text_string(&p->words), p->words.length, &encode, &p->tokens,
                               &p->n) != TERN_OK)
         return fail_status(NULL);
+    tern_model_info model;
+    tern_model_get_info(e->model, &model);
     if ((int64_t)p->n > context)
-        return fail("the prompt has %zu tokens, the context room for %lld: shorten it, or give a larger -c",
-                    p->n, (long long)context);
+        return fail("the prompt has %zu tokens, the context room for %lld: %s", p->n, (long long)context,
+                    context < model.context ? "shorten it, or give a larger -c"
+                                            : "shorten it; the model was trained for no more");
     return EXIT_DONE;
 }
 

@@ -25,7 +25,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 
-enum { SHARDS = 64, HUGE_PAGE = 2 << 20 };
+enum { SHARDS = 64, HUGE_PAGE = TERN__HUGE_PAGE };
 
 /* ---- counters ---- */
 
@@ -362,6 +362,17 @@ void tern__pages_unmap_as(void *pages, size_t bytes, tern__watch_kind kind)
 uint64_t tern__pages_mapped(tern__watch_kind kind)
 {
     return atomic_load_explicit(&mapped[kind == TERN__WATCH_REGION], memory_order_relaxed);
+}
+
+void tern__pages_populate(void *start, size_t bytes)
+{
+#if defined(MADV_POPULATE_WRITE)
+    const size_t before = (uintptr_t)start & (tern__page_size() - 1);
+    if (bytes > 0)
+        madvise((char *)start - before, bytes + before, MADV_POPULATE_WRITE); /* older kernels refuse it */
+#else
+    (void)start, (void)bytes;
+#endif
 }
 
 void tern__pages_discard(void *start, size_t bytes)

@@ -61,6 +61,10 @@ uint64_t tern__pages_mapped(tern__watch_kind kind);
 /* Gives the whole physical pages inside [start, start+bytes) back; their addresses stay valid and read as
  * zero. Parts of pages at the ends are left alone. */
 void tern__pages_discard(void *start, size_t bytes);
+/* Has the system get the pages that [start, start+bytes) lies in, as a first write to each would, but nothing in them changes. A hint:
+ * where a system knows no such thing, pages come when they are written. */
+void tern__pages_populate(void *start, size_t bytes);
 size_t tern__page_size(void);
+enum { TERN__HUGE_PAGE = 2 << 20 }; /* bytes, and where it may begin */
 
 #endif

@@ -152,6 +152,18 @@ static void share_head(tern_model *m)
     m->embedding = m->head;
 }
 
+/* The table of tokens and the head are numbers: there are no products of ternary codes for them. */
+static tern_status check_numbers(const tern_model_file *file, int i)
+{
+    const tern_file_tensor *t = &file->tensors[i];
+    const tern_stored_info *info = tern_stored_get(t->stored);
+    return info->kind == TERN_STORED_PLAIN
+               ? TERN_OK
+               : tern__load_fail(
+                     file, t,
+                     tern__fail(TERN_UNSUPPORTED, "%s is for layers, not for tables and heads", info->name));
+}
+
 static tern_status load_embedding(loader *l)
 {
     tern_model *m = l->m;
@@ -167,16 +179,12 @@ static tern_status load_embedding(loader *l)
                   (long long)m->h.vocabulary, (long long)m->vocabulary);
     TERN_TRY(find(l, "token_embd.weight", m->vocabulary, m->h.width, &i, &t));
     m->tied = tern_model_file_find(m->file, "output.weight", &head) != TERN_OK;
-    bool may_tie;
-    if (tern_model_file_get_bool(m->file, "config.tie_word_embeddings", &may_tie) != TERN_OK)
-        may_tie = true;
-    TERN__FAIL_IF(m->tied && !may_tie, TERN_FORMAT,
-                  "model: 'lm_head.weight' is missing, and config.json says that the table of tokens does "
-                  "not stand for it");
+    TERN_TRY(check_numbers(m->file, i));
     if (m->tied)
         head = i;
     else
         TERN_TRY(find(l, "output.weight", m->vocabulary, m->h.width, &head, &t));
+    TERN_TRY(check_numbers(m->file, head));
     if (l->looking)
         return load_vector(l, "output_norm.weight", m->h.width, &m->output_norm);
     TERN_TRY(tern__load_mapped(m->ctx, m->file, i, &m->embedding));

@@ -87,15 +87,12 @@ static tern_status make_state(tern_exec *e, uint32_t i)
     }
     const tern__gnode *node = &g->nodes[g->leaves[i].node];
     const uint64_t scope = tern__watch_tensor("state", node->attrs[0].text, &g->values[node->out].type);
-    tern_status status = tern__storage_create(e->ctx->pool, bytes, 0, state);
+    tern_status status = from ? tern__storage_create(e->ctx->pool, bytes, 0, state)
+                              : tern__storage_create_zero(e->ctx->pool, bytes, state);
     tern__watch_leave(scope);
-    if (status != TERN_OK)
-        return status;
-    if (from)
+    if (status == TERN_OK && from)
         memcpy((*state)->host, from->host, bytes);
-    else
-        memset((*state)->host, 0, bytes);
-    return TERN_OK;
+    return status;
 }
 
 /* States, and every leaf that is a view of one, lie in memory of the exec's. */

@@ -15,11 +15,14 @@ static tern_tensor *need_context(const char *who)
     return tern__error_tensor(NULL, tern__fail(TERN_INVALID_ARGUMENT, "%s: the context is NULL", who));
 }
 
+/* `zero`: all bytes are 0. */
 static tern_status create_storage(tern_ctx *ctx, const char *maker, const char *name, const tern__type *type,
-                                  tern__storage **out)
+                                  bool zero, tern__storage **out)
 {
     const uint64_t scope = tern__watch_tensor(maker, name, type);
-    tern_status status = tern__storage_create(ctx->pool, tern__type_bytes(type), 0, out);
+    const size_t bytes = tern__type_bytes(type);
+    tern_status status = zero ? tern__storage_create_zero(ctx->pool, bytes, out)
+                              : tern__storage_create(ctx->pool, bytes, 0, out);
     tern__watch_leave(scope);
     return status;
 }
@@ -36,7 +39,7 @@ tern_tensor *tern_from_data(tern_ctx *ctx, tern_dtype dtype, int rank, const int
     if (status == TERN_OK)
         status = tern__ternary_check("from_data", &type, data);
     if (status == TERN_OK)
-        status = create_storage(ctx, "from_data", NULL, &type, &storage);
+        status = create_storage(ctx, "from_data", NULL, &type, false, &storage);
     if (status != TERN_OK)
         return tern__error_tensor(ctx, status);
     if (data) { /* NULL where there are no elements */
@@ -202,10 +205,9 @@ tern_tensor *tern_state(tern_ctx *ctx, const char *name, tern_dtype dtype, int r
         status =
             tern__fail(TERN_DTYPE, "state: %s cannot be written element by element", tern_dtype_name(dtype));
     if (status == TERN_OK)
-        status = create_storage(ctx, "state", name, &type, &storage);
+        status = create_storage(ctx, "state", name, &type, true, &storage);
     if (status != TERN_OK)
         return tern__error_tensor(ctx, status);
-    memset(storage->host, 0, tern__type_bytes(&type));
     return tern__tensor_leaf(ctx, TERN__OP_state, name, &type, storage);
 }
 

@@ -355,9 +355,9 @@ static tern_status obtain(tern_pool *pool, unsigned index, uint16_t tag, tern__p
     return TERN_OK;
 }
 
-/* The front could not serve: its stack is empty, or the peak may be about to rise. */
+/* The front could not serve: its stack is empty, or the peak may be about to rise. `*zero`: the block reads as zeros. */
 static __attribute__((noinline)) tern_status get_slow(tern_pool *pool, unsigned index, uint16_t tag,
-                                                      void **out)
+                                                      void **out, bool *zero)
 {
     tern__pool_front *front = my_front(pool);
     size_t bytes = tern__pool_class_bytes(index);
@@ -381,6 +381,7 @@ static __attribute__((noinline)) tern_status get_slow(tern_pool *pool, unsigned 
             return status;
         }
     }
+    *zero = !have && index >= pool->small_classes && tern__pool_unit_of(pool, entry.block)->zero;
     lock_with_credit(pool, front, bytes);
     front->credit -= bytes;
     front->misses += fresh;
@@ -401,8 +402,9 @@ static __attribute__((noinline)) tern_status get_slow(tern_pool *pool, unsigned 
     return TERN_OK;
 }
 
-static inline tern_status get(tern_pool *pool, size_t bytes, uint64_t key, void **out)
+static inline tern_status get(tern_pool *pool, size_t bytes, uint64_t key, void **out, bool *zero)
 {
+    *zero = false;
     TERN__FAIL_IF(pool == NULL || out == NULL, TERN_INVALID_ARGUMENT,
                   "pool: get needs a pool and a place for the block");
     if (TERN__UNLIKELY(bytes > pool->options.small_max)) {
@@ -414,7 +416,7 @@ static inline tern_status get(tern_pool *pool, size_t bytes, uint64_t key, void 
     unsigned index = tern__pool_class_of(bytes + (bytes == 0));
     uint16_t tag = tern__pool_tag_of(key);
     if (TERN__UNLIKELY(index >= TERN__POOL_CACHED))
-        return get_slow(pool, index, tag, out);
+        return get_slow(pool, index, tag, out, zero);
 
     size_t block_bytes = tern__pool_class_bytes(index);
     tern__pool_front *front = my_front(pool);
@@ -422,7 +424,7 @@ static inline tern_status get(tern_pool *pool, size_t bytes, uint64_t key, void 
     bool raise = block_bytes > front->credit;
     if (TERN__UNLIKELY(front->counts[index] == 0 || (raise && (pool->active != 1 || !front->active)))) {
         tern__pool_front_unlock(front);
-        return get_slow(pool, index, tag, out);
+        return get_slow(pool, index, tag, out, zero);
     }
     if (TERN__UNLIKELY(raise)) {
         /* Alone in the pool, the front knows what is in use and raises the peak itself. */
@@ -448,10 +450,11 @@ static __attribute__((noinline)) void tell(const tern__watcher *watcher, const t
     watcher->sample(pool);
 }
 
-tern_status tern__pool_get_at(tern_pool *pool, size_t bytes, uint64_t key, void **out,
+tern_status tern__pool_get_at(tern_pool *pool, size_t bytes, uint64_t key, void **out, bool *zero,
                               const tern__call_site *site)
 {
-    tern_status status = get(pool, bytes, key, out);
+    bool unasked;
+    tern_status status = get(pool, bytes, key, out, zero ? zero : &unasked);
     const tern__watcher *watcher = tern__watch_on();
     if (watcher && status == TERN_OK)
         tell(watcher, pool, *out, site);

@@ -10,8 +10,11 @@
 void tern__pool_retain(tern_pool *pool);
 
 /* tern_pool_get, which knows where the call stands. */
-#define tern__pool_get(pool, bytes, key, out) tern__pool_get_at((pool), (bytes), (key), (out), TERN__HERE)
-tern_status tern__pool_get_at(tern_pool *pool, size_t bytes, uint64_t key, void **out,
+#define tern__pool_get(pool, bytes, key, out) \
+    tern__pool_get_at((pool), (bytes), (key), (out), NULL, TERN__HERE)
+
+/* `*zero`, or NULL: every byte of the block is 0, as the system gave it, and its pages have not been touched. */
+tern_status tern__pool_get_at(tern_pool *pool, size_t bytes, uint64_t key, void **out, bool *zero,
                               const tern__call_site *site);
 
 #endif

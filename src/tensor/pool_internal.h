@@ -72,7 +72,8 @@ struct tern__pool_unit {
     uint16_t region;      /* tern_pool.regions[region] */
     uint16_t tag;         /* large, free: see tags below */
     uint16_t class_index; /* large, small */
-    uint16_t kind;        /* tern__pool_kind */
+    uint8_t kind;         /* tern__pool_kind */
+    bool zero;            /* nobody was given any of it before it was taken: its pages are as they came */
     union {
         struct {
             tern__pool_unit *next, *prev; /* free: its bin */
@@ -96,6 +97,7 @@ typedef struct tern__pool_region {
     void *mapped; /* as it came from the system */
     size_t mapped_bytes;
     uint32_t units;
+    uint32_t given; /* from this unit on nobody was ever given one: they read as zeros */
     uint16_t index;
 } tern__pool_region;
 
@@ -249,7 +251,7 @@ void tern__pool_unlock_all(tern_pool *pool);
 void tern__pool_reclaim(tern_pool *pool);
 
 /* pool_large.c: a block of exactly `units` from held memory, or NULL; the same tag is preferred among blocks
- * of equal size. Its kind is still FREE: the caller sets it. */
+ * of equal size. Its kind is still FREE: the caller sets it; `zero` is set. */
 tern__pool_unit *tern__pool_large_take(tern_pool *pool, size_t units, uint16_t tag);
 void tern__pool_large_give(tern_pool *pool, tern__pool_unit *unit); /* merges with free neighbours */
 char *tern__pool_unit_address(const tern_pool *pool, const tern__pool_unit *unit);

@@ -22,7 +22,7 @@ tern__pool_unit *tern__pool_region_unit(const tern__pool_region *region, size_t 
     return region->table + group + tern__pool_unit_slot(address);
 }
 
-static const tern__pool_region *region_of(const tern_pool *pool, const tern__pool_unit *unit)
+static tern__pool_region *region_of(const tern_pool *pool, const tern__pool_unit *unit)
 {
     return pool->regions[unit->region];
 }
@@ -125,9 +125,12 @@ tern__pool_unit *tern__pool_large_take(tern_pool *pool, size_t units, uint16_t t
         unit = bin_best(pool, bin, units, tag);
     }
     bin_remove(pool, unit);
+    tern__pool_region *region = region_of(pool, unit);
+    const size_t index = unit_index(region, unit);
+    unit->zero = index >= region->given;
+    if (index + units > region->given)
+        region->given = (uint32_t)(index + units);
     if (unit->units > units) {
-        const tern__pool_region *region = region_of(pool, unit);
-        size_t index = unit_index(region, unit);
         tern__pool_unit *rest = tern__pool_region_unit(region, index + units);
         *rest = (tern__pool_unit){
             .units = unit->units - (uint32_t)units,

@@ -53,7 +53,7 @@ static void unlist(tern_pool *pool, tern__pool_slab *slab)
 /* ---- slabs come and go ---- */
 
 /* Makes every unit of the slab lead to it (kind SMALL), or to nothing (INSIDE). */
-static void mark_units(tern_pool *pool, const tern__pool_slab *slab, uint16_t kind)
+static void mark_units(tern_pool *pool, const tern__pool_slab *slab, uint8_t kind)
 {
     for (size_t offset = 0; offset < slab->bytes; offset += TERN__POOL_UNIT) {
         tern__pool_unit *unit = tern__pool_unit_of(pool, slab->base + offset);

@@ -20,11 +20,12 @@ _Static_assert(sizeof(tern__storage) <= HEADER_BYTES, "the header fits in front 
 _Static_assert(HEADER_BYTES % TERN__ALIGN == 0, "data after the header stays aligned");
 
 /* On failure `*out` stays as it is: NULL. */
-static tern_status get_block(tern_pool *pool, size_t bytes, uint64_t key, void **out,
+static tern_status get_block(tern_pool *pool, size_t bytes, uint64_t key, void **out, bool *zero,
                              const tern__call_site *site)
 {
+    *zero = false;
     if (pool) {
-        TERN_TRY(tern__pool_get_at(pool, bytes, key, out, site));
+        TERN_TRY(tern__pool_get_at(pool, bytes, key, out, zero, site));
         tern__pool_retain(pool);
         return TERN_OK;
     }
@@ -54,13 +55,14 @@ static void header_init(tern__storage *storage, void *host, size_t bytes)
     atomic_init(&storage->refs, 1);
 }
 
-tern_status tern__storage_create_at(tern_pool *pool, size_t bytes, uint64_t key, tern__storage **out,
-                                    const tern__call_site *site)
+/* `*zero`: what is there reads as zeros. */
+static tern_status create(tern_pool *pool, size_t bytes, uint64_t key, tern__storage **out, bool *zero,
+                          const tern__call_site *site)
 {
     tern__storage *storage = NULL;
     void *block = NULL;
     if (bytes <= INLINE_MAX) {
-        tern_status status = get_block(pool, bytes + HEADER_BYTES, key, &block, site);
+        tern_status status = get_block(pool, bytes + HEADER_BYTES, key, &block, zero, site);
         if (!block)
             return status;
         storage = block;
@@ -70,7 +72,7 @@ tern_status tern__storage_create_at(tern_pool *pool, size_t bytes, uint64_t key,
         storage = tern__alloc_at(sizeof *storage, site);
         if (!storage)
             return tern__out_of_memory(sizeof *storage);
-        tern_status status = get_block(pool, bytes, key, &block, site);
+        tern_status status = get_block(pool, bytes, key, &block, zero, site);
         if (!block) {
             tern__free(storage);
             return status;
@@ -79,6 +81,23 @@ tern_status tern__storage_create_at(tern_pool *pool, size_t bytes, uint64_t key,
     }
     storage->pool = pool;
     *out = storage;
+    return TERN_OK;
+}
+
+tern_status tern__storage_create_at(tern_pool *pool, size_t bytes, uint64_t key, tern__storage **out,
+                                    const tern__call_site *site)
+{
+    bool zero;
+    return create(pool, bytes, key, out, &zero, site);
+}
+
+tern_status tern__storage_create_zero_at(tern_pool *pool, size_t bytes, tern__storage **out,
+                                         const tern__call_site *site)
+{
+    bool zero;
+    TERN_TRY(create(pool, bytes, 0, out, &zero, site));
+    if (!zero)
+        memset((*out)->host, 0, bytes);
     return TERN_OK;
 }
 

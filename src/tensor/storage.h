@@ -43,6 +43,12 @@ typedef struct tern__storage {
 tern_status tern__storage_create_at(tern_pool *pool, size_t bytes, uint64_t key, tern__storage **out,
                                     const tern__call_site *site);
 
+/* The same, all bytes 0. Pages that come fresh from the system are not touched: they are zero already. */
+#define tern__storage_create_zero(pool, bytes, out) \
+    tern__storage_create_zero_at((pool), (bytes), (out), TERN__HERE)
+tern_status tern__storage_create_zero_at(tern_pool *pool, size_t bytes, tern__storage **out,
+                                         const tern__call_site *site);
+
 /* Wraps memory of the caller's; `drop` may be NULL. On failure nothing is dropped. Without bytes the memory
  * may be NULL; the storage's `host` is not, even then. */
 tern_status tern__storage_borrow(void *host, size_t bytes, bool read_only,

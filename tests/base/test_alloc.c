@@ -325,6 +325,20 @@ TEST(pages_are_zero_counted_and_reusable)
     CHECK_EQ(stats().allocations - before.allocations, stats().frees - before.frees);
 }
 
+/* Pages that were asked for are there, and hold what they held. */
+TEST(populated_pages_stay_as_they_were)
+{
+    const size_t page = tern__page_size();
+    unsigned char *pages = tern__pages_map(8 * page, false);
+    CHECK(pages != NULL);
+    memset(pages + 3 * page, 7, page);
+    tern__pages_populate(pages + 2 * page + 5, 3 * page);
+    tern__pages_populate(pages, 0);
+    for (size_t i = 0; i < 8 * page; i++)
+        CHECK_EQ(pages[i], i / page == 3 ? 7 : 0);
+    tern__pages_unmap(pages, 8 * page);
+}
+
 TEST(discarded_pages_leave_memory)
 {
 #if defined(__linux__)

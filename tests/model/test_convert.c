@@ -184,6 +184,29 @@ TEST(what_is_lost)
     tern_ctx_destroy(ctx);
 }
 
+/* A number that the new type cannot hold, or that is none, would make every answer NaN: no file is written. */
+TEST(numbers_beyond_a_type)
+{
+    static const float values[] = {70000, -70000, INFINITY, NAN};
+    set_up();
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        float weights[256] = {[7] = values[i]};
+        b.n = 0;
+        put_gguf(&b, 3, 1, 1);
+        put_meta_text(&b, "general.architecture", "llama");
+        put_tensor(&b, "blk.0.ffn_up.weight", 2, (uint64_t[]){32, 8}, 0, 0);
+        put_aligned(&b, 32);
+        put(&b, weights, sizeof weights);
+        store(&b, "large.gguf");
+        CHECK_STATUS(convert("large.gguf", "half.gguf", "f16", NULL),
+                     isfinite(values[i]) ? TERN_OUT_OF_RANGE : TERN_FORMAT);
+        CHECK(strstr(tern_last_error(), "blk.0.ffn_up.weight") && access(path_of("half.gguf"), F_OK) != 0);
+        if (isfinite(values[i]))
+            CHECK_OK(convert("large.gguf", "brain.gguf", "bf16", NULL));
+    }
+    tern_ctx_destroy(ctx);
+}
+
 /* Blocks with scales of their own stay so in TQ types; I2_S has no place for them. */
 TEST(scales_of_blocks)
 {

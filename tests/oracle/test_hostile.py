@@ -296,6 +296,7 @@ HEADERS = {
     "a value of 8 MB": with_header(b'{"a":[' + b"0," * 4000000 + b"0]}"),
     "a key of 8 MB": with_header(b'{"' + b"a" * 8000000 + b'":{}}'),
     "200,000 metadata": with_header(b'{"__metadata__":{' + b",".join(b'"k%06d":"%s"' % (i, b"v" * 40) for i in range(200000)) + b"}}"),
+    "two metadata": with_header(b'{"__metadata__":{},"__metadata__":{},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}', bytes(8)),
     "metadata twice": with_header(b'{"__metadata__":{"x":"1","x":"2"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}', bytes(8)),
 }
 INDICES = {"parent folder": "../x.safetensors", "absolute": "/etc/passwd", "link": "link.safetensors", "absent": "absent.safetensors",

@@ -67,6 +67,31 @@ TEST(every_item_once)
             }
 }
 
+/* Where all is claimed, one who is done takes what others have not begun, from the first item on. */
+TEST(shares_that_are_claimed_whole)
+{
+    static const int64_t sizes[] = {0, 1, 2, 7, 40, 333, MOST};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int parts = 1; parts <= PARTS; parts++) {
+            tern__cpu_work work = work_of(sizes[s], parts, true);
+            work.claims_all = true;
+            int turns[PARTS] = {0};
+            int64_t begin, end, first = 0;
+            /* part 0 takes two pieces of its own, the last part all that is left */
+            for (int i = 0; i < 2 && tern__cpu_next_piece(&work, 0, &turns[0], &begin, &end); i++)
+                for (first += end - begin; begin < end; begin++)
+                    atomic_fetch_add(&done[begin], 1);
+            int64_t rest = 0;
+            while (tern__cpu_next_piece(&work, parts - 1, &turns[parts - 1], &begin, &end))
+                for (rest += end - begin; begin < end; begin++)
+                    atomic_fetch_add(&done[begin], 1);
+            check_once(sizes[s]);
+            CHECK_EQ(first + rest, sizes[s]);
+            for (int part = 0; part < parts; part++)
+                CHECK(!tern__cpu_next_piece(&work, part, &turns[part], &begin, &end));
+        }
+}
+
 /* ---- lines of the cache ---- */
 
 static int64_t bytes_each; /* of a result of an item */

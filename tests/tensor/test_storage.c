@@ -64,6 +64,34 @@ TEST(pool_storage_goes_back_to_its_pool)
     tern_pool_destroy(pool);
 }
 
+/* Memory that somebody had before is cleared; what comes from the system is zero as it is, and its pages stay untouched. */
+TEST(zeroed_storage_is_zero_whoever_had_it)
+{
+    static const size_t SIZES[] = {0, 1, 2048, 2049, 100000, 3 << 20, 70 << 20};
+    tern_pool *pool;
+    CHECK_OK(tern_pool_create(NULL, &pool));
+    for (int from_pool = 0; from_pool < 2; from_pool++)
+        for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++)
+            for (int round = 0; round < 3; round++) {
+                tern__storage *s, *beside;
+                CHECK_OK(tern__storage_create_zero(from_pool ? pool : NULL, SIZES[i], &s));
+                CHECK_OK(tern__storage_create_zero(from_pool ? pool : NULL, SIZES[i] / 2, &beside));
+                size_t others = 0;
+                for (size_t b = 0; b < SIZES[i]; b++)
+                    others += ((const char *)s->host)[b] != 0;
+                for (size_t b = 0; b < SIZES[i] / 2; b++)
+                    others += ((const char *)beside->host)[b] != 0;
+                CHECK_EQ(others, 0);
+                memset(s->host, 0xee, SIZES[i]);
+                memset(beside->host, 0xee, SIZES[i] / 2);
+                tern__storage_release(round == 1 ? beside : s);
+                tern__storage_release(round == 1 ? s : beside);
+                if (round == 1 && from_pool) /* merged, split otherwise, and perhaps given back */
+                    tern_pool_defragment(pool, i % 2 == 0);
+            }
+    tern_pool_destroy(pool);
+}
+
 /* Each thread takes and gives back references, then gives back one that it was handed; the last one frees. */
 static void *hold_and_let_go(void *arg)
 {

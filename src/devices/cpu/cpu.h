@@ -41,6 +41,7 @@ typedef struct tern__cpu_work {
     const void *next;        /* what this worker reads after its part, or NULL */
     tern__stop stop;         /* asked between slices of what a part has to do */
     tern__cpu_claim *claims; /* (parts) all 0 before the first part begins; NULL: shares are fixed */
+    bool claims_all;         /* all of a share is claimed, not its last quarter only */
 } tern__cpu_work;
 
 /* Runs one part: items are split evenly, but for what is claimed. `finishing`: the kernel's second half, when all parts
@@ -48,6 +49,10 @@ typedef struct tern__cpu_work {
  * said so, and the rest is not computed. */
 tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work *work, bool finishing,
                                int part, tern__fault *fault);
+
+/* The next items [*begin, *end) of those that are claimed for a part: of its own share first, then of others'. `*turn` is 0 before
+ * the first call and kept between them. false: nothing is left. */
+bool tern__cpu_next_piece(const tern__cpu_work *work, int part, int *turn, int64_t *begin, int64_t *end);
 
 /* The first item of a part, which it computes first; of part work->parts the end of the last one. */
 int64_t tern__cpu_part_begin(const tern__cpu_work *work, int part);

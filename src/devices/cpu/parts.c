@@ -58,7 +58,7 @@ int64_t tern__cpu_part_begin(const tern__cpu_work *work, int part)
 /* What of a share is claimed. */
 static range tail_of(const tern__cpu_work *work, int64_t unit, range share)
 {
-    const int64_t own = share.end - share.begin - (share.end - share.begin) / CLAIMED;
+    const int64_t items = share.end - share.begin, own = work->claims_all ? 0 : items - items / CLAIMED;
     return (range){work->claims ? share.begin + own / unit * unit : share.end, share.end};
 }
 
@@ -72,6 +72,27 @@ static bool claim(tern__cpu_claim *of, int64_t unit, range tail, range *out)
     if (out->end > tail.end)
         out->end = tail.end;
     return out->begin < out->end;
+}
+
+/* The next piece of what is claimed of the `*turn`th share, counted from the part's own, or of one after it. */
+static bool next_piece(const tern__cpu_work *work, int64_t unit, int part, int *turn, range *out)
+{
+    for (; work->claims && *turn < work->parts; ++*turn) {
+        const int owner = (part + *turn) % work->parts;
+        if (claim(&work->claims[owner], unit, tail_of(work, unit, share_of(work, unit, owner)), out))
+            return true;
+    }
+    return false;
+}
+
+bool tern__cpu_next_piece(const tern__cpu_work *work, int part, int *turn, int64_t *begin, int64_t *end)
+{
+    range piece;
+    if (!next_piece(work, unit_of(work), part, turn, &piece))
+        return false;
+    *begin = piece.begin;
+    *end = piece.end;
+    return true;
 }
 
 /* A slice that took less than this is followed by a larger one. */
@@ -109,15 +130,12 @@ tern_status tern__cpu_run_part(const tern__device *device, const tern__cpu_work 
     else if (args.program)
         args.scratch = device->scratch_memory + (size_t)part * TERN__CPU_SCRATCH_BYTES;
     args.next = work->claims ? NULL : work->next; /* else it goes on with the tail, which follows */
-    tern_status status =
-        run_range(work, run, unit, (range){share.begin, tail_of(work, unit, share).begin}, &args);
-    for (int i = 0; work->claims && i < work->parts; i++) {
-        const int owner = (part + i) % work->parts;
-        const range tail = tail_of(work, unit, share_of(work, unit, owner));
-        for (range piece; status == TERN_OK && claim(&work->claims[owner], unit, tail, &piece);) {
-            args.next = owner == part && piece.end < tail.end ? NULL : work->next;
-            status = run_range(work, run, unit, piece, &args);
-        }
+    const range tail = tail_of(work, unit, share);
+    tern_status status = run_range(work, run, unit, (range){share.begin, tail.begin}, &args);
+    int turn = 0;
+    for (range piece; status == TERN_OK && next_piece(work, unit, part, &turn, &piece);) {
+        args.next = turn == 0 && piece.end < tail.end ? NULL : work->next;
+        status = run_range(work, run, unit, piece, &args);
     }
     *fault = args.fault;
     return status;

@@ -392,16 +392,14 @@ typedef struct packer {
     const tern__packing *packing;
     const tern__buffer *from;
     void *to;
+    uintptr_t end;               /* of what is written */
+    tern__cpu_work pages, tiles; /* how they are shared */
 } packer;
 
-static void pack_part(void *user, int worker, int workers)
+static void pack_tiles(const packer *o, int64_t begin, int64_t end)
 {
-    const packer *o = user;
     const tern__packing *packing = o->packing;
     const tern__kernel_row *row = packing->how;
-    const tern__cpu_work share = {.items = packing->type.shape[0], .parts = workers};
-    const int64_t begin = tern__cpu_part_begin(&share, worker),
-                  end = tern__cpu_part_begin(&share, worker + 1);
     if (packing->op == TERN__OP_packed_matmul) {
         const int64_t *strides = o->from->strides;
         tern__gemm_pack(row->kernel, o->from->type->dtype, o->from->data, strides[1 - packing->axis],
@@ -419,20 +417,48 @@ static void pack_part(void *user, int worker, int workers)
                        type->shape[0], type->shape[1], begin, end, o->to);
 }
 
+static void pack_part(void *user, int worker, int workers)
+{
+    (void)workers;
+    const packer *o = user;
+    const uintptr_t start = (uintptr_t)o->to, first = start / TERN__HUGE_PAGE * TERN__HUGE_PAGE;
+    int64_t begin, end;
+    for (int turn = 0; tern__cpu_next_piece(&o->pages, worker, &turn, &begin, &end);) {
+        const uintptr_t from = first + (uintptr_t)begin * TERN__HUGE_PAGE,
+                        to = first + (uintptr_t)end * TERN__HUGE_PAGE, at = from > start ? from : start;
+        tern__pages_populate((char *)o->to + (at - start), (to < o->end ? to : o->end) - at);
+    }
+    for (int turn = 0; tern__cpu_next_piece(&o->tiles, worker, &turn, &begin, &end);)
+        pack_tiles(o, begin, end);
+}
+
 /* First touch: where memory has several nodes, a page is on that of the worker who wrote it first. So tiles are shared here as the
  * items of a run with one row share them (parts.c), which reads every tile once and is as fast as memory. Runs with blocks of rows
- * share otherwise, but read tiles again and again from their caches; and what workers claim of each other at the end is theirs who
- * come first. */
+ * share otherwise, but read tiles again and again from their caches.
+ *
+ * A page that is written for the first time may cost more than all that is written to it: the system clears it, and a virtual machine
+ * has to get it from its host. Huge pages are few, and whose share they begin in is chance. So workers get the pages first, one by
+ * one, and then claim all tiles piece by piece: who had fewer pages to wait for packs more of them. */
 tern_status tern__cpu_pack(const tern__target *target, const tern__packing *packing,
                            const tern__buffer *constant, void *to)
 {
     const tern__device *device = target->data;
-    packer o = {.packing = packing, .from = constant, .to = to};
+    const int64_t tiles = packing->type.shape[0];
     const double bytes = (double)tern__type_bytes(&packing->type);
-    const int parts = tern__target_parts(target, packing->type.shape[0], 0, bytes);
-    if (parts == 1)
-        pack_part(&o, 0, 1);
-    else
-        tern__threads_run(device->threads, parts, pack_part, &o);
+    const int parts = tern__target_parts(target, tiles, 0, bytes);
+    packer o = {.packing = packing, .from = constant, .to = to};
+    if (parts == 1) {
+        pack_tiles(&o, 0, tiles);
+        return TERN_OK;
+    }
+    o.end = (uintptr_t)to + tern__type_bytes(&packing->type);
+    const uintptr_t pages = (o.end - 1) / TERN__HUGE_PAGE - (uintptr_t)to / TERN__HUGE_PAGE + 1;
+    o.tiles = (tern__cpu_work){.items = tiles, .parts = parts, .claims = device->claims, .claims_all = true};
+    o.pages = o.tiles;
+    o.pages.items = (int64_t)pages;
+    o.pages.claims += parts;
+    for (int i = 0; i < 2 * parts; i++)
+        atomic_store_explicit(&device->claims[i].next, 0, memory_order_relaxed);
+    tern__threads_run(device->threads, parts, pack_part, &o);
     return TERN_OK;
 }

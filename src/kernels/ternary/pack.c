@@ -54,20 +54,20 @@ static void codes_of(tern_dtype dtype, const uint8_t *from, int64_t columns, uin
         codes[c] = (uint8_t)(values[c] + 1);
 }
 
-/* Packed bytes add up without carries, so the four bytes of a quad are computed as one word. */
+/* Packed bytes add up without carries, so they are computed two at a time, row by row: compilers make vectors of that. */
 static void pack_chunk(tern__ternary_form form, uint8_t (*codes)[CHUNK], int64_t quads, uint8_t *to)
 {
     const int planes = tern__ternary_planes(form);
-    for (int64_t q = 0; q < quads; q++) {
-        for (int r = 0; r < TERN__TERNARY_BLOCK; r++) {
-            uint32_t sum = 0;
-            for (int p = 0; p < planes; p++) {
-                uint32_t word;
-                memcpy(&word, &codes[p * TERN__TERNARY_BLOCK + r][4 * q], 4);
-                sum += word * weight_of[form][p];
-            }
-            memcpy(to + q * TERN__TERNARY_QUAD_BYTES + 4 * r, &sum, 4);
+    for (int r = 0; r < TERN__TERNARY_BLOCK; r++) {
+        uint16_t sums[CHUNK / 2] = {0}, pairs[CHUNK / 2];
+        for (int p = 0; p < planes; p++) {
+            const uint16_t weight = (uint16_t)weight_of[form][p];
+            memcpy(pairs, codes[p * TERN__TERNARY_BLOCK + r], sizeof pairs);
+            for (int i = 0; i < CHUNK / 2; i++)
+                sums[i] = (uint16_t)(sums[i] + pairs[i] * weight);
         }
+        for (int64_t q = 0; q < quads; q++)
+            memcpy(to + q * TERN__TERNARY_QUAD_BYTES + 4 * r, (const uint8_t *)sums + 4 * q, 4);
     }
 }
 

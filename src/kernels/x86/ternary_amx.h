@@ -81,7 +81,7 @@ INLINE int64_t smaller(int64_t a, int64_t b)
 /* A bit for each of the n next rows of weights, of 16. */
 INLINE __mmask16 lanes(int64_t n)
 {
-    return n >= SIDE ? 0xffff : n <= 0 ? 0 : (__mmask16)((1 << n) - 1);
+    return (__mmask16)(n >= SIDE ? 0xffff : n <= 0 ? 0 : (1 << n) - 1);
 }
 
 /* Decodes quad q of planes p and p + 1, if there is one, to where tiles are loaded from. */

@@ -188,8 +188,22 @@ static tern_status check_unconverted(const tern_model_file *file)
     }
 }
 
+/* Without a head of its own a model has its table of tokens for one, unless it says that it has not. */
+static tern_status check_head(const tern_model_file *file)
+{
+    int head;
+    bool may_tie;
+    TERN__FAIL_IF(tern_model_file_get_bool(file, "config.tie_word_embeddings", &may_tie) == TERN_OK &&
+                      !may_tie && tern_model_file_find(file, "output.weight", &head) != TERN_OK,
+                  TERN_FORMAT,
+                  "model: 'lm_head.weight' is missing, and config.json says that the table of tokens does "
+                  "not stand for it");
+    return TERN_OK;
+}
+
 tern_status tern__settings_check(const tern_model_file *file, const tern__hparams *h)
 {
+    TERN_TRY(check_head(file));
     TERN_TRY(check_positions(file, h));
     TERN_TRY(check_values(file, h));
     TERN_TRY(check_activation(file, h));

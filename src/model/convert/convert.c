@@ -10,6 +10,7 @@
 #include "base/json_text.h"
 #include "base/status.h"
 #include "model/arch/architecture.h"
+#include "model/arch/hparams.h"
 #include "model/file/codec.h"
 #include "model/file/hf.h"
 #include "model/convert/hf_write.h"
@@ -189,6 +190,24 @@ static tern_status write_numbers(job *j, const tern__conversion *c, const tern__
     return TERN_OK;
 }
 
+/* Of a row that was just encoded: a number that became infinite, or was none before, makes every answer NaN. */
+static tern_status check_finite(const job *j, const tern__conversion *c, int64_t columns)
+{
+    const tern_file_tensor *t = &j->file->tensors[c->source];
+    const char *path = j->file->parts[t->part].path, *to = tern_stored_get(c->to)->name;
+    for (int64_t k = 0; k < columns; k++) {
+        if (isfinite(j->after[k]))
+            continue;
+        TERN__FAIL_IF(!isfinite(j->before[k]), TERN_FORMAT,
+                      "%s: tensor '%s' has values that are not finite numbers: its weights are damaged", path,
+                      t->stored_name);
+        return tern__fail(TERN_OUT_OF_RANGE,
+                          "%s: tensor '%s' cannot be %s: %g is beyond its range; choose f32 or bf16", path,
+                          t->stored_name, to, (double)j->before[k]);
+    }
+    return TERN_OK;
+}
+
 /* Values of a ternary tensor, or of one that is stored as numbers. */
 static tern_status write_values(job *j, tern__conversion *c)
 {
@@ -214,6 +233,7 @@ static tern_status write_values(job *j, tern__conversion *c)
                     (float)((j->before[k] > 0) - (j->before[k] < 0)) * (c->scale < 0 ? -1.0f : 1.0f);
             tern__numbers_encode(c->to, j->before, columns, c->signs, j->encoded);
             tern__convert_row(to->dtype, j->encoded, TERN_F32, j->after, columns);
+            TERN_TRY(check_finite(j, c, columns));
             measure(c, j->before, j->after, columns);
             c->exact = c->exact && memcmp(j->before, j->after, (size_t)columns * sizeof(float)) == 0;
             TERN_TRY(tern__model_writer_write(j->w, j->encoded, bytes));
@@ -401,6 +421,18 @@ static void report(const job *j)
     }
 }
 
+/* What a config.json says and GGUF has no key for does not reach the new file: of a model that is refused for it, the new file would be
+ * taken, and its answers would be wrong. An architecture that is not known is refused by its name, which stays; and what is missing
+ * is missing in the new file too. */
+static tern_status check_settings(const job *j)
+{
+    tern__hparams h;
+    if (j->file->format != TERN_FILE_SAFETENSORS || !tern__architecture_in(j->file))
+        return TERN_OK;
+    tern_status status = tern__hparams_read(j->file, &h);
+    return status == TERN_NOT_FOUND ? TERN_OK : status;
+}
+
 static tern_status run(job *j, const char *path)
 {
     tern__llama2c_shape shape = {0};
@@ -409,6 +441,7 @@ static tern_status run(job *j, const char *path)
                                   .most_bytes = j->o.shard_bytes,
                                   .llama2c = &shape};
     j->format = to.format;
+    TERN_TRY(check_settings(j));
     if (to.format == TERN_FILE_SAFETENSORS)
         TERN_TRY(tern__architecture_of(j->file, &j->architecture));
     if (to.format == TERN_FILE_LLAMA2C)

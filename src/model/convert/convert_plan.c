@@ -268,6 +268,9 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
     TERN__FAIL_IF(c->way == TERN__WAY_VALUES && !tern__stored_holds_weights(c->to), TERN_DTYPE,
                   "%s: tensor '%s' cannot be written as %s", file->parts[0].path, t->name,
                   tern_stored_get(c->to)->name);
+    TERN__FAIL_IF(c->way == TERN__WAY_TERNARY && is_table(t), TERN_DTYPE,
+                  "%s: tensor '%s' cannot be %s: tables of tokens and heads are numbers in every model",
+                  file->parts[0].path, t->name, tern_stored_get(c->to)->name);
     /* inputs of ternary weights are rounded, those of numbers are not, unless a config.json says so */
     const tern__architecture *a = tern__architecture_in(file);
     TERN__FAIL_IF(

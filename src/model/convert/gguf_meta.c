@@ -66,12 +66,19 @@ static void add_id(tern__model_writer *w, const tern_model_file *said, const cha
         tern__gguf_meta_u32(w, key, (uint32_t)id);
 }
 
+/* What the new file has in this place: what was said of the model goes first. */
+static int32_t id_in(const tern_model_file *said, const char *key, int32_t id)
+{
+    int64_t stated;
+    return said && tern_model_file_get_int(said, key, &stated) == TERN_OK && stated >= 0 && stated < INT32_MAX
+               ? (int32_t)stated
+               : id;
+}
+
 /* GGUF has two places for tokens that end an answer; those with known names need none. */
 static int32_t other_end(const tern_model_file *said, const tern_vocabulary *d)
 {
-    int64_t eos = d->eos;
-    if (said && tern_model_file_get_int(said, "tokenizer.ggml.eos_token_id", &eos) != TERN_OK)
-        eos = d->eos;
+    const int32_t eos = id_in(said, "tokenizer.ggml.eos_token_id", d->eos);
     for (size_t i = 0; i < d->n_ends; i++)
         if (d->ends[i] != eos)
             return d->ends[i];
@@ -85,17 +92,28 @@ static void add_choice(tern__model_writer *w, const char *key, tern_choice choic
 }
 
 /* GGUF has no word for some things that a tokenizer.json says. Where they would make other tokens the vocabulary is refused. */
-static tern_status check_rules(const tern_vocabulary *d)
+static tern_status check_rules(const tern_vocabulary *d, const tern_model_file *said)
 {
     tern_vocabulary stated = *d;
     tern_tokenizer *t = NULL;
     stated.ignore_merges = TERN_BY_MODEL;
+    stated.eos = id_in(said, "tokenizer.ggml.eos_token_id", d->eos);
+    stated.eot = id_in(said, "tokenizer.ggml.eot_token_id", other_end(said, d));
+    stated.n_ends = 0;
     tern_status status = tern_tokenizer_create(&stated, NULL, &t);
     if (status == TERN_UNAVAILABLE) /* without PCRE2 nobody can tell */
         return TERN_OK;
     TERN_TRY(status);
     const bool same = d->ignore_merges == TERN_BY_MODEL || t->ignore_merges == (d->ignore_merges == TERN_YES);
+    size_t lost = 0;
+    for (size_t i = 0; i < d->n_ends; i++)
+        lost += !tern_tokenizer_is_end(t, d->ends[i]);
     tern_tokenizer_free(t);
+    if (lost > 0)
+        tern__log(TERN_LOG_WARN,
+                  "GGUF has places for two tokens that end an answer: %zu more will not end answers of the "
+                  "new file",
+                  lost);
     TERN__FAIL_IF(!same, TERN_UNSUPPORTED, "GGUF cannot say that '%s' %s merges for words that are tokens",
                   d->pre ? d->pre : d->model, d->ignore_merges == TERN_YES ? "ignores" : "minds");
     size_t odd = 0;
@@ -115,7 +133,7 @@ static tern_status check_rules(const tern_vocabulary *d)
 tern_status tern__gguf_add_vocabulary(tern__model_writer *w, const tern_vocabulary *d,
                                       const tern_model_file *said)
 {
-    TERN_TRY(check_rules(d));
+    TERN_TRY(check_rules(d, said));
     tern__gguf_meta_string(w, "tokenizer.ggml.model", d->model, strlen(d->model));
     if (d->pre)
         tern__gguf_meta_string(w, "tokenizer.ggml.pre", d->pre, strlen(d->pre));

@@ -80,23 +80,60 @@ static tern_status add_keyed(tern_model_file *file, const char *architecture, co
     return add_value(file, full, value);
 }
 
+/* A member, or NULL: where nothing is to be said some writers say null. */
+static const json_t *member(const json_t *node, const char *key)
+{
+    const json_t *value = json_object_get(node, key);
+    return json_is_null(value) ? NULL : value;
+}
+
+/* What a rope_scaling or rope_parameters says of scaling: its kind, or what is wrong with it, which no kind is called. NULL: nothing. */
+static const char *scaling_kind(const json_t *node)
+{
+    const char *name;
+    json_t *value;
+    if (!node || json_is_string(node))
+        return json_string_value(node);
+    if (!json_is_object(node))
+        return "neither an object nor a word";
+    json_object_foreach((json_t *)node, name, value)
+    {
+        if (json_is_object(value)) /* of each kind of layer */
+            return name;
+    }
+    const json_t *kind = member(node, "rope_type");
+    kind = kind ? kind : member(node, "type");
+    return kind && !json_is_string(kind) ? "not a word" : json_string_value(kind);
+}
+
 /* How positions rotate: older files say it in rope_theta and rope_scaling, newer ones in rope_parameters. */
 static tern_status add_positions(tern_model_file *file, const char *architecture,
                                  const tern__architecture *row, const json_t *config)
 {
-    const json_t *scaling = json_object_get(config, "rope_scaling"),
-                 *parameters = json_object_get(config, "rope_parameters");
-    scaling = json_is_object(scaling) ? scaling : parameters;
-    const json_t *theta = json_object_get(config, "rope_theta"),
-                 *type = json_object_get(scaling, "rope_type");
-    theta = theta ? theta : json_object_get(parameters, "rope_theta");
+    const json_t *scaling = member(config, "rope_scaling"), *parameters = member(config, "rope_parameters"),
+                 *theta = member(config, "rope_theta");
+    theta = theta ? theta : member(parameters, "rope_theta");
     TERN_TRY(add_keyed(file, architecture, "rope.freq_base", theta));
     char key[TERN__MOST_NAME + 1];
     if (!theta && row && snprintf(key, sizeof key, "%s.rope.freq_base", architecture) < (int)sizeof key)
         TERN_TRY(tern__model_file_add_float(file, key, row->hf_rope_base));
-    TERN_TRY(
-        add_keyed(file, architecture, "rope.scaling.type", type ? type : json_object_get(scaling, "type")));
-    return add_keyed(file, architecture, "rope.scaling.factor", json_object_get(scaling, "factor"));
+    /* "default" scales nothing: then the other of the two decides */
+    const char *kind = scaling_kind(scaling);
+    if (!scaling || (kind && strcmp(kind, "default") == 0 && parameters)) {
+        scaling = parameters;
+        kind = scaling_kind(scaling);
+    }
+    if (kind && snprintf(key, sizeof key, "%s.rope.scaling.type", architecture) < (int)sizeof key)
+        TERN_TRY(tern__model_file_add_string(file, key, kind, strlen(kind)));
+    return add_keyed(file, architecture, "rope.scaling.factor", member(scaling, "factor"));
+}
+
+/* Some models have a window in their config.json and do not use it. */
+static tern_status add_window(tern_model_file *file, const char *architecture, const json_t *config)
+{
+    if (json_is_false(json_object_get(config, "use_sliding_window")))
+        return TERN_OK;
+    return add_keyed(file, architecture, "attention.sliding_window", member(config, "sliding_window"));
 }
 
 static tern_status add_translated(tern_model_file *file, json_t *config)
@@ -119,8 +156,7 @@ static tern_status add_translated(tern_model_file *file, json_t *config)
         TERN_TRY(add_keyed(file, architecture, keys[i].gguf, json_object_get(config, keys[i].hf)));
     const json_t *heads = json_object_get(config, "num_attention_heads"),
                  *size = json_object_get(config, "hidden_size");
-    const json_t *kv = json_object_get(config, "num_key_value_heads"),
-                 *width = json_object_get(config, "head_dim");
+    const json_t *kv = member(config, "num_key_value_heads"), *width = member(config, "head_dim");
     TERN_TRY(add_keyed(file, architecture, "attention.head_count_kv", kv ? kv : heads));
     char key[TERN__MOST_NAME + 1];
     json_int_t n = json_integer_value(heads);
@@ -129,6 +165,7 @@ static tern_status add_translated(tern_model_file *file, json_t *config)
             file, key, json_is_integer(width) ? json_integer_value(width) : json_integer_value(size) / n));
     TERN_TRY(add_keyed(file, architecture, "attention.key_length", width));
     TERN_TRY(add_positions(file, architecture, row, config));
+    TERN_TRY(add_window(file, architecture, config));
     for (int i = 0; i < 2; i++) {
         const json_t *id = json_object_get(config, i ? "eos_token_id" : "bos_token_id");
         id = json_is_array(id) ? json_array_get(id, 0) : id;

@@ -84,6 +84,7 @@ typedef struct header {
     tern_model_file *file;
     int part;
     uint64_t start; /* of the data */
+    bool described; /* it had its __metadata__ */
 } header;
 
 /* "__metadata__": {"format": "pt"}; that of the first part is kept. */
@@ -100,10 +101,14 @@ static tern_status take_metadata(void *user, const json_t *name, const json_t *v
 
 static tern_status take_member(void *user, tern__json_walk *w, const json_t *key)
 {
-    const header *h = user;
+    header *h = user;
     json_t *value;
-    if (strcmp(json_string_value(key), "__metadata__") == 0)
+    if (strcmp(json_string_value(key), "__metadata__") == 0) {
+        TERN__FAIL_IF(h->described, TERN_FORMAT, "%s: its header has two entries '__metadata__'",
+                      h->file->parts[h->part].path);
+        h->described = true;
         return tern__json_values(w, take_metadata, user);
+    }
     TERN_TRY(tern__json_value(w, &value));
     tern_status status = read_tensor(h->file, h->part, key, value, h->start);
     json_decref(value);
@@ -137,7 +142,7 @@ static tern_status parse_part(tern_model_file *file, int part)
         status = tern__fail(TERN_FORMAT, "%s: its header does not begin with '{'", path);
     if (status == TERN_OK) {
         tern__json_walk w = {.path = path, .text = (const char *)r.bytes + 8, .length = (size_t)length};
-        status = tern__json_members(&w, take_member, &(header){file, part, r.at});
+        status = tern__json_members(&w, take_member, &(header){.file = file, .part = part, .start = r.at});
         if (status == TERN_OK)
             status = tern__json_end(&w);
     }

@@ -23,3 +23,5 @@ cat notes.txt
 tern convert a.gguf q.gguf --type q4_0
 tern convert q.gguf d.gguf --type i2_s
 cmp a.gguf d.gguf && echo "the same file"
+status tern convert dense.gguf x.gguf --embedding i2_s --force
+status tern convert dense.gguf x.gguf --embedding tq1_0
