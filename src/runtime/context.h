@@ -94,5 +94,7 @@ const char *tern__env_kernels(char *buffer, size_t size);
 bool tern__env_check(void);
 /* $TERN_MLX_COMPILE: 1 on, -1 off, 0 nothing was said (tern__device_options.functions). */
 int tern__env_mlx_compile(void);
+/* Where PoCL writes while it builds kernels, whatever Tern keeps. */
+const char *tern__env_driver_files(char *buffer, size_t size);
 
 #endif

@@ -499,6 +499,13 @@ TEST(with_fallback_the_cpu_runs_it_and_says_so_once)
     tern_ctx_get_stats(ctx, &stats);
     CHECK_EQ(stats.fallback_steps, 5);
     CHECK_EQ(stats.device_steps, 4);
+    faulty.reason = "it has had enough"; /* the same op for another reason is said, once too */
+    tern_log_set(TERN_LOG_WARN, log_listen, &log);
+    for (int i = 0; i < 2; i++)
+        check_roots(tern_sqrt(tern_square(tern_abs(roots(ctx)))));
+    tern_log_set(TERN_LOG_WARN, NULL, NULL);
+    CHECK_EQ(log.n, 2);
+    CHECK(strstr(log.last, "sqrt") && strstr(log.last, "had enough"));
     tern_ctx_destroy(ctx);
     CHECK_EQ(faulty.codes, 0);
 }
