@@ -282,7 +282,8 @@ static tern_status run_memcpy(void *user)
     return TERN_OK;
 }
 
-/* Tensors lie anywhere in a page, buffers of drivers at its begin; so does memcpy's result, or where its source lies, whichever is faster. */
+/* Tensors lie anywhere in a page, buffers of drivers at its begin; so does memcpy's result, or where its source lies, whichever is faster.
+ * Each of the three has a destination of its own, written once a round: one that two of them wrote would be in the caches for both. */
 static tern_status bench_copy(bench_output *out, int rounds)
 {
     const tern__device_ops *ops;
@@ -292,17 +293,18 @@ static tern_status bench_copy(bench_output *out, int rounds)
     TERN_TRY(ops->create(&options, &d));
     tern__block on_device = {0};
     char *pages = aligned_alloc(4096, COPY_BYTES + 4096), *from = pages ? pages + APART : NULL,
-         *to = aligned_alloc(4096, COPY_BYTES + 4096);
+         *to = aligned_alloc(4096, COPY_BYTES + 4096), *other = aligned_alloc(4096, COPY_BYTES + 4096);
     timed t; /* to the device; memcpy apart, and alike */
     tern_status status =
-        from && to ? ops->allocate(d, COPY_BYTES, &on_device) : tern__out_of_memory(COPY_BYTES);
+        from && to && other ? ops->allocate(d, COPY_BYTES, &on_device) : tern__out_of_memory(COPY_BYTES);
     if (status == TERN_OK) {
         memset(from, 1, COPY_BYTES);
         memset(to, 2, COPY_BYTES + 4096);
+        memset(other, 3, COPY_BYTES + 4096);
     }
     const tern__block host = {.bytes = COPY_BYTES, .host = from};
     copying apart_copy = {ops, d, &on_device, &host, to},
-            alike_copy = {ops, d, &on_device, &host, to + APART};
+            alike_copy = {ops, d, &on_device, &host, (other ? other : to) + APART};
     if (status == TERN_OK)
         status = time_things(3,
                              (tern__thing[]){{run_copy, &apart_copy, 1},
@@ -316,6 +318,7 @@ static tern_status bench_copy(bench_output *out, int rounds)
                   COPY_BYTES >> 20, COPY_BYTES / t.ns[0], COPY_BYTES / t.ns[1], COPY_BYTES / t.ns[2]);
     free(pages);
     free(to);
+    free(other);
     ops->release(d, &on_device);
     ops->destroy(d);
     return status;
