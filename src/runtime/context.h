@@ -39,6 +39,7 @@ struct tern_ctx {
     tern__trimmable trimmable; /* caches of the device */
     _Atomic(int) trim_level; /* that somebody asked for, on any thread: the next run sees to it; 0: nobody */
     tern_device_error device_error; /* the last; without a device: there was none */
+    uint64_t said_failure;          /* hash of the failure that the log heard of last */
 };
 
 enum { TERN__TRIM_ALL = 2 }; /* a level of tern_pool_pressure */

@@ -510,6 +510,28 @@ TEST(with_fallback_the_cpu_runs_it_and_says_so_once)
     CHECK_EQ(faulty.codes, 0);
 }
 
+/* The same failure of many programs is one line. */
+TEST(what_fails_alike_is_said_once)
+{
+    faulty_reset();
+    tern_ctx *ctx = open_context(true);
+    CHECK(ctx != NULL);
+    faulty_fail(FAULTY_COMPILE, 0, 1000, TERN_INTERNAL);
+    heard log = {0};
+    tern_log_set(TERN_LOG_WARN, log_listen, &log);
+    for (int i = 0; i < 3; i++) {
+        const int64_t n = 4 + i; /* another program each */
+        CHECK_OK(tern_eval(tern_neg(tern_zeros(ctx, TERN_F32, 1, &n))));
+    }
+    tern_log_set(TERN_LOG_WARN, NULL, NULL);
+    tern_ctx_stats stats;
+    tern_ctx_get_stats(ctx, &stats);
+    CHECK(stats.device_moves >= 3);
+    CHECK_EQ(log.n, 1);
+    CHECK(strstr(log.last, "the CPU takes over") != NULL);
+    tern_ctx_destroy(ctx);
+}
+
 TEST(a_program_runs_where_it_was_compiled_for)
 {
     faulty_reset();
