@@ -510,6 +510,27 @@ TEST(with_fallback_the_cpu_runs_it_and_says_so_once)
     CHECK_EQ(faulty.codes, 0);
 }
 
+/* And metrics count them, as they count the device's. */
+TEST(metrics_count_what_the_cpu_ran)
+{
+    faulty_reset();
+    faulty.refuse = TERN__OP_sqrt;
+    tern_ctx *ctx = open_context(true);
+    tern_metrics *metrics = NULL;
+    tern_metrics_span *span = NULL;
+    tern_metric_value there = {0}, here = {0};
+    CHECK(ctx != NULL);
+    CHECK_OK(tern_metrics_create(NULL, &metrics));
+    CHECK_OK(tern_metrics_start(metrics, &(tern_operation){.name = "w", .ctx = ctx}, &span));
+    check_roots(tern_abs(tern_neg(roots(ctx))));
+    CHECK_OK(tern_metrics_stop(span, TERN_OK));
+    CHECK_OK(tern_metrics_value(metrics, 0, TERN_METRIC_DEVICE_STEPS, &there));
+    CHECK_OK(tern_metrics_value(metrics, 0, TERN_METRIC_FALLBACK_STEPS, &here));
+    CHECK(there.value == 1 && here.value == 1);
+    tern_metrics_free(metrics);
+    tern_ctx_destroy(ctx);
+}
+
 /* The same failure of many programs is one line. */
 TEST(what_fails_alike_is_said_once)
 {
