@@ -1,4 +1,5 @@
-/* bench_decoder.h - a decoder with four layers of the width of BitNet 2B-4T, for what recorders cost on one of its steps. */
+/* bench_decoder.h - a decoder with four layers of the width of BitNet 2B-4T, or one from a file, for what recorders and devices cost
+ * on one of its steps. */
 #ifndef TERN_BENCH_DECODER_H
 #define TERN_BENCH_DECODER_H
 
@@ -21,11 +22,20 @@ typedef struct decoder {
     int64_t position;
 } decoder;
 
-/* `device` NULL: the CPU. */
-static inline tern_status open_decoder(decoder *d, const char *device)
+/* The model in a file; `device` NULL: the CPU. */
+static inline tern_status load_decoder(decoder *d, const char *device, const char *path)
 {
     tern_ctx_options options = tern_ctx_options_default();
     options.device = device;
+    TERN_TRY(tern_ctx_create(&options, &d->ctx));
+    TERN_TRY(tern_model_load(d->ctx, path, NULL, &d->model));
+    TERN_TRY(tern_session_create(d->model, NULL, &d->session));
+    d->logits = malloc((size_t)tern_session_vocabulary(d->session) * sizeof *d->logits);
+    return d->logits ? TERN_OK : TERN_OUT_OF_MEMORY;
+}
+
+static inline tern_status open_decoder(decoder *d, const char *device)
+{
     tern_model_shape shape;
     char path[] = "/tmp/tern-bench-XXXXXX";
     const int file = mkstemp(path);
@@ -38,13 +48,9 @@ static inline tern_status open_decoder(decoder *d, const char *device)
     shape.context = DECODER_CONTEXT;
     tern_status status = tern_model_synth(path, &shape, NULL);
     if (status == TERN_OK)
-        status = tern_ctx_create(&options, &d->ctx);
-    if (status == TERN_OK)
-        status = tern_model_load(d->ctx, path, NULL, &d->model);
+        status = load_decoder(d, device, path);
     unlink(path);
-    TERN_TRY(status);
-    d->logits = malloc(DECODER_VOCABULARY * sizeof *d->logits);
-    return d->logits ? tern_session_create(d->model, NULL, &d->session) : TERN_OUT_OF_MEMORY;
+    return status;
 }
 
 static inline void close_decoder(decoder *d)
@@ -59,7 +65,7 @@ static inline void close_decoder(decoder *d)
 static inline tern_status decode_token(void *user)
 {
     decoder *d = user;
-    const tern_session_row row = {.token = 7, .position = d->position++ % DECODER_CONTEXT};
+    const tern_session_row row = {.token = 7, .position = d->position++ % tern_session_context(d->session)};
     return tern_session_feed(d->session, 1, &row, 1, &(int){0}, d->logits);
 }
 

@@ -2,7 +2,9 @@
  * generated kernel, copies to the device, a step that does next to nothing, products, and the built-in model; and what the library
  * itself adds to the steps of a device.
  *
- *     bench_devices [--rows FILE | --json FILE] [--rounds N] */
+ * What is compared runs in turns, and a row that compares is the median of the ratios of neighbours: the machine changes its speed.
+ *
+ *     bench_devices [--rows FILE | --json FILE] [--rounds N] [--only PART] */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +27,6 @@ typedef struct side {
     tern_program *program;
     tern_exec *exec;
     tern_tensor *x;
-    double ns; /* of a run, in the median */
 } side;
 
 static tern_status open_side(const char *device, side *s)
@@ -60,22 +61,37 @@ static tern_status prepare(side *s, tern_tensor *y, const tern_compile_options *
 
 enum { MOST_THINGS = 3 };
 
-/* Some things in turns, one run a sample, after `warmups` of each: ns[i] receives the median of thing i. */
-static tern_status time_things(int n, const tern__thing *things, int warmups, int rounds, double *ns)
-{
+/* Some things in turns. */
+typedef struct timed {
+    tern__turns turns;
     double samples[MOST_THINGS * MOST_ROUNDS];
-    tern__turns turns = {.warmups = warmups, .rounds = rounds};
+    double ns[MOST_THINGS]; /* of a run of each, in the median */
+    int rounds;             /* that were made */
+} timed;
+
+/* One run a sample, after `warmups` of each. */
+static tern_status time_things(int n, const tern__thing *things, int warmups, int rounds, timed *out)
+{
     tern__thing ready[MOST_THINGS];
-    TERN_TRY(tern__turns_settle(&turns));
+    double sorted[MOST_ROUNDS];
+    out->turns = (tern__turns){.warmups = warmups, .rounds = rounds};
+    TERN_TRY(tern__turns_settle(&out->turns));
     for (int i = 0; i < n; i++) {
         ready[i] = (tern__thing){things[i].run, things[i].user, 1};
-        TERN_TRY(tern__thing_ready(&ready[i], &turns));
+        TERN_TRY(tern__thing_ready(&ready[i], &out->turns));
     }
-    int done;
-    TERN_TRY(tern__time_turns(ready, n, &turns, samples, NULL, &done));
-    for (int i = 0; i < n; i++)
-        ns[i] = tern__stats_of(samples + i * rounds, done).median * 1e9;
+    TERN_TRY(tern__time_turns(ready, n, &out->turns, out->samples, NULL, &out->rounds));
+    for (int i = 0; i < n; i++) {
+        memcpy(sorted, out->samples + i * rounds, (size_t)out->rounds * sizeof *sorted);
+        out->ns[i] = tern__stats_of(sorted, out->rounds).median * 1e9;
+    }
     return TERN_OK;
+}
+
+/* Time of thing a over that of thing b beside it. */
+static double ratio(const timed *t, int a, int b)
+{
+    return tern__turns_ratio(t->samples, &t->turns, t->rounds, a, b);
 }
 
 static tern_status run_side(void *user)
@@ -87,13 +103,10 @@ static tern_status run_side(void *user)
     return TERN_OK;
 }
 
-static tern_status time_both(side *a, side *b, int rounds)
+/* a is thing 0, b thing 1. */
+static tern_status time_both(side *a, side *b, int rounds, timed *out)
 {
-    double ns[2];
-    TERN_TRY(time_things(2, (tern__thing[]){{run_side, a, 1}, {run_side, b, 1}}, 2, rounds, ns));
-    a->ns = ns[0];
-    b->ns = ns[1];
-    return TERN_OK;
+    return time_things(2, (tern__thing[]){{run_side, a, 1}, {run_side, b, 1}}, 2, rounds, out);
 }
 
 /* relu(2 x + 1) * x - x / 3, clamped: seven ops that read and write each number once. */
@@ -109,6 +122,7 @@ static tern_tensor *chain(tern_ctx *ctx)
 static tern_status bench_chain(bench_output *out, int rounds)
 {
     side cpu = {0}, device = {0};
+    timed t;
     tern_status status = open_side(NULL, &cpu);
     if (status == TERN_OK)
         status = open_side("opencl", &device);
@@ -117,13 +131,11 @@ static tern_status bench_chain(bench_output *out, int rounds)
     if (status == TERN_OK)
         status = prepare(&device, chain(device.ctx), NULL, CHAIN);
     if (status == TERN_OK)
-        status = time_both(&cpu, &device, rounds);
-    if (status == TERN_OK) {
-        const double a = cpu.ns, b = device.ns;
-        bench_row(out, "opencl_fused_chain_vs_cpu", a / b, "", "higher",
+        status = time_both(&cpu, &device, rounds, &t);
+    if (status == TERN_OK)
+        bench_row(out, "opencl_fused_chain_vs_cpu", ratio(&t, 0, 1), "", "higher",
                   "seven elementwise ops on %d f32 as one step: the CPU's time %.0f us over OpenCL's %.0f us",
-                  CHAIN, a / 1e3, b / 1e3);
-    }
+                  CHAIN, t.ns[0] / 1e3, t.ns[1] / 1e3);
     close_side(&device);
     close_side(&cpu);
     return status;
@@ -133,6 +145,7 @@ static tern_status bench_chain(bench_output *out, int rounds)
 static tern_status bench_steps(bench_output *out, int rounds)
 {
     side cpu = {0}, device = {0}, *sides[2] = {&cpu, &device};
+    timed t;
     tern_compile_options options = tern_compile_options_default();
     options.level = TERN_LEVEL_NONE;
     tern_status status = TERN_OK;
@@ -147,11 +160,11 @@ static tern_status bench_steps(bench_output *out, int rounds)
         status = prepare(sides[i], y, &options, n);
     }
     if (status == TERN_OK)
-        status = time_both(&cpu, &device, rounds);
+        status = time_both(&cpu, &device, rounds, &t);
     if (status == TERN_OK)
-        bench_row(out, "device_step_overhead_us", device.ns / TINY_STEPS / 1e3, "us", "lower",
+        bench_row(out, "device_step_overhead_us", t.ns[1] / TINY_STEPS / 1e3, "us", "lower",
                   "a step of 16 numbers on OpenCL, driver included, in a plan of %d; on the CPU %.2f us",
-                  TINY_STEPS, cpu.ns / TINY_STEPS / 1e3);
+                  TINY_STEPS, t.ns[0] / TINY_STEPS / 1e3);
     close_side(&device);
     close_side(&cpu);
     return status;
@@ -192,46 +205,59 @@ static tern_status feed(void *user)
     return tern_session_feed(f->session, f->rows, rows, f->logits ? 1 : 0, (int[]){f->rows - 1}, f->logits);
 }
 
-/* The built-in model's session feeding token after token: the median, after some that compile and warm up. */
-static tern_status time_tokens(const char *device, const char *path, double *ns, int rounds)
+static bool built_in_path(char *path, size_t room)
 {
-    side s = {0};
-    tern_model *model = NULL;
-    feeding f = {.rows = 1};
-    tern_status status = open_side(device, &s);
-    if (status == TERN_OK)
-        status = tern_model_load(s.ctx, path, NULL, &model);
-    if (status == TERN_OK)
-        status = tern_session_create(model, NULL, &f.session);
-    if (status == TERN_OK)
-        status = time_things(1, &(tern__thing){feed, &f, 1}, 20, rounds, ns);
-    tern_session_free(f.session);
-    tern_model_free(model);
-    close_side(&s);
-    return status;
+    const char *source = getenv("TERN_SOURCE_DIR");
+    return snprintf(path, room, "%s/models/shakespeare.gguf", source ? source : ".") < (int)room;
 }
 
-/* An upper bound: binding of inputs and the session's own work are in it as well, which the CPU's runs have too. */
-static tern_status bench_bookkeeping(bench_output *out)
+static tern_status add_empty(void)
 {
-    enum { TOKENS = MOST_ROUNDS };
-    double a, b; /* nothing, the CPU */
-    char path[4096];
-    const char *source = getenv("TERN_SOURCE_DIR");
-    snprintf(path, sizeof path, "%s/models/shakespeare.gguf", source ? source : ".");
+    if (empty.name)
+        return TERN_OK;
     empty = *tern__device_at(0);
     empty.name = "empty";
     empty.run = run_nothing;
     empty.compile = NULL;
-    if (!tern__device_add(&empty))
-        return tern__fail(TERN_LIMIT, "no room for a device");
-    TERN_TRY(time_tokens("empty", path, &a, TOKENS));
-    TERN_TRY(time_tokens(NULL, path, &b, TOKENS));
-    bench_row(
-        out, "device_bookkeeping_share", a / b, "", "lower",
-        "a token of the built-in model on a device that does nothing, %.1f us, over one on the CPU, %.1f us",
-        a / 1e3, b / 1e3);
+    return tern__device_add(&empty) ? TERN_OK : tern__fail(TERN_LIMIT, "no room for a device");
+}
+
+/* A token with its logits on a device that does nothing over one on the CPU: an upper bound, since binding of inputs and the session's
+ * own work are in it as well, which the CPU's runs have too. `path` NULL: a decoder as wide as a 2B model, whose steps and their
+ * times grow alike with its layers. */
+static tern_status bench_bookkeeping_of(bench_output *out, const char *row, const char *what,
+                                        const char *path, int rounds)
+{
+    decoder nothing = {0}, cpu = {0};
+    timed t;
+    tern_status status = add_empty();
+    if (status == TERN_OK)
+        status = path ? load_decoder(&nothing, empty.name, path) : open_decoder(&nothing, empty.name);
+    if (status == TERN_OK)
+        status = path ? load_decoder(&cpu, NULL, path) : open_decoder(&cpu, NULL);
+    if (status == TERN_OK)
+        status = time_things(2, (tern__thing[]){{decode_token, &nothing, 1}, {decode_token, &cpu, 1}}, 20,
+                             rounds, &t);
+    if (status == TERN_OK)
+        bench_row(out, row, ratio(&t, 0, 1), "", "lower",
+                  "a token of %s on a device that does nothing, %.1f us, over one on the CPU, %.1f us", what,
+                  t.ns[0] / 1e3, t.ns[1] / 1e3);
+    else
+        printf("%s unavailable: %s\n", row, tern_last_error());
+    close_decoder(&cpu);
+    close_decoder(&nothing);
     return TERN_OK;
+}
+
+static tern_status bench_bookkeeping(bench_output *out, int rounds)
+{
+    char path[4096], wide[64];
+    (void)rounds; /* tokens are short */
+    if (!built_in_path(path, sizeof path))
+        return tern__fail(TERN_LIMIT, "the path of the built-in model is too long");
+    snprintf(wide, sizeof wide, "%d layers as wide as BitNet 2B-4T", DECODER_LAYERS);
+    TERN_TRY(bench_bookkeeping_of(out, "device_bookkeeping_share", "the built-in model", path, MOST_ROUNDS));
+    return bench_bookkeeping_of(out, "device_bookkeeping_share_wide", wide, NULL, 31);
 }
 
 /* A copy to a device, or, without one, by memcpy. */
@@ -256,7 +282,8 @@ static tern_status run_memcpy(void *user)
     return TERN_OK;
 }
 
-/* Tensors lie anywhere in a page, buffers of drivers at its begin; so does memcpy's result, or where its source lies, whichever is faster. */
+/* Tensors lie anywhere in a page, buffers of drivers at its begin; so does memcpy's result, or where its source lies, whichever is faster.
+ * Each of the three has a destination of its own, written once a round: one that two of them wrote would be in the caches for both. */
 static tern_status bench_copy(bench_output *out, int rounds)
 {
     const tern__device_ops *ops;
@@ -266,32 +293,32 @@ static tern_status bench_copy(bench_output *out, int rounds)
     TERN_TRY(ops->create(&options, &d));
     tern__block on_device = {0};
     char *pages = aligned_alloc(4096, COPY_BYTES + 4096), *from = pages ? pages + APART : NULL,
-         *to = aligned_alloc(4096, COPY_BYTES + 4096);
-    double ns[3]; /* to the device; memcpy apart, and alike */
+         *to = aligned_alloc(4096, COPY_BYTES + 4096), *other = aligned_alloc(4096, COPY_BYTES + 4096);
+    timed t; /* to the device; memcpy apart, and alike */
     tern_status status =
-        from && to ? ops->allocate(d, COPY_BYTES, &on_device) : tern__out_of_memory(COPY_BYTES);
+        from && to && other ? ops->allocate(d, COPY_BYTES, &on_device) : tern__out_of_memory(COPY_BYTES);
     if (status == TERN_OK) {
         memset(from, 1, COPY_BYTES);
         memset(to, 2, COPY_BYTES + 4096);
+        memset(other, 3, COPY_BYTES + 4096);
     }
     const tern__block host = {.bytes = COPY_BYTES, .host = from};
     copying apart_copy = {ops, d, &on_device, &host, to},
-            alike_copy = {ops, d, &on_device, &host, to + APART};
+            alike_copy = {ops, d, &on_device, &host, (other ? other : to) + APART};
     if (status == TERN_OK)
         status = time_things(3,
                              (tern__thing[]){{run_copy, &apart_copy, 1},
                                              {run_memcpy, &apart_copy, 1},
                                              {run_memcpy, &alike_copy, 1}},
-                             2, rounds, ns);
-    if (status == TERN_OK) {
-        const double apart = ns[1], alike = ns[2], a = alike < apart ? alike : apart, b = ns[0];
-        bench_row(out, "opencl_copy_vs_memcpy", a / b, "", "higher",
+                             2, rounds, &t);
+    if (status == TERN_OK)
+        bench_row(out, "opencl_copy_vs_memcpy", ratio(&t, t.ns[2] < t.ns[1] ? 2 : 1, 0), "", "higher",
                   "%d MiB to the device at %.1f GB/s, memcpy %.1f GB/s, %.1f where both ends lie alike in "
                   "their pages",
-                  COPY_BYTES >> 20, COPY_BYTES / b, COPY_BYTES / apart, COPY_BYTES / alike);
-    }
+                  COPY_BYTES >> 20, COPY_BYTES / t.ns[0], COPY_BYTES / t.ns[1], COPY_BYTES / t.ns[2]);
     free(pages);
     free(to);
+    free(other);
     ops->release(d, &on_device);
     ops->destroy(d);
     return status;
@@ -336,7 +363,7 @@ static tern_status run_clblast(void *user)
 static double time_clblast(clblast_sgemm sgemm, tern__device *d, size_t n, int rounds)
 {
     clblast_job j = {.sgemm = sgemm, .device = d, .n = n};
-    double ns = 0;
+    timed t = {.rounds = 0};
     float *ones = malloc(n * n * sizeof *ones);
     cl_int error = CL_SUCCESS;
     for (size_t i = 0; ones && i < n * n; i++)
@@ -344,14 +371,13 @@ static double time_clblast(clblast_sgemm sgemm, tern__device *d, size_t n, int r
     for (int i = 0; ones && i < 3; i++)
         j.m[i] = d->cl->CreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
                                      n * n * sizeof *ones, ones, &error);
-    if (ones && error == CL_SUCCESS &&
-        time_things(1, &(tern__thing){run_clblast, &j, 1}, 2, rounds, &ns) != TERN_OK)
-        ns = 0;
+    const bool done = ones && error == CL_SUCCESS &&
+                      time_things(1, &(tern__thing){run_clblast, &j, 1}, 2, rounds, &t) == TERN_OK;
     for (int i = 0; i < 3; i++)
         if (j.m[i])
             d->cl->ReleaseMemObject(j.m[i]);
     free(ones);
-    return ns;
+    return done ? t.ns[0] : 0;
 }
 
 /* x by itself, square: Tern's generated kernel, the CPU's own product, and CLBlast where it is. */
@@ -362,6 +388,7 @@ static tern_status bench_products(bench_output *out, int rounds)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const int64_t n = sizes[i], shape[2] = {n, n}, all = n * n;
         side sides[2] = {{0}, {0}};
+        timed t;
         tern_status status = TERN_OK;
         for (int k = 0; k < 2 && status == TERN_OK; k++) {
             status = open_side(k ? "opencl" : NULL, &sides[k]);
@@ -371,11 +398,11 @@ static tern_status bench_products(bench_output *out, int rounds)
             status = prepare(&sides[k], tern_matmul(x, x, false, false), NULL, all);
         }
         if (status == TERN_OK)
-            status = time_both(&sides[0], &sides[1], rounds);
+            status = time_both(&sides[0], &sides[1], rounds, &t);
         if (status == TERN_OK) {
             char name[64];
             const double flops = 2 * (double)n * (double)n * (double)n;
-            const double cpu = sides[0].ns, own = sides[1].ns;
+            const double cpu = t.ns[0], own = t.ns[1];
             const double other = sgemm ? time_clblast(sgemm, sides[1].ctx->device, (size_t)n, rounds) : 0;
             snprintf(name, sizeof name, "opencl_matmul_%d_gflops", (int)n);
             bench_row(out, name, flops / own, "GF/s", "higher",
@@ -435,15 +462,16 @@ static tern_status time_model(tern_ctx *ctx, const char *path, int tokens, doubl
     return status;
 }
 
-static void bench_model(bench_output *out)
+static tern_status bench_model(bench_output *out, int rounds)
 {
     enum { TOKENS = 48 };
-    const char *source = getenv("TERN_SOURCE_DIR");
     char path[4096];
-    snprintf(path, sizeof path, "%s/models/shakespeare.gguf", source ? source : ".");
+    (void)rounds;
+    if (!built_in_path(path, sizeof path))
+        return tern__fail(TERN_LIMIT, "the path of the built-in model is too long");
     for (int i = 0; tern__device_at(i); i++) {
         const char *device = tern__device_at(i)->name;
-        if (strcmp(device, empty.name) == 0)
+        if (empty.name && strcmp(device, empty.name) == 0)
             continue;
         side s = {0};
         char name[64];
@@ -461,71 +489,61 @@ static void bench_model(bench_output *out)
                   "built-in model, %d tokens behind a prompt of %d, which ran at %.0f", TOKENS, MOST_FED,
                   1 / prompt);
     }
+    return TERN_OK;
 }
 
-/* ---- bookkeeping beside work of a usual size ---- */
+/* ---- all of it ---- */
 
-/* The same as device_bookkeeping_share for a decoder as wide as a 2B model; steps and their times grow alike with its layers. Behind
- * bench_bookkeeping, which adds the device that does nothing. */
-static tern_status bench_wide_bookkeeping(bench_output *out)
+/* Bookkeeping first: drivers leave threads behind, which slow the CPU's tokens down. */
+static const struct {
+    const char *name;
+    tern_status (*run)(bench_output *out, int rounds);
+} parts[] = {
+    {"bookkeeping", bench_bookkeeping}, {"chain", bench_chain}, {"steps", bench_steps}, {"copy", bench_copy},
+    {"products", bench_products},       {"model", bench_model}};
+
+static bool parse(int argc, char **argv, int *rounds, const char **only)
 {
-    enum { ROUNDS = 31 };
-    decoder nothing = {0}, cpu = {0};
-    double samples[2 * ROUNDS];
-    tern__turns turns = {.warmups = 3, .rounds = ROUNDS};
-    tern__thing things[2] = {{decode_token, &nothing, 1}, {decode_token, &cpu, 1}};
-    tern_status status = open_decoder(&nothing, empty.name);
-    if (status == TERN_OK)
-        status = open_decoder(&cpu, NULL);
-    if (status == TERN_OK)
-        status = tern__turns_settle(&turns);
-    for (int i = 0; i < 2 && status == TERN_OK; i++)
-        status = tern__thing_ready(&things[i], &turns);
-    int rounds = 0;
-    if (status == TERN_OK)
-        status = tern__time_turns(things, 2, &turns, samples, NULL, &rounds);
-    if (status == TERN_OK) {
-        const double a = tern__stats_of(samples, rounds).median,
-                     b = tern__stats_of(samples + ROUNDS, rounds).median;
-        bench_row(out, "device_bookkeeping_share_wide", a / b, "", "lower",
-                  "a token of %d layers as wide as BitNet 2B-4T on a device that does nothing, %.1f us, over "
-                  "one on "
-                  "the CPU, %.0f us",
-                  DECODER_LAYERS, a * 1e6, b * 1e6);
+    for (int i = 1; i < argc; i += 2) {
+        const bool has_value = i + 1 < argc;
+        if (has_value && strcmp(argv[i], "--rounds") == 0)
+            *rounds = atoi(argv[i + 1]);
+        else if (has_value && strcmp(argv[i], "--only") == 0)
+            *only = argv[i + 1];
+        else
+            return false;
     }
-    close_decoder(&cpu);
-    close_decoder(&nothing);
-    return status;
+    bool known = !*only;
+    for (size_t i = 0; i < TERN__COUNT(parts); i++)
+        known = known || strcmp(parts[i].name, *only) == 0;
+    return known && *rounds >= 1 && *rounds <= MOST_ROUNDS;
 }
 
 int main(int argc, char **argv)
 {
     bench_output out;
     int rounds = 15;
+    const char *only = NULL;
+    bool failed = false;
     if (!bench_open(&out, &argc, argv))
         return 2;
-    if (argc == 3 && strcmp(argv[1], "--rounds") == 0)
-        rounds = atoi(argv[2]);
-    if (rounds < 1 || rounds > MOST_ROUNDS || (argc != 1 && argc != 3)) {
-        fprintf(stderr, "usage: bench_devices [--rows FILE | --json FILE] [--rounds 1..%d]\n", MOST_ROUNDS);
+    if (!parse(argc, argv, &rounds, &only)) {
+        fprintf(stderr,
+                "usage: bench_devices [--rows FILE | --json FILE] [--rounds 1..%d] [--only PART]\nparts:",
+                MOST_ROUNDS);
+        for (size_t i = 0; i < TERN__COUNT(parts); i++)
+            fprintf(stderr, " %s", parts[i].name);
+        fprintf(stderr, "\n");
         return 2;
     }
-    if (bench_bookkeeping(&out) !=
-        TERN_OK) /* first: drivers leave threads behind, which slow the CPU's tokens down */
-        printf("device_bookkeeping_share unavailable: %s\n", tern_last_error());
-    else if (bench_wide_bookkeeping(&out) != TERN_OK)
-        printf("device_bookkeeping_share_wide unavailable: %s\n", tern_last_error());
-    tern_status status = bench_chain(&out, rounds);
-    if (status == TERN_OK)
-        status = bench_steps(&out, rounds);
-    if (status == TERN_OK)
-        status = bench_copy(&out, rounds);
-    if (status == TERN_OK)
-        status = bench_products(&out, rounds);
-    if (status == TERN_UNAVAILABLE)
-        printf("unavailable: %s\n", tern_last_error());
-    else if (status != TERN_OK)
-        fprintf(stderr, "bench_devices: %s\n", tern_last_error());
-    bench_model(&out);
-    return bench_close(&out) && (status == TERN_OK || status == TERN_UNAVAILABLE) ? 0 : 1;
+    for (size_t i = 0; i < TERN__COUNT(parts); i++) {
+        const tern_status status =
+            only && strcmp(only, parts[i].name) != 0 ? TERN_OK : parts[i].run(&out, rounds);
+        if (status == TERN_UNAVAILABLE)
+            printf("%s unavailable: %s\n", parts[i].name, tern_last_error());
+        else if (status != TERN_OK)
+            fprintf(stderr, "bench_devices: %s: %s\n", parts[i].name, tern_last_error());
+        failed = failed || (status != TERN_OK && status != TERN_UNAVAILABLE);
+    }
+    return bench_close(&out) && !failed ? 0 : 1;
 }

@@ -97,9 +97,9 @@ static void print_crossovers(const tern_device_comparison *c)
         if (x.always)
             puts("at every size that was measured");
         else if (x.any)
-            printf("from %.2g elements on\n", x.size);
+            printf("from %.2g elements of operands and results on\n", x.size);
         else
-            puts("nowhere");
+            puts("nowhere clearly");
     }
 }
 

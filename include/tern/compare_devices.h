@@ -39,11 +39,12 @@ typedef struct tern_device_time {
     char error[160];
 } tern_device_time;
 
-/* From which size on is `device` faster than the first one? */
+/* From which size on is `device` faster than the first one, beyond doubt: with intervals that do not meet? */
 typedef struct tern_device_crossover {
     char device[24], op[32], dtype[16];
     bool any, always; /* somewhere in the sizes that were measured; in all of them */
-    double size;      /* where the lines through the times meet; of `always` the smallest; NaN: nowhere */
+    double
+        size; /* elements that it reads and gives, where the lines through the times meet; of `always` the smallest; NaN: nowhere */
 } tern_device_crossover;
 
 typedef struct tern_device_advice {

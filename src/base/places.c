@@ -8,7 +8,9 @@
 
 #if defined(__linux__)
 
+#include <dirent.h>
 #include <sched.h>
+#include <stdlib.h>
 
 #include "base/alloc.h"
 
@@ -96,6 +98,52 @@ void tern__places_end(tern__places *places)
     places->stays = false;
 }
 
+/* ---- threads of others ---- */
+
+void tern__threads_list(tern__thread_list *out)
+{
+    DIR *folder = opendir("/proc/self/task");
+    out->n = 0;
+    if (!folder)
+        return;
+    for (struct dirent *e; out->n < TERN__THREADS_LISTED && (e = readdir(folder));)
+        if (e->d_name[0] != '.')
+            out->ids[out->n++] = atoi(e->d_name);
+    closedir(folder);
+}
+
+static bool is_listed(const tern__thread_list *list, int id)
+{
+    for (int i = 0; i < list->n; i++)
+        if (list->ids[i] == id)
+            return true;
+    return false;
+}
+
+bool tern__places_give_new(const tern__thread_list *before, int count)
+{
+    cpu_set_t allowed, one;
+    tern__thread_list now;
+    int fresh[TERN__THREADS_LISTED], n = 0;
+    tern__threads_list(&now);
+    for (int i = 0; i < now.n; i++)
+        if (!is_listed(before, now.ids[i]))
+            fresh[n++] = now.ids[i];
+    if (before->n == 0 || n != count || n < 2 || sched_getaffinity(0, sizeof allowed, &allowed) != 0 ||
+        CPU_COUNT(&allowed) != n)
+        return false;
+    int cpu = 0;
+    for (int i = 0; i < n; i++, cpu++) {
+        while (!CPU_ISSET((size_t)cpu, &allowed))
+            cpu++;
+        CPU_ZERO(&one);
+        CPU_SET((size_t)cpu, &one);
+        if (sched_setaffinity(fresh[i], sizeof one, &one) != 0)
+            return false;
+    }
+    return true;
+}
+
 #else
 
 tern__places *tern__places_create(int workers)
@@ -127,6 +175,17 @@ void tern__places_stay(tern__places *places)
 void tern__places_end(tern__places *places)
 {
     (void)places;
+}
+
+void tern__threads_list(tern__thread_list *out)
+{
+    out->n = 0;
+}
+
+bool tern__places_give_new(const tern__thread_list *before, int count)
+{
+    (void)before, (void)count;
+    return false;
 }
 
 #endif

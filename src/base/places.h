@@ -30,4 +30,20 @@ void tern__places_begin(tern__places *places);
 void tern__places_stay(tern__places *places);
 void tern__places_end(tern__places *places);
 
+/* ---- threads of others ---- */
+
+enum { TERN__THREADS_LISTED = 512 };
+
+/* Threads of the process, by the system's numbers; n 0: it does not tell. */
+typedef struct tern__thread_list {
+    int n;
+    int ids[TERN__THREADS_LISTED];
+} tern__thread_list;
+
+void tern__threads_list(tern__thread_list *out);
+
+/* Binds threads that have come since, one to each core: those of a driver that computes on the processor, which the system wakes as it
+ * does ours. Only if there are `count` of them, and as many cores that the process may use; else nobody is bound. */
+bool tern__places_give_new(const tern__thread_list *before, int count);
+
 #endif

@@ -23,7 +23,7 @@
 #include "graph/target.h"
 #include "tensor/given.h"
 
-enum { TERN__DEVICE_ABI = 4 }; /* of everything a plugin sees: another number, another build */
+enum { TERN__DEVICE_ABI = 5 }; /* of everything a plugin sees: another number, another build */
 
 typedef struct tern__device tern__device; /* each device's own */
 typedef struct tern__code tern__code;     /* what it made of a plan */
@@ -41,6 +41,7 @@ typedef struct tern__device_options {
     int functions; /* may it call a compiler of the system's for functions of its own? 1: yes, -1: none are
                                    * to be compiled, 0: only where no such compiler is needed */
     size_t memory; /* bytes of its own that it may use, and keep for later; 0: as many as there are */
+    const char *driver_files; /* folder that its driver writes to whatever `cache` is; NULL: none is known */
 } tern__device_options;
 
 /* Whom to ask whether a run shall go on, from any thread. */

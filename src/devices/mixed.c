@@ -2,7 +2,9 @@
 #include "devices/mixed.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "graph/region.h"
@@ -46,6 +48,18 @@ static tern_status choose_placed(const tern__target *target, const tern__call *c
     return host.choose(&host, call, NULL, arena, out);
 }
 
+/* Each op is said once for each reason. When there is no more room to remember them, they are said again rather than never. */
+static bool is_new(tern__mixed *m, const char *op, const char *why)
+{
+    const uint64_t said = tern__hash(why, strlen(why), tern__hash(op, strlen(op), 0));
+    for (int i = 0; i < m->n_told; i++)
+        if (m->told[i] == said)
+            return false;
+    if (m->n_told < TERN__MIXED_TOLD)
+        m->told[m->n_told++] = said;
+    return true;
+}
+
 static tern_status choose(const tern__target *target, const tern__call *call,
                           const tern__candidate *candidate, tern__arena *arena, tern__choice *out)
 {
@@ -64,10 +78,9 @@ static tern_status choose(const tern__target *target, const tern__call *call,
     TERN__FAIL_IF(!m->fallback, TERN_UNSUPPORTED,
                   "%s: device '%s' cannot run it: %s; with fallback it would run on the CPU", call->op->name,
                   device.name, why);
-    if (!m->told[tern__op_code(call->op)])
+    if (is_new(m, call->op->name, why))
         tern__log(TERN_LOG_WARN, "%s runs on the CPU: device '%s' cannot run it: %s", call->op->name,
                   device.name, why);
-    m->told[tern__op_code(call->op)] = true;
     return host.choose(&host, call, candidate, arena, out);
 }
 

@@ -1,15 +1,18 @@
 /* mixed.h - the target of a context on another device than the CPU: the device runs what it can, and the rest runs on the CPU as
- * steps of the same plan, or fails. Nothing moves to the CPU unsaid: each op is told once, with the reason. */
+ * steps of the same plan, or fails. Nothing moves to the CPU unsaid: each op is told once with each reason. */
 #ifndef TERN_DEVICES_MIXED_H
 #define TERN_DEVICES_MIXED_H
 
 #include "devices/costs.h"
 
+enum { TERN__MIXED_TOLD = 256 };
+
 typedef struct tern__mixed {
     tern__target target;               /* what the compiler sees */
     const tern__target *host, *device; /* the CPU's, and the device's */
     bool fallback;                     /* what the device cannot run may run on the CPU */
-    bool told[TERN__OP_COUNT];         /* that an op does */
+    uint64_t told[TERN__MIXED_TOLD];   /* (n_told) hashes of ops that do, with the reason */
+    int n_told;
     /* Of placement by predicted times, where nothing is fallback; else NULL. */
     const tern__device_costs *host_costs, *device_costs;
     tern__placing placing;

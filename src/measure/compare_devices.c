@@ -442,9 +442,20 @@ static tern_status compare_model(comparer *c)
 
 /* ---- devices ---- */
 
+static const char *device_names(char *to, size_t room)
+{
+    tern_device_info info;
+    size_t used = 0;
+    to[0] = '\0';
+    for (int k = 0; used < room && tern_catalog_device(k, &info) == TERN_OK; k++)
+        used += (size_t)snprintf(to + used, room - used, "%s%s", k ? ", " : "", info.name);
+    return to;
+}
+
 static tern_status list_devices(comparer *c)
 {
     tern_device_info info;
+    char names[256];
     if (c->o.n_devices > 0)
         TERN__FAIL_IF(!c->o.devices || c->o.n_devices > MOST_DEVICES, TERN_INVALID_ARGUMENT,
                       "compare_devices: %d devices; at most %d, with their names", c->o.n_devices,
@@ -453,8 +464,8 @@ static tern_status list_devices(comparer *c)
         bool there = false;
         for (int k = 0; !there && tern_catalog_device(k, &info) == TERN_OK; k++)
             there = c->o.devices[i] && strcmp(info.name, c->o.devices[i]) == 0;
-        TERN__FAIL_IF(!there, TERN_NOT_FOUND, "compare_devices: there is no device '%s'",
-                      c->o.devices[i] ? c->o.devices[i] : "");
+        TERN__FAIL_IF(!there, TERN_NOT_FOUND, "compare_devices: there is no device '%.40s'; there are: %s",
+                      c->o.devices[i] ? c->o.devices[i] : "", device_names(names, sizeof names));
         TERN__FAIL_IF(info.unavailable, TERN_UNAVAILABLE, "compare_devices: device '%s': %s", info.name,
                       info.unavailable);
         for (int k = 0; k < c->n; k++)

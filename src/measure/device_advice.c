@@ -104,6 +104,7 @@ static bool is_first(const tern_device_comparison *c, size_t i)
 
 typedef struct pair {
     double size, ratio;
+    bool faster; /* beyond doubt: the intervals do not meet */
 } pair;
 
 enum { MOST_PAIRS = 64 };
@@ -123,17 +124,17 @@ static int list_pairs(const tern_device_comparison *c, const tern_device_time *o
         int at = n++;
         for (; at > 0 && out[at - 1].size > row->size; at--)
             out[at] = out[at - 1];
-        out[at] = (pair){row->size, ratio};
+        out[at] = (pair){row->size, ratio, ratio < 1 && clear};
     }
     return n;
 }
 
-/* From the smallest size on from which it is faster at all larger ones. Between two sizes the logarithm of the ratio is a straight
- * line over that of the size. */
+/* From the smallest size on from which it is clearly faster at all larger ones. Between two sizes the logarithm of the ratio is a straight
+ * line over that of the size; where the smaller one's is in doubt, nothing is said of what lies between. */
 static void find_crossover(const pair *pairs, int n, tern_device_crossover *out)
 {
     int from = n;
-    while (from > 0 && pairs[from - 1].ratio < 1)
+    while (from > 0 && pairs[from - 1].faster)
         from--;
     out->any = from < n;
     out->always = n > 0 && from == 0;
@@ -142,7 +143,7 @@ static void find_crossover(const pair *pairs, int n, tern_device_crossover *out)
         out->size = pairs[0].size;
     else if (out->any) {
         const pair a = pairs[from - 1], b = pairs[from];
-        const double t = log(a.ratio) / (log(a.ratio) - log(b.ratio));
+        const double t = a.ratio > 1 ? log(a.ratio) / (log(a.ratio) - log(b.ratio)) : 1;
         out->size = exp(log(a.size) + t * (log(b.size) - log(a.size)));
     }
 }
@@ -207,6 +208,15 @@ static bool has_use(const tern_device_comparison *c, tern_device_use use)
     return false;
 }
 
+/* Is there a row of this use that is not the first device's? */
+static bool has_other(const tern_device_comparison *c, tern_device_use use)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->rows[i].use == use && strcmp(c->rows[i].device, c->rows[0].device) != 0)
+            return true;
+    return false;
+}
+
 static void advise(const tern_device_comparison *c, tern_device_use use, tern_device_advice *out)
 {
     const char *first = c->rows[0].device;
@@ -236,7 +246,8 @@ static void advise(const tern_device_comparison *c, tern_device_use use, tern_de
     if (!device[0])
         snprintf(out->words, sizeof out->words, "no device has times for this");
     else if (!second)
-        snprintf(out->words, sizeof out->words, "%s: nothing else can run all of it", device);
+        snprintf(out->words, sizeof out->words, "%s: nothing else %s", device,
+                 has_other(c, use) ? "can run all of it" : "was measured");
     else if (device == second)
         snprintf(out->words, sizeof out->words, "%s: %.2f of %s's time over %d case%s, clear in %d", device,
                  nearest.ratio, first, out->cases, out->cases == 1 ? "" : "s", out->clear);

@@ -1,7 +1,7 @@
 /* calibrate.c - measures what kinds of work take on devices (tern_tune_devices).
  *
- * A probe is compiled with one step of its kind and with several, and both run in turns; half of the times differ for reasons of
- * their own, so medians of differences count. What one more step adds is what a step costs, launching it included. What the single
+ * A probe is compiled with one step of its kind and with several, and both run in turns; medians of each count. What one more step adds is
+ * what a step costs, launching it included. What the single
  * step's partition takes beside its step is the partition itself where next to nothing is moved, and the border where much is: so that a
  * device that copies is told from one that uses host memory in place by what it takes, whatever it says. */
 #include <stdio.h>
@@ -104,24 +104,26 @@ static tern_status run_once(contestant *c, uint64_t *ns)
 }
 
 typedef struct outcome {
-    uint64_t step_ns, least_ns; /* of one step: the median, and the least */
+    uint64_t step_ns, least_ns; /* of one step: from medians, and from the least of each program; above 0 */
     uint64_t alone_ns;          /* of a partition with one */
     uint64_t steps;             /* of the larger program */
     double work, border;        /* of a step; bytes that the single step's partition reads and gives */
     int runs;
 } outcome;
 
+/* What one more step adds. A step takes time: where noise hides what it adds, its share of all of them stands in, which counts a part of
+ * the partition too and so is no less. */
 static uint64_t apart(uint64_t all, uint64_t one, uint64_t steps)
 {
-    return all > one ? (all - one) / (steps - 1) : 0;
+    const uint64_t share = all / steps > 0 ? all / steps : 1;
+    return all > one + steps - 1 ? (all - one) / (steps - 1) : share;
 }
 
 static tern_status race(calibrator *by, contestant c[2], outcome *out)
 {
-    uint64_t alone[TERN__RACE_RUNS], each[TERN__RACE_RUNS], began = tern__now_ns();
+    uint64_t alone[TERN__RACE_RUNS], whole[TERN__RACE_RUNS], began = tern__now_ns();
     const int most = by->options->runs > 0 ? by->options->runs : 7;
     const uint64_t budget = by->options->budget_ns ? by->options->budget_ns : 250 * 1000000ull;
-    out->least_ns = UINT64_MAX;
     for (int r = -2; r < most && r < TERN__RACE_RUNS; r++) {
         uint64_t one, all;
         if (r >= 3 && tern__now_ns() - began > budget)
@@ -131,13 +133,15 @@ static tern_status race(calibrator *by, contestant c[2], outcome *out)
         if (r < 0)
             continue; /* warms up */
         alone[r] = one;
-        each[r] = apart(all, one, out->steps);
-        out->least_ns = each[r] < out->least_ns ? each[r] : out->least_ns;
+        whole[r] = all;
         out->runs = r + 1;
         by->runs += 2;
     }
-    out->alone_ns = tern__median(alone, out->runs);
-    out->step_ns = tern__median(each, out->runs);
+    /* Of medians: a difference within a round has the noise of both, and the least of such differences is noise alone. */
+    out->alone_ns = tern__median(alone, out->runs); /* in order now */
+    out->step_ns = apart(tern__median(whole, out->runs), out->alone_ns, out->steps);
+    out->least_ns = apart(whole[0], alone[0], out->steps);
+    out->least_ns = out->least_ns < out->step_ns ? out->least_ns : out->step_ns;
     return TERN_OK;
 }
 

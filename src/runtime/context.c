@@ -88,8 +88,9 @@ static tern_status open_devices(tern_ctx *ctx, const tern_ctx_options *options, 
         ctx->device = ctx->host;
         return TERN_OK;
     }
-    char buffer[4096];
+    char buffer[4096], files[4096];
     device->timings = NULL;
+    device->driver_files = tern__env_driver_files(files, sizeof files);
     device->cache = options->kernels ? options->kernels : tern__env_kernels(buffer, sizeof buffer);
     if (device->cache && (strcmp(device->cache, "off") == 0 || !device->cache[0]))
         device->cache = NULL;

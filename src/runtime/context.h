@@ -39,6 +39,7 @@ struct tern_ctx {
     tern__trimmable trimmable; /* caches of the device */
     _Atomic(int) trim_level; /* that somebody asked for, on any thread: the next run sees to it; 0: nobody */
     tern_device_error device_error; /* the last; without a device: there was none */
+    uint64_t said_failure;          /* hash of the failure that the log heard of last */
 };
 
 enum { TERN__TRIM_ALL = 2 }; /* a level of tern_pool_pressure */
@@ -94,5 +95,7 @@ const char *tern__env_kernels(char *buffer, size_t size);
 bool tern__env_check(void);
 /* $TERN_MLX_COMPILE: 1 on, -1 off, 0 nothing was said (tern__device_options.functions). */
 int tern__env_mlx_compile(void);
+/* Where PoCL writes while it builds kernels, whatever Tern keeps. */
+const char *tern__env_driver_files(char *buffer, size_t size);
 
 #endif

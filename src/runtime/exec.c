@@ -40,6 +40,11 @@ struct tern_exec {
     uint32_t n_changing;
     void **leaves;      /* (n_leaves of the compiled graph) */
     uint64_t *versions; /* (n_leaves of the compiled graph) what they hold, for the device */
+    /* Most leaves are constants, and lie where they lay. What has to be looked at in every run: */
+    uint32_t *moving; /* (n_moving) leaves of the compiled graph that are inputs, or that may be written */
+    uint32_t n_moving;
+    tern__storage **shared; /* (n_shared) of the program's own storages, those that may be written */
+    uint32_t n_shared;
     tern__run run;
     tern__storage *
         *ahead;  /* (AHEAD x n_inputs) inputs of later runs, one reference each; NULL: of none yet */
@@ -125,6 +130,49 @@ static tern_status bind_states(tern_exec *e)
     return TERN_OK;
 }
 
+/* Where leaf i of the compiled graph lies, as it is bound. */
+static void *leaf_address(const tern_exec *e, uint32_t i)
+{
+    const tern_graph *g = &e->program->compiled->graph;
+    const tern__leaf *leaf = &g->leaves[i];
+    const int64_t offset = leaf->source == TERN__NO_ID ? leaf->layout.offset : e->offsets[leaf->source];
+    return tern__leaf_address(g, leaf, tern__leaf_storage(leaf, e->storages), offset);
+}
+
+static void note_version(tern_exec *e, uint32_t i)
+{
+    const tern__storage *storage = tern__leaf_storage(&e->program->compiled->graph.leaves[i], e->storages);
+    e->versions[i] = storage->exposed || storage->borrowed ? 0 : storage->version;
+}
+
+static bool is_input(const tern_program *p, uint32_t source)
+{
+    for (int i = 0; source != TERN__NO_ID && i < p->n_inputs; i++)
+        if (p->inputs[i] == source)
+            return true;
+    return false;
+}
+
+/* Behind the binding of states. Storages never move, and what is frozen stays so. */
+static void find_moving(tern_exec *e)
+{
+    const tern_program *p = e->program;
+    const tern_graph *g = &p->compiled->graph;
+    for (uint32_t i = 0; i < g->n_leaves; i++) {
+        const bool input = is_input(p, g->leaves[i].source);
+        const tern__storage *storage = input ? NULL : tern__leaf_storage(&g->leaves[i], e->storages);
+        if (!storage || !storage->frozen)
+            e->moving[e->n_moving++] = i;
+        if (!storage)
+            continue;
+        e->leaves[i] = leaf_address(e, i);
+        note_version(e, i);
+    }
+    for (uint32_t i = 0; i < p->compiled->source.n_leaves; i++)
+        if (!is_input(p, i) && p->storages[i] && e->storages[i] == p->storages[i] && !p->storages[i]->frozen)
+            e->shared[e->n_shared++] = p->storages[i];
+}
+
 static tern_status prepare(tern_exec *e)
 {
     const tern__compiled *compiled = e->program->compiled;
@@ -138,14 +186,19 @@ static tern_status prepare(tern_exec *e)
     e->changing = tern__arena_alloc_zero(&e->arena, n, sizeof *e->changing);
     e->leaves = tern__arena_alloc_zero(&e->arena, compiled->graph.n_leaves, sizeof *e->leaves);
     e->versions = tern__arena_alloc_zero(&e->arena, compiled->graph.n_leaves, sizeof *e->versions);
+    e->moving = tern__arena_alloc_zero(&e->arena, compiled->graph.n_leaves, sizeof *e->moving);
+    e->shared = tern__arena_alloc_zero(&e->arena, n, sizeof *e->shared);
     e->results = tern__arena_alloc_zero(&e->arena, compiled->plan.n_results, sizeof *e->results);
     if (!e->results || !e->storages || !e->offsets || !e->copied || !e->states || !e->written ||
-        !e->changing || !e->leaves || !e->versions || !tern__run_init(&e->run, &e->arena))
+        !e->changing || !e->leaves || !e->versions || !e->moving || !e->shared ||
+        !tern__run_init(&e->run, &e->arena))
         return tern__out_of_memory(n * sizeof *e->storages);
     e->run.leaves = e->leaves;
     e->run.versions = e->versions;
     TERN_TRY(tern__run_load(e->ctx, &e->run));
-    return bind_states(e);
+    TERN_TRY(bind_states(e));
+    find_moving(e);
+    return TERN_OK;
 }
 
 static tern_status create(tern_ctx *ctx, const tern_program *program, bool in_place, tern_exec *owner,
@@ -323,10 +376,8 @@ static tern_status wrap_results(tern_exec *e, tern_tensor **outputs)
 /* Earlier results may lie in a state, and what was recorded on them sees it as it is before this run. */
 static tern_status settle_states(tern_exec *e)
 {
-    const tern_program *p = e->program;
-    for (uint32_t i = 0; i < p->compiled->source.n_leaves; i++)
-        if (p->storages[i] && e->storages[i] == p->storages[i])
-            TERN_TRY(settle_own(e, p->storages[i]));
+    for (uint32_t i = 0; i < e->n_shared; i++)
+        TERN_TRY(settle_own(e, e->shared[i]));
     for (uint32_t i = 0; i < e->n_changing; i++) {
         TERN_TRY(tern__settle_writes(e->ctx, e->changing[i]));
         TERN_TRY(tern__settle_readers(e->ctx, e->changing[i]));
@@ -337,11 +388,8 @@ static tern_status settle_states(tern_exec *e)
 /* Behind the settling, which may write. */
 static void note_versions(tern_exec *e)
 {
-    const tern_graph *g = &e->program->compiled->graph;
-    for (uint32_t i = 0; i < g->n_leaves; i++) {
-        const tern__storage *storage = tern__leaf_storage(&g->leaves[i], e->storages);
-        e->versions[i] = storage->exposed || storage->borrowed ? 0 : storage->version;
-    }
+    for (uint32_t i = 0; i < e->n_moving; i++)
+        note_version(e, e->moving[i]);
 }
 
 static void bump_states(tern_exec *e)
@@ -496,15 +544,6 @@ static tern_status bind_inputs(tern_exec *e, tern_tensor *const *inputs)
     return TERN_OK;
 }
 
-/* Where leaf i of the compiled graph lies, as it is bound. */
-static void *leaf_address(const tern_exec *e, uint32_t i)
-{
-    const tern_graph *g = &e->program->compiled->graph;
-    const tern__leaf *leaf = &g->leaves[i];
-    const int64_t offset = leaf->source == TERN__NO_ID ? leaf->layout.offset : e->offsets[leaf->source];
-    return tern__leaf_address(g, leaf, tern__leaf_storage(leaf, e->storages), offset);
-}
-
 bool tern__exec_copies_inputs(const tern_exec *exec)
 {
     return tern__run_copies_inputs(exec->ctx, &exec->run);
@@ -565,10 +604,10 @@ tern_status tern_exec_run(tern_exec *exec, int n_in, tern_tensor *const *inputs,
     TERN__FAIL_IF(n_out != (int)plan->n_results, TERN_INVALID_ARGUMENT,
                   "exec_run: the program has %u outputs, room was given for %d", plan->n_results, n_out);
     TERN_TRY(bind_inputs(exec, inputs));
-    for (uint32_t i = 0; i < g->n_leaves; i++) {
-        exec->leaves[i] = leaf_address(exec, i);
+    for (uint32_t i = 0; i < exec->n_moving; i++)
+        exec->leaves[exec->moving[i]] = leaf_address(exec, exec->moving[i]);
+    for (uint32_t i = 0; tern__watch_on() && i < g->n_leaves; i++)
         tern__storage_note_use(tern__leaf_storage(&g->leaves[i], exec->storages));
-    }
     TERN_TRY(settle_states(exec));
     note_versions(exec);
     exec->run.step_ns = exec->timed ? exec->step_ns : NULL;

@@ -16,15 +16,15 @@ static const char *in_cache(const char *name, char *buffer, size_t size)
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int length = 0;
     if (cache && cache[0] == '/') /* the specification says to ignore others */
-        length = snprintf(buffer, size, "%s/tern/%s", cache, name);
+        length = snprintf(buffer, size, "%s/%s", cache, name);
     else if (home && home[0] == '/')
-        length = snprintf(buffer, size, "%s/.cache/tern/%s", home, name);
+        length = snprintf(buffer, size, "%s/.cache/%s", home, name);
     return length > 0 && (size_t)length < size ? buffer : NULL;
 }
 
 const char *tern__env_tuning(char *buffer, size_t size)
 {
-    const char *path = getenv("TERN_TUNING"), *usual = path ? path : in_cache("tuning.db", buffer, size);
+    const char *path = getenv("TERN_TUNING"), *usual = path ? path : in_cache("tern/tuning.db", buffer, size);
     return usual ? usual : "";
 }
 
@@ -42,6 +42,12 @@ int tern__env_mlx_compile(void)
 
 const char *tern__env_kernels(char *buffer, size_t size)
 {
-    const char *path = getenv("TERN_KERNELS"), *usual = path ? path : in_cache("kernels", buffer, size);
+    const char *path = getenv("TERN_KERNELS"), *usual = path ? path : in_cache("tern/kernels", buffer, size);
     return usual && usual[0] && strcmp(usual, "off") != 0 ? usual : NULL;
+}
+
+const char *tern__env_driver_files(char *buffer, size_t size)
+{
+    const char *path = getenv("POCL_CACHE_DIR"), *usual = path ? path : in_cache("pocl/kcache", buffer, size);
+    return usual ? usual : "/tmp";
 }

@@ -78,6 +78,12 @@ static tern_status await(pipe *p, int64_t batch)
     return status;
 }
 
+/* It is filled: its copy to the device begins. */
+static tern_status stage(pipe *p, int64_t batch)
+{
+    return tern_exec_stage(p->exec, p->n_in, p->sets[batch % p->n_sets].inputs);
+}
+
 static tern_status compute(pipe *p, int64_t batch)
 {
     tern_status status = TERN_OK;
@@ -107,9 +113,13 @@ static tern_status run(pipe *p, int64_t n)
         TERN_TRY(begin(p, batch));
     for (int64_t batch = 0; batch < n; batch++) {
         TERN_TRY(await(p, batch));
-        if (ahead == 2 && batch + 1 < n) {
-            TERN_TRY(await(p, batch + 1));
-            TERN_TRY(tern_exec_stage(p->exec, p->n_in, p->sets[(batch + 1) % p->n_sets].inputs));
+        if (ahead == 2) {
+            if (batch == 0) /* before the one behind it, which its kernels would else wait for */
+                TERN_TRY(stage(p, 0));
+            if (batch + 1 < n) {
+                TERN_TRY(await(p, batch + 1));
+                TERN_TRY(stage(p, batch + 1));
+            }
         }
         if (batch + ahead < n)
             TERN_TRY(begin(p, batch + ahead));

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "tensor/pool.h"
@@ -67,8 +68,13 @@ tern_status tern__failure_note(tern_ctx *ctx, const tern__failure *f, bool *take
     if (!*taken_over)
         return tern__fail(row ? row->told : f->status, "device '%s': %s of %s failed%s: %s",
                           ctx->device_ops->name, f->doing, op, tries, f->cause);
-    tern__log(TERN_LOG_WARN, "device '%s': %s of %s failed%s: %s; the CPU takes over", ctx->device_ops->name,
-              f->doing, op, tries, f->cause);
+    /* What ails the device may ail every program alike: said once, until it is something else. */
+    const uint64_t said = tern__hash(f->cause, strlen(f->cause),
+                                     tern__hash(op, strlen(op), tern__hash(f->doing, strlen(f->doing), 0)));
+    if (said != ctx->said_failure)
+        tern__log(TERN_LOG_WARN, "device '%s': %s of %s failed%s: %s; the CPU takes over",
+                  ctx->device_ops->name, f->doing, op, tries, f->cause);
+    ctx->said_failure = said;
     return TERN_OK;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #if defined(__linux__)
+#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -19,6 +20,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/places.h"
 #include "base/threads.h"
 #include "harness.h"
 
@@ -246,6 +248,58 @@ TEST(workers_that_fill_the_machine_have_a_core_each)
     CHECK(apart >= REGIONS * 3 / 4);
     CHECK_EQ(sched_getaffinity(0, sizeof after, &after), 0);
     CHECK(CPU_EQUAL(&before, &after)); /* the caller's is as it was */
+}
+
+typedef struct sleeper {
+    pthread_t thread;
+    pthread_barrier_t *both;
+    int allowed;
+} sleeper;
+
+static void *sleep_and_look(void *arg)
+{
+    sleeper *s = arg;
+    cpu_set_t set;
+    pthread_barrier_wait(s->both); /* all of them are there */
+    pthread_barrier_wait(s->both); /* they have been placed */
+    s->allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : -1;
+    return NULL;
+}
+
+/* Threads that came since the list was made: bound if there are as many as was said, else left alone. */
+static void check_new_threads(int cores, int said, int allowed)
+{
+    sleeper all[MOST];
+    tern__thread_list before;
+    pthread_barrier_t both;
+    tern__threads_list(&before);
+    CHECK(before.n > 0);
+    CHECK_EQ(pthread_barrier_init(&both, NULL, (unsigned)cores + 1), 0);
+    for (int i = 0; i < cores; i++) {
+        all[i] = (sleeper){.both = &both};
+        CHECK_EQ(pthread_create(&all[i].thread, NULL, sleep_and_look, &all[i]), 0);
+    }
+    pthread_barrier_wait(&both);
+    CHECK(tern__places_give_new(&before, said) == (allowed == 1));
+    pthread_barrier_wait(&both);
+    for (int i = 0; i < cores; i++) {
+        pthread_join(all[i].thread, NULL);
+        CHECK_EQ(all[i].allowed, allowed);
+    }
+    pthread_barrier_destroy(&both);
+}
+
+TEST(threads_of_a_driver_have_a_core_each)
+{
+    cpu_set_t set;
+    CHECK_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+    const int cores = CPU_COUNT(&set);
+    if (cores < 2 || cores > MOST) {
+        printf("skipped: %d cores; it takes 2 to %d\n", cores, MOST);
+        return;
+    }
+    check_new_threads(cores, cores, 1);
+    check_new_threads(cores, cores + 1, cores);
 }
 
 TEST(workers_that_do_not_fill_the_machine_are_left_alone)

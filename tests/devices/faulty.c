@@ -60,7 +60,8 @@ static tern_status choose(const tern__target *target, const tern__call *c, const
                           tern__arena *arena, tern__choice *out)
 {
     const tern__device *d = target->data;
-    TERN__FAIL_IF(refuses(c), TERN_UNSUPPORTED, "it was told to refuse it");
+    TERN__FAIL_IF(refuses(c), TERN_UNSUPPORTED, "%s",
+                  faulty.reason ? faulty.reason : "it was told to refuse it");
     const tern__target *inner = inner_ops()->target(d->inner);
     return inner->choose(inner, c, candidate, arena, out);
 }

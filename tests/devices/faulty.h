@@ -24,6 +24,7 @@ typedef struct faulty_state {
     faulty_call only;    /* these calls count alone; FAULTY_CALLS: all do */
     bool lost;           /* it has been */
     tern__opcode refuse; /* an op that it cannot run; TERN__OP_COUNT: none */
+    const char *reason;  /* why, in its words; NULL: it was told to */
     tern__opcode wrong;  /* an op whose first number it gets wrong, by `by`; TERN__OP_COUNT: none */
     float by;
     int compiles, runs, codes; /* counts: made, partitions run to their end, and code that is held */

@@ -499,8 +499,58 @@ TEST(with_fallback_the_cpu_runs_it_and_says_so_once)
     tern_ctx_get_stats(ctx, &stats);
     CHECK_EQ(stats.fallback_steps, 5);
     CHECK_EQ(stats.device_steps, 4);
+    faulty.reason = "it has had enough"; /* the same op for another reason is said, once too */
+    tern_log_set(TERN_LOG_WARN, log_listen, &log);
+    for (int i = 0; i < 2; i++)
+        check_roots(tern_sqrt(tern_square(tern_abs(roots(ctx)))));
+    tern_log_set(TERN_LOG_WARN, NULL, NULL);
+    CHECK_EQ(log.n, 2);
+    CHECK(strstr(log.last, "sqrt") && strstr(log.last, "had enough"));
     tern_ctx_destroy(ctx);
     CHECK_EQ(faulty.codes, 0);
+}
+
+/* And metrics count them, as they count the device's. */
+TEST(metrics_count_what_the_cpu_ran)
+{
+    faulty_reset();
+    faulty.refuse = TERN__OP_sqrt;
+    tern_ctx *ctx = open_context(true);
+    tern_metrics *metrics = NULL;
+    tern_metrics_span *span = NULL;
+    tern_metric_value there = {0}, here = {0};
+    CHECK(ctx != NULL);
+    CHECK_OK(tern_metrics_create(NULL, &metrics));
+    CHECK_OK(tern_metrics_start(metrics, &(tern_operation){.name = "w", .ctx = ctx}, &span));
+    check_roots(tern_abs(tern_neg(roots(ctx))));
+    CHECK_OK(tern_metrics_stop(span, TERN_OK));
+    CHECK_OK(tern_metrics_value(metrics, 0, TERN_METRIC_DEVICE_STEPS, &there));
+    CHECK_OK(tern_metrics_value(metrics, 0, TERN_METRIC_FALLBACK_STEPS, &here));
+    CHECK(there.value == 1 && here.value == 1);
+    tern_metrics_free(metrics);
+    tern_ctx_destroy(ctx);
+}
+
+/* The same failure of many programs is one line. */
+TEST(what_fails_alike_is_said_once)
+{
+    faulty_reset();
+    tern_ctx *ctx = open_context(true);
+    CHECK(ctx != NULL);
+    faulty_fail(FAULTY_COMPILE, 0, 1000, TERN_INTERNAL);
+    heard log = {0};
+    tern_log_set(TERN_LOG_WARN, log_listen, &log);
+    for (int i = 0; i < 3; i++) {
+        const int64_t n = 4 + i; /* another program each */
+        CHECK_OK(tern_eval(tern_neg(tern_zeros(ctx, TERN_F32, 1, &n))));
+    }
+    tern_log_set(TERN_LOG_WARN, NULL, NULL);
+    tern_ctx_stats stats;
+    tern_ctx_get_stats(ctx, &stats);
+    CHECK(stats.device_moves >= 3);
+    CHECK_EQ(log.n, 1);
+    CHECK(strstr(log.last, "the CPU takes over") != NULL);
+    tern_ctx_destroy(ctx);
 }
 
 TEST(a_program_runs_where_it_was_compiled_for)

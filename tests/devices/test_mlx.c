@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <tern/tern.h>
 
@@ -275,6 +276,35 @@ TEST(results_are_handed_out_where_they_lie)
         kept->deleter(kept);
     }
     tern_ctx_destroy(mlx);
+}
+
+/* MLX looks in front of the memory that it is given, where its own blocks have their size: memory that begins with a page behind one that
+ * cannot be read, and memory behind zeros, which as a size would let MLX write its result over the operand. */
+TEST(what_lies_before_an_operand_is_nobodys_business)
+{
+    NEED_MLX(mlx)
+    enum { N = 1024, PAGE = 4096 };
+    const int64_t n = N;
+    char *pages = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    CHECK(pages != MAP_FAILED);
+    CHECK_EQ(mprotect(pages, PAGE, PROT_NONE), 0);
+    for (int behind = 0; behind < 2; behind++) {
+        float *x = (float *)(void *)(pages + PAGE + (behind ? 64 : 0));
+        memset(pages + PAGE, 0, 3 * PAGE);
+        for (int i = 0; i < N; i++)
+            x[i] = 1;
+        TERN_SCOPE(mlx) {
+            tern_tensor *t = tern_borrow(mlx, TERN_F32, 1, &n, NULL, x, NULL, NULL);
+            tern_tensor *y[3] = {tern_neg(t), tern_contiguous(t), tern_exp(tern_neg(tern_abs(t)))};
+            for (int i = 0; i < 3; i++)
+                CHECK_OK(tern_eval(y[i]));
+            CHECK(tern_data_f32(y[0])[N - 1] == -1 && tern_data_f32(y[1])[N - 1] == 1);
+            for (int i = 0; i < N; i++)
+                CHECK(x[i] == 1);
+        }
+    }
+    tern_ctx_destroy(mlx);
+    munmap(pages, 4 * PAGE);
 }
 
 /* With a trace each step is an event, computed by itself. */

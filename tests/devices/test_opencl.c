@@ -198,7 +198,7 @@ TEST(a_full_disk_is_said_and_the_cache_bypassed)
     if (!harness_path(folder, sizeof folder, "full"))
         return;
     lines_about_kernels = 0;
-    tern_log_set(TERN_LOG_INFO, count_lines, NULL);
+    tern_log_set(TERN_LOG_WARN, count_lines, NULL); /* what the program shows */
     tern__file_set_gate(disk_is_full, &refused);
     run_once(folder, NULL, &c);
     tern__file_set_gate(NULL, NULL);
@@ -250,6 +250,38 @@ TEST(a_cache_that_cannot_be_written_is_no_failure)
     cut(path);
     run_once(path, NULL, &c);
     CHECK_EQ(c.compiled, 1);
+}
+
+/* The driver's own files: without room for them PoCL would end the process. */
+TEST(no_room_for_the_driver_is_an_error)
+{
+    NEEDS_OPENCL();
+    const float x[4] = {1, 2, 3, 4};
+    for (int fallback = 0; fallback < 2; fallback++) {
+        tern_ctx *ctx = NULL;
+        tern_ctx_options options = tern_ctx_options_default();
+        options.device = "opencl";
+        options.kernels = "off";
+        options.tuning = "off";
+        options.fallback = fallback;
+        CHECK_OK(tern_ctx_create(&options, &ctx));
+        if (!ctx->device->driver_files) {
+            tern_ctx_destroy(ctx);
+            SKIP("the driver is not PoCL");
+        }
+        ctx->device->least_room = UINT64_MAX - 1;
+        tern_tensor *y = tern_neg(tern_from_data(ctx, TERN_F32, 1, (int64_t[]){4}, x));
+        if (fallback) {
+            CHECK_OK(tern_eval(y));
+            CHECK_NEAR((double)tern_data_f32(y)[3], -4, 0);
+        } else {
+            CHECK_STATUS(tern_eval(y), TERN_LIMIT);
+            CHECK(strstr(tern_last_error(), "POCL_CACHE_DIR") != NULL);
+            ctx->device->least_room = 0; /* and it goes on when there is */
+            CHECK_OK(tern_eval(y));
+        }
+        tern_ctx_destroy(ctx);
+    }
 }
 
 TEST(sources_can_be_read)

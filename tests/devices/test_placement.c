@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <tern/tern.h>
 
@@ -316,6 +317,48 @@ TEST(figures_belong_to_a_driver)
     CHECK(tern__calibration_load(ctx->tuning, "faulty", &info, &costs));
     info.driver = "another";
     CHECK(!tern__calibration_load(ctx->tuning, "faulty", &info, &costs));
+    tern_ctx_destroy(ctx);
+}
+
+/* ---- measuring ---- */
+
+/* A partition of one step is slow, one of several is not: what one more step adds is hidden. */
+static const tern__device_ops *patient;
+static tern__device_ops hasty;
+
+static tern_status run_hastily(tern__device *device, const tern__plan *plan, tern__code *code,
+                               const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done)
+{
+    if (part->end - part->first == 1)
+        usleep(2000);
+    return patient->run(device, plan, code, part, bindings, n_done);
+}
+
+/* Steps take time on every device, whatever noise says: 0 would make a device the best of all. */
+TEST(no_step_is_measured_as_nothing)
+{
+    NEEDS_STORE();
+    tern_ctx *ctx = open_context("cpu", "hasty.db");
+    tern_tune_report *report = NULL;
+    tern_tune_options options = tern_tune_options_default();
+    tern_tune_row row;
+    int steps = 0;
+    patient = tern__device_at(0);
+    hasty = *patient;
+    hasty.name = "hasty";
+    hasty.run = run_hastily;
+    CHECK(ctx != NULL && tern__device_add(&hasty));
+    options.runs = 3;
+    CHECK_OK(tern_tune_devices(ctx, 1, (const char *const[]){"hasty"}, &options, &report));
+    for (int i = 0; tern_tune_report_row(report, i, &row) == TERN_OK; i++) {
+        if (row.status != TERN_OK || strcmp(row.shapes, "partition") == 0 ||
+            strcmp(row.shapes, "border") == 0)
+            continue;
+        CHECK(row.median_ns > 0 && row.min_ns > 0 && row.min_ns <= row.median_ns);
+        steps++;
+    }
+    CHECK(steps >= 20);
+    tern_tune_report_free(report);
     tern_ctx_destroy(ctx);
 }
 

@@ -1,15 +1,14 @@
 /* test_stream.c - streams and events: order, failures, and that copies overlap computing, which the trace shows. Overlap is arranged,
  * not hoped for: each side waits until the other has begun. */
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include <tern/tern.h>
 
 #include "devices/device.h"
 #include "devices.h"
 #include "harness.h"
+#include "meeting.h"
 
 static const int64_t four[1] = {4};
 
@@ -121,34 +120,20 @@ TEST(behind_a_failure_nothing_is_done)
 
 enum { BATCHES = 3 };
 
-/* Both wait for each other: batch 1 is being filled while batch 0 is computed, or nothing goes on. Waiting ends after a time that no
- * machine needs, so that a failure is one. */
-typedef struct meeting {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool filling, computing, late;
+/* Batch 1 is being filled while batch 0 is computed, or nothing goes on. */
+typedef struct batches {
+    meeting filled_and_computed;
     double sums[BATCHES];
     int taken;
-} meeting;
+} batches;
 
-static void meet(meeting *m, bool *mine, const bool *others)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 60;
-    pthread_mutex_lock(&m->lock);
-    *mine = true;
-    pthread_cond_broadcast(&m->changed);
-    while (!*others && !m->late)
-        m->late = pthread_cond_timedwait(&m->changed, &m->lock, &until) != 0;
-    pthread_mutex_unlock(&m->lock);
-}
+enum { FILLING, COMPUTING };
 
 static tern_status fill(void *user, int64_t batch, int n_inputs, void *const *inputs)
 {
-    meeting *m = user;
+    batches *t = user;
     if (batch == 1)
-        meet(m, &m->filling, &m->computing);
+        meet(&t->filled_and_computed, FILLING);
     for (int i = 0; n_inputs == 1 && i < 4; i++)
         ((float *)inputs[0])[i] = (float)(batch * 4 + i + 1);
     return TERN_OK;
@@ -157,16 +142,16 @@ static tern_status fill(void *user, int64_t batch, int n_inputs, void *const *in
 /* Asked between steps, so while computing. */
 static bool looks(void *user)
 {
-    meeting *m = user;
-    meet(m, &m->computing, &m->filling);
+    batches *t = user;
+    meet(&t->filled_and_computed, COMPUTING);
     return false;
 }
 
 static tern_status take(void *user, int64_t batch, int n_outputs, tern_tensor *const *outputs)
 {
-    meeting *m = user;
-    if (n_outputs == 1 && batch == m->taken)
-        m->sums[m->taken++] = (double)tern_data_f32(outputs[0])[0];
+    batches *t = user;
+    if (n_outputs == 1 && batch == t->taken)
+        t->sums[t->taken++] = (double)tern_data_f32(outputs[0])[0];
     return TERN_OK;
 }
 
@@ -196,25 +181,22 @@ static void check_overlap(const overlap *o)
               o->computes[i].start_ns + o->computes[i].duration_ns);
 }
 
-static void run_pipeline(tern_ctx *ctx, tern_exec *exec, meeting *m)
+static void run_pipeline(tern_ctx *ctx, tern_exec *exec, batches *t)
 {
-    const tern_pipeline told = {.fill = fill, .take = take, .user = m};
+    const tern_pipeline told = {.fill = fill, .take = take, .user = t};
     overlap seen = {0};
-    pthread_mutex_init(&m->lock, NULL);
-    pthread_cond_init(&m->changed, NULL);
-    tern_ctx_set_stop(ctx, looks, m);
+    tern_ctx_set_stop(ctx, looks, t);
     CHECK_OK(tern_trace_start(NULL));
     const tern_status status = tern_pipeline_run(exec, BATCHES, &told);
     CHECK_OK(tern_trace_stop(see, &seen, NULL));
     tern_ctx_set_stop(ctx, NULL, NULL);
     CHECK_OK(status);
-    CHECK(!m->late);
-    CHECK_EQ(m->taken, BATCHES);
+    CHECK(!t->filled_and_computed.late);
+    CHECK_EQ(t->taken, BATCHES);
     for (int i = 0; i < BATCHES; i++)
-        CHECK_NEAR(m->sums[i], 10 + 16 * i, 1e-4);
+        CHECK_NEAR(t->sums[i], 10 + 16 * i, 1e-4);
     check_overlap(&seen);
-    pthread_cond_destroy(&m->changed);
-    pthread_mutex_destroy(&m->lock);
+    meeting_end(&t->filled_and_computed);
 }
 
 static void check_device(const char *name)
@@ -223,7 +205,7 @@ static void check_device(const char *name)
     tern_ctx *ctx = NULL;
     tern_program *program = NULL;
     tern_exec *exec = NULL;
-    meeting m = {0};
+    batches t = {.filled_and_computed = MEETING_EMPTY};
     tern_ctx_options options = tern_ctx_options_default();
     options.device = name;
     options.tuning = "off";
@@ -231,7 +213,7 @@ static void check_device(const char *name)
     tern_tensor *y = tern_sum(tern_input(ctx, "x", TERN_F32, 1, four), 0, NULL, false);
     CHECK_OK(tern_compile(ctx, 1, &y, NULL, NULL, &program));
     CHECK_OK(tern_exec_create(ctx, program, &exec));
-    run_pipeline(ctx, exec, &m);
+    run_pipeline(ctx, exec, &t);
     tern_exec_free(exec);
     tern_program_free(program);
     tern_ctx_destroy(ctx);

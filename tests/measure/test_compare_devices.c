@@ -99,6 +99,33 @@ TEST(crossovers_follow_the_times)
     tern_device_comparison_free(c);
 }
 
+/* Faster medians whose intervals meet the others' are no crossover; and where the next smaller size is in doubt, it begins at the
+ * measured one. */
+TEST(crossovers_need_intervals_that_do_not_meet)
+{
+    tern_device_comparison *c = NULL;
+    tern_device_crossover x;
+    CHECK_OK(tern_device_comparison_create(&c));
+    for (int i = 0; i < 2; i++)
+        for (int gpu = 0; gpu < 2; gpu++) {
+            const double us = gpu ? 8 : 10, wide = i == 0 ? 5 : 0.1;
+            tern_device_time row = {.size = i == 0 ? 100 : 1000,
+                                    .use = TERN_DEVICE_USE_ARRAYS,
+                                    .median_us = us,
+                                    .low_us = us - wide,
+                                    .high_us = us + wide,
+                                    .samples = 9};
+            snprintf(row.device, sizeof row.device, "%s", gpu ? "gpu" : "cpu");
+            snprintf(row.op, sizeof row.op, "add");
+            snprintf(row.shape, sizeof row.shape, "%d", i);
+            CHECK_OK(tern_device_comparison_add(c, &row));
+        }
+    CHECK_OK(tern_device_comparison_crossover(c, 0, &x));
+    CHECK(x.any && !x.always);
+    CHECK_NEAR(x.size, 1000, 1e-9);
+    tern_device_comparison_free(c);
+}
+
 /* A device that cannot run a case is not recommended for its use, however fast it is otherwise. */
 TEST(what_a_device_cannot_run_counts)
 {

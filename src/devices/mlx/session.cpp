@@ -14,6 +14,11 @@
 #include <string>
 #include <unordered_map>
 
+#ifdef __linux__
+#include <sys/uio.h>
+#include <unistd.h>
+#endif
+
 #include "devices/mlx/session.h"
 #include "tensor/given.h"
 
@@ -23,7 +28,9 @@ namespace
 {
 
 // MLX's CPU allocator keeps the size of a block in front of it, and knows a block by the address of that; a Metal buffer is an
-// object. Memory of others can stand for a block of the first kind, which nobody but its allocator looks into.
+// object. Memory of others can stand for a block of the first kind. MLX asks for the size of a block before it shares it
+// (`contiguous`) or lets a result take its place (a block with one owner): it then reads what lies in front of the memory of others. That
+// must be readable, and such memory must never have one owner alone, or the result would be written over it (see `held`).
 ptrdiff_t allocator_header()
 {
     static const ptrdiff_t header = [] {
@@ -35,17 +42,34 @@ ptrdiff_t allocator_header()
     return header;
 }
 
+// May the bytes in front of `data` be read? They can lie in a page that is not there.
+bool has_front(const void *data, ptrdiff_t bytes)
+{
+    enum { PAGE = 4096 }; // the smallest there are
+    if (reinterpret_cast<uintptr_t>(data) % PAGE >= uintptr_t(bytes))
+        return true;
+#ifdef __linux__
+    char seen[16];
+    iovec to = {seen, size_t(bytes)},
+          from = {static_cast<char *>(const_cast<void *>(data)) - bytes, size_t(bytes)};
+    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == bytes;
+#else
+    return false;
+#endif
+}
+
 } // namespace
 
 mx::array tern_mlx::over_bytes(void *data, const mx::Shape &shape, mx::Dtype dtype)
 {
     const ptrdiff_t header = allocator_header();
-    if (header) {
+    if (header && has_front(data, header)) {
         void *block = static_cast<char *>(data) - header;
         return mx::array(mx::allocator::Data(mx::allocator::Buffer(block), [](mx::allocator::Buffer) {}),
                          shape, dtype);
     }
-    return mx::array(data, shape, dtype, [](void *) {}); // without a copy where pages allow it
+    return mx::array(data, shape, dtype,
+                     [](void *) {}); // Metal: without a copy where pages allow it; else a copy
 }
 
 mx::Device tern_mlx::device()
@@ -195,6 +219,8 @@ using function = std::function<arrays(const arrays &)>;
 struct tern__mlx_session {
     mx::Stream stream;
     std::vector<made> values;
+    arrays
+        held; // memory of others, which has two owners as long as MLX computes: it is nobody's to write over
     std::unordered_map<const tern__region *, function> functions; // of fused steps
 
     size_t memory;                        // bytes that it may use; 0: as MLX likes
@@ -286,11 +312,13 @@ struct tern__mlx_session {
             write(true); // pieces of several results: memory puts them together
             break;
         }
-        if (v.dense)
-            return over_bytes(v.data, v.shape, dtype);
+        if (v.dense) {
+            held.push_back(over_bytes(v.data, v.shape, dtype));
+            return held.back();
+        }
         const auto count = mx::safe_cast((v.high - v.low) / ptrdiff_t(v.item), "host");
-        return mx::as_strided(over_bytes(v.low, mx::Shape{count}, dtype), v.shape, v.strides,
-                              size_t(v.data - v.low) / v.item, stream);
+        held.push_back(over_bytes(v.low, mx::Shape{count}, dtype));
+        return mx::as_strided(held.back(), v.shape, v.strides, size_t(v.data - v.low) / v.item, stream);
     }
 
     void add(const tern__mlx_step &step)
@@ -486,6 +514,7 @@ bool tern__mlx_settle(tern__mlx_session *session, tern__mlx_error *error)
 void tern__mlx_discard(tern__mlx_session *session)
 {
     session->values.clear();
+    session->held.clear();
 }
 
 size_t tern__mlx_kept(void)

@@ -10,6 +10,7 @@ typedef int tern__opencl_api_is_compiled; /* no file is empty */
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/places.h"
 #include "base/status.h"
 
 /* Drivers are full of threads and memory that sanitizers do not know. */
@@ -56,6 +57,18 @@ static bool find_device(cl_device_type type)
     return false;
 }
 
+/* A driver on the processor has a thread for each core from now on. Where they may move the system puts two of them on one core in
+ * every other process, for as long as it runs (docs/devices.md). */
+static void place_threads(const tern__thread_list *before)
+{
+    cl_device_type type = 0;
+    cl_uint units = 0;
+    if (api.GetDeviceInfo(api.device, CL_DEVICE_TYPE, sizeof type, &type, NULL) == CL_SUCCESS &&
+        (type & CL_DEVICE_TYPE_CPU) &&
+        api.GetDeviceInfo(api.device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL) == CL_SUCCESS)
+        tern__places_give_new(before, (int)units);
+}
+
 static void load(void)
 {
     static const char *const names[] = {
@@ -67,16 +80,22 @@ static void load(void)
 #endif
     };
     void *library = NULL;
+    tern__thread_list before;
     if (SANITIZED) {
         snprintf(missing, sizeof missing, "drivers are not loaded in builds with sanitizers");
         return;
     }
     for (size_t i = 0; i < TERN__COUNT(names) && !library; i++)
         library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    tern__threads_list(&before);
     if (!library)
         snprintf(missing, sizeof missing, "no OpenCL library is installed (%s)", names[0]);
     else if (find_functions(library) && !find_device(CL_DEVICE_TYPE_GPU) && !find_device(CL_DEVICE_TYPE_ALL))
-        snprintf(missing, sizeof missing, "OpenCL has no device: no driver is installed");
+        snprintf(missing, sizeof missing,
+                 "OpenCL has no device: no driver is installed, or none could start (PoCL must be able to "
+                 "write to ~/.cache/pocl, or to $POCL_CACHE_DIR)");
+    else if (!missing[0])
+        place_threads(&before);
 }
 
 const tern__cl *tern__cl_load(const char **why)

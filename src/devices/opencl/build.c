@@ -10,6 +10,7 @@ typedef int tern__opencl_build_is_compiled; /* no file is empty */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -116,17 +117,47 @@ static void write_program(tern__device *d, uint64_t key, cl_program program)
         memcpy(h.magic, magic, sizeof magic);
         h.checksum = tern__hash(binary, bytes, 0);
         path_of(d, key, path, sizeof path);
-        if (write_file(path, &h, sizeof h, binary, bytes) != TERN_OK)
-            tern__log(TERN_LOG_INFO, "opencl: kernels are not kept: %s", tern_last_error());
+        if (write_file(path, &h, sizeof h, binary, bytes) != TERN_OK && !d->not_kept) {
+            tern__log(TERN_LOG_WARN, "opencl: kernels are not kept, and built in every process: %s",
+                      tern_last_error());
+            d->not_kept = true;
+        }
     }
     tern__free(binary);
 }
 
 /* ---- building ---- */
 
+/* Bytes that are left where `path` is, or would be. */
+static uint64_t room_at(const char *path)
+{
+    struct statvfs at;
+    char part[4096];
+    snprintf(part, sizeof part, "%s", path);
+    while (statvfs(part, &at) != 0) { /* a folder that is not there yet */
+        char *slash = strrchr(part, '/');
+        if (!slash || slash == part)
+            return UINT64_MAX;
+        *slash = '\0';
+    }
+    return (uint64_t)at.f_bavail * at.f_frsize;
+}
+
+/* PoCL keeps files of its own while it builds, and ends the process where they find no room: that is an error before it happens. */
+static tern_status check_room(const tern__device *d)
+{
+    const uint64_t room = d->driver_files ? room_at(d->driver_files) : UINT64_MAX;
+    TERN__FAIL_IF(room < d->least_room, TERN_LIMIT,
+                  "opencl: %" PRIu64 " KiB are left at %.200s, where PoCL writes while it builds kernels: it "
+                  "needs %" PRIu64 " (POCL_CACHE_DIR names another place)",
+                  room >> 10, d->driver_files, d->least_room >> 10);
+    return TERN_OK;
+}
+
 static tern_status compile(tern__device *d, const char *name, const char *source, cl_program *out)
 {
     cl_int error = CL_SUCCESS;
+    TERN_TRY(check_room(d));
     cl_program program = d->cl->CreateProgramWithSource(d->context, 1, &source, NULL, &error);
     if (!program)
         return tern__ocl_fail(d, name, error);

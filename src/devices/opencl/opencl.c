@@ -37,6 +37,8 @@ const tern__device_ops tern__device_opencl = {
 
 /* ---- what is there ---- */
 
+enum { LEAST_ROOM = 8 << 20 }; /* of what a kernel of ours makes PoCL write: less than 1 MiB each */
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char model[160], driver[96], features[96], limits[160];
 static cl_ulong memory_bytes, local_bytes;
@@ -74,7 +76,8 @@ static void ask_all(void)
     cl->GetPlatformInfo(cl->platform, CL_PLATFORM_NAME, sizeof platform - 1, platform, NULL);
     snprintf(driver, sizeof driver, "%.60s %.30s", platform, version);
     snprintf(features, sizeof features, "f32%s%s", strstr(extensions, "cl_khr_fp64") ? " f64" : "",
-             strstr(extensions, "cl_khr_fp16") ? " f16" : " (f16 is stored, not computed)");
+             strstr(extensions, "cl_khr_fp16") ? " (f16 is stored, computed as f32)"
+                                               : " (f16 is stored, not computed)");
     snprintf(limits, sizeof limits, "a buffer %llu MiB, a work group %zu, local memory %llu KiB",
              (unsigned long long)(most >> 20), group_items, (unsigned long long)(local_bytes >> 10));
 }
@@ -92,8 +95,9 @@ static void describe(tern__isa_cap cap, tern_device_info *out)
     out->driver = driver;
     out->precision = features;
     out->limits = limits;
-    out->memory_use =
-        unified ? "unified: host memory is used in place" : "of its own: copied at the borders of partitions";
+    out->memory_use = unified && (type & CL_DEVICE_TYPE_CPU) ? "unified: host memory is used in place"
+                      : unified ? "shared with the host, and still copied at the borders of partitions"
+                                : "of its own: copied at the borders of partitions";
     out->cores_usable = out->cores_online = (int)units;
     out->cores_reason = "compute units";
     out->memory_bytes = (int64_t)memory_bytes;
@@ -195,6 +199,7 @@ static void destroy(tern__device *d)
         d->cl->ReleaseContext(d->context);
     tern__free(d->cache);
     tern__free(d->dump);
+    tern__free(d->driver_files);
     tern__free(d);
 }
 
@@ -263,6 +268,9 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     d->most_bytes = options->memory;
     d->cache = copy_text(options->cache);
     d->dump = copy_text(options->dump);
+    if (strstr(driver, "Portable Computing Language"))
+        d->driver_files = copy_text(options->driver_files);
+    d->least_room = LEAST_ROOM;
     snprintf(d->identity, sizeof d->identity, "%s|%s", model, driver);
     d->target = (tern__target){.name = "opencl",
                                .workers = options->threads,
@@ -343,6 +351,25 @@ static cl_command_queue queue_of(const tern__device *d, tern__stream *stream)
     return stream ? (cl_command_queue)(void *)stream : d->queue;
 }
 
+/* A processor's buffers are host memory: the caller copies as fast as memcpy, and no thread of the driver's has to be woken. What is
+ * under way in the device's own queue is done first, as mapping waits for it. */
+static tern_status copy_mapped(tern__device *d, const tern__block *to, size_t to_at, const tern__block *from,
+                               size_t from_at, size_t bytes)
+{
+    const bool in = to->handle != NULL;
+    cl_int error = CL_SUCCESS;
+    const cl_mem memory = in ? to->handle : from->handle;
+    char *mapped = d->cl->EnqueueMapBuffer(d->queue, memory, CL_TRUE, in ? CL_MAP_WRITE : CL_MAP_READ,
+                                           in ? to_at : from_at, bytes, 0, NULL, NULL, &error);
+    if (!mapped)
+        return tern__ocl_fail(d, "copying", error);
+    memcpy(in ? mapped : (char *)to->host + to_at, in ? (char *)from->host + from_at : mapped, bytes);
+    error = d->cl->EnqueueUnmapMemObject(d->queue, memory, mapped, 0, NULL, NULL);
+    if (error == CL_SUCCESS)
+        error = d->cl->Finish(d->queue);
+    return error == CL_SUCCESS ? TERN_OK : tern__ocl_fail(d, "copying", error);
+}
+
 static tern_status copy(tern__device *d, tern__stream *stream, const tern__block *to, size_t to_at,
                         const tern__block *from, size_t from_at, size_t bytes)
 {
@@ -354,6 +381,8 @@ static tern_status copy(tern__device *d, tern__stream *stream, const tern__block
                   TERN_OUT_OF_RANGE, "opencl: a copy of %zu bytes leaves its blocks", bytes);
     if (bytes == 0)
         return TERN_OK;
+    if (waits && d->in_place && !to->handle != !from->handle)
+        return copy_mapped(d, to, to_at, from, from_at, bytes);
     if (to->handle && from->handle)
         error =
             d->cl->EnqueueCopyBuffer(queue, from->handle, to->handle, from_at, to_at, bytes, 0, NULL, NULL);

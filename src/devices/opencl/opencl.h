@@ -152,8 +152,12 @@ struct tern__device {
     size_t local_bytes; /* memory that they share */
     char identity[512]; /* device, driver and options: what a built kernel is good for */
     char *cache, *dump; /* folders, or NULL */
+    char *
+        driver_files; /* folder that the driver writes to while it builds; NULL: it writes nothing that is known of */
+    uint64_t least_room; /* bytes that it needs there */
     tern__ocl_built *built;
     size_t n_built, cap_built;
+    bool not_kept;             /* the cache on disk could not be written, which has been said */
     uint64_t compiled, loaded; /* sources that were compiled, and that the cache had */
     tern__ocl_memory **memory;
     size_t n_memory, cap_memory;

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "devices/opencl/products.h"
+#include "devices/opencl/reductions.h"
 
 typedef const tern__ocl_operand operand;
 
@@ -514,6 +515,16 @@ static const tern__ocl_kind kinds[] = {
     {"matmul__opencl", TERN__OP_matmul, tern__ocl_refuse_matmul, tern__ocl_write_product},
     {"argmax__opencl", TERN__OP_argmax, refuse_arg, write_arg},
     {"argmin__opencl", TERN__OP_argmin, refuse_arg, write_arg},
+    {"reduce__opencl", TERN__OP_sum, tern__ocl_refuse_reduction, tern__ocl_write_reduction},
+    {"reduce__opencl", TERN__OP_prod, tern__ocl_refuse_reduction, tern__ocl_write_reduction},
+    {"reduce__opencl", TERN__OP_mean, tern__ocl_refuse_reduction, tern__ocl_write_reduction},
+    {"reduce__opencl", TERN__OP_max, tern__ocl_refuse_reduction, tern__ocl_write_reduction},
+    {"reduce__opencl", TERN__OP_min, tern__ocl_refuse_reduction, tern__ocl_write_reduction},
+    {"reduce__opencl", TERN__OP_any, tern__ocl_refuse_reduction, tern__ocl_write_reduction},
+    {"reduce__opencl", TERN__OP_all, tern__ocl_refuse_reduction, tern__ocl_write_reduction},
+    {"reduce__opencl", TERN__OP_var, tern__ocl_refuse_reduction, tern__ocl_write_reduction},
+    {"reduce__opencl", TERN__OP_logsumexp, tern__ocl_refuse_reduction, tern__ocl_write_reduction},
+    {"cumsum__opencl", TERN__OP_cumsum, tern__ocl_refuse_running, tern__ocl_write_running},
 };
 
 const tern__ocl_kind *tern__ocl_kind_of(const tern__call *call, const char **why)

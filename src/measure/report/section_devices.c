@@ -15,15 +15,15 @@ static const char *missing(const tern_report *r)
 
 /* ---- words ---- */
 
-/* "from 5.2e+04 elements on", "nowhere", "at every size". */
+/* "faster from 5.2e+04 elements of operands and results on", "nowhere clearly faster", "faster at every size that was measured". */
 static void add_where(tern__strbuf *to, const tern_device_crossover *x)
 {
     if (x->always)
         tern__strbuf_add(to, "faster at every size that was measured");
     else if (x->any)
-        tern__strbuf_addf(to, "faster from %.2g elements on", x->size);
+        tern__strbuf_addf(to, "faster from %.2g elements of operands and results on", x->size);
     else
-        tern__strbuf_add(to, "nowhere faster");
+        tern__strbuf_add(to, "nowhere clearly faster");
 }
 
 static void add_name(tern__strbuf *to, const tern_device_time *row)
