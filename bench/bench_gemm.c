@@ -134,11 +134,12 @@ static void run_part(void *user, int worker, int workers)
                                                                work * (worker + 1) / workers);
 }
 
-/* One thread needs no pool, as a step of a plan that is not shared needs none. */
+/* One thread needs no pool, as a step of a plan that is not shared needs none, nor does a product that cannot be split: a plan
+ * gives it to one worker and wakes nobody. */
 static tern_status run_product(void *user)
 {
     job *j = user;
-    if (j->workers == 1)
+    if (j->workers == 1 || j->program.work == 1)
         run_part(j, 0, 1);
     else
         tern__threads_run(j->threads, j->workers, run_part, j);

@@ -328,11 +328,19 @@ static tern_status prompts(bench_output *out, const options *o, job *j)
 
 /* ---- program ----------------------------------------------------------------------------------------- */
 
+static bool is_type(const char *name)
+{
+    bool any = false;
+    for (size_t f = 0; f < TERN__COUNT(forms); f++)
+        any = any || strcmp(name, forms[f].name) == 0;
+    return any;
+}
+
 static bool parse(options *o, int argc, char **argv)
 {
     *o = (options){.common = {.isa_mask = tern__cpu()->isa_mask, .rounds = 5, .gemv = true, .gemm = true}};
     for (int i = 1; i + 1 < argc; i += 2)
-        if (strcmp(argv[i], "--type") == 0)
+        if (strcmp(argv[i], "--type") == 0 && is_type(argv[i + 1])) /* else nothing would be measured */
             o->type = argv[i + 1];
         else if (!bench_weights_option(&o->common, argv[i], argv[i + 1]))
             return false;
@@ -360,9 +368,8 @@ int main(int argc, char **argv)
     if (!bench_open(&out, &argc, argv))
         return 2;
     if (!parse(&o, argc, argv)) {
-        fprintf(stderr,
-                "usage: bench_head [--rows FILE | --json FILE] [--isa LEVEL] [--rounds N] [--type NAME] "
-                "[--only gemv | gemm]\n");
+        fprintf(stderr, "usage: bench_head [--rows FILE | --json FILE] [--isa LEVEL] [--rounds N] "
+                        "[--type q8 | q6 | f16 | bf16 | int8 | q4_0 | q4_k] [--only gemv | gemm]\n");
         return 2;
     }
     job j = {0};

@@ -66,6 +66,8 @@ static tern_tensor *product_of(tern_ctx *ctx, kind of, tern_tensor *x, int64_t n
                            : tern_linear(x, w);
 }
 
+/* To be called in a scope. x is kept: runs are made outside of it, since a result that belongs to a scope lives as long, and each
+ * run would touch new memory. */
 static tern_status make_jobs(const bench *b, kind of, int64_t m, int64_t n, int64_t k, job jobs[THINGS])
 {
     const tern_dtype dtype = of == F32 ? TERN_F32 : TERN_I8;
@@ -83,7 +85,7 @@ static tern_status make_jobs(const bench *b, kind of, int64_t m, int64_t n, int6
     for (int t = 0; t < THREADS; t++) {
         tern_compile_options options = tern_compile_options_default();
         options.threads = t + 1;
-        jobs[t].x = data;
+        jobs[t].x = tern_keep(data);
         TERN_TRY(tern_compile(b->ctx, 1, &y, NULL, &options, &jobs[t].program));
         TERN_TRY(tern_exec_create(b->ctx, jobs[t].program, &jobs[t].exec));
         TERN_TRY(tern__limit_create(b->pool, t + 1, &work, &jobs[PROBE + t].limit));
@@ -96,11 +98,13 @@ static void free_jobs(job jobs[THINGS])
     for (int i = 0; i < THINGS; i++) {
         tern_exec_free(jobs[i].exec);
         tern_program_free(jobs[i].program);
+        tern_release(jobs[i].x);
         tern__limit_destroy(jobs[i].limit);
     }
 }
 
-static tern_status time_jobs(bench *b, kind of, int64_t m, int64_t n, int64_t k, job jobs[THINGS])
+/* Two threads / one: of the programs, and of the probe in the same rounds. */
+static tern_status time_jobs(const bench *b, job jobs[THINGS], double *scaling, double *probe)
 {
     static double samples[THINGS * TERN__ROUNDS_MOST];
     tern__thing things[THINGS];
@@ -112,9 +116,21 @@ static tern_status time_jobs(bench *b, kind of, int64_t m, int64_t n, int64_t k,
     for (int i = 0; i < THINGS; i++)
         TERN_TRY(tern__thing_ready(&things[i], &turns));
     TERN_TRY(tern__time_turns(things, THINGS, &turns, samples, NULL, &done));
-    const double scaling = tern__turns_ratio(samples, &turns, done, 0, 1);
-    const double probe = tern__turns_ratio(samples, &turns, done, PROBE, PROBE + 1) *
-                         tern__limit_scale(jobs[PROBE].limit) / tern__limit_scale(jobs[PROBE + 1].limit);
+    *scaling = tern__turns_ratio(samples, &turns, done, 0, 1);
+    *probe = tern__turns_ratio(samples, &turns, done, PROBE, PROBE + 1) *
+             tern__limit_scale(jobs[PROBE].limit) / tern__limit_scale(jobs[PROBE + 1].limit);
+    return TERN_OK;
+}
+
+/* Where registers alone had no two cores, something else had one of them, and the shape is timed again. That is asked of the probe,
+ * never of the program, and the last try counts. */
+static tern_status time_again(bench *b, kind of, int64_t m, int64_t n, int64_t k, job jobs[THINGS])
+{
+    enum { TRIES = 3 };
+    const double two_cores = 1.8;
+    double scaling, probe = 0;
+    for (int i = 0; i < TRIES && probe < two_cores; i++)
+        TERN_TRY(time_jobs(b, jobs, &scaling, &probe));
     printf("%-16s %5lld x %5lld x %5lld  two threads / one: %.2f; registers alone %.2f\n", names[of],
            (long long)m, (long long)n, (long long)k, scaling, probe);
     if (scaling < b->worst[of]) {
@@ -130,10 +146,10 @@ static tern_status measure(bench *b, kind of, int64_t m, int64_t n, int64_t k)
     tern_status status = TERN_OK;
     TERN_SCOPE(b->ctx) {
         status = make_jobs(b, of, m, n, k, jobs);
-        if (status == TERN_OK)
-            status = time_jobs(b, of, m, n, k, jobs);
-        free_jobs(jobs);
     }
+    if (status == TERN_OK)
+        status = time_again(b, of, m, n, k, jobs);
+    free_jobs(jobs);
     return status;
 }
 

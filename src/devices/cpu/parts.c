@@ -1,7 +1,7 @@
 /* parts.c - a worker's part of a call.
  *
- * Items are split evenly, at multiples of a line of the cache in every result, so that no two workers write to one; but for a few
- * items (COARSE), where whole lines would leave one worker with much more than another: there the line at a border is shared. Cores
+ * Items are split evenly, at multiples of a line of the cache in every result, so that no two workers write to one; but where whole
+ * lines would make the longest share longer by more than one part in COARSE: there the line at a border is shared. Cores
  * do not run evenly: another program has one of them for a moment, or its memory answers later, and all others would wait at the
  * barrier. So where a kernel may be called again and again at no cost, the last quarter of
  * each share is claimed piece by piece, by its own worker first, then by whoever has nothing left to do. Which worker computes
@@ -14,8 +14,7 @@ enum {
     CLAIMED = 4, /* one in so many items */
     PIECES = 8,  /* of what is claimed of a share */
     LINE = 64,   /* bytes */
-    COARSE =
-        16, /* units of items that a share has at least; else single items are shared, and lines with them */
+    COARSE = 16, /* the longest share grows by at most one part in so many for the sake of whole lines */
 };
 
 typedef struct range {
@@ -30,7 +29,16 @@ static int64_t unit_of_result(const tern__buffer *out, int64_t items)
     return bytes % n == 0 && even > 0 && even < LINE ? LINE / (int64_t)even : 1;
 }
 
-/* Of all results: units are powers of two, so that the largest will do. */
+/* The most items of a share, if they are split at multiples of `unit`. */
+static int64_t longest(const tern__cpu_work *work, int64_t unit)
+{
+    const int64_t units = work->items / unit + (work->items % unit != 0),
+                  most = units / work->parts + (units % work->parts != 0);
+    return most * unit < work->items ? most * unit : work->items;
+}
+
+/* Of all results: units are powers of two, so that the largest will do. Four rows of a million elements, say, have results on one
+ * line: by whole lines one worker would have all of them. */
 static int64_t unit_of(const tern__cpu_work *work)
 {
     int64_t unit = 1;
@@ -38,7 +46,7 @@ static int64_t unit_of(const tern__cpu_work *work)
         const int64_t of_this = unit_of_result(&work->args.out[i], work->items);
         unit = of_this > unit ? of_this : unit;
     }
-    return work->items / work->parts >= COARSE * unit ? unit : 1;
+    return longest(work, unit) - longest(work, 1) <= longest(work, 1) / COARSE ? unit : 1;
 }
 
 static range share_of(const tern__cpu_work *work, int64_t unit, int part)

@@ -41,6 +41,8 @@ static int64_t search_row(const search *s, const char *x, int64_t step, int64_t 
     int64_t at = 0;
     for (int64_t i = 0; i < n && !isnan(best); i += BLOCK) {
         const int64_t size = n - i < BLOCK ? n - i : BLOCK;
+        if (step == 1) /* what lies behind it, be it of this row or of the next */
+            tern__floats_fetch(x + (i + BLOCK) * s->bytes, size * s->bytes);
         const float *block =
             tern__floats_load(s->p->rows, s->dtype, x + i * step * s->bytes, step, size, room);
         tern__rowop_state state;

@@ -122,9 +122,12 @@ static void take_rows(const columns *c, taking *t, take_fn *take, const char *x,
     }
     for (int64_t r = 0, count, most = GATHERED / n; r < rows; r += count) {
         count = rows - r < most ? rows - r : most;
-        for (int64_t i = 0; i < count; i++)
+        for (int64_t i = 0; i < count; i++) {
+            if (c->x_step == 1) /* the row that is loaded in the next turn */
+                tern__floats_fetch(x + (r + i + most) * stride * c->x_bytes, n * c->x_bytes);
             tern__floats_load(t->p->rows, c->x_dtype, x + (r + i) * stride * c->x_bytes, c->x_step, n,
                               t->gathered + i * n);
+        }
         take(t, t->gathered, n, count, n);
     }
 }

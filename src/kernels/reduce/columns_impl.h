@@ -66,11 +66,39 @@ static void smallest(float *restrict to, const float *restrict x, int64_t stride
     TERN__COLUMNS_LOOP(float, SMALLER)
 }
 
+/* One stream, all of it: a page ahead it is fetched before the hardware's prefetchers, which stop at the end of each page. */
+enum { AHEAD = 4096 / (int)sizeof(float) };
+
+/* Whole pairs of a line each, sums in registers: those that are loaded and stored for each pair wait for their own stores. */
+static inline const float *pairs_of_lines(double *restrict to, const float *restrict x, int64_t count)
+{
+    double sums[LINE];
+    for (int i = 0; i < LINE; i++)
+        sums[i] = to[i];
+    for (; count > 0; count--, x += 2 * LINE) {
+        __builtin_prefetch(x + AHEAD);
+        __builtin_prefetch(x + LINE + AHEAD);
+        for (int i = 0; i < LINE; i++)
+            sums[i] += (double)x[i] + (double)x[i + LINE];
+    }
+    for (int i = 0; i < LINE; i++)
+        to[i] = sums[i];
+    return x;
+}
+
 static void pairs(double *restrict to, const float *restrict x, int64_t half, int64_t n)
 {
+    if (half == LINE) {
+        x = pairs_of_lines(to, x, n / (2 * LINE));
+        n %= 2 * LINE;
+    }
     for (; n >= 2 * half; n -= 2 * half, x += 2 * half)
-        for (int64_t i = 0; i < half; i++)
-            to[i] += (double)x[i] + (double)x[i + half];
+        for (int64_t line = 0; line < half; line += LINE) { /* whole ones: half is a multiple */
+            __builtin_prefetch(x + line + AHEAD);
+            __builtin_prefetch(x + line + half + AHEAD);
+            for (int64_t i = line; i < line + LINE; i++)
+                to[i] += (double)x[i] + (double)x[i + half];
+        }
     const int64_t two = n > half ? n - half : 0, all = n < half ? n : half;
     for (int64_t i = 0; i < two; i++)
         to[i] += (double)x[i] + (double)x[i + half];

@@ -21,6 +21,13 @@ static inline float tern__float_at(tern_dtype dtype, const void *data, int64_t a
                                : tern__bf16_to_f32(((const uint16_t *)data)[at]);
 }
 
+/* Has bytes that will be read soon fetched into the second-level cache. They may lie anywhere. */
+static inline void tern__floats_fetch(const void *from, int64_t bytes)
+{
+    for (int64_t at = 0; at < bytes; at += 64)
+        __builtin_prefetch((const char *)from + at, 0, 2);
+}
+
 /* n such elements, `step` apart, as f32: where they lie, or in `to`. */
 const float *tern__floats_load(const tern__rowop_table *rows, tern_dtype dtype, const void *from,
                                int64_t step, int64_t n, float *to);
