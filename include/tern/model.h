@@ -30,7 +30,7 @@ typedef struct tern_model tern_model;
 typedef struct tern_session tern_session;
 
 /* Called as work goes on: `done` of `total` bytes, or of what the function that takes it says. Returning false stops with
- * TERN_CANCELLED. While weights are loaded it may be called by any thread, and must not use the model's file. */
+ * TERN_CANCELLED. While weights are loaded it may be called by any thread, and must not use the model. */
 typedef bool (*tern_model_progress)(void *user, uint64_t done, uint64_t total);
 
 /* Zeroed fields are the defaults. */
@@ -40,7 +40,7 @@ typedef struct tern_model_options {
         head; /* what the head is converted to: f32, f16, bf16 or a block type; 0: as it is in the file */
     bool no_map, guard; /* tern_model_file_options */
     tern_model_progress
-        progress; /* or NULL; as long as the model: weights are read when they are needed first */
+        progress; /* or NULL; never called after the model is freed, and of its weights alone: they are read when they are needed first */
     void *progress_user;
 } tern_model_options;
 
@@ -114,7 +114,7 @@ TERN_API tern_status tern_model_load(tern_ctx *ctx, const char *path, const tern
                                      tern_model **out);
 /* The same from a file that is open, on disk or in memory: the model holds it, and the caller may close it at once. How tensors are
  * mapped was said when it was opened; `no_map` and `guard` of `options` do not count. Several models may be loaded from one file,
- * by one thread; progress is told of the last. */
+ * also by several threads with a context each. */
 TERN_API tern_status tern_model_load_file(tern_ctx *ctx, tern_model_file *file,
                                           const tern_model_options *options, tern_model **out);
 TERN_API void tern_model_free(tern_model *model); /* NULL is fine; its sessions must be gone */

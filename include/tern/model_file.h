@@ -10,8 +10,8 @@
  * code of a model is written once; docs/model-files.md has the table. Nothing in a file is trusted: every count, length,
  * product and offset is checked against the file before it is used, and a bad file gives a status and one sentence.
  *
- * Threading: what these functions tell of an open file does not change; any number of threads may read it. A model that was loaded
- * from it maps parts and counts progress inside, under a lock of its own. */
+ * Threading: what these functions tell of an open file does not change; any number of threads may read it, and
+ * load models from it. Parts that those map are mapped once, under a lock. */
 #ifndef TERN_MODEL_FILE_H
 #define TERN_MODEL_FILE_H
 
