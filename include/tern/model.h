@@ -98,12 +98,15 @@ TERN_API tern_status tern_model_check(const tern_model_file *file);
 /* Bytes that a model takes where it runs, as its file's header tells. */
 typedef struct tern_model_memory {
     const char *device; /* that it would run on: the first of tern_catalog_device */
-    uint64_t weights;   /* ternary ones as that device packs them, others as they are in the file */
-    uint64_t cache;     /* keys and values: tern_session_cache_bytes */
-    int64_t context;    /* positions of each slot */
+    uint64_t
+        weights; /* ternary ones as that device packs them, and their codes too if the file has them as numbers;
+                           others as they are in the file */
+    uint64_t cache;  /* keys and values: tern_session_cache_bytes */
+    int64_t context; /* positions of each slot */
 } tern_model_memory;
 
-/* For a session with these `options` (NULL = defaults), whose context is cut to the model's. Fails as tern_model_check does. */
+/* For a session with these `options` (NULL = defaults), whose context is cut to the model's. Fails as tern_model_check does, and
+ * as tern_session_create with these options. More bytes than 64 bits can tell are UINT64_MAX. */
 TERN_API tern_status tern_model_plan_memory(const tern_model_file *file, const tern_session_options *options,
                                             tern_model_memory *out);
 

@@ -34,11 +34,11 @@ struct tern_session {
     int64_t *tokens, *slot_of, *positions, *wanted; /* (batch) of the chunk under way */
 };
 
-enum { DEFAULT_BATCH = 512, MOST_BATCH = 65536 };
+enum { MOST_BATCH = 65536 };
 
 tern_session_options tern_session_options_default(void)
 {
-    return (tern_session_options){.slots = 1, .cache = TERN_F32, .batch = DEFAULT_BATCH};
+    return (tern_session_options){.slots = 1, .cache = TERN_F32, .batch = 512};
 }
 
 /* ---- making ---- */
@@ -102,32 +102,39 @@ static tern_status allocate(tern_session *s)
                : tern__out_of_memory(batch * sizeof *s->tokens);
 }
 
-static tern_status check_options(const tern_model *model, const tern_session_options *o)
+tern_status tern__session_options_resolve(const tern__hparams *h, const tern_session_options *options,
+                                          tern_session_options *out)
 {
-    TERN__FAIL_IF(o->slots < 0, TERN_INVALID_ARGUMENT, "session: %d slots", o->slots);
-    TERN__FAIL_IF(o->batch < 0 || o->batch > MOST_BATCH, TERN_INVALID_ARGUMENT,
-                  "session: a batch of %lld rows; 1 to %d are possible", (long long)o->batch, MOST_BATCH);
-    TERN__FAIL_IF(o->context < 0 || o->context > model->h.context, TERN_OUT_OF_RANGE,
+    const tern_session_options usual = tern_session_options_default();
+    tern_session_options o = options ? *options : usual;
+    TERN__FAIL_IF(o.slots < 0, TERN_INVALID_ARGUMENT, "session: %d slots", o.slots);
+    TERN__FAIL_IF(o.batch < 0 || o.batch > MOST_BATCH, TERN_INVALID_ARGUMENT,
+                  "session: a batch of %lld rows; 1 to %d are possible", (long long)o.batch, MOST_BATCH);
+    TERN__FAIL_IF(o.context < 0 || o.context > h->context, TERN_OUT_OF_RANGE,
                   "session: a context of %lld positions: the model was trained for %lld",
-                  (long long)o->context, (long long)model->h.context);
-    TERN__FAIL_IF(o->cache != TERN_F32 && o->cache != TERN_F16 && o->cache != TERN_I8, TERN_DTYPE,
+                  (long long)o.context, (long long)h->context);
+    o.slots = o.slots ? o.slots : usual.slots;
+    o.batch = o.batch ? o.batch : usual.batch;
+    o.context = o.context ? o.context : h->context;
+    o.cache = o.cache ? o.cache : usual.cache;
+    TERN__FAIL_IF(o.cache != TERN_F32 && o.cache != TERN_F16 && o.cache != TERN_I8, TERN_DTYPE,
                   "session: keys and values can be kept as f32, f16 or i8");
+    *out = o;
     return TERN_OK;
 }
 
 tern_status tern__session_create(tern_model *model, const tern_session_options *options,
                                  tern__session_record record, void *user, tern_session **out)
 {
-    tern_session_options o = options ? *options : tern_session_options_default();
-    o.cache = o.cache ? o.cache : TERN_F32;
-    TERN_TRY(check_options(model, &o));
+    tern_session_options o;
+    TERN_TRY(tern__session_options_resolve(&model->h, options, &o));
     tern_session *s = tern__alloc_zero(1, sizeof *s);
     if (!s)
         return tern__out_of_memory(sizeof *s);
     s->model = model;
-    s->slots = o.slots ? o.slots : 1;
-    s->context = o.context ? o.context : model->h.context;
-    s->batch = o.batch ? o.batch : DEFAULT_BATCH;
+    s->slots = o.slots;
+    s->context = o.context;
+    s->batch = o.batch;
     s->time_steps = o.time_steps;
     s->record = record;
     s->record_user = user;
