@@ -25,7 +25,8 @@ typedef struct tern_logit_bias {
     float bias; /* added to its logit; -INFINITY forbids it, INFINITY and NaN are refused */
 } tern_logit_bias;
 
-/* How the next token is chosen. In this order: bias, repetition penalty, top_k, top_p, min_p, temperature. */
+/* How the next token is chosen. In this order: bias, repetition penalty, top_k, top_p, min_p, temperature.
+ * Start from tern_sampling_default(): a zeroed one is refused. */
 typedef struct tern_sampling {
     double
         temperature; /* 0 = always the likeliest token, the first of equals; nothing else but bias and penalty counts */
@@ -67,6 +68,7 @@ typedef enum tern_finish {
     TERN_FINISH_CALLER,  /* the callback said so */
 } tern_finish;
 
+/* Start from tern_generate_options_default(): a zeroed one is refused. */
 typedef struct tern_generate_options {
     tern_sampling sampling;
     int64_t most; /* tokens; -1 = until something else ends it */

@@ -89,7 +89,7 @@ typedef enum tern_file_format {
 /* clang-format on */
 
 typedef enum tern_stored {
-    TERN_STORED_AS_IS = -1, /* in options: no other type than there is */
+    TERN_STORED_AS_IS, /* no type: in options, none is asked for */
 #define TERN_STORED_ENUM(id, number, name, elements, bytes, kind, dtype) TERN_STORED_##id,
     TERN_STORED_LIST(TERN_STORED_ENUM)
 #undef TERN_STORED_ENUM

@@ -159,7 +159,7 @@ typedef struct request {
 static tern_status compare_ids(const tern_tokenizer *a, const tern_tokenizer *b, const char *text,
                                size_t length, bool add_special)
 {
-    const tern_encode_options options = {.add_special = add_special, .parse_special = true};
+    const tern_encode_options options = {.no_special = !add_special, .parse_special = true};
     int32_t *ids[2] = {NULL, NULL};
     size_t n[2] = {0, 0};
     tern_status status[2] = {tern_tokenizer_encode(a, text, length, &options, &ids[0], &n[0]),
