@@ -16,7 +16,7 @@
 static tern_status check_settings(const tern_model_file *file, const tern__hparams *h)
 {
     int head;
-    TERN__FAIL_IF(!h->relu2 || !h->sub_norms || !h->ternary, TERN_UNSUPPORTED,
+    TERN__FAIL_IF(h->activation != TERN__RELU2 || !h->sub_norms || !h->ternary, TERN_UNSUPPORTED,
                   "training: the file has a model of architecture '%s'; only 'bitnet-b1.58' and 'bitnet-25' "
                   "can be trained",
                   h->architecture);

@@ -6,6 +6,7 @@
 
 #include <tern/model.h>
 #include <tern/model_convert.h>
+#include <tern/ops.h>
 
 #include "bytes.h"
 #include "harness.h"
@@ -39,6 +40,30 @@ static const tern__architecture *read_as(const tern__architecture *a)
 {
     return tern__architecture_of_config(a->hf_written_type, a->hf_class,
                                         tern__activation_name(a->activation));
+}
+
+/* Each in its own words, of which no other has one, and each the function of its name. */
+TEST(every_activation)
+{
+    static const double at_1_5[] = {
+        [TERN__SILU] = 1.5 / (1 + 0.22313016014842982), [TERN__RELU2] = 2.25}; /* exp(-1.5) */
+    _Static_assert(sizeof at_1_5 / sizeof *at_1_5 == TERN__ACTIVATION_COUNT, "one for each");
+    tern_ctx *ctx;
+    CHECK_OK(tern_ctx_create(NULL, &ctx));
+    for (int i = 0; i < TERN__ACTIVATION_COUNT; i++) {
+        const tern__activation_info *a = tern__activation_get((tern__activation)i);
+        CHECK_STR(tern__activation_name((tern__activation)i), a->words[0]);
+        tern_tensor *y = a->apply(tern_full(ctx, TERN_F32, 1, (int64_t[]){1}, 1.5));
+        const float *value = tern_data_f32(y);
+        CHECK(value != NULL);
+        CHECK_NEAR((double)*value, at_1_5[i], 1e-6);
+        for (int k = 0; k < i; k++)
+            for (const char *const *mine = a->words; *mine; mine++)
+                for (const char *const *other = tern__activation_get((tern__activation)k)->words; *other;
+                     other++)
+                    CHECK(strcmp(*mine, *other) != 0);
+    }
+    tern_ctx_destroy(ctx);
 }
 
 TEST(every_row_makes_models)

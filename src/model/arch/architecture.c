@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include <tern/model.h>
+#include <tern/ops.h>
 
 #include "base/status.h"
 #include "base/strbuf.h"
@@ -69,9 +70,19 @@ tern_status tern__architecture_of(const tern_model_file *file, const tern__archi
     return TERN_OK;
 }
 
+const tern__activation_info *tern__activation_get(tern__activation activation)
+{
+    static const tern__activation_info infos[] = {
+#define INFO(id, function, name, other) [TERN__##id] = {.words = {name, other}, .apply = function},
+        TERN__ACTIVATION_LIST(INFO)
+#undef INFO
+    };
+    return &infos[activation];
+}
+
 const char *tern__activation_name(tern__activation activation)
 {
-    return activation == TERN__RELU2 ? "relu2" : "silu";
+    return tern__activation_get(activation)->words[0];
 }
 
 static bool is_known_type(const char *type)

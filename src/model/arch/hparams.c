@@ -110,7 +110,7 @@ tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out)
     TERN_TRY(tern__architecture_of(file, &a));
     reader r = {file, a->name};
     tern__hparams h = {.architecture = a->name,
-                       .relu2 = a->activation == TERN__RELU2,
+                       .activation = a->activation,
                        .sub_norms = a->sub_norms,
                        .ternary = a->ternary || says_bitnet(file)};
     TERN_TRY(tern__rope_pairs_of(file, a, &h.rope_pairs));

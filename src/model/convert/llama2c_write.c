@@ -26,7 +26,7 @@ tern_status tern__llama2c_shape_of(const tern_model_file *file, tern__llama2c_sh
     int i;
     TERN_TRY(tern__hparams_read(file, &h));
     TERN__FAIL_IF(
-        h.relu2 || h.sub_norms || h.ternary, TERN_UNSUPPORTED,
+        h.activation != TERN__SILU || h.sub_norms || h.ternary, TERN_UNSUPPORTED,
         "%s: llama2.c's files hold ordinary LLaMAs, which a model of '%s' with ternary layers is not",
         tern_model_file_part(file, 0), h.architecture);
     if (fabs(h.rope_theta - ROPE_THETA) > 1e-6 * ROPE_THETA)
