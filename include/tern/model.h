@@ -150,17 +150,20 @@ TERN_API int64_t tern_session_context(const tern_session *session); /* positions
 TERN_API int64_t tern_session_batch(const tern_session *session);   /* most rows computed at once */
 /* Fewer rows at once from now on, and again the session's own with 0. Results do not depend on it. */
 TERN_API void tern_session_limit_batch(tern_session *session, int64_t rows);
-/* Called by tern_session_feed before each batch of rows, on its thread; it may set limits. NULL, as at first: nobody is. */
-typedef void (*tern_session_call)(void *user);
-TERN_API void tern_session_set_call(tern_session *session, tern_session_call before, void *user);
+/* Called by tern_session_feed before each batch of rows, on its thread; it may set limits, but must not feed or free the session.
+ * One at a time: TERN_STATE while another has the place, be it a governor's (<tern/conditions.h>). NULL gives the place up, which
+ * only who has it may do: `user` is the one that it was taken with, else TERN_STATE. */
+typedef void (*tern_session_before_batch)(void *user);
+TERN_API tern_status tern_session_set_before_batch(tern_session *session, tern_session_before_batch before,
+                                                   void *user);
 TERN_API int64_t tern_session_vocabulary(const tern_session *session); /* logits of a row */
 TERN_API size_t tern_session_cache_bytes(const tern_session *session);
 
 /* Feeds rows[0..n-1] in order: each row's keys and values are kept at its slot and position, and it sees positions 0 to its own
  * of its slot, which must have been fed before or stand earlier in `rows`. logits[i] becomes those of row wanted[i] (n_wanted
  * times the vocabulary; wanted ascending). A position that is fed again is overwritten, as are the ones after it when they
- * are fed. Nothing is fed if a token, slot or position is out of range. No two rows of one call have the same slot and position.
- * After another failure the positions of `rows` hold anything: feed them again. */
+ * are fed. Nothing is fed if a token, slot or position is out of range (TERN_OUT_OF_RANGE), or two rows of the call have the same slot
+ * and position (TERN_INVALID_ARGUMENT). After another failure the positions of `rows` hold anything: feed them again. */
 TERN_API tern_status tern_session_feed(tern_session *session, int n, const tern_session_row *rows,
                                        int n_wanted, const int *wanted, float *logits);
 

@@ -52,11 +52,11 @@ typedef struct tern_token_flags {
     bool single_word;    /* only where no letter, digit or '_' touches it */
 } tern_token_flags;
 
-typedef enum tern_choice {
-    TERN_BY_MODEL = -1, /* as the family does it */
-    TERN_NO = 0,
-    TERN_YES = 1,
-} tern_choice;
+typedef enum tern_tristate {
+    TERN_TRISTATE_BY_MODEL = -1, /* as the family does it */
+    TERN_TRISTATE_NO = 0,
+    TERN_TRISTATE_YES = 1,
+} tern_tristate;
 
 /* A tokenizer in plain data, as the metadata of a model file has it. Start from tern_vocabulary_default(). */
 typedef struct tern_vocabulary {
@@ -76,12 +76,12 @@ typedef struct tern_vocabulary {
     size_t n_ends;                 /* at most 16 */
     const int32_t
         *ends; /* what else ends an answer: eos, eot and the control tokens whose names say so do anyway */
-    tern_choice add_bos, add_eos;
-    tern_choice add_space;     /* "llama": a blank before the text and behind control tokens */
-    bool space_at_start;       /* that blank before the text alone, not behind control tokens */
-    bool space_if_none;        /* and only where the text does not begin with one */
-    tern_choice ignore_merges; /* "gpt2": a piece that is a token is that token, whatever the merges say */
-    const char *chat_template; /* as the file has it; recognised, never executed. NULL: none */
+    tern_tristate add_bos, add_eos;
+    tern_tristate add_space;     /* "llama": a blank before the text and behind control tokens */
+    bool space_at_start;         /* that blank before the text alone, not behind control tokens */
+    bool space_if_none;          /* and only where the text does not begin with one */
+    tern_tristate ignore_merges; /* "gpt2": a piece that is a token is that token, whatever the merges say */
+    const char *chat_template;   /* as the file has it; recognised, never executed. NULL: none */
 } tern_vocabulary;
 
 /* Zeroed fields are the defaults. */
