@@ -178,11 +178,9 @@ static tern_status load_embedding(loader *l)
                   "model: %lld tokens are promised, 'token_embd.weight' has %lld rows",
                   (long long)m->h.vocabulary, (long long)m->vocabulary);
     TERN_TRY(find(l, "token_embd.weight", m->vocabulary, m->h.width, &i, &t));
-    m->tied = tern_model_file_find(m->file, "output.weight", &head) != TERN_OK;
+    TERN_TRY(tern__head_of(m->file, &head, &m->tied));
     TERN_TRY(check_numbers(m->file, i));
-    if (m->tied)
-        head = i;
-    else
+    if (!m->tied)
         TERN_TRY(find(l, "output.weight", m->vocabulary, m->h.width, &head, &t));
     TERN_TRY(check_numbers(m->file, head));
     if (l->looking)

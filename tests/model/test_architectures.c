@@ -42,6 +42,35 @@ static const tern__architecture *read_as(const tern__architecture *a)
                                         tern__activation_name(a->activation));
 }
 
+/* Every name that is written is found again, and nothing that only looks like one. */
+TEST(parts_are_found_by_their_names)
+{
+    static const char *const others[] = {"",
+                                         "blk.",
+                                         "blk.0.attn_q",
+                                         "blk.00.attn_q.weight",
+                                         "blk.+1.attn_q.weight",
+                                         "blk. 1.attn_q.weight",
+                                         "blk.-1.attn_q.weight",
+                                         "blk.12345678901.attn_q.weight",
+                                         "blk.0.attn_q.weight.x",
+                                         "blk.0.attn_q.bias",
+                                         "blk.0.token_embd.weight",
+                                         "attn_q.weight",
+                                         "output"};
+    char name[TERN__PART_NAME];
+    int64_t layer = -1;
+    for (int id = 0; id < TERN__PART_COUNT; id++)
+        for (int64_t at = 0; at < 4096; at += 1365) {
+            const tern__part *part = tern__part_get((tern__part_id)id);
+            CHECK(tern__part_of(tern__part_name(part, at, name), &layer) == part);
+            CHECK_EQ(layer, part->in_layer ? at : 0);
+            CHECK_EQ(tern__part_is_linear(name), part->role == TERN__ROLE_LINEAR);
+        }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        CHECK(tern__part_of(others[i], &layer) == NULL);
+}
+
 /* Each in its own words, of which no other has one, and each the function of its name. */
 TEST(every_activation)
 {

@@ -57,6 +57,9 @@ const tern__architecture *tern__architecture_of_config(const char *model_type, c
 const tern__activation_info *tern__activation_get(tern__activation activation);
 const char *tern__activation_name(tern__activation activation); /* as config.json has it */
 
+/* Are its linear layers ternary even where the file has them as floats? By its architecture, or because its configuration says so. */
+bool tern__says_ternary(const tern_model_file *file);
+
 /* In which order the file has the rows of q and k: "tern.rope_style" if it has that, else as GGUF has them. */
 tern_status tern__rope_pairs_of(const tern_model_file *file, const tern__architecture *a,
                                 tern__rope_pairs *out);
