@@ -64,7 +64,7 @@ static void add_logprob(json *j, const engine *e, int32_t token, float logprob)
 {
     char *shown = NULL;
     size_t length;
-    tern_decode_options decode = {.show_special = true};
+    tern_decode_options decode = {.show_special = true, .goes_on = true};
     json_int(j, "token", token);
     if (tern_tokenizer_decode(e->tokenizer, &token, 1, &decode, &shown, &length) == TERN_OK)
         json_string_n(j, "text", shown, length);

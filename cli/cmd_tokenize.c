@@ -222,7 +222,7 @@ static int encode(const args *a, const tern_tokenizer *t, const text *prompt)
             tern_chat_encode(t, strcmp(name, "auto") == 0 ? NULL : name, &message, 1, true, &ids, &count);
     } else {
         tern_encode_options options = tern_encode_options_default();
-        options.add_special = !args_has(a, "no-bos");
+        options.no_special = args_has(a, "no-bos");
         options.parse_special = args_has(a, "special");
         status = tern_tokenizer_encode(t, text_string(prompt), prompt->length, &options, &ids, &count);
     }

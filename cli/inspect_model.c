@@ -180,7 +180,7 @@ static void print_types(const usage *u)
     char number[NUMBER_TEXT];
     table t = table_make(columns, 4);
     text way = {0};
-    for (int s = 0; s < TERN_STORED_COUNT; s++) {
+    for (int s = TERN_STORED_AS_IS + 1; s < TERN_STORED_COUNT; s++) {
         const tern_stored_info *info = tern_stored_get((tern_stored)s);
         if (u->tensors[s] == 0)
             continue;
@@ -323,7 +323,7 @@ static void print_json(const char *path, const tern_model_file *file)
     json_metadata(&j, file);
     json_tensors(&j, file);
     json_array(&j, "types");
-    for (int s = 0; s < TERN_STORED_COUNT; s++) {
+    for (int s = TERN_STORED_AS_IS + 1; s < TERN_STORED_COUNT; s++) {
         const tern_stored_info *info = tern_stored_get((tern_stored)s);
         if (u.tensors[s] == 0)
             continue;

@@ -48,7 +48,7 @@ static bool take_piece(void *user, const tern_generated *piece)
 static tern_status generate(const train_run *r, tern_session *session, text *out)
 {
     const char *prompt = r->config.sample_prompt;
-    const tern_encode_options plain = {0};
+    const tern_encode_options plain = {.no_special = true};
     tern_generate_options o = tern_generate_options_default();
     tern_sequence *sequence;
     tern_generate_result result;

@@ -200,7 +200,7 @@ typedef struct token_list {
 /* Each file by itself, and the token that ends a text between them. */
 static tern_status encode(const train_run *r, const text *all, const size_t *ends, int n, token_list *out)
 {
-    const tern_encode_options plain = {0};
+    const tern_encode_options plain = {.no_special = true};
     tern_tokenizer_info info;
     TERN_TRY(tern_tokenizer_get_info(r->tokenizer, &info));
     for (int i = 0; i < n; i++) {
@@ -364,7 +364,7 @@ static int make_trainer(train_run *r, const tern_model_file *from)
 /* Found now, not when the first sample is due. */
 static int check_prompt(const train_run *r)
 {
-    const tern_encode_options plain = {0};
+    const tern_encode_options plain = {.no_special = true};
     const char *prompt = r->config.sample_prompt;
     int32_t *ids;
     size_t n;

@@ -30,6 +30,7 @@ typedef struct tern_batch_work {
     void *user;
 } tern_batch_work;
 
+/* Zeroed fields are the defaults. */
 typedef struct tern_batch_options {
     int64_t least, most;       /* sizes: least, twice that, ... and most; 0 = 1, and 256 */
     size_t memory_limit;       /* of one run: intermediates, inputs and outputs; 0 = none */

@@ -24,8 +24,9 @@ typedef struct tern_cache tern_cache;
 /* Nanoseconds from any start that never go back. Called with the cache locked: must not call it. */
 typedef uint64_t (*tern_cache_clock)(void *user);
 
+/* Zeroed fields are the defaults. */
 typedef struct tern_cache_options {
-    size_t max_bytes;       /* of all entries: data, keys and bookkeeping; 0 = no limit */
+    size_t max_bytes;       /* of all entries: data, keys and bookkeeping; 0 = 256 MiB, SIZE_MAX = no limit */
     uint64_t ttl_ns;        /* an entry older than this is gone; 0 = it may grow old    */
     tern_cache_clock clock; /* NULL = the machine's monotonic clock               */
     void *clock_user;

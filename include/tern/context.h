@@ -20,6 +20,7 @@ typedef struct tern_tensor tern_tensor;
 
 struct tern_compile_options; /* <tern/program.h> */
 
+/* Zeroed fields are the defaults. */
 typedef struct tern_ctx_options {
     int threads; /* 0 = as many as affinity and cgroup limits allow                          */
     const char *

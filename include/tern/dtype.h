@@ -13,7 +13,8 @@
 #include <tern/status.h>
 
 /* X(enumerator, number, name, kind, elements per unit, bytes per unit, description)
- * A unit is the smallest addressable piece: one element, but one byte of t2 and t5 and one block of the block types. */
+ * A unit is the smallest addressable piece: one element, but one byte of t2 and t5 and one block of the block types.
+ * In options 0 says that none is asked for: TERN_BOOL, which has this number, is no type that an option takes. */
 /* clang-format off */
 #define TERN_DTYPE_LIST(X)                                                          \
     X(BOOL, 0, "bool", BOOL,    1, 1, "0 or 1, one byte")                           \

@@ -25,7 +25,8 @@ typedef struct tern_logit_bias {
     float bias; /* added to its logit; -INFINITY forbids it, INFINITY and NaN are refused */
 } tern_logit_bias;
 
-/* How the next token is chosen. In this order: bias, repetition penalty, top_k, top_p, min_p, temperature. */
+/* How the next token is chosen. In this order: bias, repetition penalty, top_k, top_p, min_p, temperature.
+ * Start from tern_sampling_default(): a zeroed one is refused. */
 typedef struct tern_sampling {
     double
         temperature; /* 0 = always the likeliest token, the first of equals; nothing else but bias and penalty counts */
@@ -46,13 +47,14 @@ typedef struct tern_token_logprob {
     float logprob;
 } tern_token_logprob;
 
+/* What its pointers lead to is valid until the callback returns. */
 typedef struct tern_generated {
     int32_t token;
     const char *
         text; /* what it adds, whole characters; may be empty while a character or stop string is incomplete */
-    size_t length;
+    size_t length; /* of the text, behind which there is a zero */
     float logprob; /* of the token; NaN unless logprobs > 0 */
-    int n_top;     /* the likeliest */
+    int n_top;     /* the likeliest tokens, descending; 0 unless logprobs > 0 */
     const tern_token_logprob *top;
 } tern_generated;
 
@@ -67,11 +69,12 @@ typedef enum tern_finish {
     TERN_FINISH_CALLER,  /* the callback said so */
 } tern_finish;
 
+/* Start from tern_generate_options_default(): a zeroed one is refused. */
 typedef struct tern_generate_options {
     tern_sampling sampling;
-    int64_t most; /* tokens; -1 = until something else ends it */
-    bool ignore_end;
-    int n_stops; /* texts that end generation, not part of the result */
+    int64_t most;    /* tokens; below 0: until something else ends it */
+    bool ignore_end; /* tokens that end an answer are tokens like others */
+    int n_stops; /* texts that end generation, not part of the result; read until tern_generate returns, as is the bias */
     const char *const *stops;
     int logprobs; /* how many of the likeliest tokens the callback is told; 0 = none */
 } tern_generate_options;
@@ -118,7 +121,8 @@ TERN_API tern_status tern_sequence_copy(const tern_sequence *from, tern_sequence
 TERN_API tern_status tern_sequence_push(tern_sequence *sequence, int32_t token);
 
 TERN_API int64_t tern_sequence_length(const tern_sequence *sequence);
-TERN_API const int32_t *tern_sequence_tokens(const tern_sequence *sequence);
+TERN_API const int32_t *tern_sequence_tokens(
+    const tern_sequence *sequence); /* tern_sequence_length of them. Valid until the sequence changes */
 TERN_API int64_t
 tern_sequence_reused(const tern_sequence *sequence); /* tokens of the last prompt not computed again */
 /* Of the token after the last; NULL if there is none. Valid until the sequence changes. */
@@ -128,13 +132,15 @@ TERN_API tern_generate_options tern_generate_options_default(void);
 
 /* Chooses and feeds tokens until something ends it. The last token chosen is no part of the
  * sequence: tern_sequence_push it to go on. `tokenizer` NULL: no text, no
- * end of answer, no stop strings. */
+ * end of answer, no stop strings. `options` NULL = defaults. After a failure `out` is untouched; the sequence holds the tokens that
+ * were fed, and if the failure came from feeding one, may need a prompt before it goes on (TERN_STATE says so). */
 TERN_API tern_status tern_generate(tern_sequence *sequence, const tern_tokenizer *tokenizer,
                                    const tern_generate_options *options, tern_generate_callback callback,
                                    void *user, tern_generate_result *out);
 
 /* The same for n sequences of one session, each in a slot of its own, token by token in one batch: each gets the tokens that it
- * would get alone. options[i], users[i] (users NULL: NULL) and out[i] are those of sequences[i]. */
+ * would get alone. options[i], users[i] (users NULL: NULL) and out[i] are those of sequences[i]. What one of them fails with ends all:
+ * no out[i] is written, and each sequence is as tern_generate leaves it after a failure. */
 TERN_API tern_status tern_generate_many(int n, tern_sequence *const *sequences,
                                         const tern_tokenizer *tokenizer, const tern_generate_options *options,
                                         tern_generate_callback callback, void *const *users,

@@ -30,7 +30,7 @@ typedef struct tern_model tern_model;
 typedef struct tern_session tern_session;
 
 /* Called as work goes on: `done` of `total` bytes, or of what the function that takes it says. Returning false stops with
- * TERN_CANCELLED. While weights are loaded it may be called by any thread, and must not use the model's file. */
+ * TERN_CANCELLED. While weights are loaded it may be called by any thread, and must not use the model. */
 typedef bool (*tern_model_progress)(void *user, uint64_t done, uint64_t total);
 
 /* Zeroed fields are the defaults. */
@@ -40,7 +40,7 @@ typedef struct tern_model_options {
         head; /* what the head is converted to: f32, f16, bf16 or a block type; 0: as it is in the file */
     bool no_map, guard; /* tern_model_file_options */
     tern_model_progress
-        progress; /* or NULL; as long as the model: weights are read when they are needed first */
+        progress; /* or NULL; never called after the model is freed, and of its weights alone: they are read when they are needed first */
     void *progress_user;
 } tern_model_options;
 
@@ -98,12 +98,15 @@ TERN_API tern_status tern_model_check(const tern_model_file *file);
 /* Bytes that a model takes where it runs, as its file's header tells. */
 typedef struct tern_model_memory {
     const char *device; /* that it would run on: the first of tern_catalog_device */
-    uint64_t weights;   /* ternary ones as that device packs them, others as they are in the file */
-    uint64_t cache;     /* keys and values: tern_session_cache_bytes */
-    int64_t context;    /* positions of each slot */
+    uint64_t
+        weights; /* ternary ones as that device packs them, and their codes too if the file has them as numbers;
+                           others as they are in the file */
+    uint64_t cache;  /* keys and values: tern_session_cache_bytes */
+    int64_t context; /* positions of each slot */
 } tern_model_memory;
 
-/* For a session with these `options` (NULL = defaults), whose context is cut to the model's. Fails as tern_model_check does. */
+/* For a session with these `options` (NULL = defaults), whose context is cut to the model's. Fails as tern_model_check does, and
+ * as tern_session_create with these options. More bytes than 64 bits can tell are UINT64_MAX. */
 TERN_API tern_status tern_model_plan_memory(const tern_model_file *file, const tern_session_options *options,
                                             tern_model_memory *out);
 
@@ -114,7 +117,7 @@ TERN_API tern_status tern_model_load(tern_ctx *ctx, const char *path, const tern
                                      tern_model **out);
 /* The same from a file that is open, on disk or in memory: the model holds it, and the caller may close it at once. How tensors are
  * mapped was said when it was opened; `no_map` and `guard` of `options` do not count. Several models may be loaded from one file,
- * by one thread; progress is told of the last. */
+ * also by several threads with a context each. */
 TERN_API tern_status tern_model_load_file(tern_ctx *ctx, tern_model_file *file,
                                           const tern_model_options *options, tern_model **out);
 TERN_API void tern_model_free(tern_model *model); /* NULL is fine; its sessions must be gone */
@@ -147,17 +150,20 @@ TERN_API int64_t tern_session_context(const tern_session *session); /* positions
 TERN_API int64_t tern_session_batch(const tern_session *session);   /* most rows computed at once */
 /* Fewer rows at once from now on, and again the session's own with 0. Results do not depend on it. */
 TERN_API void tern_session_limit_batch(tern_session *session, int64_t rows);
-/* Called by tern_session_feed before each batch of rows, on its thread; it may set limits. NULL, as at first: nobody is. */
-typedef void (*tern_session_call)(void *user);
-TERN_API void tern_session_set_call(tern_session *session, tern_session_call before, void *user);
+/* Called by tern_session_feed before each batch of rows, on its thread; it may set limits, but must not feed or free the session.
+ * One at a time: TERN_STATE while another has the place, be it a governor's (<tern/conditions.h>). NULL gives the place up, which
+ * only who has it may do: `user` is the one that it was taken with, else TERN_STATE. */
+typedef void (*tern_session_before_batch)(void *user);
+TERN_API tern_status tern_session_set_before_batch(tern_session *session, tern_session_before_batch before,
+                                                   void *user);
 TERN_API int64_t tern_session_vocabulary(const tern_session *session); /* logits of a row */
 TERN_API size_t tern_session_cache_bytes(const tern_session *session);
 
 /* Feeds rows[0..n-1] in order: each row's keys and values are kept at its slot and position, and it sees positions 0 to its own
  * of its slot, which must have been fed before or stand earlier in `rows`. logits[i] becomes those of row wanted[i] (n_wanted
  * times the vocabulary; wanted ascending). A position that is fed again is overwritten, as are the ones after it when they
- * are fed. Nothing is fed if a token, slot or position is out of range. No two rows of one call have the same slot and position.
- * After another failure the positions of `rows` hold anything: feed them again. */
+ * are fed. Nothing is fed if a token, slot or position is out of range (TERN_OUT_OF_RANGE), or two rows of the call have the same slot
+ * and position (TERN_INVALID_ARGUMENT). After another failure the positions of `rows` hold anything: feed them again. */
 TERN_API tern_status tern_session_feed(tern_session *session, int n, const tern_session_row *rows,
                                        int n_wanted, const int *wanted, float *logits);
 

@@ -22,9 +22,10 @@ typedef struct tern_model_shape {
     double rope_base;
 } tern_model_shape;
 
+/* Zeroed fields are the defaults. */
 typedef struct tern_synth_options {
-    tern_stored type;      /* of the weights of linear layers                                             */
-    tern_stored embedding; /* of the table of tokens                                                      */
+    tern_stored type;      /* of the weights of linear layers; TERN_STORED_AS_IS: I2_S                      */
+    tern_stored embedding; /* of the table of tokens; TERN_STORED_AS_IS: F16                                */
     tern_stored head;      /* of the output layer; TERN_STORED_AS_IS: there is none, the table serves      */
     uint64_t seed;
     tern_model_progress
@@ -45,6 +46,7 @@ typedef struct tern_convert_report {
         as_loaded; /* master weights became the ternary ones that loading them makes: the model is the same */
 } tern_convert_report;
 
+/* Zeroed fields are the defaults. */
 typedef struct tern_convert_options {
     tern_stored type;      /* of the weights of linear layers; TERN_STORED_AS_IS: as they are             */
     tern_stored embedding; /* of the table of tokens and the output layer; TERN_STORED_AS_IS: as they are */

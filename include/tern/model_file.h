@@ -10,8 +10,8 @@
  * code of a model is written once; docs/model-files.md has the table. Nothing in a file is trusted: every count, length,
  * product and offset is checked against the file before it is used, and a bad file gives a status and one sentence.
  *
- * Threading: what these functions tell of an open file does not change; any number of threads may read it. A model that was loaded
- * from it maps parts and counts progress inside, under a lock of its own. */
+ * Threading: what these functions tell of an open file does not change; any number of threads may read it, and
+ * load models from it. Parts that those map are mapped once, under a lock. */
 #ifndef TERN_MODEL_FILE_H
 #define TERN_MODEL_FILE_H
 
@@ -89,7 +89,7 @@ typedef enum tern_file_format {
 /* clang-format on */
 
 typedef enum tern_stored {
-    TERN_STORED_AS_IS = -1, /* in options: no other type than there is */
+    TERN_STORED_AS_IS, /* no type: in options, none is asked for */
 #define TERN_STORED_ENUM(id, number, name, elements, bytes, kind, dtype) TERN_STORED_##id,
     TERN_STORED_LIST(TERN_STORED_ENUM)
 #undef TERN_STORED_ENUM

@@ -34,9 +34,10 @@ typedef enum tern_optimiser_kind {
 #undef TERN_OPTIMISER_ENUM
 } tern_optimiser_kind;
 
+/* Start from tern_optimiser_options_default(): a zeroed one is refused. */
 typedef struct tern_optimiser_options {
     tern_optimiser_kind kind;
-    double beta1, beta2, eps; /* of AdamW */
+    double beta1, beta2, eps; /* of AdamW; eps above 0 */
     double momentum;          /* of SGD */
     double weight_decay;      /* part of a parameter that goes with every step, times the rate */
     double clip; /* gradients are scaled so that the norm of all together is at most this; 0: never */

@@ -3,7 +3,10 @@
  * What is promised: until 1.0 a minor version may change anything, and has a shared library name of its own. From 1.0 on a minor
  * version adds: functions, enumerators, and fields at the end of structs, with a new library name where a struct
  * that callers allocate has grown. Start options from their ..._default() function, and sources stay valid when fields are
- * added; where a struct says that zeroed fields are the defaults, {0} does as well. */
+ * added.
+ *
+ * Zeros in options: each of these structs says above itself "Zeroed fields are the defaults", and then {0} does what the default
+ * does; or "Start from" its default, and then a zeroed one is refused with a message. */
 #ifndef TERN_TERN_H
 #define TERN_TERN_H
 

@@ -52,11 +52,11 @@ typedef struct tern_token_flags {
     bool single_word;    /* only where no letter, digit or '_' touches it */
 } tern_token_flags;
 
-typedef enum tern_choice {
-    TERN_BY_MODEL = -1, /* as the family does it */
-    TERN_NO = 0,
-    TERN_YES = 1,
-} tern_choice;
+typedef enum tern_tristate {
+    TERN_TRISTATE_BY_MODEL = -1, /* as the family does it */
+    TERN_TRISTATE_NO = 0,
+    TERN_TRISTATE_YES = 1,
+} tern_tristate;
 
 /* A tokenizer in plain data, as the metadata of a model file has it. Start from tern_vocabulary_default(). */
 typedef struct tern_vocabulary {
@@ -76,14 +76,15 @@ typedef struct tern_vocabulary {
     size_t n_ends;                 /* at most 16 */
     const int32_t
         *ends; /* what else ends an answer: eos, eot and the control tokens whose names say so do anyway */
-    tern_choice add_bos, add_eos;
-    tern_choice add_space;     /* "llama": a blank before the text and behind control tokens */
-    bool space_at_start;       /* that blank before the text alone, not behind control tokens */
-    bool space_if_none;        /* and only where the text does not begin with one */
-    tern_choice ignore_merges; /* "gpt2": a piece that is a token is that token, whatever the merges say */
-    const char *chat_template; /* as the file has it; recognised, never executed. NULL: none */
+    tern_tristate add_bos, add_eos;
+    tern_tristate add_space;     /* "llama": a blank before the text and behind control tokens */
+    bool space_at_start;         /* that blank before the text alone, not behind control tokens */
+    bool space_if_none;          /* and only where the text does not begin with one */
+    tern_tristate ignore_merges; /* "gpt2": a piece that is a token is that token, whatever the merges say */
+    const char *chat_template;   /* as the file has it; recognised, never executed. NULL: none */
 } tern_vocabulary;
 
+/* Zeroed fields are the defaults. */
 typedef struct tern_tokenizer_options {
     const char *pre; /* instead of what the file says; NULL: what it says, or what fits its architecture */
 } tern_tokenizer_options;
@@ -92,7 +93,7 @@ typedef struct tern_tokenizer_info {
     const char *model, *pre; /* `pre` is "none" for "llama" */
     int32_t n_tokens;
     int32_t bos, eos, eot, unk;
-    bool add_bos, add_eos; /* what add_special of an encoding means */
+    bool add_bos, add_eos; /* what an encoding adds, unless no_special */
     const char
         *chat_template;    /* one of tern_chat_template_name, or NULL: none in the file, or not recognised */
     bool foreign_template; /* the file has one that is not recognised */
@@ -105,14 +106,16 @@ typedef struct tern_token_info {
     float score; /* 0 without scores */
 } tern_token_info;
 
+/* Zeroed fields are the defaults. */
 typedef struct tern_encode_options {
-    bool add_special;   /* the model's own tokens at the start and the end */
+    bool no_special;    /* without the model's own tokens at the start and the end */
     bool parse_special; /* control tokens are found in the text. Not for text that others wrote. */
 } tern_encode_options;
 
+/* Zeroed fields are the defaults. */
 typedef struct tern_decode_options {
     bool show_special; /* control tokens appear as their names; else they leave nothing */
-    bool at_start;     /* the ids start a text: the blank that "llama" put before it is taken away */
+    bool goes_on; /* the ids go on with a text; else the blank that "llama" put before it is taken away */
     bool keep_invalid; /* bytes that are not UTF-8 stay as they are; else U+FFFD stands for them */
 } tern_decode_options;
 
@@ -136,6 +139,7 @@ TERN_API tern_tokenizer_options tern_tokenizer_options_default(void);
 TERN_API tern_status tern_tokenizer_create(const tern_vocabulary *vocabulary,
                                            const tern_tokenizer_options *options, tern_tokenizer **out);
 
+/* Start from tern_tokenizer_train_options_default(): a zeroed one is refused. */
 typedef struct tern_tokenizer_train_options {
     int64_t vocabulary;           /* tokens in all: 257, every byte and an end, or more */
     tern_model_progress progress; /* or NULL; of tokens, on the calling thread */
@@ -185,7 +189,7 @@ TERN_API bool tern_tokenizer_is_end(const tern_tokenizer *t, int32_t id);
 
 /* ---- text to ids ----------------------------------------------------------------------------------------------- */
 
-TERN_API tern_encode_options tern_encode_options_default(void); /* add_special, not parse_special */
+TERN_API tern_encode_options tern_encode_options_default(void);
 
 /* Free `*ids` with tern_tokens_free. The time grows with length x log(length) at most. `options` NULL = defaults. */
 TERN_API tern_status tern_tokenizer_encode(const tern_tokenizer *t, const char *text, size_t length,
@@ -194,7 +198,7 @@ TERN_API void tern_tokens_free(int32_t *ids); /* NULL is fine */
 
 /* ---- ids to text ----------------------------------------------------------------------------------------------- */
 
-TERN_API tern_decode_options tern_decode_options_default(void); /* at_start only */
+TERN_API tern_decode_options tern_decode_options_default(void);
 
 /* `*text` has `*length` bytes and a zero behind them; free it with tern_string_free. TERN_OUT_OF_RANGE for ids that are no
  * tokens. `options` NULL = defaults. */

@@ -28,6 +28,7 @@ typedef struct tern_trace_event {
     uint64_t flops, bytes; /* estimates of the work done; 0 = not applicable                           */
 } tern_trace_event;
 
+/* Zeroed fields are the defaults. */
 typedef struct tern_trace_options {
     size_t events_per_thread; /* capacity of each ring, rounded up to a power of two; 0 = 65536 */
 } tern_trace_options;

@@ -60,6 +60,7 @@ typedef struct tern_train_shape {
     tern_train_weights weights;
 } tern_train_shape;
 
+/* Start from tern_train_options_default(): a zeroed one is refused. */
 typedef struct tern_train_options {
     tern_train_shape shape;
     int64_t batch;      /* sequences in one pass */
@@ -159,6 +160,7 @@ typedef enum tern_schedule_kind {
 
 enum { TERN_TRAIN_MOST_STEPS = 1 << 24 }; /* of a run: the optimiser counts them in f32 */
 
+/* Start from tern_schedule_options_default(): zeros are what they say, and the rate of a zeroed one is 0. */
 typedef struct tern_schedule_options {
     tern_schedule_kind kind; /* what follows the warm-up */
     double rate, least;      /* highest, and of the last step */
@@ -181,6 +183,7 @@ TERN_API const tern_program *tern_trainer_program(const tern_trainer *trainer, i
 
 /* ---- files --------------------------------------------------------------------------------------------------------- */
 
+/* Zeroed fields are the defaults. */
 typedef struct tern_train_export_options {
     /* of ternary layers, which are the same model in any: I2_S, TQ2_0, TQ1_0, Q8_0, F16, F32 ...; TERN_STORED_AS_IS: I2_S */
     tern_stored type;

@@ -50,6 +50,7 @@ typedef struct tern_tune_row {
 /* Called when a way has been measured or remembered, `done` of `total` by then. */
 typedef void (*tern_tune_progress)(void *user, const tern_tune_row *row, int done, int total);
 
+/* Zeroed fields are the defaults. */
 typedef struct tern_tune_options {
     int runs;           /* timed runs of each way; fewer if the time is up; 0 = 7                      */
     uint64_t budget_ns; /* most time for each way, if two runs fit; 0 = 250 ms                         */

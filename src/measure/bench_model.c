@@ -248,12 +248,12 @@ static void close_model(bench *b)
 static const char *main_type(const tern_model_file *file)
 {
     uint64_t bytes[TERN_STORED_COUNT] = {0};
-    int best = 0;
+    int best = TERN_STORED_F32;
     tern_file_tensor t;
     for (int i = 0; tern_model_file_tensor(file, i, &t) == TERN_OK; i++)
         if (strncmp(t.name, "blk.", 4) == 0)
             bytes[t.stored] += t.bytes;
-    for (int k = 1; k < TERN_STORED_COUNT; k++)
+    for (int k = TERN_STORED_AS_IS + 1; k < TERN_STORED_COUNT; k++)
         best = bytes[k] > bytes[best] ? k : best;
     return tern_stored_get((tern_stored)best)->name;
 }

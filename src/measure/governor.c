@@ -57,7 +57,11 @@ tern_status tern_governor_create(tern_ctx *ctx, tern_session *session, const ter
     g->options.policy = g->options.policy ? g->options.policy : tern_policy_usual;
     g->most = (tern_allowance){.threads = tern_ctx_threads(ctx), .batch = tern_session_batch(session)};
     g->now = g->most;
-    tern_session_set_call(session, look_again, g);
+    tern_status status = session ? tern_session_set_before_batch(session, look_again, g) : TERN_OK;
+    if (status != TERN_OK) {
+        tern__free(g);
+        return status;
+    }
     *out = g;
     return TERN_OK;
 }
@@ -78,7 +82,8 @@ void tern_governor_free(tern_governor *g)
 {
     if (!g)
         return;
-    tern_session_set_call(g->session, NULL, NULL);
+    if (g->session)
+        (void)tern_session_set_before_batch(g->session, NULL, g); /* it is ours */
     tern_session_limit_batch(g->session, 0);
     tern_ctx_limit_threads(g->ctx, 0);
     tern__free(g);

@@ -39,7 +39,9 @@ static tern_tensor *rotate(const tern_model *m, tern_tensor *x, tern_tensor *pos
 static void remember(const tern__decoder_rows *rows, tern_tensor *x, tern__cache_part part,
                      tern_tensor *cache[TERN__CACHE_COUNT])
 {
-    const int scales = (int)part + (int)TERN__CACHE_KEY_SCALES;
+    static const tern__cache_part scales_of[] = {
+        [TERN__CACHE_KEYS] = TERN__CACHE_KEY_SCALES, [TERN__CACHE_VALUES] = TERN__CACHE_VALUE_SCALES};
+    const tern__cache_part scales = scales_of[part];
     if (cache[scales]) {
         tern_tensor *scale;
         tern_quantise_rows(x, &x, &scale);
@@ -78,7 +80,7 @@ static tern_tensor *attend(const tern_model *m, const tern__layer *layer, tern_t
 static tern_tensor *feed_forward(const tern_model *m, const tern__layer *layer, tern_tensor *h)
 {
     tern_tensor *gate = project(&layer->gate, h), *up = project(&layer->up, h);
-    return tern_mul(m->h.relu2 ? tern_relu2(gate) : tern_silu(gate), up);
+    return tern_mul(tern__activation_get(m->h.activation)->apply(gate), up);
 }
 
 /* "layer 3/attention" */

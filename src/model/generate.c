@@ -206,7 +206,7 @@ static tern_status prepare(generator *g)
     g->known = info.n_tokens;
     const tern_sequence *q =
         g->sequence; /* nothing but the token that starts texts: ours is the start of one */
-    tern_decode_options decode = {.at_start = q->length == 1 && q->tokens[0] == info.bos};
+    tern_decode_options decode = {.goes_on = q->length != 1 || q->tokens[0] != info.bos};
     return tern_detokenizer_create(g->tokenizer, &decode, &g->detokenizer);
 }
 
@@ -222,6 +222,7 @@ static tern_status check(int n, tern_sequence *const *sequences, const tern_gene
             TERN__FAIL_IF(q->slot == sequences[k]->slot, TERN_INVALID_ARGUMENT,
                           "generate: sequences %d and %d share slot %d", k, i, q->slot);
         const tern_generate_options *o = &options[i];
+        TERN_TRY(tern__sampling_check(&o->sampling));
         TERN__FAIL_IF(
             o->n_stops < 0 || (o->n_stops > 0 && !o->stops) || o->logprobs < 0 || o->logprobs > 1000,
             TERN_INVALID_ARGUMENT, "generate: %d stop strings, %d logprobs", o->n_stops, o->logprobs);

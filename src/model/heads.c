@@ -39,7 +39,7 @@ static tern_status open_session(comparison *c)
 {
     const tern_session_options o = {.context = c->rows, .batch = c->rows, .cache = TERN_F16};
     TERN_SCOPE(c->m->ctx) {
-        TERN_TRY(tern__load_later(c->m->ctx, c->m->file, c->m->head_at, &c->own));
+        TERN_TRY(tern__load_later(c->m->ctx, c->m->loading, c->m->head_at, &c->own));
         tern_keep(c->own);
     }
     return tern__session_create(c->m, &o, record, c, &c->session);

@@ -2,7 +2,7 @@
 #include <tern/catalog.h>
 
 #include "base/status.h"
-#include "model/model.h"
+#include "model/session.h"
 
 double tern__cache_bytes(const tern__hparams *h, int slots, int64_t context, tern_dtype dtype)
 {
@@ -20,7 +20,11 @@ static tern_status count_weights(const tern_model_file *file, double ternary_bit
         double elements = 1;
         for (int k = 0; k < t.rank; k++)
             elements *= (double)t.shape[k];
-        bytes += tern_model_file_runs_ternary(file, i) ? elements * ternary_bits / 8 : (double)t.bytes;
+        const bool ternary = tern_model_file_runs_ternary(file, i);
+        bytes += ternary ? elements * ternary_bits / 8 : (double)t.bytes;
+        /* Codes that the file does not have as such cannot be read again: they stay beside what is packed. */
+        if (ternary && tern_stored_get(t.stored)->kind != TERN_STORED_TERNARY)
+            bytes += elements * 2 / 8;
     }
     *out = (uint64_t)bytes; /* of a file whose sizes were checked: far below 2^64 */
     return TERN_OK;
@@ -30,15 +34,17 @@ tern_status tern_model_plan_memory(const tern_model_file *file, const tern_sessi
                                    tern_model_memory *out)
 {
     TERN__FAIL_IF(!file || !out, TERN_INVALID_ARGUMENT, "model_plan_memory: an argument is NULL");
-    const tern_session_options o = options ? *options : tern_session_options_default();
+    tern_session_options o = options ? *options : tern_session_options_default();
     tern__hparams h;
     tern_device_info device;
     TERN_TRY(tern_model_check(file));
     TERN_TRY(tern__hparams_read(file, &h));
+    o.context = o.context > h.context ? h.context : o.context;
+    TERN_TRY(tern__session_options_resolve(&h, &o, &o));
     TERN_TRY(tern_catalog_device(0, &device));
-    *out = (tern_model_memory){.device = device.name,
-                               .context = o.context > 0 && o.context < h.context ? o.context : h.context};
-    out->cache =
-        (uint64_t)tern__cache_bytes(&h, o.slots ? o.slots : 1, out->context, o.cache ? o.cache : TERN_F32);
+    /* A file may promise any number of positions, and the caller any number of slots. */
+    const double cache = tern__cache_bytes(&h, o.slots, o.context, o.cache);
+    *out = (tern_model_memory){
+        .device = device.name, .cache = cache < 0x1p64 ? (uint64_t)cache : UINT64_MAX, .context = o.context};
     return count_weights(file, device.ternary_bits > 0 ? device.ternary_bits : 2, &out->weights);
 }

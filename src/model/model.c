@@ -78,7 +78,7 @@ void tern_model_get_info(const tern_model *model, tern_model_info *out)
         return;
     const tern__hparams *h = &model->h;
     *out = (tern_model_info){.architecture = h->architecture,
-                             .activation = tern__activation_name(h->relu2 ? TERN__RELU2 : TERN__SILU),
+                             .activation = tern__activation_name(h->activation),
                              .sub_norms = h->sub_norms,
                              .tied = model->tied,
                              .ternary = model->ternary_weights > 0,

@@ -22,6 +22,7 @@ typedef struct tern__layer {
 struct tern_model {
     tern_ctx *ctx;
     tern_model_file *file;
+    struct tern__loading *loading; /* of weights that are read later: load.h */
     tern__hparams h;
     int64_t vocabulary;
     tern_tensor *embedding;   /* [vocabulary, width]; the head, or of the file's pages, where it is mapped */

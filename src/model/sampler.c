@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "model/sequence.h"
 
 tern_sampling tern_sampling_default(void)
 {
@@ -185,14 +186,14 @@ static int32_t draw(const tern_sampling *s, int64_t n, ranking *r, uint64_t inde
     return token;
 }
 
-static tern_status check(const tern_sampling *s)
+tern_status tern__sampling_check(const tern_sampling *s)
 {
     TERN__FAIL_IF(!(s->temperature >= 0) || !isfinite(s->temperature), TERN_INVALID_ARGUMENT,
                   "sampling: a temperature of %g: it is 0 or more", s->temperature);
     TERN__FAIL_IF(s->top_k < 0, TERN_INVALID_ARGUMENT, "sampling: top_k %d is negative; 0 keeps all",
                   s->top_k);
     TERN__FAIL_IF(!(s->top_p > 0 && s->top_p <= 1), TERN_INVALID_ARGUMENT,
-                  "sampling: top_p %g is not in (0, 1]", s->top_p);
+                  "sampling: top_p %g is not in (0, 1]; 1 keeps all", s->top_p);
     TERN__FAIL_IF(!(s->min_p >= 0 && s->min_p <= 1), TERN_INVALID_ARGUMENT,
                   "sampling: min_p %g is not in [0, 1]", s->min_p);
     TERN__FAIL_IF(!(s->repeat_penalty > 0) || !isfinite(s->repeat_penalty) || s->repeat_last < 0,
@@ -209,7 +210,7 @@ tern_status tern_sample(const tern_sampling *sampling, int64_t n, float *logits,
     TERN__FAIL_IF(!sampling || n < 1 || !logits || n_recent < 0 || (n_recent > 0 && !recent) || !out,
                   TERN_INVALID_ARGUMENT, "sample: an argument is NULL, or there are no logits");
     const tern_sampling *s = sampling;
-    TERN_TRY(check(s));
+    TERN_TRY(tern__sampling_check(s));
     for (int i = 0; i < s->n_bias; i++) {
         TERN__FAIL_IF(s->bias[i].token < 0 || s->bias[i].token >= n, TERN_OUT_OF_RANGE,
                       "sampling: a bias for token %d: there are %lld", (int)s->bias[i].token, (long long)n);

@@ -1,6 +1,7 @@
 /* session.c - keys and values of sequences, and the programs that extend them. Programs are specialised by the number of rows; to
  * need few of them, rows are padded up to one of a handful of sizes (position -1: computed, never looked at). */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -10,19 +11,26 @@
 #include "model/file/model_file.h"
 #include "model/session.h"
 
+/* What a program is given. */
+enum { TOKENS, SLOTS, POSITIONS, WANTED, N_INPUTS };
+static const char *const input_names[N_INPUTS] = {
+    [TOKENS] = "tokens", [SLOTS] = "slots", [POSITIONS] = "positions", [WANTED] = "wanted"};
+
 typedef struct program {
     tern_session_program info;
     tern_program *program;
     tern_exec *exec;
     int n_in, n_out;
+    int inputs
+        [N_INPUTS]; /* (n_in) which of them each is: a program lists them in the order in which it meets them */
 } program;
 
 struct tern_session {
     tern_model *model;
     int slots;
     int64_t context, batch;
-    int64_t fewer;            /* rows at once than `batch`; 0: as many */
-    tern_session_call before; /* each batch, or NULL */
+    int64_t fewer;                    /* rows at once than `batch`; 0: as many */
+    tern_session_before_batch before; /* or NULL */
     void *before_user;
     bool time_steps;
     tern__session_record record; /* what programs compute of hidden states */
@@ -34,11 +42,11 @@ struct tern_session {
     int64_t *tokens, *slot_of, *positions, *wanted; /* (batch) of the chunk under way */
 };
 
-enum { DEFAULT_BATCH = 512, MOST_BATCH = 65536 };
+enum { MOST_BATCH = 65536 };
 
 tern_session_options tern_session_options_default(void)
 {
-    return (tern_session_options){.slots = 1, .cache = TERN_F32, .batch = DEFAULT_BATCH};
+    return (tern_session_options){.slots = 1, .cache = TERN_F32, .batch = 512};
 }
 
 /* ---- making ---- */
@@ -102,32 +110,39 @@ static tern_status allocate(tern_session *s)
                : tern__out_of_memory(batch * sizeof *s->tokens);
 }
 
-static tern_status check_options(const tern_model *model, const tern_session_options *o)
+tern_status tern__session_options_resolve(const tern__hparams *h, const tern_session_options *options,
+                                          tern_session_options *out)
 {
-    TERN__FAIL_IF(o->slots < 0, TERN_INVALID_ARGUMENT, "session: %d slots", o->slots);
-    TERN__FAIL_IF(o->batch < 0 || o->batch > MOST_BATCH, TERN_INVALID_ARGUMENT,
-                  "session: a batch of %lld rows; 1 to %d are possible", (long long)o->batch, MOST_BATCH);
-    TERN__FAIL_IF(o->context < 0 || o->context > model->h.context, TERN_OUT_OF_RANGE,
+    const tern_session_options usual = tern_session_options_default();
+    tern_session_options o = options ? *options : usual;
+    TERN__FAIL_IF(o.slots < 0, TERN_INVALID_ARGUMENT, "session: %d slots", o.slots);
+    TERN__FAIL_IF(o.batch < 0 || o.batch > MOST_BATCH, TERN_INVALID_ARGUMENT,
+                  "session: a batch of %lld rows; 1 to %d are possible", (long long)o.batch, MOST_BATCH);
+    TERN__FAIL_IF(o.context < 0 || o.context > h->context, TERN_OUT_OF_RANGE,
                   "session: a context of %lld positions: the model was trained for %lld",
-                  (long long)o->context, (long long)model->h.context);
-    TERN__FAIL_IF(o->cache != TERN_F32 && o->cache != TERN_F16 && o->cache != TERN_I8, TERN_DTYPE,
+                  (long long)o.context, (long long)h->context);
+    o.slots = o.slots ? o.slots : usual.slots;
+    o.batch = o.batch ? o.batch : usual.batch;
+    o.context = o.context ? o.context : h->context;
+    o.cache = o.cache ? o.cache : usual.cache;
+    TERN__FAIL_IF(o.cache != TERN_F32 && o.cache != TERN_F16 && o.cache != TERN_I8, TERN_DTYPE,
                   "session: keys and values can be kept as f32, f16 or i8");
+    *out = o;
     return TERN_OK;
 }
 
 tern_status tern__session_create(tern_model *model, const tern_session_options *options,
                                  tern__session_record record, void *user, tern_session **out)
 {
-    tern_session_options o = options ? *options : tern_session_options_default();
-    o.cache = o.cache ? o.cache : TERN_F32;
-    TERN_TRY(check_options(model, &o));
+    tern_session_options o;
+    TERN_TRY(tern__session_options_resolve(&model->h, options, &o));
     tern_session *s = tern__alloc_zero(1, sizeof *s);
     if (!s)
         return tern__out_of_memory(sizeof *s);
     s->model = model;
-    s->slots = o.slots ? o.slots : 1;
-    s->context = o.context ? o.context : model->h.context;
-    s->batch = o.batch ? o.batch : DEFAULT_BATCH;
+    s->slots = o.slots;
+    s->context = o.context;
+    s->batch = o.batch;
     s->time_steps = o.time_steps;
     s->record = record;
     s->record_user = user;
@@ -195,12 +210,14 @@ void tern_session_limit_batch(tern_session *session, int64_t rows)
         session->fewer = rows > 0 && rows < session->batch ? rows : 0;
 }
 
-void tern_session_set_call(tern_session *session, tern_session_call before, void *user)
+tern_status tern_session_set_before_batch(tern_session *session, tern_session_before_batch before, void *user)
 {
-    if (!session)
-        return;
+    TERN__FAIL_IF(!session, TERN_INVALID_ARGUMENT, "session_set_before_batch: the session is NULL");
+    TERN__FAIL_IF(session->before && (before || user != session->before_user), TERN_STATE,
+                  "session_set_before_batch: somebody else is called before each batch of this session");
     session->before = before;
-    session->before_user = user;
+    session->before_user = before ? user : NULL;
+    return TERN_OK;
 }
 
 int64_t tern_session_vocabulary(const tern_session *session)
@@ -276,11 +293,12 @@ static tern_status compile_rows(tern_session *s, program *p)
 {
     tern_ctx *ctx = s->model->ctx;
     const int64_t rows[] = {p->info.rows}, wanted[] = {p->info.wanted};
-    tern__decoder_rows in = {.tokens = tern_input(ctx, "tokens", TERN_I64, 1, rows),
-                             .slots = tern_input(ctx, "slots", TERN_I64, 1, rows),
-                             .positions = tern_input(ctx, "positions", TERN_I64, 1, rows),
-                             .wanted = p->info.wanted ? tern_input(ctx, "wanted", TERN_I64, 1, wanted) : NULL,
-                             .cache = s->cache};
+    tern__decoder_rows in = {
+        .tokens = tern_input(ctx, input_names[TOKENS], TERN_I64, 1, rows),
+        .slots = tern_input(ctx, input_names[SLOTS], TERN_I64, 1, rows),
+        .positions = tern_input(ctx, input_names[POSITIONS], TERN_I64, 1, rows),
+        .wanted = p->info.wanted ? tern_input(ctx, input_names[WANTED], TERN_I64, 1, wanted) : NULL,
+        .cache = s->cache};
     tern_tensor *outputs[TERN__MOST_OUTPUTS];
     int n = 0;
     tern_tensor *hidden = tern__decoder(s->model, &in, outputs, &n);
@@ -290,6 +308,27 @@ static tern_status compile_rows(tern_session *s, program *p)
         tern_origin_close(ctx);
     }
     return tern_compile(ctx, n, outputs, NULL, &s->compile, &p->program);
+}
+
+/* Which input is which. What a session records may read others, which nobody would give it: TERN_UNSUPPORTED. */
+static tern_status find_inputs(program *p)
+{
+    tern_program_info info;
+    tern_program_get_info(p->program, &info);
+    TERN__FAIL_IF(info.n_inputs > N_INPUTS, TERN_UNSUPPORTED, "session: the program has %d inputs",
+                  info.n_inputs);
+    p->n_in = info.n_inputs;
+    p->n_out = info.n_outputs;
+    for (int i = 0; i < p->n_in; i++) {
+        tern_port port;
+        int k = 0;
+        TERN_TRY(tern_program_input(p->program, i, &port));
+        while (k < N_INPUTS && strcmp(port.name, input_names[k]) != 0)
+            k++;
+        TERN__FAIL_IF(k == N_INPUTS, TERN_UNSUPPORTED, "session: the program has an input '%s'", port.name);
+        p->inputs[i] = k;
+    }
+    return TERN_OK;
 }
 
 static tern_status make_program(tern_session *s, int64_t rows, int64_t wanted, program **out)
@@ -303,6 +342,8 @@ static tern_status make_program(tern_session *s, int64_t rows, int64_t wanted, p
     /* Not one program for a range of batches: rows and wanted ones vary apart from each other, and padding to a few sizes
      * keeps compiling rare. In place, so that the execs of all sizes write into the one cache of keys and values. */
     if (status == TERN_OK)
+        status = find_inputs(&p);
+    if (status == TERN_OK)
         status = tern_exec_create_in_place(s->model->ctx, p.program, &p.exec);
     if (status == TERN_OK && s->time_steps)
         status = tern_exec_time_steps(p.exec, true);
@@ -311,10 +352,6 @@ static tern_status make_program(tern_session *s, int64_t rows, int64_t wanted, p
         tern_program_free(p.program);
         return status;
     }
-    tern_program_info info;
-    tern_program_get_info(p.program, &info);
-    p.n_in = info.n_inputs;
-    p.n_out = info.n_outputs;
     p.info.program = p.program;
     p.info.exec = p.exec;
     s->programs[s->n_programs] = p;
@@ -348,6 +385,38 @@ tern_status tern_session_prepare(tern_session *session, int rows, int wanted)
 
 /* ---- feeding ---- */
 
+static int by_place(const void *left, const void *right)
+{
+    const tern_session_row *a = left, *b = right;
+    if (a->slot != b->slot)
+        return a->slot < b->slot ? -1 : 1;
+    return (a->position > b->position) - (a->position < b->position);
+}
+
+/* No two rows have the same slot and position. Those of a prompt and of sequences one after the other come in order, and are not
+ * sorted. */
+static tern_status check_apart(int n, const tern_session_row *rows)
+{
+    bool ascending = true;
+    for (int i = 1; i < n && ascending; i++)
+        ascending = by_place(&rows[i - 1], &rows[i]) < 0;
+    if (ascending)
+        return TERN_OK;
+    tern_session_row *sorted = tern__alloc((size_t)n * sizeof *sorted);
+    if (!sorted)
+        return tern__out_of_memory((size_t)n * sizeof *sorted);
+    memcpy(sorted, rows, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, by_place);
+    tern_status status = TERN_OK;
+    for (int i = 1; i < n && status == TERN_OK; i++)
+        if (by_place(&sorted[i - 1], &sorted[i]) == 0)
+            status =
+                tern__fail(TERN_INVALID_ARGUMENT, "session_feed: two rows are at position %lld of slot %d",
+                           (long long)sorted[i].position, (int)sorted[i].slot);
+    tern__free(sorted);
+    return status;
+}
+
 static tern_status check_rows(const tern_session *s, int n, const tern_session_row *rows, int n_wanted,
                               const int *wanted)
 {
@@ -365,7 +434,7 @@ static tern_status check_rows(const tern_session *s, int n, const tern_session_r
     for (int i = 0; i < n_wanted; i++)
         TERN__FAIL_IF(wanted[i] < 0 || wanted[i] >= n || (i > 0 && wanted[i] <= wanted[i - 1]),
                       TERN_OUT_OF_RANGE, "session_feed: wanted row %d of %d: they must ascend", wanted[i], n);
-    return TERN_OK;
+    return check_apart(n, rows);
 }
 
 static tern_tensor *indices(const tern_session *s, int64_t n, const int64_t *data)
@@ -382,17 +451,13 @@ typedef struct receiver {
 /* Runs the chunk whose rows stand in the session's arrays. */
 static tern_status run_chunk(tern_session *s, program *p, int n_wanted, const receiver *to)
 {
-    tern_tensor *in[] = {indices(s, p->info.rows, s->tokens), indices(s, p->info.rows, s->slot_of),
-                         indices(s, p->info.rows, s->positions), indices(s, p->info.wanted, s->wanted)};
-    tern_tensor *bound[4], *out[TERN__MOST_OUTPUTS];
-    static const char *const names[] = {"tokens", "slots", "positions", "wanted"};
-    for (int i = 0; i < p->n_in; i++) { /* a program lists its inputs in the order in which it meets them */
-        tern_port port;
-        TERN_TRY(tern_program_input(p->program, i, &port));
-        for (int k = 0; k < 4; k++)
-            if (strcmp(port.name, names[k]) == 0)
-                bound[i] = in[k];
-    }
+    tern_tensor *in[N_INPUTS] = {[TOKENS] = indices(s, p->info.rows, s->tokens),
+                                 [SLOTS] = indices(s, p->info.rows, s->slot_of),
+                                 [POSITIONS] = indices(s, p->info.rows, s->positions),
+                                 [WANTED] = indices(s, p->info.wanted, s->wanted)};
+    tern_tensor *bound[N_INPUTS], *out[TERN__MOST_OUTPUTS];
+    for (int i = 0; i < p->n_in; i++)
+        bound[i] = in[p->inputs[i]];
     TERN_TRY(tern_exec_run(p->exec, p->n_in, bound, p->n_out, out));
     p->info.runs++;
     TERN_TRY(tern__model_file_check_mapped(s->model->file));

@@ -13,6 +13,11 @@ typedef int (*tern__session_record)(const tern_model *m, tern_tensor *hidden, vo
 /* Called with what was recorded for the next `n` wanted rows; an output may have more rows, which are padding. */
 typedef tern_status (*tern__session_take)(void *user, int n, tern_tensor *const *out);
 
+/* `options` (NULL: the defaults) with every zero replaced by what it means for a model with these numbers. Fails where
+ * tern_session_create does. */
+tern_status tern__session_options_resolve(const tern__hparams *h, const tern_session_options *options,
+                                          tern_session_options *out);
+
 /* As tern_session_create and tern_session_feed, whose arguments were checked for NULL. `user` of `record` outlives the session. */
 tern_status tern__session_create(tern_model *model, const tern_session_options *options,
                                  tern__session_record record, void *user, tern_session **out);

@@ -78,12 +78,12 @@ static tern_status load_linear(loader *l, const char *name, int64_t rows, int64_
     *out = (tern__linear){NULL, NULL};
     if (codes)
         TERN_TRY(
-            tern__load_ternary_later(m->ctx, m->file, i, l->options->ternary, &out->weight, &out->scales));
+            tern__load_ternary_later(m->ctx, m->loading, i, l->options->ternary, &out->weight, &out->scales));
     if (!out->weight && (codes || m->h.ternary))
         TERN_TRY(tern_model_file_load_ternary(m->ctx, m->file, i, l->options->ternary, TERN_TERNARY_DECLARED,
                                               &out->weight, &out->scales));
     else if (!out->weight)
-        TERN_TRY(tern__load_later(m->ctx, m->file, i, &out->weight));
+        TERN_TRY(tern__load_later(m->ctx, m->loading, i, &out->weight));
     const int scale = out->scales ? tern__scale_of(m->file, &t) : -1;
     if (scale >= 0)
         l->used[scale] = true; /* it is part of out->scales */
@@ -178,22 +178,20 @@ static tern_status load_embedding(loader *l)
                   "model: %lld tokens are promised, 'token_embd.weight' has %lld rows",
                   (long long)m->h.vocabulary, (long long)m->vocabulary);
     TERN_TRY(find(l, "token_embd.weight", m->vocabulary, m->h.width, &i, &t));
-    m->tied = tern_model_file_find(m->file, "output.weight", &head) != TERN_OK;
+    TERN_TRY(tern__head_of(m->file, &head, &m->tied));
     TERN_TRY(check_numbers(m->file, i));
-    if (m->tied)
-        head = i;
-    else
+    if (!m->tied)
         TERN_TRY(find(l, "output.weight", m->vocabulary, m->h.width, &head, &t));
     TERN_TRY(check_numbers(m->file, head));
     if (l->looking)
         return load_vector(l, "output_norm.weight", m->h.width, &m->output_norm);
-    TERN_TRY(tern__load_mapped(m->ctx, m->file, i, &m->embedding));
+    TERN_TRY(tern__load_mapped(m->ctx, m->loading, i, &m->embedding));
     keep(l, m->embedding);
     m->head_at = head;
     if (l->options->head)
-        TERN_TRY(tern__load_later_as(m->ctx, m->file, head, l->options->head, &m->head));
+        TERN_TRY(tern__load_later_as(m->ctx, m->loading, head, l->options->head, &m->head));
     else
-        TERN_TRY(tern__load_later(m->ctx, m->file, head, &m->head));
+        TERN_TRY(tern__load_later(m->ctx, m->loading, head, &m->head));
     if (m->tied)
         tern_keep(m->head); /* it was counted */
     else
@@ -239,8 +237,8 @@ tern_status tern__weights_load(tern_model *m, const tern_model_options *options)
     const int n = tern_model_file_count(m->file);
     TERN_TRY(check_count(m));
     /* progress is that of weights that are read later, when programs pack them */
-    TERN_TRY(
-        tern__model_file_watch(m->file, tern_ctx_threads(m->ctx), options->progress, options->progress_user));
+    TERN_TRY(tern__loading_create(m->file, tern_ctx_threads(m->ctx), options->progress,
+                                  options->progress_user, &m->loading));
     l.used = tern__alloc_zero((size_t)n + 1, sizeof *l.used);
     m->layers = tern__alloc_zero((size_t)m->h.layers, sizeof *m->layers);
     tern_status status = l.used && m->layers ? TERN_OK : tern__out_of_memory((size_t)n);
@@ -274,4 +272,6 @@ void tern__weights_release(tern_model *m)
         tern_release(m->embedding);
     tern_release(m->head);
     tern_release(m->output_norm);
+    tern__loading_mute(m->loading); /* constants that outlive the model hold it too */
+    tern__loading_release(m->loading);
 }

@@ -166,9 +166,8 @@ tern_status tern__tensor_cache_put(tern_cache *cache, const char *key, const ter
 {
     size_t length = strlen(key) + 1, bytes = sizeof(entry) + length;
     size_t most = cache->options.max_bytes;
-    TERN__FAIL_IF(!tern__size_add(bytes, tern__type_bytes(type), &bytes) || (most && bytes > most),
-                  TERN_LIMIT, "cache_put: '%s' takes %zu bytes, the whole cache may have %zu", key, bytes,
-                  most);
+    TERN__FAIL_IF(!tern__size_add(bytes, tern__type_bytes(type), &bytes) || bytes > most, TERN_LIMIT,
+                  "cache_put: '%s' takes %zu bytes, the whole cache may have %zu", key, bytes, most);
     entry *e = tern__alloc(sizeof *e + length);
     if (!e)
         return tern__out_of_memory(sizeof *e + length);
@@ -182,7 +181,7 @@ tern_status tern__tensor_cache_put(tern_cache *cache, const char *key, const ter
     entry *before = find(cache, e->hash, key);
     if (before)
         drop(cache, before, &cache->stats.replaced, &dropped);
-    while (most && cache->oldest && cache->stats.bytes + bytes > most)
+    while (cache->oldest && cache->stats.bytes + bytes > most)
         drop(cache, cache->oldest, &cache->stats.evicted, &dropped);
     add(cache, e);
     pthread_mutex_unlock(&cache->lock);
@@ -241,7 +240,9 @@ tern_status tern_cache_create(const tern_cache_options *options, tern_cache **ou
         tern__free(c);
         return tern__out_of_memory(sizeof *c + FIRST_BUCKETS * sizeof *buckets);
     }
-    c->options = options ? *options : tern_cache_options_default();
+    const tern_cache_options usual = tern_cache_options_default();
+    c->options = options ? *options : usual;
+    c->options.max_bytes = c->options.max_bytes ? c->options.max_bytes : usual.max_bytes;
     c->buckets = buckets;
     c->n_buckets = FIRST_BUCKETS;
     if (pthread_mutex_init(&c->lock, NULL) != 0) {

@@ -19,7 +19,7 @@
 
 tern_train_export_options tern_train_export_options_default(void)
 {
-    return (tern_train_export_options){.type = TERN_STORED_AS_IS, .embedding = TERN_STORED_AS_IS};
+    return (tern_train_export_options){0};
 }
 
 /* How one weight is written. */

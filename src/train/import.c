@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "model/arch/hparams.h"
 #include "model/file/codec.h"
+#include "model/arch/parts.h"
 #include "model/file/load.h"
 #include "train/trainer.h"
 
@@ -16,7 +17,8 @@
 static tern_status check_settings(const tern_model_file *file, const tern__hparams *h)
 {
     int head;
-    TERN__FAIL_IF(!h->relu2 || !h->sub_norms || !h->ternary, TERN_UNSUPPORTED,
+    bool tied;
+    TERN__FAIL_IF(h->activation != TERN__RELU2 || !h->sub_norms || !h->ternary, TERN_UNSUPPORTED,
                   "training: the file has a model of architecture '%s'; only 'bitnet-b1.58' and 'bitnet-25' "
                   "can be trained",
                   h->architecture);
@@ -27,7 +29,8 @@ static tern_status check_settings(const tern_model_file *file, const tern__hpara
         (long long)h->head_width, (long long)h->rope_width, (long long)h->width);
     TERN__FAIL_IF(h->rope_pairs != TERN__ROPE_HALVES, TERN_UNSUPPORTED,
                   "training: the file rotates neighbours; only halves of a head can be trained");
-    TERN__FAIL_IF(tern_model_file_find(file, "output.weight", &head) == TERN_OK, TERN_UNSUPPORTED,
+    TERN_TRY(tern__head_of(file, &head, &tied));
+    TERN__FAIL_IF(!tied, TERN_UNSUPPORTED,
                   "training: the file has 'output.weight'; only models whose table of tokens is the head as "
                   "well can be trained");
     return TERN_OK;

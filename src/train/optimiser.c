@@ -51,7 +51,8 @@ static tern_status check_options(const tern_optimiser_options *o)
         {"beta1", is_share(o->beta1), o->beta1},
         {"beta2", is_share(o->beta2), o->beta2},
         {"momentum", is_share(o->momentum), o->momentum},
-        {"eps", o->eps >= 0 && isfinite(o->eps), o->eps},
+        /* 0 / 0 where a gradient has always been 0 */
+        {"eps", o->kind == TERN_OPTIMISER_SGD || (o->eps > 0 && isfinite(o->eps)), o->eps},
         {"weight_decay", o->weight_decay >= 0 && isfinite(o->weight_decay), o->weight_decay},
         {"clip", o->clip >= 0 && isfinite(o->clip), o->clip},
     };

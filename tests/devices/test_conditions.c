@@ -195,6 +195,11 @@ static void feed(tern_session *session, float *logits)
     tern_sequence_free(sequence);
 }
 
+static void count_batch(void *user)
+{
+    ++*(int *)user;
+}
+
 TEST(a_governor_limits_threads_and_batch_and_no_result_changes)
 {
     char path[1024];
@@ -219,6 +224,11 @@ TEST(a_governor_limits_threads_and_batch_and_no_result_changes)
     const tern_governor_options told = {.every_ns = 100, .source = tell, .user = &w};
     tern_allowance a;
     CHECK_OK(tern_governor_create(ctx, session, &told, &governor));
+    tern_governor *second = NULL; /* the place before batches is taken, and stays the first one's */
+    CHECK_STATUS(tern_governor_create(ctx, session, &told, &second), TERN_STATE);
+    CHECK(second == NULL);
+    CHECK_STATUS(tern_session_set_before_batch(session, count_batch, &w), TERN_STATE);
+    CHECK_STATUS(tern_session_set_before_batch(session, NULL, &w), TERN_STATE);
     CHECK_OK(tern_governor_look(governor, 1000));
     tern_governor_get(governor, NULL, &a);
     CHECK(w.reads == 1 && a.threads == 4 && a.batch == 8);
@@ -245,6 +255,12 @@ TEST(a_governor_limits_threads_and_batch_and_no_result_changes)
     w.reads = 0;
     feed(session, strained);
     CHECK(w.reads == 0 && memcmp(calm, strained, sizeof calm) == 0);
+    int batches = 0; /* the place is free again, and then the caller's */
+    CHECK_OK(tern_session_set_before_batch(session, count_batch, &batches));
+    CHECK_STATUS(tern_governor_create(ctx, session, &told, &second), TERN_STATE);
+    feed(session, strained);
+    CHECK(batches > 0 && w.reads == 0);
+    CHECK_OK(tern_session_set_before_batch(session, NULL, &batches));
     tern_session_free(session);
     tern_model_free(model);
     tern_ctx_destroy(ctx);

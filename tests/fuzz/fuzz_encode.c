@@ -36,7 +36,7 @@ static size_t blanks(const uint8_t *data, size_t size, char *out)
 static void stream(const tern_tokenizer *t, const int32_t *ids, size_t count, const char *whole,
                    size_t length)
 {
-    tern_decode_options options = {.at_start = true, .keep_invalid = true};
+    tern_decode_options options = {.keep_invalid = true};
     tern_detokenizer *d;
     const char *piece;
     size_t at = 0, n;
@@ -58,8 +58,8 @@ static void try(const tern_tokenizer *t, bool characters, const uint8_t *data, s
     int32_t *ids;
     char *back, *want = malloc(size + 1);
     size_t count, length, n = size;
-    tern_encode_options encode = {.parse_special = false};
-    tern_decode_options decode = {.at_start = true, .keep_invalid = true};
+    tern_encode_options encode = {.no_special = true};
+    tern_decode_options decode = {.keep_invalid = true};
     if (characters)
         n = blanks(data, size, want);
     else
@@ -70,7 +70,7 @@ static void try(const tern_tokenizer *t, bool characters, const uint8_t *data, s
     stream(t, ids, count, back, length);
     tern_string_free(back);
     tern_tokens_free(ids);
-    encode.parse_special = encode.add_special = true;
+    encode = (tern_encode_options){.parse_special = true};
     check(tern_tokenizer_encode(t, (const char *)data, size, &encode, &ids, &count) == TERN_OK, "encode all");
     tern_tokens_free(ids);
     free(want);

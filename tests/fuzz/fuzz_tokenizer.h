@@ -24,7 +24,7 @@ static inline void fuzz_use_tokenizer(const tern_tokenizer *t)
     int32_t *ids;
     char *back;
     size_t count, length;
-    tern_encode_options options = {.add_special = true, .parse_special = true};
+    tern_encode_options options = {.parse_special = true};
     tern_tokenizer_info info;
     tern_token_info token;
     fuzz_check(tern_tokenizer_get_info(t, &info) == TERN_OK, "info");

@@ -6,6 +6,7 @@
 
 #include <tern/model.h>
 #include <tern/model_convert.h>
+#include <tern/ops.h>
 
 #include "bytes.h"
 #include "harness.h"
@@ -39,6 +40,59 @@ static const tern__architecture *read_as(const tern__architecture *a)
 {
     return tern__architecture_of_config(a->hf_written_type, a->hf_class,
                                         tern__activation_name(a->activation));
+}
+
+/* Every name that is written is found again, and nothing that only looks like one. */
+TEST(parts_are_found_by_their_names)
+{
+    static const char *const others[] = {"",
+                                         "blk.",
+                                         "blk.0.attn_q",
+                                         "blk.00.attn_q.weight",
+                                         "blk.+1.attn_q.weight",
+                                         "blk. 1.attn_q.weight",
+                                         "blk.-1.attn_q.weight",
+                                         "blk.12345678901.attn_q.weight",
+                                         "blk.0.attn_q.weight.x",
+                                         "blk.0.attn_q.bias",
+                                         "blk.0.token_embd.weight",
+                                         "attn_q.weight",
+                                         "output"};
+    char name[TERN__PART_NAME];
+    int64_t layer = -1;
+    for (int id = 0; id < TERN__PART_COUNT; id++)
+        for (int64_t at = 0; at < 4096; at += 1365) {
+            const tern__part *part = tern__part_get((tern__part_id)id);
+            CHECK(tern__part_of(tern__part_name(part, at, name), &layer) == part);
+            CHECK_EQ(layer, part->in_layer ? at : 0);
+            CHECK_EQ(tern__part_is_linear(name), part->role == TERN__ROLE_LINEAR);
+        }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        CHECK(tern__part_of(others[i], &layer) == NULL);
+}
+
+/* Each in its own words, of which no other has one, and each the function of its name. */
+TEST(every_activation)
+{
+    static const double at_1_5[] = {
+        [TERN__SILU] = 1.5 / (1 + 0.22313016014842982), [TERN__RELU2] = 2.25}; /* exp(-1.5) */
+    _Static_assert(sizeof at_1_5 / sizeof *at_1_5 == TERN__ACTIVATION_COUNT, "one for each");
+    tern_ctx *ctx;
+    CHECK_OK(tern_ctx_create(NULL, &ctx));
+    for (int i = 0; i < TERN__ACTIVATION_COUNT; i++) {
+        const tern__activation_info *a = tern__activation_get((tern__activation)i);
+        CHECK_STR(tern__activation_name((tern__activation)i), a->words[0]);
+        tern_tensor *y = a->apply(tern_full(ctx, TERN_F32, 1, (int64_t[]){1}, 1.5));
+        const float *value = tern_data_f32(y);
+        CHECK(value != NULL);
+        CHECK_NEAR((double)*value, at_1_5[i], 1e-6);
+        for (int k = 0; k < i; k++)
+            for (const char *const *mine = a->words; *mine; mine++)
+                for (const char *const *other = tern__activation_get((tern__activation)k)->words; *other;
+                     other++)
+                    CHECK(strcmp(*mine, *other) != 0);
+    }
+    tern_ctx_destroy(ctx);
 }
 
 TEST(every_row_makes_models)

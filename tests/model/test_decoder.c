@@ -377,6 +377,13 @@ TEST(what_is_out_of_range_is_refused)
     const tern_session_row good[] = {{1, 0, 0}, {2, 0, 1}};
     CHECK_STATUS(tern_session_feed(e.session, 2, good, 2, (int[]){1, 0}, logits), TERN_OUT_OF_RANGE);
     CHECK_STATUS(tern_session_feed(e.session, 2, good, 1, (int[]){2}, logits), TERN_OUT_OF_RANGE);
+    /* one place for two rows, side by side and apart; and places that differ, in any order */
+    const tern_session_row twice[] = {{1, 0, 0}, {2, 0, 1}, {3, 0, 1}},
+                           apart[] = {{1, 0, 1}, {2, 0, 0}, {3, 0, 1}};
+    CHECK_STATUS(tern_session_feed(e.session, 3, twice, 0, NULL, NULL), TERN_INVALID_ARGUMENT);
+    CHECK_STATUS(tern_session_feed(e.session, 3, apart, 0, NULL, NULL), TERN_INVALID_ARGUMENT);
+    CHECK(strstr(tern_last_error(), "position 1 of slot 0") != NULL);
+    CHECK_OK(tern_session_feed(e.session, 2, apart, 0, NULL, NULL));
     tern_session_options o = tern_session_options_default();
     tern_session *session;
     o.context = TINY_CONTEXT + 1;

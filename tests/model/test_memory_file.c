@@ -1,4 +1,6 @@
 /* test_memory_file.c - models that are in memory, as part of a program: the same as from disk, used where they are. */
+#include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@ static tern_ctx *ctx;
 static char path[4096];
 static void *content;
 static size_t n;
+static tern_model_file *shared_file;
 
 static void set_up(void)
 {
@@ -70,8 +73,9 @@ TEST(the_same_as_from_disk)
     tear_down();
 }
 
-/* Bytes that a model and its logits take, with its table of tokens in place or not. */
-static void count_bytes(bool no_map, uint64_t *out)
+/* Bytes that a model and its logits take, with its table of tokens in place or not. Programs of the model before may go meanwhile:
+ * that may be less than nothing. */
+static void count_bytes(bool no_map, int64_t *out)
 {
     const tern_model_file_options options = {.no_map = no_map};
     float logits[TINY_VOCABULARY];
@@ -85,17 +89,17 @@ static void count_bytes(bool no_map, uint64_t *out)
     feed(model, logits);
     tern_alloc_get_stats(&after);
     tern_model_free(model);
-    *out = after.live_bytes - before.live_bytes;
+    *out = (int64_t)after.live_bytes - (int64_t)before.live_bytes;
 }
 
 TEST(used_in_place)
 {
     set_up();
-    uint64_t copied = 0, in_place = 0;
+    int64_t copied = 0, in_place = 0;
     count_bytes(false, &in_place); /* what the context keeps is there from now on */
     count_bytes(true, &copied);
     count_bytes(false, &in_place);
-    CHECK(copied >= in_place + TINY_VOCABULARY * TINY_WIDTH * sizeof(float));
+    CHECK(copied >= in_place + TINY_VOCABULARY * TINY_WIDTH * (int64_t)sizeof(float));
     tear_down();
 }
 
@@ -132,6 +136,74 @@ TEST(several_models_of_one_file)
     CHECK(memcmp(logits[0], logits[1], sizeof logits[0]) == 0);
     CHECK(told[0].total > 0 && told[0].done == told[0].total);
     CHECK(memcmp(&told[0], &told[1], sizeof told[0]) == 0);
+    tear_down();
+}
+
+/* Both are loaded before the first is used: each is told of its own weights, and the freed one of nothing. */
+TEST(progress_is_told_of_its_own_model_as_long_as_that_lives)
+{
+    float logits[TINY_VOCABULARY];
+    notes told[3] = {{0}};
+    tern_model *models[3];
+    tern_model_file *file;
+    set_up();
+    CHECK_OK(tern_model_file_open_memory(content, n, NULL, NULL, &file));
+    for (int i = 0; i < 3; i++) {
+        tern_model_options options = tern_model_options_default();
+        options.progress = tell;
+        options.progress_user = &told[i];
+        CHECK_OK(tern_model_load_file(ctx, file, &options, &models[i]));
+    }
+    tern_model_file_close(file);
+    tern_model_free(models[2]);
+    for (int i = 0; i < 2; i++) {
+        feed(models[i], logits);
+        CHECK(told[i].total > 0 && told[i].done == told[i].total);
+        tern_model_free(models[i]);
+    }
+    CHECK(memcmp(&told[0], &told[1], sizeof told[0]) == 0);
+    CHECK(told[2].total == 0);
+    tear_down();
+}
+
+/* The mapping that they share is made once, whoever is first. */
+static void *load_and_feed(void *arg)
+{
+    float *logits = arg;
+    tern_ctx *own;
+    tern_model *model;
+    tern_session *session;
+    if (tern_ctx_create(NULL, &own) != TERN_OK)
+        return NULL;
+    if (tern_model_load_file(own, shared_file, NULL, &model) == TERN_OK) {
+        if (tern_session_create(model, NULL, &session) == TERN_OK) {
+            if (tern_session_feed(session, 1, &(tern_session_row){.token = 3}, 1, (int[]){0}, logits) !=
+                TERN_OK)
+                logits[0] = NAN;
+            tern_session_free(session);
+        }
+        tern_model_free(model);
+    }
+    tern_ctx_destroy(own);
+    return NULL;
+}
+
+TEST(threads_load_from_one_file)
+{
+    enum { THREADS = 4 };
+    static float logits[THREADS][TINY_VOCABULARY];
+    pthread_t threads[THREADS];
+    set_up();
+    CHECK_OK(tern_model_file_open(path, NULL, &shared_file));
+    for (int i = 0; i < THREADS; i++) {
+        logits[i][0] = NAN;
+        CHECK(pthread_create(&threads[i], NULL, load_and_feed, logits[i]) == 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    tern_model_file_close(shared_file);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(!isnan(logits[i][0]) && memcmp(logits[0], logits[i], sizeof logits[0]) == 0);
     tear_down();
 }
 

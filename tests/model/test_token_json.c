@@ -429,7 +429,7 @@ TEST(failing_allocations)
         tern_alloc_set_gate(refuse_later, &r);
         status = tern_tokenizer_parse_json(text, sizeof text - 1, NULL, &t);
         if (status == TERN_OK) {
-            tern_encode_options options = {.parse_special = true};
+            tern_encode_options options = {.no_special = true, .parse_special = true};
             status = tern_tokenizer_encode(t, "ab<x>", 5, &options, &ids, &count);
             if (status == TERN_OK)
                 tern_tokens_free(ids);

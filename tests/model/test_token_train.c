@@ -185,7 +185,7 @@ TEST(bytes_and_an_end)
 {
     tern_tokenizer *t;
     tern_tokenizer_info info;
-    tern_encode_options parse = {.add_special = true, .parse_special = true};
+    tern_encode_options parse = {.parse_special = true};
     int32_t *ids, id;
     size_t count;
     char all[256];

@@ -133,7 +133,7 @@ static void run_recorded(const char *path, const tern_tokenizer *t, int *count, 
         json_t *want = json_object_get(entry, "token_ids");
         int32_t *ids;
         size_t n;
-        tern_encode_options options = {.add_special = json_is_true(json_object_get(entry, "add_bos"))};
+        tern_encode_options options = {.no_special = !json_is_true(json_object_get(entry, "add_bos"))};
         CHECK_OK(tern_tokenizer_encode(t, text, strlen(text), &options, &ids, &n));
         bool same = n == json_array_size(want);
         for (size_t k = 0; k < n && same; k++)

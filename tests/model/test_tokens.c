@@ -150,18 +150,20 @@ TEST(decoding_options)
 {
     tern_tokenizer *t;
     CHECK_OK(small_characters(true, &t));
-    check_decoded(t, (int32_t[]){1, 266, 266, 2}, 4, (tern_decode_options){.at_start = true}, "the the");
-    check_decoded(t, (int32_t[]){1, 266, 266, 2}, 4, (tern_decode_options){0}, " the the");
-    check_decoded(t, (int32_t[]){1, 266, 2}, 3, (tern_decode_options){.show_special = true}, "<s> the</s>");
-    check_decoded(t, (int32_t[]){0}, 1, (tern_decode_options){0}, " \xE2\x81\x87 ");
-    check_decoded(t, (int32_t[]){229, 133, 175}, 3, (tern_decode_options){0}, "\xE2\x82\xAC");
-    check_decoded(t, (int32_t[]){229, 133, 262}, 3, (tern_decode_options){0},
+    check_decoded(t, (int32_t[]){1, 266, 266, 2}, 4, (tern_decode_options){0}, "the the");
+    check_decoded(t, (int32_t[]){1, 266, 266, 2}, 4, (tern_decode_options){.goes_on = true}, " the the");
+    check_decoded(t, (int32_t[]){1, 266, 2}, 3, (tern_decode_options){.show_special = true, .goes_on = true},
+                  "<s> the</s>");
+    check_decoded(t, (int32_t[]){0}, 1, (tern_decode_options){.goes_on = true}, " \xE2\x81\x87 ");
+    check_decoded(t, (int32_t[]){229, 133, 175}, 3, (tern_decode_options){.goes_on = true}, "\xE2\x82\xAC");
+    check_decoded(t, (int32_t[]){229, 133, 262}, 3, (tern_decode_options){.goes_on = true},
                   "\xEF\xBF\xBD"
                   "e");
-    check_decoded(t, (int32_t[]){229, 133, 262}, 3, (tern_decode_options){.keep_invalid = true},
+    check_decoded(t, (int32_t[]){229, 133, 262}, 3,
+                  (tern_decode_options){.goes_on = true, .keep_invalid = true},
                   "\xE2\x82"
                   "e");
-    check_decoded(t, NULL, 0, (tern_decode_options){0}, "");
+    check_decoded(t, NULL, 0, (tern_decode_options){.goes_on = true}, "");
     char *text;
     size_t length;
     CHECK_STATUS(tern_tokenizer_decode(t, (int32_t[]){271}, 1, NULL, &text, &length), TERN_OUT_OF_RANGE);
@@ -190,7 +192,7 @@ static void check_stream(const tern_tokenizer *t, uint64_t *random, int32_t n_to
     size_t whole_length, n = 0, length;
     const char *piece;
     tern_detokenizer *d;
-    tern_decode_options options = {.at_start = true, .keep_invalid = keep};
+    tern_decode_options options = {.keep_invalid = keep};
     for (int i = 0; i < 64; i++)
         ids[i] = (int32_t)(next_random(random) % (uint64_t)n_tokens);
     CHECK_OK(tern_tokenizer_decode(t, ids, 64, &options, &whole, &whole_length));
@@ -304,7 +306,7 @@ static void check_long(const tern_tokenizer *t)
             memcpy(text + n, things[i], length);
         int32_t *ids;
         size_t count;
-        tern_encode_options options = {.parse_special = true};
+        tern_encode_options options = {.no_special = true, .parse_special = true};
         CHECK_OK(tern_tokenizer_encode(t, text, n, &options, &ids, &count));
         CHECK(count > 0);
         tern_tokens_free(ids);

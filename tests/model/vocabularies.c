@@ -136,7 +136,7 @@ bool ids_text(const tern_tokenizer *t, const char *text, size_t length, bool add
 {
     int32_t *ids;
     size_t count, used = 0;
-    tern_encode_options options = {.add_special = add_special, .parse_special = parse};
+    tern_encode_options options = {.no_special = !add_special, .parse_special = parse};
     if (!harness_check_ok(tern_tokenizer_encode(t, text, length, &options, &ids, &count), __FILE__, __LINE__,
                           text))
         return false;
@@ -152,8 +152,8 @@ bool round_trip(const tern_tokenizer *t, const char *text, size_t length)
     int32_t *ids;
     size_t count, back_length;
     char *back;
-    tern_encode_options none = {0};
-    tern_decode_options options = {.at_start = true, .keep_invalid = true};
+    tern_encode_options none = {.no_special = true};
+    tern_decode_options options = {.keep_invalid = true};
     if (tern_tokenizer_encode(t, text, length, &none, &ids, &count) != TERN_OK)
         return false;
     bool same = tern_tokenizer_decode(t, ids, count, &options, &back, &back_length) == TERN_OK;

@@ -233,7 +233,7 @@ TEST(conditions)
     static const tern_conditions calm;
     QUIET(tern_ctx_limit_threads(NULL, 1));
     QUIET(tern_session_limit_batch(NULL, 1));
-    QUIET(tern_session_set_call(NULL, NULL, NULL));
+    REFUSED(tern_session_set_before_batch(NULL, NULL, NULL));
     CHECK_STR(tern_strain_name((tern_strain)99), "unknown");
     CHECK_STR(tern_sensor_name((tern_sensor)99), "unknown");
     REFUSED(tern_conditions_read("/", NULL, NULL));

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include <tern/model.h>
+#include <tern/ops.h>
 
 #include "base/status.h"
 #include "base/strbuf.h"
@@ -69,9 +70,29 @@ tern_status tern__architecture_of(const tern_model_file *file, const tern__archi
     return TERN_OK;
 }
 
+/* Any architecture can be fine-tuned to ternary weights: Hugging Face's configuration says so, whatever the weights look like. */
+bool tern__says_ternary(const tern_model_file *file)
+{
+    const tern__architecture *a = tern__architecture_in(file);
+    const char *method;
+    return (a && a->ternary) ||
+           (tern_model_file_get_string(file, "config.quantization_config.quant_method", &method) == TERN_OK &&
+            strcmp(method, "bitnet") == 0);
+}
+
+const tern__activation_info *tern__activation_get(tern__activation activation)
+{
+    static const tern__activation_info infos[] = {
+#define INFO(id, function, name, other) [TERN__##id] = {.words = {name, other}, .apply = function},
+        TERN__ACTIVATION_LIST(INFO)
+#undef INFO
+    };
+    return &infos[activation];
+}
+
 const char *tern__activation_name(tern__activation activation)
 {
-    return activation == TERN__RELU2 ? "relu2" : "silu";
+    return tern__activation_get(activation)->words[0];
 }
 
 static bool is_known_type(const char *type)

@@ -3,11 +3,24 @@
 #define TERN_MODEL_ARCH_ARCHITECTURE_H
 
 #include <tern/model_file.h>
+#include <tern/tensor.h>
+
+/* Of the feed-forward part: X(enumerator, function over tensors, its name in config.json, another name or NULL). */
+#define TERN__ACTIVATION_LIST(X)        \
+    X(SILU, tern_silu, "silu", "swish") \
+    X(RELU2, tern_relu2, "relu2", NULL)
 
 typedef enum tern__activation {
-    TERN__SILU,
-    TERN__RELU2,
+#define TERN__ACTIVATION_ENUM(id, apply, name, other) TERN__##id,
+    TERN__ACTIVATION_LIST(TERN__ACTIVATION_ENUM)
+#undef TERN__ACTIVATION_ENUM
+        TERN__ACTIVATION_COUNT
 } tern__activation;
+
+typedef struct tern__activation_info {
+    const char *words[3]; /* in config.json: its name, perhaps another, then NULL */
+    tern_tensor *(*apply)(tern_tensor *x);
+} tern__activation_info;
 
 /* How pairs of coordinates are chosen for rotation: files keep rows of q and k in the order that theirs needs. */
 typedef enum tern__rope_pairs {
@@ -41,7 +54,11 @@ tern_status tern__architecture_unknown(const char *who, const char *name);
 const tern__architecture *tern__architecture_of_config(const char *model_type, const char *hf_class,
                                                        const char *hidden_act);
 
+const tern__activation_info *tern__activation_get(tern__activation activation);
 const char *tern__activation_name(tern__activation activation); /* as config.json has it */
+
+/* Are its linear layers ternary even where the file has them as floats? By its architecture, or because its configuration says so. */
+bool tern__says_ternary(const tern_model_file *file);
 
 /* In which order the file has the rows of q and k: "tern.rope_style" if it has that, else as GGUF has them. */
 tern_status tern__rope_pairs_of(const tern_model_file *file, const tern__architecture *a,

@@ -3,29 +3,9 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/status.h"
 #include "model/arch/settings.h"
-
-/* Any architecture can be fine-tuned to ternary weights: Hugging Face's configuration says so, whatever the weights look like. */
-static bool says_bitnet(const tern_model_file *file)
-{
-    const char *method;
-    return tern_model_file_get_string(file, "config.quantization_config.quant_method", &method) == TERN_OK &&
-           strcmp(method, "bitnet") == 0;
-}
-
-bool tern_model_file_runs_ternary(const tern_model_file *file, int i)
-{
-    tern_file_tensor t;
-    if (!file || tern_model_file_tensor(file, i, &t) != TERN_OK)
-        return false;
-    if (tern_stored_get(t.stored)->kind != TERN_STORED_PLAIN)
-        return tern_stored_get(t.stored)->kind == TERN_STORED_TERNARY;
-    const tern__architecture *a = tern__architecture_in(file);
-    return ((a && a->ternary) || says_bitnet(file)) && strncmp(t.name, "blk.", 4) == 0 && t.rank == 2;
-}
 
 typedef struct reader {
     const tern_model_file *file;
@@ -110,9 +90,9 @@ tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out)
     TERN_TRY(tern__architecture_of(file, &a));
     reader r = {file, a->name};
     tern__hparams h = {.architecture = a->name,
-                       .relu2 = a->activation == TERN__RELU2,
+                       .activation = a->activation,
                        .sub_norms = a->sub_norms,
-                       .ternary = a->ternary || says_bitnet(file)};
+                       .ternary = tern__says_ternary(file)};
     TERN_TRY(tern__rope_pairs_of(file, a, &h.rope_pairs));
     TERN_TRY(read_size(&r, "block_count", TERN__MOST_LAYERS, 0, &h.layers));
     TERN_TRY(read_size(&r, "embedding_length", TERN__MOST_WIDTH, 0, &h.width));

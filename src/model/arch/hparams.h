@@ -15,7 +15,7 @@ enum {
 
 typedef struct tern__hparams {
     const char *architecture; /* of the file's */
-    bool relu2;               /* else silu */
+    tern__activation activation;
     bool sub_norms;
     bool ternary; /* projections are BitLinear even where the file has them as floats */
     int64_t layers, width, heads, kv_heads, head_width, rope_width, feed_forward, context;

@@ -1,7 +1,10 @@
-/* parts.c - rows of parts.def. */
+/* parts.c - rows of parts.def, and which of them a tensor is. */
 #include "model/arch/parts.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
 
 static const tern__part parts[] = {
 #define MODEL_PART(id, role, gguf, hf, rows, columns) \
@@ -28,6 +31,44 @@ const char *tern__part_name(const tern__part *part, int64_t layer, char out[stat
     else
         snprintf(out, TERN__PART_NAME, "%s.weight", part->gguf);
     return out;
+}
+
+const tern__part *tern__part_of(const char *name, int64_t *layer)
+{
+    long long number = 0;
+    char own[TERN__PART_NAME];
+    /* What is not written as we would write it is found out by writing it. */
+    const bool in_layer = sscanf(name, "blk.%9lld.", &number) == 1;
+    *layer = in_layer ? number : 0;
+    for (size_t i = 0; i < TERN__COUNT(parts) && *layer >= 0; i++)
+        if (parts[i].in_layer == in_layer && strcmp(tern__part_name(&parts[i], *layer, own), name) == 0)
+            return &parts[i];
+    return NULL;
+}
+
+bool tern__part_is_linear(const char *name)
+{
+    int64_t layer;
+    const tern__part *part = tern__part_of(name, &layer);
+    return part && part->role == TERN__ROLE_LINEAR;
+}
+
+tern_status tern__head_of(const tern_model_file *file, int *head, bool *tied)
+{
+    char name[TERN__PART_NAME];
+    *tied = tern_model_file_find(file, tern__part_name(&parts[TERN__PART_HEAD], 0, name), head) != TERN_OK;
+    return *tied ? tern_model_file_find(file, tern__part_name(&parts[TERN__PART_TABLE], 0, name), head)
+                 : TERN_OK;
+}
+
+bool tern_model_file_runs_ternary(const tern_model_file *file, int i)
+{
+    tern_file_tensor t;
+    if (!file || tern_model_file_tensor(file, i, &t) != TERN_OK)
+        return false;
+    const tern_stored_kind kind = tern_stored_get(t.stored)->kind;
+    return kind == TERN_STORED_PLAIN ? t.rank == 2 && tern__part_is_linear(t.name) && tern__says_ternary(file)
+                                     : kind == TERN_STORED_TERNARY;
 }
 
 const char *tern__part_module(tern__part_id id, const tern__architecture *a)

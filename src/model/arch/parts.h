@@ -47,6 +47,14 @@ bool tern__part_is_vector(const tern__part *part);
 /* GGUF's name; `layer` is that of a part of one. */
 const char *tern__part_name(const tern__part *part, int64_t layer, char out[static TERN__PART_NAME]);
 
+/* The part that a tensor with this name of GGUF's is; NULL: of no model that is known. *layer: of a part of one, else 0. */
+const tern__part *tern__part_of(const char *name, int64_t *layer);
+/* Is it a weight of a layer's products? */
+bool tern__part_is_linear(const char *name);
+
+/* Which tensor of the file is the head: one of its own, or the table of tokens (*tied). TERN_NOT_FOUND if there is neither. */
+tern_status tern__head_of(const tern_model_file *file, int *head, bool *tied);
+
 /* Hugging Face's module in models of an architecture; NULL: that has no such part. */
 const char *tern__part_module(tern__part_id id, const tern__architecture *a);
 

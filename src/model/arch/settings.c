@@ -136,9 +136,9 @@ static tern_status check_positions(const tern_model_file *file, const tern__hpar
 
 static tern_status check_activation(const tern_model_file *file, const tern__hparams *h)
 {
-    static const char *const relu2[] = {"relu2", NULL}, *const silu[] = {"silu", "swish", NULL};
-    TERN_TRY(check_word(file, "config.hidden_act", h->relu2 ? relu2 : silu));
-    return check_word(file, "config.hidden_activation", h->relu2 ? relu2 : silu);
+    const char *const *words = tern__activation_get(h->activation)->words;
+    TERN_TRY(check_word(file, "config.hidden_act", words));
+    return check_word(file, "config.hidden_activation", words);
 }
 
 /* Elements of a list, "KEY.0" and so on, must be one of the words. */

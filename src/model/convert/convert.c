@@ -469,7 +469,7 @@ static tern_status run(job *j, const char *path)
 
 tern_convert_options tern_convert_options_default(void)
 {
-    return (tern_convert_options){.type = TERN_STORED_AS_IS, .embedding = TERN_STORED_AS_IS};
+    return (tern_convert_options){0};
 }
 
 tern_status tern_model_convert(tern_ctx *ctx, const tern_model_file *file, const char *path,

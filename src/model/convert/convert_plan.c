@@ -11,6 +11,7 @@
 #include "model/file/codec.h"
 #include "model/convert/convert.h"
 #include "model/convert/ternary_write.h"
+#include "model/arch/parts.h"
 #include "model/file/load.h"
 #include "model/file/safetensors_types.h"
 #include "model/file/stored.h"
@@ -29,11 +30,13 @@ static bool is_linear(const tern_file_tensor *t)
 
 static bool is_table(const tern_file_tensor *t)
 {
-    return strcmp(t->name, "token_embd.weight") == 0 || strcmp(t->name, "output.weight") == 0;
+    int64_t layer;
+    const tern__part *part = tern__part_of(t->name, &layer);
+    return part && (part->role == TERN__ROLE_TABLE || part->role == TERN__ROLE_HEAD);
 }
 
-/* Do linear layers have to be ternary? Of other architectures floats are taken as they are, and no scale beside them counts. */
-static bool is_bitnet(const tern_model_file *file)
+/* Does the name of its architecture say that linear layers are ternary? Of others floats are taken as they are, and no scale beside them counts. */
+static bool named_ternary(const tern_model_file *file)
 {
     const tern__architecture *a = tern__architecture_in(file);
     return a && a->ternary;
@@ -44,7 +47,7 @@ static bool is_bitnet(const tern_model_file *file)
 static tern_stored ternary_in_gguf(const tern_model_file *file, const tern_file_tensor *t)
 {
     static const tern_stored types[] = {TERN_STORED_I2_S, TERN_STORED_Q8_0, TERN_STORED_F16};
-    for (size_t i = 0; i < TERN__COUNT(types) && t->rank > 0 && is_bitnet(file); i++)
+    for (size_t i = 0; i < TERN__COUNT(types) && t->rank > 0 && named_ternary(file); i++)
         if (t->shape[t->rank - 1] % tern_stored_get(types[i])->block_elements == 0)
             return types[i];
     return TERN_STORED_I2_S;
@@ -84,7 +87,7 @@ static tern_stored type_wanted(const tern_model_file *file, const tern_file_tens
         return o->embedding;
     /* master weights mean what they are ternarised to: as floats they would be another model; and so would a BitNet's floats, for
      * all who read safetensors and know of master weights only */
-    if (is_linear(t) && (file->master_weights || (is_bitnet(file) && format == TERN_FILE_SAFETENSORS)) &&
+    if (is_linear(t) && (file->master_weights || (named_ternary(file) && format == TERN_FILE_SAFETENSORS)) &&
         tern_stored_get(t->stored)->kind == TERN_STORED_PLAIN)
         return to_gguf ? ternary_in_gguf(file, t) : TERN_STORED_HF_T2;
     return to_gguf ? type_in_gguf(file, t) : type_in_safetensors(t);
@@ -161,8 +164,8 @@ static tern_status plan_scale(tern_ctx *ctx, const tern_model_file *file, bool f
         TERN__FAIL_IF(!fits && n > 1 && c->way == TERN__WAY_TERNARY, TERN_UNSUPPORTED,
                       "%s: tensor '%s' has scales of blocks that f16 does not hold", file->parts[0].path,
                       name);
-        c->own_scale =
-            !fits && n == 1 && (c->way == TERN__WAY_TERNARY || c->ternarised || (exact && is_bitnet(file)));
+        c->own_scale = !fits && n == 1 &&
+                       (c->way == TERN__WAY_TERNARY || c->ternarised || (exact && named_ternary(file)));
         c->signs = c->own_scale && c->way == TERN__WAY_VALUES;
         c->scale = s[0];
     }
@@ -206,7 +209,7 @@ static tern_status check_type(const tern_model_file *file, const tern_file_tenso
 static bool is_ternarised(const tern_model_file *file, const tern_file_tensor *t, tern_file_format format,
                           tern_stored to)
 {
-    return file->master_weights && is_linear(t) && is_bitnet(file) && format == TERN_FILE_GGUF &&
+    return file->master_weights && is_linear(t) && named_ternary(file) && format == TERN_FILE_GGUF &&
            tern_stored_get(t->stored)->kind == TERN_STORED_PLAIN &&
            tern_stored_get(to)->kind == TERN_STORED_PLAIN && tern__stored_keeps_ternary(to);
 }
@@ -281,7 +284,7 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
         file->parts[0].path, tern_stored_get(c->to)->name, t->name);
     /* config.json can say "packed codes" and "master weights"; -s, 0 and s are neither: ternarised anew they get another scale */
     TERN__FAIL_IF(!o->force && format == TERN_FILE_SAFETENSORS && is_linear(t) && !to_ternary &&
-                      (from->kind == TERN_STORED_TERNARY || (is_bitnet(file) && !file->master_weights)),
+                      (from->kind == TERN_STORED_TERNARY || (named_ternary(file) && !file->master_weights)),
                   TERN_UNSUPPORTED,
                   "%s: '%s' is ternary, and as %s in safetensors only Tern would read it as that: choose "
                   "hf_t2, or force it",
@@ -291,7 +294,7 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
     /* what may not hold a scale as it is */
     const bool blocks = tern__stored_has_blocks(c->to);
     bool narrow = c->way == TERN__WAY_VALUES &&
-                  (c->to == TERN_STORED_F16 || c->to == TERN_STORED_BF16 || (blocks && is_bitnet(file)));
+                  (c->to == TERN_STORED_F16 || c->to == TERN_STORED_BF16 || (blocks && named_ternary(file)));
     if (!o->force && c->way == TERN__WAY_VALUES && from->kind == TERN_STORED_TERNARY)
         TERN_TRY(check_one_scale(ctx, file, c));
     if (c->way == TERN__WAY_TERNARY || (narrow && (from->kind == TERN_STORED_TERNARY || c->ternarised)))

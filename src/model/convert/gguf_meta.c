@@ -85,10 +85,10 @@ static int32_t other_end(const tern_model_file *said, const tern_vocabulary *d)
     return d->eot;
 }
 
-static void add_choice(tern__model_writer *w, const char *key, tern_choice choice)
+static void add_choice(tern__model_writer *w, const char *key, tern_tristate choice)
 {
-    if (choice != TERN_BY_MODEL)
-        tern__gguf_meta_bool(w, key, choice == TERN_YES);
+    if (choice != TERN_TRISTATE_BY_MODEL)
+        tern__gguf_meta_bool(w, key, choice == TERN_TRISTATE_YES);
 }
 
 /* GGUF has no word for some things that a tokenizer.json says. Where they would make other tokens the vocabulary is refused. */
@@ -96,7 +96,7 @@ static tern_status check_rules(const tern_vocabulary *d, const tern_model_file *
 {
     tern_vocabulary stated = *d;
     tern_tokenizer *t = NULL;
-    stated.ignore_merges = TERN_BY_MODEL;
+    stated.ignore_merges = TERN_TRISTATE_BY_MODEL;
     stated.eos = id_in(said, "tokenizer.ggml.eos_token_id", d->eos);
     stated.eot = id_in(said, "tokenizer.ggml.eot_token_id", other_end(said, d));
     stated.n_ends = 0;
@@ -104,7 +104,8 @@ static tern_status check_rules(const tern_vocabulary *d, const tern_model_file *
     if (status == TERN_UNAVAILABLE) /* without PCRE2 nobody can tell */
         return TERN_OK;
     TERN_TRY(status);
-    const bool same = d->ignore_merges == TERN_BY_MODEL || t->ignore_merges == (d->ignore_merges == TERN_YES);
+    const bool same = d->ignore_merges == TERN_TRISTATE_BY_MODEL ||
+                      t->ignore_merges == (d->ignore_merges == TERN_TRISTATE_YES);
     size_t lost = 0;
     for (size_t i = 0; i < d->n_ends; i++)
         lost += !tern_tokenizer_is_end(t, d->ends[i]);
@@ -115,11 +116,11 @@ static tern_status check_rules(const tern_vocabulary *d, const tern_model_file *
                   "new file",
                   lost);
     TERN__FAIL_IF(!same, TERN_UNSUPPORTED, "GGUF cannot say that '%s' %s merges for words that are tokens",
-                  d->pre ? d->pre : d->model, d->ignore_merges == TERN_YES ? "ignores" : "minds");
+                  d->pre ? d->pre : d->model, d->ignore_merges == TERN_TRISTATE_YES ? "ignores" : "minds");
     size_t odd = 0;
     for (size_t i = 0; i < d->n_flags; i++)
         odd += d->flags[i].lstrip || d->flags[i].rstrip || d->flags[i].single_word;
-    if (d->add_space == TERN_YES && (d->space_at_start || d->space_if_none))
+    if (d->add_space == TERN_TRISTATE_YES && (d->space_at_start || d->space_if_none))
         tern__log(
             TERN_LOG_WARN,
             "GGUF cannot say where no blank goes before a text: one that begins with a blank, or stands "

@@ -1,4 +1,5 @@
 /* hf_write.c - config.json and the tokenizer's files, from the metadata of any model file. */
+#include "model/arch/parts.h"
 #include "model/convert/hf_write.h"
 
 #include <assert.h>
@@ -119,9 +120,10 @@ static tern_status add_config(const tern_model_file *file, const char *path, con
         h.rope_width != h.head_width, TERN_UNSUPPORTED,
         "%s: positions rotate %lld of %lld coordinates, which a config.json of this class cannot say",
         file->parts[0].path, (long long)h.rope_width, (long long)h.head_width);
+    bool tied;
     TERN_TRY(tern_model_file_find(file, "token_embd.weight", &i));
     TERN_TRY(tern_model_file_tensor(file, i, &table));
-    bool tied = tern_model_file_find(file, "output.weight", &head) != TERN_OK;
+    TERN_TRY(tern__head_of(file, &head, &tied));
     tern__strbuf_addf(
         &s, "{\n  \"architectures\": [\"%s\"],\n  \"model_type\": \"%s\",\n  \"hidden_act\": \"%s\"",
         a->hf_class, a->hf_written_type, tern__activation_name(a->activation));
@@ -159,7 +161,7 @@ typedef struct request {
 static tern_status compare_ids(const tern_tokenizer *a, const tern_tokenizer *b, const char *text,
                                size_t length, bool add_special)
 {
-    const tern_encode_options options = {.add_special = add_special, .parse_special = true};
+    const tern_encode_options options = {.no_special = !add_special, .parse_special = true};
     int32_t *ids[2] = {NULL, NULL};
     size_t n[2] = {0, 0};
     tern_status status[2] = {tern_tokenizer_encode(a, text, length, &options, &ids[0], &n[0]),

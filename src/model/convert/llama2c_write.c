@@ -2,8 +2,6 @@
 #include "model/convert/llama2c_write.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -24,9 +22,10 @@ tern_status tern__llama2c_shape_of(const tern_model_file *file, tern__llama2c_sh
     tern_file_tensor table;
     char name[TERN__PART_NAME];
     int i;
+    bool tied;
     TERN_TRY(tern__hparams_read(file, &h));
     TERN__FAIL_IF(
-        h.relu2 || h.sub_norms || h.ternary, TERN_UNSUPPORTED,
+        h.activation != TERN__SILU || h.sub_norms || h.ternary, TERN_UNSUPPORTED,
         "%s: llama2.c's files hold ordinary LLaMAs, which a model of '%s' with ternary layers is not",
         tern_model_file_part(file, 0), h.architecture);
     if (fabs(h.rope_theta - ROPE_THETA) > 1e-6 * ROPE_THETA)
@@ -40,28 +39,23 @@ tern_status tern__llama2c_shape_of(const tern_model_file *file, tern__llama2c_sh
                             (double)h.head_width);
     TERN_TRY(tern_model_file_find(file, tern__part_name(tern__part_get(TERN__PART_TABLE), 0, name), &i));
     TERN_TRY(tern_model_file_tensor(file, i, &table));
-    const bool untied =
-        tern_model_file_find(file, tern__part_name(tern__part_get(TERN__PART_HEAD), 0, name), &i) == TERN_OK;
+    TERN_TRY(tern__head_of(file, &i, &tied));
     TERN__FAIL_IF(table.rank != 2 || table.shape[0] < 1 || table.shape[0] > INT32_MAX, TERN_SHAPE,
                   "%s: '%s' should be a matrix with a row for each token", tern_model_file_part(file, 0),
                   table.name);
     *out = (tern__llama2c_shape){h.width,    h.feed_forward, h.layers,  h.heads,
-                                 h.kv_heads, table.shape[0], h.context, untied};
+                                 h.kv_heads, table.shape[0], h.context, !tied};
     return TERN_OK;
 }
 
 int64_t tern__llama2c_place(const tern__llama2c_shape *s, const char *name)
 {
-    int64_t place = 0;
+    int64_t place = 0, layer;
+    const tern__part *its = tern__part_of(name, &layer);
     for (int k = 0; k < TERN__LLAMA2C_PARTS; k++) {
         const tern__part *part = tern__part_get(tern__llama2c_order[k]);
         const int64_t n = part->in_layer ? s->layers : 1;
-        const char *dot = part->in_layer && strncmp(name, "blk.", 4) == 0 ? strchr(name + 4, '.') : NULL;
-        long long layer = 0;
-        char own[TERN__PART_NAME];
-        if (dot && sscanf(name, "blk.%9lld.", &layer) != 1)
-            continue;
-        if (layer < n && strcmp(tern__part_name(part, layer, own), name) == 0)
+        if (part == its && layer < n)
             return place + layer;
         place += n;
     }

@@ -302,9 +302,12 @@ tern_status tern_model_synth(const char *path, const tern_model_shape *shape,
     tern__model_writer w;
     TERN__FAIL_IF(!path || !shape, TERN_INVALID_ARGUMENT, "model_synth: an argument is NULL");
     TERN_TRY(check_shape(shape));
-    const making m = {.shape = shape,
-                      .o = options ? *options : tern_synth_options_default(),
-                      .architecture = tern__architecture_find(shape->architecture)};
+    const tern_synth_options usual = tern_synth_options_default();
+    making m = {.shape = shape,
+                .o = options ? *options : usual,
+                .architecture = tern__architecture_find(shape->architecture)};
+    m.o.type = m.o.type == TERN_STORED_AS_IS ? usual.type : m.o.type;
+    m.o.embedding = m.o.embedding == TERN_STORED_AS_IS ? usual.embedding : m.o.embedding;
     if (!m.architecture)
         return tern__architecture_unknown("model_synth", shape->architecture);
     TERN_TRY(check_type(m.o.type, true));

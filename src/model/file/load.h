@@ -2,6 +2,8 @@
 #ifndef TERN_MODEL_FILE_LOAD_H
 #define TERN_MODEL_FILE_LOAD_H
 
+#include <tern/model.h>
+
 #include "model/file/model_file.h"
 
 /* Large blocks are pages of their own, on huge ones where there are. Contents undefined. */
@@ -15,20 +17,41 @@ tern_status tern__block_wrap(tern_ctx *ctx, tern_dtype dtype, int rank, const in
 /* Rows [first, first + n) of a plain tensor in f32. */
 tern_status tern__rows_read_f32(const tern_model_file *file, int i, int64_t first, int64_t n, float *out);
 
+/* ---- the reading of one model's weights: loading.c ---- */
+
+/* Held by the model and by each of its constants that is read later, which may outlive it. Holds the file. */
+typedef struct tern__loading tern__loading;
+
+/* `workers` threads share reading, and `progress`, if not NULL, is called as weights are read, by one thread at a time. */
+tern_status tern__loading_create(tern_model_file *file, int workers, tern_model_progress progress, void *user,
+                                 tern__loading **out);
+tern_model_file *tern__loading_file(const tern__loading *loading);
+tern__loading *tern__loading_retain(tern__loading *loading); /* returns it */
+void tern__loading_release(tern__loading *loading);          /* NULL is fine */
+/* The model goes: `progress` is not called any more. NULL is fine. */
+void tern__loading_mute(tern__loading *loading);
+/* So many bytes more will be read. */
+void tern__loading_expect(tern__loading *loading, uint64_t bytes);
+
+/* Work on a tensor's rows, in parts. A status other than TERN_OK ends it. */
+typedef tern_status (*tern__file_work)(void *user, int part, int parts);
+/* Runs all parts, at once where there are workers, and returns the first failure with its message. Counts `bytes` as read. */
+tern_status tern__loading_share(tern__loading *loading, tern__file_work work, void *user, uint64_t bytes);
+
 /* ---- constants that are read when they are needed, and again if they were let go since: load_later.c ---- */
 
 /* Tensor i of its own type, whose kind is PLAIN. */
-tern_status tern__load_later(tern_ctx *ctx, tern_model_file *file, int i, tern_tensor **out);
+tern_status tern__load_later(tern_ctx *ctx, tern__loading *loading, int i, tern_tensor **out);
 
 /* The same converted to f32, f16, bf16 or a block type: TERN_DTYPE for others, TERN_SHAPE if a row is no whole number of blocks. */
-tern_status tern__load_later_as(tern_ctx *ctx, tern_model_file *file, int i, tern_dtype dtype,
+tern_status tern__load_later_as(tern_ctx *ctx, tern__loading *loading, int i, tern_dtype dtype,
                                 tern_tensor **out);
 
 /* The same in the pages of the file, if they are mapped and lie where its elements may; else as above. */
-tern_status tern__load_mapped(tern_ctx *ctx, tern_model_file *file, int i, tern_tensor **out);
+tern_status tern__load_mapped(tern_ctx *ctx, tern__loading *loading, int i, tern_tensor **out);
 
 /* Codes of tensor i, whose kind is TERNARY, as t2 or t5, and their one scale. *codes stays NULL if its blocks have several. */
-tern_status tern__load_ternary_later(tern_ctx *ctx, tern_model_file *file, int i, tern_dtype dtype,
+tern_status tern__load_ternary_later(tern_ctx *ctx, tern__loading *loading, int i, tern_dtype dtype,
                                      tern_tensor **codes, tern_tensor **scale);
 
 /* ---- parts of ternary tensors: load_ternary.c ---- */

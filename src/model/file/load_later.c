@@ -7,7 +7,8 @@
 #include "tensor/convert.h"
 
 typedef struct later {
-    tern_model_file *file; /* held */
+    tern__loading *loading;      /* held */
+    const tern_model_file *file; /* its */
     int tensor;
     tern_dtype dtype; /* that it becomes */
     size_t step;      /* bytes of a row of that, or 0: it is read whole */
@@ -24,7 +25,7 @@ typedef struct reading {
 static void drop(void *user)
 {
     later *l = user;
-    tern_model_file_close(l->file);
+    tern__loading_release(l->loading);
     tern__free(l);
 }
 
@@ -87,7 +88,7 @@ static tern_status fill_with(const later *l, tern__file_work work, size_t offset
     const tern_file_tensor *t = &l->file->tensors[l->tensor];
     reading r = {.what = l, .data = data, .offset = offset, .bytes = bytes};
     const uint64_t read = l->step ? t->bytes / (uint64_t)t->shape[0] * (bytes / l->step) : t->bytes;
-    tern_status status = tern__model_file_share(l->file, work, &r, read);
+    tern_status status = tern__loading_share(l->loading, work, &r, read);
     return status == TERN_OK || status == TERN_CANCELLED ? status : tern__load_fail(l->file, t, status);
 }
 
@@ -106,16 +107,16 @@ static tern_status fill_converted(void *user, size_t offset, void *data, size_t 
     return fill_with(user, convert_part, offset, data, bytes);
 }
 
-static tern_status make(tern_ctx *ctx, tern_model_file *file, int i, tern_dtype dtype,
+static tern_status make(tern_ctx *ctx, tern__loading *loading, int i, tern_dtype dtype,
                         tern_status (*fill)(void *user, size_t offset, void *data, size_t bytes),
                         tern_tensor **out)
 {
     later *l = tern__alloc_zero(1, sizeof *l);
     if (!l)
         return tern__out_of_memory(sizeof *l);
-    *l = (later){.file = file, .tensor = i, .dtype = dtype};
-    tern__model_file_retain(file);
+    const tern_model_file *file = tern__loading_file(loading);
     const tern_file_tensor *t = &file->tensors[i];
+    *l = (later){.loading = tern__loading_retain(loading), .file = file, .tensor = i, .dtype = dtype};
     /* Ternary codes of some formats lie in an order of their own, and are read whole. */
     l->step = fill != fill_ternary && t->rank > 0 && t->shape[0] > 0 ? row_bytes(l) : 0;
     tern_tensor *made =
@@ -124,29 +125,31 @@ static tern_status make(tern_ctx *ctx, tern_model_file *file, int i, tern_dtype 
     tern_status status = tern_status_of(made);
     if (status != TERN_OK)
         return tern__load_fail(file, t, tern__fail(status, "%s", tern_message_of(made)));
-    file->total += t->bytes;
+    tern__loading_expect(loading, t->bytes);
     *out = made;
     return TERN_OK;
 }
 
-tern_status tern__load_later(tern_ctx *ctx, tern_model_file *file, int i, tern_tensor **out)
+tern_status tern__load_later(tern_ctx *ctx, tern__loading *loading, int i, tern_tensor **out)
 {
+    const tern_model_file *file = tern__loading_file(loading);
     const tern_file_tensor *t = &file->tensors[i];
     const tern_stored_info *info = tern_stored_get(t->stored);
     if (info->kind != TERN_STORED_PLAIN)
         return tern__load_fail(file, t,
                                tern__fail(TERN_UNSUPPORTED, "%s cannot be read as it is", info->name));
-    return make(ctx, file, i, info->dtype, fill_plain, out);
+    return make(ctx, loading, i, info->dtype, fill_plain, out);
 }
 
-tern_status tern__load_later_as(tern_ctx *ctx, tern_model_file *file, int i, tern_dtype dtype,
+tern_status tern__load_later_as(tern_ctx *ctx, tern__loading *loading, int i, tern_dtype dtype,
                                 tern_tensor **out)
 {
+    const tern_model_file *file = tern__loading_file(loading);
     const tern_file_tensor *t = &file->tensors[i];
     const tern_stored_info *info = tern_stored_get(t->stored);
     const tern_dtype_info *to = tern_dtype_get(dtype);
     if (info->kind == TERN_STORED_PLAIN && info->dtype == dtype)
-        return tern__load_later(ctx, file, i, out);
+        return tern__load_later(ctx, loading, i, out);
     TERN__FAIL_IF(!to || (to->kind != TERN_KIND_BLOCK && to->kind != TERN_KIND_FLOAT) || dtype == TERN_F64 ||
                       info->kind != TERN_STORED_PLAIN || t->rank != 2,
                   TERN_DTYPE, "%s: tensor '%s' cannot be converted to %s", file->parts[t->part].path,
@@ -155,7 +158,7 @@ tern_status tern__load_later_as(tern_ctx *ctx, tern_model_file *file, int i, ter
                   "%s: rows of tensor '%s' have %lld elements, %s has blocks of %d",
                   file->parts[t->part].path, t->stored_name, (long long)t->shape[1], to->name,
                   to->unit_elements);
-    return make(ctx, file, i, dtype, fill_converted, out);
+    return make(ctx, loading, i, dtype, fill_converted, out);
 }
 
 static void drop_mapped(void *user, void *data)
@@ -164,15 +167,16 @@ static void drop_mapped(void *user, void *data)
     tern_model_file_close(user);
 }
 
-tern_status tern__load_mapped(tern_ctx *ctx, tern_model_file *file, int i, tern_tensor **out)
+tern_status tern__load_mapped(tern_ctx *ctx, tern__loading *loading, int i, tern_tensor **out)
 {
+    tern_model_file *file = tern__loading_file(loading);
     const tern_file_tensor *t = &file->tensors[i];
     const tern_stored_info *info = tern_stored_get(t->stored);
     const uintptr_t element = info->block_elements == 1 ? (uintptr_t)info->block_bytes : sizeof(uint16_t);
     const void *data =
         info->kind == TERN_STORED_PLAIN && t->bytes > 0 ? tern__model_file_mapped(file, i) : NULL;
     if (!data || (uintptr_t)data % element != 0)
-        return tern__load_later(ctx, file, i, out);
+        return tern__load_later(ctx, loading, i, out);
     tern__model_file_retain(file);
     /* It is frozen before anybody could write to it. */
     tern_tensor *made =
@@ -197,16 +201,17 @@ static tern_status look_at_scales(void *user, int part, int parts)
     return TERN_OK;
 }
 
-tern_status tern__load_ternary_later(tern_ctx *ctx, tern_model_file *file, int i, tern_dtype dtype,
+tern_status tern__load_ternary_later(tern_ctx *ctx, tern__loading *loading, int i, tern_dtype dtype,
                                      tern_tensor **codes, tern_tensor **scale)
 {
+    const tern_model_file *file = tern__loading_file(loading);
     const tern_file_tensor *t = &file->tensors[i];
     const later what = {.file = file, .tensor = i, .dtype = dtype};
     reading r = {.what = &what};
     float value;
     *codes = NULL;
     atomic_init(&r.several, false);
-    tern_status status = tern__model_file_share(file, look_at_scales, &r, 0);
+    tern_status status = tern__loading_share(loading, look_at_scales, &r, 0);
     if (status == TERN_OK && atomic_load(&r.several))
         return TERN_OK;
     if (status == TERN_OK)
@@ -215,7 +220,7 @@ tern_status tern__load_ternary_later(tern_ctx *ctx, tern_model_file *file, int i
         return tern__load_fail(file, t, status);
     tern_tensor *s = tern_scalar(ctx, TERN_F32, (double)value), *made;
     TERN_TRY(tern_freeze(s));
-    TERN_TRY(make(ctx, file, i, dtype, fill_ternary, &made));
+    TERN_TRY(make(ctx, loading, i, dtype, fill_ternary, &made));
     *codes = made;
     *scale = s;
     return TERN_OK;

@@ -348,6 +348,13 @@ static tern_status exact_scale(const float *x, int64_t n, float *out)
     return TERN_OK;
 }
 
+/* Values that are there, as those of a variable: a program that is compiled for a constant keeps it, and programs outlive loading. */
+static tern_tensor *as_variable(tern_ctx *ctx, tern_tensor *x)
+{
+    return tern_borrow(ctx, TERN_F32, tern_rank(x), tern_shape(x), NULL, (void *)(uintptr_t)tern_data_f32(x),
+                       NULL, NULL);
+}
+
 /* Declared master weights that are exactly ternary were ternarised before: their scale is what they say, not their mean. */
 static tern_status quantise(tern_ctx *ctx, const tern_model_file *file, int i, tern_dtype dtype,
                             tern_ternary_mode mode, weight *w)
@@ -361,7 +368,8 @@ static tern_status quantise(tern_ctx *ctx, const tern_model_file *file, int i, t
         if (status != TERN_OK && !(allowed && status == TERN_DTYPE))
             return status;
         bool absmean = mode == TERN_TERNARY_ABSMEAN || status != TERN_OK;
-        tern_ternary_quantise(x, absmean ? NULL : tern_scalar(ctx, TERN_F32, (double)s), dtype, &codes,
+        tern_ternary_quantise(as_variable(ctx, x),
+                              absmean ? NULL : tern_from_data(ctx, TERN_F32, 0, NULL, &s), dtype, &codes,
                               &used);
         TERN_TRY(tern_read(codes, w->codes, w->codes_bytes));
         TERN_TRY(tern_read(used, w->scales, sizeof(float)));

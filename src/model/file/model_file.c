@@ -291,7 +291,6 @@ void tern_model_file_close(tern_model_file *file)
 {
     if (!file || atomic_fetch_sub_explicit(&file->refs, 1, memory_order_acq_rel) != 1)
         return;
-    tern__threads_destroy(file->workers);
     for (size_t i = 0; file->mappings && i < file->n_parts; i++)
         tern__mapping_end(&file->mappings[i]);
     tern__free(file->mappings);

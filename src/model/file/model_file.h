@@ -8,13 +8,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include <tern/model.h>
 #include <tern/model_file.h>
 
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/mapping.h"
-#include "base/threads.h"
 #include "base/reader.h"
 
 /* Beyond any real model; together with the limits on names they bound the memory that a hostile file can ask for. */
@@ -59,14 +57,9 @@ struct tern_model_file {
     tern_file_tensor *tensors;
     size_t n_tensors, tensors_capacity;
     struct tern__directory *meta_names, *tensor_names, *stored_names;
+    pthread_mutex_t lock;    /* of the mappings: all else does not change once the file is open */
     tern__mapping *mappings; /* (n_parts) of those that are mapped, or NULL */
-    pthread_mutex_t lock;    /* of the workers */
-    tern__threads *workers;  /* who read together; NULL: whoever asks does it alone */
-    /* Called as weights are read, `done` of `total` bytes; under the lock. */
-    tern_model_progress progress;
-    void *progress_user;
-    uint64_t done, total;
-    bool master_weights; /* the float weights of linear layers are a ternary model's master weights */
+    bool master_weights;     /* the float weights of linear layers are a ternary model's master weights */
     tern__scale_meaning scale_meaning; /* of HF_T2's weight_scale */
 };
 
@@ -102,19 +95,10 @@ uint64_t tern__meta_load(tern_meta_type type, const uint8_t *bytes);
 
 void tern__model_file_retain(tern_model_file *file); /* tern_model_file_close lets go */
 
-/* Work on a tensor's rows, in parts. A status other than TERN_OK ends it. */
-typedef tern_status (*tern__file_work)(void *user, int part, int parts);
-
 /* Tensor i where it is in the mapped file; NULL if files are not mapped here, or cannot be. */
 const void *tern__model_file_mapped(tern_model_file *file, int i);
 /* TERN_IO if a mapped part is shorter than it was, or bytes of it were found missing. */
-tern_status tern__model_file_check_mapped(const tern_model_file *file);
-
-/* From now on `workers` threads share reading, and `progress`, if not NULL, is called as weights are read, under the lock. */
-tern_status tern__model_file_watch(tern_model_file *file, int workers, tern_model_progress progress,
-                                   void *user);
-/* Runs all parts, at once where there are workers, and returns the first failure with its message. Counts `bytes` as read. */
-tern_status tern__model_file_share(tern_model_file *file, tern__file_work work, void *user, uint64_t bytes);
+tern_status tern__model_file_check_mapped(tern_model_file *file);
 
 /* ---- directory.c: from names to numbers ---------------------------------------------------------------------------- */
 

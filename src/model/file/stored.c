@@ -18,13 +18,13 @@ static const tern_stored_info infos[TERN_STORED_COUNT] = {
 
 const tern_stored_info *tern_stored_get(tern_stored stored)
 {
-    return (unsigned)stored < TERN_STORED_COUNT ? &infos[stored] : NULL;
+    return stored != TERN_STORED_AS_IS && (unsigned)stored < TERN_STORED_COUNT ? &infos[stored] : NULL;
 }
 
 tern_status tern_stored_parse(const char *name, tern_stored *out)
 {
     TERN__FAIL_IF(!name || !out, TERN_INVALID_ARGUMENT, "stored_parse: an argument is NULL");
-    for (unsigned i = 0; i < TERN_STORED_COUNT; i++) {
+    for (unsigned i = TERN_STORED_AS_IS + 1; i < TERN_STORED_COUNT; i++) {
         if (strcasecmp(infos[i].name, name) == 0) {
             *out = (tern_stored)i;
             return TERN_OK;
@@ -36,7 +36,7 @@ tern_status tern_stored_parse(const char *name, tern_stored *out)
 
 bool tern__stored_from_gguf(int32_t number, tern_stored *out)
 {
-    for (unsigned i = 0; number >= 0 && i < TERN_STORED_COUNT; i++) {
+    for (unsigned i = TERN_STORED_AS_IS + 1; number >= 0 && i < TERN_STORED_COUNT; i++) {
         if (infos[i].gguf_number == number) {
             *out = (tern_stored)i;
             return true;

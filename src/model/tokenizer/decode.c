@@ -22,7 +22,7 @@ struct tern_detokenizer {
 
 tern_decode_options tern_decode_options_default(void)
 {
-    return (tern_decode_options){.at_start = true};
+    return (tern_decode_options){0};
 }
 
 /* ---- characters out of bytes ---------------------------------------------------------------------------- */
@@ -76,7 +76,7 @@ static void put(tern_detokenizer *d, tern__strbuf *out, const char *bytes, size_
 /* A token of characters: its U+2581 are blanks, and the first blank of a text is not its own. */
 static void put_characters(tern_detokenizer *d, tern__strbuf *out, const char *text, size_t length)
 {
-    bool strip = d->options.at_start && d->t->add_space && !d->started;
+    bool strip = !d->options.goes_on && d->t->add_space && !d->started;
     for (size_t i = 0; i < length;) {
         bool blank = length - i >= 3 && memcmp(text + i, TERN__LOW_LINE, 3) == 0;
         if (blank && i == 0 && strip)

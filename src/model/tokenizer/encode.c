@@ -192,7 +192,7 @@ tern_status tern__encode(const tern_tokenizer *t, const char *text, size_t lengt
 
 tern_encode_options tern_encode_options_default(void)
 {
-    return (tern_encode_options){.add_special = true};
+    return (tern_encode_options){0};
 }
 
 tern_status tern_tokenizer_encode(const tern_tokenizer *t, const char *text, size_t length,
@@ -203,7 +203,7 @@ tern_status tern_tokenizer_encode(const tern_tokenizer *t, const char *text, siz
     tern_encode_options o = options ? *options : tern_encode_options_default();
     tern__protected all = {0, length};
     tern__ids list = {0};
-    tern_status status = tern__encode(t, text, length, o.add_special, &all, o.parse_special ? 0 : 1, &list);
+    tern_status status = tern__encode(t, text, length, !o.no_special, &all, o.parse_special ? 0 : 1, &list);
     return tern__ids_take(&list, status, ids, count);
 }
 

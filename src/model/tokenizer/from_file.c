@@ -117,14 +117,14 @@ static tern_status get_id(const tern_model_file *f, const char *key, int32_t *ou
     return TERN_OK;
 }
 
-static tern_status get_choice(const tern_model_file *f, const char *key, tern_choice *out)
+static tern_status get_choice(const tern_model_file *f, const char *key, tern_tristate *out)
 {
     bool value;
     tern_status status = tern_model_file_get_bool(f, key, &value);
     if (status == TERN_NOT_FOUND)
         return TERN_OK;
     TERN_TRY(status);
-    *out = value ? TERN_YES : TERN_NO;
+    *out = value ? TERN_TRISTATE_YES : TERN_TRISTATE_NO;
     return TERN_OK;
 }
 

@@ -292,8 +292,8 @@ static tern_status name_tokens(tern__json_reader *r)
     if (r->d.unk != TERN_NO_TOKEN)
         r->types[r->d.unk] = TERN_TOKEN_UNKNOWN;
     /* What puts the tokens around a text is stated in full: unless it names them there are none. */
-    r->d.add_bos = r->bos[0] ? TERN_YES : TERN_NO;
-    r->d.add_eos = r->eos[0] ? TERN_YES : TERN_NO;
+    r->d.add_bos = r->bos[0] ? TERN_TRISTATE_YES : TERN_TRISTATE_NO;
+    r->d.add_eos = r->eos[0] ? TERN_TRISTATE_YES : TERN_TRISTATE_NO;
     return TERN_OK;
 }
 

@@ -46,15 +46,15 @@ static tern_status read_normalizer(tern__json_reader *r, const json_t *step, con
 {
     if (is(type, "Prepend") && is(text_of(step, "prepend"), TERN__LOW_LINE)) {
         r->metaspace = true;
-        r->d.add_space = TERN_YES;
+        r->d.add_space = TERN_TRISTATE_YES;
         return TERN_OK;
     }
     const json_t *pattern = json_object_get(step, "pattern");
     if (is(type, "Replace") && is(text_of(pattern, "String"), " ") &&
         is(text_of(step, "content"), TERN__LOW_LINE)) {
         r->metaspace = true;
-        if (r->d.add_space == TERN_BY_MODEL)
-            r->d.add_space = TERN_NO;
+        if (r->d.add_space == TERN_TRISTATE_BY_MODEL)
+            r->d.add_space = TERN_TRISTATE_NO;
         return TERN_OK;
     }
     return tern__fail(TERN_UNSUPPORTED, "its normalizer '%.40s' is not known", type);
@@ -90,7 +90,7 @@ static tern_status read_metaspace(tern__json_reader *r, const json_t *step)
     TERN__FAIL_IF(!is(scheme, "always") && !is(scheme, "first") && !is(scheme, "never"), TERN_UNSUPPORTED,
                   "its Metaspace pre-tokenizer has the unknown prepend_scheme '%.20s'", scheme);
     r->metaspace = true;
-    r->d.add_space = is(scheme, "never") ? TERN_NO : TERN_YES;
+    r->d.add_space = is(scheme, "never") ? TERN_TRISTATE_NO : TERN_TRISTATE_YES;
     r->d.space_if_none = true;
     r->d.space_at_start = is(scheme, "first");
     return TERN_OK;
@@ -204,7 +204,7 @@ static tern_status read_byte_fallback(tern__json_reader *r, const json_t *value)
 
 static tern_status read_ignore_merges(tern__json_reader *r, const json_t *value)
 {
-    r->d.ignore_merges = json_is_true(value) ? TERN_YES : TERN_NO;
+    r->d.ignore_merges = json_is_true(value) ? TERN_TRISTATE_YES : TERN_TRISTATE_NO;
     return TERN_OK;
 }
 

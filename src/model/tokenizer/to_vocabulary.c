@@ -128,9 +128,9 @@ static tern_status add_flags(const tern_tokenizer *t, parts *p)
     return TERN_OK;
 }
 
-static tern_choice choice_of(bool yes)
+static tern_tristate choice_of(bool yes)
 {
-    return yes ? TERN_YES : TERN_NO;
+    return yes ? TERN_TRISTATE_YES : TERN_TRISTATE_NO;
 }
 
 static tern_status hand_over(const tern_tokenizer *t, const parts *p, tern__vocabulary_fn take, void *user)

@@ -22,10 +22,10 @@ tern_vocabulary tern_vocabulary_default(void)
         .eos = TERN_NO_TOKEN,
         .eot = TERN_NO_TOKEN,
         .unk = TERN_NO_TOKEN,
-        .add_bos = TERN_BY_MODEL,
-        .add_eos = TERN_BY_MODEL,
-        .add_space = TERN_BY_MODEL,
-        .ignore_merges = TERN_BY_MODEL,
+        .add_bos = TERN_TRISTATE_BY_MODEL,
+        .add_eos = TERN_TRISTATE_BY_MODEL,
+        .add_space = TERN_TRISTATE_BY_MODEL,
+        .ignore_merges = TERN_TRISTATE_BY_MODEL,
     };
 }
 
@@ -285,9 +285,9 @@ static tern_status check(const tern_vocabulary *d)
     return check_id("unk", d->unk, d->n_tokens);
 }
 
-static bool choose(tern_choice choice, bool by_model)
+static bool choose(tern_tristate choice, bool by_model)
 {
-    return choice == TERN_BY_MODEL ? by_model : choice == TERN_YES;
+    return choice == TERN_TRISTATE_BY_MODEL ? by_model : choice == TERN_TRISTATE_YES;
 }
 
 /* The end of a turn, where the file does not name it. */

@@ -51,7 +51,7 @@ tern_status tern__ids_push(tern__ids *list, uint32_t id);
 /* Hands them to the caller if `status` is TERN_OK, else frees them; the status of the whole. */
 tern_status tern__ids_take(tern__ids *list, tern_status status, int32_t **ids, size_t *count);
 
-/* Appends the ids of a text. Control tokens are found outside of `shields` only. `add_special`: as in
+/* Appends the ids of a text. Control tokens are found outside of `shields` only. `add_special`: unless no_special of
  * tern_encode_options. */
 tern_status tern__encode(const tern_tokenizer *t, const char *text, size_t length, bool add_special,
                          const tern__protected *shields, size_t n_shields, tern__ids *out);
