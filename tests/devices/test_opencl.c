@@ -543,6 +543,44 @@ TEST(too_little_device_memory_is_an_error)
     tern_ctx_destroy(ctx);
 }
 
+/* A program that found no memory once runs when there is some: kernels are told of memory that the failed run had found, too. */
+TEST(a_program_runs_after_it_found_no_memory)
+{
+    NEEDS_OPENCL();
+    tern_ctx *ctx = with_own_memory(0);
+    const int64_t n = 1024;
+    float x[1024];
+    for (int i = 0; i < 1024; i++)
+        x[i] = (float)(i % 7);
+    tern_program *program = NULL;
+    tern_exec *exec = NULL;
+    TERN_SCOPE(ctx) {
+        tern_tensor *y = tern_neg(tern_abs(tern_input(ctx, "x", TERN_F32, 1, &n)));
+        CHECK_OK(tern_compile(ctx, 1, &y, NULL, NULL, &program));
+        CHECK_OK(tern_exec_create(ctx, program, &exec));
+    }
+    /* Room for nothing, for one of the two slots, for less than that one has, for both. */
+    static const struct {
+        size_t most;
+        tern_status status;
+    } runs[] = {{100, TERN_OUT_OF_MEMORY},
+                {5000, TERN_OUT_OF_MEMORY},
+                {100, TERN_OUT_OF_MEMORY},
+                {0, TERN_OK},
+                {0, TERN_OK}};
+    for (size_t r = 0; r < TERN__COUNT(runs); r++)
+        TERN_SCOPE(ctx) {
+            tern_tensor *in = tern_from_data(ctx, TERN_F32, 1, &n, x), *y = NULL;
+            ctx->device->most_bytes = runs[r].most;
+            CHECK_STATUS(tern_exec_run(exec, 1, &in, 1, &y), runs[r].status);
+            if (runs[r].status == TERN_OK)
+                CHECK_NEAR((double)tern_data_f32(y)[6], -6, 0);
+        }
+    tern_exec_free(exec);
+    tern_program_free(program);
+    tern_ctx_destroy(ctx);
+}
+
 /* The same results whether the device uses the host's pages or copies. */
 TEST(memory_in_place_and_copied)
 {

@@ -293,9 +293,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
 static tern_status allocate(tern__device *d, size_t bytes, tern__block *out)
 {
     cl_int error = CL_SUCCESS;
-    TERN__FAIL_IF(d->most_bytes && bytes > d->most_bytes - d->used_bytes, TERN_OUT_OF_MEMORY,
-                  "opencl: a block of %zu bytes, %zu of the %zu that it may have are in use", bytes,
-                  d->used_bytes, d->most_bytes);
+    TERN_TRY(tern__ocl_room_for(d, bytes));
     cl_mem memory = d->cl->CreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
                                         bytes ? bytes : 1, NULL, &error);
     if (!memory)

@@ -172,6 +172,8 @@ tern_status tern__ocl_fail(tern__device *device, const char *what, cl_int error)
 
 /* ---- memory.c ---- */
 
+/* TERN_OUT_OF_MEMORY where `bytes` more are more than it may use. */
+tern_status tern__ocl_room_for(const tern__device *device, size_t bytes);
 /* A buffer of the device's own. With `host` it stands for those bytes, and is the one that other plans have for them; if `constant`,
  * it is a copy of them. */
 tern_status tern__ocl_memory_get(tern__device *device, size_t bytes, const void *host, bool constant,

@@ -46,6 +46,8 @@ typedef struct slot {
     void *host;       /* where `memory` lies, or what it was copied from; NULL: nowhere yet */
     cl_mem memory;
     tern__ocl_memory *own; /* that it is the buffer of, if the device has memory of its own */
+    bool
+        named; /* every kernel that uses the slot has `memory` as its argument; kernels hold no reference to it */
     staged ahead[AHEAD];
     /* In the partition that runs: */
     bool read, written;
@@ -324,6 +326,7 @@ static void unbind(tern__device *d, slot *s)
     else if (s->memory)
         tern__ocl_memory_put(d, s->own);
     s->memory = NULL;
+    s->named = false;
     s->own = NULL;
     s->host = NULL;
 }
@@ -364,7 +367,6 @@ static tern_status take_staged(tern__device *d, slot *s, const void *host, const
 {
     const uint64_t version =
         s->space == TERN__SPACE_LEAF && bindings->versions ? bindings->versions[s->index] : 0;
-    *taken = false;
     for (int i = 0; version != 0 && (s->read || s->written) && i < AHEAD; i++) {
         staged *a = &s->ahead[i];
         if (a->version != version || a->host != host)
@@ -372,6 +374,8 @@ static tern_status take_staged(tern__device *d, slot *s, const void *host, const
         tern__ocl_memory *old = s->own;
         s->own = a->own;
         s->memory = a->own->buffer;
+        s->named = false;
+        s->host = (void *)(uintptr_t)host;
         s->arrived = a->arrived;
         const tern__ocl_command copy = {.event = a->arrived, .lane = TERN__OCL_IN, .bytes = bytes_of(s)};
         *a = (staged){.own = old};
@@ -381,20 +385,18 @@ static tern_status take_staged(tern__device *d, slot *s, const void *host, const
     return TERN_OK;
 }
 
-/* Puts the slot's buffer over where its memory is now, or gives it one. *moved: arguments have to be set. */
-static tern_status bind(tern__device *d, slot *s, const tern__bindings *bindings, bool *moved)
+/* Puts the slot's buffer over where its memory is now, or gives it one. */
+static tern_status bind(tern__device *d, slot *s, const tern__bindings *bindings)
 {
     char *host = address_of(bindings, s) + s->low;
     cl_int error = CL_SUCCESS;
     const bool stays = s->constant || s->state; /* stands for the bytes at that address */
+    bool taken = false;
     s->arrived = NULL;
-    TERN_TRY(take_staged(d, s, host, bindings, moved));
-    if (*moved) {
-        s->host = host;
+    TERN_TRY(take_staged(d, s, host, bindings, &taken));
+    if (taken)
         return TERN_OK;
-    }
-    *moved = !s->memory || ((d->in_place || stays) && s->host != host);
-    if (*moved) {
+    if (!s->memory || ((d->in_place || stays) && s->host != host)) {
         unbind(d, s);
         if (!d->in_place) {
             TERN_TRY(tern__ocl_memory_get(d, bytes_of(s), stays ? host : NULL, s->constant, &s->own));
@@ -410,23 +412,35 @@ static tern_status bind(tern__device *d, slot *s, const tern__bindings *bindings
     return TERN_OK;
 }
 
-static tern_status bind_all(tern__device *d, const tern__plan *plan, tern__code *code,
-                            const tern__bindings *bindings, bool *moved)
+/* Makes the slots' memory the arguments of the kernels, where it is not yet. Whatever fails on the way, here or before, is made up
+ * for by the next run: a slot is named when all its kernels have been told. */
+static tern_status name_memory(tern__device *d, const tern__plan *plan, tern__code *code)
 {
-    for (uint32_t i = 0; i < code->n_slots; i++)
-        TERN_TRY(bind(d, &code->slots[i], bindings, &moved[i]));
     for (uint32_t s = 0; s < plan->n_steps; s++) {
         const launch *l = &code->launches[s];
         for (uint32_t i = 0; l->kernel && i < l->n_operands; i++) {
-            if (!moved[l->slots[i]])
+            const slot *at = &code->slots[l->slots[i]];
+            if (at->named)
                 continue;
-            const cl_int error =
-                d->cl->SetKernelArg(l->kernel, i, sizeof(cl_mem), &code->slots[l->slots[i]].memory);
+            const cl_int error = d->cl->SetKernelArg(l->kernel, i, sizeof at->memory, &at->memory);
             if (error != CL_SUCCESS)
                 return tern__ocl_fail(d, plan->steps[s].label, error);
         }
     }
+    for (uint32_t i = 0; i < code->n_slots; i++)
+        code->slots[i].named = true;
     return TERN_OK;
+}
+
+static tern_status bind_all(tern__device *d, const tern__plan *plan, tern__code *code,
+                            const tern__bindings *bindings)
+{
+    bool named = true;
+    for (uint32_t i = 0; i < code->n_slots; i++) {
+        TERN_TRY(bind(d, &code->slots[i], bindings));
+        named = named && code->slots[i].named;
+    }
+    return named ? TERN_OK : name_memory(d, plan, code);
 }
 
 /* ---- copies at the borders of a partition ---- */
@@ -708,18 +722,14 @@ static tern_status look_for_fault(tern__device *d, const tern__plan *plan, const
 static tern_status bind_memory(tern__device *d, const tern__plan *plan, tern__code *code,
                                const tern__bindings *bindings)
 {
-    bool *moved = tern__alloc_zero(code->n_slots ? code->n_slots : 1, sizeof *moved);
-    if (!moved)
-        return tern__out_of_memory(code->n_slots);
-    tern_status status = bind_all(d, plan, code, bindings, moved);
+    tern_status status = bind_all(d, plan, code, bindings);
     if (status == TERN_OUT_OF_MEMORY && !d->in_place) {
         for (uint32_t i = 0; i < code->n_slots; i++) {
             drop_staged(d, &code->slots[i]);
             unbind(d, &code->slots[i]);
         }
-        status = bind_all(d, plan, code, bindings, moved);
+        status = bind_all(d, plan, code, bindings);
     }
-    tern__free(moved);
     return status;
 }
 
