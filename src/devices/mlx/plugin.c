@@ -435,7 +435,6 @@ static void event_destroy(tern__device *device, tern__event *event)
 }
 
 static const tern__device_ops table = {
-    .abi = TERN__DEVICE_ABI,
     .name = "mlx",
     .backend = "mlx",
     .describe = describe,
@@ -460,12 +459,16 @@ static const tern__device_ops table = {
     .event_destroy = event_destroy,
 };
 
+TERN_API const char *tern_device_plugin_abi(void);
 TERN_API const tern__device_ops *tern_device_plugin(const tern__device_host *given);
+
+const char *tern_device_plugin_abi(void)
+{
+    return tern__device_abi;
+}
 
 const tern__device_ops *tern_device_plugin(const tern__device_host *given)
 {
-    if (given->abi != TERN__DEVICE_ABI)
-        return NULL;
     host = given;
     tern__mlx_begin(given->ops);
     learn();

@@ -23,7 +23,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
 }
 
 const tern__device_ops tern__device_opencl = {
-    .abi = TERN__DEVICE_ABI, .name = "opencl", .backend = "opencl", .describe = describe, .create = create};
+    .name = "opencl", .backend = "opencl", .describe = describe, .create = create};
 
 #else
 
@@ -337,8 +337,9 @@ static tern_status unmap(tern__device *d, tern__block *block, void *mapped)
     return error == CL_SUCCESS ? synchronise(d) : tern__ocl_fail(d, "unmapping", error);
 }
 
-static bool copies(const tern__device *d)
+static bool copies(const tern__device *d, const tern__code *code)
 {
+    (void)code;
     return !d->in_place;
 }
 
@@ -448,7 +449,6 @@ static void event_destroy(tern__device *d, tern__event *event)
 }
 
 const tern__device_ops tern__device_opencl = {
-    .abi = TERN__DEVICE_ABI,
     .name = "opencl",
     .backend = "opencl",
     .describe = describe,
