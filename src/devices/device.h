@@ -116,7 +116,8 @@ typedef struct tern__device_ops {
                         const tern__block *from, size_t from_at, size_t bytes);
     /* Waits for everything that was begun. Such a failure of the device may be the first that is heard of it. */
     tern_status (*synchronise)(tern__device *device);
-    /* Streams and events; all of them or none. `wait` lets what comes later in the stream wait for the event. */
+    /* Streams and events; all of them or none. `wait` lets what comes later in the stream wait for the event. Destroying a stream waits
+     * for what is in it. An event and its stream go in any order: one whose stream is gone has happened. All go before the device. */
     tern_status (*stream_create)(tern__device *device, tern__stream **out);
     void (*stream_destroy)(tern__device *device, tern__stream *stream);
     tern_status (*record)(tern__device *device, tern__stream *stream, tern__event **out);
@@ -131,7 +132,8 @@ typedef struct tern__device_ops {
      * third takes the place of the older one. A run finds them by address and version, and copies itself what it does not find. */
     tern_status (*stage)(tern__device *device, const tern__plan *plan, tern__code *code, uint32_t leaf,
                          const void *host, uint64_t version);
-    /* Gives back what it keeps for later, half of it or all, by the level of tern_pool_pressure; the bytes, as far as it knows. */
+    /* Gives back what it keeps for later, by the level of tern_pool_pressure: 1, half of it, or all where it cannot give a part; 2, all.
+     * The bytes, as far as it knows. */
     size_t (*trim)(tern__device *device, int level);
 } tern__device_ops;
 

@@ -33,8 +33,7 @@ enum { MOST_BYTES = 256 << 20 };
 
 static uint64_t key_of(const tern__device *d, const char *source)
 {
-    const uint64_t h = tern__hash(d->identity, strlen(d->identity), 0);
-    return tern__hash(source, strlen(source), tern__hash(options, sizeof options, h));
+    return tern__hash(source, strlen(source), tern__hash(options, sizeof options, d->identity));
 }
 
 static void path_of(const tern__device *d, uint64_t key, char *out, size_t size)

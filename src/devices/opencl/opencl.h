@@ -150,7 +150,7 @@ struct tern__device {
     int units;          /* compute units */
     int group_items;    /* work items of a group, at most 256 */
     size_t local_bytes; /* memory that they share */
-    char identity[512]; /* device, driver and options: what a built kernel is good for */
+    uint64_t identity;  /* of device and driver: what a built kernel is good for */
     char *cache, *dump; /* folders, or NULL */
     char *
         driver_files; /* folder that the driver writes to while it builds; NULL: it writes nothing that is known of */
@@ -164,6 +164,21 @@ struct tern__device {
     size_t used_bytes, most_bytes; /* of device memory; most 0: as much as there is */
     uint64_t copied_bytes;         /* between host and device, for plans */
 };
+
+/* ---- facts.c ---- */
+
+typedef struct tern__ocl_facts {
+    char model[160], driver[96], features[96], limits[160]; /* for people: cut where they are too long */
+    uint64_t identity; /* a hash of all that device and driver are called */
+    cl_ulong memory_bytes, local_bytes;
+    size_t group_items;
+    cl_uint units;
+    cl_device_type type;
+    cl_bool unified;
+} tern__ocl_facts;
+
+/* What cl->device says of itself. */
+void tern__ocl_learn(const tern__cl *cl, tern__ocl_facts *out);
 
 /* The program of a source, built once: from the cache of the process, from that on disk, or now. */
 tern_status tern__ocl_build(tern__device *device, const char *name, const char *source, cl_program *out);

@@ -478,15 +478,12 @@ static bool is_given_back(const slot *s, bool alone)
     return s->memory && s->written && !(alone && s->space == TERN__SPACE_ARENA);
 }
 
-/* Has the device the very bytes of the state? Until the run is over nobody knows what it has. */
-static bool is_held(const slot *s, const tern__bindings *bindings)
+/* Takes what the device has of the slot, a state: its version. Until the run is over nobody knows what it has. */
+static uint64_t take_version(const slot *s)
 {
-    if (!s->state)
-        return false;
-    const uint64_t version = bindings->versions ? bindings->versions[s->index] : 0;
-    const bool held = version != 0 && s->own->version == version;
+    const uint64_t version = s->own->version;
     s->own->version = 0;
-    return held;
+    return version;
 }
 
 /* The run is over, and host and device have the same. */
@@ -519,8 +516,11 @@ static tern_status fetch(tern__device *d, const tern__plan *plan, tern__code *co
     const bool alone = plan->n_partitions == 1;
     for (uint32_t i = 0; i < code->n_slots; i++) {
         slot *s = &code->slots[i];
-        if (s->arrived || !is_fetched(s, alone) || is_held(s, bindings))
+        if (s->arrived || !is_fetched(s, alone))
             continue;
+        const uint64_t held = s->state ? take_version(s) : 0;
+        if (held != 0 && bindings->versions && held == bindings->versions[s->index])
+            continue; /* the very bytes */
         cl_event event = NULL;
         TERN_TRY(copy_in(d, s->memory, s->host, bytes_of(s), &event));
         TERN_TRY(tern__ocl_command_add(
