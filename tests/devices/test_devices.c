@@ -7,6 +7,8 @@
 
 #include "base/status.h"
 #include "devices/auto.h"
+#include "devices/bounds.h"
+#include "devices/costs.h"
 #include "harness.h"
 
 /* ---- the table ---- */
@@ -40,6 +42,22 @@ TEST(an_unknown_name_lists_the_known_ones)
     const tern__device_ops *ops = NULL;
     CHECK_STATUS(tern__device_find("abacus", &ops), TERN_NOT_FOUND);
     CHECK(strstr(tern_last_error(), "cpu, ") && strstr(tern_last_error(), ", " TERN__DEVICE_AUTO));
+}
+
+/* ---- ops ---- */
+
+/* A new op says how exact devices are with it, and what kind of work it is: no default stands in. Leaves are never steps, and a fused
+ * region is what its ops are. */
+TEST(every_op_has_a_bound_and_a_kind_of_work)
+{
+    for (int op = 0; op < TERN__OP_COUNT; op++) {
+        if ((tern__ops[op].flags & TERN__LEAF) || op == TERN__OP_fused)
+            continue;
+        if (!tern__bound_is_stated((tern__opcode)op))
+            harness_fail(__FILE__, __LINE__, "%s is not in devices/bounds.c", tern__ops[op].name);
+        if (!tern__cost_is_stated((tern__opcode)op))
+            harness_fail(__FILE__, __LINE__, "%s is not in devices/costs.c", tern__ops[op].name);
+    }
 }
 
 /* ---- device `auto` ---- */
