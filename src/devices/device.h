@@ -67,6 +67,14 @@ typedef struct tern__bindings {
     int workers;       /* most that share the steps; 0: as many as the plan says */
 } tern__bindings;
 
+/* Where the operands of a space count from. */
+static inline char *tern__base_of(const tern__bindings *b, tern__space space, uint32_t index)
+{
+    return space == TERN__SPACE_ARENA  ? b->arena
+           : space == TERN__SPACE_LEAF ? b->leaves[index]
+                                       : b->blocks[index];
+}
+
 /* Memory: of a device (`handle`), with or without an address for the host; or, without a handle, plain host memory. */
 typedef struct tern__block {
     void *handle;

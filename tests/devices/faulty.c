@@ -150,9 +150,7 @@ typedef struct memory {
 
 static char *base_of(const tern__bindings *b, const tern__operand *o)
 {
-    return o->space == TERN__SPACE_ARENA  ? b->arena
-           : o->space == TERN__SPACE_LEAF ? b->leaves[o->index]
-                                          : b->blocks[o->index];
+    return tern__base_of(b, o->space, o->index);
 }
 
 /* Leaves may share memory: then they share its copy. */

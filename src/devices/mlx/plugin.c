@@ -224,11 +224,10 @@ static void fill_buffers(const tern__plan *plan, const tern__step *step, const t
 {
     for (uint32_t i = 0; i < step->n_in + step->n_out; i++) {
         const tern__operand *o = &plan->operands[step->operands + i];
-        char *base = o->space == TERN__SPACE_ARENA  ? bindings->arena
-                     : o->space == TERN__SPACE_LEAF ? bindings->leaves[o->index]
-                                                    : bindings->blocks[o->index];
         buffers[i] =
-            (tern__buffer){.data = base + (ptrdiff_t)o->byte_offset, .type = o->type, .strides = o->strides};
+            (tern__buffer){.data = tern__base_of(bindings, o->space, o->index) + (ptrdiff_t)o->byte_offset,
+                           .type = o->type,
+                           .strides = o->strides};
     }
 }
 

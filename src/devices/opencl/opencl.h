@@ -79,6 +79,12 @@ extern const char tern__ocl_prelude[];
  * sixteen of them from a multiple of sixteen on. Elements count from the first of the row, whole blocks to the next row. */
 extern const char tern__ocl_blocks[];
 
+/* A float that is computed as f32. */
+static inline bool tern__ocl_is_small_float(tern_dtype t)
+{
+    return t == TERN_F32 || t == TERN_F16 || t == TERN_BF16;
+}
+
 /* Notes a number and gives its place: the kernel has it as n<place>. */
 int tern__ocl_number(tern__ocl_draft *d, int64_t number);
 /* The same for a float, which the kernel has as this expression: sources do not depend on it. */

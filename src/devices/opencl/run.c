@@ -354,13 +354,6 @@ void tern__ocl_forget(tern__device *d, tern__code *code)
 
 /* ---- running ---- */
 
-static char *address_of(const tern__bindings *b, const slot *s)
-{
-    return s->space == TERN__SPACE_ARENA  ? b->arena
-           : s->space == TERN__SPACE_LEAF ? b->leaves[s->index]
-                                          : b->blocks[s->index];
-}
-
 /* Is what the slot will be bound to on the device already? Then that memory is the slot's, and its old memory takes its place. */
 static tern_status take_staged(tern__device *d, slot *s, const void *host, const tern__bindings *bindings,
                                bool *taken)
@@ -388,7 +381,7 @@ static tern_status take_staged(tern__device *d, slot *s, const void *host, const
 /* Puts the slot's buffer over where its memory is now, or gives it one. */
 static tern_status bind(tern__device *d, slot *s, const tern__bindings *bindings)
 {
-    char *host = address_of(bindings, s) + s->low;
+    char *host = tern__base_of(bindings, s->space, s->index) + s->low;
     cl_int error = CL_SUCCESS;
     const bool stays = s->constant || s->state; /* stands for the bytes at that address */
     bool taken = false;
