@@ -215,7 +215,7 @@ cl_int tern__ocl_finish(tern__device *device, bool all);
 /* The run is over, and everything of it has been waited for: tells the trace, lets commands go. */
 void tern__ocl_lanes_end(tern__device *device, const tern__plan *plan);
 
-/* ---- run.c ---- */
+/* ---- run.c, borders.c ---- */
 
 tern_status tern__ocl_compile(tern__device *device, const tern__plan *plan, tern__code **out);
 void tern__ocl_forget(tern__device *device, tern__code *code);
