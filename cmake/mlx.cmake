@@ -31,7 +31,9 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 file(GLOB mlx_sources CONFIGURE_DEPENDS src/devices/mlx/*.c src/devices/mlx/*.cpp)
+tern_name_headers(mlx_sources)
 add_library(tern_mlx MODULE ${mlx_sources})
+add_dependencies(tern_mlx tern_abi)
 set_target_properties(tern_mlx PROPERTIES PREFIX lib CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
                       C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
                       INSTALL_RPATH_USE_LINK_PATH ON LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})

@@ -160,6 +160,21 @@ tern_status tern__file_read_all(const char *path, size_t most, char **out, size_
     return status;
 }
 
+void tern__file_make_folders(const char *path)
+{
+    const size_t bytes = strlen(path) + 1;
+    char *part = tern__alloc(bytes);
+    if (!part)
+        return;
+    memcpy(part, path, bytes);
+    for (char *at = strchr(part + (bytes > 1), '/'); at; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        mkdir(part, 0700);
+        *at = '/';
+    }
+    tern__free(part);
+}
+
 bool tern__file_same(const char *a, const char *b)
 {
     struct stat x, y;

@@ -45,6 +45,9 @@ const char *tern__path_name(const char *path);
 /* The path of `name` in the folder of the file `path`, for the caller to free; NULL if there is no memory. */
 char *tern__path_beside(const char *path, const char *name);
 
+/* Makes the folders above the file `path`, for its owner alone; what cannot be made shows when the file is opened. */
+void tern__file_make_folders(const char *path);
+
 /* Do both names lead to one file that exists? */
 bool tern__file_same(const char *a, const char *b);
 

@@ -146,6 +146,29 @@ static tern_status synchronise(tern__device *d)
     return first;
 }
 
+static bool copies_inputs(const tern__device *d, const tern__code *code)
+{
+    (void)d;
+    const tern__device_ops *ops = code->by->ops;
+    return ops->stage && ops->copies_inputs(code->by->device, code->code);
+}
+
+static tern_status stage(tern__device *d, const tern__plan *plan, tern__code *code, uint32_t leaf,
+                         const void *host, uint64_t version)
+{
+    (void)d;
+    const member *m = code->by;
+    return m->ops->stage ? m->ops->stage(m->device, plan, code->code, leaf, host, version) : TERN_OK;
+}
+
+static size_t trim(tern__device *d, int level)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < d->n; i++)
+        bytes += d->members[i].ops->trim ? d->members[i].ops->trim(d->members[i].device, level) : 0;
+    return bytes;
+}
+
 /* A context makes it (tern__auto_create): what it is made of is not in device options. */
 static tern_status create(const tern__device_options *options, tern__device **out)
 {
@@ -161,7 +184,6 @@ static void describe(tern__isa_cap cap, tern_device_info *out)
 }
 
 const tern__device_ops tern__device_auto = {
-    .abi = TERN__DEVICE_ABI,
     .name = TERN__DEVICE_AUTO,
     .backend = "placement",
     .describe = describe,
@@ -172,4 +194,7 @@ const tern__device_ops tern__device_auto = {
     .compile = compile,
     .forget = forget,
     .synchronise = synchronise,
+    .copies_inputs = copies_inputs,
+    .stage = stage,
+    .trim = trim,
 };

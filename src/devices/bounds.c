@@ -1,4 +1,4 @@
-/* bounds.c - the table of bounds. Ops that are not in it compute the same bits everywhere. */
+/* bounds.c - the table of bounds. Elementwise ops that are not in it compute the same bits everywhere; all others are in it. */
 #include "devices/bounds.h"
 
 #include "graph/region.h"
@@ -9,6 +9,10 @@ typedef struct bound_row {
     bool whole;
 } bound_row;
 
+#define EXACT(op)               \
+    {                           \
+        TERN__OP_##op, 0, false \
+    }
 #define FUNCTION(op)               \
     {                              \
         TERN__OP_##op, 4e-6, false \
@@ -76,6 +80,39 @@ static const bound_row rows[] = {
     PRODUCT(packed_linear),
     PRODUCT(attention),
     PRODUCT(conv2d),
+    EXACT(full),
+    EXACT(eye),
+    EXACT(reshape),
+    EXACT(permute),
+    EXACT(slice),
+    EXACT(broadcast),
+    EXACT(to_device),
+    EXACT(again),
+    EXACT(contiguous),
+    EXACT(max),
+    EXACT(min),
+    EXACT(any),
+    EXACT(all),
+    EXACT(argmax),
+    EXACT(argmin),
+    EXACT(sort),
+    EXACT(topk),
+    EXACT(concat),
+    EXACT(stack),
+    EXACT(split),
+    EXACT(pad),
+    EXACT(gather),
+    EXACT(packed_gather),
+    EXACT(take_along),
+    EXACT(one_hot),
+    EXACT(tril),
+    EXACT(triu),
+    EXACT(flip),
+    EXACT(ternary_dequantise),
+    EXACT(overwrite),
+    EXACT(write_slice),
+    EXACT(write_rows),
+    EXACT(max_pool2d),
 };
 
 static const bound_row *row_of(tern__opcode op)
@@ -86,6 +123,18 @@ static const bound_row *row_of(tern__opcode op)
     return NULL;
 }
 
+bool tern__bound_is_stated(tern__opcode op)
+{
+    return row_of(op) || (tern__ops[op].flags & TERN__ELEMENTWISE);
+}
+
+/* NULL: the same bits everywhere. */
+static const bound_row *inexact(tern__opcode op)
+{
+    const bound_row *row = row_of(op);
+    return row && row->numbers > 0 ? row : NULL;
+}
+
 /* Of f16 and bf16 the last place may be rounded the other way, wherever something is computed. */
 static double last_place(tern_dtype dtype)
 {
@@ -94,7 +143,7 @@ static double last_place(tern_dtype dtype)
 
 static bool computes(tern__opcode op)
 {
-    return row_of(op) || ((tern__ops[op].flags & TERN__ELEMENTWISE) && op != TERN__OP_cast);
+    return inexact(op) || ((tern__ops[op].flags & TERN__ELEMENTWISE) && op != TERN__OP_cast);
 }
 
 tern__bound tern__bound_of(const tern__step *step, tern_dtype dtype)
@@ -106,7 +155,7 @@ tern__bound tern__bound_of(const tern__step *step, tern_dtype dtype)
     bool computed = false;
     for (int i = 0; i < n; i++) {
         const tern__opcode op = region ? region->ops[i].op : step->op;
-        const bound_row *row = row_of(op);
+        const bound_row *row = inexact(op);
         computed = computed || computes(op);
         out.numbers += row ? row->numbers : 0;
         out.whole = out.whole || (row && row->whole);

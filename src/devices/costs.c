@@ -58,7 +58,7 @@ bool tern__costs_known(const tern__device_costs *costs)
 
 /* ---- calls ---- */
 
-/* What is not elementwise and has a kind; everything else is `other`. */
+/* What is not elementwise. */
 static const struct {
     tern__opcode op;
     tern__cost kind;
@@ -106,15 +106,53 @@ static const struct {
     KIND(packed_linear, float_matrix),
     KIND(ternary_matmul, low_matrix),
     KIND(packed_ternary_matmul, low_matrix),
+    KIND(eye, other),
+    KIND(rand, other),
+    KIND(randn, other),
+    KIND(to_device, other),
+    KIND(again, other),
+    KIND(any, other),
+    KIND(all, other),
+    KIND(cumsum, other),
+    KIND(sort, other),
+    KIND(topk, other),
+    KIND(take_along, other),
+    KIND(scatter_add, other),
+    KIND(one_hot, other),
+    KIND(tril, other),
+    KIND(triu, other),
+    KIND(flip, other),
+    KIND(quantise_tensor, other),
+    KIND(ternary_quantise, other),
+    KIND(conv2d, other),
+    KIND(max_pool2d, other),
+    KIND(avg_pool2d, other),
 #undef KIND
 };
 
-static tern__cost kind_of_op(tern__opcode op)
+/* false: nobody has said. */
+static bool find_kind(tern__opcode op, tern__cost *out)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (kinds[i].op == op)
-            return kinds[i].kind;
-    return tern__ops[op].flags & TERN__ELEMENTWISE ? TERN__COST_rows : TERN__COST_other;
+        if (kinds[i].op == op) {
+            *out = kinds[i].kind;
+            return true;
+        }
+    *out = tern__ops[op].flags & TERN__ELEMENTWISE ? TERN__COST_rows : TERN__COST_other;
+    return *out == TERN__COST_rows;
+}
+
+static tern__cost kind_of_op(tern__opcode op)
+{
+    tern__cost kind;
+    find_kind(op, &kind);
+    return kind;
+}
+
+bool tern__cost_is_stated(tern__opcode op)
+{
+    tern__cost kind;
+    return find_kind(op, &kind);
 }
 
 /* What a product's weights are: a packed form does not tell by its type. */

@@ -23,7 +23,8 @@
 #include "graph/target.h"
 #include "tensor/given.h"
 
-enum { TERN__DEVICE_ABI = 5 }; /* of everything a plugin sees: another number, another build */
+/* Names the headers that this was built with, in 64 digits (cmake/abi.cmake): the library takes no plugin that has another. */
+extern const char tern__device_abi[];
 
 typedef struct tern__device tern__device; /* each device's own */
 typedef struct tern__code tern__code;     /* what it made of a plan */
@@ -66,6 +67,14 @@ typedef struct tern__bindings {
     int workers;       /* most that share the steps; 0: as many as the plan says */
 } tern__bindings;
 
+/* Where the operands of a space count from. */
+static inline char *tern__base_of(const tern__bindings *b, tern__space space, uint32_t index)
+{
+    return space == TERN__SPACE_ARENA  ? b->arena
+           : space == TERN__SPACE_LEAF ? b->leaves[index]
+                                       : b->blocks[index];
+}
+
 /* Memory: of a device (`handle`), with or without an address for the host; or, without a handle, plain host memory. */
 typedef struct tern__block {
     void *handle;
@@ -76,7 +85,6 @@ typedef struct tern__block {
 typedef enum tern__access { TERN__ACCESS_READ = 1, TERN__ACCESS_WRITE = 2 } tern__access;
 
 typedef struct tern__device_ops {
-    uint32_t abi;        /* TERN__DEVICE_ABI */
     const char *name;    /* "cpu" */
     const char *backend; /* "native" */
 
@@ -116,21 +124,24 @@ typedef struct tern__device_ops {
                         const tern__block *from, size_t from_at, size_t bytes);
     /* Waits for everything that was begun. Such a failure of the device may be the first that is heard of it. */
     tern_status (*synchronise)(tern__device *device);
-    /* Streams and events; all of them or none. `wait` lets what comes later in the stream wait for the event. */
+    /* Streams and events; all of them or none. `wait` lets what comes later in the stream wait for the event. Destroying a stream waits
+     * for what is in it. An event and its stream go in any order: one whose stream is gone has happened. All go before the device. */
     tern_status (*stream_create)(tern__device *device, tern__stream **out);
     void (*stream_destroy)(tern__device *device, tern__stream *stream);
     tern_status (*record)(tern__device *device, tern__stream *stream, tern__event **out);
     tern_status (*wait)(tern__device *device, tern__stream *stream, const tern__event *event);
     tern_status (*synchronise_event)(tern__device *device, const tern__event *event);
     void (*event_destroy)(tern__device *device, tern__event *event);
-    /* Copies of inputs before the run that reads them; both or none. Does it copy inputs at all, or use them where they lie? */
-    bool (*copies_inputs)(const tern__device *device);
+    /* Copies of inputs before the run that reads them; both or none. Does it copy inputs of this plan at all, or use them where they
+     * lie? */
+    bool (*copies_inputs)(const tern__device *device, const tern__code *code);
     /* Begins to copy what leaf `leaf` of the plan will be in a later run, and returns: the bytes at `host`, whose version
      * (tern__bindings) will be `version`, not 0. Until that run is over, or `forget`, they stay as they are. Two are kept ahead; a
      * third takes the place of the older one. A run finds them by address and version, and copies itself what it does not find. */
     tern_status (*stage)(tern__device *device, const tern__plan *plan, tern__code *code, uint32_t leaf,
                          const void *host, uint64_t version);
-    /* Gives back what it keeps for later, half of it or all, by the level of tern_pool_pressure; the bytes, as far as it knows. */
+    /* Gives back what it keeps for later, by the level of tern_pool_pressure: 1, half of it, or all where it cannot give a part; 2, all.
+     * The bytes, as far as it knows. */
     size_t (*trim)(tern__device *device, int level);
 } tern__device_ops;
 
@@ -148,7 +159,6 @@ bool tern__device_add(const tern__device_ops *ops);
 
 /* What a plugin may use of the library, which it does not link. */
 typedef struct tern__device_host {
-    uint32_t abi;
     const tern__op *ops; /* (TERN__OP_COUNT) */
     tern_status (*fail)(tern_status status, const char *format, ...) TERN_PRINTF(2, 3);
     void (*log)(tern_log_level level, const char *format, ...) TERN_PRINTF(2, 3);
@@ -158,8 +168,11 @@ typedef struct tern__device_host {
     void (*trace_step)(uint64_t start_ns, const tern__plan *plan, uint32_t step);
 } tern__device_host;
 
-/* The one symbol of libtern_<name>.so (.dylib), of this type: the table, NULL where the host's abi is not the plugin's. */
+/* The symbols of libtern_<name>.so (.dylib): its tern__device_abi, which is asked first, and where that is the library's own, the
+ * table. */
+typedef const char *(*tern__device_plugin_abi)(void);
 typedef const tern__device_ops *(*tern__device_plugin)(const tern__device_host *host);
 #define TERN__DEVICE_PLUGIN_SYMBOL "tern_device_plugin"
+#define TERN__DEVICE_PLUGIN_ABI_SYMBOL "tern_device_plugin_abi"
 
 #endif

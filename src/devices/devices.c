@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "devices/auto.h"
 #include "devices/device.h"
 #include "devices/trace_step.h"
 
@@ -24,9 +25,8 @@
 typedef struct plugin {
     const char *name;
     bool tried;
-    char missing[900];            /* why it cannot be used */
-    const tern__device_ops *ops;  /* its own, once loaded */
-    const tern__device_ops *stub; /* says why it cannot be used */
+    char missing[900];           /* why it cannot be used */
+    const tern__device_ops *ops; /* its own, once loaded */
 } plugin;
 
 enum {
@@ -55,8 +55,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
         (void)out;                                                                                 \
         return tern__fail(TERN_UNAVAILABLE, "device '" #id "': %s", plugins[PLUGIN_##id].missing); \
     }                                                                                              \
-    static const tern__device_ops stub_##id = {                                                    \
-        .abi = TERN__DEVICE_ABI, .name = #id, .describe = describe_##id, .create = create_##id};
+    static const tern__device_ops stub_##id = {.name = #id, .describe = describe_##id, .create = create_##id};
 #include "devices/devices.def"
 #undef TERN_DEVICE
 #undef TERN_PLUGIN
@@ -72,8 +71,7 @@ static void trace_step(uint64_t start_ns, const tern__plan *plan, uint32_t step)
     tern__trace_record(start_ns, &what);
 }
 
-static const tern__device_host host = {.abi = TERN__DEVICE_ABI,
-                                       .ops = tern__ops,
+static const tern__device_host host = {.ops = tern__ops,
                                        .fail = tern__fail,
                                        .log = tern__log,
                                        .arena_alloc = tern__arena_alloc,
@@ -126,13 +124,18 @@ static void load(plugin *p)
     if (!handle)
         return;
     tern__device_plugin get = NULL;
+    tern__device_plugin_abi get_abi = NULL;
     *(void **)&get = dlsym(handle, TERN__DEVICE_PLUGIN_SYMBOL);
-    p->ops = get ? get(&host) : NULL;
-    if (p->ops && p->ops->abi == TERN__DEVICE_ABI && strcmp(p->ops->name, p->name) == 0)
+    *(void **)&get_abi = dlsym(handle, TERN__DEVICE_PLUGIN_ABI_SYMBOL);
+    const bool same = get && get_abi && strcmp(get_abi(), tern__device_abi) == 0;
+    p->ops = same ? get(&host) : NULL;
+    if (p->ops && strcmp(p->ops->name, p->name) == 0)
         return;
     p->ops = NULL;
     snprintf(p->missing, sizeof p->missing,
-             "libtern_%s" LIBRARY_SUFFIX " is of another version of the library", p->name);
+             "libtern_%s" LIBRARY_SUFFIX
+             " was built from other sources than this library: build both together",
+             p->name);
 }
 
 static const tern__device_ops *load_once(int i, const char *name, const tern__device_ops *stub)
@@ -140,12 +143,12 @@ static const tern__device_ops *load_once(int i, const char *name, const tern__de
     plugin *p = &plugins[i];
     pthread_mutex_lock(&lock);
     p->name = name;
-    p->stub = stub;
     if (!p->tried)
         load(p);
     p->tried = true;
+    const tern__device_ops *ops = p->ops ? p->ops : stub;
     pthread_mutex_unlock(&lock);
-    return p->ops ? p->ops : p->stub;
+    return ops;
 }
 
 /* ---- the table ---- */
@@ -213,5 +216,5 @@ tern_status tern__device_find(const char *name, const tern__device_ops **out)
         const size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", name_at(i));
     }
-    return tern__fail(TERN_NOT_FOUND, "there is no device '%s': %s, auto", name, names);
+    return tern__fail(TERN_NOT_FOUND, "there is no device '%s': %s, " TERN__DEVICE_AUTO, name, names);
 }

@@ -49,14 +49,6 @@ typedef struct tern__loaded {
 
 /* ---- saved.c ---- */
 
-/* Where spans of a space count from. */
-static inline char *tern__base_of(const tern__bindings *b, tern__space space, uint32_t index)
-{
-    return space == TERN__SPACE_ARENA  ? b->arena
-           : space == TERN__SPACE_LEAF ? b->leaves[index]
-                                       : b->blocks[index];
-}
-
 /* From the first byte of an operand to its last. */
 tern__span tern__span_of(const tern__operand *operand, uint32_t step);
 

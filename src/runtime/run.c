@@ -50,7 +50,8 @@ void tern__run_forget(tern_ctx *ctx, tern__run *run)
 bool tern__run_copies_inputs(const tern_ctx *ctx, const tern__run *run)
 {
     const tern__device_ops *ops = ctx->device_ops;
-    return run->loaded && !run->loaded->moved && !ctx->lost && ops->stage && ops->copies_inputs(ctx->device);
+    return run->loaded && !run->loaded->moved && !ctx->lost && ops->stage &&
+           ops->copies_inputs(ctx->device, run->loaded->code);
 }
 
 tern_status tern__run_stage(tern_ctx *ctx, const tern__run *run, uint32_t leaf, const void *host,

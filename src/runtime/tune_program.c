@@ -93,9 +93,7 @@ static span span_of(const tuner *t, const tern__operand *o)
     memcpy(layout.strides, o->strides, (size_t)o->type->rank * sizeof *layout.strides);
     int64_t low = 0, high = 0;
     tern__layout_span(o->type, &layout, &low, &high);
-    char *base = o->space == TERN__SPACE_ARENA  ? t->bindings.arena
-                 : o->space == TERN__SPACE_LEAF ? t->bindings.leaves[o->index]
-                                                : t->bindings.blocks[o->index];
+    char *base = tern__base_of(&t->bindings, o->space, o->index);
     return (span){base + o->byte_offset + low, base + o->byte_offset + high};
 }
 

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/status.h"
 
 tern_status tern__store_remove(const char *path)
@@ -270,16 +270,6 @@ static tern_status migrate(tern__store *store)
     return status;
 }
 
-/* Makes the folders above the file; what cannot be made shows when the file is opened. */
-static void make_folders(char *path)
-{
-    for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
-        *at = '\0';
-        mkdir(path, 0700);
-        *at = '/';
-    }
-}
-
 /* Changing the kind of journal needs the file alone, and SQLite does not wait for that by itself. Where there can be no write-ahead
  * log (some network disks) the old journal stays, which is as safe. */
 static tern_status make_durable(tern__store *store, const tern__store_options *options)
@@ -299,7 +289,7 @@ static tern_status open_file(tern__store *store, const tern__store_options *opti
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
     if (options->create) {
-        make_folders(store->path);
+        tern__file_make_folders(store->path);
         flags |= SQLITE_OPEN_CREATE;
     } else {
         TERN__FAIL_IF(access(store->path, F_OK) != 0 && errno == ENOENT, TERN_NOT_FOUND,

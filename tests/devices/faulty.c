@@ -150,9 +150,7 @@ typedef struct memory {
 
 static char *base_of(const tern__bindings *b, const tern__operand *o)
 {
-    return o->space == TERN__SPACE_ARENA  ? b->arena
-           : o->space == TERN__SPACE_LEAF ? b->leaves[o->index]
-                                          : b->blocks[o->index];
+    return tern__base_of(b, o->space, o->index);
 }
 
 /* Leaves may share memory: then they share its copy. */
@@ -320,8 +318,22 @@ static size_t trim(tern__device *d, int level)
     return 0;
 }
 
-static const tern__device_ops ops = {.abi = TERN__DEVICE_ABI,
-                                     .name = "faulty",
+static bool copies_inputs(const tern__device *d, const tern__code *code)
+{
+    (void)d;
+    return code && faulty.stages;
+}
+
+static tern_status stage(tern__device *d, const tern__plan *plan, tern__code *code, uint32_t leaf,
+                         const void *host, uint64_t version)
+{
+    (void)d;
+    (void)leaf;
+    faulty.staged += plan && code && host && version != 0; /* the run copies it all the same */
+    return TERN_OK;
+}
+
+static const tern__device_ops ops = {.name = "faulty",
                                      .backend = "test",
                                      .describe = describe,
                                      .create = create,
@@ -330,6 +342,8 @@ static const tern__device_ops ops = {.abi = TERN__DEVICE_ABI,
                                      .run = run,
                                      .compile = compile,
                                      .forget = forget,
+                                     .copies_inputs = copies_inputs,
+                                     .stage = stage,
                                      .trim = trim};
 
 void faulty_reset(void)

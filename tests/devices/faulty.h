@@ -28,6 +28,8 @@ typedef struct faulty_state {
     tern__opcode wrong;  /* an op whose first number it gets wrong, by `by`; TERN__OP_COUNT: none */
     float by;
     int compiles, runs, codes; /* counts: made, partitions run to their end, and code that is held */
+    bool stages;               /* it wants to hear of inputs of later runs */
+    int staged;                /* how often it did */
     int trims[3];              /* how often it was asked to give memory back, by level */
     int failed;                /* calls that did */
     faulty_call last;          /* that did */

@@ -1,5 +1,8 @@
 /* test_mlx.c - what the conformance suite does not see of the device `mlx`: ternary products on packed words, at the ends of int8 and
  * in blocks; bad indices; steps that read pieces of what earlier steps of the partition made; and what it says about itself. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,6 +228,140 @@ TEST(operands_are_read_in_place_within_the_limit_of_memory)
     tern_ctx_destroy(mlx);
 }
 
+static tern_ctx *open_limited(size_t most)
+{
+    tern_ctx *ctx = NULL;
+    tern_ctx_options options = tern_ctx_options_default();
+    options.device = "mlx";
+    options.tuning = "off";
+    options.device_memory = most;
+    options.retries = -1;
+    return tern_ctx_create(&options, &ctx) == TERN_OK ? ctx : NULL;
+}
+
+/* MLX's limit of memory, asked of the library that the plugin loaded; 0: it cannot be asked. */
+static size_t limit_of_mlx(void)
+{
+#ifdef __APPLE__
+    void *library = dlopen("libmlx.dylib", RTLD_NOW | RTLD_NOLOAD);
+#else
+    void *library = dlopen("libmlx.so", RTLD_NOW | RTLD_NOLOAD);
+#endif
+    size_t (*get)(void) = NULL;
+    if (library)
+        *(void **)&get = dlsym(library, "_ZN3mlx4core16get_memory_limitEv");
+    const size_t limit = get ? get() : 0;
+    if (library)
+        dlclose(library);
+    return limit;
+}
+
+/* MLX has one limit for the process: what the living contexts may use together. */
+TEST(limits_of_contexts_add_up_and_end_with_them)
+{
+    NEED_MLX(plain)
+    const size_t own = limit_of_mlx(), gib = (size_t)1 << 30;
+    if (!own)
+        SKIP("MLX's library is under another name");
+    tern_ctx *a = open_limited(gib);
+    CHECK(a && limit_of_mlx() == own); /* one without a limit lives */
+    tern_ctx_destroy(plain);
+    CHECK_EQ(limit_of_mlx(), gib);
+    tern_ctx *b = open_limited(2 * gib);
+    CHECK_EQ(limit_of_mlx(), 3 * gib);
+    tern_ctx_destroy(a); /* in the order of opening */
+    CHECK_EQ(limit_of_mlx(), 2 * gib);
+    tern_ctx *most = open_limited(SIZE_MAX);
+    CHECK_EQ(limit_of_mlx(), SIZE_MAX);
+    tern_ctx_destroy(most);
+    tern_ctx_destroy(b);
+    CHECK_EQ(limit_of_mlx(), own);
+}
+
+static atomic_bool enough;
+
+/* Makes and drops 16 MiB until it is enough. */
+static void *use_memory(void *user)
+{
+    tern_ctx *ctx = user;
+    while (!atomic_load(&enough))
+        TERN_SCOPE(ctx) {
+            if (tern_eval(tern_sum(tern_neg(tern_ones(ctx, TERN_F32, 1, (int64_t[]){1 << 22})), 0, NULL,
+                                   false)) != TERN_OK)
+                return ctx;
+        }
+    return NULL;
+}
+
+/* What others use is not held against a context. */
+TEST(memory_of_other_contexts_does_not_count)
+{
+    NEED_MLX(other)
+    tern_ctx *ctx = open_limited(1 << 20);
+    pthread_t thread;
+    void *failed = NULL;
+    CHECK(ctx != NULL);
+    atomic_store(&enough, false);
+    CHECK(pthread_create(&thread, NULL, use_memory, other) == 0);
+    tern_status status = TERN_OK;
+    for (int i = 0; i < 300 && status == TERN_OK; i++)
+        TERN_SCOPE(ctx) {
+            status = tern_eval(tern_neg(tern_ones(ctx, TERN_F32, 1, (int64_t[]){1024})));
+        }
+    atomic_store(&enough, true);
+    pthread_join(thread, &failed);
+    CHECK(!failed);
+    CHECK_OK(status);
+    tern_ctx_destroy(ctx);
+    tern_ctx_destroy(other);
+}
+
+static bool never(void *user)
+{
+    (void)user;
+    return false;
+}
+
+/* Whoever may stop a run has its steps computed one by one: what they hold together is looked at all the same. */
+TEST(a_run_that_may_be_stopped_keeps_to_its_limit)
+{
+    enum { N = 1 << 18 }; /* 1 MiB */
+    NEED_MLX(plain)
+    tern_ctx_destroy(plain);
+    for (int fits = 0; fits < 2; fits++) {
+        tern_ctx *ctx = open_limited(fits ? 16 << 20 : 5 << 19);
+        CHECK(ctx != NULL);
+        tern_ctx_set_stop(ctx, never, NULL);
+        TERN_SCOPE(ctx) {
+            float *data = calloc(N, sizeof *data);
+            tern_tensor *x = tern_from_data(ctx, TERN_F32, 1, (int64_t[]){N}, data);
+            free(data);
+            tern_tensor *a = tern_neg(x), *b = tern_abs(a),
+                        *c = tern_exp(b); /* 1 MiB each, all read at the end */
+            tern_tensor *y = tern_sum(tern_add(tern_add(a, b), c), 0, NULL, false);
+            CHECK_STATUS(tern_eval(y), fits ? TERN_OK : TERN_OUT_OF_MEMORY);
+            if (fits)
+                CHECK(tern_data_f32(y)[0] == N);
+        }
+        tern_ctx_destroy(ctx);
+    }
+}
+
+/* What MLX keeps of freed memory goes under moderate pressure already. */
+TEST(memory_that_is_kept_is_given_back)
+{
+    NEED_MLX(mlx)
+    for (int level = 1; level < 3; level++) {
+        TERN_SCOPE(mlx) {
+            CHECK_OK(tern_eval(
+                tern_sum(tern_neg(tern_ones(mlx, TERN_F32, 1, (int64_t[]){1 << 18})), 0, NULL, false)));
+        }
+        CHECK(mlx->device_ops->trim(mlx->device, level) > 0);
+        CHECK_EQ(mlx->device_ops->trim(mlx->device, level), 0);
+    }
+    tern_ctx_destroy(mlx);
+}
+
 /* What a run makes lies where MLX made it: the storage is memory of MLX's, kept until its last tensor goes, also past the context. What
  * lies in an operand's memory, or is the result twice, is copied: tensors that are not views share nothing. */
 TEST(results_are_handed_out_where_they_lie)
@@ -348,6 +485,12 @@ TEST(blocks_are_copied_and_mapped_on_streams)
     CHECK_OK(ops->record(d, streams[0], &event));
     CHECK_OK(ops->wait(d, streams[1], event)); /* the other stream reads what this one wrote */
     CHECK_OK(ops->copy(d, streams[1], &again, 0, &b, 0, sizeof text));
+    CHECK_OK(ops->synchronise_event(d, event));
+    ops->event_destroy(d, event);
+    CHECK_OK(ops->record(d, streams[0], &event));
+    ops->stream_destroy(d, streams[0]); /* before its event */
+    CHECK_OK(ops->stream_create(d, &streams[0]));
+    CHECK_OK(ops->wait(d, streams[0], event));
     CHECK_OK(ops->synchronise_event(d, event));
     ops->event_destroy(d, event);
     CHECK_STR(back, "FROM the host");

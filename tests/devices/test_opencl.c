@@ -543,6 +543,44 @@ TEST(too_little_device_memory_is_an_error)
     tern_ctx_destroy(ctx);
 }
 
+/* A program that found no memory once runs when there is some: kernels are told of memory that the failed run had found, too. */
+TEST(a_program_runs_after_it_found_no_memory)
+{
+    NEEDS_OPENCL();
+    tern_ctx *ctx = with_own_memory(0);
+    const int64_t n = 1024;
+    float x[1024];
+    for (int i = 0; i < 1024; i++)
+        x[i] = (float)(i % 7);
+    tern_program *program = NULL;
+    tern_exec *exec = NULL;
+    TERN_SCOPE(ctx) {
+        tern_tensor *y = tern_neg(tern_abs(tern_input(ctx, "x", TERN_F32, 1, &n)));
+        CHECK_OK(tern_compile(ctx, 1, &y, NULL, NULL, &program));
+        CHECK_OK(tern_exec_create(ctx, program, &exec));
+    }
+    /* Room for nothing, for one of the two slots, for less than that one has, for both. */
+    static const struct {
+        size_t most;
+        tern_status status;
+    } runs[] = {{100, TERN_OUT_OF_MEMORY},
+                {5000, TERN_OUT_OF_MEMORY},
+                {100, TERN_OUT_OF_MEMORY},
+                {0, TERN_OK},
+                {0, TERN_OK}};
+    for (size_t r = 0; r < TERN__COUNT(runs); r++)
+        TERN_SCOPE(ctx) {
+            tern_tensor *in = tern_from_data(ctx, TERN_F32, 1, &n, x), *y = NULL;
+            ctx->device->most_bytes = runs[r].most;
+            CHECK_STATUS(tern_exec_run(exec, 1, &in, 1, &y), runs[r].status);
+            if (runs[r].status == TERN_OK)
+                CHECK_NEAR((double)tern_data_f32(y)[6], -6, 0);
+        }
+    tern_exec_free(exec);
+    tern_program_free(program);
+    tern_ctx_destroy(ctx);
+}
+
 /* The same results whether the device uses the host's pages or copies. */
 TEST(memory_in_place_and_copied)
 {
@@ -586,6 +624,100 @@ TEST(large_results_are_whole)
     CHECK_EQ(wrong, 0);
     free(x);
     tern_ctx_destroy(ctx);
+}
+
+/* Pressure takes programs that were built, half of them or all; what was compiled of them runs on. */
+TEST(pressure_takes_programs)
+{
+    NEEDS_OPENCL();
+    tern_ctx *ctx = NULL;
+    tern_ctx_options options = tern_ctx_options_default();
+    options.device = "opencl";
+    CHECK_OK(tern_ctx_create(&options, &ctx));
+    for (int round = 0; round < 3; round++) {
+        const size_t left = round == 0 ? 4 : round == 1 ? 2 : 0;
+        for (int i = 0; i < 4; i++)
+            TERN_SCOPE(ctx) {
+                tern_tensor *x = tern_from_data(ctx, TERN_F32, 1, (int64_t[]){3}, (float[]){1, 4, 9});
+                tern_tensor *y = i == 0   ? tern_neg(x)
+                                 : i == 1 ? tern_sqrt(x)
+                                 : i == 2 ? tern_exp(x)
+                                          : tern_square(x);
+                CHECK_OK(tern_eval(y));
+            }
+        CHECK_EQ(ctx->device->n_built, left);
+        CHECK_EQ(ctx->device->compiled + ctx->device->loaded, 4);
+        tern_pressure_relieve(round == 0 ? TERN_PRESSURE_MODERATE : TERN_PRESSURE_CRITICAL, NULL);
+    }
+    tern_ctx_destroy(ctx);
+}
+
+/* ---- what the driver says ---- */
+
+/* A driver with long answers: `changed` is a text that ends otherwise. */
+static cl_uint changed;
+
+static cl_int answer(cl_uint what, size_t size, void *out, size_t *needed)
+{
+    char text[6000];
+    const size_t length = what == CL_DEVICE_EXTENSIONS ? 5000 : 200;
+    memset(text, 'x', sizeof text);
+    snprintf(text + length, sizeof text - length, "%s",
+             what == CL_DEVICE_EXTENSIONS ? " cl_khr_fp64"
+             : what == changed            ? "2"
+                                          : "1");
+    const size_t bytes = strlen(text) + 1;
+    if (needed)
+        *needed = bytes;
+    if (out && size < bytes)
+        return CL_INVALID_VALUE;
+    if (out)
+        memcpy(out, text, bytes);
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL answer_device(cl_device_id device, cl_device_info what, size_t size, void *out,
+                                        size_t *needed)
+{
+    (void)device;
+    switch (what) {
+    case CL_DEVICE_NAME:
+    case CL_DEVICE_VERSION:
+    case CL_DRIVER_VERSION:
+    case CL_DEVICE_EXTENSIONS:
+        return answer(what, size, out, needed);
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+static cl_int CL_API_CALL answer_platform(cl_platform_id platform, cl_platform_info what, size_t size,
+                                          void *out, size_t *needed)
+{
+    (void)platform;
+    return answer(what, size, out, needed);
+}
+
+/* Kernels that are kept are for one device and one driver, however late their names differ. */
+TEST(drivers_are_told_apart_by_all_they_say)
+{
+    static const cl_uint texts[] = {
+        0, CL_DEVICE_NAME, CL_DEVICE_VERSION, CL_DRIVER_VERSION, CL_PLATFORM_NAME, CL_PLATFORM_VERSION};
+    const tern__cl fake = {.GetDeviceInfo = answer_device, .GetPlatformInfo = answer_platform};
+    uint64_t seen[TERN__COUNT(texts)];
+    for (size_t i = 0; i < TERN__COUNT(texts); i++) {
+        tern__ocl_facts facts;
+        changed = texts[i];
+        tern__ocl_learn(&fake, &facts);
+        seen[i] = facts.identity;
+        for (size_t j = 0; j < i; j++)
+            CHECK(seen[j] != seen[i]);
+        CHECK_EQ(strlen(facts.model), sizeof facts.model - 1); /* cut, not lost */
+        CHECK(strncmp(facts.features, "f32 f64", 7) == 0);
+        CHECK_EQ(facts.memory_bytes, 0);
+        tern__ocl_learn(&fake, &facts);
+        CHECK_EQ(facts.identity, seen[i]);
+    }
 }
 
 /* ---- bad data ---- */

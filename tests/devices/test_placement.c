@@ -12,6 +12,7 @@
 #include "harness.h"
 #include "runtime/calibration.h"
 #include "runtime/context.h"
+#include "runtime/program.h"
 #include "store/store.h"
 
 /* ---- figures ---- */
@@ -254,6 +255,39 @@ TEST(what_runs_is_what_was_planned)
     tern_ctx_destroy(plain);
     tern_ctx_destroy(ctx);
     CHECK_EQ(faulty.codes, 0);
+}
+
+/* What a context tells its device reaches those that `auto` chooses from: pressure, no memory, inputs of later runs. */
+TEST(members_are_told)
+{
+    NEEDS_STORE();
+    tern_ctx *ctx = open_planted("told.db", &slow, &fast);
+    CHECK(ctx != NULL);
+    tern_program *program = compile_three(ctx);
+    tern_exec *exec = NULL;
+    CHECK(program != NULL);
+    CHECK_OK(tern_exec_create(ctx, program, &exec));
+    tern_tensor *x = tern_randn(ctx, TERN_F32, 2, (int64_t[]){4, N}, 3), *y = NULL;
+    CHECK_OK(tern_exec_run(exec, 1, &x, 1, &y));
+    CHECK_EQ(faulty.trims[1] + faulty.trims[2], 0);
+    tern_pressure_relieve(TERN_PRESSURE_MODERATE, NULL);
+    CHECK_OK(tern_exec_run(exec, 1, &x, 1, &y));
+    CHECK_EQ(faulty.trims[1], 1);
+    faulty_fail(FAULTY_ALLOCATE, 0, 1, TERN_OUT_OF_MEMORY);
+    CHECK_OK(tern_exec_run(exec, 1, &x, 1, &y));
+    CHECK(faulty.failed == 1 && faulty.trims[2] == 1);
+    tern_ctx_trim(ctx);
+    CHECK_EQ(faulty.trims[2], 2);
+    CHECK(!tern__exec_copies_inputs(exec));
+    CHECK_OK(tern_exec_stage(exec, 1, &x));
+    CHECK_EQ(faulty.staged, 0);
+    faulty.stages = true;
+    CHECK(tern__exec_copies_inputs(exec));
+    CHECK_OK(tern_exec_stage(exec, 1, &x));
+    CHECK_EQ(faulty.staged, 1);
+    tern_exec_free(exec);
+    tern_program_free(program);
+    tern_ctx_destroy(ctx);
 }
 
 TEST(lazy_tensors_are_placed_too)

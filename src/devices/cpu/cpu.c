@@ -184,7 +184,6 @@ static const tern__target *target_of(const tern__device *device)
 }
 
 const tern__device_ops tern__device_cpu = {
-    .abi = TERN__DEVICE_ABI,
     .name = "cpu",
     .backend = "native",
     .create = create,

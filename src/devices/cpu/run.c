@@ -34,9 +34,7 @@ static void fill_buffers(const tern__plan *plan, const tern__bindings *bindings,
 {
     for (uint32_t i = 0; i < plan->n_operands; i++) {
         const tern__operand *operand = &plan->operands[i];
-        char *base = operand->space == TERN__SPACE_ARENA  ? bindings->arena
-                     : operand->space == TERN__SPACE_LEAF ? bindings->leaves[operand->index]
-                                                          : bindings->blocks[operand->index];
+        char *base = tern__base_of(bindings, operand->space, operand->index);
         /* A view may start before the part of a state's memory that the leaf is: offsets are signed there. What another partition
          * has in its own memory has no address here. */
         buffers[i] = (tern__buffer){.data = base ? base + (ptrdiff_t)operand->byte_offset : NULL,

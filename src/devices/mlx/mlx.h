@@ -50,8 +50,8 @@ void tern__mlx_describe(tern__mlx_facts *out);
 /* May MLX run the call? false: `why` has the reason. */
 bool tern__mlx_lowers(const tern__call *call, char *why, size_t bytes);
 
-/* `memory`: bytes that MLX may use beside operands, what it keeps for later included; 0: its own limits. They are the
- * process', so the session that was opened last sets them, and its end restores them. */
+/* `memory`: bytes that MLX may use beside operands, what it keeps for later included; 0: its own limits. MLX's are the process', and
+ * become the sum of what all sessions may use (limits.h); what this one uses is looked at by itself. */
 bool tern__mlx_open(size_t memory, tern__mlx_session **out, tern__mlx_error *error);
 void tern__mlx_close(tern__mlx_session *session); /* NULL is fine */
 
@@ -69,13 +69,14 @@ void tern__mlx_discard(tern__mlx_session *session);
 /* Computes what was added and goes on: nothing is written yet. */
 bool tern__mlx_settle(tern__mlx_session *session, tern__mlx_error *error);
 
-/* Freed memory that MLX keeps, and letting go of it down to `keep` bytes; how many went. */
-size_t tern__mlx_kept(void);
-size_t tern__mlx_trim(size_t keep);
+/* Lets go of freed memory that MLX keeps, all of it: under a lower limit MLX would let go of some only when it next needs more. The
+ * bytes that went. */
+size_t tern__mlx_trim(void);
 
 /* ---- streams.cpp ---- */
 
 typedef struct tern__mlx_stream tern__mlx_stream;
+typedef struct tern__mlx_event tern__mlx_event; /* a stream by its number: it outlives the tern__mlx_stream */
 
 /* Bytes from `at` on, of a block or (without one) of host memory. */
 typedef struct tern__mlx_piece {
@@ -91,7 +92,12 @@ bool tern__mlx_copy(tern__mlx_session *session, tern__mlx_stream *stream, const 
                     const tern__mlx_piece *from, size_t bytes, tern__mlx_error *error);
 bool tern__mlx_stream_make(tern__mlx_stream **out, tern__mlx_error *error);
 void tern__mlx_stream_end(tern__mlx_stream *stream); /* waits for it; NULL is fine */
-bool tern__mlx_synchronise(tern__mlx_session *session, tern__mlx_stream *stream, tern__mlx_error *error);
+bool tern__mlx_synchronise(tern__mlx_session *session, tern__mlx_error *error);
+/* `stream` NULL: the session's. */
+bool tern__mlx_event_make(tern__mlx_session *session, const tern__mlx_stream *stream, tern__mlx_event **out,
+                          tern__mlx_error *error);
+bool tern__mlx_event_wait(const tern__mlx_event *event, tern__mlx_error *error);
+void tern__mlx_event_end(tern__mlx_event *event); /* NULL is fine */
 
 /* Zeroed memory for the C side, which does not link the library's own. NULL: there is none. */
 void *tern__mlx_alloc(size_t bytes);

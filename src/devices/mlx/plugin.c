@@ -224,11 +224,10 @@ static void fill_buffers(const tern__plan *plan, const tern__step *step, const t
 {
     for (uint32_t i = 0; i < step->n_in + step->n_out; i++) {
         const tern__operand *o = &plan->operands[step->operands + i];
-        char *base = o->space == TERN__SPACE_ARENA  ? bindings->arena
-                     : o->space == TERN__SPACE_LEAF ? bindings->leaves[o->index]
-                                                    : bindings->blocks[o->index];
         buffers[i] =
-            (tern__buffer){.data = base + (ptrdiff_t)o->byte_offset, .type = o->type, .strides = o->strides};
+            (tern__buffer){.data = tern__base_of(bindings, o->space, o->index) + (ptrdiff_t)o->byte_offset,
+                           .type = o->type,
+                           .strides = o->strides};
     }
 }
 
@@ -310,7 +309,7 @@ static tern_status run(tern__device *device, const tern__plan *plan, tern__code 
 static size_t trim(tern__device *device, int level)
 {
     (void)device;
-    return level <= 0 ? 0 : tern__mlx_trim(level >= 2 ? 0 : tern__mlx_kept() / 2);
+    return level <= 0 ? 0 : tern__mlx_trim();
 }
 
 /* ---- memory, streams and events ---- */
@@ -375,7 +374,7 @@ static tern_status copy(tern__device *device, tern__stream *stream, const tern__
 static tern_status synchronise(tern__device *device)
 {
     tern__mlx_error error;
-    return tern__mlx_synchronise(device->session, NULL, &error) ? TERN_OK : failed("waiting", &error);
+    return tern__mlx_synchronise(device->session, &error) ? TERN_OK : failed("waiting", &error);
 }
 
 static tern_status stream_create(tern__device *device, tern__stream **out)
@@ -395,19 +394,13 @@ static void stream_destroy(tern__device *device, tern__stream *stream)
     tern__mlx_stream_end(stream_of(stream));
 }
 
-/* An event is known by its stream: who waits for it waits for all of that, which is enough. */
-struct tern__event {
-    tern__stream *stream;
-};
-
 static tern_status record(tern__device *device, tern__stream *stream, tern__event **out)
 {
-    tern__event *event = tern__mlx_alloc(sizeof *event);
-    (void)device;
-    if (!event)
-        return host->fail(TERN_OUT_OF_MEMORY, "device 'mlx': no memory for an event");
-    event->stream = stream;
-    *out = event;
+    tern__mlx_error error;
+    tern__mlx_event *event = NULL;
+    if (!tern__mlx_event_make(device->session, stream_of(stream), &event, &error))
+        return failed("event", &error);
+    *out = (tern__event *)(void *)event;
     return TERN_OK;
 }
 
@@ -423,7 +416,8 @@ static tern_status wait_for(tern__device *device, tern__stream *stream, const te
 static tern_status synchronise_event(tern__device *device, const tern__event *event)
 {
     tern__mlx_error error;
-    return tern__mlx_synchronise(device->session, stream_of(event->stream), &error)
+    (void)device;
+    return tern__mlx_event_wait((const tern__mlx_event *)(const void *)event, &error)
                ? TERN_OK
                : failed("waiting", &error);
 }
@@ -431,11 +425,10 @@ static tern_status synchronise_event(tern__device *device, const tern__event *ev
 static void event_destroy(tern__device *device, tern__event *event)
 {
     (void)device;
-    tern__mlx_free(event);
+    tern__mlx_event_end((tern__mlx_event *)(void *)event);
 }
 
 static const tern__device_ops table = {
-    .abi = TERN__DEVICE_ABI,
     .name = "mlx",
     .backend = "mlx",
     .describe = describe,
@@ -460,12 +453,16 @@ static const tern__device_ops table = {
     .event_destroy = event_destroy,
 };
 
+TERN_API const char *tern_device_plugin_abi(void);
 TERN_API const tern__device_ops *tern_device_plugin(const tern__device_host *given);
+
+const char *tern_device_plugin_abi(void)
+{
+    return tern__device_abi;
+}
 
 const tern__device_ops *tern_device_plugin(const tern__device_host *given)
 {
-    if (given->abi != TERN__DEVICE_ABI)
-        return NULL;
     host = given;
     tern__mlx_begin(given->ops);
     learn();

@@ -19,6 +19,7 @@
 #include <unistd.h>
 #endif
 
+#include "devices/mlx/limits.h"
 #include "devices/mlx/session.h"
 #include "tensor/given.h"
 
@@ -223,36 +224,42 @@ struct tern__mlx_session {
         held; // memory of others, which has two owners as long as MLX computes: it is nobody's to write over
     std::unordered_map<const tern__region *, function> functions; // of fused steps
 
-    size_t memory;                        // bytes that it may use; 0: as MLX likes
-    size_t old_memory = 0, old_cache = 0; // limits of MLX before
+    const allowance memory; // that it may use
+    size_t in_use = 0;      // of it, by values that were computed; known only if there is a limit
 
     tern__mlx_session(mx::Stream s, size_t most) : stream(s), memory(most)
     {
-        if (!memory)
-            return;
-        old_memory = mx::set_memory_limit(memory);
-        old_cache = mx::set_cache_limit(memory);
     }
 
-    ~tern__mlx_session()
+    // `last`: values go first, or MLX could reuse none of the intermediates. MLX's own limit slows it down where it can wait for
+    // memory, and means nothing to its CPU backend: what was used is looked at.
+    void compute(const arrays &results, bool last)
     {
-        if (!memory)
+        const turn now(memory.bytes != 0);
+        const size_t with_values = memory.bytes ? mx::get_active_memory() : 0;
+        if (last)
+            values.clear();
+        if (!memory.bytes) {
+            mx::eval(results);
             return;
-        mx::set_memory_limit(old_memory);
-        mx::set_cache_limit(old_cache);
-    }
-
-    // MLX's own limit slows it down where it can wait for memory, and means nothing to its CPU backend: what was used is looked at.
-    void compute(const arrays &results)
-    {
+        }
         const size_t before = mx::get_active_memory();
-        if (memory)
-            mx::reset_peak_memory();
+        in_use -= std::min(in_use, with_values > before ? with_values - before : 0);
+        mx::reset_peak_memory();
         mx::eval(results);
-        const size_t peak = memory ? mx::get_peak_memory() : 0;
-        if (peak > before && peak - before > memory)
-            throw fault(TERN_OUT_OF_MEMORY, "it used " + std::to_string(peak - before) +
-                                                " bytes, and may use " + std::to_string(memory));
+        const size_t peak = mx::get_peak_memory(), after = mx::get_active_memory();
+        const size_t used = in_use + (peak > before ? peak - before : 0);
+        in_use += after > before ? after - before : 0;
+        if (used > memory.bytes)
+            throw fault(TERN_OUT_OF_MEMORY, "it used " + std::to_string(used) + " bytes, and may use " +
+                                                std::to_string(memory.bytes));
+    }
+
+    void discard()
+    {
+        values.clear();
+        held.clear();
+        in_use = 0;
     }
 
     // Everything that memory may be asked for is computed, then written: results may lie where operands lay. In the end, not before
@@ -268,8 +275,8 @@ struct tern__mlx_session {
                 places.push_back(m.place);
                 given.push_back(all ? nullptr : m.given);
             }
-        values.clear(); // or MLX could reuse none of the intermediates
-        compute(results);
+        compute(results, true);
+        in_use = 0; // results go when they are written
         std::vector<std::unique_ptr<mx::array>> handed(results.size());
         for (size_t i = 0; i < results.size(); i++) {
             const view &to = places[i];
@@ -401,7 +408,7 @@ mx::Stream tern_mlx::session_stream(const tern__mlx_session *session)
 
 size_t tern_mlx::session_memory(const tern__mlx_session *session)
 {
-    return session->memory;
+    return session->memory.bytes;
 }
 
 void tern__mlx_begin(const tern__op *ops)
@@ -507,38 +514,26 @@ bool tern__mlx_settle(tern__mlx_session *session, tern__mlx_error *error)
         arrays pending;
         for (const made &m : session->values)
             pending.push_back(m.array);
-        mx::eval(pending);
+        session->compute(pending, false);
     });
 }
 
 void tern__mlx_discard(tern__mlx_session *session)
 {
-    session->values.clear();
-    session->held.clear();
+    session->discard();
 }
 
-size_t tern__mlx_kept(void)
+size_t tern__mlx_trim(void)
 {
-    size_t kept = 0;
-    tern__mlx_error error;
-    guarded(&error, [&] { kept = mx::get_cache_memory(); });
-    return kept;
-}
-
-size_t tern__mlx_trim(size_t keep)
-{
-    const size_t before = tern__mlx_kept();
+    size_t given = 0;
     tern__mlx_error error;
     guarded(&error, [&] {
-        if (keep == 0) {
-            mx::clear_cache();
-        } else { // under a limit the cache shrinks with what is freed next; then the limit is lifted again
-            const size_t limit = mx::set_cache_limit(keep);
-            mx::set_cache_limit(limit);
-        }
+        const size_t before = mx::get_cache_memory();
+        mx::clear_cache();
+        const size_t after = mx::get_cache_memory();
+        given = before > after ? before - after : 0;
     });
-    const size_t after = tern__mlx_kept();
-    return before > after ? before - after : 0;
+    return given;
 }
 
 void *tern__mlx_alloc(size_t bytes)

@@ -2,12 +2,18 @@
 // a copy makes the block another array, which depends on the one that it was. MLX keeps that order across streams by itself.
 #include <cstring>
 
+#include "devices/mlx/limits.h"
 #include "devices/mlx/lower.h"
 #include "devices/mlx/session.h"
 
 using namespace tern_mlx;
 
 struct tern__mlx_stream {
+    mx::Stream stream;
+};
+
+// Who waits for it waits for all of its stream, which is enough.
+struct tern__mlx_event {
     mx::Stream stream;
 };
 
@@ -33,6 +39,7 @@ bool tern__mlx_block_make(tern__mlx_session *session, size_t bytes, void **out, 
         if (most && bytes > most)
             throw fault(TERN_OUT_OF_MEMORY, "a block of " + std::to_string(bytes) +
                                                 " bytes, and it may use " + std::to_string(most));
+        const turn now(false); // a session that computes alone is not told of this memory
         mx::array block = mx::zeros(one(bytes ? bytes : 1), mx::uint8, session_stream(session));
         mx::eval(arrays{block});
         *out = new mx::array(block);
@@ -49,6 +56,7 @@ void tern__mlx_block_end(void *block)
 bool tern__mlx_block_map(tern__mlx_session *session, void *block, void **out, tern__mlx_error *error)
 {
     return guarded(error, [&] {
+        const turn now(false);
         mx::array &array = array_of(block);
         array = mx::contiguous(mx::copy(array, session_stream(session)), false, session_stream(session));
         mx::eval(arrays{array});
@@ -69,6 +77,12 @@ bool tern__mlx_copy(tern__mlx_session *session, tern__mlx_stream *stream, const 
                     const tern__mlx_piece *from, size_t bytes, tern__mlx_error *error)
 {
     return guarded(error, [&] {
+        if (!to->block && !from->block) {
+            std::memmove(static_cast<char *>(to->host) + to->at, static_cast<char *>(from->host) + from->at,
+                         bytes);
+            return;
+        }
+        const turn now(false); // what goes on behind it on a stream is not seen, and counts
         const mx::Stream s = stream_of(session, stream);
         mx::array part = part_of(*from, bytes, s);
         if (!to->block) { // the host's memory is written by the host: this waits
@@ -89,9 +103,25 @@ bool tern__mlx_stream_make(tern__mlx_stream **out, tern__mlx_error *error)
     return guarded(error, [&] { *out = new tern__mlx_stream{mx::new_thread_unsafe_stream(device())}; });
 }
 
-bool tern__mlx_synchronise(tern__mlx_session *session, tern__mlx_stream *stream, tern__mlx_error *error)
+bool tern__mlx_synchronise(tern__mlx_session *session, tern__mlx_error *error)
 {
-    return guarded(error, [&] { mx::synchronize(stream_of(session, stream)); });
+    return guarded(error, [&] { mx::synchronize(session_stream(session)); });
+}
+
+bool tern__mlx_event_make(tern__mlx_session *session, const tern__mlx_stream *stream, tern__mlx_event **out,
+                          tern__mlx_error *error)
+{
+    return guarded(error, [&] { *out = new tern__mlx_event{stream_of(session, stream)}; });
+}
+
+bool tern__mlx_event_wait(const tern__mlx_event *event, tern__mlx_error *error)
+{
+    return guarded(error, [&] { mx::synchronize(event->stream); });
+}
+
+void tern__mlx_event_end(tern__mlx_event *event)
+{
+    delete event;
 }
 
 void tern__mlx_stream_end(tern__mlx_stream *stream)

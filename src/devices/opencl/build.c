@@ -9,7 +9,6 @@ typedef int tern__opencl_build_is_compiled; /* no file is empty */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include "base/alloc.h"
@@ -33,26 +32,12 @@ enum { MOST_BYTES = 256 << 20 };
 
 static uint64_t key_of(const tern__device *d, const char *source)
 {
-    const uint64_t h = tern__hash(d->identity, strlen(d->identity), 0);
-    return tern__hash(source, strlen(source), tern__hash(options, sizeof options, h));
+    return tern__hash(source, strlen(source), tern__hash(options, sizeof options, d->identity));
 }
 
 static void path_of(const tern__device *d, uint64_t key, char *out, size_t size)
 {
     snprintf(out, size, "%s/%016" PRIx64 ".bin", d->cache, key);
-}
-
-static void make_folders(const char *path)
-{
-    char part[4096];
-    snprintf(part, sizeof part, "%s", path);
-    for (char *c = part + 1; *c; c++)
-        if (*c == '/') {
-            *c = '\0';
-            mkdir(part, 0700);
-            *c = '/';
-        }
-    mkdir(part, 0700);
 }
 
 /* ---- on disk ---- */
@@ -92,6 +77,7 @@ static tern_status write_file(const char *path, const void *head, size_t head_by
                               size_t bytes)
 {
     tern__writer writer;
+    tern__file_make_folders(path);
     TERN_TRY(tern__writer_open(path, &writer));
     tern_status status = tern__writer_write(&writer, head, head_bytes);
     if (status == TERN_OK)
@@ -177,7 +163,6 @@ static void dump_source(const tern__device *d, const char *name, uint64_t key, c
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s-%016" PRIx64 ".cl", d->dump, name, key);
-    make_folders(d->dump);
     if (write_file(path, "", 0, source, strlen(source)) != TERN_OK)
         tern__log(TERN_LOG_WARN, "opencl: %s", tern_last_error());
 }
@@ -194,8 +179,6 @@ tern_status tern__ocl_build(tern__device *d, const char *name, const char *sourc
         return tern__out_of_memory(sizeof *d->built);
     if (d->dump)
         dump_source(d, name, key, source);
-    if (d->cache)
-        make_folders(d->cache);
     cl_program program = d->cache ? read_program(d, key) : NULL;
     d->loaded += program != NULL;
     if (!program) {

@@ -10,12 +10,19 @@ typedef int tern__opencl_memory_is_compiled; /* no file is empty */
 #include "base/alloc.h"
 #include "base/status.h"
 
+tern_status tern__ocl_room_for(const tern__device *d, size_t bytes)
+{
+    TERN__FAIL_IF(d->most_bytes && (d->used_bytes > d->most_bytes || bytes > d->most_bytes - d->used_bytes),
+                  TERN_OUT_OF_MEMORY,
+                  "opencl: %zu bytes of device memory more than the %zu of %zu that are in use", bytes,
+                  d->used_bytes, d->most_bytes);
+    return TERN_OK;
+}
+
 static tern_status create(tern__device *d, size_t bytes, const void *from, cl_mem *out)
 {
     cl_int error = CL_SUCCESS;
-    TERN__FAIL_IF(d->most_bytes && bytes > d->most_bytes - d->used_bytes, TERN_OUT_OF_MEMORY,
-                  "opencl: %zu bytes of device memory more than the %zu of %zu that are in use", bytes,
-                  d->used_bytes, d->most_bytes);
+    TERN_TRY(tern__ocl_room_for(d, bytes));
     *out = d->cl->CreateBuffer(d->context, from ? CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR : CL_MEM_READ_WRITE,
                                bytes, (void *)(uintptr_t)from, &error);
     if (!*out)

@@ -23,7 +23,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
 }
 
 const tern__device_ops tern__device_opencl = {
-    .abi = TERN__DEVICE_ABI, .name = "opencl", .backend = "opencl", .describe = describe, .create = create};
+    .name = "opencl", .backend = "opencl", .describe = describe, .create = create};
 
 #else
 
@@ -40,46 +40,14 @@ const tern__device_ops tern__device_opencl = {
 enum { LEAST_ROOM = 8 << 20 }; /* of what a kernel of ours makes PoCL write: less than 1 MiB each */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static char model[160], driver[96], features[96], limits[160];
-static cl_ulong memory_bytes, local_bytes;
-static size_t group_items;
-static cl_uint units;
-static cl_device_type type;
-static cl_bool unified;
-
-static void ask(const tern__cl *cl, cl_device_info what, size_t size, void *out)
-{
-    if (cl->GetDeviceInfo(cl->device, what, size, out, NULL) != CL_SUCCESS)
-        memset(out, 0, size);
-}
+static tern__ocl_facts facts;
 
 static void ask_all(void)
 {
     const char *why;
     const tern__cl *cl = tern__cl_load(&why);
-    char version[64] = "";
-    static char extensions[4096];
-    cl_ulong most = 0;
-    if (!cl)
-        return;
-    ask(cl, CL_DEVICE_NAME, sizeof model - 1, model);
-    ask(cl, CL_DRIVER_VERSION, sizeof version - 1, version);
-    ask(cl, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions);
-    ask(cl, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof memory_bytes, &memory_bytes);
-    ask(cl, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units);
-    ask(cl, CL_DEVICE_TYPE, sizeof type, &type);
-    ask(cl, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified, &unified);
-    ask(cl, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local_bytes, &local_bytes);
-    ask(cl, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof most, &most);
-    ask(cl, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group_items, &group_items);
-    char platform[64] = "";
-    cl->GetPlatformInfo(cl->platform, CL_PLATFORM_NAME, sizeof platform - 1, platform, NULL);
-    snprintf(driver, sizeof driver, "%.60s %.30s", platform, version);
-    snprintf(features, sizeof features, "f32%s%s", strstr(extensions, "cl_khr_fp64") ? " f64" : "",
-             strstr(extensions, "cl_khr_fp16") ? " (f16 is stored, computed as f32)"
-                                               : " (f16 is stored, not computed)");
-    snprintf(limits, sizeof limits, "a buffer %llu MiB, a work group %zu, local memory %llu KiB",
-             (unsigned long long)(most >> 20), group_items, (unsigned long long)(local_bytes >> 10));
+    if (cl)
+        tern__ocl_learn(cl, &facts);
 }
 
 static void describe(tern__isa_cap cap, tern_device_info *out)
@@ -91,16 +59,17 @@ static void describe(tern__isa_cap cap, tern_device_info *out)
     if (!cl)
         return;
     pthread_once(&once, ask_all);
-    out->model = model;
-    out->driver = driver;
-    out->precision = features;
-    out->limits = limits;
-    out->memory_use = unified && (type & CL_DEVICE_TYPE_CPU) ? "unified: host memory is used in place"
-                      : unified ? "shared with the host, and still copied at the borders of partitions"
-                                : "of its own: copied at the borders of partitions";
-    out->cores_usable = out->cores_online = (int)units;
+    out->model = facts.model;
+    out->driver = facts.driver;
+    out->precision = facts.features;
+    out->limits = facts.limits;
+    out->memory_use = facts.unified && (facts.type & CL_DEVICE_TYPE_CPU)
+                          ? "unified: host memory is used in place"
+                      : facts.unified ? "shared with the host, and still copied at the borders of partitions"
+                                      : "of its own: copied at the borders of partitions";
+    out->cores_usable = out->cores_online = (int)facts.units;
     out->cores_reason = "compute units";
-    out->memory_bytes = (int64_t)memory_bytes;
+    out->memory_bytes = (int64_t)facts.memory_bytes;
 }
 
 /* ---- the compiler's questions ---- */
@@ -247,7 +216,7 @@ static tern_status open_queue(tern__device *d)
     d->queue = d->cl->CreateCommandQueue(d->context, d->cl->device, 0, &error);
     if (!d->queue)
         return tern__ocl_fail(d, "queue", error);
-    d->in_place = unified && d->cpu && uses_pages(d);
+    d->in_place = facts.unified && d->cpu && uses_pages(d);
     return TERN_OK;
 }
 
@@ -261,17 +230,17 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     if (!d)
         return tern__out_of_memory(sizeof *d);
     d->cl = cl;
-    d->cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
-    d->units = units > 0 ? (int)units : 1;
-    d->group_items = group_items >= 256 ? 256 : group_items >= 64 ? 64 : 8;
-    d->local_bytes = (size_t)local_bytes;
+    d->cpu = (facts.type & CL_DEVICE_TYPE_CPU) != 0;
+    d->units = facts.units > 0 ? (int)facts.units : 1;
+    d->group_items = facts.group_items >= 256 ? 256 : facts.group_items >= 64 ? 64 : 8;
+    d->local_bytes = (size_t)facts.local_bytes;
     d->most_bytes = options->memory;
     d->cache = copy_text(options->cache);
     d->dump = copy_text(options->dump);
-    if (strstr(driver, "Portable Computing Language"))
+    if (strstr(facts.driver, "Portable Computing Language"))
         d->driver_files = copy_text(options->driver_files);
     d->least_room = LEAST_ROOM;
-    snprintf(d->identity, sizeof d->identity, "%s|%s", model, driver);
+    d->identity = facts.identity;
     d->target = (tern__target){.name = "opencl",
                                .workers = options->threads,
                                .isa_mask = tern__isa_mask_within(tern__cpu(), options->isa_cap),
@@ -293,9 +262,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
 static tern_status allocate(tern__device *d, size_t bytes, tern__block *out)
 {
     cl_int error = CL_SUCCESS;
-    TERN__FAIL_IF(d->most_bytes && bytes > d->most_bytes - d->used_bytes, TERN_OUT_OF_MEMORY,
-                  "opencl: a block of %zu bytes, %zu of the %zu that it may have are in use", bytes,
-                  d->used_bytes, d->most_bytes);
+    TERN_TRY(tern__ocl_room_for(d, bytes));
     cl_mem memory = d->cl->CreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
                                         bytes ? bytes : 1, NULL, &error);
     if (!memory)
@@ -339,8 +306,9 @@ static tern_status unmap(tern__device *d, tern__block *block, void *mapped)
     return error == CL_SUCCESS ? synchronise(d) : tern__ocl_fail(d, "unmapping", error);
 }
 
-static bool copies(const tern__device *d)
+static bool copies(const tern__device *d, const tern__code *code)
 {
+    (void)code;
     return !d->in_place;
 }
 
@@ -450,7 +418,6 @@ static void event_destroy(tern__device *d, tern__event *event)
 }
 
 const tern__device_ops tern__device_opencl = {
-    .abi = TERN__DEVICE_ABI,
     .name = "opencl",
     .backend = "opencl",
     .describe = describe,

@@ -79,6 +79,12 @@ extern const char tern__ocl_prelude[];
  * sixteen of them from a multiple of sixteen on. Elements count from the first of the row, whole blocks to the next row. */
 extern const char tern__ocl_blocks[];
 
+/* A float that is computed as f32. */
+static inline bool tern__ocl_is_small_float(tern_dtype t)
+{
+    return t == TERN_F32 || t == TERN_F16 || t == TERN_BF16;
+}
+
 /* Notes a number and gives its place: the kernel has it as n<place>. */
 int tern__ocl_number(tern__ocl_draft *d, int64_t number);
 /* The same for a float, which the kernel has as this expression: sources do not depend on it. */
@@ -150,7 +156,7 @@ struct tern__device {
     int units;          /* compute units */
     int group_items;    /* work items of a group, at most 256 */
     size_t local_bytes; /* memory that they share */
-    char identity[512]; /* device, driver and options: what a built kernel is good for */
+    uint64_t identity;  /* of device and driver: what a built kernel is good for */
     char *cache, *dump; /* folders, or NULL */
     char *
         driver_files; /* folder that the driver writes to while it builds; NULL: it writes nothing that is known of */
@@ -165,6 +171,21 @@ struct tern__device {
     uint64_t copied_bytes;         /* between host and device, for plans */
 };
 
+/* ---- facts.c ---- */
+
+typedef struct tern__ocl_facts {
+    char model[160], driver[96], features[96], limits[160]; /* for people: cut where they are too long */
+    uint64_t identity; /* a hash of all that device and driver are called */
+    cl_ulong memory_bytes, local_bytes;
+    size_t group_items;
+    cl_uint units;
+    cl_device_type type;
+    cl_bool unified;
+} tern__ocl_facts;
+
+/* What cl->device says of itself. */
+void tern__ocl_learn(const tern__cl *cl, tern__ocl_facts *out);
+
 /* The program of a source, built once: from the cache of the process, from that on disk, or now. */
 tern_status tern__ocl_build(tern__device *device, const char *name, const char *source, cl_program *out);
 
@@ -172,6 +193,8 @@ tern_status tern__ocl_fail(tern__device *device, const char *what, cl_int error)
 
 /* ---- memory.c ---- */
 
+/* TERN_OUT_OF_MEMORY where `bytes` more are more than it may use. */
+tern_status tern__ocl_room_for(const tern__device *device, size_t bytes);
 /* A buffer of the device's own. With `host` it stands for those bytes, and is the one that other plans have for them; if `constant`,
  * it is a copy of them. */
 tern_status tern__ocl_memory_get(tern__device *device, size_t bytes, const void *host, bool constant,
@@ -192,7 +215,7 @@ cl_int tern__ocl_finish(tern__device *device, bool all);
 /* The run is over, and everything of it has been waited for: tells the trace, lets commands go. */
 void tern__ocl_lanes_end(tern__device *device, const tern__plan *plan);
 
-/* ---- run.c ---- */
+/* ---- run.c, borders.c ---- */
 
 tern_status tern__ocl_compile(tern__device *device, const tern__plan *plan, tern__code **out);
 void tern__ocl_forget(tern__device *device, tern__code *code);

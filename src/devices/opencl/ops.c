@@ -11,11 +11,6 @@ typedef const tern__ocl_operand operand;
 
 static const char *const packed_type = "it reads no packed types";
 
-static bool is_small_float(tern_dtype t)
-{
-    return t == TERN_F32 || t == TERN_F16 || t == TERN_BF16;
-}
-
 static const char *refuse_packed(const tern__call *call)
 {
     for (int i = 0; i < call->n_in; i++)
@@ -118,7 +113,7 @@ static void write_overwrite(tern__ocl_draft *d, const tern__step *step, operand 
 static const char *refuse_full(const tern__call *call)
 {
     const tern_dtype t = call->out[0].dtype;
-    return is_small_float(t) || t == TERN_I32 ? NULL : "it fills no tensors of this type";
+    return tern__ocl_is_small_float(t) || t == TERN_I32 ? NULL : "it fills no tensors of this type";
 }
 
 static void write_full(tern__ocl_draft *d, const tern__step *step, operand *o)
@@ -296,7 +291,7 @@ static void write_write_slice(tern__ocl_draft *d, const tern__step *step, operan
 
 static const char *refuse_rope(const tern__call *call)
 {
-    return is_small_float(call->in[0]->dtype) ? NULL : "it turns f32, f16 and bf16 only";
+    return tern__ocl_is_small_float(call->in[0]->dtype) ? NULL : "it turns f32, f16 and bf16 only";
 }
 
 /* Turns of one position, theta to the power of -2j / dims, as numbers of the kernel: they cost more than all the rest. -1: there
@@ -373,7 +368,7 @@ static void write_rope(tern__ocl_draft *d, const tern__step *step, operand *o)
 static const char *refuse_attention(const tern__call *call)
 {
     for (int i = 0; i < 3; i++)
-        if (!is_small_float(call->in[i]->dtype) && !(i > 0 && call->in[i]->dtype == TERN_I8))
+        if (!tern__ocl_is_small_float(call->in[i]->dtype) && !(i > 0 && call->in[i]->dtype == TERN_I8))
             return "it attends to f32, f16, bf16 and i8 only";
     return call->in[0]->shape[2] <= 1024 ? NULL : "heads are wider than 1024";
 }
@@ -464,7 +459,7 @@ static void write_attention(tern__ocl_draft *d, const tern__step *step, operand 
 
 static const char *refuse_arg(const tern__call *call)
 {
-    return is_small_float(call->in[0]->dtype) || call->in[0]->dtype == TERN_I32
+    return tern__ocl_is_small_float(call->in[0]->dtype) || call->in[0]->dtype == TERN_I32
                ? NULL
                : "it compares f32, f16, bf16 and i32 only";
 }

@@ -700,11 +700,6 @@ void tern__ocl_write_epilogue(tern__ocl_draft *d, const tern__step *step, const 
 
 /* ---- what is refused ---- */
 
-static bool is_small_float(tern_dtype t)
-{
-    return t == TERN_F32 || t == TERN_F16 || t == TERN_BF16;
-}
-
 const char *tern__ocl_refuse_ternary(const tern__call *call)
 {
     return tern__dtype_is_ternary(call->in[1]->dtype) ? NULL : "it multiplies by t2 and t5 only";
@@ -715,7 +710,7 @@ const char *tern__ocl_refuse_linear(const tern__call *call)
     const tern_dtype w = call->in[1]->dtype;
     if (call->in[0]->dtype == TERN_I8)
         return w == TERN_I8 ? NULL : "it multiplies i8 by i8 only";
-    return call->in[0]->dtype == TERN_F32 && (is_small_float(w) || tern__dtype_is_block(w)) &&
+    return call->in[0]->dtype == TERN_F32 && (tern__ocl_is_small_float(w) || tern__dtype_is_block(w)) &&
                    call->out[0].dtype == TERN_F32
                ? NULL
                : "it multiplies by f32, f16, bf16, i8 and weights in blocks only";
@@ -723,7 +718,7 @@ const char *tern__ocl_refuse_linear(const tern__call *call)
 
 const char *tern__ocl_refuse_matmul(const tern__call *call)
 {
-    if (!is_small_float(call->out[0].dtype) || call->in[0]->dtype != call->out[0].dtype ||
+    if (!tern__ocl_is_small_float(call->out[0].dtype) || call->in[0]->dtype != call->out[0].dtype ||
         call->in[1]->dtype != call->out[0].dtype)
         return "it multiplies f32, f16 and bf16 only";
     return call->in[0]->rank >= 2 && call->in[1]->rank >= 2 ? NULL : "it multiplies matrices, not vectors";

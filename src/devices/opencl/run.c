@@ -5,13 +5,13 @@
  * it was: nothing is copied. Others have memory of their own (memory.c) that stays from run to run: constants are copied once, for
  * all plans that read them; the rest of what a partition reads before it runs, and what it wrote behind it.
  *
- * Copies overlap kernels (lanes.c): a kernel waits for the copies in of what it is the first to use, a copy out for the last
+ * Copies (borders.c) overlap kernels (lanes.c): a kernel waits for the copies in of what it is the first to use, a copy out for the last
  * kernel that writes it. Inputs of a later run may be copied in ahead (tern__ocl_stage), into memory that then takes the slot's place.
  *
  * A leaf that the plan writes is a state, such as the keys and values of a decoder, and large. Host memory holds it too whenever a run
  * is over, since others may read it there; but of a plan that runs as a whole on the device only the rows that it wrote
  * are copied back, and nothing is copied in as long as the host's bytes are those that the device left (their version says so). */
-#include "devices/opencl/opencl.h"
+#include "devices/opencl/run.h"
 
 typedef int tern__opencl_run_is_compiled; /* no file is empty */
 
@@ -25,51 +25,8 @@ typedef int tern__opencl_run_is_compiled; /* no file is empty */
 #include "base/clock.h"
 #include "base/status.h"
 
-enum { NOBODY = UINT32_MAX, AHEAD = 2 };
-
-/* What a leaf will be in a later run. */
-typedef struct staged {
-    tern__ocl_memory *own; /* NULL: nothing yet */
-    const void *host;
-    uint64_t version; /* 0: it has been used */
-    cl_event arrived; /* one reference; NULL if it has been used */
-} staged;
-
-/* Memory that operands lie in: a leaf, a block or the arena, as far as they reach. */
-typedef struct slot {
-    tern__space space;
-    uint32_t index;
-    int64_t low, high; /* bytes from its address */
-    bool constant;
-    bool state;       /* written by the plan, of which this device runs all */
-    uint32_t rows_by; /* of a state: the step that writes rows of it, and nobody else; NOBODY */
-    void *host;       /* where `memory` lies, or what it was copied from; NULL: nowhere yet */
-    cl_mem memory;
-    tern__ocl_memory *own; /* that it is the buffer of, if the device has memory of its own */
-    staged ahead[AHEAD];
-    /* In the partition that runs: */
-    bool read, written;
-    uint32_t first, last; /* the step that uses it first, and the one that writes it last */
-    cl_event arrived;     /* what `first` waits for; the device's list of commands has it; NULL: nothing */
-} slot;
-
-typedef struct launch {
-    cl_kernel kernel; /* NULL: nothing to do, or not this device's */
-    cl_mem numbers;
-    size_t global, local;
-    uint32_t n_operands;
-    const uint32_t *slots; /* (n_operands) */
-} launch;
-
-struct tern__code {
-    tern__arena arena;
-    slot *slots;
-    uint32_t n_slots, n_steps;
-    launch *launches; /* (n_steps) */
-    cl_mem fault;     /* (4) longs: whether, step, index, limit */
-    int64_t *found;   /* where they lie, if the device uses host memory; else NULL */
-    cl_event *waits;  /* (the most operands of a step) */
-};
+typedef tern__ocl_slot slot;
+typedef tern__ocl_launch launch;
 
 tern_status tern__ocl_fail(tern__device *d, const char *what, cl_int error)
 {
@@ -102,7 +59,7 @@ static uint32_t slot_of(tern__code *code, const tern__operand *o)
                      .low = low,
                      .high = high,
                      .constant = o->constant,
-                     .rows_by = NOBODY};
+                     .rows_by = TERN__OCL_NOBODY};
         code->n_slots++;
     }
     at->low = low < at->low ? low : at->low;
@@ -248,7 +205,7 @@ static void note_states(const tern__plan *plan, tern__code *code)
             slot *at = &code->slots[l->slots[i]];
             if (at->space != TERN__SPACE_LEAF)
                 continue;
-            at->rows_by = !at->state && plan->steps[s].op == TERN__OP_write_rows ? s : NOBODY;
+            at->rows_by = !at->state && plan->steps[s].op == TERN__OP_write_rows ? s : TERN__OCL_NOBODY;
             at->state = true;
         }
     }
@@ -297,26 +254,6 @@ tern_status tern__ocl_compile(tern__device *d, const tern__plan *plan, tern__cod
     return TERN_OK;
 }
 
-static size_t bytes_of(const slot *s)
-{
-    return s->high > s->low ? (size_t)(s->high - s->low) : 1;
-}
-
-/* Waits for what is under way: the host's bytes are nobody's business any more. */
-static void drop_staged(tern__device *d, slot *s)
-{
-    for (int i = 0; i < AHEAD; i++) {
-        staged *a = &s->ahead[i];
-        if (a->arrived) {
-            d->cl->WaitForEvents(1, &a->arrived);
-            d->cl->ReleaseEvent(a->arrived);
-        }
-        if (a->own)
-            tern__ocl_memory_put(d, a->own);
-        *a = (staged){0};
-    }
-}
-
 static void unbind(tern__device *d, slot *s)
 {
     if (s->memory && d->in_place)
@@ -324,6 +261,7 @@ static void unbind(tern__device *d, slot *s)
     else if (s->memory)
         tern__ocl_memory_put(d, s->own);
     s->memory = NULL;
+    s->named = false;
     s->own = NULL;
     s->host = NULL;
 }
@@ -333,7 +271,7 @@ void tern__ocl_forget(tern__device *d, tern__code *code)
     if (!code)
         return;
     for (uint32_t i = 0; i < code->n_slots; i++) {
-        drop_staged(d, &code->slots[i]);
+        tern__ocl_drop_staged(d, &code->slots[i]);
         unbind(d, &code->slots[i]);
     }
     for (uint32_t i = 0; i < code->n_steps; i++) {
@@ -351,58 +289,27 @@ void tern__ocl_forget(tern__device *d, tern__code *code)
 
 /* ---- running ---- */
 
-static char *address_of(const tern__bindings *b, const slot *s)
+/* Puts the slot's buffer over where its memory is now, or gives it one. */
+static tern_status bind(tern__device *d, slot *s, const tern__bindings *bindings)
 {
-    return s->space == TERN__SPACE_ARENA  ? b->arena
-           : s->space == TERN__SPACE_LEAF ? b->leaves[s->index]
-                                          : b->blocks[s->index];
-}
-
-/* Is what the slot will be bound to on the device already? Then that memory is the slot's, and its old memory takes its place. */
-static tern_status take_staged(tern__device *d, slot *s, const void *host, const tern__bindings *bindings,
-                               bool *taken)
-{
-    const uint64_t version =
-        s->space == TERN__SPACE_LEAF && bindings->versions ? bindings->versions[s->index] : 0;
-    *taken = false;
-    for (int i = 0; version != 0 && (s->read || s->written) && i < AHEAD; i++) {
-        staged *a = &s->ahead[i];
-        if (a->version != version || a->host != host)
-            continue;
-        tern__ocl_memory *old = s->own;
-        s->own = a->own;
-        s->memory = a->own->buffer;
-        s->arrived = a->arrived;
-        const tern__ocl_command copy = {.event = a->arrived, .lane = TERN__OCL_IN, .bytes = bytes_of(s)};
-        *a = (staged){.own = old};
-        *taken = true;
-        return tern__ocl_command_add(d, &copy);
-    }
-    return TERN_OK;
-}
-
-/* Puts the slot's buffer over where its memory is now, or gives it one. *moved: arguments have to be set. */
-static tern_status bind(tern__device *d, slot *s, const tern__bindings *bindings, bool *moved)
-{
-    char *host = address_of(bindings, s) + s->low;
+    char *host = tern__base_of(bindings, s->space, s->index) + s->low;
     cl_int error = CL_SUCCESS;
     const bool stays = s->constant || s->state; /* stands for the bytes at that address */
+    bool taken = false;
     s->arrived = NULL;
-    TERN_TRY(take_staged(d, s, host, bindings, moved));
-    if (*moved) {
-        s->host = host;
+    TERN_TRY(tern__ocl_take_staged(d, s, host, bindings, &taken));
+    if (taken)
         return TERN_OK;
-    }
-    *moved = !s->memory || ((d->in_place || stays) && s->host != host);
-    if (*moved) {
+    if (!s->memory || ((d->in_place || stays) && s->host != host)) {
         unbind(d, s);
         if (!d->in_place) {
-            TERN_TRY(tern__ocl_memory_get(d, bytes_of(s), stays ? host : NULL, s->constant, &s->own));
+            TERN_TRY(
+                tern__ocl_memory_get(d, tern__ocl_slot_bytes(s), stays ? host : NULL, s->constant, &s->own));
             s->memory = s->own->buffer;
         } else
             s->memory = d->cl->CreateBuffer(
                 d->context, (s->constant ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE) | CL_MEM_USE_HOST_PTR,
-                bytes_of(s), host, &error);
+                tern__ocl_slot_bytes(s), host, &error);
         if (!s->memory)
             return tern__ocl_fail(d, "memory", error);
     }
@@ -410,224 +317,42 @@ static tern_status bind(tern__device *d, slot *s, const tern__bindings *bindings
     return TERN_OK;
 }
 
-static tern_status bind_all(tern__device *d, const tern__plan *plan, tern__code *code,
-                            const tern__bindings *bindings, bool *moved)
+/* Makes the slots' memory the arguments of the kernels, where it is not yet. Whatever fails on the way, here or before, is made up
+ * for by the next run: a slot is named when all its kernels have been told. */
+static tern_status name_memory(tern__device *d, const tern__plan *plan, tern__code *code)
 {
-    for (uint32_t i = 0; i < code->n_slots; i++)
-        TERN_TRY(bind(d, &code->slots[i], bindings, &moved[i]));
     for (uint32_t s = 0; s < plan->n_steps; s++) {
         const launch *l = &code->launches[s];
         for (uint32_t i = 0; l->kernel && i < l->n_operands; i++) {
-            if (!moved[l->slots[i]])
+            const slot *at = &code->slots[l->slots[i]];
+            if (at->named)
                 continue;
-            const cl_int error =
-                d->cl->SetKernelArg(l->kernel, i, sizeof(cl_mem), &code->slots[l->slots[i]].memory);
+            const cl_int error = d->cl->SetKernelArg(l->kernel, i, sizeof at->memory, &at->memory);
             if (error != CL_SUCCESS)
                 return tern__ocl_fail(d, plan->steps[s].label, error);
         }
     }
-    return TERN_OK;
-}
-
-/* ---- copies at the borders of a partition ---- */
-
-static void note_uses(const tern__plan *plan, tern__code *code, const tern__partition *part)
-{
-    for (uint32_t i = 0; i < code->n_slots; i++) {
-        code->slots[i].read = code->slots[i].written = false;
-        code->slots[i].first = code->slots[i].last = NOBODY;
-    }
-    for (uint32_t s = part->first; s < part->end; s++) {
-        const launch *l = &code->launches[s];
-        for (uint32_t i = 0; l->kernel && i < l->n_operands; i++) {
-            slot *at = &code->slots[l->slots[i]];
-            const bool writes = i >= plan->steps[s].n_in;
-            at->first = at->first == NOBODY ? s : at->first;
-            at->last = writes ? s : at->last;
-            at->read = at->read || !writes;
-            at->written = at->written || writes;
-        }
-    }
-}
-
-/* What the partition reads must be there, and so must what it writes parts of. Where it is the whole plan, nobody else has seen
- * the arena or the results. */
-static bool is_fetched(const slot *s, bool alone)
-{
-    if (s->constant || !s->memory || !(s->read || s->written))
-        return false;
-    return s->space == TERN__SPACE_LEAF || !alone;
-}
-
-static bool is_given_back(const slot *s, bool alone)
-{
-    return s->memory && s->written && !(alone && s->space == TERN__SPACE_ARENA);
-}
-
-/* Has the device the very bytes of the state? Until the run is over nobody knows what it has. */
-static bool is_held(const slot *s, const tern__bindings *bindings)
-{
-    if (!s->state)
-        return false;
-    const uint64_t version = bindings->versions ? bindings->versions[s->index] : 0;
-    const bool held = version != 0 && s->own->version == version;
-    s->own->version = 0;
-    return held;
-}
-
-/* The run is over, and host and device have the same. */
-static void note_versions(const tern__code *code, const tern__bindings *bindings)
-{
-    for (uint32_t i = 0; i < code->n_slots; i++) {
-        const slot *s = &code->slots[i];
-        if (s->state && bindings->versions && bindings->versions[s->index] != 0)
-            s->own->version = bindings->versions[s->index] + 1;
-    }
-}
-
-/* Begins to copy to the device; *event belongs to the caller. */
-static tern_status copy_in(tern__device *d, cl_mem to, const void *from, size_t bytes, cl_event *event)
-{
-    cl_command_queue queue;
-    TERN_TRY(tern__ocl_lane(d, TERN__OCL_IN, &queue));
-    cl_int error = d->cl->EnqueueWriteBuffer(queue, to, CL_FALSE, 0, bytes, from, 0, NULL, event);
-    if (error == CL_SUCCESS)
-        error = d->cl->Flush(queue); /* others wait for it */
-    if (error != CL_SUCCESS)
-        return tern__ocl_fail(d, "copying to the device", error);
-    d->copied_bytes += bytes;
-    return TERN_OK;
-}
-
-static tern_status fetch(tern__device *d, const tern__plan *plan, tern__code *code,
-                         const tern__bindings *bindings)
-{
-    const bool alone = plan->n_partitions == 1;
-    for (uint32_t i = 0; i < code->n_slots; i++) {
-        slot *s = &code->slots[i];
-        if (s->arrived || !is_fetched(s, alone) || is_held(s, bindings))
-            continue;
-        cl_event event = NULL;
-        TERN_TRY(copy_in(d, s->memory, s->host, bytes_of(s), &event));
-        TERN_TRY(tern__ocl_command_add(
-            d, &(tern__ocl_command){.event = event, .lane = TERN__OCL_IN, .bytes = bytes_of(s)}));
-        s->arrived = event;
-    }
-    return TERN_OK;
-}
-
-/* Behind the kernel `after`. */
-static tern_status read_back(tern__device *d, const slot *s, size_t at, size_t bytes, cl_event after)
-{
-    cl_command_queue queue;
-    cl_event event = NULL;
-    TERN_TRY(tern__ocl_lane(d, TERN__OCL_OUT, &queue));
-    cl_int error = d->cl->EnqueueReadBuffer(queue, s->memory, CL_FALSE, at, bytes, (char *)s->host + at, 1,
-                                            &after, &event);
-    if (error == CL_SUCCESS)
-        error = d->cl->Flush(queue);
-    if (error != CL_SUCCESS)
-        return tern__ocl_fail(d, "copying to the host", error);
-    d->copied_bytes += bytes;
-    return tern__ocl_command_add(d,
-                                 &(tern__ocl_command){.event = event, .lane = TERN__OCL_OUT, .bytes = bytes});
-}
-
-/* Integers that the host has, of a leaf that the plan does not write; NULL: they are elsewhere. */
-static const char *host_integers(const tern__code *code, const tern__operand *o,
-                                 const tern__bindings *bindings)
-{
-    if (o->space != TERN__SPACE_LEAF)
-        return NULL;
     for (uint32_t i = 0; i < code->n_slots; i++)
-        if (code->slots[i].state && code->slots[i].index == o->index)
-            return NULL;
-    return (const char *)bindings->leaves[o->index] + o->byte_offset;
+        code->slots[i].named = true;
+    return TERN_OK;
 }
 
-static int64_t integer_at(const tern__operand *o, const char *data, int64_t i)
+static tern_status bind_all(tern__device *d, const tern__plan *plan, tern__code *code,
+                            const tern__bindings *bindings)
 {
-    const int64_t at = i * o->strides[0];
-    return o->type->dtype == TERN_I64 ? ((const int64_t *)(const void *)data)[at]
-                                      : ((const int32_t *)(const void *)data)[at];
-}
-
-/* Rows (slot, position) of the state lie one behind the other. */
-static bool has_whole_rows(const tern__operand *state)
-{
-    int64_t bytes = 1;
-    for (int a = state->type->rank - 1; a >= 1; a--) {
-        if (state->strides[a] != bytes)
-            return false;
-        bytes *= state->type->shape[a];
+    bool named = true;
+    for (uint32_t i = 0; i < code->n_slots; i++) {
+        TERN_TRY(bind(d, &code->slots[i], bindings));
+        named = named && code->slots[i].named;
     }
-    return true;
-}
-
-/* The rows that step s->rows_by wrote, those beside each other at once. false: which they are is not known here. */
-static bool read_rows(tern__device *d, const tern__plan *plan, const tern__code *code, const slot *s,
-                      const tern__bindings *bindings, cl_event after, tern_status *status)
-{
-    const tern__operand *o = &plan->operands[plan->steps[s->rows_by].operands], *state = &o[4];
-    const char *slots = host_integers(code, &o[2], bindings),
-               *positions = host_integers(code, &o[3], bindings);
-    if (!slots || !positions || !has_whole_rows(state))
-        return false;
-    const int64_t unit = (int64_t)tern__dtype_unit_bytes(state->type->dtype), rows = o[1].type->shape[0];
-    const int64_t first = (int64_t)state->byte_offset - s->low, row = state->strides[1] * unit;
-    int64_t begin = 0, end = 0; /* bytes that are to be read */
-    for (int64_t r = 0; r < rows && *status == TERN_OK; r++) {
-        const int64_t sequence = integer_at(&o[2], slots, r), position = integer_at(&o[3], positions, r);
-        if (position == -1)
-            continue;
-        if (sequence < 0 || sequence >= state->type->shape[0] || position < 0 ||
-            position >= state->type->shape[1])
-            return false; /* the run will say so */
-        const int64_t at = first + sequence * state->strides[0] * unit + position * row;
-        if (at != end && end > begin)
-            *status = read_back(d, s, (size_t)begin, (size_t)(end - begin), after);
-        begin = at == end ? begin : at;
-        end = at + row;
-    }
-    if (end > begin && *status == TERN_OK)
-        *status = read_back(d, s, (size_t)begin, (size_t)(end - begin), after);
-    return true;
-}
-
-/* Gives back to the host what step s was the last to write. */
-static tern_status give_back(tern__device *d, const tern__plan *plan, tern__code *code,
-                             const tern__bindings *bindings, uint32_t s, cl_event after)
-{
-    const bool alone = plan->n_partitions == 1;
-    const launch *l = &code->launches[s];
-    tern_status status = TERN_OK;
-    for (uint32_t i = plan->steps[s].n_in; i < l->n_operands && status == TERN_OK; i++) {
-        slot *at = &code->slots[l->slots[i]];
-        if (at->last != s || !is_given_back(at, alone))
-            continue;
-        at->last = NOBODY; /* once */
-        if (at->rows_by == NOBODY || !read_rows(d, plan, code, at, bindings, after, &status))
-            status = read_back(d, at, 0, bytes_of(at), after);
-    }
-    return status;
-}
-
-/* Does the host want something of what step s wrote? */
-static bool gives_back(const tern__device *d, const tern__plan *plan, const tern__code *code, uint32_t s)
-{
-    const launch *l = &code->launches[s];
-    for (uint32_t i = plan->steps[s].n_in; !d->in_place && i < l->n_operands; i++)
-        if (code->slots[l->slots[i]].last == s &&
-            is_given_back(&code->slots[l->slots[i]], plan->n_partitions == 1))
-            return true;
-    return false;
+    return named ? TERN_OK : name_memory(d, plan, code);
 }
 
 static tern_status launch_kernel(tern__device *d, const tern__plan *plan, tern__code *code, uint32_t s,
                                  cl_command_queue queue, const tern__bindings *bindings)
 {
     const launch *l = &code->launches[s];
-    const bool back = gives_back(d, plan, code, s);
+    const bool back = tern__ocl_gives_back(d, plan, code, s);
     cl_uint n = 0;
     cl_event done = NULL;
     for (uint32_t i = 0; !d->in_place && i < l->n_operands; i++) {
@@ -645,7 +370,7 @@ static tern_status launch_kernel(tern__device *d, const tern__plan *plan, tern__
         return TERN_OK;
     TERN_TRY(
         tern__ocl_command_add(d, &(tern__ocl_command){.event = done, .lane = TERN__OCL_COMPUTE, .step = s}));
-    return back ? give_back(d, plan, code, bindings, s, done) : TERN_OK;
+    return back ? tern__ocl_give_back(d, plan, code, bindings, s, done) : TERN_OK;
 }
 
 /* In order, without waiting; unless somebody wants to know how long each takes, or may stop the run between two. *n_done: the step
@@ -708,18 +433,14 @@ static tern_status look_for_fault(tern__device *d, const tern__plan *plan, const
 static tern_status bind_memory(tern__device *d, const tern__plan *plan, tern__code *code,
                                const tern__bindings *bindings)
 {
-    bool *moved = tern__alloc_zero(code->n_slots ? code->n_slots : 1, sizeof *moved);
-    if (!moved)
-        return tern__out_of_memory(code->n_slots);
-    tern_status status = bind_all(d, plan, code, bindings, moved);
+    tern_status status = bind_all(d, plan, code, bindings);
     if (status == TERN_OUT_OF_MEMORY && !d->in_place) {
         for (uint32_t i = 0; i < code->n_slots; i++) {
-            drop_staged(d, &code->slots[i]);
+            tern__ocl_drop_staged(d, &code->slots[i]);
             unbind(d, &code->slots[i]);
         }
-        status = bind_all(d, plan, code, bindings, moved);
+        status = bind_all(d, plan, code, bindings);
     }
-    tern__free(moved);
     return status;
 }
 
@@ -729,10 +450,10 @@ tern_status tern__ocl_run(tern__device *d, const tern__plan *plan, tern__code *c
     *n_done = part->first;
     TERN_TRY(tern__ocl_lanes_begin(d));
     if (!d->in_place)
-        note_uses(plan, code, part);
+        tern__ocl_note_uses(plan, code, part);
     tern_status status = bind_memory(d, plan, code, bindings);
     if (status == TERN_OK && !d->in_place)
-        status = fetch(d, plan, code, bindings);
+        status = tern__ocl_fetch(d, plan, code, bindings);
     if (status == TERN_OK)
         status = enqueue(d, plan, code, part, bindings, n_done);
     const cl_int finished = tern__ocl_finish(d, status != TERN_OK);
@@ -742,52 +463,9 @@ tern_status tern__ocl_run(tern__device *d, const tern__plan *plan, tern__code *c
     if (status == TERN_OK)
         status = look_for_fault(d, plan, code, n_done);
     if (status == TERN_OK && !d->in_place)
-        note_versions(code, bindings);
+        tern__ocl_note_versions(code, bindings);
     if (status == TERN_OK)
         *n_done = part->end;
-    return status;
-}
-
-/* ---- ahead of a run ---- */
-
-/* The place of what is used up, else the older one's. */
-static staged *place_ahead(slot *s)
-{
-    staged *older = &s->ahead[0];
-    for (int i = 0; i < AHEAD; i++) {
-        if (s->ahead[i].version == 0)
-            return &s->ahead[i];
-        older = s->ahead[i].version < older->version ? &s->ahead[i] : older;
-    }
-    return older;
-}
-
-static tern_status stage_slot(tern__device *d, slot *s, const void *host, uint64_t version)
-{
-    staged *a = place_ahead(s);
-    if (a->arrived) {
-        d->cl->WaitForEvents(1, &a->arrived);
-        d->cl->ReleaseEvent(a->arrived);
-    }
-    *a = (staged){.own = a->own};
-    if (!a->own)
-        TERN_TRY(tern__ocl_memory_get(d, bytes_of(s), NULL, false, &a->own));
-    TERN_TRY(copy_in(d, a->own->buffer, host, bytes_of(s), &a->arrived));
-    a->host = host;
-    a->version = version;
-    return TERN_OK;
-}
-
-tern_status tern__ocl_stage(tern__device *d, const tern__plan *plan, tern__code *code, uint32_t leaf,
-                            const void *host, uint64_t version)
-{
-    (void)plan;
-    tern_status status = TERN_OK;
-    for (uint32_t i = 0; i < code->n_slots && !d->in_place && status == TERN_OK; i++) {
-        slot *s = &code->slots[i];
-        if (s->space == TERN__SPACE_LEAF && s->index == leaf && !s->constant && !s->state)
-            status = stage_slot(d, s, (const char *)host + s->low, version);
-    }
     return status;
 }
 
