@@ -173,12 +173,6 @@ const char *bench_share(const tern_result *row, char *buffer, size_t room)
     return buffer;
 }
 
-const char *bench_time(double us, char *buffer, size_t room)
-{
-    snprintf(buffer, room, us < 1 ? "%.1f ns" : "%.1f us", us < 1 ? us * 1e3 : us);
-    return buffer;
-}
-
 static void add_row(table *t, const tern_result *row)
 {
     char buffer[640];
@@ -190,7 +184,7 @@ static void add_row(table *t, const tern_result *row)
         table_add(t, "");
     table_add_safe(t, row->kernel);
     if (row->rounds > 0) {
-        table_add(t, bench_time(row->median_us, buffer, sizeof buffer));
+        table_add(t, tern_time_text(row->median_us * 1e3, buffer, sizeof buffer));
         table_add(t, bench_spread(row, buffer, sizeof buffer));
     } else {
         table_add(t, "");

@@ -58,7 +58,6 @@ void bench_print_table(const tern_results *results);
 int bench_write(const tern_results *results, tern_result_format format, out_file *to);
 
 /* Cells of tables and pages; each fills `buffer` and returns it. */
-const char *bench_time(double us, char *buffer, size_t room);                  /* "45.1 ns", "996.3 us" */
 const char *bench_operands(const tern_result *row, char *buffer, size_t room); /* "batch 512, f16" */
 const char *bench_rate(const tern_result *row, char *buffer, size_t room);
 const char *bench_spread(const tern_result *row, char *buffer, size_t room);

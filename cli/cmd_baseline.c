@@ -252,9 +252,10 @@ static void show_benchmark(table *t, const tern_results *r, int first)
     table_add_safe(t, bench_operands(&row, operands, sizeof operands));
     table_addf(t, "%d", row.threads);
     table_addf(t, "%d", n);
-    const double scale = most < 1 ? 1e3 : 1;
+    char low[TERN_UNIT_TEXT], high[TERN_UNIT_TEXT];
     if (n > 0)
-        table_addf(t, most < 1 ? "%.1f to %.1f ns" : "%.1f to %.1f us", least * scale, most * scale);
+        table_addf(t, "%s to %s", tern_time_text(least * 1e3, low, sizeof low),
+                   tern_time_text(most * 1e3, high, sizeof high));
     else
         table_add_safe(t, row.error);
     if (n > 1 && h.noise > 10)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <tern/bench_model.h>
 #include <tern/catalog.h>
@@ -15,18 +16,19 @@
 #include "commands.h"
 #include "engine.h"
 #include "progress.h"
+#include "sheet.h"
 #include "source.h"
-#include "table.h"
 #include "term.h"
 
 enum { MOST_THREADS = 16, MOST_SIZES = 16 };
 
 /* How rows are printed. X(enumerator, name). */
-#define FORMATS(X)  \
-    X(MD, "md")     \
-    X(JSON, "json") \
-    X(CSV, "csv")   \
-    X(SQL, "sql")   \
+#define FORMATS(X)    \
+    X(TABLE, "table") \
+    X(MD, "md")       \
+    X(JSON, "json")   \
+    X(CSV, "csv")     \
+    X(SQL, "sql")     \
     X(RESULTS, "results")
 
 typedef enum format {
@@ -49,6 +51,8 @@ typedef struct output {
     const char *path;
     bool steps; /* stand between the rows */
     int rows;
+    sheet sheet;  /* AS_TABLE, AS_MD */
+    text reasons; /* AS_TABLE: why numbers are missing, a line each */
     json json;
     tern_results *results; /* AS_RESULTS, written as: */
     tern_result_format written;
@@ -60,6 +64,7 @@ typedef struct output {
 static int read_format(const args *a, output *out)
 {
     const char *value = args_has(a, "json") ? "json" : args_value(a, "output");
+    out->format = isatty(STDOUT_FILENO) == 1 ? AS_TABLE : AS_MD;
     for (size_t i = 0; value && i < sizeof format_names / sizeof *format_names; i++)
         if (strcmp(value, format_names[i]) == 0)
             out->format = (format)i;
@@ -175,68 +180,131 @@ static const char *device_model(const char *name)
     return "";
 }
 
-static void print_md(const tern_bench_model_row *row, bool first)
+static const table_column columns[] = {
+    {.title = "model", .shrinks = true},     {.title = "size", .right = true},
+    {.title = "params", .right = true},      {.title = "backend"},
+    {.title = "threads", .right = true},     {.title = "test", .right = true},
+    {.title = "t/s", .right = true},         {.title = "roofline_share"},
+    {.title = "first token", .right = true}, {.title = "ready", .right = true},
+    {.title = "peak memory", .right = true}};
+
+/* Why a number is missing stands in its place in Markdown; in a table, where it would push the columns apart, below it. */
+static void add_reason(output *out, const tern_bench_model_row *row)
 {
-    char size[NUMBER_TEXT], memory[NUMBER_TEXT], test[NAME], first_token[NUMBER_TEXT] = "",
-                                                             ready[NUMBER_TEXT];
-    if (first)
-        puts("| model | size | params | backend | threads | test | t/s | roofline_share | first token | "
-             "ready | "
-             "peak memory |\n"
-             "|---|---:|---:|---|---:|---:|---:|---|---:|---:|---:|");
-    bool billions = row->parameters >= 1000000000;
-    printf("| %s | %s | %.2f %s | %s | %d | %s | ", row->model_type, format_bytes(size, row->model_bytes),
-           (double)row->parameters * (billions ? 1e-9 : 1e-6), billions ? "B" : "M", backend_name(row),
-           row->threads, test_name(row, test));
+    char test[NAME];
+    sheet_add(&out->sheet, out->sheet.markdown ? row->error : "unavailable");
+    if (!out->sheet.markdown)
+        text_addf(&out->reasons, "%s, %d thread%s: %s\n", test_name(row, test), row->threads,
+                  row->threads == 1 ? "" : "s", row->error);
+}
+
+static void add_row(output *out, const tern_bench_model_row *row)
+{
+    sheet *s = &out->sheet;
+    char word[NUMBER_TEXT], test[NAME];
+    const bool billions = row->parameters >= 1000000000;
+    sheet_add(s, row->model_type);
+    sheet_add(s, format_bytes(word, row->model_bytes));
+    sheet_addf(s, "%.2f %s", (double)row->parameters * (billions ? 1e-9 : 1e-6), billions ? "B" : "M");
+    sheet_add(s, backend_name(row));
+    sheet_addf(s, "%d", row->threads);
+    sheet_add(s, test_name(row, test));
     if (row->rounds == 0) {
-        printf("%s | | | | |\n", row->error);
+        add_reason(out, row);
+        for (int i = 0; i < 4; i++)
+            sheet_add(s, "");
         return;
     }
     if (isnan(row->deviation_rate))
-        printf("%.2f | ", row->average_rate); /* one run has no spread */
+        sheet_addf(s, "%.2f", row->average_rate); /* one run has no spread */
     else
-        printf("%.2f ± %.2f | ", row->average_rate, row->deviation_rate);
+        sheet_addf(s, "%.2f %s %.2f", row->average_rate, s->markdown || term_utf8() ? "±" : "+-",
+                   row->deviation_rate);
     if (isnan(row->share))
-        printf("%s | ", row->error);
+        add_reason(out, row);
     else
-        printf("%.3f of %s | ", row->share, tern_limit_name(row->limit_kind));
-    if (!isnan(row->first_token_s))
-        format_time(first_token, (uint64_t)(row->first_token_s * 1e9));
-    printf("%s | %s | %s |\n", first_token, format_time(ready, (uint64_t)(row->ready_s * 1e9)),
-           row->peak_memory ? format_bytes(memory, row->peak_memory) : "unavailable: no /proc");
+        sheet_addf(s, "%.3f of %s", row->share, tern_limit_name(row->limit_kind));
+    sheet_add(s, isnan(row->first_token_s) ? "" : format_time(word, (uint64_t)(row->first_token_s * 1e9)));
+    sheet_add(s, format_time(word, (uint64_t)(row->ready_s * 1e9)));
+    sheet_add(s, row->peak_memory ? format_bytes(word, row->peak_memory) : "unavailable: no /proc");
 }
 
-static void print_step(const tern_bench_step *s, double all)
+/* Rows of Markdown were printed as they came. */
+static void end_rows(output *out)
 {
-    printf("| %.3f | %.1f%% | %d | %d | %s | ", s->seconds * 1e3, s->seconds / all * 100, s->count,
-           s->threads, s->kernel);
+    sheet_end(&out->sheet);
+    if (out->reasons.length > 0)
+        printf("\n%s", text_string(&out->reasons));
+    text_free(&out->reasons);
+}
+
+static const table_column step_columns[] = {{.title = "ms", .right = true},
+                                            {.title = "share", .right = true},
+                                            {.title = "steps", .right = true},
+                                            {.title = "threads", .right = true},
+                                            {.title = "kernel"},
+                                            {.title = "does", .shrinks = true},
+                                            {.title = "GB/s", .right = true},
+                                            {.title = "Gop/s", .right = true}};
+
+static void add_step(sheet *to, const tern_bench_step *s, double all)
+{
+    text ops = {0};
     for (int i = 0; i < s->n_ops; i++)
-        printf("%s%s", i ? " + " : "", s->ops[i]);
-    if (s->at_most)
-        puts(" | - | - |");
-    else
-        printf(" | %.1f | %.1f |\n", (double)s->bytes * s->count / s->seconds * 1e-9,
-               (double)s->flops * s->count / s->seconds * 1e-9);
+        text_addf(&ops, "%s%s", i ? " + " : "", s->ops[i]);
+    sheet_addf(to, "%.3f", s->seconds * 1e3);
+    sheet_addf(to, "%.1f%%", s->seconds / all * 100);
+    sheet_addf(to, "%d", s->count);
+    sheet_addf(to, "%d", s->threads);
+    sheet_add(to, s->kernel);
+    sheet_add(to, text_string(&ops));
+    for (int i = 0; i < 2; i++)
+        if (s->at_most)
+            sheet_add(to, "-");
+        else
+            sheet_addf(to, "%.1f", (double)(i ? s->flops : s->bytes) * s->count / s->seconds * 1e-9);
+    text_free(&ops);
 }
 
 /* Steps below a thousandth of the whole come as one line. */
-static void print_steps(const tern_bench_model_row *row)
+static void print_steps(const tern_bench_model_row *row, bool markdown)
 {
     double all = 0, rest = 0;
-    char test[NAME];
+    char test[NAME], time[NUMBER_TEXT];
     for (int i = 0; i < row->n_steps; i++)
         all += row->steps[i].seconds;
-    printf("\n%s, %d threads: %.2f ms in steps, each the fastest of its runs\n\n"
-           "| ms | share | steps | threads | kernel | does | GB/s | Gop/s "
-           "|\n|---:|---:|---:|---:|---|---|---:|---:|\n",
-           test_name(row, test), row->threads, all * 1e3);
+    printf("\n%s, %d thread%s: %s in steps, each the fastest of its runs\n\n", test_name(row, test),
+           row->threads, row->threads == 1 ? "" : "s", tern_time_text(all * 1e9, time, sizeof time));
+    sheet s = sheet_begin(step_columns, sizeof step_columns / sizeof *step_columns, markdown);
     for (int i = 0; i < row->n_steps; i++) {
         if (row->steps[i].seconds < all * 1e-3)
             rest += row->steps[i].seconds;
         else
-            print_step(&row->steps[i], all);
+            add_step(&s, &row->steps[i], all);
     }
-    printf("| %.3f | %.1f%% | | | others | | | |\n", rest * 1e3, rest / all * 100);
+    sheet_addf(&s, "%.3f", rest * 1e3);
+    sheet_addf(&s, "%.1f%%", rest / all * 100);
+    sheet_add(&s, "");
+    sheet_add(&s, "");
+    sheet_add(&s, "others");
+    for (int i = 0; i < 3; i++)
+        sheet_add(&s, "");
+    sheet_end(&s);
+}
+
+/* Steps stand below their row, which is then a table of its own. */
+static void show_row(output *out, const tern_bench_model_row *row, bool first)
+{
+    const bool markdown = out->format == AS_MD;
+    if (!markdown && out->steps && !first)
+        puts("");
+    if (first || out->steps)
+        out->sheet = sheet_begin(columns, sizeof columns / sizeof *columns, markdown);
+    add_row(out, row);
+    if (out->steps)
+        end_rows(out);
+    if (row->n_steps > 0)
+        print_steps(row, markdown);
 }
 
 static void fill_record(const output *out, const tern_bench_model_row *row, double *ns, double *ts, record *r)
@@ -300,10 +368,8 @@ static void visit(void *user, const tern_bench_model_row *row)
     if (out->format == AS_RESULTS) {
         if (out->kept == TERN_OK)
             out->kept = tern_bench_model_add(row, out->results);
-    } else if (out->format == AS_MD) {
-        print_md(row, first || out->steps);
-        if (row->n_steps > 0)
-            print_steps(row);
+    } else if (out->format == AS_MD || out->format == AS_TABLE) {
+        show_row(out, row, first);
     } else {
         record r = {.n = 0};
         double *ns = grab((size_t)row->rounds + 1, sizeof *ns),
@@ -386,6 +452,8 @@ static int run(const args *a)
         json_array(&out.json, NULL);
     tern_status status = tern_bench_model(&o, visit, &out);
     progress_end();
+    if (out.format == AS_TABLE && out.rows > 0 && !out.steps)
+        end_rows(&out);
     if (out.format == AS_JSON) {
         json_end(&out.json);
         if (out.rows > 0)
@@ -414,8 +482,8 @@ static const option options[] = {
     {"device", 0, "NAME", NULL, "compute on this device (default: the first of `tern devices`)"},
     {"fallback", 0, NULL, NULL, "let the CPU run what that device cannot"},
     {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2 or avx2,-avxvnni"},
-    {"steps", 0, NULL, NULL, "md: also tell where the time goes, step by step"},
-    {"output", 'o', "FORMAT", format_words, "how to print them (default: md); results: the same as --format json"},
+    {"steps", 0, NULL, NULL, "md, table: also tell where the time goes, step by step"},
+    {"output", 'o', "FORMAT", format_words, "how to print them (default: table on a terminal, else md); results: the same as --format json"},
     {"format", 0, "NAME", BENCH_RESULT_FORMATS, "print them as other results of `tern bench`; json is for `tern baseline create --from` and `tern regress --from`"},
     {"json", 0, NULL, NULL, "the same as -o json"},
     {0},

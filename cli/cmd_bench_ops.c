@@ -14,7 +14,7 @@
 static void print_page_head(void)
 {
     tern_device_info device;
-    char date[32] = "an unknown day";
+    char date[32] = "an unknown day", cache[TERN_UNIT_TEXT];
     time_t now = time(NULL);
     struct tm day;
     if (gmtime_r(&now, &day))
@@ -23,8 +23,9 @@ static void print_page_head(void)
            "Written by `tern bench ops --markdown` (`make performance`); do not edit. Measured on %s",
            date);
     if (tern_catalog_device(0, &device) == TERN_OK)
-        printf(", %s, %d of %d cores, %s, last cache %lld MiB", device.model, device.cores_usable,
-               device.cores_online, device.isa_available, (long long)(device.l3_bytes >> 20));
+        printf(", %s, %d of %d cores, %s, last cache %s", device.model, device.cores_usable,
+               device.cores_online, device.isa_available,
+               tern_bytes_text((double)device.l3_bytes, cache, sizeof cache));
     printf(
         ".\n\nEach operation is compiled and run as any program, its results are compared with those of the "
         "reference kernels, and\nit is timed in turns with probes of the limit that binds it at best: bytes "
@@ -43,7 +44,7 @@ static void print_page_head(void)
 static void print_page_row(void *user, const tern_result *row)
 {
     char *family = user; /* of the row before, 64 bytes */
-    char time[32], rate[64], share[640];
+    char time[TERN_UNIT_TEXT], rate[64], share[640];
     if (strcmp(family, row->family) != 0)
         printf("\n## %s\n\n| case | operands | threads | kernel | median | spread | rate | share of the "
                "limit |\n"
@@ -52,7 +53,7 @@ static void print_page_row(void *user, const tern_result *row)
     snprintf(family, 64, "%s", row->family);
     printf("| %s | `%s` | %d | `%s` | ", row->name, row->shape, row->threads, row->kernel);
     if (row->rounds > 0)
-        printf("%s | %s | ", bench_time(row->median_us, time, sizeof time),
+        printf("%s | %s | ", tern_time_text(row->median_us * 1e3, time, sizeof time),
                bench_spread(row, rate, sizeof rate));
     else
         printf("| | ");

@@ -31,15 +31,17 @@ static int run(const args *a)
         json_print(&j);
         return EXIT_DONE;
     }
+    char awake[TERN_UNIT_TEXT], slept[TERN_UNIT_TEXT];
     printf("%d threads\n"
-           "  to start and end a run while they are awake  %.2f us\n"
-           "  the same after a pause                       %.2f us\n"
+           "  to start and end a run while they are awake  %s\n"
+           "  the same after a pause                       %s\n"
            "  to meet between two steps                    ",
-           cost.threads, cost.region_us, cost.wakeup_us);
+           cost.threads, tern_time_text(cost.region_us * 1e3, awake, sizeof awake),
+           tern_time_text(cost.wakeup_us * 1e3, slept, sizeof slept));
     if (isnan(cost.barrier_us))
         puts("unavailable: " LOST);
     else
-        printf("%.2f us\n", cost.barrier_us);
+        puts(tern_time_text(cost.barrier_us * 1e3, awake, sizeof awake));
     return EXIT_DONE;
 }
 

@@ -125,6 +125,7 @@ static void print_side(char name, const side *s, double median, int n)
 static void print_comparison(const side *a, const side *b, const tern_comparison *c, const difference *d)
 {
     text advice = {0};
+    char took[TERN_UNIT_TEXT];
     add_recommendation(&advice, c);
     print_side('A', a, c->median_a, c->n_a);
     print_side('B', b, c->median_b, c->n_b);
@@ -139,7 +140,8 @@ static void print_comparison(const side *a, const side *b, const tern_comparison
         printf("unavailable: too few samples");
     else
         printf("%.1f %%", c->noise * 100);
-    printf(", %d look%s in %.1f s\n", c->looks, c->looks == 1 ? "" : "s", c->seconds);
+    printf(", %d look%s in %s\n", c->looks, c->looks == 1 ? "" : "s",
+           tern_time_text(c->seconds * 1e9, took, sizeof took));
     if (!d->any)
         printf("  results: the same bits\n");
     else

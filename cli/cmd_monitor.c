@@ -105,14 +105,30 @@ static void say(monitor *m, const char *line)
     }
 }
 
-/* The last line that says anything: `tern regress` ends with its summary. */
-static void add_last_line(text *t, const text *out)
+/* Where the last line that says anything before `*end` begins; *end becomes its end. */
+static size_t line_before(const text *out, size_t *end)
 {
-    size_t end = out->length, start;
-    while (end > 0 && strchr(" \t\r\n", out->data[end - 1]))
-        end--;
-    for (start = end; start > 0 && out->data[start - 1] != '\n';)
+    while (*end > 0 && strchr(" \t\r\n", out->data[*end - 1]))
+        --*end;
+    size_t start = *end;
+    while (start > 0 && out->data[start - 1] != '\n')
         start--;
+    return start;
+}
+
+/* The last line that says anything: `tern regress` ends with its summary. Where the check has an answer, remarks of tern that come
+ * behind it ("tern: regress: this is not added to the history") are not what it is about. */
+static void add_last_line(text *t, const text *out, bool has_answer)
+{
+    size_t end = out->length, start = line_before(out, &end), last = start, last_end = end;
+    while (has_answer && end > start && strncmp(out->data + start, "tern: ", 6) == 0) {
+        end = start;
+        start = line_before(out, &end);
+    }
+    if (end == start) {
+        start = last;
+        end = last_end;
+    }
     char *line = grab_string(end > start ? out->data + start : "", end - start);
     text_add_safe(t, line);
     free(line);
@@ -169,7 +185,7 @@ static bool check_once(monitor *m)
     if (status != CHILD_STOPPED) {
         const state s = state_of(status);
         m->done++;
-        add_last_line(&summary, &out);
+        add_last_line(&summary, &out, s != STATE_FAILED);
         if (status == CHILD_NOT_RUN)
             text_addf(&summary, "it could not be run: %s", strerror(errno));
         text_addf(&line, "#%d %s", m->done, state_names[s]);

@@ -7,6 +7,7 @@
 
 #include "baselines.h"
 #include "commands.h"
+#include "hints.h"
 #include "output.h"
 #include "progress.h"
 #include "report_measure.h"
@@ -134,8 +135,14 @@ static int write_out(const args *a, const tern_report *report, out_file *to)
     }
     if (tern_report_write(report, format_of(a), n, names, &words) != TERN_OK)
         return fail_status(NULL);
-    const int code = out_finish(to, words);
+    text hinted = {0};
+    if (format_of(a) == TERN_REPORT_TEXT)
+        hints_copy_lines(&hinted, "report", "unavailable: ", words);
+    else
+        text_add(&hinted, words);
     tern_string_free(words);
+    const int code = out_finish(to, text_string(&hinted));
+    text_free(&hinted);
     if (code == EXIT_DONE && args_has(a, "output"))
         say_written(args_value(a, "output"));
     return code;

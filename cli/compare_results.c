@@ -68,8 +68,8 @@ static void add_to_table(table *t, const tern_result *key, const tern_comparison
     text_add_safe(&safe, text_string(&cell));
     table_add(t, text_string(&safe));
     table_addf(t, "%d", key->threads);
-    table_add(t, bench_time(c->median_a * 1e6, operands, sizeof operands));
-    table_add(t, bench_time(c->median_b * 1e6, operands, sizeof operands));
+    table_add(t, tern_time_text(c->median_a * 1e9, operands, sizeof operands));
+    table_add(t, tern_time_text(c->median_b * 1e9, operands, sizeof operands));
     table_addf(t, "%.3f", 1 / c->ratio);
     if (isnan(c->ratio_low))
         table_add(t, "unavailable");

@@ -14,6 +14,7 @@
 
 #include <tern/log.h>
 
+#include "hints.h"
 #include "text.h"
 
 static char command[64]; /* the command that messages name */
@@ -33,12 +34,15 @@ void term_set_command(const char *path)
     snprintf(command, sizeof command, "%s", path);
 }
 
-/* How often a word stands on the command line. */
+/* How often a word stands on the command line, by itself or as "--option=word". */
 static int times_given(const char *word, size_t length)
 {
     int n = 0;
-    for (int i = 0; i < n_given; i++)
-        n += strlen(given[i]) == length && strncmp(given[i], word, length) == 0;
+    for (int i = 0; i < n_given; i++) {
+        const char *value = strncmp(given[i], "--", 2) == 0 ? strchr(given[i], '=') : NULL;
+        const char *said = value ? value + 1 : given[i];
+        n += strlen(said) == length && strncmp(said, word, length) == 0;
+    }
     return n;
 }
 
@@ -78,6 +82,7 @@ static void say(const char *format, va_list list, const char *tail)
     text line = {0};
     text_addf(&line, "tern: %s%s", command, command[0] ? ": " : "");
     text_add_safe(&line, without_prefix(message));
+    hints_add(&line, command, message);
     text_addf(&line, "%s\n", tail);
     fflush(stdout); /* what was said before comes before */
     if (held)

@@ -245,54 +245,22 @@ size_t text_cut(const char *string, int columns)
 
 /* ---- numbers ------------------------------------------------------------------------------------------------ */
 
-/* Three digits that say something: 1.23, 12.3, 123. */
-static char *scaled(char buffer[NUMBER_TEXT], double value, const char *unit)
-{
-    int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-    snprintf(buffer, NUMBER_TEXT, "%.*f %s", decimals, value, unit);
-    return buffer;
-}
-
 char *format_bytes(char buffer[NUMBER_TEXT], uint64_t bytes)
 {
-    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    if (bytes < 1024) {
-        snprintf(buffer, NUMBER_TEXT, "%" PRIu64 " B", bytes);
-        return buffer;
-    }
-    double value = (double)bytes / 1024;
-    size_t unit = 0;
-    for (; value >= 1023.5 && unit < 5; unit++)
-        value /= 1024;
-    return scaled(buffer, value, units[unit]);
+    tern_bytes_text((double)bytes, buffer, NUMBER_TEXT);
+    return buffer;
 }
 
 char *format_count(char buffer[NUMBER_TEXT], uint64_t count)
 {
-    static const char *const units[] = {"k", "M", "G", "T", "P", "E"};
-    if (count < 1000) {
-        snprintf(buffer, NUMBER_TEXT, "%" PRIu64, count);
-        return buffer;
-    }
-    double value = (double)count / 1000;
-    size_t unit = 0;
-    for (; value >= 999.5 && unit < 5; unit++)
-        value /= 1000;
-    return scaled(buffer, value, units[unit]);
+    tern_count_text((double)count, buffer, NUMBER_TEXT);
+    return buffer;
 }
 
 char *format_time(char buffer[NUMBER_TEXT], uint64_t ns)
 {
-    double value = (double)ns;
-    if (ns < 1000) {
-        snprintf(buffer, NUMBER_TEXT, "%" PRIu64 " ns", ns);
-        return buffer;
-    }
-    if (value < 999.5e3)
-        return scaled(buffer, value / 1e3, term_utf8() ? "µs" : "us");
-    if (value < 999.5e6)
-        return scaled(buffer, value / 1e6, "ms");
-    return scaled(buffer, value / 1e9, "s");
+    tern_time_text((double)ns, buffer, NUMBER_TEXT);
+    return buffer;
 }
 
 char *format_double(char buffer[NUMBER_TEXT], double value)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <tern/export.h>
+#include <tern/units.h>
 
 /* malloc, realloc and strdup that do not return NULL. Free with free(). */
 void *grab(size_t count, size_t bytes_each);
@@ -52,12 +53,12 @@ int text_columns(const char *string, size_t length); /* of its first bytes */
 /* Bytes of the most characters from its start that fit into `columns`. */
 size_t text_cut(const char *string, int columns);
 
-enum { NUMBER_TEXT = 40 };
+enum { NUMBER_TEXT = TERN_UNIT_TEXT };
 
 /* Each fills `buffer` and returns it. */
-char *format_bytes(char buffer[NUMBER_TEXT], uint64_t bytes); /* 512 B, 1.5 KiB */
-char *format_count(char buffer[NUMBER_TEXT], uint64_t count); /* 512, 1.5 k, 2.1 M */
-char *format_time(char buffer[NUMBER_TEXT], uint64_t ns);     /* 812 ns, 1.2 ms */
+char *format_bytes(char buffer[NUMBER_TEXT], uint64_t bytes); /* 512 B, 1.50 KiB */
+char *format_count(char buffer[NUMBER_TEXT], uint64_t count); /* 512, 1.50 k, 2.10 M */
+char *format_time(char buffer[NUMBER_TEXT], uint64_t ns);     /* 812 ns, 1.24 ms */
 char *format_double(char buffer[NUMBER_TEXT], double value);  /* the shortest that reads back as the same */
 
 /* Joins with the right word: "1 node", "2 nodes". */

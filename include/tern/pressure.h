@@ -45,7 +45,7 @@ typedef enum tern_pressure_source {
 typedef struct tern_pressure_signal {
     bool available;
     tern_pressure level; /* none, if it is not available */
-    char text[200];      /* "working set 812 MiB of 1.0 GiB (79 %)", or why it is not available */
+    char text[200];      /* "working set 812 MiB of 1.00 GiB (79 %)", or why it is not available */
 } tern_pressure_signal;
 
 typedef struct tern_pressure_reading {

@@ -55,5 +55,6 @@
 #include <tern/train.h>
 #include <tern/train_config.h>
 #include <tern/tune.h>
+#include <tern/units.h>
 
 #endif

@@ -271,15 +271,6 @@ static tern_status create(tern_baselines *b, const char *name, const char *descr
     return insert_session(b, tern__store_last_row(b->store), false, r);
 }
 
-/* Ends a transaction as the work in it ended. */
-static tern_status finish(tern_baselines *b, tern_status status)
-{
-    if (status == TERN_OK)
-        status = tern__store_commit(b->store);
-    tern__store_rollback(b->store);
-    return status;
-}
-
 tern_status tern_baseline_create(tern_baselines *store, const char *name, const char *description,
                                  const tern_results *results, bool replace)
 {
@@ -287,7 +278,8 @@ tern_status tern_baseline_create(tern_baselines *store, const char *name, const 
     TERN_TRY(check_name(name));
     TERN__FAIL_IF(results->n == 0, TERN_INVALID_ARGUMENT, "baseline: there are no results to keep");
     TERN_TRY(tern__store_begin(store->store));
-    return finish(store, create(store, name, description ? description : "", results, replace));
+    return tern__store_end(store->store,
+                           create(store, name, description ? description : "", results, replace));
 }
 
 tern_status tern_baseline_add_check(tern_baselines *store, const char *name, const tern_results *results)
@@ -299,7 +291,7 @@ tern_status tern_baseline_add_check(tern_baselines *store, const char *name, con
     tern_status status = find_existing(store, name, &id);
     if (status == TERN_OK)
         status = insert_session(store, id, true, results);
-    return finish(store, status);
+    return tern__store_end(store->store, status);
 }
 
 tern_status tern_baseline_delete(tern_baselines *store, const char *name)
@@ -310,7 +302,7 @@ tern_status tern_baseline_delete(tern_baselines *store, const char *name)
     tern_status status = find_existing(store, name, &id);
     if (status == TERN_OK)
         status = remove_id(store, id);
-    return finish(store, status);
+    return tern__store_end(store->store, status);
 }
 
 /* ---- lists ---- */
@@ -511,16 +503,14 @@ static tern_status load(tern_baselines *b, const char *name, bool checks, tern_r
     int64_t id;
     tern_results *r;
     TERN_TRY(tern_results_create(&r));
-    tern_status status = tern__store_run(b->store, "BEGIN"); /* one view of all tables */
-    if (status == TERN_OK) {
+    tern_status status = tern__store_begin_view(b->store);
+    if (status == TERN_OK)
         status = find_existing(b, name, &id);
-        if (status == TERN_OK)
-            status = load_sessions(b, id, checks, r);
-        if (status == TERN_OK)
-            status = tern_baseline_find(b, name, note_description, r);
-        tern_status ended = tern__store_run(b->store, "COMMIT");
-        status = status == TERN_OK ? ended : status;
-    }
+    if (status == TERN_OK)
+        status = load_sessions(b, id, checks, r);
+    if (status == TERN_OK)
+        status = tern_baseline_find(b, name, note_description, r);
+    status = tern__store_end(b->store, status);
     if (status == TERN_OK)
         *out = r;
     else

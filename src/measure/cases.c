@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/units.h"
 #include "measure/bench_data.h"
 
 /* clang-format off */
@@ -178,9 +179,8 @@ static tern_status check_size(const tern__prepared *p, int64_t memory)
         const struct tern__operand s = stored(&p->sized.operands[i]);
         bytes += bytes_of(&s);
     }
-    TERN__FAIL_IF(bytes > most, TERN_UNAVAILABLE,
-                  "unavailable: its operands take %lld MiB, and %lld may be used", (long long)(bytes >> 20),
-                  (long long)(most >> 20));
+    TERN__FAIL_IF(bytes > most, TERN_UNAVAILABLE, "unavailable: its operands take %s, and %s may be used",
+                  tern__bytes_of((double)bytes).text, tern__bytes_of((double)most).text);
     return TERN_OK;
 }
 

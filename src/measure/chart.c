@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "base/units.h"
 #include "measure/html_text.h"
 
 enum { WIDTH = 960, HEIGHT = 460, LEFT = 84, RIGHT = 24, TOP = 84, BOTTOM = 56, TICKS_MOST = 8 };
@@ -24,31 +25,23 @@ static const char style[] =
 
 /* ---- units ---- */
 
-typedef struct named_size {
-    double size;
-    const char *name;
-} named_size;
-
-static const named_size plain[] = {{1, ""}};
-static const named_size bytes[] = {
-    {1, " B"}, {0x1p10, " KiB"}, {0x1p20, " MiB"}, {0x1p30, " GiB"}, {0x1p40, " TiB"}};
-static const named_size times[] = {{1, " ns"}, {1e3, " us"}, {1e6, " ms"}, {1e9, " s"}};
+static const tern__unit no_unit[] = {{1, ""}};
+static const tern__units plain = {1, no_unit};
 
 static const double tens[] = {1, 2, 5}, twos[] = {1};
 
 /* By tern_chart_unit. */
 static const struct {
-    const named_size *sizes;
-    size_t n_sizes;
+    const tern__units *names;
     double base; /* steps are a power of it, times one of: */
     const double *rounds;
     size_t n_rounds;
     double least; /* step */
 } units[] = {
-    [TERN_CHART_NUMBERS] = {plain, TERN__COUNT(plain), 10, tens, TERN__COUNT(tens), 0},
-    [TERN_CHART_COUNTS] = {plain, TERN__COUNT(plain), 10, tens, TERN__COUNT(tens), 1},
-    [TERN_CHART_BYTES] = {bytes, TERN__COUNT(bytes), 2, twos, TERN__COUNT(twos), 1},
-    [TERN_CHART_TIMES] = {times, TERN__COUNT(times), 10, tens, TERN__COUNT(tens), 0},
+    [TERN_CHART_NUMBERS] = {&plain, 10, tens, TERN__COUNT(tens), 0},
+    [TERN_CHART_COUNTS] = {&plain, 10, tens, TERN__COUNT(tens), 1},
+    [TERN_CHART_BYTES] = {&tern__byte_units, 2, twos, TERN__COUNT(twos), 1},
+    [TERN_CHART_TIMES] = {&tern__time_units, 10, tens, TERN__COUNT(tens), 0},
 };
 
 /* ---- scales ---- */
@@ -155,13 +148,14 @@ static double y_at(const scales *s, double y)
 /* In the unit that the largest number of the axis has; what is 0 but for rounding is 0. */
 static void add_number(tern__strbuf *to, const scale *s, double value)
 {
-    const named_size *sizes = units[s->unit].sizes;
+    const tern__units names = *units[s->unit].names;
     const double most = fmax(fabs(s->low), fabs(s->high));
     size_t at = 0;
-    while (at + 1 < units[s->unit].n_sizes && most >= sizes[at + 1].size)
+    while (at + 1 < names.n && most >= names.list[at + 1].size)
         at++;
-    tern__strbuf_addf(to, s->unit == TERN_CHART_COUNTS ? "%.0f%s" : "%.5g%s",
-                      fabs(value) < s->step * 1e-6 ? 0 : value / sizes[at].size, sizes[at].name);
+    tern__strbuf_addf(to, s->unit == TERN_CHART_COUNTS ? "%.0f%s%s" : "%.5g%s%s",
+                      fabs(value) < s->step * 1e-6 ? 0 : value / names.list[at].size,
+                      names.list[at].name[0] ? " " : "", names.list[at].name);
 }
 
 static void add_axes(tern__strbuf *to, const tern_chart *c, const scales *s)

@@ -23,7 +23,7 @@ typedef struct tern__flame {
     const void *tree;
     int n;
     void (*get)(const void *tree, int i, tern__flame_bar *out);
-    void (*add_amount)(tern__strbuf *to, uint64_t amount); /* "1.204 ms" */
+    void (*add_amount)(tern__strbuf *to, uint64_t amount); /* "1.24 ms" */
 } tern__flame;
 
 /* An SVG document, which may also stand in a page: nothing is loaded from elsewhere; as wide as there is room; a click zooms, the

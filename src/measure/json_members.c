@@ -5,9 +5,26 @@
 
 #include "base/json_text.h"
 
+static void add_key(tern__strbuf *to, const char *before, const char *key)
+{
+    tern__strbuf_addf(to, "%s\"%s\": ", before, key);
+}
+
+void tern__member_text(tern__strbuf *to, const char *before, const char *key, const char *value)
+{
+    add_key(to, before, key);
+    tern__json_add_text(to, value);
+}
+
+void tern__member_real(tern__strbuf *to, const char *before, const char *key, double value)
+{
+    add_key(to, before, key);
+    tern__json_add_real(to, value);
+}
+
 void tern__member_key(tern__strbuf *to, const char *key, bool *first)
 {
-    tern__strbuf_addf(to, "%s\"%s\": ", *first ? "" : ", ", key);
+    add_key(to, *first ? "" : ", ", key);
     *first = false;
 }
 

@@ -1,4 +1,4 @@
-/* json_members.h - members of JSON objects, for the writers of whole documents: `first` says whether a comma is due. */
+/* json_members.h - members of JSON objects, for all who write documents here. */
 #ifndef TERN_MEASURE_JSON_MEMBERS_H
 #define TERN_MEASURE_JSON_MEMBERS_H
 
@@ -6,6 +6,12 @@
 #include <stdint.h>
 
 #include "base/strbuf.h"
+
+/* Where a document has its own line breaks: `before` is what stands before the key: "{", ", ", ",\n  " or the like. */
+void tern__member_text(tern__strbuf *to, const char *before, const char *key, const char *value);
+void tern__member_real(tern__strbuf *to, const char *before, const char *key, double value);
+
+/* All on one line: `first` says whether a comma is due. */
 
 /* "key": and what comes before it. */
 void tern__member_key(tern__strbuf *to, const char *key, bool *first);

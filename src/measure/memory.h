@@ -159,9 +159,6 @@ uint64_t tern__memory_sum_of(const tern_memory_bytes *bytes, tern_memory_sum sum
 tern_status tern__memory_make_rows(tern__memory_story *story);
 tern_status tern__memory_make_tree(tern__memory_story *story);
 tern_status tern__memory_make_advice(tern__memory_story *story);
-/* "8.8 MiB"; returns `out`. */
-enum { TERN__MEMORY_BYTES_TEXT = 32 };
-const char *tern__memory_bytes_text(char out[TERN__MEMORY_BYTES_TEXT], uint64_t bytes);
 void tern__memory_system_read(tern_memory_system *out);
 /* Bytes of the process in physical memory by a file like /proc/self/statm that is open; 0: it says nothing. */
 uint64_t tern__memory_statm_rss(int file);

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/names.h"
+#include "base/units.h"
 
 enum { LEAST_BYTES = 4096, LEAST_REGION = 8 << 20, ADVICE_MOST = 64, POOLED_FROM = 8, SIZE_SLACK = 64 };
 
@@ -17,17 +18,6 @@ typedef struct adviser {
     tern_memory *memory;
     size_t n;
 } adviser;
-
-const char *tern__memory_bytes_text(char out[TERN__MEMORY_BYTES_TEXT], uint64_t bytes)
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    double value = (double)bytes;
-    size_t unit = 0;
-    for (; value >= 1024 && unit + 1 < TERN__COUNT(units); unit++)
-        value /= 1024;
-    snprintf(out, TERN__MEMORY_BYTES_TEXT, unit && value < 100 ? "%.1f %s" : "%.0f %s", value, units[unit]);
-    return out;
-}
 
 /* NULL: it is too little to speak of. `of` names `whole`. */
 static tern_memory_advice *advise(adviser *a, tern_advice_kind kind, uint64_t bytes, const char *of,
@@ -61,15 +51,15 @@ static void advise_leaks(adviser *a)
         const tern_memory_leak *l = &m->leaks[i];
         const uint64_t end = tern__memory_sum_of(&m->info.end, TERN_MEMORY_IN_USE);
         tern_memory_advice *it = advise(a, TERN_ADVICE_LEAK, l->bytes, "end", end);
-        char bytes[TERN__MEMORY_BYTES_TEXT];
+        char bytes[TERN_UNIT_TEXT];
         if (!it)
             continue;
-        tern__memory_bytes_text(bytes, l->bytes);
+        tern_bytes_text((double)l->bytes, bytes, sizeof bytes);
         snprintf(it->what, sizeof it->what, "give back what %s allocates%s%s", l->site, l->tensor ? ": " : "",
                  l->tensor ? l->tensor : "");
         snprintf(it->evidence, sizeof it->evidence,
-                 "%" PRIu64 " block%s (%s, %s) from %.3f ms on were still there at the end", l->blocks,
-                 l->blocks == 1 ? "" : "s", bytes, l->kind, (double)l->first_ns * 1e-6);
+                 "%" PRIu64 " block%s (%s, %s) from %s on were still there at the end", l->blocks,
+                 l->blocks == 1 ? "" : "s", bytes, l->kind, tern__time_of((double)l->first_ns).text);
     }
 }
 
@@ -98,11 +88,11 @@ static void advise_in_place(adviser *a, const tern__watch_plan *p)
         then = less > then ? less : then;
     }
     tern_memory_advice *it = advise(a, TERN_ADVICE_IN_PLACE, now - then, "peak", peak_bytes(a));
-    char before[TERN__MEMORY_BYTES_TEXT], after[TERN__MEMORY_BYTES_TEXT];
+    char before[TERN_UNIT_TEXT], after[TERN_UNIT_TEXT];
     if (!it)
         return;
-    tern__memory_bytes_text(before, now);
-    tern__memory_bytes_text(after, then);
+    tern_bytes_text((double)now, before, sizeof before);
+    tern_bytes_text((double)then, after, sizeof after);
     snprintf(it->what, sizeof it->what,
              "let step %u (%s) of program %u write over its operand: compile with pass 'inplace' on", top,
              p->steps[top].label, p->number);
@@ -116,11 +106,11 @@ static void advise_packing(adviser *a, const tern__watch_plan *p)
 {
     tern_memory_advice *it =
         advise(a, TERN_ADVICE_PACKING, p->arena_bytes - p->live_bytes, "peak", peak_bytes(a));
-    char arena[TERN__MEMORY_BYTES_TEXT], live[TERN__MEMORY_BYTES_TEXT];
+    char arena[TERN_UNIT_TEXT], live[TERN_UNIT_TEXT];
     if (!it)
         return;
-    tern__memory_bytes_text(arena, p->arena_bytes);
-    tern__memory_bytes_text(live, p->live_bytes);
+    tern_bytes_text((double)p->arena_bytes, arena, sizeof arena);
+    tern_bytes_text((double)p->live_bytes, live, sizeof live);
     snprintf(it->what, sizeof it->what, "compile program %u at level high, which searches for better offsets",
              p->number);
     snprintf(it->evidence, sizeof it->evidence,
@@ -156,11 +146,11 @@ static void advise_sharing(adviser *a)
     if (n < 2 || a->memory->most_runs > 1)
         return;
     tern_memory_advice *it = advise(a, TERN_ADVICE_SHARING, sum - most, "peak", peak_bytes(a));
-    char all[TERN__MEMORY_BYTES_TEXT], one[TERN__MEMORY_BYTES_TEXT];
+    char all[TERN_UNIT_TEXT], one[TERN_UNIT_TEXT];
     if (!it)
         return;
-    tern__memory_bytes_text(all, sum);
-    tern__memory_bytes_text(one, most);
+    tern_bytes_text((double)sum, all, sizeof all);
+    tern_bytes_text((double)most, one, sizeof one);
     snprintf(it->what, sizeof it->what,
              "let %d programs share one arena: give them a range of batches, or one exec", n);
     snprintf(it->evidence, sizeof it->evidence,
@@ -195,17 +185,17 @@ static void advise_release(adviser *a)
         }
     }
     tern_memory_advice *it = one ? advise(a, TERN_ADVICE_RELEASE, sum, "peak", peak_bytes(a)) : NULL;
-    char bytes[TERN__MEMORY_BYTES_TEXT];
+    char bytes[TERN_UNIT_TEXT];
     if (!it)
         return;
     const tern__watch_frame *f = frame_of(a, one);
-    tern__memory_bytes_text(bytes, largest);
+    tern_bytes_text((double)largest, bytes, sizeof bytes);
     snprintf(it->what, sizeof it->what, "release %" PRIu64 " tensor%s before the peak: first of all %s of %s",
              n, n == 1 ? "" : "s", f->tensor ? f->tensor : "the result", f->name);
     snprintf(it->evidence, sizeof it->evidence,
-             "it has %s and was used for the last time at %.3f ms, the peak is at %.3f ms", bytes,
-             (double)s->log->events[one->used].ns * 1e-6,
-             (double)a->memory->peaks[TERN_MEMORY_IN_USE].time_ns * 1e-6);
+             "it has %s and was used for the last time at %s, the peak is at %s", bytes,
+             tern__time_of((double)s->log->events[one->used].ns).text,
+             tern__time_of((double)a->memory->peaks[TERN_MEMORY_IN_USE].time_ns).text);
 }
 
 /* ---- blocks asked for again and again ---- */
@@ -260,10 +250,10 @@ static void advise_pool(adviser *a, const tern__memory_event *const *list, size_
     const uint64_t bytes = list[0]->bytes;
     tern_memory_advice *it =
         advise(a, TERN_ADVICE_POOLING, (n - most) * bytes, "allocated", a->memory->info.allocated_bytes);
-    char each[TERN__MEMORY_BYTES_TEXT];
+    char each[TERN_UNIT_TEXT];
     if (!it)
         return;
-    tern__memory_bytes_text(each, bytes);
+    tern_bytes_text((double)bytes, each, sizeof each);
     snprintf(it->what, sizeof it->what, "keep and reuse the blocks of %s, or take them from a pool",
              tern__memory_site_text(list[0]->site));
     snprintf(it->evidence, sizeof it->evidence,
@@ -306,15 +296,15 @@ static void advise_trim(adviser *a)
     const uint64_t idle = p->of.regions > p->of.blocks ? p->of.regions - p->of.blocks : 0;
     tern_memory_advice *it =
         idle >= LEAST_REGION ? advise(a, TERN_ADVICE_TRIM, idle, "held", p->bytes) : NULL;
-    char free_text[TERN__MEMORY_BYTES_TEXT], all[TERN__MEMORY_BYTES_TEXT];
+    char free_text[TERN_UNIT_TEXT], all[TERN_UNIT_TEXT];
     if (!it)
         return;
-    tern__memory_bytes_text(free_text, idle);
-    tern__memory_bytes_text(all, p->of.regions);
+    tern_bytes_text((double)idle, free_text, sizeof free_text);
+    tern_bytes_text((double)p->of.regions, all, sizeof all);
     snprintf(it->what, sizeof it->what, "trim pools (tern_pool_trim), or give them a cap, before the peak");
     snprintf(it->evidence, sizeof it->evidence,
-             "when most was held, at %.3f ms, pools had %s from the system and %s of it free",
-             (double)p->time_ns * 1e-6, all, free_text);
+             "when most was held, at %s, pools had %s from the system and %s of it free",
+             tern__time_of((double)p->time_ns).text, all, free_text);
 }
 
 /* ---- all of it ---- */

@@ -1,5 +1,6 @@
 /* memory_export.c - what was recorded, for other programs and as pictures. Formats are rows of <tern/memory.h>. */
 #include "base/names.h"
+#include "base/units.h"
 #include "measure/memory_export.h"
 
 #include <inttypes.h>
@@ -31,8 +32,7 @@ static void get_bar(const void *tree, int i, tern__flame_bar *out)
 
 static void add_amount(tern__strbuf *s, uint64_t bytes)
 {
-    char text[TERN__MEMORY_BYTES_TEXT];
-    tern__strbuf_add(s, tern__memory_bytes_text(text, bytes));
+    tern__strbuf_add(s, tern__bytes_of((double)bytes).text);
 }
 
 static tern__flame flame_of(const tern_memory *m)
@@ -48,12 +48,12 @@ static tern__flame flame_of(const tern_memory *m)
 static void add_flame(tern__strbuf *s, const tern_memory *m)
 {
     const tern_memory_peak *p = &m->peaks[TERN_MEMORY_IN_USE];
-    char title[120], note[120], bytes[TERN__MEMORY_BYTES_TEXT];
+    char title[120], note[120];
     if (m->info.lost > 0)
         snprintf(title, sizeof title, "Memory in use: the peak is unavailable, events were lost");
     else
-        snprintf(title, sizeof title, "Memory in use at its peak, %s at %.3f ms",
-                 tern__memory_bytes_text(bytes, p->bytes), (double)p->time_ns * 1e-6);
+        snprintf(title, sizeof title, "Memory in use at its peak, %s at %s",
+                 tern__bytes_of((double)p->bytes).text, tern__time_of((double)p->time_ns).text);
     snprintf(note, sizeof note, "%" PRIu64 " events%s", m->info.events,
              m->info.lost ? ", and others that found no room: more is missing here than is told" : "");
     tern__flame flame = flame_of(m);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/units.h"
 #include "measure/chart.h"
 #include "measure/memory_export.h"
 
@@ -27,8 +28,8 @@ static bool fill_columns(const tern_memory *m, double *columns)
 
 static void say_peak(const tern_memory_peak *p, char *text, size_t room)
 {
-    char bytes[TERN__MEMORY_BYTES_TEXT];
-    tern__memory_bytes_text(bytes, p->bytes);
+    char bytes[TERN_UNIT_TEXT];
+    tern_bytes_text((double)p->bytes, bytes, sizeof bytes);
     if (p->step != UINT32_MAX)
         snprintf(text, room, "peak %s: program %u, step %u %s%s%s", bytes, p->program, p->step, p->step_op,
                  p->step_where ? " of " : "", p->step_where ? p->step_where : "");

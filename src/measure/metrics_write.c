@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "measure/documents.h"
+#include "measure/json_members.h"
 #include "measure/metrics.h"
 #include "measure/results.h"
 
@@ -113,8 +114,7 @@ static void write_prometheus(tern__strbuf *to, const tern_metrics *m)
 
 static void add_operation_json(tern__strbuf *to, const tern__metric_set *set)
 {
-    tern__strbuf_add(to, "{\n      \"operation\": ");
-    tern__json_add_text(to, set->name);
+    tern__member_text(to, "{\n      ", "operation", set->name);
 #define MEMBER(label, quote, format, value) \
     tern__strbuf_addf(to, ",\n      \"" label "\": " quote format quote, value);
     LABELS(MEMBER, &set->what)
@@ -125,10 +125,8 @@ static void add_histogram_json(tern__strbuf *to, const tern__histogram *h)
 {
     tern__strbuf_addf(to, "{\"count\": %" PRIu64 ", \"sum\": ", h->count);
     tern__json_add_real(to, h->sum);
-    tern__strbuf_add(to, ", \"min\": ");
-    tern__json_add_real(to, h->min);
-    tern__strbuf_add(to, ", \"max\": ");
-    tern__json_add_real(to, h->max);
+    tern__member_real(to, ", ", "min", h->min);
+    tern__member_real(to, ", ", "max", h->max);
     tern__strbuf_add(to, ", \"counts\": [");
     for (int i = 0; i <= TERN__METRIC_BOUNDS; i++)
         tern__strbuf_addf(to, "%s%" PRIu64, i ? ", " : "", h->buckets[i]);
@@ -137,8 +135,7 @@ static void add_histogram_json(tern__strbuf *to, const tern__histogram *h)
 
 static void add_series_json(tern__strbuf *to, const tern__metric_cell *cell)
 {
-    tern__strbuf_add(to, "{\"ratio\": ");
-    tern__json_add_real(to, cell->value);
+    tern__member_real(to, "{", "ratio", cell->value);
     tern__strbuf_add(to, ", \"points\": [");
     for (int i = 0; cell->series && i < cell->series->n; i++) {
         const tern_metric_point *p = &cell->series->points[i];

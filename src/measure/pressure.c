@@ -16,6 +16,7 @@
 #include "base/names.h"
 #include "base/status.h"
 #include "base/trim.h"
+#include "base/units.h"
 
 static const double group_moderate = 0.80, group_critical = 0.95; /* working set, of the limit */
 static const double stall_percent = 10;                           /* of the last ten seconds */
@@ -131,11 +132,6 @@ static bool read_group(const tern__cgroup *g, uint64_t *used, uint64_t *limit, t
     return true;
 }
 
-static double mib(uint64_t bytes)
-{
-    return (double)bytes / (1 << 20);
-}
-
 static void lessen(uint64_t *least, uint64_t bytes)
 {
     *least = bytes < *least ? bytes : *least;
@@ -162,8 +158,8 @@ static void read_limits(const char *root, tern_pressure_signal *s, uint64_t *lef
         if (share <= fullest)
             continue;
         fullest = share;
-        snprintf(s->text, sizeof s->text, "working set %.1f MiB of %.1f MiB (%.0f %%)", mib(used), mib(limit),
-                 share * 100);
+        snprintf(s->text, sizeof s->text, "working set %s of %s (%.0f %%)", tern__bytes_of((double)used).text,
+                 tern__bytes_of((double)limit).text, share * 100);
     }
     if (fullest < 0) {
         snprintf(s->text, sizeof s->text, "no limit is set");
@@ -268,8 +264,8 @@ static void read_left(const char *root, tern_pressure_signal *s, uint64_t *bytes
     s->level = share < left_critical   ? TERN_PRESSURE_CRITICAL
                : share < left_moderate ? TERN_PRESSURE_MODERATE
                                        : TERN_PRESSURE_NONE;
-    snprintf(s->text, sizeof s->text, "%.1f MiB of %.1f MiB are available (%.0f %%)", (double)left / 1024,
-             (double)all / 1024, share * 100);
+    snprintf(s->text, sizeof s->text, "%s of %s are available (%.0f %%)",
+             tern__bytes_of((double)left * 1024).text, tern__bytes_of((double)all * 1024).text, share * 100);
 }
 
 /* ---- all of it ---- */

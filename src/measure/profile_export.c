@@ -8,6 +8,7 @@
 #include "base/names.h"
 #include "base/strbuf.h"
 #include "measure/flame.h"
+#include "measure/json_members.h"
 #include "measure/profile.h"
 #include "measure/results.h"
 
@@ -87,8 +88,7 @@ static void add_chrome_begin(tern__strbuf *s, const tern_profile *p, const tern_
     if (e->category == p->step || e->category == p->wait) {
         tern__strbuf_addf(s, ", \"args\": {\"program\": %u, \"step\": %u, \"kernel\": ", e->program, e->step);
         tern__json_add_text(s, e->kernel ? e->kernel : "");
-        tern__strbuf_add(s, ", \"where\": ");
-        tern__json_add_text(s, e->where ? e->where : "");
+        tern__member_text(s, ", ", "where", e->where ? e->where : "");
         tern__strbuf_addf(s, ", \"flops\": %" PRIu64 ", \"bytes\": %" PRIu64 "}", e->flops, e->bytes);
     }
     tern__strbuf_add(s, "}");

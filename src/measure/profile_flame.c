@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/units.h"
 #include "measure/flame.h"
 
 static const char *look_of(const tern_profile_frame *f)
@@ -29,9 +30,9 @@ static void get_bar(const void *tree, int i, tern__flame_bar *out)
                              .count = f->count};
 }
 
-static void add_ms(tern__strbuf *s, uint64_t ns)
+static void add_amount(tern__strbuf *s, uint64_t ns)
 {
-    tern__strbuf_addf(s, "%.3f ms", (double)ns * 1e-6);
+    tern__strbuf_add(s, tern__time_of((double)ns).text);
 }
 
 static tern__flame flame_of(const tern_profile_info *info, const tern_profile_frame *frames)
@@ -41,7 +42,7 @@ static tern__flame flame_of(const tern_profile_info *info, const tern_profile_fr
                          .tree = frames,
                          .n = info->frames,
                          .get = get_bar,
-                         .add_amount = add_ms};
+                         .add_amount = add_amount};
 }
 
 void tern__flame_add_frames(tern__strbuf *s, const tern_profile_info *info, const tern_profile_frame *frames)
@@ -49,9 +50,9 @@ void tern__flame_add_frames(tern__strbuf *s, const tern_profile_info *info, cons
     char title[120], note[160], lost[80] = "";
     if (info->lost)
         snprintf(lost, sizeof lost, ", %" PRIu64 " lost: more is missing here than is told", info->lost);
-    snprintf(title, sizeof title, "Time of %d thread%s, %.3f ms in %.3f ms", info->threads,
-             info->threads == 1 ? "" : "s", (double)(info->work_ns + info->wait_ns) * 1e-6,
-             (double)info->wall_ns * 1e-6);
+    snprintf(title, sizeof title, "Time of %d thread%s, %s in %s", info->threads,
+             info->threads == 1 ? "" : "s", tern__time_of((double)(info->work_ns + info->wait_ns)).text,
+             tern__time_of((double)info->wall_ns).text);
     snprintf(note, sizeof note, "%" PRIu64 " events%s", info->events, lost);
     tern__flame flame = flame_of(info, frames);
     flame.title = title;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/units.h"
 #include "measure/profile.h"
 
 /* Above these it is the bottleneck. */
@@ -68,25 +69,6 @@ static void say(tern_hot_spot *h, tern_bottleneck bottleneck, const char *format
     h->bottleneck = bottleneck;
 }
 
-/* "812 ns", "1.2 ms" */
-typedef struct time_text {
-    char text[24];
-} time_text;
-
-static time_text time_of(double ns)
-{
-    static const struct {
-        double ns;
-        const char *name;
-    } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
-    time_text t;
-    size_t u = 0;
-    while (u < 3 && ns < units[u].ns)
-        u++;
-    snprintf(t.text, sizeof t.text, "%.3g %s", ns / units[u].ns, units[u].name);
-    return t;
-}
-
 static const char *plural(int n)
 {
     return n == 1 ? "" : "s";
@@ -118,8 +100,8 @@ static void explain_overhead(tern_hot_spot *h, const roofline *f)
 {
     const double n = (double)h->row.count;
     say(h, TERN_BOTTLENECK_OVERHEAD, "it takes %s a call where %s of bytes and %s of arithmetic are due",
-        time_of((double)h->row.self_ns / n).text, time_of(f->bytes_ns / n).text,
-        time_of(f->flops_ns / n).text);
+        tern__time_of((double)h->row.self_ns / n).text, tern__time_of(f->bytes_ns / n).text,
+        tern__time_of(f->flops_ns / n).text);
 }
 
 static void explain_excess(tern_hot_spot *h, const roofline *f)
@@ -127,7 +109,7 @@ static void explain_excess(tern_hot_spot *h, const roofline *f)
     say(h, TERN_BOTTLENECK_UNKNOWN,
         "its estimates are too high: %.4g MB and %.4g G operations would take %s at the limits, it took %s",
         (double)h->row.bytes * 1e-6, (double)h->row.flops * 1e-9,
-        time_of(fmax(f->bytes_ns, f->flops_ns)).text, time_of((double)h->row.self_ns).text);
+        tern__time_of(fmax(f->bytes_ns, f->flops_ns)).text, tern__time_of((double)h->row.self_ns).text);
 }
 
 static bool explain_waits(tern_hot_spot *h)
@@ -137,7 +119,7 @@ static bool explain_waits(tern_hot_spot *h)
     if (r->wait_ns == 0 || (double)r->wait_ns < wait_share * all)
         return false;
     say(h, TERN_BOTTLENECK_IMBALANCE, "threads waited %s for %s of its work%s",
-        time_of((double)r->wait_ns).text, time_of((double)r->self_ns).text,
+        tern__time_of((double)r->wait_ns).text, tern__time_of((double)r->self_ns).text,
         r->threads == 1 ? ", which one of them does alone" : "");
     return true;
 }
@@ -186,7 +168,7 @@ tern_status tern_profile_get_hot_spot(const tern_profile *profile, tern_profile_
         explain_step(&h, &profile->by[by].rows[i], limits);
     else
         say(&h, TERN_BOTTLENECK_OVERHEAD, "it is no step of a program: %s of its own in %llu event%s",
-            time_of((double)h.row.self_ns).text, (unsigned long long)h.row.count,
+            tern__time_of((double)h.row.self_ns).text, (unsigned long long)h.row.count,
             h.row.count == 1 ? "" : "s");
     *out = h;
     return TERN_OK;

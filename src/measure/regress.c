@@ -55,7 +55,6 @@ static void host_of(const tern_results *r, char *to, size_t room)
     snprintf(to, room, "%s", host ? host : "");
 }
 
-/* The average of the last minute; NaN: the results do not tell. */
 tern_status tern__regress_check_host(tern_regress_report *p)
 {
     p->base_load = tern__results_load(p->base);

@@ -7,7 +7,9 @@
 #include "base/names.h"
 #include "base/status.h"
 #include "base/strbuf.h"
+#include "base/units.h"
 #include "measure/documents.h"
+#include "measure/json_members.h"
 #include "measure/regress.h"
 #include "measure/report/report.h"
 #include "measure/results.h"
@@ -71,10 +73,8 @@ static void add_text_row(tern__strbuf *to, const tern_regress_report *p, const t
     tern__result_add_name(to, &row->base);
     tern__strbuf_add(to, "\n            ");
     if (row->comparison.n_b > 0) {
-        const double a = row->comparison.median_a * 1e6, b = row->comparison.median_b * 1e6;
-        const bool ns = a < 1 && b < 1; /* one unit for both */
-        tern__strbuf_addf(to, ns ? "%.1f -> %.1f ns, " : "%.1f -> %.1f us, ", ns ? a * 1e3 : a,
-                          ns ? b * 1e3 : b);
+        tern__strbuf_addf(to, "%s -> %s, ", tern__time_of(row->comparison.median_a * 1e9).text,
+                          tern__time_of(row->comparison.median_b * 1e9).text);
         tern__regress_add_change(to, &row->comparison);
         if (p->paired)
             tern__strbuf_addf(to, ", %d pairs of sessions, p = %.2g", row->comparison.n_b, row->comparison.p);
@@ -120,28 +120,16 @@ void tern__regress_add_text(tern__strbuf *to, const tern_regress_report *p)
 
 /* ---- JSON ---- */
 
-static void add_member(tern__strbuf *to, const char *name, double value)
-{
-    tern__strbuf_addf(to, ", \"%s\": ", name);
-    tern__json_add_real(to, value);
-}
-
-static void add_member_text(tern__strbuf *to, const char *before, const char *name, const char *value)
-{
-    tern__strbuf_addf(to, "%s\"%s\": ", before, name);
-    tern__json_add_text(to, value);
-}
-
 static void add_history_json(tern__strbuf *to, const tern_history *h)
 {
     tern__strbuf_addf(to, ",\n     \"history\": {\"sessions\": %d", h->n);
-    add_member(to, "trend", h->n >= 3 ? h->trend : NAN);
-    add_member(to, "trend_p", h->n >= 3 ? h->trend_p : NAN);
+    tern__member_real(to, ", ", "trend", h->n >= 3 ? h->trend : NAN);
+    tern__member_real(to, ", ", "trend_p", h->n >= 3 ? h->trend_p : NAN);
     tern__strbuf_add(to, ", \"changes\": [");
     for (int i = 0; i < h->n_changes; i++) {
         tern__strbuf_addf(to, "%s{\"at\": %d", i ? ", " : "", h->changes[i].at);
-        add_member(to, "ratio", h->changes[i].ratio);
-        add_member(to, "p", h->changes[i].p);
+        tern__member_real(to, ", ", "ratio", h->changes[i].ratio);
+        tern__member_real(to, ", ", "p", h->changes[i].p);
         tern__strbuf_add(to, "}");
     }
     tern__strbuf_add(to, "]}");
@@ -153,29 +141,30 @@ static void add_json_row(tern__strbuf *to, const tern_regress_row *row)
     const bool compared = c->n_b > 0;
     tern__strbuf name = TERN__STRBUF_EMPTY;
     tern__result_add_name(&name, &row->base);
-    add_member_text(to, "{", "benchmark", name.text ? name.text : "");
+    tern__member_text(to, "{", "benchmark", name.text ? name.text : "");
     to->failed |= name.failed;
     tern__strbuf_free(&name);
-    add_member_text(to, ", ", "state", tern_regress_state_name(row->state));
-    add_member_text(to, ", ", "time", tern_regress_state_name(row->time));
-    add_member_text(to, ", ", "memory", tern_regress_state_name(row->memory));
-    add_member_text(to, ", ", "accuracy", tern_regress_state_name(row->accuracy));
-    add_member_text(to, ",\n     ", "reason", row->reason);
-    add_member(to, "base_us", compared ? c->median_a * 1e6 : NAN);
-    add_member(to, "now_us", compared ? c->median_b * 1e6 : NAN);
-    add_member(to, "ratio", compared ? c->ratio : NAN);
-    add_member(to, "ratio_low", compared ? c->ratio_low : NAN);
-    add_member(to, "ratio_high", compared ? c->ratio_high : NAN);
-    add_member(to, "p", compared ? c->p : NAN);
-    add_member(to, "alpha", compared ? c->alpha : NAN);
-    add_member(to, "noise", compared ? c->noise : NAN);
-    add_member(to, "noise_floor", row->noise_floor);
+    tern__member_text(to, ", ", "state", tern_regress_state_name(row->state));
+    tern__member_text(to, ", ", "time", tern_regress_state_name(row->time));
+    tern__member_text(to, ", ", "memory", tern_regress_state_name(row->memory));
+    tern__member_text(to, ", ", "accuracy", tern_regress_state_name(row->accuracy));
+    tern__member_text(to, ",\n     ", "reason", row->reason);
+    tern__member_real(to, ", ", "base_us", compared ? c->median_a * 1e6 : NAN);
+    tern__member_real(to, ", ", "now_us", compared ? c->median_b * 1e6 : NAN);
+    tern__member_real(to, ", ", "ratio", compared ? c->ratio : NAN);
+    tern__member_real(to, ", ", "ratio_low", compared ? c->ratio_low : NAN);
+    tern__member_real(to, ", ", "ratio_high", compared ? c->ratio_high : NAN);
+    tern__member_real(to, ", ", "p", compared ? c->p : NAN);
+    tern__member_real(to, ", ", "alpha", compared ? c->alpha : NAN);
+    tern__member_real(to, ", ", "noise", compared ? c->noise : NAN);
+    tern__member_real(to, ", ", "noise_floor", row->noise_floor);
     tern__strbuf_addf(to, ", \"base_sessions\": %d, \"base_samples\": %d, \"samples\": %d, \"looks\": %d",
                       row->runs, c->n_a, c->n_b, c->looks);
-    add_member(to, "base_peak_bytes", row->base.peak_bytes >= 0 ? (double)row->base.peak_bytes : NAN);
-    add_member(to, "peak_bytes", row->now.peak_bytes >= 0 ? (double)row->now.peak_bytes : NAN);
-    add_member(to, "base_accuracy_error", row->base.accuracy_error);
-    add_member(to, "accuracy_error", row->now.accuracy_error);
+    tern__member_real(to, ", ", "base_peak_bytes",
+                      row->base.peak_bytes >= 0 ? (double)row->base.peak_bytes : NAN);
+    tern__member_real(to, ", ", "peak_bytes", row->now.peak_bytes >= 0 ? (double)row->now.peak_bytes : NAN);
+    tern__member_real(to, ", ", "base_accuracy_error", row->base.accuracy_error);
+    tern__member_real(to, ", ", "accuracy_error", row->now.accuracy_error);
     add_history_json(to, &row->history);
     tern__strbuf_add(to, "}");
 }
@@ -184,16 +173,16 @@ void tern__regress_add_json(tern__strbuf *to, const tern_regress_report *p)
 {
     int counts[TERN__STATES];
     tern__regress_count(p, counts);
-    add_member_text(to, "{\n  ", "format", TERN__REGRESS_DOCUMENT);
+    tern__member_text(to, "{\n  ", "format", TERN__REGRESS_DOCUMENT);
     tern__strbuf_add(to, ",\n  \"version\": 1");
-    add_member_text(to, ",\n  ", "state", tern_regress_state_name(tern_regress_worst(p)));
-    add_member(to, "threshold", p->o.threshold);
-    add_member(to, "critical", p->o.threshold * p->o.critical);
-    add_member(to, "alpha", p->o.alpha);
-    add_member_text(to, ",\n  ", "host", p->host);
-    add_member_text(to, ", ", "base_host", p->base_host);
-    add_member(to, "load", p->load);
-    add_member(to, "base_load", p->base_load);
+    tern__member_text(to, ",\n  ", "state", tern_regress_state_name(tern_regress_worst(p)));
+    tern__member_real(to, ", ", "threshold", p->o.threshold);
+    tern__member_real(to, ", ", "critical", p->o.threshold * p->o.critical);
+    tern__member_real(to, ", ", "alpha", p->o.alpha);
+    tern__member_text(to, ",\n  ", "host", p->host);
+    tern__member_text(to, ", ", "base_host", p->base_host);
+    tern__member_real(to, ", ", "load", p->load);
+    tern__member_real(to, ", ", "base_load", p->base_load);
     tern__strbuf_addf(to, ", \"same_host\": %s,\n  \"counts\": {",
                       strcmp(p->host, p->base_host) == 0 ? "true" : "false");
     for (int s = 0; s < TERN__STATES; s++)

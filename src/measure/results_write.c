@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "base/json_text.h"
 #include "measure/documents.h"
+#include "measure/json_members.h"
 #include "measure/results.h"
 #include "measure/stats.h"
 
@@ -173,8 +174,7 @@ static void end_google(tern__strbuf *to, int64_t iterations, double time_us, dou
     tern__strbuf_addf(to, ", \"iterations\": %" PRId64 ", \"real_time\": ", iterations);
     tern__json_add_real(to, time_us);
     if (isfinite(cpu_us)) {
-        tern__strbuf_add(to, ", \"cpu_time\": ");
-        tern__json_add_real(to, cpu_us);
+        tern__member_real(to, ", ", "cpu_time", cpu_us);
     }
     tern__strbuf_add(to, ", \"time_unit\": \"us\"");
 }
@@ -228,12 +228,10 @@ static void add_google_row(tern__strbuf *to, const tern_result *row, bool *first
             aggregates[k].name);
         end_google(to, row->rounds, aggregates[k].us, aggregates[k].cpu_us);
         if (k == 0 && isfinite(row->gbytes_s)) {
-            tern__strbuf_add(to, ", \"bytes_per_second\": ");
-            tern__json_add_real(to, row->gbytes_s * 1e9);
+            tern__member_real(to, ", ", "bytes_per_second", row->gbytes_s * 1e9);
         }
         if (k == 0 && isfinite(tern__result_tokens_s(row))) {
-            tern__strbuf_add(to, ", \"items_per_second\": ");
-            tern__json_add_real(to, tern__result_tokens_s(row));
+            tern__member_real(to, ", ", "items_per_second", tern__result_tokens_s(row));
         }
         tern__strbuf_add(to, "}");
         *first = false;
@@ -315,10 +313,8 @@ static void add_metric(tern__strbuf *to, const char *name, double value, double 
     *first = false;
     tern__json_add_real(to, value);
     if (isfinite(low) && isfinite(high)) {
-        tern__strbuf_add(to, ", \"lower_value\": ");
-        tern__json_add_real(to, low);
-        tern__strbuf_add(to, ", \"upper_value\": ");
-        tern__json_add_real(to, high);
+        tern__member_real(to, ", ", "lower_value", low);
+        tern__member_real(to, ", ", "upper_value", high);
     }
     tern__strbuf_add(to, "}");
 }

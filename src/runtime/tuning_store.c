@@ -168,10 +168,7 @@ static tern_status save(tern__tuning *t, tern__store *store)
     if (status == TERN_OK)
         status = save_all(t, q);
     tern__query_free(q);
-    if (status == TERN_OK)
-        status = tern__store_commit(store);
-    tern__store_rollback(store);
-    return status;
+    return tern__store_end(store, status);
 }
 
 /* Was anything measured on purpose? */

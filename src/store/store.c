@@ -30,6 +30,7 @@ struct tern__store {
     sqlite3 *db;
     const tern__store_schema *schema;
     bool in_transaction;
+    bool disk_full; /* something failed for that reason */
     char path[];
 };
 
@@ -69,10 +70,16 @@ static tern_status status_of(int code)
     }
 }
 
-static tern_status fail(const tern__store *store, int code)
+/* Of input and output SQLite only says that it failed; the system says why. */
+static tern_status fail(tern__store *store, int code)
 {
-    return tern__fail(status_of(code), "%s (%s): %s", store->path, store->schema->name,
-                      store->db ? sqlite3_errmsg(store->db) : sqlite3_errstr(code));
+    const int why = store->db && (code & 0xff) == SQLITE_IOERR ? sqlite3_system_errno(store->db) : 0;
+    store->disk_full = (code & 0xff) == SQLITE_FULL || why == ENOSPC;
+    if (store->disk_full)
+        return tern__fail(TERN_IO, "%s (%s): the disk is full", store->path, store->schema->name);
+    return tern__fail(status_of(code), "%s (%s): %s%s%s", store->path, store->schema->name,
+                      store->db ? sqlite3_errmsg(store->db) : sqlite3_errstr(code), why ? ": " : "",
+                      why ? strerror(why) : "");
 }
 
 tern_status tern__store_run(tern__store *store, const char *sql)
@@ -91,18 +98,25 @@ tern_status tern__store_begin(tern__store *store)
     return TERN_OK;
 }
 
-tern_status tern__store_commit(tern__store *store)
+tern_status tern__store_begin_view(tern__store *store)
 {
-    TERN_TRY(tern__store_run(store, "COMMIT"));
-    store->in_transaction = false;
+    TERN_TRY(tern__store_run(store, "BEGIN"));
+    store->in_transaction = true;
     return TERN_OK;
 }
 
-void tern__store_rollback(tern__store *store)
+/* Some errors, a full disk among them, end the transaction by themselves. To commit or roll back then is one more error, whose words
+ * would hide the first one's. */
+tern_status tern__store_end(tern__store *store, tern_status status)
 {
-    if (store->in_transaction)
+    if (!store->in_transaction)
+        return status;
+    if (status == TERN_OK)
+        status = tern__store_run(store, "COMMIT");
+    if (!sqlite3_get_autocommit(store->db))
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     store->in_transaction = false;
+    return status;
 }
 
 /* ---- queries ---- */
@@ -251,10 +265,8 @@ static tern_status read_version(tern__store *store, int64_t *version)
 /* One look, without a trace in the file: it may be somebody else's, or being made. */
 static tern_status look(tern__store *store, int64_t *version)
 {
-    TERN_TRY(tern__store_run(store, "BEGIN"));
-    tern_status status = read_version(store, version);
-    TERN_TRY(tern__store_run(store, "COMMIT"));
-    return status;
+    TERN_TRY(tern__store_begin_view(store));
+    return tern__store_end(store, read_version(store, version));
 }
 
 static tern_status migrate(tern__store *store)
@@ -264,10 +276,7 @@ static tern_status migrate(tern__store *store)
     tern_status status = read_version(store, &version); /* somebody else may have been first */
     if (status == TERN_OK)
         status = apply_migrations(store, (int)version);
-    if (status == TERN_OK)
-        status = tern__store_commit(store);
-    tern__store_rollback(store);
-    return status;
+    return tern__store_end(store, status);
 }
 
 /* Changing the kind of journal needs the file alone, and SQLite does not wait for that by itself. Where there can be no write-ahead
@@ -285,6 +294,21 @@ static tern_status make_durable(tern__store *store, const tern__store_options *o
     return tern__store_run(store, "PRAGMA synchronous=FULL");
 }
 
+/* Opens the file and looks at it. The index of a write-ahead log is a file that others share, for which a full disk has no room; who has
+ * the database `alone` keeps the index in memory, and can read what is there. */
+static tern_status connect(tern__store *store, const tern__store_options *options, int flags, bool alone,
+                           int64_t *version)
+{
+    int code = sqlite3_open_v2(store->path, &store->db, flags, NULL);
+    if (code != SQLITE_OK)
+        return fail(store, code);
+    sqlite3_extended_result_codes(store->db, 1);
+    sqlite3_busy_timeout(store->db, options->busy_timeout_ms);
+    if (alone)
+        TERN_TRY(tern__store_run(store, "PRAGMA locking_mode=EXCLUSIVE"));
+    return look(store, version);
+}
+
 static tern_status open_file(tern__store *store, const tern__store_options *options)
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
@@ -295,13 +319,14 @@ static tern_status open_file(tern__store *store, const tern__store_options *opti
         TERN__FAIL_IF(access(store->path, F_OK) != 0 && errno == ENOENT, TERN_NOT_FOUND,
                       "%s: there is no such file", store->path);
     }
-    int code = sqlite3_open_v2(store->path, &store->db, flags, NULL);
-    if (code != SQLITE_OK)
-        return fail(store, code);
-    sqlite3_extended_result_codes(store->db, 1);
-    sqlite3_busy_timeout(store->db, options->busy_timeout_ms);
     int64_t version = 0;
-    TERN_TRY(look(store, &version));
+    tern_status status = connect(store, options, flags, false, &version);
+    if (status != TERN_OK && store->disk_full) {
+        sqlite3_close_v2(store->db);
+        store->db = NULL;
+        status = connect(store, options, flags, true, &version);
+    }
+    TERN_TRY(status);
     TERN_TRY(options->durable ? make_durable(store, options)
                               : tern__store_run(store, "PRAGMA synchronous=OFF"));
     return version == store->schema->n_migrations ? TERN_OK : migrate(store);
@@ -329,7 +354,7 @@ void tern__store_close(tern__store *store)
 {
     if (!store)
         return;
-    tern__store_rollback(store);
+    tern__store_end(store, TERN_CANCELLED);
     sqlite3_close_v2(store->db);
     tern__free(store);
 }
@@ -370,15 +395,16 @@ tern_status tern__store_begin(tern__store *store)
     return missing();
 }
 
-tern_status tern__store_commit(tern__store *store)
+tern_status tern__store_begin_view(tern__store *store)
 {
     (void)store;
     return missing();
 }
 
-void tern__store_rollback(tern__store *store)
+tern_status tern__store_end(tern__store *store, tern_status status)
 {
-    (void)store;
+    (void)store, (void)status;
+    return missing();
 }
 
 tern_status tern__query_make(tern__store *store, const char *sql, tern__query **out)

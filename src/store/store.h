@@ -42,8 +42,11 @@ tern_status tern__store_run(tern__store *store, const char *sql);
 
 /* All that follows until the end happens or does not, and nobody else writes meanwhile. */
 tern_status tern__store_begin(tern__store *store);
-tern_status tern__store_commit(tern__store *store);
-void tern__store_rollback(tern__store *store); /* does nothing outside of one */
+/* All that is read until the end is of one moment. */
+tern_status tern__store_begin_view(tern__store *store);
+/* Ends either as the work in it ended: what a good `status` did is kept, else taken back, and `status` and the message of the first
+ * failure stay. Does nothing outside of one. */
+tern_status tern__store_end(tern__store *store, tern_status status);
 
 /* A statement with parameters ?1, ?2, ... and results by column, both from 1 and 0 on as SQLite counts. Free it before the
  * store. Texts are copied. */

@@ -83,6 +83,13 @@ TEST(catalogs)
     REFUSED(tern_catalog_device(0, NULL));
 }
 
+TEST(texts_of_units)
+{
+    CHECK_STR(tern_bytes_text(1, NULL, 8), "");
+    CHECK_STR(tern_time_text(1, NULL, 8), "");
+    CHECK_STR(tern_count_text(1, NULL, 8), "");
+}
+
 TEST(contexts)
 {
     set_up();

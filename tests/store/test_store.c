@@ -133,7 +133,7 @@ TEST(damaged_files_are_a_status)
         snprintf(key, sizeof key, "a key to fill pages %d", i);
         CHECK_OK(put(store, key, i));
     }
-    CHECK_OK(tern__store_commit(store));
+    CHECK_OK(tern__store_end(store, TERN_OK));
     tern__store_close(store);
     scribble(8192, "not a page of a tree, that is sure. ");
     tern_status status = tern__store_open(path, &schema, &existing, &store);
@@ -166,7 +166,7 @@ TEST(a_locked_file_is_waited_for_but_not_for_ever)
     CHECK_STATUS(tern__store_begin(store), TERN_UNAVAILABLE);
     uint64_t waited = tern__now_ns() - start;
     CHECK(waited >= 40 * 1000000ull); /* the timeout is 50 ms; a loaded machine may take longer */
-    CHECK_OK(tern__store_commit(holder));
+    CHECK_OK(tern__store_end(holder, TERN_OK));
     CHECK_OK(put(store, "free again", 2));
     tern__store_close(store);
     tern__store_close(holder);
@@ -185,7 +185,7 @@ static int race(int times)
         bad = tern__store_begin(store) != TERN_OK;
         int64_t value = bad ? 0 : ask(store, "SELECT v FROM t WHERE k='n'");
         bad = bad || value == -2 || put(store, "n", value < 0 ? 1 : value + 1) != TERN_OK ||
-              tern__store_commit(store) != TERN_OK;
+              tern__store_end(store, TERN_OK) != TERN_OK;
     }
     tern__store_close(store);
     return bad;

@@ -1,4 +1,5 @@
 /* report.c - a report from its making to its text: documents come in, the table of sections writes them. */
+#include "measure/json_members.h"
 #include "measure/report/report.h"
 
 #include <string.h>

@@ -166,8 +166,4 @@ void tern__add_plain(tern__strbuf *to, const char *text);
 /* The median share of the limit of the n rows that have one; NaN: none have. Running out of memory is noted in `to`. */
 double tern__median_share(const tern_results *results, int *n, tern__strbuf *to);
 
-/* JSON members: `before` is "{", ", " or the like. */
-void tern__member_text(tern__strbuf *to, const char *before, const char *name, const char *value);
-void tern__member_real(tern__strbuf *to, const char *before, const char *name, double value);
-
 #endif

@@ -6,49 +6,20 @@
 #include "base/json_text.h"
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/units.h"
 #include "measure/report/report.h"
 #include "measure/results.h"
 #include "measure/stats.h"
 #include "base/utf8.h"
 
-typedef struct unit {
-    double size;
-    const char *name;
-} unit;
-
-/* The largest unit of which there is one; three digits. */
-static const char *say(char buffer[TERN__WORD], double value, const unit *units, int n)
-{
-    int u = 0;
-    if (!isfinite(value)) {
-        snprintf(buffer, TERN__WORD, "unavailable");
-        return buffer;
-    }
-    while (u + 1 < n && fabs(value) < units[u].size * 0.9995)
-        u++;
-    const double x = value / units[u].size;
-    snprintf(buffer, TERN__WORD, "%.*f %s",
-             fabs(x) >= 100 || value == 0 ? 0
-             : fabs(x) >= 10              ? 1
-                                          : 2,
-             x, units[u].name);
-    return buffer;
-}
-
 const char *tern__say_us(char buffer[TERN__WORD], double us)
 {
-    static const unit units[] = {{1e6, "s"}, {1e3, "ms"}, {1, "us"}, {1e-3, "ns"}};
-    return say(buffer, us, units, TERN__COUNT(units));
+    return tern_time_text(us * 1e3, buffer, TERN__WORD);
 }
 
 const char *tern__say_bytes(char buffer[TERN__WORD], double bytes)
 {
-    static const unit units[] = {{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}};
-    if (isfinite(bytes) && fabs(bytes) < 1024) {
-        snprintf(buffer, TERN__WORD, "%.0f B", bytes);
-        return buffer;
-    }
-    return say(buffer, bytes, units, TERN__COUNT(units));
+    return tern_bytes_text(bytes, buffer, TERN__WORD);
 }
 
 const char *tern__say_share(char buffer[TERN__WORD], double share)
@@ -115,16 +86,4 @@ double tern__median_share(const tern_results *results, int *n, tern__strbuf *to)
         median = tern__stats_of(shares, *n).median;
     tern__free(shares);
     return median;
-}
-
-void tern__member_text(tern__strbuf *to, const char *before, const char *name, const char *value)
-{
-    tern__strbuf_addf(to, "%s\"%s\": ", before, name);
-    tern__json_add_text(to, value);
-}
-
-void tern__member_real(tern__strbuf *to, const char *before, const char *name, double value)
-{
-    tern__strbuf_addf(to, "%s\"%s\": ", before, name);
-    tern__json_add_real(to, value);
 }

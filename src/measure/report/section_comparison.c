@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "measure/json_members.h"
 #include "measure/regress.h"
 #include "measure/report/html.h"
 #include "measure/report/report.h"

@@ -5,6 +5,7 @@
 
 #include "base/json_text.h"
 #include "base/alloc.h"
+#include "measure/json_members.h"
 #include "measure/report/html.h"
 #include "measure/report/report.h"
 #include "measure/results.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "measure/flame.h"
+#include "measure/json_members.h"
 #include "measure/report/html.h"
 #include "measure/report/report.h"
 

@@ -27,6 +27,10 @@ echo "# checks that are no programs, or die"
 watch --check ./missing --count 1 | sed "s/: sh: .*/: WHY/"
 watch --check 'kill -9 $$' --count 1
 watch --check 'printf "\033[31mred\n\n"' --count 1
+echo "# remarks behind an answer are not what it is about; without an answer they are"
+watch --check 'echo "7 critical of 7"; echo "tern: regress: a remark" >&2; exit 2' --count 1
+watch --check 'echo "half a report"; echo "tern: regress: it failed" >&2; exit 3' --count 1
+watch --check 'echo "tern: only this"' --count 1
 echo "# checks that take longer than the period"
 tern monitor --every 0.1s --count 2 --check 'sleep 0.45; echo slow' | lines never
 echo "# what is left in the background is not waited for"

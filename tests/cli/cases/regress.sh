@@ -73,7 +73,7 @@ done
 echo "# short times"
 sed -E 's/"samples_us": \[[^]]*\]/"samples_us": [0.0451, 0.0452, 0.0453, 0.0454, 0.0455, 0.0456]/g' same.json >short.json
 tern baseline create short --from short.json
-tern regress --baseline short --from short.json --no-record | grep -oE '[0-9.]+ -> [0-9.]+ .s'
+tern regress --baseline short --from short.json --no-record | grep -oE '[0-9.]+ .s -> [0-9.]+ .s'
 tern compare short.json short.json | awk '/^f/ {print $4, $5, $6, $7}'
 echo "# another machine"
 sed 's/"here"/"there"/' same.json >there.json

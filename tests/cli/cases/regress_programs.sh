@@ -14,7 +14,7 @@ chmod +x same slow5 slow20 slow40 fast20 none broken
 regress()
 {
     status tern regress --program ./same --program "$@" | grep -E '^(better|same|undecided|missing|regression|critical|exit| .*pairs)' |
-        sed -E 's/[0-9.]+ -> [0-9.]+ us/A -> B/; s/\([^)]*\)/(INTERVAL)/; s/(by|,) [+]?([0-9]+)[.][0-9] %/\1 \2 %/g'
+        sed -E 's/[0-9.]+ .s -> [0-9.]+ .s/A -> B/; s/\([^)]*\)/(INTERVAL)/; s/(by|,) [+]?([0-9]+)[.][0-9] %/\1 \2 %/g'
 }
 for set in same slow5 slow20 slow40 fast20; do
     echo "# $set"
