@@ -341,6 +341,7 @@ static int run(const args *a)
         return fail_usage("where to write is given with -o DIR");
     train_run r = {.a = a,
                    .dir = args_value(a, "output"),
+                   .folder = -1,
                    .quiet = args_has(a, "quiet"),
                    .as_json = args_has(a, "json"),
                    .log.file = -1};

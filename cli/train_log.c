@@ -2,7 +2,6 @@
  *
  * Lines are written by this file alone, in one form, and read back by it when a run is resumed: what was logged behind the
  * checkpoint is cut off, for these steps are made again. Of the rest nothing is ever lost. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "source.h"
@@ -101,28 +99,6 @@ static void tell_losses(const char *name, const reading *found, bool there, int6
              name, found->bad, found->first_bad);
 }
 
-/* What a writer of a checkpoint or of the curve (output.h) leaves when it is killed. */
-static bool is_left(const char *name)
-{
-    return (strncmp(name, ".tern-", 6) == 0 && text_ends_in(name, ".tmp")) ||
-           strncmp(name, "loss.svg.part-", 14) == 0;
-}
-
-/* Called under the lock: nobody writes any now. */
-static void sweep(const train_run *r)
-{
-    DIR *folder = opendir(r->dir);
-    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
-        if (!is_left(entry->d_name))
-            continue;
-        text path = train_path(r, entry->d_name);
-        unlink(text_string(&path));
-        text_free(&path);
-    }
-    if (folder)
-        closedir(folder);
-}
-
 int train_log_open(train_run *r, int64_t upto)
 {
     text path = train_path(r, "log.jsonl"), content = {0};
@@ -132,8 +108,6 @@ int train_log_open(train_run *r, int64_t upto)
     r->log.file = open(name, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (r->log.file < 0)
         code = fail("cannot write '%s': %s", name, strerror(errno));
-    else if (flock(r->log.file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        code = fail("another `tern train` is writing into %s", r->dir);
     else if (!read_text(name, &content))
         code = EXIT_FAILED;
     if (code == EXIT_DONE) {
@@ -143,7 +117,7 @@ int train_log_open(train_run *r, int64_t upto)
             code = fail("cannot write '%s': %s", name, strerror(errno));
     }
     if (code == EXIT_DONE)
-        sweep(r);
+        train_folder_sweep(r);
     text_free(&content);
     text_free(&path);
     return code;

@@ -1,10 +1,7 @@
 /* train_setup.c - `tern train` up to its first step. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <tern/model_file.h>
 
@@ -12,22 +9,6 @@
 #include "source.h"
 #include "term.h"
 #include "train.h"
-
-text train_path(const train_run *r, const char *name)
-{
-    text path = {0};
-    text_addf(&path, "%s/%s", r->dir, name);
-    return path;
-}
-
-static bool exists(const train_run *r, const char *name)
-{
-    struct stat info;
-    text path = train_path(r, name);
-    const bool there = stat(text_string(&path), &info) == 0;
-    text_free(&path);
-    return there;
-}
 
 /* Ctrl-C before the first step: train_close leaves nothing behind. */
 static int unless_stopped(void)
@@ -118,15 +99,6 @@ static int read_note(train_run *r)
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
-/* Now, so that what cannot be is said before the data are read; train_close takes it away if nothing comes into it. */
-static int make_folder(train_run *r)
-{
-    r->made_folder = mkdir(r->dir, 0777) == 0;
-    if (!r->made_folder && errno != EEXIST)
-        return fail("cannot make the folder '%s': %s", r->dir, strerror(errno));
-    return EXIT_DONE;
-}
-
 static int take_config(train_run *r, const tern_model_file *from)
 {
     const bool resume = args_has(r->a, "resume");
@@ -137,10 +109,6 @@ static int take_config(train_run *r, const tern_model_file *from)
         !args_int(r->a, "until", 1, TERN_TRAIN_MOST_STEPS, 0, &until) ||
         !args_positive(r->a, "minutes", &minutes))
         return EXIT_USAGE;
-    if (resume && !exists(r, "checkpoint.safetensors"))
-        return fail("%s has no checkpoint.safetensors to resume from", r->dir);
-    if (!resume && exists(r, "checkpoint.safetensors"))
-        return fail("%s has a checkpoint of another run: go on with --resume, or choose another -o", r->dir);
     int code = resume ? read_note(r) : start_config(r, from);
     if (code == EXIT_DONE && args_value(r->a, "config"))
         code = read_config(r);
@@ -152,7 +120,7 @@ static int take_config(train_run *r, const tern_model_file *from)
              r->config.schedule.least, r->config.schedule.rate);
     r->most_ns = minutes < 1e8 ? (uint64_t)(minutes * 60e9) : UINT64_MAX; /* 190 years are for ever */
     r->last_step = until;
-    return code == EXIT_DONE ? make_folder(r) : code;
+    return code;
 }
 
 /* ---- data ---------------------------------------------------------------------------------------------------------- */
@@ -400,13 +368,13 @@ int train_open(train_run *r)
     tern_model_file *from = NULL;
     const char *path = args_value(r->a, "from");
     r->log.file = -1;
-    int code = EXIT_DONE;
-    if (path && is_checkpoint(path))
+    int code = train_folder_open(r);
+    if (code == EXIT_DONE && path && is_checkpoint(path))
         code = fail(
             "%s is a checkpoint, not a model: --from takes the model.gguf of its run; to go on with that "
             "run, give its folder: -o DIR --resume",
             path);
-    else if (path && tern_model_file_open(path, NULL, &from) != TERN_OK)
+    else if (code == EXIT_DONE && path && tern_model_file_open(path, NULL, &from) != TERN_OK)
         code = fail_model(path);
     if (code == EXIT_DONE)
         code = take_config(r, from);
@@ -438,6 +406,5 @@ void train_close(train_run *r)
     tern_tokenizer_free(r->tokenizer);
     tern_ctx_destroy(r->ctx);
     free(r->batch);
-    if (r->made_folder)
-        rmdir(r->dir); /* which fails, as it should, if something is in it */
+    train_folder_close(r);
 }
