@@ -38,7 +38,8 @@ typedef struct train_run {
     int64_t last_step; /* of this run; 0: that of the schedule */
     tern_train_config config;
     tern_train_progress progress;
-    tern_train_shape resumed; /* of the checkpoint that the run goes on from */
+    tern_train_config resumed; /* of the checkpoint that the run goes on from */
+    bool names_tokenizer;      /* the config does, beside --from */
     tern_ctx *ctx;
     tern_tokenizer *tokenizer;
     tern_corpus *corpus;
@@ -100,6 +101,16 @@ bool train_nobody_reads(void);
 /* The mean loss on the part of what is not learnt that the config says, always the same; or on the whole, unless the user stops it: -1.
  * The part is never left: how a run goes on must not depend on when it was stopped. */
 tern_status train_validate(train_run *r, bool whole, double *loss);
+
+/* ---- train_best.c -------------------------------------------------------------------------------------------------- */
+
+/* Sets the trainer to best.safetensors if that has the weights of the best step; otherwise adds why not, and leaves the trainer as the
+ * last checkpoint has it. Of another step are those of a run that was killed between best.safetensors and its checkpoint, and stopped
+ * before it came there again. */
+int train_load_best(train_run *r, bool *loaded, text *why);
+/* A run that is resumed with another part of the text to validate with: the best loss so far was measured on the old one, and no other
+ * can be compared with it. Measures it again, and says so; the trainer is as the checkpoint has it. */
+int train_judge_best(train_run *r);
 
 /* ---- train_log.c --------------------------------------------------------------------------------------------------- */
 
