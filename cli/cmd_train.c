@@ -188,6 +188,8 @@ static int finish(train_run *r, outcome *o)
     if (code == EXIT_DONE && !stopped && r->config.validation_share > 0 &&
         train_validate(r, true, &o->whole) != TERN_OK)
         code = fail_status("validation");
+    /* all steps are made, but what they came to is not known: whoever asks must not take the run for finished */
+    r->interrupted = r->interrupted || (!stopped && r->config.validation_share > 0 && o->whole < 0);
     if (code == EXIT_DONE && o->whole < 0 && r->config.validation_share > 0)
         code = judge_part(r, o);
     if (code == EXIT_DONE && o->whole >= 0)
@@ -285,8 +287,10 @@ static int train(train_run *r)
     else if (code == EXIT_DONE)
         print_outcome(r, &o);
     if (code == EXIT_DONE && r->interrupted)
-        code = fail("stopped after step %" PRId64 " of %" PRId64 "; go on with: %s", r->progress.step,
-                    r->config.schedule.steps, text_string(&o.resume));
+        code = fail("stopped after step %" PRId64 " of %" PRId64 "%s; go on with: %s", r->progress.step,
+                    r->config.schedule.steps,
+                    r->progress.step < r->config.schedule.steps ? "" : ", in the last validation",
+                    text_string(&o.resume));
     else if (code == EXIT_DONE && r->timed_out && !r->as_json)
         printf("stopped after step %" PRId64 " of %" PRId64 "; go on with: %s\n", r->progress.step,
                r->config.schedule.steps, text_string(&o.resume));
