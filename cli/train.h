@@ -48,7 +48,7 @@ typedef struct train_run {
     uint64_t text_bytes, tokens; /* of the data */
     int32_t *batch;              /* (accumulate * batch * (context + 1)) */
     train_log log;
-    uint64_t base_bytes;      /* that the process had at most before its trainer was made */
+    uint64_t base_bytes;      /* that the process had before its trainer was made */
     uint64_t predicted_bytes; /* that the process will have at most */
     uint64_t available_bytes; /* that it could have besides; UINT64_MAX: nobody says */
     /* of this run */

@@ -62,3 +62,16 @@ cp -r first swept
 touch swept/.tern-1.tmp swept/loss.svg.part-1 swept/.sample.gguf
 train -o swept --resume --steps 13
 ls -A swept
+
+echo "--- stopped while it waits for a pipe"
+"$TERN_PYTHON" - <<'END'
+import os, signal, subprocess, time
+child = subprocess.Popen(["tern", "train", "--data", "fifo", "--config", "tiny.json", "-o", "waits"], stderr=subprocess.PIPE,
+                         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+while not os.path.exists("waits"):
+    time.sleep(0.001)
+time.sleep(0.3)
+child.send_signal(signal.SIGINT)
+print(child.communicate()[1].decode(), end="")
+print("exit status", child.returncode, os.path.exists("waits"))
+END
