@@ -150,54 +150,24 @@ typedef struct outcome {
     text resume;
 } outcome;
 
-/* The step after which a checkpoint was written. */
-static tern_status step_of(const char *path, int64_t *step)
-{
-    char *note;
-    tern_train_config config;
-    tern_train_progress progress;
-    TERN_TRY(tern_checkpoint_note(path, &note));
-    const tern_status status = tern_train_note_parse(note, strlen(note), path, &config, &progress);
-    tern_string_free(note);
-    if (status == TERN_OK)
-        *step = progress.step;
-    return status;
-}
-
-/* Sets the trainer to best.safetensors if that has the weights of step `best`; otherwise says why not, and leaves the trainer as the last
- * checkpoint has it. Of another step are those of a run that was killed between best.safetensors and its checkpoint, and stopped before
- * it came there again. */
-static int load_best(train_run *r, int64_t best, outcome *o)
-{
-    int64_t step = -1;
-    text path = train_path(r, "best.safetensors"), why = {0};
-    tern_status status = step_of(text_string(&path), &step);
-    if (status == TERN_OK && step == best)
-        status = train_load(r, "best.safetensors");
-    if (status == TERN_OK && step == best) {
-        o->step = step;
-    } else {
-        if (status != TERN_OK)
-            text_add(&why, tern_last_error());
-        else
-            text_addf(&why, "best.safetensors has the weights of step %" PRId64, step);
-        warn("%s, but step %" PRId64 " was the best of this run: the weights of step %" PRId64
-             " are taken instead",
-             text_string(&why), best, o->step);
-    }
-    /* a disk that fails while it is read has changed some states */
-    const bool changed = status == TERN_IO && step == best;
-    text_free(&path);
-    text_free(&why);
-    return changed && train_load(r, "checkpoint.safetensors") != TERN_OK ? fail_status(NULL) : EXIT_DONE;
-}
-
-/* The weights that were best in validation, where there was any. */
+/* The weights that were best in validation, where there was any; without them those of the last step, and why. */
 static int take_best(train_run *r, outcome *o)
 {
     const int64_t best = r->progress.best_step;
+    bool loaded = true;
+    text why = {0};
     o->step = r->progress.step;
-    return best < 0 || best == r->progress.step ? EXIT_DONE : load_best(r, best, o);
+    if (best < 0 || best == r->progress.step)
+        return EXIT_DONE;
+    const int code = train_load_best(r, &loaded, &why);
+    if (loaded)
+        o->step = best;
+    else
+        warn("%s, but step %" PRId64 " was the best of this run: the weights of step %" PRId64
+             " are taken instead",
+             text_string(&why), best, o->step);
+    text_free(&why);
+    return code;
 }
 
 /* A run that was stopped tells what is known of its model: the loss of its validation, or else one that is measured now, for which
@@ -218,6 +188,8 @@ static int finish(train_run *r, outcome *o)
     if (code == EXIT_DONE && !stopped && r->config.validation_share > 0 &&
         train_validate(r, true, &o->whole) != TERN_OK)
         code = fail_status("validation");
+    /* all steps are made, but what they came to is not known: whoever asks must not take the run for finished */
+    r->interrupted = r->interrupted || (!stopped && r->config.validation_share > 0 && o->whole < 0);
     if (code == EXIT_DONE && o->whole < 0 && r->config.validation_share > 0)
         code = judge_part(r, o);
     if (code == EXIT_DONE && o->whole >= 0)
@@ -315,8 +287,10 @@ static int train(train_run *r)
     else if (code == EXIT_DONE)
         print_outcome(r, &o);
     if (code == EXIT_DONE && r->interrupted)
-        code = fail("stopped after step %" PRId64 " of %" PRId64 "; go on with: %s", r->progress.step,
-                    r->config.schedule.steps, text_string(&o.resume));
+        code = fail("stopped after step %" PRId64 " of %" PRId64 "%s; go on with: %s", r->progress.step,
+                    r->config.schedule.steps,
+                    r->progress.step < r->config.schedule.steps ? "" : ", in the last validation",
+                    text_string(&o.resume));
     else if (code == EXIT_DONE && r->timed_out && !r->as_json)
         printf("stopped after step %" PRId64 " of %" PRId64 "; go on with: %s\n", r->progress.step,
                r->config.schedule.steps, text_string(&o.resume));
@@ -341,6 +315,7 @@ static int run(const args *a)
         return fail_usage("where to write is given with -o DIR");
     train_run r = {.a = a,
                    .dir = args_value(a, "output"),
+                   .folder = -1,
                    .quiet = args_has(a, "quiet"),
                    .as_json = args_has(a, "json"),
                    .log.file = -1};
@@ -365,7 +340,7 @@ static const option options[] = {
     {"output", 'o', "DIR", NULL, "the folder for checkpoints, log, loss curve and model; made if need be"},
     {"resume", 0, NULL, NULL,
      "go on from DIR/checkpoint.safetensors, bit for bit, with its config; keys of a --config beside it "
-     "replace its own, but none of model"},
+     "replace its own, but none of model and not validation.share"},
     {"from", 0, "FILE", NULL,
      "start from a model's weights, tokenizer and context, with a tenth of the usual rate; a config that "
      "names model.context or schedule.rate decides otherwise"},

@@ -17,7 +17,10 @@ const char *source_name(const char *path)
 
 static bool say_unreadable(const char *path, const char *what)
 {
-    fail("cannot %s '%s': %s", what, source_name(path), strerror(errno));
+    if (errno == EINTR) /* Ctrl-C, at a pipe that nobody writes to */
+        fail("stopped while it was waiting for '%s'", source_name(path));
+    else
+        fail("cannot %s '%s': %s", what, source_name(path), strerror(errno));
     return false;
 }
 

@@ -30,13 +30,16 @@ typedef struct train_log {
 typedef struct train_run {
     const args *a;
     const char *dir;  /* what is written goes there */
+    int folder;       /* it, locked; -1: it is not open */
     bool made_folder; /* `dir` was not there before */
+    bool unbegun;     /* a new run without its first checkpoint: what is in `dir` of it goes when it fails */
     bool quiet, as_json;
     uint64_t most_ns;  /* of this run; 0: any */
     int64_t last_step; /* of this run; 0: that of the schedule */
     tern_train_config config;
     tern_train_progress progress;
-    tern_train_shape resumed; /* of the checkpoint that the run goes on from */
+    tern_train_config resumed; /* of the checkpoint that the run goes on from */
+    bool names_tokenizer;      /* the config does, beside --from */
     tern_ctx *ctx;
     tern_tokenizer *tokenizer;
     tern_corpus *corpus;
@@ -45,7 +48,7 @@ typedef struct train_run {
     uint64_t text_bytes, tokens; /* of the data */
     int32_t *batch;              /* (accumulate * batch * (context + 1)) */
     train_log log;
-    uint64_t base_bytes;      /* that the process had at most before its trainer was made */
+    uint64_t base_bytes;      /* that the process had before its trainer was made */
     uint64_t predicted_bytes; /* that the process will have at most */
     uint64_t available_bytes; /* that it could have besides; UINT64_MAX: nobody says */
     /* of this run */
@@ -56,8 +59,18 @@ typedef struct train_run {
     bool interrupted, timed_out;
 } train_run;
 
+/* ---- train_folder.c ------------------------------------------------------------------------------------------------ */
+
 /* "DIR/name"; free the text. */
 text train_path(const train_run *r, const char *name);
+
+/* Makes the folder if need be, locks it, so that nobody else trains in it until it is closed, and sees that it has a checkpoint to go on
+ * from, or nothing that a new run would write over. Called before anything else is read or decided. An exit code, as below. */
+int train_folder_open(train_run *r);
+/* Takes away what a writer that was killed has left. Nobody writes there now: the folder is locked. */
+void train_folder_sweep(const train_run *r);
+/* A new run that failed before its first step leaves nothing. */
+void train_folder_close(train_run *r);
 
 /* ---- train_setup.c ------------------------------------------------------------------------------------------------- */
 
@@ -89,10 +102,20 @@ bool train_nobody_reads(void);
  * The part is never left: how a run goes on must not depend on when it was stopped. */
 tern_status train_validate(train_run *r, bool whole, double *loss);
 
+/* ---- train_best.c -------------------------------------------------------------------------------------------------- */
+
+/* Sets the trainer to best.safetensors if that has the weights of the best step; otherwise adds why not, and leaves the trainer as the
+ * last checkpoint has it. Of another step are those of a run that was killed between best.safetensors and its checkpoint, and stopped
+ * before it came there again. */
+int train_load_best(train_run *r, bool *loaded, text *why);
+/* A run that is resumed with another part of the text to validate with: the best loss so far was measured on the old one, and no other
+ * can be compared with it. Measures it again, and says so; the trainer is as the checkpoint has it. */
+int train_judge_best(train_run *r);
+
 /* ---- train_log.c --------------------------------------------------------------------------------------------------- */
 
 /* DIR/log.jsonl: what was logged up to step `upto` is read and kept, what was behind it cut off, and what is missing or damaged is
- * said. Nobody else may write it meanwhile. */
+ * said. */
 int train_log_open(train_run *r, int64_t upto);
 int train_log_step(train_run *r, const tern_train_result *result, double rate, double tokens_per_s);
 int train_log_validation(train_run *r, double loss);
@@ -107,7 +130,9 @@ int train_curve_write(const train_run *r);
 
 /* ---- train_sample.c ------------------------------------------------------------------------------------------------ */
 
-/* What the model writes after the prompt of the config; free the text. The model is written to a file in DIR, run like any other, and
+#define TRAIN_SAMPLE_FILE ".sample.gguf"
+
+/* What the model writes after the prompt of the config; free the text. The model is written to this file in DIR, run like any other, and
  * removed. */
 tern_status train_sample(train_run *r, text *out);
 

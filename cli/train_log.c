@@ -1,8 +1,7 @@
 /* train_log.c - DIR/log.jsonl: a line for each step and each validation, appended as they happen.
  *
- * Lines are written by this file alone, in one form, and read back by it when a run is resumed: what was logged behind the
- * checkpoint is cut off, for these steps are made again. Of the rest nothing is ever lost. */
-#include <dirent.h>
+ * Lines are written by this file alone, in one form, and read back by it when a run is resumed: from the first line of a step behind the
+ * checkpoint on it is cut off, for these steps are made again, and so is a last line that was only begun. The rest stays as it is. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "source.h"
@@ -28,18 +26,23 @@ static void add_point(train_log *log, train_point point)
     log->points[log->n++] = point;
 }
 
-/* A line as it is written below; false: it is something else, or cut short. That of a final validation is no point of the curve: it
- * judges all, and other weights. */
+/* A line as it is written below, or with the end of line that other systems have; false: it is something else, cut short, or two in one.
+ * That of a final validation is no point of the curve: it judges all, and other weights. */
 static bool parse_line(const char *line, size_t length, train_point *out)
 {
     int64_t step;
-    char what[24];
+    char copy[256],
+        what[24]; /* a copy, for sscanf looks for the end of what it is given: that would be the whole log, each time */
     double value;
+    length -= length > 0 && line[length - 1] == '\r';
+    if (length == 0 || length >= sizeof copy || line[length - 1] != '}' || memchr(line + 1, '{', length - 1))
+        return false;
     for (size_t i = 0; i < length; i++)
         if (line[i] < ' ' || line[i] > '~') /* such as the zeros that a power cut leaves */
             return false;
-    if (length == 0 || line[length - 1] != '}' ||
-        sscanf(line, "{\"step\": %" SCNd64 ", \"%23[a-z_]\": %lf", &step, what, &value) != 3)
+    memcpy(copy, line, length);
+    copy[length] = '\0';
+    if (sscanf(copy, "{\"step\": %" SCNd64 ", \"%23[a-z_]\": %lf", &step, what, &value) != 3)
         return false;
     const bool validation = strcmp(what, "validation") == 0;
     const bool loss = strcmp(what, "loss") == 0;
@@ -49,36 +52,58 @@ static bool parse_line(const char *line, size_t length, train_point *out)
 
 /* What was found in a log. */
 typedef struct reading {
-    size_t bytes;     /* up to the end of the last line that counts: what stays */
+    size_t bytes;     /* that stay */
     size_t bad;       /* lines among these that are damaged */
     size_t first_bad; /* of them, counted from 1 */
     int64_t last;     /* step that is there; 0: none */
+    bool unended;     /* the last line that stays is whole, but lacks its end of line */
 } reading;
 
-/* Takes the lines up to step `upto`. Those of later steps are at the end, and go. What is no line of a log, or one of a later step that
- * an earlier one follows, was damaged: it stays in the file, for its neighbours are good and come to no harm, but is no point. */
+static void count_bad(reading *found, size_t lines, size_t first)
+{
+    if (found->bad == 0)
+        found->first_bad = first;
+    found->bad += lines;
+}
+
+static void take_point(train_log *log, reading *found, train_point point)
+{
+    if (isnan(point.loss) && isnan(point.validation)) {
+        log->final_step = point.step;
+        return;
+    }
+    add_point(log, point);
+    found->last = isnan(point.loss) ? found->last : point.step;
+}
+
+/* Takes the lines up to step `upto`. Those from the first of a later step on go, if none up to `upto` follows: then it was damaged. What
+ * is no line of a log was damaged, too: it stays in the file, for its neighbours come to no harm, but is no point. */
 static reading read_lines(train_log *log, const text *content, int64_t upto)
 {
-    const char *start = text_string(content), *line = start;
+    const char *start = text_string(content), *stop = start + content->length, *next;
+    const char *later = NULL; /* where lines of later steps begin */
+    size_t first_later = 0;
     reading found = {0};
     train_point point;
-    size_t number = 1, bad = 0, first = 0;
-    for (const char *end; (end = memchr(line, '\n', content->length - (size_t)(line - start))) != NULL;
-         line = end + 1, number++) {
-        if (!parse_line(line, (size_t)(end - line), &point) || point.step > upto) {
-            first = bad++ == 0 ? number : first;
-            continue;
+    size_t number = 1;
+    for (const char *line = start; line < stop; line = next, number++) {
+        const char *end = memchr(line, '\n', (size_t)(stop - line));
+        const bool good = parse_line(line, (size_t)((end ? end : stop) - line), &point);
+        next = end ? end + 1 : stop;
+        if (good && point.step <= upto) {
+            if (later)
+                count_bad(&found, number - first_later, first_later);
+            later = NULL;
+            found.unended = !end;
+            take_point(log, &found, point);
+        } else if (!later && (good || !end)) {
+            later = line;
+            first_later = number;
+        } else if (!later) {
+            count_bad(&found, 1, number);
         }
-        found.bad = bad;
-        found.first_bad = first;
-        found.bytes = (size_t)(end + 1 - start);
-        if (isnan(point.loss) && isnan(point.validation)) {
-            log->final_step = point.step;
-            continue;
-        }
-        add_point(log, point);
-        found.last = isnan(point.loss) ? found.last : point.step;
     }
+    found.bytes = (size_t)((later ? later : stop) - start);
     return found;
 }
 
@@ -101,28 +126,6 @@ static void tell_losses(const char *name, const reading *found, bool there, int6
              name, found->bad, found->first_bad);
 }
 
-/* What a writer of a checkpoint or of the curve (output.h) leaves when it is killed. */
-static bool is_left(const char *name)
-{
-    return (strncmp(name, ".tern-", 6) == 0 && text_ends_in(name, ".tmp")) ||
-           strncmp(name, "loss.svg.part-", 14) == 0;
-}
-
-/* Called under the lock: nobody writes any now. */
-static void sweep(const train_run *r)
-{
-    DIR *folder = opendir(r->dir);
-    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
-        if (!is_left(entry->d_name))
-            continue;
-        text path = train_path(r, entry->d_name);
-        unlink(text_string(&path));
-        text_free(&path);
-    }
-    if (folder)
-        closedir(folder);
-}
-
 int train_log_open(train_run *r, int64_t upto)
 {
     text path = train_path(r, "log.jsonl"), content = {0};
@@ -132,18 +135,17 @@ int train_log_open(train_run *r, int64_t upto)
     r->log.file = open(name, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (r->log.file < 0)
         code = fail("cannot write '%s': %s", name, strerror(errno));
-    else if (flock(r->log.file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        code = fail("another `tern train` is writing into %s", r->dir);
     else if (!read_text(name, &content))
         code = EXIT_FAILED;
     if (code == EXIT_DONE) {
         const reading found = read_lines(&r->log, &content, upto);
         tell_losses(name, &found, there, upto);
-        if (ftruncate(r->log.file, (off_t)found.bytes) != 0)
+        if (ftruncate(r->log.file, (off_t)found.bytes) != 0 ||
+            (found.unended && write(r->log.file, "\n", 1) != 1))
             code = fail("cannot write '%s': %s", name, strerror(errno));
     }
     if (code == EXIT_DONE)
-        sweep(r);
+        train_folder_sweep(r);
     text_free(&content);
     text_free(&path);
     return code;

@@ -271,6 +271,7 @@ int train_loop(train_run *r)
     r->saved_step = r->first_step;
     if (r->first_step == 0)
         code = write_checkpoint(r);
+    r->unbegun = r->unbegun && code != EXIT_DONE;
     while (code == EXIT_DONE && r->progress.step < r->config.schedule.steps && !r->interrupted &&
            !r->timed_out) {
         code = one_step(r, &norm);

@@ -14,10 +14,20 @@
  * are shown, a context and programs for them. As measured: models change little in it. */
 enum { REST_BYTES = 4 << 20, SAMPLE_BYTES = 4 << 20 };
 
+/* Will a step of this run be followed by a sample? */
+static bool sample_is_due(const train_run *r)
+{
+    const int64_t every = r->config.every_sample, last = r->last_step;
+    if (!train_shows_samples(r))
+        return false;
+    const int64_t due = (r->progress.step / every + 1) * every;
+    return due < r->config.schedule.steps && (last == 0 || due <= last);
+}
+
 /* A sample runs the model from a file, whose weights of two bits are packed once more. */
 static uint64_t sample_bytes(const train_run *r)
 {
-    return train_shows_samples(r) ? SAMPLE_BYTES + (uint64_t)r->info.parameters / 2 : 0;
+    return sample_is_due(r) ? SAMPLE_BYTES + (uint64_t)r->info.parameters / 2 : 0;
 }
 
 /* Sizes have limits, and their product is far below 2^64; that it is so is not taken on trust. */
@@ -32,19 +42,36 @@ uint64_t train_batch_bytes(const train_run *r)
     return bytes;
 }
 
+/* What the process has mapped and what of it is in memory; 0: nobody says. */
+static void read_pages(uint64_t *mapped, uint64_t *resident)
+{
+    unsigned long long pages[2] = {0};
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file && fscanf(file, "%llu %llu", &pages[0], &pages[1]) != 2)
+        pages[0] = pages[1] = 0;
+    if (file)
+        fclose(file);
+    *mapped = (uint64_t)pages[0] * page;
+    *resident = (uint64_t)pages[1] * page;
+}
+
+/* What the process has; where nobody says, the most that it had. */
+static uint64_t resident_bytes(void)
+{
+    uint64_t mapped, resident;
+    read_pages(&mapped, &resident);
+    return resident > 0 ? resident : tern_memory_process_peak();
+}
+
 /* What the process may still map (`ulimit -v`), which refuses memory that the machine has; UINT64_MAX: there is no limit. */
 static uint64_t mappable_bytes(void)
 {
     struct rlimit limit;
-    unsigned long long pages = 0;
+    uint64_t mapped, resident;
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return UINT64_MAX;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (file && fscanf(file, "%llu", &pages) != 1)
-        pages = 0;
-    if (file)
-        fclose(file);
-    const uint64_t mapped = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    read_pages(&mapped, &resident);
     return limit.rlim_cur > mapped ? limit.rlim_cur - mapped : 0;
 }
 
@@ -63,7 +90,7 @@ int train_check_states(train_run *r)
     char need[NUMBER_TEXT], have[NUMBER_TEXT], count[NUMBER_TEXT];
     if (tern_train_needs(&r->config.options, &needs) != TERN_OK)
         return fail_status(NULL);
-    r->base_bytes = tern_memory_process_peak();
+    r->base_bytes = resident_bytes();
     r->available_bytes = available_bytes();
     if (needs.state_bytes > r->available_bytes)
         return fail("%s parameters need %s for weights and the optimiser alone, but %s are available: make "
@@ -73,15 +100,19 @@ int train_check_states(train_run *r)
     return EXIT_DONE;
 }
 
-/* States and programs are made by now, and the process has their memory; the tokens of a step and the arena come with the first one.
- * Where nobody tells what the process has, they are added up. */
+/* Weights and programs are made by now, and the process has their memory; moments, which are zero, have pages of the system that nothing was
+ * written to, and come with the first step like its tokens and the arena. What the process had and gave back, as after a tokenizer was
+ * learnt, is there again; but it may stay the most that it had. */
 int train_check_plan(train_run *r)
 {
     char all[NUMBER_TEXT], states[NUMBER_TEXT], plan[NUMBER_TEXT], ids[NUMBER_TEXT], have[NUMBER_TEXT];
-    const uint64_t sum = r->base_bytes + r->info.state_bytes, now = tern_memory_process_peak();
-    const uint64_t arena = r->info.arena_bytes, tokens = train_batch_bytes(r);
-    r->predicted_bytes = (sum > now ? sum : now) + arena + tokens + REST_BYTES + sample_bytes(r);
-    const uint64_t needed = r->predicted_bytes - r->base_bytes;
+    const uint64_t weights = (uint64_t)r->info.parameters * sizeof(float);
+    const uint64_t untouched = r->info.state_bytes > weights ? r->info.state_bytes - weights : 0;
+    const uint64_t arena = r->info.arena_bytes, tokens = train_batch_bytes(r), now = resident_bytes();
+    const uint64_t steps = now + untouched + arena + tokens + REST_BYTES + sample_bytes(r);
+    const uint64_t peak = tern_memory_process_peak(),
+                   needed = steps > r->base_bytes ? steps - r->base_bytes : 0;
+    r->predicted_bytes = steps > peak ? steps : peak;
     if (needed <= r->available_bytes)
         return EXIT_DONE;
     return fail("a step needs %s: %s for weights and the optimiser, %s for what it computes, %s for its "

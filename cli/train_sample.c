@@ -95,7 +95,7 @@ tern_status train_sample(train_run *r, text *out)
     /* a context of its own: what the model needs goes with it */
     tern_ctx_options o = tern_ctx_options_default();
     tern_ctx *ctx;
-    text path = train_path(r, ".sample.gguf");
+    text path = train_path(r, TRAIN_SAMPLE_FILE);
     o.threads = tern_ctx_threads(r->ctx);
     o.cpu = args_value(r->a, "cpu");
     tern_status status = train_export(r, text_string(&path));

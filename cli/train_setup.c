@@ -1,10 +1,7 @@
 /* train_setup.c - `tern train` up to its first step. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <tern/model_file.h>
 
@@ -12,22 +9,6 @@
 #include "source.h"
 #include "term.h"
 #include "train.h"
-
-text train_path(const train_run *r, const char *name)
-{
-    text path = {0};
-    text_addf(&path, "%s/%s", r->dir, name);
-    return path;
-}
-
-static bool exists(const train_run *r, const char *name)
-{
-    struct stat info;
-    text path = train_path(r, name);
-    const bool there = stat(text_string(&path), &info) == 0;
-    text_free(&path);
-    return there;
-}
 
 /* Ctrl-C before the first step: train_close leaves nothing behind. */
 static int unless_stopped(void)
@@ -103,6 +84,20 @@ static int read_config(train_run *r)
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
+/* Beside --from: does the config name a tokenizer? No value that it could have is there before it is read. */
+static int read_config_beside_model(train_run *r)
+{
+    tern_train_config *c = &r->config;
+    const tern_train_config usual = *c;
+    c->tokens = (tern_train_tokens)-1;
+    c->vocabulary = -1;
+    const int code = read_config(r);
+    r->names_tokenizer = (int)c->tokens != -1 || c->vocabulary != -1;
+    c->tokens = (int)c->tokens == -1 ? usual.tokens : c->tokens;
+    c->vocabulary = c->vocabulary == -1 ? usual.vocabulary : c->vocabulary;
+    return code;
+}
+
 /* What the run that is resumed was like. */
 static int read_note(train_run *r)
 {
@@ -112,19 +107,10 @@ static int read_note(train_run *r)
     if (status == TERN_OK) {
         status = tern_train_note_parse(note, strlen(note), text_string(&path), &r->config, &r->progress);
         tern_string_free(note);
-        r->resumed = r->config.options.shape;
+        r->resumed = r->config;
     }
     text_free(&path);
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
-}
-
-/* Now, so that what cannot be is said before the data are read; train_close takes it away if nothing comes into it. */
-static int make_folder(train_run *r)
-{
-    r->made_folder = mkdir(r->dir, 0777) == 0;
-    if (!r->made_folder && errno != EEXIST)
-        return fail("cannot make the folder '%s': %s", r->dir, strerror(errno));
-    return EXIT_DONE;
 }
 
 static int take_config(train_run *r, const tern_model_file *from)
@@ -137,13 +123,13 @@ static int take_config(train_run *r, const tern_model_file *from)
         !args_int(r->a, "until", 1, TERN_TRAIN_MOST_STEPS, 0, &until) ||
         !args_positive(r->a, "minutes", &minutes))
         return EXIT_USAGE;
-    if (resume && !exists(r, "checkpoint.safetensors"))
-        return fail("%s has no checkpoint.safetensors to resume from", r->dir);
-    if (!resume && exists(r, "checkpoint.safetensors"))
-        return fail("%s has a checkpoint of another run: go on with --resume, or choose another -o", r->dir);
     int code = resume ? read_note(r) : start_config(r, from);
     if (code == EXIT_DONE && args_value(r->a, "config"))
-        code = read_config(r);
+        code = from && !resume ? read_config_beside_model(r) : read_config(r);
+    if (code == EXIT_DONE && resume && r->config.validation_share != r->resumed.validation_share)
+        code = fail("validation.share is %g, but %g in the checkpoint in %s: a run keeps what it learns and "
+                    "what it validates with",
+                    r->config.validation_share, r->resumed.validation_share, r->dir);
     if (steps > 0)
         r->config.schedule.steps = steps;
     if (code == EXIT_DONE && !r->quiet && r->config.schedule.kind != TERN_SCHEDULE_CONSTANT &&
@@ -152,7 +138,7 @@ static int take_config(train_run *r, const tern_model_file *from)
              r->config.schedule.least, r->config.schedule.rate);
     r->most_ns = minutes < 1e8 ? (uint64_t)(minutes * 60e9) : UINT64_MAX; /* 190 years are for ever */
     r->last_step = until;
-    return code == EXIT_DONE ? make_folder(r) : code;
+    return code;
 }
 
 /* ---- data ---------------------------------------------------------------------------------------------------------- */
@@ -173,16 +159,35 @@ static int read_data(train_run *r, text *all, size_t **ends, int *n)
     return *n > 0 ? EXIT_DONE : fail_usage("what is to be learnt is given with --data FILE");
 }
 
+/* Tokens that the tokenizer is to have. */
+static int64_t tokens_wanted(const tern_train_config *c)
+{
+    const bool bytes = c->tokens == TERN_TRAIN_TOKENS_BYTES;
+    return c->vocabulary > 0 ? c->vocabulary : bytes ? TERN_TRAIN_BYTE_TOKENS : TERN_TRAIN_BPE_TOKENS;
+}
+
+/* That of the model that is trained further. A config may say what it is, but not another one. */
+static int take_tokenizer(train_run *r, const tern_model_file *from)
+{
+    tern_tokenizer_info info;
+    if (tern_tokenizer_from_file(from, NULL, &r->tokenizer) != TERN_OK ||
+        tern_tokenizer_get_info(r->tokenizer, &info) != TERN_OK)
+        return fail_status(NULL);
+    const int64_t wanted = tokens_wanted(&r->config);
+    return !r->names_tokenizer || wanted == info.n_tokens
+               ? EXIT_DONE
+               : fail("tokenizer.kind and tokenizer.vocabulary ask for %lld tokens, but %s has %lld: a model "
+                      "that is trained further keeps its tokenizer",
+                      (long long)wanted, args_value(r->a, "from"), (long long)info.n_tokens);
+}
+
 /* Of the model that is trained further, or made for the data. */
 static int make_tokenizer(train_run *r, const tern_model_file *from, const text *all)
 {
     if (from)
-        return tern_tokenizer_from_file(from, NULL, &r->tokenizer) == TERN_OK ? EXIT_DONE : fail_status(NULL);
+        return take_tokenizer(r, from);
     tern_tokenizer_train_options o = tern_tokenizer_train_options_default();
-    const bool bytes = r->config.tokens == TERN_TRAIN_TOKENS_BYTES;
-    o.vocabulary = r->config.vocabulary > 0 ? r->config.vocabulary
-                   : bytes                  ? TERN_TRAIN_BYTE_TOKENS
-                                            : TERN_TRAIN_BPE_TOKENS;
+    o.vocabulary = tokens_wanted(&r->config);
     o.progress = progress_update;
     progress_begin_of("learning a tokenizer", "tokens");
     const tern_status status = tern_tokenizer_train(text_string(all), all->length, &o, &r->tokenizer);
@@ -285,31 +290,12 @@ static int open_data(train_run *r, const tern_model_file *from)
 
 /* ---- the trainer --------------------------------------------------------------------------------------------------- */
 
-/* The shape is the file's, but for the context: how long sequences are is a matter of training. */
-static int take_shape(train_run *r, const tern_model_file *from)
-{
-    tern_train_shape *shape = &r->config.options.shape;
-    const int64_t context = shape->context;
-    if (from && tern_train_shape_of(from, shape) != TERN_OK)
-        return fail_status(NULL);
-    if (from && shape->context != context && !r->quiet)
-        warn("the context is %lld as the config says, not %lld as in %s: model.gguf will have that",
-             (long long)context, (long long)shape->context, args_value(r->a, "from"));
-    shape->context = context;
-    if (!from) {
-        tern_tokenizer_info info;
-        if (tern_tokenizer_get_info(r->tokenizer, &info) != TERN_OK)
-            return fail_status(NULL);
-        shape->vocabulary = info.n_tokens;
-    }
-    return EXIT_DONE;
-}
-
-/* A run keeps its model. Much of it no tensor's shape shows, so that weights would go on as those of another one. */
-static int check_shape(const train_run *r)
+/* A config may say what a model is, but not make another one of it: much of it no tensor's shape shows, so that weights would go on as
+ * those of another. `of` names whose shape it `was`, and `why` it stays. */
+static int check_shape(const tern_train_shape *is, const tern_train_shape *was, const char *of,
+                       const char *why)
 {
     static const char *const kinds[] = {"ternary", "float"};
-    const tern_train_shape *is = &r->config.options.shape, *was = &r->resumed;
     const struct {
         const char *name;
         double is, was;
@@ -320,17 +306,54 @@ static int check_shape(const train_run *r)
         {"heads", (double)is->heads, (double)was->heads},
         {"kv_heads", (double)is->kv_heads, (double)was->kv_heads},
         {"context", (double)is->context, (double)was->context},
-        {"rope_theta", is->rope_theta, was->rope_theta},
-        {"norm_eps", is->norm_eps, was->norm_eps},
+        {"rope_theta", (float)is->rope_theta, (float)was->rope_theta}, /* as files of models have them */
+        {"norm_eps", (float)is->norm_eps, (float)was->norm_eps},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (numbers[i].is != numbers[i].was)
-            return fail("model.%s is %g, but %g in the checkpoint in %s: a run keeps its model",
-                        numbers[i].name, numbers[i].is, numbers[i].was, r->dir);
-    return is->weights == was->weights
-               ? EXIT_DONE
-               : fail("model.weights is \"%s\", but \"%s\" in the checkpoint in %s: a run keeps its model",
-                      kinds[is->weights], kinds[was->weights], r->dir);
+            return fail("model.%s is %g, but %g in %s: %s", numbers[i].name, numbers[i].is, numbers[i].was,
+                        of, why);
+    return is->weights == was->weights ? EXIT_DONE
+                                       : fail("model.weights is \"%s\", but \"%s\" in %s: %s",
+                                              kinds[is->weights], kinds[was->weights], of, why);
+}
+
+/* A run keeps its model. */
+static int check_resumed(const train_run *r)
+{
+    text of = {0};
+    text_addf(&of, "the checkpoint in %s", r->dir);
+    const int code = check_shape(&r->config.options.shape, &r->resumed.options.shape, text_string(&of),
+                                 "a run keeps its model");
+    text_free(&of);
+    return code;
+}
+
+/* The shape is the file's, but for the context: how long sequences are is a matter of training. */
+static int take_shape_of(train_run *r, const tern_model_file *from)
+{
+    const char *path = args_value(r->a, "from");
+    tern_train_shape *shape = &r->config.options.shape, its;
+    if (tern_train_shape_of(from, &its) != TERN_OK)
+        return fail_status(NULL);
+    if (its.context != shape->context && !r->quiet)
+        warn("the context is %lld as the config says, not %lld as in %s: model.gguf will have that",
+             (long long)shape->context, (long long)its.context, path);
+    its.context = shape->context;
+    const int code = check_shape(shape, &its, path, "a model that is trained further keeps its shape");
+    *shape = its;
+    return code;
+}
+
+static int take_shape(train_run *r, const tern_model_file *from)
+{
+    tern_tokenizer_info info;
+    if (from)
+        return take_shape_of(r, from);
+    if (tern_tokenizer_get_info(r->tokenizer, &info) != TERN_OK)
+        return fail_status(NULL);
+    r->config.options.shape.vocabulary = info.n_tokens;
+    return EXIT_DONE;
 }
 
 static int make_context(train_run *r)
@@ -400,13 +423,13 @@ int train_open(train_run *r)
     tern_model_file *from = NULL;
     const char *path = args_value(r->a, "from");
     r->log.file = -1;
-    int code = EXIT_DONE;
-    if (path && is_checkpoint(path))
+    int code = train_folder_open(r);
+    if (code == EXIT_DONE && path && is_checkpoint(path))
         code = fail(
             "%s is a checkpoint, not a model: --from takes the model.gguf of its run; to go on with that "
             "run, give its folder: -o DIR --resume",
             path);
-    else if (path && tern_model_file_open(path, NULL, &from) != TERN_OK)
+    else if (code == EXIT_DONE && path && tern_model_file_open(path, NULL, &from) != TERN_OK)
         code = fail_model(path);
     if (code == EXIT_DONE)
         code = take_config(r, from);
@@ -415,7 +438,7 @@ int train_open(train_run *r)
     if (code == EXIT_DONE)
         code = take_shape(r, from);
     if (code == EXIT_DONE && args_has(r->a, "resume"))
-        code = check_shape(r);
+        code = check_resumed(r);
     if (code == EXIT_DONE && train_check_export(r) != TERN_OK) /* now, not after the last step */
         code = fail_status("export");
     if (code == EXIT_DONE)
@@ -426,6 +449,8 @@ int train_open(train_run *r)
         code = make_trainer(r, from);
     if (code == EXIT_DONE && args_has(r->a, "resume") && train_load(r, "checkpoint.safetensors") != TERN_OK)
         code = fail_status(NULL);
+    if (code == EXIT_DONE && args_has(r->a, "resume") && !args_has(r->a, "explain"))
+        code = train_judge_best(r);
     tern_model_file_close(from);
     return code == EXIT_DONE ? unless_stopped() : code;
 }
@@ -438,6 +463,5 @@ void train_close(train_run *r)
     tern_tokenizer_free(r->tokenizer);
     tern_ctx_destroy(r->ctx);
     free(r->batch);
-    if (r->made_folder)
-        rmdir(r->dir); /* which fails, as it should, if something is in it */
+    train_folder_close(r);
 }

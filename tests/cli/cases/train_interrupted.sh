@@ -76,3 +76,20 @@ for how in signal key; do
         cmp <(sed -E 's/"tokens_per_s.*//;s/, "seconds.*//' whole-$how/log.jsonl) <(sed -E 's/"tokens_per_s.*//;s/, "seconds.*//' out-$how/log.jsonl) &&
         echo "the same bits"
 done
+
+echo "--- in the last validation"
+seq -f 'line %g of a text that repeats itself' 1 20000 >long.txt
+sed 's/"batches": 2/"batches": 2, "share": 0.9/' tiny.json >last.json
+"$TERN_PYTHON" - <<'END'
+import json, os, signal, subprocess, time
+child = subprocess.Popen(["tern", "train", "--data", "long.txt", "--config", "last.json", "-o", "last", "--steps", "2", "-t", "1", "--json"],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+while child.poll() is None and not (os.path.exists("last/log.jsonl") and '"validation"' in open("last/log.jsonl").read()):
+    time.sleep(0.001)
+child.send_signal(signal.SIGINT)
+out, err = (part.decode() for part in child.communicate())
+print("exit status", child.returncode, err.split(";")[0])
+out = json.loads(out)
+print("finished", out["finished"], "validation" in out, "final_validation" in open("last/log.jsonl").read())
+END
+tern train --data long.txt -o last --resume --json | json '("finished", j["finished"], "validation" in j)'

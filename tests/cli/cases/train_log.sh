@@ -36,6 +36,16 @@ go_on zeros zeros
 go_on several sed -i -e '2s/.*/what/' -e '5s/.*//'
 go_on later sed -i '3s/"step": 3/"step": 93/'
 go_on the_end_lost sed -i '6,$d'
+go_on the_end_damaged sed -i '6,$s/}$//'
+go_on of_another_system sed -i 's/$/\r/'
+go_on two_in_one sed -i '3{N;s/\n//}'
+go_on its_last_newline_lost truncate -s -1
+go_on later_ones bash -c 'sed -i "6s/}//" "$1"; { sed -n 1p "$1" | sed "s/1/9/"; echo what; } >>"$1"' -
 go_on half_a_line_more bash -c 'printf "{\"step\": 9, \"lo" >>"$1"' -
 go_on missing rm
 tern train --data text.txt -o missing --resume --steps 14 -q 2>&1 >/dev/null && echo "said once"
+
+echo "--- a long one"
+cp -r first long
+for i in 1 2; do yes "$(sed -n 3p first/log.jsonl)" | head -n 100000; done >>long/log.jsonl
+timeout 30 tern train --data text.txt -o long --resume -q >/dev/null && echo "is read at once"
