@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const struct {
-    const char *command; /* its first word */
+    const char *command; /* its first word; NULL: any */
     const char *words;   /* a part of the library's sentence */
     const char *hint;
 } hints[] = {
@@ -20,12 +20,14 @@ static const struct {
     {"report", "no comparison of devices", "tern compare --devices ... --json"},
     {"report", "no earlier results to compare with", "--baseline NAME or --against FILE"},
     {"report", "no benchmark has two sessions", "--baseline NAME"},
+    {NULL, "with fallback it would run on the CPU", "--fallback"},
+    {NULL, "its plugin cannot be loaded", "docs/devices.md says how it is installed"},
 };
 
 static bool is_of(const char *command, const char *first)
 {
     const size_t n = strcspn(command, " ");
-    return strlen(first) == n && strncmp(command, first, n) == 0;
+    return !first || (strlen(first) == n && strncmp(command, first, n) == 0);
 }
 
 void hints_add(text *to, const char *command, const char *words)

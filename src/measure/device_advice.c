@@ -173,7 +173,7 @@ tern_status tern_device_comparison_crossover(const tern_device_comparison *c, in
 
 /* ---- advice ---- */
 
-/* A gain of less is no reason to use another device. */
+/* A gain of less is no reason to use another device, nor is one that is clear in no case. */
 static const double worth = 0.95;
 
 typedef struct score {
@@ -235,7 +235,8 @@ static void advise(const tern_device_comparison *c, tern_device_use use, tern_de
             nearest = s;
         }
     }
-    if (second && nearest.ratio < worth) {
+    const bool unclear = second && nearest.ratio < worth && nearest.clear == 0;
+    if (second && nearest.ratio < worth && !unclear) {
         best = nearest;
         device = second;
     }
@@ -251,6 +252,10 @@ static void advise(const tern_device_comparison *c, tern_device_use use, tern_de
     else if (device == second)
         snprintf(out->words, sizeof out->words, "%s: %.2f of %s's time over %d case%s, clear in %d", device,
                  nearest.ratio, first, out->cases, out->cases == 1 ? "" : "s", out->clear);
+    else if (unclear)
+        snprintf(out->words, sizeof out->words,
+                 "%s: %s had %.2f of its time over %d case%s, but clear in none", device, second,
+                 nearest.ratio, out->cases, out->cases == 1 ? "" : "s");
     else
         snprintf(out->words, sizeof out->words,
                  "%s: %s, the nearest, takes %.2f times as long over %d case%s, clear in %d", device, second,

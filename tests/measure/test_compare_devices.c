@@ -74,6 +74,19 @@ TEST(advice_follows_the_times)
     tern_device_comparison_free(c);
 }
 
+TEST(advice_needs_a_clear_case)
+{
+    tern_device_comparison *c = NULL;
+    tern_device_advice a;
+    CHECK_OK(tern_device_comparison_create(&c));
+    add(c, "cpu", "add", 10, 10, TERN_DEVICE_USE_SMALL);
+    add(c, "gpu", "add", 10, 8.5, TERN_DEVICE_USE_SMALL); /* its interval and the CPU's meet */
+    CHECK_OK(tern_device_comparison_advice(c, 0, &a));
+    CHECK_STR(a.device, "cpu");
+    CHECK(strstr(a.words, "clear in none") != NULL);
+    tern_device_comparison_free(c);
+}
+
 TEST(crossovers_follow_the_times)
 {
     tern_device_crossover x;

@@ -1,6 +1,7 @@
 /* stored.c - the types in which files store tensors. */
 #include "model/file/stored.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -30,8 +31,13 @@ tern_status tern_stored_parse(const char *name, tern_stored *out)
             return TERN_OK;
         }
     }
-    return tern__fail(TERN_NOT_FOUND,
-                      "'%s' is no type of tensors in files; try f32, f16, bf16, q8_0, tq2_0 or i2_s", name);
+    char names[256] = "";
+    size_t used = 0;
+    for (unsigned i = TERN_STORED_AS_IS + 1; i < TERN_STORED_COUNT && used < sizeof names; i++)
+        if (infos[i].kind != TERN_STORED_OPAQUE)
+            used +=
+                (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", infos[i].name);
+    return tern__fail(TERN_NOT_FOUND, "'%s' is no type of tensors in files; try %s", name, names);
 }
 
 bool tern__stored_from_gguf(int32_t number, tern_stored *out)
