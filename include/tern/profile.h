@@ -57,7 +57,7 @@ typedef enum tern_profile_by {
 /* Strings live as long as the process. */
 typedef struct tern_profile_row {
     const char *name;       /* "ternary_matmul", of fused steps "rmsnorm+quantise_rows"; of parts the part */
-    const char *category;   /* "step", "run", "eval", "compile", "pass", "model" */
+    const char *category;   /* "step", "run", "eval", "compile", "pass", "model", "work" */
     const char *kernel;     /* NULL: no step, or several kernels */
     const char *where;      /* "layer 3/attention"; NULL: nobody said, or several */
     uint32_t program, step; /* of a row of STEPS, else 0 and UINT32_MAX */

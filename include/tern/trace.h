@@ -15,7 +15,7 @@
 
 typedef struct tern_trace_event {
     const char *name;      /* static or interned for the life of the process                          */
-    const char *category;  /* "step", "wait", "run", "eval", "compile", "pass", "model", "copy", ...  */
+    const char *category;  /* "step", "wait", "run", "eval", "compile", "pass", "model", "work", "copy" ... */
     const char *kernel;    /* of a step: what ran; static, or NULL                                     */
     const char *where;     /* of a step: the part of the model, "layer 3/attention"; interned, or NULL */
     uint64_t start_ns;     /* monotonic clock                                                          */

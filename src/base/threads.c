@@ -35,6 +35,8 @@
 #include "base/cpu.h"
 #include "base/places.h"
 #include "base/status.h"
+#include "base/trace.h"
+#include "base/watch.h"
 
 enum { WORKERS_MAX = 4096, FEW_WORKERS = 4 };
 
@@ -66,6 +68,8 @@ struct tern__threads {
     uint64_t quiet_spin_ns; /* 0 on too few cores */
     tern__region_fn fn;
     void *arg;
+    const char *name; /* of the region's events; NULL: it records its own */
+    uint64_t frame;   /* that the caller is in */
     member **members; /* (count); [0] is the caller and stays NULL */
     tern__places *places;
     pthread_t caller; /* of the region that runs */
@@ -254,6 +258,14 @@ static void send_mail(member *m, uint32_t mail)
         wake(m->pool, &m->mail, 1);
 }
 
+/* One worker's part of the region. */
+static void take_part(const char *name, tern__region_fn fn, void *arg, int worker, int workers)
+{
+    const uint64_t start = name ? tern__trace_begin() : 0;
+    fn(arg, worker, workers);
+    tern__trace_end(start, name, "work", UINT32_MAX, 0, 0);
+}
+
 static void *member_main(void *arg)
 {
     member *m = arg;
@@ -265,7 +277,9 @@ static void *member_main(void *arg)
 #endif
     while (wait_for_mail(m) == MAIL_RUN) {
         uint32_t phase;
-        pool->fn(pool->arg, m->worker, pool->workers);
+        const uint64_t scope = tern__watch_join(pool->frame);
+        take_part(pool->name, pool->fn, pool->arg, m->worker, pool->workers);
+        tern__watch_leave(scope);
         /* Before arriving: afterwards the caller may send the next mail at once. Only the caller waits for
          * the end of the region; the members wait at their mailboxes. */
         atomic_store_explicit(&m->mail, MAIL_EMPTY, memory_order_relaxed);
@@ -369,13 +383,21 @@ int tern__threads_count(const tern__threads *pool)
 
 void tern__threads_run(tern__threads *pool, int workers, tern__region_fn fn, void *arg)
 {
-    if (workers > pool->count)
+    tern__threads_run_as(NULL, pool, workers, fn, arg);
+}
+
+void tern__threads_run_as(const char *name, tern__threads *pool, int workers, tern__region_fn fn, void *arg)
+{
+    if (pool && workers > pool->count)
         workers = pool->count;
-    if (workers <= 1) {
-        pool->workers = 1;
-        fn(arg, 0, 1);
+    if (!pool || workers <= 1) {
+        if (pool)
+            pool->workers = 1;
+        take_part(name, fn, arg, 0, 1);
         return;
     }
+    pool->name = name;
+    pool->frame = tern__watch_here();
     pool->fn = fn;
     pool->arg = arg;
     pool->workers = workers;
@@ -383,7 +405,9 @@ void tern__threads_run(tern__threads *pool, int workers, tern__region_fn fn, voi
     tern__places_begin(pool->places);
     for (int worker = 1; worker < workers; worker++)
         send_mail(pool->members[worker], MAIL_RUN);
-    fn(arg, 0, workers);
+    take_part(name, fn, arg, 0, workers);
+    const uint64_t waits = name ? tern__trace_begin() : 0;
     tern__threads_barrier(pool, NULL);
+    tern__trace_end(waits, "barrier", "wait", UINT32_MAX, 0, 0);
     tern__places_end(pool->places);
 }

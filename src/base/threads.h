@@ -21,9 +21,15 @@ void tern__threads_destroy(tern__threads *threads); /* NULL is fine; no region m
 int tern__threads_count(const tern__threads *threads);
 
 /* Runs fn(arg, w, workers) for w in [0, workers), workers <= count, and returns when all have returned.
+ * Memory that they allocate belongs to the caller's frame (base/watch.h).
  * One region at a time per pool; not to be nested. Everything written before the call is visible inside,
  * everything written inside is visible after it. */
 void tern__threads_run(tern__threads *threads, int workers, tern__region_fn fn, void *arg);
+
+/* The same for a region that records no events of its own: each worker's part of it is an event of this name (static), and what the
+ * caller waits for the others at its end is another. `threads` NULL: the caller alone. */
+void tern__threads_run_as(const char *name, tern__threads *threads, int workers, tern__region_fn fn,
+                          void *arg);
 
 /* Something useful for a worker that waits: done bit by bit (well below a microsecond each), as long as it returns true. */
 typedef struct tern__idle {

@@ -62,6 +62,8 @@ typedef struct tern__watcher {
     void (*copied)(size_t bytes, const char *direction, const tern__call_site *site);
     uint64_t (*enter)(const tern__watch_frame *frame); /* for leave; 0: nothing is to be left */
     void (*leave)(uint64_t scope);
+    uint64_t (*here)(void);           /* the calling thread's frame, for join on another */
+    uint64_t (*join)(uint64_t frame); /* what follows on this thread belongs to it; for leave, as of enter */
     bool (*knows)(uint32_t plan);
     tern__watch_step *(*plan)(
         const tern__watch_plan *plan); /* room for its steps, to be filled; NULL: there is none */
@@ -120,6 +122,19 @@ static inline void tern__watch_leave(uint64_t scope)
     const tern__watcher *w = __builtin_expect(scope != 0, 0) ? tern__watch_on() : NULL;
     if (w)
         w->leave(scope);
+}
+
+/* Threads that work for another are in its frame: it asks where it is, they join it and leave it. 0: nobody listens. */
+static inline uint64_t tern__watch_here(void)
+{
+    const tern__watcher *w = tern__watch_on();
+    return w ? w->here() : 0;
+}
+
+static inline uint64_t tern__watch_join(uint64_t frame)
+{
+    const tern__watcher *w = __builtin_expect(frame != 0, 0) ? tern__watch_on() : NULL;
+    return w ? w->join(frame) : 0;
 }
 
 #endif

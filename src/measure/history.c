@@ -17,6 +17,9 @@ enum {
     PART_LEAST = 4, /* sessions of a level */
 };
 static const double change_p = 0.01;
+/* How much more surely distances have to tell a step than ranks: they take sessions for normal and independent ones. By simulation. */
+static const double levels_strict = 100;
+static const double resolution = 1e-6; /* that of clocks: no two medians are more equal than that */
 
 /* Two-sided 99 % quantile of Student's t. */
 static double t_quantile(int freedom)
@@ -164,6 +167,49 @@ static double find_step(const double *x, int first, int end, double *room, int *
     return fmin(1, 2 * exp(-6 * best * best / (n * n * n + n * n) / less));
 }
 
+/* The chance that Student's t of so many degrees of freedom is farther from 0 than `t`. */
+static double t_tail(double t, int freedom)
+{
+    const double angle = atan(t / sqrt(freedom)), c = cos(angle);
+    const bool odd = freedom % 2 != 0;
+    double term = odd ? c : 1, sum = freedom == 1 ? 0 : term;
+    for (int k = odd ? 3 : 2; k <= freedom - 2; k += 2) {
+        term *= c * c * (k - 1) / k;
+        sum += term;
+    }
+    const double inside = odd ? 2 / acos(-1) * (angle + sin(angle) * sum) : sin(angle) * sum;
+    return fmax(0, 1 - inside);
+}
+
+/* Two levels that have no value in common: the split of x[first..end) at which they are farthest apart, beside how much values differ
+ * within them. Ranks of so few sessions as follow a change at first cannot be significant, however large it is; distances can. */
+static double find_levels(const double *x, int first, int end, double *room, int *at)
+{
+    const int n = end - first;
+    double best = 0;
+    for (int t = first + PART_LEAST; t + PART_LEAST <= end; t++) {
+        const double before = mean_of(x + first, t - first), after = mean_of(x + t, end - t);
+        double squares = 0, low = INFINITY, high = -INFINITY; /* of the upper level, of the lower one */
+        for (int i = first; i < end; i++) {
+            const double mean = i < t ? before : after;
+            squares += (x[i] - mean) * (x[i] - mean);
+            low = mean == fmax(before, after) ? fmin(low, x[i]) : low;
+            high = mean == fmin(before, after) ? fmax(high, x[i]) : high;
+        }
+        const double error = sqrt(squares / (n - 2) * (1.0 / (t - first) + 1.0 / (end - t)));
+        const double distance = fabs(after - before) / fmax(error, resolution);
+        if (low > high && distance > best) {
+            best = distance;
+            *at = t;
+        }
+    }
+    if (best == 0)
+        return 1;
+    const double less = dependence_of_levels(x + first, n, *at - first, room);
+    const int splits = n - 2 * PART_LEAST + 1;
+    return fmin(1, levels_strict * splits * t_tail(best / sqrt(less), n - 2));
+}
+
 static double median_between(const double *x, int first, int end, double *room)
 {
     memcpy(room, x + first, (size_t)(end - first) * sizeof *x);
@@ -179,7 +225,9 @@ static void find_changes(const double *x, int n, double *room, tern_history *h)
         int at = 0;
         if (end - first < TERN__HISTORY_LONG)
             continue;
-        const double p = find_step(x, first, end, room, &at);
+        double p = find_step(x, first, end, room, &at);
+        if (p > change_p)
+            p = find_levels(x, first, end, room, &at);
         if (p > change_p)
             continue;
         int place = h->n_changes++;

@@ -185,6 +185,23 @@ static uint64_t enter(const tern__watch_frame *frame)
     return scope;
 }
 
+static uint64_t here(void)
+{
+    if (!come_in())
+        return 0;
+    go_out();
+    return (uint64_t)mine.session << 32 | mine.frame;
+}
+
+static uint64_t join(uint64_t frame)
+{
+    const uint64_t scope = here();
+    if (frame >> 32 != scope >> 32) /* of an earlier session, or none is on any more */
+        return 0;
+    mine.frame = (uint32_t)frame;
+    return scope;
+}
+
 static void leave(uint64_t scope)
 {
     if (scope >> 32 == mine.session) /* else it was opened in an earlier session */
@@ -310,6 +327,8 @@ static const tern__watcher watcher = {
     .copied = copied,
     .enter = enter,
     .leave = leave,
+    .here = here,
+    .join = join,
     .knows = knows,
     .plan = plan,
     .run = run,

@@ -85,7 +85,7 @@ static void add_chrome_begin(tern__strbuf *s, const tern_profile *p, const tern_
 {
     add_chrome_time(s, e, 'B', e->start_ns);
     tern__strbuf_addf(s, ", \"cat\": \"%s\"", e->category);
-    if (e->category == p->step || e->category == p->wait) {
+    if (e->category == p->step || (e->category == p->wait && e->step != UINT32_MAX)) {
         tern__strbuf_addf(s, ", \"args\": {\"program\": %u, \"step\": %u, \"kernel\": ", e->program, e->step);
         tern__json_add_text(s, e->kernel ? e->kernel : "");
         tern__member_text(s, ", ", "where", e->where ? e->where : "");

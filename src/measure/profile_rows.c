@@ -27,7 +27,8 @@ typedef struct table {
 /* false: such events are in no row of this kind. */
 static bool key_of(const tern_profile *p, tern_profile_by by, const tern_trace_event *e, key *out)
 {
-    const bool step = e->category == p->step || e->category == p->wait;
+    /* Waits at the end of what is no step belong to none. */
+    const bool step = e->category == p->step || (e->category == p->wait && e->step != UINT32_MAX);
     *out = (key){.step = UINT32_MAX};
     if (by == TERN_PROFILE_OPS) {
         *out = (key){.name = e->name, .category = e->category, .kernel = e->kernel, .step = UINT32_MAX};

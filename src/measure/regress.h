@@ -75,9 +75,10 @@ tern_status tern__regress_blame_others(tern_regress_report *p, tern_regress_row 
 /* A look at results that were measured before, of which there is no second one: samples of other sizes cannot be compared, and one
  * session alone is no proof. Such times become undecided. */
 tern_status tern__regress_doubt(tern_regress_report *p, tern_regress_row *row, const tern_results *now);
-/* Measuring it ended with `status`, and tern_last_error says why: missing if it is not there, cannot be had or took too long. All
- * else is critical, a wrong result above all. TERN_OUT_OF_MEMORY is passed on. */
-tern_status tern__regress_judge_failure(tern_regress_report *p, tern_regress_row *row, tern_status status);
+/* Measuring it ended with `status`, and tern_last_error says why: missing if it is not there, cannot be had or took too long; but
+ * slower if it was given up after `allowed_s` (0: not so) and all that the baseline measured of it took less. All else is critical, a wrong result above all. TERN_OUT_OF_MEMORY is passed on. */
+tern_status tern__regress_judge_failure(tern_regress_report *p, tern_regress_row *row, tern_status status,
+                                        double allowed_s);
 tern_status tern__regress_set_reason(tern_regress_report *p, tern_regress_row *row, const char *text);
 
 /* Were they measured while the machine was occupied very differently? */

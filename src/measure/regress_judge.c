@@ -282,12 +282,27 @@ static bool says_missing(tern_status status)
            status == TERN_IO || status == TERN_STATE;
 }
 
-tern_status tern__regress_judge_failure(tern_regress_report *p, tern_regress_row *row, tern_status status)
+/* All that the baseline's session measured of it would have been done in the time that was allowed, and now not even that is. */
+static bool became_too_slow(const tern_regress_row *row, tern_status status, double allowed_s)
+{
+    const double took_s = row->base.median_us * 1e-6 * (double)row->base.repeats * row->base.rounds;
+    return status == TERN_CANCELLED && was_measured(row) && took_s > 0 && took_s < allowed_s;
+}
+
+tern_status tern__regress_judge_failure(tern_regress_report *p, tern_regress_row *row, tern_status status,
+                                        double allowed_s)
 {
     char text[512];
     const bool again = row->time >= TERN_REGRESS_REGRESSION;
     if (status == TERN_OUT_OF_MEMORY)
         return status;
+    if (became_too_slow(row, status, allowed_s)) {
+        snprintf(text, sizeof text, "time: too slow to be measured, the baseline has %.4g us: %s",
+                 row->base.median_us, tern_last_error());
+        row->time = TERN_REGRESS_REGRESSION;
+        row->state = worst_of(row);
+        return tern__regress_set_reason(p, row, text);
+    }
     snprintf(text, sizeof text, "%s%s", again ? "slower at first, and not measured again: " : "",
              tern_last_error());
     if (!says_missing(status) && was_measured(row))

@@ -109,7 +109,7 @@ static tern_status measure_cell(tern_regress_report *p, tern_regress_row *row, i
         status = pass == 0 ? take_samples(p, row, cell) : confirm(p, row, cell);
     if (status == TERN_OK)
         return TERN_OK;
-    TERN_TRY(tern__regress_judge_failure(p, row, status));
+    TERN_TRY(tern__regress_judge_failure(p, row, status, cell->deadline.allowed_s));
     return keep_failure(p, row, cell);
 }
 
@@ -128,7 +128,7 @@ static tern_status measure_row(tern_regress_report *p, const tern__bench *bench,
         tern_ctx_trim(bench->ctx);
         return status;
     }
-    return tern__regress_judge_failure(p, row, tern__fail(TERN_NOT_FOUND, "no suite of this tern has it"));
+    return tern__regress_judge_failure(p, row, tern__fail(TERN_NOT_FOUND, "no suite of this tern has it"), 0);
 }
 
 /* Old results name none. */
@@ -208,7 +208,7 @@ static tern_status measure_suite(tern_regress_report *p, const tern_bench_option
         }
         for (int k = i; k < p->n; k++)
             if (is_wanted(&p->rows[k], suite, options->family) && strcmp(device_of(&p->rows[k]), device) == 0)
-                TERN_TRY(tern__regress_judge_failure(p, &p->rows[k], status));
+                TERN_TRY(tern__regress_judge_failure(p, &p->rows[k], status, 0));
     }
     return TERN_OK;
 }
@@ -251,7 +251,7 @@ static tern_status fail_models(tern_regress_report *p, const char *family, tern_
 {
     for (int i = 0; i < p->n; i++)
         if (is_wanted(&p->rows[i], "model", family))
-            TERN_TRY(tern__regress_judge_failure(p, &p->rows[i], why));
+            TERN_TRY(tern__regress_judge_failure(p, &p->rows[i], why, 0));
     return TERN_OK;
 }
 

@@ -75,8 +75,8 @@ static void find_cores(char *to)
 static void find_caches(char *to)
 {
     const tern__cpu_info *cpu = tern__cpu();
-    snprintf(to, ROOM, "L1d %lld, L2 %lld, L3 %lld bytes", (long long)cpu->l1d_bytes,
-             (long long)cpu->l2_bytes, (long long)cpu->l3_bytes);
+    snprintf(to, ROOM, TERN__CACHES_READ " bytes", (long long)cpu->l1d_bytes, (long long)cpu->l2_bytes,
+             (long long)cpu->l3_bytes);
 }
 
 static void find_memory(char *to)
@@ -252,7 +252,7 @@ static const struct {
     {"cpu_levels", find_cpu_levels},
     {"cpu_flags", find_cpu_flags},
     {"cores", find_cores},
-    {"caches", find_caches},
+    {TERN__CACHES_NAME, find_caches},
     {"memory", find_memory},
     {"system", find_system},
     {"governor", find_governor},

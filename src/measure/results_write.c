@@ -79,14 +79,19 @@ static void add_rows_json(tern__strbuf *to, const tern_results *r, const char *i
     tern__strbuf_addf(to, r->n ? "\n%s]" : "%.0s]", indent);
 }
 
+static void add_condition_json(tern__strbuf *to, const tern_results *r, int i)
+{
+    tern__json_add_text(to, r->conditions[i].name);
+    tern__strbuf_add(to, ": ");
+    tern__json_add_text(to, r->conditions[i].value);
+}
+
 static void add_conditions_json(tern__strbuf *to, const tern_results *r, const char *indent)
 {
     tern__strbuf_add(to, "{");
     for (int i = 0; i < r->n_conditions; i++) {
         tern__strbuf_addf(to, "%s\n%s  ", i ? "," : "", indent);
-        tern__json_add_text(to, r->conditions[i].name);
-        tern__strbuf_add(to, ": ");
-        tern__json_add_text(to, r->conditions[i].value);
+        add_condition_json(to, r, i);
     }
     tern__strbuf_addf(to, r->n_conditions ? "\n%s}" : "%.0s}", indent);
 }
@@ -238,11 +243,51 @@ static void add_google_row(tern__strbuf *to, const tern_result *row, bool *first
     }
 }
 
+/* As the format has them: how many cores share one is told as 0, which is unknown. */
+static void add_google_caches(tern__strbuf *to, const tern_results *r)
+{
+    const char *text = tern_results_condition(r, TERN__CACHES_NAME);
+    long long bytes[3] = {0};
+    bool first = true;
+    if (text && sscanf(text, TERN__CACHES_READ, &bytes[0], &bytes[1], &bytes[2]) != 3)
+        memset(bytes, 0, sizeof bytes);
+    tern__strbuf_add(to, "[");
+    for (int i = 0; i < 3; i++)
+        if (bytes[i] > 0) {
+            tern__strbuf_addf(to, "%s{\"type\": \"%s\", \"level\": %d, \"size\": %lld, \"num_sharing\": 0}",
+                              first ? "" : ", ", i == 0 ? "Data" : "Unified", i + 1, bytes[i]);
+            first = false;
+        }
+    tern__strbuf_add(to, "]");
+}
+
+/* Tern's conditions, but for those whose names mean something else there. */
+static void add_google_context(tern__strbuf *to, const tern_results *r)
+{
+    const char *time = tern_results_condition(r, "time"), *cores = tern_results_condition(r, "cores");
+    tern__strbuf_add(to, "{");
+    if (time) {
+        tern__strbuf_add(to, "\n    \"date\": ");
+        tern__json_add_text(to, time);
+        tern__strbuf_add(to, ",");
+    }
+    if (cores && atoi(cores) > 0)
+        tern__strbuf_addf(to, "\n    \"num_cpus\": %d,", atoi(cores));
+    tern__strbuf_add(to, "\n    \"caches\": ");
+    add_google_caches(to, r);
+    for (int i = 0; i < r->n_conditions; i++)
+        if (strcmp(r->conditions[i].name, TERN__CACHES_NAME) != 0) {
+            tern__strbuf_add(to, ",\n    ");
+            add_condition_json(to, r, i);
+        }
+    tern__strbuf_add(to, "\n  }");
+}
+
 static void write_google(tern__strbuf *to, const tern_results *r)
 {
     bool first = true;
     tern__strbuf_add(to, "{\n  \"context\": ");
-    add_conditions_json(to, r, "  ");
+    add_google_context(to, r);
     tern__strbuf_add(to, ",\n  \"benchmarks\": [");
     for (int i = 0; i < r->n; i++)
         add_google_row(to, &r->rows[i], &first);

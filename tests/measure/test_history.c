@@ -35,6 +35,58 @@ TEST(steps_are_found_where_they_are_and_which_way_they_go)
     CHECK(false_alarms <= 4);
 }
 
+/* Four sessions behind a change it is told, if it is far beyond the noise, however few were before it. */
+TEST(steps_are_found_four_sessions_later)
+{
+    const uint64_t seed = harness_seed();
+    static const struct {
+        int before, after;
+        double factor;
+    } cases[] = {{4, 4, 5}, {8, 4, 5}, {8, 4, 1.08}, {6, 6, 1.08}, {8, 4, 1 / 1.08}, {30, 4, 1.08}};
+    enum { SERIES = 50, MOST = 34 };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        int found = 0;
+        for (int s = 0; s < SERIES; s++) {
+            double x[MOST];
+            tern_history h;
+            const int n = cases[c].before + cases[c].after;
+            for (int i = 0; i < n; i++)
+                x[i] = 50 * exp(0.005 * tern__random_normal(seed ^ 11, (uint64_t)(s * MOST + i))) *
+                       (i < cases[c].before ? 1 : cases[c].factor);
+            CHECK_OK(tern_history_read(x, n, &h));
+            found += h.n_changes == 1 && h.changes[0].at == cases[c].before &&
+                     (h.changes[0].ratio > 1) == (cases[c].factor > 1);
+        }
+        CHECK(found >= SERIES - 3);
+    }
+}
+
+/* Short series without a step, of independent sessions and of a machine that keeps its mood. */
+TEST(short_series_have_no_steps)
+{
+    if (HARNESS_TSAN)
+        SKIP("a long simulation on one thread: nothing for TSan to see");
+    const uint64_t seed = harness_seed();
+    enum { SERIES = 500, BEFORE = 20, MOST = 16 };
+    for (int length = 8; length <= MOST; length += 4)
+        for (int moody = 0; moody < 2; moody++) {
+            int steps = 0;
+            for (int s = 0; s < SERIES; s++) {
+                double x[MOST], mood = 0;
+                tern_history h;
+                for (int i = -BEFORE; i < length; i++) {
+                    mood = 0.5 * moody * mood +
+                           tern__random_normal(seed ^ 13, (uint64_t)(s * (MOST + BEFORE) + i + BEFORE));
+                    if (i >= 0)
+                        x[i] = 50 * exp(0.02 * mood);
+                }
+                CHECK_OK(tern_history_read(x, length, &h));
+                steps += h.n_changes > 0;
+            }
+            CHECK(steps <= (moody ? 15 : 5)); /* below 1 % and below 0.1 % */
+        }
+}
+
 /* A machine that keeps its mood: each session resembles the one before it (an autoregressive series, phi 0.5). */
 TEST(moods_of_a_machine_are_no_steps)
 {

@@ -12,6 +12,7 @@
 #include "advice.h"
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/threads.h"
 #include "gate.h"
 #include "harness.h"
 
@@ -488,6 +489,36 @@ TEST(planted_allocations_are_counted_at_their_site)
     CHECK_EQ(row.peak_bytes, row.most_bytes);
     CHECK_EQ(row.live_bytes, 0);
     CHECK_STR(row.category, "heap");
+    tern_memory_free(m);
+}
+
+static void take_on_worker(void *arg, int worker, int workers)
+{
+    (void)workers;
+    void **blocks = arg;
+    if (worker == 1)
+        blocks[0] = extra_here(50000);
+}
+
+TEST(memory_of_workers_belongs_to_whom_they_work_for)
+{
+    tern_memory *m;
+    tern_memory_row row;
+    tern__threads *pool;
+    void *of_work, *of_none;
+    CHECK_OK(tern__threads_create(2, &pool));
+    CHECK_OK(tern_memory_start(NULL));
+    const uint64_t scope = tern_memory_enter("planted work");
+    tern__threads_run(pool, 2, take_on_worker, &of_work);
+    tern_memory_leave(scope);
+    tern__threads_run(pool, 2, take_on_worker, &of_none); /* the worker has left the frame, too */
+    tern__free(of_work);
+    tern__free(of_none);
+    CHECK_OK(tern_memory_stop(&m));
+    tern__threads_destroy(pool);
+    CHECK(find_row(m, TERN_MEMORY_OPS, "planted work", &row));
+    CHECK_EQ(row.allocations, 1);
+    CHECK(row.allocated_bytes >= 50000 && row.allocated_bytes < 51000);
     tern_memory_free(m);
 }
 

@@ -224,6 +224,45 @@ TEST(threads_have_timelines_of_their_own)
     tern_profile_free(p);
 }
 
+/* The caller is done at once, the other worker a while later. */
+static void work_without_events(void *arg, int worker, int workers)
+{
+    (void)arg, (void)workers;
+    const uint64_t start = tern__now_ns();
+    while (worker == 1 && tern__now_ns() - start < 2 * ms)
+        ;
+}
+
+TEST(parts_of_a_named_region_are_told_on_each_thread)
+{
+    tern__threads *pool;
+    tern_profile *p;
+    tern_profile_thread t;
+    tern_profile_row row;
+    CHECK_OK(tern__threads_create(2, &pool));
+    CHECK_OK(tern_profile_start(NULL));
+    tern__threads_run_as("planted", pool, 2, work_without_events, NULL);
+    tern__threads_run_as("planted", NULL, 2, work_without_events, NULL);
+    CHECK_OK(tern_profile_stop(&p));
+    tern__threads_destroy(pool);
+    check_sums(p);
+    uint64_t waited = 0, worked = 0;
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(tern_profile_get_thread(p, i, &t));
+        waited += t.wait_ns;
+        worked += t.work_ns;
+    }
+    CHECK(worked >= 2 * ms);
+    CHECK(waited >= ms / 2);
+    CHECK_OK(tern_profile_get_row(p, TERN_PROFILE_OPS, 0, &row));
+    CHECK(strcmp(row.name, "planted") == 0 && strcmp(row.category, "work") == 0);
+    CHECK_EQ(row.count, 3);
+    CHECK_EQ(row.threads, 2);
+    CHECK_STATUS(tern_profile_get_row(p, TERN_PROFILE_STEPS, 0, &row),
+                 TERN_OUT_OF_RANGE); /* the wait is of no step */
+    tern_profile_free(p);
+}
+
 TEST(lost_events_are_counted)
 {
     tern_profile *p;

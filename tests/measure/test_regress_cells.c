@@ -232,10 +232,17 @@ TEST(a_cell_is_slower_only_on_a_machine_of_its_own)
 TEST(a_cell_that_takes_too_long_is_given_up)
 {
     planted p = {.worst = TERN_REGRESS_CRITICAL};
+    /* All that the baseline took would have had the time: it is slower, and the second look says so, too. */
     measure_planted(TERN_OK, 0.1, 0.05, &p);
+    CHECK_EQ(p.worst, TERN_REGRESS_REGRESSION);
+    CHECK(p.row.time == TERN_REGRESS_REGRESSION && p.row.state == TERN_REGRESS_REGRESSION);
+    CHECK(strstr(p.reason, "too slow to be measured, the baseline has ") &&
+          strstr(p.reason, "given up after "));
+    CHECK_EQ(plan.runs, 2); /* the first of each look was too long already */
+    /* In less time than the baseline took nothing can be told. */
+    measure_planted(TERN_OK, 0.1, 1e-4, &p);
     CHECK_EQ(p.worst, TERN_REGRESS_SAME);
     CHECK(p.row.state == TERN_REGRESS_MISSING && strstr(p.reason, "given up after ") != NULL);
-    CHECK_EQ(plan.runs, 1); /* the first was too long already */
 }
 
 /* The same of results that were measured elsewhere: what went wrong is critical, what could not be had is missing. */

@@ -68,6 +68,43 @@ static bool reads_json(void)
     return reads;
 }
 
+/* A result of a machine whose load was this. */
+static tern_results *results_of(const char *host, const char *load)
+{
+    tern_results *r = new_results();
+    if (!r)
+        return NULL;
+    tern_results_set_condition(r, "host", host);
+    tern_results_set_condition(r, "cores", "2 of 2 (all cores)");
+    tern_results_set_condition(r, "load", load);
+    return r;
+}
+
+TEST(a_report_is_of_one_machine_and_busy_if_any_file_is)
+{
+    tern_report *report = new_report();
+    tern_results *idle = results_of("here", "0.01"), *busy = results_of("here", "1.75"),
+                 *other = results_of("elsewhere", "0.01");
+    add_row(idle, "a", 10, 0.5);
+    add_row(busy, "b", 11, 0.5);
+    add_row(other, "c", 12, 0.5);
+    CHECK_OK(tern_report_add_results(report, "idle", idle));
+    char *text = write(report, TERN_REPORT_TEXT);
+    CHECK_EQ(count(text, "The machine was busy"), 0);
+    tern_string_free(text);
+    CHECK_OK(tern_report_add_results(report, "busy", busy));
+    CHECK_STATUS(tern_report_add_results(report, "other", other), TERN_STATE);
+    CHECK(strstr(tern_last_error(), "another machine (host elsewhere)") != NULL);
+    text = write(report, TERN_REPORT_TEXT);
+    CHECK_EQ(count(text, "The machine was busy before this was measured (load 1.75)"), 1);
+    CHECK(strstr(text, "2 benchmarks were measured") != NULL); /* the refused one has left nothing */
+    tern_string_free(text);
+    tern_results_free(idle);
+    tern_results_free(busy);
+    tern_results_free(other);
+    tern_report_free(report);
+}
+
 TEST(an_empty_report_says_what_it_lacks)
 {
     tern_report *report = new_report();

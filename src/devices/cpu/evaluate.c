@@ -24,10 +24,7 @@ static void run_part(void *user, int worker, int workers)
 
 static void run_parts(evaluation *e)
 {
-    if (e->work.parts == 1)
-        run_part(e, 0, 1);
-    else
-        tern__threads_run(e->device->threads, e->work.parts, run_part, e);
+    tern__threads_run_as("fold", e->work.parts == 1 ? NULL : e->device->threads, e->work.parts, run_part, e);
 }
 
 static tern_status run_choice(const tern__target *target, const tern__call *call, const tern__choice *choice,

@@ -459,6 +459,6 @@ tern_status tern__cpu_pack(const tern__target *target, const tern__packing *pack
     o.pages.claims += parts;
     for (int i = 0; i < 2 * parts; i++)
         atomic_store_explicit(&device->claims[i].next, 0, memory_order_relaxed);
-    tern__threads_run(device->threads, parts, pack_part, &o);
+    tern__threads_run_as("pack weights", device->threads, parts, pack_part, &o);
     return TERN_OK;
 }

@@ -2,6 +2,7 @@
 #include "measure/json_members.h"
 #include "measure/report/report.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -22,6 +23,7 @@ tern_status tern_report_create(const char *title, tern_report **out)
     if (!r)
         return tern__out_of_memory(sizeof *r);
     tern__arena_init(&r->arena, 0);
+    r->busy = NAN;
     title = title ? title : "Tern report";
     r->title = tern__arena_strndup(&r->arena, title, strlen(title));
     if (!r->title) {
@@ -83,6 +85,19 @@ static tern_status append_rows(tern_report *r, const tern_results *from)
     return TERN_OK;
 }
 
+/* Figures of two machines are no figures of either. Old documents name none. */
+static tern_status check_host(const tern_report *r, const tern_results *from)
+{
+    const char *was = r->results ? tern_results_condition(r->results, "host") : NULL;
+    const char *is = tern_results_condition(from, "host");
+    TERN__FAIL_IF(
+        was && is && strcmp(was, is) != 0, TERN_STATE,
+        "report: it is of another machine (host %.64s) than those before it (host %.64s); make a report "
+        "of each",
+        is, was);
+    return TERN_OK;
+}
+
 /* `json` NULL: it is written here. */
 static tern_status add_results(tern_report *r, const char *name, const tern_results *results,
                                const char *json, size_t length)
@@ -91,6 +106,7 @@ static tern_status add_results(tern_report *r, const char *name, const tern_resu
     char *own = NULL;
     TERN__FAIL_IF(tern_results_repeat(r->results, results), TERN_STATE,
                   "report: a session of it was given before; a measurement counts once");
+    TERN_TRY(check_host(r, results));
     if (!json) {
         TERN_TRY(tern_results_write(results, TERN_RESULT_JSON, &own));
         length = strlen(own);
@@ -102,6 +118,8 @@ static tern_status add_results(tern_report *r, const char *name, const tern_resu
         r->results->n = before;
         r->results->n_conditions = known;
     }
+    if (status == TERN_OK)
+        r->busy = fmax(r->busy, tern_results_busy(results));
     tern__free(own);
     return status;
 }

@@ -89,6 +89,7 @@ struct tern_report {
     tern__report_source sources[TERN__REPORT_SOURCES];
     int n_sources;
     const char *notes[TERN__REPORT_NOTES]; /* sentences of the caller */
+    double busy; /* the highest load of documents whose machine was busy; NaN: none was */
     int n_notes;
     tern_results *results; /* of all sources; NULL: none */
     tern__profile_document *profile;

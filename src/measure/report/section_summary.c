@@ -86,7 +86,7 @@ static void tell_doubts(const tern_report *r, telling *t)
     tern__strbuf s = TERN__STRBUF_EMPTY;
     const tern_result *first = NULL;
     int n = 0;
-    const double load = tern_results_busy(r->results);
+    const double load = r->busy;
     for (int i = r->results->n - 1; i >= 0; i--) {
         const tern_result *row = &r->results->rows[i];
         if (row->rounds > 0 && row->limit_kind[0] && !isfinite(row->limit_share) && row->error[0]) {

@@ -104,10 +104,8 @@ tern_status tern__loading_share(tern__loading *loading, tern__file_work work, vo
     sharing s = {.work = work, .user = user};
     atomic_init(&s.failed, 0);
     pthread_mutex_lock(&loading->lock);
-    if (loading->workers)
-        tern__threads_run(loading->workers, tern__threads_count(loading->workers), run_part, &s);
-    else
-        run_part(&s, 0, 1);
+    tern__threads_run_as("read weights", loading->workers,
+                         loading->workers ? tern__threads_count(loading->workers) : 1, run_part, &s);
     loading->done += bytes;
     bool stop = loading->progress && loading->done <= loading->total && bytes > 0 &&
                 !loading->progress(loading->user, loading->done, loading->total);

@@ -12,6 +12,7 @@ json 'all(len(r["samples_us"]) == r["rounds"] <= 6 and (r["low_us"] is None or r
 bench --format google-benchmark |
     json 'sorted(j), sorted({b["run_type"] for b in j["benchmarks"]}), {b["time_unit"] for b in j["benchmarks"]}, len({b["run_name"] for b in j["benchmarks"]})'
 bench --format google-benchmark | json 'all(b["cpu_time"] > 0 for b in j["benchmarks"] if not b["name"].endswith("_mad"))'
+bench --format google-benchmark | json 'isinstance(j["context"]["caches"], list), {tuple(c) for c in j["context"]["caches"]} <= {("type", "level", "size", "num_sharing")}, j["context"]["num_cpus"] > 0'
 bench --samples 1 --budget 1e-9 --format json | json '{(r["rounds"], r["mad_us"], r["limit_share_mad"]) for r in j["rows"]}'
 tern bench ops --family reductions --memory 1 --samples 1 --threads 1 --budget 0.05 2>/dev/null | grep -cE ' us +- '
 bench --format github-action | json '[(sorted(b), b["unit"], b["value"] > 0) for b in j][:1], len(j)'

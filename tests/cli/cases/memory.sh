@@ -30,3 +30,7 @@ tern memory --format svg -o flame.svg -- graph run mlp.tern --made-up >/dev/null
 cat picture.svg flame.svg | grep -c 'var(' # viewers that know no variables would draw all of it black
 tern memory --format collapsed -o stacks -- graph run mlp.tern --made-up >/dev/null && grep -qE '^all;eval;compile;.* [0-9]+$' stacks && echo stacks
 tern memory --by site -o report -- graph run mlp.tern --made-up >/dev/null && grep '^memory by' report
+# Whoever reads weights for a pass is in that pass, on whichever thread.
+tern synth --shape small --layers 2 loaded.gguf >/dev/null
+tern memory --json -- run -m loaded.gguf -p "Once upon" -n 2 --threads 2 2>/dev/null |
+    json '{j["frames"][f["parent"]]["name"] if f["parent"] >= 0 else "none" for f in j["frames"] if f["name"].startswith("load_ternary.c")}'

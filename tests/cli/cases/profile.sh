@@ -24,3 +24,7 @@ tern profile --json --top 1 -- graph run mlp.tern --made-up 2>/dev/null |
 tern profile --format speedscope -o file -- list passes >passes && cmp passes <(tern list passes) && json 'sorted(j)' <file
 tern profile --format svg -o flame.svg -- graph run mlp.tern --made-up >/dev/null && grep -c 'var(' flame.svg
 tern profile --no-limits -o report -- graph run mlp.tern --made-up >/dev/null && grep '^hot spots' report
+# Threads that read weights have a track of their own.
+tern synth --shape small --layers 2 loaded.gguf >/dev/null
+tern profile --no-limits --json -- run -m loaded.gguf -p "Once upon" -n 2 --threads 2 2>/dev/null |
+    json '[r["threads"] for r in j["ops"] if r["name"] == "read weights"]'
