@@ -49,6 +49,17 @@ static void leave(uint64_t scope)
     (void)scope;
 }
 
+static uint64_t here(void)
+{
+    return 0;
+}
+
+static uint64_t join(uint64_t frame)
+{
+    (void)frame;
+    return 0;
+}
+
 static bool knows(uint32_t plan)
 {
     (void)plan;
@@ -77,6 +88,8 @@ static const tern__watcher watcher = {.made = made,
                                       .copied = copied,
                                       .enter = enter,
                                       .leave = leave,
+                                      .here = here,
+                                      .join = join,
                                       .knows = knows,
                                       .plan = take_plan,
                                       .run = run,
