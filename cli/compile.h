@@ -71,6 +71,8 @@ void pass_add_reason(text *t, tern_level level, const char *name);
 
 /* Members about compiling at `level`: passes, fusions, order. */
 void compile_json_add(json *j, const tern_program *program, tern_level level);
+/* Members about its memory and work, and the time that compiling took. */
+void info_json_add(json *j, const tern_program_info *info);
 /* The fusions of a program, as an array of that name. */
 void fusions_json_add(json *j, const char *key, const tern_program *program);
 /* Members `plan` and `buffers`; `rates` NULL: without estimates. `step_ns` NULL: nothing was measured. */

@@ -147,6 +147,17 @@ void plan_json_add(json *j, const tern_program *p, const uint64_t *step_ns, cons
     add_buffers(j, p);
 }
 
+void info_json_add(json *j, const tern_program_info *info)
+{
+    json_uint(j, "peak_bytes", info->arena_bytes);
+    json_uint(j, "scratch_bytes", info->scratch_bytes);
+    json_uint(j, "naive_bytes", info->naive_bytes);
+    json_uint(j, "live_bytes_lower_bound", info->live_bytes);
+    json_uint(j, "flops", info->flops);
+    json_uint(j, "bytes", info->bytes);
+    json_double(j, "compile_us", (double)info->compile_ns / 1e3);
+}
+
 void compile_json_add_run(json *j, const graph_run *r, const machine_rates *rates, const tern_program *higher)
 {
     json_object(j, NULL);
@@ -156,13 +167,7 @@ void compile_json_add_run(json *j, const graph_run *r, const machine_rates *rate
     json_int(j, "nodes_after", r->info.nodes_after);
     json_int(j, "steps", r->info.steps);
     json_int(j, "threads", tern_ctx_threads(r->ctx));
-    json_uint(j, "peak_bytes", r->info.arena_bytes);
-    json_uint(j, "scratch_bytes", r->info.scratch_bytes);
-    json_uint(j, "naive_bytes", r->info.naive_bytes);
-    json_uint(j, "live_bytes_lower_bound", r->info.live_bytes);
-    json_uint(j, "flops", r->info.flops);
-    json_uint(j, "bytes", r->info.bytes);
-    json_double(j, "compile_us", (double)r->info.compile_ns / 1e3);
+    info_json_add(j, &r->info);
     if (r->info.batch > 0) {
         json_object(j, "batch");
         json_int(j, "recorded", r->info.batch);

@@ -1,5 +1,5 @@
-/* hints.c - one table of what helps with what. tests/cli has each of them in an expected output: a sentence of the library that is
- * changed shows there. */
+/* hints.c - one table of what helps with what. tests/cli has most of them in expected outputs, where a sentence of the library that is
+ * changed shows. */
 #include "hints.h"
 
 #include <string.h>

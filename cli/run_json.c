@@ -57,13 +57,7 @@ static tern_status build(json *j, const graph_run *r, const machine_rates *rates
     json_int(j, "steps", r->info.steps);
     json_int(j, "threads", tern_ctx_threads(r->ctx));
     json_string(j, "level", tern_level_name(r->level));
-    json_uint(j, "peak_bytes", r->info.arena_bytes);
-    json_uint(j, "scratch_bytes", r->info.scratch_bytes);
-    json_uint(j, "naive_bytes", r->info.naive_bytes);
-    json_uint(j, "live_bytes_lower_bound", r->info.live_bytes);
-    json_uint(j, "flops", r->info.flops);
-    json_uint(j, "bytes", r->info.bytes);
-    json_double(j, "compile_us", (double)r->info.compile_ns / 1e3);
+    info_json_add(j, &r->info);
     json_double(j, "run_us", (double)r->run_ns / 1e3);
     json_int(j, "runs", r->runs);
     json_double(j, "median_us", (double)r->median_ns / 1e3);
