@@ -165,11 +165,6 @@ static double show(const bench_case *c, const tern__measurement *m, bool *sound)
     return NAN;
 }
 
-static double lower(double a, double b)
-{
-    return isnan(b) || b < a ? b : a;
-}
-
 static tern_status measure_all(bench_output *out, tern__threads *threads, int workers, int rounds,
                                bool *sound)
 {
@@ -184,7 +179,7 @@ static tern_status measure_all(bench_output *out, tern__threads *threads, int wo
         else
             TERN_TRY(status);
     }
-    bench_row(out, "attention_decode_bw_share", lower(share[ONE], share[EIGHT]), "of read bandwidth",
+    bench_row(out, "attention_decode_bw_share", bench_worse(share[ONE], share[EIGHT]), "of read bandwidth",
               "higher", "context 4096, f16: 1 sequence %.3f, 8 sequences %.3f, 1 with int8 %.3f; %d threads",
               share[ONE], share[EIGHT], share[ONE_I8], workers);
     bench_row(out, "attention_decode_i8_bw_share", share[ONE_I8], "of read bandwidth", "higher",

@@ -282,13 +282,14 @@ static void write_rows(bench_output *out, const tern__measurement *m, int worker
              "move the same",
              threads, COLUMNS, rate_of(m, SOFTMAX), share_of(m, LAYERNORM), share_of(m, QUANTISE));
     row(out, "fused_softmax_bw_share", one, share_of(m, SOFTMAX), "of the best plain loop", detail);
-    int worst = FIRST_EACH, used = snprintf(detail, sizeof detail, "%s; the worst of", threads);
+    double worst = INFINITY;
+    int used = snprintf(detail, sizeof detail, "%s; the worst of", threads);
     for (int i = FIRST_EACH; i < COUNT; i++) {
-        worst = !(share_of(m, i) >= share_of(m, worst)) ? i : worst;
+        worst = bench_worse(worst, share_of(m, i));
         used += snprintf(detail + used, sizeof detail - (size_t)used, "%s %s %.2f", i > FIRST_EACH ? "," : "",
                          programs[i].name, share_of(m, i));
     }
-    row(out, "elementwise_bw_share", one, share_of(m, worst), "of the best plain loop", detail);
+    row(out, "elementwise_bw_share", one, worst, "of the best plain loop", detail);
     snprintf(detail, sizeof detail, "%s, [%lld,%d]: %.1f GB/s", threads, (long long)(elements / COLUMNS),
              COLUMNS, rate_of(m, TRANSPOSE));
     row(out, "transpose_bw_share", one, share_of(m, TRANSPOSE), "of the best plain loop", detail);

@@ -156,6 +156,13 @@ static inline int bench_by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The lesser of two shares, where one that is not to be believed (NaN) makes the result such a one: a worst that leaves it out
+ * would be a better one. */
+static inline double bench_worse(double a, double b)
+{
+    return isnan(a) || isnan(b) ? NAN : fmin(a, b);
+}
+
 enum { BENCH_MOST_VALUES = 1024 };
 
 /* The middle one of at most BENCH_MOST_VALUES; they keep their order. */

@@ -190,11 +190,6 @@ static tern_status generation(bench_output *out, const options *o, tern__ternary
 
 static const int64_t shapes[][2] = {{2560, 2560}, {640, 2560}, {3840, 2560}, {6912, 2560}, {2560, 6912}};
 
-static double worse(double a, double b)
-{
-    return isnan(a) || isnan(b) ? NAN : fmin(a, b);
-}
-
 /* The share of one shape, NaN if it is not to be believed, and how many times as fast as `other` it is, if there is one. */
 static tern_status prompt(const options *o, job *j, uint32_t isa_mask, const tern__ternary_kernel *other,
                           double *share, double *times)
@@ -213,9 +208,9 @@ static tern_status prompt(const options *o, job *j, uint32_t isa_mask, const ter
         tern__measure(things, other ? 2 : 1, limit, &(tern__turns){.rounds = o->common.rounds * 2}, m);
     tern__limit_destroy(limit);
     TERN_TRY(status);
-    *share = worse(*share, show(&m[0], j, operations, "GOPS"));
+    *share = bench_worse(*share, show(&m[0], j, operations, "GOPS"));
     if (other)
-        *times = worse(*times, m[1].time.median / m[0].time.median);
+        *times = bench_worse(*times, m[1].time.median / m[0].time.median);
     return TERN_OK;
 }
 

@@ -153,14 +153,6 @@ static bool dtype_row(int i, field_value *out)
     return true;
 }
 
-/* What keeps a device from its best instruction set, the last of those it has; NULL: nothing. */
-static const char *isa_limit(const tern_device_info *device)
-{
-    const char *last = device->isa_available ? strrchr(device->isa_available, ' ') : NULL;
-    const char *best = last ? last + 1 : device->isa_available;
-    return !best || !device->isa || strcmp(best, device->isa) == 0 ? NULL : "$TERN_CPU";
-}
-
 /* Kernels of other libraries, and why they cannot be used if so. */
 static const char *libraries(void)
 {
@@ -188,7 +180,7 @@ static bool device_row(int i, field_value *out)
         {.number = device.cores_online},
         {.text = device.cores_reason},
         {.text = device.isa},
-        {.text = isa_limit(&device)},
+        {.text = device.isa_limit},
         {.text = device.isa_available},
         {.text = device.features},
         {.text = device.kernels},

@@ -39,10 +39,11 @@ typedef struct tern_pass_info {
 } tern_pass_info;
 
 typedef struct tern_device_info {
-    const char *name;          /* "cpu" */
-    const char *backend;       /* "native" */
-    const char *model;         /* "Intel(R) Xeon(R) ..." */
-    const char *isa;           /* best level in use, under $TERN_CPU */
+    const char *name;      /* "cpu" */
+    const char *backend;   /* "native" */
+    const char *model;     /* "Intel(R) Xeon(R) ..." */
+    const char *isa;       /* best level in use, under $TERN_CPU */
+    const char *isa_limit; /* what keeps levels or features from being used: "$TERN_CPU"; NULL = nothing */
     const char *isa_available; /* all levels of this machine, space-separated */
     const char *features;      /* what it has besides its levels, space-separated: "avx512vbmi" */
     const char *kernels;       /* those that were chosen for it among several, space-separated */

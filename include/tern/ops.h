@@ -224,13 +224,13 @@ TERN_API void tern_topk(tern_tensor *x, int64_t k, int64_t axis, bool largest, t
  * accumulate in f32, integers wrap */
 TERN_API tern_tensor *tern_matmul(tern_tensor *a, tern_tensor *b, bool transpose_a, bool transpose_b);
 
-/* i8 x[..., k] times ternary weight[n, k] transposed, exact in i32: y[..., n]; with scales[n, b] the b
- * blocks of k / b columns are exact, and their sums times their scales are added in f32, in ascending
- * order; scales may be NULL */
+/* i8 x[..., k] times ternary weight[n, k] transposed, exact in i32 (k up to 16777215): y[..., n]; with
+ * scales[n, b] the b blocks of k / b columns are exact, and their sums times their scales are added in
+ * f32, in ascending order; scales may be NULL */
 TERN_API tern_tensor *tern_ternary_matmul(tern_tensor *x, tern_tensor *weight, tern_tensor *scales);
 
 /* x[..., k] times weight[n, k] transposed: y[..., n], weights of 16 bits or in blocks counted as the f32
- * that they stand for, i8 exact in i32 */
+ * that they stand for, i8 exact in i32 (k up to 131071) */
 TERN_API tern_tensor *tern_linear(tern_tensor *x, tern_tensor *weight);
 
 /* ---- Moving data --------------------------------------------------------------------------------------- */

@@ -59,6 +59,11 @@ static inline void tern__rule_copy_shape(const tern__call *call, int i, const te
 /* The optional scales[n, blocks] of a ternary product of n rows: blocks are of equal width, in whole quads of columns. */
 tern_status tern__rule_check_block_scales(const tern__call *call, int64_t n);
 
+/* Refuses products of i8 that are promised to be exact in i32, but whose sums over the last axis of x need not fit: those of
+ * more than INT32_MAX / `largest` products. */
+enum { TERN__LARGEST_I8_BY_TERNARY = 128, TERN__LARGEST_I8_BY_I8 = 128 * 128 };
+tern_status tern__rule_check_exact_sums(const tern__call *call, int64_t largest);
+
 /* The name of operand `i`, for messages, into buffer; "xs[3]" for variadic ops. */
 enum { TERN__OPERAND_TEXT = 64 };
 char *tern__operand_text(const tern__op *op, int i, char buffer[TERN__OPERAND_TEXT]);

@@ -96,6 +96,7 @@ tern_status tern__rule_shape_packed_ternary_matmul(const tern__call *call)
         "weight %s must be [tiles, %" PRId64 ", 64]", TERN__SHAPE_TEXT(weight), k / 4 + (k % 4 != 0));
     TERN_TRY(check_tiles(call, 1, call->attrs[0].i, form == 2 ? 64 : 80));
     TERN_TRY(tern__rule_check_block_scales(call, call->attrs[0].i));
+    TERN_TRY(tern__rule_check_exact_sums(call, TERN__LARGEST_I8_BY_TERNARY));
     tern__rule_copy_shape(call, 0, x);
     call->out[0].shape[x->rank - 1] = call->attrs[0].i;
     return TERN_OK;
@@ -126,6 +127,8 @@ tern_status tern__rule_shape_packed_linear(const tern__call *call)
     const tern__type *x = call->in[0];
     TERN__RULE_FAIL_IF(x->rank == 0, TERN_SHAPE, "%s", "x needs at least one axis");
     TERN_TRY(check_linear(call, 1, (tern_dtype)call->attrs[1].i, call->attrs[0].i, x->shape[x->rank - 1]));
+    if (call->attrs[1].i == TERN_I8)
+        TERN_TRY(tern__rule_check_exact_sums(call, TERN__LARGEST_I8_BY_I8));
     tern__rule_copy_shape(call, 0, x);
     call->out[0].shape[x->rank - 1] = call->attrs[0].i;
     return TERN_OK;

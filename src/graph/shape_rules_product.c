@@ -70,7 +70,19 @@ tern_status tern__rule_check_block_scales(const tern__call *call, int64_t n)
     return TERN_OK;
 }
 
-tern_status tern__rule_shape_ternary_matmul(const tern__call *call)
+tern_status tern__rule_check_exact_sums(const tern__call *call, int64_t largest)
+{
+    const tern__type *x = call->in[0];
+    const int64_t most = INT32_MAX / largest;
+    TERN__RULE_FAIL_IF(x->shape[x->rank - 1] > most, TERN_SHAPE,
+                       "x %s has too many columns: sums of more than %" PRId64
+                       " products need not fit i32; split them and add the parts as f32",
+                       TERN__SHAPE_TEXT(x), most);
+    return TERN_OK;
+}
+
+/* x[..., k], weight[n, k]: y[..., n] */
+static tern_status shape_by_rows(const tern__call *call)
 {
     const tern__type *x = call->in[0], *weight = call->in[1];
     TERN__RULE_FAIL_IF(x->rank == 0, TERN_SHAPE, "%s", "x needs at least one axis");
@@ -85,9 +97,17 @@ tern_status tern__rule_shape_ternary_matmul(const tern__call *call)
     return TERN_OK;
 }
 
+tern_status tern__rule_shape_ternary_matmul(const tern__call *call)
+{
+    TERN_TRY(shape_by_rows(call));
+    return tern__rule_check_exact_sums(call, TERN__LARGEST_I8_BY_TERNARY);
+}
+
 tern_status tern__rule_shape_linear(const tern__call *call)
 {
-    return tern__rule_shape_ternary_matmul(call);
+    TERN_TRY(shape_by_rows(call));
+    return call->in[1]->dtype == TERN_I8 ? tern__rule_check_exact_sums(call, TERN__LARGEST_I8_BY_I8)
+                                         : TERN_OK;
 }
 
 tern_status tern__rule_shape_quantise_rows(const tern__call *call)

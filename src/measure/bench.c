@@ -207,6 +207,9 @@ static tern_status settle(const tern_bench_options *options, tern__bench *b)
     tern_bench_options *o = &b->o;
     TERN_TRY(find_suite(o->suite ? o->suite : "ops", &b->suite));
     TERN_TRY(check_numbers(o));
+    tern__isa_cap cap;
+    if (o->cpu)
+        TERN_TRY(tern__isa_cap_parse(o->cpu, &cap));
     const int64_t beyond = 4 * tern__cpu()->l3_bytes;
     o->budget_s = o->budget_s > 0 ? o->budget_s : budget_usual_s;
     o->timeout_s = o->timeout_s > 0 ? o->timeout_s : timeout_usual_s;
@@ -434,7 +437,8 @@ static tern__turns turns_for(const tern_bench_options *o, double first_s)
                          .sample_s = o->budget_s / 2 / o->rounds};
     if (first_s > o->budget_s) {
         turns.warmups = -1;
-        turns.rounds = first_s > 4 * o->budget_s ? 1 : TERN__ROUNDS_LEAST;
+        const int most = first_s > 4 * o->budget_s ? 1 : TERN__ROUNDS_LEAST;
+        turns.rounds = most < o->rounds ? most : o->rounds;
     }
     return turns;
 }

@@ -212,6 +212,7 @@ void tern__cpu_describe(tern__isa_cap cap, tern_device_info *out)
     const tern__cpu_info *cpu = tern__cpu();
     const limits l = limits_of(cap);
     long pages = sysconf(_SC_PHYS_PAGES);
+    const uint32_t all = tern__isa_mask_within(cpu, (tern__isa_cap){.level = cpu->best});
     tern__isa best = TERN__ISA_BASELINE;
     for (int level = 0; level < TERN__ISA_COUNT; level++)
         if (l.mask >> level & 1)
@@ -220,6 +221,7 @@ void tern__cpu_describe(tern__isa_cap cap, tern_device_info *out)
                               .backend = "native",
                               .model = cpu->model,
                               .isa = tern__isa_name(best),
+                              .isa_limit = l.mask == all ? NULL : "$TERN_CPU",
                               .isa_available = cpu->isa_names,
                               .kernels = texts_of(l)->chosen,
                               .features = texts_of(l)->features,
