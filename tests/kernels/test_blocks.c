@@ -1,5 +1,5 @@
-/* test_blocks.c - few results of many elements: sums, means and extremes over all axes, over the last and others, of a few columns
- * with many rows; against sums in the same blocks and lanes, written plainly, and extremes against the reference. And argmax and
+/* test_blocks.c - few results of many elements: sums, means, variances and extremes over all axes, over the last and others, of a few columns
+ * with many rows; against sums and deviations in the same blocks and lanes, written plainly, and extremes against the reference. And argmax and
  * argmin against the reference. Any axes, 16-bit floats, special values, odd layouts, any split, every level of instructions. */
 #include "base/alloc.h"
 #include "call.h"
@@ -61,6 +61,25 @@ static int64_t element(const tern__type *x, uint32_t reduced, int64_t y, int64_t
     return at;
 }
 
+/* Blocks deviate from their own means, and are put together by what these are apart. `x` is lost. */
+static double variance_in_blocks(double *x)
+{
+    double mean = 0, deviations = 0;
+    for (int64_t b = 0; b < program.blocks; b++) {
+        const int64_t from = b * program.block, left = program.rows - from,
+                      n = left < program.block ? left : program.block;
+        const double own = sum_in_lanes(x + from, n) / (double)n;
+        for (int64_t i = from; i < from + n; i++)
+            x[i] = (x[i] - own) * (x[i] - own);
+        const double squares = sum_in_lanes(x + from, n), apart = own - mean,
+                     share = (double)n / (double)(from + n);
+        deviations = b ? deviations + (squares + apart * apart * (double)from * share) : squares;
+        mean = b ? mean + apart * share : own;
+    }
+    const double freedom = (double)(program.rows - program.ddof);
+    return deviations / (freedom > 0 ? freedom : 0);
+}
+
 static double expected(const call *c, int64_t y)
 {
     double *x = malloc(sizeof *x * (size_t)(program.rows + 1)), result = 0;
@@ -73,6 +92,8 @@ static double expected(const call *c, int64_t y)
             result = b ? result + sum : sum;
         }
         result = program.op == TERN__BLOCKS_MEAN ? result / (double)program.rows : result;
+    } else if (program.op == TERN__BLOCKS_VAR) {
+        result = variance_in_blocks(x);
     } else {
         const double sign = program.op == TERN__BLOCKS_MAX ? 1 : -1;
         result = -INFINITY * sign;
@@ -126,10 +147,11 @@ static void check_call(call *c)
 
 static void check_shape(int rank, const int64_t *shape, uint32_t reduced, bool special)
 {
-    for (int op = 0; op < 4; op++) {
+    for (int op = TERN__BLOCKS_SUM; op <= TERN__BLOCKS_VAR; op++) {
         call c = {.n_in = 0};
         int64_t axes[4], y[4];
         c.attrs[1].i = roll(2);
+        program.ddof = roll(3);
         const int y_rank = left_of(&c, rank, shape, reduced, axes, y);
         const tern_dtype dtype = dtypes[roll(4)];
         call_in_plain(&c, dtype, rank, shape, 3);
@@ -192,12 +214,16 @@ TEST(many_columns_are_for_other_kernels)
 {
     const tern__type wide = {.dtype = TERN_F32, .rank = 2, .shape = {100000, 65}},
                      few = {.dtype = TERN_F32, .rank = 2, .shape = {100, 64}},
+                     doubles = {.dtype = TERN_F64, .rank = 2, .shape = {100000, 4}},
                      ints = {.dtype = TERN_I32, .rank = 2, .shape = {100000, 4}};
     int64_t first[] = {0};
     const tern__attr axes = {.ints = first, .count = 1};
     tern__blocks_program p = {.op = TERN__BLOCKS_SUM};
     CHECK(!tern__blocks_plan(&wide, &axes, &p));
     CHECK(!tern__blocks_plan(&few, &axes, &p));
+    CHECK(!tern__blocks_plan(&doubles, &axes, &p));
+    CHECK(tern__blocks_plan(&ints, &axes, &p));
+    p.op = TERN__BLOCKS_MEAN;
     CHECK(!tern__blocks_plan(&ints, &axes, &p));
 }
 

@@ -1,5 +1,5 @@
-/* reductions.c - what is reduced on the CPU otherwise than row by row (regions.c): columns, few results of many elements, the
- * places of extremes, and softmax of columns. */
+/* reductions.c - what is reduced on the CPU otherwise than row by row (regions.c): columns, few results of many elements, whole
+ * numbers, the places of extremes, softmax of columns, and running sums. */
 #include "devices/cpu/cpu.h"
 
 #include "base/status.h"
@@ -8,24 +8,43 @@
 #include "kernels/past.h"
 #include "kernels/reduce/arg.h"
 #include "kernels/reduce/blocks.h"
+#include "kernels/reduce/running.h"
 #include "kernels/reduce/softmax.h"
+#include "tensor/op_attrs.h"
 
 static const tern__kernel several_blocks = {
     .name = "blocks__reduce", .run = tern_blocks__reduce, .finish = tern_blocks__finish};
 
-static bool has_blocks(tern__opcode op, tern__blocks_op *out)
+static bool has_blocks(const tern__call *call, tern__blocks_program *out)
 {
-    *out = op == TERN__OP_sum    ? TERN__BLOCKS_SUM
-           : op == TERN__OP_mean ? TERN__BLOCKS_MEAN
-           : op == TERN__OP_max  ? TERN__BLOCKS_MAX
-                                 : TERN__BLOCKS_MIN;
-    return op == TERN__OP_sum || op == TERN__OP_mean || op == TERN__OP_max || op == TERN__OP_min;
+    switch (tern__op_code(call->op)) {
+    case TERN__OP_sum:
+        out->op = TERN__BLOCKS_SUM;
+        return true;
+    case TERN__OP_mean:
+        out->op = TERN__BLOCKS_MEAN;
+        return true;
+    case TERN__OP_max:
+    case TERN__OP_any:
+        out->op = TERN__BLOCKS_MAX;
+        return true;
+    case TERN__OP_min:
+    case TERN__OP_all:
+        out->op = TERN__BLOCKS_MIN;
+        return true;
+    case TERN__OP_var:
+        out->op = TERN__BLOCKS_VAR;
+        out->ddof = call->attrs[TERN__ATTR_var_ddof].i;
+        return true;
+    default:
+        return false;
+    }
 }
 
 bool tern__cpu_shares_rows(const tern__call *call)
 {
     tern__blocks_program plan = {0};
-    if (!has_blocks(tern__op_code(call->op), &plan.op)) /* others may have no operand */
+    if (!has_blocks(call, &plan)) /* others may have no operand */
         return false;
     const tern__type *x = call->in[0];
     return x->rank > 0 && x->shape[x->rank - 1] > TERN__LONGEST_ROW &&
@@ -37,8 +56,7 @@ static tern_status choose_blocks(const tern__call *call, const tern__columns_pro
                                  tern__arena *arena, tern__choice *out, bool *found)
 {
     tern__blocks_program plan = {.columns = *columns};
-    if (!has_blocks(tern__op_code(call->op), &plan.op) ||
-        !tern__blocks_plan(call->in[0], &call->attrs[0], &plan))
+    if (!has_blocks(call, &plan) || !tern__blocks_plan(call->in[0], &call->attrs[0], &plan))
         return TERN_OK;
     if (plan.blocks > 1)
         out->kernel = &several_blocks;
@@ -53,13 +71,18 @@ static bool fits(const tern__call *call, tern__choice *out)
 {
     const tern__type *x = call->in[0];
     const tern__attr *axes = &call->attrs[0];
+    bool whole = false;
     switch (tern__op_code(call->op)) {
     case TERN__OP_sum:
-    case TERN__OP_mean:
-    case TERN__OP_var:
     case TERN__OP_max:
     case TERN__OP_min:
-        if (!tern__columns_fit(x, axes))
+    case TERN__OP_any:
+    case TERN__OP_all:
+        whole = tern__is_whole(x->dtype);
+        /* fall through */
+    case TERN__OP_mean:
+    case TERN__OP_var:
+        if (!tern__columns_fit(x, axes, whole))
             return false;
         out->work = tern__columns_work(x, &call->out[0]);
         return true;
@@ -73,6 +96,8 @@ static bool fits(const tern__call *call, tern__choice *out)
     case TERN__OP_argmax:
     case TERN__OP_argmin:
         return tern__arg_fit(x, axes, &out->work);
+    case TERN__OP_cumsum:
+        return tern__running_fit(x, axes, &out->work);
     default:
         return false;
     }

@@ -135,9 +135,9 @@ typedef struct piece_outs {
     span outs[TAPS];
 } piece_outs;
 
-static piece_outs piece_outs_of(const pool *p, int64_t from)
+static piece_outs piece_outs_of(const pool *p, int64_t from, int64_t most)
 {
-    piece_outs t = {.from = from, .n = smaller(p->piece, p->out_width - from)};
+    piece_outs t = {.from = from, .n = smaller(most, p->out_width - from)};
     for (int64_t j = 0; j < smaller(p->kernel_w, TAPS); j++)
         t.outs[j] = outs_of(p, j, t.from, t.n);
     return t;
@@ -252,10 +252,55 @@ int64_t tern__pool_work(const tern__type *y, const tern__attr *attrs)
     return y->shape[0] * y->shape[1] * (attrs[TERN__ATTR_avg_pool2d_nhwc].i ? 1 : y->shape[2]);
 }
 
+/* Are the largest elements of windows found with all of a window at a time? */
+static bool takes_whole_windows(const pool *p)
+{
+    return p->kernel->largest && !p->mean && (p->stride_w == 1 || p->stride_w == 2) &&
+           (p->xs[p->w] == 1 || p->width == 1) && (p->ys[p->w] == 1 || p->out_width == 1);
+}
+
+/* The same for windows that lie in the image's columns from the first to the last. */
+static void pool_inside(const pool *p, int64_t from, int64_t n, int64_t image, int64_t channel, int64_t row)
+{
+    const span rows = span_of(p->height, p->kernel_h, row, p->stride_h, p->pad_h);
+    const int64_t x = image * p->xs[0] + channel * p->xs[p->c] + (rows.origin + rows.first) * p->xs[p->h] +
+                      from * p->stride_w - p->pad_w;
+    const int64_t y = image * p->ys[0] + channel * p->ys[p->c] + row * p->ys[p->h] + from;
+    p->kernel->largest(p->y + y * p->bytes, p->x + x * p->bytes, p->dtype, p->xs[p->h],
+                       rows.past - rows.first, p->kernel_w, p->stride_w, n);
+}
+
+/* Windows with columns in the padding, on both sides, are taken element by element. */
+static void run_whole_windows(const pool *p, int64_t begin, int64_t end)
+{
+    const int64_t first = smaller((p->pad_w + p->stride_w - 1) / p->stride_w, p->out_width);
+    const int64_t fits =
+        p->width + p->pad_w - p->kernel_w; /* where the last window that lies in the image may begin */
+    const int64_t past = larger(fits >= 0 ? smaller(fits / p->stride_w + 1, p->out_width) : 0, first);
+    for (int64_t item = begin; item < end; item++) {
+        const int64_t plane = item / p->out_height, row = item % p->out_height;
+        const int64_t image = plane / p->channels, channel = plane % p->channels;
+        if (past > first)
+            pool_inside(p, first, past - first, image, channel, row);
+        for (int64_t from = 0; from < p->out_width; from++) {
+            if (from == first)
+                from = past;
+            if (from == p->out_width)
+                break;
+            const piece_outs one = piece_outs_of(p, from, 1);
+            pool_columns(p, &one, image, channel, row);
+        }
+    }
+}
+
 static void run_planes(const pool *p, int64_t begin, int64_t end)
 {
+    if (takes_whole_windows(p)) {
+        run_whole_windows(p, begin, end);
+        return;
+    }
     for (int64_t from = 0; from < p->out_width; from += p->piece) {
-        const piece_outs all = piece_outs_of(p, from);
+        const piece_outs all = piece_outs_of(p, from, p->piece);
         for (int64_t item = begin; item < end; item++) {
             const int64_t plane = item / p->out_height;
             pool_columns(p, &all, plane / p->channels, plane % p->channels, item % p->out_height);

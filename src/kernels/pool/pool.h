@@ -12,6 +12,10 @@
 typedef struct tern__pool_kernel {
     void (*take_largest)(float *restrict to, const float *restrict x, int64_t step, int64_t n);
     void (*take_sum)(double *restrict to, const float *restrict x, int64_t step, int64_t n);
+    /* The largest elements of n windows that lie in the image, side by side from x on, `stride` apart (1 or 2), of `rows` rows, each
+     * `row` elements behind the one before; x and y without gaps. Results stay in registers meanwhile. NULL: none such. */
+    void (*largest)(void *restrict y, const void *restrict x, tern_dtype dtype, int64_t row, int64_t rows,
+                    int64_t columns, int64_t stride, int64_t n);
 } tern__pool_kernel;
 
 typedef struct tern__pool_program {

@@ -8,7 +8,7 @@
 #include "tensor/convert.h"
 
 enum {
-    MOST = 512,   /* columns of a block */
+    MOST = 1024,  /* columns of a block: best ones and places stay in the first-level cache */
     BLOCK = 2048, /* elements of a row of which the best is found, then in which of them it is */
 };
 

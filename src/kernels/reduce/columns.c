@@ -37,9 +37,9 @@ uint32_t tern__columns_reduced(const tern__type *x, const tern__attr *axes)
     return reduced;
 }
 
-bool tern__columns_fit(const tern__type *x, const tern__attr *axes)
+bool tern__columns_fit(const tern__type *x, const tern__attr *axes, bool whole)
 {
-    return tern__floats_reads(x->dtype) && x->rank > 1 &&
+    return (whole ? tern__is_whole(x->dtype) : tern__floats_reads(x->dtype)) && x->rank > 1 &&
            (tern__columns_reduced(x, axes) >> (x->rank - 1) & 1) == 0;
 }
 
@@ -88,6 +88,9 @@ typedef struct taking {
     const tern__columns_kernel *kernel;
     double sums[MOST], centres[MOST];
     float floats[MOST], gathered[GATHERED];
+    int64_t wholes[MOST], whole_row[MOST];
+    void (*take_whole)(int64_t *to, const void *x, int64_t stride, int64_t rows, int64_t n);
+    void (*take_i64)(int64_t *to, const void *x, int64_t stride, int64_t rows, int64_t n);
 } taking;
 
 typedef void take_fn(taking *t, const float *x, int64_t stride, int64_t rows, int64_t n);
@@ -112,10 +115,28 @@ static void take_smallest(taking *t, const float *x, int64_t stride, int64_t row
     t->kernel->smallest(t->floats, x, stride, rows, n);
 }
 
-/* Rows that follow each other along the innermost reduced axis. */
+/* Elements that lie apart are brought together row by row. */
+static void take_whole_rows(const columns *c, taking *t, const char *x, int64_t n)
+{
+    const int64_t rows = c->reduced[0], stride = c->x_reduced[0];
+    if (c->x_step == 1 || n == 1) {
+        t->take_whole(t->wholes, x, stride, rows, n);
+        return;
+    }
+    for (int64_t r = 0; r < rows; r++, x += stride * c->x_bytes) {
+        tern__convert(c->x_dtype, x, c->x_step, TERN_I64, t->whole_row, 1, n);
+        t->take_i64(t->wholes, t->whole_row, n, 1, n);
+    }
+}
+
+/* Rows that follow each other along the innermost reduced axis. `take` is of floats. */
 static void take_rows(const columns *c, taking *t, take_fn *take, const char *x, int64_t n)
 {
     const int64_t rows = c->reduced[0], stride = c->x_reduced[0];
+    if (!take) {
+        take_whole_rows(c, t, x, n);
+        return;
+    }
     if (c->x_dtype == TERN_F32 && (c->x_step == 1 || n == 1)) {
         take(t, (const float *)(const void *)x, stride, rows, n);
         return;
@@ -164,10 +185,30 @@ static void start_sums(taking *t, int64_t n)
         t->sums[i] = 0;
 }
 
+/* With the loop of this place in tern__whole_loops. */
+#define REDUCE_WHOLE(c, t, loop, start, x, y, n)                 \
+    do {                                                         \
+        (t)->take_whole = (t)->kernel->whole[(c)->x_dtype].loop; \
+        (t)->take_i64 = (t)->kernel->whole[TERN_I64].loop;       \
+        reduce_whole(c, t, start, x, y, n);                      \
+    } while (0)
+
+static void reduce_whole(const columns *c, taking *t, int64_t start, const char *x, char *y, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        t->wholes[i] = start;
+    take_all(c, t, NULL, x, n);
+    tern__convert(TERN_I64, t->wholes, 1, c->y_dtype, y, c->y_step, n);
+}
+
 static void reduce_sum(const columns *c, taking *t, const char *x, char *y, int64_t n,
                        const tern__attr *attrs)
 {
     (void)attrs;
+    if (tern__is_whole(c->x_dtype)) {
+        REDUCE_WHOLE(c, t, add, 0, x, y, n);
+        return;
+    }
     start_sums(t, n);
     take_all(c, t, take_sum, x, n);
     put_sums(c, t, y, n);
@@ -212,14 +253,20 @@ static void reduce_max(const columns *c, taking *t, const char *x, char *y, int6
                        const tern__attr *attrs)
 {
     (void)attrs;
-    reduce_floats(c, t, take_largest, -INFINITY, x, y, n);
+    if (tern__is_whole(c->x_dtype)) /* of no bools: none */
+        REDUCE_WHOLE(c, t, largests, c->x_dtype == TERN_BOOL ? 0 : INT64_MIN, x, y, n);
+    else
+        reduce_floats(c, t, take_largest, -INFINITY, x, y, n);
 }
 
 static void reduce_min(const columns *c, taking *t, const char *x, char *y, int64_t n,
                        const tern__attr *attrs)
 {
     (void)attrs;
-    reduce_floats(c, t, take_smallest, INFINITY, x, y, n);
+    if (tern__is_whole(c->x_dtype)) /* of no bools: all */
+        REDUCE_WHOLE(c, t, smallests, c->x_dtype == TERN_BOOL ? 1 : INT64_MAX, x, y, n);
+    else
+        reduce_floats(c, t, take_smallest, INFINITY, x, y, n);
 }
 
 static int64_t lines_of(int64_t lanes)

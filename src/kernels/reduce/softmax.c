@@ -69,7 +69,10 @@ static run rows_of(const block *b, int64_t r, int64_t count)
     return (run){b->s->chunk, b->n};
 }
 
-/* to = op(from, by): `by` is a row, which stands as often as there are rows in a chunk if rows follow each other. */
+/* Rows apart are often on pages of their own, where the hardware's prefetchers start anew, and share a few sets of the first-level
+ * cache: they are fetched into the second.
+ *
+ * to = op(from, by): `by` is a row, which stands as often as there are rows in a chunk if rows follow each other. */
 static void map_rows(const block *b, tern__rowop op, float *to, int64_t to_stride, run from, const float *by,
                      int64_t count, bool more)
 {
@@ -80,9 +83,8 @@ static void map_rows(const block *b, tern__rowop op, float *to, int64_t to_strid
     }
     for (int64_t i = 0; i < count; i++) {
         const float *row = from.at + i * from.stride;
-        /* Rows apart are often on pages of their own, where the hardware's prefetchers start anew. */
-        for (int64_t c = 0; more && c < b->n; c += LINE)
-            __builtin_prefetch(row + b->chunk * from.stride + c);
+        if (more)
+            tern__floats_fetch(row + b->chunk * from.stride, b->n * (int64_t)sizeof *row);
         map(to + i * to_stride, row, by, NULL, NULL, b->n);
     }
 }
@@ -136,6 +138,8 @@ static void find_largest(const block *b)
         for (int64_t i = 0; i < count; i += together)
             for (int64_t j = i; j < i + LANES && j < count; j++) {
                 const int64_t left = (count - j + LANES - 1) / LANES;
+                for (int64_t next = j + together; next < j + 2 * together && next < count; next += LANES)
+                    tern__floats_fetch(from.at + next * from.stride, n * (int64_t)sizeof *from.at);
                 k->largest(lanes + (j - i) * n, from.at + j * from.stride, LANES * from.stride,
                            left < 4 ? left : 4, n);
             }
