@@ -30,7 +30,7 @@ typedef struct tern_model_file tern_model_file;
 typedef enum tern_file_format {
     TERN_FILE_GGUF,        /* version 2 or 3 */
     TERN_FILE_SAFETENSORS, /* one file, or an index and its parts; config.json beside it is read too */
-    TERN_FILE_LLAMA2C,     /* llama2.c's .bin, version 0, f32 */
+    TERN_FILE_LLAMA2C,     /* llama2.c's .bin: version 0 or 1, f32, or 2, int8 */
     TERN_FILE_FORMAT_COUNT
 } tern_file_format;
 
@@ -39,12 +39,13 @@ typedef enum tern_file_format {
  *
  *   PLAIN    elements or blocks of a Tern type as they are
  *   TERNARY  codes of -1, 0, +1 and scales; for tern_model_file_load_ternary
+ *   GROUPED  int8, then an f32 scale for each group of elements, rows or not; loads as f32
  *   OPAQUE   its size is known, and that is all: such a tensor can be listed but not loaded
  *
  * Enumerators are numbered by their rows, which stay where they are: new ones come at the end.
  *
  * I2_S has 32 bytes for its scale behind the blocks of the whole tensor. HF_T2 (safetensors) has four rows in a byte and
- * its scale in a tensor of its own. */
+ * its scale in a tensor of its own. How many elements are a group of I8_GROUPS (llama2.c) a file's header says. */
 /* clang-format off */
 #define TERN_STORED_LIST(X)                                    \
     X(F32,      0, "F32",        1,   4, PLAIN,   F32)         \
@@ -85,7 +86,8 @@ typedef enum tern_file_format {
     X(U32,     -1, "U32",        1,   4, OPAQUE,  U8)          \
     X(U64,     -1, "U64",        1,   8, OPAQUE,  U8)          \
     X(F8,      -1, "F8",         1,   1, OPAQUE,  U8)          \
-    X(HF_T2,   -1, "HF_T2",      4,   1, TERNARY, T2)
+    X(HF_T2,   -1, "HF_T2",      4,   1, TERNARY, T2)          \
+    X(I8_GROUPS, -1, "I8_GROUPS", 1,  1, GROUPED, F32)
 /* clang-format on */
 
 typedef enum tern_stored {
@@ -100,6 +102,7 @@ typedef enum tern_stored_kind {
     TERN_STORED_PLAIN,
     TERN_STORED_TERNARY,
     TERN_STORED_OPAQUE,
+    TERN_STORED_GROUPED,
 } tern_stored_kind;
 
 typedef struct tern_stored_info {

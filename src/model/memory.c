@@ -21,9 +21,12 @@ static tern_status count_weights(const tern_model_file *file, double ternary_bit
         for (int k = 0; k < t.rank; k++)
             elements *= (double)t.shape[k];
         const bool ternary = tern_model_file_runs_ternary(file, i);
-        bytes += ternary ? elements * ternary_bits / 8 : (double)t.bytes;
+        const tern_stored_info *info = tern_stored_get(t.stored);
+        bytes += ternary                             ? elements * ternary_bits / 8
+                 : info->kind == TERN_STORED_GROUPED ? elements * tern_dtype_get(info->dtype)->unit_bytes
+                                                     : (double)t.bytes;
         /* Codes that the file does not have as such cannot be read again: they stay beside what is packed. */
-        if (ternary && tern_stored_get(t.stored)->kind != TERN_STORED_TERNARY)
+        if (ternary && info->kind != TERN_STORED_TERNARY)
             bytes += elements * 2 / 8;
     }
     *out = (uint64_t)bytes; /* of a file whose sizes were checked: far below 2^64 */

@@ -366,9 +366,6 @@ static tern_status get_program(tern_session *s, int64_t rows, int64_t wanted, pr
             *out = &s->programs[i];
             return TERN_OK;
         }
-    /* A table of tokens that is the head is packed by a program with a head; those without find it then. */
-    if (wanted == 0 && s->n_programs == 0 && s->model->embedding == s->model->head)
-        TERN_TRY(make_program(s, 1, 1, out));
     return make_program(s, rows, wanted, out);
 }
 

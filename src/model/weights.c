@@ -157,7 +157,7 @@ static tern_status check_numbers(const tern_model_file *file, int i)
 {
     const tern_file_tensor *t = &file->tensors[i];
     const tern_stored_info *info = tern_stored_get(t->stored);
-    return info->kind == TERN_STORED_PLAIN
+    return tern__stored_has_values(t->stored)
                ? TERN_OK
                : tern__load_fail(
                      file, t,

@@ -4,7 +4,8 @@
  * the target prefers that. What is packed is kept with the constant (tensor/derived.h), so that other
  * programs and batch sizes share it; the constant itself stays what the user sees, and is no longer needed
  * by the plan. A gather from a constant that is packed anyway (the table of tokens that is also the head of a model) reads the
- * packed form too, where its tiles are those of linear (16 bits, blocks), or both would be in memory. */
+ * packed form too, where its tiles are those of linear (16 bits, blocks), or both would be in memory. So does one from a constant
+ * whose data have yet to be made: then a product that comes later finds it packed. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -122,9 +123,8 @@ static const tern__leaf *packs(const tern__compilation *c, const tern_graph *g, 
                                tern__packing *out)
 {
     const tern__leaf *leaf = packable(c, g, node, out);
-    if (leaf && node->op == TERN__OP_gather && !is_packed_anyway(c, g, node->in[0], leaf, out))
-        return NULL;
-    return leaf;
+    const bool of_choice = leaf && node->op == TERN__OP_gather && !leaf->storage->deferred;
+    return of_choice && !is_packed_anyway(c, g, node->in[0], leaf, out) ? NULL : leaf;
 }
 
 /* Makes room for `bytes` on the stage. */

@@ -204,3 +204,22 @@ def write_llama2c(path, numbers, arrays):
         file.write(struct.pack("<7i", *numbers))
         for array in arrays:
             file.write(np.ascontiguousarray(array, np.float32).tobytes())
+
+
+def llama2c_groups(values, group):
+    """int8 and a scale for each group of a whole matrix, as version 2 has them; and what they mean."""
+    parts = values.reshape(-1, group).astype(np.float32)
+    scales = np.maximum(np.abs(parts).max(1, keepdims=True), 1e-9).astype(np.float32) / np.float32(127)
+    codes = np.rint(parts / scales).astype(np.int8)
+    return codes.tobytes() + scales.tobytes(), (codes * scales).astype(np.float32).reshape(values.shape)
+
+
+def write_llama2c_new(path, version, numbers, tied, group, vectors, matrices):
+    """Versions 1 and 2: numbers with a positive vocabulary; `matrices` are bytes in version 2, arrays in version 1."""
+    with open(path, "wb") as file:
+        head = struct.pack("<Ii7iB", 0x616b3432, version, *numbers, tied) + (struct.pack("<i", group) if version == 2 else b"")
+        file.write(head + bytes(256 - len(head)))
+        for array in vectors:
+            file.write(np.ascontiguousarray(array, np.float32).tobytes())
+        for matrix in matrices:
+            file.write(matrix if version == 2 else np.ascontiguousarray(matrix, np.float32).tobytes())

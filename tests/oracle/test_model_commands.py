@@ -232,14 +232,23 @@ def case_ends(g):
     tern("convert", full, os.path.join(folder, "model.safetensors"))
     with open(os.path.join(folder, "config.json")) as file:
         config = json.load(file)
-    letters = [FIRST_BYTE + ord(c) for c in "xyz"]
-    config["eos_token_id"] = [2, letters[0]]
-    with open(os.path.join(folder, "config.json"), "w") as file:
-        json.dump(config, file)
-    tern("convert", folder, os.path.join(folder, "back.gguf"))
-    for where in (folder, os.path.join(folder, "back.gguf")):
-        got = [ends_with(where, token) for token in [2] + letters]
-        found += ["%s: %r" % (where, got)] if got != [True, True, False, False] else []
+    letters = [FIRST_BYTE + ord(c) for c in "wxyz"]
+    for ends in ([2], [2, letters[0]], [2] + letters[:2], [letters[3]] + letters[:3] + [2]):
+        config["eos_token_id"] = ends
+        with open(os.path.join(folder, "config.json"), "w") as file:
+            json.dump(config, file)
+        name = os.path.join(folder, "%d" % len(ends))
+        back, again, other = name + ".gguf", name + "-again.gguf", os.path.join(name, "model.safetensors")
+        os.makedirs(name)
+        tern("convert", folder, back)
+        tern("convert", back, again, "--type", "tq2_0")
+        tern("convert", again, other)
+        with open(os.path.join(name, "config.json")) as file:
+            said = json.load(file)["eos_token_id"]
+        found += ["%r became %r" % (ends, said)] if said != (ends if len(ends) > 1 else ends[0]) else []
+        for where in (folder, back, again, name):
+            got = [token for token in [2] + letters if ends_with(where, token)]
+            found += ["%s: %r" % (where, got)] if sorted(got) != sorted(ends) else []
     return found
 
 

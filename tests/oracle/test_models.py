@@ -19,6 +19,7 @@ that engines are known to make (transformer.py calls them traps) are computed to
   isa         each instruction set
   refused     files that say too little, or contradict themselves
 """
+import copy
 import os
 import shutil
 import subprocess
@@ -66,6 +67,10 @@ def neighbours(w, rows):
 def ordered(w, name, matrix):
     """As GGUF's LLaMA and llama2.c have it."""
     return matrix[neighbours(w, matrix.shape[0])] if name in ("attn_q", "attn_k") else matrix
+
+
+def unordered(w, name, matrix):
+    return matrix[np.argsort(neighbours(w, matrix.shape[0]))] if name in ("attn_q", "attn_k") else matrix
 
 
 def gguf_meta(s, architecture, **more):
@@ -328,6 +333,28 @@ def case_online(family, kind, quantisation, parts):
     return case
 
 
+def case_ternary_masters(family, quantisation, kept):
+    """Numbers that are ternary already: as master weights they get the mean of magnitudes for a scale, zeros among them; where the
+    configuration says that all was done before, they stay what they are."""
+    def case(g):
+        s = draw_shape(g, family, width=96, heads=6, kv_heads=3, ff=100)
+        w = Weights(s, g.rng)
+        tensors = hf_common(w)
+        other = copy.deepcopy(w)
+        for (layer, linear), (codes, _) in list(w.linears.items()):
+            raw, master = files.encode_floats("BF16", codes * np.float32(g.rng.uniform(0.02, 0.2)))
+            both = (codes, np.abs(master).max()), ternarise(master)
+            w.linears[layer, linear], other.linears[layer, linear] = both if kept else both[::-1]
+            tensors.append((hf_linear(layer, linear, "weight"), master.shape, "BF16", raw))
+        full = path("masters")
+        files.write_hf(full, hf_config(s, quantisation), tensors, 1)
+        tokens = draw_tokens(g, w)
+        if not nmse(forward(other, tokens), forward(w, tokens)) > LEAST_OF_TRAPS:
+            return "both scales make the same model: this case would not see a mistake"
+        return problems(full, w, tokens, traps_of(s))
+    return case
+
+
 def case_llama_hf(kind, parts, left_over=False):
     """left_over: a head that is not used, because the configuration says that the table is the head; frequencies of rotation,
     which older files have."""
@@ -363,6 +390,32 @@ def case_llama2c(g):
     files.write_llama2c(full, [s.width, s.ff, s.layers, s.heads, s.kv_heads, s.vocabulary if s.tied else -s.vocabulary,
                                s.context], arrays)
     return problems(full, w, draw_tokens(g, w), traps_of(s))
+
+
+def case_llama2c_new(version):
+    """With a header of 256 bytes, norms first; int8 in groups that end with rows, or inside of them."""
+    def case(g):
+        s = draw_shape(g, "llama", width=48, heads=6, kv_heads=3, ff=100, theta=10000.0, vocabulary=64)
+        w, group = Weights(s, g.rng), g.pick([1, 4, 8, 16, 48])
+
+        def store(matrix):
+            return files.llama2c_groups(matrix, group) if version == 2 else (matrix, matrix)
+        raw, w.embedding = store(w.embedding)
+        matrices = [raw]
+        for linear in ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_down", "ffn_up"):
+            for layer in range(s.layers):
+                raw, meant = store(ordered(w, linear, w.linears[layer, linear]))
+                w.linears[layer, linear] = unordered(w, linear, meant)
+                matrices.append(raw)
+        if not s.tied:
+            raw, w.head = store(w.head)
+            matrices.append(raw)
+        vectors = [w.norms[layer, norm] for norm in ("attn_norm", "ffn_norm") for layer in range(s.layers)] + [w.output_norm]
+        full = path("model.bin")
+        files.write_llama2c_new(full, version, [s.width, s.ff, s.layers, s.heads, s.kv_heads, s.vocabulary, s.context], s.tied,
+                                group, vectors, matrices)
+        return problems(full, w, draw_tokens(g, w), traps_of(s))
+    return case
 
 
 def case_rounding(g):
@@ -467,6 +520,19 @@ def refuse_untrained(g):
     for key, (codes, _) in list(w.linears.items()):
         w.linears[key] = (g.rng.normal(0, 1, codes.shape).astype(np.float32), np.float32(1))
     return refuse(write_gguf("untrained.gguf", w, g.rng, "F32"), ["not ternary", "blk."])
+
+
+def refuse_untrained_offline(g):
+    """Floats that are said to be ternary already, and are not."""
+    s = draw_shape(g, "B", width=96, heads=6, kv_heads=3, ff=100)
+    w = Weights(s, g.rng)
+    tensors = hf_common(w)
+    for (layer, linear), (codes, _) in list(w.linears.items()):
+        raw, _ = files.encode_floats("BF16", g.rng.normal(0, 0.1, codes.shape).astype(np.float32))
+        tensors.append((hf_linear(layer, linear, "weight"), codes.shape, "BF16", raw))
+    full = path("offline")
+    files.write_hf(full, hf_config(s, {"linear_class": "autobitlinear", "quantization_mode": "offline"}), tensors, 1)
+    return refuse(full, ["not ternary"])
 
 
 def refuse_lost_norms(g):
@@ -599,12 +665,17 @@ def all_cases():
         for kind in ("BF16", "F32", "F16"):
             add("online", case_online("A", kind, None, parts), case_online("B", kind, {"quantization_mode": "online"}, parts))
             add("llama_hf", case_llama_hf(kind, parts), case_llama_hf(kind, parts, True))
-    add("online", case_online("C", "BF16", {"quantization_mode": "online"}, 1))
+    online = {"quantization_mode": "online"}
+    add("online", case_online("C", "BF16", online, 1), case_ternary_masters("A", None, False),
+        case_ternary_masters("B", online, False), case_ternary_masters("C", online, False),
+        case_ternary_masters("A", auto, True), case_ternary_masters("B", auto, True), case_ternary_masters("C", auto, True))
+    for version in (1, 2):
+        add("llama2c", *[case_llama2c_new(version)] * 4)
     for group, function, count in (("llama2c", case_llama2c, 4), ("rounding", case_rounding, 4), ("zero", case_zero, 3),
                                    ("range", case_range, 3), ("activations", case_activations, 3),
                                    ("threads", case_threads, 6), ("isa", case_isa, 2)):
         add(group, *[function] * count)
-    add("refused", refuse_without_config, refuse_untrained, refuse_lost_norms, refuse_missing_norms,
+    add("refused", refuse_without_config, refuse_untrained, refuse_untrained_offline, refuse_lost_norms, refuse_missing_norms,
         refuse_scaled_positions, refuse_lost_scales, refuse_lost_head, refuse_floats_among_ternary)
     add("settings", case_settings_that_change_nothing, case_rope_parameters(), case_window,
         case_rope_parameters(rope_theta=None), case_rope_parameters(rope_theta=None, rope_scaling=None),

@@ -249,6 +249,36 @@ TEST(a_table_that_is_a_head_is_read_packed)
     tern_ctx_destroy(ctx);
 }
 
+static tern_status copy_bytes(void *user, size_t offset, void *data, size_t bytes)
+{
+    memcpy(data, (const char *)tern_data(user) + offset, bytes);
+    return TERN_OK;
+}
+
+static void keep_all(void *user)
+{
+    (void)user;
+}
+
+/* Nothing of a table that has yet to be made is there as it is: whoever needs it first, packs it. */
+TEST(a_table_that_is_made_later_is_packed_for_tokens)
+{
+    fill();
+    tern_ctx *ctx = context(2, NULL);
+    for (int d = 0; d < N_DTYPES; d++)
+        TERN_SCOPE(ctx) {
+            const bool tiles = DTYPES[d] != TERN_F32;
+            tern_tensor *w = weight(ctx, DTYPES[d], true);
+            const float *all = tern_data_f32(tern_cast(w, TERN_F32));
+            tern_tensor *later = tern_constant(ctx, DTYPES[d], 2, (int64_t[]){N, K},
+                                               &(tern_constant_source){copy_bytes, keep_all, w, 0});
+            CHECK(all != NULL && tern_data(w) != NULL);
+            check_gather(ctx, later, all, false, tiles);
+            check_gather(ctx, later, all, true, tiles);
+        }
+    tern_ctx_destroy(ctx);
+}
+
 /* The bytes of a file are a tensor, without a copy, and so are rows of it. */
 TEST(blocks_can_be_borrowed_and_sliced)
 {

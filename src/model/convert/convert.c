@@ -276,14 +276,14 @@ static tern_status make_beside(job *j, const char *path)
 {
     if (j->format != TERN_FILE_SAFETENSORS)
         return TERN_OK;
-    bool packed = false, ternary = false;
+    bool packed = false, ternary = j->architecture->ternary;
     for (size_t i = 0; i < j->n; i++) {
         packed |= j->plan[i].to == TERN_STORED_HF_T2;
         ternary |= tern__codec_get(j->file->tensors[j->plan[i].source].stored) != NULL;
     }
-    /* master weights, and numbers of an architecture that need not be ternary: that they are, and their inputs rounded, has to be said */
-    const bool online = j->file->master_weights || (ternary && !j->architecture->ternary);
-    const char *mode = packed ? "offline" : online ? "online" : NULL;
+    /* codes, and numbers that are ternary, mean what they are; master weights are still to be ternarised */
+    const bool online = j->file->master_weights && !packed;
+    const char *mode = online ? "online" : packed || ternary ? "offline" : NULL;
     return tern__hf_beside_make(j->file, path, mode, &j->beside);
 }
 

@@ -59,7 +59,7 @@ static tern_stored type_in_gguf(const tern_model_file *file, const tern_file_ten
     bool half = t->stored == TERN_STORED_F16 || t->stored == TERN_STORED_BF16;
     if (t->stored == TERN_STORED_HF_T2)
         return ternary_in_gguf(file, t);
-    if ((half && t->rank < 2) || t->stored == TERN_STORED_F64)
+    if ((half && t->rank < 2) || t->stored == TERN_STORED_F64 || t->stored == TERN_STORED_I8_GROUPS)
         return TERN_STORED_F32;
     return tern_stored_get(t->stored)->gguf_number < 0 ? TERN_STORED_AS_IS : t->stored;
 }
@@ -71,7 +71,7 @@ static tern_stored type_in_safetensors(const tern_file_tensor *t)
     if (info->kind == TERN_STORED_TERNARY)
         return TERN_STORED_HF_T2;
     return tern__safetensors_type_name(t->stored) ? t->stored
-           : info->kind == TERN_STORED_PLAIN      ? TERN_STORED_F32
+           : tern__stored_has_values(t->stored)   ? TERN_STORED_F32
                                                   : TERN_STORED_AS_IS;
 }
 
@@ -214,28 +214,21 @@ static bool is_ternarised(const tern_model_file *file, const tern_file_tensor *t
            tern_stored_get(to)->kind == TERN_STORED_PLAIN && tern__stored_keeps_ternary(to);
 }
 
-/* Master weights are ternarised by whoever loads them, if the file says what they are, as config.json does. GGUF cannot: as floats,
- * unless they are exactly ternary, they would be another model. */
-static tern_status check_masters(tern_ctx *ctx, const tern_model_file *file, const tern__conversion *c,
+/* Master weights are ternarised by whoever loads them, if the file says what they are, as config.json does. GGUF cannot: as floats
+ * they would be another model. */
+static tern_status check_masters(const tern_model_file *file, const tern__conversion *c,
                                  tern_file_format format)
 {
     const tern_file_tensor *t = &file->tensors[c->source];
-    tern_status status = TERN_OK;
-    if (c->ternarised || !file->master_weights || !is_linear(t) ||
-        tern_stored_get(t->stored)->kind != TERN_STORED_PLAIN ||
-        tern_stored_get(c->to)->kind == TERN_STORED_TERNARY || format == TERN_FILE_SAFETENSORS)
-        return TERN_OK;
-    TERN_SCOPE(ctx) {
-        tern_tensor *codes, *scales;
-        status =
-            tern_model_file_load_ternary(ctx, file, c->source, TERN_T2, TERN_TERNARY_EXACT, &codes, &scales);
-    }
     TERN__FAIL_IF(
-        status == TERN_DTYPE, TERN_DTYPE,
+        !c->ternarised && file->master_weights && is_linear(t) &&
+            tern_stored_get(t->stored)->kind == TERN_STORED_PLAIN &&
+            tern_stored_get(c->to)->kind != TERN_STORED_TERNARY && format != TERN_FILE_SAFETENSORS,
+        TERN_DTYPE,
         "%s: '%s' has master weights, which are ternarised when they are loaded: as %s they would be "
         "another model; choose a ternary type",
         file->parts[0].path, t->name, tern_stored_get(c->to)->name);
-    return status;
+    return TERN_OK;
 }
 
 /* Numbers of several sizes are not ternary: whoever loads them would ternarise them anew, or refuse them. */
@@ -282,7 +275,7 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
         TERN_DTYPE,
         "%s: as %s '%s' would be an ordinary layer, and the model another one: choose a ternary type",
         file->parts[0].path, tern_stored_get(c->to)->name, t->name);
-    /* config.json can say "packed codes" and "master weights"; -s, 0 and s are neither: ternarised anew they get another scale */
+    /* config.json can say "packed codes" and "master weights"; -s, 0 and s are neither, and not all who read it leave them as they are */
     TERN__FAIL_IF(!o->force && format == TERN_FILE_SAFETENSORS && is_linear(t) && !to_ternary &&
                       (from->kind == TERN_STORED_TERNARY || (named_ternary(file) && !file->master_weights)),
                   TERN_UNSUPPORTED,
@@ -290,7 +283,7 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
                   "hf_t2, or force it",
                   file->parts[0].path, t->name, tern_stored_get(c->to)->name);
     if (!o->force)
-        TERN_TRY(check_masters(ctx, file, c, format));
+        TERN_TRY(check_masters(file, c, format));
     /* what may not hold a scale as it is */
     const bool blocks = tern__stored_has_blocks(c->to);
     bool narrow = c->way == TERN__WAY_VALUES &&

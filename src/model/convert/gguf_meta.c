@@ -75,14 +75,42 @@ static int32_t id_in(const tern_model_file *said, const char *key, int32_t id)
                : id;
 }
 
-/* GGUF has two places for tokens that end an answer; those with known names need none. */
-static int32_t other_end(const tern_model_file *said, const tern_vocabulary *d)
+/* Which tokens end an answer, eos apart: the end of a turn first, none twice. */
+typedef struct ends {
+    int32_t ids[TERN__MOST_LISTED_ENDS + 1];
+    size_t n;
+} ends;
+
+static void add_end(ends *e, int32_t eos, int32_t id)
+{
+    bool known = id == TERN_NO_TOKEN || id == eos;
+    for (size_t i = 0; i < e->n && !known; i++)
+        known = e->ids[i] == id;
+    if (!known)
+        e->ids[e->n++] = id;
+}
+
+static ends ends_of(const tern_model_file *said, const tern_vocabulary *d)
 {
     const int32_t eos = id_in(said, "tokenizer.ggml.eos_token_id", d->eos);
+    ends e = {.n = 0};
+    add_end(&e, eos, d->eot);
     for (size_t i = 0; i < d->n_ends; i++)
-        if (d->ends[i] != eos)
-            return d->ends[i];
-    return d->eot;
+        add_end(&e, eos, d->ends[i]);
+    return e;
+}
+
+/* GGUF has places for two of them beside eos. Readers stop at both; if there are more, all of them are listed where Tern looks. */
+static void add_ends(tern__model_writer *w, const tern_model_file *said, const tern_vocabulary *d)
+{
+    static const char *const places[] = {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"};
+    const ends e = ends_of(said, d);
+    for (size_t i = 0; i < TERN__COUNT(places) && i < e.n; i++)
+        add_id(w, said, places[i], e.ids[i]);
+    if (e.n <= TERN__COUNT(places))
+        return;
+    tern__gguf_meta_begin(w, TERN__ENDS_KEY, TERN_META_U32, (int64_t)e.n);
+    tern__strbuf_add_n(&w->metas, (const char *)e.ids, e.n * sizeof *e.ids);
 }
 
 static void add_choice(tern__model_writer *w, const char *key, tern_tristate choice)
@@ -92,29 +120,18 @@ static void add_choice(tern__model_writer *w, const char *key, tern_tristate cho
 }
 
 /* GGUF has no word for some things that a tokenizer.json says. Where they would make other tokens the vocabulary is refused. */
-static tern_status check_rules(const tern_vocabulary *d, const tern_model_file *said)
+static tern_status check_rules(const tern_vocabulary *d)
 {
     tern_vocabulary stated = *d;
     tern_tokenizer *t = NULL;
     stated.ignore_merges = TERN_TRISTATE_BY_MODEL;
-    stated.eos = id_in(said, "tokenizer.ggml.eos_token_id", d->eos);
-    stated.eot = id_in(said, "tokenizer.ggml.eot_token_id", other_end(said, d));
-    stated.n_ends = 0;
     tern_status status = tern_tokenizer_create(&stated, NULL, &t);
     if (status == TERN_UNAVAILABLE) /* without PCRE2 nobody can tell */
         return TERN_OK;
     TERN_TRY(status);
     const bool same = d->ignore_merges == TERN_TRISTATE_BY_MODEL ||
                       t->ignore_merges == (d->ignore_merges == TERN_TRISTATE_YES);
-    size_t lost = 0;
-    for (size_t i = 0; i < d->n_ends; i++)
-        lost += !tern_tokenizer_is_end(t, d->ends[i]);
     tern_tokenizer_free(t);
-    if (lost > 0)
-        tern__log(TERN_LOG_WARN,
-                  "GGUF has places for two tokens that end an answer: %zu more will not end answers of the "
-                  "new file",
-                  lost);
     TERN__FAIL_IF(!same, TERN_UNSUPPORTED, "GGUF cannot say that '%s' %s merges for words that are tokens",
                   d->pre ? d->pre : d->model, d->ignore_merges == TERN_TRISTATE_YES ? "ignores" : "minds");
     size_t odd = 0;
@@ -134,7 +151,7 @@ static tern_status check_rules(const tern_vocabulary *d, const tern_model_file *
 tern_status tern__gguf_add_vocabulary(tern__model_writer *w, const tern_vocabulary *d,
                                       const tern_model_file *said)
 {
-    TERN_TRY(check_rules(d, said));
+    TERN_TRY(check_rules(d));
     tern__gguf_meta_string(w, "tokenizer.ggml.model", d->model, strlen(d->model));
     if (d->pre)
         tern__gguf_meta_string(w, "tokenizer.ggml.pre", d->pre, strlen(d->pre));
@@ -148,7 +165,7 @@ tern_status tern__gguf_add_vocabulary(tern__model_writer *w, const tern_vocabula
         add_texts(w, "tokenizer.ggml.merges", d->merges, d->n_merges);
     add_id(w, said, "tokenizer.ggml.bos_token_id", d->bos);
     add_id(w, said, "tokenizer.ggml.eos_token_id", d->eos);
-    add_id(w, said, "tokenizer.ggml.eot_token_id", other_end(said, d));
+    add_ends(w, said, d);
     add_id(w, said, "tokenizer.ggml.unknown_token_id", d->unk);
     add_choice(w, "tokenizer.ggml.add_bos_token", d->add_bos);
     add_choice(w, "tokenizer.ggml.add_eos_token", d->add_eos);

@@ -105,6 +105,27 @@ static void add_numbers(tern__strbuf *s, const tern_model_file *file, const char
     }
 }
 
+/* One id, or a list of them. */
+static tern_status add_ends(const tern_model_file *file, tern__strbuf *s)
+{
+    int64_t ids[TERN__MOST_LISTED_ENDS + 2];
+    int32_t listed[TERN__MOST_LISTED_ENDS];
+    size_t n = 0, n_listed;
+    if (tern_model_file_get_int(file, "tokenizer.ggml.eos_token_id", &ids[n]) != TERN_OK)
+        return TERN_OK;
+    n++;
+    TERN_TRY(tern__file_ends(file, listed, &n_listed));
+    if (tern_model_file_get_int(file, "tokenizer.ggml.eot_token_id", &ids[n]) == TERN_OK && ids[n] != ids[0])
+        n++;
+    for (size_t i = 0; i < n_listed; i++)
+        if (listed[i] != ids[0] && listed[i] != ids[n > 1]) /* the list has the end of a turn, too */
+            ids[n++] = listed[i];
+    tern__strbuf_addf(s, ",\n  \"eos_token_id\": %s%lld", n > 1 ? "[" : "", (long long)ids[0]);
+    for (size_t i = 1; i < n; i++)
+        tern__strbuf_addf(s, ", %lld%s", (long long)ids[i], i + 1 == n ? "]" : "");
+    return TERN_OK;
+}
+
 static tern_status add_config(const tern_model_file *file, const char *path, const char *mode,
                               tern__beside *all)
 {
@@ -113,7 +134,7 @@ static tern_status add_config(const tern_model_file *file, const char *path, con
     tern__strbuf s = TERN__STRBUF_EMPTY;
     tern_file_tensor table;
     int i, head;
-    int64_t id, eot;
+    int64_t id;
     tern__hparams h = {0};
     TERN_TRY(tern__hparams_read(file, &h)); /* what config.json could not say is refused, not lost */
     TERN__FAIL_IF(
@@ -134,12 +155,10 @@ static tern_status add_config(const tern_model_file *file, const char *path, con
                       (long long)table.shape[0], tied ? "true" : "false");
     if (tern_model_file_get_int(file, "tokenizer.ggml.bos_token_id", &id) == TERN_OK)
         tern__strbuf_addf(&s, ",\n  \"bos_token_id\": %lld", (long long)id);
-    if (tern_model_file_get_int(file, "tokenizer.ggml.eos_token_id", &id) == TERN_OK) {
-        bool more =
-            tern_model_file_get_int(file, "tokenizer.ggml.eot_token_id", &eot) == TERN_OK && eot != id;
-        tern__strbuf_addf(&s, ",\n  \"eos_token_id\": %s%lld", more ? "[" : "", (long long)id);
-        if (more)
-            tern__strbuf_addf(&s, ", %lld]", (long long)eot);
+    tern_status status = add_ends(file, &s);
+    if (status != TERN_OK) {
+        tern__strbuf_free(&s);
+        return status;
     }
     if (mode)
         tern__strbuf_addf(&s,

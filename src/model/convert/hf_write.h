@@ -19,7 +19,7 @@ typedef struct tern__beside {
 } tern__beside;
 
 /* What stands in the folder of `path` beside a model from `file`. `mode` is the quantization_mode of its linear layers: "offline"
- * is codes with a weight_scale that multiplies, "online" numbers that are ternary; NULL: they have none. A file that is there
+ * is codes with a weight_scale that multiplies, or numbers that are ternary, "online" master weights; NULL: they have none. A file that is there
  * already and says something else will not be overwritten: TERN_STATE. Nothing is written yet. */
 tern_status tern__hf_beside_make(const tern_model_file *file, const char *path, const char *mode,
                                  tern__beside *all);

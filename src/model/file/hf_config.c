@@ -185,7 +185,9 @@ static void take_quantisation(tern_model_file *file, const json_t *config)
                                                                                    : TERN__SCALE_DIVIDES;
     const tern__architecture *row;
     architecture_of(config, &row);
-    file->master_weights = quantised || (row && row->ternary);
+    /* "offline" weights were ternarised before: what of them is numbers, stands for itself */
+    const bool offline = quantised && strcmp(text_at(q, "quantization_mode"), "offline") == 0;
+    file->master_weights = (quantised || (row && row->ternary)) && !offline;
 }
 
 /* A tied head is not read even where a file has one: then it keeps the name that nobody asks for. */

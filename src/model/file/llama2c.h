@@ -1,4 +1,4 @@
-/* llama2c.h - what llama2.c's .bin, version 0, is: seven i32, then f32 tensors in a fixed order. */
+/* llama2c.h - what llama2.c's .bin is: seven i32, then tensors in a fixed order. Version 0, which is written, is that and in f32. */
 #ifndef TERN_MODEL_FILE_LLAMA2C_H
 #define TERN_MODEL_FILE_LLAMA2C_H
 
@@ -11,7 +11,7 @@ typedef struct tern__llama2c_shape {
     bool untied;
 } tern__llama2c_shape;
 
-/* Every part of all layers, then the next. Before the last, which only untied models have, stand tables of cosines and sines. */
+/* Of version 0. Every part of all layers, then the next. Before the last, which only untied models have, stand tables of cosines and sines. */
 extern const tern__part_id tern__llama2c_order[TERN__LLAMA2C_PARTS];
 
 #endif

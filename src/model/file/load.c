@@ -108,11 +108,39 @@ static tern_status load_plain(tern_ctx *ctx, const tern_model_file *file, int i,
                             (size_t)t->bytes, out);
 }
 
+/* Elements [first, first + n) of int8 in groups, whose scales stand behind all of them. */
+static tern_status read_grouped(const tern_model_file *file, int i, int64_t first, int64_t n, float *out)
+{
+    enum { AT_ONCE = 1 << 16 };
+    const tern_file_tensor *t = &file->tensors[i];
+    const int64_t group = file->group;
+    const uint64_t scales_at = t->bytes / (uint64_t)(group + (int64_t)sizeof(float)) * (uint64_t)group;
+    int8_t *codes = tern__alloc(AT_ONCE);
+    float *scales = tern__alloc((AT_ONCE + 1) * sizeof *scales); /* of groups of one, at most */
+    tern_status status =
+        codes && scales ? TERN_OK : tern__out_of_memory(AT_ONCE + (AT_ONCE + 1) * sizeof *scales);
+    for (int64_t at = first, end = first + n; at < end && status == TERN_OK; at += AT_ONCE) {
+        const int64_t now = end - at < AT_ONCE ? end - at : AT_ONCE, from = at / group;
+        const size_t n_scales = (size_t)((at + now - 1) / group - from + 1);
+        status = tern_model_file_read(file, i, (uint64_t)at, codes, (size_t)now);
+        if (status == TERN_OK)
+            status = tern_model_file_read(file, i, scales_at + (uint64_t)from * sizeof *scales, scales,
+                                          n_scales * sizeof *scales);
+        for (int64_t k = 0; k < now && status == TERN_OK; k++)
+            out[at - first + k] = (float)codes[k] * scales[(at + k) / group - from];
+    }
+    tern__free(codes);
+    tern__free(scales);
+    return status;
+}
+
 tern_status tern__rows_read_f32(const tern_model_file *file, int i, int64_t first, int64_t n, float *out)
 {
     const tern_file_tensor *t = &file->tensors[i];
     int64_t rows, columns;
     tern__rows_and_columns(t->rank, t->shape, &rows, &columns);
+    if (tern_stored_get(t->stored)->kind == TERN_STORED_GROUPED)
+        return read_grouped(file, i, first * columns, n * columns, out);
     size_t row = rows ? (size_t)t->bytes / (size_t)rows : 0;
     size_t at_once = row && row < CHUNK_BYTES ? CHUNK_BYTES / row : 1;
     uint8_t *chunk = tern__alloc(at_once * row + 1);
@@ -192,5 +220,6 @@ tern_status tern_model_file_load(tern_ctx *ctx, const tern_model_file *file, int
             tern__fail(TERN_DTYPE, "%s has scales: load it as ternary codes, or in f32", info->name));
     if (info->kind == TERN_STORED_OPAQUE)
         return tern__load_fail(file, t, tern__fail(TERN_UNSUPPORTED, "%s cannot be read", info->name));
-    return load_plain(ctx, file, i, out);
+    return info->kind == TERN_STORED_GROUPED ? tern_model_file_load_f32(ctx, file, i, out)
+                                             : load_plain(ctx, file, i, out);
 }

@@ -14,7 +14,7 @@ void tern__block_free(void *block, size_t bytes);
 tern_status tern__block_wrap(tern_ctx *ctx, tern_dtype dtype, int rank, const int64_t *shape, void *block,
                              size_t bytes, tern_tensor **out);
 
-/* Rows [first, first + n) of a plain tensor in f32. */
+/* Rows [first, first + n) of a tensor of kind PLAIN or GROUPED in f32. */
 tern_status tern__rows_read_f32(const tern_model_file *file, int i, int64_t first, int64_t n, float *out);
 
 /* ---- the reading of one model's weights: loading.c ---- */
@@ -40,7 +40,7 @@ tern_status tern__loading_share(tern__loading *loading, tern__file_work work, vo
 
 /* ---- constants that are read when they are needed, and again if they were let go since: load_later.c ---- */
 
-/* Tensor i of its own type, whose kind is PLAIN. */
+/* Tensor i as it is loaded, whose kind is PLAIN or GROUPED. */
 tern_status tern__load_later(tern_ctx *ctx, tern__loading *loading, int i, tern_tensor **out);
 
 /* The same converted to f32, f16, bf16 or a block type: TERN_DTYPE for others, TERN_SHAPE if a row is no whole number of blocks. */

@@ -135,6 +135,8 @@ tern_status tern__load_later(tern_ctx *ctx, tern__loading *loading, int i, tern_
     const tern_model_file *file = tern__loading_file(loading);
     const tern_file_tensor *t = &file->tensors[i];
     const tern_stored_info *info = tern_stored_get(t->stored);
+    if (info->kind == TERN_STORED_GROUPED)
+        return tern__load_later_as(ctx, loading, i, info->dtype, out);
     if (info->kind != TERN_STORED_PLAIN)
         return tern__load_fail(file, t,
                                tern__fail(TERN_UNSUPPORTED, "%s cannot be read as it is", info->name));
@@ -151,7 +153,7 @@ tern_status tern__load_later_as(tern_ctx *ctx, tern__loading *loading, int i, te
     if (info->kind == TERN_STORED_PLAIN && info->dtype == dtype)
         return tern__load_later(ctx, loading, i, out);
     TERN__FAIL_IF(!to || (to->kind != TERN_KIND_BLOCK && to->kind != TERN_KIND_FLOAT) || dtype == TERN_F64 ||
-                      info->kind != TERN_STORED_PLAIN || t->rank != 2,
+                      !tern__stored_has_values(t->stored) || t->rank != 2,
                   TERN_DTYPE, "%s: tensor '%s' cannot be converted to %s", file->parts[t->part].path,
                   t->stored_name, tern_dtype_name(dtype));
     TERN__FAIL_IF(t->shape[1] % to->unit_elements, TERN_SHAPE,

@@ -355,19 +355,20 @@ static tern_tensor *as_variable(tern_ctx *ctx, tern_tensor *x)
                        NULL, NULL);
 }
 
-/* Declared master weights that are exactly ternary were ternarised before: their scale is what they say, not their mean. */
+/* Master weights are ternarised by their mean even if they are ternary already: so does everybody who runs such a file. Others are
+ * what they say. */
 static tern_status quantise(tern_ctx *ctx, const tern_model_file *file, int i, tern_dtype dtype,
                             tern_ternary_mode mode, weight *w)
 {
-    bool allowed = mode == TERN_TERNARY_ABSMEAN || (mode == TERN_TERNARY_DECLARED && file->master_weights);
+    const bool absmean =
+        mode == TERN_TERNARY_ABSMEAN || (mode == TERN_TERNARY_DECLARED && file->master_weights);
     TERN_SCOPE(ctx) {
         tern_tensor *x, *codes, *used;
         float s = 0;
         TERN_TRY(tern_model_file_load_f32(ctx, file, i, &x));
         tern_status status = exact_scale(tern_data_f32(x), tern_numel(x), &s);
-        if (status != TERN_OK && !(allowed && status == TERN_DTYPE))
+        if (status != TERN_OK && !(absmean && status == TERN_DTYPE))
             return status;
-        bool absmean = mode == TERN_TERNARY_ABSMEAN || status != TERN_OK;
         tern_ternary_quantise(as_variable(ctx, x),
                               absmean ? NULL : tern_from_data(ctx, TERN_F32, 0, NULL, &s), dtype, &codes,
                               &used);

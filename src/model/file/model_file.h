@@ -61,6 +61,7 @@ struct tern_model_file {
     tern__mapping *mappings; /* (n_parts) of those that are mapped, or NULL */
     bool master_weights;     /* the float weights of linear layers are a ternary model's master weights */
     tern__scale_meaning scale_meaning; /* of HF_T2's weight_scale */
+    int64_t group; /* elements that share a scale in tensors of I8_GROUPS, all in whole groups */
 };
 
 /* ---- for parsers ----------------------------------------------------------------------------------------------- */

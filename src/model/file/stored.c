@@ -34,7 +34,7 @@ tern_status tern_stored_parse(const char *name, tern_stored *out)
     char names[256] = "";
     size_t used = 0;
     for (unsigned i = TERN_STORED_AS_IS + 1; i < TERN_STORED_COUNT && used < sizeof names; i++)
-        if (infos[i].kind != TERN_STORED_OPAQUE)
+        if (infos[i].kind == TERN_STORED_PLAIN || infos[i].kind == TERN_STORED_TERNARY)
             used +=
                 (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", infos[i].name);
     return tern__fail(TERN_NOT_FOUND, "'%s' is no type of tensors in files; try %s", name, names);
@@ -91,6 +91,12 @@ void tern__rows_and_columns(int rank, const int64_t *shape, int64_t *rows, int64
     if (*rows == 0 || *columns == 0)
         *rows = *columns =
             0; /* the other one may be anything: no memory is set aside for it, no loop walks it */
+}
+
+bool tern__stored_has_values(tern_stored stored)
+{
+    const tern_stored_kind kind = tern_stored_get(stored)->kind;
+    return kind == TERN_STORED_PLAIN || kind == TERN_STORED_GROUPED;
 }
 
 bool tern__stored_keeps_ternary(tern_stored stored)

@@ -12,6 +12,9 @@ bool tern__stored_from_gguf(int32_t number, tern_stored *out);
 tern_status tern__stored_size(const char *who, tern_stored stored, int rank, const int64_t *shape,
                               int64_t *elements, uint64_t *bytes);
 
+/* Are its elements numbers that can be read row by row, neither codes nor unknown? */
+bool tern__stored_has_values(tern_stored stored);
+
 /* Can numbers be coded so? Ternary types are for codes. */
 bool tern__stored_holds_weights(tern_stored stored);
 

@@ -14,6 +14,7 @@ typedef struct copied {
     tern_token_text *tokens, *merges;
     int32_t *types;
     float *scores;
+    int32_t ends[TERN__MOST_LISTED_ENDS];
 } copied;
 
 static void free_copied(copied *c)
@@ -128,6 +129,31 @@ static tern_status get_choice(const tern_model_file *f, const char *key, tern_tr
     return TERN_OK;
 }
 
+tern_status tern__file_ends(const tern_model_file *f, int32_t ids[static TERN__MOST_LISTED_ENDS], size_t *n)
+{
+    int32_t eom = TERN_NO_TOKEN;
+    int entry = 0;
+    int64_t count, value = 0;
+    *n = 0;
+    TERN_TRY(get_id(f, PREFIX "eom_token_id", &eom));
+    if (eom != TERN_NO_TOKEN)
+        ids[(*n)++] = eom;
+    TERN_TRY(find_array(f, TERN__ENDS_KEY, -1, &entry, &count));
+    for (int64_t i = 0; i < count; i++) {
+        TERN_TRY(tern_model_file_meta_int(f, entry, i, &value));
+        if (eom != TERN_NO_TOKEN && value == eom)
+            continue;
+        TERN__FAIL_IF(value < 0 || value >= TERN__MAX_TOKENS, TERN_FORMAT,
+                      "tokenizer: '" TERN__ENDS_KEY "' has %lld: no token has that id", (long long)value);
+        TERN__FAIL_IF(*n == TERN__MOST_LISTED_ENDS, TERN_LIMIT,
+                      "tokenizer: '" TERN__ENDS_KEY
+                      "' has %lld elements; at most %d tokens may end an answer",
+                      (long long)count, TERN__MOST_LISTED_ENDS);
+        ids[(*n)++] = (int32_t)value;
+    }
+    return TERN_OK;
+}
+
 static tern_status read_metadata(const tern_model_file *f, tern_vocabulary *d, copied *c)
 {
     TERN_TRY(get_text(f, PREFIX "model", &d->model));
@@ -137,6 +163,7 @@ static tern_status read_metadata(const tern_model_file *f, tern_vocabulary *d, c
     TERN_TRY(get_id(f, PREFIX "bos_token_id", &d->bos));
     TERN_TRY(get_id(f, PREFIX "eos_token_id", &d->eos));
     TERN_TRY(get_id(f, PREFIX "eot_token_id", &d->eot));
+    TERN_TRY(tern__file_ends(f, c->ends, &d->n_ends));
     TERN_TRY(get_id(f, PREFIX "unknown_token_id", &d->unk));
     TERN_TRY(get_choice(f, PREFIX "add_bos_token", &d->add_bos));
     TERN_TRY(get_choice(f, PREFIX "add_eos_token", &d->add_eos));
@@ -149,6 +176,7 @@ static tern_status read_metadata(const tern_model_file *f, tern_vocabulary *d, c
     d->merges = c->merges;
     d->types = c->types;
     d->scores = c->scores;
+    d->ends = c->ends;
     return TERN_OK;
 }
 

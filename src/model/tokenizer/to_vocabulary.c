@@ -148,6 +148,11 @@ static tern_status hand_over(const tern_tokenizer *t, const parts *p, tern__voca
     d.n_flags = t->specials.count;
     d.flags = p->flags;
     d.bos = t->bos, d.eos = t->eos, d.eot = t->eot, d.unk = t->unk;
+    size_t first = 0; /* eos and eot come first, those that names tell come last and need no list */
+    while (first < t->n_ends && (t->ends[first] == t->eos || t->ends[first] == t->eot))
+        first++;
+    d.ends = t->ends + first;
+    d.n_ends = t->n_ends - first < TERN__MOST_LISTED_ENDS ? t->n_ends - first : TERN__MOST_LISTED_ENDS;
     d.add_bos = choice_of(t->add_bos);
     d.add_eos = choice_of(t->add_eos);
     if (bytes)

@@ -73,6 +73,13 @@ tern_status tern__vocabulary_load_json(const char *path, bool pre_wanted, tern__
 tern_status tern__vocabulary_of_file(const tern_model_file *file, bool pre_wanted, tern__vocabulary_fn take,
                                      void *user);
 
+/* Where GGUF has no word for it: all the tokens that end an answer, but for eos, as an array of u32. Other readers pass it by. */
+#define TERN__ENDS_KEY "tokenizer.tern.end_token_ids"
+
+/* What the metadata of a file name as ends of an answer beside eos and eot: `eom_token_id`, and TERN__ENDS_KEY. */
+tern_status tern__file_ends(const tern_model_file *file, int32_t ids[static TERN__MOST_LISTED_ENDS],
+                            size_t *n);
+
 /* The other way: plain data that make the same tokenizer again. TERN_UNSUPPORTED for what they cannot state. */
 tern_status tern__vocabulary_of_tokenizer(const tern_tokenizer *t, tern__vocabulary_fn take, void *user);
 

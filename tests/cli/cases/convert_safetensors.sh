@@ -11,9 +11,10 @@ status tern convert b.gguf folder/other.safetensors
 status tern convert a.gguf folder/q.safetensors --type tq1_0
 status tern convert a.gguf nowhere/model.safetensors
 ls -A folder
-# GGUF has two places for ends of answers; it is said that a third is lost, and what `run` refuses of a folder is not converted
+# GGUF has three places for ends of answers; more of them are not lost, and what `run` refuses of a folder is not converted
 sed -i 's/"eos_token_id": *[0-9]*/"eos_token_id": [3, 4, 5, 6]/' folder/config.json
 tern convert folder ends.gguf
+tern inspect ends.gguf | grep -o '[a-z.]*_token_id.*'
 sed -i 's/"hidden_act": *"[a-z0-9]*"/"hidden_act": "gelu"/' folder/config.json
 status tern run -m folder -p x -n 1
 status tern convert folder refused.gguf
