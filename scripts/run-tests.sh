@@ -104,7 +104,7 @@ run_one()
     compose "$kind" "$file"
     local TIMEFORMAT='%U %S' cpu
     start=$(now)
-    { time (cd "$source_dir" && with_timeout "${command[@]}") >"$log" 2>&1 </dev/null; } 2>"$log.cpu"
+    { time { (cd "$source_dir" && with_timeout "${command[@]}") >"$log" 2>&1 </dev/null; }; } 2>"$log.cpu"
     status=$?
     end=$(now)
     cpu=$(awk 'END { print $1 + $2 }' "$log.cpu") # its last line: before it, the shell may say how a program died
@@ -256,7 +256,10 @@ if [ "${1:-}" = --one ]; then
     set +a
     export TERN_SOURCE_DIR=$source_dir TERN_BUILD_DIR=$build
     export TERN_TUNING=off # plans must not depend on what was measured on this machine
-    export TERN_KERNELS=$build/kernels # what devices build is built once
+    # What devices build is built once for all builds of these sources, for none of them instruments it; and no HOME is needed.
+    export XDG_CACHE_HOME=$source_dir/build/cache
+    export TERN_KERNELS=$XDG_CACHE_HOME/tern/kernels POCL_CACHE_DIR=$XDG_CACHE_HOME/pocl/kcache
+    mkdir -p "$POCL_CACHE_DIR"
     # What does not apply to this build is absent, not empty.
     for name in TERN_LIB TERN_BIN TERN_SANITIZE TERN_EMULATOR; do
         [ -n "${!name}" ] || export -n "${name?}"

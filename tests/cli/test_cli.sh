@@ -52,8 +52,8 @@ execute()
     local name=$1 dir=$scratch/$1 status TIMEFORMAT='%U %S'
     mkdir -p "$dir/work"
     {
-        time (cd "$dir/work" && bash -c '. "$1/lib.sh"; . "$1/cases/$2.sh"' case "$here" "$name") \
-            >"$dir/stdout" 2>"$dir/stderr" </dev/null
+        time { (cd "$dir/work" && bash -c '. "$1/lib.sh"; . "$1/cases/$2.sh"' case "$here" "$name") \
+            >"$dir/stdout" 2>"$dir/stderr" </dev/null; }
     } 2>"$dir/time"
     status=$?
     [ $status -eq 0 ] && : >"$dir/exit" || echo $status >"$dir/exit"
