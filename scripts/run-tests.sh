@@ -12,7 +12,8 @@
 #   python    tests/<dir>/test_*.py
 # A program that crashes, takes longer than TERN_TEST_TIMEOUT seconds (600) or prints no closing line is one
 # failure. One line per program is shown, failures and the reasons of skips in full; complete logs are in
-# BUILD_DIR/test-logs. The last line is the sum over all programs. Exit status 1 if anything failed.
+# BUILD_DIR/test-logs, with `times`: processor seconds, seconds, name, the largest first. The last line is the sum over all
+# programs. Exit status 1 if anything failed.
 #
 # Tests find these in their environment: TERN_SOURCE_DIR, TERN_BUILD_DIR, TERN_LIB (shared library), TERN_BIN (the
 # program), TERN_CC, TERN_PYTHON, TERN_SANITIZE, TERN_EMULATOR; and, when expected outputs are to be rewritten,
@@ -101,10 +102,13 @@ run_one()
     local command=()
 
     compose "$kind" "$file"
+    local TIMEFORMAT='%U %S' cpu
     start=$(now)
-    (cd "$source_dir" && with_timeout "${command[@]}") >"$log" 2>&1 </dev/null
+    { time { (cd "$source_dir" && with_timeout "${command[@]}") >"$log" 2>&1 </dev/null; }; } 2>"$log.cpu"
     status=$?
     end=$(now)
+    cpu=$(awk 'END { print $1 + $2 }' "$log.cpu") # its last line: before it, the shell may say how a program died
+    rm -f "$log.cpu"
 
     closing=$(grep -aE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
     if [ "$kind" = example ] || [ "$kind" = fuzz ]; then
@@ -133,6 +137,7 @@ run_one()
     [ "$skipped" -gt 0 ] && [ "$passed" -eq 0 ] && verdict=skip
     [ "$failed" -gt 0 ] && verdict=FAIL
     echo "$passed $failed $skipped" >"$log.count"
+    awk -v n="$name" -v a="$start" -v b="$end" -v c="$cpu" 'BEGIN { printf "%.1f %.1f %s\n", c, b - a, n }' >"$log.time"
     # One write for the whole block, so that tests running side by side do not mix their lines.
     report=$(
         awk -v v="$verdict" -v n="$name" -v p="$passed" -v f="$failed" -v s="$skipped" -v a="$start" -v b="$end" \
@@ -228,6 +233,10 @@ main()
                 cat "$logs/${name//\//-}.log.count" 2>/dev/null || echo "0 1 0"
             done <"$logs/list" |
             awk '{ p += $1; f += $2; s += $3 } END { printf "%d passed, %d failed, %d skipped", p, f, s }')
+    # Other work on the machine makes a test last longer, but hardly use more: what to shorten is ranked by processor time.
+    sort -rn "$logs"/*.log.time >"$logs/times" 2>/dev/null
+    awk '{ cpu += $1 } NR <= 5 { most = most (NR > 1 ? ", " : "") $3 " " $1 }
+         END { printf "Processor time: %.0f s, most of it: %s\n", cpu, most }' "$logs/times"
     echo "$total" >"$logs/total"
     echo "$total"
     case $total in
@@ -247,7 +256,10 @@ if [ "${1:-}" = --one ]; then
     set +a
     export TERN_SOURCE_DIR=$source_dir TERN_BUILD_DIR=$build
     export TERN_TUNING=off # plans must not depend on what was measured on this machine
-    export TERN_KERNELS=$build/kernels # what devices build is built once
+    # What devices build is built once for all builds of these sources, for none of them instruments it; and no HOME is needed.
+    export XDG_CACHE_HOME=$source_dir/build/cache
+    export TERN_KERNELS=$XDG_CACHE_HOME/tern/kernels POCL_CACHE_DIR=$XDG_CACHE_HOME/pocl/kcache
+    mkdir -p "$POCL_CACHE_DIR"
     # What does not apply to this build is absent, not empty.
     for name in TERN_LIB TERN_BIN TERN_SANITIZE TERN_EMULATOR; do
         [ -n "${!name}" ] || export -n "${name?}"

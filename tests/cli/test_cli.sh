@@ -49,10 +49,12 @@ store()
 # execute NAME: runs the case, keeps what it wrote and its status.
 execute()
 {
-    local name=$1 dir=$scratch/$1 status
+    local name=$1 dir=$scratch/$1 status TIMEFORMAT='%U %S'
     mkdir -p "$dir/work"
-    (cd "$dir/work" && bash -c '. "$1/lib.sh"; . "$1/cases/$2.sh"' case "$here" "$name") \
-        >"$dir/stdout" 2>"$dir/stderr" </dev/null
+    {
+        time { (cd "$dir/work" && bash -c '. "$1/lib.sh"; . "$1/cases/$2.sh"' case "$here" "$name") \
+            >"$dir/stdout" 2>"$dir/stderr" </dev/null; }
+    } 2>"$dir/time"
     status=$?
     [ $status -eq 0 ] && : >"$dir/exit" || echo $status >"$dir/exit"
 }
@@ -100,6 +102,10 @@ if [ ${#names[@]} -gt 0 ]; then
     for name in "${names[@]}"; do
         judge "$name"
     done
+    echo "most processor time, in seconds:"
+    for name in "${names[@]}"; do
+        [ ! -s "$scratch/$name/time" ] || awk -v name="$name" 'END { printf "  %6.2f %s\n", $1 + $2, name }' "$scratch/$name/time"
+    done | sort -rn | head -n 20
 fi
 
 # Expected texts that belong to no case would never be looked at.
