@@ -86,6 +86,10 @@ static inline int decoder_main(const char *name, int argc, char **argv,
     decoder d = {0};
     if (!bench_open(&out, &argc, argv))
         return 2;
+    if (argc > 1) { /* a word that is not known begins nothing */
+        fprintf(stderr, "usage: %s [--rows FILE | --json FILE]\n", name);
+        return 2;
+    }
     tern_status status = open_decoder(&d, NULL);
     if (status == TERN_OK)
         status = measure(&d, &out);

@@ -312,8 +312,8 @@ static const option options[] = {
     {"bench", 0, "WORDS", NULL, "with --program: what to measure, as after `tern bench` (default: " SESSIONS_BENCH ")"},
     {"sessions", 0, "N", NULL, "with --program: at most N sessions of each (default: 24; after 12 it looks whether that is enough)"},
     {"family", 0, "F", NULL, "only the benchmarks of this family"},
-    {"budget", 0, "S", NULL, "take samples of each benchmark for at most S seconds (default: 2)"},
-    {"samples", 0, "N", NULL, "take at most N of them (default: 200)"},
+    {"budget", 0, "S", NULL, "take samples of each benchmark for at most S seconds (default: four times what a session of the baseline took)"},
+    {"samples", 0, "N", NULL, "take at most N of them (default: four times as many as a session of the baseline)"},
     {"timeout", 0, "S", NULL, "give up a benchmark that takes longer, and call it missing (default: 60; of models 600)"},
     {"any-host", 0, NULL, NULL, "compare although the baseline is of another machine"},
     {"no-record", 0, NULL, NULL, "do not add this session to the baseline's history"},
@@ -333,8 +333,8 @@ const command cmd_regress = {
         "by more than its "
         "noise floor: what its sessions differed by when nothing had changed. More samples are taken "
         "until that is clear "
-        "or the budget has been used, and what seems slower is measured once more at the end; what "
-        "stays unclear, or is slower only while other programs have the machine, is "
+        "or the budget has been used, and what seems slower or faster is measured once more at the end; what "
+        "stays unclear, or has changed only while other programs have the machine, is "
         "'undecided', which is no regression. Memory is worse if a run needs more than the threshold "
         "more of it, accuracy "
         "if the error is more than doubled. With --program nothing is kept: sessions of "

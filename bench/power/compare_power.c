@@ -4,6 +4,7 @@
  * compiled program: B makes 105 or 110 of them where A makes 100. "Undecided" counts as missed.
  *
  *     compare_power [--comparisons N] [--budget S] [--out FILE]     N of each kind (default 200), FILE receives JSON */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,34 +105,45 @@ static int write_json(const char *path, const tally *t)
     return fclose(file) != 0;
 }
 
-static const char *value_of(int argc, char **argv, const char *name, const char *otherwise)
+typedef struct wanted {
+    int comparisons;
+    double budget;
+    const char *path; /* of the JSON; NULL: none is written */
+} wanted;
+
+/* false: not understood. It takes minutes, so that a word that it does not know must not begin it. */
+static bool parse(int argc, char **argv, wanted *to)
 {
-    for (int i = 1; i + 1 < argc; i++)
-        if (strcmp(argv[i], name) == 0)
-            return argv[i + 1];
-    return otherwise;
+    for (int i = 1; i + 1 < argc; i += 2)
+        if (strcmp(argv[i], "--comparisons") == 0)
+            to->comparisons = atoi(argv[i + 1]);
+        else if (strcmp(argv[i], "--budget") == 0)
+            to->budget = atof(argv[i + 1]);
+        else if (strcmp(argv[i], "--out") == 0)
+            to->path = argv[i + 1];
+        else
+            return false;
+    return argc % 2 == 1 && to->comparisons > 0 && to->budget > 0;
 }
 
 int main(int argc, char **argv)
 {
-    const int comparisons = atoi(value_of(argc, argv, "--comparisons", "200"));
-    const double budget = atof(value_of(argc, argv, "--budget", "5"));
-    const char *path = value_of(argc, argv, "--out", NULL);
+    wanted o = {.comparisons = 200, .budget = 5};
     tally tallies[KINDS] = {0};
     tern_ctx *ctx = NULL;
     work w = {0};
     tern_ctx_options options = tern_ctx_options_default();
     options.tuning = "off";
     options.threads = 1;
-    if (comparisons < 1 || !(budget > 0)) {
+    if (!parse(argc, argv, &o)) {
         fprintf(stderr, "usage: compare_power [--comparisons N] [--budget S] [--out FILE]\n");
         return 2;
     }
     if (tern_ctx_create(&options, &ctx) != TERN_OK || make_work(ctx, &w) != TERN_OK ||
-        compare_all(&w, comparisons, budget, tallies) != TERN_OK) {
+        compare_all(&w, o.comparisons, o.budget, tallies) != TERN_OK) {
         fprintf(stderr, "compare_power: %s\n", tern_last_error());
         return 1;
     }
     print_table(tallies);
-    return path ? write_json(path, tallies) : 0;
+    return o.path ? write_json(o.path, tallies) : 0;
 }

@@ -119,8 +119,8 @@ TERN_API tern_status tern_bench_case(const tern_bench_options *options, int i, t
  * more than 2 %, so the limit's probes are too slow, or it differed from the reference, or none could be measured. */
 TERN_API tern_status tern_bench_run(const tern_bench_options *options, tern_bench_visit visit, void *user);
 
-/* Notes among the conditions of results what has to be the same for them to be taken again, as far as `options` say it: the size of
- * operands, the highest instruction set. tern_regress_run reads it. */
+/* Notes among the conditions of results what has to be the same for them to be taken again: budget, samples and warm-ups of a row, and, as
+ * far as `options` say it, the size of operands and the highest instruction set. tern_regress_run reads it. */
 TERN_API tern_status tern_bench_note_settings(const tern_bench_options *options, tern_results *results);
 
 #ifdef __cplusplus

@@ -3,8 +3,8 @@
  * Times: the baseline's samples are compared with new ones (Mann-Whitney's U test, an interval of the ratio of medians by
  * resampling). A benchmark is called slower only if that is significant, beyond the threshold, beyond the noise of the samples, and
  * beyond its noise floor: how much its median differs between sessions in which nothing had changed. New samples are taken until the
- * answer is clear or the budget has been used (each look spends its part of alpha), what seems slower is measured once more when all
- * others are done, on a machine that other programs leave alone, and what stays unclear is "undecided". alpha is the chance of a false alarm in the whole report: it is shared out
+ * answer is clear or the budget has been used (each look spends its part of alpha), what seems slower or faster is measured once more when
+ * all others are done, on a machine that other programs leave alone, and what stays unclear is "undecided". alpha is the chance of a false alarm in the whole report: it is shared out
  * over the rows.
  *
  * Where the old build is at hand both are run in turns instead (tern_regress_pairs), which tells smaller changes on a machine that
@@ -49,8 +49,8 @@ typedef struct tern_regress_options {
     double critical;  /* a regression of so many thresholds is critical; at least 1; 0 = 3 */
     double alpha;     /* chance of a false alarm in the report; 0 = 0.01 */
     double spend; /* share of it for this look, where the samples are looked at several times; 0 = 1, all */
-    double budget_s; /* most time for a row's samples; 0 = 2 */
-    int rounds;      /* most samples of a row; 0 = 200 */
+    double budget_s; /* most time for a row's samples; 0 = four times what a session of the baseline took */
+    int rounds;      /* most samples of a row; 0 = four times as many as such a session's, at most 1000 */
     bool any_host;   /* compare although the machines differ */
     uint64_t seed;   /* of the resampling */
 } tern_regress_options;
@@ -113,7 +113,8 @@ TERN_API const char *tern_regress_state_name(tern_regress_state state);
 
 /* Measures the benchmarks of the baseline again. Of `bench` (may be NULL), `family` leaves out all others; cpu and memory are those
  * that the baseline was taken with (tern_bench_note_settings) where they are not given; timeout_s (60; 600 for a test of a model) is for each row, warmups before
- * its first sample. Suites and threads are the baseline's own, and budget_s and rounds those of `options`. `history` (may be NULL) is
+ * its first sample. Suites and threads are the baseline's own, and so is how samples are taken: in turns with the limit, as many runs in each,
+ * in parts as long as its sessions took for a row; `options` say how many of them. budget_s and rounds of `bench` are not read. `history` (may be NULL) is
  * the baseline with the checks since. TERN_STATE: the baseline is of another machine, and any_host is false. */
 TERN_API tern_status tern_regress_run(const tern_regress_options *options, const tern_bench_options *bench,
                                       const tern_results *base, const tern_results *history,

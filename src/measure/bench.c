@@ -200,6 +200,13 @@ static tern_status check_numbers(const tern_bench_options *o)
     return TERN_OK;
 }
 
+void tern__bench_settle_sampling(tern_bench_options *o)
+{
+    o->budget_s = o->budget_s > 0 ? o->budget_s : budget_usual_s;
+    o->warmups = o->warmups > 0 ? o->warmups : 1;
+    o->rounds = o->rounds > 0 ? o->rounds : ROUNDS_USUAL;
+}
+
 static tern_status settle(const tern_bench_options *options, tern__bench *b)
 {
     static const tern_bench_options none = {0};
@@ -211,10 +218,8 @@ static tern_status settle(const tern_bench_options *options, tern__bench *b)
     if (o->cpu)
         TERN_TRY(tern__isa_cap_parse(o->cpu, &cap));
     const int64_t beyond = 4 * tern__cpu()->l3_bytes;
-    o->budget_s = o->budget_s > 0 ? o->budget_s : budget_usual_s;
+    tern__bench_settle_sampling(o);
     o->timeout_s = o->timeout_s > 0 ? o->timeout_s : timeout_usual_s;
-    o->warmups = o->warmups > 0 ? o->warmups : 1;
-    o->rounds = o->rounds > 0 ? o->rounds : ROUNDS_USUAL;
     o->memory = o->memory == 0 ? (beyond > memory_usual ? beyond : memory_usual) : o->memory;
     o->memory = o->memory < MEMORY_LEAST ? MEMORY_LEAST : o->memory;
     if (o->n_threads == 0) {
@@ -443,23 +448,23 @@ static tern__turns turns_for(const tern_bench_options *o, double first_s)
     return turns;
 }
 
-/* `samples` (2, TERN__ROUNDS_MOST): times, and the processor's. */
-static tern_status time_cell(tern__cell *cell, double (*samples)[TERN__ROUNDS_MOST], tern__measurement *m)
+tern_status tern__cell_limit(const tern__cell *cell, tern__limit **out)
+{
+    *out = NULL;
+    return cell->limited ? tern__limit_create(cell->bench->pool, cell->row.threads, &cell->work, out)
+                         : TERN_OK;
+}
+
+tern_status tern__cell_time(tern__cell *cell, tern__limit *limit, int64_t repeats,
+                            double (*samples)[TERN__ROUNDS_MOST], tern__measurement *m)
 {
     tern__turns turns = turns_for(&cell->bench->o, cell->first_s);
-    const tern__thing thing = {
-        .run = tern__cell_run, .user = cell, .repeats = cell->first_s > turns.sample_s};
-    tern__limit *limit = NULL;
-    tern_status missing = cell->limited
-                              ? tern__limit_create(cell->bench->pool, cell->row.threads, &cell->work, &limit)
-                              : TERN_OK;
-    if (missing != TERN_OK && missing != TERN_UNAVAILABLE)
-        return missing;
+    const tern__thing thing = {.run = tern__cell_run,
+                               .user = cell,
+                               .repeats = repeats > 0 ? repeats : cell->first_s > turns.sample_s};
     turns.samples = samples[0];
     turns.cpu_samples = samples[1];
-    tern_status status = tern__measure(&thing, 1, limit, &turns, m);
-    tern__limit_destroy(limit);
-    TERN_TRY(status);
+    TERN_TRY(tern__measure(&thing, 1, limit, &turns, m));
     fill(cell, m, &cell->row);
     for (int i = 0; i < m->time.n; i++) {
         samples[0][i] *= 1e6;
@@ -467,28 +472,20 @@ static tern_status time_cell(tern__cell *cell, double (*samples)[TERN__ROUNDS_MO
     }
     cell->row.samples_us = samples[0];
     cell->row.cpu_samples_us = samples[1];
-    return missing;
+    return TERN_OK;
 }
 
-tern_status tern__cell_take_share(tern__cell *cell)
+/* What was timed without the limit that it should have fails all the same: the row's error says why. */
+static tern_status time_cell(tern__cell *cell, double (*samples)[TERN__ROUNDS_MOST], tern__measurement *m)
 {
-    enum { ROUNDS = 50 };
-    const double budget_s = 0.25;
-    const tern__turns turns = {.rounds = ROUNDS, .budget_s = budget_s, .sample_s = budget_s / 2 / ROUNDS};
-    const tern__thing thing = {
-        .run = tern__cell_run, .user = cell, .repeats = cell->first_s > turns.sample_s};
-    tern__limit *limit = NULL;
-    tern__measurement m = {0};
-    cell->row.limit_share = NAN;
-    if (!cell->limited)
-        return TERN_OK;
-    tern_status status = tern__limit_create(cell->bench->pool, cell->row.threads, &cell->work, &limit);
-    if (status == TERN_OK)
-        status = tern__measure(&thing, 1, limit, &turns, &m);
+    tern__limit *limit;
+    tern_status missing = tern__cell_limit(cell, &limit);
+    if (missing != TERN_OK && missing != TERN_UNAVAILABLE)
+        return missing;
+    tern_status status = tern__cell_time(cell, limit, 0, samples, m);
     tern__limit_destroy(limit);
-    if (status == TERN_OK && m.share.n > 0)
-        cell->row.limit_share = m.share.median;
-    return status == TERN_UNAVAILABLE ? TERN_OK : status;
+    TERN_TRY(status);
+    return missing;
 }
 
 /* What was timed and has no share of a limit fails all the same: the row's error says why. */

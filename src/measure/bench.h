@@ -15,6 +15,7 @@
 
 #include "measure/deadline.h"
 #include "measure/limits.h"
+#include "measure/measure.h"
 #include "measure/timing.h"
 
 typedef struct tern__suite tern__suite;
@@ -67,6 +68,9 @@ extern const tern__suite tern__suite_ops, tern__suite_graph, tern__suite_alloc, 
 tern_status tern__bench_open(const tern_bench_options *options, tern__bench *bench);
 void tern__bench_close(tern__bench *bench);
 
+/* Sets the budget, the number of samples and that of warm-ups, where they are 0, to what is usual. */
+void tern__bench_settle_sampling(tern_bench_options *o);
+
 /* Measures every cell of the suite, or of the family that is asked for. TERN_STATE when all were visited: a row is faster than its
  * limit or differs from the reference, or none could be measured. */
 tern_status tern__bench_visit(const tern__bench *bench, tern_bench_visit visit, void *user);
@@ -80,8 +84,12 @@ tern_status tern__cell_prepare(int i, tern__cell *cell);
 tern_status tern__cell_ready(tern__cell *cell, int threads);
 /* Fits tern__thing; TERN_CANCELLED past the deadline. */
 tern_status tern__cell_run(void *cell);
-/* Times a cell that is ready in turns with its limit, for a fraction of a second: row.limit_share, NaN if it has none. */
-tern_status tern__cell_take_share(tern__cell *cell);
+/* Its limit; NULL if it has none, and then TERN_UNAVAILABLE says why it should have. tern__limit_destroy it. */
+tern_status tern__cell_limit(const tern__cell *cell, tern__limit **out);
+/* Times a cell that is ready in turns with `limit` (may be NULL), as the bench's options say; `repeats` runs in a sample, 0: as many as
+ * they ask for. Fills the row; `samples` (2 of TERN__ROUNDS_MOST: times, and the processor's) are its samples then. */
+tern_status tern__cell_time(tern__cell *cell, tern__limit *limit, int64_t repeats,
+                            double (*samples)[TERN__ROUNDS_MOST], tern__measurement *m);
 void tern__cell_close(tern__cell *cell);
 
 /* The step with the most work says which kernel it is that is measured. */

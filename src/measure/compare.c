@@ -9,7 +9,7 @@
 #include "base/names.h"
 #include "base/status.h"
 #include "measure/bootstrap.h"
-#include "measure/compare_stored.h"
+#include "measure/compare_progress.h"
 #include "measure/rank_tests.h"
 #include "measure/stats.h"
 #include "measure/timing.h"
@@ -227,11 +227,9 @@ typedef struct race {
     tern_compare_options o;
     tern__thing a, b;
     double *samples_a, *samples_b; /* (o.rounds) */
-    const double *stored; /* (n_stored) samples of A that were there before; NULL: it runs in turns with B */
-    int n_stored;
-    int n; /* taken so far */
+    int n;                         /* taken so far */
     uint64_t start;
-    double longest_s, look_s; /* the longest sample, or pair, and the last look at them */
+    double longest_s, look_s; /* the longest pair, and the last look at them */
     double used;              /* share of alpha that former looks had */
 } race;
 
@@ -249,17 +247,6 @@ static tern_status take_pair(race *r)
     return TERN_OK;
 }
 
-static tern_status take_one(race *r)
-{
-    if (!r->stored)
-        return take_pair(r);
-    TERN_TRY(tern__thing_time(&r->b, &r->samples_b[r->n]));
-    TERN__FAIL_IF(!(r->samples_b[r->n] > 0), TERN_STATE,
-                  "compare: a sample took no time that the clock can see");
-    r->n++;
-    return TERN_OK;
-}
-
 static double seconds_since(uint64_t start)
 {
     return (double)(tern__now_ns() - start) * 1e-9;
@@ -268,7 +255,7 @@ static double seconds_since(uint64_t start)
 static tern_status take_sample(race *r)
 {
     const uint64_t start = tern__now_ns();
-    TERN_TRY(take_one(r));
+    TERN_TRY(take_pair(r));
     r->longest_s = fmax(r->longest_s, seconds_since(start));
     return TERN_OK;
 }
@@ -276,9 +263,7 @@ static tern_status take_sample(race *r)
 static tern_status look(race *r, double alpha, tern_comparison *c)
 {
     const uint64_t start = tern__now_ns();
-    tern_status status = r->stored
-                             ? look_at_samples(&r->o, r->stored, r->n_stored, r->samples_b, r->n, alpha, c)
-                             : look_at_pairs(&r->o, r->samples_a, r->samples_b, r->n, alpha, c);
+    tern_status status = look_at_pairs(&r->o, r->samples_a, r->samples_b, r->n, alpha, c);
     r->look_s = seconds_since(start);
     return status;
 }
@@ -297,12 +282,10 @@ static double progress(const race *r)
 static tern_status run_race(race *r, tern_comparison *c)
 {
     const tern__turns turns = {.warmups = 1, .sample_s = r->o.budget_s / r->o.rounds / 2.5};
-    if (!r->stored)
-        TERN_TRY(tern__thing_ready(&r->a, &turns));
+    TERN_TRY(tern__thing_ready(&r->a, &turns));
     TERN_TRY(tern__thing_ready(&r->b, &turns));
     /* The same number of runs in a sample of either: what a sample costs besides them is the same then. */
-    if (!r->stored)
-        r->a.repeats = r->b.repeats = r->a.repeats < r->b.repeats ? r->a.repeats : r->b.repeats;
+    r->a.repeats = r->b.repeats = r->a.repeats < r->b.repeats ? r->a.repeats : r->b.repeats;
     for (int next = FIRST_LOOK;; next += next / 2) {
         double known;
         do {
@@ -339,18 +322,4 @@ tern_status tern_compare_run(const tern_compare_options *options, const tern_con
     if (status == TERN_OK)
         *out = c;
     return status;
-}
-
-tern_status tern__compare_stored(const tern_compare_options *options, const double *a, int n,
-                                 const tern__thing *b, double *samples, tern_comparison *out)
-{
-    race r = {.b = *b, .stored = a, .n_stored = n, .samples_b = samples};
-    tern_comparison c = {0};
-    TERN_TRY(settle(options, &r.o));
-    TERN_TRY(check_samples("A", a, n));
-    r.start = tern__now_ns();
-    TERN_TRY(run_race(&r, &c));
-    c.seconds = seconds_since(r.start);
-    *out = c;
-    return TERN_OK;
 }

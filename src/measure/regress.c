@@ -12,8 +12,6 @@
 #include "measure/bootstrap.h"
 #include "measure/results.h"
 
-enum { ROUNDS_MOST = 1000 };
-
 const char *tern_regress_state_name(tern_regress_state state)
 {
     static const char *const names[] = {
@@ -37,9 +35,10 @@ static tern_status settle(const tern_regress_options *options, tern_regress_opti
                   "regress: a chance of %g of a false alarm; give less than 0.5", o->alpha);
     TERN__FAIL_IF(!(o->spend >= 0 && o->spend <= 1), TERN_INVALID_ARGUMENT,
                   "regress: a look that spends %g of the chance of a false alarm; give at most 1", o->spend);
-    TERN__FAIL_IF(!(o->budget_s >= 0 && isfinite(o->budget_s)) || o->rounds < 0 || o->rounds > ROUNDS_MOST,
+    TERN__FAIL_IF(!(o->budget_s >= 0 && isfinite(o->budget_s)) || o->rounds < 0 ||
+                      o->rounds > TERN__REGRESS_ROUNDS_MOST,
                   TERN_INVALID_ARGUMENT, "regress: %d samples in %g s; at most %d can be taken", o->rounds,
-                  o->budget_s, ROUNDS_MOST);
+                  o->budget_s, TERN__REGRESS_ROUNDS_MOST);
     o->threshold = o->threshold > 0 ? o->threshold : 0.1;
     o->critical = o->critical > 0 ? o->critical : 3;
     o->alpha = o->alpha > 0 ? o->alpha : 0.01;

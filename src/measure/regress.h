@@ -13,6 +13,8 @@
 #define TERN__ACCURACY_FLOOR 1e-7
 #define TERN__ACCURACY_FACTOR 2.0
 
+enum { TERN__REGRESS_ROUNDS_MOST = 1000 };
+
 struct tern_regress_report {
     tern_regress_options o; /* settled */
     tern_results *results;  /* what was measured */
@@ -63,8 +65,10 @@ const tern_regress_report *tern__regress_hold(const tern_regress_report *p);
 
 /* Sets the states, the history and the reason from `comparison`, `base` and `now`. */
 tern_status tern__regress_judge(tern_regress_report *p, tern_regress_row *row);
-/* After a second measurement of what seemed slower: it must be so again. */
-tern_status tern__regress_confirm(tern_regress_report *p, tern_regress_row *row);
+/* Does its time seem slower or faster? */
+bool tern__regress_has_changed(const tern_regress_row *row);
+/* After a second measurement of what seemed slower or faster, which `first` says: it must be so again. */
+tern_status tern__regress_confirm(tern_regress_report *p, tern_regress_row *row, tern_regress_state first);
 /* Where both have shares of a limit: a change that the limit shows, too, is the machine's, and becomes undecided. */
 tern_status tern__regress_blame_machine(tern_regress_report *p, tern_regress_row *row,
                                         const tern_results *now);
@@ -81,13 +85,16 @@ tern_status tern__regress_judge_failure(tern_regress_report *p, tern_regress_row
                                         double allowed_s);
 tern_status tern__regress_set_reason(tern_regress_report *p, tern_regress_row *row, const char *text);
 
+/* Runs in a sample, in the middle of the sessions; 0: there are none. */
+double tern__regress_repeats(const tern_results *from, const tern_result *key);
+
 /* Were they measured while the machine was occupied very differently? */
 bool tern__regress_loads_differ(const tern_regress_report *p);
 
 /* ---- regress_measure.c ---- */
 
 struct tern__bench;
-/* Measures the rows of the bench's suite and family; what seems slower, a second time. */
+/* Measures the rows of the bench's suite and family; what seems slower or faster, a second time. */
 tern_status tern__regress_measure_on(tern_regress_report *p, const struct tern__bench *bench);
 
 /* ---- model_results.c ---- */

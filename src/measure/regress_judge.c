@@ -146,13 +146,27 @@ tern_status tern__regress_judge(tern_regress_report *p, tern_regress_row *row)
     return explain(p, row);
 }
 
-tern_status tern__regress_confirm(tern_regress_report *p, tern_regress_row *row)
+bool tern__regress_has_changed(const tern_regress_row *row)
 {
-    if (row->time >= TERN_REGRESS_REGRESSION)
+    return row->time >= TERN_REGRESS_REGRESSION || row->time == TERN_REGRESS_BETTER;
+}
+
+/* "slower" or "faster". */
+static const char *word_of(tern_regress_state time)
+{
+    return time == TERN_REGRESS_BETTER ? "faster" : "slower";
+}
+
+tern_status tern__regress_confirm(tern_regress_report *p, tern_regress_row *row, tern_regress_state first)
+{
+    char text[96];
+    if (tern__regress_has_changed(row) &&
+        (row->time == TERN_REGRESS_BETTER) == (first == TERN_REGRESS_BETTER))
         return TERN_OK;
     row->time = TERN_REGRESS_UNDECIDED;
     row->state = worst_of(row);
-    return tern__regress_set_reason(p, row, "slower at first, but not when it was measured again");
+    snprintf(text, sizeof text, "%s at first, but not when it was measured again", word_of(first));
+    return explain_as(p, row, text);
 }
 
 /* ---- the machine ---- */
@@ -215,8 +229,7 @@ tern_status tern__regress_blame_others(tern_regress_report *p, tern_regress_row 
  * its runs is shared by fewer. */
 static const double repeats_most = 2;
 
-/* Runs in a sample, in the middle of the sessions; 0: there are none. */
-static double repeats_of(const tern_results *from, const tern_result *key)
+double tern__regress_repeats(const tern_results *from, const tern_result *key)
 {
     double sum = 0;
     int n = 0;
@@ -249,7 +262,8 @@ tern_status tern__regress_doubt(tern_regress_report *p, tern_regress_row *row, c
     char text[256] = "";
     const tern_comparison *c = &row->comparison;
     const bool worse = row->time >= TERN_REGRESS_REGRESSION;
-    const double was = repeats_of(p->base, &row->base), is = repeats_of(now, &row->base);
+    const double was = tern__regress_repeats(p->base, &row->base),
+                 is = tern__regress_repeats(now, &row->base);
     int sessions;
     if (row->time == TERN_REGRESS_MISSING || row->time == TERN_REGRESS_UNDECIDED)
         return TERN_OK;
@@ -293,7 +307,7 @@ tern_status tern__regress_judge_failure(tern_regress_report *p, tern_regress_row
                                         double allowed_s)
 {
     char text[512];
-    const bool again = row->time >= TERN_REGRESS_REGRESSION;
+    const bool again = tern__regress_has_changed(row);
     if (status == TERN_OUT_OF_MEMORY)
         return status;
     if (became_too_slow(row, status, allowed_s)) {
@@ -303,8 +317,8 @@ tern_status tern__regress_judge_failure(tern_regress_report *p, tern_regress_row
         row->state = worst_of(row);
         return tern__regress_set_reason(p, row, text);
     }
-    snprintf(text, sizeof text, "%s%s", again ? "slower at first, and not measured again: " : "",
-             tern_last_error());
+    snprintf(text, sizeof text, "%s%s%s", again ? word_of(row->time) : "",
+             again ? " at first, and not measured again: " : "", tern_last_error());
     if (!says_missing(status) && was_measured(row))
         row->accuracy = TERN_REGRESS_CRITICAL; /* it was right, and is not any more */
     if (again)

@@ -1,12 +1,14 @@
 /* regress_measure.c - the benchmarks of a baseline measured again: the cells of its suites until the answer is clear, models a fixed
- * number of times; what seems slower, once more when all others are done. */
+ * number of times; what seems slower or faster, once more when all others are done. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "measure/bench.h"
-#include "measure/compare_stored.h"
+#include "measure/compare_progress.h"
 #include "measure/occupied.h"
 #include "measure/regress.h"
 #include "measure/results.h"
@@ -30,63 +32,127 @@ static tern_status keep_result(tern_regress_report *p, tern_regress_row *row, co
 
 /* ---- cells of suites ---- */
 
+/* What is measured of a row until its answer is clear. */
+typedef struct taking {
+    tern__limit *limit; /* of the cell; NULL: it has none */
+    double *then;       /* (n_then) the baseline's samples, seconds */
+    double *now;        /* (n, room for o.rounds) */
+    int n_then, n;
+    int parts;
+    double log_shares; /* of the limit, added up over parts */
+    double longest_s;  /* of a part and the look at it */
+    double known;      /* share of what will be known that former looks had */
+    uint64_t start;
+} taking;
+
+static double seconds_since(uint64_t start)
+{
+    return (double)(tern__now_ns() - start) * 1e-9;
+}
+
+static tern_status begin_taking(tern_regress_report *p, const tern_regress_row *row, const tern__cell *cell,
+                                taking *t)
+{
+    t->now = tern__alloc_zero((size_t)p->o.rounds, sizeof *t->now);
+    if (!t->now)
+        return tern__out_of_memory((size_t)p->o.rounds * sizeof *t->now);
+    TERN_TRY(tern__regress_samples(p->base, &row->base, &t->then, &t->n_then));
+    TERN__FAIL_IF(t->n_then == 0, TERN_UNAVAILABLE, "the baseline has no samples of it");
+    const tern_status status = tern__cell_limit(cell, &t->limit);
+    t->start = tern__now_ns();
+    return status == TERN_UNAVAILABLE ? TERN_OK : status;
+}
+
+static void end_taking(taking *t)
+{
+    tern__limit_destroy(t->limit);
+    tern__free(t->then);
+    tern__free(t->now);
+}
+
+/* As many samples as a session of the baseline took, as it took them. */
+static tern_status take_part(tern_regress_report *p, const tern_regress_row *row, tern__cell *cell, taking *t)
+{
+    double samples[2][TERN__ROUNDS_MOST];
+    tern__measurement m = {0};
+    const int64_t repeats = (int64_t)(tern__regress_repeats(p->base, &row->base) + 0.5);
+    TERN_TRY(tern__cell_time(cell, t->limit, repeats, samples, &m));
+    for (int i = 0; i < m.time.n && t->n < p->o.rounds; i++)
+        t->now[t->n++] = samples[0][i] * 1e-6;
+    t->parts++;
+    if (m.share.n > 0)
+        t->log_shares += log(m.share.median);
+    return TERN_OK;
+}
+
+/* Each look has the share of alpha by which knowledge has grown since the last one. */
+static tern_status look(tern_regress_report *p, tern_regress_row *row, taking *t)
+{
+    tern_compare_options o = tern__regress_look(p, row);
+    const int looks = row->comparison.looks;
+    const double known =
+        tern__compare_progress(seconds_since(t->start), t->longest_s, p->o.budget_s, t->n, p->o.rounds);
+    o.spend *= known - t->known;
+    TERN_TRY(tern_compare_samples(&o, t->then, t->n_then, t->now, t->n, &row->comparison));
+    row->comparison.looks = looks + 1;
+    row->comparison.seconds = seconds_since(t->start);
+    t->known = known;
+    return TERN_OK;
+}
+
+static tern_status keep_taken(tern_regress_report *p, tern_regress_row *row, tern__cell *cell, taking *t)
+{
+    for (int i = 0; i < t->n; i++)
+        t->now[i] *= 1e6;
+    cell->row.rounds = t->n;
+    cell->row.samples_us = t->now;
+    cell->row.cpu_samples_us = NULL;
+    cell->row.limit_share = t->limit ? exp(t->log_shares / t->parts) : NAN;
+    TERN_TRY(keep_result(p, row, &cell->row));
+    return tern__regress_judge(p, row);
+}
+
+/* Samples are taken as the baseline's were: in turns with the limit, with as many runs in each, as long as its sessions took. What lies
+ * between two samples (caches, frequencies, other programs' turns) is then the same, and so is what the medians of sessions differ by. One
+ * look after each such part, until it is clear or the budget has been used. */
 static tern_status take_samples(tern_regress_report *p, tern_regress_row *row, tern__cell *cell)
 {
-    double *a = NULL, *b = tern__alloc_zero((size_t)p->o.rounds, sizeof *b);
-    int n = 0;
-    tern_comparison c;
-    const tern_compare_options o = tern__regress_look(p, row);
-    const tern__thing thing = {.run = tern__cell_run, .user = cell, .repeats = row->base.repeats};
-    tern_status status = b ? tern__regress_samples(p->base, &row->base, &a, &n)
-                           : tern__out_of_memory((size_t)p->o.rounds * sizeof *b);
-    if (status == TERN_OK && n == 0)
-        status = tern__fail(TERN_UNAVAILABLE, "the baseline has no samples of it");
-    for (int i = 1; i < cell->bench->o.warmups && status == TERN_OK; i++)
-        status = tern__cell_run(cell); /* the first is the comparison's own */
-    if (status == TERN_OK)
-        status = tern__compare_stored(&o, a, n, &thing, b, &c);
-    if (status == TERN_OK) {
-        for (int i = 0; i < c.n_b; i++)
-            b[i] *= 1e6;
-        cell->row.rounds = c.n_b;
-        cell->row.samples_us = b;
-        cell->row.repeats = thing.repeats;
-        row->comparison = c;
-        status = keep_result(p, row, &cell->row);
+    taking t = {0};
+    tern_status status = begin_taking(p, row, cell, &t);
+    row->comparison = (tern_comparison){0};
+    while (status == TERN_OK && t.known < 1) {
+        const uint64_t start = tern__now_ns();
+        status = take_part(p, row, cell, &t);
+        t.longest_s = fmax(t.longest_s, seconds_since(start));
+        if (status == TERN_OK)
+            status = look(p, row, &t);
+        if (status == TERN_OK && row->comparison.verdict != TERN_VERDICT_UNDECIDED)
+            break;
     }
     if (status == TERN_OK)
-        status = tern__regress_judge(p, row);
-    tern__free(a);
-    tern__free(b);
+        status = keep_taken(p, row, cell, &t);
+    end_taking(&t);
     return status;
 }
 
 enum { TRIES = 3 };
 
 /* The second measurement. Samples of a moment in which others had the machine are thrown away and taken again, a few times; what is
- * slower only in such moments is undecided. */
-static tern_status take_samples_again(tern_regress_report *p, tern_regress_row *row, tern__cell *cell)
+ * slower, or faster, only in such moments is undecided. */
+static tern_status confirm(tern_regress_report *p, tern_regress_row *row, tern__cell *cell)
 {
     tern__occupancy o;
+    const tern_regress_state first = row->time;
     for (int i = 0; i < TRIES; i++) {
         const tern__moment before = tern__moment_now();
         TERN_TRY(take_samples(p, row, cell));
         o = tern__occupancy_between(before, tern__moment_now());
-        if (row->time < TERN_REGRESS_REGRESSION || !tern__is_occupied(&o, p->o.threshold))
-            return tern__regress_confirm(p, row);
+        if (tern__regress_has_changed(row) && tern__is_occupied(&o, p->o.threshold))
+            continue;
+        TERN_TRY(tern__regress_confirm(p, row, first));
+        return tern__regress_blame_machine(p, row, p->results); /* its limit was measured beside it */
     }
     return tern__regress_blame_others(p, row, &o);
-}
-
-/* What is slower again has its limit measured beside it: is it the machine? */
-static tern_status confirm(tern_regress_report *p, tern_regress_row *row, tern__cell *cell)
-{
-    TERN_TRY(take_samples_again(p, row, cell));
-    if (row->time < TERN_REGRESS_REGRESSION)
-        return TERN_OK;
-    TERN_TRY(tern__cell_take_share(cell));
-    row->now.limit_share = p->results->rows[p->results->n - 1].limit_share = cell->row.limit_share;
-    return tern__regress_blame_machine(p, row, p->results);
 }
 
 /* Why it failed, as a row of what was measured: the report's page and the history show it. */
@@ -149,8 +215,7 @@ tern_status tern__regress_measure_on(tern_regress_report *p, const tern__bench *
         for (int i = 0; i < p->n; i++) {
             tern_regress_row *row = &p->rows[i];
             if (is_wanted(row, bench->suite->name, bench->o.family) &&
-                strcmp(device_of(row), bench->device) == 0 &&
-                (pass == 0 || row->time >= TERN_REGRESS_REGRESSION))
+                strcmp(device_of(row), bench->device) == 0 && (pass == 0 || tern__regress_has_changed(row)))
                 TERN_TRY(measure_row(p, bench, row, pass));
         }
     return TERN_OK;
@@ -220,25 +285,25 @@ enum { MODEL_RUNS = 10 };
 static tern_status judge_model(tern_regress_report *p, tern_regress_row *row, const tern_results *now,
                                const tern_result *measured, const tern__occupancy *again)
 {
+    const tern_regress_state first = row->time;
     TERN_TRY(keep_result(p, row, measured));
     if (measured->rounds > 0)
         TERN_TRY(tern__regress_compare_row(p, row, now));
     TERN_TRY(tern__regress_judge(p, row));
     if (!again)
         return TERN_OK;
-    return row->time >= TERN_REGRESS_REGRESSION && tern__is_occupied(again, p->o.threshold)
+    return tern__regress_has_changed(row) && tern__is_occupied(again, p->o.threshold)
                ? tern__regress_blame_others(p, row, again)
-               : tern__regress_confirm(p, row);
+               : tern__regress_confirm(p, row, first);
 }
 
-/* The rows of models that were measured; on the second pass those that seemed slower, and `again` is what others had of the machine. */
+/* The rows of models that were measured; on the second pass those that seemed to have changed, and `again` is what others had of the machine. */
 static tern_status judge_models(tern_regress_report *p, const tern_results *now, const tern__occupancy *again)
 {
     for (int i = 0; i < p->n; i++) {
         tern_regress_row *row = &p->rows[i];
         for (int k = 0; k < now->n; k++)
-            if (tern_result_same(&now->rows[k], &row->base) &&
-                (!again || row->time >= TERN_REGRESS_REGRESSION)) {
+            if (tern_result_same(&now->rows[k], &row->base) && (!again || tern__regress_has_changed(row))) {
                 TERN_TRY(judge_model(p, row, now, &now->rows[k], again));
                 break;
             }
@@ -255,17 +320,17 @@ static tern_status fail_models(tern_regress_report *p, const char *family, tern_
     return TERN_OK;
 }
 
-static bool any_slow_model(const tern_regress_report *p)
+static bool any_changed_model(const tern_regress_report *p)
 {
     for (int i = 0; i < p->n; i++)
-        if (strcmp(p->rows[i].base.suite, "model") == 0 && p->rows[i].time >= TERN_REGRESS_REGRESSION)
+        if (strcmp(p->rows[i].base.suite, "model") == 0 && tern__regress_has_changed(&p->rows[i]))
             return true;
     return false;
 }
 
 static tern_status measure_models(tern_regress_report *p, const tern_bench_options *o)
 {
-    for (int pass = 0; pass < 2 && (pass == 0 || any_slow_model(p)); pass++) {
+    for (int pass = 0; pass < 2 && (pass == 0 || any_changed_model(p)); pass++) {
         tern_results *now;
         TERN_TRY(tern_results_create(&now));
         const tern__moment before = tern__moment_now();
@@ -310,13 +375,30 @@ static tern_status measure_suites(tern_regress_report *p, const tern_bench_optio
     return TERN_OK;
 }
 
+/* What was not said is said by the baseline: four times what a session of it took for a row. */
+enum { PARTS_MOST = 4 };
+
+static void settle_budget(tern_regress_options *o, tern_bench_options *part)
+{
+    if (!(o->budget_s >= 0) || o->rounds < 0)
+        return; /* nonsense, which is refused */
+    o->budget_s = o->budget_s > 0 ? o->budget_s : PARTS_MOST * part->budget_s;
+    if (o->rounds <= 0)
+        o->rounds = PARTS_MOST * part->rounds < TERN__REGRESS_ROUNDS_MOST ? PARTS_MOST * part->rounds
+                                                                          : TERN__REGRESS_ROUNDS_MOST;
+    part->budget_s = fmin(part->budget_s, o->budget_s);
+    part->rounds = part->rounds < o->rounds ? part->rounds : o->rounds;
+}
+
 tern_status tern_regress_run(const tern_regress_options *options, const tern_bench_options *bench,
                              const tern_results *base, const tern_results *history, tern_regress_report **out)
 {
     tern_regress_report *p = NULL;
     tern_bench_options o = bench ? *bench : (tern_bench_options){0};
     TERN__FAIL_IF(!base || !out, TERN_INVALID_ARGUMENT, "regress_run: an argument is NULL");
+    tern_regress_options wanted = options ? *options : (tern_regress_options){0};
     tern__settings_apply(base, &o);
-    TERN_TRY(tern__regress_begin(options, base, history, &p));
+    settle_budget(&wanted, &o);
+    TERN_TRY(tern__regress_begin(&wanted, base, history, &p));
     return tern__regress_finish(p, measure_suites(p, &o), out);
 }

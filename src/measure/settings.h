@@ -6,7 +6,8 @@
 #include <tern/measure.h>
 #include <tern/results.h>
 
-/* Fills what `o` leaves open with the settings that `results` were taken with; texts are those of the results. */
+/* Fills what `o` leaves open with the settings that `results` were taken with; texts are those of the results. How samples are taken
+ * (budget_s and rounds) is always theirs; the usual way if they are of a tern that did not keep it. */
 void tern__settings_apply(const tern_results *results, tern_bench_options *o);
 
 /* The file of the model that they are of; NULL: they do not say. */

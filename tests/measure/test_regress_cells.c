@@ -222,11 +222,61 @@ TEST(a_cell_is_slower_only_on_a_machine_of_its_own)
     others.waited = 0.04, others.quiet_from = 0; /* less than half of the threshold */
     measure_planted(TERN_OK, 3e-4, 0, &p);
     CHECK_EQ(p.row.time, TERN_REGRESS_CRITICAL);
-    /* What is not slower needs no excuse. */
+    others.waited = 0;
+}
+
+/* Nor is faster while others had it: what they leave may be in longer pieces than what they left then. */
+TEST(a_cell_is_faster_only_on_a_machine_of_its_own)
+{
+    planted p;
+    memset(&others, 0, sizeof others);
     others.waited = 0.4;
     measure_planted(TERN_OK, 2e-5, 0, &p);
-    CHECK_EQ(p.row.time, TERN_REGRESS_BETTER);
+    CHECK(p.row.time == TERN_REGRESS_UNDECIDED && p.row.state == TERN_REGRESS_UNDECIDED);
+    CHECK(strstr(p.reason, "but other programs had the machine") != NULL);
     others.waited = 0;
+    measure_planted(TERN_OK, 2e-5, 0, &p);
+    CHECK(p.row.time == TERN_REGRESS_BETTER && p.row.state == TERN_REGRESS_BETTER);
+    CHECK_EQ(p.kept, 1);
+}
+
+/* Samples are taken as the baseline's were, which it says itself: in turns with the limit, as many runs in each, in parts of as many. */
+TEST(samples_are_taken_as_those_of_the_baseline)
+{
+    enum { SAMPLES_OF_A_PART = 7, REPEATS = 3 };
+    const int one[] = {1};
+    const tern_bench_options o = {.family = "rows",
+                                  .size = "1024",
+                                  .n_threads = 1,
+                                  .threads = one,
+                                  .budget_s = 0.02,
+                                  .rounds = SAMPLES_OF_A_PART,
+                                  .memory = 1 << 16};
+    tern_results *base;
+    tern_regress_report *report;
+    tern_regress_row row;
+    CHECK_OK(tern_results_create(&base));
+    CHECK_OK(tern_results_note_conditions(base));
+    CHECK_OK(tern_bench_note_settings(&o, base));
+    CHECK_STR(tern_results_condition(base, "setting_samples"), "7");
+    CHECK_STR(tern_results_condition(base, "setting_budget_s"), "0.02");
+    CHECK_STR(tern_results_condition(base, "setting_warmup"), "1");
+    const tern_status status = tern_bench_run(&o, collect, base);
+    CHECK(status == TERN_OK || status == TERN_STATE);
+    for (int i = 0; i < base->n; i++)
+        base->rows[i].repeats = REPEATS;
+    CHECK_OK(tern_regress_run(NULL, NULL, base, NULL, &report));
+    CHECK(tern_regress_rows(report) > 0);
+    for (int i = 0; tern_regress_at(report, i, &row) == TERN_OK; i++) {
+        CHECK_EQ(row.now.repeats, REPEATS);
+        CHECK(row.now.rounds >= 3 && row.now.rounds <= 4 * SAMPLES_OF_A_PART);
+        CHECK(row.now.limit_share > 0); /* also of what did not change */
+        CHECK(row.comparison.looks >= 1 && row.comparison.looks <= 4);
+    }
+    /* What was measured says how, too: it may become the next baseline. */
+    CHECK_STR(tern_results_condition(tern_regress_results(report), "setting_samples"), "7");
+    tern_regress_free(report);
+    tern_results_free(base);
 }
 
 TEST(a_cell_that_takes_too_long_is_given_up)
