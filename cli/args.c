@@ -363,6 +363,38 @@ bool args_positive(const args *a, const char *name, double *out)
     return true;
 }
 
+/* "4096", "64K", "1.5MiB": a number and a power of 1024. */
+static bool read_bytes(const char *value, size_t *out)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    errno = 0;
+    double number = strtod(value, &end);
+    if (end == value || errno || !(number >= 0) || value[0] == '-' || value[0] == '+')
+        return false;
+    const char *unit = *end ? strchr(units, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
+    for (const char *u = units; unit && u <= unit; u++)
+        number *= 1024;
+    end += unit != NULL;
+    if (*end == 'i' && unit)
+        end++;
+    if (*end == 'B')
+        end++;
+    if (*end != '\0' || number > 1e18 || floor(number) != number)
+        return false;
+    *out = (size_t)number;
+    return true;
+}
+
+bool args_bytes(const args *a, const char *name, size_t *out)
+{
+    const char *value = args_value(a, name);
+    if (!value || (read_bytes(value, out) && *out > 0))
+        return true;
+    fail_usage("--%s is a number of bytes such as 4096, 64K or 1G, not '%s'", name, value);
+    return false;
+}
+
 bool args_percent(const args *a, const char *name, double *out)
 {
     double number = *out;

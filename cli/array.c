@@ -30,6 +30,32 @@ static tern_tensor *flatten(tern_tensor *t)
     return tern_reshape(t, 1, (int64_t[]){tern_numel(t)});
 }
 
+/* What is printed is read by the CPU, whatever device computed it: one need not have the casts. */
+typedef struct reading {
+    tern_ctx *home; /* NULL: the tensor is the CPU's own */
+    tern_tensor *t;
+} reading;
+
+static tern_status reading_open(tern_tensor *t, reading *r)
+{
+    const tern_ctx_options options = {.threads = 1, .tuning = "off"};
+    *r = (reading){.t = t};
+    if (strcmp(tern_device_of(t), "cpu") == 0)
+        return TERN_OK;
+    const void *data = tern_data(t);
+    if (!data && tern_nbytes(t) > 0)
+        return TERN_OUT_OF_MEMORY; /* tern_data has said why */
+    TERN_TRY(tern_ctx_create(&options, &r->home));
+    r->t = tern_borrow(r->home, tern_dtype_of(t), tern_rank(t), tern_shape(t), NULL, (void *)(uintptr_t)data,
+                       NULL, NULL); /* nobody writes it */
+    return tern_status_of(r->t);
+}
+
+static void reading_close(reading *r)
+{
+    tern_ctx_destroy(r->home);
+}
+
 /* ---- statistics --------------------------------------------------------------------------------------------- */
 
 /* Sums that cannot overflow on the way: the second has room for any number of the largest values. */
@@ -87,7 +113,7 @@ static tern_status take_piece(tern_tensor *flat, int64_t start, int64_t n, array
     return TERN_OK;
 }
 
-tern_status array_measure(tern_tensor *t, array_stats *out)
+static tern_status measure(tern_tensor *t, array_stats *out)
 {
     array_stats s = {.integer = is_integer(tern_dtype_of(t)), .mean = NAN};
     sums sum = {0};
@@ -104,6 +130,16 @@ tern_status array_measure(tern_tensor *t, array_stats *out)
         s.mean = isfinite(sum.plain) ? sum.plain / (double)s.finite : sum.scaled / (double)s.finite * 0x1p64;
     *out = s;
     return TERN_OK;
+}
+
+tern_status array_measure(tern_tensor *t, array_stats *out)
+{
+    reading r;
+    tern_status status = reading_open(t, &r);
+    if (status == TERN_OK)
+        status = measure(r.t, out);
+    reading_close(&r);
+    return status;
 }
 
 tern_status array_hash(tern_tensor *t, uint64_t *out)
@@ -195,7 +231,7 @@ static tern_status fill_preview(tern_tensor *t, preview *p)
     return TERN_OK;
 }
 
-tern_status array_add_first(text *out, tern_tensor *t)
+static tern_status add_first(text *out, tern_tensor *t)
 {
     char element[PREVIEW_TEXT];
     TERN_SCOPE(tern_ctx_of(t)) {
@@ -208,6 +244,16 @@ tern_status array_add_first(text *out, tern_tensor *t)
     return TERN_OK;
 }
 
+tern_status array_add_first(text *out, tern_tensor *t)
+{
+    reading r;
+    tern_status status = reading_open(t, &r);
+    if (status == TERN_OK)
+        status = add_first(out, r.t);
+    reading_close(&r);
+    return status;
+}
+
 tern_status array_preview(tern_tensor *t, int indent)
 {
     if (tern_numel(t) == 0) {
@@ -215,7 +261,11 @@ tern_status array_preview(tern_tensor *t, int indent)
         return TERN_OK;
     }
     preview *p = grab(1, sizeof *p);
-    tern_status status = fill_preview(t, p);
+    reading from;
+    tern_status status = reading_open(t, &from);
+    if (status == TERN_OK)
+        status = fill_preview(from.t, p);
+    reading_close(&from);
     int room = (term_width() - indent - 4) / (p->width + 2); /* room for the ellipsis */
     int columns = p->shown_columns < room ? p->shown_columns : room > 0 ? room : 1;
     for (int r = 0; status == TERN_OK && r < p->shown_rows; r++) {

@@ -2,7 +2,6 @@
 #include "compile.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,39 +13,6 @@
 #include "term.h"
 
 /* ---- options ---- */
-
-/* "4096", "64K", "1.5MiB": a number and a power of 1024. */
-static bool read_bytes(const char *value, size_t *out)
-{
-    static const char units[] = "KMGT";
-    char *end;
-    errno = 0;
-    double number = strtod(value, &end);
-    if (end == value || errno || !(number >= 0) || value[0] == '-' || value[0] == '+')
-        return false;
-    const char *unit = *end ? strchr(units, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
-    for (const char *u = units; unit && u <= unit; u++)
-        number *= 1024;
-    end += unit != NULL;
-    if (*end == 'i' && unit)
-        end++;
-    if (*end == 'B')
-        end++;
-    if (*end != '\0' || number > 1e18 || floor(number) != number)
-        return false;
-    *out = (size_t)number;
-    return true;
-}
-
-static int read_limit(const args *a, size_t *out)
-{
-    const char *value = args_value(a, "memory-limit");
-    if (!value)
-        return EXIT_DONE;
-    if (!read_bytes(value, out) || *out == 0)
-        return fail_usage("--memory-limit is a number of bytes such as 4096, 64K or 1G, not '%s'", value);
-    return EXIT_DONE;
-}
 
 static int check_pass(const char *name)
 {
@@ -145,8 +111,7 @@ static int read_options(const args *a, graph_run *r, tern_compile_options *out)
     bool given;
     if (!read_rate(a, "bandwidth", &rate, &given) || !read_rate(a, "peak", &rate, &given))
         return EXIT_USAGE;
-    int code = read_limit(a, &out->memory_limit);
-    return code == EXIT_DONE ? read_disabled(a, r, out) : code;
+    return args_bytes(a, "memory-limit", &out->memory_limit) ? read_disabled(a, r, out) : EXIT_USAGE;
 }
 
 /* ---- compiling ---- */

@@ -27,7 +27,7 @@ int device_open(const args *a, const tern_ctx_options *options, tern_ctx **out)
     o.background = args_has(a, "background");
     if (o.background && tern_thread_background() != TERN_OK)
         warn("%s", tern_last_error());
-    if (!args_int(a, "threads", 1, 1024, 0, &o.threads))
+    if (!args_int(a, "threads", 1, 1024, 0, &o.threads) || !args_bytes(a, "device-memory", &o.device_memory))
         return EXIT_USAGE;
     if (o.fallback || (o.device && strcmp(o.device, "auto") == 0))
         tern_log_set(TERN_LOG_WARN, say, NULL);

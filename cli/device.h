@@ -13,6 +13,7 @@
     {"fallback", 0, NULL, NULL, "let the CPU run what that device cannot, or what fails there, and say so"}, \
     {"dump-kernels", 0, "FOLDER", NULL, "write the sources of kernels that are generated for the device to files"}, \
     {"check-device", 0, NULL, NULL, "have the CPU compute each step of the device too, and compare: slow"}, \
+    {"device-memory", 0, "BYTES", NULL, "most memory of its own that the device may use and keep, such as 2G; more is an error (default: no limit)"}, \
     {"background", 0, NULL, NULL, "make way for other programs: lower priority"}
 /* clang-format on */
 
