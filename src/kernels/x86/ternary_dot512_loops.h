@@ -72,6 +72,7 @@ enum {
     PAIR = 2 * TERN__TERNARY_QUAD_BYTES,
     AHEAD = 8, /* pairs of each run */
     AHEAD_IN_ORDER = 32,
+    LONE_AHEAD = 64, /* likewise of a single row, which is done with its pairs sooner */
     SOON = 8, /* quads of each run that a single row fetches from the second-level cache */
     STAY = 8, /* likewise: those that stay in the first-level cache for the second of two passes */
 };
@@ -210,6 +211,7 @@ INLINE void add_pairs(const tern__ternary_call *call, int64_t begin, int64_t end
 {
     const uint8_t *at = call->weights + begin * PAIR;
     const int8_t *x = call->x + 8 * begin;
+#pragma GCC unroll 2
     for (int64_t p = begin; p < end; p++, at += PAIR, x += 8) {
         FETCH(at + ahead)
         FETCH(at + ahead + PAIR / 2)
@@ -221,8 +223,8 @@ INLINE void add_pairs(const tern__ternary_call *call, int64_t begin, int64_t end
 /* In order: the last pairs fetch what the next call reads first. */
 INLINE int64_t add_in_order(const tern__ternary_call *call, two_sums *sums)
 {
-    const int64_t pairs = call->quads / 2, last = pairs > AHEAD_IN_ORDER ? pairs - AHEAD_IN_ORDER : 0;
-    add_pairs(call, 0, last, AHEAD_IN_ORDER * PAIR, sums);
+    const int64_t pairs = call->quads / 2, last = pairs > LONE_AHEAD ? pairs - LONE_AHEAD : 0;
+    add_pairs(call, 0, last, LONE_AHEAD * PAIR, sums);
     add_pairs(call, last, pairs, (int64_t)((uintptr_t)call->next - (uintptr_t)call->weights) - last * PAIR,
               sums);
     return 2 * pairs;
