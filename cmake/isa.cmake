@@ -1,7 +1,7 @@
 # Which kernel files are built, and with which instruction sets.
 #
 # Only files in folders x86 and arm (of kernels, and of measure, which probes what kernels could reach) get ISA flags,
-# chosen by the file name's last word: gemm_t2_avx512vnni.c is compiled for AVX-512 VNNI. Everything else is baseline
+# chosen by the file name's last word: ternary_t2_avx512vnni.c is compiled for AVX-512 VNNI. Everything else is baseline
 # code for its architecture.
 
 set(TERN_ISA_sse42      -msse4.2)

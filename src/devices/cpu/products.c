@@ -26,7 +26,7 @@ static const tern__kernel epilogue = {.name = "product with epilogue", .run = te
 
 /* ---- choosing ---- */
 
-/* Values of packed_ternary_matmul's attribute `form`: digits in a byte, as users read them in the text form. */
+/* Values of packed_ternary_matmul's attribute `form`, as users read them in the text form: 2 bits a weight, or 5 weights in a byte. */
 enum { FORM_2 = 2, FORM_5 = 5 };
 
 static tern__ternary_form form_of(const tern__attr *attrs)

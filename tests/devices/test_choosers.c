@@ -1,0 +1,32 @@
+/* test_choosers.c - what is listed is what plans use: an op has a row in choosers.def if, and only if, rows of kernels.def say that
+ * a kernel besides its reference computes it. A row of one table alone would be told by `tern list kernels` and never run, or run
+ * and never be told. */
+#include "devices/cpu/kernels.h"
+#include "graph/op.h"
+#include "harness.h"
+
+static const bool has_chooser[TERN__OP_COUNT] = {
+#define TERN_CHOOSER(op, function) [TERN__OP_##op] = true,
+#include "devices/cpu/choosers.def"
+};
+
+/* Rows of one op are many. */
+static bool is_listed(int op)
+{
+    bool listed = false;
+#define TERN_USE(id, family, when) listed = listed || op == TERN__OP_##id;
+#define TERN_FAST(id, kernel, family, loops, when) listed = listed || op == TERN__OP_##id;
+#include "kernels/kernels.def"
+    return listed;
+}
+
+TEST(ops_with_kernels_have_a_chooser)
+{
+    for (int op = 0; op < TERN__OP_COUNT; op++) {
+        if (op == TERN__OP_contiguous) /* chosen with all others that copy, by their kernel: cpu.c */
+            continue;
+        if (has_chooser[op] != is_listed(op))
+            harness_fail(__FILE__, __LINE__, "%s: has %s chooser, and %s kernel of kernels.def",
+                         tern__ops[op].name, has_chooser[op] ? "a" : "no", is_listed(op) ? "a" : "no");
+    }
+}
