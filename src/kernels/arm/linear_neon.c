@@ -39,6 +39,7 @@ static inline __attribute__((always_inline)) uint16x4_t four_halves(const uint8_
 #define I_LOAD(p) vreinterpretq_u32_u8(vld1q_u8(p))
 #define V_FROM(x) vcvtq_f32_u32(x)
 #define V_OF(x) vreinterpretq_f32_u32(x)
+#define V_OF_SIGNED(x) vcvtq_f32_s32(vreinterpretq_s32_u32(x))
 #define I_AND(a, b) vandq_u32(a, b)
 #define I_OR(a, b) vorrq_u32(a, b)
 /* The amounts are constants, but not before inlining. */

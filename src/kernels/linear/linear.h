@@ -10,7 +10,7 @@
  * A tile is 32 rows side by side, padded with zeros, and as large as they were. r is the row in the tile:
  *
  *   f16, bf16   for each column: u16 w[32]
- *   q8_0        for each block: f16 d[32], i8 code[32 columns][32]
+ *   q8_0        for each block: f16 d[32], i8 codes[8][32][4]: a word has 4 columns, the first in its low bits
  *   q4_0        for each block: f16 d[32], u32 codes[4][32]: a word has 8 columns, the first in its low bits
  *   q4_k        for each block: f16 d[32], f16 dmin[32], u32 codes[32][32] as q4_0, u32 sixes[3][32]: 8 scales, 8 offsets
  *   q6_k        for each block: f16 d[32], u32 sixes[16][3][32]: 16 columns each, i8 scale[16][32]

@@ -103,6 +103,7 @@ static group group_after(const walk *w, int64_t done)
     const int64_t next = g.tile + g.n < w->p->work ? g.n : 0; /* none: these themselves, which costs least */
     g.ahead = w->in_order ? tern__stream_begin(at + TERN__STREAM_AHEAD, (int)g.n, g.step * bytes)
                           : tern__stream_of(at + next * bytes, g.n * bytes);
+    g.ahead.soon = w->in_order;
     return g;
 }
 

@@ -51,7 +51,7 @@ static void put_q8_0(const uint8_t *block, int r, uint8_t *to)
 {
     put_scale(to, r, block);
     for (int e = 0; e < 32; e++)
-        to[2 * TILE + e * TILE + r] = block[2 + e];
+        to[2 * TILE + e / 4 * 4 * TILE + 4 * r + e % 4] = block[2 + e];
 }
 
 /* 4-bit codes of some columns, eight to a word. */

@@ -7,15 +7,17 @@
 #ifndef TERN_KERNELS_LINEAR_STREAM_H
 #define TERN_KERNELS_LINEAR_STREAM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-enum { TERN__STREAMS = 8, TERN__STREAM_LINE = 64, TERN__STREAM_AHEAD = 4096 };
+enum { TERN__STREAMS = 8, TERN__STREAM_LINE = 64, TERN__STREAM_AHEAD = 8192 };
 
 typedef struct tern__stream {
     uintptr_t at;   /* the next line; addresses, as it may lie beyond what there is */
     uintptr_t end;  /* of the last run */
     uintptr_t step; /* from run to run */
     uintptr_t back; /* from beyond the last run to the next line of the first */
+    bool soon;      /* the stream runs a little ahead of the reader */
 } tern__stream;
 
 /* `runs` runs from `from` on, `step` bytes apart, a multiple of a line. No step: lines follow each other. */

@@ -14,6 +14,8 @@
  *     I_PUT(x, mask, to)                (x & mask) | to
  *     V_NIBBLE(x)                       the low four bits of words as floats
  *     V_OF(x)                           the same bits as floats
+ *     V_OF_SIGNED(x)                    signed words as floats
+ *     I_AND(x, mask)
  *     VECTORS, MOST_ROWS, MOST_TILES    of a tile's 32 rows, VECTORS * WIDTH are computed together
  *     TOGETHER(columns)                 tiles that pay (linear.h), up to MOST_TILES, of weights with blocks of so many columns
  *     EACH_ROWS(M, name)                M(name, 1) .. M(name, MOST_ROWS)
@@ -146,31 +148,49 @@ INLINE vec six_scaled(const uint8_t *at, const int word, const int i, vec scale,
 /* ---- one block of each form, from column k on. w->at is where it begins in each tile; `first` is the first row of the part
  * that is computed. ---- */
 
-/* Of 16 bits so many bytes pass that what is fetched for later pushes what is read next out of the first-level cache: so the
+/* Of 16 bits so many bytes pass that what is fetched for much later pushes what is read next out of the first-level cache: so the
  * former goes past it, and the latter is fetched again. */
+INLINE void fetch_column(work *w, const int tiles)
+{
+    if (w->ahead.soon) {
+        tern__stream_fetch(&w->ahead, 2 * TILE * tiles);
+        return;
+    }
+    tern__stream_fetch_far(&w->ahead, 2 * TILE * tiles);
+    UNROLLED for (int t = 0; t < tiles; t++) __builtin_prefetch(w->at[t] + NEAR_AHEAD);
+}
+
 #define BLOCK_OF_ONE(name, load)                                                                \
     INLINE void block_##name(work *w, const int rows, const int tiles, int first, int64_t k)    \
     {                                                                                           \
         vec weights[MOST_LANES];                                                                \
-        tern__stream_fetch_far(&w->ahead, 2 * TILE * tiles);                                    \
-        UNROLLED for (int t = 0; t < tiles; t++) __builtin_prefetch(w->at[t] + NEAR_AHEAD);     \
+        fetch_column(w, tiles);                                                                 \
         UNROLLED for (int s = 0; s < tiles * VECTORS; s++) weights[s] = load(AT(2 * first, 2)); \
         use(w, rows, 0, tiles *VECTORS, k, weights);                                            \
     }
 BLOCK_OF_ONE(f16, V_HALVES)
 BLOCK_OF_ONE(bf16, V_BRAINS)
 
+/* Code i of four in a word, as 2^24 times itself, which is the word's highest byte with zeros below; a scale that is as much smaller
+ * makes up for it, and both are exact. That byte is one operation away: a mask, or a shift of the lowest. */
+INLINE vec eight(const uint8_t *at, const int i)
+{
+    return V_OF_SIGNED(i == 0 ? I_LEFT(I_LOAD(at), 24)
+                              : I_AND(I_LOAD(at - (3 - i)), I_NUMBER((int)0xff000000u)));
+}
+
 INLINE void block_q8_0(work *w, const int rows, const int tiles, int first, int64_t k)
 {
     vec d[MOST_LANES], weights[MOST_LANES];
     tern__stream_fetch(&w->ahead, 2 * TILE * tiles);
-    UNROLLED for (int s = 0; s < tiles * VECTORS; s++) d[s] = V_HALVES(AT(2 * first, 2));
+    UNROLLED for (int s = 0; s < tiles * VECTORS; s++) d[s] =
+        V_MULTIPLY_ADD(V_HALVES(AT(2 * first, 2)), V_NUMBER(0x1p-24f), V_ZERO());
     for (int e = 0; e < 32; e += 4) {
         tern__stream_fetch(&w->ahead, 4 * TILE * tiles);
         UNROLLED for (int i = 0; i < 4; i++)
         {
             UNROLLED for (int s = 0; s < tiles * VECTORS; s++) weights[s] =
-                V_MULTIPLY_ADD(d[s], V_SIGNED(AT(2 * TILE + (e + i) * TILE + first, 1)), V_ZERO());
+                V_MULTIPLY_ADD(d[s], eight(AT(2 * TILE + e * TILE + 4 * first, 4), i), V_ZERO());
             use(w, rows, 0, tiles * VECTORS, k + e + i, weights);
         }
     }

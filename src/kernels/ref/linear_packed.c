@@ -38,8 +38,8 @@ static inline float at_bf16(const uint8_t *tile, int64_t c, int r)
 
 static inline float at_q8_0(const uint8_t *tile, int64_t c, int r)
 {
-    const uint8_t *block = tile + c / 32 * 34 * TILE;
-    return tern__f16_to_f32(half_at(block + 2 * r)) * (float)(int8_t)block[(2 + c % 32) * TILE + r] + 0.0f;
+    const uint8_t *block = tile + c / 32 * 34 * TILE, *quad = block + 2 * TILE + 4 * (c % 32 / 4 * TILE + r);
+    return tern__f16_to_f32(half_at(block + 2 * r)) * (float)(int8_t)quad[c % 4] + 0.0f;
 }
 
 static int nibble(const uint8_t *words, int64_t c, int r)

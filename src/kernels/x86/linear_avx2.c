@@ -31,6 +31,7 @@ static inline __attribute__((always_inline)) __m256 scale_from(__m256 s, __m256 
 #define I_LOAD(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
 #define V_FROM(x) _mm256_cvtepi32_ps(x)
 #define V_OF(x) _mm256_castsi256_ps(x)
+#define V_OF_SIGNED(x) V_FROM(x)
 #define I_AND(a, b) _mm256_and_si256(a, b)
 #define I_OR(a, b) _mm256_or_si256(a, b)
 #define I_LEFT(x, n) _mm256_slli_epi32(x, n)

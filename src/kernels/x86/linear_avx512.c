@@ -20,6 +20,7 @@ typedef __m512i ivec;
 #define V_SIGNED(p) _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(LOAD_16(p)))
 #define I_LOAD(p) _mm512_loadu_si512(p)
 #define V_OF(x) _mm512_castsi512_ps(x)
+#define V_OF_SIGNED(x) _mm512_cvtepi32_ps(x)
 #define I_AND(a, b) _mm512_and_si512(a, b)
 #if defined(TERN_DEBUG) /* nothing is unrolled: amounts are no constants */
 #define I_LEFT(x, n) _mm512_sllv_epi32(x, I_NUMBER(n))
