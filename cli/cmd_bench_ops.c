@@ -1,5 +1,7 @@
 /* cmd_bench_ops.c - `tern bench ops`: operations one by one; also as the page docs/performance.md. */
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -11,46 +13,65 @@
 
 /* ---- the page ------------------------------------------------------------------------------------------------ */
 
-static void print_page_head(void)
+enum { WIDE_SPREAD = 10 }; /* per cent: somebody else was at work beside a row with more */
+
+/* The machine, and whether it was quiet. */
+static void print_page_head(const tern_results *results)
 {
     tern_device_info device;
+    tern_result row;
     char date[32] = "an unknown day", cache[TERN_UNIT_TEXT];
     time_t now = time(NULL);
     struct tm day;
+    int wide = 0, rows = 0;
     if (gmtime_r(&now, &day))
         strftime(date, sizeof date, "%Y-%m-%d", &day);
     printf("# Performance: every operation as a share of what the machine can do\n\n"
            "Written by `tern bench ops --markdown` (`make performance`); do not edit. Measured on %s",
            date);
-    if (tern_catalog_device(0, &device) == TERN_OK)
+    if (tern_catalog_device(0, &device) == TERN_OK) {
         printf(", %s, %d of %d cores, %s, last cache %s", device.model, device.cores_usable,
                device.cores_online, device.isa_available,
                tern_bytes_text((double)device.l3_bytes, cache, sizeof cache));
+        if (getenv("TERN_CPU"))
+            printf(", under `TERN_CPU=%s`", getenv("TERN_CPU"));
+    }
+    for (; tern_results_at(results, rows, &row) == TERN_OK; rows++)
+        wide += row.rounds > 0 && row.mad_us * 100 > WIDE_SPREAD * row.median_us;
+    const double load = tern_results_busy(results);
+    printf(".\n\n%d of %d rows have a spread above %d %%: something else was at work beside them. ", wide,
+           rows, WIDE_SPREAD);
+    if (isnan(load))
+        printf("The machine was quiet when it began.");
+    else
+        printf("The machine was busy when it began (load %.2f): figures may be too low.", load);
     printf(
-        ".\n\nEach operation is compiled and run as any program, its results are compared with those of the "
+        "\n\nEach operation is compiled and run as any program, its results are compared with those of the "
         "reference kernels, and\nit is timed in turns with probes of the limit that binds it at best: bytes "
         "read "
         "(`read_bw`), bytes read and written\n(`copy_bw`), f32 multiply-adds (`fma`) or int8 products "
         "(`int8_dot`) on registers. A share is the median over the\nrounds of limit / operation; the spread "
         "is the median distance from the median time. Ternary weights and heads are\nstreamed: a run does "
         "the "
-        "operation with many copies of the weights. What each family falls short of, and why, is in\n"
+        "operation with many copies of the weights. Cases `t2` and `t5` are named by the type of the weights "
+        "that are given;\nconstants are packed into the form that the processor does best whatever their "
+        "type, "
+        "which the kernel's name tells, and\nbytes are those of that form. What each family falls short of, "
+        "and why, is in\n"
         "[performance-ternary.md](performance-ternary.md), [performance-heads.md](performance-heads.md),\n"
         "[performance-gemm.md](performance-gemm.md), [performance-attention.md](performance-attention.md) "
         "and\n"
         "[performance-rows.md](performance-rows.md).\n");
 }
 
-static void print_page_row(void *user, const tern_result *row)
+static void print_page_row(const char *family, const tern_result *row)
 {
-    char *family = user; /* of the row before, 64 bytes */
     char time[TERN_UNIT_TEXT], rate[64], share[640];
     if (strcmp(family, row->family) != 0)
         printf("\n## %s\n\n| case | operands | threads | kernel | median | spread | rate | share of the "
                "limit |\n"
                "|---|---|---|---|---|---|---|---|\n",
                row->family);
-    snprintf(family, 64, "%s", row->family);
     printf("| %s | `%s` | %d | `%s` | ", row->name, row->shape, row->threads, row->kernel);
     if (row->rounds > 0)
         printf("%s | %s | ", tern_time_text(row->median_us * 1e3, time, sizeof time),
@@ -58,29 +79,36 @@ static void print_page_row(void *user, const tern_result *row)
     else
         printf("| | ");
     printf("%s | %s |\n", bench_rate(row, rate, sizeof rate), bench_share(row, share, sizeof share));
-    fflush(stdout);
 }
 
-/* Row by row, because all of them take minutes. */
 static int print_page(const args *a)
 {
     bench_settings settings;
-    char family[64] = "";
+    tern_results *results = NULL;
+    tern_result row, last = tern_result_default();
     int code = bench_read_settings(a, "ops", &settings);
-    if (code != EXIT_DONE)
+    if (code == EXIT_DONE)
+        code = bench_measure(&settings, &results);
+    if (!results)
         return code;
-    print_page_head();
-    return tern_bench_run(&settings.o, print_page_row, family) == TERN_OK ? EXIT_DONE : fail_status(NULL);
+    print_page_head(results);
+    for (int i = 0; tern_results_at(results, i, &row) == TERN_OK; last = row, i++)
+        print_page_row(i > 0 ? last.family : "", &row);
+    tern_results_free(results);
+    return code;
 }
 
 /* ---- the verb ------------------------------------------------------------------------------------------------ */
 
 static int run(const args *a)
 {
-    static const char *const others[] = {"list", "json", "format", "output-file"};
+    /* The page is of all cases, on all that the processor has. */
+    static const char *const others[] = {"list",  "json", "format", "output-file", "family",
+                                         "dtype", "size", "layout", "device",      "cpu"};
     for (size_t i = 0; args_has(a, "markdown") && i < sizeof others / sizeof *others; i++)
         if (args_has(a, others[i]) || args_value(a, others[i]))
-            return fail_usage("--markdown measures and prints a page: it does not go with --%s", others[i]);
+            return fail_usage("--markdown measures everything and prints a page: it does not go with --%s",
+                              others[i]);
     return args_has(a, "markdown") ? print_page(a) : bench_run_suite(a, "ops");
 }
 

@@ -9,7 +9,10 @@
 #include "kernels/kernel.h"
 #include "kernels/row/rowops.h"
 
-enum { TERN__COLUMNS_LINE = 16 }; /* floats of a line of the cache */
+enum {
+    TERN__COLUMNS_LINE = 16, /* floats of a line of the cache */
+    TERN__RUNNING_SIDE = 4,  /* rows whose running sums are made side by side */
+};
 
 /* Loops over elements of one type of whole numbers; results are 64 bits wide, and sums wrap. */
 typedef struct tern__whole_loops {
@@ -45,6 +48,8 @@ typedef struct tern__columns_kernel {
     int64_t (*find)(const float *x, int64_t n, float what);
     /* Running sums of n columns: y[c] = sums[c] += x[c]. */
     void (*run)(double *sums, float *y, const float *x, int64_t n);
+    /* Those of TERN__RUNNING_SIDE rows, n elements each. */
+    void (*run_rows)(double *sums, float *const *y, const float *const *x, int64_t n);
     void (*run_whole)(int64_t *sums, int64_t *y, const int64_t *x, int64_t n);
     tern__whole_loops whole[TERN_DTYPE_COUNT]; /* of bool, u8, i8, i32, i64 */
 } tern__columns_kernel;

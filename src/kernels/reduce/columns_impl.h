@@ -236,6 +236,25 @@ static void run_columns(double *restrict sums, float *restrict y, const float *r
     }
 }
 
+/* Each sum waits for the one before it; so there are four that do. */
+static void run_rows(double *sums, float *const *y, const float *const *x, int64_t n)
+{
+    const float *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
+    float *restrict y0 = y[0], *restrict y1 = y[1], *restrict y2 = y[2], *restrict y3 = y[3];
+    double s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3];
+    for (int64_t i = 0; i < n; i++) {
+        y0[i] = (float)(s0 += (double)x0[i]);
+        y1[i] = (float)(s1 += (double)x1[i]);
+        y2[i] = (float)(s2 += (double)x2[i]);
+        y3[i] = (float)(s3 += (double)x3[i]);
+    }
+    sums[0] = s0;
+    sums[1] = s1;
+    sums[2] = s2;
+    sums[3] = s3;
+}
+_Static_assert(TERN__RUNNING_SIDE == 4, "rows are written out above");
+
 static void run_whole_columns(int64_t *restrict sums, int64_t *restrict y, const int64_t *restrict x,
                               int64_t n)
 {
@@ -308,6 +327,7 @@ static int64_t find(const float *x, int64_t n, float what)
                                                           .where_smallest = where_smallest,           \
                                                           .find = find,                               \
                                                           .run = run_columns,                         \
+                                                          .run_rows = run_rows,                       \
                                                           .run_whole = run_whole_columns,             \
                                                           .whole = {[TERN_BOOL] = TERN__WHOLE(truth), \
                                                                     [TERN_U8] = TERN__WHOLE(u8),      \

@@ -8,8 +8,9 @@
 #include "tensor/convert.h"
 
 enum {
-    MOST = 1024, /* columns of a block: their sums stay in the first-level cache */
-    SIDE = 8,    /* rows side by side */
+    MOST = 1024,          /* columns of a block: their sums stay in the first-level cache */
+    ON_THE_WAY = 1 << 13, /* elements between what is read and what is fetched */
+    SIDE = TERN__RUNNING_SIDE,
     PIECE = 512, /* elements of each of them at a time */
 };
 
@@ -38,8 +39,12 @@ static void run_columns(void *user, const tern__axis_block *b)
     const running *s = user;
     double sums[MOST];
     float x_room[MOST], y[MOST];
+    const int64_t ahead =
+        b->x_step == 1 ? ON_THE_WAY / b->n : b->rows; /* rows apart are on pages of their own */
     memset(sums, 0, (size_t)b->n * sizeof *sums);
     for (int64_t r = 0; r < b->rows; r++) {
+        if (r + ahead < b->rows)
+            tern__floats_fetch(b->x + (r + ahead) * b->x_row * s->x_bytes, b->n * s->x_bytes);
         const float *x = tern__floats_load(s->p->rows, s->x_dtype, b->x + r * b->x_row * s->x_bytes,
                                            b->x_step, b->n, x_room);
         s->p->kernel->run(sums, y, x, b->n);
@@ -69,32 +74,23 @@ typedef struct rows {
     float x_room[SIDE][PIECE], y_room[SIDE][PIECE];
 } rows;
 
-/* In plain order; whoever adds to eight sums need not wait for one. */
-static void add_side_by_side(double *sums, const float *const *x, float (*y)[PIECE], int64_t n)
-{
-    double s[SIDE];
-    memcpy(s, sums, sizeof s);
-    for (int64_t i = 0; i < n; i++)
-        for (int k = 0; k < SIDE; k++) {
-            s[k] += (double)x[k][i];
-            y[k][i] = (float)s[k];
-        }
-    memcpy(sums, s, sizeof s);
-}
-
 static void run_rows(const running *s, rows *r)
 {
+    const bool in_place = s->y_dtype == TERN_F32 && r->y_step == 1;
     memset(r->sums, 0, sizeof r->sums);
     for (int64_t i = 0, n; i < r->n; i += n) {
         const float *x[SIDE];
+        float *y[SIDE];
         n = r->n - i < PIECE ? r->n - i : PIECE;
         for (int64_t k = 0; k < SIDE; k++) /* what is missing repeats the first, and is not stored */
             x[k] = k < r->count
                        ? tern__floats_load(s->p->rows, s->x_dtype, r->x[k] + i * r->x_step * s->x_bytes,
                                            r->x_step, n, r->x_room[k])
                        : x[0];
-        add_side_by_side(r->sums, x, r->y_room, n);
-        for (int64_t k = 0; k < r->count; k++)
+        for (int k = 0; k < SIDE; k++) /* where they lie at once, if that is as f32 */
+            y[k] = in_place && k < r->count ? (float *)(void *)r->y[k] + i : r->y_room[k];
+        s->p->kernel->run_rows(r->sums, y, x, n);
+        for (int64_t k = 0; !in_place && k < r->count; k++)
             tern__floats_store(s->p->rows, r->y_room[k], s->y_dtype, r->y[k] + i * r->y_step * s->y_bytes,
                                r->y_step, n);
     }
