@@ -204,9 +204,11 @@ tern_status tern__llama2c_parse(tern_model_file *file)
     TERN__FAIL_IF(c.at < 0 && h.version == 2, TERN_FORMAT,
                   "%s: its tensors are no whole groups of %lld, or too large for any file", part->path,
                   (long long)h.group);
-    TERN__FAIL_IF(c.at < 0 || (uint64_t)c.at != part->bytes, TERN_FORMAT,
-                  "%s: %sa llama2.c file of %llu bytes where its header makes it %lld", part->path,
-                  h.version ? "" : "not a model file; or ", (unsigned long long)part->bytes, (long long)c.at);
+    TERN__FAIL_IF(
+        c.at < 0 || (uint64_t)c.at != part->bytes, TERN_FORMAT,
+        h.version ? "%s: it has %llu bytes where its header makes it %lld: it is cut short or damaged"
+                  : "%s: not a model file; or a llama2.c file of %llu bytes where its header makes it %lld",
+        part->path, (unsigned long long)part->bytes, (long long)c.at);
     c = (cursor){.file = file, .h = &h, .at = h.bytes, .adding = true};
     TERN_TRY(walk(&c));
     file->version = h.version;
