@@ -141,9 +141,13 @@ static void print_counters(const tern_profile *p)
 
 static void print_rates(const tern_profile_rates *r)
 {
-    printf("  %d thread%s: %.3g GB/s from memory, %.3g from the last cache, %.3g from private caches; ",
-           r->threads, r->threads == 1 ? "" : "s", r->memory_bytes_per_s * 1e-9, r->last_bytes_per_s * 1e-9,
-           r->cache_bytes_per_s * 1e-9);
+    printf("  %d thread%s: %.3g GB/s from memory, ", r->threads, r->threads == 1 ? "" : "s",
+           r->memory_bytes_per_s * 1e-9);
+    if (r->last_bytes_per_s > 0)
+        printf("%.3g from the last cache, ", r->last_bytes_per_s * 1e-9);
+    else
+        printf("last cache: unavailable: nobody says how large it is, ");
+    printf("%.3g from private caches; ", r->cache_bytes_per_s * 1e-9);
     if (r->f32_per_s > 0)
         printf("%.4g G operations/s in f32, ", r->f32_per_s * 1e-9);
     else
