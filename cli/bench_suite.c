@@ -10,6 +10,8 @@
 
 #include <tern/catalog.h>
 
+#include "disturbed.h"
+#include "progress.h"
 #include "table.h"
 #include "term.h"
 
@@ -71,23 +73,12 @@ static void count_rows(void *user, const tern_result *row)
     m->c.expected += !on_cpu ? 1 : m->o->n_threads > 0 ? m->o->n_threads : usable_cores() > 1 ? 2 : 1;
 }
 
-/* A line on a terminal, which goes at the end. Ctrl-C ends the program: nothing is half written. */
-static void show_progress(const collecting *c)
-{
-    if (isatty(STDERR_FILENO) != 1)
-        return;
-    if (c->rows < c->expected)
-        fprintf(stderr, "\r%d of %d rows\x1b[K", c->rows, c->expected);
-    else
-        fputs("\r\x1b[K", stderr);
-}
-
 static void collect_measured(void *user, const tern_result *row)
 {
     measuring *m = user;
     collect(&m->c, row);
     m->c.rows++;
-    show_progress(&m->c);
+    progress_count((uint64_t)m->c.rows, (uint64_t)m->c.expected);
 }
 
 static int say_failure(tern_status status)
@@ -96,24 +87,42 @@ static int say_failure(tern_status status)
     return usage ? fail_usage("%s", last_words()) : fail_status(NULL);
 }
 
+/* What was measured before somebody stopped it is kept, and says that it is not all. */
+static int keep_incomplete(measuring *m)
+{
+    char words[64];
+    snprintf(words, sizeof words, "stopped after %d of %d rows", m->c.rows, m->c.expected);
+    m->c.status = tern_results_set_condition(m->c.results, "incomplete", words);
+    return fail("%s; %s", words, m->c.rows > 0 ? "these are told" : "nothing was measured");
+}
+
 int bench_measure(const bench_settings *settings, tern_results **out)
 {
-    measuring m = {.o = &settings->o};
+    tern_bench_options o = settings->o;
+    measuring m = {.o = &o};
+    o.stop = progress_asked;
     tern_status status = tern_results_create(&m.c.results);
     if (status == TERN_OK)
         status = tern_results_note_conditions(m.c.results);
     if (status == TERN_OK)
-        status = tern_bench_note_settings(&settings->o, m.c.results);
-    for (int i = 0; status == TERN_OK && tern_bench_case(&settings->o, i, count_rows, &m) == TERN_OK;)
+        status = tern_bench_note_settings(&o, m.c.results);
+    for (int i = 0; status == TERN_OK && tern_bench_case(&o, i, count_rows, &m) == TERN_OK;)
         i++;
+    const tern_moment begin = tern_moment_now();
     if (status == TERN_OK) {
-        show_progress(&m.c);
-        status = tern_bench_run(&settings->o, collect_measured, &m);
+        progress_begin_of("measuring", "rows");
+        progress_count(0, (uint64_t)m.c.expected);
+        status = tern_bench_run(&o, collect_measured, &m);
+        progress_end();
     }
-    int code = status == TERN_OK ? EXIT_DONE : say_failure(status);
+    int code = status == TERN_OK          ? EXIT_DONE
+               : status == TERN_CANCELLED ? keep_incomplete(&m)
+                                          : say_failure(status);
+    if (m.c.status == TERN_OK && m.c.rows > 0)
+        m.c.status = tern_results_note_disturbance(m.c.results, &begin);
     if (m.c.status != TERN_OK)
         code = say_failure(m.c.status);
-    if (code == EXIT_DONE || (status == TERN_STATE && m.c.status == TERN_OK)) {
+    else if (code == EXIT_DONE || status == TERN_STATE || (status == TERN_CANCELLED && m.c.rows > 0)) {
         *out = m.c.results;
         return code;
     }
@@ -221,16 +230,6 @@ void bench_print_table(const tern_results *results)
     table_print(&t, 0, true);
 }
 
-/* Measured while others ran: said below the figures, since nobody looks up the load otherwise. */
-static void warn_if_busy(const tern_results *results)
-{
-    const double load = tern_results_busy(results);
-    if (!isnan(load))
-        printf(
-            "\nwarning: the machine was busy before this run (load %.2f, %d cores): figures may be too low\n",
-            load, usable_cores());
-}
-
 int bench_write(const tern_results *results, tern_result_format format, out_file *to)
 {
     char *out;
@@ -268,7 +267,7 @@ int bench_run_suite(const args *a, const char *suite)
     }
     if (as_table) {
         bench_print_table(results);
-        warn_if_busy(results);
+        disturbed_warn_of(results);
     } else if (bench_write(results, format, &to) != EXIT_DONE)
         code = EXIT_FAILED;
     tern_results_free(results);

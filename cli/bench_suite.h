@@ -45,8 +45,8 @@ typedef struct bench_settings {
 /* Reads BENCH_MEASURE_OPTIONS. EXIT_USAGE: something is wrong with them, and that was said. */
 int bench_read_settings(const args *a, const char *suite, bench_settings *out);
 
-/* Measures a suite into a new set, with the conditions. EXIT_DONE: it is the caller's; EXIT_FAILED with a set: rows are doubtful, and
- * that was said. */
+/* Measures a suite into a new set, with the conditions. EXIT_DONE: it is the caller's; EXIT_FAILED with a set: rows are doubtful, or it
+ * was stopped before all of them (condition "incomplete"), and that was said. */
 int bench_measure(const bench_settings *settings, tern_results **out);
 
 /* The verb: measures (or lists) the suite and prints it as BENCH_OUTPUT_OPTIONS ask for. */

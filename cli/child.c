@@ -13,6 +13,7 @@
 
 #include "answer.h"
 #include "clock.h"
+#include "progress.h"
 
 extern char **environ;
 
@@ -47,9 +48,10 @@ void stop_catch(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
+/* Work that shows its progress has the signals, and tells of them. */
 bool stop_wanted(void)
 {
-    return stopping != 0;
+    return stopping != 0 || progress_stopped_by() != 0;
 }
 
 bool stop_wait(uint64_t when)
@@ -106,7 +108,7 @@ static ssize_t take(int from, text *out)
 /* Asks it to end when that is wanted, and makes it after a while. */
 static void end_if_wanted(pid_t group, uint64_t *asked)
 {
-    if (!stopping)
+    if (!stop_wanted())
         return;
     if (*asked == 0) {
         *asked = clock_ns();
@@ -124,8 +126,8 @@ static int follow(pid_t child, int from, text *out)
     while (!over) {
         /* A caught signal stays in the pipe: once it is there, only the child's own end is waited for. */
         struct pollfd at[] = {{.fd = open ? from : -1, .events = POLLIN},
-                              {.fd = stopping ? -1 : wake[0], .events = POLLIN}};
-        poll(at, 2, open && !stopping ? LOOK_MS : LOOK_MS / 10);
+                              {.fd = stop_wanted() ? -1 : wake[0], .events = POLLIN}};
+        poll(at, 2, open && !stop_wanted() ? LOOK_MS : LOOK_MS / 10);
         over = waitpid(child, &ended, WNOHANG) == child;
         if (open && at[0].revents)
             open = take(from, out) != 0;

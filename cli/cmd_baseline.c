@@ -11,6 +11,7 @@
 #include "baselines.h"
 #include "bench_suite.h"
 #include "commands.h"
+#include "disturbed.h"
 #include "json.h"
 #include "progress.h"
 #include "table.h"
@@ -24,8 +25,13 @@ static int measure(const bench_settings *settings, int runs, tern_results *all)
         tern_results *r = NULL;
         progress_stage("measuring", "a session", i + 1, runs);
         const int code = bench_measure(settings, &r);
-        const bool fits = r && results_append(all, r);
+        const bool stopped = progress_stopped_by() != 0;
+        const bool fits = r && !stopped && results_append(all, r);
+        if (fits)
+            disturbed_warn_of(r);
         tern_results_free(r);
+        if (stopped)
+            return fail("stopped in session %d of %d: no baseline was kept", i + 1, runs);
         if (!fits)
             return code == EXIT_DONE ? EXIT_FAILED : code;
     }

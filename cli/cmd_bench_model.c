@@ -14,6 +14,7 @@
 #include "bench_record.h"
 #include "bench_suite.h"
 #include "commands.h"
+#include "disturbed.h"
 #include "engine.h"
 #include "progress.h"
 #include "sheet.h"
@@ -411,13 +412,21 @@ static int measure_results(const tern_bench_model_options *o, output *out)
 {
     tern_status status = open_results(o, out);
     int code = status == TERN_OK ? EXIT_DONE : fail_status(NULL);
+    const tern_moment begin = tern_moment_now();
     if (code == EXIT_DONE && tern_bench_model(o, visit, out) != TERN_OK)
         code = fail_model(o->path);
     progress_end();
-    if (code == EXIT_DONE && out->kept != TERN_OK)
+    /* What was measured before it was stopped, or failed, is told all the same, and says that it is not all. */
+    if (code != EXIT_DONE && out->rows > 0 && out->kept == TERN_OK)
+        out->kept = tern_results_set_condition(out->results, "incomplete", last_words());
+    if (out->rows > 0 && out->kept == TERN_OK)
+        out->kept = tern_results_note_disturbance(out->results, &begin);
+    if (out->kept != TERN_OK)
         code = fail_status(NULL);
-    if (code == EXIT_DONE)
-        code = bench_write(out->results, out->written, &(out_file){0});
+    else if (code == EXIT_DONE || out->rows > 0) {
+        const int written = bench_write(out->results, out->written, &(out_file){0});
+        code = code == EXIT_DONE ? written : code;
+    }
     tern_results_free(out->results);
     return code;
 }
@@ -450,8 +459,11 @@ static int run(const args *a)
         return measure_results(&o, &out);
     if (out.format == AS_JSON)
         json_array(&out.json, NULL);
+    const tern_moment begin = tern_moment_now();
     tern_status status = tern_bench_model(&o, visit, &out);
     progress_end();
+    if (out.rows > 0)
+        disturbed_warn(&begin);
     if (out.format == AS_TABLE && out.rows > 0 && !out.steps)
         end_rows(&out);
     if (out.format == AS_JSON) {

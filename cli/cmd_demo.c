@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "commands.h"
 #include "demo.h"
+#include "disturbed.h"
 #include "source.h"
 #include "term.h"
 
@@ -179,6 +180,7 @@ static int run(const args *a)
     d.passage.stream = !as_json;
     d.passage.keep = as_json;
     add_argument(a, args_value(a, "prompt") ? args_value(a, "prompt") : "\\n", &d.prompt);
+    const tern_moment begin = tern_moment_now();
     int code = engine_open(a, (engine_wishes){0}, &d.e);
     if (code == EXIT_DONE)
         code = engine_prepare(a, &d.e, NULL);
@@ -188,6 +190,8 @@ static int run(const args *a)
         demo_print_json(&d);
     else if (code == EXIT_DONE)
         demo_print(&d);
+    if (code == EXIT_DONE)
+        disturbed_warn(&begin);
     tern_tokens_free(d.tokens);
     text_free(&d.prompt);
     answer_free(&d.passage);

@@ -37,8 +37,9 @@ static const char *const state_names[] = {
 typedef struct monitor {
     const char *check, *alert, *log_path;
     uint64_t period_ns;
-    int count; /* checks; 0: without end */
-    FILE *log; /* or NULL */
+    int count;     /* checks; 0: without end */
+    FILE *log;     /* or NULL */
+    bool log_lost; /* a line of it */
     int done;
     state worst, last;
 } monitor;
@@ -102,6 +103,7 @@ static void say(monitor *m, const char *line)
     if (m->log && (fprintf(m->log, "%s %s\n", when, line) < 0 || fflush(m->log) != 0)) {
         warn("cannot write '%s': %s", m->log_path, strerror(errno));
         clearerr(m->log);
+        m->log_lost = true;
     }
 }
 
@@ -242,8 +244,12 @@ static int run(const args *a)
         return fail("cannot write '%s': %s", m.log_path, strerror(errno));
     stop_catch();
     watch(&m);
-    if (m.log && fclose(m.log) != 0)
+    if (m.log && fclose(m.log) != 0) {
         warn("cannot write '%s': %s", m.log_path, strerror(errno));
+        m.log_lost = true;
+    }
+    if (m.log_lost && m.worst == STATE_GOOD)
+        m.worst = STATE_FAILED; /* who reads the log would take silence for good news */
     switch (m.worst) {
     case STATE_GOOD:
         break;

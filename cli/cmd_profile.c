@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "disturbed.h"
 #include "divert.h"
 #include "profile_report.h"
 #include "progress.h"
@@ -84,12 +85,14 @@ static int run(const args *a)
     if (code != EXIT_DONE)
         return code;
     const int was = divert_begin(a);
+    const tern_moment begin = tern_moment_now();
     tern_profile *profile = NULL;
     code = run_command(a, o, &profile);
     divert_end(was);
     if (profile && divert_is_worth_telling(code)) {
         int reported = report(a, profile, format, &to);
         code = code == EXIT_DONE ? reported : code;
+        disturbed_warn(&begin);
     }
     out_discard(&to);
     tern_profile_free(profile);

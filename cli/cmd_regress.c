@@ -8,6 +8,8 @@
 #include "baselines.h"
 #include "bench_suite.h"
 #include "commands.h"
+#include "disturbed.h"
+#include "progress.h"
 #include "sessions.h"
 #include "term.h"
 
@@ -111,6 +113,28 @@ static int record(const args *a, tern_baselines *store, const tern_results *hist
                : fail("this session was not added to the history: %s", last_words());
 }
 
+static void show_progress(void *user, int done, int total)
+{
+    (void)user;
+    progress_count((uint64_t)done, (uint64_t)total);
+}
+
+/* Ctrl-C ends it with TERN_CANCELLED and a report of what was measured. */
+static tern_status run_and_show(const settings *s, const tern_results *base, const tern_results *history,
+                                tern_regress_report **out)
+{
+    tern_regress_options o = s->o;
+    tern_bench_options bench = s->bench.o;
+    o.progress = show_progress;
+    bench.stop = progress_asked;
+    progress_begin_of("measuring", "benchmarks");
+    const tern_status status = tern_regress_run(&o, &bench, base, history, out);
+    progress_end();
+    if (*out)
+        disturbed_warn_of(tern_regress_results(*out));
+    return status;
+}
+
 static int make_report(const args *a, const settings *s, const tern_results *base,
                        const tern_results *history, tern_regress_report **out)
 {
@@ -124,7 +148,7 @@ static int make_report(const args *a, const settings *s, const tern_results *bas
         }
         status = tern_regress_compare(&s->o, base, history, now, out);
     } else if (status == TERN_OK) {
-        status = tern_regress_run(&s->o, &s->bench.o, base, history, out);
+        status = run_and_show(s, base, history, out);
     }
     tern_results_free(now);
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
@@ -200,6 +224,15 @@ static int look_at_pairs(tern_regress_options o, double spend, const sessions *s
     return tern_regress_pairs(&o, s->sets[0], s->sets[1], out) == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
+/* Looks at what there is when somebody stopped it, if that can tell anything; the failure stays what it is. */
+static int look_at_rest(tern_regress_options o, int code, double spend, const sessions *s,
+                        tern_regress_report **out)
+{
+    if (s->stopped && s->pairs > 0 && look_at_pairs(o, spend, s, out) == EXIT_DONE)
+        warn("stopped after %d pairs: what follows is of these", s->pairs);
+    return code;
+}
+
 static int report_pairs(tern_regress_options o, int most, sessions *s, tern_regress_report **out)
 {
     /* The first pair tells how many benchmarks there are, and so how many pairs it takes to tell anything. */
@@ -218,12 +251,14 @@ static int report_pairs(tern_regress_options o, int most, sessions *s, tern_regr
     if (first < tern_regress_pairs_needed(&early, rows))
         first = most; /* a look that cannot tell is none */
     code = sessions_run(s, first);
-    if (code == EXIT_DONE)
-        code = look_at_pairs(o, (double)first / most, s, out);
+    if (code != EXIT_DONE)
+        return look_at_rest(o, code, (double)first / most, s, out);
+    code = look_at_pairs(o, (double)first / most, s, out);
     if (code != EXIT_DONE || first == most || !any_undecided(*out))
         return code;
     code = sessions_run(s, most);
-    return code == EXIT_DONE ? look_at_pairs(o, 1 - (double)first / most, s, out) : code;
+    return code == EXIT_DONE ? look_at_pairs(o, 1 - (double)first / most, s, out)
+                             : look_at_rest(o, code, 1 - (double)first / most, s, out);
 }
 
 static int regress_programs(const args *a, const settings *given, out_file *to)
@@ -239,8 +274,11 @@ static int regress_programs(const args *a, const settings *given, out_file *to)
     int code = sessions_open(args_nth(a, "program", 0), now, args_value(a, "bench"), &s);
     if (code == EXIT_DONE)
         code = report_pairs(given->o, given->sessions, &s, &report);
-    if (code == EXIT_DONE)
-        code = write_report(a, report, to);
+    sessions_warn(&s);
+    if (report && (code == EXIT_DONE || s.stopped)) {
+        const int written = write_report(a, report, to);
+        code = code == EXIT_DONE ? written : code;
+    }
     if (code == EXIT_DONE && !any_compared(report))
         code = fail("the programs have no benchmark with samples in common");
     if (code == EXIT_DONE)
@@ -265,8 +303,10 @@ static int regress(const args *a, const settings *s, tern_baselines *store, out_
     int code = load(a, store, &base, &history);
     if (code == EXIT_DONE)
         code = make_report(a, s, base, history, &report);
-    if (code == EXIT_DONE)
-        code = write_report(a, report, to);
+    if (report) { /* also one of a part: it is said, and the failure stays */
+        const int written = write_report(a, report, to);
+        code = code == EXIT_DONE ? written : code;
+    }
     if (code == EXIT_DONE && !any_compared(report))
         code = fail("no benchmark of the baseline could be compared");
     if (code == EXIT_DONE)
@@ -314,7 +354,7 @@ static const option options[] = {
     {"family", 0, "F", NULL, "only the benchmarks of this family"},
     {"budget", 0, "S", NULL, "take samples of each benchmark for at most S seconds (default: four times what a session of the baseline took)"},
     {"samples", 0, "N", NULL, "take at most N of them (default: four times as many as a session of the baseline)"},
-    {"timeout", 0, "S", NULL, "give up a benchmark that takes longer, and call it missing (default: 60; of models 600)"},
+    {"timeout", 0, "S", NULL, "give up a benchmark that takes longer: a regression if the baseline measured it in less than a tenth of it and others leave the machine alone, else missing (default: 60; of models 600)"},
     {"any-host", 0, NULL, NULL, "compare although the baseline is of another machine"},
     {"no-record", 0, NULL, NULL, "do not add this session to the baseline's history"},
     {"output-format", 0, "FORMAT", formats, "how to print the report (default: text)"},

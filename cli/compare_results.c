@@ -224,8 +224,11 @@ int compare_programs(const args *a, const tern_compare_options *o)
     int code = sessions_open(args_operand(a, 0), args_operand(a, 1), args_value(a, "bench"), &s);
     if (code == EXIT_DONE)
         code = sessions_run(&s, o->rounds > 0 ? o->rounds : 12);
-    if (code == EXIT_DONE)
-        code = compare_sets(a, o, s.sets[0], s.sets[1], true);
+    sessions_warn(&s);
+    if (code == EXIT_DONE || (s.stopped && s.pairs > 0)) {
+        const int compared = compare_sets(a, o, s.sets[0], s.sets[1], true);
+        code = code == EXIT_DONE ? compared : code;
+    }
     sessions_close(&s);
     return code;
 }

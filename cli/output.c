@@ -71,10 +71,8 @@ int out_commit(out_file *f, bool good)
 
 int out_finish(out_file *f, const char *words)
 {
-    if (!f->path) {
-        fputs(words, stdout);
-        return EXIT_DONE;
-    }
+    if (!f->path) /* what fails here is said when the program ends, but nothing may rest on it meanwhile */
+        return fputs(words, stdout) >= 0 && fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
     FILE *to = fopen(out_place(f), "w");
     const bool written = to && fputs(words, to) >= 0;
     return out_commit(f, to && fclose(to) == 0 && written);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "json.h"
 #include "table.h"
@@ -61,6 +62,56 @@ static void add_hot_spot(table *t, const tern_hot_spot *h, bool narrow)
     text_free(&what);
 }
 
+static void print_part_of_all(const char *name, uint64_t ns, const tern_profile_info *info)
+{
+    char number[NUMBER_TEXT];
+    printf("  %s: %s, %.1f %%", name, format_time(number, ns),
+           info->work_ns > 0 ? 100 * (double)ns / (double)info->work_ns : 0);
+}
+
+/* The largest of what is no step, after what they are together. */
+static void print_outside(const profile_report *r)
+{
+    enum { MOST = 4 };
+    char number[NUMBER_TEXT];
+    tern_hot_spot h;
+    int said = 0;
+    for (int i = 0;
+         said < MOST && tern_profile_get_hot_spot(r->profile, TERN_PROFILE_OPS, i, NULL, &h) == TERN_OK; i++)
+        if (strcmp(h.row.category, "step") != 0) {
+            text name = {0};
+            text_add_safe(&name, h.row.name);
+            printf("%s%s %s", said++ ? ", " : " (", text_string(&name), format_time(number, h.row.self_ns));
+            text_free(&name);
+        }
+    puts(said == MOST ? ", ...)" : said ? ")" : "");
+}
+
+/* What the rows above leave of all that threads worked: rows that are not shown, and what is no step where only steps have rows. */
+static void print_rest(const profile_report *r, int shown)
+{
+    tern_profile_info info;
+    tern_hot_spot h;
+    uint64_t all = 0, seen = 0;
+    int n = 0;
+    tern_profile_get_info(r->profile, &info);
+    for (; tern_profile_get_hot_spot(r->profile, r->by, n, NULL, &h) == TERN_OK; n++) {
+        all += h.row.self_ns;
+        seen += n < shown ? h.row.self_ns : 0;
+    }
+    if (n > shown) {
+        char more[NUMBER_TEXT + 32];
+        snprintf(more, sizeof more, "and %d more", n - shown);
+        print_part_of_all(more, all - seen, &info);
+        putchar('\n');
+    }
+    if (r->by != TERN_PROFILE_OPS && info.work_ns > all) {
+        print_part_of_all(r->by == TERN_PROFILE_PARTS ? "outside of the parts" : "outside of steps",
+                          info.work_ns - all, &info);
+        print_outside(r);
+    }
+}
+
 static void print_hot_spots(const profile_report *r)
 {
     static const table_column columns[] = {
@@ -84,6 +135,7 @@ static void print_hot_spots(const profile_report *r)
         add_hot_spot(&t, &h, narrow);
     printf("\n%shot spots by %s%s\n", on(STYLE_TITLE), r->by_name, off(STYLE_TITLE));
     table_print(&t, 2, true);
+    print_rest(r, n);
     printf("\n%swhat holds them back%s\n", on(STYLE_TITLE), off(STYLE_TITLE));
     for (int i = 0; i < n && i < 5; i++)
         if (tern_profile_get_hot_spot(r->profile, r->by, i, r->limits, &h) == TERN_OK) {
@@ -141,9 +193,13 @@ static void print_counters(const tern_profile *p)
 
 static void print_rates(const tern_profile_rates *r)
 {
-    printf("  %d thread%s: %.3g GB/s from memory, %.3g from the last cache, %.3g from private caches; ",
-           r->threads, r->threads == 1 ? "" : "s", r->memory_bytes_per_s * 1e-9, r->last_bytes_per_s * 1e-9,
-           r->cache_bytes_per_s * 1e-9);
+    printf("  %d thread%s: %.3g GB/s from memory, ", r->threads, r->threads == 1 ? "" : "s",
+           r->memory_bytes_per_s * 1e-9);
+    if (r->last_bytes_per_s > 0)
+        printf("%.3g from the last cache, ", r->last_bytes_per_s * 1e-9);
+    else
+        printf("last cache: unavailable: nobody says how large it is, ");
+    printf("%.3g from private caches; ", r->cache_bytes_per_s * 1e-9);
     if (r->f32_per_s > 0)
         printf("%.4g G operations/s in f32, ", r->f32_per_s * 1e-9);
     else

@@ -24,7 +24,7 @@ typedef struct bar {
     uint64_t last; /* when it was drawn, or begun: what is done at once needs no bar; of clock_ns */
 } bar;
 
-static const uint64_t redraw_ns = 100000000;
+static const uint64_t redraw_ns = 100000000, log_ns = UINT64_C(10000000000);
 static bar bars[DEPTH]; /* those of work inside other work; the last one counts */
 static int depth;
 
@@ -90,6 +90,22 @@ bool progress_show(uint64_t done, uint64_t total)
     if (depth > 0 && terminal)
         draw(&bars[depth - 1], done, total);
     return !stopped;
+}
+
+bool progress_count(uint64_t done, uint64_t total)
+{
+    bar *b = depth > 0 ? &bars[depth - 1] : NULL;
+    if (b && !terminal && b->unit && done > 0 && done < total && clock_ns() - b->last > log_ns) {
+        warn("%s: %llu of %llu %s", b->label, (unsigned long long)done, (unsigned long long)total, b->unit);
+        b->last = clock_ns();
+    }
+    return progress_show(done, total);
+}
+
+bool progress_asked(void *unused)
+{
+    (void)unused;
+    return stopped != 0;
 }
 
 void progress_stage(const char *doing, const char *what, int number, int of)

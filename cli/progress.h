@@ -12,6 +12,11 @@ void progress_begin_of(const char *what, const char *unit); /* counts "tokens" *
 bool progress_update(void *user, uint64_t done, uint64_t total);
 /* The same, and the bar is drawn at once: for work in few parts that take long. */
 bool progress_show(uint64_t done, uint64_t total);
+/* The same for what is counted in parts that take seconds; where no bar can be drawn, a line now and then: logs that stand still look
+ * like programs that do. */
+bool progress_count(uint64_t done, uint64_t total);
+/* true once the user wants to stop. Fits tern_stop_asked; any thread may ask. */
+bool progress_asked(void *unused);
 /* A line of the caller's own instead of a bar, drawn as often as one; "" takes it away, for other words to be printed. */
 void progress_line(const char *line);
 /* A line for a stage of long work where no bar can be drawn, since stderr is no terminal: a log that stands still looks like a program

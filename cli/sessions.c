@@ -6,16 +6,20 @@
 
 #include "baselines.h"
 #include "child.h"
+#include "disturbed.h"
+#include "progress.h"
 #include "term.h"
 
 /* One session of a program, appended to `to`. Its rows may lack a share of their limit, which is status 1. */
-static int run_session(const char *line, tern_results *to)
+static int run_session(const char *line, tern_results *to, int *disturbed)
 {
     text out = {0};
     tern_results *r = NULL;
     const int ended = child_run(line, &out, false);
     int code = EXIT_DONE;
-    if (ended == CHILD_NOT_RUN)
+    if (ended == CHILD_STOPPED)
+        code = fail("stopped");
+    else if (ended == CHILD_NOT_RUN)
         code = fail("cannot run %s: %s", line, strerror(errno));
     else if (ended > 1)
         code = fail("it ended with status %d: %s", ended, line);
@@ -23,6 +27,7 @@ static int run_session(const char *line, tern_results *to)
         code = fail_status(line);
     else if (!results_append(to, r))
         code = EXIT_FAILED;
+    *disturbed += code == EXIT_DONE && disturbed_is(r);
     tern_results_free(r);
     text_free(&out);
     return code;
@@ -45,12 +50,25 @@ int sessions_open(const char *a, const char *b, const char *bench, sessions *s)
 int sessions_run(sessions *s, int pairs)
 {
     int code = EXIT_DONE;
+    progress_begin_of("measuring both programs in turns", "pairs");
     for (int k = 2 * s->pairs; k < 2 * pairs && code == EXIT_DONE; k++) {
         const int which = (k + k / 2) % 2;
-        code = run_session(text_string(&s->commands[which]), s->sets[which]);
+        progress_count((uint64_t)k / 2, (uint64_t)pairs);
+        code = run_session(text_string(&s->commands[which]), s->sets[which], &s->disturbed);
+        s->pairs += code == EXIT_DONE && k % 2;
     }
-    s->pairs = code == EXIT_DONE && pairs > s->pairs ? pairs : s->pairs;
+    progress_end();
+    s->stopped = code != EXIT_DONE && progress_stopped_by() != 0;
     return code;
+}
+
+void sessions_warn(const sessions *s)
+{
+    if (s->disturbed > 0)
+        warn("warning: other programs had the machine in %d of %d sessions; neighbours are compared, so that "
+             "it takes "
+             "more of them, but tells nothing false",
+             s->disturbed, 2 * s->pairs);
 }
 
 void sessions_close(sessions *s)

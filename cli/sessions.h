@@ -2,6 +2,8 @@
 #ifndef TERN_CLI_SESSIONS_H
 #define TERN_CLI_SESSIONS_H
 
+#include <stdbool.h>
+
 #include <tern/results.h>
 
 #include "text.h"
@@ -10,14 +12,19 @@ typedef struct sessions {
     text commands[2];
     tern_results *sets[2]; /* of A and B; session i of one was next to session i of the other */
     int pairs;             /* that there are */
+    int disturbed;         /* sessions in which other programs had the machine */
+    bool stopped;          /* by the user, before there were as many as wanted */
 } sessions;
 
 #define SESSIONS_BENCH "ops --family rows --memory 4 --budget 0.1"
 
 /* `bench` is what stands behind `bench` on their command lines; NULL: SESSIONS_BENCH. Close it in any case. */
 int sessions_open(const char *a, const char *b, const char *bench, sessions *s);
-/* Goes on until there are so many pairs: A B, B A, A B, ... Else what was wrong was said. */
+/* Goes on until there are so many pairs: A B, B A, A B, ... Else what was wrong was said; pairs that were
+ * complete by then stay. */
 int sessions_run(sessions *s, int pairs);
+/* Says on stderr in how many of them others had the machine, if in any. */
+void sessions_warn(const sessions *s);
 void sessions_close(sessions *s);
 
 #endif

@@ -61,6 +61,30 @@ TERN_API tern_status tern_machine_measure(tern_ctx *ctx, tern_machine *out);
 /* What a step of so many flops and bytes should take; rates that are 0 are left out. */
 TERN_API double tern_machine_estimate_ns(const tern_machine *machine, uint64_t flops, uint64_t bytes);
 
+/* ---- Was the machine one's own? ------------------------------------------------------------------------------- */
+
+/* Sums since some beginning, as the system tells them at one moment. Only Linux does. */
+typedef struct tern_moment {
+    uint64_t now_ns;
+    uint64_t own_ns;    /* what this process computed */
+    uint64_t waited_ns; /* its threads, runnable, for a core */
+    uint64_t busy_ns;   /* what all cores computed, for whomever */
+    uint64_t stolen_ns; /* what the host of a virtual machine kept from them */
+    uint64_t tick_ns;   /* busy_ns and stolen_ns are whole ticks of each core */
+    int cores;
+    bool waits_known, cores_known; /* the system tells waited_ns; busy_ns, stolen_ns and cores */
+} tern_moment;
+
+TERN_API tern_moment tern_moment_now(void);
+
+/* Did others have the machine since `begin`, so that figures which were taken meanwhile may be too low? true: other processes computed on
+ * more than a quarter of the cores, or the host kept more than a twentieth of one back; `text` (room; may be NULL) says how much, "others
+ * computed on 1.9 of 2 cores". false, and "", also where the system does not tell. */
+TERN_API bool tern_moment_disturbed(const tern_moment *begin, char *text, size_t room);
+
+/* Records the same as condition "disturbed_by" of results that were measured since `begin`: the text, "nobody", or "unavailable: " and why. */
+TERN_API tern_status tern_results_note_disturbance(tern_results *results, const tern_moment *begin);
+
 /* ---- Threads -------------------------------------------------------------------------------------------------- */
 
 /* What it costs to compute with several threads, besides the work; medians. */
@@ -98,6 +122,9 @@ typedef struct tern_bench_options {
     int warmups;    /* runs before the first that counts; 0 = 1 */
     int rounds;     /* samples of a row at most, if the budget lasts so long; 0 = 100 */
     int64_t memory; /* bytes of the larger operands; 0 = 256 MiB, or four times the last cache */
+    tern_stop_asked
+        stop; /* asked before each row and in the middle of one (by any thread); true: no further row is measured. NULL: nobody */
+    void *stop_user;
 } tern_bench_options;
 
 /* Texts and samples are valid during the visit. */
@@ -115,6 +142,7 @@ TERN_API tern_status tern_bench_case(const tern_bench_options *options, int i, t
  * turns with its limit. Every case is visited once for each number of threads, also one that fails or takes too long; once, with 0
  * threads, on a device other than the CPU, which has threads, limits and memory of its own: data and references are made by the CPU, and
  * what the device cannot run is "unavailable: " and why.
+ * TERN_CANCELLED: options->stop said so; the rows until then were visited, and the one that it came into was not.
  * TERN_NOT_FOUND: there is no such suite, family, device or instruction set, or no such case. TERN_STATE, after all rows: one was faster than its limit by
  * more than 2 %, so the limit's probes are too slow, or it differed from the reference, or none could be measured. */
 TERN_API tern_status tern_bench_run(const tern_bench_options *options, tern_bench_visit visit, void *user);

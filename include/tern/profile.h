@@ -105,16 +105,16 @@ typedef struct tern_profile_span {
 typedef struct tern_profile_rates {
     int threads;
     double memory_bytes_per_s; /* read, far beyond the caches */
-    double
-        last_bytes_per_s; /* read, from the last cache; that of memory where it is not known how large it is */
-    double cache_bytes_per_s; /* read, from the private caches: that of one thread, times the threads */
-    double f32_per_s;         /* operations, two for each multiply-add */
-    double int8_per_s;        /* operations on int8, two for each product that is added up */
+    double last_bytes_per_s;   /* read, from the last cache; 0 also where nobody knows how large it is */
+    double cache_bytes_per_s;  /* read, from the private caches, each thread from its own */
+    double f32_per_s;          /* operations, two for each multiply-add */
+    double int8_per_s;         /* operations on int8, two for each product that is added up */
 } tern_profile_rates;
 
 /* The bytes of a step come from the smallest cache that holds all that its program moves in a run. */
 typedef struct tern_profile_limits {
-    tern_profile_rates one, all; /* of one thread, and of as many as were asked for */
+    tern_profile_rates one,
+        all; /* of one thread, and of as many as were asked for, at most those that can run at once */
 } tern_profile_limits;
 
 /* X(enumerator, number, name, meaning). */

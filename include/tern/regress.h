@@ -53,6 +53,8 @@ typedef struct tern_regress_options {
     int rounds;      /* most samples of a row; 0 = four times as many as such a session's, at most 1000 */
     bool any_host;   /* compare although the machines differ */
     uint64_t seed;   /* of the resampling */
+    void (*progress)(void *user, int done, int total); /* rows of what is measured; NULL: nobody is told */
+    void *progress_user;
 } tern_regress_options;
 
 /* Where a series of medians stepped from one level to another (Pettitt's test, applied again to both parts, with as many sessions as they
@@ -119,6 +121,8 @@ TERN_API const char *tern_regress_state_name(tern_regress_state state);
 TERN_API tern_status tern_regress_run(const tern_regress_options *options, const tern_bench_options *bench,
                                       const tern_results *base, const tern_results *history,
                                       tern_regress_report **out);
+
+/* TERN_CANCELLED of tern_regress_run: bench->stop said so, and *out is a report all the same, in which what was not measured is missing. */
 
 /* The same with results that were measured before: one look at the samples there are, of all their sessions. What sessions of
  * either differ by is the noise floor. Nothing is measured again here, so what one session shows alone is undecided, better or worse:

@@ -27,6 +27,7 @@ typedef struct visiting {
     tern_bench_visit visit;
     void *user;
     bool doubtful; /* a row cannot be right */
+    bool stopped;  /* that was asked for */
     int rows, measured;
 } visiting;
 
@@ -304,6 +305,11 @@ tern_status tern__bench_open(const tern_bench_options *options, tern__bench *ben
     return tern__threads_create(context.threads, &bench->pool);
 }
 
+bool tern__bench_stopped(const tern__bench *bench)
+{
+    return bench->o.stop && bench->o.stop(bench->o.stop_user);
+}
+
 void tern__bench_close(tern__bench *bench)
 {
     tern__threads_destroy(bench->pool);
@@ -328,7 +334,10 @@ tern_status tern__cell_describe(const tern__bench *bench, int i, tern__cell *cel
 
 void tern__cell_begin(tern__cell *cell)
 {
-    cell->deadline = tern__deadline_begin(cell->bench->o.timeout_s);
+    const tern_bench_options *o = &cell->bench->o;
+    cell->deadline = tern__deadline_begin(o->timeout_s);
+    cell->deadline.asked = o->stop;
+    cell->deadline.user = o->stop_user;
 }
 
 static void watch(tern__cell *cell)
@@ -520,9 +529,13 @@ static void visit_cell(visiting *v, tern__cell *cell, tern_status prepared, cons
     else if (measure_cell(v, cell, threads, samples, &m) != TERN_OK)
         snprintf(error, sizeof error, "%s", tern_last_error());
     cell->row.error = error;
-    v->rows++;
-    v->measured += cell->row.rounds > 0;
-    v->visit(v->user, &cell->row);
+    if (tern__bench_stopped(v->bench)) {
+        v->stopped = true; /* perhaps in the middle of this one */
+    } else {
+        v->rows++;
+        v->measured += cell->row.rounds > 0;
+        v->visit(v->user, &cell->row);
+    }
     cell->row = described;
 }
 
@@ -536,7 +549,7 @@ static void visit_case(visiting *v, int i, tern__cell *cell)
     if (status != TERN_OK)
         snprintf(why, sizeof why, "%s", tern_last_error());
     /* Other devices have threads of their own: one cell, of 0 threads. */
-    for (int t = 0; t < (v->bench->on_cpu ? v->bench->o.n_threads : 1); t++)
+    for (int t = 0; t < (v->bench->on_cpu ? v->bench->o.n_threads : 1) && !v->stopped; t++)
         visit_cell(v, cell, status, why, v->bench->on_cpu ? v->bench->o.threads[t] : 0);
     tern__cell_close(cell);
     tern_ctx_trim(v->bench->ctx);
@@ -548,13 +561,14 @@ static void visit_cases(visiting *v, const tern__bench *bench)
 {
     tern__cell cell;
     v->bench = bench;
-    for (int i = 0; tern__cell_describe(bench, i, &cell) == TERN_OK; i++)
+    for (int i = 0; !v->stopped && tern__cell_describe(bench, i, &cell) == TERN_OK; i++)
         if (is_asked_for(bench, &cell))
             visit_case(v, i, &cell);
 }
 
 static tern_status conclude(const visiting *v)
 {
+    TERN__FAIL_IF(v->stopped, TERN_CANCELLED, "bench: stopped after %d rows", v->rows);
     TERN__FAIL_IF(v->doubtful, TERN_STATE, "bench: not all rows can be right; see their errors");
     TERN__FAIL_IF(v->rows > 0 && v->measured == 0, TERN_STATE,
                   "bench: no row could be measured; see their errors");
@@ -577,7 +591,7 @@ tern_status tern_bench_run(const tern_bench_options *options, tern_bench_visit v
     tern__bench bench;
     TERN__FAIL_IF(!visit, TERN_INVALID_ARGUMENT, "bench_run: the visitor is NULL");
     TERN_TRY(settle(&o, &bench)); /* all of it, before anything is measured */
-    for (int d = 0; device_at(list, d, name) == TERN_OK; d++) {
+    for (int d = 0; !v.stopped && device_at(list, d, name) == TERN_OK; d++) {
         o.device = name;
         tern_status status = tern__bench_open(&o, &bench);
         if (status == TERN_OK)

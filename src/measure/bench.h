@@ -71,6 +71,9 @@ void tern__bench_close(tern__bench *bench);
 /* Sets the budget, the number of samples and that of warm-ups, where they are 0, to what is usual. */
 void tern__bench_settle_sampling(tern_bench_options *o);
 
+/* Does options.stop say so? */
+bool tern__bench_stopped(const tern__bench *bench);
+
 /* Measures every cell of the suite, or of the family that is asked for. TERN_STATE when all were visited: a row is faster than its
  * limit or differs from the reference, or none could be measured. */
 tern_status tern__bench_visit(const tern__bench *bench, tern_bench_visit visit, void *user);

@@ -1,6 +1,8 @@
 /* deadline.c - see deadline.h. */
 #include "measure/deadline.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/status.h"
 
@@ -19,15 +21,27 @@ static bool has_passed(const tern__deadline *d)
     return d->end > 0 && tern__now_ns() > d->end;
 }
 
+static bool is_stopped(const tern__deadline *d)
+{
+    return d->asked && d->asked(d->user);
+}
+
 bool tern__deadline_passed(void *deadline)
 {
-    return has_passed(deadline);
+    return is_stopped(deadline) || has_passed(deadline);
+}
+
+#define GIVEN_UP "unavailable: given up after "
+
+bool tern__deadline_says(const char *error)
+{
+    return strncmp(error, GIVEN_UP, strlen(GIVEN_UP)) == 0;
 }
 
 tern_status tern__deadline_check(const tern__deadline *deadline)
 {
-    TERN__FAIL_IF(has_passed(deadline), TERN_CANCELLED,
-                  "unavailable: given up after %.3g s, at most %g were allowed",
+    TERN__FAIL_IF(is_stopped(deadline), TERN_CANCELLED, "unavailable: stopped");
+    TERN__FAIL_IF(has_passed(deadline), TERN_CANCELLED, GIVEN_UP "%.3g s, at most %g were allowed",
                   (double)(tern__now_ns() - deadline->start) * 1e-9, deadline->allowed_s);
     return TERN_OK;
 }

@@ -5,18 +5,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <tern/context.h>
 #include <tern/status.h>
 
 typedef struct tern__deadline {
     uint64_t start, end; /* of tern__now_ns; end 0: never */
     double allowed_s;
+    tern_stop_asked asked; /* somebody who may end it sooner; NULL: nobody */
+    void *user;
 } tern__deadline;
 
 /* The time begins. */
 tern__deadline tern__deadline_begin(double allowed_s);
 /* Fits tern_stop_asked; `deadline` is a tern__deadline. */
 bool tern__deadline_passed(void *deadline);
-/* TERN_CANCELLED, "unavailable: given up after ...", if it has passed. */
+/* Does a row's error say that it was given up? */
+bool tern__deadline_says(const char *error);
+/* TERN_CANCELLED if it has passed, "unavailable: given up after ...", or if somebody wants to stop. */
 tern_status tern__deadline_check(const tern__deadline *deadline);
 
 #endif

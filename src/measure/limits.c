@@ -237,8 +237,9 @@ static void run_worker(void *arg, int worker, int workers)
     switch (l->work.kind) {
     case TERN_LIMIT_READ_BW: {
         const int64_t part = l->way >= TERN__READ_WAYS ? l->work.share / TERN__LINE : l->lines;
-        for (int64_t at = 0; at < l->lines; at += part)
-            read_part(l, worker, workers, at, l->lines - at < part ? l->lines - at : part);
+        for (int pass = 0; pass == 0 || pass < l->work.passes; pass++)
+            for (int64_t at = 0; at < l->lines; at += part)
+                read_part(l, worker, workers, at, l->lines - at < part ? l->lines - at : part);
         break;
     }
     case TERN_LIMIT_COPY_BW: {

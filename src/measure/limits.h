@@ -24,6 +24,7 @@ typedef struct tern__limit_work {
     /* READ_BW: workers share every `share` bytes, as they do with the matrices of a model one after the other, instead of
      * all bytes once; 0: no such parts. Both orders are tried. */
     int64_t share;
+    int passes; /* READ_BW: each worker reads its part so often in a run, from where it is after the first time; 0: once */
     uint32_t isa_mask; /* what the probes may use: tern__isa_mask_capped; 0: all that this machine has */
 } tern__limit_work;
 

@@ -140,18 +140,26 @@ static void take(void *user, const tern_bench_model_row *row)
         t->status = tern_bench_model_add(row, t->to);
 }
 
-tern_status tern__model_measure_again(const tern_results *base, const char *family, const char *cpu,
-                                      double timeout_s, int repetitions, tern_results *to)
+/* Nobody is told how far it is; somebody may want to stop. */
+static bool go_on(void *user, const char *what, int done, int total)
+{
+    const tern_bench_options *o = user;
+    (void)what, (void)done, (void)total;
+    return !o->stop || !o->stop(o->stop_user);
+}
+
+tern_status tern__model_measure_again(const tern_results *base, const tern_bench_options *wanted,
+                                      int repetitions, tern_results *to)
 {
     const char *path = tern__settings_model(base);
     TERN__FAIL_IF(!path, TERN_STATE, "the baseline does not say which model's file it was (setting_model)");
     for (int i = 0; i < base->n; i++) {
         tests t;
         taking taken = {.to = to};
-        if (!gather(base, family, i, &t))
+        if (!gather(base, wanted->family, i, &t))
             continue;
         const tern_bench_model_options o = {.path = path,
-                                            .cpu = cpu,
+                                            .cpu = wanted->cpu,
                                             .device = t.device,
                                             .fallback = tern__settings_fallback(base),
                                             .n_threads = t.n_threads,
@@ -164,7 +172,9 @@ tern_status tern__model_measure_again(const tern_results *base, const char *fami
                                             .repetitions = repetitions,
                                             .batch = t.batch,
                                             .cache = t.cache,
-                                            .timeout_s = timeout_s};
+                                            .timeout_s = wanted->timeout_s,
+                                            .progress = go_on,
+                                            .progress_user = (void *)wanted};
         tern_status status = tern_bench_model(&o, take, &taken);
         TERN_TRY(taken.status);
         if (status != TERN_STATE ||

@@ -43,7 +43,7 @@ static bool add_wait(const char *folder, const char *thread, uint64_t *sum)
     return got;
 }
 
-static void read_waits(const char *proc, tern__moment *m)
+static void read_waits(const char *proc, tern_moment *m)
 {
     char folder[PATH_MAX];
     if (snprintf(folder, sizeof folder, "%s/self/task", proc) >= (int)sizeof folder)
@@ -58,7 +58,7 @@ static void read_waits(const char *proc, tern__moment *m)
 }
 
 /* The first line of /proc/stat has all cores, in ticks; then there is a line for each. */
-static void read_cores(const char *proc, tern__moment *m)
+static void read_cores(const char *proc, tern_moment *m)
 {
     char path[PATH_MAX], line[512];
     uint64_t user, nice, system, idle, waiting, irq, softirq, stolen;
@@ -82,15 +82,15 @@ static void read_cores(const char *proc, tern__moment *m)
     fclose(file);
 }
 
-tern__moment tern__moment_read(const char *proc)
+tern_moment tern__moment_read(const char *proc)
 {
-    tern__moment m = {.now_ns = tern__now_ns(), .own_ns = tern__cpu_time_ns()};
+    tern_moment m = {.now_ns = tern__now_ns(), .own_ns = tern__cpu_time_ns()};
     read_waits(proc, &m);
     read_cores(proc, &m);
     return m;
 }
 
-tern__moment tern__moment_now(void)
+tern_moment tern_moment_now(void)
 {
     return source.tell ? source.tell(source.user) : tern__moment_read("/proc");
 }
@@ -103,7 +103,7 @@ static double rate(uint64_t before, uint64_t after, double spare_ns, double ns)
     return fmax(0, (double)after - (double)before - spare_ns) / ns;
 }
 
-tern__occupancy tern__occupancy_between(tern__moment before, tern__moment after)
+tern__occupancy tern__occupancy_between(tern_moment before, tern_moment after)
 {
     tern__occupancy o = {.waited = NAN, .stolen = NAN, .others = NAN, .cores = after.cores};
     const double ns = (double)after.now_ns - (double)before.now_ns;
@@ -130,6 +130,26 @@ bool tern__is_occupied(const tern__occupancy *o, double threshold)
 {
     const double taken = known(o->waited) + known(o->stolen);
     return taken > fmin(threshold / 2, taken_most) || known(o->others) > others_most * o->cores;
+}
+
+bool tern__occupancy_is_worth_telling(const tern__occupancy *o)
+{
+    return known(o->stolen) > taken_most || known(o->others) > others_most * o->cores;
+}
+
+bool tern_moment_disturbed(const tern_moment *begin, char *text, size_t room)
+{
+    if (text && room > 0)
+        text[0] = '\0';
+    if (!begin)
+        return false;
+    tern__occupancy o = tern__occupancy_between(*begin, tern_moment_now());
+    if (!tern__occupancy_is_worth_telling(&o))
+        return false;
+    o.waited = NAN;
+    if (text && room > 0)
+        tern__occupancy_text(&o, text, room);
+    return true;
 }
 
 void tern__occupancy_text(const tern__occupancy *o, char *text, size_t room)

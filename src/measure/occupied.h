@@ -4,9 +4,9 @@
  * core, how much the host of a virtual machine took away, and on how many cores other processes computed. Times that were taken on a
  * machine that others had are no proof that something became slower.
  *
- *     const tern__moment before = tern__moment_now();
+ *     const tern_moment before = tern_moment_now();
  *     ...
- *     const tern__occupancy o = tern__occupancy_between(before, tern__moment_now());
+ *     const tern__occupancy o = tern__occupancy_between(before, tern_moment_now());
  *     if (tern__is_occupied(&o, threshold)) ... */
 #ifndef TERN_MEASURE_OCCUPIED_H
 #define TERN_MEASURE_OCCUPIED_H
@@ -15,17 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sums since some beginning. */
-typedef struct tern__moment {
-    uint64_t now_ns;
-    uint64_t own_ns;    /* what this process computed */
-    uint64_t waited_ns; /* its threads, runnable, for a core */
-    uint64_t busy_ns;   /* what all cores computed, for whomever */
-    uint64_t stolen_ns; /* what the host kept from them */
-    uint64_t tick_ns;   /* busy_ns and stolen_ns are whole ticks of each core */
-    int cores;
-    bool waits_known, cores_known; /* the system tells waited_ns; busy_ns, stolen_ns and cores */
-} tern__moment;
+#include <tern/measure.h>
 
 typedef struct tern__occupancy {
     double
@@ -35,23 +25,25 @@ typedef struct tern__occupancy {
     int cores;
 } tern__occupancy;
 
-/* What the system says; of Linux, which alone tells it. The second one reads below `proc` instead of /proc. */
-tern__moment tern__moment_now(void);
-tern__moment tern__moment_read(const char *proc);
+/* tern_moment_now of what lies below `proc` instead of /proc. */
+tern_moment tern__moment_read(const char *proc);
 
 /* Ticks are coarse: one of each core is not held against anybody, so that short times are not called occupied by rounding. */
-tern__occupancy tern__occupancy_between(tern__moment before, tern__moment after);
+tern__occupancy tern__occupancy_between(tern_moment before, tern_moment after);
 
 /* Can others explain a change beyond `threshold`? They can if they had more than half of it (at most 5 %) of the time in which this
  * process could have run: a disturbance may hit the median as hard as the mean. And if they computed on more than a quarter of the
  * cores: what they do to caches and memory shows in no clock. What is not known is not held against anybody. */
 bool tern__is_occupied(const tern__occupancy *o, double threshold);
 
+/* Is it worth a warning? Threads that waited are left out of it: there may be more of one's own than cores. */
+bool tern__occupancy_is_worth_telling(const tern__occupancy *o);
+
 /* "0.41 of its threads waited for a core, others computed on 2.0 of 2 cores": how many at a time, in the mean. */
 void tern__occupancy_text(const tern__occupancy *o, char *text, size_t room);
 
 /* From now on `source` tells the moments; NULL: the system does. For tests, whose machine may be occupied or not. */
-typedef tern__moment (*tern__moment_source)(void *user);
+typedef tern_moment (*tern__moment_source)(void *user);
 void tern__moment_set_source(tern__moment_source source, void *user);
 
 #endif

@@ -124,7 +124,7 @@ static void add_rates(tern__strbuf *s, const tern_profile_rates *r)
     tern__strbuf_add(s, "\n  {");
     tern__member_int(s, "threads", r->threads, &first);
     tern__member_number(s, "memory_bytes_per_s", r->memory_bytes_per_s, &first);
-    tern__member_number(s, "last_bytes_per_s", r->last_bytes_per_s, &first);
+    tern__member_number(s, "last_bytes_per_s", known(r->last_bytes_per_s), &first);
     tern__member_number(s, "cache_bytes_per_s", r->cache_bytes_per_s, &first);
     tern__member_number(s, "f32_per_s", known(r->f32_per_s), &first);
     tern__member_number(s, "int8_per_s", known(r->int8_per_s), &first);

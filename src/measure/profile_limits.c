@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "measure/limits.h"
 
-enum { ROUNDS_LEAST = 2, CACHE_RUNS = 64 };
+enum { ROUNDS_LEAST = 2, CACHE_PASSES = 256 };
 static const uint64_t budget_ns = 40000000; /* of each limit */
 
 static const size_t memory_least = (size_t)128 << 20, memory_most = (size_t)512 << 20,
@@ -21,24 +21,23 @@ typedef struct probe {
     int workers;
 } probe;
 
-/* The least time of all ways, tried in turns, each of `runs` one after the other. Twice at least: the first finds cold caches. */
-static double best_seconds(tern__limit *limit, int runs)
+/* The least time of all ways, tried in turns. Twice at least: the first finds cold caches. */
+static double best_seconds(tern__limit *limit)
 {
     const uint64_t begin = tern__now_ns();
     double best = 0;
     for (int round = 0; round < ROUNDS_LEAST || tern__now_ns() - begin < budget_ns; round++)
         for (int way = 0; way < tern__limit_ways(limit); way++) {
             const uint64_t start = tern__now_ns();
-            for (int r = 0; r < runs; r++)
-                tern__limit_run(limit, way);
-            const double s = (double)(tern__now_ns() - start) * 1e-9 / runs;
+            tern__limit_run(limit, way);
+            const double s = (double)(tern__now_ns() - start) * 1e-9;
             best = best == 0 || s < best ? s : best;
         }
     return best * tern__limit_scale(limit);
 }
 
 /* How much of the work is done in a second; 0 if these instructions have no probe for it. */
-static tern_status rate_of(const probe *p, const tern__limit_work *work, double amount, int runs, double *out)
+static tern_status rate_of(const probe *p, const tern__limit_work *work, double amount, double *out)
 {
     tern__limit *limit;
     *out = 0;
@@ -46,7 +45,7 @@ static tern_status rate_of(const probe *p, const tern__limit_work *work, double 
     if (status == TERN_UNAVAILABLE)
         return TERN_OK;
     TERN_TRY(status);
-    const double seconds = best_seconds(limit, runs);
+    const double seconds = best_seconds(limit);
     tern__limit_destroy(limit);
     *out = seconds > 0 ? amount / seconds : 0;
     return TERN_OK;
@@ -64,21 +63,20 @@ static tern_status measure_rates(const probe *p, const void *memory, size_t byte
     tern_profile_rates r = {.threads = p->workers};
     const tern__limit_work memory_work = {
         .kind = TERN_LIMIT_READ_BW, .read_bytes = (int64_t)bytes, .memory = memory};
+    /* Each worker reads a piece of its own, again and again: giving them work takes longer than reading it once. */
+    const size_t pieces = cache_piece * (size_t)p->workers;
     const tern__limit_work cache_work = {
-        .kind = TERN_LIMIT_READ_BW, .read_bytes = (int64_t)cache_piece, .memory = memory};
-    tern__limit_work peak = {.kind = TERN_LIMIT_FMA, .operations = operations * p->workers};
-    const probe one = {p->pool, 1};
-    TERN_TRY(rate_of(p, &memory_work, (double)bytes, 1, &r.memory_bytes_per_s));
-    TERN_TRY(rate_of(&one, &cache_work, (double)cache_piece, CACHE_RUNS, &r.cache_bytes_per_s));
-    r.cache_bytes_per_s *= p->workers;
+        .kind = TERN_LIMIT_READ_BW, .read_bytes = (int64_t)pieces, .memory = memory, .passes = CACHE_PASSES};
     const tern__limit_work last_work = {
         .kind = TERN_LIMIT_READ_BW, .read_bytes = (int64_t)last_piece(), .memory = memory};
-    r.last_bytes_per_s = r.memory_bytes_per_s;
+    tern__limit_work peak = {.kind = TERN_LIMIT_FMA, .operations = operations * p->workers};
+    TERN_TRY(rate_of(p, &memory_work, (double)bytes, &r.memory_bytes_per_s));
+    TERN_TRY(rate_of(p, &cache_work, (double)pieces * CACHE_PASSES, &r.cache_bytes_per_s));
     if (last_piece() > cache_piece)
-        TERN_TRY(rate_of(p, &last_work, (double)last_piece(), 1, &r.last_bytes_per_s));
-    TERN_TRY(rate_of(p, &peak, peak.operations, 1, &r.f32_per_s));
+        TERN_TRY(rate_of(p, &last_work, (double)last_piece(), &r.last_bytes_per_s));
+    TERN_TRY(rate_of(p, &peak, peak.operations, &r.f32_per_s));
     peak.kind = TERN_LIMIT_INT8_DOT;
-    TERN_TRY(rate_of(p, &peak, peak.operations, 1, &r.int8_per_s));
+    TERN_TRY(rate_of(p, &peak, peak.operations, &r.int8_per_s));
     *out = r;
     return TERN_OK;
 }
@@ -114,7 +112,8 @@ tern_status tern_profile_measure_limits(int threads, tern_profile_limits *out)
                   "profile_measure_limits: %d threads; give 1 to %d, or 0", threads, THREADS_MOST);
     const int usable = tern__cpu()->cores_usable;
     tern__threads *pool;
-    TERN_TRY(tern__threads_create(threads > 0 ? threads : usable, &pool));
+    /* More threads than cores would only wait for each other. */
+    TERN_TRY(tern__threads_create(threads > 0 && threads < usable ? threads : usable, &pool));
     tern_status status = measure_all(pool, out);
     tern__threads_destroy(pool);
     return status;

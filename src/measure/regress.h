@@ -21,6 +21,7 @@ struct tern_regress_report {
     tern_regress_row *rows; /* (n) */
     int n;
     int n_compared; /* rows over which alpha is shared out */
+    int n_done;     /* of them, as far as it is measured */
     size_t capacity;
     tern__arena arena;                  /* reasons */
     const tern_results *base, *history; /* the caller's, while the report is made */
@@ -99,10 +100,10 @@ tern_status tern__regress_measure_on(tern_regress_report *p, const struct tern__
 
 /* ---- model_results.c ---- */
 
-/* Runs the tests of the baseline's rows of suite "model" again, each `repetitions` times, into `to`: of `family`, or all if it is NULL.
- * The file is what the baseline's settings say. timeout_s is that of tern_bench_model_options. */
-tern_status tern__model_measure_again(const tern_results *base, const char *family, const char *cpu,
-                                      double timeout_s, int repetitions, tern_results *to);
+/* Runs the tests of the baseline's rows of suite "model" again, each `repetitions` times, into `to`, as far as `wanted` asks for them (its
+ * family, cpu, timeout_s and stop). The file is what the baseline's settings say. */
+tern_status tern__model_measure_again(const tern_results *base, const tern_bench_options *wanted,
+                                      int repetitions, tern_results *to);
 
 /* ---- history.c ---- */
 

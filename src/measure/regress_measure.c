@@ -131,6 +131,8 @@ static tern_status take_samples(tern_regress_report *p, tern_regress_row *row, t
     }
     if (status == TERN_OK)
         status = keep_taken(p, row, cell, &t);
+    else
+        row->comparison = (tern_comparison){0}; /* of a part, in which something went wrong */
     end_taking(&t);
     return status;
 }
@@ -144,9 +146,9 @@ static tern_status confirm(tern_regress_report *p, tern_regress_row *row, tern__
     tern__occupancy o;
     const tern_regress_state first = row->time;
     for (int i = 0; i < TRIES; i++) {
-        const tern__moment before = tern__moment_now();
+        const tern_moment before = tern_moment_now();
         TERN_TRY(take_samples(p, row, cell));
-        o = tern__occupancy_between(before, tern__moment_now());
+        o = tern__occupancy_between(before, tern_moment_now());
         if (tern__regress_has_changed(row) && tern__is_occupied(&o, p->o.threshold))
             continue;
         TERN_TRY(tern__regress_confirm(p, row, first));
@@ -164,19 +166,35 @@ static tern_status keep_failure(tern_regress_report *p, tern_regress_row *row, t
     return keep_result(p, row, &cell->row);
 }
 
+/* What takes too long while others have the machine tells nothing: it is missing. */
+static tern_status judge_given_up(tern_regress_report *p, tern_regress_row *row, tern_status status,
+                                  double allowed_s, const tern__occupancy *o)
+{
+    return tern__regress_judge_failure(p, row, status, tern__is_occupied(o, p->o.threshold) ? 0 : allowed_s);
+}
+
 static tern_status measure_cell(tern_regress_report *p, tern_regress_row *row, int pass, int i,
                                 tern__cell *cell)
 {
+    const tern_moment before = tern_moment_now();
     tern__cell_begin(cell);
     tern_status status = tern__cell_prepare(i, cell);
     if (status == TERN_OK)
         status = tern__cell_ready(cell, row->base.threads);
     if (status == TERN_OK)
         status = pass == 0 ? take_samples(p, row, cell) : confirm(p, row, cell);
-    if (status == TERN_OK)
+    if (status == TERN_OK || tern__bench_stopped(cell->bench))
         return TERN_OK;
-    TERN_TRY(tern__regress_judge_failure(p, row, status, cell->deadline.allowed_s));
+    const tern__occupancy o = tern__occupancy_between(before, tern_moment_now());
+    TERN_TRY(judge_given_up(p, row, status, cell->deadline.allowed_s, &o));
     return keep_failure(p, row, cell);
+}
+
+static void tell_progress(tern_regress_report *p)
+{
+    p->n_done++;
+    if (p->o.progress)
+        p->o.progress(p->o.progress_user, p->n_done, p->n_compared);
 }
 
 /* The cell of the baseline's row; missing if this tern has none. */
@@ -192,6 +210,8 @@ static tern_status measure_row(tern_regress_report *p, const tern__bench *bench,
         tern_status status = measure_cell(p, row, pass, i, &cell);
         tern__cell_close(&cell);
         tern_ctx_trim(bench->ctx);
+        if (pass == 0 && !tern__bench_stopped(bench))
+            tell_progress(p);
         return status;
     }
     return tern__regress_judge_failure(p, row, tern__fail(TERN_NOT_FOUND, "no suite of this tern has it"), 0);
@@ -209,14 +229,31 @@ static bool is_wanted(const tern_regress_row *row, const char *suite, const char
     return strcmp(row->base.suite, suite) == 0 && (!family || strcmp(row->base.family, family) == 0);
 }
 
+/* It was stopped before it could be measured a second time. */
+static tern_status leave_unconfirmed(tern_regress_report *p, tern_regress_row *row)
+{
+    return tern__regress_judge_failure(p, row, tern__fail(TERN_CANCELLED, "it was stopped"), 0);
+}
+
+static bool is_of(const tern_regress_row *row, const tern__bench *bench)
+{
+    return is_wanted(row, bench->suite->name, bench->o.family) && strcmp(device_of(row), bench->device) == 0;
+}
+
 tern_status tern__regress_measure_on(tern_regress_report *p, const tern__bench *bench)
 {
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < p->n; i++) {
             tern_regress_row *row = &p->rows[i];
-            if (is_wanted(row, bench->suite->name, bench->o.family) &&
-                strcmp(device_of(row), bench->device) == 0 && (pass == 0 || tern__regress_has_changed(row)))
-                TERN_TRY(measure_row(p, bench, row, pass));
+            if (!is_of(row, bench) || (pass == 1 && !tern__regress_has_changed(row)))
+                continue;
+            TERN_TRY(measure_row(p, bench, row, pass));
+            if (!tern__bench_stopped(bench))
+                continue;
+            for (int k = pass == 0 ? 0 : i; k < p->n; k++)
+                if (is_of(&p->rows[k], bench) && tern__regress_has_changed(&p->rows[k]))
+                    TERN_TRY(leave_unconfirmed(p, &p->rows[k]));
+            return tern__fail(TERN_CANCELLED, "regress: stopped");
         }
     return TERN_OK;
 }
@@ -282,32 +319,48 @@ static tern_status measure_suite(tern_regress_report *p, const tern_bench_option
 
 enum { MODEL_RUNS = 10 };
 
+static const double model_timeout_s = 600; /* of tern_bench_model_options */
+
 static tern_status judge_model(tern_regress_report *p, tern_regress_row *row, const tern_results *now,
-                               const tern_result *measured, const tern__occupancy *again)
+                               const tern_result *measured, double allowed_s, const tern__occupancy *others,
+                               bool again)
 {
     const tern_regress_state first = row->time;
     TERN_TRY(keep_result(p, row, measured));
+    if (tern__deadline_says(measured->error))
+        return judge_given_up(p, row, tern__fail(TERN_CANCELLED, "%s", measured->error), allowed_s, others);
     if (measured->rounds > 0)
         TERN_TRY(tern__regress_compare_row(p, row, now));
     TERN_TRY(tern__regress_judge(p, row));
     if (!again)
         return TERN_OK;
-    return tern__regress_has_changed(row) && tern__is_occupied(again, p->o.threshold)
-               ? tern__regress_blame_others(p, row, again)
+    return tern__regress_has_changed(row) && tern__is_occupied(others, p->o.threshold)
+               ? tern__regress_blame_others(p, row, others)
                : tern__regress_confirm(p, row, first);
 }
 
-/* The rows of models that were measured; on the second pass those that seemed to have changed, and `again` is what others had of the machine. */
-static tern_status judge_models(tern_regress_report *p, const tern_results *now, const tern__occupancy *again)
+/* The rows of models that were measured; on the second pass, `again`, those that seemed to have changed. `others`: what they had of the
+ * machine. */
+static tern_status judge_models(tern_regress_report *p, const tern_results *now, double allowed_s,
+                                const tern__occupancy *others, bool again)
 {
     for (int i = 0; i < p->n; i++) {
         tern_regress_row *row = &p->rows[i];
         for (int k = 0; k < now->n; k++)
             if (tern_result_same(&now->rows[k], &row->base) && (!again || tern__regress_has_changed(row))) {
-                TERN_TRY(judge_model(p, row, now, &now->rows[k], again));
+                TERN_TRY(judge_model(p, row, now, &now->rows[k], allowed_s, others, again));
                 break;
             }
     }
+    return TERN_OK;
+}
+
+/* What seemed to have changed was not measured a second time. */
+static tern_status leave_models(tern_regress_report *p, const char *family)
+{
+    for (int i = 0; i < p->n; i++)
+        if (is_wanted(&p->rows[i], "model", family) && tern__regress_has_changed(&p->rows[i]))
+            TERN_TRY(leave_unconfirmed(p, &p->rows[i]));
     return TERN_OK;
 }
 
@@ -333,14 +386,22 @@ static tern_status measure_models(tern_regress_report *p, const tern_bench_optio
     for (int pass = 0; pass < 2 && (pass == 0 || any_changed_model(p)); pass++) {
         tern_results *now;
         TERN_TRY(tern_results_create(&now));
-        const tern__moment before = tern__moment_now();
-        tern_status status =
-            tern__model_measure_again(p->base, o->family, o->cpu, o->timeout_s, MODEL_RUNS, now);
-        const tern__occupancy others = tern__occupancy_between(before, tern__moment_now());
-        status = status == TERN_OK ? judge_models(p, now, pass == 1 ? &others : NULL)
-                                   : fail_models(p, o->family, status);
+        const tern_moment before = tern_moment_now();
+        tern_status status = tern__model_measure_again(p->base, o, MODEL_RUNS, now);
+        const tern__occupancy others = tern__occupancy_between(before, tern_moment_now());
+        const bool stopped = o->stop && o->stop(o->stop_user);
+        if (!stopped)
+            status = status == TERN_OK
+                         ? judge_models(p, now, o->timeout_s > 0 ? o->timeout_s : model_timeout_s, &others,
+                                        pass == 1)
+                         : fail_models(p, o->family, status);
+        else if (pass == 1)
+            status = leave_models(p, o->family);
+        else
+            status = TERN_OK;
         tern_results_free(now);
         TERN_TRY(status);
+        TERN__FAIL_IF(stopped, TERN_CANCELLED, "regress: stopped");
     }
     return TERN_OK;
 }
@@ -367,8 +428,11 @@ static tern_status measure_suites(tern_regress_report *p, const tern_bench_optio
         p->n_compared += count_rows(p, suite, o->family);
     TERN__FAIL_IF(o->family && p->n_compared == 0, TERN_NOT_FOUND,
                   "the baseline has no benchmark of family '%.64s'", o->family);
-    if (count_rows(p, "model", o->family) > 0)
+    if (count_rows(p, "model", o->family) > 0) {
         TERN_TRY(measure_models(p, o));
+        p->n_done += count_rows(p, "model", o->family) - 1;
+        tell_progress(p);
+    }
     for (int s = 0; tern_bench_suite(s, &suite, &what) == TERN_OK; s++)
         if (count_rows(p, suite, o->family) > 0)
             TERN_TRY(measure_suite(p, o, suite));
@@ -400,5 +464,15 @@ tern_status tern_regress_run(const tern_regress_options *options, const tern_ben
     tern__settings_apply(base, &o);
     settle_budget(&wanted, &o);
     TERN_TRY(tern__regress_begin(&wanted, base, history, &p));
-    return tern__regress_finish(p, measure_suites(p, &o), out);
+    const tern_moment begin = tern_moment_now();
+    tern_status status = measure_suites(p, &o);
+    const bool stopped = status == TERN_CANCELLED && o.stop && o.stop(o.stop_user);
+    if (status == TERN_OK || stopped)
+        status = tern_results_note_disturbance(p->results, &begin);
+    if (status == TERN_OK && stopped)
+        status = tern_results_set_condition(p->results, "incomplete", "stopped");
+    TERN_TRY(tern__regress_finish(p, status, out));
+    return stopped ? tern__fail(TERN_CANCELLED, "regress: stopped after %d of %d benchmarks", (*out)->n_done,
+                                (*out)->n_compared)
+                   : TERN_OK;
 }

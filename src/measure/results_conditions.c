@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <tern/measure.h>
+
 #include "base/cgroup.h"
 #include "base/clock.h"
 #include "base/cpu.h"
@@ -279,4 +281,15 @@ tern_status tern_results_note_conditions(tern_results *results)
         TERN_TRY(tern_results_set_condition(results, conditions[i].name, value));
     }
     return TERN_OK;
+}
+
+tern_status tern_results_note_disturbance(tern_results *results, const tern_moment *begin)
+{
+    char text[TERN__MESSAGE_MAX];
+    TERN__FAIL_IF(!results || !begin, TERN_INVALID_ARGUMENT, "results_note_disturbance: an argument is NULL");
+    if (!begin->cores_known)
+        return tern_results_set_condition(results, "disturbed_by",
+                                          "unavailable: the system does not tell what others compute");
+    return tern_results_set_condition(results, "disturbed_by",
+                                      tern_moment_disturbed(begin, text, sizeof text) ? text : "nobody");
 }

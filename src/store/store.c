@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -316,8 +317,12 @@ static tern_status open_file(tern__store *store, const tern__store_options *opti
         tern__file_make_folders(store->path);
         flags |= SQLITE_OPEN_CREATE;
     } else {
-        TERN__FAIL_IF(access(store->path, F_OK) != 0 && errno == ENOENT, TERN_NOT_FOUND,
+        struct stat about;
+        TERN__FAIL_IF(stat(store->path, &about) != 0 && errno == ENOENT, TERN_NOT_FOUND,
                       "%s: there is no such file", store->path);
+        /* Who only reads makes no database of it. */
+        TERN__FAIL_IF(access(store->path, F_OK) == 0 && S_ISREG(about.st_mode) && about.st_size == 0,
+                      TERN_NOT_FOUND, "%s: the file is empty", store->path);
     }
     int64_t version = 0;
     tern_status status = connect(store, options, flags, false, &version);

@@ -38,11 +38,11 @@ static const char *make_proc(const char *stat, const char *first, const char *se
 TEST(files_of_the_system_are_read)
 {
     const uint64_t tick = UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK);
-    const tern__moment m = tern__moment_read(make_proc("cpu  100 20 30 4000 500 6 7 8 0 0\n"
-                                                       "cpu0 50 10 15 2000 250 3 4 4 0 0\n"
-                                                       "cpu1 50 10 15 2000 250 3 3 4 0 0\n"
-                                                       "intr 12\n",
-                                                       "1000 70 3\n", "2000 30 4\n"));
+    const tern_moment m = tern__moment_read(make_proc("cpu  100 20 30 4000 500 6 7 8 0 0\n"
+                                                      "cpu0 50 10 15 2000 250 3 4 4 0 0\n"
+                                                      "cpu1 50 10 15 2000 250 3 3 4 0 0\n"
+                                                      "intr 12\n",
+                                                      "1000 70 3\n", "2000 30 4\n"));
     CHECK(m.waits_known && m.cores_known);
     CHECK_EQ(m.waited_ns, 100);
     CHECK_EQ(m.cores, 2);
@@ -55,15 +55,15 @@ TEST(what_the_system_does_not_tell_is_held_against_nobody)
 {
     const char *const stats[] = {NULL, "", "cpu 1 2 3\n", "intr 5\n", "cpu  x y z\n"};
     for (size_t i = 0; i < sizeof stats / sizeof *stats; i++) {
-        const tern__moment m = tern__moment_read(make_proc(stats[i], NULL, "nonsense\n"));
+        const tern_moment m = tern__moment_read(make_proc(stats[i], NULL, "nonsense\n"));
         CHECK(!m.waits_known && !m.cores_known);
-        tern__moment later = m;
+        tern_moment later = m;
         later.now_ns += 1000000000;
         const tern__occupancy o = tern__occupancy_between(m, later);
         CHECK(isnan(o.waited) && isnan(o.stolen) && isnan(o.others));
         CHECK(!tern__is_occupied(&o, 0.1));
     }
-    const tern__moment nowhere = tern__moment_read("/nowhere/at/all");
+    const tern_moment nowhere = tern__moment_read("/nowhere/at/all");
     CHECK(!nowhere.waits_known && !nowhere.cores_known);
     /* No time between them. */
     const tern__occupancy none = tern__occupancy_between(nowhere, nowhere);
@@ -74,16 +74,16 @@ TEST(what_the_system_does_not_tell_is_held_against_nobody)
 static tern__occupancy after(uint64_t waited_ms, uint64_t stolen_ms, uint64_t busy_ms, uint64_t own_ms)
 {
     const uint64_t ms = 1000000;
-    tern__moment a = {.now_ns = 5,
-                      .own_ns = 7,
-                      .waited_ns = 11,
-                      .busy_ns = 13,
-                      .stolen_ns = 17,
-                      .tick_ns = 10 * ms,
-                      .cores = 2,
-                      .waits_known = true,
-                      .cores_known = true};
-    tern__moment b = a;
+    tern_moment a = {.now_ns = 5,
+                     .own_ns = 7,
+                     .waited_ns = 11,
+                     .busy_ns = 13,
+                     .stolen_ns = 17,
+                     .tick_ns = 10 * ms,
+                     .cores = 2,
+                     .waits_known = true,
+                     .cores_known = true};
+    tern_moment b = a;
     b.now_ns += 1000 * ms;
     b.waited_ns += waited_ms * ms;
     b.stolen_ns += stolen_ms * ms;
@@ -130,12 +130,12 @@ TEST(a_machine_is_occupied_if_others_explain_the_change)
 /* Of the machine at hand: nothing is known of it but that sums grow. */
 TEST(moments_of_this_machine_grow)
 {
-    const tern__moment a = tern__moment_now();
+    const tern_moment a = tern_moment_now();
     double sum = 0;
     for (int i = 0; i < 3000000; i++)
         sum += sqrt(i);
     CHECK(sum > 0);
-    const tern__moment b = tern__moment_now();
+    const tern_moment b = tern_moment_now();
     CHECK(b.now_ns > a.now_ns && b.own_ns > a.own_ns && b.waited_ns >= a.waited_ns && b.busy_ns >= a.busy_ns);
     CHECK(a.waits_known == b.waits_known && a.cores_known == b.cores_known);
 }

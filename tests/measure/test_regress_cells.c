@@ -107,13 +107,13 @@ static struct {
     double waited;  /* share of the time */
     int readings;   /* so far */
     int quiet_from; /* from this one on nobody waits; 0: never */
-    tern__moment last;
+    tern_moment last;
 } others;
 
-static tern__moment tell_moment(void *user)
+static tern_moment tell_moment(void *user)
 {
     (void)user;
-    tern__moment *m = &others.last;
+    tern_moment *m = &others.last;
     const bool quiet = others.quiet_from > 0 && ++others.readings >= others.quiet_from;
     const uint64_t second = 1000000000;
     m->now_ns += second;
@@ -283,12 +283,17 @@ TEST(a_cell_that_takes_too_long_is_given_up)
 {
     planted p = {.worst = TERN_REGRESS_CRITICAL};
     /* All that the baseline took would have had the time: it is slower, and the second look says so, too. */
-    measure_planted(TERN_OK, 0.1, 0.05, &p);
+    measure_planted(TERN_OK, 0.1, 0.08, &p);
     CHECK_EQ(p.worst, TERN_REGRESS_REGRESSION);
     CHECK(p.row.time == TERN_REGRESS_REGRESSION && p.row.state == TERN_REGRESS_REGRESSION);
     CHECK(strstr(p.reason, "too slow to be measured, the baseline has ") &&
           strstr(p.reason, "given up after "));
     CHECK_EQ(plan.runs, 2); /* the first of each look was too long already */
+    /* While others have the machine it tells nothing. */
+    others.waited = 0.4;
+    measure_planted(TERN_OK, 0.1, 0.08, &p);
+    CHECK(p.row.state == TERN_REGRESS_MISSING && strstr(p.reason, "given up after ") != NULL);
+    others.waited = 0;
     /* In less time than the baseline took nothing can be told. */
     measure_planted(TERN_OK, 0.1, 1e-4, &p);
     CHECK_EQ(p.worst, TERN_REGRESS_SAME);

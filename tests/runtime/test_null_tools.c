@@ -146,6 +146,11 @@ TEST(sets_of_results)
     NEUTRAL(tern_results_condition(NULL, "a"), NULL);
     NEUTRAL(tern_results_condition(results, NULL), NULL);
     CHECK(isnan(tern_results_busy(NULL)));
+    const tern_moment begin = tern_moment_now();
+    REFUSED(tern_results_note_disturbance(NULL, &begin));
+    REFUSED(tern_results_note_disturbance(results, NULL));
+    NEUTRAL(tern_moment_disturbed(NULL, NULL, 0), false);
+    tern_moment_disturbed(&begin, NULL, 0);
     REFUSED(tern_results_condition_at(NULL, 0, &name, &value));
     REFUSED(tern_results_condition_at(results, 0, NULL, &value));
     REFUSED(tern_results_condition_at(results, 0, &name, NULL));

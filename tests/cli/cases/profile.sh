@@ -28,3 +28,10 @@ tern profile --no-limits -o report -- graph run mlp.tern --made-up >/dev/null &&
 tern synth --shape small --layers 2 loaded.gguf >/dev/null
 tern profile --no-limits --json -- run -m loaded.gguf -p "Once upon" -n 2 --threads 2 2>/dev/null |
     json '[r["threads"] for r in j["ops"] if r["name"] == "read weights"]'
+# Rows by part, and what they leave, are all that threads worked.
+for by in part step op; do
+    tern profile --no-limits --by $by --top 3 -- run -m loaded.gguf -p "Once upon" -n 2 --threads 2 2>/dev/null >report
+    sed -nE "/^hot spots by/,/^\$/{s/^  +[0-9.]+ .?s +([0-9.]+) %.*/\1/p; s/^  (and [0-9]+ more|outside of [a-z ]+): [^,]+, ([0-9.]+) %.*/\2/p}" report |
+        awk -v by=$by '{ sum += $1; n++ } END { print by, n, (sum > 99 && sum < 101 ? "all of it" : "sum " sum) }'
+    grep -oE '^  outside of [a-z ]+: .*\(.* [0-9.]+ .?s' report | sed -E 's/: .*/: what it was/'
+done

@@ -47,6 +47,16 @@ status tern regress --baseline main --from base.json -o nowhere/x.txt --no-recor
 tern regress --baseline main --from base.json --no-record >/dev/full
 echo "exit status $?"
 cmp baselines.db before
+# Nor is a session kept whose report did not arrive.
+results fresh.json 1 1.002
+tern regress --baseline main --from fresh.json >/dev/full
+echo "exit status $?"
+tern baseline list --json | json '[b["checks"] for b in j]'
+# Who reads makes no store of an empty file.
+: >empty.db
+status tern baseline list --store empty.db
+status tern regress --baseline main --store empty.db 2>&1 | sed "s|$PWD|DIR|"
+wc -c <empty.db
 # A history that cannot be kept hides no answer, and is an error where there is nothing worse to say.
 results same.json 1 1.001
 results slow.json 1.5 1.51
