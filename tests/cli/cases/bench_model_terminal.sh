@@ -7,9 +7,10 @@ tern synth --shape tiny model.gguf >/dev/null
 run="tern bench model -m model.gguf -p 4 -n 2 -r 2 -t 1"
 # A line of progress is drawn over, and taken away; what is left are the columns.
 last() { sed -E 's/^.*\x1b\[K//; s/\x1b\[[0-9;?]*[a-zA-Z]//g' | grep -E "$1" | sed -E 's/ +/ /g; s/^ //'; }
-on_terminal "$run" | last '^ *model '
-on_terminal "$run" | last '(pp4|tg2)' | grep -cE ' (pp4|tg2) [0-9.]+ (±|\+-) [0-9.]+ '
-on_terminal "$run" | last '(pp4|tg2)' | grep -c '|' || true
+on_terminal "$run" >drawn
+last '^ *model ' <drawn
+last '(pp4|tg2)' <drawn | grep -cE ' (pp4|tg2) [0-9.]+ (±|\+-) [0-9.]+ '
+last '(pp4|tg2)' <drawn | grep -c '|' || true
 on_terminal "$run -o md" | last '^\|---'
 $run -o table | head -1 | sed -E 's/ +/ /g'
 $run | head -2

@@ -29,24 +29,29 @@ status train --config tiny.json -o killed
 
 echo "--- two new runs"
 mkfifo fifo
-# begin NAME OPTION...: a run that has its folder, and waits for its data.
+# begin NAME OPTION...: a run that has its folder, and waits for its data. A pipe can be opened for writing when somebody reads it, and
+# that is after the folder was taken.
 begin()
 {
     tern train --data fifo -o "$1" -q "${@:2}" >/dev/null 2>"said_$1" &
-    while [ ! -e "$1" ]; do sleep 0.01; done
-    sleep 0.3
+    exec 3>fifo
+}
+# give_data: what the run of `begin` waits for; then its end.
+give_data()
+{
+    cat text.txt >&3
+    exec 3>&-
+    wait $!
 }
 begin both --config tiny.json --steps 5
 status train --config tiny.json -o both
 tern train --data text.txt --config tiny.json -o both --explain >/dev/null && echo "who only looks is not kept out"
-cat text.txt >fifo
-wait $!
+give_data
 echo "status $?, $(grep -c loss both/log.jsonl) steps"
 echo "--- two that go on"
 begin both --resume --steps 6
 status train -o both --resume --steps 12
-cat text.txt >fifo
-wait $!
+give_data
 echo "status $?, $(grep -c loss both/log.jsonl) steps"
 train -o both --resume --steps 7 && echo "and then the next"
 

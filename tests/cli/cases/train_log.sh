@@ -48,4 +48,4 @@ tern train --data text.txt -o missing --resume --steps 14 -q 2>&1 >/dev/null && 
 echo "--- a long one"
 cp -r first long
 for i in 1 2; do yes "$(sed -n 3p first/log.jsonl)" | head -n 100000; done >>long/log.jsonl
-timeout 30 tern train --data text.txt -o long --resume -q >/dev/null && echo "is read at once"
+timeout 300 tern train --data text.txt -o long --resume -q >/dev/null && echo "is read at once"
