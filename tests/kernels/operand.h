@@ -12,7 +12,7 @@
 #include "kernels/kernel.h"
 #include "tensor/convert.h"
 
-enum { OPERAND_GUARD = 0xa5, OPERAND_MARGIN = 64 };
+enum { OPERAND_GUARD = 0xa5, OPERAND_MARGIN = 64, OPERAND_SHIFTS = 16 };
 
 typedef struct operand {
     tern__type type;
@@ -121,12 +121,13 @@ static inline operand operand_make(tern_dtype dtype, int rank, const int64_t *sh
         first += backwards ? stride * (shape[axis] - 1) : 0;
     }
     size_t unit = tern__dtype_unit_bytes(dtype);
-    o.bytes = (size_t)next * unit + 2 * OPERAND_MARGIN;
+    const size_t shift = (size_t)(next + rank) * 5 % OPERAND_SHIFTS * unit; /* aligned to the element only */
+    o.bytes = (size_t)next * unit + OPERAND_SHIFTS * unit + 2 * OPERAND_MARGIN;
     o.memory = malloc(o.bytes);
     if (o.memory == NULL)
         abort();
     memset(o.memory, OPERAND_GUARD, o.bytes);
-    o.data = o.memory + OPERAND_MARGIN + (size_t)first * unit;
+    o.data = o.memory + OPERAND_MARGIN + shift + (size_t)first * unit;
     return o;
 }
 

@@ -8,11 +8,14 @@
 #include "tensor/convert.h"
 
 enum {
-    MOST = 1024,          /* columns of a block: their sums stay in the first-level cache */
-    ON_THE_WAY = 1 << 13, /* elements between what is read and what is fetched */
+    MOST = 1024, /* columns of a block: their sums stay in the first-level cache */
     SIDE = TERN__RUNNING_SIDE,
     PIECE = 512, /* elements of each of them at a time */
 };
+
+/* Lines of columns that are an item of work: a page of f32. Two threads that each had half of its columns took twice as long as one
+ * that had all; probably each fetched ahead what the other was about to write. */
+enum { ITEM_LINES = MOST / TERN__COLUMNS_LINE };
 
 bool tern__running_fit(const tern__type *x, const tern__attr *axis, int64_t *work)
 {
@@ -22,7 +25,8 @@ bool tern__running_fit(const tern__type *x, const tern__attr *axis, int64_t *wor
     const int64_t size = x->shape[at];
     if (size == 0)
         return false;
-    *work = at == x->rank - 1 ? tern__type_numel(x) / size : tern__axis_work(x, at);
+    *work = at == x->rank - 1 ? tern__type_numel(x) / size
+                              : (tern__axis_work(x, at) + ITEM_LINES - 1) / ITEM_LINES;
     return true;
 }
 
@@ -39,12 +43,8 @@ static void run_columns(void *user, const tern__axis_block *b)
     const running *s = user;
     double sums[MOST];
     float x_room[MOST], y[MOST];
-    const int64_t ahead =
-        b->x_step == 1 ? ON_THE_WAY / b->n : b->rows; /* rows apart are on pages of their own */
     memset(sums, 0, (size_t)b->n * sizeof *sums);
     for (int64_t r = 0; r < b->rows; r++) {
-        if (r + ahead < b->rows)
-            tern__floats_fetch(b->x + (r + ahead) * b->x_row * s->x_bytes, b->n * s->x_bytes);
         const float *x = tern__floats_load(s->p->rows, s->x_dtype, b->x + r * b->x_row * s->x_bytes,
                                            b->x_step, b->n, x_room);
         s->p->kernel->run(sums, y, x, b->n);
@@ -168,10 +168,12 @@ TERN__KERNEL(cumsum__lanes)
                  .y_dtype = y->dtype,
                  .x_bytes = (int64_t)tern__dtype_unit_bytes(x->dtype),
                  .y_bytes = (int64_t)tern__dtype_unit_bytes(y->dtype)};
-    if (axis == x->rank - 1)
+    if (axis == x->rank - 1) {
         run_all_rows(&s, args, begin, end);
-    else
-        tern__axis_walk(args, axis, begin, end, MOST,
-                        tern__is_whole(x->dtype) ? run_whole_columns : run_columns, &s);
+        return TERN_OK;
+    }
+    const int64_t lines = tern__axis_work(x, axis), past = end * ITEM_LINES;
+    tern__axis_walk(args, axis, begin * ITEM_LINES, past < lines ? past : lines, MOST,
+                    tern__is_whole(x->dtype) ? run_whole_columns : run_columns, &s);
     return TERN_OK;
 }

@@ -7,7 +7,7 @@
 
 #include "kernels/reduce/columns.h"
 
-/* Is it for such operands? `work`: items of work, rows or lines of columns. */
+/* Is it for such operands? `work`: items of work, rows or pages of columns. */
 bool tern__running_fit(const tern__type *x, const tern__attr *axis, int64_t *work);
 
 /* Op cumsum; args->program is a tern__columns_program. */
