@@ -408,23 +408,37 @@ TEST(scales_of_numbers)
     tern_ctx_destroy(ctx);
 }
 
-/* A layer that does nothing has a scale, which numbers do not keep. */
-TEST(weights_that_are_all_zero)
+/* Magnitudes do not tell the scale of a layer that does nothing, nor one that is not above zero: codes and bits come back all the same. */
+TEST(scales_that_numbers_do_not_tell)
 {
-    static const char *const types[] = {"f32", "f16", "q8_0", "tq1_0", "tq2_0", "i2_s"};
+    static const char *const types[] = {"f32",  "f16",  "bf16",  "q8_0",  "q4_0",
+                                        "q4_k", "q6_k", "tq1_0", "tq2_0", "i2_s"};
+    static const float scales[] = {0.3f, -0.05f, 0.0f, -0.0f};
+    static const uint8_t codes[] = {0x55, 0x89}; /* zeros; 1, -1, 1 and 0 */
+    enum { BYTES = 256 * 2 / 4 };
     set_up();
-    b.n = 0, put_gguf(&b, 3, 1, 1);
-    put_meta_text(&b, "general.architecture", "bitnet-b1.58");
-    put_tensor(&b, "blk.0.ffn_up.weight", 2, (uint64_t[]){256, 2}, 36, 0);
-    put_aligned(&b, 32);
-    for (int i = 0; i < 256 * 2 / 4; i++)
-        put_u8(&b, 0x55);
-    put_f32(&b, 0.3f);
-    put_zeros(&b, 28);
-    store(&b, "zero.gguf");
-    for (int k = 0; k < 6; k++) {
-        CHECK_OK(convert("zero.gguf", "numbers.gguf", types[k], NULL));
-        CHECK_OK(convert("numbers.gguf", "codes.gguf", "i2_s", NULL));
+    for (int k = 0; k < 2 * 4; k++) {
+        b.n = 0, put_gguf(&b, 3, 1, 1);
+        put_meta_text(&b, "general.architecture", "bitnet-b1.58");
+        put_tensor(&b, "blk.0.ffn_up.weight", 2, (uint64_t[]){256, 2}, 36, 0);
+        put_aligned(&b, 32);
+        const size_t data = b.n;
+        for (int i = 0; i < BYTES; i++)
+            put_u8(&b, codes[k % 2]);
+        put_f32(&b, scales[k / 2]);
+        put_zeros(&b, 28);
+        store(&b, "codes.gguf");
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+            tern_model_file *file;
+            uint8_t back[BYTES + 4];
+            CHECK_OK(convert("codes.gguf", "numbers.gguf", types[t], NULL));
+            CHECK_OK(convert("numbers.gguf", "back.gguf", "i2_s", NULL));
+            CHECK_OK(tern_model_file_open(path_of("back.gguf"), NULL, &file));
+            CHECK_EQ(tern_model_file_count(file), 1);
+            CHECK_OK(tern_model_file_read(file, 0, 0, back, sizeof back));
+            CHECK(memcmp(back, b.data + data, sizeof back) == 0);
+            tern_model_file_close(file);
+        }
     }
     tern_ctx_destroy(ctx);
 }

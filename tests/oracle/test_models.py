@@ -337,7 +337,7 @@ def case_ternary_masters(family, quantisation, kept):
     """Numbers that are ternary already: as master weights they get the mean of magnitudes for a scale, zeros among them; where the
     configuration says that all was done before, they stay what they are."""
     def case(g):
-        s = draw_shape(g, family, width=96, heads=6, kv_heads=3, ff=100)
+        s = draw_shape(g, family)
         w = Weights(s, g.rng)
         tensors = hf_common(w)
         other = copy.deepcopy(w)
@@ -351,7 +351,15 @@ def case_ternary_masters(family, quantisation, kept):
         tokens = draw_tokens(g, w)
         if not nmse(forward(other, tokens), forward(w, tokens)) > LEAST_OF_TRAPS:
             return "both scales make the same model: this case would not see a mistake"
-        return problems(full, w, tokens, traps_of(s))
+        found = problems(full, w, tokens, traps_of(s)) or []
+        for name in ("masters.gguf", "again") if "TERN_BIN" in os.environ else ():
+            out = path(name)
+            if name == "again":
+                os.makedirs(out)
+                out = os.path.join(out, "model.safetensors")
+            subprocess.run([os.environ["TERN_BIN"], "convert", full, out], check=True, capture_output=True)
+            found += ["%s: %s" % (name, what) for what in problems(out, w, tokens, traps_of(s)) or []]
+        return found
     return case
 
 
@@ -628,6 +636,18 @@ def case_window(g):
             found += [] if fits else ["9 tokens in a window of 8, %r" % more]
         except Error as error:
             found += ["'%s', %r" % (error.message, more)] if fits else []
+    if "TERN_BIN" in os.environ: # another format keeps it
+        full, out = write_gguf("window.gguf", w, g.rng, "F32", meta={"llama.attention.sliding_window": 8}), path("windowed")
+        os.makedirs(out)
+        subprocess.run([os.environ["TERN_BIN"], "convert", full, os.path.join(out, "model.safetensors")], check=True,
+                       capture_output=True)
+        for where in (full, out):
+            run(where, [1] * 8)
+            try:
+                run(where, [1] * 9)
+                found.append("9 tokens in a window of 8: %s" % where)
+            except Error:
+                pass
     return "; ".join(found) or None
 
 

@@ -118,6 +118,9 @@ tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out)
     TERN_TRY(limit_to_window(&r, &h.context));
     if (tern_model_file_get_int(file, key_of(&r, "vocab_size", (char[KEY]){0}), &h.vocabulary) != TERN_OK)
         h.vocabulary = 0;
+    else
+        TERN__FAIL_IF(h.vocabulary < 1, TERN_FORMAT, "model: its vocab_size is %lld",
+                      (long long)h.vocabulary);
     TERN_TRY(tern__settings_check(file, &h));
     *out = h;
     return TERN_OK;

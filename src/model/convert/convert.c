@@ -219,18 +219,25 @@ static tern_status write_values(job *j, tern__conversion *c)
     size_t bytes = (size_t)(columns / to->block_elements * to->block_bytes);
     c->exact = true;
     TERN_SCOPE(j->ctx) {
-        tern_tensor *x = NULL;
-        if (ternary)
+        tern_tensor *x = NULL, *scales = NULL;
+        if (ternary && c->signs) /* the values of a scale of 0 do not tell them */
+            TERN_TRY(tern_model_file_load_ternary(j->ctx, j->file, c->source, TERN_T2, TERN_TERNARY_EXACT, &x,
+                                                  &scales));
+        else if (ternary)
             TERN_TRY(tern_model_file_load_f32(j->ctx, j->file, c->source, &x));
         for (int64_t r = 0; r < rows; r++) {
             int64_t from = source_row(c, rows, r);
-            if (ternary)
+            if (scales)
+                for (int64_t k = 0; k < columns; k++)
+                    j->before[k] = (float)tern__t2_code(
+                                       (const uint8_t *)tern_data(x) + from * tern__t2_bytes(columns), k) -
+                                   1;
+            else if (ternary)
                 memcpy(j->before, tern_data_f32(x) + from * columns, (size_t)columns * sizeof(float));
             else
                 TERN_TRY(tern__rows_read_f32(j->file, c->source, from, 1, j->before));
             for (int64_t k = 0; k < columns && c->signs; k++)
-                j->before[k] =
-                    (float)((j->before[k] > 0) - (j->before[k] < 0)) * (c->scale < 0 ? -1.0f : 1.0f);
+                j->before[k] = (float)((j->before[k] > 0) - (j->before[k] < 0));
             tern__numbers_encode(c->to, j->before, columns, c->signs, j->encoded);
             tern__convert_row(to->dtype, j->encoded, TERN_F32, j->after, columns);
             TERN_TRY(check_finite(j, c, columns));

@@ -124,8 +124,11 @@ static tern_status plan_order(const tern_model_file *file, const tern_file_tenso
 tern_status tern__load_for_conversion(tern_ctx *ctx, const tern_model_file *file, int i, bool force,
                                       tern_tensor **codes, tern_tensor **scales, bool *exact)
 {
-    tern_status status =
-        tern_model_file_load_ternary(ctx, file, i, TERN_T2, TERN_TERNARY_EXACT, codes, scales);
+    const bool master =
+        file->master_weights && tern_stored_get(file->tensors[i].stored)->kind != TERN_STORED_TERNARY;
+    tern_status status = TERN_DTYPE;
+    if (!master) /* those get their mean, exactly ternary or not */
+        status = tern_model_file_load_ternary(ctx, file, i, TERN_T2, TERN_TERNARY_EXACT, codes, scales);
     *exact = status == TERN_OK;
     if (status != TERN_DTYPE)
         return status;
@@ -161,6 +164,8 @@ static tern_status plan_scale(tern_ctx *ctx, const tern_model_file *file, bool f
                       "%s: tensor '%s' has a scale for each block; %s has one: use tq1_0 or tq2_0",
                       file->parts[0].path, name, tern_stored_get(c->to)->name);
         bool fits = tern__stored_holds_scales(c->to, s, n);
+        if (!codec && tern__t2_is_zero(tern_data(codes), (int64_t)tern_nbytes(codes)))
+            fits = false; /* zeros do not tell it */
         TERN__FAIL_IF(!fits && n > 1 && c->way == TERN__WAY_TERNARY, TERN_UNSUPPORTED,
                       "%s: tensor '%s' has scales of blocks that f16 does not hold", file->parts[0].path,
                       name);
@@ -286,11 +291,14 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
         TERN_TRY(check_masters(file, c, format));
     /* what may not hold a scale as it is */
     const bool blocks = tern__stored_has_blocks(c->to);
-    bool narrow = c->way == TERN__WAY_VALUES &&
-                  (c->to == TERN_STORED_F16 || c->to == TERN_STORED_BF16 || (blocks && named_ternary(file)));
+    const bool narrow =
+        c->way == TERN__WAY_VALUES &&
+        (c->to == TERN_STORED_F16 || c->to == TERN_STORED_BF16 || (blocks && named_ternary(file)));
+    const bool numbers = narrow || (c->way == TERN__WAY_VALUES && c->to == TERN_STORED_F32);
     if (!o->force && c->way == TERN__WAY_VALUES && from->kind == TERN_STORED_TERNARY)
         TERN_TRY(check_one_scale(ctx, file, c));
-    if (c->way == TERN__WAY_TERNARY || (narrow && (from->kind == TERN_STORED_TERNARY || c->ternarised)))
+    if (c->way == TERN__WAY_TERNARY || (numbers && from->kind == TERN_STORED_TERNARY) ||
+        (narrow && c->ternarised))
         return plan_scale(ctx, file, o->force, c);
     if (c->ternarised)
         return TERN_OK; /* f32 holds any scale */

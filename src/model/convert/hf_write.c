@@ -91,6 +91,7 @@ static void add_numbers(tern__strbuf *s, const tern_model_file *file, const char
         {"attention.head_count", "num_attention_heads", false},
         {"attention.head_count_kv", "num_key_value_heads", false},
         {"context_length", "max_position_embeddings", false},
+        {"attention.sliding_window", "sliding_window", false},
         {"attention.layer_norm_rms_epsilon", "rms_norm_eps", true},
     };
     for (size_t i = 0; i < TERN__COUNT(keys); i++) {

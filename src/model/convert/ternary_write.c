@@ -16,6 +16,9 @@ bool tern__stored_holds_scales(tern_stored stored, const float *scales, int64_t 
         return codec->scales == TERN__SCALES_BEHIND;
     if (tern__stored_has_blocks(stored)) /* signs: the scale stands beside them, whatever it is */
         return false;
+    for (int64_t k = 0; k < n && !codec; k++)
+        if (!(scales[k] > 0)) /* magnitudes of numbers tell it */
+            return false;
     for (int64_t k = 0; k < n && stored != TERN_STORED_F32; k++) {
         uint16_t narrow;
         float back;
