@@ -206,7 +206,8 @@ static int run(const args *a)
     double percent = 0;
     if (args_has(a, "devices"))
         return compare_devices(a);
-    static const option of_devices[] = {{.name = "ops"}, {.name = "model"}, {.name = "prompt"}, {.name = "tokens"}, {0}};
+    static const option of_devices[] = {
+        {.name = "ops"}, {.name = "model"}, {.name = "prompt"}, {.name = "tokens"}, {0}};
     if (!args_none_of(a, of_devices, "is for --devices"))
         return EXIT_USAGE;
     if (!args_percent(a, "threshold", &percent) || !args_seconds(a, "budget", &o.budget_s) ||

@@ -161,7 +161,7 @@ static int compare(const args *a, const names *devices, const names *ops)
     progress_begin_of("cases", "cases");
     const tern_status status = tern_devices_compare(&o, &c);
     progress_end();
-    if (status == TERN_NOT_FOUND && !o.model)
+    if (status == TERN_INVALID_ARGUMENT || (status == TERN_NOT_FOUND && !o.model))
         return fail_usage("%s", tern_last_error());
     if (status != TERN_OK)
         return fail_status(NULL);
@@ -172,8 +172,19 @@ static int compare(const args *a, const names *devices, const names *ops)
 
 int compare_devices(const args *a)
 {
+    /* Of the verb's other forms: what has no effect here is refused, so that nobody takes it for what was measured. */
+    static const option others[] = {
+        {.name = "input"},        {.name = "threshold"},     {.name = "program"},
+        {.name = "bench"},        {.name = "level"},         {.name = "disable"},
+        {.name = "goal"},         {.name = "memory-limit"},  {.name = "constant"},
+        {.name = "batch"},        {.name = "precision"},     {.name = "library"},
+        {.name = "device"},       {.name = "fallback"},      {.name = "dump-kernels"},
+        {.name = "check-device"}, {.name = "device-memory"}, {.name = "background"},
+        {.name = "cpu"},          {.name = "no-tune"},       {0}};
     names devices, ops;
     int code = EXIT_USAGE;
+    if (!args_none_of(a, others, "is not for --devices"))
+        return EXIT_USAGE;
     const bool given = split(args_value(a, "devices"), &devices), wanted = split(args_value(a, "ops"), &ops);
     if (args_operands(a) > 0)
         code = fail_usage("--devices takes no FILE, A and B");

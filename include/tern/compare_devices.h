@@ -35,8 +35,8 @@ typedef struct tern_device_time {
     double size;    /* by which rows of one op and dtype are ordered: elements it reads and gives */
     tern_device_use use;
     double median_us, low_us, high_us; /* of a run; NaN: unknown */
-    double
-        around_us; /* of that: beside the steps themselves - binding, launching, copies that nothing hides */
+    double around_us; /* of that: beside the steps themselves - binding, launching, copies that nothing hides;
+                           NaN: unknown, steps take longer one by one than together */
     double
         transfer_us; /* what copies to the device and back took, by its own clock; they may overlap steps. 0: it uses
                            host memory in place; NaN: it does not tell */

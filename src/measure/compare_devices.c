@@ -256,7 +256,8 @@ static tern_status fill_row(tern_device_time *row, side *s, const double *sample
     row->low_us = interval.low * 1e6;
     row->high_us = interval.high * 1e6;
     TERN_TRY(steps_us(s, &steps));
-    row->around_us = row->median_us > steps ? row->median_us - steps : 0;
+    /* Steps that are timed one by one may take longer than together: then it is not known what lies around them. */
+    row->around_us = row->median_us > steps ? row->median_us - steps : NAN;
     return transfers_us(s, &row->transfer_us);
 }
 

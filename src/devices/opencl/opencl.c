@@ -64,7 +64,7 @@ static void describe(tern__isa_cap cap, tern_device_info *out)
     out->precision = facts.features;
     out->limits = facts.limits;
     out->memory_use = facts.unified && (facts.type & CL_DEVICE_TYPE_CPU)
-                          ? "unified: host memory is used in place"
+                          ? "unified, as the driver says: host memory is used in place if that proves true"
                       : facts.unified ? "shared with the host, and still copied at the borders of partitions"
                                       : "of its own: copied at the borders of partitions";
     out->cores_usable = out->cores_online = (int)facts.units;

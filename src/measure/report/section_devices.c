@@ -173,7 +173,7 @@ static void text(const tern_report *r, tern__strbuf *to)
         if (row->samples == 0)
             tern__strbuf_addf(&line, "unavailable: %s", row->error);
         else
-            tern__strbuf_addf(&line, "%s, %s around, %s transfer", tern__say_us(time, row->median_us),
+            tern__strbuf_addf(&line, "%s, around %s, transfer %s", tern__say_us(time, row->median_us),
                               tern__say_us(around, row->around_us), tern__say_us(transfer, row->transfer_us));
         tern__strbuf_add(to, "  ");
         tern__add_plain(to, line.text ? line.text : "");
