@@ -59,7 +59,7 @@ static tern_status prepare(side *s, tern_tensor *y, const tern_compile_options *
     return tern_eval(s->x);
 }
 
-enum { MOST_THINGS = 3 };
+enum { MOST_THINGS = 4 };
 
 /* Some things in turns. */
 typedef struct timed {
@@ -222,13 +222,23 @@ static tern_status add_empty(void)
     return tern__device_add(&empty) ? TERN_OK : tern__fail(TERN_LIMIT, "no room for a device");
 }
 
+/* The CPU's own table with the same `run`: what it leaves is the session's work and the binding of inputs, which every run has. */
+static tern__device_ops empty_host;
+
+static void empty_the_host(tern_ctx *ctx)
+{
+    empty_host = *ctx->host_ops;
+    empty_host.run = run_nothing;
+    ctx->host_ops = &empty_host;
+}
+
 /* A token with its logits on a device that does nothing over one on the CPU: an upper bound, since binding of inputs and the session's
- * own work are in it as well, which the CPU's runs have too. `path` NULL: a decoder as wide as a 2B model, whose steps and their
- * times grow alike with its layers. */
+ * own work are in it as well; and what of it the device adds to a CPU that does nothing either. `path` NULL: a decoder as wide as a 2B
+ * model, whose steps and their times grow alike with its layers. */
 static tern_status bench_bookkeeping_of(bench_output *out, const char *row, const char *what,
                                         const char *path, int rounds)
 {
-    decoder nothing = {0}, cpu = {0};
+    decoder nothing = {0}, cpu = {0}, bare = {0};
     timed t;
     tern_status status = add_empty();
     if (status == TERN_OK)
@@ -236,14 +246,28 @@ static tern_status bench_bookkeeping_of(bench_output *out, const char *row, cons
     if (status == TERN_OK)
         status = path ? load_decoder(&cpu, NULL, path) : open_decoder(&cpu, NULL);
     if (status == TERN_OK)
-        status = time_things(2, (tern__thing[]){{decode_token, &nothing, 1}, {decode_token, &cpu, 1}}, 20,
-                             rounds, &t);
-    if (status == TERN_OK)
+        status = path ? load_decoder(&bare, NULL, path) : open_decoder(&bare, NULL);
+    if (status == TERN_OK) {
+        empty_the_host(bare.ctx);
+        /* each that does nothing comes behind a token of the CPU, which leaves it no caches */
+        status = time_things(4,
+                             (tern__thing[]){{decode_token, &nothing, 1},
+                                             {decode_token, &cpu, 1},
+                                             {decode_token, &bare, 1},
+                                             {decode_token, &cpu, 1}},
+                             20, rounds, &t);
+    }
+    if (status == TERN_OK) {
+        char added[96];
+        snprintf(added, sizeof added, "%s_added", row);
         bench_row(out, row, ratio(&t, 0, 1), "", "lower",
                   "a token of %s on a device that does nothing, %.1f us, over one on the CPU, %.1f us", what,
                   t.ns[0] / 1e3, t.ns[1] / 1e3);
-    else
+        bench_row(out, added, ratio(&t, 0, 1) - ratio(&t, 2, 3), "", "lower",
+                  "of that: what a device adds to a CPU that does nothing either, %.1f us", t.ns[2] / 1e3);
+    } else
         printf("%s unavailable: %s\n", row, tern_last_error());
+    close_decoder(&bare);
     close_decoder(&cpu);
     close_decoder(&nothing);
     return TERN_OK;

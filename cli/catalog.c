@@ -70,8 +70,8 @@ static const field dtype_fields[] = {
 static const field device_fields[] = {
     {"name", "device", FIELD_TEXT, IN_TABLE},
     {"backend", "backend", FIELD_TEXT, IN_TABLE},
-    {"cores_usable", "cores", FIELD_INT, IN_TABLE},
-    {"cores_online", "cores online", FIELD_INT, IN_DETAILS},
+    {"cores_usable", "cores", FIELD_COUNT, IN_TABLE},
+    {"cores_online", "cores online", FIELD_COUNT, IN_DETAILS},
     {"cores_reason", "cores set by", FIELD_TEXT, IN_DETAILS},
     {"isa", "isa", FIELD_TEXT, IN_TABLE},
     {"isa_limit", "limited by", FIELD_TEXT, IN_NOTE},
@@ -364,6 +364,12 @@ static void add_value(text *t, field_kind kind, field_value v)
         else
             text_addf(t, "%" PRId64, v.number);
         break;
+    case FIELD_COUNT:
+        if (v.number > 0)
+            text_addf(t, "%" PRId64, v.number);
+        else
+            text_add(t, "unknown");
+        break;
     case FIELD_BYTES:
         text_add(t, v.number > 0 ? format_bytes(number, (uint64_t)v.number) : "unknown");
         break;
@@ -464,8 +470,8 @@ void catalog_print_json(const catalog *c, const char *name)
         for (int f = 0; c->fields[f].key; f++) {
             const char *key = c->fields[f].key;
             field_kind kind = c->fields[f].kind;
-            bool unknown =
-                (kind == FIELD_BYTES && row[f].number <= 0) || (kind == FIELD_ANY && row[f].number < 0);
+            bool unknown = ((kind == FIELD_BYTES || kind == FIELD_COUNT) && row[f].number <= 0) ||
+                           (kind == FIELD_ANY && row[f].number < 0);
             if (unknown)
                 json_null(&j, key);
             else if (kind == FIELD_TEXT)

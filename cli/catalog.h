@@ -15,6 +15,7 @@ typedef enum field_kind {
     FIELD_INT,
     FIELD_ANY,   /* an int; -1 means "any number" */
     FIELD_BYTES, /* 0 means "unknown" */
+    FIELD_COUNT, /* likewise */
     FIELD_BOOL,
     FIELD_REAL,
 } field_kind;

@@ -206,8 +206,10 @@ static int run(const args *a)
     double percent = 0;
     if (args_has(a, "devices"))
         return compare_devices(a);
-    if (args_has(a, "ops") || args_has(a, "model"))
-        return fail_usage("--%s is for --devices", args_has(a, "ops") ? "ops" : "model");
+    static const option of_devices[] = {
+        {.name = "ops"}, {.name = "model"}, {.name = "prompt"}, {.name = "tokens"}, {0}};
+    if (!args_none_of(a, of_devices, "is for --devices"))
+        return EXIT_USAGE;
     if (!args_percent(a, "threshold", &percent) || !args_seconds(a, "budget", &o.budget_s) ||
         !args_int(a, "rounds", 1, 10000, 0, &o.rounds))
         return EXIT_USAGE;
@@ -230,7 +232,9 @@ static const option options[] = {
     {"bench", 0, "WORDS", NULL, "what they are to measure, for `tern bench` (default: ops --family rows --memory 4 --budget 0.1)"},
     {"devices", 0, "NAMES", NULL, "compare these devices, such as cpu,opencl,mlx, with the first of them: operations by size and type, or a model"},
     {"ops", 0, "NAMES", NULL, "with --devices: only these operations, such as matmul,add"},
-    {"model", 'm', "FILE", NULL, "with --devices: how fast this model reads prompts and generates"},
+    {"model", 'm', "FILE", NULL, "with --devices: how fast this model reads prompts and generates, and whether it says the same"},
+    {"prompt", 'p', "TEXT", NULL, "with --model: the text that it continues on each device (default: The )"},
+    {"tokens", 'n', "N", NULL, "with --model: compare at most N tokens of what it says (default: 128)"},
     {"json", 0, NULL, NULL, "print JSON: an object; that of --devices is read by `tern report`"},
     COMPILE_OPTIONS,
     NO_TUNE_OPTION,

@@ -190,12 +190,13 @@ const command cmd_report = {
     .operands = "[FILE...]",
     .most = -1,
     .summary = "Put what was measured on one page: charts, roofline, flame graph, comparison, raw data.",
-    .details = "FILEs are what other commands wrote: results (tern bench --format json), a profile (tern "
-               "profile --json), memory (tern memory "
-               "--json). Without any, a small set is measured first, or the benchmarks of the baseline. The "
-               "page needs no network, reads on "
-               "phones and on paper, carries the data of every figure, and has sections that say what they "
-               "lack where a file is not given.",
+    .details =
+        "FILEs are what other commands wrote: results (tern bench --format json), devices (tern compare "
+        "--devices --json), a profile (tern profile --json), memory (tern memory "
+        "--json). Without any, a small set is measured first, or the benchmarks of the baseline. The "
+        "page needs no network, reads on "
+        "phones and on paper, carries the data of every figure, and has sections that say what they "
+        "lack where a file is not given.",
     .options = options,
     .examples = "tern report -o report.html\n"
                 "tern report results.json profile.json --baseline main -o report.html\n"

@@ -63,9 +63,9 @@ static void print_times(const tern_device_comparison *c)
         {"device", false, false, STYLE_NAME},  {"shape", false, false, STYLE_NONE},
         {"median", true, false, STYLE_NUMBER}, {"95 % from", true, false, STYLE_NONE},
         {"to", true, false, STYLE_NONE},       {"around", true, false, STYLE_NONE},
-        {"", false, false, STYLE_DIM},
+        {"transfer", true, false, STYLE_NONE}, {"", false, false, STYLE_DIM},
     };
-    table t = table_make(columns, 7);
+    table t = table_make(columns, 8);
     tern_device_time row;
     char last[64] = "", title[64];
     for (int i = 0; tern_device_comparison_time(c, i, &row) == TERN_OK; i++) {
@@ -79,10 +79,12 @@ static void print_times(const tern_device_comparison *c)
         add_us(&t, row.samples ? row.low_us : NAN);
         add_us(&t, row.samples ? row.high_us : NAN);
         add_us(&t, row.samples ? row.around_us : NAN);
+        add_us(&t, row.samples ? row.transfer_us : NAN);
         table_add(&t, row.samples ? "" : row.error);
     }
     table_print(&t, 2, true);
-    puts("\naround: what a run takes beside its steps; binding, launching, copies across borders");
+    puts("\naround: what a run takes beside its steps: binding, launching, copies that nothing hides\n"
+         "transfer: copies to the device and back, by its own clock; 0 where it uses host memory in place");
 }
 
 static void print_crossovers(const tern_device_comparison *c)
@@ -111,6 +113,19 @@ static void print_advice(const tern_device_comparison *c)
         printf("  for %s: %s\n", tern_device_use_name(a.use), a.words);
 }
 
+static void print_texts(const tern_device_comparison *c)
+{
+    tern_device_text t;
+    tern_device_time first;
+    char words[320];
+    if (tern_device_comparison_text(c, 0, &t) != TERN_OK ||
+        tern_device_comparison_time(c, 0, &first) != TERN_OK)
+        return;
+    printf("\n%swhat it says%s\n", on(STYLE_TITLE), off(STYLE_TITLE));
+    for (int i = 0; tern_device_comparison_text(c, i, &t) == TERN_OK; i++)
+        printf("  %s: %s\n", t.device, tern_device_text_words(&t, first.device, words, sizeof words));
+}
+
 static int print(const args *a, const tern_device_comparison *c)
 {
     char *document;
@@ -118,6 +133,7 @@ static int print(const args *a, const tern_device_comparison *c)
         print_times(c);
         print_crossovers(c);
         print_advice(c);
+        print_texts(c);
         return EXIT_DONE;
     }
     if (tern_device_comparison_json(c, &document) != TERN_OK)
@@ -136,15 +152,16 @@ static int compare(const args *a, const names *devices, const names *ops)
                                      .n_ops = ops->n,
                                      .ops = ops->items,
                                      .model = args_value(a, "model"),
+                                     .prompt = args_value(a, "prompt"),
                                      .progress = show_progress};
     if (!args_int(a, "threads", 1, 1024, 0, &o.threads) || !args_int(a, "rounds", 1, 1000, 0, &o.rounds) ||
-        !args_positive(a, "budget", &o.budget_s))
+        !args_int(a, "tokens", 1, 1 << 20, 0, &o.tokens) || !args_positive(a, "budget", &o.budget_s))
         return EXIT_USAGE;
     tern_device_comparison *c = NULL;
     progress_begin_of("cases", "cases");
     const tern_status status = tern_devices_compare(&o, &c);
     progress_end();
-    if (status == TERN_NOT_FOUND && !o.model)
+    if (status == TERN_INVALID_ARGUMENT || (status == TERN_NOT_FOUND && !o.model))
         return fail_usage("%s", tern_last_error());
     if (status != TERN_OK)
         return fail_status(NULL);
@@ -155,13 +172,26 @@ static int compare(const args *a, const names *devices, const names *ops)
 
 int compare_devices(const args *a)
 {
+    /* Of the verb's other forms: what has no effect here is refused, so that nobody takes it for what was measured. */
+    static const option others[] = {
+        {.name = "input"},        {.name = "threshold"},     {.name = "program"},
+        {.name = "bench"},        {.name = "level"},         {.name = "disable"},
+        {.name = "goal"},         {.name = "memory-limit"},  {.name = "constant"},
+        {.name = "batch"},        {.name = "precision"},     {.name = "library"},
+        {.name = "device"},       {.name = "fallback"},      {.name = "dump-kernels"},
+        {.name = "check-device"}, {.name = "device-memory"}, {.name = "background"},
+        {.name = "cpu"},          {.name = "no-tune"},       {0}};
     names devices, ops;
     int code = EXIT_USAGE;
+    if (!args_none_of(a, others, "is not for --devices"))
+        return EXIT_USAGE;
     const bool given = split(args_value(a, "devices"), &devices), wanted = split(args_value(a, "ops"), &ops);
     if (args_operands(a) > 0)
         code = fail_usage("--devices takes no FILE, A and B");
     else if (args_has(a, "model") && args_has(a, "ops"))
         code = fail_usage("--model and --ops exclude each other");
+    else if (!args_has(a, "model") && (args_has(a, "prompt") || args_has(a, "tokens")))
+        code = fail_usage("--%s is for --model", args_has(a, "prompt") ? "prompt" : "tokens");
     else if (!given || !wanted)
         code = fail_usage("names have one comma between them, and there are at most %d", MOST_NAMES);
     else

@@ -36,7 +36,7 @@ add_library(tern_mlx MODULE ${mlx_sources})
 add_dependencies(tern_mlx tern_abi)
 set_target_properties(tern_mlx PROPERTIES PREFIX lib CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
                       C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
-                      INSTALL_RPATH_USE_LINK_PATH ON LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+                      INSTALL_RPATH "$<TARGET_FILE_DIR:mlx>" BUILD_WITH_INSTALL_RPATH ON LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 if(APPLE)
     set_target_properties(tern_mlx PROPERTIES SUFFIX .dylib)
 endif()
@@ -51,6 +51,7 @@ install(TARGETS tern_mlx LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # Programs look beside themselves first, then along their own path: test programs in their folders, and what is installed.
 set(CMAKE_BUILD_RPATH ${PROJECT_BINARY_DIR})
 if(TARGET tern_program)
-    set_target_properties(tern_program PROPERTIES INSTALL_RPATH
+    # The same in the build: CMake would pad another one with colons, and an empty place is the current directory.
+    set_target_properties(tern_program PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH
                           "$<IF:$<PLATFORM_ID:Darwin>,@loader_path,$ORIGIN>/../${CMAKE_INSTALL_LIBDIR}")
 endif()

@@ -18,6 +18,21 @@ else
 fi
 check "installed program" "$prefix/bin/tern" version
 
+# Libraries come from named places only: an empty or relative one would be the folder in which the program is started.
+if command -v readelf >/dev/null && [ "$(uname -s)" = Linux ]; then
+    for file in "$build/tern" "$build"/libtern*.so "$prefix/bin/tern" $(find "$prefix" -name 'libtern*.so'); do
+        places=$(readelf -d "$file" | sed -nE 's/.*\((RUNPATH|RPATH)\).*\[(.*)\]$/\2/p')
+        wrong=$(printf '%s' "${places:-/}" | tr ':' '\n' | grep -cvE '^(/|\$ORIGIN(/|$))')
+        if [ "$wrong" -eq 0 ] && [[ $places != *: && $places != *::* ]]; then
+            pass
+        else
+            fail "where $file looks for libraries" "'$places' has an empty or relative place"
+        fi
+    done
+else
+    skip "where programs look for libraries" "there is no readelf"
+fi
+
 # What --help names is there, and its examples can be typed there (tests/cli/cases/help_examples.sh runs them all).
 documents=$(dirname "$(find "$prefix" -name CHANGELOG.md)")
 for file in $("$prefix/bin/tern" help graph run | grep -o '\(docs\|examples\)/[a-z/-]*\.[a-z]*' | sort -u); do

@@ -1,5 +1,6 @@
 /* compare_devices.h - how devices compare: times of operations by size and element type with 95 % intervals, what a run takes around its
- * steps, from which size on a device is faster, and what to use for what. The advice is computed from the times and from nothing else.
+ * steps and for copies, from which size on a device is faster, and what to use for what; of a model also whether they say the same. The
+ * advice is computed from the times and from nothing else.
  *
  * Threading: a comparison belongs to one thread at a time. */
 #ifndef TERN_COMPARE_DEVICES_H
@@ -34,8 +35,12 @@ typedef struct tern_device_time {
     double size;    /* by which rows of one op and dtype are ordered: elements it reads and gives */
     tern_device_use use;
     double median_us, low_us, high_us; /* of a run; NaN: unknown */
-    double around_us; /* of that: beside the steps themselves - binding, launching, copies across borders */
-    int samples;      /* 0: there is no time, and `error` says why */
+    double around_us; /* of that: beside the steps themselves - binding, launching, copies that nothing hides;
+                           NaN: unknown, steps take longer one by one than together */
+    double
+        transfer_us; /* what copies to the device and back took, by its own clock; they may overlap steps. 0: it uses
+                           host memory in place; NaN: it does not tell */
+    int samples; /* 0: there is no time, and `error` says why */
     char error[160];
 } tern_device_time;
 
@@ -56,6 +61,18 @@ typedef struct tern_device_advice {
     char words[200];  /* the same as a sentence */
 } tern_device_advice;
 
+/* What a model says on a device, beside what it says on the first: greedy, and both read what the first one chose. */
+typedef struct tern_device_text {
+    char device[24];
+    int tokens;            /* that both would choose, one after the other */
+    bool parts;            /* the next one not; else all were compared that were to be */
+    int32_t chosen, other; /* if it parts: the first device's token, and this one's */
+    double
+        margin; /* if it parts: by how much the first device's logit of the one is above that of the other; else NaN */
+    double difference; /* most that a logit differed by */
+    char error[160];   /* why there is nothing; or "" */
+} tern_device_text;
+
 /* Zeroed fields are the defaults. */
 typedef struct tern_device_compare_options {
     int n_devices; /* the first is what the others are compared with; 0 = all of this machine */
@@ -65,8 +82,11 @@ typedef struct tern_device_compare_options {
     int threads;     /* 0 = as many as the machine allows */
     int rounds;      /* samples of each; 0 = 15 */
     double budget_s; /* for each case, if three rounds fit; 0 = 0.5 */
-    const char
-        *model; /* a model's file: how fast it reads prompts and generates, in place of operations; or NULL */
+    const char *
+        model; /* a model's file: how fast it reads prompts and generates, and whether it says the same, in place of
+                   operations; or NULL */
+    const char *prompt; /* the text that it continues; NULL = "The " */
+    int tokens;         /* most that are compared of what it says; 0 = 128 */
     /* Called before each case; false stops: TERN_CANCELLED. Or NULL. */
     bool (*progress)(void *user, const char *what, int done, int total);
     void *user;
@@ -96,6 +116,16 @@ TERN_API tern_status tern_device_comparison_crossover(const tern_device_comparis
 /* One for each use that has times. */
 TERN_API tern_status tern_device_comparison_advice(const tern_device_comparison *comparison, int i,
                                                    tern_device_advice *out);
+
+/* Adds what a model says on a device, and gives what was added: TERN_OUT_OF_RANGE past the last. */
+TERN_API tern_status tern_device_comparison_add_text(tern_device_comparison *comparison,
+                                                     const tern_device_text *text);
+TERN_API tern_status tern_device_comparison_text(const tern_device_comparison *comparison, int i,
+                                                 tern_device_text *out);
+/* The same as a sentence, "the same 128 tokens as cpu; ...", into `to`, which has room for `room` bytes and is returned. `first` is
+ * the device that it is compared with. */
+TERN_API const char *tern_device_text_words(const tern_device_text *text, const char *first, char *to,
+                                            size_t room);
 
 /* "small steps"; "unknown" for numbers that are no uses. Static. */
 TERN_API const char *tern_device_use_name(tern_device_use use);

@@ -234,6 +234,15 @@ TERN_API tern_status tern_exec_step_time(const tern_exec *exec, int step, tern_s
 TERN_API tern_status tern_exec_time_partitions(tern_exec *exec, bool on);
 TERN_API tern_status tern_exec_partition_time(const tern_exec *exec, int partition, tern_step_time *out);
 
+/* What a partition copied to its device and back in the last run that was timed so, by the device's own clock: copies may overlap
+ * steps. 0 bytes: it uses host memory in place, or had it all. */
+typedef struct tern_transfer_time {
+    bool told; /* the device says so; if not, the rest means nothing */
+    uint64_t in_bytes, out_bytes, in_ns, out_ns;
+} tern_transfer_time;
+TERN_API tern_status tern_exec_partition_transfer(const tern_exec *exec, int partition,
+                                                  tern_transfer_time *out);
+
 /* Inputs of a later run: a device with memory of its own begins to copy them, beside what it computes; others have nothing to do. The
  * tensors stay as they are until that run, of which nothing else changes. Those of two runs may be under way; a third takes the place
  * of the older. What cannot be copied early is copied when the run begins. */

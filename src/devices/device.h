@@ -51,6 +51,12 @@ typedef struct tern__stop {
     void *user;
 } tern__stop;
 
+/* What a partition copied to the device and back, by the device's own clock. */
+typedef struct tern__transfer {
+    bool told; /* the device has said so; if not, the rest means nothing */
+    uint64_t in_bytes, out_bytes, in_ns, out_ns;
+} tern__transfer;
+
 /* Addresses for one run of a plan: (n_leaves of the graph), (n_blocks of the plan), and an arena of arena_bytes. */
 typedef struct tern__bindings {
     void *const *leaves;
@@ -62,9 +68,10 @@ typedef struct tern__bindings {
      * `blocks`; NULL: it may not. */
     tern__given *given;
     void *arena;
-    uint64_t *step_ns; /* (n_steps of the plan) receives what each step took; NULL: nobody asked */
-    tern__stop stop;   /* asked: TERN_CANCELLED */
-    int workers;       /* most that share the steps; 0: as many as the plan says */
+    uint64_t *step_ns;        /* (n_steps of the plan) receives what each step took; NULL: nobody asked */
+    tern__transfer *transfer; /* of the partition: receives what it copied; NULL: nobody asked */
+    tern__stop stop;          /* asked: TERN_CANCELLED */
+    int workers;              /* most that share the steps; 0: as many as the plan says */
 } tern__bindings;
 
 /* Where the operands of a space count from. */

@@ -204,6 +204,26 @@ static tern_status steps_us(side *s, double *out)
     return tern_exec_time_steps(s->exec, false);
 }
 
+/* What copies to the device and back take, in the median of a few runs; NaN: the device does not tell. */
+static tern_status transfers_us(side *s, double *out)
+{
+    enum { RUNS = 5 };
+    double us[RUNS];
+    tern_transfer_time t;
+    *out = NAN;
+    TERN_TRY(tern_exec_time_partitions(s->exec, true));
+    for (int r = 0; r < RUNS; r++) {
+        TERN_TRY(run_side(s));
+        us[r] = 0;
+        for (int i = 0; tern_exec_partition_transfer(s->exec, i, &t) == TERN_OK; i++)
+            us[r] += t.told ? (double)(t.in_ns + t.out_ns) / 1e3 : NAN;
+        if (isnan(us[r]))
+            return tern_exec_time_partitions(s->exec, false);
+    }
+    *out = tern__stats_of(us, RUNS).median;
+    return tern_exec_time_partitions(s->exec, false);
+}
+
 /* ---- one case on all of them ---- */
 
 static tern_device_time start_row(const comparer *c, int d, const device_case *of, int at)
@@ -212,7 +232,8 @@ static tern_device_time start_row(const comparer *c, int d, const device_case *o
                             .median_us = NAN,
                             .low_us = NAN,
                             .high_us = NAN,
-                            .around_us = NAN};
+                            .around_us = NAN,
+                            .transfer_us = NAN};
     snprintf(row.device, sizeof row.device, "%s", c->names[d]);
     snprintf(row.op, sizeof row.op, "%s", of->op);
     snprintf(row.dtype, sizeof row.dtype, "%s", of->dtype);
@@ -235,8 +256,9 @@ static tern_status fill_row(tern_device_time *row, side *s, const double *sample
     row->low_us = interval.low * 1e6;
     row->high_us = interval.high * 1e6;
     TERN_TRY(steps_us(s, &steps));
-    row->around_us = row->median_us > steps ? row->median_us - steps : 0;
-    return TERN_OK;
+    /* Steps that are timed one by one may take longer than together: then it is not known what lies around them. */
+    row->around_us = row->median_us > steps ? row->median_us - steps : NAN;
+    return transfers_us(s, &row->transfer_us);
 }
 
 static tern_status time_sides(comparer *c, side *sides, const int *ready, int n_ready, tern_device_time *rows)
@@ -371,7 +393,8 @@ static void take_model(void *user, const tern_bench_model_row *m)
     const bool prompt = m->n_prompt > 0;
     tern_device_time row = {.use = prompt ? TERN_DEVICE_USE_PROMPT : TERN_DEVICE_USE_GENERATE,
                             .size = prompt ? m->n_prompt : m->n_gen,
-                            .around_us = NAN};
+                            .around_us = NAN,
+                            .transfer_us = NAN};
     snprintf(row.device, sizeof row.device, "%s", on->device);
     snprintf(row.op, sizeof row.op, "%s", prompt ? "prompt" : "generate");
     snprintf(row.dtype, sizeof row.dtype, "model");
@@ -421,11 +444,28 @@ static bool has_all_times(const model_side *on)
     return on->n == MODEL_ROWS;
 }
 
+/* What it says, beside what it says on the first. */
+static tern_status compare_texts(comparer *c)
+{
+    const tern__text_question question = {.model = c->o.model,
+                                          .prompt = c->o.prompt ? c->o.prompt : "The ",
+                                          .first = c->names[0],
+                                          .threads = c->o.threads,
+                                          .tokens = c->o.tokens ? c->o.tokens : 128};
+    for (int d = 1; d < c->n; d++) {
+        tern_device_text text;
+        TERN_TRY(tell(c, c->names[d]));
+        TERN_TRY(tern__compare_text(&question, c->names[d], &text));
+        TERN_TRY(tern_device_comparison_add_text(c->out, &text));
+    }
+    return TERN_OK;
+}
+
 /* Device after device, since each loads the model; rows are listed case by case. */
 static tern_status compare_model(comparer *c)
 {
     model_side sides[MOST_DEVICES];
-    c->total = c->n;
+    c->total = 2 * c->n - 1;
     for (int d = 0; d < c->n; d++) {
         TERN_TRY(tell(c, c->names[d]));
         tern_status status = time_model(c, c->names[d], false, &sides[d]);
@@ -437,7 +477,7 @@ static tern_status compare_model(comparer *c)
         for (int d = 0; d < c->n; d++)
             if (i < sides[d].n)
                 TERN_TRY(tern_device_comparison_add(c->out, &sides[d].rows[i]));
-    return TERN_OK;
+    return compare_texts(c);
 }
 
 /* ---- devices ---- */
@@ -486,6 +526,7 @@ tern_status tern_devices_compare(const tern_device_compare_options *options, ter
     comparer c = {.o = options ? *options : (tern_device_compare_options){0}};
     TERN__FAIL_IF(c.o.n_devices < 0 || c.o.n_ops < 0 || (c.o.n_ops > 0 && !c.o.ops), TERN_INVALID_ARGUMENT,
                   "compare_devices: names are missing");
+    TERN__FAIL_IF(c.o.tokens < 0, TERN_INVALID_ARGUMENT, "compare_devices: %d tokens", c.o.tokens);
     TERN__FAIL_IF(c.o.model && c.o.n_ops > 0, TERN_INVALID_ARGUMENT,
                   "compare_devices: a model and operations exclude each other");
     TERN_TRY(list_devices(&c));

@@ -26,6 +26,7 @@ void tern_device_comparison_free(tern_device_comparison *c)
     if (!c)
         return;
     tern__free(c->rows);
+    tern__free(c->texts);
     tern__free(c);
 }
 
@@ -53,6 +54,26 @@ tern_status tern_device_comparison_time(const tern_device_comparison *c, int i, 
     TERN__FAIL_IF(i < 0 || (size_t)i >= c->n, TERN_OUT_OF_RANGE, "device comparison: time %d: there are %zu",
                   i, c->n);
     *out = c->rows[i];
+    return TERN_OK;
+}
+
+tern_status tern_device_comparison_add_text(tern_device_comparison *c, const tern_device_text *text)
+{
+    TERN__FAIL_IF(!c || !text, TERN_INVALID_ARGUMENT, "device_comparison_add_text: an argument is NULL");
+    if (!tern__grow((void **)&c->texts, &c->cap_texts, c->n_texts + 1, sizeof *c->texts))
+        return tern__out_of_memory(sizeof *c->texts);
+    tern_device_text *row = &c->texts[c->n_texts++];
+    *row = *text;
+    row->device[sizeof row->device - 1] = row->error[sizeof row->error - 1] = '\0';
+    return TERN_OK;
+}
+
+tern_status tern_device_comparison_text(const tern_device_comparison *c, int i, tern_device_text *out)
+{
+    TERN__FAIL_IF(!c || !out, TERN_INVALID_ARGUMENT, "device_comparison_text: an argument is NULL");
+    TERN__FAIL_IF(i < 0 || (size_t)i >= c->n_texts, TERN_OUT_OF_RANGE,
+                  "device comparison: text %d: there are %zu", i, c->n_texts);
+    *out = c->texts[i];
     return TERN_OK;
 }
 
@@ -173,13 +194,19 @@ tern_status tern_device_comparison_crossover(const tern_device_comparison *c, in
 
 /* ---- advice ---- */
 
-/* A gain of less is no reason to use another device, nor is one that is clear in no case. */
 static const double worth = 0.95;
 
 typedef struct score {
     double ratio; /* NaN: it lacks a case that the first device has */
     int cases, clear;
+    int wins; /* of the clear ones: those in which it is faster */
 } score;
+
+/* A gain of less is no reason to use another device, nor is one that is clear in no case. */
+static bool is_reason(const score *s)
+{
+    return s->ratio < worth && s->wins > 0;
+}
 
 static score score_of(const tern_device_comparison *c, const char *device, tern_device_use use)
 {
@@ -195,6 +222,7 @@ static score score_of(const tern_device_comparison *c, const char *device, tern_
         sum += log(ratio); /* what it cannot run makes the sum NaN: it is out */
         s.cases++;
         s.clear += clear;
+        s.wins += clear && ratio < 1;
     }
     s.ratio = s.cases > 0 ? exp(sum / s.cases) : NAN;
     return s;
@@ -230,12 +258,13 @@ static void advise(const tern_device_comparison *c, tern_device_use use, tern_de
         const score s = score_of(c, row->device, use);
         if (isnan(s.ratio))
             continue;
-        if (!second || s.ratio < nearest.ratio) {
+        const bool reason = is_reason(&s), had = second && is_reason(&nearest);
+        if (!second || (reason == had ? s.ratio < nearest.ratio : reason)) {
             second = row->device;
             nearest = s;
         }
     }
-    const bool unclear = second && nearest.ratio < worth && nearest.clear == 0;
+    const bool unclear = second && nearest.ratio < worth && nearest.wins == 0;
     if (second && nearest.ratio < worth && !unclear) {
         best = nearest;
         device = second;
@@ -250,11 +279,11 @@ static void advise(const tern_device_comparison *c, tern_device_use use, tern_de
         snprintf(out->words, sizeof out->words, "%s: nothing else %s", device,
                  has_other(c, use) ? "can run all of it" : "was measured");
     else if (device == second)
-        snprintf(out->words, sizeof out->words, "%s: %.2f of %s's time over %d case%s, clear in %d", device,
-                 nearest.ratio, first, out->cases, out->cases == 1 ? "" : "s", out->clear);
+        snprintf(out->words, sizeof out->words, "%s: %.2f of %s's time over %d case%s, clearly faster in %d",
+                 device, nearest.ratio, first, out->cases, out->cases == 1 ? "" : "s", nearest.wins);
     else if (unclear)
         snprintf(out->words, sizeof out->words,
-                 "%s: %s had %.2f of its time over %d case%s, but clear in none", device, second,
+                 "%s: %s had %.2f of its time over %d case%s, but is clearly faster in none", device, second,
                  nearest.ratio, out->cases, out->cases == 1 ? "" : "s");
     else
         snprintf(out->words, sizeof out->words,
@@ -292,6 +321,7 @@ static void add_row(const tern_device_time *row, tern__strbuf *to)
     tern__member_number(to, "low_us", row->samples ? row->low_us : NAN, &first);
     tern__member_number(to, "high_us", row->samples ? row->high_us : NAN, &first);
     tern__member_number(to, "around_us", row->samples ? row->around_us : NAN, &first);
+    tern__member_number(to, "transfer_us", row->samples ? row->transfer_us : NAN, &first);
     tern__member_int(to, "samples", row->samples, &first);
     tern__member_string(to, "error", row->error, &first);
     tern__strbuf_add(to, "}");
@@ -323,6 +353,25 @@ static void add_advice(const tern_device_advice *a, tern__strbuf *to)
     tern__strbuf_add(to, "}");
 }
 
+static void add_text(const tern_device_text *t, const char *base, tern__strbuf *to)
+{
+    char words[320];
+    bool first = true;
+    tern__strbuf_add(to, "{");
+    tern__member_string(to, "device", t->device, &first);
+    tern__member_int(to, "tokens", t->tokens, &first);
+    tern__member_bool(to, "parts", t->parts, &first);
+    if (t->parts) {
+        tern__member_int(to, "chosen", t->chosen, &first);
+        tern__member_int(to, "other", t->other, &first);
+    }
+    tern__member_number(to, "margin", t->margin, &first);
+    tern__member_number(to, "difference", t->difference, &first);
+    tern__member_string(to, "error", t->error, &first);
+    tern__member_string(to, "words", tern_device_text_words(t, base, words, sizeof words), &first);
+    tern__strbuf_add(to, "}");
+}
+
 void tern__device_comparison_add_json(const tern_device_comparison *c, tern__strbuf *to)
 {
     bool first = true;
@@ -350,7 +399,17 @@ void tern__device_comparison_add_json(const tern_device_comparison *c, tern__str
         tern__strbuf_add(to, i ? ",\n" : "\n");
         add_advice(&a, to);
     }
-    tern__strbuf_add(to, "]}");
+    tern__strbuf_add(to, "]");
+    if (c->n_texts > 0) {
+        tern__member_key(to, "texts", &first);
+        tern__strbuf_add(to, "[");
+        for (size_t i = 0; i < c->n_texts; i++) {
+            tern__strbuf_add(to, i ? ",\n" : "\n");
+            add_text(&c->texts[i], c->n ? c->rows[0].device : "", to);
+        }
+        tern__strbuf_add(to, "]");
+    }
+    tern__strbuf_add(to, "}");
 }
 
 tern_status tern_device_comparison_json(const tern_device_comparison *c, char **text)

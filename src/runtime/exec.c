@@ -56,6 +56,7 @@ struct tern_exec {
     bool timed;
     uint64_t *part_ns;          /* (n_partitions) of the last run; NULL until they are asked for */
     tern_step_time *part_times; /* (n_partitions) of all runs since */
+    tern__transfer *transfers;  /* (n_partitions) of the last run; likewise */
     bool parts_timed;
     tern__arena arena; /* holds the arrays above */
 };
@@ -457,9 +458,11 @@ tern_status tern_exec_time_partitions(tern_exec *exec, bool on)
     if (on && !exec->part_times) {
         uint64_t *part_ns = tern__arena_alloc_zero(&exec->arena, n, sizeof *part_ns);
         tern_step_time *times = tern__arena_alloc_zero(&exec->arena, n, sizeof *times);
-        if (!part_ns || !times)
+        tern__transfer *transfers = tern__arena_alloc_zero(&exec->arena, n, sizeof *transfers);
+        if (!part_ns || !times || !transfers)
             return tern__out_of_memory(n * sizeof *times);
         exec->part_ns = part_ns;
+        exec->transfers = transfers;
         exec->part_times = times;
     }
     exec->parts_timed = on;
@@ -473,6 +476,21 @@ tern_status tern_exec_partition_time(const tern_exec *exec, int partition, tern_
     TERN__FAIL_IF(partition < 0 || (uint32_t)partition >= n, TERN_OUT_OF_RANGE,
                   "exec partition %d: there are %u", partition, n);
     *out = exec->part_times ? exec->part_times[partition] : (tern_step_time){0};
+    return TERN_OK;
+}
+
+tern_status tern_exec_partition_transfer(const tern_exec *exec, int partition, tern_transfer_time *out)
+{
+    TERN__FAIL_IF(!exec || !out, TERN_INVALID_ARGUMENT, "exec_partition_transfer: an argument is NULL");
+    const uint32_t n = exec->program->compiled->plan.n_partitions;
+    TERN__FAIL_IF(partition < 0 || (uint32_t)partition >= n, TERN_OUT_OF_RANGE,
+                  "exec partition %d: there are %u", partition, n);
+    const tern__transfer t = exec->transfers ? exec->transfers[partition] : (tern__transfer){0};
+    *out = (tern_transfer_time){.told = t.told,
+                                .in_bytes = t.in_bytes,
+                                .out_bytes = t.out_bytes,
+                                .in_ns = t.in_ns,
+                                .out_ns = t.out_ns};
     return TERN_OK;
 }
 
@@ -612,6 +630,7 @@ tern_status tern_exec_run(tern_exec *exec, int n_in, tern_tensor *const *inputs,
     note_versions(exec);
     exec->run.step_ns = exec->timed ? exec->step_ns : NULL;
     exec->run.part_ns = exec->parts_timed ? exec->part_ns : NULL;
+    exec->run.transfers = exec->parts_timed ? exec->transfers : NULL;
     tern_status status = tern__run_plan(exec->ctx, &exec->run);
     if (status == TERN_OK)
         add_times(exec);

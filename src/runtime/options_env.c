@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "runtime/context.h"
 
 const char *tern__env_cpu(void)
@@ -28,16 +29,31 @@ const char *tern__env_tuning(char *buffer, size_t size)
     return usual ? usual : "";
 }
 
+/* 1: on, -1: off, 0: it says nothing, or what nobody knows, which is logged. */
+static int read_switch(const char *name)
+{
+    static const char *const on[] = {"1", "on", "yes", "true"}, *const off[] = {"0", "off", "no", "false"};
+    const char *value = getenv(name);
+    if (!value || !value[0])
+        return 0;
+    for (size_t i = 0; i < sizeof on / sizeof *on; i++) {
+        if (strcmp(value, on[i]) == 0)
+            return 1;
+        if (strcmp(value, off[i]) == 0)
+            return -1;
+    }
+    tern__log(TERN_LOG_WARN, "%s is '%.40s', which is neither on nor off: it is ignored", name, value);
+    return 0;
+}
+
 bool tern__env_check(void)
 {
-    const char *value = getenv("TERN_CHECK");
-    return value && value[0] && strcmp(value, "0") != 0 && strcmp(value, "off") != 0;
+    return read_switch("TERN_CHECK") > 0;
 }
 
 int tern__env_mlx_compile(void)
 {
-    const char *value = getenv("TERN_MLX_COMPILE");
-    return !value || !value[0] ? 0 : strcmp(value, "on") == 0 ? 1 : -1;
+    return read_switch("TERN_MLX_COMPILE");
 }
 
 const char *tern__env_kernels(char *buffer, size_t size)

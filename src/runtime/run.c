@@ -115,6 +115,9 @@ static tern_status run_partitions(tern_ctx *ctx, tern__run *run, tern__room *roo
         const tern__partition *part = &plan->partitions[i];
         const bool timed = run->part_ns || part->predicted_ns >= 0;
         const uint64_t start = timed ? tern__now_ns() : 0;
+        bindings->transfer = run->transfers ? &run->transfers[i] : NULL;
+        if (bindings->transfer) /* the CPU has nowhere to copy to */
+            *bindings->transfer = (tern__transfer){.told = !part->on_device};
         TERN_TRY(run_partition(ctx, run, i, room, bindings));
         if (part->on_device)
             TERN_TRY(take_given(run));

@@ -22,8 +22,10 @@ typedef struct tern__run {
     const uint64_t *versions; /* (n_leaves) as in tern__bindings; or NULL */
     uint64_t *step_ns;        /* (n_steps) receives what each step took; NULL: nobody asked */
     uint64_t *part_ns;        /* (n_partitions) the same for partitions */
-    tern__probe *probe;       /* NULL: the device runs it */
-    tern__room *room;         /* where intermediates lie; NULL: in memory for this run only */
+    tern__transfer
+        *transfers;     /* (n_partitions) receives what each copied across its borders; NULL: nobody asked */
+    tern__probe *probe; /* NULL: the device runs it */
+    tern__room *room;   /* where intermediates lie; NULL: in memory for this run only */
     tern__storage **blocks; /* (n_blocks) of results, from tern__run_plan to tern__run_finish; NULL outside */
     void **pointers;        /* (n_blocks) */
     tern__given *given;     /* (n_blocks) zeroed outside a run: what the device gave instead */

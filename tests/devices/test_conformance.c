@@ -219,6 +219,36 @@ static const conformance_row rows[] = {
      "graph { " X Y "%0 = concat(%x, %y) %1 = stack(%x, %y) %2, %3 = split(%x) {sizes=[2,3]} %4 = pad(%x) "
      "{before=[1,0], after=[0,1]} "
      "%5 = tril(%x) %6 = triu(%x) %7 = flip(%x) return %0, %1, %2, %3, %4, %5, %6, %7 }"},
+    {"moving in all ways", 0,
+     "graph { %h = input \"h\" f16[2,3,5] %k = input \"k\" f16[2,2,5] %n = input \"n\" i32[4,6] %0 = "
+     "permute(%h) "
+     "{axes=[2,1,0]} %1 = permute(%k) {axes=[2,1,0]} %2 = concat(%0, %1, %0) {axis=1} %3 = stack(%0, %0) "
+     "{axis=-1} "
+     "%4, %5, %6 = split(%2) {sizes=[1,3,4], axis=1} %7 = pad(%h) {before=[1,0,2], after=[0,3,1], "
+     "value=-1.5} "
+     "%8 = flip(%3) {axes=[0,-1]} %9 = pad(%n) {before=[1,1], after=[1,1], value=7} %10 = tril(%n) "
+     "{diagonal=1} "
+     "%11 = triu(%9) {diagonal=-2} return %3, %5, %6, %7, %8, %9, %10, %11 }"},
+    {"sorting in all ways", 0,
+     "graph { %a = input \"a\" f32[3,37,2] %n = input \"n\" i32[300] %0 = div(%a, %a) %1 = relu(%a) %2 = "
+     "mul(%0, %1) %3, "
+     "%4 = sort(%2) {axis=1, descending=true} %5, %6 = topk(%n) {k=7, largest=false} %7 = slice(%n) "
+     "{start=[299], "
+     "stop=[0], step=[-2]} %8, %9 = sort(%7) %h = input \"h\" f16[3,21] %10, %11 = topk(%h) {k=2, axis=0} "
+     "return %3, %4, "
+     "%5, %6, %8, %9, %10, %11 }"},
+    {"NaN in order", 0,
+     "graph { %x = constant f32[6] {1, -1, 0, 2, 0, -2} %y = input \"y\" f32[6] %z = mul(%y, %x) %w = "
+     "mul(%x, %z) "
+     "%u = div(%w, %w) %v = sub(%u, %x) %0, %1 = sort(%v) %2, %3 = sort(%v) {descending=true} %4, %5 = "
+     "topk(%v) {k=4} "
+     "%6, %7 = topk(%v) {k=4, largest=false} return %0, %1, %2, %3, %4, %5, %6, %7 }"},
+    {"indices from the end", 0,
+     "graph { %x = input \"x\" f32[4,6] %p = permute(%x) {axes=[1,0]} %i = constant i64[2,4] {0, -1, 5, 2, "
+     "-6, 3, 1, 0} %0 = "
+     "take_along(%p, %i) {axis=0} %j = constant i64[3] {-1, 0, 5} %u = input \"n\" i32[3,2] %m = input \"m\" "
+     "i32[6,2] "
+     "%1 = scatter_add(%m, %j, %u) %2 = one_hot(%j) {classes=6, dtype=i32} return %0, %1, %2 }"},
     {"indices", 2e-6,
      "graph { " X "%i = input \"i\" i64[5,37] %j = input \"j\" i64[3] %u = input \"u\" f32[3,37] %0 = "
      "take_along(%x, %i) {axis=0} "
@@ -493,11 +523,11 @@ static const struct {
     const char *helped[16];
 } known[] = {
     {"cpu", {NULL}},
-    {"opencl", {"bits", "whole tensors", "sources", "sorting", "moving", "indices", "images", NULL}},
+    {"opencl", {"bits", "whole tensors", "sources", "images", NULL}},
     {"mlx",
      {"exponentials", "bits", "wide casts", "whole tensors", "weights in blocks",
       "weights in blocks, many rows and an epilogue", "rows of blocks", "sources", "sorting", "indices",
-      "images", NULL}},
+      "images", "sorting in all ways", "NaN in order", "indices from the end", NULL}},
 };
 
 /* `precision` is what the device says that it computes in: f64 is not in every device's. */

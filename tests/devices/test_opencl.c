@@ -284,6 +284,53 @@ TEST(no_room_for_the_driver_is_an_error)
     }
 }
 
+/* What comes from Tern's own folder needs that room as well: PoCL unpacks it into its own. */
+TEST(no_room_for_the_driver_is_an_error_with_kept_kernels_too)
+{
+    NEEDS_OPENCL();
+    const float x[4] = {1, 2, 3, 4};
+    char folder[4096];
+    if (!harness_path(folder, sizeof folder, "warm"))
+        return;
+    for (int warm = 0; warm < 2; warm++) {
+        tern_ctx *ctx = NULL;
+        tern_ctx_options options = tern_ctx_options_default();
+        options.device = "opencl";
+        options.kernels = folder;
+        options.tuning = "off";
+        CHECK_OK(tern_ctx_create(&options, &ctx));
+        if (!ctx->device->driver_files) {
+            tern_ctx_destroy(ctx);
+            SKIP("the driver is not PoCL");
+        }
+        ctx->device->least_room = warm ? UINT64_MAX - 1 : 0;
+        tern_tensor *y = tern_neg(tern_from_data(ctx, TERN_F32, 1, (int64_t[]){4}, x));
+        CHECK_STATUS(tern_eval(y), warm ? TERN_LIMIT : TERN_OK);
+        ctx->device->least_room = 0;
+        CHECK_OK(tern_eval(y));
+        CHECK_EQ(ctx->device->loaded, warm ? 1 : 0);
+        tern_ctx_destroy(ctx);
+    }
+}
+
+TEST(sources_that_cannot_be_written_are_an_error)
+{
+    NEEDS_OPENCL();
+    const float x[4] = {1, 2, 3, 4};
+    char path[4096];
+    tern_ctx *ctx = NULL;
+    tern_ctx_options options = tern_ctx_options_default();
+    if (!harness_path(path, sizeof path, "no-folder"))
+        return;
+    cut(path); /* a file */
+    options.device = "opencl";
+    options.dump_kernels = path;
+    CHECK_OK(tern_ctx_create(&options, &ctx));
+    CHECK(tern_eval(tern_neg(tern_from_data(ctx, TERN_F32, 1, (int64_t[]){4}, x))) != TERN_OK);
+    CHECK(strstr(tern_last_error(), path) != NULL);
+    tern_ctx_destroy(ctx);
+}
+
 TEST(sources_can_be_read)
 {
     NEEDS_OPENCL();
@@ -375,6 +422,41 @@ TEST(host_memory_is_used_in_place)
     tern_exec_free(exec);
     tern_program_free(program);
     tern_ctx_destroy(ctx);
+}
+
+/* What a partition copies is told, with times of the device; where host memory is used in place, that is nothing. */
+TEST(copies_across_borders_are_told)
+{
+    NEEDS_OPENCL();
+    enum { N = 1 << 16 };
+    static float ones[N];
+    const int64_t n = N;
+    for (int own = 0; own < 2; own++) {
+        tern_ctx *ctx = with_own_memory(0);
+        ctx->device->in_place = own == 0 && ctx->device->cpu;
+        const bool copies = !ctx->device->in_place;
+        tern_tensor *y = tern_neg(tern_input(ctx, "x", TERN_F32, 1, &n)), *got = NULL;
+        tern_tensor *x = tern_from_data(ctx, TERN_F32, 1, &n, ones);
+        tern_program *program = NULL;
+        tern_exec *exec = NULL;
+        tern_transfer_time t;
+        CHECK_OK(tern_compile(ctx, 1, &y, NULL, NULL, &program));
+        CHECK_OK(tern_exec_create(ctx, program, &exec));
+        CHECK_OK(tern_exec_run(exec, 1, &x, 1, &got));
+        CHECK_OK(tern_exec_partition_transfer(exec, 0, &t));
+        CHECK(!t.told); /* nobody had asked */
+        CHECK_OK(tern_exec_time_partitions(exec, true));
+        CHECK_OK(tern_exec_run(exec, 1, &x, 1, &got));
+        CHECK_OK(tern_exec_partition_transfer(exec, 0, &t));
+        CHECK(t.told);
+        CHECK_EQ(t.in_bytes, copies ? sizeof ones : 0);
+        CHECK_EQ(t.out_bytes, copies ? sizeof ones : 0);
+        CHECK((t.in_ns > 0) == copies && (t.out_ns > 0) == copies);
+        CHECK_STATUS(tern_exec_partition_transfer(exec, 1, &t), TERN_OUT_OF_RANGE);
+        tern_exec_free(exec);
+        tern_program_free(program);
+        tern_ctx_destroy(ctx);
+    }
 }
 
 /* y = x times a constant weight, twice: what is copied a second time is x and y, not the weight; and another program has it too. */

@@ -8,6 +8,7 @@
 
 #include "../devices/devices.h"
 #include "harness.h"
+#include "measure/compare_devices.h"
 
 static void add(tern_device_comparison *c, const char *device, const char *op, double size, double us,
                 tern_device_use use)
@@ -83,7 +84,44 @@ TEST(advice_needs_a_clear_case)
     add(c, "gpu", "add", 10, 8.5, TERN_DEVICE_USE_SMALL); /* its interval and the CPU's meet */
     CHECK_OK(tern_device_comparison_advice(c, 0, &a));
     CHECK_STR(a.device, "cpu");
-    CHECK(strstr(a.words, "clear in none") != NULL);
+    CHECK(strstr(a.words, "clearly faster in none") != NULL);
+    tern_device_comparison_free(c);
+}
+
+static void add_time(tern_device_comparison *c, const char *device, const char *op, double us, double low,
+                     double high)
+{
+    tern_device_time row = {.size = 1000,
+                            .use = TERN_DEVICE_USE_ARRAYS,
+                            .median_us = us,
+                            .low_us = low,
+                            .high_us = high,
+                            .samples = 9};
+    snprintf(row.device, sizeof row.device, "%s", device);
+    snprintf(row.op, sizeof row.op, "%s", op);
+    CHECK_OK(tern_device_comparison_add(c, &row));
+}
+
+/* A case in which a device is clearly slower is no reason to use it; and one that clearly wins is not overlooked for a better one in
+ * doubt. */
+TEST(only_clear_gains_are_reasons)
+{
+    tern_device_comparison *c = NULL;
+    tern_device_advice a;
+    CHECK_OK(tern_device_comparison_create(&c));
+    add_time(c, "cpu", "add", 100, 99, 101);
+    add_time(c, "opencl", "add", 120, 119, 121);
+    add_time(c, "cpu", "gelu", 100, 20, 300);
+    add_time(c, "opencl", "gelu", 40, 15, 280);
+    CHECK_OK(tern_device_comparison_advice(c, 0, &a));
+    CHECK_STR(a.device, "cpu");
+    tern_device_comparison_free(c);
+    CHECK_OK(tern_device_comparison_create(&c));
+    add_time(c, "cpu", "add", 100, 99, 101);
+    add_time(c, "opencl", "add", 50, 10, 150);
+    add_time(c, "mlx", "add", 60, 59, 61);
+    CHECK_OK(tern_device_comparison_advice(c, 0, &a));
+    CHECK_STR(a.device, "mlx");
     tern_device_comparison_free(c);
 }
 
@@ -218,8 +256,11 @@ TEST(a_model_is_measured)
     char path[4096];
     const char *source = getenv("TERN_SOURCE_DIR"), *const devices[] = {"cpu", "opencl"};
     tern_device_comparison *c = NULL;
-    tern_device_compare_options o = {
-        .n_devices = device_missing("opencl") ? 1 : 2, .devices = devices, .rounds = 7, .model = path};
+    tern_device_compare_options o = {.n_devices = device_missing("opencl") ? 1 : 2,
+                                     .devices = devices,
+                                     .rounds = 7,
+                                     .model = path,
+                                     .tokens = 24};
     snprintf(path, sizeof path, "%s/models/shakespeare.gguf", source ? source : ".");
     FILE *file = fopen(path, "rb");
     if (!file)
@@ -235,10 +276,39 @@ TEST(a_model_is_measured)
         CHECK_EQ(row.samples, 7);
         CHECK(row.median_us > 0 && row.low_us <= row.median_us && row.median_us <= row.high_us);
     }
+    tern_device_text said;
+    if (o.n_devices == 2) {
+        CHECK_OK(tern_device_comparison_text(c, 0, &said));
+        CHECK_STR(said.device, "opencl");
+        CHECK_STR(said.error, "");
+        CHECK(said.parts ? said.margin <= 2 * said.difference : said.tokens == 24);
+    }
+    CHECK_STATUS(tern_device_comparison_text(c, o.n_devices - 1, &said), TERN_OUT_OF_RANGE);
     tern_device_advice advice;
     CHECK_OK(tern_device_comparison_advice(c, 1, &advice));
     CHECK_STATUS(tern_device_comparison_advice(c, 2, &advice), TERN_OUT_OF_RANGE);
     tern_device_comparison_free(c);
+}
+
+/* Logits that differ by less than the choice's lead, then by more. */
+TEST(texts_part_where_choices_do)
+{
+    static const float cpu[2][3] = {{1, 3, 2}, {1, 2, 2.25F}}, gpu[2][3] = {{1, 2.75F, 2}, {1, 2.5F, 2.25F}};
+    tern_device_text t = {.margin = NAN};
+    char words[320];
+    tern__text_look(3, cpu[0], gpu[0], &t);
+    CHECK(t.tokens == 1 && !t.parts);
+    CHECK_NEAR(t.difference, 0.25, 0);
+    CHECK_STR(tern_device_text_words(&t, "cpu", words, sizeof words),
+              "the same 1 tokens as cpu; logits differ by 0.25 at most");
+    tern__text_look(3, cpu[1], gpu[1], &t);
+    CHECK(t.tokens == 1 && t.parts && t.chosen == 2 && t.other == 1);
+    CHECK_NEAR(t.margin, 0.25, 0);
+    CHECK_NEAR(t.difference, 0.5, 0);
+    CHECK(strstr(tern_device_text_words(&t, "cpu", words, sizeof words), "cpu prefers token 2 to 1 by 0.25"));
+    CHECK(strstr(words, "a near tie") != NULL);
+    t.difference = 0.01;
+    CHECK(strstr(tern_device_text_words(&t, "cpu", words, sizeof words), "more than rounding explains"));
 }
 
 TEST(reports_have_the_section)
@@ -247,6 +317,9 @@ TEST(reports_have_the_section)
     char *json = NULL, *text = NULL;
     tern_report *r = NULL;
     CHECK(c != NULL);
+    tern_device_text said = {
+        .device = "gpu", .tokens = 7, .parts = true, .chosen = 4, .margin = 1, .difference = 1};
+    CHECK_OK(tern_device_comparison_add_text(c, &said));
     CHECK_OK(tern_device_comparison_json(c, &json));
     CHECK_OK(tern_report_create(NULL, &r));
     const tern_status status = tern_report_add_document(r, "devices.json", json, strlen(json));
@@ -259,6 +332,7 @@ TEST(reports_have_the_section)
     CHECK_OK(status);
     CHECK_OK(tern_report_write(r, TERN_REPORT_TEXT, 1, (const char *[]){"devices"}, &text));
     CHECK(strstr(text, "for large arrays: gpu") && strstr(text, "for small steps: cpu"));
+    CHECK(strstr(text, "gpu: the same 7 tokens as cpu, then they part") != NULL);
     tern_string_free(text);
     CHECK_OK(tern_report_write(r, TERN_REPORT_HTML, 1, (const char *[]){"devices"}, &text));
     CHECK(strstr(text, "id=\"devices\"") && strstr(text, "Time as a ratio to that of cpu"));

@@ -118,6 +118,12 @@ const char *tern__cl_error(cl_int error)
         return "the kernel does not compile";
     case CL_INVALID_BUFFER_SIZE:
         return "a buffer is larger than the device allows";
+    case CL_INVALID_PROGRAM:
+    case CL_INVALID_PROGRAM_EXECUTABLE:
+    case CL_INVALID_KERNEL_NAME:
+    case CL_INVALID_KERNEL_DEFINITION:
+    case CL_INVALID_KERNEL:
+        return "what the driver built is of no use; its own cache may be damaged";
     case CL_INVALID_WORK_GROUP_SIZE:
         return "the work group is too large";
     default:

@@ -9,7 +9,6 @@ typedef int tern__opencl_build_is_compiled; /* no file is empty */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/statvfs.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -114,36 +113,9 @@ static void write_program(tern__device *d, uint64_t key, cl_program program)
 
 /* ---- building ---- */
 
-/* Bytes that are left where `path` is, or would be. */
-static uint64_t room_at(const char *path)
-{
-    struct statvfs at;
-    char part[4096];
-    snprintf(part, sizeof part, "%s", path);
-    while (statvfs(part, &at) != 0) { /* a folder that is not there yet */
-        char *slash = strrchr(part, '/');
-        if (!slash || slash == part)
-            return UINT64_MAX;
-        *slash = '\0';
-    }
-    return (uint64_t)at.f_bavail * at.f_frsize;
-}
-
-/* PoCL keeps files of its own while it builds, and ends the process where they find no room: that is an error before it happens. */
-static tern_status check_room(const tern__device *d)
-{
-    const uint64_t room = d->driver_files ? room_at(d->driver_files) : UINT64_MAX;
-    TERN__FAIL_IF(room < d->least_room, TERN_LIMIT,
-                  "opencl: %" PRIu64 " KiB are left at %.200s, where PoCL writes while it builds kernels: it "
-                  "needs %" PRIu64 " (POCL_CACHE_DIR names another place)",
-                  room >> 10, d->driver_files, d->least_room >> 10);
-    return TERN_OK;
-}
-
 static tern_status compile(tern__device *d, const char *name, const char *source, cl_program *out)
 {
     cl_int error = CL_SUCCESS;
-    TERN_TRY(check_room(d));
     cl_program program = d->cl->CreateProgramWithSource(d->context, 1, &source, NULL, &error);
     if (!program)
         return tern__ocl_fail(d, name, error);
@@ -159,12 +131,11 @@ static tern_status compile(tern__device *d, const char *name, const char *source
     return TERN_OK;
 }
 
-static void dump_source(const tern__device *d, const char *name, uint64_t key, const char *source)
+static tern_status dump_source(const tern__device *d, const char *name, uint64_t key, const char *source)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s-%016" PRIx64 ".cl", d->dump, name, key);
-    if (write_file(path, "", 0, source, strlen(source)) != TERN_OK)
-        tern__log(TERN_LOG_WARN, "opencl: %s", tern_last_error());
+    return write_file(path, "", 0, source, strlen(source));
 }
 
 tern_status tern__ocl_build(tern__device *d, const char *name, const char *source, cl_program *out)
@@ -178,7 +149,8 @@ tern_status tern__ocl_build(tern__device *d, const char *name, const char *sourc
     if (!tern__grow((void **)&d->built, &d->cap_built, d->n_built + 1, sizeof *d->built))
         return tern__out_of_memory(sizeof *d->built);
     if (d->dump)
-        dump_source(d, name, key, source);
+        TERN_TRY(dump_source(d, name, key, source));
+    TERN_TRY(tern__ocl_check_room(d)); /* of what comes from the disk the driver writes its own files, too */
     cl_program program = d->cache ? read_program(d, key) : NULL;
     d->loaded += program != NULL;
     if (!program) {

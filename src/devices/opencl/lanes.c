@@ -67,16 +67,32 @@ static void compare_clocks(tern__device *d, cl_command_queue queue)
     d->cl->ReleaseEvent(event);
 }
 
-tern_status tern__ocl_lanes_begin(tern__device *d)
+tern_status tern__ocl_lanes_begin(tern__device *d, tern__transfer *transfer)
 {
     cl_command_queue queue;
-    d->timed = tern__trace_on();
+    d->traced = tern__trace_on();
+    d->transfer = transfer;
+    d->timed = d->traced || transfer;
     d->run_began = d->timed ? tern__now_ns() : 0;
     if (!d->timed)
         return TERN_OK;
     TERN_TRY(tern__ocl_lane(d, TERN__OCL_COMPUTE, &queue));
     compare_clocks(d, queue);
     return TERN_OK;
+}
+
+/* A copy that was begun before somebody asked has bytes and no time. */
+static void note_transfer(tern__device *d, const tern__ocl_command *c)
+{
+    tern__transfer *t = d->transfer;
+    uint64_t start = 0, end = 0;
+    if (c->lane == TERN__OCL_COMPUTE)
+        return;
+    if (!device_time(d, c->event, CL_PROFILING_COMMAND_START, &start) ||
+        !device_time(d, c->event, CL_PROFILING_COMMAND_END, &end))
+        start = end = 0;
+    *(c->lane == TERN__OCL_IN ? &t->in_bytes : &t->out_bytes) += c->bytes;
+    *(c->lane == TERN__OCL_IN ? &t->in_ns : &t->out_ns) += end > start ? end - start : 0;
 }
 
 static void trace_command(tern__device *d, const tern__plan *plan, const tern__ocl_command *c, uint64_t now)
@@ -129,8 +145,12 @@ cl_int tern__ocl_finish(tern__device *d, bool all)
 
 void tern__ocl_lanes_end(tern__device *d, const tern__plan *plan)
 {
-    const uint64_t now = d->timed ? tern__now_ns() : 0;
-    for (int copies = 0; d->timed && copies < 2;
+    const uint64_t now = d->traced ? tern__now_ns() : 0;
+    if (d->transfer)
+        *d->transfer = (tern__transfer){.told = true};
+    for (size_t i = 0; d->transfer && i < d->n_commands; i++)
+        note_transfer(d, &d->commands[i]);
+    for (int copies = 0; d->traced && copies < 2;
          copies++) /* the thread's own track comes before the device's */
         for (size_t i = 0; i < d->n_commands; i++)
             if ((d->commands[i].lane != TERN__OCL_COMPUTE) == copies)
@@ -138,7 +158,8 @@ void tern__ocl_lanes_end(tern__device *d, const tern__plan *plan)
     for (size_t i = 0; i < d->n_commands; i++)
         d->cl->ReleaseEvent(d->commands[i].event);
     d->n_commands = 0;
-    d->timed = false;
+    d->timed = d->traced = false;
+    d->transfer = NULL;
 }
 
 #endif

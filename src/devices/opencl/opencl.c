@@ -64,7 +64,7 @@ static void describe(tern__isa_cap cap, tern_device_info *out)
     out->precision = facts.features;
     out->limits = facts.limits;
     out->memory_use = facts.unified && (facts.type & CL_DEVICE_TYPE_CPU)
-                          ? "unified: host memory is used in place"
+                          ? "unified, as the driver says: host memory is used in place if that proves true"
                       : facts.unified ? "shared with the host, and still copied at the borders of partitions"
                                       : "of its own: copied at the borders of partitions";
     out->cores_usable = out->cores_online = (int)facts.units;
@@ -239,6 +239,8 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     d->dump = copy_text(options->dump);
     if (strstr(facts.driver, "Portable Computing Language"))
         d->driver_files = copy_text(options->driver_files);
+    if (d->driver_files)
+        tern__ocl_sweep_driver_files(d->driver_files);
     d->least_room = LEAST_ROOM;
     d->identity = facts.identity;
     d->target = (tern__target){.name = "opencl",

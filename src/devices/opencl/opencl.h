@@ -148,10 +148,12 @@ struct tern__device {
     tern__trace_track tracks[TERN__OCL_LANES];
     tern__ocl_command *commands; /* of the run under way */
     size_t n_commands, cap_commands;
-    bool timed;           /* the run under way is traced */
-    uint64_t run_began;   /* if it is */
-    int64_t clock_offset; /* from the device's clock to the host's, in ns */
-    bool cpu;             /* it is a processor */
+    bool timed; /* times of commands of the run under way are wanted, by whom: */
+    bool traced;
+    tern__transfer *transfer; /* or NULL */
+    uint64_t run_began;       /* if it is */
+    int64_t clock_offset;     /* from the device's clock to the host's, in ns */
+    bool cpu;                 /* it is a processor */
     bool in_place;      /* it uses host memory as it lies: both see what the other wrote when a run is over */
     int units;          /* compute units */
     int group_items;    /* work items of a group, at most 256 */
@@ -189,6 +191,13 @@ void tern__ocl_learn(const tern__cl *cl, tern__ocl_facts *out);
 /* The program of a source, built once: from the cache of the process, from that on disk, or now. */
 tern_status tern__ocl_build(tern__device *device, const char *name, const char *source, cl_program *out);
 
+/* ---- driver_files.c ---- */
+
+/* TERN_LIMIT where the driver would find no room for its own files, and end the process. */
+tern_status tern__ocl_check_room(const tern__device *device);
+/* Removes entries of PoCL's folder that are damaged: it would end the process. */
+void tern__ocl_sweep_driver_files(const char *folder);
+
 tern_status tern__ocl_fail(tern__device *device, const char *what, cl_int error);
 
 /* ---- memory.c ---- */
@@ -206,8 +215,9 @@ void tern__ocl_memory_put(tern__device *device, tern__ocl_memory *memory);
 /* The queue of a lane, made when it is first asked for. */
 tern_status tern__ocl_lane(tern__device *device, tern__ocl_lane_name lane, cl_command_queue *out);
 void tern__ocl_lanes_free(tern__device *device);
-/* A run begins: with times, if a trace is recorded. Until its end lanes are those with or without times. */
-tern_status tern__ocl_lanes_begin(tern__device *device);
+/* A run begins: with times, if a trace is recorded or somebody asks what is copied. Until its end lanes are those with or without
+ * times. */
+tern_status tern__ocl_lanes_begin(tern__device *device, tern__transfer *transfer);
 /* Keeps the command until the run is over; if that fails it is waited for. */
 tern_status tern__ocl_command_add(tern__device *device, const tern__ocl_command *command);
 /* Waits for kernels and copies out, and with them for what they needed; `all`: for every copy in as well. */

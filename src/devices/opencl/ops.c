@@ -4,35 +4,13 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "devices/opencl/moves.h"
 #include "devices/opencl/products.h"
 #include "devices/opencl/reductions.h"
 
 typedef const tern__ocl_operand operand;
 
 static const char *const packed_type = "it reads no packed types";
-
-static const char *refuse_packed(const tern__call *call)
-{
-    for (int i = 0; i < call->n_in; i++)
-        if (tern__dtype_is_packed(call->in[i]->dtype))
-            return packed_type;
-    return tern__dtype_is_packed(call->out[0].dtype) ? packed_type : NULL;
-}
-
-/* An unsigned type as wide as a unit: elements that only move. */
-static const char *carrier(tern_dtype dtype)
-{
-    switch (tern__dtype_unit_bytes(dtype)) {
-    case 1:
-        return "uchar";
-    case 2:
-        return "ushort";
-    case 4:
-        return "uint";
-    default:
-        return "ulong";
-    }
-}
 
 static size_t numel(operand *o)
 {
@@ -75,7 +53,7 @@ static void write_bytes(tern__ocl_draft *d, operand *o)
 /* Element i of one is element i of the other, in row-major order: contiguous, reshape. */
 static void write_copy(tern__ocl_draft *d, const tern__step *step, operand *o)
 {
-    const char *type = carrier(o[1].type->dtype);
+    const char *type = tern__ocl_carrier(o[1].type->dtype);
     (void)step;
     if (tern__dtype_is_packed(o[1].type->dtype)) {
         write_bytes(d, o);
@@ -91,12 +69,12 @@ static const char *refuse_overwrite(const tern__call *call)
 {
     if (call->in[0]->dtype != call->in[1]->dtype)
         return "it does not convert while it overwrites";
-    return refuse_packed(call);
+    return tern__ocl_refuse_packed(call);
 }
 
 static void write_overwrite(tern__ocl_draft *d, const tern__step *step, operand *o)
 {
-    const char *type = carrier(o[2].type->dtype);
+    const char *type = tern__ocl_carrier(o[2].type->dtype);
     const tern__type *x = o[1].type, *state = o[2].type;
     int64_t strides[TERN__MAX_RANK];
     (void)step;
@@ -177,7 +155,7 @@ static const char *refuse_gather(const tern__call *call)
 {
     int axis = 0;
     if (!tern__dtype_is_block(call->in[0]->dtype))
-        return refuse_packed(call);
+        return tern__ocl_refuse_packed(call);
     tern__axis_normalise(call->attrs[TERN__ATTR_gather_axis].i, call->in[0]->rank, &axis);
     return axis < call->in[0]->rank - 1 ? NULL : "it takes no elements out of blocks";
 }
@@ -188,7 +166,7 @@ static void write_gather(tern__ocl_draft *d, const tern__step *step, operand *o)
     const tern_dtype dtype = o[0].type->dtype;
     const bool blocks = tern__dtype_is_block(dtype);
     const int64_t unit = blocks ? tern_dtype_get(dtype)->unit_elements : 1;
-    const char *type = carrier(o[2].type->dtype);
+    const char *type = tern__ocl_carrier(o[2].type->dtype);
     char at[64];
     int axis = 0;
     tern__axis_normalise(step->attrs[TERN__ATTR_gather_axis].i, o[0].type->rank, &axis);
@@ -234,7 +212,7 @@ static void add_int(tern__ocl_draft *d, operand *o, int p, const char *at)
 /* Everything is checked before anything is written. Of rows with one place the last wins: items are elements of a row. */
 static void write_write_rows(tern__ocl_draft *d, const tern__step *step, operand *o)
 {
-    const char *type = carrier(o[4].type->dtype);
+    const char *type = tern__ocl_carrier(o[4].type->dtype);
     const tern__type *x = o[1].type;
     size_t per_row = 1;
     (void)step;
@@ -269,7 +247,7 @@ static void write_write_rows(tern__ocl_draft *d, const tern__step *step, operand
 
 static void write_write_slice(tern__ocl_draft *d, const tern__step *step, operand *o)
 {
-    const char *type = carrier(o[3].type->dtype);
+    const char *type = tern__ocl_carrier(o[3].type->dtype);
     char index[16];
     (void)step;
     tern__ocl_add(d, "long base = 0;\n");
@@ -337,7 +315,8 @@ static void write_rope(tern__ocl_draft *d, const tern__step *step, operand *o)
                   "if (j >= n%d) {\nfor (long head = 0; head < n%d; head++, x += n%d, y += n%d)\n"
                   "for (long e = n%d + 2 * (j - n%d); e < n%d && e < n%d + 2 * (j - n%d) + 2; e++)\n"
                   "((global %s *)p2)[y + e * n%d] = ((global const %s *)p0)[x + e * n%d];\ncontinue;\n}\n",
-                  half, n_heads, x1, y1, n_dims, half, n_width, n_dims, half, carrier(t), y2, carrier(t), x2);
+                  half, n_heads, x1, y1, n_dims, half, n_width, n_dims, half, tern__ocl_carrier(t), y2,
+                  tern__ocl_carrier(t), x2);
     tern__ocl_add(d, "real angle = (real)");
     add_int(d, &o[1], 1, "row");
     if (turns >= 0)
@@ -496,13 +475,13 @@ static void write_arg(tern__ocl_draft *d, const tern__step *step, operand *o)
 
 static const tern__ocl_kind kinds[] = {
     {"copy__opencl", TERN__OP_contiguous, refuse_nothing, write_copy},
-    {"copy__opencl", TERN__OP_reshape, refuse_packed, write_copy},
+    {"copy__opencl", TERN__OP_reshape, tern__ocl_refuse_packed, write_copy},
     {"cast__opencl", TERN__OP_cast, refuse_cast, write_cast},
     {"overwrite__opencl", TERN__OP_overwrite, refuse_overwrite, write_overwrite},
     {"full__opencl", TERN__OP_full, refuse_full, write_full},
     {"gather__opencl", TERN__OP_gather, refuse_gather, write_gather},
-    {"write_rows__opencl", TERN__OP_write_rows, refuse_packed, write_write_rows},
-    {"write_slice__opencl", TERN__OP_write_slice, refuse_packed, write_write_slice},
+    {"write_rows__opencl", TERN__OP_write_rows, tern__ocl_refuse_packed, write_write_rows},
+    {"write_slice__opencl", TERN__OP_write_slice, tern__ocl_refuse_packed, write_write_slice},
     {"rope__opencl", TERN__OP_rope, refuse_rope, write_rope},
     {"attention__opencl", TERN__OP_attention, refuse_attention, write_attention},
     {"ternary_matmul__opencl", TERN__OP_ternary_matmul, tern__ocl_refuse_ternary, tern__ocl_write_product},
@@ -520,6 +499,18 @@ static const tern__ocl_kind kinds[] = {
     {"reduce__opencl", TERN__OP_var, tern__ocl_refuse_reduction, tern__ocl_write_reduction},
     {"reduce__opencl", TERN__OP_logsumexp, tern__ocl_refuse_reduction, tern__ocl_write_reduction},
     {"cumsum__opencl", TERN__OP_cumsum, tern__ocl_refuse_running, tern__ocl_write_running},
+    {"join__opencl", TERN__OP_concat, tern__ocl_refuse_join, tern__ocl_write_join},
+    {"join__opencl", TERN__OP_stack, tern__ocl_refuse_join, tern__ocl_write_join},
+    {"split__opencl", TERN__OP_split, tern__ocl_refuse_split, tern__ocl_write_split},
+    {"flip__opencl", TERN__OP_flip, tern__ocl_refuse_packed, tern__ocl_write_flip},
+    {"pad__opencl", TERN__OP_pad, tern__ocl_refuse_packed, tern__ocl_write_pad},
+    {"triangle__opencl", TERN__OP_tril, tern__ocl_refuse_packed, tern__ocl_write_triangle},
+    {"triangle__opencl", TERN__OP_triu, tern__ocl_refuse_packed, tern__ocl_write_triangle},
+    {"take_along__opencl", TERN__OP_take_along, tern__ocl_refuse_packed, tern__ocl_write_take_along},
+    {"one_hot__opencl", TERN__OP_one_hot, tern__ocl_refuse_packed, tern__ocl_write_one_hot},
+    {"scatter_add__opencl", TERN__OP_scatter_add, tern__ocl_refuse_scatter, tern__ocl_write_scatter},
+    {"sort__opencl", TERN__OP_sort, tern__ocl_refuse_sort, tern__ocl_write_sort},
+    {"sort__opencl", TERN__OP_topk, tern__ocl_refuse_sort, tern__ocl_write_sort},
 };
 
 const tern__ocl_kind *tern__ocl_kind_of(const tern__call *call, const char **why)

@@ -361,7 +361,7 @@ static tern_status launch_kernel(tern__device *d, const tern__plan *plan, tern__
             code->waits[n++] = at->arrived;
     }
     cl_int error = d->cl->EnqueueNDRangeKernel(queue, l->kernel, 1, NULL, &l->global, &l->local, n,
-                                               n ? code->waits : NULL, back || d->timed ? &done : NULL);
+                                               n ? code->waits : NULL, back || d->traced ? &done : NULL);
     if (error == CL_SUCCESS && back)
         error = d->cl->Flush(queue);
     if (error != CL_SUCCESS)
@@ -448,7 +448,9 @@ tern_status tern__ocl_run(tern__device *d, const tern__plan *plan, tern__code *c
                           const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done)
 {
     *n_done = part->first;
-    TERN_TRY(tern__ocl_lanes_begin(d));
+    if (!code->ran)
+        TERN_TRY(tern__ocl_check_room(d));
+    TERN_TRY(tern__ocl_lanes_begin(d, bindings->transfer));
     if (!d->in_place)
         tern__ocl_note_uses(plan, code, part);
     tern_status status = bind_memory(d, plan, code, bindings);
@@ -464,6 +466,7 @@ tern_status tern__ocl_run(tern__device *d, const tern__plan *plan, tern__code *c
         status = look_for_fault(d, plan, code, n_done);
     if (status == TERN_OK && !d->in_place)
         tern__ocl_note_versions(code, bindings);
+    code->ran = code->ran || status == TERN_OK;
     if (status == TERN_OK)
         *n_done = part->end;
     return status;

@@ -265,6 +265,7 @@ static tern_status device_row_from(const json_t *o, tern_device_comparison *c)
                             .low_us = number(o, "low_us"),
                             .high_us = number(o, "high_us"),
                             .around_us = number(o, "around_us"),
+                            .transfer_us = number(o, "transfer_us"),
                             .samples = small(o, "samples")};
     TERN_TRY(use_of(o, &row.use));
     const bool fits = copy_text(o, "device", row.device, sizeof row.device) &&
@@ -279,7 +280,33 @@ static tern_status device_row_from(const json_t *o, tern_device_comparison *c)
     return tern_device_comparison_add(c, &row);
 }
 
-/* Only times are read: what they come to is computed again. */
+static tern_status device_text_from(const json_t *o, tern_device_comparison *c)
+{
+    tern_device_text text = {.tokens = small(o, "tokens"),
+                             .parts = json_is_true(json_object_get(o, "parts")),
+                             .chosen = small(o, "chosen"),
+                             .other = small(o, "other"),
+                             .margin = number(o, "margin"),
+                             .difference = number(o, "difference")};
+    const bool fits = copy_text(o, "device", text.device, sizeof text.device) &&
+                      copy_text(o, "error", text.error, sizeof text.error);
+    TERN__FAIL_IF(!fits || !text.device[0], TERN_FORMAT,
+                  "a text of a device has a name that is too long, or none");
+    return tern_device_comparison_add_text(c, &text);
+}
+
+static tern_status device_texts_from(tern__arena *arena, const json_t *root, tern_device_comparison *c)
+{
+    const json_t *list;
+    void *unused;
+    int n;
+    TERN_TRY(list_of(arena, root, "texts", SPOTS_MOST, 1, &list, &unused, &n));
+    for (int i = 0; i < n; i++)
+        TERN_TRY(device_text_from(json_array_get(list, (size_t)i), c));
+    return TERN_OK;
+}
+
+/* Only times and tokens are read: what they come to is computed again. */
 static tern_status devices_from(tern__arena *arena, const json_t *root, tern__document *out)
 {
     const json_t *list;
@@ -288,12 +315,14 @@ static tern_status devices_from(tern__arena *arena, const json_t *root, tern__do
     TERN_TRY(list_of(arena, root, "rows", SPOTS_MOST, 1, &list, &unused, &n));
     tern_device_comparison *c = NULL;
     TERN_TRY(tern_device_comparison_create(&c));
-    for (int i = 0; i < n; i++) {
-        const tern_status status = device_row_from(json_array_get(list, (size_t)i), c);
-        if (status != TERN_OK) {
-            tern_device_comparison_free(c);
-            return status;
-        }
+    tern_status status = TERN_OK;
+    for (int i = 0; i < n && status == TERN_OK; i++)
+        status = device_row_from(json_array_get(list, (size_t)i), c);
+    if (status == TERN_OK)
+        status = device_texts_from(arena, root, c);
+    if (status != TERN_OK) {
+        tern_device_comparison_free(c);
+        return status;
     }
     out->devices = c;
     return TERN_OK;

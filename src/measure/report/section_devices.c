@@ -56,7 +56,7 @@ static void add_mark(tern__strbuf *to, const tern_device_time *base, const tern_
 
 static void add_row(tern__strbuf *to, const tern_report *r, const tern_device_time *row)
 {
-    char time[TERN__WORD], around[TERN__WORD];
+    char time[TERN__WORD], around[TERN__WORD], transfer[TERN__WORD];
     const tern_device_time *base = tern__device_base(r->devices, row);
     bool clear;
     const double ratio = base ? tern__device_ratio(base, row, &clear) : NAN;
@@ -68,7 +68,7 @@ static void add_row(tern__strbuf *to, const tern_report *r, const tern_device_ti
     tern__html_add(to, row->device);
     tern__strbuf_add(to, "</small></th>");
     if (row->samples == 0) {
-        tern__strbuf_add(to, "<td class=\"missing\" colspan=\"4\">unavailable: ");
+        tern__strbuf_add(to, "<td class=\"missing\" colspan=\"5\">unavailable: ");
         tern__html_add(to, row->error);
         tern__strbuf_add(to, "</td></tr>\n");
     } else {
@@ -76,8 +76,9 @@ static void add_row(tern__strbuf *to, const tern_report *r, const tern_device_ti
             tern__strbuf_add(to, "<td class=\"missing\" colspan=\"2\">nothing to compare with</td>");
         else
             add_mark(to, base, row, ratio);
-        tern__strbuf_addf(to, "<td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n",
-                          tern__say_us(time, row->median_us), tern__say_us(around, row->around_us));
+        tern__strbuf_addf(to, "<td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n",
+                          tern__say_us(time, row->median_us), tern__say_us(around, row->around_us),
+                          tern__say_us(transfer, row->transfer_us));
     }
     to->failed |= name.failed;
     tern__strbuf_free(&name);
@@ -113,6 +114,21 @@ static void add_crossovers(tern__strbuf *to, const tern_device_comparison *c)
     tern__strbuf_add(to, "</ul>\n");
 }
 
+static void add_texts(tern__strbuf *to, const tern_device_comparison *c)
+{
+    char words[320];
+    if (c->n_texts == 0)
+        return;
+    tern__strbuf_add(to, "<ul class=\"texts\">\n");
+    for (size_t i = 0; i < c->n_texts; i++) {
+        tern__strbuf_add(to, "<li>");
+        tern__html_addf(to, "%s says %s", c->texts[i].device,
+                        tern_device_text_words(&c->texts[i], c->rows[0].device, words, sizeof words));
+        tern__strbuf_add(to, "</li>\n");
+    }
+    tern__strbuf_add(to, "</ul>\n");
+}
+
 static void html(const tern_report *r, tern__strbuf *to)
 {
     static const tern__tick ticks[] = {{0, "1/16"}, {25, "1/4"}, {50, "1.0"}, {75, "4"}, {100, "16"}};
@@ -121,18 +137,21 @@ static void html(const tern_report *r, tern__strbuf *to)
     tern__strbuf_addf(&title, "Time as a ratio to that of %s", c->rows[0].device);
     tern__figure_open(to, "devices", title.text ? title.text : "",
                       "Left of 1.0 is faster, right of it slower. Whiskers are 95 % intervals of the "
-                      "median. Around: what a run takes beside its steps, copies across borders among it.");
+                      "median. Around: what a run takes beside its steps. Transfer: copies to the device and "
+                      "back, by its own clock.");
     add_advice(to, c);
     tern__strbuf_add(to, "<table class=\"chart ratios\"><thead><tr><th scope=\"col\">operation</th><th "
                          "scope=\"col\" class=\"plot\"><span class=\"away\">ratio</span>");
     tern__ticks_add(to, ticks, 5);
     tern__strbuf_add(to, "</th><th scope=\"col\" class=\"n\">ratio</th><th scope=\"col\" "
                          "class=\"n\">time</th><th scope=\"col\" "
-                         "class=\"n\">around</th></tr></thead><tbody>\n");
+                         "class=\"n\">around</th><th scope=\"col\" "
+                         "class=\"n\">transfer</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < c->n; i++)
         add_row(to, r, &c->rows[i]);
     tern__strbuf_add(to, "</tbody></table>\n");
     add_crossovers(to, c);
+    add_texts(to, c);
     tern__figure_close(to, "sections.devices.rows");
     to->failed |= title.failed;
     tern__strbuf_free(&title);
@@ -145,7 +164,7 @@ static void text(const tern_report *r, tern__strbuf *to)
     const tern_device_comparison *c = r->devices;
     tern_device_advice a;
     tern_device_crossover x;
-    char time[TERN__WORD], around[TERN__WORD];
+    char time[TERN__WORD], around[TERN__WORD], transfer[TERN__WORD], words[320];
     for (size_t i = 0; i < c->n; i++) {
         const tern_device_time *row = &c->rows[i];
         tern__strbuf line = TERN__STRBUF_EMPTY;
@@ -154,8 +173,8 @@ static void text(const tern_report *r, tern__strbuf *to)
         if (row->samples == 0)
             tern__strbuf_addf(&line, "unavailable: %s", row->error);
         else
-            tern__strbuf_addf(&line, "%s, %s around", tern__say_us(time, row->median_us),
-                              tern__say_us(around, row->around_us));
+            tern__strbuf_addf(&line, "%s, around %s, transfer %s", tern__say_us(time, row->median_us),
+                              tern__say_us(around, row->around_us), tern__say_us(transfer, row->transfer_us));
         tern__strbuf_add(to, "  ");
         tern__add_plain(to, line.text ? line.text : "");
         tern__strbuf_add(to, "\n");
@@ -176,6 +195,13 @@ static void text(const tern_report *r, tern__strbuf *to)
     for (int i = 0; tern_device_comparison_advice(c, i, &a) == TERN_OK; i++) {
         tern__strbuf_addf(to, "  for %s: ", tern_device_use_name(a.use));
         tern__add_plain(to, a.words);
+        tern__strbuf_add(to, "\n");
+    }
+    for (size_t i = 0; i < c->n_texts; i++) {
+        tern__strbuf_add(to, "  ");
+        tern__add_plain(to, c->texts[i].device);
+        tern__strbuf_add(to, ": ");
+        tern__add_plain(to, tern_device_text_words(&c->texts[i], c->rows[0].device, words, sizeof words));
         tern__strbuf_add(to, "\n");
     }
 }

@@ -7,6 +7,9 @@ status tern compare --devices cpu a b
 status tern compare --devices cpu --ops sort
 status tern compare --devices cpu --ops add --model x.gguf
 status tern compare --ops add
+status tern compare --devices cpu --cpu avx2
+status tern compare --devices cpu --level none
+status tern compare --devices cpu --ops add --prompt x
 echo "# a measurement has all of it"
 tern compare --devices cpu --ops add --threads 1 --rounds 3 --budget 0.02 --json >cpu.json
 json 'j["format"], [(r["device"], r["op"], r["shape"], r["median_us"] > 0) for r in j["rows"]], [r["device"] for r in j["recommendations"]], j["crossovers"]' <cpu.json

@@ -1,0 +1,151 @@
+/* driver_files.c - the folder that PoCL writes to while it builds and launches kernels, whatever Tern keeps. Where it finds no room
+ * there, or a file of it is damaged (as a power cut leaves them), it ends the process: so Tern looks before it does. */
+#include "devices/opencl/opencl.h"
+
+typedef int tern__opencl_driver_files_is_compiled; /* no file is empty */
+
+#ifdef TERN__HAVE_OPENCL
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/status.h"
+
+/* ---- room ---- */
+
+/* Bytes and files that are left where `path` is, or would be. */
+static void room_at(const char *path, uint64_t *bytes, uint64_t *files)
+{
+    struct statvfs at;
+    char part[4096];
+    *bytes = *files = UINT64_MAX;
+    snprintf(part, sizeof part, "%s", path);
+    while (statvfs(part, &at) != 0) { /* a folder that is not there yet */
+        char *slash = strrchr(part, '/');
+        if (!slash || slash == part)
+            return;
+        *slash = '\0';
+    }
+    *bytes = (uint64_t)at.f_bavail * at.f_frsize;
+    if (at.f_files > 0) /* some file systems count none */
+        *files = (uint64_t)at.f_favail;
+}
+
+tern_status tern__ocl_check_room(const tern__device *d)
+{
+    enum { LEAST_FILES = 16 }; /* a kernel has four, in as many folders */
+    uint64_t bytes, files;
+    if (!d->driver_files)
+        return TERN_OK;
+    room_at(d->driver_files, &bytes, &files);
+    TERN__FAIL_IF(bytes < d->least_room, TERN_LIMIT,
+                  "opencl: %" PRIu64 " KiB are left at %.200s, where PoCL writes while it builds kernels: it "
+                  "needs %" PRIu64 " (POCL_CACHE_DIR names another place)",
+                  bytes >> 10, d->driver_files, d->least_room >> 10);
+    TERN__FAIL_IF(files < LEAST_FILES, TERN_LIMIT,
+                  "opencl: only %" PRIu64
+                  " more files can be made at %.200s, where PoCL writes while it builds "
+                  "kernels (POCL_CACHE_DIR names another place)",
+                  files, d->driver_files);
+    return TERN_OK;
+}
+
+/* ---- damage ---- */
+
+enum { MOST_DEPTH = 6 };
+
+/* Calls `each` for everything in a folder but "." and "..", until it says false. Is false then, too. */
+static bool for_each(const char *folder, bool (*each)(const char *path, const char *name, int depth),
+                     int depth)
+{
+    DIR *dir = opendir(folder);
+    bool go_on = true;
+    for (struct dirent *e; dir && go_on && (e = readdir(dir));) {
+        char path[4096];
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        if (snprintf(path, sizeof path, "%s/%s", folder, e->d_name) < (int)sizeof path)
+            go_on = each(path, e->d_name, depth);
+    }
+    if (dir)
+        closedir(dir);
+    return go_on;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat s;
+    return lstat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+/* Does the file begin as files of its kind do? LLVM's code and shared objects are looked at, others are not. */
+static bool begins_well(const char *path, const char *name)
+{
+    static const struct {
+        const char *ending, *begin;
+    } kinds[] = {{".bc", "BC\xc0\xde"},
+                 {".so", "\x7f"
+                         "ELF"}};
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < TERN__COUNT(kinds); i++) {
+        char begin[4] = "";
+        if (length < 3 || strcmp(name + length - 3, kinds[i].ending) != 0)
+            continue;
+        FILE *file = fopen(path, "rb");
+        const size_t n = file ? fread(begin, 1, sizeof begin, file) : 0;
+        if (file)
+            fclose(file);
+        return !file || (n == sizeof begin && memcmp(begin, kinds[i].begin, sizeof begin) == 0);
+    }
+    return true;
+}
+
+static bool is_sound(const char *path, const char *name, int depth)
+{
+    if (!is_folder(path))
+        return begins_well(path, name);
+    return depth >= MOST_DEPTH || for_each(path, is_sound, depth + 1);
+}
+
+static bool remove_all(const char *path, const char *name, int depth)
+{
+    (void)name;
+    if (is_folder(path)) {
+        if (depth < MOST_DEPTH)
+            for_each(path, remove_all, depth + 1);
+        rmdir(path);
+    } else
+        unlink(path);
+    return true;
+}
+
+/* An entry: two letters of a hash are the folder above it. PoCL builds again what is not there. */
+static bool look_at_entry(const char *path, const char *name, int depth)
+{
+    if (is_folder(path) && !is_sound(path, name, depth)) {
+        tern__log(TERN_LOG_INFO, "opencl: %s, which PoCL keeps, is damaged: it is removed and built again",
+                  path);
+        remove_all(path, name, depth);
+    }
+    return true;
+}
+
+static bool look_at_group(const char *path, const char *name, int depth)
+{
+    if (strlen(name) == 2 && is_folder(path))
+        for_each(path, look_at_entry, depth + 1);
+    return true;
+}
+
+void tern__ocl_sweep_driver_files(const char *folder)
+{
+    for_each(folder, look_at_group, 0);
+}
+
+#endif
