@@ -172,7 +172,7 @@ TEST(kernels_equal_the_reference)
                                           {TERN_F16, TERN_F16, TERN_F32}, {TERN_BF16, TERN_F32, TERN_BF16},
                                           {TERN_F16, TERN_I8, TERN_I8}};
     static const int64_t ds[] = {1, 8, 15, 16, 17, 32, 64, 72, 80, 128};
-    for (int n = 0; n < 84; n++) {
+    for (int n = 0; n < harness_cases(84); n++) {
         const tern_dtype *t = types[n % 7];
         const shape s = {.rows = 1 + roll(MOST_ROWS),
                          .kv_heads = 1 + roll(3),
@@ -211,7 +211,7 @@ TEST(special_values)
 {
     const shape s = {.rows = 6, .kv_heads = 2, .group = 3, .d = 20, .slots = 2, .capacity = 300};
     const double slots[] = {0, 1, 0, 0, 1, 0}, positions[] = {140, 299, 260, -1, 0, 127};
-    for (int n = 0; n < 60; n++) {
+    for (int n = 0; n < harness_cases(60); n++) {
         call c = make_call(s, TERN_F32, n % 2 ? TERN_F16 : TERN_F32, TERN_F32, slots, positions);
         const double special[] = {INFINITY, -INFINITY, NAN, 6e4, -6e4, 0};
         const int64_t first = roll(300), keys = n % 3 ? 1 + roll(3) : 200;

@@ -181,7 +181,7 @@ static void at_every_level(void (*check)(void))
 
 static void check_random(void)
 {
-    for (int n = 0; n < 25; n++) {
+    for (int n = 0; n < harness_cases(25); n++) {
         int64_t shape[4];
         const int rank = 1 + (int)roll(4);
         for (int d = 0; d < rank; d++)
@@ -272,7 +272,7 @@ static void check_arg(int rank, const int64_t *shape, int axis, bool special)
 
 static void check_args(void)
 {
-    for (int n = 0; n < 40; n++) {
+    for (int n = 0; n < harness_cases(40); n++) {
         int64_t shape[4];
         const int rank = 1 + (int)roll(4);
         for (int d = 0; d < rank; d++)

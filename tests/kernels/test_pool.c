@@ -79,7 +79,7 @@ static void check_call(call *c, bool mean)
 
 TEST(pools_equal_the_reference)
 {
-    for (int n = 0; n < 200; n++) {
+    for (int n = 0; n < harness_cases(200); n++) {
         call c = random_call();
         const double special[] = {INFINITY, -INFINITY, NAN, 0.0, -0.0};
         for (int64_t i = 0; n % 2 && i < 12; i++)

@@ -118,7 +118,7 @@ static const tern_dtype dtypes[] = {TERN_F32, TERN_F32, TERN_F16, TERN_BF16};
 
 static void check_random(void)
 {
-    for (int k = 0; k < 60; k++) {
+    for (int k = 0; k < harness_cases(60); k++) {
         call c = {.n_in = 0};
         const int rank = 2 + (int)roll(3), axis = (int)roll(rank - 1);
         const int64_t narrow = roll(2);

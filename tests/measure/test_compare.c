@@ -49,8 +49,8 @@ static int count(double slower, double noise, bool paired, tern_verdict verdict)
 
 TEST(equal_things_raise_no_alarm)
 {
-    if (HARNESS_TSAN)
-        SKIP("a long simulation on one thread: nothing for TSan to see");
+    if (harness_every() > 1)
+        SKIP("a long simulation on one thread: a fast build makes it");
     for (int paired = 0; paired < 2; paired++) {
         CHECK(count(1, 0.03, paired, TERN_VERDICT_SLOWER) + count(1, 0.03, paired, TERN_VERDICT_FASTER) <=
               TRIES / 50);
@@ -60,8 +60,8 @@ TEST(equal_things_raise_no_alarm)
 
 TEST(planted_differences_are_found)
 {
-    if (HARNESS_TSAN)
-        SKIP("a long simulation on one thread: nothing for TSan to see");
+    if (harness_every() > 1)
+        SKIP("a long simulation on one thread: a fast build makes it");
     CHECK(count(1.05, 0.03, true, TERN_VERDICT_SLOWER) >= TRIES * 95 / 100);
     CHECK(count(1.10, 0.03, true, TERN_VERDICT_SLOWER) >= TRIES * 99 / 100);
     CHECK(count(1 / 1.10, 0.03, true, TERN_VERDICT_FASTER) >= TRIES * 99 / 100);
@@ -71,8 +71,8 @@ TEST(planted_differences_are_found)
 
 TEST(small_differences_are_none)
 {
-    if (HARNESS_TSAN)
-        SKIP("a long simulation on one thread: nothing for TSan to see");
+    if (harness_every() > 1)
+        SKIP("a long simulation on one thread: a fast build makes it");
     CHECK_EQ(count(1.005, 0.005, true, TERN_VERDICT_SLOWER), 0);
     CHECK(count(1.005, 0.005, true, TERN_VERDICT_SAME) >= TRIES * 95 / 100);
 }
@@ -117,8 +117,8 @@ TEST(few_samples_have_no_interval_and_no_verdict)
  * after 10, 15, 22, ... pairs with the share of each look. */
 TEST(same_is_shared_out_over_the_looks)
 {
-    if (HARNESS_TSAN)
-        SKIP("a long simulation on one thread: nothing for TSan to see");
+    if (harness_every() > 1)
+        SKIP("a long simulation on one thread: a fast build makes it");
     enum { TIMES = 300, MOST = 100 };
     int wrong = 0;
     for (uint64_t t = 0; t < TIMES; t++) {

@@ -75,8 +75,8 @@ static void state_of_pairs(machine *m, double factor, double threshold, tern_reg
 
 TEST(pairs_see_through_the_moods_of_a_machine)
 {
-    if (HARNESS_TSAN)
-        SKIP("a long simulation on one thread: nothing for TSan to see");
+    if (harness_every() > 1)
+        SKIP("a long simulation on one thread: a fast build makes it");
     enum { TIMES = 100 };
     machine m = {.seed = harness_seed(), .sample_noise = 0.02, .session_noise = 0.005};
     const double factors[] = {1, 1.05, 1.2};
@@ -102,8 +102,8 @@ TEST(pairs_see_through_the_moods_of_a_machine)
 
 TEST(equal_work_raises_no_alarm)
 {
-    if (HARNESS_TSAN)
-        SKIP("a long simulation on one thread: nothing for TSan to see");
+    if (harness_every() > 1)
+        SKIP("a long simulation on one thread: a fast build makes it");
     enum { TIMES = 200 };
     for (int i = 0; i < 3; i++) {
         const double session_noise = 0.01 * i;
@@ -119,8 +119,8 @@ TEST(equal_work_raises_no_alarm)
 
 TEST(planted_slowdowns_are_found)
 {
-    if (HARNESS_TSAN)
-        SKIP("a long simulation on one thread: nothing for TSan to see");
+    if (harness_every() > 1)
+        SKIP("a long simulation on one thread: a fast build makes it");
     enum { TIMES = 100 };
     counts c = try_many(1.05, 0.02, 0.005, TIMES);
     printf("5 %% slower: %d undecided, %d regression, %d critical\n", c.state[2], c.state[4], c.state[5]);
@@ -139,8 +139,8 @@ TEST(planted_slowdowns_are_found)
 
 TEST(what_sessions_differ_by_is_no_regression)
 {
-    if (HARNESS_TSAN)
-        SKIP("a long simulation on one thread: nothing for TSan to see");
+    if (harness_every() > 1)
+        SKIP("a long simulation on one thread: a fast build makes it");
     /* Samples of a session agree within 0.2 %, sessions differ by 5 %: the rank test alone would cry wolf all the time. */
     machine m = {.seed = harness_seed(), .sample_noise = 0.002, .session_noise = 0.05};
     int alarms = 0, significant = 0;
@@ -157,8 +157,6 @@ TEST(what_sessions_differ_by_is_no_regression)
 
 TEST(a_session_without_others_has_only_its_own_noise)
 {
-    if (HARNESS_TSAN)
-        SKIP("a long simulation on one thread: nothing for TSan to see");
     machine m = {.seed = harness_seed(), .sample_noise = 0.01};
     tern_results *base = new_set("here"), *now = new_set("here");
     tern_regress_report *report;
