@@ -5,6 +5,7 @@
 
 #include <tern/tern.h>
 
+#include "caps.h"
 #include "harness.h"
 #include "runtime/program.h"
 
@@ -118,6 +119,76 @@ static tern_tensor *linear_half(tern_tensor *x)
     return tern_linear(x, tern_cast(weights(x, 2, (int64_t[]){129, 300}), TERN_F16));
 }
 
+static tern_tensor *linear_of(tern_tensor *x, tern_dtype dtype)
+{
+    tern_tensor *w = tern_cast(weights(x, 2, (int64_t[]){129, 512}), dtype);
+    return tern_freeze(w) == TERN_OK ? tern_linear(x, w) : NULL;
+}
+
+static tern_tensor *linear_q8(tern_tensor *x)
+{
+    return linear_of(x, TERN_Q8_0);
+}
+
+static tern_tensor *linear_q6(tern_tensor *x)
+{
+    return linear_of(x, TERN_Q6_K);
+}
+
+static tern_tensor *codes_of(tern_tensor *x)
+{
+    tern_tensor *codes, *scale;
+    tern_quantise_rows(x, &codes, &scale);
+    return codes;
+}
+
+static tern_tensor *quantised(tern_tensor *x)
+{
+    tern_tensor *codes, *scale;
+    tern_quantise_rows(x, &codes, &scale);
+    return tern_dequantise(codes, scale);
+}
+
+static tern_tensor *linear_i8(tern_tensor *x)
+{
+    tern_tensor *w =
+        tern_mul(weights(x, 2, (int64_t[]){129, 512}), tern_scalar(tern_ctx_of(x), TERN_F32, 30));
+    w = tern_cast(w, TERN_I8);
+    return tern_freeze(w) == TERN_OK ? tern_linear(codes_of(x), w) : NULL;
+}
+
+static tern_tensor *ternary(tern_tensor *x)
+{
+    tern_tensor *w, *scale;
+    tern_ternary_quantise(weights(x, 2, (int64_t[]){300, 512}), NULL, TERN_T2, &w, &scale);
+    return tern_freeze(w) == TERN_OK ? tern_ternary_matmul(codes_of(x), w, NULL) : NULL;
+}
+
+static tern_tensor *layernorm(tern_tensor *x)
+{
+    return tern_layernorm(x, NULL, NULL, 1e-6);
+}
+
+static tern_tensor *logsumexp(tern_tensor *x)
+{
+    return tern_logsumexp(x, 1, (int64_t[]){-1}, false);
+}
+
+static tern_tensor *argmax_of_columns(tern_tensor *x)
+{
+    return tern_argmax(x, 1, false);
+}
+
+/* Every row at one position of the one sequence there is, in the fourth chunk of keys. */
+static tern_tensor *attention(tern_tensor *x)
+{
+    tern_ctx *ctx = tern_ctx_of(x);
+    const int64_t rows = tern_shape(x)[0], keys[] = {1, 500, 2, 64};
+    tern_tensor *k = tern_cast(weights(x, 4, keys), TERN_F16), *v = tern_cast(weights(x, 4, keys), TERN_F16);
+    return tern_attention(x, k, v, tern_full(ctx, TERN_I32, 1, &rows, 0),
+                          tern_full(ctx, TERN_I32, 1, &rows, 430), NULL, NULL, 0);
+}
+
 static tern_tensor *turned(tern_tensor *x)
 {
     return tern_contiguous(tern_permute(x, 3, (int64_t[]){0, 2, 1}));
@@ -159,6 +230,15 @@ static const struct op_case {
     {"matmul", matmul, 2, {257, 300}, true, true},
     {"matmul, gelu and softmax", matmul_and_more, 2, {257, 300}, true, true},
     {"linear f16", linear_half, 2, {37, 300}, true, true},
+    {"linear q8_0", linear_q8, 2, {37, 512}, true, true},
+    {"linear q6_k", linear_q6, 2, {37, 512}, true, true},
+    {"linear i8", linear_i8, 2, {37, 512}, true, true},
+    {"ternary_matmul", ternary, 2, {37, 512}, true, true},
+    {"quantise_rows", quantised, 2, {130, 1100}, true, true},
+    {"layernorm", layernorm, 2, {130, 1100}, true, true},
+    {"logsumexp", logsumexp, 2, {130, 1100}, true, true},
+    {"argmax of columns", argmax_of_columns, 3, {6, 90, 300}, true, true},
+    {"attention", attention, 3, {20, 8, 64}, true, true},
     {"contiguous", turned, 3, {6, 170, 190}, true, true},
     {"scatter_add", scatter_add, 2, {8, 300}, false, false},
 };
@@ -166,9 +246,9 @@ static const struct op_case {
 /* ---- running them ---- */
 
 /* Rows [first, first + count) of the case's data; the result's bytes, to be freed. *parts: the most workers that share a step of
- * what the case is about, not of what makes its data. */
-static void *run(const struct op_case *c, const float *data, int threads, int64_t first, int64_t count,
-                 size_t *bytes, int *parts)
+ * what the case is about, not of what makes its data. `cap`: on instruction sets; NULL: none. */
+static void *run(const struct op_case *c, const char *cap, const float *data, int threads, int64_t first,
+                 int64_t count, size_t *bytes, int *parts)
 {
     tern_ctx *ctx = NULL;
     tern_ctx_options options = tern_ctx_options_default();
@@ -181,6 +261,7 @@ static void *run(const struct op_case *c, const float *data, int threads, int64_
         row *= shape[d];
     shape[0] = count;
     options.threads = threads;
+    options.cpu = cap;
     *parts = 0;
     if (tern_ctx_create(&options, &ctx) != TERN_OK)
         return NULL;
@@ -227,11 +308,11 @@ TEST(neither_threads_nor_batches_change_a_bit)
         float *data = data_of(c);
         size_t bytes = 0, others = 0;
         int parts;
-        char *want = run(c, data, 1, 0, c->shape[0], &bytes, &parts);
+        char *want = run(c, NULL, data, 1, 0, c->shape[0], &bytes, &parts);
         CHECK(want != NULL);
         CHECK_EQ(parts, 1);
         for (int threads = 2; threads <= MOST_THREADS; threads++) {
-            void *got = run(c, data, threads, 0, c->shape[0], &others, &parts);
+            void *got = run(c, NULL, data, threads, 0, c->shape[0], &others, &parts);
             if ((parts > 1) != c->split)
                 harness_fail(__FILE__, __LINE__, "%s: %d of %d workers share it", c->name, parts, threads);
             if (!got || others != bytes || memcmp(got, want, bytes) != 0)
@@ -242,7 +323,7 @@ TEST(neither_threads_nor_batches_change_a_bit)
         const size_t row = bytes / (size_t)c->shape[0];
         for (int way = 0; way < 4 && c->rows; way++) {
             const int64_t first = way == 0 ? 0 : c->shape[0] / 2, count = way % 2 ? 3 : 1;
-            void *got = run(c, data, 1 + way, first, count, &others, &parts);
+            void *got = run(c, NULL, data, 1 + way, first, count, &others, &parts);
             if (!got || others != row * (size_t)count || memcmp(got, want + (size_t)first * row, others) != 0)
                 harness_fail(__FILE__, __LINE__, "%s: other bits for %d rows from %d on", c->name, (int)count,
                              (int)first);
@@ -251,4 +332,30 @@ TEST(neither_threads_nor_batches_change_a_bit)
         free(want);
         free(data);
     }
+}
+
+/* The same on the kernels of other instruction sets: all rows on one thread beside three threads, and beside three rows alone. */
+TEST(nor_do_they_below_a_cap)
+{
+    for (int cap = 0; cap < N_CAPS; cap++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            const struct op_case *c = &cases[i];
+            const int64_t first = c->shape[0] / 2, count = 3;
+            float *data = data_of(c);
+            size_t bytes = 0, others = 0, few = 0;
+            int parts;
+            char *want = run(c, caps[cap], data, 1, 0, c->shape[0], &bytes, &parts);
+            char *shared = run(c, caps[cap], data, 3, 0, c->shape[0], &others, &parts);
+            char *alone = c->rows ? run(c, caps[cap], data, 2, first, count, &few, &parts) : NULL;
+            CHECK(want && shared && others == bytes && (alone || !c->rows));
+            if (want && shared && memcmp(want, shared, bytes) != 0)
+                harness_fail(__FILE__, __LINE__, "%s: other bits with 3 threads of %s", c->name, caps[cap]);
+            if (want && alone &&
+                memcmp(want + (size_t)first * (bytes / (size_t)c->shape[0]), alone, few) != 0)
+                harness_fail(__FILE__, __LINE__, "%s: other bits for 3 rows of %s", c->name, caps[cap]);
+            free(want);
+            free(shared);
+            free(alone);
+            free(data);
+        }
 }

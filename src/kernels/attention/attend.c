@@ -194,8 +194,10 @@ static tern__attention_block block_at(const tern__attending *a, int64_t row)
 static void put(const tern__attending *a, int64_t row, int64_t head, float sum, float *mix)
 {
     const tern__buffer *y = a->y;
-    for (int64_t i = 0; i < a->z.d; i++)
-        mix[i] /= sum;
+    for (int64_t i = 0; i < a->z.d; i++) {
+        const float mean = mix[i] / sum;
+        mix[i] = isnan(mean) ? NAN : mean;
+    }
     char *to = (char *)y->data +
                (row * y->strides[0] + head * y->strides[1]) * (int64_t)tern__dtype_unit_bytes(y->type->dtype);
     tern__convert(TERN_F32, mix, 1, y->type->dtype, to, y->strides[2], a->z.d);

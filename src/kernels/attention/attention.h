@@ -14,7 +14,8 @@
  *     top = the larger max;  a = e^(max - top), b = e^(chunk max - top)  (top = -inf counts as 0)
  *     sum = fma(sum, a, chunk sum * b);  mix[i] = fma(mix[i], a, chunk mix[i] * b)
  *
- * and the result is mix / sum. Nothing of it depends on other rows, on how rows are batched, on how a prompt was cut or on who
+ * and the result is mix / sum, and one and the same NaN if that is none: which of several NaN an operation hands on is not
+ * promised by any processor. Nothing of it depends on other rows, on how rows are batched, on how a prompt was cut or on who
  * computes which chunk: the bits are always the same, on all kernels, and those of ref/attention.c. e^x is vector_math.h's,
  * within 2 ULP. */
 #ifndef TERN_KERNELS_ATTENTION_H

@@ -16,8 +16,9 @@ enum {
     TILE = TERN__ATTENTION_TILE,
     SHARE = TERN__ATTENTION_SHARE,
     /* in order */
-    AHEAD = 20480,     /* bytes from what is read to what is fetched, where all heads are read as one piece */
-    TILE_BYTES = 5120, /* of all heads, about */
+    AHEAD = 20480, /* bytes from what is read to what is fetched, where all heads are read as one piece */
+    TILE_BYTES =
+        10240, /* of all heads, about: each tile is a call, and half of the first-level cache is enough */
     FEWEST_KEYS = 4,   /* rows of a tile: what inner kernels take at once */
     FEWEST_VALUES = 8, /* with fewer, mixes are loaded and stored too often */
     /* head by head */

@@ -277,12 +277,14 @@ static void multiply_bytes(const tern__linear_program *p, tern__linear_i8_call c
 void tern__linear_multiply_i8(const tern__linear_program *p, const uint8_t *packed, int64_t begin,
                               int64_t end, const int8_t *x, int64_t rows, int32_t *y, int64_t y_row)
 {
+    const bool in_order = tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM);
+    /* One row needs no second tile to hide behind: then all is one run. */
     const walk w = {.p = p,
                     .packed = packed,
                     .begin = begin,
                     .end = end,
-                    .together = p->bytes->most_tiles,
-                    .in_order = tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM)};
+                    .together = in_order && rows == 1 ? 1 : p->bytes->most_tiles,
+                    .in_order = in_order};
     for (int64_t done = 0; done < end - begin;) {
         const group g = group_after(&w, done);
         done += g.n;

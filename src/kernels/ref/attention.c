@@ -178,7 +178,8 @@ static void attend(const heads *h, int64_t item, int64_t slot, int64_t n)
     const double sum = mix_all(h, slot, head, n);
     for (int64_t i = 0; i < h->d; i++) {
         const double y = n > 0 ? tern__as(h->dtype, h->mix[i] / sum) : 0;
-        tern__store_float(h->y->type->dtype, h->y->data, to + i * h->y->strides[2], y);
+        tern__store_float(h->y->type->dtype, h->y->data, to + i * h->y->strides[2],
+                          isnan(y) ? (double)NAN : y);
     }
 }
 
