@@ -283,7 +283,7 @@ static tern_status make_beside(job *j, const char *path)
 {
     if (j->format != TERN_FILE_SAFETENSORS)
         return TERN_OK;
-    bool packed = false, ternary = j->architecture->ternary;
+    bool packed = false, ternary = tern__says_ternary(j->file);
     for (size_t i = 0; i < j->n; i++) {
         packed |= j->plan[i].to == TERN_STORED_HF_T2;
         ternary |= tern__codec_get(j->file->tensors[j->plan[i].source].stored) != NULL;

@@ -87,7 +87,8 @@ static tern_stored type_wanted(const tern_model_file *file, const tern_file_tens
         return o->embedding;
     /* master weights mean what they are ternarised to: as floats they would be another model; and so would a BitNet's floats, for
      * all who read safetensors and know of master weights only */
-    if (is_linear(t) && (file->master_weights || (named_ternary(file) && format == TERN_FILE_SAFETENSORS)) &&
+    if (is_linear(t) && tern__says_ternary(file) &&
+        (file->format == TERN_FILE_SAFETENSORS || format == TERN_FILE_SAFETENSORS) &&
         tern_stored_get(t->stored)->kind == TERN_STORED_PLAIN)
         return to_gguf ? ternary_in_gguf(file, t) : TERN_STORED_HF_T2;
     return to_gguf ? type_in_gguf(file, t) : type_in_safetensors(t);
@@ -275,18 +276,19 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
     /* inputs of ternary weights are rounded, those of numbers are not, unless a config.json says so */
     const tern__architecture *a = tern__architecture_in(file);
     TERN__FAIL_IF(
-        !o->force && from->kind == TERN_STORED_TERNARY && !to_ternary && a && !a->ternary &&
-            format != TERN_FILE_SAFETENSORS,
+        !o->force && (from->kind == TERN_STORED_TERNARY || (is_linear(t) && tern__says_ternary(file))) &&
+            !to_ternary && a && !a->ternary && format != TERN_FILE_SAFETENSORS,
         TERN_DTYPE,
         "%s: as %s '%s' would be an ordinary layer, and the model another one: choose a ternary type",
         file->parts[0].path, tern_stored_get(c->to)->name, t->name);
     /* config.json can say "packed codes" and "master weights"; -s, 0 and s are neither, and not all who read it leave them as they are */
-    TERN__FAIL_IF(!o->force && format == TERN_FILE_SAFETENSORS && is_linear(t) && !to_ternary &&
-                      (from->kind == TERN_STORED_TERNARY || (named_ternary(file) && !file->master_weights)),
-                  TERN_UNSUPPORTED,
-                  "%s: '%s' is ternary, and as %s in safetensors only Tern would read it as that: choose "
-                  "hf_t2, or force it",
-                  file->parts[0].path, t->name, tern_stored_get(c->to)->name);
+    TERN__FAIL_IF(
+        !o->force && format == TERN_FILE_SAFETENSORS && is_linear(t) && !to_ternary &&
+            (from->kind == TERN_STORED_TERNARY || (tern__says_ternary(file) && !file->master_weights)),
+        TERN_UNSUPPORTED,
+        "%s: '%s' is ternary, and as %s in safetensors only Tern would read it as that: choose "
+        "hf_t2, or force it",
+        file->parts[0].path, t->name, tern_stored_get(c->to)->name);
     if (!o->force)
         TERN_TRY(check_masters(file, c, format));
     /* what may not hold a scale as it is */
