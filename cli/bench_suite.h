@@ -30,7 +30,7 @@ typedef struct bench_settings {
     {"device", 0, "NAMES", NULL, "measure on these of `tern devices`, such as cpu,opencl (default: cpu)"}, \
     {"cpu", 0, "LEVEL", NULL, "use no instruction set above LEVEL, such as avx2 or avx2,-avxvnni (default: $TERN_CPU, else the best); limits stay those of the machine"}, \
     {"threads", 0, "N,...", NULL, "measure with these numbers of threads (default: 1, and all that may be used)"}, \
-    {"budget", 0, "S", NULL, "about S seconds for each row (default: 0.5)"}, \
+    {"budget", 0, "S", NULL, "about S seconds for the samples of each row (default: 0.5); data, compiling and the reference come on top, and --timeout bounds all of it"}, \
     {"timeout", 0, "S", NULL, "give up a row that takes longer, and say so in it (default: 60)"}, \
     {"samples", 0, "N", NULL, "at most N samples of each row, if the budget lasts (default: 100)"}, \
     {"warmup", 0, "N", NULL, "run each case N times before it counts (default: 1)"}, \

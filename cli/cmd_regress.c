@@ -385,10 +385,11 @@ const command cmd_regress = {
                 "tern regress --baseline main --threshold 5 --output-format html -o report.html\n"
                 "tern regress --baseline main --from results.json\n"
                 "tern regress --program old/build/tern --bench 'ops --family ternary --budget 0.1'",
-    .answers = "  0  no regression\n"
+    .answers = "  0  no regression (what is undecided or missing is none, and is said)\n"
                "  1  a regression\n"
                "  2  a critical regression\n"
-               "  3  it failed: no such baseline, a bad file, another machine; or there is no\n"
+               "  3  it was stopped (what was measured is reported), or it failed: no such\n"
+               "     baseline, a bad file, another machine; or there is no\n"
                "     regression, but the session could not be added to the history (the report\n"
                "     is written before); one line on standard error says why\n"
                "  4  the command line is wrong; nothing was read or written",

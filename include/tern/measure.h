@@ -116,7 +116,7 @@ typedef struct tern_bench_options {
     const char *cpu;    /* highest instruction set to use, "avx2"; NULL = $TERN_CPU, else the best */
     int n_threads;      /* how many numbers of threads to measure with, ... */
     const int *threads; /* ... and which; none: one, and all that may be used */
-    double budget_s;    /* about how long a row may take; 0 = 0.5 */
+    double budget_s; /* about how long the samples of a row may take, without data and reference; 0 = 0.5 */
     double
         timeout_s; /* a row that takes longer than this is given up, in the middle of a run if need be; 0 = 60 */
     int warmups;    /* runs before the first that counts; 0 = 1 */

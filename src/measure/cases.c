@@ -122,11 +122,55 @@ static tern_tensor *index_of(tern_ctx *ctx, const struct tern__operand *o)
     return tern_full(ctx, o->dtype, o->rank, o->shape, o->role == TERN__OPERAND_LAST ? 4095 : 0);
 }
 
+/* Elements of a constant that are made one by one. They take a second for each few tens of millions, which no budget knows of; how long a
+ * product takes does not depend on them. */
+enum { RANDOM_MOST = 1 << 21 };
+
+/* A large constant: a block of random rows, again and again. */
+static tern_status make_repeated(tern__prepared *p, const struct tern__operand *o, int i)
+{
+    int64_t rest = 1, block[TERN_MAX_RANK];
+    for (int d = 1; d < o->rank; d++)
+        rest *= o->shape[d];
+    memcpy(block, o->shape, sizeof block);
+    block[0] = rest < RANDOM_MOST ? RANDOM_MOST / rest : 1;
+    tern_status status = TERN_OK;
+    TERN_SCOPE(p->ctx) {
+        tern_tensor *t = tern__data_random(p->ctx, o->dtype, o->rank, block, 1000 + i);
+        TERN_TRY(tern_eval(t));
+        const char *from = tern_data(t);
+        const size_t row = tern_nbytes(t) / (size_t)block[0];
+        char *all = from ? tern__alloc_zero((size_t)o->shape[0], row) : NULL;
+        if (!all)
+            return from ? tern__out_of_memory((size_t)o->shape[0] * row)
+                        : tern__fail(TERN_INTERNAL, "bench: a tensor has no data");
+        for (int64_t r = 0; r < o->shape[0]; r += block[0]) {
+            const int64_t rows = o->shape[0] - r < block[0] ? o->shape[0] - r : block[0];
+            memcpy(all + (size_t)r * row, from, (size_t)rows * row);
+        }
+        p->data[i] = tern_from_data(p->ctx, o->dtype, o->rank, o->shape, all);
+        tern__free(all);
+        status = tern_status_of(p->data[i]);
+        p->data[i] = tern_keep(p->data[i]);
+    }
+    return status;
+}
+
+static bool is_large_constant(const struct tern__operand *o)
+{
+    double elements = 1;
+    for (int d = 0; d < o->rank; d++)
+        elements *= (double)o->shape[d];
+    return (o->role == TERN__OPERAND_WEIGHT || o->role == TERN__OPERAND_STREAM) && elements > RANDOM_MOST;
+}
+
 static tern_status make_data(tern__prepared *p, int i)
 {
     const struct tern__operand s = stored(&p->sized.operands[i]), *o = &s;
     if (p->home)
         return tern__data_carry(p->ctx, p->home->data[i], &p->data[i]);
+    if (is_large_constant(o))
+        return make_repeated(p, o, i);
     TERN_SCOPE(p->ctx) {
         tern_tensor *t = o->role >= TERN__OPERAND_ZERO ? index_of(p->ctx, o)
                          : o->role == TERN__OPERAND_SCALES

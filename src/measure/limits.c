@@ -264,6 +264,23 @@ void tern__limit_run(tern__limit *limit, int way)
     tern__threads_run(limit->threads, limit->workers, run_worker, limit);
 }
 
+static int32_t log2_of(int64_t bytes)
+{
+    return bytes > 0 ? ilogb((double)bytes) : -1;
+}
+
+tern__limit_likeness tern__limit_likeness_of(const tern__limit *limit)
+{
+    const tern__limit_work *w = &limit->work;
+    return (tern__limit_likeness){.kind = (int32_t)w->kind,
+                                  .workers = limit->workers,
+                                  .ways = tern__limit_ways(limit),
+                                  .read_log2 = log2_of(w->read_bytes),
+                                  .write_log2 = log2_of(w->write_bytes),
+                                  .share_log2 = log2_of(w->share),
+                                  .isa_mask = w->isa_mask};
+}
+
 double tern__limit_scale(const tern__limit *limit)
 {
     return limit->scale;

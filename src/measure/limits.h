@@ -37,6 +37,14 @@ int tern__limit_ways(const tern__limit *limit);
 /* "2 streams, 4096 bytes ahead". Valid until the next call with this limit. */
 const char *tern__limit_way_name(tern__limit *limit, int way);
 
+/* Limits with the same likeness have the same ways, of which the same are fast: kind, workers, instructions, and sizes up to a power of two.
+ * It has no padding, and may be compared byte by byte. */
+typedef struct tern__limit_likeness {
+    int32_t kind, workers, ways, read_log2, write_log2, share_log2;
+    uint32_t isa_mask;
+} tern__limit_likeness;
+tern__limit_likeness tern__limit_likeness_of(const tern__limit *limit);
+
 /* Runs the probe once. */
 void tern__limit_run(tern__limit *limit, int way);
 /* What the time of a probe's run must be multiplied with to be the least time of the work. */

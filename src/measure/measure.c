@@ -77,10 +77,37 @@ static tern_status prepare(measuring *m, const tern__thing *things)
     return TERN_OK;
 }
 
+/* Ways that were chosen before, for limits alike: trying all of them on hundreds of megabytes takes longer than most budgets. Which of the
+ * chosen is the limit is found in every measurement. */
+enum { REMEMBERED = 32 };
+static struct chosen {
+    tern__limit_likeness of;
+    int n, kept[KEPT];
+} chosen[REMEMBERED];
+static int n_chosen;
+
+static const struct chosen *find_chosen(const tern__limit_likeness *of)
+{
+    for (int i = 0; i < n_chosen && i < REMEMBERED; i++)
+        if (memcmp(&chosen[i].of, of, sizeof *of) == 0)
+            return &chosen[i];
+    return NULL;
+}
+
 /* The numbers of the fastest ways, in `kept`; all if there are few. */
 static tern_status choose_ways(const measuring *m, int kept[KEPT], int *n_kept)
 {
     double best[WAYS_MOST];
+    tern__limit_likeness of = {0};
+    if (m->n_ways > KEPT) {
+        of = tern__limit_likeness_of(m->limit);
+        const struct chosen *before = find_chosen(&of);
+        if (before) {
+            memcpy(kept, before->kept, sizeof before->kept);
+            *n_kept = before->n;
+            return TERN_OK;
+        }
+    }
     for (int w = 0; w < m->n_ways; w++)
         best[w] = INFINITY;
     for (int turn = 0; turn < CALIBRATIONS && m->n_ways > KEPT; turn++)
@@ -97,6 +124,11 @@ static tern_status choose_ways(const measuring *m, int kept[KEPT], int *n_kept)
                 fastest = w;
         kept[k] = fastest;
         best[fastest] = NAN; /* taken */
+    }
+    if (m->n_ways > KEPT) {
+        struct chosen *c = &chosen[n_chosen++ % REMEMBERED];
+        *c = (struct chosen){.of = of, .n = *n_kept};
+        memcpy(c->kept, kept, sizeof c->kept);
     }
     return TERN_OK;
 }
