@@ -9,6 +9,9 @@
 #            fuzz target
 #   style    clang-format
 #
+# Kernels' random cases are thinned by the same number; simulations of thousands of comparisons (tests/measure), and all graphs but
+# one family of the benchmarks' suites, are left to `make test`, and those tests say so.
+#
 # Not among all: `fuzzers`, the fuzz targets alone, TERN_FUZZ_SECONDS each (`make fuzz`).
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit

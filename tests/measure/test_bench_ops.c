@@ -16,6 +16,9 @@
 #include "measure/cases.h"
 #include "measure/threads_cost.h"
 
+/* Where every row has to be measured none is given up, however long the machine stands still. */
+enum { PATIENT_S = 3600 };
+
 typedef struct seen {
     int rows, measured, bad;
     char families[512];
@@ -62,8 +65,12 @@ TEST(every_case_is_well_formed)
 TEST(a_family_gives_a_row_for_each_case_and_number_of_threads)
 {
     const int threads[] = {1, 2};
-    const tern_bench_options o = {
-        .family = "reductions", .n_threads = 2, .threads = threads, .budget_s = 1e-3, .memory = 1 << 16};
+    const tern_bench_options o = {.family = "reductions",
+                                  .n_threads = 2,
+                                  .threads = threads,
+                                  .budget_s = 1e-3,
+                                  .timeout_s = PATIENT_S,
+                                  .memory = 1 << 16};
     seen s = {0};
     tern_status status = tern_bench_run(&o, see, &s);
     CHECK(status == TERN_OK ||
@@ -462,6 +469,7 @@ TEST(every_cell_of_every_suite_appears)
                                 .threads = threads,
                                 .budget_s = 1e-3,
                                 .rounds = 3,
+                                .timeout_s = PATIENT_S,
                                 .memory = 1 << 16};
         tally t = {0};
         int expected = 0;

@@ -10,8 +10,6 @@
 
 TEST(steps_are_found_where_they_are_and_which_way_they_go)
 {
-    if (harness_every() > 1)
-        SKIP("a long simulation on one thread: a fast build makes it");
     const uint64_t seed = harness_seed();
     int found = 0, false_alarms = 0;
     enum { SERIES = 100, LENGTH = 30 };
@@ -64,8 +62,6 @@ TEST(steps_are_found_four_sessions_later)
 /* Short series without a step, of independent sessions and of a machine that keeps its mood. */
 TEST(short_series_have_no_steps)
 {
-    if (harness_every() > 1)
-        SKIP("a long simulation on one thread: a fast build makes it");
     const uint64_t seed = harness_seed();
     enum { SERIES = 500, BEFORE = 20, MOST = 16 };
     for (int length = 8; length <= MOST; length += 4)
@@ -90,8 +86,6 @@ TEST(short_series_have_no_steps)
 /* A machine that keeps its mood: each session resembles the one before it (an autoregressive series, phi 0.5). */
 TEST(moods_of_a_machine_are_no_steps)
 {
-    if (harness_every() > 1)
-        SKIP("a long simulation on one thread: a fast build makes it");
     const uint64_t seed = harness_seed();
     enum { SERIES = 300, LENGTH = 30, BEFORE = 20 };
     int steps = 0, trends = 0;
