@@ -276,7 +276,9 @@ static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const
     /* inputs of ternary weights are rounded, those of numbers are not, unless a config.json says so */
     const tern__architecture *a = tern__architecture_in(file);
     TERN__FAIL_IF(
-        !o->force && (from->kind == TERN_STORED_TERNARY || (is_linear(t) && tern__says_ternary(file))) &&
+        !o->force &&
+            (from->kind == TERN_STORED_TERNARY ||
+             (is_linear(t) && tern__says_ternary(file) && !file->master_weights)) &&
             !to_ternary && a && !a->ternary && format != TERN_FILE_SAFETENSORS,
         TERN_DTYPE,
         "%s: as %s '%s' would be an ordinary layer, and the model another one: choose a ternary type",
