@@ -39,6 +39,7 @@ int sessions_open(const char *a, const char *b, const char *bench, sessions *s)
     int code = EXIT_DONE;
     *s = (sessions){0};
     for (int i = 0; i < 2; i++) {
+        text_add(&s->commands[i], "exec "); /* no shell in between that ends before it does */
         text_add_quoted(&s->commands[i], programs[i]);
         text_addf(&s->commands[i], " bench %s --format json", bench ? bench : SESSIONS_BENCH);
         if (tern_results_create(&s->sets[i]) != TERN_OK)

@@ -158,12 +158,19 @@ void term_show_warnings(bool show)
     tern_log_set(show ? TERN_LOG_WARN : TERN_LOG_ERROR, print_log, NULL);
 }
 
+static int lost; /* why something could not be written; 0: nothing is known to be lost */
+
+void term_note_lost(int why)
+{
+    lost = why;
+}
+
 int term_finish(int code)
 {
-    int problem = 0;
+    int problem = lost;
     errno = 0; /* of something else; a write that failed before has left no reason */
     if (fflush(stdout) != 0 || ferror(stdout))
-        problem = errno ? errno : EIO;
+        problem = problem ? problem : errno ? errno : EIO;
     if (fclose(stdout) != 0 && !problem)
         problem = errno; /* some file systems report a full disk only here */
     if (!problem)
