@@ -119,6 +119,11 @@ tern_status tern__compare_text(const tern__text_question *q, const char *device,
 
 const char *tern_device_text_words(const tern_device_text *t, const char *first, char *to, size_t room)
 {
+    if (!to || room == 0)
+        return "";
+    to[0] = '\0';
+    if (!t || !first)
+        return to;
     if (t->error[0])
         snprintf(to, room, "unavailable: %s", t->error);
     else if (!t->parts)

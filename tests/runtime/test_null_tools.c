@@ -53,6 +53,9 @@ TEST(insides_of_programs)
     REFUSED(tern_exec_stage(NULL, 0, NULL));
     REFUSED(tern_exec_partition_time(NULL, 0, &o.step_time));
     REFUSED(tern_exec_partition_time(exec, 0, NULL));
+    tern_transfer_time transfer;
+    REFUSED(tern_exec_partition_transfer(NULL, 0, &transfer));
+    REFUSED(tern_exec_partition_transfer(exec, 0, NULL));
     tear_down();
 }
 
@@ -321,6 +324,15 @@ TEST(measurements)
     REFUSED(tern_device_comparison_crossover(devices, 0, NULL));
     REFUSED(tern_device_comparison_advice(NULL, 0, &advice));
     REFUSED(tern_device_comparison_advice(devices, 0, NULL));
+    tern_device_text said = {0};
+    char words[64];
+    REFUSED(tern_device_comparison_add_text(NULL, &said));
+    REFUSED(tern_device_comparison_add_text(devices, NULL));
+    REFUSED(tern_device_comparison_text(NULL, 0, &said));
+    REFUSED(tern_device_comparison_text(devices, 0, NULL));
+    CHECK_STR(tern_device_text_words(NULL, "cpu", words, sizeof words), "");
+    CHECK_STR(tern_device_text_words(&said, NULL, words, sizeof words), "");
+    CHECK_STR(tern_device_text_words(&said, "cpu", NULL, 8), "");
     REFUSED(tern_device_comparison_json(NULL, &o.text));
     REFUSED(tern_device_comparison_json(devices, NULL));
     REFUSED(tern_devices_compare(NULL, NULL));

@@ -270,7 +270,8 @@ static tern_status run(tern__device *device, const tern__plan *plan, tern__code 
         tern__given *given[MOST_OPERANDS];
         for (uint32_t i = 0; i < step->n_out; i++) {
             const output *o = &code->outputs[step->operands + step->n_in + i];
-            kept[i] = each || o->kept;
+            /* One step alone is how steps are checked, results that nobody reads among them. */
+            kept[i] = each || o->kept || part->end - part->first == 1;
             /* Steps that are computed alone read from memory what those before them wrote. */
             given[i] = bindings->given && o->whole && !each
                            ? &bindings->given[outputs_of(plan, step)[i].index]
