@@ -17,4 +17,4 @@ why sse4.2 exp row
 why sse4.2 packed_ternary_matmul ternary_t5__sse42
 why avx512 matmul gemm_f32__avx512
 why avx2 topk topk__ref
-why avx2 cumsum cumsum__ref
+why avx2 prod prod__ref
