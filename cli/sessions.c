@@ -13,9 +13,10 @@
 /* One session of a program, appended to `to`. Its rows may lack a share of their limit, which is status 1. */
 static int run_session(const char *line, tern_results *to, int *disturbed)
 {
-    text out = {0};
+    text out = {0}, run = {0};
     tern_results *r = NULL;
-    const int ended = child_run(line, &out, false);
+    text_addf(&run, "exec %s", line); /* no shell in between that ends before it does */
+    const int ended = child_run(text_string(&run), &out, false);
     int code = EXIT_DONE;
     if (ended == CHILD_STOPPED)
         code = fail("stopped");
@@ -29,6 +30,7 @@ static int run_session(const char *line, tern_results *to, int *disturbed)
         code = EXIT_FAILED;
     *disturbed += code == EXIT_DONE && disturbed_is(r);
     tern_results_free(r);
+    text_free(&run);
     text_free(&out);
     return code;
 }
@@ -39,7 +41,6 @@ int sessions_open(const char *a, const char *b, const char *bench, sessions *s)
     int code = EXIT_DONE;
     *s = (sessions){0};
     for (int i = 0; i < 2; i++) {
-        text_add(&s->commands[i], "exec "); /* no shell in between that ends before it does */
         text_add_quoted(&s->commands[i], programs[i]);
         text_addf(&s->commands[i], " bench %s --format json", bench ? bench : SESSIONS_BENCH);
         if (tern_results_create(&s->sets[i]) != TERN_OK)

@@ -21,5 +21,8 @@ json 'j["text"][-1] in " \n"' <first
 json 'j["step_share"] is None or 0 < j["step_share_of"] < 1' <first
 grep -qE "known for [0-9]+ +% of|unavailable" <(tr -s ' \n' ' ' <screen) || echo "not said of how much"
 json '(j["step_share"] or 0) <= 1.5, j["prompt_share"] is not None or j["prompt_unavailable"] is not None' <first
-tern demo -n 32 --seed 1 -t 2 --json 2>/dev/null | json 'j["text"]' | cmp - <(json 'j["text"]' <first) && echo "the same seed, the same passage"
+# It is written for four seconds at most, so that one of two may be shorter where others have the machine.
+tern demo -n 32 --seed 1 -t 2 --json 2>/dev/null >second
+same='import json; a, b = (json.load(open(name))["text"] for name in ("first", "second")); print(a.startswith(b) or b.startswith(a) or (a, b))'
+[ "$("$TERN_PYTHON" -c "$same")" = True ] && echo "the same seed, the same passage"
 status tern demo -n 1
