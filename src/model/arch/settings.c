@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/strbuf.h"
 
 enum { KEY = 160 };
 
@@ -121,8 +122,30 @@ static tern_status check_word(const tern_model_file *file, const char *key, cons
     if (status == TERN_NOT_FOUND)
         return TERN_OK;
     TERN_TRY(status);
-    TERN__FAIL_IF(!is_one_of(word, accepted), TERN_UNSUPPORTED,
-                  "model: '%s' is '%s', which is not implemented", key, word);
+    if (is_one_of(word, accepted))
+        return TERN_OK;
+    tern__strbuf known = TERN__STRBUF_EMPTY;
+    for (int i = 0; accepted[i]; i++)
+        tern__strbuf_addf(&known, "%s'%s'", i ? ", " : "", accepted[i]);
+    status = known.failed
+                 ? tern__out_of_memory(strlen(key))
+                 : tern__fail(TERN_UNSUPPORTED, "model: '%s' is '%s', which is not implemented (known: %s)",
+                              key, word, known.text);
+    tern__strbuf_free(&known);
+    return status;
+}
+
+/* A config.json may say the base of positions in two places: which one is meant nobody can tell if they differ. */
+static tern_status check_bases(const tern_model_file *file)
+{
+    double old, new;
+    if (tern_model_file_get_float(file, "config.rope_theta", &old) != TERN_OK ||
+        tern_model_file_get_float(file, "config.rope_parameters.rope_theta", &new) != TERN_OK)
+        return TERN_OK;
+    TERN__FAIL_IF(old != new, TERN_FORMAT,
+                  "model: config.json has two bases of positions, rope_theta %.10g and "
+                  "rope_parameters.rope_theta %.10g: remove the wrong one",
+                  old, new);
     return TERN_OK;
 }
 
@@ -131,6 +154,7 @@ static tern_status check_positions(const tern_model_file *file, const tern__hpar
     static const char *const plain[] = {"none", "linear", "default",
                                         NULL}; /* the factor is checked besides */
     char key[KEY];
+    TERN_TRY(check_bases(file));
     return check_word(file, key_of(h, "rope.scaling.type", key), plain);
 }
 
@@ -209,6 +233,8 @@ tern_status tern__settings_check(const tern_model_file *file, const tern__hparam
     TERN_TRY(check_activation(file, h));
     TERN_TRY(
         check_word(file, "config.quantization_config.quant_method", (const char *const[]){"bitnet", NULL}));
+    TERN_TRY(check_word(file, "config.quantization_config.linear_class",
+                        (const char *const[]){"autobitlinear", "bitlinear", NULL}));
     TERN_TRY(check_words(file, "config.layer_types", (const char *const[]){"full_attention", NULL}));
     TERN_TRY(check_rotated(file));
     return check_unconverted(file);
