@@ -54,7 +54,7 @@ class CtxStats(ctypes.Structure):
 
 
 class DeviceInfo(ctypes.Structure):
-    _fields_ = [(name, STR) for name in ("name", "backend", "model", "isa", "isa_available", "features", "kernels")] + \
+    _fields_ = [(name, STR) for name in ("name", "backend", "model", "isa", "isa_limit", "isa_available", "features", "kernels")] + \
                [("cores_online", I), ("cores_usable", I), ("cores_reason", STR), ("memory_bytes", I64),
                 ("l1d_bytes", I64), ("l2_bytes", I64), ("l3_bytes", I64)] + \
                [(name, STR) for name in ("unavailable", "driver", "precision", "limits", "memory_use")] + [("ternary_bits", ctypes.c_double)]

@@ -17,6 +17,6 @@ why sse4.2 exp row
 why sse4.2 packed_ternary_matmul ternary_t5__sse42
 why avx512 matmul gemm_f32__avx512
 why avx2 topk topk__ref
-why avx2 cumsum cumsum__ref
+why avx2 prod prod__ref
 # What is not known of a device is no number.
 tern devices --json | json '[d["name"] for d in j if d["cores_usable"] == 0 or d["cores_online"] == 0]'
