@@ -304,6 +304,9 @@ TEST(settings_that_change_answers)
          "linear_class' is 'foo', which is not implemented (known: 'autobitlinear', 'bitlinear')"},
         {",\"quantization_config\":{\"quant_method\":\"bitnet\",\"linear_class\":null}", NULL},
         {",\"hidden_activation\":\"gelu\"", "hidden_activation"},
+        {",\"attention_bias\":true", "attention_bias"},
+        {",\"mlp_bias\":true", "mlp_bias"},
+        {",\"attention_bias\":false,\"mlp_bias\":null", NULL},
         {",\"rope_parameters\":{\"rope_theta\":500000}", NULL},
         {",\"rope_parameters\":{\"rope_theta\":null}", NULL},
     };
@@ -340,6 +343,38 @@ TEST(two_bases_of_positions)
     CHECK_STATUS(tern__hparams_read(file, &h), TERN_FORMAT);
     CHECK(strstr(tern_last_error(), "rope_theta 500000 and rope_parameters.rope_theta 10000"));
     tern_model_file_close(file);
+    unlink(in_folder("config.json"));
+}
+
+/* Tokens of config.json that a vocabulary of 32 has not, or that are no numbers. */
+TEST(ids_of_tokens)
+{
+    static const struct {
+        const char *ends;
+        bool right;
+    } cases[] = {{"[2,3]", true}, {"31", true},      {"null", true},   {"[]", true},   {"32", false},
+                 {"-1", false},   {"[2,32]", false}, {"\"x\"", false}, {"1.5", false}, {"true", false}};
+    if (!can_read())
+        SKIP(NO_JSON);
+    put_packed();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[1024], changed[1024];
+        tern_model_file *file;
+        tern__hparams h;
+        snprintf(text, sizeof text, config, "LlamaForCausalLM", "llama", "silu", "false", "");
+        const char *at = strstr(text, "[2,3]");
+        CHECK(at);
+        snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, cases[i].ends, at + 5);
+        text_of(changed);
+        store_in_folder("config.json");
+        open_folder(&file);
+        const tern_status status = tern__hparams_read(file, &h);
+        if (status != (cases[i].right ? TERN_OK : TERN_FORMAT) ||
+            (status && !strstr(tern_last_error(), "config.eos_token_id")))
+            harness_fail(__FILE__, __LINE__, "%s: %s: %s", cases[i].ends, tern_status_name(status),
+                         status ? tern_last_error() : "");
+        tern_model_file_close(file);
+    }
     unlink(in_folder("config.json"));
 }
 

@@ -53,6 +53,8 @@ static const struct setting {
     {"config.attention_multiplier", IS_ATTENTION_SCALE, 0, false},
     {"config.query_pre_attn_scalar", IS_HEAD_WIDTH, 0, false},
     {"config.num_local_experts", IS_NUMBER, 0, true},
+    {"config.attention_bias", IS_NUMBER, 0, false}, /* no architecture here has biases */
+    {"config.mlp_bias", IS_NUMBER, 0, false},
 };
 
 static const char *key_of(const tern__hparams *h, const char *name, char key[static KEY])
@@ -225,6 +227,35 @@ static tern_status check_head(const tern_model_file *file)
     return TERN_OK;
 }
 
+static tern_status check_token(const tern_model_file *file, const tern__hparams *h, const char *key)
+{
+    int64_t id;
+    tern_status status = tern_model_file_get_int(file, key, &id);
+    if (status == TERN_DTYPE)
+        return TERN_FORMAT; /* a word, a flag or a fraction: the message says so */
+    TERN_TRY(status);
+    TERN__FAIL_IF(id < 0 || (h->vocabulary > 0 && id >= h->vocabulary), TERN_FORMAT,
+                  "model: '%s' is %lld: no token has that id", key, (long long)id);
+    return TERN_OK;
+}
+
+/* Tokens at the beginning and the end: one that is none would never end an answer. */
+static tern_status check_tokens(const tern_model_file *file, const tern__hparams *h)
+{
+    static const char *const keys[] = {"config.bos_token_id", "config.eos_token_id"};
+    for (size_t i = 0; i < TERN__COUNT(keys); i++) {
+        tern_status status = check_token(file, h, keys[i]);
+        for (int k = 0; status == TERN_OK || (status == TERN_NOT_FOUND && k == 0); k++) {
+            char key[KEY];
+            snprintf(key, sizeof key, "%s.%d", keys[i], k); /* a list */
+            status = check_token(file, h, key);
+        }
+        if (status != TERN_NOT_FOUND)
+            return status;
+    }
+    return TERN_OK;
+}
+
 tern_status tern__settings_check(const tern_model_file *file, const tern__hparams *h)
 {
     TERN_TRY(check_head(file));
@@ -237,5 +268,6 @@ tern_status tern__settings_check(const tern_model_file *file, const tern__hparam
                         (const char *const[]){"autobitlinear", "bitlinear", NULL}));
     TERN_TRY(check_words(file, "config.layer_types", (const char *const[]){"full_attention", NULL}));
     TERN_TRY(check_rotated(file));
+    TERN_TRY(check_tokens(file, h));
     return check_unconverted(file);
 }

@@ -7,7 +7,6 @@
 #include "model/file/stored.h"
 #include "tensor/blocks.h"
 #include "tensor/convert.h"
-#include "tensor/half.h"
 
 bool tern__stored_holds_scales(tern_stored stored, const float *scales, int64_t n)
 {
@@ -33,10 +32,11 @@ bool tern__stored_holds_scales(tern_stored stored, const float *scales, int64_t 
 
 float tern__scale_within(float scale, float beside)
 {
-    const float quotient = scale / beside; /* off by less than f16 tells apart */
+    float within = scale / beside; /* off by less than f16 tells apart */
     uint16_t half;
-    tern__convert(TERN_F32, &quotient, 1, TERN_F16, &half, 1, 1);
-    return tern__f16_to_f32(half);
+    tern__convert(TERN_F32, &within, 1, TERN_F16, &half, 1, 1);
+    tern__convert(TERN_F16, &half, 1, TERN_F32, &within, 1, 1);
+    return within;
 }
 
 bool tern__scales_have_factor(const float *scales, int64_t n, float beside)
