@@ -9,8 +9,9 @@
 #            fuzz target
 #   style    clang-format
 #
-# Kernels' random cases are thinned by the same number; simulations of thousands of comparisons (tests/measure), and all graphs but
-# one family of the benchmarks' suites, are left to `make test`, and those tests say so.
+# Thinned by the same number are the random cases of kernels, and the sizes around tiles of packed ternary products. Simulations of
+# thousands of comparisons (tests/measure) are left to `make test`, and say so; of the benchmarks' suites `graph` and `compile` one
+# family is measured, which is said here alone.
 #
 # Not among all: `fuzzers`, the fuzz targets alone, TERN_FUZZ_SECONDS each (`make fuzz`).
 set -uo pipefail

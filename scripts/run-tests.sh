@@ -233,7 +233,7 @@ main()
                 cat "$logs/${name//\//-}.log.count" 2>/dev/null || echo "0 1 0"
             done <"$logs/list" |
             awk '{ p += $1; f += $2; s += $3 } END { printf "%d passed, %d failed, %d skipped", p, f, s }')
-    # Other work on the machine makes a test last longer, but hardly use more: what to shorten is ranked by processor time.
+    # Other work on the machine changes how long a test lasts far more than what it uses: what to shorten is ranked by that.
     sort -rn "$logs"/*.log.time >"$logs/times" 2>/dev/null
     awk '{ cpu += $1 } NR <= 5 { most = most (NR > 1 ? ", " : "") $3 " " $1 }
          END { printf "Processor time: %.0f s, most of it: %s\n", cpu, most }' "$logs/times"

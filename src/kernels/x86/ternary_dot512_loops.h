@@ -73,8 +73,8 @@ enum {
     AHEAD = 8, /* pairs of each run */
     AHEAD_IN_ORDER = 32,
     LONE_AHEAD = 64, /* likewise of a single row, which is done with its pairs sooner */
-    SOON = 8, /* quads of each run that a single row fetches from the second-level cache */
-    STAY = 8, /* likewise: those that stay in the first-level cache for the second of two passes */
+    SOON = 8,        /* quads of each run that a single row fetches from the second-level cache */
+    STAY = 8,        /* likewise: those that stay in the first-level cache for the second of two passes */
 };
 
 /* What the loops need to know about the runs of a call. */
