@@ -175,7 +175,8 @@ static const option options[] = {
     {"shard-size", 0, "SIZE", NULL,
      "write several .safetensors of at most so many bytes, 500M or 5G, and their index"},
     {"force", 0, NULL, NULL,
-     "ternarise weights of a model that was not trained for it, or write what only Tern reads as ternary"},
+     "ternarise weights of a model that was not trained for it, or write ternary layers as numbers, "
+     "which of a BitNet only Tern reads as ternary, and of a LLaMA nobody"},
     {"json", 0, NULL, NULL, "print JSON"},
     {0},
 };

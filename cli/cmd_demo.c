@@ -72,8 +72,8 @@ static tern_status generate(demo *d, const tern_generate_options *options)
 
 static int show_passage(demo *d, const tern_generate_options *options)
 {
-    if (tern_tokenizer_encode(d->e.tokenizer, text_string(&d->prompt), d->prompt.length, NULL, &d->tokens,
-                              &d->n_tokens) != TERN_OK)
+    if (engine_encode(&d->e, text_string(&d->prompt), d->prompt.length, false, &d->tokens, &d->n_tokens) !=
+        TERN_OK)
         return fail_status(NULL);
     if (d->passage.stream) {
         printf("%s", on(STYLE_BOLD));

@@ -122,16 +122,13 @@ static bool show_prompt_progress(void *user, int64_t done, int64_t total)
 /* Whatever can be wrong with the wishes, before weights are read. */
 static int encode_prompt(const engine *e, const wishes *w, prompt *p)
 {
-    tern_encode_options encode = tern_encode_options_default();
     int64_t context = tern_session_context(e->session), vocabulary = tern_session_vocabulary(e->session);
     const tern_sampling *s = &w->generate.sampling;
-    encode.parse_special = w->special;
     for (int i = 0; i < s->n_bias; i++)
         if (s->bias[i].token >= vocabulary)
             return fail("--logit-bias: there is no token %d: the vocabulary has %lld", s->bias[i].token,
                         (long long)vocabulary);
-    if (tern_tokenizer_encode(e->tokenizer, text_string(&p->words), p->words.length, &encode, &p->tokens,
-                              &p->n) != TERN_OK)
+    if (engine_encode(e, text_string(&p->words), p->words.length, w->special, &p->tokens, &p->n) != TERN_OK)
         return fail_status(NULL);
     tern_model_info model;
     tern_model_get_info(e->model, &model);

@@ -70,6 +70,11 @@ int engine_open(const args *a, engine_wishes wishes, engine *e);
 int engine_prepare(const args *a, engine *e, struct metrics_file *metrics); /* or NULL */
 void engine_close(engine *e);
 
+/* The tokens of a text that goes on, for tern_tokens_free: without the one that some files ask for behind a whole text, which would close
+ * it, so that the answer were empty. `special`: control tokens are found in the text. */
+tern_status engine_encode(const engine *e, const char *words, size_t length, bool special, int32_t **tokens,
+                          size_t *n);
+
 /* False: a value is no number, and that was said. */
 bool engine_sampling(const args *a, tern_sampling *out);
 

@@ -83,7 +83,9 @@ tern_status tern_sequence_prompt(tern_sequence *sequence, const int32_t *tokens,
         bool last = q->length + here == n;
         TERN_TRY(feed(q, tokens + q->length, here, last));
         if (progress && !progress(user, q->length, n))
-            return tern__fail(TERN_CANCELLED, "the prompt was stopped after %lld of %lld tokens",
+            return tern__fail(TERN_CANCELLED,
+                              last ? "the prompt was stopped after %lld of %lld tokens: no answer was begun"
+                                   : "the prompt was stopped after %lld of %lld tokens",
                               (long long)q->length, (long long)n);
     }
     q->has_logits = true;

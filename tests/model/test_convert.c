@@ -239,6 +239,53 @@ TEST(scales_of_blocks)
     tern_ctx_destroy(ctx);
 }
 
+/* Blocks with scales of their own and one beside all of them: both stay what they are, bit for bit, in the other TQ type and back. */
+TEST(scales_of_blocks_with_one_beside_them)
+{
+    static const float beside[] = {0.1f, -3.3333f, 1e-30f};
+    static const unsigned halves[] = {0x3800, 0x3c01, 0x0001, 0x7bff}; /* 0.5, 1 + 2^-10, 2^-24, 65504 */
+    tern_model_file *file;
+    tern_tensor *codes, *scales;
+    set_up();
+    for (size_t k = 0; k < sizeof beside / sizeof beside[0]; k++) {
+        b.n = 0;
+        put_gguf(&b, 3, 2, 0);
+        put_tensor(&b, "blk.0.attn_q.weight", 2, (uint64_t[]){256, 4}, 35, 0);
+        put_tensor(&b, "blk.0.attn_q.scale", 1, (uint64_t[]){1}, 0, 288);
+        put_aligned(&b, 32);
+        for (int r = 0; r < 4; r++) {
+            for (int i = 0; i < 64; i++)
+                put_u8(&b, 0x66);
+            put_u8(&b, halves[r] & 255), put_u8(&b, halves[r] >> 8);
+        }
+        put_aligned(&b, 32);
+        put_f32(&b, beside[k]);
+        store(&b, "both.gguf");
+        CHECK_OK(convert("both.gguf", "both-1.gguf", "tq1_0", NULL));
+        CHECK_OK(convert("both-1.gguf", "both-2.gguf", "tq2_0", NULL));
+        for (int way = 1; way <= 2; way++) {
+            char name[16];
+            int i;
+            snprintf(name, sizeof name, "both-%d.gguf", way);
+            CHECK_OK(tern_model_file_open(path_of(name), NULL, &file));
+            CHECK_OK(tern_model_file_find(file, "blk.0.attn_q.weight", &i));
+            tern_file_tensor t;
+            CHECK_OK(tern_model_file_tensor(file, i, &t));
+            for (unsigned r = 0; r < 4; r++) {
+                uint16_t half;
+                CHECK_OK(
+                    tern_model_file_read(file, i, (r + 1) * t.bytes / 4 - sizeof half, &half, sizeof half));
+                CHECK_EQ(half, halves[r]);
+            }
+            CHECK_OK(
+                tern_model_file_load_ternary(ctx, file, i, TERN_T2, TERN_TERNARY_EXACT, &codes, &scales));
+            CHECK(tern_numel(scales) == 4 && tern_data_f32(scales)[0] == 0.5f * beside[k]);
+            tern_model_file_close(file);
+        }
+    }
+    tern_ctx_destroy(ctx);
+}
+
 /* Four rows in the bytes of one: of rows that are no multiple of four nobody could tell how many there are. */
 TEST(rows_that_cannot_be_packed)
 {

@@ -2,6 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <tern/tokenizer.h>
+
 #include "bytes.h"
 #include "harness.h"
 
@@ -91,6 +93,40 @@ TEST(metadata_of_every_type)
     CHECK_STATUS(tern_model_file_get_float(file, "absent", &f), TERN_NOT_FOUND);
     tern_model_file_close(file);
     tern_ctx_destroy(ctx);
+}
+
+/* A name that only looks like another. */
+TEST(texts_with_zeros)
+{
+    tern_model_file *file;
+    const char *text;
+    b.n = 0;
+    put_gguf(&b, 3, 0, 1);
+    put_meta(&b, "general.architecture", TERN_META_STRING);
+    put_u64(&b, 6);
+    put(&b, "llama", 6);
+    CHECK_OK(open_bytes(&b, &file));
+    CHECK_STATUS(tern_model_file_get_string(file, "general.architecture", &text), TERN_FORMAT);
+    CHECK(strstr(tern_last_error(), "'general.architecture' has a byte of zero"));
+    tern_model_file_close(file);
+}
+
+/* A type of tokens that nobody knows is refused by its number. */
+TEST(types_of_tokens)
+{
+    tern_model_file *file;
+    tern_tokenizer *tokenizer;
+    b.n = 0;
+    put_gguf(&b, 3, 0, 3);
+    put_meta_text(&b, "tokenizer.ggml.model", "llama");
+    put_meta(&b, "tokenizer.ggml.tokens", 9);
+    put_u32(&b, TERN_META_STRING), put_u64(&b, 1), put_text(&b, "a");
+    put_meta(&b, "tokenizer.ggml.token_type", 9);
+    put_u32(&b, TERN_META_I32), put_u64(&b, 1), put_u32(&b, 99);
+    CHECK_OK(open_bytes(&b, &file));
+    CHECK_STATUS(tern_tokenizer_from_file(file, NULL, &tokenizer), TERN_FORMAT);
+    CHECK(strstr(tern_last_error(), "token 0 has type 99; types are 1 to 6"));
+    tern_model_file_close(file);
 }
 
 TEST(arrays_of_metadata)

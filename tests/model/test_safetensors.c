@@ -300,7 +300,15 @@ TEST(settings_that_change_answers)
         {",\"no_rope_layers\":[1,0]", "no_rope_layers.1"},
         {",\"no_rope_layers\":[1,1]", NULL},
         {",\"quantization_config\":{\"quant_method\":\"gptq\"}", "quant_method"},
+        {",\"quantization_config\":{\"quant_method\":\"bitnet\",\"linear_class\":\"foo\"}",
+         "linear_class' is 'foo', which is not implemented (known: 'autobitlinear', 'bitlinear')"},
+        {",\"quantization_config\":{\"quant_method\":\"bitnet\",\"linear_class\":null}", NULL},
         {",\"hidden_activation\":\"gelu\"", "hidden_activation"},
+        {",\"attention_bias\":true", "attention_bias"},
+        {",\"mlp_bias\":true", "mlp_bias"},
+        {",\"attention_bias\":false,\"mlp_bias\":null", NULL},
+        {",\"rope_parameters\":{\"rope_theta\":500000}", NULL},
+        {",\"rope_parameters\":{\"rope_theta\":null}", NULL},
     };
     if (!can_read())
         SKIP(NO_JSON);
@@ -316,6 +324,86 @@ TEST(settings_that_change_answers)
             (cases[i].named && !strstr(tern_last_error(), cases[i].named)))
             harness_fail(__FILE__, __LINE__, "%s: %s: %s", cases[i].entry, tern_status_name(status),
                          status ? tern_last_error() : "");
+        tern_model_file_close(file);
+    }
+    unlink(in_folder("config.json"));
+    tern_ctx_destroy(ctx);
+}
+
+/* A base of positions that is said twice has to be the same. */
+TEST(two_bases_of_positions)
+{
+    tern_model_file *file;
+    tern__hparams h;
+    if (!can_read())
+        SKIP(NO_JSON);
+    put_packed();
+    put_config("LlamaForCausalLM", "llama", "silu", "false", ",\"rope_parameters\":{\"rope_theta\":10000}");
+    open_folder(&file);
+    CHECK_STATUS(tern__hparams_read(file, &h), TERN_FORMAT);
+    CHECK(strstr(tern_last_error(), "rope_theta 500000 and rope_parameters.rope_theta 10000"));
+    tern_model_file_close(file);
+    unlink(in_folder("config.json"));
+}
+
+/* Tokens of config.json that a vocabulary of 32 has not, or that are no numbers. */
+TEST(ids_of_tokens)
+{
+    static const struct {
+        const char *ends;
+        bool right;
+    } cases[] = {{"[2,3]", true}, {"31", true},      {"null", true},   {"[]", true},   {"32", false},
+                 {"-1", false},   {"[2,32]", false}, {"\"x\"", false}, {"1.5", false}, {"true", false}};
+    if (!can_read())
+        SKIP(NO_JSON);
+    put_packed();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[1024], changed[1024];
+        tern_model_file *file;
+        tern__hparams h;
+        snprintf(text, sizeof text, config, "LlamaForCausalLM", "llama", "silu", "false", "");
+        const char *at = strstr(text, "[2,3]");
+        CHECK(at);
+        snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, cases[i].ends, at + 5);
+        text_of(changed);
+        store_in_folder("config.json");
+        open_folder(&file);
+        const tern_status status = tern__hparams_read(file, &h);
+        if (status != (cases[i].right ? TERN_OK : TERN_FORMAT) ||
+            (status && !strstr(tern_last_error(), "config.eos_token_id")))
+            harness_fail(__FILE__, __LINE__, "%s: %s: %s", cases[i].ends, tern_status_name(status),
+                         status ? tern_last_error() : "");
+        tern_model_file_close(file);
+    }
+    unlink(in_folder("config.json"));
+}
+
+/* What weight_scale means is never guessed: a config.json without a word of it, or with one that nobody knows, is refused. */
+TEST(unsaid_meaning_of_weight_scale)
+{
+    static const char *const unsaid[] = {
+        "",
+        ",\"quantization_config\":null",
+        ",\"quantization_config\":{}",
+        ",\"quantization_config\":\"bitnet\"",
+        ",\"quantization_config\":{\"quant_method\":\"bitnet\",\"linear_class\":\"foo\"}",
+        ",\"quantization_config\":{\"quant_method\":\"bitnet\",\"linear_class\":5}",
+        ",\"quantization_config\":{\"quant_method\":\"bitnet\",\"linear_class\":\"\"}",
+    };
+    if (!can_read())
+        SKIP(NO_JSON);
+    set_up();
+    put_packed();
+    for (size_t i = 0; i < sizeof unsaid / sizeof unsaid[0]; i++) {
+        tern_model_file *file;
+        tern_tensor *codes, *scales;
+        put_config("BitNetForCausalLM", "bitnet", "relu2", "true", unsaid[i]);
+        open_folder(&file);
+        CHECK_STATUS(
+            tern_model_file_load_ternary(ctx, file, 0, TERN_T2, TERN_TERNARY_DECLARED, &codes, &scales),
+            TERN_FORMAT);
+        CHECK(strstr(tern_last_error(), "does not say whether"));
+        CHECK(strstr(tern_last_error(), "autobitlinear (multiplies) or bitlinear (divides)"));
         tern_model_file_close(file);
     }
     unlink(in_folder("config.json"));

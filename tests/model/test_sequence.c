@@ -294,6 +294,7 @@ TEST(prompts_can_be_stopped_behind_the_last_chunk)
         make_tokens(0, 0, tokens);
         CHECK(open_engine(TERN_F32, &e));
         CHECK_STATUS(tern_sequence_prompt(e.q[0], tokens, n, stop_at_the_end, &done), TERN_CANCELLED);
+        CHECK(strstr(tern_last_error(), "no answer was begun"));
         CHECK(done == n && !tern_sequence_logits(e.q[0]));
         CHECK_OK(tern_sequence_prompt(e.q[0], tokens, n, NULL, NULL));
         CHECK_EQ(tern_sequence_reused(e.q[0]), n - 1);

@@ -203,6 +203,7 @@ GGUF_CASES = {
     "theta infinite": [("set", KEY + "rope.freq_base", files.meta_bytes(float("inf")))],
     "architecture missing": [("drop", "general.architecture")],
     "architecture of control characters": [("set", "general.architecture", files.meta_bytes("\x1b[31m\n\nx"))],
+    "architecture with a zero behind it": [("set", "general.architecture", files.meta_bytes("bitnet-b1.58\0"))],
     "architecture unknown": [("set", "general.architecture", files.meta_bytes("mamba"))],
     "shape that contradicts": [("tensor", Q, SHAPE, [64, 128]), ("tensor", Q, DATA, GOOD[:64 * 32] + GOOD[-32:])],
     "width that contradicts": [("set", KEY + "embedding_length", u32(256))],

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/strbuf.h"
 
 enum { KEY = 160 };
 
@@ -52,6 +53,8 @@ static const struct setting {
     {"config.attention_multiplier", IS_ATTENTION_SCALE, 0, false},
     {"config.query_pre_attn_scalar", IS_HEAD_WIDTH, 0, false},
     {"config.num_local_experts", IS_NUMBER, 0, true},
+    {"config.attention_bias", IS_NUMBER, 0, false}, /* no architecture here has biases */
+    {"config.mlp_bias", IS_NUMBER, 0, false},
 };
 
 static const char *key_of(const tern__hparams *h, const char *name, char key[static KEY])
@@ -121,8 +124,30 @@ static tern_status check_word(const tern_model_file *file, const char *key, cons
     if (status == TERN_NOT_FOUND)
         return TERN_OK;
     TERN_TRY(status);
-    TERN__FAIL_IF(!is_one_of(word, accepted), TERN_UNSUPPORTED,
-                  "model: '%s' is '%s', which is not implemented", key, word);
+    if (is_one_of(word, accepted))
+        return TERN_OK;
+    tern__strbuf known = TERN__STRBUF_EMPTY;
+    for (int i = 0; accepted[i]; i++)
+        tern__strbuf_addf(&known, "%s'%s'", i ? ", " : "", accepted[i]);
+    status = known.failed
+                 ? tern__out_of_memory(strlen(key))
+                 : tern__fail(TERN_UNSUPPORTED, "model: '%s' is '%s', which is not implemented (known: %s)",
+                              key, word, known.text);
+    tern__strbuf_free(&known);
+    return status;
+}
+
+/* A config.json may say the base of positions in two places: which one is meant nobody can tell if they differ. */
+static tern_status check_bases(const tern_model_file *file)
+{
+    double old, new;
+    if (tern_model_file_get_float(file, "config.rope_theta", &old) != TERN_OK ||
+        tern_model_file_get_float(file, "config.rope_parameters.rope_theta", &new) != TERN_OK)
+        return TERN_OK;
+    TERN__FAIL_IF(old != new, TERN_FORMAT,
+                  "model: config.json has two bases of positions, rope_theta %.10g and "
+                  "rope_parameters.rope_theta %.10g: remove the wrong one",
+                  old, new);
     return TERN_OK;
 }
 
@@ -131,6 +156,7 @@ static tern_status check_positions(const tern_model_file *file, const tern__hpar
     static const char *const plain[] = {"none", "linear", "default",
                                         NULL}; /* the factor is checked besides */
     char key[KEY];
+    TERN_TRY(check_bases(file));
     return check_word(file, key_of(h, "rope.scaling.type", key), plain);
 }
 
@@ -201,6 +227,35 @@ static tern_status check_head(const tern_model_file *file)
     return TERN_OK;
 }
 
+static tern_status check_token(const tern_model_file *file, const tern__hparams *h, const char *key)
+{
+    int64_t id;
+    tern_status status = tern_model_file_get_int(file, key, &id);
+    if (status == TERN_DTYPE)
+        return TERN_FORMAT; /* a word, a flag or a fraction: the message says so */
+    TERN_TRY(status);
+    TERN__FAIL_IF(id < 0 || (h->vocabulary > 0 && id >= h->vocabulary), TERN_FORMAT,
+                  "model: '%s' is %lld: no token has that id", key, (long long)id);
+    return TERN_OK;
+}
+
+/* Tokens at the beginning and the end: one that is none would never end an answer. */
+static tern_status check_tokens(const tern_model_file *file, const tern__hparams *h)
+{
+    static const char *const keys[] = {"config.bos_token_id", "config.eos_token_id"};
+    for (size_t i = 0; i < TERN__COUNT(keys); i++) {
+        tern_status status = check_token(file, h, keys[i]);
+        for (int k = 0; status == TERN_OK || (status == TERN_NOT_FOUND && k == 0); k++) {
+            char key[KEY];
+            snprintf(key, sizeof key, "%s.%d", keys[i], k); /* a list */
+            status = check_token(file, h, key);
+        }
+        if (status != TERN_NOT_FOUND)
+            return status;
+    }
+    return TERN_OK;
+}
+
 tern_status tern__settings_check(const tern_model_file *file, const tern__hparams *h)
 {
     TERN_TRY(check_head(file));
@@ -209,7 +264,10 @@ tern_status tern__settings_check(const tern_model_file *file, const tern__hparam
     TERN_TRY(check_activation(file, h));
     TERN_TRY(
         check_word(file, "config.quantization_config.quant_method", (const char *const[]){"bitnet", NULL}));
+    TERN_TRY(check_word(file, "config.quantization_config.linear_class",
+                        (const char *const[]){"autobitlinear", "bitlinear", NULL}));
     TERN_TRY(check_words(file, "config.layer_types", (const char *const[]){"full_attention", NULL}));
     TERN_TRY(check_rotated(file));
+    TERN_TRY(check_tokens(file, h));
     return check_unconverted(file);
 }

@@ -148,7 +148,7 @@ static tern_status write_codes(job *j, tern__conversion *c,
                                                     const tern__ternary_rows *all))
 {
     const tern_file_tensor *t = &j->file->tensors[c->source];
-    tern__ternary_rows all = {.own_scale = c->own_scale};
+    tern__ternary_rows all = {.own_scale = c->own_scale, .beside = c->scale};
     tern__rows_and_columns(t->rank, t->shape, &all.rows, &all.columns);
     TERN_SCOPE(j->ctx) {
         tern_tensor *codes, *scales;

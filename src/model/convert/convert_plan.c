@@ -167,9 +167,14 @@ static tern_status plan_scale(tern_ctx *ctx, const tern_model_file *file, bool f
         bool fits = tern__stored_holds_scales(c->to, s, n);
         if (!codec && tern__t2_is_zero(tern_data(codes), (int64_t)tern_nbytes(codes)))
             fits = false; /* zeros do not tell it */
-        TERN__FAIL_IF(!fits && n > 1 && c->way == TERN__WAY_TERNARY, TERN_UNSUPPORTED,
-                      "%s: tensor '%s' has scales of blocks that f16 does not hold", file->parts[0].path,
-                      name);
+        if (!fits && n > 1 && c->way == TERN__WAY_TERNARY) {
+            /* blocks keep their f16 where they have a factor beside them, and it stays there */
+            TERN_TRY(keep_scale(ctx, file, c));
+            TERN__FAIL_IF(!c->own_scale || !tern__scales_have_factor(s, n, c->scale), TERN_UNSUPPORTED,
+                          "%s: tensor '%s' has scales of blocks that f16 does not hold", file->parts[0].path,
+                          name);
+            return TERN_OK;
+        }
         c->own_scale = !fits && n == 1 &&
                        (c->way == TERN__WAY_TERNARY || c->ternarised || (exact && named_ternary(file)));
         c->signs = c->own_scale && c->way == TERN__WAY_VALUES;

@@ -30,12 +30,33 @@ bool tern__stored_holds_scales(tern_stored stored, const float *scales, int64_t 
     return true;
 }
 
+float tern__scale_within(float scale, float beside)
+{
+    float within = scale / beside; /* off by less than f16 tells apart */
+    uint16_t half;
+    tern__convert(TERN_F32, &within, 1, TERN_F16, &half, 1, 1);
+    tern__convert(TERN_F16, &half, 1, TERN_F32, &within, 1, 1);
+    return within;
+}
+
+bool tern__scales_have_factor(const float *scales, int64_t n, float beside)
+{
+    for (int64_t k = 0; k < n; k++) {
+        const float back = tern__scale_within(scales[k], beside) * beside;
+        if (memcmp(&back, &scales[k], sizeof back) != 0)
+            return false;
+    }
+    return true;
+}
+
 /* Puts scales into the blocks of row r. */
 static void put_scales(const tern__ternary_rows *all, size_t block, int64_t r, uint8_t *row)
 {
     const int64_t blocks = all->columns / TERN__TQ_BLOCK;
     for (int64_t b = 0; b < blocks; b++) {
-        float d = all->own_scale ? 1 : all->scales[all->n_scales == 1 ? 0 : r * blocks + b];
+        float d = all->scales[all->n_scales == 1 ? 0 : r * blocks + b];
+        if (all->own_scale)
+            d = all->n_scales == 1 ? 1 : tern__scale_within(d, all->beside);
         uint16_t half;
         tern__convert(TERN_F32, &d, 1, TERN_F16, &half, 1, 1);
         memcpy(row + block * (size_t)(b + 1) - sizeof half, &half, sizeof half);

@@ -10,10 +10,15 @@ typedef struct tern__ternary_rows {
     int64_t n_scales; /* 1, or one for each block of 256 */
     int64_t rows, columns;
     bool own_scale; /* the scale is a tensor of its own: codes are written as if it were 1 */
+    float beside;   /* with scales of blocks, those have this factor, and it is what is in that tensor */
 } tern__ternary_rows;
 
 /* Does the type give every scale back as it is? Else one scale needs a tensor of its own. */
 bool tern__stored_holds_scales(tern_stored stored, const float *scales, int64_t n);
+
+/* Are scales of blocks an f16 times what is in a tensor of its own, each of them as it is? Then that f16 is tern__scale_within. */
+bool tern__scales_have_factor(const float *scales, int64_t n, float beside);
+float tern__scale_within(float scale, float beside);
 
 /* The bytes of a tensor of a ternary type. Scratch: `codes` (planes of the type, columns) and `encoded` (bytes of a stored row). */
 tern_status tern__ternary_write(tern__model_writer *w, tern_stored to, const tern__ternary_rows *all,

@@ -177,12 +177,23 @@ static tern_status add_translated(tern_model_file *file, json_t *config)
 
 /* ---- what it says of ternary weights ----------------------------------------------------------------------------- */
 
+/* The two meanings are wrong by the square of a scale for each other, so nothing is guessed: a bitnet without a class of layers is
+ * a "bitlinear", and other words, or no word of bitnet, are none. */
+static tern__scale_meaning meaning_of_scales(const json_t *q, bool quantised)
+{
+    if (!member(q, "linear_class"))
+        return quantised ? TERN__SCALE_DIVIDES : TERN__SCALE_UNSAID;
+    const char *class = text_at(q, "linear_class");
+    return strcmp(class, "autobitlinear") == 0 ? TERN__SCALE_MULTIPLIES
+           : strcmp(class, "bitlinear") == 0   ? TERN__SCALE_DIVIDES
+                                               : TERN__SCALE_UNSAID;
+}
+
 static void take_quantisation(tern_model_file *file, const json_t *config)
 {
     const json_t *q = json_object_get(config, "quantization_config");
     bool quantised = strcmp(text_at(q, "quant_method"), "bitnet") == 0;
-    file->scale_meaning = strcmp(text_at(q, "linear_class"), "autobitlinear") == 0 ? TERN__SCALE_MULTIPLIES
-                                                                                   : TERN__SCALE_DIVIDES;
+    file->scale_meaning = meaning_of_scales(q, quantised);
     const tern__architecture *row;
     architecture_of(config, &row);
     /* "offline" weights were ternarised before: what of them is numbers, stands for itself */

@@ -110,6 +110,11 @@ tern_status tern__scale_read(tern_ctx *ctx, const tern_model_file *file, const t
         return TERN_OK;
     TERN__FAIL_IF(file->scale_meaning == TERN__SCALE_UNKNOWN, TERN_FORMAT,
                   "config.json is missing, which says whether '%s' multiplies or divides", name);
+    TERN__FAIL_IF(
+        file->scale_meaning == TERN__SCALE_UNSAID, TERN_FORMAT,
+        "config.json does not say whether '%s' multiplies or divides: its quantization_config needs "
+        "quant_method bitnet, and linear_class autobitlinear (multiplies) or bitlinear (divides)",
+        name);
     if (file->scale_meaning == TERN__SCALE_DIVIDES) {
         TERN__FAIL_IF(!(*out != 0 && isfinite(1 / *out)), TERN_FORMAT, "'%s' divides, and is %g", name,
                       (double)*out);

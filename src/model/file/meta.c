@@ -240,5 +240,9 @@ tern_status tern_model_file_get_string(const tern_model_file *file, const char *
     int i = 0;
     size_t length;
     TERN_TRY(find_single("model_file_get_string", file, key, text, &i));
-    return tern_model_file_meta_string(file, i, 0, text, &length);
+    TERN_TRY(tern_model_file_meta_string(file, i, 0, text, &length));
+    TERN__FAIL_IF(strlen(*text) != length, TERN_FORMAT,
+                  "%s: '%s' has a byte of zero in it, so that nobody can tell where it ends",
+                  file->parts[0].path, key);
+    return TERN_OK;
 }

@@ -39,6 +39,7 @@ typedef struct tern__meta {
 
 typedef enum tern__scale_meaning {
     TERN__SCALE_UNKNOWN, /* there is no config.json to say so */
+    TERN__SCALE_UNSAID,  /* there is one, and it does not say so in words that are known */
     TERN__SCALE_MULTIPLIES,
     TERN__SCALE_DIVIDES,
 } tern__scale_meaning;

@@ -72,7 +72,9 @@ static tern_status copy_types(const tern_model_file *f, size_t n_tokens, int32_t
         return tern__out_of_memory(n_tokens * sizeof **out);
     for (int64_t i = 0; i < count; i++) {
         TERN_TRY(tern_model_file_meta_int(f, entry, i, &value));
-        (*out)[i] = value < 0 || value > TERN_TOKEN_BYTE ? -1 : (int32_t)value;
+        (*out)[i] = value < 0 || value > INT32_MAX
+                        ? -1
+                        : (int32_t)value; /* other types are refused by their number */
     }
     return TERN_OK;
 }

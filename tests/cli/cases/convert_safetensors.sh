@@ -15,7 +15,17 @@ ls -A folder
 sed -i 's/"eos_token_id": *[0-9]*/"eos_token_id": [3, 4, 5, 6]/' folder/config.json
 tern convert folder ends.gguf
 tern inspect ends.gguf | grep -o '[a-z.]*_token_id.*'
-sed -i 's/"hidden_act": *"[a-z0-9]*"/"hidden_act": "gelu"/' folder/config.json
+cp folder/config.json right.json
+sed -i 's/autobitlinear/foo/' folder/config.json
+status tern run -m folder -p x -n 1
+status tern convert folder refused.gguf
+sed 's/"quantization_config"/"other_config"/' right.json >folder/config.json
+status tern run -m folder -p x -n 1
+status tern convert folder refused.gguf
+sed 's/"rope_theta"/"rope_parameters": {"rope_theta": 7}, "rope_theta"/' right.json >folder/config.json
+status tern run -m folder -p x -n 1
+status tern convert folder refused.gguf
+sed 's/"hidden_act": *"[a-z0-9]*"/"hidden_act": "gelu"/' right.json >folder/config.json
 status tern run -m folder -p x -n 1
 status tern convert folder refused.gguf
 ls refused.gguf 2>/dev/null

@@ -13,3 +13,8 @@ status tern run $model -p x -f y
 status tern run $model -p x --temp hot
 status tern run $model -p x --top-p 2
 status tern run $model -p x -c 100000000
+# a file that asks for the end of text behind every text: a prompt goes on all the same, and the text is whole for `tokenize`
+LC_ALL=C sed 's/add_bos_token/add_eos_token/' model.gguf >ends.gguf
+tern tokenize -m ends.gguf -p hi --ids
+tern run -m ends.gguf -p hi -n 3 --temp 0 --json | grep -o '"prompt_tokens": *[0-9]*\|"finish": *"[a-z]*"'
+[ "$(tern run -m ends.gguf -p hi -n 3 --temp 0)" = "$(tern run -m model.gguf -p hi -n 3 --temp 0)" ] && echo "the same answer"
