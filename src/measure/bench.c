@@ -424,6 +424,14 @@ void tern__cell_close(tern__cell *cell)
 
 /* ---- one row ---- */
 
+void tern__cell_rates(const tern__cell *cell, tern_result *row)
+{
+    if (cell->operations > 0)
+        row->gflops = cell->operations / row->median_us * 1e-3;
+    if (cell->bytes > 0)
+        row->gbytes_s = cell->bytes / row->median_us * 1e-3;
+}
+
 static void fill(const tern__cell *cell, const tern__measurement *m, tern_result *row)
 {
     row->rounds = m->time.n;
@@ -431,10 +439,7 @@ static void fill(const tern__cell *cell, const tern__measurement *m, tern_result
     row->median_us = m->time.median * 1e6;
     row->mad_us = m->time.n > 1 ? m->time.mad * 1e6 : NAN; /* one has no spread */
     row->min_us = m->time.min * 1e6;
-    if (cell->operations > 0)
-        row->gflops = cell->operations / m->time.median * 1e-9;
-    if (cell->bytes > 0)
-        row->gbytes_s = cell->bytes / m->time.median * 1e-9;
+    tern__cell_rates(cell, row);
     if (m->share.n > 0) {
         row->limit_share = m->share.median;
         row->limit_mad = m->share.n > 1 ? m->share.mad : NAN;

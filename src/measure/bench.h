@@ -93,6 +93,8 @@ tern_status tern__cell_limit(const tern__cell *cell, tern__limit **out);
  * they ask for. Fills the row; `samples` (2 of TERN__ROUNDS_MOST: times, and the processor's) are its samples then. */
 tern_status tern__cell_time(tern__cell *cell, tern__limit *limit, int64_t repeats,
                             double (*samples)[TERN__ROUNDS_MOST], tern__measurement *m);
+/* The rates of a row of it, by the row's median. */
+void tern__cell_rates(const tern__cell *cell, tern_result *row);
 void tern__cell_close(tern__cell *cell);
 
 /* The step with the most work says which kernel it is that is measured. */

@@ -109,6 +109,9 @@ static tern_status keep_taken(tern_regress_report *p, tern_regress_row *row, ter
     cell->row.cpu_samples_us = NULL;
     cell->row.limit_share = t->limit ? exp(t->log_shares / t->parts) : NAN;
     TERN_TRY(keep_result(p, row, &cell->row));
+    tern_result *kept = &p->results->rows[p->results->n - 1];
+    tern__cell_rates(cell, kept); /* by the median of all parts: the cell's own are those of its last one */
+    row->now = *kept;
     return tern__regress_judge(p, row);
 }
 

@@ -271,6 +271,12 @@ TEST(samples_are_taken_as_those_of_the_baseline)
         CHECK_EQ(row.now.repeats, REPEATS);
         CHECK(row.now.rounds >= 3 && row.now.rounds <= 4 * SAMPLES_OF_A_PART);
         CHECK(row.now.limit_share > 0); /* also of what did not change */
+        for (int k = 0; k < base->n;
+             k++) /* rates are by the median that is told: the bytes are those of the baseline */
+            if (tern_result_same(&base->rows[k], &row.now))
+                CHECK_NEAR(row.now.gbytes_s * row.now.median_us /
+                               (base->rows[k].gbytes_s * base->rows[k].median_us),
+                           1, 1e-9);
         CHECK(row.comparison.looks >= 1 && row.comparison.looks <= 4);
     }
     /* What was measured says how, too: it may become the next baseline. */
