@@ -34,9 +34,10 @@ static tern_status keep_result(tern_regress_report *p, tern_regress_row *row, co
 
 /* What is measured of a row until its answer is clear. */
 typedef struct taking {
-    tern__limit *limit; /* of the cell; NULL: it has none */
-    double *then;       /* (n_then) the baseline's samples, seconds */
-    double *now;        /* (n, room for o.rounds) */
+    tern__limit *limit;     /* of the cell; NULL: it has none */
+    double *then;           /* (n_then) the baseline's samples, seconds */
+    double *now;            /* (n, room for o.rounds) */
+    tern__measurement last; /* of the latest part: the cell's row points to its words */
     int n_then, n;
     int parts;
     double log_shares; /* of the limit, added up over parts */
@@ -74,14 +75,14 @@ static void end_taking(taking *t)
 static tern_status take_part(tern_regress_report *p, const tern_regress_row *row, tern__cell *cell, taking *t)
 {
     double samples[2][TERN__ROUNDS_MOST];
-    tern__measurement m = {0};
     const int64_t repeats = (int64_t)(tern__regress_repeats(p->base, &row->base) + 0.5);
-    TERN_TRY(tern__cell_time(cell, t->limit, repeats, samples, &m));
-    for (int i = 0; i < m.time.n && t->n < p->o.rounds; i++)
+    TERN_TRY(tern__cell_time(cell, t->limit, repeats, samples, &t->last));
+    cell->row.samples_us = cell->row.cpu_samples_us = NULL; /* they are kept in `now` */
+    for (int i = 0; i < t->last.time.n && t->n < p->o.rounds; i++)
         t->now[t->n++] = samples[0][i] * 1e-6;
     t->parts++;
-    if (m.share.n > 0)
-        t->log_shares += log(m.share.median);
+    if (t->last.share.n > 0)
+        t->log_shares += log(t->last.share.median);
     return TERN_OK;
 }
 
@@ -137,6 +138,8 @@ static tern_status take_samples(tern_regress_report *p, tern_regress_row *row, t
     else
         row->comparison = (tern_comparison){0}; /* of a part, in which something went wrong */
     end_taking(&t);
+    cell->row.samples_us = NULL; /* what these were is gone */
+    cell->row.limit = NULL;
     return status;
 }
 
