@@ -53,7 +53,7 @@ typedef struct tern_convert_options {
     uint64_t
         shard_bytes; /* most bytes of tensors in a file of safetensors: several and an index; 0: one file */
     bool
-        force; /* ternarise weights of a model that was not trained for it, or write what only Tern reads as ternary */
+        force; /* ternarise weights of a model that was not trained for it, or write ternary layers as numbers */
     tern_model_progress progress; /* or NULL; told bytes that are written or read back */
     void (*report)(void *user, const tern_convert_report *tensor); /* or NULL; once for each, at the end */
     void *user;
