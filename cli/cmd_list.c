@@ -49,7 +49,14 @@ static int fail_unknown_kind(const char *kind)
         if (catalog_has(catalogs[i], kind))
             return fail_usage("cannot list '%s'; did you mean 'tern list %s %s'?", kind, catalogs[i]->name,
                               kind);
-    return fail_usage("cannot list '%s'%s", kind, suggestion_text(&s, "", buffer, sizeof buffer));
+    if (s.best)
+        return fail_usage("cannot list '%s'%s", kind, suggestion_text(&s, "", buffer, sizeof buffer));
+    text names = {0};
+    for (int i = 0; catalogs[i]; i++)
+        text_addf(&names, "%s%s", i ? ", " : "", catalogs[i]->name);
+    int code = fail_usage("cannot list '%s', only %s", kind, text_string(&names));
+    text_free(&names);
+    return code;
 }
 
 static int fail_unknown_entry(const catalog *c, const char *name)

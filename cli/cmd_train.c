@@ -123,6 +123,10 @@ static void print_plan(const train_run *r)
     text_add_plural(&line, tern_ctx_threads(r->ctx), "thread");
     if (r->progress.step > 0)
         text_addf(&line, "; going on after step %" PRId64, r->progress.step);
+    if (r->config.schedule.steps < r->config.schedule.warmup)
+        text_addf(&line, "; fewer than schedule.warmup (%" PRId64 "), so the rate only grows, to %g",
+                  r->config.schedule.warmup,
+                  tern_schedule_rate(&r->config.schedule, r->config.schedule.steps - 1));
     table_add(&t, "steps:");
     table_add(&t, text_string(&line));
     text_clear(&line);
@@ -312,7 +316,10 @@ static int run(const args *a)
     if (args_has(a, "config-keys"))
         return print_keys();
     if (!args_value(a, "output"))
-        return fail_usage("where to write is given with -o DIR");
+        return fail_usage("where to write is given with -o DIR%s",
+                          args_has(a, "data") || args_has(a, "resume")
+                              ? ""
+                              : ", and what is to be learnt with --data FILE");
     train_run r = {.a = a,
                    .dir = args_value(a, "output"),
                    .folder = -1,

@@ -15,7 +15,7 @@ typedef struct advice {
 static const advice options[] = {
     {"-ngl --n-gpu-layers --gpu-layers -sm --split-mode -ts --tensor-split -mg --main-gpu -nkvo --no-kv-offload -ot --override-tensor",
                                             "a model runs on one device as a whole, the processor unless --device names another" LEAVE},
-    {"-dev",                                "write --device NAME, one of 'tern devices'"},
+    {"-dev --gpu --cuda --metal --vulkan --opencl --mlx", "write --device NAME, one of 'tern devices'"},
     {"-fa --flash-attn -nopo --no-op-offload --swa-full -kvu", "attention has no such choice" LEAVE},
     {"-cnv --conversation -i --interactive -if --interactive-first -ins --instruct", "conversations are 'tern chat'"},
     {"-no-cnv --no-conversation -st --single-turn", "'tern run' continues one text, 'tern chat' converses" LEAVE},

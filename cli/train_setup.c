@@ -240,13 +240,13 @@ static int check_amounts(const train_run *r)
     const int64_t training = tern_corpus_training(r->corpus), validation = tern_corpus_validation(r->corpus);
     if (training < o->shape.context + 1)
         return fail("%lld tokens are left to learn from, less than one sequence of model.context (%lld) and "
-                    "one more: give more data, or make it smaller",
+                    "one more: give more data, or a --config FILE with a smaller one",
                     (long long)training, (long long)o->shape.context);
     if (r->config.validation_share > 0 && validation < o->shape.context + 1)
         return fail(
             "%lld tokens are left for validation, less than one sequence of model.context (%lld) and one "
-            "more: give more data, make validation.share larger or model.context smaller, or do without: "
-            "validation.share 0",
+            "more: give more data, or a --config FILE with a larger validation.share or a smaller "
+            "model.context, or one without validation: {\"validation\": {\"share\": 0}}",
             (long long)validation, (long long)o->shape.context);
     return EXIT_DONE;
 }

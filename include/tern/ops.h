@@ -58,7 +58,8 @@ TERN_API tern_tensor *tern_slice(tern_tensor *x, int n_start, const int64_t *sta
 /* repeats axes of size 1, and new leading axes, up to `shape` */
 TERN_API tern_tensor *tern_broadcast(tern_tensor *x, int rank, const int64_t *shape);
 
-/* x on another device ("cpu" is the only one so far) */
+/* x on another device; within a graph "cpu" is the only one, since a program runs on the device it is
+ * compiled for */
 TERN_API tern_tensor *tern_to_device(tern_tensor *x, const char *device);
 
 /* x itself, for what is to be computed a second time instead of kept: what reads it is not merged with
