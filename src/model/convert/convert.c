@@ -417,8 +417,7 @@ static void report(const job *j)
             .from = t->stored,
             .to = c->to,
             .lossless = exact,
-            .as_loaded = !exact && (c->way == TERN__WAY_TERNARY || c->ternarised) &&
-                         j->file->master_weights && strncmp(t->name, "blk.", 4) == 0,
+            .as_loaded = !exact && (c->way == TERN__WAY_TERNARY || c->ternarised) && c->master,
             .sqnr_db = exact || c->errors == 0 ? (double)INFINITY : 10 * log10(c->values / c->errors),
             .cosine = exact            ? 1
                       : c->results > 0 ? c->product / sqrt(c->values * c->results)

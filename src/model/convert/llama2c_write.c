@@ -20,7 +20,6 @@ tern_status tern__llama2c_shape_of(const tern_model_file *file, tern__llama2c_sh
 {
     tern__hparams h = {0};
     tern_file_tensor table;
-    char name[TERN__PART_NAME];
     int i;
     bool tied;
     TERN_TRY(tern__hparams_read(file, &h));
@@ -37,7 +36,7 @@ tern_status tern__llama2c_shape_of(const tern_model_file *file, tern__llama2c_sh
     if (h.rope_width != h.head_width)
         return fail_setting(file, "number of rotated coordinates", (double)h.rope_width,
                             (double)h.head_width);
-    TERN_TRY(tern_model_file_find(file, tern__part_name(tern__part_get(TERN__PART_TABLE), 0, name), &i));
+    TERN_TRY(tern__table_of(file, &i));
     TERN_TRY(tern_model_file_tensor(file, i, &table));
     TERN_TRY(tern__head_of(file, &i, &tied));
     TERN__FAIL_IF(table.rank != 2 || table.shape[0] < 1 || table.shape[0] > INT32_MAX, TERN_SHAPE,

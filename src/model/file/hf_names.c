@@ -94,21 +94,13 @@ static int64_t rows_promised(const tern_model_file *file, const char *name)
     static const char *const keys[TERN__SIZE_COUNT] = {
         [TERN__SIZE_WIDTH] = "embedding_length", [TERN__SIZE_FEED_FORWARD] = "feed_forward_length"};
     const tern__architecture *a = tern__architecture_in(file);
-    char number[8], key[TERN__MOST_NAME + 1];
-    int at = 0;
-    int64_t rows;
-    if (!a || sscanf(name, "blk.%7[0-9].%n", number, &at) != 1 || at == 0)
+    char key[TERN__ARCH_KEY];
+    int64_t layer, rows;
+    const tern__part *part = tern__part_of(name, &layer);
+    if (!a || !part || !part->in_layer || !keys[part->rows])
         return 0;
-    for (int i = TERN__PART_LAYER_BEGIN; i < TERN__PART_LAYER_END; i++) {
-        const tern__part *part = tern__part_get((tern__part_id)i);
-        const size_t n = strlen(part->gguf);
-        if (strncmp(name + at, part->gguf, n) != 0 || strcmp(name + at + n, ".weight") != 0 ||
-            !keys[part->rows])
-            continue;
-        snprintf(key, sizeof key, "%s.%s", a->name, keys[part->rows]);
-        return tern_model_file_get_int(file, key, &rows) == TERN_OK ? rows : 0;
-    }
-    return 0;
+    tern__arch_key(a->name, keys[part->rows], key);
+    return tern_model_file_get_int(file, key, &rows) == TERN_OK ? rows : 0;
 }
 
 tern_status tern__hf_find_packed(tern_model_file *file)

@@ -81,16 +81,16 @@ static tern_status step_part(cursor *c, tern__part_id id)
 {
     const tern__llama2c_shape *s = &c->h->shape;
     const tern__part *part = tern__part_get(id);
-    const int64_t sizes[TERN__SIZE_COUNT] = {[TERN__SIZE_ONE] = 1,
-                                             [TERN__SIZE_WIDTH] = s->dim,
-                                             [TERN__SIZE_HEADS] = s->dim,
-                                             [TERN__SIZE_KV_HEADS] = s->dim / s->heads * s->kv_heads,
-                                             [TERN__SIZE_FEED_FORWARD] = s->hidden,
-                                             [TERN__SIZE_VOCABULARY] = s->vocabulary};
+    const tern__part_shape shape = {.width = s->dim,
+                                    .heads = s->heads,
+                                    .kv_heads = s->kv_heads,
+                                    .head_width = s->dim / s->heads,
+                                    .feed_forward = s->hidden,
+                                    .vocabulary = s->vocabulary};
     for (int64_t i = 0; i < (part->in_layer ? s->layers : 1); i++) {
         char name[TERN__PART_NAME];
         TERN_TRY(step(c, tern__part_name(part, i, name), tern__part_is_vector(part) ? 1 : 2,
-                      sizes[part->rows], sizes[part->columns]));
+                      tern__part_rows(part, &shape), tern__part_columns(part, &shape)));
     }
     return TERN_OK;
 }
