@@ -53,11 +53,9 @@ static bool named_ternary(const tern_model_file *file)
  * name that they are ternary. */
 static tern_stored ternary_in_gguf(const tern_model_file *file, const tern_file_tensor *t)
 {
-    static const tern_stored types[] = {TERN_STORED_I2_S, TERN_STORED_Q8_0, TERN_STORED_F16};
-    for (size_t i = 0; i < TERN__COUNT(types) && t->rank > 0 && named_ternary(file); i++)
-        if (t->shape[t->rank - 1] % tern_stored_get(types[i])->block_elements == 0)
-            return types[i];
-    return TERN_STORED_I2_S;
+    return t->rank > 0 && named_ternary(file)
+               ? tern__ternary_fallback(TERN_STORED_I2_S, t->shape[t->rank - 1])
+               : TERN_STORED_I2_S;
 }
 
 /* What a tensor that nobody asked about becomes in GGUF. */

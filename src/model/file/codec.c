@@ -193,6 +193,12 @@ const tern__codec *tern__codec_get(tern_stored stored)
 
 /* ---- t2 ------------------------------------------------------------------------------------------------------------ */
 
+void tern__t2_row_f32(const uint8_t *t2, int64_t columns, const float *scales, int64_t n_scales, float *out)
+{
+    for (int64_t k = 0; k < columns; k++)
+        out[k] = (float)((int)tern__t2_code(t2, k) - 1) * scales[n_scales == 1 ? 0 : k / TERN__TQ_BLOCK];
+}
+
 void tern__t5_from_t2(const uint8_t *t2, int64_t columns, uint8_t *t5)
 {
     int64_t whole = columns / TERN_T5_PER_BYTE;

@@ -54,6 +54,9 @@ static inline int64_t tern__t2_bytes(int64_t columns)
     return columns / 4 + (columns % 4 != 0);
 }
 
+/* A row of t2 as numbers: codes times their scale, of which there is one (n_scales 1) or one for each TERN__TQ_BLOCK of them. */
+void tern__t2_row_f32(const uint8_t *t2, int64_t columns, const float *scales, int64_t n_scales, float *out);
+
 /* A row of t2 to a row of t5, both canonical. */
 void tern__t5_from_t2(const uint8_t *t2, int64_t columns, uint8_t *t5);
 
