@@ -124,21 +124,16 @@ static int read_options(const args *a, tern_bench_model_options *o, int *threads
 /* The built-in model; its context may be shorter than the usual tests. */
 static int open_built_in(const args *a, format as, model_source *m, tern_bench_model_options *o)
 {
-    const char *architecture;
-    char key[128];
-    int64_t room;
+    tern_model_memory needs;
     if (model_is_there(a) && as == AS_RESULTS)
         return fail_usage("results: `tern regress` opens the model again: name a file with -m");
     int code = model_open(a, NULL, m);
     if (code != EXIT_DONE)
         return code;
     o->file = m->file;
-    if (tern_model_file_get_string(m->file, "general.architecture", &architecture) != TERN_OK)
+    if (tern_model_plan_memory(m->file, NULL, &needs) != TERN_OK || needs.context <= o->n_depth)
         return EXIT_DONE;
-    snprintf(key, sizeof key, "%s.context_length", architecture);
-    if (tern_model_file_get_int(m->file, key, &room) != TERN_OK || room <= o->n_depth)
-        return EXIT_DONE;
-    room -= o->n_depth;
+    const int64_t room = needs.context - o->n_depth;
     if (!args_has(a, "n-prompt") && o->n_prompt > room)
         o->n_prompt = (int)room;
     if (!args_has(a, "n-gen") && o->n_gen > room)
@@ -488,12 +483,10 @@ static const option options[] = {
     {"threads", 't', "N,...", NULL, "measure with these numbers of threads (default: as many as this process may use)"},
     {"repetitions", 'r', "N", NULL, "runs of each test (default: 5)"},
     {"timeout", 0, "S", NULL, "give up a test that takes longer, and say so in its row (default: 600)"},
-    {"batch-size", 'b', "N", NULL, "most tokens of a prompt computed at once (default: 512)"},
-    {"cache-type", 0, "TYPE", "f32 f16 i8", "keys and values are kept as (default: f16)"},
-    {"head", 0, "TYPE", HEAD_TYPES, "convert the head (tern run tells what that does to the answers)"},
-    {"device", 0, "NAME", NULL, "compute on this device (default: the first of `tern devices`)"},
-    {"fallback", 0, NULL, NULL, "let the CPU run what that device cannot"},
-    {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2 or avx2,-avxvnni"},
+    BATCH_OPTIONS,
+    HEAD_OPTION("convert the head (tern run tells what that does to the answers)"),
+    DEVICE_NAME_OPTIONS,
+    CPU_OPTION,
     {"steps", 0, NULL, NULL, "md, table: also tell where the time goes, step by step"},
     {"output", 'o', "FORMAT", format_words, "how to print them (default: table on a terminal, else md); results: the same as --format json"},
     {"format", 0, "NAME", BENCH_RESULT_FORMATS, "print them as other results of `tern bench`; json is for `tern baseline create --from` and `tern regress --from`"},

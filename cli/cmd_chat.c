@@ -361,7 +361,7 @@ static int run(const args *a)
 }
 
 static const option options[] = {
-    ENGINE_OPTIONS(ENGINE_CONTEXT),
+    ENGINE_OPTIONS(MODEL_CONTEXT),
     METRICS_OPTION,
     {"system", 0, "TEXT", NULL, "what the model is told before the conversation"},
     NO_ESCAPE_OPTION,

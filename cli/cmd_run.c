@@ -357,7 +357,7 @@ static int run(const args *a)
 }
 
 static const option options[] = {
-    ENGINE_OPTIONS(ENGINE_CONTEXT),
+    ENGINE_OPTIONS(MODEL_CONTEXT),
     {"prompt", 'p', "TEXT", NULL,
      "the text to continue, with escapes such as \\n; else it is read from -f or standard input; the "
      "built-in model needs none"},

@@ -45,7 +45,7 @@ typedef struct tern_model_options {
 } tern_model_options;
 
 typedef struct tern_model_info {
-    const char *architecture; /* as the file says: "bitnet-b1.58", "bitnet", "llama"                       */
+    const char *architecture; /* as the file says: one of tern_model_architecture_name                     */
     const char *activation;   /* of the feed-forward part: "relu2" or "silu"                             */
     bool sub_norms;           /* norms before the output projections of attention and feed-forward         */
     bool tied;                /* the head is the embedding */

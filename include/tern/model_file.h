@@ -35,7 +35,7 @@ typedef enum tern_file_format {
 } tern_file_format;
 
 /* How a tensor is stored in a file: X(enumerator, GGUF's number or -1, name, elements and bytes of a block, what it is,
- * what tern_model_file_load makes of it).
+ * the type in memory: of TERNARY that of the codes; of OPAQUE there is none, and U8 stands for it).
  *
  *   PLAIN    elements or blocks of a Tern type as they are
  *   TERNARY  codes of -1, 0, +1 and scales; for tern_model_file_load_ternary
@@ -110,7 +110,7 @@ typedef struct tern_stored_info {
     int gguf_number;  /* -1: GGUF has no such type */
     tern_stored_kind kind;
     int block_elements, block_bytes;
-    tern_dtype dtype; /* what it loads as */
+    tern_dtype dtype; /* in memory: what it loads as; of TERNARY the codes; of OPAQUE nothing, U8 */
 } tern_stored_info;
 
 typedef struct tern_file_tensor {
@@ -218,6 +218,8 @@ TERN_API bool tern_model_file_runs_ternary(const tern_model_file *file, int i);
 
 TERN_API tern_status tern_stored_parse(const char *name,
                                        tern_stored *out); /* "q8_0" in any case; TERN_NOT_FOUND */
+/* Can layers be written so? -s, 0 and s come back as such: from blocks because they are written as signs, with s beside them. */
+TERN_API bool tern_stored_keeps_ternary(tern_stored stored);
 
 /* Tensor i as a constant of its own type, tern_stored_info.dtype. TERN_DTYPE for ternary
  * tensors, whose scales would be lost, TERN_UNSUPPORTED for opaque ones. The tensor may outlive the file. */

@@ -40,10 +40,9 @@ static tern_status find(loader *l, const tern__part *part, int64_t layer, int *o
     TERN_TRY(check_shape(l, part, t));
     /* types that can be listed, but whose numbers no weight has */
     const tern_stored_info *info = tern_stored_get(t->stored);
-    TERN__FAIL_IF(info->kind == TERN_STORED_PLAIN &&
-                      (!tern__stored_holds_weights(t->stored) || t->stored == TERN_STORED_F64),
-                  TERN_DTYPE, "%s: tensor '%s' is %s, which weights are not", l->m->file->parts[t->part].path,
-                  t->name, info->name);
+    TERN__FAIL_IF(info->kind == TERN_STORED_PLAIN && !tern__stored_holds_weights(t->stored), TERN_DTYPE,
+                  "%s: tensor '%s' is %s, which weights are not", l->m->file->parts[t->part].path, t->name,
+                  info->name);
     l->used[*out] = true;
     return TERN_OK;
 }

@@ -55,13 +55,11 @@ static tern_train_export_options chosen(const tern_train_export_options *options
 static tern_status check_types(const tern_train_shape *shape, const tern_train_export_options *o)
 {
     const tern_stored_info *type = tern_stored_get(o->type), *table = tern_stored_get(o->embedding);
-    TERN__FAIL_IF(!type || type->gguf_number < 0 || o->type == TERN_STORED_F64 ||
-                      !tern__stored_keeps_ternary(o->type),
-                  TERN_DTYPE, "trainer_export: %s does not hold ternary weights in GGUF",
+    TERN__FAIL_IF(!type || type->gguf_number < 0 || !tern_stored_keeps_ternary(o->type), TERN_DTYPE,
+                  "trainer_export: %s does not hold ternary weights in GGUF",
                   type ? type->name : "that type");
-    TERN__FAIL_IF(!table || table->gguf_number < 0 || o->embedding == TERN_STORED_F64 ||
-                      !tern__stored_holds_weights(o->embedding),
-                  TERN_DTYPE, "trainer_export: the table of tokens cannot be written as %s",
+    TERN__FAIL_IF(!table || table->gguf_number < 0 || !tern__stored_holds_weights(o->embedding), TERN_DTYPE,
+                  "trainer_export: the table of tokens cannot be written as %s",
                   table ? table->name : "that type");
     TERN__FAIL_IF(shape->width % table->block_elements != 0, TERN_DTYPE,
                   "trainer_export: %s has blocks of %d, but a row of the table of tokens has %lld numbers",

@@ -358,7 +358,7 @@ static tern_status plan_tensor(question *q)
     c->master = is_master(q->file, q->t);
     /* GGUF cannot say that there is still something to be done: numbers are the ternary ones there */
     c->ternarised = c->master && named_ternary(q->file) && q->format == TERN_FILE_GGUF && !q->to_codes &&
-                    tern__stored_keeps_ternary(c->to);
+                    tern_stored_keeps_ternary(c->to);
     if (c->to == q->t->stored && c->heads == 0 && !c->ternarised &&
         c->to != TERN_STORED_HF_T2) /* whose scale may mean something else */
         c->way = TERN__WAY_COPY;
