@@ -143,18 +143,6 @@ static int open_built_in(const args *a, format as, model_source *m, tern_bench_m
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
 
-enum { NAME = 32 };
-
-/* "pp512", "tg128 @ d128" */
-static const char *test_name(const tern_bench_model_row *row, char buffer[NAME])
-{
-    int used =
-        snprintf(buffer, NAME, row->n_prompt ? "pp%d" : "tg%d", row->n_prompt ? row->n_prompt : row->n_gen);
-    if (row->n_depth)
-        snprintf(buffer + used, NAME - (size_t)used, " @ d%d", row->n_depth);
-    return buffer;
-}
-
 static bool on_cpu(const tern_bench_model_row *row)
 {
     return strcmp(row->device, "cpu") == 0;
@@ -187,24 +175,23 @@ static const table_column columns[] = {
 /* Why a number is missing stands in its place in Markdown; in a table, where it would push the columns apart, below it. */
 static void add_reason(output *out, const tern_bench_model_row *row)
 {
-    char test[NAME];
     sheet_add(&out->sheet, out->sheet.markdown ? row->error : "unavailable");
     if (!out->sheet.markdown)
-        text_addf(&out->reasons, "%s, %d thread%s: %s\n", test_name(row, test), row->threads,
+        text_addf(&out->reasons, "%s, %d thread%s: %s\n", row->test, row->threads,
                   row->threads == 1 ? "" : "s", row->error);
 }
 
 static void add_row(output *out, const tern_bench_model_row *row)
 {
     sheet *s = &out->sheet;
-    char word[NUMBER_TEXT], test[NAME];
+    char word[NUMBER_TEXT];
     const bool billions = row->parameters >= 1000000000;
     sheet_add(s, row->model_type);
     sheet_add(s, format_bytes(word, row->model_bytes));
     sheet_addf(s, "%.2f %s", (double)row->parameters * (billions ? 1e-9 : 1e-6), billions ? "B" : "M");
     sheet_add(s, backend_name(row));
     sheet_addf(s, "%d", row->threads);
-    sheet_add(s, test_name(row, test));
+    sheet_add(s, row->test);
     if (row->rounds == 0) {
         add_reason(out, row);
         for (int i = 0; i < 4; i++)
@@ -266,11 +253,11 @@ static void add_step(sheet *to, const tern_bench_step *s, double all)
 static void print_steps(const tern_bench_model_row *row, bool markdown)
 {
     double all = 0, rest = 0;
-    char test[NAME], time[NUMBER_TEXT];
+    char time[NUMBER_TEXT];
     for (int i = 0; i < row->n_steps; i++)
         all += row->steps[i].seconds;
-    printf("\n%s, %d thread%s: %s in steps, each the fastest of its runs\n\n", test_name(row, test),
-           row->threads, row->threads == 1 ? "" : "s", tern_time_text(all * 1e9, time, sizeof time));
+    printf("\n%s, %d thread%s: %s in steps, each the fastest of its runs\n\n", row->test, row->threads,
+           row->threads == 1 ? "" : "s", tern_time_text(all * 1e9, time, sizeof time));
     sheet s = sheet_begin(step_columns, sizeof step_columns / sizeof *step_columns, markdown);
     for (int i = 0; i < row->n_steps; i++) {
         if (row->steps[i].seconds < all * 1e-3)
