@@ -188,15 +188,15 @@ static tern_status plan_scale(tern_ctx *ctx, const tern_model_file *file, bool f
     return TERN_OK;
 }
 
-/* Has the format such a type, and does a row fill its blocks? Four rows share the bytes of HF_T2. */
+/* Has the format such a type, and does a row fill its blocks? Or do rows fill the bytes that they share? */
 static tern_status check_type(const tern_model_file *file, const tern_file_tensor *t, tern_file_format format,
                               tern_stored to)
 {
-    bool packed = to == TERN_STORED_HF_T2;
+    const int planes = tern__codec_planes(to);
     bool has = to == TERN_STORED_AS_IS       ? false
                : format == TERN_FILE_LLAMA2C ? to == TERN_STORED_F32
                : format == TERN_FILE_GGUF    ? tern_stored_get(to)->gguf_number >= 0
-                                             : packed || tern__safetensors_type_name(to) != NULL;
+                                             : tern__safetensors_type_name(to) != NULL;
     const char *name = tern_stored_get(to == TERN_STORED_AS_IS ? t->stored : to)->name;
     TERN__FAIL_IF(!has && format == TERN_FILE_GGUF, TERN_UNSUPPORTED,
                   "%s: tensor '%s' is %s, which GGUF has not", file->parts[0].path, t->stored_name, name);
@@ -206,11 +206,11 @@ static tern_status check_type(const tern_model_file *file, const tern_file_tenso
     TERN__FAIL_IF(!has, TERN_UNSUPPORTED,
                   "%s: tensor '%s' cannot be %s in safetensors: choose hf_t2, f32, f16 or bf16",
                   file->parts[0].path, t->stored_name, name);
-    TERN__FAIL_IF(packed && t->shape[0] % 4 != 0, TERN_SHAPE,
-                  "%s: tensor '%s' has %lld rows: hf_t2 packs four into one, and could not say how many of "
-                  "the last four there are: choose f32, f16 or bf16",
-                  file->parts[0].path, t->stored_name, (long long)t->shape[0]);
-    const int block = packed ? 1 : tern_stored_get(to)->block_elements;
+    TERN__FAIL_IF(planes > 1 && t->shape[0] % planes != 0, TERN_SHAPE,
+                  "%s: tensor '%s' has %lld rows: %s packs %d into one, and could not say how many of "
+                  "the last there are: choose f32, f16 or bf16",
+                  file->parts[0].path, t->stored_name, (long long)t->shape[0], name, planes);
+    const int block = planes > 1 ? 1 : tern_stored_get(to)->block_elements;
     const int64_t columns = t->rank ? t->shape[t->rank - 1] : 1;
     TERN__FAIL_IF(
         columns % block != 0, TERN_SHAPE,

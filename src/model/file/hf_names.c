@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "model/file/codec.h"
 #include "model/file/hf.h"
 #include "model/file/load.h"
 #include "model/file/stored.h"
@@ -105,15 +106,16 @@ static int64_t rows_promised(const tern_model_file *file, const char *name)
 
 tern_status tern__hf_find_packed(tern_model_file *file)
 {
+    const int planes = tern__codec_planes(TERN_STORED_HF_T2);
     for (size_t i = 0; i < file->n_tensors; i++) {
         tern_file_tensor *t = &file->tensors[i];
         if (t->stored != TERN_STORED_U8 || t->rank != 2 || tern__scale_of(file, t) < 0)
             continue;
-        TERN__FAIL_IF(!tern__i64_mul(t->shape[0], 4, &t->shape[0]), TERN_FORMAT,
+        TERN__FAIL_IF(!tern__i64_mul(t->shape[0], planes, &t->shape[0]), TERN_FORMAT,
                       "%s: tensor '%s' is too large", file->parts[t->part].path, t->stored_name);
         t->stored = TERN_STORED_HF_T2;
-        int64_t rows = rows_promised(file, t->name); /* the last of the four planes may be short of some */
-        if (rows < t->shape[0] && rows > t->shape[0] - 4)
+        int64_t rows = rows_promised(file, t->name); /* the last plane may be short of some */
+        if (rows < t->shape[0] && rows > t->shape[0] - planes)
             t->shape[0] = rows;
     }
     return TERN_OK;

@@ -66,9 +66,8 @@ tern_status tern__stored_size(const char *who, tern_stored stored, int rank, con
     for (int i = 0; i < rank; i++)
         TERN__FAIL_IF(shape[i] && !tern__i64_mul(count, shape[i], &count), TERN_FORMAT,
                       "%s: the product of its sizes is too large for any file", who);
-    const tern__codec *codec = tern__codec_get(stored);
     const int tail = tern__codec_tail(stored);
-    const bool shared = codec && codec->planes > 1; /* rows, not elements of a row, share bytes */
+    const bool shared = tern__codec_planes(stored) > 1; /* rows, not elements of a row, share bytes */
     int64_t unit = rank == 0 ? 1 : shared ? shape[0] : shape[rank - 1];
     TERN__FAIL_IF(unit % info->block_elements, TERN_FORMAT,
                   "%s: %s has blocks of %d, but a row of %lld elements", who, info->name,
