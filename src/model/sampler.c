@@ -110,7 +110,8 @@ static tern_status check_logits(const char *who, int64_t n, const float *logits)
     return TERN_OK;
 }
 
-/* A number in [0, 1) from (seed, index): two rounds of a 64-bit finaliser over a Weyl sequence. */
+/* A number in [0, 1) from (seed, index): two rounds of a 64-bit finaliser over a Weyl sequence. Not
+ * base/random.h's: a seed gives the text that it always gave. */
 static double uniform(uint64_t seed, uint64_t index)
 {
     uint64_t x = seed;

@@ -184,8 +184,9 @@ static tern_status add_metadata(tern_model_file *file, const tern__llama2c_shape
     TERN_TRY(tern__model_file_add_string(file, "general.architecture", "llama", 5));
     for (size_t i = 0; i < TERN__COUNT(numbers); i++)
         TERN_TRY(tern__model_file_add_int(file, numbers[i].key, numbers[i].value));
-    TERN_TRY(tern__model_file_add_float(file, "llama.attention.layer_norm_rms_epsilon", 1e-5));
-    TERN_TRY(tern__model_file_add_float(file, "llama.rope.freq_base", 10000));
+    TERN_TRY(
+        tern__model_file_add_float(file, "llama.attention.layer_norm_rms_epsilon", TERN__LLAMA2C_NORM_EPS));
+    TERN_TRY(tern__model_file_add_float(file, "llama.rope.freq_base", TERN__LLAMA2C_ROPE_THETA));
     return tern__model_file_add_string(file, "tern.rope_style", "interleaved", 11);
 }
 

@@ -17,6 +17,9 @@ typedef enum tern__token_family {
     TERN__TOKENS_COUNT
 } tern__token_family;
 
+/* As files call them. */
+extern const char *const tern__token_family_names[TERN__TOKENS_COUNT];
+
 /* Tokens that end an answer: those that a vocabulary may list, and those with names that are known. */
 enum { TERN__MOST_LISTED_ENDS = 16, TERN__MOST_ENDS = 24 };
 
