@@ -86,13 +86,9 @@ tern_dtype engine_head(const args *a)
 /* Is the head that was asked for the one that the file has? */
 static bool is_own_head(const args *a, const engine *e)
 {
-    const tern_model_file *file = tern_model_get_file(e->model);
-    tern_file_tensor head;
-    int i;
-    return (tern_model_file_find(file, "output.weight", &i) == TERN_OK ||
-            tern_model_file_find(file, "token_embd.weight", &i) == TERN_OK) &&
-           tern_model_file_tensor(file, i, &head) == TERN_OK &&
-           tern_stored_get(head.stored)->dtype == engine_head(a);
+    tern_model_info info;
+    tern_model_get_info(e->model, &info);
+    return tern_stored_get(info.head_stored)->dtype == engine_head(a);
 }
 
 /* As many tokens as make a difference of one in a thousand visible. */

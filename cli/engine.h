@@ -54,12 +54,12 @@ typedef struct engine_wishes {
 #define ENGINE_TEXT_OF(number) #number
 #define NO_ESCAPE_OPTION {"no-escape", 0, NULL, NULL, "\\n, \\t, \\\\ and the like in texts of the command line stay as they are"}
 #define SAMPLING_OPTIONS                                                                                       \
-    {"temp", 0, "X", NULL, "temperature; 0 or less always takes the likeliest token (default: 0.8)"},                  \
-    {"top-k", 0, "N", NULL, "keep the N likeliest tokens; 0 or less keeps all (default: 40)"},                         \
-    {"top-p", 0, "X", NULL, "keep the likeliest tokens that sum to X; 1 keeps all, 0 one (default: 0.95)"},                        \
-    {"min-p", 0, "X", NULL, "drop tokens less likely than X times the likeliest (default: 0.05)"},             \
-    {"repeat-penalty", 0, "X", NULL, "make recent tokens less likely; 1 is off (default: 1)"},                 \
-    {"repeat-last-n", 0, "N", NULL, "how many tokens count as recent; -1: all (default: 64)"},                          \
+    {"temp", 0, "X", NULL, "temperature; 0 or less always takes the likeliest token (default: " ENGINE_TEXT(TERN_SAMPLING_TEMPERATURE) ")"},                  \
+    {"top-k", 0, "N", NULL, "keep the N likeliest tokens; 0 or less keeps all (default: " ENGINE_TEXT(TERN_SAMPLING_TOP_K) ")"},                         \
+    {"top-p", 0, "X", NULL, "keep the likeliest tokens that sum to X; 1 keeps all, 0 one (default: " ENGINE_TEXT(TERN_SAMPLING_TOP_P) ")"},                        \
+    {"min-p", 0, "X", NULL, "drop tokens less likely than X times the likeliest (default: " ENGINE_TEXT(TERN_SAMPLING_MIN_P) ")"},             \
+    {"repeat-penalty", 0, "X", NULL, "make recent tokens less likely; 1 is off (default: " ENGINE_TEXT(TERN_SAMPLING_REPEAT_PENALTY) ")"},                 \
+    {"repeat-last-n", 0, "N", NULL, "how many tokens count as recent; -1: all (default: " ENGINE_TEXT(TERN_SAMPLING_REPEAT_LAST) ")"},                          \
     {"seed", 's', "N", NULL, "the same seed gives the same text; -1 takes another every time (default)"}
 /* clang-format on */
 

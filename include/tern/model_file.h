@@ -27,6 +27,10 @@
 
 typedef struct tern_model_file tern_model_file;
 
+/* Called as work goes on: `done` of `total` bytes, or of what the function that takes it says. Returning false stops with
+ * TERN_CANCELLED. While weights are loaded it may be called by any thread, and must not use the model. */
+typedef bool (*tern_model_progress)(void *user, uint64_t done, uint64_t total);
+
 typedef enum tern_file_format {
     TERN_FILE_GGUF,        /* version 2 or 3 */
     TERN_FILE_SAFETENSORS, /* one file, or an index and its parts; config.json beside it is read too */

@@ -50,7 +50,6 @@ typedef struct tern__ids {
     size_t count, capacity;
 } tern__ids;
 
-tern_status tern__ids_push(tern__ids *list, uint32_t id);
 /* Hands them to the caller if `status` is TERN_OK, else frees them; the status of the whole. */
 tern_status tern__ids_take(tern__ids *list, tern_status status, int32_t **ids, size_t *count);
 
